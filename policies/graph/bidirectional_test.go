@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestBetween compares bidirectional searches with trees: path lengths are equal, paths join both
+// TestBidirectionalSearch compares bidirectional searches with trees: path lengths are equal, paths join both
 // ends, and paths as long as the limit are not reported.
-func TestBetween(t *testing.T) {
+func TestBidirectionalSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)
 		length := rapid.SliceOfN(rapid.SampledFrom([]float64{0, 1, 1, 2, 0.75, 5}), len(g.To), len(g.To)).Draw(t, "length")

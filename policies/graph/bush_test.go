@@ -12,8 +12,8 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// planted returns the initial state of the sweeps for a demand on a topology.
-func planted(t scaleup.Topology, n int, demand []float64) (b *bushAssignment, total float64) {
+// initialBushes returns the initial state of the sweeps for a demand on a topology.
+func initialBushes(t scaleup.Topology, n int, demand []float64) (b *bushAssignment, total float64) {
 	for _, d := range demand {
 		total += d
 	}
@@ -62,9 +62,9 @@ func checkFlows(b *bushAssignment, flow []float64) (float64, error) {
 	return worst, nil
 }
 
-// checkBushes verifies that members of bushes follow the order, that only they have flow, and
+// checkMembers verifies that members of bushes follow the order, that only they have flow, and
 // that some member enters every GPU.
-func checkBushes(b *bushAssignment) error {
+func checkMembers(b *bushAssignment) error {
 	n, m := b.Nodes(), len(b.To)
 	for i, s := range b.source {
 		order := b.order[i*n : i*n+b.numReached[i]]
@@ -100,14 +100,14 @@ func checkBushes(b *bushAssignment) error {
 // Bushes have no cycles.
 func TestSweeps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		topology, n, demand := drawn(t, 12, 3)
-		b, total := planted(topology, n, demand)
+		topology, n, demand := drawProblem(t, 12, 3)
+		b, total := initialBushes(topology, n, demand)
 		if b == nil {
 			return
 		}
 		gap := rapid.SampledFrom([]float64{1e-2, 1e-3, 1e-4}).Draw(t, "gap")
 		r := b.solve(CongestionOptions{Gap: gap, Iterations: 2 * rapid.IntRange(1, 200).Draw(t, "sweeps")})
-		if err := checkBushes(b); err != nil {
+		if err := checkMembers(b); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := checkFlows(b, b.flow); err != nil {
@@ -120,7 +120,7 @@ func TestSweeps(t *testing.T) {
 		if !(math.Abs(worst-r.Load) <= 1e-12*worst) {
 			t.Fatalf("the routing loads %v, claimed %v", worst, r.Load)
 		}
-		if bound := proved(b.Digraph, b.capacity, b.bestPrice, demand) / total; !(math.Abs(bound-r.Bound) <= 1e-12*bound) {
+		if bound := provedBound(b.Digraph, b.capacity, b.bestPrice, demand) / total; !(math.Abs(bound-r.Bound) <= 1e-12*bound) {
 			t.Fatalf("the prices prove %v, claimed %v", bound, r.Bound)
 		}
 		if r.Certified != (r.Load-r.Bound <= gap*r.Bound) {
@@ -148,7 +148,7 @@ func TestSweepsSuffice(t *testing.T) {
 // 0->2->1, for any prices.
 func TestEqualise(t *testing.T) {
 	g := scaleup.Topology{{From: 0, To: 1}, {From: 0, To: 2}, {From: 2, To: 1}}
-	b, _ := planted(g, 3, []float64{0, 1, 0, 0, 0, 0, 0, 0, 0})
+	b, _ := initialBushes(g, 3, []float64{0, 1, 0, 0, 0, 0, 0, 0, 0})
 	if want := []float64{1, 0, 0}; fmt.Sprint(b.flow) != fmt.Sprint(want) { // paths of the minimum number of hops first
 		t.Fatalf("%v first, want %v", b.flow, want)
 	}

@@ -9,10 +9,10 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// drawn draws a strongly connected graph of limited degree, with loops and parallel edges, and a
+// drawProblem draws a strongly connected graph of limited degree, with loops and parallel edges, and a
 // demand.
-func drawn(t *rapid.T, most, degree int) (g scaleup.Topology, n int, demand []float64) {
-	n = rapid.IntRange(2, most).Draw(t, "n")
+func drawProblem(t *rapid.T, maxNodes, degree int) (g scaleup.Topology, n int, demand []float64) {
+	n = rapid.IntRange(2, maxNodes).Draw(t, "n")
 	names := make([]int, n)
 	for i := range names {
 		names[i] = i
@@ -89,8 +89,8 @@ func bracket(t interface {
 	return r
 }
 
-// proved returns the bound that lengths y of connections prove.
-func proved(g *Digraph, capacity, y, demand []float64) float64 {
+// provedBound returns the bound that lengths y of connections prove.
+func provedBound(g *Digraph, capacity, y, demand []float64) float64 {
 	n := g.Nodes()
 	dist := make([]float64, n*n)
 	for i := range dist {
@@ -125,7 +125,7 @@ func proved(g *Digraph, capacity, y, demand []float64) float64 {
 // in a known direction.
 func TestMetamorphic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g, n, demand := drawn(t, 9, 3)
+		g, n, demand := drawProblem(t, 9, 3)
 		o := CongestionOptions{Gap: 1e-2}
 		base := bracket(t, g, n, demand, o)
 		same := func(what string, r *Congestion, factor float64) {
@@ -216,9 +216,9 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestUnjoined verifies that demand between nodes without a path is rejected, and that any graph
+// TestNoPath verifies that demand between nodes without a path is rejected, and that any graph
 // meets no demand.
-func TestUnjoined(t *testing.T) {
+func TestNoPath(t *testing.T) {
 	ring := scaleup.Circulant(3, 1)
 	d := make([]float64, 9)
 	if r, err := optimum(ring[:2], 3, d, CongestionOptions{}); err != nil || *r != (Congestion{Certified: true}) {

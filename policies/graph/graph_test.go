@@ -102,15 +102,15 @@ func TestMatching(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 7).Draw(t, "n")
 		m, admitted := NewMatching(n), make([]bool, n*n)
-		var most func(row int, used uint) int
-		most = func(row int, used uint) int {
+		var maxMatching func(row int, used uint) int
+		maxMatching = func(row int, used uint) int {
 			if row == n {
 				return 0
 			}
-			best := most(row+1, used)
+			best := maxMatching(row+1, used)
 			for c := range n {
 				if admitted[row*n+c] && used>>c&1 == 0 {
-					best = max(best, 1+most(row+1, used|1<<c))
+					best = max(best, 1+maxMatching(row+1, used|1<<c))
 				}
 			}
 			return best
@@ -127,7 +127,7 @@ func TestMatching(t *testing.T) {
 				}
 			}
 			rows := 0
-			if want := most(0, 0); m.Grow(func() { rows++ }) != (want == n) || m.Pairs != want {
+			if want := maxMatching(0, 0); m.Grow(func() { rows++ }) != (want == n) || m.Pairs != want {
 				t.Fatalf("%d pairs, want %d", m.Pairs, want)
 			}
 			for row, c := range m.To {
@@ -212,12 +212,12 @@ func TestExchanges(t *testing.T) {
 		}
 		x.Run(rapid.IntRange(0, 9).Draw(t, "budget"), try)
 		x.Run(math.MaxInt, try)
-		least := sum()
+		current := sum()
 		for a := range n {
 			for b := range a {
 				at[a], at[b] = at[b], at[a]
-				if s := sum(); s < least {
-					t.Fatalf("exchanging %d and %d would lower %d to %d", a, b, least, s)
+				if s := sum(); s < current {
+					t.Fatalf("exchanging %d and %d would lower %d to %d", a, b, current, s)
 				}
 				at[a], at[b] = at[b], at[a]
 			}

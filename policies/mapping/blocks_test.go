@@ -34,20 +34,20 @@ func TestBlocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		least := int64(1 << 60)
+		minCost := int64(1 << 60)
 		permute([]int32{0, 1, 2, 3}, 0, func(order []int32) bool {
 			var at []int32
 			for _, block := range order {
 				at = append(at, 2*block, 2*block+1)
 			}
-			least = min(least, cost(p, at))
+			minCost = min(minCost, cost(p, at))
 			return true
 		})
-		if out.Bound > least {
-			t.Errorf("%v on %v: a bound of %d, and %d is possible", demand, sizes, out.Bound, least)
+		if out.Bound > minCost {
+			t.Errorf("%v on %v: a bound of %d, and %d is possible", demand, sizes, out.Bound, minCost)
 		}
-		if got := cost(p, out.At); out.Bound > 0 && got != least {
-			t.Errorf("%v on %v: costs %d, and %d is possible", demand, sizes, got, least)
+		if got := cost(p, out.At); out.Bound > 0 && got != minCost {
+			t.Errorf("%v on %v: costs %d, and %d is possible", demand, sizes, got, minCost)
 		} else if out.Bound > 0 {
 			proved++
 		}

@@ -52,9 +52,9 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestCostRefused verifies that problems whose cost cannot be computed are rejected, and problems
+// TestCostLimits verifies that problems whose cost cannot be computed are rejected, and problems
 // at the limits are not.
-func TestCostRefused(t *testing.T) {
+func TestCostLimits(t *testing.T) {
 	dims := []Dim{{"dp", 2}}
 	problem := func() *Problem { return onTorus(t, dims, []Flow{{Src: 0, Dst: 1, Bytes: 1}}, 4) }
 	for _, c := range []struct {
@@ -136,9 +136,9 @@ func TestLargeBound(t *testing.T) {
 	}
 }
 
-// TestSettle verifies that Reevaluate selects the placement with the smallest value by another
+// TestReevaluate verifies that Reevaluate selects the placement with the smallest value by another
 // function. Placements whose bound is no smaller are not evaluated, and errors are returned.
-func TestSettle(t *testing.T) {
+func TestReevaluate(t *testing.T) {
 	failed := errors.New("failed")
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.Float64Range(0, 9), 1, 5).Draw(t, "values")
@@ -180,7 +180,7 @@ func TestSearchErrors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		calls := 0
 		fails := func(after, which int) error {
-			plain, _ := drawn(t)
+			plain, _ := drawGrouping(t)
 			g := *plain
 			calls = 0
 			count := func(k int) error {

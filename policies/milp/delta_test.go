@@ -128,14 +128,14 @@ func check(t *rapid.T, in *Instance, s *Schedule, more, eps float64) {
 	for k := range len(s.Times) - 1 {
 		span := s.Times[k+1] - s.Times[k]
 		for _, tasks := range in.links() {
-			sum, room := 0.0, 0.0
+			sum, capacity := 0.0, 0.0
 			for _, i := range tasks {
 				sum += s.Sent[i][k]
 				b := in.Tasks[i].Bundle
-				room = span * in.Bundles[b].Rate * float64(s.Circuits[b])
+				capacity = span * in.Bundles[b].Rate * float64(s.Circuits[b])
 			}
-			if sum > room+1e-5*in.Bundles[0].Rate*1e-3 {
-				t.Fatalf("a link carries %v of %v bits in interval %d", sum, room, k+1)
+			if sum > capacity+1e-5*in.Bundles[0].Rate*1e-3 {
+				t.Fatalf("a link carries %v of %v bits in interval %d", sum, capacity, k+1)
 			}
 		}
 	}
@@ -233,8 +233,8 @@ func TestPoint(t *testing.T) {
 	}
 }
 
-// TestFewestPorts verifies the minimum number of ports at the optimal makespan.
-func TestFewestPorts(t *testing.T) {
+// TestMinimisePorts verifies the minimum number of ports at the optimal makespan.
+func TestMinimisePorts(t *testing.T) {
 	solvers := available(t)
 	in := chain(4)
 	in.Tasks[1].Bits /= 4 // a is short, so one circuit costs little time
@@ -251,7 +251,7 @@ func TestFewestPorts(t *testing.T) {
 		if got.Makespan > best*(1+tolerance)*(1+1e-6) {
 			t.Errorf("within %v of %v: %v", tolerance, best, got.Makespan)
 		}
-		least := 1 << 30
+		minPorts := 1 << 30
 		for x := 1; x <= 3; x++ {
 			for y := 1; x+y <= 4; y++ {
 				w, _ := NewVariableIntervalModel(in, Form{})
@@ -259,12 +259,12 @@ func TestFewestPorts(t *testing.T) {
 					w.Columns[w.x[e]].Low, w.Columns[w.x[e]].Up = float64(n), float64(n)
 				}
 				if w.Seconds(solve(t, w.Model, solvers[0]).Value) <= best*(1+tolerance)*(1+1e-7) {
-					least = min(least, 2*(x+y))
+					minPorts = min(minPorts, 2*(x+y))
 				}
 			}
 		}
-		if ports := int(math.Round(s.Value)); ports != least {
-			t.Errorf("within %v: %d ports, exhaustion %d", tolerance, ports, least)
+		if ports := int(math.Round(s.Value)); ports != minPorts {
+			t.Errorf("within %v: %d ports, exhaustion %d", tolerance, ports, minPorts)
 		}
 	}
 }

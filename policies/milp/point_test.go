@@ -124,8 +124,8 @@ func TestPointByHand(t *testing.T) {
 	}
 }
 
-// TestInstanceRefused verifies that every model rejects each invalid number.
-func TestInstanceRefused(t *testing.T) {
+// TestInvalidInstance verifies that every model rejects each invalid number.
+func TestInvalidInstance(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
 		want  string
@@ -232,9 +232,9 @@ func TestHeadsAndTails(t *testing.T) {
 	}
 }
 
-// TestRequire verifies that terms of one column are added, that terms that cancel are removed,
+// TestAddRow verifies that terms of one column are added, that terms that cancel are removed,
 // and that a row without terms is removed if it always holds.
-func TestRequire(t *testing.T) {
+func TestAddRow(t *testing.T) {
 	m := &Model{}
 	x, y := m.AddColumn(Column{Name: "x", Up: 9}), m.AddColumn(Column{Name: "y", Up: 9})
 	m.AddRow("sum", AtMost, 7, Term{x, 1}, Term{y, 2}, Term{x, 2}, Term{y, -2})

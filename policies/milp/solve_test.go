@@ -48,9 +48,9 @@ func draw(t *rapid.T) *Model {
 	return m
 }
 
-// brute returns the optimum of a model with bounded integer columns by exhaustive search; +Inf if
+// bruteForce returns the optimum of a model with bounded integer columns by exhaustive search; +Inf if
 // it is infeasible.
-func brute(m *Model) float64 {
+func bruteForce(m *Model) float64 {
 	x := make([]float64, len(m.Columns))
 	best := math.Inf(1)
 	var try func(i int)
@@ -76,7 +76,7 @@ func TestSolversAgreeWithExhaustion(t *testing.T) {
 	names := available(t)
 	rapid.Check(t, func(r *rapid.T) {
 		m := draw(r)
-		want := brute(m)
+		want := bruteForce(m)
 		if m.Check() != nil { // a row without terms that cannot hold
 			return
 		}

@@ -107,9 +107,9 @@ func TestStoredModels(t *testing.T) {
 	}
 }
 
-// TestFixedRefuses verifies the limits of the number of slices, and that the instance must be
+// TestFixedStepLimits verifies the limits of the number of slices, and that the instance must be
 // valid.
-func TestFixedRefuses(t *testing.T) {
+func TestFixedStepLimits(t *testing.T) {
 	for _, c := range []struct {
 		step, upper float64
 		want        string

@@ -24,8 +24,8 @@ func mixShapes() []fleet.Shape {
 // randomPod draws a pod in which some chips and cubes are in use.
 func randomPod(t *rapid.T) *Pod {
 	p := NewPod()
-	most := rapid.SampledFrom([]int{0, 8, 30, 60}).Draw(t, "taken")
-	for _, c := range rapid.SliceOfN(rapid.IntRange(0, 63), 0, most).Draw(t, "cubes") {
+	maxTaken := rapid.SampledFrom([]int{0, 8, 30, 60}).Draw(t, "taken")
+	for _, c := range rapid.SliceOfN(rapid.IntRange(0, 63), 0, maxTaken).Draw(t, "cubes") {
 		switch rapid.IntRange(0, 4).Draw(t, "how") {
 		case 0:
 			p.Cubes[c].Used = ^uint64(0)
@@ -193,7 +193,7 @@ func TestConnect(t *testing.T) {
 	one, two := fleet.Shape{Dims: [3]int{4, 4, 8}}, fleet.Shape{Dims: [3]int{4, 4, 8}, Twisted: true}
 	connect := func(s fleet.Shape, cubes ...int8) int {
 		t.Helper()
-		made, err := w.Connect(p, s, cubes)
+		changes, err := w.Connect(p, s, cubes)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestConnect(t *testing.T) {
 				}
 			}
 		}
-		return made
+		return changes
 	}
 	for _, step := range []struct {
 		s    fleet.Shape
@@ -215,15 +215,15 @@ func TestConnect(t *testing.T) {
 		{two, [2]int8{3, 5}, 64}, // the links of both short dimensions enter the other cube
 		{one, [2]int8{5, 9}, 96 - 0},
 	} {
-		if made := connect(step.s, step.at[:]...); made != step.made {
-			t.Errorf("%s on %v: %d connections made, want %d", step.s, step.at, made, step.made)
+		if changes := connect(step.s, step.at[:]...); changes != step.made {
+			t.Errorf("%s on %v: %d connections made, want %d", step.s, step.at, changes, step.made)
 		}
 	}
 }
 
-// TestMostBoxes compares MaxBoxes with a search over all sets of boxes. No static placement
+// TestMaxBoxes compares MaxBoxes with a search over all sets of boxes. No static placement
 // exceeds it.
-func TestMostBoxes(t *testing.T) {
+func TestMaxBoxes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		free := uint64(0)
 		for range rapid.IntRange(0, 40).Draw(t, "cubes") {
@@ -255,8 +255,8 @@ func TestMostBoxes(t *testing.T) {
 	})
 }
 
-// BenchmarkMostBoxes packs slices of 8 cubes into pods in which some cubes are not free.
-func BenchmarkMostBoxes(b *testing.B) {
+// BenchmarkMaxBoxes packs slices of 8 cubes into pods in which some cubes are not free.
+func BenchmarkMaxBoxes(b *testing.B) {
 	for _, taken := range []int{0, 4, 8, 16, 32} {
 		b.Run(fmt.Sprint(taken), func(b *testing.B) {
 			for i := range b.N {

@@ -14,8 +14,8 @@ import (
 	"sim/fabric/torus"
 )
 
-// random draws a small graph with parallel links and links that are down.
-func random(t *rapid.T) *Problem {
+// drawGraph draws a small graph with parallel links and links that are down.
+func drawGraph(t *rapid.T) *Problem {
 	n := &engine.Network{Nodes: rapid.Int32Range(1, 8).Draw(t, "nodes")}
 	node := rapid.Int32Range(0, n.Nodes-1)
 	if rapid.Bool().Draw(t, "joined") {
@@ -29,9 +29,9 @@ func random(t *rapid.T) *Problem {
 	return &Problem{Network: n, Flows: everyPair(int(n.Nodes))}
 }
 
-// between returns the hops of shortest paths by the algorithm of Floyd and Warshall; far if there
+// shortestHops returns the hops of shortest paths by the algorithm of Floyd and Warshall; far if there
 // is no path.
-func between(n *engine.Network) [][]int {
+func shortestHops(n *engine.Network) [][]int {
 	d := make([][]int, n.Nodes)
 	for a := range d {
 		d[a] = make([]int, n.Nodes)
@@ -65,8 +65,8 @@ const far = 1 << 20
 // it, so no destination would gain by changing links.
 func TestShortest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := random(t)
-		d := between(p.Network)
+		p := drawGraph(t)
+		d := shortestHops(p.Network)
 		unreachable := 0
 		var first engine.Flow
 		for dst := range p.Network.Nodes {
@@ -143,9 +143,9 @@ func TestShortest(t *testing.T) {
 				if x.From != y.From || x.To != y.To || a == b || x.Rate == 0 || y.Rate == 0 {
 					continue
 				}
-				for dst, least := range traffic[a] {
-					if load[a]-load[b] > least {
-						t.Fatalf("links %d and %d from node %d to %d carry %d and %d flows; %d of those to node %d fit the other", a, b, x.From, x.To, load[a], load[b], least, dst)
+				for dst, amount := range traffic[a] {
+					if load[a]-load[b] > amount {
+						t.Fatalf("links %d and %d from node %d to %d carry %d and %d flows; %d of those to node %d fit the other", a, b, x.From, x.To, load[a], load[b], amount, dst)
 					}
 					if traffic[b][dst] > 0 {
 						t.Fatalf("paths to node %d part over links %d and %d", dst, a, b)
@@ -206,7 +206,7 @@ func TestChance(t *testing.T) {
 func TestMultipath(t *testing.T) {
 	p := grid(t)
 	d, z := route(t, Multipath{Routes: 6, Split: PerHop}, p, Options{})
-	split, err := ofSplit(p.Network, p.Flows, nil)
+	split, err := splitLoads(p.Network, p.Flows, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,12 +222,12 @@ func TestMultipath(t *testing.T) {
 	if _, end := d.Paths.Of(0); end != 4 || d.Paths.Share[0] != 0.25 {
 		t.Errorf("%d routes of 4, shares %v", end, d.Paths.Share)
 	}
-	whole := must(t, torus.Faults{}, torus.TPUv4, 2, 2, 4)
+	whole := torusProblem(t, torus.Faults{}, torus.TPUv4, 2, 2, 4)
 	d, z = route(t, Multipath{Routes: 1 << 12, Split: PerHop}, whole, Options{})
 	if want := float64(whole.Torus.Distances().Sum) / float64(len(whole.Network.Links)); d.Bound != want || z.MaxWeighted < want {
 		t.Errorf("bound %g, want %g; load %g", d.Bound, want, z.MaxWeighted)
 	}
-	if split, err = ofSplit(whole.Network, whole.Flows, nil); err != nil || math.Abs(split.MaxWeighted-z.MaxWeighted) > 1e-9 {
+	if split, err = splitLoads(whole.Network, whole.Flows, nil); err != nil || math.Abs(split.MaxWeighted-z.MaxWeighted) > 1e-9 {
 		t.Errorf("all-to-all loads %g, split %g, %v", z.MaxWeighted, split.MaxWeighted, err)
 	}
 	graph := *p
@@ -248,7 +248,7 @@ func TestMultipath(t *testing.T) {
 // traffic of each failed link, with its dimension routed first, it loses a fifth.
 func TestNearestNeighbour(t *testing.T) {
 	for d := range 3 {
-		p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 6}}}, "", 4, 4, 4)
+		p := torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 6}}}, "", 4, 4, 4)
 		p.Flows = nil
 		for _, l := range p.Torus.Links() {
 			p.Flows = append(p.Flows, engine.Flow{Src: l.From, Dst: l.To})
@@ -266,7 +266,7 @@ func BenchmarkShortest(b *testing.B) {
 	for _, r := range []Router{Shortest{}, ECMP{}, RandomShortest{}, Multipath{Routes: 4}, WildRule{}} {
 		for _, dims := range [][]int{{8, 8, 8}, {16, 16, 16}} {
 			b.Run(fmt.Sprintf("%T/%v", r, dims), func(b *testing.B) {
-				p := must(b, torus.Faults{}, "", dims...)
+				p := torusProblem(b, torus.Faults{}, "", dims...)
 				for b.Loop() {
 					if _, err := r.Route(context.Background(), p, Options{Seed: 1}); err != nil {
 						b.Fatal(err)

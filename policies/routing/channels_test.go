@@ -59,7 +59,7 @@ func TestDimensionOrderIsAcyclic(t *testing.T) {
 		return cycle
 	}
 	for _, s := range shapes {
-		if p := must(t, torus.Faults{}, s.twist, s.dims...); p.Torus.Nodes() <= 256 || *long {
+		if p := torusProblem(t, torus.Faults{}, s.twist, s.dims...); p.Torus.Nodes() <= 256 || *long {
 			for _, order := range [][]int{nil, {0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
 				if cycle := check(p, order); cycle != nil {
 					t.Errorf("%s %s in order %v: %s", p.Torus, s.twist, order, cycle.Names(p.Network))
@@ -69,7 +69,7 @@ func TestDimensionOrderIsAcyclic(t *testing.T) {
 	}
 	cyclic := 0
 	for _, pattern := range patterns() {
-		p := must(t, torus.Faults{}, pattern, 4, 4, 8)
+		p := torusProblem(t, torus.Faults{}, pattern, 4, 4, 8)
 		if cycle := check(p, nil); cycle != nil {
 			cyclic++
 			if p.Torus.Symmetric() {
@@ -78,7 +78,7 @@ func TestDimensionOrderIsAcyclic(t *testing.T) {
 		}
 	}
 	t.Logf("%d of 64 twist patterns on 4x4x8 are cyclic", cyclic)
-	p := must(t, torus.Faults{}, "", 4, 4, 8)
+	p := torusProblem(t, torus.Faults{}, "", 4, 4, 8)
 	for i := range p.Network.Links {
 		p.Network.Links[i].Channels = 1
 	}
@@ -100,7 +100,7 @@ func TestWildFirstIsAcyclic(t *testing.T) {
 			if d >= 0 {
 				f.Switches = []torus.Switch{{Dim: d, Index: 5}}
 			}
-			p := must(t, f, s.twist, s.dims...)
+			p := torusProblem(t, f, s.twist, s.dims...)
 			if hard := s.twist != "" && d == 0; p.Torus.Nodes() > 128 && !hard && !*long {
 				continue
 			}
@@ -120,7 +120,7 @@ func TestWildFirstIsAcyclic(t *testing.T) {
 			continue
 		}
 		for d := range 3 {
-			p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 9}}}, "", dims...)
+			p := torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 9}}}, "", dims...)
 			order := []int{2, 1, 0} // ZYX, unless the dimension of the fault would be last
 			if d == 0 {
 				order = []int{0, 2, 1}
@@ -151,7 +151,7 @@ func TestWildFirstIsAcyclic(t *testing.T) {
 // and wrap-around. Without the restrictions, all candidates together have a cycle. On larger tori
 // with a fault, they would leave pairs without candidates, so they are lifted there.
 func TestTwistedRestrictions(t *testing.T) {
-	p := must(t, torus.Faults{}, torus.TPUv4, 4, 4, 8)
+	p := torusProblem(t, torus.Faults{}, torus.TPUv4, 4, 4, 8)
 	c, err := NewCandidates(p, WildRule{})
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestTwistedRestrictions(t *testing.T) {
 	}
 	if *long {
 		for d := range 3 {
-			big := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 7}}}, torus.TPUv4, 8, 8, 16)
+			big := torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 7}}}, torus.TPUv4, 8, 8, 16)
 			cycle, unreachable := wholeSet(t, big, WildRule{}, true)
 			if unreachable > 0 {
 				t.Errorf("8x8x16, fault in %s: %d pairs without candidates", torus.DimName(d), unreachable)
@@ -189,7 +189,7 @@ func TestTwistedRestrictions(t *testing.T) {
 // TestCandidates compares the candidates with an independent enumeration of wild hops followed by
 // shortest dimension-ordered ends: the live ones, each once.
 func TestCandidates(t *testing.T) {
-	p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, torus.TPUv4, 4, 4, 8)
+	p := torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, torus.TPUv4, 4, 4, 8)
 	o, dims := p.Torus, 3
 	order, wild := []int{2, 0, 1}, []int{1, 0}
 	distance := func(a, b int32) int {
@@ -305,7 +305,7 @@ func TestCandidates(t *testing.T) {
 // TestSegments verifies the channels of paths that were derived by hand on a ring of 8 in z of
 // 4x4x8.
 func TestSegments(t *testing.T) {
-	p := must(t, torus.Faults{}, "", 4, 4, 8)
+	p := torusProblem(t, torus.Faults{}, "", 4, 4, 8)
 	c, err := NewCandidates(p, WildRule{Order: named(2, 1, 0)})
 	if err != nil {
 		t.Fatal(err)
@@ -339,7 +339,7 @@ func TestSegments(t *testing.T) {
 func BenchmarkCheckChannels(b *testing.B) {
 	for _, dims := range [][]int{{8, 8, 8}, {16, 16, 16}} {
 		b.Run(fmt.Sprint(dims), func(b *testing.B) {
-			p := must(b, torus.Faults{}, "", dims...)
+			p := torusProblem(b, torus.Faults{}, "", dims...)
 			d, err := DimensionOrder{}.Route(context.Background(), p, Options{})
 			if err != nil {
 				b.Fatal(err)

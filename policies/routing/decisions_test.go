@@ -49,8 +49,8 @@ func ringsGraph(t *testing.T, p *Problem, rounds ...int32) *Problem {
 	return &q
 }
 
-// weighed sets demands of 1 to 4 half units.
-func weighed(p *Problem) *Problem {
+// halfUnitDemands sets demands of 1 to 4 half units.
+func halfUnitDemands(p *Problem) *Problem {
 	q := *p
 	q.Demand = nil
 	for i := range p.Flows {
@@ -90,9 +90,9 @@ func sparse(nodes int32, more int) *Problem {
 	return &Problem{Network: n, Flows: everyPair(int(nodes))}
 }
 
-// decided formats a decision on one line. Paths are represented by a digest of their steps in the
+// decisionText formats a decision on one line. Paths are represented by a digest of their steps in the
 // order of flows.
-func decided(p *Problem, d *Decision) string {
+func decisionText(p *Problem, d *Decision) string {
 	digest := fnv.New64a()
 	if s := d.Paths.Spread; s != nil {
 		fmt.Fprintf(digest, "%v %v %v %.6g", s.Link, s.To, s.Hops, s.Weight)
@@ -125,18 +125,18 @@ func TestDecisions(t *testing.T) {
 	link := torus.Faults{Links: []torus.Hop{{Node: 1, Dim: 1, Up: true}}}
 	twisted := torus.Faults{Links: []torus.Hop{{Node: 0, Dim: 0, Up: true}}}
 	problems := []*Problem{
-		must(t, torus.Faults{}, "", 5),
-		must(t, torus.Faults{}, "", 2, 3),
-		must(t, torus.Faults{}, "", 4, 2, 2),
-		must(t, link, "", 4, 4),
-		must(t, torus.Faults{Links: []torus.Hop{{Node: 5, Dim: 1}}, Drained: []torus.Hop{{Node: 2, Up: true}}}, "", 3, 4),
-		must(t, torus.Faults{}, "tpuv4", 2, 2, 4),
-		must(t, twisted, "tpuv4", 2, 2, 4),
-		weighed(must(t, link, "", 3, 4)),
-		twoRates(must(t, torus.Faults{}, "", 3, 3)),
-		sparse(7, 4), weighed(sparse(9, 8)), twoRates(sparse(8, 6)),
-		ringsGraph(t, must(t, torus.Faults{}, "", 3, 3), 1, 4, 2),
-		ringsGraph(t, must(t, link, "", 4, 2), 3, 3),
+		torusProblem(t, torus.Faults{}, "", 5),
+		torusProblem(t, torus.Faults{}, "", 2, 3),
+		torusProblem(t, torus.Faults{}, "", 4, 2, 2),
+		torusProblem(t, link, "", 4, 4),
+		torusProblem(t, torus.Faults{Links: []torus.Hop{{Node: 5, Dim: 1}}, Drained: []torus.Hop{{Node: 2, Up: true}}}, "", 3, 4),
+		torusProblem(t, torus.Faults{}, "tpuv4", 2, 2, 4),
+		torusProblem(t, twisted, "tpuv4", 2, 2, 4),
+		halfUnitDemands(torusProblem(t, link, "", 3, 4)),
+		twoRates(torusProblem(t, torus.Faults{}, "", 3, 3)),
+		sparse(7, 4), halfUnitDemands(sparse(9, 8)), twoRates(sparse(8, 6)),
+		ringsGraph(t, torusProblem(t, torus.Faults{}, "", 3, 3), 1, 4, 2),
+		ringsGraph(t, torusProblem(t, link, "", 4, 2), 3, 3),
 		ringsGraph(t, sparse(7, 5), 2, 1, 3),
 	}
 	small := Optimised{Budget: 3000, Rounds: 60}
@@ -182,7 +182,7 @@ func TestDecisions(t *testing.T) {
 			case err != nil:
 				t.Fatalf("%s of problem %d: %v", c.name, i, err)
 			default:
-				line = decided(p, d)
+				line = decisionText(p, d)
 			}
 			fmt.Fprintf(&lines, "problem %d: %s\n", i, line)
 		}

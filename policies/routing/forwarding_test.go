@@ -17,8 +17,8 @@ import (
 	"sim/fabric/torus"
 )
 
-// leads fails the test if following the tables does not give the paths of the flows.
-func leads(t interface {
+// checkTables fails the test if following the tables does not give the paths of the flows.
+func checkTables(t interface {
 	Helper()
 	Fatalf(string, ...any)
 }, z *Forwarding, flows []engine.Flow, w *engine.Paths) {
@@ -42,7 +42,7 @@ func leads(t interface {
 // several per pair, and that every entry is used by some path.
 func TestForwarding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := random(t)
+		p := drawGraph(t)
 		r := []Router{ECMP{}, RandomShortest{}, Multipath{Routes: 3}, Shortest{}}[rapid.IntRange(0, 3).Draw(t, "router")]
 		d, err := r.Route(context.Background(), p, Options{Seed: rapid.Uint64().Draw(t, "seed")})
 		if errors.Is(err, ErrUnserved) {
@@ -55,7 +55,7 @@ func TestForwarding(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		leads(t, z, p.Flows, d.Paths)
+		checkTables(t, z, p.Flows, d.Paths)
 		used := map[string]int{}
 		for i, f := range p.Flows {
 			a, _ := d.Paths.Of(d.Paths.ClassOf(int32(i)))
@@ -105,13 +105,13 @@ func TestForwardingTori(t *testing.T) {
 		{"shortest", Shortest{}, fault, "", []int{4, 4, 8}},
 		{"multipath", wildMultipath{Multipath: Multipath{Routes: 4}}, fault, "", []int{4, 4, 4}},
 	} {
-		p := must(t, c.f, c.twist, c.dims...)
+		p := torusProblem(t, c.f, c.twist, c.dims...)
 		d, _ := route(t, c.r, p, Options{})
 		z, err := Compile(p.Network, p.Flows, d.Paths)
 		if err != nil {
 			t.Fatal(err)
 		}
-		leads(t, z, p.Flows, d.Paths)
+		checkTables(t, z, p.Flows, d.Paths)
 		t.Logf("%s on %s %s: %d entries, %d a chip at most (%d chips), %d tags (%d bits)",
 			c.name, p.Torus, c.twist, z.Entries, z.MaxChipEntries, z.Nodes, z.Tags, z.TagBits)
 	}
@@ -169,7 +169,7 @@ func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 func BenchmarkCompile(b *testing.B) {
 	for _, dims := range [][]int{{8, 8, 8}, {16, 16, 16}} {
 		b.Run(fmt.Sprint(dims), func(b *testing.B) {
-			p := must(b, torus.Faults{}, "", dims...)
+			p := torusProblem(b, torus.Faults{}, "", dims...)
 			d, err := DimensionOrder{}.Route(context.Background(), p, Options{})
 			if err != nil {
 				b.Fatal(err)

@@ -14,9 +14,9 @@ import (
 	"sim/fabric/torus"
 )
 
-// leastLoad returns the minimum over all simple paths of the maximum link load, by exhaustive
+// minMaxLoad returns the minimum over all simple paths of the maximum link load, by exhaustive
 // search.
-func leastLoad(n *engine.Network, flows []engine.Flow, demand []float64) float64 {
+func minMaxLoad(n *engine.Network, flows []engine.Flow, demand []float64) float64 {
 	out := make([][]int32, n.Nodes)
 	for i, l := range n.Links {
 		if l.Rate > 0 {
@@ -93,7 +93,7 @@ func TestOptimisedAnyGraph(t *testing.T) {
 		if err := d.Paths.Check(t.Context(), n, p.Flows); err != nil {
 			t.Fatal(err)
 		}
-		best := leastLoad(n, p.Flows, p.Demand)
+		best := minMaxLoad(n, p.Flows, p.Demand)
 		have := linkLoads(p, d.Paths).MaxWeighted
 		if math.Abs(have-d.Metrics["max_link_load"]) > 1e-9 {
 			t.Fatalf("load %g, metric %g", have, d.Metrics["max_link_load"])
@@ -174,7 +174,7 @@ func TestOptimisedCanonical(t *testing.T) {
 				if !*long && index%c.every != 0 {
 					continue
 				}
-				p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: dim, Index: index}}}, c.twist, c.dims...)
+				p := torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: dim, Index: index}}}, c.twist, c.dims...)
 				d, z := route(t, Optimised{Budget: 100_000, Rounds: 2}, p, Options{Seed: 1})
 				if index == 0 {
 					first = z.Max
@@ -193,7 +193,7 @@ func TestOptimisedRepeats(t *testing.T) {
 	if *long {
 		dims, twist = []int{4, 4, 8}, "tpuv4"
 	}
-	p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, twist, dims...)
+	p := torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, twist, dims...)
 	var first string
 	for range 2 {
 		d, _ := route(t, Optimised{Budget: 100_000, Rounds: 20}, p, Options{Seed: 7})
@@ -227,8 +227,8 @@ func TestOptimisedCap(t *testing.T) {
 	}
 }
 
-// TestOptimisedApart verifies that the error names pairs that no path joins.
-func TestOptimisedApart(t *testing.T) {
+// TestOptimisedUnreachable verifies that the error names pairs that no path joins.
+func TestOptimisedUnreachable(t *testing.T) {
 	p := &Problem{Network: &engine.Network{Nodes: 3, Links: []engine.Link{{From: 0, To: 1, Rate: 1}, {From: 1, To: 2}}}, Flows: []engine.Flow{{Src: 0, Dst: 1}, {Src: 0, Dst: 2}}}
 	_, err := Optimised{}.Route(t.Context(), p, Options{})
 	if err == nil || !strings.Contains(err.Error(), "from node 0 to 2") {
@@ -242,7 +242,7 @@ func TestOptimisedApart(t *testing.T) {
 
 // TestOptimisedNoChoice verifies that nothing is searched if every pair has one path.
 func TestOptimisedNoChoice(t *testing.T) {
-	p := weigh(must(t, torus.Faults{}, "", 9), 1, 2)
+	p := setRandomDemands(torusProblem(t, torus.Faults{}, "", 9), 1, 2)
 	d, z := route(t, Optimised{Budget: 200_000}, p, Options{Seed: 1})
 	if d.Metrics["max_link_load"] != z.MaxWeighted {
 		t.Errorf("load %g, metric %g", z.MaxWeighted, d.Metrics["max_link_load"])

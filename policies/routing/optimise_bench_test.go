@@ -12,8 +12,8 @@ import (
 
 var heavy = flag.Bool("heavy", false, "benchmark the optimiser on large problems too")
 
-// weigh sets random demands between low and high.
-func weigh(p *Problem, low, high float64) *Problem {
+// setRandomDemands sets random demands between low and high.
+func setRandomDemands(p *Problem, low, high float64) *Problem {
 	rng := rand.New(rand.NewPCG(1, 2))
 	p.Demand = make([]float64, len(p.Flows))
 	for i := range p.Demand {
@@ -31,21 +31,21 @@ func BenchmarkOptimised(b *testing.B) {
 		for a := range n {
 			p.Flows = append(p.Flows, engine.Flow{Src: a, Dst: (a + 1) % n}, engine.Flow{Src: a, Dst: (a + n - 1) % n})
 		}
-		return weigh(p, from, to)
+		return setRandomDemands(p, from, to)
 	}
 	for _, c := range []struct {
 		name  string
 		heavy bool
 		make  func() *Problem
 	}{
-		{"weighed/4x4x4", false, func() *Problem { return weigh(must(b, torus.Faults{}, "", 4, 4, 4), 0, 2) }},
-		{"weighed/4x4x8", false, func() *Problem { return weigh(must(b, torus.Faults{}, "tpuv4", 4, 4, 8), 0, 2) }},
-		{"weighed/8x8x8", true, func() *Problem { return weigh(must(b, torus.Faults{}, "", 8, 8, 8), 0, 2) }},
+		{"weighed/4x4x4", false, func() *Problem { return setRandomDemands(torusProblem(b, torus.Faults{}, "", 4, 4, 4), 0, 2) }},
+		{"weighed/4x4x8", false, func() *Problem { return setRandomDemands(torusProblem(b, torus.Faults{}, "tpuv4", 4, 4, 8), 0, 2) }},
+		{"weighed/8x8x8", true, func() *Problem { return setRandomDemands(torusProblem(b, torus.Faults{}, "", 8, 8, 8), 0, 2) }},
 		{"fault/4x4x4", false, func() *Problem {
-			return weigh(must(b, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, "", 4, 4, 4), 0.5, 1)
+			return setRandomDemands(torusProblem(b, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, "", 4, 4, 4), 0.5, 1)
 		}},
-		{"ring/4x8x4", false, func() *Problem { return ring(must(b, torus.Faults{}, "", 4, 8, 4), 0.999, 1) }},
-		{"ring/8x8x8", true, func() *Problem { return ring(must(b, torus.Faults{}, "", 8, 8, 8), 0.999, 1) }},
+		{"ring/4x8x4", false, func() *Problem { return ring(torusProblem(b, torus.Faults{}, "", 4, 8, 4), 0.999, 1) }},
+		{"ring/8x8x8", true, func() *Problem { return ring(torusProblem(b, torus.Faults{}, "", 8, 8, 8), 0.999, 1) }},
 	} {
 		if c.heavy && !*heavy {
 			continue
@@ -86,11 +86,11 @@ func randomGraph(nodes int32, low, high float64) *Problem {
 			}
 		}
 	}
-	p := digraph(nodes, alikeRate, links, flows)
+	p := digraph(nodes, equalRate, links, flows)
 	for k := range p.Network.Links {
 		p.Network.Links[k].Channels = 2
 	}
-	return weigh(p, low, high)
+	return setRandomDemands(p, low, high)
 }
 
 // BenchmarkOptimisedGraphs reports time and gap for random sparse graphs of growing size.

@@ -67,9 +67,9 @@ func simplePaths(n *engine.Network, flows []engine.Flow) [][][]int {
 	return all
 }
 
-// least returns the minimum of the largest load over rate: with one path per flow by exhaustive
+// optimalLoads returns the minimum of the largest load over rate: with one path per flow by exhaustive
 // search, and with split flows by the simplex method. Rates are relative to a reference.
-func least(p *Problem, by float64) (one, spread float64) {
+func optimalLoads(p *Problem, by float64) (one, spread float64) {
 	n, all := p.Network, simplePaths(p.Network, p.Flows)
 	load := make([]float64, len(n.Links))
 	one = math.Inf(1)
@@ -196,7 +196,7 @@ func TestBounds(t *testing.T) {
 				by = l.Rate
 			}
 		}
-		one, spread := least(p, by)
+		one, spread := optimalLoads(p, by)
 		in, err := newRouteInstance(p, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ func TestOptimisedCache(t *testing.T) {
 	}
 	o := Optimised{Cache: dir, Budget: 10_000, Rounds: 1}
 	fault := func(node int32) *Problem {
-		return must(t, torus.Faults{Links: []torus.Hop{{Node: node, Dim: 1, Up: true}}}, "", 4, 4)
+		return torusProblem(t, torus.Faults{Links: []torus.Hop{{Node: node, Dim: 1, Up: true}}}, "", 4, 4)
 	}
 	d, _ := route(t, o, fault(0), Options{Seed: 1})
 	if len(files()) != 1 {

@@ -47,9 +47,9 @@ func TestLargeGraphs(t *testing.T) {
 	}
 }
 
-// TestParts verifies that lengths with many zeros prove the same bound with and without
+// TestContraction verifies that lengths with many zeros prove the same bound with and without
 // contraction.
-func TestParts(t *testing.T) {
+func TestContraction(t *testing.T) {
 	parts, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -87,10 +87,10 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestHalves verifies that cuts across half a torus prove the load of the traffic between the
+// TestHalfCuts verifies that cuts across half a torus prove the load of the traffic between the
 // halves.
-func TestHalves(t *testing.T) {
-	p := weigh(must(t, torus.Faults{}, "", 4, 5, 2), 0, 2)
+func TestHalfCuts(t *testing.T) {
+	p := setRandomDemands(torusProblem(t, torus.Faults{}, "", 4, 5, 2), 0, 2)
 	in, err := newRouteInstance(p, p.Symmetry(1))
 	if err != nil {
 		t.Fatal(err)
@@ -120,17 +120,17 @@ func TestHalves(t *testing.T) {
 	}
 }
 
-// TestLister verifies that paths listed once per class of translations equal the paths of each
+// TestPathLister verifies that paths listed once per class of translations equal the paths of each
 // pair.
-func TestLister(t *testing.T) {
+func TestPathLister(t *testing.T) {
 	for _, faults := range []torus.Faults{{}, {Switches: []torus.Switch{{Dim: 0, Index: 3}}}} {
-		p := must(t, faults, "", 4, 4, 8)
+		p := torusProblem(t, faults, "", 4, 4, 8)
 		rules, err := NewCandidates(p, WildRule{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := &optimiser{problem: p}
-		if r.in, err = newRouteInstance(weigh(p, 0, 2), p.Symmetry(1)); err != nil {
+		if r.in, err = newRouteInstance(setRandomDemands(p, 0, 2), p.Symmetry(1)); err != nil {
 			t.Fatal(err)
 		}
 		list := r.pathLister(rules)

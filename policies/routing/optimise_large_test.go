@@ -24,7 +24,7 @@ func digraph(nodes int32, rate func(k int) float64, links, flows [][2]int32) *Pr
 	return p
 }
 
-func alikeRate(int) float64 { return 1e9 }
+func equalRate(int) float64 { return 1e9 }
 
 // TestOptimisedDirected verifies a directed ring with one channel. Its up*/down* paths do not join
 // all pairs. The chosen paths may deadlock, and the label says so. Pairs without any path are still
@@ -40,7 +40,7 @@ func TestOptimisedDirected(t *testing.T) {
 			}
 		}
 	}
-	for name, rate := range map[string]func(int) float64{"equal": alikeRate, "unequal": func(k int) float64 { return float64(1+k%2) * 1e9 }} {
+	for name, rate := range map[string]func(int) float64{"equal": equalRate, "unequal": func(k int) float64 { return float64(1+k%2) * 1e9 }} {
 		p := digraph(n, rate, links, flows)
 		d, err := Optimised{Budget: 10_000}.Route(t.Context(), p, Options{Seed: 1})
 		if err != nil {
@@ -54,7 +54,7 @@ func TestOptimisedDirected(t *testing.T) {
 			t.Errorf("%s: %v, cycle %v, labels %v", name, err, cycle, d.Labels)
 		}
 	}
-	_, err := Optimised{}.Route(t.Context(), digraph(n, alikeRate, links[:n-1], flows), Options{Seed: 1})
+	_, err := Optimised{}.Route(t.Context(), digraph(n, equalRate, links[:n-1], flows), Options{Seed: 1})
 	if err == nil || !strings.Contains(err.Error(), reasonDisconnected) {
 		t.Errorf("an open row: %v", err)
 	}
@@ -92,7 +92,7 @@ func TestBreadth(t *testing.T) {
 		n := rapid.Int32Range(2, 12).Draw(t, "nodes")
 		node := rapid.Int32Range(0, n-1)
 		links := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) [2]int32 { return [2]int32{node.Draw(t, "from"), node.Draw(t, "to")} }), 1, 40).Draw(t, "links")
-		in, err := newRouteInstance(digraph(n, alikeRate, links, nil), nil)
+		in, err := newRouteInstance(digraph(n, equalRate, links, nil), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,13 +113,13 @@ func TestBreadth(t *testing.T) {
 	})
 }
 
-// counted is a context that ends after a number of calls of Err.
-type counted struct {
+// countingContext is a context that ends after a number of calls of Err.
+type countingContext struct {
 	context.Context
 	left int
 }
 
-func (c *counted) Err() error {
+func (c *countingContext) Err() error {
 	if c.left--; c.left < 0 {
 		return context.Canceled
 	}
@@ -138,7 +138,7 @@ func TestOptimisedTree(t *testing.T) {
 		flows = append(flows, [2]int32{a, (a + 101) % n})
 	}
 	p := digraph(n, func(k int) float64 { return float64(1+k%3) * 1e9 }, links, flows)
-	ctx := &counted{t.Context(), 20 * n}
+	ctx := &countingContext{t.Context(), 20 * n}
 	d, err := Optimised{}.Route(ctx, p, Options{Seed: 1})
 	if err != nil || d.Metrics["gap"] != 0 {
 		t.Fatalf("%v, %v", err, d)

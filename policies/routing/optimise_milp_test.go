@@ -13,7 +13,7 @@ func TestOptimisedMILP(t *testing.T) {
 	if _, _, err := milp.Find(""); err != nil {
 		t.Skip(err)
 	}
-	p := must(t, torus.Faults{}, "tpuv4", 4, 4, 8)
+	p := torusProblem(t, torus.Faults{}, "tpuv4", 4, 4, 8)
 	for _, budget := range []int64{0, 1} {
 		d, z := route(t, Optimised{MILP: true, Budget: budget}, p, Options{Seed: 1})
 		m := d.Metrics

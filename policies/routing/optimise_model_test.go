@@ -16,10 +16,10 @@ func TestOptimisedModel(t *testing.T) {
 	link := torus.Faults{Links: []torus.Hop{{Node: 1, Dim: 1, Up: true}}}
 	refused := 0
 	for name, p := range map[string]*Problem{
-		"torus":   must(t, torus.Faults{}, "", 3, 4),
-		"link":    must(t, link, "", 3, 4),
-		"weighed": weighed(must(t, link, "", 4, 2, 2)),
-		"rates":   twoRates(must(t, torus.Faults{}, "", 3, 3)),
+		"torus":   torusProblem(t, torus.Faults{}, "", 3, 4),
+		"link":    torusProblem(t, link, "", 3, 4),
+		"weighed": halfUnitDemands(torusProblem(t, link, "", 4, 2, 2)),
+		"rates":   twoRates(torusProblem(t, torus.Faults{}, "", 3, 3)),
 	} {
 		for _, most := range []int{0, 2} {
 			y := p.Symmetry(1)

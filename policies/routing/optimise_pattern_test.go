@@ -8,9 +8,9 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestForAll verifies that paths for pattern all-to-all equal the paths of an all-to-all problem,
+// TestPatternAllToAll verifies that paths for pattern all-to-all equal the paths of an all-to-all problem,
 // for any flows.
-func TestForAll(t *testing.T) {
+func TestPatternAllToAll(t *testing.T) {
 	o := Optimised{Budget: 100_000, Rounds: 10}
 	tor, err := torus.New(4, 4)
 	if err != nil {

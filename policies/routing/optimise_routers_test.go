@@ -19,7 +19,7 @@ import (
 func TestNeverWorse(t *testing.T) {
 	met := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		p := random(t)
+		p := drawGraph(t)
 		if rapid.Bool().Draw(t, "torus") {
 			dims := rapid.SliceOfN(rapid.IntRange(1, 6), 1, 3).Draw(t, "dims")
 			o, err := torus.New(dims...)
@@ -88,23 +88,23 @@ func TestNeverWorse(t *testing.T) {
 // TestSearchProgress verifies that a search reports rising progress, and decides the same without
 // progress. With equal demands dimension order meets the bound, which ends the search early.
 func TestSearchProgress(t *testing.T) {
-	p := must(t, torus.Faults{}, "", 14)
+	p := torusProblem(t, torus.Faults{}, "", 14)
 	for _, demand := range [][]float64{nil, unequal(len(p.Flows))} {
 		p.Demand = demand
-		var told []float64
+		var reports []float64
 		o := Options{Seed: 1}
 		o.Optimised = Optimised{Budget: 20000, Rounds: 200}
 		quiet, err := ByName("route-optimised").Router.Route(t.Context(), p, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Progress = func(share float64) { told = append(told, share) }
+		o.Progress = func(share float64) { reports = append(reports, share) }
 		loud, err := ByName("route-optimised").Router.Route(t.Context(), p, o)
 		if err != nil || !reflect.DeepEqual(quiet, loud) {
 			t.Errorf("another decision (%v) if it is told how far it has come", err)
 		}
-		if len(told) < 10 || !slices.IsSorted(told) || told[0] > 0.3 || (told[len(told)-1] < 0.3) != (demand == nil) || told[len(told)-1] > 1 {
-			t.Errorf("told %d shares from %g to %g, in order: %v", len(told), told[0], told[len(told)-1], slices.IsSorted(told))
+		if len(reports) < 10 || !slices.IsSorted(reports) || reports[0] > 0.3 || (reports[len(reports)-1] < 0.3) != (demand == nil) || reports[len(reports)-1] > 1 {
+			t.Errorf("told %d shares from %g to %g, in order: %v", len(reports), reports[0], reports[len(reports)-1], slices.IsSorted(reports))
 		}
 	}
 }

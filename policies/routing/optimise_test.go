@@ -62,7 +62,7 @@ func TestOptimisedLoads(t *testing.T) {
 			if slow := c.dims[1] == 8 || dim > 0 && (c.dims[2] == 4 || c.twist != ""); slow && dim >= 0 && !*long {
 				continue
 			}
-			p := must(t, f, c.twist, c.dims...)
+			p := torusProblem(t, f, c.twist, c.dims...)
 			begin := time.Now()
 			d, z := route(t, opt, p, Options{Seed: 1})
 			took := time.Since(begin)

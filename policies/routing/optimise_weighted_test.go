@@ -32,9 +32,9 @@ func loadsOf(p *Problem, w *engine.Paths, by float64) (units, over float64) {
 	return units, over
 }
 
-// TestPack verifies that the pigeonhole bound is at most the best packing of demands on links, by
+// TestBinPacking verifies that the pigeonhole bound is at most the best packing of demands on links, by
 // exhaustive search, and at least the bound of the largest demand alone.
-func TestPack(t *testing.T) {
+func TestBinPacking(t *testing.T) {
 	exact, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		perUnit := rapid.SliceOfN(rapid.SampledFrom([]float64{1, 1, 1.5, 3}), 1, 3).Draw(t, "press")
@@ -70,9 +70,9 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestUnit verifies that a bound is raised to the next multiple of the common unit of all
+// TestDemandUnit verifies that a bound is raised to the next multiple of the common unit of all
 // demands, and is unchanged if there is no such unit.
-func TestUnit(t *testing.T) {
+func TestDemandUnit(t *testing.T) {
 	for _, c := range []struct {
 		demand            []float64
 		slow              []float64
@@ -92,11 +92,11 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// TestSearchGoesOn verifies a search that continues. Its loads match its assignment, neighbour
+// TestSearchContinues verifies a search that continues. Its loads match its assignment, neighbour
 // loads respect the cap, it never ends with a larger load than it started with, and it does
 // nothing if the target is met.
-func TestSearchGoesOn(t *testing.T) {
-	p := weigh(must(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, "", 4, 4, 4), 0, 2)
+func TestSearchContinues(t *testing.T) {
+	p := setRandomDemands(torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, "", 4, 4, 4), 0, 2)
 	in, err := newRouteInstance(p, p.Symmetry(1))
 	if err != nil {
 		t.Fatal(err)
@@ -144,14 +144,14 @@ func TestSearchGoesOn(t *testing.T) {
 // per link is optimal even if demands differ slightly.
 func TestOptimisedSparse(t *testing.T) {
 	for _, dims := range [][]int{{8}, {4, 8, 4}, {8, 8, 8}} {
-		p := must(t, torus.Faults{}, "", dims...)
+		p := torusProblem(t, torus.Faults{}, "", dims...)
 		n := int32(p.Torus.Nodes())
 		p.Flows = nil
 		for a := range n { // rows along the last dimension
 			last := int32(dims[len(dims)-1])
 			p.Flows = append(p.Flows, engine.Flow{Src: a, Dst: a - a%last + (a+1)%last})
 		}
-		weigh(p, 0.999, 1)
+		setRandomDemands(p, 0.999, 1)
 		d, z := route(t, Optimised{Budget: 100_000}, p, Options{Seed: 1})
 		if d.Metrics["gap"] != 0 || z.MaxWeighted != maxOf(p.Demand) || d.BoundModel != ModelSinglePath {
 			t.Errorf("%v: load %g, bound %g (%s), want %g", dims, z.MaxWeighted, d.Bound, d.BoundModel, maxOf(p.Demand))
@@ -159,9 +159,9 @@ func TestOptimisedSparse(t *testing.T) {
 	}
 }
 
-// TestOptimisedWeighed verifies that weighted pairs come close to the bound, with equal paths
+// TestOptimisedWeighted verifies that weighted pairs come close to the bound, with equal paths
 // each time.
-func TestOptimisedWeighed(t *testing.T) {
+func TestOptimisedWeighted(t *testing.T) {
 	for _, c := range []struct {
 		twist string
 		dims  []int
@@ -170,7 +170,7 @@ func TestOptimisedWeighed(t *testing.T) {
 		if c.dims[0]*c.dims[1]*c.dims[2] > 64 && !*long {
 			continue
 		}
-		p := weigh(must(t, torus.Faults{}, c.twist, c.dims...), 0, 2)
+		p := setRandomDemands(torusProblem(t, torus.Faults{}, c.twist, c.dims...), 0, 2)
 		d, z := route(t, Optimised{Budget: 8_000_000}, p, Options{Seed: 1})
 		t.Logf("%v %s: load %g, gap %.5f", c.dims, c.twist, z.MaxWeighted, d.Metrics["gap"])
 		if d.Metrics["gap"] > c.gap {
@@ -212,7 +212,7 @@ func TestOptimisedRates(t *testing.T) {
 		}
 	}
 	// An all-to-all on a torus with one slow link has no symmetry.
-	q := must(t, torus.Faults{}, "", 4, 4)
+	q := torusProblem(t, torus.Faults{}, "", 4, 4)
 	q.Network.Links[0].Rate /= 4
 	d, err := Optimised{Budget: 300_000}.Route(t.Context(), q, Options{Seed: 1})
 	if err != nil {

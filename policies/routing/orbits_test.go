@@ -27,7 +27,7 @@ func TestOrbits(t *testing.T) {
 					if name == "dor" && settings.WildFirst.Use != "" {
 						continue
 					}
-					p, o := must(t, torus.Faults{}, twist, dims...), Options{Settings: settings, Seed: 7}
+					p, o := torusProblem(t, torus.Faults{}, twist, dims...), Options{Settings: settings, Seed: 7}
 					z, d, err := row.Orbits(ctx, p, o)
 					if err != nil {
 						t.Fatalf("%s on %v twisted %s: %v", name, dims, twist, err)
@@ -61,7 +61,7 @@ func TestOrbits(t *testing.T) {
 		}
 	}
 	// In the fluid model one flow per class ends when all its flows do.
-	p := must(t, torus.Faults{}, "010000", 4, 4, 8)
+	p := torusProblem(t, torus.Faults{}, "010000", 4, 4, 8)
 	z, _, err := ByName("dor").Orbits(ctx, p, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestSums(t *testing.T) {
 			if len(shape.dims) < 3 && faults.Switches != nil {
 				continue
 			}
-			p := must(t, faults, shape.twist, shape.dims...)
+			p := torusProblem(t, faults, shape.twist, shape.dims...)
 			some, graph := *p, *p
 			some.Flows, graph.Torus = p.Flows[7:20], nil
 			for _, router := range []string{"dor", "wild-first", "shortest", "ecmp", "random-shortest"} {

@@ -28,8 +28,8 @@ func patterns() []string {
 
 var long = flag.Bool("long", false, "also run the tests that take a minute")
 
-// must returns all-to-all traffic on a torus with faults and two virtual channels.
-func must(t testing.TB, faults torus.Faults, twist string, dims ...int) *Problem {
+// torusProblem returns all-to-all traffic on a torus with faults and two virtual channels.
+func torusProblem(t testing.TB, faults torus.Faults, twist string, dims ...int) *Problem {
 	t.Helper()
 	o, err := torus.New(dims...)
 	if err != nil {
@@ -86,7 +86,7 @@ func TestRegularLoads(t *testing.T) {
 		dims []int
 		max  int64
 	}{{[]int{4, 4, 4}, 32}, {[]int{4, 4, 8}, 128}, {[]int{4, 8, 8}, 256}, {[]int{8, 8, 8}, 512}, {[]int{8, 4, 4}, 128}, {[]int{4, 4, 12}, 288}, {[]int{8}, 8}, {[]int{4, 4}, 8}} {
-		p := must(t, torus.Faults{}, "", c.dims...)
+		p := torusProblem(t, torus.Faults{}, "", c.dims...)
 		d, z := route(t, DimensionOrder{}, p, Options{})
 		if z.Max != c.max {
 			t.Errorf("%s: most loaded link carries %d, want %d", p.Torus, z.Max, c.max)
@@ -103,7 +103,7 @@ func TestRegularLoads(t *testing.T) {
 // TestTies verifies ties at half a ring: up from an even coordinate, down from an odd one
 // (the example of Sec. 4.1).
 func TestTies(t *testing.T) {
-	p := must(t, torus.Faults{}, "", 8, 8, 8)
+	p := torusProblem(t, torus.Faults{}, "", 8, 8, 8)
 	at := p.Torus.Node
 	p.Flows = []engine.Flow{{Src: at(1, 0, 0), Dst: at(5, 0, 0)}, {Src: at(2, 0, 0), Dst: at(6, 0, 0)}}
 	d, _ := route(t, DimensionOrder{}, p, Options{})
@@ -257,7 +257,7 @@ func TestUnserved(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	p := must(t, torus.Faults{}, "", 4, 4, 4)
+	p := torusProblem(t, torus.Faults{}, "", 4, 4, 4)
 	fails(DimensionOrder{Order: named(0, 1, 1)}, p, "not distinct dimensions")
 	fails(DimensionOrder{Order: named(0, 1)}, p, "does not name every dimension")
 	fails(WildRule{WildFirst: WildFirst{Wild: named(3)}}, p, "not distinct dimensions")
@@ -265,10 +265,10 @@ func TestUnserved(t *testing.T) {
 	graph.Torus = nil
 	fails(DimensionOrder{}, &graph, "shortest")
 	fails(WildRule{}, &graph, "shortest")
-	cut := must(t, torus.Faults{Switches: []torus.Switch{{Dim: 2, Index: 3}}}, "", 4, 4, 4)
+	cut := torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: 2, Index: 3}}}, "", 4, 4, 4)
 	fails(DimensionOrder{}, cut, "no path from node ")
 	// In the last dimension of the order, failed links cannot be avoided.
-	cut = must(t, torus.Faults{Switches: []torus.Switch{{Dim: 2, Index: 3}}}, "", 4, 4, 8)
+	cut = torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: 2, Index: 3}}}, "", 4, 4, 8)
 	fails(WildRule{Order: named(0, 1, 2)}, cut, "more pairs): links that are down are on every wild-first path")
 	if _, err := (DimensionOrder{}).Route(context.Background(), &Problem{Network: p.Network, Torus: p.Torus, Flows: []engine.Flow{{Src: 0, Dst: 64}}}, Options{}); err == nil {
 		t.Error("node 64 of 64")
@@ -282,7 +282,7 @@ func TestUnserved(t *testing.T) {
 func BenchmarkDimensionOrder(b *testing.B) {
 	for _, dims := range [][]int{{4, 8, 8}, {8, 8, 8}, {16, 16, 16}} {
 		b.Run(fmt.Sprint(dims), func(b *testing.B) {
-			p := must(b, torus.Faults{}, "", dims...)
+			p := torusProblem(b, torus.Faults{}, "", dims...)
 			var d *Decision
 			for b.Loop() {
 				var err error

@@ -11,12 +11,12 @@ import (
 	"sim/fabric/torus"
 )
 
-// ofSplit returns the loads of flows that split evenly at every node over all links that start a
+// splitLoads returns the loads of flows that split evenly at every node over all links that start a
 // shortest path: equal-cost multi-path per packet, or the mean of random choices per hop. demand
 // weights flows; nil means one unit each. Loads are in Weighted. The maximum divided by the
 // number of nodes is the load of a link if every node sends one unit in total, equally to all
 // nodes including itself. It fails if live links do not join a pair.
-func ofSplit(n *engine.Network, flows []engine.Flow, demand []float64) (*static.Loads, error) {
+func splitLoads(n *engine.Network, flows []engine.Flow, demand []float64) (*static.Loads, error) {
 	z := &static.Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links)), Weighted: make([]float64, len(n.Links))}
 	g := newSplitAdjacency(n)
 	start := make([]int32, n.Nodes+1) // flows grouped by destination
@@ -141,7 +141,7 @@ func TestSplit(t *testing.T) {
 			t.Fatal(err)
 		}
 		n, all := o.Network(nil, engine.Link{Rate: 1}), everyPair(o.Nodes())
-		z, err := ofSplit(n, all, nil)
+		z, err := splitLoads(n, all, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestSplit(t *testing.T) {
 		t.Errorf("least load %g under %s", least, best)
 	}
 	unreachable := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 1}}}
-	if _, err := ofSplit(unreachable, everyPair(2), nil); err == nil {
+	if _, err := splitLoads(unreachable, everyPair(2), nil); err == nil {
 		t.Error("nothing joins node 1 to 0")
 	}
 }

@@ -13,7 +13,7 @@ import (
 // pair that the fault does not affect. Loads are logged.
 func TestWildFirst(t *testing.T) {
 	for _, s := range shapes {
-		whole := must(t, torus.Faults{}, s.twist, s.dims...)
+		whole := torusProblem(t, torus.Faults{}, s.twist, s.dims...)
 		if whole.Torus.Nodes() > 128 && !*long {
 			continue
 		}
@@ -23,7 +23,7 @@ func TestWildFirst(t *testing.T) {
 			t.Errorf("%s %s: load %d in %d hops, dor %d in %d", whole.Torus, s.twist, load.Max, load.SumHops, want.Max, want.SumHops)
 		}
 		for d := range 3 {
-			p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 5}}}, s.twist, s.dims...)
+			p := torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 5}}}, s.twist, s.dims...)
 			c, err := NewCandidates(p, WildRule{})
 			if err != nil {
 				t.Fatal(err)
@@ -75,7 +75,7 @@ func TestWildFirst(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	p := must(t, torus.Faults{}, "", 4, 4, 4)
+	p := torusProblem(t, torus.Faults{}, "", 4, 4, 4)
 	for _, r := range []Router{DimensionOrder{}, WildRule{}, Shortest{}, Multipath{Routes: 4}, wildMultipath{Multipath: Multipath{Routes: 4}}} {
 		if _, err := r.Route(ctx, p, Options{}); err != context.Canceled {
 			t.Errorf("%T: %v", r, err)
