@@ -63,6 +63,7 @@ func (a *Assignment) augment(row int32, columns int, weight []int64) {
 	a.reached = a.reached[:0]
 	minDist, column := int64(0), int32(-1) // the column reached last, with its distance
 	for r := row; r >= 0; r = a.matchedRow[column] {
+		// Relax the columns from row r, and find the nearest column that is not reached.
 		w := weight[int(r)*columns : int(r+1)*columns]
 		w, offset := w[:len(dist)], minDist-a.rowPotential[r]
 		nearest, next := int64(math.MaxInt64), int32(0)

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestBidirectionalSearch compares bidirectional searches with trees: path lengths are equal, paths join both
-// ends, and paths as long as the limit are not reported.
+// TestBidirectionalSearch compares bidirectional searches with trees: path lengths are equal,
+// paths join both ends, and paths as long as the limit are not reported.
 func TestBidirectionalSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)

@@ -5,10 +5,10 @@ import "math"
 // Parameters of the sweeps, chosen by measurements with n = 64 and 256 on Kautz, circulant and
 // random graphs.
 const (
-	// The steepness starts at initialSteepness. It grows by steepnessGrowth per sweep up to
-	// maxSteepness, while flows follow prices closely enough: while the bound lags behind the
-	// mean load by at most maxBoundLag of the maximum minus the mean. Otherwise it falls, down to
-	// minSteepness.
+	// The steepness starts at initialSteepness and is at most maxSteepness. It grows by
+	// steepnessGrowth per sweep while flows follow prices closely. That is, the bound lags behind
+	// the mean load by at most maxBoundLag of the maximum minus the mean. Otherwise it falls,
+	// down to minSteepness.
 	initialSteepness = 20
 	steepnessGrowth  = 1.3
 	maxSteepness     = 2e4

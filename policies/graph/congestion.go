@@ -8,9 +8,10 @@ type Congestion struct {
 	// Load is the maximum load of the best routing found. The load of an arc is its flow divided
 	// by its capacity.
 	Load float64
-	// Bound is a lower bound on the maximum load of any routing. It is proved by lengths y >= 0
-	// of the arcs: the sum over pairs of demand x distance, divided by the sum of capacity x y
-	// (weak duality; Shahrokhi and Matula, The Maximum Concurrent Flow Problem, J. ACM 37, 1990).
+	// Bound is a lower bound on the maximum load of any routing, proved by lengths y >= 0 of the
+	// arcs. It is the sum over pairs of demand x distance, divided by the sum of capacity x y.
+	// This is weak duality (Shahrokhi and Matula, The Maximum Concurrent Flow Problem, J. ACM 37,
+	// 1990).
 	Bound float64
 	// Iterations is the number of sweeps. It is 0 if there is no choice, or if the first routing
 	// is optimal.

@@ -9,8 +9,8 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// drawProblem draws a strongly connected graph of limited degree, with loops and parallel edges, and a
-// demand.
+// drawProblem draws a strongly connected graph of limited degree, with loops and parallel edges,
+// and a demand.
 func drawProblem(t *rapid.T, maxNodes, degree int) (g scaleup.Topology, n int, demand []float64) {
 	n = rapid.IntRange(2, maxNodes).Draw(t, "n")
 	names := make([]int, n)

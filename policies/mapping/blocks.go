@@ -25,6 +25,8 @@ func (c *Cost) placeBlocks(ctx context.Context, o Options) (*Placement, error) {
 	q.Dims[0].Size /= b
 
 	blocks := c.numSlots / b
+
+	// Distances between the first endpoints of blocks.
 	dist := make([]int32, blocks)
 	q.Distances = func(from int32) []int32 {
 		for to := range dist {
@@ -43,6 +45,7 @@ func (c *Cost) placeBlocks(ctx context.Context, o Options) (*Placement, error) {
 		exact = exact && (from%b != to%b || h == c.hops[(from-from%b)*c.numSlots+to-to%b])
 	}
 
+	// Traffic between blocks.
 	bytes := map[[2]int32]int64{}
 	for _, f := range p.Demand {
 		if from, to := f.Src/int32(b), f.Dst/int32(b); from != to {
@@ -66,6 +69,8 @@ func (c *Cost) placeBlocks(ctx context.Context, o Options) (*Placement, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	// Expand the placement of blocks to their endpoints.
 	out := &Placement{Evaluations: result.Evaluations}
 	if exact {
 		out.Bound = result.Bound

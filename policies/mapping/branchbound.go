@@ -56,6 +56,7 @@ func (s *localSearch) placementOrder() []int32 {
 // extend places the ranks from order[k] on, if the earlier ones cost cost. It returns false if
 // the budget is spent.
 func (b *partialPlacement) extend(k int, cost int64) bool {
+	// A complete placement.
 	if k == len(b.order) {
 		if cost < b.bestCost {
 			b.bestCost, b.bestSlots = cost, append(b.bestSlots[:0], b.slotByRank...)
@@ -63,6 +64,7 @@ func (b *partialPlacement) extend(k int, cost int64) bool {
 		return true
 	}
 
+	// Bound the cost of the remaining ranks on the free slots.
 	var free []int32
 	for slot := range int32(b.numSlots) {
 		if !b.isUsed[slot] {
@@ -85,6 +87,7 @@ func (b *partialPlacement) extend(k int, cost int64) bool {
 	slices.SortStableFunc(index, func(i, j int) int { return int(max(-1, min(1, row[i]-row[j]))) })
 	r := rest[0]
 	for _, i := range index {
+		// The cost of the rank on the slot is its traffic with placed peers.
 		slot, added := free[i], int64(0)
 		for j := range b.peers[r] {
 			if e := &b.peers[r][j]; b.slotByRank[e.rank] >= 0 {

@@ -172,6 +172,8 @@ func newGilmoreLawler(c *Cost) *gilmoreLawler { return &gilmoreLawler{cost: c} }
 // possible. slotByRank may be nil.
 func (b *gilmoreLawler) setMinCosts(ranks, free, slotByRank []int32) {
 	c := b.cost
+
+	// The largest number of peers limits the distances that are needed.
 	b.minCost = slices.Grow(b.minCost[:0], len(ranks)*len(free))[:len(ranks)*len(free)]
 	maxPeers := 0
 	for _, r := range ranks {
@@ -194,6 +196,7 @@ func (b *gilmoreLawler) setMinCosts(ranks, free, slotByRank []int32) {
 	}
 
 	for i, r := range ranks {
+		// Traffic with ranks that have no slot, heaviest first, meets the nearest slots.
 		b.bytes = b.bytes[:0]
 		for k := range c.peers[r] {
 			if e := &c.peers[r][k]; slotByRank == nil || slotByRank[e.rank] < 0 {
@@ -221,6 +224,7 @@ func (b *gilmoreLawler) setMinCosts(ranks, free, slotByRank []int32) {
 
 // solveAssignment returns the minimum sum of minCost over assignments of all ranks to free slots.
 func (b *gilmoreLawler) solveAssignment(ranks, free int) int64 {
+	// Solve maximises, so costs are negated.
 	b.weight = slices.Grow(b.weight[:0], len(b.minCost))[:len(b.minCost)]
 	for i, v := range b.minCost {
 		b.weight[i] = -v

@@ -51,6 +51,7 @@ const maxOthers = 3
 // Reevaluate computes the value of the result and of the other placements by another function,
 // and selects the best.
 func (g *Grouping) Reevaluate(ctx context.Context, f *GroupingResult, value func(ctx context.Context, pods []int32) (float64, error)) error {
+	// The value of the result by the new function, then of all others whose bound is smaller.
 	var err error
 	if f.Value, err = value(ctx, f.At); err != nil {
 		return err
@@ -90,6 +91,7 @@ func (g *Grouping) Search(ctx context.Context, o Options) (*GroupingResult, erro
 		open: graph.NewHeap(groupNode.before),
 	}
 
+	// The root of branch and bound has no unit in a pod.
 	root := slices.Repeat([]int32{-1}, g.Units)
 	bound, err := g.Bound(ctx, root)
 	if err != nil {
@@ -103,6 +105,7 @@ func (g *Grouping) Search(ctx context.Context, o Options) (*GroupingResult, erro
 		return nil, err
 	}
 
+	// The bound covers evaluated placements and open nodes.
 	s.best.Trials = len(s.values)
 	s.best.Bound = min(s.best.Value, s.valueBound)
 	if s.open.Len() > 0 {
@@ -114,6 +117,7 @@ func (g *Grouping) Search(ctx context.Context, o Options) (*GroupingResult, erro
 
 // listOthers sets best.Others.
 func (s *groupSearch) listOthers() {
+	// Placements by rising value, without the best one and the starts.
 	tried := slices.SortedFunc(maps.Values(s.values), func(a, b groupValue) int {
 		return cmp.Or(cmp.Compare(a.value, b.value), slices.Compare(a.pods, b.pods))
 	})
@@ -127,6 +131,7 @@ func (s *groupSearch) listOthers() {
 		}
 	}
 
+	// The starts, without repetitions.
 	for i, pods := range s.Starts {
 		if !slices.Contains(listed[:i+1], listed[i+1]) {
 			s.best.Others = append(s.best.Others, pods)
@@ -171,6 +176,8 @@ next:
 			best = c
 		}
 	}
+
+	// Two bytes per pod.
 	text := make([]byte, 0, 2*len(best))
 	for _, pod := range best {
 		text = append(text, byte(pod), byte(pod>>8))
@@ -230,6 +237,7 @@ func (s *groupSearch) evaluate(pods []int32) error {
 // descendFromStarts evaluates the starts, and the local optima that are reached from them and
 // from random changes of the best placement.
 func (s *groupSearch) descendFromStarts() error {
+	// start is a start with its guess.
 	type start struct {
 		at    []int32
 		guess float64
@@ -243,6 +251,7 @@ func (s *groupSearch) descendFromStarts() error {
 		all = append(all, start{pods, v})
 	}
 
+	// Evaluate the starts, the best guess first.
 	slices.SortStableFunc(all, func(a, b start) int { return cmp.Compare(a.guess, b.guess) })
 	for _, first := range all {
 		if len(s.values) < s.maxTrials {
@@ -316,6 +325,9 @@ func (s *groupSearch) descend(pods []int32) ([]int32, float64, error) {
 	}
 
 	before := make([]int32, len(pods))
+
+	// Try pairs of units in random order, and again until none of them helps. A pair (u, v) with
+	// u < v exchanges the units; with u > v it moves unit u to pod v.
 	pairs := s.random.Perm(s.Units * s.Units)
 	for k, since := 0, 0; since < len(pairs) && len(s.guesses) < guessesPerTrial*s.maxTrials; k, since = (k+1)%len(pairs), since+1 {
 		u, v := int32(pairs[k]/s.Units), int32(pairs[k]%s.Units)
@@ -361,6 +373,8 @@ func (s *groupSearch) branchAndBound() error {
 	s.visited = map[string]bool{}
 	for s.open.Len() > 0 && s.open.First().bound < s.best.Value {
 		node := *s.open.First()
+
+		// A complete placement: request its value.
 		if node.placed == s.Units {
 			if _, known := s.values[s.canonicalKey(node.pods)]; !known && len(s.values) >= s.maxTrials {
 				return nil
@@ -390,6 +404,7 @@ func (s *groupSearch) branchAndBound() error {
 func (s *groupSearch) expand(node groupNode) error {
 	unit, empty := int32(node.placed), false
 	for pod := range int32(s.Pods) {
+		// All empty pods are equivalent, so the first one represents them.
 		isEmpty := !slices.Contains(node.pods[:node.placed], pod)
 		if isEmpty && empty || !s.Fits(node.pods, unit, pod) {
 			continue
@@ -401,6 +416,8 @@ func (s *groupSearch) expand(node groupNode) error {
 		if s.visited[key] {
 			continue
 		}
+
+		// Keep the node with the larger of its bound and the bound of its parent.
 		s.visited[key] = true
 		bound, err := s.Bound(s.ctx, pods)
 		if err != nil {

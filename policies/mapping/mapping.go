@@ -152,7 +152,7 @@ func (p *Problem) check(endpoints []int32) error {
 	}
 	rankOn := map[int32]int{}
 
-	// Blocks start at multiples of their size and keep the order of their ranks.
+	// Each rank takes a slot that is still free.
 	for rank, e := range endpoints {
 		capacity, known := free[e]
 		switch {

@@ -33,6 +33,7 @@ func IsSearch(text string) bool {
 // from random changes of the best placement. For small problems it attempts a proof of optimality
 // by branch and bound. Otherwise the result has a lower bound.
 func (CostSearch) Place(ctx context.Context, p *Problem, o Options) (*Placement, error) {
+	// The cost of the problem. Blocks are a problem of their own.
 	c, err := NewCost(ctx, p)
 	if err != nil {
 		return nil, err
@@ -40,11 +41,15 @@ func (CostSearch) Place(ctx context.Context, p *Problem, o Options) (*Placement,
 	if p.Block > 1 {
 		return c.placeBlocks(ctx, o)
 	}
+
+	// Descend from the orders of dimensions. The bound ends the search if it is met.
 	s := newLocalSearch(ctx, c, o)
 	bound := c.Bound()
 	s.descendFromOrders()
 
+	// On small problems, half of the budget may be spent on a proof.
 	if s.bestCost > bound && c.numSlots <= maxExactSlots {
+		// The rest of the budget improves the placement.
 		s.budget = o.Evaluations / 2
 		if s.proveOptimal() {
 			bound = s.bestCost
@@ -101,6 +106,9 @@ func newLocalSearch(ctx context.Context, c *Cost, o Options) *localSearch {
 	if c.numSlots <= maxExhaustiveSlots {
 		return s
 	}
+
+	// Collect the slots around each slot by rising distance: complete distances until minNearby
+	// are reached, at most four times as many.
 	s.nearbySlots = make([][]int32, c.numSlots)
 	for a := range s.nearbySlots {
 		row := c.hops[a*c.numSlots : (a+1)*c.numSlots]
@@ -150,6 +158,7 @@ const maxStarts = 4
 // descendFromOrders descends from the best orders of dimensions, over slots in each of their
 // orders.
 func (s *localSearch) descendFromOrders() {
+	// start is a placement by an order, with its cost.
 	type start struct {
 		at   []int32
 		cost int64
@@ -173,6 +182,7 @@ func (s *localSearch) descendFromOrders() {
 		}
 	}
 
+	// Descend from the best of them.
 	slices.SortStableFunc(all, func(a, b start) int { return int(max(-1, min(1, a.cost-b.cost))) })
 	for _, candidate := range all[:min(len(all), maxStarts)] {
 		s.setPlacement(candidate.at)
@@ -225,6 +235,8 @@ func (s *localSearch) slotOrders() [][]int32 {
 		for _, folded := range []bool{false, true} {
 			var slots []int32
 			for i := range t.Nodes() {
+				// Convert i to coordinates with the last axis of axes slowest. In boustrophedon
+				// order, a coordinate runs backwards if the sum of the slower ones is odd.
 				coords, rest, odd := make([]int, len(t.Dims)), i, false
 				for k := len(axes) - 1; k >= 0; k-- { // the last varies most slowly
 					stride := 1
@@ -285,6 +297,7 @@ func (s *localSearch) descend(ranks []int32) {
 			}
 		}
 
+		// Make the exchange; the ranks that it concerns are queued again.
 		if best >= 0 {
 			s.exchange(r, best, minChange)
 		}
@@ -379,6 +392,7 @@ func (s *localSearch) perturb() {
 		}
 	}
 
+	// Return if the result is worse. An equal placement replaces the best one.
 	before := s.bestCost
 	s.descend(moved)
 	if s.cost > before {

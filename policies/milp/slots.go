@@ -132,6 +132,8 @@ func (z *slotModel) addFairnessRows(up func(i int) float64) {
 		z.u = append(z.u, make([]int, z.numSlots))
 		for k := range z.numSlots {
 			z.u[l][k] = -1
+
+			// bigM is the maximum share of a flow. Rows bind only tasks that are active.
 			bigM, n := 0.0, 0
 			for _, i := range tasks {
 				if z.isActive(i, k) {
@@ -148,6 +150,8 @@ func (z *slotModel) addFairnessRows(up func(i int) float64) {
 				if !z.isActive(i, k) {
 					continue
 				}
+
+				// For an active task (y = 1) both rows together state sent/flows = u.
 				suffix := fmt.Sprintf("l%d_m%d_%s%d", l, i, z.slotName, k+1)
 				per := 1 / z.in.Tasks[i].Flows
 				z.AddRow("more_"+suffix, AtMost, bigM, Term{z.sent[i][k], per}, Term{z.u[l][k], -1}, Term{z.y[i][k], bigM})

@@ -48,8 +48,8 @@ func draw(t *rapid.T) *Model {
 	return m
 }
 
-// bruteForce returns the optimum of a model with bounded integer columns by exhaustive search; +Inf if
-// it is infeasible.
+// bruteForce returns the optimum of a model with bounded integer columns by exhaustive search;
+// +Inf if it is infeasible.
 func bruteForce(m *Model) float64 {
 	x := make([]float64, len(m.Columns))
 	best := math.Inf(1)

@@ -72,8 +72,9 @@ type solver struct {
 	// status returns the status that a result means; "" if the result is unknown.
 	status           func(result, output string) Status
 	checksExitStatus bool // a failing exit status counts even if there is a result
-	// point returns the part of a solution file that contains the values; "" if there is no such part. In
-	// each line, nameField is the field with the column's name, and the next field is the value.
+	// point returns the part of a solution file that contains the values; "" if there is no such
+	// part. In each line, nameField is the field with the column's name, and the next field is
+	// the value.
 	point     func(text string) string
 	nameField int
 }
@@ -112,8 +113,8 @@ func Find(name string) (path, solverName string, err error) {
 	return "", "", ErrNoSolver
 }
 
-// Solve solves m with a solver on the PATH. The error is ErrNoSolver if no solver is installed, wraps
-// ErrSolver if it fails, and is the error of ctx if that ends, which also ends the solver.
+// Solve solves m with a solver on the PATH. The error is ErrNoSolver if no solver is installed,
+// wraps ErrSolver if it fails, and is the error of ctx if that ends, which also ends the solver.
 func Solve(ctx context.Context, m *Model, o Options) (*Solution, error) {
 	if err := m.Check(); err != nil {
 		return nil, err

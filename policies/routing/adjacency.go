@@ -99,7 +99,8 @@ func (z *destinationTree) nextArcs(node int32, into []int32) []int32 {
 	return into
 }
 
-// firstArc returns the first arc from a node that starts a shortest path; -1 if the destination is unreachable.
+// firstArc returns the first arc from a node that starts a shortest path; -1 if the destination
+// is unreachable.
 func (z *destinationTree) firstArc(node int32) int32 {
 	out, nearer := z.net.out, z.Dist[node]-1
 	for k := out.Start[node]; k < out.Start[node+1]; k++ {

@@ -29,8 +29,8 @@ func drawGraph(t *rapid.T) *Problem {
 	return &Problem{Network: n, Flows: everyPair(int(n.Nodes))}
 }
 
-// shortestHops returns the hops of shortest paths by the algorithm of Floyd and Warshall; far if there
-// is no path.
+// shortestHops returns the hops of shortest paths by the algorithm of Floyd and Warshall; far if
+// there is no path.
 func shortestHops(n *engine.Network) [][]int {
 	d := make([][]int, n.Nodes)
 	for a := range d {

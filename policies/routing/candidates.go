@@ -15,9 +15,9 @@ const (
 	UseAll     = "all"      // every pair
 )
 
-// WildFirst routes around links that are down: first at most one wild hop along each dimension,
-// then in dimension order along a shortest hop vector (wild-first routing; Zu et al., NSDI 24,
-// Sec. 4.2).
+// WildFirst routes around links that are down (wild-first routing; Zu et al., NSDI 24, Sec. 4.2).
+// A path takes at most one wild hop along each dimension first. Then it follows a shortest hop
+// vector in dimension order.
 type WildFirst struct {
 	// Wild is the order of dimensions for wild hops. If empty, it is the reverse of Order without
 	// its first dimension.

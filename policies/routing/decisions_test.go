@@ -90,8 +90,8 @@ func sparse(nodes int32, more int) *Problem {
 	return &Problem{Network: n, Flows: everyPair(int(nodes))}
 }
 
-// decisionText formats a decision on one line. Paths are represented by a digest of their steps in the
-// order of flows.
+// decisionText formats a decision on one line. Paths are represented by a digest of their steps
+// in the order of flows.
 func decisionText(p *Problem, d *Decision) string {
 	digest := fnv.New64a()
 	if s := d.Paths.Spread; s != nil {

@@ -10,7 +10,7 @@ import (
 	"sim/engine/packet"
 )
 
-// Optimised chooses one path per pair such that the maximum link load is small: maximum
+// Optimised chooses one path per pair such that the maximum link load is small. This is maximum
 // concurrent flow on single paths, as in the offline route optimiser of TPU v4 (Zu et al., NSDI
 // 24, Sec. 4.3).
 //
@@ -27,10 +27,10 @@ import (
 // from the paths of other routers.
 type Optimised struct {
 	// NeighbourCap is the maximum load of a link if every node sends one unit to each neighbour.
-	// Negative means no cap. 0 means 2 on tori with equal rates, the minimum under a fault (Sec.
-	// 4.3), and otherwise no cap, since links of unequal rates should not carry equal units. It
-	// takes precedence over the load of the problem's flows. It also applies to paths that may
-	// deadlock.
+	// Negative means no cap. 0 means 2 on tori with equal rates, which is the minimum under a
+	// fault (Sec. 4.3). Elsewhere 0 means no cap, since links of unequal rates should not carry
+	// equal units. The cap takes precedence over the load of the problem's flows. It also applies
+	// to paths that may deadlock.
 	NeighbourCap int `key:"neighbour_cap" doc:"maximum number of messages on a link if every node sends one to each neighbour; this limit has precedence over the load and also holds for unconstrained_max_link_load and unconstrained_max_load_over_rate; -1 means no limit" else:"2, and -1 where fabric.kind is graph" min:"-1" max:"1000000"`
 	// Budget is the number of paths that the search may evaluate; a path of more than 16 hops
 	// counts as several. 0 means 30 million, and at least 200 per pair if there are at most a

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// dualBound computes a lower bound on the maximum link load by linear programming duality. For
-// any lengths of links, the sum of the pairs' shortest distances, weighted by demand, divided by
-// the sum of all lengths, does not exceed the maximum load (Shahrokhi and Matula, The Maximum
-// Concurrent Flow Problem, J. ACM 37, 1990). The best lengths give the optimum for pairs that
-// split over any paths.
+// dualBound computes a lower bound on the maximum link load by linear programming duality. Give
+// each link a length. Add up the pairs' shortest distances, weighted by demand, and divide by the
+// sum of all lengths. The result does not exceed the maximum load (Shahrokhi and Matula, The
+// Maximum Concurrent Flow Problem, J. ACM 37, 1990). The best lengths give the optimum for pairs
+// that split over any paths.
 type dualBound struct {
 	in             *routeInstance
 	tree           *stateTree // unrestricted paths
@@ -146,9 +146,9 @@ func (b *dualBound) halfCuts(d int) (all [][]float64) {
 	return all
 }
 
-// cuts returns lengths of 1 across sets of links of a torus that often limit traffic: the links
-// of each dimension, and the links that cross a plane together with links that are down. For
-// example, a failed optical switch removes 1 of 16 links across every border between cubes.
+// cuts returns lengths of 1 across sets of links of a torus that often limit traffic. A set has
+// the links of a dimension, or the links that cross a plane together with links that are down.
+// For example, a failed optical switch removes 1 of 16 links across every border between cubes.
 func (b *dualBound) cuts() (all [][]float64) {
 	symmetry := b.in.symmetry
 	if symmetry == nil {

@@ -67,8 +67,9 @@ func simplePaths(n *engine.Network, flows []engine.Flow) [][][]int {
 	return all
 }
 
-// optimalLoads returns the minimum of the largest load over rate: with one path per flow by exhaustive
-// search, and with split flows by the simplex method. Rates are relative to a reference.
+// optimalLoads returns the minimum of the largest load over rate: with one path per flow by
+// exhaustive search, and with split flows by the simplex method. Rates are relative to a
+// reference.
 func optimalLoads(p *Problem, by float64) (one, spread float64) {
 	n, all := p.Network, simplePaths(p.Network, p.Flows)
 	load := make([]float64, len(n.Links))

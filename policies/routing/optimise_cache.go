@@ -103,8 +103,8 @@ func (r *optimiser) cacheFile(key string) string { return filepath.Join(r.Cache,
 // maxCacheBytes limits the size of a cached choice that is read.
 const maxCacheBytes = 1 << 30
 
-// loadCached returns a cached choice; nil if there is no file or its checksum is wrong. A file has a
-// checksum, the key, and the encoded choice.
+// loadCached returns a cached choice; nil if there is no file or its checksum is wrong. A file
+// has a checksum, the key, and the encoded choice.
 func (r *optimiser) loadCached(key string) *cachedRoutes {
 	f, err := os.Open(r.cacheFile(key))
 	if err != nil {

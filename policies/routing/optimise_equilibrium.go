@@ -5,14 +5,15 @@ import (
 	"math"
 )
 
-// equilibration splits the demand of each pair over paths such that the maximum load is minimal:
-// the linear programming relaxation of single paths. For one pair after the other it moves demand
-// from costlier to cheaper paths, with lengths that grow exponentially with loads, until both
-// cost the same (path equilibration: Dafermos and Sparrow, The Traffic Assignment Problem for a
-// General Network, J. Res. NBS 73B, 1969; potential function of Plotkin, Shmoys and Tardos).
+// equilibration splits the demand of each pair over paths such that the maximum load is minimal.
+// This is the linear programming relaxation of single paths. For one pair after the other it
+// moves demand from costlier to cheaper paths until both cost the same. Costs are sums of lengths
+// that grow exponentially with loads.
 //
-// If little is identical, it needs tens of shortest-path searches per source. Methods that move
-// all pairs at once need thousands.
+// The method is path equilibration (Dafermos and Sparrow, The Traffic Assignment Problem for a
+// General Network, J. Res. NBS 73B, 1969) on the potential of Plotkin, Shmoys and Tardos. If
+// little is identical, it needs tens of shortest-path searches per source. Methods that move all
+// pairs at once need thousands.
 type equilibration struct {
 	*pathFinder
 	candidates   *candidatePaths // paths so far; new ones are generated as in column generation

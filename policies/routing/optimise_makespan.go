@@ -448,8 +448,9 @@ func (x *makespanSearch) alternatives(pair int32, limit int) []int32 {
 	return out
 }
 
-// setMakespanBounds sets the lower bounds on the end of the graph: Problem.MakespanBound with the
-// lengths that proved the load bounds, and the time that the bottleneck needs for all transfers.
+// setMakespanBounds sets the lower bounds on the end of the graph. One is Problem.MakespanBound
+// with the lengths that proved the load bounds. The other is the time that the bottleneck needs
+// for all transfers.
 func (r *optimiser) setMakespanBounds(ctx context.Context) error {
 	lengths := [][]float64{r.dual.length}
 	if r.spread != nil {

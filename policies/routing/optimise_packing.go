@@ -32,8 +32,8 @@ func (in *routeInstance) packingBound() float64 {
 	return best
 }
 
-// nodeCutBound returns a lower bound on the maximum link load that also holds for split pairs:
-// the traffic out of a node, or into it, divided by the capacity of all its links.
+// nodeCutBound returns a lower bound on the maximum link load that also holds for split pairs. It
+// is the traffic out of a node, or into it, divided by the capacity of all its links.
 func (in *routeInstance) nodeCutBound() float64 {
 	out, into := make([]float64, in.nodes), make([]float64, in.nodes)
 	for i, f := range in.pairs {

@@ -9,9 +9,9 @@ import (
 	"sim/policies/graph"
 )
 
-// upDownGraph returns the state graph of paths that cannot deadlock on any network. On each
-// virtual channel they take links towards lower positions in an order of the nodes and then links
-// towards higher positions: up*/down* routing (Schroeder et al., Autonet, IEEE JSAC 9, 1991). A
+// upDownGraph returns the state graph of paths that cannot deadlock on any network: up*/down*
+// paths (Schroeder et al., Autonet, IEEE JSAC 9, 1991). On each virtual channel they first take
+// links towards lower positions in an order of the nodes, then links towards higher positions. A
 // path may use up to channelsPerLink channels one after the other, which gives two states per
 // channel. place has the position of each node.
 func (in *routeInstance) upDownGraph(place []int32, channels int) *stateGraph {

@@ -32,8 +32,8 @@ func loadsOf(p *Problem, w *engine.Paths, by float64) (units, over float64) {
 	return units, over
 }
 
-// TestBinPacking verifies that the pigeonhole bound is at most the best packing of demands on links, by
-// exhaustive search, and at least the bound of the largest demand alone.
+// TestBinPacking verifies that the pigeonhole bound is at most the best packing of demands on
+// links, by exhaustive search, and at least the bound of the largest demand alone.
 func TestBinPacking(t *testing.T) {
 	exact, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {

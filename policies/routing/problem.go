@@ -47,9 +47,9 @@ func (p *Problem) pinned(task int) int32 {
 // Decision holds the paths that a router chose for the flows of a problem.
 type Decision struct {
 	Paths *engine.Paths // indexed by flow through Paths.Class
-	// Bound is a lower bound on the maximum link load, in units of demand, over all paths that a
-	// router of this kind may choose; 0 if the router has no bound. BoundModel describes these
-	// paths.
+	// Bound is a lower bound on the maximum link load, in units of demand; 0 if the router has
+	// none. It holds for all paths that a router of this kind may choose. BoundModel describes
+	// these paths.
 	Bound      float64
 	BoundModel string
 	// BoundSplit is the bound for paths that may split the flow of a pair; 0 if the router has

@@ -28,8 +28,8 @@ type Row struct {
 	Name   string
 	Doc    string // one line for "sim list routers"
 	Router Router
-	// Reads lists the keys and tables of [policy] that the router reads, including the
-	// keys of routers that it calls. An entry "KEY if CONDITION" is read only under the condition, which
+	// Reads lists the keys and tables of [policy] that the router reads, including the keys of
+	// routers that it calls. An entry "KEY if CONDITION" is read only under the condition, which
 	// has the syntax of the conditions of keys.
 	Reads []string
 	// AnyGraph reports whether the router serves every graph. nil means it does not.
@@ -112,8 +112,8 @@ func ByName(name string) *Row {
 }
 
 // CheckServes checks whether a router serves a problem, if that is faster than routing it.
-// checked is false if it is not. The error equals the error of Route: it wraps ErrUnserved and names
-// the first pair without a path.
+// checked is false if it is not. The error equals the error of Route: it wraps ErrUnserved and
+// names the first pair without a path.
 func (r *Row) CheckServes(p *Problem, o Options) (checked bool, err error) {
 	led, ok := r.router(o).(interface {
 		assigner(p *Problem, seed uint64) (*Candidates, *pathAssigner, error)
