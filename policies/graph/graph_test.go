@@ -151,13 +151,13 @@ func TestAssignment(t *testing.T) {
 			if row == rows {
 				return 0
 			}
-			most := int64(math.MinInt64 / 2)
+			maxWeight := int64(math.MinInt64 / 2)
 			for c := range columns {
 				if taken>>c&1 == 0 {
-					most = max(most, weight[row*columns+c]+best(row+1, taken|1<<c))
+					maxWeight = max(maxWeight, weight[row*columns+c]+best(row+1, taken|1<<c))
 				}
 			}
-			return most
+			return maxWeight
 		}
 		to := make([]int32, rows)
 		a.Solve(rows, columns, weight, to, nil)

@@ -58,8 +58,8 @@ func TestCostLimits(t *testing.T) {
 	dims := []Dim{{"dp", 2}}
 	problem := func() *Problem { return onTorus(t, dims, []Flow{{Src: 0, Dst: 1, Bytes: 1}}, 4) }
 	for _, c := range []struct {
-		want  string
-		spoil func(p *Problem)
+		want    string
+		corrupt func(p *Problem)
 	}{
 		{"", func(*Problem) {}},
 		{"", func(p *Problem) { p.Demand[0].Bytes = 1 << 59 }}, // over at most 2 hops
@@ -74,7 +74,7 @@ func TestCostLimits(t *testing.T) {
 		}},
 	} {
 		p := problem()
-		c.spoil(p)
+		c.corrupt(p)
 		if _, err := NewCost(context.Background(), p); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%v, want %q", err, c.want)
 		}

@@ -81,10 +81,10 @@ func TestOptimal(t *testing.T) {
 				p.Network.Links = append(p.Network.Links, engine.Link{From: i, To: (i + 1) % n, Rate: 1}, engine.Link{From: i, To: int32(r.IntN(int(n))), Rate: float64(r.IntN(2))})
 			}
 		}
-		least := int64(1) << 60
+		minCost := int64(1) << 60
 		slots := slices.Clone(p.Slots)
 		permute(slots, 0, func(at []int32) bool {
-			least = min(least, cost(p, at[:ranks]))
+			minCost = min(minCost, cost(p, at[:ranks]))
 			return true
 		})
 		got, err := Place(t.Context(), "optimised", p, Options{Evaluations: 1_000_000, Seed: 1})
@@ -95,8 +95,8 @@ func TestOptimal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found := cost(p, got.At); found != least || got.Bound != least || c.Total(got.At) != least || c.Bound() > least {
-			t.Errorf("trial %d, %d ranks: cost %d (%d), bound %d, simple bound %d; the least is %d", trial, ranks, found, c.Total(got.At), got.Bound, c.Bound(), least)
+		if found := cost(p, got.At); found != minCost || got.Bound != minCost || c.Total(got.At) != minCost || c.Bound() > minCost {
+			t.Errorf("trial %d, %d ranks: cost %d (%d), bound %d, simple bound %d; the least is %d", trial, ranks, found, c.Total(got.At), got.Bound, c.Bound(), minCost)
 		}
 	}
 }

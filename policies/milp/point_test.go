@@ -67,7 +67,7 @@ func TestPointByHand(t *testing.T) {
 					t.Errorf("%d ports: it is read back as %+v, want %+v", ports, back, s)
 				}
 			}
-			for name, spoil := range map[string]func(s *Schedule){
+			for name, corrupt := range map[string]func(s *Schedule){
 				"a makespan before the end":         func(s *Schedule) { s.Makespan -= 0.5e-3 },
 				"b before the lag behind a":         func(s *Schedule) { s.Start[2] -= 0.5e-3 },
 				"the end before the lag behind b":   func(s *Schedule) { s.Start[4] -= 0.5e-3; s.Makespan -= 0.5e-3 },
@@ -81,7 +81,7 @@ func TestPointByHand(t *testing.T) {
 				"c sends while it is idle":          func(s *Schedule) { s.Sent[3][1] += 1e6; s.Sent[3][2] -= 1e6 },
 			} {
 				s := byHand(ports)
-				spoil(s)
+				corrupt(s)
 				if worst, _ := violation(s); worst < 1e-4 {
 					t.Errorf("%d ports, %+v: %s breaks no row", ports, form, name)
 				}
@@ -91,12 +91,12 @@ func TestPointByHand(t *testing.T) {
 			if _, err := v.Point(short); err != nil {
 				t.Error(err)
 			}
-			for _, spoil := range []func(s *Schedule){
+			for _, corrupt := range []func(s *Schedule){
 				func(s *Schedule) { s.Times = s.Times[:1] }, func(s *Schedule) { s.Times = append(s.Times, 1) },
 				func(s *Schedule) { s.Circuits = s.Circuits[1:] }, func(s *Schedule) { s.Start = s.Start[1:] }, func(s *Schedule) { s.Sent = s.Sent[1:] },
 			} {
 				s := byHand(ports)
-				spoil(s)
+				corrupt(s)
 				if _, err := v.Point(s); err == nil || !strings.Contains(err.Error(), "milp: a schedule of") {
 					t.Errorf("a schedule of another size: %v", err)
 				}
@@ -128,8 +128,8 @@ func TestPointByHand(t *testing.T) {
 func TestInvalidInstance(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
-		want  string
-		spoil func(in *Instance)
+		want    string
+		corrupt func(in *Instance)
 	}{
 		{"", func(*Instance) {}},
 		{"upper bound of 0", func(in *Instance) { in.Upper = 0 }},
@@ -161,7 +161,7 @@ func TestInvalidInstance(t *testing.T) {
 		{"bundle 1 is", func(in *Instance) { in.Bundles[1].Rate = 0 }},
 	} {
 		in := chain(2)
-		c.spoil(in)
+		c.corrupt(in)
 		_, variable := NewVariableIntervalModel(in, Form{})
 		_, fixed := NewFixedStepModel(in, 1e-3, Form{})
 		if (fixed == nil) != (c.want == "") {

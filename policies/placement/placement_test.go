@@ -207,16 +207,16 @@ func TestConnect(t *testing.T) {
 		return changes
 	}
 	for _, step := range []struct {
-		s    fleet.Shape
-		at   [2]int8
-		made int
+		s       fleet.Shape
+		at      [2]int8
+		changes int
 	}{
 		{one, [2]int8{3, 5}, 96}, {one, [2]int8{3, 5}, 0}, {one, [2]int8{5, 3}, 0},
 		{two, [2]int8{3, 5}, 64}, // the links of both short dimensions enter the other cube
 		{one, [2]int8{5, 9}, 96 - 0},
 	} {
-		if changes := connect(step.s, step.at[:]...); changes != step.made {
-			t.Errorf("%s on %v: %d connections made, want %d", step.s, step.at, changes, step.made)
+		if changes := connect(step.s, step.at[:]...); changes != step.changes {
+			t.Errorf("%s on %v: %d connections made, want %d", step.s, step.at, changes, step.changes)
 		}
 	}
 }

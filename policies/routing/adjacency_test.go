@@ -117,25 +117,25 @@ func TestShortest(t *testing.T) {
 		traffic := make([]map[int32]int, len(p.Network.Links)) // indexed by link, then destination
 		load := make([]int, len(p.Network.Links))
 		for i, f := range p.Flows {
-			at := f.Src
+			node := f.Src
 			for _, s := range got.Paths.Steps(got.Paths.ClassOf(int32(i))) {
 				want := int32(-1)
 				for id, l := range p.Network.Links {
-					if l.From == at && l.Rate > 0 && d[l.To][f.Dst] == d[at][f.Dst]-1 {
+					if l.From == node && l.Rate > 0 && d[l.To][f.Dst] == d[node][f.Dst]-1 {
 						want = int32(id)
 						break
 					}
 				}
-				l := got.Paths.Out(at, s)
+				l := got.Paths.Out(node, s)
 				if p.Network.Links[l].To != p.Network.Links[want].To {
-					t.Fatalf("flow %v takes link %d at node %d, want %d or a parallel one", f, l, at, want)
+					t.Fatalf("flow %v takes link %d at node %d, want %d or a parallel one", f, l, node, want)
 				}
 				if traffic[l] == nil {
 					traffic[l] = map[int32]int{}
 				}
 				traffic[l][f.Dst]++
 				load[l]++
-				at = p.Network.Links[want].To
+				node = p.Network.Links[want].To
 			}
 		}
 		for a, x := range p.Network.Links {

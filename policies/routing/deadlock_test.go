@@ -76,14 +76,14 @@ func pairsAlong(t *testing.T, o *torus.Torus, p *Problem, cyclic, other *Candida
 	find := func(from, to packet.Channel) (engine.Flow, []engine.Step) {
 		for _, f := range p.Flows {
 			for _, steps := range cyclic.Paths(f) {
-				at, last := f.Src, packet.Channel{Link: -1}
+				node, last := f.Src, packet.Channel{Link: -1}
 				for _, s := range steps {
-					l := link[int(at)*degree+s.Port()]
+					l := link[int(node)*degree+s.Port()]
 					now := packet.Channel{Link: l, VC: int32(s.Channel())}
 					if last == from && now == to {
 						return f, steps
 					}
-					at, last = p.Network.Links[l].To, now
+					node, last = p.Network.Links[l].To, now
 				}
 			}
 		}

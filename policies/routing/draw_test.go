@@ -16,14 +16,14 @@ import (
 // for each node and destination the links that start a path of minimum cost. Ipv4GlobalRouting
 // stores one host route for each. The algorithm is Floyd and Warshall's.
 func equalCost(n *engine.Network) [][][]int32 {
-	const far = 1 << 20
+	const infinite = 1 << 20
 	nodes := int(n.Nodes)
 	cost := make([][]int, nodes)
 	for a := range cost {
 		cost[a] = make([]int, nodes)
 		for b := range cost[a] {
 			if a != b {
-				cost[a][b] = far
+				cost[a][b] = infinite
 			}
 		}
 	}
@@ -157,12 +157,12 @@ func drawnBy(byRoutes bool, draw string, p *routing.Problem, seed uint64) (*rout
 }
 
 // pathsOf counts the paths of minimum cost.
-func pathsOf(n *engine.Network, routes [][][]int32, at, dst int32) float64 {
-	if at == dst {
+func pathsOf(n *engine.Network, routes [][][]int32, node, dst int32) float64 {
+	if node == dst {
 		return 1
 	}
 	sum := 0.0
-	for _, l := range routes[at][dst] {
+	for _, l := range routes[node][dst] {
 		sum += pathsOf(n, routes, n.Links[l].To, dst)
 	}
 	return sum

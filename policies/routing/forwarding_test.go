@@ -60,16 +60,16 @@ func TestForwarding(t *testing.T) {
 		for i, f := range p.Flows {
 			a, _ := d.Paths.Of(d.Paths.ClassOf(int32(i)))
 			for k, tag := range z.FlowTags(int32(i)) {
-				at := f.Src
+				node := f.Src
 				for _, s := range d.Paths.Steps(a + int32(k)) {
-					used[fmt.Sprint(at, f.Dst, tag)] = int(at)
-					at = p.Network.Links[d.Paths.Out(at, s)].To
+					used[fmt.Sprint(node, f.Dst, tag)] = int(node)
+					node = p.Network.Links[d.Paths.Out(node, s)].To
 				}
 			}
 		}
 		chip := make([]int64, p.Network.Nodes)
-		for _, at := range used {
-			chip[at]++
+		for _, node := range used {
+			chip[node]++
 		}
 		if z.Entries != int64(len(used)) || z.MaxChipEntries != slices.Max(chip) {
 			t.Fatalf("%d entries, %d of a chip; want %d, %d", z.Entries, z.MaxChipEntries, len(used), slices.Max(chip))
@@ -189,8 +189,8 @@ func BenchmarkCompile(b *testing.B) {
 
 // next returns the step of packets with a destination and tag at a chip; false if there is no
 // entry.
-func (z *Forwarding) next(at, dst int32, tag uint16) (engine.Step, bool) {
-	table, i := z.table[dst], int(tag)*int(z.Nodes)+int(at)
+func (z *Forwarding) next(node, dst int32, tag uint16) (engine.Step, bool) {
+	table, i := z.table[dst], int(tag)*int(z.Nodes)+int(node)
 	if i >= len(table) || table[i] == engine.Arrived {
 		return 0, false
 	}
@@ -200,13 +200,13 @@ func (z *Forwarding) next(at, dst int32, tag uint16) (engine.Step, bool) {
 // follow follows the tables from chip to chip. It fails if they do not lead from src to dst.
 func (z *Forwarding) follow(src, dst int32, tag uint16) ([]engine.Step, error) {
 	var path []engine.Step
-	for at := src; at != dst; {
-		s, ok := z.next(at, dst, tag)
+	for node := src; node != dst; {
+		s, ok := z.next(node, dst, tag)
 		if !ok || len(path) >= int(z.Nodes) {
-			return nil, fmt.Errorf("routing: a packet from node %d to %d with tag %d is lost at node %d", src, dst, tag, at)
+			return nil, fmt.Errorf("routing: a packet from node %d to %d with tag %d is lost at node %d", src, dst, tag, node)
 		}
 		path = append(path, s)
-		at = z.linkEnd[z.link[int(at)*z.degree+s.Port()]]
+		node = z.linkEnd[z.link[int(node)*z.degree+s.Port()]]
 	}
 	return path, nil
 }

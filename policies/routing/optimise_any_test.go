@@ -25,19 +25,19 @@ func minMaxLoad(n *engine.Network, flows []engine.Flow, demand []float64) float6
 	}
 	load, best := make([]float64, len(n.Links)), math.Inf(1)
 	var lead func(f int)
-	var extend func(f int, at int32, seen uint64)
-	extend = func(f int, at int32, seen uint64) {
-		if at == flows[f].Dst {
+	var extend func(f int, node int32, visited uint64)
+	extend = func(f int, node int32, visited uint64) {
+		if node == flows[f].Dst {
 			lead(f + 1)
 			return
 		}
-		for _, l := range out[at] {
+		for _, l := range out[node] {
 			to := n.Links[l].To
-			if seen>>to&1 == 1 || load[l]+demand[f] >= best {
+			if visited>>to&1 == 1 || load[l]+demand[f] >= best {
 				continue
 			}
 			load[l] += demand[f]
-			extend(f, to, seen|1<<to)
+			extend(f, to, visited|1<<to)
 			load[l] -= demand[f]
 		}
 	}

@@ -50,15 +50,15 @@ func tinyProblem(t *rapid.T, rates bool) *Problem {
 func simplePaths(n *engine.Network, flows []engine.Flow) [][][]int {
 	all := make([][][]int, len(flows))
 	for i, f := range flows {
-		var extend func(at int32, seen uint64, path []int)
-		extend = func(at int32, seen uint64, path []int) {
-			if at == f.Dst {
+		var extend func(node int32, visited uint64, path []int)
+		extend = func(node int32, visited uint64, path []int) {
+			if node == f.Dst {
 				all[i] = append(all[i], append([]int(nil), path...))
 				return
 			}
 			for l, k := range n.Links {
-				if k.From == at && k.Rate > 0 && seen>>k.To&1 == 0 {
-					extend(k.To, seen|1<<k.To, append(path, l))
+				if k.From == node && k.Rate > 0 && visited>>k.To&1 == 0 {
+					extend(k.To, visited|1<<k.To, append(path, l))
 				}
 			}
 		}

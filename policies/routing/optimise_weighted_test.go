@@ -16,11 +16,11 @@ func loadsOf(p *Problem, w *engine.Paths, by float64) (units, over float64) {
 	load := make([]float64, len(p.Network.Links))
 	for i, f := range p.Flows {
 		first, _ := w.Of(w.ClassOf(int32(i)))
-		at := f.Src
+		node := f.Src
 		for _, s := range w.Steps(first) {
-			l := w.Out(at, s)
+			l := w.Out(node, s)
 			load[l] += p.Demand[i]
-			at = p.Network.Links[l].To
+			node = p.Network.Links[l].To
 		}
 	}
 	for l, y := range load {

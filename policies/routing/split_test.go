@@ -26,10 +26,10 @@ func splitLoads(n *engine.Network, flows []engine.Flow, demand []float64) (*stat
 	for a := range int(n.Nodes) {
 		start[a+1] += start[a]
 	}
-	of, at := make([]int32, len(flows)), slices.Clone(start)
+	of, node := make([]int32, len(flows)), slices.Clone(start)
 	for i, f := range flows {
-		of[at[f.Dst]] = int32(i)
-		at[f.Dst]++
+		of[node[f.Dst]] = int32(i)
+		node[f.Dst]++
 	}
 	hops, units := make([]int32, n.Nodes), make([]float64, n.Nodes)
 	var queue []int32
@@ -131,7 +131,7 @@ func (g *splitAdjacency) towards(n *engine.Network, dst int32, hops, queue []int
 // has the smallest load of all 64 patterns, 0.573 of a node's traffic. The pattern with the
 // smallest average distance, 010111, has 0.737, and the untwisted torus 1.
 func TestSplit(t *testing.T) {
-	best, least := "", math.Inf(1)
+	best, minLoad := "", math.Inf(1)
 	for _, pattern := range patterns() {
 		o, err := torus.New(4, 4, 8)
 		if err != nil {
@@ -149,15 +149,15 @@ func TestSplit(t *testing.T) {
 			t.Fatalf("%s: loads of %g in all, %g hops, distances of %g", pattern, total(z.Weighted), z.WeightedHops, sum)
 		}
 		load := z.MaxWeighted / float64(o.Nodes())
-		if load < least-1e-9 {
-			best, least = pattern, load
+		if load < minLoad-1e-9 {
+			best, minLoad = pattern, load
 		}
 		if want := map[string]float64{"000000": 1, "010100": 0.573, "010111": 0.737}[pattern]; want > 0 && math.Abs(load-want) > 5e-4 {
 			t.Errorf("%s: %g of a node's traffic, want %g", pattern, load, want)
 		}
 	}
 	if best != "010100" {
-		t.Errorf("least load %g under %s", least, best)
+		t.Errorf("least load %g under %s", minLoad, best)
 	}
 	unreachable := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 1}}}
 	if _, err := splitLoads(unreachable, everyPair(2), nil); err == nil {

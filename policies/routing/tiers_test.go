@@ -59,17 +59,17 @@ func TestTiers(t *testing.T) {
 	}
 	for f, x := range flows {
 		for path, end := d.Paths.Of(d.Paths.ClassOf(int32(f))); path < end; path++ {
-			at := x.Src
+			node := x.Src
 			for _, s := range d.Paths.Steps(path) {
-				id := d.Paths.Out(at, s)
+				id := d.Paths.Out(node, s)
 				l := z.Known.Links[id]
-				if l.From != at || l.Rate == 0 || z.TierOf(id) != joins(x.Src, x.Dst) {
-					t.Fatalf("flow %v takes link %d of tier %d, %+v, from node %d", x, id, z.TierOf(id), l, at)
+				if l.From != node || l.Rate == 0 || z.TierOf(id) != joins(x.Src, x.Dst) {
+					t.Fatalf("flow %v takes link %d of tier %d, %+v, from node %d", x, id, z.TierOf(id), l, node)
 				}
-				at = l.To
+				node = l.To
 			}
-			if at != x.Dst {
-				t.Fatalf("flow %v ends at node %d", x, at)
+			if node != x.Dst {
+				t.Fatalf("flow %v ends at node %d", x, node)
 			}
 		}
 	}
