@@ -51,8 +51,8 @@ func TestWildFirst(t *testing.T) {
 				}
 				if use == UseAll { // candidates with the minimum number of hops
 					for i, f := range p.Flows {
-						if have, minHops := got.Paths.Steps(got.Paths.ClassOf(int32(i))), c.Paths(f)[0]; len(have) != len(minHops) {
-							t.Fatalf("%s %s, fault in %s: flow %v takes %d hops, the shortest candidate %d", p.Torus, s.twist, torus.DimName(d), f, len(have), len(minHops))
+						if have, shortest := got.Paths.Steps(got.Paths.ClassOf(int32(i))), c.Paths(f)[0]; len(have) != len(shortest) {
+							t.Fatalf("%s %s, fault in %s: flow %v takes %d hops, the shortest candidate %d", p.Torus, s.twist, torus.DimName(d), f, len(have), len(shortest))
 						}
 					}
 				}
