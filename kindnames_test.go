@@ -23,7 +23,7 @@ var kindWords = map[string]string{
 	"internal/cli/run.go trace":                          "a flag",
 	"internal/cli/work.go trace":                         "a flag",
 	"plots/tiers.go tiers":                               "name of a figure",
-	"policies/routing/optimise_all.go all-to-all":        "value of a key of a router",
+	"policies/routing/optimise_pattern.go all-to-all":    "value of a key of a router",
 	"scenarios/assembly/input/domain.go matrix":          "value of the key sizes",
 	"scenarios/result/check.go graph":                    "a word of a message",
 	"scenarios/result/metric_table.go fleet":             "name of a figure",

@@ -65,7 +65,7 @@ func (c *checker) readMappings() {
 	if !c.s.places() || !c.OK(mappingKey, mappingsKey, endpointsKey) {
 		return
 	}
-	files := k.Files()
+	files := k.FileNames()
 	if c.Given(endpointsKey) {
 		if len(k.Endpoints) != len(files) {
 			c.refuse(endpointsKey, "%d rows for %d mappings that are files; write a row of endpoints for each", len(k.Endpoints), len(files))

@@ -134,7 +134,7 @@ func checkInPods(c *checker) {
 	const keys = "policy.mappings policy.mapping"
 	s := c.s
 	switch {
-	case !s.Policy.Placed.Asked() || !c.OK("policy", "fabric", "replica", "workload"):
+	case !s.Policy.Placed.IsSet() || !c.OK("policy", "fabric", "replica", "workload"):
 	case len(s.Replicas) > 0:
 		c.clash(keys+" replica", "is of replicas that are all the same, and [[replica]] has others, with pods of their own; leave one of the two out")
 	case s.Policy.HasDonor():
@@ -145,7 +145,7 @@ func checkInPods(c *checker) {
 		c.clash(keys+" workload.replicas", `replicas that are decided for one by one have pods of their own; set workload.replicas = "auto"`)
 	case s.Fabric.GPUsPerPodPerReplica < s.Workload.StageGPUs():
 		c.clash(keys+" fabric.gpus_per_pod_per_replica", "is of whole stages, and pods of %d GPUs hold parts of a stage of %d; make pods a multiple of a stage", s.Fabric.GPUsPerPodPerReplica, s.Workload.StageGPUs())
-	case s.stepCalls() && slices.ContainsFunc(s.Policy.Placed.Compared(), mapping.Searches):
+	case s.stepCalls() && slices.ContainsFunc(s.Policy.Placed.Names(), mapping.IsSearch):
 		c.clash(keys+" workload.collectives", "the search is of steps whose stages keep their calls to themselves, and these are in the graph; choose an order or a file, or leave workload.collectives out")
 	case len(s.Policy.Fixed.Circuits) > 0:
 		c.clash(keys+" policy.allocators", "circuits that are given are of stages in order; choose another allocator")

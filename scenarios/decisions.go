@@ -80,7 +80,7 @@ func listDecisions() []decision {
 			policies: "mappings", listed: func(p *Policy) *[]string { return &p.Placed.Mappings }, table: mappings,
 			beside: func(p *Policy) []string { return []string{p.Placed.Mapping} }, key: "policy.mapping",
 			lacks:    "no ranks that could be elsewhere",
-			only:     func(p *Policy, name string) { p.Placed = p.Placed.Only(name, false) },
+			only:     func(p *Policy, name string) { p.Placed = p.Placed.Restrict(name, false) },
 			hardware: hardware{build: buildPlaced, words: wordsOfRest, unplanned: "mappings plan no rates"},
 		},
 		{
@@ -98,7 +98,7 @@ func buildPlaced(ctx context.Context, s *Scenario, workers int) (assembly.System
 	open := s.afterMappings()
 	return assembly.Before(ctx, s.PolicyNames()[0], (*open.listed(&s.Policy))[0], func(ctx context.Context, name string) (assembly.System, error) {
 		one := *s
-		one.Policy.Placed = s.Policy.Placed.Only(name, true)
+		one.Policy.Placed = s.Policy.Placed.Restrict(name, true)
 		return open.build(ctx, &one, workers)
 	})
 }
@@ -119,7 +119,7 @@ func (s *Scenario) decision() decision {
 	switch {
 	case s.comparesCalls():
 		return decides("collectives", nil)
-	case s.places() && s.Policy.Placed.Among():
+	case s.places() && s.Policy.Placed.ComparesMappings():
 		return decides("mappings", nil)
 	}
 	return s.afterMappings()

@@ -31,7 +31,7 @@ func checkJobs(c *checker) {
 		return
 	}
 	checkPortsOfJobs(c)
-	if c.s.Policy.Placed.Asked() && len(c.Diagnostics) == 0 {
+	if c.s.Policy.Placed.IsSet() && len(c.Diagnostics) == 0 {
 		circuits.CheckMappings(c.Reader, c.s.pods())
 	}
 	c.blame("job", c.s.podCost().Excess("passes of stages and transfers between pods", "fewer"))

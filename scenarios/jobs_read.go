@@ -31,7 +31,7 @@ func (c *checker) jobsGiven() bool {
 // what the jobs share.
 func (c *checker) resolveJobs() {
 	c.noteMappings()
-	if c.s.Policy.Placed.Among() {
+	if c.s.Policy.Placed.ComparesMappings() {
 		c.takePolicies("mappings")
 	} else {
 		c.takePolicies("arbiters")

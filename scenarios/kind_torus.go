@@ -90,7 +90,7 @@ func routerParts(s *Scenario) []schema.Part {
 		{
 			Path: "policy", Doc: "The routers to compare.", Specs: []any{&s.Policy.Routing, &s.Policy.Calls, &s.Policy.Placed}, Defaults: func(int) []any {
 				d := s.Policy.Routing
-				d.Routers, d.Optimised.NeighbourCap = []string{routing.Usual(s.grid(), s.Fabric.Faulty())}, 2
+				d.Routers, d.Optimised.NeighbourCap = []string{routing.DefaultName(s.grid(), s.Fabric.Faulty())}, 2
 				if !s.grid() {
 					d.Optimised.NeighbourCap = -1
 				}

@@ -144,7 +144,7 @@ func (z *factors) divide() {
 		for e, v := range to {
 			if z.color[e] < 0 {
 				u := z.other(int32(e), v)
-				match.Admit(int(u), int(v))
+				match.AddCell(int(u), int(v))
 				by[[2]int32{u, v}] = int32(e)
 			}
 		}

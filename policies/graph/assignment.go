@@ -2,39 +2,41 @@ package graph
 
 import "math"
 
-// Assignment finds matchings of all rows of largest weight, by shortest augmenting paths under potentials (Kuhn and
-// Munkres; Jonker and Volgenant, 1987). Its memory is reused.
+// Assignment finds a maximum-weight matching of all rows of a matrix with columns, by shortest
+// augmenting paths under potentials (Kuhn and Munkres; Jonker and Volgenant, 1987). Its memory is
+// reused.
 type Assignment struct {
-	u, v []int64 // potentials of rows and columns
-	row  []int32 // by column: the row that it is matched with, -1 for none
+	rowPotential, columnPotential []int64 // potentials (dual variables)
+	matchedRow                    []int32 // row matched with a column, indexed by column; -1 if the column is free
 
-	// Of the search from a row: by column how far it is, and from which column, -1 for the row itself; price is v, and
-	// for columns that were reached what keeps others from leading there.
-	low, price []int64
-	by         []int32
-	reached    []visit // columns, in the order in which they were reached
-	from       []int32 // by column that was reached: by then
+	// State of the search from a row, indexed by column. dist is the distance. price is the
+	// column's potential, or a value that excludes the column once it is reached.
+	dist, price []int64
+	previous    []int32       // column from which dist was set; -1 for the row itself
+	reached     []columnVisit // columns in the order in which they were reached
+	parent      []int32       // previous at the time when the column was reached
 }
 
-// visit is a column that was reached, and how far it was.
-type visit struct {
+// columnVisit is a column that was reached, and its distance.
+type columnVisit struct {
 	column int32
-	far    int64
+	dist   int64
 }
 
-// beyond is farther than any column is. Weights are less than a quarter of it.
-const beyond = 1 << 61
+// unreachable exceeds every distance. Weights are less than a quarter of it, so that sums do not
+// overflow.
+const unreachable = 1 << 61
 
-// Solve sets to[i] to the column of row i of the rows x columns matrix weight such that the sum of the weights is
-// largest. Rows are no more than columns; it takes O(rows^2 columns). It calls check, if not nil, before each row, which
-// may panic to end a search that is many calls deep.
+// Solve sets to[i] to the column of row i in a maximum-weight matching of the rows x columns
+// matrix weight. There must be at least as many columns as rows. It takes O(rows^2 columns). If
+// check is not nil, it is called before each row and may panic to end the caller's search.
 func (a *Assignment) Solve(rows, columns int, weight []int64, to []int32, check func()) {
-	a.u, a.v = append(a.u[:0], make([]int64, rows)...), append(a.v[:0], make([]int64, columns)...)
-	a.low, a.price = append(a.low[:0], make([]int64, columns)...), append(a.price[:0], make([]int64, columns)...)
-	a.row, a.by = append(a.row[:0], make([]int32, columns)...), append(a.by[:0], make([]int32, columns)...)
-	a.from = append(a.from[:0], make([]int32, columns)...)
-	for j := range a.row {
-		a.row[j] = -1
+	a.rowPotential, a.columnPotential = append(a.rowPotential[:0], make([]int64, rows)...), append(a.columnPotential[:0], make([]int64, columns)...)
+	a.dist, a.price = append(a.dist[:0], make([]int64, columns)...), append(a.price[:0], make([]int64, columns)...)
+	a.matchedRow, a.previous = append(a.matchedRow[:0], make([]int32, columns)...), append(a.previous[:0], make([]int32, columns)...)
+	a.parent = append(a.parent[:0], make([]int32, columns)...)
+	for j := range a.matchedRow {
+		a.matchedRow[j] = -1
 	}
 	for i := range rows {
 		if check != nil {
@@ -42,53 +44,59 @@ func (a *Assignment) Solve(rows, columns int, weight []int64, to []int32, check 
 		}
 		a.augment(int32(i), columns, weight)
 	}
-	for j, i := range a.row {
+
+	for j, i := range a.matchedRow {
 		if i >= 0 {
 			to[i] = int32(j)
 		}
 	}
 }
 
-// augment matches one row more.
+// augment matches one more row: it searches a shortest path to a free column and shifts the pairs
+// along it.
 func (a *Assignment) augment(row int32, columns int, weight []int64) {
-	low, price, by := a.low[:columns], a.price[:columns], a.by[:columns]
-	copy(price, a.v)
-	for j := range low {
-		low[j] = beyond
+	dist, price, previous := a.dist[:columns], a.price[:columns], a.previous[:columns]
+	copy(price, a.columnPotential)
+	for j := range dist {
+		dist[j] = unreachable
 	}
 	a.reached = a.reached[:0]
-	far, at := int64(0), int32(-1) // the last column reached
-	for r := row; r >= 0; r = a.row[at] {
+	minDist, column := int64(0), int32(-1) // the column reached last, with its distance
+	for r := row; r >= 0; r = a.matchedRow[column] {
+		// Relax the columns from row r, and find the nearest column that is not reached.
 		w := weight[int(r)*columns : int(r+1)*columns]
-		w, so := w[:len(low)], far-a.u[r]
-		least, next := int64(math.MaxInt64), int32(0)
-		for j, l := range low {
-			if c := so - w[j] - price[j]; c < l {
-				low[j], by[j] = c, at
+		w, offset := w[:len(dist)], minDist-a.rowPotential[r]
+		nearest, next := int64(math.MaxInt64), int32(0)
+		for j, l := range dist {
+			if c := offset - w[j] - price[j]; c < l {
+				dist[j], previous[j] = c, column
 				l = c
 			}
-			if l < least {
-				least, next = l, int32(j)
+			if l < nearest {
+				nearest, next = l, int32(j)
 			}
 		}
-		far, at = least, next
-		a.reached, a.from[at] = append(a.reached, visit{at, far}), by[at]
-		low[at], price[at] = math.MaxInt64, -beyond
+		minDist, column = nearest, next
+		a.reached, a.parent[column] = append(a.reached, columnVisit{column, minDist}), previous[column]
+		dist[column], price[column] = math.MaxInt64, -unreachable
 	}
-	a.u[row] += far
+
+	// Update the potentials of the rows and columns on the search tree.
+	a.rowPotential[row] += minDist
 	for _, x := range a.reached {
-		if r := a.row[x.column]; r >= 0 {
-			a.u[r] += far - x.far
-			a.v[x.column] -= far - x.far
+		if r := a.matchedRow[x.column]; r >= 0 {
+			a.rowPotential[r] += minDist - x.dist
+			a.columnPotential[x.column] -= minDist - x.dist
 		}
 	}
-	for at >= 0 {
-		from := a.from[at]
-		if from < 0 {
-			a.row[at] = row
+
+	for column >= 0 {
+		parent := a.parent[column]
+		if parent < 0 {
+			a.matchedRow[column] = row
 		} else {
-			a.row[at] = a.row[from]
+			a.matchedRow[column] = a.matchedRow[parent]
 		}
-		at = from
+		column = parent
 	}
 }

@@ -2,62 +2,70 @@ package graph
 
 import "math"
 
-// Measured on n = 64 and 256, Kautz, circulant and random graphs.
+// Parameters of the sweeps, chosen by measurements with n = 64 and 256 on Kautz, circulant and
+// random graphs.
 const (
-	// gentle is the first steep; it grows by hastened a sweep, up to steepest, while flows follow prices well enough
-	// for the bound to stay within patience of what the largest load is above the mean by; else it falls, down to
-	// flattest.
-	gentle   = 20
-	hastened = 1.3
-	steepest = 2e4
-	flattest = 3
-	patience = 0.25
-	// bottom is the least price, of the mean: without one an arc that has been empty would have to be overloaded for
-	// long to be dear again.
-	bottom = 1e-4
-	// Once the bracket is as narrow as asked, up to half as many sweeps again narrow it to ample of that: results are
-	// read as times, not as brackets.
-	ample = 0.25
-	// From then on they go on only while every epoch of them narrows the bracket to progress of what it was.
-	epoch    = 40
-	progress = 0.8
+	// The steepness starts at initialSteepness and is at most maxSteepness. It grows by
+	// steepnessGrowth per sweep while flows follow prices closely. That is, the bound lags behind
+	// the mean load by at most maxBoundLag of the maximum minus the mean. Otherwise it falls,
+	// down to minSteepness.
+	initialSteepness = 20
+	steepnessGrowth  = 1.3
+	maxSteepness     = 2e4
+	minSteepness     = 3
+	maxBoundLag      = 0.25
+	// minPriceRatio is the minimum price relative to the mean. Without it, an arc that was empty
+	// would have to be overloaded for many sweeps before it becomes expensive again.
+	minPriceRatio = 1e-4
+	// When the bracket is as narrow as required, up to half as many sweeps again narrow it to
+	// this ratio of the requirement, because results are used as values, not as brackets.
+	extraGapRatio = 0.25
+	// These additional sweeps continue only while each epoch narrows the bracket to maxGapRatio
+	// of its former width.
+	sweepsPerEpoch = 40
+	maxGapRatio    = 0.8
 )
 
-// solve sweeps over the sources until the bracket is as narrow as asked and a little beyond, or the budget is spent.
-func (b *bushes) solve(o CongestionOptions) *Congestion {
+// solve sweeps over the sources until the bracket is slightly narrower than required, or the
+// budget is spent.
+func (b *bushAssignment) solve(o CongestionOptions) *Congestion {
 	b.best = Congestion{Load: math.Inf(1)}
-	b.steep = gentle
+	b.steepness = initialSteepness
 	before, last := math.Inf(1), o.Iterations
 	for {
-		mean, bound := b.measure()
+		mean, bound := b.evaluate()
 		gap := (b.best.Load - b.best.Bound) / b.best.Bound
 		if gap <= o.Gap && !b.best.Certified {
 			b.best.Certified = true
 			last = min(last, b.best.Iterations*3/2)
 		}
-		if gap <= ample*o.Gap || b.best.Iterations >= last || !(mean > 0) || math.IsInf(mean, 1) {
+
+		if gap <= extraGapRatio*o.Gap || b.best.Iterations >= last || !(mean > 0) || math.IsInf(mean, 1) {
 			break
 		}
-		if b.best.Iterations%epoch == 0 {
-			if gap > progress*before && b.best.Certified {
+		if b.best.Iterations%sweepsPerEpoch == 0 {
+			if gap > maxGapRatio*before && b.best.Certified {
 				break
 			}
 			before = gap
 		}
+
 		b.best.Iterations++
-		b.reprice(mean, bound)
+		b.setPrices(mean, bound)
 		for i := range b.source {
 			b.check()
-			b.prune(i)
-			b.shift(i)
+			b.updateBush(i)
+			b.equaliseAll(i)
 		}
 	}
+
 	return &b.best
 }
 
-// measure recomputes loads from flows, keeps the best mix of them with those kept before, and raises the bound. It
-// returns the mean load of arcs, weighed by price, and the bound that the prices prove, which meet in the optimum.
-func (b *bushes) measure() (mean, bound float64) {
+// evaluate recomputes loads from flows, keeps the best mix of the flows with the best flows so
+// far, and raises the bound. It returns the mean load of arcs, weighted by price, and the bound
+// that the prices prove. Both are equal at the optimum.
+func (b *bushAssignment) evaluate() (mean, bound float64) {
 	n, m := b.Nodes(), len(b.To)
 	clear(b.load)
 	for i := range b.source {
@@ -65,97 +73,105 @@ func (b *bushes) measure() (mean, bound float64) {
 		for e, x := range b.flow[i*m : (i+1)*m] {
 			b.load[e] += x
 		}
-		b.distances(i)
+		b.setDistances(i)
 		row := b.demand[i*n : (i+1)*n]
-		for _, v := range b.near[i*n : i*n+b.reach[i]] {
-			bound += row[v] * b.low[v]
+		for _, v := range b.byDistance[i*n : i*n+b.numReached[i]] {
+			bound += row[v] * b.minPrice[v]
 		}
 	}
+
 	total := 0.0
 	for e, p := range b.price {
 		total += b.capacity[e] * p
 		mean += b.load[e] * p
 	}
+
 	mean /= total
 	if bound /= total; bound > b.best.Bound {
 		b.best.Bound = bound
-		copy(b.proof, b.price)
+		copy(b.bestPrice, b.price)
 	}
-	share := b.mix()
+
+	share := b.bestMix()
 	if share == 0 {
 		return mean, bound
 	}
-	clear(b.keptLoad)
+	clear(b.bestLoad)
 	for i := range b.source {
-		kept := b.kept[i*m : (i+1)*m]
+		best := b.bestFlow[i*m : (i+1)*m]
 		for e, x := range b.flow[i*m : (i+1)*m] {
-			kept[e] += share * (x - kept[e])
+			best[e] += share * (x - best[e])
 			if share == 1 {
-				kept[e] = x
+				best[e] = x
 			}
-			b.keptLoad[e] += kept[e]
+			b.bestLoad[e] += best[e]
 		}
 	}
-	b.best.Load = b.peak(0)
+
+	b.best.Load = b.maxLoad(0)
 	return mean, bound
 }
 
-// mix returns the share in 0..1 of the present flows that, with those kept as the rest, makes the largest load least.
-// Where nothing is better than what is kept it is 0.
-func (b *bushes) mix() float64 {
-	least, share := b.best.Load, 0.0
-	if x := b.peak(1); x < least {
-		least, share = x, 1
+// bestMix returns the share, in 0..1, of the present flows that minimises the maximum load when
+// the best flows so far make up the rest. It is 0 if no share is better.
+func (b *bushAssignment) bestMix() float64 {
+	minLoad, share := b.best.Load, 0.0
+	if x := b.maxLoad(1); x < minLoad {
+		minLoad, share = x, 1
 	}
 	if math.IsInf(b.best.Load, 1) {
 		return 1
 	}
-	lo, hi := 0.0, 1.0 // convex in the share
+	lo, hi := 0.0, 1.0 // golden-section search: the maximum load is convex in the share
 	for range 20 {
 		p, q := lo+0.382*(hi-lo), lo+0.618*(hi-lo)
-		if b.peak(p) < b.peak(q) {
+		if b.maxLoad(p) < b.maxLoad(q) {
 			hi = q
 		} else {
 			lo = p
 		}
 	}
-	if b.peak((lo+hi)/2) < least*(1-1e-12) {
+
+	if b.maxLoad((lo+hi)/2) < minLoad*(1-1e-12) {
 		share = (lo + hi) / 2
 	}
 	return share
 }
 
-// peak is the largest load of an arc under the mix of a share.
-func (b *bushes) peak(share float64) float64 {
-	worst := 0.0
+// maxLoad returns the maximum load of an arc if share of the flow is the present one and the rest
+// the best one.
+func (b *bushAssignment) maxLoad(share float64) float64 {
+	maxLoad := 0.0
 	for e, c := range b.capacity {
-		worst = max(worst, (b.keptLoad[e]+share*(b.load[e]-b.keptLoad[e]))/c)
+		maxLoad = max(maxLoad, (b.bestLoad[e]+share*(b.load[e]-b.bestLoad[e]))/c)
 	}
-	return worst
+	return maxLoad
 }
 
-// reprice makes prices lengths, of mean 1 per unit of capacity, and sets steep and the level for the sweep.
-func (b *bushes) reprice(mean, bound float64) {
-	worst, total := b.peak(1), 0.0
+// setPrices makes prices the new lengths, with mean 1 per unit of capacity, and sets steepness
+// and level for the next sweep.
+func (b *bushAssignment) setPrices(mean, bound float64) {
+	maxLoad, total := b.maxLoad(1), 0.0
 	for e, p := range b.price {
 		total += b.capacity[e] * p
 	}
-	if b.best.Iterations > 2 && mean-bound > patience*(worst-mean) {
-		b.steep = max(b.steep/hastened, flattest)
+	if b.best.Iterations > 2 && mean-bound > maxBoundLag*(maxLoad-mean) {
+		b.steepness = max(b.steepness/steepnessGrowth, minSteepness)
 	} else {
-		b.steep = min(b.steep*hastened, steepest)
+		b.steepness = min(b.steepness*steepnessGrowth, maxSteepness)
 	}
+
 	b.level = mean
 	for e := range b.price {
-		b.length[e] = max(b.price[e]*b.capacities/total, bottom)
-		b.quote(int32(e))
+		b.length[e] = max(b.price[e]*b.totalCapacity/total, minPriceRatio)
+		b.setPrice(int32(e))
 	}
 }
 
-// quote sets the price of an arc at its load, and how fast it rises.
-func (b *bushes) quote(e int32) {
-	steep := b.steep / (b.level * b.capacity[e])
-	power := b.load[e]*steep - b.steep
-	p := max(b.length[e]*math.Exp(max(-30, min(power, 30))), bottom)
+// setPrice sets price and slope of an arc at its present load.
+func (b *bushAssignment) setPrice(e int32) {
+	steep := b.steepness / (b.level * b.capacity[e])
+	power := b.load[e]*steep - b.steepness
+	p := max(b.length[e]*math.Exp(max(-30, min(power, 30))), minPriceRatio)
 	b.price[e], b.slope[e] = p, p*steep
 }

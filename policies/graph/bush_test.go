@@ -12,8 +12,8 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// planted is the sweeping solver's start for a demand on a topology.
-func planted(t scaleup.Topology, n int, demand []float64) (b *bushes, total float64) {
+// initialBushes returns the initial state of the sweeps for a demand on a topology.
+func initialBushes(t scaleup.Topology, n int, demand []float64) (b *bushAssignment, total float64) {
 	for _, d := range demand {
 		total += d
 	}
@@ -21,15 +21,16 @@ func planted(t scaleup.Topology, n int, demand []float64) (b *bushes, total floa
 		return nil, 0
 	}
 	g, links := network(t, n)
-	b, err := newBushes(g, links, demand, total)
+	b, err := newBushAssignment(g, links, demand, total)
 	if err != nil {
 		panic(err)
 	}
 	return b, total
 }
 
-// checkFlows finds flows by source that are negative or miss the demand, and returns the largest load of a link.
-func checkFlows(b *bushes, flow []float64) (float64, error) {
+// checkFlows verifies that flows are not negative and meet the demand, and returns the maximum
+// load of a link.
+func checkFlows(b *bushAssignment, flow []float64) (float64, error) {
 	n, m := b.Nodes(), len(b.To)
 	load := make([]float64, m)
 	for i, s := range b.source {
@@ -61,11 +62,12 @@ func checkFlows(b *bushes, flow []float64) (float64, error) {
 	return worst, nil
 }
 
-// checkBushes finds members of bushes that lead against the order, flows beside them and GPUs that no member enters.
-func checkBushes(b *bushes) error {
+// checkMembers verifies that members of bushes follow the order, that only they have flow, and
+// that some member enters every GPU.
+func checkMembers(b *bushAssignment) error {
 	n, m := b.Nodes(), len(b.To)
 	for i, s := range b.source {
-		order := b.order[i*n : i*n+b.reach[i]]
+		order := b.order[i*n : i*n+b.numReached[i]]
 		rank := make([]int, n)
 		for v := range rank {
 			rank[v] = -1
@@ -93,31 +95,32 @@ func checkBushes(b *bushes) error {
 	return nil
 }
 
-// Wherever sweeps end, their flows meet the demand and load links as claimed, their prices prove the bound, with
-// distances by Floyd and Warshall, and bushes have no cycles.
+// TestSweeps verifies the state after any number of sweeps. Flows meet the demand and have the
+// reported loads. Prices prove the bound, with distances by the algorithm of Floyd and Warshall.
+// Bushes have no cycles.
 func TestSweeps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		topology, n, demand := drawn(t, 12, 3)
-		b, total := planted(topology, n, demand)
+		topology, n, demand := drawProblem(t, 12, 3)
+		b, total := initialBushes(topology, n, demand)
 		if b == nil {
 			return
 		}
 		gap := rapid.SampledFrom([]float64{1e-2, 1e-3, 1e-4}).Draw(t, "gap")
 		r := b.solve(CongestionOptions{Gap: gap, Iterations: 2 * rapid.IntRange(1, 200).Draw(t, "sweeps")})
-		if err := checkBushes(b); err != nil {
+		if err := checkMembers(b); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := checkFlows(b, b.flow); err != nil {
 			t.Fatal(err)
 		}
-		worst, err := checkFlows(b, b.kept)
+		worst, err := checkFlows(b, b.bestFlow)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !(math.Abs(worst-r.Load) <= 1e-12*worst) {
 			t.Fatalf("the routing loads %v, claimed %v", worst, r.Load)
 		}
-		if bound := proved(b.Digraph, b.capacity, b.proof, demand) / total; !(math.Abs(bound-r.Bound) <= 1e-12*bound) {
+		if bound := provedBound(b.Digraph, b.capacity, b.bestPrice, demand) / total; !(math.Abs(bound-r.Bound) <= 1e-12*bound) {
 			t.Fatalf("the prices prove %v, claimed %v", bound, r.Bound)
 		}
 		if r.Certified != (r.Load-r.Bound <= gap*r.Bound) {
@@ -126,7 +129,8 @@ func TestSweeps(t *testing.T) {
 	})
 }
 
-// Sweeps get brackets of a thousandth on the graphs that they are for, well within their budget.
+// TestSweepsSuffice verifies that brackets of 1e-3 need far less than the default budget on
+// typical graphs.
 func TestSweepsSuffice(t *testing.T) {
 	for _, n := range []int{16, 24, 33} {
 		for _, graph := range []string{"kautz", "circulant", "rings", "greedy"} {
@@ -140,11 +144,12 @@ func TestSweepsSuffice(t *testing.T) {
 	}
 }
 
-// By hand: 0 sends 1 a chunk; over 0->1 and over 0->2->1, half each, whatever the prices were.
+// TestEqualise verifies an example by hand: 0 sends one unit to 1, half over 0->1 and half over
+// 0->2->1, for any prices.
 func TestEqualise(t *testing.T) {
 	g := scaleup.Topology{{From: 0, To: 1}, {From: 0, To: 2}, {From: 2, To: 1}}
-	b, _ := planted(g, 3, []float64{0, 1, 0, 0, 0, 0, 0, 0, 0})
-	if want := []float64{1, 0, 0}; fmt.Sprint(b.flow) != fmt.Sprint(want) { // ways of fewest hops first
+	b, _ := initialBushes(g, 3, []float64{0, 1, 0, 0, 0, 0, 0, 0, 0})
+	if want := []float64{1, 0, 0}; fmt.Sprint(b.flow) != fmt.Sprint(want) { // paths of the minimum number of hops first
 		t.Fatalf("%v first, want %v", b.flow, want)
 	}
 	r := b.solve(CongestionOptions{Gap: 1e-4, Iterations: 400})

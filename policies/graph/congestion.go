@@ -2,44 +2,50 @@ package graph
 
 import "slices"
 
-// Congestion brackets the least largest load of an arc over all fractional routings of a multi-commodity flow.
+// Congestion brackets the minimum congestion of a multi-commodity flow: the smallest possible
+// maximum load of an arc over all fractional routings.
 type Congestion struct {
-	// Load is the largest load of an arc under a routing that was found: its flow over its capacity.
+	// Load is the maximum load of the best routing found. The load of an arc is its flow divided
+	// by its capacity.
 	Load float64
-	// Bound is a lower bound on the load under any routing. It is proved by lengths y >= 0 of the arcs: the sum over
-	// pairs of demand x distance, over the sum of capacity x y (weak duality; Shahrokhi and Matula, The Maximum
-	// Concurrent Flow Problem, J. ACM 37, 1990).
+	// Bound is a lower bound on the maximum load of any routing, proved by lengths y >= 0 of the
+	// arcs. It is the sum over pairs of demand x distance, divided by the sum of capacity x y.
+	// This is weak duality (Shahrokhi and Matula, The Maximum Concurrent Flow Problem, J. ACM 37,
+	// 1990).
 	Bound float64
-	// Iterations is the number of sweeps. 0 if there was nothing to choose or the first routing was optimal.
+	// Iterations is the number of sweeps. It is 0 if there is no choice, or if the first routing
+	// is optimal.
 	Iterations int
-	// Certified reports whether the bracket is as narrow as asked. Else the budget ended before.
+	// Certified reports whether the bracket is as narrow as required. Otherwise the budget was
+	// too small.
 	Certified bool
 }
 
-// CongestionOptions bound the effort of MinCongestion.
+// CongestionOptions limit the effort of MinCongestion.
 type CongestionOptions struct {
 	// Gap is the relative bracket (Load - Bound) / Bound at which to stop. 0 is DefaultGap.
 	Gap float64
 	// Iterations is the maximum number of sweeps over the sources. 0 is DefaultIterations.
 	Iterations int
-	// Check is called for every source of a sweep if it is not nil. It may panic to end the search.
+	// Check is called for every source of a sweep if it is not nil. It may panic to end the
+	// search.
 	Check func()
 }
 
-// Defaults of CongestionOptions. On all measured graphs brackets of a thousandth took 9 to 103 sweeps. Prices converge
-// slowly, so much narrower brackets take very many.
+// Defaults of CongestionOptions. On all measured graphs a bracket of 1e-3 took 9 to 103 sweeps.
+// Prices converge slowly, and a much narrower bracket takes far more.
 const (
 	DefaultGap        = 1e-3
 	DefaultIterations = 200
 )
 
-// MinCongestion brackets the least largest load over all fractional routings of demand on g. demand is nodes x nodes,
-// row by row: the flow from the row's node to the column's node, >= 0 and 0 on the diagonal. capacity is indexed by arc.
-// No arc is a loop, and classes are not read. The result depends on the arguments alone. It fails if no path joins two
-// nodes with demand.
+// MinCongestion brackets the minimum congestion of routing demand on g. demand is a nodes x nodes
+// matrix, row by row, with the flow from the row's node to the column's node. It is >= 0 and 0 on
+// the diagonal. capacity is indexed by arc. No arc is a loop, and arc classes have no effect. The
+// result depends only on the arguments. It fails if no path joins two nodes with demand.
 //
-// The memory is a flow per source and arc, and no path is listed. Column generation suits callers that need paths, or
-// that have few demands on a large graph.
+// The memory is one flow per source and arc; paths are not stored. Column generation suits
+// callers that need paths, or that have few demands on a large graph.
 func MinCongestion(g *Digraph, capacity, demand []float64, o CongestionOptions) (*Congestion, error) {
 	if o.Gap == 0 {
 		o.Gap = DefaultGap
@@ -54,14 +60,16 @@ func MinCongestion(g *Digraph, capacity, demand []float64, o CongestionOptions) 
 	if total == 0 {
 		return &Congestion{Certified: true}, nil
 	}
-	b, err := newBushes(g, capacity, demand, total)
+
+	b, err := newBushAssignment(g, capacity, demand, total)
 	if err != nil {
 		return nil, err
 	}
-	if b.single() {
-		load := b.forced(demand)
+	if b.hasSinglePaths() {
+		load := b.singlePathLoad(demand)
 		return &Congestion{Load: load, Bound: load, Certified: true}, nil
 	}
+
 	if o.Check != nil {
 		b.check = o.Check
 	}
@@ -71,8 +79,8 @@ func MinCongestion(g *Digraph, capacity, demand []float64, o CongestionOptions) 
 	return r, nil
 }
 
-// single reports whether no node has two arcs to choose from.
-func (b *bushes) single() bool {
+// hasSinglePaths reports whether no node has two outgoing arcs.
+func (b *bushAssignment) hasSinglePaths() bool {
 	for u := range b.Nodes() {
 		if b.Start[u+1]-b.Start[u] > 1 {
 			return false
@@ -81,8 +89,9 @@ func (b *bushes) single() bool {
 	return true
 }
 
-// forced returns the largest load if every path is the only one. It is its own bound: take length 1 on that arc.
-func (b *bushes) forced(demand []float64) float64 {
+// singlePathLoad returns the maximum load if every path is unique. It is also the bound, with
+// length 1 on the bottleneck.
+func (b *bushAssignment) singlePathLoad(demand []float64) float64 {
 	n := int32(b.Nodes())
 	load := make([]float64, len(b.To))
 	for i, d := range demand {

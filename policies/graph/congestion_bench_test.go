@@ -11,7 +11,7 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// demands are those of the paper's evaluation, of mean 1.
+// demands returns the demands of the paper's evaluation, with mean 1.
 func demands(n int, kind string) []float64 {
 	r := rand.New(rand.NewPCG(7, uint64(n)))
 	d := make([]float64, 0, n*n)
@@ -46,7 +46,7 @@ func demands(n int, kind string) []float64 {
 	return d
 }
 
-// graphs are those on which all-to-alls are run without reconfiguration.
+// graphs returns the topologies on which all-to-alls run without reconfiguration.
 func graphs(n int, kind string, d []float64) scaleup.Topology {
 	switch kind {
 	case "kautz":
@@ -68,7 +68,7 @@ func graphs(n int, kind string, d []float64) scaleup.Topology {
 		}
 		return t
 	}
-	// Greedy: a ring, and the largest demands that still find ports.
+	// Greedy: a ring, and links for the largest demands while ports are free.
 	t := scaleup.Circulant(n, 1)
 	order := make([]int, n*n)
 	for i := range order {

@@ -7,8 +7,9 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// offsets returns the optimum of the uniform all-to-all on Circulant(n, a, b) by its dual of one unknown: with length y
-// on links of offset a and 1-y on those of b, the sum over destinations of the distance, at the best y.
+// offsets returns the optimum of the uniform all-to-all on Circulant(n, a, b) by its dual problem
+// with one unknown. With length y on links of offset a and 1-y on links of offset b, it is the
+// sum of distances to all destinations, maximised over y.
 func offsets(n, a, b int) float64 {
 	value := func(y float64) float64 {
 		dist := make([]float64, n)
@@ -39,7 +40,8 @@ func offsets(n, a, b int) float64 {
 	return value((lo + hi) / 2)
 }
 
-// All pairs of offsets that join n GPUs.
+// TestCirculants compares MinCongestion with the optimum for all pairs of offsets that join n
+// GPUs.
 func TestCirculants(t *testing.T) {
 	for n := 3; n <= 12; n++ {
 		d := demands(n, "uniform")

@@ -12,32 +12,34 @@ import (
 	"sim/policies/milp"
 )
 
-// program is the multi-commodity flow in its usual form: flows by source and link, conserved at every GPU.
+// program returns the multi-commodity flow in its usual form: flows per source and link,
+// conserved at every GPU.
 func program(g scaleup.Topology, n int, demand []float64) *milp.Model {
 	m := &milp.Model{Name: "flow"}
-	high := m.Add(milp.Column{Name: "high", Up: math.Inf(1), Cost: 1})
+	high := m.AddColumn(milp.Column{Name: "high", Up: math.Inf(1), Cost: 1})
 	byLink := make([][]milp.Term, len(g))
 	for s := range n {
 		rows := make([][]milp.Term, n)
 		for e, x := range g {
-			f := m.Add(milp.Column{Name: fmt.Sprintf("f_s%d_e%d", s, e), Up: math.Inf(1)})
+			f := m.AddColumn(milp.Column{Name: fmt.Sprintf("f_s%d_e%d", s, e), Up: math.Inf(1)})
 			rows[x.From] = append(rows[x.From], milp.Term{Column: f, Factor: -1})
 			rows[x.To] = append(rows[x.To], milp.Term{Column: f, Factor: 1})
 			byLink[e] = append(byLink[e], milp.Term{Column: f, Factor: 1})
 		}
 		for t := range n {
 			if t != s {
-				m.Require(fmt.Sprintf("keep_s%d_t%d", s, t), milp.Equal, demand[s*n+t], rows[t]...)
+				m.AddRow(fmt.Sprintf("keep_s%d_t%d", s, t), milp.Equal, demand[s*n+t], rows[t]...)
 			}
 		}
 	}
 	for e, terms := range byLink {
-		m.Require(fmt.Sprintf("link_e%d", e), milp.AtMost, 0, append(terms, milp.Term{Column: high, Factor: -1})...)
+		m.AddRow(fmt.Sprintf("link_e%d", e), milp.AtMost, 0, append(terms, milp.Term{Column: high, Factor: -1})...)
 	}
 	return m
 }
 
-// A linear-programming solver finds the optimum within the bracket.
+// TestAgainstSolver verifies that the optimum of a linear-programming solver lies within the
+// bracket.
 func TestAgainstSolver(t *testing.T) {
 	if _, _, err := milp.Find("highs"); errors.Is(err, milp.ErrNoSolver) {
 		t.Skip("no HiGHS on the PATH to compare with")

@@ -9,9 +9,10 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// drawn is a strongly connected graph of degree at most k, loops and double edges included, with a demand.
-func drawn(t *rapid.T, most, degree int) (g scaleup.Topology, n int, demand []float64) {
-	n = rapid.IntRange(2, most).Draw(t, "n")
+// drawProblem draws a strongly connected graph of limited degree, with loops and parallel edges,
+// and a demand.
+func drawProblem(t *rapid.T, maxNodes, degree int) (g scaleup.Topology, n int, demand []float64) {
+	n = rapid.IntRange(2, maxNodes).Draw(t, "n")
 	names := make([]int, n)
 	for i := range names {
 		names[i] = i
@@ -47,7 +48,7 @@ func drawn(t *rapid.T, most, degree int) (g scaleup.Topology, n int, demand []fl
 	return g, n, demand
 }
 
-// network returns the graph of a topology without loops, and the links of each arc.
+// network returns the graph of a topology without loops, and the number of links of each arc.
 func network(t scaleup.Topology, n int) (g *Digraph, links []float64) {
 	var arcs []Arc
 	for _, e := range t.Sorted() {
@@ -88,8 +89,8 @@ func bracket(t interface {
 	return r
 }
 
-// proved is the bound that lengths y of connections prove.
-func proved(g *Digraph, capacity, y, demand []float64) float64 {
+// provedBound returns the bound that lengths y of connections prove.
+func provedBound(g *Digraph, capacity, y, demand []float64) float64 {
 	n := g.Nodes()
 	dist := make([]float64, n*n)
 	for i := range dist {
@@ -120,10 +121,11 @@ func proved(g *Digraph, capacity, y, demand []float64) float64 {
 	return sum / all
 }
 
-// Changes that must not matter, or only one way.
+// TestMetamorphic verifies transformations of a problem that preserve the optimum, or change it
+// in a known direction.
 func TestMetamorphic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g, n, demand := drawn(t, 9, 3)
+		g, n, demand := drawProblem(t, 9, 3)
 		o := CongestionOptions{Gap: 1e-2}
 		base := bracket(t, g, n, demand, o)
 		same := func(what string, r *Congestion, factor float64) {
@@ -131,11 +133,11 @@ func TestMetamorphic(t *testing.T) {
 				t.Fatalf("%s: %+v, before %+v on %v of %v", what, *r, *base, g, demand)
 			}
 		}
-		scaled := make([]float64, n*n)
+		scaledDemand := make([]float64, n*n)
 		for i, d := range demand {
-			scaled[i] = 3.7 * d
+			scaledDemand[i] = 3.7 * d
 		}
-		same("scaled by 3.7", bracket(t, g, n, scaled, o), 3.7)
+		same("scaled by 3.7", bracket(t, g, n, scaledDemand, o), 3.7)
 
 		label := make([]int32, n)
 		for i := range label {
@@ -157,7 +159,7 @@ func TestMetamorphic(t *testing.T) {
 	})
 }
 
-// One way for everything: by hand.
+// TestSinglePaths verifies an example by hand in which every path is unique.
 func TestSinglePaths(t *testing.T) {
 	for n := 2; n <= 70; n++ {
 		r := bracket(t, scaleup.Circulant(n, 1), n, demands(n, "uniform"), CongestionOptions{})
@@ -165,7 +167,7 @@ func TestSinglePaths(t *testing.T) {
 			t.Fatalf("ring of %d: %+v, want %v", n, *r, want)
 		}
 	}
-	// 3 -> 0 -> 1 -> 2 -> 1, two links 0 -> 1, a loop.
+	// The graph is 3 -> 0 -> 1 -> 2 -> 1 with two links 0 -> 1 and a loop.
 	g := scaleup.Topology{{From: 3, To: 0}, {From: 0, To: 1}, {From: 0, To: 1}, {From: 1, To: 2}, {From: 2, To: 1}, {From: 3, To: 3}}
 	d := make([]float64, 16)
 	d[3*4+0], d[3*4+2], d[0*4+2], d[2*4+1] = 1, 2, 4, 5
@@ -178,16 +180,17 @@ func TestSinglePaths(t *testing.T) {
 	}
 }
 
-// Two paths of 1 and 2 hops share 3 chunks over the second, which is taken by half of another's: by hand.
+// TestTwoPaths verifies an example by hand: paths of 1 and 2 hops share 3 units, and another
+// demand takes part of the second path.
 func TestTwoPaths(t *testing.T) {
-	// 0->1 directly or over 2; 0->2 only directly.
+	// Node 1 is reached from 0 directly or via 2; node 2 only directly.
 	g := scaleup.Topology{{From: 0, To: 1}, {From: 0, To: 2}, {From: 2, To: 1}}
 	d := make([]float64, 9)
 	d[1], d[2] = 3, 1 // both links out of 0 carry 4 together
 	if r := bracket(t, g, 3, d, CongestionOptions{}); math.Abs(r.Load-2) > 2e-3 {
 		t.Fatalf("%+v, want 2", *r)
 	}
-	d[2*3+1] = 5 // 2->1 carries 5 already; what it leaves to 0->1 is no use
+	d[2*3+1] = 5 // 2->1 already carries 5, and its free capacity is of no use
 	if r := bracket(t, g, 3, d, CongestionOptions{}); math.Abs(r.Load-5) > 5e-3 {
 		t.Fatalf("%+v, want 5", *r)
 	}
@@ -213,8 +216,9 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestUnjoined: demand between nodes that no path joins is refused, and no demand is met by anything.
-func TestUnjoined(t *testing.T) {
+// TestNoPath verifies that demand between nodes without a path is rejected, and that any graph
+// meets no demand.
+func TestNoPath(t *testing.T) {
 	ring := scaleup.Circulant(3, 1)
 	d := make([]float64, 9)
 	if r, err := optimum(ring[:2], 3, d, CongestionOptions{}); err != nil || *r != (Congestion{Certified: true}) {

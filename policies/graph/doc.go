@@ -1,6 +1,12 @@
-// Package graph holds the algorithms that several policies share: breadth-first and shortest paths from a node, perfect
-// matchings and those of largest weight, the least congestion of a multi-commodity flow, and a priority queue.
+// Package graph holds the graph algorithms that several policies share:
 //
-// Nodes and arcs are numbers, and results are slices by them that are used again. Where several answers are as good the
-// same one is found in every run. What the graphs stand for, and what is sought in them, is left to the callers.
+//   - Tree: breadth-first search and shortest paths from a node (Dijkstra);
+//   - BidirectionalSearch: a shortest path between two nodes;
+//   - Matching: perfect matchings in a bipartite graph; Assignment: with the maximum weight;
+//   - MinCongestion: bounds on the congestion of a multi-commodity flow;
+//   - Exchanges: local search by exchanges of pairs; Heap: a priority queue.
+//
+// Nodes and arcs are numbers. Results are slices that are indexed by these numbers and reused by
+// the next call. If several results are equally good, every run finds the same one. Start with
+// Digraph and Tree in tree.go.
 package graph

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// TestCongestionSteps: loads, bounds, sweeps and sources of MinCongestion on seeded graphs are as stored, for several
-// gaps and budgets. A change of a step, of its length or of when the search stops shows.
+// TestCongestionSteps compares loads, bounds, sweeps and sources of MinCongestion on seeded
+// graphs with stored values, for several gaps and budgets. It detects changes of a step, of its
+// length, and of the end of the search.
 func TestCongestionSteps(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the digest is of amd64; other processors may round otherwise")
@@ -55,8 +56,8 @@ func TestCongestionSteps(t *testing.T) {
 	}
 }
 
-// TestLargeTree: shortest paths over large graphs, whose queue is deep, are those that relaxing all arcs again and again
-// finds, and no node is reached before a nearer one.
+// TestLargeTree compares shortest paths on large graphs, whose heap is deep, with repeated
+// relaxation of all arcs. Nodes are reached in order of their distance.
 func TestLargeTree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 31))
 	for _, n := range []int{40, 150, 400} {
@@ -106,8 +107,8 @@ func TestLargeTree(t *testing.T) {
 	}
 }
 
-// TestLargeMatching: matchings of up to 130 rows, whose columns take several words, are as large as those of augmenting
-// paths depth first, while cells come and go.
+// TestLargeMatching compares matchings of up to 130 rows, whose columns take several words, with
+// depth-first augmenting paths, while cells are added and removed.
 func TestLargeMatching(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 31))
 	for _, n := range []int{1, 63, 64, 65, 127, 128, 130} {
@@ -116,14 +117,14 @@ func TestLargeMatching(t *testing.T) {
 			for range n * (1 + round%2) {
 				row, column := rng.IntN(n), rng.IntN(n)
 				if rng.IntN(5) > 0 {
-					m.Admit(row, column)
+					m.AddCell(row, column)
 					admitted[row*n+column] = true
 				} else {
-					m.Refuse(row, column)
+					m.RemoveCell(row, column)
 					admitted[row*n+column] = false
 				}
 			}
-			m.Admit(n-1, n-1)
+			m.AddCell(n-1, n-1)
 			admitted[n*n-1] = true
 			from := slices.Repeat([]int{-1}, n)
 			want := 0
@@ -165,11 +166,12 @@ func TestLargeMatching(t *testing.T) {
 	}
 }
 
-// TestExchangesBudget: a run asks for as many pairs as its budget allows, and not for one more.
+// TestExchangesBudget verifies that a run tries exactly as many pairs as its budget.
 func TestExchangesBudget(t *testing.T) {
 	for n := range 6 {
 		for budget := range 20 {
 			for _, helps := range []bool{false, true} {
+				// After an improvement, all pairs are tried once more, the improving pair last.
 				x, asked := Exchanges{N: n}, 0
 				x.Run(budget, func(a, b int) bool { asked++; return helps })
 				want := min(budget, n*(n-1)/2)
@@ -190,8 +192,8 @@ func TestExchangesBudget(t *testing.T) {
 	}
 }
 
-// TestAssignmentOrder: of several matchings of one weight, that of a seeded matrix is always the same, and it does not
-// depend on what was solved before.
+// TestAssignmentOrder verifies that among several optimal matchings of a seeded matrix the same
+// one is always returned, independent of earlier calls.
 func TestAssignmentOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 31))
 	digest := fnv.New64a()

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestHeap: items come out in order, whatever is pushed, changed and taken away between.
+// TestHeap verifies that items come out in order under random pushes, changes and removals.
 func TestHeap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type item struct{ value, id int }
@@ -52,8 +52,8 @@ func drawGraph(t *rapid.T) *Digraph {
 	return g
 }
 
-// TestTree: paths are as short as those that relaxing all arcs again and again finds (Bellman and Ford), by lengths and
-// by arcs, lead from the root to the node, and nodes come in the order of their distance.
+// TestTree compares paths with the algorithm of Bellman and Ford, by lengths and by numbers of
+// arcs. Paths lead from the root to the node, and nodes are in order of their distance.
 func TestTree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)
@@ -96,20 +96,21 @@ func TestTree(t *testing.T) {
 	})
 }
 
-// TestMatching: a matching is as large as trying all finds it, and keeps to the cells that are admitted.
+// TestMatching compares the size of matchings with exhaustive search, and verifies that they use
+// admitted cells only.
 func TestMatching(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 7).Draw(t, "n")
 		m, admitted := NewMatching(n), make([]bool, n*n)
-		var most func(row int, used uint) int
-		most = func(row int, used uint) int {
+		var maxMatching func(row int, used uint) int
+		maxMatching = func(row int, used uint) int {
 			if row == n {
 				return 0
 			}
-			best := most(row+1, used)
+			best := maxMatching(row+1, used)
 			for c := range n {
 				if admitted[row*n+c] && used>>c&1 == 0 {
-					best = max(best, 1+most(row+1, used|1<<c))
+					best = max(best, 1+maxMatching(row+1, used|1<<c))
 				}
 			}
 			return best
@@ -118,15 +119,15 @@ func TestMatching(t *testing.T) {
 			for cell := range admitted {
 				switch rapid.IntRange(0, 3).Draw(t, "cell") {
 				case 0:
-					m.Admit(cell/n, cell%n)
+					m.AddCell(cell/n, cell%n)
 					admitted[cell] = true
 				case 1:
-					m.Refuse(cell/n, cell%n)
+					m.RemoveCell(cell/n, cell%n)
 					admitted[cell] = false
 				}
 			}
 			rows := 0
-			if want := most(0, 0); m.Grow(func() { rows++ }) != (want == n) || m.Pairs != want {
+			if want := maxMatching(0, 0); m.Grow(func() { rows++ }) != (want == n) || m.Pairs != want {
 				t.Fatalf("%d pairs, want %d", m.Pairs, want)
 			}
 			for row, c := range m.To {
@@ -138,7 +139,7 @@ func TestMatching(t *testing.T) {
 	})
 }
 
-// TestAssignment compares with all matchings of few rows.
+// TestAssignment compares with all matchings of a small number of rows.
 func TestAssignment(t *testing.T) {
 	var a Assignment
 	rapid.Check(t, func(t *rapid.T) {
@@ -150,13 +151,13 @@ func TestAssignment(t *testing.T) {
 			if row == rows {
 				return 0
 			}
-			most := int64(math.MinInt64 / 2)
+			maxWeight := int64(math.MinInt64 / 2)
 			for c := range columns {
 				if taken>>c&1 == 0 {
-					most = max(most, weight[row*columns+c]+best(row+1, taken|1<<c))
+					maxWeight = max(maxWeight, weight[row*columns+c]+best(row+1, taken|1<<c))
 				}
 			}
-			return most
+			return maxWeight
 		}
 		to := make([]int32, rows)
 		a.Solve(rows, columns, weight, to, nil)
@@ -173,8 +174,8 @@ func TestAssignment(t *testing.T) {
 	})
 }
 
-// TestExchanges: a search without a budget ends when no exchange helps, and each run starts after the last pair of the
-// previous run.
+// TestExchanges verifies that a search without a budget ends when no exchange helps, and that
+// each run starts after the last pair of the previous run.
 func TestExchanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 7).Draw(t, "n")
@@ -211,12 +212,12 @@ func TestExchanges(t *testing.T) {
 		}
 		x.Run(rapid.IntRange(0, 9).Draw(t, "budget"), try)
 		x.Run(math.MaxInt, try)
-		least := sum()
+		current := sum()
 		for a := range n {
 			for b := range a {
 				at[a], at[b] = at[b], at[a]
-				if s := sum(); s < least {
-					t.Fatalf("exchanging %d and %d would lower %d to %d", a, b, least, s)
+				if s := sum(); s < current {
+					t.Fatalf("exchanging %d and %d would lower %d to %d", a, b, current, s)
 				}
 				at[a], at[b] = at[b], at[a]
 			}

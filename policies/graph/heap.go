@@ -1,19 +1,20 @@
 package graph
 
-// Heap is a priority queue for paths that are not hot: it calls a function for each comparison. Items of which neither
-// is before the other come out in an order that depends on all that was pushed, so orders had better have no ties.
+// Heap is a binary heap. It calls a function for each comparison, so it does not suit the most
+// frequent operations. If neither of two items is before the other, their order depends on all
+// earlier operations; before should be a total order.
 type Heap[T any] struct {
-	before func(a, b T) bool
+	before func(a, b T) bool // reports whether a precedes b
 	items  []T
 }
 
-// NewHeap returns an empty queue whose first item is before all others.
+// NewHeap returns an empty heap in the order of before.
 func NewHeap[T any](before func(a, b T) bool) *Heap[T] { return &Heap[T]{before: before} }
 
 // Len returns the number of items.
 func (h *Heap[T]) Len() int { return len(h.items) }
 
-// Clear takes all items away.
+// Clear removes all items.
 func (h *Heap[T]) Clear() {
 	clear(h.items)
 	h.items = h.items[:0]
@@ -34,10 +35,11 @@ func (h *Heap[T]) Push(x T) {
 	h.items[i] = x
 }
 
-// First returns the first item, which may be changed if Fix is called then. The queue must not be empty.
+// First returns the first item. After a change to it, Fix must be called. The heap must not be
+// empty.
 func (h *Heap[T]) First() *T { return &h.items[0] }
 
-// Pop takes the first item away. The queue must not be empty.
+// Pop removes and returns the first item. The heap must not be empty.
 func (h *Heap[T]) Pop() T {
 	first, last := h.items[0], len(h.items)-1
 	h.items[0] = h.items[last]
@@ -48,7 +50,7 @@ func (h *Heap[T]) Pop() T {
 	return first
 }
 
-// Fix moves the first item, which was changed, to its place.
+// Fix restores the order after a change to the first item.
 func (h *Heap[T]) Fix() {
 	x, i := h.items[0], 0
 	for {
@@ -65,5 +67,6 @@ func (h *Heap[T]) Fix() {
 		h.items[i] = h.items[c]
 		i = c
 	}
+
 	h.items[i] = x
 }

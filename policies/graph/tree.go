@@ -7,14 +7,15 @@ import (
 	"sim/internal/csr"
 )
 
-// Digraph is a directed graph: arcs Start[a]..Start[a+1]-1 leave node a, and arc k leads from From[k] to To[k]. Lengths
-// of arcs are by Class[k].
+// Digraph is a directed graph. The arcs of node a are Start[a] up to Start[a+1]. Arc k leads from
+// From[k] to To[k] and has the length of its class Class[k].
 type Digraph struct{ Start, From, To, Class []int32 }
 
 // Arc is an arc of a Digraph.
 type Arc struct{ From, To, Class int32 }
 
-// NewDigraph returns the graph of so many nodes with these arcs. Those of a node keep their order.
+// NewDigraph returns the graph with the given number of nodes and the given arcs. The arcs of a
+// node keep their order.
 func NewDigraph(nodes int, arcs []Arc) *Digraph {
 	g := new(Digraph)
 	g.Start, arcs = csr.Sort(arcs, nodes, func(a Arc) int32 { return a.From })
@@ -27,12 +28,12 @@ func NewDigraph(nodes int, arcs []Arc) *Digraph {
 // Nodes returns the number of nodes.
 func (g *Digraph) Nodes() int { return len(g.Start) - 1 }
 
-// Add appends an arc of the last node. Arcs of a node are added together, and Close ends them.
+// Add appends an arc from the next node to be closed. All arcs of a node are added in sequence.
 func (g *Digraph) Add(from, to, class int32) {
 	g.From, g.To, g.Class = append(g.From, from), append(g.To, to), append(g.Class, class)
 }
 
-// Close ends the arcs of the next node.
+// Close ends the arcs of a node. The first call closes node 0.
 func (g *Digraph) Close() {
 	if g.Start == nil {
 		g.Start = []int32{0}
@@ -40,33 +41,35 @@ func (g *Digraph) Close() {
 	g.Start = append(g.Start, int32(len(g.To)))
 }
 
-// Tree is shortest paths from a node of a Digraph. It can be grown again and again, and allocates nothing then.
+// Tree holds shortest paths from a node of a Digraph. It can be computed repeatedly without
+// allocations.
 type Tree struct {
 	*Digraph
-	Dist  []float64 // by node; negative where no path leads there
-	By    []int32   // by node: the arc by which the path comes to it; -1 for the root
-	Order []int32   // nodes in the order in which they were reached, the nearest first
+	Dist      []float64 // distance, indexed by node; negative if unreachable
+	ParentArc []int32   // last arc of the path, indexed by node; -1 for the root
+	Order     []int32   // reached nodes, by rising distance
 
-	heap []item
+	heap []heapEntry // candidate arcs of Dijkstra's algorithm
 }
 
-// item is an arc to a node that may be reached by it next. The queue is a heap of its own, as searches of paths are
-// most of what some policies compute. Distances are their bits, which are in the same order and compared without a
-// branch.
-type item struct {
+// heapEntry is an arc by which a node may be reached next. Its distance is stored as the bits of
+// a float64. Non-negative floats and their bits have the same order, and bits are compared
+// without a branch. The tree has its own heap because path searches dominate the running time of
+// some policies.
+type heapEntry struct {
 	dist uint64
 	arc  int32
 }
 
-// NewTree returns a tree of a graph that has no nodes yet.
+// NewTree returns an empty tree of a graph.
 func NewTree(g *Digraph) *Tree {
 	n := g.Nodes()
-	t := &Tree{Digraph: g, Dist: make([]float64, n), By: make([]int32, n), Order: make([]int32, 0, n)}
+	t := &Tree{Digraph: g, Dist: make([]float64, n), ParentArc: make([]int32, n), Order: make([]int32, 0, n)}
 	t.Clear()
 	return t
 }
 
-// Clear takes all nodes away.
+// Clear removes all nodes from the tree.
 func (t *Tree) Clear() {
 	for i := range t.Dist {
 		t.Dist[i] = -1
@@ -74,69 +77,71 @@ func (t *Tree) Clear() {
 	t.Order = t.Order[:0]
 }
 
-// Grow finds the shortest paths from a node by the lengths of arcs, by class, which are not negative (Dijkstra).
+// Grow finds the shortest paths from a node by Dijkstra's algorithm. length is indexed by arc
+// class and non-negative.
 func (t *Tree) Grow(root int32, length []float64) {
 	t.Clear()
-	t.Dist[root], t.By[root] = 0, -1
+	t.Dist[root], t.ParentArc[root] = 0, -1
 	t.Order = append(t.Order, root)
 	t.heap = t.heap[:0]
 	start, to, class := t.Start, t.To, t.Class
-	for at, d := root, 0.0; ; {
-		for k := start[at]; k < start[at+1]; k++ {
+	for node, d := root, 0.0; ; {
+		for k := start[node]; k < start[node+1]; k++ {
 			if t.Dist[to[k]] < 0 {
-				t.push(item{math.Float64bits(d + length[class[k]]), k})
+				t.push(heapEntry{math.Float64bits(d + length[class[k]]), k})
 			}
 		}
+
 		for {
 			if len(t.heap) == 0 {
 				return
 			}
-			least := t.pop()
-			if at = to[least.arc]; t.Dist[at] < 0 {
-				d = math.Float64frombits(least.dist)
-				t.Dist[at], t.By[at] = d, least.arc
-				t.Order = append(t.Order, at)
+			entry := t.pop()
+			if node = to[entry.arc]; t.Dist[node] < 0 {
+				d = math.Float64frombits(entry.dist)
+				t.Dist[node], t.ParentArc[node] = d, entry.arc
+				t.Order = append(t.Order, node)
 				break
 			}
 		}
 	}
 }
 
-// Breadth finds the paths of the fewest arcs from a node: of those as short, the one that leaves the node reached
-// first, by its first arc.
+// Breadth finds the paths with the minimum number of arcs from a node. Among equal paths it takes
+// the path via the node that was reached first, and then the first arc.
 func (t *Tree) Breadth(root int32) {
 	t.Clear()
 	t.Reach(root)
 }
 
-// Reach is Breadth that leaves what was reached before, and where a path leads there goes no further.
+// Reach is like Breadth, but keeps the nodes of the tree and does not search beyond them.
 func (t *Tree) Reach(root int32) {
 	head := len(t.Order)
-	t.Dist[root], t.By[root] = 0, -1
+	t.Dist[root], t.ParentArc[root] = 0, -1
 	t.Order = append(t.Order, root)
 	for ; head < len(t.Order); head++ {
-		at := t.Order[head]
-		for k := t.Start[at]; k < t.Start[at+1]; k++ {
+		node := t.Order[head]
+		for k := t.Start[node]; k < t.Start[node+1]; k++ {
 			if to := t.To[k]; t.Dist[to] < 0 {
-				t.Dist[to], t.By[to] = t.Dist[at]+1, k
+				t.Dist[to], t.ParentArc[to] = t.Dist[node]+1, k
 				t.Order = append(t.Order, to)
 			}
 		}
 	}
 }
 
-// Path appends the arcs from the root to a node that was reached.
+// Path appends the arcs from the root to a node of the tree.
 func (t *Tree) Path(node int32, into []int32) []int32 {
-	first := len(into)
-	for k := t.By[node]; k >= 0; k = t.By[t.From[k]] {
+	start := len(into)
+	for k := t.ParentArc[node]; k >= 0; k = t.ParentArc[t.From[k]] {
 		into = append(into, k)
 	}
-	slices.Reverse(into[first:])
+	slices.Reverse(into[start:])
 	return into
 }
 
-// push and pop keep a heap of four children a node.
-func (t *Tree) push(x item) {
+// push adds an entry to the heap. Nodes of the heap have four children.
+func (t *Tree) push(x heapEntry) {
 	h := append(t.heap, x)
 	i := len(h) - 1
 	for i > 0 {
@@ -151,13 +156,14 @@ func (t *Tree) push(x item) {
 	t.heap = h
 }
 
-func (t *Tree) pop() item {
+// pop removes and returns the entry with the smallest distance.
+func (t *Tree) pop() heapEntry {
 	h := t.heap
-	least, x := h[0], h[len(h)-1]
+	first, x := h[0], h[len(h)-1]
 	h = h[:len(h)-1]
 	t.heap = h
 	if len(h) == 0 {
-		return least
+		return first
 	}
 	i := 0
 	for {
@@ -165,30 +171,32 @@ func (t *Tree) pop() item {
 		if c >= len(h) {
 			break
 		}
-		b, near := c, h[c].dist
-		if four := h[c:]; len(four) >= 4 {
-			if d := four[1].dist; d < near {
-				b, near = c+1, d
+		best, minDist := c, h[c].dist
+		if children := h[c:]; len(children) >= 4 {
+			if d := children[1].dist; d < minDist {
+				best, minDist = c+1, d
 			}
-			if d := four[2].dist; d < near {
-				b, near = c+2, d
+			if d := children[2].dist; d < minDist {
+				best, minDist = c+2, d
 			}
-			if d := four[3].dist; d < near {
-				b, near = c+3, d
+			if d := children[3].dist; d < minDist {
+				best, minDist = c+3, d
 			}
 		} else {
-			for k := 1; k < len(four); k++ {
-				if d := four[k].dist; d < near {
-					b, near = c+k, d
+			for k := 1; k < len(children); k++ {
+				if d := children[k].dist; d < minDist {
+					best, minDist = c+k, d
 				}
 			}
 		}
-		if near >= x.dist {
+
+		if minDist >= x.dist {
 			break
 		}
-		h[i] = h[b]
-		i = b
+		h[i] = h[best]
+		i = best
 	}
+
 	h[i] = x
-	return least
+	return first
 }

@@ -5,45 +5,58 @@ import (
 	"slices"
 )
 
-// placeBlocks searches for the mapping of least cost of whole blocks of ranks to blocks of endpoints: a problem of its
-// own, in which two blocks are as far apart as their first endpoints. Its bound holds where that is all there is:
-// blocks exchange bytes between ranks of one place in both, which are as far apart as the first.
+// placeBlocks searches for the minimum-cost mapping of blocks of ranks to blocks of endpoints.
+// This is a problem of its own, in which the distance of two blocks is the distance of their
+// first endpoints. Its bound holds for the original problem if blocks exchange bytes only between
+// ranks of equal position, which are as far apart as the first ones.
 func (c *Cost) placeBlocks(ctx context.Context, o Options) (*Placement, error) {
-	p, b := c.p, c.p.Block
-	q := &Problem{Dims: []Dim{{Name: "ep", Size: 1}}, Alike: p.Alike}
-	for _, d := range p.Dims { // those inside a stage are the first
+	p, b := c.problem, c.problem.Block
+
+	// The problem of blocks. Dimension ep counts the blocks of a stage.
+	q := &Problem{Dims: []Dim{{Name: "ep", Size: 1}}, VertexTransitive: p.VertexTransitive}
+	for _, d := range p.Dims { // dimensions inside a stage come first
 		if d.Name == "dp" || d.Name == "pp" {
 			q.Dims = append(q.Dims, d)
 		} else {
 			q.Dims[0].Size *= d.Size
 		}
 	}
+
 	q.Dims[0].Size /= b
-	blocks := c.slots / b
-	far := make([]int32, blocks)
-	q.Far = func(from int32) []int32 {
-		for to := range far {
-			far[to] = int32(c.hops[int(from)*b*c.slots+to*b])
+
+	blocks := c.numSlots / b
+
+	// Distances between the first endpoints of blocks.
+	dist := make([]int32, blocks)
+	q.Distances = func(from int32) []int32 {
+		for to := range dist {
+			dist[to] = int32(c.hops[int(from)*b*c.numSlots+to*b])
 		}
-		return far
+		return dist
 	}
+
 	for i := range int32(blocks) {
 		q.Slots = append(q.Slots, i)
 	}
+
 	exact := true
 	for i, h := range c.hops {
-		from, to := i/c.slots, i%c.slots
-		exact = exact && (from%b != to%b || h == c.hops[(from-from%b)*c.slots+to-to%b])
+		from, to := i/c.numSlots, i%c.numSlots
+		exact = exact && (from%b != to%b || h == c.hops[(from-from%b)*c.numSlots+to-to%b])
 	}
+
+	// Traffic between blocks.
 	bytes := map[[2]int32]int64{}
 	for _, f := range p.Demand {
 		if from, to := f.Src/int32(b), f.Dst/int32(b); from != to {
 			bytes[[2]int32{from, to}] += f.Bytes
 			exact = exact && int(f.Src)%b == int(f.Dst)%b
 		} else {
-			exact = false // what a block exchanges inside is no part of q
+			exact = false // q excludes the traffic inside blocks
 		}
 	}
+
+	// Traffic in a fixed order, as maps have none.
 	for from := range int32(q.Ranks()) {
 		for to := range int32(q.Ranks()) {
 			if n := bytes[[2]int32{from, to}]; n > 0 {
@@ -51,15 +64,18 @@ func (c *Cost) placeBlocks(ctx context.Context, o Options) (*Placement, error) {
 			}
 		}
 	}
-	of, err := (Searched{}).Place(ctx, q, o)
+
+	result, err := (CostSearch{}).Place(ctx, q, o)
 	if err != nil {
 		return nil, err
 	}
-	out := &Placement{Evaluations: of.Evaluations}
+
+	// Expand the placement of blocks to their endpoints.
+	out := &Placement{Evaluations: result.Evaluations}
 	if exact {
-		out.Bound = of.Bound
+		out.Bound = result.Bound
 	}
-	for _, block := range of.At {
+	for _, block := range result.At {
 		out.At = slices.Concat(out.At, p.Slots[int(block)*b:(int(block)+1)*b])
 	}
 	return out, nil

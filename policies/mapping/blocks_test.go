@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// TestBlocks: the search for a mapping of whole blocks keeps each together in order, and finds the cheapest of all ways
-// to put four blocks on four; what it proves is no more than that.
+// TestBlocks verifies the search over blocks: each block stays together in order. The result is
+// the cheapest of all placements of four blocks, and the bound is at most its cost.
 func TestBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	proved := 0
 	for try := range 40 {
 		sizes := [][]int{{2, 4}, {8}, {4, 2}}[try%3]
 		demand := drawFlows(r, 8, 12)
-		if try%2 == 0 { // between ranks of one place, as in a step
+		if try%2 == 0 { // between ranks of equal position, as in a step
 			for i := range demand {
 				demand[i].Dst = (demand[i].Dst/2*2 + demand[i].Src%2) % 8
 			}
@@ -34,20 +34,20 @@ func TestBlocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		least := int64(1 << 60)
+		minCost := int64(1 << 60)
 		permute([]int32{0, 1, 2, 3}, 0, func(order []int32) bool {
 			var at []int32
 			for _, block := range order {
 				at = append(at, 2*block, 2*block+1)
 			}
-			least = min(least, cost(p, at))
+			minCost = min(minCost, cost(p, at))
 			return true
 		})
-		if out.Bound > least {
-			t.Errorf("%v on %v: a bound of %d, and %d is possible", demand, sizes, out.Bound, least)
+		if out.Bound > minCost {
+			t.Errorf("%v on %v: a bound of %d, and %d is possible", demand, sizes, out.Bound, minCost)
 		}
-		if got := cost(p, out.At); out.Bound > 0 && got != least {
-			t.Errorf("%v on %v: costs %d, and %d is possible", demand, sizes, got, least)
+		if got := cost(p, out.At); out.Bound > 0 && got != minCost {
+			t.Errorf("%v on %v: costs %d, and %d is possible", demand, sizes, got, minCost)
 		} else if out.Bound > 0 {
 			proved++
 		}
@@ -57,7 +57,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestParts: where distances are given these count, in parts of a hop, and no search is misled by how few they are.
+// TestParts verifies that given distances replace hops, in parts of a hop, and that small numbers
+// of parts do not mislead the search.
 func TestParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	p := onTorus(t, []Dim{{"tp", 4}, {"dp", 32}}, drawFlows(r, 128, 300), 8, 16)
@@ -67,7 +68,7 @@ func TestParts(t *testing.T) {
 	}
 	hops := p.Network.Hops(nil)
 	of := make([]int32, len(p.Slots))
-	p.Unit, p.Far = 64, func(from int32) []int32 {
+	p.PartsPerHop, p.Distances = 64, func(from int32) []int32 {
 		for i, h := range hops(from) {
 			of[i] = 64 * h
 		}

@@ -11,7 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestKeys: which mappings are compared, which are files, and what each of these lists.
+// TestKeys verifies which mappings are compared, which are files, and the endpoints that files
+// list.
 func TestKeys(t *testing.T) {
 	for _, c := range []struct {
 		keys            Keys
@@ -25,18 +26,18 @@ func TestKeys(t *testing.T) {
 		{Keys{Mapping: "x.txt", Mappings: []string{Default, "b", "dp-tp", "a"}}, true, true, []string{Default, "b", "dp-tp", "a"}, []string{"b", "a"}},
 	} {
 		k := &c.keys
-		if k.Asked() != c.asked || k.Among() != c.among || !slices.Equal(k.Compared(), c.compared) || !slices.Equal(k.Files(), c.files) {
-			t.Errorf("%+v: asked %v, among %v, compared %v, files %v", c.keys, k.Asked(), k.Among(), k.Compared(), k.Files())
+		if k.IsSet() != c.asked || k.ComparesMappings() != c.among || !slices.Equal(k.Names(), c.compared) || !slices.Equal(k.FileNames(), c.files) {
+			t.Errorf("%+v: asked %v, among %v, compared %v, files %v", c.keys, k.IsSet(), k.ComparesMappings(), k.Names(), k.FileNames())
 		}
 	}
 	k := Keys{Mappings: []string{"b", Default, "a", "c"}, Endpoints: [][]int{{1, 2}, {3}}}
-	listed := k.Listed()
+	listed := k.FileEndpoints()
 	if len(listed) != 2 || !slices.Equal(listed["b"], []int32{1, 2}) || !slices.Equal(listed["a"], []int32{3}) {
 		t.Errorf("files list %v", listed)
 	}
 	for name, want := range map[string]int{"b": 1, "a": 3, "c": 0, Default: 0} {
 		for _, fixed := range []bool{false, true} {
-			one := k.Only(name, fixed)
+			one := k.Restrict(name, fixed)
 			first := 0
 			if len(one.Endpoints) == 1 {
 				first = one.Endpoints[0][0]
@@ -46,31 +47,34 @@ func TestKeys(t *testing.T) {
 			}
 		}
 	}
-	if !Searches("optimised") || Searches(Default) || Searches("ranks.txt") {
+	if !IsSearch("optimised") || IsSearch(Default) || IsSearch("ranks.txt") {
 		t.Error("only the search is searched for")
 	}
 }
 
-// TestCostRefused: problems whose cost cannot be counted are refused, those at the bound are not.
-func TestCostRefused(t *testing.T) {
+// TestCostLimits verifies that problems whose cost cannot be computed are rejected, and problems
+// at the limits are not.
+func TestCostLimits(t *testing.T) {
 	dims := []Dim{{"dp", 2}}
 	problem := func() *Problem { return onTorus(t, dims, []Flow{{Src: 0, Dst: 1, Bytes: 1}}, 4) }
 	for _, c := range []struct {
-		want  string
-		spoil func(p *Problem)
+		want    string
+		corrupt func(p *Problem)
 	}{
 		{"", func(*Problem) {}},
 		{"", func(p *Problem) { p.Demand[0].Bytes = 1 << 59 }}, // over at most 2 hops
 		{"more than can be counted", func(p *Problem) { p.Demand[0].Bytes = 1<<59 + 1<<10 }},
-		{"the hops between 8193 endpoints are too many; want at most 8192", func(p *Problem) { p.Slots = make([]int32, MostSlots+1) }},
-		{"endpoint 0 cannot reach endpoint 1", func(p *Problem) { p.Far = func(int32) []int32 { return []int32{0, -1, -1, -1} } }},
-		{"", func(p *Problem) { p.Far = func(int32) []int32 { return slices.Repeat([]int32{math.MaxUint16}, 4) } }},
+		{"the hops between 8193 endpoints are too many; want at most 8192", func(p *Problem) { p.Slots = make([]int32, MaxSlots+1) }},
+		{"endpoint 0 cannot reach endpoint 1", func(p *Problem) { p.Distances = func(int32) []int32 { return []int32{0, -1, -1, -1} } }},
+		{"", func(p *Problem) {
+			p.Distances = func(int32) []int32 { return slices.Repeat([]int32{math.MaxUint16}, 4) }
+		}},
 		{"endpoint 0 cannot reach endpoint 0", func(p *Problem) {
-			p.Far = func(int32) []int32 { return slices.Repeat([]int32{math.MaxUint16 + 1}, 4) }
+			p.Distances = func(int32) []int32 { return slices.Repeat([]int32{math.MaxUint16 + 1}, 4) }
 		}},
 	} {
 		p := problem()
-		c.spoil(p)
+		c.corrupt(p)
 		if _, err := NewCost(context.Background(), p); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
@@ -81,17 +85,18 @@ func TestCostRefused(t *testing.T) {
 		t.Errorf("after the context's end: %v", err)
 	}
 	p := problem()
-	p.Unit = 3
-	if c, err := NewCost(context.Background(), p); err != nil || c.Unit() != 3 {
+	p.PartsPerHop = 3
+	if c, err := NewCost(context.Background(), p); err != nil || c.PartsPerHop() != 3 {
 		t.Errorf("a hop is counted in 3 parts: %v", err)
 	}
-	p.Unit = 0
-	if c, err := NewCost(context.Background(), p); err != nil || c.Unit() != 1 {
+	p.PartsPerHop = 0
+	if c, err := NewCost(context.Background(), p); err != nil || c.PartsPerHop() != 1 {
 		t.Errorf("a hop is counted as one: %v", err)
 	}
 }
 
-// TestCheck: a placement has an endpoint for each rank, and keeps ranks of a block together in their order.
+// TestCheck verifies that a placement must have an endpoint per rank, and keep the ranks of a
+// block together in order.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		block int
@@ -104,7 +109,7 @@ func TestCheck(t *testing.T) {
 		{2, []int32{0, 3, 2, 1}, "rank 1 is on endpoint 3"},
 		{0, []int32{0, 1, 2}, "3 endpoints for 4 ranks"},
 		{0, []int32{0, 1, 2, 2}, "ranks 2 and 3 are both on endpoint 2"},
-		{0, []int32{0, 1, 2, 9}, "rank 3 is on endpoint 9, which there is not"},
+		{0, []int32{0, 1, 2, 9}, "rank 3 is on endpoint 9, which does not exist"},
 	} {
 		p := onTorus(t, []Dim{{"dp", 4}}, nil, 4)
 		p.Block = c.block
@@ -114,10 +119,10 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestLargeBound: of a problem too large for an assignment the bound is exact as well if each rank of a ring sends to
-// the next.
+// TestLargeBound verifies a problem that is too large for an assignment: the bound is exact if
+// each rank of a ring sends to the next.
 func TestLargeBound(t *testing.T) {
-	const ranks = 520 // whose cube is above mostAssigned
+	const ranks = 520 // ranks cubed exceeds maxAssignmentWork
 	var demand []Flow
 	for i := range int32(ranks) {
 		demand = append(demand, Flow{Src: i, Dst: (i + 1) % ranks, Bytes: 3})
@@ -126,21 +131,21 @@ func TestLargeBound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Bound(); ranks*ranks*ranks <= mostAssigned || got != 3*ranks {
+	if got := c.Bound(); ranks*ranks*ranks <= maxAssignmentWork || got != 3*ranks {
 		t.Errorf("the bound is %d, want %d", got, 3*ranks)
 	}
 }
 
-// TestSettle: of what was found and the others, the one of least value by another measure is settled on. Others whose
-// bound is no less are not asked for, and errors end it.
-func TestSettle(t *testing.T) {
+// TestReevaluate verifies that Reevaluate selects the placement with the smallest value by another
+// function. Placements whose bound is no smaller are not evaluated, and errors are returned.
+func TestReevaluate(t *testing.T) {
 	failed := errors.New("failed")
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.Float64Range(0, 9), 1, 5).Draw(t, "values")
 		slack := rapid.SliceOfN(rapid.Float64Range(0, 3), len(values), len(values)).Draw(t, "slack")
 		broken := rapid.IntRange(-1, len(values)-1).Draw(t, "broken")
 		g := &Grouping{Bound: func(_ context.Context, at []int32) (float64, error) { return values[at[0]] - slack[at[0]], nil }}
-		f := &Grouped{At: []int32{0}, Value: 100, Bound: rapid.Float64Range(0, 9).Draw(t, "bound")}
+		f := &GroupingResult{At: []int32{0}, Value: 100, Bound: rapid.Float64Range(0, 9).Draw(t, "bound")}
 		for i := 1; i < len(values); i++ {
 			f.Others = append(f.Others, []int32{int32(i)})
 		}
@@ -172,13 +177,14 @@ func TestSettle(t *testing.T) {
 	})
 }
 
-// TestSearchErrors: an error of any function of a grouping, whenever it comes, is returned by the search.
+// TestSearchErrors verifies that the search returns an error of any function of a grouping, at
+// any call.
 func TestSearchErrors(t *testing.T) {
 	failed := errors.New("failed")
 	rapid.Check(t, func(t *rapid.T) {
 		calls := 0
 		fails := func(after, which int) error {
-			plain, _ := drawn(t)
+			plain, _ := drawGrouping(t)
 			g := *plain
 			calls = 0
 			count := func(k int) error {
@@ -212,7 +218,7 @@ func TestSearchErrors(t *testing.T) {
 	})
 }
 
-// TestOrders: all orders of the dimensions of more than one rank.
+// TestOrders verifies all orders of the dimensions with more than one rank.
 func TestOrders(t *testing.T) {
 	got := Orders([]Dim{{"tp", 2}, {"pp", 1}, {"dp", 4}, {"ep", 3}})
 	slices.Sort(got)
@@ -221,18 +227,19 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestAssignedBound: on a row of three endpoints, of three ranks that exchange with each other one alone can be in the
-// middle: the bound is exact, where the best endpoint for each would be a quarter less.
+// TestAssignedBound verifies the assignment bound. On a row of three endpoints, only one of three
+// mutually communicating ranks can be in the middle. The bound is exact; with the best endpoint
+// for each rank independently it would be a quarter less.
 func TestAssignedBound(t *testing.T) {
 	row := onTorus(t, []Dim{{"dp", 3}}, []Flow{{Src: 0, Dst: 1, Bytes: 5}, {Src: 1, Dst: 2, Bytes: 5}, {Src: 0, Dst: 2, Bytes: 5}}, 3)
-	row.Far = func(from int32) []int32 {
+	row.Distances = func(from int32) []int32 {
 		return [][]int32{{0, 1, 2}, {1, 0, 1}, {2, 1, 0}}[from]
 	}
 	c, err := NewCost(context.Background(), row)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Bound(); got != 20 || c.Of([]int32{1, 0, 2}) != 20 {
-		t.Errorf("the bound is %d and the cost %d, want 20", got, c.Of([]int32{1, 0, 2}))
+	if got := c.Bound(); got != 20 || c.Total([]int32{1, 0, 2}) != 20 {
+		t.Errorf("the bound is %d and the cost %d, want 20", got, c.Total([]int32{1, 0, 2}))
 	}
 }

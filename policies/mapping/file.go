@@ -7,25 +7,27 @@ import (
 	"strings"
 )
 
-// file is the name of a file with a line for each rank.
-type file string
+// fileMapping is the name of a file with one line per rank.
+type fileMapping string
 
-func parseFile(text string) Mapping { return file(text) }
+// parseFile accepts every text.
+func parseFile(text string) Mapping { return fileMapping(text) }
 
-// Place takes what the file lists.
-func (f file) Place(_ context.Context, p *Problem, _ Options) (*Placement, error) {
-	at, read := p.Files[string(f)]
+// Place returns the endpoints that the file lists.
+func (f fileMapping) Place(_ context.Context, p *Problem, _ Options) (*Placement, error) {
+	endpoints, read := p.Files[string(f)]
 	switch n := p.Ranks(); {
 	case !read:
 		return nil, fmt.Errorf("it is no order of dimensions, assigns no axes and is no file that was read; want one such as %s", Default)
-	case len(at) != n:
-		return nil, fmt.Errorf("it lists %d endpoints for %d ranks; want a line for each rank", len(at), n)
+	case len(endpoints) != n:
+		return nil, fmt.Errorf("it lists %d endpoints for %d ranks; want a line for each rank", len(endpoints), n)
 	}
-	return &Placement{At: at}, nil
+	return &Placement{At: endpoints}, nil
 }
 
-// ReadFile reads a line for each rank, its endpoint; what follows # is left out, as are empty lines. Endpoints are named
-// by number, or as number says. Error: a line that names none.
+// ReadFile returns the endpoints in a file with one line per rank. Text after # and empty lines
+// are ignored. An endpoint is a number, or a name that number accepts. It fails for a line
+// without an endpoint.
 func ReadFile(data []byte, number func(name string) (int, bool)) ([]int, error) {
 	var list []int
 	line := 0
@@ -44,5 +46,6 @@ func ReadFile(data []byte, number func(name string) (int, bool)) ([]int, error) 
 		}
 		list = append(list, e)
 	}
+
 	return list, nil
 }

@@ -12,152 +12,170 @@ import (
 	"sim/policies/graph"
 )
 
-// Grouping is units of work, such as the stages of all replicas, that are put into pods which are all the same, so that
-// some value is least. What units and pods are is the caller's matter. Placements name a pod for each unit, -1 of none
-// yet; the numbers of pods mean nothing.
+// Grouping is the problem of assigning units of work, such as the stages of all replicas, to
+// identical pods with a minimum value. The caller defines units, pods and value. A placement has
+// a pod for each unit; -1 means that the unit has none yet. The numbers of pods have no meaning.
 type Grouping struct {
 	Units, Pods int
-	// Fits reports whether a unit may be in a pod beside those that at has there.
+	// Fits reports whether a unit may join the units that at assigns to a pod.
 	Fits func(at []int32, unit, pod int32) bool
-	// Images are permutations of units that change no value: with unit u where Images[i][u] was, all is as before.
-	Images [][]int32
-	Starts [][]int32 // placements to begin from, at least one
-	// Bound is a lower bound on the values of all placements that have the units with a pod where at has them.
+	// Symmetries are permutations of units that preserve all values: unit u may take the place of
+	// unit Symmetries[i][u].
+	Symmetries [][]int32
+	Starts     [][]int32 // at least one placement to start from
+	// Bound returns a lower bound on the values of all placements that contain the partial
+	// placement at.
 	Bound func(ctx context.Context, at []int32) (float64, error)
-	// Guess is what placements are compared by before their value is asked for, which takes longer. Either is +Inf where
-	// a placement cannot be had.
+	// Guess returns an estimate by which placements are compared before their value is requested,
+	// which takes longer. Guess and Value are +Inf if a placement is infeasible.
 	Guess func(ctx context.Context, at []int32) (float64, error)
-	// Value returns a bound with it, on what any choices of what it depends on besides may make of the placement. A search
-	// asks for it in a hurry; if it is thorough, it may take all that it needs.
+	// Value returns the value of a placement and a lower bound on it for any other decisions that
+	// it depends on. A search requests approximate values; a thorough value may take longer.
 	Value func(ctx context.Context, at []int32, thorough bool) (value, bound float64, err error)
 }
 
-// Grouped is what a search found.
-type Grouped struct {
-	At     []int32
-	Value  float64 // +Inf where none of the placements that were tried can be had
-	Bound  float64 // on all placements, by Grouping.Bound and the bounds of values; Value where nothing is better
-	Trials int     // placements whose value was asked for
-	// Others are the next best of these, the best first, and the starts: values that were sought in a hurry may have
-	// them in another order than they are.
+// GroupingResult is the result of Grouping.Search.
+type GroupingResult struct {
+	At     []int32 // best placement
+	Value  float64 // +Inf if all placements that were evaluated are infeasible
+	Bound  float64 // lower bound on all placements; equal to Value if At is optimal
+	Trials int     // placements whose value was requested
+	// Others lists the next best placements, the best first, and the starts. If values are
+	// approximate, one of them may be the best.
 	Others [][]int32
 }
 
-// others is how many placements beside the best are told.
-const others = 3
+// maxOthers is the number of next best placements in GroupingResult.Others.
+const maxOthers = 3
 
-// Settle asks for the thorough value of what was found and of the others that may be better.
-func (g *Grouping) Settle(ctx context.Context, f *Grouped) (err error) {
+// Settle computes the thorough values of the result and of the other placements, and selects the
+// best.
+func (g *Grouping) Settle(ctx context.Context, f *GroupingResult) (err error) {
 	if f.Value, _, err = g.Value(ctx, f.At, true); err != nil {
 		return err
 	}
-	for _, at := range f.Others {
-		bound, err := g.Bound(ctx, at)
+
+	for _, pods := range f.Others {
+		bound, err := g.Bound(ctx, pods)
 		if err != nil || bound >= f.Value {
 			continue
 		}
-		v, _, err := g.Value(ctx, at, true)
+		v, _, err := g.Value(ctx, pods, true)
 		if err != nil {
 			return err
 		}
 		if v < f.Value {
-			f.At, f.Value = at, v
+			f.At, f.Value = pods, v
 		}
 	}
+
 	f.Bound = min(f.Bound, f.Value)
 	return ctx.Err()
 }
 
-// looks is how many guesses, and how many bounds, a search takes for each trial that it may make.
-const looks = 25
+// guessesPerTrial is the maximum number of guesses, and of bounds, per trial of the budget.
+const guessesPerTrial = 25
 
-// Search looks for the placement of least value. It descends from the starts by moves and exchanges of units that make
-// the guess less, and again after random exchanges, and asks for the value of what it ends at. Then it takes
-// placements apart by best-first branch and bound, unit after unit: the least bound of what it has not looked at is one
-// on all placements, and where that is no less than the best value nothing is better. It does so within
-// Options.Trials.
-func (g *Grouping) Search(ctx context.Context, o Options) (*Grouped, error) {
+// Search searches for the placement with the minimum value within Options.Trials. It descends
+// from the starts by moves and exchanges of units that improve the guess, also after random
+// exchanges, and requests the value of each local optimum.
+//
+// Then best-first branch and bound assigns unit after unit. The smallest bound of an open node is
+// a bound on all placements. If it is at least the best value, that value is optimal.
+func (g *Grouping) Search(ctx context.Context, o Options) (*GroupingResult, error) {
 	s := &groupSearch{
-		Grouping: g, ctx: ctx, trials: o.Trials, random: random.Stream(o.Seed, "grouping"),
-		guesses: map[string]float64{}, values: map[string]groupValue{}, best: Grouped{Value: math.Inf(1)}, floor: math.Inf(1),
-		open: graph.NewHeap(groupPart.before),
+		Grouping: g, ctx: ctx, maxTrials: o.Trials, random: random.Stream(o.Seed, "grouping"),
+		guesses: map[string]float64{}, values: map[string]groupValue{}, best: GroupingResult{Value: math.Inf(1)}, valueBound: math.Inf(1),
+		open: graph.NewHeap(groupNode.before),
 	}
+
+	// The root of branch and bound has no unit in a pod.
 	root := slices.Repeat([]int32{-1}, g.Units)
 	bound, err := g.Bound(ctx, root)
 	if err != nil {
 		return nil, err
 	}
-	s.open.Push(groupPart{at: root, bound: bound})
-	if err := s.descents(); err != nil {
+	s.open.Push(groupNode{pods: root, bound: bound})
+	if err := s.descendFromStarts(); err != nil {
 		return nil, err
 	}
-	if err := s.branch(); err != nil {
+	if err := s.branchAndBound(); err != nil {
 		return nil, err
 	}
+
+	// The bound covers evaluated placements and open nodes.
 	s.best.Trials = len(s.values)
-	s.best.Bound = min(s.best.Value, s.floor)
+	s.best.Bound = min(s.best.Value, s.valueBound)
 	if s.open.Len() > 0 {
 		s.best.Bound = min(s.best.Bound, s.open.First().bound)
 	}
-	s.rank()
+	s.listOthers()
 	return &s.best, ctx.Err()
 }
 
-// rank lists the placements that are next to the best, and the starts.
-func (s *groupSearch) rank() {
+// listOthers sets best.Others.
+func (s *groupSearch) listOthers() {
+	// Placements by rising value, without the best one and the starts.
 	tried := slices.SortedFunc(maps.Values(s.values), func(a, b groupValue) int {
-		return cmp.Or(cmp.Compare(a.value, b.value), slices.Compare(a.at, b.at))
+		return cmp.Or(cmp.Compare(a.value, b.value), slices.Compare(a.pods, b.pods))
 	})
-	var told []string
-	for _, at := range slices.Concat([][]int32{s.best.At}, s.Starts) {
-		told = append(told, s.form(at))
+	var listed []string
+	for _, pods := range slices.Concat([][]int32{s.best.At}, s.Starts) {
+		listed = append(listed, s.canonicalKey(pods))
 	}
-	for _, one := range tried {
-		if key := s.form(one.at); len(s.best.Others) < others && !slices.Contains(told, key) {
-			s.best.Others = append(s.best.Others, one.at)
+	for _, value := range tried {
+		if key := s.canonicalKey(value.pods); len(s.best.Others) < maxOthers && !slices.Contains(listed, key) {
+			s.best.Others = append(s.best.Others, value.pods)
 		}
 	}
-	for i, at := range s.Starts {
-		if !slices.Contains(told[:i+1], told[i+1]) {
-			s.best.Others = append(s.best.Others, at)
+
+	// The starts, without repetitions.
+	for i, pods := range s.Starts {
+		if !slices.Contains(listed[:i+1], listed[i+1]) {
+			s.best.Others = append(s.best.Others, pods)
 		}
 	}
 }
 
-// groupSearch is a search by a Grouping.
+// groupSearch is the state of Grouping.Search. Equivalent placements have one key (canonicalKey).
 type groupSearch struct {
 	*Grouping
-	ctx     context.Context
-	trials  int // that it may make
-	random  *rand.Rand
-	guesses map[string]float64 // by form
-	values  map[string]groupValue
-	floor   float64 // least bound of the placements whose values are known
-	best    Grouped
-	open    *graph.Heap[groupPart]
-	seen    map[string]bool
-	number  int // of parts that were put into open
+	ctx        context.Context
+	maxTrials  int // budget of values
+	random     *rand.Rand
+	guesses    map[string]float64     // by key
+	values     map[string]groupValue  // by key
+	valueBound float64                // minimum bound of the placements that branch and bound has evaluated
+	best       GroupingResult         // result so far
+	open       *graph.Heap[groupNode] // open nodes of branch and bound
+	visited    map[string]bool        // keys of partial placements
+	numNodes   int                    // nodes created so far
 }
 
+// groupValue is a placement with its value and bound.
 type groupValue struct {
 	value, bound float64
-	at           []int32
+	pods         []int32
 }
 
-// form is the same for placements, or parts of one, that are images of each other.
-func (g *Grouping) form(at []int32) string {
-	best, image := Canonical(at), make([]int32, len(at))
+// canonicalKey returns a key that is equal for equivalent placements, complete or partial: under
+// Symmetries and any numbering of pods.
+func (g *Grouping) canonicalKey(pods []int32) string {
+	// The smallest canonical form over all symmetries.
+	best, image := Canonical(pods), make([]int32, len(pods))
 next:
-	for _, of := range g.Images {
-		for u, v := range of {
-			if image[u] = at[v]; (at[v] < 0) != (at[u] < 0) {
-				continue next // of other units
+	for _, permutation := range g.Symmetries {
+		for u, v := range permutation {
+			if image[u] = pods[v]; (pods[v] < 0) != (pods[u] < 0) {
+				continue next // the image has other units
 			}
 		}
 		if c := Canonical(image); slices.Compare(c, best) < 0 {
 			best = c
 		}
 	}
+
+	// Two bytes per pod.
 	text := make([]byte, 0, 2*len(best))
 	for _, pod := range best {
 		text = append(text, byte(pod), byte(pod>>8))
@@ -165,11 +183,11 @@ next:
 	return string(text)
 }
 
-// Canonical returns a placement with its pods numbered in the order in which units name them.
-func Canonical(at []int32) []int32 {
+// Canonical returns a placement whose pods are numbered in the order of their first units.
+func Canonical(pods []int32) []int32 {
 	number := map[int32]int32{}
-	out := make([]int32, len(at))
-	for u, pod := range at {
+	out := make([]int32, len(pods))
+	for u, pod := range pods {
 		if pod < 0 {
 			out[u] = -1
 			continue
@@ -181,61 +199,70 @@ func Canonical(at []int32) []int32 {
 		}
 		out[u] = n
 	}
+
 	return out
 }
 
-// guess returns the guess of a placement, once for all images.
-func (s *groupSearch) guess(at []int32) (float64, error) {
-	key := s.form(at)
+// cachedGuess returns the guess of a placement, computed once per key.
+func (s *groupSearch) cachedGuess(pods []int32) (float64, error) {
+	key := s.canonicalKey(pods)
 	if v, asked := s.guesses[key]; asked {
 		return v, nil
 	}
-	v, err := s.Guess(s.ctx, at)
+	v, err := s.Guess(s.ctx, pods)
 	s.guesses[key] = v
 	return v, cmp.Or(err, s.ctx.Err())
 }
 
-// try asks for the value of a placement that may be the best, and keeps it where it is.
-func (s *groupSearch) try(at []int32) error {
-	if bound, err := s.Bound(s.ctx, at); err != nil || bound >= s.best.Value && s.best.At != nil {
+// evaluate requests the value of a placement unless its bound excludes that it is the best, and
+// saves the best.
+func (s *groupSearch) evaluate(pods []int32) error {
+	if bound, err := s.Bound(s.ctx, pods); err != nil || bound >= s.best.Value && s.best.At != nil {
 		return err
 	}
-	key := s.form(at)
+	key := s.canonicalKey(pods)
 	if _, asked := s.values[key]; asked {
 		return nil
 	}
-	v, bound, err := s.Value(s.ctx, at, false)
-	s.values[key] = groupValue{v, bound, slices.Clone(at)}
+	v, bound, err := s.Value(s.ctx, pods, false)
+	s.values[key] = groupValue{v, bound, slices.Clone(pods)}
 	if s.best.At == nil || v < s.best.Value {
-		s.best.At, s.best.Value = slices.Clone(at), v
+		s.best.At, s.best.Value = slices.Clone(pods), v
 	}
 	return cmp.Or(err, s.ctx.Err())
 }
 
-// descents tries the starts and what descents from them, and from random changes of the best, end at.
-func (s *groupSearch) descents() error {
+// descendFromStarts evaluates the starts, and the local optima that are reached from them and
+// from random changes of the best placement.
+func (s *groupSearch) descendFromStarts() error {
+	// start is a start with its guess.
 	type start struct {
 		at    []int32
 		guess float64
 	}
 	var all []start
-	for _, at := range s.Starts {
-		v, err := s.guess(at)
+	for _, pods := range s.Starts {
+		v, err := s.cachedGuess(pods)
 		if err != nil {
 			return err
 		}
-		all = append(all, start{at, v})
+		all = append(all, start{pods, v})
 	}
+
+	// Evaluate the starts, the best guess first.
 	slices.SortStableFunc(all, func(a, b start) int { return cmp.Compare(a.guess, b.guess) })
-	for _, one := range all {
-		if len(s.values) < s.trials {
-			if err := s.try(one.at); err != nil {
+	for _, first := range all {
+		if len(s.values) < s.maxTrials {
+			if err := s.evaluate(first.at); err != nil {
 				return err
 			}
 		}
 	}
+
+	// Descend from each start, then from changes of the best placement, within half of the
+	// trials.
 	best, value := all[0].at, math.Inf(1)
-	for k := 0; k < 2*s.trials && len(s.values) < (s.trials+1)/2 && len(s.guesses) < looks*s.trials && s.best.Value > s.open.First().bound; k++ {
+	for k := 0; k < 2*s.maxTrials && len(s.values) < (s.maxTrials+1)/2 && len(s.guesses) < guessesPerTrial*s.maxTrials && s.best.Value > s.open.First().bound; k++ {
 		from := slices.Clone(best)
 		if k < len(all) {
 			from = slices.Clone(all[k].at)
@@ -244,65 +271,74 @@ func (s *groupSearch) descents() error {
 				s.exchange(from, int32(s.random.IntN(s.Units)), int32(s.random.IntN(s.Units)))
 			}
 		}
-		at, v, err := s.descend(from)
+
+		pods, v, err := s.descend(from)
 		if err == nil {
-			err = s.try(at)
+			err = s.evaluate(pods)
 		}
 		if err != nil {
 			return err
 		}
 		if v < value {
-			best, value = at, v
+			best, value = pods, v
 		}
 	}
+
 	return nil
 }
 
-// exchange has two units change places where both then fit; it reports whether anything changed.
-func (s *groupSearch) exchange(at []int32, u, v int32) bool {
-	a, b := at[u], at[v]
+// exchange exchanges the pods of two units if both fit, and reports whether the placement
+// changed.
+func (s *groupSearch) exchange(pods []int32, u, v int32) bool {
+	a, b := pods[u], pods[v]
 	if a == b {
 		return false
 	}
-	at[u], at[v] = -1, -1
-	if s.Fits(at, u, b) && s.Fits(at, v, a) {
-		at[u], at[v] = b, a
+	pods[u], pods[v] = -1, -1
+	if s.Fits(pods, u, b) && s.Fits(pods, v, a) {
+		pods[u], pods[v] = b, a
 		return true
 	}
-	at[u], at[v] = a, b
+	pods[u], pods[v] = a, b
 	return false
 }
 
-// descend makes the guess less by exchanges of units, and by moves to pods that have room, while there is one that does.
-func (s *groupSearch) descend(at []int32) ([]int32, float64, error) {
-	best, err := s.guess(at)
+// descend improves the guess by exchanges of units, and by moves to other pods, until none helps.
+// It changes pods.
+func (s *groupSearch) descend(pods []int32) ([]int32, float64, error) {
+	best, err := s.cachedGuess(pods)
 	if err != nil {
 		return nil, 0, err
 	}
-	// better takes a change of at where it makes the guess less, and undoes it where not
+
+	// better accepts a change of pods if it improves the guess, and otherwise restores before.
 	better := func(before []int32) (bool, error) {
-		v, err := s.guess(at)
+		v, err := s.cachedGuess(pods)
 		if err == nil && v < best {
 			best = v
 			return true, nil
 		}
-		copy(at, before)
+		copy(pods, before)
 		return false, err
 	}
-	before := make([]int32, len(at))
+
+	before := make([]int32, len(pods))
+
+	// Try pairs of units in random order, and again until none of them helps. A pair (u, v) with
+	// u < v exchanges the units; with u > v it moves unit u to pod v.
 	pairs := s.random.Perm(s.Units * s.Units)
-	for k, since := 0, 0; since < len(pairs) && len(s.guesses) < looks*s.trials; k, since = (k+1)%len(pairs), since+1 {
+	for k, since := 0, 0; since < len(pairs) && len(s.guesses) < guessesPerTrial*s.maxTrials; k, since = (k+1)%len(pairs), since+1 {
 		u, v := int32(pairs[k]/s.Units), int32(pairs[k]%s.Units)
-		copy(before, at)
+		copy(before, pods)
 		done := false
-		if u < v && s.exchange(at, u, v) {
+		if u < v && s.exchange(pods, u, v) {
 			done, err = better(before)
-		} else if u > v && int(v) < s.Pods && at[u] != v { // a move, to pod v
-			if at[u] = -1; s.Fits(at, u, v) {
-				at[u] = v
+		} else if u > v && int(v) < s.Pods && pods[u] != v { // a move, to pod v
+			if pods[u] = -1; s.Fits(pods, u, v) {
+				pods[u] = v
 				done, err = better(before)
 			} else {
-				copy(at, before)
+				copy(pods, before)
 			}
 		}
 		if err != nil {
@@ -312,73 +348,82 @@ func (s *groupSearch) descend(at []int32) ([]int32, float64, error) {
 			since = 0
 		}
 	}
-	return at, best, nil
+
+	return pods, best, nil
 }
 
-// groupPart is all placements that have the first units somewhere.
-type groupPart struct {
-	at     []int32
+// groupNode is a node of branch and bound: the first placed units have pods.
+type groupNode struct {
+	pods   []int32
 	placed int
-	bound  float64
-	number int
+	bound  float64 // lower bound on the values of all completions
+	number int     // order of creation, which breaks ties
 }
 
-// before reports whether a part is taken apart before another: that of least bound first, of equal ones that of most
-// units.
-func (a groupPart) before(b groupPart) bool {
+// before orders open nodes: by bound, then with more placed units first.
+func (a groupNode) before(b groupNode) bool {
 	return cmp.Or(cmp.Compare(a.bound, b.bound), cmp.Compare(b.placed, a.placed), cmp.Compare(a.number, b.number)) < 0
 }
 
-// branch takes apart what may hold something better than the best, until nothing may or what it may spend is spent.
-func (s *groupSearch) branch() error {
-	s.seen = map[string]bool{}
+// branchAndBound expands the open nodes until none can improve the best value, or the budget is
+// spent.
+func (s *groupSearch) branchAndBound() error {
+	s.visited = map[string]bool{}
 	for s.open.Len() > 0 && s.open.First().bound < s.best.Value {
-		part := *s.open.First()
-		if part.placed == s.Units {
-			if _, known := s.values[s.form(part.at)]; !known && len(s.values) >= s.trials {
+		node := *s.open.First()
+
+		// A complete placement: request its value.
+		if node.placed == s.Units {
+			if _, known := s.values[s.canonicalKey(node.pods)]; !known && len(s.values) >= s.maxTrials {
 				return nil
 			}
 			s.open.Pop()
-			if err := s.try(part.at); err != nil {
+			if err := s.evaluate(node.pods); err != nil {
 				return err
 			}
-			s.floor = min(s.floor, max(part.bound, s.values[s.form(part.at)].bound))
+			s.valueBound = min(s.valueBound, max(node.bound, s.values[s.canonicalKey(node.pods)].bound))
 			continue
 		}
-		if s.number >= looks*s.trials {
+
+		if s.numNodes >= guessesPerTrial*s.maxTrials {
 			return nil
 		}
 		s.open.Pop()
-		if err := s.split(part); err != nil {
+		if err := s.expand(node); err != nil {
 			return err
 		}
 	}
-	s.open.Clear() // nothing in it is better
+
+	s.open.Clear() // the remaining nodes cannot be better
 	return nil
 }
 
-// split puts the next unit of a part into each pod that has units, and into one that has none.
-func (s *groupSearch) split(part groupPart) error {
-	unit, empty := int32(part.placed), false
+// expand assigns the next unit of a node to each pod with units, and to one empty pod.
+func (s *groupSearch) expand(node groupNode) error {
+	unit, empty := int32(node.placed), false
 	for pod := range int32(s.Pods) {
-		none := !slices.Contains(part.at[:part.placed], pod)
-		if none && empty || !s.Fits(part.at, unit, pod) {
+		// All empty pods are equivalent, so the first one represents them.
+		isEmpty := !slices.Contains(node.pods[:node.placed], pod)
+		if isEmpty && empty || !s.Fits(node.pods, unit, pod) {
 			continue
 		}
-		empty = empty || none
-		at := slices.Clone(part.at)
-		at[unit] = pod
-		key := s.form(at)
-		if s.seen[key] {
+		empty = empty || isEmpty
+		pods := slices.Clone(node.pods)
+		pods[unit] = pod
+		key := s.canonicalKey(pods)
+		if s.visited[key] {
 			continue
 		}
-		s.seen[key] = true
-		bound, err := s.Bound(s.ctx, at)
+
+		// Keep the node with the larger of its bound and the bound of its parent.
+		s.visited[key] = true
+		bound, err := s.Bound(s.ctx, pods)
 		if err != nil {
 			return err
 		}
-		s.number++
-		s.open.Push(groupPart{at: at, placed: part.placed + 1, bound: max(bound, part.bound), number: s.number})
+		s.numNodes++
+		s.open.Push(groupNode{pods: pods, placed: node.placed + 1, bound: max(bound, node.bound), number: s.numNodes})
 	}
+
 	return nil
 }

@@ -9,10 +9,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawn is a grouping of a drawn cost between pairs of units in different pods.
-func drawn(t *rapid.T) (*Grouping, func(at []int32) float64) {
-	room, pods := rapid.IntRange(1, 3).Draw(t, "room"), rapid.IntRange(1, 4).Draw(t, "pods")
-	units := rapid.IntRange(1, min(6, room*pods)).Draw(t, "units")
+// drawGrouping draws a grouping whose cost is a sum over pairs of units in different pods.
+func drawGrouping(t *rapid.T) (*Grouping, func(at []int32) float64) {
+	capacity, pods := rapid.IntRange(1, 3).Draw(t, "room"), rapid.IntRange(1, 4).Draw(t, "pods")
+	units := rapid.IntRange(1, min(6, capacity*pods)).Draw(t, "units")
 	weight := make([]float64, units*units)
 	for i := range weight {
 		weight[i] = float64(rapid.IntRange(0, 9).Draw(t, "weight"))
@@ -24,7 +24,7 @@ func drawn(t *rapid.T) (*Grouping, func(at []int32) float64) {
 				n++
 			}
 		}
-		return n < room
+		return n < capacity
 	}
 	cost := func(at []int32) float64 {
 		sum := 0.0
@@ -39,15 +39,15 @@ func drawn(t *rapid.T) (*Grouping, func(at []int32) float64) {
 	}
 	start := make([]int32, units)
 	for u := range start {
-		start[u] = int32(u / room)
+		start[u] = int32(u / capacity)
 	}
 	value := func(_ context.Context, at []int32) (float64, error) { return cost(at), nil }
 	return &Grouping{Units: units, Pods: pods, Fits: fits, Starts: [][]int32{start}, Bound: value, Guess: value,
 		Value: func(_ context.Context, at []int32, _ bool) (float64, float64, error) { return cost(at), cost(at), nil }}, cost
 }
 
-// least is the least cost of all placements.
-func least(g *Grouping, cost func([]int32) float64) float64 {
+// minCostOfAll returns the minimum cost of all placements.
+func minCostOfAll(g *Grouping, cost func([]int32) float64) float64 {
 	at, best := slices.Repeat([]int32{-1}, g.Units), math.Inf(1)
 	var place func(u int)
 	place = func(u int) {
@@ -67,12 +67,12 @@ func least(g *Grouping, cost func([]int32) float64) float64 {
 	return best
 }
 
-// TestGroupingIsExact: with trials enough what is found is the best of all placements, and proved; with few the bound is
-// no more than that, and what is found no less.
+// TestGroupingIsExact verifies that with sufficient trials the result is the optimum, and proved.
+// With a small budget bound <= optimum <= value.
 func TestGroupingIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g, cost := drawn(t)
-		want := least(g, cost)
+		g, cost := drawGrouping(t)
+		want := minCostOfAll(g, cost)
 		all, err := g.Search(context.Background(), Options{Trials: 1000, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -90,9 +90,9 @@ func TestGroupingIsExact(t *testing.T) {
 	})
 }
 
-// TestGroupingUsesImages: where units may change places nothing is looked at twice.
-func TestGroupingUsesImages(t *testing.T) {
-	g := &Grouping{Units: 6, Pods: 3, Starts: [][]int32{{0, 0, 1, 1, 2, 2}}, Images: [][]int32{{3, 4, 5, 0, 1, 2}}}
+// TestGroupingUsesSymmetries verifies that equivalent placements are evaluated once.
+func TestGroupingUsesSymmetries(t *testing.T) {
+	g := &Grouping{Units: 6, Pods: 3, Starts: [][]int32{{0, 0, 1, 1, 2, 2}}, Symmetries: [][]int32{{3, 4, 5, 0, 1, 2}}}
 	g.Fits = func(at []int32, _, pod int32) bool {
 		return !slices.Contains(at, pod) || slices.Index(at, pod) == lastIndex(at, pod)
 	}
@@ -100,13 +100,13 @@ func TestGroupingUsesImages(t *testing.T) {
 	seen := map[string]int{}
 	g.Bound, g.Guess = zero, zero
 	g.Value = func(_ context.Context, at []int32, _ bool) (float64, float64, error) {
-		seen[g.form(at)]++
+		seen[g.canonicalKey(at)]++
 		return 1, 0, nil
 	}
 	if _, err := g.Search(context.Background(), Options{Trials: 1000}); err != nil {
 		t.Fatal(err)
 	}
-	// of 15 pairings 7 are their own image when halves change places, and the others are images of each other
+	// Of 15 pairings, 7 are symmetric under the exchange of halves, and the other 8 form 4 pairs.
 	if len(seen) != 11 {
 		t.Errorf("%d placements, want 11", len(seen))
 	}

@@ -1,10 +1,13 @@
-// Package mapping puts ranks of a job on endpoints of a fabric. A mapping is named by a text: an order of the dimensions
-// of parallelism, the axes of a torus that each dimension takes, a file, or the search for the cheapest one. The cost of
-// a mapping is the sum over all transfers of their bytes times the hops of a shortest path between their ends: what the
-// links carry in all, where packets take no detours.
+// Package mapping assigns the ranks of a job to endpoints of a fabric. A Mapping is named by a
+// text: an order of the dimensions of parallelism (dimOrder), torus axes per dimension (axisMap),
+// a file (fileMapping), or the search for the minimum cost (CostSearch).
 //
-// It knows ranks by number, and dimensions by name and size. What ranks send each other is given as a matrix; how they
-// send it, over which paths and when, is decided elsewhere.
+// The Cost of a mapping is the sum over all transfers of bytes times hops of a shortest path: the
+// total load of all links without detours. Cost.Bound is a lower bound. Grouping is the search
+// that assigns stages to pods.
+//
+// Ranks are numbers, and dimensions have names and sizes. A Problem gives the traffic between
+// ranks as a matrix; paths and times are decided elsewhere. Start reading with Problem and Place.
 package mapping
 
 import (
@@ -18,38 +21,39 @@ import (
 
 // Dim is a dimension of parallelism.
 type Dim struct {
-	Name string // one of Dims
+	Name string // an element of Dims
 	Size int
 }
 
-// Dims are the dimensions that there are, in the order in which axes name them.
+// Dims lists the names of all dimensions, in the order in which axes list them.
 var Dims = []string{"tp", "cp", "ep", "dp", "pp"}
 
-// Flow is what one rank sends another in all.
+// Flow is the total traffic from one rank to another.
 type Flow struct {
 	Src, Dst int32
 	Bytes    int64
 }
 
-// Problem is ranks that are to be put on endpoints.
+// Problem is a set of ranks to be assigned to endpoints.
 type Problem struct {
-	Dims []Dim // as ranks are numbered: the first varies fastest
-	// Slots are the endpoints that take ranks, in the order in which an order of dimensions fills them. Each takes one
-	// rank as often as it is listed.
+	Dims []Dim // in the order in which ranks are numbered: the first varies fastest
+	// Slots lists the endpoints for ranks in the order in which a dimOrder fills them. An
+	// endpoint takes one rank each time that it is listed.
 	Slots   []int32
-	Network *engine.Network // that hops are counted on
-	// Far, where it is not nil, returns how far endpoints are from one, in place of hops on Network: in parts of a hop,
-	// of which Unit are one. What it returns holds until it is called again.
-	Far   func(from int32) []int32
-	Unit  int64
-	Torus *torus.Torus // nil of other fabrics
-	// Block is how many ranks stay together, in order: each block of them takes a block of as many endpoints, of which
-	// Slots then has whole ones, one after the other. 0 and 1 are ranks by themselves.
+	Network *engine.Network // on which hops are counted
+	// Distances returns the distances of all endpoints from one, instead of hops on Network. nil
+	// means hops. A hop is PartsPerHop units. The result is valid until the next call.
+	Distances   func(from int32) []int32
+	PartsPerHop int64
+	Torus       *torus.Torus // nil for other fabrics
+	// Block is the number of consecutive ranks that stay together in order. Each block of ranks
+	// takes a block of endpoints, which Slots lists completely and consecutively. 0 and 1 mean
+	// single ranks.
 	Block int
-	// Alike says that the network looks the same from each slot.
-	Alike  bool
-	Demand []Flow // between different ranks, each pair at most once
-	// Files holds by name of a file the endpoints that it lists, rank by rank.
+	// VertexTransitive means that the network looks identical from each slot.
+	VertexTransitive bool
+	Demand           []Flow // between distinct ranks, at most one per ordered pair
+	// Files has the endpoints of the ranks that a file lists, by file name.
 	Files map[string][]int32
 }
 
@@ -62,7 +66,7 @@ func (p *Problem) Ranks() int {
 	return n
 }
 
-// size returns the size of a dimension, 0 of one that there is not.
+// size returns the size of a dimension; 0 if there is no such dimension.
 func (p *Problem) size(name string) int {
 	if i := slices.IndexFunc(p.Dims, func(d Dim) bool { return d.Name == name }); i >= 0 {
 		return p.Dims[i].Size
@@ -70,39 +74,41 @@ func (p *Problem) size(name string) int {
 	return 0
 }
 
-// coordinates returns the place of a rank in each of p.Dims.
+// coordinates returns the coordinates of a rank, indexed like p.Dims.
 func (p *Problem) coordinates(rank int) []int {
-	at := make([]int, len(p.Dims))
+	coords := make([]int, len(p.Dims))
 	for i, d := range p.Dims {
-		at[i], rank = rank%d.Size, rank/d.Size
+		coords[i], rank = rank%d.Size, rank/d.Size
 	}
-	return at
+	return coords
 }
 
 // Placement is an endpoint for every rank.
 type Placement struct {
-	At []int32 // by rank
-	// Bound is a lower bound on the cost of every placement that a search has proved, 0 of none.
+	At []int32 // endpoint, indexed by rank
+	// Bound is a lower bound on the cost of all placements that a search has proved; 0 without a
+	// search.
 	Bound       int64
-	Evaluations int // of a search: costs of placements, or of parts of one, that were looked at
+	Evaluations int // evaluations of the search: costs of placements and of parts of placements
 }
 
-// Mapping places ranks. What it decides depends on the problem and the options alone. It fails where it does not fit the
-// problem; the text of the error is "what is wrong; want what would be right".
+// Mapping assigns ranks to endpoints. The result depends only on the problem and the options. It
+// fails if the mapping does not fit the problem. The text of the error has the form
+// "problem; want remedy".
 type Mapping interface {
 	Place(ctx context.Context, p *Problem, o Options) (*Placement, error)
 }
 
-// Row is a sort of mapping.
+// Row is a kind of mapping.
 type Row struct {
-	Name  string // an example, or all that there is
+	Name  string // an example, or the only text of this kind
 	Doc   string
-	Reads []string // options of [policy]
-	// Parse returns the mapping that a text names, nil where it names none of this sort.
+	Reads []string // keys of [policy]
+	// Parse returns the mapping that a text names; nil if the text is not of this kind.
 	Parse func(text string) Mapping
 }
 
-// Table is all sorts of mappings. The last takes every text.
+// Table lists the kinds of mappings. The last kind accepts every text.
 var Table = []Row{
 	{Name: "tp-cp-ep-dp-pp", Doc: "an order of the dimensions of parallelism, the innermost first: ranks take endpoints in it (this one is Megatron-LM's)", Parse: parseOrder},
 	{Name: "tp=x,dp=yz", Doc: "the axes of a torus that each dimension takes, the first of several varying fastest", Parse: parseAxes},
@@ -110,7 +116,7 @@ var Table = []Row{
 	{Name: "FILE", Doc: "a file with a line for each rank: its endpoint", Parse: parseFile},
 }
 
-// Parse returns the mapping that a text names: a file where nothing else fits.
+// Parse returns the mapping that a text names. A text of no other kind is a file name.
 func Parse(text string) Mapping {
 	for _, r := range Table {
 		if m := r.Parse(text); m != nil {
@@ -120,8 +126,8 @@ func Parse(text string) Mapping {
 	return nil
 }
 
-// Place parses a text and places the ranks of a problem. It fails where a rank has no endpoint, or one that is no slot
-// or is taken: what a mapping returns is checked.
+// Place parses a text and assigns the ranks of a problem. It verifies the result: every rank has
+// a slot of its own.
 func Place(ctx context.Context, text string, p *Problem, o Options) (*Placement, error) {
 	if n := p.Ranks(); n > len(p.Slots) {
 		return nil, fmt.Errorf("%d ranks on %d endpoints leave %d without one; want more endpoints", n, len(p.Slots), n-len(p.Slots))
@@ -133,31 +139,37 @@ func Place(ctx context.Context, text string, p *Problem, o Options) (*Placement,
 	return out, p.check(out.At)
 }
 
-// check holds that every rank has a slot of its own.
-func (p *Problem) check(at []int32) error {
-	if n := p.Ranks(); len(at) != n {
-		return fmt.Errorf("%d endpoints for %d ranks; want one for each rank", len(at), n)
+// check verifies that every rank has a slot of its own, and that blocks stay together.
+func (p *Problem) check(endpoints []int32) error {
+	if n := p.Ranks(); len(endpoints) != n {
+		return fmt.Errorf("%d endpoints for %d ranks; want one for each rank", len(endpoints), n)
 	}
+
+	// Each slot takes one rank.
 	free := map[int32]int{}
 	for _, e := range p.Slots {
 		free[e]++
 	}
-	by := map[int32]int{}
-	for rank, e := range at {
-		room, known := free[e]
+	rankOn := map[int32]int{}
+
+	// Each rank takes a slot that is still free.
+	for rank, e := range endpoints {
+		capacity, known := free[e]
 		switch {
 		case !known:
-			return fmt.Errorf("rank %d is on endpoint %d, which there is not or is down; want one of the %d that are up", rank, e, len(free))
-		case room == 0:
-			return fmt.Errorf("ranks %d and %d are both on endpoint %d; want an endpoint for each", by[e], rank, e)
+			return fmt.Errorf("rank %d is on endpoint %d, which does not exist or is down; want one of the %d that are up", rank, e, len(free))
+		case capacity == 0:
+			return fmt.Errorf("ranks %d and %d are both on endpoint %d; want an endpoint for each", rankOn[e], rank, e)
 		}
-		free[e], by[e] = room-1, rank
+		free[e], rankOn[e] = capacity-1, rank
 	}
-	for rank, e := range at {
-		if b := max(1, p.Block); int(e)%b != rank%b || e-at[rank-rank%b] != int32(rank%b) {
+
+	for rank, e := range endpoints {
+		if b := max(1, p.Block); int(e)%b != rank%b || e-endpoints[rank-rank%b] != int32(rank%b) {
 			return fmt.Errorf("ranks %d to %d make calls inside a domain of %d GPUs, and rank %d is on endpoint %d; want their order kept there, as tp-cp-ep-dp-pp does, "+
 				`or workload.collectives = "graph"`, rank-rank%b, rank-rank%b+b-1, b, rank, e)
 		}
 	}
+
 	return nil
 }

@@ -12,14 +12,14 @@ import (
 	"sim/fabric/torus"
 )
 
-// onTorus returns a problem of ranks on a torus, on which every node is up.
+// onTorus returns a problem of ranks on a torus without faults.
 func onTorus(t *testing.T, dims []Dim, demand []Flow, sizes ...int) *Problem {
 	t.Helper()
 	z, err := torus.New(sizes...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Problem{Dims: dims, Network: z.Network(nil, engine.Link{Rate: 1}), Torus: z, Alike: true, Demand: demand}
+	p := &Problem{Dims: dims, Network: z.Network(nil, engine.Link{Rate: 1}), Torus: z, VertexTransitive: true, Demand: demand}
 	for n := range int32(z.Nodes()) {
 		p.Slots = append(p.Slots, n)
 	}
@@ -37,7 +37,8 @@ func drawFlows(r *rand.Rand, ranks, flows int) (all []Flow) {
 	return all
 }
 
-// cost adds up bytes x hops by the distances of Floyd and Warshall, independently of Cost.
+// cost returns bytes x hops with distances by the algorithm of Floyd and Warshall, independently
+// of Cost.
 func cost(p *Problem, at []int32) int64 {
 	n := int(p.Network.Nodes)
 	d := make([][]int64, n)
@@ -64,8 +65,9 @@ func cost(p *Problem, at []int32) int64 {
 	return sum
 }
 
-// TestOptimal holds what the search proves on small problems, of tori and of directed graphs, of fewer ranks than nodes
-// too, to the least cost of all mappings, and the bound to at most that.
+// TestOptimal compares proved results on small problems with the minimum cost of all mappings.
+// Problems are tori and directed graphs, also with more nodes than ranks. The bound is at most
+// the optimum.
 func TestOptimal(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for trial := range 60 {
@@ -73,16 +75,16 @@ func TestOptimal(t *testing.T) {
 		p := onTorus(t, []Dim{{"pp", ranks}}, drawFlows(r, ranks, 3*ranks), []int{2, 3}...)
 		if trial%2 == 1 { // a directed ring with random chords
 			n := int32(6)
-			p.Torus, p.Alike = nil, false
+			p.Torus, p.VertexTransitive = nil, false
 			p.Network = &engine.Network{Nodes: n}
 			for i := range n {
 				p.Network.Links = append(p.Network.Links, engine.Link{From: i, To: (i + 1) % n, Rate: 1}, engine.Link{From: i, To: int32(r.IntN(int(n))), Rate: float64(r.IntN(2))})
 			}
 		}
-		least := int64(1) << 60
+		minCost := int64(1) << 60
 		slots := slices.Clone(p.Slots)
 		permute(slots, 0, func(at []int32) bool {
-			least = min(least, cost(p, at[:ranks]))
+			minCost = min(minCost, cost(p, at[:ranks]))
 			return true
 		})
 		got, err := Place(t.Context(), "optimised", p, Options{Evaluations: 1_000_000, Seed: 1})
@@ -93,13 +95,13 @@ func TestOptimal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found := cost(p, got.At); found != least || got.Bound != least || c.Of(got.At) != least || c.Bound() > least {
-			t.Errorf("trial %d, %d ranks: cost %d (%d), bound %d, simple bound %d; the least is %d", trial, ranks, found, c.Of(got.At), got.Bound, c.Bound(), least)
+		if found := cost(p, got.At); found != minCost || got.Bound != minCost || c.Total(got.At) != minCost || c.Bound() > minCost {
+			t.Errorf("trial %d, %d ranks: cost %d (%d), bound %d, simple bound %d; the least is %d", trial, ranks, found, c.Total(got.At), got.Bound, c.Bound(), minCost)
 		}
 	}
 }
 
-// TestBound holds bounds on larger problems to at most what is found, and the search to at most every order of
+// TestBound verifies on larger problems that bound <= result <= cost of every order of
 // dimensions.
 func TestBound(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
@@ -129,7 +131,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestRelabelled moves all of a mapping by one node along an axis, and renumbers the ranks: the least cost stays.
+// TestRelabelled verifies that the minimum cost is invariant under a shift of the mapping along
+// an axis and under a new numbering of the ranks.
 func TestRelabelled(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	p := onTorus(t, []Dim{{"dp", 8}}, drawFlows(r, 8, 20), 2, 4)
@@ -158,7 +161,7 @@ func TestRelabelled(t *testing.T) {
 	}
 }
 
-// TestPlaces holds orders and axes to coordinates computed here.
+// TestPlaces compares orders and axes with coordinates that are computed independently.
 func TestPlaces(t *testing.T) {
 	p := onTorus(t, []Dim{{"tp", 2}, {"pp", 3}, {"dp", 4}}, nil, 2, 3, 4)
 	rank := func(tp, pp, dp int) int { return tp + 2*(pp+3*dp) }
@@ -194,7 +197,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestFaults has mappings that do not fit.
+// TestFaults verifies the errors of mappings that do not fit.
 func TestFaults(t *testing.T) {
 	p := onTorus(t, []Dim{{"tp", 2}, {"pp", 3}, {"dp", 4}}, nil, 2, 3, 4)
 	p.Files = map[string][]int32{"short": {1, 2}, "double": slices.Repeat([]int32{5}, 24), "far": append(make([]int32, 23), 99)}
@@ -212,7 +215,7 @@ func TestFaults(t *testing.T) {
 		"tp=x,tp=y":           "assigns no axes",
 		"short":               "lists 2 endpoints for 24 ranks",
 		"double":              "ranks 0 and 1 are both on endpoint 5",
-		"far":                 "rank 23 is on endpoint 99, which there is not",
+		"far":                 "rank 23 is on endpoint 99, which does not exist",
 		"other":               "is no file that was read",
 	} {
 		if _, err := Place(context.Background(), text, p, Options{}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "; want ") {
@@ -225,7 +228,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestReadFile reads endpoints by number and by name.
+// TestReadFile verifies endpoints by number and by name.
 func TestReadFile(t *testing.T) {
 	name := func(s string) (int, bool) { return 7, s == "seven" }
 	got, err := ReadFile([]byte("3 # first\n\n  seven\n0\n"), name)

@@ -10,26 +10,30 @@ import (
 	"sim/internal/random"
 )
 
-// Searched is the search for the mapping of least cost, which takes time and needs to know what ranks send.
-type Searched struct{}
+// CostSearch is the mapping that searches for the minimum cost. It needs the traffic between
+// ranks.
+type CostSearch struct{}
 
+// parseOptimised accepts "optimised".
 func parseOptimised(text string) Mapping {
 	if text != "optimised" {
 		return nil
 	}
-	return Searched{}
+	return CostSearch{}
 }
 
-// Searches reports whether a text names the search.
-func Searches(text string) bool {
-	_, searched := Parse(text).(Searched)
+// IsSearch reports whether a text names CostSearch.
+func IsSearch(text string) bool {
+	_, searched := Parse(text).(CostSearch)
 	return searched
 }
 
-// Place searches from the best of all orders of dimensions, over nodes in several orders, by exchanges of ranks that
-// make the cost smaller, and from random changes of what it has found. Of small problems it proves that there is
-// nothing better, by branch and bound; else a lower bound is all that is known.
-func (Searched) Place(ctx context.Context, p *Problem, o Options) (*Placement, error) {
+// Place searches for the placement with the minimum cost. It starts from the best orders of
+// dimensions over several orders of the slots, exchanges ranks while the cost falls, and repeats
+// from random changes of the best placement. For small problems it attempts a proof of optimality
+// by branch and bound. Otherwise the result has a lower bound.
+func (CostSearch) Place(ctx context.Context, p *Problem, o Options) (*Placement, error) {
+	// The cost of the problem. Blocks are a problem of their own.
 	c, err := NewCost(ctx, p)
 	if err != nil {
 		return nil, err
@@ -37,64 +41,79 @@ func (Searched) Place(ctx context.Context, p *Problem, o Options) (*Placement, e
 	if p.Block > 1 {
 		return c.placeBlocks(ctx, o)
 	}
-	s := newSearch(ctx, c, o)
+
+	// Descend from the orders of dimensions. The bound ends the search if it is met.
+	s := newLocalSearch(ctx, c, o)
 	bound := c.Bound()
-	s.starts()
-	if s.best > bound && c.slots <= mostExact {
-		s.allowed = o.Evaluations / 2
-		if s.prove() {
-			bound = s.best
+	s.descendFromOrders()
+
+	// On small problems, half of the budget may be spent on a proof.
+	if s.bestCost > bound && c.numSlots <= maxExactSlots {
+		// The rest of the budget improves the placement.
+		s.budget = o.Evaluations / 2
+		if s.proveOptimal() {
+			bound = s.bestCost
 		}
 	}
-	s.allowed = o.Evaluations
-	for s.best > bound && s.evaluations < s.allowed && ctx.Err() == nil {
-		s.kick()
+
+	s.budget = o.Evaluations
+	for s.bestCost > bound && s.evaluations < s.budget && ctx.Err() == nil {
+		s.perturb()
 	}
-	out := &Placement{At: make([]int32, len(s.found)), Bound: bound, Evaluations: s.evaluations}
-	for rank, slot := range s.found {
+
+	out := &Placement{At: make([]int32, len(s.bestSlots)), Bound: bound, Evaluations: s.evaluations}
+	for rank, slot := range s.bestSlots {
 		out.At[rank] = p.Slots[slot]
 	}
 	return out, ctx.Err()
 }
 
-// search is a local search.
-type search struct {
+// localSearch is a local search over placements. Its steps exchange the slots of two ranks, or
+// move a rank to a free slot.
+type localSearch struct {
 	*Cost
 	ctx         context.Context
 	evaluations int // so far
-	allowed     int
+	budget      int // maximum of evaluations
 	random      *rand.Rand
 
-	at    []int32 // slot of each rank
-	by    []int32 // rank on each slot, -1 of none
-	cost  int64
-	found []int32 // the best
-	best  int64
+	// The present placement and the best one.
+	slotOf    []int32 // indexed by rank
+	rankOn    []int32 // indexed by slot; -1 if free
+	cost      int64
+	bestSlots []int32 // indexed by rank
+	bestCost  int64   // -1 before the first placement
 
-	close   [][]int32 // by slot: those that it is worth to be near to
-	waiting []int32   // ranks that may have somewhere better to go
-	queued  []bool
+	// State of descend.
+	nearbySlots [][]int32 // slots near a slot; nil if all slots are tried
+	queue       []int32   // ranks that may have a better slot
+	isQueued    []bool    // indexed by rank
 }
 
-// mostClose is of how many slots near a peer a rank tries each, where there are more than it tries all of.
+// If there are more than maxExhaustiveSlots slots, a rank tries only the minNearby or more slots
+// nearest to each of its peers.
 const (
-	mostClose = 12
-	mostTried = 96
+	minNearby          = 12
+	maxExhaustiveSlots = 96
 )
 
-func newSearch(ctx context.Context, c *Cost, o Options) *search {
-	s := &search{
-		Cost: c, ctx: ctx, allowed: o.Evaluations, random: random.Stream(o.Seed, "mapping"), best: -1,
-		by: make([]int32, c.slots), queued: make([]bool, len(c.near)),
+// newLocalSearch returns a search without a placement.
+func newLocalSearch(ctx context.Context, c *Cost, o Options) *localSearch {
+	s := &localSearch{
+		Cost: c, ctx: ctx, budget: o.Evaluations, random: random.Stream(o.Seed, "mapping"), bestCost: -1,
+		rankOn: make([]int32, c.numSlots), isQueued: make([]bool, len(c.peers)),
 	}
-	if c.slots <= mostTried {
+	if c.numSlots <= maxExhaustiveSlots {
 		return s
 	}
-	s.close = make([][]int32, c.slots)
-	for a := range s.close {
-		row := c.hops[a*c.slots : (a+1)*c.slots]
-		for hops := uint16(0); len(s.close[a]) < mostClose; {
-			next := uint16(math.MaxUint16) // the least distance beyond
+
+	// Collect the slots around each slot by rising distance: complete distances until minNearby
+	// are reached, at most four times as many.
+	s.nearbySlots = make([][]int32, c.numSlots)
+	for a := range s.nearbySlots {
+		row := c.hops[a*c.numSlots : (a+1)*c.numSlots]
+		for hops := uint16(0); len(s.nearbySlots[a]) < minNearby; {
+			next := uint16(math.MaxUint16) // the next larger distance
 			for _, h := range row {
 				if h > hops {
 					next = min(next, h)
@@ -102,85 +121,91 @@ func newSearch(ctx context.Context, c *Cost, o Options) *search {
 			}
 			hops = next
 			for b, h := range row {
-				if h == hops && len(s.close[a]) < 4*mostClose {
-					s.close[a] = append(s.close[a], int32(b))
+				if h == hops && len(s.nearbySlots[a]) < 4*minNearby {
+					s.nearbySlots[a] = append(s.nearbySlots[a], int32(b))
 				}
 			}
 		}
 	}
+
 	return s
 }
 
-// take has the search go on from a placement, and keeps it where it is the best.
-func (s *search) take(at []int32) {
-	s.at = append(s.at[:0], at...)
-	for i := range s.by {
-		s.by[i] = -1
+// setPlacement continues with the given placement, and saves it if it is the best.
+func (s *localSearch) setPlacement(slotOf []int32) {
+	s.slotOf = append(s.slotOf[:0], slotOf...)
+	for i := range s.rankOn {
+		s.rankOn[i] = -1
 	}
-	for rank, slot := range at {
-		s.by[slot] = int32(rank)
+	for rank, slot := range slotOf {
+		s.rankOn[slot] = int32(rank)
 	}
-	s.cost = s.of(s.at)
-	s.evaluations += len(at)
-	s.keep()
+	s.cost = s.slotCost(s.slotOf)
+	s.evaluations += len(slotOf)
+	s.saveBest()
 }
 
-func (s *search) keep() {
-	if s.best < 0 || s.cost < s.best {
-		s.best, s.found = s.cost, append(s.found[:0], s.at...)
+// saveBest saves the present placement if it is the best.
+func (s *localSearch) saveBest() {
+	if s.bestCost < 0 || s.cost < s.bestCost {
+		s.bestCost, s.bestSlots = s.cost, append(s.bestSlots[:0], s.slotOf...)
 	}
 }
 
-// mostStarts is from how many of the best orders the search descends.
-const mostStarts = 4
+// maxStarts is the number of best orders from which the search descends.
+const maxStarts = 4
 
-// starts descends from the best of the orders of dimensions on slots in each of their orders.
-func (s *search) starts() {
+// descendFromOrders descends from the best orders of dimensions, over slots in each of their
+// orders.
+func (s *localSearch) descendFromOrders() {
+	// start is a placement by an order, with its cost.
 	type start struct {
 		at   []int32
 		cost int64
 	}
 	var all []start
-	used := map[int64]bool{} // placements of one cost are likely to be images of each other
-	for _, slots := range s.fillings() {
-		for o := range orders(s.p.Dims) {
-			at := make([]int32, len(s.near))
-			for rank := range at {
-				at[rank] = slots[o.number(s.p, s.p.coordinates(rank))]
+	used := map[int64]bool{} // placements of equal cost are probably equivalent
+	for _, slots := range s.slotOrders() {
+		for o := range dimOrders(s.problem.Dims) {
+			slotOf := make([]int32, len(s.peers))
+			for rank := range slotOf {
+				slotOf[rank] = slots[o.number(s.problem, s.problem.coordinates(rank))]
 			}
-			cost := s.of(at)
-			if s.evaluations += len(at); !used[cost] {
+			cost := s.slotCost(slotOf)
+			if s.evaluations += len(slotOf); !used[cost] {
 				used[cost] = true
-				all = append(all, start{at, cost})
+				all = append(all, start{slotOf, cost})
 			}
-			if s.evaluations > s.allowed/4 || s.ctx.Err() != nil {
+			if s.evaluations > s.budget/4 || s.ctx.Err() != nil {
 				break
 			}
 		}
 	}
+
+	// Descend from the best of them.
 	slices.SortStableFunc(all, func(a, b start) int { return int(max(-1, min(1, a.cost-b.cost))) })
-	for _, one := range all[:min(len(all), mostStarts)] {
-		s.take(one.at)
-		if s.evaluations < s.allowed {
-			s.descend(numbers.Below(int32(len(s.near))))
+	for _, candidate := range all[:min(len(all), maxStarts)] {
+		s.setPlacement(candidate.at)
+		if s.evaluations < s.budget {
+			s.descend(numbers.Below(int32(len(s.peers))))
 		}
 	}
 }
 
-// orders yields the orders of dimensions that have more than one rank.
-func orders(dims []Dim) func(yield func(order) bool) {
-	var names order
+// dimOrders yields the orders of the dimensions with more than one rank.
+func dimOrders(dims []Dim) func(yield func(dimOrder) bool) {
+	var names dimOrder
 	for _, d := range dims {
 		if d.Size > 1 {
 			names = append(names, d.Name)
 		}
 	}
-	return func(yield func(order) bool) {
+	return func(yield func(dimOrder) bool) {
 		permute(names, 0, func(all []string) bool { return yield(all) })
 	}
 }
 
-// permute yields the permutations of all from k on; it returns false where yield has had enough.
+// permute yields the permutations of all[k:]. It returns false if yield does.
 func permute[T any](all []T, k int, yield func([]T) bool) bool {
 	if k >= len(all)-1 {
 		return yield(all)
@@ -196,12 +221,12 @@ func permute[T any](all []T, k int, yield func([]T) bool) bool {
 	return true
 }
 
-// fillings returns orders of the slots: as they are, and of a torus by each order of its axes, each axis from its
-// beginning again or to and fro, so that consecutive nodes are neighbours.
-func (s *search) fillings() [][]int32 {
-	plain := numbers.Below(int32(s.slots))
+// slotOrders returns several orders of the slots: the given one, and for a torus one per order of
+// its axes, straight and boustrophedon. In the latter, consecutive nodes are neighbours.
+func (s *localSearch) slotOrders() [][]int32 {
+	plain := numbers.Below(int32(s.numSlots))
 	all := [][]int32{plain}
-	t := s.p.Torus
+	t := s.problem.Torus
 	if t == nil || len(t.Dims) > 4 {
 		return all
 	}
@@ -210,8 +235,10 @@ func (s *search) fillings() [][]int32 {
 		for _, folded := range []bool{false, true} {
 			var slots []int32
 			for i := range t.Nodes() {
-				at, rest, odd := make([]int, len(t.Dims)), i, false
-				for k := len(axes) - 1; k >= 0; k-- { // the last is the slowest
+				// Convert i to coordinates with the last axis of axes slowest. In boustrophedon
+				// order, a coordinate runs backwards if the sum of the slower ones is odd.
+				coords, rest, odd := make([]int, len(t.Dims)), i, false
+				for k := len(axes) - 1; k >= 0; k-- { // the last varies most slowly
 					stride := 1
 					for _, a := range axes[:k] {
 						stride *= t.Dims[a]
@@ -220,137 +247,157 @@ func (s *search) fillings() [][]int32 {
 					if rest %= stride; folded && odd {
 						c = t.Dims[axes[k]] - 1 - c
 					}
-					at[axes[k]] = c
+					coords[axes[k]] = c
 					odd = odd != (c%2 == 1)
 				}
-				slots = append(slots, s.slot[t.Node(at...)]...)
+				slots = append(slots, s.slotsOf[t.Node(coords...)]...)
 			}
+
 			all = append(all, slots)
 		}
+
 		return true
 	})
+
 	return all
 }
 
-// descend moves ranks, of those given and of those that others' moves concern, to where the cost is smaller by most, in
-// exchange for who is there, until none is.
-func (s *search) descend(ranks []int32) {
+// descend moves each of the given ranks to its best slot, in exchange with the rank there, until
+// no move helps. Ranks whose peers moved are tried again.
+func (s *localSearch) descend(ranks []int32) {
 	for _, r := range ranks {
-		s.wait(r)
+		s.enqueue(r)
 	}
-	for head := 0; head < len(s.waiting) && s.evaluations < s.allowed; head++ {
+	for head := 0; head < len(s.queue) && s.evaluations < s.budget; head++ {
 		if head&63 == 0 && s.ctx.Err() != nil {
 			break
 		}
-		r := s.waiting[head]
-		s.queued[r] = false
-		to, by := int32(-1), int64(0)
+
+		// Find the best exchange for a rank: over all slots, or over slots near its peers.
+		r := s.queue[head]
+		s.isQueued[r] = false
+		best, minChange := int32(-1), int64(0)
 		try := func(slot int32) {
-			if slot != s.at[r] {
-				if d := s.change(r, slot); d < by {
-					to, by = slot, d
+			if slot != s.slotOf[r] {
+				if d := s.exchangeCost(r, slot); d < minChange {
+					best, minChange = slot, d
 				}
 			}
 		}
-		if s.close == nil {
-			for slot := range int32(s.slots) {
+
+		if s.nearbySlots == nil {
+			for slot := range int32(s.numSlots) {
 				try(slot)
 			}
 		} else {
-			for k := range s.near[r] {
-				for _, slot := range s.close[s.at[s.near[r][k].rank]] {
+			for k := range s.peers[r] {
+				for _, slot := range s.nearbySlots[s.slotOf[s.peers[r][k].rank]] {
 					try(slot)
 				}
 			}
 		}
-		if to >= 0 {
-			s.move(r, to, by)
+
+		// Make the exchange; the ranks that it concerns are queued again.
+		if best >= 0 {
+			s.exchange(r, best, minChange)
 		}
 	}
-	for _, r := range s.waiting {
-		s.queued[r] = false
+
+	for _, r := range s.queue {
+		s.isQueued[r] = false
 	}
-	s.waiting = s.waiting[:0]
-	s.keep()
+	s.queue = s.queue[:0]
+	s.saveBest()
 }
 
-// wait has a rank tried.
-func (s *search) wait(r int32) {
-	if !s.queued[r] {
-		s.queued[r] = true
-		s.waiting = append(s.waiting, r)
+// enqueue adds a rank to the queue.
+func (s *localSearch) enqueue(r int32) {
+	if !s.isQueued[r] {
+		s.isQueued[r] = true
+		s.queue = append(s.queue, r)
 	}
 }
 
-// change returns by how much the cost grows where a rank and who is on a slot, if anyone is, change places.
-func (s *search) change(r, to int32) int64 {
+// exchangeCost returns the change of the cost if a rank moves to a slot, in exchange with the
+// rank there, if any.
+func (s *localSearch) exchangeCost(r, to int32) int64 {
 	s.evaluations++
-	from, other := s.at[r], s.by[to]
+
+	// Traffic of r, whose peer may be the other rank, then traffic of the other rank.
+	from, other := s.slotOf[r], s.rankOn[to]
 	d := int64(0)
-	for k := range s.near[r] {
-		if e := &s.near[r][k]; e.rank != other {
-			at := s.at[e.rank]
-			d += s.between(e, to, at) - s.between(e, from, at)
+	for k := range s.peers[r] {
+		if e := &s.peers[r][k]; e.rank != other {
+			slot := s.slotOf[e.rank]
+			d += s.pairCost(e, to, slot) - s.pairCost(e, from, slot)
 		} else {
-			d += s.between(e, to, from) - s.between(e, from, to)
+			d += s.pairCost(e, to, from) - s.pairCost(e, from, to)
 		}
 	}
+
 	if other >= 0 {
-		for k := range s.near[other] {
-			if e := &s.near[other][k]; e.rank != r {
-				at := s.at[e.rank]
-				d += s.between(e, from, at) - s.between(e, to, at)
+		for k := range s.peers[other] {
+			if e := &s.peers[other][k]; e.rank != r {
+				slot := s.slotOf[e.rank]
+				d += s.pairCost(e, from, slot) - s.pairCost(e, to, slot)
 			}
 		}
 	}
+
 	return d
 }
 
-// move has a rank and who is on a slot change places, which makes the cost grow by so much.
-func (s *search) move(r, to int32, by int64) {
-	from, other := s.at[r], s.by[to]
-	s.at[r], s.by[to], s.by[from] = to, r, other
-	s.wait(r)
-	for k := range s.near[r] {
-		s.wait(s.near[r][k].rank)
+// exchange moves a rank to a slot, in exchange with the rank there. change is the change of the
+// cost.
+func (s *localSearch) exchange(r, to int32, change int64) {
+	from, other := s.slotOf[r], s.rankOn[to]
+	s.slotOf[r], s.rankOn[to], s.rankOn[from] = to, r, other
+	s.enqueue(r)
+	for k := range s.peers[r] {
+		s.enqueue(s.peers[r][k].rank)
 	}
 	if other >= 0 {
-		s.at[other] = from
-		s.wait(other)
-		for k := range s.near[other] {
-			s.wait(s.near[other][k].rank)
+		s.slotOf[other] = from
+		s.enqueue(other)
+		for k := range s.peers[other] {
+			s.enqueue(s.peers[other][k].rank)
 		}
 	}
-	s.cost += by
+
+	s.cost += change
 }
 
-// kick changes some places at random and descends from there; what is no better than the best is taken back.
-func (s *search) kick() {
+// perturb makes some random exchanges and descends. It returns to the best placement if the
+// result is worse.
+func (s *localSearch) perturb() {
+	// A chain of exchanges, each starting from the rank that was displaced.
 	var moved []int32
-	r := int32(s.random.IntN(len(s.near)))
+	r := int32(s.random.IntN(len(s.peers)))
 	for range 3 + s.random.IntN(6) {
-		to := int32(s.random.IntN(s.slots))
-		if s.close != nil { // nearby, where a change costs less
-			near := s.close[s.at[r]]
-			to = near[s.random.IntN(len(near))]
+		to := int32(s.random.IntN(s.numSlots))
+		if s.nearbySlots != nil { // a nearby slot, since the change costs less
+			nearby := s.nearbySlots[s.slotOf[r]]
+			to = nearby[s.random.IntN(len(nearby))]
 		}
-		if to == s.at[r] {
+		if to == s.slotOf[r] {
 			s.evaluations++
 			continue
 		}
-		other := s.by[to]
-		s.move(r, to, s.change(r, to))
+		other := s.rankOn[to]
+		s.exchange(r, to, s.exchangeCost(r, to))
 		moved = append(moved, r)
 		if other >= 0 {
 			moved = append(moved, other)
 			r = other
 		}
 	}
-	before := s.best
+
+	// Return if the result is worse. An equal placement replaces the best one.
+	before := s.bestCost
 	s.descend(moved)
 	if s.cost > before {
-		s.take(s.found)
+		s.setPlacement(s.bestSlots)
 	} else if s.cost == before {
-		s.found = append(s.found[:0], s.at...)
+		s.bestSlots = append(s.bestSlots[:0], s.slotOf...)
 	}
 }

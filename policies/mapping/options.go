@@ -1,6 +1,6 @@
 package mapping
 
-// Keys say which mapping is used, or which are compared: keys of a scenario.
+// Keys are the keys of a scenario that select the mapping, or the mappings to compare.
 type Keys struct {
 	Mapping   string   `key:"mapping" doc:"assignment of ranks to endpoints: an order of the dimensions 'tp', 'cp', 'ep', 'dp' and 'pp', innermost first; axes of a torus such as '{ tp = \"x\", dp = \"yz\" }' or 'tp=x,dp=yz'; a file with the endpoint of each rank per line; or 'optimised'" default:"tp-cp-ep-pp-dp" implicit:"" when:"placed"`
 	Mappings  []string `key:"mappings" doc:"mappings to compare, one row each, with a single allocator or router" default:"" empty:"" implicit:"" when:"placed"`
@@ -9,47 +9,47 @@ type Keys struct {
 	Budget    int      `key:"mapping_evaluations" doc:"evaluations of the search for the cheapest mapping: exchanges of ranks, and entries of bounds of partial mappings" default:"10000000" min:"1" max:"100000000000" when:"read(mapping_evaluations) & on-links"`
 }
 
-// Options are those of the search.
+// Options are the options of the searches.
 type Options struct {
-	Evaluations int    // that it may take
-	Trials      int    // of a Grouping: placements whose value it may ask for
+	Evaluations int    // budget of CostSearch
+	Trials      int    // budget of a Grouping: placements whose value it may request
 	Seed        uint64 // of random exchanges
 }
 
-// Asked reports whether a scenario asks where ranks are to be.
-func (k *Keys) Asked() bool { return k.Among() || k.Mapping != "" && k.Mapping != Default }
+// IsSet reports whether a scenario selects a mapping other than the default.
+func (k *Keys) IsSet() bool { return k.ComparesMappings() || k.Mapping != "" && k.Mapping != Default }
 
-// Among reports whether the mapping is one of those that a scenario compares.
-func (k *Keys) Among() bool { return len(k.Mappings) > 0 }
+// ComparesMappings reports whether a scenario compares mappings.
+func (k *Keys) ComparesMappings() bool { return len(k.Mappings) > 0 }
 
 // Default is the order in which ranks are numbered.
 const Default = "tp-cp-ep-pp-dp"
 
-// Compared returns the mappings that there are rows of, or the only one.
-func (k *Keys) Compared() []string {
+// Names returns the mappings that are compared, or the only mapping.
+func (k *Keys) Names() []string {
 	if len(k.Mappings) > 0 {
 		return k.Mappings
 	}
-	if k.Mapping == "" { // before it has its default
+	if k.Mapping == "" { // before defaults are filled in
 		return []string{Default}
 	}
 	return []string{k.Mapping}
 }
 
-// Files returns those of them that are files.
-func (k *Keys) Files() (names []string) {
-	for _, name := range k.Compared() {
-		if _, ok := Parse(name).(file); ok {
+// FileNames returns the names that are files.
+func (k *Keys) FileNames() (names []string) {
+	for _, name := range k.Names() {
+		if _, ok := Parse(name).(fileMapping); ok {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// Listed returns by name of a file the endpoints that it lists.
-func (k *Keys) Listed() map[string][]int32 {
+// FileEndpoints returns the endpoints that each file lists, by file name.
+func (k *Keys) FileEndpoints() map[string][]int32 {
 	all := map[string][]int32{}
-	for i, name := range k.Files() {
+	for i, name := range k.FileNames() {
 		if i < len(k.Endpoints) {
 			for _, e := range k.Endpoints[i] {
 				all[name] = append(all[name], int32(e))
@@ -59,18 +59,18 @@ func (k *Keys) Listed() map[string][]int32 {
 	return all
 }
 
-// Only returns the keys with one mapping of those that are compared, which also is the one that is fixed where that is
-// asked for.
-func (k *Keys) Only(name string, fixed bool) Keys {
-	one := *k
-	one.Endpoints = nil
-	for i, file := range k.Files() {
+// Restrict returns the keys with only one of the compared mappings. With fixed, it also becomes
+// the mapping of policies that compare something else.
+func (k *Keys) Restrict(name string, fixed bool) Keys {
+	restricted := *k
+	restricted.Endpoints = nil
+	for i, file := range k.FileNames() {
 		if file == name && i < len(k.Endpoints) {
-			one.Endpoints = k.Endpoints[i : i+1]
+			restricted.Endpoints = k.Endpoints[i : i+1]
 		}
 	}
-	if one.Mappings = []string{name}; fixed {
-		one.Mapping = name
+	if restricted.Mappings = []string{name}; fixed {
+		restricted.Mapping = name
 	}
-	return one
+	return restricted
 }

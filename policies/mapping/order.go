@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// order is the dimensions in which ranks take slots, the innermost first (Megatron-LM, --use-tp-pp-dp-mapping and the
-// order of its RankGenerator).
-type order []string
+// dimOrder is an order of dimensions in which ranks take slots, innermost first (Megatron-LM:
+// --use-tp-pp-dp-mapping and the order of its RankGenerator).
+type dimOrder []string
 
-// parseOrder reads names of dimensions with hyphens between.
+// parseOrder parses names of dimensions that are joined by hyphens.
 func parseOrder(text string) Mapping {
 	names := strings.Split(text, "-")
 	for _, name := range names {
@@ -19,21 +19,24 @@ func parseOrder(text string) Mapping {
 			return nil
 		}
 	}
-	return order(names)
+	return dimOrder(names)
 }
 
-// Place gives slot i to the rank whose number in the order is i. Dimensions of one rank may be left out.
-func (o order) Place(_ context.Context, p *Problem, _ Options) (*Placement, error) {
+// Place assigns slot i to the rank with number i in the order. Dimensions of size 1 may be left
+// out.
+func (o dimOrder) Place(_ context.Context, p *Problem, _ Options) (*Placement, error) {
 	for i, name := range o {
 		if slices.Contains(o[:i], name) {
 			return nil, fmt.Errorf("it names %s twice; want every dimension once", name)
 		}
 	}
+
 	for _, d := range p.Dims {
 		if d.Size > 1 && !slices.Contains(o, d.Name) {
 			return nil, fmt.Errorf("it leaves out %s, of %d ranks, which would have no endpoint; want every dimension, such as %s", d.Name, d.Size, Default)
 		}
 	}
+
 	out := &Placement{At: make([]int32, p.Ranks())}
 	for rank := range out.At {
 		out.At[rank] = p.Slots[o.number(p, p.coordinates(rank))]
@@ -41,13 +44,13 @@ func (o order) Place(_ context.Context, p *Problem, _ Options) (*Placement, erro
 	return out, nil
 }
 
-// number returns the number of the rank at coordinates.
-func (o order) number(p *Problem, at []int) int {
+// number returns the number of the rank with the given coordinates.
+func (o dimOrder) number(p *Problem, coords []int) int {
 	n, stride := 0, 1
 	for _, name := range o {
 		for i, d := range p.Dims {
 			if d.Name == name {
-				n += at[i] * stride
+				n += coords[i] * stride
 				stride *= d.Size
 			}
 		}
@@ -55,9 +58,9 @@ func (o order) number(p *Problem, at []int) int {
 	return n
 }
 
-// Orders returns the orders of the dimensions that have more than one rank.
+// Orders returns all orders of the dimensions with more than one rank.
 func Orders(dims []Dim) (all []string) {
-	for o := range orders(dims) {
+	for o := range dimOrders(dims) {
 		all = append(all, strings.Join(o, "-"))
 	}
 	return all

@@ -12,9 +12,9 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestSearchSteps: placements, bounds and evaluations of the search for a mapping are as stored, on seeded tori and
-// graphs, of single ranks and of blocks, within several budgets. A change of the order in which it looks, of what it
-// counts or of when it stops shows.
+// TestSearchSteps compares placements, bounds and evaluations of the search with stored values,
+// on seeded tori and graphs, for single ranks and blocks, with several budgets. It detects
+// changes of the order of the search, of its counts, and of its end.
 func TestSearchSteps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 41))
 	kinds := map[string]func() *Problem{
@@ -24,7 +24,7 @@ func TestSearchSteps(t *testing.T) {
 		"torus with room": func() *Problem {
 			return onTorus(t, []Dim{{"tp", 3}, {"pp", 1}, {"dp", 3}}, drawFlows(rng, 9, 25), 3, 4)
 		},
-		"large torus": func() *Problem { // which only the local search serves, near peers
+		"large torus": func() *Problem { // only for the local search near peers
 			return onTorus(t, []Dim{{"tp", 4}, {"pp", 5}, {"dp", 5}}, drawFlows(rng, 100, 250), 5, 5, 4)
 		},
 		"graph": func() *Problem {
@@ -71,8 +71,8 @@ func TestSearchSteps(t *testing.T) {
 	}
 }
 
-// TestGroupingSteps: what a search of groups finds, and which placements it guesses, bounds and tries, in this order, is
-// as stored, with bounds that are loose and guesses that mislead.
+// TestGroupingSteps compares results of Grouping.Search, and the order of its guesses, bounds and
+// values, with stored ones, for loose bounds and misleading guesses.
 func TestGroupingSteps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 41))
 	digest := fnv.New64a()
@@ -134,8 +134,8 @@ func TestGroupingSteps(t *testing.T) {
 	}
 }
 
-// TestAxesPlace: ranks are on the nodes that their coordinates name on the axes of each dimension, the first of several
-// axes varying fastest; axes that none has stay at 0.
+// TestAxesPlace verifies that ranks are on the nodes with their coordinates on the axes of each
+// dimension, the first of several axes varying fastest. Coordinates on other axes are 0.
 func TestAxesPlace(t *testing.T) {
 	z, err := torus.New(2, 3, 4)
 	if err != nil {

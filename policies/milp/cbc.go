@@ -8,50 +8,50 @@ import (
 	"strings"
 )
 
-// cbc is CBC (https://github.com/coin-or/Cbc).
+// cbc describes CBC (https://github.com/coin-or/Cbc).
 var cbc = solver{
 	name: "cbc",
 	arguments: func(o *Options) []string {
 		args := []string{modelName}
 		if o.TimeLimit > 0 {
-			args = append(args, "-sec", number(o.TimeLimit.Seconds()), "-timeMode", "elapsed")
+			args = append(args, "-sec", formatNumber(o.TimeLimit.Seconds()), "-timeMode", "elapsed")
 		}
-		args = append(args, "-ratio", number(o.Gap), "-allow", number(max(o.AbsGap, 1e-9)), "-randomCbcSeed", strconv.FormatUint(o.Seed%(1<<31), 10))
+		args = append(args, "-ratio", formatNumber(o.Gap), "-allow", formatNumber(max(o.AbsGap, 1e-9)), "-randomCbcSeed", strconv.FormatUint(o.Seed%(1<<31), 10))
 		if o.Threads > 1 {
 			args = append(args, "-threads", strconv.Itoa(o.Threads))
 		}
-		if o.Start != nil { // after limits and gap, which it would forget
+		if o.Start != nil { // must follow limits and gap, which it resets
 			args = append(args, "-mips", startName)
 		}
 		return append(args, "-solve", "-solution", solutionName)
 	},
 	options: func(*Options) string { return "" },
-	start: func(b *bytes.Buffer, m *Model, x []float64) { // as in its solution files
-		fmt.Fprintf(b, "Feasible - objective value %s\n", number(m.Value(x)))
+	start: func(b *bytes.Buffer, m *Model, x []float64) { // the format of its solution files
+		fmt.Fprintf(b, "Feasible - objective value %s\n", formatNumber(m.Value(x)))
 		for i := range m.Columns {
-			fmt.Fprintf(b, "%d %s %s 0\n", i, m.Columns[i].Name, number(x[i]))
+			fmt.Fprintf(b, "%d %s %s 0\n", i, m.Columns[i].Name, formatNumber(x[i]))
 		}
 	},
-	version:  regexp.MustCompile(`(?m)^Version: (\S+)`),
-	result:   regexp.MustCompile(`(?m)^Result - (.*?)\s*$`),
-	bound:    regexp.MustCompile(`(?m)^Lower bound:\s+(\S+)`),
-	progress: regexp.MustCompile(`best possible (\S+?)[,)\s]`),
-	rounding: 5e-4, // of three decimals
-	status: func(result, said string) Status {
+	version:    regexp.MustCompile(`(?m)^Version: (\S+)`),
+	result:     regexp.MustCompile(`(?m)^Result - (.*?)\s*$`),
+	bound:      regexp.MustCompile(`(?m)^Lower bound:\s+(\S+)`),
+	progress:   regexp.MustCompile(`best possible (\S+?)[,)\s]`),
+	boundError: 5e-4, // it prints three decimals
+	status: func(result, output string) Status {
 		switch {
 		case strings.HasPrefix(result, "Optimal solution found"):
 			return Optimal
 		case strings.HasPrefix(result, "Stopped on"), strings.HasPrefix(result, "User ctrl-cuser"):
 			return Stopped
-		case strings.Contains(result, "infeasible"), strings.Contains(said, "Problem is infeasible"),
-			strings.Contains(said, "Pre-processing says infeasible"):
+		case strings.Contains(result, "infeasible"), strings.Contains(output, "Problem is infeasible"),
+			strings.Contains(output, "Pre-processing says infeasible"):
 			return Infeasible
-		case strings.Contains(said, "Optimal - objective value"): // a linear program
+		case strings.Contains(output, "Optimal - objective value"): // a linear program
 			return Optimal
 		}
 		return ""
 	},
-	fails: true,
+	checksExitStatus: true,
 	point: func(text string) string {
 		head, rest, _ := strings.Cut(text, "\n")
 		if strings.Contains(head, "no integer solution") || strings.Contains(head, "nfeasible") {
@@ -59,5 +59,5 @@ var cbc = solver{
 		}
 		return strings.TrimSpace(rest)
 	},
-	field: 1,
+	nameField: 1,
 }

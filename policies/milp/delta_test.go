@@ -12,17 +12,17 @@ import (
 	_ "sim/internal/testseed"
 )
 
-// chain is the smallest instance with a choice: pod 1 shares its ports between two neighbours; one transfer waits for
-// the other, a third runs beside them.
+// chain returns the smallest instance with a choice: pod 1 shares its ports between two
+// neighbours. One transfer waits for another; a third is independent.
 func chain(ports int) *Instance {
 	const rate = 1e9
 	in := &Instance{
 		Pods: []int{ports, ports, ports}, Groups: []float64{rate, rate, rate, rate, rate, rate}, Upper: 100e-3, Intervals: 5,
-		Bundles: []Bundle{{A: 0, B: 1, Ends: 1, Rate: rate, Most: ports - 1}, {A: 1, B: 2, Ends: 1, Rate: rate, Most: ports - 1}},
+		Bundles: []Bundle{{A: 0, B: 1, Ends: 1, Rate: rate, MaxCircuits: ports - 1}, {A: 1, B: 2, Ends: 1, Rate: rate, MaxCircuits: ports - 1}},
 	}
 	transfer := func(name string, bundle, link, from, to int, ms, flows float64) Task {
 		return Task{
-			Name: name, Bits: ms * 1e-3 * rate, Flows: flows, Bundle: bundle, Link: link, Rate: flows * rate, First: 1, Last: in.Intervals,
+			Name: name, Bits: ms * 1e-3 * rate, Flows: flows, Bundle: bundle, Link: link, Rate: flows * rate, FirstInterval: 1, LastInterval: in.Intervals,
 			Uses: []Use{{2 * from, 1 / flows}, {2*to + 1, 1 / flows}},
 		}
 	}
@@ -49,14 +49,15 @@ func solve(t *testing.T, m *Model, solver string) *Solution {
 	return s
 }
 
-// byHand is the chain's optimum when each of x circuits of a bundle and the NICs are shared as is best: a, then b, with
-// c in b's shade where it fits.
+// TestChain compares with the optimum by hand, indexed by the ports of pod 1. The circuits of a
+// bundle and the NICs are shared optimally: first a, then b, with c in parallel if it fits.
 func TestChain(t *testing.T) {
 	solvers := available(t)
 	for ports, want := range map[int]float64{
-		// x = 1 each: 1 + 12 + 2 + 20 + 1, c before b begins
+		// One circuit each: 1 + 12 + 2 + 20 + 1; c runs before b starts.
 		2: 36,
-		// 4 ports at pod 1: 2+2 gives 1 + 6 + 2 + 10 + 1 with c between 4 and 9, 1+3 gives 1 + 12 + 2 + 20/3 + 1
+		// With 4 ports, 2+2 gives 1 + 6 + 2 + 10 + 1 with c between 4 and 9; 1+3 gives 1 + 12 + 2
+		// + 20/3 + 1.
 		4: 20,
 	} {
 		for _, solver := range solvers {
@@ -64,7 +65,7 @@ func TestChain(t *testing.T) {
 				if form.Paper && (solver == "cbc" || ports > 2) {
 					continue // takes long
 				}
-				v, err := NewVariable(chain(ports), form)
+				v, err := NewVariableIntervalModel(chain(ports), form)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -73,7 +74,7 @@ func TestChain(t *testing.T) {
 					t.Errorf("%d ports, %s, %+v: %v ms, want %v", ports, solver, form, got, want)
 				}
 			}
-			f, err := NewFixed(chain(ports), 1e-3, Form{})
+			f, err := NewFixedStepModel(chain(ports), 1e-3, Form{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,11 +86,12 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// Solvers take a value within integrality of a whole number for that number, so that an interval in which a transfer
-// does not run may carry this share of what fits into it.
+// integrality is the distance from a whole number that solvers accept. An interval in which a
+// transfer is not active may therefore carry this share of its capacity.
 const integrality = 1e-5
 
-// check holds that a schedule keeps dependencies, capacities and volumes, of which it may send more bits more.
+// check verifies that a schedule respects dependencies, capacities and volumes. A volume may be
+// exceeded by more bits.
 func check(t *rapid.T, in *Instance, s *Schedule, more, eps float64) {
 	for i, task := range in.Tasks {
 		sum := 0.0
@@ -126,31 +128,31 @@ func check(t *rapid.T, in *Instance, s *Schedule, more, eps float64) {
 	for k := range len(s.Times) - 1 {
 		span := s.Times[k+1] - s.Times[k]
 		for _, tasks := range in.links() {
-			sum, room := 0.0, 0.0
+			sum, capacity := 0.0, 0.0
 			for _, i := range tasks {
 				sum += s.Sent[i][k]
 				b := in.Tasks[i].Bundle
-				room = span * in.Bundles[b].Rate * float64(s.Circuits[b])
+				capacity = span * in.Bundles[b].Rate * float64(s.Circuits[b])
 			}
-			if sum > room+1e-5*in.Bundles[0].Rate*1e-3 {
-				t.Fatalf("a link carries %v of %v bits in interval %d", sum, room, k+1)
+			if sum > capacity+1e-5*in.Bundles[0].Rate*1e-3 {
+				t.Fatalf("a link carries %v of %v bits in interval %d", sum, capacity, k+1)
 			}
 		}
 	}
 }
 
-// drawInstance makes a small random instance of transfers in a random order of waiting.
+// drawInstance draws a small instance of transfers with random dependencies.
 func drawInstance(t *rapid.T) *Instance {
 	const rate = 1e9
 	n := rapid.IntRange(2, 3).Draw(t, "transfers")
 	in := &Instance{Pods: []int{3, 4, 3}, Groups: []float64{rate, rate}, Upper: 0.2, Intervals: 2*n - 1}
-	in.Bundles = []Bundle{{A: 0, B: 1, Ends: 1, Rate: rate, Most: 3}, {A: 1, B: 2, Ends: 1, Rate: rate, Most: 3}, {A: 1, B: 1, Ends: 1, Rate: rate, Most: 2}}
+	in.Bundles = []Bundle{{A: 0, B: 1, Ends: 1, Rate: rate, MaxCircuits: 3}, {A: 1, B: 2, Ends: 1, Rate: rate, MaxCircuits: 3}, {A: 1, B: 1, Ends: 1, Rate: rate, MaxCircuits: 2}}
 	for i := range n {
 		flows := float64(rapid.IntRange(1, 3).Draw(t, "flows"))
 		b := rapid.IntRange(0, 2).Draw(t, "bundle")
 		in.Tasks = append(in.Tasks, Task{
 			Name: fmt.Sprint("m", i), Bits: float64(rapid.IntRange(1, 12).Draw(t, "ms")) * 1e-3 * rate, Flows: flows, Bundle: b, Link: b,
-			Uses: []Use{{rapid.IntRange(0, 1).Draw(t, "nic"), 1 / flows}}, Rate: flows * rate, First: 1, Last: in.Intervals,
+			Uses: []Use{{rapid.IntRange(0, 1).Draw(t, "nic"), 1 / flows}}, Rate: flows * rate, FirstInterval: 1, LastInterval: in.Intervals,
 		})
 		for j := range i {
 			if rapid.IntRange(0, 2).Draw(t, "waits") == 0 {
@@ -161,8 +163,9 @@ func drawInstance(t *rapid.T) *Instance {
 	return in
 }
 
-// Strengthening changes no optimum, solvers agree, solutions keep the rules, fair sharing is no faster, more intervals
-// are of no use, and the fixed step comes near from above.
+// TestModels verifies random instances. The additional rows preserve the optimum, solvers agree,
+// and solutions are valid schedules. Fair sharing is not faster, additional intervals do not
+// help, and the fixed step is close from above.
 func TestModels(t *testing.T) {
 	solvers := available(t)
 	checks := 0
@@ -174,7 +177,7 @@ func TestModels(t *testing.T) {
 		var best float64
 		for n, form := range []Form{{}, {Paper: true}, {Fair: true}} {
 			for k, solver := range solvers {
-				v, err := NewVariable(in, form)
+				v, err := NewVariableIntervalModel(in, form)
 				if err != nil {
 					r.Fatal(err)
 				}
@@ -188,7 +191,7 @@ func TestModels(t *testing.T) {
 				case !form.Fair && math.Abs(got-best) > 1e-5*best:
 					r.Fatalf("%s, %+v: %v, strengthened %v", solver, form, got, best)
 				}
-				// from its own solution it finds nothing else
+				// From its own solution as start it finds nothing better.
 				if n == 0 && k == 0 {
 					again, err := Solve(context.Background(), v.Model, Options{Solver: solver, Start: s.Values})
 					if err != nil || math.Abs(again.Value-s.Value) > 1e-5*s.Value {
@@ -197,22 +200,23 @@ func TestModels(t *testing.T) {
 				}
 			}
 		}
-		f, err := NewFixed(in, 1e-3, Form{})
+		f, err := NewFixedStepModel(in, 1e-3, Form{})
 		if err != nil {
 			r.Fatal(err)
 		}
 		s := solve(t, f.Model, solvers[0])
-		check(r, in, f.Schedule(s.Values), math.Inf(1), 1e-7) // Eq. 26 asks for no less
+		check(r, in, f.Schedule(s.Values), math.Inf(1), 1e-7) // Eq. 26 is an inequality
 		if got := f.Seconds(s.Value); got < best*(1-1e-5) || got > best+1e-3*float64(len(in.Tasks))+1e-9 {
 			r.Fatalf("fixed step %v, variable %v", got, best)
 		}
 	})
 }
 
-// A schedule is its own point, and a point of a schedule is feasible.
+// TestPoint verifies that a schedule is recovered from its point, and that the point of a
+// schedule is feasible.
 func TestPoint(t *testing.T) {
 	solvers := available(t)
-	v, err := NewVariable(chain(4), Form{})
+	v, err := NewVariableIntervalModel(chain(4), Form{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,38 +233,38 @@ func TestPoint(t *testing.T) {
 	}
 }
 
-// The fewest ports within the optimum.
-func TestFewestPorts(t *testing.T) {
+// TestMinimisePorts verifies the minimum number of ports at the optimal makespan.
+func TestMinimisePorts(t *testing.T) {
 	solvers := available(t)
 	in := chain(4)
-	in.Tasks[1].Bits /= 4 // a is short: one circuit loses little
-	v, err := NewVariable(in, Form{})
+	in.Tasks[1].Bits /= 4 // a is short, so one circuit costs little time
+	v, err := NewVariableIntervalModel(in, Form{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	best := v.Seconds(solve(t, v.Model, solvers[0]).Value)
 	for _, tolerance := range []float64{0, 0.2} {
-		v, _ := NewVariable(in, Form{})
-		v.FewestPorts(best * (1 + tolerance))
+		v, _ := NewVariableIntervalModel(in, Form{})
+		v.MinimisePorts(best * (1 + tolerance))
 		s := solve(t, v.Model, solvers[0])
 		got := v.Schedule(s.Values)
 		if got.Makespan > best*(1+tolerance)*(1+1e-6) {
 			t.Errorf("within %v of %v: %v", tolerance, best, got.Makespan)
 		}
-		least := 1 << 30
+		minPorts := 1 << 30
 		for x := 1; x <= 3; x++ {
 			for y := 1; x+y <= 4; y++ {
-				w, _ := NewVariable(in, Form{})
+				w, _ := NewVariableIntervalModel(in, Form{})
 				for e, n := range []int{x, y} {
 					w.Columns[w.x[e]].Low, w.Columns[w.x[e]].Up = float64(n), float64(n)
 				}
 				if w.Seconds(solve(t, w.Model, solvers[0]).Value) <= best*(1+tolerance)*(1+1e-7) {
-					least = min(least, 2*(x+y))
+					minPorts = min(minPorts, 2*(x+y))
 				}
 			}
 		}
-		if ports := int(math.Round(s.Value)); ports != least {
-			t.Errorf("within %v: %d ports, exhaustion %d", tolerance, ports, least)
+		if ports := int(math.Round(s.Value)); ports != minPorts {
+			t.Errorf("within %v: %d ports, exhaustion %d", tolerance, ports, minPorts)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// highs is HiGHS (https://highs.dev).
+// highs describes HiGHS (https://highs.dev).
 var highs = solver{
 	name: "highs",
 	arguments: func(o *Options) []string {
@@ -16,7 +16,7 @@ var highs = solver{
 			args = append(args, "--parallel", "off")
 		}
 		if o.TimeLimit > 0 {
-			args = append(args, "--time_limit", number(o.TimeLimit.Seconds()))
+			args = append(args, "--time_limit", formatNumber(o.TimeLimit.Seconds()))
 		}
 		if o.Start != nil {
 			args = append(args, "--read_solution_file", startName)
@@ -25,23 +25,23 @@ var highs = solver{
 	},
 	options: func(o *Options) string {
 		return fmt.Sprintf("mip_rel_gap = %s\nmip_abs_gap = %s\nthreads = %d\nrandom_seed = %d\nwrite_solution_style = 0\n",
-			number(o.Gap), number(o.AbsGap), o.Threads, o.Seed%(1<<31))
+			formatNumber(o.Gap), formatNumber(o.AbsGap), o.Threads, o.Seed%(1<<31))
 	},
-	start: func(b *bytes.Buffer, m *Model, x []float64) { // as in its solution files
+	start: func(b *bytes.Buffer, m *Model, x []float64) { // the format of its solution files
 		b.WriteString("Model status\nUnknown\n\n# Primal solution values\nFeasible\n")
-		fmt.Fprintf(b, "Objective %s\n# Columns %d\n", number(m.Value(x)), len(m.Columns))
+		fmt.Fprintf(b, "Objective %s\n# Columns %d\n", formatNumber(m.Value(x)), len(m.Columns))
 		for i := range m.Columns {
-			fmt.Fprintf(b, "%s %s\n", m.Columns[i].Name, number(x[i]))
+			fmt.Fprintf(b, "%s %s\n", m.Columns[i].Name, formatNumber(x[i]))
 		}
 		fmt.Fprintf(b, "# Rows %d\n", len(m.Rows))
 		for i := range m.Rows {
-			fmt.Fprintf(b, "%s %s\n", m.Rows[i].Name, number(m.Rows[i].left(x)))
+			fmt.Fprintf(b, "%s %s\n", m.Rows[i].Name, formatNumber(m.Rows[i].left(x)))
 		}
 	},
 	version: regexp.MustCompile(`(?m)^Running HiGHS (\S+)`),
 	result:  regexp.MustCompile(`(?m)^\s*(?:Status|Model status\s*:)\s+(\S.*?)\s*$`),
 	bound:   regexp.MustCompile(`(?m)^\s*Dual bound\s+(\S+)`),
-	status: func(result, said string) Status {
+	status: func(result, output string) Status {
 		switch result {
 		case "Optimal":
 			return Optimal
@@ -50,7 +50,7 @@ var highs = solver{
 		case "Infeasible", "Primal infeasible or unbounded":
 			return Infeasible
 		case "":
-			if strings.Contains(said, "reached timeout") { // while it read the model
+			if strings.Contains(output, "reached timeout") { // while reading the model
 				return Stopped
 			}
 		}
@@ -59,7 +59,7 @@ var highs = solver{
 	point: func(text string) string {
 		_, rest, _ := strings.Cut(text, "# Primal solution values\nFeasible\n")
 		_, rest, _ = strings.Cut(rest, "# Columns ")
-		_, rest, _ = strings.Cut(rest, "\n") // their number
+		_, rest, _ = strings.Cut(rest, "\n") // the number of columns
 		columns, _, _ := strings.Cut(rest, "\n# Rows ")
 		return columns
 	},

@@ -6,78 +6,83 @@ import (
 	"slices"
 )
 
-// Instance is what a logical topology is chosen for: inter-pod transfers with their dependencies, and the hardware.
-// Times are in seconds, rates in bits per second.
+// Instance is the input of the models for logical topologies: transfers between pods with their
+// dependencies, and the hardware. Times are in seconds, rates in bits per second. Symbols are
+// from the DELTA paper.
 type Instance struct {
 	Tasks   []Task
 	Deps    []Dependency
 	Bundles []Bundle
-	Pods    []int     // ports of each pod, U_p
-	Groups  []float64 // rate of each set of NICs, for one NIC
-	// Upper is a makespan above which solutions are of no interest.
+	Pods    []int     // ports per pod, U_p
+	Groups  []float64 // rate of one NIC of each set of NICs
+	// Upper is an upper bound on the makespan of interesting solutions.
 	Upper float64
-	// Intervals is K, the number of intervals that the variable-interval model has.
+	// Intervals is K, the number of intervals of the variable-interval model.
 	Intervals int
 }
 
-// Task is a transfer between pods, or (Bits 0) a step of a fixed duration that takes no capacity.
+// Task is a transfer between pods. If Bits is 0, it is a step with a fixed duration that uses no
+// capacity.
 type Task struct {
 	Name     string
 	Bits     float64 // V_m
 	Flows    float64 // F_m
 	Duration float64 // of a step
-	Bundle   int     // circuits that it takes
-	Link     int     // and their direction: tasks of one link share its capacity
-	Uses     []Use   // of NIC sets
-	Rate     float64 // the most that its NICs let through
+	Bundle   int     // circuits that the transfer takes
+	Link     int     // bundle and direction; tasks of one link share its capacity
+	Uses     []Use   // of sets of NICs
+	Rate     float64 // maximum rate through its NICs
 
-	// No schedule of a makespan of at most Upper starts the task before Head, and from its end to the end of everything
-	// Tail passes at least.
+	// In every schedule with a makespan of at most Upper, the task starts at Head or later, and
+	// Tail or more passes from its end to the end of the schedule.
 	Head, Tail float64
-	// First..Last are the intervals, from 1, in which it may be active.
-	First, Last int
+	// FirstInterval..LastInterval are the intervals, from 1, in which the task may be active.
+	FirstInterval, LastInterval int
 }
 
-// Use is a task's use of a NIC set: Weight NICs' capacity for each bit a second over the rate of one.
+// Use is the use of a set of NICs by a task: its rate times Weight counts against the rate of one
+// NIC of Group.
 type Use struct {
 	Group  int
 	Weight float64
 }
 
-// Dependency has To start Lag after the end of From at the earliest.
+// Dependency means that To starts at least Lag after the end of From.
 type Dependency struct {
 	From, To int
 	Lag      float64
 }
 
-// Bundle is a set of parallel circuits between two pods, A and B, or where they are equal to the DP peers of a pod. A
-// circuit takes Ends ports of each pod.
+// Bundle is a set of parallel circuits between pods A and B. If A equals B, it joins the DP peer
+// pods of a pod. A circuit takes Ends ports of each pod.
 type Bundle struct {
-	A, B, Ends int
-	Rate       float64 // of a circuit
-	Most       int     // circuits beyond which more are of no use
+	A, B, Ends  int
+	Rate        float64 // of one circuit
+	MaxCircuits int     // more circuits are of no use
 }
 
-// Schedule is what a solution says, or what a model is to start from.
+// Schedule is a solution, or a point to start from.
 type Schedule struct {
-	Circuits   []int     // by bundle
-	Makespan   float64   // seconds
-	Start, End []float64 // by task
-	// Times are the borders of the intervals, one more than there are.
+	Circuits   []int     // indexed by bundle
+	Makespan   float64   // in seconds
+	Start, End []float64 // indexed by task, in seconds
+	// Times are the boundaries of the intervals, in seconds; one more than there are intervals.
 	Times []float64
-	// Sent is, by task and interval, what is transmitted, in bits.
+	// Sent has the bits transmitted, indexed by task and interval.
 	Sent [][]float64
 }
 
-// Check fails where an instance refers to what it has not, or holds a number that makes no sense.
+// Check verifies that all references and numbers of an instance are valid.
 func (in *Instance) Check() error {
+	// bad reports whether a number is not finite or negative.
 	bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) || v < 0 }
 	if bad(in.Upper) || in.Upper == 0 {
-		return fmt.Errorf("milp: an upper bound of %v s", in.Upper)
+		return fmt.Errorf("milp: upper bound of %v s; want a positive number", in.Upper)
 	}
+
 	for i, t := range in.Tasks {
 		if bad(t.Bits) || bad(t.Duration) || bad(t.Head) || bad(t.Tail) {
-			return fmt.Errorf("milp: task %d (%s) has a number that is none", i, t.Name)
+			return fmt.Errorf("milp: task %d (%s) has a number that is negative or not finite", i, t.Name)
 		}
 		if t.Bits == 0 {
 			continue
@@ -89,37 +94,44 @@ func (in *Instance) Check() error {
 			return fmt.Errorf("milp: task %d (%s) uses NICs %v of %d sets", i, t.Name, t.Uses, len(in.Groups))
 		}
 	}
+
+	// Dependencies and bundles.
 	for _, d := range in.Deps {
 		if d.From < 0 || d.From >= len(in.Tasks) || d.To < 0 || d.To >= len(in.Tasks) || bad(d.Lag) {
 			return fmt.Errorf("milp: dependency %+v of %d tasks", d, len(in.Tasks))
 		}
 	}
+
 	for i, b := range in.Bundles {
-		if b.A < 0 || b.A >= len(in.Pods) || b.B < 0 || b.B >= len(in.Pods) || b.Ends < 1 || b.Most < 1 || !(b.Rate > 0) {
+		if b.A < 0 || b.A >= len(in.Pods) || b.B < 0 || b.B >= len(in.Pods) || b.Ends < 1 || b.MaxCircuits < 1 || !(b.Rate > 0) {
 			return fmt.Errorf("milp: bundle %d is %+v", i, b)
 		}
 	}
+
 	return nil
 }
 
-// links returns the transfers of each link, links in order.
+// links returns the transfers of each link, indexed by link.
 func (in *Instance) links() [][]int {
-	most := -1
+	maxLink := -1
 	for _, t := range in.Tasks {
 		if t.Bits > 0 {
-			most = max(most, t.Link)
+			maxLink = max(maxLink, t.Link)
 		}
 	}
-	byLink := make([][]int, most+1)
+
+	byLink := make([][]int, maxLink+1)
 	for i, t := range in.Tasks {
 		if t.Bits > 0 {
 			byLink[t.Link] = append(byLink[t.Link], i)
 		}
 	}
+
 	return byLink
 }
 
-// users returns, by NIC set, the transfers that use it with their weights.
+// users returns the transfers that use each set of NICs, with their weights. Term.Column is the
+// task.
 func (in *Instance) users() [][]Term {
 	byGroup := make([][]Term, len(in.Groups))
 	for i, t := range in.Tasks {

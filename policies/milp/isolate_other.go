@@ -4,5 +4,5 @@ package milp
 
 import "os/exec"
 
-// isolate does nothing where there are no process groups.
+// isolate does nothing on systems without process groups.
 func isolate(*exec.Cmd) {}

@@ -1,10 +1,15 @@
-// Package milp holds mixed-integer linear programs and has solvers solve them: a model that is built row by row, its
-// writers (LP and MPS), the back ends HiGHS and CBC, run as subprocesses, and the models of the DELTA paper for the
-// logical topology of optical circuit switches, with variable-length intervals (Sec. III-B) and with a fixed time step
-// (App. A).
+// Package milp builds mixed-integer linear programs (MILP) and solves them with external
+// programs.
 //
-// It knows nothing of policies: what is to be decided comes as an Instance, and whether the answer holds in a
-// simulation is for its caller to see.
+// A Model has columns (variables) and rows (constraints). Solve writes it in MPS format and runs
+// HiGHS or CBC as a subprocess (solver.go, highs.go, cbc.go). write.go also has the LP format.
+//
+// The package also has the models of the DELTA paper for the logical topology of optical circuit
+// switches: VariableIntervalModel with intervals of variable length (Sec. III-B), and
+// FixedStepModel with a fixed time step (App. A). Both extend slotModel. An Instance describes
+// the decision; the caller verifies the resulting Schedule by simulation.
+//
+// Start reading with Model and Solve.
 package milp
 
 import (
@@ -14,31 +19,31 @@ import (
 	"slices"
 )
 
-// Sense says how a row's left side relates to its right side.
+// Sense is the relation between the two sides of a row.
 type Sense uint8
 
-// The senses of a row.
+// Values of Sense: the left side is at most, at least, or equal to the right side.
 const (
 	AtMost Sense = iota
 	AtLeast
 	Equal
 )
 
-// Column is a variable. Columns of integers with bounds 0 and 1 are binary.
+// Column is a variable. An integer column with bounds 0 and 1 is binary.
 type Column struct {
 	Name    string
-	Low, Up float64 // Up may be +Inf
+	Low, Up float64 // bounds; Up may be +Inf
 	Integer bool
-	Cost    float64 // in the objective, which is minimised
+	Cost    float64 // coefficient in the objective, which is minimised
 }
 
-// Term is a variable times a number.
+// Term is a multiple of a variable.
 type Term struct {
-	Column int
+	Column int // index in Model.Columns
 	Factor float64
 }
 
-// Row is a linear constraint.
+// Row is a linear constraint: the sum of Terms compared with Right.
 type Row struct {
 	Name  string
 	Terms []Term
@@ -55,51 +60,60 @@ func (r *Row) left(x []float64) float64 {
 	return sum
 }
 
-// Model is a mixed-integer linear program: minimise the columns' costs subject to the rows. Columns and rows keep the
-// order in which they were added, so that the same model is written as the same bytes.
+// Model is a mixed-integer linear program: minimise the cost of the columns subject to the rows.
+// Columns and rows keep the order in which they were added, so equal models give equal files.
 type Model struct {
 	Name    string
 	Columns []Column
 	Rows    []Row
 }
 
-// Add appends a column and returns its index.
-func (m *Model) Add(c Column) int {
+// AddColumn appends a column and returns its index.
+func (m *Model) AddColumn(c Column) int {
 	m.Columns = append(m.Columns, c)
 	return len(m.Columns) - 1
 }
 
-// Require appends a row. Terms of factor 0 are left out and those of one column joined; a row without terms is left out
-// where it holds.
-func (m *Model) Require(name string, sense Sense, right float64, terms ...Term) {
-	kept := make([]Term, 0, len(terms))
-	at := make(map[int]int, len(terms))
+// AddRow appends a row. Terms of one column are joined, and terms with factor 0 are removed. A
+// row without terms is omitted if it holds.
+func (m *Model) AddRow(name string, sense Sense, right float64, terms ...Term) {
+	// Add up the terms of each column, in the order of their first occurrence.
+	merged := make([]Term, 0, len(terms))
+	index := make(map[int]int, len(terms))
 	for _, t := range terms {
-		if k, ok := at[t.Column]; ok {
-			kept[k].Factor += t.Factor
+		if k, ok := index[t.Column]; ok {
+			merged[k].Factor += t.Factor
 			continue
 		}
-		at[t.Column] = len(kept)
-		kept = append(kept, t)
+		index[t.Column] = len(merged)
+		merged = append(merged, t)
 	}
-	kept = slices.DeleteFunc(kept, func(t Term) bool { return t.Factor == 0 })
-	if len(kept) > 0 || sense != AtLeast && right < 0 || sense != AtMost && right > 0 {
-		m.Rows = append(m.Rows, Row{name, kept, sense, right})
+
+	merged = slices.DeleteFunc(merged, func(t Term) bool { return t.Factor == 0 })
+
+	// A row without terms either always holds, and is omitted, or never; Check reports it then.
+	if len(merged) > 0 || sense != AtLeast && right < 0 || sense != AtMost && right > 0 {
+		m.Rows = append(m.Rows, Row{name, merged, sense, right})
 	}
 }
 
-// Check fails where a column or row holds what no solver can read: a number that is none, bounds that cross, a column
-// that does not exist, a name twice or one that a file format cannot hold.
+// Check verifies that solvers can read the model: numbers are finite, bounds are ordered, columns
+// exist, and names are unique and valid.
 func (m *Model) Check() error {
 	names := map[string]bool{}
-	name := func(what, s string) error {
-		if names[s] || len(s) > maxName || !nameable.MatchString(s) {
-			return fmt.Errorf("milp: a %s has the name %q, which is another's, or not of 1 to %d letters, digits and underscores", what, s, maxName)
+
+	// name checks and records the name of a column or row.
+	name := func(kind, s string) error {
+		if names[s] || len(s) > maxName || !validName.MatchString(s) {
+			return fmt.Errorf("milp: a %s has the name %q; want a unique name of 1 to %d letters, digits and underscores", kind, s, maxName)
 		}
 		names[s] = true
 		return nil
 	}
+
+	// bad reports whether a number is not finite.
 	bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+
 	for _, c := range m.Columns {
 		if err := name("column", c.Name); err != nil {
 			return err
@@ -108,6 +122,7 @@ func (m *Model) Check() error {
 			return fmt.Errorf("milp: column %s has bounds %v..%v and cost %v", c.Name, c.Low, c.Up, c.Cost)
 		}
 	}
+
 	for _, r := range m.Rows {
 		if err := name("row", r.Name); err != nil {
 			return err
@@ -124,13 +139,15 @@ func (m *Model) Check() error {
 			}
 		}
 	}
+
 	return nil
 }
 
-// maxName is the longest name that every reader takes.
+// maxName is the longest name that every reader of MPS and LP files accepts.
 const maxName = 100
 
-var nameable = regexp.MustCompile(`^[a-zA-Z0-9_]+$`)
+// validName matches the names that both file formats allow.
+var validName = regexp.MustCompile(`^[a-zA-Z0-9_]+$`)
 
 // Integers returns the number of integer columns.
 func (m *Model) Integers() int {
@@ -152,14 +169,17 @@ func (m *Model) Value(x []float64) float64 {
 	return v
 }
 
-// Violation returns by how much a point breaks the row, bound or integrality that it breaks most, in units of the
-// largest number in that row (at least 1), and the name of that; 0 and "" where it breaks none.
+// Violation returns the largest violation of a row, a bound or integrality at a point, and the
+// name of its row or column. It is relative to the largest number in the row, if that is above 1.
+// Without violations it returns 0 and "".
 func (m *Model) Violation(x []float64) (worst float64, name string) {
+	// note records a violation if it is the largest so far.
 	note := func(v float64, n string) {
 		if v > worst {
 			worst, name = v, n
 		}
 	}
+
 	for i := range m.Columns {
 		c := &m.Columns[i]
 		note((c.Low-x[i])/max(1, math.Abs(c.Low)), c.Name)
@@ -170,6 +190,8 @@ func (m *Model) Violation(x []float64) (worst float64, name string) {
 			note(math.Abs(x[i]-math.Round(x[i])), c.Name)
 		}
 	}
+
+	// Rows, relative to their largest number.
 	for i := range m.Rows {
 		r := &m.Rows[i]
 		off, scale := r.left(x)-r.Right, max(1, math.Abs(r.Right))
@@ -185,5 +207,6 @@ func (m *Model) Violation(x []float64) (worst float64, name string) {
 			note(math.Abs(off)/scale, r.Name)
 		}
 	}
+
 	return worst, name
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// byHand is an optimal schedule of chain(ports): see TestChain.
+// byHand returns an optimal schedule of chain(ports), see TestChain.
 func byHand(ports int) *Schedule {
 	ms := func(all ...float64) []float64 {
 		for i := range all {
@@ -33,12 +33,12 @@ func byHand(ports int) *Schedule {
 	}
 }
 
-// TestPointByHand holds models to schedules without a solver: the optimum by hand satisfies all rows and has its
-// makespan as value, and a schedule that breaks one rule breaks a row.
+// TestPointByHand verifies models without a solver. The optimum by hand satisfies all rows and
+// has its makespan as objective. A schedule that breaks one rule violates a row.
 func TestPointByHand(t *testing.T) {
 	for _, ports := range []int{2, 4} {
 		for _, form := range []Form{{}, {Paper: true}, {Fair: true}} {
-			v, err := NewVariable(chain(ports), form)
+			v, err := NewVariableIntervalModel(chain(ports), form)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,7 +67,7 @@ func TestPointByHand(t *testing.T) {
 					t.Errorf("%d ports: it is read back as %+v, want %+v", ports, back, s)
 				}
 			}
-			for name, spoil := range map[string]func(s *Schedule){
+			for name, corrupt := range map[string]func(s *Schedule){
 				"a makespan before the end":         func(s *Schedule) { s.Makespan -= 0.5e-3 },
 				"b before the lag behind a":         func(s *Schedule) { s.Start[2] -= 0.5e-3 },
 				"the end before the lag behind b":   func(s *Schedule) { s.Start[4] -= 0.5e-3; s.Makespan -= 0.5e-3 },
@@ -81,7 +81,7 @@ func TestPointByHand(t *testing.T) {
 				"c sends while it is idle":          func(s *Schedule) { s.Sent[3][1] += 1e6; s.Sent[3][2] -= 1e6 },
 			} {
 				s := byHand(ports)
-				spoil(s)
+				corrupt(s)
 				if worst, _ := violation(s); worst < 1e-4 {
 					t.Errorf("%d ports, %+v: %s breaks no row", ports, form, name)
 				}
@@ -91,17 +91,17 @@ func TestPointByHand(t *testing.T) {
 			if _, err := v.Point(short); err != nil {
 				t.Error(err)
 			}
-			for _, spoil := range []func(s *Schedule){
+			for _, corrupt := range []func(s *Schedule){
 				func(s *Schedule) { s.Times = s.Times[:1] }, func(s *Schedule) { s.Times = append(s.Times, 1) },
 				func(s *Schedule) { s.Circuits = s.Circuits[1:] }, func(s *Schedule) { s.Start = s.Start[1:] }, func(s *Schedule) { s.Sent = s.Sent[1:] },
 			} {
 				s := byHand(ports)
-				spoil(s)
+				corrupt(s)
 				if _, err := v.Point(s); err == nil || !strings.Contains(err.Error(), "milp: a schedule of") {
 					t.Errorf("a schedule of another size: %v", err)
 				}
 			}
-			v.FewestPorts(s.Makespan)
+			v.MinimisePorts(s.Makespan)
 			if p, err = v.Point(s); err != nil {
 				t.Fatal(err)
 			}
@@ -116,26 +116,26 @@ func TestPointByHand(t *testing.T) {
 		}
 	}
 	in := chain(2)
-	in.Tasks[1].First = 3 // active in the second interval by hand
-	if v, err := NewVariable(in, Form{}); err != nil {
+	in.Tasks[1].FirstInterval = 3 // active in the second interval by hand
+	if v, err := NewVariableIntervalModel(in, Form{}); err != nil {
 		t.Error(err)
 	} else if _, err := v.Point(byHand(2)); err == nil || !strings.Contains(err.Error(), "a is active in interval 2") {
 		t.Errorf("a task that is active too early: %v", err)
 	}
 }
 
-// TestInstanceRefused: each number that makes no sense is refused, by every model.
-func TestInstanceRefused(t *testing.T) {
+// TestInvalidInstance verifies that every model rejects each invalid number.
+func TestInvalidInstance(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
-		want  string
-		spoil func(in *Instance)
+		want    string
+		corrupt func(in *Instance)
 	}{
 		{"", func(*Instance) {}},
-		{"an upper bound of 0", func(in *Instance) { in.Upper = 0 }},
-		{"an upper bound of -1", func(in *Instance) { in.Upper = -1 }},
-		{"an upper bound of NaN", func(in *Instance) { in.Upper = nan }},
-		{"an upper bound of +Inf", func(in *Instance) { in.Upper = math.Inf(1) }},
+		{"upper bound of 0", func(in *Instance) { in.Upper = 0 }},
+		{"upper bound of -1", func(in *Instance) { in.Upper = -1 }},
+		{"upper bound of NaN", func(in *Instance) { in.Upper = nan }},
+		{"upper bound of +Inf", func(in *Instance) { in.Upper = math.Inf(1) }},
 		{"task 1 (a) has a number", func(in *Instance) { in.Tasks[1].Bits = nan }},
 		{"task 0 (begin) has a number", func(in *Instance) { in.Tasks[0].Duration = -1 }},
 		{"task 2 (b) has a number", func(in *Instance) { in.Tasks[2].Head = -1 }},
@@ -157,13 +157,13 @@ func TestInstanceRefused(t *testing.T) {
 		{"bundle 1 is", func(in *Instance) { in.Bundles[1].B = 3 }},
 		{"bundle 1 is", func(in *Instance) { in.Bundles[1].B = -1 }},
 		{"bundle 1 is", func(in *Instance) { in.Bundles[1].Ends = 0 }},
-		{"bundle 1 is", func(in *Instance) { in.Bundles[1].Most = 0 }},
+		{"bundle 1 is", func(in *Instance) { in.Bundles[1].MaxCircuits = 0 }},
 		{"bundle 1 is", func(in *Instance) { in.Bundles[1].Rate = 0 }},
 	} {
 		in := chain(2)
-		c.spoil(in)
-		_, variable := NewVariable(in, Form{})
-		_, fixed := NewFixed(in, 1e-3, Form{})
+		c.corrupt(in)
+		_, variable := NewVariableIntervalModel(in, Form{})
+		_, fixed := NewFixedStepModel(in, 1e-3, Form{})
 		if (fixed == nil) != (c.want == "") {
 			t.Errorf("fixed: %v, want %q", fixed, c.want)
 		}
@@ -175,20 +175,21 @@ func TestInstanceRefused(t *testing.T) {
 	}
 	for _, intervals := range [][2]int{{0, 5}, {1, 6}, {4, 3}} {
 		in := chain(2)
-		in.Tasks[1].First, in.Tasks[1].Last = intervals[0], intervals[1]
-		if _, err := NewVariable(in, Form{}); err == nil || !strings.Contains(err.Error(), "may be active in intervals") {
+		in.Tasks[1].FirstInterval, in.Tasks[1].LastInterval = intervals[0], intervals[1]
+		if _, err := NewVariableIntervalModel(in, Form{}); err == nil || !strings.Contains(err.Error(), "may be active in intervals") {
 			t.Errorf("intervals %v: %v", intervals, err)
 		}
 	}
 	in := chain(2)
 	in.Tasks, in.Deps, in.Bundles = in.Tasks[:1], nil, nil
-	if _, err := NewVariable(in, Form{}); err == nil || !strings.Contains(err.Error(), "5 slots of time and 0 bundles make no model") {
+	if _, err := NewVariableIntervalModel(in, Form{}); err == nil || !strings.Contains(err.Error(), "5 slots of time and 0 bundles; want") {
 		t.Errorf("without bundles: %v", err)
 	}
 }
 
-// TestHeadsAndTails: the rows of heads and tails allow a schedule that meets them exactly, and none that starts a task
-// sooner, or ends a millisecond too soon behind one. A task may be active in one interval only.
+// TestHeadsAndTails verifies the rows of heads and tails. They allow a schedule that meets them
+// exactly. They exclude schedules that start a task earlier, or end a millisecond too early after
+// it. A task may be active in a single interval.
 func TestHeadsAndTails(t *testing.T) {
 	s := byHand(2)
 	exact := func() *Instance {
@@ -196,11 +197,11 @@ func TestHeadsAndTails(t *testing.T) {
 		for i := range in.Tasks {
 			in.Tasks[i].Head, in.Tasks[i].Tail = s.Start[i], max(0, s.Makespan-s.End[i])
 		}
-		in.Tasks[2].First, in.Tasks[2].Last = 5, 5
+		in.Tasks[2].FirstInterval, in.Tasks[2].LastInterval = 5, 5
 		return in
 	}
 	worst := func(in *Instance) float64 {
-		v, err := NewVariable(in, Form{})
+		v, err := NewVariableIntervalModel(in, Form{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,16 +232,17 @@ func TestHeadsAndTails(t *testing.T) {
 	}
 }
 
-// TestRequire: terms of one column add up, those that cancel out are left out, and so is a row that then always holds.
-func TestRequire(t *testing.T) {
+// TestAddRow verifies that terms of one column are added, that terms that cancel are removed,
+// and that a row without terms is removed if it always holds.
+func TestAddRow(t *testing.T) {
 	m := &Model{}
-	x, y := m.Add(Column{Name: "x", Up: 9}), m.Add(Column{Name: "y", Up: 9})
-	m.Require("sum", AtMost, 7, Term{x, 1}, Term{y, 2}, Term{x, 2}, Term{y, -2})
-	m.Require("always", AtMost, 0, Term{x, 1}, Term{x, -1})
-	m.Require("always, too", AtLeast, -1, Term{x, 1}, Term{x, -1})
-	m.Require("never", AtLeast, 1, Term{x, 1}, Term{x, -1})
-	m.Require("nor ever", Equal, -1, Term{x, 1}, Term{x, -1})
-	m.Require("not", AtMost, -1)
+	x, y := m.AddColumn(Column{Name: "x", Up: 9}), m.AddColumn(Column{Name: "y", Up: 9})
+	m.AddRow("sum", AtMost, 7, Term{x, 1}, Term{y, 2}, Term{x, 2}, Term{y, -2})
+	m.AddRow("always", AtMost, 0, Term{x, 1}, Term{x, -1})
+	m.AddRow("always, too", AtLeast, -1, Term{x, 1}, Term{x, -1})
+	m.AddRow("never", AtLeast, 1, Term{x, 1}, Term{x, -1})
+	m.AddRow("nor ever", Equal, -1, Term{x, 1}, Term{x, -1})
+	m.AddRow("not", AtMost, -1)
 	var names []string
 	for _, r := range m.Rows {
 		names = append(names, r.Name)

@@ -5,51 +5,55 @@ import (
 	"math"
 )
 
-// slots is what both forms of DELTA's model have in common: time is cut into slots, intervals or slices, in which a
-// transfer is active or not and sends at one rate.
-type slots struct {
+// slotModel is the common part of both models. Time is divided into slots (intervals or slices).
+// In each slot a transfer is active or not and sends at one rate.
+type slotModel struct {
 	*Model
-	in   *Instance
-	tick float64 // seconds, of time
-	unit float64 // bits, of what is sent: what a circuit of the first bundle carries in a tick
-	name string  // of a slot in names of columns and rows
-	n    int     // slots
+	in       *Instance
+	tick     float64 // unit of time in the model, in seconds
+	unit     float64 // unit of data in the model, in bits: the capacity of a circuit of the first bundle per tick
+	slotName string  // prefix of slots in names of columns and rows
+	numSlots int     // number of slots
 
-	c       int     // the makespan
-	x       []int   // circuits, by bundle
-	sent, y [][]int // by task and slot: what it sends, and whether it is active; -1 where it cannot be
-	u       [][]int // by link and slot: what a flow sends, where flows share; -1
-	active  func(i, k int) bool
+	// Indices of columns; -1 if the column does not exist.
+	makespan int                 // C
+	x        []int               // circuits, indexed by bundle
+	sent, y  [][]int             // data sent, and whether active; indexed by task and slot
+	u        [][]int             // data per flow if flows share a link (Eq. 17), indexed by link and slot
+	isActive func(i, k int) bool // reports whether task i may be active in slot k
 }
 
-// newSlots returns a model without columns.
-func newSlots(in *Instance, model, slot string, tick float64, n int) (slots, error) {
+// newSlotModel returns a model without columns.
+func newSlotModel(in *Instance, model, slot string, tick float64, n int) (slotModel, error) {
 	if err := in.Check(); err != nil {
-		return slots{}, err
+		return slotModel{}, err
 	}
 	if n < 1 || len(in.Bundles) == 0 {
-		return slots{}, fmt.Errorf("milp: %d slots of time and %d bundles make no model", n, len(in.Bundles))
+		return slotModel{}, fmt.Errorf("milp: %d slots of time and %d bundles; want at least one of each", n, len(in.Bundles))
 	}
-	return slots{Model: &Model{Name: model}, in: in, tick: tick, unit: in.Bundles[0].Rate * tick, name: slot, n: n}, nil
+	return slotModel{Model: &Model{Name: model}, in: in, tick: tick, unit: in.Bundles[0].Rate * tick, slotName: slot, numSlots: n}, nil
 }
 
-// time returns seconds in ticks, carries what a rate carries in one.
-func (z *slots) time(seconds float64) float64 { return seconds / z.tick }
-func (z *slots) carries(rate float64) float64 { return rate * z.tick / z.unit }
+// ticks converts seconds to the model's unit of time.
+func (z *slotModel) ticks(seconds float64) float64 { return seconds / z.tick }
 
-// volume is what a task sends.
-func (z *slots) volume(i int) float64 { return z.in.Tasks[i].Bits / z.unit }
+// unitsPerTick converts a rate in bits per second to the model's units.
+func (z *slotModel) unitsPerTick(rate float64) float64 { return rate * z.tick / z.unit }
 
-// begin adds the makespan, of at most so much, and the circuits of every bundle.
-func (z *slots) begin(upper float64) {
-	z.c = z.Add(Column{Name: "C", Up: upper, Cost: 1})
+// volume returns the data of a task in the model's unit.
+func (z *slotModel) volume(i int) float64 { return z.in.Tasks[i].Bits / z.unit }
+
+// addMakespanAndCircuits adds the columns of the makespan, at most upper, and of the circuits of
+// every bundle.
+func (z *slotModel) addMakespanAndCircuits(upper float64) {
+	z.makespan = z.AddColumn(Column{Name: "C", Up: upper, Cost: 1})
 	for e, b := range z.in.Bundles {
-		z.x = append(z.x, z.Add(Column{Name: fmt.Sprintf("x_e%d", e), Low: 1, Up: float64(b.Most), Integer: true}))
+		z.x = append(z.x, z.AddColumn(Column{Name: fmt.Sprintf("x_e%d", e), Low: 1, Up: float64(b.MaxCircuits), Integer: true}))
 	}
 }
 
-// ports adds the rows of Eq. 5 (21): no pod's ports are overrun.
-func (z *slots) ports() {
+// addPortRows adds Eq. 5 (21): no pod uses more ports than it has.
+func (z *slotModel) addPortRows() {
 	for p, u := range z.in.Pods {
 		var terms []Term
 		for e, b := range z.in.Bundles {
@@ -58,98 +62,110 @@ func (z *slots) ports() {
 			}
 		}
 		if len(terms) > 0 {
-			z.Require(fmt.Sprintf("ports_p%d", p), AtMost, float64(u), terms...)
+			z.AddRow(fmt.Sprintf("ports_p%d", p), AtMost, float64(u), terms...)
 		}
 	}
 }
 
-// grid adds a column for each of so many slots that a task may have one in; -1 where it may not.
-func (z *slots) grid(name string, n int, integer bool, up func(i int) float64, has func(i, k int) bool) [][]int {
+// addGrid adds a column for each task and each of n slots for which has is true; its index is -1
+// elsewhere.
+func (z *slotModel) addGrid(name string, n int, integer bool, up func(i int) float64, has func(i, k int) bool) [][]int {
 	g := make([][]int, len(z.in.Tasks))
 	for i := range g {
 		g[i] = make([]int, n)
 		for k := range g[i] {
 			g[i][k] = -1
 			if has(i, k) {
-				g[i][k] = z.Add(Column{Name: fmt.Sprintf("%s_m%d_%s%d", name, i, z.name, k+1), Up: up(i), Integer: integer})
+				g[i][k] = z.AddColumn(Column{Name: fmt.Sprintf("%s_m%d_%s%d", name, i, z.slotName, k+1), Up: up(i), Integer: integer})
 			}
 		}
 	}
 	return g
 }
 
-// flags is grid of columns that are 0 or 1.
-func (z *slots) flags(name string, n int, has func(i, k int) bool) [][]int {
-	return z.grid(name, n, true, func(int) float64 { return 1 }, has)
+// addFlags is addGrid with binary columns.
+func (z *slotModel) addFlags(name string, n int, has func(i, k int) bool) [][]int {
+	return z.addGrid(name, n, true, func(int) float64 { return 1 }, has)
 }
 
-// capacity adds what circuits and NICs carry in a slot: the terms that links' rows end with, and those that NIC sets'
-// do with the right side, are given by bundle, or set, and slot.
-func (z *slots) capacity(circuits func(e, k int) []Term, nics func(g, k int) ([]Term, float64)) {
+// addCapacityRows adds the capacities of links and NICs in each slot. circuits returns the terms
+// of a bundle at the end of the rows of its links. nics returns the terms and the right side for
+// a set of NICs.
+func (z *slotModel) addCapacityRows(circuits func(e, k int) []Term, nics func(g, k int) ([]Term, float64)) {
+	// Eq. 9 (22): the tasks of a link send at most what its circuits carry.
 	for l, tasks := range z.in.links() {
-		for k := range z.n {
+		for k := range z.numSlots {
 			var terms []Term
 			for _, i := range tasks {
-				if z.active(i, k) {
+				if z.isActive(i, k) {
 					terms = append(terms, Term{z.sent[i][k], 1})
 				}
 			}
 			if terms != nil {
 				terms = append(terms, circuits(z.in.Tasks[tasks[0]].Bundle, k)...)
-				z.Require(fmt.Sprintf("link_l%d_%s%d", l, z.name, k+1), AtMost, 0, terms...)
+				z.AddRow(fmt.Sprintf("link_l%d_%s%d", l, z.slotName, k+1), AtMost, 0, terms...)
 			}
 		}
 	}
+
+	// Eq. 10 (23): the tasks that use a set of NICs.
 	for g, users := range z.in.users() {
-		for k := range z.n {
+		for k := range z.numSlots {
 			var terms []Term
 			for _, u := range users {
-				if z.active(u.Column, k) {
+				if z.isActive(u.Column, k) {
 					terms = append(terms, Term{z.sent[u.Column][k], u.Factor})
 				}
 			}
 			if terms != nil {
-				more, right := nics(g, k)
-				z.Require(fmt.Sprintf("nic_g%d_%s%d", g, z.name, k+1), AtMost, right, append(terms, more...)...)
+				extra, right := nics(g, k)
+				z.AddRow(fmt.Sprintf("nic_g%d_%s%d", g, z.slotName, k+1), AtMost, right, append(terms, extra...)...)
 			}
 		}
 	}
 }
 
-// fairness has active tasks of a link send as much a flow, of at most so much a task.
-func (z *slots) fairness(up func(i int) float64) {
+// addFairnessRows requires that the active tasks of a link send equally much per flow. up is the
+// maximum data of a task in a slot.
+func (z *slotModel) addFairnessRows(up func(i int) float64) {
 	for l, tasks := range z.in.links() {
-		z.u = append(z.u, make([]int, z.n))
-		for k := range z.n {
+		z.u = append(z.u, make([]int, z.numSlots))
+		for k := range z.numSlots {
 			z.u[l][k] = -1
-			most, n := 0.0, 0
+
+			// bigM is the maximum share of a flow. Rows bind only tasks that are active.
+			bigM, n := 0.0, 0
 			for _, i := range tasks {
-				if z.active(i, k) {
+				if z.isActive(i, k) {
 					n++
-					most = max(most, up(i)/z.in.Tasks[i].Flows)
+					bigM = max(bigM, up(i)/z.in.Tasks[i].Flows)
 				}
 			}
+
 			if n < 2 {
 				continue // nothing to share
 			}
-			z.u[l][k] = z.Add(Column{Name: fmt.Sprintf("u_l%d_%s%d", l, z.name, k+1), Up: most})
+			z.u[l][k] = z.AddColumn(Column{Name: fmt.Sprintf("u_l%d_%s%d", l, z.slotName, k+1), Up: bigM})
 			for _, i := range tasks {
-				if !z.active(i, k) {
+				if !z.isActive(i, k) {
 					continue
 				}
-				at := fmt.Sprintf("l%d_m%d_%s%d", l, i, z.name, k+1)
+
+				// For an active task (y = 1) both rows together state sent/flows = u.
+				suffix := fmt.Sprintf("l%d_m%d_%s%d", l, i, z.slotName, k+1)
 				per := 1 / z.in.Tasks[i].Flows
-				z.Require("more_"+at, AtMost, most, Term{z.sent[i][k], per}, Term{z.u[l][k], -1}, Term{z.y[i][k], most})
-				z.Require("less_"+at, AtMost, most, Term{z.u[l][k], 1}, Term{z.sent[i][k], -per}, Term{z.y[i][k], most})
+				z.AddRow("more_"+suffix, AtMost, bigM, Term{z.sent[i][k], per}, Term{z.u[l][k], -1}, Term{z.y[i][k], bigM})
+				z.AddRow("less_"+suffix, AtMost, bigM, Term{z.u[l][k], 1}, Term{z.sent[i][k], -per}, Term{z.y[i][k], bigM})
 			}
 		}
 	}
 }
 
-// FewestPorts turns the objective into Eq. 4 (20): the fewest ports with a makespan of at most so many seconds.
-func (z *slots) FewestPorts(makespan float64) {
-	z.Columns[z.c].Cost = 0
-	z.Columns[z.c].Up = min(z.Columns[z.c].Up, z.time(makespan))
+// MinimisePorts replaces the objective by Eq. 4 (20): the number of ports, with a makespan of at
+// most the given seconds.
+func (z *slotModel) MinimisePorts(makespan float64) {
+	z.Columns[z.makespan].Cost = 0
+	z.Columns[z.makespan].Up = min(z.Columns[z.makespan].Up, z.ticks(makespan))
 	for e, x := range z.x {
 		b := &z.in.Bundles[e]
 		if z.Columns[x].Cost = float64(b.Ends); b.A != b.B {
@@ -158,24 +174,25 @@ func (z *slots) FewestPorts(makespan float64) {
 	}
 }
 
-// Seconds returns what an objective value of the makespan means.
-func (z *slots) Seconds(value float64) float64 { return value * z.tick }
+// Seconds converts an objective value of the makespan to seconds.
+func (z *slotModel) Seconds(value float64) float64 { return value * z.tick }
 
-// circuits and sends read the circuits, and what each task sends in each slot, of a solution.
-func (z *slots) circuits(values []float64) []int {
-	var of []int
+// circuitCounts returns the circuits of each bundle in a solution.
+func (z *slotModel) circuitCounts(values []float64) []int {
+	var counts []int
 	for _, x := range z.x {
-		of = append(of, int(math.Round(values[x])))
+		counts = append(counts, int(math.Round(values[x])))
 	}
-	return of
+	return counts
 }
 
-func (z *slots) sends(i int, values []float64) []float64 {
-	of := make([]float64, z.n)
-	for k := range of {
+// sentBits returns the bits that a task sends in each slot of a solution.
+func (z *slotModel) sentBits(i int, values []float64) []float64 {
+	bits := make([]float64, z.numSlots)
+	for k := range bits {
 		if w := z.sent[i][k]; w >= 0 {
-			of[k] = values[w] * z.unit
+			bits[k] = values[w] * z.unit
 		}
 	}
-	return of
+	return bits
 }

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// available returns the solvers that are on the PATH, and skips where none is.
+// available returns the solvers on the PATH, and skips the test without one.
 func available(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -30,26 +30,27 @@ func available(t *testing.T) []string {
 	return names
 }
 
-// draw makes a small model of integers and reals in boxes.
+// draw draws a small model with bounded integer and real columns.
 func draw(t *rapid.T) *Model {
 	m := &Model{Name: "drawn"}
 	for i := range rapid.IntRange(1, 4).Draw(t, "integers") {
 		low := rapid.IntRange(-2, 1).Draw(t, "low")
 		up := low + rapid.IntRange(0, 3).Draw(t, "width")
-		m.Add(Column{Name: fmt.Sprintf("n%d", i), Low: float64(low), Up: float64(up), Integer: true, Cost: float64(rapid.IntRange(-5, 5).Draw(t, "cost"))})
+		m.AddColumn(Column{Name: fmt.Sprintf("n%d", i), Low: float64(low), Up: float64(up), Integer: true, Cost: float64(rapid.IntRange(-5, 5).Draw(t, "cost"))})
 	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "rows") {
 		var terms []Term
 		for c := range m.Columns {
 			terms = append(terms, Term{c, float64(rapid.IntRange(-3, 3).Draw(t, "factor"))})
 		}
-		m.Require(fmt.Sprintf("r%d", i), Sense(rapid.IntRange(0, 2).Draw(t, "sense")), float64(rapid.IntRange(-4, 6).Draw(t, "right")), terms...)
+		m.AddRow(fmt.Sprintf("r%d", i), Sense(rapid.IntRange(0, 2).Draw(t, "sense")), float64(rapid.IntRange(-4, 6).Draw(t, "right")), terms...)
 	}
 	return m
 }
 
-// brute returns the optimum of a model of integers in boxes, +Inf where there is none.
-func brute(m *Model) float64 {
+// bruteForce returns the optimum of a model with bounded integer columns by exhaustive search;
+// +Inf if it is infeasible.
+func bruteForce(m *Model) float64 {
 	x := make([]float64, len(m.Columns))
 	best := math.Inf(1)
 	var try func(i int)
@@ -69,12 +70,13 @@ func brute(m *Model) float64 {
 	return best
 }
 
-// Both solvers find what exhaustion finds, from the file that is written.
+// TestSolversAgreeWithExhaustion compares both solvers, via the files they read, with exhaustive
+// search.
 func TestSolversAgreeWithExhaustion(t *testing.T) {
 	names := available(t)
 	rapid.Check(t, func(r *rapid.T) {
 		m := draw(r)
-		want := brute(m)
+		want := bruteForce(m)
 		if m.Check() != nil { // a row without terms that cannot hold
 			return
 		}
@@ -99,18 +101,18 @@ func TestSolversAgreeWithExhaustion(t *testing.T) {
 	})
 }
 
-// knapsack is a model that takes a while.
+// knapsack returns a model whose solution takes some time.
 func knapsack(n int) *Model {
 	m := &Model{Name: "knapsack"}
 	var weights [3][]Term
 	for i := range n {
-		c := m.Add(Column{Name: fmt.Sprintf("x%d", i), Up: 1, Integer: true, Cost: -float64(1000 + (i*7919)%997)})
+		c := m.AddColumn(Column{Name: fmt.Sprintf("x%d", i), Up: 1, Integer: true, Cost: -float64(1000 + (i*7919)%997)})
 		for k := range weights {
 			weights[k] = append(weights[k], Term{c, float64(900 + (i*(6007+k*1013)+k*331)%1009)})
 		}
 	}
 	for k := range weights {
-		m.Require(fmt.Sprintf("room%d", k), AtMost, float64(n)*350, weights[k]...)
+		m.AddRow(fmt.Sprintf("room%d", k), AtMost, float64(n)*350, weights[k]...)
 	}
 	return m
 }
@@ -130,7 +132,7 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// The gap that is asked for ends the search.
+// TestGap verifies that a required gap ends the search.
 func TestGap(t *testing.T) {
 	for _, name := range available(t) {
 		m := knapsack(60)
@@ -153,7 +155,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// A program that is no solver is told of in a line.
+// TestBrokenSolver verifies that a program that is not a solver is reported on one line.
 func TestBrokenSolver(t *testing.T) {
 	dir := t.TempDir()
 	for _, b := range solvers {
@@ -195,17 +197,17 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// The files are what they were.
+// TestWrite compares both file formats with stored text.
 func TestWrite(t *testing.T) {
 	m := &Model{Name: "small"}
-	x := m.Add(Column{Name: "x", Up: math.Inf(1), Cost: 1})
-	n := m.Add(Column{Name: "n", Low: 1, Up: 7, Integer: true, Cost: -2.5})
-	b := m.Add(Column{Name: "b", Up: 1, Integer: true})
-	m.Add(Column{Name: "fixed", Low: 3, Up: 3})
-	m.Require("sum", AtMost, 12.5, Term{x, 2}, Term{n, -1}, Term{x, 1})
-	m.Require("link", AtLeast, 0, Term{n, 1}, Term{b, -3})
-	m.Require("gone", Equal, 0, Term{b, 1}, Term{b, -1})
-	m.Require("same", Equal, -1, Term{b, -1}, Term{x, 0.125})
+	x := m.AddColumn(Column{Name: "x", Up: math.Inf(1), Cost: 1})
+	n := m.AddColumn(Column{Name: "n", Low: 1, Up: 7, Integer: true, Cost: -2.5})
+	b := m.AddColumn(Column{Name: "b", Up: 1, Integer: true})
+	m.AddColumn(Column{Name: "fixed", Low: 3, Up: 3})
+	m.AddRow("sum", AtMost, 12.5, Term{x, 2}, Term{n, -1}, Term{x, 1})
+	m.AddRow("link", AtLeast, 0, Term{n, 1}, Term{b, -3})
+	m.AddRow("gone", Equal, 0, Term{b, 1}, Term{b, -1})
+	m.AddRow("same", Equal, -1, Term{b, -1}, Term{x, 0.125})
 	var mps, lp bytes.Buffer
 	if err := errors.Join(m.Check(), m.WriteMPS(&mps), m.WriteLP(&lp)); err != nil {
 		t.Fatal(err)

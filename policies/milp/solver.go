@@ -17,67 +17,72 @@ import (
 	"time"
 )
 
-// Options say how a model is solved. The zero value asks any solver for the optimum, without limit.
+// Options control how a model is solved. The zero value uses any solver without limits.
 type Options struct {
-	Solver    string        // "highs", "cbc", or "" for the first of them that is there
-	TimeLimit time.Duration // wall-clock; 0 is none
+	Solver    string        // "highs", "cbc", or "" for the first of them on the PATH
+	TimeLimit time.Duration // wall-clock limit; 0 means none
 	Gap       float64       // relative gap between incumbent and bound at which to stop
-	AbsGap    float64       // absolute gap, likewise: whichever is met first
-	Threads   int           // 0 is 1, with which both solvers repeat their runs
+	AbsGap    float64       // absolute gap; the solver stops at the first gap it reaches
+	Threads   int           // 0 means 1, with which runs of both solvers are repeatable
 	Seed      uint64        // below 2^31
-	// Start is a feasible point to start from, by column; nil is none.
+	// Start is a feasible point to start from, indexed by column. It may be nil.
 	Start []float64
 }
 
-// Status is how a solver's run ended.
+// Status describes how the run of a solver ended.
 type Status string
 
-// The ends of a run.
+// Values of Status.
 const (
-	Optimal    Status = "optimal"    // within the gap asked for
+	Optimal    Status = "optimal"    // the incumbent is within the required gap
 	Stopped    Status = "stopped"    // by the time limit; there may be an incumbent
 	Infeasible Status = "infeasible" // there is no solution
 )
 
-// Solution is what a solver found.
+// Solution is the result of a solver.
 type Solution struct {
-	Solver string // "highs" or "cbc", with its version where it tells
+	Solver string // "highs" or "cbc" with its version
 	Status Status
-	Values []float64 // by column; nil if none was found
-	Value  float64   // objective of Values, computed here
-	Bound  float64   // proved lower bound on the objective; -Inf if none
+	Values []float64 // indexed by column; nil if there is no incumbent
+	Value  float64   // objective of Values, computed by this package
+	Bound  float64   // proved lower bound on the objective; -Inf if no bound was proved
 }
 
-// ErrNoSolver is returned where no solver is on the PATH.
+// ErrNoSolver is returned if no solver is on the PATH.
 var ErrNoSolver = errors.New("no MILP solver is on the PATH: install HiGHS (its program highs; pip install highsbox brings it) or CBC (apt-get install coinor-cbc)")
 
-// ErrSolver is wrapped where a solver ran and did not say what it found.
+// ErrSolver is wrapped if a solver ran but gave no valid result.
 var ErrSolver = errors.New("the MILP solver failed")
 
-// solver is a program that solves models: how it is asked, and how what it says is read.
+// solver describes a program that solves models: its arguments and files, and the format of its
+// output.
 type solver struct {
-	name string // and that of its program
-	// arguments are those of the program, for a model at modelName, with files of options, of a point to start from if
-	// there is one, and of the solution; options is the text of the first.
+	name string // of the solver and of its program
+	// arguments returns the command line. The model is in modelName, options in optionsName, and
+	// a point to start from, if any, in startName. The solution is written to solutionName.
+	// options returns the text of the options file.
 	arguments func(o *Options) []string
 	options   func(o *Options) string
-	start     func(b *bytes.Buffer, m *Model, x []float64)
-	// version and result find themselves in what it says; bound the proved one at the end, which may be missing, and
-	// progress, nil of none, that of each report before, both with an error of up to rounding.
+	start     func(b *bytes.Buffer, m *Model, x []float64) // writes a point to start from
+	// Patterns for the output, whose last match counts. bound matches the proved bound at the
+	// end, which may be missing. progress matches the bound of each earlier report; it may be
+	// nil. Both have an error of up to boundError.
 	version, result, bound, progress *regexp.Regexp
-	rounding                         float64
-	// status is the end that a result means, "" of none.
-	status func(result, said string) Status
-	fails  bool // its exit status counts, even where it tells a result
-	// point is the part of a solution file that holds one, "" where it has none, with lines of which fields from the
-	// given one on are a column's name and its value.
-	point func(text string) string
-	field int
+	boundError                       float64
+	// status returns the status that a result means; "" if the result is unknown.
+	status           func(result, output string) Status
+	checksExitStatus bool // a failing exit status counts even if there is a result
+	// point returns the part of a solution file that contains the values; "" if there is no such
+	// part. In each line, nameField is the field with the column's name, and the next field is
+	// the value.
+	point     func(text string) string
+	nameField int
 }
 
+// solvers lists the supported solvers in order of preference.
 var solvers = []*solver{&highs, &cbc}
 
-// Solvers returns the names of the solvers that are supported.
+// Solvers returns the names of the supported solvers.
 func Solvers() []string {
 	names := make([]string, len(solvers))
 	for i, s := range solvers {
@@ -86,12 +91,13 @@ func Solvers() []string {
 	return names
 }
 
-// Find returns the path of a solver's program, or of any where name is "", and the solver's name. The error is, or
-// wraps, ErrNoSolver.
-func Find(name string) (path, found string, err error) {
+// Find returns the path of a solver's program and the solver's name. An empty name means any
+// solver. The error is, or wraps, ErrNoSolver.
+func Find(name string) (path, solverName string, err error) {
 	if name != "" && !slices.Contains(Solvers(), name) {
-		return "", "", fmt.Errorf("milp: unknown solver %q; there are %s", name, strings.Join(Solvers(), " and "))
+		return "", "", fmt.Errorf("milp: unknown solver %q; want %s", name, strings.Join(Solvers(), " or "))
 	}
+
 	for _, s := range solvers {
 		if name != "" && name != s.name {
 			continue
@@ -100,36 +106,40 @@ func Find(name string) (path, found string, err error) {
 			return path, s.name, nil
 		}
 	}
+
 	if name != "" {
 		return "", "", fmt.Errorf("%s: %w", name, ErrNoSolver)
 	}
 	return "", "", ErrNoSolver
 }
 
-// Solve has a solver on the PATH solve m. The error is ErrNoSolver where there is none, wraps ErrSolver where it fails,
-// and is the context's where that ends, which ends the solver too.
+// Solve solves m with a solver on the PATH. The error is ErrNoSolver if no solver is installed,
+// wraps ErrSolver if it fails, and is the error of ctx if that ends, which also ends the solver.
 func Solve(ctx context.Context, m *Model, o Options) (*Solution, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
 	if o.Start != nil && len(o.Start) != len(m.Columns) {
-		return nil, fmt.Errorf("milp: a start of %d values for %d columns", len(o.Start), len(m.Columns))
+		return nil, fmt.Errorf("milp: start of %d values for %d columns", len(o.Start), len(m.Columns))
 	}
 	o.Threads = max(1, o.Threads)
+
+	// The solver works in a directory of its own.
 	program, name, err := Find(o.Solver)
 	if err != nil {
 		return nil, err
 	}
+
 	dir, err := os.MkdirTemp("", "sim-milp-")
 	if err != nil {
 		return nil, fmt.Errorf("milp: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	by := solvers[slices.Index(Solvers(), name)]
-	if err := by.write(dir, m, &o); err != nil {
+	backend := solvers[slices.Index(Solvers(), name)]
+	if err := backend.write(dir, m, &o); err != nil {
 		return nil, fmt.Errorf("milp: writing the model: %w", err)
 	}
-	s, err := by.run(ctx, program, dir, m, &o)
+	s, err := backend.run(ctx, program, dir, m, &o)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -139,7 +149,7 @@ func Solve(ctx context.Context, m *Model, o Options) (*Solution, error) {
 	return s, nil
 }
 
-// Files that a solver reads and writes.
+// Names of the files that a solver reads and writes.
 const (
 	modelName    = "model.mps"
 	startName    = "start.txt"
@@ -147,10 +157,10 @@ const (
 	optionsName  = "options.txt"
 )
 
-// write writes what the solver reads.
+// write writes the files that the solver reads.
 func (v *solver) write(dir string, m *Model, o *Options) error {
 	var model, start bytes.Buffer
-	_ = m.WriteMPS(&model) // which a buffer does not fail
+	_ = m.WriteMPS(&model) // writing to a buffer does not fail
 	if o.Start != nil {
 		v.start(&start, m, o.Start)
 	}
@@ -162,48 +172,58 @@ func (v *solver) write(dir string, m *Model, o *Options) error {
 	return nil
 }
 
-// run has the solver solve what was written to dir, and reads what it says of m. Its children end with it.
+// run runs the solver on the files in dir and reads the result for m. The end of ctx also ends
+// the solver's children.
 func (v *solver) run(ctx context.Context, program, dir string, m *Model, o *Options) (*Solution, error) {
+	// Run the program and parse its output.
 	cmd := exec.CommandContext(ctx, program, v.arguments(o)...)
 	cmd.Dir, cmd.WaitDelay = dir, 5*time.Second
 	isolate(cmd)
-	output, failure := cmd.CombinedOutput()
-	said := strings.ReplaceAll(string(output), "\r\n", "\n")
-	result := lastMatch(v.result, said)
-	s := &Solution{Solver: v.name + " " + lastMatch(v.version, said), Status: v.status(result, said), Bound: math.Inf(-1)}
+	raw, failure := cmd.CombinedOutput()
+	output := strings.ReplaceAll(string(raw), "\r\n", "\n")
+	result := lastMatch(v.result, output)
+	s := &Solution{Solver: v.name + " " + lastMatch(v.version, output), Status: v.status(result, output), Bound: math.Inf(-1)}
+
+	// Failures, and results without a solution.
 	switch {
-	case failure != nil && (v.fails || s.Status == ""):
-		last := strings.TrimSpace(said)
+	case failure != nil && (v.checksExitStatus || s.Status == ""):
+		last := strings.TrimSpace(output)
 		return nil, fmt.Errorf("%w: %v; its last line was %q", ErrSolver, failure, last[strings.LastIndexByte(last, '\n')+1:])
 	case s.Status == "":
 		return nil, fmt.Errorf("%w: it ended with %q", ErrSolver, result)
 	case s.Status == Infeasible:
 		return s, nil
 	}
+
+	// The incumbent. A solver without one writes no file.
 	text, err := os.ReadFile(filepath.Join(dir, solutionName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %v", ErrSolver, err)
 	}
 	if point := v.point(string(text)); point != "" {
-		if s.Values, err = readValues(point, m, v.field); err != nil {
+		if s.Values, err = readValues(point, m, v.nameField); err != nil {
 			return nil, err
 		}
 		s.Value = m.Value(s.Values)
 	}
-	if bound, err := strconv.ParseFloat(lastMatch(v.bound, said), 64); err == nil {
-		s.Bound = bound - v.rounding
-	} else if s.Status == Optimal && s.Values != nil { // a linear program, or without a tree
+
+	// The proved bound: as reported at the end, or the optimum itself, or the last one reported
+	// before.
+	if bound, err := strconv.ParseFloat(lastMatch(v.bound, output), 64); err == nil {
+		s.Bound = bound - v.boundError
+	} else if s.Status == Optimal && s.Values != nil { // a linear program, or solved at the root
 		s.Bound = s.Value
-	} else if bound, err := strconv.ParseFloat(lastMatch(v.progress, said), 64); err == nil {
-		s.Bound = bound - v.rounding
+	} else if bound, err := strconv.ParseFloat(lastMatch(v.progress, output), 64); err == nil {
+		s.Bound = bound - v.boundError
 	}
+
 	if s.Values != nil {
 		s.Bound = min(s.Bound, s.Value)
 	}
 	return s, nil
 }
 
-// lastMatch returns the group of the last match in a text, "" where there is none.
+// lastMatch returns the first group of the last match in a text; "" without a match.
 func lastMatch(re *regexp.Regexp, text string) string {
 	if re == nil {
 		return ""
@@ -215,25 +235,26 @@ func lastMatch(re *regexp.Regexp, text string) string {
 	return all[len(all)-1][1]
 }
 
-// readValues reads lines of which one field is a column's name and the next its value; columns that no line names are
-// 0.
+// readValues reads lines in which field name is a column's name and the next field its value.
+// Columns that do not occur are 0.
 func readValues(text string, m *Model, name int) ([]float64, error) {
-	at := make(map[string]int, len(m.Columns))
+	index := make(map[string]int, len(m.Columns))
 	for i := range m.Columns {
-		at[m.Columns[i].Name] = i
+		index[m.Columns[i].Name] = i
 	}
 	x := make([]float64, len(m.Columns))
 	for line := range strings.Lines(text) {
-		f := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "**")) // CBC marks what is infeasible
+		f := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "**")) // CBC marks infeasible columns
 		if len(f) < name+2 {
 			continue
 		}
-		i, ok := at[f[name]]
+		i, ok := index[f[name]]
 		v, err := strconv.ParseFloat(f[name+1], 64)
 		if !ok || err != nil {
 			return nil, fmt.Errorf("%w: its solution has the line %q", ErrSolver, line)
 		}
 		x[i] = v
 	}
+
 	return x, nil
 }

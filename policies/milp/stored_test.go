@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// storedInstances are the chain and seeded instances of transfers, steps, lags, NICs, and bundles to peers.
+// storedInstances returns the chain and seeded instances with transfers, steps, lags, NICs, and
+// bundles to DP peer pods.
 func storedInstances() []*Instance {
 	all := []*Instance{chain(2), chain(4)}
 	rng := rand.New(rand.NewPCG(1, 71))
@@ -18,13 +19,13 @@ func storedInstances() []*Instance {
 		const rate = 1e9
 		n := 2 + rng.IntN(3)
 		in := &Instance{Pods: []int{3, 4, 3}, Groups: []float64{rate, rate / 2}, Upper: 0.05 + float64(rng.IntN(3))/100, Intervals: n + 1 + rng.IntN(2)}
-		in.Bundles = []Bundle{{A: 0, B: 1, Ends: 1, Rate: rate, Most: 3}, {A: 1, B: 2, Ends: 2, Rate: rate / 4, Most: 2}, {A: 1, B: 1, Ends: 1, Rate: rate, Most: 2}}
+		in.Bundles = []Bundle{{A: 0, B: 1, Ends: 1, Rate: rate, MaxCircuits: 3}, {A: 1, B: 2, Ends: 2, Rate: rate / 4, MaxCircuits: 2}, {A: 1, B: 1, Ends: 1, Rate: rate, MaxCircuits: 2}}
 		for i := range n {
 			flows := float64(1 + rng.IntN(3))
 			b := rng.IntN(3)
 			k := Task{
 				Name: fmt.Sprint("m", i), Bits: float64(1+rng.IntN(12)) * 1e-3 * rate, Flows: flows, Bundle: b, Link: b,
-				Uses: []Use{{rng.IntN(2), 1 / flows}}, Rate: flows * rate, First: 1 + rng.IntN(2), Last: in.Intervals - rng.IntN(2),
+				Uses: []Use{{rng.IntN(2), 1 / flows}}, Rate: flows * rate, FirstInterval: 1 + rng.IntN(2), LastInterval: in.Intervals - rng.IntN(2),
 				Head: float64(rng.IntN(3)) * 1e-3, Tail: float64(rng.IntN(3)) * 1e-3,
 			}
 			if rng.IntN(4) == 0 {
@@ -42,15 +43,15 @@ func storedInstances() []*Instance {
 	return all
 }
 
-// TestStoredModels: the models of the chain and of seeded instances, in each form, before and after they ask for the
-// fewest ports, are as stored: all columns and rows, and what a schedule reads at a seeded point.
+// TestStoredModels compares the models of these instances with stored digests: all columns and
+// rows, in each form, before and after MinimisePorts, and the schedule of a seeded point.
 func TestStoredModels(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("digests are of amd64; other processors may round otherwise")
 	}
 	for _, c := range []struct {
 		name string
-		step float64 // of slices; 0 is the model of variable intervals
+		step float64 // length of slices; 0 selects the variable-interval model
 		form Form
 		want uint64
 	}{
@@ -63,20 +64,20 @@ func TestStoredModels(t *testing.T) {
 		digest := fnv.New64a()
 		rng := rand.New(rand.NewPCG(2, 71))
 		for i, in := range storedInstances() {
-			var z *slots
+			var z *slotModel
 			var schedule func(values []float64) *Schedule
 			if c.step == 0 {
-				v, err := NewVariable(in, c.form)
+				v, err := NewVariableIntervalModel(in, c.form)
 				if err != nil {
 					t.Fatalf("%s of instance %d: %v", c.name, i, err)
 				}
-				z, schedule = &v.slots, v.Schedule
+				z, schedule = &v.slotModel, v.Schedule
 			} else {
-				f, err := NewFixed(in, c.step, c.form)
+				f, err := NewFixedStepModel(in, c.step, c.form)
 				if err != nil {
 					t.Fatalf("%s of instance %d: %v", c.name, i, err)
 				}
-				z, schedule = &f.slots, f.Schedule
+				z, schedule = &f.slotModel, f.Schedule
 			}
 			m := z.Model
 			write := func() {
@@ -97,7 +98,7 @@ func TestStoredModels(t *testing.T) {
 				values[k] = float64(rng.IntN(4))
 			}
 			fmt.Fprintf(digest, "%.9g\n", []any{*schedule(values)})
-			z.FewestPorts(0.04)
+			z.MinimisePorts(0.04)
 			write()
 		}
 		if got := digest.Sum64(); got != c.want {
@@ -106,32 +107,34 @@ func TestStoredModels(t *testing.T) {
 	}
 }
 
-// TestFixedRefuses: slices as many as are allowed make a model only with an instance; those beyond, and none, make none.
-func TestFixedRefuses(t *testing.T) {
+// TestFixedStepLimits verifies the limits of the number of slices, and that the instance must be
+// valid.
+func TestFixedStepLimits(t *testing.T) {
 	for _, c := range []struct {
 		step, upper float64
 		want        string
 	}{
-		{0, 1, "make no model"},
-		{-1, 1, "make no model"},
-		{1, maxSlices + 1, "slices of 1 s in 100001 s make no model"},
-		{1, maxSlices, "0 bundles make no model"},
+		{0, 1, "want a positive length"},
+		{-1, 1, "want a positive length"},
+		{1, maxSlices + 1, "slices of 1 s in 100001 s; want"},
+		{1, maxSlices, "0 bundles; want"},
 	} {
 		in := &Instance{Upper: c.upper}
-		if _, err := NewFixed(in, c.step, Form{}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := NewFixedStepModel(in, c.step, Form{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("slices of %g in %g: %v, want %q", c.step, c.upper, err, c.want)
 		}
 	}
 }
 
-// TestReadValues: the field of a line after a column's name is its value, wherever the name is; columns that no line
-// names are 0, short lines are skipped, and a name or number that is none is an error that quotes its line.
+// TestReadValues verifies that the field after a column's name is its value, wherever the name
+// is. Columns that do not occur are 0, short lines are skipped, and an invalid name or number
+// gives an error that quotes the line.
 func TestReadValues(t *testing.T) {
 	m := &Model{Columns: []Column{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
 	for _, c := range []struct {
 		text string
 		name int
-		want []float64 // nil is an error
+		want []float64 // nil means an error
 	}{
 		{"", 0, []float64{0, 0, 0}},
 		{"b 2.5\na -1\n", 0, []float64{-1, 2.5, 0}},

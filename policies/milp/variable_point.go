@@ -4,9 +4,9 @@ import (
 	"fmt"
 )
 
-// Schedule reads a solution.
-func (v *Variable) Schedule(values []float64) *Schedule {
-	s := &Schedule{Makespan: values[v.c] * millisecond, Circuits: v.circuits(values)}
+// Schedule returns the schedule of a solution.
+func (v *VariableIntervalModel) Schedule(values []float64) *Schedule {
+	s := &Schedule{Makespan: values[v.makespan] * millisecond, Circuits: v.circuitCounts(values)}
 	for _, t := range v.t {
 		s.Times = append(s.Times, values[t]*millisecond)
 	}
@@ -17,27 +17,31 @@ func (v *Variable) Schedule(values []float64) *Schedule {
 			end = values[v.end[i]] * millisecond
 		}
 		s.Start, s.End = append(s.Start, start), append(s.End, end)
-		s.Sent = append(s.Sent, v.sends(i, values))
+		s.Sent = append(s.Sent, v.sentBits(i, values))
 	}
+
 	return s
 }
 
-// Point writes a schedule as a solution, to start from. It may have fewer intervals than the model; those that are left
-// over are empty and at its end.
-func (v *Variable) Point(s *Schedule) ([]float64, error) {
+// Point returns a schedule as a feasible point to start from. The schedule may have fewer
+// intervals than the model; the others are empty and at the end.
+func (v *VariableIntervalModel) Point(s *Schedule) ([]float64, error) {
 	if len(s.Times) < 2 || len(s.Times) > len(v.t) || len(s.Circuits) != len(v.x) || len(s.Start) != len(v.start) || len(s.Sent) != len(v.start) {
 		return nil, fmt.Errorf("milp: a schedule of %d intervals and %d tasks for a model of %d and %d", len(s.Times)-1, len(s.Start), v.in.Intervals, len(v.start))
 	}
+
+	// Circuits, boundaries and lengths.
 	p := make([]float64, len(v.Columns))
-	p[v.c] = v.time(s.Makespan)
+	p[v.makespan] = v.ticks(s.Makespan)
 	for e, x := range s.Circuits {
 		p[v.x[e]] = float64(x)
 		for n, b := range v.bits[e] {
 			p[b] = float64(x >> n & 1)
 		}
 	}
+
 	for k := range v.t {
-		p[v.t[k]] = v.time(s.Times[min(k, len(s.Times)-1)])
+		p[v.t[k]] = v.ticks(s.Times[min(k, len(s.Times)-1)])
 	}
 	for k := range v.d {
 		p[v.d[k]] = p[v.t[k+1]] - p[v.t[k]]
@@ -47,38 +51,43 @@ func (v *Variable) Point(s *Schedule) ([]float64, error) {
 			}
 		}
 	}
+
+	// Tasks: start, end, and activity in the intervals between them.
 	for i := range v.in.Tasks {
-		p[v.start[i]] = v.time(s.Start[i])
+		p[v.start[i]] = v.ticks(s.Start[i])
 		if v.end[i] < 0 {
 			continue
 		}
-		p[v.end[i]] = v.time(s.End[i])
+		p[v.end[i]] = v.ticks(s.End[i])
 		before := 0.0
 		for k := range min(v.in.Intervals, len(s.Times)-1) {
-			on := 0.0
+			isOn := 0.0
 			if s.Times[k] >= s.Start[i] && s.Times[k+1] <= s.End[i] && s.Times[k+1] > s.Times[k] {
-				on = 1
+				isOn = 1
 			}
-			if !v.active(i, k) {
-				if on == 1 {
+			if !v.isActive(i, k) {
+				if isOn == 1 {
 					return nil, fmt.Errorf("milp: %s is active in interval %d, where the model has it idle", v.in.Tasks[i].Name, k+1)
 				}
 				before = 0
 				continue
 			}
-			p[v.y[i][k]], p[v.s[i][k]] = on, max(0, on-before)
+			p[v.y[i][k]], p[v.s[i][k]] = isOn, max(0, isOn-before)
 			p[v.sent[i][k]] = s.Sent[i][k] / v.unit
-			before = on
+			before = isOn
 		}
 	}
+
+	// Data per flow on links that active tasks share.
 	for l := range v.u {
 		for k, u := range v.u[l] {
 			for i := range v.in.Tasks {
-				if t := &v.in.Tasks[i]; u >= 0 && t.Link == l && v.active(i, k) && p[v.y[i][k]] == 1 {
+				if t := &v.in.Tasks[i]; u >= 0 && t.Link == l && v.isActive(i, k) && p[v.y[i][k]] == 1 {
 					p[u] = p[v.sent[i][k]] / t.Flows
 				}
 			}
 		}
 	}
+
 	return p, nil
 }

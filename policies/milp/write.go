@@ -8,17 +8,21 @@ import (
 	"strconv"
 )
 
-// number writes v with all its digits.
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+// formatNumber formats v such that it is read back exactly.
+func formatNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// WriteMPS writes the model in free MPS format, which every MIP solver reads. The only error is the writer's.
+// WriteMPS writes the model in free MPS format, which every MIP solver reads. It returns an error
+// only if w does.
 func (m *Model) WriteMPS(w io.Writer) error {
+	// Errors of the writer are kept by b until Flush.
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "NAME %s FREE\nROWS\n N cost\n", m.Name)
 	for i := range m.Rows {
 		fmt.Fprintf(b, " %c %s\n", "LGE"[m.Rows[i].Sense], m.Rows[i].Name)
 	}
 	b.WriteString("COLUMNS\n")
+
+	// MPS lists the coefficients by column.
 	type entry struct {
 		row    int
 		factor float64
@@ -29,32 +33,40 @@ func (m *Model) WriteMPS(w io.Writer) error {
 			byColumn[t.Column] = append(byColumn[t.Column], entry{r, t.Factor})
 		}
 	}
+
+	// Integer columns are enclosed in markers.
 	integer, markers := false, 0
-	marker := func(now bool) {
-		if now == integer {
+	marker := func(isInteger bool) {
+		if isInteger == integer {
 			return
 		}
-		integer = now
-		fmt.Fprintf(b, " MARKER%d 'MARKER' '%s'\n", markers, map[bool]string{true: "INTORG", false: "INTEND"}[now])
+		integer = isInteger
+		fmt.Fprintf(b, " MARKER%d 'MARKER' '%s'\n", markers, map[bool]string{true: "INTORG", false: "INTEND"}[isInteger])
 		markers++
 	}
+
 	for i := range m.Columns {
 		c := &m.Columns[i]
 		marker(c.Integer)
-		if c.Cost != 0 || len(byColumn[i]) == 0 { // a column must appear
-			fmt.Fprintf(b, " %s cost %s\n", c.Name, number(c.Cost))
+		if c.Cost != 0 || len(byColumn[i]) == 0 { // every column must occur
+			fmt.Fprintf(b, " %s cost %s\n", c.Name, formatNumber(c.Cost))
 		}
 		for _, e := range byColumn[i] {
-			fmt.Fprintf(b, " %s %s %s\n", c.Name, m.Rows[e.row].Name, number(e.factor))
+			fmt.Fprintf(b, " %s %s %s\n", c.Name, m.Rows[e.row].Name, formatNumber(e.factor))
 		}
 	}
+
 	marker(false)
+
+	// Right sides of 0 are the default.
 	b.WriteString("RHS\n")
 	for i := range m.Rows {
 		if m.Rows[i].Right != 0 {
-			fmt.Fprintf(b, " RHS %s %s\n", m.Rows[i].Name, number(m.Rows[i].Right))
+			fmt.Fprintf(b, " RHS %s %s\n", m.Rows[i].Name, formatNumber(m.Rows[i].Right))
 		}
 	}
+
+	// The default bounds are 0 and infinity.
 	b.WriteString("BOUNDS\n")
 	for i := range m.Columns {
 		c := &m.Columns[i]
@@ -63,31 +75,36 @@ func (m *Model) WriteMPS(w io.Writer) error {
 			fmt.Fprintf(b, " BV BND %s\n", c.Name)
 			continue
 		case c.Low == c.Up:
-			fmt.Fprintf(b, " FX BND %s %s\n", c.Name, number(c.Low))
+			fmt.Fprintf(b, " FX BND %s %s\n", c.Name, formatNumber(c.Low))
 			continue
 		}
+
 		if c.Low != 0 {
-			fmt.Fprintf(b, " LO BND %s %s\n", c.Name, number(c.Low))
+			fmt.Fprintf(b, " LO BND %s %s\n", c.Name, formatNumber(c.Low))
 		}
 		if math.IsInf(c.Up, 1) {
-			if c.Integer { // whose upper bound some readers take to be 1
+			if c.Integer { // some readers default to an upper bound of 1
 				fmt.Fprintf(b, " PL BND %s\n", c.Name)
 			}
 		} else {
-			fmt.Fprintf(b, " UP BND %s %s\n", c.Name, number(c.Up))
+			fmt.Fprintf(b, " UP BND %s %s\n", c.Name, formatNumber(c.Up))
 		}
 	}
+
 	b.WriteString("ENDATA\n")
 	return b.Flush()
 }
 
-// lineTerms is the number of terms on a line of an LP file: readers have buffers.
+// lineTerms is the number of terms per line of an LP file, since some readers have short line
+// buffers.
 const lineTerms = 6
 
-// WriteLP writes the model in CPLEX LP format, for people and for solvers. The only error is the writer's.
+// WriteLP writes the model in CPLEX LP format, for people and for solvers. It returns an error
+// only if w does.
 func (m *Model) WriteLP(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	// Every term has one sign and a number without one: CBC misreads "- -2 x".
+
+	// Every term has one sign and a number without sign: CBC misreads "- -2 x".
 	terms := func(list []Term) {
 		for k, t := range list {
 			if k > 0 && k%lineTerms == 0 {
@@ -97,15 +114,18 @@ func (m *Model) WriteLP(w io.Writer) error {
 			if t.Factor < 0 {
 				sign = "-"
 			}
-			fmt.Fprintf(b, " %s %s %s", sign, number(math.Abs(t.Factor)), m.Columns[t.Column].Name)
+			fmt.Fprintf(b, " %s %s %s", sign, formatNumber(math.Abs(t.Factor)), m.Columns[t.Column].Name)
 		}
 	}
+
+	// The objective must not be empty.
 	var costs []Term
 	for i := range m.Columns {
 		if m.Columns[i].Cost != 0 {
 			costs = append(costs, Term{i, m.Columns[i].Cost})
 		}
 	}
+
 	if len(costs) == 0 && len(m.Columns) > 0 {
 		costs = []Term{{0, 0}}
 	}
@@ -116,8 +136,10 @@ func (m *Model) WriteLP(w io.Writer) error {
 		r := &m.Rows[i]
 		fmt.Fprintf(b, " %s:", r.Name)
 		terms(r.Terms)
-		fmt.Fprintf(b, " %s %s\n", [...]string{"<=", ">=", "="}[r.Sense], number(r.Right))
+		fmt.Fprintf(b, " %s %s\n", [...]string{"<=", ">=", "="}[r.Sense], formatNumber(r.Right))
 	}
+
+	// Binary columns have no entry among the bounds.
 	b.WriteString("Bounds\n")
 	var binaries, generals []string
 	for i := range m.Columns {
@@ -131,13 +153,14 @@ func (m *Model) WriteLP(w io.Writer) error {
 		}
 		switch {
 		case c.Low == c.Up:
-			fmt.Fprintf(b, " %s = %s\n", c.Name, number(c.Low))
+			fmt.Fprintf(b, " %s = %s\n", c.Name, formatNumber(c.Low))
 		case math.IsInf(c.Up, 1) && c.Low != 0:
-			fmt.Fprintf(b, " %s >= %s\n", c.Name, number(c.Low))
+			fmt.Fprintf(b, " %s >= %s\n", c.Name, formatNumber(c.Low))
 		case !math.IsInf(c.Up, 1):
-			fmt.Fprintf(b, " %s <= %s <= %s\n", number(c.Low), c.Name, number(c.Up))
+			fmt.Fprintf(b, " %s <= %s <= %s\n", formatNumber(c.Low), c.Name, formatNumber(c.Up))
 		}
 	}
+
 	for _, s := range []struct {
 		head  string
 		names []string
@@ -150,6 +173,7 @@ func (m *Model) WriteLP(w io.Writer) error {
 			fmt.Fprintf(b, " %s\n", n)
 		}
 	}
+
 	b.WriteString("End\n")
 	return b.Flush()
 }

@@ -1,6 +1,9 @@
-// Package placement decides which cubes of which pod a job of a fleet gets. Each placement is a row of Table. It sees
-// what is free, nothing of queues, failures or time: when a job is tried, and what is done when it does not fit, is the
-// simulation's.
+// Package placement chooses the cubes of a pod that a job of a fleet gets. Each placement is a
+// Policy in Table. It sees the state of a Pod: which chips and cubes are free, and which cubes
+// the switches connect. Queues, failures and time belong to the simulation in package fleet.
+//
+// fixedGrid and hilbertRow place slices on pods without optical switches, reconfigurablePods on
+// pods with them. Wiring connects the cubes of a slice. Start reading with Pod, Place and Table.
 package placement
 
 import (
@@ -10,34 +13,38 @@ import (
 	"sim/workloads/fleet"
 )
 
-// A pod's cubes stand in a grid of 4 x 4 x 4, cube x*16 + y*4 + z at (x, y, z); so do the chips of a cube, in one word.
-// Where optical switches join the cubes the grid has no meaning but to number them.
-const grid = 4
+// gridSide is the side of the grid of 4 x 4 x 4 cubes in a pod: cube x*16 + y*4 + z is at (x, y,
+// z). The chips of a cube form the same grid, so both fit a 64-bit word. If optical switches join
+// the cubes, the grid only numbers them.
+const gridSide = 4
 
-// Cube is what of a cube is taken and what is not there.
+// Cube is the state of a cube. Chip i is bit i of a word.
 type Cube struct {
-	Used uint64 // chips that a job has
+	Used uint64 // chips that a job uses
 	Down uint64 // chips of machines that are down
-	Held uint64 // chips that are kept for a job whose place others are leaving
-	// Unlinked counts what keeps it out of slices of whole cubes alone: optical links that are down or drained.
+	Held uint64 // chips reserved for a job until others have left them
+	// Unlinked counts reasons against slices of complete cubes only: optical links that are down
+	// or drained.
 	Unlinked int16
-	// Closed counts what keeps it out of all slices: maintenance, a cube held back, not landed.
+	// Closed counts reasons against all slices: maintenance, a reserved cube, a cube that is not
+	// installed yet.
 	Closed int16
 }
 
-// Whole reports whether a slice of whole cubes can have it.
-func (c *Cube) Whole() bool { return c.Used|c.Down|c.Held == 0 && c.Unlinked == 0 && c.Closed == 0 }
+// IsFree reports whether a slice of complete cubes can use the cube.
+func (c *Cube) IsFree() bool { return c.Used|c.Down|c.Held == 0 && c.Unlinked == 0 && c.Closed == 0 }
 
 // Pod is the state of a pod.
 type Pod struct {
 	Cubes [fleet.PodCubes]Cube
-	// Next[d][i] is the cube that the links of cube i lead to along dimension d, upwards, or -1: what the switches of a
-	// dimension connect. A connection that no job uses stays until another takes one of its ports.
+	// Next[d][i] is the cube that the upward links of cube i along dimension d lead to; -1 if
+	// they are not connected. A connection that no job uses remains until another one takes one
+	// of its ports.
 	Next [3][fleet.PodCubes]int8
-	Prev [3][fleet.PodCubes]int8 // the other way
+	Prev [3][fleet.PodCubes]int8 // the reverse of Next
 }
 
-// NewPod returns a pod with everything up and nothing connected.
+// NewPod returns a pod with all parts up and nothing connected.
 func NewPod() *Pod {
 	p := &Pod{}
 	for d := range p.Next {
@@ -48,39 +55,42 @@ func NewPod() *Pod {
 	return p
 }
 
-// Free returns the cubes that a slice of whole cubes can have, cube i in bit i.
+// Free returns the cubes that a slice of complete cubes can use, cube i in bit i.
 func (p *Pod) Free() uint64 {
 	free := uint64(0)
 	for i := range p.Cubes {
-		if p.Cubes[i].Whole() {
+		if p.Cubes[i].IsFree() {
 			free |= 1 << i
 		}
 	}
 	return free
 }
 
-// Place is where a slice is: whole cubes in the order of their places in the slice, the last dimension fastest, or, with
-// Chips not 0, chips of one cube.
+// Place is the location of a slice. Cubes lists its cubes in the order of their positions in the
+// slice, the last dimension fastest. If Chips is not 0, the slice is these chips of a single
+// cube.
 type Place struct {
 	Cubes []int8
 	Chips uint64
 }
 
-// Policy chooses where slices go.
+// Policy chooses the locations of slices.
 type Policy interface {
-	// Place returns where in a pod a slice goes, and whether it fits. It does not change the pod.
+	// Place returns a location of a slice in a pod, and false if it does not fit. It does not
+	// change the pod.
 	Place(p *Pod, s fleet.Shape) (Place, bool)
-	// Rewires reports whether slices are connected by optical switches, so that any cubes may make one.
+	// Rewires reports whether optical switches connect slices, so that any cubes can form one.
 	Rewires() bool
 }
 
-// Reshaper is a policy that gives jobs other slices than they ask for.
+// Reshaper is a policy that gives jobs slices of other shapes than requested.
 type Reshaper interface {
-	// Reshapes lists the slices that a job may have which asks for one: of as many chips.
+	// Reshapes lists the slices that a job with the requested slice may get. They have equally
+	// many chips.
 	Reshapes(s fleet.Shape) []fleet.Shape
 }
 
-// Row is a placement by name.
+// Row is a placement with its name.
 type Row struct {
 	Name, Doc string
 	New       func() Policy
@@ -90,26 +100,27 @@ type Row struct {
 func Table() []Row {
 	return []Row{
 		{"static-first-fit", "Cubes are a fixed grid of 4x4x4 with wrap-around links; a slice is a box of it in any rotation, the first that is free. Slices longer than the grid never fit.",
-			func() Policy { return &static{} }},
+			func() Policy { return &fixedGrid{} }},
 		{"static-best-fit", "As static-first-fit, of all boxes that are free the one that leaves the largest free box.",
-			func() Policy { return &static{best: true} }},
+			func() Policy { return &fixedGrid{bestFit: true} }},
 		{"static-hilbert", "Cubes in a row on a Hilbert curve through a fixed grid, the first that are free; shapes do not matter.",
-			func() Policy { return hilbert{} }},
+			func() Policy { return hilbertRow{} }},
 		{"folding", "As static-first-fit; a slice may also be folded: a long dimension winds through a thin one, as in RFold.",
-			func() Policy { return &static{fold: true} }},
+			func() Policy { return &fixedGrid{canFold: true} }},
 		{"reconfigurable", "Any free cubes, joined by optical switches: those whose connections need fewest changes.",
-			func() Policy { return reconfigurable{} }},
+			func() Policy { return reconfigurablePods{} }},
 		{"best-fit-subcube", "As reconfigurable; slices below a cube go to the fullest cube that has room.",
-			func() Policy { return reconfigurable{fullest: true} }},
+			func() Policy { return reconfigurablePods{prefersFullest: true} }},
 		{"aware", "As best-fit-subcube; of all slices of as many whole cubes as a job asks for, twisted or not, it gets that on which its step is shortest, by the loads of links under its traffic.",
-			func() Policy { return aware{reconfigurable{fullest: true}} }},
+			func() Policy { return shapeAware{reconfigurablePods{prefersFullest: true}} }},
 	}
 }
 
-// blocks returns the places of a slice below a cube, in any rotation, at multiples of its sides: buddies.
-func blocks(s fleet.Shape) []uint64 { return buddies()[s.Dims] }
+// subcubeBlocks returns the possible locations of a slice smaller than a cube: in any rotation,
+// at multiples of its sides, as in a buddy allocator.
+func subcubeBlocks(s fleet.Shape) []uint64 { return buddies()[s.Dims] }
 
-// buddies are the blocks of all slices below a cube, by their sides.
+// buddies returns the locations of all slices smaller than a cube, by their sides.
 var buddies = sync.OnceValue(func() map[[3]int][]uint64 {
 	list := map[[3]int][]uint64{}
 	for a := 1; a <= fleet.Side; a *= 2 {
@@ -123,9 +134,10 @@ var buddies = sync.OnceValue(func() map[[3]int][]uint64 {
 	return list
 })
 
-// boxes returns the boxes of these sides in a grid of 4x4x4, in every rotation that is another, as words of its 64
-// places. They begin at multiples of step (rotated alike) or, wrapping round, anywhere. Sides above 4 have none. The
-// list is everyone's: read only.
+// boxes returns all boxes with the given sides in a grid of 4x4x4 in every distinct rotation, as
+// words of 64 bits. They start at multiples of step, which is rotated too. With wrap, boxes cross
+// the border of the grid. Boxes with a side above 4 do not exist. The list is shared and must not
+// be changed.
 func boxes(sides, step [3]int, wrap bool) []uint64 {
 	key := boxKey{sides, step, wrap}
 	list, ok := boxLists.Load(key)
@@ -135,59 +147,63 @@ func boxes(sides, step [3]int, wrap bool) []uint64 {
 	return list.([]uint64)
 }
 
+// boxKey holds the arguments of boxes.
 type boxKey struct {
 	sides, step [3]int
 	wrap        bool
 }
 
-// boxLists holds the lists that were asked for, by boxKey.
+// boxLists caches the results of boxes, by boxKey.
 var boxLists sync.Map
 
+// listBoxes computes boxes.
 func listBoxes(sides, step [3]int, wrap bool) []uint64 {
 	var list []uint64
-	seen := map[uint64]bool{}
+	known := map[uint64]bool{}
 	for _, turn := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
-		var side, by, starts [3]int
+		var side, turnedStep, starts [3]int
 		for d, t := range turn {
-			side[d], by[d] = sides[t], step[t]
-			if starts[d] = grid / max(1, by[d]); side[d] > grid {
+			side[d], turnedStep[d] = sides[t], step[t]
+			if starts[d] = gridSide / max(1, turnedStep[d]); side[d] > gridSide {
 				return nil
 			}
-			if wrap && side[d] == grid {
+			if wrap && side[d] == gridSide {
 				starts[d] = 1
 			}
 		}
+
 		for x := range starts[0] {
 			for y := range starts[1] {
 				for z := range starts[2] {
-					if m := box([3]int{x * by[0], y * by[1], z * by[2]}, side); !seen[m] {
-						seen[m] = true
+					if m := box([3]int{x * turnedStep[0], y * turnedStep[1], z * turnedStep[2]}, side); !known[m] {
+						known[m] = true
 						list = append(list, m)
 					}
 				}
 			}
 		}
 	}
+
 	return list
 }
 
-// box returns the places of a box, wrapped round the grid.
-func box(at, side [3]int) uint64 {
+// box returns the cells of a box, wrapped around the grid.
+func box(origin, side [3]int) uint64 {
 	m := uint64(0)
 	for x := range side[0] {
 		for y := range side[1] {
 			for z := range side[2] {
-				m |= 1 << ((at[0]+x)%grid*grid*grid + (at[1]+y)%grid*grid + (at[2]+z)%grid)
+				m |= 1 << ((origin[0]+x)%gridSide*gridSide*gridSide + (origin[1]+y)%gridSide*gridSide + (origin[2]+z)%gridSide)
 			}
 		}
 	}
 	return m
 }
 
-// part places a slice below a cube: in the first cube that has room, or in the fullest. It keeps out of empty cubes
-// while another has room.
-func part(p *Pod, list []uint64, fullest bool) (Place, bool) {
-	best, chips, found := 0, uint64(0), -1
+// placeInCube places a slice smaller than a cube at one of the given locations: in the fullest
+// cube that fits, or in the first. It uses an empty cube only if no other fits.
+func placeInCube(p *Pod, list []uint64, prefersFullest bool) (Place, bool) {
+	bestRank, chips, bestCube := 0, uint64(0), -1
 	for i := range p.Cubes {
 		c := &p.Cubes[i]
 		if c.Closed > 0 {
@@ -195,27 +211,28 @@ func part(p *Pod, list []uint64, fullest bool) (Place, bool) {
 		}
 		used := bits.OnesCount64(c.Used)
 		rank := used
-		if !fullest {
+		if !prefersFullest {
 			rank = min(used, 1)
 		}
-		if found >= 0 && rank <= best {
+		if bestCube >= 0 && rank <= bestRank {
 			continue
 		}
 		for _, m := range list {
 			if (c.Used|c.Down|c.Held)&m == 0 {
-				best, chips, found = rank, m, i
+				bestRank, chips, bestCube = rank, m, i
 				break
 			}
 		}
 	}
-	if found < 0 {
+
+	if bestCube < 0 {
 		return Place{}, false
 	}
-	return Place{Cubes: []int8{int8(found)}, Chips: chips}, true
+	return Place{Cubes: []int8{int8(bestCube)}, Chips: chips}, true
 }
 
-// cubesOf lists the cubes of a word, by number.
-func cubesOf(m uint64) []int8 {
+// cubeList returns the cubes of a word in rising order.
+func cubeList(m uint64) []int8 {
 	list := make([]int8, 0, bits.OnesCount64(m))
 	for ; m != 0; m &= m - 1 {
 		list = append(list, int8(bits.TrailingZeros64(m)))

@@ -21,11 +21,11 @@ func mixShapes() []fleet.Shape {
 	return list
 }
 
-// randomPod draws a pod in which some chips and cubes are taken.
+// randomPod draws a pod in which some chips and cubes are in use.
 func randomPod(t *rapid.T) *Pod {
 	p := NewPod()
-	most := rapid.SampledFrom([]int{0, 8, 30, 60}).Draw(t, "taken")
-	for _, c := range rapid.SliceOfN(rapid.IntRange(0, 63), 0, most).Draw(t, "cubes") {
+	maxTaken := rapid.SampledFrom([]int{0, 8, 30, 60}).Draw(t, "taken")
+	for _, c := range rapid.SliceOfN(rapid.IntRange(0, 63), 0, maxTaken).Draw(t, "cubes") {
 		switch rapid.IntRange(0, 4).Draw(t, "how") {
 		case 0:
 			p.Cubes[c].Used = ^uint64(0)
@@ -42,7 +42,8 @@ func randomPod(t *rapid.T) *Pod {
 	return p
 }
 
-// TestPlacesAreFree: what a placement gives is free, of the right size, and the same again; a static one gives a box.
+// TestPlacesAreFree verifies that every place is free, has the right size, and is repeatable.
+// Static placements give a box.
 func TestPlacesAreFree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := randomPod(t)
@@ -66,7 +67,7 @@ func TestPlacesAreFree(t *testing.T) {
 			}
 			seen := uint64(0)
 			for _, c := range at.Cubes {
-				if !p.Cubes[c].Whole() || seen>>c&1 == 1 {
+				if !p.Cubes[c].IsFree() || seen>>c&1 == 1 {
 					t.Fatalf("%s: %s on cube %d: %+v", row.Name, s, c, p.Cubes[c])
 				}
 				seen |= 1 << c
@@ -78,8 +79,8 @@ func TestPlacesAreFree(t *testing.T) {
 	})
 }
 
-// TestFits: reconfigurable fits wherever another does; first fit and best fit fit alike, exactly where a brute-force
-// search for a box finds one; folding wherever these do.
+// TestFits verifies which slices fit. reconfigurable fits if any other placement does. First fit
+// and best fit agree with a brute-force search for a box. folding fits if these do.
 func TestFits(t *testing.T) {
 	table := map[string]Policy{}
 	for _, row := range Table() {
@@ -114,7 +115,7 @@ func boxFits(p *Pod, s fleet.Shape) bool {
 			for i := range side[0] * side[1] * side[2] {
 				x, y, z := i/(side[1]*side[2]), i/side[2]%side[1], i%side[2]
 				at := (corner/16+x)%4*16 + (corner/4%4+y)%4*4 + (corner%4+z)%4
-				free = free && p.Cubes[at].Whole()
+				free = free && p.Cubes[at].IsFree()
 			}
 			if free {
 				return true
@@ -124,12 +125,12 @@ func boxFits(p *Pod, s fleet.Shape) bool {
 	return false
 }
 
-// TestBestFit: no other box leaves a larger free one.
+// TestBestFit verifies that no other box leaves a larger free box.
 func TestBestFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := randomPod(t)
 		s := rapid.SampledFrom(mixShapes()).Draw(t, "slice")
-		of := &static{best: true}
+		of := &fixedGrid{bestFit: true}
 		at, ok := of.Place(p, s)
 		if !ok || s.Cubes() == 0 {
 			return
@@ -138,16 +139,17 @@ func TestBestFit(t *testing.T) {
 		for _, c := range at.Cubes {
 			took |= 1 << c
 		}
-		left := of.largest(p.Free()&^took, -1)
+		left := of.largestBox(p.Free()&^took, -1)
 		for _, m := range of.places(s) {
-			if m&^p.Free() == 0 && of.largest(p.Free()&^m, -1) > left {
+			if m&^p.Free() == 0 && of.largestBox(p.Free()&^m, -1) > left {
 				t.Fatalf("%s on %x leaves %d cubes, on %x more", s, took, left, m)
 			}
 		}
 	})
 }
 
-// TestCurve: a Hilbert curve meets each cube once, each next to the last.
+// TestCurve verifies that the Hilbert curve visits each cube once, and that consecutive cubes are
+// adjacent.
 func TestCurve(t *testing.T) {
 	seen := uint64(0)
 	for i, c := range curve {
@@ -169,27 +171,29 @@ func TestCurve(t *testing.T) {
 	}
 }
 
-// TestFolded: a slice of 8 cubes in a row is folded into boxes that it does not fit otherwise.
+// TestFolded verifies that a slice of 8 cubes in a row is folded into boxes that do not hold it
+// otherwise.
 func TestFolded(t *testing.T) {
-	if got := folded([3]int{1, 1, 8}); !slices.Contains(got, [3]int{2, 2, 2}) || !slices.Contains(got, [3]int{1, 2, 4}) {
+	if got := foldedShapes([3]int{1, 1, 8}); !slices.Contains(got, [3]int{2, 2, 2}) || !slices.Contains(got, [3]int{1, 2, 4}) {
 		t.Errorf("1x1x8 folds into %v", got)
 	}
-	if got := folded([3]int{2, 2, 2}); len(got) != 0 {
+	if got := foldedShapes([3]int{2, 2, 2}); len(got) != 0 {
 		t.Errorf("2x2x2 folds into %v", got)
 	}
-	if _, ok := (&static{fold: true}).Place(NewPod(), fleet.Shape{Dims: [3]int{4, 4, 32}}); !ok {
+	if _, ok := (&fixedGrid{canFold: true}).Place(NewPod(), fleet.Shape{Dims: [3]int{4, 4, 32}}); !ok {
 		t.Error("4x4x32 does not fit a pod that is empty when it may be folded")
 	}
 }
 
-// TestConnect: a slice's connections are made once, and made again only where another slice has taken its ports.
+// TestConnect verifies that the connections of a slice are made once, and again only after
+// another slice has taken its ports.
 func TestConnect(t *testing.T) {
 	var w Wiring
 	p := NewPod()
 	one, two := fleet.Shape{Dims: [3]int{4, 4, 8}}, fleet.Shape{Dims: [3]int{4, 4, 8}, Twisted: true}
 	connect := func(s fleet.Shape, cubes ...int8) int {
 		t.Helper()
-		made, err := w.Connect(p, s, cubes)
+		changes, err := w.Connect(p, s, cubes)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,25 +204,26 @@ func TestConnect(t *testing.T) {
 				}
 			}
 		}
-		return made
+		return changes
 	}
 	for _, step := range []struct {
-		s    fleet.Shape
-		at   [2]int8
-		made int
+		s       fleet.Shape
+		at      [2]int8
+		changes int
 	}{
 		{one, [2]int8{3, 5}, 96}, {one, [2]int8{3, 5}, 0}, {one, [2]int8{5, 3}, 0},
 		{two, [2]int8{3, 5}, 64}, // the links of both short dimensions enter the other cube
 		{one, [2]int8{5, 9}, 96 - 0},
 	} {
-		if made := connect(step.s, step.at[:]...); made != step.made {
-			t.Errorf("%s on %v: %d connections made, want %d", step.s, step.at, made, step.made)
+		if changes := connect(step.s, step.at[:]...); changes != step.changes {
+			t.Errorf("%s on %v: %d connections made, want %d", step.s, step.at, changes, step.changes)
 		}
 	}
 }
 
-// TestMostBoxes: the search finds as many boxes as trying all sets of them does, and no static placement more.
-func TestMostBoxes(t *testing.T) {
+// TestMaxBoxes compares MaxBoxes with a search over all sets of boxes. No static placement
+// exceeds it.
+func TestMaxBoxes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		free := uint64(0)
 		for range rapid.IntRange(0, 40).Draw(t, "cubes") {
@@ -244,14 +249,14 @@ func TestMostBoxes(t *testing.T) {
 			}
 			return best
 		}
-		if got, want := MostBoxes(free, sides), all(0, free); got != want {
+		if got, want := MaxBoxes(free, sides), all(0, free); got != want {
 			t.Fatalf("%d boxes of %v in %x, want %d", got, sides, free, want)
 		}
 	})
 }
 
-// BenchmarkMostBoxes packs slices of 8 cubes into pods of which some cubes are not free.
-func BenchmarkMostBoxes(b *testing.B) {
+// BenchmarkMaxBoxes packs slices of 8 cubes into pods in which some cubes are not free.
+func BenchmarkMaxBoxes(b *testing.B) {
 	for _, taken := range []int{0, 4, 8, 16, 32} {
 		b.Run(fmt.Sprint(taken), func(b *testing.B) {
 			for i := range b.N {
@@ -260,17 +265,17 @@ func BenchmarkMostBoxes(b *testing.B) {
 				for range taken {
 					free &^= 1 << r.IntN(64)
 				}
-				MostBoxes(free, [3]int{2, 2, 2})
+				MaxBoxes(free, [3]int{2, 2, 2})
 			}
 		})
 	}
 }
 
-// TestReshapes: the slices that the aware placement may give instead are all boxes of as many cubes, sides in order,
-// each twisted as well if it can be, behind the slice that was asked for.
+// TestReshapes verifies the slices that the aware placement offers: the requested slice, then all
+// boxes of as many cubes with ordered sides, each also twisted if possible.
 func TestReshapes(t *testing.T) {
 	for _, want := range mixShapes() {
-		n, list := want.Cubes(), aware{}.Reshapes(want)
+		n, list := want.Cubes(), shapeAware{}.Reshapes(want)
 		if list[0] != want {
 			t.Errorf("the first slice for %s is %s", want, list[0])
 		}
@@ -300,7 +305,8 @@ func TestReshapes(t *testing.T) {
 	}
 }
 
-// TestRewires: placements that join cubes by optical switches say so; a pod without a free cube has no place.
+// TestRewires verifies which placements use optical switches, and that a pod without free cubes
+// has no place.
 func TestRewires(t *testing.T) {
 	full := NewPod()
 	for i := range full.Cubes {
@@ -319,7 +325,7 @@ func TestRewires(t *testing.T) {
 	}
 	var w Wiring
 	flat := fleet.Shape{Dims: [3]int{2, 2, 1}}
-	if _, err := w.Of(flat); err == nil || !strings.Contains(err.Error(), "placement: slice") {
+	if _, err := w.Neighbours(flat); err == nil || !strings.Contains(err.Error(), "placement: slice") {
 		t.Errorf("links between cubes of %s: %v", flat, err)
 	}
 	if made, err := w.Connect(full, flat, nil); err == nil {
@@ -327,7 +333,7 @@ func TestRewires(t *testing.T) {
 	}
 }
 
-// TestFirstFit: the first place of those that a slice may have that is free is taken.
+// TestFirstFit verifies that the first free place is taken.
 func TestFirstFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := randomPod(t)
@@ -335,10 +341,10 @@ func TestFirstFit(t *testing.T) {
 		if s.Cubes() == 0 {
 			return
 		}
-		of := &static{}
+		of := &fixedGrid{}
 		at, ok := of.Place(p, s)
 		i := slices.IndexFunc(of.places(s), func(m uint64) bool { return m&^p.Free() == 0 })
-		if ok != (i >= 0) || ok && !slices.Equal(at.Cubes, cubesOf(of.places(s)[i])) {
+		if ok != (i >= 0) || ok && !slices.Equal(at.Cubes, cubeList(of.places(s)[i])) {
 			t.Fatalf("%s is at %v (%v), want place %d", s, at.Cubes, ok, i)
 		}
 	})

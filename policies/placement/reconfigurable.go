@@ -6,21 +6,26 @@ import (
 	"sim/workloads/fleet"
 )
 
-// reconfigurable joins any free cubes by optical switches, so that a slice fits where enough are free (Sec. 3 of the
-// paper). Of those it takes a run of cubes that are connected already where there is one, then the lowest numbers.
-type reconfigurable struct{ fullest bool }
+// reconfigurablePods joins any free cubes by optical switches, so a slice fits if enough cubes
+// are free (Sec. 3 of the TPU v4 paper). It prefers cubes that are already connected, then low
+// numbers. If prefersFullest is set, slices smaller than a cube go to the fullest cube.
+type reconfigurablePods struct{ prefersFullest bool }
 
-func (reconfigurable) Rewires() bool { return true }
+// Rewires implements Policy.
+func (reconfigurablePods) Rewires() bool { return true }
 
-func (r reconfigurable) Place(p *Pod, want fleet.Shape) (Place, bool) {
+// Place implements Policy.
+func (r reconfigurablePods) Place(p *Pod, want fleet.Shape) (Place, bool) {
 	if want.Cubes() == 0 {
-		return part(p, blocks(want), r.fullest)
+		return placeInCube(p, subcubeBlocks(want), r.prefersFullest)
 	}
 	free, n := p.Free(), want.Cubes()
 	if bits.OnesCount64(free) < n {
 		return Place{}, false
 	}
-	// Along the last dimension of a slice its cubes are rings: follow present connections of that dimension.
+
+	// Along the last dimension the cubes of a slice form rings. Follow the present connections of
+	// that dimension.
 	list := make([]int8, 0, n)
 	for len(list) < n {
 		c := int8(bits.TrailingZeros64(free))
@@ -30,5 +35,6 @@ func (r reconfigurable) Place(p *Pod, want fleet.Shape) (Place, bool) {
 			c = p.Next[2][c]
 		}
 	}
+
 	return Place{Cubes: list}, true
 }

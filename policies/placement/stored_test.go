@@ -10,8 +10,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// TestStoredPlaces: where each policy places slices, one after the other until the pod is full, while others end, is as
-// stored, by the digest of each policy's places.
+// TestStoredPlaces compares the places of each policy with stored digests. Slices are placed one
+// after the other until the pod is full, while others end.
 func TestStoredPlaces(t *testing.T) {
 	want := map[string]uint64{
 		"static-first-fit": 0x89b364c5690f7d0f,
@@ -40,7 +40,7 @@ func TestStoredPlaces(t *testing.T) {
 				s := shapes[rng.IntN(len(shapes))]
 				at, ok := policy.Place(p, s)
 				fmt.Fprintln(digest, s, at.Cubes, at.Chips, ok, p.Free())
-				if a, ok := policy.(aware); ok {
+				if a, ok := policy.(shapeAware); ok {
 					fmt.Fprintln(digest, a.Reshapes(s))
 				}
 				if ok {
@@ -64,7 +64,7 @@ func TestStoredPlaces(t *testing.T) {
 	}
 }
 
-// chipsOf returns the chips of each of its cubes that a placed slice takes.
+// chipsOf returns the chips of each cube that a placed slice uses.
 func chipsOf(s fleet.Shape, at Place) uint64 {
 	if s.Cubes() > 0 {
 		return ^uint64(0)
@@ -72,8 +72,8 @@ func chipsOf(s fleet.Shape, at Place) uint64 {
 	return at.Chips
 }
 
-// TestBoxes: the boxes of some sides are those that every corner at a multiple of the step has in every rotation, each
-// once; a box as long as the grid, which wraps round, has one place along it.
+// TestBoxes compares boxes with every corner at a multiple of the step in every rotation, each
+// once. A wrapped box as long as the grid has one position along it.
 func TestBoxes(t *testing.T) {
 	for a := 1; a <= 5; a++ {
 		for b := 1; b <= 4; b++ {

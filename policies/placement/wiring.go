@@ -9,12 +9,14 @@ import (
 	"sim/workloads/fleet"
 )
 
-// Wiring knows which places of a slice are linked, by shape. The zero value is ready, and safe for concurrent use.
-type Wiring struct{ known sync.Map }
+// Wiring computes and caches the connections within slices, by shape. The zero value is ready to
+// use, and safe for concurrent use.
+type Wiring struct{ cache sync.Map }
 
-// Of returns by dimension the place in a slice of whole cubes that each place's links lead to, upwards.
-func (w *Wiring) Of(s fleet.Shape) ([3][]int8, error) {
-	if next, ok := w.known.Load(s); ok {
+// Neighbours returns for each dimension the position in a slice to which the upward links of each
+// position lead. The slice consists of complete cubes.
+func (w *Wiring) Neighbours(s fleet.Shape) ([3][]int8, error) {
+	if next, ok := w.cache.Load(s); ok {
 		return next.([3][]int8), nil
 	}
 	var next [3][]int8
@@ -30,38 +32,42 @@ func (w *Wiring) Of(s fleet.Shape) ([3][]int8, error) {
 	if err != nil {
 		return next, fmt.Errorf("placement: slice %s: %w", s, err)
 	}
+
 	for d := range next {
 		next[d] = make([]int8, len(cubes))
 	}
-	for _, c := range all { // the 16 switches of a dimension connect the same cubes
+	for _, c := range all { // the 16 switches of a dimension make equal connections
 		next[c.Dim][c.Out] = int8(c.In)
 	}
-	w.known.Store(s, next)
+	w.cache.Store(s, next)
 	return next, nil
 }
 
-// Connect joins the cubes of a slice by the switches of a pod and returns how many connections were made. A port serves
-// one: what is in the way, which no job uses, is undone.
-func (w *Wiring) Connect(p *Pod, s fleet.Shape, cubes []int8) (made int, err error) {
-	wiring, err := w.Of(s)
+// Connect joins the cubes of a slice by the switches of a pod and returns the number of changed
+// connections. A port has one connection. Conflicting connections, which no job uses, are
+// removed.
+func (w *Wiring) Connect(p *Pod, s fleet.Shape, cubes []int8) (changes int, err error) {
+	wiring, err := w.Neighbours(s)
 	if err != nil {
 		return 0, err
 	}
+
 	for d, next := range wiring {
 		for i, place := range next {
 			from, to := cubes[i], cubes[place]
 			if p.Next[d][from] == to {
 				continue
 			}
-			if last := p.Prev[d][to]; last >= 0 {
-				p.Next[d][last] = -1
+			if previousSource := p.Prev[d][to]; previousSource >= 0 {
+				p.Next[d][previousSource] = -1
 			}
-			if had := p.Next[d][from]; had >= 0 {
-				p.Prev[d][had] = -1
+			if previousTarget := p.Next[d][from]; previousTarget >= 0 {
+				p.Prev[d][previousTarget] = -1
 			}
 			p.Next[d][from], p.Prev[d][to] = to, from
-			made += fleet.PodSwitches / 3
+			changes += fleet.PodSwitches / 3
 		}
 	}
-	return made, nil
+
+	return changes, nil
 }

@@ -10,36 +10,41 @@ import (
 	"sim/policies/graph"
 )
 
-// adjacency is any network as routing along shortest paths sees it: the live links of every node, the first created
-// first.
+// adjacency is a network as routers of shortest paths see it: the live links of each node in
+// order of creation.
 type adjacency struct {
-	nodes  int
-	degree int            // ports of a node, as engine.Paths has them
-	link   []int32        // by node and port; -1 where there is none
-	out    *graph.Digraph // live links; their classes are ports
-	into   *graph.Digraph // and the same reversed
+	nodes    int
+	degree   int            // ports per node, as in engine.Paths
+	link     []int32        // indexed by node*degree+port; -1 if there is no link
+	out      *graph.Digraph // live links; the class of an arc is its port
+	reversed *graph.Digraph // live links in reverse direction
 }
 
-// newAdjacency describes the network of p. Ports are those of its torus, or else links in the order of their numbers.
-// It fails, with ErrUnserved, where a node has more ports than paths can name.
+// newAdjacency describes the network of p. Ports are the ports of its torus; in other graphs they
+// number the links of a node. The error wraps ErrUnserved if a node has more ports than
+// engine.Paths can represent.
 func newAdjacency(p *Problem) (*adjacency, error) {
 	n := p.Network
 	g := &adjacency{nodes: int(n.Nodes)}
+
+	// Number the outgoing links of each node in order of creation.
 	port, count := make([]int32, len(n.Links)), make([]int32, n.Nodes)
 	for i, l := range n.Links {
 		if l.From < 0 || l.To < 0 || l.From >= n.Nodes || l.To >= n.Nodes {
-			return nil, fmt.Errorf("routing: %s leads from %d to %d of %d nodes", n.ResourceName(int32(i)), l.From, l.To, n.Nodes)
+			return nil, fmt.Errorf("routing: %s joins nodes %d and %d; want nodes below %d", n.ResourceName(int32(i)), l.From, l.To, n.Nodes)
 		}
 		port[i] = count[l.From]
 		if count[l.From]++; count[l.From] > engine.MaxPort+1 {
-			return nil, fmt.Errorf("%w: node %d has more than %d links out", ErrUnserved, l.From, engine.MaxPort+1)
+			return nil, fmt.Errorf("%w: node %d has more than %d outgoing links", ErrUnserved, l.From, engine.MaxPort+1)
 		}
 	}
+
+	// The links of a torus have fixed ports instead.
 	if p.Torus != nil {
 		g.degree, g.link = p.Torus.Ports()
 		for i, l := range g.link {
 			if l >= 0 && (int(l) >= len(n.Links) || int(n.Links[l].From) != i/g.degree) {
-				return nil, fmt.Errorf("%w: link %d of the network is not that of %s", ErrUnserved, l, p.Torus)
+				return nil, fmt.Errorf("%w: link %d of the network differs from %s", ErrUnserved, l, p.Torus)
 			}
 			if l >= 0 {
 				port[l] = int32(i % g.degree)
@@ -52,34 +57,41 @@ func newAdjacency(p *Problem) (*adjacency, error) {
 			g.link[int(l.From)*g.degree+int(port[i])] = int32(i)
 		}
 	}
+
+	// Links that are down are in neither direction.
 	var out, into []graph.Arc
 	for i, l := range n.Links {
 		if l.Rate > 0 {
 			out, into = append(out, graph.Arc{From: l.From, To: l.To, Class: port[i]}), append(into, graph.Arc{From: l.To, To: l.From, Class: port[i]})
 		}
 	}
-	g.out, g.into = graph.NewDigraph(g.nodes, out), graph.NewDigraph(g.nodes, into)
+
+	g.out, g.reversed = graph.NewDigraph(g.nodes, out), graph.NewDigraph(g.nodes, into)
 	return g, nil
 }
 
 // step returns the step along an arc of out, on channel 0.
 func (g *adjacency) step(k int32) engine.Step { return engine.MakeStep(int(g.out.Class[k]), 0) }
 
-// field is the hops from every node to one destination.
-type field struct {
-	*graph.Tree // of reversed links, from the destination
-	g           *adjacency
+// destinationTree holds the hops from every node to one destination, computed by breadth-first
+// search.
+type destinationTree struct {
+	*graph.Tree            // over reversed links, rooted at the destination
+	net         *adjacency // the network
 }
 
-func newField(g *adjacency) *field { return &field{graph.NewTree(g.into), g} }
+// newDestinationTree returns a tree without a destination.
+func newDestinationTree(g *adjacency) *destinationTree {
+	return &destinationTree{graph.NewTree(g.reversed), g}
+}
 
-// hops returns the hops from a node; negative where no path leads from there.
-func (z *field) hops(node int32) int64 { return int64(z.Dist[node]) }
+// hops returns the hops from a node to the destination; negative if there is no path.
+func (z *destinationTree) hops(node int32) int64 { return int64(z.Dist[node]) }
 
-// next appends the arcs of out from a node on shortest paths.
-func (z *field) next(at int32, into []int32) []int32 {
-	out, nearer := z.g.out, z.Dist[at]-1
-	for k := out.Start[at]; k < out.Start[at+1]; k++ {
+// nextArcs appends the arcs from a node that start a shortest path.
+func (z *destinationTree) nextArcs(node int32, into []int32) []int32 {
+	out, nearer := z.net.out, z.Dist[node]-1
+	for k := out.Start[node]; k < out.Start[node+1]; k++ {
 		if z.Dist[out.To[k]] == nearer {
 			into = append(into, k)
 		}
@@ -87,10 +99,11 @@ func (z *field) next(at int32, into []int32) []int32 {
 	return into
 }
 
-// first returns the first arc of out from a node on a shortest path; -1 where there is none.
-func (z *field) first(at int32) int32 {
-	out, nearer := z.g.out, z.Dist[at]-1
-	for k := out.Start[at]; k < out.Start[at+1]; k++ {
+// firstArc returns the first arc from a node that starts a shortest path; -1 if the destination
+// is unreachable.
+func (z *destinationTree) firstArc(node int32) int32 {
+	out, nearer := z.net.out, z.Dist[node]-1
+	for k := out.Start[node]; k < out.Start[node+1]; k++ {
 		if z.Dist[out.To[k]] == nearer {
 			return k
 		}
@@ -98,12 +111,13 @@ func (z *field) first(at int32) int32 {
 	return -1
 }
 
-// byDestination visits the flows of p, all those to a node together, in the order of their numbers, when z leads to it.
-// It fails where pairs are not joined, which are not visited, and names them.
-func (z *field) byDestination(ctx context.Context, p *Problem, visit func(i int32, f engine.Flow) error) error {
-	start, of := byDestination(z.g.nodes, p.Flows)
-	var apart unjoined
-	for dst := range int32(z.g.nodes) {
+// visitByDestination calls visit for the flows of p, grouped by destination and in order of their
+// index. Before the flows of a destination it roots z there. Flows without a path are not
+// visited; the error names them.
+func (z *destinationTree) visitByDestination(ctx context.Context, p *Problem, visit func(i int32, f engine.Flow) error) error {
+	start, byDst := flowsByDestination(z.net.nodes, p.Flows)
+	var unreachable unreachablePairs
+	for dst := range int32(z.net.nodes) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -111,10 +125,10 @@ func (z *field) byDestination(ctx context.Context, p *Problem, visit func(i int3
 			continue
 		}
 		z.Breadth(dst)
-		for _, i := range of[start[dst]:start[dst+1]] {
+		for _, i := range byDst[start[dst]:start[dst+1]] {
 			f := p.Flows[i]
 			if z.Dist[f.Src] < 0 {
-				apart.add(f)
+				unreachable.add(f)
 				continue
 			}
 			if err := visit(i, f); err != nil {
@@ -122,11 +136,13 @@ func (z *field) byDestination(ctx context.Context, p *Problem, visit func(i int3
 			}
 		}
 	}
-	return apart.err(notJoined)
+
+	return unreachable.err(reasonDisconnected)
 }
 
-// byDestination sorts the numbers of flows by the nodes that these go to.
-func byDestination(nodes int, flows []engine.Flow) (start, of []int32) {
+// flowsByDestination returns the indices of the flows grouped by destination: the flows to node d
+// are byDst[start[d]:start[d+1]].
+func flowsByDestination(nodes int, flows []engine.Flow) (start, byDst []int32) {
 	to := make([]int32, len(flows))
 	for i, f := range flows {
 		to[i] = f.Dst

@@ -14,8 +14,8 @@ import (
 	"sim/fabric/torus"
 )
 
-// random is a small graph with parallel links, some down.
-func random(t *rapid.T) *Problem {
+// drawGraph draws a small graph with parallel links and links that are down.
+func drawGraph(t *rapid.T) *Problem {
 	n := &engine.Network{Nodes: rapid.Int32Range(1, 8).Draw(t, "nodes")}
 	node := rapid.Int32Range(0, n.Nodes-1)
 	if rapid.Bool().Draw(t, "joined") {
@@ -29,8 +29,9 @@ func random(t *rapid.T) *Problem {
 	return &Problem{Network: n, Flows: everyPair(int(n.Nodes))}
 }
 
-// between returns the hops of shortest paths (Floyd and Warshall); far where there are none.
-func between(n *engine.Network) [][]int {
+// shortestHops returns the hops of shortest paths by the algorithm of Floyd and Warshall; far if
+// there is no path.
+func shortestHops(n *engine.Network) [][]int {
 	d := make([][]int, n.Nodes)
 	for a := range d {
 		d[a] = make([]int, n.Nodes)
@@ -57,20 +58,21 @@ func between(n *engine.Network) [][]int {
 
 const far = 1 << 20
 
-// TestShortest: on random graphs all routers of shortest paths take paths as short as an independent search finds;
-// "shortest" takes at each node the first link that leads one hop nearer, or one parallel to it; pairs that cannot be
-// joined are counted and named. Of parallel links, none carries more than another by more than the least traffic to one
-// destination that it carries, so that no destination would be better off on the other.
+// TestShortest verifies the routers of shortest paths on random graphs. Paths are as short as the
+// algorithm of Floyd and Warshall finds. "shortest" takes at each node the first link that leads
+// one hop closer, or a link parallel to it. Pairs without a path are counted and named. No
+// parallel link carries more than another by more than the smallest traffic to one destination on
+// it, so no destination would gain by changing links.
 func TestShortest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := random(t)
-		d := between(p.Network)
-		apart := 0
+		p := drawGraph(t)
+		d := shortestHops(p.Network)
+		unreachable := 0
 		var first engine.Flow
 		for dst := range p.Network.Nodes {
 			for src := range p.Network.Nodes {
 				if d[src][dst] >= far {
-					if apart++; apart == 1 {
+					if unreachable++; unreachable == 1 {
 						first = engine.Flow{Src: src, Dst: dst}
 					}
 				}
@@ -78,10 +80,10 @@ func TestShortest(t *testing.T) {
 		}
 		for name, r := range map[string]Router{"shortest": Shortest{}, "ecmp": ECMP{}, "random": RandomShortest{}, "multipath": Multipath{Routes: 3}, "per-hop": Multipath{Routes: 2, Split: PerHop}} {
 			got, err := r.Route(context.Background(), p, Options{Seed: 3})
-			if apart > 0 {
-				if !errors.Is(err, ErrUnserved) || !strings.Contains(err.Error(), fmt.Sprintf("no way from node %d to %d", first.Src, first.Dst)) ||
-					apart > 3 && !strings.Contains(err.Error(), fmt.Sprintf("(and %d more pairs)", apart-3)) {
-					t.Fatalf("%s: %d pairs are apart, the first %v: %v", name, apart, first, err)
+			if unreachable > 0 {
+				if !errors.Is(err, ErrUnserved) || !strings.Contains(err.Error(), fmt.Sprintf("no path from node %d to %d", first.Src, first.Dst)) ||
+					unreachable > 3 && !strings.Contains(err.Error(), fmt.Sprintf("(and %d more pairs)", unreachable-3)) {
+					t.Fatalf("%s: %d pairs are apart, the first %v: %v", name, unreachable, first, err)
 				}
 				continue
 			}
@@ -105,35 +107,35 @@ func TestShortest(t *testing.T) {
 				}
 			}
 		}
-		if apart > 0 {
+		if unreachable > 0 {
 			return
 		}
 		got, err := Shortest{}.Route(context.Background(), p, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		traffic := make([]map[int32]int, len(p.Network.Links)) // by link and destination
+		traffic := make([]map[int32]int, len(p.Network.Links)) // indexed by link, then destination
 		load := make([]int, len(p.Network.Links))
 		for i, f := range p.Flows {
-			at := f.Src
+			node := f.Src
 			for _, s := range got.Paths.Steps(got.Paths.ClassOf(int32(i))) {
 				want := int32(-1)
 				for id, l := range p.Network.Links {
-					if l.From == at && l.Rate > 0 && d[l.To][f.Dst] == d[at][f.Dst]-1 {
+					if l.From == node && l.Rate > 0 && d[l.To][f.Dst] == d[node][f.Dst]-1 {
 						want = int32(id)
 						break
 					}
 				}
-				l := got.Paths.Out(at, s)
+				l := got.Paths.Out(node, s)
 				if p.Network.Links[l].To != p.Network.Links[want].To {
-					t.Fatalf("flow %v takes link %d at node %d, want %d or a parallel one", f, l, at, want)
+					t.Fatalf("flow %v takes link %d at node %d, want %d or a parallel one", f, l, node, want)
 				}
 				if traffic[l] == nil {
 					traffic[l] = map[int32]int{}
 				}
 				traffic[l][f.Dst]++
 				load[l]++
-				at = p.Network.Links[want].To
+				node = p.Network.Links[want].To
 			}
 		}
 		for a, x := range p.Network.Links {
@@ -141,9 +143,9 @@ func TestShortest(t *testing.T) {
 				if x.From != y.From || x.To != y.To || a == b || x.Rate == 0 || y.Rate == 0 {
 					continue
 				}
-				for dst, least := range traffic[a] {
-					if load[a]-load[b] > least {
-						t.Fatalf("links %d and %d from node %d to %d carry %d and %d flows; %d of those to node %d fit the other", a, b, x.From, x.To, load[a], load[b], least, dst)
+				for dst, amount := range traffic[a] {
+					if load[a]-load[b] > amount {
+						t.Fatalf("links %d and %d from node %d to %d carry %d and %d flows; %d of those to node %d fit the other", a, b, x.From, x.To, load[a], load[b], amount, dst)
 					}
 					if traffic[b][dst] > 0 {
 						t.Fatalf("paths to node %d part over links %d and %d", dst, a, b)
@@ -154,8 +156,8 @@ func TestShortest(t *testing.T) {
 	})
 }
 
-// grid is a mesh of 3x3 and the flow across it: 6 shortest paths, of which per-hop choice takes the two along the
-// border with chance 1/4 each.
+// grid returns a mesh of 3x3 and the flow between opposite corners. It has 6 shortest paths. With
+// a choice per hop, the two paths along the border have probability 1/4 each.
 func grid(t testing.TB) *Problem {
 	o, err := torus.New(3, 3)
 	if err != nil {
@@ -167,8 +169,8 @@ func grid(t testing.TB) *Problem {
 	return &Problem{Network: o.Network(nil, engine.Link{Rate: 1}), Torus: o, Flows: []engine.Flow{{Src: 0, Dst: 8}}}
 }
 
-// TestChance: random-shortest takes all paths as often, ecmp those that choices at each hop make likely; other seeds
-// make other choices.
+// TestChance verifies path probabilities: random-shortest draws all paths equally often, and ecmp
+// as choices per hop imply. Another seed gives other choices.
 func TestChance(t *testing.T) {
 	p := grid(t)
 	const runs = 6000
@@ -199,11 +201,12 @@ func TestChance(t *testing.T) {
 	}
 }
 
-// TestMultipath: all paths with their shares carry what splitting at each hop does; fewer paths are drawn.
+// TestMultipath verifies that all paths with their shares give the loads of splitting per hop,
+// and that a smaller number of paths is drawn at random.
 func TestMultipath(t *testing.T) {
 	p := grid(t)
 	d, z := route(t, Multipath{Routes: 6, Split: PerHop}, p, Options{})
-	split, err := ofSplit(p.Network, p.Flows, nil)
+	split, err := splitLoads(p.Network, p.Flows, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,17 +222,17 @@ func TestMultipath(t *testing.T) {
 	if _, end := d.Paths.Of(0); end != 4 || d.Paths.Share[0] != 0.25 {
 		t.Errorf("%d routes of 4, shares %v", end, d.Paths.Share)
 	}
-	whole := must(t, torus.Faults{}, torus.TPUv4, 2, 2, 4)
+	whole := torusProblem(t, torus.Faults{}, torus.TPUv4, 2, 2, 4)
 	d, z = route(t, Multipath{Routes: 1 << 12, Split: PerHop}, whole, Options{})
 	if want := float64(whole.Torus.Distances().Sum) / float64(len(whole.Network.Links)); d.Bound != want || z.MaxWeighted < want {
 		t.Errorf("bound %g, want %g; load %g", d.Bound, want, z.MaxWeighted)
 	}
-	if split, err = ofSplit(whole.Network, whole.Flows, nil); err != nil || math.Abs(split.MaxWeighted-z.MaxWeighted) > 1e-9 {
+	if split, err = splitLoads(whole.Network, whole.Flows, nil); err != nil || math.Abs(split.MaxWeighted-z.MaxWeighted) > 1e-9 {
 		t.Errorf("all-to-all loads %g, split %g, %v", z.MaxWeighted, split.MaxWeighted, err)
 	}
 	graph := *p
 	graph.Torus = nil
-	for want, m := range map[string]wildMultipath{"is for tori": {}, "not dimensions": {rule: WildRule{Order: named(1, 1)}}} {
+	for want, m := range map[string]wildMultipath{"is for tori": {}, "not distinct dimensions": {rule: WildRule{Order: named(1, 1)}}} {
 		q := p
 		if want == "is for tori" {
 			q = &graph
@@ -240,12 +243,12 @@ func TestMultipath(t *testing.T) {
 	}
 }
 
-// TestNearestNeighbour: round one dead switch nearest-neighbour traffic loses half its rate on single paths (Zu et al.,
-// Sec. 5.3), and a fifth when the detours share it: four of three hops for every dead link, if its dimension is routed
-// first.
+// TestNearestNeighbour verifies nearest-neighbour traffic around one failed switch. On single
+// paths it loses half its rate (Zu et al., Sec. 5.3). If four detours of three hops share the
+// traffic of each failed link, with its dimension routed first, it loses a fifth.
 func TestNearestNeighbour(t *testing.T) {
 	for d := range 3 {
-		p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 6}}}, "", 4, 4, 4)
+		p := torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 6}}}, "", 4, 4, 4)
 		p.Flows = nil
 		for _, l := range p.Torus.Links() {
 			p.Flows = append(p.Flows, engine.Flow{Src: l.From, Dst: l.To})
@@ -263,7 +266,7 @@ func BenchmarkShortest(b *testing.B) {
 	for _, r := range []Router{Shortest{}, ECMP{}, RandomShortest{}, Multipath{Routes: 4}, WildRule{}} {
 		for _, dims := range [][]int{{8, 8, 8}, {16, 16, 16}} {
 			b.Run(fmt.Sprintf("%T/%v", r, dims), func(b *testing.B) {
-				p := must(b, torus.Faults{}, "", dims...)
+				p := torusProblem(b, torus.Faults{}, "", dims...)
 				for b.Loop() {
 					if _, err := r.Route(context.Background(), p, Options{Seed: 1}); err != nil {
 						b.Fatal(err)

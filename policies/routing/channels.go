@@ -6,38 +6,47 @@ import (
 	"sim/engine"
 )
 
-// channels sets the virtual channels of a path from a node, of which links have two or all hops take channel 0, by one
-// of two rules.
+// setChannels sets the virtual channels of a path from a node by one of two rules, if all links
+// have two channels. Otherwise all hops use channel 0.
 //
-// The dateline rule is channel 0 up to and including the wrap-around link of the dimension that is being routed, 1
-// beyond it (Dally and Seitz, IEEE Trans. Computers C-36, 1987). It frees dimension-order routing of deadlock.
+// Dateline rule (Dally and Seitz, IEEE Trans. Computers C-36, 1987): in each dimension, hops up
+// to and including the wrap-around link use channel 0, later hops use 1. It makes dimension-order
+// routing free of deadlock.
 //
-// The rule of segments is, along the dimension-ordered end of a path, channel 0 up to and including the wrap-around
-// link in a dimension where the path crosses one, and 1 beyond it and wherever it crosses none; a wild hop before that
-// takes channel 0, but 1 on a wrap-around link. It frees wild-first routing of deadlock where wild hops are taken in
-// the reverse of the dimension order (Zu et al., Sec. 4.2, states the restriction, and not the channels). Wild hops are
-// those before a path's longest end that goes through the dimensions in order, one direction in each.
-func (z *geometry) channels(from int32, path []engine.Step, segments bool) {
+// Segment rule (segments): the dimension-ordered end of the path has one segment per dimension.
+// If a segment crosses a wrap-around link, hops up to and including it use channel 0 and later
+// hops 1. If it crosses none, all its hops use 1. Wild hops before the segments use 0, or 1 on a
+// wrap-around link. This makes wild-first routing free of deadlock if wild hops are taken in
+// reverse dimension order. Zu et al., Sec. 4.2, state that restriction but not the channels.
+//
+// Wild hops are the hops before the longest end of the path that passes the dimensions in order,
+// in one direction each.
+func (z *geometry) setChannels(from int32, path []engine.Step, segments bool) {
 	wild := 0
 	if segments {
-		wild = z.wild(path)
+		wild = z.countWild(path)
 	}
 	for i := 0; i < len(path); {
-		// a wild hop, or a segment: hops of one port, of which those from beyond on are after the wrap-around link
+		// The next group is a wild hop or a segment: hops by one port. Hops from index beyond on
+		// follow the wrap-around link; beyond is -1 if the group has no such link.
 		port, end, beyond := path[i].Port(), i, -1
 		for ; end < len(path) && path[end].Port() == port && (end == i || i >= wild); end++ {
 			k := int(from)*z.degree + port
-			if beyond < 0 && z.wraps[k] {
+			if beyond < 0 && z.isWrap[k] {
 				beyond = end + 1
 			}
-			from = z.next[k]
+			from = z.neighbour[k]
 		}
+
+		// Hops from index beyond on use channel 1.
 		switch {
-		case z.two && (i < wild && beyond > 0 || i >= wild && beyond < 0 && segments):
+		case z.hasTwoChannels && (i < wild && beyond > 0 || i >= wild && beyond < 0 && segments):
 			beyond = i
-		case !z.two || i < wild || beyond < 0:
+		case !z.hasTwoChannels || i < wild || beyond < 0:
 			beyond = end
 		}
+
+		// Set the channels of the group.
 		for ; i < end; i++ {
 			channel := 0
 			if i >= beyond {
@@ -48,8 +57,8 @@ func (z *geometry) channels(from int32, path []engine.Step, segments bool) {
 	}
 }
 
-// wild returns the number of hops before the longest dimension-ordered end.
-func (z *geometry) wild(path []engine.Step) int {
+// countWild returns the number of hops before the longest dimension-ordered end of a path.
+func (z *geometry) countWild(path []engine.Step) int {
 	i := len(path) - 1
 	for ; i > 0; i-- {
 		a, b := path[i-1].Port()/2, path[i].Port()/2

@@ -11,7 +11,7 @@ import (
 	"sim/fabric/torus"
 )
 
-// shapes are tori of at most 512 nodes whose routes the paper speaks of.
+// shapes lists tori of at most 512 nodes whose paths the paper describes.
 var shapes = []struct {
 	dims  []int
 	twist string
@@ -20,9 +20,9 @@ var shapes = []struct {
 	{[]int{4, 4, 8}, torus.TPUv4}, {[]int{4, 8, 8}, torus.TPUv4},
 }
 
-// wholeSet returns a cycle among the channels of all candidates of all pairs, by the rule of segments or that of a
-// dateline, and how many pairs have none.
-func wholeSet(t testing.TB, p *Problem, w WildRule, segments bool) (cycle packet.Cycle, apart int) {
+// wholeSet returns a cycle among the channels of all candidates of all pairs, by the segment rule
+// or the dateline rule. It also returns the number of pairs without candidates.
+func wholeSet(t testing.TB, p *Problem, w WildRule, segments bool) (cycle packet.Cycle, unreachable int) {
 	t.Helper()
 	c, err := NewCandidates(p, w)
 	if err != nil {
@@ -31,22 +31,23 @@ func wholeSet(t testing.TB, p *Problem, w WildRule, segments bool) (cycle packet
 	degree, link := p.Torus.Ports()
 	d := packet.NewDependencies(p.Network, degree, link, 2)
 	for _, f := range p.Flows {
-		all := c.Of(f)
+		all := c.Paths(f)
 		if len(all) == 0 {
-			apart++
+			unreachable++
 		}
 		for _, path := range all {
-			c.z.channels(f.Src, path, segments)
+			c.geometry.setChannels(f.Src, path, segments)
 			if err := d.Add(f.Src, path); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	return d.Cycle(), apart
+	return d.Cycle(), unreachable
 }
 
-// TestDimensionOrderIsAcyclic: dimension-order routing with a plain dateline has no cycle of channels, in any order, on
-// regular tori, all twist patterns and the twisted forms of TPU v4. On one channel it has.
+// TestDimensionOrderIsAcyclic verifies that dimension-order routing with datelines has no cycle
+// of channels, for any order, on regular tori, all twist patterns and the twisted forms of TPU
+// v4. With one channel it has cycles.
 func TestDimensionOrderIsAcyclic(t *testing.T) {
 	check := func(p *Problem, order []int) packet.Cycle {
 		t.Helper()
@@ -58,7 +59,7 @@ func TestDimensionOrderIsAcyclic(t *testing.T) {
 		return cycle
 	}
 	for _, s := range shapes {
-		if p := must(t, torus.Faults{}, s.twist, s.dims...); p.Torus.Nodes() <= 256 || *long {
+		if p := torusProblem(t, torus.Faults{}, s.twist, s.dims...); p.Torus.Nodes() <= 256 || *long {
 			for _, order := range [][]int{nil, {0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
 				if cycle := check(p, order); cycle != nil {
 					t.Errorf("%s %s in order %v: %s", p.Torus, s.twist, order, cycle.Names(p.Network))
@@ -68,7 +69,7 @@ func TestDimensionOrderIsAcyclic(t *testing.T) {
 	}
 	cyclic := 0
 	for _, pattern := range patterns() {
-		p := must(t, torus.Faults{}, pattern, 4, 4, 8)
+		p := torusProblem(t, torus.Faults{}, pattern, 4, 4, 8)
 		if cycle := check(p, nil); cycle != nil {
 			cyclic++
 			if p.Torus.Symmetric() {
@@ -77,7 +78,7 @@ func TestDimensionOrderIsAcyclic(t *testing.T) {
 		}
 	}
 	t.Logf("%d of 64 twist patterns on 4x4x8 are cyclic", cyclic)
-	p := must(t, torus.Faults{}, "", 4, 4, 8)
+	p := torusProblem(t, torus.Faults{}, "", 4, 4, 8)
 	for i := range p.Network.Links {
 		p.Network.Links[i].Channels = 1
 	}
@@ -86,10 +87,12 @@ func TestDimensionOrderIsAcyclic(t *testing.T) {
 	}
 }
 
-// TestWildFirstIsAcyclic: where wild hops are taken in the reverse of the dimension order, with the rule of segments,
-// all candidates together have no cycle of channels under any fault of one switch that the sandwich rule allows: xyZYX
-// on regular tori, and on the twisted forms of TPU v4 by default, but for a fault in the one dimension of 4x8x8 whose
-// wrap-around links are shifted. Wild hops in the other order, yxZYX, and a plain dateline in either order have cycles.
+// TestWildFirstIsAcyclic verifies that all candidates together have no cycle of channels, if wild
+// hops are in reverse dimension order with the segment rule. This holds for every fault of one
+// switch that the sandwich rule allows: xyZYX on regular tori, and the default orders on the
+// twisted forms of TPU v4. The exception is a fault in the one dimension of 4x8x8 with shifted
+// wrap-around links. Wild hops in the other order (yxZYX), and datelines with either order, have
+// cycles.
 func TestWildFirstIsAcyclic(t *testing.T) {
 	for _, s := range shapes {
 		for d := -1; d < 3; d++ {
@@ -97,13 +100,13 @@ func TestWildFirstIsAcyclic(t *testing.T) {
 			if d >= 0 {
 				f.Switches = []torus.Switch{{Dim: d, Index: 5}}
 			}
-			p := must(t, f, s.twist, s.dims...)
+			p := torusProblem(t, f, s.twist, s.dims...)
 			if hard := s.twist != "" && d == 0; p.Torus.Nodes() > 128 && !hard && !*long {
 				continue
 			}
-			cycle, apart := wholeSet(t, p, WildRule{}, true)
-			if apart > 0 {
-				t.Errorf("%s %s, fault %d: %d pairs have no candidate", p.Torus, s.twist, d, apart)
+			cycle, unreachable := wholeSet(t, p, WildRule{}, true)
+			if unreachable > 0 {
+				t.Errorf("%s %s, fault %d: %d pairs have no candidate", p.Torus, s.twist, d, unreachable)
 			}
 			if hard := s.twist != "" && s.dims[1] == 8 && d == 0; (cycle != nil) != hard {
 				t.Errorf("%s %s, fault %d: cycle %s", p.Torus, s.twist, d, cycle.Names(p.Network))
@@ -117,14 +120,14 @@ func TestWildFirstIsAcyclic(t *testing.T) {
 			continue
 		}
 		for d := range 3 {
-			p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 9}}}, "", dims...)
-			order := []int{2, 1, 0} // ZYX, or with the dimension of the fault not last
+			p := torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 9}}}, "", dims...)
+			order := []int{2, 1, 0} // ZYX, unless the dimension of the fault would be last
 			if d == 0 {
 				order = []int{0, 2, 1}
 			}
 			wild := []int{order[2], order[1]}
-			if cycle, apart := wholeSet(t, p, WildRule{WildFirst{Wild: named(wild...)}, named(order...), false}, true); cycle != nil || apart > 0 {
-				t.Errorf("%v, fault %d: %d pairs without candidates, %s", dims, d, apart, cycle.Names(p.Network))
+			if cycle, unreachable := wholeSet(t, p, WildRule{WildFirst{Wild: named(wild...)}, named(order...), false}, true); cycle != nil || unreachable > 0 {
+				t.Errorf("%v, fault %d: %d pairs without candidates, %s", dims, d, unreachable, cycle.Names(p.Network))
 			}
 			if cycle, _ := wholeSet(t, p, WildRule{WildFirst{Wild: named(wild...)}, named(order...), false}, false); cycle == nil {
 				t.Errorf("%v, fault %d: a plain dateline has no cycle", dims, d)
@@ -143,19 +146,20 @@ func TestWildFirstIsAcyclic(t *testing.T) {
 	}
 }
 
-// TestTwistedRestrictions: wild hops along a dimension of 4 whose wrap-around links are shifted take only the links 2
-// -> 3, 1 -> 0 and the wrap-around ones. Without what twisted tori need beyond the rule of channels, all candidates
-// together have a cycle. On larger ones it would leave pairs without a candidate under a fault, for which it is lifted.
+// TestTwistedRestrictions verifies the restrictions of WildRule.Free on twisted tori. Wild hops
+// along a dimension of size 4 with shifted wrap-around links take only the links 2 to 3, 1 to 0
+// and wrap-around. Without the restrictions, all candidates together have a cycle. On larger tori
+// with a fault, they would leave pairs without candidates, so they are lifted there.
 func TestTwistedRestrictions(t *testing.T) {
-	p := must(t, torus.Faults{}, torus.TPUv4, 4, 4, 8)
+	p := torusProblem(t, torus.Faults{}, torus.TPUv4, 4, 4, 8)
 	c, err := NewCandidates(p, WildRule{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range p.Flows {
-		for _, path := range c.Of(f) {
+		for _, path := range c.Paths(f) {
 			at := f.Src
-			for _, s := range path[:c.z.wild(path)] {
+			for _, s := range path[:c.geometry.countWild(path)] {
 				d := s.Port() / 2
 				if x := p.Torus.Coord(at, d); d < 2 && (s.Port()%2 == 0 && x < 2 || s.Port()%2 == 1 && x > 1) {
 					t.Fatalf("flow %v takes %v, with a wild hop along %s from %d", f, path, torus.DimName(d), x)
@@ -166,10 +170,10 @@ func TestTwistedRestrictions(t *testing.T) {
 	}
 	if *long {
 		for d := range 3 {
-			big := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 7}}}, torus.TPUv4, 8, 8, 16)
-			cycle, apart := wholeSet(t, big, WildRule{}, true)
-			if apart > 0 {
-				t.Errorf("8x8x16, fault in %s: %d pairs without candidates", torus.DimName(d), apart)
+			big := torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 7}}}, torus.TPUv4, 8, 8, 16)
+			cycle, unreachable := wholeSet(t, big, WildRule{}, true)
+			if unreachable > 0 {
+				t.Errorf("8x8x16, fault in %s: %d pairs without candidates", torus.DimName(d), unreachable)
 			}
 			t.Logf("8x8x16, fault in %s: %s", torus.DimName(d), cycle.Names(big.Network))
 		}
@@ -182,10 +186,10 @@ func TestTwistedRestrictions(t *testing.T) {
 	}
 }
 
-// TestCandidates: candidates are what a plain enumeration of wild hops and dimension-ordered shortest ends has, live,
-// each once, to the destination.
+// TestCandidates compares the candidates with an independent enumeration of wild hops followed by
+// shortest dimension-ordered ends: the live ones, each once.
 func TestCandidates(t *testing.T) {
-	p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, torus.TPUv4, 4, 4, 8)
+	p := torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, torus.TPUv4, 4, 4, 8)
 	o, dims := p.Torus, 3
 	order, wild := []int{2, 0, 1}, []int{1, 0}
 	distance := func(a, b int32) int {
@@ -209,7 +213,8 @@ func TestCandidates(t *testing.T) {
 			dead[fmt.Sprint(l.From, l.Dim, l.Up)] = true
 		}
 	}
-	// follow returns the ports of hops (dimension, sign), nil where they meet a dead link or a node twice
+	// follow returns the ports of hops (dimension, sign); "" if they meet a failed link, or a
+	// node twice
 	follow := func(src, dst int32, hops [][2]int) string {
 		text, at, seen := "", src, []int32{src}
 		for _, h := range hops {
@@ -233,7 +238,7 @@ func TestCandidates(t *testing.T) {
 		}
 		return text
 	}
-	for _, use := range []string{Needed, AnyDead, All} {
+	for _, use := range []string{UseNeeded, UseAnyDead, UseAll} {
 		c, err := NewCandidates(p, WildRule{WildFirst{Wild: named(wild...), Use: use}, named(order...), true})
 		if err != nil {
 			t.Fatal(err)
@@ -247,7 +252,7 @@ func TestCandidates(t *testing.T) {
 			ties, live := 0, 0
 			for _, first := range []int{0, 1, -1} {
 				for _, second := range []int{0, 1, -1} {
-					if (first != 0 || second != 0) && (use == Needed && live > 0 || use == AnyDead && live == ties) {
+					if (first != 0 || second != 0) && (use == UseNeeded && live > 0 || use == UseAnyDead && live == ties) {
 						continue
 					}
 					var hops [][2]int
@@ -277,7 +282,7 @@ func TestCandidates(t *testing.T) {
 					}
 				}
 			}
-			got := c.Of(engine.Flow{Src: src, Dst: dst})
+			got := c.Paths(engine.Flow{Src: src, Dst: dst})
 			last := 0
 			for _, path := range got {
 				text := ""
@@ -297,9 +302,10 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// TestSegments: channels of paths worked by hand on a ring of 8 in z of 4x4x8.
+// TestSegments verifies the channels of paths that were derived by hand on a ring of 8 in z of
+// 4x4x8.
 func TestSegments(t *testing.T) {
-	p := must(t, torus.Faults{}, "", 4, 4, 8)
+	p := torusProblem(t, torus.Faults{}, "", 4, 4, 8)
 	c, err := NewCandidates(p, WildRule{Order: named(2, 1, 0)})
 	if err != nil {
 		t.Fatal(err)
@@ -317,11 +323,11 @@ func TestSegments(t *testing.T) {
 		{at(3, 0, 0), []engine.Step{0, 4, 1}, []int{1, 1, 0}},                   // wild over the wrap-around link
 		{at(2, 1, 0), []engine.Step{0, 3, 4, 2, 2}, []int{0, 0, 1, 1, 1}},       // two wild hops
 		{at(2, 1, 0), []engine.Step{4, 2, 2, 0, 0}, []int{1, 1, 1, 0, 0}},       // ends on the wrap-around link
-		{at(2, 0, 0), []engine.Step{0, 0, 0}, []int{0, 0, 1}},                   // none is wild
+		{at(2, 0, 0), []engine.Step{0, 0, 0}, []int{0, 0, 1}},                   // no wild hop
 		{at(0, 3, 7), []engine.Step{3, 4, 4, 2, 2, 2}, []int{0, 0, 1, 0, 0, 1}}, // wild y, Z and Y cross
 	} {
 		path := slices.Clone(w.path)
-		c.Channels(w.from, path)
+		c.SetChannels(w.from, path)
 		for i, s := range path {
 			if s.Channel() != w.want[i] || s.Port() != w.path[i].Port() {
 				t.Errorf("ports %v from %v take channel %d on hop %d, want %v", w.path, p.Torus.At(w.from), s.Channel(), i, w.want)
@@ -333,7 +339,7 @@ func TestSegments(t *testing.T) {
 func BenchmarkCheckChannels(b *testing.B) {
 	for _, dims := range [][]int{{8, 8, 8}, {16, 16, 16}} {
 		b.Run(fmt.Sprint(dims), func(b *testing.B) {
-			p := must(b, torus.Faults{}, "", dims...)
+			p := torusProblem(b, torus.Faults{}, "", dims...)
 			d, err := DimensionOrder{}.Route(context.Background(), p, Options{})
 			if err != nil {
 				b.Fatal(err)

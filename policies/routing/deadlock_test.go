@@ -10,8 +10,9 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestDeadlock: packets along a cycle of the channels' dependencies in yxZYX, wild hops in the order of dimensions, do
-// block each other in buffers of one packet; the same traffic on xyZYX, whose dependencies have no cycle, ends.
+// TestDeadlock verifies that cycles of dependencies cause deadlocks. Packets along a cycle of
+// yxZYX, with wild hops in dimension order, block each other in buffers of one packet. The same
+// traffic on xyZYX, which has no cycle, completes.
 func TestDeadlock(t *testing.T) {
 	o, err := torus.New(4, 4, 4)
 	if err != nil {
@@ -28,7 +29,7 @@ func TestDeadlock(t *testing.T) {
 		degree, link := o.Ports()
 		d := packet.NewDependencies(n, degree, link, 2)
 		for _, f := range p.Flows {
-			for _, steps := range c.Of(f) {
+			for _, steps := range c.Paths(f) {
 				if err := d.Add(f.Src, steps); err != nil {
 					t.Fatal(err)
 				}
@@ -65,8 +66,8 @@ func TestDeadlock(t *testing.T) {
 	}
 }
 
-// pairsAlong returns a flow for every pair of channels that follow each other on a cycle, on a path that takes them so,
-// and the same flows on paths of another set.
+// pairsAlong returns a flow for every pair of consecutive channels on a cycle, with a path over
+// both, and the paths of the same flows in another set.
 func pairsAlong(t *testing.T, o *torus.Torus, p *Problem, cyclic, other *Candidates, cycle packet.Cycle) (along, instead *packet.Work) {
 	t.Helper()
 	degree, link := o.Ports()
@@ -74,15 +75,15 @@ func pairsAlong(t *testing.T, o *torus.Torus, p *Problem, cyclic, other *Candida
 	instead = &packet.Work{Paths: &engine.Paths{Degree: degree, Link: link}}
 	find := func(from, to packet.Channel) (engine.Flow, []engine.Step) {
 		for _, f := range p.Flows {
-			for _, steps := range cyclic.Of(f) {
-				at, last := f.Src, packet.Channel{Link: -1}
+			for _, steps := range cyclic.Paths(f) {
+				node, last := f.Src, packet.Channel{Link: -1}
 				for _, s := range steps {
-					l := link[int(at)*degree+s.Port()]
+					l := link[int(node)*degree+s.Port()]
 					now := packet.Channel{Link: l, VC: int32(s.Channel())}
 					if last == from && now == to {
 						return f, steps
 					}
-					at, last = p.Network.Links[l].To, now
+					node, last = p.Network.Links[l].To, now
 				}
 			}
 		}
@@ -94,7 +95,7 @@ func pairsAlong(t *testing.T, o *torus.Torus, p *Problem, cyclic, other *Candida
 		along.Flows = append(along.Flows, f)
 		along.Paths.Add(steps...)
 		instead.Flows = append(instead.Flows, f)
-		paths := other.Of(f)
+		paths := other.Paths(f)
 		instead.Paths.Add(paths[len(paths)-1]...)
 	}
 	if fmt.Sprint(along.Paths.Step) == fmt.Sprint(instead.Paths.Step) {

@@ -16,8 +16,9 @@ import (
 	"sim/fabric/torus"
 )
 
-// ringsGraph gives a problem the transfers of rounds in each of which every node sends to another one: a transfer waits
-// for what its source received in the round before. Flows and demands are what the transfers send.
+// ringsGraph gives a problem transfers in rounds. In a round every node sends to the node at a
+// fixed offset, after it has received the transfer of the previous round. Flows and demands
+// follow from the transfers.
 func ringsGraph(t *testing.T, p *Problem, rounds ...int32) *Problem {
 	t.Helper()
 	g := &engine.Graph{}
@@ -48,8 +49,8 @@ func ringsGraph(t *testing.T, p *Problem, rounds ...int32) *Problem {
 	return &q
 }
 
-// weighed gives the flows of a problem demands of 1 to 4 half units.
-func weighed(p *Problem) *Problem {
+// halfUnitDemands sets demands of 1 to 4 half units.
+func halfUnitDemands(p *Problem) *Problem {
 	q := *p
 	q.Demand = nil
 	for i := range p.Flows {
@@ -58,7 +59,7 @@ func weighed(p *Problem) *Problem {
 	return &q
 }
 
-// twoRates halves the rate of every third link of a problem.
+// twoRates halves the rate of every third link.
 func twoRates(p *Problem) *Problem {
 	q, n := *p, *p.Network
 	n.Links = slices.Clone(n.Links)
@@ -71,7 +72,7 @@ func twoRates(p *Problem) *Problem {
 	return &q
 }
 
-// sparse is all-to-all on a random graph of links in both directions that joins all nodes.
+// sparse returns all-to-all traffic on a random connected graph with links in both directions.
 func sparse(nodes int32, more int) *Problem {
 	rng := rand.New(rand.NewPCG(uint64(nodes), uint64(more)))
 	n := &engine.Network{Nodes: nodes}
@@ -89,8 +90,9 @@ func sparse(nodes int32, more int) *Problem {
 	return &Problem{Network: n, Flows: everyPair(int(nodes))}
 }
 
-// decided returns all of a decision in a line, paths by the digest of their steps in the order of flows.
-func decided(p *Problem, d *Decision) string {
+// decisionText formats a decision on one line. Paths are represented by a digest of their steps
+// in the order of flows.
+func decisionText(p *Problem, d *Decision) string {
 	digest := fnv.New64a()
 	if s := d.Paths.Spread; s != nil {
 		fmt.Fprintf(digest, "%v %v %v %.6g", s.Link, s.To, s.Hops, s.Weight)
@@ -103,7 +105,7 @@ func decided(p *Problem, d *Decision) string {
 			}
 		}
 	}
-	line := fmt.Sprintf("%x bound %.6g %q split %.6g least %d %d", digest.Sum64(), d.Bound, d.BoundModel, d.BoundSplit, d.Least, d.LeastSplit)
+	line := fmt.Sprintf("%x bound %.6g %q split %.6g least %d %d", digest.Sum64(), d.Bound, d.BoundModel, d.BoundSplit, d.MakespanBound, d.MakespanBoundSplit)
 	for _, k := range slices.Sorted(maps.Keys(d.Metrics)) {
 		line += fmt.Sprintf(" %s %.6g", k, d.Metrics[k])
 	}
@@ -113,8 +115,9 @@ func decided(p *Problem, d *Decision) string {
 	return line
 }
 
-// TestDecisions: what routers with their options decide on small networks is as stored: paths, bounds, metrics and
-// labels, by a digest of each router's decisions. A change of the order of a search, of its budget or of a bound shows.
+// TestDecisions compares the decisions of routers with their options on small networks with
+// stored digests: paths, bounds, metrics and labels. It detects changes of the order of a search,
+// of its budget, and of bounds.
 func TestDecisions(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("digests are of amd64; other processors may round otherwise")
@@ -122,18 +125,18 @@ func TestDecisions(t *testing.T) {
 	link := torus.Faults{Links: []torus.Hop{{Node: 1, Dim: 1, Up: true}}}
 	twisted := torus.Faults{Links: []torus.Hop{{Node: 0, Dim: 0, Up: true}}}
 	problems := []*Problem{
-		must(t, torus.Faults{}, "", 5),
-		must(t, torus.Faults{}, "", 2, 3),
-		must(t, torus.Faults{}, "", 4, 2, 2),
-		must(t, link, "", 4, 4),
-		must(t, torus.Faults{Links: []torus.Hop{{Node: 5, Dim: 1}}, Drained: []torus.Hop{{Node: 2, Up: true}}}, "", 3, 4),
-		must(t, torus.Faults{}, "tpuv4", 2, 2, 4),
-		must(t, twisted, "tpuv4", 2, 2, 4),
-		weighed(must(t, link, "", 3, 4)),
-		twoRates(must(t, torus.Faults{}, "", 3, 3)),
-		sparse(7, 4), weighed(sparse(9, 8)), twoRates(sparse(8, 6)),
-		ringsGraph(t, must(t, torus.Faults{}, "", 3, 3), 1, 4, 2),
-		ringsGraph(t, must(t, link, "", 4, 2), 3, 3),
+		torusProblem(t, torus.Faults{}, "", 5),
+		torusProblem(t, torus.Faults{}, "", 2, 3),
+		torusProblem(t, torus.Faults{}, "", 4, 2, 2),
+		torusProblem(t, link, "", 4, 4),
+		torusProblem(t, torus.Faults{Links: []torus.Hop{{Node: 5, Dim: 1}}, Drained: []torus.Hop{{Node: 2, Up: true}}}, "", 3, 4),
+		torusProblem(t, torus.Faults{}, "tpuv4", 2, 2, 4),
+		torusProblem(t, twisted, "tpuv4", 2, 2, 4),
+		halfUnitDemands(torusProblem(t, link, "", 3, 4)),
+		twoRates(torusProblem(t, torus.Faults{}, "", 3, 3)),
+		sparse(7, 4), halfUnitDemands(sparse(9, 8)), twoRates(sparse(8, 6)),
+		ringsGraph(t, torusProblem(t, torus.Faults{}, "", 3, 3), 1, 4, 2),
+		ringsGraph(t, torusProblem(t, link, "", 4, 2), 3, 3),
 		ringsGraph(t, sparse(7, 5), 2, 1, 3),
 	}
 	small := Optimised{Budget: 3000, Rounds: 60}
@@ -146,8 +149,8 @@ func TestDecisions(t *testing.T) {
 		{"dor", "dor", func(*Options) {}, 0x38db0df3ebbcb967},
 		{"dor, x first", "dor", func(o *Options) { o.Order = []string{"x", "y"} }, 0xda0f4b7905b82430},
 		{"wild-first", "wild-first", func(*Options) {}, 0xb8e41c9c24e529ba},
-		{"wild-first where needed", "wild-first", func(o *Options) { o.WildFirst.Use = Needed }, 0x397d0785c673563b},
-		{"wild-first for all", "wild-first", func(o *Options) { o.WildFirst = WildFirst{Use: All, Wild: []string{"x"}} }, 0xfcc362db519b9626},
+		{"wild-first where needed", "wild-first", func(o *Options) { o.WildFirst.Use = UseNeeded }, 0x397d0785c673563b},
+		{"wild-first for all", "wild-first", func(o *Options) { o.WildFirst = WildFirst{Use: UseAll, Wild: []string{"x"}} }, 0xfcc362db519b9626},
 		{"shortest", "shortest", func(*Options) {}, 0xd8418cf51d697783},
 		{"ecmp", "ecmp", func(*Options) {}, 0x5c0142b7733eae1e},
 		{"ecmp by node", "ecmp", func(o *Options) { o.ECMP.Draw = DrawNode }, 0x230b8d7ede55871e},
@@ -160,7 +163,7 @@ func TestDecisions(t *testing.T) {
 		{"optimised", "route-optimised", func(o *Options) { o.Optimised = small }, 0x7b254facaee0c280},
 		{"optimised, no cap", "route-optimised", func(o *Options) { o.Seed, o.Optimised = 6, Optimised{Budget: 40_000, Rounds: 300, NeighbourCap: -1} }, 0x6348e0ce53be391a},
 		{"optimised, cap 1", "route-optimised", func(o *Options) { o.Optimised = small; o.Optimised.NeighbourCap = 1 }, 0xbfc7c077eca46098},
-		{"optimised for all", "route-optimised", func(o *Options) { o.Optimised = small; o.Optimised.Pattern = ForAll }, 0x9eb4ad47aba129ed},
+		{"optimised for all", "route-optimised", func(o *Options) { o.Optimised = small; o.Optimised.Pattern = PatternAllToAll }, 0x9eb4ad47aba129ed},
 		{"optimised by few", "route-optimised", func(o *Options) { o.Optimised = Optimised{Budget: 1, Rounds: 1} }, 0xc013597f492df67a},
 	} {
 		k := slices.IndexFunc(Table, func(r Row) bool { return r.Name == c.router })
@@ -179,7 +182,7 @@ func TestDecisions(t *testing.T) {
 			case err != nil:
 				t.Fatalf("%s of problem %d: %v", c.name, i, err)
 			default:
-				line = decided(p, d)
+				line = decisionText(p, d)
 			}
 			fmt.Fprintf(&lines, "problem %d: %s\n", i, line)
 		}

@@ -9,43 +9,49 @@ import (
 	"sim/engine"
 )
 
-// DimensionOrder routes one dimension after the other along a shortest hop vector (DOR; Dally and Seitz; Zu et al.,
-// NSDI 24, Sec. 4.1). Among shortest vectors, the path goes up along the first dimension in which they differ if the
-// source's coordinate there is even, else down: half-way round a ring this is the paper's rule. Along a dimension of
-// size 2, up and down are parallel links, over which flows of all-to-all traffic spread evenly: see geometry.up. On
-// meshes there is one vector; where twists are mutual, shortest is among the dimension-ordered routes, which another
-// path may be shorter than. Virtual channels are those of the dateline rule.
+// DimensionOrder routes one dimension after the other along a shortest hop vector
+// (dimension-ordered routing; Dally and Seitz; Zu et al., NSDI 24, Sec. 4.1).
+//
+// Ties between shortest vectors are broken at the first dimension in which they differ: up if the
+// coordinate of the source is even, otherwise down. At half a ring this is the rule of
+// the paper. A dimension of size 2 has parallel links, up and down, which share all-to-all
+// traffic evenly (see geometry.goesUp). Meshes have one shortest vector. On tori with mutual
+// twists, paths are shortest among dimension-ordered paths only.
+//
+// Virtual channels follow the dateline rule.
 type DimensionOrder struct {
-	Order []string // see Settings
+	Order []string // see Settings.Order
 }
 
-// Route leads the flows of a torus or mesh. It fails, with ErrUnserved, on other graphs, and where a link that is down
-// is on the way of some pair.
+// Route routes the flows of a torus or mesh. The error wraps ErrUnserved on other graphs, and if
+// some path has a link that is down.
 func (r DimensionOrder) Route(ctx context.Context, p *Problem, _ Options) (*Decision, error) {
-	_, l, err := r.leader(p, 0)
+	_, l, err := r.assigner(p, 0)
 	if err != nil {
 		return nil, err
 	}
-	paths, err := l.lead(ctx)
+	paths, err := l.assignPaths(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d := &Decision{Paths: paths, Labels: map[string]string{"order": dimNames(l.z.order)}}
-	if l.z.rows == nil { // else some other path may be shorter
+	d := &Decision{Paths: paths, Labels: map[string]string{"order": dimString(l.geometry.order)}}
+	if l.geometry.vectorsBySource == nil { // otherwise a path of another kind may be shorter
 		hops := int64(0)
 		for _, class := range paths.Class {
 			hops += int64(len(paths.Steps(class)))
 		}
-		d.bound(p, hops)
+		d.setHopBound(p, hops)
 	}
+
 	return d, nil
 }
 
-func (r DimensionOrder) leader(p *Problem, _ uint64) (*Candidates, *leader, error) {
+// assigner prepares the paths. It returns no Candidates; the result type is shared with WildRule.
+func (r DimensionOrder) assigner(p *Problem, _ uint64) (*Candidates, *pathAssigner, error) {
 	if p.Torus == nil {
 		return nil, nil, errNoTorus
 	}
-	order, err := orderOf(p.Torus, r.Order, func() []int { return longestFirst(p.Torus) })
+	order, err := dimOrder(p.Torus, r.Order, func() []int { return longestFirst(p.Torus) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -55,42 +61,46 @@ func (r DimensionOrder) leader(p *Problem, _ uint64) (*Candidates, *leader, erro
 	}
 	var vectors []int16
 	path := []engine.Step{}
-	return nil, &leader{z: z, p: p, why: "links that are down are on the dimension-ordered way", choose: func(f engine.Flow) []engine.Step {
-		vectors = z.shortest(f.Src, f.Dst, vectors[:0])
-		path = z.steps(z.tie(f, vectors), path[:0])
-		if z.down > 0 && !z.alive(f.Src, path) {
+	return nil, &pathAssigner{geometry: z, problem: p, reason: "links that are down are on the dimension-ordered path", choose: func(f engine.Flow) []engine.Step {
+		vectors = z.shortestVectors(f.Src, f.Dst, vectors[:0])
+		path = z.appendSteps(z.breakTie(f, vectors), path[:0])
+		if z.linksDown > 0 && !z.isPathUp(f.Src, path) {
 			return nil
 		}
 		return path
 	}}, nil
 }
 
-// tie returns the vector that the rule of ties chooses for a flow.
-func (z *geometry) tie(f engine.Flow, vectors []int16) []int16 {
+// breakTie returns the vector that the tie-breaking rule selects for a flow.
+func (z *geometry) breakTie(f engine.Flow, vectors []int16) []int16 {
 	dims := len(z.Dims)
 	best := vectors[:dims]
 	for k := dims; k < len(vectors); k += dims {
 		v := vectors[k : k+dims]
 		for _, d := range z.order {
 			if v[d] != best[d] {
-				if v[d] > best[d] == z.up(f, d) {
+				if v[d] > best[d] == z.goesUp(f, d) {
 					best = v
 				}
 				break
 			}
 		}
 	}
+
 	return best
 }
 
-// up reports whether a flow goes up along a dimension in which its vectors differ: if the coordinate of its source is
-// even. That balances the links of rings of more than two nodes. On a ring of two, each link would have all flows that
-// pass it or none: there the other coordinates of both ends count, too. The flows over a pair of parallel links differ
-// in the source's coordinates along the dimensions before this one, and in the destination's along those behind it. So
-// one half of all-to-all traffic takes each link, but for one flow if all of these sizes are odd.
-func (z *geometry) up(f engine.Flow, dim int) bool {
+// goesUp reports whether a flow goes up along a dimension in which its shortest vectors differ:
+// if the source's coordinate is even. This balances rings of more than two nodes.
+//
+// On a ring of two nodes that rule would send all flows between two nodes over one of the
+// parallel links. There the other coordinates of source and destination are added. Flows over a
+// pair of parallel links differ in the source's coordinates along earlier dimensions, and in the
+// destination's along later ones. So each link carries one half of all-to-all traffic, up to one
+// flow if all these sizes are odd.
+func (z *geometry) goesUp(f engine.Flow, dim int) bool {
 	sum := z.Coord(f.Src, dim)
-	if z.parallel(dim) {
+	if z.hasParallelLinks(dim) {
 		for d := range z.Dims {
 			if d != dim {
 				sum += z.Coord(f.Src, d) + z.Coord(f.Dst, d)
@@ -100,22 +110,23 @@ func (z *geometry) up(f engine.Flow, dim int) bool {
 	return sum%2 == 0
 }
 
-// parallel reports whether the links of a dimension, up and down, lead to the same node.
-func (z *geometry) parallel(dim int) bool {
-	return z.Dims[dim] == 2 && !z.Open[dim] && !z.twist[dim]
+// hasParallelLinks reports whether the links up and down of a dimension lead to the same node.
+func (z *geometry) hasParallelLinks(dim int) bool {
+	return z.Dims[dim] == 2 && !z.Open[dim] && !z.isTwisted[dim]
 }
 
-// bound sets a lower bound on the load of the most loaded link from the hops of shortest paths: whatever paths are
-// taken, links carry them all. It is left out where flows are weighed.
-func (d *Decision) bound(p *Problem, hops int64) {
-	if d.spreadBound(p, hops); d.Bound > 0 {
+// setHopBound sets the lower bound on the maximum link load that follows from the hops of
+// shortest paths: the links together carry at least these hops. With one path per pair it is
+// rounded up. Weighted flows get no bound.
+func (d *Decision) setHopBound(p *Problem, hops int64) {
+	if d.setSplitHopBound(p, hops); d.Bound > 0 {
 		d.Bound = math.Ceil(d.Bound)
 		d.BoundModel = "any one route a pair: hops of shortest paths over links that are up"
 	}
 }
 
-// spreadBound is bound where pairs may spread over several paths.
-func (d *Decision) spreadBound(p *Problem, hops int64) {
+// setSplitHopBound is like setHopBound for pairs that may split over several paths.
+func (d *Decision) setSplitHopBound(p *Problem, hops int64) {
 	live := 0
 	for _, l := range p.Network.Links {
 		if l.Rate > 0 {
@@ -128,24 +139,26 @@ func (d *Decision) spreadBound(p *Problem, hops int64) {
 	}
 }
 
-// check fails where parts of the problem do not fit each other.
-func (p *Problem) check() error {
+// validate checks that the parts of the problem are consistent.
+func (p *Problem) validate() error {
 	if p.Network == nil {
-		return fmt.Errorf("routing: a problem without a network")
+		return fmt.Errorf("routing: problem without a network")
 	}
 	if p.Torus != nil && p.Torus.Nodes() != int(p.Network.Nodes) {
-		return fmt.Errorf("routing: a network of %d nodes for %s", p.Network.Nodes, p.Torus)
+		return fmt.Errorf("routing: network of %d nodes for %s", p.Network.Nodes, p.Torus)
 	}
 	if p.Demand != nil && len(p.Demand) != len(p.Flows) {
 		return fmt.Errorf("routing: %d demands for %d flows", len(p.Demand), len(p.Flows))
 	}
+
 	for i, f := range p.Flows {
 		if f.Src < 0 || f.Dst < 0 || f.Src >= p.Network.Nodes || f.Dst >= p.Network.Nodes {
-			return fmt.Errorf("routing: flow %d from node %d to %d of %d", i, f.Src, f.Dst, p.Network.Nodes)
+			return fmt.Errorf("routing: flow %d from node %d to %d; want nodes below %d", i, f.Src, f.Dst, p.Network.Nodes)
 		}
 	}
+
 	return nil
 }
 
-// dimNames names dimensions in an order, such as "z y x".
-func dimNames(order []int) string { return strings.Join(namesOf(order), " ") }
+// dimString formats dimensions, for example "z y x".
+func dimString(order []int) string { return strings.Join(dimNames(order), " ") }

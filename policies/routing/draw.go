@@ -7,34 +7,34 @@ import (
 	"sim/engine"
 )
 
-// What ECMP and RandomShortest draw links for (Draw).
+// Units for which ECMP and RandomShortest draw links (their options Draw).
 const (
-	DrawPair   = "pair"   // once for each pair of nodes, at each node on its way
-	DrawNode   = "node"   // once for each node and destination: what is for one and meets goes on together
-	DrawPacket = "packet" // at each node for each packet
+	DrawPair   = "pair"   // each pair of nodes, at each node of its path
+	DrawNode   = "node"   // each node and destination, so that paths to a destination merge
+	DrawPacket = "packet" // each packet at each node
 )
 
-// Draws are what there is to draw links for, the default first.
+// Draws lists the units; the default is first.
 var Draws = []string{DrawPair, DrawNode, DrawPacket}
 
-// mostSpread bounds the destinations times nodes of next hops, of six bytes each.
-const mostSpread = 1 << 28
+// maxHopEntries limits the table of next hops, destinations times nodes. An entry has six bytes.
+const maxHopEntries = 1 << 28
 
-// drawn leads flows of a problem by shortest paths, as c picks these, or of which packets draw links: evenly, or by the
-// shortest paths behind them.
-func (p *Problem) drawn(ctx context.Context, draw string, byRoutes bool, c *chooser) (*Decision, error) {
+// routeByDraw routes flows along the shortest paths that c selects. If c is nil, packets draw
+// their links: uniformly, or with byRoutes in proportion to the number of shortest paths.
+func (p *Problem) routeByDraw(ctx context.Context, draw string, byRoutes bool, c *nextHopSelector) (*Decision, error) {
 	switch {
 	case c != nil:
-		return p.along(ctx, c)
+		return p.routeShortest(ctx, c)
 	case draw == DrawPacket:
-		return p.spread(ctx, byRoutes)
+		return p.routePerPacket(ctx, byRoutes)
 	}
-	return nil, fmt.Errorf("%w: links drawn for each %q; write one of %q", ErrUnserved, draw, Draws)
+	return nil, fmt.Errorf("%w: unknown unit %q of draws; want one of %q", ErrUnserved, draw, Draws)
 }
 
-// spread has packets draw their links as they go.
-func (p *Problem) spread(ctx context.Context, byRoutes bool) (*Decision, error) {
-	if err := p.check(); err != nil {
+// routePerPacket returns tables from which each packet draws its links.
+func (p *Problem) routePerPacket(ctx context.Context, byRoutes bool) (*Decision, error) {
+	if err := p.validate(); err != nil {
 		return nil, err
 	}
 	g, err := newAdjacency(p)
@@ -48,43 +48,50 @@ func (p *Problem) spread(ctx context.Context, byRoutes bool) (*Decision, error) 
 			s.Link[k], s.To[k] = l, p.Network.Links[l].To
 		}
 	}
+
 	if byRoutes {
 		s.Weight = make([][]float32, g.nodes)
 	}
-	z, paths, kept, hops := newField(g), make([]float64, g.nodes), 0, int64(0)
-	if err := z.byDestination(ctx, p, func(_ int32, f engine.Flow) error {
+
+	z, paths, entries, hops := newDestinationTree(g), make([]float64, g.nodes), 0, int64(0)
+
+	// A destination has one table of hops, which the first flow to it fills.
+	if err := z.visitByDestination(ctx, p, func(_ int32, f engine.Flow) error {
 		hops += z.hops(f.Src)
 		if s.Hops[f.Dst] != nil {
 			return nil
 		}
-		if kept += g.nodes; kept > mostSpread {
-			return fmt.Errorf("%w: next hops from %d nodes to as many are more than the %d that are kept; draw for each %q or %q", ErrUnserved, g.nodes, mostSpread, DrawPair, DrawNode)
+		if entries += g.nodes; entries > maxHopEntries {
+			return fmt.Errorf("%w: next hops between %d nodes need more than %d entries; want links drawn for each %q or %q", ErrUnserved, g.nodes, maxHopEntries, DrawPair, DrawNode)
 		}
 		if byRoutes {
-			z.count(paths)
+			z.countPaths(paths)
 			s.Weight[f.Dst] = make([]float32, g.nodes)
 		}
+
 		to := make([]uint16, g.nodes)
 		for a, h := range z.Dist {
 			if to[a] = engine.NoPath; h >= 0 {
 				if h >= engine.NoPath {
-					return fmt.Errorf("%w: node %d is %g hops from %d; packets draw links on ways of fewer than %d", ErrUnserved, a, h, f.Dst, engine.NoPath)
+					return fmt.Errorf("%w: node %d is %g hops from %d; want fewer than %d if packets draw links", ErrUnserved, a, h, f.Dst, engine.NoPath)
 				}
 				to[a] = uint16(h)
 				if byRoutes {
-					s.Weight[f.Dst][a] = max(float32(paths[a]), leastWeight)
+					s.Weight[f.Dst][a] = max(float32(paths[a]), minWeight)
 				}
 			}
 		}
+
 		s.Hops[f.Dst] = to
 		return nil
 	}); err != nil {
 		return nil, err
 	}
+
 	d := &Decision{Paths: &engine.Paths{Degree: g.degree, Link: g.link, Spread: s}}
-	d.spreadBound(p, hops)
+	d.setSplitHopBound(p, hops)
 	return d, nil
 }
 
-// leastWeight keeps shares of paths above 0 where there are far more others.
-const leastWeight = 1e-37
+// minWeight keeps the share of a path above 0 if other paths are far more numerous.
+const minWeight = 1e-37

@@ -12,18 +12,18 @@ import (
 	"sim/policies/routing"
 )
 
-// equalCost is the routes of ns-3's global routing, recomputed without anything of this module but the list of links:
-// by node and destination, the links that begin a path of the least cost (Ipv4GlobalRouting keeps one host route for
-// each), by Floyd and Warshall's algorithm.
+// equalCost returns the routes of ns-3's global routing, computed only from the list of links:
+// for each node and destination the links that start a path of minimum cost. Ipv4GlobalRouting
+// stores one host route for each. The algorithm is Floyd and Warshall's.
 func equalCost(n *engine.Network) [][][]int32 {
-	const far = 1 << 20
+	const infinite = 1 << 20
 	nodes := int(n.Nodes)
 	cost := make([][]int, nodes)
 	for a := range cost {
 		cost[a] = make([]int, nodes)
 		for b := range cost[a] {
 			if a != b {
-				cost[a][b] = far
+				cost[a][b] = infinite
 			}
 		}
 	}
@@ -53,8 +53,8 @@ func equalCost(n *engine.Network) [][][]int32 {
 	return routes
 }
 
-// drawNetworks are a torus with parallel links and a link down, a twisted one, and the network of ns-3's example
-// ecmp-global-routing, of three equal paths.
+// drawNetworks returns a torus with parallel links and a failed link, a twisted torus, and the
+// network of ns-3's example ecmp-global-routing with three equal paths.
 func drawNetworks(t *testing.T) []*engine.Network {
 	t.Helper()
 	link := engine.Link{Rate: 1e9}
@@ -89,9 +89,10 @@ func allPairs(nodes int32) (flows []engine.Flow) {
 	return flows
 }
 
-// TestDrawNode: as a table by node and destination does it (ns-3's global routing looks up nothing else), all that is
-// for a destination leaves a node over one link, which is one of the equal routes there; over seeds each as often, or
-// for random paths by the paths behind it.
+// TestDrawNode verifies that all traffic to a destination leaves a node over one of the equal
+// links, as with a table indexed by node and destination (ns-3's global routing uses nothing
+// else). Over many seeds each link is drawn equally often; for random paths, in proportion to the
+// number of paths over it.
 func TestDrawNode(t *testing.T) {
 	for k, n := range drawNetworks(t) {
 		routes, flows := equalCost(n), allPairs(n.Nodes)
@@ -155,21 +156,21 @@ func drawnBy(byRoutes bool, draw string, p *routing.Problem, seed uint64) (*rout
 	return routing.ECMP{Draw: draw}.Route(context.Background(), p, o)
 }
 
-// pathsOf counts paths of the least cost.
-func pathsOf(n *engine.Network, routes [][][]int32, at, dst int32) float64 {
-	if at == dst {
+// pathsOf counts the paths of minimum cost.
+func pathsOf(n *engine.Network, routes [][][]int32, node, dst int32) float64 {
+	if node == dst {
 		return 1
 	}
 	sum := 0.0
-	for _, l := range routes[at][dst] {
+	for _, l := range routes[node][dst] {
 		sum += pathsOf(n, routes, n.Links[l].To, dst)
 	}
 	return sum
 }
 
-// TestDrawPacket: packets take each of the equal routes at a node as often, as those of ns-3 do with RandomEcmpRouting,
-// which draws an index of the routes for every packet at every node; or for random paths each path as often. Loads are
-// the means of that.
+// TestDrawPacket verifies the shares with which packets draw links. The equal links of a node are
+// drawn equally often, as in ns-3 with RandomEcmpRouting, which draws an index for every packet
+// at every node. For random paths each path is drawn equally often. Loads are the means.
 func TestDrawPacket(t *testing.T) {
 	for k, n := range drawNetworks(t) {
 		routes, flows := equalCost(n), allPairs(n.Nodes)

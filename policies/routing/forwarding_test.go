@@ -17,15 +17,15 @@ import (
 	"sim/fabric/torus"
 )
 
-// leads fails where following the tables is not what the paths of flows are.
-func leads(t interface {
+// checkTables fails the test if following the tables does not give the paths of the flows.
+func checkTables(t interface {
 	Helper()
 	Fatalf(string, ...any)
 }, z *Forwarding, flows []engine.Flow, w *engine.Paths) {
 	t.Helper()
 	for i, f := range flows {
 		a, b := w.Of(w.ClassOf(int32(i)))
-		tags := z.TagsOf(int32(i))
+		tags := z.FlowTags(int32(i))
 		if len(tags) != int(b-a) {
 			t.Fatalf("flow %v has %d tags for %d paths", f, len(tags), b-a)
 		}
@@ -38,11 +38,11 @@ func leads(t interface {
 	}
 }
 
-// TestForwarding: on random graphs, following the tables gives the paths, one or several a pair, and the entries are
-// those that some path uses.
+// TestForwarding verifies on random graphs that following the tables gives the paths, one or
+// several per pair, and that every entry is used by some path.
 func TestForwarding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := random(t)
+		p := drawGraph(t)
 		r := []Router{ECMP{}, RandomShortest{}, Multipath{Routes: 3}, Shortest{}}[rapid.IntRange(0, 3).Draw(t, "router")]
 		d, err := r.Route(context.Background(), p, Options{Seed: rapid.Uint64().Draw(t, "seed")})
 		if errors.Is(err, ErrUnserved) {
@@ -55,24 +55,24 @@ func TestForwarding(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		leads(t, z, p.Flows, d.Paths)
+		checkTables(t, z, p.Flows, d.Paths)
 		used := map[string]int{}
 		for i, f := range p.Flows {
 			a, _ := d.Paths.Of(d.Paths.ClassOf(int32(i)))
-			for k, tag := range z.TagsOf(int32(i)) {
-				at := f.Src
+			for k, tag := range z.FlowTags(int32(i)) {
+				node := f.Src
 				for _, s := range d.Paths.Steps(a + int32(k)) {
-					used[fmt.Sprint(at, f.Dst, tag)] = int(at)
-					at = p.Network.Links[d.Paths.Out(at, s)].To
+					used[fmt.Sprint(node, f.Dst, tag)] = int(node)
+					node = p.Network.Links[d.Paths.Out(node, s)].To
 				}
 			}
 		}
 		chip := make([]int64, p.Network.Nodes)
-		for _, at := range used {
-			chip[at]++
+		for _, node := range used {
+			chip[node]++
 		}
-		if z.Entries != int64(len(used)) || z.MostChip != slices.Max(chip) {
-			t.Fatalf("%d entries, %d of a chip; want %d, %d", z.Entries, z.MostChip, len(used), slices.Max(chip))
+		if z.Entries != int64(len(used)) || z.MaxChipEntries != slices.Max(chip) {
+			t.Fatalf("%d entries, %d of a chip; want %d, %d", z.Entries, z.MaxChipEntries, len(used), slices.Max(chip))
 		}
 		if r == (Shortest{}) && z.Tags > 1 {
 			t.Fatalf("paths by destination alone take %d tags", z.Tags)
@@ -84,8 +84,8 @@ func TestForwarding(t *testing.T) {
 	})
 }
 
-// TestForwardingTori: tables of tori lead along the routers' paths, with their virtual channels. What they take is
-// logged.
+// TestForwardingTori verifies that tables of tori give the routers' paths with their virtual
+// channels. It logs their sizes.
 func TestForwardingTori(t *testing.T) {
 	fault := torus.Faults{Switches: []torus.Switch{{Dim: 1, Index: 5}}}
 	for _, c := range []struct {
@@ -100,24 +100,25 @@ func TestForwardingTori(t *testing.T) {
 		{"dor", DimensionOrder{}, torus.Faults{}, torus.TPUv4, []int{4, 4, 8}},
 		{"dor", DimensionOrder{}, torus.Faults{}, "", []int{4, 8, 8}},
 		{"wild-first", WildRule{}, fault, "", []int{4, 4, 4}},
-		{"wild-first", WildRule{WildFirst: WildFirst{Use: Needed}}, fault, "", []int{4, 4, 8}},
+		{"wild-first", WildRule{WildFirst: WildFirst{Use: UseNeeded}}, fault, "", []int{4, 4, 8}},
 		{"wild-first", WildRule{}, fault, torus.TPUv4, []int{4, 4, 8}},
 		{"shortest", Shortest{}, fault, "", []int{4, 4, 8}},
 		{"multipath", wildMultipath{Multipath: Multipath{Routes: 4}}, fault, "", []int{4, 4, 4}},
 	} {
-		p := must(t, c.f, c.twist, c.dims...)
+		p := torusProblem(t, c.f, c.twist, c.dims...)
 		d, _ := route(t, c.r, p, Options{})
 		z, err := Compile(p.Network, p.Flows, d.Paths)
 		if err != nil {
 			t.Fatal(err)
 		}
-		leads(t, z, p.Flows, d.Paths)
+		checkTables(t, z, p.Flows, d.Paths)
 		t.Logf("%s on %s %s: %d entries, %d a chip at most (%d chips), %d tags (%d bits)",
-			c.name, p.Torus, c.twist, z.Entries, z.MostChip, z.Nodes, z.Tags, z.TagBits)
+			c.name, p.Torus, c.twist, z.Entries, z.MaxChipEntries, z.Nodes, z.Tags, z.TagBits)
 	}
 }
 
-// TestForwardingByHand: two paths from 0 and 1 to 3 over 2 that part at 2 take two tags; exports are what they are.
+// TestForwardingByHand verifies an example by hand: two paths from 0 and 1 to 3 via 2 that
+// diverge at 2 need two tags. It also compares the exported text.
 func TestForwardingByHand(t *testing.T) {
 	n := &engine.Network{Nodes: 4}
 	for _, l := range [][2]int32{{0, 2}, {1, 2}, {2, 3}, {2, 3}} {
@@ -141,7 +142,7 @@ func TestForwardingByHand(t *testing.T) {
 	if want := "source,destination,way,tag\n0,3,0,0\n1,3,0,1\n"; tags.String() != want {
 		t.Errorf("tags\n%s, want\n%s", &tags, want)
 	}
-	if z.Entries != 4 || z.MostChip != 2 || z.Tags != 2 || z.TagBits != 1 {
+	if z.Entries != 4 || z.MaxChipEntries != 2 || z.Tags != 2 || z.TagBits != 1 {
 		t.Errorf("%+v", z)
 	}
 	if _, err := z.follow(1, 3, 0); err == nil || !strings.Contains(err.Error(), "lost at node 1") {
@@ -151,7 +152,7 @@ func TestForwardingByHand(t *testing.T) {
 		t.Error("there is no tag 2")
 	}
 	if errors.Is(z.WriteCSV(broken{}), nil) || errors.Is(z.WriteTags(broken{}), nil) {
-		t.Error("writes failed and nothing is said")
+		t.Error("writes failed without an error")
 	}
 	loop := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 0, Rate: 1}, {From: 0, To: 1, Rate: 1}}}
 	twice := &engine.Paths{Degree: 2, Link: []int32{0, 1, -1, -1}}
@@ -168,7 +169,7 @@ func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 func BenchmarkCompile(b *testing.B) {
 	for _, dims := range [][]int{{8, 8, 8}, {16, 16, 16}} {
 		b.Run(fmt.Sprint(dims), func(b *testing.B) {
-			p := must(b, torus.Faults{}, "", dims...)
+			p := torusProblem(b, torus.Faults{}, "", dims...)
 			d, err := DimensionOrder{}.Route(context.Background(), p, Options{})
 			if err != nil {
 				b.Fatal(err)
@@ -180,31 +181,32 @@ func BenchmarkCompile(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(z.Entries), "entries")
-			b.ReportMetric(float64(z.MostChip), "entries/chip")
+			b.ReportMetric(float64(z.MaxChipEntries), "entries/chip")
 			b.ReportMetric(float64(z.Tags), "tags")
 		})
 	}
 }
 
-// next returns where a chip sends packets of a destination and tag; false where it has no entry for them.
-func (z *Forwarding) next(at, dst int32, tag uint16) (engine.Step, bool) {
-	table, i := z.table[dst], int(tag)*int(z.Nodes)+int(at)
+// next returns the step of packets with a destination and tag at a chip; false if there is no
+// entry.
+func (z *Forwarding) next(node, dst int32, tag uint16) (engine.Step, bool) {
+	table, i := z.table[dst], int(tag)*int(z.Nodes)+int(node)
 	if i >= len(table) || table[i] == engine.Arrived {
 		return 0, false
 	}
 	return table[i], true
 }
 
-// follow follows the tables from chip to chip. It fails where they do not lead from src to dst.
+// follow follows the tables from chip to chip. It fails if they do not lead from src to dst.
 func (z *Forwarding) follow(src, dst int32, tag uint16) ([]engine.Step, error) {
 	var path []engine.Step
-	for at := src; at != dst; {
-		s, ok := z.next(at, dst, tag)
+	for node := src; node != dst; {
+		s, ok := z.next(node, dst, tag)
 		if !ok || len(path) >= int(z.Nodes) {
-			return nil, fmt.Errorf("routing: a packet from node %d to %d with tag %d is lost at node %d", src, dst, tag, at)
+			return nil, fmt.Errorf("routing: a packet from node %d to %d with tag %d is lost at node %d", src, dst, tag, node)
 		}
 		path = append(path, s)
-		at = z.to[z.link[int(at)*z.degree+s.Port()]]
+		node = z.linkEnd[z.link[int(node)*z.degree+s.Port()]]
 	}
 	return path, nil
 }

@@ -9,179 +9,204 @@ import (
 	"sim/fabric/torus"
 )
 
-// geometry is a torus as routing in dimensions sees it: flat tables of where its ports lead, and the shortest hop
-// vectors between its nodes. Port 2*dim leads up and 2*dim+1 down, as Torus.Ports has them. It is safe for concurrent
+// geometry describes a torus for routing by dimensions: where each port leads, and the shortest
+// hop vectors between nodes. A hop vector has the number of hops along each dimension, negative
+// downwards. Port 2*dim leads up and 2*dim+1 down, as in Torus.Ports. It is safe for concurrent
 // use.
+//
+// The tables are indexed by node*degree+port.
 type geometry struct {
 	*torus.Torus
-	degree int
-	link   []int32 // by node and port; -1 where there is none
-	next   []int32 // by node and port: the node behind it; -1 where there is none
-	wraps  []bool  // by node and port: a wrap-around link
-	live   []bool  // by node and port: a link that may be taken
-	down   int     // links that may not
-	two    bool    // all links have two virtual channels or more
-	order  []int   // in which dimensions are routed
-	twist  []bool  // by dimension: its wrap-around links land shifted
+	degree         int
+	link           []int32 // the link; -1 if the port has no link
+	neighbour      []int32 // the node that the port leads to; -1 if the port has no link
+	isWrap         []bool  // whether the link wraps around
+	isUp           []bool  // whether the link may be used
+	linksDown      int     // number of links that may not be used
+	hasTwoChannels bool    // all links have at least two virtual channels
+	order          []int   // dimensions in the order in which they are routed
+	isTwisted      []bool  // whether wrap-around links are shifted, indexed by dimension
 
-	vectors [][][]int              // by displacement, where the torus is twisted and symmetric
-	rows    []atomic.Pointer[hops] // by source, where nodes are not identical
+	// Hop vectors of twisted tori. Other tori have a closed form.
+	vectorsByOffset [][][]int                     // indexed by destination minus source; nil unless nodes are identical
+	vectorsBySource []atomic.Pointer[vectorTable] // indexed by source, computed on demand; nil if nodes are identical
 }
 
-// hops are the shortest hop vectors from a node: to dst, those of number start[dst]..start[dst+1]-1.
-type hops struct {
-	start []int32
-	v     []int16
+// vectorTable holds the shortest hop vectors from one node. The vectors to node d are start[d] up
+// to start[d+1].
+type vectorTable struct {
+	start   []int32
+	vectors []int16
 }
 
-// newGeometry describes the torus of p, whose dimensions are routed in order. It fails, with ErrUnserved, where p is of
-// another graph.
+// newGeometry describes the torus of p with its dimensions routed in the given order. The error
+// wraps ErrUnserved if p has no torus.
 func newGeometry(p *Problem, order []int) (*geometry, error) {
 	t := p.Torus
 	if t == nil {
 		return nil, errNoTorus
 	}
-	if err := p.check(); err != nil {
+	if err := p.validate(); err != nil {
 		return nil, err
 	}
 	degree, link := t.Ports()
 	if degree > engine.MaxPort+1 {
 		return nil, fmt.Errorf("%w: %d dimensions; want at most %d", ErrUnserved, len(t.Dims), (engine.MaxPort+1)/2)
 	}
-	z := &geometry{Torus: t, degree: degree, link: link, order: order, twist: make([]bool, len(t.Dims)), two: true}
-	z.next, z.wraps, z.live = make([]int32, len(link)), make([]bool, len(link)), make([]bool, len(link))
+
+	z := &geometry{Torus: t, degree: degree, link: link, order: order, isTwisted: make([]bool, len(t.Dims)), hasTwoChannels: true}
+	z.neighbour, z.isWrap, z.isUp = make([]int32, len(link)), make([]bool, len(link)), make([]bool, len(link))
 	for i, l := range link {
-		if z.next[i] = -1; l < 0 {
+		if z.neighbour[i] = -1; l < 0 {
 			continue
 		}
 		if int(l) >= len(p.Network.Links) || int(p.Network.Links[l].From) != i/degree {
-			return nil, fmt.Errorf("%w: link %d of the network is not that of %s", ErrUnserved, l, t)
+			return nil, fmt.Errorf("%w: link %d of the network differs from %s", ErrUnserved, l, t)
 		}
 		node, port := int32(i/degree), i%degree
-		z.next[i] = p.Network.Links[l].To
-		z.wraps[i] = t.Wraps(node, port/2, port%2 == 0)
-		if z.live[i] = p.Network.Links[l].Rate > 0; !z.live[i] {
-			z.down++
+		z.neighbour[i] = p.Network.Links[l].To
+		z.isWrap[i] = t.Wraps(node, port/2, port%2 == 0)
+		if z.isUp[i] = p.Network.Links[l].Rate > 0; !z.isUp[i] {
+			z.linksDown++
 		}
-		z.two = z.two && p.Network.Links[l].Channels >= 2
+		z.hasTwoChannels = z.hasTwoChannels && p.Network.Links[l].Channels >= 2
 	}
+
 	for d, v := range t.Shift {
-		z.twist[d] = slices.ContainsFunc(v, func(by int) bool { return by != 0 })
+		z.isTwisted[d] = slices.ContainsFunc(v, func(offset int) bool { return offset != 0 })
 	}
-	if slices.Contains(z.twist, true) {
+	if slices.Contains(z.isTwisted, true) {
 		if t.Symmetric() {
 			var err error
-			if z.vectors, err = t.Vectors(); err != nil {
+			if z.vectorsByOffset, err = t.Vectors(); err != nil {
 				return nil, fmt.Errorf("%w: %w", ErrUnserved, err)
 			}
 		} else {
-			z.rows = make([]atomic.Pointer[hops], t.Nodes())
+			z.vectorsBySource = make([]atomic.Pointer[vectorTable], t.Nodes())
 		}
 	}
+
 	return z, nil
 }
 
-// shortest appends the hop vectors of all shortest dimension-ordered routes from a to b to into, one after the other:
-// len(Dims) numbers each, negative downwards. Where nodes are not identical they are the shortest among the
-// dimension-ordered routes, which some other path may be shorter than.
-func (z *geometry) shortest(a, b int32, into []int16) []int16 {
+// shortestVectors appends the hop vectors of all shortest dimension-ordered paths from a to b to
+// into: len(Dims) numbers per vector. If nodes are not identical, a path that is not
+// dimension-ordered may be shorter.
+func (z *geometry) shortestVectors(a, b int32, into []int16) []int16 {
 	switch {
-	case z.vectors != nil:
-		for _, v := range z.vectors[z.Subtract(b, a)] {
+	case z.vectorsByOffset != nil:
+		for _, v := range z.vectorsByOffset[z.Subtract(b, a)] {
 			for _, c := range v {
 				into = append(into, int16(c))
 			}
 		}
 		return into
-	case z.rows != nil:
-		row := z.rows[a].Load()
+	case z.vectorsBySource != nil:
+		row := z.vectorsBySource[a].Load()
 		if row == nil {
-			row = z.search(a)
-			z.rows[a].Store(row) // whoever searched found the same
+			row = z.searchVectors(a)
+			z.vectorsBySource[a].Store(row) // concurrent searches give equal results
 		}
 		k := int32(len(z.Dims))
-		return append(into, row.v[k*row.start[b]:k*row.start[b+1]]...)
+		return append(into, row.vectors[k*row.start[b]:k*row.start[b+1]]...)
 	}
+
+	// Without twists the dimensions are independent. At half a ring of even size, both
+	// directions are shortest, which doubles the vectors.
 	dims, first := len(z.Dims), len(into)
 	into = slices.Grow(into, dims)[:first+dims]
 	for d, size := range z.Dims {
-		by, half := z.Coord(b, d)-z.Coord(a, d), -1
+		delta, half := z.Coord(b, d)-z.Coord(a, d), -1
 		if !z.Open[d] {
-			if by > size/2 {
-				by -= size
-			} else if by < -(size / 2) {
-				by += size
+			if delta > size/2 {
+				delta -= size
+			} else if delta < -(size / 2) {
+				delta += size
 			}
-			if size%2 == 0 && (by == size/2 || by == -size/2) {
+			if size%2 == 0 && (delta == size/2 || delta == -size/2) {
 				half = size / 2
 			}
 		}
-		have := len(into)
+
+		count := len(into)
 		if half < 0 {
-			for i := first; i < have; i += dims {
-				into[i+d] = int16(by)
+			for i := first; i < count; i += dims {
+				into[i+d] = int16(delta)
 			}
 			continue
 		}
-		into = append(into, into[first:have]...) // half-way round: either way
+
+		into = append(into, into[first:count]...) // half the ring: both directions
 		for i := first; i < len(into); i += dims {
-			if into[i+d] = int16(half); i < have {
+			if into[i+d] = int16(half); i < count {
 				into[i+d] = int16(-half)
 			}
 		}
 	}
+
 	return into
 }
 
-// search finds the vectors from a node, by their norm.
-func (z *geometry) search(from int32) *hops {
+// searchVectors computes the vectors from a node by iterative deepening over the number of hops.
+func (z *geometry) searchVectors(from int32) *vectorTable {
 	n, dims := z.Nodes(), len(z.Dims)
-	found := make([][]int16, n)
+	vectors := make([][]int16, n)
 	norm := slices.Repeat([]int{-1}, n)
-	left, v := n, make([]int16, dims)
-	var extend func(at int32, k, hops, total int)
-	extend = func(at int32, k, hops, total int) {
+	missing, v := n, make([]int16, dims)
+
+	// extend tries all hops along the dimensions from order[k] on. hops of total remain to be
+	// used. It appends a vector if its norm is minimal, which holds for the first total that
+	// reaches a node.
+	var extend func(node int32, k, hops, total int)
+
+	extend = func(node int32, k, hops, total int) {
 		if k == dims {
-			if hops == 0 && (norm[at] < 0 || norm[at] == total) {
-				if norm[at] < 0 {
-					norm[at] = total
-					left--
+			if hops == 0 && (norm[node] < 0 || norm[node] == total) {
+				if norm[node] < 0 {
+					norm[node] = total
+					missing--
 				}
-				found[at] = append(found[at], v...)
+				vectors[node] = append(vectors[node], v...)
 			}
 			return
 		}
+
 		d := z.order[k]
 		v[d] = 0
-		extend(at, k+1, hops, total)
+		extend(node, k+1, hops, total)
 		for _, sign := range []int{1, -1} {
-			to, port := at, 2*d
+			to, port := node, 2*d
 			if sign < 0 {
 				port++
 			}
 			for c := 1; c <= hops; c++ {
-				if to = z.next[int(to)*z.degree+port]; to < 0 {
+				if to = z.neighbour[int(to)*z.degree+port]; to < 0 {
 					break
 				}
 				v[d] = int16(sign * c)
 				extend(to, k+1, hops-c, total)
 			}
 		}
+
 		v[d] = 0
 	}
-	for h := 0; left > 0; h++ {
+
+	for h := 0; missing > 0; h++ {
 		extend(from, 0, h, h)
 	}
-	row := &hops{start: make([]int32, n+1)}
-	for b, of := range found {
-		row.v = append(row.v, of...)
-		row.start[b+1] = int32(len(row.v) / dims)
+
+	// Join the lists of all destinations.
+	row := &vectorTable{start: make([]int32, n+1)}
+	for b, list := range vectors {
+		row.vectors = append(row.vectors, list...)
+		row.start[b+1] = int32(len(row.vectors) / dims)
 	}
+
 	return row
 }
 
-// steps appends the ports of the path along a hop vector in the order of dimensions.
-func (z *geometry) steps(v []int16, into []engine.Step) []engine.Step {
+// appendSteps appends the ports of the path along a hop vector, one dimension after the other.
+func (z *geometry) appendSteps(v []int16, into []engine.Step) []engine.Step {
 	for _, d := range z.order {
 		c, port := int(v[d]), 2*d
 		if c < 0 {
@@ -194,14 +219,14 @@ func (z *geometry) steps(v []int16, into []engine.Step) []engine.Step {
 	return into
 }
 
-// alive reports whether all links of a path from a node may be taken.
-func (z *geometry) alive(from int32, path []engine.Step) bool {
+// isPathUp reports whether all links of a path may be used.
+func (z *geometry) isPathUp(from int32, path []engine.Step) bool {
 	for _, s := range path {
 		i := int(from)*z.degree + s.Port()
-		if !z.live[i] {
+		if !z.isUp[i] {
 			return false
 		}
-		from = z.next[i]
+		from = z.neighbour[i]
 	}
 	return true
 }

@@ -14,8 +14,9 @@ import (
 	"sim/fabric/torus"
 )
 
-// leastLoad finds the least load of the most loaded link of whatever simple paths flows take, by trying all of them.
-func leastLoad(n *engine.Network, flows []engine.Flow, demand []float64) float64 {
+// minMaxLoad returns the minimum over all simple paths of the maximum link load, by exhaustive
+// search.
+func minMaxLoad(n *engine.Network, flows []engine.Flow, demand []float64) float64 {
 	out := make([][]int32, n.Nodes)
 	for i, l := range n.Links {
 		if l.Rate > 0 {
@@ -24,25 +25,25 @@ func leastLoad(n *engine.Network, flows []engine.Flow, demand []float64) float64
 	}
 	load, best := make([]float64, len(n.Links)), math.Inf(1)
 	var lead func(f int)
-	var extend func(f int, at int32, seen uint64)
-	extend = func(f int, at int32, seen uint64) {
-		if at == flows[f].Dst {
+	var extend func(f int, node int32, visited uint64)
+	extend = func(f int, node int32, visited uint64) {
+		if node == flows[f].Dst {
 			lead(f + 1)
 			return
 		}
-		for _, l := range out[at] {
+		for _, l := range out[node] {
 			to := n.Links[l].To
-			if seen>>to&1 == 1 || load[l]+demand[f] >= best {
+			if visited>>to&1 == 1 || load[l]+demand[f] >= best {
 				continue
 			}
 			load[l] += demand[f]
-			extend(f, to, seen|1<<to)
+			extend(f, to, visited|1<<to)
 			load[l] -= demand[f]
 		}
 	}
 	lead = func(f int) {
 		if f == len(flows) {
-			best = min(best, top(load))
+			best = min(best, maxOf(load))
 			return
 		}
 		extend(f, flows[f].Src, 1<<flows[f].Src)
@@ -51,8 +52,9 @@ func leastLoad(n *engine.Network, flows []engine.Flow, demand []float64) float64
 	return best
 }
 
-// TestOptimisedAnyGraph: on small graphs with any demand the bound is never above the optimum, which trying all paths
-// finds, the choice never below it, and whole paths are free of deadlock on two channels.
+// TestOptimisedAnyGraph verifies on small graphs with any demand that bound <= optimum <= load of
+// the choice. The optimum is found by exhaustive search. With two channels the paths are free of
+// deadlock.
 func TestOptimisedAnyGraph(t *testing.T) {
 	met, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -91,10 +93,10 @@ func TestOptimisedAnyGraph(t *testing.T) {
 		if err := d.Paths.Check(t.Context(), n, p.Flows); err != nil {
 			t.Fatal(err)
 		}
-		best := leastLoad(n, p.Flows, p.Demand)
+		best := minMaxLoad(n, p.Flows, p.Demand)
 		have := linkLoads(p, d.Paths).MaxWeighted
 		if math.Abs(have-d.Metrics["max_link_load"]) > 1e-9 {
-			t.Fatalf("load %g, told as %g", have, d.Metrics["max_link_load"])
+			t.Fatalf("load %g, metric %g", have, d.Metrics["max_link_load"])
 		}
 		if d.Bound > best+1e-9 || have < best-1e-9 || d.Metrics["unconstrained_max_link_load"] < best-1e-9 {
 			t.Fatalf("bound %g, optimum %g, unconstrained %g, load %g", d.Bound, best, d.Metrics["unconstrained_max_link_load"], have)
@@ -113,8 +115,8 @@ func TestOptimisedAnyGraph(t *testing.T) {
 	}
 }
 
-// TestOptimisedSmallTori: on small tori with links down, bound <= load of the choice <= load of wild-first routing's,
-// paths are live and free of deadlock.
+// TestOptimisedSmallTori verifies on small tori with failed links that bound <= load of the
+// choice <= load of wild-first routing. Paths are live and free of deadlock.
 func TestOptimisedSmallTori(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, err := torus.New(rapid.SampledFrom([][]int{{3, 3}, {2, 2, 3}, {4, 3}, {5}, {3, 3, 2}, {4, 4}}).Draw(t, "dims")...)
@@ -142,7 +144,7 @@ func TestOptimisedSmallTori(t *testing.T) {
 		}
 		z := linkLoads(p, d.Paths)
 		if d.Bound > float64(z.Max) || float64(z.Max) != d.Metrics["max_link_load"] || d.Metrics["unconstrained_max_link_load"] > float64(z.Max) {
-			t.Fatalf("bound %g, load %d, told as %v", d.Bound, z.Max, d.Metrics)
+			t.Fatalf("bound %g, load %d, metrics %v", d.Bound, z.Max, d.Metrics)
 		}
 		if w, err := (WildRule{}).Route(context.Background(), p, Options{Seed: 1}); err == nil {
 			if y := linkLoads(p, w.Paths); y.Max < z.Max || float64(y.Max) < d.Bound {
@@ -155,13 +157,13 @@ func TestOptimisedSmallTori(t *testing.T) {
 	})
 }
 
-// TestOptimisedCanonical: faults of all 48 optical switches give the load of their dimension's first, and their paths
-// are those of their own network.
+// TestOptimisedCanonical verifies that faults of all 48 optical switches give the load of the
+// first switch of their dimension, with valid paths.
 func TestOptimisedCanonical(t *testing.T) {
 	for _, c := range []struct {
 		twist string
 		dims  []int
-		every int // switches, where tests are short; 0 is none
+		every int // step between the switches of short tests; 0 means no switch
 	}{{"", []int{4, 4, 4}, 11}, {"tpuv4", []int{4, 4, 8}, 0}, {"tpuv4", []int{4, 8, 8}, 0}, {"", []int{4, 4, 8}, 0}, {"", []int{4, 8, 8}, 0}} {
 		if c.every == 0 && !*long {
 			continue
@@ -172,7 +174,7 @@ func TestOptimisedCanonical(t *testing.T) {
 				if !*long && index%c.every != 0 {
 					continue
 				}
-				p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: dim, Index: index}}}, c.twist, c.dims...)
+				p := torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: dim, Index: index}}}, c.twist, c.dims...)
 				d, z := route(t, Optimised{Budget: 100_000, Rounds: 2}, p, Options{Seed: 1})
 				if index == 0 {
 					first = z.Max
@@ -185,13 +187,13 @@ func TestOptimisedCanonical(t *testing.T) {
 	}
 }
 
-// TestOptimisedRepeats: the same seed gives the same paths.
+// TestOptimisedRepeats verifies that equal seeds give equal paths.
 func TestOptimisedRepeats(t *testing.T) {
 	dims, twist := []int{4, 4, 4}, ""
 	if *long {
 		dims, twist = []int{4, 4, 8}, "tpuv4"
 	}
-	p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, twist, dims...)
+	p := torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, twist, dims...)
 	var first string
 	for range 2 {
 		d, _ := route(t, Optimised{Budget: 100_000, Rounds: 20}, p, Options{Seed: 7})
@@ -205,8 +207,9 @@ func TestOptimisedRepeats(t *testing.T) {
 	}
 }
 
-// TestOptimisedCap: the cap on neighbours' traffic goes before load. Node 3 hangs on 1 of the triangle 0, 1, 2; the 3
-// units for it are best alone from 0 to 1, which has the unit for 1 join that for 2.
+// TestOptimisedCap verifies that the cap on neighbour traffic takes precedence over the load.
+// Node 3 is attached to node 1 of the triangle 0, 1, 2. Its 3 units would best be alone on the
+// link from 0 to 1; then the unit for 1 would share a link with the unit for 2.
 func TestOptimisedCap(t *testing.T) {
 	n := &engine.Network{Nodes: 4}
 	for _, l := range [][2]int32{{0, 1}, {0, 2}, {1, 2}, {1, 3}} {
@@ -224,8 +227,8 @@ func TestOptimisedCap(t *testing.T) {
 	}
 }
 
-// TestOptimisedApart: pairs that nothing joins are named.
-func TestOptimisedApart(t *testing.T) {
+// TestOptimisedUnreachable verifies that the error names pairs that no path joins.
+func TestOptimisedUnreachable(t *testing.T) {
 	p := &Problem{Network: &engine.Network{Nodes: 3, Links: []engine.Link{{From: 0, To: 1, Rate: 1}, {From: 1, To: 2}}}, Flows: []engine.Flow{{Src: 0, Dst: 1}, {Src: 0, Dst: 2}}}
 	_, err := Optimised{}.Route(t.Context(), p, Options{})
 	if err == nil || !strings.Contains(err.Error(), "from node 0 to 2") {
@@ -237,11 +240,11 @@ func TestOptimisedApart(t *testing.T) {
 	}
 }
 
-// TestOptimisedNoChoice: where every pair has one path there is nothing to search.
+// TestOptimisedNoChoice verifies that nothing is searched if every pair has one path.
 func TestOptimisedNoChoice(t *testing.T) {
-	p := weigh(must(t, torus.Faults{}, "", 9), 1, 2)
+	p := setRandomDemands(torusProblem(t, torus.Faults{}, "", 9), 1, 2)
 	d, z := route(t, Optimised{Budget: 200_000}, p, Options{Seed: 1})
 	if d.Metrics["max_link_load"] != z.MaxWeighted {
-		t.Errorf("load %g, told as %g", z.MaxWeighted, d.Metrics["max_link_load"])
+		t.Errorf("load %g, metric %g", z.MaxWeighted, d.Metrics["max_link_load"])
 	}
 }

@@ -12,8 +12,8 @@ import (
 
 var heavy = flag.Bool("heavy", false, "benchmark the optimiser on large problems too")
 
-// weigh gives every flow of a problem a demand at random, from low to high.
-func weigh(p *Problem, low, high float64) *Problem {
+// setRandomDemands sets random demands between low and high.
+func setRandomDemands(p *Problem, low, high float64) *Problem {
 	rng := rand.New(rand.NewPCG(1, 2))
 	p.Demand = make([]float64, len(p.Flows))
 	for i := range p.Demand {
@@ -22,8 +22,8 @@ func weigh(p *Problem, low, high float64) *Problem {
 	return p
 }
 
-// BenchmarkOptimised prints how long choices take, and gaps, of problems with no symmetry: pairs weighed at random, and
-// rings of a step each way.
+// BenchmarkOptimised reports the time and the gap of problems without symmetry: random demands,
+// and rings of one step in each direction.
 func BenchmarkOptimised(b *testing.B) {
 	ring := func(p *Problem, from, to float64) *Problem {
 		n := int32(p.Torus.Nodes())
@@ -31,21 +31,21 @@ func BenchmarkOptimised(b *testing.B) {
 		for a := range n {
 			p.Flows = append(p.Flows, engine.Flow{Src: a, Dst: (a + 1) % n}, engine.Flow{Src: a, Dst: (a + n - 1) % n})
 		}
-		return weigh(p, from, to)
+		return setRandomDemands(p, from, to)
 	}
 	for _, c := range []struct {
 		name  string
 		heavy bool
 		make  func() *Problem
 	}{
-		{"weighed/4x4x4", false, func() *Problem { return weigh(must(b, torus.Faults{}, "", 4, 4, 4), 0, 2) }},
-		{"weighed/4x4x8", false, func() *Problem { return weigh(must(b, torus.Faults{}, "tpuv4", 4, 4, 8), 0, 2) }},
-		{"weighed/8x8x8", true, func() *Problem { return weigh(must(b, torus.Faults{}, "", 8, 8, 8), 0, 2) }},
+		{"weighed/4x4x4", false, func() *Problem { return setRandomDemands(torusProblem(b, torus.Faults{}, "", 4, 4, 4), 0, 2) }},
+		{"weighed/4x4x8", false, func() *Problem { return setRandomDemands(torusProblem(b, torus.Faults{}, "tpuv4", 4, 4, 8), 0, 2) }},
+		{"weighed/8x8x8", true, func() *Problem { return setRandomDemands(torusProblem(b, torus.Faults{}, "", 8, 8, 8), 0, 2) }},
 		{"fault/4x4x4", false, func() *Problem {
-			return weigh(must(b, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, "", 4, 4, 4), 0.5, 1)
+			return setRandomDemands(torusProblem(b, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, "", 4, 4, 4), 0.5, 1)
 		}},
-		{"ring/4x8x4", false, func() *Problem { return ring(must(b, torus.Faults{}, "", 4, 8, 4), 0.999, 1) }},
-		{"ring/8x8x8", true, func() *Problem { return ring(must(b, torus.Faults{}, "", 8, 8, 8), 0.999, 1) }},
+		{"ring/4x8x4", false, func() *Problem { return ring(torusProblem(b, torus.Faults{}, "", 4, 8, 4), 0.999, 1) }},
+		{"ring/8x8x8", true, func() *Problem { return ring(torusProblem(b, torus.Faults{}, "", 8, 8, 8), 0.999, 1) }},
 	} {
 		if c.heavy && !*heavy {
 			continue
@@ -65,8 +65,8 @@ func BenchmarkOptimised(b *testing.B) {
 	}
 }
 
-// randomGraph joins nodes to a tree at random and by as many pairs more as there are nodes, both ways each, and has
-// every node send to four others, as much as low to high each.
+// randomGraph returns a random tree with as many additional pairs as nodes, all joined in both
+// directions. Every node sends between low and high to four others.
 func randomGraph(nodes int32, low, high float64) *Problem {
 	rng := rand.New(rand.NewPCG(3, uint64(nodes)))
 	var links, flows [][2]int32
@@ -86,14 +86,14 @@ func randomGraph(nodes int32, low, high float64) *Problem {
 			}
 		}
 	}
-	p := digraph(nodes, alikeRate, links, flows)
+	p := digraph(nodes, equalRate, links, flows)
 	for k := range p.Network.Links {
 		p.Network.Links[k].Channels = 2
 	}
-	return weigh(p, low, high)
+	return setRandomDemands(p, low, high)
 }
 
-// BenchmarkOptimisedGraphs prints how the choice grows with the nodes of random sparse graphs, and gaps.
+// BenchmarkOptimisedGraphs reports time and gap for random sparse graphs of growing size.
 func BenchmarkOptimisedGraphs(b *testing.B) {
 	for _, n := range []int32{256, 1024, 4096} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

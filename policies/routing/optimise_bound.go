@@ -6,118 +6,129 @@ import (
 	"slices"
 )
 
-// dual seeks a lower bound on the load of the most loaded link by linear programming duality: whatever lengths links
-// have, the sum of all pairs' shortest lengths, weighed by demand, over the sum of all lengths is no more than the most
-// loaded link carries (Shahrokhi and Matula, The Maximum Concurrent Flow Problem, J. ACM 37, 1990), and the best
-// lengths give what pairs that spread over any paths at all reach.
-type dual struct {
-	in     *instance
-	t      *tree
-	links  []float64 // by orbit: the links of it, or where rates differ their rates
-	each   float64   // nodes that each source stands for
-	length []float64 // the best so far, whole numbers
-	value  float64   // what they prove
+// dualBound computes a lower bound on the maximum link load by linear programming duality. Give
+// each link a length. Add up the pairs' shortest distances, weighted by demand, and divide by the
+// sum of all lengths. The result does not exceed the maximum load (Shahrokhi and Matula, The
+// Maximum Concurrent Flow Problem, J. ACM 37, 1990). The best lengths give the optimum for pairs
+// that split over any paths.
+type dualBound struct {
+	in             *routeInstance
+	tree           *stateTree // unrestricted paths
+	capacity       []float64  // number of links of an orbit, or their relative rates if rates differ; indexed by orbit
+	nodesPerSource float64    // nodes that each source represents
+	length         []float64  // best lengths so far, whole numbers; indexed by orbit
+	value          float64    // bound that length proves
 
-	least float64 // a bound for one route a pair
-	unit  float64 // that all demands are multiples of; 0 is none
+	packing    float64 // bound for one path per pair (packingBound)
+	demandUnit float64 // all demands are multiples of it; 0 if there is no such unit
 }
 
-// scale is the largest whole length.
-const scale = 1 << 24
+// maxLength is the largest length after rounding to whole numbers.
+const maxLength = 1 << 24
 
-func newDual(in *instance) *dual {
-	b := &dual{in: in, t: newTree(in.free()), links: make([]float64, in.orbits), length: make([]float64, in.orbits), each: 1}
+// newDualBound returns a bound without lengths.
+func newDualBound(in *routeInstance) *dualBound {
+	b := &dualBound{in: in, tree: newStateTree(in.unrestricted()), capacity: make([]float64, in.numOrbits), length: make([]float64, in.numOrbits), nodesPerSource: 1}
 	for _, o := range in.orbit {
 		if o >= 0 {
-			b.links[o] += 1 / in.perUnit(o)
+			b.capacity[o] += 1 / in.perUnit(o)
 		}
 	}
-	b.least, b.unit = in.packingBound(), in.unit()
+	b.packing, b.demandUnit = in.packingBound(), in.demandUnit()
 	if in.symmetry != nil {
-		b.each = float64(in.nodes / len(in.symmetry.Sources))
+		b.nodesPerSource = float64(in.nodes / len(in.symmetry.Sources))
 	}
 	return b
 }
 
-// try makes lengths whole numbers, in which sums are exact, and keeps them if they prove more than the best. It may be
-// told to do so only where most lengths are 0, so that this takes little time, and returns whether it did.
-func (b *dual) try(ctx context.Context, length []float64, few bool) bool {
-	most := top(length)
-	if most == 0 {
+// tryLengths rounds lengths to whole numbers, whose sums are exact, and keeps them if they
+// improve the bound. With onlyContracted it stops and returns false unless lengths are mostly 0,
+// so that distances are cheap.
+func (b *dualBound) tryLengths(ctx context.Context, length []float64, onlyContracted bool) bool {
+	// Round to whole numbers up to maxLength.
+	longest := maxOf(length)
+	if longest == 0 {
 		return false
 	}
-	whole, sum := make([]float64, len(length)), 0.0
+	rounded, sum := make([]float64, len(length)), 0.0
 	for o, l := range length {
-		whole[o] = math.Round(l / most * scale)
-		sum += whole[o] * b.links[o]
+		rounded[o] = math.Round(l / longest * maxLength)
+		sum += rounded[o] * b.capacity[o]
 	}
+
 	in := b.in
-	z := in.distances(b.t, whole)
-	if few && !z.few() {
+	distances := in.newNodeDistances(b.tree, rounded)
+	if onlyContracted && !distances.isContracted() {
 		return false
 	}
-	var total [4]float64 // sums of fewer numbers round less
+
+	// The sum of demand times distance over all pairs.
+	var total [4]float64 // partial sums round less
 	for s, src := range in.sources {
 		if ctx.Err() != nil {
 			return false
 		}
-		dist := z.of(src)
-		for i := in.first[s]; i < in.first[s+1]; i++ {
-			total[s%len(total)] += in.demand[i] * b.each * dist[z.part[in.pair[i].Dst]]
+		dist := distances.from(src)
+		for i := in.firstPair[s]; i < in.firstPair[s+1]; i++ {
+			total[s%len(total)] += in.demand[i] * b.nodesPerSource * dist[distances.component[in.pairs[i].Dst]]
 		}
 	}
+
 	if v := (total[0] + total[1] + total[2] + total[3]) / sum; v > b.value {
-		b.value, b.length = v, whole
+		b.value, b.length = v, rounded
 	}
 	return true
 }
 
-// hops tries the same length for all links, by paths of the fewest hops, as try would.
-func (b *dual) hops(shortest *choices) {
+// tryUnitLengths is tryLengths for equal lengths of all links, given the paths of the minimum
+// number of hops.
+func (b *dualBound) tryUnitLengths(shortest *candidatePaths) {
 	var total [4]float64
 	for s := range b.in.sources {
-		for i := b.in.first[s]; i < b.in.first[s+1]; i++ {
-			total[s%len(total)] += b.in.demand[i] * b.each * float64(len(shortest.of(shortest.first[i])))
+		for i := b.in.firstPair[s]; i < b.in.firstPair[s+1]; i++ {
+			total[s%len(total)] += b.in.demand[i] * b.nodesPerSource * float64(len(shortest.pathOrbits(shortest.first[i])))
 		}
 	}
+
 	sum := 0.0
-	for _, n := range b.links {
+	for _, n := range b.capacity {
 		sum += n
 	}
 	if v := (total[0] + total[1] + total[2] + total[3]) / sum; v > b.value {
-		b.value, b.length = v, slices.Repeat([]float64{scale}, len(b.links))
+		b.value, b.length = v, slices.Repeat([]float64{maxLength}, len(b.capacity))
 	}
 }
 
-// simple tries lengths that cost nothing to find and often prove all: the same for all links, and cuts.
-func (b *dual) simple(ctx context.Context, shortest *choices) {
-	b.hops(shortest)
+// trySimpleLengths tries lengths that are known in advance and often optimal: equal lengths, and
+// cuts.
+func (b *dualBound) trySimpleLengths(ctx context.Context, shortest *candidatePaths) {
+	b.tryUnitLengths(shortest)
 	for _, cut := range b.cuts() {
-		b.try(ctx, cut, false)
+		b.tryLengths(ctx, cut, false)
 	}
 }
 
-// bound returns what is proved, for loads that are sums of demands.
-func (b *dual) bound() float64 { return b.in.roundUp(max(b.value, b.least), b.unit) }
+// lowerBound returns the bound for loads that are sums of demands.
+func (b *dualBound) lowerBound() float64 { return b.in.roundUp(max(b.value, b.packing), b.demandUnit) }
 
-// adopt takes up what paths to spread over prove.
-func (b *dual) adopt(ctx context.Context, x *equilibration) {
-	if b.in.whole {
-		b.try(ctx, x.best, false)
-	} else if v := x.value * (1 - 1e-10); v > b.value { // sums are rounded
+// useBound takes over the bound that an equilibration has proved.
+func (b *dualBound) useBound(ctx context.Context, spread *equilibration) {
+	if b.in.hasWholeDemands {
+		b.tryLengths(ctx, spread.bestLength, false)
+	} else if v := spread.bound * (1 - 1e-10); v > b.value { // a margin for rounding errors of its sums
 		b.value = v
 	}
 }
 
-// halves returns lengths of 1 where paths leave half the planes of a dimension, side by side, for the others, or where it
-// is open those up to an end.
-func (b *dual) halves(d int) (all [][]float64) {
+// halfCuts returns cuts across half of a dimension. Lengths are 1 for links that leave, or enter,
+// size/2 adjacent planes. In an open dimension these are the planes below a coordinate.
+func (b *dualBound) halfCuts(d int) (all [][]float64) {
 	t := b.in.symmetry.Torus
 	size := t.Dims[d]
 	for from := range size {
 		within := func(x int) bool { return t.Open[d] && x < from || !t.Open[d] && (x-from+size)%size < size/2 }
 		for _, out := range []bool{true, false} {
-			cut := make([]float64, b.in.orbits)
+			cut := make([]float64, b.in.numOrbits)
 			for k, o := range b.in.orbit {
 				x := t.Coord(int32(k/b.in.degree), d)
 				to := (x + 1) % size
@@ -131,58 +142,64 @@ func (b *dual) halves(d int) (all [][]float64) {
 			all = append(all, cut)
 		}
 	}
+
 	return all
 }
 
-// cuts returns lengths of 1 where paths cross sets of links of tori that often bind: those of each dimension, and
-// beside links that are down those that cross the same plane. (A switch that is out takes 1 of 16 links across every
-// border of cubes.)
-func (b *dual) cuts() (all [][]float64) {
-	y := b.in.symmetry
-	if y == nil {
+// cuts returns lengths of 1 across sets of links of a torus that often limit traffic. A set has
+// the links of a dimension, or the links that cross a plane together with links that are down.
+// For example, a failed optical switch removes 1 of 16 links across every border between cubes.
+func (b *dualBound) cuts() (all [][]float64) {
+	symmetry := b.in.symmetry
+	if symmetry == nil {
 		return nil
 	}
-	for d := range y.Torus.Dims {
-		plane := make([]bool, 2*y.Torus.Dims[d]) // by coordinate, up and down
-		one, across := make([]float64, b.in.orbits), make([]float64, b.in.orbits)
-		for _, some := range []bool{false, true} {
+
+	// In each dimension: all links (aligned), and the links next to links that are down (across).
+	for d := range symmetry.Torus.Dims {
+		hasDown := make([]bool, 2*symmetry.Torus.Dims[d]) // a link across the plane is down; indexed by 2*coordinate, +1 for the downward port
+		aligned, across := make([]float64, b.in.numOrbits), make([]float64, b.in.numOrbits)
+		for _, afterDown := range []bool{false, true} {
 			for k, l := range b.in.link {
 				if l < 0 || k%b.in.degree/2 != d {
 					continue
 				}
-				at, o := 2*y.Torus.Coord(int32(k/b.in.degree), d)+k%2, b.in.orbit[k]
+				index, o := 2*symmetry.Torus.Coord(int32(k/b.in.degree), d)+k%2, b.in.orbit[k]
 				switch {
 				case o < 0:
-					plane[at] = true
-				case some && plane[at]:
+					hasDown[index] = true
+				case afterDown && hasDown[index]:
 					across[o] = 1
 				default:
-					one[o] = 1
+					aligned[o] = 1
 				}
 			}
 		}
-		cuts := [][]float64{one, across}
-		if y.Torus.Open[d] { // half-way along it
-			half := make([]float64, b.in.orbits)
+
+		cuts := [][]float64{aligned, across}
+		if symmetry.Torus.Open[d] { // across its middle
+			half := make([]float64, b.in.numOrbits)
 			for k, o := range b.in.orbit {
-				at := (y.Torus.Dims[d] - 1) / 2
+				index := (symmetry.Torus.Dims[d] - 1) / 2
 				if k%b.in.degree%2 == 1 {
-					at++
+					index++
 				}
-				if o >= 0 && k%b.in.degree/2 == d && y.Torus.Coord(int32(k/b.in.degree), d) == at {
+				if o >= 0 && k%b.in.degree/2 == d && symmetry.Torus.Coord(int32(k/b.in.degree), d) == index {
 					half[o] = 1
 				}
 			}
 			cuts = append(cuts, half)
 		}
-		if len(y.Sources) == b.in.nodes && len(b.in.pair) > manyPairs { // else the linear program soon proves as much
-			cuts = append(cuts, b.halves(d)...)
+
+		if len(symmetry.Sources) == b.in.nodes && len(b.in.pairs) > largePairs { // on small problems the linear program proves as much soon
+			cuts = append(cuts, b.halfCuts(d)...)
 		}
 		for _, cut := range cuts {
-			if top(cut) > 0 {
+			if maxOf(cut) > 0 {
 				all = append(all, cut)
 			}
 		}
 	}
+
 	return all
 }

@@ -10,7 +10,7 @@ import (
 	"sim/engine/packet"
 )
 
-// tinyProblem draws a connected graph with some flows; where rates differ they are some of 1, 2 and 3 Gb/s.
+// tinyProblem draws a connected graph with some flows. With rates, links have 1, 2 or 3 Gb/s.
 func tinyProblem(t *rapid.T, rates bool) *Problem {
 	nodes := rapid.IntRange(2, 5).Draw(t, "nodes")
 	p := &Problem{Network: &engine.Network{Nodes: int32(nodes)}}
@@ -46,19 +46,19 @@ func tinyProblem(t *rapid.T, rates bool) *Problem {
 	return p
 }
 
-// simplePaths lists all simple paths of each flow as links.
+// simplePaths returns all simple paths of each flow as lists of links.
 func simplePaths(n *engine.Network, flows []engine.Flow) [][][]int {
 	all := make([][][]int, len(flows))
 	for i, f := range flows {
-		var extend func(at int32, seen uint64, path []int)
-		extend = func(at int32, seen uint64, path []int) {
-			if at == f.Dst {
+		var extend func(node int32, visited uint64, path []int)
+		extend = func(node int32, visited uint64, path []int) {
+			if node == f.Dst {
 				all[i] = append(all[i], append([]int(nil), path...))
 				return
 			}
 			for l, k := range n.Links {
-				if k.From == at && k.Rate > 0 && seen>>k.To&1 == 0 {
-					extend(k.To, seen|1<<k.To, append(path, l))
+				if k.From == node && k.Rate > 0 && visited>>k.To&1 == 0 {
+					extend(k.To, visited|1<<k.To, append(path, l))
 				}
 			}
 		}
@@ -67,16 +67,17 @@ func simplePaths(n *engine.Network, flows []engine.Flow) [][][]int {
 	return all
 }
 
-// least returns the least greatest load over rate of one path a flow, by trying all, and of flows that spread, by the
-// simplex method. Rates are relative to a reference.
-func least(p *Problem, by float64) (one, spread float64) {
+// optimalLoads returns the minimum of the largest load over rate: with one path per flow by
+// exhaustive search, and with split flows by the simplex method. Rates are relative to a
+// reference.
+func optimalLoads(p *Problem, by float64) (one, spread float64) {
 	n, all := p.Network, simplePaths(p.Network, p.Flows)
 	load := make([]float64, len(n.Links))
 	one = math.Inf(1)
 	var lead func(i int)
 	lead = func(i int) {
 		if i == len(all) {
-			one = min(one, top(load))
+			one = min(one, maxOf(load))
 			return
 		}
 		for _, path := range all[i] {
@@ -94,8 +95,9 @@ func least(p *Problem, by float64) (one, spread float64) {
 		}
 	}
 	lead(0)
-	// the dual: lengths of links whose sum, times rates, is 1 and most of the sum of demand times distance, which no
-	// path of a flow is shorter than
+	// The dual problem: lengths of links whose sum, times rates, is at most 1. Maximise the sum
+	// of demand times distance. The distance of a flow is at most the length of each of its
+	// paths.
 	links, paths := len(n.Links), 0
 	for _, of := range all {
 		paths += len(of)
@@ -121,7 +123,8 @@ func least(p *Problem, by float64) (one, spread float64) {
 	return one, simplex(append(rows, row), append(limit, 1), gain)
 }
 
-// simplex returns the most of gain*x where rows*x <= limit, x >= 0 and no limit is negative, by Bland's rule.
+// simplex returns the maximum of gain*x subject to rows*x <= limit, x >= 0, for non-negative
+// limits (Bland's rule).
 func simplex(rows [][]float64, limit, gain []float64) float64 {
 	m, n := len(rows), len(gain)
 	z := make([][]float64, m+1)
@@ -177,49 +180,49 @@ func simplex(rows [][]float64, limit, gain []float64) float64 {
 	}
 }
 
-// TestBounds: on tiny graphs the bound for whole paths is never above the least load of one path a flow, the spread
-// choice and what it proves hold the linear program's optimum between them, and the choice is no better than the
-// optimum.
+// TestBounds verifies bounds on tiny graphs. The bound for single paths is at most the optimum of
+// one path per flow. The equilibration and its bound bracket the optimum of the linear program.
+// The choice is at least the optimum.
 func TestBounds(t *testing.T) {
 	proved, met, all := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		p := tinyProblem(t, rapid.Bool().Draw(t, "rates"))
-		by := p.reference()
+		by := p.referenceRate()
 		if rapid.Bool().Draw(t, "reference") {
 			p.Rate, by = 4e9, 4e9
 		}
 		if !p.RatesDiffer() {
-			by = p.reference()
+			by = p.referenceRate()
 			for _, l := range p.Network.Links {
 				by = l.Rate
 			}
 		}
-		one, spread := least(p, by)
-		in, err := newInstance(p, nil)
+		one, spread := optimalLoads(p, by)
+		in, err := newRouteInstance(p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if f := in.packingBound(); f > one*(1+1e-9) {
 			t.Fatalf("floor %g, optimum %g", f, one)
 		}
-		if v := in.roundUp(spread, in.unit()); v > one*(1+1e-9) || v < spread {
+		if v := in.roundUp(spread, in.demandUnit()); v > one*(1+1e-9) || v < spread {
 			t.Fatalf("%g is lifted to %g, optimum %g", spread, v, one)
 		}
-		x, err := in.begin(t.Context(), in.free(), nil, notJoined)
+		x, err := in.startPaths(t.Context(), in.unrestricted(), nil, reasonDisconnected)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newSearch(in, x.c, 1, 0, 1)
-		s.keep()
-		y := newEquilibration(in, in.free(), s)
+		s := newPathAssignmentSearch(in, x.candidates, 1, 0, 1)
+		s.saveBest()
+		y := newEquilibration(in, in.unrestricted(), s)
 		if _, err := y.run(t.Context(), 200, math.MaxInt); err != nil {
 			t.Fatal(err)
 		}
-		y.count()
-		if y.value > spread*(1+1e-9) || top(y.load) < spread*(1-1e-9) {
-			t.Fatalf("spread proves %g, reaches %g; optimum %g", y.value, top(y.load), spread)
+		y.recount()
+		if y.bound > spread*(1+1e-9) || maxOf(y.load) < spread*(1-1e-9) {
+			t.Fatalf("spread proves %g, reaches %g; optimum %g", y.bound, maxOf(y.load), spread)
 		}
-		if math.Abs(y.value-spread) < 1e-3*spread {
+		if math.Abs(y.bound-spread) < 1e-3*spread {
 			proved++
 		}
 		d, err := Optimised{NeighbourCap: -1, Budget: 20000}.Route(t.Context(), p, Options{Seed: 1})
@@ -229,13 +232,13 @@ func TestBounds(t *testing.T) {
 		have, bound, free := d.Metrics["max_link_load"], d.Bound, d.Metrics["unconstrained_max_link_load"]
 		if p.RatesDiffer() {
 			have, bound, free = d.Metrics["max_load_over_rate"], d.Metrics["bound_max_load_over_rate"], d.Metrics["unconstrained_max_load_over_rate"]
-			if d.Bound != 0 || d.Labels["gap_model"] != OverRates {
+			if d.Bound != 0 || d.Labels["gap_model"] != ModelLoadOverRate {
 				t.Fatalf("bound %g of model %q", d.Bound, d.Labels["gap_model"])
 			}
 		}
 		units, over := loadsOf(p, d.Paths, by)
 		if math.Abs(over-have) > 1e-9 || math.Abs(units-d.Metrics["max_link_load"]) > 1e-9 {
-			t.Fatalf("load over rate %g, told as %g; units %g, told as %g", over, have, units, d.Metrics["max_link_load"])
+			t.Fatalf("load over rate %g, metric %g; units %g, metric %g", over, have, units, d.Metrics["max_link_load"])
 		}
 		if bound > one*(1+1e-9) || free < one*(1-1e-9) || have < one*(1-1e-9) {
 			t.Fatalf("bound %g, optimum %g, spread %g, unconstrained %g, load %g", bound, one, spread, free, have)

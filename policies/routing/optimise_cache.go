@@ -15,24 +15,25 @@ import (
 	"sim/engine"
 )
 
-// version is that of the optimiser: choices that others made are not used.
-const version = 10
+// cacheVersion is the version of the optimiser. Choices of other versions are not used.
+const cacheVersion = 10
 
-// kept is a choice as it is cached: for the canonical fault, by class.
-type kept struct {
-	Routes  [][]engine.Step // by class; empty where it has no flow
-	Each    bool            // every pair has paths of its own
-	Rule    *WildRule       // of channels; nil where the paths have their own
-	Bound   float64
-	Split   float64 // Decision.BoundSplit
+// cachedRoutes is a choice of paths as it is cached, for the canonical fault (Problem.canonical).
+// The field names are part of the stored format.
+type cachedRoutes struct {
+	Routes  [][]engine.Step // indexed by class; empty if the class has no flow
+	Each    bool            // every pair has a path of its own
+	Rule    *WildRule       // sets the channels; nil if paths have channels
+	Bound   float64         // Decision.Bound
+	Split   float64         // Decision.BoundSplit
 	Metrics map[string]float64
 	Labels  map[string]string
 
-	Least, LeastSplit engine.Time // of Decision
+	Least, LeastSplit engine.Time // Decision.MakespanBound and MakespanBoundSplit
 }
 
-// key is a hash of all that a choice depends on.
-func (r *optimiser) key() (string, error) {
+// cacheKey returns a hash of all inputs of a choice.
+func (r *optimiser) cacheKey() (string, error) {
 	type link struct {
 		From, To, Channels int32
 		Rate               float64
@@ -41,78 +42,87 @@ func (r *optimiser) key() (string, error) {
 		engine.Task
 		After []engine.Edge
 	}
-	p := r.p
-	of := struct {
+
+	// The inputs are encoded as JSON. Fields that cannot affect the choice are empty.
+	p := r.problem
+	inputs := struct {
 		Version, Seed uint64
 		Options       Optimised
 		Wild          WildRule
-		Routers       Settings // of other routers, among whose routes that of a graph is chosen; else empty
-		Dims          []int    // of a torus
+		Routers       Settings // options of the routers whose paths are compared for a graph; otherwise empty
+		Dims          []int    // of a torus; also Open and Shift
 		Open          []bool
 		Shift         [][]int
 		Nodes         int32
 		Links         []link
-		Rate          float64 // reference; 0 where rates do not matter
+		Rate          float64 // reference rate; 0 if rates are equal
 		Fastest       float64
 		Tasks         []task
 		Pinned        []int32 `json:",omitempty"`
 		Uniform       bool
 		Flows         []engine.Flow
 		Demand        []float64
-	}{Version: version, Seed: r.seed, Options: r.Optimised, Wild: r.wild, Nodes: p.Network.Nodes, Uniform: p.Uniform()}
-	of.Options.Cache = ""
+	}{Version: cacheVersion, Seed: r.seed, Options: r.Optimised, Wild: r.wild, Nodes: p.Network.Nodes, Uniform: p.Uniform()}
+
+	inputs.Options.Cache = ""
 	if t := p.Torus; t != nil {
-		of.Dims, of.Open, of.Shift = t.Dims, t.Open, t.Shift
+		inputs.Dims, inputs.Open, inputs.Shift = t.Dims, t.Open, t.Shift
 	}
 	if p.RatesDiffer() {
-		of.Rate = p.reference()
+		inputs.Rate = p.referenceRate()
 	}
 	for _, l := range p.Network.Links {
-		if of.Rate == 0 && l.Rate > 0 {
+		if inputs.Rate == 0 && l.Rate > 0 {
 			l.Rate = 1
 		}
-		of.Links = append(of.Links, link{l.From, l.To, l.Channels, l.Rate})
+		inputs.Links = append(inputs.Links, link{l.From, l.To, l.Channels, l.Rate})
 	}
+
 	if g := p.Graph; g != nil {
-		of.Fastest = p.fastest()
-		of.Routers, of.Routers.Optimised = r.options.Settings, Optimised{}
-		of.Pinned = p.Pinned
+		inputs.Fastest = p.maxRate()
+		inputs.Routers, inputs.Routers.Optimised = r.options.Settings, Optimised{}
+		inputs.Pinned = p.Pinned
 		for i, t := range g.Tasks {
-			of.Tasks = append(of.Tasks, task{t, g.In(int32(i))})
+			inputs.Tasks = append(inputs.Tasks, task{t, g.In(int32(i))})
 		}
 	}
-	if !of.Uniform {
-		of.Flows, of.Demand = p.Flows, p.Demand
+
+	if !inputs.Uniform {
+		inputs.Flows, inputs.Demand = p.Flows, p.Demand
 	}
 	h := sha256.New()
-	if err := json.NewEncoder(h).Encode(of); err != nil {
+	if err := json.NewEncoder(h).Encode(inputs); err != nil {
 		return "", fmt.Errorf("routing: %w", err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// path returns the file of a choice.
-func (r *optimiser) path(key string) string { return filepath.Join(r.Cache, "routes-"+key[:32]) }
+// cacheFile returns the name of the file for a key.
+func (r *optimiser) cacheFile(key string) string { return filepath.Join(r.Cache, "routes-"+key[:32]) }
 
-// mostKept is the most bytes of a choice that is read.
-const mostKept = 1 << 30
+// maxCacheBytes limits the size of a cached choice that is read.
+const maxCacheBytes = 1 << 30
 
-// load returns a choice that was cached; nil where there is none that is whole.
-func (r *optimiser) load(key string) *kept {
-	f, err := os.Open(r.path(key))
+// loadCached returns a cached choice; nil if there is no file or its checksum is wrong. A file
+// has a checksum, the key, and the encoded choice.
+func (r *optimiser) loadCached(key string) *cachedRoutes {
+	f, err := os.Open(r.cacheFile(key))
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
+
+	// Read and verify the checksum and the key.
 	var head [2 * sha256.Size]byte
+
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > mostKept {
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxCacheBytes {
 		return nil
 	}
 	if _, err := io.ReadFull(f, head[:]); err != nil || hex.EncodeToString(head[sha256.Size:]) != key {
 		return nil
 	}
-	body, err := io.ReadAll(io.LimitReader(f, mostKept))
+	body, err := io.ReadAll(io.LimitReader(f, maxCacheBytes))
 	if err != nil {
 		return nil
 	}
@@ -122,22 +132,22 @@ func (r *optimiser) load(key string) *kept {
 	if !bytes.Equal(h.Sum(nil), head[:sha256.Size]) {
 		return nil
 	}
-	k := new(kept)
+	k := new(cachedRoutes)
 	if gob.NewDecoder(bytes.NewReader(body)).Decode(k) != nil {
 		return nil
 	}
 	return k
 }
 
-// store caches a choice: a file is there whole or not at all.
-func (r *optimiser) store(key string, k *kept) (err error) {
-	fail := func(err error) error { return fmt.Errorf("routing: keeping routes in the cache: %w", err) }
+// storeCached stores a choice. The file is renamed into place, so it is complete or absent.
+func (r *optimiser) storeCached(key string, k *cachedRoutes) (err error) {
+	fail := func(err error) error { return fmt.Errorf("routing: storing paths in the cache: %w", err) }
 	var body bytes.Buffer
-	whole, err := hex.DecodeString(key)
+	hash, err := hex.DecodeString(key)
 	if err != nil {
 		return fail(err)
 	}
-	body.Write(whole)
+	body.Write(hash)
 	if err := gob.NewEncoder(&body).Encode(k); err != nil {
 		return fail(err)
 	}
@@ -151,7 +161,7 @@ func (r *optimiser) store(key string, k *kept) (err error) {
 	sum := sha256.Sum256(body.Bytes())
 	_, err = f.Write(append(sum[:], body.Bytes()...))
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), r.path(key))
+		err = os.Rename(f.Name(), r.cacheFile(key))
 	}
 	if err != nil {
 		return fail(errors.Join(err, os.Remove(f.Name())))

@@ -11,8 +11,8 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestOptimisedCache: a choice from the cache is the one that was kept; what is broken there is found again, and
-// another problem or option has another entry.
+// TestOptimisedCache verifies that a cached choice equals the original, that damaged files are
+// replaced, and that another problem or option has another file.
 func TestOptimisedCache(t *testing.T) {
 	dir := t.TempDir()
 	files := func() []string {
@@ -24,7 +24,7 @@ func TestOptimisedCache(t *testing.T) {
 	}
 	o := Optimised{Cache: dir, Budget: 10_000, Rounds: 1}
 	fault := func(node int32) *Problem {
-		return must(t, torus.Faults{Links: []torus.Hop{{Node: node, Dim: 1, Up: true}}}, "", 4, 4)
+		return torusProblem(t, torus.Faults{Links: []torus.Hop{{Node: node, Dim: 1, Up: true}}}, "", 4, 4)
 	}
 	d, _ := route(t, o, fault(0), Options{Seed: 1})
 	if len(files()) != 1 {
@@ -48,7 +48,7 @@ func TestOptimisedCache(t *testing.T) {
 		t.Errorf("%d entries for two faults of a dimension", len(files()))
 	}
 	all := [][]byte{nil, whole[:len(whole)/2]}
-	for k := 1; k < 8; k += 3 { // one bit among the paths
+	for k := 1; k < 8; k += 3 { // one bit of the paths
 		bit := slices.Clone(whole)
 		bit[k*len(bit)/8] ^= 1
 		all = append(all, bit)

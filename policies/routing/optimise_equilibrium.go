@@ -5,83 +5,89 @@ import (
 	"math"
 )
 
-// equilibration is a choice of how much of each pair's demand takes which path: what pairs that spread reach. It is
-// made better pair by pair: of two routes of a pair the dearer gives to the cheaper, by lengths that grow exponentially
-// with loads, until both are as dear (path equilibration: Dafermos and Sparrow, The Traffic Assignment Problem for a
-// General Network, J. Res. NBS 73B, 1969; on the potential of Plotkin, Shmoys and Tardos). Where little is identical
-// this reaches the optimum of the linear program in tens of searches of shortest paths a source, where moving all pairs
-// at once takes thousands.
+// equilibration splits the demand of each pair over paths such that the maximum load is minimal.
+// This is the linear programming relaxation of single paths. For one pair after the other it
+// moves demand from costlier to cheaper paths until both cost the same. Costs are sums of lengths
+// that grow exponentially with loads.
+//
+// The method is path equilibration (Dafermos and Sparrow, The Traffic Assignment Problem for a
+// General Network, J. Res. NBS 73B, 1969) on the potential of Plotkin, Shmoys and Tardos. If
+// little is identical, it needs tens of shortest-path searches per source. Methods that move all
+// pairs at once need thousands.
 type equilibration struct {
-	*finder
-	c      *choices
-	amount []float64 // by path: of the pair's demand
-	load   []float64 // by orbit
-	length []float64 // by orbit: what a unit more of load costs, times perUnit
-	fixed  []float64 // lengths that paths were searched by
-	width  float64
-	unit   float64    // the greatest demand
-	net    []int8     // by orbit: times that one path crosses it more than another; 0 between exchanges
-	moved  []crossing // where it is not 0
+	*pathFinder
+	candidates   *candidatePaths // paths so far; new ones are generated as in column generation
+	amount       []float64       // demand on a path, indexed by path
+	load         []float64       // indexed by orbit
+	length       []float64       // marginal cost of load, times load per unit of demand; indexed by orbit
+	searchLength []float64       // lengths of the last path search, indexed by orbit
+	steepness    float64         // exponent of lengths per unit of load
+	maxDemand    float64         // largest demand of a pair
+	net          []int8          // crossings by the new path minus the old one, indexed by orbit; 0 between exchanges
+	crossings    []crossing      // the nonzero values of net
 
-	proof  *dual     // tries the links that carry most; nil where searches prove as much soon enough
-	excess float64   // what demand cost more than on the shortest paths when these were last found, relatively
-	value  float64   // bound that the best lengths prove
-	best   []float64 // and these
+	// Proved bounds.
+	dual       *dualBound // tries lengths on the links of highest load; nil if path searches suffice
+	costExcess float64    // relative excess of the present cost over shortest paths, at the last path search
+	bound      float64    // best lower bound on the maximum load
+	bestLength []float64  // lengths that prove bound
 
-	progress *progress // of run
+	progress *progress // reports of run
 }
 
-// newEquilibration begins from a search's best choice and takes up paths of w.
-func newEquilibration(in *instance, w *stateGraph, s *search) *equilibration {
-	n := in.orbits
-	x := &equilibration{finder: newFinder(in, w), c: newChoices(len(in.pair)), unit: top(in.demand)}
-	x.load, x.length, x.fixed, x.best, x.net = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]int8, n)
+// newEquilibration starts from a search's best choice and generates further paths in the given
+// graph.
+func newEquilibration(in *routeInstance, graph *stateGraph, s *pathAssignmentSearch) *equilibration {
+	n := in.numOrbits
+	x := &equilibration{pathFinder: newPathFinder(in, graph), candidates: newCandidatePaths(len(in.pairs)), maxDemand: maxOf(in.demand)}
+	x.load, x.length, x.searchLength, x.bestLength, x.net = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]int8, n)
 	for i, k := range s.best {
-		x.c.orbit, x.c.step = append(x.c.orbit, s.c.of(k)...), append(x.c.step, s.c.steps(k)...)
-		x.c.add(int32(i))
+		x.candidates.orbits, x.candidates.steps = append(x.candidates.orbits, s.candidates.pathOrbits(k)...), append(x.candidates.steps, s.candidates.pathSteps(k)...)
+		x.candidates.add(int32(i))
 		x.amount = append(x.amount, in.demand[i])
 	}
-	x.count()
+	x.recount()
 	return x
 }
 
-// count adds up loads anew.
-func (x *equilibration) count() {
+// recount recomputes the loads, to remove accumulated rounding errors.
+func (x *equilibration) recount() {
 	clear(x.load)
 	for k, a := range x.amount {
 		if a > 0 {
-			for _, o := range x.c.of(int32(k)) {
+			for _, o := range x.candidates.pathOrbits(int32(k)) {
 				x.load[o] += a
 			}
 		}
 	}
-	if x.in.slow != nil {
+
+	if x.in.loadPerUnit != nil {
 		for o := range x.load {
 			x.load[o] *= x.in.perUnit(int32(o))
 		}
 	}
 }
 
-// measure sets lengths from loads, as sharply as width says relative to the greatest.
-func (x *equilibration) measure(width float64) {
-	most := top(x.load)
-	x.width = width / most
+// setLengths sets lengths to exp(steepness * (load/maxLoad - 1)).
+func (x *equilibration) setLengths(steepness float64) {
+	maxLoad := maxOf(x.load)
+	x.steepness = steepness / maxLoad
 	for o, y := range x.load {
-		x.length[o] = math.Exp(max(faintest, x.width*(y-most))) * x.in.perUnit(int32(o))
+		x.length[o] = math.Exp(max(minExponent, x.steepness*(y-maxLoad))) * x.in.perUnit(int32(o))
 	}
 }
 
-// give has the paths of every pair exchange demand.
-func (x *equilibration) give() {
-	c := x.c
+// exchangeAll lets each pair move demand from all its paths to the cheapest.
+func (x *equilibration) exchangeAll() {
+	c := x.candidates
 	for i := range c.first {
 		if c.next[c.first[i]] < 0 {
 			continue
 		}
-		to, least := int32(-1), math.Inf(1)
+		to, minCost := int32(-1), math.Inf(1)
 		for k := c.first[i]; k >= 0; k = c.next[k] {
-			if sum := x.cost(k, x.length); sum < least {
-				to, least = k, sum
+			if sum := x.cost(k, x.length); sum < minCost {
+				to, minCost = k, sum
 			}
 		}
 		for k := c.first[i]; k >= 0; k = c.next[k] {
@@ -92,26 +98,30 @@ func (x *equilibration) give() {
 	}
 }
 
-// cost returns the sum of lengths of a path.
+// cost returns the sum of lengths along a path.
 func (x *equilibration) cost(path int32, length []float64) float64 {
 	sum := 0.0
-	for _, o := range x.c.of(path) {
+	for _, o := range x.candidates.pathOrbits(path) {
 		sum += length[o]
 	}
 	return sum
 }
 
-// exchange moves demand from a path to another until both are as dear, links that are on both aside.
+// exchange moves demand between two paths until both cost the same. Links of both paths do not
+// change.
 func (x *equilibration) exchange(from, to int32) {
-	a, b := x.c.of(from), x.c.of(to)
+	a, b := x.candidates.pathOrbits(from), x.candidates.pathOrbits(to)
 	for _, o := range a {
 		x.net[o]--
 	}
 	for _, o := range b {
 		x.net[o]++
 	}
-	x.moved = x.moved[:0]
-	dear, dearer, cheap, cheaper := 0.0, 0.0, 0.0, 0.0 // what the two cost, and how fast that falls and grows
+
+	// Costs of both paths without their common links, and the derivatives of the costs by the
+	// moved demand.
+	x.crossings = x.crossings[:0]
+	fromCost, fromSlope, toCost, toSlope := 0.0, 0.0, 0.0, 0.0
 	for _, path := range [][]int32{a, b} {
 		for _, o := range path {
 			n := float64(x.net[o])
@@ -119,233 +129,259 @@ func (x *equilibration) exchange(from, to int32) {
 				continue
 			}
 			x.net[o] = 0
-			times := n * x.in.perUnit(o)
-			x.moved = append(x.moved, crossing{o, times})
+			loadPerUnit := n * x.in.perUnit(o)
+			x.crossings = append(x.crossings, crossing{o, loadPerUnit})
 			if n < 0 {
-				dear, dearer = dear-n*x.length[o], dearer+n*times*x.length[o]
+				fromCost, fromSlope = fromCost-n*x.length[o], fromSlope+n*loadPerUnit*x.length[o]
 			} else {
-				cheap, cheaper = cheap+n*x.length[o], cheaper+n*times*x.length[o]
+				toCost, toSlope = toCost+n*x.length[o], toSlope+n*loadPerUnit*x.length[o]
 			}
 		}
 	}
-	if !(dear > cheap && cheap > 0) {
+
+	if !(fromCost > toCost && toCost > 0) {
 		return
 	}
-	// until dear*exp(-width*by) = cheap*exp(width*by), where a unit of demand changes all loads by as much: else a step
-	// of Newton's method on the logarithm of what one costs over the other, which is nearly straight
-	by := min(x.amount[from], math.Log(dear/cheap)/(x.width*(dearer/dear+cheaper/cheap)))
-	up := math.Exp(x.width * by)
-	for _, m := range x.moved {
-		x.load[m.orbit] += m.times * by
-		switch m.times {
+
+	// If each unit changes all loads by 1, the exact solution of fromCost*exp(-steepness*amount)
+	// = toCost*exp(steepness*amount). Otherwise a Newton step on the logarithm of the ratio,
+	// which is nearly linear.
+	amount := min(x.amount[from], math.Log(fromCost/toCost)/(x.steepness*(fromSlope/fromCost+toSlope/toCost)))
+
+	// Update loads and lengths. Most links change by one crossing, which shares one exponential.
+	factor := math.Exp(x.steepness * amount)
+	for _, m := range x.crossings {
+		x.load[m.orbit] += m.loadPerUnit * amount
+		switch m.loadPerUnit {
 		case 1:
-			x.length[m.orbit] *= up
+			x.length[m.orbit] *= factor
 		case -1:
-			x.length[m.orbit] *= 1 / up
+			x.length[m.orbit] *= 1 / factor
 		default:
-			x.length[m.orbit] *= math.Exp(x.width * m.times * by)
+			x.length[m.orbit] *= math.Exp(x.steepness * m.loadPerUnit * amount)
 		}
 	}
-	if x.amount[from] -= by; x.amount[from] < x.unit*1e-12 {
+
+	// Tiny remainders are rounding errors.
+	if x.amount[from] -= amount; x.amount[from] < x.maxDemand*1e-12 {
 		x.amount[from] = 0
 	}
-	x.amount[to] += by
+	x.amount[to] += amount
 }
 
-// crossing is an orbit whose load a unit of demand that changes its path raises so many times; negative lowers it.
+// crossing is an orbit whose load changes when demand moves to another path. loadPerUnit is the
+// change per unit of demand, negative if the load falls.
 type crossing struct {
-	orbit int32
-	times float64
+	orbit       int32
+	loadPerUnit float64
 }
 
-// generate adds the shortest paths by the present lengths, and keeps these if they prove more than the best (as dual
-// does; it adopts what the same lengths prove).
-func (x *equilibration) generate(ctx context.Context) {
-	copy(x.fixed, x.length)
+// addPaths generates the shortest path of each pair by the present lengths. It keeps the lengths
+// if they improve the bound, which it proves in the same searches (see dualBound).
+func (x *equilibration) addPaths(ctx context.Context) {
+	copy(x.searchLength, x.length)
 	total, sum := 0.0, 0.0
-	for o, l := range x.fixed {
+	for o, l := range x.searchLength {
 		sum += l / x.in.perUnit(int32(o))
 	}
-	faint := 0.0 // what paths cost that no better ones are sought for
-	if x.between != nil && x.proof == nil {
+	minCostSearched := 0.0 // no better path is sought for cheaper pairs
+	if x.between != nil && x.dual == nil {
 		demand := 0.0
 		for _, d := range x.in.demand {
 			demand += d
 		}
-		faint = dearness * x.spent() / demand
+		minCostSearched = minSaving * x.totalCost() / demand
 	}
+
+	// One search per source. A pair gets the path found if it is cheaper than all its present
+	// paths.
 	for s := range x.in.sources {
 		if ctx.Err() != nil {
-			return // as run does
+			return // run reports the error
 		}
-		x.source(s, x.fixed, false)
-		for i := x.in.first[s]; i < x.in.first[s+1]; i++ {
-			least := math.Inf(1)
-			for k := x.c.first[i]; k >= 0; k = x.c.next[k] {
-				least = min(least, x.cost(k, x.fixed))
+		x.startSource(s, x.searchLength, false)
+		for i := x.in.firstPair[s]; i < x.in.firstPair[s+1]; i++ {
+			minCost := math.Inf(1)
+			for k := x.candidates.first[i]; k >= 0; k = x.candidates.next[k] {
+				minCost = min(minCost, x.cost(k, x.searchLength))
 			}
-			if least < faint {
+			if minCost < minCostSearched {
 				continue
 			}
-			d := x.find(i, least)
+			d := x.findPath(i, minCost)
 			total += x.in.demand[i] * d
-			if d < least*(1-dearness) && len(x.c.step) < mostSteps {
-				if k := x.into(x.c, i); int(k) == len(x.amount) {
+			if d < minCost*(1-minSaving) && len(x.candidates.steps) < maxStoredSteps {
+				if k := x.addPath(x.candidates, i); int(k) == len(x.amount) {
 					x.amount = append(x.amount, 0)
 				}
 			}
 		}
 	}
-	x.excess = 1 - total/x.spent()
-	if v := total / sum; v > x.value {
-		x.value = v
-		copy(x.best, x.fixed)
+
+	// The bound of the searched lengths.
+	x.costExcess = 1 - total/x.totalCost()
+	if v := total / sum; v > x.bound {
+		x.bound = v
+		copy(x.bestLength, x.searchLength)
 	}
 }
 
+// Parameters of equilibration.
 const (
-	dearness      = 1e-3 // how much cheaper paths must be to be taken up, relatively
-	solved        = 1e-5 // relative gap of the linear program at which it counts as solved
-	gentlest      = 20.0 // widths that lengths begin and end with
-	steepest      = 1e5
-	settled       = 0.5   // what loads fall by in a round when they have, over width, relatively, or large graphs' excess
-	faintest      = -300. // least exponent of lengths
-	exchanges     = 3     // rounds of exchanges between searches of paths,
-	manyExchanges = 10    // and on large graphs, where searches take longer
-	roundness     = 4.    // exponent of costs for the greatest demand where one path is chosen
-	patience      = 4     // rounds at a width, at least, and up to four times as many
+	minSaving             = 1e-3 // relative saving of cost for which a path is added
+	solvedGap             = 1e-5 // relative gap at which the linear program counts as solved
+	minSteepness          = 20.0 // first and last steepness of lengths
+	maxSteepness          = 1e5
+	settledDecrease       = 0.5   // loads have settled if a round lowers the maximum by less than this over steepness; on large graphs for costExcess
+	minExponent           = -300. // smallest exponent of lengths, above underflow
+	exchangeRounds        = 3     // rounds of exchanges between path searches
+	largeExchangeRounds   = 10    // the same on large graphs, whose path searches take longer
+	roundingExponent      = 4.    // exponent of costs per largest demand when one path per pair is chosen
+	minRoundsPerSteepness = 4     // rounds per steepness; the maximum is four times as many
 )
 
-// takeUp spreads demand as another does, as far as its paths are allowed here.
-func (x *equilibration) takeUp(other *equilibration) {
-	for i, p := range x.in.pair {
-		for k := other.c.first[i]; k >= 0; k = other.c.next[k] {
+// copyFrom splits demand as another equilibration does, as far as the graph of x allows its
+// paths.
+func (x *equilibration) copyFrom(other *equilibration) {
+	for i, p := range x.in.pairs {
+		for k := other.candidates.first[i]; k >= 0; k = other.candidates.next[k] {
 			if a := other.amount[k]; a > 0 {
-				if x.arcs = x.t.w.follow(p.Src, other.c.steps(k), x.arcs[:0]); x.arcs == nil {
+				if x.arcs = x.tree.w.follow(p.Src, other.candidates.pathSteps(k), x.arcs[:0]); x.arcs == nil {
 					continue
 				}
-				own := x.t.w.into(x.c, int32(i), x.arcs)
-				if int(own) == len(x.amount) {
+				path := x.tree.w.addPath(x.candidates, int32(i), x.arcs)
+				if int(path) == len(x.amount) {
 					x.amount = append(x.amount, 0)
 				}
-				x.amount[x.c.first[i]] -= a
-				x.amount[own] += a
+				x.amount[x.candidates.first[i]] -= a
+				x.amount[path] += a
 			}
 		}
-		if first := x.c.first[i]; x.amount[first] < x.unit*1e-12 {
-			x.amount[first] = 0 // they differ by rounding
+		if firstPath := x.candidates.first[i]; x.amount[firstPath] < x.maxDemand*1e-12 {
+			x.amount[firstPath] = 0 // a rounding error
 		}
 	}
 }
 
-// spent returns what all demand costs by the lengths that paths are searched by.
-func (x *equilibration) spent() (cost float64) {
-	for o, l := range x.fixed {
+// totalCost returns the cost of all demand by the lengths of the last path search.
+func (x *equilibration) totalCost() (cost float64) {
+	for o, l := range x.searchLength {
 		cost += l / x.in.perUnit(int32(o)) * x.load[o]
 	}
 	return cost
 }
 
-// prove has the links that carry most show what they prove alone, by lengths that fall the more steeply with loads the
-// more of them there are.
-func (x *equilibration) prove(ctx context.Context) {
-	for width := steepest; width >= gentlest; width /= 4 {
-		if x.measure(width); !x.proof.try(ctx, x.length, true) {
+// proveBound tries lengths that concentrate on the links of highest load, for falling steepness,
+// while their distances are cheap to compute.
+func (x *equilibration) proveBound(ctx context.Context) {
+	for steepness := maxSteepness; steepness >= minSteepness; steepness /= 4 {
+		if x.setLengths(steepness); !x.dual.tryLengths(ctx, x.length, true) {
 			return
 		}
-		x.value = max(x.value, x.proof.value)
+		x.bound = max(x.bound, x.dual.value)
 	}
 }
 
-// run spreads demand until the program is solved, a target is proved, rounds are over or so many arcs were looked at; it
-// returns the rounds that are left.
-func (x *equilibration) run(ctx context.Context, rounds, work int) (int, error) {
-	large, n := x.between != nil, exchanges
-	if x.proof != nil {
-		n = manyExchanges
+// run splits demand until the program is solved, the bound equals the maximum load, or rounds or
+// maxArcs (scanned arcs) are used up. It returns the remaining rounds.
+func (x *equilibration) run(ctx context.Context, rounds, maxArcs int) (int, error) {
+	isLarge, numExchanges := x.between != nil, exchangeRounds
+	if x.dual != nil {
+		numExchanges = largeExchangeRounds
 	}
-	// a soft maximum is log(orbits)/width above the greatest load, relatively: less than that is not to be gained at
-	// the first width
-	whole := float64(rounds)
-	far := max(solved, 1-x.value/max(top(x.load), x.value))
-	for width := max(gentlest, math.Log(float64(x.in.orbits))/far); width <= steepest; width *= 2 {
+
+	// The soft maximum exceeds the maximum load by at most log(orbits)/steepness, relatively. The
+	// first steepness makes this as small as the gap.
+	allRounds := float64(rounds)
+	gap := max(solvedGap, 1-x.bound/max(maxOf(x.load), x.bound))
+	for steepness := max(minSteepness, math.Log(float64(x.in.numOrbits))/gap); steepness <= maxSteepness; steepness *= 2 {
 		last := math.Inf(1)
 		for k := 0; ; k++ {
 			if err := ctx.Err(); err != nil {
 				return rounds, err
 			}
-			x.count()
-			most := top(x.load)
-			if x.proof != nil && most > 0 {
-				x.prove(ctx)
+			x.recount()
+
+			// Stop if the program is solved, or a limit is reached.
+			maxLoad := maxOf(x.load)
+			if x.dual != nil && maxLoad > 0 {
+				x.proveBound(ctx)
 			}
-			if rounds <= 0 || x.work > work || most == 0 || most-x.value <= solved*most {
+			if rounds <= 0 || x.arcsScanned > maxArcs || maxLoad == 0 || maxLoad-x.bound <= solvedGap*maxLoad {
 				return rounds, nil
 			}
-			balanced := k >= patience && most > last*(1-settled/width)
-			if large {
-				balanced = k > 0 && x.excess < settled/width
+
+			// Change the steepness when loads have settled, at the latest after
+			// 4*minRoundsPerSteepness rounds.
+			balanced := k >= minRoundsPerSteepness && maxLoad > last*(1-settledDecrease/steepness)
+			if isLarge {
+				balanced = k > 0 && x.costExcess < settledDecrease/steepness
 			}
-			if balanced || k >= 4*patience {
+			if balanced || k >= 4*minRoundsPerSteepness {
 				break
 			}
-			last = most
-			if large && x.proof == nil { // the target is known
-				width = max(width, math.Log(float64(x.in.orbits))/max(solved, 1-x.value/most))
+			last = maxLoad
+			if isLarge && x.dual == nil { // the bound is known, so steepness can follow the gap
+				steepness = max(steepness, math.Log(float64(x.in.numOrbits))/max(solvedGap, 1-x.bound/maxLoad))
 			}
-			x.measure(width)
-			x.generate(ctx)
+			x.setLengths(steepness)
+			x.addPaths(ctx)
 			rounds--
-			x.progress.at(max(1-float64(rounds)/whole, math.Log2(width/gentlest)/math.Log2(steepest/gentlest)))
-			for range n {
-				x.give()
+			x.progress.update(max(1-float64(rounds)/allRounds, math.Log2(steepness/minSteepness)/math.Log2(maxSteepness/minSteepness)))
+			for range numExchanges {
+				x.exchangeAll()
 			}
 		}
 	}
+
 	return rounds, nil
 }
 
-// round has a search choose one path for each pair, of those that carry its demand, and keep that if it is better than
-// its best choice: pair after pair the one that costs least, what is spread of others being on all of theirs.
-func (x *equilibration) round(s *search) {
+// roundToPaths lets a search choose one path per pair among the paths with demand, and saves the
+// choice if it is the best. Pair after pair takes the path of minimum cost, while later pairs
+// still split their demand.
+func (x *equilibration) roundToPaths(s *pathAssignmentSearch) {
 	copy(s.load, x.load)
-	beta, most := roundness/x.unit, top(x.load)
+	beta, maxLoad := roundingExponent/x.maxDemand, maxOf(x.load)
 	for i := range s.path {
-		for k := x.c.first[i]; k >= 0; k = x.c.next[k] {
-			for _, o := range x.c.of(k) {
+		for k := x.candidates.first[i]; k >= 0; k = x.candidates.next[k] {
+			for _, o := range x.candidates.pathOrbits(k) {
 				s.load[o] -= x.amount[k] * x.in.perUnit(o)
 			}
 		}
-		best, least := int32(-1), math.Inf(1)
-		for k := x.c.first[i]; k >= 0; k = x.c.next[k] {
+
+		best, minCost := int32(-1), math.Inf(1)
+		for k := x.candidates.first[i]; k >= 0; k = x.candidates.next[k] {
 			if x.amount[k] == 0 {
 				continue
 			}
 			sum := 0.0
-			for _, o := range x.c.of(k) {
-				sum += math.Exp(beta*(s.load[o]-most)) * math.Expm1(beta*x.in.demand[i]*x.in.perUnit(o))
+			for _, o := range x.candidates.pathOrbits(k) {
+				sum += math.Exp(beta*(s.load[o]-maxLoad)) * math.Expm1(beta*x.in.demand[i]*x.in.perUnit(o))
 			}
-			if sum < least {
-				best, least = k, sum
+			if sum < minCost {
+				best, minCost = k, sum
 			}
 		}
-		s.path[i] = s.c.find(int32(i), x.c.steps(best))
-		for _, o := range x.c.of(best) {
+
+		s.path[i] = s.candidates.find(int32(i), x.candidates.pathSteps(best))
+		for _, o := range x.candidates.pathOrbits(best) {
 			s.load[o] += x.in.demand[i] * x.in.perUnit(o)
 		}
 	}
+
 	s.recount()
-	s.keep()
+	s.saveBest()
 }
 
-// spread adds the paths that carry some demand to choices.
-func (x *equilibration) spread(c *choices) {
-	for i := range x.c.first {
-		for k := x.c.first[i]; k >= 0; k = x.c.next[k] {
+// addUsedPaths adds the paths with demand to candidates.
+func (x *equilibration) addUsedPaths(candidates *candidatePaths) {
+	for i := range x.candidates.first {
+		for k := x.candidates.first[i]; k >= 0; k = x.candidates.next[k] {
 			if x.amount[k] > 0 {
-				c.orbit = append(c.orbit, x.c.of(k)...)
-				c.step = append(c.step, x.c.steps(k)...)
-				c.add(int32(i))
+				candidates.orbits = append(candidates.orbits, x.candidates.pathOrbits(k)...)
+				candidates.steps = append(candidates.steps, x.candidates.pathSteps(k)...)
+				candidates.add(int32(i))
 			}
 		}
 	}

@@ -5,88 +5,93 @@ import (
 	"sim/policies/graph"
 )
 
-// finder finds shortest paths of pairs, source by source: those of all nodes at once, or where a large graph has few
-// pairs a source one by one.
-type finder struct {
-	in      *instance
-	t       *tree
-	between *graph.Between // nil on small graphs
-	length  []float64
-	single  bool // pairs of the present source are searched one by one
-	at      int32
-	arcs    []int32
-	work    int // arcs that were looked at, about
+// pathFinder finds shortest paths of pairs, source by source. It computes the tree of a source
+// once, or on large graphs with few pairs per source a bidirectional search per pair.
+type pathFinder struct {
+	in          *routeInstance
+	tree        *stateTree                 // tree of the current source
+	between     *graph.BidirectionalSearch // search per pair; nil on small graphs
+	length      []float64
+	isPairwise  bool    // pairs of the current source are searched one by one
+	endState    int32   // state at which the last path found ends
+	arcs        []int32 // scratch: the last path
+	arcsScanned int     // approximate work so far
 }
 
-// fewPairs is the pairs of a source times states of a node, at most, that are searched one by one.
-const fewPairs = 16
+// maxPairwisePairs is the maximum of pairs per source, times states per node, that are searched
+// one by one.
+const maxPairwisePairs = 16
 
-func newFinder(in *instance, w *stateGraph) *finder {
-	f := &finder{in: in, t: newTree(w)}
-	if in.arcs(w) > fewArcs {
-		f.between = graph.NewBetween(&w.Digraph)
+// newPathFinder returns a finder for paths of w.
+func newPathFinder(in *routeInstance, w *stateGraph) *pathFinder {
+	f := &pathFinder{in: in, tree: newStateTree(w)}
+	if in.searchArcs(w) > largeGraphArcs {
+		f.between = graph.NewBidirectionalSearch(&w.Digraph)
 	}
 	return f
 }
 
-// source begins with the pairs of in.sources[s] by lengths, which hops says to be all 1.
-func (f *finder) source(s int, length []float64, hops bool) {
+// startSource starts the pairs of in.sources[s]. hops means that all lengths are 1.
+func (f *pathFinder) startSource(s int, length []float64, hops bool) {
 	f.length = length
-	f.single = f.between != nil && int(f.in.first[s+1]-f.in.first[s])*f.t.w.states <= fewPairs
+	f.isPairwise = f.between != nil && int(f.in.firstPair[s+1]-f.in.firstPair[s])*f.tree.w.states <= maxPairwisePairs
 	switch {
-	case f.single:
+	case f.isPairwise:
 		return
 	case hops && f.between != nil:
-		f.t.Breadth(f.in.sources[s] * int32(f.t.w.states))
+		f.tree.Breadth(f.in.sources[s] * int32(f.tree.w.states))
 	default:
-		f.t.grow(f.in.sources[s], length)
+		f.tree.grow(f.in.sources[s], length)
 	}
-	f.work += len(f.t.To)
+	f.arcsScanned += len(f.tree.To)
 }
 
-// find returns the length of the shortest path of a pair of the source; limit or more where none is shorter.
-func (f *finder) find(pair int32, limit float64) float64 {
-	p, states := f.in.pair[pair], int32(f.t.w.states)
-	if f.single {
+// findPath returns the length of the shortest path of a pair of the current source; at least
+// limit if no path is shorter.
+func (f *pathFinder) findPath(pair int32, limit float64) float64 {
+	p, states := f.in.pairs[pair], int32(f.tree.w.states)
+	if f.isPairwise {
 		d := f.between.Find(p.Src*states, p.Dst*states, (p.Dst+1)*states, f.length, limit)
-		f.work += f.between.Seen() * len(f.t.To) / f.t.Nodes()
+		f.arcsScanned += f.between.NumVisited() * len(f.tree.To) / f.tree.Nodes()
 		return d
 	}
-	if f.at = f.t.end(p.Dst); f.at < 0 {
+	if f.endState = f.tree.nearestState(p.Dst); f.endState < 0 {
 		return limit
 	}
-	return f.t.Dist[f.at]
+	return f.tree.Dist[f.endState]
 }
 
-// into gives a pair the path that was found for it, shorter than the limit, and returns its number.
-func (f *finder) into(c *choices, pair int32) int32 {
-	if f.single {
+// addPath adds the path of the last findPath, which must have been shorter than its limit, to the
+// candidates of a pair and returns its index.
+func (f *pathFinder) addPath(candidates *candidatePaths, pair int32) int32 {
+	if f.isPairwise {
 		f.arcs = f.between.Path(f.arcs[:0])
 	} else {
-		f.arcs = f.t.Path(f.at, f.arcs[:0])
+		f.arcs = f.tree.Path(f.endState, f.arcs[:0])
 	}
-	return f.t.w.into(c, pair, f.arcs)
+	return f.tree.w.addPath(candidates, pair, f.arcs)
 }
 
-// into gives a pair the path of some arcs.
-func (w *stateGraph) into(c *choices, pair int32, arcs []int32) int32 {
+// addPath adds a path to the candidates of a pair and returns its index.
+func (w *stateGraph) addPath(candidates *candidatePaths, pair int32, arcs []int32) int32 {
 	for _, k := range arcs {
-		c.orbit, c.step = append(c.orbit, w.Class[k]), append(c.step, w.step[k])
+		candidates.orbits, candidates.steps = append(candidates.orbits, w.Class[k]), append(candidates.steps, w.steps[k])
 	}
-	return c.add(pair)
+	return candidates.add(pair)
 }
 
-// follow appends the arcs of a path from a node whose ports are those of steps; nil where rules of channels forbid it.
+// follow appends the arcs of the path from a node with the ports of steps; nil if the channel
+// rule does not allow it.
 func (w *stateGraph) follow(node int32, steps []engine.Step, into []int32) []int32 {
-	at := node * int32(w.states)
+	state := node * int32(w.states)
 	for _, s := range steps {
-		k := w.Start[at]
-		for ; k < w.Start[at+1] && w.step[k].Port() != s.Port(); k++ {
+		k := w.Start[state]
+		for ; k < w.Start[state+1] && w.steps[k].Port() != s.Port(); k++ {
 		}
-		if k == w.Start[at+1] {
+		if k == w.Start[state+1] {
 			return nil
 		}
-		into, at = append(into, k), w.To[k]
+		into, state = append(into, k), w.To[k]
 	}
 	return into
 }

@@ -14,15 +14,15 @@ import (
 	"sim/fabric/torus"
 )
 
-// large has all graphs count as large until a test ends.
+// large makes all graphs count as large until the test ends.
 func large(t interface{ Cleanup(func()) }) {
-	was := fewArcs
-	fewArcs = 0
-	t.Cleanup(func() { fewArcs = was })
+	was := largeGraphArcs
+	largeGraphArcs = 0
+	t.Cleanup(func() { largeGraphArcs = was })
 }
 
-// TestLargeGraphs: searches for large graphs find loads and bounds on smaller ones that those for these do, too, and
-// paths that cannot deadlock.
+// TestLargeGraphs verifies that the search for large graphs finds the loads and bounds of the
+// ordinary search on smaller graphs, with paths free of deadlock.
 func TestLargeGraphs(t *testing.T) {
 	for _, n := range []int32{24, 60, 128} {
 		p := randomGraph(n, 0, 2)
@@ -47,35 +47,36 @@ func TestLargeGraphs(t *testing.T) {
 	}
 }
 
-// TestParts: what lengths of which many are 0 prove is the same whether nodes count as one or not.
-func TestParts(t *testing.T) {
+// TestContraction verifies that lengths with many zeros prove the same bound with and without
+// contraction.
+func TestContraction(t *testing.T) {
 	parts, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		p := randomGraph(rapid.Int32Range(24, 50).Draw(t, "nodes"), 0, 2)
-		in, err := newInstance(p, nil)
+		in, err := newRouteInstance(p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := newDual(in)
-		length, sum := make([]float64, in.orbits), 0.0
+		b := newDualBound(in)
+		length, sum := make([]float64, in.numOrbits), 0.0
 		for range rapid.IntRange(1, 30).Draw(t, "links") {
-			length[rng.IntN(in.orbits)] = float64(1 + rng.IntN(1<<10))
+			length[rng.IntN(in.numOrbits)] = float64(1 + rng.IntN(1<<10))
 		}
-		length[0] = scale
+		length[0] = maxLength
 		for o, l := range length {
-			sum += l * b.links[o]
+			sum += l * b.capacity[o]
 		}
 		total := 0.0
-		for i, f := range in.pair {
-			b.t.grow(f.Src, length)
-			total += in.demand[i] * b.t.Dist[f.Dst]
+		for i, f := range in.pairs {
+			b.tree.grow(f.Src, length)
+			total += in.demand[i] * b.tree.Dist[f.Dst]
 		}
 		all++
-		if b.try(t.Context(), length, true) {
+		if b.tryLengths(t.Context(), length, true) {
 			parts++
 		} else {
-			b.try(t.Context(), length, false)
+			b.tryLengths(t.Context(), length, false)
 		}
 		if math.Abs(b.value-total/sum) > 1e-12*b.value {
 			t.Fatalf("proves %g, want %g", b.value, total/sum)
@@ -86,10 +87,11 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestHalves: halves of a torus prove what is sent from one to the other over the links between them.
-func TestHalves(t *testing.T) {
-	p := weigh(must(t, torus.Faults{}, "", 4, 5, 2), 0, 2)
-	in, err := newInstance(p, p.Symmetry(1))
+// TestHalfCuts verifies that cuts across half a torus prove the load of the traffic between the
+// halves.
+func TestHalfCuts(t *testing.T) {
+	p := setRandomDemands(torusProblem(t, torus.Faults{}, "", 4, 5, 2), 0, 2)
+	in, err := newRouteInstance(p, p.Symmetry(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,33 +111,34 @@ func TestHalves(t *testing.T) {
 			links := float64(p.Torus.Nodes() / size * 2)
 			want = append(want, crossing[0]/links, crossing[1]/links)
 		}
-		for i, cut := range newDual(in).halves(d) {
-			b := newDual(in)
-			if b.try(t.Context(), cut, false); math.Abs(b.value-want[i]) > 1e-9 {
+		for i, cut := range newDualBound(in).halfCuts(d) {
+			b := newDualBound(in)
+			if b.tryLengths(t.Context(), cut, false); math.Abs(b.value-want[i]) > 1e-9 {
 				t.Errorf("dimension %d, half %d: %g, want %g", d, i, b.value, want[i])
 			}
 		}
 	}
 }
 
-// TestLister: routes that are listed once for pairs that translations take into each other are those of each pair.
-func TestLister(t *testing.T) {
+// TestPathLister verifies that paths listed once per class of translations equal the paths of each
+// pair.
+func TestPathLister(t *testing.T) {
 	for _, faults := range []torus.Faults{{}, {Switches: []torus.Switch{{Dim: 0, Index: 3}}}} {
-		p := must(t, faults, "", 4, 4, 8)
+		p := torusProblem(t, faults, "", 4, 4, 8)
 		rules, err := NewCandidates(p, WildRule{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &optimiser{p: p}
-		if r.in, err = newInstance(weigh(p, 0, 2), p.Symmetry(1)); err != nil {
+		r := &optimiser{problem: p}
+		if r.in, err = newRouteInstance(setRandomDemands(p, 0, 2), p.Symmetry(1)); err != nil {
 			t.Fatal(err)
 		}
-		list := r.lister(rules)
+		list := r.pathLister(rules)
 		for i, f := range p.Flows {
 			if i%7 > 0 {
 				continue
 			}
-			if got, want := list(f), rules.Of(f); !slices.EqualFunc(got, want, func(a, b []engine.Step) bool { return slices.Equal(a, b) }) {
+			if got, want := list(f), rules.Paths(f); !slices.EqualFunc(got, want, func(a, b []engine.Step) bool { return slices.Equal(a, b) }) {
 				t.Fatalf("from %d to %d: %v, want %v", f.Src, f.Dst, got, want)
 			}
 		}

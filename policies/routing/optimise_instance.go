@@ -7,44 +7,48 @@ import (
 	"sim/policies/graph"
 )
 
-// instance is a problem as the route optimiser sees it: one pair of nodes of each class of flows, and links by orbit.
-// As translations take the flows of a class into each other, all links of an orbit carry the same: what the paths of
-// one flow of each class lay on the orbit.
-type instance struct {
+// routeInstance is a problem in the form that the optimiser uses: one pair of nodes per class of
+// flows, and link orbits instead of links. Translations map the flows of a class to each other,
+// so all links of an orbit have the same load. It is the number of times that the paths of one
+// flow per class cross the orbit.
+type routeInstance struct {
 	*adjacency
-	symmetry *Symmetry // nil on other graphs than tori
-	orbits   int       // of links
-	orbit    []int32   // by node and port; -1 where there is no link that may be taken
-	kind     []int32   // by orbit: which of the rates it has
-	slow     []float64 // by kind: what a unit of demand adds to loads; nil where rates are equal
-	all      bool      // every node sends one unit to every other
-	uniform  bool      // and all nodes are identical as built
+	symmetry    *Symmetry // nil on graphs that are not tori
+	numOrbits   int       // number of link orbits
+	orbit       []int32   // link orbit, indexed by node*degree+port; -1 if there is no usable link
+	rateKind    []int32   // index in loadPerUnit, indexed by orbit
+	loadPerUnit []float64 // load that one unit of demand adds to a link of each rate; nil if rates are equal
+	isAllToAll  bool      // the demand is uniform all-to-all
+	isUniform   bool      // isAllToAll, and all nodes of the fault-free network are identical
 
-	pair    []engine.Flow // by class that has flows
-	class   []int32       // by pair: its class of symmetry, or flow
-	demand  []float64     // by pair
-	whole   bool          // all demands are whole numbers
-	near    []bool        // by pair: its nodes are neighbours in the network as built
-	sources []int32       // of pairs
-	first   []int32       // pairs of sources[i] are first[i]..first[i+1]-1
+	// Pairs are sorted by source. The pairs of sources[i] are firstPair[i] up to firstPair[i+1].
+	pairs           []engine.Flow // one per class with flows
+	class           []int32       // class of the symmetry, or flow, indexed by pair
+	demand          []float64     // indexed by pair
+	hasWholeDemands bool          // all demands are whole numbers
+	isNeighbour     []bool        // the nodes are adjacent in the fault-free network, indexed by pair
+	sources         []int32       // sources of pairs
+	firstPair       []int32
 }
 
-// newInstance describes a problem. Flows from a node to itself are left out.
-func newInstance(p *Problem, y *Symmetry) (*instance, error) {
+// newRouteInstance describes a problem. It excludes flows from a node to itself.
+func newRouteInstance(p *Problem, y *Symmetry) (*routeInstance, error) {
 	g, err := newAdjacency(p)
 	if err != nil {
 		return nil, err
 	}
-	in := &instance{adjacency: g, symmetry: y, orbit: slices.Repeat([]int32{-1}, len(g.link)), whole: true}
-	in.number(p)
-	in.rates(p)
-	in.all = p.Uniform()
-	in.uniform = in.all && y != nil && y.Torus.Symmetric() && in.slow == nil
-	if y != nil && len(y.Sources) < g.nodes { // then every node sends one unit to every other
+	in := &routeInstance{adjacency: g, symmetry: y, orbit: slices.Repeat([]int32{-1}, len(g.link)), hasWholeDemands: true}
+	in.numberOrbits(p)
+	in.classifyRates(p)
+	in.isAllToAll = p.Uniform()
+	in.isUniform = in.isAllToAll && y != nil && y.Torus.Symmetric() && in.loadPerUnit == nil
+
+	// The pairs: one flow per class, or all flows sorted by source.
+	if y != nil && len(y.Sources) < g.nodes { // only uniform all-to-all has symmetry
 		for s, src := range y.Sources {
 			for dst := range int32(g.nodes) {
 				if src != dst {
-					in.pair = append(in.pair, engine.Flow{Src: src, Dst: dst})
+					in.pairs = append(in.pairs, engine.Flow{Src: src, Dst: dst})
 					in.class = append(in.class, int32(s*g.nodes)+dst)
 					in.demand = append(in.demand, 1)
 				}
@@ -59,37 +63,42 @@ func newInstance(p *Problem, y *Symmetry) (*instance, error) {
 		}
 		slices.SortStableFunc(order, func(a, b int32) int { return int(p.Flows[a].Src - p.Flows[b].Src) })
 		for _, i := range order {
-			w, of := 1.0, in.classOf(i, p.Flows[i])
+			w, class := 1.0, in.classOf(i, p.Flows[i])
 			if p.Demand != nil {
 				w = p.Demand[i]
 			}
-			in.pair, in.class, in.demand = append(in.pair, p.Flows[i]), append(in.class, of), append(in.demand, w)
-			in.whole = in.whole && w == float64(int64(w))
+			in.pairs, in.class, in.demand = append(in.pairs, p.Flows[i]), append(in.class, class), append(in.demand, w)
+			in.hasWholeDemands = in.hasWholeDemands && w == float64(int64(w))
 		}
 	}
-	in.whole = in.whole && in.slow == nil
-	in.near = make([]bool, len(in.pair))
-	next := slices.Repeat([]int32{-1}, in.nodes) // by node: the last source that it is a neighbour of
-	for i, f := range in.pair {
-		if i == 0 || f.Src != in.pair[i-1].Src {
+
+	in.hasWholeDemands = in.hasWholeDemands && in.loadPerUnit == nil
+
+	// Group the pairs by source, and find neighbours among them. Links that are down count as
+	// well.
+	in.isNeighbour = make([]bool, len(in.pairs))
+	next := slices.Repeat([]int32{-1}, in.nodes) // the last source that the node is adjacent to, indexed by node
+	for i, f := range in.pairs {
+		if i == 0 || f.Src != in.pairs[i-1].Src {
 			in.sources = append(in.sources, f.Src)
-			in.first = append(in.first, int32(i))
+			in.firstPair = append(in.firstPair, int32(i))
 			for _, l := range g.link[int(f.Src)*g.degree : int(f.Src+1)*g.degree] {
 				if l >= 0 {
 					next[p.Network.Links[l].To] = f.Src
 				}
 			}
 		}
-		in.near[i] = next[f.Dst] == f.Src
+		in.isNeighbour[i] = next[f.Dst] == f.Src
 	}
-	in.first = append(in.first, int32(len(in.pair)))
+
+	in.firstPair = append(in.firstPair, int32(len(in.pairs)))
 	return in, nil
 }
 
-// classOf returns the class of a flow, by its number where flows are not all.
-func (in *instance) classOf(i int32, f engine.Flow) int32 {
+// classOf returns the class of flow i: the index itself unless the demand is all-to-all.
+func (in *routeInstance) classOf(i int32, f engine.Flow) int32 {
 	switch {
-	case !in.all:
+	case !in.isAllToAll:
 		return i
 	case in.symmetry != nil:
 		return in.symmetry.Class(f)
@@ -98,9 +107,9 @@ func (in *instance) classOf(i int32, f engine.Flow) int32 {
 }
 
 // classes returns the number of classes.
-func (in *instance) classes(p *Problem) int {
+func (in *routeInstance) classes(p *Problem) int {
 	switch {
-	case !in.all:
+	case !in.isAllToAll:
 		return len(p.Flows)
 	case in.symmetry != nil:
 		return in.symmetry.Classes()
@@ -108,9 +117,9 @@ func (in *instance) classes(p *Problem) int {
 	return in.nodes * in.nodes
 }
 
-// number numbers the orbits of live links.
-func (in *instance) number(p *Problem) {
-	of := slices.Repeat([]int32{-1}, len(in.link))
+// numberOrbits numbers the orbits of live links in order of their first link.
+func (in *routeInstance) numberOrbits(p *Problem) {
+	orbit := slices.Repeat([]int32{-1}, len(in.link))
 	for k, l := range in.link {
 		if l < 0 || p.Network.Links[l].Rate <= 0 {
 			continue
@@ -119,48 +128,49 @@ func (in *instance) number(p *Problem) {
 		if in.symmetry != nil {
 			node = in.symmetry.Orbit[node]
 		}
-		at := int(node)*in.degree + k%in.degree
-		if of[at] < 0 {
-			of[at] = int32(in.orbits)
-			in.orbits++
+		index := int(node)*in.degree + k%in.degree
+		if orbit[index] < 0 {
+			orbit[index] = int32(in.numOrbits)
+			in.numOrbits++
 		}
-		in.orbit[k] = of[at]
+		in.orbit[k] = orbit[index]
 	}
 }
 
-// stateGraph is a graph of states on which paths are searched: a node and what rule of channels allows there next.
-// Paths begin in state 0 of their source and end in any of their destination. Arcs are of the class of their links'
-// orbit.
+// stateGraph is a graph in which paths are searched. A state is a node with a phase of the
+// channel rule that restricts the next hops. Paths start in state 0 of their source and end in
+// any state of their destination. The class of an arc is the orbit of its link.
 type stateGraph struct {
 	graph.Digraph
-	states int           // states of a node, which are node*states and on
-	step   []engine.Step // by arc
+	states int           // states per node; node a has a*states up to (a+1)*states
+	steps  []engine.Step // indexed by arc
 }
 
-// free is the state graph of any paths at all, all hops on channel 0.
-func (in *instance) free() *stateGraph {
+// unrestricted returns the state graph of all paths, with all hops on channel 0.
+func (in *routeInstance) unrestricted() *stateGraph {
 	w := &stateGraph{Digraph: *in.out, states: 1}
 	w.Class = make([]int32, len(w.To))
 	for k, from := range w.From {
 		w.Class[k] = in.orbit[int(from)*in.degree+int(in.out.Class[k])]
-		w.step = append(w.step, in.step(int32(k)))
+		w.steps = append(w.steps, in.step(int32(k)))
 	}
 	return w
 }
 
-// tree is the shortest paths from a node by lengths of orbits.
-type tree struct {
+// stateTree holds the shortest paths from a node, with lengths per orbit.
+type stateTree struct {
 	*graph.Tree
 	w *stateGraph
 }
 
-func newTree(w *stateGraph) *tree { return &tree{graph.NewTree(&w.Digraph), w} }
+// newStateTree returns an empty tree over a state graph.
+func newStateTree(w *stateGraph) *stateTree { return &stateTree{graph.NewTree(&w.Digraph), w} }
 
 // grow finds the shortest paths from a node.
-func (t *tree) grow(node int32, length []float64) { t.Grow(node*int32(t.w.states), length) }
+func (t *stateTree) grow(node int32, length []float64) { t.Grow(node*int32(t.w.states), length) }
 
-// end returns the state of a node that is nearest, -1 where none is reached.
-func (t *tree) end(node int32) int32 {
+// nearestState returns the state of a node with the shortest distance; -1 if none is reachable.
+func (t *stateTree) nearestState(node int32) int32 {
 	best := int32(-1)
 	for s := node * int32(t.w.states); s < (node+1)*int32(t.w.states); s++ {
 		if t.Dist[s] >= 0 && (best < 0 || t.Dist[s] < t.Dist[best]) {

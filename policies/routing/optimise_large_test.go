@@ -12,7 +12,7 @@ import (
 	"sim/engine/packet"
 )
 
-// digraph returns a network of links of one channel, and flows between nodes.
+// digraph returns a network of links with one channel, and flows between nodes.
 func digraph(nodes int32, rate func(k int) float64, links, flows [][2]int32) *Problem {
 	p := &Problem{Network: &engine.Network{Nodes: nodes}}
 	for k, l := range links {
@@ -24,11 +24,11 @@ func digraph(nodes int32, rate func(k int) float64, links, flows [][2]int32) *Pr
 	return p
 }
 
-func alikeRate(int) float64 { return 1e9 }
+func equalRate(int) float64 { return 1e9 }
 
-// TestOptimisedDirected: on a ring of links of one way and one channel no paths of an order of the nodes join all
-// pairs; the paths there are are taken, and said to deadlock. What is not joined at all is still refused, by that
-// reason.
+// TestOptimisedDirected verifies a directed ring with one channel. Its up*/down* paths do not join
+// all pairs. The chosen paths may deadlock, and the label says so. Pairs without any path are still
+// rejected with their reason.
 func TestOptimisedDirected(t *testing.T) {
 	const n = 7
 	var links, flows [][2]int32
@@ -40,7 +40,7 @@ func TestOptimisedDirected(t *testing.T) {
 			}
 		}
 	}
-	for name, rate := range map[string]func(int) float64{"equal": alikeRate, "unequal": func(k int) float64 { return float64(1+k%2) * 1e9 }} {
+	for name, rate := range map[string]func(int) float64{"equal": equalRate, "unequal": func(k int) float64 { return float64(1+k%2) * 1e9 }} {
 		p := digraph(n, rate, links, flows)
 		d, err := Optimised{Budget: 10_000}.Route(t.Context(), p, Options{Seed: 1})
 		if err != nil {
@@ -54,16 +54,16 @@ func TestOptimisedDirected(t *testing.T) {
 			t.Errorf("%s: %v, cycle %v, labels %v", name, err, cycle, d.Labels)
 		}
 	}
-	_, err := Optimised{}.Route(t.Context(), digraph(n, alikeRate, links[:n-1], flows), Options{Seed: 1})
-	if err == nil || !strings.Contains(err.Error(), notJoined) {
+	_, err := Optimised{}.Route(t.Context(), digraph(n, equalRate, links[:n-1], flows), Options{Seed: 1})
+	if err == nil || !strings.Contains(err.Error(), reasonDisconnected) {
 		t.Errorf("an open row: %v", err)
 	}
 }
 
-// TestOptimisedCapDefault: where rates differ neighbours' units have no cap unless one is asked for: the slow link of
-// the nodes' own is left alone, at three units on a fast one.
+// TestOptimisedCapDefault verifies that neighbour traffic has no cap by default if rates differ.
+// Slow direct links are then avoided in favour of three units on a fast one.
 func TestOptimisedCapDefault(t *testing.T) {
-	// 0 sends to 1, 2 and 3, over slow links of its own or all by way of 1, a fast one
+	// Node 0 sends to 1, 2 and 3, over slow direct links or via node 1 over a fast link.
 	links := [][2]int32{{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {1, 0}, {2, 0}, {3, 0}}
 	rate := func(k int) float64 {
 		if k == 1 || k == 2 {
@@ -86,22 +86,22 @@ func TestOptimisedCapDefault(t *testing.T) {
 	}
 }
 
-// TestBreadth: breadth-first trees have the lengths of others whose links are all 1.
+// TestBreadth compares breadth-first trees with shortest-path trees for links of length 1.
 func TestBreadth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int32Range(2, 12).Draw(t, "nodes")
 		node := rapid.Int32Range(0, n-1)
 		links := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) [2]int32 { return [2]int32{node.Draw(t, "from"), node.Draw(t, "to")} }), 1, 40).Draw(t, "links")
-		in, err := newInstance(digraph(n, alikeRate, links, nil), nil)
+		in, err := newRouteInstance(digraph(n, equalRate, links, nil), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ones := make([]float64, in.orbits)
+		ones := make([]float64, in.numOrbits)
 		for o := range ones {
 			ones[o] = 1
 		}
-		for _, w := range []*stateGraph{in.free(), in.layered(in.breadth(0), 2)} {
-			a, b := newTree(w), newTree(w)
+		for _, w := range []*stateGraph{in.unrestricted(), in.upDownGraph(in.breadthOrder(0), 2)} {
+			a, b := newStateTree(w), newStateTree(w)
 			a.grow(n-1, ones)
 			b.Breadth((n - 1) * int32(w.states))
 			for s, d := range a.Dist {
@@ -113,21 +113,21 @@ func TestBreadth(t *testing.T) {
 	})
 }
 
-// counted is a context that ends once it was asked so many times.
-type counted struct {
+// countingContext is a context that ends after a number of calls of Err.
+type countingContext struct {
 	context.Context
 	left int
 }
 
-func (c *counted) Err() error {
+func (c *countingContext) Err() error {
 	if c.left--; c.left < 0 {
 		return context.Canceled
 	}
 	return nil
 }
 
-// TestOptimisedTree: on a tree, where pairs have one path each, the first bound is met and nothing searched: not a
-// round a source. Ends of a context are heard between sources.
+// TestOptimisedTree verifies that nothing is searched on a tree, where pairs have one path each:
+// the first bound is met. The end of a context is noticed between sources.
 func TestOptimisedTree(t *testing.T) {
 	const n = 300
 	var links, flows [][2]int32
@@ -138,7 +138,7 @@ func TestOptimisedTree(t *testing.T) {
 		flows = append(flows, [2]int32{a, (a + 101) % n})
 	}
 	p := digraph(n, func(k int) float64 { return float64(1+k%3) * 1e9 }, links, flows)
-	ctx := &counted{t.Context(), 20 * n}
+	ctx := &countingContext{t.Context(), 20 * n}
 	d, err := Optimised{}.Route(ctx, p, Options{Seed: 1})
 	if err != nil || d.Metrics["gap"] != 0 {
 		t.Fatalf("%v, %v", err, d)
@@ -155,14 +155,14 @@ func TestOptimisedTree(t *testing.T) {
 	}
 }
 
-// TestLongPaths: paths of many hops take their length off the budget.
+// TestLongPaths verifies that long paths use the budget in proportion to their length.
 func TestLongPaths(t *testing.T) {
-	c := newChoices(2)
+	c := newCandidatePaths(2)
 	for _, n := range []int{15, 250} {
-		c.orbit, c.step = append(c.orbit, make([]int32, n)...), append(c.step, make([]engine.Step, n)...)
+		c.orbits, c.steps = append(c.orbits, make([]int32, n)...), append(c.steps, make([]engine.Step, n)...)
 		c.add(0)
 	}
-	if a, b := c.work(0), c.work(1); a != 1 || b != 16 {
+	if a, b := c.evaluationCost(0), c.evaluationCost(1); a != 1 || b != 16 {
 		t.Errorf("work %d and %d, want 1 and 16", a, b)
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"sim/policies/milp"
 )
 
-// TestOptimisedMILP: a solver finds no smaller load than the local search on twisted tori without faults, and proves
-// the same; from a bad choice it comes to the optimum.
+// TestOptimisedMILP verifies on twisted tori without faults that a solver finds no smaller load
+// than the local search and proves the same. From a bad start it reaches the optimum.
 func TestOptimisedMILP(t *testing.T) {
 	if _, _, err := milp.Find(""); err != nil {
 		t.Skip(err)
 	}
-	p := must(t, torus.Faults{}, "tpuv4", 4, 4, 8)
+	p := torusProblem(t, torus.Faults{}, "tpuv4", 4, 4, 8)
 	for _, budget := range []int64{0, 1} {
 		d, z := route(t, Optimised{MILP: true, Budget: budget}, p, Options{Seed: 1})
 		m := d.Metrics

@@ -8,21 +8,22 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestOptimisedModel: for any choice of paths, the least load that the integer program allows is that of the most
-// loaded link, and it allows the choice exactly if no link carries more neighbours' units than it may.
+// TestOptimisedModel verifies the integer program for random choices of paths. The minimum load
+// it allows is the maximum link load. It allows a choice exactly if neighbour loads respect the
+// cap.
 func TestOptimisedModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 121))
 	link := torus.Faults{Links: []torus.Hop{{Node: 1, Dim: 1, Up: true}}}
 	refused := 0
 	for name, p := range map[string]*Problem{
-		"torus":   must(t, torus.Faults{}, "", 3, 4),
-		"link":    must(t, link, "", 3, 4),
-		"weighed": weighed(must(t, link, "", 4, 2, 2)),
-		"rates":   twoRates(must(t, torus.Faults{}, "", 3, 3)),
+		"torus":   torusProblem(t, torus.Faults{}, "", 3, 4),
+		"link":    torusProblem(t, link, "", 3, 4),
+		"weighed": halfUnitDemands(torusProblem(t, link, "", 4, 2, 2)),
+		"rates":   twoRates(torusProblem(t, torus.Faults{}, "", 3, 3)),
 	} {
 		for _, most := range []int{0, 2} {
 			y := p.Symmetry(1)
-			in, err := newInstance(p, y)
+			in, err := newRouteInstance(p, y)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -30,15 +31,15 @@ func TestOptimisedModel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := &optimiser{p: p, given: p, y: y, in: in, rules: rules}
-			c, err := r.choices(rules)
+			r := &optimiser{problem: p, given: p, symmetry: y, in: in, rules: rules}
+			c, err := r.listPaths(rules)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := newSearch(in, c, 1, most, 1)
-			s.excess = 0 // a choice within the limit is known
-			r.found = &found{in, s, rules}
-			m, column := r.model()
+			s := newPathAssignmentSearch(in, c, 1, most, 1)
+			s.bestExcess = 0 // as if a choice within the cap were known
+			r.best = &routeChoice{in, s, rules}
+			m, column := r.milpModel()
 			if err := m.Check(); err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +59,7 @@ func TestOptimisedModel(t *testing.T) {
 						x[column[k]] = 1
 					}
 				}
-				load, near := top(s.load), top(s.near)
+				load, near := maxOf(s.load), maxOf(s.neighbourLoad)
 				for _, off := range []float64{-1e-6, 1e-6, 1} {
 					x[0] = load + off
 					worst, row := m.Violation(x)

@@ -6,45 +6,47 @@ import (
 	"slices"
 )
 
-// Demands that take one path each cannot share links as finely as linear programs have it. What follows bounds loads by
-// that.
-
-// packingBound returns a lower bound on the load of the most loaded link that holds as every pair takes one path: of
-// the j largest demands out of a node, or into it, a link can carry but so many whole ones, so that some link carries
-// ceil(j/links) of them or more (the pigeonhole bounds of bin packing; with one demand it is the largest).
-func (in *instance) packingBound() float64 {
+// packingBound returns a lower bound on the maximum link load if every pair takes one path.
+// Demands then cannot share links as finely as in the linear program. Of the j largest demands
+// out of a node, or into it, some link carries ceil(j/links) or more (the pigeonhole bound of bin
+// packing; for one demand it is the demand itself).
+func (in *routeInstance) packingBound() float64 {
 	best := 0.0
 	out, into := make([][]float64, in.nodes), make([][]float64, in.nodes)
-	for i, f := range in.pair {
+	for i, f := range in.pairs {
 		if in.demand[i] > 0 {
 			out[f.Src] = append(out[f.Src], in.demand[i])
 			into[f.Dst] = append(into[f.Dst], in.demand[i])
 		}
 	}
-	ends, arrives := make([][]float64, in.nodes), make([][]float64, in.nodes) // what a unit adds to each link
-	for k, o := range in.free().Class {
+
+	outPerUnit, inPerUnit := make([][]float64, in.nodes), make([][]float64, in.nodes) // load per unit of demand of each link
+	for k, o := range in.unrestricted().Class {
 		from, to := in.out.From[k], in.out.To[k]
-		ends[from], arrives[to] = append(ends[from], in.perUnit(o)), append(arrives[to], in.perUnit(o))
+		outPerUnit[from], inPerUnit[to] = append(outPerUnit[from], in.perUnit(o)), append(inPerUnit[to], in.perUnit(o))
 	}
+
 	for a := range in.nodes {
-		best = max(best, binPacking(out[a], ends[a]), binPacking(into[a], arrives[a]))
+		best = max(best, binPacking(out[a], outPerUnit[a]), binPacking(into[a], inPerUnit[a]))
 	}
 	return best
 }
 
-// nodeCutBound returns a lower bound on the load of the most loaded link that holds for pairs that spread, too: what
-// leaves a node, or comes to it, over all of its links as if they were one.
-func (in *instance) nodeCutBound() float64 {
+// nodeCutBound returns a lower bound on the maximum link load that also holds for split pairs. It
+// is the traffic out of a node, or into it, divided by the capacity of all its links.
+func (in *routeInstance) nodeCutBound() float64 {
 	out, into := make([]float64, in.nodes), make([]float64, in.nodes)
-	for i, f := range in.pair {
+	for i, f := range in.pairs {
 		out[f.Src] += in.demand[i]
 		into[f.Dst] += in.demand[i]
 	}
-	leave, arrive := make([]float64, in.nodes), make([]float64, in.nodes) // links, or where rates differ their rates
-	for k, o := range in.free().Class {
+
+	leave, arrive := make([]float64, in.nodes), make([]float64, in.nodes) // number of links, or their relative rates if rates differ
+	for k, o := range in.unrestricted().Class {
 		leave[in.out.From[k]] += 1 / in.perUnit(o)
 		arrive[in.out.To[k]] += 1 / in.perUnit(o)
 	}
+
 	best := 0.0
 	for a := range in.nodes {
 		if out[a] > 0 {
@@ -54,59 +56,65 @@ func (in *instance) nodeCutBound() float64 {
 			best = max(best, into[a]/arrive[a])
 		}
 	}
+
 	return best
 }
 
-// binPacking returns a lower bound on the greatest load of links that whole demands are spread over, each on one;
-// perUnit is what a unit adds to a link's load.
+// binPacking returns a lower bound on the maximum load of links over which whole demands are
+// distributed. perUnit is the load that a unit of demand adds to each link. It sorts its
+// arguments.
 func binPacking(demand, perUnit []float64) float64 {
 	if len(demand) == 0 || len(perUnit) == 0 {
 		return 0
 	}
 	slices.SortFunc(demand, func(a, b float64) int { return -cmp.Compare(a, b) })
 	slices.Sort(perUnit)
-	best := 0.0
+	bound := 0.0
 	if perUnit[0] == perUnit[len(perUnit)-1] {
 		links := len(perUnit)
-		if links == 1 { // what follows, without its square
+		if links == 1 { // a special case without the quadratic loop
 			for _, d := range demand {
-				best += d
+				bound += d
 			}
-			return best * perUnit[0]
+			return bound * perUnit[0]
 		}
-		for q := 0; q*links < len(demand); q++ { // of the q*links+1 largest, q+1 are together
+		for q := 0; q*links < len(demand); q++ { // of the q*links+1 largest demands, q+1 share a link
 			sum := 0.0
 			for _, d := range demand[q*links-q : q*links+1] {
 				sum += d
 			}
-			best = max(best, sum)
+			bound = max(bound, sum)
 		}
-		return best * perUnit[0]
+		return bound * perUnit[0]
 	}
-	// the quickest path to place j demands of at least w: one more each time where it ends lowest
+
+	// Place j demands of at least w: each time the link with the smallest resulting load takes
+	// one more.
 	count := make([]float64, len(perUnit))
 	level := 0.0
 	for _, w := range demand {
-		least := 0
+		best := 0
 		for l := range perUnit {
-			if (count[l]+1)*perUnit[l] < (count[least]+1)*perUnit[least] {
-				least = l
+			if (count[l]+1)*perUnit[l] < (count[best]+1)*perUnit[best] {
+				best = l
 			}
 		}
-		count[least]++
-		level = max(level, count[least]*perUnit[least])
-		best = max(best, level*w)
+		count[best]++
+		level = max(level, count[best]*perUnit[best])
+		bound = max(bound, level*w)
 	}
-	return best
+
+	return bound
 }
 
-// unit returns the greatest number that all demands are multiples of, as those of messages of a few sizes are; 0 where
-// there is none but very small ones.
-func (in *instance) unit() (unit float64) {
-	most := top(in.demand)
+// demandUnit returns the largest number that divides all demands, for example if messages have a
+// small number of sizes. It returns 0 if there is no such number above 1e-4 of the largest
+// demand.
+func (in *routeInstance) demandUnit() (unit float64) {
+	maxDemand := maxOf(in.demand)
 	for _, d := range in.demand {
-		for d > near*most { // Euclid's algorithm, on numbers that are rounded
-			if d < 1e-4*most {
+		for d > roundingTol*maxDemand { // Euclid's algorithm on rounded numbers
+			if d < 1e-4*maxDemand {
 				return 0
 			}
 			unit, d = d, math.Abs(math.Remainder(unit, d))
@@ -115,21 +123,22 @@ func (in *instance) unit() (unit float64) {
 	return unit
 }
 
-// near is how far apart numbers are that rounding may make of one.
-const near = 1e-9
+// roundingTol is the relative difference up to which numbers count as equal, to allow for
+// rounding errors.
+const roundingTol = 1e-9
 
-// roundUp raises a bound that holds for pairs that spread to the least load that a link can have where each takes one
-// path, all demands being multiples of a unit.
-func (in *instance) roundUp(bound, unit float64) float64 {
+// roundUp raises a bound for split pairs to the smallest possible load of a link if each pair
+// takes one path, when all demands are multiples of unit.
+func (in *routeInstance) roundUp(bound, unit float64) float64 {
 	if unit == 0 || bound <= 0 {
 		return bound
 	}
-	best, slow := math.Inf(1), in.slow
+	best, slow := math.Inf(1), in.loadPerUnit
 	if slow == nil {
 		slow = []float64{1}
 	}
 	for _, perUnit := range slow {
-		best = min(best, math.Ceil(bound*(1-near)/(unit*perUnit))*unit*perUnit)
+		best = min(best, math.Ceil(bound*(1-roundingTol)/(unit*perUnit))*unit*perUnit)
 	}
 	return max(bound, best)
 }

@@ -1,34 +1,34 @@
 package routing
 
-// progress tells how far a search of several parts has come. Parts take unequal times, so it is rough, but it never goes
-// back. A nil progress tells nobody.
+// progress reports the completed share of a search with several parts. The parts take unequal
+// times, so it is an estimate, but it never decreases. A nil progress reports nothing.
 type progress struct {
-	tell     func(share float64)
-	from, to float64  // the part that is searched, of the whole
-	told     *float64 // the greatest share that was told, of the whole
+	report     func(share float64)
+	start, end float64  // the present part as shares of the complete search
+	reported   *float64 // largest share reported so far
 }
 
-// newProgress returns the progress of a whole search.
-func newProgress(tell func(share float64)) *progress {
-	return &progress{tell: tell, to: 1, told: new(float64)}
+// newProgress returns the progress of a complete search.
+func newProgress(report func(share float64)) *progress {
+	return &progress{report: report, end: 1, reported: new(float64)}
 }
 
-// at tells that a share of the present part is done, from 0 to 1.
-func (p *progress) at(share float64) {
-	if p == nil || p.tell == nil {
+// update reports a completed share of the present part, from 0 to 1.
+func (p *progress) update(share float64) {
+	if p == nil || p.report == nil {
 		return
 	}
-	if x := p.from + (p.to-p.from)*min(max(share, 0), 1); x > *p.told {
-		*p.told = x
-		p.tell(x)
+	if x := p.start + (p.end-p.start)*min(max(share, 0), 1); x > *p.reported {
+		*p.reported = x
+		p.report(x)
 	}
 }
 
-// part returns the progress of a part of the present part, which begins and ends at shares of it.
-func (p *progress) part(from, to float64) *progress {
+// part returns the progress of a subrange of the present part; start and end are shares of it.
+func (p *progress) part(start, end float64) *progress {
 	if p == nil {
 		return nil
 	}
-	size := p.to - p.from
-	return &progress{tell: p.tell, from: p.from + from*size, to: p.from + to*size, told: p.told}
+	size := p.end - p.start
+	return &progress{report: p.report, start: p.start + start*size, end: p.start + end*size, reported: p.reported}
 }

@@ -2,84 +2,85 @@ package routing
 
 import "sim/engine"
 
-// RatesDiffer reports whether live links have unequal rates.
+// RatesDiffer reports whether live links have different rates.
 func (p *Problem) RatesDiffer() bool {
-	first := 0.0
+	rate := 0.0
 	for _, l := range p.Network.Links {
 		switch {
 		case l.Rate <= 0:
-		case first == 0:
-			first = l.Rate
-		case l.Rate != first:
+		case rate == 0:
+			rate = l.Rate
+		case l.Rate != rate:
 			return true
 		}
 	}
 	return false
 }
 
-// reference returns the rate that loads are relative to where rates differ.
-func (p *Problem) reference() float64 {
+// referenceRate returns the rate to which loads refer if rates differ.
+func (p *Problem) referenceRate() float64 {
 	if p.Rate > 0 {
 		return p.Rate
 	}
-	return p.fastest()
+	return p.maxRate()
 }
 
-// fastest returns the greatest rate of a link.
-func (p *Problem) fastest() float64 {
-	most := 0.0
+// maxRate returns the highest rate of a link.
+func (p *Problem) maxRate() float64 {
+	rate := 0.0
 	for _, l := range p.Network.Links {
-		most = max(most, l.Rate)
+		rate = max(rate, l.Rate)
 	}
-	return most
+	return rate
 }
 
-// rates sorts the orbits of links by rate; where all are equal there are none.
-func (in *instance) rates(p *Problem) {
+// classifyRates sets rateKind and loadPerUnit; both stay nil if all rates are equal.
+func (in *routeInstance) classifyRates(p *Problem) {
 	if !p.RatesDiffer() {
 		return
 	}
-	in.kind, in.slow = make([]int32, in.orbits), nil
-	known, by := make(map[float64]int32), p.reference()
+	in.rateKind, in.loadPerUnit = make([]int32, in.numOrbits), nil
+	kinds, reference := make(map[float64]int32), p.referenceRate()
 	for k, l := range in.link {
 		if in.orbit[k] < 0 {
 			continue
 		}
 		rate := p.Network.Links[l].Rate
-		kind, ok := known[rate]
+		kind, ok := kinds[rate]
 		if !ok {
-			kind = int32(len(in.slow))
-			known[rate] = kind
-			in.slow = append(in.slow, by/rate)
+			kind = int32(len(in.loadPerUnit))
+			kinds[rate] = kind
+			in.loadPerUnit = append(in.loadPerUnit, reference/rate)
 		}
-		in.kind[in.orbit[k]] = kind
+		in.rateKind[in.orbit[k]] = kind
 	}
 }
 
-// perUnit returns what a unit of demand adds to the load of an orbit: 1, or where rates differ the reference over its
-// rate.
-func (in *instance) perUnit(o int32) float64 {
-	if in.slow == nil {
+// perUnit returns the load that one unit of demand adds to an orbit: 1, or the reference rate
+// divided by its rate.
+func (in *routeInstance) perUnit(o int32) float64 {
+	if in.loadPerUnit == nil {
 		return 1
 	}
-	return in.slow[in.kind[o]]
+	return in.loadPerUnit[in.rateKind[o]]
 }
 
-// units returns the most units of demand on a link, whatever its rate.
-func (p *Problem) units(w *engine.Paths) float64 {
+// maxUnits returns the maximum units of demand on a link, regardless of its rate.
+func (p *Problem) maxUnits(paths *engine.Paths) float64 {
 	load := make([]float64, len(p.Network.Links))
 	for i, f := range p.Flows {
 		d := 1.0
 		if p.Demand != nil {
 			d = p.Demand[i]
 		}
-		path, _ := w.Of(w.ClassOf(int32(i)))
-		at := f.Src
-		for _, s := range w.Steps(path) {
-			l := w.Link[int(at)*w.Degree+s.Port()]
+		path, _ := paths.Of(paths.ClassOf(int32(i)))
+		node := f.Src
+		for _, s := range paths.Steps(path) {
+			l := paths.Link[int(node)*paths.Degree+s.Port()]
 			load[l] += d
-			at = p.Network.Links[l].To
+			node = p.Network.Links[l].To
 		}
 	}
-	return top(load)
+
+	return maxOf(load)
 }

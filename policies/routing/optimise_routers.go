@@ -10,111 +10,120 @@ import (
 	"sim/engine/static"
 )
 
-// others are the routers that lead each pair along one path, as the optimiser does.
-func others() (all []Row) {
+// singlePathRouters returns the routers with one path per pair, except the optimiser.
+func singlePathRouters() (all []Row) {
 	for _, row := range Table {
-		if !row.Alike { // several paths a pair, or the optimiser itself
+		if !row.SharesPaths { // multipath and the optimiser share paths
 			all = append(all, row)
 		}
 	}
 	return all
 }
 
-// takeOther has a decision on p, whose most loaded link carries value, take the paths of another router if these load
-// links less, cannot deadlock and meet the neighbours' cap. The optimiser is thus never worse than a router whose paths
-// it may choose, whatever its search has found. Paths that meet the cap count for what is reached without regard to
-// deadlock.
-func (o Optimised) takeOther(ctx context.Context, p *Problem, of Options, d *Decision) error {
+// useBetterRouter replaces the paths of a decision by the paths of another router, if these have
+// a smaller maximum load, cannot deadlock and meet the neighbours' cap. The optimiser is
+// therefore never worse than a router whose paths it may choose. Paths that meet the cap also
+// count for the metric without regard to deadlock.
+func (o Optimised) useBetterRouter(ctx context.Context, p *Problem, options Options, d *Decision) error {
+	// The metrics to compare, and whether the decision meets the neighbours' cap.
 	metric := "link_load"
 	if p.RatesDiffer() {
 		metric = "load_over_rate"
 	}
-	most, free := "max_"+metric, "unconstrained_max_"+metric
-	bound := d.Metrics["bound_"+most]
-	_, reached := d.Metrics[free]
-	over := !reached // the decision does not meet the neighbours' cap, which takes precedence over the load
-	if d.Metrics[most] <= bound && !over {
+	maxName, freeName := "max_"+metric, "unconstrained_max_"+metric
+	bound := d.Metrics["bound_"+maxName]
+	_, reached := d.Metrics[freeName]
+	exceedsCap := !reached // the decision exceeds the neighbours' cap, which has precedence over the load
+	if d.Metrics[maxName] <= bound && !exceedsCap {
 		return nil
 	}
-	for _, row := range others() {
-		load, err := row.pressure(ctx, p, of)
+
+	// A router is of interest if it improves the decision or the unconstrained load.
+	for _, row := range singlePathRouters() {
+		load, err := row.maxLoad(ctx, p, options)
 		if errors.Is(err, ErrUnserved) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		least, reached := d.Metrics[free] // not if no choice meets the cap
-		if load >= d.Metrics[most] && (!reached || load >= least) && !over {
+		freeLoad, reached := d.Metrics[freeName] // missing if no choice meets the cap
+		if load >= d.Metrics[maxName] && (!reached || load >= freeLoad) && !exceedsCap {
 			continue
 		}
-		other, safe, err := o.admitted(ctx, p, of, &row)
+
+		other, safe, err := o.routeAdmissible(ctx, p, options, &row)
 		if err != nil {
 			return err
 		}
 		if other == nil {
 			continue
 		}
-		if !reached || load < least {
-			d.Metrics[free] = load
+		if !reached || load < freeLoad {
+			d.Metrics[freeName] = load
 		}
-		if safe && (over || load < d.Metrics[most]) {
-			over = false
-			d.Paths, d.Metrics[most] = other.Paths, load
-			d.Metrics["nearest_neighbour_max_load"] = float64(p.nearestLoad(other.Paths))
+		if safe && (exceedsCap || load < d.Metrics[maxName]) {
+			exceedsCap = false
+			d.Paths, d.Metrics[maxName] = other.Paths, load
+			d.Metrics["nearest_neighbour_max_load"] = float64(p.maxNeighbourLoad(other.Paths))
 			d.Labels["ways"] = row.Name
 			delete(d.Labels, "order")
 			delete(d.Labels, "wild")
 		}
 	}
+
 	if bound > 0 {
-		d.Metrics["gap"] = (d.Metrics[most] - bound) / bound
+		d.Metrics["gap"] = (d.Metrics[maxName] - bound) / bound
 	}
 	return nil
 }
 
-// admitted returns the decision of a router if it meets the neighbours' cap, nil if not, and whether its paths cannot
-// deadlock.
-func (o Optimised) admitted(ctx context.Context, p *Problem, of Options, row *Row) (d *Decision, safe bool, err error) {
-	if d, err = row.Router.Route(ctx, p, of); err != nil {
+// routeAdmissible returns the decision of a router if it meets the neighbours' cap, otherwise
+// nil, and whether its paths are free of deadlock.
+func (o Optimised) routeAdmissible(ctx context.Context, p *Problem, options Options, row *Row) (d *Decision, safe bool, err error) {
+	if d, err = row.Router.Route(ctx, p, options); err != nil {
 		return nil, false, err
 	}
-	if limit := o.neighbourCap(p); d.Paths.Spread != nil || limit > 0 && p.nearestLoad(d.Paths) > limit {
+	if limit := o.neighbourCap(p); d.Paths.Spread != nil || limit > 0 && p.maxNeighbourLoad(d.Paths) > limit {
 		return nil, false, nil
 	}
 	cycle, err := packet.CheckChannels(ctx, p.Network, d.Paths, p.Flows)
 	return d, cycle == nil, err
 }
 
-// routerMeets reports whether a router whose paths takeOther takes meets the bound that is proved so far. No search is
-// then better. It is false if the routes are to end a graph early or a solver is to go on from what a search finds.
-func (r *optimiser) routerMeets(ctx context.Context) (bool, error) {
-	if r.met || r.p.Graph != nil || r.MILP {
-		return r.met, nil
+// routerMeetsBound reports whether a router that useBetterRouter would accept meets the present
+// bound, so that no search can be better. It is false if paths are optimised for a graph, and if
+// a solver continues from the result of the search.
+func (r *optimiser) routerMeetsBound(ctx context.Context) (bool, error) {
+	if r.isRouterOptimal || r.problem.Graph != nil || r.MILP {
+		return r.isRouterOptimal, nil
 	}
-	for _, row := range others() {
-		load, err := row.pressure(ctx, r.given, r.options)
+
+	for _, row := range singlePathRouters() {
+		load, err := row.maxLoad(ctx, r.given, r.options)
 		if errors.Is(err, ErrUnserved) || err == nil && load > r.goal() {
 			continue
 		}
 		if err != nil {
 			return false, err
 		}
-		d, safe, err := r.admitted(ctx, r.given, r.options, &row)
+		d, safe, err := r.routeAdmissible(ctx, r.given, r.options, &row)
 		if err != nil {
 			return false, err
 		}
 		if d != nil && safe {
-			r.met = true
+			r.isRouterOptimal = true
 			return true, nil
 		}
 	}
+
 	return false, nil
 }
 
-// pressure returns the load of the most loaded link under a router, relative to its rate where rates differ; infinite if
-// packets draw their paths.
-func (r *Row) pressure(ctx context.Context, p *Problem, o Options) (float64, error) {
+// maxLoad returns the maximum link load under a router, divided by relative rates if these
+// differ. It is infinite if packets draw their paths.
+func (r *Row) maxLoad(ctx context.Context, p *Problem, o Options) (float64, error) {
+	// Loads without paths, if the router supports that.
 	sums, _, err := r.Sums(ctx, p, o)
 	if err != nil {
 		return 0, err
@@ -134,77 +143,82 @@ func (r *Row) pressure(ctx context.Context, p *Problem, o Options) (float64, err
 			return 0, err
 		}
 	}
-	most, differ := 0.0, p.RatesDiffer()
+
+	maxLoad, differ := 0.0, p.RatesDiffer()
 	for l, load := range loads.Link {
 		x := float64(load)
 		if loads.Weighted != nil {
 			x = loads.Weighted[l]
 		}
 		if differ && x > 0 {
-			x *= p.reference() / p.Network.Links[l].Rate
+			x *= p.referenceRate() / p.Network.Links[l].Rate
 		}
-		most = max(most, x)
+		maxLoad = max(maxLoad, x)
 	}
-	return most, nil
+
+	return maxLoad, nil
 }
 
-// nearestLoad returns the most units on a link when each node sends one to each of its neighbours to which there is a
-// flow, along the paths of these flows.
-func (p *Problem) nearestLoad(w *engine.Paths) int {
-	near := make(map[engine.Flow]bool, len(p.Network.Links))
+// maxNeighbourLoad returns the maximum load if each node sends one unit to each neighbour to
+// which it has a flow, along the paths of these flows.
+func (p *Problem) maxNeighbourLoad(paths *engine.Paths) int {
+	// The demand is one unit per directed link.
+	isNeighbour := make(map[engine.Flow]bool, len(p.Network.Links))
 	for _, l := range p.Network.Links {
-		near[engine.Flow{Src: l.From, Dst: l.To}] = true
+		isNeighbour[engine.Flow{Src: l.From, Dst: l.To}] = true
 	}
-	load, most := make([]int, len(p.Network.Links)), 0
+	load, maxLoad := make([]int, len(p.Network.Links)), 0
 	for i, f := range p.Flows {
-		if !near[f] || f.Src == f.Dst {
+		if !isNeighbour[f] || f.Src == f.Dst {
 			continue
 		}
-		at := f.Src
-		for _, s := range w.Steps(w.ClassOf(int32(i))) {
-			l := w.Out(at, s)
+		node := f.Src
+		for _, s := range paths.Steps(paths.ClassOf(int32(i))) {
+			l := paths.Out(node, s)
 			load[l]++
-			most = max(most, load[l])
-			at = p.Network.Links[l].To
+			maxLoad = max(maxLoad, load[l])
+			node = p.Network.Links[l].To
 		}
 	}
-	return most
+
+	return maxLoad
 }
 
-// otherChoices returns the choices of all other routers that cannot deadlock, of a problem whose pairs have paths of
-// their own.
-func (r *optimiser) otherChoices(ctx context.Context) ([]*found, error) {
-	var all []*found
-	for _, row := range others() {
-		d, err := row.Router.Route(ctx, r.p, r.options)
+// routerChoices returns the choices of all other routers that cannot deadlock. Each flow of the
+// problem must be a pair.
+func (r *optimiser) routerChoices(ctx context.Context) ([]*routeChoice, error) {
+	var all []*routeChoice
+	for _, row := range singlePathRouters() {
+		d, err := row.Router.Route(ctx, r.problem, r.options)
 		if errors.Is(err, ErrUnserved) || err == nil && d.Paths.Spread != nil {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		cycle, err := packet.CheckChannels(ctx, r.p.Network, d.Paths, r.p.Flows)
+		cycle, err := packet.CheckChannels(ctx, r.problem.Network, d.Paths, r.problem.Flows)
 		if err != nil {
 			return nil, err
 		}
 		if cycle == nil {
-			all = append(all, &found{r.in, r.choiceOf(d.Paths), nil})
+			all = append(all, &routeChoice{r.in, r.choiceOfPaths(d.Paths), nil})
 		}
 	}
+
 	return all, nil
 }
 
-// choiceOf returns a search whose pairs have one path each, that of their flow.
-func (r *optimiser) choiceOf(w *engine.Paths) *search {
-	in, c := r.in, newChoices(len(r.in.pair))
-	for i, f := range in.pair {
-		at := f.Src
+// choiceOfPaths returns an assignment in which each pair has one candidate, the path of its flow.
+func (r *optimiser) choiceOfPaths(w *engine.Paths) *pathAssignmentSearch {
+	in, c := r.in, newCandidatePaths(len(r.in.pairs))
+	for i, f := range in.pairs {
+		node := f.Src
 		for _, s := range w.Steps(w.ClassOf(in.class[i])) {
-			k := int(at)*in.degree + s.Port()
-			c.orbit, c.step = append(c.orbit, in.orbit[k]), append(c.step, s)
-			at = r.p.Network.Links[in.link[k]].To
+			k := int(node)*in.degree + s.Port()
+			c.orbits, c.steps = append(c.orbits, in.orbit[k]), append(c.steps, s)
+			node = r.problem.Network.Links[in.link[k]].To
 		}
 		c.add(int32(i))
 	}
-	return newSearch(in, c, r.seed, max(0, r.NeighbourCap), 0).kept()
+	return newPathAssignmentSearch(in, c, r.seed, max(0, r.NeighbourCap), 0).withBest()
 }

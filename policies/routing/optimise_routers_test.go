@@ -13,13 +13,13 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestNeverWorse: on random tori and graphs, also with links that are down and with unequal demands, routes are never
-// worse than those of any other router that cannot deadlock, even if the search may weigh hardly any routes. What other
-// routes reach is in unconstrained_max_link_load.
+// TestNeverWorse verifies that paths are never worse than the paths of any other router free of
+// deadlock, even with a tiny budget. Problems are random tori and graphs, also with failed links
+// and with unequal demands. Loads of other routers are included in unconstrained_max_link_load.
 func TestNeverWorse(t *testing.T) {
 	met := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		p := random(t)
+		p := drawGraph(t)
 		if rapid.Bool().Draw(t, "torus") {
 			dims := rapid.SliceOfN(rapid.IntRange(1, 6), 1, 3).Draw(t, "dims")
 			o, err := torus.New(dims...)
@@ -85,31 +85,31 @@ func TestNeverWorse(t *testing.T) {
 	}
 }
 
-// TestSearchProgress: a search tells how far it has come, ever further, and decides as one that nobody is told about. With
-// equal demands dimension order meets the bound, which ends the search early.
+// TestSearchProgress verifies that a search reports rising progress, and decides the same without
+// progress. With equal demands dimension order meets the bound, which ends the search early.
 func TestSearchProgress(t *testing.T) {
-	p := must(t, torus.Faults{}, "", 14)
+	p := torusProblem(t, torus.Faults{}, "", 14)
 	for _, demand := range [][]float64{nil, unequal(len(p.Flows))} {
 		p.Demand = demand
-		var told []float64
+		var reports []float64
 		o := Options{Seed: 1}
 		o.Optimised = Optimised{Budget: 20000, Rounds: 200}
 		quiet, err := ByName("route-optimised").Router.Route(t.Context(), p, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Progress = func(share float64) { told = append(told, share) }
+		o.Progress = func(share float64) { reports = append(reports, share) }
 		loud, err := ByName("route-optimised").Router.Route(t.Context(), p, o)
 		if err != nil || !reflect.DeepEqual(quiet, loud) {
 			t.Errorf("another decision (%v) if it is told how far it has come", err)
 		}
-		if len(told) < 10 || !slices.IsSorted(told) || told[0] > 0.3 || (told[len(told)-1] < 0.3) != (demand == nil) || told[len(told)-1] > 1 {
-			t.Errorf("told %d shares from %g to %g, in order: %v", len(told), told[0], told[len(told)-1], slices.IsSorted(told))
+		if len(reports) < 10 || !slices.IsSorted(reports) || reports[0] > 0.3 || (reports[len(reports)-1] < 0.3) != (demand == nil) || reports[len(reports)-1] > 1 {
+			t.Errorf("told %d shares from %g to %g, in order: %v", len(reports), reports[0], reports[len(reports)-1], slices.IsSorted(reports))
 		}
 	}
 }
 
-// unequal returns demands that differ.
+// unequal returns distinct demands.
 func unequal(flows int) []float64 {
 	demand := make([]float64, flows)
 	for i := range demand {
@@ -118,9 +118,9 @@ func unequal(flows int) []float64 {
 	return demand
 }
 
-// TestRouterMeetsBound: on a ring of n nodes with all-to-all traffic, each link carries n²/8 units at least, as n²/4
-// cross each half of it by two links. Dimension order meets that, so the search ends as soon as it has not found as much
-// itself, and no linear program is solved.
+// TestRouterMeetsBound verifies the early end of a search on a ring of n nodes with all-to-all
+// traffic. Each link carries at least n²/8 units, because n²/4 cross each half of the ring over
+// two links. Dimension order meets this bound. Therefore no linear program is solved.
 func TestRouterMeetsBound(t *testing.T) {
 	for _, n := range []int{64} {
 		o, err := torus.New(n)
@@ -136,12 +136,12 @@ func TestRouterMeetsBound(t *testing.T) {
 			}
 		}
 		var of Options
-		r := &optimiser{wild: of.wildFirst(), p: p, given: p, y: p.Symmetry(1)}
+		r := &optimiser{wild: of.wildFirst(), problem: p, given: p, symmetry: p.Symmetry(1)}
 		if err := r.search(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if !r.met || r.split != nil {
-			t.Errorf("ring of %d: met is %v, and the linear program of paths was solved: %v", n, r.met, r.split != nil)
+		if !r.isRouterOptimal || r.spread != nil {
+			t.Errorf("ring of %d: met is %v, and the linear program of paths was solved: %v", n, r.isRouterOptimal, r.spread != nil)
 		}
 		d, err := Optimised{}.Route(t.Context(), p, Options{})
 		if err != nil {

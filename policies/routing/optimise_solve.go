@@ -11,340 +11,382 @@ import (
 	"sim/engine"
 )
 
-// optimiser is one run.
+// optimiser is one run of Optimised.
 type optimiser struct {
 	Optimised
-	wild    WildRule // the routes of tori to choose from
-	options Options  // of other routers
-	p       *Problem
-	given   *Problem  // before its nodes were translated (Problem.canonical)
-	y       *Symmetry // nil where the problem is not of a torus
-	seed    uint64
+	wild     WildRule  // wild-first paths of tori
+	options  Options   // of other routers
+	problem  *Problem  // after translation to the canonical fault (Problem.canonical)
+	given    *Problem  // before the translation
+	symmetry *Symmetry // nil if the problem has no torus
+	seed     uint64
 
-	in       *instance
-	part     *progress // of the kind of paths that is searched
-	dual     *dual
-	work     int            // arcs that searches for the bound may look at
-	rules    *Candidates    // that set the channels of wild-first routes
-	shortest *pathGenerator // paths of the fewest hops
-	split    *equilibration // of all paths
-	free     float64        // load of the best choice, whether it can deadlock or not
-	found    *found         // the best that cannot deadlock
-	risky    bool           // but it may, as no such paths were found
-	met      bool           // a router meets the bound, so that nothing more is searched
+	in              *routeInstance // problem by classes and orbits
+	progress        *progress      // of the kind of paths being searched
+	dual            *dualBound     // lower bound on the maximum load
+	maxBoundWork    int            // maximum of arcs scanned by the search for the bound
+	rules           *Candidates    // channel rule of the wild-first paths being searched
+	shortest        *pathGenerator // one path of the minimum number of hops per pair
+	spread          *equilibration // linear program over all paths; nil until it is needed
+	freeLoad        float64        // minimum load found, including paths that may deadlock
+	best            *routeChoice   // best choice free of deadlock
+	mayDeadlock     bool           // no paths free of deadlock join all pairs, so best may deadlock
+	isRouterOptimal bool           // another router meets the bound, so the search can stop
 
-	least, leastSplit engine.Time // bounds on when the problem's graph ends
+	makespanBound, makespanBoundSplit engine.Time // lower bounds on the end of Problem.Graph
 
-	solved map[string]float64 // by a MILP solver
-	solver string
-	result *kept
+	solved map[string]float64 // metrics of the MILP solver
+	solver string             // label of the MILP solver
+	result *cachedRoutes
 }
 
-// found is a choice of paths.
-type found struct {
-	in    *instance
-	s     *search     // its best choice
-	rules *Candidates // nil where paths have their own channels
+// routeChoice is an assignment of paths to pairs.
+type routeChoice struct {
+	in    *routeInstance
+	s     *pathAssignmentSearch // s.best is the assignment
+	rules *Candidates           // sets channels; nil if paths have channels
 }
 
-// solve finds paths for each class, or has them from the cache.
+// solve sets the result from the cache or by a search.
 func (r *optimiser) solve(ctx context.Context) error {
 	if r.Cache == "" {
 		return r.search(ctx)
 	}
-	key, err := r.key()
+
+	// Load the result, or search and store it.
+	key, err := r.cacheKey()
 	if err != nil {
 		return err
 	}
-	if r.result = r.load(key); r.result == nil {
+	if r.result = r.loadCached(key); r.result == nil {
 		if err := r.search(ctx); err != nil {
 			return err
 		}
-		return r.store(key, r.result)
+		return r.storeCached(key, r.result)
 	}
-	y := r.y
+
+	// Restore the state that translatedPaths needs besides the result.
+	y := r.symmetry
 	if r.result.Each {
 		y = nil
 	}
-	in, err := newInstance(r.p, y)
+	in, err := newRouteInstance(r.problem, y)
 	if err != nil {
 		return err
 	}
-	r.found = &found{in: in}
+	r.best = &routeChoice{in: in}
 	if r.result.Rule != nil {
-		r.found.rules, err = NewCandidates(r.p, *r.result.Rule)
+		r.best.rules, err = NewCandidates(r.problem, *r.result.Rule)
 	}
 	return err
 }
 
-// search finds paths for each class, among those that cost least to search first, until what is found cannot be
-// improved on. Bounds that cost nothing are tried before the linear program of paths to spread over is solved.
+// search searches several kinds of paths, the cheapest kind first, until the result meets the
+// bound: wild-first paths, up*/down* paths, and paths that may deadlock. Bounds that are known in
+// advance are tried before the linear program is solved.
 func (r *optimiser) search(ctx context.Context) error {
+	// The instance, the start paths and defaults that depend on them.
 	var err error
-	if r.in, err = newInstance(r.p, r.y); err != nil {
+	if r.in, err = newRouteInstance(r.problem, r.symmetry); err != nil {
 		return err
 	}
-	if r.shortest, err = r.in.begin(ctx, r.in.free(), nil, notJoined); err != nil {
+	if r.shortest, err = r.in.startPaths(ctx, r.in.unrestricted(), nil, reasonDisconnected); err != nil {
 		return err
 	}
-	r.Optimised = r.withDefaults(r.p, r.in)
-	r.free, r.dual = math.Inf(1), newDual(r.in)
-	if r.y != nil || !r.narrow(ctx) {
-		r.dual.simple(ctx, r.shortest.c)
+	r.Optimised = r.withDefaults(r.problem, r.in)
+
+	// Simple bounds.
+	r.freeLoad, r.dual = math.Inf(1), newDualBound(r.in)
+	if r.symmetry != nil || !r.meetsBottleneckBound(ctx) {
+		r.dual.trySimpleLengths(ctx, r.shortest.candidates)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r.work = math.MaxInt
+
+	// Limits of the search for a bound.
+	r.maxBoundWork = math.MaxInt
 	if r.Rounds == 0 {
 		r.Rounds = 4000
-		if !r.in.uniform && r.in.arcs(r.dual.t.w) > fewArcs {
-			r.work = mostArcs
+		if !r.in.isUniform && r.in.searchArcs(r.dual.tree.w) > largeGraphArcs {
+			r.maxBoundWork = maxBoundArcs
 		}
 	}
+
+	// The kinds of paths.
 	var kinds []func(context.Context) error
-	if r.y != nil && (r.in.uniform || len(r.in.pair) <= mostPairs) {
+	if r.symmetry != nil && (r.in.isUniform || len(r.in.pairs) <= maxPairs) {
 		for _, rule := range r.wildRules() {
-			kinds = append(kinds, func(ctx context.Context) error { return r.wildFirst(ctx, rule) })
+			kinds = append(kinds, func(ctx context.Context) error { return r.searchWildFirst(ctx, rule) })
 		}
 	}
-	kinds = append(kinds, r.anywhere, r.unbound)
-	whole := newProgress(r.options.Progress)
+
+	kinds = append(kinds, r.searchUpDown, r.searchUnrestricted)
+
+	// Search one kind after the other until the result is close enough to the bound.
+	total := newProgress(r.options.Progress)
 	for i, kind := range kinds {
-		r.part = whole.part(float64(i)/float64(len(kinds)), float64(i+1)/float64(len(kinds)))
+		r.progress = total.part(float64(i)/float64(len(kinds)), float64(i+1)/float64(len(kinds)))
 		if err := kind(ctx); err != nil {
 			return err
 		}
-		if r.met && r.found != nil || r.found != nil && r.found.s.excess == 0 && (r.found.s.value <= r.goal() || !r.in.whole && r.found.s.value <= r.dual.bound()*(1+enough)) {
+		if r.isRouterOptimal && r.best != nil || r.best != nil && r.best.s.bestExcess == 0 && (r.best.s.bestLoad <= r.goal() || !r.in.hasWholeDemands && r.best.s.bestLoad <= r.dual.lowerBound()*(1+closeGap)) {
 			break
 		}
 	}
+
 	return r.finish(ctx)
 }
 
-// A kind of paths is searched, spread over and searched again: the shares of its time after which the first and the
-// second end, about.
+// Shares of the time of one kind of paths after which the first search and the linear program
+// end, approximately. A second search takes the rest.
 const (
-	searched  = 0.2
-	spreadOut = 0.7
+	searchShare = 0.2
+	spreadShare = 0.7
 )
 
-// enough is the relative gap at which no other kind of paths is tried where demands are not whole: the best that there
-// is would hardly be less.
-const enough = 5e-4
+// closeGap is the relative gap at which no further kind of paths is searched if demands are not
+// whole numbers. The optimum is then hardly smaller.
+const closeGap = 5e-4
 
-// goal is what a search need not go below.
-func (r *optimiser) goal() float64 { return r.dual.bound() * (1 + near) }
+// goal is the maximum load at which a search can stop.
+func (r *optimiser) goal() float64 { return r.dual.lowerBound() * (1 + roundingTol) }
 
-// improve has a search meet the bound if it can, for what is left of its budget and a quarter of the whole.
-func (r *optimiser) improve(ctx context.Context, s *search) error {
-	s.progress = r.part.part(0, searched)
-	if err := s.run(ctx, r.goal(), nil); err != nil || s.value <= r.goal() && s.excess == 0 {
+// improve runs a search, and if it does not meet the bound, solves the linear program and
+// continues with a quarter of the budget.
+func (r *optimiser) improve(ctx context.Context, s *pathAssignmentSearch) error {
+	s.progress = r.progress.part(0, searchShare)
+	if err := s.run(ctx, r.goal(), nil); err != nil || s.bestLoad <= r.goal() && s.bestExcess == 0 {
 		return err
 	}
-	if met, err := r.routerMeets(ctx); err != nil || met {
+	if isMet, err := r.routerMeetsBound(ctx); err != nil || isMet {
 		return err
 	}
-	if s.excess > 0 || len(s.path) <= manyPairs || !(s.value <= r.dual.bound()*(1+enough)) {
-		if err := r.spread(ctx, s); err != nil {
+	if s.bestExcess > 0 || len(s.path) <= largePairs || !(s.bestLoad <= r.dual.lowerBound()*(1+closeGap)) {
+		if err := r.solveSpread(ctx, s); err != nil {
 			return err
 		}
 	}
+
 	s.budget = r.Budget / 4
 	return r.refine(ctx, s)
 }
 
-// refine has a search go on from its best choice.
-func (r *optimiser) refine(ctx context.Context, s *search) error {
-	if r.met {
+// refine continues a search from its best assignment.
+func (r *optimiser) refine(ctx context.Context, s *pathAssignmentSearch) error {
+	if r.isRouterOptimal {
 		return nil
 	}
-	s.progress = r.part.part(spreadOut, 1)
+	s.progress = r.progress.part(spreadShare, 1)
 	return s.run(ctx, r.goal(), nil)
 }
 
-// spread solves the linear program of paths to spread over, from a search's best choice on, unless that was done.
-func (r *optimiser) spread(ctx context.Context, s *search) error {
-	if r.split == nil {
-		r.split = newEquilibration(r.in, r.in.free(), s)
-		r.split.value = r.dual.value
-		if r.split.between != nil {
-			r.split.proof = r.dual
+// solveSpread solves the linear program of split pairs, or continues it. It starts from a
+// search's best assignment.
+func (r *optimiser) solveSpread(ctx context.Context, s *pathAssignmentSearch) error {
+	if r.spread == nil {
+		r.spread = newEquilibration(r.in, r.in.unrestricted(), s)
+		r.spread.bound = r.dual.value
+		if r.spread.between != nil {
+			r.spread.dual = r.dual
 		}
 	}
-	r.split.progress = r.part.part(searched, spreadOut)
-	left, err := r.split.run(ctx, r.Rounds, r.work)
-	r.Rounds = left
-	r.dual.adopt(ctx, r.split)
+	r.spread.progress = r.progress.part(searchShare, spreadShare)
+	remaining, err := r.spread.run(ctx, r.Rounds, r.maxBoundWork)
+	r.Rounds = remaining
+	r.dual.useBound(ctx, r.spread)
 	return err
 }
 
-// anywhere seeks among paths that cannot deadlock on any network, pair by pair, those of a linear program over them.
-// Where they do not join all pairs, which on directed links they need not, it seeks among all if nothing else was
-// found, which may deadlock.
-func (r *optimiser) anywhere(ctx context.Context) error {
+// searchUpDown searches paths that cannot deadlock on any network, over individual pairs, with
+// candidates from a linear program over such paths. On directed links they may not join all
+// pairs. If nothing else was found, it then searches all paths, which may deadlock.
+func (r *optimiser) searchUpDown(ctx context.Context) error {
 	in := r.in
-	if in.uniform {
-		if r.found != nil && len(r.p.Flows) > mostPairs {
+
+	// Without symmetry: with it, paths of a class would be restricted to translations of each
+	// other.
+	if in.isUniform {
+		if r.best != nil && len(r.problem.Flows) > maxPairs {
 			return nil
 		}
 		var err error
-		if in, err = newInstance(r.p, nil); err != nil {
+		if in, err = newRouteInstance(r.problem, nil); err != nil {
 			return err
 		}
 	}
-	w := in.safest(r.p)
-	var others *choices
+
+	// Candidates: up*/down* paths or, if these do not join all pairs, any paths.
+	w := in.deadlockFree(r.problem)
+	var preferred *candidatePaths
 	if in == r.in {
-		others = r.shortest.c
+		preferred = r.shortest.candidates
 	}
-	x, err := in.begin(ctx, w, others, mayCycle)
-	if errors.Is(err, ErrUnserved) && r.found != nil {
+	generator, err := in.startPaths(ctx, w, preferred, reasonNoUpDownPath)
+	if errors.Is(err, ErrUnserved) && r.best != nil {
 		return nil
 	}
 	if errors.Is(err, ErrUnserved) {
-		r.risky, w = true, in.free()
-		x, err = in.begin(ctx, w, others, notJoined)
+		r.mayDeadlock, w = true, in.unrestricted()
+		generator, err = in.startPaths(ctx, w, preferred, reasonDisconnected)
 	}
 	if err != nil {
 		return err
 	}
-	s := newSearch(in, x.c, r.seed, max(0, r.NeighbourCap), r.Budget/16)
-	s.progress = r.part.part(0, searched)
-	if err := s.run(ctx, r.goal(), func() error { return x.more(ctx, s) }); err != nil {
+
+	// First search, which generates candidates as it proceeds.
+	s := newPathAssignmentSearch(in, generator.candidates, r.seed, max(0, r.NeighbourCap), r.Budget/16)
+	s.progress = r.progress.part(0, searchShare)
+	if err := s.run(ctx, r.goal(), func() error { return generator.addCheaper(ctx, s) }); err != nil {
 		return err
 	}
-	met := s.value <= r.goal() && s.excess == 0
-	if !met {
-		if met, err = r.routerMeets(ctx); err != nil {
+	isMet := s.bestLoad <= r.goal() && s.bestExcess == 0
+	if !isMet {
+		if isMet, err = r.routerMeetsBound(ctx); err != nil {
 			return err
 		}
 	}
-	if !met {
+
+	if !isMet {
+		// The linear program over all paths gives the bound; the one over w gives good
+		// candidates.
 		from := s
 		if in != r.in {
-			from = newSearch(r.in, r.shortest.c, r.seed, 0, 0).kept()
+			from = newPathAssignmentSearch(r.in, r.shortest.candidates, r.seed, 0, 0).withBest()
 		}
-		if err := r.spread(ctx, from); err != nil {
+		if err := r.solveSpread(ctx, from); err != nil {
 			return err
 		}
-		x := newEquilibration(in, w, s)
-		x.value, x.progress = r.dual.value, r.part.part(searched, spreadOut)
-		if others != nil && x.between != nil {
-			x.takeUp(r.split)
+		restricted := newEquilibration(in, w, s)
+		restricted.bound, restricted.progress = r.dual.value, r.progress.part(searchShare, spreadShare)
+		if preferred != nil && restricted.between != nil {
+			restricted.copyFrom(r.spread)
 		}
-		if _, err := x.run(ctx, layeredRounds, 4*mostArcs); err != nil {
+		if _, err := restricted.run(ctx, upDownRounds, 4*maxBoundArcs); err != nil {
 			return err
 		}
-		x.spread(s.c)
-		if x.between != nil {
-			x.round(s)
+		restricted.addUsedPaths(s.candidates)
+		if restricted.between != nil {
+			restricted.roundToPaths(s)
 		}
+
+		// Second search, over these candidates.
 		s.budget = r.Budget / 8
 		if err := r.refine(ctx, s); err != nil {
 			return err
 		}
 	}
-	r.offer(&found{in, s, nil})
+
+	r.offerChoice(&routeChoice{in, s, nil})
 	return nil
 }
 
-// layeredRounds is those that are spent on paths that cannot deadlock, of which good ones matter and not what they
-// prove.
-const layeredRounds = 20
+// upDownRounds is the number of rounds of the linear program over up*/down* paths. It only
+// supplies good paths; its bound is not used.
+const upDownRounds = 20
 
-// unbound seeks what any paths at all reach, among those of the linear program.
-func (r *optimiser) unbound(ctx context.Context) error {
-	if r.free <= r.goal() || r.split == nil {
+// searchUnrestricted determines the load that arbitrary paths reach, among the paths of the
+// linear program.
+func (r *optimiser) searchUnrestricted(ctx context.Context) error {
+	if r.freeLoad <= r.goal() || r.spread == nil {
 		return nil
 	}
-	s := newSearch(r.in, r.split.c, r.seed, max(0, r.NeighbourCap), r.Budget/8).kept()
-	if r.split.between != nil {
-		r.split.round(s)
+	s := newPathAssignmentSearch(r.in, r.spread.candidates, r.seed, max(0, r.NeighbourCap), r.Budget/8).withBest()
+	if r.spread.between != nil {
+		r.spread.roundToPaths(s)
 	}
 	if err := r.refine(ctx, s); err != nil {
 		return err
 	}
-	r.note(s)
+	r.noteLoad(s)
 	return nil
 }
 
-// finish has a solver go on, if one is asked for, and takes the best choice.
+// finish runs the MILP solver if requested, optimises the makespan if the problem has a graph,
+// and sets the result.
 func (r *optimiser) finish(ctx context.Context) error {
 	if r.MILP {
-		if err := r.exact(ctx); err != nil {
+		if err := r.solveMILP(ctx); err != nil {
 			return err
 		}
 	}
-	if r.p.Graph != nil {
+	if r.problem.Graph != nil {
 		if err := r.shortenMakespan(ctx); err != nil {
 			return err
 		}
 	}
-	r.take()
+	r.setResult()
 	return nil
 }
 
-// offer keeps a choice that cannot deadlock if it is the best.
-func (r *optimiser) offer(f *found) {
-	r.note(f.s)
-	if r.found == nil || f.s.excess < r.found.s.excess || f.s.excess == r.found.s.excess && f.s.value < r.found.s.value {
-		r.found = f
+// offerChoice saves a choice free of deadlock if it is the best.
+func (r *optimiser) offerChoice(f *routeChoice) {
+	r.noteLoad(f.s)
+	if r.best == nil || f.s.bestExcess < r.best.s.bestExcess || f.s.bestExcess == r.best.s.bestExcess && f.s.bestLoad < r.best.s.bestLoad {
+		r.best = f
 	}
 }
 
-// note keeps the loads of a search's best choice if they are the smallest, that it can deadlock or not.
-func (r *optimiser) note(s *search) {
-	if s.excess == 0 {
-		r.free = min(r.free, s.value)
+// noteLoad updates freeLoad by a search's best assignment, whether it can deadlock or not.
+func (r *optimiser) noteLoad(s *pathAssignmentSearch) {
+	if s.bestExcess == 0 {
+		r.freeLoad = min(r.freeLoad, s.bestLoad)
 	}
 }
 
-// narrow tries the bound that the link alone proves which is the most loaded when all take paths of the fewest hops,
-// and reports whether they meet it: on trees, and where a node has one link, they do.
-func (r *optimiser) narrow(ctx context.Context) bool {
-	load := newSearch(r.in, r.shortest.c, 0, 0, 0).load
-	length, most := make([]float64, len(load)), top(load)
-	if k := slices.Index(load, most); k >= 0 {
+// meetsBottleneckBound tries the bound of a single link: the bottleneck of the paths with the
+// minimum number of hops. It reports whether these paths meet it, as they do on trees and if a
+// node has one link.
+func (r *optimiser) meetsBottleneckBound(ctx context.Context) bool {
+	load := newPathAssignmentSearch(r.in, r.shortest.candidates, 0, 0, 0).load
+	length, maxLoad := make([]float64, len(load)), maxOf(load)
+	if k := slices.Index(load, maxLoad); k >= 0 {
 		length[k] = 1
 	}
-	r.dual.try(ctx, length, false)
-	return most <= r.goal()
+	r.dual.tryLengths(ctx, length, false)
+	return maxLoad <= r.goal()
 }
 
-// mostPairs is how many pairs are led one by one, where symmetry does not help.
-const mostPairs = 1 << 20
+// maxPairs is the number of pairs up to which pairs are routed individually if symmetry does not
+// help.
+const maxPairs = 1 << 20
 
-// take makes the best choice the result.
-func (r *optimiser) take() {
-	in, s, z := r.found.in, r.found.s, new(kept)
+// setResult makes the best choice the result.
+func (r *optimiser) setResult() {
+	// The paths by class.
+	in, s, z := r.best.in, r.best.s, new(cachedRoutes)
 	r.result = z
-	z.Routes = make([][]engine.Step, in.classes(r.p))
-	s.again()
-	s.value = top(s.load) // without what rounding has added up
+	z.Routes = make([][]engine.Step, in.classes(r.problem))
+	s.restoreBest()
+	s.bestLoad = maxOf(s.load) // free of accumulated rounding errors
 	for i, w := range s.path {
-		z.Routes[in.class[i]] = slices.Clone(s.c.steps(w))
+		z.Routes[in.class[i]] = slices.Clone(s.candidates.pathSteps(w))
 	}
+
+	// Bounds.
 	z.Each = in.symmetry == nil
-	if z.Bound = r.dual.bound(); s.excess == 0 && z.Bound > s.value && z.Bound <= s.value*(1+near) {
-		z.Bound = s.value // they differ by rounding
+	if z.Bound = r.dual.lowerBound(); s.bestExcess == 0 && z.Bound > s.bestLoad && z.Bound <= s.bestLoad*(1+roundingTol) {
+		z.Bound = s.bestLoad // a rounding error
 	}
 	z.Split = min(z.Bound, max(r.dual.value, r.in.nodeCutBound()))
-	z.Least, z.LeastSplit = r.least, r.leastSplit
+	z.Least, z.LeastSplit = r.makespanBound, r.makespanBoundSplit
+
+	// Metrics; if rates differ, they are named after load over rate.
 	z.Metrics = map[string]float64{
-		"max_link_load":              s.value,
+		"max_link_load":              s.bestLoad,
 		"bound_max_link_load":        z.Bound,
 		"gap":                        0,
-		"nearest_neighbour_max_load": top(s.near),
+		"nearest_neighbour_max_load": maxOf(s.neighbourLoad),
 		"canonical_sources":          float64(len(r.in.sources)),
 	}
-	if free := min(r.free, s.value); s.excess == 0 {
+
+	if free := min(r.freeLoad, s.bestLoad); s.bestExcess == 0 {
 		z.Metrics["unconstrained_max_link_load"] = free
 	}
 	if z.Bound > 0 {
-		z.Metrics["gap"] = (s.value - z.Bound) / z.Bound
+		z.Metrics["gap"] = (s.bestLoad - z.Bound) / z.Bound
 	}
-	if in.slow != nil {
+	if in.loadPerUnit != nil {
 		for _, name := range []string{"max_link_load", "bound_max_link_load", "unconstrained_max_link_load"} {
 			if v, ok := z.Metrics[name]; ok {
 				z.Metrics[strings.Replace(name, "link_load", "load_over_rate", 1)] = v
@@ -352,27 +394,31 @@ func (r *optimiser) take() {
 			}
 		}
 	}
+
 	maps.Copy(z.Metrics, r.solved)
+
+	// Labels, and the rule of channels.
 	z.Labels = map[string]string{"ways": "any, towards the root of an order of the nodes and then away from it, on each channel"}
-	if r.risky {
-		z.Labels["ways"] = "any, which may deadlock: " + mayCycle
+	if r.mayDeadlock {
+		z.Labels["ways"] = "any, which may deadlock: " + reasonNoUpDownPath
 	}
-	if rules := r.found.rules; rules != nil {
+	if rules := r.best.rules; rules != nil {
 		rule := rules.rule
 		z.Rule = &rule
 		z.Labels = rules.labels()
 		z.Labels["ways"] = "wild-first"
 	}
+
 	if r.solver != "" {
 		z.Labels["solver"] = r.solver
 	}
-	r.found.s = nil // and the choices with it, which may be large
+	r.best.s = nil // frees the candidates, which may be large
 }
 
-// top returns the greatest of numbers that are not negative.
-func top(of []float64) (most float64) {
-	for _, x := range of {
-		most = max(most, x)
+// maxOf returns the maximum of non-negative values; 0 for an empty list.
+func maxOf(values []float64) (largest float64) {
+	for _, x := range values {
+		largest = max(largest, x)
 	}
-	return most
+	return largest
 }

@@ -13,8 +13,8 @@ import (
 
 var huge = flag.Bool("huge", false, "route a pod of 16x16x16")
 
-// neighbourLoad returns the load of the most loaded link when every node sends one unit to each node that it would be
-// linked to without faults.
+// neighbourLoad returns the maximum link load if every node sends one unit to each of its
+// neighbours in the fault-free network.
 func neighbourLoad(p *Problem, d *Decision) int64 {
 	near := make(map[engine.Flow]bool)
 	for _, l := range p.Network.Links {
@@ -31,14 +31,14 @@ func neighbourLoad(p *Problem, d *Decision) int64 {
 	return linkLoads(&Problem{Network: p.Network, Flows: flows}, &of).Max
 }
 
-// TestOptimisedLoads prints and checks the loads of all-to-all, fault-free and under the fault of one optical switch of
-// each dimension.
+// TestOptimisedLoads logs and verifies all-to-all loads, without faults and under the fault of
+// one optical switch per dimension.
 func TestOptimisedLoads(t *testing.T) {
 	opt := Optimised{}
 	type shape struct {
 		twist string
 		dims  []int
-		want  [4]int64 // fault-free, and of a fault along x, y and z; 0 is not known beforehand
+		want  [4]int64 // without faults, and for a fault along x, y and z; 0 if unknown
 	}
 	for _, c := range []shape{
 		{"", []int{4, 4, 4}, [4]int64{32, 34, 34, 34}},
@@ -62,7 +62,7 @@ func TestOptimisedLoads(t *testing.T) {
 			if slow := c.dims[1] == 8 || dim > 0 && (c.dims[2] == 4 || c.twist != ""); slow && dim >= 0 && !*long {
 				continue
 			}
-			p := must(t, f, c.twist, c.dims...)
+			p := torusProblem(t, f, c.twist, c.dims...)
 			begin := time.Now()
 			d, z := route(t, opt, p, Options{Seed: 1})
 			took := time.Since(begin)

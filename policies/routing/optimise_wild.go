@@ -8,11 +8,13 @@ import (
 	"sim/engine"
 )
 
-// wildRules returns the rules of wild-first routes to try in turn. Where links are down and none are shifted,
-// dimensions with such links come first in the order: of whole sets of paths those have the smallest loads. On twisted
-// tori paths outside their rules come last, as they can deadlock.
+// wildRules returns the rules of wild-first paths to search in turn. If links are down and none
+// are shifted, the first rule routes dimensions with such links first, which gives the smallest
+// loads. On twisted tori a rule without restrictions (Free) is last, as its paths can deadlock.
 func (r *optimiser) wildRules() (all []WildRule) {
-	t, rule := r.p.Torus, r.wild
+	t, rule := r.problem.Torus, r.wild
+
+	// Dimensions with links that are down come first.
 	if len(rule.Order) == 0 && t.Shift == nil {
 		var down, up []int
 		for _, d := range longestFirst(t) {
@@ -27,120 +29,127 @@ func (r *optimiser) wildRules() (all []WildRule) {
 			}
 		}
 		if len(down) > 0 && len(up) > 0 {
-			rule.Order = namesOf(append(down, up...))
+			rule.Order = dimNames(append(down, up...))
 			all = append(all, rule)
 		}
 	}
+
 	all = append(all, r.wild)
 	if rule = r.wild; !rule.Free && t.Shift != nil {
 		rule.Free = true
 		all = append(all, rule)
 	}
+
 	return all
 }
 
-// wildFirst seeks among wild-first routes, and where its choice can deadlock among those that cannot whatever is
-// chosen.
-func (r *optimiser) wildFirst(ctx context.Context, rule WildRule) error {
-	rules, err := NewCandidates(r.p, rule)
+// searchWildFirst searches wild-first paths. If its choice can deadlock, it continues with
+// candidates that cannot.
+func (r *optimiser) searchWildFirst(ctx context.Context, rule WildRule) error {
+	rules, err := NewCandidates(r.problem, rule)
 	if err != nil {
 		return err
 	}
 	r.rules = rules
-	c, err := r.choices(rules)
+	c, err := r.listPaths(rules)
 	if errors.Is(err, ErrUnserved) {
-		return nil // some pair has no such path: any paths will do
+		return nil // some pair has no such path; other kinds follow
 	}
 	if err != nil {
 		return err
 	}
-	s := newSearch(r.in, c, r.seed, max(0, r.NeighbourCap), max(r.Budget/16, min(r.Budget/2, 12*int64(len(c.next)))))
+	s := newPathAssignmentSearch(r.in, c, r.seed, max(0, r.NeighbourCap), max(r.Budget/16, min(r.Budget/2, 12*int64(len(c.next)))))
 	if err := r.improve(ctx, s); err != nil {
 		return err
 	}
-	r.note(s)
+	r.noteLoad(s)
 	s.path = append(s.path[:0], s.best...)
-	if !rules.safe() {
-		a := newAcyclic(r)
-		if a.count(s); a.order() == nil {
-			left, err := a.free(ctx, s, c)
-			if err != nil || left == nil {
+
+	// If the channels of the choice have a cycle, restrict the candidates and search again.
+	if !rules.isDeadlockFree() {
+		a := newCycleBreaker(r)
+		if a.countUses(s); a.topologicalOrder() == nil {
+			remaining, err := a.makeAcyclic(ctx, s, c)
+			if err != nil || remaining == nil {
 				return err
 			}
-			s.reset(left)
+			s.restrict(remaining)
 			s.budget = r.Budget / 4
 			if err := r.refine(ctx, s); err != nil {
 				return err
 			}
 		}
 	}
-	r.offer(&found{r.in, s, rules})
+
+	r.offerChoice(&routeChoice{r.in, s, rules})
 	return nil
 }
 
-// safe reports whether the rules are those of which all paths together are known to be free of deadlock: on tori that
-// are not twisted, wild hops in the reverse of the dimension order.
-func (c *Candidates) safe() bool {
-	wild := slices.Clone(c.z.order[1:])
+// isDeadlockFree reports whether all candidates together are known to be free of deadlock: on
+// tori without twists, if wild hops are in reverse dimension order.
+func (c *Candidates) isDeadlockFree() bool {
+	wild := slices.Clone(c.geometry.order[1:])
 	slices.Reverse(wild)
-	return c.z.two && !slices.Contains(c.z.twist, true) && slices.Equal(c.dims, wild)
+	return c.geometry.hasTwoChannels && !slices.Contains(c.geometry.isTwisted, true) && slices.Equal(c.wildDims, wild)
 }
 
-// manyPairs is the number of pairs beyond which only wild-first routes of at most two hops more than the shortest are
-// listed.
-const manyPairs = 100_000
+// largePairs is the number of pairs above which only wild-first paths with at most two additional
+// hops are listed, to limit memory.
+const largePairs = 100_000
 
-// lister returns what lists the routes of a pair: those that translations of the network take into each other are listed
-// once, where rules take no notice of where they begin.
-func (r *optimiser) lister(rules *Candidates) func(f engine.Flow) [][]engine.Step {
-	t := r.p.Torus
+// pathLister returns a function that lists the paths of a pair. On symmetric tori without shifts,
+// they are listed once per class of translations that preserve live links.
+func (r *optimiser) pathLister(rules *Candidates) func(f engine.Flow) [][]engine.Step {
+	t := r.problem.Torus
 	if !t.Symmetric() || t.Shift != nil {
-		return rules.Of
+		return rules.Paths
 	}
-	y := newSymmetry(t, r.p.translations(1))
-	if y.Classes() >= len(r.in.pair) {
-		return rules.Of
+	y := newSymmetry(t, r.problem.translations(1))
+	if y.Classes() >= len(r.in.pairs) {
+		return rules.Paths
 	}
-	known := make([][][]engine.Step, y.Classes())
+	pathsByClass := make([][][]engine.Step, y.Classes())
 	return func(f engine.Flow) [][]engine.Step {
 		class := y.Class(f)
-		if known[class] == nil {
-			known[class] = rules.Of(y.Flow(class))
+		if pathsByClass[class] == nil {
+			pathsByClass[class] = rules.Paths(y.Flow(class))
 		}
-		for _, path := range known[class] {
-			rules.Channels(f.Src, path)
+		for _, path := range pathsByClass[class] {
+			rules.SetChannels(f.Src, path)
 		}
-		return known[class]
+		return pathsByClass[class]
 	}
 }
 
-// choices lists the wild-first routes of all pairs.
-func (r *optimiser) choices(rules *Candidates) (*choices, error) {
+// listPaths lists the wild-first paths of all pairs.
+func (r *optimiser) listPaths(rules *Candidates) (*candidatePaths, error) {
 	in := r.in
-	c := newChoices(len(in.pair))
-	list := r.lister(rules)
-	var apart unjoined
-	for i, f := range in.pair {
-		if i == int(in.first[1]) { // other sources will have about as many
+	c := newCandidatePaths(len(in.pairs))
+	list := r.pathLister(rules)
+	var unreachable unreachablePairs
+	for i, f := range in.pairs {
+		if i == int(in.firstPair[1]) { // all sources have similar numbers of paths
 			c.reserve(len(in.sources))
 		}
 		paths := list(f)
 		for _, path := range paths {
-			if len(in.pair) > manyPairs && len(path) > len(paths[0])+2 {
-				break // they would take much memory for little
+			if len(in.pairs) > largePairs && len(path) > len(paths[0])+2 {
+				break // see largePairs
 			}
-			at := f.Src
+			node := f.Src
 			for _, s := range path {
-				k := int(at)*in.degree + s.Port()
-				c.orbit = append(c.orbit, in.orbit[k])
-				at = rules.z.next[k]
+				k := int(node)*in.degree + s.Port()
+				c.orbits = append(c.orbits, in.orbit[k])
+				node = rules.geometry.neighbour[k]
 			}
-			c.step = append(c.step, path...)
+			c.steps = append(c.steps, path...)
 			c.add(int32(i))
 		}
+
 		if c.first[i] < 0 {
-			apart.add(f)
+			unreachable.add(f)
 		}
 	}
-	return c, apart.err(noCandidate)
+
+	return c, unreachable.err(reasonNoCandidate)
 }

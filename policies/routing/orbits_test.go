@@ -11,7 +11,8 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestOrbits holds what follows from one flow of each class against what all flows' paths come to, on all twists.
+// TestOrbits compares loads, channels and paths from one flow per class with the values for all
+// paths, on all twists.
 func TestOrbits(t *testing.T) {
 	ctx, met := t.Context(), map[string]int{}
 	for _, name := range []string{"dor", "wild-first"} {
@@ -22,11 +23,11 @@ func TestOrbits(t *testing.T) {
 		}
 		for _, dims := range shapes {
 			for _, twist := range patterns() {
-				for _, settings := range []Settings{{}, {WildFirst: WildFirst{Use: All}}} {
+				for _, settings := range []Settings{{}, {WildFirst: WildFirst{Use: UseAll}}} {
 					if name == "dor" && settings.WildFirst.Use != "" {
 						continue
 					}
-					p, o := must(t, torus.Faults{}, twist, dims...), Options{Settings: settings, Seed: 7}
+					p, o := torusProblem(t, torus.Faults{}, twist, dims...), Options{Settings: settings, Seed: 7}
 					z, d, err := row.Orbits(ctx, p, o)
 					if err != nil {
 						t.Fatalf("%s on %v twisted %s: %v", name, dims, twist, err)
@@ -51,7 +52,7 @@ func TestOrbits(t *testing.T) {
 					if err != nil || channels != paths.Channels() || !reflect.DeepEqual(found, cycle) {
 						t.Errorf("%s on %v twisted %s: %d channels and cycle %v (%v), want %d and %v", name, dims, twist, channels, found, err, paths.Channels(), cycle)
 					}
-					byClass, _ := z.Paths(ctx, p.Flows) // which does not fail
+					byClass, _ := z.Paths(ctx, p.Flows) // never fails
 					if err := byClass.Check(ctx, p.Network, p.Flows); err != nil || !reflect.DeepEqual(linkLoads(p, byClass), loads) {
 						t.Errorf("%s on %v twisted %s: paths by class (%v) load links otherwise", name, dims, twist, err)
 					}
@@ -59,8 +60,8 @@ func TestOrbits(t *testing.T) {
 			}
 		}
 	}
-	// as fluid one flow of each class ends when its flows do
-	p := must(t, torus.Faults{}, "010000", 4, 4, 8)
+	// In the fluid model one flow per class ends when all its flows do.
+	p := torusProblem(t, torus.Faults{}, "010000", 4, 4, 8)
 	z, _, err := ByName("dor").Orbits(ctx, p, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -99,8 +100,8 @@ func TestOrbits(t *testing.T) {
 	}
 }
 
-// TestSums holds what all flows' paths come to without them against what they do, on tori and other graphs, with links
-// that are down.
+// TestSums compares sums without stored paths with the sums of stored paths, on tori and other
+// graphs with failed links.
 func TestSums(t *testing.T) {
 	met := map[string]int{}
 	check := func(name string, p *Problem, o Options) {
@@ -151,7 +152,7 @@ func TestSums(t *testing.T) {
 			if len(shape.dims) < 3 && faults.Switches != nil {
 				continue
 			}
-			p := must(t, faults, shape.twist, shape.dims...)
+			p := torusProblem(t, faults, shape.twist, shape.dims...)
 			some, graph := *p, *p
 			some.Flows, graph.Torus = p.Flows[7:20], nil
 			for _, router := range []string{"dor", "wild-first", "shortest", "ecmp", "random-shortest"} {

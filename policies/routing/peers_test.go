@@ -13,7 +13,7 @@ import (
 	"sim/policies/routing"
 )
 
-// network returns the torus as links of one rate.
+// network returns the torus with links of one rate.
 func network(o *torus.Torus, rate float64, latency engine.Time) *engine.Network {
 	n := &engine.Network{Nodes: int32(o.Nodes())}
 	for _, l := range o.Links() {
@@ -35,7 +35,8 @@ func everyPair(n int) []engine.Flow {
 	return flows
 }
 
-// peers is the work of CONVENTIONS.md, section D: 512 B payloads at 448 kb/s for 0.1 s from 1 s on.
+// peers returns the work of CONVENTIONS.md, section D: 512 B payloads at 448 kb/s for 0.1 s,
+// starting at 1 s.
 func peers(t testing.TB, twist string, dims ...int) (*engine.Network, *packet.Work) {
 	t.Helper()
 	o, err := torus.New(dims...)
@@ -60,8 +61,8 @@ func peers(t testing.TB, twist string, dims ...int) (*engine.Network, *packet.Wo
 	}
 }
 
-// TestPeers: mean delay and number of packets delivered in ten seconds as two other simulators have them for the same
-// work.
+// TestPeers compares the mean delay and the number of packets delivered in ten seconds with two
+// other simulators.
 func TestPeers(t *testing.T) {
 	for _, c := range []struct {
 		twist     string
@@ -88,7 +89,7 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-// BenchmarkPeers prints hops a second and bytes a packet of the packet engine.
+// BenchmarkPeers reports the hops per second and bytes per packet of the packet engine.
 func BenchmarkPeers(b *testing.B) {
 	for _, dims := range [][]int{{8, 4, 4}, {8, 8, 8}} {
 		b.Run(fmt.Sprint(dims), func(b *testing.B) {
@@ -113,8 +114,8 @@ func BenchmarkPeers(b *testing.B) {
 	}
 }
 
-// BenchmarkMixed is the same traffic in packets of many sizes on links of many rates and latencies, so that hardly two
-// events fall together.
+// BenchmarkMixed has packets of many sizes on links of many rates and latencies, so that few
+// events coincide.
 func BenchmarkMixed(b *testing.B) {
 	n, w := peers(b, "000000", 8, 8, 8)
 	for i := range n.Links {
@@ -141,7 +142,8 @@ func BenchmarkMixed(b *testing.B) {
 	b.ReportMetric(float64(hops)/b.Elapsed().Seconds(), "hops/s")
 }
 
-// BenchmarkLinear prints how the cost grows with the number of hops: the exponent between 2 and 32 packets a pair.
+// BenchmarkLinear reports how the cost grows with the number of hops: the exponent between 2 and
+// 32 packets per pair.
 func BenchmarkLinear(b *testing.B) {
 	var took [2]time.Duration
 	counts := []int64{2, 32}

@@ -9,33 +9,34 @@ import (
 	"sim/fabric/torus"
 )
 
-// ErrUnserved is wrapped where a router cannot serve a fabric.
+// ErrUnserved is wrapped by the errors of routers that cannot serve a fabric.
 var ErrUnserved = errors.New("routing: this router cannot serve the fabric")
 
-// Problem is what is to be routed, and over what.
+// Problem is a network and the flows to route over it.
 type Problem struct {
-	// Network has every node; links that may not be taken have no rate.
+	// Network has all nodes and links. Links that must not be used have rate 0.
 	Network *engine.Network
-	// Torus describes Network, whose links are numbered as Torus.Links has them; nil where it is another graph.
+	// Torus describes Network, whose links are numbered like Torus.Links; nil for other graphs.
 	Torus *torus.Torus
-	// Down are nodes that send and receive nothing; nil is none.
+	// Down marks nodes that neither send nor receive, indexed by node; nil if all nodes do.
 	Down []bool
-	// Flows are what is to be led. Demand weighs them; nil is one unit each.
+	// Flows are routed. Demand weights them, indexed by flow; nil means one unit each.
 	Flows  []engine.Flow
 	Demand []float64
-	// Rate is what loads over rates are relative to where live links have unequal rates: a unit of demand on a link of
-	// half of it counts 2. 0 is the greatest of them. Where rates are equal they do not matter.
+	// Rate is the reference rate for loads divided by rates, used if the rates of live links
+	// differ. A unit of demand on a link of half the reference rate counts 2. 0 means the highest
+	// rate. It has no effect if all rates are equal.
 	Rate float64
-	// Graph is the transfers that are led where some wait for others; nil is all of Flows at once. Its transfers are
-	// between the ends of flows, of which Demand is the sum.
+	// Graph holds transfers with dependencies; nil means that all Flows start together. Its
+	// transfers run between the ends of flows, and Demand is their sum.
 	Graph *engine.Graph
-	// Pinned is the link that a transfer of Graph takes under every choice, indexed by task; -1 if the transfer takes the
-	// path of the flow with its ends. Tasks behind the end of Pinned take paths. Flows and Demand leave out pinned
-	// transfers.
+	// Pinned is the fixed link of a transfer of Graph, indexed by task; -1 if the transfer takes
+	// the path of the flow with its ends. Tasks beyond the end of Pinned take paths. Flows and
+	// Demand exclude pinned transfers.
 	Pinned []int32
 }
 
-// pinned returns the link that a task of Graph takes under every choice; -1 if it takes the path of a flow.
+// pinned returns the fixed link of a task of Graph; -1 if the task takes the path of a flow.
 func (p *Problem) pinned(task int) int32 {
 	if task < len(p.Pinned) {
 		return p.Pinned[task]
@@ -43,32 +44,35 @@ func (p *Problem) pinned(task int) int32 {
 	return -1
 }
 
-// Decision is how a router leads the flows of a problem.
+// Decision holds the paths that a router chose for the flows of a problem.
 type Decision struct {
-	Paths *engine.Paths // by flow; see engine.Paths on classes
-	// Bound is a lower bound on the load of the most loaded link, in units of demand, of whatever paths a router of its
-	// kind may choose; 0 where it knows none. BoundModel says in which model it holds.
+	Paths *engine.Paths // indexed by flow through Paths.Class
+	// Bound is a lower bound on the maximum link load, in units of demand; 0 if the router has
+	// none. It holds for all paths that a router of this kind may choose. BoundModel describes
+	// these paths.
 	Bound      float64
 	BoundModel string
-	// BoundSplit is Bound for paths that may spread the flow of a pair over several; 0 where the router knows none, or
-	// Bound is one.
+	// BoundSplit is the bound for paths that may split the flow of a pair; 0 if the router has
+	// none, or if Bound itself allows splitting.
 	BoundSplit float64
-	// Least and LeastSplit are lower bounds on when Problem.Graph ends as fluid, on any paths, one a pair and with
-	// pairs that spread; 0 where the router knows none.
-	Least, LeastSplit engine.Time
-	// Metrics and Labels are what else the router tells of its choice, such as the load that an unconstrained choice
-	// would reach.
+	// MakespanBound and MakespanBoundSplit are lower bounds on the end of Problem.Graph in the
+	// fluid model, for any paths: with one path per pair, and with split pairs. 0 if the router
+	// has none.
+	MakespanBound, MakespanBoundSplit engine.Time
+	// Metrics and Labels describe the choice, for example the load that paths without regard to
+	// deadlock would reach.
 	Metrics map[string]float64
 	Labels  map[string]string
 }
 
-// Router chooses paths for all flows of a problem. It fails, with ErrUnserved, where it cannot serve the fabric, and
-// names pairs that it cannot join. The same problem and seed give the same decision.
+// Router chooses paths for all flows of a problem. Its error wraps ErrUnserved if it cannot serve
+// the fabric, and names pairs that it cannot join. Equal problems and seeds give equal decisions.
 type Router interface {
 	Route(ctx context.Context, p *Problem, o Options) (*Decision, error)
 }
 
-// Uniform reports whether the problem is one unit from every node to every other.
+// Uniform reports whether the problem is uniform all-to-all: one unit from every node to every
+// other node, in order.
 func (p *Problem) Uniform() bool {
 	n := int(p.Network.Nodes)
 	if p.Demand != nil || p.Down != nil || p.Graph != nil || len(p.Flows) != n*(n-1) {
@@ -86,11 +90,12 @@ func (p *Problem) Uniform() bool {
 			k++
 		}
 	}
+
 	return true
 }
 
-// wholeDemand reports whether all demands are whole numbers.
-func (p *Problem) wholeDemand() bool {
+// hasWholeDemand reports whether all demands are whole numbers.
+func (p *Problem) hasWholeDemand() bool {
 	for i, w := range p.Demand {
 		if w != math.Trunc(w) && p.Flows[i].Src != p.Flows[i].Dst {
 			return false
@@ -99,19 +104,21 @@ func (p *Problem) wholeDemand() bool {
 	return true
 }
 
-// Symmetry is a group of translations of a torus under which a problem stays what it is. Flows that translations take
-// into each other are of one class and share paths.
+// Symmetry is a group of translations of a torus that leave a problem unchanged. Flows that are
+// translations of each other form a class and share a path.
 type Symmetry struct {
 	Torus   *torus.Torus
-	Sources []int32 // one node of each orbit, the lowest
-	Orbit   []int32 // by node: its place in Sources
-	Shift   []int32 // by node: the translation that takes its orbit's source to it
+	Sources []int32 // the lowest node of each orbit
+	Orbit   []int32 // index in Sources, indexed by node
+	Shift   []int32 // translation from the source of its orbit to the node, indexed by node
 }
 
-// Symmetry returns the translations that map links that are up to links that are up: multiples of the least period of
-// each dimension, which every rounds up to a multiple of it. (An even/odd rule of ties has period 2.) There is only the
-// trivial one where nodes are not identical, the problem is not Uniform or rates of links differ; nil for other graphs
-// than tori.
+// Symmetry returns the translations that map live links to live links. In each dimension these
+// are the multiples of its smallest period, which is rounded up to a multiple of every. For
+// example, a tie-breaking rule by even and odd coordinates has period 2.
+//
+// Only the identity remains if the nodes are not identical, the problem is not Uniform, or link
+// rates differ. The result is nil for graphs that are not tori.
 func (p *Problem) Symmetry(every int) *Symmetry {
 	if p.Torus == nil {
 		return nil
@@ -123,7 +130,7 @@ func (p *Problem) Symmetry(every int) *Symmetry {
 	return newSymmetry(p.Torus, group)
 }
 
-// newSymmetry returns the orbits of nodes under a group of translations.
+// newSymmetry returns the orbits of the nodes under a group of translations.
 func newSymmetry(t *torus.Torus, group []int32) *Symmetry {
 	n := t.Nodes()
 	s := &Symmetry{Torus: t, Orbit: make([]int32, n), Shift: make([]int32, n)}
@@ -134,23 +141,27 @@ func newSymmetry(t *torus.Torus, group []int32) *Symmetry {
 		if s.Orbit[a] >= 0 {
 			continue
 		}
-		for _, h := range group {
+		for _, shift := range group {
 			b := a
-			if h != 0 {
-				b = t.Plus(a, h)
+			if shift != 0 {
+				b = t.Plus(a, shift)
 			}
-			s.Orbit[b], s.Shift[b] = int32(len(s.Sources)), h
+			s.Orbit[b], s.Shift[b] = int32(len(s.Sources)), shift
 		}
 		s.Sources = append(s.Sources, a)
 	}
+
 	return s
 }
 
-// translations returns the group that the periods of the dimensions generate.
+// translations returns the group that is generated by the smallest preserving translation of each
+// dimension.
 func (p *Problem) translations(every int) []int32 {
 	t := p.Torus
 	degree, link := t.Ports()
-	keeps := func(h int32) bool {
+
+	// preserves reports whether the translation maps live links to live links.
+	preserves := func(h int32) bool {
 		for a := range int32(t.Nodes()) {
 			b := t.Plus(a, h)
 			for k := range degree {
@@ -162,28 +173,30 @@ func (p *Problem) translations(every int) []int32 {
 		}
 		return true
 	}
+
 	var generators []int32
 	for d, size := range t.Dims {
-		for by := every; by < size; by += every {
-			at := make([]int, len(t.Dims))
-			at[d] = by
-			if h := t.Node(at...); size%by == 0 && keeps(h) {
+		for period := every; period < size; period += every {
+			coords := make([]int, len(t.Dims))
+			coords[d] = period
+			if h := t.Node(coords...); size%period == 0 && preserves(h) {
 				generators = append(generators, h)
 				break
 			}
 		}
 	}
-	return generated(t, generators)
+
+	return generatedGroup(t, generators)
 }
 
-// generated returns the translations that some generate, the one by nothing first.
-func generated(t *torus.Torus, generators []int32) []int32 {
-	group, in := []int32{0}, make([]bool, t.Nodes())
-	in[0] = true
+// generatedGroup returns all sums of the generators. The identity is first.
+func generatedGroup(t *torus.Torus, generators []int32) []int32 {
+	group, contained := []int32{0}, make([]bool, t.Nodes())
+	contained[0] = true
 	for i := 0; i < len(group); i++ {
 		for _, g := range generators {
-			if h := t.Plus(group[i], g); !in[h] {
-				in[h] = true
+			if h := t.Plus(group[i], g); !contained[h] {
+				contained[h] = true
 				group = append(group, h)
 			}
 		}
@@ -191,7 +204,7 @@ func generated(t *torus.Torus, generators []int32) []int32 {
 	return group
 }
 
-// Classes returns the number of classes of pairs of nodes.
+// Classes returns the number of classes of node pairs.
 func (s *Symmetry) Classes() int { return len(s.Sources) * s.Torus.Nodes() }
 
 // Class returns the class of a flow.
@@ -203,7 +216,7 @@ func (s *Symmetry) Class(f engine.Flow) int32 {
 	return s.Orbit[f.Src]*int32(s.Torus.Nodes()) + dst
 }
 
-// Flow returns the flow of a class that begins at one of Sources.
+// Flow returns the representative of a class, whose source is in Sources.
 func (s *Symmetry) Flow(class int32) engine.Flow {
 	n := int32(s.Torus.Nodes())
 	return engine.Flow{Src: s.Sources[class/n], Dst: class % n}

@@ -1,6 +1,21 @@
-// Package routing chooses the paths that packets take through a network.
+// Package routing chooses the paths that packets take through a network. Package fabric describes
+// the network, and package engine simulates the chosen paths.
 //
-// It leaves what the network is to fabric, and what comes of the paths to engine.
+// A Problem is a network with the flows to route. A Router returns a Decision: the Paths of all
+// flows, with a lower bound on the load of the bottleneck if it has one. Table lists the routers:
+//
+//   - dor, in DimensionOrder: one dimension of a torus after the other
+//   - wild-first, in WildRule: dimension order around faults, with a few extra hops
+//   - shortest, ecmp and random-shortest: shortest paths on any graph
+//   - multipath, in Multipath: several paths per pair
+//   - route-optimised, in Optimised: paths that minimise the maximum link load
+//
+// Routers on tori share geometry (hop vectors, virtual channels) and pathAssigner. Routers on
+// graphs share adjacency, destinationTree and nextHopSelector. If only link loads are needed,
+// Row.Sums computes them without storing the paths. The files optimise*.go contain the optimiser;
+// start with optimise.go (options) and optimise_solve.go (its steps).
+//
+// Start reading with problem.go and shortest.go.
 package routing
 
 import (
@@ -8,34 +23,38 @@ import (
 	"slices"
 )
 
-// Row is a named router, and what must be known of it where routers are chosen.
+// Row is a named router with the properties that callers need before they choose it.
 type Row struct {
 	Name   string
-	Doc    string // one line
+	Doc    string // one line for "sim list routers"
 	Router Router
-	// Reads are the keys and tables of [policy] that it reads: its own options, and those of routers that it includes.
-	// "KEY if CONDITION" is read where a condition, as those of the keys themselves, holds.
+	// Reads lists the keys and tables of [policy] that the router reads, including the keys of
+	// routers that it calls. An entry "KEY if CONDITION" is read only under the condition, which
+	// has the syntax of the conditions of keys.
 	Reads []string
-	// AnyGraph reports whether it serves whatever links join; nil does not.
+	// AnyGraph reports whether the router serves every graph. nil means it does not.
 	AnyGraph func(s *Settings) bool
-	// Hops reports whether packets draw their links as they go (engine.NextHops); nil does not.
-	Hops func(s *Settings) bool
-	// Alike has flows that translations take into each other share paths. Slow takes long to find paths, which are
-	// hardly longer than shortest ones.
-	Alike, Slow bool
-	// Shortest has packets take shortest paths, those of a flow one where Hops does not hold.
+	// DrawsPerHop reports whether each packet draws its next link at each node (engine.NextHops).
+	// nil means it does not.
+	DrawsPerHop func(s *Settings) bool
+	// SharesPaths means that flows which are translations of each other share one path. IsSlow
+	// means that the router takes long, while its paths are hardly longer than shortest paths.
+	SharesPaths, IsSlow bool
+	// Shortest means that packets take shortest paths: one path per flow unless DrawsPerHop
+	// holds.
 	Shortest bool
 }
 
-// Table is the routers by name, in the order in which they are listed. They take their own options from Options.
+// Table lists the routers in the order in which they are printed. They take their options from
+// Options.
 var Table = []Row{
 	{
 		Name: "dor", Doc: "dimension order, longest first, even/odd ties; tori and meshes without faults",
-		Router: byOption(func(o Options) Router { return DimensionOrder{o.Order} }), Reads: []string{"order"},
+		Router: optionRouter(func(o Options) Router { return DimensionOrder{o.Order} }), Reads: []string{"order"},
 	},
 	{
 		Name: "wild-first", Doc: "at most one wild hop per dimension, then dimension order: around faults of tori and meshes",
-		Router: byOption(func(o Options) Router { return o.wildFirst() }), Reads: []string{"order", "wild-first"},
+		Router: optionRouter(func(o Options) Router { return o.wildFirst() }), Reads: []string{"order", "wild-first"},
 	},
 	{
 		Name: "shortest", Doc: "breadth-first shortest paths, the link created first, parallel links in turn; any graph",
@@ -43,37 +62,38 @@ var Table = []Row{
 	},
 	{
 		Name: "ecmp", Doc: "shortest paths, at each node one of the equal-cost links, by pair, destination or packet; any graph",
-		Router: byOption(func(o Options) Router { return o.ECMP }), Reads: []string{"ecmp"}, AnyGraph: always,
-		Hops: func(s *Settings) bool { return s.ECMP.Draw == DrawPacket }, Shortest: true,
+		Router: optionRouter(func(o Options) Router { return o.ECMP }), Reads: []string{"ecmp"}, AnyGraph: always,
+		DrawsPerHop: func(s *Settings) bool { return s.ECMP.Draw == DrawPacket }, Shortest: true,
 	},
 	{
 		Name: "random-shortest", Doc: "one of all shortest paths, drawn uniformly; any graph",
-		Router: byOption(func(o Options) Router { return o.RandomShortest }), Reads: []string{"random-shortest"}, AnyGraph: always,
-		Hops: func(s *Settings) bool { return s.RandomShortest.Draw == DrawPacket }, Shortest: true,
+		Router: optionRouter(func(o Options) Router { return o.RandomShortest }), Reads: []string{"random-shortest"}, AnyGraph: always,
+		DrawsPerHop: func(s *Settings) bool { return s.RandomShortest.Draw == DrawPacket }, Shortest: true,
 	},
 	{
 		Name: "multipath", Doc: "several shortest or wild-first routes per pair (policy.multipath.ways, 8), of which each packet takes one at random",
-		Router: byOption(func(o Options) Router {
+		Router: optionRouter(func(o Options) Router {
 			if o.Multipath.Over == OverWildFirst {
 				return wildMultipath{o.Multipath, o.wildFirst()}
 			}
 			return o.Multipath
 		}),
 		Reads:    []string{"multipath", "order if policy.multipath.over=wild-first", "wild-first if policy.multipath.over=wild-first"},
-		AnyGraph: func(s *Settings) bool { return s.Multipath.Over != OverWildFirst }, Alike: true,
+		AnyGraph: func(s *Settings) bool { return s.Multipath.Over != OverWildFirst }, SharesPaths: true,
 	},
 	{
 		Name: "route-optimised", Doc: "one route per pair, chosen off-line for the least load of the most loaded link, free of deadlock; tori best",
-		Router: byOption(func(o Options) Router { return o.Optimised }),
-		Reads:  []string{"order", "wild-first", "route-optimised"}, AnyGraph: always, Alike: true, Slow: true,
+		Router: optionRouter(func(o Options) Router { return o.Optimised }),
+		Reads:  []string{"order", "wild-first", "route-optimised"}, AnyGraph: always, SharesPaths: true, IsSlow: true,
 	},
 }
 
+// always reports true, for routers that serve every graph.
 func always(*Settings) bool { return true }
 
-// Usual returns the router where none is named: one that can serve the fabric, a torus or any graph, perhaps with
-// faults.
-func Usual(torus, faulty bool) string {
+// DefaultName returns the router to use if none is configured. It serves the given fabric: a
+// torus or any other graph, with or without faults.
+func DefaultName(torus, faulty bool) string {
 	switch {
 	case !torus:
 		return "shortest"
@@ -83,7 +103,7 @@ func Usual(torus, faulty bool) string {
 	return "dor"
 }
 
-// ByName returns the router of that name, nil if there is none.
+// ByName returns the router with the given name; nil if there is no such router.
 func ByName(name string) *Row {
 	if i := slices.IndexFunc(Table, func(r Row) bool { return r.Name == name }); i >= 0 {
 		return &Table[i]
@@ -91,33 +111,35 @@ func ByName(name string) *Row {
 	return nil
 }
 
-// Serves asks a router whether it serves a problem, where that is sooner said than paths are found: its error is then
-// that of Route, with ErrUnserved, of the first pair that it names.
-func (r *Row) Serves(p *Problem, o Options) (asked bool, err error) {
+// CheckServes checks whether a router serves a problem, if that is faster than routing it.
+// checked is false if it is not. The error equals the error of Route: it wraps ErrUnserved and
+// names the first pair without a path.
+func (r *Row) CheckServes(p *Problem, o Options) (checked bool, err error) {
 	led, ok := r.router(o).(interface {
-		leader(p *Problem, seed uint64) (*Candidates, *leader, error)
+		assigner(p *Problem, seed uint64) (*Candidates, *pathAssigner, error)
 	})
 	if !ok || p.Torus == nil {
 		return false, nil
 	}
-	_, l, err := led.leader(p, o.Seed)
+	_, l, err := led.assigner(p, o.Seed)
 	if err != nil {
 		return true, err
 	}
-	return true, l.serves()
+	return true, l.checkServes()
 }
 
-// byOption is the router that options hold.
-type byOption func(Options) Router
+// optionRouter is a router that is selected by its options.
+type optionRouter func(Options) Router
 
-func (r byOption) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+// Route implements Router.
+func (r optionRouter) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	return r(o).Route(ctx, p, o)
 }
 
-// router returns the router under options.
+// router returns the router for the given options.
 func (r *Row) router(o Options) Router {
-	if of, ok := r.Router.(byOption); ok {
-		return of(o)
+	if fromOptions, ok := r.Router.(optionRouter); ok {
+		return fromOptions(o)
 	}
 	return r.Router
 }

@@ -17,7 +17,7 @@ import (
 	"sim/fabric/torus"
 )
 
-// patterns are all 64 twist patterns, in the order of the numbers that their bits make.
+// patterns returns all 64 twist patterns in binary order.
 func patterns() []string {
 	all := make([]string, 64)
 	for i := range all {
@@ -28,8 +28,8 @@ func patterns() []string {
 
 var long = flag.Bool("long", false, "also run the tests that take a minute")
 
-// must returns all-to-all on a torus under faults, with two virtual channels.
-func must(t testing.TB, faults torus.Faults, twist string, dims ...int) *Problem {
+// torusProblem returns all-to-all traffic on a torus with faults and two virtual channels.
+func torusProblem(t testing.TB, faults torus.Faults, twist string, dims ...int) *Problem {
 	t.Helper()
 	o, err := torus.New(dims...)
 	if err != nil {
@@ -60,13 +60,13 @@ func everyPair(n int) []engine.Flow {
 	return all
 }
 
-// linkLoads measures the paths of a problem's flows.
+// linkLoads returns the loads of the paths of a problem's flows.
 func linkLoads(p *Problem, w *engine.Paths) *static.Loads {
-	z, _ := static.PathLoads(context.Background(), p.Network, p.Flows, p.Demand, w) // which does not end
+	z, _ := static.PathLoads(context.Background(), p.Network, p.Flows, p.Demand, w) // cannot be cancelled
 	return z
 }
 
-// route decides on a problem and checks what comes of it.
+// route routes a problem and verifies paths and bound.
 func route(t testing.TB, r Router, p *Problem, o Options) (*Decision, *static.Loads) {
 	t.Helper()
 	d, err := r.Route(context.Background(), p, o)
@@ -79,14 +79,14 @@ func route(t testing.TB, r Router, p *Problem, o Options) (*Decision, *static.Lo
 	return d, linkLoads(p, d.Paths)
 }
 
-// TestRegularLoads: dimension-order routing meets the bound on the most loaded link of all-to-all on regular tori, and
-// takes shortest paths.
+// TestRegularLoads verifies that dimension-order routing takes shortest paths and meets the bound
+// on the maximum link load of all-to-all traffic on regular tori.
 func TestRegularLoads(t *testing.T) {
 	for _, c := range []struct {
 		dims []int
 		max  int64
 	}{{[]int{4, 4, 4}, 32}, {[]int{4, 4, 8}, 128}, {[]int{4, 8, 8}, 256}, {[]int{8, 8, 8}, 512}, {[]int{8, 4, 4}, 128}, {[]int{4, 4, 12}, 288}, {[]int{8}, 8}, {[]int{4, 4}, 8}} {
-		p := must(t, torus.Faults{}, "", c.dims...)
+		p := torusProblem(t, torus.Faults{}, "", c.dims...)
 		d, z := route(t, DimensionOrder{}, p, Options{})
 		if z.Max != c.max {
 			t.Errorf("%s: most loaded link carries %d, want %d", p.Torus, z.Max, c.max)
@@ -100,10 +100,10 @@ func TestRegularLoads(t *testing.T) {
 	}
 }
 
-// TestTies: half-way round, the route goes up from an even coordinate, down from an odd one: the paper's example (Sec.
-// 4.1).
+// TestTies verifies ties at half a ring: up from an even coordinate, down from an odd one
+// (the example of Sec. 4.1).
 func TestTies(t *testing.T) {
-	p := must(t, torus.Faults{}, "", 8, 8, 8)
+	p := torusProblem(t, torus.Faults{}, "", 8, 8, 8)
 	at := p.Torus.Node
 	p.Flows = []engine.Flow{{Src: at(1, 0, 0), Dst: at(5, 0, 0)}, {Src: at(2, 0, 0), Dst: at(6, 0, 0)}}
 	d, _ := route(t, DimensionOrder{}, p, Options{})
@@ -114,9 +114,10 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// TestParallelLinks: along a wrapped dimension of size 2, the routes of all-to-all traffic that cross it from a node are
-// as many as the other dimensions have nodes. "dor" and "wild-first" take each of the two links for one half of them, or
-// for one more if they are odd, in any order of the dimensions.
+// TestParallelLinks verifies all-to-all traffic along a wrapped dimension of size 2. The paths
+// that cross it from a node are as many as the other dimensions have nodes. "dor" and
+// "wild-first" use each of the two links for half of these paths, up to one path if their number
+// is odd, for any order of dimensions.
 func TestParallelLinks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dims := rapid.SliceOfN(rapid.IntRange(1, 4), 0, 3).Draw(t, "others")
@@ -127,7 +128,7 @@ func TestParallelLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		settings := Settings{Order: named(rapid.Permutation(places(len(dims))).Draw(t, "order")...)}
-		if len(dims) > 3 { // there are names of three
+		if len(dims) > 3 { // only three dimensions have names
 			settings.Order = nil
 		}
 		p := &Problem{Network: o.Network(nil, engine.Link{Rate: 1e9, Channels: 2}), Torus: o, Flows: everyPair(o.Nodes())}
@@ -156,8 +157,8 @@ func places(n int) []int {
 	return all
 }
 
-// TestDimensionOrder: on tori with any twists and meshes, paths go through the dimensions in order; they are shortest
-// where nodes are alike or nothing is twisted.
+// TestDimensionOrder verifies that paths pass the dimensions in order, on tori with any twists
+// and on meshes. They are shortest if nodes are identical or nothing is twisted.
 func TestDimensionOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 5)
@@ -197,7 +198,7 @@ func TestDimensionOrder(t *testing.T) {
 	})
 }
 
-// TestVectors: the three ways of finding shortest vectors agree.
+// TestVectors verifies that the three methods for shortest vectors agree.
 func TestVectors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 6)
@@ -227,7 +228,7 @@ func TestVectors(t *testing.T) {
 			return out
 		}
 		a := rapid.Int32Range(0, int32(o.Nodes()-1)).Draw(t, "from")
-		row := z.search(a)
+		row := z.searchVectors(a)
 		for b := range int32(o.Nodes()) {
 			var want []int16
 			for _, v := range all[o.Subtract(b, a)] {
@@ -235,18 +236,18 @@ func TestVectors(t *testing.T) {
 					want = append(want, int16(c))
 				}
 			}
-			if got := sorted(z.shortest(a, b, nil)); !slices.EqualFunc(got, sorted(want), slices.Equal) {
+			if got := sorted(z.shortestVectors(a, b, nil)); !slices.EqualFunc(got, sorted(want), slices.Equal) {
 				t.Fatalf("%d to %d: %v, want %v", a, b, got, sorted(want))
 			}
-			if got := sorted(row.v[3*row.start[b] : 3*row.start[b+1]]); !slices.EqualFunc(got, sorted(want), slices.Equal) {
+			if got := sorted(row.vectors[3*row.start[b] : 3*row.start[b+1]]); !slices.EqualFunc(got, sorted(want), slices.Equal) {
 				t.Fatalf("%d to %d: search finds %v, want %v", a, b, got, sorted(want))
 			}
 		}
 	})
 }
 
-// named are the names of dimensions.
-func named(of ...int) []string { return namesOf(of) }
+// named returns the names of dimensions.
+func named(of ...int) []string { return dimNames(of) }
 
 func TestUnserved(t *testing.T) {
 	fails := func(r Router, p *Problem, want string) {
@@ -256,19 +257,19 @@ func TestUnserved(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	p := must(t, torus.Faults{}, "", 4, 4, 4)
-	fails(DimensionOrder{Order: named(0, 1, 1)}, p, "not dimensions")
-	fails(DimensionOrder{Order: named(0, 1)}, p, "does not have every dimension")
-	fails(WildRule{WildFirst: WildFirst{Wild: named(3)}}, p, "not dimensions")
+	p := torusProblem(t, torus.Faults{}, "", 4, 4, 4)
+	fails(DimensionOrder{Order: named(0, 1, 1)}, p, "not distinct dimensions")
+	fails(DimensionOrder{Order: named(0, 1)}, p, "does not name every dimension")
+	fails(WildRule{WildFirst: WildFirst{Wild: named(3)}}, p, "not distinct dimensions")
 	graph := *p
 	graph.Torus = nil
 	fails(DimensionOrder{}, &graph, "shortest")
 	fails(WildRule{}, &graph, "shortest")
-	cut := must(t, torus.Faults{Switches: []torus.Switch{{Dim: 2, Index: 3}}}, "", 4, 4, 4)
-	fails(DimensionOrder{}, cut, "no way from node ")
-	// what is down last in the order cannot be gone round
-	cut = must(t, torus.Faults{Switches: []torus.Switch{{Dim: 2, Index: 3}}}, "", 4, 4, 8)
-	fails(WildRule{Order: named(0, 1, 2)}, cut, "more pairs): links that are down are on every wild-first way")
+	cut := torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: 2, Index: 3}}}, "", 4, 4, 4)
+	fails(DimensionOrder{}, cut, "no path from node ")
+	// In the last dimension of the order, failed links cannot be avoided.
+	cut = torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: 2, Index: 3}}}, "", 4, 4, 8)
+	fails(WildRule{Order: named(0, 1, 2)}, cut, "more pairs): links that are down are on every wild-first path")
 	if _, err := (DimensionOrder{}).Route(context.Background(), &Problem{Network: p.Network, Torus: p.Torus, Flows: []engine.Flow{{Src: 0, Dst: 64}}}, Options{}); err == nil {
 		t.Error("node 64 of 64")
 	}
@@ -277,11 +278,11 @@ func TestUnserved(t *testing.T) {
 	}
 }
 
-// BenchmarkDimensionOrder prints the heap that all-to-all's paths take.
+// BenchmarkDimensionOrder reports the heap size of the paths of an all-to-all.
 func BenchmarkDimensionOrder(b *testing.B) {
 	for _, dims := range [][]int{{4, 8, 8}, {8, 8, 8}, {16, 16, 16}} {
 		b.Run(fmt.Sprint(dims), func(b *testing.B) {
-			p := must(b, torus.Faults{}, "", dims...)
+			p := torusProblem(b, torus.Faults{}, "", dims...)
 			var d *Decision
 			for b.Loop() {
 				var err error

@@ -11,8 +11,8 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestServes: what Serves says is what Route finds, on tori with links that are down.
-func TestServes(t *testing.T) {
+// TestCheckServes verifies that CheckServes agrees with Route on tori with failed links.
+func TestCheckServes(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		dims := rapid.SliceOfN(rapid.IntRange(1, 5), 1, 3).Draw(r, "dims")
 		twist := ""
@@ -34,19 +34,19 @@ func TestServes(t *testing.T) {
 				f.Links = append(f.Links, h)
 			}
 		}
-		p := must(t, f, twist, dims...)
+		p := torusProblem(t, f, twist, dims...)
 		for _, c := range []struct {
 			name string
 			with Settings
 		}{
-			{name: "dor"}, {name: "wild-first"}, {name: "wild-first", with: Settings{WildFirst: WildFirst{Use: All}}},
-			{name: "wild-first", with: Settings{WildFirst: WildFirst{Use: Needed}}},
+			{name: "dor"}, {name: "wild-first"}, {name: "wild-first", with: Settings{WildFirst: WildFirst{Use: UseAll}}},
+			{name: "wild-first", with: Settings{WildFirst: WildFirst{Use: UseNeeded}}},
 			{name: "multipath", with: Settings{Multipath: Multipath{Routes: 4, Over: OverWildFirst}}},
 		} {
 			o, row := Options{Settings: c.with, Seed: 3}, ByName(c.name)
 			_, err := row.Router.Route(context.Background(), p, o)
-			if asked, said := row.Serves(p, o); !asked || errors.Is(said, ErrUnserved) != errors.Is(err, ErrUnserved) {
-				r.Fatalf("%s on %v %q, down %v: %v, and routing %v", c.name, dims, twist, f.Links, said, err)
+			if checked, serveErr := row.CheckServes(p, o); !checked || errors.Is(serveErr, ErrUnserved) != errors.Is(err, ErrUnserved) {
+				r.Fatalf("%s on %v %q, down %v: %v, and routing %v", c.name, dims, twist, f.Links, serveErr, err)
 			}
 		}
 	})

@@ -11,24 +11,25 @@ import (
 	"sim/fabric/torus"
 )
 
-// ofSplit measures flows that split evenly, at every node on their way, over all links that begin a shortest path:
-// equal-cost multi-path packet by packet, or the mean of choosing at random at each hop. Demand weighs flows; nil is
-// one unit each. Loads are in Weighted; divided by the number of nodes, the greatest is the load of a link when every
-// node sends one unit in all to all nodes alike, itself included. It fails where links that are up do not join a pair.
-func ofSplit(n *engine.Network, flows []engine.Flow, demand []float64) (*static.Loads, error) {
+// splitLoads returns the loads of flows that split evenly at every node over all links that start a
+// shortest path: equal-cost multi-path per packet, or the mean of random choices per hop. demand
+// weights flows; nil means one unit each. Loads are in Weighted. The maximum divided by the
+// number of nodes is the load of a link if every node sends one unit in total, equally to all
+// nodes including itself. It fails if live links do not join a pair.
+func splitLoads(n *engine.Network, flows []engine.Flow, demand []float64) (*static.Loads, error) {
 	z := &static.Loads{Flows: int64(len(flows)), Link: make([]int64, len(n.Links)), Weighted: make([]float64, len(n.Links))}
 	g := newSplitAdjacency(n)
-	start := make([]int32, n.Nodes+1) // flows by destination
+	start := make([]int32, n.Nodes+1) // flows grouped by destination
 	for _, f := range flows {
 		start[f.Dst+1]++
 	}
 	for a := range int(n.Nodes) {
 		start[a+1] += start[a]
 	}
-	of, at := make([]int32, len(flows)), slices.Clone(start)
+	of, node := make([]int32, len(flows)), slices.Clone(start)
 	for i, f := range flows {
-		of[at[f.Dst]] = int32(i)
-		at[f.Dst]++
+		of[node[f.Dst]] = int32(i)
+		node[f.Dst]++
 	}
 	hops, units := make([]int32, n.Nodes), make([]float64, n.Nodes)
 	var queue []int32
@@ -50,7 +51,7 @@ func ofSplit(n *engine.Network, flows []engine.Flow, demand []float64) (*static.
 			z.WeightedHops += unit * float64(hops[f.Src])
 			z.MaxHops = max(z.MaxHops, hops[f.Src])
 		}
-		for i := len(queue) - 1; i > 0; i-- { // furthest first
+		for i := len(queue) - 1; i > 0; i-- { // farthest first
 			a := queue[i]
 			if units[a] == 0 {
 				continue
@@ -76,7 +77,7 @@ func ofSplit(n *engine.Network, flows []engine.Flow, demand []float64) (*static.
 	return z, nil
 }
 
-// splitAdjacency is the links that are up, by node.
+// splitAdjacency has the live links of each node.
 type splitAdjacency struct {
 	outStart, out []int32
 	inStart, in   []int32
@@ -106,8 +107,8 @@ func newSplitAdjacency(n *engine.Network) *splitAdjacency {
 	return g
 }
 
-// towards sets the hops from every node to dst, -1 where none leads there, and returns the nodes that are led there,
-// nearest first.
+// towards sets the hops from every node to dst, -1 if there is no path, and returns the nodes
+// with a path by distance.
 func (g *splitAdjacency) towards(n *engine.Network, dst int32, hops, queue []int32) []int32 {
 	for i := range hops {
 		hops[i] = -1
@@ -126,10 +127,11 @@ func (g *splitAdjacency) towards(n *engine.Network, dst int32, hops, queue []int
 	return queue
 }
 
-// TestSplit: even splitting over all shortest paths. On 4x4x8 the twisted form of TPU v4 has the least load of all 64
-// patterns, 0.573 of a node's traffic, and the pattern of least average distance, 010111, has 0.737; untwisted it is 1.
+// TestSplit verifies even splitting over all shortest paths. On 4x4x8 the twisted form of TPU v4
+// has the smallest load of all 64 patterns, 0.573 of a node's traffic. The pattern with the
+// smallest average distance, 010111, has 0.737, and the untwisted torus 1.
 func TestSplit(t *testing.T) {
-	best, least := "", math.Inf(1)
+	best, minLoad := "", math.Inf(1)
 	for _, pattern := range patterns() {
 		o, err := torus.New(4, 4, 8)
 		if err != nil {
@@ -139,7 +141,7 @@ func TestSplit(t *testing.T) {
 			t.Fatal(err)
 		}
 		n, all := o.Network(nil, engine.Link{Rate: 1}), everyPair(o.Nodes())
-		z, err := ofSplit(n, all, nil)
+		z, err := splitLoads(n, all, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,18 +149,18 @@ func TestSplit(t *testing.T) {
 			t.Fatalf("%s: loads of %g in all, %g hops, distances of %g", pattern, total(z.Weighted), z.WeightedHops, sum)
 		}
 		load := z.MaxWeighted / float64(o.Nodes())
-		if load < least-1e-9 {
-			best, least = pattern, load
+		if load < minLoad-1e-9 {
+			best, minLoad = pattern, load
 		}
 		if want := map[string]float64{"000000": 1, "010100": 0.573, "010111": 0.737}[pattern]; want > 0 && math.Abs(load-want) > 5e-4 {
 			t.Errorf("%s: %g of a node's traffic, want %g", pattern, load, want)
 		}
 	}
 	if best != "010100" {
-		t.Errorf("least load %g under %s", least, best)
+		t.Errorf("least load %g under %s", minLoad, best)
 	}
-	apart := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 1}}}
-	if _, err := ofSplit(apart, everyPair(2), nil); err == nil {
+	unreachable := &engine.Network{Nodes: 2, Links: []engine.Link{{From: 0, To: 1, Rate: 1}}}
+	if _, err := splitLoads(unreachable, everyPair(2), nil); err == nil {
 		t.Error("nothing joins node 1 to 0")
 	}
 }

@@ -9,27 +9,30 @@ import (
 	"sim/internal/csr"
 )
 
-// Sums is what the paths of all flows of a problem come to, without these.
+// Sums holds the link loads of all flows of a problem without their paths.
 type Sums interface {
-	// Loads returns what static.PathLoads would.
+	// Loads returns the result of static.PathLoads for these paths.
 	Loads() *static.Loads
-	// Channels returns the virtual channels that paths take, and a cycle in the dependencies of these; nil where there
-	// is none.
+	// Channels returns the number of virtual channels in use and a cycle of their dependencies;
+	// nil if there is no cycle.
 	Channels(ctx context.Context, n *engine.Network) (channels int, cycle packet.Cycle, err error)
-	// Paths returns the paths of some of the flows, on channel 0.
+	// Paths returns the paths of the given flows, which belong to the problem, on channel 0.
 	Paths(ctx context.Context, flows []engine.Flow) (*engine.Paths, error)
 }
 
-// Sums returns what the paths that Route would choose come to, and its decision without them; nil where that takes the
-// paths.
+// Sums returns the link loads of the paths that Route would choose, and its decision without
+// paths. The result is nil if the router can only compute the paths themselves.
 func (r *Row) Sums(ctx context.Context, p *Problem, o Options) (Sums, *Decision, error) {
-	if of, ok := r.router(o).(interface{ chooser(seed uint64) *chooser }); ok && p.Demand == nil {
-		c := of.chooser(o.Seed)
+	if selectable, ok := r.router(o).(interface {
+		selector(seed uint64) *nextHopSelector
+	}); ok && p.Demand == nil {
+		c := selectable.selector(o.Seed)
 		if c == nil {
 			return nil, nil, nil
 		}
-		return p.sums(ctx, c)
+		return p.sumLoads(ctx, c)
 	}
+
 	z, d, err := r.Orbits(ctx, p, o)
 	if z == nil {
 		return nil, nil, err
@@ -37,21 +40,23 @@ func (r *Row) Sums(ctx context.Context, p *Problem, o Options) (Sums, *Decision,
 	return z, d, nil
 }
 
-// arcSums is Sums of paths on channel 0 that are followed one after the other.
-type arcSums struct {
-	loads static.Loads
-	p     *Problem
-	c     *chooser
-	g     *adjacency
-	arc   []int64 // by arc of g.out: paths on it
-	hops  []hop   // by place in chooser.links
-	then  []bool  // by arc and port of the node behind it: some path goes on so
+// arcLoads implements Sums by following paths on channel 0 without storing them.
+type arcLoads struct {
+	loads     static.Loads     // result of Loads
+	problem   *Problem         // flows
+	selector  *nextHopSelector // selects the paths
+	net       *adjacency       // network
+	load      []int64          // paths over an arc, indexed by arc of net.out
+	nextHops  []nextHop        // arcs of the current destination, indexed like selector.arcs
+	continues []bool           // some path continues by this port, indexed by arc*degree+port
 }
 
-// sums follows the paths that along would choose: to a destination by its tree where they merge, else all at once, hop
-// by hop.
-func (p *Problem) sums(ctx context.Context, c *chooser) (Sums, *Decision, error) {
-	if err := p.check(); err != nil {
+// sumLoads follows the paths that routeShortest would choose. If the paths to a destination
+// merge, their loads are summed up along the tree. Otherwise all flows to the destination advance
+// together, one hop at a time. ruleUniform follows one flow after the other, as each has its own
+// random numbers.
+func (p *Problem) sumLoads(ctx context.Context, c *nextHopSelector) (Sums, *Decision, error) {
+	if err := p.validate(); err != nil {
 		return nil, nil, err
 	}
 	g, err := newAdjacency(p)
@@ -59,14 +64,16 @@ func (p *Problem) sums(ctx context.Context, c *chooser) (Sums, *Decision, error)
 		return nil, nil, err
 	}
 	arcs := len(g.out.To)
-	s := &arcSums{p: p, c: c, g: g, arc: make([]int64, arcs), then: make([]bool, (arcs+1)*g.degree)}
+	s := &arcLoads{problem: p, selector: c, net: g, load: make([]int64, arcs), continues: make([]bool, (arcs+1)*g.degree)}
 	s.loads.Flows, s.loads.MaxLink = int64(len(p.Flows)), -1
-	z, at, under := newField(g), make([]int64, g.nodes), []underway(nil)
+
+	z, numFlows, positions := newDestinationTree(g), make([]int64, g.nodes), []flowPosition(nil)
 	if err := c.prepare(ctx, p, z); err != nil {
 		return nil, nil, err
 	}
+
 	start, flows := csr.Sort(p.Flows, g.nodes, func(f engine.Flow) int32 { return f.Dst })
-	var apart unjoined
+	var unreachable unreachablePairs
 	for dst := range int32(g.nodes) {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
@@ -75,115 +82,125 @@ func (p *Problem) sums(ctx context.Context, c *chooser) (Sums, *Decision, error)
 			continue
 		}
 		z.Breadth(dst)
-		c.towards(z, dst)
-		s.hops = s.hops[:0]
-		for _, k := range c.links {
-			s.hops = append(s.hops, hop{to: g.out.To[k], arc: k, port: g.out.Class[k]})
+		c.setDestination(z, dst)
+		s.nextHops = s.nextHops[:0]
+		for _, k := range c.arcs {
+			s.nextHops = append(s.nextHops, nextHop{to: g.out.To[k], arc: k, port: g.out.Class[k]})
 		}
-		under = under[:0]
+		positions = positions[:0]
 		for _, f := range flows[start[dst]:start[dst+1]] {
 			hops := z.hops(f.Src)
 			s.loads.SumHops += hops
 			s.loads.MaxHops = max(s.loads.MaxHops, int32(hops))
 			switch {
 			case hops < 0:
-				apart.add(f)
+				unreachable.add(f)
 			case c.merges():
-				at[f.Src]++
+				numFlows[f.Src]++
 			case hops > 0:
-				if under = append(under, c.start(f, int32(arcs))); c.rule == drawn {
-					s.follow(c, under, dst)
-					under = under[:0]
+				if positions = append(positions, c.startFlow(f, int32(arcs))); c.rule == ruleUniform {
+					s.addFlows(c, positions, dst)
+					positions = positions[:0]
 				}
 			}
 		}
-		s.tree(c, at, dst)
-		s.follow(c, under, dst)
-		for _, h := range s.hops {
-			s.arc[h.arc] += int64(h.flows)
+
+		// All flows to dst are counted; add their paths.
+		s.addTree(c, numFlows, dst)
+		s.addFlows(c, positions, dst)
+		for _, h := range s.nextHops {
+			s.load[h.arc] += int64(h.flows)
 		}
 	}
-	if err := apart.err(notJoined); err != nil {
+
+	if err := unreachable.err(reasonDisconnected); err != nil {
 		return nil, nil, err
 	}
+
+	// Each arc is one link of the network.
 	s.loads.Link = make([]int64, len(p.Network.Links))
-	for k, load := range s.arc {
-		s.loads.Link[s.link(int32(k))] = load
+	for k, load := range s.load {
+		s.loads.Link[s.networkLink(int32(k))] = load
 	}
 	for l, load := range s.loads.Link {
 		if load > s.loads.Max {
 			s.loads.Max, s.loads.MaxLink = load, int32(l)
 		}
 	}
+
 	d := &Decision{}
-	d.bound(p, s.loads.SumHops)
+	d.setHopBound(p, s.loads.SumHops)
 	return s, d, nil
 }
 
-func (s *arcSums) link(arc int32) int32 {
-	return s.g.link[int(s.g.out.From[arc])*s.g.degree+int(s.g.out.Class[arc])]
+// networkLink returns the link of an arc.
+func (s *arcLoads) networkLink(arc int32) int32 {
+	return s.net.link[int(s.net.out.From[arc])*s.net.degree+int(s.net.out.Class[arc])]
 }
 
-// tree adds the paths of so many flows at each node to a destination, from the farthest node on, and leaves none.
-func (s *arcSums) tree(c *chooser, at []int64, dst int32) {
-	for i := len(c.z.Order) - 1; i > 0; i-- { // 0 is the destination
-		a := c.z.Order[i]
-		if at[a] == 0 {
+// addTree adds merging paths to dst. numFlows has the number of flows that start at each node; it
+// is zero afterwards. Nodes are visited from the farthest to the nearest.
+func (s *arcLoads) addTree(c *nextHopSelector, numFlows []int64, dst int32) {
+	for i := len(c.tree.Order) - 1; i > 0; i-- { // 0 is the destination
+		a := c.tree.Order[i]
+		if numFlows[a] == 0 {
 			continue
 		}
-		k := c.first[a]
-		to := s.g.out.To[k]
-		s.arc[k] += at[a]
-		at[to] += at[a]
-		at[a] = 0
+		arc := c.mergedArc[a]
+		to := s.net.out.To[arc]
+		s.load[arc] += numFlows[a]
+		numFlows[to] += numFlows[a]
+		numFlows[a] = 0
 		if to != dst {
-			s.then[int(k)*s.g.degree+int(s.g.out.Class[c.first[to]])] = true
+			s.continues[int(arc)*s.net.degree+int(s.net.out.Class[c.mergedArc[to]])] = true
 		}
 	}
-	at[dst] = 0
+
+	numFlows[dst] = 0
 }
 
-// hop is an arc on a shortest path.
-type hop struct {
+// nextHop is an arc on a shortest path.
+type nextHop struct {
 	to, arc, port int32
-	flows         int32 // that take it
+	flows         int32 // number of flows over the arc
 }
 
-// follow adds paths to a destination, all a hop at a time.
-func (s *arcSums) follow(c *chooser, flows []underway, dst int32) {
-	hops, then, degree := s.hops, s.then, int32(s.g.degree)
-	begin, count, hashed := c.begin, c.count, c.rule == hashed
+// addFlows adds the paths of flows to dst. In each pass every flow advances by one hop.
+func (s *arcLoads) addFlows(c *nextHopSelector, flows []flowPosition, dst int32) {
+	nextHops, continues, degree := s.nextHops, s.continues, int32(s.net.degree)
+	start, count, isHashed := c.start, c.count, c.rule == ruleHashed
 	for len(flows) > 0 {
-		left := 0
+		remaining := 0
 		for _, u := range flows {
 			var i int32
-			if hashed { // as pick does, which is not inlined
-				i = begin[u.at] + int32(below(mix(u.pair, uint64(u.at)), int(count[u.at])))
+			if isHashed { // as pickArc, which is not inlined
+				i = start[u.node] + int32(uniformInt(mix(u.pairHash, uint64(u.node)), int(count[u.node])))
 			} else {
-				i = c.next(&u)
+				i = c.nextArc(&u)
 			}
-			h := &hops[i]
+			h := &nextHops[i]
 			h.flows++
-			then[u.last*degree+h.port] = true
+			continues[u.lastArc*degree+h.port] = true
 			if h.to != dst {
-				flows[left] = underway{u.pair, h.to, h.arc}
-				left++
+				flows[remaining] = flowPosition{u.pairHash, h.to, h.arc}
+				remaining++
 			}
 		}
-		flows = flows[:left]
+
+		flows = flows[:remaining]
 	}
 }
 
-// Loads returns what static.PathLoads would.
-func (s *arcSums) Loads() *static.Loads { return &s.loads }
+// Loads implements Sums.
+func (s *arcLoads) Loads() *static.Loads { return &s.loads }
 
-// Channels returns 1, and a cycle in the dependencies of links.
-func (s *arcSums) Channels(_ context.Context, n *engine.Network) (int, packet.Cycle, error) {
-	d := packet.NewDependencies(n, s.g.degree, s.g.link, 1)
-	for k := range s.arc {
-		for port, then := range s.then[k*s.g.degree : (k+1)*s.g.degree] {
+// Channels implements Sums. All paths use one channel.
+func (s *arcLoads) Channels(_ context.Context, n *engine.Network) (int, packet.Cycle, error) {
+	d := packet.NewDependencies(n, s.net.degree, s.net.link, 1)
+	for k := range s.load {
+		for port, then := range s.continues[k*s.net.degree : (k+1)*s.net.degree] {
 			if then {
-				if err := d.Add(s.g.out.From[k], []engine.Step{s.g.step(int32(k)), engine.MakeStep(port, 0)}); err != nil {
+				if err := d.Add(s.net.out.From[k], []engine.Step{s.net.step(int32(k)), engine.MakeStep(port, 0)}); err != nil {
 					return 0, nil, err
 				}
 			}
@@ -192,11 +209,11 @@ func (s *arcSums) Channels(_ context.Context, n *engine.Network) (int, packet.Cy
 	return 1, d.Cycle(), nil
 }
 
-// Paths returns the paths of some of the flows.
-func (s *arcSums) Paths(ctx context.Context, flows []engine.Flow) (*engine.Paths, error) {
-	some := *s.p
-	some.Flows = flows
-	d, err := some.along(ctx, s.c)
+// Paths implements Sums.
+func (s *arcLoads) Paths(ctx context.Context, flows []engine.Flow) (*engine.Paths, error) {
+	reduced := *s.problem
+	reduced.Flows = flows
+	d, err := reduced.routeShortest(ctx, s.selector)
 	if err != nil {
 		return nil, err
 	}

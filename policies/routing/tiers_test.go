@@ -13,12 +13,13 @@ import (
 // failingRouter is a router that always fails.
 type failingRouter struct{ err error }
 
-// Route fails.
+// Route returns the error.
 func (r failingRouter) Route(context.Context, *Problem, Options) (*Decision, error) {
 	return nil, r.err
 }
 
-// TestTiers: of 3 tiers, every route takes links of the innermost tier that joins its ends, from one end to the other.
+// TestTiers verifies three tiers: every path leads from source to destination over links of the
+// innermost tier that joins both.
 func TestTiers(t *testing.T) {
 	switched := func(gpus int, rate units.Rate) *links.Links {
 		l := &links.Links{}
@@ -51,33 +52,33 @@ func TestTiers(t *testing.T) {
 		}
 	}
 	p := &Problem{Network: z.Known, Flows: flows, Rate: 1e9, Down: z.Down}
-	router := ByName(Usual(true, true)).Router
-	d, err := OnSystem(t.Context(), &z, router, p, Options{Seed: 1})
+	router := ByName(DefaultName(true, true)).Router
+	d, err := RouteSystem(t.Context(), &z, router, p, Options{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for f, x := range flows {
 		for path, end := d.Paths.Of(d.Paths.ClassOf(int32(f))); path < end; path++ {
-			at := x.Src
+			node := x.Src
 			for _, s := range d.Paths.Steps(path) {
-				id := d.Paths.Out(at, s)
+				id := d.Paths.Out(node, s)
 				l := z.Known.Links[id]
-				if l.From != at || l.Rate == 0 || z.TierOf(id) != joins(x.Src, x.Dst) {
-					t.Fatalf("flow %v takes link %d of tier %d, %+v, from node %d", x, id, z.TierOf(id), l, at)
+				if l.From != node || l.Rate == 0 || z.TierOf(id) != joins(x.Src, x.Dst) {
+					t.Fatalf("flow %v takes link %d of tier %d, %+v, from node %d", x, id, z.TierOf(id), l, node)
 				}
-				at = l.To
+				node = l.To
 			}
-			if at != x.Dst {
-				t.Fatalf("flow %v ends at node %d", x, at)
+			if node != x.Dst {
+				t.Fatalf("flow %v ends at node %d", x, node)
 			}
 		}
 	}
-	// Without the outermost tier nothing joins two domains.
-	if _, err := InTiers(t.Context(), z.Tiers, 1, z.Whole, []int{0, 1, 2}, []engine.Flow{{Src: 0, Dst: 4}}, 1, nil); !errors.Is(err, ErrUnserved) {
+	// Without the outermost tier, no links join two domains.
+	if _, err := RouteTiers(t.Context(), z.Tiers, 1, z.Whole, []int{0, 1, 2}, []engine.Flow{{Src: 0, Dst: 4}}, 1, nil); !errors.Is(err, ErrUnserved) {
 		t.Errorf("tier 2 joins GPUs 0 and 4: %v", err)
 	}
 	failing := errors.New("a router's error")
-	if _, err := OnSystem(t.Context(), &z, failingRouter{failing}, p, Options{}); !errors.Is(err, failing) {
+	if _, err := RouteSystem(t.Context(), &z, failingRouter{failing}, p, Options{}); !errors.Is(err, failing) {
 		t.Errorf("the router fails with %v", err)
 	}
 }

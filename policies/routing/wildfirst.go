@@ -6,58 +6,62 @@ import (
 	"sim/engine"
 )
 
-// Route leads the flows of a torus or mesh, without seeking balance beyond chance: a pair that may not take wild hops
-// (Use) takes the dimension-ordered route that DimensionOrder chooses, if that is live; any other takes, of its live
-// candidates with the fewest hops, one that a hash of seed and pair picks evenly. It fails, with ErrUnserved, on other
-// graphs, and names pairs that no candidate joins.
+// Route routes the flows of a torus or mesh and balances them only by chance. A pair that may not
+// take wild hops (Use) takes the path of DimensionOrder if it is live. Every other pair takes one
+// of its live candidates with the minimum number of hops, selected by a hash of seed and pair.
+// The error wraps ErrUnserved on other graphs, and names pairs without a candidate.
 func (w WildRule) Route(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	c, l, err := w.leader(p, o.Seed)
+	c, l, err := w.assigner(p, o.Seed)
 	if err != nil {
 		return nil, err
 	}
-	paths, err := l.lead(ctx)
+	paths, err := l.assignPaths(ctx)
 	if err != nil {
 		return nil, err
 	}
 	wild := 0
 	for _, class := range paths.Class {
-		if l.z.wild(paths.Steps(class)) > 0 {
+		if l.geometry.countWild(paths.Steps(class)) > 0 {
 			wild++
 		}
 	}
+
 	return &Decision{Paths: paths, Metrics: map[string]float64{"wild_pairs": float64(wild)}, Labels: c.labels()}, nil
 }
 
-func (w WildRule) leader(p *Problem, seed uint64) (*Candidates, *leader, error) {
+// assigner prepares the paths with the candidates they are selected from.
+func (w WildRule) assigner(p *Problem, seed uint64) (*Candidates, *pathAssigner, error) {
 	if w.Use == "" {
-		w.Use = AnyDead
+		w.Use = UseAnyDead
 	}
 	c, err := NewCandidates(p, w)
 	if err != nil {
 		return nil, nil, err
 	}
-	return c, c.leader(p, 2, func(f engine.Flow) []engine.Step { return c.pick(f, seed) }), nil // 2 is the period of the rule of ties
+	return c, c.assigner(p, 2, func(f engine.Flow) []engine.Step { return c.pick(f, seed) }), nil // breakTie has period 2
 }
 
-// pick chooses a live candidate of a flow, nil where there is none.
+// pick selects a live candidate of a flow; nil if all are down.
 func (c *Candidates) pick(f engine.Flow, seed uint64) []engine.Step {
 	if f.Src == f.Dst {
 		return []engine.Step{}
 	}
-	var buffer [32]int16
-	var few [64]engine.Step
-	ties := c.rest(f.Src, f.Dst, buffer[:0], c.rule.Free)
-	dead := false
-	for k := 0; k < len(ties); k += len(c.z.Dims) {
-		dead = dead || !c.z.alive(f.Src, c.z.steps(ties[k:k+len(c.z.Dims)], few[:0]))
+	var vectorBuffer [32]int16
+	var stepBuffer [64]engine.Step // avoids an allocation
+	vectors := c.orderedVectors(f.Src, f.Dst, vectorBuffer[:0], c.rule.Free)
+	hasDown := false
+	for k := 0; k < len(vectors); k += len(c.geometry.Dims) {
+		hasDown = hasDown || !c.geometry.isPathUp(f.Src, c.geometry.appendSteps(vectors[k:k+len(c.geometry.Dims)], stepBuffer[:0]))
 	}
-	if c.use == Needed || c.use == AnyDead && !dead {
-		path := c.z.steps(c.z.tie(f, ties), few[:0])
-		if c.z.alive(f.Src, path) {
+	if c.use == UseNeeded || c.use == UseAnyDead && !hasDown {
+		path := c.geometry.appendSteps(c.geometry.breakTie(f, vectors), stepBuffer[:0])
+		if c.geometry.isPathUp(f.Src, path) {
 			return append([]engine.Step(nil), path...)
 		}
 	}
-	all := c.Of(f)
+
+	// Otherwise one of the shortest candidates, which come first.
+	all := c.Paths(f)
 	n := 0
 	for n < len(all) && len(all[n]) == len(all[0]) {
 		n++
@@ -65,19 +69,19 @@ func (c *Candidates) pick(f engine.Flow, seed uint64) []engine.Step {
 	if n == 0 {
 		return nil
 	}
-	return all[below(hash(seed, uint64(f.Src)<<32|uint64(f.Dst)), n)]
+	return all[uniformInt(hash(seed, uint64(f.Src)<<32|uint64(f.Dst)), n)]
 }
 
-// hash mixes numbers (the finaliser of splitmix64, Steele et al., OOPSLA 2014).
-func hash(of ...uint64) uint64 {
+// hash mixes numbers with the finaliser of splitmix64 (Steele et al., OOPSLA 2014).
+func hash(words ...uint64) uint64 {
 	h := uint64(0)
-	for _, x := range of {
+	for _, x := range words {
 		h = mix(h, x)
 	}
 	return h
 }
 
-// mix returns the hash of some numbers and one more.
+// mix extends a hash by one number.
 func mix(h, x uint64) uint64 {
 	h += x + 0x9E3779B97F4A7C15
 	h = (h ^ h>>30) * 0xBF58476D1CE4E5B9
@@ -85,5 +89,5 @@ func mix(h, x uint64) uint64 {
 	return h ^ h>>31
 }
 
-// below turns a hash into a number from 0 to n-1, all as likely.
-func below(h uint64, n int) int { return int(h >> 32 * uint64(n) >> 32) }
+// uniformInt maps a hash to 0..n-1 uniformly.
+func uniformInt(h uint64, n int) int { return int(h >> 32 * uint64(n) >> 32) }

@@ -8,11 +8,12 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestWildFirst: without faults, wild-first routing is dimension-order routing. Under a fault of one switch it serves
-// all pairs, and Needed leaves every pair its dimension-ordered path that the fault does not touch. Loads are logged.
+// TestWildFirst verifies that wild-first routing without faults equals dimension-order routing.
+// With a failed switch it serves all pairs. UseNeeded keeps the dimension-ordered path of every
+// pair that the fault does not affect. Loads are logged.
 func TestWildFirst(t *testing.T) {
 	for _, s := range shapes {
-		whole := must(t, torus.Faults{}, s.twist, s.dims...)
+		whole := torusProblem(t, torus.Faults{}, s.twist, s.dims...)
 		if whole.Torus.Nodes() > 128 && !*long {
 			continue
 		}
@@ -22,18 +23,18 @@ func TestWildFirst(t *testing.T) {
 			t.Errorf("%s %s: load %d in %d hops, dor %d in %d", whole.Torus, s.twist, load.Max, load.SumHops, want.Max, want.SumHops)
 		}
 		for d := range 3 {
-			p := must(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 5}}}, s.twist, s.dims...)
+			p := torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: d, Index: 5}}}, s.twist, s.dims...)
 			c, err := NewCandidates(p, WildRule{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			order := c.z.order
+			order := c.geometry.order
 			if order[len(order)-1] == d {
 				t.Errorf("%s %s, fault in %s: order %v has it last", p.Torus, s.twist, torus.DimName(d), order)
 			}
 			whole, _ := route(t, DimensionOrder{Order: named(order...)}, whole, Options{})
 			var max []int64
-			for _, use := range []string{Needed, AnyDead, All} {
+			for _, use := range []string{UseNeeded, UseAnyDead, UseAll} {
 				got, load := route(t, WildRule{WildFirst: WildFirst{Use: use}}, p, Options{Seed: 5})
 				if p.Torus.Nodes() <= 64 || *long {
 					again, _ := route(t, WildRule{WildFirst: WildFirst{Use: use}}, p, Options{Seed: 5})
@@ -48,33 +49,33 @@ func TestWildFirst(t *testing.T) {
 				if got.Metrics["wild_pairs"] == 0 {
 					t.Errorf("%s %s, fault in %s, %s: no pair takes wild hops", p.Torus, s.twist, torus.DimName(d), use)
 				}
-				if use == All { // the fewest hops of all candidates
+				if use == UseAll { // candidates with the minimum number of hops
 					for i, f := range p.Flows {
-						if have, least := got.Paths.Steps(got.Paths.ClassOf(int32(i))), c.Of(f)[0]; len(have) != len(least) {
-							t.Fatalf("%s %s, fault in %s: flow %v takes %d hops, the shortest candidate %d", p.Torus, s.twist, torus.DimName(d), f, len(have), len(least))
+						if have, shortest := got.Paths.Steps(got.Paths.ClassOf(int32(i))), c.Paths(f)[0]; len(have) != len(shortest) {
+							t.Fatalf("%s %s, fault in %s: flow %v takes %d hops, the shortest candidate %d", p.Torus, s.twist, torus.DimName(d), f, len(have), len(shortest))
 						}
 					}
 				}
-				if use != Needed || s.twist != "" { // the rule of ties differs on twisted tori
+				if use != UseNeeded || s.twist != "" { // ties are broken differently on twisted tori
 					continue
 				}
 				for i, f := range p.Flows {
 					path := whole.Paths.Steps(whole.Paths.ClassOf(int32(i)))
-					if have := got.Paths.Steps(got.Paths.ClassOf(int32(i))); c.z.alive(f.Src, path) && len(have) != len(path) {
+					if have := got.Paths.Steps(got.Paths.ClassOf(int32(i))); c.geometry.isPathUp(f.Src, path) && len(have) != len(path) {
 						t.Fatalf("%s, fault in %s: flow %v takes %v, though %v is live", p.Torus, torus.DimName(d), f, have, path)
 					}
 				}
 			}
-			t.Logf("%s %s, fault in %s, order %s: loads %v of needed, any-dead, all; %d without", p.Torus, s.twist, torus.DimName(d), dimNames(order), max, want.Max)
+			t.Logf("%s %s, fault in %s, order %s: loads %v of needed, any-dead, all; %d without", p.Torus, s.twist, torus.DimName(d), dimString(order), max, want.Max)
 		}
 	}
 }
 
-// TestCancelled: routers end with the context's error.
+// TestCancelled verifies that routers return the error of a context that ends.
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	p := must(t, torus.Faults{}, "", 4, 4, 4)
+	p := torusProblem(t, torus.Faults{}, "", 4, 4, 4)
 	for _, r := range []Router{DimensionOrder{}, WildRule{}, Shortest{}, Multipath{Routes: 4}, wildMultipath{Multipath: Multipath{Routes: 4}}} {
 		if _, err := r.Route(ctx, p, Options{}); err != context.Canceled {
 			t.Errorf("%T: %v", r, err)

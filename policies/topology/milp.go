@@ -127,7 +127,7 @@ func (m milpPolicy) known(ctx context.Context, p *Problem, o Options) (*Decision
 
 // deltaModel is either form of the paper's model.
 type deltaModel interface {
-	FewestPorts(makespan float64)
+	MinimisePorts(makespan float64)
 	Seconds(value float64) float64
 	Schedule(values []float64) *milp.Schedule
 }
@@ -182,7 +182,7 @@ func (r *milpRun) build(ctx context.Context) error {
 	}
 	active := 0
 	for i := range in.Tasks {
-		active += max(0, in.Tasks[i].Last-in.Tasks[i].First+1)
+		active += max(0, in.Tasks[i].LastInterval-in.Tasks[i].FirstInterval+1)
 	}
 	if active > largestMILP {
 		return fmt.Errorf("topology: %d intervals make a model of %d times a transfer may be active, more than the %d that fit the memory; lower policy.milp.intervals",
@@ -190,13 +190,13 @@ func (r *milpRun) build(ctx context.Context) error {
 	}
 	form := milp.Form{Paper: r.o.MILP.Form == "paper", Fair: r.fair}
 	if r.o.MILP.Model == FixedStep {
-		f, err := milp.NewFixed(in, r.o.MILP.Step.Seconds(), form)
+		f, err := milp.NewFixedStepModel(in, r.o.MILP.Step.Seconds(), form)
 		if err != nil {
 			return err
 		}
 		r.model, r.delta = f.Model, f
 	} else {
-		v, err := milp.NewVariable(in, form)
+		v, err := milp.NewVariableIntervalModel(in, form)
 		if err != nil {
 			return err
 		}
@@ -219,7 +219,7 @@ const met = 1e-9
 
 // startFrom sets the start, if the schedule satisfies the model: max-min sharing is not always the paper's equal
 // sharing, nor within Alg. 1's anchors.
-func (r *milpRun) startFrom(v *milp.Variable, s *milp.Schedule) {
+func (r *milpRun) startFrom(v *milp.VariableIntervalModel, s *milp.Schedule) {
 	const eps = 1e-6 // what solvers take for feasible
 	p, err := v.Point(s)
 	if err != nil {
@@ -303,7 +303,7 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 		return x, nil
 	}
 	// Eq. 4: then the fewest ports
-	r.delta.FewestPorts(r.delta.Seconds(s.Value) * (1 + max(r.o.PortTolerance, met)))
+	r.delta.MinimisePorts(r.delta.Seconds(s.Value) * (1 + max(r.o.PortTolerance, met)))
 	options.Start, options.Gap = s.Values, 0
 	options.AbsGap = 0.99 // ports are whole
 	if options.TimeLimit > 0 {

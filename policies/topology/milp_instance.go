@@ -21,7 +21,7 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 		in.Pods = append(in.Pods, pod.Ports)
 	}
 	for e, b := range p.Fabric.Bundles {
-		in.Bundles = append(in.Bundles, milp.Bundle{A: int(b.A), B: int(b.B), Ends: b.Ends, Rate: p.Fabric.Rate(e), Most: p.Useful[e]})
+		in.Bundles = append(in.Bundles, milp.Bundle{A: int(b.A), B: int(b.B), Ends: b.Ends, Rate: p.Fabric.Rate(e), MaxCircuits: p.Useful[e]})
 	}
 	for _, g := range p.Fabric.Network.Groups {
 		in.Groups = append(in.Groups, g.Rate)
@@ -46,7 +46,7 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 		}
 		if at := slices.Index(windows.Task, int32(i)); at >= 0 {
 			task.Bits, task.Flows = 8*float64(t.Bytes), float64(max(1, t.Flows))
-			task.First, task.Last = first[at], last[at]
+			task.FirstInterval, task.LastInterval = first[at], last[at]
 			task.Rate = spans.Full[i]
 			for _, u := range p.Fabric.Routes.Of(int32(i)) {
 				if u.Resource < groups {

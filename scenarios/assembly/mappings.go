@@ -8,8 +8,8 @@ import (
 // CheckMappings refuses the mappings that a scenario names, all but what is searched for, if check finds a fault in their
 // text. The text of the error is "what is wrong; want what would be right".
 func CheckMappings(c *schema.Reader, k *mapping.Keys, check func(text string) error) {
-	for _, text := range k.Compared() {
-		if mapping.Searches(text) {
+	for _, text := range k.Names() {
+		if mapping.IsSearch(text) {
 			continue
 		}
 		if err := check(text); err != nil {

@@ -46,7 +46,7 @@ func birkhoff(n int, demand []int32, stop halt.When) []permutation {
 			p.set(u, v, int32(min(weight, int64(actual[cell]))))
 			actual[cell] -= p.send[u]
 			if left[cell] -= weight; left[cell] < level {
-				m.Refuse(u, v)
+				m.RemoveCell(u, v)
 			}
 		}
 		most -= weight
@@ -68,7 +68,7 @@ func lower(m *graph.Matching, left []int64, level int64) int64 {
 	}
 	for i, x := range left {
 		if x == next {
-			m.Admit(i/n, i%n)
+			m.AddCell(i/n, i%n)
 		}
 	}
 	return next

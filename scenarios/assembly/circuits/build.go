@@ -48,7 +48,7 @@ type instance struct {
 // New makes the system of s, with so many goroutines where a port-lending job's topology is decided; 0 is one.
 func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 	switch {
-	case len(s.Jobs) > 0 && s.Mapping.Asked():
+	case len(s.Jobs) > 0 && s.Mapping.IsSet():
 		return buildJobsPlaced(ctx, s)
 	case len(s.Jobs) > 0:
 		return buildJobs(ctx, s, nil)
@@ -78,7 +78,7 @@ func build(ctx context.Context, s *Scenario, workers int) (in *instance, err err
 	switch {
 	case s.traffic():
 		in, err = buildOnPods(ctx, s)
-	case s.Mapping.Asked():
+	case s.Mapping.IsSet():
 		in, err = buildPlaced(ctx, s)
 	case s.Policy.HasDonor():
 		in, err = buildBorrower(ctx, s, workers)

@@ -27,7 +27,7 @@ func Dims(w *training.Spec) []mapping.Dim {
 }
 
 // Mixes reports whether a mapping may have pods with stages of several replicas, which are then all simulated.
-func (s *Scenario) Mixes() bool { return s.Mapping.Asked() && s.Workload.Replicas() <= mostTogether }
+func (s *Scenario) Mixes() bool { return s.Mapping.IsSet() && s.Workload.Replicas() <= mostTogether }
 
 // room returns how many stages a pod takes.
 func (s *Scenario) room() int { return s.Fabric.GPUsPerPodPerReplica / s.Workload.StageGPUs() }
@@ -36,7 +36,7 @@ func (s *Scenario) room() int { return s.Fabric.GPUsPerPodPerReplica / s.Workloa
 // right".
 func (s *Scenario) inPods(ctx context.Context, text string) (*input.Stages, error) {
 	w := &s.Workload.Spec
-	p := &mapping.Problem{Files: s.Mapping.Listed(), Dims: Dims(w)}
+	p := &mapping.Problem{Files: s.Mapping.FileEndpoints(), Dims: Dims(w)}
 	for pod := range int32(w.Replicas() * s.PodsPerReplica()) {
 		p.Slots = append(p.Slots, slices.Repeat([]int32{pod}, s.Fabric.GPUsPerPodPerReplica)...)
 	}
@@ -129,7 +129,7 @@ func buildPlaced(ctx context.Context, s *Scenario) (*instance, error) {
 		return nil, err
 	}
 	one := *s
-	if mapping.Searches(s.Mapping.Mapping) {
+	if mapping.IsSearch(s.Mapping.Mapping) {
 		one.Stages, err = s.search(ctx)
 	} else {
 		one.Stages, err = s.inPods(ctx, s.Mapping.Mapping)
@@ -180,7 +180,7 @@ func (s *Scenario) search(ctx context.Context) (*input.Stages, error) {
 		return nil, err
 	}
 	g := &mapping.Grouping{
-		Units: replicas * w.PP, Pods: replicas * s.PodsPerReplica(), Fits: z.fits, Images: rotations(replicas, w.PP),
+		Units: replicas * w.PP, Pods: replicas * s.PodsPerReplica(), Fits: z.fits, Symmetries: rotations(replicas, w.PP),
 		Bound: z.bound, Guess: z.guess, Value: z.value,
 	}
 	seen := map[string]bool{}

@@ -26,7 +26,7 @@ type jobsInstance struct {
 
 	optimum once.Value[jobsOptimum] // see best
 
-	found *mapping.Grouped // by the search for the pods of the jobs; nil where there was none
+	found *mapping.GroupingResult // by the search for the pods of the jobs; nil where there was none
 }
 
 // buildJobs makes the instances of the jobs of s and simulates their references, which are the usual ones where these

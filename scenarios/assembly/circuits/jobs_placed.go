@@ -47,7 +47,7 @@ func (s *Scenario) jobsListed(text string) (at []int32, err error) {
 		return at, nil
 	}
 	jobs, pods := s.blocks(), s.PodsInRow()
-	list, read := s.Mapping.Listed()[text]
+	list, read := s.Mapping.FileEndpoints()[text]
 	switch {
 	case !read:
 		return nil, fmt.Errorf("of several jobs each has its blocks of stages where job.pods says; want %s, which is that, \"optimised\", or a file", mapping.Default)
@@ -85,8 +85,8 @@ func buildJobsPlaced(ctx context.Context, s *Scenario) (*jobsInstance, error) {
 		return nil, err
 	}
 	var at []int32
-	var found *mapping.Grouped
-	if mapping.Searches(s.Mapping.Mapping) {
+	var found *mapping.GroupingResult
+	if mapping.IsSearch(s.Mapping.Mapping) {
 		if found, err = m.search(ctx, s); err == nil {
 			at = found.At
 		}
@@ -104,7 +104,7 @@ func buildJobsPlaced(ctx context.Context, s *Scenario) (*jobsInstance, error) {
 }
 
 // search looks for the pods of jobs that are best under the first multi-job allocator.
-func (m *jobsInstance) search(ctx context.Context, s *Scenario) (*mapping.Grouped, error) {
+func (m *jobsInstance) search(ctx context.Context, s *Scenario) (*mapping.GroupingResult, error) {
 	z := &jobsPlacement{m: m, s: s, jobs: s.blocks()}
 	row, err := topology.FindJobs(s.Policy.Arbiters[0])
 	if err != nil {

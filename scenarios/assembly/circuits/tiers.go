@@ -65,7 +65,7 @@ func (in *instance) inside(ctx context.Context) (*fabric.PodNetwork, error) {
 			}
 		}
 	}
-	paths, err := routing.InTiers(ctx, in.tiers, last, one, first, flows, in.s.Seed, nil)
+	paths, err := routing.RouteTiers(ctx, in.tiers, last, one, first, flows, in.s.Seed, nil)
 	if err != nil {
 		return nil, err
 	}

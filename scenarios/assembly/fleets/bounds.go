@@ -149,7 +149,7 @@ func (s *state) sample() {
 		s.tally.samples++
 		for p := range s.pods {
 			trial := *s.pods[p].Pod
-			s.tally.room += placement.MostBoxes(trial.Free(), [3]int{2, 2, 2})
+			s.tally.room += placement.MaxBoxes(trial.Free(), [3]int{2, 2, 2})
 			for {
 				at, ok := s.policy.Place(&trial, eight)
 				if !ok {

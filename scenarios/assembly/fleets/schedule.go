@@ -173,7 +173,7 @@ func (s *state) spares(p *placement.Pod, at *placement.Place) bool {
 	}
 	takes := 0
 	for _, c := range at.Cubes {
-		if p.Cubes[c].Whole() {
+		if p.Cubes[c].IsFree() {
 			takes++
 		}
 	}

@@ -414,7 +414,7 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 		routed, _ := s.Routed()
 		flows = append(flows, routed...) // of groups that share no GPU
 	}
-	paths, err := routing.InTiers(ctx, m.machine, t, network, first, flows, m.seed, nil)
+	paths, err := routing.RouteTiers(ctx, m.machine, t, network, first, flows, m.seed, nil)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -97,7 +97,7 @@ type Stages struct {
 	At      []int32 // pod of each stage, replica after replica
 	Numbers []int   // that the mapping gives the pods
 	Alike   bool    // replicas are in pods of their own, each in the same way: one may stand for all
-	Found   *mapping.Grouped
+	Found   *mapping.GroupingResult
 }
 
 // Pattern returns the pattern of collective.Patterns that the kind names, nil if it is none.

@@ -46,8 +46,8 @@ type leastTimes struct {
 func (r *routed) leastTimes(ctx context.Context) (leastTimes, error) {
 	return r.timed.Get(ctx, func() (t leastTimes, err error) {
 		p := r.problem(r.seen())
-		if t.one, err = p.Least(ctx, false); err == nil {
-			t.split, err = p.Least(ctx, true)
+		if t.one, err = p.MakespanBound(ctx, false); err == nil {
+			t.split, err = p.MakespanBound(ctx, true)
 		}
 		return t, err
 	})
@@ -170,7 +170,7 @@ func (r *routed) Reference() map[string]float64 {
 	}
 	switch {
 	case r.load.call != nil: // which other algorithms expand to other flows
-	case r.s.Mapping.Among(): // of this mapping alone
+	case r.s.Mapping.ComparesMappings(): // of this mapping alone
 	case r.overRates:
 		m["bound_max_load_over_rate"] = r.least
 	default:

@@ -337,7 +337,7 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 	a = &routedAnswer{r: r, chosen: d, seen: seen, walks: d.Paths, sums: sums}
 	a.Row = result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{}}
 	if r.s.Fabric.FailAt > 0 {
-		after, err = routing.OnSystem(ctx, &r.System, router, r.problem(r.Known), options)
+		after, err = routing.RouteSystem(ctx, &r.System, router, r.problem(r.Known), options)
 		if errors.Is(err, routing.ErrUnserved) {
 			return nil, nil, &unservable{fmt.Errorf("after the fault: %w", err)}
 		}
@@ -401,7 +401,7 @@ func (r *routed) route(ctx context.Context, row *routing.Row, n *engine.Network)
 			return d, z, err
 		}
 	}
-	d, err := routing.OnSystem(ctx, &r.System, row.Router, p, o)
+	d, err := routing.RouteSystem(ctx, &r.System, row.Router, p, o)
 	return d, nil, err
 }
 

@@ -118,7 +118,7 @@ func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 	r, m := a.r, a.Row.Metrics
 	b := &result.Bounds{Of: "max_link_load", Split: d.Paths.First != nil || d.Paths.Spread != nil}
 	own, model := d.Bound, d.BoundModel
-	least, split := AllLinks, routing.SplitWays
+	least, split := AllLinks, routing.ModelSplitPaths
 	if r.Tiers != nil {
 		least = "any routes, over all links of a tier as if they were one"
 	}
@@ -152,10 +152,10 @@ func (a *routedAnswer) timeBound(ctx context.Context, d *routing.Decision) error
 	}
 	b := a.Row.Bounds
 	b.Of = a.r.end()
-	a.proves(b, least.split.Seconds(), routing.TimeSplit, true)
-	a.proves(b, least.one.Seconds(), routing.TimeOneWay, false)
-	a.proves(b, d.LeastSplit.Seconds(), routing.TimeSplit, true)
-	a.proves(b, d.Least.Seconds(), routing.TimeOneWay, false)
+	a.proves(b, least.split.Seconds(), routing.TimeModelSplitPaths, true)
+	a.proves(b, least.one.Seconds(), routing.TimeModelSinglePath, false)
+	a.proves(b, d.MakespanBoundSplit.Seconds(), routing.TimeModelSplitPaths, true)
+	a.proves(b, d.MakespanBound.Seconds(), routing.TimeModelSinglePath, false)
 	a.gap(b, end)
 	return nil
 }
@@ -193,7 +193,7 @@ func (a *routedAnswer) tables(n *engine.Network, d *routing.Decision) {
 		return
 	}
 	m := a.Row.Metrics
-	m["table_entries"], m["table_entries_chip"], m["tag_bits"] = float64(t.Entries), float64(t.MostChip), float64(t.TagBits)
+	m["table_entries"], m["table_entries_chip"], m["tag_bits"] = float64(t.Entries), float64(t.MaxChipEntries), float64(t.TagBits)
 }
 
 // peak returns the load of the most loaded link, in messages.

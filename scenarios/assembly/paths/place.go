@@ -22,7 +22,7 @@ type placed struct {
 // ranks returns the ranks of the training step of s and the nodes that may have them; the network is nil, and the torus
 // of a graph.
 func (s *Scenario) ranks(t *torus.Torus, nodes int, down []bool) *mapping.Problem {
-	p := &mapping.Problem{Torus: t, Files: s.Mapping.Listed(), Dims: s.Workload.Work.Dims(), Block: max(1, s.Block)}
+	p := &mapping.Problem{Torus: t, Files: s.Mapping.FileEndpoints(), Dims: s.Workload.Work.Dims(), Block: max(1, s.Block)}
 	for first := 0; first+p.Block <= nodes; first += p.Block {
 		block := make([]int32, p.Block)
 		for i := range block {
@@ -66,12 +66,12 @@ func (r *routed) place(ctx context.Context) (it *training.Iteration, merged [][2
 	if err == nil {
 		err = build(usual)
 	}
-	if err != nil || !s.Mapping.Asked() {
+	if err != nil || !s.Mapping.IsSet() {
 		return it, merged, err
 	}
 	o := mapping.Options{Evaluations: s.Mapping.Budget, Seed: s.Seed}
-	p.Network, p.Alike, p.Demand = r.Known, r.alike(), demand(it.Graph, usual)
-	p.Far, p.Unit = r.GPUDistances()
+	p.Network, p.VertexTransitive, p.Demand = r.Known, r.alike(), demand(it.Graph, usual)
+	p.Distances, p.PartsPerHop = r.GPUDistances()
 	r.placed = &placed{usual: it}
 	if r.placed.Placement, err = mapping.Place(ctx, s.Mapping.Mapping, p, o); err == nil {
 		err = build(r.placed.At)
@@ -85,7 +85,7 @@ func (r *routed) place(ctx context.Context) (it *training.Iteration, merged [][2
 // hops adds up the hops of what the placed step of a graph sends. Algorithms of collectives may send other transfers
 // than in the usual order, of which nothing bounds the cost.
 func (z *placed) hops(ctx context.Context, p *mapping.Problem, g *engine.Graph) error {
-	if len(p.Slots) > mapping.MostSlots {
+	if len(p.Slots) > mapping.MaxSlots {
 		return nil
 	}
 	sends := demand(g, z.At)
@@ -95,8 +95,8 @@ func (z *placed) hops(ctx context.Context, p *mapping.Problem, g *engine.Graph) 
 	if err != nil {
 		return err
 	}
-	unit := float64(c.Unit())
-	z.cost = float64(c.Of(z.At)) / unit
+	unit := float64(c.PartsPerHop())
+	z.cost = float64(c.Total(z.At)) / unit
 	if same {
 		z.bound = float64(max(z.Bound, c.Bound())) / unit
 	}

@@ -60,8 +60,8 @@ func checkRoutes(c *schema.Reader, r *routed, cell bool, up int) {
 	}
 	var none schema.Diagnostics // of the routers that cannot serve it
 	for _, row := range s.routers() {
-		if row.Slow && serves {
-			row = routing.ByName(routing.Usual(false, false)) // whose paths are hardly shorter
+		if row.IsSlow && serves {
+			row = routing.ByName(routing.DefaultName(false, false)) // whose paths are hardly shorter
 		}
 		err := built.try(row, within)
 		if not := (*unservable)(nil); errors.As(err, &not) {
@@ -84,7 +84,7 @@ func checkRoutes(c *schema.Reader, r *routed, cell bool, up int) {
 func (r *routed) try(row *routing.Row, within bool) error {
 	if within {
 		// what is seen before a fault has no fewer links
-		if asked, err := row.Serves(r.problem(r.Known), r.s.options()); asked {
+		if asked, err := row.CheckServes(r.problem(r.Known), r.s.options()); asked {
 			if errors.Is(err, routing.ErrUnserved) {
 				if r.s.Fabric.FailAt > 0 {
 					err = fmt.Errorf("after the fault: %w", err)
@@ -132,7 +132,7 @@ func (r *routed) served() bool {
 
 // anyGraph reports whether a router serves whatever links join.
 func (r *routed) anyGraph(row *routing.Row) bool {
-	if o := &r.s.Policy.Routing.Settings; r.Tiers != nil && row.Hops != nil && row.Hops(o) {
+	if o := &r.s.Policy.Routing.Settings; r.Tiers != nil && row.DrawsPerHop != nil && row.DrawsPerHop(o) {
 		return false
 	}
 	return row.AnyGraph != nil && row.AnyGraph(&r.s.Policy.Routing.Settings)
@@ -212,7 +212,7 @@ func (r *routed) crowded(most extent) bool {
 		return false
 	}
 	rows := r.s.routers()
-	return !slices.ContainsFunc(rows, func(row *routing.Row) bool { return row.Alike }) &&
+	return !slices.ContainsFunc(rows, func(row *routing.Row) bool { return row.SharesPaths }) &&
 		slices.ContainsFunc(rows, func(row *routing.Row) bool { return !r.even(row, most.flows) })
 }
 
@@ -220,7 +220,7 @@ func (r *routed) crowded(most extent) bool {
 func (r *routed) even(row *routing.Row, flows float64) bool {
 	o := &r.s.Policy.Routing.Settings
 	return r.s.traffic().Alike && r.Torus != nil && !r.s.Fabric.Faulty() && r.s.Fabric.LinkLatency == 0 &&
-		row.Shortest && (row.Hops == nil || !row.Hops(o)) && flows*r.meanShortest() <= mostEven
+		row.Shortest && (row.DrawsPerHop == nil || !row.DrawsPerHop(o)) && flows*r.meanShortest() <= mostEven
 }
 
 // each returns the packets of a message, of which level flow has parts.
@@ -354,7 +354,7 @@ func (r *routed) meanShortest() float64 {
 
 // unserving is the fault of the input that a router serves the fabric not, for some reason, and no other does.
 func (r *routed) unserving(name string, why error) schema.Diagnostic {
-	want := "choose another router, such as " + schema.Quote(routing.Usual(false, false)) + ", or add others, which then go on"
+	want := "choose another router, such as " + schema.Quote(routing.DefaultName(false, false)) + ", or add others, which then go on"
 	switch {
 	case r.apart() && r.s.Fabric.Faulty():
 		want = "let fewer fail: no router can join these"

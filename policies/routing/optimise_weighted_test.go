@@ -11,16 +11,16 @@ import (
 	"sim/fabric/torus"
 )
 
-// loadsOf returns the most units on a link, and the most over rate.
+// loadsOf returns the maximum units on a link, and the maximum of units over relative rate.
 func loadsOf(p *Problem, w *engine.Paths, by float64) (units, over float64) {
 	load := make([]float64, len(p.Network.Links))
 	for i, f := range p.Flows {
 		first, _ := w.Of(w.ClassOf(int32(i)))
-		at := f.Src
+		node := f.Src
 		for _, s := range w.Steps(first) {
-			l := w.Out(at, s)
+			l := w.Out(node, s)
 			load[l] += p.Demand[i]
-			at = p.Network.Links[l].To
+			node = p.Network.Links[l].To
 		}
 	}
 	for l, y := range load {
@@ -32,9 +32,9 @@ func loadsOf(p *Problem, w *engine.Paths, by float64) (units, over float64) {
 	return units, over
 }
 
-// TestPack: the pigeonhole bound is no more than the best packing of whole demands on links, which trying all finds,
-// and no less than the largest demand alone makes.
-func TestPack(t *testing.T) {
+// TestBinPacking verifies that the pigeonhole bound is at most the best packing of demands on
+// links, by exhaustive search, and at least the bound of the largest demand alone.
+func TestBinPacking(t *testing.T) {
 	exact, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		perUnit := rapid.SliceOfN(rapid.SampledFrom([]float64{1, 1, 1.5, 3}), 1, 3).Draw(t, "press")
@@ -43,7 +43,7 @@ func TestPack(t *testing.T) {
 		var put func(i int)
 		put = func(i int) {
 			if i == len(demand) {
-				best = min(best, top(load))
+				best = min(best, maxOf(load))
 				return
 			}
 			for l := range load {
@@ -53,7 +53,7 @@ func TestPack(t *testing.T) {
 			}
 		}
 		put(0)
-		largest, quick := top(demand), math.Inf(1)
+		largest, quick := maxOf(demand), math.Inf(1)
 		for _, x := range perUnit {
 			quick = min(quick, x)
 		}
@@ -70,9 +70,9 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestUnit: a bound is raised to the least multiple of the number that all demands are multiples of, and stays where
-// there is none.
-func TestUnit(t *testing.T) {
+// TestDemandUnit verifies that a bound is raised to the next multiple of the common unit of all
+// demands, and is unchanged if there is no such unit.
+func TestDemandUnit(t *testing.T) {
 	for _, c := range []struct {
 		demand            []float64
 		slow              []float64
@@ -85,81 +85,83 @@ func TestUnit(t *testing.T) {
 		{[]float64{1, 3}, []float64{1, 1.5}, 1, 4.1, 4.5},
 		{[]float64{0}, nil, 0, 0.5, 0.5},
 	} {
-		in := &instance{demand: c.demand, slow: c.slow}
-		if unit := in.unit(); unit != c.unit || in.roundUp(c.bound, unit) != c.want {
+		in := &routeInstance{demand: c.demand, loadPerUnit: c.slow}
+		if unit := in.demandUnit(); unit != c.unit || in.roundUp(c.bound, unit) != c.want {
 			t.Errorf("%v: unit %g raises %g to %g, want %g and %g", c.demand, unit, c.bound, in.roundUp(c.bound, unit), c.unit, c.want)
 		}
 	}
 }
 
-// TestSearchGoesOn: loads after a search that goes on are those of its choice, neighbours' units stay within the cap, it
-// never ends above where it began, and a target that is met costs nothing.
-func TestSearchGoesOn(t *testing.T) {
-	p := weigh(must(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, "", 4, 4, 4), 0, 2)
-	in, err := newInstance(p, p.Symmetry(1))
+// TestSearchContinues verifies a search that continues. Its loads match its assignment, neighbour
+// loads respect the cap, it never ends with a larger load than it started with, and it does
+// nothing if the target is met.
+func TestSearchContinues(t *testing.T) {
+	p := setRandomDemands(torusProblem(t, torus.Faults{Switches: []torus.Switch{{Dim: 0, Index: 3}}}, "", 4, 4, 4), 0, 2)
+	in, err := newRouteInstance(p, p.Symmetry(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &optimiser{p: p, in: in, y: in.symmetry}
+	r := &optimiser{problem: p, in: in, symmetry: in.symmetry}
 	rules, err := NewCandidates(p, WildRule{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := r.choices(rules)
+	c, err := r.listPaths(rules)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newSearch(in, c, 1, 2, 200_000)
+	s := newPathAssignmentSearch(in, c, 1, 2, 200_000)
 	if err := s.run(t.Context(), 0, nil); err != nil {
 		t.Fatal(err)
 	}
-	begin := s.value
+	begin := s.bestLoad
 	s.budget = 1000
-	if err := s.run(t.Context(), begin, nil); err != nil || s.budget != 1000 || s.value != begin {
-		t.Errorf("%v: a target that was met left %d of 1000 and %g of %g", err, s.budget, s.value, begin)
+	if err := s.run(t.Context(), begin, nil); err != nil || s.budget != 1000 || s.bestLoad != begin {
+		t.Errorf("%v: a target that was met left %d of 1000 and %g of %g", err, s.budget, s.bestLoad, begin)
 	}
 	for range 5 {
-		before := s.value
+		before := s.bestLoad
 		s.budget = 100_000
 		if err := s.run(t.Context(), 0, nil); err != nil {
 			t.Fatal(err)
 		}
-		load, near := make([]float64, in.orbits), make([]float64, in.orbits)
+		load, near := make([]float64, in.numOrbits), make([]float64, in.numOrbits)
 		for i, k := range s.best {
-			for _, o := range c.of(k) {
+			for _, o := range c.pathOrbits(k) {
 				load[o] += in.demand[i]
-				if in.near[i] {
+				if in.isNeighbour[i] {
 					near[o]++
 				}
 			}
 		}
-		if math.Abs(top(load)-s.value) > 1e-9 || s.value > before || top(near) > 2 {
-			t.Errorf("load %g, told as %g, %g before; neighbours' %g", top(load), s.value, before, top(near))
+		if math.Abs(maxOf(load)-s.bestLoad) > 1e-9 || s.bestLoad > before || maxOf(near) > 2 {
+			t.Errorf("load %g, metric %g, %g before; neighbours' %g", maxOf(load), s.bestLoad, before, maxOf(near))
 		}
 	}
 }
 
-// TestOptimisedSparse: rings of a step each way have nothing to search: demands that differ a little are told from the
-// optimum no more, as one flow a link is the least.
+// TestOptimisedSparse verifies that rings of one step in each direction need no search: one flow
+// per link is optimal even if demands differ slightly.
 func TestOptimisedSparse(t *testing.T) {
 	for _, dims := range [][]int{{8}, {4, 8, 4}, {8, 8, 8}} {
-		p := must(t, torus.Faults{}, "", dims...)
+		p := torusProblem(t, torus.Faults{}, "", dims...)
 		n := int32(p.Torus.Nodes())
 		p.Flows = nil
-		for a := range n { // rows, by links of the last dimension
+		for a := range n { // rows along the last dimension
 			last := int32(dims[len(dims)-1])
 			p.Flows = append(p.Flows, engine.Flow{Src: a, Dst: a - a%last + (a+1)%last})
 		}
-		weigh(p, 0.999, 1)
+		setRandomDemands(p, 0.999, 1)
 		d, z := route(t, Optimised{Budget: 100_000}, p, Options{Seed: 1})
-		if d.Metrics["gap"] != 0 || z.MaxWeighted != top(p.Demand) || d.BoundModel != OneWay {
-			t.Errorf("%v: load %g, bound %g (%s), want %g", dims, z.MaxWeighted, d.Bound, d.BoundModel, top(p.Demand))
+		if d.Metrics["gap"] != 0 || z.MaxWeighted != maxOf(p.Demand) || d.BoundModel != ModelSinglePath {
+			t.Errorf("%v: load %g, bound %g (%s), want %g", dims, z.MaxWeighted, d.Bound, d.BoundModel, maxOf(p.Demand))
 		}
 	}
 }
 
-// TestOptimisedWeighed: weighed pairs come near the bound, with the same paths each time.
-func TestOptimisedWeighed(t *testing.T) {
+// TestOptimisedWeighted verifies that weighted pairs come close to the bound, with equal paths
+// each time.
+func TestOptimisedWeighted(t *testing.T) {
 	for _, c := range []struct {
 		twist string
 		dims  []int
@@ -168,7 +170,7 @@ func TestOptimisedWeighed(t *testing.T) {
 		if c.dims[0]*c.dims[1]*c.dims[2] > 64 && !*long {
 			continue
 		}
-		p := weigh(must(t, torus.Faults{}, c.twist, c.dims...), 0, 2)
+		p := setRandomDemands(torusProblem(t, torus.Faults{}, c.twist, c.dims...), 0, 2)
 		d, z := route(t, Optimised{Budget: 8_000_000}, p, Options{Seed: 1})
 		t.Logf("%v %s: load %g, gap %.5f", c.dims, c.twist, z.MaxWeighted, d.Metrics["gap"])
 		if d.Metrics["gap"] > c.gap {
@@ -186,8 +188,8 @@ func TestOptimisedWeighed(t *testing.T) {
 	}
 }
 
-// TestOptimisedRates: of two paths to the same node, one thrice as fast, four units take it in the proportion of rates,
-// and the figures say so relative to Rate.
+// TestOptimisedRates verifies two paths to one node, one three times as fast: four units split in
+// proportion to the rates, and metrics are relative to Problem.Rate.
 func TestOptimisedRates(t *testing.T) {
 	n := &engine.Network{Nodes: 4}
 	for _, l := range []engine.Link{{From: 0, To: 1, Rate: 3e9}, {From: 1, To: 3, Rate: 3e9}, {From: 0, To: 2, Rate: 1e9}, {From: 2, To: 3, Rate: 1e9}} {
@@ -209,8 +211,8 @@ func TestOptimisedRates(t *testing.T) {
 			t.Errorf("a bound of units: %v", m)
 		}
 	}
-	// an all-to-all of a torus with one slow link is no symmetric problem any more
-	q := must(t, torus.Faults{}, "", 4, 4)
+	// An all-to-all on a torus with one slow link has no symmetry.
+	q := torusProblem(t, torus.Faults{}, "", 4, 4)
 	q.Network.Links[0].Rate /= 4
 	d, err := Optimised{Budget: 300_000}.Route(t.Context(), q, Options{Seed: 1})
 	if err != nil {
@@ -220,7 +222,7 @@ func TestOptimisedRates(t *testing.T) {
 	for i := range q.Demand {
 		q.Demand[i] = 1
 	}
-	if _, over := loadsOf(q, d.Paths, q.reference()); over != d.Metrics["max_load_over_rate"] || over > 10 {
-		t.Errorf("load over rate %g, told as %g", over, d.Metrics["max_load_over_rate"])
+	if _, over := loadsOf(q, d.Paths, q.referenceRate()); over != d.Metrics["max_load_over_rate"] || over > 10 {
+		t.Errorf("load over rate %g, metric %g", over, d.Metrics["max_load_over_rate"])
 	}
 }

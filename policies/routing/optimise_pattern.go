@@ -7,15 +7,16 @@ import (
 	"sim/engine"
 )
 
-// Patterns that Optimised chooses routes for.
+// Traffic patterns for which Optimised chooses paths (Optimised.Pattern).
 const (
-	ForWork = "work"
-	ForAll  = "all-to-all"
+	PatternWork     = "work"
+	PatternAllToAll = "all-to-all"
 )
 
-// forAll chooses routes for one unit from every node that is up to every other, and leads the flows of a problem along
-// these. Bounds on that load say nothing of theirs.
-func (o Optimised) forAll(ctx context.Context, p *Problem, of Options) (*Decision, error) {
+// routeAllToAll optimises for one unit between all pairs of nodes that are up, and routes the
+// flows of p along these paths. The decision has no bounds, as they do not apply to the load of
+// these flows.
+func (o Optimised) routeAllToAll(ctx context.Context, p *Problem, options Options) (*Decision, error) {
 	all := *p
 	all.Flows, all.Demand, all.Graph = nil, nil, nil
 	index := make(map[engine.Flow]int32)
@@ -27,8 +28,9 @@ func (o Optimised) forAll(ctx context.Context, p *Problem, of Options) (*Decisio
 			}
 		}
 	}
+
 	o.Pattern = ""
-	d, err := o.Route(ctx, &all, of)
+	d, err := o.Route(ctx, &all, options)
 	if err != nil {
 		return nil, err
 	}
@@ -37,9 +39,10 @@ func (o Optimised) forAll(ctx context.Context, p *Problem, of Options) (*Decisio
 	for i, f := range p.Flows {
 		pair, ok := index[f]
 		if !ok {
-			return nil, fmt.Errorf("routing: no routes from node %d to %d, of which one is down or both are one", f.Src, f.Dst)
+			return nil, fmt.Errorf("routing: no paths from node %d to %d; want two distinct nodes that are up", f.Src, f.Dst)
 		}
 		paths.Class[i] = d.Paths.ClassOf(pair)
 	}
+
 	return &Decision{Paths: &paths, Labels: map[string]string{"deadlock": d.Labels["deadlock"]}}, nil
 }

@@ -2,23 +2,24 @@ package placement
 
 import "math/bits"
 
-// MostBoxes returns the most boxes of these sides, in any rotation and wrapped round, that free cubes of a fixed grid
-// have room for: no placement without optical switches can do better. It searches exhaustively, the lowest free cube
-// first: some box has it, or none does.
-func MostBoxes(free uint64, sides [3]int) int {
+// MaxBoxes returns the maximum number of disjoint boxes with the given sides that fit into the
+// free cubes of a fixed grid, in any rotation and with wrap-around. It is an upper bound for all
+// placements without optical switches. The search is exhaustive: either some box contains the
+// lowest free cube, or that cube stays empty.
+func MaxBoxes(free uint64, sides [3]int) int {
 	all := boxes(sides, [3]int{1, 1, 1}, true)
 	size, best := sides[0]*sides[1]*sides[2], 0
-	seen := map[uint64]int{}
+	visited := map[uint64]int{}
 	var search func(free uint64, n int)
 	search = func(free uint64, n int) {
 		best = max(best, n)
 		if n+bits.OnesCount64(free)/size <= best {
 			return
 		}
-		if was, ok := seen[free]; ok && was >= n {
+		if count, ok := visited[free]; ok && count >= n {
 			return
 		}
-		seen[free] = n
+		visited[free] = n
 		c := bits.TrailingZeros64(free)
 		for _, m := range all {
 			if m>>c&1 == 1 && m&^free == 0 {
@@ -27,6 +28,7 @@ func MostBoxes(free uint64, sides [3]int) int {
 		}
 		search(free&^(1<<c), n)
 	}
+
 	search(free, 0)
 	return best
 }

@@ -7,13 +7,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestBetween: paths between nodes are as long as those of trees, lead from one to the other, and are not told where
-// they are as long as the limit.
-func TestBetween(t *testing.T) {
+// TestBidirectionalSearch compares bidirectional searches with trees: path lengths are equal,
+// paths join both ends, and paths as long as the limit are not reported.
+func TestBidirectionalSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)
 		length := rapid.SliceOfN(rapid.SampledFrom([]float64{0, 1, 1, 2, 0.75, 5}), len(g.To), len(g.To)).Draw(t, "length")
-		tree, b, n := NewTree(g), NewBetween(g), int32(g.Nodes())
+		tree, b, n := NewTree(g), NewBidirectionalSearch(g), int32(g.Nodes())
 		for root := range n {
 			tree.Grow(root, length)
 			for from := range n {
@@ -52,8 +52,8 @@ func TestBetween(t *testing.T) {
 	})
 }
 
-// TestComponents: nodes are in one component where arcs that are kept lead from each to the other, and arcs lead to
-// components of lower numbers.
+// TestComponents verifies that two nodes are in one component if accepted arcs lead in both
+// directions between them, and that arcs lead to components with lower numbers.
 func TestComponents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)

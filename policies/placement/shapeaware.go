@@ -2,10 +2,12 @@ package placement
 
 import "sim/workloads/fleet"
 
-// aware leaves the choice of a slice of whole cubes to who knows what traffic a job has.
-type aware struct{ reconfigurable }
+// shapeAware is reconfigurablePods for jobs that accept other shapes. The simulation chooses
+// among these by the traffic of the job.
+type shapeAware struct{ reconfigurablePods }
 
-func (aware) Reshapes(want fleet.Shape) []fleet.Shape {
+// Reshapes implements Reshaper: it lists all boxes of as many cubes, twisted and not.
+func (shapeAware) Reshapes(want fleet.Shape) []fleet.Shape {
 	list := []fleet.Shape{want}
 	n := want.Cubes()
 	for a := 1; a*a*a <= n; a++ {
@@ -22,5 +24,6 @@ func (aware) Reshapes(want fleet.Shape) []fleet.Shape {
 			}
 		}
 	}
+
 	return list
 }

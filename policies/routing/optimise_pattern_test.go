@@ -8,8 +8,9 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestForAll: routes that are programmed for all pairs are those of an all-to-all, whatever a problem sends.
-func TestForAll(t *testing.T) {
+// TestPatternAllToAll verifies that paths for pattern all-to-all equal the paths of an all-to-all
+// problem, for any flows.
+func TestPatternAllToAll(t *testing.T) {
 	o := Optimised{Budget: 100_000, Rounds: 10}
 	tor, err := torus.New(4, 4)
 	if err != nil {
@@ -29,7 +30,7 @@ func TestForAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Pattern = ForAll
+	o.Pattern = PatternAllToAll
 	got, err := o.Route(t.Context(), &some, Options{})
 	if err != nil {
 		t.Fatal(err)
