@@ -21,7 +21,7 @@ func podsOf(rng *rand.Rand) *Problem {
 	add := func(a, b int) {
 		ends := 1 + rng.IntN(2)
 		p.Fabric.Bundles = append(p.Fabric.Bundles, fabric.Bundle{A: int32(a), B: int32(b), Peer: a == b, Ends: ends})
-		p.add(a, b, ends)
+		p.addBundle(a, b, ends)
 	}
 	for a := range pods {
 		for b := a; b < pods; b++ {
@@ -40,23 +40,23 @@ func TestChains(t *testing.T) {
 	for range 500 {
 		p := podsOf(rng)
 		rank := rng.Perm(2)
-		z := newChains(p, rank)
+		z := newPodChains(p, rank)
 		place := make([]int, len(p.Ports))
 		seen := make([]int, len(p.Ports))
 		for k, pod := range z.order {
 			place[pod] = k
 			seen[pod]++
 		}
-		times := make([]int, len(p.pods)) // by bundle
+		times := make([]int, len(p.endPods)) // by bundle
 		joined := make([]int, len(p.Ports))
 		chain := make([]int, len(p.Ports)) // by pod: the first of its chain
-		for pod, e := range z.next {
+		for pod, e := range z.nextBundle {
 			if seen[pod] != 1 {
 				t.Fatalf("pod %d is %d times in the order %v", pod, seen[pod], z.order)
 			}
-			if k := place[pod]; k == 0 || z.next[z.order[k-1]] < 0 {
+			if k := place[pod]; k == 0 || z.nextBundle[z.order[k-1]] < 0 {
 				for chain[pod] = pod; k < len(z.order); k++ {
-					if chain[z.order[k]] = pod; z.next[z.order[k]] < 0 {
+					if chain[z.order[k]] = pod; z.nextBundle[z.order[k]] < 0 {
 						break
 					}
 				}
@@ -66,16 +66,16 @@ func TestChains(t *testing.T) {
 			}
 			times[e]++
 			after := z.order[place[pod]+1]
-			if q := p.pods[e]; min(pod, after) != min(q[0], q[1]) || max(pod, after) != max(q[0], q[1]) || p.replica(pod) != p.replica(after) {
+			if q := p.endPods[e]; min(pod, after) != min(q[0], q[1]) || max(pod, after) != max(q[0], q[1]) || p.replica(pod) != p.replica(after) {
 				t.Fatalf("bundle %d of pods %v joins %d and %d", e, q, pod, after)
 			}
 			joined[pod]++
 			joined[after]++
 		}
-		for pod, list := range z.local {
+		for pod, list := range z.localBundles {
 			for _, e := range list {
 				times[e]++
-				q := p.pods[e]
+				q := p.endPods[e]
 				want := q[0]
 				if rank[p.replica(q[1])] < rank[p.replica(q[0])] {
 					want = q[1]
@@ -84,7 +84,7 @@ func TestChains(t *testing.T) {
 					t.Fatalf("pod %d pays for bundle %d of pods %v, want %d", pod, e, q, want)
 				}
 				if p.replica(q[0]) == p.replica(q[1]) && chain[q[0]] != chain[q[1]] && joined[q[0]] < 2 && joined[q[1]] < 2 {
-					t.Fatalf("bundle %d of pods %v is in no chain: order %v, next %v", e, q, z.order, z.next)
+					t.Fatalf("bundle %d of pods %v is in no chain: order %v, next %v", e, q, z.order, z.nextBundle)
 				}
 			}
 		}
@@ -103,9 +103,9 @@ func TestCheapestOfChains(t *testing.T) {
 	none := 0
 	for range 1000 {
 		p := podsOf(rng)
-		z := newChains(p, rng.Perm(2))
+		z := newPodChains(p, rng.Perm(2))
 		for range 2 { // the second finds the first one's scratch
-			n := len(p.pods)
+			n := len(p.endPods)
 			lo, hi, cost := make([]int, n), make([]int, n), make([][]float64, n)
 			for e := range n {
 				lo[e] = 1
@@ -121,12 +121,12 @@ func TestCheapestOfChains(t *testing.T) {
 			value := func(x []int) float64 {
 				free := append([]int(nil), p.Ports...)
 				sum := 0.0
-				for pod, e := range z.next {
+				for pod, e := range z.nextBundle {
 					if e >= 0 {
-						p.take(free, int(e), x[e])
+						p.allocate(free, int(e), x[e])
 					}
-					for _, e := range z.local[pod] {
-						free[pod] -= x[e] * p.ends[e]
+					for _, e := range z.localBundles[pod] {
+						free[pod] -= x[e] * p.portsPerEnd[e]
 					}
 				}
 				for e, n := range x {
@@ -153,9 +153,9 @@ func TestCheapestOfChains(t *testing.T) {
 				}
 				x[e]++
 			}
-			got := z.cheapest(p, lo, hi, cost, x)
+			got := z.minimise(p, lo, hi, cost, x)
 			if got != want {
-				t.Fatalf("cheapest is %g, want %g: ports %v, bundles %v of %v ports, %v to %v, cost %v", got, want, p.Ports, p.pods, p.ends, lo, hi, cost)
+				t.Fatalf("cheapest is %g, want %g: ports %v, bundles %v of %v ports, %v to %v, cost %v", got, want, p.Ports, p.endPods, p.portsPerEnd, lo, hi, cost)
 			}
 			if math.IsInf(want, 1) {
 				none++
@@ -182,20 +182,20 @@ func TestRotorTurns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 21))
 	for range 300 {
 		p := podsOf(rng)
-		if len(p.pods) == 0 {
+		if len(p.endPods) == 0 {
 			continue
 		}
-		m := &movement{p: p}
-		for range p.pods {
-			m.high = append(m.high, 1+rng.IntN(4))
+		m := &ruleInput{p: p}
+		for range p.endPods {
+			m.maxCircuits = append(m.maxCircuits, 1+rng.IntN(4))
 		}
 		matching, matchings := m.matchings()
 		used := 0
-		for e, q := range p.pods {
+		for e, q := range p.endPods {
 			want := 0
 			for free := false; !free; {
 				free = true
-				for f, r := range p.pods[:e] {
+				for f, r := range p.endPods[:e] {
 					if matching[f] == want && (q[0] == r[0] || q[0] == r[1] || q[1] == r[0] || q[1] == r[1]) {
 						free = false
 						want++
@@ -204,7 +204,7 @@ func TestRotorTurns(t *testing.T) {
 				}
 			}
 			if matching[e] != want {
-				t.Fatalf("bundle %d of %v is in matching %d, want %d", e, p.pods, matching[e], want)
+				t.Fatalf("bundle %d of %v is in matching %d, want %d", e, p.endPods, matching[e], want)
 			}
 			used = max(used, want+1)
 		}
@@ -220,19 +220,19 @@ func TestRotorTurns(t *testing.T) {
 				share[s] = append(share[s], (ports+switches-1-s)/switches)
 			}
 		}
-		all := m.rotated(matching, matchings, switches)
+		all := m.rotorTopologies(matching, matchings, switches)
 		if len(all) != matchings*switches {
 			t.Fatalf("%d topologies of %d matchings and %d switches", len(all), matchings, switches)
 		}
 		for k, got := range all {
-			for e, q := range p.pods {
+			for e, q := range p.endPods {
 				want := 0
 				for s := range turn {
 					if turn[s] == matching[e] {
-						want += min(share[s][q[0]], share[s][q[1]]) / p.ends[e]
+						want += min(share[s][q[0]], share[s][q[1]]) / p.portsPerEnd[e]
 					}
 				}
-				if want = min(want, m.high[e]); got[e] != want {
+				if want = min(want, m.maxCircuits[e]); got[e] != want {
 					t.Fatalf("topology %d has %d circuits of bundle %d, want %d: %d switches, ports %v", k, got[e], e, want, switches, p.Ports)
 				}
 			}
@@ -263,7 +263,7 @@ func TestRotation(t *testing.T) {
 		{RotorOptions{Switches: 10}, Switching{Delay: 2 * ms, Whole: true}, 20 * ms, false},
 		{RotorOptions{Switches: 9}, Switching{Delay: 2 * ms, Whole: true}, 20 * ms, true},
 	} {
-		if got := c.o.rotation(c.s.Delay); int64(got) != c.want {
+		if got := c.o.period(c.s.Delay); int64(got) != c.want {
 			t.Errorf("%+v at %+v: period %d, want %d", c.o, c.s, got, c.want)
 		}
 		if got := c.o.Carries(c.s); got != c.carries {

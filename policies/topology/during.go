@@ -21,14 +21,14 @@ type DuringOptions struct {
 	BreakEven      bool   `key:"break_even" doc:"compute the longest reconfiguration delay at which moving circuits is faster" default:"true"`
 }
 
-// during changes circuits in an iteration: at first those of pipelines are provisioned, say, and as soon as the last
+// duringAllocator changes circuits in an iteration: at first those of pipelines are provisioned, say, and as soon as the last
 // transfer of a pair of pods has ended theirs go to synchronisation, and back. It starts from the best topology without
 // a change, of delta-joint or delta-topo, so that it is never slower (docs/reconfiguring.md).
-type during struct{}
+type duringAllocator struct{}
 
-func (during) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	service := o.service(o.duringService())
-	static, err := p.unchanged(ctx, o, service)
+func (duringAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	service := o.serviceOr(o.duringService())
+	static, err := p.staticDecision(ctx, o, service)
 	if err != nil {
 		return nil, err
 	}
@@ -37,9 +37,9 @@ func (during) Choose(ctx context.Context, p *Problem, o Options) (*Decision, err
 		return nil, err
 	}
 	defer s.close()
-	var even *breakEven
+	var even *breakEvenResult
 	if o.Moving.BreakEven {
-		even = s.breakEven()
+		even = s.findBreakEven()
 	}
 	s.search(even)
 	if err := ctx.Err(); err != nil {
@@ -60,12 +60,12 @@ func (o *Options) duringService() flow.Service {
 	return s
 }
 
-// unchanged returns the best decision without a change.
-func (p *Problem) unchanged(ctx context.Context, o Options, service flow.Service) (*Decision, error) {
+// staticDecision returns the best decision without a change.
+func (p *Problem) staticDecision(ctx context.Context, o Options, service flow.Service) (*Decision, error) {
 	if service == flow.MaxMin {
-		return topo{}.Choose(ctx, p, o)
+		return topoAllocator{}.Choose(ctx, p, o)
 	}
-	return joint{}.Choose(ctx, p, o)
+	return jointAllocator{}.Choose(ctx, p, o)
 }
 
 // Moves is what a decision whose circuits change comes with.
@@ -96,49 +96,49 @@ func (m *Moves) Last() int {
 
 // duringSearch is one search.
 type duringSearch struct {
-	meter
-	p       *Problem
-	o       Options
-	static  *Decision
-	service flow.Service
-	play    *rehearsal
-	held    *held // bounds of every sequence
-	total   []int // by bundle: its transfers
-	high    []int // by bundle: circuits beyond which none is of use
-	inner   []bool
-	ends    [][]engine.Time // by bundle: of its transfers, on the topology that stays
-	order   []int           // bundles in the order in which they end
+	budgetMeter
+	p            *Problem
+	o            Options
+	static       *Decision
+	service      flow.Service
+	simulator    *sequenceSimulator
+	bounds       *windowBound // bounds of every sequence
+	numTransfers []int        // by bundle: its transfers
+	maxCircuits  []int        // by bundle: circuits beyond which none is of use
+	isInner      []bool
+	transferEnds [][]engine.Time // by bundle: of its transfers, on the topology that stays
+	endOrder     []int           // bundles in the order in which they end
 
-	// iteration is the work of simulating one iteration on the topology that stays, as flow.Evaluator.Work counts it.
-	iteration int64
+	// iterationWork is the work of simulating one iteration on the topology that stays, as flow.Evaluator.Work counts it.
+	iterationWork int64
 
-	best  *Sequence // nil is none
-	value engine.Time
-	bound engine.Time
-	// enough ends the search early where it is set.
-	enough func() bool
+	best     *Sequence // nil is none
+	bestTime engine.Time
+	bound    engine.Time
+	// isEnough ends the search early where it is set.
+	isEnough func() bool
 }
 
 func newDuringSearch(ctx context.Context, p *Problem, o Options, static *Decision) (*duringSearch, error) {
-	s := &duringSearch{p: p, o: o, static: static, service: static.Service, total: p.Transfers(), high: p.alone(), inner: p.inner()}
-	w := p.evaluator(ctx, s.service)
-	s.meter = newMeter(ctx, allowance{
+	s := &duringSearch{p: p, o: o, static: static, service: static.Service, numTransfers: p.Transfers(), maxCircuits: p.maxCircuitsAlone(), isInner: p.innerBundles()}
+	w := p.acquire(ctx, s.service)
+	s.budgetMeter = newBudgetMeter(ctx, searchBudget{
 		SearchOptions: SearchOptions{MaxEvaluations: o.Moving.MaxEvaluations},
-		work:          min(o.Moving.MaxEvaluations, math.MaxInt64/workPerEvaluation) * workPerEvaluation,
+		maxWork:       min(o.Moving.MaxEvaluations, math.MaxInt64/workPerEvaluation) * workPerEvaluation,
 	}, w)
-	s.play = w.rehearse()
+	s.simulator = w.newSequenceSimulator()
 	var err error
-	if s.held, err = newHeld(ctx, p, s.high); err != nil {
+	if s.bounds, err = newWindowBound(ctx, p, s.maxCircuits); err != nil {
 		return nil, err
 	}
-	if s.ends, err = p.endings(ctx, static); err != nil {
+	if s.transferEnds, err = p.transferEnds(ctx, static); err != nil {
 		return nil, err
 	}
-	if s.iteration, err = s.workOfIteration(); err != nil {
+	if s.iterationWork, err = s.measureIterationWork(); err != nil {
 		return nil, err
 	}
-	s.order = numbers.Below(len(s.ends))
-	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.last(a), s.last(b)) })
+	s.endOrder = numbers.Below(len(s.transferEnds))
+	slices.SortStableFunc(s.endOrder, func(a, b int) int { return cmp.Compare(s.lastEnd(a), s.lastEnd(b)) })
 	return s, nil
 }
 
@@ -146,19 +146,19 @@ func newDuringSearch(ctx context.Context, p *Problem, o Options, static *Decisio
 // less. Those of jobs whose transfers are all under way together take more, so such jobs get fewer evaluations.
 const workPerEvaluation = 60_000
 
-// workOfIteration simulates an iteration on the topology that stays and returns the work of that.
-func (s *duringSearch) workOfIteration() (int64, error) {
-	before := s.w.Work()
-	if _, ok := s.play.run(&Sequence{First: s.static.Circuits}, &history{}, never); !ok {
+// measureIterationWork simulates an iteration on the topology that stays and returns the work of that.
+func (s *duringSearch) measureIterationWork() (int64, error) {
+	before := s.evaluator.Work()
+	if _, ok := s.simulator.run(&Sequence{First: s.static.Circuits}, &pendingSetup{}, never); !ok {
 		return 0, cmp.Or(s.ctx.Err(), errNoEnd)
 	}
-	return s.w.Work() - before, nil
+	return s.evaluator.Work() - before, nil
 }
 
-func (s *duringSearch) close() { s.p.done(s.w) }
+func (s *duringSearch) close() { s.p.release(s.evaluator) }
 
-// endings returns when the transfers of each bundle end on a topology that stays, in order of time.
-func (p *Problem) endings(ctx context.Context, d *Decision) ([][]engine.Time, error) {
+// transferEnds returns when the transfers of each bundle end on a topology that stays, in order of time.
+func (p *Problem) transferEnds(ctx context.Context, d *Decision) ([][]engine.Time, error) {
 	n, err := p.Fabric.Provision(d.Circuits)
 	if err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (p *Problem) endings(ctx context.Context, d *Decision) ([][]engine.Time, er
 		return nil, err
 	}
 	ends := make([][]engine.Time, len(p.Fabric.Bundles))
-	for id, e := range p.classes() {
+	for id, e := range p.bundleOfTask() {
 		if e >= 0 {
 			ends[e] = append(ends[e], t.End[id])
 		}
@@ -179,10 +179,10 @@ func (p *Problem) endings(ctx context.Context, d *Decision) ([][]engine.Time, er
 	return ends, nil
 }
 
-// last returns when the last transfer of a bundle ends there.
-func (s *duringSearch) last(e int) engine.Time {
-	if n := len(s.ends[e]); n > 0 {
-		return s.ends[e][n-1]
+// lastEnd returns when the last transfer of a bundle ends there.
+func (s *duringSearch) lastEnd(e int) engine.Time {
+	if n := len(s.transferEnds[e]); n > 0 {
+		return s.transferEnds[e][n-1]
 	}
 	return 0
 }
@@ -191,131 +191,131 @@ func (s *duringSearch) last(e int) engine.Time {
 // one change and the change back, improved likewise; and the best sequence of two topologies, if these can be enumerated.
 // Even is the break-even, nil if that was not sought: at longer delays nothing that pays is known, at shorter ones the
 // sequences that were found with it are candidates, too.
-func (s *duringSearch) search(even *breakEven) {
-	s.best, s.value, s.bound = nil, never, s.held.quick(s.static, s.play.Delay)
-	if s.stays() || s.o.Moving.Changes == 1 || even != nil && !even.covers(s.play.Delay) {
+func (s *duringSearch) search(even *breakEvenResult) {
+	s.best, s.bestTime, s.bound = nil, never, s.bounds.quickBound(s.static, s.simulator.Delay)
+	if s.staticIsOptimal() || s.o.Moving.Changes == 1 || even != nil && !even.covers(s.simulator.Delay) {
 		return
 	}
-	s.seed()
-	s.climb(random.Stream(s.o.Seed, "during"), s.share(seededShare))
-	if s.value > s.static.Makespan {
-		s.best, s.value = s.unmoved()
+	s.trySeeds()
+	s.hillClimb(random.Stream(s.o.Seed, "during"), s.budgetUsed(seedBudgetShare))
+	if s.bestTime > s.static.Makespan {
+		s.best, s.bestTime = s.staticSequence()
 	}
-	s.climb(random.Stream(s.o.Seed, "during"), s.share(1))
-	before := s.value
+	s.hillClimb(random.Stream(s.o.Seed, "during"), s.budgetUsed(1))
+	before := s.bestTime
 	if even != nil {
-		for _, q := range even.known {
-			s.keep(q, 0)
+		for _, q := range even.sequences {
+			s.updateBest(q, 0)
 		}
 	}
 	s.refine()
-	if s.value < before { // a better beginning
-		s.restart()
-		s.climb(random.Stream(s.o.Seed, "pairs"), s.share(1))
+	if s.bestTime < before { // a better beginning
+		s.reset()
+		s.hillClimb(random.Stream(s.o.Seed, "pairs"), s.budgetUsed(1))
 	}
 }
 
-// unmoved returns the sequence without a change, and the time of its iteration.
-func (s *duringSearch) unmoved() (*Sequence, engine.Time) {
+// staticSequence returns the sequence without a change, and the time of its iteration.
+func (s *duringSearch) staticSequence() (*Sequence, engine.Time) {
 	return &Sequence{First: slices.Clone(s.static.Circuits)}, s.static.Makespan
 }
 
-// seededShare is the part of the evaluations after which a sequence that is still slower than no change is given up.
-const seededShare = 0.6
+// seedBudgetShare is the part of the evaluations after which a sequence that is still slower than no change is given up.
+const seedBudgetShare = 0.6
 
-// stays reports whether no change can help, by the bound.
-func (s *duringSearch) stays() bool { return optimal(s.static.Makespan, s.bound) }
+// staticIsOptimal reports whether no change can help, by the bound.
+func (s *duringSearch) staticIsOptimal() bool { return meetsBound(s.static.Makespan, s.bound) }
 
-// pays reports whether the best sequence is faster than none.
-func (s *duringSearch) pays() bool {
-	return s.best != nil && len(s.best.Steps) > 0 && faster(s.value, s.static.Makespan)
+// beatsStatic reports whether the best sequence is faster than none.
+func (s *duringSearch) beatsStatic() bool {
+	return s.best != nil && len(s.best.Steps) > 0 && isFaster(s.bestTime, s.static.Makespan)
 }
 
-// optimal reports whether a makespan is its bound but for rounding.
-func optimal(c, bound engine.Time) bool {
-	return float64(c) <= float64(bound)*(1+rounding) || c-bound <= fewTicks
+// meetsBound reports whether a makespan is its bound but for rounding.
+func meetsBound(c, bound engine.Time) bool {
+	return float64(c) <= float64(bound)*(1+relTol) || c-bound <= tickTolerance
 }
 
-// done reports whether the search may end.
-func (s *duringSearch) done() bool { return s.found() || s.over() != "" }
+// mustStop reports whether the search may end.
+func (s *duringSearch) mustStop() bool { return s.goalReached() || s.stopReason() != "" }
 
-// found reports whether nothing better than the best sequence is sought.
-func (s *duringSearch) found() bool {
-	return optimal(s.value, s.bound) || s.enough != nil && s.enough()
+// goalReached reports whether nothing better than the best sequence is sought.
+func (s *duringSearch) goalReached() bool {
+	return meetsBound(s.bestTime, s.bound) || s.isEnough != nil && s.isEnough()
 }
 
-// allowed reports whether q has no more changes than it may.
-func (s *duringSearch) allowed(q *Sequence) bool {
+// withinChangeLimit reports whether q has no more changes than it may.
+func (s *duringSearch) withinChangeLimit(q *Sequence) bool {
 	return s.o.Moving.Changes == 0 || len(q.Steps) <= s.o.Moving.Changes
 }
 
-// try simulates q and keeps it if it is better.
-func (s *duringSearch) try(q *Sequence) bool {
-	q.tidy()
-	if len(q.Steps) == 0 || !s.allowed(q) || s.over() != "" {
+// tryCharged simulates q and keeps it if it is better.
+func (s *duringSearch) tryCharged(q *Sequence) bool {
+	q.removeUnchanged()
+	if len(q.Steps) == 0 || !s.withinChangeLimit(q) || s.stopReason() != "" {
 		return false
 	}
-	s.spend(s.p, 1)
-	c, ok := s.repeating(q, s.value)
-	return ok && s.keep(q, c)
+	s.charge(s.p, 1)
+	c, ok := s.repeatedMakespan(q, s.bestTime)
+	return ok && s.updateBest(q, c)
 }
 
-// consider keeps a sequence if it is better than the best. It counts the evaluation, but not against the budget.
-func (s *duringSearch) consider(q *Sequence) bool {
+// tryUncharged keeps a sequence if it is better than the best. It counts the evaluation, but not against the budget.
+func (s *duringSearch) tryUncharged(q *Sequence) bool {
 	s.evaluations++
-	c, ok := s.repeating(q, s.value)
-	return ok && s.keep(q, c)
+	c, ok := s.repeatedMakespan(q, s.bestTime)
+	return ok && s.updateBest(q, c)
 }
 
-// keep keeps a sequence whose iteration, repeated, takes c if that is less than the best takes, and if the iterations
+// updateBest keeps a sequence whose iteration, repeated, takes c if that is less than the best takes, and if the iterations
 // that follow each other from the first one on take less, too: they may come to repeat themselves in another way. It
 // counts no evaluation. C may be 0 if it is not known.
-func (s *duringSearch) keep(q *Sequence, c engine.Time) bool {
-	better := func(c engine.Time) bool { return float64(c) < float64(s.value)*(1-rounding/10) }
+func (s *duringSearch) updateBest(q *Sequence, c engine.Time) bool {
+	better := func(c engine.Time) bool { return float64(c) < float64(s.bestTime)*(1-relTol/10) }
 	if !better(c) {
 		return false
 	}
-	o, ok := s.play.steady(q)
-	if !ok || !better(o.mean()) {
+	o, ok := s.simulator.simulateCycle(q)
+	if !ok || !better(o.meanMakespan()) {
 		return false
 	}
-	s.best, s.value = q.clone(), max(c, o.mean())
+	s.best, s.bestTime = q.clone(), max(c, o.meanMakespan())
 	return true
 }
 
-// repeating returns the makespan of an iteration of q that ends in the state in which it began.
-func (s *duringSearch) repeating(q *Sequence, cutoff engine.Time) (engine.Time, bool) {
-	at := s.play.closing(q)
+// repeatedMakespan returns the makespan of an iteration of q that ends in the state in which it began.
+func (s *duringSearch) repeatedMakespan(q *Sequence, cutoff engine.Time) (engine.Time, bool) {
+	at := s.simulator.closingState(q)
 	for range 4 {
-		next, ok := s.play.run(q, &at, cutoff)
+		next, ok := s.simulator.run(q, &at, cutoff)
 		if !ok {
 			return 0, false
 		}
 		if next.equal(&at) {
-			return s.play.made.Makespan, true
+			return s.simulator.current.Makespan, true
 		}
 		at = next
 	}
 	return 0, false
 }
 
-// closing returns the state in which an iteration begins when all has been made before the steps at the end of the last
+// closingState returns the state in which an iteration begins when all has been made before the steps at the end of the last
 // one.
-func (r *rehearsal) closing(q *Sequence) history {
-	r.made = Run{Fired: r.made.Fired[:0]}
-	r.down = 0
+func (r *sequenceSimulator) closingState(q *Sequence) pendingSetup {
+	r.current = Run{Fired: r.current.Fired[:0]}
+	r.stoppedUntil = 0
 	copy(r.target, q.First)
-	for e := range r.coming {
-		r.coming[e] = r.coming[e][:0]
+	for e := range r.setups {
+		r.setups[e] = r.setups[e][:0]
 	}
 	for i, s := range q.Steps {
 		if s.Bundle != AtEnd {
 			copy(r.target, s.Circuits)
 			continue
 		}
-		r.fire(0, q.Steps[i].Circuits, false)
+		r.applyStep(0, q.Steps[i].Circuits, false)
 	}
-	return r.state()
+	return r.endState()
 }
 
 // decision is what was found.
@@ -325,17 +325,17 @@ func (s *duringSearch) decision() *Decision {
 	d.Moves, d.Searched = m, true
 	d.BoundModel = AnySequence
 	d.Evaluations += s.evaluations
-	if s.pays() {
-		if o, ok := s.play.steady(s.best); ok && o.mean() < s.static.Makespan {
-			m.Sequence, m.Runs, m.Repeated = s.best, o.all, o.from
-			d.Circuits, d.Makespan, d.Tails, d.PortsBound, d.Limit = slices.Clone(s.best.First), o.mean(), nil, 0, 0
+	if s.beatsStatic() {
+		if o, ok := s.simulator.simulateCycle(s.best); ok && o.meanMakespan() < s.static.Makespan {
+			m.Sequence, m.Runs, m.Repeated = s.best, o.runs, o.start
+			d.Circuits, d.Makespan, d.Tails, d.PortsBound, d.Limit = slices.Clone(s.best.First), o.meanMakespan(), nil, 0, 0
 		}
 	}
-	s.bound = s.held.sharp(s.bound, d.Makespan, s.play.Delay)
+	s.bound = s.bounds.tightBound(s.bound, d.Makespan, s.simulator.Delay)
 	d.Bound = min(s.bound, d.Makespan)
 	switch {
 	case m.Sequence != nil:
-	case s.stays():
+	case s.staticIsOptimal():
 		m.Why = "none: no reconfiguration can help here"
 	case s.o.Moving.Changes == 1:
 		m.Why = "none: policy.delta-during.changes = 1 allows none"

@@ -8,66 +8,66 @@ import (
 	"sim/engine/flow"
 )
 
-// alone returns by bundle the most circuits that it may ever have: as many as its NICs can fill, and as the ports allow
+// maxCircuitsAlone returns by bundle the most circuits that it may ever have: as many as its NICs can fill, and as the ports allow
 // without any other.
-func (p *Problem) alone() []int {
+func (p *Problem) maxCircuitsAlone() []int {
 	most := make([]int, len(p.Fabric.Bundles))
 	for e, b := range p.Fabric.Bundles {
-		most[e] = min(p.fits(p.Ports, e), max(1, int(b.Flows)))
+		most[e] = min(p.maxAdditional(p.Ports, e), max(1, int(b.Flows)))
 	}
 	return most
 }
 
-// held bounds what sequences of topologies can do at a delay. What a bundle carries at a time t it has been meant to
+// windowBound bounds what sequences of topologies can do at a delay. What a bundle carries at a time t it has been meant to
 // carry for the delay, so at any u from t - delay to t, too: all that is carried from u to u + delay is carried by
 // circuits of the one topology that is asked for at u, whatever controls circuits and however one iteration differs
 // from the next. So an iteration needs no less than if bundles shared the ports of their pods as they like outside of
 // one such window and had one topology, better than others there, within it.
-type held struct {
-	meter
-	p     *Problem
-	high  []int
-	rates []float64 // of all resources outside of the window
-	least engine.Time
+type windowBound struct {
+	budgetMeter
+	p           *Problem
+	maxCircuits []int
+	rates       []float64 // of all resources outside of the window
+	delayFree   engine.Time
 }
 
-func newHeld(ctx context.Context, p *Problem, high []int) (*held, error) {
-	w, rates, err := p.fluid(ctx, high)
+func newWindowBound(ctx context.Context, p *Problem, high []int) (*windowBound, error) {
+	w, rates, err := p.fluidEvaluator(ctx, high)
 	if err != nil {
 		return nil, err
 	}
-	m := newMeter(ctx, allowance{SearchOptions: SearchOptions{MaxEvaluations: heldEvaluations}}, &evaluator{w, p})
-	return &held{meter: m, p: p, high: high, rates: rates, least: max(w.Bound(), p.AtLeast)}, nil
+	m := newBudgetMeter(ctx, searchBudget{SearchOptions: SearchOptions{MaxEvaluations: maxWindowBoxes}}, &circuitEvaluator{w, p})
+	return &windowBound{budgetMeter: m, p: p, maxCircuits: high, rates: rates, delayFree: max(w.Bound(), p.AtLeast)}, nil
 }
 
-// heldEvaluations is the number of boxes of topologies that are looked at to refute one time; some tens serve on the
+// maxWindowBoxes is the number of boxes of topologies that are looked at to refute one time; some tens serve on the
 // workloads of the papers.
-const heldEvaluations = 1000
+const maxWindowBoxes = 1000
 
-// quick returns a lower bound on every iteration at a delay, on which the best topology that stays is known: that of
+// quickBound returns a lower bound on every iteration at a delay, on which the best topology that stays is known: that of
 // one topology, however capacity is shared, where the iteration is no longer than the delay; all of the latter where
 // windows refute that it can be beaten; else that at no delay.
-func (h *held) quick(static *Decision, delay engine.Time) engine.Time {
-	bound := h.least
+func (h *windowBound) quickBound(static *Decision, delay engine.Time) engine.Time {
+	bound := h.delayFree
 	if static.BoundModel == AnyService && delay >= static.Bound {
 		bound = max(bound, static.Bound)
 	}
-	if !optimal(static.Makespan, bound) && delay > 0 && h.refutes(static.Makespan, delay) {
+	if !meetsBound(static.Makespan, bound) && delay > 0 && h.refutes(static.Makespan, delay) {
 		return static.Makespan
 	}
 	return bound
 }
 
-// sharp returns a lower bound on every iteration at a delay, from one that is known up to what was found, by bisection.
-func (h *held) sharp(low, high, delay engine.Time) engine.Time {
-	if delay == 0 || optimal(high, low) {
+// tightBound returns a lower bound on every iteration at a delay, from one that is known up to what was found, by bisection.
+func (h *windowBound) tightBound(low, high, delay engine.Time) engine.Time {
+	if delay == 0 || meetsBound(high, low) {
 		return low
 	}
-	within := (high - low) / heldSteps
+	within := (high - low) / windowBisections
 	if h.refutes(high, delay) {
 		return high
 	}
-	for high-low > max(within, fewTicks) && h.ctx.Err() == nil {
+	for high-low > max(within, tickTolerance) && h.ctx.Err() == nil {
 		if middle := low + (high-low)/2; h.refutes(middle, delay) {
 			low = middle
 		} else {
@@ -77,67 +77,67 @@ func (h *held) sharp(low, high, delay engine.Time) engine.Time {
 	return low
 }
 
-// heldSteps is the ratio of a gap to what is left unknown of the bound in it.
-const heldSteps = 64
+// windowBisections is the ratio of a gap to what is left unknown of the bound in it.
+const windowBisections = 64
 
 // refutes reports whether no iteration ends by a time, as windows prove that end with it or, where synchronisation is
 // what comes last, a little sooner.
-func (h *held) refutes(by, delay engine.Time) bool {
-	return h.refuted(by, by-delay, delay) || h.refuted(by, by-delay-delay/4, delay)
+func (h *windowBound) refutes(by, delay engine.Time) bool {
+	return h.refutesWindow(by, by-delay, delay) || h.refutesWindow(by, by-delay-delay/4, delay)
 }
 
-// refuted reports whether no iteration ends by a time, with a window that begins at another: boxes of topologies, each
+// refutesWindow reports whether no iteration ends by a time, with a window that begins at another: boxes of topologies, each
 // bounded by its upper corner, are split until all are refuted, or one fits the ports that is not.
-func (h *held) refuted(by, from, delay engine.Time) bool {
+func (h *windowBound) refutesWindow(by, from, delay engine.Time) bool {
 	h.evaluations = 0
-	h.restart()
+	h.reset()
 	from = max(0, from)
 	inside := slices.Clone(h.rates)
 	stages := []flow.Stage{{Rates: h.rates}, {From: from, Rates: inside}, {From: from + delay, Rates: h.rates}}
 	if from == 0 {
 		stages = stages[1:]
 	}
-	open := []*box[struct{}]{{lo: make([]int, len(h.high)), hi: slices.Clone(h.high)}}
+	open := []*box[struct{}]{{lo: make([]int, len(h.maxCircuits)), hi: slices.Clone(h.maxCircuits)}}
 	for len(open) > 0 {
 		x := open[len(open)-1]
 		open = open[:len(open)-1]
-		if !h.p.tighten(x.lo, x.hi) {
+		if !h.p.tightenUpper(x.lo, x.hi) {
 			continue
 		}
-		h.spend(h.p, 1)
+		h.charge(h.p, 1)
 		for e, b := range h.p.Fabric.Bundles {
 			for _, l := range b.Links {
 				inside[l] = float64(x.hi[e]) * h.p.Fabric.Rate(e)
 			}
 		}
-		if h.w.Misses(by, stages) {
+		if h.evaluator.Misses(by, stages) {
 			continue
 		}
-		e := h.widest(x)
-		if e < 0 || h.over() != "" {
+		e := h.branchBundle(x)
+		if e < 0 || h.stopReason() != "" {
 			return false
 		}
-		x.split(e, x.middle(e), func(lo, hi []int) { open = append(open, &box[struct{}]{lo: lo, hi: hi}) })
+		x.split(e, x.midpoint(e), func(lo, hi []int) { open = append(open, &box[struct{}]{lo: lo, hi: hi}) })
 	}
 	return true
 }
 
-// widest returns the bundle to split a box at: of the pod that is most overrun, that with the largest range; -1 where
+// branchBundle returns the bundle to split a box at: of the pod that is most overrun, that with the largest range; -1 where
 // all fits.
-func (h *held) widest(b *box[struct{}]) int {
+func (h *windowBound) branchBundle(b *box[struct{}]) int {
 	pod, least := -1, 0
-	for i, free := range h.p.room(b.hi) {
+	for i, free := range h.p.freePorts(b.hi) {
 		if free < least {
 			pod, least = i, free
 		}
 	}
-	return b.widest(func(e int) bool { return h.p.meets(e, pod) })
+	return b.widestBundle(func(e int) bool { return h.p.endsAt(e, pod) })
 }
 
-// fluid returns an evaluator of the graph where every bundle may have so many circuits at any time, whole or not, as
+// fluidEvaluator returns an evaluator of the graph where every bundle may have so many circuits at any time, whole or not, as
 // long as those that leave a pod, and those that come to it, take no more than its ports: no sequence of topologies is
 // faster than what it bounds, whatever the delay. It returns the rates of all resources, too.
-func (p *Problem) fluid(ctx context.Context, most []int) (*flow.Evaluator, []float64, error) {
+func (p *Problem) fluidEvaluator(ctx context.Context, maxCircuits []int) (*flow.Evaluator, []float64, error) {
 	o := p.Fabric
 	top := 0.0
 	for e := range o.Bundles {
@@ -153,10 +153,10 @@ func (p *Problem) fluid(ctx context.Context, most []int) (*flow.Evaluator, []flo
 	}
 	for e, b := range o.Bundles {
 		for _, l := range b.Links {
-			n.Links[l].Rate = float64(most[e]) * o.Rate(e)
+			n.Links[l].Rate = float64(maxCircuits[e]) * o.Rate(e)
 		}
 	}
-	of := p.bundleOf()
+	of := p.bundleOfLink()
 	r := &engine.Routes{Start: make([]int32, 1, len(o.Routes.Start)), FlowCap: o.Routes.FlowCap}
 	for i := range p.Graph.Tasks {
 		for _, u := range o.Routes.Of(int32(i)) {

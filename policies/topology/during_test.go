@@ -14,8 +14,8 @@ import (
 	"sim/policies/topology"
 )
 
-// during returns the options of delta-during.
-func during(evaluations int64) topology.Options {
+// duringAllocator returns the options of delta-during.
+func duringAllocator(evaluations int64) topology.Options {
 	o := budgets()
 	o.Moving.MaxEvaluations = evaluations
 	return o
@@ -172,7 +172,7 @@ func TestMovesByRule(t *testing.T) {
 			continue
 		}
 		p.Switching = topology.Switching{Delay: engine.Time(rng.IntN(5)) * millisecond / 2, Whole: rng.IntN(4) == 0}
-		options := during(100)
+		options := duringAllocator(100)
 		options.Rotor = topology.RotorOptions{Period: engine.Time(3+rng.IntN(9)) * millisecond, Switches: 1 + rng.IntN(4)}
 		for _, name := range []string{"demand-matched", "mixnet-during", "rotor"} {
 			policy, err := topology.ByName(name)
@@ -277,7 +277,7 @@ func TestDuringIsExact(t *testing.T) {
 		jobs++
 		static := choose(t, &job{problem: p}, "delta-joint", budgets())
 		p.Switching.Delay = []engine.Time{0, millisecond / 2, millisecond, 3 * millisecond, static.Makespan / 4, static.Makespan / 2, static.Makespan * 3 / 4}[rng.IntN(7)]
-		c, err := chooseAny(p, during(1000))
+		c, err := chooseAny(p, duringAllocator(1000))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,7 +381,7 @@ func TestPortsInTurn(t *testing.T) {
 		t.Fatal("it does not end")
 	}
 	asSimulated(t, p, g.graph, q, runs, flow.LevelPriority)
-	c, err := chooseAny(p, during(1000))
+	c, err := chooseAny(p, duringAllocator(1000))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -411,7 +411,7 @@ func TestDuringOnTableI(t *testing.T) {
 			name := fmt.Sprint(m, " at ", r)
 			for _, delay := range []engine.Time{0, 10 * engine.Millisecond} {
 				j.problem.Switching = topology.Switching{Delay: delay}
-				d, err := chooseAny(j.problem, during(500))
+				d, err := chooseAny(j.problem, duringAllocator(500))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -420,11 +420,11 @@ func TestDuringOnTableI(t *testing.T) {
 				}
 			}
 			j.problem.Switching = topology.Switching{Delay: 10 * engine.Millisecond, Whole: true}
-			whole, err := chooseAny(j.problem, during(300))
+			whole, err := chooseAny(j.problem, duringAllocator(300))
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := during(300)
+			o := duringAllocator(300)
 			o.Moving.Changes = 1
 			none, err := chooseAny(j.problem, o)
 			if err != nil {

@@ -14,41 +14,41 @@ import (
 	"sim/internal/random"
 )
 
-// fast searches for the topology with the shortest makespan by a genetic algorithm whose individuals are simulated
+// fastAllocator searches for the topology with the shortest makespan by a genetic algorithm whose individuals are simulated
 // (DELTA-Fast, Sec. IV-B). In place of Alg. 2 the NICs and ports bound the circuits of a bundle.
-type fast struct{}
+type fastAllocator struct{}
 
-func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	search := o.allow(SearchOptions{TimeLimit: o.Fast.TimeLimit})
-	if d, _ := p.solveOneHop(ctx, o.service(flow.MaxMin)); d != nil {
-		return p.saved(ctx, d, keeping{limit: grown(d.Makespan, o.PortTolerance), exact: true}, &o, search)
+func (fastAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	search := o.newBudget(SearchOptions{TimeLimit: o.Fast.TimeLimit})
+	if d, _ := p.solveOneHop(ctx, o.serviceOr(flow.MaxMin)); d != nil {
+		return p.minimisePorts(ctx, d, makespanLimit{limit: withTolerance(d.Makespan, o.PortTolerance), fixedService: true}, &o, search)
 	}
-	s, err := newFastSearch(ctx, p, o, search, o.service(flow.MaxMin))
+	s, err := newFastSearch(ctx, p, o, search, o.serviceOr(flow.MaxMin))
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	shared, err := p.sharedWithin(ctx, &search)
+	shared, err := p.sharedResultWithin(ctx, &search)
 	if err != nil {
 		return nil, err
 	}
 	s.run()
-	k := keeping{limit: grown(s.best.makespan, o.PortTolerance), exact: true}
+	k := makespanLimit{limit: withTolerance(s.best.makespan, o.PortTolerance), fixedService: true}
 	if !o.KeepPorts {
-		s.savePorts(k.limit)
+		s.minimisePorts(k.limit)
 	}
 	d := s.decision()
 	d.Bound, d.BoundModel, d.Stopped = shared.bound, AnyService, cmp.Or(d.Stopped, shared.stopped)
-	return p.saved(ctx, d, k, &o, search)
+	return p.minimisePorts(ctx, d, k, &o, search)
 }
 
-// fallback is the genetic search under a service, with at most so many evaluations, in place of a search that had to
+// geneticFallback is the genetic search under a service, with at most so many evaluations, in place of a search that had to
 // stop; nil when no time is left for it.
-func (p *Problem) fallback(ctx context.Context, o Options, stopped *allowance, service flow.Service, evaluations int64) (*Decision, error) {
-	if stopped.late() {
+func (p *Problem) geneticFallback(ctx context.Context, o Options, stopped *searchBudget, service flow.Service, evaluations int64) (*Decision, error) {
+	if stopped.expired() {
 		return nil, nil
 	}
-	search := o.allow(SearchOptions{max(1, evaluations), o.Fast.TimeLimit})
+	search := o.newBudget(SearchOptions{max(1, evaluations), o.Fast.TimeLimit})
 	if search.deadline.IsZero() || !stopped.deadline.IsZero() && stopped.deadline.Before(search.deadline) {
 		search.deadline = stopped.deadline
 	}
@@ -63,16 +63,16 @@ func (p *Problem) fallback(ctx context.Context, o Options, stopped *allowance, s
 
 // fastSearch is one search.
 type fastSearch struct {
-	meter
-	p       *Problem
-	o       FastOptions
-	service flow.Service
-	inner   []bool  // by bundle, whether transfers wait for its
-	outer   []int32 // links of the bundles of the other kind
-	random  *rand.Rand
+	budgetMeter
+	p          *Problem
+	options    FastOptions
+	service    flow.Service
+	isInner    []bool  // by bundle, whether transfers wait for its
+	outerLinks []int32 // links of the bundles of the other kind
+	random     *rand.Rand
 
-	evaluators []*evaluator // one a worker
-	memo       map[string]outcome
+	evaluators []*circuitEvaluator // one a worker
+	memo       map[string]memoEntry
 	stopped    string
 
 	population  []individual // ranked
@@ -83,7 +83,7 @@ type fastSearch struct {
 
 // individual is a topology with its fitness: the makespan and, among equals, the ports of one replica.
 type individual struct {
-	x        []int
+	circuits []int
 	makespan engine.Time // never where it was cut off
 	ports    int
 }
@@ -91,17 +91,17 @@ type individual struct {
 // compareFitness orders individuals by fitness. Makespans within rounding of each other count as one, in classes, so
 // that the order is transitive.
 func compareFitness(a, b individual) int {
-	return cmp.Or(cmp.Compare(class(a.makespan), class(b.makespan)), a.ports-b.ports)
+	return cmp.Or(cmp.Compare(makespanClass(a.makespan), makespanClass(b.makespan)), a.ports-b.ports)
 }
 
 // classTicks is the width of a class of makespans: a nanosecond, above what rounding leaves over many tasks, far below
 // what matters.
 const classTicks = 1000
 
-// class numbers makespans so that those of one class count as equal.
-func class(c engine.Time) engine.Time { return c / classTicks }
+// makespanClass numbers makespans so that those of one class count as equal.
+func makespanClass(c engine.Time) engine.Time { return c / classTicks }
 
-func newFastSearch(ctx context.Context, p *Problem, o Options, search allowance, service flow.Service) (*fastSearch, error) {
+func newFastSearch(ctx context.Context, p *Problem, o Options, search searchBudget, service flow.Service) (*fastSearch, error) {
 	_, x, upper := p.bestBaseline(ctx, service)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -110,15 +110,15 @@ func newFastSearch(ctx context.Context, p *Problem, o Options, search allowance,
 		return nil, errNoEnd
 	}
 	s := &fastSearch{
-		meter: meter{allowance: search, ctx: ctx}, p: p, o: o.Fast, service: service, inner: p.inner(),
-		random: random.Stream(o.Seed, "delta-fast"), memo: map[string]outcome{},
+		budgetMeter: budgetMeter{searchBudget: search, ctx: ctx}, p: p, options: o.Fast, service: service, isInner: p.innerBundles(),
+		random: random.Stream(o.Seed, "delta-fast"), memo: map[string]memoEntry{},
 	}
-	s.o.Elites = min(s.o.Elites, s.o.Population-1)
-	s.spend(p, 3) // the baselines
-	s.outer = p.links(func(e int) bool { return !s.inner[e] })
+	s.options.Elites = min(s.options.Elites, s.options.Population-1)
+	s.charge(p, 3) // the baselines
+	s.outerLinks = p.linksOf(func(e int) bool { return !s.isInner[e] })
 	// more would only take memory
-	for range min(o.workers(), s.o.Population, runtime.GOMAXPROCS(0)) {
-		s.evaluators = append(s.evaluators, p.evaluator(ctx, service))
+	for range min(o.workers(), s.options.Population, runtime.GOMAXPROCS(0)) {
+		s.evaluators = append(s.evaluators, p.acquire(ctx, service))
 	}
 	s.best = s.individual(x)
 	s.best.makespan = upper
@@ -130,29 +130,29 @@ var errNoEnd = errors.New("topology: no topology can be simulated to its end")
 
 func (s *fastSearch) close() {
 	for _, w := range s.evaluators {
-		s.p.done(w)
+		s.p.release(w)
 	}
 }
 
 // run searches until nothing helps.
 func (s *fastSearch) run() {
-	for again := true; again; again = s.polish() {
+	for again := true; again; again = s.steepestDescent() {
 		s.evolve()
 	}
 }
 
 func (s *fastSearch) decision() *Decision {
 	return &Decision{
-		Circuits: s.best.x, Service: s.service, Makespan: s.best.makespan, Evaluations: s.evaluations, Searched: true, Stopped: s.stopped,
+		Circuits: s.best.circuits, Service: s.service, Makespan: s.best.makespan, Evaluations: s.evaluations, Searched: true, Stopped: s.stopped,
 	}
 }
 
-// over reports whether the search for a shorter makespan must end, and says why.
-func (s *fastSearch) over() bool {
+// mustStop reports whether the search for a shorter makespan must end, and says why.
+func (s *fastSearch) mustStop() bool {
 	if s.stopped == "" {
-		s.stopped = s.meter.over()
+		s.stopped = s.budgetMeter.stopReason()
 	}
-	if s.stopped == "" && s.generations >= s.o.MaxGenerations {
+	if s.stopped == "" && s.generations >= s.options.MaxGenerations {
 		s.stopped = fmt.Sprintf("after %d generations", s.generations)
 	}
 	return s.stopped != ""
@@ -160,7 +160,7 @@ func (s *fastSearch) over() bool {
 
 // individual returns x, not simulated yet.
 func (s *fastSearch) individual(x []int) individual {
-	return individual{x: x, makespan: never, ports: s.p.used(x)}
+	return individual{circuits: x, makespan: never, ports: s.p.portsOf(x)}
 }
 
 // evolve is Alg. 3 (SimBasedDomainAdaptedGA). Called again it goes on from the population it has, with what has been
@@ -171,26 +171,26 @@ func (s *fastSearch) evolve() {
 	} else {
 		s.population[len(s.population)-1] = s.best
 	}
-	s.valued(s.population)
-	for stall := 0; stall < s.o.StallGenerations && !s.over(); stall++ {
+	s.evaluateGeneration(s.population)
+	for stall := 0; stall < s.options.StallGenerations && !s.mustStop(); stall++ {
 		s.generations++
 		s.population = s.nextGeneration()
-		before := class(s.best.makespan)
-		if s.valued(s.population); class(s.best.makespan) < before {
+		before := makespanClass(s.best.makespan)
+		if s.evaluateGeneration(s.population); makespanClass(s.best.makespan) < before {
 			stall = -1
 		}
 	}
 }
 
-// valued simulates a generation, ranks it, and keeps its best.
-func (s *fastSearch) valued(population []individual) {
-	s.value(population, never)
+// evaluateGeneration simulates a generation, ranks it, and keeps its best.
+func (s *fastSearch) evaluateGeneration(population []individual) {
+	s.evaluate(population, never)
 	slices.SortStableFunc(population, compareFitness)
-	s.keep(population[0])
+	s.updateBest(population[0])
 }
 
-// keep takes t as the best if it is fitter.
-func (s *fastSearch) keep(t individual) {
+// updateBest takes t as the best if it is fitter.
+func (s *fastSearch) updateBest(t individual) {
 	if t.makespan != never && compareFitness(t, s.best) < 0 {
 		s.best = t
 	}
@@ -200,30 +200,30 @@ func (s *fastSearch) keep(t individual) {
 // be: that widens the search where the population has converged.
 func (s *fastSearch) nextGeneration() []individual {
 	const tries = 3
-	next := append(make([]individual, 0, s.o.Population), s.population[:s.o.Elites]...)
-	present := make(map[string]bool, s.o.Population)
+	next := append(make([]individual, 0, s.options.Population), s.population[:s.options.Elites]...)
+	present := make(map[string]bool, s.options.Population)
 	for i := range next {
-		present[key(next[i].x)] = true
+		present[topologyKey(next[i].circuits)] = true
 	}
-	for len(next) < s.o.Population {
+	for len(next) < s.options.Population {
 		mother, father := s.tournament(), s.tournament()
-		child := s.crossover(mother.x, father.x)
-		if s.random.Float64() < s.o.Mutation {
+		child := s.crossover(mother.circuits, father.circuits)
+		if s.random.Float64() < s.options.Mutation {
 			s.mutate(child)
 		}
-		child = s.repaired(child)
-		for try := 0; try < tries && present[key(child)]; try++ {
+		child = s.repairOrRandom(child)
+		for try := 0; try < tries && present[topologyKey(child)]; try++ {
 			s.mutate(child)
-			child = s.repaired(child)
+			child = s.repairOrRandom(child)
 		}
-		present[key(child)] = true
+		present[topologyKey(child)] = true
 		next = append(next, s.individual(child))
 	}
 	return next
 }
 
-// repaired is Alg. 3, Lines 9 and 10.
-func (s *fastSearch) repaired(child []int) []int {
+// repairOrRandom is Alg. 3, Lines 9 and 10.
+func (s *fastSearch) repairOrRandom(child []int) []int {
 	if !s.repair(child) {
 		return s.randomTopology()
 	}

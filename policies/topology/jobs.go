@@ -26,13 +26,13 @@ type Job struct {
 // Shared is what a JobsPolicy decides on: several jobs whose pods share ports. Each job has circuits of its own, so
 // that jobs meet in the ports alone.
 type Shared struct {
-	Jobs   []Job
-	Goal   Objective
-	budget // of the shared pods; bundles are those of all jobs, one after the other
+	Jobs       []Job
+	Goal       Objective
+	portBudget // of the shared pods; bundles are those of all jobs, one after the other
 
-	weight []float64 // of the jobs, as the objective takes them
-	first  []int     // by job: its first bundle in a vector of all jobs' bundles; and the end
-	job    []int     // by bundle of that vector
+	weights     []float64 // of the jobs, as the objective takes them
+	firstBundle []int     // by job: its first bundle in a vector of all jobs' bundles; and the end
+	jobOf       []int     // by bundle of that vector
 }
 
 // ErrShared is wrapped where jobs cannot share pods as they are described.
@@ -42,7 +42,7 @@ var ErrShared = errors.New("topology: jobs cannot share these pods")
 // of the pods it lies in. It fails with ErrPorts where the jobs need more to connect than a pod has, and with ErrShared
 // where jobs of one pod stand for different numbers of replicas.
 func NewShared(jobs []Job, ports []int, goal Objective) (*Shared, error) {
-	s := &Shared{Jobs: slices.Clone(jobs), budget: budget{Ports: slices.Clone(ports)}, Goal: goal, first: []int{0}}
+	s := &Shared{Jobs: slices.Clone(jobs), portBudget: portBudget{Ports: slices.Clone(ports)}, Goal: goal, firstBundle: []int{0}}
 	need, copies := make([]int, len(ports)), make([]int, len(ports))
 	for j := range s.Jobs {
 		job := &s.Jobs[j]
@@ -71,22 +71,22 @@ func NewShared(jobs []Job, ports []int, goal Objective) (*Shared, error) {
 	for j := range s.Jobs {
 		job := &s.Jobs[j]
 		var err error
-		if job.Problem, err = job.Problem.within(job.of(ports)); err != nil {
+		if job.Problem, err = job.Problem.withPorts(job.localPorts(ports)); err != nil {
 			return nil, err
 		}
 		for _, b := range job.Problem.Fabric.Bundles {
-			s.add(job.Pods[b.A], job.Pods[b.B], b.Ends)
-			s.job = append(s.job, j)
+			s.addBundle(job.Pods[b.A], job.Pods[b.B], b.Ends)
+			s.jobOf = append(s.jobOf, j)
 		}
 		s.Useful = append(s.Useful, job.Problem.Useful...)
-		s.first = append(s.first, len(s.job))
+		s.firstBundle = append(s.firstBundle, len(s.jobOf))
 	}
-	s.weigh()
+	s.setWeights()
 	return s, nil
 }
 
-// of returns what the pods of the job have of a number by shared pod.
-func (j *Job) of(shared []int) []int {
+// localPorts returns what the pods of the job have of a number by shared pod.
+func (j *Job) localPorts(shared []int) []int {
 	own := make([]int, len(j.Pods))
 	for i, pod := range j.Pods {
 		own[i] = shared[pod]
@@ -94,22 +94,22 @@ func (j *Job) of(shared []int) []int {
 	return own
 }
 
-// within returns the same problem with other numbers of ports in its pods. It shares the evaluators' tables with p, and
+// withPorts returns the same problem with other numbers of ports in its pods. It shares the evaluators' tables with p, and
 // what is decided for jobs alone.
-func (p *Problem) within(ports []int) (*Problem, error) {
+func (p *Problem) withPorts(ports []int) (*Problem, error) {
 	o := *p.Fabric
 	o.Pods = slices.Clone(o.Pods)
 	for i := range o.Pods {
 		o.Pods[i].Ports = ports[i]
 	}
-	q := &Problem{Graph: p.Graph, Fabric: &o, decided: p.decided}
-	if err := q.measure(); err != nil {
+	q := &Problem{Graph: p.Graph, Fabric: &o, cache: p.cache}
+	if err := q.computeUseful(); err != nil {
 		return nil, err
 	}
 	q.evaluators.New = func() any {
-		w := p.evaluator(context.Background(), flow.MaxMin)
-		defer p.done(w)
-		return &evaluator{Evaluator: w.Clone(), p: q}
+		w := p.acquire(context.Background(), flow.MaxMin)
+		defer p.release(w)
+		return &circuitEvaluator{Evaluator: w.Clone(), problem: q}
 	}
 	return q, nil
 }
@@ -118,16 +118,16 @@ func (p *Problem) within(ports []int) (*Problem, error) {
 func (s *Shared) split(x []int) [][]int {
 	parts := make([][]int, len(s.Jobs))
 	for j := range parts {
-		parts[j] = x[s.first[j]:s.first[j+1]:s.first[j+1]]
+		parts[j] = x[s.firstBundle[j]:s.firstBundle[j+1]:s.firstBundle[j+1]]
 	}
 	return parts
 }
 
-// joined is the inverse of split.
-func (s *Shared) joined(parts [][]int) []int { return slices.Concat(parts...) }
+// join is the inverse of split.
+func (s *Shared) join(parts [][]int) []int { return slices.Concat(parts...) }
 
 // Fits reports whether circuits by job and bundle connect every job and keep the port budget of every pod.
-func (s *Shared) Fits(circuits [][]int) bool { return s.Feasible(s.joined(circuits)) }
+func (s *Shared) Fits(circuits [][]int) bool { return s.Feasible(s.join(circuits)) }
 
 // PortsUsed returns the ports that circuits by job and bundle take at both ends over all replicas.
 func (s *Shared) PortsUsed(circuits [][]int) int {

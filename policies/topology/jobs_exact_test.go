@@ -66,7 +66,7 @@ func TestJobsAreExact(t *testing.T) {
 			continue
 		}
 		jobs := []topology.Job{a.Job, b.Job}
-		ports := budget(jobs, pods, func() int { return rng.IntN(4) })
+		ports := portBudget(jobs, pods, func() int { return rng.IntN(4) })
 		// by the package's own plays, and by exact schedules
 		var own, exact []choices
 		solved, met := true, true
@@ -128,7 +128,7 @@ func TestJobsAreExact(t *testing.T) {
 					t.Errorf("case %d, %v: %d ports for the makespans %v, %d would do", n, goal, used, ends(d), fewest)
 				}
 			}
-			if wide := share(t, jobs, budget(jobs, pods, func() int { return 40 }), goal); best[0] > exhaustiveAlone(wide, exact)+eps {
+			if wide := share(t, jobs, portBudget(jobs, pods, func() int { return 40 }), goal); best[0] > exhaustiveAlone(wide, exact)+eps {
 				tight++
 			}
 		}
@@ -156,7 +156,7 @@ func TestJobsOfPipelines(t *testing.T) {
 		}
 		a.Weight, b.Weight = 1, []float64{1, 3, 0.2}[n%3]
 		jobs := []topology.Job{a, b}
-		ports := budget(jobs, 2, func() int { return rng.IntN(8) })
+		ports := portBudget(jobs, 2, func() int { return rng.IntN(8) })
 		for _, goal := range objectives {
 			s := share(t, jobs, ports, goal)
 			var all []choices

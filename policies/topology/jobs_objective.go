@@ -44,17 +44,17 @@ func ParseObjective(name string) (Objective, error) {
 	return 0, fmt.Errorf("topology: unknown objective %q, want one of %v", name, Objectives())
 }
 
-// weigh sets the weights that the objective takes, which do not change when all weights are scaled.
-func (s *Shared) weigh() {
+// setWeights sets the weights that the objective takes, which do not change when all weights are scaled.
+func (s *Shared) setWeights() {
 	sum := 0.0
 	for i := range s.Jobs {
 		sum += s.Jobs[i].Weight
 	}
-	s.weight = make([]float64, len(s.Jobs))
+	s.weights = make([]float64, len(s.Jobs))
 	for i := range s.Jobs {
-		s.weight[i] = s.Jobs[i].Weight / sum
+		s.weights[i] = s.Jobs[i].Weight / sum
 		if s.Goal == LargestNCT {
-			s.weight[i] *= float64(len(s.Jobs))
+			s.weights[i] *= float64(len(s.Jobs))
 		}
 	}
 }
@@ -69,8 +69,8 @@ func (j *Job) Slowdown(c engine.Time) float64 {
 	return float64(c-j.Compute) / float64(j.Ideal-j.Compute)
 }
 
-// latest returns a makespan that no makespan of at most that slow-down exceeds.
-func (j *Job) latest(slowdown float64) engine.Time {
+// maxMakespan returns a makespan that no makespan of at most that slow-down exceeds.
+func (j *Job) maxMakespan(slowdown float64) engine.Time {
 	c := slowdown * float64(j.Ideal)
 	if j.Ideal > j.Compute {
 		c = float64(j.Compute) + slowdown*float64(j.Ideal-j.Compute)
@@ -89,7 +89,7 @@ type score []float64
 func (s *Shared) score(makespans []engine.Time) score {
 	v, sum := make(score, len(makespans)), 0.0
 	for j, c := range makespans {
-		v[j] = s.weight[j] * s.Jobs[j].Slowdown(c)
+		v[j] = s.weights[j] * s.Jobs[j].Slowdown(c)
 		sum += v[j]
 	}
 	if s.Goal == WeightedSum {
@@ -110,14 +110,14 @@ func (s *Shared) resolution() float64 {
 	sum := 0.0
 	for j := range s.Jobs {
 		job := &s.Jobs[j]
-		off := job.Ideal + engine.Time(float64(job.Ideal)*rounding/10) + ticks
-		sum += s.weight[j] * (job.Slowdown(off) - 1)
+		off := job.Ideal + engine.Time(float64(job.Ideal)*relTol/10) + ticks
+		sum += s.weights[j] * (job.Slowdown(off) - 1)
 	}
 	return sum
 }
 
-// compare returns -1 where a is better than b by more than eps, 1 where b is, and 0 where they count as equal.
-func compare(a, b score, eps float64) int {
+// compareScores returns -1 where a is better than b by more than eps, 1 where b is, and 0 where they count as equal.
+func compareScores(a, b score, eps float64) int {
 	for i := range a {
 		switch {
 		case a[i] < b[i]-eps:
@@ -129,17 +129,17 @@ func compare(a, b score, eps float64) int {
 	return 0
 }
 
-// limit returns a makespan above which job j cannot be in any decision that is better than best, where every other job
+// jobLimit returns a makespan above which job j cannot be in any decision that is better than best, where every other job
 // takes at least the makespan given; false where there is no such decision.
-func (s *Shared) limit(j int, least []engine.Time, best score, eps float64) (engine.Time, bool) {
-	left := best[0] + eps // what is equal to the largest may be better after it
+func (s *Shared) jobLimit(j int, minMakespans []engine.Time, best score, eps float64) (engine.Time, bool) {
+	remaining := best[0] + eps // what is equal to the largest may be better after it
 	if s.Goal == WeightedSum {
-		left = best[0] - eps
-		for i, c := range least {
+		remaining = best[0] - eps
+		for i, c := range minMakespans {
 			if i != j {
-				left -= s.weight[i] * s.Jobs[i].Slowdown(c)
+				remaining -= s.weights[i] * s.Jobs[i].Slowdown(c)
 			}
 		}
 	}
-	return s.Jobs[j].latest(left / s.weight[j]), left >= 0
+	return s.Jobs[j].maxMakespan(remaining / s.weights[j]), remaining >= 0
 }

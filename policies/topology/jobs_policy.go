@@ -43,8 +43,8 @@ func (d *JobsDecision) Circuits() [][]int {
 	return x
 }
 
-// decision gathers the jobs' decisions into one.
-func (s *Shared) decision(jobs []*Decision) *JobsDecision {
+// combine gathers the jobs' decisions into one.
+func (s *Shared) combine(jobs []*Decision) *JobsDecision {
 	d := &JobsDecision{Jobs: jobs, Value: s.Value(makespans(jobs))}
 	for j, one := range jobs {
 		d.Evaluations += one.Evaluations
@@ -74,10 +74,10 @@ type JobsRow struct {
 
 // JobsTable is the multi-job allocators by name, in the order in which they are listed.
 var JobsTable = []JobsRow{
-	{Name: "even-split", Doc: "each job alone, on ports in proportion to its GPUs in every pod", Policy: evenSplit{}},
-	{Name: "aggregate", Doc: "each job alone on all ports, its circuits then scaled by weight until all fit (DELTA, Sec. VI)", Policy: aggregate{}},
-	{Name: "surplus", Doc: "one job after the other on its even share and what those before it do not need (DELTA, Sec. V-D)", Policy: surplus{}},
-	{Name: "joint", Doc: "best circuits of all jobs together, with proof", Policy: jointly{}, Joins: true},
+	{Name: "even-split", Doc: "each job alone, on ports in proportion to its GPUs in every pod", Policy: evenSplitAllocator{}},
+	{Name: "aggregate", Doc: "each job alone on all ports, its circuits then scaled by weight until all fit (DELTA, Sec. VI)", Policy: aggregateAllocator{}},
+	{Name: "surplus", Doc: "one job after the other on its even share and what those before it do not need (DELTA, Sec. V-D)", Policy: surplusAllocator{}},
+	{Name: "joint", Doc: "best circuits of all jobs together, with proof", Policy: jointJobsAllocator{}, Joins: true},
 }
 
 // FindJobs returns the multi-job allocator of that name.
@@ -93,18 +93,18 @@ func FindJobs(name string) (*JobsRow, error) {
 // services are the rules that circuits not searched for are tried with: the one that is asked for; else those of the
 // allocator for single jobs.
 func (o *JobsOptions) services() []flow.Service {
-	if _, chooses := o.Single.(joint); chooses && o.Service == "" {
-		return rules
+	if _, chooses := o.Single.(jointAllocator); chooses && o.Service == "" {
+		return servicesToTry
 	}
-	return []flow.Service{o.service(flow.MaxMin)}
+	return []flow.Service{o.serviceOr(flow.MaxMin)}
 }
 
-// alone lets the allocator for single jobs decide for job j on so many ports of each shared pod.
-func (s *Shared) alone(ctx context.Context, o *JobsOptions, j int, ports []int) (*Decision, error) {
+// decideAlone lets the allocator for single jobs decide for job j on so many ports of each shared pod.
+func (s *Shared) decideAlone(ctx context.Context, o *JobsOptions, j int, ports []int) (*Decision, error) {
 	job := &s.Jobs[j]
-	own := job.of(ports)
-	d, err := job.Problem.decided.get(fmt.Sprintf("%v %T %+v %+v", own, o.Single, o.Single, o.Options), func() (*Decision, error) {
-		p, err := job.Problem.within(own)
+	own := job.localPorts(ports)
+	d, err := job.Problem.cache.get(fmt.Sprintf("%v %T %+v %+v", own, o.Single, o.Single, o.Options), func() (*Decision, error) {
+		p, err := job.Problem.withPorts(own)
 		if err != nil {
 			return nil, err
 		}
@@ -119,17 +119,17 @@ func (s *Shared) alone(ctx context.Context, o *JobsOptions, j int, ports []int) 
 	return d, nil
 }
 
-// decisions are what allocators decided for a job alone, by its ports and their options: multi-job allocators, and
+// decisionCache are what allocators decided for a job alone, by its ports and their options: multi-job allocators, and
 // placements of jobs that are compared, ask for the same again and again.
-type decisions struct {
-	mu sync.Mutex
-	of map[string]Decision
+type decisionCache struct {
+	mu      sync.Mutex
+	entries map[string]Decision
 }
 
 // get returns a copy of what was decided before, or decides.
-func (z *decisions) get(key string, decide func() (*Decision, error)) (*Decision, error) {
+func (z *decisionCache) get(key string, decide func() (*Decision, error)) (*Decision, error) {
 	z.mu.Lock()
-	d, known := z.of[key]
+	d, known := z.entries[key]
 	z.mu.Unlock()
 	if !known {
 		now, err := decide()
@@ -138,42 +138,42 @@ func (z *decisions) get(key string, decide func() (*Decision, error)) (*Decision
 		}
 		d = *now
 		z.mu.Lock()
-		if z.of == nil {
-			z.of = map[string]Decision{}
+		if z.entries == nil {
+			z.entries = map[string]Decision{}
 		}
-		z.of[key] = d
+		z.entries[key] = d
 		z.mu.Unlock()
 	}
 	d.Circuits = slices.Clone(d.Circuits)
 	return &d, nil
 }
 
-// apart lets each job decide alone, on its ports of each shared pod.
-func (s *Shared) apart(ctx context.Context, o *JobsOptions, ports [][]int) (_ *JobsDecision, err error) {
+// decideSeparately lets each job decide alone, on its ports of each shared pod.
+func (s *Shared) decideSeparately(ctx context.Context, o *JobsOptions, ports [][]int) (_ *JobsDecision, err error) {
 	jobs := make([]*Decision, len(s.Jobs))
 	for j := range jobs {
-		if jobs[j], err = s.alone(ctx, o, j, ports[j]); err != nil {
+		if jobs[j], err = s.decideAlone(ctx, o, j, ports[j]); err != nil {
 			return nil, err
 		}
 	}
-	return s.decision(jobs), nil
+	return s.combine(jobs), nil
 }
 
-// judge simulates circuits of one job by the services and keeps the best, the first among equals. Where the first meets
+// evaluateBest simulates circuits of one job by the services and keeps the best, the first among equals. Where the first meets
 // the bound there is none better.
-func (p *Problem) judge(ctx context.Context, x []int, services []flow.Service) (*Decision, error) {
-	w := p.evaluator(ctx, services[0])
-	defer p.done(w)
+func (p *Problem) evaluateBest(ctx context.Context, x []int, services []flow.Service) (*Decision, error) {
+	w := p.acquire(ctx, services[0])
+	defer p.release(w)
 	d := &Decision{Circuits: x, Makespan: never}
 	for i, service := range services {
 		d.Evaluations++
 		w.SetService(service)
-		if c, ok := w.simulate(x, d.Makespan); ok && float64(c) < float64(d.Makespan)*(1-rounding/10) {
+		if c, ok := w.simulate(x, d.Makespan); ok && float64(c) < float64(d.Makespan)*(1-relTol/10) {
 			d.Makespan, d.Service = c, service
 		}
 		if i+1 < len(services) {
 			d.Evaluations++
-			if float64(d.Makespan) <= float64(w.bound(x))*(1+rounding) {
+			if float64(d.Makespan) <= float64(w.bound(x))*(1+relTol) {
 				break
 			}
 		}

@@ -69,7 +69,7 @@ func TestFillUp(t *testing.T) {
 		}
 		weights := rapid.SliceOfN(rapid.Float64Range(0.1, 9), n, n).Draw(t, "weights")
 		amount := rapid.Float64Range(0, 100).Draw(t, "amount")
-		got := fillUp(amount, demands, weights)
+		got := waterFill(amount, demands, weights)
 		total, asked, level := 0.0, 0.0, -1.0
 		for i, g := range got {
 			total += g
@@ -101,7 +101,7 @@ func drawScored(t *rapid.T) *Shared {
 			Compute: engine.Time(compute), Ideal: engine.Time(compute + rapid.Int64Range(0, 1000).Draw(t, "exposed")),
 		})
 	}
-	s.weigh()
+	s.setWeights()
 	return s
 }
 
@@ -122,11 +122,11 @@ func TestLimit(t *testing.T) {
 		for j := range c {
 			c[j] += engine.Time(rapid.Int64Range(0, 300).Draw(t, "more"))
 		}
-		if compare(s.score(c), best, eps) >= 0 {
+		if compareScores(s.score(c), best, eps) >= 0 {
 			return
 		}
 		for j := range c {
-			if limit, ok := s.limit(j, least, best, eps); !ok || c[j] > limit {
+			if limit, ok := s.jobLimit(j, least, best, eps); !ok || c[j] > limit {
 				t.Fatalf("%v of %v is better than %v, yet job %d is limited to %v (%v)", c, least, best, j, limit, ok)
 			}
 		}
@@ -140,7 +140,7 @@ func TestScores(t *testing.T) {
 		c := make([]engine.Time, len(s.Jobs))
 		for j := range c {
 			c[j] = s.Jobs[j].Ideal + engine.Time(rapid.Int64Range(0, 300).Draw(t, "c"))
-			if back := s.Jobs[j].latest(s.Jobs[j].Slowdown(c[j])); back < c[j] || back > c[j]+1 {
+			if back := s.Jobs[j].maxMakespan(s.Jobs[j].Slowdown(c[j])); back < c[j] || back > c[j]+1 {
 				t.Fatalf("%v becomes %v", c[j], back)
 			}
 			if s.Jobs[j].Slowdown(s.Jobs[j].Ideal) != 1 {
@@ -160,8 +160,8 @@ func TestScores(t *testing.T) {
 func TestAggregatedByHand(t *testing.T) {
 	// two pods; job 0 wants 6 circuits between them, job 1 wants 3
 	s := &Shared{
-		Jobs: []Job{{Weight: 1}, {Weight: 1}}, first: []int{0, 1, 2}, job: []int{0, 1},
-		budget: budget{Ports: []int{6, 6}, pods: [][2]int{{0, 1}, {0, 1}}, ends: []int{1, 1}},
+		Jobs: []Job{{Weight: 1}, {Weight: 1}}, firstBundle: []int{0, 1, 2}, jobOf: []int{0, 1},
+		portBudget: portBudget{Ports: []int{6, 6}, endPods: [][2]int{{0, 1}, {0, 1}}, portsPerEnd: []int{1, 1}},
 	}
 	for _, c := range []struct {
 		weight float64 // of job 0
@@ -176,8 +176,8 @@ func TestAggregatedByHand(t *testing.T) {
 		{1, 2, [][]int{{1}, {1}}},
 	} {
 		s.Jobs[0].Weight, s.Ports = c.weight, []int{c.ports, c.ports}
-		s.weigh()
-		got := s.aggregated([][]int{{6}, {3}})
+		s.setWeights()
+		got := s.scaleToFit([][]int{{6}, {3}})
 		if !slices.EqualFunc(got, c.want, slices.Equal) {
 			t.Errorf("weight %v, %d ports: %v, want %v", c.weight, c.ports, got, c.want)
 		}
@@ -198,7 +198,7 @@ func TestObjectives(t *testing.T) {
 		{LargestNCT, [2]float64{3, 1}, score{2.25, 1.5}},
 	} {
 		s.Goal, s.Jobs[0].Weight, s.Jobs[1].Weight = c.goal, c.weights[0], c.weights[1]
-		s.weigh()
+		s.setWeights()
 		if got := s.score([]engine.Time{130, 40}); !slices.Equal(got, c.want) {
 			t.Errorf("%v by %v: %v, want %v", c.goal, c.weights, got, c.want)
 		}

@@ -7,11 +7,11 @@ import (
 	"sim/internal/numbers"
 )
 
-// evenSplit gives each job a share of every pod's ports in proportion to its GPUs there, and lets each decide alone.
-type evenSplit struct{}
+// evenSplitAllocator gives each job a share of every pod's ports in proportion to its GPUs there, and lets each decide alone.
+type evenSplitAllocator struct{}
 
-func (evenSplit) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
-	return s.apart(ctx, &o, s.EvenShares())
+func (evenSplitAllocator) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
+	return s.decideSeparately(ctx, &o, s.EvenShares())
 }
 
 // EvenShares returns, by job, its even share of the ports of every shared pod: in proportion to its GPUs there, but as
@@ -38,14 +38,14 @@ func (s *Shared) EvenShares() [][]int {
 
 // apportion divides a number in proportion to claims, each getting at least its least, by largest remainders; equal
 // ones go to the first. The leasts must fit the number. A claim of 0 gets its least and no more.
-func apportion(number int, claims, least []int) []int {
-	got, fixed := make([]int, len(claims)), make([]bool, len(claims))
+func apportion(number int, claims, minimums []int) []int {
+	shares, fixed := make([]int, len(claims)), make([]bool, len(claims))
 	for {
 		left, sum := number, 0
 		for i := range claims {
 			if fixed[i] = fixed[i] || claims[i] == 0; fixed[i] {
-				got[i] = least[i]
-				left -= got[i]
+				shares[i] = minimums[i]
+				left -= shares[i]
 			} else {
 				sum += claims[i]
 			}
@@ -55,33 +55,33 @@ func apportion(number int, claims, least []int) []int {
 		for i := range claims {
 			if !fixed[i] {
 				open = append(open, i)
-				got[i] = left * claims[i] / sum
-				rest -= got[i]
+				shares[i] = left * claims[i] / sum
+				rest -= shares[i]
 			}
 		}
 		// the largest remainders first
 		slices.SortStableFunc(open, func(a, b int) int { return left*claims[b]%sum - left*claims[a]%sum })
 		for _, i := range open[:min(rest, len(open))] {
-			got[i]++
+			shares[i]++
 		}
 		short := false
 		for _, i := range open {
-			if got[i] < least[i] {
+			if shares[i] < minimums[i] {
 				fixed[i], short = true, true
 			}
 		}
 		if !short {
-			return got
+			return shares
 		}
 	}
 }
 
-// surplus lets one job after the other decide on its even share and what is left over: ports that the jobs before it
+// surplusAllocator lets one job after the other decide on its even share and what is left over: ports that the jobs before it
 // have saved (DELTA, Sec. V-D). It then goes back from the last job to the first, so that those before gain from what
 // those after them save.
-type surplus struct{}
+type surplusAllocator struct{}
 
-func (surplus) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
+func (surplusAllocator) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
 	held := s.EvenShares() // by job and shared pod; what a job has not decided on is its share
 	left := slices.Clone(s.Ports)
 	for _, of := range held {
@@ -99,7 +99,7 @@ func (surplus) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDe
 		for pod := range open {
 			open[pod] = held[j][pod] + left[pod]
 		}
-		d, err := s.alone(ctx, &o, j, open)
+		d, err := s.decideAlone(ctx, &o, j, open)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func (surplus) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDe
 			held[j][pod], left[pod] = used, open[pod]-used
 		}
 	}
-	d := s.decision(jobs)
+	d := s.combine(jobs)
 	d.Evaluations = evaluations
 	return d, nil
 }

@@ -58,8 +58,8 @@ func asJob(t testing.TB, name string, g parts) topology.Job {
 	return j
 }
 
-// budget returns ports with which the jobs can connect, and up to some more.
-func budget(jobs []topology.Job, pods int, more func() int) []int {
+// portBudget returns ports with which the jobs can connect, and up to some more.
+func portBudget(jobs []topology.Job, pods int, more func() int) []int {
 	ports := make([]int, pods)
 	for _, j := range jobs {
 		for _, b := range j.Problem.Fabric.Bundles {
@@ -130,7 +130,7 @@ func drawShared(t testing.TB, rng *rand.Rand) ([]topology.Job, []int) {
 		}
 		jobs = append(jobs, l.Job)
 	}
-	return jobs, budget(jobs, pods, func() int { return rng.IntN(7) })
+	return jobs, portBudget(jobs, pods, func() int { return rng.IntN(7) })
 }
 
 // saved is how many times what counts as one in the objective saving ports may cost: makespans within 1e-9 count as

@@ -55,54 +55,54 @@ func (p *Problem) Lend(ctx context.Context, by Policy, to *Problem, ties LoanTie
 	}
 	g := &Loan{Decision: d, Choices: 1}
 	if ties != FirstFound {
-		if err := g.choose(ctx, p, to, ties, &o); err != nil {
+		if err := g.chooseForBorrower(ctx, p, to, ties, &o); err != nil {
 			return nil, err
 		}
 	}
-	g.Surplus = p.room(d.Circuits)
-	g.Borrower, err = to.with(g.Surplus)
+	g.Surplus = p.freePorts(d.Circuits)
+	g.Borrower, err = to.withExtraPorts(g.Surplus)
 	return g, err
 }
 
-// with returns the problem with more ports in its pods.
-func (p *Problem) with(more []int) (*Problem, error) {
+// withExtraPorts returns the problem with more ports in its pods.
+func (p *Problem) withExtraPorts(more []int) (*Problem, error) {
 	ports := make([]int, len(more))
 	for i := range ports {
 		ports[i] = p.Fabric.Pods[i].Ports + more[i]
 	}
-	return p.within(ports)
+	return p.withPorts(ports)
 }
 
-// choose replaces the port-lending job's topology by the one that serves the borrowing job best.
-func (g *Loan) choose(ctx context.Context, p, to *Problem, ties LoanTies, o *Options) error {
-	want := wantFewest
+// chooseForBorrower replaces the port-lending job's topology by the one that serves the borrowing job best.
+func (g *Loan) chooseForBorrower(ctx context.Context, p, to *Problem, ties LoanTies, o *Options) error {
+	want := allMinima
 	if ties == BestOfAll {
-		want = wantFrontier
+		want = paretoFrontier
 	}
-	list, complete, evaluations := p.spare(ctx, g.Decision, want, o)
+	list, complete, evaluations := p.alternatives(ctx, g.Decision, want, o)
 	g.Evaluations += evaluations
 	if !complete {
 		g.Incomplete = fmt.Sprintf("more may be as good: the search for them stopped after %d evaluations", evaluations)
 	}
-	list = p.distinct(list, to)
+	list = p.distinctSurpluses(list, to)
 	g.Choices = len(list)
 	best, shortest, spent := 0, never, int64(0)
 	for i, t := range list {
 		if len(list) == 1 || ctx.Err() != nil {
 			break
 		}
-		if spent >= budgetOf(o) {
+		if spent >= portEvaluationsOf(o) {
 			g.Choices = i
 			g.Incomplete = fmt.Sprintf("%d of %d that leave other ports were compared, in %d evaluations", i, len(list), spent)
 			break
 		}
-		c, n, err := to.served(ctx, p.room(t.circuits))
+		c, n, err := to.jointMakespanWith(ctx, p.freePorts(t.circuits))
 		if err != nil {
 			return err
 		}
-		spent += n * to.cost()
+		spent += n * to.evaluationCost()
 		g.Evaluations += n
-		if float64(c) < float64(shortest)*(1-rounding/10) {
+		if float64(c) < float64(shortest)*(1-relTol/10) {
 			best, shortest = i, c
 		}
 	}
@@ -110,18 +110,18 @@ func (g *Loan) choose(ctx context.Context, p, to *Problem, ties LoanTies, o *Opt
 	return ctx.Err()
 }
 
-// served returns the shortest makespan found with more ports, rates chosen freely, and the evaluations that took.
-func (p *Problem) served(ctx context.Context, more []int) (engine.Time, int64, error) {
-	q, err := p.with(more)
+// jointMakespanWith returns the shortest makespan found with more ports, rates chosen freely, and the evaluations that took.
+func (p *Problem) jointMakespanWith(ctx context.Context, more []int) (engine.Time, int64, error) {
+	q, err := p.withExtraPorts(more)
 	if err != nil {
 		return never, 0, err
 	}
-	best := solveJoint(ctx, q, sharedAllowance())
+	best := solveJoint(ctx, q, newSharedBudget())
 	return best.makespan, best.evaluations, nil
 }
 
-// distinct leaves out what gives the borrowing job no port that it can fill beyond what another gives it.
-func (p *Problem) distinct(list []portSolution, to *Problem) []portSolution {
+// distinctSurpluses leaves out what gives the borrowing job no port that it can fill beyond what another gives it.
+func (p *Problem) distinctSurpluses(list []portSolution, to *Problem) []portSolution {
 	most := make([]int, len(to.Fabric.Pods)) // ports that the borrowing job can fill
 	for _, b := range to.Fabric.Bundles {
 		n := b.Ends * max(1, int(b.Flows))
@@ -132,7 +132,7 @@ func (p *Problem) distinct(list []portSolution, to *Problem) []portSolution {
 	}
 	gain := make([][]int, len(list))
 	for i, t := range list {
-		gain[i] = p.room(t.circuits)
+		gain[i] = p.freePorts(t.circuits)
 		for pod := range gain[i] {
 			gain[i][pod] = min(gain[i][pod], max(0, most[pod]-to.Fabric.Pods[pod].Ports))
 		}
@@ -140,7 +140,7 @@ func (p *Problem) distinct(list []portSolution, to *Problem) []portSolution {
 	var kept []portSolution
 	for i, t := range list {
 		idle := slices.ContainsFunc(gain[:i], func(o []int) bool { return slices.Equal(o, gain[i]) }) ||
-			slices.ContainsFunc(gain, func(o []int) bool { return covers(o, gain[i]) && !slices.Equal(o, gain[i]) })
+			slices.ContainsFunc(gain, func(o []int) bool { return dominates(o, gain[i]) && !slices.Equal(o, gain[i]) })
 		if !idle {
 			kept = append(kept, t)
 		}

@@ -21,9 +21,9 @@ func TestDonorServesBest(t *testing.T) {
 			if len(p.Fabric.Bundles) == 0 {
 				t.Skip("nothing to connect")
 			}
-			by := rapid.SampledFrom([]Policy{topo{}, joint{}}).Draw(t, "donor")
+			by := rapid.SampledFrom([]Policy{topoAllocator{}, jointAllocator{}}).Draw(t, "donor")
 			o := Options{Workers: 1, Settings: Settings{
-				Topo: sharedAllowance().SearchOptions, Joint: sharedAllowance().SearchOptions,
+				Topo: newSharedBudget().SearchOptions, Joint: newSharedBudget().SearchOptions,
 				PortTolerance: rapid.SampledFrom([]float64{0, 0.1, 0.5}).Draw(t, "tolerance"),
 			}}
 			ticks := engine.Time(len(p.Graph.Tasks)) // that rounding may add
@@ -42,13 +42,13 @@ func TestDonorServesBest(t *testing.T) {
 					t.Fatalf("%s: %v ends at %v, limit %v; %s", ties, g.Circuits, g.Makespan, g.Limit, g.Incomplete)
 				}
 			}
-			d := savings{p: p, service: first.Service, keeping: keeping{limit: first.Limit, exact: !first.FreeRates}}
+			d := savings{p: p, service: first.Service, makespanLimit: makespanLimit{limit: first.Limit, fixedService: !first.FreeRates}}
 			best := map[LoanTies]engine.Time{BestForBorrower: never, BestOfAll: never}
 			if !everyTopology(p, func(x []int) {
 				if ok, _ := d.keeps(x); !ok {
 					return
 				}
-				q, err := p.with(p.room(x))
+				q, err := p.withExtraPorts(p.freePorts(x))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -79,7 +79,7 @@ func TestDonorServesBest(t *testing.T) {
 // TestDonateRefuses fails where ports are not saved and where pods differ.
 func TestDonateRefuses(t *testing.T) {
 	p := twinProblem(t)
-	if _, err := p.Lend(context.Background(), baseline{proportional}, p, FirstFound, Options{}); err == nil {
+	if _, err := p.Lend(context.Background(), baselineAllocator{proportional}, p, FirstFound, Options{}); err == nil {
 		t.Error("prop-alloc leaves ports")
 	}
 	other := *p.Fabric
@@ -88,14 +88,14 @@ func TestDonateRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Lend(context.Background(), topo{}, q, FirstFound, Options{Settings: Settings{Topo: sharedAllowance().SearchOptions}}); err == nil {
+	if _, err := p.Lend(context.Background(), topoAllocator{}, q, FirstFound, Options{Settings: Settings{Topo: newSharedBudget().SearchOptions}}); err == nil {
 		t.Error("ports are left to a job of other replicas")
 	}
 }
 
 // sharedOf is what the search for the bound of p finds.
-func sharedOf(t *rapid.T, p *Problem) jointOptimum {
-	best, err := p.shared(context.Background())
+func sharedOf(t *rapid.T, p *Problem) jointResult {
+	best, err := p.sharedResult(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,12 +46,12 @@ type SolverReport struct {
 	Intervals            int
 }
 
-// milpPolicy has a MILP solver choose (DELTA-Joint, and with fair sharing DELTA-Topo, Sec. III-B), from nothing or from
+// milpAllocator has a MILP solver choose (DELTA-Joint, and with fair sharing DELTA-Topo, Sec. III-B), from nothing or from
 // what the search that bears its name, or delta-fast, finds (Sec. IV).
-type milpPolicy struct {
-	name string
-	fair bool
-	hot  bool
+type milpAllocator struct {
+	name     string
+	isFair   bool
+	hotStart bool
 }
 
 // FixedStep is the model of App. A.
@@ -77,15 +77,15 @@ func (o *MILPOptions) solver() string {
 	return o.Solver
 }
 
-func (m milpPolicy) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+func (m milpAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	if err := o.MILP.available(); err != nil {
 		return nil, err
 	}
-	known, err := m.known(ctx, p, o)
+	known, err := m.reference(ctx, p, o)
 	if err != nil {
 		return nil, err
 	}
-	r := &milpRun{milpPolicy: m, p: p, o: o, known: known, report: &SolverReport{}}
+	r := &milpRun{milpAllocator: m, p: p, o: o, reference: known, report: &SolverReport{}}
 	if err := r.build(ctx); err != nil {
 		return nil, err
 	}
@@ -100,11 +100,11 @@ func (m milpPolicy) Choose(ctx context.Context, p *Problem, o Options) (*Decisio
 	if err != nil {
 		return nil, err
 	}
-	services := rules // where rates are free any will do that simulates them
-	if m.fair || o.Service != "" {
-		services = []flow.Service{o.service(flow.MaxMin)}
+	services := servicesToTry // where rates are free any will do that simulates them
+	if m.isFair || o.Service != "" {
+		services = []flow.Service{o.serviceOr(flow.MaxMin)}
 	}
-	d, err := p.judge(ctx, x, services)
+	d, err := p.evaluateBest(ctx, x, services)
 	if err != nil {
 		return nil, err
 	}
@@ -113,16 +113,16 @@ func (m milpPolicy) Choose(ctx context.Context, p *Problem, o Options) (*Decisio
 	return d, nil
 }
 
-// known returns a good decision from elsewhere: to start from where the policy does, and in any case to profile K from
+// reference returns a good decision from elsewhere: to start from where the policy does, and in any case to profile K from
 // (footnote 1 of Sec. III-B).
-func (m milpPolicy) known(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+func (m milpAllocator) reference(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	o.KeepPorts = true
-	if m.fair {
+	if m.isFair {
 		o.Service = flow.MaxMin.String()
-		return fast{}.Choose(ctx, p, o)
+		return fastAllocator{}.Choose(ctx, p, o)
 	}
 	o.Service, o.Tails = "", false // what the solver finds is simulated by the rules
-	return joint{}.Choose(ctx, p, o)
+	return jointAllocator{}.Choose(ctx, p, o)
 }
 
 // deltaModel is either form of the paper's model.
@@ -134,10 +134,10 @@ type deltaModel interface {
 
 // milpRun is one decision.
 type milpRun struct {
-	milpPolicy
-	p     *Problem
-	o     Options
-	known *Decision
+	milpAllocator
+	p         *Problem
+	o         Options
+	reference *Decision
 
 	baseline []int
 	model    *milp.Model
@@ -160,7 +160,7 @@ func (r *milpRun) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	best, err := r.p.milpSchedule(ctx, r.known.Circuits, r.known.Service)
+	best, err := r.p.milpSchedule(ctx, r.reference.Circuits, r.reference.Service)
 	if err != nil {
 		return err
 	}
@@ -168,12 +168,12 @@ func (r *milpRun) build(ctx context.Context) error {
 	if r.o.MILP.Intervals > 0 {
 		k = r.o.MILP.Intervals
 	}
-	if r.hot {
-		makespan = min(makespan, r.known.Makespan)
+	if r.hotStart {
+		makespan = min(makespan, r.reference.Makespan)
 	}
-	upper := makespan + engine.Time(float64(makespan)*met) + 1
+	upper := makespan + engine.Time(float64(makespan)*makespanRelTol) + 1
 	upper += engine.Time(float64(upper) * r.o.PortTolerance) // which saving ports may take
-	if r.fair {                                              // equal shares (Eq. 17) can be slower than max-min ones
+	if r.isFair {                                            // equal shares (Eq. 17) can be slower than max-min ones
 		upper += upper / 10
 	}
 	in, err := r.p.milpInstance(ctx, upper, k, r.o.MILP.Anchors)
@@ -184,11 +184,11 @@ func (r *milpRun) build(ctx context.Context) error {
 	for i := range in.Tasks {
 		active += max(0, in.Tasks[i].Last-in.Tasks[i].First+1)
 	}
-	if active > largestMILP {
+	if active > maxActiveIntervals {
 		return fmt.Errorf("topology: %d intervals make a model of %d times a transfer may be active, more than the %d that fit the memory; lower policy.milp.intervals",
-			k, active, largestMILP)
+			k, active, maxActiveIntervals)
 	}
-	form := milp.Form{Paper: r.o.MILP.Form == "paper", Fair: r.fair}
+	form := milp.Form{Paper: r.o.MILP.Form == "paper", Fair: r.isFair}
 	if r.o.MILP.Model == FixedStep {
 		f, err := milp.NewFixed(in, r.o.MILP.Step.Seconds(), form)
 		if err != nil {
@@ -202,24 +202,24 @@ func (r *milpRun) build(ctx context.Context) error {
 		}
 		r.model, r.delta = v.Model, v
 		r.report.Intervals = k
-		if r.hot {
-			r.startFrom(v, best)
+		if r.hotStart {
+			r.setStart(v, best)
 		}
 	}
 	r.report.Columns, r.report.Rows, r.report.Whole = len(r.model.Columns), len(r.model.Rows), r.model.Integers()
 	return nil
 }
 
-// largestMILP is the most intervals over all tasks of a model: its columns and rows are a few times as many, and take
+// maxActiveIntervals is the most intervals over all tasks of a model: its columns and rows are a few times as many, and take
 // about 5 GB then.
-const largestMILP = 2_000_000
+const maxActiveIntervals = 2_000_000
 
-// met is what rounding to ticks may leave between equal makespans.
-const met = 1e-9
+// makespanRelTol is what rounding to ticks may leave between equal makespans.
+const makespanRelTol = 1e-9
 
-// startFrom sets the start, if the schedule satisfies the model: max-min sharing is not always the paper's equal
+// setStart sets the start, if the schedule satisfies the model: max-min sharing is not always the paper's equal
 // sharing, nor within Alg. 1's anchors.
-func (r *milpRun) startFrom(v *milp.Variable, s *milp.Schedule) {
+func (r *milpRun) setStart(v *milp.Variable, s *milp.Schedule) {
 	const eps = 1e-6 // what solvers take for feasible
 	p, err := v.Point(s)
 	if err != nil {
@@ -261,15 +261,15 @@ func (r *milpRun) export() error {
 // solve returns the circuits that the solver chose, or those known without it.
 func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 	otherwise := r.baseline
-	if r.hot {
-		otherwise = r.known.Circuits
+	if r.hotStart {
+		otherwise = r.reference.Circuits
 	}
 	if r.o.MILP.Solver == NoSolver {
 		r.report.Status, r.stopped = "written, not solved", "before the solver was run"
 		return otherwise, nil
 	}
 	options := milp.Options{
-		Solver: r.o.MILP.solver(), TimeLimit: wall(r.o.MILP.TimeLimit), Gap: r.o.MILP.Gap, Threads: r.o.MILP.Threads, Seed: r.o.Seed, Start: r.start,
+		Solver: r.o.MILP.solver(), TimeLimit: wallClock(r.o.MILP.TimeLimit), Gap: r.o.MILP.Gap, Threads: r.o.MILP.Threads, Seed: r.o.Seed, Start: r.start,
 	}
 	begun := time.Now()
 	s, err := milp.Solve(ctx, r.model, options)
@@ -278,7 +278,7 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 	}
 	r.report.Solver, r.report.Status = s.Solver, string(s.Status)
 	if s.Status == milp.Stopped {
-		r.stopped = fmt.Sprintf("after the solver's time limit of %v", wall(r.o.MILP.TimeLimit))
+		r.stopped = fmt.Sprintf("after the solver's time limit of %v", wallClock(r.o.MILP.TimeLimit))
 	}
 	if !math.IsInf(s.Bound, 0) {
 		if r.report.Bound, err = engine.FromSeconds(max(0, r.delta.Seconds(s.Bound))); err != nil {
@@ -303,7 +303,7 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 		return x, nil
 	}
 	// Eq. 4: then the fewest ports
-	r.delta.FewestPorts(r.delta.Seconds(s.Value) * (1 + max(r.o.PortTolerance, met)))
+	r.delta.FewestPorts(r.delta.Seconds(s.Value) * (1 + max(r.o.PortTolerance, makespanRelTol)))
 	options.Start, options.Gap = s.Values, 0
 	options.AbsGap = 0.99 // ports are whole
 	if options.TimeLimit > 0 {
@@ -319,7 +319,7 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 	}
 	r.report.Ports = string(fewest.Status)
 	if fewest.Status == milp.Stopped && r.stopped == "" {
-		r.stopped = fmt.Sprintf("saving ports, after the solver's time limit of %v", wall(r.o.MILP.TimeLimit))
+		r.stopped = fmt.Sprintf("saving ports, after the solver's time limit of %v", wallClock(r.o.MILP.TimeLimit))
 	}
 	if fewest.Values != nil {
 		x = r.delta.Schedule(fewest.Values).Circuits

@@ -34,8 +34,8 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 	if narrow {
 		first, last = windows.Min, windows.Max
 	}
-	bundleOf := p.bundleOf()
-	spans := p.fullSpans()
+	bundleOf := p.bundleOfLink()
+	spans := p.unlimitedSpans()
 	groups := p.Fabric.Network.GroupResource(0)
 	for i := range p.Graph.Tasks {
 		t := &p.Graph.Tasks[i]
@@ -78,9 +78,9 @@ func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Servic
 		return nil, fmt.Errorf("topology: %w", err)
 	}
 	s := &milp.Schedule{Circuits: slices.Clone(x), Makespan: trace.Makespan.Seconds()}
-	played := &Windows{Task: p.transfers()}
-	played.profile(trace)
-	times := borders(played.Start, played.End)
+	played := &Windows{Task: p.networkTransfers()}
+	played.recordIntervals(trace)
+	times := intervalBorders(played.Start, played.End)
 	for _, t := range times {
 		s.Times = append(s.Times, t.Seconds())
 	}

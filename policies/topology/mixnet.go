@@ -11,21 +11,21 @@ type MixNetOptions struct {
 // which are what MixNet's packet network is there, and one after the other to the pair that has most bytes for each of its
 // own (MixNet, SIGCOMM 2025, Sec. 5). It does so when the layer before has ended. A layer is the transfers that come after
 // equally many others, as the experts' all-to-alls do there, or so many of these together as are fastest.
-func mixnet(m *movement) (*Sequence, error) {
-	depth, deepest := m.depths()
-	ends, err := m.p.endings(m.ctx, m.static)
+func mixnet(m *ruleInput) (*Sequence, error) {
+	depth, deepest := m.transferDepths()
+	ends, err := m.p.transferEnds(m.ctx, m.static)
 	if err != nil {
 		return nil, err
 	}
 	if n := m.o.MixNet.Layers; n > 0 {
-		return m.layered(depth, deepest, n, ends), nil
+		return m.layeredSequence(depth, deepest, n, ends), nil
 	}
 	var best *Sequence
 	least := never
 	for n := 1; ; n *= 2 {
-		q := m.layered(depth, deepest, n, ends)
-		if it, ok := m.simulate(q); ok && it.mean() < least {
-			best, least = q, it.mean()
+		q := m.layeredSequence(depth, deepest, n, ends)
+		if it, ok := m.simulate(q); ok && it.meanMakespan() < least {
+			best, least = q, it.meanMakespan()
 		}
 		if n > deepest || m.ctx.Err() != nil {
 			return best, m.ctx.Err()
@@ -33,9 +33,9 @@ func mixnet(m *movement) (*Sequence, error) {
 	}
 }
 
-// depths returns by task how many transfers one after the other come before, and the most that do.
-func (m *movement) depths() (depth []int, deepest int) {
-	g, class := m.p.Graph, m.p.classes()
+// transferDepths returns by task how many transfers one after the other come before, and the most that do.
+func (m *ruleInput) transferDepths() (depth []int, deepest int) {
+	g, class := m.p.Graph, m.p.bundleOfTask()
 	depth = make([]int, len(g.Tasks))
 	for _, id := range g.Order() {
 		next := depth[id]
@@ -50,15 +50,15 @@ func (m *movement) depths() (depth []int, deepest int) {
 	return depth, deepest
 }
 
-// layered returns the sequence of topologies for so many layers each.
-func (m *movement) layered(depth []int, deepest, layers int, ends [][]engine.Time) *Sequence {
+// layeredSequence returns the sequence of topologies for so many layers each.
+func (m *ruleInput) layeredSequence(depth []int, deepest, layers int, ends [][]engine.Time) *Sequence {
 	groups := deepest/layers + 1
 	load, count := make([][]float64, groups), make([][]int, groups)
 	for i := range groups {
-		load[i], count[i] = make([]float64, len(m.p.Fabric.Network.Links)), make([]int, len(m.high))
+		load[i], count[i] = make([]float64, len(m.p.Fabric.Network.Links)), make([]int, len(m.maxCircuits))
 	}
-	class := m.p.classes()
-	for _, id := range m.p.transfers() {
+	class := m.p.bundleOfTask()
+	for _, id := range m.p.networkTransfers() {
 		if class[id] < 0 {
 			continue
 		}
@@ -70,9 +70,9 @@ func (m *movement) layered(depth []int, deepest, layers int, ends [][]engine.Tim
 			}
 		}
 	}
-	q, carried := &Sequence{}, make([]int, len(m.high))
+	q, carried := &Sequence{}, make([]int, len(m.maxCircuits))
 	for i := range groups {
-		x := m.greedy(m.p.ones(), m.loads(load[i]))
+		x := m.allocateGreedily(m.p.ones(), m.bundleLoads(load[i]))
 		if i == 0 {
 			q.First = x
 		} else {
@@ -91,6 +91,6 @@ func (m *movement) layered(depth []int, deepest, layers int, ends [][]engine.Tim
 		}
 	}
 	q.Steps = append(q.Steps, Step{Bundle: AtEnd, Circuits: q.First})
-	q.tidy()
+	q.removeUnchanged()
 	return q
 }

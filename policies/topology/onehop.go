@@ -8,19 +8,19 @@ import (
 	"sim/engine/flow"
 )
 
-// oneHop is the demand of a job in which no transfer waits for another one: traffic given by a
+// oneHopDemand is the demand of a job in which no transfer waits for another one: traffic given by a
 // matrix, an all-to-all, a permutation or a hotspot, say. Circuits then limit each pair of pods by
 // itself, so that the fewest circuits for a completion time are known in closed form.
-type oneHop struct {
-	// load is the time in ticks, indexed by bundle, that one circuit needs for the bundle's busier
+type oneHopDemand struct {
+	// circuitTime is the time in ticks, indexed by bundle, that one circuit needs for the bundle's busier
 	// direction. A circuit carries both directions at full rate.
-	load []float64
-	// outside is the shortest time before a transfer starts plus the shortest time after one ends.
-	outside engine.Time
+	circuitTime []float64
+	// overhead is the shortest time before a transfer starts plus the shortest time after one ends.
+	overhead engine.Time
 }
 
-// demand returns the one-hop demand of the problem's graph, or nil if a transfer waits for another one.
-func (p *Problem) demand() *oneHop {
+// newOneHopDemand returns the one-hop demand of the problem's graph, or nil if a transfer waits for another one.
+func (p *Problem) newOneHopDemand() *oneHopDemand {
 	g := p.Graph
 	if len(p.Fabric.Bundles) == 0 {
 		return nil
@@ -59,21 +59,21 @@ func (p *Problem) demand() *oneHop {
 			}
 		}
 	}
-	d := &oneHop{load: make([]float64, len(p.Fabric.Bundles)), outside: before + after}
+	d := &oneHopDemand{circuitTime: make([]float64, len(p.Fabric.Bundles)), overhead: before + after}
 	for e, b := range p.Fabric.Bundles {
 		for _, l := range b.Links {
-			d.load[e] = max(d.load[e], bits[l]/p.Fabric.Rate(e)*float64(engine.Second))
+			d.circuitTime[e] = max(d.circuitTime[e], bits[l]/p.Fabric.Rate(e)*float64(engine.Second))
 		}
 	}
 	return d
 }
 
-// circuits returns the fewest circuits of each bundle with which the job can end by a time, but for
+// minCircuits returns the fewest circuits of each bundle with which the job can end by a time, but for
 // what floating point leaves.
-func (d *oneHop) circuits(by engine.Time) []int {
-	x := make([]int, len(d.load))
-	ticks := float64(by-d.outside)*(1+1e-12) + 0.01
-	for e, load := range d.load {
+func (d *oneHopDemand) minCircuits(by engine.Time) []int {
+	x := make([]int, len(d.circuitTime))
+	ticks := float64(by-d.overhead)*(1+1e-12) + 0.01
+	for e, load := range d.circuitTime {
 		n := math.MaxInt32 // more than any pod has ports
 		if few := math.Ceil(load / ticks); ticks > 0 && few < float64(n) {
 			n = max(1, int(few))
@@ -87,19 +87,19 @@ func (d *oneHop) circuits(by engine.Time) []int {
 // circuits for it. No topology is faster, however its capacity is shared. The problem must have a
 // one-hop demand.
 func (p *Problem) bestOneHop(least engine.Time) (engine.Time, []int) {
-	d := p.hop
-	low, high := least, max(least, d.outside+1)
-	for _, load := range d.load {
-		high = max(high, d.outside+engine.Time(load)+1) // one circuit of each bundle fits
+	d := p.oneHop
+	low, high := least, max(least, d.overhead+1)
+	for _, load := range d.circuitTime {
+		high = max(high, d.overhead+engine.Time(load)+1) // one circuit of each bundle fits
 	}
 	for low < high {
-		if by := low + (high-low)/2; p.overrun(d.circuits(by)) {
+		if by := low + (high-low)/2; p.exceedsPorts(d.minCircuits(by)) {
 			low = by + 1
 		} else {
 			high = by
 		}
 	}
-	return low, d.circuits(low)
+	return low, d.minCircuits(low)
 }
 
 // solveOneHop returns the optimum of a problem with a one-hop demand among all topologies, under
@@ -107,19 +107,19 @@ func (p *Problem) bestOneHop(least engine.Time) (engine.Time, []int) {
 // demand, or if none of the services reaches the bound: the NICs may then be shared so that some of
 // them idle. In that case the bound is still returned.
 func (p *Problem) solveOneHop(ctx context.Context, services ...flow.Service) (*Decision, engine.Time) {
-	if p.hop == nil {
+	if p.oneHop == nil {
 		return nil, 0
 	}
-	w := p.evaluator(ctx, services[0])
-	defer p.done(w)
+	w := p.acquire(ctx, services[0])
+	defer p.release(w)
 	bound, few := p.bestOneHop(w.bound(p.Useful))
 	d := &Decision{Bound: bound, BoundModel: AnyService, Searched: true, Evaluations: 1}
-	for _, x := range [][]int{few, p.filled(few)} {
+	for _, x := range [][]int{few, p.withFreePortsFilled(few)} {
 		for _, d.Service = range services {
 			w.SetService(d.Service)
 			d.Evaluations++
 			c, ok := w.simulate(x, never)
-			if ok && optimal(c, bound) {
+			if ok && meetsBound(c, bound) {
 				d.Circuits, d.Makespan, d.Bound = x, c, min(bound, c)
 				return d, bound
 			}

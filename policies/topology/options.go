@@ -49,7 +49,7 @@ type Options struct {
 	// Tails lets delta-joint serve by other tails than the graph's own, which the caller then simulates with.
 	Tails bool
 
-	begun time.Time // when time limits began, where they hold for several decisions; see Together
+	limitStart time.Time // when time limits began, where they hold for several decisions; see Together
 }
 
 // FixedOptions are the options of the allocator "fixed".
@@ -79,33 +79,33 @@ type SearchOptions struct {
 	TimeLimit      engine.Time `key:"time_limit" doc:"wall-clock limit; a result that it cuts short is marked as not repeatable; 0s means none" default:"0s"`
 }
 
-// allowance is what a search may spend. 0 is no bound.
-type allowance struct {
+// searchBudget is what a search may spend. 0 is no bound.
+type searchBudget struct {
 	SearchOptions
-	work     int64     // of the engine, as flow.Evaluator.Work counts it
+	maxWork  int64     // of the engine, as flow.Evaluator.Work counts it
 	deadline time.Time // which the decision tells of
 }
 
-// allow returns what a search by such options may spend from now on, or since Together.
-func (o *Options) allow(s SearchOptions) allowance {
-	a := allowance{SearchOptions: s}
+// newBudget returns what a search by such options may spend from now on, or since Together.
+func (o *Options) newBudget(s SearchOptions) searchBudget {
+	a := searchBudget{SearchOptions: s}
 	if s.TimeLimit > 0 {
-		begun := o.begun
+		begun := o.limitStart
 		if begun.IsZero() {
 			begun = time.Now()
 		}
-		a.deadline = begun.Add(wall(s.TimeLimit))
+		a.deadline = begun.Add(wallClock(s.TimeLimit))
 	}
 	return a
 }
 
-// late reports whether the time is over.
-func (a *allowance) late() bool { return !a.deadline.IsZero() && time.Now().After(a.deadline) }
+// expired reports whether the time is over.
+func (a *searchBudget) expired() bool { return !a.deadline.IsZero() && time.Now().After(a.deadline) }
 
 // Together returns the options such that what is decided with them from now on, however often, has one time limit in
 // all.
 func (o Options) Together() Options {
-	o.begun = time.Now()
+	o.limitStart = time.Now()
 	return o
 }
 
@@ -124,25 +124,25 @@ func (o Options) Brief() Options {
 	return o
 }
 
-// wall converts a span to wall-clock time: less than a nanosecond is one.
-func wall(t engine.Time) time.Duration {
+// wallClock converts a span to wall-clock time: less than a nanosecond is one.
+func wallClock(t engine.Time) time.Duration {
 	return time.Duration((t + engine.Nanosecond - 1) / engine.Nanosecond)
 }
 
-// service returns what to simulate with.
-func (s *Settings) service(own flow.Service) flow.Service {
-	if asked, err := flow.ParseService(s.Service); err == nil {
-		return asked
+// serviceOr returns what to simulate with.
+func (s *Settings) serviceOr(fallback flow.Service) flow.Service {
+	if requested, err := flow.ParseService(s.Service); err == nil {
+		return requested
 	}
-	return own
+	return fallback
 }
 
-// mostWorkers bounds the goroutines of a search: each holds a simulation's state.
-const mostWorkers = 64
+// maxWorkers bounds the goroutines of a search: each holds a simulation's state.
+const maxWorkers = 64
 
 func (o *Options) workers() int {
 	if o.Workers < 1 {
 		return runtime.GOMAXPROCS(0)
 	}
-	return min(o.Workers, mostWorkers)
+	return min(o.Workers, maxWorkers)
 }

@@ -57,28 +57,28 @@ type Row struct {
 	Single bool
 	Moves  bool // circuits may move in the iteration
 	// Clocked are those whose circuits move at times, not after transfers.
-	Clocked bool
-	Given   bool                          // circuits are the scenario's
-	rates   bool                          // it decides on rates too, which others leave to fair sharing
-	solver  bool                          // it needs a MILP solver
-	limit   func(s *Settings) engine.Time // of its search; nil of none
+	Clocked      bool
+	Given        bool                          // circuits are the scenario's
+	choosesRates bool                          // it decides on rates too, which others leave to fair sharing
+	needsSolver  bool                          // it needs a MILP solver
+	timeLimit    func(s *Settings) engine.Time // of its search; nil of none
 }
 
 // Searches reports whether it simulates or bounds topologies to choose one, which takes longer the more bundles there
 // are.
-func (r *Row) Searches() bool { return r.Single || r.solver }
+func (r *Row) Searches() bool { return r.Single || r.needsSolver }
 
 // Timed reports whether it has a time limit, within which it looks for what allocators share, too.
-func (r *Row) Timed(s *Settings) bool { return r.limit != nil && r.limit(s) > 0 }
+func (r *Row) Timed(s *Settings) bool { return r.timeLimit != nil && r.timeLimit(s) > 0 }
 
 // Rates reports whether it may decide on rates too, which its decision then comes with.
 func (r *Row) Rates(s *Settings) bool {
-	return s.service(flow.MaxMin) != flow.MaxMin || s.Service == "" && r.rates
+	return s.serviceOr(flow.MaxMin) != flow.MaxMin || s.Service == "" && r.choosesRates
 }
 
 // Available fails, with an error that says how to help, where it needs a program that is not there.
 func (r *Row) Available(s *Settings) error {
-	if !r.solver {
+	if !r.needsSolver {
 		return nil
 	}
 	return s.MILP.available()
@@ -86,22 +86,22 @@ func (r *Row) Available(s *Settings) error {
 
 // Table is the allocators by name, in the order in which they are listed.
 var Table = []Row{
-	{Name: "uniform", Doc: "as many circuits as fit, the same for every pod pair", Policy: uniform{}},
-	{Name: "fixed", Doc: "the circuits that the scenario gives", Policy: fixed{}, Reads: []string{"fixed"}, Given: true},
-	{Name: "prop-alloc", Doc: "proportional to traffic volume (SiP-ML)", Policy: baseline{proportional}},
-	{Name: "sqrt-alloc", Doc: "proportional to the square root of traffic volume", Policy: baseline{squareRoot}},
-	{Name: "iter-halve", Doc: "one by one to the pair of highest weight, which is then halved (TopoOpt)", Policy: baseline{halving}},
-	{Name: "delta-fast", Doc: "genetic search over topologies, each one simulated (DELTA, Algs. 3..6)", Policy: fast{}, Reads: []string{"delta-fast"}, Single: true, limit: func(s *Settings) engine.Time { return s.Fast.TimeLimit }},
-	{Name: "delta-topo", Doc: "best topology under fair sharing, by bounded search", Policy: topo{}, Reads: []string{"delta-fast", "delta-topo"}, Single: true, limit: func(s *Settings) engine.Time { return s.Topo.TimeLimit }},
-	{Name: "delta-joint", Doc: "best topology and rates together, with proof", Policy: joint{}, Reads: []string{"delta-fast", "delta-joint"}, Single: true, rates: true, limit: func(s *Settings) engine.Time { return s.Joint.TimeLimit }},
-	{Name: "delta-during", Doc: "topologies that follow each other in an iteration, with when each circuit moves", Policy: during{}, Reads: []string{"delta-during", "delta-fast", "delta-joint", "delta-topo", "switching"}, rates: true, Moves: true},
-	{Name: "demand-matched", Doc: "whenever a pod pair has carried its last transfer, circuits by the traffic that is left, greedily", Policy: moving{demandMatched}, Reads: []string{"switching"}, Moves: true},
-	{Name: "mixnet-during", Doc: "for layer after layer circuits by its traffic matrix, greedily (after MixNet)", Policy: moving{mixnet}, Reads: []string{"mixnet-during", "switching"}, Moves: true},
-	{Name: "rotor", Doc: "a fixed rotation of matchings of pods, for whose circuits transfers wait (after RotorNet and Opera)", Policy: moving{rotor}, Reads: []string{"rotor", "switching"}, Moves: true, Clocked: true},
-	{Name: "delta-topo-milp", Doc: "delta-topo's model, solved by HiGHS or CBC (DELTA, Sec. III-B with Eq. 17)", Policy: milpPolicy{"delta-topo-milp", true, false}, Reads: []string{"delta-fast", "milp"}, solver: true},
-	{Name: "delta-topo-milp-hotstart", Doc: "the same, started from delta-fast's topology", Policy: milpPolicy{"delta-topo-milp-hotstart", true, true}, Reads: []string{"delta-fast", "milp"}, solver: true},
-	{Name: "delta-joint-milp", Doc: "delta-joint's model, solved by HiGHS or CBC (DELTA, Sec. III-B)", Policy: milpPolicy{"delta-joint-milp", false, false}, Reads: []string{"delta-fast", "delta-joint", "milp"}, rates: true, solver: true},
-	{Name: "delta-joint-milp-hotstart", Doc: "the same, started from delta-joint's schedule", Policy: milpPolicy{"delta-joint-milp-hotstart", false, true}, Reads: []string{"delta-fast", "delta-joint", "milp"}, rates: true, solver: true},
+	{Name: "uniform", Doc: "as many circuits as fit, the same for every pod pair", Policy: uniformAllocator{}},
+	{Name: "fixed", Doc: "the circuits that the scenario gives", Policy: fixedAllocator{}, Reads: []string{"fixed"}, Given: true},
+	{Name: "prop-alloc", Doc: "proportional to traffic volume (SiP-ML)", Policy: baselineAllocator{proportional}},
+	{Name: "sqrt-alloc", Doc: "proportional to the square root of traffic volume", Policy: baselineAllocator{squareRoot}},
+	{Name: "iter-halve", Doc: "one by one to the pair of highest weight, which is then halved (TopoOpt)", Policy: baselineAllocator{iterativeHalving}},
+	{Name: "delta-fast", Doc: "genetic search over topologies, each one simulated (DELTA, Algs. 3..6)", Policy: fastAllocator{}, Reads: []string{"delta-fast"}, Single: true, timeLimit: func(s *Settings) engine.Time { return s.Fast.TimeLimit }},
+	{Name: "delta-topo", Doc: "best topology under fair sharing, by bounded search", Policy: topoAllocator{}, Reads: []string{"delta-fast", "delta-topo"}, Single: true, timeLimit: func(s *Settings) engine.Time { return s.Topo.TimeLimit }},
+	{Name: "delta-joint", Doc: "best topology and rates together, with proof", Policy: jointAllocator{}, Reads: []string{"delta-fast", "delta-joint"}, Single: true, choosesRates: true, timeLimit: func(s *Settings) engine.Time { return s.Joint.TimeLimit }},
+	{Name: "delta-during", Doc: "topologies that follow each other in an iteration, with when each circuit moves", Policy: duringAllocator{}, Reads: []string{"delta-during", "delta-fast", "delta-joint", "delta-topo", "switching"}, choosesRates: true, Moves: true},
+	{Name: "demand-matched", Doc: "whenever a pod pair has carried its last transfer, circuits by the traffic that is left, greedily", Policy: ruleAllocator{demandMatched}, Reads: []string{"switching"}, Moves: true},
+	{Name: "mixnet-during", Doc: "for layer after layer circuits by its traffic matrix, greedily (after MixNet)", Policy: ruleAllocator{mixnet}, Reads: []string{"mixnet-during", "switching"}, Moves: true},
+	{Name: "rotor", Doc: "a fixed rotation of matchings of pods, for whose circuits transfers wait (after RotorNet and Opera)", Policy: ruleAllocator{rotor}, Reads: []string{"rotor", "switching"}, Moves: true, Clocked: true},
+	{Name: "delta-topo-milp", Doc: "delta-topo's model, solved by HiGHS or CBC (DELTA, Sec. III-B with Eq. 17)", Policy: milpAllocator{"delta-topo-milp", true, false}, Reads: []string{"delta-fast", "milp"}, needsSolver: true},
+	{Name: "delta-topo-milp-hotstart", Doc: "the same, started from delta-fast's topology", Policy: milpAllocator{"delta-topo-milp-hotstart", true, true}, Reads: []string{"delta-fast", "milp"}, needsSolver: true},
+	{Name: "delta-joint-milp", Doc: "delta-joint's model, solved by HiGHS or CBC (DELTA, Sec. III-B)", Policy: milpAllocator{"delta-joint-milp", false, false}, Reads: []string{"delta-fast", "delta-joint", "milp"}, choosesRates: true, needsSolver: true},
+	{Name: "delta-joint-milp-hotstart", Doc: "the same, started from delta-joint's schedule", Policy: milpAllocator{"delta-joint-milp-hotstart", false, true}, Reads: []string{"delta-fast", "delta-joint", "milp"}, choosesRates: true, needsSolver: true},
 }
 
 // Usual returns the allocators that are compared unless others are named, or the one under which other decisions are.

@@ -56,7 +56,7 @@ type savings struct {
 	p       *Problem
 	x       []int
 	service flow.Service
-	keeping
+	makespanLimit
 }
 
 func drawSavings(t *rapid.T) savings {
@@ -66,32 +66,32 @@ func drawSavings(t *rapid.T) savings {
 	}
 	d.x = drawCircuits(t, d.p)
 	d.service = rapid.SampledFrom([]flow.Service{flow.MaxMin, flow.MaxMin, flow.LevelPriority}).Draw(t, "service")
-	d.exact = d.service == flow.MaxMin || rapid.Bool().Draw(t, "exact")
-	w := d.p.evaluator(context.Background(), d.service)
-	defer d.p.done(w)
+	d.fixedService = d.service == flow.MaxMin || rapid.Bool().Draw(t, "exact")
+	w := d.p.acquire(context.Background(), d.service)
+	defer d.p.release(w)
 	c, ok := w.simulate(d.x, never)
 	if !ok {
 		t.Skip("cannot be played")
 	}
-	d.limit = grown(c, rapid.SampledFrom([]float64{0, 0.05, 0.3, 1}).Draw(t, "tolerance"))
+	d.limit = withTolerance(c, rapid.SampledFrom([]float64{0, 0.05, 0.3, 1}).Draw(t, "tolerance"))
 	return d
 }
 
-func (d *savings) saver(budget int64) *portSaver {
-	return d.p.newSaver(context.Background(), d.keeping, d.service, &Options{Settings: Settings{PortEvaluations: budget}}, allowance{})
+func (d *savings) saver(budget int64) *portMinimiser {
+	return d.p.newPortMinimiser(context.Background(), d.makespanLimit, d.service, &Options{Settings: Settings{PortEvaluations: budget}}, searchBudget{})
 }
 
 // keeps plays x alone and reports whether it keeps the limit in play, and by its bound, which is the same where the
 // play decides.
 func (d *savings) keeps(x []int) (play, bound bool) {
-	w := d.p.evaluator(context.Background(), d.service)
-	defer d.p.done(w)
+	w := d.p.acquire(context.Background(), d.service)
+	defer d.p.release(w)
 	c, ok := w.simulate(x, never)
 	play = ok && c <= d.limit
-	if d.exact {
+	if d.fixedService {
 		return play, play
 	}
-	for _, rule := range rules {
+	for _, rule := range servicesToTry {
 		w.SetService(rule)
 		c, ok := w.simulate(x, never)
 		play = play || ok && c <= d.limit
@@ -119,7 +119,7 @@ func (d *savings) exhaust(t *rapid.T) (played, bounded int, least [][]int) {
 	}
 	for i, a := range all {
 		if !slices.ContainsFunc(all[:i], func(b []int) bool { return slices.Equal(a, b) }) &&
-			!slices.ContainsFunc(all, func(b []int) bool { return covers(a, b) && !slices.Equal(a, b) }) {
+			!slices.ContainsFunc(all, func(b []int) bool { return dominates(a, b) && !slices.Equal(a, b) }) {
 			least = append(least, a)
 		}
 	}
@@ -137,8 +137,8 @@ func TestFewestPortsByExhaustion(t *testing.T) {
 		if n := d.p.PortsUsed(s.circuits); n != played || s.bound != bounded {
 			t.Fatalf("%v with %d ports, proved %d; by exhaustion %d and %d", s.circuits, n, s.bound, played, bounded)
 		}
-		w := d.p.evaluator(context.Background(), s.service)
-		defer d.p.done(w)
+		w := d.p.acquire(context.Background(), s.service)
+		defer d.p.release(w)
 		if c, ok := w.simulate(s.circuits, never); !ok || c != s.makespan || c > s.limit {
 			t.Fatalf("%v ends at %v (%v), said to at %v, limit %v", s.circuits, c, ok, s.makespan, s.limit)
 		}
@@ -172,9 +172,9 @@ func TestSpareByExhaustion(t *testing.T) {
 		_, _, least := d.exhaust(t)
 		s := d.saver(1e9)
 		s.run(d.x)
-		first := &Decision{Circuits: s.circuits, Makespan: s.makespan, Service: s.service, Limit: s.limit, FreeRates: !s.exact}
-		for _, want := range []wanted{wantFewest, wantFrontier} {
-			list, complete, _ := d.p.spare(context.Background(), first, want, &Options{Settings: Settings{PortEvaluations: 1e9}})
+		first := &Decision{Circuits: s.circuits, Makespan: s.makespan, Service: s.service, Limit: s.limit, FreeRates: !s.fixedService}
+		for _, want := range []portGoal{allMinima, paretoFrontier} {
+			list, complete, _ := d.p.alternatives(context.Background(), first, want, &Options{Settings: Settings{PortEvaluations: 1e9}})
 			var got [][]int
 			for _, c := range list {
 				got = append(got, d.p.Fabric.Ports(c.circuits))
@@ -182,7 +182,7 @@ func TestSpareByExhaustion(t *testing.T) {
 					t.Fatalf("%v takes %v, ends at %v: limit %v", c.circuits, c.used, c.makespan, s.limit)
 				}
 			}
-			right := slices.DeleteFunc(slices.Clone(least), func(u []int) bool { return want == wantFewest && sum(u) > sum(got[0]) })
+			right := slices.DeleteFunc(slices.Clone(least), func(u []int) bool { return want == allMinima && sum(u) > sum(got[0]) })
 			slices.SortFunc(got, slices.Compare)
 			slices.SortFunc(right, slices.Compare)
 			if !complete || !slices.EqualFunc(got, right, slices.Equal) {

@@ -56,8 +56,8 @@ func (q *Sequence) clone() *Sequence {
 	return c
 }
 
-// tidy drops the steps that change nothing.
-func (q *Sequence) tidy() {
+// removeUnchanged drops the steps that change nothing.
+func (q *Sequence) removeUnchanged() {
 	before := q.First
 	q.Steps = slices.DeleteFunc(q.Steps, func(s Step) bool {
 		same := slices.Equal(s.Circuits, before)
@@ -72,40 +72,40 @@ type Run struct {
 	Fired    []engine.Time // by step, from the iteration's beginning; engine.Never of those that were not made
 }
 
-// arrival is circuits of a bundle that are being set up.
-type arrival struct {
+// circuitSetup is circuits of a bundle that are being set up.
+type circuitSetup struct {
 	at engine.Time // from which they carry
 	n  int
 }
 
-// rehearsal simulates sequences; one a goroutine.
-type rehearsal struct {
-	w *evaluator
+// sequenceSimulator simulates sequences; one a goroutine.
+type sequenceSimulator struct {
+	evaluator *circuitEvaluator
 	Switching
-	target []int       // circuits by bundle, those being set up included
-	coming [][]arrival // by bundle, in order of time
-	change [][][]int   // and their changes, by link of the bundle
-	down   engine.Time // all circuits are held until then
-	made   Run
+	target       []int            // circuits by bundle, those being set up included
+	setups       [][]circuitSetup // by bundle, in order of time
+	scheduled    [][][]int        // and their changes, by link of the bundle
+	stoppedUntil engine.Time      // all circuits are held until then
+	current      Run
 	// Called for each step that is made before the end of the iteration, if not nil: observe just before the step is
 	// made, and drain first, which may go on with the run and returns the time that it has come to.
 	drain   func(step int, now engine.Time) (engine.Time, bool)
 	observe func(step int)
 }
 
-// rehearse returns what simulates sequences with w, until done is called on it.
-func (w *evaluator) rehearse() *rehearsal {
-	p := w.p
-	w.Stage(p.classes(), len(p.Fabric.Bundles))
-	r := &rehearsal{w: w, Switching: p.Switching, target: make([]int, len(p.Fabric.Bundles)), coming: make([][]arrival, len(p.Fabric.Bundles)), change: make([][][]int, len(p.Fabric.Bundles))}
+// newSequenceSimulator returns what simulates sequences with w, until done is called on it.
+func (w *circuitEvaluator) newSequenceSimulator() *sequenceSimulator {
+	p := w.problem
+	w.Stage(p.bundleOfTask(), len(p.Fabric.Bundles))
+	r := &sequenceSimulator{evaluator: w, Switching: p.Switching, target: make([]int, len(p.Fabric.Bundles)), setups: make([][]circuitSetup, len(p.Fabric.Bundles)), scheduled: make([][][]int, len(p.Fabric.Bundles))}
 	for e, b := range p.Fabric.Bundles {
-		r.change[e] = make([][]int, len(b.Links))
+		r.scheduled[e] = make([][]int, len(b.Links))
 	}
 	return r
 }
 
-// bundleOf returns the bundle of each link.
-func (p *Problem) bundleOf() []int32 {
+// bundleOfLink returns the bundle of each link.
+func (p *Problem) bundleOfLink() []int32 {
 	of := make([]int32, len(p.Fabric.Network.Links))
 	for e, b := range p.Fabric.Bundles {
 		for _, l := range b.Links {
@@ -115,10 +115,10 @@ func (p *Problem) bundleOf() []int32 {
 	return of
 }
 
-// classes returns by task the bundle over which it goes, -1 of none.
-func (p *Problem) classes() []int32 {
-	class, of := slices.Repeat([]int32{-1}, len(p.Graph.Tasks)), p.bundleOf()
-	for _, id := range p.transfers() {
+// bundleOfTask returns by task the bundle over which it goes, -1 of none.
+func (p *Problem) bundleOfTask() []int32 {
+	class, of := slices.Repeat([]int32{-1}, len(p.Graph.Tasks)), p.bundleOfLink()
+	for _, id := range p.networkTransfers() {
 		for _, u := range p.Fabric.Routes.Of(id) {
 			if int(u.Resource) < len(of) {
 				class[id] = of[u.Resource]
@@ -128,17 +128,17 @@ func (p *Problem) classes() []int32 {
 	return class
 }
 
-// history is what circuits still do when an iteration begins: what is being set up by bundle, and until when all are
+// pendingSetup is what circuits still do when an iteration begins: what is being set up by bundle, and until when all are
 // held.
-type history struct {
-	coming [][]arrival
-	down   engine.Time
+type pendingSetup struct {
+	setups     [][]circuitSetup
+	stoppedFor engine.Time
 }
 
 // run simulates an iteration that begins in a state, and returns that of its end. It returns false where the makespan
 // reaches cutoff, or the iteration cannot end.
-func (r *rehearsal) run(q *Sequence, from *history, cutoff engine.Time) (to history, ok bool) {
-	if !r.begin(q.First, q.Most(), from, cutoff) {
+func (r *sequenceSimulator) run(q *Sequence, from *pendingSetup, cutoff engine.Time) (to pendingSetup, ok bool) {
+	if !r.startIteration(q.First, q.Most(), from, cutoff) {
 		return to, false
 	}
 	last := 0
@@ -146,15 +146,15 @@ func (r *rehearsal) run(q *Sequence, from *history, cutoff engine.Time) (to hist
 		s := &q.Steps[last]
 		var now engine.Time
 		if s.Bundle == AtTime {
-			if now, ok = r.w.AwaitTime(s.Time); !ok {
+			if now, ok = r.evaluator.AwaitTime(s.Time); !ok {
 				break
 			}
-		} else if now, ok = r.w.Await(int32(s.Bundle), int32(s.Count)); !ok {
+		} else if now, ok = r.evaluator.Await(int32(s.Bundle), int32(s.Count)); !ok {
 			return to, false
 		}
 		for _, e := range s.Carried {
-			_, all := r.w.Ended(int32(e))
-			if now, ok = r.w.Await(int32(e), all); !ok {
+			_, all := r.evaluator.Ended(int32(e))
+			if now, ok = r.evaluator.Await(int32(e), all); !ok {
 				return to, false
 			}
 		}
@@ -166,88 +166,90 @@ func (r *rehearsal) run(q *Sequence, from *history, cutoff engine.Time) (to hist
 		if r.observe != nil {
 			r.observe(last)
 		}
-		r.fire(now, s.Circuits, true)
+		r.applyStep(now, s.Circuits, true)
 	}
-	if r.made.Makespan, ok = r.w.Finish(); !ok {
+	if r.current.Makespan, ok = r.evaluator.Finish(); !ok {
 		return to, false
 	}
 	for ; last < len(q.Steps); last++ {
 		switch s := &q.Steps[last]; {
 		case s.Bundle == AtEnd:
-			r.fire(r.made.Makespan, s.Circuits, false)
+			r.applyStep(r.current.Makespan, s.Circuits, false)
 		default:
-			r.made.Fired = append(r.made.Fired, engine.Never)
+			r.current.Fired = append(r.current.Fired, engine.Never)
 		}
 	}
-	return r.state(), true
+	return r.endState(), true
 }
 
-// begin begins an iteration in a state with circuits by bundle, and most that it will ever have.
-func (r *rehearsal) begin(first, most []int, from *history, cutoff engine.Time) bool {
+// startIteration begins an iteration in a state with circuits by bundle, and most that it will ever have.
+func (r *sequenceSimulator) startIteration(first, most []int, from *pendingSetup, cutoff engine.Time) bool {
 	copy(r.target, first)
-	r.down = from.down
-	for e, b := range r.w.p.Fabric.Bundles {
-		r.coming[e] = append(r.coming[e][:0], from.of(e)...)
+	r.stoppedUntil = from.stoppedFor
+	for e, b := range r.evaluator.problem.Fabric.Bundles {
+		r.setups[e] = append(r.setups[e][:0], from.setupsOf(e)...)
 		for _, l := range b.Links {
-			r.w.SetRate(l, r.rate(e, r.carried(e, 0)))
-			r.w.SetPeak(l, r.rate(e, most[e]))
+			r.evaluator.SetRate(l, r.rate(e, r.activeCircuits(e, 0)))
+			r.evaluator.SetPeak(l, r.rate(e, most[e]))
 		}
 	}
-	if !r.w.Begin(cutoff) {
+	if !r.evaluator.Begin(cutoff) {
 		return false
 	}
-	for e := range r.coming {
-		for i := range r.change[e] {
-			r.change[e][i] = r.change[e][i][:0]
+	for e := range r.setups {
+		for i := range r.scheduled[e] {
+			r.scheduled[e][i] = r.scheduled[e][i][:0]
 		}
-		r.expect(e, 0)
+		r.scheduleSetups(e, 0)
 	}
-	r.made.Fired = r.made.Fired[:0]
+	r.current.Fired = r.current.Fired[:0]
 	return true
 }
 
-// state returns what circuits still do at the end of the iteration.
-func (r *rehearsal) state() history {
-	end := r.made.Makespan
-	to := history{coming: make([][]arrival, len(r.coming)), down: max(0, r.down-end)}
-	for e, list := range r.coming {
+// endState returns what circuits still do at the end of the iteration.
+func (r *sequenceSimulator) endState() pendingSetup {
+	end := r.current.Makespan
+	to := pendingSetup{setups: make([][]circuitSetup, len(r.setups)), stoppedFor: max(0, r.stoppedUntil-end)}
+	for e, list := range r.setups {
 		for _, a := range list {
 			if a.at > end {
-				to.coming[e] = append(to.coming[e], arrival{a.at - end, a.n})
+				to.setups[e] = append(to.setups[e], circuitSetup{a.at - end, a.n})
 			}
 		}
 	}
 	return to
 }
 
-// of returns what is being set up of bundle e.
-func (h *history) of(e int) []arrival {
-	if h.coming == nil {
+// setupsOf returns what is being set up of bundle e.
+func (h *pendingSetup) setupsOf(e int) []circuitSetup {
+	if h.setups == nil {
 		return nil
 	}
-	return h.coming[e]
+	return h.setups[e]
 }
 
-func (h *history) equal(g *history) bool {
-	for e := range max(len(h.coming), len(g.coming)) {
-		if !slices.Equal(h.of(e), g.of(e)) {
+func (h *pendingSetup) equal(g *pendingSetup) bool {
+	for e := range max(len(h.setups), len(g.setups)) {
+		if !slices.Equal(h.setupsOf(e), g.setupsOf(e)) {
 			return false
 		}
 	}
-	return h.down == g.down
+	return h.stoppedFor == g.stoppedFor
 }
 
 // rate returns that of n circuits of bundle e.
-func (r *rehearsal) rate(e, n int) float64 { return float64(n) * r.w.p.Fabric.Rate(e) }
+func (r *sequenceSimulator) rate(e, n int) float64 {
+	return float64(n) * r.evaluator.problem.Fabric.Rate(e)
+}
 
-// carried returns the circuits of bundle e that carry at a time: those that are not being set up, none while all are
+// activeCircuits returns the circuits of bundle e that carry at a time: those that are not being set up, none while all are
 // held.
-func (r *rehearsal) carried(e int, now engine.Time) int {
-	if now < r.down {
+func (r *sequenceSimulator) activeCircuits(e int, now engine.Time) int {
+	if now < r.stoppedUntil {
 		return 0
 	}
 	n := r.target[e]
-	for _, a := range r.coming[e] {
+	for _, a := range r.setups[e] {
 		if a.at > now {
 			n -= a.n
 		}
@@ -255,36 +257,36 @@ func (r *rehearsal) carried(e int, now engine.Time) int {
 	return n
 }
 
-// expect schedules what is coming of bundle e.
-func (r *rehearsal) expect(e int, now engine.Time) {
-	for i, l := range r.w.p.Fabric.Bundles[e].Links {
-		for _, k := range r.change[e][i] {
-			r.w.Drop(k)
+// scheduleSetups schedules what is coming of bundle e.
+func (r *sequenceSimulator) scheduleSetups(e int, now engine.Time) {
+	for i, l := range r.evaluator.problem.Fabric.Bundles[e].Links {
+		for _, k := range r.scheduled[e][i] {
+			r.evaluator.Drop(k)
 		}
-		r.change[e][i] = r.change[e][i][:0]
+		r.scheduled[e][i] = r.scheduled[e][i][:0]
 		at := func(t engine.Time) {
-			r.change[e][i] = append(r.change[e][i], r.w.ChangeLater(t, l, r.rate(e, r.carried(e, t))))
+			r.scheduled[e][i] = append(r.scheduled[e][i], r.evaluator.ChangeLater(t, l, r.rate(e, r.activeCircuits(e, t))))
 		}
-		if r.down > now {
-			at(r.down)
+		if r.stoppedUntil > now {
+			at(r.stoppedUntil)
 		}
-		for _, a := range r.coming[e] {
-			if a.at > now && a.at >= r.down {
+		for _, a := range r.setups[e] {
+			if a.at > now && a.at >= r.stoppedUntil {
 				at(a.at)
 			}
 		}
 	}
 }
 
-// fire makes a step at a time: circuits of bundles that lose some stop at once, of those first that do not carry yet,
+// applyStep makes a step at a time: circuits of bundles that lose some stop at once, of those first that do not carry yet,
 // and those of bundles that gain some carry after the delay. Live is while the iteration is simulated.
-func (r *rehearsal) fire(now engine.Time, to []int, live bool) {
-	r.made.Fired = append(r.made.Fired, now)
+func (r *sequenceSimulator) applyStep(now engine.Time, to []int, live bool) {
+	r.current.Fired = append(r.current.Fired, now)
 	same := slices.Equal(to, r.target)
-	p := r.w.p
+	p := r.evaluator.problem
 	up := now + r.Delay
 	if r.Whole && !same && r.Delay > 0 {
-		r.down = up
+		r.stoppedUntil = up
 	}
 	for e, n := range to {
 		d := n - r.target[e]
@@ -292,59 +294,59 @@ func (r *rehearsal) fire(now engine.Time, to []int, live bool) {
 			continue
 		}
 		r.target[e] = n
-		list := slices.DeleteFunc(r.coming[e], func(a arrival) bool { return a.at <= now })
+		list := slices.DeleteFunc(r.setups[e], func(a circuitSetup) bool { return a.at <= now })
 		if d > 0 && up > now {
-			list = append(list, arrival{up, d})
+			list = append(list, circuitSetup{up, d})
 		}
 		for ; d < 0 && len(list) > 0; d++ {
 			if list[len(list)-1].n--; list[len(list)-1].n == 0 {
 				list = list[:len(list)-1]
 			}
 		}
-		r.coming[e] = list
+		r.setups[e] = list
 		if live {
 			for _, l := range p.Fabric.Bundles[e].Links {
-				r.w.ChangeNow(l, r.rate(e, r.carried(e, now)))
+				r.evaluator.ChangeNow(l, r.rate(e, r.activeCircuits(e, now)))
 			}
-			r.expect(e, now)
+			r.scheduleSetups(e, now)
 		}
 	}
 }
 
-// mostRuns is the number of iterations after which a sequence that has not come to repeat itself is given up.
-const mostRuns = 32
+// maxIterations is the number of iterations after which a sequence that has not come to repeat itself is given up.
+const maxIterations = 32
 
-// orbit is iterations one after the other, the first with the topology of its beginning in place; those from a place on
+// iterationCycle is iterations one after the other, the first with the topology of its beginning in place; those from a place on
 // repeat.
-type orbit struct {
-	all    []Run
-	starts []history // in which they begin
-	from   int
+type iterationCycle struct {
+	runs        []Run
+	startStates []pendingSetup // in which they begin
+	start       int
 }
 
-// mean returns the mean makespan of those that repeat.
-func (o *orbit) mean() engine.Time {
+// meanMakespan returns the mean makespan of those that repeat.
+func (o *iterationCycle) meanMakespan() engine.Time {
 	sum := engine.Time(0)
-	for _, m := range o.all[o.from:] {
+	for _, m := range o.runs[o.start:] {
 		sum += m.Makespan
 	}
-	return sum / engine.Time(len(o.all)-o.from)
+	return sum / engine.Time(len(o.runs)-o.start)
 }
 
-// steady simulates iteration after iteration until one begins as an earlier one did: from there on all repeat, as each
+// simulateCycle simulates iteration after iteration until one begins as an earlier one did: from there on all repeat, as each
 // follows from how it begins.
-func (r *rehearsal) steady(q *Sequence) (o orbit, ok bool) {
-	at := history{}
-	for len(o.all) < mostRuns {
-		if o.from = slices.IndexFunc(o.starts, func(h history) bool { return h.equal(&at) }); o.from >= 0 {
+func (r *sequenceSimulator) simulateCycle(q *Sequence) (o iterationCycle, ok bool) {
+	at := pendingSetup{}
+	for len(o.runs) < maxIterations {
+		if o.start = slices.IndexFunc(o.startStates, func(h pendingSetup) bool { return h.equal(&at) }); o.start >= 0 {
 			return o, true
 		}
 		next, ok := r.run(q, &at, never)
 		if !ok {
 			return o, false
 		}
-		o.all = append(o.all, Run{r.made.Makespan, slices.Clone(r.made.Fired)})
-		o.starts, at = append(o.starts, at), next
+		o.runs = append(o.runs, Run{r.current.Makespan, slices.Clone(r.current.Fired)})
+		o.startStates, at = append(o.startStates, at), next
 	}
 	return o, false
 }
@@ -354,21 +356,21 @@ func (r *rehearsal) steady(q *Sequence) (o orbit, ok bool) {
 // bundle has the circuits that have been its own for the delay, so the fewest that it was meant to have in that time.
 // It fails where a topology overruns the ports, which circuits that are being set up hold, too.
 func (p *Problem) Network(o *fabric.Optical, q *Sequence, runs []Run, n int) (*engine.Network, error) {
-	most := slices.Clone(q.First)
-	known := map[*int]bool{} // rotations have the same ones again and again
+	maxCircuits := slices.Clone(q.First)
+	checked := map[*int]bool{} // rotations have the same ones again and again
 	for _, x := range q.Topologies() {
-		if known[&x[0]] {
+		if checked[&x[0]] {
 			continue
 		}
-		known[&x[0]] = true
+		checked[&x[0]] = true
 		if _, err := o.Provision(x); err != nil {
 			return nil, err
 		}
-		for e := range most {
-			most[e] = max(most[e], x[e])
+		for e := range maxCircuits {
+			maxCircuits[e] = max(maxCircuits[e], x[e])
 		}
 	}
-	initial, changes := p.carrying(moments(q, runs, n), 0)
+	initial, changes := p.activeTimeline(topologyTimeline(q, runs, n), 0)
 	net, err := o.Provision(initial)
 	if err != nil {
 		return nil, err
@@ -376,22 +378,22 @@ func (p *Problem) Network(o *fabric.Optical, q *Sequence, runs []Run, n int) (*e
 	net.Changes = changes
 	for e, b := range o.Bundles {
 		for _, l := range b.Links {
-			net.Links[l].Peak = float64(most[e]) * o.Rate(e)
+			net.Links[l].Peak = float64(maxCircuits[e]) * o.Rate(e)
 		}
 	}
 	return net, nil
 }
 
-// moment is a time from which on bundles are meant to have other circuits. Those that they gain carry after the delay.
-type moment struct {
+// topologyChange is a time from which on bundles are meant to have other circuits. Those that they gain carry after the delay.
+type topologyChange struct {
 	at       engine.Time
 	circuits []int // by bundle
 }
 
-// moments returns the moments of iterations up to the n-th of a sequence, with times from the beginning of that. The
+// topologyTimeline returns the moments of iterations up to the n-th of a sequence, with times from the beginning of that. The
 // first of them is long before, as the first iteration finds its topology in place.
-func moments(q *Sequence, runs []Run, n int) []moment {
-	all := []moment{{-engine.Never / 4, q.First}}
+func topologyTimeline(q *Sequence, runs []Run, n int) []topologyChange {
+	all := []topologyChange{{-engine.Never / 4, q.First}}
 	at := engine.Time(0)
 	for _, run := range runs[:n] {
 		at -= run.Makespan
@@ -399,7 +401,7 @@ func moments(q *Sequence, runs []Run, n int) []moment {
 	for _, run := range runs[:n+1] {
 		for i, t := range run.Fired {
 			if t < engine.Never && !slices.Equal(q.Steps[i].Circuits, all[len(all)-1].circuits) {
-				all = append(all, moment{at + t, q.Steps[i].Circuits})
+				all = append(all, topologyChange{at + t, q.Steps[i].Circuits})
 			}
 		}
 		at += run.Makespan
@@ -407,9 +409,9 @@ func moments(q *Sequence, runs []Run, n int) []moment {
 	return all
 }
 
-// carrying returns the circuits that carry from a time on, where moments, the first of which is a delay before that
+// activeTimeline returns the circuits that carry from a time on, where moments, the first of which is a delay before that
 // or earlier, follow each other: those at that time, by bundle, and how links change after it.
-func (p *Problem) carrying(all []moment, start engine.Time) (initial []int, changes []engine.Change) {
+func (p *Problem) activeTimeline(all []topologyChange, start engine.Time) (initial []int, changes []engine.Change) {
 	delay := p.Switching.Delay
 	times := []engine.Time{start}
 	for _, m := range all[1:] {
@@ -441,14 +443,14 @@ func (p *Problem) carrying(all []moment, start engine.Time) (initial []int, chan
 			initial, was = least, least
 			continue
 		}
-		changes = append(changes, p.differences(t, was, least)...)
+		changes = append(changes, p.linkChanges(t, was, least)...)
 		was = least
 	}
 	return initial, changes
 }
 
-// differences returns the changes of links at a time at which bundles go from some circuits to others.
-func (p *Problem) differences(at engine.Time, from, to []int) (changes []engine.Change) {
+// linkChanges returns the changes of links at a time at which bundles go from some circuits to others.
+func (p *Problem) linkChanges(at engine.Time, from, to []int) (changes []engine.Change) {
 	for e, b := range p.Fabric.Bundles {
 		if to[e] == from[e] {
 			continue
@@ -463,7 +465,7 @@ func (p *Problem) differences(at engine.Time, from, to []int) (changes []engine.
 // Transfers returns how many transfers each bundle carries.
 func (p *Problem) Transfers() []int {
 	n := make([]int, len(p.Fabric.Bundles))
-	for _, e := range p.classes() {
+	for _, e := range p.bundleOfTask() {
 		if e >= 0 {
 			n[e]++
 		}

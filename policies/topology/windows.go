@@ -75,9 +75,9 @@ func (p *Problem) Windows(ctx context.Context, o WindowOptions) (*Windows, error
 	if o.Upper == 0 {
 		o.Upper = trace.Makespan
 	}
-	w := &Windows{Task: p.transfers(), Baseline: baseline}
-	w.Earliest, w.Latest = p.timeWindows(p.fullSpans(), w.Task, o.Upper)
-	w.profile(trace)
+	w := &Windows{Task: p.networkTransfers(), Baseline: baseline}
+	w.Earliest, w.Latest = p.timeWindows(p.unlimitedSpans(), w.Task, o.Upper)
+	w.recordIntervals(trace)
 	w.Intervals = w.Played
 	if o.Intervals > 0 {
 		w.Intervals = o.Intervals
@@ -94,16 +94,16 @@ func (p *Problem) Windows(ctx context.Context, o WindowOptions) (*Windows, error
 // bestBaseline returns the best of the allocators that see only the traffic matrix, without circuits that carry
 // nothing, its name and its makespan.
 func (p *Problem) bestBaseline(ctx context.Context, s flow.Service) (name string, best []int, lowest engine.Time) {
-	w := p.evaluator(ctx, s)
-	defer p.done(w)
+	w := p.acquire(ctx, s)
+	defer p.release(w)
 	lowest = never
 	for _, info := range Table {
-		b, ok := info.Policy.(baseline)
+		b, ok := info.Policy.(baselineAllocator)
 		if !ok {
 			continue
 		}
 		x := b.rule(p)
-		p.clip(x)
+		p.clipToUseful(x)
 		if c, ok := w.simulate(x, lowest); ok {
 			name, best, lowest = info.Name, x, c
 		}
@@ -112,10 +112,10 @@ func (p *Problem) bestBaseline(ctx context.Context, s flow.Service) (name string
 }
 
 // NumTransfers returns the number of transfers that use the network, with links inside pods.
-func (p *Problem) NumTransfers() int { return len(p.transfers()) }
+func (p *Problem) NumTransfers() int { return len(p.networkTransfers()) }
 
-// transfers returns the ids of the transfers that use the network.
-func (p *Problem) transfers() (ids []int32) {
+// networkTransfers returns the ids of the transfers that use the network.
+func (p *Problem) networkTransfers() (ids []int32) {
 	for i := range p.Graph.Tasks {
 		if t := &p.Graph.Tasks[i]; t.Kind == engine.Transfer && t.Bytes > 0 && len(p.Fabric.Routes.Of(int32(i))) > 0 {
 			ids = append(ids, int32(i))
@@ -124,11 +124,11 @@ func (p *Problem) transfers() (ids []int32) {
 	return ids
 }
 
-// fullSpans returns heads and tails with as many circuits everywhere as could be of use at all: what is left are the
+// unlimitedSpans returns heads and tails with as many circuits everywhere as could be of use at all: what is left are the
 // limits of the NICs, the paper's tau_m = V_m / (F_m B), and of the ports of a bundle alone.
-func (p *Problem) fullSpans() flow.Spans {
-	w := p.evaluator(context.Background(), flow.MaxMin)
-	defer p.done(w)
+func (p *Problem) unlimitedSpans() flow.Spans {
+	w := p.acquire(context.Background(), flow.MaxMin)
+	defer p.release(w)
 	w.provision(p.Useful)
 	return w.Spans()
 }
@@ -145,13 +145,13 @@ func (p *Problem) timeWindows(s flow.Spans, tasks []int32, upper engine.Time) (e
 	return earliest, latest
 }
 
-// profile numbers the intervals between starts and ends of transfers in a trace. Idle intervals count: the model has
+// recordIntervals numbers the intervals between starts and ends of transfers in a trace. Idle intervals count: the model has
 // them too (Eq. 14). What lies before the first start and after the last end does not.
-func (w *Windows) profile(t *engine.Trace) {
+func (w *Windows) recordIntervals(t *engine.Trace) {
 	for _, id := range w.Task {
 		w.Start, w.End = append(w.Start, t.Start[id]), append(w.End, t.End[id])
 	}
-	times := borders(w.Start, w.End)
+	times := intervalBorders(w.Start, w.End)
 	w.Played = max(0, len(times)-1)
 	for i := range w.Task {
 		first, _ := slices.BinarySearch(times, w.Start[i])
@@ -160,7 +160,7 @@ func (w *Windows) profile(t *engine.Trace) {
 	}
 }
 
-// borders returns the times at which intervals between starts and ends meet.
-func borders(start, end []engine.Time) []engine.Time {
+// intervalBorders returns the times at which intervals between starts and ends meet.
+func intervalBorders(start, end []engine.Time) []engine.Time {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(start, end))))
 }

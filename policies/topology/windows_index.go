@@ -12,64 +12,64 @@ import "slices"
 // through them is whether any edge on the way has a lag, or any task of fixed duration lies on it. A node that is no
 // task therefore passes two bounds on, of what reached it without a lag and with one; only the first grows at the next
 // edge with a lag.
-func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (least, largest []int) {
-	least, largest = make([]int, len(tasks)), make([]int, len(tasks))
+func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (lowest, highest []int) {
+	lowest, highest = make([]int, len(tasks)), make([]int, len(tasks))
 	at := slices.Repeat([]int32{-1}, len(p.Graph.Tasks)) // by task of the graph, its place in tasks
 	for i, id := range tasks {
 		at[id] = int32(i)
 	}
 	order := p.Graph.Order()
-	succ := p.followed(at)
+	succ := p.precedesTransfer(at)
 	for i, id := range tasks {
-		least[i], largest[i] = 1, k
+		lowest[i], highest[i] = 1, k
 		if from != nil && succ[id] {
-			least[i], largest[i] = max(1, from[i]), min(k, to[i])
+			lowest[i], highest[i] = max(1, from[i]), min(k, to[i])
 		}
 	}
 
 	// Step 2: forward. near is the least index that a task may have if it follows without a lag, far if it follows at
 	// one.
-	near, far := make([]int, len(at)), make([]int, len(at))
+	reached, reachedByLag := make([]int, len(at)), make([]int, len(at))
 	for _, v := range order {
 		for _, e := range p.Graph.In(v) {
 			if e.Lag > 0 {
-				far[v] = max(far[v], far[e.From], near[e.From]+1)
+				reachedByLag[v] = max(reachedByLag[v], reachedByLag[e.From], reached[e.From]+1)
 			} else {
-				near[v], far[v] = max(near[v], near[e.From]), max(far[v], far[e.From])
+				reached[v], reachedByLag[v] = max(reached[v], reached[e.From]), max(reachedByLag[v], reachedByLag[e.From])
 			}
 		}
 		if i := at[v]; i >= 0 {
-			least[i] = max(least[i], near[v], far[v])
-			near[v], far[v] = least[i]+1, 0
+			lowest[i] = max(lowest[i], reached[v], reachedByLag[v])
+			reached[v], reachedByLag[v] = lowest[i]+1, 0
 		} else if p.Graph.Tasks[v].Duration > 0 {
-			far[v] = max(far[v], near[v]+1)
+			reachedByLag[v] = max(reachedByLag[v], reached[v]+1)
 		}
 	}
 
 	// Step 3: backward, likewise.
-	for v := range near {
-		near[v], far[v] = k+1, k+1
+	for v := range reached {
+		reached[v], reachedByLag[v] = k+1, k+1
 	}
 	for _, u := range slices.Backward(order) {
 		for _, e := range p.Graph.Out(u) {
 			if e.Lag > 0 {
-				far[u] = min(far[u], far[e.To], near[e.To]-1)
+				reachedByLag[u] = min(reachedByLag[u], reachedByLag[e.To], reached[e.To]-1)
 			} else {
-				near[u], far[u] = min(near[u], near[e.To]), min(far[u], far[e.To])
+				reached[u], reachedByLag[u] = min(reached[u], reached[e.To]), min(reachedByLag[u], reachedByLag[e.To])
 			}
 		}
 		if i := at[u]; i >= 0 {
-			largest[i] = min(largest[i], near[u], far[u])
-			near[u], far[u] = largest[i]-1, k+1
+			highest[i] = min(highest[i], reached[u], reachedByLag[u])
+			reached[u], reachedByLag[u] = highest[i]-1, k+1
 		} else if p.Graph.Tasks[u].Duration > 0 {
-			far[u] = min(far[u], near[u]-1)
+			reachedByLag[u] = min(reachedByLag[u], reached[u]-1)
 		}
 	}
-	return least, largest
+	return lowest, highest
 }
 
-// followed returns, by task of the graph, whether a transfer waits for it: the paper's M_succ among the transfers.
-func (p *Problem) followed(at []int32) []bool {
+// precedesTransfer returns, by task of the graph, whether a transfer waits for it: the paper's M_succ among the transfers.
+func (p *Problem) precedesTransfer(at []int32) []bool {
 	succ := make([]bool, len(at))
 	for _, u := range slices.Backward(p.Graph.Order()) {
 		for _, e := range p.Graph.Out(u) {

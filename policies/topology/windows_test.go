@@ -57,11 +57,11 @@ func drawProblem(t *rapid.T) *Problem {
 // drawCircuits draws a topology that fits.
 func drawCircuits(t *rapid.T, p *Problem) []int {
 	x := p.ones()
-	free := p.room(x)
+	free := p.freePorts(x)
 	for e := range x {
-		n := rapid.IntRange(0, p.fits(free, e)).Draw(t, "circuits")
+		n := rapid.IntRange(0, p.maxAdditional(free, e)).Draw(t, "circuits")
 		x[e] += n
-		p.take(free, e, n)
+		p.allocate(free, e, n)
 	}
 	return x
 }
@@ -90,7 +90,7 @@ func eventTimes(starts, ends []engine.Time) []engine.Time {
 func TestWindowsHoldEveryPlay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
-		ids := p.transfers()
+		ids := p.networkTransfers()
 		trace := playOut(t, p, drawCircuits(t, p), flow.MaxMin)
 		var starts, ends []engine.Time
 		for _, id := range ids {

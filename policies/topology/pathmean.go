@@ -6,29 +6,29 @@ import (
 	"sim/engine"
 )
 
-// mean is a mean of paths through the graph. A path takes what its compute takes, and for each of its transfers no less
+// pathMean is a mean of paths through the graph. A path takes what its compute takes, and for each of its transfers no less
 // than that takes alone on the circuits of its bundle: a cost for each bundle by its circuits. No iteration is shorter
 // than any path of it, nor than any mean of paths; and what a mean costs at least, of all topologies that fit the ports
 // of chains, chains find exactly. So any mean bounds the makespan of every topology and service, and knows that ports
 // which one bundle has the others have not, as the upper corner of a box does not.
-type mean struct {
-	fixed float64     // what takes as long under any topology, in ticks
-	cost  [][]float64 // by bundle and circuits, counted from 1
-	paths int         // that were mixed
+type pathMean struct {
+	fixed    float64     // what takes as long under any topology, in ticks
+	cost     [][]float64 // by bundle and circuits, counted from 1
+	numPaths int         // that were mixed
 }
 
 // pathCosts is what transfers cost.
 type pathCosts struct {
-	p     *Problem
-	times [][]float64 // by task that is a transfer on a bundle: its time by circuits, counted from 1
-	on    []int32     // by task: its bundle, -1 for none
+	p        *Problem
+	times    [][]float64 // by task that is a transfer on a bundle: its time by circuits, counted from 1
+	bundleOf []int32     // by task: its bundle, -1 for none
 }
 
 func newPathCosts(p *Problem) *pathCosts {
-	z := &pathCosts{p: p, on: make([]int32, len(p.Graph.Tasks)), times: make([][]float64, len(p.Graph.Tasks))}
-	bundle := p.bundleOf()
+	z := &pathCosts{p: p, bundleOf: make([]int32, len(p.Graph.Tasks)), times: make([][]float64, len(p.Graph.Tasks))}
+	bundle := p.bundleOfLink()
 	for i := range p.Graph.Tasks {
-		z.on[i] = -1
+		z.bundleOf[i] = -1
 		t := &p.Graph.Tasks[i]
 		if t.Kind != engine.Transfer {
 			continue
@@ -38,10 +38,10 @@ func newPathCosts(p *Problem) *pathCosts {
 			if int(u.Resource) >= len(bundle) {
 				rate = min(rate, p.Fabric.Network.Rate(u.Resource)/u.Weight)
 			} else if e := bundle[u.Resource]; u.Weight/p.Fabric.Rate(int(e)) > slow {
-				z.on[i], slow = e, u.Weight/p.Fabric.Rate(int(e))
+				z.bundleOf[i], slow = e, u.Weight/p.Fabric.Rate(int(e))
 			}
 		}
-		if e := z.on[i]; e >= 0 {
+		if e := z.bundleOf[i]; e >= 0 {
 			for n := range p.Useful[e] {
 				z.times[i] = append(z.times[i], 8*float64(t.Bytes)*float64(engine.Second)/min(rate, float64(n+1)/slow))
 			}
@@ -50,16 +50,16 @@ func newPathCosts(p *Problem) *pathCosts {
 	return z
 }
 
-// none is a mean of no path yet.
-func (z *pathCosts) none() *mean {
-	m := &mean{}
+// newMean is a mean of no path yet.
+func (z *pathCosts) newMean() *pathMean {
+	m := &pathMean{}
 	for _, n := range z.p.Useful {
 		m.cost = append(m.cost, make([]float64, n))
 	}
 	return m
 }
 
-func (m *mean) clone() *mean {
+func (m *pathMean) clone() *pathMean {
 	c := *m
 	c.cost = make([][]float64, len(m.cost))
 	for e := range m.cost {
@@ -69,8 +69,8 @@ func (m *mean) clone() *mean {
 }
 
 // mix has a path be part of a mean, and what it was the rest.
-func (z *pathCosts) mix(m *mean, path []int32, part float64) {
-	m.paths++
+func (z *pathCosts) mix(m *pathMean, path []int32, part float64) {
+	m.numPaths++
 	m.fixed *= 1 - part
 	for _, cost := range m.cost {
 		for n := range cost {
@@ -78,12 +78,12 @@ func (z *pathCosts) mix(m *mean, path []int32, part float64) {
 		}
 	}
 	for k, i := range path {
-		if e := z.on[i]; e >= 0 {
+		if e := z.bundleOf[i]; e >= 0 {
 			for n, t := range z.times[i] {
 				m.cost[e][n] += part * t
 			}
 		} else {
-			m.fixed += part * z.alone(i)
+			m.fixed += part * z.otherTime(i)
 		}
 		if k > 0 {
 			m.fixed += part * float64(z.lag(path[k-1], i))
@@ -91,8 +91,8 @@ func (z *pathCosts) mix(m *mean, path []int32, part float64) {
 	}
 }
 
-// alone is how long a task takes that no circuit serves.
-func (z *pathCosts) alone(i int32) float64 {
+// otherTime is how long a task takes that no circuit serves.
+func (z *pathCosts) otherTime(i int32) float64 {
 	t := &z.p.Graph.Tasks[i]
 	if t.Kind == engine.Compute {
 		return float64(t.Duration)

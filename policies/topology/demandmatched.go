@@ -5,19 +5,19 @@ import "slices"
 // demandMatched gives circuits, whenever a pair of pods has carried its last transfer, to the traffic that is left on
 // all others: one to each, and one after the other to the pair that has most bytes left for each of its own. So do
 // controllers that follow demand matrices as they come (Helios, SIGCOMM 2010), here with a matrix that is exact.
-func demandMatched(m *movement) (*Sequence, error) {
+func demandMatched(m *ruleInput) (*Sequence, error) {
 	bundles, links := m.p.Fabric.Bundles, len(m.p.Fabric.Network.Links)
 	topology := func(left []float64) []int {
-		load, least := m.loads(left), make([]int, len(bundles))
+		load, least := m.bundleLoads(left), make([]int, len(bundles))
 		for e := range least {
 			if load[e] > 0 {
 				least[e] = 1
 			}
 		}
-		return m.greedy(least, load)
+		return m.allocateGreedily(least, load)
 	}
 	all := make([]float64, links)
-	for _, id := range m.p.transfers() {
+	for _, id := range m.p.networkTransfers() {
 		for _, u := range m.p.Fabric.Routes.Of(id) {
 			if int(u.Resource) < links {
 				all[u.Resource] += float64(m.p.Graph.Tasks[id].Bytes) * u.Weight
@@ -25,16 +25,16 @@ func demandMatched(m *movement) (*Sequence, error) {
 		}
 	}
 	q := &Sequence{First: topology(all)}
-	m.spent++
+	m.numSimulated++
 	gone := make([]bool, len(bundles))
-	for ok := m.play.begin(q.First, m.high, &history{}, never); ok; {
-		now, more := m.w.AwaitLast()
+	for ok := m.simulator.startIteration(q.First, m.maxCircuits, &pendingSetup{}, never); ok; {
+		now, more := m.evaluator.AwaitLast()
 		if !more {
 			break
 		}
 		last := -1
 		for e := range gone {
-			if ended, of := m.w.Ended(int32(e)); ended == of && !gone[e] {
+			if ended, of := m.evaluator.Ended(int32(e)); ended == of && !gone[e] {
 				gone[e], last = true, e
 			}
 		}
@@ -42,18 +42,18 @@ func demandMatched(m *movement) (*Sequence, error) {
 			break
 		}
 		left := make([]float64, links)
-		m.w.Left(left)
-		_, of := m.w.Ended(int32(last))
+		m.evaluator.Left(left)
+		_, of := m.evaluator.Ended(int32(last))
 		s := Step{Bundle: last, Count: int(of), Circuits: topology(left)}
 		for e, n := range s.Circuits {
-			if n == 0 && m.play.target[e] > 0 { // in later iterations it may end after the last of the others
+			if n == 0 && m.simulator.target[e] > 0 { // in later iterations it may end after the last of the others
 				s.Carried = append(s.Carried, e)
 			}
 		}
 		q.Steps = append(q.Steps, s)
-		m.play.fire(now, s.Circuits, true)
+		m.simulator.applyStep(now, s.Circuits, true)
 	}
 	q.Steps = append(q.Steps, Step{Bundle: AtEnd, Circuits: q.First})
-	q.tidy()
+	q.removeUnchanged()
 	return q, m.ctx.Err()
 }

@@ -16,14 +16,14 @@ const (
 	sharedWork        = 200_000_000
 )
 
-func sharedAllowance() allowance {
-	return allowance{SearchOptions: SearchOptions{MaxEvaluations: sharedEvaluations}, work: sharedWork}
+func newSharedBudget() searchBudget {
+	return searchBudget{SearchOptions: SearchOptions{MaxEvaluations: sharedEvaluations}, maxWork: sharedWork}
 }
 
 // Bound returns a lower bound on the makespan of every topology, however capacity is shared, by the search of
 // delta-joint with a budget of its own. It is computed once. It fails only with ctx's error, when ctx ends.
 func (p *Problem) Bound(ctx context.Context) (engine.Time, error) {
-	best, err := p.shared(ctx)
+	best, err := p.sharedResult(ctx)
 	return max(best.bound, p.AtLeast), err
 }
 
@@ -31,23 +31,23 @@ func (p *Problem) Bound(ctx context.Context) (engine.Time, error) {
 // that budget (fewer circuits may be faster, too), for those who need one that can be had; nil if none was found. Seed
 // and tails are as in Options.
 func (p *Problem) Optimum(ctx context.Context, seed uint64, tails bool) (*Decision, error) {
-	best, err := p.shared(ctx)
+	best, err := p.sharedResult(ctx)
 	if err != nil || best.circuits == nil {
 		return nil, err
 	}
 	if tails {
-		search := sharedAllowance()
-		if err := best.bend(ctx, p, seed, &search); err != nil {
+		search := newSharedBudget()
+		if err := best.searchPriorities(ctx, p, seed, &search); err != nil {
 			return nil, err
 		}
 	}
-	return p.saved(ctx, best.decision(), keeping{limit: grown(best.makespan, 0)}, &Options{}, allowance{work: sharedWork / 2})
+	return p.minimisePorts(ctx, best.decision(), makespanLimit{limit: withTolerance(best.makespan, 0)}, &Options{}, searchBudget{maxWork: sharedWork / 2})
 }
 
-// shared returns what the search for Bound found.
-func (p *Problem) shared(ctx context.Context) (jointOptimum, error) {
-	return p.joint.Get(ctx, func() jointOptimum {
-		within := sharedAllowance()
+// sharedResult returns what the search for Bound found.
+func (p *Problem) sharedResult(ctx context.Context) (jointResult, error) {
+	return p.sharedSearch.Get(ctx, func() jointResult {
+		within := newSharedBudget()
 		if p.Brief {
 			within.MaxEvaluations = briefEvaluations
 		}
@@ -55,18 +55,18 @@ func (p *Problem) shared(ctx context.Context) (jointOptimum, error) {
 	})
 }
 
-// sharedWithin is shared for a search with a time limit, half of which it may take. Where that ends first nothing is
+// sharedResultWithin is shared for a search with a time limit, half of which it may take. Where that ends first nothing is
 // known but why, which is no error.
-func (p *Problem) sharedWithin(ctx context.Context, o *allowance) (jointOptimum, error) {
+func (p *Problem) sharedResultWithin(ctx context.Context, o *searchBudget) (jointResult, error) {
 	within := ctx
 	if !o.deadline.IsZero() {
 		var cancel context.CancelFunc
 		within, cancel = context.WithTimeout(ctx, time.Until(o.deadline)/2)
 		defer cancel()
 	}
-	best, err := p.shared(within)
+	best, err := p.sharedResult(within)
 	if err != nil {
-		return jointOptimum{stopped: fmt.Sprintf("the bound was sought for half of the time limit of %v, in vain", wall(o.TimeLimit))}, ctx.Err()
+		return jointResult{stopped: fmt.Sprintf("the bound was sought for half of the time limit of %v, in vain", wallClock(o.TimeLimit))}, ctx.Err()
 	}
 	best.stopped = "" // by its own budget, which says nothing of who asks
 	return best, nil

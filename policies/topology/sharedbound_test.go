@@ -13,8 +13,8 @@ func TestSharedWork(t *testing.T) {
 	stopped := 0
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
-		whole := solveJoint(context.Background(), p, sharedAllowance())
-		o := allowance{SearchOptions: SearchOptions{MaxEvaluations: sharedEvaluations}, work: rapid.Int64Range(1, 3000).Draw(t, "work")}
+		whole := solveJoint(context.Background(), p, newSharedBudget())
+		o := searchBudget{SearchOptions: SearchOptions{MaxEvaluations: sharedEvaluations}, maxWork: rapid.Int64Range(1, 3000).Draw(t, "work")}
 		some := solveJoint(context.Background(), p, o)
 		again := solveJoint(context.Background(), p, o)
 		if some.bound != again.bound || some.makespan != again.makespan || some.evaluations != again.evaluations {

@@ -17,7 +17,7 @@ func searchOf(t *rapid.T, p *Problem) *fastSearch {
 	o := Options{Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Settings: Settings{Fast: FastDefaults()}}
 	o.Fast.Population = 6
 	o.Fast.StallGenerations = 3
-	s, err := newFastSearch(context.Background(), p, o, allowance{}, flow.MaxMin)
+	s, err := newFastSearch(context.Background(), p, o, searchBudget{}, flow.MaxMin)
 	if err != nil {
 		t.Skip(err)
 	}
@@ -48,19 +48,19 @@ func TestTopologiesStayFeasible(t *testing.T) {
 		check("random", x)
 		for range 10 {
 			y := s.crossover(x, s.randomTopology())
-			check("crossover", s.repaired(append([]int(nil), y...)))
+			check("crossover", s.repairOrRandom(append([]int(nil), y...)))
 			s.mutate(y)
-			x = s.repaired(y)
+			x = s.repairOrRandom(y)
 			check("mutation", x)
 		}
-		s.neighbours(x, func(y []int) { check("neighbour", y) })
+		s.visitNeighbours(x, func(y []int) { check("neighbour", y) })
 	})
 }
 
 // TestRandomTopologiesCoverAll: Alg. 5 can make every feasible topology.
 func TestRandomTopologiesCoverAll(t *testing.T) {
 	p := twinProblem(t)
-	s, err := newFastSearch(context.Background(), p, Options{Seed: 1, Workers: 1, Settings: Settings{Fast: FastDefaults()}}, allowance{}, flow.MaxMin)
+	s, err := newFastSearch(context.Background(), p, Options{Seed: 1, Workers: 1, Settings: Settings{Fast: FastDefaults()}}, searchBudget{}, flow.MaxMin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestRandomTopologiesCoverAll(t *testing.T) {
 	s.p.Useful = []int{9, 9, 9}
 	seen := map[string]bool{}
 	for range 2000 {
-		seen[key(s.randomTopology())] = true
+		seen[topologyKey(s.randomTopology())] = true
 	}
 	want := 0
 	for a := 1; a <= 9; a++ {
@@ -76,7 +76,7 @@ func TestRandomTopologiesCoverAll(t *testing.T) {
 			for c := 1; c <= 9; c++ {
 				if x := []int{a, b, c}; p.Feasible(x) {
 					want++
-					if !seen[key(x)] {
+					if !seen[topologyKey(x)] {
 						t.Errorf("%v is never made", x)
 					}
 				}
@@ -100,11 +100,11 @@ func TestElitesSurvive(t *testing.T) {
 		defer s.close()
 		s.evolve()
 		next := s.nextGeneration()
-		if len(next) != s.o.Population || len(s.population) != s.o.Population {
-			t.Fatalf("%d individuals follow %d, want %d", len(next), len(s.population), s.o.Population)
+		if len(next) != s.options.Population || len(s.population) != s.options.Population {
+			t.Fatalf("%d individuals follow %d, want %d", len(next), len(s.population), s.options.Population)
 		}
-		for i := range s.o.Elites {
-			if !slices.Equal(next[i].x, s.population[i].x) || next[i].makespan != s.population[i].makespan {
+		for i := range s.options.Elites {
+			if !slices.Equal(next[i].circuits, s.population[i].circuits) || next[i].makespan != s.population[i].makespan {
 				t.Fatalf("elite %d is lost", i)
 			}
 		}
@@ -121,10 +121,10 @@ func TestEvolveLeavesTheMemoTrue(t *testing.T) {
 		s := searchOf(t, p)
 		defer s.close()
 		s.evolve()
-		s.polish()
-		s.savePorts(grown(s.best.makespan, rapid.Float64Range(0, 0.1).Draw(t, "tolerance")))
-		w := p.evaluator(context.Background(), s.service)
-		defer p.done(w)
+		s.steepestDescent()
+		s.minimisePorts(withTolerance(s.best.makespan, rapid.Float64Range(0, 0.1).Draw(t, "tolerance")))
+		w := p.acquire(context.Background(), s.service)
+		defer p.release(w)
 		for k, o := range s.memo {
 			x := make([]int, len(p.Fabric.Bundles))
 			for e := range x {
@@ -135,8 +135,8 @@ func TestEvolveLeavesTheMemoTrue(t *testing.T) {
 			}
 		}
 		for _, i := range append(s.simulated, s.best) {
-			if c, ok := w.simulate(i.x, never); !ok || c != i.makespan {
-				t.Fatalf("%v is believed to end at %v, ends at %v", i.x, i.makespan, c)
+			if c, ok := w.simulate(i.circuits, never); !ok || c != i.makespan {
+				t.Fatalf("%v is believed to end at %v, ends at %v", i.circuits, i.makespan, c)
 			}
 		}
 	})
@@ -145,17 +145,17 @@ func TestEvolveLeavesTheMemoTrue(t *testing.T) {
 // TestCutOffsAreNoMakespans: what was cut off is played again for a later cut-off, and counts as never for an earlier
 // one.
 func TestCutOffsAreNoMakespans(t *testing.T) {
-	s, err := newFastSearch(context.Background(), twinProblem(t), Options{Seed: 1, Workers: 1, Settings: Settings{Fast: FastDefaults()}}, allowance{}, flow.MaxMin)
+	s, err := newFastSearch(context.Background(), twinProblem(t), Options{Seed: 1, Workers: 1, Settings: Settings{Fast: FastDefaults()}}, searchBudget{}, flow.MaxMin)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.close()
 	one := []individual{s.individual(s.p.ones())}
-	w := s.p.evaluator(context.Background(), s.service)
-	defer s.p.done(w)
-	c, _ := w.simulate(one[0].x, never)
+	w := s.p.acquire(context.Background(), s.service)
+	defer s.p.release(w)
+	c, _ := w.simulate(one[0].circuits, never)
 	for _, step := range []struct{ cutoff, want engine.Time }{{c / 2, never}, {c, never}, {c + 1, c}, {c, never}, {never, c}} {
-		if s.value(one, step.cutoff); one[0].makespan != step.want {
+		if s.evaluate(one, step.cutoff); one[0].makespan != step.want {
 			t.Errorf("cut off at %v: %v, want %v", step.cutoff, one[0].makespan, step.want)
 		}
 	}

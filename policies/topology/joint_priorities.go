@@ -14,20 +14,20 @@ import (
 // flow.Evaluator counts it: where hundreds of transfers share links, each of few dependencies, every event shares
 // capacity among all, and tails that differ make more of them change places.
 const (
-	mostBends    = 3000
-	mostBendWork = 1 << 28
+	maxTailEvaluations = 3000
+	maxTailWork        = 1 << 28
 )
 
-// bend looks for better rates on the circuits found, where the rules leave a gap: transfers are served by level with
+// searchPriorities looks for better rates on the circuits found, where the rules leave a gap: transfers are served by level with
 // tails other than the graph's own, which a seeded local search changes for pairs of transfers that share a resource.
 // It never raises the makespan.
-func (best *jointOptimum) bend(ctx context.Context, p *Problem, seed uint64, search *allowance) error {
-	rivals := p.rivals()
-	if len(rivals) == 0 || best.met() {
+func (best *jointResult) searchPriorities(ctx context.Context, p *Problem, seed uint64, search *searchBudget) error {
+	rivals := p.competingTransfers()
+	if len(rivals) == 0 || best.isProved() {
 		return nil
 	}
-	w := p.evaluator(ctx, flow.LevelPriority)
-	defer p.done(w)
+	w := p.acquire(ctx, flow.LevelPriority)
+	defer p.release(w)
 	began := w.Work()
 	w.provision(best.circuits)
 	known := w.Spans().Tail
@@ -36,12 +36,12 @@ func (best *jointOptimum) bend(ctx context.Context, p *Problem, seed uint64, sea
 		service = flow.TailPriority
 	}
 	rng := random.Stream(seed, "tails")
-	least, work := best.makespan, int64(mostBendWork)
-	if search.work > 0 {
-		work = min(work, search.work)
+	least, work := best.makespan, int64(maxTailWork)
+	if search.maxWork > 0 {
+		work = min(work, search.maxWork)
 	}
-	for n := min(mostBends, search.MaxEvaluations-best.evaluations*p.cost()); n > 0 && !best.met(); n -= p.cost() {
-		if ctx.Err() != nil || search.late() || w.Work()-began >= work {
+	for n := min(maxTailEvaluations, search.MaxEvaluations-best.evaluations*p.evaluationCost()); n > 0 && !best.isProved(); n -= p.evaluationCost() {
+		if ctx.Err() != nil || search.expired() || w.Work()-began >= work {
 			break
 		}
 		rule := service
@@ -50,7 +50,7 @@ func (best *jointOptimum) bend(ctx context.Context, p *Problem, seed uint64, sea
 		}
 		bent := slices.Clone(tails)
 		for range 1 + rng.IntN(4) {
-			bendOne(rng, bent, rivals[rng.IntN(len(rivals))], float64(best.makespan))
+			perturbTail(rng, bent, rivals[rng.IntN(len(rivals))], float64(best.makespan))
 		}
 		w.SetService(rule)
 		if err := w.SetTails(bent); err != nil {
@@ -62,20 +62,20 @@ func (best *jointOptimum) bend(ctx context.Context, p *Problem, seed uint64, sea
 			continue
 		}
 		tails, service, least = bent, rule, c // equals too, so that the search moves on
-		if float64(c) < float64(best.makespan)*(1-rounding/10) {
+		if float64(c) < float64(best.makespan)*(1-relTol/10) {
 			best.makespan, best.service, best.tails = c, rule, bent
 		}
 	}
 	return nil
 }
 
-// met reports whether the makespan is the bound.
-func (best *jointOptimum) met() bool {
-	return optimal(best.makespan, best.bound)
+// isProved reports whether the makespan is the bound.
+func (best *jointResult) isProved() bool {
+	return meetsBound(best.makespan, best.bound)
 }
 
-// bendOne changes the tail of one transfer on a resource, by itself or with regard to another there.
-func bendOne(rng *rand.Rand, tail []float64, on []int32, makespan float64) {
+// perturbTail changes the tail of one transfer on a resource, by itself or with regard to another there.
+func perturbTail(rng *rand.Rand, tail []float64, on []int32, makespan float64) {
 	i, j := on[rng.IntN(len(on))], on[rng.IntN(len(on))]
 	switch by := rng.Float64() - 0.5; rng.IntN(3) {
 	case 0:
@@ -87,8 +87,8 @@ func bendOne(rng *rand.Rand, tail []float64, on []int32, makespan float64) {
 	}
 }
 
-// rivals returns the transfers on each resource that has several.
-func (p *Problem) rivals() [][]int32 {
+// competingTransfers returns the transfers on each resource that has several.
+func (p *Problem) competingTransfers() [][]int32 {
 	on := make([][]int32, p.Fabric.Network.Resources())
 	for i := range int32(len(p.Graph.Tasks)) {
 		if p.Graph.Tasks[i].Kind != engine.Transfer {

@@ -14,9 +14,9 @@ func (s *Shared) Guess(ctx context.Context) (float64, error) {
 	ends := make([]engine.Time, len(s.Jobs))
 	for j, share := range s.EvenShares() {
 		job := &s.Jobs[j]
-		p, err := job.Problem.within(job.of(share))
+		p, err := job.Problem.withPorts(job.localPorts(share))
 		if err != nil {
-			return math.Inf(1), unlessPorts(err)
+			return math.Inf(1), ignorePortError(err)
 		}
 		ends[j] = p.Guess(ctx)
 	}
@@ -25,14 +25,14 @@ func (s *Shared) Guess(ctx context.Context) (float64, error) {
 
 // Least returns a lower bound on the objective of jobs that have at most so many ports each in the pods of their
 // problems, and take at least so long. It is +Inf where these cannot connect one of them.
-func (s *Shared) Least(ctx context.Context, ports [][]int, atLeast []engine.Time) (float64, error) {
+func (s *Shared) Least(ctx context.Context, ports [][]int, minMakespans []engine.Time) (float64, error) {
 	ends := make([]engine.Time, len(s.Jobs))
 	for j := range s.Jobs {
-		p, err := s.Jobs[j].Problem.within(ports[j])
+		p, err := s.Jobs[j].Problem.withPorts(ports[j])
 		if err != nil {
-			return math.Inf(1), unlessPorts(err)
+			return math.Inf(1), ignorePortError(err)
 		}
-		ends[j] = max(p.Least(ctx), atLeast[j])
+		ends[j] = max(p.Least(ctx), minMakespans[j])
 	}
 	return s.Value(ends), ctx.Err()
 }
@@ -44,15 +44,15 @@ func (s *Shared) Alone(ctx context.Context, job, ports int) (engine.Time, error)
 	for i := range all {
 		all[i] = ports
 	}
-	p, err := one.Problem.within(all)
+	p, err := one.Problem.withPorts(all)
 	if err != nil {
 		return 0, err
 	}
 	return p.Bound(ctx)
 }
 
-// unlessPorts is nil of an error that says that there are too few ports.
-func unlessPorts(err error) error {
+// ignorePortError is nil of an error that says that there are too few ports.
+func ignorePortError(err error) error {
 	if errors.Is(err, ErrPorts) {
 		return nil
 	}

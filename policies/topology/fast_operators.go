@@ -5,14 +5,14 @@ import "slices"
 // firstGeneration is random (Alg. 3, Line 1) but for the topologies that the traffic matrix alone suggests, so that
 // none of them is better than the search.
 func (s *fastSearch) firstGeneration() []individual {
-	population := make([]individual, 0, s.o.Population)
+	population := make([]individual, 0, s.options.Population)
 	for _, rule := range matrixRules {
 		x := rule(s.p)
-		if len(population) < s.o.Population && s.repair(x) {
+		if len(population) < s.options.Population && s.repair(x) {
 			population = append(population, s.individual(x))
 		}
 	}
-	for len(population) < s.o.Population {
+	for len(population) < s.options.Population {
 		population = append(population, s.individual(s.randomTopology()))
 	}
 	return population
@@ -23,11 +23,11 @@ func (s *fastSearch) firstGeneration() []individual {
 func (s *fastSearch) randomTopology() []int {
 	bundles := s.p.Fabric.Bundles
 	x := s.p.ones()
-	free := s.p.room(x) // one circuit each is reserved for those to come
+	free := s.p.freePorts(x) // one circuit each is reserved for those to come
 	for _, e := range s.random.Perm(len(bundles)) {
-		limit := max(1, min(1+s.p.fits(free, e), s.p.Useful[e]))
+		limit := max(1, min(1+s.p.maxAdditional(free, e), s.p.Useful[e]))
 		x[e] = 1 + s.random.IntN(limit)
-		s.p.take(free, e, x[e]-1)
+		s.p.allocate(free, e, x[e]-1)
 	}
 	return x
 }
@@ -37,7 +37,7 @@ func (s *fastSearch) repair(x []int) bool {
 	for e := range x {
 		x[e] = max(1, min(x[e], s.p.Useful[e]))
 	}
-	free := s.p.room(x)
+	free := s.p.freePorts(x)
 	var over, reducible []int
 	for {
 		over = over[:0]
@@ -52,7 +52,7 @@ func (s *fastSearch) repair(x []int) bool {
 		pod := over[s.random.IntN(len(over))]
 		reducible = reducible[:0]
 		for e := range x {
-			if x[e] > 1 && s.p.meets(e, pod) {
+			if x[e] > 1 && s.p.endsAt(e, pod) {
 				reducible = append(reducible, e)
 			}
 		}
@@ -61,14 +61,14 @@ func (s *fastSearch) repair(x []int) bool {
 		}
 		e := reducible[s.random.IntN(len(reducible))]
 		x[e]--
-		s.p.take(free, e, -1)
+		s.p.allocate(free, e, -1)
 	}
 }
 
 // tournament returns the fittest of some individuals drawn at random from the population, which is ranked.
 func (s *fastSearch) tournament() *individual {
 	first := len(s.population)
-	for range s.o.Tournament {
+	for range s.options.Tournament {
 		first = min(first, s.random.IntN(len(s.population)))
 	}
 	return &s.population[first]
@@ -77,7 +77,7 @@ func (s *fastSearch) tournament() *individual {
 // crossover returns a child that has each bundle's circuits from one of two parents, or a copy of the first.
 func (s *fastSearch) crossover(mother, father []int) []int {
 	child := slices.Clone(mother)
-	if s.random.Float64() >= s.o.Crossover {
+	if s.random.Float64() >= s.options.Crossover {
 		return child
 	}
 	for e := range child {
@@ -100,30 +100,30 @@ func (s *fastSearch) mutate(x []int) {
 	case 1:
 		x[e] -= n
 	case 2:
-		if o := s.neighbour(e); o >= 0 {
+		if o := s.randomNeighbour(e); o >= 0 {
 			x[e] -= n
 			x[o] += n
 		}
 	case 3:
-		s.fill(x)
+		s.addRandom(x)
 	}
 }
 
-// fill adds circuits at random while any fits.
-func (s *fastSearch) fill(x []int) {
-	free := s.p.room(x)
+// addRandom adds circuits at random while any fits.
+func (s *fastSearch) addRandom(x []int) {
+	free := s.p.freePorts(x)
 	for {
-		e := s.pick(func(e int) bool { return x[e] < s.p.Useful[e] && s.p.fits(free, e) > 0 })
+		e := s.randomBundle(func(e int) bool { return x[e] < s.p.Useful[e] && s.p.maxAdditional(free, e) > 0 })
 		if e < 0 {
 			return
 		}
 		x[e]++
-		s.p.take(free, e, 1)
+		s.p.allocate(free, e, 1)
 	}
 }
 
-// pick returns a bundle at random among those that may be, -1 if none may.
-func (s *fastSearch) pick(may func(e int) bool) int {
+// randomBundle returns a bundle at random among those that may be, -1 if none may.
+func (s *fastSearch) randomBundle(may func(e int) bool) int {
 	found, seen := -1, 0
 	for e := range s.p.Fabric.Bundles {
 		if may(e) {
@@ -135,8 +135,8 @@ func (s *fastSearch) pick(may func(e int) bool) int {
 	return found
 }
 
-// neighbour returns a random bundle that shares a pod with e, -1 if none does.
-func (s *fastSearch) neighbour(e int) int {
-	b := s.p.pods[e]
-	return s.pick(func(o int) bool { return o != e && (s.p.meets(o, b[0]) || s.p.meets(o, b[1])) })
+// randomNeighbour returns a random bundle that shares a pod with e, -1 if none does.
+func (s *fastSearch) randomNeighbour(e int) int {
+	b := s.p.endPods[e]
+	return s.randomBundle(func(o int) bool { return o != e && (s.p.endsAt(o, b[0]) || s.p.endsAt(o, b[1])) })
 }

@@ -28,7 +28,7 @@ func TestBreakEvenIsOfTheJob(t *testing.T) {
 			continue
 		}
 		jobs++
-		options := during(200)
+		options := duringAllocator(200)
 		options.Moving.BreakEven = true
 		options.Moving.Service = []string{"level-priority", "max-min"}[rng.IntN(2)]
 		decide := func(delay engine.Time) *topology.Decision {
@@ -86,7 +86,7 @@ func TestNeverWorseThanTwoTopologies(t *testing.T) {
 			continue
 		}
 		jobs++
-		options := during(100)
+		options := duringAllocator(100)
 		options.Moving.BreakEven = rng.IntN(2) == 0
 		p.Switching.Delay = []engine.Time{0, millisecond / 3, millisecond, 2 * millisecond, 4 * millisecond}[rng.IntN(5)]
 		p.Switching.Whole = rng.IntN(4) == 0
@@ -134,7 +134,7 @@ func TestNeverWorseThanRules(t *testing.T) {
 		}
 		jobs++
 		p.Switching.Delay = []engine.Time{0, 1000, engine.Microsecond, 10 * engine.Microsecond}[rng.IntN(4)]
-		options := during(40)
+		options := duringAllocator(40)
 		options.Moving.BreakEven = rng.IntN(2) == 0
 		d, err := chooseAny(p, options)
 		if err != nil {

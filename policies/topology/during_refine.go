@@ -28,27 +28,27 @@ const (
 	maxAnnealedWork = 2_000
 	// annealShare is the evaluations of one annealing per evaluation of the whole search otherwise.
 	annealShare = 4
-	// coldest is the mean increase that annealing accepts at its end, relative to the iteration without
+	// finalTemperature is the mean increase that annealing accepts at its end, relative to the iteration without
 	// changes.
-	coldest = 0.0002
+	finalTemperature = 0.0002
 )
 
 // listTopologies returns all topologies that fit the ports and have no circuit beyond the useful
 // ones, given by bundle; bundles may have no circuit. It returns nil if they are more than most.
-func (b *budget) listTopologies(useful []int, most int) [][]int {
+func (b *portBudget) listTopologies(useful []int, limit int) [][]int {
 	var all [][]int
 	x, free := make([]int, len(useful)), slices.Clone(b.Ports)
 	var place func(e int) bool
 	place = func(e int) bool {
 		if e == len(x) {
 			all = append(all, slices.Clone(x))
-			return len(all) <= most
+			return len(all) <= limit
 		}
-		n := min(useful[e], b.fits(free, e))
+		n := min(useful[e], b.maxAdditional(free, e))
 		for x[e] = n; x[e] >= 0; x[e]-- {
-			b.take(free, e, x[e])
+			b.allocate(free, e, x[e])
 			more := place(e + 1)
-			b.take(free, e, -x[e])
+			b.allocate(free, e, -x[e])
 			if !more {
 				return false
 			}
@@ -61,24 +61,24 @@ func (b *budget) listTopologies(useful []int, most int) [][]int {
 	return all
 }
 
-// full reports whether no useful circuit can be added to a topology.
-func (b *budget) full(x, useful []int) bool {
-	free := b.room(x)
+// isFull reports whether no useful circuit can be added to a topology.
+func (b *portBudget) isFull(x, useful []int) bool {
+	free := b.freePorts(x)
 	for e := range x {
-		if x[e] < useful[e] && b.fits(free, e) > 0 {
+		if x[e] < useful[e] && b.maxAdditional(free, e) > 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// hottest are the mean increases that annealing accepts at its beginning, likewise. Gains differ from job
+// initialTemperatures are the mean increases that annealing accepts at its beginning, likewise. Gains differ from job
 // to job: starts take them in turn.
-var hottest = [...]float64{0.02, 0.004}
+var initialTemperatures = [...]float64{0.02, 0.004}
 
-// moments lists the ends of all numbers of transfers of each bundle.
-func (s *duringSearch) moments() (all []Step) {
-	for e, n := range s.total {
+// stepMoments lists the ends of all numbers of transfers of each bundle.
+func (s *duringSearch) stepMoments() (all []Step) {
+	for e, n := range s.numTransfers {
 		for k := range n {
 			all = append(all, Step{Bundle: e, Count: k + 1})
 		}
@@ -86,110 +86,110 @@ func (s *duringSearch) moments() (all []Step) {
 	return all
 }
 
-// twoTopologies returns the topologies of which all sequences of two can be simulated: all topologies if
+// pairTopologies returns the topologies of which all sequences of two can be simulated: all topologies if
 // these are few enough, and else those to which no circuit can be added, and none if even these are too
 // many. Full restricts it to the latter.
-func (s *duringSearch) twoTopologies(full bool) [][]int {
-	if !s.small() {
+func (s *duringSearch) pairTopologies(onlyFull bool) [][]int {
+	if !s.isSmall() {
 		return nil
 	}
-	all := s.p.listTopologies(s.high, maxListedTopologies)
+	all := s.p.listTopologies(s.maxCircuits, maxListedTopologies)
 	moments := 0
-	for _, n := range s.total {
+	for _, n := range s.numTransfers {
 		moments += n
 	}
-	few := func() bool {
-		return float64(len(all))*float64(len(all)-1)*float64(moments*(moments+1))*float64(s.iteration) <= maxPairWork
+	affordable := func() bool {
+		return float64(len(all))*float64(len(all)-1)*float64(moments*(moments+1))*float64(s.iterationWork) <= maxPairWork
 	}
-	if !full && few() {
+	if !onlyFull && affordable() {
 		return all
 	}
-	if all = slices.DeleteFunc(all, func(x []int) bool { return !s.p.full(x, s.high) }); few() {
+	if all = slices.DeleteFunc(all, func(x []int) bool { return !s.p.isFull(x, s.maxCircuits) }); affordable() {
 		return all
 	}
 	return nil
 }
 
-// candidate is a sequence and the time of its iteration.
-type candidate struct {
-	q     *Sequence
-	value engine.Time
+// sequenceCandidate is a sequence and the time of its iteration.
+type sequenceCandidate struct {
+	q        *Sequence
+	makespan engine.Time
 }
 
-// small reports whether a job is so small that sequences are annealed.
-func (s *duringSearch) small() bool { return s.iteration <= maxAnnealedWork }
+// isSmall reports whether a job is so small that sequences are annealed.
+func (s *duringSearch) isSmall() bool { return s.iterationWork <= maxAnnealedWork }
 
 // refine improves the search of small jobs: by annealing and local search from several sequences, and by
 // simulating all sequences of two topologies, if these can be enumerated. Its evaluations do not count
 // against the budget.
 func (s *duringSearch) refine() {
-	if !s.small() || s.found() {
+	if !s.isSmall() || s.goalReached() {
 		return
 	}
-	top := candidate{s.best, s.value}
-	starts := s.fullPairs()
+	top := sequenceCandidate{s.best, s.bestTime}
+	starts := s.bestFullPairs()
 	if s.best != nil {
-		starts = append(starts, candidate{s.best, s.value})
+		starts = append(starts, sequenceCandidate{s.best, s.bestTime})
 	}
-	starts = append(starts, s.beginnings()...)
+	starts = append(starts, s.startCandidates()...)
 	for i, c := range starts {
-		s.best, s.value = c.q, c.value
-		s.anneal(hottest[i%len(hottest)], random.Stream(s.o.Seed, fmt.Sprint("anneal ", i)))
+		s.best, s.bestTime = c.q, c.makespan
+		s.anneal(initialTemperatures[i%len(initialTemperatures)], random.Stream(s.o.Seed, fmt.Sprint("anneal ", i)))
 		s.polish(maxPolishWork)
-		if s.value < top.value {
-			top = candidate{s.best, s.value}
+		if s.bestTime < top.makespan {
+			top = sequenceCandidate{s.best, s.bestTime}
 		}
 	}
-	s.best, s.value = top.q, top.value
-	all := s.twoTopologies(false)
-	if len(all) == len(s.twoTopologies(true)) { // fullPairs has looked at them
+	s.best, s.bestTime = top.q, top.makespan
+	all := s.pairTopologies(false)
+	if len(all) == len(s.pairTopologies(true)) { // fullPairs has looked at them
 		return
 	}
-	s.eachPair(all, func() engine.Time { return min(s.value, s.static.Makespan) }, func(q *Sequence) bool {
-		s.consider(q)
-		return !s.found()
+	s.eachPair(all, func() engine.Time { return min(s.bestTime, s.static.Makespan) }, func(q *Sequence) bool {
+		s.tryUncharged(q)
+		return !s.goalReached()
 	})
 }
 
-// fullPairs returns the best few sequences of two topologies that use all ports which are of use, the
+// bestFullPairs returns the best few sequences of two topologies that use all ports which are of use, the
 // best first; none if these cannot be enumerated.
-func (s *duringSearch) fullPairs() (best []candidate) {
+func (s *duringSearch) bestFullPairs() (best []sequenceCandidate) {
 	limit := func() engine.Time {
 		if len(best) < maxPolished {
 			return s.static.Makespan
 		}
-		return best[len(best)-1].value
+		return best[len(best)-1].makespan
 	}
-	s.eachPair(s.twoTopologies(true), limit, func(q *Sequence) bool {
+	s.eachPair(s.pairTopologies(true), limit, func(q *Sequence) bool {
 		s.evaluations++
-		c, ok := s.repeating(q, limit())
-		if !ok || c >= limit() || slices.ContainsFunc(best, func(o candidate) bool { return o.value == c }) {
+		c, ok := s.repeatedMakespan(q, limit())
+		if !ok || c >= limit() || slices.ContainsFunc(best, func(o sequenceCandidate) bool { return o.makespan == c }) {
 			return true
 		}
 		if len(best) == maxPolished {
 			best = best[:maxPolished-1]
 		}
-		i, _ := slices.BinarySearchFunc(best, c, func(o candidate, c engine.Time) int { return cmp.Compare(o.value, c) })
-		best = slices.Insert(best, i, candidate{q, c})
+		i, _ := slices.BinarySearchFunc(best, c, func(o sequenceCandidate, c engine.Time) int { return cmp.Compare(o.makespan, c) })
+		best = slices.Insert(best, i, sequenceCandidate{q, c})
 		return true
 	})
 	return best
 }
 
-// beginnings returns the sequences that a search begins with at any delay: the best of the seeds, and the
+// startCandidates returns the sequences that a search begins with at any delay: the best of the seeds, and the
 // topology that stays.
-func (s *duringSearch) beginnings() []candidate {
-	before, spent := candidate{s.best, s.value}, s.meter
-	s.best, s.value = nil, never
-	s.restart()
-	s.seed()
-	q, value := s.unmoved()
-	all := []candidate{{q, value}}
+func (s *duringSearch) startCandidates() []sequenceCandidate {
+	before, spent := sequenceCandidate{s.best, s.bestTime}, s.budgetMeter
+	s.best, s.bestTime = nil, never
+	s.reset()
+	s.trySeeds()
+	q, value := s.staticSequence()
+	all := []sequenceCandidate{{q, value}}
 	if s.best != nil {
-		all = append(all, candidate{s.best, s.value})
+		all = append(all, sequenceCandidate{s.best, s.bestTime})
 	}
-	s.best, s.value = before.q, before.value
-	s.effort, s.began = spent.effort, spent.began+s.w.Work()-s.meter.began
+	s.best, s.bestTime = before.q, before.makespan
+	s.charged, s.workAtStart = spent.charged, spent.workAtStart+s.evaluator.Work()-s.budgetMeter.workAtStart
 	return all
 }
 
@@ -197,58 +197,58 @@ func (s *duringSearch) beginnings() []candidate {
 // which may become slower by an exponentially distributed time. The mean of that time, relative to the
 // iteration without changes, falls from hot to coldest.
 func (s *duringSearch) anneal(hot float64, rng *rand.Rand) {
-	q, value := s.best, s.value
+	q, value := s.best, s.bestTime
 	steps := annealShare * float64(s.o.Moving.MaxEvaluations)
-	for n := 0.0; n < steps && !s.found() && s.ctx.Err() == nil; n++ {
-		mean := hot * math.Pow(coldest/hot, n/steps)
+	for n := 0.0; n < steps && !s.goalReached() && s.ctx.Err() == nil; n++ {
+		mean := hot * math.Pow(finalTemperature/hot, n/steps)
 		limit := value + engine.Time(mean*float64(s.static.Makespan)*rng.ExpFloat64())
 		o := q.clone()
 		for range 1 + rng.IntN(3) {
-			s.vary(o, rng)
+			s.mutate(o, rng)
 		}
-		if o.tidy(); len(o.Steps) == 0 || !s.allowed(o) {
+		if o.removeUnchanged(); len(o.Steps) == 0 || !s.withinChangeLimit(o) {
 			continue
 		}
 		s.evaluations++
-		c, ok := s.repeating(o, limit+1)
+		c, ok := s.repeatedMakespan(o, limit+1)
 		if !ok || c > limit {
 			continue
 		}
 		q, value = o, c
-		s.keep(q, c)
+		s.updateBest(q, c)
 	}
 }
 
 // polish improves the best sequence by single changes, and by pairs of another moment and another
 // topology, until none helps or the work is done.
 func (s *duringSearch) polish(work int64) {
-	began := s.w.Work()
+	began := s.evaluator.Work()
 	for again := true; again; {
 		again = false
 		visit := func(q *Sequence) bool {
-			if s.w.Work()-began > work || s.ctx.Err() != nil {
+			if s.evaluator.Work()-began > work || s.ctx.Err() != nil {
 				return false
 			}
-			q.last()
-			if q.tidy(); len(q.Steps) == 0 || !s.allowed(q) {
+			q.moveEndStepsLast()
+			if q.removeUnchanged(); len(q.Steps) == 0 || !s.withinChangeLimit(q) {
 				return true
 			}
-			again = s.consider(q)
+			again = s.tryUncharged(q)
 			return !again
 		}
 		q := s.best
-		if !s.exchanged(q, visit) || !s.moved(q, visit) {
+		if !s.visitExchanges(q, visit) || !s.visitMoments(q, visit) {
 			continue
 		}
-		s.moved(q, func(o *Sequence) bool { return visit(o.clone()) && s.exchanged(o, visit) })
-		again = again && !s.found()
+		s.visitMoments(q, func(o *Sequence) bool { return visit(o.clone()) && s.visitExchanges(o, visit) })
+		again = again && !s.goalReached()
 	}
 }
 
-// moved visits the sequences that differ from q in the moment of one step, or lack it. It returns false
+// visitMoments visits the sequences that differ from q in the moment of one step, or lack it. It returns false
 // if visit did.
-func (s *duringSearch) moved(q *Sequence, visit func(q *Sequence) bool) bool {
-	moments := append(s.moments(), Step{Bundle: AtEnd})
+func (s *duringSearch) visitMoments(q *Sequence, visit func(q *Sequence) bool) bool {
+	moments := append(s.stepMoments(), Step{Bundle: AtEnd})
 	for k := range q.Steps {
 		for _, m := range moments {
 			o := q.clone()
@@ -259,7 +259,7 @@ func (s *duringSearch) moved(q *Sequence, visit func(q *Sequence) bool) bool {
 		}
 		if len(q.Steps) > 2 {
 			o := q.clone()
-			if o.drop(k); !visit(o) {
+			if o.removeTopology(k); !visit(o) {
 				return false
 			}
 		}
@@ -267,13 +267,13 @@ func (s *duringSearch) moved(q *Sequence, visit func(q *Sequence) bool) bool {
 	return true
 }
 
-// exchanged visits the sequences in which one topology of q has a circuit of a bundle more or less,
+// visitExchanges visits the sequences in which one topology of q has a circuit of a bundle more or less,
 // alone or against one of another bundle; and those with one step more, to such a topology. It returns
 // false if visit did.
-func (s *duringSearch) exchanged(q *Sequence, visit func(q *Sequence) bool) bool {
-	moments := s.moments()
+func (s *duringSearch) visitExchanges(q *Sequence, visit func(q *Sequence) bool) bool {
+	moments := s.stepMoments()
 	for k := range q.Steps {
-		if !s.exchanges(q.Steps[k].Circuits, func(x []int) bool {
+		if !s.visitNeighbours(q.Steps[k].Circuits, func(x []int) bool {
 			o := q.clone()
 			o.Steps[k].Circuits = x
 			if k == len(q.Steps)-1 {
@@ -298,9 +298,9 @@ func (s *duringSearch) exchanged(q *Sequence, visit func(q *Sequence) bool) bool
 	return true
 }
 
-// exchanges visits the topologies with one circuit of a bundle more or less than x, alone or against one
+// visitNeighbours visits the topologies with one circuit of a bundle more or less than x, alone or against one
 // of another bundle. It returns false if visit did.
-func (s *duringSearch) exchanges(x []int, visit func(x []int) bool) bool {
+func (s *duringSearch) visitNeighbours(x []int, visit func(x []int) bool) bool {
 	for e := range x {
 		for _, d := range []int{1, -1} {
 			for o := range x {
@@ -309,7 +309,7 @@ func (s *duringSearch) exchanges(x []int, visit func(x []int) bool) bool {
 				if o != e {
 					y[o] -= d
 				}
-				if y[e] < 0 || y[o] < 0 || y[e] > s.high[e] || y[o] > s.high[o] || s.p.overrun(y) {
+				if y[e] < 0 || y[o] < 0 || y[e] > s.maxCircuits[e] || y[o] > s.maxCircuits[o] || s.p.exceedsPorts(y) {
 					continue
 				}
 				if !visit(y) {
@@ -328,15 +328,15 @@ func (s *duringSearch) eachPair(all [][]int, limit func() engine.Time, visit fun
 	if s.o.Moving.Changes == 1 {
 		return
 	}
-	moments := s.moments()
-	both := make([]int, len(s.high))
+	moments := s.stepMoments()
+	both := make([]int, len(s.maxCircuits))
 	for _, first := range all {
 		for _, second := range all {
 			for e := range both {
 				both[e] = max(first[e], second[e])
 			}
 			s.evaluations++
-			if slices.Equal(first, second) || s.w.bound(both) >= limit() {
+			if slices.Equal(first, second) || s.evaluator.bound(both) >= limit() {
 				continue
 			}
 			for _, there := range moments {

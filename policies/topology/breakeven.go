@@ -1,0 +1,219 @@
+package topology
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"sim/engine"
+	"sim/internal/random"
+)
+
+const (
+	// breakEvenRatio is the ratio of two delays between which the break-even is not sought any further.
+	breakEvenRatio = 1.02
+	// minBreakEvenDelay is the shortest delay above zero that is looked at.
+	minBreakEvenDelay = engine.Nanosecond
+)
+
+// breakEvenResult is the longest reconfiguration delay at which changing circuits pays. It depends on the
+// job and the fabric alone, not on the delay of the scenario.
+type breakEvenResult struct {
+	found bool        // at some delay
+	delay engine.Time // 0 if changes pay at no longer delay
+	// sequences are sequences that pay, in the order of the delays at which they do.
+	sequences []*Sequence
+}
+
+// covers reports whether changes are known to pay at a delay.
+func (b *breakEvenResult) covers(delay engine.Time) bool { return b.found && delay <= b.delay }
+
+// findBreakEven seeks the break-even. A sequence that pays at some delay is moved up to the longest
+// delay at which it does; the search then goes on just above that one, until it has spent its
+// evaluations in vain. A bound that excludes changes at a delay ends the search there. What lies
+// above the break-even was searched in vain, which is no proof.
+func (s *duringSearch) findBreakEven() *breakEvenResult {
+	delay := s.simulator.Delay
+	defer func() {
+		s.reset()
+		s.simulator.Delay, s.best, s.bestTime, s.bound, s.isEnough = delay, nil, never, 0, nil
+	}()
+	z := &breakEvenSearch{duringSearch: s, result: &breakEvenResult{}}
+	z.maxDelay, _ = longestDelay(s.static.Makespan, minBreakEvenDelay, func(d engine.Time) (bool, error) {
+		return !meetsBound(s.static.Makespan, s.bounds.quickBound(s.static, d)), nil
+	})
+	if z.maxDelay < 0 && s.bounds.quickBound(s.static, 0) == s.static.Makespan {
+		return z.result // proved for every delay
+	}
+	z.isEnough = z.beatsStatic
+	if z.startAt(0); !z.beatsStatic() {
+		if z.refine(); !z.beatsStatic() {
+			rng := random.Stream(z.o.Seed, "break-even")
+			if z.hillClimb(rng, z.budgetUsed(seedBudgetShare)); !z.beatsStatic() {
+				z.best, z.bestTime = z.staticSequence()
+				z.hillClimb(rng, z.budgetUsed(1))
+			}
+		}
+	}
+	if !z.beatsStatic() {
+		return z.result
+	}
+	z.raiseDelay()
+	z.bisectWithSeeds()
+	z.climbAbove(random.Stream(z.o.Seed, "break-even"))
+	z.pairsAbove()
+	z.annealAbove()
+	return z.result
+}
+
+// breakEvenSearch is a search for the break-even.
+type breakEvenSearch struct {
+	*duringSearch
+	result   *breakEvenResult
+	maxDelay engine.Time // the longest delay that the bound does not exclude
+}
+
+// startAt moves the search to a delay: to the sequences that paid at shorter ones, and the seeds.
+func (z *breakEvenSearch) startAt(d engine.Time) {
+	z.simulator.Delay, z.best, z.bestTime, z.bound = d, nil, never, z.bounds.delayFree
+	for i := len(z.result.sequences) - 1; i >= 0 && !z.mustStop(); i-- {
+		z.tryCharged(z.result.sequences[i].clone())
+	}
+	if !z.mustStop() {
+		z.trySeeds()
+	}
+}
+
+// nextDelay returns the next delay that is looked at above the break-even found so far, and false if
+// the bound excludes it.
+func (z *breakEvenSearch) nextDelay() (engine.Time, bool) {
+	d := max(minBreakEvenDelay, engine.Time(float64(z.result.delay)*breakEvenRatio))
+	return d, d <= z.maxDelay
+}
+
+// raiseDelay takes the best sequence, which pays at the delay that is looked at, and moves the
+// break-even up to the longest delay at which it does: in steps that double, then by bisection.
+func (z *breakEvenSearch) raiseDelay() {
+	q, low, high := z.best, z.simulator.Delay, z.maxDelay+1
+	paysAt := func(d engine.Time) bool {
+		z.simulator.Delay, z.best, z.bestTime = d, nil, z.static.Makespan
+		z.evaluations++
+		return z.updateBest(q, 0) && z.beatsStatic()
+	}
+	for step := breakEvenRatio; ; step *= step {
+		d := max(minBreakEvenDelay, engine.Time(float64(low)*step))
+		if d >= high {
+			break
+		}
+		if !paysAt(d) {
+			high = d
+			break
+		}
+		low = d
+	}
+	for float64(high) > max(float64(low)*breakEvenRatio, float64(minBreakEvenDelay)) && high > low+1 {
+		middle := max(minBreakEvenDelay, engine.Time(math.Sqrt(float64(max(1, low)))*math.Sqrt(float64(high))))
+		if middle <= low || middle >= high {
+			break
+		}
+		if paysAt(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	z.result.found, z.result.delay = true, low
+	z.result.sequences = append(z.result.sequences, q.clone())
+}
+
+// probeShare is the part of the evaluations that may be spent on one delay of the bisection.
+const probeShare = 0.25
+
+// bisectWithSeeds looks for the longest delay at which a seed pays, or what becomes of the best seed there, by bisection.
+func (z *breakEvenSearch) bisectWithSeeds() {
+	high := z.maxDelay
+	for {
+		above, ok := z.nextDelay()
+		if !ok || above > high || z.ctx.Err() != nil {
+			return
+		}
+		z.reset()
+		d := max(above, engine.Time(math.Sqrt(float64(max(1, z.result.delay)))*math.Sqrt(float64(high))))
+		z.startAt(d)
+		if z.hillClimb(random.Stream(z.o.Seed, "break-even"), z.budgetUsed(probeShare)); z.beatsStatic() {
+			z.raiseDelay()
+		} else {
+			high = engine.Time(float64(d) / breakEvenRatio)
+		}
+	}
+}
+
+// climbAbove changes sequences just above the break-even found so far until the evaluations are spent: that which pays at
+// the longest delay with all of them, then the beginnings of every search with half of them each.
+func (z *breakEvenSearch) climbAbove(rng *rand.Rand) {
+	for i, part := range []float64{1, 0.5, 0.5} {
+		for z.reset(); z.usedFraction() < part; {
+			d, ok := z.nextDelay()
+			if !ok || z.ctx.Err() != nil {
+				return
+			}
+			z.simulator.Delay, z.best, z.bestTime = d, nil, never
+			starts := []sequenceCandidate{{z.result.sequences[len(z.result.sequences)-1].clone(), never}}
+			if i > 0 {
+				starts = z.startCandidates()
+			}
+			c := starts[min(max(0, i-1), len(starts)-1)]
+			if z.best, z.bestTime = c.q, c.makespan; i == 0 {
+				z.updateBest(c.q, 0)
+			}
+			z.hillClimb(rng, z.budgetUsed(part))
+			if !z.beatsStatic() {
+				break
+			}
+			z.raiseDelay()
+		}
+	}
+}
+
+// annealAbove anneals sequences of small jobs just above the break-even found so far, until none pays there: what
+// pays at the longest delay, and the beginnings of every search.
+func (z *breakEvenSearch) annealAbove() {
+	for again := z.isSmall(); again; {
+		d, ok := z.nextDelay()
+		if !ok {
+			return
+		}
+		z.simulator.Delay, z.best, z.bestTime = d, nil, never
+		z.updateBest(z.result.sequences[len(z.result.sequences)-1], 0)
+		starts := z.startCandidates()
+		if z.best != nil {
+			starts = append(starts, sequenceCandidate{z.best, z.bestTime})
+		}
+		again = false
+		for i := 2*len(starts) - 1; i >= 0 && !again; i-- {
+			z.best, z.bestTime = starts[i/2].q, starts[i/2].makespan
+			z.anneal(initialTemperatures[i%2], random.Stream(z.o.Seed, fmt.Sprint("anneal ", i)))
+			if again = z.beatsStatic(); again {
+				z.raiseDelay()
+			}
+		}
+	}
+}
+
+// pairsAbove looks for two topologies that pay at a longer delay than what was found, if these can be
+// enumerated. What does not pay at a delay is not tried again at longer ones.
+func (z *breakEvenSearch) pairsAbove() {
+	d, ok := z.nextDelay()
+	if !ok {
+		return
+	}
+	z.simulator.Delay, z.best, z.bestTime = d, nil, z.static.Makespan
+	z.eachPair(z.pairTopologies(false), func() engine.Time { return z.static.Makespan }, func(q *Sequence) bool {
+		if z.tryUncharged(q) && z.beatsStatic() {
+			z.raiseDelay()
+			d, ok = z.nextDelay()
+			z.simulator.Delay, z.best, z.bestTime = d, nil, z.static.Makespan
+		}
+		return ok
+	})
+}

@@ -1,0 +1,170 @@
+package topology
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"sim/engine"
+	"sim/engine/flow"
+)
+
+// ruleAllocator is a policy whose circuits move in an iteration by a rule, without a search for when that pays: a rival of
+// delta-during, simulated as it is.
+type ruleAllocator struct {
+	rule func(m *ruleInput) (*Sequence, error)
+}
+
+// ruleInput is what a rule decides on, at the delay of play.
+type ruleInput struct {
+	ctx          context.Context
+	p            *Problem
+	o            *Options
+	static       *Decision // the best topology that stays
+	maxCircuits  []int     // by bundle: circuits beyond which none is of use
+	evaluator    *circuitEvaluator
+	simulator    *sequenceSimulator
+	numSimulated int64 // iterations simulated
+}
+
+func (v ruleAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	best, err := p.sharedResult(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if best.circuits == nil {
+		return nil, errNoEnd
+	}
+	service := o.serviceOr(flow.MaxMin)
+	w := p.acquire(ctx, service)
+	defer p.release(w)
+	m := &ruleInput{ctx: ctx, p: p, o: &o, static: best.decision(), maxCircuits: p.maxCircuitsAlone(), evaluator: w, simulator: w.newSequenceSimulator()}
+	q, it, err := m.simulateRule(v.rule)
+	if err != nil {
+		return nil, err
+	}
+	h, err := newWindowBound(ctx, p, m.maxCircuits)
+	if err != nil {
+		return nil, err
+	}
+	d := &Decision{Circuits: q.First, Service: service, Makespan: it.meanMakespan(), BoundModel: AnySequence}
+	fastest, delay := min(d.Makespan, m.static.Makespan), p.Switching.Delay
+	d.Bound = min(fastest, h.tightBound(h.quickBound(m.static, delay), fastest, delay))
+	d.Moves = &Moves{Static: m.static}
+	if d.Moves.Runs, d.Moves.Repeated = it.runs, it.start; len(q.Steps) > 0 {
+		d.Moves.Sequence = q
+	} else {
+		d.Moves.Why = "none: one topology serves all"
+	}
+	if d.Moves.BreakEven, err = m.breakEven(v.rule); err != nil {
+		return nil, err
+	}
+	d.Moves.Sought = true
+	d.Evaluations = m.numSimulated
+	return d, ctx.Err()
+}
+
+// simulateRule returns the sequence of a rule, and its iterations. Where these do not come to repeat themselves, as many as
+// are tried count but for the first.
+func (m *ruleInput) simulateRule(rule func(m *ruleInput) (*Sequence, error)) (*Sequence, iterationCycle, error) {
+	q, err := rule(m)
+	if err != nil {
+		return nil, iterationCycle{}, err
+	}
+	it, ok := m.simulate(q)
+	if !ok {
+		if err := m.ctx.Err(); err != nil {
+			return nil, iterationCycle{}, err
+		}
+		return nil, iterationCycle{}, fmt.Errorf("topology: a sequence of %d changes leaves traffic without a circuit", len(q.Steps))
+	}
+	return q, it, nil
+}
+
+// simulate returns the iterations of a sequence; false where one does not end.
+func (m *ruleInput) simulate(q *Sequence) (iterationCycle, bool) {
+	it, ok := m.simulator.simulateCycle(q)
+	m.numSimulated += int64(len(it.runs))
+	if !ok && len(it.runs) == maxIterations {
+		it.start, ok = 1, true
+	}
+	return it, ok
+}
+
+// breakEven returns the longest delay found at which the rule is faster than the best topology that stays; 0 if it is
+// at none.
+func (m *ruleInput) breakEven(rule func(m *ruleInput) (*Sequence, error)) (engine.Time, error) {
+	defer func(d engine.Time) { m.simulator.Delay = d }(m.simulator.Delay)
+	at := func(d engine.Time) (bool, error) {
+		m.simulator.Delay = d
+		_, it, err := m.simulateRule(rule)
+		// a rule that leaves traffic without a circuit at this delay does not pay at it
+		return err == nil && isFaster(it.meanMakespan(), m.static.Makespan), m.ctx.Err()
+	}
+	d, err := longestDelay(m.static.Makespan, minRuleDelay, at)
+	return max(0, d), err
+}
+
+// isFaster reports whether an iteration is shorter than on the topology that stays, by more than rounding.
+func isFaster(c, static engine.Time) bool { return float64(c) < float64(static)*(1-relTol/10) }
+
+// minRuleDelay is the shortest delay at which rules are tried: rotations become long at short ones.
+const minRuleDelay = engine.Microsecond
+
+// longestDelay returns the longest delay at which a condition holds, to a ratio of evenWithin, for a job that takes static
+// without changes. It looks at that time, beyond which no change pays, at half of each delay after that down to least, and
+// then bisects. It returns -1 if the condition holds at none of these.
+func longestDelay(static, minDelay engine.Time, at func(engine.Time) (bool, error)) (engine.Time, error) {
+	top := max(minDelay, static)
+	low, high := top, top
+	for {
+		ok, err := at(low)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			break
+		}
+		if low == minDelay {
+			return -1, nil
+		}
+		low, high = max(minDelay, low/2), low
+	}
+	for float64(high) > float64(low)*breakEvenRatio {
+		middle := engine.Time(math.Sqrt(float64(low)) * math.Sqrt(float64(high)))
+		ok, err := at(middle)
+		switch {
+		case err != nil:
+			return low, err
+		case ok:
+			low = middle
+		default:
+			high = middle
+		}
+	}
+	return low, nil
+}
+
+// bundleLoads returns by bundle the bytes of its link that has most to carry.
+func (m *ruleInput) bundleLoads(bytes []float64) []float64 {
+	v := make([]float64, len(m.maxCircuits))
+	for e, b := range m.p.Fabric.Bundles {
+		for _, l := range b.Links {
+			v[e] = max(v[e], bytes[l])
+		}
+	}
+	return v
+}
+
+// allocateGreedily returns a topology of at least some circuits of each bundle, and circuit after circuit to the bundle that has
+// most to carry for each of its own.
+func (m *ruleInput) allocateGreedily(least []int, load []float64) []int {
+	x := append([]int(nil), least...)
+	m.p.addByWeight(x, func(e int) float64 {
+		if x[e] >= m.maxCircuits[e] || load[e] == 0 {
+			return -1
+		}
+		return load[e] / (max(0.5, float64(x[e])) * m.p.Fabric.Rate(e))
+	})
+	return x
+}
