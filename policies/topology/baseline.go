@@ -11,22 +11,23 @@ import (
 	"sim/internal/numbers"
 )
 
-// matrixRule fills the ports by a rule that sees only the traffic matrix.
+// matrixRule computes a topology from the traffic matrix alone.
 type matrixRule func(p *Problem) []int
 
-// matrixRules are the rules that searches begin with.
+// matrixRules are the rules whose topologies are starting points of the searches.
 var matrixRules = []matrixRule{proportional, squareRoot, iterativeHalving}
 
-// baselineAllocator is an allocator that sees only the traffic matrix: neither times nor how much the NICs can send
-// (docs/model.md, "Baselines").
+// baselineAllocator is an allocator that considers only the traffic matrix, neither times
+// nor the rates of NICs (docs/model.md, "Baselines").
 type baselineAllocator struct{ rule matrixRule }
 
 func (b baselineAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	return p.Judge(ctx, b.rule(p), o.serviceOr(flow.MaxMin))
 }
 
-// Judge simulates a topology that was not searched for, beside the bound that holds for all. It fails where x cannot be
-// simulated to its end, and with ctx's error when ctx ends.
+// Judge simulates topology x under a service and adds the shared bound, which holds for
+// all topologies. It fails if x cannot be simulated to its end, or with the error of ctx
+// if ctx is cancelled.
 func (p *Problem) Judge(ctx context.Context, x []int, s flow.Service) (*Decision, error) {
 	d, err := p.evaluateBest(ctx, x, []flow.Service{s})
 	if err != nil {
@@ -37,8 +38,8 @@ func (p *Problem) Judge(ctx context.Context, x []int, s flow.Service) (*Decision
 	return d, err
 }
 
-// Guess returns the shortest makespan on circuits that simple rules allocate, under fair sharing: what problems may be
-// compared by before circuits are chosen for them.
+// Guess returns the shortest makespan of the matrixRules topologies under fair sharing.
+// It is a cheap estimate for comparing problems before circuits are chosen.
 func (p *Problem) Guess(ctx context.Context) engine.Time {
 	w, best := p.acquire(ctx, flow.MaxMin), never
 	defer p.release(w)
@@ -50,15 +51,17 @@ func (p *Problem) Guess(ctx context.Context) engine.Time {
 	return best
 }
 
-// Least returns a lower bound on the makespan of every topology: that of as many circuits of each bundle as fit beside
-// one of all others.
+// Least returns a cheap lower bound on the makespan of every topology. It bounds the
+// relaxation in which each bundle has all circuits that fit if every other bundle has one
+// circuit.
 func (p *Problem) Least(ctx context.Context) engine.Time {
 	w := p.acquire(ctx, flow.LevelPriority)
 	defer p.release(w)
 	return w.bound(p.Useful)
 }
 
-// volumes returns the traffic matrix by bundle.
+// volumes returns the traffic matrix in bytes, indexed by bundle, both directions
+// together.
 func (p *Problem) volumes() []float64 {
 	v := make([]float64, len(p.Fabric.Bundles))
 	for e, b := range p.Fabric.Bundles {
@@ -67,8 +70,10 @@ func (p *Problem) volumes() []float64 {
 	return v
 }
 
+// proportional is the rule of prop-alloc.
 func proportional(p *Problem) []int { return p.allocateByShare(p.volumes()) }
 
+// squareRoot is the rule of sqrt-alloc.
 func squareRoot(p *Problem) []int {
 	v := p.volumes()
 	for e := range v {
@@ -77,9 +82,10 @@ func squareRoot(p *Problem) []int {
 	return p.allocateByShare(v)
 }
 
-// allocateByShare gives each bundle the floor of its proportional share of the ports at either end, the smaller one, but at least
-// one; takes back the excess where a pod overflows, from the largest; and then gives one more circuit where v/x is
-// largest for as long as any fits.
+// allocateByShare allocates circuits in proportion to v in three steps. First, each
+// bundle gets the floor of its share of the ports, by the end with the smaller share, but
+// at least one circuit. Second, while a pod uses too many ports, its largest bundle loses
+// a circuit. Third, while a circuit fits, the bundle with the largest v/x gets one more.
 func (p *Problem) allocateByShare(v []float64) []int {
 	total := make([]float64, len(p.Fabric.Pods))
 	for e, b := range p.Fabric.Bundles {
@@ -100,8 +106,9 @@ func (p *Problem) allocateByShare(v []float64) []int {
 	return x
 }
 
-// Fit makes a topology of x that fits the ports: where a pod is overrun the yielding bundles give way, then the
-// largest; where ports are free the yielding bundles take them in turn, then the others.
+// Fit returns a topology derived from x that fits the ports. If a pod uses too many
+// ports, the yielding bundles lose circuits first, then the largest bundles. Free ports
+// go to the yielding bundles in turn, then to the others.
 func (p *Problem) Fit(x []int, yielding []int) []int {
 	x = p.Shrink(x, yielding)
 	p.fillFreePorts(x, yielding)
@@ -109,7 +116,7 @@ func (p *Problem) Fit(x []int, yielding []int) []int {
 	return x
 }
 
-// Shrink is Fit that leaves free ports free.
+// Shrink is Fit without the allocation of free ports.
 func (p *Problem) Shrink(x []int, yielding []int) []int {
 	x = append([]int(nil), x...)
 	free := p.freePorts(x)
@@ -124,13 +131,16 @@ func (p *Problem) Shrink(x []int, yielding []int) []int {
 	return x
 }
 
+// iterativeHalving is the rule of iter-halve: each circuit goes to the bundle with the
+// largest weight, and halves its weight. Weights start as volumes.
 func iterativeHalving(p *Problem) []int {
 	v, x := p.volumes(), p.ones()
 	p.addByWeight(x, func(e int) float64 { return math.Ldexp(v[e], 1-x[e]) })
 	return x
 }
 
-// uniformAllocator gives every bundle the same number of circuits, then one more to each in turn while it fits.
+// uniformAllocator gives every bundle the same number of circuits, and the remaining
+// ports to the bundles in turn.
 type uniformAllocator struct{}
 
 func (uniformAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
@@ -139,15 +149,15 @@ func (uniformAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Dec
 	return p.Judge(ctx, x, o.serviceOr(flow.MaxMin))
 }
 
-// fixedAllocator takes the user's matrix: circuits by pod and pod of a replica, the diagonal to the DP peers of each
-// neighbouring replica. Where the problem holds all replicas the matrix serves each of them.
+// fixedAllocator uses the matrix of FixedOptions. If the problem contains all replicas,
+// the matrix applies to each of them.
 type fixedAllocator struct{}
 
 func (fixedAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	x := make([]int, len(p.Fabric.Bundles))
 	n := int32(len(o.Fixed.Circuits))
 	if n == 0 || len(p.Fabric.Pods)%int(n) != 0 || slices.ContainsFunc(o.Fixed.Circuits, func(row []int) bool { return len(row) != int(n) }) {
-		return nil, fmt.Errorf("topology: the fixed matrix is not that of the pods of a replica")
+		return nil, fmt.Errorf("topology: policy.fixed.circuits needs one row and one column per pod of a replica")
 	}
 	for e, b := range p.Fabric.Bundles {
 		i, j := b.A%n, b.B%n

@@ -10,28 +10,30 @@ import (
 )
 
 const (
-	// breakEvenRatio is the ratio of two delays between which the break-even is not sought any further.
+	// breakEvenRatio is the ratio of two delays at which the search between them stops.
 	breakEvenRatio = 1.02
-	// minBreakEvenDelay is the shortest delay above zero that is looked at.
+	// minBreakEvenDelay is the shortest positive delay that is tried.
 	minBreakEvenDelay = engine.Nanosecond
 )
 
-// breakEvenResult is the longest reconfiguration delay at which changing circuits pays. It depends on the
-// job and the fabric alone, not on the delay of the scenario.
+// breakEvenResult holds the break-even: the longest reconfiguration delay at which a
+// sequence was found that is faster than no change. It depends on the job and the fabric,
+// not on the delay of the scenario.
 type breakEvenResult struct {
-	found bool        // at some delay
-	delay engine.Time // 0 if changes pay at no longer delay
-	// sequences are sequences that pay, in the order of the delays at which they do.
+	found bool        // some sequence is faster at some delay
+	delay engine.Time // 0 if found is false, or if sequences are faster only without a delay
+	// sequences are faster than no change; each was appended with a longer delay than the
+	// one before.
 	sequences []*Sequence
 }
 
-// covers reports whether changes are known to pay at a delay.
+// covers reports whether a sequence is known that is faster at the given delay.
 func (b *breakEvenResult) covers(delay engine.Time) bool { return b.found && delay <= b.delay }
 
-// findBreakEven seeks the break-even. A sequence that pays at some delay is moved up to the longest
-// delay at which it does; the search then goes on just above that one, until it has spent its
-// evaluations in vain. A bound that excludes changes at a delay ends the search there. What lies
-// above the break-even was searched in vain, which is no proof.
+// findBreakEven searches for the break-even. A sequence that is faster at some delay is
+// followed to the longest delay at which it is. The search then continues just above that
+// delay, until its budget is used or the bound excludes longer delays. That no longer
+// delay is possible is not proved.
 func (s *duringSearch) findBreakEven() *breakEvenResult {
 	delay := s.simulator.Delay
 	defer func() {
@@ -66,14 +68,15 @@ func (s *duringSearch) findBreakEven() *breakEvenResult {
 	return z.result
 }
 
-// breakEvenSearch is a search for the break-even.
+// breakEvenSearch is one search for the break-even.
 type breakEvenSearch struct {
 	*duringSearch
 	result   *breakEvenResult
-	maxDelay engine.Time // the longest delay that the bound does not exclude
+	maxDelay engine.Time // longest delay that the bound does not exclude
 }
 
-// startAt moves the search to a delay: to the sequences that paid at shorter ones, and the seeds.
+// startAt sets the delay of the search and tries the sequences found at shorter delays,
+// then the initial sequences.
 func (z *breakEvenSearch) startAt(d engine.Time) {
 	z.simulator.Delay, z.best, z.bestTime, z.bound = d, nil, never, z.bounds.delayFree
 	for i := len(z.result.sequences) - 1; i >= 0 && !z.mustStop(); i-- {
@@ -84,15 +87,15 @@ func (z *breakEvenSearch) startAt(d engine.Time) {
 	}
 }
 
-// nextDelay returns the next delay that is looked at above the break-even found so far, and false if
-// the bound excludes it.
+// nextDelay returns the next delay to try above the current break-even, or false if the
+// bound excludes it.
 func (z *breakEvenSearch) nextDelay() (engine.Time, bool) {
 	d := max(minBreakEvenDelay, engine.Time(float64(z.result.delay)*breakEvenRatio))
 	return d, d <= z.maxDelay
 }
 
-// raiseDelay takes the best sequence, which pays at the delay that is looked at, and moves the
-// break-even up to the longest delay at which it does: in steps that double, then by bisection.
+// raiseDelay raises the break-even to the longest delay at which the best sequence is
+// still faster than no change. It increases the delay in growing steps, then bisects.
 func (z *breakEvenSearch) raiseDelay() {
 	q, low, high := z.best, z.simulator.Delay, z.maxDelay+1
 	paysAt := func(d engine.Time) bool {
@@ -126,10 +129,12 @@ func (z *breakEvenSearch) raiseDelay() {
 	z.result.sequences = append(z.result.sequences, q.clone())
 }
 
-// probeShare is the part of the evaluations that may be spent on one delay of the bisection.
+// probeShare is the fraction of the budget for the search at one delay of
+// bisectWithSeeds.
 const probeShare = 0.25
 
-// bisectWithSeeds looks for the longest delay at which a seed pays, or what becomes of the best seed there, by bisection.
+// bisectWithSeeds bisects for the longest delay at which an initial sequence, improved by
+// local search, is faster than no change.
 func (z *breakEvenSearch) bisectWithSeeds() {
 	high := z.maxDelay
 	for {
@@ -148,8 +153,9 @@ func (z *breakEvenSearch) bisectWithSeeds() {
 	}
 }
 
-// climbAbove changes sequences just above the break-even found so far until the evaluations are spent: that which pays at
-// the longest delay with all of them, then the beginnings of every search with half of them each.
+// climbAbove runs local searches just above the current break-even. The first starts from
+// the latest sequence of the result and may use the whole budget; the following two start
+// from startCandidates and may use half of it each.
 func (z *breakEvenSearch) climbAbove(rng *rand.Rand) {
 	for i, part := range []float64{1, 0.5, 0.5} {
 		for z.reset(); z.usedFraction() < part; {
@@ -175,8 +181,9 @@ func (z *breakEvenSearch) climbAbove(rng *rand.Rand) {
 	}
 }
 
-// annealAbove anneals sequences of small jobs just above the break-even found so far, until none pays there: what
-// pays at the longest delay, and the beginnings of every search.
+// annealAbove anneals sequences of small jobs just above the current break-even until
+// none is faster than no change. It starts from the latest sequence of the result and
+// from startCandidates.
 func (z *breakEvenSearch) annealAbove() {
 	for again := z.isSmall(); again; {
 		d, ok := z.nextDelay()
@@ -200,8 +207,9 @@ func (z *breakEvenSearch) annealAbove() {
 	}
 }
 
-// pairsAbove looks for two topologies that pay at a longer delay than what was found, if these can be
-// enumerated. What does not pay at a delay is not tried again at longer ones.
+// pairsAbove enumerates sequences of two topologies, if the job is small enough, for one
+// that is faster than no change above the current break-even. A sequence that is not
+// faster at some delay is not tried again at longer delays.
 func (z *breakEvenSearch) pairsAbove() {
 	d, ok := z.nextDelay()
 	if !ok {

@@ -6,26 +6,28 @@ import (
 	"sim/internal/numbers"
 )
 
-// portBudget is the ports of pods, and how circuits take them. Circuits are counted by bundle.
+// portBudget holds the ports of the pods and the ports that circuits use. Topologies are
+// indexed by bundle.
 type portBudget struct {
-	// Useful is, by bundle, the number of circuits beyond which more cannot carry anything: the flows that the NICs
-	// behind it fill, and the ports.
+	// Useful is the maximum number of useful circuits per bundle. It is limited by the
+	// flows that the NICs behind the bundle can fill, and by the ports.
 	Useful []int
-	Ports  []int // by pod: U_p, for one replica's share of it
+	Ports  []int // ports per pod of one replica (U_p), indexed by pod
 
-	portsPerEnd []int    // by bundle: ports that a circuit takes at each end
-	endPods     [][2]int // by bundle: the pods at its ends, the same twice for one to DP peers
+	portsPerEnd []int    // ports that a circuit uses at each end, indexed by bundle
+	endPods     [][2]int // pods at the two ends, indexed by bundle; both are the same pod if the bundle leads to DP peer pods
 }
 
-// addBundle adds a bundle.
+// addBundle appends a bundle.
 func (b *portBudget) addBundle(from, to, ends int) {
 	b.endPods, b.portsPerEnd = append(b.endPods, [2]int{from, to}), append(b.portsPerEnd, ends)
 }
 
-// ones returns one circuit for each bundle.
+// ones returns the topology with one circuit per bundle.
 func (b *portBudget) ones() []int { return slices.Repeat([]int{1}, len(b.portsPerEnd)) }
 
-// freePorts returns the ports of each pod that x leaves free; negative where x overruns them.
+// freePorts returns the ports that topology x leaves free, indexed by pod. A negative
+// number means that x uses more ports than the pod has.
 func (b *portBudget) freePorts(x []int) []int {
 	free := slices.Clone(b.Ports)
 	for e, n := range x {
@@ -34,7 +36,8 @@ func (b *portBudget) freePorts(x []int) []int {
 	return free
 }
 
-// allocate moves n circuits of bundle e into or (n < 0) out of the free ports.
+// allocate takes the ports of n circuits of bundle e from free. A negative n returns
+// ports.
 func (b *portBudget) allocate(free []int, e, n int) {
 	ends := b.endPods[e]
 	free[ends[0]] -= n * b.portsPerEnd[e]
@@ -43,12 +46,14 @@ func (b *portBudget) allocate(free []int, e, n int) {
 	}
 }
 
-// maxAdditional returns how many more circuits of bundle e the free ports allow.
+// maxAdditional returns the number of further circuits of bundle e that fit the free
+// ports.
 func (b *portBudget) maxAdditional(free []int, e int) int {
 	return max(0, min(free[b.endPods[e][0]], free[b.endPods[e][1]])/b.portsPerEnd[e])
 }
 
-// portsPerCircuit returns the ports that a circuit of bundle e takes.
+// portsPerCircuit returns the ports that a circuit of bundle e uses in the pods of the
+// problem.
 func (b *portBudget) portsPerCircuit(e int) int {
 	if b.endPods[e][0] == b.endPods[e][1] {
 		return b.portsPerEnd[e]
@@ -56,7 +61,7 @@ func (b *portBudget) portsPerCircuit(e int) int {
 	return 2 * b.portsPerEnd[e]
 }
 
-// portsOf returns the ports that x takes at both ends.
+// portsOf returns the ports that topology x uses at both ends, for one replica.
 func (b *portBudget) portsOf(x []int) int {
 	sum := 0
 	for e, n := range x {
@@ -65,27 +70,28 @@ func (b *portBudget) portsOf(x []int) int {
 	return sum
 }
 
-// endsAt reports whether bundle e ends at a pod.
+// endsAt reports whether bundle e ends at the pod.
 func (b *portBudget) endsAt(e, pod int) bool { return b.endPods[e][0] == pod || b.endPods[e][1] == pod }
 
-// exceedsPorts reports whether x takes more ports of a pod than it has.
+// exceedsPorts reports whether x uses more ports of a pod than it has.
 func (b *portBudget) exceedsPorts(x []int) bool {
 	return slices.ContainsFunc(b.freePorts(x), func(free int) bool { return free < 0 })
 }
 
-// Feasible reports whether x fits the ports and connects every bundle.
+// Feasible reports whether x fits the ports and has at least one circuit per bundle.
 func (b *portBudget) Feasible(x []int) bool {
 	return len(x) == len(b.portsPerEnd) && !slices.ContainsFunc(x, func(n int) bool { return n < 1 }) && !b.exceedsPorts(x)
 }
 
-// clipToUseful takes circuits that can carry nothing.
+// clipToUseful removes the circuits of x beyond the useful ones.
 func (b *portBudget) clipToUseful(x []int) {
 	for e := range x {
 		x[e] = min(x[e], b.Useful[e])
 	}
 }
 
-// tightenUpper lowers hi to what the ports leave beside lo; false where even lo does not fit.
+// tightenUpper lowers hi to the circuits that fit if all other bundles have lo circuits.
+// It returns false if lo itself does not fit.
 func (b *portBudget) tightenUpper(lo, hi []int) bool {
 	if b.exceedsPorts(lo) {
 		return false
@@ -97,8 +103,10 @@ func (b *portBudget) tightenUpper(lo, hi []int) bool {
 	return true
 }
 
-// removeExcess takes circuits of x where one of some pods is overrun, pod by pod, each from the bundle that pick names, until
-// they fit; false where it names none (-1). nil is all pods.
+// removeExcess removes circuits of x until the given pods, or all pods if pods is nil, do
+// not use more ports than they have. It visits pod after pod. pick selects the bundle
+// that loses a circuit; it returns -1 if no bundle may, and then removeExcess returns
+// false.
 func (b *portBudget) removeExcess(x, pods []int, pick func(pod int) int) bool {
 	free := b.freePorts(x)
 	if pods == nil {
@@ -117,7 +125,9 @@ func (b *portBudget) removeExcess(x, pods []int, pick func(pod int) int) bool {
 	return true
 }
 
-// largestBundle returns the bundle at a pod that has most circuits, of those that may have fewer than x; -1 if none may.
+// largestBundle returns the bundle at the pod with the most circuits in x among those
+// that accept permits and that have more than one circuit. It returns -1 if there is
+// none.
 func (b *portBudget) largestBundle(x []int, pod int, accept func(e int) bool) int {
 	best := -1
 	for e := range x {
@@ -128,12 +138,14 @@ func (b *portBudget) largestBundle(x []int, pod int, accept func(e int) bool) in
 	return best
 }
 
-// reduceToFit takes circuits from the largest bundle of each pod that is overrun.
+// reduceToFit removes circuits of the largest bundle at each pod that uses too many
+// ports.
 func (b *portBudget) reduceToFit(x []int) {
 	b.removeExcess(x, nil, func(pod int) int { return b.largestBundle(x, pod, func(int) bool { return true }) })
 }
 
-// fillFreePorts gives free ports to the bundles that can use them, one circuit at a time in turn.
+// fillFreePorts gives free ports to the given bundles, one circuit at a time in turn, up
+// to their useful circuits.
 func (b *portBudget) fillFreePorts(x []int, bundles []int) {
 	free := b.freePorts(x)
 	for grew := true; grew; {
@@ -148,8 +160,9 @@ func (b *portBudget) fillFreePorts(x []int, bundles []int) {
 	}
 }
 
-// addByWeight adds circuits one by one to the bundle of highest weight, the lowest bundle where weights are equal, for as long
-// as any fits. A bundle of negative weight gets none.
+// addByWeight adds circuits to x one by one while any fits. Each goes to the bundle with
+// the largest weight; ties go to the first bundle. Bundles with negative weight get none.
+// weight is evaluated again after each circuit.
 func (b *portBudget) addByWeight(x []int, weight func(e int) float64) {
 	free := b.freePorts(x)
 	for {

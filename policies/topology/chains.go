@@ -7,26 +7,36 @@ import (
 	"sim/internal/numbers"
 )
 
-// podChains is how bundles take ports, pod after pod: in each of some chains of pods a bundle joins every two neighbours.
-// All other bundles take ports at one end alone; the other is not held to its ports.
+// podChains divides the port constraints of the pods so that the cheapest topology can be
+// found exactly by dynamic programming. Some bundles join the pods into disjoint chains.
+// A chain bundle uses ports at both of its pods. Every other bundle is local: it uses
+// ports at one of its pods only, and its use of ports at the other end is ignored (a
+// relaxation).
 type podChains struct {
 	order        []int     // pods, chain after chain
-	nextBundle   []int32   // by pod: the bundle that joins it to the pod after it, -1 where a chain ends
-	localBundles [][]int32 // by pod: the other bundles that it pays for
+	nextBundle   []int32   // bundle to the next pod of the chain, indexed by pod; -1 at the end of a chain
+	localBundles [][]int32 // local bundles that use ports of the pod, indexed by pod
 
-	prefixCost    [][]float64 // by place in order: the least that a chain costs up to there, by ports that its bundle takes of the next
-	previousPorts [][]int     // the ports that the pod itself had lost then
-	localCost     [][]float64 // by place: the least that local bundles cost, by the ports that they may take
-	localCircuits [][][]int   // by place and local bundle: circuits of it then
+	// Tables of the dynamic programme, indexed by position in order. Row k of prefixCost
+	// is the minimum cost of the pods before position k, indexed by the ports that the
+	// bundle into the pod at k uses. previousPorts stores the minimising ports of the
+	// bundle before it. localCost is the minimum cost of the local bundles, indexed by
+	// the ports available to them, and localCircuits the minimising circuits, indexed by
+	// local bundle and ports.
+	prefixCost    [][]float64
+	previousPorts [][]int
+	localCost     [][]float64
+	localCircuits [][][]int
 }
 
-// newPodChains joins pods into chains, by bundles in their order. What joins two others takes ports of the pod for which it
-// matters more, which comes first by rank of its replica.
+// newPodChains joins pods of the same replica into chains greedily, in the order of the
+// bundles. A local bundle between two replicas uses ports of the replica with the lower
+// rank, for which it matters more. Otherwise it uses ports of its first pod.
 func newPodChains(p *Problem, rank []int) *podChains {
 	n := len(p.Ports)
 	z := &podChains{nextBundle: make([]int32, n), localBundles: make([][]int32, n)}
-	chainBundles := make([][]int, n) // neighbours in its chain
-	chainOf := numbers.Below(n)      // by pod: names its chain
+	chainBundles := make([][]int, n) // bundles to the neighbours in its chain, indexed by pod
+	chainOf := numbers.Below(n)      // identifies the chain, indexed by pod
 	inChain := make([]bool, len(p.endPods))
 	for e, q := range p.endPods {
 		a, b := q[0], q[1]
@@ -84,11 +94,12 @@ func newPodChains(p *Problem, rank []int) *podChains {
 	return z
 }
 
-// replica returns that of a pod.
+// replica returns the replica of a pod.
 func (p *Problem) replica(pod int) int { return p.Fabric.Pods[pod].Replica }
 
-// minimise returns the least that circuits of a box cost which fit the ports as far as chains hold them to these,
-// infinity if none do, and in x which they are. cost is by bundle and circuits, counted from 1.
+// minimise returns the minimum cost over the topologies of the box [lo, hi] that satisfy
+// the relaxed port constraints, or infinity if no topology satisfies them. It stores the
+// minimiser in x. cost[e][n-1] is the cost of n circuits of bundle e.
 func (z *podChains) minimise(p *Problem, lo, hi []int, cost [][]float64, x []int) float64 {
 	inf := math.Inf(1)
 	for u := range z.prefixCost[0] {
@@ -120,6 +131,7 @@ func (z *podChains) minimise(p *Problem, lo, hi []int, cost [][]float64, x []int
 			}
 		}
 	}
+	// Trace the minimiser back from the end of the last chain.
 	last := len(z.order)
 	best := z.prefixCost[last][0]
 	if math.IsInf(best, 1) {
@@ -143,7 +155,7 @@ func (z *podChains) minimise(p *Problem, lo, hi []int, cost [][]float64, x []int
 	return best
 }
 
-// minimiseLocal finds the least that the local bundles of a pod cost by the ports that they may take.
+// minimiseLocal computes localCost and localCircuits of the pod at position k.
 func (z *podChains) minimiseLocal(p *Problem, k int, lo, hi []int, cost [][]float64) {
 	local := z.localCost[k]
 	clear(local)

@@ -10,18 +10,20 @@ import (
 	"sim/engine/flow"
 )
 
-// ErrIteration is wrapped where an iteration whose circuits move cannot end.
+// ErrIteration means that an iteration whose circuits move cannot end.
 var ErrIteration = errors.New("topology: an iteration whose circuits move does not end")
 
-// Iterations are the planned iterations of a sequence on the problem that it was decided on.
+// Iterations holds the planned iterations of a sequence, simulated on the problem for
+// which it was decided.
 type Iterations struct {
 	problem  *Problem
 	sequence *Sequence
-	starts   []pendingSetup // by iteration: in which it begins
-	quotas   [][][]quota    // by iteration and step
+	starts   []pendingSetup // state of the circuits at the start of each iteration
+	quotas   [][][]quota    // indexed by iteration and step
 }
 
-// quota is the number of transfers of a bundle that must have ended before a step interrupts the bundle.
+// quota is the number of transfers of a bundle that must have ended before a step may
+// interrupt the bundle.
 type quota struct{ bundle, count int32 }
 
 // Iterations simulates the iterations of a decision whose circuits move.
@@ -48,7 +50,8 @@ func (p *Problem) Iterations(ctx context.Context, d *Decision) (*Iterations, err
 	return it, nil
 }
 
-// eachInterrupted calls do for each bundle that a change of circuits interrupts, see Controller.
+// eachInterrupted calls do for each bundle that a change of circuits interrupts; see
+// Controller.
 func (s *Switching) eachInterrupted(from, to []int, do func(e int)) {
 	holds := s.Whole && s.Delay > 0 && !slices.Equal(from, to)
 	for e, n := range to {
@@ -58,30 +61,36 @@ func (s *Switching) eachInterrupted(from, to []int, do func(e int)) {
 	}
 }
 
-// Controller moves circuits by a planned iteration, in runs in which tasks may take other times than planned, at level
-// packet too, or in which all replicas are simulated where one stands for all in the plan.
+// Controller moves circuits as in a planned iteration, but in a simulation whose tasks
+// can take other times: trials, packet level, or a simulation of all replicas where the
+// plan has one for all.
 //
-// It makes a step when the transfers that the step waits for have ended, counted as they end, and when every transfer
-// has ended that the plan had carried before over a bundle that the step interrupts. A step interrupts a bundle if it
-// leaves the bundle without a circuit, or if the switch holds all circuits meanwhile. So no transfer is stranded:
-// consider, of the tasks that have not ended, the one that ends first in the plan. All that it waits for has ended. If
-// it is a transfer, its bundle had circuits when it ended in the plan, and no step that was made since then has taken
-// the last of them, as that step would have waited for it. So it goes on.
+// It makes a step when two conditions hold. First, the transfers that the step counts
+// have ended. Second, all transfers have ended that the plan had completed on the bundles
+// that the step interrupts. A step interrupts a bundle if it leaves the bundle without
+// circuits, or if the switch stops all circuits during the change.
+//
+// No transfer can be stranded. Of the tasks that have not ended, consider the one that
+// ends first in the plan. Everything it waits for has ended. If it is a transfer, its
+// bundle had circuits when it ended in the plan. No step made since then has removed the
+// last of them, because such a step would have waited for this transfer. The task can
+// therefore continue.
 type Controller struct {
 	problem        *Problem
 	sequence       *Sequence
-	planBundle     []int32      // by task: the bundle of the plan that it goes over, or which stands for its bundle; -1 if none does
-	numPlanBundles int          // bundles of the plan
-	start          pendingSetup // in which the iteration begins
-	drains         [][]int32    // by step: transfers that must have ended before it is made, but for those that it counts
-	planned        Run          // the iteration on the graph of p with the times of the plan
-	trace          *engine.Trace
-	earlier        []Run // iterations before it, as planned
+	planBundle     []int32 // bundle of the plan that represents the bundle of each task, indexed by task; -1 if the task uses none
+	numPlanBundles int
+	start          pendingSetup  // state of the circuits at the start of the iteration
+	drains         [][]int32     // transfers that must end before each step besides the counted ones, indexed by step
+	planned        Run           // the iteration on problem with the task times of the plan
+	trace          *engine.Trace // of planned
+	earlier        []Run         // planned iterations before this one
 }
 
-// Controller returns the controller of the k-th iteration of d, the decision that it is of, on the graph of p. Of is the
-// bundle of the plan that stands for each bundle of p: those that one bundle stands for have as many circuits each,
-// and all their transfers count.
+// Controller returns the controller of iteration k of decision d on the task graph of p.
+// planBundle maps the bundles of p to the bundles of the plan that represent them.
+// Bundles with the same representative get the same number of circuits, and the transfers
+// of all of them are counted.
 func (it *Iterations) Controller(ctx context.Context, p *Problem, d *Decision, planBundle []int, k int) (*Controller, error) {
 	planned := it.problem.Transfers()
 	c := &Controller{problem: p, planBundle: p.bundleOfTask(), numPlanBundles: len(planned), earlier: d.Moves.Runs[:k]}
@@ -92,7 +101,7 @@ func (it *Iterations) Controller(ctx context.Context, p *Problem, d *Decision, p
 			transfers[planBundle[e]]++
 		}
 	}
-	scaleCount := func(bundle, count int) int { // transfers of p that count transfers of the plan stand for
+	scaleCount := func(bundle, count int) int { // number of transfers of p that correspond to count transfers of the plan
 		if planned[bundle] == 0 {
 			return 0
 		}
@@ -106,7 +115,7 @@ func (it *Iterations) Controller(ctx context.Context, p *Problem, d *Decision, p
 		return out
 	}
 	c.sequence = &Sequence{First: spread(it.sequence.First)}
-	spreadOf := map[*int][]int{} // rotations have the same topologies again and again
+	spreadOf := map[*int][]int{} // expanded topologies by first element, because rotations repeat topologies
 	for _, s := range it.sequence.Steps {
 		x := &s.Circuits[0]
 		if spreadOf[x] == nil {
@@ -125,7 +134,7 @@ func (it *Iterations) Controller(ctx context.Context, p *Problem, d *Decision, p
 
 	w := p.acquire(ctx, d.Service)
 	defer p.release(w)
-	recorded := &circuitEvaluator{w.Clone(), p} // those that others use keep no traces
+	recorded := &circuitEvaluator{w.Clone(), p} // pooled evaluators must not record traces
 	recorded.Record()
 	r := c.newSimulator(recorded)
 	r.drain = func(step int, now engine.Time) (_ engine.Time, ok bool) {
@@ -148,9 +157,9 @@ func (it *Iterations) Controller(ctx context.Context, p *Problem, d *Decision, p
 	return c, nil
 }
 
-// findDrains finds the transfers that each step waits for beside those that it counts. The bundles are indexed by task.
+// findDrains sets drains. bundle is indexed by task.
 func (c *Controller) findDrains(bundle []int32) {
-	ends := make([][]int32, len(c.sequence.First)) // by bundle: its transfers, in the order in which they end
+	ends := make([][]int32, len(c.sequence.First)) // transfers of each bundle in the order of their ends
 	for id, e := range bundle {
 		if e >= 0 {
 			ends[e] = append(ends[e], int32(id))
@@ -159,12 +168,12 @@ func (c *Controller) findDrains(bundle []int32) {
 	for _, list := range ends {
 		slices.SortStableFunc(list, func(a, b int32) int { return int(min(1, max(-1, c.trace.End[a]-c.trace.End[b]))) })
 	}
-	c.drains = make([][]int32, len(c.sequence.Steps)) // each in that order, for Live
+	c.drains = make([][]int32, len(c.sequence.Steps)) // each in the order of ends, as Live needs
 	was := c.sequence.First
 	for i, s := range c.sequence.Steps {
 		if s.Bundle == AtEnd {
 			continue
-		} else if c.planned.Fired[i] == engine.Never { // all has been carried before
+		} else if c.planned.Fired[i] == engine.Never { // everything was carried before this step
 			c.drains[i] = slices.Concat(ends...)
 			break
 		}
@@ -179,25 +188,27 @@ func (c *Controller) findDrains(bundle []int32) {
 	}
 }
 
-// Sequence returns the sequence of the graph that is simulated.
+// Sequence returns the sequence, expanded to the bundles of the simulated graph.
 func (c *Controller) Sequence() *Sequence { return c.sequence }
 
-// Planned returns the iteration with the times of the plan, and its trace.
+// Planned returns the iteration with the task times of the plan, and its trace.
 func (c *Controller) Planned() (Run, *engine.Trace) { return c.planned, c.trace }
 
+// newSimulator returns a simulator that counts transfers per bundle of the plan.
 func (c *Controller) newSimulator(w *circuitEvaluator) *sequenceSimulator {
 	r := w.newSequenceSimulator()
 	r.evaluator.Stage(c.planBundle, c.numPlanBundles)
 	return r
 }
 
-// Run simulates an iteration as fluid with the times of e, an evaluator of the graph; false where it does not end.
+// Run simulates an iteration at flow level with the task times of evaluator e. It returns
+// false if the iteration does not end.
 func (c *Controller) Run(e *flow.Evaluator) (Run, bool) {
 	return c.simulate(&circuitEvaluator{e, c.problem})
 }
 
-// Again simulates an iteration as fluid on p, which has the same tasks and bundles as the graph but may have other
-// times and rates, and returns its trace.
+// Again simulates an iteration at flow level on p and returns its trace. p has the tasks
+// and bundles of the controller's problem, but may have other times and rates.
 func (c *Controller) Again(ctx context.Context, p *Problem, s flow.Service) (*engine.Trace, error) {
 	w := p.acquire(ctx, s)
 	defer p.release(w)
@@ -212,6 +223,7 @@ func (c *Controller) Again(ctx context.Context, p *Problem, s flow.Service) (*en
 	return recorded.Trace(), nil
 }
 
+// simulate runs an iteration in which each step waits for its drains.
 func (c *Controller) simulate(w *circuitEvaluator) (Run, bool) {
 	r := c.newSimulator(w)
 	r.drain = func(step int, now engine.Time) (_ engine.Time, ok bool) {
@@ -227,20 +239,20 @@ func (c *Controller) simulate(w *circuitEvaluator) (Run, bool) {
 	return r.current, ok
 }
 
-// Live moves the circuits of one run that is simulated packet by packet.
+// Live moves the circuits during one packet-level simulation.
 type Live struct {
 	*Controller
-	changes        []topologyChange // of which all but the first are less than a delay ago
-	endedTransfers []int            // by bundle of the plan
-	hasEnded       []bool           // by task
-	nextStep       int              // that is to be made next
-	numDrained     int              // so many of the transfers that it waits for have ended, in their order
-	portsFreeAt    engine.Time
-	fired          []engine.Time
-	started        bool
+	changes        []topologyChange // topologies requested so far; all but the first were requested less than a delay ago
+	endedTransfers []int            // number of ended transfers, indexed by bundle of the plan
+	hasEnded       []bool           // indexed by task
+	nextStep       int              // index of the next step to make
+	numDrained     int              // prefix of drains[nextStep] that has ended
+	portsFreeAt    engine.Time      // time at which the ports of removed circuits are free
+	fired          []engine.Time    // times of the steps made so far
+	started        bool             // React has been called
 }
 
-// Live returns the controller of a run.
+// Live returns a controller for one simulation.
 func (c *Controller) Live() *Live {
 	return &Live{
 		Controller: c, endedTransfers: make([]int, c.numPlanBundles), hasEnded: make([]bool, len(c.planBundle)),
@@ -248,10 +260,13 @@ func (c *Controller) Live() *Live {
 	}
 }
 
-// React returns how links change, from now on and in place of what it returned before, when tasks have ended; nil where
-// that stays as it is. Wake is when it is to be asked even if no task ends before. Free says when a link will have sent
-// the packet that it sends: a circuit leaves when its last packet has left, and those that take its ports are
-// set up from then on.
+// React returns the changes of link rates from now on. They replace the changes returned
+// by earlier calls. nil means that these remain valid. ended lists the tasks that ended
+// since the last call. wake is the time of the next call if no task ends before.
+//
+// free returns when a link has sent the packet that it is sending. A circuit is removed
+// when its last packet has left, and the circuits that use its ports are set up from then
+// on.
 func (l *Live) React(now engine.Time, ended []int32, free func(link int32) engine.Time) (changes []engine.Change, wake engine.Time) {
 	for _, id := range ended {
 		l.hasEnded[id] = true
@@ -263,7 +278,7 @@ func (l *Live) React(now engine.Time, ended []int32, free func(link int32) engin
 	l.started = true
 	for ; l.nextStep < len(l.sequence.Steps); l.nextStep, l.numDrained = l.nextStep+1, 0 {
 		s, drain := &l.sequence.Steps[l.nextStep], l.drains[l.nextStep]
-		if l.planned.Fired[l.nextStep] == engine.Never || s.Bundle == AtEnd { // nothing is left to be carried then
+		if l.planned.Fired[l.nextStep] == engine.Never || s.Bundle == AtEnd { // nothing remains to be carried
 			break
 		}
 		for l.numDrained < len(drain) && l.hasEnded[drain[l.numDrained]] {
@@ -299,8 +314,8 @@ func (l *Live) React(now engine.Time, ended []int32, free func(link int32) engin
 	return append(all, changes...), wake
 }
 
-// changeCircuits makes a step: circuits that leave carry nothing more, and those that come are set up when all packets that
-// are being sent over those have left.
+// changeCircuits makes a step. Removed circuits carry no further packets. Added circuits
+// are set up when the packets on the removed ones have left.
 func (l *Live) changeCircuits(now engine.Time, to []int, free func(link int32) engine.Time) {
 	l.fired = append(l.fired, now)
 	from := l.changes[len(l.changes)-1].circuits
@@ -322,7 +337,7 @@ func (l *Live) changeCircuits(now engine.Time, to []int, free func(link int32) e
 	l.changes = append(l.changes, topologyChange{l.portsFreeAt, to})
 }
 
-// Run returns the iteration that ended at a time.
+// Run returns the iteration, given the time at which it ended.
 func (l *Live) Run(end engine.Time) Run {
 	run := Run{Makespan: end, Fired: l.fired}
 	for i := len(l.fired); i < len(l.sequence.Steps); i++ {
@@ -335,7 +350,7 @@ func (l *Live) Run(end engine.Time) Run {
 	return run
 }
 
-// Most returns by bundle the most circuits that it ever has.
+// Most returns the maximum number of circuits of each bundle in the sequence.
 func (q *Sequence) Most() []int {
 	maxCircuits := slices.Clone(q.First)
 	for _, s := range q.Steps {

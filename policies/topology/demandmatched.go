@@ -2,9 +2,11 @@ package topology
 
 import "slices"
 
-// demandMatched gives circuits, whenever a pair of pods has carried its last transfer, to the traffic that is left on
-// all others: one to each, and one after the other to the pair that has most bytes left for each of its own. So do
-// controllers that follow demand matrices as they come (Helios, SIGCOMM 2010), here with a matrix that is exact.
+// demandMatched is the rule of demand-matched. Whenever a pair of pods has completed its
+// last transfer, circuits are allocated again by the remaining bytes of the other pairs:
+// one circuit to each, then one at a time to the pair with the most remaining bytes per
+// circuit. Controllers that follow demand matrices do the same (Helios, SIGCOMM 2010);
+// here the matrix is exact.
 func demandMatched(m *ruleInput) (*Sequence, error) {
 	bundles, links := m.p.Fabric.Bundles, len(m.p.Fabric.Network.Links)
 	topology := func(left []float64) []int {
@@ -46,7 +48,7 @@ func demandMatched(m *ruleInput) (*Sequence, error) {
 		_, of := m.evaluator.Ended(int32(last))
 		s := Step{Bundle: last, Count: int(of), Circuits: topology(left)}
 		for e, n := range s.Circuits {
-			if n == 0 && m.simulator.target[e] > 0 { // in later iterations it may end after the last of the others
+			if n == 0 && m.simulator.target[e] > 0 { // in later iterations e may complete after the last of the others
 				s.Carried = append(s.Carried, e)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"sim/internal/random"
 )
 
-// DuringOptions are the options of delta-during.
+// DuringOptions holds the options of delta-during.
 type DuringOptions struct {
 	Changes        int    `key:"changes" doc:"maximum number of changes of circuits per iteration, including the change back to the first topology, so 1 means no change; 0 means no limit" default:"0" max:"1000"`
 	Service        string `key:"service" doc:"sharing of circuits: by level-priority, as under delta-joint, or max-min fair, as under delta-topo" default:"level-priority" choices:"level-priority|max-min"`
@@ -21,9 +21,11 @@ type DuringOptions struct {
 	BreakEven      bool   `key:"break_even" doc:"compute the longest reconfiguration delay at which moving circuits is faster" default:"true"`
 }
 
-// duringAllocator changes circuits in an iteration: at first those of pipelines are provisioned, say, and as soon as the last
-// transfer of a pair of pods has ended theirs go to synchronisation, and back. It starts from the best topology without
-// a change, of delta-joint or delta-topo, so that it is never slower (docs/reconfiguring.md).
+// duringAllocator is delta-during. It changes circuits within an iteration, for example
+// from pipeline transfers to gradient synchronisation when the last pipeline transfer of
+// a pod pair has ended, and back. The search starts from the best topology without
+// changes, so the result is never slower than that one. See docs/model.md and
+// docs/reconfiguring.md.
 type duringAllocator struct{}
 
 func (duringAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
@@ -52,6 +54,7 @@ func (duringAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Deci
 	return d, ctx.Err()
 }
 
+// duringService returns the service of the key policy.delta-during.service.
 func (o *Options) duringService() flow.Service {
 	s, err := flow.ParseService(o.Moving.Service)
 	if err != nil {
@@ -60,7 +63,8 @@ func (o *Options) duringService() flow.Service {
 	return s
 }
 
-// staticDecision returns the best decision without a change.
+// staticDecision returns the best decision without changes. It comes from delta-topo
+// under fair sharing and from delta-joint under other services.
 func (p *Problem) staticDecision(ctx context.Context, o Options, service flow.Service) (*Decision, error) {
 	if service == flow.MaxMin {
 		return topoAllocator{}.Choose(ctx, p, o)
@@ -68,25 +72,26 @@ func (p *Problem) staticDecision(ctx context.Context, o Options, service flow.Se
 	return jointAllocator{}.Choose(ctx, p, o)
 }
 
-// Moves is what a decision whose circuits change comes with.
+// Moves describes the changes of circuits of a decision.
 type Moves struct {
 	*Sequence
-	// Runs are iterations from the first on, which finds its topology in place, and Repeated is the first of those that
-	// come again and again.
+	// Runs are consecutive iterations; the first starts with its topology in place. The
+	// iterations from index Repeated on repeat in a cycle.
 	Runs     []Run
 	Repeated int
-	Static   *Decision // without changes
-	// BreakEven is the longest delay that was found at which changes still pay, whatever the delay of the decision; 0 if
-	// none was found or it was not sought.
+	Static   *Decision // the decision without changes
+	// BreakEven is the longest reconfiguration delay at which a sequence was found that
+	// is faster than Static. It does not depend on the delay of the problem. It is 0 if
+	// no sequence was found or if Sought is false.
 	BreakEven engine.Time
 	Sought    bool
-	Why       string // that no circuit moves, and why; "" if some do
+	Why       string // reason if no circuit moves; "" otherwise
 }
 
 // Moving reports whether circuits move.
 func (m *Moves) Moving() bool { return m != nil && m.Sequence != nil }
 
-// Last returns the last of the iterations that are known, 0 where circuits stay.
+// Last returns the index of the last iteration in Runs, or 0 if no circuit moves.
 func (m *Moves) Last() int {
 	if !m.Moving() {
 		return 0
@@ -94,28 +99,29 @@ func (m *Moves) Last() int {
 	return len(m.Runs) - 1
 }
 
-// duringSearch is one search.
+// duringSearch is one search for a sequence of topologies.
 type duringSearch struct {
 	budgetMeter
 	p            *Problem
 	o            Options
-	static       *Decision
+	static       *Decision // best decision without changes
 	service      flow.Service
 	simulator    *sequenceSimulator
-	bounds       *windowBound // bounds of every sequence
-	numTransfers []int        // by bundle: its transfers
-	maxCircuits  []int        // by bundle: circuits beyond which none is of use
-	isInner      []bool
-	transferEnds [][]engine.Time // by bundle: of its transfers, on the topology that stays
-	endOrder     []int           // bundles in the order in which they end
+	bounds       *windowBound    // lower bounds on all sequences
+	numTransfers []int           // indexed by bundle
+	maxCircuits  []int           // maximum useful circuits if no other bundle has any, indexed by bundle
+	isInner      []bool          // see Problem.innerBundles
+	transferEnds [][]engine.Time // sorted end times of the transfers on the static topology, indexed by bundle
+	endOrder     []int           // bundles in the order of their last transfer's end
 
-	// iterationWork is the work of simulating one iteration on the topology that stays, as flow.Evaluator.Work counts it.
+	// iterationWork is the work of simulating one iteration on the static topology, as
+	// counted by flow.Evaluator.Work.
 	iterationWork int64
 
-	best     *Sequence // nil is none
+	best     *Sequence // fastest sequence found; nil if none
 	bestTime engine.Time
 	bound    engine.Time
-	// isEnough ends the search early where it is set.
+	// isEnough ends the search early if it is not nil and returns true.
 	isEnough func() bool
 }
 
@@ -142,11 +148,13 @@ func newDuringSearch(ctx context.Context, p *Problem, o Options, static *Decisio
 	return s, nil
 }
 
-// workPerEvaluation limits the work of a search per evaluation that it may spend. The iterations of training jobs take
-// less. Those of jobs whose transfers are all under way together take more, so such jobs get fewer evaluations.
+// workPerEvaluation limits the work of a search per permitted evaluation. Iterations of
+// training jobs need less. Jobs with many simultaneous transfers need more, so they get
+// fewer evaluations.
 const workPerEvaluation = 60_000
 
-// measureIterationWork simulates an iteration on the topology that stays and returns the work of that.
+// measureIterationWork simulates an iteration on the static topology and returns its
+// work.
 func (s *duringSearch) measureIterationWork() (int64, error) {
 	before := s.evaluator.Work()
 	if _, ok := s.simulator.run(&Sequence{First: s.static.Circuits}, &pendingSetup{}, never); !ok {
@@ -157,7 +165,8 @@ func (s *duringSearch) measureIterationWork() (int64, error) {
 
 func (s *duringSearch) close() { s.p.release(s.evaluator) }
 
-// transferEnds returns when the transfers of each bundle end on a topology that stays, in order of time.
+// transferEnds returns the sorted end times of the transfers of each bundle under a
+// decision without changes.
 func (p *Problem) transferEnds(ctx context.Context, d *Decision) ([][]engine.Time, error) {
 	n, err := p.Fabric.Provision(d.Circuits)
 	if err != nil {
@@ -179,7 +188,8 @@ func (p *Problem) transferEnds(ctx context.Context, d *Decision) ([][]engine.Tim
 	return ends, nil
 }
 
-// lastEnd returns when the last transfer of a bundle ends there.
+// lastEnd returns the end time of the last transfer of bundle e on the static topology; 0
+// if e has none.
 func (s *duringSearch) lastEnd(e int) engine.Time {
 	if n := len(s.transferEnds[e]); n > 0 {
 		return s.transferEnds[e][n-1]
@@ -187,10 +197,17 @@ func (s *duringSearch) lastEnd(e int) engine.Time {
 	return 0
 }
 
-// search looks for the best sequence: the best of the seeds, improved by local search; if that is slower than no change,
-// one change and the change back, improved likewise; and the best sequence of two topologies, if these can be enumerated.
-// Even is the break-even, nil if that was not sought: at longer delays nothing that pays is known, at shorter ones the
-// sequences that were found with it are candidates, too.
+// search looks for the best sequence in these steps:
+//
+//   - a local search from the best initial sequence (trySeeds);
+//   - if the result is slower than the static topology, a local search from one change
+//     and the change back;
+//   - for small jobs, annealing and an enumeration of sequences of two topologies
+//     (refine), followed by another local search if this helped.
+//
+// even is the result of the break-even search, or nil if that was not run. At delays
+// above the break-even, no sequence that helps is known, and the search is skipped. At
+// shorter delays, the sequences of the break-even search are candidates also.
 func (s *duringSearch) search(even *breakEvenResult) {
 	s.best, s.bestTime, s.bound = nil, never, s.bounds.quickBound(s.static, s.simulator.Delay)
 	if s.staticIsOptimal() || s.o.Moving.Changes == 1 || even != nil && !even.covers(s.simulator.Delay) {
@@ -209,47 +226,50 @@ func (s *duringSearch) search(even *breakEvenResult) {
 		}
 	}
 	s.refine()
-	if s.bestTime < before { // a better beginning
+	if s.bestTime < before { // continue from a better start
 		s.reset()
 		s.hillClimb(random.Stream(s.o.Seed, "pairs"), s.budgetUsed(1))
 	}
 }
 
-// staticSequence returns the sequence without a change, and the time of its iteration.
+// staticSequence returns the sequence without changes and the makespan of its iteration.
 func (s *duringSearch) staticSequence() (*Sequence, engine.Time) {
 	return &Sequence{First: slices.Clone(s.static.Circuits)}, s.static.Makespan
 }
 
-// seedBudgetShare is the part of the evaluations after which a sequence that is still slower than no change is given up.
+// seedBudgetShare is the fraction of the budget for the local search from the initial
+// sequences. If its result is still slower than no change, the rest goes to the search
+// from the static topology.
 const seedBudgetShare = 0.6
 
-// staticIsOptimal reports whether no change can help, by the bound.
+// staticIsOptimal reports whether the bound proves that no change can help.
 func (s *duringSearch) staticIsOptimal() bool { return meetsBound(s.static.Makespan, s.bound) }
 
-// beatsStatic reports whether the best sequence is faster than none.
+// beatsStatic reports whether the best sequence is faster than no change.
 func (s *duringSearch) beatsStatic() bool {
 	return s.best != nil && len(s.best.Steps) > 0 && isFaster(s.bestTime, s.static.Makespan)
 }
 
-// meetsBound reports whether a makespan is its bound but for rounding.
+// meetsBound reports whether a makespan equals its bound up to rounding.
 func meetsBound(c, bound engine.Time) bool {
 	return float64(c) <= float64(bound)*(1+relTol) || c-bound <= tickTolerance
 }
 
-// mustStop reports whether the search may end.
+// mustStop reports whether the search must end.
 func (s *duringSearch) mustStop() bool { return s.goalReached() || s.stopReason() != "" }
 
-// goalReached reports whether nothing better than the best sequence is sought.
+// goalReached reports whether the best sequence is optimal or good enough for the caller.
 func (s *duringSearch) goalReached() bool {
 	return meetsBound(s.bestTime, s.bound) || s.isEnough != nil && s.isEnough()
 }
 
-// withinChangeLimit reports whether q has no more changes than it may.
+// withinChangeLimit reports whether q has at most the permitted number of changes.
 func (s *duringSearch) withinChangeLimit(q *Sequence) bool {
 	return s.o.Moving.Changes == 0 || len(q.Steps) <= s.o.Moving.Changes
 }
 
-// tryCharged simulates q and keeps it if it is better.
+// tryCharged simulates q and makes it the best sequence if it is faster. It reports
+// whether it did, and charges the evaluation to the budget.
 func (s *duringSearch) tryCharged(q *Sequence) bool {
 	q.removeUnchanged()
 	if len(q.Steps) == 0 || !s.withinChangeLimit(q) || s.stopReason() != "" {
@@ -260,16 +280,18 @@ func (s *duringSearch) tryCharged(q *Sequence) bool {
 	return ok && s.updateBest(q, c)
 }
 
-// tryUncharged keeps a sequence if it is better than the best. It counts the evaluation, but not against the budget.
+// tryUncharged is tryCharged without a charge to the budget. The evaluation is still
+// counted.
 func (s *duringSearch) tryUncharged(q *Sequence) bool {
 	s.evaluations++
 	c, ok := s.repeatedMakespan(q, s.bestTime)
 	return ok && s.updateBest(q, c)
 }
 
-// updateBest keeps a sequence whose iteration, repeated, takes c if that is less than the best takes, and if the iterations
-// that follow each other from the first one on take less, too: they may come to repeat themselves in another way. It
-// counts no evaluation. C may be 0 if it is not known.
+// updateBest makes q the best sequence if it is faster. c is the makespan of an iteration
+// that ends in the state in which it starts, or 0 if unknown. The mean of consecutive
+// iterations, from the first one on, must also be faster: they can converge to another
+// cycle. No evaluation is counted.
 func (s *duringSearch) updateBest(q *Sequence, c engine.Time) bool {
 	better := func(c engine.Time) bool { return float64(c) < float64(s.bestTime)*(1-relTol/10) }
 	if !better(c) {
@@ -283,7 +305,9 @@ func (s *duringSearch) updateBest(q *Sequence, c engine.Time) bool {
 	return true
 }
 
-// repeatedMakespan returns the makespan of an iteration of q that ends in the state in which it began.
+// repeatedMakespan returns the makespan of an iteration of q that ends in the state in
+// which it starts. It returns false if none is found in four iterations or if a makespan
+// reaches cutoff.
 func (s *duringSearch) repeatedMakespan(q *Sequence, cutoff engine.Time) (engine.Time, bool) {
 	at := s.simulator.closingState(q)
 	for range 4 {
@@ -299,8 +323,8 @@ func (s *duringSearch) repeatedMakespan(q *Sequence, cutoff engine.Time) (engine
 	return 0, false
 }
 
-// closingState returns the state in which an iteration begins when all has been made before the steps at the end of the last
-// one.
+// closingState returns the state after an iteration whose steps were all complete, except
+// those at its end. It is the first guess for the state that repeats.
 func (r *sequenceSimulator) closingState(q *Sequence) pendingSetup {
 	r.current = Run{Fired: r.current.Fired[:0]}
 	r.stoppedUntil = 0
@@ -318,7 +342,8 @@ func (r *sequenceSimulator) closingState(q *Sequence) pendingSetup {
 	return r.endState()
 }
 
-// decision is what was found.
+// decision returns the decision of the search: its best sequence, or the static decision
+// if no sequence is faster.
 func (s *duringSearch) decision() *Decision {
 	d := *s.static
 	m := &Moves{Static: s.static}
@@ -345,5 +370,5 @@ func (s *duringSearch) decision() *Decision {
 	return &d
 }
 
-// AnySequence names the model of bounds that hold for every sequence of topologies.
+// AnySequence is the BoundModel of bounds that hold for every sequence of topologies.
 const AnySequence = "any way of sharing, all sequences of topologies"

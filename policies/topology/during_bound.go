@@ -8,8 +8,8 @@ import (
 	"sim/engine/flow"
 )
 
-// maxCircuitsAlone returns by bundle the most circuits that it may ever have: as many as its NICs can fill, and as the ports allow
-// without any other.
+// maxCircuitsAlone returns the maximum useful circuits of each bundle if no other bundle
+// has any, limited by NICs and ports.
 func (p *Problem) maxCircuitsAlone() []int {
 	most := make([]int, len(p.Fabric.Bundles))
 	for e, b := range p.Fabric.Bundles {
@@ -18,17 +18,21 @@ func (p *Problem) maxCircuitsAlone() []int {
 	return most
 }
 
-// windowBound bounds what sequences of topologies can do at a delay. What a bundle carries at a time t it has been meant to
-// carry for the delay, so at any u from t - delay to t, too: all that is carried from u to u + delay is carried by
-// circuits of the one topology that is asked for at u, whatever controls circuits and however one iteration differs
-// from the next. So an iteration needs no less than if bundles shared the ports of their pods as they like outside of
-// one such window and had one topology, better than others there, within it.
+// windowBound computes lower bounds on the iterations of every sequence of topologies at
+// a given reconfiguration delay.
+//
+// A circuit that carries data at time t was assigned to its bundle during all of [t -
+// delay, t]. For any time u, everything carried in the window [u, u + delay] is therefore
+// carried by circuits of the one topology that was assigned at u. This holds for any
+// controller and for any difference between iterations. Consequently, no iteration is
+// faster than in the following relaxation: bundles share the ports of their pods freely
+// outside one window, and use one topology, the best one, inside it.
 type windowBound struct {
 	budgetMeter
 	p           *Problem
-	maxCircuits []int
-	rates       []float64 // of all resources outside of the window
-	delayFree   engine.Time
+	maxCircuits []int       // see maxCircuitsAlone
+	rates       []float64   // rates of all resources outside the window, indexed by resource
+	delayFree   engine.Time // lower bound that holds at every delay
 }
 
 func newWindowBound(ctx context.Context, p *Problem, high []int) (*windowBound, error) {
@@ -40,13 +44,17 @@ func newWindowBound(ctx context.Context, p *Problem, high []int) (*windowBound, 
 	return &windowBound{budgetMeter: m, p: p, maxCircuits: high, rates: rates, delayFree: max(w.Bound(), p.AtLeast)}, nil
 }
 
-// maxWindowBoxes is the number of boxes of topologies that are looked at to refute one time; some tens serve on the
-// workloads of the papers.
+// maxWindowBoxes is the maximum number of boxes visited for one window. The workloads of
+// the papers need some tens.
 const maxWindowBoxes = 1000
 
-// quickBound returns a lower bound on every iteration at a delay, on which the best topology that stays is known: that of
-// one topology, however capacity is shared, where the iteration is no longer than the delay; all of the latter where
-// windows refute that it can be beaten; else that at no delay.
+// quickBound returns a lower bound on every iteration at a delay, given the best decision
+// without changes. It is the largest that applies of these:
+//
+//   - the bound without a delay;
+//   - the bound of static for any sharing, because an iteration shorter than the delay
+//     uses one topology;
+//   - the makespan of static, if windows refute every faster iteration.
 func (h *windowBound) quickBound(static *Decision, delay engine.Time) engine.Time {
 	bound := h.delayFree
 	if static.BoundModel == AnyService && delay >= static.Bound {
@@ -58,7 +66,8 @@ func (h *windowBound) quickBound(static *Decision, delay engine.Time) engine.Tim
 	return bound
 }
 
-// tightBound returns a lower bound on every iteration at a delay, from one that is known up to what was found, by bisection.
+// tightBound raises the lower bound low by bisection. high is the makespan that was
+// found.
 func (h *windowBound) tightBound(low, high, delay engine.Time) engine.Time {
 	if delay == 0 || meetsBound(high, low) {
 		return low
@@ -77,17 +86,21 @@ func (h *windowBound) tightBound(low, high, delay engine.Time) engine.Time {
 	return low
 }
 
-// windowBisections is the ratio of a gap to what is left unknown of the bound in it.
+// windowBisections is the ratio of the initial gap to the gap at which the bisection
+// stops.
 const windowBisections = 64
 
-// refutes reports whether no iteration ends by a time, as windows prove that end with it or, where synchronisation is
-// what comes last, a little sooner.
+// refutes reports whether no iteration can end by time by. It tries two windows: one ends
+// with the iteration, and one a quarter of a delay earlier, which helps if
+// synchronisation comes last.
 func (h *windowBound) refutes(by, delay engine.Time) bool {
 	return h.refutesWindow(by, by-delay, delay) || h.refutesWindow(by, by-delay-delay/4, delay)
 }
 
-// refutesWindow reports whether no iteration ends by a time, with a window that begins at another: boxes of topologies, each
-// bounded by its upper corner, are split until all are refuted, or one fits the ports that is not.
+// refutesWindow reports whether no iteration can end by time by, using a window that
+// starts at from. It searches boxes of topologies in the window, each bounded by its
+// upper corner. Boxes are split until all are refuted, or until one fits the ports and is
+// not refuted.
 func (h *windowBound) refutesWindow(by, from, delay engine.Time) bool {
 	h.evaluations = 0
 	h.reset()
@@ -122,8 +135,9 @@ func (h *windowBound) refutesWindow(by, from, delay engine.Time) bool {
 	return true
 }
 
-// branchBundle returns the bundle to split a box at: of the pod that is most overrun, that with the largest range; -1 where
-// all fits.
+// branchBundle returns the bundle at which to split a box: the one with the largest range
+// at the pod whose ports are exceeded most. It returns -1 if the upper corner fits the
+// ports.
 func (h *windowBound) branchBundle(b *box[struct{}]) int {
 	pod, least := -1, 0
 	for i, free := range h.p.freePorts(b.hi) {
@@ -134,9 +148,11 @@ func (h *windowBound) branchBundle(b *box[struct{}]) int {
 	return b.widestBundle(func(e int) bool { return h.p.endsAt(e, pod) })
 }
 
-// fluidEvaluator returns an evaluator of the graph where every bundle may have so many circuits at any time, whole or not, as
-// long as those that leave a pod, and those that come to it, take no more than its ports: no sequence of topologies is
-// faster than what it bounds, whatever the delay. It returns the rates of all resources, too.
+// fluidEvaluator returns an evaluator of the relaxation in which circuits are divisible
+// and bundles share the ports of their pods freely over time. Each bundle has at most
+// maxCircuits[e] circuits. The ports of a pod are two further resources, one for each
+// direction. No sequence of topologies is faster than the bounds of this evaluator, at
+// any delay. It also returns the rates of all resources.
 func (p *Problem) fluidEvaluator(ctx context.Context, maxCircuits []int) (*flow.Evaluator, []float64, error) {
 	o := p.Fabric
 	top := 0.0
@@ -146,7 +162,7 @@ func (p *Problem) fluidEvaluator(ctx context.Context, maxCircuits []int) (*flow.
 	n := *o.Network
 	n.Links = append([]engine.Link(nil), n.Links...)
 	n.Groups = append([]engine.Group(nil), n.Groups...)
-	first := o.Network.GroupResource(int32(len(n.Groups))) // out of pod i is first+2i, into it the next
+	first := o.Network.GroupResource(int32(len(n.Groups))) // first+2i limits the traffic out of pod i, first+2i+1 the traffic into it
 	for _, u := range p.Ports {
 		g := engine.Group{Rate: float64(u) * top}
 		n.Groups = append(n.Groups, g, g)

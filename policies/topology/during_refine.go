@@ -12,29 +12,32 @@ import (
 )
 
 const (
-	// maxPairWork limits the work of enumerating the sequences of two topologies, as
-	// flow.Evaluator.Work counts it: about a second of one processor, as most are refuted by bounds.
-	// Larger jobs are searched by seeds and random changes alone.
+	// maxPairWork limits the work of enumerating the sequences of two topologies, in
+	// units of flow.Evaluator.Work. It is about one second on one processor, because
+	// bounds exclude most pairs. Larger jobs use local search only.
 	maxPairWork = 175_000_000
-	// maxPolishWork limits the work of one local search, likewise.
+	// maxPolishWork limits the work of one call of polish, in the same units.
 	maxPolishWork = 700_000
-	// maxPolished is the number of sequences of two topologies that are improved further.
+	// maxPolished is the number of enumerated sequences that are improved further.
 	maxPolished = 6
-	// maxListedTopologies limits the topologies that are listed, of which those that are full may be few.
+	// maxListedTopologies limits the topologies that are listed before topologies with
+	// unused ports are removed.
 	maxListedTopologies = 20_000
 
-	// maxAnnealedWork limits the jobs that are annealed, by the work of simulating one iteration: there,
-	// an annealing takes a tenth of a second.
+	// maxAnnealedWork is the maximum work of one simulated iteration for which annealing
+	// is used. At this limit one annealing run takes about a tenth of a second.
 	maxAnnealedWork = 2_000
-	// annealShare is the evaluations of one annealing per evaluation of the whole search otherwise.
+	// annealShare is the number of evaluations of one annealing run per permitted
+	// evaluation of the search.
 	annealShare = 4
-	// finalTemperature is the mean increase that annealing accepts at its end, relative to the iteration without
-	// changes.
+	// finalTemperature is the mean increase that annealing accepts at its end, relative
+	// to the static makespan.
 	finalTemperature = 0.0002
 )
 
-// listTopologies returns all topologies that fit the ports and have no circuit beyond the useful
-// ones, given by bundle; bundles may have no circuit. It returns nil if they are more than most.
+// listTopologies returns all topologies that fit the ports with at most useful[e]
+// circuits of bundle e. Bundles may have no circuit. It returns nil if there are more
+// than limit.
 func (b *portBudget) listTopologies(useful []int, limit int) [][]int {
 	var all [][]int
 	x, free := make([]int, len(useful)), slices.Clone(b.Ports)
@@ -61,7 +64,7 @@ func (b *portBudget) listTopologies(useful []int, limit int) [][]int {
 	return all
 }
 
-// isFull reports whether no useful circuit can be added to a topology.
+// isFull reports whether no useful circuit can be added to x.
 func (b *portBudget) isFull(x, useful []int) bool {
 	free := b.freePorts(x)
 	for e := range x {
@@ -72,11 +75,13 @@ func (b *portBudget) isFull(x, useful []int) bool {
 	return true
 }
 
-// initialTemperatures are the mean increases that annealing accepts at its beginning, likewise. Gains differ from job
-// to job: starts take them in turn.
+// initialTemperatures are the mean increases that annealing accepts at its start,
+// relative to the static makespan. Gains differ from job to job, so successive runs use
+// them in turn.
 var initialTemperatures = [...]float64{0.02, 0.004}
 
-// stepMoments lists the ends of all numbers of transfers of each bundle.
+// stepMoments returns a step, without circuits, for each possible event: bundle e has
+// completed k of its transfers.
 func (s *duringSearch) stepMoments() (all []Step) {
 	for e, n := range s.numTransfers {
 		for k := range n {
@@ -86,9 +91,9 @@ func (s *duringSearch) stepMoments() (all []Step) {
 	return all
 }
 
-// pairTopologies returns the topologies of which all sequences of two can be simulated: all topologies if
-// these are few enough, and else those to which no circuit can be added, and none if even these are too
-// many. Full restricts it to the latter.
+// pairTopologies returns the topologies from which all sequences of two are enumerated.
+// These are all topologies if that is affordable, else the full ones, else none. If
+// onlyFull is true, only full topologies are considered.
 func (s *duringSearch) pairTopologies(onlyFull bool) [][]int {
 	if !s.isSmall() {
 		return nil
@@ -110,18 +115,18 @@ func (s *duringSearch) pairTopologies(onlyFull bool) [][]int {
 	return nil
 }
 
-// sequenceCandidate is a sequence and the time of its iteration.
+// sequenceCandidate is a sequence and the makespan of its iteration.
 type sequenceCandidate struct {
 	q        *Sequence
 	makespan engine.Time
 }
 
-// isSmall reports whether a job is so small that sequences are annealed.
+// isSmall reports whether the job is small enough for annealing and enumeration.
 func (s *duringSearch) isSmall() bool { return s.iterationWork <= maxAnnealedWork }
 
-// refine improves the search of small jobs: by annealing and local search from several sequences, and by
-// simulating all sequences of two topologies, if these can be enumerated. Its evaluations do not count
-// against the budget.
+// refine improves the best sequence of a small job. It anneals and polishes several
+// sequences, and enumerates the sequences of two topologies if that is affordable. Its
+// evaluations are not charged to the budget.
 func (s *duringSearch) refine() {
 	if !s.isSmall() || s.goalReached() {
 		return
@@ -142,7 +147,7 @@ func (s *duringSearch) refine() {
 	}
 	s.best, s.bestTime = top.q, top.makespan
 	all := s.pairTopologies(false)
-	if len(all) == len(s.pairTopologies(true)) { // fullPairs has looked at them
+	if len(all) == len(s.pairTopologies(true)) { // bestFullPairs has enumerated them
 		return
 	}
 	s.eachPair(all, func() engine.Time { return min(s.bestTime, s.static.Makespan) }, func(q *Sequence) bool {
@@ -151,8 +156,8 @@ func (s *duringSearch) refine() {
 	})
 }
 
-// bestFullPairs returns the best few sequences of two topologies that use all ports which are of use, the
-// best first; none if these cannot be enumerated.
+// bestFullPairs returns up to maxPolished of the fastest sequences of two full
+// topologies, in order of makespan. It returns none if the enumeration is not affordable.
 func (s *duringSearch) bestFullPairs() (best []sequenceCandidate) {
 	limit := func() engine.Time {
 		if len(best) < maxPolished {
@@ -176,8 +181,9 @@ func (s *duringSearch) bestFullPairs() (best []sequenceCandidate) {
 	return best
 }
 
-// startCandidates returns the sequences that a search begins with at any delay: the best of the seeds, and the
-// topology that stays.
+// startCandidates returns the sequences from which a search at the current delay starts:
+// the static topology and the best initial sequence. The state and the budget of the
+// search remain unchanged.
 func (s *duringSearch) startCandidates() []sequenceCandidate {
 	before, spent := sequenceCandidate{s.best, s.bestTime}, s.budgetMeter
 	s.best, s.bestTime = nil, never
@@ -193,9 +199,10 @@ func (s *duringSearch) startCandidates() []sequenceCandidate {
 	return all
 }
 
-// anneal improves the best sequence by simulated annealing: random changes of a current sequence,
-// which may become slower by an exponentially distributed time. The mean of that time, relative to the
-// iteration without changes, falls from hot to coldest.
+// anneal improves the best sequence by simulated annealing. A random change is accepted
+// if it slows the current sequence down by at most an exponentially distributed time. The
+// mean of this time, relative to the static makespan, falls geometrically from hot to
+// finalTemperature.
 func (s *duringSearch) anneal(hot float64, rng *rand.Rand) {
 	q, value := s.best, s.bestTime
 	steps := annealShare * float64(s.o.Moving.MaxEvaluations)
@@ -219,8 +226,9 @@ func (s *duringSearch) anneal(hot float64, rng *rand.Rand) {
 	}
 }
 
-// polish improves the best sequence by single changes, and by pairs of another moment and another
-// topology, until none helps or the work is done.
+// polish improves the best sequence by single changes, then by combinations of another
+// event and another topology. It stops when none helps or when the work exceeds the
+// limit.
 func (s *duringSearch) polish(work int64) {
 	began := s.evaluator.Work()
 	for again := true; again; {
@@ -245,8 +253,8 @@ func (s *duringSearch) polish(work int64) {
 	}
 }
 
-// visitMoments visits the sequences that differ from q in the moment of one step, or lack it. It returns false
-// if visit did.
+// visitMoments visits the sequences that differ from q in the event of one step, or that
+// lack one step. It returns false if visit did.
 func (s *duringSearch) visitMoments(q *Sequence, visit func(q *Sequence) bool) bool {
 	moments := append(s.stepMoments(), Step{Bundle: AtEnd})
 	for k := range q.Steps {
@@ -267,9 +275,9 @@ func (s *duringSearch) visitMoments(q *Sequence, visit func(q *Sequence) bool) b
 	return true
 }
 
-// visitExchanges visits the sequences in which one topology of q has a circuit of a bundle more or less,
-// alone or against one of another bundle; and those with one step more, to such a topology. It returns
-// false if visit did.
+// visitExchanges visits the sequences in which one topology of q is replaced by a
+// neighbour (visitNeighbours), and the sequences that have the neighbour as an additional
+// topology. It returns false if visit did.
 func (s *duringSearch) visitExchanges(q *Sequence, visit func(q *Sequence) bool) bool {
 	moments := s.stepMoments()
 	for k := range q.Steps {
@@ -298,8 +306,9 @@ func (s *duringSearch) visitExchanges(q *Sequence, visit func(q *Sequence) bool)
 	return true
 }
 
-// visitNeighbours visits the topologies with one circuit of a bundle more or less than x, alone or against one
-// of another bundle. It returns false if visit did.
+// visitNeighbours visits the topologies that have one circuit of a bundle more or less
+// than x, with or without the opposite change of another bundle. It returns false if
+// visit did.
 func (s *duringSearch) visitNeighbours(x []int, visit func(x []int) bool) bool {
 	for e := range x {
 		for _, d := range []int{1, -1} {
@@ -321,9 +330,9 @@ func (s *duringSearch) visitNeighbours(x []int, visit func(x []int) bool) bool {
 	return true
 }
 
-// eachPair visits the sequences of two topologies with a change when any number of transfers of a
-// bundle has ended, and the change back at any other moment. It leaves out those that take no less than
-// a limit, as one topology with the circuits of both would. It ends when visit returns false.
+// eachPair visits the sequences of two topologies, with the change at any event and the
+// change back at any other event or at the end. It skips a pair if the bound of one
+// topology with the circuits of both reaches limit. It stops if visit returns false.
 func (s *duringSearch) eachPair(all [][]int, limit func() engine.Time, visit func(q *Sequence) bool) {
 	if s.o.Moving.Changes == 1 {
 		return

@@ -8,15 +8,16 @@ import (
 	"sim/engine/flow"
 )
 
-// trySeeds tries the sequences that a search begins with: those of a shape that pipelines ask for, and those of rules.
+// trySeeds tries the initial sequences of a search: pipeline shapes and the sequences of
+// rules.
 func (s *duringSearch) trySeeds() {
 	s.tryShapes()
 	s.tryRules()
 }
 
-// tryRules tries the sequences of the rules that move circuits by events, as applied under the service of the search
-// and under fair sharing, which is how they are applied when they are policies of their own. They do not count against
-// the budget of evaluations.
+// tryRules tries the sequences of the rules demand-matched and mixnet-during. Each rule
+// is applied under the service of the search and under fair sharing, which is the default
+// of the rules as policies. The evaluations are not charged to the budget.
 func (s *duringSearch) tryRules() {
 	defer s.evaluator.SetService(s.service)
 	for _, service := range slices.Compact([]flow.Service{s.service, flow.MaxMin}) {
@@ -39,9 +40,10 @@ func (s *duringSearch) tryRules() {
 	}
 }
 
-// tryShapes tries sequences of the shape that pipelines ask for: circuits that others wait for first, all that are of use, and
-// fewer as soon as their last transfers have ended, or sooner by the delay or half of it, when the rest get the ports
-// that become free; back at the end of the iteration, or when the rest have ended at either pod.
+// tryShapes tries sequences shaped like a pipeline. Inner bundles have many circuits
+// first. Each keeps few or none after its last transfer, or earlier by the delay or half
+// of it, and the other bundles get the ports. Circuits return at the end of the
+// iteration, or when the other bundles at the same pods have completed.
 func (s *duringSearch) tryShapes() {
 	for _, lead := range []engine.Time{0, s.simulator.Delay / 2, s.simulator.Delay} {
 		for keep := range maxKeptCircuits {
@@ -60,13 +62,15 @@ func (s *duringSearch) tryShapes() {
 	}
 }
 
-// maxKeptCircuits bounds the circuits that bundles keep in seeds.
+// maxKeptCircuits limits the circuits that inner bundles keep in pipeline shapes.
 const maxKeptCircuits = 5
 
-// pipelineShape returns such a sequence: inner bundles have most circuits at first, all if that is more than mostKept, and keep
-// some.
+// pipelineShape returns one sequence of tryShapes. Inner bundles have up to maxInner
+// circuits at first, or all useful ones if maxInner exceeds maxKeptCircuits, and keep the
+// given number. lead is the time before the last transfer at which they lose circuits.
+// early returns the circuits before the end of the iteration.
 func (s *duringSearch) pipelineShape(keep, maxInner int, lead engine.Time, early bool) *Sequence {
-	hasEnded := make([]bool, len(s.maxCircuits)) // inner bundles that have ended
+	hasEnded := make([]bool, len(s.maxCircuits)) // inner bundles that have completed
 	topology := func() []int {
 		x := make([]int, len(s.maxCircuits))
 		for e := range x {
@@ -103,14 +107,14 @@ func (s *duringSearch) pipelineShape(keep, maxInner int, lead engine.Time, early
 		}
 	}
 	q.Steps = append(q.Steps, Step{Bundle: AtEnd, Circuits: q.First})
-	for maxInner := s.o.Moving.Changes; maxInner > 0 && len(q.Steps) > maxInner; { // the first ones later, together
+	for maxInner := s.o.Moving.Changes; maxInner > 0 && len(q.Steps) > maxInner; { // merge the first changes
 		q.Steps = q.Steps[1:]
 	}
 	return q
 }
 
-// countBefore returns how many transfers of a bundle have ended so long before its last one does, on the topology that stays; at
-// least one.
+// countBefore returns how many transfers of bundle e have ended at the given time before
+// its last one ends, on the static topology; at least one.
 func (s *duringSearch) countBefore(e int, lead engine.Time) int {
 	n, _ := slices.BinarySearch(s.transferEnds[e], s.lastEnd(e)-lead)
 	return min(n+1, len(s.transferEnds[e]))
@@ -121,7 +125,8 @@ func (s *duringSearch) sharePod(a, b int) bool {
 	return s.p.endsAt(a, s.p.endPods[b][0]) || s.p.endsAt(a, s.p.endPods[b][1])
 }
 
-// outlasts reports whether some bundle of the rest at a pod of inner bundle i ends later than bundle e.
+// outlasts reports whether an outer bundle at a pod of inner bundle i completes later
+// than bundle e.
 func (s *duringSearch) outlasts(i, e int) bool {
 	for _, o := range s.endOrder[slices.Index(s.endOrder, e)+1:] {
 		if !s.isInner[o] && s.sharePod(i, o) {
@@ -131,8 +136,8 @@ func (s *duringSearch) outlasts(i, e int) bool {
 	return false
 }
 
-// fitPorts has the largest bundles give way where a pod is overrun, and gives what is free to those of the rest that can use
-// it, in turn.
+// fitPorts removes circuits of the largest bundles until x fits the ports, then gives
+// free ports to the outer bundles in turn.
 func (s *duringSearch) fitPorts(x []int) {
 	p := s.p
 	p.removeExcess(x, nil, func(pod int) int { return s.largestExcept(x, pod, -1) })
@@ -149,7 +154,8 @@ func (s *duringSearch) fitPorts(x []int) {
 	}
 }
 
-// largestExcept returns the bundle at a pod, another than but, that has most circuits; -1 if none has any.
+// largestExcept returns the bundle with the most circuits at the pod, other than except,
+// or -1 if none has any.
 func (s *duringSearch) largestExcept(x []int, pod, except int) int {
 	best := -1
 	for e := range x {
@@ -160,12 +166,14 @@ func (s *duringSearch) largestExcept(x []int, pod, except int) int {
 	return best
 }
 
-// budgetUsed returns whether more than a part of the evaluations is spent.
+// budgetUsed returns a function that reports whether the given fraction of the budget is
+// used.
 func (s *duringSearch) budgetUsed(part float64) func() bool {
 	return func() bool { return s.usedFraction() >= part }
 }
 
-// hillClimb changes the best sequence at random until the search may end.
+// hillClimb applies random changes to the best sequence, and keeps improvements, until
+// over returns true or the search must stop.
 func (s *duringSearch) hillClimb(rng *rand.Rand, over func() bool) {
 	for s.best != nil && !over() && !s.mustStop() {
 		q := s.best.clone()
@@ -176,16 +184,16 @@ func (s *duringSearch) hillClimb(rng *rand.Rand, over func() bool) {
 	}
 }
 
-// mutate changes one thing of q.
+// mutate makes one random change to q.
 func (s *duringSearch) mutate(q *Sequence, rng *rand.Rand) {
 	n := len(q.Steps)
-	if n == 0 { // there and back
+	if n == 0 { // one change and the change back
 		q.Steps = append(q.Steps, s.randomStep(rng, slices.Clone(q.First)), Step{Bundle: AtEnd, Circuits: slices.Clone(q.First)})
 		s.exchangeCircuits(q, rng, 1, 1)
 		return
 	}
 	switch k := rng.IntN(n); rng.IntN(8) {
-	case 0, 1: // another moment
+	case 0, 1: // another number of transfers
 		s.shiftStep(&q.Steps[k], rng)
 	case 2: // another event
 		if k < n-1 && q.Steps[k].Bundle != AtEnd {
@@ -201,7 +209,7 @@ func (s *duringSearch) mutate(q *Sequence, rng *rand.Rand) {
 		if n > 2 {
 			q.removeTopology(k)
 		}
-	case 4: // one more
+	case 4: // one topology more
 		if k < n-1 || q.Steps[k].Bundle != AtEnd {
 			at := s.randomStep(rng, slices.Clone(q.Steps[k].Circuits))
 			if rng.IntN(2) == 0 {
@@ -222,7 +230,7 @@ func (s *duringSearch) mutate(q *Sequence, rng *rand.Rand) {
 	q.moveEndStepsLast()
 }
 
-// moveEndStepsLast has steps at the end come last.
+// moveEndStepsLast turns every step after the first AtEnd step into an AtEnd step.
 func (q *Sequence) moveEndStepsLast() {
 	end := false
 	for i := range q.Steps {
@@ -233,9 +241,9 @@ func (q *Sequence) moveEndStepsLast() {
 	}
 }
 
-// removeTopology removes the topology that step k leads to.
+// removeTopology removes the topology that step k introduces.
 func (q *Sequence) removeTopology(k int) {
-	if k == len(q.Steps)-1 { // that of the beginning
+	if k == len(q.Steps)-1 { // the first topology of the iteration
 		q.Steps = q.Steps[:k]
 		q.First = slices.Clone(q.Steps[k-1].Circuits)
 		return
@@ -243,7 +251,7 @@ func (q *Sequence) removeTopology(k int) {
 	q.Steps = slices.Delete(q.Steps, k, k+1)
 }
 
-// randomStep returns a step at a random moment.
+// randomStep returns a step to topology x at a random event.
 func (s *duringSearch) randomStep(rng *rand.Rand, x []int) Step {
 	e := rng.IntN(len(s.numTransfers))
 	n := s.numTransfers[e]
@@ -255,7 +263,7 @@ func (s *duringSearch) randomStep(rng *rand.Rand, x []int) Step {
 	return Step{Bundle: e, Count: n, Circuits: x}
 }
 
-// shiftStep moves the moment of a step a little.
+// shiftStep changes the number of transfers that a step counts by a small random amount.
 func (s *duringSearch) shiftStep(at *Step, rng *rand.Rand) {
 	if at.Bundle == AtEnd {
 		return
@@ -267,8 +275,9 @@ func (s *duringSearch) shiftStep(at *Step, rng *rand.Rand) {
 	at.Count = min(s.numTransfers[at.Bundle], max(1, at.Count+amount))
 }
 
-// exchangeCircuits gives circuits to a bundle, or takes them, in the topologies from one to another, counted round: 0 is that of
-// the beginning.
+// exchangeCircuits adds circuits to a random bundle, or removes some, in the topologies
+// with cyclic indices from..to; index 0 is the first topology. Other bundles at the same
+// pods lose circuits or get the free ports.
 func (s *duringSearch) exchangeCircuits(q *Sequence, rng *rand.Rand, from, to int) {
 	e := rng.IntN(len(s.maxCircuits))
 	amount := 1 << rng.IntN(4)

@@ -14,8 +14,9 @@ import (
 	"sim/internal/random"
 )
 
-// fastAllocator searches for the topology with the shortest makespan by a genetic algorithm whose individuals are simulated
-// (DELTA-Fast, Sec. IV-B). In place of Alg. 2 the NICs and ports bound the circuits of a bundle.
+// fastAllocator is delta-fast: a genetic algorithm whose individuals are topologies and
+// whose fitness is the simulated makespan (DELTA-Fast, Sec. IV-B). Circuits per bundle
+// are limited by NICs and ports rather than by Alg. 2.
 type fastAllocator struct{}
 
 func (fastAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
@@ -42,8 +43,9 @@ func (fastAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decisi
 	return p.minimisePorts(ctx, d, k, &o, search)
 }
 
-// geneticFallback is the genetic search under a service, with at most so many evaluations, in place of a search that had to
-// stop; nil when no time is left for it.
+// geneticFallback runs the genetic search under a service with at most the given number
+// of evaluations, after another search had to stop. It returns nil if the deadline of
+// that search has passed.
 func (p *Problem) geneticFallback(ctx context.Context, o Options, stopped *searchBudget, service flow.Service, evaluations int64) (*Decision, error) {
 	if stopped.expired() {
 		return nil, nil
@@ -61,46 +63,48 @@ func (p *Problem) geneticFallback(ctx context.Context, o Options, stopped *searc
 	return s.decision(), ctx.Err()
 }
 
-// fastSearch is one search.
+// fastSearch is one run of the genetic search.
 type fastSearch struct {
 	budgetMeter
 	p          *Problem
 	options    FastOptions
 	service    flow.Service
-	isInner    []bool  // by bundle, whether transfers wait for its
-	outerLinks []int32 // links of the bundles of the other kind
+	isInner    []bool  // see Problem.innerBundles
+	outerLinks []int32 // links of the bundles that are not inner
 	random     *rand.Rand
 
-	evaluators []*circuitEvaluator // one a worker
-	memo       map[string]memoEntry
+	evaluators []*circuitEvaluator  // one per worker
+	memo       map[string]memoEntry // results by topologyKey
 	stopped    string
 
-	population  []individual // ranked
+	population  []individual // sorted by fitness
 	generations int
-	simulated   []individual // all that was simulated to its end, in order
+	simulated   []individual // individuals with a known makespan, in the order of their simulation
 	best        individual   // the paper's X*
 }
 
-// individual is a topology with its fitness: the makespan and, among equals, the ports of one replica.
+// individual is a topology and its fitness: the makespan, and the ports of one replica
+// among equal makespans.
 type individual struct {
 	circuits []int
-	makespan engine.Time // never where it was cut off
+	makespan engine.Time // never if not simulated or cut off
 	ports    int
 }
 
-// compareFitness orders individuals by fitness. Makespans within rounding of each other count as one, in classes, so
-// that the order is transitive.
+// compareFitness orders individuals by fitness. Makespans of the same class count as
+// equal. Classes make the order transitive, which a tolerance would not.
 func compareFitness(a, b individual) int {
 	return cmp.Or(cmp.Compare(makespanClass(a.makespan), makespanClass(b.makespan)), a.ports-b.ports)
 }
 
-// classTicks is the width of a class of makespans: a nanosecond, above what rounding leaves over many tasks, far below
-// what matters.
+// classTicks is the width of a class of makespans: a nanosecond. This is more than
+// rounding adds over many tasks and much less than a relevant difference.
 const classTicks = 1000
 
-// makespanClass numbers makespans so that those of one class count as equal.
+// makespanClass returns the class of a makespan.
 func makespanClass(c engine.Time) engine.Time { return c / classTicks }
 
+// newFastSearch returns a search whose best individual is the best baseline.
 func newFastSearch(ctx context.Context, p *Problem, o Options, search searchBudget, service flow.Service) (*fastSearch, error) {
 	_, x, upper := p.bestBaseline(ctx, service)
 	if err := ctx.Err(); err != nil {
@@ -116,7 +120,7 @@ func newFastSearch(ctx context.Context, p *Problem, o Options, search searchBudg
 	s.options.Elites = min(s.options.Elites, s.options.Population-1)
 	s.charge(p, 3) // the baselines
 	s.outerLinks = p.linksOf(func(e int) bool { return !s.isInner[e] })
-	// more would only take memory
+	// More evaluators than workers or individuals would only use memory.
 	for range min(o.workers(), s.options.Population, runtime.GOMAXPROCS(0)) {
 		s.evaluators = append(s.evaluators, p.acquire(ctx, service))
 	}
@@ -125,29 +129,32 @@ func newFastSearch(ctx context.Context, p *Problem, o Options, search searchBudg
 	return s, nil
 }
 
-// errNoEnd says that nothing can be done for a problem.
+// errNoEnd means that no topology of the problem can be simulated to its end.
 var errNoEnd = errors.New("topology: no topology can be simulated to its end")
 
+// close releases the evaluators.
 func (s *fastSearch) close() {
 	for _, w := range s.evaluators {
 		s.p.release(w)
 	}
 }
 
-// run searches until nothing helps.
+// run alternates genetic search and steepest descent until neither shortens the makespan
+// or the budget is used.
 func (s *fastSearch) run() {
 	for again := true; again; again = s.steepestDescent() {
 		s.evolve()
 	}
 }
 
+// decision returns the best individual as a decision without a bound.
 func (s *fastSearch) decision() *Decision {
 	return &Decision{
 		Circuits: s.best.circuits, Service: s.service, Makespan: s.best.makespan, Evaluations: s.evaluations, Searched: true, Stopped: s.stopped,
 	}
 }
 
-// mustStop reports whether the search for a shorter makespan must end, and says why.
+// mustStop reports whether the search must stop, and records the reason.
 func (s *fastSearch) mustStop() bool {
 	if s.stopped == "" {
 		s.stopped = s.budgetMeter.stopReason()
@@ -158,13 +165,13 @@ func (s *fastSearch) mustStop() bool {
 	return s.stopped != ""
 }
 
-// individual returns x, not simulated yet.
+// individual returns topology x as an individual that is not simulated yet.
 func (s *fastSearch) individual(x []int) individual {
 	return individual{circuits: x, makespan: never, ports: s.p.portsOf(x)}
 }
 
-// evolve is Alg. 3 (SimBasedDomainAdaptedGA). Called again it goes on from the population it has, with what has been
-// found since in place of the worst.
+// evolve is Alg. 3 (SimBasedDomainAdaptedGA). If it is called again, it continues with
+// its population, in which the best individual replaces the worst.
 func (s *fastSearch) evolve() {
 	if s.population == nil {
 		s.population = s.firstGeneration()
@@ -182,22 +189,24 @@ func (s *fastSearch) evolve() {
 	}
 }
 
-// evaluateGeneration simulates a generation, ranks it, and keeps its best.
+// evaluateGeneration simulates a generation, sorts it by fitness and updates the best
+// individual.
 func (s *fastSearch) evaluateGeneration(population []individual) {
 	s.evaluate(population, never)
 	slices.SortStableFunc(population, compareFitness)
 	s.updateBest(population[0])
 }
 
-// updateBest takes t as the best if it is fitter.
+// updateBest makes t the best individual if it is fitter.
 func (s *fastSearch) updateBest(t individual) {
 	if t.makespan != never && compareFitness(t, s.best) < 0 {
 		s.best = t
 	}
 }
 
-// nextGeneration is Alg. 3, Lines 5 to 12. A child that the generation holds already is changed, a few times if need
-// be: that widens the search where the population has converged.
+// nextGeneration is Alg. 3, Lines 5 to 12. A child that already exists in the generation
+// is mutated again, a few times if necessary. This diversifies a population that has
+// converged.
 func (s *fastSearch) nextGeneration() []individual {
 	const tries = 3
 	next := append(make([]individual, 0, s.options.Population), s.population[:s.options.Elites]...)
@@ -222,7 +231,8 @@ func (s *fastSearch) nextGeneration() []individual {
 	return next
 }
 
-// repairOrRandom is Alg. 3, Lines 9 and 10.
+// repairOrRandom is Alg. 3, Lines 9 and 10: it returns child, repaired, or a random
+// topology if repair fails.
 func (s *fastSearch) repairOrRandom(child []int) []int {
 	if !s.repair(child) {
 		return s.randomTopology()

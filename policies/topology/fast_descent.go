@@ -7,8 +7,8 @@ import (
 	"sim/internal/numbers"
 )
 
-// steepestDescent is steepest descent from the best individual: of all its neighbours the fittest is next, until none is fitter.
-// It reports whether the makespan has become shorter.
+// steepestDescent moves from the best individual to its fittest neighbour until no
+// neighbour is fitter. It reports whether the makespan became shorter.
 func (s *fastSearch) steepestDescent() bool {
 	before := s.best.makespan
 	for !s.mustStop() {
@@ -16,7 +16,7 @@ func (s *fastSearch) steepestDescent() bool {
 		s.visitNeighbours(s.best.circuits, func(x []int) {
 			neighbours = append(neighbours, s.individual(slices.Clone(x)))
 		})
-		s.evaluate(neighbours, (makespanClass(s.best.makespan)+1)*classTicks) // the lowest makespan that is worse
+		s.evaluate(neighbours, (makespanClass(s.best.makespan)+1)*classTicks) // the cutoff is the lowest makespan of a worse class
 		if len(neighbours) == 0 {
 			break
 		}
@@ -28,8 +28,9 @@ func (s *fastSearch) steepestDescent() bool {
 	return makespanClass(s.best.makespan) < makespanClass(before)
 }
 
-// visitNeighbours visits the topologies that have one circuit, or two, more or fewer in one bundle. Where a pod is then
-// overrun, another bundle gives way there, any of them.
+// visitNeighbours visits the topologies with one or two circuits more or less in one
+// bundle. If a pod then uses too many ports, each of its other bundles is reduced in
+// turn.
 func (s *fastSearch) visitNeighbours(x []int, visit func([]int)) {
 	y := slices.Clone(x)
 	for e := range x {
@@ -47,8 +48,9 @@ func (s *fastSearch) visitNeighbours(x []int, visit func([]int)) {
 	}
 }
 
-// visitRepairs visits x, or where a pod from the given one on is overrun, what is left when a bundle there other than e gives
-// way.
+// visitRepairs visits x if its pods, from the given one on, fit their ports. Otherwise it
+// reduces each bundle other than e at the first pod that does not fit, one at a time, and
+// recurses.
 func (s *fastSearch) visitRepairs(x []int, e, pod int, visit func([]int)) {
 	free := s.p.freePorts(x)
 	for pod < len(free) && free[pod] >= 0 {
@@ -70,13 +72,14 @@ func (s *fastSearch) visitRepairs(x []int, e, pod int, visit func([]int)) {
 	}
 }
 
-// minimisePorts replaces the best by what needs the fewest ports at a makespan within a limit (DELTA, Eq. 4). Circuits are
-// taken from the cheapest topologies seen that keep it, bundle after bundle in several orders, all in step, so that
-// what one has simulated serves the others.
+// minimisePorts replaces the best individual by one with fewer ports whose makespan is at
+// most limit (DELTA, Eq. 4). It removes circuits one by one, starting from several
+// topologies and in several orders of the bundles. All reductions advance together, so
+// that they share simulations.
 func (s *fastSearch) minimisePorts(limit engine.Time) {
 	type shaving struct {
 		individual
-		order []int // of the bundles from which circuits may be taken yet
+		order []int // bundles from which circuits may still be removed, in this order
 	}
 	var all []*shaving
 	for _, start := range s.reductionStarts(limit) {
@@ -114,8 +117,8 @@ func (s *fastSearch) minimisePorts(limit engine.Time) {
 	}
 }
 
-// reductionStarts returns the best individual and some others simulated whose makespan keeps a limit, those with the fewest
-// ports.
+// reductionStarts returns the best individual and some simulated ones with makespans of
+// at most limit and minimum ports.
 func (s *fastSearch) reductionStarts(limit engine.Time) []individual {
 	const starts = 8
 	within := slices.DeleteFunc(slices.Clone(s.simulated), func(t individual) bool { return t.makespan > limit })
@@ -123,7 +126,8 @@ func (s *fastSearch) reductionStarts(limit engine.Time) []individual {
 	return append([]individual{s.best}, within[:min(len(within), starts-1)]...)
 }
 
-// bundleOrders returns orders in which to take circuits from bundles: as they are numbered, the reverse, and some at random.
+// bundleOrders returns the orders in which minimisePorts visits the bundles: ascending,
+// descending, and some at random.
 func (s *fastSearch) bundleOrders(bundles int) [][]int {
 	const random = 4
 	down := numbers.Below(bundles)

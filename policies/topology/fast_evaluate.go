@@ -9,19 +9,21 @@ import (
 	"sim/engine/flow"
 )
 
-// memoEntry is what is known of a topology: its makespan, or (never) that it is at least cutoff.
+// memoEntry is the known result for a topology: its makespan, or never if the makespan is
+// at least cutoff.
 type memoEntry struct{ makespan, cutoff engine.Time }
 
-// evaluate fills in the makespans of a population, simulating in parallel what has not been simulated before
-// (ParallelEvalDES, Alg. 3, Line 2). What reaches cutoff counts as never. Neither the order nor the number of workers
-// changes what comes out: all that is to be simulated is known before the first simulation.
+// evaluate sets the makespans of a population (ParallelEvalDES, Alg. 3, Line 2).
+// Topologies that have not been simulated are simulated in parallel. A makespan of at
+// least cutoff counts as never. The result depends neither on the order nor on the number
+// of workers, because the set of simulations is fixed before the first one starts.
 func (s *fastSearch) evaluate(population []individual, cutoff engine.Time) {
 	var unknown []individual
 	pending := map[string]int{}
 	keys := make([]string, len(population))
 	for i := range population {
 		population[i].makespan = never
-		if i&(1<<8-1) == 0 && s.interrupted() { // nothing is simulated any more
+		if i&(1<<8-1) == 0 && s.interrupted() { // the context is cancelled: simulate no more
 			return
 		}
 		keys[i] = topologyKey(population[i].circuits)
@@ -49,8 +51,8 @@ func (s *fastSearch) evaluate(population []individual, cutoff engine.Time) {
 	}
 }
 
-// simulate simulates every topology of a list. Those that differ only in bundles that nothing waits for are simulated
-// from a common beginning, where the service does not look ahead.
+// simulate simulates a list of topologies in parallel. Topologies that differ only in
+// outer bundles share the simulation of their common prefix if the service permits it.
 func (s *fastSearch) simulate(list []individual, cutoff engine.Time) {
 	s.charge(s.p, int64(len(list)))
 	groups := s.groups(list)
@@ -68,7 +70,8 @@ func (s *fastSearch) simulate(list []individual, cutoff engine.Time) {
 	all.Wait()
 }
 
-// groups splits a list into groups with the same circuits in the bundles that others wait for.
+// groups divides a list into groups with equal circuits in the inner bundles. If the
+// service does not support forks, every topology is a group.
 func (s *fastSearch) groups(list []individual) [][]*individual {
 	var groups [][]*individual
 	at := map[string]int{}
@@ -94,10 +97,13 @@ func (s *fastSearch) groups(list []individual) [][]*individual {
 	return groups
 }
 
-// supportsFork reports whether simulations under a service may go on from a common beginning: it does not look ahead.
+// supportsFork reports whether a simulation under the service can be resumed with other
+// circuits: its rates must not depend on later transfers.
 func supportsFork(service flow.Service) bool { return service == flow.MaxMin }
 
-// simulateGroup simulates the topologies of a group.
+// simulateGroup simulates the topologies of a group, from a common prefix if there are
+// several. The prefix ends at the first transfer on an outer link, so the rates of those
+// links do not affect it.
 func (s *fastSearch) simulateGroup(w *circuitEvaluator, group []*individual, cutoff engine.Time) {
 	end := w.Makespan
 	if len(group) > 1 {

@@ -2,8 +2,8 @@ package topology
 
 import "slices"
 
-// firstGeneration is random (Alg. 3, Line 1) but for the topologies that the traffic matrix alone suggests, so that
-// none of them is better than the search.
+// firstGeneration returns random topologies (Alg. 3, Line 1) and the topologies of
+// matrixRules, so that no baseline is better than the result.
 func (s *fastSearch) firstGeneration() []individual {
 	population := make([]individual, 0, s.options.Population)
 	for _, rule := range matrixRules {
@@ -18,12 +18,12 @@ func (s *fastSearch) firstGeneration() []individual {
 	return population
 }
 
-// randomTopology is Alg. 5 (FeasibleRandomInit). Bundles are taken in random order, as otherwise the first ones would
-// tend to have the most circuits.
+// randomTopology is Alg. 5 (FeasibleRandomInit), but visits bundles in random order. In a
+// fixed order the first bundles would tend to get the most circuits.
 func (s *fastSearch) randomTopology() []int {
 	bundles := s.p.Fabric.Bundles
 	x := s.p.ones()
-	free := s.p.freePorts(x) // one circuit each is reserved for those to come
+	free := s.p.freePorts(x) // with one circuit reserved for every bundle
 	for _, e := range s.random.Perm(len(bundles)) {
 		limit := max(1, min(1+s.p.maxAdditional(free, e), s.p.Useful[e]))
 		x[e] = 1 + s.random.IntN(limit)
@@ -65,7 +65,8 @@ func (s *fastSearch) repair(x []int) bool {
 	}
 }
 
-// tournament returns the fittest of some individuals drawn at random from the population, which is ranked.
+// tournament returns the fittest of several individuals drawn at random from the sorted
+// population.
 func (s *fastSearch) tournament() *individual {
 	first := len(s.population)
 	for range s.options.Tournament {
@@ -74,7 +75,8 @@ func (s *fastSearch) tournament() *individual {
 	return &s.population[first]
 }
 
-// crossover returns a child that has each bundle's circuits from one of two parents, or a copy of the first.
+// crossover returns a child that takes the circuits of each bundle from one of its two
+// parents at random, or a copy of the first parent.
 func (s *fastSearch) crossover(mother, father []int) []int {
 	child := slices.Clone(mother)
 	if s.random.Float64() >= s.options.Crossover {
@@ -88,8 +90,8 @@ func (s *fastSearch) crossover(mother, father []int) []int {
 	return child
 }
 
-// mutate changes a child. The operators know what makes neighbours of topologies: a few circuits more or less in one
-// bundle, circuits that move between bundles at a common pod, and ports left free that are used.
+// mutate changes x at random: circuits are added to a bundle, removed from it, moved to a
+// bundle that shares a pod, or added while ports are free.
 func (s *fastSearch) mutate(x []int) {
 	const step = 3
 	e := s.random.IntN(len(x))
@@ -109,7 +111,7 @@ func (s *fastSearch) mutate(x []int) {
 	}
 }
 
-// addRandom adds circuits at random while any fits.
+// addRandom adds circuits to random bundles while any fits.
 func (s *fastSearch) addRandom(x []int) {
 	free := s.p.freePorts(x)
 	for {
@@ -122,7 +124,7 @@ func (s *fastSearch) addRandom(x []int) {
 	}
 }
 
-// randomBundle returns a bundle at random among those that may be, -1 if none may.
+// randomBundle returns a random bundle that may permits, or -1 if it permits none.
 func (s *fastSearch) randomBundle(may func(e int) bool) int {
 	found, seen := -1, 0
 	for e := range s.p.Fabric.Bundles {
@@ -135,7 +137,8 @@ func (s *fastSearch) randomBundle(may func(e int) bool) int {
 	return found
 }
 
-// randomNeighbour returns a random bundle that shares a pod with e, -1 if none does.
+// randomNeighbour returns a random bundle that shares a pod with e, or -1 if no bundle
+// does.
 func (s *fastSearch) randomNeighbour(e int) int {
 	b := s.p.endPods[e]
 	return s.randomBundle(func(o int) bool { return o != e && (s.p.endsAt(o, b[0]) || s.p.endsAt(o, b[1])) })

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// aggregateAllocator lets every job decide as if all ports were its own, and then scales these decisions by weight until they
-// fit together (DELTA, Sec. VI). The paper does not say how; see Shared.aggregated.
+// aggregateAllocator decides each job as if it had all ports, and then scales these
+// decisions by weight until they fit together (DELTA, Sec. VI). The paper does not state
+// the scaling; scaleToFit defines it.
 type aggregateAllocator struct{}
 
 func (aggregateAllocator) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
@@ -24,8 +25,9 @@ func (aggregateAllocator) ChooseAll(ctx context.Context, s *Shared, o JobsOption
 	return d, nil
 }
 
-// simulateAndRelease simulates circuits that fit together, each job's by the services of its allocator, and gives back those that
-// no job needs.
+// simulateAndRelease simulates given circuits of all jobs and keeps the fastest service
+// of each job. It then removes the circuits that no job needs. Jobs are visited in order,
+// and each may use the ports that earlier jobs released.
 func (s *Shared) simulateAndRelease(ctx context.Context, circuits [][]int, o *JobsOptions) (*JobsDecision, error) {
 	jobs := make([]*Decision, len(s.Jobs))
 	free := s.freePorts(s.join(circuits))
@@ -56,14 +58,18 @@ func (s *Shared) simulateAndRelease(ctx context.Context, circuits [][]int, o *Jo
 	return s.combine(jobs), nil
 }
 
-// scaleToFit scales the circuits that jobs want until all fit. In each pod the ports are divided in proportion to
-// weight times ports wanted, no job getting more than it wants and the others sharing what that leaves. A bundle gets
-// the floor of its scaled circuits at its scarcer end, but at least one; where a pod still overflows its largest bundle
-// gives way. Ports that rounding leaves free go one by one to the bundle that lacks the largest share of what it wants,
-// by weight. Equal ones go to the first.
+// scaleToFit scales requested circuits until they fit the ports:
+//
+//   - Each pod divides its ports by waterFill, in proportion to weight times requested
+//     ports.
+//   - Each bundle gets its requested circuits times the smaller factor of its two pods,
+//     rounded down, but at least one.
+//   - If a pod still uses too many ports, its largest bundle loses circuits.
+//   - Remaining ports go one by one to the bundle that lacks the largest fraction of its
+//     request, by weight. Ties go to the first bundle.
 func (s *Shared) scaleToFit(wanted [][]int) [][]int {
 	want := s.join(wanted)
-	requested, scale := make([][]int, len(s.Jobs)), make([][]float64, len(s.Jobs)) // by job and shared pod
+	requested, scale := make([][]int, len(s.Jobs)), make([][]float64, len(s.Jobs)) // indexed by job and shared pod
 	for j := range s.Jobs {
 		requested[j], scale[j] = make([]int, len(s.Ports)), make([]float64, len(s.Ports))
 	}
@@ -85,7 +91,7 @@ func (s *Shared) scaleToFit(wanted [][]int) [][]int {
 	for e, n := range want {
 		of := scale[s.jobOf[e]]
 		factor := min(of[s.endPods[e][0]], of[s.endPods[e][1]])
-		// a whole number that a factor just misses counts as reached
+		// 1e-9 prevents a product just below a whole number from being rounded down.
 		x[e] = min(n, max(1, int(math.Floor(float64(n)*factor+1e-9))))
 	}
 	s.reduceToFit(x)
@@ -98,8 +104,8 @@ func (s *Shared) scaleToFit(wanted [][]int) [][]int {
 	return s.split(x)
 }
 
-// waterFill divides an amount in proportion to weight times demand, giving none more than its demand and sharing what that
-// leaves among the others.
+// waterFill divides an amount in proportion to weight times demand by weighted
+// water-filling: no entry gets more than its demand, and the others share what remains.
 func waterFill(amount float64, demands, weights []float64) []float64 {
 	got, full := slices.Clone(demands), make([]bool, len(demands))
 	for {

@@ -8,8 +8,9 @@ import (
 	"sim/engine"
 )
 
-// Guess returns the objective where each job has its even share of ports and circuits by simple rules: what placements
-// of jobs may be compared by before circuits are chosen.
+// Guess returns the objective if each job has its even share of the ports and circuits by
+// simple rules. It is a cheap estimate for comparing placements of jobs. It is +Inf if a
+// share does not connect a job.
 func (s *Shared) Guess(ctx context.Context) (float64, error) {
 	ends := make([]engine.Time, len(s.Jobs))
 	for j, share := range s.EvenShares() {
@@ -23,8 +24,9 @@ func (s *Shared) Guess(ctx context.Context) (float64, error) {
 	return s.Value(ends), ctx.Err()
 }
 
-// Least returns a lower bound on the objective of jobs that have at most so many ports each in the pods of their
-// problems, and take at least so long. It is +Inf where these cannot connect one of them.
+// Least returns a lower bound on the objective if job j has at most ports[j] ports in the
+// pods of its problem, and a makespan of at least minMakespans[j]. It is +Inf if these
+// ports do not connect a job.
 func (s *Shared) Least(ctx context.Context, ports [][]int, minMakespans []engine.Time) (float64, error) {
 	ends := make([]engine.Time, len(s.Jobs))
 	for j := range s.Jobs {
@@ -37,7 +39,8 @@ func (s *Shared) Least(ctx context.Context, ports [][]int, minMakespans []engine
 	return s.Value(ends), ctx.Err()
 }
 
-// Alone returns a lower bound on the makespan of a job that has so many ports in each pod to itself.
+// Alone returns a lower bound on the makespan of a job that has the given number of ports
+// in each pod to itself.
 func (s *Shared) Alone(ctx context.Context, job, ports int) (engine.Time, error) {
 	one := &s.Jobs[job]
 	all := make([]int, len(one.Pods))
@@ -51,7 +54,7 @@ func (s *Shared) Alone(ctx context.Context, job, ports int) (engine.Time, error)
 	return p.Bound(ctx)
 }
 
-// ignorePortError is nil of an error that says that there are too few ports.
+// ignorePortError returns nil if err wraps ErrPorts, and err otherwise.
 func ignorePortError(err error) error {
 	if errors.Is(err, ErrPorts) {
 		return nil

@@ -9,13 +9,15 @@ import (
 	"sim/engine/flow"
 )
 
-// jointJobsAllocator provisions the circuits of all jobs together, rates included, as joint does for one.
+// jointJobsAllocator chooses the circuits and rates of all jobs together, as delta-joint
+// does for one job.
 //
-// A job's bound depends on its own circuits alone and never rises with them, and the objective rises with every job's
-// makespan. So the objective of the bounds at the upper corner of a box of all jobs' circuits bounds every decision in
-// the box, and best-first branch and bound proves its answer. Each box is first narrowed: by the ports that are left
-// beside its lower corner, and by what the best decision known allows: a job that must not take longer than some
-// makespan needs so many circuits in each bundle at least.
+// The bound of a job depends on its own circuits only and does not increase with more
+// circuits. The objective increases with the makespan of every job. The objective at the
+// bounds of a box's upper corner is therefore a lower bound for the box, and best-first
+// branch and bound proves optimality. Each box is first narrowed by the ports that its
+// lower corner leaves free, and by the incumbent. A job that must not exceed some
+// makespan to improve on the incumbent needs a minimum number of circuits in each bundle.
 type jointJobsAllocator struct{}
 
 func (jointJobsAllocator) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
@@ -28,7 +30,8 @@ func (jointJobsAllocator) ChooseAll(ctx context.Context, s *Shared, o JobsOption
 	}
 	var d *JobsDecision
 	if o.PortTolerance > 0 {
-		// ports are saved job by job, which may cost this more than others
+		// Ports are minimised job by job, which can lengthen the joint decision more than
+		// other decisions.
 		for _, other := range []JobsPolicy{evenSplitAllocator{}, aggregateAllocator{}, surplusAllocator{}} {
 			one, err := other.ChooseAll(ctx, s, o)
 			if err != nil {
@@ -41,10 +44,11 @@ func (jointJobsAllocator) ChooseAll(ctx context.Context, s *Shared, o JobsOption
 	}
 	candidates := [][][]int{best.Circuits}
 	if o.Service != "" {
-		// rates are not ours to choose: the others' circuits may do better
+		// Rates are fixed by the key "service", so the circuits of other allocators may
+		// be better.
 		candidates = append(candidates, best.seedCircuits...)
 	}
-	o.Single = jointAllocator{} // chooses rates, unless the service is given
+	o.Single = jointAllocator{} // chooses rates unless the service is given
 	for _, x := range candidates {
 		one, err := s.simulateAndRelease(ctx, x, &o)
 		if err != nil {
@@ -59,20 +63,21 @@ func (jointJobsAllocator) ChooseAll(ctx context.Context, s *Shared, o JobsOption
 	return d, nil
 }
 
-// JobsOptimum is what the joint search found.
+// JobsOptimum is the result of the joint search.
 type JobsOptimum struct {
-	Circuits [][]int // by job and bundle
-	// Value is the objective there, Bound a lower bound on it for every decision that keeps the port budgets, however
-	// capacity is shared.
+	Circuits [][]int // indexed by job and bundle
+	// Value is the objective of Circuits. Bound is a lower bound on the objective of
+	// every decision that fits the ports, for any sharing of capacity.
 	Value, Bound float64
 	BoundModel   string
 	Evaluations  int64
-	Stopped      string // why the search ended before its own end; "" if it did not
+	Stopped      string // reason why the search ended early; "" if it completed
 
-	seedCircuits [][][]int // what the other multi-job allocators chose
+	seedCircuits [][][]int // topologies of the other multi-job allocators
 }
 
-// Gap returns (value - bound) / bound of any decision, and false where there is no bound.
+// Gap returns (value - bound) / bound for a value of the objective. It returns false if
+// there is no bound.
 func (b *JobsOptimum) Gap(value float64) (float64, bool) {
 	if b.Bound <= 0 {
 		return 0, false
@@ -80,22 +85,23 @@ func (b *JobsOptimum) Gap(value float64) (float64, bool) {
 	return (value - b.Bound) / b.Bound, true
 }
 
-// AllDecisions names the model of the joint search's bound.
+// AllDecisions is the BoundModel of the joint search.
 const AllDecisions = "any way of sharing, all topologies of all jobs within the ports"
 
-// jobsSearch is best-first branch and bound over boxes of all jobs' circuits.
+// jobsSearch is a best-first branch and bound over boxes of the circuits of all jobs.
 type jobsSearch struct {
 	budgetMeter
 	shared        *Shared
 	jobs          []*jobEvaluator
-	resolution    float64
-	best          []int             // of all jobs; nil while none is known
-	value         score             // of best
-	open          *openBoxes[score] // by the bounds at their upper corners
-	excludedBound score             // lowest bound of what was simulated or could not improve; nil while there is none
-	narrowed      bool              // decisions no better than best were cut from boxes
+	resolution    float64 // see Shared.resolution
+	best          []int   // topology of all jobs; nil if none is known
+	value         score
+	open          *openBoxes[score] // by the bounds of their upper corners
+	excludedBound score             // minimum bound of the boxes that were simulated or excluded; nil before the first
+	narrowed      bool              // boxes were narrowed by the incumbent, so the bound holds only up to resolution
 }
 
+// newJobsSearch returns a search without open boxes. The caller releases it with close.
 func newJobsSearch(ctx context.Context, s *Shared, o searchBudget) *jobsSearch {
 	z := &jobsSearch{shared: s, budgetMeter: budgetMeter{searchBudget: o, ctx: ctx}, resolution: s.resolution(), open: newOpenBoxes(slices.Compare[score])}
 	for j := range s.Jobs {
@@ -110,8 +116,9 @@ func (z *jobsSearch) close() {
 	}
 }
 
-// Optimise searches for the best circuits of all jobs. It starts from what the other multi-job allocators choose with
-// the same options, so it is no worse than any of them when circuits are simulated by the rules of delta-joint.
+// Optimise searches for the best circuits of all jobs. It starts from the decisions of
+// the other multi-job allocators with the same options. It is therefore at least as good
+// as each of them if circuits are simulated with the services of delta-joint.
 func (s *Shared) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum, error) {
 	z := newJobsSearch(ctx, s, o.newBudget(o.Search))
 	defer z.close()
@@ -139,7 +146,8 @@ func (s *Shared) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum, err
 	return out, nil
 }
 
-// search branches and bounds until the lowest open bound reaches the best value, and returns the bound that is proved.
+// search runs the branch and bound until the lowest open bound reaches the incumbent or
+// the budget is used. It returns the proved bound.
 func (z *jobsSearch) search() (bound float64, stopped string) {
 	z.push(z.shared.ones(), slices.Clone(z.shared.Useful))
 	over := func() bool {
@@ -169,7 +177,8 @@ func (z *jobsSearch) search() (bound float64, stopped string) {
 	return bound, stopped
 }
 
-// simulateLeaf reports whether the upper corner of b fits, which then is the best of its box by its bound, and simulates it.
+// simulateLeaf reports whether the upper corner of b fits the ports. If so, it simulates
+// the corner, which has the smallest bound of the box.
 func (z *jobsSearch) simulateLeaf(b *box[score]) bool {
 	if z.shared.exceedsPorts(b.hi) {
 		return false
@@ -179,27 +188,28 @@ func (z *jobsSearch) simulateLeaf(b *box[score]) bool {
 	return true
 }
 
-// noteExcluded notes the bound of decisions that are not looked at any more.
+// noteExcluded records the bound of a box that is not visited further.
 func (z *jobsSearch) noteExcluded(s score) {
 	if z.excludedBound == nil || slices.Compare(s, z.excludedBound) < 0 {
 		z.excludedBound = s
 	}
 }
 
-// cannotImprove reports whether nothing with that bound can improve on the best.
+// cannotImprove reports whether no decision with bound s can improve on the incumbent.
 func (z *jobsSearch) cannotImprove(s score) bool {
 	return z.best != nil && compareScores(s, z.value, z.resolution) >= 0
 }
 
-// push opens a box if it can hold a decision that is better.
+// push adds a box if it can contain a better decision.
 func (z *jobsSearch) push(lo, hi []int) {
 	if s, ok := z.narrowBox(lo, hi); ok {
 		z.open.add(lo, hi, s)
 	}
 }
 
-// branchBundle returns the bundle to split on at the pod that hi overruns most: the one whose lower half costs most, and of
-// those the widest.
+// branchBundle returns the bundle at which to split a box, at the pod whose ports hi
+// exceeds most. It is the bundle whose lower half has the highest bound; ties go to the
+// widest range.
 func (z *jobsSearch) branchBundle(lo, hi []int) int {
 	free := z.shared.freePorts(hi)
 	pod := slices.Index(free, slices.Min(free))
@@ -224,8 +234,9 @@ func (z *jobsSearch) branchBundle(lo, hi []int) int {
 	return best
 }
 
-// narrowBox cuts from a box what does not fit the ports beside its lower corner and what cannot be better than the best
-// known, and returns the score of its bounds; false where nothing is left.
+// narrowBox removes from a box the topologies that do not fit the ports or cannot improve
+// on the incumbent, until nothing changes. It returns the score of the remaining box's
+// bounds, or false if the box is empty.
 func (z *jobsSearch) narrowBox(lo, hi []int) (score, bool) {
 	s := z.shared
 	minMakespans := make([]engine.Time, len(s.Jobs))
@@ -265,7 +276,7 @@ func (z *jobsSearch) narrowBox(lo, hi []int) (score, bool) {
 	}
 }
 
-// updateBest simulates x and keeps it if it is better than the best known.
+// updateBest simulates x and makes it the incumbent if it is better.
 func (z *jobsSearch) updateBest(x []int) {
 	c := make([]engine.Time, len(z.jobs))
 	for j, part := range z.shared.split(x) {
@@ -279,13 +290,13 @@ func (z *jobsSearch) updateBest(x []int) {
 	}
 }
 
-// jobEvaluator evaluates one job's topologies and remembers what it found.
+// jobEvaluator evaluates topologies of one job and caches the results by topologyKey.
 type jobEvaluator struct {
 	*budgetMeter
 	p         *Problem
 	w         *circuitEvaluator
 	bounds    map[string]engine.Time
-	makespans map[string]engine.Time // never where it cannot be simulated to its end
+	makespans map[string]engine.Time // never if the topology cannot be simulated to its end
 }
 
 func newJobEvaluator(m *budgetMeter, p *Problem) *jobEvaluator {
@@ -304,7 +315,8 @@ func (t *jobEvaluator) bound(x []int) engine.Time {
 	return b
 }
 
-// simulate returns the best makespan of x by the rules of delta-joint, false where it cannot be simulated to its end.
+// simulate returns the best makespan of x under servicesToTry, or false if x cannot be
+// simulated to its end.
 func (t *jobEvaluator) simulate(x []int) (engine.Time, bool) {
 	k := topologyKey(x)
 	c, ok := t.makespans[k]
@@ -319,8 +331,9 @@ func (t *jobEvaluator) simulate(x []int) (engine.Time, bool) {
 	return c, c < never
 }
 
-// tightenLower lifts each bundle of lo to the fewest circuits with which the bound of an otherwise full box keeps the limit.
-// It reports whether any was lifted, and whether any topology may be left.
+// tightenLower raises lo to the circuits that every topology of the box needs for a bound
+// of at most limit. tightened reports whether lo changed, and possible whether such a
+// topology can exist.
 func (t *jobEvaluator) tightenLower(lo, hi []int, limit engine.Time) (raised, possible bool) {
 	if t.bound(hi) > limit {
 		return false, false

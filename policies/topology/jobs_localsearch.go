@@ -7,8 +7,9 @@ import (
 	"sim/internal/numbers"
 )
 
-// greedyStart makes a first decision: from all circuits that could be useful it takes away, pod by pod where one is
-// overrun, the one whose loss raises the objective's bound least.
+// greedyStart returns a first topology. It starts from all useful circuits. Pod by pod it
+// removes the circuit whose loss increases the bound of the objective least, until the
+// ports suffice.
 func (z *jobsSearch) greedyStart() []int {
 	x := slices.Clone(z.shared.Useful)
 	z.shared.removeExcess(x, nil, func(pod int) int {
@@ -20,8 +21,9 @@ func (z *jobsSearch) greedyStart() []int {
 	return x
 }
 
-// minLossBundle returns the bundle at a pod, other than one, of whose circuits the loss of one raises the objective's bound
-// least; -1 where none may lose one.
+// minLossBundle returns the bundle at the pod, except other, that can lose a circuit with
+// the smallest increase of the objective's bound. It returns -1 if none can lose a
+// circuit.
 func (z *jobsSearch) minLossBundle(x []int, pod, other int) int {
 	best := -1
 	var lowest score
@@ -38,7 +40,7 @@ func (z *jobsSearch) minLossBundle(x []int, pod, other int) int {
 	return best
 }
 
-// bound returns the objective of the jobs' bounds.
+// bound returns the objective at the lower bounds of the jobs' makespans.
 func (z *jobsSearch) bound(x []int) score {
 	minMakespans := make([]engine.Time, len(z.jobs))
 	for j, part := range z.shared.split(x) {
@@ -47,8 +49,8 @@ func (z *jobsSearch) bound(x []int) score {
 	return z.shared.score(minMakespans)
 }
 
-// localSearch keeps x and what exchanges of circuits, within and between jobs, make of it for as long as they lower the
-// objective's bound.
+// localSearch exchanges circuits within and between jobs, starting from x, while this
+// lowers the objective's bound. Each intermediate topology is a candidate for the best.
 func (z *jobsSearch) localSearch(x []int) {
 	if z.shared.exceedsPorts(x) {
 		return
@@ -77,13 +79,14 @@ func (z *jobsSearch) localSearch(x []int) {
 	}
 }
 
-// halfUsed reports whether half of the budget is used, or the search has been cut short.
+// halfUsed reports whether half of the budget is used or the search is cancelled.
 func (z *jobsSearch) halfUsed() bool {
 	return z.charged >= forksPerEvaluation*(z.MaxEvaluations/2) || z.interrupted()
 }
 
-// exchange returns x with one more circuit of bundle e, where need be in place of one of another bundle at each of its
-// pods: those whose loss costs least. nil where e can use no more or nothing can give way.
+// exchange returns x with one more circuit of bundle e, and the bound of the result. If a
+// pod of e then uses too many ports, minLossBundle selects the circuits to remove there.
+// It returns nil if e can use no more circuits or nothing can be removed.
 func (z *jobsSearch) exchange(x []int, e int) ([]int, score) {
 	if x[e] >= z.shared.Useful[e] {
 		return nil, nil

@@ -8,24 +8,24 @@ import (
 	"sim/engine"
 )
 
-// Objective says what is minimised over several jobs.
+// Objective is the function of the jobs' makespans that is minimised.
 type Objective uint8
 
 const (
-	// WeightedSum is the mean of the jobs' NCT by weight, the throughput of the whole.
+	// WeightedSum is the weighted mean of the jobs' NCT.
 	WeightedSum Objective = iota
-	// LargestNCT is the largest NCT of a job times its weight over the mean weight, for fairness; among equal ones the
-	// next largest, and so on.
+	// LargestNCT is the maximum over the jobs of NCT times weight over mean weight, for
+	// fairness. Ties are decided by the next largest, and so on.
 	LargestNCT
 )
 
-// objectives are their names in scenarios, and what they are for people.
+// objectives lists the name of each objective in scenarios and its description.
 var objectives = [...]struct{ name, words string }{
 	WeightedSum: {"weighted-sum", "mean NCT of the jobs by weight"},
 	LargestNCT:  {"max-min", "largest NCT of a job, times its weight over the mean weight"},
 }
 
-// Words says for people what the objective is.
+// Words returns a description of the objective.
 func (o Objective) Words() string { return objectives[o].words }
 
 // Objectives returns the names of all objectives.
@@ -36,7 +36,7 @@ func Objectives() (names []string) {
 	return names
 }
 
-// ParseObjective returns the objective of that name.
+// ParseObjective returns the objective with the given name.
 func ParseObjective(name string) (Objective, error) {
 	if i := slices.Index(Objectives(), name); i >= 0 {
 		return Objective(i), nil
@@ -44,7 +44,8 @@ func ParseObjective(name string) (Objective, error) {
 	return 0, fmt.Errorf("topology: unknown objective %q, want one of %v", name, Objectives())
 }
 
-// setWeights sets the weights that the objective takes, which do not change when all weights are scaled.
+// setWeights normalises the weights, so that a common factor of all weights has no
+// effect.
 func (s *Shared) setWeights() {
 	sum := 0.0
 	for i := range s.Jobs {
@@ -59,9 +60,9 @@ func (s *Shared) setWeights() {
 	}
 }
 
-// Slowdown returns what the objective takes of a job's makespan: its NCT. Where the ideal fabric exposes no
-// communication, which leaves NCT undefined, it is the makespan over the ideal one; 1 is as fast as the ideal fabric in
-// either case, and both rise with the makespan alone.
+// Slowdown returns the NCT of a makespan. If the ideal fabric exposes no communication,
+// NCT is undefined and Slowdown is the ratio to the ideal makespan. In both cases it
+// increases with the makespan, and 1 is the speed of the ideal fabric.
 func (j *Job) Slowdown(c engine.Time) float64 {
 	if j.Ideal <= j.Compute {
 		return float64(c) / float64(j.Ideal)
@@ -69,7 +70,8 @@ func (j *Job) Slowdown(c engine.Time) float64 {
 	return float64(c-j.Compute) / float64(j.Ideal-j.Compute)
 }
 
-// maxMakespan returns a makespan that no makespan of at most that slow-down exceeds.
+// maxMakespan is the inverse of Slowdown: it returns an upper limit of the makespans with
+// at most the given slowdown.
 func (j *Job) maxMakespan(slowdown float64) engine.Time {
 	c := slowdown * float64(j.Ideal)
 	if j.Ideal > j.Compute {
@@ -81,11 +83,12 @@ func (j *Job) maxMakespan(slowdown float64) engine.Time {
 	return engine.Time(math.Ceil(c))
 }
 
-// score is an objective's value; the smaller, lexicographically, the better. The weighted sum has one element; the
-// largest NCT has the weighted NCT of every job, the largest first.
+// score is a value of the objective. Scores are compared lexicographically; smaller is
+// better. WeightedSum has one element. LargestNCT has the weighted NCT of every job in
+// descending order.
 type score []float64
 
-// score returns the objective's value at makespans by job.
+// score returns the objective at makespans indexed by job.
 func (s *Shared) score(makespans []engine.Time) score {
 	v, sum := make(score, len(makespans)), 0.0
 	for j, c := range makespans {
@@ -100,13 +103,14 @@ func (s *Shared) score(makespans []engine.Time) score {
 	return v
 }
 
-// Value returns the objective at makespans by job.
+// Value returns the first element of the score.
 func (s *Shared) Value(makespans []engine.Time) float64 { return s.score(makespans)[0] }
 
-// resolution is the difference below which two values of the objective count as one: what a tenth of the relative
-// difference rounding, and the rounding of simulations to ticks, make of it.
+// resolution is the difference below which two values of the objective count as equal. It
+// is the effect on the objective of a tenth of relTol and of the rounding of simulated
+// times to ticks.
 func (s *Shared) resolution() float64 {
-	const ticks = 16 // levels this far apart count as one
+	const ticks = 16 // levels within this difference share capacity equally
 	sum := 0.0
 	for j := range s.Jobs {
 		job := &s.Jobs[j]
@@ -116,7 +120,8 @@ func (s *Shared) resolution() float64 {
 	return sum
 }
 
-// compareScores returns -1 where a is better than b by more than eps, 1 where b is, and 0 where they count as equal.
+// compareScores returns -1 if a is better than b by more than eps, 1 if b is better than
+// a by more than eps, and 0 otherwise.
 func compareScores(a, b score, eps float64) int {
 	for i := range a {
 		switch {
@@ -129,10 +134,11 @@ func compareScores(a, b score, eps float64) int {
 	return 0
 }
 
-// jobLimit returns a makespan above which job j cannot be in any decision that is better than best, where every other job
-// takes at least the makespan given; false where there is no such decision.
+// jobLimit returns the maximum makespan of job j in any decision better than best, given
+// lower bounds on the makespans of the other jobs. It returns false if there is no such
+// decision.
 func (s *Shared) jobLimit(j int, minMakespans []engine.Time, best score, eps float64) (engine.Time, bool) {
-	remaining := best[0] + eps // what is equal to the largest may be better after it
+	remaining := best[0] + eps // a job at the maximum may still improve on later elements
 	if s.Goal == WeightedSum {
 		remaining = best[0] - eps
 		for i, c := range minMakespans {

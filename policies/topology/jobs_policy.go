@@ -10,31 +10,33 @@ import (
 	"sim/engine/flow"
 )
 
-// JobsPolicy divides the ports of shared pods among jobs, and provisions circuits for each.
+// JobsPolicy is a multi-job allocator. It divides the ports of shared pods among jobs and
+// chooses the circuits of each.
 type JobsPolicy interface {
-	// ChooseAll decides on s. It ends early, with ctx's error, when ctx does.
+	// ChooseAll returns a decision for s. It returns the error of ctx if ctx is
+	// cancelled.
 	ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error)
 }
 
-// JobsOptions says how multi-job allocators decide.
+// JobsOptions controls how multi-job allocators decide.
 type JobsOptions struct {
-	Options               // of the allocator that decides for single jobs; Fixed is not read
-	Single  Policy        // that allocator; one of those that search
-	Search  SearchOptions // of the joint search
-	// Optimum is what Optimise found for the same jobs and options, where the caller has it; "joint" then does not
-	// search again.
+	Options               // of Single; Fixed is ignored
+	Single  Policy        // allocator for single jobs; Row.Single must be true for it
+	Search  SearchOptions // limits of the joint search
+	// Optimum is the result of Optimise for the same jobs and options, if the caller has
+	// it. Allocator "joint" then does not repeat the search.
 	Optimum *JobsOptimum
 }
 
-// JobsDecision is what a multi-job allocator chose.
+// JobsDecision is the result of a multi-job allocator.
 type JobsDecision struct {
-	Jobs        []*Decision // by job; their bounds are not those of several jobs
-	Value       float64     // of the objective
+	Jobs        []*Decision // indexed by job; their bounds ignore the other jobs
+	Value       float64     // value of the objective
 	Evaluations int64       // topologies of single jobs simulated or bounded
-	Stopped     string      // why a search ended before its own end; "" if none did
+	Stopped     string      // reason why a search ended early; "" if all completed
 }
 
-// Circuits returns the circuits by job and bundle.
+// Circuits returns the circuits, indexed by job and bundle.
 func (d *JobsDecision) Circuits() [][]int {
 	x := make([][]int, len(d.Jobs))
 	for j, one := range d.Jobs {
@@ -43,7 +45,7 @@ func (d *JobsDecision) Circuits() [][]int {
 	return x
 }
 
-// combine gathers the jobs' decisions into one.
+// combine returns the decision that consists of the given decisions of the jobs.
 func (s *Shared) combine(jobs []*Decision) *JobsDecision {
 	d := &JobsDecision{Jobs: jobs, Value: s.Value(makespans(jobs))}
 	for j, one := range jobs {
@@ -55,6 +57,7 @@ func (s *Shared) combine(jobs []*Decision) *JobsDecision {
 	return d
 }
 
+// makespans returns the makespans of decisions.
 func makespans(jobs []*Decision) []engine.Time {
 	c := make([]engine.Time, len(jobs))
 	for j, d := range jobs {
@@ -63,16 +66,17 @@ func makespans(jobs []*Decision) []engine.Time {
 	return c
 }
 
-// JobsRow is a named multi-job allocator.
+// JobsRow is an entry of JobsTable: a named multi-job allocator.
 type JobsRow struct {
 	Name   string
-	Doc    string // one line
+	Doc    string // description of one line
 	Policy JobsPolicy
-	// Joins says that it decides on circuits and rates of all jobs together, by JobsOptions.Optimum.
+	// Joins is true for the allocator that decides all jobs together and uses
+	// JobsOptions.Optimum.
 	Joins bool
 }
 
-// JobsTable is the multi-job allocators by name, in the order in which they are listed.
+// JobsTable lists the multi-job allocators in the order of the documentation.
 var JobsTable = []JobsRow{
 	{Name: "even-split", Doc: "each job alone, on ports in proportion to its GPUs in every pod", Policy: evenSplitAllocator{}},
 	{Name: "aggregate", Doc: "each job alone on all ports, its circuits then scaled by weight until all fit (DELTA, Sec. VI)", Policy: aggregateAllocator{}},
@@ -80,7 +84,7 @@ var JobsTable = []JobsRow{
 	{Name: "joint", Doc: "best circuits of all jobs together, with proof", Policy: jointJobsAllocator{}, Joins: true},
 }
 
-// FindJobs returns the multi-job allocator of that name.
+// FindJobs returns the multi-job allocator with the given name.
 func FindJobs(name string) (*JobsRow, error) {
 	for i := range JobsTable {
 		if JobsTable[i].Name == name {
@@ -90,8 +94,8 @@ func FindJobs(name string) (*JobsRow, error) {
 	return nil, fmt.Errorf("topology: unknown multi-job allocator %q", name)
 }
 
-// services are the rules that circuits not searched for are tried with: the one that is asked for; else those of the
-// allocator for single jobs.
+// services returns the services with which given circuits are simulated: the service of
+// the key "service" if it is set, else the services of the allocator for single jobs.
 func (o *JobsOptions) services() []flow.Service {
 	if _, chooses := o.Single.(jointAllocator); chooses && o.Service == "" {
 		return servicesToTry
@@ -99,7 +103,8 @@ func (o *JobsOptions) services() []flow.Service {
 	return []flow.Service{o.serviceOr(flow.MaxMin)}
 }
 
-// decideAlone lets the allocator for single jobs decide for job j on so many ports of each shared pod.
+// decideAlone returns the decision of the allocator for single jobs for job j, with the
+// given ports of each shared pod.
 func (s *Shared) decideAlone(ctx context.Context, o *JobsOptions, j int, ports []int) (*Decision, error) {
 	job := &s.Jobs[j]
 	own := job.localPorts(ports)
@@ -110,7 +115,7 @@ func (s *Shared) decideAlone(ctx context.Context, o *JobsOptions, j int, ports [
 		}
 		return o.Single.Choose(ctx, p, o.Options)
 	})
-	if err == nil { // where it was known, nobody has asked
+	if err == nil { // a cached decision has not checked ctx
 		err = ctx.Err()
 	}
 	if err != nil {
@@ -119,14 +124,16 @@ func (s *Shared) decideAlone(ctx context.Context, o *JobsOptions, j int, ports [
 	return d, nil
 }
 
-// decisionCache are what allocators decided for a job alone, by its ports and their options: multi-job allocators, and
-// placements of jobs that are compared, ask for the same again and again.
+// decisionCache stores the decisions for one job by ports, allocator and options.
+// Multi-job allocators and the comparison of placements request the same decisions
+// repeatedly.
 type decisionCache struct {
 	mu      sync.Mutex
 	entries map[string]Decision
 }
 
-// get returns a copy of what was decided before, or decides.
+// get returns a copy of the decision stored under key, or stores and returns the result
+// of decide.
 func (z *decisionCache) get(key string, decide func() (*Decision, error)) (*Decision, error) {
 	z.mu.Lock()
 	d, known := z.entries[key]
@@ -148,7 +155,7 @@ func (z *decisionCache) get(key string, decide func() (*Decision, error)) (*Deci
 	return &d, nil
 }
 
-// decideSeparately lets each job decide alone, on its ports of each shared pod.
+// decideSeparately decides each job on its own, with ports[j] ports of each shared pod.
 func (s *Shared) decideSeparately(ctx context.Context, o *JobsOptions, ports [][]int) (_ *JobsDecision, err error) {
 	jobs := make([]*Decision, len(s.Jobs))
 	for j := range jobs {
@@ -159,8 +166,8 @@ func (s *Shared) decideSeparately(ctx context.Context, o *JobsOptions, ports [][
 	return s.combine(jobs), nil
 }
 
-// evaluateBest simulates circuits of one job by the services and keeps the best, the first among equals. Where the first meets
-// the bound there is none better.
+// evaluateBest simulates topology x under the services and returns the fastest result;
+// ties go to the first service. It stops if a result meets the bound.
 func (p *Problem) evaluateBest(ctx context.Context, x []int, services []flow.Service) (*Decision, error) {
 	w := p.acquire(ctx, services[0])
 	defer p.release(w)
@@ -182,7 +189,7 @@ func (p *Problem) evaluateBest(ctx context.Context, x []int, services []flow.Ser
 		return nil, err
 	}
 	if d.Makespan == never {
-		return nil, fmt.Errorf("topology: %v cannot be simulated to its end", x)
+		return nil, fmt.Errorf("topology: the circuits %v cannot be simulated to the end of the graph", x)
 	}
 	return d, nil
 }

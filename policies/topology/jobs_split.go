@@ -7,15 +7,17 @@ import (
 	"sim/internal/numbers"
 )
 
-// evenSplitAllocator gives each job a share of every pod's ports in proportion to its GPUs there, and lets each decide alone.
+// evenSplitAllocator gives each job ports of every pod in proportion to its GPUs there,
+// and decides each job on its own.
 type evenSplitAllocator struct{}
 
 func (evenSplitAllocator) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
 	return s.decideSeparately(ctx, &o, s.EvenShares())
 }
 
-// EvenShares returns, by job, its even share of the ports of every shared pod: in proportion to its GPUs there, but as
-// many as it needs to connect.
+// EvenShares returns the ports of each job, indexed by job and shared pod. They are
+// proportional to its GPUs in the pod, but at least the ports that the job needs to
+// connect.
 func (s *Shared) EvenShares() [][]int {
 	shares := make([][]int, len(s.Jobs))
 	for j := range shares {
@@ -36,8 +38,9 @@ func (s *Shared) EvenShares() [][]int {
 	return shares
 }
 
-// apportion divides a number in proportion to claims, each getting at least its least, by largest remainders; equal
-// ones go to the first. The leasts must fit the number. A claim of 0 gets its least and no more.
+// apportion divides number among claims by the method of largest remainders; ties go to
+// the first. Each claim gets at least its minimum, and a claim of 0 gets exactly its
+// minimum. The minimums must not exceed number in total.
 func apportion(number int, claims, minimums []int) []int {
 	shares, fixed := make([]int, len(claims)), make([]bool, len(claims))
 	for {
@@ -59,7 +62,7 @@ func apportion(number int, claims, minimums []int) []int {
 				rest -= shares[i]
 			}
 		}
-		// the largest remainders first
+		// Largest remainders first.
 		slices.SortStableFunc(open, func(a, b int) int { return left*claims[b]%sum - left*claims[a]%sum })
 		for _, i := range open[:min(rest, len(open))] {
 			shares[i]++
@@ -76,13 +79,13 @@ func apportion(number int, claims, minimums []int) []int {
 	}
 }
 
-// surplusAllocator lets one job after the other decide on its even share and what is left over: ports that the jobs before it
-// have saved (DELTA, Sec. V-D). It then goes back from the last job to the first, so that those before gain from what
-// those after them save.
+// surplusAllocator decides jobs one after the other. Each job gets its even share and the
+// ports that the jobs before it do not need (DELTA, Sec. V-D). It then goes back from the
+// last job to the first, so that earlier jobs can use what later jobs released.
 type surplusAllocator struct{}
 
 func (surplusAllocator) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
-	held := s.EvenShares() // by job and shared pod; what a job has not decided on is its share
+	held := s.EvenShares() // indexed by job and shared pod; the even share of a job without a decision
 	left := slices.Clone(s.Ports)
 	for _, of := range held {
 		for pod, n := range of {

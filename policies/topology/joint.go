@@ -10,23 +10,31 @@ import (
 	"sim/internal/numbers"
 )
 
+// never is the makespan of a topology that has not been simulated or cannot end.
 const never = engine.Never
 
-// relTol is the relative difference below which two makespans count as one: above what ticks and floating point
-// leave, far below what matters.
+// relTol is the relative difference below which two makespans count as equal: more than
+// the errors of ticks and floating point, much less than a relevant difference.
 const relTol = 1e-9
 
-// tickTolerance is what the rounding of ends to ticks may leave between a makespan and a bound that it meets.
+// tickTolerance is the maximum difference, in ticks, between a makespan and a bound that
+// it meets. It covers the rounding of task ends to ticks.
 const tickTolerance = 16
 
-// jointAllocator chooses circuits and rates together (DELTA-Joint, Eqs. 3..18) without an MILP solver. For fixed circuits
-// transfers are served by level; bounds that hold for any service certify the result. Over circuits it branches and
-// bounds: a box of topologies is bounded by its upper corner, as capacity never lowers a bound. Where that leaves a gap
-// it looks again with sharper bounds (joint_sharp.go) and, if it may, for better rates (joint_bend.go).
+// jointAllocator is delta-joint: it chooses circuits and rates together (DELTA-Joint,
+// Eqs. 3 to 18) without an MILP solver. For given circuits, transfers are served by level
+// priority; bounds that hold for any service certify the result. Circuits are searched by
+// branch and bound over boxes of topologies. A box is bounded by its upper corner,
+// because more capacity never increases the bound.
+//
+// If a gap remains, the search is repeated with sharper bounds (joint_queuebound.go,
+// joint_pathmean.go). If Options.Tails permits it, a local search then improves the rates
+// (joint_priorities.go).
 type jointAllocator struct{}
 
 func (jointAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	// not p.joint, which may have been solved before: its time counts as ours
+	// p.sharedSearch is not used although it may have a result: its time would not be
+	// charged to this allocator.
 	search := o.newBudget(o.Joint)
 	best := solveJoint(ctx, p, search)
 	if err := ctx.Err(); err != nil {
@@ -46,7 +54,7 @@ func (jointAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decis
 		}
 	}
 	d := best.decision()
-	if d.Service = o.serviceOr(best.service); d.Service != best.service { // rates are not ours to choose: only the circuits are
+	if d.Service = o.serviceOr(best.service); d.Service != best.service { // the key "service" fixes the rates, so only the circuits of best are used
 		j, err := p.Judge(ctx, best.circuits, d.Service)
 		if err != nil {
 			return nil, err
@@ -58,7 +66,7 @@ func (jointAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decis
 	return p.minimisePorts(ctx, d, makespanLimit{limit: withTolerance(d.Makespan, o.PortTolerance), fixedService: o.Service != ""}, &o, search)
 }
 
-// decision is what was found, with its proof.
+// decision returns the result as a decision with its bound.
 func (best *jointResult) decision() *Decision {
 	return &Decision{
 		Circuits: best.circuits, Service: best.service, Tails: best.tails, Makespan: best.makespan,
@@ -66,8 +74,9 @@ func (best *jointResult) decision() *Decision {
 	}
 }
 
-// improveGenetically looks for a better topology by genetic search where branch and bound had to stop: among topologies simulated
-// by level, and with the best of those that share fairly.
+// improveGenetically runs the genetic search after branch and bound had to stop: once
+// under fair sharing and once under level priority. Each result is simulated with
+// servicesToTry.
 func (best *jointResult) improveGenetically(ctx context.Context, p *Problem, o Options, search *searchBudget) error {
 	w := p.acquire(ctx, flow.LevelPriority)
 	defer p.release(w)
@@ -88,49 +97,54 @@ func (best *jointResult) improveGenetically(ctx context.Context, p *Problem, o O
 	return nil
 }
 
-// withTolerance returns the largest makespan that counts as t grown by a fraction.
+// withTolerance returns the largest makespan that exceeds t by at most the given
+// fraction, up to rounding.
 func withTolerance(t engine.Time, fraction float64) engine.Time {
 	return engine.Time(float64(t) * (1 + fraction + relTol))
 }
 
-// jointResult is what the search over topologies found.
+// jointResult is the result of the search over topologies.
 type jointResult struct {
 	circuits    []int
 	service     flow.Service
-	tails       []float64 // as Decision.Tails
+	tails       []float64 // see Decision.Tails
 	makespan    engine.Time
-	bound       engine.Time // on the makespan of every topology under any service
+	bound       engine.Time // lower bound on the makespan of every topology under any service
 	evaluations int64
-	stopped     string
+	stopped     string // see Decision.Stopped
 }
 
-// boxBound is what the search knows of a box.
+// boxBound is the lower bound of a box.
 type boxBound struct {
 	bound        engine.Time
-	isQueueBound bool      // bound knows of queues
-	pathMean     *pathMean // of paths, where bound knows of one
+	isQueueBound bool      // bound includes flow.Evaluator.QueueBound
+	pathMean     *pathMean // mean of paths whose bound is included; nil if none
 }
 
 func (v boxBound) compare(o boxBound) int { return cmp.Compare(v.bound, o.bound) }
 
-// jointSearch is best-first branch and bound over boxes.
+// jointSearch is a best-first branch and bound over boxes of topologies.
 type jointSearch struct {
 	budgetMeter
 	p           *Problem
 	best        jointResult
 	open        *openBoxes[boxBound]
-	replicaRank []int       // of the replicas, the slowest first
-	closedBound engine.Time // lowest bound of the topologies that were simulated
+	replicaRank []int       // rank of each replica; the slowest has rank 0
+	closedBound engine.Time // minimum bound of the boxes that were simulated or excluded
 
-	isFair bool // rates are those of fair sharing, under which no topology stands for those with fewer circuits
+	isFair bool // transfers share fairly; fewer circuits can then be faster, so the upper corner does not represent its box
 
-	useQueueBound, triedQueueBound bool        // bounds know of queues; one was tried
-	provedBound                    engine.Time // by the search without
+	// useQueueBound is true after the restart with queue bounds. triedQueueBound is true
+	// after one was computed to decide on the restart. provedBound is the bound of the
+	// searches before.
+	useQueueBound, triedQueueBound bool
+	provedBound                    engine.Time
 
-	meanBounder *meanBounder // nil until boxes have had the bounds of means
-	parentMean  *pathMean    // that of the box that is split, nil where there are none
+	meanBounder *meanBounder // nil until boxes are bounded by means of paths
+	parentMean  *pathMean    // mean of the box being split; nil if boxes have no means
 }
 
+// newJointSearch returns a search without open boxes. The caller releases its evaluator.
 func newJointSearch(ctx context.Context, p *Problem, o searchBudget, service flow.Service) *jointSearch {
 	s := &jointSearch{budgetMeter: newBudgetMeter(ctx, o, p.acquire(ctx, service)), p: p, closedBound: never}
 	s.open = newOpenBoxes(boxBound.compare)
@@ -138,8 +152,8 @@ func newJointSearch(ctx context.Context, p *Problem, o searchBudget, service flo
 	return s
 }
 
-// solveJoint searches for the best topology and rates, and for a bound that proves how good they
-// are. One-hop demand is solved in closed form if one of the rules reaches the optimum.
+// solveJoint searches for the best topology and rates, with a proved bound. One-hop
+// demand is solved in closed form if one of servicesToTry reaches its optimum.
 func solveJoint(ctx context.Context, p *Problem, o searchBudget) jointResult {
 	d, least := p.solveOneHop(ctx, servicesToTry...)
 	if d != nil {
@@ -157,7 +171,8 @@ func solveJoint(ctx context.Context, p *Problem, o searchBudget) jointResult {
 	return s.solve()
 }
 
-// solve looks at all open boxes.
+// solve visits the open boxes until none can improve on the incumbent or the budget is
+// used.
 func (s *jointSearch) solve() jointResult {
 	s.rankReplicas()
 	over := func() bool {
@@ -175,8 +190,8 @@ func (s *jointSearch) solve() jointResult {
 	return s.best
 }
 
-// visitBox simulates the upper corner of a box if it fits, which then is the best by its bound, and else splits the box at
-// a bundle of its most overrun pod.
+// visitBox simulates the upper corner of a box if it fits the ports; the corner has the
+// smallest bound of the box. Otherwise, or under fair sharing, it splits the box.
 func (s *jointSearch) visitBox(b *box[boxBound]) bool {
 	fits := s.p.Feasible(b.hi)
 	switch {
@@ -192,7 +207,7 @@ func (s *jointSearch) visitBox(b *box[boxBound]) bool {
 		s.closedBound = min(s.closedBound, b.value.bound)
 		return true
 	case fits && b.widestBundle(anyBundle) < 0:
-		return true // one topology, of which all is known
+		return true // a single topology, which was simulated
 	}
 	e, most := s.branch(b, fits)
 	s.parentMean = b.value.pathMean
@@ -200,7 +215,8 @@ func (s *jointSearch) visitBox(b *box[boxBound]) bool {
 	return true
 }
 
-// branch returns the bundle to split a box at, and the most circuits of its lesser half.
+// branch returns the bundle at which to split a box, and the maximum number of its
+// circuits in the lower part.
 func (s *jointSearch) branch(b *box[boxBound], fits bool) (e, most int) {
 	switch {
 	case b.value.pathMean != nil:
@@ -213,12 +229,13 @@ func (s *jointSearch) branch(b *box[boxBound], fits bool) (e, most int) {
 	return e, b.midpoint(e)
 }
 
-// cannotImprove reports whether nothing with that bound can improve on the best.
+// cannotImprove reports whether no topology with this bound can improve on the incumbent.
 func (s *jointSearch) cannotImprove(bound engine.Time) bool {
 	return float64(bound) >= float64(s.best.makespan)*(1-relTol/10) || s.best.makespan-bound <= tickTolerance
 }
 
-// push opens a box if it can hold a feasible topology that is better. Floor is a bound that is known of it.
+// push adds a box if it can contain a better topology that fits the ports. floor is a
+// known lower bound of the box.
 func (s *jointSearch) push(lo, hi []int, floor engine.Time) {
 	if !s.p.tightenUpper(lo, hi) {
 		return
@@ -228,7 +245,8 @@ func (s *jointSearch) push(lo, hi []int, floor engine.Time) {
 	if s.isFair {
 		bound = max(bound, s.evaluator.FairBound())
 	}
-	// a box that cannot improve still limits what is proved, if only by the value found: it need not be kept
+	// A box that cannot improve need not be stored, but its bound still limits
+	// closedBound.
 	v := boxBound{bound: bound}
 	if s.parentMean != nil && !s.cannotImprove(bound) {
 		v.pathMean = s.parentMean.clone()
@@ -242,8 +260,8 @@ func (s *jointSearch) push(lo, hi []int, floor engine.Time) {
 	}
 }
 
-// rankReplicas ranks the replicas by the bound that each sets alone, under the best topology known with all that is useful
-// elsewhere.
+// rankReplicas ranks the replicas by the bound that each sets alone: its own bundles as
+// in the incumbent, all others with their useful circuits.
 func (s *jointSearch) rankReplicas() {
 	replicas := 0
 	for _, pod := range s.p.Fabric.Pods {
@@ -271,9 +289,11 @@ func (s *jointSearch) rankReplicas() {
 	}
 }
 
-// branchBundle returns the bundle to branch on: the one with the largest range at the pod that hi overruns most. Pods of the
-// slowest replica in which one is overrun come first: the iteration is as long as its slowest replica's, so what one of
-// them alone cannot do is a proof for all, and it pays to settle one after the other.
+// branchBundle returns the bundle with the largest range at the pod whose ports the upper
+// corner exceeds most. Pods of the slowest replica with such a pod come first. The
+// slowest replica determines the iteration time. A bound proved for one replica alone
+// therefore holds for all, and settling replicas one by one avoids combining their
+// choices.
 func (s *jointSearch) branchBundle(b *box[boxBound]) int {
 	p := s.p
 	free := p.freePorts(b.hi)
@@ -290,11 +310,13 @@ func (s *jointSearch) branchBundle(b *box[boxBound]) int {
 	return b.widestBundle(func(e int) bool { return p.endsAt(e, pod) })
 }
 
-// servicesToTry are the services that topologies are tried with: by level; where that does not meet the bound Jackson's rule
-// and fair sharing get a chance.
+// servicesToTry are the services with which a topology is simulated, in this order. The
+// later ones (Jackson's rule and fair sharing) are used only if level priority does not
+// meet the bound.
 var servicesToTry = []flow.Service{flow.LevelPriority, flow.TailPriority, flow.MaxMin}
 
-// tryTopology simulates x by the rules and keeps it if it is better.
+// tryTopology simulates x with servicesToTry, or with fair sharing if isFair, and updates
+// the incumbent.
 func (s *jointSearch) tryTopology(x []int) {
 	if s.isFair {
 		s.charge(s.p, 1)
@@ -320,14 +342,16 @@ func (s *jointSearch) tryTopology(x []int) {
 	s.evaluator.SetService(flow.LevelPriority)
 }
 
+// updateBest makes x the incumbent if its makespan c is shorter.
 func (s *jointSearch) updateBest(x []int, c engine.Time, service flow.Service) {
 	if s.isFair && c < s.best.makespan || float64(c) < float64(s.best.makespan)*(1-relTol/10) {
 		s.best.circuits, s.best.makespan, s.best.service = slices.Clone(x), c, service
 	}
 }
 
-// greedyStart finds a first good topology: from all circuits that could be useful, it takes away, pod by pod where one is
-// overrun, the one whose loss raises the bound least; when half of the budget is gone, the largest.
+// greedyStart finds a first incumbent. It starts from all useful circuits and removes
+// circuits pod by pod, each time the one whose loss increases the bound least. After half
+// of the budget it removes from the largest bundle.
 func (s *jointSearch) greedyStart() {
 	x := slices.Clone(s.p.Useful)
 	if s.p.removeExcess(x, nil, func(pod int) int {

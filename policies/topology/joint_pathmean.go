@@ -6,32 +6,40 @@ import (
 	"sim/engine"
 )
 
-// Where cheap bounds leave a gap, boxes get the bound of a mean of paths (mean.go). A good mean is found by playing paths
-// and topologies against each other (Brown's fictitious play): the cheapest topology of the mean so far is answered by
-// its longest path, which then is mixed in. A box goes on with the mean of the one that it is part of.
-
+// If the plain bounds leave a gap, delta-joint bounds boxes by weighted means of paths
+// (pathmean.go). Good weights come from fictitious play (Brown, 1951) between paths and
+// topologies. In each round the cheapest topology for the current mean is computed, and
+// the longest path under this topology is mixed into the mean. A box continues with the
+// mean of its parent.
 const (
-	// rootPaths and morePaths are mixed into the mean for all topologies, and for a box.
+	// rootPaths and boxPaths are the numbers of paths mixed into the mean of all
+	// topologies and into the mean of a box.
 	rootPaths, boxPaths = 200, 10
-	// inheritedPaths is how many paths the mean of a box counts for in its parts, so that new ones matter there.
+	// inheritedPaths is the number of paths as which the mean of the parent counts, so
+	// that new paths have weight in the mean of a box.
 	inheritedPaths = 10
-	// meanBoundDivisor is the part of the budget, one in so many, at which such bounds end; they begin at cheapShare.
+	// The search with means may use the budget up to 1/meanBoundDivisor. It starts at
+	// 1/plainBoundDivisor.
 	meanBoundDivisor = 2
-	// minPodsForMeans is how many pods a replica has at least for means.
+	// minPodsForMeans is the minimum number of pods per replica for which means are used.
+	// Upper corners count the ports of the same pod several times, and with more pods
+	// this relaxation becomes weaker.
 	minPodsForMeans = 12
-	// maxMeanCosts is the most costs, of bundles by circuits, that a mean may have: each open box has one.
+	// maxMeanCosts is the maximum number of costs, over bundles and circuits, of a mean.
+	// Each open box stores one mean.
 	maxMeanCosts = 4096
 )
 
-// meanBounder are what jointSearch needs for means.
+// meanBounder computes the bounds of means of paths.
 type meanBounder struct {
 	*pathCosts
 	*podChains
-	x    []int
-	path []int32
+	x    []int   // scratch: the cheapest topology of the current mean
+	path []int32 // scratch: the longest path under x
 }
 
-// fictitiousPlay mixes paths into the mean of a box, and returns the best bound on the way, with the mean that has it in m.
+// fictitiousPlay mixes the given number of paths into the mean m of a box. It returns the
+// best bound of all rounds and sets m to the mean with this bound.
 func (s *jointSearch) fictitiousPlay(m *pathMean, lo, hi []int, paths int) engine.Time {
 	best, kept := 0.0, pathMean{}
 	for range paths {
@@ -57,7 +65,8 @@ func (s *jointSearch) fictitiousPlay(m *pathMean, lo, hi []int, paths int) engin
 	return s.roundDown(best)
 }
 
-// roundDown rounds a bound of a mean down, by more than adding up its costs can have rounded it.
+// roundDown converts the bound of a mean to ticks, rounded down by more than the errors
+// of summation.
 func (s *jointSearch) roundDown(bound float64) engine.Time {
 	if bound >= float64(never) {
 		return never
@@ -65,8 +74,8 @@ func (s *jointSearch) roundDown(bound float64) engine.Time {
 	return engine.Time(bound*(1-relTol/100)) - tickTolerance
 }
 
-// hasLongReplicas reports whether means are worth their evaluations: replicas have many pods, whose ports upper corners count too
-// often, and costs are few enough to keep.
+// hasLongReplicas reports whether bounds of means are worth their evaluations: a replica
+// has at least minPodsForMeans pods, and a mean at most maxMeanCosts costs.
 func (p *Problem) hasLongReplicas() bool {
 	pods, costs := map[int]int{}, 0
 	most := 0
@@ -80,8 +89,10 @@ func (p *Problem) hasLongReplicas() bool {
 	return most >= minPodsForMeans && costs <= maxMeanCosts
 }
 
-// proveByPathMeans searches all topologies with bounds of means once, when their time has come, and reports whether that settles
-// them. If it does not, it goes on with open boxes, of which b is one, and what has been proved.
+// proveByPathMeans runs, once and when the budget for plain bounds is used, a separate
+// search of all topologies with bounds of means. It reports whether this settles the open
+// boxes. If not, the search continues with them, and provedBound includes the new bound.
+// b is the box just taken from the open ones.
 func (s *jointSearch) proveByPathMeans(b *box[boxBound]) bool {
 	if s.useQueueBound || s.meanBounder != nil || !s.isFair && s.usedFraction() < 1.0/plainBoundDivisor || s.best.circuits == nil || !s.p.hasLongReplicas() {
 		return false
@@ -104,18 +115,20 @@ func (s *jointSearch) proveByPathMeans(b *box[boxBound]) bool {
 	return false
 }
 
-// prepareMeans prepares for means.
+// prepareMeans initialises meanBounder.
 func (s *jointSearch) prepareMeans() {
 	s.meanBounder = &meanBounder{pathCosts: newPathCosts(s.p), podChains: newPodChains(s.p, s.replicaRank), x: s.p.ones()}
 }
 
-// meanBudgetUsed reports whether bounds of means have had their part of the budget, which under fair sharing is all.
+// meanBudgetUsed reports whether the budget for bounds of means is used. Under fair
+// sharing it is the whole budget.
 func (s *jointSearch) meanBudgetUsed() bool {
 	return s.stopReason() != "" || !s.isFair && s.usedFraction() >= 1.0/meanBoundDivisor
 }
 
-// branchByMean returns the bundle of a box whose circuits matter most to its mean, and the most circuits of its lesser half:
-// those of the cheapest topology are in the half that has more to lose otherwise.
+// branchByMean returns the bundle whose circuits influence the mean of the box most, and
+// the maximum number of its circuits in the lower part. The boundary is next to the
+// cheapest topology of the mean, on the side where its part has more to lose.
 func (s *jointSearch) branchByMean(b *box[boxBound]) (e, most int) {
 	m := b.value.pathMean
 	e = -1
@@ -138,7 +151,8 @@ func (s *jointSearch) branchByMean(b *box[boxBound]) (e, most int) {
 	return e, min(n, b.hi[e]-1)
 }
 
-// tryCheapest tries the topology that is cheapest for the mean of a box, if it fits and its bound lets it be better.
+// tryCheapest simulates the cheapest topology for the mean of the box, if it fits the
+// ports and its bound permits an improvement.
 func (s *jointSearch) tryCheapest(b *box[boxBound]) {
 	x := s.meanBounder.x
 	s.meanBounder.minimise(s.p, b.lo, b.hi, b.value.pathMean.cost, x)

@@ -10,17 +10,19 @@ import (
 	"sim/internal/random"
 )
 
-// mostBends is the simulations, as a budget counts them, that bend makes at most, and mostBendWork the work of these, as
-// flow.Evaluator counts it: where hundreds of transfers share links, each of few dependencies, every event shares
-// capacity among all, and tails that differ make more of them change places.
+// maxTailEvaluations and maxTailWork limit the local search over priorities: simulations,
+// as a budget counts them, and their work in units of flow.Evaluator.Work. The second
+// limit matters if hundreds of transfers share links. Every event then redistributes
+// capacity among all of them, and different tails cause more events.
 const (
 	maxTailEvaluations = 3000
 	maxTailWork        = 1 << 28
 )
 
-// searchPriorities looks for better rates on the circuits found, where the rules leave a gap: transfers are served by level with
-// tails other than the graph's own, which a seeded local search changes for pairs of transfers that share a resource.
-// It never raises the makespan.
+// searchPriorities searches for better rates on the circuits found if a gap remains.
+// Transfers are served by level priority with tails that differ from the graph's. A
+// seeded local search changes the tails of transfers that share a resource. It never
+// increases the makespan.
 func (best *jointResult) searchPriorities(ctx context.Context, p *Problem, seed uint64, search *searchBudget) error {
 	rivals := p.competingTransfers()
 	if len(rivals) == 0 || best.isProved() {
@@ -61,7 +63,7 @@ func (best *jointResult) searchPriorities(ctx context.Context, p *Problem, seed 
 		if !ok {
 			continue
 		}
-		tails, service, least = bent, rule, c // equals too, so that the search moves on
+		tails, service, least = bent, rule, c // equal makespans are accepted, so that the search moves on
 		if float64(c) < float64(best.makespan)*(1-relTol/10) {
 			best.makespan, best.service, best.tails = c, rule, bent
 		}
@@ -69,12 +71,13 @@ func (best *jointResult) searchPriorities(ctx context.Context, p *Problem, seed 
 	return nil
 }
 
-// isProved reports whether the makespan is the bound.
+// isProved reports whether the makespan equals the bound.
 func (best *jointResult) isProved() bool {
 	return meetsBound(best.makespan, best.bound)
 }
 
-// perturbTail changes the tail of one transfer on a resource, by itself or with regard to another there.
+// perturbTail changes the tail of one of the given transfers, at random or relative to
+// the tail of another one.
 func perturbTail(rng *rand.Rand, tail []float64, on []int32, makespan float64) {
 	i, j := on[rng.IntN(len(on))], on[rng.IntN(len(on))]
 	switch by := rng.Float64() - 0.5; rng.IntN(3) {
@@ -87,7 +90,7 @@ func perturbTail(rng *rand.Rand, tail []float64, on []int32, makespan float64) {
 	}
 }
 
-// competingTransfers returns the transfers on each resource that has several.
+// competingTransfers returns the transfers on each resource that has at least two.
 func (p *Problem) competingTransfers() [][]int32 {
 	on := make([][]int32, p.Fabric.Network.Resources())
 	for i := range int32(len(p.Graph.Tasks)) {

@@ -6,18 +6,19 @@ import (
 	"sim/engine"
 )
 
-// The search of delta-joint has two bounds: the cheap one of flow.Evaluator's Bound, which mostly proves what is found,
-// and the dearer QueueBound for where that leaves a gap. A box gets the latter when it comes up to be split or
-// simulated.
-
+// delta-joint has two bounds for a topology: the plain one (flow.Evaluator.Bound) and the
+// sharp one (flow.Evaluator.QueueBound), which includes queueing and costs tens to
+// thousands of times as much. If the plain bound leaves a gap, boxes are bounded by the
+// sharp one when they are visited.
 const (
-	// plainBoundDivisor is the part of the budget, one in so many, that is for cheap bounds alone.
+	// The budget up to 1/plainBoundDivisor is reserved for plain bounds.
 	plainBoundDivisor = 8
-	// queueBoundDivisor is the part of what is left of it, one in so many, that one sharp bound may take.
+	// One queue bound may use at most 1/queueBoundDivisor of the remaining budget.
 	queueBoundDivisor = 4
 )
 
-// searchAgain has the search start over with sharp bounds, once, where the cheap ones have left a gap.
+// searchAgain restarts the search with queue bounds, once, if the plain bounds left a
+// gap. It reports whether there are open boxes.
 func (s *jointSearch) searchAgain() bool {
 	if s.useQueueBound || s.best.circuits == nil || s.cannotImprove(s.closedBound) {
 		return false
@@ -26,16 +27,18 @@ func (s *jointSearch) searchAgain() bool {
 	return s.open.Size() > 0
 }
 
-// restartWithQueueBound searches all topologies with sharp bounds. What was proved without them is kept.
+// restartWithQueueBound restarts the search of all topologies with queue bounds. proved
+// is a bound from the search before.
 func (s *jointSearch) restartWithQueueBound(proved engine.Time) {
 	s.useQueueBound, s.provedBound, s.closedBound = true, proved, never
 	s.open.Clear()
 	s.push(s.p.ones(), slices.Clone(s.p.Useful), proved)
 }
 
-// applyQueueBound gives b its sharp bound where that is called for, and reports whether b is not to be looked at now: it has
-// gone back to the open boxes, or cannot improve. When their part of the budget is spent on cheap bounds a sharp one is
-// tried; it has the search start over if it says more.
+// applyQueueBound computes the queue bound of box b if this is due. It returns true if b
+// must not be visited now: it was returned to the open boxes with its new bound, or it
+// cannot improve. After the budget for plain bounds is used, one queue bound is tried; if
+// it is higher than the plain bound, the search restarts with queue bounds.
 func (s *jointSearch) applyQueueBound(b *box[boxBound]) bool {
 	if b.value.isQueueBound || !s.useQueueBound && (s.triedQueueBound || s.usedFraction() < 1.0/plainBoundDivisor) {
 		return false

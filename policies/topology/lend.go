@@ -8,42 +8,46 @@ import (
 	"sim/engine"
 )
 
-// NoDonor is the value of policy.donor where no other job lies in the pods.
+// NoDonor is the value of the key policy.donor that stands for no port-lending job.
 const NoDonor = "none"
 
-// HasDonor reports whether another job in the pods leaves ports to the scenario's.
+// HasDonor reports whether there is a port-lending job.
 func (a *Allocation) HasDonor() bool { return a.Donor != "" && a.Donor != NoDonor }
 
-// LoanTies says which topology a port-lending job takes of those that keep its makespan.
+// LoanTies selects one of the topologies of the port-lending job with an acceptable
+// makespan.
 type LoanTies string
 
 const (
-	// FirstFound is the one that its allocator chose.
+	// FirstFound is the topology that the allocator chose.
 	FirstFound LoanTies = "first"
-	// BestForBorrower is, of those with the fewest ports, the one that leaves them where the borrowing job gains most.
+	// BestForBorrower is the topology with minimum ports that is best for the borrowing
+	// job.
 	BestForBorrower LoanTies = "recipient"
-	// BestOfAll is the same of all that keep the makespan, however many ports they take: one more may be dearer to the
-	// port-lending job than to the borrowing job.
+	// BestOfAll is the topology, with any number of ports, that is best for the borrowing
+	// job. A topology with more ports in total can use fewer in the pods where the
+	// borrowing job needs them.
 	BestOfAll LoanTies = "pareto"
 )
 
-// Loan is what a job decides that leaves ports to another (DELTA, Sec. V-D).
+// Loan is the decision of a port-lending job (DELTA, Sec. V-D).
 type Loan struct {
-	*Decision          // the port-lending job's
-	Borrower  *Problem // that of the other job, with the surplus beside its own ports
-	Surplus   []int    // by pod: the port-lending job's ports that it does not use
-	Choices   int      // topologies of the port-lending job that were compared
-	// Incomplete says why not all that could be were compared; "" if they were.
+	*Decision          // of the port-lending job
+	Borrower  *Problem // problem of the borrowing job, with its own ports and the surplus
+	Surplus   []int    // unused ports of the port-lending job, indexed by pod
+	Choices   int      // number of topologies of the port-lending job that were compared
+	// Incomplete is the reason why further topologies were not compared; "" if all were.
 	Incomplete string
 }
 
-// Lend lets an allocator that saves ports decide on p, within o.PortTolerance of the best makespan it finds, and
-// leaves what it does not need to another job in the same pods. What serves that one best is what makes its iteration
-// shortest with rates chosen freely, as delta-joint would; equal ones go to the first found. It fails where the jobs'
-// pods differ or the allocator saves no ports.
+// Lend decides p with an allocator that minimises ports, within o.PortTolerance of the
+// best makespan found, and gives the unused ports to the problem to, a job in the same
+// pods. Among topologies of p that ties permits, it selects the one with which the
+// borrowing job is fastest under delta-joint; ties go to the first found. It fails if the
+// pods of the two jobs differ or if the allocator does not minimise ports.
 func (p *Problem) Lend(ctx context.Context, by Policy, to *Problem, ties LoanTies, o Options) (*Loan, error) {
 	if len(to.Fabric.Pods) != len(p.Fabric.Pods) || to.Fabric.Copies != p.Fabric.Copies {
-		return nil, fmt.Errorf("topology: a port-lending job in %d pods of %d identical replicas and a borrowing job in %d of %d: they must be the same",
+		return nil, fmt.Errorf("topology: a port-lending job in %d pods of %d identical replicas and a borrowing job in %d of %d: both must have equal numbers",
 			len(p.Fabric.Pods), p.Fabric.Copies, len(to.Fabric.Pods), to.Fabric.Copies)
 	}
 	d, err := by.Choose(ctx, p, o)
@@ -51,7 +55,7 @@ func (p *Problem) Lend(ctx context.Context, by Policy, to *Problem, ties LoanTie
 		return nil, err
 	}
 	if d.Limit == 0 {
-		return nil, fmt.Errorf("topology: the port-lending job's allocator saves no ports")
+		return nil, fmt.Errorf("topology: the allocator of the port-lending job does not minimise ports")
 	}
 	g := &Loan{Decision: d, Choices: 1}
 	if ties != FirstFound {
@@ -64,7 +68,7 @@ func (p *Problem) Lend(ctx context.Context, by Policy, to *Problem, ties LoanTie
 	return g, err
 }
 
-// withExtraPorts returns the problem with more ports in its pods.
+// withExtraPorts returns the problem with additional ports in its pods.
 func (p *Problem) withExtraPorts(more []int) (*Problem, error) {
 	ports := make([]int, len(more))
 	for i := range ports {
@@ -73,7 +77,8 @@ func (p *Problem) withExtraPorts(more []int) (*Problem, error) {
 	return p.withPorts(ports)
 }
 
-// chooseForBorrower replaces the port-lending job's topology by the one that serves the borrowing job best.
+// chooseForBorrower replaces the topology of the port-lending job by the one that is best
+// for the borrowing job.
 func (g *Loan) chooseForBorrower(ctx context.Context, p, to *Problem, ties LoanTies, o *Options) error {
 	want := allMinima
 	if ties == BestOfAll {
@@ -110,7 +115,8 @@ func (g *Loan) chooseForBorrower(ctx context.Context, p, to *Problem, ties LoanT
 	return ctx.Err()
 }
 
-// jointMakespanWith returns the shortest makespan found with more ports, rates chosen freely, and the evaluations that took.
+// jointMakespanWith returns the shortest makespan that delta-joint finds with additional
+// ports, and the evaluations used.
 func (p *Problem) jointMakespanWith(ctx context.Context, more []int) (engine.Time, int64, error) {
 	q, err := p.withExtraPorts(more)
 	if err != nil {
@@ -120,7 +126,9 @@ func (p *Problem) jointMakespanWith(ctx context.Context, more []int) (engine.Tim
 	return best.makespan, best.evaluations, nil
 }
 
-// distinctSurpluses leaves out what gives the borrowing job no port that it can fill beyond what another gives it.
+// distinctSurpluses removes topologies whose surplus is no better for the borrowing job
+// than the surplus of another one. Ports count only as far as the NICs of the borrowing
+// job can fill them.
 func (p *Problem) distinctSurpluses(list []portSolution, to *Problem) []portSolution {
 	most := make([]int, len(to.Fabric.Pods)) // ports that the borrowing job can fill
 	for _, b := range to.Fabric.Bundles {

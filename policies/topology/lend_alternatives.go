@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// alternatives returns topologies that keep the limit within which d's ports were saved, d's own first: all with as few ports,
-// or with undercut all that no other undercuts, however many ports they take in all. Of those that take the same ports
-// in every pod it holds one. complete is false where the budget ended before all were found.
+// alternatives returns topologies whose makespan is at most d.Limit, beginning with that
+// of d. They are all topologies with minimum ports, or, if want is paretoFrontier, all
+// topologies that no other dominates. Of topologies with equal ports in every pod it
+// returns one. complete is false if the budget ended the search.
 func (p *Problem) alternatives(ctx context.Context, d *Decision, want portGoal, o *Options) (list []portSolution, complete bool, evaluations int64) {
 	s := p.newPortMinimiser(ctx, makespanLimit{limit: d.Limit, fixedService: !d.FreeRates}, d.Service, o, searchBudget{})
 	s.circuits = d.Circuits
@@ -24,8 +25,8 @@ func (p *Problem) alternatives(ctx context.Context, d *Decision, want portGoal, 
 	return q.minimalSolutions(), !q.mustStop(), s.evaluations
 }
 
-// minimalSolutions returns what was found without what something found later undercuts, and where it sought the fewest ports
-// what takes more.
+// minimalSolutions returns the solutions that no other solution dominates. If the goal is
+// allMinima, it returns only solutions with minimum ports.
 func (q *portSearch) minimalSolutions() []portSolution {
 	return slices.DeleteFunc(slices.Clone(q.solutions), func(t portSolution) bool {
 		return slices.ContainsFunc(q.solutions, func(u portSolution) bool { return dominates(t.used, u.used) && !dominates(u.used, t.used) }) ||

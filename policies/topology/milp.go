@@ -17,7 +17,7 @@ import (
 	"sim/policies/milp"
 )
 
-// MILPOptions are the options of the allocators that have a MILP solver decide.
+// MILPOptions holds the options of the allocators that call a MILP solver.
 type MILPOptions struct {
 	Solver    string      `key:"solver" doc:"solver; 'none' decides without one and can export models" default:"auto" choices:"@milp-solvers"`
 	TimeLimit engine.Time `key:"time_limit" doc:"wall-clock limit of the solver; \"0s\" means none" default:"10min"`
@@ -31,36 +31,40 @@ type MILPOptions struct {
 	Export    string      // directory to write each model to as MPS and LP; "" for none. No key sets it, as no scenario names outputs.
 }
 
-// NoSolver, in place of a solver's name, has models written and not solved.
+// NoSolver is the value of MILPOptions.Solver with which models are exported but not
+// solved.
 const NoSolver = "none"
 
-// SolverReport is what a MILP solver said. Makespan and Bound are those of its model, which may let transfers wait
-// where the simulation has them start, but not break off or divide time finer than its intervals.
+// SolverReport is the result of a MILP solver. Makespan and Bound refer to the model. The
+// model may delay transfers that the simulation starts immediately, but it cannot preempt
+// them or divide time more finely than its intervals.
 type SolverReport struct {
-	Solver               string // with its version; "" if none was run
+	Solver               string // name and version; "" if none was run
 	Status               string
 	Makespan             engine.Time // 0 if it found no solution
 	Bound                engine.Time // 0 if it proved none
-	Ports                string      // how the search for the fewest ports ended; "" if there was none
-	Columns, Rows, Whole int         // size of the model; Whole are its integer columns
+	Ports                string      // status of the minimisation of ports; "" if there was none
+	Columns, Rows, Whole int         // size of the model; Whole is the number of integer columns
 	Intervals            int
 }
 
-// milpAllocator has a MILP solver choose (DELTA-Joint, and with fair sharing DELTA-Topo, Sec. III-B), from nothing or from
-// what the search that bears its name, or delta-fast, finds (Sec. IV).
+// milpAllocator solves the paper's model with a MILP solver (DELTA-Joint, and with fair
+// sharing DELTA-Topo, Sec. III-B). It starts without a solution, or with a hot start: the
+// decision of delta-joint or delta-fast (Sec. IV).
 type milpAllocator struct {
 	name     string
 	isFair   bool
 	hotStart bool
 }
 
-// FixedStep is the model of App. A.
+// FixedStep is the value of MILPOptions.Model that selects the model of App. A.
 const FixedStep = "fixed-step"
 
-// AnySolver stands for whichever solver there is.
+// AnySolver is the value of MILPOptions.Solver that selects any solver on the PATH.
 const AnySolver = "auto"
 
-// available fails, with an error that says how to help, where the solver is not there.
+// available returns an error that explains what to install if the solver is not
+// available.
 func (o *MILPOptions) available() error {
 	if o.Solver == NoSolver {
 		return nil
@@ -69,7 +73,7 @@ func (o *MILPOptions) available() error {
 	return err
 }
 
-// solver is the name that package milp knows.
+// solver returns the solver's name in package milp; "" means any.
 func (o *MILPOptions) solver() string {
 	if o.Solver == AnySolver {
 		return ""
@@ -100,7 +104,7 @@ func (m milpAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Deci
 	if err != nil {
 		return nil, err
 	}
-	services := servicesToTry // where rates are free any will do that simulates them
+	services := servicesToTry // if rates are free, the fastest of these services represents the model
 	if m.isFair || o.Service != "" {
 		services = []flow.Service{o.serviceOr(flow.MaxMin)}
 	}
@@ -113,41 +117,41 @@ func (m milpAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Deci
 	return d, nil
 }
 
-// reference returns a good decision from elsewhere: to start from where the policy does, and in any case to profile K from
-// (footnote 1 of Sec. III-B).
+// reference returns the decision of delta-fast or delta-joint. It is the hot start, and
+// it determines the number of intervals K (footnote 1 of Sec. III-B).
 func (m milpAllocator) reference(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	o.KeepPorts = true
 	if m.isFair {
 		o.Service = flow.MaxMin.String()
 		return fastAllocator{}.Choose(ctx, p, o)
 	}
-	o.Service, o.Tails = "", false // what the solver finds is simulated by the rules
+	o.Service, o.Tails = "", false // the solver's circuits are simulated with servicesToTry
 	return jointAllocator{}.Choose(ctx, p, o)
 }
 
-// deltaModel is either form of the paper's model.
+// deltaModel is one of the two forms of the paper's model.
 type deltaModel interface {
 	FewestPorts(makespan float64)
 	Seconds(value float64) float64
 	Schedule(values []float64) *milp.Schedule
 }
 
-// milpRun is one decision.
+// milpRun is one decision of a milpAllocator.
 type milpRun struct {
 	milpAllocator
 	p         *Problem
 	o         Options
-	reference *Decision
+	reference *Decision // see milpAllocator.reference
 
-	baseline []int
+	baseline []int // circuits of the best baseline
 	model    *milp.Model
 	delta    deltaModel
-	start    []float64
+	start    []float64 // values of the hot start; nil without a hot start
 	report   *SolverReport
 	stopped  string
 }
 
-// build makes the model, and the point to start from.
+// build builds the model and its hot start.
 func (r *milpRun) build(ctx context.Context) error {
 	_, x, makespan := r.p.bestBaseline(ctx, flow.MaxMin)
 	if err := ctx.Err(); err != nil {
@@ -172,8 +176,8 @@ func (r *milpRun) build(ctx context.Context) error {
 		makespan = min(makespan, r.reference.Makespan)
 	}
 	upper := makespan + engine.Time(float64(makespan)*makespanRelTol) + 1
-	upper += engine.Time(float64(upper) * r.o.PortTolerance) // which saving ports may take
-	if r.isFair {                                            // equal shares (Eq. 17) can be slower than max-min ones
+	upper += engine.Time(float64(upper) * r.o.PortTolerance) // minimising ports may lengthen the makespan
+	if r.isFair {                                            // equal shares (Eq. 17) can be slower than max-min shares
 		upper += upper / 10
 	}
 	in, err := r.p.milpInstance(ctx, upper, k, r.o.MILP.Anchors)
@@ -210,17 +214,20 @@ func (r *milpRun) build(ctx context.Context) error {
 	return nil
 }
 
-// maxActiveIntervals is the most intervals over all tasks of a model: its columns and rows are a few times as many, and take
-// about 5 GB then.
+// maxActiveIntervals is the maximum number of pairs of a transfer and an interval in
+// which it may be active. Columns and rows of the model are a few times as many; at this
+// limit they need about 5 GB.
 const maxActiveIntervals = 2_000_000
 
-// makespanRelTol is what rounding to ticks may leave between equal makespans.
+// makespanRelTol is the relative difference that rounding to ticks may cause between
+// equal makespans.
 const makespanRelTol = 1e-9
 
-// setStart sets the start, if the schedule satisfies the model: max-min sharing is not always the paper's equal
-// sharing, nor within Alg. 1's anchors.
+// setStart sets the hot start if the schedule satisfies the model. It may not, because
+// max-min sharing can differ from the paper's equal sharing, and the schedule can be
+// outside the anchors of Alg. 1.
 func (r *milpRun) setStart(v *milp.Variable, s *milp.Schedule) {
-	const eps = 1e-6 // what solvers take for feasible
+	const eps = 1e-6 // feasibility tolerance of the solvers
 	p, err := v.Point(s)
 	if err != nil {
 		return
@@ -230,7 +237,7 @@ func (r *milpRun) setStart(v *milp.Variable, s *milp.Schedule) {
 	}
 }
 
-// export writes the model as MPS and LP, under a name of its content.
+// export writes the model in MPS and LP format, in files named by a hash of its content.
 func (r *milpRun) export() error {
 	if r.o.MILP.Export == "" {
 		return nil
@@ -258,7 +265,8 @@ func (r *milpRun) export() error {
 	return nil
 }
 
-// solve returns the circuits that the solver chose, or those known without it.
+// solve returns the solver's circuits, with minimum ports unless ports are kept. Without
+// a solution it returns the circuits of the hot start or the baseline.
 func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 	otherwise := r.baseline
 	if r.hotStart {
@@ -287,7 +295,7 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 	}
 	if s.Values == nil {
 		if s.Status == milp.Infeasible {
-			r.report.Status = "infeasible: no schedule of the model is as short as a baseline's play; allow more intervals"
+			r.report.Status = "infeasible: no schedule of the model is as short as the simulated baseline; increase policy.milp.intervals"
 		}
 		r.stopped = strings.TrimPrefix(r.stopped+", without a solution", ", ")
 		return otherwise, nil
@@ -302,15 +310,15 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 	if r.o.KeepPorts {
 		return x, nil
 	}
-	// Eq. 4: then the fewest ports
+	// Eq. 4: minimise ports among solutions with this makespan.
 	r.delta.FewestPorts(r.delta.Seconds(s.Value) * (1 + max(r.o.PortTolerance, makespanRelTol)))
 	options.Start, options.Gap = s.Values, 0
-	options.AbsGap = 0.99 // ports are whole
+	options.AbsGap = 0.99 // ports are integers
 	if options.TimeLimit > 0 {
 		options.TimeLimit = max(time.Second, options.TimeLimit-time.Since(begun))
 	}
 	fewest, err := milp.Solve(ctx, r.model, options)
-	if errors.Is(err, milp.ErrSolver) { // what it found first stands
+	if errors.Is(err, milp.ErrSolver) { // the first solution remains valid
 		r.stopped, r.report.Ports = "saving ports: "+err.Error(), "failed"
 		return x, nil
 	}

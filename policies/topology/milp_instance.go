@@ -10,11 +10,12 @@ import (
 	"sim/policies/milp"
 )
 
-// seconds converts ticks, which may be fractions, to seconds.
+// seconds converts a number of ticks to seconds.
 func seconds(ticks float64) float64 { return ticks / float64(engine.Second) }
 
-// milpInstance returns the problem as the models of DELTA have it: upper is a makespan above which solutions are of no
-// interest, intervals is K, and narrow prunes indices by Alg. 1's anchors and not only by what must precede and follow.
+// milpInstance returns the problem in the form of package milp. upper is an upper bound
+// on the makespan of solutions, and intervals is K. narrow restricts interval indices by
+// the anchors of Alg. 1 in addition to the precedence constraints.
 func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals int, narrow bool) (*milp.Instance, error) {
 	in := &milp.Instance{Upper: upper.Seconds(), Intervals: intervals}
 	for _, pod := range p.Fabric.Pods {
@@ -41,7 +42,7 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 		t := &p.Graph.Tasks[i]
 		task := milp.Task{
 			Name: p.Graph.Name(int32(i)), Duration: t.Duration.Seconds(),
-			// a tick less, for the rounding of simulated times
+			// One tick less, because simulated times are rounded.
 			Head: max(0, seconds(spans.Head[i]-1)), Tail: max(0, seconds(spans.Tail[i]-1)),
 		}
 		if at := slices.Index(windows.Task, int32(i)); at >= 0 {
@@ -66,8 +67,10 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 	return in, in.Check()
 }
 
-// milpSchedule simulates a topology and returns the simulation as a solution: intervals lie between the starts and ends
-// of transfers, and what rates did inside one only its volumes remember. That keeps every capacity, which is linear.
+// milpSchedule simulates topology x and returns the simulation as a solution of the
+// model. Intervals are bounded by starts and ends of transfers. Rates that change within
+// an interval are replaced by the volume sent in it. This satisfies all capacity
+// constraints because they are linear.
 func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Service) (*milp.Schedule, error) {
 	n, err := p.Fabric.Provision(x)
 	if err != nil {
@@ -105,7 +108,7 @@ func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Servic
 				}
 			}
 		}
-		if sum > 0 { // exactly its bits: simulations round times to ticks
+		if sum > 0 { // scale to the exact volume, because simulated times are rounded to ticks
 			for j := range s.Sent[id] {
 				s.Sent[id][j] *= 8 * float64(p.Graph.Tasks[id].Bytes) / sum
 			}

@@ -2,15 +2,18 @@ package topology
 
 import "sim/engine"
 
-// MixNetOptions are the options of mixnet-during.
+// MixNetOptions holds the options of mixnet-during.
 type MixNetOptions struct {
 	Layers int `key:"layers" doc:"number of consecutive layers whose traffic one topology serves; 0 selects the fastest of 1, 2, 4, ..." default:"0" max:"1000000"`
 }
 
-// mixnet gives circuits to layer after layer by its traffic matrix alone, greedily: one circuit to each pair of pods,
-// which are what MixNet's packet network is there, and one after the other to the pair that has most bytes for each of its
-// own (MixNet, SIGCOMM 2025, Sec. 5). It does so when the layer before has ended. A layer is the transfers that come after
-// equally many others, as the experts' all-to-alls do there, or so many of these together as are fastest.
+// mixnet is the rule of mixnet-during (after MixNet, SIGCOMM 2025, Sec. 5). When a layer
+// has ended, circuits are allocated greedily by the traffic matrix of the next layer.
+// Every pair of pods keeps one circuit, in place of MixNet's packet network. Further
+// circuits go one at a time to the pair with the most bytes per circuit.
+//
+// A layer consists of the transfers at equal depth of the graph, such as the all-to-alls
+// of experts, or of several of these together. By default the fastest number is selected.
 func mixnet(m *ruleInput) (*Sequence, error) {
 	depth, deepest := m.transferDepths()
 	ends, err := m.p.transferEnds(m.ctx, m.static)
@@ -33,7 +36,8 @@ func mixnet(m *ruleInput) (*Sequence, error) {
 	}
 }
 
-// transferDepths returns by task how many transfers one after the other come before, and the most that do.
+// transferDepths returns the maximum number of transfers on a path before each task,
+// indexed by task, and the maximum of these over all transfers.
 func (m *ruleInput) transferDepths() (depth []int, deepest int) {
 	g, class := m.p.Graph, m.p.bundleOfTask()
 	depth = make([]int, len(g.Tasks))
@@ -50,7 +54,8 @@ func (m *ruleInput) transferDepths() (depth []int, deepest int) {
 	return depth, deepest
 }
 
-// layeredSequence returns the sequence of topologies for so many layers each.
+// layeredSequence returns the sequence with one topology per group of layers. ends are
+// the transfer ends of Problem.transferEnds.
 func (m *ruleInput) layeredSequence(depth []int, deepest, layers int, ends [][]engine.Time) *Sequence {
 	groups := deepest/layers + 1
 	load, count := make([][]float64, groups), make([][]int, groups)
@@ -77,7 +82,7 @@ func (m *ruleInput) layeredSequence(depth []int, deepest, layers int, ends [][]e
 			q.First = x
 		} else {
 			s := Step{Bundle: AtEnd, Circuits: x}
-			for e, n := range carried { // the one that ends last on the topology that stays
+			for e, n := range carried { // the event is the carried bundle that ends last on the static topology
 				if n > 0 && (s.Bundle == AtEnd || ends[e][n-1] > ends[s.Bundle][s.Count-1]) {
 					s.Bundle, s.Count = e, n
 				}

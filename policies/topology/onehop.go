@@ -8,25 +8,28 @@ import (
 	"sim/engine/flow"
 )
 
-// oneHopDemand is the demand of a job in which no transfer waits for another one: traffic given by a
-// matrix, an all-to-all, a permutation or a hotspot, say. Circuits then limit each pair of pods by
-// itself, so that the fewest circuits for a completion time are known in closed form.
+// oneHopDemand is the demand of a job in which no transfer waits for another one, for
+// example a traffic matrix, an all-to-all, a permutation or a hotspot. Circuits then
+// limit each pair of pods independently, and the minimum circuits for a completion time
+// have a closed form.
 type oneHopDemand struct {
-	// circuitTime is the time in ticks, indexed by bundle, that one circuit needs for the bundle's busier
-	// direction. A circuit carries both directions at full rate.
+	// circuitTime is the time in ticks, indexed by bundle, in which one circuit carries
+	// the bundle's busier direction. A circuit carries both directions at full rate.
 	circuitTime []float64
-	// overhead is the shortest time before a transfer starts plus the shortest time after one ends.
+	// overhead is the minimum time before a transfer starts plus the minimum time after
+	// one ends.
 	overhead engine.Time
 }
 
-// newOneHopDemand returns the one-hop demand of the problem's graph, or nil if a transfer waits for another one.
+// newOneHopDemand returns the one-hop demand of the graph, or nil if a transfer waits for
+// another one.
 func (p *Problem) newOneHopDemand() *oneHopDemand {
 	g := p.Graph
 	if len(p.Fabric.Bundles) == 0 {
 		return nil
 	}
 	head, tail := make([]engine.Time, len(g.Tasks)), make([]engine.Time, len(g.Tasks))
-	follows := make([]bool, len(g.Tasks)) // a transfer comes before the task
+	follows := make([]bool, len(g.Tasks)) // a transfer precedes the task
 	before, after := engine.Never, engine.Never
 	for _, i := range g.Order() {
 		t := &g.Tasks[i]
@@ -68,13 +71,13 @@ func (p *Problem) newOneHopDemand() *oneHopDemand {
 	return d
 }
 
-// minCircuits returns the fewest circuits of each bundle with which the job can end by a time, but for
-// what floating point leaves.
+// minCircuits returns the minimum circuits of each bundle with which the job can end by
+// the given time, up to rounding errors.
 func (d *oneHopDemand) minCircuits(by engine.Time) []int {
 	x := make([]int, len(d.circuitTime))
 	ticks := float64(by-d.overhead)*(1+1e-12) + 0.01
 	for e, load := range d.circuitTime {
-		n := math.MaxInt32 // more than any pod has ports
+		n := math.MaxInt32 // more than the ports of any pod
 		if few := math.Ceil(load / ticks); ticks > 0 && few < float64(n) {
 			n = max(1, int(few))
 		}
@@ -83,14 +86,14 @@ func (d *oneHopDemand) minCircuits(by engine.Time) []int {
 	return x
 }
 
-// best returns the shortest time, at least least, that the ports of all pods allow, and the fewest
-// circuits for it. No topology is faster, however its capacity is shared. The problem must have a
-// one-hop demand.
+// bestOneHop returns the shortest completion time, at least least, that the ports of all
+// pods permit, and the minimum circuits for it. No topology is faster under any sharing
+// of capacity. The problem must have a one-hop demand.
 func (p *Problem) bestOneHop(least engine.Time) (engine.Time, []int) {
 	d := p.oneHop
 	low, high := least, max(least, d.overhead+1)
 	for _, load := range d.circuitTime {
-		high = max(high, d.overhead+engine.Time(load)+1) // one circuit of each bundle fits
+		high = max(high, d.overhead+engine.Time(load)+1) // one circuit per bundle fits
 	}
 	for low < high {
 		if by := low + (high-low)/2; p.exceedsPorts(d.minCircuits(by)) {
@@ -102,10 +105,10 @@ func (p *Problem) bestOneHop(least engine.Time) (engine.Time, []int) {
 	return low, d.minCircuits(low)
 }
 
-// solveOneHop returns the optimum of a problem with a one-hop demand among all topologies, under
-// the first of the services with which it is reached. It returns nil if the problem has no such
-// demand, or if none of the services reaches the bound: the NICs may then be shared so that some of
-// them idle. In that case the bound is still returned.
+// solveOneHop returns an optimal decision for one-hop demand, under the first of the
+// services with which the simulation meets the bound. It returns nil if the problem has
+// no one-hop demand, or if no service meets the bound, which can happen if NICs are
+// shared so that some idle. The bound is returned in the second case also.
 func (p *Problem) solveOneHop(ctx context.Context, services ...flow.Service) (*Decision, engine.Time) {
 	if p.oneHop == nil {
 		return nil, 0

@@ -6,24 +6,29 @@ import (
 	"sim/engine"
 )
 
-// pathMean is a mean of paths through the graph. A path takes what its compute takes, and for each of its transfers no less
-// than that takes alone on the circuits of its bundle: a cost for each bundle by its circuits. No iteration is shorter
-// than any path of it, nor than any mean of paths; and what a mean costs at least, of all topologies that fit the ports
-// of chains, chains find exactly. So any mean bounds the makespan of every topology and service, and knows that ports
-// which one bundle has the others have not, as the upper corner of a box does not.
+// pathMean is a weighted mean of paths through the task graph, as a function of the
+// topology. A path takes at least the time of its compute tasks plus, for each transfer,
+// its time alone on the circuits of its bundle. Its cost is therefore a constant plus one
+// function of the circuit count per bundle. No iteration is shorter than any of its
+// paths, nor than any weighted mean of them. The minimum of a mean over all topologies
+// that satisfy the port constraints of podChains is found exactly. It bounds the makespan
+// of every topology under any service. Unlike the upper corner of a box, it accounts for
+// ports that several bundles compete for.
 type pathMean struct {
-	fixed    float64     // what takes as long under any topology, in ticks
-	cost     [][]float64 // by bundle and circuits, counted from 1
-	numPaths int         // that were mixed
+	fixed    float64     // time that does not depend on the topology, in ticks
+	cost     [][]float64 // cost[e][n-1] is the time of the transfers of bundle e on n circuits, in ticks
+	numPaths int         // number of paths mixed into the mean
 }
 
-// pathCosts is what transfers cost.
+// pathCosts holds the costs of the transfers.
 type pathCosts struct {
 	p        *Problem
-	times    [][]float64 // by task that is a transfer on a bundle: its time by circuits, counted from 1
-	bundleOf []int32     // by task: its bundle, -1 for none
+	times    [][]float64 // times[i][n-1] is the time of transfer i on n circuits of its bundle, in ticks; nil for other tasks
+	bundleOf []int32     // bundle of each task; -1 if it uses none
 }
 
+// newPathCosts computes the costs of all transfers. If a transfer uses several bundles,
+// only the slowest one counts.
 func newPathCosts(p *Problem) *pathCosts {
 	z := &pathCosts{p: p, bundleOf: make([]int32, len(p.Graph.Tasks)), times: make([][]float64, len(p.Graph.Tasks))}
 	bundle := p.bundleOfLink()
@@ -33,7 +38,7 @@ func newPathCosts(p *Problem) *pathCosts {
 		if t.Kind != engine.Transfer {
 			continue
 		}
-		rate, slow := p.Fabric.Routes.Cap(int32(i), t.Flows), 0.0 // of its own; what a circuit's part of it takes
+		rate, slow := p.Fabric.Routes.Cap(int32(i), t.Flows), 0.0 // rate limit outside bundles; share of a circuit's rate that the slowest bundle needs
 		for _, u := range p.Fabric.Routes.Of(int32(i)) {
 			if int(u.Resource) >= len(bundle) {
 				rate = min(rate, p.Fabric.Network.Rate(u.Resource)/u.Weight)
@@ -50,7 +55,7 @@ func newPathCosts(p *Problem) *pathCosts {
 	return z
 }
 
-// newMean is a mean of no path yet.
+// newMean returns a mean of no paths.
 func (z *pathCosts) newMean() *pathMean {
 	m := &pathMean{}
 	for _, n := range z.p.Useful {
@@ -59,6 +64,7 @@ func (z *pathCosts) newMean() *pathMean {
 	return m
 }
 
+// clone returns an independent copy.
 func (m *pathMean) clone() *pathMean {
 	c := *m
 	c.cost = make([][]float64, len(m.cost))
@@ -68,7 +74,7 @@ func (m *pathMean) clone() *pathMean {
 	return &c
 }
 
-// mix has a path be part of a mean, and what it was the rest.
+// mix adds a path to a mean with weight part; the previous mean has weight 1-part.
 func (z *pathCosts) mix(m *pathMean, path []int32, part float64) {
 	m.numPaths++
 	m.fixed *= 1 - part
@@ -91,7 +97,7 @@ func (z *pathCosts) mix(m *pathMean, path []int32, part float64) {
 	}
 }
 
-// otherTime is how long a task takes that no circuit serves.
+// otherTime returns the time of a task that uses no bundle, in ticks.
 func (z *pathCosts) otherTime(i int32) float64 {
 	t := &z.p.Graph.Tasks[i]
 	if t.Kind == engine.Compute {
@@ -100,7 +106,7 @@ func (z *pathCosts) otherTime(i int32) float64 {
 	return 8 * float64(t.Bytes) * float64(engine.Second) / z.p.Fabric.Routes.Cap(i, t.Flows)
 }
 
-// lag returns the longest of the edges from i to j.
+// lag returns the maximum lag of the edges from task i to task j.
 func (z *pathCosts) lag(i, j int32) (lag engine.Time) {
 	for _, e := range z.p.Graph.Out(i) {
 		if e.To == j {

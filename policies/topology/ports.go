@@ -12,32 +12,36 @@ import (
 	"sim/internal/numbers"
 )
 
-// DefaultPortEvaluations is the number of topologies that may be looked at to save ports where Options do not say.
+// DefaultPortEvaluations is the maximum number of topologies evaluated to minimise ports
+// if Options.PortEvaluations is 0.
 const DefaultPortEvaluations = 10000
 
-// makespanLimit is the condition under which circuits may be taken away.
+// makespanLimit is the condition under which circuits may be removed.
 type makespanLimit struct {
-	limit engine.Time // that the makespan must not exceed
-	// fixedService says that the simulation under the one service decides whether a topology keeps the limit; otherwise rates
-	// are ours to choose: any rule will do, and a better schedule than theirs might, unless the bound excludes it too.
+	limit engine.Time // maximum makespan
+	// fixedService means that the simulation under one service decides whether a topology
+	// keeps the limit. Otherwise rates are free: any of servicesToTry may keep it, and
+	// only the bound proves that no schedule does.
 	fixedService bool
 }
 
-// portMinimiser finds the fewest ports with which the makespan stays within a limit (DELTA, Eq. 4).
+// portMinimiser finds the minimum ports with which the makespan stays within a limit
+// (DELTA, Eq. 4).
 type portMinimiser struct {
 	makespanLimit
 	budgetMeter
 	p       *Problem
 	service flow.Service
-	tails   []float64 // as Decision.Tails
-	groups  [][]int   // bundles that have circuits taken together; nil is each by itself
+	tails   []float64 // see Decision.Tails
+	groups  [][]int   // bundles from which circuits are removed together; nil means each bundle separately
 
 	circuits []int
 	makespan engine.Time
-	bound    int // ports that every topology within the limit needs
+	bound    int // lower bound on the ports of every topology within the limit
 }
 
-// newPortMinimiser returns a saver of ports under a condition, with the budget of o. A search may end the work early.
+// newPortMinimiser returns a portMinimiser with the budget of o. The deadline and the
+// work limit of search apply also.
 func (p *Problem) newPortMinimiser(ctx context.Context, k makespanLimit, service flow.Service, o *Options, search searchBudget) *portMinimiser {
 	search.MaxEvaluations = portEvaluationsOf(o)
 	if p.oneHop != nil && search.maxWork == 0 {
@@ -46,11 +50,13 @@ func (p *Problem) newPortMinimiser(ctx context.Context, k makespanLimit, service
 	return &portMinimiser{makespanLimit: k, p: p, service: service, budgetMeter: budgetMeter{searchBudget: search, ctx: ctx}}
 }
 
-// oneHopPortWork limits the work of saving ports per evaluation that it may spend, as flow.Evaluator.Work counts it, if
-// demand is one-hop: all transfers are then under way together, so that a simulation takes long.
+// oneHopPortWork is the work per permitted evaluation of minimising ports under one-hop
+// demand, in units of flow.Evaluator.Work. All transfers then overlap, so a simulation
+// takes long.
 const oneHopPortWork = 5_000
 
-// minCircuits returns a topology that each one within the limit has all circuits of.
+// minCircuits returns a topology whose circuits are included in every topology within the
+// limit.
 func (s *portMinimiser) minCircuits() []int {
 	if s.p.oneHop != nil {
 		return s.p.oneHop.minCircuits(s.limit)
@@ -58,10 +64,10 @@ func (s *portMinimiser) minCircuits() []int {
 	return s.p.ones()
 }
 
-// portEvaluationsOf returns the evaluations that may be spent on ports.
+// portEvaluationsOf returns the maximum number of evaluations for ports.
 func portEvaluationsOf(o *Options) int64 { return cmp.Or(o.PortEvaluations, DefaultPortEvaluations) }
 
-// apply lets the saver go to work on a decision.
+// apply minimises the ports of a decision.
 func (s *portMinimiser) apply(d *Decision) {
 	s.tails = d.Tails
 	s.run(d.Circuits)
@@ -73,7 +79,8 @@ func (s *portMinimiser) apply(d *Decision) {
 	}
 }
 
-// minimisePorts is a decision from which the circuits that a condition does not need are taken, unless ports are kept.
+// minimisePorts removes the circuits of d that the condition does not need, unless
+// o.KeepPorts is set, and returns d.
 func (p *Problem) minimisePorts(ctx context.Context, d *Decision, k makespanLimit, o *Options, search searchBudget) (*Decision, error) {
 	if !o.KeepPorts {
 		p.newPortMinimiser(ctx, k, d.Service, o, search).apply(d)
@@ -81,14 +88,15 @@ func (p *Problem) minimisePorts(ctx context.Context, d *Decision, k makespanLimi
 	return d, ctx.Err()
 }
 
-// SavePorts takes from a decision the circuits that its makespan, grown by o.PortTolerance, does not need, and sets how
-// few could do.
+// SavePorts removes the circuits of d that its makespan, increased by o.PortTolerance,
+// does not need. It also sets the lower bound on ports.
 func (p *Problem) SavePorts(ctx context.Context, d *Decision, o Options) {
 	p.newPortMinimiser(ctx, makespanLimitOf(d.Makespan, d.Service, &o), d.Service, &o, o.newBudget(o.Joint)).apply(d)
 }
 
-// SaveTogether is SavePorts where all bundles of a group have a circuit taken at once. It starts from a topology of fewer
-// circuits if that is as fast, and does not seek how few could do.
+// SaveTogether is SavePorts in which all bundles of a group lose a circuit together. It
+// starts from the topology fewer if its makespan is within the limit, and it computes no
+// lower bound on ports.
 func (p *Problem) SaveTogether(ctx context.Context, d *Decision, o Options, fewer []int, groups [][]int) {
 	s := p.newPortMinimiser(ctx, makespanLimitOf(d.Makespan, d.Service, &o), d.Service, &o, o.newBudget(o.Joint))
 	s.groups = groups
@@ -101,13 +109,14 @@ func (p *Problem) SaveTogether(ctx context.Context, d *Decision, o Options, fewe
 	s.apply(d)
 }
 
-// makespanLimitOf is the condition that a makespan under a service, grown by o.PortTolerance, is kept.
+// makespanLimitOf returns the condition that a makespan under a service increases by at
+// most o.PortTolerance.
 func makespanLimitOf(makespan engine.Time, service flow.Service, o *Options) makespanLimit {
 	return makespanLimit{limit: withTolerance(makespan, o.PortTolerance), fixedService: service == flow.MaxMin || o.Service != ""}
 }
 
-// withFreePortsFilled returns x with what ports are free given to the bundles that can use them, in turn. Where rates are chosen
-// more circuits do no harm.
+// withFreePortsFilled returns x with its free ports given to the bundles that can use
+// them, in turn. If rates are free, more circuits do no harm.
 func (p *Problem) withFreePortsFilled(x []int) []int {
 	x = slices.Clone(x)
 	p.clipToUseful(x)
@@ -115,11 +124,11 @@ func (p *Problem) withFreePortsFilled(x []int) []int {
 	return x
 }
 
-// run starts from a topology within the limit.
+// run minimises the ports of topology x, which must keep the limit.
 func (s *portMinimiser) run(x []int) {
 	s.budgetMeter = newBudgetMeter(s.ctx, s.searchBudget, s.p.acquire(s.ctx, s.service))
 	defer s.p.release(s.evaluator)
-	_ = s.evaluator.SetTails(s.tails) // one a task: it cannot fail
+	_ = s.evaluator.SetTails(s.tails) // one tail per task, so it cannot fail
 	s.circuits = slices.Clone(x)
 	s.p.clipToUseful(s.circuits)
 	s.makespan, _ = s.evaluator.simulate(s.circuits, never)
@@ -138,7 +147,7 @@ func (s *portMinimiser) run(x []int) {
 	s.prove()
 }
 
-// keepsLimit simulates x and reports whether it keeps the limit.
+// keepsLimit simulates x. It returns the makespan, and true if it is within the limit.
 func (s *portMinimiser) keepsLimit(x []int) (engine.Time, bool) {
 	s.charge(s.p, 1)
 	s.evaluator.SetService(s.service)
@@ -160,7 +169,7 @@ func (s *portMinimiser) keepsLimit(x []int) (engine.Time, bool) {
 	return 0, false
 }
 
-// boundKeepsLimit reports whether the bound of x keeps the limit.
+// boundKeepsLimit reports whether the lower bound of x is within the limit.
 func (s *portMinimiser) boundKeepsLimit(x []int) bool {
 	s.charge(s.p, 1)
 	return s.evaluator.bound(x) <= s.limit
@@ -169,7 +178,8 @@ func (s *portMinimiser) boundKeepsLimit(x []int) bool {
 // mustStop reports whether the work must end.
 func (s *portMinimiser) mustStop() bool { return s.budgetMeter.stopReason() != "" }
 
-// removeGreedily takes away circuits one by one, of all bundles of a group at once, while the limit holds.
+// removeGreedily removes circuits one by one, from all bundles of a group at once, while
+// the makespan is within the limit.
 func (s *portMinimiser) removeGreedily(groups [][]int) {
 	x := s.circuits
 	for changed := true; changed; {
@@ -194,7 +204,8 @@ func (s *portMinimiser) removeGreedily(groups [][]int) {
 	}
 }
 
-// prove searches for fewer ports, until none are left that could do or the budget ends.
+// prove searches for topologies with fewer ports until none can exist or the budget is
+// used, and sets the bound.
 func (s *portMinimiser) prove() {
 	q := s.newSearch(oneMinimum, s.p.portsOf(s.circuits)-1)
 	defer q.close()

@@ -2,8 +2,8 @@ package topology
 
 import "slices"
 
-// push opens a box, if it can hold what is sought: each bundle of lo is lifted to the fewest circuits with which the
-// bound of an otherwise full box keeps the limit.
+// push adds a box if it can contain a solution. Each element of lo is first raised to the
+// minimum circuits with which the bound of an otherwise full box is within the limit.
 func (q *portSearch) push(lo, hi []int, least int) {
 	if !q.p.tightenUpper(lo, hi) || !q.boundKeepsLimit(hi) {
 		return
@@ -16,8 +16,9 @@ func (q *portSearch) push(lo, hi []int, least int) {
 	}
 }
 
-// branchBundle returns the bundle, of those to split over, whose full use lowers the bound of the lower corner most; -1 where
-// the box is down to one choice of them.
+// branchBundle returns the bundle in branchOn that lowers the bound of the lower corner
+// most if it gets all its circuits. It returns -1 if the box has one choice of these
+// bundles.
 func (q *portSearch) branchBundle(b *box[int]) int {
 	best, lowest := -1, never
 	x := slices.Clone(b.lo)

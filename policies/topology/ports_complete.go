@@ -2,8 +2,9 @@ package topology
 
 import "slices"
 
-// completeBox simulates every topology of a box with exactly its number of ports, the box being down to one choice of the
-// bundles that others wait for, and opens the box again for one port more.
+// completeBox simulates all topologies of a box with exactly b.value ports. The box must
+// have a single choice of the inner bundles. It then adds the box again with one port
+// more.
 func (q *portSearch) completeBox(b *box[int]) {
 	c := &boxCompletion{search: q, box: b, x: slices.Clone(b.lo), free: q.p.freePorts(b.lo)}
 	left := b.value - q.p.portsOf(b.lo)
@@ -19,7 +20,7 @@ func (q *portSearch) completeBox(b *box[int]) {
 		most += (b.hi[c.openBundles[i]] - b.lo[c.openBundles[i]]) * c.portsPerCircuit[i]
 		c.maxPorts[i] = most
 	}
-	if left > 0 { // the lower corner itself has been simulated
+	if left > 0 { // the lower corner has been simulated
 		c.try(0, left)
 	}
 	if left < most && b.value < q.ceiling && !q.mustStop() {
@@ -27,19 +28,19 @@ func (q *portSearch) completeBox(b *box[int]) {
 	}
 }
 
-// boxCompletion goes through the completions of a box.
+// boxCompletion enumerates the topologies of a box with a given number of ports.
 type boxCompletion struct {
 	search          *portSearch
 	box             *box[int]
 	x               []int
-	free            []int
-	openBundles     []int // bundles that are open
-	portsPerCircuit []int // of a circuit of theirs
-	maxPorts        []int // ports that they can take from here on
-	forked          bool
+	free            []int // ports that x leaves free, indexed by pod
+	openBundles     []int // bundles with several choices
+	portsPerCircuit []int // indexed as openBundles
+	maxPorts        []int // ports that the open bundles from this index on can use in addition
+	forked          bool  // the common prefix has been simulated
 }
 
-// try takes so many more ports for the bundles from the i-th open one on.
+// try distributes left ports over the open bundles from index i on.
 func (c *boxCompletion) try(i, left int) {
 	switch {
 	case c.search.mustStop() || c.search.goal == oneMinimum && len(c.search.solutions) > 0:
@@ -61,7 +62,7 @@ func (c *boxCompletion) try(i, left int) {
 	c.search.p.allocate(c.free, e, 1)
 }
 
-// simulate simulates a completion.
+// simulate simulates the current topology, from the common prefix if possible.
 func (c *boxCompletion) simulate() {
 	q := c.search
 	if q.isDominated(c.x) {

@@ -8,50 +8,51 @@ import (
 	"sim/engine/flow"
 )
 
-// portGoal says which topologies within the limit are sought.
+// portGoal selects the topologies within the limit that are sought.
 type portGoal int
 
 const (
-	oneMinimum     portGoal = iota // one with the fewest ports
-	allMinima                      // all with the fewest ports, of those with the same ports in every pod one
-	paretoFrontier                 // all that no other undercuts: none takes at most as many ports in every pod
+	oneMinimum     portGoal = iota // one with minimum ports
+	allMinima                      // all with minimum ports, but one per vector of ports per pod
+	paretoFrontier                 // all that no other dominates by using at most as many ports in every pod
 )
 
 // portSolution is a topology within the limit.
 type portSolution struct {
 	circuits []int
-	used     []int // ports by pod
+	used     []int // ports per pod
 	makespan engine.Time
 	service  flow.Service
 }
 
-// portSearch looks through boxes of topologies, those with the fewest ports first. Capacity never lowers a bound, so a
-// box whose upper corner's bound exceeds the limit is empty. What is left depends on who decides:
+// portSearch is a best-first search over boxes of topologies in the order of their
+// minimum ports. More capacity never increases a bound, so a box is empty if the bound of
+// its upper corner exceeds the limit. For other boxes there are two cases:
 //
-//   - Where rates are ours to choose, no circuit more does harm: a lower corner
-//     that keeps the limit is the cheapest of its box, and one whose bound does
-//     not keep it is split where that is lifted most.
-//   - Where the simulation decides, a circuit more may do harm (docs/model.md), so
-//     that no topology stands for others: all are simulated. Boxes are split over
-//     the bundles that others wait for, and completed in all ways with so many
-//     ports, from a common beginning, before any with more is.
+//   - If rates are free, more circuits do no harm. A lower corner within the limit has
+//     the minimum ports of its box. A box whose lower corner exceeds the limit is split
+//     at the bundle that lowers the corner's bound most.
+//   - If the service is fixed, more circuits can increase the makespan (docs/model.md),
+//     so no topology represents others and all are simulated. Boxes are split at the
+//     inner bundles. A box with a single choice of inner bundles is enumerated in the
+//     order of ports, from a common simulated prefix.
 type portSearch struct {
 	*portMinimiser
 	goal         portGoal
-	ceiling      int               // ports beyond which nothing is sought
-	open         *openBoxes[int]   // by ports: topologies with fewer have been looked at
-	lowerCorners map[string]bool   // lower corners simulated, and whether they keep the limit
-	branchOn     []bool            // bundles that boxes are split over
+	ceiling      int               // maximum ports of a solution
+	open         *openBoxes[int]   // by ports: all topologies of a box with fewer ports have been visited
+	lowerCorners map[string]bool   // whether a simulated lower corner keeps the limit, by topologyKey
+	branchOn     []bool            // bundles at which boxes are split
 	outerLinks   []int32           // links of the other bundles
-	forker       *circuitEvaluator // that simulations go on from; nil where there is no common beginning
+	forker       *circuitEvaluator // evaluator of common prefixes; nil if the service does not support forks
 
 	solutions []portSolution
-	// floor is the ports that every topology needs which keeps the limit and is not found, as long as that is not above
-	// the ceiling.
+	// floor is a lower bound on the ports of every topology within the limit that is not
+	// in solutions. It is at most ceiling + 1.
 	floor int
 }
 
-// newSearch returns a search for topologies with at most so many ports.
+// newSearch returns a search for topologies with at most ceiling ports.
 func (s *portMinimiser) newSearch(want portGoal, ceiling int) *portSearch {
 	q := &portSearch{portMinimiser: s, goal: want, ceiling: ceiling, floor: ceiling + 1, lowerCorners: map[string]bool{},
 		open: newOpenBoxes(cmp.Compare[int]), branchOn: make([]bool, len(s.circuits))}
@@ -69,13 +70,14 @@ func (s *portMinimiser) newSearch(want portGoal, ceiling int) *portSearch {
 	return q
 }
 
+// close releases the evaluator of prefixes.
 func (q *portSearch) close() {
 	if q.forker != nil {
 		q.p.release(q.forker)
 	}
 }
 
-// run looks until nothing is left or the budget ends.
+// run searches until all boxes are settled, the goal is reached or the budget is used.
 func (q *portSearch) run() {
 	q.push(q.minCircuits(), slices.Clone(q.p.Useful), 0)
 	left := q.open.explore(func(ports int) bool { return ports > q.ceiling || q.isDone() }, q.mustStop, func(b *box[int]) bool {
@@ -85,18 +87,18 @@ func (q *portSearch) run() {
 		q.visit(b)
 		return !q.mustStop()
 	})
-	if left != nil && left.value <= q.ceiling && !q.isDone() { // what is left of this box is not known
+	if left != nil && left.value <= q.ceiling && !q.isDone() { // the rest of this box is unknown
 		q.floor = min(q.floor, left.value)
 	}
 }
 
-// isDone reports whether nothing more is sought.
+// isDone reports whether the goal is reached.
 func (q *portSearch) isDone() bool { return q.goal == oneMinimum && len(q.solutions) > 0 }
 
-// visit looks at a box.
+// visit simulates the lower corner of a box, then splits or enumerates the box.
 func (q *portSearch) visit(b *box[int]) {
 	if q.lowerCornerKeepsLimit(b.lo) {
-		return // it undercuts all of its box
+		return // all other topologies of the box use at least as many ports
 	}
 	if e := q.branchBundle(b); e >= 0 {
 		b.split(e, b.lo[e], func(lo, hi []int) { q.push(lo, hi, b.value) })
@@ -105,7 +107,8 @@ func (q *portSearch) visit(b *box[int]) {
 	}
 }
 
-// lowerCornerKeepsLimit simulates the lower corner of a box and reports whether it keeps the limit.
+// lowerCornerKeepsLimit simulates the lower corner of a box and reports whether it keeps
+// the limit. A corner that does becomes a solution.
 func (q *portSearch) lowerCornerKeepsLimit(lo []int) bool {
 	k := topologyKey(lo)
 	ok, known := q.lowerCorners[k]
@@ -117,12 +120,12 @@ func (q *portSearch) lowerCornerKeepsLimit(lo []int) bool {
 	if ok {
 		q.addSolution(lo, c)
 	} else if !q.fixedService && q.boundKeepsLimit(lo) {
-		q.floor = min(q.floor, q.p.portsOf(lo)) // only its simulations, not its bound, exclude it
+		q.floor = min(q.floor, q.p.portsOf(lo)) // excluded by its simulations, but not by its bound
 	}
 	return ok
 }
 
-// addSolution takes a topology within the limit.
+// addSolution records a topology within the limit.
 func (q *portSearch) addSolution(x []int, c engine.Time) {
 	q.solutions = append(q.solutions, portSolution{slices.Clone(x), q.p.Fabric.Ports(x), c, q.service})
 	if q.goal != paretoFrontier {
@@ -131,13 +134,13 @@ func (q *portSearch) addSolution(x []int, c engine.Time) {
 	}
 }
 
-// isDominated reports whether something found takes at most as many ports as x in every pod.
+// isDominated reports whether a solution uses at most as many ports as x in every pod.
 func (q *portSearch) isDominated(x []int) bool {
 	used := q.p.Fabric.Ports(x)
 	return slices.ContainsFunc(q.solutions, func(t portSolution) bool { return dominates(used, t.used) })
 }
 
-// dominates reports whether a is at least b in every pod.
+// dominates reports whether a is at least b in every element.
 func dominates(a, b []int) bool {
 	for i := range a {
 		if a[i] < b[i] {

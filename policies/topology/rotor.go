@@ -6,19 +6,20 @@ import (
 	"sim/engine"
 )
 
-// RotorOptions are the options of rotor.
+// RotorOptions holds the options of rotor.
 type RotorOptions struct {
 	Period   engine.Time `key:"period" doc:"time for which a switch keeps a matching of pods, including the change to it; 0s means ten times fabric.reconfiguration_delay, at least 10ms" default:"0s"`
 	Switches int         `key:"switches" doc:"number of switches among which a pod's ports are divided and which change in turn; fewer if ports do not suffice for a circuit to each" default:"4" min:"1" max:"1024"`
 }
 
 const (
-	delaysPerPeriod  = 10 // a period is so many delays
-	minDefaultPeriod = 10 * engine.Millisecond
-	maxRotorSteps    = 1 << 16 // of an iteration, at most
+	delaysPerPeriod  = 10                      // default period, in reconfiguration delays
+	minDefaultPeriod = 10 * engine.Millisecond // minimum default period
+	maxRotorSteps    = 1 << 16                 // maximum number of steps per iteration
 )
 
-// period returns how long a switch keeps a matching at a delay.
+// period returns the time for which a switch keeps a matching, given the reconfiguration
+// delay.
 func (o *RotorOptions) period(delay engine.Time) engine.Time {
 	if o.Period > 0 {
 		return o.Period
@@ -26,7 +27,7 @@ func (o *RotorOptions) period(delay engine.Time) engine.Time {
 	return max(delaysPerPeriod*delay, minDefaultPeriod)
 }
 
-// Carries reports whether circuits carry anything before they move on, or are held again.
+// Carries reports whether circuits carry data at all before the next change stops them.
 func (o *RotorOptions) Carries(s Switching) bool {
 	period := o.period(s.Delay)
 	if s.Whole {
@@ -35,10 +36,12 @@ func (o *RotorOptions) Carries(s Switching) bool {
 	return period > s.Delay
 }
 
-// rotor rotates matchings of pods without a look at the traffic, but for which pairs have any: each switch joins the
-// pairs of one matching for a period and then those of the next, the switches one after the other so that some circuits
-// are always up (RotorNet, SIGCOMM 2017; Opera, NSDI 2020). Transfers wait for circuits of their pair. The rotation begins anew
-// with every iteration, at its best for it.
+// rotor is the rule of rotor, a fixed rotation of matchings (RotorNet, SIGCOMM 2017;
+// Opera, NSDI 2020). The pod pairs with traffic are divided into matchings. Each switch
+// connects the pairs of one matching for a period, then the pairs of the next matching.
+// The switches change one after the other, so that some circuits are always up. Transfers
+// wait for circuits of their pair. The rotation restarts with every iteration, which
+// favours the policy.
 func rotor(m *ruleInput) (*Sequence, error) {
 	matching, matchings := m.matchings()
 	switches := max(1, m.o.Rotor.Switches)
@@ -81,7 +84,8 @@ func rotor(m *ruleInput) (*Sequence, error) {
 	}
 }
 
-// matchings colours the bundles such that no two of one colour meet at a pod.
+// matchings colours the bundles greedily so that bundles of one colour share no pod. It
+// returns the colour of each bundle and the number of colours.
 func (m *ruleInput) matchings() (colour []int, colours int) {
 	taken := make([]map[int]bool, len(m.p.Ports))
 	for i := range taken {
@@ -98,13 +102,14 @@ func (m *ruleInput) matchings() (colour []int, colours int) {
 	return colour, colours
 }
 
-// rotorTopologies returns the topologies that follow each other, each one switch further, until all is as it was.
+// rotorTopologies returns the cycle of topologies. In each, one more switch has moved to
+// its next matching.
 func (m *ruleInput) rotorTopologies(matching []int, matchings, switches int) [][]int {
 	all := make([][]int, matchings*switches)
 	for k := range all {
 		x := make([]int, len(m.maxCircuits))
 		for s := range switches {
-			turn := (s + (k+switches-1-s)/switches) % matchings // switch s has changed so often, and began at matching s
+			turn := (s + (k+switches-1-s)/switches) % matchings // matching of switch s, which started with matching s
 			for e, b := range m.p.Fabric.Bundles {
 				if matching[e] != turn {
 					continue

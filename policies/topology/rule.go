@@ -9,22 +9,22 @@ import (
 	"sim/engine/flow"
 )
 
-// ruleAllocator is a policy whose circuits move in an iteration by a rule, without a search for when that pays: a rival of
-// delta-during, simulated as it is.
+// ruleAllocator is a policy that moves circuits within an iteration by a rule, without a
+// search. Its sequences are simulated and bounded like delta-during's.
 type ruleAllocator struct {
 	rule func(m *ruleInput) (*Sequence, error)
 }
 
-// ruleInput is what a rule decides on, at the delay of play.
+// ruleInput is the input of a rule. The reconfiguration delay is simulator.Delay.
 type ruleInput struct {
 	ctx          context.Context
 	p            *Problem
 	o            *Options
-	static       *Decision // the best topology that stays
-	maxCircuits  []int     // by bundle: circuits beyond which none is of use
+	static       *Decision // best decision without changes
+	maxCircuits  []int     // maximum useful circuits, indexed by bundle
 	evaluator    *circuitEvaluator
 	simulator    *sequenceSimulator
-	numSimulated int64 // iterations simulated
+	numSimulated int64 // number of simulated iterations
 }
 
 func (v ruleAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
@@ -64,8 +64,7 @@ func (v ruleAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Deci
 	return d, ctx.Err()
 }
 
-// simulateRule returns the sequence of a rule, and its iterations. Where these do not come to repeat themselves, as many as
-// are tried count but for the first.
+// simulate returns the iterations of a sequence, or false if an iteration does not end.
 func (m *ruleInput) simulateRule(rule func(m *ruleInput) (*Sequence, error)) (*Sequence, iterationCycle, error) {
 	q, err := rule(m)
 	if err != nil {
@@ -81,7 +80,7 @@ func (m *ruleInput) simulateRule(rule func(m *ruleInput) (*Sequence, error)) (*S
 	return q, it, nil
 }
 
-// simulate returns the iterations of a sequence; false where one does not end.
+// simulate returns the iterations of a sequence, or false if an iteration does not end.
 func (m *ruleInput) simulate(q *Sequence) (iterationCycle, bool) {
 	it, ok := m.simulator.simulateCycle(q)
 	m.numSimulated += int64(len(it.runs))
@@ -91,29 +90,32 @@ func (m *ruleInput) simulate(q *Sequence) (iterationCycle, bool) {
 	return it, ok
 }
 
-// breakEven returns the longest delay found at which the rule is faster than the best topology that stays; 0 if it is
-// at none.
+// breakEven returns the longest delay found at which the rule is faster than the static
+// decision, or 0 if it never is.
 func (m *ruleInput) breakEven(rule func(m *ruleInput) (*Sequence, error)) (engine.Time, error) {
 	defer func(d engine.Time) { m.simulator.Delay = d }(m.simulator.Delay)
 	at := func(d engine.Time) (bool, error) {
 		m.simulator.Delay = d
 		_, it, err := m.simulateRule(rule)
-		// a rule that leaves traffic without a circuit at this delay does not pay at it
+		// A rule that leaves traffic without a circuit is not faster.
 		return err == nil && isFaster(it.meanMakespan(), m.static.Makespan), m.ctx.Err()
 	}
 	d, err := longestDelay(m.static.Makespan, minRuleDelay, at)
 	return max(0, d), err
 }
 
-// isFaster reports whether an iteration is shorter than on the topology that stays, by more than rounding.
+// isFaster reports whether a makespan is shorter than the makespan of the static decision
+// by more than rounding errors.
 func isFaster(c, static engine.Time) bool { return float64(c) < float64(static)*(1-relTol/10) }
 
-// minRuleDelay is the shortest delay at which rules are tried: rotations become long at short ones.
+// minRuleDelay is the shortest delay at which rules are tried. Rotations have very many
+// steps at shorter delays.
 const minRuleDelay = engine.Microsecond
 
-// longestDelay returns the longest delay at which a condition holds, to a ratio of evenWithin, for a job that takes static
-// without changes. It looks at that time, beyond which no change pays, at half of each delay after that down to least, and
-// then bisects. It returns -1 if the condition holds at none of these.
+// longestDelay returns the longest delay at which a condition holds, within the ratio
+// breakEvenRatio. It first tries static, the makespan without changes, beyond which no
+// change can help. It then halves the delay down to minDelay until the condition holds,
+// and bisects. It returns -1 if the condition holds at none of these delays.
 func longestDelay(static, minDelay engine.Time, at func(engine.Time) (bool, error)) (engine.Time, error) {
 	top := max(minDelay, static)
 	low, high := top, top
@@ -145,7 +147,8 @@ func longestDelay(static, minDelay engine.Time, at func(engine.Time) (bool, erro
 	return low, nil
 }
 
-// bundleLoads returns by bundle the bytes of its link that has most to carry.
+// bundleLoads returns the bytes of the most loaded link of each bundle. bytes is indexed
+// by link.
 func (m *ruleInput) bundleLoads(bytes []float64) []float64 {
 	v := make([]float64, len(m.maxCircuits))
 	for e, b := range m.p.Fabric.Bundles {
@@ -156,8 +159,8 @@ func (m *ruleInput) bundleLoads(bytes []float64) []float64 {
 	return v
 }
 
-// allocateGreedily returns a topology of at least some circuits of each bundle, and circuit after circuit to the bundle that has
-// most to carry for each of its own.
+// allocateGreedily returns a topology with at least least[e] circuits of bundle e.
+// Further circuits go one at a time to the bundle with the largest load per circuit.
 func (m *ruleInput) allocateGreedily(least []int, load []float64) []int {
 	x := append([]int(nil), least...)
 	m.p.addByWeight(x, func(e int) float64 {

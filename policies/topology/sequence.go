@@ -7,38 +7,39 @@ import (
 	"sim/fabric"
 )
 
-// Switching says how circuits change.
+// Switching describes how circuits change.
 type Switching struct {
-	Delay engine.Time // for which a circuit that moves carries nothing, from its release at both ends
-	Whole bool        // the switch holds all of its circuits while it changes some
+	Delay engine.Time // reconfiguration delay: an added circuit carries nothing for this time after its ports are free
+	Whole bool        // all circuits of the switch stop while some change
 }
 
-// Step is a change of circuits in an iteration.
+// Step is a change of circuits during an iteration.
 type Step struct {
-	// Bundle and Count say when: as soon as so many of the transfers of that bundle have ended and the step before has
-	// been made. AtEnd is the end of the iteration; AtTime is Time after its beginning; where all has been carried
-	// before, the step is not made, nor are those between it and the end.
+	// Bundle and Count define when the step is made: when Count transfers of Bundle have
+	// ended and the previous step has been made. Bundle AtEnd means at the end of the
+	// iteration, and AtTime means at Time after its start. If everything was carried
+	// before, the step is not made, nor are later ones except those at the end.
 	Bundle, Count int
 	Time          engine.Time
-	// Carried are bundles that must have carried all their transfers, too.
+	// Carried lists further bundles whose transfers must all have ended.
 	Carried  []int
-	Circuits []int // by bundle, from then on
+	Circuits []int // new topology, indexed by bundle
 }
 
-// Of Step.Bundle, beside bundles.
+// Special values of Step.Bundle.
 const (
 	AtEnd  = -1
 	AtTime = -2
 )
 
-// Sequence is circuits that change in an iteration, in the same way in every one. Its last topology is its first; one
-// with steps at times ends with a step at the end.
+// Sequence is a sequence of topologies that is used in every iteration. Its last topology
+// equals its first. A sequence with steps at fixed times ends with a step at the end.
 type Sequence struct {
-	First []int // by bundle, when an iteration begins; none are needed where nothing is carried yet
+	First []int // topology at the start of an iteration, indexed by bundle; bundles that carry nothing yet may have no circuit
 	Steps []Step
 }
 
-// Topologies returns the topologies in their order: that of the beginning, and those after each step.
+// Topologies returns the first topology and the topology after each step.
 func (q *Sequence) Topologies() [][]int {
 	all := [][]int{q.First}
 	for _, s := range q.Steps {
@@ -47,7 +48,7 @@ func (q *Sequence) Topologies() [][]int {
 	return all
 }
 
-// clone returns a copy that shares nothing.
+// clone returns an independent copy.
 func (q *Sequence) clone() *Sequence {
 	c := &Sequence{First: slices.Clone(q.First), Steps: slices.Clone(q.Steps)}
 	for i := range c.Steps {
@@ -56,7 +57,7 @@ func (q *Sequence) clone() *Sequence {
 	return c
 }
 
-// removeUnchanged drops the steps that change nothing.
+// removeUnchanged removes the steps that change nothing.
 func (q *Sequence) removeUnchanged() {
 	before := q.First
 	q.Steps = slices.DeleteFunc(q.Steps, func(s Step) bool {
@@ -69,31 +70,33 @@ func (q *Sequence) removeUnchanged() {
 // Run is one iteration of a sequence.
 type Run struct {
 	Makespan engine.Time
-	Fired    []engine.Time // by step, from the iteration's beginning; engine.Never of those that were not made
+	Fired    []engine.Time // time of each step from the start of the iteration; engine.Never if it was not made
 }
 
-// circuitSetup is circuits of a bundle that are being set up.
+// circuitSetup is a number of circuits of a bundle that are being set up.
 type circuitSetup struct {
-	at engine.Time // from which they carry
+	at engine.Time // time from which they carry data
 	n  int
 }
 
-// sequenceSimulator simulates sequences; one a goroutine.
+// sequenceSimulator simulates sequences. It must be used by one goroutine at a time.
 type sequenceSimulator struct {
 	evaluator *circuitEvaluator
 	Switching
-	target       []int            // circuits by bundle, those being set up included
-	setups       [][]circuitSetup // by bundle, in order of time
-	scheduled    [][][]int        // and their changes, by link of the bundle
-	stoppedUntil engine.Time      // all circuits are held until then
-	current      Run
-	// Called for each step that is made before the end of the iteration, if not nil: observe just before the step is
-	// made, and drain first, which may go on with the run and returns the time that it has come to.
+	target       []int            // assigned circuits, including those being set up, indexed by bundle
+	setups       [][]circuitSetup // circuits being set up, indexed by bundle, in order of time
+	scheduled    [][][]int        // scheduled rate changes, indexed by bundle and link of the bundle
+	stoppedUntil engine.Time      // time until which all circuits are stopped
+	current      Run              // iteration being simulated
+	// If not nil, these are called for each step that is made before the end of the
+	// iteration. drain is called first; it may advance the simulation and returns the
+	// time reached. observe is called just before the step is made.
 	drain   func(step int, now engine.Time) (engine.Time, bool)
 	observe func(step int)
 }
 
-// newSequenceSimulator returns what simulates sequences with w, until done is called on it.
+// newSequenceSimulator returns a simulator of sequences that uses w. It is valid until w
+// is released.
 func (w *circuitEvaluator) newSequenceSimulator() *sequenceSimulator {
 	p := w.problem
 	w.Stage(p.bundleOfTask(), len(p.Fabric.Bundles))
@@ -115,7 +118,7 @@ func (p *Problem) bundleOfLink() []int32 {
 	return of
 }
 
-// bundleOfTask returns by task the bundle over which it goes, -1 of none.
+// bundleOfTask returns the bundle of each task; -1 if the task uses none.
 func (p *Problem) bundleOfTask() []int32 {
 	class, of := slices.Repeat([]int32{-1}, len(p.Graph.Tasks)), p.bundleOfLink()
 	for _, id := range p.networkTransfers() {
@@ -128,15 +131,15 @@ func (p *Problem) bundleOfTask() []int32 {
 	return class
 }
 
-// pendingSetup is what circuits still do when an iteration begins: what is being set up by bundle, and until when all are
-// held.
+// pendingSetup is the state of the circuits at the start of an iteration: changes of the
+// previous iteration that are not complete.
 type pendingSetup struct {
-	setups     [][]circuitSetup
-	stoppedFor engine.Time
+	setups     [][]circuitSetup // indexed by bundle; nil means no circuit is being set up
+	stoppedFor engine.Time      // time for which all circuits are still stopped
 }
 
-// run simulates an iteration that begins in a state, and returns that of its end. It returns false where the makespan
-// reaches cutoff, or the iteration cannot end.
+// run simulates an iteration that starts in state from and returns the state at its end.
+// It returns false if the makespan reaches cutoff or the iteration cannot end.
 func (r *sequenceSimulator) run(q *Sequence, from *pendingSetup, cutoff engine.Time) (to pendingSetup, ok bool) {
 	if !r.startIteration(q.First, q.Most(), from, cutoff) {
 		return to, false
@@ -182,7 +185,8 @@ func (r *sequenceSimulator) run(q *Sequence, from *pendingSetup, cutoff engine.T
 	return r.endState(), true
 }
 
-// startIteration begins an iteration in a state with circuits by bundle, and most that it will ever have.
+// startIteration starts an iteration in state from with topology first. most is the
+// maximum number of circuits of each bundle during the iteration.
 func (r *sequenceSimulator) startIteration(first, most []int, from *pendingSetup, cutoff engine.Time) bool {
 	copy(r.target, first)
 	r.stoppedUntil = from.stoppedFor
@@ -206,7 +210,7 @@ func (r *sequenceSimulator) startIteration(first, most []int, from *pendingSetup
 	return true
 }
 
-// endState returns what circuits still do at the end of the iteration.
+// endState returns the state at the end of the iteration.
 func (r *sequenceSimulator) endState() pendingSetup {
 	end := r.current.Makespan
 	to := pendingSetup{setups: make([][]circuitSetup, len(r.setups)), stoppedFor: max(0, r.stoppedUntil-end)}
@@ -220,7 +224,7 @@ func (r *sequenceSimulator) endState() pendingSetup {
 	return to
 }
 
-// setupsOf returns what is being set up of bundle e.
+// setupsOf returns the circuits of bundle e that are being set up.
 func (h *pendingSetup) setupsOf(e int) []circuitSetup {
 	if h.setups == nil {
 		return nil
@@ -228,6 +232,7 @@ func (h *pendingSetup) setupsOf(e int) []circuitSetup {
 	return h.setups[e]
 }
 
+// equal reports whether two states are identical.
 func (h *pendingSetup) equal(g *pendingSetup) bool {
 	for e := range max(len(h.setups), len(g.setups)) {
 		if !slices.Equal(h.setupsOf(e), g.setupsOf(e)) {
@@ -237,13 +242,13 @@ func (h *pendingSetup) equal(g *pendingSetup) bool {
 	return h.stoppedFor == g.stoppedFor
 }
 
-// rate returns that of n circuits of bundle e.
+// rate returns the rate of n circuits of bundle e.
 func (r *sequenceSimulator) rate(e, n int) float64 {
 	return float64(n) * r.evaluator.problem.Fabric.Rate(e)
 }
 
-// activeCircuits returns the circuits of bundle e that carry at a time: those that are not being set up, none while all are
-// held.
+// activeCircuits returns the circuits of bundle e that carry data at a time: the assigned
+// ones without those being set up; none while all circuits are stopped.
 func (r *sequenceSimulator) activeCircuits(e int, now engine.Time) int {
 	if now < r.stoppedUntil {
 		return 0
@@ -257,7 +262,7 @@ func (r *sequenceSimulator) activeCircuits(e int, now engine.Time) int {
 	return n
 }
 
-// scheduleSetups schedules what is coming of bundle e.
+// scheduleSetups recomputes the scheduled rate changes of bundle e from its setups.
 func (r *sequenceSimulator) scheduleSetups(e int, now engine.Time) {
 	for i, l := range r.evaluator.problem.Fabric.Bundles[e].Links {
 		for _, k := range r.scheduled[e][i] {
@@ -278,8 +283,9 @@ func (r *sequenceSimulator) scheduleSetups(e int, now engine.Time) {
 	}
 }
 
-// applyStep makes a step at a time: circuits of bundles that lose some stop at once, of those first that do not carry yet,
-// and those of bundles that gain some carry after the delay. Live is while the iteration is simulated.
+// applyStep makes a step at a given time. Removed circuits stop immediately; those being
+// set up are removed first. Added circuits carry data after the delay. live is true while
+// the iteration is simulated, and false at its end.
 func (r *sequenceSimulator) applyStep(now engine.Time, to []int, live bool) {
 	r.current.Fired = append(r.current.Fired, now)
 	same := slices.Equal(to, r.target)
@@ -313,18 +319,19 @@ func (r *sequenceSimulator) applyStep(now engine.Time, to []int, live bool) {
 	}
 }
 
-// maxIterations is the number of iterations after which a sequence that has not come to repeat itself is given up.
+// maxIterations is the number of iterations after which a sequence that does not repeat
+// is given up.
 const maxIterations = 32
 
-// iterationCycle is iterations one after the other, the first with the topology of its beginning in place; those from a place on
-// repeat.
+// iterationCycle is a list of consecutive iterations, the first with its topology in
+// place. The iterations from index start on repeat.
 type iterationCycle struct {
 	runs        []Run
-	startStates []pendingSetup // in which they begin
+	startStates []pendingSetup // state at the start of each iteration
 	start       int
 }
 
-// meanMakespan returns the mean makespan of those that repeat.
+// meanMakespan returns the mean makespan of the iterations that repeat.
 func (o *iterationCycle) meanMakespan() engine.Time {
 	sum := engine.Time(0)
 	for _, m := range o.runs[o.start:] {
@@ -333,8 +340,9 @@ func (o *iterationCycle) meanMakespan() engine.Time {
 	return sum / engine.Time(len(o.runs)-o.start)
 }
 
-// simulateCycle simulates iteration after iteration until one begins as an earlier one did: from there on all repeat, as each
-// follows from how it begins.
+// simulateCycle simulates consecutive iterations until one starts in the same state as an
+// earlier one. From there on they repeat, because the state at the start determines the
+// iteration.
 func (r *sequenceSimulator) simulateCycle(q *Sequence) (o iterationCycle, ok bool) {
 	at := pendingSetup{}
 	for len(o.runs) < maxIterations {
@@ -351,13 +359,14 @@ func (r *sequenceSimulator) simulateCycle(q *Sequence) (o iterationCycle, ok boo
 	return o, false
 }
 
-// Network returns circuits of o, on the bundles of p, in the n-th of iterations of a sequence, of which one comes after
-// the other and the first finds the topology of its beginning in place: those at its start, and how they change. A
-// bundle has the circuits that have been its own for the delay, so the fewest that it was meant to have in that time.
-// It fails where a topology overruns the ports, which circuits that are being set up hold, too.
+// Network returns the network of iteration n of a sequence: its circuits at the start,
+// and their changes during the iteration. p defines the bundles, and o the hardware. A
+// bundle has the minimum of the circuits that were assigned to it during the preceding
+// delay. The error reports a topology that does not fit the ports; circuits that are
+// being set up use their ports already.
 func (p *Problem) Network(o *fabric.Optical, q *Sequence, runs []Run, n int) (*engine.Network, error) {
 	maxCircuits := slices.Clone(q.First)
-	checked := map[*int]bool{} // rotations have the same ones again and again
+	checked := map[*int]bool{} // by first element, because rotations repeat topologies
 	for _, x := range q.Topologies() {
 		if checked[&x[0]] {
 			continue
@@ -384,14 +393,16 @@ func (p *Problem) Network(o *fabric.Optical, q *Sequence, runs []Run, n int) (*e
 	return net, nil
 }
 
-// topologyChange is a time from which on bundles are meant to have other circuits. Those that they gain carry after the delay.
+// topologyChange is a time at which bundles are assigned other circuits. Added circuits
+// carry data after the delay.
 type topologyChange struct {
 	at       engine.Time
-	circuits []int // by bundle
+	circuits []int // assigned from then on, indexed by bundle
 }
 
-// topologyTimeline returns the moments of iterations up to the n-th of a sequence, with times from the beginning of that. The
-// first of them is long before, as the first iteration finds its topology in place.
+// topologyTimeline returns the changes of iterations 0 to n of a sequence, with times
+// relative to the start of iteration n. The first change is long before, because the
+// first iteration starts with its topology in place.
 func topologyTimeline(q *Sequence, runs []Run, n int) []topologyChange {
 	all := []topologyChange{{-engine.Never / 4, q.First}}
 	at := engine.Time(0)
@@ -409,8 +420,9 @@ func topologyTimeline(q *Sequence, runs []Run, n int) []topologyChange {
 	return all
 }
 
-// activeTimeline returns the circuits that carry from a time on, where moments, the first of which is a delay before that
-// or earlier, follow each other: those at that time, by bundle, and how links change after it.
+// activeTimeline returns the circuits that carry data at time start, indexed by bundle,
+// and the later changes of link rates. all lists the assigned topologies; the first one
+// was assigned at least a delay before start.
 func (p *Problem) activeTimeline(all []topologyChange, start engine.Time) (initial []int, changes []engine.Change) {
 	delay := p.Switching.Delay
 	times := []engine.Time{start}
@@ -422,7 +434,7 @@ func (p *Problem) activeTimeline(all []topologyChange, start engine.Time) (initi
 		}
 	}
 	slices.Sort(times)
-	from := 0 // the first topology that was not left a delay ago
+	from := 0 // first topology that was in use within the last delay
 	var was []int
 	for k, t := range slices.Compact(times) {
 		for from+1 < len(all) && all[from+1].at <= t-delay {
@@ -449,7 +461,8 @@ func (p *Problem) activeTimeline(all []topologyChange, start engine.Time) (initi
 	return initial, changes
 }
 
-// linkChanges returns the changes of links at a time at which bundles go from some circuits to others.
+// linkChanges returns the rate changes of links at a time at which the circuits change
+// from one topology to another.
 func (p *Problem) linkChanges(at engine.Time, from, to []int) (changes []engine.Change) {
 	for e, b := range p.Fabric.Bundles {
 		if to[e] == from[e] {
@@ -462,7 +475,7 @@ func (p *Problem) linkChanges(at engine.Time, from, to []int) (changes []engine.
 	return changes
 }
 
-// Transfers returns how many transfers each bundle carries.
+// Transfers returns the number of transfers of each bundle.
 func (p *Problem) Transfers() []int {
 	n := make([]int, len(p.Fabric.Bundles))
 	for _, e := range p.bundleOfTask() {

@@ -8,28 +8,30 @@ import (
 	"sim/engine"
 )
 
-// sharedEvaluations and sharedWork end the search for what all allocators share, whatever they are and whatever they
-// may spend: as the default of delta-joint does, and after some 2 s of one processor. The jobs of the papers take up to
-// a fifth of it.
+// sharedEvaluations and sharedWork limit the search for the shared bound independently of
+// the allocators. They are the default of delta-joint and about 2 s on one processor. The
+// jobs of the papers need up to a fifth of this.
 const (
 	sharedEvaluations = 20_000
 	sharedWork        = 200_000_000
 )
 
+// newSharedBudget returns the budget of the search for the shared bound.
 func newSharedBudget() searchBudget {
 	return searchBudget{SearchOptions: SearchOptions{MaxEvaluations: sharedEvaluations}, maxWork: sharedWork}
 }
 
-// Bound returns a lower bound on the makespan of every topology, however capacity is shared, by the search of
-// delta-joint with a budget of its own. It is computed once. It fails only with ctx's error, when ctx ends.
+// Bound returns the shared bound: a lower bound on the makespan of every topology under
+// any sharing of capacity. It comes from the search of delta-joint with its own budget
+// and is computed once. It fails only if ctx is cancelled.
 func (p *Problem) Bound(ctx context.Context) (engine.Time, error) {
 	best, err := p.sharedResult(ctx)
 	return max(best.bound, p.AtLeast), err
 }
 
-// Optimum returns the best schedule that the search for Bound found, with what saving ports makes of it within half of
-// that budget (fewer circuits may be faster, too), for those who need one that can be had; nil if none was found. Seed
-// and tails are as in Options.
+// Optimum returns the best schedule found by the search for Bound, with minimum ports
+// within half of that search's work (fewer circuits may be faster under some services).
+// It returns nil if none was found. seed and tails are as in Options.
 func (p *Problem) Optimum(ctx context.Context, seed uint64, tails bool) (*Decision, error) {
 	best, err := p.sharedResult(ctx)
 	if err != nil || best.circuits == nil {
@@ -44,7 +46,7 @@ func (p *Problem) Optimum(ctx context.Context, seed uint64, tails bool) (*Decisi
 	return p.minimisePorts(ctx, best.decision(), makespanLimit{limit: withTolerance(best.makespan, 0)}, &Options{}, searchBudget{maxWork: sharedWork / 2})
 }
 
-// sharedResult returns what the search for Bound found.
+// sharedResult returns the result of the search for Bound.
 func (p *Problem) sharedResult(ctx context.Context) (jointResult, error) {
 	return p.sharedSearch.Get(ctx, func() jointResult {
 		within := newSharedBudget()
@@ -55,8 +57,9 @@ func (p *Problem) sharedResult(ctx context.Context) (jointResult, error) {
 	})
 }
 
-// sharedResultWithin is shared for a search with a time limit, half of which it may take. Where that ends first nothing is
-// known but why, which is no error.
+// sharedResultWithin is sharedResult for a search with a time limit. It may use half of
+// the limit. If that is too short, the result contains no bound but the reason, and no
+// error is returned.
 func (p *Problem) sharedResultWithin(ctx context.Context, o *searchBudget) (jointResult, error) {
 	within := ctx
 	if !o.deadline.IsZero() {
@@ -68,6 +71,6 @@ func (p *Problem) sharedResultWithin(ctx context.Context, o *searchBudget) (join
 	if err != nil {
 		return jointResult{stopped: fmt.Sprintf("the bound was sought for half of the time limit of %v, in vain", wallClock(o.TimeLimit))}, ctx.Err()
 	}
-	best.stopped = "" // by its own budget, which says nothing of who asks
+	best.stopped = "" // the shared search has its own budget, which does not limit the caller
 	return best, nil
 }

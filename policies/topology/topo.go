@@ -10,14 +10,17 @@ import (
 	"sim/engine/flow"
 )
 
-// topoAllocator seeks the best topology when transfers share fairly (DELTA-Topo).
+// topoAllocator is delta-topo: it searches for the best topology under fair sharing
+// (DELTA-Topo).
 //
-// Fair sharing may gain from fewer circuits (docs/model.md), so no topology stands for a box of them: every topology
-// whose bound, for any service, is below the best known must be simulated. That is cheap because the bundles fall in
-// two. Inner ones carry transfers that others wait for; over their circuits it branches and bounds in boxes, as joint
-// does. The rest (gradient synchronisation) matter only at the end of the iteration: for each choice of inner circuits
-// all choices of theirs are simulated from the common beginning. When that ends within the budget the answer is proved
-// best by exhaustion.
+// With fair sharing, fewer circuits can shorten the iteration (docs/model.md), so no
+// topology represents a box. Every topology whose bound, for any service, is below the
+// incumbent must be simulated. Two groups of bundles make this affordable. Inner bundles
+// carry transfers that others wait for; they are searched by branch and bound over boxes,
+// as in delta-joint. The outer bundles (gradient synchronisation) matter only at the end
+// of the iteration. For each choice of inner circuits, all choices of outer circuits are
+// simulated from a common prefix. If the search completes within its budget, the result
+// is proved optimal by exhaustion.
 type topoAllocator struct{}
 
 func (topoAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
@@ -37,7 +40,7 @@ func (topoAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decisi
 	}
 	s.bound = min(s.bound, s.best)
 	if s.stopped != "" {
-		// too many to simulate them all: no worse than what delta-fast finds
+		// The budget is used: the result must be at least as good as delta-fast's.
 		d, err := p.geneticFallback(ctx, o, &s.searchBudget, s.service, s.MaxEvaluations)
 		if err != nil {
 			return nil, err
@@ -57,10 +60,11 @@ func (topoAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decisi
 	return p.minimisePorts(ctx, d, makespanLimit{limit: withTolerance(s.best, o.PortTolerance), fixedService: true}, &o, s.searchBudget)
 }
 
-// innerBundles returns, by bundle, whether some transfer waits for one of its.
+// innerBundles reports, for each bundle, whether another transfer waits for one of its
+// transfers.
 func (p *Problem) innerBundles() []bool {
 	g := p.Graph
-	before := make([]bool, len(g.Tasks)) // a transfer is reachable
+	before := make([]bool, len(g.Tasks)) // a transfer is reachable from the task
 	for _, i := range slices.Backward(g.Order()) {
 		for _, e := range g.Out(i) {
 			before[i] = before[i] || before[e.To] || g.Tasks[e.To].Kind == engine.Transfer
@@ -81,7 +85,7 @@ func (p *Problem) innerBundles() []bool {
 	return inner
 }
 
-// linksOf returns the links of some bundles.
+// linksOf returns the links of the bundles that of selects.
 func (p *Problem) linksOf(of func(e int) bool) (links []int32) {
 	for e := range p.Fabric.Bundles {
 		if of(e) {
@@ -91,34 +95,36 @@ func (p *Problem) linksOf(of func(e int) bool) (links []int32) {
 	return links
 }
 
-// topoSearch is one search.
+// topoSearch is one search of delta-topo.
 type topoSearch struct {
 	budgetMeter
 	p       *Problem
 	service flow.Service
-	bounder *circuitEvaluator
-	isInner []bool
-	open    *openBoxes[engine.Time] // by their bounds
+	bounder *circuitEvaluator       // second evaluator, so that bounds do not disturb a forked simulation
+	isInner []bool                  // see Problem.innerBundles
+	open    *openBoxes[engine.Time] // by their lower bounds
 
-	circuits    []int
-	best        engine.Time
-	makespans   map[string]engine.Time // makespans of topologies simulated to the end; never where cut off
-	bound       engine.Time            // on every topology under the service
-	boundIsFair bool                   // bound holds under that alone
-	stopped     string
+	circuits    []int                  // the incumbent; nil before the first one
+	best        engine.Time            // makespan of circuits
+	makespans   map[string]engine.Time // makespans of simulated topologies by topologyKey; never if cut off
+	bound       engine.Time            // lower bound on every topology under service
+	boundIsFair bool                   // bound holds under fair sharing only
+	stopped     string                 // reason why the search stopped early
 }
 
+// newTopoSearch returns a search without open boxes. The caller releases it with close.
 func newTopoSearch(ctx context.Context, p *Problem, o searchBudget, service flow.Service) *topoSearch {
 	return &topoSearch{budgetMeter: newBudgetMeter(ctx, o, p.acquire(ctx, service)), p: p, service: service, bounder: p.acquire(ctx, service),
 		isInner: p.innerBundles(), open: newOpenBoxes(cmp.Compare[engine.Time]), best: never, makespans: map[string]engine.Time{}}
 }
 
+// close releases the evaluators.
 func (s *topoSearch) close() {
 	s.p.release(s.evaluator)
 	s.p.release(s.bounder)
 }
 
-// boundModel names the model of the bound.
+// boundModel returns the BoundModel of the decision.
 func (s *topoSearch) boundModel() string {
 	switch {
 	case s.stopped != "" && !s.boundIsFair:
@@ -129,7 +135,7 @@ func (s *topoSearch) boundModel() string {
 	return s.service.String() + ", all topologies"
 }
 
-// topologyKey names a topology.
+// topologyKey encodes a topology as a map key.
 func topologyKey(x []int) string {
 	b := make([]byte, 0, 4*len(x))
 	for _, n := range x {
@@ -138,7 +144,7 @@ func topologyKey(x []int) string {
 	return string(b)
 }
 
-// simulate returns the makespan of x, never if it is no better than the best.
+// simulate returns the makespan of x, or never if it is no better than the incumbent.
 func (s *topoSearch) simulate(x []int) engine.Time {
 	k := topologyKey(x)
 	if c, ok := s.makespans[k]; ok {
@@ -156,13 +162,14 @@ func (s *topoSearch) simulate(x []int) engine.Time {
 	return c
 }
 
-// mustStop reports whether the search must end, and says why.
+// mustStop reports whether the search must stop, and records the reason.
 func (s *topoSearch) mustStop() bool {
 	s.stopped = s.budgetMeter.stopReason()
 	return s.stopped != ""
 }
 
-// trySeeds starts from what the other allocators choose: delta-joint, x.
+// trySeeds simulates the initial topologies, x of delta-joint and the results of
+// matrixRules, and runs a local search from each.
 func (s *topoSearch) trySeeds(x []int) {
 	starts := [][]int{x}
 	for _, rule := range matrixRules {
@@ -179,8 +186,9 @@ func (s *topoSearch) trySeeds(x []int) {
 	}
 }
 
-// search looks for the best topology by boxes of inner circuits. Where these multiply, as replicas are simulated together
-// or have many pods, it looks for a proof by boxes of all first (topo_prove.go). Floor is a bound that is known.
+// search searches for the best topology. With several replicas or long ones, the choices
+// of outer circuits multiply, so it first attempts a proof by boxes of all bundles
+// (topo_boxes.go). floor is a known lower bound.
 func (s *topoSearch) search(floor engine.Time) {
 	s.push(s.p.ones(), slices.Clone(s.p.Useful))
 	if (s.p.hasReplicas() || s.p.hasLongReplicas()) && s.proveByBoxes(floor) {
@@ -189,7 +197,7 @@ func (s *topoSearch) search(floor engine.Time) {
 	s.searchBoxes()
 }
 
-// searchBoxes visits boxes of inner circuits, lowest bound first.
+// searchBoxes visits boxes of inner circuits in the order of their bounds.
 func (s *topoSearch) searchBoxes() {
 	left := s.open.explore(func(bound engine.Time) bool { return bound >= s.best }, s.mustStop, func(b *box[engine.Time]) bool {
 		if e := b.widestBundle(func(e int) bool { return s.isInner[e] }); e >= 0 {
@@ -207,6 +215,7 @@ func (s *topoSearch) searchBoxes() {
 	}
 }
 
+// push adds a box if its bound permits an improvement.
 func (s *topoSearch) push(lo, hi []int) {
 	if !s.p.tightenUpper(lo, hi) {
 		return
@@ -217,11 +226,12 @@ func (s *topoSearch) push(lo, hi []int) {
 	}
 }
 
-// completeBox simulates every completion of a box with one choice of inner circuits that its bound does not exclude.
+// completeBox simulates all topologies of a box with a single choice of inner circuits
+// that its bound does not exclude.
 func (s *topoSearch) completeBox(b *box[engine.Time]) {
 	lo := slices.Clone(b.lo)
-	var ends []int    // bundles that are open
-	var links []int32 // theirs
+	var ends []int    // outer bundles with several choices
+	var links []int32 // their links
 	x := slices.Clone(b.hi)
 	for e := range x {
 		if s.isInner[e] || b.hi[e] == b.lo[e] {
@@ -237,7 +247,7 @@ func (s *topoSearch) completeBox(b *box[engine.Time]) {
 		x[e] = b.hi[e]
 	}
 	if s.p.exceedsPorts(lo) {
-		return // each of them alone would do, all together do not fit
+		return // each minimum alone is necessary, but together they do not fit
 	}
 	forked := s.service == flow.MaxMin
 	if forked {
@@ -249,7 +259,8 @@ func (s *topoSearch) completeBox(b *box[engine.Time]) {
 	s.completeBundles(x, b.hi, ends, s.p.freePorts(lo), forked)
 }
 
-// completeBundles tries all numbers of circuits from x up to hi for the bundles of ends, the most first.
+// completeBundles enumerates the circuits of the bundles ends, from x[e] to hi[e], the
+// maximum first, and simulates each topology.
 func (s *topoSearch) completeBundles(x, hi, ends []int, free []int, forked bool) {
 	if s.mustStop() {
 		return
@@ -269,7 +280,7 @@ func (s *topoSearch) completeBundles(x, hi, ends []int, free []int, forked bool)
 	x[e] = low
 }
 
-// simulateCompletion simulates one completion.
+// simulateCompletion simulates one enumerated topology.
 func (s *topoSearch) simulateCompletion(x []int, forked bool) {
 	if !forked {
 		s.simulate(x)
@@ -277,14 +288,15 @@ func (s *topoSearch) simulateCompletion(x []int, forked bool) {
 	}
 	s.chargeFork(s.p)
 	s.evaluator.provision(x)
-	// nothing else may be simulated on w meanwhile: cut-offs go by what it last knew of capacities
+	// The evaluator must run nothing else between Fork and Resume, because its cutoffs
+	// depend on the capacities that it was last given.
 	if c, ok := s.evaluator.Resume(s.best); ok {
 		s.best, s.circuits = c, slices.Clone(x)
 	}
 }
 
-// localSearch changes x, by one or two circuits of one bundle (others at its pods giving way, or taking what becomes free),
-// for as long as that makes it better.
+// localSearch changes x while the makespan decreases: one or two circuits of one bundle
+// more or less, with neighbour adapting the others.
 func (s *topoSearch) localSearch(x []int) {
 	here := s.simulate(x)
 	for improved := true; improved && !s.mustStop(); {
@@ -304,8 +316,9 @@ func (s *topoSearch) localSearch(x []int) {
 	}
 }
 
-// neighbour returns x with d more circuits of bundle e: where a pod is then overrun its largest other bundle gives way, and
-// what becomes free goes to the bundles at e's pods that can use it. nil where that is no topology.
+// neighbour returns x with d more circuits of bundle e. If a pod then uses too many
+// ports, its largest other bundle loses circuits. Ports that become free go to bundles
+// that can use them. It returns nil if there is no such topology.
 func (s *topoSearch) neighbour(x []int, e, d int) []int {
 	n := x[e] + d
 	if d == 0 || n < 1 || n > s.p.Useful[e] {

@@ -8,18 +8,19 @@ import (
 	"sim/fabric"
 )
 
-// proveShare is the part of delta-topo's budget, of 1, after which prove ends.
+// proveShare is the fraction of delta-topo's budget that proveByBoxes may use.
 const proveShare = 0.75
 
-// hasReplicas reports whether replicas are simulated together.
+// hasReplicas reports whether the problem contains several replicas.
 func (p *Problem) hasReplicas() bool {
 	return slices.ContainsFunc(p.Fabric.Pods, func(pod fabric.Pod) bool { return pod.Replica > 0 })
 }
 
-// proveByBoxes looks for what is better than the best known under fair sharing, and for a proof that nothing is, by boxes of all
-// bundles: the search of delta-joint with the bound for fair sharing. Where replicas are simulated together, exhaustion
-// multiplies the choices of each; a box settles those of one for whatever the others have. It reports whether it has
-// settled all. Floor is a bound that is known.
+// proveByBoxes searches boxes of all bundles with the bound for fair sharing, as
+// delta-joint does with the bound for any service. It reports whether it proved the
+// incumbent optimal. Exhaustion would multiply the choices of all replicas, whereas a box
+// settles the choices of one replica for any choice of the others. floor is a known lower
+// bound.
 func (s *topoSearch) proveByBoxes(floor engine.Time) bool {
 	if s.service != flow.MaxMin {
 		return false

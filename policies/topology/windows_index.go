@@ -2,19 +2,23 @@ package topology
 
 import "slices"
 
-// indexWindows is Alg. 1 (TaskTimeIndexPruning), Steps 1 to 3: the least and the largest interval index in which each
-// task can be active when there are k intervals. from and to are the anchors, by task; nil is topological sorting
-// alone. Only tasks that others wait for are anchored (M_succ).
+// indexWindows is Alg. 1 (TaskTimeIndexPruning), Steps 1 to 3. It returns the lowest and
+// the highest interval index at which each task can be active if there are k intervals.
+// from and to are the anchors, indexed by task; nil means precedence alone. Only tasks
+// that other transfers wait for are anchored (M_succ).
 //
-// A task takes at least one interval, so that its successor starts at least one index later; and at least two where
-// some time must pass between the end of the one and the start of the other, as both are events and bound an idle
-// interval. Milestones, the source and the sink take no interval and are no events: what counts for two tasks joined
-// through them is whether any edge on the way has a lag, or any task of fixed duration lies on it. A node that is no
-// task therefore passes two bounds on, of what reached it without a lag and with one; only the first grows at the next
-// edge with a lag.
+// A task takes at least one interval, so its successor starts at least one index later.
+// It starts at least two indices later if time must pass between the two, because the end
+// and the start are both events that bound an idle interval. Milestones, the source and
+// the sink take no interval and are no events. Two tasks joined through them are
+// separated by an idle interval if any edge between them has a lag, or if any task
+// between them has a duration.
+//
+// Nodes that are no tasks therefore propagate two bounds: one for paths without a lag and
+// one for paths with a lag. Only the first grows at the next edge with a lag.
 func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (lowest, highest []int) {
 	lowest, highest = make([]int, len(tasks)), make([]int, len(tasks))
-	at := slices.Repeat([]int32{-1}, len(p.Graph.Tasks)) // by task of the graph, its place in tasks
+	at := slices.Repeat([]int32{-1}, len(p.Graph.Tasks)) // index in tasks of each graph task; -1 if it is not in tasks
 	for i, id := range tasks {
 		at[id] = int32(i)
 	}
@@ -27,8 +31,8 @@ func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (lowest, hi
 		}
 	}
 
-	// Step 2: forward. near is the least index that a task may have if it follows without a lag, far if it follows at
-	// one.
+	// Step 2: forward propagation. reached is the lowest index permitted by paths without
+	// a lag, reachedByLag by paths with a lag.
 	reached, reachedByLag := make([]int, len(at)), make([]int, len(at))
 	for _, v := range order {
 		for _, e := range p.Graph.In(v) {
@@ -46,7 +50,7 @@ func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (lowest, hi
 		}
 	}
 
-	// Step 3: backward, likewise.
+	// Step 3: backward propagation, symmetric to step 2.
 	for v := range reached {
 		reached[v], reachedByLag[v] = k+1, k+1
 	}
@@ -68,7 +72,8 @@ func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (lowest, hi
 	return lowest, highest
 }
 
-// precedesTransfer returns, by task of the graph, whether a transfer waits for it: the paper's M_succ among the transfers.
+// precedesTransfer reports, for each task of the graph, whether a transfer waits for it:
+// M_succ of the paper among the transfers.
 func (p *Problem) precedesTransfer(at []int32) []bool {
 	succ := make([]bool, len(at))
 	for _, u := range slices.Backward(p.Graph.Order()) {
