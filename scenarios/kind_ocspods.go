@@ -60,7 +60,7 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 			Path: "policy", Doc: "Which allocators of circuits are compared.", Specs: []any{&s.Policy.Allocation, &s.Policy.Calls, &s.Policy.Placed}, Defaults: func(int) []any {
 				d := s.Policy.Allocation
 				d.DonorTolerance = d.PortTolerance
-				d.Allocators = topology.Usual(s.comparesCalls() || s.Policy.Placed.Among())
+				d.Allocators = topology.DefaultAllocators(s.comparesCalls() || s.Policy.Placed.Among())
 				return []any{&d, s.callDefaults()}
 			},
 		},

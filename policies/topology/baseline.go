@@ -22,13 +22,13 @@ var matrixRules = []matrixRule{proportional, squareRoot, iterativeHalving}
 type baselineAllocator struct{ rule matrixRule }
 
 func (b baselineAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	return p.Judge(ctx, b.rule(p), o.serviceOr(flow.MaxMin))
+	return p.Evaluate(ctx, b.rule(p), o.serviceOr(flow.MaxMin))
 }
 
-// Judge simulates topology x under a service and adds the shared bound, which holds for
+// Evaluate simulates topology x under a service and adds the shared bound, which holds for
 // all topologies. It fails if x cannot be simulated to its end, or with the error of ctx
 // if ctx is cancelled.
-func (p *Problem) Judge(ctx context.Context, x []int, s flow.Service) (*Decision, error) {
+func (p *Problem) Evaluate(ctx context.Context, x []int, s flow.Service) (*Decision, error) {
 	d, err := p.evaluateBest(ctx, x, []flow.Service{s})
 	if err != nil {
 		return nil, err
@@ -38,9 +38,9 @@ func (p *Problem) Judge(ctx context.Context, x []int, s flow.Service) (*Decision
 	return d, err
 }
 
-// Guess returns the shortest makespan of the matrixRules topologies under fair sharing.
+// EstimateMakespan returns the shortest makespan of the matrixRules topologies under fair sharing.
 // It is a cheap estimate for comparing problems before circuits are chosen.
-func (p *Problem) Guess(ctx context.Context) engine.Time {
+func (p *Problem) EstimateMakespan(ctx context.Context) engine.Time {
 	w, best := p.acquire(ctx, flow.MaxMin), never
 	defer p.release(w)
 	for _, rule := range matrixRules {
@@ -51,10 +51,10 @@ func (p *Problem) Guess(ctx context.Context) engine.Time {
 	return best
 }
 
-// Least returns a cheap lower bound on the makespan of every topology. It bounds the
+// QuickBound returns a cheap lower bound on the makespan of every topology. It bounds the
 // relaxation in which each bundle has all circuits that fit if every other bundle has one
 // circuit.
-func (p *Problem) Least(ctx context.Context) engine.Time {
+func (p *Problem) QuickBound(ctx context.Context) engine.Time {
 	w := p.acquire(ctx, flow.LevelPriority)
 	defer p.release(w)
 	return w.bound(p.Useful)
@@ -146,7 +146,7 @@ type uniformAllocator struct{}
 func (uniformAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	x := p.ones()
 	p.addByWeight(x, func(e int) float64 { return 1 / float64(x[e]) })
-	return p.Judge(ctx, x, o.serviceOr(flow.MaxMin))
+	return p.Evaluate(ctx, x, o.serviceOr(flow.MaxMin))
 }
 
 // fixedAllocator uses the matrix of FixedOptions. If the problem contains all replicas,
@@ -168,5 +168,5 @@ func (fixedAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decis
 	if !p.Feasible(x) {
 		return nil, fmt.Errorf("topology: the fixed circuits leave a pod pair unconnected or overrun a pod's ports (used %v)", p.Fabric.Ports(x))
 	}
-	return p.Judge(ctx, x, o.serviceOr(flow.MaxMin))
+	return p.Evaluate(ctx, x, o.serviceOr(flow.MaxMin))
 }

@@ -18,8 +18,8 @@ func TestBaselines(t *testing.T) {
 		t.Fatal(err)
 	}
 	tried := 0
-	for range times(150) {
-		d := drawTiny(rng, 4)
+	for range numCases(150) {
+		d := drawSmallProblem(rng, 4)
 		parts := d.graph(t)
 		o, err := parts.pods.Connect(parts.graph)
 		if err != nil {
@@ -40,20 +40,20 @@ func TestBaselines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !p.Feasible(z.Circuits) || z.Makespan != newLamp(t, p).simulate(t, z.Circuits, played[0]) || z.Bound > z.Makespan {
+			if !p.Feasible(z.Circuits) || z.Makespan != newTopologySimulator(t, p).simulate(t, z.Circuits, testServices[0]) || z.Bound > z.Makespan {
 				t.Errorf("%s chooses %v, of %v, bound %v", name, z.Circuits, z.Makespan, z.Bound)
 			}
 			if name != "uniform" {
 				best = min(best, z.Makespan)
 			}
 		}
-		least := p.Least(t.Context())
-		if got := p.Guess(t.Context()); got != best || least > best {
+		least := p.QuickBound(t.Context())
+		if got := p.EstimateMakespan(t.Context()); got != best || least > best {
 			t.Errorf("guessed %v, the rules reach %v, at least %v", got, best, least)
 		}
 		x := randomTopology(p, rng)
-		for _, s := range played {
-			if c := newLamp(t, p).simulate(t, x, s); c < least {
+		for _, s := range testServices {
+			if c := newTopologySimulator(t, p).simulate(t, x, s); c < least {
 				t.Errorf("%v takes %v, less than the bound %v", x, c, least)
 			}
 		}
@@ -66,7 +66,7 @@ func TestBaselines(t *testing.T) {
 			options.Fixed.Circuits[b.A][b.B], options.Fixed.Circuits[b.B][b.A] = x[e], x[e]
 		}
 		z, err := fixed.Choose(t.Context(), p, options)
-		if err != nil || !slices.Equal(z.Circuits, x) || z.Makespan != newLamp(t, p).simulate(t, x, played[0]) {
+		if err != nil || !slices.Equal(z.Circuits, x) || z.Makespan != newTopologySimulator(t, p).simulate(t, x, testServices[0]) {
 			t.Errorf("fixed circuits %v: %+v (%v)", x, z, err)
 		}
 		b := o.Bundles[0]
@@ -92,8 +92,8 @@ func TestBaselines(t *testing.T) {
 // that yield give way first, and ports are filled until no circuit fits that is of use.
 func TestFit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 13))
-	for range times(300) {
-		parts := drawTiny(rng, 4).graph(t)
+	for range numCases(300) {
+		parts := drawSmallProblem(rng, 4).graph(t)
 		o, err := parts.pods.Connect(parts.graph)
 		if err != nil {
 			t.Fatal(err)
@@ -141,7 +141,7 @@ func TestFit(t *testing.T) {
 func TestObjectiveNames(t *testing.T) {
 	for _, name := range topology.Objectives() {
 		o, err := topology.ParseObjective(name)
-		if err != nil || topology.Objectives()[o] != name || o.Words() == "" {
+		if err != nil || topology.Objectives()[o] != name || o.Description() == "" {
 			t.Errorf("%s is objective %d (%v)", name, o, err)
 		}
 	}

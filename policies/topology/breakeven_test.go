@@ -17,8 +17,8 @@ import (
 func TestBreakEvenIsOfTheJob(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	paid, never, contradictions := 0, 0, 0
-	for jobs := 0; jobs < times(30); {
-		g := drawTiny(rng, 5).graph(t)
+	for jobs := 0; jobs < numCases(30); {
+		g := drawSmallProblem(rng, 5).graph(t)
 		o, err := g.pods.Connect(g.graph)
 		if err != nil {
 			t.Fatal(err)
@@ -28,12 +28,12 @@ func TestBreakEvenIsOfTheJob(t *testing.T) {
 			continue
 		}
 		jobs++
-		options := duringAllocator(200)
+		options := duringOptions(200)
 		options.Moving.BreakEven = true
 		options.Moving.Service = []string{"level-priority", "max-min"}[rng.IntN(2)]
 		decide := func(delay engine.Time) *topology.Decision {
 			p.Switching.Delay = delay
-			d, err := chooseAny(p, options)
+			d, err := chooseDuring(p, options)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,15 +53,15 @@ func TestBreakEvenIsOfTheJob(t *testing.T) {
 			}
 			if moves := d.Moves.Moving(); moves && delay > even || !moves && delay <= even && even > 0 {
 				contradictions++
-				t.Errorf("job %d: circuits move: %v, at a delay of %v and a break-even of %v: %v, %s without", jobs, moves, delay, even, d.Moves.Why, d.Moves.Static.Makespan)
+				t.Errorf("job %d: circuits move: %v, at a delay of %v and a break-even of %v: %v, %s without", jobs, moves, delay, even, d.Moves.Reason, d.Moves.Static.Makespan)
 			}
-			if !d.Moves.Moving() && d.Moves.Why == "" {
+			if !d.Moves.Moving() && d.Moves.Reason == "" {
 				t.Errorf("job %d, delay %v: no reason is given for circuits that stay", jobs, delay)
 			}
 		}
 	}
 	t.Logf("changes pay in %d jobs, in %d they do not; %d contradictions", paid, never, contradictions)
-	if paid < times(30)/4 || never < times(30)/4 {
+	if paid < numCases(30)/4 || never < numCases(30)/4 {
 		t.Errorf("changes pay in %d jobs and do not in %d", paid, never)
 	}
 }
@@ -71,8 +71,8 @@ func TestBreakEvenIsOfTheJob(t *testing.T) {
 func TestNeverWorseThanTwoTopologies(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	gains := 0
-	for jobs := 0; jobs < times(30); {
-		g := drawTiny(rng, 4).graph(t)
+	for jobs := 0; jobs < numCases(30); {
+		g := drawSmallProblem(rng, 4).graph(t)
 		o, err := g.pods.Connect(g.graph)
 		if err != nil {
 			t.Fatal(err)
@@ -81,16 +81,16 @@ func TestNeverWorseThanTwoTopologies(t *testing.T) {
 		if err != nil || len(o.Bundles) < 2 {
 			continue
 		}
-		all := topologies(p)
+		all := allTopologies(p)
 		if len(all) > 60 {
 			continue
 		}
 		jobs++
-		options := duringAllocator(100)
+		options := duringOptions(100)
 		options.Moving.BreakEven = rng.IntN(2) == 0
 		p.Switching.Delay = []engine.Time{0, millisecond / 3, millisecond, 2 * millisecond, 4 * millisecond}[rng.IntN(5)]
-		p.Switching.Whole = rng.IntN(4) == 0
-		d, err := chooseAny(p, options)
+		p.Switching.StopsAll = rng.IntN(4) == 0
+		d, err := chooseDuring(p, options)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestNeverWorseThanTwoTopologies(t *testing.T) {
 func TestNeverWorseThanRules(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 3))
 	gains := 0
-	for jobs := 0; jobs < times(12); {
+	for jobs := 0; jobs < numCases(12); {
 		m := drawMatrix(rng, 4, 6)
 		p := m.problem(t)
 		if len(p.Fabric.Bundles) < 3 {
@@ -134,9 +134,9 @@ func TestNeverWorseThanRules(t *testing.T) {
 		}
 		jobs++
 		p.Switching.Delay = []engine.Time{0, 1000, engine.Microsecond, 10 * engine.Microsecond}[rng.IntN(4)]
-		options := duringAllocator(40)
+		options := duringOptions(40)
 		options.Moving.BreakEven = rng.IntN(2) == 0
-		d, err := chooseAny(p, options)
+		d, err := chooseDuring(p, options)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func TestNeverWorseThanRules(t *testing.T) {
 			if d.Makespan > r.Makespan+16 {
 				t.Errorf("job %d, %+v: delta-during takes %v, %s %v", jobs, p.Switching, d.Makespan, name, r.Makespan)
 			}
-			if options.Moving.BreakEven && d.Moves.Why == "none found in 0 evaluations" {
+			if options.Moving.BreakEven && d.Moves.Reason == "none found in 0 evaluations" {
 				t.Errorf("job %d: no sequence was tried", jobs)
 			}
 		}

@@ -45,10 +45,10 @@ func newPodChains(p *Problem, rank []int) *podChains {
 		}
 		inChain[e] = true
 		chainBundles[a], chainBundles[b] = append(chainBundles[a], e), append(chainBundles[b], e)
-		from, to := chainOf[b], chainOf[a]
+		from, next := chainOf[b], chainOf[a]
 		for k := range chainOf {
 			if chainOf[k] == from {
-				chainOf[k] = to
+				chainOf[k] = next
 			}
 		}
 	}
@@ -66,19 +66,19 @@ func newPodChains(p *Problem, rank []int) *podChains {
 		if visited[pod] || len(chainBundles[pod]) == 2 {
 			continue
 		}
-		for at, by := pod, -1; at >= 0; {
-			visited[at] = true
-			z.order = append(z.order, at)
-			to := -1
-			z.nextBundle[at] = -1
-			for _, e := range chainBundles[at] {
-				if e != by {
-					to, by = p.endPods[e][0]+p.endPods[e][1]-at, e
-					z.nextBundle[at] = int32(e)
+		for current, arrivedBy := pod, -1; current >= 0; {
+			visited[current] = true
+			z.order = append(z.order, current)
+			next := -1
+			z.nextBundle[current] = -1
+			for _, e := range chainBundles[current] {
+				if e != arrivedBy {
+					next, arrivedBy = p.endPods[e][0]+p.endPods[e][1]-current, e
+					z.nextBundle[current] = int32(e)
 					break
 				}
 			}
-			at = to
+			current = next
 		}
 	}
 	z.prefixCost, z.previousPorts = make([][]float64, n+1), make([][]int, n)

@@ -8,9 +8,9 @@ import (
 	"sim/fabric"
 )
 
-// podsOf returns a problem of pods and bundles alone, each pair of pods of a replica joined with a chance of two in
+// drawPods returns a problem of pods and bundles alone, each pair of pods of a replica joined with a chance of two in
 // three, some pods joined to their DP peers, and some of two replicas to each other.
-func podsOf(rng *rand.Rand) *Problem {
+func drawPods(rng *rand.Rand) *Problem {
 	p := &Problem{Fabric: &fabric.Optical{Copies: 1}}
 	pods := 2 + rng.IntN(4)
 	for k := range pods {
@@ -38,7 +38,7 @@ func podsOf(rng *rand.Rand) *Problem {
 func TestChains(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 21))
 	for range 500 {
-		p := podsOf(rng)
+		p := drawPods(rng)
 		rank := rng.Perm(2)
 		z := newPodChains(p, rank)
 		place := make([]int, len(p.Ports))
@@ -102,7 +102,7 @@ func TestCheapestOfChains(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 21))
 	none := 0
 	for range 1000 {
-		p := podsOf(rng)
+		p := drawPods(rng)
 		z := newPodChains(p, rng.Perm(2))
 		for range 2 { // the second finds the first one's scratch
 			n := len(p.endPods)
@@ -181,7 +181,7 @@ func TestCheapestOfChains(t *testing.T) {
 func TestRotorTurns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 21))
 	for range 300 {
-		p := podsOf(rng)
+		p := drawPods(rng)
 		if len(p.endPods) == 0 {
 			continue
 		}
@@ -254,14 +254,14 @@ func TestRotation(t *testing.T) {
 	}{
 		{RotorOptions{Period: 7, Switches: 4}, Switching{Delay: 6}, 7, true},
 		{RotorOptions{Period: 7, Switches: 4}, Switching{Delay: 7}, 7, false},
-		{RotorOptions{Period: 28, Switches: 4}, Switching{Delay: 6, Whole: true}, 28, true},
-		{RotorOptions{Period: 28, Switches: 4}, Switching{Delay: 7, Whole: true}, 28, false},
-		{RotorOptions{Period: 8, Switches: 0}, Switching{Delay: 7, Whole: true}, 8, true},
+		{RotorOptions{Period: 28, Switches: 4}, Switching{Delay: 6, StopsAll: true}, 28, true},
+		{RotorOptions{Period: 28, Switches: 4}, Switching{Delay: 7, StopsAll: true}, 28, false},
+		{RotorOptions{Period: 8, Switches: 0}, Switching{Delay: 7, StopsAll: true}, 8, true},
 		{RotorOptions{Switches: 4}, Switching{Delay: ms}, 10 * ms, true},
 		{RotorOptions{Switches: 4}, Switching{Delay: ms + 1}, 10*ms + 10, true},
 		{RotorOptions{Switches: 4}, Switching{}, 10 * ms, true},
-		{RotorOptions{Switches: 10}, Switching{Delay: 2 * ms, Whole: true}, 20 * ms, false},
-		{RotorOptions{Switches: 9}, Switching{Delay: 2 * ms, Whole: true}, 20 * ms, true},
+		{RotorOptions{Switches: 10}, Switching{Delay: 2 * ms, StopsAll: true}, 20 * ms, false},
+		{RotorOptions{Switches: 9}, Switching{Delay: 2 * ms, StopsAll: true}, 20 * ms, true},
 	} {
 		if got := c.o.period(c.s.Delay); int64(got) != c.want {
 			t.Errorf("%+v at %+v: period %d, want %d", c.o, c.s, got, c.want)

@@ -13,9 +13,9 @@ import (
 // ErrIteration means that an iteration whose circuits move cannot end.
 var ErrIteration = errors.New("topology: an iteration whose circuits move does not end")
 
-// Iterations holds the planned iterations of a sequence, simulated on the problem for
+// IterationPlan holds the planned iterations of a sequence, simulated on the problem for
 // which it was decided.
-type Iterations struct {
+type IterationPlan struct {
 	problem  *Problem
 	sequence *Sequence
 	starts   []pendingSetup // state of the circuits at the start of each iteration
@@ -26,34 +26,34 @@ type Iterations struct {
 // interrupt the bundle.
 type quota struct{ bundle, count int32 }
 
-// Iterations simulates the iterations of a decision whose circuits move.
-func (p *Problem) Iterations(ctx context.Context, d *Decision) (*Iterations, error) {
+// PlanIterations simulates the iterations of a decision whose circuits move.
+func (p *Problem) PlanIterations(ctx context.Context, d *Decision) (*IterationPlan, error) {
 	w := p.acquire(ctx, d.Service)
 	defer p.release(w)
-	it, r, at := &Iterations{problem: p, sequence: d.Moves.Sequence}, w.newSequenceSimulator(), pendingSetup{}
+	plan, r, state := &IterationPlan{problem: p, sequence: d.Moves.Sequence}, w.newSequenceSimulator(), pendingSetup{}
 	for k := range d.Moves.Runs {
-		quotas := make([][]quota, len(it.sequence.Steps))
+		quotas := make([][]quota, len(plan.sequence.Steps))
 		r.observe = func(step int) {
-			r.eachInterrupted(r.target, it.sequence.Steps[step].Circuits, func(e int) {
+			r.eachInterrupted(r.target, plan.sequence.Steps[step].Circuits, func(e int) {
 				n, _ := w.Ended(int32(e))
 				quotas[step] = append(quotas[step], quota{int32(e), n})
 			})
 		}
-		next, ok := r.run(it.sequence, &at, never)
+		next, ok := r.run(plan.sequence, &state, never)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		} else if !ok {
 			return nil, fmt.Errorf("%w: iteration %d as planned", ErrIteration, k+1)
 		}
-		it.starts, it.quotas, at = append(it.starts, at), append(it.quotas, quotas), next
+		plan.starts, plan.quotas, state = append(plan.starts, state), append(plan.quotas, quotas), next
 	}
-	return it, nil
+	return plan, nil
 }
 
 // eachInterrupted calls do for each bundle that a change of circuits interrupts; see
 // Controller.
 func (s *Switching) eachInterrupted(from, to []int, do func(e int)) {
-	holds := s.Whole && s.Delay > 0 && !slices.Equal(from, to)
+	holds := s.StopsAll && s.Delay > 0 && !slices.Equal(from, to)
 	for e, n := range to {
 		if from[e] > 0 && (n == 0 || holds) {
 			do(e)
@@ -91,7 +91,7 @@ type Controller struct {
 // planBundle maps the bundles of p to the bundles of the plan that represent them.
 // Bundles with the same representative get the same number of circuits, and the transfers
 // of all of them are counted.
-func (it *Iterations) Controller(ctx context.Context, p *Problem, d *Decision, planBundle []int, k int) (*Controller, error) {
+func (it *IterationPlan) Controller(ctx context.Context, p *Problem, d *Decision, planBundle []int, k int) (*Controller, error) {
 	planned := it.problem.Transfers()
 	c := &Controller{problem: p, planBundle: p.bundleOfTask(), numPlanBundles: len(planned), earlier: d.Moves.Runs[:k]}
 	transfers := make([]int, len(planned))
@@ -169,7 +169,7 @@ func (c *Controller) findDrains(bundle []int32) {
 		slices.SortStableFunc(list, func(a, b int32) int { return int(min(1, max(-1, c.trace.End[a]-c.trace.End[b]))) })
 	}
 	c.drains = make([][]int32, len(c.sequence.Steps)) // each in the order of ends, as Live needs
-	was := c.sequence.First
+	previous := c.sequence.First
 	for i, s := range c.sequence.Steps {
 		if s.Bundle == AtEnd {
 			continue
@@ -177,14 +177,14 @@ func (c *Controller) findDrains(bundle []int32) {
 			c.drains[i] = slices.Concat(ends...)
 			break
 		}
-		c.problem.Switching.eachInterrupted(was, s.Circuits, func(e int) {
+		c.problem.Switching.eachInterrupted(previous, s.Circuits, func(e int) {
 			k := 0
 			for k < len(ends[e]) && c.trace.End[ends[e][k]] <= c.planned.Fired[i] {
 				k++
 			}
 			c.drains[i], ends[e] = append(c.drains[i], ends[e][:k]...), ends[e][k:]
 		})
-		was = s.Circuits
+		previous = s.Circuits
 	}
 }
 
@@ -207,9 +207,9 @@ func (c *Controller) Run(e *flow.Evaluator) (Run, bool) {
 	return c.simulate(&circuitEvaluator{e, c.problem})
 }
 
-// Again simulates an iteration at flow level on p and returns its trace. p has the tasks
+// Resimulate simulates an iteration at flow level on p and returns its trace. p has the tasks
 // and bundles of the controller's problem, but may have other times and rates.
-func (c *Controller) Again(ctx context.Context, p *Problem, s flow.Service) (*engine.Trace, error) {
+func (c *Controller) Resimulate(ctx context.Context, p *Problem, s flow.Service) (*engine.Trace, error) {
 	w := p.acquire(ctx, s)
 	defer p.release(w)
 	recorded := &circuitEvaluator{w.Clone(), p}
@@ -239,8 +239,8 @@ func (c *Controller) simulate(w *circuitEvaluator) (Run, bool) {
 	return r.current, ok
 }
 
-// Live moves the circuits during one packet-level simulation.
-type Live struct {
+// LiveController moves the circuits during one packet-level simulation.
+type LiveController struct {
 	*Controller
 	changes        []topologyChange // topologies requested so far; all but the first were requested less than a delay ago
 	endedTransfers []int            // number of ended transfers, indexed by bundle of the plan
@@ -253,8 +253,8 @@ type Live struct {
 }
 
 // Live returns a controller for one simulation.
-func (c *Controller) Live() *Live {
-	return &Live{
+func (c *Controller) Live() *LiveController {
+	return &LiveController{
 		Controller: c, endedTransfers: make([]int, c.numPlanBundles), hasEnded: make([]bool, len(c.planBundle)),
 		changes: topologyTimeline(c.sequence, append(slices.Clone(c.earlier), Run{}), len(c.earlier)),
 	}
@@ -267,7 +267,7 @@ func (c *Controller) Live() *Live {
 // free returns when a link has sent the packet that it is sending. A circuit is removed
 // when its last packet has left, and the circuits that use its ports are set up from then
 // on.
-func (l *Live) React(now engine.Time, ended []int32, free func(link int32) engine.Time) (changes []engine.Change, wake engine.Time) {
+func (l *LiveController) React(now engine.Time, ended []int32, free func(link int32) engine.Time) (changes []engine.Change, wake engine.Time) {
 	for _, id := range ended {
 		l.hasEnded[id] = true
 		if e := l.planBundle[id]; e >= 0 {
@@ -316,7 +316,7 @@ func (l *Live) React(now engine.Time, ended []int32, free func(link int32) engin
 
 // changeCircuits makes a step. Removed circuits carry no further packets. Added circuits
 // are set up when the packets on the removed ones have left.
-func (l *Live) changeCircuits(now engine.Time, to []int, free func(link int32) engine.Time) {
+func (l *LiveController) changeCircuits(now engine.Time, to []int, free func(link int32) engine.Time) {
 	l.fired = append(l.fired, now)
 	from := l.changes[len(l.changes)-1].circuits
 	if slices.Equal(from, to) {
@@ -325,7 +325,7 @@ func (l *Live) changeCircuits(now engine.Time, to []int, free func(link int32) e
 	stay := make([]int, len(to))
 	l.portsFreeAt = now
 	for e, b := range l.problem.Fabric.Bundles {
-		if stay[e] = min(from[e], to[e]); stay[e] < from[e] || l.problem.Switching.Whole {
+		if stay[e] = min(from[e], to[e]); stay[e] < from[e] || l.problem.Switching.StopsAll {
 			for _, link := range b.Links {
 				l.portsFreeAt = max(l.portsFreeAt, free(link))
 			}
@@ -338,20 +338,20 @@ func (l *Live) changeCircuits(now engine.Time, to []int, free func(link int32) e
 }
 
 // Run returns the iteration, given the time at which it ended.
-func (l *Live) Run(end engine.Time) Run {
+func (l *LiveController) Run(end engine.Time) Run {
 	run := Run{Makespan: end, Fired: l.fired}
 	for i := len(l.fired); i < len(l.sequence.Steps); i++ {
-		at := engine.Never
+		time := engine.Never
 		if l.sequence.Steps[i].Bundle == AtEnd {
-			at = end
+			time = end
 		}
-		run.Fired = append(run.Fired, at)
+		run.Fired = append(run.Fired, time)
 	}
 	return run
 }
 
-// Most returns the maximum number of circuits of each bundle in the sequence.
-func (q *Sequence) Most() []int {
+// MaxCircuits returns the maximum number of circuits of each bundle in the sequence.
+func (q *Sequence) MaxCircuits() []int {
 	maxCircuits := slices.Clone(q.First)
 	for _, s := range q.Steps {
 		for e, n := range s.Circuits {

@@ -19,8 +19,8 @@ import (
 func TestController(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	tried := 0
-	for range times(300) {
-		g := drawTiny(rng, 6).graph(t)
+	for range numCases(300) {
+		g := drawSmallProblem(rng, 6).graph(t)
 		o, err := g.pods.Connect(g.graph)
 		if err != nil {
 			t.Fatal(err)
@@ -29,12 +29,12 @@ func TestController(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		all, same := topologies(p), make([]int, len(o.Bundles))
+		all, same := allTopologies(p), make([]int, len(o.Bundles))
 		for e := range same {
 			same[e] = e
 		}
 		for range 5 {
-			p.Switching = topology.Switching{Delay: engine.Time(rng.IntN(5)*rng.IntN(5)) * millisecond / 2, Whole: rng.IntN(3) == 0}
+			p.Switching = topology.Switching{Delay: engine.Time(rng.IntN(5)*rng.IntN(5)) * millisecond / 2, StopsAll: rng.IntN(3) == 0}
 			q := drawSequence(p, all, rng)
 			runs, from, mean, ok := p.Steady(q, flow.MaxMin)
 			if !ok {
@@ -42,7 +42,7 @@ func TestController(t *testing.T) {
 			}
 			tried++
 			d := &topology.Decision{Circuits: q.First, Service: flow.MaxMin, Makespan: mean, Moves: &topology.Moves{Sequence: q, Runs: runs, Repeated: from}}
-			it, err := p.Iterations(t.Context(), d)
+			it, err := p.PlanIterations(t.Context(), d)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +59,7 @@ func TestController(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := make([]timeline, len(o.Bundles))
+			want := make([]circuitTimeline, len(o.Bundles))
 			for e, b := range o.Bundles {
 				want[e].add(0, int(lit.Links[b.Links[0]].Rate/o.Rate(e)+0.5))
 			}
@@ -73,7 +73,7 @@ func TestController(t *testing.T) {
 					}
 				}
 			}
-			got, run := told(c.Live(), o, trace, func(at engine.Time) engine.Time { return at }, func(int32) engine.Time { return 0 })
+			got, run := simulateController(c.Live(), o, trace, func(at engine.Time) engine.Time { return at }, func(int32) engine.Time { return 0 })
 			for e := range want {
 				if k := len(got[e].at) - 1; got[e].at[k] == planned.Makespan {
 					got[e].at, got[e].n = got[e].at[:k], got[e].n[:k]
@@ -88,14 +88,14 @@ func TestController(t *testing.T) {
 
 			late := func(at engine.Time) engine.Time { return at + at/3 }
 			busy := func(link int32) engine.Time { return engine.Time(link%3) * millisecond / 3 }
-			got, run = told(c.Live(), o, trace, late, busy)
+			got, run = simulateController(c.Live(), o, trace, late, busy)
 			for i, at := range planned.Fired {
 				if (run.Fired[i] == engine.Never) != (at == engine.Never) {
 					t.Fatalf("steps are made at %v where tasks end later, as planned at %v", run.Fired, planned.Fired)
 				}
 			}
-			if !p.Switching.Whole {
-				holdPorts(t, p, got)
+			if !p.Switching.StopsAll {
+				checkPorts(t, p, got)
 			}
 		}
 	}
@@ -104,15 +104,15 @@ func TestController(t *testing.T) {
 	}
 }
 
-// told tells a controller of the ends of tasks, which end at late(planned end), where every link is always sending a
+// simulateController tells a controller of the ends of tasks, which end at late(planned end), where every link is always sending a
 // packet for busy more, and returns how bundles change: those that lose circuits when their packet has left.
-func told(l *topology.Live, o *fabric.Optical, trace *engine.Trace, late func(engine.Time) engine.Time, busy func(link int32) engine.Time) ([]timeline, topology.Run) {
+func simulateController(l *topology.LiveController, o *fabric.Optical, trace *engine.Trace, late func(engine.Time) engine.Time, busy func(link int32) engine.Time) ([]circuitTimeline, topology.Run) {
 	order := make([]int32, len(trace.End))
 	for i := range order {
 		order[i] = int32(i)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(trace.End[a], trace.End[b]) })
-	lines := make([]timeline, len(o.Bundles))
+	lines := make([]circuitTimeline, len(o.Bundles))
 	var pending []engine.Change
 	apply := func(until engine.Time) {
 		for ; len(pending) > 0 && pending[0].At <= until; pending = pending[1:] {

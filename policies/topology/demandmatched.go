@@ -9,14 +9,14 @@ import "slices"
 // here the matrix is exact.
 func demandMatched(m *ruleInput) (*Sequence, error) {
 	bundles, links := m.p.Fabric.Bundles, len(m.p.Fabric.Network.Links)
-	topology := func(left []float64) []int {
-		load, least := m.bundleLoads(left), make([]int, len(bundles))
-		for e := range least {
+	topology := func(remaining []float64) []int {
+		load, minimums := m.bundleLoads(remaining), make([]int, len(bundles))
+		for e := range minimums {
 			if load[e] > 0 {
-				least[e] = 1
+				minimums[e] = 1
 			}
 		}
-		return m.allocateGreedily(least, load)
+		return m.allocateGreedily(minimums, load)
 	}
 	all := make([]float64, links)
 	for _, id := range m.p.networkTransfers() {
@@ -28,25 +28,25 @@ func demandMatched(m *ruleInput) (*Sequence, error) {
 	}
 	q := &Sequence{First: topology(all)}
 	m.numSimulated++
-	gone := make([]bool, len(bundles))
+	completed := make([]bool, len(bundles))
 	for ok := m.simulator.startIteration(q.First, m.maxCircuits, &pendingSetup{}, never); ok; {
 		now, more := m.evaluator.AwaitLast()
 		if !more {
 			break
 		}
 		last := -1
-		for e := range gone {
-			if ended, of := m.evaluator.Ended(int32(e)); ended == of && !gone[e] {
-				gone[e], last = true, e
+		for e := range completed {
+			if ended, total := m.evaluator.Ended(int32(e)); ended == total && !completed[e] {
+				completed[e], last = true, e
 			}
 		}
-		if last < 0 || !slices.Contains(gone, false) {
+		if last < 0 || !slices.Contains(completed, false) {
 			break
 		}
-		left := make([]float64, links)
-		m.evaluator.Left(left)
-		_, of := m.evaluator.Ended(int32(last))
-		s := Step{Bundle: last, Count: int(of), Circuits: topology(left)}
+		remaining := make([]float64, links)
+		m.evaluator.Left(remaining)
+		_, total := m.evaluator.Ended(int32(last))
+		s := Step{Bundle: last, Count: int(total), Circuits: topology(remaining)}
 		for e, n := range s.Circuits {
 			if n == 0 && m.simulator.target[e] > 0 { // in later iterations e may complete after the last of the others
 				s.Carried = append(s.Carried, e)

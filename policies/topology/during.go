@@ -49,7 +49,7 @@ func (duringAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Deci
 	}
 	d := s.decision()
 	if even != nil {
-		d.Moves.Sought, d.Moves.BreakEven = true, even.delay
+		d.Moves.BreakEvenComputed, d.Moves.BreakEven = true, even.delay
 	}
 	return d, ctx.Err()
 }
@@ -83,9 +83,9 @@ type Moves struct {
 	// BreakEven is the longest reconfiguration delay at which a sequence was found that
 	// is faster than Static. It does not depend on the delay of the problem. It is 0 if
 	// no sequence was found or if Sought is false.
-	BreakEven engine.Time
-	Sought    bool
-	Why       string // reason if no circuit moves; "" otherwise
+	BreakEven         engine.Time
+	BreakEvenComputed bool
+	Reason            string // reason if no circuit moves; "" otherwise
 }
 
 // Moving reports whether circuits move.
@@ -309,16 +309,16 @@ func (s *duringSearch) updateBest(q *Sequence, c engine.Time) bool {
 // which it starts. It returns false if none is found in four iterations or if a makespan
 // reaches cutoff.
 func (s *duringSearch) repeatedMakespan(q *Sequence, cutoff engine.Time) (engine.Time, bool) {
-	at := s.simulator.closingState(q)
+	state := s.simulator.closingState(q)
 	for range 4 {
-		next, ok := s.simulator.run(q, &at, cutoff)
+		next, ok := s.simulator.run(q, &state, cutoff)
 		if !ok {
 			return 0, false
 		}
-		if next.equal(&at) {
+		if next.equal(&state) {
 			return s.simulator.current.Makespan, true
 		}
-		at = next
+		state = next
 	}
 	return 0, false
 }
@@ -361,11 +361,11 @@ func (s *duringSearch) decision() *Decision {
 	switch {
 	case m.Sequence != nil:
 	case s.staticIsOptimal():
-		m.Why = "none: no reconfiguration can help here"
+		m.Reason = "none: no reconfiguration can help here"
 	case s.o.Moving.Changes == 1:
-		m.Why = "none: policy.delta-during.changes = 1 allows none"
+		m.Reason = "none: policy.delta-during.changes = 1 allows none"
 	default:
-		m.Why = fmt.Sprintf("none found in %d evaluations", s.evaluations)
+		m.Reason = fmt.Sprintf("none found in %d evaluations", s.evaluations)
 	}
 	return &d
 }

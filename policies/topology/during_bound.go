@@ -11,11 +11,11 @@ import (
 // maxCircuitsAlone returns the maximum useful circuits of each bundle if no other bundle
 // has any, limited by NICs and ports.
 func (p *Problem) maxCircuitsAlone() []int {
-	most := make([]int, len(p.Fabric.Bundles))
+	circuits := make([]int, len(p.Fabric.Bundles))
 	for e, b := range p.Fabric.Bundles {
-		most[e] = min(p.maxAdditional(p.Ports, e), max(1, int(b.Flows)))
+		circuits[e] = min(p.maxAdditional(p.Ports, e), max(1, int(b.Flows)))
 	}
-	return most
+	return circuits
 }
 
 // windowBound computes lower bounds on the iterations of every sequence of topologies at
@@ -41,7 +41,7 @@ func newWindowBound(ctx context.Context, p *Problem, high []int) (*windowBound, 
 		return nil, err
 	}
 	m := newBudgetMeter(ctx, searchBudget{SearchOptions: SearchOptions{MaxEvaluations: maxWindowBoxes}}, &circuitEvaluator{w, p})
-	return &windowBound{budgetMeter: m, p: p, maxCircuits: high, rates: rates, delayFree: max(w.Bound(), p.AtLeast)}, nil
+	return &windowBound{budgetMeter: m, p: p, maxCircuits: high, rates: rates, delayFree: max(w.Bound(), p.KnownBound)}, nil
 }
 
 // maxWindowBoxes is the maximum number of boxes visited for one window. The workloads of
@@ -93,15 +93,15 @@ const windowBisections = 64
 // refutes reports whether no iteration can end by time by. It tries two windows: one ends
 // with the iteration, and one a quarter of a delay earlier, which helps if
 // synchronisation comes last.
-func (h *windowBound) refutes(by, delay engine.Time) bool {
-	return h.refutesWindow(by, by-delay, delay) || h.refutesWindow(by, by-delay-delay/4, delay)
+func (h *windowBound) refutes(end, delay engine.Time) bool {
+	return h.refutesWindow(end, end-delay, delay) || h.refutesWindow(end, end-delay-delay/4, delay)
 }
 
 // refutesWindow reports whether no iteration can end by time by, using a window that
 // starts at from. It searches boxes of topologies in the window, each bounded by its
 // upper corner. Boxes are split until all are refuted, or until one fits the ports and is
 // not refuted.
-func (h *windowBound) refutesWindow(by, from, delay engine.Time) bool {
+func (h *windowBound) refutesWindow(end, from, delay engine.Time) bool {
 	h.evaluations = 0
 	h.reset()
 	from = max(0, from)
@@ -123,7 +123,7 @@ func (h *windowBound) refutesWindow(by, from, delay engine.Time) bool {
 				inside[l] = float64(x.hi[e]) * h.p.Fabric.Rate(e)
 			}
 		}
-		if h.evaluator.Misses(by, stages) {
+		if h.evaluator.Misses(end, stages) {
 			continue
 		}
 		e := h.branchBundle(x)
@@ -139,10 +139,10 @@ func (h *windowBound) refutesWindow(by, from, delay engine.Time) bool {
 // at the pod whose ports are exceeded most. It returns -1 if the upper corner fits the
 // ports.
 func (h *windowBound) branchBundle(b *box[struct{}]) int {
-	pod, least := -1, 0
+	pod, lowest := -1, 0
 	for i, free := range h.p.freePorts(b.hi) {
-		if free < least {
-			pod, least = i, free
+		if free < lowest {
+			pod, lowest = i, free
 		}
 	}
 	return b.widestBundle(func(e int) bool { return h.p.endsAt(e, pod) })
@@ -155,47 +155,47 @@ func (h *windowBound) branchBundle(b *box[struct{}]) int {
 // any delay. It also returns the rates of all resources.
 func (p *Problem) fluidEvaluator(ctx context.Context, maxCircuits []int) (*flow.Evaluator, []float64, error) {
 	o := p.Fabric
-	top := 0.0
+	maxRate := 0.0
 	for e := range o.Bundles {
-		top = max(top, o.Rate(e))
+		maxRate = max(maxRate, o.Rate(e))
 	}
-	n := *o.Network
-	n.Links = append([]engine.Link(nil), n.Links...)
-	n.Groups = append([]engine.Group(nil), n.Groups...)
-	first := o.Network.GroupResource(int32(len(n.Groups))) // first+2i limits the traffic out of pod i, first+2i+1 the traffic into it
+	network := *o.Network
+	network.Links = append([]engine.Link(nil), network.Links...)
+	network.Groups = append([]engine.Group(nil), network.Groups...)
+	first := o.Network.GroupResource(int32(len(network.Groups))) // first+2i limits the traffic out of pod i, first+2i+1 the traffic into it
 	for _, u := range p.Ports {
-		g := engine.Group{Rate: float64(u) * top}
-		n.Groups = append(n.Groups, g, g)
+		g := engine.Group{Rate: float64(u) * maxRate}
+		network.Groups = append(network.Groups, g, g)
 	}
 	for e, b := range o.Bundles {
 		for _, l := range b.Links {
-			n.Links[l].Rate = float64(maxCircuits[e]) * o.Rate(e)
+			network.Links[l].Rate = float64(maxCircuits[e]) * o.Rate(e)
 		}
 	}
-	of := p.bundleOfLink()
-	r := &engine.Routes{Start: make([]int32, 1, len(o.Routes.Start)), FlowCap: o.Routes.FlowCap}
+	bundleOf := p.bundleOfLink()
+	routes := &engine.Routes{Start: make([]int32, 1, len(o.Routes.Start)), FlowCap: o.Routes.FlowCap}
 	for i := range p.Graph.Tasks {
 		for _, u := range o.Routes.Of(int32(i)) {
-			r.Uses = append(r.Uses, u)
-			if int(u.Resource) >= len(n.Links) {
+			routes.Uses = append(routes.Uses, u)
+			if int(u.Resource) >= len(network.Links) {
 				continue
 			}
-			e, l := of[u.Resource], &n.Links[u.Resource]
-			weight := u.Weight * float64(o.Bundles[e].Ends) * top / o.Rate(int(e))
-			r.Uses = append(r.Uses, engine.Use{Resource: first + 2*l.From, Weight: weight}, engine.Use{Resource: first + 2*l.To + 1, Weight: weight})
+			e, l := bundleOf[u.Resource], &network.Links[u.Resource]
+			weight := u.Weight * float64(o.Bundles[e].Ends) * maxRate / o.Rate(int(e))
+			routes.Uses = append(routes.Uses, engine.Use{Resource: first + 2*l.From, Weight: weight}, engine.Use{Resource: first + 2*l.To + 1, Weight: weight})
 		}
-		r.Start = append(r.Start, int32(len(r.Uses)))
+		routes.Start = append(routes.Start, int32(len(routes.Uses)))
 	}
-	w, err := flow.NewEvaluator(p.Graph, &n, r, flow.LevelPriority)
+	w, err := flow.NewEvaluator(p.Graph, &network, routes, flow.LevelPriority)
 	if err != nil {
 		return nil, nil, err
 	}
 	w.SetContext(ctx)
 	var rates []float64
-	for _, l := range n.Links {
+	for _, l := range network.Links {
 		rates = append(rates, l.Rate)
 	}
-	for _, g := range n.Groups {
+	for _, g := range network.Groups {
 		rates = append(rates, g.Rate)
 	}
 	return w, rates, nil

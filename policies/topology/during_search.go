@@ -46,13 +46,13 @@ func (s *duringSearch) tryRules() {
 // iteration, or when the other bundles at the same pods have completed.
 func (s *duringSearch) tryShapes() {
 	for _, lead := range []engine.Time{0, s.simulator.Delay / 2, s.simulator.Delay} {
-		for keep := range maxKeptCircuits {
-			for most := max(2, keep+1); most < maxKeptCircuits+2; most++ {
+		for kept := range maxKeptCircuits {
+			for maxInner := max(2, kept+1); maxInner < maxKeptCircuits+2; maxInner++ {
 				for _, early := range []bool{false, true} {
 					if s.mustStop() {
 						return
 					}
-					s.tryCharged(s.pipelineShape(keep, most, lead, early))
+					s.tryCharged(s.pipelineShape(kept, maxInner, lead, early))
 				}
 			}
 			if lead > 0 && s.simulator.Delay == 0 {
@@ -69,7 +69,7 @@ const maxKeptCircuits = 5
 // circuits at first, or all useful ones if maxInner exceeds maxKeptCircuits, and keep the
 // given number. lead is the time before the last transfer at which they lose circuits.
 // early returns the circuits before the end of the iteration.
-func (s *duringSearch) pipelineShape(keep, maxInner int, lead engine.Time, early bool) *Sequence {
+func (s *duringSearch) pipelineShape(kept, maxInner int, lead engine.Time, early bool) *Sequence {
 	hasEnded := make([]bool, len(s.maxCircuits)) // inner bundles that have completed
 	topology := func() []int {
 		x := make([]int, len(s.maxCircuits))
@@ -79,7 +79,7 @@ func (s *duringSearch) pipelineShape(keep, maxInner int, lead engine.Time, early
 					x[e] = min(x[e], maxInner)
 				}
 				if hasEnded[e] {
-					x[e] = min(keep, x[e])
+					x[e] = min(kept, x[e])
 				}
 			}
 		}
@@ -211,12 +211,12 @@ func (s *duringSearch) mutate(q *Sequence, rng *rand.Rand) {
 		}
 	case 4: // one topology more
 		if k < n-1 || q.Steps[k].Bundle != AtEnd {
-			at := s.randomStep(rng, slices.Clone(q.Steps[k].Circuits))
+			step := s.randomStep(rng, slices.Clone(q.Steps[k].Circuits))
 			if rng.IntN(2) == 0 {
-				at.Bundle, at.Count = q.Steps[k].Bundle, q.Steps[k].Count
-				s.shiftStep(&at, rng)
+				step.Bundle, step.Count = q.Steps[k].Bundle, q.Steps[k].Count
+				s.shiftStep(&step, rng)
 			}
-			q.Steps = slices.Insert(q.Steps, k, at)
+			q.Steps = slices.Insert(q.Steps, k, step)
 			s.exchangeCircuits(q, rng, k+1, k+1)
 		}
 	default:

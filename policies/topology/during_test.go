@@ -15,14 +15,14 @@ import (
 )
 
 // duringAllocator returns the options of delta-during.
-func duringAllocator(evaluations int64) topology.Options {
-	o := budgets()
+func duringOptions(evaluations int64) topology.Options {
+	o := defaultOptions()
 	o.Moving.MaxEvaluations = evaluations
 	return o
 }
 
-// topologies lists all that fit the ports, bundles without a circuit included.
-func topologies(p *topology.Problem) (all [][]int) {
+// allTopologies lists all that fit the ports, bundles without a circuit included.
+func allTopologies(p *topology.Problem) (all [][]int) {
 	x := make([]int, len(p.Fabric.Bundles))
 	fits := func() bool {
 		for i, used := range p.Fabric.Ports(x) {
@@ -47,8 +47,8 @@ func topologies(p *topology.Problem) (all [][]int) {
 	return all
 }
 
-// maximal keeps those in which no circuit more fits.
-func maximal(p *topology.Problem, all [][]int) [][]int {
+// maximalTopologies keeps those in which no circuit more fits.
+func maximalTopologies(p *topology.Problem, all [][]int) [][]int {
 	return slices.DeleteFunc(slices.Clone(all), func(x []int) bool {
 		return slices.ContainsFunc(all, func(y []int) bool {
 			more := false
@@ -86,8 +86,8 @@ func TestSequencesAsSimulated(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	services := []flow.Service{flow.LevelPriority, flow.MaxMin, flow.TailPriority}
 	tried, several := 0, 0
-	for range times(400) {
-		d := drawTiny(rng, 6)
+	for range numCases(400) {
+		d := drawSmallProblem(rng, 6)
 		g := d.graph(t)
 		o, err := g.pods.Connect(g.graph)
 		if err != nil {
@@ -97,9 +97,9 @@ func TestSequencesAsSimulated(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		all := topologies(p)
+		all := allTopologies(p)
 		for range 10 {
-			p.Switching = topology.Switching{Delay: engine.Time(rng.IntN(5)*rng.IntN(5)) * millisecond / 2, Whole: rng.IntN(3) == 0}
+			p.Switching = topology.Switching{Delay: engine.Time(rng.IntN(5)*rng.IntN(5)) * millisecond / 2, StopsAll: rng.IntN(3) == 0}
 			q := drawSequence(p, all, rng)
 			service := services[rng.IntN(len(services))]
 			runs, _, _, ok := p.Steady(q, service)
@@ -110,7 +110,7 @@ func TestSequencesAsSimulated(t *testing.T) {
 			if len(runs) > 2 {
 				several++
 			}
-			asSimulated(t, p, g.graph, q, runs, service)
+			checkFullRun(t, p, g.graph, q, runs, service)
 		}
 	}
 	t.Logf("%d sequences, %d of them with more than two iterations that differ", tried, several)
@@ -119,11 +119,11 @@ func TestSequencesAsSimulated(t *testing.T) {
 	}
 }
 
-// asSimulated holds the iterations of a sequence against what is simulated at once, and against the ports.
-func asSimulated(t *testing.T, p *topology.Problem, g *engine.Graph, q *topology.Sequence, runs []topology.Run, service flow.Service) {
+// checkFullRun holds the iterations of a sequence against what is simulated at once, and against the ports.
+func checkFullRun(t *testing.T, p *topology.Problem, g *engine.Graph, q *topology.Sequence, runs []topology.Run, service flow.Service) {
 	t.Helper()
 	o := p.Fabric
-	lines := make([]timeline, len(q.First))
+	lines := make([]circuitTimeline, len(q.First))
 	at := engine.Time(0)
 	for n, run := range runs {
 		lit, err := p.Network(o, q, runs, n)
@@ -151,8 +151,8 @@ func asSimulated(t *testing.T, p *topology.Problem, g *engine.Graph, q *topology
 		}
 		at += run.Makespan
 	}
-	if !p.Switching.Whole { // which holds circuits that keep their ports
-		holdPorts(t, p, lines)
+	if !p.Switching.StopsAll { // which holds circuits that keep their ports
+		checkPorts(t, p, lines)
 	}
 }
 
@@ -161,8 +161,8 @@ func asSimulated(t *testing.T, p *topology.Problem, g *engine.Graph, q *topology
 func TestMovesByRule(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	moved := map[string]int{}
-	for range times(120) {
-		g := drawTiny(rng, 6).graph(t)
+	for range numCases(120) {
+		g := drawSmallProblem(rng, 6).graph(t)
 		o, err := g.pods.Connect(g.graph)
 		if err != nil {
 			t.Fatal(err)
@@ -171,8 +171,8 @@ func TestMovesByRule(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		p.Switching = topology.Switching{Delay: engine.Time(rng.IntN(5)) * millisecond / 2, Whole: rng.IntN(4) == 0}
-		options := duringAllocator(100)
+		p.Switching = topology.Switching{Delay: engine.Time(rng.IntN(5)) * millisecond / 2, StopsAll: rng.IntN(4) == 0}
+		options := duringOptions(100)
 		options.Rotor = topology.RotorOptions{Period: engine.Time(3+rng.IntN(9)) * millisecond, Switches: 1 + rng.IntN(4)}
 		for _, name := range []string{"demand-matched", "mixnet-during", "rotor"} {
 			policy, err := topology.ByName(name)
@@ -191,7 +191,7 @@ func TestMovesByRule(t *testing.T) {
 			}
 			if d.Moves.Moving() {
 				moved[name]++
-				asSimulated(t, p, g.graph, d.Moves.Sequence, d.Moves.Runs, d.Service)
+				checkFullRun(t, p, g.graph, d.Moves.Sequence, d.Moves.Runs, d.Service)
 			}
 		}
 	}
@@ -203,13 +203,13 @@ func TestMovesByRule(t *testing.T) {
 	}
 }
 
-// timeline is the circuits of a bundle that carry, over time.
-type timeline struct {
+// circuitTimeline is the circuits of a bundle that carry, over time.
+type circuitTimeline struct {
 	at []engine.Time
 	n  []int
 }
 
-func (l *timeline) add(at engine.Time, n int) {
+func (l *circuitTimeline) add(at engine.Time, n int) {
 	if k := len(l.at) - 1; k >= 0 && l.at[k] == at {
 		l.n[k] = n
 		return
@@ -218,7 +218,7 @@ func (l *timeline) add(at engine.Time, n int) {
 }
 
 // holds returns the circuits that hold their ports at a time: those that carry and those that come within the delay.
-func (l *timeline) holds(now, delay engine.Time) int {
+func (l *circuitTimeline) holds(now, delay engine.Time) int {
 	n := 0
 	for k, at := range l.at {
 		switch {
@@ -231,7 +231,7 @@ func (l *timeline) holds(now, delay engine.Time) int {
 	return n
 }
 
-func holdPorts(t *testing.T, p *topology.Problem, lines []timeline) {
+func checkPorts(t *testing.T, p *topology.Problem, lines []circuitTimeline) {
 	t.Helper()
 	for _, l := range lines {
 		for _, change := range l.at {
@@ -259,8 +259,8 @@ func holdPorts(t *testing.T, p *topology.Problem, lines []timeline) {
 func TestDuringIsExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	jobs, same, better, worse, closed, sequences := 0, 0, 0, 0, 0, 0
-	for n := 0; jobs < times(200); n++ {
-		d := drawTiny(rng, 4)
+	for n := 0; jobs < numCases(200); n++ {
+		d := drawSmallProblem(rng, 4)
 		g := d.graph(t)
 		o, err := g.pods.Connect(g.graph)
 		if err != nil {
@@ -270,14 +270,14 @@ func TestDuringIsExact(t *testing.T) {
 		if err != nil || len(o.Bundles) < 2 {
 			continue
 		}
-		all := maximal(p, topologies(p))
+		all := maximalTopologies(p, allTopologies(p))
 		if len(all) > 12 {
 			continue
 		}
 		jobs++
-		static := choose(t, &job{problem: p}, "delta-joint", budgets())
+		static := choose(t, &job{problem: p}, "delta-joint", defaultOptions())
 		p.Switching.Delay = []engine.Time{0, millisecond / 2, millisecond, 3 * millisecond, static.Makespan / 4, static.Makespan / 2, static.Makespan * 3 / 4}[rng.IntN(7)]
-		c, err := chooseAny(p, duringAllocator(1000))
+		c, err := chooseDuring(p, duringOptions(1000))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -349,7 +349,7 @@ func TestDuringIsExact(t *testing.T) {
 // two ports that go from pair to pair in turn, each of which has three of them in two iterations, carry every burst at
 // full rate though the delay is more than half an iteration. No topology that stays does.
 func TestPortsInTurn(t *testing.T) {
-	d := tiny{ports: []int{5, 2, 2, 2}}
+	d := smallProblem{ports: []int{5, 2, 2, 2}}
 	for pod := range d.ports {
 		d.nics = append(d.nics, 2)
 		d.nodes = append(d.nodes, fabric.Node{Pod: int32(pod), GPUs: 2, NICs: []int32{int32(pod)}})
@@ -380,8 +380,8 @@ func TestPortsInTurn(t *testing.T) {
 	if !ok {
 		t.Fatal("it does not end")
 	}
-	asSimulated(t, p, g.graph, q, runs, flow.LevelPriority)
-	c, err := chooseAny(p, duringAllocator(1000))
+	checkFullRun(t, p, g.graph, q, runs, flow.LevelPriority)
+	c, err := chooseDuring(p, duringOptions(1000))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +393,7 @@ func TestPortsInTurn(t *testing.T) {
 	}
 }
 
-func chooseAny(p *topology.Problem, o topology.Options) (*topology.Decision, error) {
+func chooseDuring(p *topology.Problem, o topology.Options) (*topology.Decision, error) {
 	policy, err := topology.ByName("delta-during")
 	if err != nil {
 		return nil, err
@@ -411,7 +411,7 @@ func TestDuringOnTableI(t *testing.T) {
 			name := fmt.Sprint(m, " at ", r)
 			for _, delay := range []engine.Time{0, 10 * engine.Millisecond} {
 				j.problem.Switching = topology.Switching{Delay: delay}
-				d, err := chooseAny(j.problem, duringAllocator(500))
+				d, err := chooseDuring(j.problem, duringOptions(500))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -419,14 +419,14 @@ func TestDuringOnTableI(t *testing.T) {
 					t.Errorf("%s, delay %v: NCT %.6f, gap %g", name, delay, j.nct(d.Makespan), gap)
 				}
 			}
-			j.problem.Switching = topology.Switching{Delay: 10 * engine.Millisecond, Whole: true}
-			whole, err := chooseAny(j.problem, duringAllocator(300))
+			j.problem.Switching = topology.Switching{Delay: 10 * engine.Millisecond, StopsAll: true}
+			whole, err := chooseDuring(j.problem, duringOptions(300))
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := duringAllocator(300)
+			o := duringOptions(300)
 			o.Moving.Changes = 1
-			none, err := chooseAny(j.problem, o)
+			none, err := chooseDuring(j.problem, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -434,7 +434,7 @@ func TestDuringOnTableI(t *testing.T) {
 				t.Errorf("%s: %d changes, where none is allowed", name, len(none.Moves.Steps))
 			}
 			o.Moving.Changes = 2
-			two, err := chooseAny(j.problem, o)
+			two, err := chooseDuring(j.problem, o)
 			if err != nil {
 				t.Fatal(err)
 			}

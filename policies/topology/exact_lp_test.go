@@ -210,8 +210,8 @@ func TestSimplexAgainstGonum(t *testing.T) {
 			agreed++
 		}
 	}
-	for range times(40) {
-		d := drawTiny(rng, 4)
+	for range numCases(40) {
+		d := drawSmallProblem(rng, 4)
 		g := d.graph(t)
 		o, err := g.pods.Connect(g.graph)
 		if err != nil {

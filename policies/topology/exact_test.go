@@ -29,16 +29,16 @@ type transfer struct {
 	after         map[int]int
 }
 
-// tiny is a small problem: nodes by pod, ports by pod.
-type tiny struct {
+// smallProblem is a small problem: nodes by pod, ports by pod.
+type smallProblem struct {
 	ports     []int
 	nodes     []fabric.Node
 	nics      []float64 // in circuits
 	transfers []transfer
 }
 
-func drawTiny(rng *rand.Rand, most int) tiny {
-	var d tiny
+func drawSmallProblem(rng *rand.Rand, most int) smallProblem {
+	var d smallProblem
 	for range 2 + rng.IntN(2) {
 		d.ports = append(d.ports, 2+rng.IntN(4))
 	}
@@ -73,9 +73,9 @@ func drawTiny(rng *rand.Rand, most int) tiny {
 }
 
 // graph returns the problem as a graph on pods: a source, the transfers in their order, and a sink.
-func (d tiny) graph(t testing.TB) parts {
+func (d smallProblem) graph(t testing.TB) problemParts {
 	t.Helper()
-	p := parts{&engine.Graph{}, &fabric.Pods{Nodes: d.nodes, Copies: 1}}
+	p := problemParts{&engine.Graph{}, &fabric.Pods{Nodes: d.nodes, Copies: 1}}
 	for i, n := range d.ports {
 		p.pods.Pods = append(p.pods.Pods, fabric.Pod{Name: fmt.Sprint("pod ", i), Ports: n, Rate: circuit})
 	}
@@ -105,7 +105,7 @@ func (d tiny) graph(t testing.TB) parts {
 
 // puzzle returns the problem under circuits by pair of pods, built anew from the description: it shares nothing with
 // fabric and engine.
-func (d tiny) puzzle(circuits map[[2]int32]int) *puzzle {
+func (d smallProblem) puzzle(circuits map[[2]int32]int) *puzzle {
 	z := &puzzle{}
 	n := len(d.transfers)
 	use := map[string]int{}
@@ -144,7 +144,7 @@ func (d tiny) puzzle(circuits map[[2]int32]int) *puzzle {
 }
 
 // optimum returns the least makespan over all topologies in milliseconds.
-func (d tiny) optimum(p *topology.Problem, most int, sample func(*linear, float64, bool)) (float64, bool) {
+func (d smallProblem) optimum(p *topology.Problem, most int, sample func(*linear, float64, bool)) (float64, bool) {
 	best := math.Inf(1)
 	all := true
 	var try func(x []int, e int)
@@ -188,11 +188,11 @@ func TestJointIsExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	certified, optimal, open, skipped, searched := 0, 0, 0, 0, 0
 	most := 5 // transfers
-	if *more {
+	if *moreCases {
 		most = 6
 	}
-	for n := range times(300) {
-		d := drawTiny(rng, most)
+	for n := range numCases(300) {
+		d := drawSmallProblem(rng, most)
 		g := d.graph(t)
 		lit, err := g.pods.Connect(g.graph)
 		if err != nil {
@@ -202,7 +202,7 @@ func TestJointIsExact(t *testing.T) {
 		if err != nil {
 			continue // too few ports
 		}
-		o := budgets()
+		o := defaultOptions()
 		c := choose(t, &job{problem: p}, "delta-joint", o)
 		best, ok := d.optimum(p, 3000, nil)
 		if !ok {
@@ -240,7 +240,7 @@ func TestJointIsExact(t *testing.T) {
 func TestWhereLevelsAreNotBest(t *testing.T) {
 	for _, c := range []struct {
 		name                  string
-		problem               tiny
+		problem               smallProblem
 		optimum, value, bound float64 // ms
 		levels                float64 // makespan by level, of the topology chosen
 	}{
@@ -249,7 +249,7 @@ func TestWhereLevelsAreNotBest(t *testing.T) {
 			// only its transfer to pod 1; but at the NIC there the transfer from pod 2 has the higher level, 1 ms and
 			// 1.5 ms behind it against 2 ms, and takes it all.
 			name: "a NIC is kept from work", optimum: 4, value: 4, bound: 4, levels: 4.75,
-			problem: tiny{
+			problem: smallProblem{
 				ports: []int{3, 4, 4}, nics: []float64{0.5, 1, 2},
 				nodes: []fabric.Node{{Pod: 0, GPUs: 1, NICs: []int32{0}}, {Pod: 1, GPUs: 1, NICs: []int32{1}}, {Pod: 2, GPUs: 2, NICs: []int32{2}}},
 				transfers: []transfer{
@@ -260,7 +260,7 @@ func TestWhereLevelsAreNotBest(t *testing.T) {
 		{
 			// Neither the value nor the bound is the optimum.
 			name: "nothing meets", optimum: 22. / 3, value: 7.5, bound: 7, levels: 7.5,
-			problem: tiny{
+			problem: smallProblem{
 				ports: []int{5, 4}, nics: []float64{1, 1},
 				nodes: []fabric.Node{{Pod: 0, GPUs: 2, NICs: []int32{0}}, {Pod: 1, GPUs: 3, NICs: []int32{1}}, {Pod: 1, GPUs: 1, NICs: []int32{1}}},
 				transfers: []transfer{
@@ -276,8 +276,8 @@ func TestWhereLevelsAreNotBest(t *testing.T) {
 			if !ok || math.Abs(best-c.optimum) > accuracy {
 				t.Errorf("optimum %.9g ms (%v), want %.9g", best, ok, c.optimum)
 			}
-			d := choose(t, &job{problem: p}, "delta-joint", budgets())
-			byLevel, err := p.Judge(context.Background(), d.Circuits, flow.LevelPriority)
+			d := choose(t, &job{problem: p}, "delta-joint", defaultOptions())
+			byLevel, err := p.Evaluate(context.Background(), d.Circuits, flow.LevelPriority)
 			if err != nil || math.Abs(byLevel.Makespan.Seconds()*1e3-c.levels) > accuracy {
 				t.Errorf("by level %v (%v), want %.9g ms", byLevel.Makespan, err, c.levels)
 			}

@@ -19,10 +19,10 @@ func (p *Problem) ByRules(x []int) (makespan, bound engine.Time, err error) {
 }
 
 // Scores returns all elements of the objective at makespans by job.
-func (s *Shared) Scores(makespans []engine.Time) []float64 { return s.score(makespans) }
+func (s *SharedPods) Scores(makespans []engine.Time) []float64 { return s.score(makespans) }
 
 // Resolution is the difference below which two values of the objective count as one.
-func (s *Shared) Resolution() float64 { return s.resolution() }
+func (s *SharedPods) Resolution() float64 { return s.resolution() }
 
 // Compare orders two scores.
 func Compare(a, b []float64, eps float64) int { return compareScores(a, b, eps) }
@@ -32,11 +32,11 @@ func Apportion(number int, claims, least []int) []int { return apportion(number,
 func FillUp(amount float64, demands, weights []float64) []float64 {
 	return waterFill(amount, demands, weights)
 }
-func (s *Shared) Aggregated(wanted [][]int) [][]int { return s.scaleToFit(wanted) }
+func (s *SharedPods) Aggregated(wanted [][]int) [][]int { return s.scaleToFit(wanted) }
 
 // SearchAlone is Optimise without what the other arbiters choose and without exchanges: the search starts from one
 // circuit a bundle.
-func SearchAlone(s *Shared, evaluations int64) *JobsOptimum {
+func SearchAlone(s *SharedPods, evaluations int64) *JobsOptimum {
 	z := newJobsSearch(context.Background(), s, searchBudget{SearchOptions: SearchOptions{MaxEvaluations: evaluations}})
 	z.updateBest(s.ones())
 	out := &JobsOptimum{}

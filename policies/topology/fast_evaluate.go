@@ -74,7 +74,7 @@ func (s *fastSearch) simulate(list []individual, cutoff engine.Time) {
 // service does not support forks, every topology is a group.
 func (s *fastSearch) groups(list []individual) [][]*individual {
 	var groups [][]*individual
-	at := map[string]int{}
+	groupOf := map[string]int{}
 	x := s.p.ones()
 	for i := range list {
 		k := strconv.Itoa(i)
@@ -86,10 +86,10 @@ func (s *fastSearch) groups(list []individual) [][]*individual {
 			}
 			k = topologyKey(x)
 		}
-		g, ok := at[k]
+		g, ok := groupOf[k]
 		if !ok {
 			g = len(groups)
-			at[k] = g
+			groupOf[k] = g
 			groups = append(groups, nil)
 		}
 		groups[g] = append(groups[g], &list[i])

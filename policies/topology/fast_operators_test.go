@@ -12,8 +12,8 @@ import (
 	"sim/engine/flow"
 )
 
-// searchOf is a search on a random problem, before its first generation.
-func searchOf(t *rapid.T, p *Problem) *fastSearch {
+// newTestSearch is a search on a random problem, before its first generation.
+func newTestSearch(t *rapid.T, p *Problem) *fastSearch {
 	o := Options{Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Settings: Settings{Fast: FastDefaults()}}
 	o.Fast.Population = 6
 	o.Fast.StallGenerations = 3
@@ -32,7 +32,7 @@ func TestTopologiesStayFeasible(t *testing.T) {
 		if len(p.Fabric.Bundles) == 0 {
 			t.Skip("nothing to connect")
 		}
-		s := searchOf(t, p)
+		s := newTestSearch(t, p)
 		defer s.close()
 		check := func(how string, x []int) {
 			if !p.Feasible(x) {
@@ -96,7 +96,7 @@ func TestElitesSurvive(t *testing.T) {
 		if len(p.Fabric.Bundles) == 0 {
 			t.Skip("nothing to connect")
 		}
-		s := searchOf(t, p)
+		s := newTestSearch(t, p)
 		defer s.close()
 		s.evolve()
 		next := s.nextGeneration()
@@ -118,7 +118,7 @@ func TestEvolveLeavesTheMemoTrue(t *testing.T) {
 		if len(p.Fabric.Bundles) == 0 {
 			t.Skip("nothing to connect")
 		}
-		s := searchOf(t, p)
+		s := newTestSearch(t, p)
 		defer s.close()
 		s.evolve()
 		s.steepestDescent()

@@ -15,16 +15,16 @@ import (
 	"sim/policies/topology"
 )
 
-var long = flag.Bool("long", false, "also run the tests and print the tables that take minutes")
+var longTests = flag.Bool("long", false, "also run the tests and print the tables that take minutes")
 
-var matrixOnly = []string{"uniform", "prop-alloc", "sqrt-alloc", "iter-halve"}
+var matrixAllocators = []string{"uniform", "prop-alloc", "sqrt-alloc", "iter-halve"}
 
 func fastOptions(seed uint64) topology.Options {
 	return topology.Options{Seed: seed, Workers: 2, Settings: topology.Settings{Fast: topology.FastDefaults()}}
 }
 
-// within0p1 is how far in NCT, 0.1 %, delta-fast may be from the best topology known.
-const within0p1 = 1.001
+// maxNCTRatio is how far in NCT, 0.1 %, delta-fast may be from the best topology known.
+const maxNCTRatio = 1.001
 
 // TestFastFindsTheBest: in the settings of the paper's Figs. 6 and 8 delta-fast is within 0.1 % of the best topology
 // known under fair sharing, whatever the seed; never worse than a policy that sees only the traffic matrix; and no
@@ -36,16 +36,16 @@ func TestFastFindsTheBest(t *testing.T) {
 	}
 	for _, s := range settings() {
 		best, ok := known[s.String()]
-		if !*long && (!ok || s.model == "megatron-462b" || s.model == "deepseek-671b") || testing.Short() && s.model != "megatron-177b" {
+		if !*longTests && (!ok || s.model == "megatron-462b" || s.model == "deepseek-671b") || testing.Short() && s.model != "megatron-177b" {
 			continue
 		}
 		t.Run(s.String(), func(t *testing.T) {
 			j := s.job(t)
 			seeds := uint64(2)
-			if *long {
-				best, seeds = j.nct(choose(t, j, "delta-topo", budgets()).Makespan), 8
+			if *longTests {
+				best, seeds = j.nct(choose(t, j, "delta-topo", defaultOptions()).Makespan), 8
 			}
-			joint := choose(t, j, "delta-joint", budgets())
+			joint := choose(t, j, "delta-joint", defaultOptions())
 			first, worst := 0.0, 0.0
 			var slowest time.Duration
 			var plays int64
@@ -59,11 +59,11 @@ func TestFastFindsTheBest(t *testing.T) {
 					first = nct
 				}
 				worst = max(worst, nct)
-				if d.Makespan < joint.Makespan-within(j) {
+				if d.Makespan < joint.Makespan-roundingSlack(j) {
 					t.Errorf("seed %d: %v beats the joint optimum %v", seed, d.Makespan, joint.Makespan)
 				}
-				for _, name := range matrixOnly {
-					if m := choose(t, j, name, fastOptions(seed)).Makespan; d.Makespan > m+within(j) {
+				for _, name := range matrixAllocators {
+					if m := choose(t, j, name, fastOptions(seed)).Makespan; d.Makespan > m+roundingSlack(j) {
 						t.Errorf("seed %d: %v, %s %v", seed, d.Makespan, name, m)
 					}
 				}
@@ -72,7 +72,7 @@ func TestFastFindsTheBest(t *testing.T) {
 				}
 			}
 			t.Logf("NCT %.5f .. %.5f over %d seeds, best known %.5f; at most %d plays, %v", first, worst, seeds, best, plays, slowest.Round(time.Millisecond))
-			if best = min(best, first); worst > best*within0p1 {
+			if best = min(best, first); worst > best*maxNCTRatio {
 				t.Errorf("NCT %.5f, want at most 0.1 %% above %.5f", worst, best)
 			}
 		})
@@ -111,7 +111,7 @@ func TestFastIsExhaustivelyBest(t *testing.T) {
 	}
 	try(0)
 	d := choose(t, j, "delta-fast", fastOptions(1))
-	if d.Makespan > best+within(j) {
+	if d.Makespan > best+roundingSlack(j) {
 		t.Errorf("delta-fast finds %v, the best of all is %v", d.Makespan, best)
 	}
 }
@@ -119,7 +119,7 @@ func TestFastIsExhaustivelyBest(t *testing.T) {
 // deepPipeline is a workload with a stage a pod: 16 pods, 31 bundles.
 func deepPipeline(t testing.TB, microbatches int) *job {
 	t.Helper()
-	s, _ := spec(t, "deepseek-671b", 4096)
+	s, _ := trainingSpec(t, "deepseek-671b", 4096)
 	s.Microbatches = microbatches
 	return prepare(t, s, 8, 400e9)
 }
@@ -129,7 +129,7 @@ func deepPipeline(t testing.TB, microbatches int) *job {
 func TestFastOnManyPods(t *testing.T) {
 	t.Parallel()
 	microbatches, seeds := 8, uint64(1)
-	if *long {
+	if *longTests {
 		microbatches, seeds = 64, 8
 	}
 	j := deepPipeline(t, microbatches)
@@ -138,7 +138,7 @@ func TestFastOnManyPods(t *testing.T) {
 		t.Fatalf("only %g topologies", n)
 	}
 	lowest := engine.Never
-	for _, name := range matrixOnly {
+	for _, name := range matrixAllocators {
 		lowest = min(lowest, choose(t, j, name, fastOptions(1)).Makespan)
 	}
 	for seed := range seeds {
@@ -193,7 +193,7 @@ func countTopologies(p *topology.Problem) float64 {
 // TestFastIsDeterministic: the number of workers changes nothing, nor does a second run; the seed does change the
 // search.
 func TestFastIsDeterministic(t *testing.T) {
-	j := briefly(t, "mixtral-8x22b", 16)
+	j := shortJob(t, "mixtral-8x22b", 16)
 	o := fastOptions(3)
 	o.Fast.StallGenerations = 50
 	o.PortTolerance = 0.001
@@ -220,7 +220,7 @@ func TestFastSavesPorts(t *testing.T) {
 		o := fastOptions(1)
 		o.PortTolerance = tolerance
 		d := choose(t, j, "delta-fast", o)
-		limit := engine.Time(float64(best.Makespan)*(1+tolerance)) + within(j)
+		limit := engine.Time(float64(best.Makespan)*(1+tolerance)) + roundingSlack(j)
 		if d.Makespan > limit {
 			t.Errorf("tolerance %g: makespan %v, want at most %v", tolerance, d.Makespan, limit)
 		}
@@ -231,7 +231,7 @@ func TestFastSavesPorts(t *testing.T) {
 		last = ports
 		for e := range d.Circuits {
 			x := slices.Clone(d.Circuits)
-			if x[e]--; x[e] > 0 && playOn(t, j, x) <= engine.Time(float64(best.Makespan)*(1+tolerance)) {
+			if x[e]--; x[e] > 0 && fairMakespan(t, j, x) <= engine.Time(float64(best.Makespan)*(1+tolerance)) {
 				t.Errorf("tolerance %g: %v does with %v", tolerance, d.Circuits, x)
 			}
 		}
@@ -241,8 +241,8 @@ func TestFastSavesPorts(t *testing.T) {
 	}
 }
 
-// playOn returns the makespan of x under fair sharing.
-func playOn(t testing.TB, j *job, x []int) engine.Time {
+// fairMakespan returns the makespan of x under fair sharing.
+func fairMakespan(t testing.TB, j *job, x []int) engine.Time {
 	t.Helper()
 	n, err := j.problem.Fabric.Provision(x)
 	if err != nil {
@@ -262,11 +262,11 @@ func TestFastUnderAnotherService(t *testing.T) {
 	service := flow.LevelPriority
 	o.Service = service.String()
 	d := choose(t, j, "delta-fast", o)
-	joint := choose(t, j, "delta-joint", budgets())
-	if d.Service != service || d.Makespan > joint.Makespan+within(j) {
+	joint := choose(t, j, "delta-joint", defaultOptions())
+	if d.Service != service || d.Makespan > joint.Makespan+roundingSlack(j) {
 		t.Errorf("%v ends at %v, the joint optimum at %v", d.Service, d.Makespan, joint.Makespan)
 	}
-	if fair := playOn(t, j, d.Circuits); fair == d.Makespan {
+	if fair := fairMakespan(t, j, d.Circuits); fair == d.Makespan {
 		t.Error("fair sharing does as well: the test shows nothing")
 	}
 }
@@ -288,7 +288,7 @@ func TestFastEndsEarly(t *testing.T) {
 	}
 	o = fastOptions(1)
 	o.Fast.MaxGenerations = 3
-	if d := choose(t, j, "delta-fast", o); d.Stopped != "after 3 generations" || playOn(t, j, d.Circuits) != d.Makespan {
+	if d := choose(t, j, "delta-fast", o); d.Stopped != "after 3 generations" || fairMakespan(t, j, d.Circuits) != d.Makespan {
 		t.Errorf("stopped %q with %v", d.Stopped, d.Circuits)
 	}
 }
@@ -297,7 +297,7 @@ func TestFastEndsEarly(t *testing.T) {
 func BenchmarkFast(b *testing.B) {
 	run := func(name string, j *job) {
 		b.Run(name, func(b *testing.B) {
-			choose(b, j, "delta-joint", budgets()) // its bound is shared by all
+			choose(b, j, "delta-joint", defaultOptions()) // its bound is shared by all
 			var plays int64
 			for b.Loop() {
 				plays += choose(b, j, "delta-fast", fastOptions(1)).Evaluations
@@ -309,7 +309,7 @@ func BenchmarkFast(b *testing.B) {
 		run(m, setting{m, 400e9, 4096}.job(b))
 	}
 	for _, m := range []string{"megatron-462b", "deepseek-671b"} {
-		s, perPod := spec(b, m, 4096)
+		s, perPod := trainingSpec(b, m, 4096)
 		s.Microbatches = 512
 		run(m+"/512-microbatches", prepare(b, s, perPod, 400e9))
 	}

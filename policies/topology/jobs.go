@@ -24,9 +24,9 @@ type Job struct {
 	Compute, Ideal engine.Time
 }
 
-// Shared is the input of a JobsPolicy: several jobs and the pods whose ports they share.
+// SharedPods is the input of a JobsPolicy: several jobs and the pods whose ports they share.
 // Each job has its own circuits, so jobs interact through ports only.
-type Shared struct {
+type SharedPods struct {
 	Jobs       []Job
 	Goal       Objective
 	portBudget // of the shared pods; it contains the bundles of all jobs, job after job
@@ -39,11 +39,11 @@ type Shared struct {
 // ErrShared means that jobs cannot share pods as described.
 var ErrShared = errors.New("topology: jobs cannot share these pods")
 
-// NewShared returns the problem of jobs in pods with the given ports. The error wraps
+// NewSharedPods returns the problem of jobs in pods with the given ports. The error wraps
 // ErrPorts if the jobs together need more ports in a pod than it has. It wraps ErrShared
 // if jobs in one pod represent different numbers of replicas, or if a job is invalid.
-func NewShared(jobs []Job, ports []int, goal Objective) (*Shared, error) {
-	s := &Shared{Jobs: slices.Clone(jobs), portBudget: portBudget{Ports: slices.Clone(ports)}, Goal: goal, firstBundle: []int{0}}
+func NewSharedPods(jobs []Job, ports []int, goal Objective) (*SharedPods, error) {
+	s := &SharedPods{Jobs: slices.Clone(jobs), portBudget: portBudget{Ports: slices.Clone(ports)}, Goal: goal, firstBundle: []int{0}}
 	need, copies := make([]int, len(ports)), make([]int, len(ports))
 	for j := range s.Jobs {
 		job := &s.Jobs[j]
@@ -87,12 +87,12 @@ func NewShared(jobs []Job, ports []int, goal Objective) (*Shared, error) {
 }
 
 // localPorts converts a slice indexed by shared pod to one indexed by pod of the job.
-func (j *Job) localPorts(shared []int) []int {
-	own := make([]int, len(j.Pods))
+func (j *Job) localPorts(ports []int) []int {
+	local := make([]int, len(j.Pods))
 	for i, pod := range j.Pods {
-		own[i] = shared[pod]
+		local[i] = ports[pod]
 	}
-	return own
+	return local
 }
 
 // withPorts returns the problem with other port counts. It shares the tables of the
@@ -116,7 +116,7 @@ func (p *Problem) withPorts(ports []int) (*Problem, error) {
 }
 
 // split divides a topology of all jobs into one topology per job.
-func (s *Shared) split(x []int) [][]int {
+func (s *SharedPods) split(x []int) [][]int {
 	parts := make([][]int, len(s.Jobs))
 	for j := range parts {
 		parts[j] = x[s.firstBundle[j]:s.firstBundle[j+1]:s.firstBundle[j+1]]
@@ -125,15 +125,15 @@ func (s *Shared) split(x []int) [][]int {
 }
 
 // join is the inverse of split.
-func (s *Shared) join(parts [][]int) []int { return slices.Concat(parts...) }
+func (s *SharedPods) join(parts [][]int) []int { return slices.Concat(parts...) }
 
 // Fits reports whether circuits, indexed by job and bundle, connect every job and fit the
 // ports of every pod.
-func (s *Shared) Fits(circuits [][]int) bool { return s.Feasible(s.join(circuits)) }
+func (s *SharedPods) Fits(circuits [][]int) bool { return s.Feasible(s.join(circuits)) }
 
 // PortsUsed returns the ports used by circuits, indexed by job and bundle, at both ends
 // over all replicas.
-func (s *Shared) PortsUsed(circuits [][]int) int {
+func (s *SharedPods) PortsUsed(circuits [][]int) int {
 	sum := 0
 	for j := range s.Jobs {
 		sum += s.Jobs[j].Problem.PortsUsed(circuits[j])
@@ -142,7 +142,7 @@ func (s *Shared) PortsUsed(circuits [][]int) int {
 }
 
 // PortsTotal returns the ports of all pods that some job uses, over all replicas.
-func (s *Shared) PortsTotal() int {
+func (s *SharedPods) PortsTotal() int {
 	sum := 0
 	for pod, ports := range s.Ports {
 		if j := slices.IndexFunc(s.Jobs, func(job Job) bool { return slices.Contains(job.Pods, pod) }); j >= 0 {

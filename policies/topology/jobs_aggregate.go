@@ -11,7 +11,7 @@ import (
 // the scaling; scaleToFit defines it.
 type aggregateAllocator struct{}
 
-func (aggregateAllocator) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
+func (aggregateAllocator) ChooseAll(ctx context.Context, s *SharedPods, o JobsOptions) (*JobsDecision, error) {
 	wanted, err := s.decideSeparately(ctx, &o, slices.Repeat([][]int{s.Ports}, len(s.Jobs)))
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (aggregateAllocator) ChooseAll(ctx context.Context, s *Shared, o JobsOption
 // simulateAndRelease simulates given circuits of all jobs and keeps the fastest service
 // of each job. It then removes the circuits that no job needs. Jobs are visited in order,
 // and each may use the ports that earlier jobs released.
-func (s *Shared) simulateAndRelease(ctx context.Context, circuits [][]int, o *JobsOptions) (*JobsDecision, error) {
+func (s *SharedPods) simulateAndRelease(ctx context.Context, circuits [][]int, o *JobsOptions) (*JobsDecision, error) {
 	jobs := make([]*Decision, len(s.Jobs))
 	free := s.freePorts(s.join(circuits))
 	for j := range s.Jobs {
@@ -46,7 +46,7 @@ func (s *Shared) simulateAndRelease(ctx context.Context, circuits [][]int, o *Jo
 		if err != nil {
 			return nil, err
 		}
-		p.SavePorts(ctx, d, o.Options)
+		p.MinimisePorts(ctx, d, o.Options)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func (s *Shared) simulateAndRelease(ctx context.Context, circuits [][]int, o *Jo
 //   - If a pod still uses too many ports, its largest bundle loses circuits.
 //   - Remaining ports go one by one to the bundle that lacks the largest fraction of its
 //     request, by weight. Ties go to the first bundle.
-func (s *Shared) scaleToFit(wanted [][]int) [][]int {
+func (s *SharedPods) scaleToFit(wanted [][]int) [][]int {
 	want := s.join(wanted)
 	requested, scale := make([][]int, len(s.Jobs)), make([][]float64, len(s.Jobs)) // indexed by job and shared pod
 	for j := range s.Jobs {
@@ -89,8 +89,8 @@ func (s *Shared) scaleToFit(wanted [][]int) [][]int {
 	}
 	x := make([]int, len(want))
 	for e, n := range want {
-		of := scale[s.jobOf[e]]
-		factor := min(of[s.endPods[e][0]], of[s.endPods[e][1]])
+		factors := scale[s.jobOf[e]]
+		factor := min(factors[s.endPods[e][0]], factors[s.endPods[e][1]])
 		// 1e-9 prevents a product just below a whole number from being rounded down.
 		x[e] = min(n, max(1, int(math.Floor(float64(n)*factor+1e-9))))
 	}
@@ -107,27 +107,27 @@ func (s *Shared) scaleToFit(wanted [][]int) [][]int {
 // waterFill divides an amount in proportion to weight times demand by weighted
 // water-filling: no entry gets more than its demand, and the others share what remains.
 func waterFill(amount float64, demands, weights []float64) []float64 {
-	got, full := slices.Clone(demands), make([]bool, len(demands))
+	amounts, isFull := slices.Clone(demands), make([]bool, len(demands))
 	for {
-		left, sum := amount, 0.0
+		remaining, sum := amount, 0.0
 		for i, d := range demands {
-			if full[i] {
-				left -= d
+			if isFull[i] {
+				remaining -= d
 			} else {
 				sum += weights[i] * d
 			}
 		}
 		changed := false
 		for i, d := range demands {
-			if !full[i] {
-				got[i] = left * weights[i] * d / sum
-				if full[i] = sum == 0 || got[i] >= d; full[i] {
-					got[i], changed = d, true
+			if !isFull[i] {
+				amounts[i] = remaining * weights[i] * d / sum
+				if isFull[i] = sum == 0 || amounts[i] >= d; isFull[i] {
+					amounts[i], changed = d, true
 				}
 			}
 		}
 		if !changed {
-			return got
+			return amounts
 		}
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"sim/engine"
 )
 
-// Guess returns the objective if each job has its even share of the ports and circuits by
+// EstimateValue returns the objective if each job has its even share of the ports and circuits by
 // simple rules. It is a cheap estimate for comparing placements of jobs. It is +Inf if a
 // share does not connect a job.
-func (s *Shared) Guess(ctx context.Context) (float64, error) {
+func (s *SharedPods) EstimateValue(ctx context.Context) (float64, error) {
 	ends := make([]engine.Time, len(s.Jobs))
 	for j, share := range s.EvenShares() {
 		job := &s.Jobs[j]
@@ -19,29 +19,29 @@ func (s *Shared) Guess(ctx context.Context) (float64, error) {
 		if err != nil {
 			return math.Inf(1), ignorePortError(err)
 		}
-		ends[j] = p.Guess(ctx)
+		ends[j] = p.EstimateMakespan(ctx)
 	}
 	return s.Value(ends), ctx.Err()
 }
 
-// Least returns a lower bound on the objective if job j has at most ports[j] ports in the
+// QuickBound returns a lower bound on the objective if job j has at most ports[j] ports in the
 // pods of its problem, and a makespan of at least minMakespans[j]. It is +Inf if these
 // ports do not connect a job.
-func (s *Shared) Least(ctx context.Context, ports [][]int, minMakespans []engine.Time) (float64, error) {
+func (s *SharedPods) QuickBound(ctx context.Context, ports [][]int, minMakespans []engine.Time) (float64, error) {
 	ends := make([]engine.Time, len(s.Jobs))
 	for j := range s.Jobs {
 		p, err := s.Jobs[j].Problem.withPorts(ports[j])
 		if err != nil {
 			return math.Inf(1), ignorePortError(err)
 		}
-		ends[j] = max(p.Least(ctx), minMakespans[j])
+		ends[j] = max(p.QuickBound(ctx), minMakespans[j])
 	}
 	return s.Value(ends), ctx.Err()
 }
 
-// Alone returns a lower bound on the makespan of a job that has the given number of ports
+// BoundAlone returns a lower bound on the makespan of a job that has the given number of ports
 // in each pod to itself.
-func (s *Shared) Alone(ctx context.Context, job, ports int) (engine.Time, error) {
+func (s *SharedPods) BoundAlone(ctx context.Context, job, ports int) (engine.Time, error) {
 	one := &s.Jobs[job]
 	all := make([]int, len(one.Pods))
 	for i := range all {

@@ -20,7 +20,7 @@ import (
 // makespan to improve on the incumbent needs a minimum number of circuits in each bundle.
 type jointJobsAllocator struct{}
 
-func (jointJobsAllocator) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
+func (jointJobsAllocator) ChooseAll(ctx context.Context, s *SharedPods, o JobsOptions) (*JobsDecision, error) {
 	best := o.Optimum
 	if best == nil {
 		var err error
@@ -91,7 +91,7 @@ const AllDecisions = "any way of sharing, all topologies of all jobs within the 
 // jobsSearch is a best-first branch and bound over boxes of the circuits of all jobs.
 type jobsSearch struct {
 	budgetMeter
-	shared        *Shared
+	shared        *SharedPods
 	jobs          []*jobEvaluator
 	resolution    float64 // see Shared.resolution
 	best          []int   // topology of all jobs; nil if none is known
@@ -102,7 +102,7 @@ type jobsSearch struct {
 }
 
 // newJobsSearch returns a search without open boxes. The caller releases it with close.
-func newJobsSearch(ctx context.Context, s *Shared, o searchBudget) *jobsSearch {
+func newJobsSearch(ctx context.Context, s *SharedPods, o searchBudget) *jobsSearch {
 	z := &jobsSearch{shared: s, budgetMeter: budgetMeter{searchBudget: o, ctx: ctx}, resolution: s.resolution(), open: newOpenBoxes(slices.Compare[score])}
 	for j := range s.Jobs {
 		z.jobs = append(z.jobs, newJobEvaluator(&z.budgetMeter, s.Jobs[j].Problem))
@@ -119,13 +119,13 @@ func (z *jobsSearch) close() {
 // Optimise searches for the best circuits of all jobs. It starts from the decisions of
 // the other multi-job allocators with the same options. It is therefore at least as good
 // as each of them if circuits are simulated with the services of delta-joint.
-func (s *Shared) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum, error) {
+func (s *SharedPods) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum, error) {
 	z := newJobsSearch(ctx, s, o.newBudget(o.Search))
 	defer z.close()
 	out := &JobsOptimum{BoundModel: AllDecisions}
 	o.PortTolerance = 0
-	for _, by := range []JobsPolicy{evenSplitAllocator{}, aggregateAllocator{}, surplusAllocator{}} {
-		d, err := by.ChooseAll(ctx, s, o)
+	for _, policy := range []JobsPolicy{evenSplitAllocator{}, aggregateAllocator{}, surplusAllocator{}} {
+		d, err := policy.ChooseAll(ctx, s, o)
 		if err != nil {
 			return nil, err
 		}
@@ -154,7 +154,7 @@ func (z *jobsSearch) search() (bound float64, stopped string) {
 		stopped = z.stopReason()
 		return stopped != ""
 	}
-	left := z.open.explore(z.cannotImprove, over, func(b *box[score]) bool {
+	unfinished := z.open.explore(z.cannotImprove, over, func(b *box[score]) bool {
 		if !z.simulateLeaf(b) {
 			e := z.branchBundle(b.lo, b.hi)
 			b.split(e, b.midpoint(e), z.push)
@@ -168,8 +168,8 @@ func (z *jobsSearch) search() (bound float64, stopped string) {
 	if z.narrowed {
 		bound -= z.resolution
 	}
-	if left != nil {
-		bound = min(bound, left.value[0])
+	if unfinished != nil {
+		bound = min(bound, unfinished.value[0])
 	}
 	if z.excludedBound != nil {
 		bound = min(bound, z.excludedBound[0])

@@ -25,8 +25,8 @@ var objectives = [...]struct{ name, words string }{
 	LargestNCT:  {"max-min", "largest NCT of a job, times its weight over the mean weight"},
 }
 
-// Words returns a description of the objective.
-func (o Objective) Words() string { return objectives[o].words }
+// Description returns a description of the objective.
+func (o Objective) Description() string { return objectives[o].words }
 
 // Objectives returns the names of all objectives.
 func Objectives() (names []string) {
@@ -46,7 +46,7 @@ func ParseObjective(name string) (Objective, error) {
 
 // setWeights normalises the weights, so that a common factor of all weights has no
 // effect.
-func (s *Shared) setWeights() {
+func (s *SharedPods) setWeights() {
 	sum := 0.0
 	for i := range s.Jobs {
 		sum += s.Jobs[i].Weight
@@ -89,7 +89,7 @@ func (j *Job) maxMakespan(slowdown float64) engine.Time {
 type score []float64
 
 // score returns the objective at makespans indexed by job.
-func (s *Shared) score(makespans []engine.Time) score {
+func (s *SharedPods) score(makespans []engine.Time) score {
 	v, sum := make(score, len(makespans)), 0.0
 	for j, c := range makespans {
 		v[j] = s.weights[j] * s.Jobs[j].Slowdown(c)
@@ -104,12 +104,12 @@ func (s *Shared) score(makespans []engine.Time) score {
 }
 
 // Value returns the first element of the score.
-func (s *Shared) Value(makespans []engine.Time) float64 { return s.score(makespans)[0] }
+func (s *SharedPods) Value(makespans []engine.Time) float64 { return s.score(makespans)[0] }
 
 // resolution is the difference below which two values of the objective count as equal. It
 // is the effect on the objective of a tenth of relTol and of the rounding of simulated
 // times to ticks.
-func (s *Shared) resolution() float64 {
+func (s *SharedPods) resolution() float64 {
 	const ticks = 16 // levels within this difference share capacity equally
 	sum := 0.0
 	for j := range s.Jobs {
@@ -137,7 +137,7 @@ func compareScores(a, b score, eps float64) int {
 // jobLimit returns the maximum makespan of job j in any decision better than best, given
 // lower bounds on the makespans of the other jobs. It returns false if there is no such
 // decision.
-func (s *Shared) jobLimit(j int, minMakespans []engine.Time, best score, eps float64) (engine.Time, bool) {
+func (s *SharedPods) jobLimit(j int, minMakespans []engine.Time, best score, eps float64) (engine.Time, bool) {
 	remaining := best[0] + eps // a job at the maximum may still improve on later elements
 	if s.Goal == WeightedSum {
 		remaining = best[0] - eps

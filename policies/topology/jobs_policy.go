@@ -15,7 +15,7 @@ import (
 type JobsPolicy interface {
 	// ChooseAll returns a decision for s. It returns the error of ctx if ctx is
 	// cancelled.
-	ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error)
+	ChooseAll(ctx context.Context, s *SharedPods, o JobsOptions) (*JobsDecision, error)
 }
 
 // JobsOptions controls how multi-job allocators decide.
@@ -46,7 +46,7 @@ func (d *JobsDecision) Circuits() [][]int {
 }
 
 // combine returns the decision that consists of the given decisions of the jobs.
-func (s *Shared) combine(jobs []*Decision) *JobsDecision {
+func (s *SharedPods) combine(jobs []*Decision) *JobsDecision {
 	d := &JobsDecision{Jobs: jobs, Value: s.Value(makespans(jobs))}
 	for j, one := range jobs {
 		d.Evaluations += one.Evaluations
@@ -71,9 +71,9 @@ type JobsRow struct {
 	Name   string
 	Doc    string // description of one line
 	Policy JobsPolicy
-	// Joins is true for the allocator that decides all jobs together and uses
+	// Joint is true for the allocator that decides all jobs together and uses
 	// JobsOptions.Optimum.
-	Joins bool
+	Joint bool
 }
 
 // JobsTable lists the multi-job allocators in the order of the documentation.
@@ -81,7 +81,7 @@ var JobsTable = []JobsRow{
 	{Name: "even-split", Doc: "each job alone, on ports in proportion to its GPUs in every pod", Policy: evenSplitAllocator{}},
 	{Name: "aggregate", Doc: "each job alone on all ports, its circuits then scaled by weight until all fit (DELTA, Sec. VI)", Policy: aggregateAllocator{}},
 	{Name: "surplus", Doc: "one job after the other on its even share and what those before it do not need (DELTA, Sec. V-D)", Policy: surplusAllocator{}},
-	{Name: "joint", Doc: "best circuits of all jobs together, with proof", Policy: jointJobsAllocator{}, Joins: true},
+	{Name: "joint", Doc: "best circuits of all jobs together, with proof", Policy: jointJobsAllocator{}, Joint: true},
 }
 
 // FindJobs returns the multi-job allocator with the given name.
@@ -105,11 +105,11 @@ func (o *JobsOptions) services() []flow.Service {
 
 // decideAlone returns the decision of the allocator for single jobs for job j, with the
 // given ports of each shared pod.
-func (s *Shared) decideAlone(ctx context.Context, o *JobsOptions, j int, ports []int) (*Decision, error) {
+func (s *SharedPods) decideAlone(ctx context.Context, o *JobsOptions, j int, ports []int) (*Decision, error) {
 	job := &s.Jobs[j]
-	own := job.localPorts(ports)
-	d, err := job.Problem.cache.get(fmt.Sprintf("%v %T %+v %+v", own, o.Single, o.Single, o.Options), func() (*Decision, error) {
-		p, err := job.Problem.withPorts(own)
+	local := job.localPorts(ports)
+	d, err := job.Problem.cache.get(fmt.Sprintf("%v %T %+v %+v", local, o.Single, o.Single, o.Options), func() (*Decision, error) {
+		p, err := job.Problem.withPorts(local)
 		if err != nil {
 			return nil, err
 		}
@@ -156,7 +156,7 @@ func (z *decisionCache) get(key string, decide func() (*Decision, error)) (*Deci
 }
 
 // decideSeparately decides each job on its own, with ports[j] ports of each shared pod.
-func (s *Shared) decideSeparately(ctx context.Context, o *JobsOptions, ports [][]int) (_ *JobsDecision, err error) {
+func (s *SharedPods) decideSeparately(ctx context.Context, o *JobsOptions, ports [][]int) (_ *JobsDecision, err error) {
 	jobs := make([]*Decision, len(s.Jobs))
 	for j := range jobs {
 		if jobs[j], err = s.decideAlone(ctx, o, j, ports[j]); err != nil {

@@ -92,8 +92,8 @@ func TestFillUp(t *testing.T) {
 }
 
 // drawScored draws what scores need of a problem: weights and references.
-func drawScored(t *rapid.T) *Shared {
-	s := &Shared{Goal: Objective(rapid.IntRange(0, 1).Draw(t, "goal"))}
+func drawScored(t *rapid.T) *SharedPods {
+	s := &SharedPods{Goal: Objective(rapid.IntRange(0, 1).Draw(t, "goal"))}
 	for range rapid.IntRange(1, 4).Draw(t, "jobs") {
 		compute := rapid.Int64Range(1, 1000).Draw(t, "compute")
 		s.Jobs = append(s.Jobs, Job{
@@ -159,7 +159,7 @@ func TestScores(t *testing.T) {
 // TestAggregatedByHand scales what jobs want by hand.
 func TestAggregatedByHand(t *testing.T) {
 	// two pods; job 0 wants 6 circuits between them, job 1 wants 3
-	s := &Shared{
+	s := &SharedPods{
 		Jobs: []Job{{Weight: 1}, {Weight: 1}}, firstBundle: []int{0, 1, 2}, jobOf: []int{0, 1},
 		portBudget: portBudget{Ports: []int{6, 6}, endPods: [][2]int{{0, 1}, {0, 1}}, portsPerEnd: []int{1, 1}},
 	}
@@ -186,7 +186,7 @@ func TestAggregatedByHand(t *testing.T) {
 
 // TestObjectives has two jobs of NCT 1.5 and 3, by hand.
 func TestObjectives(t *testing.T) {
-	s := &Shared{Jobs: []Job{{Compute: 100, Ideal: 120}, {Compute: 10, Ideal: 20}}}
+	s := &SharedPods{Jobs: []Job{{Compute: 100, Ideal: 120}, {Compute: 10, Ideal: 20}}}
 	for _, c := range []struct {
 		goal    Objective
 		weights [2]float64

@@ -11,14 +11,14 @@ import (
 // and decides each job on its own.
 type evenSplitAllocator struct{}
 
-func (evenSplitAllocator) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
+func (evenSplitAllocator) ChooseAll(ctx context.Context, s *SharedPods, o JobsOptions) (*JobsDecision, error) {
 	return s.decideSeparately(ctx, &o, s.EvenShares())
 }
 
 // EvenShares returns the ports of each job, indexed by job and shared pod. They are
 // proportional to its GPUs in the pod, but at least the ports that the job needs to
 // connect.
-func (s *Shared) EvenShares() [][]int {
+func (s *SharedPods) EvenShares() [][]int {
 	shares := make([][]int, len(s.Jobs))
 	for j := range shares {
 		shares[j] = make([]int, len(s.Ports))
@@ -44,26 +44,26 @@ func (s *Shared) EvenShares() [][]int {
 func apportion(number int, claims, minimums []int) []int {
 	shares, fixed := make([]int, len(claims)), make([]bool, len(claims))
 	for {
-		left, sum := number, 0
+		remaining, sum := number, 0
 		for i := range claims {
 			if fixed[i] = fixed[i] || claims[i] == 0; fixed[i] {
 				shares[i] = minimums[i]
-				left -= shares[i]
+				remaining -= shares[i]
 			} else {
 				sum += claims[i]
 			}
 		}
-		rest := left
+		rest := remaining
 		var open []int
 		for i := range claims {
 			if !fixed[i] {
 				open = append(open, i)
-				shares[i] = left * claims[i] / sum
+				shares[i] = remaining * claims[i] / sum
 				rest -= shares[i]
 			}
 		}
 		// Largest remainders first.
-		slices.SortStableFunc(open, func(a, b int) int { return left*claims[b]%sum - left*claims[a]%sum })
+		slices.SortStableFunc(open, func(a, b int) int { return remaining*claims[b]%sum - remaining*claims[a]%sum })
 		for _, i := range open[:min(rest, len(open))] {
 			shares[i]++
 		}
@@ -84,12 +84,12 @@ func apportion(number int, claims, minimums []int) []int {
 // last job to the first, so that earlier jobs can use what later jobs released.
 type surplusAllocator struct{}
 
-func (surplusAllocator) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
+func (surplusAllocator) ChooseAll(ctx context.Context, s *SharedPods, o JobsOptions) (*JobsDecision, error) {
 	held := s.EvenShares() // indexed by job and shared pod; the even share of a job without a decision
-	left := slices.Clone(s.Ports)
-	for _, of := range held {
-		for pod, n := range of {
-			left[pod] -= n
+	free := slices.Clone(s.Ports)
+	for _, portsOfJob := range held {
+		for pod, n := range portsOfJob {
+			free[pod] -= n
 		}
 	}
 	jobs := make([]*Decision, len(s.Jobs))
@@ -98,9 +98,9 @@ func (surplusAllocator) ChooseAll(ctx context.Context, s *Shared, o JobsOptions)
 	slices.Reverse(back)
 	for _, j := range append(numbers.Below(len(jobs)), back...) {
 		job := &s.Jobs[j]
-		open := make([]int, len(left))
+		open := make([]int, len(free))
 		for pod := range open {
-			open[pod] = held[j][pod] + left[pod]
+			open[pod] = held[j][pod] + free[pod]
 		}
 		d, err := s.decideAlone(ctx, &o, j, open)
 		if err != nil {
@@ -112,7 +112,7 @@ func (surplusAllocator) ChooseAll(ctx context.Context, s *Shared, o JobsOptions)
 		}
 		for i, used := range job.Problem.Fabric.Ports(jobs[j].Circuits) {
 			pod := job.Pods[i]
-			held[j][pod], left[pod] = used, open[pod]-used
+			held[j][pod], free[pod] = used, open[pod]-used
 		}
 	}
 	d := s.combine(jobs)

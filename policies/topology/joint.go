@@ -55,7 +55,7 @@ func (jointAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decis
 	}
 	d := best.decision()
 	if d.Service = o.serviceOr(best.service); d.Service != best.service { // the key "service" fixes the rates, so only the circuits of best are used
-		j, err := p.Judge(ctx, best.circuits, d.Service)
+		j, err := p.Evaluate(ctx, best.circuits, d.Service)
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +155,7 @@ func newJointSearch(ctx context.Context, p *Problem, o searchBudget, service flo
 // solveJoint searches for the best topology and rates, with a proved bound. One-hop
 // demand is solved in closed form if one of servicesToTry reaches its optimum.
 func solveJoint(ctx context.Context, p *Problem, o searchBudget) jointResult {
-	d, least := p.solveOneHop(ctx, servicesToTry...)
+	d, floor := p.solveOneHop(ctx, servicesToTry...)
 	if d != nil {
 		return jointResult{circuits: d.Circuits, service: d.Service, makespan: d.Makespan, bound: d.Bound, evaluations: d.Evaluations}
 	}
@@ -166,7 +166,7 @@ func solveJoint(ctx context.Context, p *Problem, o searchBudget) jointResult {
 		s.p.clipToUseful(x)
 		s.tryTopology(x)
 	}
-	s.push(p.ones(), slices.Clone(p.Useful), least)
+	s.push(p.ones(), slices.Clone(p.Useful), floor)
 	s.greedyStart()
 	return s.solve()
 }
@@ -180,8 +180,8 @@ func (s *jointSearch) solve() jointResult {
 		return s.best.stopped != ""
 	}
 	for s.best.stopped == "" && (s.open.Size() > 0 || s.searchAgain()) {
-		if left := s.open.explore(func(v boxBound) bool { return s.cannotImprove(v.bound) }, over, s.visitBox); left != nil {
-			s.closedBound = min(s.closedBound, left.value.bound)
+		if unfinished := s.open.explore(func(v boxBound) bool { return s.cannotImprove(v.bound) }, over, s.visitBox); unfinished != nil {
+			s.closedBound = min(s.closedBound, unfinished.value.bound)
 		}
 		s.open.Clear()
 	}
@@ -209,15 +209,15 @@ func (s *jointSearch) visitBox(b *box[boxBound]) bool {
 	case fits && b.widestBundle(anyBundle) < 0:
 		return true // a single topology, which was simulated
 	}
-	e, most := s.branch(b, fits)
+	e, lowerMax := s.branch(b, fits)
 	s.parentMean = b.value.pathMean
-	b.split(e, most, func(lo, hi []int) { s.push(lo, hi, b.value.bound) })
+	b.split(e, lowerMax, func(lo, hi []int) { s.push(lo, hi, b.value.bound) })
 	return true
 }
 
 // branch returns the bundle at which to split a box, and the maximum number of its
 // circuits in the lower part.
-func (s *jointSearch) branch(b *box[boxBound], fits bool) (e, most int) {
+func (s *jointSearch) branch(b *box[boxBound], fits bool) (e, lowerMax int) {
 	switch {
 	case b.value.pathMean != nil:
 		return s.branchByMean(b)
@@ -343,9 +343,9 @@ func (s *jointSearch) tryTopology(x []int) {
 }
 
 // updateBest makes x the incumbent if its makespan c is shorter.
-func (s *jointSearch) updateBest(x []int, c engine.Time, service flow.Service) {
-	if s.isFair && c < s.best.makespan || float64(c) < float64(s.best.makespan)*(1-relTol/10) {
-		s.best.circuits, s.best.makespan, s.best.service = slices.Clone(x), c, service
+func (s *jointSearch) updateBest(x []int, makespan engine.Time, service flow.Service) {
+	if s.isFair && makespan < s.best.makespan || float64(makespan) < float64(s.best.makespan)*(1-relTol/10) {
+		s.best.circuits, s.best.makespan, s.best.service = slices.Clone(x), makespan, service
 	}
 }
 

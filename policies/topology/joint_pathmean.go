@@ -78,15 +78,15 @@ func (s *jointSearch) roundDown(bound float64) engine.Time {
 // has at least minPodsForMeans pods, and a mean at most maxMeanCosts costs.
 func (p *Problem) hasLongReplicas() bool {
 	pods, costs := map[int]int{}, 0
-	most := 0
+	maxPods := 0
 	for pod := range p.Ports {
 		pods[p.replica(pod)]++
-		most = max(most, pods[p.replica(pod)])
+		maxPods = max(maxPods, pods[p.replica(pod)])
 	}
 	for _, n := range p.Useful {
 		costs += n
 	}
-	return most >= minPodsForMeans && costs <= maxMeanCosts
+	return maxPods >= minPodsForMeans && costs <= maxMeanCosts
 }
 
 // proveByPathMeans runs, once and when the budget for plain bounds is used, a separate
@@ -102,12 +102,12 @@ func (s *jointSearch) proveByPathMeans(b *box[boxBound]) bool {
 	s.open, s.closedBound, s.parentMean = newOpenBoxes(boxBound.compare), never, s.meanBounder.newMean()
 	s.fictitiousPlay(s.parentMean, s.p.ones(), s.p.Useful, rootPaths)
 	s.push(s.p.ones(), slices.Clone(s.p.Useful), min(leafs, b.value.bound))
-	left := s.open.explore(func(v boxBound) bool { return s.cannotImprove(v.bound) }, s.meanBudgetUsed, s.visitBox)
-	if left != nil {
-		s.closedBound = min(s.closedBound, left.value.bound)
+	unfinished := s.open.explore(func(v boxBound) bool { return s.cannotImprove(v.bound) }, s.meanBudgetUsed, s.visitBox)
+	if unfinished != nil {
+		s.closedBound = min(s.closedBound, unfinished.value.bound)
 	}
 	s.parentMean = nil
-	if left == nil || s.cannotImprove(left.value.bound) {
+	if unfinished == nil || s.cannotImprove(unfinished.value.bound) {
 		open.Clear()
 		return true
 	}
@@ -129,7 +129,7 @@ func (s *jointSearch) meanBudgetUsed() bool {
 // branchByMean returns the bundle whose circuits influence the mean of the box most, and
 // the maximum number of its circuits in the lower part. The boundary is next to the
 // cheapest topology of the mean, on the side where its part has more to lose.
-func (s *jointSearch) branchByMean(b *box[boxBound]) (e, most int) {
+func (s *jointSearch) branchByMean(b *box[boxBound]) (e, lowerMax int) {
 	m := b.value.pathMean
 	e = -1
 	loss := 0.0

@@ -30,42 +30,42 @@ func (best *jointResult) searchPriorities(ctx context.Context, p *Problem, seed 
 	}
 	w := p.acquire(ctx, flow.LevelPriority)
 	defer p.release(w)
-	began := w.Work()
+	workAtStart := w.Work()
 	w.provision(best.circuits)
-	known := w.Spans().Tail
-	tails, service := known, flow.LevelPriority
+	graphTails := w.Spans().Tail
+	tails, service := graphTails, flow.LevelPriority
 	if best.service == flow.TailPriority {
 		service = flow.TailPriority
 	}
 	rng := random.Stream(seed, "tails")
-	least, work := best.makespan, int64(maxTailWork)
+	current, work := best.makespan, int64(maxTailWork)
 	if search.maxWork > 0 {
 		work = min(work, search.maxWork)
 	}
 	for n := min(maxTailEvaluations, search.MaxEvaluations-best.evaluations*p.evaluationCost()); n > 0 && !best.isProved(); n -= p.evaluationCost() {
-		if ctx.Err() != nil || search.expired() || w.Work()-began >= work {
+		if ctx.Err() != nil || search.expired() || w.Work()-workAtStart >= work {
 			break
 		}
 		rule := service
 		if rng.IntN(5) == 0 {
 			rule = []flow.Service{flow.LevelPriority, flow.TailPriority}[rng.IntN(2)]
 		}
-		bent := slices.Clone(tails)
+		changed := slices.Clone(tails)
 		for range 1 + rng.IntN(4) {
-			perturbTail(rng, bent, rivals[rng.IntN(len(rivals))], float64(best.makespan))
+			perturbTail(rng, changed, rivals[rng.IntN(len(rivals))], float64(best.makespan))
 		}
 		w.SetService(rule)
-		if err := w.SetTails(bent); err != nil {
+		if err := w.SetTails(changed); err != nil {
 			return err
 		}
 		best.evaluations++
-		c, ok := w.Makespan(least + 1)
+		c, ok := w.Makespan(current + 1)
 		if !ok {
 			continue
 		}
-		tails, service, least = bent, rule, c // equal makespans are accepted, so that the search moves on
+		tails, service, current = changed, rule, c // equal makespans are accepted, so that the search moves on
 		if float64(c) < float64(best.makespan)*(1-relTol/10) {
-			best.makespan, best.service, best.tails = c, rule, bent
+			best.makespan, best.service, best.tails = c, rule, changed
 		}
 	}
 	return nil
@@ -78,28 +78,28 @@ func (best *jointResult) isProved() bool {
 
 // perturbTail changes the tail of one of the given transfers, at random or relative to
 // the tail of another one.
-func perturbTail(rng *rand.Rand, tail []float64, on []int32, makespan float64) {
-	i, j := on[rng.IntN(len(on))], on[rng.IntN(len(on))]
-	switch by := rng.Float64() - 0.5; rng.IntN(3) {
+func perturbTail(rng *rand.Rand, tail []float64, transfers []int32, makespan float64) {
+	i, j := transfers[rng.IntN(len(transfers))], transfers[rng.IntN(len(transfers))]
+	switch shift := rng.Float64() - 0.5; rng.IntN(3) {
 	case 0:
 		tail[i], tail[j] = tail[j], tail[i]
 	case 1:
-		tail[i] = tail[j] + by*makespan/50
+		tail[i] = tail[j] + shift*makespan/50
 	default:
-		tail[i] += by * makespan / 5
+		tail[i] += shift * makespan / 5
 	}
 }
 
 // competingTransfers returns the transfers on each resource that has at least two.
 func (p *Problem) competingTransfers() [][]int32 {
-	on := make([][]int32, p.Fabric.Network.Resources())
+	byResource := make([][]int32, p.Fabric.Network.Resources())
 	for i := range int32(len(p.Graph.Tasks)) {
 		if p.Graph.Tasks[i].Kind != engine.Transfer {
 			continue
 		}
 		for _, u := range p.Fabric.Routes.Of(i) {
-			on[u.Resource] = append(on[u.Resource], i)
+			byResource[u.Resource] = append(byResource[u.Resource], i)
 		}
 	}
-	return slices.DeleteFunc(on, func(ids []int32) bool { return len(ids) < 2 })
+	return slices.DeleteFunc(byResource, func(ids []int32) bool { return len(ids) < 2 })
 }

@@ -130,19 +130,19 @@ func (p *Problem) jointMakespanWith(ctx context.Context, more []int) (engine.Tim
 // than the surplus of another one. Ports count only as far as the NICs of the borrowing
 // job can fill them.
 func (p *Problem) distinctSurpluses(list []portSolution, to *Problem) []portSolution {
-	most := make([]int, len(to.Fabric.Pods)) // ports that the borrowing job can fill
+	useful := make([]int, len(to.Fabric.Pods)) // ports that the borrowing job can fill
 	for _, b := range to.Fabric.Bundles {
 		n := b.Ends * max(1, int(b.Flows))
-		most[b.A] += n
+		useful[b.A] += n
 		if !b.Peer {
-			most[b.B] += n
+			useful[b.B] += n
 		}
 	}
 	gain := make([][]int, len(list))
 	for i, t := range list {
 		gain[i] = p.freePorts(t.circuits)
 		for pod := range gain[i] {
-			gain[i][pod] = min(gain[i][pod], max(0, most[pod]-to.Fabric.Pods[pod].Ports))
+			gain[i][pod] = min(gain[i][pod], max(0, useful[pod]-to.Fabric.Pods[pod].Ports))
 		}
 	}
 	var kept []portSolution

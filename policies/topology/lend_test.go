@@ -42,9 +42,9 @@ func TestDonorServesBest(t *testing.T) {
 					t.Fatalf("%s: %v ends at %v, limit %v; %s", ties, g.Circuits, g.Makespan, g.Limit, g.Incomplete)
 				}
 			}
-			d := savings{p: p, service: first.Service, makespanLimit: makespanLimit{limit: first.Limit, fixedService: !first.FreeRates}}
+			d := portCase{p: p, service: first.Service, makespanLimit: makespanLimit{limit: first.Limit, fixedService: !first.FreeRates}}
 			best := map[LoanTies]engine.Time{BestForBorrower: never, BestOfAll: never}
-			if !everyTopology(p, func(x []int) {
+			if !visitTopologies(p, func(x []int) {
 				if ok, _ := d.keeps(x); !ok {
 					return
 				}

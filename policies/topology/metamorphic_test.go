@@ -15,26 +15,26 @@ import (
 	"sim/workloads/training"
 )
 
-var more = flag.Bool("more", false, "try many more random cases")
+var moreCases = flag.Bool("more", false, "try many more random cases")
 
-// times returns few, or many times as much with -more.
-func times(few int) int {
-	if *more {
+// numCases returns few, or many times as much with -more.
+func numCases(few int) int {
+	if *moreCases {
 		return 50 * few
 	}
 	return few
 }
 
-// parts is a problem before it is put together, so that it can be altered.
-type parts struct {
+// problemParts is a problem before it is put together, so that it can be altered.
+type problemParts struct {
 	graph *engine.Graph
 	pods  *fabric.Pods
 }
 
-// cut returns one of the paper's workloads with fewer micro-batches, all rates of hardware times speed.
-func cut(t testing.TB, model string, microbatches int, speed float64) parts {
+// shortWorkload returns one of the paper's workloads with fewer micro-batches, all rates of hardware times speed.
+func shortWorkload(t testing.TB, model string, microbatches int, speed float64) problemParts {
 	t.Helper()
-	s, perPod := spec(t, model, 4096)
+	s, perPod := trainingSpec(t, model, 4096)
 	s.Microbatches = microbatches
 	s.Choices.EffectiveTFLOPS *= speed
 	it, err := training.Build(s, training.Extent{})
@@ -52,10 +52,10 @@ func cut(t testing.TB, model string, microbatches int, speed float64) parts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return parts{g, pods}
+	return problemParts{g, pods}
 }
 
-func (p parts) problem(t testing.TB) *topology.Problem {
+func (p problemParts) problem(t testing.TB) *topology.Problem {
 	t.Helper()
 	o, err := p.pods.Connect(p.graph)
 	if err != nil {
@@ -69,7 +69,7 @@ func (p parts) problem(t testing.TB) *topology.Problem {
 }
 
 // ideal returns the makespan on the ideal fabric.
-func (p parts) ideal(t testing.TB) engine.Time {
+func (p problemParts) ideal(t testing.TB) engine.Time {
 	t.Helper()
 	n, r, err := electrical.Connect(p.pods, p.graph)
 	if err != nil {
@@ -101,22 +101,22 @@ func randomTopology(p *topology.Problem, rng *rand.Rand) []int {
 	return x
 }
 
-// lamp plays topologies of a problem, also such as overrun the ports.
-type lamp struct {
+// topologySimulator plays topologies of a problem, also such as overrun the ports.
+type topologySimulator struct {
 	*flow.Evaluator
 	p *topology.Problem
 }
 
-func newLamp(t testing.TB, p *topology.Problem) *lamp {
+func newTopologySimulator(t testing.TB, p *topology.Problem) *topologySimulator {
 	t.Helper()
 	e, err := flow.NewEvaluator(p.Graph, p.Fabric.Network, p.Fabric.Routes, flow.MaxMin)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &lamp{e, p}
+	return &topologySimulator{e, p}
 }
 
-func (l *lamp) simulate(t testing.TB, x []int, s flow.Service) engine.Time {
+func (l *topologySimulator) simulate(t testing.TB, x []int, s flow.Service) engine.Time {
 	t.Helper()
 	for e, b := range l.p.Fabric.Bundles {
 		for _, link := range b.Links {
@@ -131,17 +131,17 @@ func (l *lamp) simulate(t testing.TB, x []int, s flow.Service) engine.Time {
 	return c
 }
 
-var played = []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority}
+var testServices = []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority}
 
 // TestScaling: c times the bandwidth and compute is c times as fast, to a tick a task.
 func TestScaling(t *testing.T) {
 	for _, model := range models {
-		base := cut(t, model, 24, 1)
+		base := shortWorkload(t, model, 24, 1)
 		p := base.problem(t)
 		rng := rand.New(rand.NewPCG(1, 1))
-		joint := choose(t, &job{problem: p}, "delta-joint", budgets())
+		joint := choose(t, &job{problem: p}, "delta-joint", defaultOptions())
 		for _, c := range []float64{2, 0.5, 3, 0.37} {
-			scaled := cut(t, model, 24, c)
+			scaled := shortWorkload(t, model, 24, c)
 			q := scaled.problem(t)
 			ticks := float64(len(p.Graph.Tasks))
 			check := func(what string, before, after engine.Time) {
@@ -151,12 +151,12 @@ func TestScaling(t *testing.T) {
 				}
 			}
 			check("ideal", base.ideal(t), scaled.ideal(t))
-			d := choose(t, &job{problem: q}, "delta-joint", budgets())
+			d := choose(t, &job{problem: q}, "delta-joint", defaultOptions())
 			check("joint optimum", joint.Makespan, d.Makespan)
-			l, m := newLamp(t, p), newLamp(t, q)
+			l, m := newTopologySimulator(t, p), newTopologySimulator(t, q)
 			for range 4 {
 				x := randomTopology(p, rng)
-				for _, s := range played {
+				for _, s := range testServices {
 					check(s.String(), l.simulate(t, x, s), m.simulate(t, x, s))
 				}
 				check("bound", l.Bound(), m.Bound())
@@ -166,7 +166,7 @@ func TestScaling(t *testing.T) {
 }
 
 // relabel permutes the ids of pods, NICs, nodes and tasks. pod maps old pods to new ones.
-func (p parts) relabel(t testing.TB, rng *rand.Rand) (q parts, pod []int) {
+func (p problemParts) relabel(t testing.TB, rng *rand.Rand) (q problemParts, pod []int) {
 	t.Helper()
 	pod = rng.Perm(len(p.pods.Pods))
 	nic, node, task := rng.Perm(len(p.pods.NICs)), rng.Perm(len(p.pods.Nodes)), rng.Perm(len(p.graph.Tasks))
@@ -207,27 +207,27 @@ func (p parts) relabel(t testing.TB, rng *rand.Rand) (q parts, pod []int) {
 // topology, but for rounding.
 func TestRelabelling(t *testing.T) {
 	for _, model := range models {
-		base := cut(t, model, 24, 1)
+		base := shortWorkload(t, model, 24, 1)
 		p := base.problem(t)
 		rng := rand.New(rand.NewPCG(2, 2))
-		joint := choose(t, &job{problem: p}, "delta-joint", budgets())
-		for range times(3) {
+		joint := choose(t, &job{problem: p}, "delta-joint", defaultOptions())
+		for range numCases(3) {
 			other, pod := base.relabel(t, rng)
 			q := other.problem(t)
 			near := func(what string, before, after engine.Time) {
 				t.Helper()
-				if d := after - before; d > within(&job{problem: p}) || -d > within(&job{problem: p}) {
+				if d := after - before; d > roundingSlack(&job{problem: p}) || -d > roundingSlack(&job{problem: p}) {
 					t.Errorf("%s, relabelled %v: %s %v, was %v", model, pod, what, after, before)
 				}
 			}
-			d := choose(t, &job{problem: q}, "delta-joint", budgets())
+			d := choose(t, &job{problem: q}, "delta-joint", defaultOptions())
 			near("joint optimum", joint.Makespan, d.Makespan)
 			near("joint bound", joint.Bound, d.Bound)
-			l, m := newLamp(t, p), newLamp(t, q)
+			l, m := newTopologySimulator(t, p), newTopologySimulator(t, q)
 			for range 4 {
 				x := randomTopology(p, rng)
 				y := carry(p.Fabric, q.Fabric, pod, x)
-				for _, s := range played {
+				for _, s := range testServices {
 					near(s.String(), l.simulate(t, x, s), m.simulate(t, y, s))
 				}
 				near("bound", l.Bound(), m.Bound())
@@ -252,7 +252,7 @@ func carry(o, to *fabric.Optical, pod, x []int) []int {
 
 // TestPodMap: where a job's stages are put changes nothing (DELTA, Model^T).
 func TestPodMap(t *testing.T) {
-	s, perPod := spec(t, "megatron-462b", 4096)
+	s, perPod := trainingSpec(t, "megatron-462b", 4096)
 	s.Microbatches = 24
 	var want *topology.Decision
 	for _, pods := range [][]int{nil, {3, 2, 1, 0}, {1, 3, 0, 2}} {
@@ -270,7 +270,7 @@ func TestPodMap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := choose(t, &job{problem: parts{g, placed}.problem(t)}, "delta-joint", budgets())
+		d := choose(t, &job{problem: problemParts{g, placed}.problem(t)}, "delta-joint", defaultOptions())
 		if want == nil {
 			want = d
 		}
@@ -287,10 +287,10 @@ func TestAddedCircuit(t *testing.T) {
 		t.Run(model, func(t *testing.T) {
 			j := setting{model, 400e9, 4096}.job(t)
 			p := j.problem
-			l := newLamp(t, p)
+			l := newTopologySimulator(t, p)
 			rng := rand.New(rand.NewPCG(3, 3))
 			trials, fairRises, worstFair, worst := 0, 0, 0.0, 0.0
-			for range times(20) {
+			for range numCases(20) {
 				x := randomTopology(p, rng)
 				level, fair := l.simulate(t, x, flow.LevelPriority), l.simulate(t, x, flow.MaxMin)
 				bound := l.Bound()
@@ -321,16 +321,16 @@ func TestAddedCircuit(t *testing.T) {
 func TestNoneBeatsItsBound(t *testing.T) {
 	for _, model := range models {
 		t.Run(model, func(t *testing.T) {
-			base := cut(t, model, 32, 1)
+			base := shortWorkload(t, model, 32, 1)
 			p := base.problem(t)
-			l := newLamp(t, p)
+			l := newTopologySimulator(t, p)
 			rng := rand.New(rand.NewPCG(4, 4))
-			joint := choose(t, &job{problem: p}, "delta-joint", budgets())
-			slack := within(&job{problem: p})
+			joint := choose(t, &job{problem: p}, "delta-joint", defaultOptions())
+			slack := roundingSlack(&job{problem: p})
 			if ideal := base.ideal(t); joint.Makespan < ideal-slack {
 				t.Errorf("joint %v beats the ideal fabric's %v", joint.Makespan, ideal)
 			}
-			for range times(60) {
+			for range numCases(60) {
 				x := randomTopology(p, rng)
 				for _, s := range []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority, flow.FixedPriority} {
 					c := l.simulate(t, x, s)
@@ -356,7 +356,7 @@ func TestRatesOfMegatron462B(t *testing.T) {
 		policy string
 		want   []float64 // GB/s
 	}{{"delta-joint", []float64{200}}, {"delta-topo", []float64{150, 200}}} {
-		d := choose(t, j, c.policy, budgets())
+		d := choose(t, j, c.policy, defaultOptions())
 		n, err := j.problem.Fabric.Provision(d.Circuits)
 		if err != nil {
 			t.Fatal(err)

@@ -268,13 +268,13 @@ func (r *milpRun) export() error {
 // solve returns the solver's circuits, with minimum ports unless ports are kept. Without
 // a solution it returns the circuits of the hot start or the baseline.
 func (r *milpRun) solve(ctx context.Context) ([]int, error) {
-	otherwise := r.baseline
+	fallback := r.baseline
 	if r.hotStart {
-		otherwise = r.reference.Circuits
+		fallback = r.reference.Circuits
 	}
 	if r.o.MILP.Solver == NoSolver {
 		r.report.Status, r.stopped = "written, not solved", "before the solver was run"
-		return otherwise, nil
+		return fallback, nil
 	}
 	options := milp.Options{
 		Solver: r.o.MILP.solver(), TimeLimit: wallClock(r.o.MILP.TimeLimit), Gap: r.o.MILP.Gap, Threads: r.o.MILP.Threads, Seed: r.o.Seed, Start: r.start,
@@ -298,13 +298,13 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 			r.report.Status = "infeasible: no schedule of the model is as short as the simulated baseline; increase policy.milp.intervals"
 		}
 		r.stopped = strings.TrimPrefix(r.stopped+", without a solution", ", ")
-		return otherwise, nil
+		return fallback, nil
 	}
 	if r.report.Makespan, err = engine.FromSeconds(r.delta.Seconds(s.Value)); err != nil {
 		return nil, fmt.Errorf("topology: the solver's makespan: %w", err)
 	}
-	if far := float64(r.report.Makespan-r.report.Bound) / float64(r.report.Makespan); s.Status == milp.Optimal && far > 1e-6 {
-		r.report.Status = fmt.Sprintf("within %.2g of the bound, as policy.milp.gap allows", far)
+	if gap := float64(r.report.Makespan-r.report.Bound) / float64(r.report.Makespan); s.Status == milp.Optimal && gap > 1e-6 {
+		r.report.Status = fmt.Sprintf("within %.2g of the bound, as policy.milp.gap allows", gap)
 	}
 	x := r.delta.Schedule(s.Values).Circuits
 	if r.o.KeepPorts {
@@ -317,7 +317,7 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 	if options.TimeLimit > 0 {
 		options.TimeLimit = max(time.Second, options.TimeLimit-time.Since(begun))
 	}
-	fewest, err := milp.Solve(ctx, r.model, options)
+	minimum, err := milp.Solve(ctx, r.model, options)
 	if errors.Is(err, milp.ErrSolver) { // the first solution remains valid
 		r.stopped, r.report.Ports = "saving ports: "+err.Error(), "failed"
 		return x, nil
@@ -325,12 +325,12 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.report.Ports = string(fewest.Status)
-	if fewest.Status == milp.Stopped && r.stopped == "" {
+	r.report.Ports = string(minimum.Status)
+	if minimum.Status == milp.Stopped && r.stopped == "" {
 		r.stopped = fmt.Sprintf("saving ports, after the solver's time limit of %v", wallClock(r.o.MILP.TimeLimit))
 	}
-	if fewest.Values != nil {
-		x = r.delta.Schedule(fewest.Values).Circuits
+	if minimum.Values != nil {
+		x = r.delta.Schedule(minimum.Values).Circuits
 	}
 	return x, nil
 }

@@ -45,9 +45,9 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 			// One tick less, because simulated times are rounded.
 			Head: max(0, seconds(spans.Head[i]-1)), Tail: max(0, seconds(spans.Tail[i]-1)),
 		}
-		if at := slices.Index(windows.Task, int32(i)); at >= 0 {
+		if index := slices.Index(windows.Task, int32(i)); index >= 0 {
 			task.Bits, task.Flows = 8*float64(t.Bytes), float64(max(1, t.Flows))
-			task.First, task.Last = first[at], last[at]
+			task.First, task.Last = first[index], last[index]
 			task.Rate = spans.Full[i]
 			for _, u := range p.Fabric.Routes.Of(int32(i)) {
 				if u.Resource < groups {
@@ -81,9 +81,9 @@ func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Servic
 		return nil, fmt.Errorf("topology: %w", err)
 	}
 	s := &milp.Schedule{Circuits: slices.Clone(x), Makespan: trace.Makespan.Seconds()}
-	played := &Windows{Task: p.networkTransfers()}
-	played.recordIntervals(trace)
-	times := intervalBorders(played.Start, played.End)
+	windows := &Windows{Task: p.networkTransfers()}
+	windows.recordIntervals(trace)
+	times := intervalBorders(windows.Start, windows.End)
 	for _, t := range times {
 		s.Times = append(s.Times, t.Seconds())
 	}
@@ -92,7 +92,7 @@ func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Servic
 		s.Start, s.End = append(s.Start, trace.Start[i].Seconds()), append(s.End, trace.End[i].Seconds())
 		s.Sent[i] = make([]float64, max(0, len(times)-1))
 	}
-	for _, id := range played.Task {
+	for _, id := range windows.Task {
 		sum := 0.0
 		steps := trace.Rates(id)
 		for k := 0; k+1 < len(steps); k++ {

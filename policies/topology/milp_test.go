@@ -14,8 +14,8 @@ import (
 	"sim/policies/topology"
 )
 
-// solver skips where no solver is on the PATH.
-func solver(t *testing.T) {
+// requireSolver skips where no solver is on the PATH.
+func requireSolver(t *testing.T) {
 	t.Helper()
 	if _, name, err := milp.Find(""); err != nil {
 		t.Skip(err)
@@ -34,7 +34,7 @@ func milpOptions(limit time.Duration) topology.Options {
 	}
 }
 
-func decide(t *testing.T, name string, p *topology.Problem, o topology.Options) *topology.Decision {
+func decideWith(t *testing.T, name string, p *topology.Problem, o topology.Options) *topology.Decision {
 	t.Helper()
 	policy, err := topology.ByName(name)
 	if err != nil {
@@ -49,30 +49,30 @@ func decide(t *testing.T, name string, p *topology.Problem, o topology.Options) 
 
 // gpt7b is the job of the paper's Fig. 1 with so many micro-batches.
 func gpt7b(t *testing.T, microbatches int) *job {
-	s, per := spec(t, "gpt-7b", 4096)
+	s, per := trainingSpec(t, "gpt-7b", 4096)
 	s.Microbatches = microbatches
 	return prepare(t, s, per, 400e9)
 }
 
-func near(a, b engine.Time, eps float64) bool {
+func nearlyEqual(a, b engine.Time, eps float64) bool {
 	return math.Abs(float64(a-b)) <= eps*float64(b)
 }
 
 // What a MILP solver proves is what delta-joint finds without one, and fair sharing in the model is no slower than in
 // play: transfers may wait there.
 func TestSolverAgrees(t *testing.T) {
-	solver(t)
+	requireSolver(t)
 	for _, c := range []struct {
 		microbatches int
 		name         string
 	}{{1, "delta-joint-milp"}, {1, "delta-joint-milp-hotstart"}, {2, "delta-joint-milp-hotstart"}} {
 		microbatches, name := c.microbatches, c.name
 		p := gpt7b(t, microbatches).problem
-		joint := decide(t, "delta-joint", p, milpOptions(0))
+		joint := decideWith(t, "delta-joint", p, milpOptions(0))
 		o := milpOptions(0)
 		o.KeepPorts = microbatches > 1
-		d := decide(t, name, p, o)
-		if d.Solver.Status != "optimal" || !near(d.Solver.Makespan, joint.Makespan, 1e-6) || !near(d.Makespan, joint.Makespan, 1e-6) {
+		d := decideWith(t, name, p, o)
+		if d.Solver.Status != "optimal" || !nearlyEqual(d.Solver.Makespan, joint.Makespan, 1e-6) || !nearlyEqual(d.Makespan, joint.Makespan, 1e-6) {
 			t.Errorf("%d micro-batches, %s: %+v, played %v, delta-joint %v", microbatches, name, *d.Solver, d.Makespan, joint.Makespan)
 		}
 		if got, want := p.PortsUsed(d.Circuits), p.PortsUsed(joint.Circuits); !o.KeepPorts && (got != want || joint.PortsBound != want) {
@@ -80,9 +80,9 @@ func TestSolverAgrees(t *testing.T) {
 		}
 	}
 	p := gpt7b(t, 1).problem
-	topo := decide(t, "delta-topo", p, milpOptions(0))
+	topo := decideWith(t, "delta-topo", p, milpOptions(0))
 	for _, name := range []string{"delta-topo-milp", "delta-topo-milp-hotstart"} {
-		d := decide(t, name, p, milpOptions(0))
+		d := decideWith(t, name, p, milpOptions(0))
 		if d.Solver.Status != "optimal" || float64(d.Solver.Makespan) > float64(topo.Makespan)*(1+1e-6) || d.Service != flow.MaxMin || float64(d.Makespan) < float64(topo.Makespan)*(1-1e-9) {
 			t.Errorf("%s: %+v, played %v by %v, delta-topo %v", name, *d.Solver, d.Makespan, d.Service, topo.Makespan)
 		}
@@ -91,13 +91,13 @@ func TestSolverAgrees(t *testing.T) {
 
 // The fixed-step model comes within a slice for each transfer on the way.
 func TestFixedStep(t *testing.T) {
-	solver(t)
+	requireSolver(t)
 	p := gpt7b(t, 1).problem
-	joint := decide(t, "delta-joint", p, milpOptions(0))
+	joint := decideWith(t, "delta-joint", p, milpOptions(0))
 	o := milpOptions(0)
 	o.KeepPorts = true
 	o.MILP.Model, o.MILP.Step = topology.FixedStep, 5*engine.Millisecond
-	d := decide(t, "delta-joint-milp", p, o)
+	d := decideWith(t, "delta-joint-milp", p, o)
 	if d.Solver.Status != "optimal" || d.Solver.Makespan < joint.Makespan || d.Solver.Makespan > joint.Makespan+6*o.MILP.Step {
 		t.Errorf("%+v, delta-joint %v", *d.Solver, joint.Makespan)
 	}
@@ -109,7 +109,7 @@ func TestExport(t *testing.T) {
 	dir := t.TempDir()
 	o := milpOptions(0)
 	o.MILP.Solver, o.MILP.Export = topology.NoSolver, filepath.Join(dir, "models")
-	d := decide(t, "delta-joint-milp-hotstart", p, o)
+	d := decideWith(t, "delta-joint-milp-hotstart", p, o)
 	if d.Solver.Status != "written, not solved" || d.Stopped == "" {
 		t.Errorf("%+v, stopped %q", *d.Solver, d.Stopped)
 	}
@@ -144,10 +144,10 @@ func TestNoSolver(t *testing.T) {
 // TestSolverLong is the cross-check on larger jobs, a minute each: the solver's bound, delta-joint and the solver's
 // solution, in order.
 func TestSolverLong(t *testing.T) {
-	if !*long {
+	if !*longTests {
 		t.Skip("takes minutes: go test ./policies/topology -run SolverLong -long -v")
 	}
-	solver(t)
+	requireSolver(t)
 	type instance struct {
 		name string
 		job  *job
@@ -156,18 +156,18 @@ func TestSolverLong(t *testing.T) {
 	for _, m := range []int{4, 8, 16} {
 		all = append(all, instance{fmt.Sprintf("gpt-7b, %d micro-batches", m), gpt7b(t, m)})
 	}
-	s, per := spec(t, "megatron-177b", 4096)
+	s, per := trainingSpec(t, "megatron-177b", 4096)
 	s.Microbatches = 12
 	all = append(all, instance{"megatron-177b, 12 micro-batches", prepare(t, s, per, 400e9)})
 	for _, in := range all {
 		p := in.job.problem
 		for _, kind := range []string{"joint", "topo"} {
-			own := decide(t, "delta-"+kind, p, milpOptions(0))
+			own := decideWith(t, "delta-"+kind, p, milpOptions(0))
 			for _, start := range []string{"", "-hotstart"} {
 				begin := time.Now()
 				o := milpOptions(time.Minute)
 				o.KeepPorts = true
-				d := decide(t, "delta-"+kind+"-milp"+start, p, o)
+				d := decideWith(t, "delta-"+kind+"-milp"+start, p, o)
 				r := d.Solver
 				t.Logf("| %s | %s%s | %d | %d, %d, %d | %s | %.6f | %.6f | %.6f | %.1f |", in.name, kind, start, r.Intervals, r.Rows, r.Columns, r.Whole,
 					r.Status, r.Bound.Seconds(), own.Makespan.Seconds(), r.Makespan.Seconds(), time.Since(begin).Seconds())
@@ -177,7 +177,7 @@ func TestSolverLong(t *testing.T) {
 				if kind == "joint" && r.Makespan > 0 && float64(r.Makespan) < float64(own.Makespan)*(1-1e-6) {
 					t.Errorf("%s: the solver's %v is below delta-joint, %v", in.name, r.Makespan, own.Makespan)
 				}
-				if kind == "joint" && r.Status == "optimal" && !near(r.Makespan, own.Makespan, 1e-6) {
+				if kind == "joint" && r.Status == "optimal" && !nearlyEqual(r.Makespan, own.Makespan, 1e-6) {
 					t.Errorf("%s: proved %v, delta-joint %v", in.name, r.Makespan, own.Makespan)
 				}
 			}

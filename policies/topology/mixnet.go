@@ -24,11 +24,11 @@ func mixnet(m *ruleInput) (*Sequence, error) {
 		return m.layeredSequence(depth, deepest, n, ends), nil
 	}
 	var best *Sequence
-	least := never
+	fastest := never
 	for n := 1; ; n *= 2 {
 		q := m.layeredSequence(depth, deepest, n, ends)
-		if it, ok := m.simulate(q); ok && it.meanMakespan() < least {
-			best, least = q, it.meanMakespan()
+		if cycle, ok := m.simulate(q); ok && cycle.meanMakespan() < fastest {
+			best, fastest = q, cycle.meanMakespan()
 		}
 		if n > deepest || m.ctx.Err() != nil {
 			return best, m.ctx.Err()

@@ -73,13 +73,13 @@ func (p *Problem) newOneHopDemand() *oneHopDemand {
 
 // minCircuits returns the minimum circuits of each bundle with which the job can end by
 // the given time, up to rounding errors.
-func (d *oneHopDemand) minCircuits(by engine.Time) []int {
+func (d *oneHopDemand) minCircuits(end engine.Time) []int {
 	x := make([]int, len(d.circuitTime))
-	ticks := float64(by-d.overhead)*(1+1e-12) + 0.01
+	ticks := float64(end-d.overhead)*(1+1e-12) + 0.01
 	for e, load := range d.circuitTime {
 		n := math.MaxInt32 // more than the ports of any pod
-		if few := math.Ceil(load / ticks); ticks > 0 && few < float64(n) {
-			n = max(1, int(few))
+		if needed := math.Ceil(load / ticks); ticks > 0 && needed < float64(n) {
+			n = max(1, int(needed))
 		}
 		x[e] = n
 	}
@@ -89,17 +89,17 @@ func (d *oneHopDemand) minCircuits(by engine.Time) []int {
 // bestOneHop returns the shortest completion time, at least least, that the ports of all
 // pods permit, and the minimum circuits for it. No topology is faster under any sharing
 // of capacity. The problem must have a one-hop demand.
-func (p *Problem) bestOneHop(least engine.Time) (engine.Time, []int) {
+func (p *Problem) bestOneHop(minTime engine.Time) (engine.Time, []int) {
 	d := p.oneHop
-	low, high := least, max(least, d.overhead+1)
+	low, high := minTime, max(minTime, d.overhead+1)
 	for _, load := range d.circuitTime {
 		high = max(high, d.overhead+engine.Time(load)+1) // one circuit per bundle fits
 	}
 	for low < high {
-		if by := low + (high-low)/2; p.exceedsPorts(d.minCircuits(by)) {
-			low = by + 1
+		if middle := low + (high-low)/2; p.exceedsPorts(d.minCircuits(middle)) {
+			low = middle + 1
 		} else {
-			high = by
+			high = middle
 		}
 	}
 	return low, d.minCircuits(low)
@@ -115,9 +115,9 @@ func (p *Problem) solveOneHop(ctx context.Context, services ...flow.Service) (*D
 	}
 	w := p.acquire(ctx, services[0])
 	defer p.release(w)
-	bound, few := p.bestOneHop(w.bound(p.Useful))
+	bound, minimum := p.bestOneHop(w.bound(p.Useful))
 	d := &Decision{Bound: bound, BoundModel: AnyService, Searched: true, Evaluations: 1}
-	for _, x := range [][]int{few, p.withFreePortsFilled(few)} {
+	for _, x := range [][]int{minimum, p.withFreePortsFilled(minimum)} {
 		for _, d.Service = range services {
 			w.SetService(d.Service)
 			d.Evaluations++

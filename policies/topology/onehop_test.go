@@ -51,11 +51,11 @@ func (d drawnMatrix) problem(t testing.TB) *topology.Problem {
 			}
 		}
 	}
-	return newProblem(t, parts{g, p})
+	return newProblem(t, problemParts{g, p})
 }
 
 // newProblem connects a graph to its pods and opens the choice of circuits.
-func newProblem(t testing.TB, in parts) *topology.Problem {
+func newProblem(t testing.TB, in problemParts) *topology.Problem {
 	t.Helper()
 	if err := in.graph.Freeze(); err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestOneHopIsOptimal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := row.Policy.Choose(context.Background(), p, budgets())
+		got, err := row.Policy.Choose(context.Background(), p, defaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func TestOneHopBesideNICs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 2))
 	met := 0
 	for range 150 {
-		d := drawTiny(rng, 6)
+		d := drawSmallProblem(rng, 6)
 		same := rng.IntN(2) == 0
 		for i := range d.transfers {
 			if clear(d.transfers[i].after); same {
@@ -170,16 +170,16 @@ func TestOneHopBesideNICs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := row.Policy.Choose(context.Background(), p, budgets())
+		got, err := row.Policy.Choose(context.Background(), p, defaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
 		fair, free := engine.Never, engine.Never
-		for _, x := range topologies(p) {
+		for _, x := range allTopologies(p) {
 			if !p.Feasible(x) {
 				continue
 			}
-			one, err := p.Judge(context.Background(), x, got.Service)
+			one, err := p.Evaluate(context.Background(), x, got.Service)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -109,9 +109,9 @@ func (o *Options) newBudget(s SearchOptions) searchBudget {
 // expired reports whether the deadline has passed.
 func (a *searchBudget) expired() bool { return !a.deadline.IsZero() && time.Now().After(a.deadline) }
 
-// Together returns a copy of o whose time limits start now and cover all decisions made
+// WithSharedTimeLimit returns a copy of o whose time limits start now and cover all decisions made
 // with the copy together.
-func (o Options) Together() Options {
+func (o Options) WithSharedTimeLimit() Options {
 	o.limitStart = time.Now()
 	return o
 }

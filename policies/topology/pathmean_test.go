@@ -12,8 +12,8 @@ import (
 
 // drawMixed returns a random graph between pods of a computation or a transfer at each node of a random order, of which
 // some transfers stay inside a pod. Those inside may have a limit of their rate, in bits per second by task.
-func drawMixed(t *testing.T, rng *rand.Rand) (p parts, limits []float64) {
-	d := drawTiny(rng, 2)
+func drawMixed(t *testing.T, rng *rand.Rand) (p problemParts, limits []float64) {
+	d := drawSmallProblem(rng, 2)
 	p = d.graph(t)
 	g := &engine.Graph{}
 	for i := range int32(6) {
@@ -49,7 +49,7 @@ func drawMixed(t *testing.T, rng *rand.Rand) (p parts, limits []float64) {
 func TestMeans(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 11))
 	inside, tight := 0, 0
-	for range times(300) {
+	for range numCases(300) {
 		p, limits := drawMixed(t, rng)
 		o, err := p.pods.Connect(p.graph)
 		if err != nil {
@@ -87,8 +87,8 @@ func TestMeans(t *testing.T) {
 		if want := sum / float64(len(paths)); math.Abs(mean-want) > 1e-9*want {
 			t.Fatalf("the mean of %v takes %v, want %v", paths, mean, want)
 		}
-		l := newLamp(t, z)
-		for _, s := range played {
+		l := newTopologySimulator(t, z)
+		for _, s := range testServices {
 			got := float64(l.simulate(t, x, s))
 			if got < slowest*(1-1e-9)-float64(len(limits)) {
 				t.Fatalf("%v takes %v, less than the path that takes %v", x, got, slowest)
@@ -132,10 +132,10 @@ func TestMeanOfChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newLamp(t, p)
+	l := newTopologySimulator(t, p)
 	for circuits, halves := range map[int]engine.Time{1: 2 * (8 + 2 + 3 + 3), 2: 2*(8+2+3) + 3} {
 		want := halves * millisecond / 2
-		got, simulated := topology.MeanCost(p, []int{circuits}, []int32{0, 1, 2}), l.simulate(t, []int{circuits}, played[0])
+		got, simulated := topology.MeanCost(p, []int{circuits}, []int32{0, 1, 2}), l.simulate(t, []int{circuits}, testServices[0])
 		if math.Abs(got-float64(want)) > 3 || max(simulated-want, want-simulated) > 3 {
 			t.Errorf("with %d circuits the path takes %v ticks, simulated %v, want %v", circuits, got, simulated, want)
 		}

@@ -73,13 +73,13 @@ type Row struct {
 // then grows with the number of bundles.
 func (r *Row) Searches() bool { return r.Single || r.needsSolver }
 
-// Timed reports whether a time limit is set for the allocator. The limit also covers the
+// HasTimeLimit reports whether a time limit is set for the allocator. The limit also covers the
 // shared bound.
-func (r *Row) Timed(s *Settings) bool { return r.timeLimit != nil && r.timeLimit(s) > 0 }
+func (r *Row) HasTimeLimit(s *Settings) bool { return r.timeLimit != nil && r.timeLimit(s) > 0 }
 
-// Rates reports whether the allocator also chooses rates, that is, a service other than
+// ChoosesRates reports whether the allocator also chooses rates, that is, a service other than
 // max-min.
-func (r *Row) Rates(s *Settings) bool {
+func (r *Row) ChoosesRates(s *Settings) bool {
 	return s.serviceOr(flow.MaxMin) != flow.MaxMin || s.Service == "" && r.choosesRates
 }
 
@@ -112,9 +112,9 @@ var Table = []Row{
 	{Name: "delta-joint-milp-hotstart", Doc: "the same, started from delta-joint's schedule", Policy: milpAllocator{"delta-joint-milp-hotstart", false, true}, Reads: []string{"delta-fast", "delta-joint", "milp"}, choosesRates: true, needsSolver: true},
 }
 
-// Usual returns the allocators that are compared by default. If one is true, it returns
+// DefaultAllocators returns the allocators that are compared by default. If one is true, it returns
 // the single allocator used when other decisions are compared.
-func Usual(one bool) []string {
+func DefaultAllocators(one bool) []string {
 	if one {
 		return []string{"delta-fast"}
 	}

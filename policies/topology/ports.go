@@ -88,16 +88,16 @@ func (p *Problem) minimisePorts(ctx context.Context, d *Decision, k makespanLimi
 	return d, ctx.Err()
 }
 
-// SavePorts removes the circuits of d that its makespan, increased by o.PortTolerance,
+// MinimisePorts removes the circuits of d that its makespan, increased by o.PortTolerance,
 // does not need. It also sets the lower bound on ports.
-func (p *Problem) SavePorts(ctx context.Context, d *Decision, o Options) {
+func (p *Problem) MinimisePorts(ctx context.Context, d *Decision, o Options) {
 	p.newPortMinimiser(ctx, makespanLimitOf(d.Makespan, d.Service, &o), d.Service, &o, o.newBudget(o.Joint)).apply(d)
 }
 
-// SaveTogether is SavePorts in which all bundles of a group lose a circuit together. It
+// MinimisePortsInGroups is SavePorts in which all bundles of a group lose a circuit together. It
 // starts from the topology fewer if its makespan is within the limit, and it computes no
 // lower bound on ports.
-func (p *Problem) SaveTogether(ctx context.Context, d *Decision, o Options, fewer []int, groups [][]int) {
+func (p *Problem) MinimisePortsInGroups(ctx context.Context, d *Decision, o Options, fewer []int, groups [][]int) {
 	s := p.newPortMinimiser(ctx, makespanLimitOf(d.Makespan, d.Service, &o), d.Service, &o, o.newBudget(o.Joint))
 	s.groups = groups
 	w := p.acquire(ctx, d.Service)
@@ -137,9 +137,9 @@ func (s *portMinimiser) run(x []int) {
 		return
 	}
 	if s.p.oneHop != nil {
-		few := s.minCircuits()
-		if c, ok := s.keepsLimit(few); ok {
-			s.circuits, s.makespan, s.bound = few, c, s.p.portsOf(few)*s.p.Fabric.Copies
+		minimum := s.minCircuits()
+		if c, ok := s.keepsLimit(minimum); ok {
+			s.circuits, s.makespan, s.bound = minimum, c, s.p.portsOf(minimum)*s.p.Fabric.Copies
 			return
 		}
 	}

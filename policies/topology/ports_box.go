@@ -4,14 +4,14 @@ import "slices"
 
 // push adds a box if it can contain a solution. Each element of lo is first raised to the
 // minimum circuits with which the bound of an otherwise full box is within the limit.
-func (q *portSearch) push(lo, hi []int, least int) {
+func (q *portSearch) push(lo, hi []int, minPorts int) {
 	if !q.p.tightenUpper(lo, hi) || !q.boundKeepsLimit(hi) {
 		return
 	}
 	if tightenLower(lo, hi, q.boundKeepsLimit); q.p.exceedsPorts(lo) {
 		return
 	}
-	if n := max(least, q.p.portsOf(lo)); n <= q.ceiling {
+	if n := max(minPorts, q.p.portsOf(lo)); n <= q.ceiling {
 		q.open.add(lo, hi, n)
 	}
 }

@@ -7,8 +7,8 @@ import "slices"
 // more.
 func (q *portSearch) completeBox(b *box[int]) {
 	c := &boxCompletion{search: q, box: b, x: slices.Clone(b.lo), free: q.p.freePorts(b.lo)}
-	left := b.value - q.p.portsOf(b.lo)
-	most := 0
+	remaining := b.value - q.p.portsOf(b.lo)
+	maxPorts := 0
 	for e := range b.lo {
 		if b.hi[e] > b.lo[e] {
 			c.openBundles = append(c.openBundles, e)
@@ -17,13 +17,13 @@ func (q *portSearch) completeBox(b *box[int]) {
 	}
 	c.maxPorts = make([]int, len(c.openBundles)+1)
 	for i := len(c.openBundles) - 1; i >= 0; i-- {
-		most += (b.hi[c.openBundles[i]] - b.lo[c.openBundles[i]]) * c.portsPerCircuit[i]
-		c.maxPorts[i] = most
+		maxPorts += (b.hi[c.openBundles[i]] - b.lo[c.openBundles[i]]) * c.portsPerCircuit[i]
+		c.maxPorts[i] = maxPorts
 	}
-	if left > 0 { // the lower corner has been simulated
-		c.try(0, left)
+	if remaining > 0 { // the lower corner has been simulated
+		c.try(0, remaining)
 	}
-	if left < most && b.value < q.ceiling && !q.mustStop() {
+	if remaining < maxPorts && b.value < q.ceiling && !q.mustStop() {
 		q.open.add(b.lo, b.hi, b.value+1)
 	}
 }
@@ -41,22 +41,22 @@ type boxCompletion struct {
 }
 
 // try distributes left ports over the open bundles from index i on.
-func (c *boxCompletion) try(i, left int) {
+func (c *boxCompletion) try(i, remaining int) {
 	switch {
 	case c.search.mustStop() || c.search.goal == oneMinimum && len(c.search.solutions) > 0:
 		return
-	case left == 0:
+	case remaining == 0:
 		c.simulate()
 		return
-	case left > c.maxPorts[i] || c.search.isDominated(c.x):
+	case remaining > c.maxPorts[i] || c.search.isDominated(c.x):
 		return
 	}
 	e, low := c.openBundles[i], c.x[c.openBundles[i]]
-	n := min(c.box.hi[e]-low, c.search.p.maxAdditional(c.free, e), left/c.portsPerCircuit[i])
+	n := min(c.box.hi[e]-low, c.search.p.maxAdditional(c.free, e), remaining/c.portsPerCircuit[i])
 	c.search.p.allocate(c.free, e, n)
 	for ; n >= 0; n-- {
 		c.x[e] = low + n
-		c.try(i+1, left-n*c.portsPerCircuit[i])
+		c.try(i+1, remaining-n*c.portsPerCircuit[i])
 		c.search.p.allocate(c.free, e, -1)
 	}
 	c.search.p.allocate(c.free, e, 1)

@@ -80,15 +80,15 @@ func (q *portSearch) close() {
 // run searches until all boxes are settled, the goal is reached or the budget is used.
 func (q *portSearch) run() {
 	q.push(q.minCircuits(), slices.Clone(q.p.Useful), 0)
-	left := q.open.explore(func(ports int) bool { return ports > q.ceiling || q.isDone() }, q.mustStop, func(b *box[int]) bool {
+	unfinished := q.open.explore(func(ports int) bool { return ports > q.ceiling || q.isDone() }, q.mustStop, func(b *box[int]) bool {
 		if q.isDominated(b.lo) {
 			return true
 		}
 		q.visit(b)
 		return !q.mustStop()
 	})
-	if left != nil && left.value <= q.ceiling && !q.isDone() { // the rest of this box is unknown
-		q.floor = min(q.floor, left.value)
+	if unfinished != nil && unfinished.value <= q.ceiling && !q.isDone() { // the rest of this box is unknown
+		q.floor = min(q.floor, unfinished.value)
 	}
 }
 

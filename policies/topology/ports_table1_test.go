@@ -17,16 +17,16 @@ func TestPortsProved(t *testing.T) {
 	for _, m := range models {
 		for _, tolerance := range []float64{0, 0.001} {
 			name := fmt.Sprintf("%s/%g", m, tolerance)
-			if tolerance == 0 && !*long { // where TestBaselines holds all to as many, and to the proof
+			if tolerance == 0 && !*longTests { // where TestBaselines holds all to as many, and to the proof
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				j := setting{m, 400e9, 4096}.job(t)
-				o := budgets()
+				o := defaultOptions()
 				o.PortTolerance = tolerance
 				for i, policy := range []string{"delta-fast", "delta-topo", "delta-joint"} {
-					if m == "megatron-462b" && i < 2 && !*long { // which take longest
+					if m == "megatron-462b" && i < 2 && !*longTests { // which take longest
 						continue
 					}
 					d := choose(t, j, policy, o)

@@ -10,15 +10,15 @@ import (
 	"sim/engine/flow"
 )
 
-// many checks a property on a thousand random cases: those drawn here are small and quick.
-func many(t *testing.T, property func(*rapid.T)) {
+// checkManyCases checks a property on a thousand random cases: those drawn here are small and quick.
+func checkManyCases(t *testing.T, property func(*rapid.T)) {
 	for range 10 {
 		rapid.Check(t, property)
 	}
 }
 
-// everyTopology visits all topologies of useful circuits that fit the ports, false where they are too many.
-func everyTopology(p *Problem, visit func(x []int)) bool {
+// visitTopologies visits all topologies of useful circuits that fit the ports, false where they are too many.
+func visitTopologies(p *Problem, visit func(x []int)) bool {
 	const most = 3000
 	n := 1
 	for _, u := range p.Useful {
@@ -33,7 +33,7 @@ func everyTopology(p *Problem, visit func(x []int)) bool {
 			visit(x)
 			return
 		}
-		for x[e] = 1; x[e] <= p.Useful[e] && p.Feasible(ahead(x, e)); x[e]++ {
+		for x[e] = 1; x[e] <= p.Useful[e] && p.Feasible(onesAfter(x, e)); x[e]++ {
 			from(e + 1)
 		}
 		x[e] = 1
@@ -42,8 +42,8 @@ func everyTopology(p *Problem, visit func(x []int)) bool {
 	return true
 }
 
-// ahead returns x with one circuit in the bundles behind e.
-func ahead(x []int, e int) []int {
+// onesAfter returns x with one circuit in the bundles behind e.
+func onesAfter(x []int, e int) []int {
 	y := slices.Clone(x)
 	for i := e + 1; i < len(y); i++ {
 		y[i] = 1
@@ -51,16 +51,16 @@ func ahead(x []int, e int) []int {
 	return y
 }
 
-// savings is a random problem with a topology of it, and the condition under which its circuits may be saved.
-type savings struct {
+// portCase is a random problem with a topology of it, and the condition under which its circuits may be saved.
+type portCase struct {
 	p       *Problem
 	x       []int
 	service flow.Service
 	makespanLimit
 }
 
-func drawSavings(t *rapid.T) savings {
-	d := savings{p: drawProblem(t)}
+func drawPortCase(t *rapid.T) portCase {
+	d := portCase{p: drawProblem(t)}
 	if len(d.p.Fabric.Bundles) == 0 {
 		t.Skip("nothing to connect")
 	}
@@ -77,13 +77,13 @@ func drawSavings(t *rapid.T) savings {
 	return d
 }
 
-func (d *savings) saver(budget int64) *portMinimiser {
+func (d *portCase) minimiser(budget int64) *portMinimiser {
 	return d.p.newPortMinimiser(context.Background(), d.makespanLimit, d.service, &Options{Settings: Settings{PortEvaluations: budget}}, searchBudget{})
 }
 
 // keeps plays x alone and reports whether it keeps the limit in play, and by its bound, which is the same where the
 // play decides.
-func (d *savings) keeps(x []int) (play, bound bool) {
+func (d *portCase) keeps(x []int) (play, bound bool) {
 	w := d.p.acquire(context.Background(), d.service)
 	defer d.p.release(w)
 	c, ok := w.simulate(x, never)
@@ -99,12 +99,12 @@ func (d *savings) keeps(x []int) (play, bound bool) {
 	return play, play || w.bound(x) <= d.limit
 }
 
-// exhaust returns the fewest ports with which a topology keeps the limit in play and by its bound, and the ports by pod
+// exhaustiveMinima returns the fewest ports with which a topology keeps the limit in play and by its bound, and the ports by pod
 // that no other undercuts in play.
-func (d *savings) exhaust(t *rapid.T) (played, bounded int, least [][]int) {
+func (d *portCase) exhaustiveMinima(t *rapid.T) (played, bounded int, least [][]int) {
 	played, bounded = d.p.PortsTotal()+1, d.p.PortsTotal()+1
 	var all [][]int
-	if !everyTopology(d.p, func(x []int) {
+	if !visitTopologies(d.p, func(x []int) {
 		play, bound := d.keeps(x)
 		n := d.p.PortsUsed(x)
 		if bound {
@@ -129,10 +129,10 @@ func (d *savings) exhaust(t *rapid.T) (played, bounded int, least [][]int) {
 // TestFewestPortsByExhaustion: no topology within the limit takes fewer ports than what is found, and none that the
 // bound allows fewer than what is proved.
 func TestFewestPortsByExhaustion(t *testing.T) {
-	many(t, func(t *rapid.T) {
-		d := drawSavings(t)
-		played, bounded, _ := d.exhaust(t)
-		s := d.saver(1e9)
+	checkManyCases(t, func(t *rapid.T) {
+		d := drawPortCase(t)
+		played, bounded, _ := d.exhaustiveMinima(t)
+		s := d.minimiser(1e9)
 		s.run(d.x)
 		if n := d.p.PortsUsed(s.circuits); n != played || s.bound != bounded {
 			t.Fatalf("%v with %d ports, proved %d; by exhaustion %d and %d", s.circuits, n, s.bound, played, bounded)
@@ -148,11 +148,11 @@ func TestFewestPortsByExhaustion(t *testing.T) {
 // TestPortsWithinAnyBudget: wherever the search ends, what is found keeps the limit and what is proved holds.
 func TestPortsWithinAnyBudget(t *testing.T) {
 	t.Parallel()
-	many(t, func(t *rapid.T) {
-		d := drawSavings(t)
-		played, bounded, _ := d.exhaust(t)
+	checkManyCases(t, func(t *rapid.T) {
+		d := drawPortCase(t)
+		played, bounded, _ := d.exhaustiveMinima(t)
 		for budget := int64(1); budget < 60; budget++ {
-			s := d.saver(budget)
+			s := d.minimiser(budget)
 			s.run(d.x)
 			if n := d.p.PortsUsed(s.circuits); n < played || s.bound > bounded || s.bound > n {
 				t.Fatalf("%v with %d ports, proved %d with a budget of %d; by exhaustion %d and %d", s.circuits, n, s.bound, budget, played, bounded)
@@ -167,10 +167,10 @@ func TestPortsWithinAnyBudget(t *testing.T) {
 // TestSpareByExhaustion: the topologies that a donor may choose from are all with the fewest ports, or all that no
 // other undercuts, one for each way to take ports.
 func TestSpareByExhaustion(t *testing.T) {
-	many(t, func(t *rapid.T) {
-		d := drawSavings(t)
-		_, _, least := d.exhaust(t)
-		s := d.saver(1e9)
+	checkManyCases(t, func(t *rapid.T) {
+		d := drawPortCase(t)
+		_, _, least := d.exhaustiveMinima(t)
+		s := d.minimiser(1e9)
 		s.run(d.x)
 		first := &Decision{Circuits: s.circuits, Makespan: s.makespan, Service: s.service, Limit: s.limit, FreeRates: !s.fixedService}
 		for _, want := range []portGoal{allMinima, paretoFrontier} {

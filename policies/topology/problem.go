@@ -48,10 +48,10 @@ type Problem struct {
 	Graph      *engine.Graph
 	Fabric     *fabric.Optical
 	portBudget // ports of the pods, and the ports that circuits use
-	// AtLeast is a lower bound on the makespan of every topology under any sharing of
+	// KnownBound is a lower bound on the makespan of every topology under any sharing of
 	// capacity, set by the caller. 0 means no bound is given.
-	AtLeast engine.Time
-	Brief   bool // one of many problems to be compared: the shared bound uses the budget of Options.Brief
+	KnownBound engine.Time
+	Brief      bool // one of many problems to be compared: the shared bound uses the budget of Options.Brief
 	// Switching describes how circuits can change during an iteration.
 	Switching Switching
 

@@ -30,7 +30,7 @@ func (o *RotorOptions) period(delay engine.Time) engine.Time {
 // Carries reports whether circuits carry data at all before the next change stops them.
 func (o *RotorOptions) Carries(s Switching) bool {
 	period := o.period(s.Delay)
-	if s.Whole {
+	if s.StopsAll {
 		period /= engine.Time(max(1, o.Switches))
 	}
 	return period > s.Delay
@@ -58,14 +58,14 @@ func rotor(m *ruleInput) (*Sequence, error) {
 	for horizon := 2 * m.static.Makespan; ; horizon *= 2 {
 		q := &Sequence{First: topologies[0]}
 		for k := 1; ; k++ {
-			at := period / engine.Time(switches) * engine.Time(k)
-			if at > horizon {
+			time := period / engine.Time(switches) * engine.Time(k)
+			if time > horizon {
 				break
 			}
 			if k > maxRotorSteps {
 				return nil, fmt.Errorf("topology: rotor: more than %d changes in an iteration; lengthen policy.rotor.period", maxRotorSteps)
 			}
-			q.Steps = append(q.Steps, Step{Bundle: AtTime, Time: at, Circuits: topologies[k%len(topologies)]})
+			q.Steps = append(q.Steps, Step{Bundle: AtTime, Time: time, Circuits: topologies[k%len(topologies)]})
 		}
 		q.Steps = append(q.Steps, Step{Bundle: AtEnd, Circuits: q.First})
 		it, ok := m.simulate(q)

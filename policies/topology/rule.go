@@ -54,12 +54,12 @@ func (v ruleAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Deci
 	if d.Moves.Runs, d.Moves.Repeated = it.runs, it.start; len(q.Steps) > 0 {
 		d.Moves.Sequence = q
 	} else {
-		d.Moves.Why = "none: one topology serves all"
+		d.Moves.Reason = "none: one topology serves all"
 	}
 	if d.Moves.BreakEven, err = m.breakEven(v.rule); err != nil {
 		return nil, err
 	}
-	d.Moves.Sought = true
+	d.Moves.BreakEvenComputed = true
 	d.Evaluations = m.numSimulated
 	return d, ctx.Err()
 }
@@ -94,13 +94,13 @@ func (m *ruleInput) simulate(q *Sequence) (iterationCycle, bool) {
 // decision, or 0 if it never is.
 func (m *ruleInput) breakEven(rule func(m *ruleInput) (*Sequence, error)) (engine.Time, error) {
 	defer func(d engine.Time) { m.simulator.Delay = d }(m.simulator.Delay)
-	at := func(d engine.Time) (bool, error) {
+	isFasterAt := func(d engine.Time) (bool, error) {
 		m.simulator.Delay = d
 		_, it, err := m.simulateRule(rule)
 		// A rule that leaves traffic without a circuit is not faster.
 		return err == nil && isFaster(it.meanMakespan(), m.static.Makespan), m.ctx.Err()
 	}
-	d, err := longestDelay(m.static.Makespan, minRuleDelay, at)
+	d, err := longestDelay(m.static.Makespan, minRuleDelay, isFasterAt)
 	return max(0, d), err
 }
 
@@ -116,11 +116,11 @@ const minRuleDelay = engine.Microsecond
 // breakEvenRatio. It first tries static, the makespan without changes, beyond which no
 // change can help. It then halves the delay down to minDelay until the condition holds,
 // and bisects. It returns -1 if the condition holds at none of these delays.
-func longestDelay(static, minDelay engine.Time, at func(engine.Time) (bool, error)) (engine.Time, error) {
+func longestDelay(static, minDelay engine.Time, holds func(engine.Time) (bool, error)) (engine.Time, error) {
 	top := max(minDelay, static)
 	low, high := top, top
 	for {
-		ok, err := at(low)
+		ok, err := holds(low)
 		if err != nil {
 			return 0, err
 		}
@@ -134,7 +134,7 @@ func longestDelay(static, minDelay engine.Time, at func(engine.Time) (bool, erro
 	}
 	for float64(high) > float64(low)*breakEvenRatio {
 		middle := engine.Time(math.Sqrt(float64(low)) * math.Sqrt(float64(high)))
-		ok, err := at(middle)
+		ok, err := holds(middle)
 		switch {
 		case err != nil:
 			return low, err
@@ -161,8 +161,8 @@ func (m *ruleInput) bundleLoads(bytes []float64) []float64 {
 
 // allocateGreedily returns a topology with at least least[e] circuits of bundle e.
 // Further circuits go one at a time to the bundle with the largest load per circuit.
-func (m *ruleInput) allocateGreedily(least []int, load []float64) []int {
-	x := append([]int(nil), least...)
+func (m *ruleInput) allocateGreedily(minimums []int, load []float64) []int {
+	x := append([]int(nil), minimums...)
 	m.p.addByWeight(x, func(e int) float64 {
 		if x[e] >= m.maxCircuits[e] || load[e] == 0 {
 			return -1

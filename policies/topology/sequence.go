@@ -9,8 +9,8 @@ import (
 
 // Switching describes how circuits change.
 type Switching struct {
-	Delay engine.Time // reconfiguration delay: an added circuit carries nothing for this time after its ports are free
-	Whole bool        // all circuits of the switch stop while some change
+	Delay    engine.Time // reconfiguration delay: an added circuit carries nothing for this time after its ports are free
+	StopsAll bool        // all circuits of the switch stop while some change
 }
 
 // Step is a change of circuits during an iteration.
@@ -109,26 +109,26 @@ func (w *circuitEvaluator) newSequenceSimulator() *sequenceSimulator {
 
 // bundleOfLink returns the bundle of each link.
 func (p *Problem) bundleOfLink() []int32 {
-	of := make([]int32, len(p.Fabric.Network.Links))
+	bundles := make([]int32, len(p.Fabric.Network.Links))
 	for e, b := range p.Fabric.Bundles {
 		for _, l := range b.Links {
-			of[l] = int32(e)
+			bundles[l] = int32(e)
 		}
 	}
-	return of
+	return bundles
 }
 
 // bundleOfTask returns the bundle of each task; -1 if the task uses none.
 func (p *Problem) bundleOfTask() []int32 {
-	class, of := slices.Repeat([]int32{-1}, len(p.Graph.Tasks)), p.bundleOfLink()
+	bundles, bundleOfLink := slices.Repeat([]int32{-1}, len(p.Graph.Tasks)), p.bundleOfLink()
 	for _, id := range p.networkTransfers() {
 		for _, u := range p.Fabric.Routes.Of(id) {
-			if int(u.Resource) < len(of) {
-				class[id] = of[u.Resource]
+			if int(u.Resource) < len(bundleOfLink) {
+				bundles[id] = bundleOfLink[u.Resource]
 			}
 		}
 	}
-	return class
+	return bundles
 }
 
 // pendingSetup is the state of the circuits at the start of an iteration: changes of the
@@ -141,7 +141,7 @@ type pendingSetup struct {
 // run simulates an iteration that starts in state from and returns the state at its end.
 // It returns false if the makespan reaches cutoff or the iteration cannot end.
 func (r *sequenceSimulator) run(q *Sequence, from *pendingSetup, cutoff engine.Time) (to pendingSetup, ok bool) {
-	if !r.startIteration(q.First, q.Most(), from, cutoff) {
+	if !r.startIteration(q.First, q.MaxCircuits(), from, cutoff) {
 		return to, false
 	}
 	last := 0
@@ -187,14 +187,14 @@ func (r *sequenceSimulator) run(q *Sequence, from *pendingSetup, cutoff engine.T
 
 // startIteration starts an iteration in state from with topology first. most is the
 // maximum number of circuits of each bundle during the iteration.
-func (r *sequenceSimulator) startIteration(first, most []int, from *pendingSetup, cutoff engine.Time) bool {
+func (r *sequenceSimulator) startIteration(first, maxCircuits []int, from *pendingSetup, cutoff engine.Time) bool {
 	copy(r.target, first)
 	r.stoppedUntil = from.stoppedFor
 	for e, b := range r.evaluator.problem.Fabric.Bundles {
 		r.setups[e] = append(r.setups[e][:0], from.setupsOf(e)...)
 		for _, l := range b.Links {
 			r.evaluator.SetRate(l, r.rate(e, r.activeCircuits(e, 0)))
-			r.evaluator.SetPeak(l, r.rate(e, most[e]))
+			r.evaluator.SetPeak(l, r.rate(e, maxCircuits[e]))
 		}
 	}
 	if !r.evaluator.Begin(cutoff) {
@@ -269,15 +269,15 @@ func (r *sequenceSimulator) scheduleSetups(e int, now engine.Time) {
 			r.evaluator.Drop(k)
 		}
 		r.scheduled[e][i] = r.scheduled[e][i][:0]
-		at := func(t engine.Time) {
+		schedule := func(t engine.Time) {
 			r.scheduled[e][i] = append(r.scheduled[e][i], r.evaluator.ChangeLater(t, l, r.rate(e, r.activeCircuits(e, t))))
 		}
 		if r.stoppedUntil > now {
-			at(r.stoppedUntil)
+			schedule(r.stoppedUntil)
 		}
 		for _, a := range r.setups[e] {
 			if a.at > now && a.at >= r.stoppedUntil {
-				at(a.at)
+				schedule(a.at)
 			}
 		}
 	}
@@ -291,12 +291,12 @@ func (r *sequenceSimulator) applyStep(now engine.Time, to []int, live bool) {
 	same := slices.Equal(to, r.target)
 	p := r.evaluator.problem
 	up := now + r.Delay
-	if r.Whole && !same && r.Delay > 0 {
+	if r.StopsAll && !same && r.Delay > 0 {
 		r.stoppedUntil = up
 	}
 	for e, n := range to {
 		d := n - r.target[e]
-		if d == 0 && (same || !r.Whole) {
+		if d == 0 && (same || !r.StopsAll) {
 			continue
 		}
 		r.target[e] = n
@@ -343,20 +343,20 @@ func (o *iterationCycle) meanMakespan() engine.Time {
 // simulateCycle simulates consecutive iterations until one starts in the same state as an
 // earlier one. From there on they repeat, because the state at the start determines the
 // iteration.
-func (r *sequenceSimulator) simulateCycle(q *Sequence) (o iterationCycle, ok bool) {
-	at := pendingSetup{}
-	for len(o.runs) < maxIterations {
-		if o.start = slices.IndexFunc(o.startStates, func(h pendingSetup) bool { return h.equal(&at) }); o.start >= 0 {
-			return o, true
+func (r *sequenceSimulator) simulateCycle(q *Sequence) (cycle iterationCycle, ok bool) {
+	state := pendingSetup{}
+	for len(cycle.runs) < maxIterations {
+		if cycle.start = slices.IndexFunc(cycle.startStates, func(h pendingSetup) bool { return h.equal(&state) }); cycle.start >= 0 {
+			return cycle, true
 		}
-		next, ok := r.run(q, &at, never)
+		next, ok := r.run(q, &state, never)
 		if !ok {
-			return o, false
+			return cycle, false
 		}
-		o.runs = append(o.runs, Run{r.current.Makespan, slices.Clone(r.current.Fired)})
-		o.startStates, at = append(o.startStates, at), next
+		cycle.runs = append(cycle.runs, Run{r.current.Makespan, slices.Clone(r.current.Fired)})
+		cycle.startStates, state = append(cycle.startStates, state), next
 	}
-	return o, false
+	return cycle, false
 }
 
 // Network returns the network of iteration n of a sequence: its circuits at the start,
@@ -405,17 +405,17 @@ type topologyChange struct {
 // first iteration starts with its topology in place.
 func topologyTimeline(q *Sequence, runs []Run, n int) []topologyChange {
 	all := []topologyChange{{-engine.Never / 4, q.First}}
-	at := engine.Time(0)
+	start := engine.Time(0)
 	for _, run := range runs[:n] {
-		at -= run.Makespan
+		start -= run.Makespan
 	}
 	for _, run := range runs[:n+1] {
 		for i, t := range run.Fired {
 			if t < engine.Never && !slices.Equal(q.Steps[i].Circuits, all[len(all)-1].circuits) {
-				all = append(all, topologyChange{at + t, q.Steps[i].Circuits})
+				all = append(all, topologyChange{start + t, q.Steps[i].Circuits})
 			}
 		}
-		at += run.Makespan
+		start += run.Makespan
 	}
 	return all
 }
@@ -435,28 +435,28 @@ func (p *Problem) activeTimeline(all []topologyChange, start engine.Time) (initi
 	}
 	slices.Sort(times)
 	from := 0 // first topology that was in use within the last delay
-	var was []int
+	var previous []int
 	for k, t := range slices.Compact(times) {
 		for from+1 < len(all) && all[from+1].at <= t-delay {
 			from++
 		}
-		var least []int
+		var active []int
 		for i := from; i < len(all) && all[i].at <= t; i++ {
-			if i > 0 && p.Switching.Whole && all[i].at > t-delay {
-				least = make([]int, len(all[i].circuits))
-			} else if least == nil {
-				least = slices.Clone(all[i].circuits)
+			if i > 0 && p.Switching.StopsAll && all[i].at > t-delay {
+				active = make([]int, len(all[i].circuits))
+			} else if active == nil {
+				active = slices.Clone(all[i].circuits)
 			}
 			for e, n := range all[i].circuits {
-				least[e] = min(least[e], n)
+				active[e] = min(active[e], n)
 			}
 		}
 		if k == 0 {
-			initial, was = least, least
+			initial, previous = active, active
 			continue
 		}
-		changes = append(changes, p.linkChanges(t, was, least)...)
-		was = least
+		changes = append(changes, p.linkChanges(t, previous, active)...)
+		previous = active
 	}
 	return initial, changes
 }

@@ -26,7 +26,7 @@ func newSharedBudget() searchBudget {
 // and is computed once. It fails only if ctx is cancelled.
 func (p *Problem) Bound(ctx context.Context) (engine.Time, error) {
 	best, err := p.sharedResult(ctx)
-	return max(best.bound, p.AtLeast), err
+	return max(best.bound, p.KnownBound), err
 }
 
 // Optimum returns the best schedule found by the search for Bound, with minimum ports

@@ -51,7 +51,7 @@ func (j *job) nct(c engine.Time) float64 {
 	return float64(c-j.compute) / float64(j.ideal-j.compute)
 }
 
-func spec(t testing.TB, model string, sequence int) (training.Spec, int) {
+func trainingSpec(t testing.TB, model string, sequence int) (training.Spec, int) {
 	t.Helper()
 	a, ok := training.Model(model)
 	if !ok {
@@ -123,16 +123,16 @@ func prepare(t testing.TB, s training.Spec, perPod int, rate units.Rate) *job {
 	return j
 }
 
-// briefly returns one of the paper's workloads at 400 Gb/s with fewer micro-batches.
-func briefly(t testing.TB, model string, microbatches int) *job {
+// shortJob returns one of the paper's workloads at 400 Gb/s with fewer micro-batches.
+func shortJob(t testing.TB, model string, microbatches int) *job {
 	t.Helper()
-	s, perPod := spec(t, model, 4096)
+	s, perPod := trainingSpec(t, model, 4096)
 	s.Microbatches = microbatches
 	return prepare(t, s, perPod, 400e9)
 }
 
 func (s setting) job(t testing.TB) *job {
 	t.Helper()
-	sp, perPod := spec(t, s.model, s.sequence)
+	sp, perPod := trainingSpec(t, s.model, s.sequence)
 	return prepare(t, sp, perPod, s.rate)
 }

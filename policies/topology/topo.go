@@ -86,9 +86,9 @@ func (p *Problem) innerBundles() []bool {
 }
 
 // linksOf returns the links of the bundles that of selects.
-func (p *Problem) linksOf(of func(e int) bool) (links []int32) {
+func (p *Problem) linksOf(selects func(e int) bool) (links []int32) {
 	for e := range p.Fabric.Bundles {
-		if of(e) {
+		if selects(e) {
 			links = append(links, p.Fabric.Bundles[e].Links...)
 		}
 	}
@@ -199,7 +199,7 @@ func (s *topoSearch) search(floor engine.Time) {
 
 // searchBoxes visits boxes of inner circuits in the order of their bounds.
 func (s *topoSearch) searchBoxes() {
-	left := s.open.explore(func(bound engine.Time) bool { return bound >= s.best }, s.mustStop, func(b *box[engine.Time]) bool {
+	unfinished := s.open.explore(func(bound engine.Time) bool { return bound >= s.best }, s.mustStop, func(b *box[engine.Time]) bool {
 		if e := b.widestBundle(func(e int) bool { return s.isInner[e] }); e >= 0 {
 			b.split(e, b.midpoint(e), s.push)
 			return true
@@ -207,8 +207,8 @@ func (s *topoSearch) searchBoxes() {
 		s.completeBox(b)
 		return !s.mustStop()
 	})
-	if left != nil {
-		s.bound, s.boundIsFair = max(s.bound, left.value), s.boundIsFair && s.bound > left.value
+	if unfinished != nil {
+		s.bound, s.boundIsFair = max(s.bound, unfinished.value), s.boundIsFair && s.bound > unfinished.value
 	}
 	if !s.mustStop() {
 		s.bound = s.best
@@ -270,9 +270,9 @@ func (s *topoSearch) completeBundles(x, hi, ends []int, free []int, forked bool)
 		return
 	}
 	e, low := ends[0], x[ends[0]]
-	most := min(hi[e], low+s.p.maxAdditional(free, e))
-	s.p.allocate(free, e, most-low)
-	for x[e] = most; x[e] >= low; x[e]-- {
+	highest := min(hi[e], low+s.p.maxAdditional(free, e))
+	s.p.allocate(free, e, highest-low)
+	for x[e] = highest; x[e] >= low; x[e]-- {
 		s.completeBundles(x, hi, ends[1:], free, forked)
 		s.p.allocate(free, e, -1)
 	}

@@ -11,8 +11,8 @@ import (
 	"sim/policies/topology"
 )
 
-// fitting returns all that fit the ports, where no bundle has more circuits than are of use.
-func fitting(p *topology.Problem) (all [][]int) {
+// usefulTopologies returns all that fit the ports, where no bundle has more circuits than are of use.
+func usefulTopologies(p *topology.Problem) (all [][]int) {
 	x := slices.Repeat([]int{1}, len(p.Useful))
 	var try func(e int)
 	try = func(e int) {
@@ -35,8 +35,8 @@ func TestBoundsOfBoxes(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 7))
 	fairMet, sharper, meanMet, proved := 0, 0, 0, 0
-	for n := range times(1500) {
-		g := drawTiny(rng, 6).graph(t)
+	for n := range numCases(1500) {
+		g := drawSmallProblem(rng, 6).graph(t)
 		lit, err := g.pods.Connect(g.graph)
 		if err != nil {
 			t.Fatal(err)
@@ -45,11 +45,11 @@ func TestBoundsOfBoxes(t *testing.T) {
 		if err != nil {
 			continue // too few ports
 		}
-		all := fitting(p)
+		all := usefulTopologies(p)
 		fair, best := make([]engine.Time, len(all)), engine.Never
 		least := engine.Never
 		for i, x := range all {
-			d, err := p.Judge(context.Background(), x, flow.MaxMin)
+			d, err := p.Evaluate(context.Background(), x, flow.MaxMin)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,9 +12,9 @@ import (
 func TestStoppedBound(t *testing.T) {
 	for _, s := range []setting{{"megatron-177b", 400e9, 16384}, {"megatron-177b", 800e9, 4096}} {
 		j := s.job(t)
-		best := choose(t, j, "delta-topo", budgets()).Makespan
+		best := choose(t, j, "delta-topo", defaultOptions()).Makespan
 		for n := int64(1); n < 150; n++ {
-			if n > 20 && n%5 > 0 && !*long {
+			if n > 20 && n%5 > 0 && !*longTests {
 				continue
 			}
 			if b := topology.UnseededBound(j.problem, n); b > best {
@@ -29,7 +29,7 @@ func TestOverriddenServiceSavesPorts(t *testing.T) {
 	j := setting{"deepseek-671b", 400e9, 4096}.job(t)
 	fair := flow.MaxMin
 	ports := func(tolerance float64) (int, *topology.Decision) {
-		o := budgets()
+		o := defaultOptions()
 		o.Service, o.PortTolerance = fair.String(), tolerance
 		d := choose(t, j, "delta-joint", o)
 		return j.problem.PortsUsed(d.Circuits), d

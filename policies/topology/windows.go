@@ -23,10 +23,10 @@ type Windows struct {
 
 	// Baseline is the allocator whose topology is the baseline; "" if the caller gave the
 	// circuits. The following fields describe the simulation of the baseline.
-	Baseline    string
-	Start, End  []engine.Time
-	Played      int   // number of intervals
-	First, Last []int // indices in which each transfer is active
+	Baseline          string
+	Start, End        []engine.Time
+	BaselineIntervals int   // number of intervals
+	First, Last       []int // indices in which each transfer is active
 
 	// Intervals is K, the number of intervals of the model. In any simulation with at
 	// most K intervals, a transfer is active only within TopoMin..TopoMax, which follow
@@ -83,7 +83,7 @@ func (p *Problem) Windows(ctx context.Context, o WindowOptions) (*Windows, error
 	w := &Windows{Task: p.networkTransfers(), Baseline: baseline}
 	w.Earliest, w.Latest = p.timeWindows(p.unlimitedSpans(), w.Task, o.Upper)
 	w.recordIntervals(trace)
-	w.Intervals = w.Played
+	w.Intervals = w.BaselineIntervals
 	if o.Intervals > 0 {
 		w.Intervals = o.Intervals
 	}
@@ -160,7 +160,7 @@ func (w *Windows) recordIntervals(t *engine.Trace) {
 		w.Start, w.End = append(w.Start, t.Start[id]), append(w.End, t.End[id])
 	}
 	times := intervalBorders(w.Start, w.End)
-	w.Played = max(0, len(times)-1)
+	w.BaselineIntervals = max(0, len(times)-1)
 	for i := range w.Task {
 		first, _ := slices.BinarySearch(times, w.Start[i])
 		last, _ := slices.BinarySearch(times, w.End[i])

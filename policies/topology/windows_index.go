@@ -18,12 +18,12 @@ import "slices"
 // one for paths with a lag. Only the first grows at the next edge with a lag.
 func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (lowest, highest []int) {
 	lowest, highest = make([]int, len(tasks)), make([]int, len(tasks))
-	at := slices.Repeat([]int32{-1}, len(p.Graph.Tasks)) // index in tasks of each graph task; -1 if it is not in tasks
+	index := slices.Repeat([]int32{-1}, len(p.Graph.Tasks)) // index in tasks of each graph task; -1 if it is not in tasks
 	for i, id := range tasks {
-		at[id] = int32(i)
+		index[id] = int32(i)
 	}
 	order := p.Graph.Order()
-	succ := p.precedesTransfer(at)
+	succ := p.precedesTransfer(index)
 	for i, id := range tasks {
 		lowest[i], highest[i] = 1, k
 		if from != nil && succ[id] {
@@ -33,7 +33,7 @@ func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (lowest, hi
 
 	// Step 2: forward propagation. reached is the lowest index permitted by paths without
 	// a lag, reachedByLag by paths with a lag.
-	reached, reachedByLag := make([]int, len(at)), make([]int, len(at))
+	reached, reachedByLag := make([]int, len(index)), make([]int, len(index))
 	for _, v := range order {
 		for _, e := range p.Graph.In(v) {
 			if e.Lag > 0 {
@@ -42,7 +42,7 @@ func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (lowest, hi
 				reached[v], reachedByLag[v] = max(reached[v], reached[e.From]), max(reachedByLag[v], reachedByLag[e.From])
 			}
 		}
-		if i := at[v]; i >= 0 {
+		if i := index[v]; i >= 0 {
 			lowest[i] = max(lowest[i], reached[v], reachedByLag[v])
 			reached[v], reachedByLag[v] = lowest[i]+1, 0
 		} else if p.Graph.Tasks[v].Duration > 0 {
@@ -62,7 +62,7 @@ func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (lowest, hi
 				reached[u], reachedByLag[u] = min(reached[u], reached[e.To]), min(reachedByLag[u], reachedByLag[e.To])
 			}
 		}
-		if i := at[u]; i >= 0 {
+		if i := index[u]; i >= 0 {
 			highest[i] = min(highest[i], reached[u], reachedByLag[u])
 			reached[u], reachedByLag[u] = highest[i]-1, k+1
 		} else if p.Graph.Tasks[u].Duration > 0 {
@@ -74,11 +74,11 @@ func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (lowest, hi
 
 // precedesTransfer reports, for each task of the graph, whether a transfer waits for it:
 // M_succ of the paper among the transfers.
-func (p *Problem) precedesTransfer(at []int32) []bool {
-	succ := make([]bool, len(at))
+func (p *Problem) precedesTransfer(index []int32) []bool {
+	succ := make([]bool, len(index))
 	for _, u := range slices.Backward(p.Graph.Order()) {
 		for _, e := range p.Graph.Out(u) {
-			succ[u] = succ[u] || at[e.To] >= 0 || succ[e.To]
+			succ[u] = succ[u] || index[e.To] >= 0 || succ[e.To]
 		}
 	}
 	return succ

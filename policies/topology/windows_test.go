@@ -66,7 +66,7 @@ func drawCircuits(t *rapid.T, p *Problem) []int {
 	return x
 }
 
-func playOut(t interface{ Fatal(...any) }, p *Problem, x []int, s flow.Service) *engine.Trace {
+func simulateTrace(t interface{ Fatal(...any) }, p *Problem, x []int, s flow.Service) *engine.Trace {
 	n, err := p.Fabric.Provision(x)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestWindowsHoldEveryPlay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
 		ids := p.networkTransfers()
-		trace := playOut(t, p, drawCircuits(t, p), flow.MaxMin)
+		trace := simulateTrace(t, p, drawCircuits(t, p), flow.MaxMin)
 		var starts, ends []engine.Time
 		for _, id := range ids {
 			starts, ends = append(starts, trace.Start[id]), append(ends, trace.End[id])
@@ -130,8 +130,8 @@ func TestWindowsHoldTheBaseline(t *testing.T) {
 			t.Fatal(err)
 		}
 		times := eventTimes(w.Start, w.End)
-		if w.Played != max(0, len(times)-1) {
-			t.Fatalf("%d intervals between %v", w.Played, times)
+		if w.BaselineIntervals != max(0, len(times)-1) {
+			t.Fatalf("%d intervals between %v", w.BaselineIntervals, times)
 		}
 		for i := range w.Task {
 			if first, last := slices.Index(times, w.Start[i])+1, slices.Index(times, w.End[i]); w.First[i] != first || w.Last[i] != last {
@@ -167,7 +167,7 @@ func twoPods(t testing.TB, g *engine.Graph) *Problem {
 	return p
 }
 
-var send = engine.Task{Kind: engine.Transfer, Src: 0, Dst: 1, Flows: 1, Bytes: 30000}
+var sendTask = engine.Task{Kind: engine.Transfer, Src: 0, Dst: 1, Flows: 1, Bytes: 30000}
 
 // chainProblem is three transfers: the second follows the first through a milestone, without a lag; the third follows
 // the second 3 us later, again through a milestone, or, where computed, through a task of that duration.
@@ -177,7 +177,7 @@ func chainProblem(t *testing.T, computed bool) *Problem {
 	if computed {
 		lag, work = work, lag
 	}
-	a, m, b, n, c := g.AddTask(send), g.AddTask(engine.Task{}), g.AddTask(send), g.AddTask(engine.Task{Duration: work}), g.AddTask(send)
+	a, m, b, n, c := g.AddTask(sendTask), g.AddTask(engine.Task{}), g.AddTask(sendTask), g.AddTask(engine.Task{Duration: work}), g.AddTask(sendTask)
 	g.AddEdge(a, m, 0)
 	g.AddEdge(m, b, 0)
 	g.AddEdge(b, n, lag)
@@ -198,7 +198,7 @@ func TestWindowsOfChain(t *testing.T) {
 		Task:     []int32{0, 2, 4},
 		Earliest: us(0, 2.4, 7.8), Latest: us(4.2, 6.6, 12),
 		Baseline: "prop-alloc", Start: us(0, 2.4, 7.8), End: us(2.4, 4.8, 10.2),
-		Played: 4, First: []int{1, 2, 4}, Last: []int{1, 2, 4},
+		BaselineIntervals: 4, First: []int{1, 2, 4}, Last: []int{1, 2, 4},
 		Intervals: 6, TopoMin: []int{1, 2, 4}, TopoMax: []int{3, 4, 6},
 		Min: []int{1, 2, 4}, Max: []int{2, 3, 6},
 	}

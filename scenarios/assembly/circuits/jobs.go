@@ -21,7 +21,7 @@ import (
 type jobsInstance struct {
 	s      *Scenario
 	jobs   []*instance
-	shared *topology.Shared
+	shared *topology.SharedPods
 	pool   *pool // nil where every job has circuits of its own
 
 	mu      sync.Mutex
@@ -58,7 +58,7 @@ func buildJobs(ctx context.Context, s *Scenario, usual *jobsInstance) (*jobsInst
 	if err != nil {
 		return nil, err
 	}
-	if m.shared, err = topology.NewShared(jobs, s.PodPorts(), goal); err != nil {
+	if m.shared, err = topology.NewSharedPods(jobs, s.PodPorts(), goal); err != nil {
 		return nil, err
 	}
 	if s.Policy.Circuits == "shared" {
@@ -127,7 +127,7 @@ func (m *jobsInstance) Decide(ctx context.Context, name string, workers int, _ f
 	out := &jobsDecided{JobsDecision: d, m: m}
 	out.Describe = out.describe
 	out.Timings.SolveS = solved.Sub(begin).Seconds()
-	if by.Joins {
+	if by.Joint {
 		out.Timings.SolveS += took.Seconds()
 	}
 	if !m.shared.Fits(d.Circuits()) {

@@ -43,7 +43,7 @@ func (m *jobsInstance) row(ctx context.Context, name string, d *topology.JobsDec
 			"port_ratio":  float64(ports) / float64(s.PortsTotal()),
 			"evaluations": float64(d.Evaluations),
 		},
-		Labels: map[string]string{"objective": s.Goal.Words()},
+		Labels: map[string]string{"objective": s.Goal.Description()},
 	}
 	if gap, ok := best.Gap(d.Value); ok {
 		row.Metrics["bound_objective"], row.Metrics["gap"] = best.Bound, gap
