@@ -87,6 +87,7 @@ func squareRoot(p *Problem) []int {
 // at least one circuit. Second, while a pod uses too many ports, its largest bundle loses
 // a circuit. Third, while a circuit fits, the bundle with the largest v/x gets one more.
 func (p *Problem) allocateByShare(v []float64) []int {
+	// The volume at each pod: a bundle to DP peer pods counts once.
 	total := make([]float64, len(p.Fabric.Pods))
 	for e, b := range p.Fabric.Bundles {
 		total[b.A] += float64(b.Ends) * v[e]
@@ -94,6 +95,8 @@ func (p *Problem) allocateByShare(v []float64) []int {
 			total[b.B] += float64(b.Ends) * v[e]
 		}
 	}
+
+	// The floor of the proportional share, by the end with the smaller share.
 	x := p.ones()
 	for e, b := range p.Fabric.Bundles {
 		proportion := func(pod int32) int {
@@ -101,6 +104,7 @@ func (p *Problem) allocateByShare(v []float64) []int {
 		}
 		x[e] = max(1, min(proportion(b.A), proportion(b.B)))
 	}
+
 	p.reduceToFit(x)
 	p.addByWeight(x, func(e int) float64 { return v[e] / float64(x[e]) })
 	return x
@@ -165,6 +169,7 @@ func (fixedAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decis
 			x[e] = min(o.Fixed.Circuits[i][i], o.Fixed.Circuits[j][j])
 		}
 	}
+
 	if !p.Feasible(x) {
 		return nil, fmt.Errorf("topology: the fixed circuits leave a pod pair unconnected or overrun a pod's ports (used %v)", p.Fabric.Ports(x))
 	}

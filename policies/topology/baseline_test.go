@@ -9,8 +9,10 @@ import (
 	"sim/policies/topology"
 )
 
-// TestBaselines: what problems are compared by is the best of the simple rules, and no topology is faster than the lower
-// bound; a fixed matrix is simulated as it is, and one that does not fit is an error.
+// TestBaselines compares the rules on the traffic matrix with direct simulation on small
+// random problems. EstimateMakespan must be the best of three rules, and QuickBound no
+// higher than any makespan. A fixed matrix must be simulated unchanged, and an invalid
+// one rejected.
 func TestBaselines(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 12))
 	fixed, err := topology.ByName("fixed")
@@ -40,7 +42,8 @@ func TestBaselines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !p.Feasible(z.Circuits) || z.Makespan != newTopologySimulator(t, p).simulate(t, z.Circuits, testServices[0]) || z.Bound > z.Makespan {
+			if !p.Feasible(z.Circuits) || z.Makespan != newTopologySimulator(t, p).simulate(t,
+				z.Circuits, testServices[0]) || z.Bound > z.Makespan {
 				t.Errorf("%s chooses %v, of %v, bound %v", name, z.Circuits, z.Makespan, z.Bound)
 			}
 			if name != "uniform" {
@@ -66,7 +69,8 @@ func TestBaselines(t *testing.T) {
 			options.Fixed.Circuits[b.A][b.B], options.Fixed.Circuits[b.B][b.A] = x[e], x[e]
 		}
 		z, err := fixed.Choose(t.Context(), p, options)
-		if err != nil || !slices.Equal(z.Circuits, x) || z.Makespan != newTopologySimulator(t, p).simulate(t, x, testServices[0]) {
+		if err != nil || !slices.Equal(z.Circuits, x) ||
+			z.Makespan != newTopologySimulator(t, p).simulate(t, x, testServices[0]) {
 			t.Errorf("fixed circuits %v: %+v (%v)", x, z, err)
 		}
 		b := o.Bundles[0]
@@ -83,13 +87,15 @@ func TestBaselines(t *testing.T) {
 			}
 		}
 	}
+
 	if tried < 10 {
 		t.Errorf("%d problems have enough ports", tried)
 	}
 }
 
-// TestFit: a topology that is made to fit has at least one circuit of each bundle and no more than before. The bundles
-// that yield give way first, and ports are filled until no circuit fits that is of use.
+// TestFit checks Shrink and Fit on random topologies. Results fit the ports and have at
+// least one circuit per bundle, and Shrink adds none. Yielding bundles lose circuits
+// first. After Fit no further useful circuit fits.
 func TestFit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 13))
 	for range numCases(300) {
@@ -111,7 +117,7 @@ func TestFit(t *testing.T) {
 			}
 		}
 		before := slices.Clone(x)
-		least := slices.Clone(x) // with the fewest circuits of the bundles that yield
+		least := slices.Clone(x) // minimum circuits of the yielding bundles
 		for _, e := range yielding {
 			least[e] = 1
 		}
@@ -137,7 +143,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestObjectiveNames: every objective is found by its name, and no other name has one.
+// TestObjectiveNames checks that ParseObjective accepts exactly the names of Objectives.
 func TestObjectiveNames(t *testing.T) {
 	for _, name := range topology.Objectives() {
 		o, err := topology.ParseObjective(name)

@@ -40,6 +40,7 @@ func (s *duringSearch) findBreakEven() *breakEvenResult {
 		s.reset()
 		s.simulator.Delay, s.best, s.bestTime, s.bound, s.isEnough = delay, nil, never, 0, nil
 	}()
+
 	z := &breakEvenSearch{duringSearch: s, result: &breakEvenResult{}}
 	z.maxDelay, _ = longestDelay(s.static.Makespan, minBreakEvenDelay, func(d engine.Time) (bool, error) {
 		return !meetsBound(s.static.Makespan, s.bounds.quickBound(s.static, d)), nil
@@ -47,6 +48,8 @@ func (s *duringSearch) findBreakEven() *breakEvenResult {
 	if z.maxDelay < 0 && s.bounds.quickBound(s.static, 0) == s.static.Makespan {
 		return z.result // proved for every delay
 	}
+
+	// Search without a delay for a first sequence that is faster than no change.
 	z.isEnough = z.beatsStatic
 	if z.startAt(0); !z.beatsStatic() {
 		if z.refine(); !z.beatsStatic() {
@@ -57,9 +60,12 @@ func (s *duringSearch) findBreakEven() *breakEvenResult {
 			}
 		}
 	}
+
 	if !z.beatsStatic() {
 		return z.result
 	}
+
+	// Follow it to longer delays, then search above the break-even with each method.
 	z.raiseDelay()
 	z.bisectWithSeeds()
 	z.climbAbove(random.Stream(z.o.Seed, "break-even"))
@@ -103,6 +109,8 @@ func (z *breakEvenSearch) raiseDelay() {
 		z.evaluations++
 		return z.updateBest(q, 0) && z.beatsStatic()
 	}
+
+	// Increase the delay in growing steps until the sequence is no longer faster.
 	for step := breakEvenRatio; ; step *= step {
 		d := max(minBreakEvenDelay, engine.Time(float64(low)*step))
 		if d >= high {
@@ -114,6 +122,8 @@ func (z *breakEvenSearch) raiseDelay() {
 		}
 		low = d
 	}
+
+	// Bisect between the last two delays.
 	for float64(high) > max(float64(low)*breakEvenRatio, float64(minBreakEvenDelay)) && high > low+1 {
 		middle := max(minBreakEvenDelay, engine.Time(math.Sqrt(float64(max(1, low)))*math.Sqrt(float64(high))))
 		if middle <= low || middle >= high {
@@ -125,6 +135,7 @@ func (z *breakEvenSearch) raiseDelay() {
 			high = middle
 		}
 	}
+
 	z.result.found, z.result.delay = true, low
 	z.result.sequences = append(z.result.sequences, q.clone())
 }

@@ -11,9 +11,9 @@ import (
 	"sim/policies/topology"
 )
 
-// TestBreakEvenIsOfTheJob: on random small jobs the break-even is the same at every reconfiguration
-// delay, circuits move at delays up to it and at no longer ones, and a row whose circuits stay says
-// why: by proof or by the number of sequences that were tried in vain.
+// TestBreakEvenIsOfTheJob checks on small random jobs that the break-even does not depend
+// on the reconfiguration delay of the problem. Circuits move at delays up to the
+// break-even and at no longer ones. A decision without moves gives a reason.
 func TestBreakEvenIsOfTheJob(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	paid, never, contradictions := 0, 0, 0
@@ -49,7 +49,8 @@ func TestBreakEvenIsOfTheJob(t *testing.T) {
 		for _, delay := range []engine.Time{0, engine.Microsecond, even / 100, even / 3, even, even + 1, even * 3 / 2, first.Moves.Static.Makespan} {
 			d := decide(delay)
 			if d.Moves.BreakEven != even {
-				t.Errorf("job %d: the break-even is %v at a delay of %v, and %v at 1 ms", jobs, d.Moves.BreakEven, delay, even)
+				t.Errorf("job %d: the break-even is %v at a delay of %v, and %v at 1 ms", jobs,
+					d.Moves.BreakEven, delay, even)
 			}
 			if moves := d.Moves.Moving(); moves && delay > even || !moves && delay <= even && even > 0 {
 				contradictions++
@@ -60,14 +61,16 @@ func TestBreakEvenIsOfTheJob(t *testing.T) {
 			}
 		}
 	}
+
 	t.Logf("changes pay in %d jobs, in %d they do not; %d contradictions", paid, never, contradictions)
 	if paid < numCases(30)/4 || never < numCases(30)/4 {
 		t.Errorf("changes pay in %d jobs and do not in %d", paid, never)
 	}
 }
 
-// TestNeverWorseThanTwoTopologies compares delta-during on random small jobs with an enumeration of all
-// sequences of two topologies, full or not, with a change and the change back at any two moments.
+// TestNeverWorseThanTwoTopologies compares delta-during on small random jobs with an
+// enumeration of all sequences of two topologies, with the change and the change back at
+// any two events.
 func TestNeverWorseThanTwoTopologies(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	gains := 0
@@ -88,7 +91,8 @@ func TestNeverWorseThanTwoTopologies(t *testing.T) {
 		jobs++
 		options := duringOptions(100)
 		options.Moving.BreakEven = rng.IntN(2) == 0
-		p.Switching.Delay = []engine.Time{0, millisecond / 3, millisecond, 2 * millisecond, 4 * millisecond}[rng.IntN(5)]
+		p.Switching.Delay = []engine.Time{0, millisecond / 3, millisecond, 2 * millisecond,
+			4 * millisecond}[rng.IntN(5)]
 		p.Switching.StopsAll = rng.IntN(4) == 0
 		d, err := chooseDuring(p, options)
 		if err != nil {
@@ -117,12 +121,13 @@ func TestNeverWorseThanTwoTopologies(t *testing.T) {
 			}
 		}
 	}
+
 	t.Logf("circuits move in %d jobs", gains)
 }
 
-// TestNeverWorseThanRules compares delta-during on one-hop demand, for which no shape of a pipeline is known to begin
-// with, with the rules that move circuits by events under the same service. Many small transfers make a simulation so
-// long that nothing is annealed or enumerated.
+// TestNeverWorseThanRules compares delta-during under one-hop demand with the rules
+// demand-matched and mixnet-during under the same service. Pipeline shapes do not fit
+// such demand, and the jobs are too large for annealing and enumeration.
 func TestNeverWorseThanRules(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 3))
 	gains := 0
@@ -148,20 +153,22 @@ func TestNeverWorseThanRules(t *testing.T) {
 			fixed := options
 			fixed.Service = "level-priority"
 			r, err := row.Policy.Choose(context.Background(), p, fixed)
-			if err != nil || r.Moves.Last() >= 31 { // iterations that do not come to repeat themselves are not sought
+			if err != nil || r.Moves.Last() >= 31 { // iterations that do not repeat are not sought by delta-during
 				continue
 			}
 			if r.Makespan < d.Moves.Static.Makespan {
 				gains++
 			}
 			if d.Makespan > r.Makespan+16 {
-				t.Errorf("job %d, %+v: delta-during takes %v, %s %v", jobs, p.Switching, d.Makespan, name, r.Makespan)
+				t.Errorf("job %d, %+v: delta-during takes %v, %s %v", jobs, p.Switching, d.Makespan,
+					name, r.Makespan)
 			}
 			if options.Moving.BreakEven && d.Moves.Reason == "none found in 0 evaluations" {
 				t.Errorf("job %d: no sequence was tried", jobs)
 			}
 		}
 	}
+
 	t.Logf("rules gain %d times", gains)
 	if gains == 0 {
 		t.Error("no rule is faster than no change")

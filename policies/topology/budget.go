@@ -80,7 +80,8 @@ func (b *portBudget) exceedsPorts(x []int) bool {
 
 // Feasible reports whether x fits the ports and has at least one circuit per bundle.
 func (b *portBudget) Feasible(x []int) bool {
-	return len(x) == len(b.portsPerEnd) && !slices.ContainsFunc(x, func(n int) bool { return n < 1 }) && !b.exceedsPorts(x)
+	return len(x) == len(b.portsPerEnd) && !slices.ContainsFunc(x, func(n int) bool { return n < 1 }) &&
+		!b.exceedsPorts(x)
 }
 
 // clipToUseful removes the circuits of x beyond the useful ones.
@@ -122,6 +123,7 @@ func (b *portBudget) removeExcess(x, pods []int, pick func(pod int) int) bool {
 			b.allocate(free, e, -1)
 		}
 	}
+
 	return true
 }
 

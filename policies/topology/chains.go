@@ -38,20 +38,27 @@ func newPodChains(p *Problem, rank []int) *podChains {
 	chainBundles := make([][]int, n) // bundles to the neighbours in its chain, indexed by pod
 	chainOf := numbers.Below(n)      // identifies the chain, indexed by pod
 	inChain := make([]bool, len(p.endPods))
+
+	// Join pods into chains: each pod has at most two neighbours, and cycles are
+	// excluded.
 	for e, q := range p.endPods {
 		a, b := q[0], q[1]
-		if chainOf[a] == chainOf[b] || len(chainBundles[a]) == 2 || len(chainBundles[b]) == 2 || p.replica(a) != p.replica(b) {
+		if chainOf[a] == chainOf[b] || len(chainBundles[a]) == 2 || len(chainBundles[b]) == 2 ||
+			p.replica(a) != p.replica(b) {
 			continue
 		}
 		inChain[e] = true
 		chainBundles[a], chainBundles[b] = append(chainBundles[a], e), append(chainBundles[b], e)
-		from, next := chainOf[b], chainOf[a]
+		// Merge the two chains.
+		from, into := chainOf[b], chainOf[a]
 		for k := range chainOf {
 			if chainOf[k] == from {
-				chainOf[k] = next
+				chainOf[k] = into
 			}
 		}
 	}
+
+	// Assign every other bundle to the pod whose ports it uses.
 	for e, q := range p.endPods {
 		payer := q[0]
 		if rank[p.replica(q[1])] < rank[p.replica(q[0])] {
@@ -61,6 +68,8 @@ func newPodChains(p *Problem, rank []int) *podChains {
 			z.localBundles[payer] = append(z.localBundles[payer], int32(e))
 		}
 	}
+
+	// Walk each chain from one of its ends.
 	visited := make([]bool, n)
 	for pod := range n {
 		if visited[pod] || len(chainBundles[pod]) == 2 {
@@ -81,15 +90,19 @@ func newPodChains(p *Problem, rank []int) *podChains {
 			current = next
 		}
 	}
+
+	// Allocate the tables of the dynamic programme.
 	z.prefixCost, z.previousPorts = make([][]float64, n+1), make([][]int, n)
 	z.localCost, z.localCircuits = make([][]float64, n), make([][][]int, n)
 	for k, pod := range z.order {
-		z.prefixCost[k+1], z.previousPorts[k] = make([]float64, slices.Max(p.Ports)+1), make([]int, slices.Max(p.Ports)+1)
+		z.prefixCost[k+1], z.previousPorts[k] = make([]float64, slices.Max(p.Ports)+1),
+			make([]int, slices.Max(p.Ports)+1)
 		z.localCost[k] = make([]float64, p.Ports[pod]+1)
 		for range z.localBundles[pod] {
 			z.localCircuits[k] = append(z.localCircuits[k], make([]int, p.Ports[pod]+1))
 		}
 	}
+
 	z.prefixCost[0] = make([]float64, slices.Max(p.Ports)+1)
 	return z
 }
@@ -109,10 +122,13 @@ func (z *podChains) minimise(p *Problem, lo, hi []int, cost [][]float64, x []int
 	for k, pod := range z.order {
 		ports := p.Ports[pod]
 		z.minimiseLocal(p, k, lo, hi, cost)
-		local, prefix, extended, previous := z.localCost[k], z.prefixCost[k], z.prefixCost[k+1], z.previousPorts[k]
+		local, prefix, extended, previous := z.localCost[k], z.prefixCost[k], z.prefixCost[k+1],
+			z.previousPorts[k]
 		for u := range extended {
 			extended[u] = inf
 		}
+		// extend adds a bundle to the next pod that uses the given ports here. Ports that
+		// neither it nor the previous bundle uses are available to local bundles.
 		extend := func(used int, c float64, circuits int) {
 			for u := 0; u < len(prefix) && u+used <= ports; u++ {
 				if sum := prefix[u] + local[ports-u-used] + c; sum < extended[circuits] {
@@ -131,6 +147,7 @@ func (z *podChains) minimise(p *Problem, lo, hi []int, cost [][]float64, x []int
 			}
 		}
 	}
+
 	// Trace the minimiser back from the end of the last chain.
 	last := len(z.order)
 	best := z.prefixCost[last][0]
@@ -152,6 +169,7 @@ func (z *podChains) minimise(p *Problem, lo, hi []int, cost [][]float64, x []int
 		}
 		bundlePorts = z.previousPorts[k][bundlePorts]
 	}
+
 	return best
 }
 

@@ -30,7 +30,8 @@ type quota struct{ bundle, count int32 }
 func (p *Problem) PlanIterations(ctx context.Context, d *Decision) (*IterationPlan, error) {
 	w := p.acquire(ctx, d.Service)
 	defer p.release(w)
-	plan, r, state := &IterationPlan{problem: p, sequence: d.Moves.Sequence}, w.newSequenceSimulator(), pendingSetup{}
+	plan, r, state := &IterationPlan{problem: p, sequence: d.Moves.Sequence}, w.newSequenceSimulator(),
+		pendingSetup{}
 	for k := range d.Moves.Runs {
 		quotas := make([][]quota, len(plan.sequence.Steps))
 		r.observe = func(step int) {
@@ -47,6 +48,7 @@ func (p *Problem) PlanIterations(ctx context.Context, d *Decision) (*IterationPl
 		}
 		plan.starts, plan.quotas, state = append(plan.starts, state), append(plan.quotas, quotas), next
 	}
+
 	return plan, nil
 }
 
@@ -93,7 +95,8 @@ type Controller struct {
 // of all of them are counted.
 func (it *IterationPlan) Controller(ctx context.Context, p *Problem, d *Decision, planBundle []int, k int) (*Controller, error) {
 	planned := it.problem.Transfers()
-	c := &Controller{problem: p, planBundle: p.bundleOfTask(), numPlanBundles: len(planned), earlier: d.Moves.Runs[:k]}
+	c := &Controller{problem: p, planBundle: p.bundleOfTask(), numPlanBundles: len(planned),
+		earlier: d.Moves.Runs[:k]}
 	transfers := make([]int, len(planned))
 	for i, e := range c.planBundle {
 		if e >= 0 {
@@ -101,6 +104,7 @@ func (it *IterationPlan) Controller(ctx context.Context, p *Problem, d *Decision
 			transfers[planBundle[e]]++
 		}
 	}
+
 	scaleCount := func(bundle, count int) int { // number of transfers of p that correspond to count transfers of the plan
 		if planned[bundle] == 0 {
 			return 0
@@ -114,6 +118,8 @@ func (it *IterationPlan) Controller(ctx context.Context, p *Problem, d *Decision
 		}
 		return out
 	}
+
+	// Expand the sequence from bundles of the plan to bundles of p.
 	c.sequence = &Sequence{First: spread(it.sequence.First)}
 	spreadOf := map[*int][]int{} // expanded topologies by first element, because rotations repeat topologies
 	for _, s := range it.sequence.Steps {
@@ -127,11 +133,13 @@ func (it *IterationPlan) Controller(ctx context.Context, p *Problem, d *Decision
 		}
 		c.sequence.Steps = append(c.sequence.Steps, s)
 	}
+
 	c.start = pendingSetup{stoppedFor: it.starts[k].stoppedFor}
 	for _, b := range planBundle {
 		c.start.setups = append(c.start.setups, it.starts[k].setupsOf(b))
 	}
 
+	// Simulate the iteration on p with the task times of the plan, and record its trace.
 	w := p.acquire(ctx, d.Service)
 	defer p.release(w)
 	recorded := &circuitEvaluator{w.Clone(), p} // pooled evaluators must not record traces
@@ -146,12 +154,14 @@ func (it *IterationPlan) Controller(ctx context.Context, p *Problem, d *Decision
 		}
 		return now, ok
 	}
+
 	if _, ok := r.run(c.sequence, &c.start, never); !ok {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		return nil, fmt.Errorf("%w: iteration %d on the complete graph", ErrIteration, k+1)
 	}
+
 	c.planned, c.trace = r.current, recorded.Trace()
 	c.findDrains(p.bundleOfTask())
 	return c, nil
@@ -165,9 +175,12 @@ func (c *Controller) findDrains(bundle []int32) {
 			ends[e] = append(ends[e], int32(id))
 		}
 	}
+
 	for _, list := range ends {
 		slices.SortStableFunc(list, func(a, b int32) int { return int(min(1, max(-1, c.trace.End[a]-c.trace.End[b]))) })
 	}
+
+	// Each step drains what ended before it on the bundles that it interrupts.
 	c.drains = make([][]int32, len(c.sequence.Steps)) // each in the order of ends, as Live needs
 	previous := c.sequence.First
 	for i, s := range c.sequence.Steps {
@@ -255,8 +268,9 @@ type LiveController struct {
 // Live returns a controller for one simulation.
 func (c *Controller) Live() *LiveController {
 	return &LiveController{
-		Controller: c, endedTransfers: make([]int, c.numPlanBundles), hasEnded: make([]bool, len(c.planBundle)),
-		changes: topologyTimeline(c.sequence, append(slices.Clone(c.earlier), Run{}), len(c.earlier)),
+		Controller: c, endedTransfers: make([]int, c.numPlanBundles),
+		hasEnded: make([]bool, len(c.planBundle)),
+		changes:  topologyTimeline(c.sequence, append(slices.Clone(c.earlier), Run{}), len(c.earlier)),
 	}
 }
 
@@ -268,14 +282,18 @@ func (c *Controller) Live() *LiveController {
 // when its last packet has left, and the circuits that use its ports are set up from then
 // on.
 func (l *LiveController) React(now engine.Time, ended []int32, free func(link int32) engine.Time) (changes []engine.Change, wake engine.Time) {
+	// Count the transfers that ended.
 	for _, id := range ended {
 		l.hasEnded[id] = true
 		if e := l.planBundle[id]; e >= 0 {
 			l.endedTransfers[e]++
 		}
 	}
+
 	moved, wake := !l.started, engine.Never
 	l.started = true
+
+	// Make all steps whose conditions hold.
 	for ; l.nextStep < len(l.sequence.Steps); l.nextStep, l.numDrained = l.nextStep+1, 0 {
 		s, drain := &l.sequence.Steps[l.nextStep], l.drains[l.nextStep]
 		if l.planned.Fired[l.nextStep] == engine.Never || s.Bundle == AtEnd { // nothing remains to be carried
@@ -298,9 +316,13 @@ func (l *LiveController) React(now engine.Time, ended []int32, free func(link in
 		l.changeCircuits(now, s.Circuits, free)
 		moved = true
 	}
+
 	if !moved {
 		return nil, wake
 	}
+
+	// Drop topologies that were replaced more than a delay ago, and compute the rates
+	// from the others.
 	for len(l.changes) > 1 && l.changes[1].at <= now-l.problem.Switching.Delay {
 		l.changes = l.changes[1:]
 	}
@@ -308,9 +330,11 @@ func (l *LiveController) React(now engine.Time, ended []int32, free func(link in
 	var all []engine.Change
 	for e, b := range l.problem.Fabric.Bundles {
 		for _, link := range b.Links {
-			all = append(all, engine.Change{At: now, Link: link, Rate: float64(initial[e]) * l.problem.Fabric.Rate(e), Planned: true})
+			all = append(all, engine.Change{At: now, Link: link,
+				Rate: float64(initial[e]) * l.problem.Fabric.Rate(e), Planned: true})
 		}
 	}
+
 	return append(all, changes...), wake
 }
 
@@ -331,6 +355,7 @@ func (l *LiveController) changeCircuits(now engine.Time, to []int, free func(lin
 			}
 		}
 	}
+
 	if l.portsFreeAt > now {
 		l.changes = append(l.changes, topologyChange{now, stay})
 	}

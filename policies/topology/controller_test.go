@@ -12,10 +12,11 @@ import (
 	"sim/policies/topology"
 )
 
-// TestController: where tasks end as planned, and no packet is under way, a controller that is told of ends moves
-// circuits as planned: links change as in the network of the planned iteration. Where tasks end later, in the same
-// order, it makes the same steps; and where packets are under way, no port is overrun, counting those that circuits hold
-// until their last packet has left and those of circuits that are being set up.
+// TestController compares a LiveController with the planned iteration. If tasks end as
+// planned and no packet is in flight, links must change as in Problem.Network. If tasks
+// end later in the same order, the same steps must be made. If packets are in flight, no
+// pod may use more ports than it has, counting circuits until their last packet has left
+// and circuits that are being set up.
 func TestController(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	tried := 0
@@ -41,7 +42,8 @@ func TestController(t *testing.T) {
 				continue
 			}
 			tried++
-			d := &topology.Decision{Circuits: q.First, Service: flow.MaxMin, Makespan: mean, Moves: &topology.Moves{Sequence: q, Runs: runs, Repeated: from}}
+			d := &topology.Decision{Circuits: q.First, Service: flow.MaxMin, Makespan: mean,
+				Moves: &topology.Moves{Sequence: q, Runs: runs, Repeated: from}}
 			it, err := p.PlanIterations(t.Context(), d)
 			if err != nil {
 				t.Fatal(err)
@@ -64,22 +66,25 @@ func TestController(t *testing.T) {
 				want[e].add(0, int(lit.Links[b.Links[0]].Rate/o.Rate(e)+0.5))
 			}
 			for _, change := range lit.Changes {
-				if change.At >= planned.Makespan { // some of which steps at the end bring about
+				if change.At >= planned.Makespan { // steps at the end cause some of these
 					break
 				}
 				for e, b := range o.Bundles {
-					if n := int(change.Rate/o.Rate(e) + 0.5); b.Links[0] == change.Link && n != want[e].n[len(want[e].n)-1] {
+					if n := int(change.Rate/o.Rate(e) + 0.5); b.Links[0] == change.Link &&
+						n != want[e].n[len(want[e].n)-1] {
 						want[e].add(change.At, n)
 					}
 				}
 			}
-			got, run := simulateController(c.Live(), o, trace, func(at engine.Time) engine.Time { return at }, func(int32) engine.Time { return 0 })
+			got, run := simulateController(c.Live(), o, trace,
+				func(at engine.Time) engine.Time { return at }, func(int32) engine.Time { return 0 })
 			for e := range want {
 				if k := len(got[e].at) - 1; got[e].at[k] == planned.Makespan {
 					got[e].at, got[e].n = got[e].at[:k], got[e].n[:k]
 				}
 				if !slices.Equal(got[e].at, want[e].at) || !slices.Equal(got[e].n, want[e].n) {
-					t.Fatalf("%+v, %v: told of ends bundle %d has %+v, as planned %+v", q, p.Switching, e, got[e], want[e])
+					t.Fatalf("%+v, %v: told of ends bundle %d has %+v, as planned %+v", q, p.Switching,
+						e, got[e], want[e])
 				}
 			}
 			if run.Makespan != planned.Makespan || !slices.Equal(run.Fired, planned.Fired) {
@@ -91,7 +96,8 @@ func TestController(t *testing.T) {
 			got, run = simulateController(c.Live(), o, trace, late, busy)
 			for i, at := range planned.Fired {
 				if (run.Fired[i] == engine.Never) != (at == engine.Never) {
-					t.Fatalf("steps are made at %v where tasks end later, as planned at %v", run.Fired, planned.Fired)
+					t.Fatalf("steps are made at %v where tasks end later, as planned at %v", run.Fired,
+						planned.Fired)
 				}
 			}
 			if !p.Switching.StopsAll {
@@ -99,13 +105,15 @@ func TestController(t *testing.T) {
 			}
 		}
 	}
+
 	if tried < 150 {
 		t.Errorf("only %d sequences", tried)
 	}
 }
 
-// simulateController tells a controller of the ends of tasks, which end at late(planned end), where every link is always sending a
-// packet for busy more, and returns how bundles change: those that lose circuits when their packet has left.
+// simulateController reports the ends of tasks to a controller and returns the circuits
+// of each bundle over time. A task ends at late(planned end). Every link is always busy
+// with a packet for busy more time; bundles lose circuits when that packet has left.
 func simulateController(l *topology.LiveController, o *fabric.Optical, trace *engine.Trace, late func(engine.Time) engine.Time, busy func(link int32) engine.Time) ([]circuitTimeline, topology.Run) {
 	order := make([]int32, len(trace.End))
 	for i := range order {
@@ -129,12 +137,13 @@ func simulateController(l *topology.LiveController, o *fabric.Optical, trace *en
 					at += busy(c.Link)
 				}
 				lines[e].add(at, n)
-				if last = len(lines[e].n) - 1; last > 0 && n == lines[e].n[last-1] { // for no time at all
+				if last = len(lines[e].n) - 1; last > 0 && n == lines[e].n[last-1] { // of zero duration
 					lines[e].at, lines[e].n = lines[e].at[:last], lines[e].n[:last]
 				}
 			}
 		}
 	}
+
 	wake := engine.Never
 	call := func(now engine.Time, ended []int32) {
 		changes, next := l.React(now, ended, func(link int32) engine.Time { return now + busy(link) })
@@ -143,6 +152,7 @@ func simulateController(l *topology.LiveController, o *fabric.Optical, trace *en
 		}
 		apply(now)
 	}
+
 	call(0, nil)
 	for len(order) > 0 {
 		at, n := late(trace.End[order[0]]), 1
@@ -158,9 +168,10 @@ func simulateController(l *topology.LiveController, o *fabric.Optical, trace *en
 		call(at, order[:n])
 		order = order[n:]
 	}
+
 	end := late(trace.Makespan)
 	apply(end)
-	for wake < engine.Never { // packets that are always under way
+	for wake < engine.Never { // packets are always in flight
 		call(wake, nil)
 	}
 	return lines, l.Run(end)

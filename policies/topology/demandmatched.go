@@ -18,6 +18,7 @@ func demandMatched(m *ruleInput) (*Sequence, error) {
 		}
 		return m.allocateGreedily(minimums, load)
 	}
+
 	all := make([]float64, links)
 	for _, id := range m.p.networkTransfers() {
 		for _, u := range m.p.Fabric.Routes.Of(id) {
@@ -26,6 +27,7 @@ func demandMatched(m *ruleInput) (*Sequence, error) {
 			}
 		}
 	}
+
 	q := &Sequence{First: topology(all)}
 	m.numSimulated++
 	completed := make([]bool, len(bundles))
@@ -55,6 +57,7 @@ func demandMatched(m *ruleInput) (*Sequence, error) {
 		q.Steps = append(q.Steps, s)
 		m.simulator.applyStep(now, s.Circuits, true)
 	}
+
 	q.Steps = append(q.Steps, Step{Bundle: AtEnd, Circuits: q.First})
 	q.removeUnchanged()
 	return q, m.ctx.Err()

@@ -18,7 +18,10 @@ type DuringOptions struct {
 	Changes        int    `key:"changes" doc:"maximum number of changes of circuits per iteration, including the change back to the first topology, so 1 means no change; 0 means no limit" default:"0" max:"1000"`
 	Service        string `key:"service" doc:"sharing of circuits: by level-priority, as under delta-joint, or max-min fair, as under delta-topo" default:"level-priority" choices:"level-priority|max-min"`
 	MaxEvaluations int64  `key:"max_evaluations" doc:"maximum number of sequences that the search simulates; sequences of two topologies are enumerated in addition if there are few" default:"1500" min:"1" max:"1000000000000000"`
-	BreakEven      bool   `key:"break_even" doc:"compute the longest reconfiguration delay at which moving circuits is faster" default:"true"`
+	// BreakEven is the longest reconfiguration delay at which a sequence was found that
+	// is faster than Static. It does not depend on the delay of the problem. It is 0 if
+	// no sequence was found or if BreakEvenComputed is false.
+	BreakEven bool `key:"break_even" doc:"compute the longest reconfiguration delay at which moving circuits is faster" default:"true"`
 }
 
 // duringAllocator is delta-during. It changes circuits within an iteration, for example
@@ -30,6 +33,9 @@ type duringAllocator struct{}
 
 func (duringAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	service := o.serviceOr(o.duringService())
+
+	// The best decision without changes is the reference, and the result if nothing is
+	// faster.
 	static, err := p.staticDecision(ctx, o, service)
 	if err != nil {
 		return nil, err
@@ -126,12 +132,14 @@ type duringSearch struct {
 }
 
 func newDuringSearch(ctx context.Context, p *Problem, o Options, static *Decision) (*duringSearch, error) {
-	s := &duringSearch{p: p, o: o, static: static, service: static.Service, numTransfers: p.Transfers(), maxCircuits: p.maxCircuitsAlone(), isInner: p.innerBundles()}
+	s := &duringSearch{p: p, o: o, static: static, service: static.Service, numTransfers: p.Transfers(),
+		maxCircuits: p.maxCircuitsAlone(), isInner: p.innerBundles()}
 	w := p.acquire(ctx, s.service)
 	s.budgetMeter = newBudgetMeter(ctx, searchBudget{
 		SearchOptions: SearchOptions{MaxEvaluations: o.Moving.MaxEvaluations},
 		maxWork:       min(o.Moving.MaxEvaluations, math.MaxInt64/workPerEvaluation) * workPerEvaluation,
 	}, w)
+
 	s.simulator = w.newSequenceSimulator()
 	var err error
 	if s.bounds, err = newWindowBound(ctx, p, s.maxCircuits); err != nil {
@@ -182,6 +190,7 @@ func (p *Problem) transferEnds(ctx context.Context, d *Decision) ([][]engine.Tim
 			ends[e] = append(ends[e], t.End[id])
 		}
 	}
+
 	for _, list := range ends {
 		slices.Sort(list)
 	}
@@ -225,6 +234,7 @@ func (s *duringSearch) search(even *breakEvenResult) {
 			s.updateBest(q, 0)
 		}
 	}
+
 	s.refine()
 	if s.bestTime < before { // continue from a better start
 		s.reset()
@@ -345,6 +355,7 @@ func (r *sequenceSimulator) closingState(q *Sequence) pendingSetup {
 // decision returns the decision of the search: its best sequence, or the static decision
 // if no sequence is faster.
 func (s *duringSearch) decision() *Decision {
+	// Start from the static decision.
 	d := *s.static
 	m := &Moves{Static: s.static}
 	d.Moves, d.Searched = m, true
@@ -353,9 +364,12 @@ func (s *duringSearch) decision() *Decision {
 	if s.beatsStatic() {
 		if o, ok := s.simulator.simulateCycle(s.best); ok && o.meanMakespan() < s.static.Makespan {
 			m.Sequence, m.Runs, m.Repeated = s.best, o.runs, o.start
-			d.Circuits, d.Makespan, d.Tails, d.PortsBound, d.Limit = slices.Clone(s.best.First), o.meanMakespan(), nil, 0, 0
+			d.Circuits, d.Makespan, d.Tails, d.PortsBound, d.Limit = slices.Clone(s.best.First),
+				o.meanMakespan(), nil, 0, 0
 		}
 	}
+
+	// Raise the bound as far as windows permit.
 	s.bound = s.bounds.tightBound(s.bound, d.Makespan, s.simulator.Delay)
 	d.Bound = min(s.bound, d.Makespan)
 	switch {
@@ -367,6 +381,7 @@ func (s *duringSearch) decision() *Decision {
 	default:
 		m.Reason = fmt.Sprintf("none found in %d evaluations", s.evaluations)
 	}
+
 	return &d
 }
 

@@ -40,8 +40,10 @@ func newWindowBound(ctx context.Context, p *Problem, high []int) (*windowBound, 
 	if err != nil {
 		return nil, err
 	}
-	m := newBudgetMeter(ctx, searchBudget{SearchOptions: SearchOptions{MaxEvaluations: maxWindowBoxes}}, &circuitEvaluator{w, p})
-	return &windowBound{budgetMeter: m, p: p, maxCircuits: high, rates: rates, delayFree: max(w.Bound(), p.KnownBound)}, nil
+	m := newBudgetMeter(ctx, searchBudget{SearchOptions: SearchOptions{MaxEvaluations: maxWindowBoxes}},
+		&circuitEvaluator{w, p})
+	return &windowBound{budgetMeter: m, p: p, maxCircuits: high, rates: rates,
+		delayFree: max(w.Bound(), p.KnownBound)}, nil
 }
 
 // maxWindowBoxes is the maximum number of boxes visited for one window. The workloads of
@@ -83,6 +85,7 @@ func (h *windowBound) tightBound(low, high, delay engine.Time) engine.Time {
 			high = middle
 		}
 	}
+
 	return low
 }
 
@@ -90,15 +93,15 @@ func (h *windowBound) tightBound(low, high, delay engine.Time) engine.Time {
 // stops.
 const windowBisections = 64
 
-// refutes reports whether no iteration can end by time by. It tries two windows: one ends
-// with the iteration, and one a quarter of a delay earlier, which helps if
+// refutes reports whether no iteration can end by the given time. It tries two windows:
+// one ends with the iteration, and one a quarter of a delay earlier, which helps if
 // synchronisation comes last.
 func (h *windowBound) refutes(end, delay engine.Time) bool {
 	return h.refutesWindow(end, end-delay, delay) || h.refutesWindow(end, end-delay-delay/4, delay)
 }
 
-// refutesWindow reports whether no iteration can end by time by, using a window that
-// starts at from. It searches boxes of topologies in the window, each bounded by its
+// refutesWindow reports whether no iteration can end by the given time, using a window
+// that starts at from. It searches boxes of topologies in the window, each bounded by its
 // upper corner. Boxes are split until all are refuted, or until one fits the ports and is
 // not refuted.
 func (h *windowBound) refutesWindow(end, from, delay engine.Time) bool {
@@ -106,7 +109,11 @@ func (h *windowBound) refutesWindow(end, from, delay engine.Time) bool {
 	h.reset()
 	from = max(0, from)
 	inside := slices.Clone(h.rates)
-	stages := []flow.Stage{{Rates: h.rates}, {From: from, Rates: inside}, {From: from + delay, Rates: h.rates}}
+
+	// Capacities before, during and after the window; only those during it depend on the
+	// box.
+	stages := []flow.Stage{{Rates: h.rates}, {From: from, Rates: inside},
+		{From: from + delay, Rates: h.rates}}
 	if from == 0 {
 		stages = stages[1:]
 	}
@@ -126,12 +133,14 @@ func (h *windowBound) refutesWindow(end, from, delay engine.Time) bool {
 		if h.evaluator.Misses(end, stages) {
 			continue
 		}
+		// The box is not refuted: split it unless its upper corner fits the ports.
 		e := h.branchBundle(x)
 		if e < 0 || h.stopReason() != "" {
 			return false
 		}
 		x.split(e, x.midpoint(e), func(lo, hi []int) { open = append(open, &box[struct{}]{lo: lo, hi: hi}) })
 	}
+
 	return true
 }
 
@@ -162,16 +171,21 @@ func (p *Problem) fluidEvaluator(ctx context.Context, maxCircuits []int) (*flow.
 	network := *o.Network
 	network.Links = append([]engine.Link(nil), network.Links...)
 	network.Groups = append([]engine.Group(nil), network.Groups...)
+
+	// Add the ports of each pod as two resources, one per direction.
 	first := o.Network.GroupResource(int32(len(network.Groups))) // first+2i limits the traffic out of pod i, first+2i+1 the traffic into it
 	for _, u := range p.Ports {
 		g := engine.Group{Rate: float64(u) * maxRate}
 		network.Groups = append(network.Groups, g, g)
 	}
+
 	for e, b := range o.Bundles {
 		for _, l := range b.Links {
 			network.Links[l].Rate = float64(maxCircuits[e]) * o.Rate(e)
 		}
 	}
+
+	// Each transfer between pods uses the ports of both pods in addition.
 	bundleOf := p.bundleOfLink()
 	routes := &engine.Routes{Start: make([]int32, 1, len(o.Routes.Start)), FlowCap: o.Routes.FlowCap}
 	for i := range p.Graph.Tasks {
@@ -182,10 +196,12 @@ func (p *Problem) fluidEvaluator(ctx context.Context, maxCircuits []int) (*flow.
 			}
 			e, l := bundleOf[u.Resource], &network.Links[u.Resource]
 			weight := u.Weight * float64(o.Bundles[e].Ends) * maxRate / o.Rate(int(e))
-			routes.Uses = append(routes.Uses, engine.Use{Resource: first + 2*l.From, Weight: weight}, engine.Use{Resource: first + 2*l.To + 1, Weight: weight})
+			routes.Uses = append(routes.Uses, engine.Use{Resource: first + 2*l.From, Weight: weight},
+				engine.Use{Resource: first + 2*l.To + 1, Weight: weight})
 		}
 		routes.Start = append(routes.Start, int32(len(routes.Uses)))
 	}
+
 	w, err := flow.NewEvaluator(p.Graph, &network, routes, flow.LevelPriority)
 	if err != nil {
 		return nil, nil, err

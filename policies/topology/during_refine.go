@@ -58,6 +58,7 @@ func (b *portBudget) listTopologies(useful []int, limit int) [][]int {
 		}
 		return true
 	}
+
 	if !place(0) {
 		return nil
 	}
@@ -132,6 +133,8 @@ func (s *duringSearch) refine() {
 		return
 	}
 	top := sequenceCandidate{s.best, s.bestTime}
+
+	// Anneal and polish from the best pairs, the incumbent and the initial sequences.
 	starts := s.bestFullPairs()
 	if s.best != nil {
 		starts = append(starts, sequenceCandidate{s.best, s.bestTime})
@@ -139,13 +142,17 @@ func (s *duringSearch) refine() {
 	starts = append(starts, s.startCandidates()...)
 	for i, c := range starts {
 		s.best, s.bestTime = c.q, c.makespan
-		s.anneal(initialTemperatures[i%len(initialTemperatures)], random.Stream(s.o.Seed, fmt.Sprint("anneal ", i)))
+		s.anneal(initialTemperatures[i%len(initialTemperatures)],
+			random.Stream(s.o.Seed, fmt.Sprint("anneal ", i)))
 		s.polish(maxPolishWork)
 		if s.bestTime < top.makespan {
 			top = sequenceCandidate{s.best, s.bestTime}
 		}
 	}
+
 	s.best, s.bestTime = top.q, top.makespan
+
+	// Enumerate the remaining pairs of topologies.
 	all := s.pairTopologies(false)
 	if len(all) == len(s.pairTopologies(true)) { // bestFullPairs has enumerated them
 		return
@@ -159,25 +166,30 @@ func (s *duringSearch) refine() {
 // bestFullPairs returns up to maxPolished of the fastest sequences of two full
 // topologies, in order of makespan. It returns none if the enumeration is not affordable.
 func (s *duringSearch) bestFullPairs() (best []sequenceCandidate) {
+	// limit is the makespan that a sequence must beat to be among the best.
 	limit := func() engine.Time {
 		if len(best) < maxPolished {
 			return s.static.Makespan
 		}
 		return best[len(best)-1].makespan
 	}
+
 	s.eachPair(s.pairTopologies(true), limit, func(q *Sequence) bool {
 		s.evaluations++
 		c, ok := s.repeatedMakespan(q, limit())
 		if !ok || c >= limit() || slices.ContainsFunc(best, func(o sequenceCandidate) bool { return o.makespan == c }) {
 			return true
 		}
+		// Insert the sequence in order, replacing the last one if the list is full.
 		if len(best) == maxPolished {
 			best = best[:maxPolished-1]
 		}
-		i, _ := slices.BinarySearchFunc(best, c, func(o sequenceCandidate, c engine.Time) int { return cmp.Compare(o.makespan, c) })
+		i, _ := slices.BinarySearchFunc(best, c,
+			func(o sequenceCandidate, c engine.Time) int { return cmp.Compare(o.makespan, c) })
 		best = slices.Insert(best, i, sequenceCandidate{q, c})
 		return true
 	})
+
 	return best
 }
 
@@ -207,6 +219,7 @@ func (s *duringSearch) anneal(hot float64, rng *rand.Rand) {
 	q, value := s.best, s.bestTime
 	steps := annealShare * float64(s.o.Moving.MaxEvaluations)
 	for n := 0.0; n < steps && !s.goalReached() && s.ctx.Err() == nil; n++ {
+		// The temperature falls geometrically.
 		mean := hot * math.Pow(finalTemperature/hot, n/steps)
 		limit := value + engine.Time(mean*float64(s.static.Makespan)*rng.ExpFloat64())
 		o := q.clone()
@@ -272,6 +285,7 @@ func (s *duringSearch) visitMoments(q *Sequence, visit func(q *Sequence) bool) b
 			}
 		}
 	}
+
 	return true
 }
 
@@ -303,6 +317,7 @@ func (s *duringSearch) visitExchanges(q *Sequence, visit func(q *Sequence) bool)
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -318,7 +333,8 @@ func (s *duringSearch) visitNeighbours(x []int, visit func(x []int) bool) bool {
 				if o != e {
 					y[o] -= d
 				}
-				if y[e] < 0 || y[o] < 0 || y[e] > s.maxCircuits[e] || y[o] > s.maxCircuits[o] || s.p.exceedsPorts(y) {
+				if y[e] < 0 || y[o] < 0 || y[e] > s.maxCircuits[e] || y[o] > s.maxCircuits[o] ||
+					s.p.exceedsPorts(y) {
 					continue
 				}
 				if !visit(y) {
@@ -327,6 +343,7 @@ func (s *duringSearch) visitNeighbours(x []int, visit func(x []int) bool) bool {
 			}
 		}
 	}
+
 	return true
 }
 

@@ -26,7 +26,8 @@ func (s *duringSearch) tryRules() {
 				return
 			}
 			s.evaluator.SetService(service)
-			m := &ruleInput{ctx: s.ctx, p: s.p, o: &s.o, static: s.static, maxCircuits: s.maxCircuits, evaluator: s.evaluator, simulator: s.simulator}
+			m := &ruleInput{ctx: s.ctx, p: s.p, o: &s.o, static: s.static, maxCircuits: s.maxCircuits,
+				evaluator: s.evaluator, simulator: s.simulator}
 			q, err := rule(m)
 			s.evaluations += m.numSimulated
 			s.evaluator.SetService(s.service)
@@ -71,6 +72,8 @@ const maxKeptCircuits = 5
 // early returns the circuits before the end of the iteration.
 func (s *duringSearch) pipelineShape(kept, maxInner int, lead engine.Time, early bool) *Sequence {
 	hasEnded := make([]bool, len(s.maxCircuits)) // inner bundles that have completed
+
+	// topology returns the topology for the current state of hasEnded.
 	topology := func() []int {
 		x := make([]int, len(s.maxCircuits))
 		for e := range x {
@@ -86,6 +89,8 @@ func (s *duringSearch) pipelineShape(kept, maxInner int, lead engine.Time, early
 		s.fitPorts(x)
 		return x
 	}
+
+	// One change for each inner bundle that ends.
 	q := &Sequence{First: topology()}
 	for _, e := range s.endOrder {
 		if s.isInner[e] {
@@ -93,6 +98,8 @@ func (s *duringSearch) pipelineShape(kept, maxInner int, lead engine.Time, early
 			q.Steps = append(q.Steps, Step{Bundle: e, Count: s.countBefore(e, lead), Circuits: topology()})
 		}
 	}
+
+	// Return circuits to inner bundles when the outer bundles at their pods have ended.
 	if early {
 		for _, e := range s.endOrder {
 			if s.isInner[e] {
@@ -106,6 +113,7 @@ func (s *duringSearch) pipelineShape(kept, maxInner int, lead engine.Time, early
 			q.Steps = append(q.Steps, Step{Bundle: e, Count: s.numTransfers[e], Circuits: topology()})
 		}
 	}
+
 	q.Steps = append(q.Steps, Step{Bundle: AtEnd, Circuits: q.First})
 	for maxInner := s.o.Moving.Changes; maxInner > 0 && len(q.Steps) > maxInner; { // merge the first changes
 		q.Steps = q.Steps[1:]
@@ -188,7 +196,8 @@ func (s *duringSearch) hillClimb(rng *rand.Rand, over func() bool) {
 func (s *duringSearch) mutate(q *Sequence, rng *rand.Rand) {
 	n := len(q.Steps)
 	if n == 0 { // one change and the change back
-		q.Steps = append(q.Steps, s.randomStep(rng, slices.Clone(q.First)), Step{Bundle: AtEnd, Circuits: slices.Clone(q.First)})
+		q.Steps = append(q.Steps, s.randomStep(rng, slices.Clone(q.First)),
+			Step{Bundle: AtEnd, Circuits: slices.Clone(q.First)})
 		s.exchangeCircuits(q, rng, 1, 1)
 		return
 	}
@@ -227,6 +236,7 @@ func (s *duringSearch) mutate(q *Sequence, rng *rand.Rand) {
 		}
 		s.exchangeCircuits(q, rng, from, to)
 	}
+
 	q.moveEndStepsLast()
 }
 
@@ -284,6 +294,8 @@ func (s *duringSearch) exchangeCircuits(q *Sequence, rng *rand.Rand, from, to in
 	if rng.IntN(2) == 0 {
 		amount = -amount
 	}
+
+	// Change the topologies and let other bundles at the pods adapt.
 	n := len(q.Steps)
 	for i := from; i <= to; i++ {
 		x := q.First
@@ -302,5 +314,6 @@ func (s *duringSearch) exchangeCircuits(q *Sequence, rng *rand.Rand, from, to in
 			}
 		}
 	}
+
 	copy(q.Steps[n-1].Circuits, q.First)
 }

@@ -14,29 +14,30 @@ import (
 	"sim/policies/topology"
 )
 
-// millisecond is the unit of puzzles; circuit moves one unit of work in it.
+// A circuit moves one unit of work in a millisecond.
 const (
 	millisecond = engine.Millisecond
 	circuit     = 100e9
-	unit        = 12_500_000 // bytes
+	unit        = 12_500_000 // in bytes
 )
 
-// transfer is one of a small problem.
+// transfer is a transfer of a smallProblem.
 type transfer struct {
 	from, to      int // nodes
 	units         int
-	release, tail int // in half milliseconds
-	after         map[int]int
+	release, tail int         // in half milliseconds
+	after         map[int]int // lag by predecessor, in half milliseconds
 }
 
-// smallProblem is a small problem: nodes by pod, ports by pod.
+// smallProblem describes a small random problem.
 type smallProblem struct {
-	ports     []int
+	ports     []int // indexed by pod
 	nodes     []fabric.Node
-	nics      []float64 // in circuits
+	nics      []float64 // rates in circuits
 	transfers []transfer
 }
 
+// drawSmallProblem draws a problem with at most the given number of transfers.
 func drawSmallProblem(rng *rand.Rand, most int) smallProblem {
 	var d smallProblem
 	for range 2 + rng.IntN(2) {
@@ -54,6 +55,7 @@ func drawSmallProblem(rng *rand.Rand, most int) smallProblem {
 			d.nodes = append(d.nodes, node)
 		}
 	}
+
 	for i := range 2 + rng.IntN(most-1) {
 		k := transfer{units: 1 + rng.IntN(5), tail: rng.IntN(6), after: map[int]int{}}
 		for d.nodes[k.from].Pod == d.nodes[k.to].Pod {
@@ -69,10 +71,12 @@ func drawSmallProblem(rng *rand.Rand, most int) smallProblem {
 		}
 		d.transfers = append(d.transfers, k)
 	}
+
 	return d
 }
 
-// graph returns the problem as a graph on pods: a source, the transfers in their order, and a sink.
+// graph returns the problem as a task graph on pods: a source, the transfers in order,
+// and a sink.
 func (d smallProblem) graph(t testing.TB) problemParts {
 	t.Helper()
 	p := problemParts{&engine.Graph{}, &fabric.Pods{Nodes: d.nodes, Copies: 1}}
@@ -80,7 +84,8 @@ func (d smallProblem) graph(t testing.TB) problemParts {
 		p.pods.Pods = append(p.pods.Pods, fabric.Pod{Name: fmt.Sprint("pod ", i), Ports: n, Rate: circuit})
 	}
 	for i, r := range d.nics {
-		p.pods.NICs = append(p.pods.NICs, fabric.NIC{Name: fmt.Sprint("NIC ", i), Rate: units.Rate(r * circuit)})
+		p.pods.NICs = append(p.pods.NICs, fabric.NIC{Name: fmt.Sprint("NIC ", i),
+			Rate: units.Rate(r * circuit)})
 	}
 	p.graph.AddTask(engine.Task{})
 	sink := int32(len(d.transfers) + 1)
@@ -96,6 +101,7 @@ func (d smallProblem) graph(t testing.TB) problemParts {
 			p.graph.AddEdge(int32(j+1), int32(i+1), engine.Time(lag)*half)
 		}
 	}
+
 	p.graph.AddTask(engine.Task{})
 	if err := p.graph.Freeze(); err != nil {
 		t.Fatal(err)
@@ -103,8 +109,9 @@ func (d smallProblem) graph(t testing.TB) problemParts {
 	return p
 }
 
-// puzzle returns the problem under circuits by pair of pods, built anew from the description: it shares nothing with
-// fabric and engine.
+// puzzle returns the problem for given circuits between pods in the form of the exact
+// search. It is built from the description alone and shares nothing with packages fabric
+// and engine.
 func (d smallProblem) puzzle(circuits map[[2]int32]int) *puzzle {
 	z := &puzzle{}
 	n := len(d.transfers)
@@ -118,6 +125,7 @@ func (d smallProblem) puzzle(circuits map[[2]int32]int) *puzzle {
 		}
 		return z.use[k]
 	}
+
 	for i, k := range d.transfers {
 		z.work = append(z.work, float64(k.units))
 		z.release = append(z.release, float64(k.release)/2)
@@ -140,17 +148,19 @@ func (d smallProblem) puzzle(circuits map[[2]int32]int) *puzzle {
 			at(fmt.Sprint("in ", c), d.nics[c])[i] += 1 / float64(to.GPUs)
 		}
 	}
+
 	return z
 }
 
-// optimum returns the least makespan over all topologies in milliseconds.
+// optimum returns the minimum makespan over all topologies in milliseconds, or false if a
+// search exceeds its limit.
 func (d smallProblem) optimum(p *topology.Problem, most int, sample func(*linear, float64, bool)) (float64, bool) {
 	best := math.Inf(1)
 	all := true
 	var try func(x []int, e int)
 	try = func(x []int, e int) {
 		if e == len(x) {
-			for k := range x { // a topology with room to spare is not the best
+			for k := range x { // skip topologies to which a circuit can be added
 				x[k]++
 				more := p.Feasible(x)
 				x[k]--
@@ -173,6 +183,7 @@ func (d smallProblem) optimum(p *topology.Problem, most int, sample func(*linear
 		}
 		x[e] = 1
 	}
+
 	x := make([]int, len(p.Fabric.Bundles))
 	for e := range x {
 		x[e] = 1
@@ -181,13 +192,15 @@ func (d smallProblem) optimum(p *topology.Problem, most int, sample func(*linear
 	return best, all
 }
 
-// TestJointIsExact: on small random problems the joint optimum lies between its bound and its value, and where these
-// meet it is the optimum of an exhaustive search that knows nothing of levels, bounds or this package.
+// TestJointIsExact compares delta-joint on small random problems with an exhaustive
+// search that does not use levels, bounds or this package. The optimum must lie between
+// the bound and the makespan of delta-joint. Local search over tails must not increase
+// the makespan or change the bound.
 func TestJointIsExact(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 5))
 	certified, optimal, open, skipped, searched := 0, 0, 0, 0, 0
-	most := 5 // transfers
+	most := 5 // maximum number of transfers
 	if *moreCases {
 		most = 6
 	}
@@ -232,39 +245,45 @@ func TestJointIsExact(t *testing.T) {
 			t.Logf("case %d %+v: optimum %.9g ms, delta-joint %.9g, bound %.9g", n, d, best, value, bound)
 		}
 	}
+
 	t.Logf("%d certified, %d optimal without proof, %d not optimal, of these %d better by other tails, %d skipped", certified, optimal, open, searched, skipped)
 }
 
-// TestWhereLevelsAreNotBest holds problems on which serving by level is not optimal: fair sharing may be, and where no
-// rule is the gap must say so.
+// TestWhereLevelsAreNotBest contains problems on which level priority is not optimal.
+// Either fair sharing is, or the gap must be positive.
 func TestWhereLevelsAreNotBest(t *testing.T) {
 	for _, c := range []struct {
 		name                  string
 		problem               smallProblem
-		optimum, value, bound float64 // ms
-		levels                float64 // makespan by level, of the topology chosen
+		optimum, value, bound float64 // in milliseconds
+		levels                float64 // makespan under level priority of the chosen topology, in milliseconds
 	}{
 		{
-			// The NIC of pod 0, at half a circuit's rate, has 4 ms to send and must never rest. From 0 to 1.5 ms it has
-			// only its transfer to pod 1; but at the NIC there the transfer from pod 2 has the higher level, 1 ms and
-			// 1.5 ms behind it against 2 ms, and takes it all.
+			// The NIC of pod 0, at half a circuit's rate, has 4 ms of data to send and
+			// must never idle. Until 1.5 ms only its transfer to pod 1 is ready. At the
+			// NIC of pod 1, the transfer from pod 2 has the higher level (1 ms and a tail
+			// of 1.5 ms, against 2 ms) and gets the whole rate.
 			name: "a NIC is kept from work", optimum: 4, value: 4, bound: 4, levels: 4.75,
 			problem: smallProblem{
 				ports: []int{3, 4, 4}, nics: []float64{0.5, 1, 2},
-				nodes: []fabric.Node{{Pod: 0, GPUs: 1, NICs: []int32{0}}, {Pod: 1, GPUs: 1, NICs: []int32{1}}, {Pod: 2, GPUs: 2, NICs: []int32{2}}},
+				nodes: []fabric.Node{{Pod: 0, GPUs: 1, NICs: []int32{0}},
+					{Pod: 1, GPUs: 1, NICs: []int32{1}}, {Pod: 2, GPUs: 2, NICs: []int32{2}}},
 				transfers: []transfer{
-					{from: 0, to: 2, units: 1, release: 3}, {from: 0, to: 1, units: 1}, {from: 2, to: 1, units: 1, tail: 3},
+					{from: 0, to: 2, units: 1, release: 3}, {from: 0, to: 1, units: 1},
+					{from: 2, to: 1, units: 1, tail: 3},
 				},
 			},
 		},
 		{
-			// Neither the value nor the bound is the optimum.
+			// Neither the makespan nor the bound equals the optimum.
 			name: "nothing meets", optimum: 22. / 3, value: 7.5, bound: 7, levels: 7.5,
 			problem: smallProblem{
 				ports: []int{5, 4}, nics: []float64{1, 1},
-				nodes: []fabric.Node{{Pod: 0, GPUs: 2, NICs: []int32{0}}, {Pod: 1, GPUs: 3, NICs: []int32{1}}, {Pod: 1, GPUs: 1, NICs: []int32{1}}},
+				nodes: []fabric.Node{{Pod: 0, GPUs: 2, NICs: []int32{0}},
+					{Pod: 1, GPUs: 3, NICs: []int32{1}}, {Pod: 1, GPUs: 1, NICs: []int32{1}}},
 				transfers: []transfer{
-					{from: 0, to: 1, units: 4, release: 1}, {from: 0, to: 2, units: 4, tail: 1}, {from: 0, to: 1, units: 3, tail: 1, after: map[int]int{1: 2}},
+					{from: 0, to: 1, units: 4, release: 1}, {from: 0, to: 2, units: 4, tail: 1},
+					{from: 0, to: 1, units: 3, tail: 1, after: map[int]int{1: 2}},
 				},
 			},
 		},

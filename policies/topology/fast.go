@@ -22,7 +22,8 @@ type fastAllocator struct{}
 func (fastAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	search := o.newBudget(SearchOptions{TimeLimit: o.Fast.TimeLimit})
 	if d, _ := p.solveOneHop(ctx, o.serviceOr(flow.MaxMin)); d != nil {
-		return p.minimisePorts(ctx, d, makespanLimit{limit: withTolerance(d.Makespan, o.PortTolerance), fixedService: true}, &o, search)
+		return p.minimisePorts(ctx, d, makespanLimit{limit: withTolerance(d.Makespan, o.PortTolerance),
+			fixedService: true}, &o, search)
 	}
 	s, err := newFastSearch(ctx, p, o, search, o.serviceOr(flow.MaxMin))
 	if err != nil {
@@ -114,12 +115,15 @@ func newFastSearch(ctx context.Context, p *Problem, o Options, search searchBudg
 		return nil, errNoEnd
 	}
 	s := &fastSearch{
-		budgetMeter: budgetMeter{searchBudget: search, ctx: ctx}, p: p, options: o.Fast, service: service, isInner: p.innerBundles(),
+		budgetMeter: budgetMeter{searchBudget: search, ctx: ctx}, p: p, options: o.Fast,
+		service: service, isInner: p.innerBundles(),
 		random: random.Stream(o.Seed, "delta-fast"), memo: map[string]memoEntry{},
 	}
+
 	s.options.Elites = min(s.options.Elites, s.options.Population-1)
 	s.charge(p, 3) // the baselines
 	s.outerLinks = p.linksOf(func(e int) bool { return !s.isInner[e] })
+
 	// More evaluators than workers or individuals would only use memory.
 	for range min(o.workers(), s.options.Population, runtime.GOMAXPROCS(0)) {
 		s.evaluators = append(s.evaluators, p.acquire(ctx, service))
@@ -150,7 +154,8 @@ func (s *fastSearch) run() {
 // decision returns the best individual as a decision without a bound.
 func (s *fastSearch) decision() *Decision {
 	return &Decision{
-		Circuits: s.best.circuits, Service: s.service, Makespan: s.best.makespan, Evaluations: s.evaluations, Searched: true, Stopped: s.stopped,
+		Circuits: s.best.circuits, Service: s.service, Makespan: s.best.makespan,
+		Evaluations: s.evaluations, Searched: true, Stopped: s.stopped,
 	}
 }
 
@@ -209,11 +214,15 @@ func (s *fastSearch) updateBest(t individual) {
 // converged.
 func (s *fastSearch) nextGeneration() []individual {
 	const tries = 3
+
+	// Elites survive unchanged.
 	next := append(make([]individual, 0, s.options.Population), s.population[:s.options.Elites]...)
 	present := make(map[string]bool, s.options.Population)
 	for i := range next {
 		present[topologyKey(next[i].circuits)] = true
 	}
+
+	// Children replace the others.
 	for len(next) < s.options.Population {
 		mother, father := s.tournament(), s.tournament()
 		child := s.crossover(mother.circuits, father.circuits)
@@ -228,6 +237,7 @@ func (s *fastSearch) nextGeneration() []individual {
 		present[topologyKey(child)] = true
 		next = append(next, s.individual(child))
 	}
+
 	return next
 }
 

@@ -25,6 +25,7 @@ func (s *fastSearch) steepestDescent() bool {
 			break
 		}
 	}
+
 	return makespanClass(s.best.makespan) < makespanClass(before)
 }
 
@@ -60,6 +61,7 @@ func (s *fastSearch) visitRepairs(x []int, e, pod int, visit func([]int)) {
 		visit(x)
 		return
 	}
+
 	for o := range x {
 		ends := s.p.Fabric.Bundles[o].Ends
 		n := (-free[pod] + ends - 1) / ends
@@ -81,12 +83,16 @@ func (s *fastSearch) minimisePorts(limit engine.Time) {
 		individual
 		order []int // bundles from which circuits may still be removed, in this order
 	}
+
 	var all []*shaving
 	for _, start := range s.reductionStarts(limit) {
 		for _, order := range s.bundleOrders(len(start.circuits)) {
 			all = append(all, &shaving{start, order})
 		}
 	}
+
+	// In each round, every reduction tries to remove one circuit of its first bundle. If
+	// that fails, it goes to its next bundle.
 	for active := slices.Clone(all); len(active) > 0 && !s.interrupted(); {
 		var next []individual
 		active = slices.DeleteFunc(active, func(t *shaving) bool {
@@ -110,6 +116,8 @@ func (s *fastSearch) minimisePorts(limit engine.Time) {
 			}
 		}
 	}
+
+	// The best reduction becomes the result.
 	for _, t := range all {
 		if t.ports < s.best.ports || t.ports == s.best.ports && t.makespan < s.best.makespan {
 			s.best = t.individual
@@ -121,7 +129,8 @@ func (s *fastSearch) minimisePorts(limit engine.Time) {
 // at most limit and minimum ports.
 func (s *fastSearch) reductionStarts(limit engine.Time) []individual {
 	const starts = 8
-	within := slices.DeleteFunc(slices.Clone(s.simulated), func(t individual) bool { return t.makespan > limit })
+	within := slices.DeleteFunc(slices.Clone(s.simulated),
+		func(t individual) bool { return t.makespan > limit })
 	slices.SortStableFunc(within, func(a, b individual) int { return a.ports - b.ports })
 	return append([]individual{s.best}, within[:min(len(within), starts-1)]...)
 }

@@ -18,6 +18,7 @@ type memoEntry struct{ makespan, cutoff engine.Time }
 // least cutoff counts as never. The result depends neither on the order nor on the number
 // of workers, because the set of simulations is fixed before the first one starts.
 func (s *fastSearch) evaluate(population []individual, cutoff engine.Time) {
+	// Collect the topologies whose makespan is unknown, each once.
 	var unknown []individual
 	pending := map[string]int{}
 	keys := make([]string, len(population))
@@ -35,12 +36,15 @@ func (s *fastSearch) evaluate(population []individual, cutoff engine.Time) {
 			unknown = append(unknown, population[i])
 		}
 	}
+
+	// Simulate them, and store the results in the memo and in the population.
 	s.simulate(unknown, cutoff)
 	for i := range unknown {
 		if unknown[i].makespan != never {
 			s.simulated = append(s.simulated, unknown[i])
 		}
 	}
+
 	for i := range population {
 		if k, ok := pending[keys[i]]; ok {
 			s.memo[keys[i]] = memoEntry{unknown[k].makespan, cutoff}
@@ -94,6 +98,7 @@ func (s *fastSearch) groups(list []individual) [][]*individual {
 		}
 		groups[g] = append(groups[g], &list[i])
 	}
+
 	return groups
 }
 
@@ -117,6 +122,7 @@ func (s *fastSearch) simulateGroup(w *circuitEvaluator, group []*individual, cut
 		w.Fork(s.outerLinks, cutoff)
 		end = w.Resume
 	}
+
 	for _, t := range group {
 		if s.interrupted() {
 			continue

@@ -39,6 +39,8 @@ func (s *fastSearch) repair(x []int) bool {
 	}
 	free := s.p.freePorts(x)
 	var over, reducible []int
+
+	// Remove circuits of random bundles at random pods until all pods fit.
 	for {
 		over = over[:0]
 		for pod, f := range free {

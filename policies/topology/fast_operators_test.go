@@ -12,7 +12,7 @@ import (
 	"sim/engine/flow"
 )
 
-// newTestSearch is a search on a random problem, before its first generation.
+// newTestSearch returns a search on a problem before its first generation.
 func newTestSearch(t *rapid.T, p *Problem) *fastSearch {
 	o := Options{Seed: rapid.Uint64().Draw(t, "seed"), Workers: 1, Settings: Settings{Fast: FastDefaults()}}
 	o.Fast.Population = 6
@@ -24,8 +24,8 @@ func newTestSearch(t *rapid.T, p *Problem) *fastSearch {
 	return s
 }
 
-// TestTopologiesStayFeasible: whatever initialisation and variation make, once repaired, fits the ports, connects all
-// pairs and has no circuit that nothing can fill.
+// TestTopologiesStayFeasible checks that the results of initialisation and variation,
+// after repair, fit the ports, connect all pairs and have no useless circuit.
 func TestTopologiesStayFeasible(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -57,10 +57,11 @@ func TestTopologiesStayFeasible(t *testing.T) {
 	})
 }
 
-// TestRandomTopologiesCoverAll: Alg. 5 can make every feasible topology.
+// TestRandomTopologiesCoverAll checks that Alg. 5 can return every feasible topology.
 func TestRandomTopologiesCoverAll(t *testing.T) {
 	p := twinProblem(t)
-	s, err := newFastSearch(context.Background(), p, Options{Seed: 1, Workers: 1, Settings: Settings{Fast: FastDefaults()}}, searchBudget{}, flow.MaxMin)
+	s, err := newFastSearch(context.Background(), p,
+		Options{Seed: 1, Workers: 1, Settings: Settings{Fast: FastDefaults()}}, searchBudget{}, flow.MaxMin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,13 +84,14 @@ func TestRandomTopologiesCoverAll(t *testing.T) {
 			}
 		}
 	}
+
 	if len(seen) != want {
 		t.Errorf("%d topologies made, %d are feasible", len(seen), want)
 	}
 }
 
-// TestElitesSurvive: the best individuals are in the next generation as they are, and a generation has the size asked
-// for.
+// TestElitesSurvive checks that the best individuals are in the next generation
+// unchanged, and that a generation has the configured size.
 func TestElitesSurvive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -104,14 +106,16 @@ func TestElitesSurvive(t *testing.T) {
 			t.Fatalf("%d individuals follow %d, want %d", len(next), len(s.population), s.options.Population)
 		}
 		for i := range s.options.Elites {
-			if !slices.Equal(next[i].circuits, s.population[i].circuits) || next[i].makespan != s.population[i].makespan {
+			if !slices.Equal(next[i].circuits, s.population[i].circuits) ||
+				next[i].makespan != s.population[i].makespan {
 				t.Fatalf("elite %d is lost", i)
 			}
 		}
 	})
 }
 
-// TestEvolveLeavesTheMemoTrue: what the search believes of topologies is what plays say, common beginnings or not.
+// TestEvolveLeavesTheMemoTrue compares all cached makespans with complete simulations,
+// with and without common prefixes.
 func TestEvolveLeavesTheMemoTrue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -142,10 +146,11 @@ func TestEvolveLeavesTheMemoTrue(t *testing.T) {
 	})
 }
 
-// TestCutOffsAreNoMakespans: what was cut off is played again for a later cut-off, and counts as never for an earlier
-// one.
+// TestCutOffsAreNoMakespans checks that a topology that was cut off is simulated again
+// for a later cutoff, and counts as never for an earlier one.
 func TestCutOffsAreNoMakespans(t *testing.T) {
-	s, err := newFastSearch(context.Background(), twinProblem(t), Options{Seed: 1, Workers: 1, Settings: Settings{Fast: FastDefaults()}}, searchBudget{}, flow.MaxMin)
+	s, err := newFastSearch(context.Background(), twinProblem(t),
+		Options{Seed: 1, Workers: 1, Settings: Settings{Fast: FastDefaults()}}, searchBudget{}, flow.MaxMin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,6 +164,7 @@ func TestCutOffsAreNoMakespans(t *testing.T) {
 			t.Errorf("cut off at %v: %v, want %v", step.cutoff, one[0].makespan, step.want)
 		}
 	}
+
 	if want := int64(3 + 3); s.evaluations != want {
 		t.Errorf("%d plays, want %d", s.evaluations, want)
 	}

@@ -20,23 +20,28 @@ var longTests = flag.Bool("long", false, "also run the tests and print the table
 var matrixAllocators = []string{"uniform", "prop-alloc", "sqrt-alloc", "iter-halve"}
 
 func fastOptions(seed uint64) topology.Options {
-	return topology.Options{Seed: seed, Workers: 2, Settings: topology.Settings{Fast: topology.FastDefaults()}}
+	return topology.Options{Seed: seed, Workers: 2,
+		Settings: topology.Settings{Fast: topology.FastDefaults()}}
 }
 
-// maxNCTRatio is how far in NCT, 0.1 %, delta-fast may be from the best topology known.
+// maxNCTRatio is the maximum ratio of delta-fast's NCT to the NCT of the best known
+// topology.
 const maxNCTRatio = 1.001
 
-// TestFastFindsTheBest: in the settings of the paper's Figs. 6 and 8 delta-fast is within 0.1 % of the best topology
-// known under fair sharing, whatever the seed; never worse than a policy that sees only the traffic matrix; and no
-// better than the joint optimum. Without -long, only some settings and seeds; with -short, one.
+// TestFastFindsTheBest checks delta-fast in the settings of the paper's Figs. 6 and 8,
+// with several seeds. Its NCT must be within 0.1 % of the best known topology under fair
+// sharing, no worse than the baselines, and no better than delta-joint. Without -long it
+// runs only some settings and seeds; with -short, one setting.
 func TestFastFindsTheBest(t *testing.T) {
 	t.Parallel()
-	known := map[string]float64{ // NCT of the best, from -long
-		"megatron-177b/400G/4096": 1.19507, "mixtral-8x22b/200G/4096": 1.64278, "megatron-462b/400G/2048": 1.13991, "deepseek-671b/200G/4096": 1.35795,
+	known := map[string]float64{ // NCT of the best topology, from -long
+		"megatron-177b/400G/4096": 1.19507, "mixtral-8x22b/200G/4096": 1.64278,
+		"megatron-462b/400G/2048": 1.13991, "deepseek-671b/200G/4096": 1.35795,
 	}
 	for _, s := range settings() {
 		best, ok := known[s.String()]
-		if !*longTests && (!ok || s.model == "megatron-462b" || s.model == "deepseek-671b") || testing.Short() && s.model != "megatron-177b" {
+		if !*longTests && (!ok || s.model == "megatron-462b" || s.model == "deepseek-671b") ||
+			testing.Short() && s.model != "megatron-177b" {
 			continue
 		}
 		t.Run(s.String(), func(t *testing.T) {
@@ -71,7 +76,8 @@ func TestFastFindsTheBest(t *testing.T) {
 					t.Errorf("seed %d: stopped %s", seed, d.Stopped)
 				}
 			}
-			t.Logf("NCT %.5f .. %.5f over %d seeds, best known %.5f; at most %d plays, %v", first, worst, seeds, best, plays, slowest.Round(time.Millisecond))
+			t.Logf("NCT %.5f .. %.5f over %d seeds, best known %.5f; at most %d plays, %v", first,
+				worst, seeds, best, plays, slowest.Round(time.Millisecond))
 			if best = min(best, first); worst > best*maxNCTRatio {
 				t.Errorf("NCT %.5f, want at most 0.1 %% above %.5f", worst, best)
 			}
@@ -79,7 +85,8 @@ func TestFastFindsTheBest(t *testing.T) {
 	}
 }
 
-// TestFastIsExhaustivelyBest plays every topology of a workload that has few, and wants the best of them.
+// TestFastIsExhaustivelyBest compares delta-fast with the simulation of every topology of
+// a workload that has few.
 func TestFastIsExhaustivelyBest(t *testing.T) {
 	j := setting{"megatron-177b", 800e9, 4096}.job(t)
 	p := j.problem
@@ -109,6 +116,7 @@ func TestFastIsExhaustivelyBest(t *testing.T) {
 			best = c
 		}
 	}
+
 	try(0)
 	d := choose(t, j, "delta-fast", fastOptions(1))
 	if d.Makespan > best+roundingSlack(j) {
@@ -116,7 +124,7 @@ func TestFastIsExhaustivelyBest(t *testing.T) {
 	}
 }
 
-// deepPipeline is a workload with a stage a pod: 16 pods, 31 bundles.
+// deepPipeline returns a workload with one stage per pod: 16 pods, 31 bundles.
 func deepPipeline(t testing.TB, microbatches int) *job {
 	t.Helper()
 	s, _ := trainingSpec(t, "deepseek-671b", 4096)
@@ -124,8 +132,8 @@ func deepPipeline(t testing.TB, microbatches int) *job {
 	return prepare(t, s, 8, 400e9)
 }
 
-// TestFastOnManyPods: of more than 1e9 topologies delta-fast finds one that beats all that see only the traffic matrix,
-// at a gap to the bound that is reported.
+// TestFastOnManyPods checks on a workload with more than 1e9 topologies that delta-fast
+// is faster than all baselines and within 1 % of its bound.
 func TestFastOnManyPods(t *testing.T) {
 	t.Parallel()
 	microbatches, seeds := 8, uint64(1)
@@ -144,14 +152,17 @@ func TestFastOnManyPods(t *testing.T) {
 	for seed := range seeds {
 		d := choose(t, j, "delta-fast", fastOptions(seed))
 		gap, ok := d.Gap()
-		t.Logf("%.1e topologies: NCT %.5f, best from the matrix %.5f, gap %.3g to the bound, %d plays", n, j.nct(d.Makespan), j.nct(lowest), gap, d.Evaluations)
+		t.Logf("%.1e topologies: NCT %.5f, best from the matrix %.5f, gap %.3g to the bound, %d plays",
+			n, j.nct(d.Makespan), j.nct(lowest), gap, d.Evaluations)
 		if d.Makespan >= lowest || !ok || gap > 0.01 {
-			t.Errorf("seed %d: makespan %v, best from the matrix %v, gap %g (%v)", seed, d.Makespan, lowest, gap, ok)
+			t.Errorf("seed %d: makespan %v, best from the matrix %v, gap %g (%v)", seed, d.Makespan,
+				lowest, gap, ok)
 		}
 	}
 }
 
-// countTopologies counts the topologies of a chain of pods whose bundles are in the order of their pods, twins last.
+// countTopologies counts the topologies of a chain of pods. Bundles are in the order of
+// their pods, those to DP peer pods last.
 func countTopologies(p *topology.Problem) float64 {
 	pods := p.Fabric.Pods
 	between := map[int32]int{}
@@ -163,7 +174,8 @@ func countTopologies(p *topology.Problem) float64 {
 			between[b.A] = e
 		}
 	}
-	ways := map[int]float64{0: 1} // by the circuits to the pod before
+
+	ways := map[int]float64{0: 1} // indexed by the circuits to the previous pod
 	for pod := range int32(len(pods)) {
 		next := map[int]float64{}
 		for before, w := range ways {
@@ -187,11 +199,12 @@ func countTopologies(p *topology.Problem) float64 {
 		}
 		ways = next
 	}
+
 	return ways[0]
 }
 
-// TestFastIsDeterministic: the number of workers changes nothing, nor does a second run; the seed does change the
-// search.
+// TestFastIsDeterministic checks that neither the number of workers nor a second run
+// changes the decision, and that the seed changes the search.
 func TestFastIsDeterministic(t *testing.T) {
 	j := shortJob(t, "mixtral-8x22b", 16)
 	o := fastOptions(3)
@@ -204,14 +217,16 @@ func TestFastIsDeterministic(t *testing.T) {
 			t.Errorf("%d workers: %s", workers, diff)
 		}
 	}
+
 	o.Seed = 4
 	if other := choose(t, j, "delta-fast", o); other.Evaluations == want.Evaluations {
 		t.Errorf("seeds 3 and 4 play %d topologies each", want.Evaluations)
 	}
 }
 
-// TestFastSavesPorts: with more tolerance no more ports, and the makespan keeps the tolerance; no circuit of the result
-// can go alone.
+// TestFastSavesPorts checks that a larger port tolerance never needs more ports and that
+// the makespan stays within the tolerance. No single circuit of the result may be
+// removable.
 func TestFastSavesPorts(t *testing.T) {
 	j := setting{"megatron-177b", 800e9, 4096}.job(t)
 	best := choose(t, j, "delta-fast", fastOptions(1))
@@ -231,11 +246,13 @@ func TestFastSavesPorts(t *testing.T) {
 		last = ports
 		for e := range d.Circuits {
 			x := slices.Clone(d.Circuits)
-			if x[e]--; x[e] > 0 && fairMakespan(t, j, x) <= engine.Time(float64(best.Makespan)*(1+tolerance)) {
+			if x[e]--; x[e] > 0 && fairMakespan(t, j,
+				x) <= engine.Time(float64(best.Makespan)*(1+tolerance)) {
 				t.Errorf("tolerance %g: %v does with %v", tolerance, d.Circuits, x)
 			}
 		}
 	}
+
 	if total := j.problem.PortsUsed(best.Circuits); last >= total {
 		t.Errorf("5 %% tolerance saves nothing of %d ports", total)
 	}
@@ -248,14 +265,16 @@ func fairMakespan(t testing.TB, j *job, x []int) engine.Time {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trace, err := flow.Run(t.Context(), j.problem.Graph, n, j.problem.Fabric.Routes, flow.Options{Service: flow.MaxMin})
+	trace, err := flow.Run(t.Context(), j.problem.Graph, n, j.problem.Fabric.Routes,
+		flow.Options{Service: flow.MaxMin})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return trace.Makespan
 }
 
-// TestFastUnderAnotherService: the search plays with the service asked for; by level it then finds the joint optimum.
+// TestFastUnderAnotherService checks that the search simulates under the service of the
+// key "service". Under level priority it must reach the optimum of delta-joint.
 func TestFastUnderAnotherService(t *testing.T) {
 	j := setting{"mixtral-8x22b", 1600e9, 4096}.job(t)
 	o := fastOptions(1)
@@ -271,7 +290,8 @@ func TestFastUnderAnotherService(t *testing.T) {
 	}
 }
 
-// TestFastEndsEarly: by its context with the context's error, by its limits with a decision that says so.
+// TestFastEndsEarly checks that a cancelled context returns its error, and that limits
+// return a decision with a reason.
 func TestFastEndsEarly(t *testing.T) {
 	t.Parallel()
 	j := deepPipeline(t, 4)
@@ -283,21 +303,23 @@ func TestFastEndsEarly(t *testing.T) {
 	}
 	o := fastOptions(1)
 	o.Fast.TimeLimit = 20 * engine.Millisecond
-	if d := choose(t, j, "delta-fast", o); d.Stopped != "after the time limit of 20ms" || d.Makespan == engine.Never {
+	if d := choose(t, j, "delta-fast", o); d.Stopped != "after the time limit of 20ms" ||
+		d.Makespan == engine.Never {
 		t.Errorf("stopped %q at %v", d.Stopped, d.Makespan)
 	}
 	o = fastOptions(1)
 	o.Fast.MaxGenerations = 3
-	if d := choose(t, j, "delta-fast", o); d.Stopped != "after 3 generations" || fairMakespan(t, j, d.Circuits) != d.Makespan {
+	if d := choose(t, j, "delta-fast", o); d.Stopped != "after 3 generations" ||
+		fairMakespan(t, j, d.Circuits) != d.Makespan {
 		t.Errorf("stopped %q with %v", d.Stopped, d.Circuits)
 	}
 }
 
-// BenchmarkFast runs delta-fast with its defaults, on two cores.
+// BenchmarkFast runs delta-fast with its defaults on two cores.
 func BenchmarkFast(b *testing.B) {
 	run := func(name string, j *job) {
 		b.Run(name, func(b *testing.B) {
-			choose(b, j, "delta-joint", defaultOptions()) // its bound is shared by all
+			choose(b, j, "delta-joint", defaultOptions()) // computes the shared bound
 			var plays int64
 			for b.Loop() {
 				plays += choose(b, j, "delta-fast", fastOptions(1)).Evaluations
@@ -305,6 +327,7 @@ func BenchmarkFast(b *testing.B) {
 			b.ReportMetric(float64(plays)/float64(b.N), "plays/op")
 		})
 	}
+
 	for _, m := range models {
 		run(m, setting{m, 400e9, 4096}.job(b))
 	}
@@ -313,5 +336,6 @@ func BenchmarkFast(b *testing.B) {
 		s.Microbatches = 512
 		run(m+"/512-microbatches", prepare(b, s, perPod, 400e9))
 	}
+
 	run("16-pods", deepPipeline(b, 64))
 }

@@ -12,7 +12,8 @@ import (
 	"sim/policies/topology"
 )
 
-// cancelPoints are how often a context is to be asked before it ends: at the start, soon, and at fractions of all.
+// cancelPoints returns numbers of polls after which a context is cancelled: at the start,
+// soon after it, and at fractions of all polls.
 func cancelPoints(all int64) []int64 {
 	list := []int64{1, 2, 3}
 	for k := int64(1); k < 8; k++ {
@@ -21,7 +22,7 @@ func cancelPoints(all int64) []int64 {
 	return list
 }
 
-// withFreshProblem returns j with a problem of which nothing is known yet.
+// withFreshProblem returns j with a problem without cached results.
 func withFreshProblem(t testing.TB, j *job) *job {
 	t.Helper()
 	p, err := topology.NewProblem(j.problem.Graph, j.problem.Fabric)
@@ -31,8 +32,9 @@ func withFreshProblem(t testing.TB, j *job) *job {
 	return &job{p, j.compute, j.ideal}
 }
 
-// TestChooseEndsWithContext: wherever its context ends, an allocator returns the context's error, asks little more, and
-// leaves nothing to the next one, which decides what it would have without.
+// TestChooseEndsWithContext cancels the context of each allocator at several points. The
+// allocator must return the error of the context after few further polls. The next call
+// on the same problem must return the same decision as without the cancellation.
 func TestChooseEndsWithContext(t *testing.T) {
 	j := shortJob(t, "mixtral-8x22b", 16)
 	for _, r := range topology.Table {
@@ -68,9 +70,9 @@ func TestChooseEndsWithContext(t *testing.T) {
 	}
 }
 
-// TestArbitrateEndsWithContext is the same of several jobs.
+// TestArbitrateEndsWithContext is TestChooseEndsWithContext for multi-job allocators.
 func TestArbitrateEndsWithContext(t *testing.T) {
-	fresh := func() *topology.SharedPods { // nothing is known of the runs before
+	fresh := func() *topology.SharedPods { // a problem without cached results
 		jobs, ports := drawShared(t, rand.New(rand.NewPCG(1, 2)))
 		s, err := topology.NewSharedPods(jobs, ports, topology.WeightedSum)
 		if err != nil {
@@ -82,7 +84,8 @@ func TestArbitrateEndsWithContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := topology.JobsOptions{Options: defaultOptions(), Single: single, Search: topology.SearchOptions{MaxEvaluations: 2000}}
+	o := topology.JobsOptions{Options: defaultOptions(), Single: single,
+		Search: topology.SearchOptions{MaxEvaluations: 2000}}
 	o.Fast.StallGenerations = 10
 	for _, r := range topology.JobsTable {
 		whole := contexttest.After(t.Context(), 0)
@@ -90,19 +93,20 @@ func TestArbitrateEndsWithContext(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, n := range cancelPoints(whole.Asked()) {
-			if _, err := r.Policy.ChooseAll(contexttest.After(t.Context(), n), fresh(), o); !errors.Is(err, context.Canceled) {
+			if _, err := r.Policy.ChooseAll(contexttest.After(t.Context(), n), fresh(),
+				o); !errors.Is(err, context.Canceled) {
 				t.Errorf("%s, asked %d of %d times: %v", r.Name, n, whole.Asked(), err)
 			}
 		}
 	}
 }
 
-// TestTimeLimitBoundsAll: a time limit holds for all that is done for an allocator: the bound that it shares, its own
-// search, what it falls back on and the ports that it saves.
+// TestTimeLimitBoundsAll checks that a time limit covers all work for an allocator: the
+// shared bound, its own search, the fallback and the minimisation of ports.
 func TestTimeLimitBoundsAll(t *testing.T) {
 	t.Parallel()
 	s, perPod := trainingSpec(t, "deepseek-671b", 4096)
-	s.Microbatches = 4096 // every search alone takes many seconds
+	s.Microbatches = 4096 // each search takes many seconds
 	whole := prepare(t, s, perPod, 1600e9)
 	for _, name := range []string{"delta-fast", "delta-topo", "delta-joint"} {
 		j, o := withFreshProblem(t, whole), defaultOptions()
@@ -111,7 +115,7 @@ func TestTimeLimitBoundsAll(t *testing.T) {
 		o.Fast.TimeLimit, o.Topo.TimeLimit, o.Joint.TimeLimit = limit, limit, limit
 		begin := time.Now()
 		d := choose(t, j, name, o)
-		if took := time.Since(begin); took > 5*time.Second { // the first plays, and other tests' work
+		if took := time.Since(begin); took > 5*time.Second { // includes the first simulations and other tests' work
 			t.Errorf("%s takes %v under a limit of %v", name, took, limit)
 		}
 		if d.Stopped == "" {
@@ -120,12 +124,12 @@ func TestTimeLimitBoundsAll(t *testing.T) {
 	}
 }
 
-// TestEvaluationsBoundFallback: what a search falls back on when it has to stop evaluates no more than the search
-// itself may.
+// TestEvaluationsBoundFallback checks that the fallback of a search that had to stop uses
+// at most as many evaluations as the search itself.
 func TestEvaluationsBoundFallback(t *testing.T) {
 	j := setting{"deepseek-671b", 400e9, 4096}.job(t)
 	for name, most := range map[string]int64{
-		"delta-topo":  16*300 + 300 + 200, // plays from a common beginning count little
+		"delta-topo":  16*300 + 300 + 200, // resumed simulations cost little
 		"delta-joint": 10 + 4*64,          // two first generations
 	} {
 		o := defaultOptions()

@@ -13,8 +13,8 @@ import (
 // Job is one of several jobs that share the optical ports of pods (docs/jobs.md).
 type Job struct {
 	Name string
-	// Problem is the allocation problem of the job. NewShared replaces its port counts by
-	// the ports of the shared pods.
+	// Problem is the allocation problem of the job. NewSharedPods replaces its port
+	// counts by the ports of the shared pods.
 	Problem *Problem
 	Pods    []int   // shared pod of each pod of Problem
 	GPUs    []int   // number of the job's GPUs in each pod of Problem
@@ -43,18 +43,23 @@ var ErrShared = errors.New("topology: jobs cannot share these pods")
 // ErrPorts if the jobs together need more ports in a pod than it has. It wraps ErrShared
 // if jobs in one pod represent different numbers of replicas, or if a job is invalid.
 func NewSharedPods(jobs []Job, ports []int, goal Objective) (*SharedPods, error) {
-	s := &SharedPods{Jobs: slices.Clone(jobs), portBudget: portBudget{Ports: slices.Clone(ports)}, Goal: goal, firstBundle: []int{0}}
+	s := &SharedPods{Jobs: slices.Clone(jobs), portBudget: portBudget{Ports: slices.Clone(ports)},
+		Goal: goal, firstBundle: []int{0}}
+
+	// Check the jobs, and sum the ports that they need to connect.
 	need, copies := make([]int, len(ports)), make([]int, len(ports))
 	for j := range s.Jobs {
 		job := &s.Jobs[j]
-		if !(job.Weight > 0) || len(job.Pods) != len(job.Problem.Fabric.Pods) || len(job.GPUs) != len(job.Pods) {
+		if !(job.Weight > 0) || len(job.Pods) != len(job.Problem.Fabric.Pods) ||
+			len(job.GPUs) != len(job.Pods) {
 			return nil, fmt.Errorf("%w: job %s has weight %g (want > 0), %d pods, GPU counts for %d and a problem with %d pods (want equal numbers)",
 				ErrShared, job.Name, job.Weight, len(job.Pods), len(job.GPUs), len(job.Problem.Fabric.Pods))
 		}
 		for i, used := range job.Problem.Fabric.Ports(job.Problem.ones()) {
 			pod := job.Pods[i]
 			if pod < 0 || pod >= len(ports) || slices.Index(job.Pods, pod) != i {
-				return nil, fmt.Errorf("%w: job %s uses pod %d twice, or the pod is not below %d", ErrShared, job.Name, pod, len(ports))
+				return nil, fmt.Errorf("%w: job %s uses pod %d twice, or the pod is not below %d",
+					ErrShared, job.Name, pod, len(ports))
 			}
 			if n := job.Problem.Fabric.Copies; copies[pod] == 0 {
 				copies[pod] = n
@@ -64,11 +69,15 @@ func NewSharedPods(jobs []Job, ports []int, goal Objective) (*SharedPods, error)
 			need[pod] += used
 		}
 	}
+
 	for pod, n := range need {
 		if n > ports[pod] {
-			return nil, fmt.Errorf("%w: the jobs in shared pod %d need at least %d ports, it has %d", ErrPorts, pod, n, ports[pod])
+			return nil, fmt.Errorf("%w: the jobs in shared pod %d need at least %d ports, it has %d",
+				ErrPorts, pod, n, ports[pod])
 		}
 	}
+
+	// Limit each job to the ports of its pods, and append its bundles.
 	for j := range s.Jobs {
 		job := &s.Jobs[j]
 		var err error
@@ -82,6 +91,7 @@ func NewSharedPods(jobs []Job, ports []int, goal Objective) (*SharedPods, error)
 		s.Useful = append(s.Useful, job.Problem.Useful...)
 		s.firstBundle = append(s.firstBundle, len(s.jobOf))
 	}
+
 	s.setWeights()
 	return s, nil
 }
@@ -112,6 +122,7 @@ func (p *Problem) withPorts(ports []int) (*Problem, error) {
 		defer p.release(w)
 		return &circuitEvaluator{Evaluator: w.Clone(), problem: q}
 	}
+
 	return q, nil
 }
 

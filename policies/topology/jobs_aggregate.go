@@ -55,6 +55,7 @@ func (s *SharedPods) simulateAndRelease(ctx context.Context, circuits [][]int, o
 		}
 		jobs[j] = d
 	}
+
 	return s.combine(jobs), nil
 }
 
@@ -76,6 +77,8 @@ func (s *SharedPods) scaleToFit(wanted [][]int) [][]int {
 	for e, n := range want {
 		s.allocate(requested[s.jobOf[e]], e, -n)
 	}
+
+	// Divide the ports of each pod among the jobs.
 	for pod, ports := range s.Ports {
 		demands := make([]float64, len(s.Jobs))
 		for j := range demands {
@@ -87,6 +90,8 @@ func (s *SharedPods) scaleToFit(wanted [][]int) [][]int {
 			}
 		}
 	}
+
+	// Scale each bundle by the smaller factor of its two pods.
 	x := make([]int, len(want))
 	for e, n := range want {
 		factors := scale[s.jobOf[e]]
@@ -94,6 +99,7 @@ func (s *SharedPods) scaleToFit(wanted [][]int) [][]int {
 		// 1e-9 prevents a product just below a whole number from being rounded down.
 		x[e] = min(n, max(1, int(math.Floor(float64(n)*factor+1e-9))))
 	}
+
 	s.reduceToFit(x)
 	s.addByWeight(x, func(e int) float64 {
 		if x[e] >= want[e] {
@@ -101,6 +107,7 @@ func (s *SharedPods) scaleToFit(wanted [][]int) [][]int {
 		}
 		return s.weights[s.jobOf[e]] * float64(want[e]-x[e]) / float64(want[e])
 	})
+
 	return s.split(x)
 }
 
@@ -109,6 +116,7 @@ func (s *SharedPods) scaleToFit(wanted [][]int) [][]int {
 func waterFill(amount float64, demands, weights []float64) []float64 {
 	amounts, isFull := slices.Clone(demands), make([]bool, len(demands))
 	for {
+		// What remains for the entries whose demand is not met yet.
 		remaining, sum := amount, 0.0
 		for i, d := range demands {
 			if isFull[i] {

@@ -10,7 +10,7 @@ import (
 	"sim/policies/topology"
 )
 
-// forEachTopology calls do with all topologies of p, the last bundle's circuits first.
+// forEachTopology calls do with all topologies of p.
 func forEachTopology(p *topology.Problem, do func(x []int)) {
 	x := make([]int, len(p.Fabric.Bundles))
 	for e := range x {
@@ -27,16 +27,17 @@ func forEachTopology(p *topology.Problem, do func(x []int)) {
 		}
 		x[e] = 1
 	}
+
 	try(0)
 }
 
-// choices are all topologies of a job with their makespans.
+// choices holds all topologies of a job and their makespans.
 type choices struct {
 	x [][]int
 	c []engine.Time
 }
 
-// exhaustive returns the best score over all pairs of choices that fit.
+// exhaustive returns the best score over all pairs of choices that fit the ports.
 func exhaustive(s *topology.SharedPods, of []choices) []float64 {
 	var best []float64
 	for i, x := range of[0].x {
@@ -44,7 +45,8 @@ func exhaustive(s *topology.SharedPods, of []choices) []float64 {
 			if !s.Fits([][]int{x, y}) {
 				continue
 			}
-			if v := s.Scores([]engine.Time{of[0].c[i], of[1].c[k]}); best == nil || topology.Compare(v, best, 0) < 0 {
+			if v := s.Scores([]engine.Time{of[0].c[i], of[1].c[k]}); best == nil ||
+				topology.Compare(v, best, 0) < 0 {
 				best = v
 			}
 		}
@@ -52,9 +54,10 @@ func exhaustive(s *topology.SharedPods, of []choices) []float64 {
 	return best
 }
 
-// TestJobsAreExact: on small random pairs of jobs that share pods, the joint optimum lies between its bound and its
-// value for both objectives, where the optimum is that of all pairs of topologies, each played by an exhaustive search
-// over schedules that knows nothing of this package. Where the budget does not bind nothing is lost.
+// TestJobsAreExact compares the joint optimum of small random pairs of jobs with the best
+// of all pairs of topologies, for both objectives. Each pair is simulated by an
+// exhaustive search over schedules that does not use this package. The optimum must lie
+// between the bound and the value.
 func TestJobsAreExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 3))
 	proved, open, tight := 0, 0, 0
@@ -67,7 +70,7 @@ func TestJobsAreExact(t *testing.T) {
 		}
 		jobs := []topology.Job{a.Job, b.Job}
 		ports := portsForJobs(jobs, pods, func() int { return rng.IntN(4) })
-		// by the package's own plays, and by exact schedules
+		// Makespans simulated by this package, and those of exact schedules.
 		var own, exact []choices
 		solved, met := true, true
 		for k, l := range []randomJob{a, b} {
@@ -106,11 +109,12 @@ func TestJobsAreExact(t *testing.T) {
 			}
 			best := exhaustive(s, exact)
 			d := decideJobs(t, s, "joint", jobsOptions())
-			// what an accuracy of the exact search's is in the objective
+			// The accuracy of the exact search, converted to the objective.
 			eps := s.Resolution() + 2*accuracy/1e3*(s.Value([]engine.Time{engine.Second, engine.Second})-s.Value([]engine.Time{0, 0}))
-			// where a play misses its bound, taking circuits away may shorten it
+			// If a simulation misses its bound, removing circuits may shorten it.
 			if best[0] > d.Value+eps || best[0] < opt.Bound-eps || d.Value > opt.Value+eps {
-				t.Errorf("case %d, %v: optimum %v, joint %v with bound %v, decided %v", n, goal, best[0], opt.Value, opt.Bound, d.Value)
+				t.Errorf("case %d, %v: optimum %v, joint %v with bound %v, decided %v", n, goal,
+					best[0], opt.Value, opt.Bound, d.Value)
 			}
 			if gap, _ := opt.Gap(opt.Value); gap < 1e-6 {
 				proved++
@@ -118,14 +122,16 @@ func TestJobsAreExact(t *testing.T) {
 				open++
 			}
 			if met {
-				// every play meets its bound: the whole order of the objective is proved, but for what counts as one in
-				// it
+				// Every simulation meets its bound, so the whole score is proved, up to
+				// the resolution.
 				got, want := s.Scores(jobMakespans(d)), exhaustive(s, own)
 				if topology.Compare(got, want, 2*s.Resolution()) > 0 {
 					t.Errorf("case %d, %v: joint reaches %v, the best of all is %v", n, goal, got, want)
 				}
-				if used, fewest := s.PortsUsed(d.Circuits()), minPortsFor(s, own, jobMakespans(d)); used != fewest {
-					t.Errorf("case %d, %v: %d ports for the makespans %v, %d would do", n, goal, used, jobMakespans(d), fewest)
+				if used, fewest := s.PortsUsed(d.Circuits()), minPortsFor(s, own,
+					jobMakespans(d)); used != fewest {
+					t.Errorf("case %d, %v: %d ports for the makespans %v, %d would do", n, goal, used,
+						jobMakespans(d), fewest)
 				}
 			}
 			if wide := newShared(t, jobs, portsForJobs(jobs, pods, func() int { return 40 }), goal); best[0] > exhaustiveAlone(wide, exact)+eps {
@@ -133,20 +139,21 @@ func TestJobsAreExact(t *testing.T) {
 			}
 		}
 	}
+
 	t.Logf("%d proved, %d open, %d with a budget that binds", proved, open, tight)
 	if proved < 100 || tight < 50 {
 		t.Errorf("%d proved and %d bound by the ports: the test has lost its teeth", proved, tight)
 	}
 }
 
-// TestJobsOfPipelines: two training jobs in the same two pods, against all pairs of topologies. More circuits are of
-// use here than to random jobs.
+// TestJobsOfPipelines compares two training jobs in the same two pods with all pairs of
+// topologies. These jobs can use more circuits than random ones.
 func TestJobsOfPipelines(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 2))
 	for n := range numCases(12) {
 		a := newJob(t, "a", shortWorkload(t, "gpt-7b", 2+rng.IntN(6), 1))
 		b := newJob(t, "b", shortWorkload(t, "gpt-7b", 2+rng.IntN(6), 1))
-		// the second is slower to compute by itself: its network is as fast
+		// The second job has larger transfers; its network is as fast.
 		heavy := shortWorkload(t, "gpt-7b", 2+rng.IntN(6), 1)
 		for i := range heavy.graph.Tasks {
 			heavy.graph.Tasks[i].Bytes *= int64(1 + n%3)
@@ -172,22 +179,29 @@ func TestJobsOfPipelines(t *testing.T) {
 				all = append(all, of)
 			}
 			d := decideJobs(t, s, "joint", jobsOptions())
-			if got, want := s.Scores(jobMakespans(d)), exhaustive(s, all); topology.Compare(got, want, portTieFactor*s.Resolution()) != 0 {
-				t.Errorf("case %d, ports %v, %v: joint reaches %v, the best of all is %v", n, ports, goal, got, want)
+			if got, want := s.Scores(jobMakespans(d)), exhaustive(s, all); topology.Compare(got, want,
+				portTieFactor*s.Resolution()) != 0 {
+				t.Errorf("case %d, ports %v, %v: joint reaches %v, the best of all is %v", n, ports,
+					goal, got, want)
 			}
-			if used, fewest := s.PortsUsed(d.Circuits()), minPortsFor(s, all, jobMakespans(d)); used != fewest {
-				t.Errorf("case %d, %v: %d ports for the makespans %v, %d would do", n, goal, used, jobMakespans(d), fewest)
+			if used, fewest := s.PortsUsed(d.Circuits()), minPortsFor(s, all,
+				jobMakespans(d)); used != fewest {
+				t.Errorf("case %d, %v: %d ports for the makespans %v, %d would do", n, goal, used,
+					jobMakespans(d), fewest)
 			}
-			// from a bad start: what the search finds by itself, its proof included
+			// From a poor start: the search must prove the optimum without help.
 			opt := topology.SearchAlone(s, 200000)
-			if math.Abs(opt.Value-d.Value) > portTieFactor*s.Resolution() || opt.Bound > opt.Value || opt.Value-opt.Bound > portTieFactor*s.Resolution() || opt.Stopped != "" {
-				t.Errorf("case %d, ports %v, %v: the search alone finds %v with bound %v, best is %v", n, ports, goal, opt.Value, opt.Bound, d.Value)
+			if math.Abs(opt.Value-d.Value) > portTieFactor*s.Resolution() || opt.Bound > opt.Value ||
+				opt.Value-opt.Bound > portTieFactor*s.Resolution() || opt.Stopped != "" {
+				t.Errorf("case %d, ports %v, %v: the search alone finds %v with bound %v, best is %v",
+					n, ports, goal, opt.Value, opt.Bound, d.Value)
 			}
 		}
 	}
 }
 
-// minPortsFor returns the fewest ports over all pairs of choices that fit and are as fast as that.
+// minPortsFor returns the minimum ports over all pairs of choices that fit and are at
+// least as fast as makespans.
 func minPortsFor(s *topology.SharedPods, of []choices, makespans []engine.Time) int {
 	fewest := math.MaxInt
 	for i, x := range of[0].x {
@@ -200,7 +214,7 @@ func minPortsFor(s *topology.SharedPods, of []choices, makespans []engine.Time) 
 	return fewest
 }
 
-// exhaustiveAlone is the objective at each job's own best.
+// exhaustiveAlone returns the objective if each job has its best topology.
 func exhaustiveAlone(s *topology.SharedPods, of []choices) float64 {
 	best := make([]engine.Time, len(of))
 	for j := range of {

@@ -28,6 +28,7 @@ func (jointJobsAllocator) ChooseAll(ctx context.Context, s *SharedPods, o JobsOp
 			return nil, err
 		}
 	}
+
 	var d *JobsDecision
 	if o.PortTolerance > 0 {
 		// Ports are minimised job by job, which can lengthen the joint decision more than
@@ -37,27 +38,32 @@ func (jointJobsAllocator) ChooseAll(ctx context.Context, s *SharedPods, o JobsOp
 			if err != nil {
 				return nil, err
 			}
-			if d == nil || compareScores(s.score(makespans(one.Jobs)), s.score(makespans(d.Jobs)), s.resolution()) < 0 {
+			if d == nil || compareScores(s.score(makespans(one.Jobs)), s.score(makespans(d.Jobs)),
+				s.resolution()) < 0 {
 				d = one
 			}
 		}
 	}
+
 	candidates := [][][]int{best.Circuits}
 	if o.Service != "" {
 		// Rates are fixed by the key "service", so the circuits of other allocators may
 		// be better.
 		candidates = append(candidates, best.seedCircuits...)
 	}
+
 	o.Single = jointAllocator{} // chooses rates unless the service is given
 	for _, x := range candidates {
 		one, err := s.simulateAndRelease(ctx, x, &o)
 		if err != nil {
 			return nil, err
 		}
-		if d == nil || compareScores(s.score(makespans(one.Jobs)), s.score(makespans(d.Jobs)), s.resolution()) < 0 {
+		if d == nil || compareScores(s.score(makespans(one.Jobs)), s.score(makespans(d.Jobs)),
+			s.resolution()) < 0 {
 			d = one
 		}
 	}
+
 	d.Evaluations += best.Evaluations
 	d.Stopped = best.Stopped
 	return d, nil
@@ -93,7 +99,7 @@ type jobsSearch struct {
 	budgetMeter
 	shared        *SharedPods
 	jobs          []*jobEvaluator
-	resolution    float64 // see Shared.resolution
+	resolution    float64 // see SharedPods.resolution
 	best          []int   // topology of all jobs; nil if none is known
 	value         score
 	open          *openBoxes[score] // by the bounds of their upper corners
@@ -103,7 +109,8 @@ type jobsSearch struct {
 
 // newJobsSearch returns a search without open boxes. The caller releases it with close.
 func newJobsSearch(ctx context.Context, s *SharedPods, o searchBudget) *jobsSearch {
-	z := &jobsSearch{shared: s, budgetMeter: budgetMeter{searchBudget: o, ctx: ctx}, resolution: s.resolution(), open: newOpenBoxes(slices.Compare[score])}
+	z := &jobsSearch{shared: s, budgetMeter: budgetMeter{searchBudget: o, ctx: ctx},
+		resolution: s.resolution(), open: newOpenBoxes(slices.Compare[score])}
 	for j := range s.Jobs {
 		z.jobs = append(z.jobs, newJobEvaluator(&z.budgetMeter, s.Jobs[j].Problem))
 	}
@@ -133,6 +140,7 @@ func (s *SharedPods) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum,
 		out.seedCircuits = append(out.seedCircuits, d.Circuits())
 		z.localSearch(s.join(d.Circuits()))
 	}
+
 	z.localSearch(z.greedyStart())
 	bound, stopped := z.search()
 	if err := ctx.Err(); err != nil {
@@ -154,6 +162,7 @@ func (z *jobsSearch) search() (bound float64, stopped string) {
 		stopped = z.stopReason()
 		return stopped != ""
 	}
+
 	unfinished := z.open.explore(z.cannotImprove, over, func(b *box[score]) bool {
 		if !z.simulateLeaf(b) {
 			e := z.branchBundle(b.lo, b.hi)
@@ -161,6 +170,7 @@ func (z *jobsSearch) search() (bound float64, stopped string) {
 		}
 		return true
 	})
+
 	if z.best == nil {
 		return 0, stopped
 	}
@@ -231,6 +241,7 @@ func (z *jobsSearch) branchBundle(lo, hi []int) int {
 		}
 		best, highest = e, v
 	}
+
 	return best
 }
 
@@ -300,7 +311,8 @@ type jobEvaluator struct {
 }
 
 func newJobEvaluator(m *budgetMeter, p *Problem) *jobEvaluator {
-	return &jobEvaluator{budgetMeter: m, p: p, w: p.acquire(m.ctx, flow.LevelPriority), bounds: map[string]engine.Time{}, makespans: map[string]engine.Time{}}
+	return &jobEvaluator{budgetMeter: m, p: p, w: p.acquire(m.ctx, flow.LevelPriority),
+		bounds: map[string]engine.Time{}, makespans: map[string]engine.Time{}}
 }
 
 // bound returns a lower bound on the makespan of x under any service.

@@ -78,10 +78,12 @@ type JobsRow struct {
 
 // JobsTable lists the multi-job allocators in the order of the documentation.
 var JobsTable = []JobsRow{
-	{Name: "even-split", Doc: "each job alone, on ports in proportion to its GPUs in every pod", Policy: evenSplitAllocator{}},
+	{Name: "even-split", Doc: "each job alone, on ports in proportion to its GPUs in every pod",
+		Policy: evenSplitAllocator{}},
 	{Name: "aggregate", Doc: "each job alone on all ports, its circuits then scaled by weight until all fit (DELTA, Sec. VI)", Policy: aggregateAllocator{}},
 	{Name: "surplus", Doc: "one job after the other on its even share and what those before it do not need (DELTA, Sec. V-D)", Policy: surplusAllocator{}},
-	{Name: "joint", Doc: "best circuits of all jobs together, with proof", Policy: jointJobsAllocator{}, Joint: true},
+	{Name: "joint", Doc: "best circuits of all jobs together, with proof", Policy: jointJobsAllocator{},
+		Joint: true},
 }
 
 // FindJobs returns the multi-job allocator with the given name.
@@ -115,6 +117,7 @@ func (s *SharedPods) decideAlone(ctx context.Context, o *JobsOptions, j int, por
 		}
 		return o.Single.Choose(ctx, p, o.Options)
 	})
+
 	if err == nil { // a cached decision has not checked ctx
 		err = ctx.Err()
 	}
@@ -151,6 +154,7 @@ func (z *decisionCache) get(key string, decide func() (*Decision, error)) (*Deci
 		z.entries[key] = d
 		z.mu.Unlock()
 	}
+
 	d.Circuits = slices.Clone(d.Circuits)
 	return &d, nil
 }
@@ -185,6 +189,7 @@ func (p *Problem) evaluateBest(ctx context.Context, x []int, services []flow.Ser
 			}
 		}
 	}
+
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@ import (
 	"sim/engine"
 )
 
-// TestApportion: shares add up to the number, keep the leasts, and are in proportion to the claims to within one where
-// no least is in the way.
+// TestApportion checks that shares add up to the number and keep the minimums. If no
+// minimum applies, shares are proportional to the claims up to one.
 func TestApportion(t *testing.T) {
 	for _, c := range []struct {
 		number              int
@@ -28,6 +28,7 @@ func TestApportion(t *testing.T) {
 			t.Errorf("%d to %v, at least %v: %v, want %v", c.number, c.claims, c.least, got, c.want)
 		}
 	}
+
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 5).Draw(t, "jobs")
 		claims := rapid.SliceOfN(rapid.IntRange(1, 40), n, n).Draw(t, "claims")
@@ -58,8 +59,8 @@ func TestApportion(t *testing.T) {
 	})
 }
 
-// TestFillUp: nobody gets more than asked, nothing is kept back that is asked for, and those that lack some have as
-// much by weight and demand.
+// TestFillUp checks waterFill: no entry exceeds its demand, nothing remains while a
+// demand is unmet, and unmet entries are proportional to weight times demand.
 func TestFillUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 5).Draw(t, "jobs")
@@ -91,21 +92,23 @@ func TestFillUp(t *testing.T) {
 	})
 }
 
-// drawScored draws what scores need of a problem: weights and references.
+// drawScored draws the weights and reference times that scores depend on.
 func drawScored(t *rapid.T) *SharedPods {
 	s := &SharedPods{Goal: Objective(rapid.IntRange(0, 1).Draw(t, "goal"))}
 	for range rapid.IntRange(1, 4).Draw(t, "jobs") {
 		compute := rapid.Int64Range(1, 1000).Draw(t, "compute")
 		s.Jobs = append(s.Jobs, Job{
 			Weight:  rapid.Float64Range(0.1, 9).Draw(t, "weight"),
-			Compute: engine.Time(compute), Ideal: engine.Time(compute + rapid.Int64Range(0, 1000).Draw(t, "exposed")),
+			Compute: engine.Time(compute),
+			Ideal:   engine.Time(compute + rapid.Int64Range(0, 1000).Draw(t, "exposed")),
 		})
 	}
 	s.setWeights()
 	return s
 }
 
-// TestLimit: no decision that is better than the best known has a job beyond its limit.
+// TestLimit checks that every decision better than the incumbent keeps the makespan of
+// each job within jobLimit.
 func TestLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScored(t)
@@ -127,13 +130,15 @@ func TestLimit(t *testing.T) {
 		}
 		for j := range c {
 			if limit, ok := s.jobLimit(j, least, best, eps); !ok || c[j] > limit {
-				t.Fatalf("%v of %v is better than %v, yet job %d is limited to %v (%v)", c, least, best, j, limit, ok)
+				t.Fatalf("%v of %v is better than %v, yet job %d is limited to %v (%v)", c, least, best,
+					j, limit, ok)
 			}
 		}
 	})
 }
 
-// TestScores: the objective rises with every makespan, and job's slow-down has latest as its inverse.
+// TestScores checks that the objective increases with every makespan, and that
+// maxMakespan is the inverse of Slowdown.
 func TestScores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScored(t)
@@ -156,23 +161,25 @@ func TestScores(t *testing.T) {
 	})
 }
 
-// TestAggregatedByHand scales what jobs want by hand.
+// TestAggregatedByHand compares scaleToFit with results computed by hand.
 func TestAggregatedByHand(t *testing.T) {
-	// two pods; job 0 wants 6 circuits between them, job 1 wants 3
+	// Two pods; job 0 requests 6 circuits between them, job 1 requests 3.
 	s := &SharedPods{
 		Jobs: []Job{{Weight: 1}, {Weight: 1}}, firstBundle: []int{0, 1, 2}, jobOf: []int{0, 1},
-		portBudget: portBudget{Ports: []int{6, 6}, endPods: [][2]int{{0, 1}, {0, 1}}, portsPerEnd: []int{1, 1}},
+		portBudget: portBudget{Ports: []int{6, 6}, endPods: [][2]int{{0, 1}, {0, 1}},
+			portsPerEnd: []int{1, 1}},
 	}
+
 	for _, c := range []struct {
 		weight float64 // of job 0
 		ports  int
 		want   [][]int
 	}{
-		{1, 9, [][]int{{6}, {3}}},   // all fits
-		{1, 20, [][]int{{6}, {3}}},  // nobody gets more than is wanted
-		{1, 6, [][]int{{4}, {2}}},   // 2/3 of it
-		{4, 6, [][]int{{5}, {1}}},   // 4 x 6 to 3: 5.33 and 0.67, so at least one
-		{0.1, 6, [][]int{{3}, {3}}}, // 0.6 to 3: job 1 has all it wants, the rest is job 0's
+		{1, 9, [][]int{{6}, {3}}},   // everything fits
+		{1, 20, [][]int{{6}, {3}}},  // no job gets more than it requests
+		{1, 6, [][]int{{4}, {2}}},   // 2/3 of each request
+		{4, 6, [][]int{{5}, {1}}},   // 4 x 6 to 3: 5.33 and 0.67, raised to one
+		{0.1, 6, [][]int{{3}, {3}}}, // 0.6 to 3: job 1 gets its request, job 0 the rest
 		{1, 2, [][]int{{1}, {1}}},
 	} {
 		s.Jobs[0].Weight, s.Ports = c.weight, []int{c.ports, c.ports}
@@ -184,7 +191,8 @@ func TestAggregatedByHand(t *testing.T) {
 	}
 }
 
-// TestObjectives has two jobs of NCT 1.5 and 3, by hand.
+// TestObjectives compares the objectives of two jobs with NCT 1.5 and 3 with values
+// computed by hand.
 func TestObjectives(t *testing.T) {
 	s := &SharedPods{Jobs: []Job{{Compute: 100, Ideal: 120}, {Compute: 10, Ideal: 20}}}
 	for _, c := range []struct {

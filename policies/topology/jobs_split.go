@@ -35,6 +35,7 @@ func (s *SharedPods) EvenShares() [][]int {
 			shares[j][pod] = n
 		}
 	}
+
 	return shares
 }
 
@@ -44,6 +45,7 @@ func (s *SharedPods) EvenShares() [][]int {
 func apportion(number int, claims, minimums []int) []int {
 	shares, fixed := make([]int, len(claims)), make([]bool, len(claims))
 	for {
+		// Claims that are fixed get their minimum.
 		remaining, sum := number, 0
 		for i := range claims {
 			if fixed[i] = fixed[i] || claims[i] == 0; fixed[i] {
@@ -53,6 +55,7 @@ func apportion(number int, claims, minimums []int) []int {
 				sum += claims[i]
 			}
 		}
+		// The others get the floor of their proportional share.
 		rest := remaining
 		var open []int
 		for i := range claims {
@@ -67,6 +70,7 @@ func apportion(number int, claims, minimums []int) []int {
 		for _, i := range open[:min(rest, len(open))] {
 			shares[i]++
 		}
+		// Claims below their minimum are fixed, and the division is repeated.
 		short := false
 		for _, i := range open {
 			if shares[i] < minimums[i] {
@@ -92,6 +96,8 @@ func (surplusAllocator) ChooseAll(ctx context.Context, s *SharedPods, o JobsOpti
 			free[pod] -= n
 		}
 	}
+
+	// Decide forward through the jobs, then backward.
 	jobs := make([]*Decision, len(s.Jobs))
 	evaluations := int64(0)
 	back := numbers.Below(len(jobs) - 1)
@@ -115,6 +121,7 @@ func (surplusAllocator) ChooseAll(ctx context.Context, s *SharedPods, o JobsOpti
 			held[j][pod], free[pod] = used, open[pod]-used
 		}
 	}
+
 	d := s.combine(jobs)
 	d.Evaluations = evaluations
 	return d, nil

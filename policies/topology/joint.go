@@ -48,11 +48,13 @@ func (jointAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decis
 			return nil, err
 		}
 	}
+
 	if o.Tails && o.Service == "" {
 		if err := best.searchPriorities(ctx, p, o.Seed, &search); err != nil {
 			return nil, err
 		}
 	}
+
 	d := best.decision()
 	if d.Service = o.serviceOr(best.service); d.Service != best.service { // the key "service" fixes the rates, so only the circuits of best are used
 		j, err := p.Evaluate(ctx, best.circuits, d.Service)
@@ -63,14 +65,16 @@ func (jointAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decis
 	} else if o.KeepPorts {
 		d.Circuits = p.withFreePortsFilled(d.Circuits)
 	}
-	return p.minimisePorts(ctx, d, makespanLimit{limit: withTolerance(d.Makespan, o.PortTolerance), fixedService: o.Service != ""}, &o, search)
+	return p.minimisePorts(ctx, d, makespanLimit{limit: withTolerance(d.Makespan, o.PortTolerance),
+		fixedService: o.Service != ""}, &o, search)
 }
 
 // decision returns the result as a decision with its bound.
 func (best *jointResult) decision() *Decision {
 	return &Decision{
 		Circuits: best.circuits, Service: best.service, Tails: best.tails, Makespan: best.makespan,
-		Bound: best.bound, BoundModel: AnyService, Evaluations: best.evaluations, Searched: true, Stopped: best.stopped,
+		Bound: best.bound, BoundModel: AnyService, Evaluations: best.evaluations, Searched: true,
+		Stopped: best.stopped,
 	}
 }
 
@@ -94,6 +98,7 @@ func (best *jointResult) improveGenetically(ctx context.Context, p *Problem, o O
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -157,7 +162,8 @@ func newJointSearch(ctx context.Context, p *Problem, o searchBudget, service flo
 func solveJoint(ctx context.Context, p *Problem, o searchBudget) jointResult {
 	d, floor := p.solveOneHop(ctx, servicesToTry...)
 	if d != nil {
-		return jointResult{circuits: d.Circuits, service: d.Service, makespan: d.Makespan, bound: d.Bound, evaluations: d.Evaluations}
+		return jointResult{circuits: d.Circuits, service: d.Service, makespan: d.Makespan,
+			bound: d.Bound, evaluations: d.Evaluations}
 	}
 	s := newJointSearch(ctx, p, o, flow.LevelPriority)
 	defer p.release(s.evaluator)
@@ -202,6 +208,7 @@ func (s *jointSearch) visitBox(b *box[boxBound]) bool {
 	case s.parentMean != nil:
 		s.tryCheapest(b)
 	}
+
 	switch {
 	case fits && !s.isFair:
 		s.closedBound = min(s.closedBound, b.value.bound)
@@ -209,6 +216,7 @@ func (s *jointSearch) visitBox(b *box[boxBound]) bool {
 	case fits && b.widestBundle(anyBundle) < 0:
 		return true // a single topology, which was simulated
 	}
+
 	e, lowerMax := s.branch(b, fits)
 	s.parentMean = b.value.pathMean
 	b.split(e, lowerMax, func(lo, hi []int) { s.push(lo, hi, b.value.bound) })
@@ -245,6 +253,7 @@ func (s *jointSearch) push(lo, hi []int, floor engine.Time) {
 	if s.isFair {
 		bound = max(bound, s.evaluator.FairBound())
 	}
+
 	// A box that cannot improve need not be stored, but its bound still limits
 	// closedBound.
 	v := boxBound{bound: bound}
@@ -253,6 +262,7 @@ func (s *jointSearch) push(lo, hi []int, floor engine.Time) {
 		v.pathMean.numPaths = min(v.pathMean.numPaths, inheritedPaths)
 		v.bound = max(bound, s.fictitiousPlay(v.pathMean, lo, hi, boxPaths))
 	}
+
 	if s.cannotImprove(v.bound) {
 		s.closedBound = min(s.closedBound, v.bound)
 	} else {
@@ -281,6 +291,7 @@ func (s *jointSearch) rankReplicas() {
 		s.charge(s.p, 1)
 		alone[r] = s.evaluator.bound(x)
 	}
+
 	ranked := numbers.Below(replicas)
 	slices.SortStableFunc(ranked, func(a, b int) int { return cmp.Compare(alone[b], alone[a]) })
 	s.replicaRank = make([]int, replicas)
@@ -325,6 +336,7 @@ func (s *jointSearch) tryTopology(x []int) {
 		}
 		return
 	}
+
 	for i, rule := range servicesToTry {
 		s.charge(s.p, 1)
 		s.evaluator.SetService(rule)
@@ -339,6 +351,7 @@ func (s *jointSearch) tryTopology(x []int) {
 			}
 		}
 	}
+
 	s.evaluator.SetService(flow.LevelPriority)
 }
 

@@ -59,6 +59,7 @@ func (s *jointSearch) fictitiousPlay(m *pathMean, lo, hi []int, paths int) engin
 		s.meanBounder.path = s.evaluator.LongestPath(s.meanBounder.path[:0])
 		s.meanBounder.mix(m, s.meanBounder.path, 2/float64(m.numPaths+2))
 	}
+
 	if best > 0 {
 		*m = kept
 	}
@@ -94,7 +95,8 @@ func (p *Problem) hasLongReplicas() bool {
 // boxes. If not, the search continues with them, and provedBound includes the new bound.
 // b is the box just taken from the open ones.
 func (s *jointSearch) proveByPathMeans(b *box[boxBound]) bool {
-	if s.useQueueBound || s.meanBounder != nil || !s.isFair && s.usedFraction() < 1.0/plainBoundDivisor || s.best.circuits == nil || !s.p.hasLongReplicas() {
+	if s.useQueueBound || s.meanBounder != nil ||
+		!s.isFair && s.usedFraction() < 1.0/plainBoundDivisor || s.best.circuits == nil || !s.p.hasLongReplicas() {
 		return false
 	}
 	s.prepareMeans()
@@ -102,7 +104,8 @@ func (s *jointSearch) proveByPathMeans(b *box[boxBound]) bool {
 	s.open, s.closedBound, s.parentMean = newOpenBoxes(boxBound.compare), never, s.meanBounder.newMean()
 	s.fictitiousPlay(s.parentMean, s.p.ones(), s.p.Useful, rootPaths)
 	s.push(s.p.ones(), slices.Clone(s.p.Useful), min(leafs, b.value.bound))
-	unfinished := s.open.explore(func(v boxBound) bool { return s.cannotImprove(v.bound) }, s.meanBudgetUsed, s.visitBox)
+	unfinished := s.open.explore(func(v boxBound) bool { return s.cannotImprove(v.bound) },
+		s.meanBudgetUsed, s.visitBox)
 	if unfinished != nil {
 		s.closedBound = min(s.closedBound, unfinished.value.bound)
 	}
@@ -111,13 +114,15 @@ func (s *jointSearch) proveByPathMeans(b *box[boxBound]) bool {
 		open.Clear()
 		return true
 	}
+
 	s.provedBound, s.open, s.closedBound = max(s.provedBound, s.closedBound), open, leafs
 	return false
 }
 
 // prepareMeans initialises meanBounder.
 func (s *jointSearch) prepareMeans() {
-	s.meanBounder = &meanBounder{pathCosts: newPathCosts(s.p), podChains: newPodChains(s.p, s.replicaRank), x: s.p.ones()}
+	s.meanBounder = &meanBounder{pathCosts: newPathCosts(s.p),
+		podChains: newPodChains(s.p, s.replicaRank), x: s.p.ones()}
 }
 
 // meanBudgetUsed reports whether the budget for bounds of means is used. Under fair
@@ -140,6 +145,7 @@ func (s *jointSearch) branchByMean(b *box[boxBound]) (e, lowerMax int) {
 			}
 		}
 	}
+
 	if e < 0 {
 		return e, 0
 	}

@@ -68,6 +68,7 @@ func (best *jointResult) searchPriorities(ctx context.Context, p *Problem, seed 
 			best.makespan, best.service, best.tails = c, rule, changed
 		}
 	}
+
 	return nil
 }
 

@@ -40,11 +40,13 @@ func (s *jointSearch) restartWithQueueBound(proved engine.Time) {
 // cannot improve. After the budget for plain bounds is used, one queue bound is tried; if
 // it is higher than the plain bound, the search restarts with queue bounds.
 func (s *jointSearch) applyQueueBound(b *box[boxBound]) bool {
-	if b.value.isQueueBound || !s.useQueueBound && (s.triedQueueBound || s.usedFraction() < 1.0/plainBoundDivisor) {
+	if b.value.isQueueBound || !s.useQueueBound &&
+		(s.triedQueueBound || s.usedFraction() < 1.0/plainBoundDivisor) {
 		return false
 	}
 	s.evaluator.provision(b.hi)
-	bound, work := s.evaluator.QueueBound(s.ctx, int64((1-s.usedFraction())*float64(s.MaxEvaluations))/(queueBoundDivisor*s.p.evaluationCost()))
+	bound, work := s.evaluator.QueueBound(s.ctx,
+		int64((1-s.usedFraction())*float64(s.MaxEvaluations))/(queueBoundDivisor*s.p.evaluationCost()))
 	s.charge(s.p, work)
 	s.triedQueueBound = true
 	switch {
@@ -59,5 +61,6 @@ func (s *jointSearch) applyQueueBound(b *box[boxBound]) bool {
 		b.value = boxBound{bound: bound, isQueueBound: true}
 		s.open.Enqueue(b)
 	}
+
 	return true
 }

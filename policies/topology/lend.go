@@ -50,6 +50,7 @@ func (p *Problem) Lend(ctx context.Context, by Policy, to *Problem, ties LoanTie
 		return nil, fmt.Errorf("topology: a port-lending job in %d pods of %d identical replicas and a borrowing job in %d of %d: both must have equal numbers",
 			len(p.Fabric.Pods), p.Fabric.Copies, len(to.Fabric.Pods), to.Fabric.Copies)
 	}
+
 	d, err := by.Choose(ctx, p, o)
 	if err != nil {
 		return nil, err
@@ -63,6 +64,7 @@ func (p *Problem) Lend(ctx context.Context, by Policy, to *Problem, ties LoanTie
 			return nil, err
 		}
 	}
+
 	g.Surplus = p.freePorts(d.Circuits)
 	g.Borrower, err = to.withExtraPorts(g.Surplus)
 	return g, err
@@ -111,6 +113,7 @@ func (g *Loan) chooseForBorrower(ctx context.Context, p, to *Problem, ties LoanT
 			best, shortest = i, c
 		}
 	}
+
 	g.Circuits, g.Makespan, g.Service = list[best].circuits, list[best].makespan, list[best].service
 	return ctx.Err()
 }
@@ -138,6 +141,8 @@ func (p *Problem) distinctSurpluses(list []portSolution, to *Problem) []portSolu
 			useful[b.B] += n
 		}
 	}
+
+	// The surplus of each topology, limited to ports that the borrowing job can fill.
 	gain := make([][]int, len(list))
 	for i, t := range list {
 		gain[i] = p.freePorts(t.circuits)
@@ -145,6 +150,8 @@ func (p *Problem) distinctSurpluses(list []portSolution, to *Problem) []portSolu
 			gain[i][pod] = min(gain[i][pod], max(0, useful[pod]-to.Fabric.Pods[pod].Ports))
 		}
 	}
+
+	// Remove topologies whose gain is equal to an earlier one or dominated.
 	var kept []portSolution
 	for i, t := range list {
 		idle := slices.ContainsFunc(gain[:i], func(o []int) bool { return slices.Equal(o, gain[i]) }) ||
@@ -153,5 +160,6 @@ func (p *Problem) distinctSurpluses(list []portSolution, to *Problem) []portSolu
 			kept = append(kept, t)
 		}
 	}
+
 	return kept
 }

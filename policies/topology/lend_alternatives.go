@@ -10,7 +10,8 @@ import (
 // topologies that no other dominates. Of topologies with equal ports in every pod it
 // returns one. complete is false if the budget ended the search.
 func (p *Problem) alternatives(ctx context.Context, d *Decision, want portGoal, o *Options) (list []portSolution, complete bool, evaluations int64) {
-	s := p.newPortMinimiser(ctx, makespanLimit{limit: d.Limit, fixedService: !d.FreeRates}, d.Service, o, searchBudget{})
+	s := p.newPortMinimiser(ctx, makespanLimit{limit: d.Limit, fixedService: !d.FreeRates}, d.Service,
+		o, searchBudget{})
 	s.circuits = d.Circuits
 	s.budgetMeter = newBudgetMeter(ctx, s.searchBudget, p.acquire(ctx, s.service))
 	defer p.release(s.evaluator)
@@ -29,7 +30,8 @@ func (p *Problem) alternatives(ctx context.Context, d *Decision, want portGoal, 
 // allMinima, it returns only solutions with minimum ports.
 func (q *portSearch) minimalSolutions() []portSolution {
 	return slices.DeleteFunc(slices.Clone(q.solutions), func(t portSolution) bool {
-		return slices.ContainsFunc(q.solutions, func(u portSolution) bool { return dominates(t.used, u.used) && !dominates(u.used, t.used) }) ||
+		return slices.ContainsFunc(q.solutions,
+			func(u portSolution) bool { return dominates(t.used, u.used) && !dominates(u.used, t.used) }) ||
 			q.goal == allMinima && q.p.portsOf(t.circuits) > q.ceiling
 	})
 }

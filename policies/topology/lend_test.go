@@ -11,8 +11,9 @@ import (
 	"sim/engine"
 )
 
-// TestDonorServesBest: of the donor's topologies that keep its limit with the fewest ports, or of all, none leaves
-// ports that make the recipient's iteration shorter than those that are left.
+// TestDonorServesBest compares Lend with an enumeration of the port-lending job's
+// topologies that keep its limit: those with minimum ports, or all. None may give the
+// borrowing job a shorter iteration than the selected one.
 func TestDonorServesBest(t *testing.T) {
 	t.Parallel()
 	for range 3 {
@@ -26,7 +27,7 @@ func TestDonorServesBest(t *testing.T) {
 				Topo: newSharedBudget().SearchOptions, Joint: newSharedBudget().SearchOptions,
 				PortTolerance: rapid.SampledFrom([]float64{0, 0.1, 0.5}).Draw(t, "tolerance"),
 			}}
-			ticks := engine.Time(len(p.Graph.Tasks)) // that rounding may add
+			ticks := engine.Time(len(p.Graph.Tasks)) // effect of rounding
 			value := map[LoanTies]engine.Time{}
 			var first *Loan
 			for _, ties := range []LoanTies{FirstFound, BestForBorrower, BestOfAll} {
@@ -38,11 +39,14 @@ func TestDonorServesBest(t *testing.T) {
 				if first == nil {
 					first = g
 				}
-				if g.Makespan > g.Limit || g.Incomplete != "" || ties != BestOfAll && p.PortsUsed(g.Circuits) != p.PortsUsed(first.Circuits) {
-					t.Fatalf("%s: %v ends at %v, limit %v; %s", ties, g.Circuits, g.Makespan, g.Limit, g.Incomplete)
+				if g.Makespan > g.Limit || g.Incomplete != "" ||
+					ties != BestOfAll && p.PortsUsed(g.Circuits) != p.PortsUsed(first.Circuits) {
+					t.Fatalf("%s: %v ends at %v, limit %v; %s", ties, g.Circuits, g.Makespan, g.Limit,
+						g.Incomplete)
 				}
 			}
-			d := portCase{p: p, service: first.Service, makespanLimit: makespanLimit{limit: first.Limit, fixedService: !first.FreeRates}}
+			d := portCase{p: p, service: first.Service,
+				makespanLimit: makespanLimit{limit: first.Limit, fixedService: !first.FreeRates}}
 			best := map[LoanTies]engine.Time{BestForBorrower: never, BestOfAll: never}
 			if !visitTopologies(p, func(x []int) {
 				if ok, _ := d.keeps(x); !ok {
@@ -69,17 +73,20 @@ func TestDonorServesBest(t *testing.T) {
 					t.Fatalf("%s: the recipient ends at %v, could at %v", ties, value[ties], want)
 				}
 			}
-			if value[BestOfAll] > value[BestForBorrower]+ticks || value[BestForBorrower] > value[FirstFound]+ticks {
+			if value[BestOfAll] > value[BestForBorrower]+ticks ||
+				value[BestForBorrower] > value[FirstFound]+ticks {
 				t.Fatalf("first, fewest ports, all: %v", value)
 			}
 		})
 	}
 }
 
-// TestDonateRefuses fails where ports are not saved and where pods differ.
+// TestDonateRefuses checks that Lend fails if the allocator does not minimise ports or if
+// the pods differ.
 func TestDonateRefuses(t *testing.T) {
 	p := twinProblem(t)
-	if _, err := p.Lend(context.Background(), baselineAllocator{proportional}, p, FirstFound, Options{}); err == nil {
+	if _, err := p.Lend(context.Background(), baselineAllocator{proportional}, p, FirstFound,
+		Options{}); err == nil {
 		t.Error("prop-alloc leaves ports")
 	}
 	other := *p.Fabric
@@ -88,12 +95,13 @@ func TestDonateRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Lend(context.Background(), topoAllocator{}, q, FirstFound, Options{Settings: Settings{Topo: newSharedBudget().SearchOptions}}); err == nil {
+	if _, err := p.Lend(context.Background(), topoAllocator{}, q, FirstFound,
+		Options{Settings: Settings{Topo: newSharedBudget().SearchOptions}}); err == nil {
 		t.Error("ports are left to a job of other replicas")
 	}
 }
 
-// sharedOf is what the search for the bound of p finds.
+// sharedOf returns the result of the shared bound's search.
 func sharedOf(t *rapid.T, p *Problem) jointResult {
 	best, err := p.sharedResult(context.Background())
 	if err != nil {

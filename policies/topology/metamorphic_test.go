@@ -17,7 +17,8 @@ import (
 
 var moreCases = flag.Bool("more", false, "try many more random cases")
 
-// numCases returns few, or many times as much with -more.
+// numCases returns the number of random cases of a test: few, or 50 times as many with
+// -more.
 func numCases(few int) int {
 	if *moreCases {
 		return 50 * few
@@ -25,13 +26,14 @@ func numCases(few int) int {
 	return few
 }
 
-// problemParts is a problem before it is put together, so that it can be altered.
+// problemParts is a problem before it is assembled, so that tests can change it.
 type problemParts struct {
 	graph *engine.Graph
 	pods  *fabric.Pods
 }
 
-// shortWorkload returns one of the paper's workloads with fewer micro-batches, all rates of hardware times speed.
+// shortWorkload returns a workload of the paper with fewer micro-batches, on hardware
+// whose rates are multiplied by speed.
 func shortWorkload(t testing.TB, model string, microbatches int, speed float64) problemParts {
 	t.Helper()
 	s, perPod := trainingSpec(t, model, 4096)
@@ -55,6 +57,7 @@ func shortWorkload(t testing.TB, model string, microbatches int, speed float64) 
 	return problemParts{g, pods}
 }
 
+// problem assembles the problem.
 func (p problemParts) problem(t testing.TB) *topology.Problem {
 	t.Helper()
 	o, err := p.pods.Connect(p.graph)
@@ -82,8 +85,8 @@ func (p problemParts) ideal(t testing.TB) engine.Time {
 	return tr.Makespan
 }
 
-// randomTopology gives each bundle one circuit and then one more to random ones, up to a random number or till none
-// fits.
+// randomTopology returns a random topology that fits the ports. Each bundle has one
+// circuit, and further circuits go to random bundles.
 func randomTopology(p *topology.Problem, rng *rand.Rand) []int {
 	x := make([]int, len(p.Fabric.Bundles))
 	for e := range x {
@@ -101,7 +104,8 @@ func randomTopology(p *topology.Problem, rng *rand.Rand) []int {
 	return x
 }
 
-// topologySimulator plays topologies of a problem, also such as overrun the ports.
+// topologySimulator simulates topologies of a problem, including those that exceed the
+// ports.
 type topologySimulator struct {
 	*flow.Evaluator
 	p *topology.Problem
@@ -131,9 +135,11 @@ func (l *topologySimulator) simulate(t testing.TB, x []int, s flow.Service) engi
 	return c
 }
 
+// testServices are the services with which tests simulate topologies.
 var testServices = []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority}
 
-// TestScaling: c times the bandwidth and compute is c times as fast, to a tick a task.
+// TestScaling checks that c times the bandwidth and compute rate gives 1/c of all times,
+// up to one tick per task.
 func TestScaling(t *testing.T) {
 	for _, model := range models {
 		base := shortWorkload(t, model, 24, 1)
@@ -171,9 +177,11 @@ func (p problemParts) relabel(t testing.TB, rng *rand.Rand) (q problemParts, pod
 	pod = rng.Perm(len(p.pods.Pods))
 	nic, node, task := rng.Perm(len(p.pods.NICs)), rng.Perm(len(p.pods.Nodes)), rng.Perm(len(p.graph.Tasks))
 	q.pods = &fabric.Pods{
-		Pods: make([]fabric.Pod, len(pod)), NICs: make([]fabric.NIC, len(nic)), Nodes: make([]fabric.Node, len(node)),
+		Pods: make([]fabric.Pod, len(pod)), NICs: make([]fabric.NIC, len(nic)),
+		Nodes:    make([]fabric.Node, len(node)),
 		PeerEnds: p.pods.PeerEnds, PeerDirections: p.pods.PeerDirections, Copies: p.pods.Copies,
 	}
+
 	for i, k := range p.pods.Pods {
 		q.pods.Pods[pod[i]] = k
 	}
@@ -187,6 +195,7 @@ func (p problemParts) relabel(t testing.TB, rng *rand.Rand) (q problemParts, pod
 		}
 		q.pods.Nodes[node[i]] = moved
 	}
+
 	q.graph = &engine.Graph{Tasks: make([]engine.Task, len(task))}
 	for i, k := range p.graph.Tasks {
 		if k.Kind == engine.Transfer {
@@ -197,14 +206,15 @@ func (p problemParts) relabel(t testing.TB, rng *rand.Rand) (q problemParts, pod
 			q.graph.AddEdge(int32(task[e.From]), int32(task[e.To]), e.Lag)
 		}
 	}
+
 	if err := q.graph.Freeze(); err != nil {
 		t.Fatal(err)
 	}
 	return q, pod
 }
 
-// TestRelabelling: what pods, NICs, GPUs and tasks are numbered changes no certified value and no makespan of a fixed
-// topology, but for rounding.
+// TestRelabelling checks that the numbering of pods, NICs, nodes and tasks changes no
+// certified value and no makespan of a given topology, up to rounding.
 func TestRelabelling(t *testing.T) {
 	for _, model := range models {
 		base := shortWorkload(t, model, 24, 1)
@@ -216,7 +226,8 @@ func TestRelabelling(t *testing.T) {
 			q := other.problem(t)
 			near := func(what string, before, after engine.Time) {
 				t.Helper()
-				if d := after - before; d > roundingSlack(&job{problem: p}) || -d > roundingSlack(&job{problem: p}) {
+				if d := after - before; d > roundingSlack(&job{problem: p}) ||
+					-d > roundingSlack(&job{problem: p}) {
 					t.Errorf("%s, relabelled %v: %s %v, was %v", model, pod, what, after, before)
 				}
 			}
@@ -236,7 +247,8 @@ func TestRelabelling(t *testing.T) {
 	}
 }
 
-// carry returns x, circuits of o, as circuits of to, whose pods are those of o renumbered.
+// carry converts circuits x of o to circuits of to, whose pods are those of o renumbered
+// by pod.
 func carry(o, to *fabric.Optical, pod, x []int) []int {
 	y := make([]int, len(x))
 	for e, b := range o.Bundles {
@@ -250,7 +262,8 @@ func carry(o, to *fabric.Optical, pod, x []int) []int {
 	return y
 }
 
-// TestPodMap: where a job's stages are put changes nothing (DELTA, Model^T).
+// TestPodMap checks that the assignment of stages to pods does not change the optimum
+// (DELTA, Model^T).
 func TestPodMap(t *testing.T) {
 	s, perPod := trainingSpec(t, "megatron-462b", 4096)
 	s.Microbatches = 24
@@ -280,8 +293,8 @@ func TestPodMap(t *testing.T) {
 	}
 }
 
-// TestAddedCircuit: a circuit more never raises the joint makespan of a topology; it may raise a fair one. Nor does it
-// raise a bound.
+// TestAddedCircuit checks that an additional circuit increases neither the makespan under
+// level priority nor the bound. The makespan under fair sharing may increase.
 func TestAddedCircuit(t *testing.T) {
 	for _, model := range models {
 		t.Run(model, func(t *testing.T) {
@@ -311,13 +324,15 @@ func TestAddedCircuit(t *testing.T) {
 					x[e]--
 				}
 			}
-			t.Logf("%d trials: joint rises by %.1e at most, fair in %d by up to %.1e", trials, worst, fairRises, worstFair)
+			t.Logf("%d trials: joint rises by %.1e at most, fair in %d by up to %.1e", trials, worst,
+				fairRises, worstFair)
 		})
 	}
 }
 
-// TestNoneBeatsItsBound: of random topologies, played in every way, none beats its own bound, none the joint optimum,
-// and that not the ideal fabric.
+// TestNoneBeatsItsBound simulates random topologies under every service. No makespan may
+// be below its own bound or below the joint optimum, and the joint optimum not below the
+// ideal fabric.
 func TestNoneBeatsItsBound(t *testing.T) {
 	for _, model := range models {
 		t.Run(model, func(t *testing.T) {
@@ -338,7 +353,8 @@ func TestNoneBeatsItsBound(t *testing.T) {
 						t.Errorf("%v, %v: %v beats its bound %v", x, s, c, b)
 					}
 					if c < joint.Bound || c < joint.Makespan-slack {
-						t.Errorf("%v, %v: %v beats the joint optimum %v, bound %v", x, s, c, joint.Makespan, joint.Bound)
+						t.Errorf("%v, %v: %v beats the joint optimum %v, bound %v", x, s, c,
+							joint.Makespan, joint.Bound)
 					}
 				}
 			}
@@ -346,9 +362,9 @@ func TestNoneBeatsItsBound(t *testing.T) {
 	}
 }
 
-// TestRatesOfMegatron462B holds DELTA's Fig. 7: under delta-joint the DP flow of stage 1, the critical one, has the 200
-// GB/s of its 4 NICs from start to end; under delta-topo, whose topology is shared fairly, it falls to 150 GB/s while
-// all four stages of the pod synchronise.
+// TestRatesOfMegatron462B reproduces DELTA's Fig. 7. Under delta-joint the critical DP
+// flow of stage 1 has the 200 GB/s of its 4 NICs from start to end. Under delta-topo,
+// with fair sharing, it falls to 150 GB/s while all four stages of the pod synchronise.
 func TestRatesOfMegatron462B(t *testing.T) {
 	t.Parallel()
 	j := setting{"megatron-462b", 400e9, 4096}.job(t)
@@ -361,7 +377,8 @@ func TestRatesOfMegatron462B(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr, err := flow.Run(t.Context(), j.problem.Graph, n, j.problem.Fabric.Routes, flow.Options{Service: d.Service, Rates: true})
+		tr, err := flow.Run(t.Context(), j.problem.Graph, n, j.problem.Fabric.Routes,
+			flow.Options{Service: d.Service, Rates: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -379,7 +396,8 @@ func TestRatesOfMegatron462B(t *testing.T) {
 				t.Errorf("%s %v: stage 1 is served at %v GB/s, want %v", c.policy, d.Circuits, got, c.want)
 			}
 			if path := tr.CriticalPath(j.problem.Graph); path[len(path)-1] != id {
-				t.Errorf("%s: the critical path ends with %s", c.policy, j.problem.Graph.Name(path[len(path)-1]))
+				t.Errorf("%s: the critical path ends with %s", c.policy,
+					j.problem.Graph.Name(path[len(path)-1]))
 			}
 		}
 	}

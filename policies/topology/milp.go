@@ -160,6 +160,9 @@ func (r *milpRun) build(ctx context.Context) error {
 	if r.baseline = x; x == nil {
 		return errNoEnd
 	}
+
+	// The number of intervals K must suffice for the baseline and for the reference
+	// decision.
 	first, err := r.p.milpSchedule(ctx, r.baseline, flow.MaxMin)
 	if err != nil {
 		return err
@@ -172,6 +175,8 @@ func (r *milpRun) build(ctx context.Context) error {
 	if r.o.MILP.Intervals > 0 {
 		k = r.o.MILP.Intervals
 	}
+
+	// The makespan of the best known decision is an upper bound.
 	if r.hotStart {
 		makespan = min(makespan, r.reference.Makespan)
 	}
@@ -180,6 +185,8 @@ func (r *milpRun) build(ctx context.Context) error {
 	if r.isFair {                                            // equal shares (Eq. 17) can be slower than max-min shares
 		upper += upper / 10
 	}
+
+	// Build the instance, unless the model would be too large.
 	in, err := r.p.milpInstance(ctx, upper, k, r.o.MILP.Anchors)
 	if err != nil {
 		return err
@@ -192,6 +199,8 @@ func (r *milpRun) build(ctx context.Context) error {
 		return fmt.Errorf("topology: %d intervals make a model of %d times a transfer may be active, more than the %d that fit the memory; lower policy.milp.intervals",
 			k, active, maxActiveIntervals)
 	}
+
+	// Build the model in the selected form.
 	form := milp.Form{Paper: r.o.MILP.Form == "paper", Fair: r.isFair}
 	if r.o.MILP.Model == FixedStep {
 		f, err := milp.NewFixed(in, r.o.MILP.Step.Seconds(), form)
@@ -210,7 +219,9 @@ func (r *milpRun) build(ctx context.Context) error {
 			r.setStart(v, best)
 		}
 	}
-	r.report.Columns, r.report.Rows, r.report.Whole = len(r.model.Columns), len(r.model.Rows), r.model.Integers()
+
+	r.report.Columns, r.report.Rows, r.report.Whole = len(r.model.Columns), len(r.model.Rows),
+		r.model.Integers()
 	return nil
 }
 
@@ -262,6 +273,7 @@ func (r *milpRun) export() error {
 			return fmt.Errorf("topology: writing the model to %s: %w", path, err)
 		}
 	}
+
 	return nil
 }
 
@@ -276,8 +288,11 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 		r.report.Status, r.stopped = "written, not solved", "before the solver was run"
 		return fallback, nil
 	}
+
+	// Minimise the makespan.
 	options := milp.Options{
-		Solver: r.o.MILP.solver(), TimeLimit: wallClock(r.o.MILP.TimeLimit), Gap: r.o.MILP.Gap, Threads: r.o.MILP.Threads, Seed: r.o.Seed, Start: r.start,
+		Solver: r.o.MILP.solver(), TimeLimit: wallClock(r.o.MILP.TimeLimit), Gap: r.o.MILP.Gap,
+		Threads: r.o.MILP.Threads, Seed: r.o.Seed, Start: r.start,
 	}
 	begun := time.Now()
 	s, err := milp.Solve(ctx, r.model, options)
@@ -293,6 +308,8 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 			return nil, fmt.Errorf("topology: the solver's bound: %w", err)
 		}
 	}
+
+	// Without a solution, use the fallback.
 	if s.Values == nil {
 		if s.Status == milp.Infeasible {
 			r.report.Status = "infeasible: no schedule of the model is as short as the simulated baseline; increase policy.milp.intervals"
@@ -300,6 +317,7 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 		r.stopped = strings.TrimPrefix(r.stopped+", without a solution", ", ")
 		return fallback, nil
 	}
+
 	if r.report.Makespan, err = engine.FromSeconds(r.delta.Seconds(s.Value)); err != nil {
 		return nil, fmt.Errorf("topology: the solver's makespan: %w", err)
 	}
@@ -310,6 +328,7 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 	if r.o.KeepPorts {
 		return x, nil
 	}
+
 	// Eq. 4: minimise ports among solutions with this makespan.
 	r.delta.FewestPorts(r.delta.Seconds(s.Value) * (1 + max(r.o.PortTolerance, makespanRelTol)))
 	options.Start, options.Gap = s.Values, 0
@@ -327,7 +346,8 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 	}
 	r.report.Ports = string(minimum.Status)
 	if minimum.Status == milp.Stopped && r.stopped == "" {
-		r.stopped = fmt.Sprintf("saving ports, after the solver's time limit of %v", wallClock(r.o.MILP.TimeLimit))
+		r.stopped = fmt.Sprintf("saving ports, after the solver's time limit of %v",
+			wallClock(r.o.MILP.TimeLimit))
 	}
 	if minimum.Values != nil {
 		x = r.delta.Schedule(minimum.Values).Circuits

@@ -22,7 +22,8 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 		in.Pods = append(in.Pods, pod.Ports)
 	}
 	for e, b := range p.Fabric.Bundles {
-		in.Bundles = append(in.Bundles, milp.Bundle{A: int(b.A), B: int(b.B), Ends: b.Ends, Rate: p.Fabric.Rate(e), Most: p.Useful[e]})
+		in.Bundles = append(in.Bundles, milp.Bundle{A: int(b.A), B: int(b.B), Ends: b.Ends,
+			Rate: p.Fabric.Rate(e), Most: p.Useful[e]})
 	}
 	for _, g := range p.Fabric.Network.Groups {
 		in.Groups = append(in.Groups, g.Rate)
@@ -59,11 +60,13 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 		}
 		in.Tasks = append(in.Tasks, task)
 	}
+
 	for i := range p.Graph.Tasks {
 		for _, e := range p.Graph.Out(int32(i)) {
 			in.Deps = append(in.Deps, milp.Dependency{From: i, To: int(e.To), Lag: e.Lag.Seconds()})
 		}
 	}
+
 	return in, in.Check()
 }
 
@@ -87,11 +90,14 @@ func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Servic
 	for _, t := range times {
 		s.Times = append(s.Times, t.Seconds())
 	}
+
+	// Record start, end and volume of each transfer.
 	s.Sent = make([][]float64, len(p.Graph.Tasks))
 	for i := range p.Graph.Tasks {
 		s.Start, s.End = append(s.Start, trace.Start[i].Seconds()), append(s.End, trace.End[i].Seconds())
 		s.Sent[i] = make([]float64, max(0, len(times)-1))
 	}
+
 	for _, id := range windows.Task {
 		sum := 0.0
 		steps := trace.Rates(id)
@@ -114,5 +120,6 @@ func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Servic
 			}
 		}
 	}
+
 	return s, nil
 }

@@ -75,6 +75,7 @@ func (m *ruleInput) layeredSequence(depth []int, deepest, layers int, ends [][]e
 			}
 		}
 	}
+
 	q, carried := &Sequence{}, make([]int, len(m.maxCircuits))
 	for i := range groups {
 		x := m.allocateGreedily(m.p.ones(), m.bundleLoads(load[i]))
@@ -95,6 +96,7 @@ func (m *ruleInput) layeredSequence(depth []int, deepest, layers int, ends [][]e
 			carried[e] += n
 		}
 	}
+
 	q.Steps = append(q.Steps, Step{Bundle: AtEnd, Circuits: q.First})
 	q.removeUnchanged()
 	return q

@@ -28,6 +28,9 @@ func (p *Problem) newOneHopDemand() *oneHopDemand {
 	if len(p.Fabric.Bundles) == 0 {
 		return nil
 	}
+
+	// Longest path to each transfer, without transfers; fail if a transfer precedes
+	// another.
 	head, tail := make([]engine.Time, len(g.Tasks)), make([]engine.Time, len(g.Tasks))
 	follows := make([]bool, len(g.Tasks)) // a transfer precedes the task
 	before, after := engine.Never, engine.Never
@@ -44,6 +47,8 @@ func (p *Problem) newOneHopDemand() *oneHopDemand {
 			head[e.To] = max(head[e.To], head[i]+t.Duration+e.Lag)
 		}
 	}
+
+	// Longest path after each transfer.
 	order := g.Order()
 	for k := len(order) - 1; k >= 0; k-- {
 		i := order[k]
@@ -54,6 +59,8 @@ func (p *Problem) newOneHopDemand() *oneHopDemand {
 			after = min(after, tail[i])
 		}
 	}
+
+	// The load of each link, then of each bundle.
 	bits := make([]float64, len(p.Fabric.Network.Links))
 	for i := range g.Tasks {
 		for _, u := range p.Fabric.Routes.Of(int32(i)) {
@@ -62,12 +69,14 @@ func (p *Problem) newOneHopDemand() *oneHopDemand {
 			}
 		}
 	}
+
 	d := &oneHopDemand{circuitTime: make([]float64, len(p.Fabric.Bundles)), overhead: before + after}
 	for e, b := range p.Fabric.Bundles {
 		for _, l := range b.Links {
 			d.circuitTime[e] = max(d.circuitTime[e], bits[l]/p.Fabric.Rate(e)*float64(engine.Second))
 		}
 	}
+
 	return d
 }
 
@@ -86,9 +95,9 @@ func (d *oneHopDemand) minCircuits(end engine.Time) []int {
 	return x
 }
 
-// bestOneHop returns the shortest completion time, at least least, that the ports of all
-// pods permit, and the minimum circuits for it. No topology is faster under any sharing
-// of capacity. The problem must have a one-hop demand.
+// bestOneHop returns the shortest completion time, at least minTime, that the ports of
+// all pods permit, and the minimum circuits for it. No topology is faster under any
+// sharing of capacity. The problem must have a one-hop demand.
 func (p *Problem) bestOneHop(minTime engine.Time) (engine.Time, []int) {
 	d := p.oneHop
 	low, high := minTime, max(minTime, d.overhead+1)
@@ -128,5 +137,6 @@ func (p *Problem) solveOneHop(ctx context.Context, services ...flow.Service) (*D
 			}
 		}
 	}
+
 	return nil, bound
 }

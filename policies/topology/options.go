@@ -53,7 +53,7 @@ type Options struct {
 	// Decision.Tails. The caller must then simulate with these.
 	Tails bool
 
-	limitStart time.Time // start of time limits that cover several decisions; zero if each decision has its own. See Together
+	limitStart time.Time // start of time limits that cover several decisions; zero if each decision has its own. See WithSharedTimeLimit
 }
 
 // FixedOptions holds the options of the allocator "fixed".
@@ -93,7 +93,7 @@ type searchBudget struct {
 }
 
 // newBudget returns the budget of a search with options s. Its time limit starts now, or
-// at the call of Together.
+// at the call of WithSharedTimeLimit.
 func (o *Options) newBudget(s SearchOptions) searchBudget {
 	a := searchBudget{SearchOptions: s}
 	if s.TimeLimit > 0 {
@@ -128,8 +128,10 @@ const (
 // few topologies and do not minimise ports. The caller sets Problem.Brief also.
 func (o Options) Brief() Options {
 	o.PortTolerance, o.KeepPorts = 0, true
-	o.Fast.StallGenerations, o.Fast.MaxGenerations = min(o.Fast.StallGenerations, briefGenerations), min(o.Fast.MaxGenerations, 3*briefGenerations)
-	o.Topo.MaxEvaluations, o.Joint.MaxEvaluations = min(o.Topo.MaxEvaluations, briefEvaluations), min(o.Joint.MaxEvaluations, briefEvaluations)
+	o.Fast.StallGenerations, o.Fast.MaxGenerations = min(o.Fast.StallGenerations, briefGenerations),
+		min(o.Fast.MaxGenerations, 3*briefGenerations)
+	o.Topo.MaxEvaluations, o.Joint.MaxEvaluations = min(o.Topo.MaxEvaluations, briefEvaluations),
+		min(o.Joint.MaxEvaluations, briefEvaluations)
 	return o
 }
 

@@ -30,7 +30,8 @@ type pathCosts struct {
 // newPathCosts computes the costs of all transfers. If a transfer uses several bundles,
 // only the slowest one counts.
 func newPathCosts(p *Problem) *pathCosts {
-	z := &pathCosts{p: p, bundleOf: make([]int32, len(p.Graph.Tasks)), times: make([][]float64, len(p.Graph.Tasks))}
+	z := &pathCosts{p: p, bundleOf: make([]int32, len(p.Graph.Tasks)),
+		times: make([][]float64, len(p.Graph.Tasks))}
 	bundle := p.bundleOfLink()
 	for i := range p.Graph.Tasks {
 		z.bundleOf[i] = -1
@@ -48,10 +49,12 @@ func newPathCosts(p *Problem) *pathCosts {
 		}
 		if e := z.bundleOf[i]; e >= 0 {
 			for n := range p.Useful[e] {
-				z.times[i] = append(z.times[i], 8*float64(t.Bytes)*float64(engine.Second)/min(rate, float64(n+1)/slow))
+				z.times[i] = append(z.times[i],
+					8*float64(t.Bytes)*float64(engine.Second)/min(rate, float64(n+1)/slow))
 			}
 		}
 	}
+
 	return z
 }
 
@@ -83,6 +86,7 @@ func (z *pathCosts) mix(m *pathMean, path []int32, part float64) {
 			cost[n] *= 1 - part
 		}
 	}
+
 	for k, i := range path {
 		if e := z.bundleOf[i]; e >= 0 {
 			for n, t := range z.times[i] {

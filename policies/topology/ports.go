@@ -47,7 +47,8 @@ func (p *Problem) newPortMinimiser(ctx context.Context, k makespanLimit, service
 	if p.oneHop != nil && search.maxWork == 0 {
 		search.maxWork = min(search.MaxEvaluations, math.MaxInt64/oneHopPortWork) * oneHopPortWork
 	}
-	return &portMinimiser{makespanLimit: k, p: p, service: service, budgetMeter: budgetMeter{searchBudget: search, ctx: ctx}}
+	return &portMinimiser{makespanLimit: k, p: p, service: service,
+		budgetMeter: budgetMeter{searchBudget: search, ctx: ctx}}
 }
 
 // oneHopPortWork is the work per permitted evaluation of minimising ports under one-hop
@@ -91,14 +92,16 @@ func (p *Problem) minimisePorts(ctx context.Context, d *Decision, k makespanLimi
 // MinimisePorts removes the circuits of d that its makespan, increased by o.PortTolerance,
 // does not need. It also sets the lower bound on ports.
 func (p *Problem) MinimisePorts(ctx context.Context, d *Decision, o Options) {
-	p.newPortMinimiser(ctx, makespanLimitOf(d.Makespan, d.Service, &o), d.Service, &o, o.newBudget(o.Joint)).apply(d)
+	p.newPortMinimiser(ctx, makespanLimitOf(d.Makespan, d.Service, &o), d.Service, &o,
+		o.newBudget(o.Joint)).apply(d)
 }
 
 // MinimisePortsInGroups is SavePorts in which all bundles of a group lose a circuit together. It
 // starts from the topology fewer if its makespan is within the limit, and it computes no
 // lower bound on ports.
 func (p *Problem) MinimisePortsInGroups(ctx context.Context, d *Decision, o Options, fewer []int, groups [][]int) {
-	s := p.newPortMinimiser(ctx, makespanLimitOf(d.Makespan, d.Service, &o), d.Service, &o, o.newBudget(o.Joint))
+	s := p.newPortMinimiser(ctx, makespanLimitOf(d.Makespan, d.Service, &o), d.Service, &o,
+		o.newBudget(o.Joint))
 	s.groups = groups
 	w := p.acquire(ctx, d.Service)
 	defer p.release(w)
@@ -112,7 +115,8 @@ func (p *Problem) MinimisePortsInGroups(ctx context.Context, d *Decision, o Opti
 // makespanLimitOf returns the condition that a makespan under a service increases by at
 // most o.PortTolerance.
 func makespanLimitOf(makespan engine.Time, service flow.Service, o *Options) makespanLimit {
-	return makespanLimit{limit: withTolerance(makespan, o.PortTolerance), fixedService: service == flow.MaxMin || o.Service != ""}
+	return makespanLimit{limit: withTolerance(makespan, o.PortTolerance),
+		fixedService: service == flow.MaxMin || o.Service != ""}
 }
 
 // withFreePortsFilled returns x with its free ports given to the bundles that can use
@@ -136,6 +140,7 @@ func (s *portMinimiser) run(x []int) {
 		s.removeGreedily(s.groups)
 		return
 	}
+
 	if s.p.oneHop != nil {
 		minimum := s.minCircuits()
 		if c, ok := s.keepsLimit(minimum); ok {
@@ -143,6 +148,7 @@ func (s *portMinimiser) run(x []int) {
 			return
 		}
 	}
+
 	s.removeGreedily(slices.Collect(slices.Chunk(numbers.Below(len(x)), 1)))
 	s.prove()
 }
@@ -166,6 +172,7 @@ func (s *portMinimiser) keepsLimit(x []int) (engine.Time, bool) {
 			return c, true
 		}
 	}
+
 	return 0, false
 }
 
@@ -211,7 +218,8 @@ func (s *portMinimiser) prove() {
 	defer q.close()
 	q.run()
 	if len(q.solutions) > 0 {
-		s.circuits, s.makespan, s.service = q.solutions[0].circuits, q.solutions[0].makespan, q.solutions[0].service
+		s.circuits, s.makespan, s.service = q.solutions[0].circuits, q.solutions[0].makespan,
+			q.solutions[0].service
 	}
 	s.bound = min(s.p.portsOf(s.circuits), q.floor) * s.p.Fabric.Copies
 }

@@ -9,17 +9,21 @@ func (q *portSearch) completeBox(b *box[int]) {
 	c := &boxCompletion{search: q, box: b, x: slices.Clone(b.lo), free: q.p.freePorts(b.lo)}
 	remaining := b.value - q.p.portsOf(b.lo)
 	maxPorts := 0
+
+	// The bundles with a range, and the ports that each suffix of them can use.
 	for e := range b.lo {
 		if b.hi[e] > b.lo[e] {
 			c.openBundles = append(c.openBundles, e)
 			c.portsPerCircuit = append(c.portsPerCircuit, q.p.portsPerCircuit(e))
 		}
 	}
+
 	c.maxPorts = make([]int, len(c.openBundles)+1)
 	for i := len(c.openBundles) - 1; i >= 0; i-- {
 		maxPorts += (b.hi[c.openBundles[i]] - b.lo[c.openBundles[i]]) * c.portsPerCircuit[i]
 		c.maxPorts[i] = maxPorts
 	}
+
 	if remaining > 0 { // the lower corner has been simulated
 		c.try(0, remaining)
 	}
@@ -40,7 +44,7 @@ type boxCompletion struct {
 	forked          bool  // the common prefix has been simulated
 }
 
-// try distributes left ports over the open bundles from index i on.
+// try distributes the remaining ports over the open bundles from index i on.
 func (c *boxCompletion) try(i, remaining int) {
 	switch {
 	case c.search.mustStop() || c.search.goal == oneMinimum && len(c.search.solutions) > 0:
@@ -51,6 +55,7 @@ func (c *boxCompletion) try(i, remaining int) {
 	case remaining > c.maxPorts[i] || c.search.isDominated(c.x):
 		return
 	}
+
 	e, low := c.openBundles[i], c.x[c.openBundles[i]]
 	n := min(c.box.hi[e]-low, c.search.p.maxAdditional(c.free, e), remaining/c.portsPerCircuit[i])
 	c.search.p.allocate(c.free, e, n)
@@ -59,6 +64,7 @@ func (c *boxCompletion) try(i, remaining int) {
 		c.try(i+1, remaining-n*c.portsPerCircuit[i])
 		c.search.p.allocate(c.free, e, -1)
 	}
+
 	c.search.p.allocate(c.free, e, 1)
 }
 
@@ -74,12 +80,15 @@ func (c *boxCompletion) simulate() {
 		}
 		return
 	}
+
+	// Simulate the common prefix on first use.
 	if !c.forked {
 		q.charge(q.p, 1)
 		q.forker.provision(c.box.hi)
 		q.forker.Fork(q.outerLinks, q.limit+1)
 		c.forked = true
 	}
+
 	q.chargeFork(q.p)
 	q.forker.provision(c.x)
 	if t, ok := q.forker.Resume(q.limit + 1); ok {

@@ -54,8 +54,9 @@ type portSearch struct {
 
 // newSearch returns a search for topologies with at most ceiling ports.
 func (s *portMinimiser) newSearch(want portGoal, ceiling int) *portSearch {
-	q := &portSearch{portMinimiser: s, goal: want, ceiling: ceiling, floor: ceiling + 1, lowerCorners: map[string]bool{},
-		open: newOpenBoxes(cmp.Compare[int]), branchOn: make([]bool, len(s.circuits))}
+	q := &portSearch{portMinimiser: s, goal: want, ceiling: ceiling, floor: ceiling + 1,
+		lowerCorners: map[string]bool{},
+		open:         newOpenBoxes(cmp.Compare[int]), branchOn: make([]bool, len(s.circuits))}
 	for e := range q.branchOn {
 		q.branchOn[e] = true
 	}

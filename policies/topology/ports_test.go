@@ -10,14 +10,16 @@ import (
 	"sim/engine/flow"
 )
 
-// checkManyCases checks a property on a thousand random cases: those drawn here are small and quick.
+// checkManyCases runs a property on ten times the usual number of random cases, which are
+// small here.
 func checkManyCases(t *testing.T, property func(*rapid.T)) {
 	for range 10 {
 		rapid.Check(t, property)
 	}
 }
 
-// visitTopologies visits all topologies of useful circuits that fit the ports, false where they are too many.
+// visitTopologies visits all topologies of useful circuits that fit the ports. It returns
+// false if there are too many.
 func visitTopologies(p *Problem, visit func(x []int)) bool {
 	const most = 3000
 	n := 1
@@ -26,6 +28,7 @@ func visitTopologies(p *Problem, visit func(x []int)) bool {
 			return false
 		}
 	}
+
 	x := p.ones()
 	var from func(e int)
 	from = func(e int) {
@@ -38,11 +41,12 @@ func visitTopologies(p *Problem, visit func(x []int)) bool {
 		}
 		x[e] = 1
 	}
+
 	from(0)
 	return true
 }
 
-// onesAfter returns x with one circuit in the bundles behind e.
+// onesAfter returns x with one circuit in each bundle after e.
 func onesAfter(x []int, e int) []int {
 	y := slices.Clone(x)
 	for i := e + 1; i < len(y); i++ {
@@ -51,7 +55,8 @@ func onesAfter(x []int, e int) []int {
 	return y
 }
 
-// portCase is a random problem with a topology of it, and the condition under which its circuits may be saved.
+// portCase is a random problem, a topology of it, and the condition under which circuits
+// may be removed.
 type portCase struct {
 	p       *Problem
 	x       []int
@@ -59,13 +64,15 @@ type portCase struct {
 	makespanLimit
 }
 
+// drawPortCase draws a portCase.
 func drawPortCase(t *rapid.T) portCase {
 	d := portCase{p: drawProblem(t)}
 	if len(d.p.Fabric.Bundles) == 0 {
 		t.Skip("nothing to connect")
 	}
 	d.x = drawCircuits(t, d.p)
-	d.service = rapid.SampledFrom([]flow.Service{flow.MaxMin, flow.MaxMin, flow.LevelPriority}).Draw(t, "service")
+	d.service = rapid.SampledFrom([]flow.Service{flow.MaxMin, flow.MaxMin, flow.LevelPriority}).Draw(t,
+		"service")
 	d.fixedService = d.service == flow.MaxMin || rapid.Bool().Draw(t, "exact")
 	w := d.p.acquire(context.Background(), d.service)
 	defer d.p.release(w)
@@ -77,12 +84,14 @@ func drawPortCase(t *rapid.T) portCase {
 	return d
 }
 
+// minimiser returns a portMinimiser with the given number of evaluations.
 func (d *portCase) minimiser(budget int64) *portMinimiser {
-	return d.p.newPortMinimiser(context.Background(), d.makespanLimit, d.service, &Options{Settings: Settings{PortEvaluations: budget}}, searchBudget{})
+	return d.p.newPortMinimiser(context.Background(), d.makespanLimit, d.service,
+		&Options{Settings: Settings{PortEvaluations: budget}}, searchBudget{})
 }
 
-// keeps plays x alone and reports whether it keeps the limit in play, and by its bound, which is the same where the
-// play decides.
+// keeps reports whether x keeps the limit in simulation and by its bound. If the service
+// is fixed, the simulation decides both.
 func (d *portCase) keeps(x []int) (play, bound bool) {
 	w := d.p.acquire(context.Background(), d.service)
 	defer d.p.release(w)
@@ -99,8 +108,9 @@ func (d *portCase) keeps(x []int) (play, bound bool) {
 	return play, play || w.bound(x) <= d.limit
 }
 
-// exhaustiveMinima returns the fewest ports with which a topology keeps the limit in play and by its bound, and the ports by pod
-// that no other undercuts in play.
+// exhaustiveMinima enumerates all topologies. It returns the minimum ports within the
+// limit in simulation and by the bound, and the port vectors per pod that no other
+// dominates in simulation.
 func (d *portCase) exhaustiveMinima(t *rapid.T) (played, bounded int, least [][]int) {
 	played, bounded = d.p.PortsTotal()+1, d.p.PortsTotal()+1
 	var all [][]int
@@ -117,17 +127,19 @@ func (d *portCase) exhaustiveMinima(t *rapid.T) (played, bounded int, least [][]
 	}) {
 		t.Skip("too many topologies")
 	}
+
 	for i, a := range all {
 		if !slices.ContainsFunc(all[:i], func(b []int) bool { return slices.Equal(a, b) }) &&
 			!slices.ContainsFunc(all, func(b []int) bool { return dominates(a, b) && !slices.Equal(a, b) }) {
 			least = append(least, a)
 		}
 	}
+
 	return played, bounded, least
 }
 
-// TestFewestPortsByExhaustion: no topology within the limit takes fewer ports than what is found, and none that the
-// bound allows fewer than what is proved.
+// TestFewestPortsByExhaustion compares the ports found and the bound proved with an
+// enumeration.
 func TestFewestPortsByExhaustion(t *testing.T) {
 	checkManyCases(t, func(t *rapid.T) {
 		d := drawPortCase(t)
@@ -135,7 +147,8 @@ func TestFewestPortsByExhaustion(t *testing.T) {
 		s := d.minimiser(1e9)
 		s.run(d.x)
 		if n := d.p.PortsUsed(s.circuits); n != played || s.bound != bounded {
-			t.Fatalf("%v with %d ports, proved %d; by exhaustion %d and %d", s.circuits, n, s.bound, played, bounded)
+			t.Fatalf("%v with %d ports, proved %d; by exhaustion %d and %d", s.circuits, n, s.bound,
+				played, bounded)
 		}
 		w := d.p.acquire(context.Background(), s.service)
 		defer d.p.release(w)
@@ -145,7 +158,8 @@ func TestFewestPortsByExhaustion(t *testing.T) {
 	})
 }
 
-// TestPortsWithinAnyBudget: wherever the search ends, what is found keeps the limit and what is proved holds.
+// TestPortsWithinAnyBudget stops the search after every small budget: the result must
+// keep the limit and the bound must hold.
 func TestPortsWithinAnyBudget(t *testing.T) {
 	t.Parallel()
 	checkManyCases(t, func(t *rapid.T) {
@@ -155,7 +169,8 @@ func TestPortsWithinAnyBudget(t *testing.T) {
 			s := d.minimiser(budget)
 			s.run(d.x)
 			if n := d.p.PortsUsed(s.circuits); n < played || s.bound > bounded || s.bound > n {
-				t.Fatalf("%v with %d ports, proved %d with a budget of %d; by exhaustion %d and %d", s.circuits, n, s.bound, budget, played, bounded)
+				t.Fatalf("%v with %d ports, proved %d with a budget of %d; by exhaustion %d and %d",
+					s.circuits, n, s.bound, budget, played, bounded)
 			}
 			if ok, _ := d.keeps(s.circuits); !ok {
 				t.Fatalf("%v does not keep the limit", s.circuits)
@@ -164,25 +179,29 @@ func TestPortsWithinAnyBudget(t *testing.T) {
 	})
 }
 
-// TestSpareByExhaustion: the topologies that a donor may choose from are all with the fewest ports, or all that no
-// other undercuts, one for each way to take ports.
+// TestSpareByExhaustion compares alternatives with an enumeration: all topologies with
+// minimum ports, or all that no other dominates, one for each vector of ports per pod.
 func TestSpareByExhaustion(t *testing.T) {
 	checkManyCases(t, func(t *rapid.T) {
 		d := drawPortCase(t)
 		_, _, least := d.exhaustiveMinima(t)
 		s := d.minimiser(1e9)
 		s.run(d.x)
-		first := &Decision{Circuits: s.circuits, Makespan: s.makespan, Service: s.service, Limit: s.limit, FreeRates: !s.fixedService}
+		first := &Decision{Circuits: s.circuits, Makespan: s.makespan, Service: s.service,
+			Limit: s.limit, FreeRates: !s.fixedService}
 		for _, want := range []portGoal{allMinima, paretoFrontier} {
-			list, complete, _ := d.p.alternatives(context.Background(), first, want, &Options{Settings: Settings{PortEvaluations: 1e9}})
+			list, complete, _ := d.p.alternatives(context.Background(), first, want,
+				&Options{Settings: Settings{PortEvaluations: 1e9}})
 			var got [][]int
 			for _, c := range list {
 				got = append(got, d.p.Fabric.Ports(c.circuits))
-				if ok, _ := d.keeps(c.circuits); !ok || c.makespan > s.limit || !slices.Equal(c.used, got[len(got)-1]) {
+				if ok, _ := d.keeps(c.circuits); !ok || c.makespan > s.limit ||
+					!slices.Equal(c.used, got[len(got)-1]) {
 					t.Fatalf("%v takes %v, ends at %v: limit %v", c.circuits, c.used, c.makespan, s.limit)
 				}
 			}
-			right := slices.DeleteFunc(slices.Clone(least), func(u []int) bool { return want == allMinima && sum(u) > sum(got[0]) })
+			right := slices.DeleteFunc(slices.Clone(least),
+				func(u []int) bool { return want == allMinima && sum(u) > sum(got[0]) })
 			slices.SortFunc(got, slices.Compare)
 			slices.SortFunc(right, slices.Compare)
 			if !complete || !slices.EqualFunc(got, right, slices.Equal) {

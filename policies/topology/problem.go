@@ -96,9 +96,11 @@ func (p *Problem) computeUseful() error {
 	one := p.ones()
 	for i, used := range o.Ports(one) {
 		if used > o.Pods[i].Ports {
-			return fmt.Errorf("%w: %s needs at least %d, has %d", ErrPorts, o.Pods[i].Name, used, o.Pods[i].Ports)
+			return fmt.Errorf("%w: %s needs at least %d, has %d", ErrPorts, o.Pods[i].Name, used,
+				o.Pods[i].Ports)
 		}
 	}
+
 	free := p.freePorts(one)
 	for e, b := range o.Bundles {
 		p.Useful = append(p.Useful, min(1+p.maxAdditional(free, e), max(1, int(b.Flows))))

@@ -50,10 +50,13 @@ func rotor(m *ruleInput) (*Sequence, error) {
 			switches = min(switches, m.p.Ports[pod]/b.Ends)
 		}
 	}
+
 	topologies := m.rotorTopologies(matching, matchings, switches)
 	if matchings == 1 {
 		return &Sequence{First: topologies[0]}, nil
 	}
+
+	// Extend the rotation until it covers the longest iteration.
 	period := m.o.Rotor.period(m.simulator.Delay)
 	for horizon := 2 * m.static.Makespan; ; horizon *= 2 {
 		q := &Sequence{First: topologies[0]}
@@ -65,7 +68,8 @@ func rotor(m *ruleInput) (*Sequence, error) {
 			if k > maxRotorSteps {
 				return nil, fmt.Errorf("topology: rotor: more than %d changes in an iteration; lengthen policy.rotor.period", maxRotorSteps)
 			}
-			q.Steps = append(q.Steps, Step{Bundle: AtTime, Time: time, Circuits: topologies[k%len(topologies)]})
+			q.Steps = append(q.Steps, Step{Bundle: AtTime, Time: time,
+				Circuits: topologies[k%len(topologies)]})
 		}
 		q.Steps = append(q.Steps, Step{Bundle: AtEnd, Circuits: q.First})
 		it, ok := m.simulate(q)
@@ -127,5 +131,6 @@ func (m *ruleInput) rotorTopologies(matching []int, matchings, switches int) [][
 		}
 		all[k] = x
 	}
+
 	return all
 }

@@ -38,7 +38,8 @@ func (v ruleAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Deci
 	service := o.serviceOr(flow.MaxMin)
 	w := p.acquire(ctx, service)
 	defer p.release(w)
-	m := &ruleInput{ctx: ctx, p: p, o: &o, static: best.decision(), maxCircuits: p.maxCircuitsAlone(), evaluator: w, simulator: w.newSequenceSimulator()}
+	m := &ruleInput{ctx: ctx, p: p, o: &o, static: best.decision(), maxCircuits: p.maxCircuitsAlone(),
+		evaluator: w, simulator: w.newSequenceSimulator()}
 	q, it, err := m.simulateRule(v.rule)
 	if err != nil {
 		return nil, err
@@ -56,6 +57,7 @@ func (v ruleAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Deci
 	} else {
 		d.Moves.Reason = "none: one topology serves all"
 	}
+
 	if d.Moves.BreakEven, err = m.breakEven(v.rule); err != nil {
 		return nil, err
 	}
@@ -132,6 +134,7 @@ func longestDelay(static, minDelay engine.Time, holds func(engine.Time) (bool, e
 		}
 		low, high = max(minDelay, low/2), low
 	}
+
 	for float64(high) > float64(low)*breakEvenRatio {
 		middle := engine.Time(math.Sqrt(float64(low)) * math.Sqrt(float64(high)))
 		ok, err := holds(middle)
@@ -144,6 +147,7 @@ func longestDelay(static, minDelay engine.Time, holds func(engine.Time) (bool, e
 			high = middle
 		}
 	}
+
 	return low, nil
 }
 
@@ -159,7 +163,7 @@ func (m *ruleInput) bundleLoads(bytes []float64) []float64 {
 	return v
 }
 
-// allocateGreedily returns a topology with at least least[e] circuits of bundle e.
+// allocateGreedily returns a topology with at least minimums[e] circuits of bundle e.
 // Further circuits go one at a time to the bundle with the largest load per circuit.
 func (m *ruleInput) allocateGreedily(minimums []int, load []float64) []int {
 	x := append([]int(nil), minimums...)

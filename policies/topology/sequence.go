@@ -100,7 +100,10 @@ type sequenceSimulator struct {
 func (w *circuitEvaluator) newSequenceSimulator() *sequenceSimulator {
 	p := w.problem
 	w.Stage(p.bundleOfTask(), len(p.Fabric.Bundles))
-	r := &sequenceSimulator{evaluator: w, Switching: p.Switching, target: make([]int, len(p.Fabric.Bundles)), setups: make([][]circuitSetup, len(p.Fabric.Bundles)), scheduled: make([][][]int, len(p.Fabric.Bundles))}
+	r := &sequenceSimulator{evaluator: w, Switching: p.Switching,
+		target:    make([]int, len(p.Fabric.Bundles)),
+		setups:    make([][]circuitSetup, len(p.Fabric.Bundles)),
+		scheduled: make([][][]int, len(p.Fabric.Bundles))}
 	for e, b := range p.Fabric.Bundles {
 		r.scheduled[e] = make([][]int, len(b.Links))
 	}
@@ -144,6 +147,8 @@ func (r *sequenceSimulator) run(q *Sequence, from *pendingSetup, cutoff engine.T
 	if !r.startIteration(q.First, q.MaxCircuits(), from, cutoff) {
 		return to, false
 	}
+
+	// Make the steps before the end of the iteration.
 	last := 0
 	for ; last < len(q.Steps) && q.Steps[last].Bundle != AtEnd; last++ {
 		s := &q.Steps[last]
@@ -171,6 +176,8 @@ func (r *sequenceSimulator) run(q *Sequence, from *pendingSetup, cutoff engine.T
 		}
 		r.applyStep(now, s.Circuits, true)
 	}
+
+	// Complete the iteration, then make the steps at its end.
 	if r.current.Makespan, ok = r.evaluator.Finish(); !ok {
 		return to, false
 	}
@@ -182,6 +189,7 @@ func (r *sequenceSimulator) run(q *Sequence, from *pendingSetup, cutoff engine.T
 			r.current.Fired = append(r.current.Fired, engine.Never)
 		}
 	}
+
 	return r.endState(), true
 }
 
@@ -197,6 +205,7 @@ func (r *sequenceSimulator) startIteration(first, maxCircuits []int, from *pendi
 			r.evaluator.SetPeak(l, r.rate(e, maxCircuits[e]))
 		}
 	}
+
 	if !r.evaluator.Begin(cutoff) {
 		return false
 	}
@@ -206,6 +215,7 @@ func (r *sequenceSimulator) startIteration(first, maxCircuits []int, from *pendi
 		}
 		r.scheduleSetups(e, 0)
 	}
+
 	r.current.Fired = r.current.Fired[:0]
 	return true
 }
@@ -270,7 +280,8 @@ func (r *sequenceSimulator) scheduleSetups(e int, now engine.Time) {
 		}
 		r.scheduled[e][i] = r.scheduled[e][i][:0]
 		schedule := func(t engine.Time) {
-			r.scheduled[e][i] = append(r.scheduled[e][i], r.evaluator.ChangeLater(t, l, r.rate(e, r.activeCircuits(e, t))))
+			r.scheduled[e][i] = append(r.scheduled[e][i],
+				r.evaluator.ChangeLater(t, l, r.rate(e, r.activeCircuits(e, t))))
 		}
 		if r.stoppedUntil > now {
 			schedule(r.stoppedUntil)
@@ -379,6 +390,7 @@ func (p *Problem) Network(o *fabric.Optical, q *Sequence, runs []Run, n int) (*e
 			maxCircuits[e] = max(maxCircuits[e], x[e])
 		}
 	}
+
 	initial, changes := p.activeTimeline(topologyTimeline(q, runs, n), 0)
 	net, err := o.Provision(initial)
 	if err != nil {
@@ -390,6 +402,7 @@ func (p *Problem) Network(o *fabric.Optical, q *Sequence, runs []Run, n int) (*e
 			net.Links[l].Peak = float64(maxCircuits[e]) * o.Rate(e)
 		}
 	}
+
 	return net, nil
 }
 
@@ -425,6 +438,8 @@ func topologyTimeline(q *Sequence, runs []Run, n int) []topologyChange {
 // was assigned at least a delay before start.
 func (p *Problem) activeTimeline(all []topologyChange, start engine.Time) (initial []int, changes []engine.Change) {
 	delay := p.Switching.Delay
+
+	// Circuits can change when a topology is assigned, and a delay later.
 	times := []engine.Time{start}
 	for _, m := range all[1:] {
 		for _, t := range []engine.Time{m.at, m.at + delay} {
@@ -433,7 +448,11 @@ func (p *Problem) activeTimeline(all []topologyChange, start engine.Time) (initi
 			}
 		}
 	}
+
 	slices.Sort(times)
+
+	// At each time, a bundle has the minimum of the circuits assigned to it within the
+	// last delay.
 	from := 0 // first topology that was in use within the last delay
 	var previous []int
 	for k, t := range slices.Compact(times) {
@@ -458,6 +477,7 @@ func (p *Problem) activeTimeline(all []topologyChange, start engine.Time) (initi
 		changes = append(changes, p.linkChanges(t, previous, active)...)
 		previous = active
 	}
+
 	return initial, changes
 }
 
@@ -469,7 +489,8 @@ func (p *Problem) linkChanges(at engine.Time, from, to []int) (changes []engine.
 			continue
 		}
 		for _, l := range b.Links {
-			changes = append(changes, engine.Change{At: at, Link: l, Rate: float64(to[e]) * p.Fabric.Rate(e), Planned: true})
+			changes = append(changes, engine.Change{At: at, Link: l,
+				Rate: float64(to[e]) * p.Fabric.Rate(e), Planned: true})
 		}
 	}
 	return changes

@@ -43,7 +43,8 @@ func (p *Problem) Optimum(ctx context.Context, seed uint64, tails bool) (*Decisi
 			return nil, err
 		}
 	}
-	return p.minimisePorts(ctx, best.decision(), makespanLimit{limit: withTolerance(best.makespan, 0)}, &Options{}, searchBudget{maxWork: sharedWork / 2})
+	return p.minimisePorts(ctx, best.decision(), makespanLimit{limit: withTolerance(best.makespan, 0)},
+		&Options{}, searchBudget{maxWork: sharedWork / 2})
 }
 
 // sharedResult returns the result of the search for Bound.

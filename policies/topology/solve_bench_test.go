@@ -6,8 +6,8 @@ import (
 	"sim/policies/topology"
 )
 
-// BenchmarkSolve decides from scratch, proofs and port saving included, on Table I's workloads and at 512
-// micro-batches.
+// BenchmarkSolve measures complete decisions, with proofs and minimum ports, on Table I's
+// workloads and with 512 micro-batches.
 func BenchmarkSolve(b *testing.B) {
 	for _, policy := range []string{"delta-joint", "delta-topo"} {
 		run := func(name string, j *job) {

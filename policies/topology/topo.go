@@ -27,8 +27,12 @@ func (topoAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decisi
 	s := newTopoSearch(ctx, p, o.newBudget(o.Topo), o.serviceOr(flow.MaxMin))
 	defer s.close()
 	if d, _ := p.solveOneHop(ctx, s.service); d != nil {
-		return p.minimisePorts(ctx, d, makespanLimit{limit: withTolerance(d.Makespan, o.PortTolerance), fixedService: true}, &o, s.searchBudget)
+		return p.minimisePorts(ctx, d, makespanLimit{limit: withTolerance(d.Makespan, o.PortTolerance),
+			fixedService: true}, &o, s.searchBudget)
 	}
+
+	// The search starts from the circuits of delta-joint, and its bound from the shared
+	// bound.
 	shared, err := p.sharedResultWithin(ctx, &s.searchBudget)
 	if err != nil {
 		return nil, err
@@ -52,12 +56,15 @@ func (topoAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decisi
 			}
 		}
 	}
+
 	if s.circuits == nil {
 		return nil, errNoEnd
 	}
-	d := &Decision{Service: s.service, Bound: max(s.bound, shared.bound), BoundModel: s.boundModel(), Searched: true, Stopped: cmp.Or(s.stopped, shared.stopped)}
+	d := &Decision{Service: s.service, Bound: max(s.bound, shared.bound), BoundModel: s.boundModel(),
+		Searched: true, Stopped: cmp.Or(s.stopped, shared.stopped)}
 	d.Circuits, d.Makespan, d.Evaluations = s.circuits, s.best, s.evaluations
-	return p.minimisePorts(ctx, d, makespanLimit{limit: withTolerance(s.best, o.PortTolerance), fixedService: true}, &o, s.searchBudget)
+	return p.minimisePorts(ctx, d, makespanLimit{limit: withTolerance(s.best, o.PortTolerance),
+		fixedService: true}, &o, s.searchBudget)
 }
 
 // innerBundles reports, for each bundle, whether another transfer waits for one of its
@@ -70,6 +77,8 @@ func (p *Problem) innerBundles() []bool {
 			before[i] = before[i] || before[e.To] || g.Tasks[e.To].Kind == engine.Transfer
 		}
 	}
+
+	// Links that carry a transfer from which another transfer is reachable.
 	onLink := make([]bool, len(p.Fabric.Network.Links))
 	for i := range g.Tasks {
 		for _, u := range p.Fabric.Routes.Of(int32(i)) {
@@ -78,6 +87,7 @@ func (p *Problem) innerBundles() []bool {
 			}
 		}
 	}
+
 	inner := make([]bool, len(p.Fabric.Bundles))
 	for e, b := range p.Fabric.Bundles {
 		inner[e] = slices.ContainsFunc(b.Links, func(l int32) bool { return onLink[l] })
@@ -85,7 +95,7 @@ func (p *Problem) innerBundles() []bool {
 	return inner
 }
 
-// linksOf returns the links of the bundles that of selects.
+// linksOf returns the links of the bundles for which selects returns true.
 func (p *Problem) linksOf(selects func(e int) bool) (links []int32) {
 	for e := range p.Fabric.Bundles {
 		if selects(e) {
@@ -114,8 +124,10 @@ type topoSearch struct {
 
 // newTopoSearch returns a search without open boxes. The caller releases it with close.
 func newTopoSearch(ctx context.Context, p *Problem, o searchBudget, service flow.Service) *topoSearch {
-	return &topoSearch{budgetMeter: newBudgetMeter(ctx, o, p.acquire(ctx, service)), p: p, service: service, bounder: p.acquire(ctx, service),
-		isInner: p.innerBundles(), open: newOpenBoxes(cmp.Compare[engine.Time]), best: never, makespans: map[string]engine.Time{}}
+	return &topoSearch{budgetMeter: newBudgetMeter(ctx, o, p.acquire(ctx, service)), p: p,
+		service: service, bounder: p.acquire(ctx, service),
+		isInner: p.innerBundles(), open: newOpenBoxes(cmp.Compare[engine.Time]), best: never,
+		makespans: map[string]engine.Time{}}
 }
 
 // close releases the evaluators.
@@ -229,6 +241,7 @@ func (s *topoSearch) push(lo, hi []int) {
 // completeBox simulates all topologies of a box with a single choice of inner circuits
 // that its bound does not exclude.
 func (s *topoSearch) completeBox(b *box[engine.Time]) {
+	// Raise the minimum of each outer bundle as far as the bound permits.
 	lo := slices.Clone(b.lo)
 	var ends []int    // outer bundles with several choices
 	var links []int32 // their links
@@ -246,15 +259,19 @@ func (s *topoSearch) completeBox(b *box[engine.Time]) {
 		})
 		x[e] = b.hi[e]
 	}
+
 	if s.p.exceedsPorts(lo) {
 		return // each minimum alone is necessary, but together they do not fit
 	}
+
+	// Simulate the common prefix, then all combinations.
 	forked := s.service == flow.MaxMin
 	if forked {
 		s.charge(s.p, 1)
 		s.evaluator.provision(b.hi)
 		s.evaluator.Fork(links, s.best)
 	}
+
 	copy(x, lo)
 	s.completeBundles(x, b.hi, ends, s.p.freePorts(lo), forked)
 }
@@ -269,6 +286,7 @@ func (s *topoSearch) completeBundles(x, hi, ends []int, free []int, forked bool)
 		s.simulateCompletion(x, forked)
 		return
 	}
+
 	e, low := ends[0], x[ends[0]]
 	highest := min(hi[e], low+s.p.maxAdditional(free, e))
 	s.p.allocate(free, e, highest-low)
@@ -276,6 +294,7 @@ func (s *topoSearch) completeBundles(x, hi, ends []int, free []int, forked bool)
 		s.completeBundles(x, hi, ends[1:], free, forked)
 		s.p.allocate(free, e, -1)
 	}
+
 	s.p.allocate(free, e, 1)
 	x[e] = low
 }
@@ -339,5 +358,6 @@ func (s *topoSearch) neighbour(x []int, e, d int) []int {
 			}
 		}
 	}
+
 	return y
 }

@@ -11,7 +11,7 @@ import (
 	"sim/policies/topology"
 )
 
-// usefulTopologies returns all that fit the ports, where no bundle has more circuits than are of use.
+// usefulTopologies returns all topologies that fit the ports and have no useless circuit.
 func usefulTopologies(p *topology.Problem) (all [][]int) {
 	x := slices.Repeat([]int{1}, len(p.Useful))
 	var try func(e int)
@@ -29,8 +29,9 @@ func usefulTopologies(p *topology.Problem) (all [][]int) {
 	return all
 }
 
-// TestBoundsOfBoxes holds the bounds for fair sharing, and those of means of paths, to every topology of small random
-// problems: no box has one that is faster. Some bounds are met, so that one which is 1 % too high fails.
+// TestBoundsOfBoxes compares the bounds for fair sharing and those of path means with
+// every topology of small random problems. No topology of a box may be faster than its
+// bound. Some bounds are tight, so that a bound that is 1 % too high fails.
 func TestBoundsOfBoxes(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 7))
@@ -89,12 +90,14 @@ func TestBoundsOfBoxes(t *testing.T) {
 		}
 		bound, value, stopped := p.ProveFairly(2000)
 		if bound > least || value < least || !stopped && min(bound, least) < value-engine.Nanosecond {
-			t.Fatalf("case %d: %v and bound %v under fair sharing, stopped %v; the best is %v", n, value, bound, stopped, least)
+			t.Fatalf("case %d: %v and bound %v under fair sharing, stopped %v; the best is %v", n,
+				value, bound, stopped, least)
 		}
 		if !stopped {
 			proved++
 		}
 	}
+
 	t.Logf("bounds for fair sharing above those for any: %d met to 1 %%, %d not; %d bounds by means met to 1 %%; %d optima proved", fairMet, sharper, meanMet, proved)
 	if fairMet == 0 || meanMet == 0 || proved == 0 {
 		t.Error("no bound is met: one that is too high would not show")

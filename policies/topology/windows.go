@@ -113,6 +113,7 @@ func (p *Problem) bestBaseline(ctx context.Context, s flow.Service) (name string
 			name, best, lowest = info.Name, x, c
 		}
 	}
+
 	return name, best, lowest
 }
 
@@ -123,7 +124,8 @@ func (p *Problem) NumTransfers() int { return len(p.networkTransfers()) }
 // networkTransfers returns the ids of the transfers that use the network.
 func (p *Problem) networkTransfers() (ids []int32) {
 	for i := range p.Graph.Tasks {
-		if t := &p.Graph.Tasks[i]; t.Kind == engine.Transfer && t.Bytes > 0 && len(p.Fabric.Routes.Of(int32(i))) > 0 {
+		if t := &p.Graph.Tasks[i]; t.Kind == engine.Transfer && t.Bytes > 0 &&
+			len(p.Fabric.Routes.Of(int32(i))) > 0 {
 			ids = append(ids, int32(i))
 		}
 	}

@@ -39,7 +39,8 @@ func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (lowest, hi
 			if e.Lag > 0 {
 				reachedByLag[v] = max(reachedByLag[v], reachedByLag[e.From], reached[e.From]+1)
 			} else {
-				reached[v], reachedByLag[v] = max(reached[v], reached[e.From]), max(reachedByLag[v], reachedByLag[e.From])
+				reached[v], reachedByLag[v] = max(reached[v], reached[e.From]),
+					max(reachedByLag[v], reachedByLag[e.From])
 			}
 		}
 		if i := index[v]; i >= 0 {
@@ -59,7 +60,8 @@ func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (lowest, hi
 			if e.Lag > 0 {
 				reachedByLag[u] = min(reachedByLag[u], reachedByLag[e.To], reached[e.To]-1)
 			} else {
-				reached[u], reachedByLag[u] = min(reached[u], reached[e.To]), min(reachedByLag[u], reachedByLag[e.To])
+				reached[u], reachedByLag[u] = min(reached[u], reached[e.To]),
+					min(reachedByLag[u], reachedByLag[e.To])
 			}
 		}
 		if i := index[u]; i >= 0 {
@@ -69,6 +71,7 @@ func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (lowest, hi
 			reachedByLag[u] = min(reachedByLag[u], reached[u]-1)
 		}
 	}
+
 	return lowest, highest
 }
 
