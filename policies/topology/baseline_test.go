@@ -50,14 +50,14 @@ func TestBaselines(t *testing.T) {
 				best = min(best, z.Makespan)
 			}
 		}
-		least := p.QuickBound(t.Context())
-		if got := p.EstimateMakespan(t.Context()); got != best || least > best {
-			t.Errorf("guessed %v, the rules reach %v, at least %v", got, best, least)
+		quickBound := p.QuickBound(t.Context())
+		if got := p.EstimateMakespan(t.Context()); got != best || quickBound > best {
+			t.Errorf("guessed %v, the rules reach %v, at least %v", got, best, quickBound)
 		}
 		x := randomTopology(p, rng)
 		for _, s := range testServices {
-			if c := newTopologySimulator(t, p).simulate(t, x, s); c < least {
-				t.Errorf("%v takes %v, less than the bound %v", x, c, least)
+			if c := newTopologySimulator(t, p).simulate(t, x, s); c < quickBound {
+				t.Errorf("%v takes %v, less than the bound %v", x, c, quickBound)
 			}
 		}
 		n := len(o.Pods)
@@ -117,9 +117,9 @@ func TestFit(t *testing.T) {
 			}
 		}
 		before := slices.Clone(x)
-		least := slices.Clone(x) // minimum circuits of the yielding bundles
+		smallest := slices.Clone(x) // minimum circuits of the yielding bundles
 		for _, e := range yielding {
-			least[e] = 1
+			smallest[e] = 1
 		}
 		small, full := p.Shrink(x, yielding), p.Fit(x, yielding)
 		if !slices.Equal(x, before) {
@@ -132,7 +132,7 @@ func TestFit(t *testing.T) {
 			if small[e] < 1 || small[e] > x[e] || full[e] < small[e] {
 				t.Errorf("%v is shrunk to %v and made to fit as %v", x, small, full)
 			}
-			if p.Feasible(least) && !slices.Contains(yielding, e) && small[e] != x[e] {
+			if p.Feasible(smallest) && !slices.Contains(yielding, e) && small[e] != x[e] {
 				t.Errorf("%v is shrunk to %v, though %v can give way", x, small, yielding)
 			}
 			if full[e]++; full[e] <= p.Useful[e] && p.Feasible(full) {

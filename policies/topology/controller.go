@@ -94,10 +94,10 @@ type Controller struct {
 // Bundles with the same representative get the same number of circuits, and the transfers
 // of all of them are counted.
 func (it *IterationPlan) Controller(ctx context.Context, p *Problem, d *Decision, planBundle []int, k int) (*Controller, error) {
-	planned := it.problem.Transfers()
-	c := &Controller{problem: p, planBundle: p.bundleOfTask(), numPlanBundles: len(planned),
+	planTransfers := it.problem.Transfers()
+	c := &Controller{problem: p, planBundle: p.bundleOfTask(), numPlanBundles: len(planTransfers),
 		earlier: d.Moves.Runs[:k]}
-	transfers := make([]int, len(planned))
+	transfers := make([]int, len(planTransfers))
 	for i, e := range c.planBundle {
 		if e >= 0 {
 			c.planBundle[i] = int32(planBundle[e])
@@ -106,10 +106,10 @@ func (it *IterationPlan) Controller(ctx context.Context, p *Problem, d *Decision
 	}
 
 	scaleCount := func(bundle, count int) int { // number of transfers of p that correspond to count transfers of the plan
-		if planned[bundle] == 0 {
+		if planTransfers[bundle] == 0 {
 			return 0
 		}
-		return (count*transfers[bundle] + planned[bundle] - 1) / planned[bundle]
+		return (count*transfers[bundle] + planTransfers[bundle] - 1) / planTransfers[bundle]
 	}
 	spread := func(x []int) []int {
 		out := make([]int, len(planBundle))

@@ -57,15 +57,15 @@ func TestController(t *testing.T) {
 			if planned.Makespan != runs[last].Makespan || !slices.Equal(planned.Fired, runs[last].Fired) {
 				t.Fatalf("the controller's iteration is %+v, the plan's %+v", planned, runs[last])
 			}
-			lit, err := p.Network(o, q, runs, last)
+			network, err := p.Network(o, q, runs, last)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := make([]circuitTimeline, len(o.Bundles))
 			for e, b := range o.Bundles {
-				want[e].add(0, int(lit.Links[b.Links[0]].Rate/o.Rate(e)+0.5))
+				want[e].add(0, int(network.Links[b.Links[0]].Rate/o.Rate(e)+0.5))
 			}
-			for _, change := range lit.Changes {
+			for _, change := range network.Changes {
 				if change.At >= planned.Makespan { // steps at the end cause some of these
 					break
 				}

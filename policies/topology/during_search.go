@@ -47,13 +47,13 @@ func (s *duringSearch) tryRules() {
 // iteration, or when the other bundles at the same pods have completed.
 func (s *duringSearch) tryShapes() {
 	for _, lead := range []engine.Time{0, s.simulator.Delay / 2, s.simulator.Delay} {
-		for kept := range maxKeptCircuits {
-			for maxInner := max(2, kept+1); maxInner < maxKeptCircuits+2; maxInner++ {
+		for retained := range maxRetainedCircuits {
+			for maxInner := max(2, retained+1); maxInner < maxRetainedCircuits+2; maxInner++ {
 				for _, early := range []bool{false, true} {
 					if s.mustStop() {
 						return
 					}
-					s.tryCharged(s.pipelineShape(kept, maxInner, lead, early))
+					s.tryCharged(s.pipelineShape(retained, maxInner, lead, early))
 				}
 			}
 			if lead > 0 && s.simulator.Delay == 0 {
@@ -63,14 +63,14 @@ func (s *duringSearch) tryShapes() {
 	}
 }
 
-// maxKeptCircuits limits the circuits that inner bundles keep in pipeline shapes.
-const maxKeptCircuits = 5
+// maxRetainedCircuits limits the circuits that inner bundles keep in pipeline shapes.
+const maxRetainedCircuits = 5
 
 // pipelineShape returns one sequence of tryShapes. Inner bundles have up to maxInner
 // circuits at first, or all useful ones if maxInner exceeds maxKeptCircuits, and keep the
 // given number. lead is the time before the last transfer at which they lose circuits.
 // early returns the circuits before the end of the iteration.
-func (s *duringSearch) pipelineShape(kept, maxInner int, lead engine.Time, early bool) *Sequence {
+func (s *duringSearch) pipelineShape(retained, maxInner int, lead engine.Time, early bool) *Sequence {
 	hasEnded := make([]bool, len(s.maxCircuits)) // inner bundles that have completed
 
 	// topology returns the topology for the current state of hasEnded.
@@ -78,11 +78,11 @@ func (s *duringSearch) pipelineShape(kept, maxInner int, lead engine.Time, early
 		x := make([]int, len(s.maxCircuits))
 		for e := range x {
 			if s.isInner[e] {
-				if x[e] = s.maxCircuits[e]; maxInner <= maxKeptCircuits {
+				if x[e] = s.maxCircuits[e]; maxInner <= maxRetainedCircuits {
 					x[e] = min(x[e], maxInner)
 				}
 				if hasEnded[e] {
-					x[e] = min(kept, x[e])
+					x[e] = min(retained, x[e])
 				}
 			}
 		}

@@ -133,22 +133,22 @@ func checkFullRun(t *testing.T, p *topology.Problem, g *engine.Graph, q *topolog
 	lines := make([]circuitTimeline, len(q.First))
 	at := engine.Time(0)
 	for n, run := range runs {
-		lit, err := p.Network(o, q, runs, n)
+		network, err := p.Network(o, q, runs, n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr, err := flow.Run(t.Context(), g, lit, o.Routes, flow.Options{Service: service})
+		tr, err := flow.Run(t.Context(), g, network, o.Routes, flow.Options{Service: service})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if off := tr.Makespan - run.Makespan; max(off, -off) > engine.Time(len(g.Tasks)) {
 			t.Fatalf("%v %v: %+v under %v with %v: iteration %d takes %v, simulated at once %v",
-				lit.Changes, run, q, service, p.Switching, n, run.Makespan, tr.Makespan)
+				network.Changes, run, q, service, p.Switching, n, run.Makespan, tr.Makespan)
 		}
 		for e := range lines {
-			lines[e].add(at, int(lit.Links[o.Bundles[e].Links[0]].Rate/o.Rate(e)+0.5))
+			lines[e].add(at, int(network.Links[o.Bundles[e].Links[0]].Rate/o.Rate(e)+0.5))
 		}
-		for _, c := range lit.Changes {
+		for _, c := range network.Changes {
 			if c.At >= run.Makespan {
 				break
 			}

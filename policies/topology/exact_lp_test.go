@@ -77,19 +77,19 @@ func (p *linear) solve() (float64, []float64, bool) {
 			if in < 0 {
 				return true
 			}
-			out, least := -1, math.Inf(1)
+			out, lowest := -1, math.Inf(1)
 			for i := range tab {
 				if a := tab[i][in]; a > zero {
 					r := tab[i][width-1] / a
-					if r < least-zero || r < least+zero && basis[i] < basis[out] {
-						out, least = i, min(least, r)
+					if r < lowest-zero || r < lowest+zero && basis[i] < basis[out] {
+						out, lowest = i, min(lowest, r)
 					}
 				}
 			}
 			if out < 0 {
 				panic("unbounded")
 			}
-			if still++; least > zero {
+			if still++; lowest > zero {
 				still = 0
 			}
 			basis[out] = in

@@ -34,7 +34,7 @@ type event struct {
 // too many linear programs. It is a branch and bound over the orders of starts and ends.
 // For a given order, the best rates are a linear program. For a prefix of an order, the
 // remaining transfers are relaxed to their fastest paths and the loads of resources.
-func (z *puzzle) optimum(best float64, most int) (float64, bool) {
+func (z *puzzle) optimum(best float64, maxPrograms int) (float64, bool) {
 	n := len(z.work)
 	z.full, z.span = make([]float64, n), make([]float64, n)
 	for i := n - 1; i >= 0; i-- {
@@ -51,8 +51,8 @@ func (z *puzzle) optimum(best float64, most int) (float64, bool) {
 	}
 
 	z.best, z.programs, z.order = best, 0, z.order[:0]
-	z.branch(most)
-	return z.best, z.programs < most
+	z.branch(maxPrograms)
+	return z.best, z.programs < maxPrograms
 }
 
 // accuracy of optima in milliseconds: much larger than the error of the simplex method
@@ -60,7 +60,7 @@ func (z *puzzle) optimum(best float64, most int) (float64, bool) {
 const accuracy = 1e-6
 
 // branch extends the current order by each possible event, in the order of bounds.
-func (z *puzzle) branch(most int) {
+func (z *puzzle) branch(maxPrograms int) {
 	type child struct {
 		e     event
 		bound float64
@@ -79,7 +79,7 @@ func (z *puzzle) branch(most int) {
 		}) {
 			continue
 		}
-		if z.programs++; z.programs >= most {
+		if z.programs++; z.programs >= maxPrograms {
 			return
 		}
 		z.order = append(z.order, e)
@@ -103,7 +103,7 @@ func (z *puzzle) branch(most int) {
 		if len(z.order) == 2*len(z.work) {
 			z.best = c.bound
 		} else {
-			z.branch(most)
+			z.branch(maxPrograms)
 		}
 		z.order = z.order[:len(z.order)-1]
 	}

@@ -38,7 +38,7 @@ type smallProblem struct {
 }
 
 // drawSmallProblem draws a problem with at most the given number of transfers.
-func drawSmallProblem(rng *rand.Rand, most int) smallProblem {
+func drawSmallProblem(rng *rand.Rand, maxTransfers int) smallProblem {
 	var d smallProblem
 	for range 2 + rng.IntN(2) {
 		d.ports = append(d.ports, 2+rng.IntN(4))
@@ -56,7 +56,7 @@ func drawSmallProblem(rng *rand.Rand, most int) smallProblem {
 		}
 	}
 
-	for i := range 2 + rng.IntN(most-1) {
+	for i := range 2 + rng.IntN(maxTransfers-1) {
 		k := transfer{units: 1 + rng.IntN(5), tail: rng.IntN(6), after: map[int]int{}}
 		for d.nodes[k.from].Pod == d.nodes[k.to].Pod {
 			k.from, k.to = rng.IntN(len(d.nodes)), rng.IntN(len(d.nodes))
@@ -154,7 +154,7 @@ func (d smallProblem) puzzle(circuits map[[2]int32]int) *puzzle {
 
 // optimum returns the minimum makespan over all topologies in milliseconds, or false if a
 // search exceeds its limit.
-func (d smallProblem) optimum(p *topology.Problem, most int, sample func(*linear, float64, bool)) (float64, bool) {
+func (d smallProblem) optimum(p *topology.Problem, maxPrograms int, sample func(*linear, float64, bool)) (float64, bool) {
 	best := math.Inf(1)
 	all := true
 	var try func(x []int, e int)
@@ -174,7 +174,7 @@ func (d smallProblem) optimum(p *topology.Problem, most int, sample func(*linear
 			}
 			z := d.puzzle(circuits)
 			z.sample = sample
-			value, ok := z.optimum(best, most)
+			value, ok := z.optimum(best, maxPrograms)
 			best, all = value, all && ok
 			return
 		}
@@ -200,18 +200,18 @@ func TestJointIsExact(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 5))
 	certified, optimal, open, skipped, searched := 0, 0, 0, 0, 0
-	most := 5 // maximum number of transfers
+	maxTransfers := 5 // maximum number of transfers
 	if *moreCases {
-		most = 6
+		maxTransfers = 6
 	}
 	for n := range numCases(300) {
-		d := drawSmallProblem(rng, most)
+		d := drawSmallProblem(rng, maxTransfers)
 		g := d.graph(t)
-		lit, err := g.pods.Connect(g.graph)
+		optical, err := g.pods.Connect(g.graph)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := topology.NewProblem(g.graph, lit)
+		p, err := topology.NewProblem(g.graph, optical)
 		if err != nil {
 			continue // too few ports
 		}

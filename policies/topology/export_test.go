@@ -29,7 +29,7 @@ func (s *SharedPods) Resolution() float64 { return s.resolution() }
 func Compare(a, b []float64, eps float64) int { return compareScores(a, b, eps) }
 
 // Apportion, FillUp and Aggregated export the division rules of the multi-job allocators.
-func Apportion(number int, claims, least []int) []int { return apportion(number, claims, least) }
+func Apportion(number int, claims, minimums []int) []int { return apportion(number, claims, minimums) }
 func FillUp(amount float64, demands, weights []float64) []float64 {
 	return waterFill(amount, demands, weights)
 }

@@ -59,7 +59,7 @@ func TestTopologiesStayFeasible(t *testing.T) {
 
 // TestRandomTopologiesCoverAll checks that Alg. 5 can return every feasible topology.
 func TestRandomTopologiesCoverAll(t *testing.T) {
-	p := twinProblem(t)
+	p := peerProblem(t)
 	s, err := newFastSearch(context.Background(), p,
 		Options{Seed: 1, Workers: 1, Settings: Settings{Fast: FastDefaults()}}, searchBudget{}, flow.MaxMin)
 	if err != nil {
@@ -149,7 +149,7 @@ func TestEvolveLeavesTheMemoTrue(t *testing.T) {
 // TestCutOffsAreNoMakespans checks that a topology that was cut off is simulated again
 // for a later cutoff, and counts as never for an earlier one.
 func TestCutOffsAreNoMakespans(t *testing.T) {
-	s, err := newFastSearch(context.Background(), twinProblem(t),
+	s, err := newFastSearch(context.Background(), peerProblem(t),
 		Options{Seed: 1, Workers: 1, Settings: Settings{Fast: FastDefaults()}}, searchBudget{}, flow.MaxMin)
 	if err != nil {
 		t.Fatal(err)

@@ -166,19 +166,19 @@ func TestFastOnManyPods(t *testing.T) {
 func countTopologies(p *topology.Problem) float64 {
 	pods := p.Fabric.Pods
 	between := map[int32]int{}
-	twin := map[int32]int{}
+	peer := map[int32]int{}
 	for e, b := range p.Fabric.Bundles {
 		if b.Peer {
-			twin[b.A] = e
+			peer[b.A] = e
 		} else {
 			between[b.A] = e
 		}
 	}
 
-	ways := map[int]float64{0: 1} // indexed by the circuits to the previous pod
+	counts := map[int]float64{0: 1} // indexed by the circuits to the previous pod
 	for pod := range int32(len(pods)) {
 		next := map[int]float64{}
-		for before, w := range ways {
+		for before, w := range counts {
 			right := []int{0}
 			if e, ok := between[pod]; ok {
 				right = right[:0]
@@ -187,7 +187,7 @@ func countTopologies(p *topology.Problem) float64 {
 				}
 			}
 			for _, x := range right {
-				e, ok := twin[pod]
+				e, ok := peer[pod]
 				if !ok {
 					next[x] += w
 					continue
@@ -197,10 +197,10 @@ func countTopologies(p *topology.Problem) float64 {
 				}
 			}
 		}
-		ways = next
+		counts = next
 	}
 
-	return ways[0]
+	return counts[0]
 }
 
 // TestFastIsDeterministic checks that neither the number of workers nor a second run

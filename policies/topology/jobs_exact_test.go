@@ -128,10 +128,10 @@ func TestJobsAreExact(t *testing.T) {
 				if topology.Compare(got, want, 2*s.Resolution()) > 0 {
 					t.Errorf("case %d, %v: joint reaches %v, the best of all is %v", n, goal, got, want)
 				}
-				if used, fewest := s.PortsUsed(d.Circuits()), minPortsFor(s, own,
-					jobMakespans(d)); used != fewest {
+				if used, minimum := s.PortsUsed(d.Circuits()), minPortsFor(s, own,
+					jobMakespans(d)); used != minimum {
 					t.Errorf("case %d, %v: %d ports for the makespans %v, %d would do", n, goal, used,
-						jobMakespans(d), fewest)
+						jobMakespans(d), minimum)
 				}
 			}
 			if wide := newShared(t, jobs, portsForJobs(jobs, pods, func() int { return 40 }), goal); best[0] > exhaustiveAlone(wide, exact)+eps {
@@ -184,10 +184,10 @@ func TestJobsOfPipelines(t *testing.T) {
 				t.Errorf("case %d, ports %v, %v: joint reaches %v, the best of all is %v", n, ports,
 					goal, got, want)
 			}
-			if used, fewest := s.PortsUsed(d.Circuits()), minPortsFor(s, all,
-				jobMakespans(d)); used != fewest {
+			if used, minimum := s.PortsUsed(d.Circuits()), minPortsFor(s, all,
+				jobMakespans(d)); used != minimum {
 				t.Errorf("case %d, %v: %d ports for the makespans %v, %d would do", n, goal, used,
-					jobMakespans(d), fewest)
+					jobMakespans(d), minimum)
 			}
 			// From a poor start: the search must prove the optimum without help.
 			opt := topology.SearchAlone(s, 200000)
@@ -203,15 +203,15 @@ func TestJobsOfPipelines(t *testing.T) {
 // minPortsFor returns the minimum ports over all pairs of choices that fit and are at
 // least as fast as makespans.
 func minPortsFor(s *topology.SharedPods, of []choices, makespans []engine.Time) int {
-	fewest := math.MaxInt
+	minimum := math.MaxInt
 	for i, x := range of[0].x {
 		for k, y := range of[1].x {
 			if of[0].c[i] <= makespans[0] && of[1].c[k] <= makespans[1] && s.Fits([][]int{x, y}) {
-				fewest = min(fewest, s.PortsUsed([][]int{x, y}))
+				minimum = min(minimum, s.PortsUsed([][]int{x, y}))
 			}
 		}
 	}
-	return fewest
+	return minimum
 }
 
 // exhaustiveAlone returns the objective if each job has its best topology.

@@ -32,20 +32,20 @@ func TestApportion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 5).Draw(t, "jobs")
 		claims := rapid.SliceOfN(rapid.IntRange(1, 40), n, n).Draw(t, "claims")
-		least := rapid.SliceOfN(rapid.IntRange(0, 5), n, n).Draw(t, "least")
+		minimums := rapid.SliceOfN(rapid.IntRange(0, 5), n, n).Draw(t, "least")
 		sum, all := 0, 0
-		for i := range least {
-			sum += least[i]
+		for i := range minimums {
+			sum += minimums[i]
 			all += claims[i]
 		}
 		number := sum + rapid.IntRange(0, 60).Draw(t, "more")
-		got := apportion(number, claims, least)
+		got := apportion(number, claims, minimums)
 		total, bound := 0, false
 		for i := range got {
 			total += got[i]
-			bound = bound || got[i] == least[i]
-			if got[i] < least[i] {
-				t.Fatalf("%v is below %v", got, least)
+			bound = bound || got[i] == minimums[i]
+			if got[i] < minimums[i] {
+				t.Fatalf("%v is below %v", got, minimums)
 			}
 		}
 		if total != number {
@@ -120,8 +120,8 @@ func TestLimit(t *testing.T) {
 			}
 			return c
 		}
-		best, least, eps := s.score(draw("best")), draw("least"), s.resolution()
-		c := slices.Clone(least)
+		best, lowest, eps := s.score(draw("best")), draw("least"), s.resolution()
+		c := slices.Clone(lowest)
 		for j := range c {
 			c[j] += engine.Time(rapid.Int64Range(0, 300).Draw(t, "more"))
 		}
@@ -129,8 +129,8 @@ func TestLimit(t *testing.T) {
 			return
 		}
 		for j := range c {
-			if limit, ok := s.jobLimit(j, least, best, eps); !ok || c[j] > limit {
-				t.Fatalf("%v of %v is better than %v, yet job %d is limited to %v (%v)", c, least, best,
+			if limit, ok := s.jobLimit(j, lowest, best, eps); !ok || c[j] > limit {
+				t.Fatalf("%v of %v is better than %v, yet job %d is limited to %v (%v)", c, lowest, best,
 					j, limit, ok)
 			}
 		}

@@ -206,11 +206,11 @@ func TestOrderAndScaleOfJobs(t *testing.T) {
 			continue
 		}
 		turned := make([]topology.Job, len(jobs))
-		scaled := make([]topology.Job, len(jobs))
+		weighted := make([]topology.Job, len(jobs))
 		for j := range jobs {
 			turned[len(jobs)-1-j] = jobs[j]
-			scaled[j] = jobs[j]
-			scaled[j].Weight *= 8
+			weighted[j] = jobs[j]
+			weighted[j].Weight *= 8
 		}
 		for _, goal := range objectives {
 			s := newShared(t, jobs, ports, goal)
@@ -222,7 +222,7 @@ func TestOrderAndScaleOfJobs(t *testing.T) {
 			}
 			for _, row := range topology.JobsTable {
 				one, eight := decideJobs(t, s, row.Name, o),
-					decideJobs(t, newShared(t, scaled, ports, goal), row.Name, o)
+					decideJobs(t, newShared(t, weighted, ports, goal), row.Name, o)
 				if one.Value != eight.Value {
 					t.Errorf("case %d, %v, %s: %v, with all weights times 8 %v", n, goal, row.Name,
 						one.Value, eight.Value)

@@ -41,7 +41,7 @@ type meanBounder struct {
 // fictitiousPlay mixes the given number of paths into the mean m of a box. It returns the
 // best bound of all rounds and sets m to the mean with this bound.
 func (s *jointSearch) fictitiousPlay(m *pathMean, lo, hi []int, paths int) engine.Time {
-	best, kept := 0.0, pathMean{}
+	best, bestMean := 0.0, pathMean{}
 	for range paths {
 		if s.meanBudgetUsed() {
 			break
@@ -49,7 +49,7 @@ func (s *jointSearch) fictitiousPlay(m *pathMean, lo, hi []int, paths int) engin
 		if m.numPaths == 0 {
 			copy(s.meanBounder.x, hi)
 		} else if bound := m.fixed + s.meanBounder.minimise(s.p, lo, hi, m.cost, s.meanBounder.x); bound > best {
-			best, kept = bound, *m.clone()
+			best, bestMean = bound, *m.clone()
 			if s.cannotImprove(s.roundDown(bound)) {
 				break
 			}
@@ -61,7 +61,7 @@ func (s *jointSearch) fictitiousPlay(m *pathMean, lo, hi []int, paths int) engin
 	}
 
 	if best > 0 {
-		*m = kept
+		*m = bestMean
 	}
 	return s.roundDown(best)
 }

@@ -152,14 +152,14 @@ func (p *Problem) distinctSurpluses(list []portSolution, to *Problem) []portSolu
 	}
 
 	// Remove topologies whose gain is equal to an earlier one or dominated.
-	var kept []portSolution
+	var distinct []portSolution
 	for i, t := range list {
 		idle := slices.ContainsFunc(gain[:i], func(o []int) bool { return slices.Equal(o, gain[i]) }) ||
 			slices.ContainsFunc(gain, func(o []int) bool { return dominates(o, gain[i]) && !slices.Equal(o, gain[i]) })
 		if !idle {
-			kept = append(kept, t)
+			distinct = append(distinct, t)
 		}
 	}
 
-	return kept
+	return distinct
 }

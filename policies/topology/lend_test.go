@@ -84,7 +84,7 @@ func TestDonorServesBest(t *testing.T) {
 // TestDonateRefuses checks that Lend fails if the allocator does not minimise ports or if
 // the pods differ.
 func TestDonateRefuses(t *testing.T) {
-	p := twinProblem(t)
+	p := peerProblem(t)
 	if _, err := p.Lend(context.Background(), baselineAllocator{proportional}, p, FirstFound,
 		Options{}); err == nil {
 		t.Error("prop-alloc leaves ports")

@@ -147,8 +147,8 @@ func TestScaling(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 1))
 		joint := choose(t, &job{problem: p}, "delta-joint", defaultOptions())
 		for _, c := range []float64{2, 0.5, 3, 0.37} {
-			scaled := shortWorkload(t, model, 24, c)
-			q := scaled.problem(t)
+			faster := shortWorkload(t, model, 24, c)
+			q := faster.problem(t)
 			ticks := float64(len(p.Graph.Tasks))
 			check := func(what string, before, after engine.Time) {
 				t.Helper()
@@ -156,7 +156,7 @@ func TestScaling(t *testing.T) {
 					t.Errorf("%s, %g times as fast: %s %v, was %v", model, c, what, after, before)
 				}
 			}
-			check("ideal", base.ideal(t), scaled.ideal(t))
+			check("ideal", base.ideal(t), faster.ideal(t))
 			d := choose(t, &job{problem: q}, "delta-joint", defaultOptions())
 			check("joint optimum", joint.Makespan, d.Makespan)
 			l, m := newTopologySimulator(t, p), newTopologySimulator(t, q)
@@ -287,7 +287,7 @@ func TestPodMap(t *testing.T) {
 		if want == nil {
 			want = d
 		}
-		if apart := d.Makespan - want.Makespan; max(apart, -apart) > engine.Time(len(g.Tasks)) {
+		if difference := d.Makespan - want.Makespan; max(difference, -difference) > engine.Time(len(g.Tasks)) {
 			t.Errorf("with pods %v the optimum is %v, else %v", pods, d.Makespan, want.Makespan)
 		}
 	}

@@ -87,8 +87,8 @@ func (d drawnMatrix) exhaustive() (seconds float64, ports int) {
 	var pairs []pair
 	for i := range d.bytes {
 		for j := range i {
-			if most := max(d.bytes[i][j], d.bytes[j][i]); most > 0 {
-				pairs = append(pairs, pair{i, j, 8 * float64(most) / min(d.rates[i], d.rates[j])})
+			if larger := max(d.bytes[i][j], d.bytes[j][i]); larger > 0 {
+				pairs = append(pairs, pair{i, j, 8 * float64(larger) / min(d.rates[i], d.rates[j])})
 			}
 		}
 	}

@@ -21,10 +21,10 @@ func checkManyCases(t *testing.T, property func(*rapid.T)) {
 // visitTopologies visits all topologies of useful circuits that fit the ports. It returns
 // false if there are too many.
 func visitTopologies(p *Problem, visit func(x []int)) bool {
-	const most = 3000
+	const limit = 3000
 	n := 1
 	for _, u := range p.Useful {
-		if n *= u; n > most {
+		if n *= u; n > limit {
 			return false
 		}
 	}
@@ -111,7 +111,7 @@ func (d *portCase) keeps(x []int) (play, bound bool) {
 // exhaustiveMinima enumerates all topologies. It returns the minimum ports within the
 // limit in simulation and by the bound, and the port vectors per pod that no other
 // dominates in simulation.
-func (d *portCase) exhaustiveMinima(t *rapid.T) (played, bounded int, least [][]int) {
+func (d *portCase) exhaustiveMinima(t *rapid.T) (played, bounded int, minima [][]int) {
 	played, bounded = d.p.PortsTotal()+1, d.p.PortsTotal()+1
 	var all [][]int
 	if !visitTopologies(d.p, func(x []int) {
@@ -131,11 +131,11 @@ func (d *portCase) exhaustiveMinima(t *rapid.T) (played, bounded int, least [][]
 	for i, a := range all {
 		if !slices.ContainsFunc(all[:i], func(b []int) bool { return slices.Equal(a, b) }) &&
 			!slices.ContainsFunc(all, func(b []int) bool { return dominates(a, b) && !slices.Equal(a, b) }) {
-			least = append(least, a)
+			minima = append(minima, a)
 		}
 	}
 
-	return played, bounded, least
+	return played, bounded, minima
 }
 
 // TestFewestPortsByExhaustion compares the ports found and the bound proved with an
@@ -184,7 +184,7 @@ func TestPortsWithinAnyBudget(t *testing.T) {
 func TestSpareByExhaustion(t *testing.T) {
 	checkManyCases(t, func(t *rapid.T) {
 		d := drawPortCase(t)
-		_, _, least := d.exhaustiveMinima(t)
+		_, _, minima := d.exhaustiveMinima(t)
 		s := d.minimiser(1e9)
 		s.run(d.x)
 		first := &Decision{Circuits: s.circuits, Makespan: s.makespan, Service: s.service,
@@ -200,7 +200,7 @@ func TestSpareByExhaustion(t *testing.T) {
 					t.Fatalf("%v takes %v, ends at %v: limit %v", c.circuits, c.used, c.makespan, s.limit)
 				}
 			}
-			right := slices.DeleteFunc(slices.Clone(least),
+			right := slices.DeleteFunc(slices.Clone(minima),
 				func(u []int) bool { return want == allMinima && sum(u) > sum(got[0]) })
 			slices.SortFunc(got, slices.Compare)
 			slices.SortFunc(right, slices.Compare)

@@ -38,24 +38,24 @@ func TestBoundsOfBoxes(t *testing.T) {
 	fairMet, sharper, meanMet, proved := 0, 0, 0, 0
 	for n := range numCases(1500) {
 		g := drawSmallProblem(rng, 6).graph(t)
-		lit, err := g.pods.Connect(g.graph)
+		optical, err := g.pods.Connect(g.graph)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := topology.NewProblem(g.graph, lit)
+		p, err := topology.NewProblem(g.graph, optical)
 		if err != nil {
 			continue // too few ports
 		}
 		all := usefulTopologies(p)
 		fair, best := make([]engine.Time, len(all)), engine.Never
-		least := engine.Never
+		fastest := engine.Never
 		for i, x := range all {
 			d, err := p.Evaluate(context.Background(), x, flow.MaxMin)
 			if err != nil {
 				t.Fatal(err)
 			}
 			fair[i] = d.Makespan
-			least = min(least, d.Makespan)
+			fastest = min(fastest, d.Makespan)
 			any, _, err := p.ByRules(x)
 			if err != nil {
 				t.Fatal(err)
@@ -89,9 +89,9 @@ func TestBoundsOfBoxes(t *testing.T) {
 			meanMet++
 		}
 		bound, value, stopped := p.ProveFairly(2000)
-		if bound > least || value < least || !stopped && min(bound, least) < value-engine.Nanosecond {
+		if bound > fastest || value < fastest || !stopped && min(bound, fastest) < value-engine.Nanosecond {
 			t.Fatalf("case %d: %v and bound %v under fair sharing, stopped %v; the best is %v", n,
-				value, bound, stopped, least)
+				value, bound, stopped, fastest)
 		}
 		if !stopped {
 			proved++

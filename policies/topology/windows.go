@@ -69,11 +69,11 @@ func (p *Problem) Windows(ctx context.Context, o WindowOptions) (*Windows, error
 	if x == nil {
 		return nil, fmt.Errorf("topology: no baseline can be simulated to its end")
 	}
-	lit, err := p.Fabric.Provision(x)
+	network, err := p.Fabric.Provision(x)
 	if err != nil {
 		return nil, err
 	}
-	trace, err := flow.Run(ctx, p.Graph, lit, p.Fabric.Routes, flow.Options{Service: flow.MaxMin})
+	trace, err := flow.Run(ctx, p.Graph, network, p.Fabric.Routes, flow.Options{Service: flow.MaxMin})
 	if err != nil {
 		return nil, fmt.Errorf("topology: %w", err)
 	}

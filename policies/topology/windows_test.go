@@ -236,9 +236,9 @@ func TestWindowsOfChain(t *testing.T) {
 	}
 }
 
-// twinProblem returns two pods of 6 ports that exchange one transfer and send one to each
+// peerProblem returns two pods of 6 ports that exchange one transfer and send one to each
 // of their two DP peer pods.
-func twinProblem(t testing.TB) *Problem {
+func peerProblem(t testing.TB) *Problem {
 	t.Helper()
 	f := &fabric.Pods{
 		Pods:  []fabric.Pod{{Ports: 6, Rate: 100e9}, {Ports: 6, Rate: 100e9}},
