@@ -26,6 +26,7 @@ type openBoxes[V any] struct {
 	numAdded int
 }
 
+// newOpenBoxes returns an empty queue that is ordered by compare.
 func newOpenBoxes[V any](compare func(a, b V) int) *openBoxes[V] {
 	return &openBoxes[V]{Queue: priorityqueue.NewWith(func(a, b any) int {
 		x, y := a.(*box[V]), b.(*box[V])
@@ -122,6 +123,8 @@ type budgetMeter struct {
 	workAtStart int64             // evaluator.Work when counting started
 }
 
+// newBudgetMeter returns a meter that counts from now on. The work of w is limited if o
+// limits work.
 func newBudgetMeter(ctx context.Context, o searchBudget, w *circuitEvaluator) budgetMeter {
 	return budgetMeter{searchBudget: o, ctx: ctx, evaluator: w, workAtStart: w.Work()}
 }

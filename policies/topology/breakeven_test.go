@@ -153,7 +153,8 @@ func TestNeverWorseThanRules(t *testing.T) {
 			fixed := options
 			fixed.Service = "level-priority"
 			r, err := row.Policy.Choose(context.Background(), p, fixed)
-			if err != nil || r.Moves.Last() >= 31 { // iterations that do not repeat are not sought by delta-during
+			// delta-during does not seek iterations that do not repeat.
+			if err != nil || r.Moves.Last() >= 31 {
 				continue
 			}
 			if r.Makespan < d.Moves.Static.Makespan {

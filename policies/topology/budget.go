@@ -15,7 +15,7 @@ type portBudget struct {
 	Ports  []int // ports per pod of one replica (U_p), indexed by pod
 
 	portsPerEnd []int    // ports that a circuit uses at each end, indexed by bundle
-	endPods     [][2]int // pods at the two ends, indexed by bundle; both are the same pod if the bundle leads to DP peer pods
+	endPods     [][2]int // pods at both ends, indexed by bundle; equal if it leads to DP peer pods
 }
 
 // addBundle appends a bundle.

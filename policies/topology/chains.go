@@ -69,7 +69,7 @@ func newPodChains(p *Problem, rank []int) *podChains {
 		}
 	}
 
-	// Walk each chain from one of its ends.
+	// Follow each chain from one of its ends.
 	visited := make([]bool, n)
 	for pod := range n {
 		if visited[pod] || len(chainBundles[pod]) == 2 {

@@ -80,10 +80,10 @@ func (s *Switching) eachInterrupted(from, to []int, do func(e int)) {
 type Controller struct {
 	problem        *Problem
 	sequence       *Sequence
-	planBundle     []int32 // bundle of the plan that represents the bundle of each task, indexed by task; -1 if the task uses none
+	planBundle     []int32 // bundle of the plan that represents each task's bundle; -1 if it has none
 	numPlanBundles int
 	start          pendingSetup  // state of the circuits at the start of the iteration
-	drains         [][]int32     // transfers that must end before each step besides the counted ones, indexed by step
+	drains         [][]int32     // transfers to wait for besides the counted ones, indexed by step
 	planned        Run           // the iteration on problem with the task times of the plan
 	trace          *engine.Trace // of planned
 	earlier        []Run         // planned iterations before this one
@@ -105,7 +105,9 @@ func (it *IterationPlan) Controller(ctx context.Context, p *Problem, d *Decision
 		}
 	}
 
-	scaleCount := func(bundle, count int) int { // number of transfers of p that correspond to count transfers of the plan
+	// scaleCount returns the number of transfers of p that correspond to count transfers
+	// of the plan.
+	scaleCount := func(bundle, count int) int {
 		if planTransfers[bundle] == 0 {
 			return 0
 		}
@@ -181,7 +183,7 @@ func (c *Controller) findDrains(bundle []int32) {
 	}
 
 	// Each step drains what ended before it on the bundles that it interrupts.
-	c.drains = make([][]int32, len(c.sequence.Steps)) // each in the order of ends, as Live needs
+	c.drains = make([][]int32, len(c.sequence.Steps)) // each in the order of ends, as LiveController needs
 	previous := c.sequence.First
 	for i, s := range c.sequence.Steps {
 		if s.Bundle == AtEnd {
@@ -255,7 +257,7 @@ func (c *Controller) simulate(w *circuitEvaluator) (Run, bool) {
 // LiveController moves the circuits during one packet-level simulation.
 type LiveController struct {
 	*Controller
-	changes        []topologyChange // topologies requested so far; all but the first were requested less than a delay ago
+	changes        []topologyChange // topologies requested so far; the older ones are dropped after a delay
 	endedTransfers []int            // number of ended transfers, indexed by bundle of the plan
 	hasEnded       []bool           // indexed by task
 	nextStep       int              // index of the next step to make

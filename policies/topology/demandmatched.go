@@ -50,7 +50,8 @@ func demandMatched(m *ruleInput) (*Sequence, error) {
 		_, total := m.evaluator.Ended(int32(last))
 		s := Step{Bundle: last, Count: int(total), Circuits: topology(remaining)}
 		for e, n := range s.Circuits {
-			if n == 0 && m.simulator.target[e] > 0 { // in later iterations e may complete after the last of the others
+			// In later iterations e may complete after the last of the others.
+			if n == 0 && m.simulator.target[e] > 0 {
 				s.Carried = append(s.Carried, e)
 			}
 		}

@@ -18,10 +18,7 @@ type DuringOptions struct {
 	Changes        int    `key:"changes" doc:"maximum number of changes of circuits per iteration, including the change back to the first topology, so 1 means no change; 0 means no limit" default:"0" max:"1000"`
 	Service        string `key:"service" doc:"sharing of circuits: by level-priority, as under delta-joint, or max-min fair, as under delta-topo" default:"level-priority" choices:"level-priority|max-min"`
 	MaxEvaluations int64  `key:"max_evaluations" doc:"maximum number of sequences that the search simulates; sequences of two topologies are enumerated in addition if there are few" default:"1500" min:"1" max:"1000000000000000"`
-	// BreakEven is the longest reconfiguration delay at which a sequence was found that
-	// is faster than Static. It does not depend on the delay of the problem. It is 0 if
-	// no sequence was found or if BreakEvenComputed is false.
-	BreakEven bool `key:"break_even" doc:"compute the longest reconfiguration delay at which moving circuits is faster" default:"true"`
+	BreakEven      bool   `key:"break_even" doc:"compute the longest reconfiguration delay at which moving circuits is faster" default:"true"`
 }
 
 // duringAllocator is delta-during. It changes circuits within an iteration, for example
@@ -88,7 +85,7 @@ type Moves struct {
 	Static   *Decision // the decision without changes
 	// BreakEven is the longest reconfiguration delay at which a sequence was found that
 	// is faster than Static. It does not depend on the delay of the problem. It is 0 if
-	// no sequence was found or if Sought is false.
+	// no sequence was found or if BreakEvenComputed is false.
 	BreakEven         engine.Time
 	BreakEvenComputed bool
 	Reason            string // reason if no circuit moves; "" otherwise
@@ -113,12 +110,14 @@ type duringSearch struct {
 	static       *Decision // best decision without changes
 	service      flow.Service
 	simulator    *sequenceSimulator
-	bounds       *windowBound    // lower bounds on all sequences
-	numTransfers []int           // indexed by bundle
-	maxCircuits  []int           // maximum useful circuits if no other bundle has any, indexed by bundle
-	isInner      []bool          // see Problem.innerBundles
-	transferEnds [][]engine.Time // sorted end times of the transfers on the static topology, indexed by bundle
-	endOrder     []int           // bundles in the order of their last transfer's end
+	bounds       *windowBound // lower bounds on all sequences
+	numTransfers []int        // indexed by bundle
+	maxCircuits  []int        // maximum useful circuits if no other bundle has any, indexed by bundle
+	isInner      []bool       // see Problem.innerBundles
+	// transferEnds holds the sorted end times of the transfers on the static topology,
+	// indexed by bundle.
+	transferEnds [][]engine.Time
+	endOrder     []int // bundles in the order of their last transfer's end
 
 	// iterationWork is the work of simulating one iteration on the static topology, as
 	// counted by flow.Evaluator.Work.
@@ -131,6 +130,7 @@ type duringSearch struct {
 	isEnough func() bool
 }
 
+// newDuringSearch returns a search. The caller releases it with close.
 func newDuringSearch(ctx context.Context, p *Problem, o Options, static *Decision) (*duringSearch, error) {
 	s := &duringSearch{p: p, o: o, static: static, service: static.Service, numTransfers: p.Transfers(),
 		maxCircuits: p.maxCircuitsAlone(), isInner: p.innerBundles()}
@@ -171,6 +171,7 @@ func (s *duringSearch) measureIterationWork() (int64, error) {
 	return s.evaluator.Work() - before, nil
 }
 
+// close releases the evaluator.
 func (s *duringSearch) close() { s.p.release(s.evaluator) }
 
 // transferEnds returns the sorted end times of the transfers of each bundle under a

@@ -35,6 +35,8 @@ type windowBound struct {
 	delayFree   engine.Time // lower bound that holds at every delay
 }
 
+// newWindowBound returns the bounds of sequences with at most high[e] circuits of bundle
+// e.
 func newWindowBound(ctx context.Context, p *Problem, high []int) (*windowBound, error) {
 	w, rates, err := p.fluidEvaluator(ctx, high)
 	if err != nil {
@@ -172,8 +174,9 @@ func (p *Problem) fluidEvaluator(ctx context.Context, maxCircuits []int) (*flow.
 	network.Links = append([]engine.Link(nil), network.Links...)
 	network.Groups = append([]engine.Group(nil), network.Groups...)
 
-	// Add the ports of each pod as two resources, one per direction.
-	first := o.Network.GroupResource(int32(len(network.Groups))) // first+2i limits the traffic out of pod i, first+2i+1 the traffic into it
+	// Add the ports of each pod as two resources: first+2i limits the traffic out of pod
+	// i, first+2i+1 the traffic into it.
+	first := o.Network.GroupResource(int32(len(network.Groups)))
 	for _, u := range p.Ports {
 		g := engine.Group{Rate: float64(u) * maxRate}
 		network.Groups = append(network.Groups, g, g)

@@ -229,8 +229,8 @@ func (l *circuitTimeline) add(at engine.Time, n int) {
 	l.at, l.n = append(l.at, at), append(l.n, n)
 }
 
-// holds returns the circuits that occupy ports at a time: those that carry data and those
-// that will within the delay.
+// holds returns the circuits that occupy ports at a time. These are the circuits that
+// carry data and the circuits that will carry data within the delay.
 func (l *circuitTimeline) holds(now, delay engine.Time) int {
 	n := 0
 	for k, at := range l.at {

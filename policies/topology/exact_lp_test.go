@@ -31,7 +31,9 @@ func (p *linear) add(equal bool, rhs float64, row []float64) {
 func (p *linear) solve() (float64, []float64, bool) {
 	const zero = 1e-10
 	m := len(p.rows)
-	artificial := p.n + m // one artificial variable per row follows, without a column, because it never returns to the basis
+	// One artificial variable per row follows. It has no column, because it never returns
+	// to the basis.
+	artificial := p.n + m
 	width := artificial + 1
 	tab := make([][]float64, m)
 	basis := make([]int, m)

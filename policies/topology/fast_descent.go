@@ -16,7 +16,8 @@ func (s *fastSearch) steepestDescent() bool {
 		s.visitNeighbours(s.best.circuits, func(x []int) {
 			neighbours = append(neighbours, s.individual(slices.Clone(x)))
 		})
-		s.evaluate(neighbours, (makespanClass(s.best.makespan)+1)*classTicks) // the cutoff is the lowest makespan of a worse class
+		// The cutoff is the lowest makespan of a worse class.
+		s.evaluate(neighbours, (makespanClass(s.best.makespan)+1)*classTicks)
 		if len(neighbours) == 0 {
 			break
 		}

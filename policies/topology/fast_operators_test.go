@@ -166,6 +166,6 @@ func TestCutOffsAreNoMakespans(t *testing.T) {
 	}
 
 	if want := int64(3 + 3); s.evaluations != want {
-		t.Errorf("%d plays, want %d", s.evaluations, want)
+		t.Errorf("%d evaluations, want %d", s.evaluations, want)
 	}
 }

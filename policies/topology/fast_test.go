@@ -53,12 +53,12 @@ func TestFastFindsTheBest(t *testing.T) {
 			joint := choose(t, j, "delta-joint", defaultOptions())
 			first, worst := 0.0, 0.0
 			var slowest time.Duration
-			var plays int64
+			var evaluations int64
 			for seed := range seeds {
 				from := time.Now()
 				d := choose(t, j, "delta-fast", fastOptions(seed))
 				slowest = max(slowest, time.Since(from))
-				plays = max(plays, d.Evaluations)
+				evaluations = max(evaluations, d.Evaluations)
 				nct := j.nct(d.Makespan)
 				if first == 0 || nct < first {
 					first = nct
@@ -76,8 +76,8 @@ func TestFastFindsTheBest(t *testing.T) {
 					t.Errorf("seed %d: stopped %s", seed, d.Stopped)
 				}
 			}
-			t.Logf("NCT %.5f .. %.5f over %d seeds, best known %.5f; at most %d plays, %v", first,
-				worst, seeds, best, plays, slowest.Round(time.Millisecond))
+			t.Logf("NCT %.5f .. %.5f over %d seeds, best known %.5f; at most %d evaluations, %v", first,
+				worst, seeds, best, evaluations, slowest.Round(time.Millisecond))
 			if best = min(best, first); worst > best*maxNCTRatio {
 				t.Errorf("NCT %.5f, want at most 0.1 %% above %.5f", worst, best)
 			}
@@ -152,7 +152,7 @@ func TestFastOnManyPods(t *testing.T) {
 	for seed := range seeds {
 		d := choose(t, j, "delta-fast", fastOptions(seed))
 		gap, ok := d.Gap()
-		t.Logf("%.1e topologies: NCT %.5f, best from the matrix %.5f, gap %.3g to the bound, %d plays",
+		t.Logf("%.1e topologies: NCT %.5f, best from the matrix %.5f, gap %.3g to the bound, %d evaluations",
 			n, j.nct(d.Makespan), j.nct(lowest), gap, d.Evaluations)
 		if d.Makespan >= lowest || !ok || gap > 0.01 {
 			t.Errorf("seed %d: makespan %v, best from the matrix %v, gap %g (%v)", seed, d.Makespan,
@@ -220,7 +220,7 @@ func TestFastIsDeterministic(t *testing.T) {
 
 	o.Seed = 4
 	if other := choose(t, j, "delta-fast", o); other.Evaluations == want.Evaluations {
-		t.Errorf("seeds 3 and 4 play %d topologies each", want.Evaluations)
+		t.Errorf("seeds 3 and 4 both evaluate %d topologies", want.Evaluations)
 	}
 }
 
@@ -320,11 +320,11 @@ func BenchmarkFast(b *testing.B) {
 	run := func(name string, j *job) {
 		b.Run(name, func(b *testing.B) {
 			choose(b, j, "delta-joint", defaultOptions()) // computes the shared bound
-			var plays int64
+			var evaluations int64
 			for b.Loop() {
-				plays += choose(b, j, "delta-fast", fastOptions(1)).Evaluations
+				evaluations += choose(b, j, "delta-fast", fastOptions(1)).Evaluations
 			}
-			b.ReportMetric(float64(plays)/float64(b.N), "plays/op")
+			b.ReportMetric(float64(evaluations)/float64(b.N), "evaluations/op")
 		})
 	}
 

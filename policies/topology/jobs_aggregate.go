@@ -70,7 +70,8 @@ func (s *SharedPods) simulateAndRelease(ctx context.Context, circuits [][]int, o
 //     request, by weight. Ties go to the first bundle.
 func (s *SharedPods) scaleToFit(wanted [][]int) [][]int {
 	want := s.join(wanted)
-	requested, scale := make([][]int, len(s.Jobs)), make([][]float64, len(s.Jobs)) // indexed by job and shared pod
+	// Requested ports and scaling factors, indexed by job and shared pod.
+	requested, scale := make([][]int, len(s.Jobs)), make([][]float64, len(s.Jobs))
 	for j := range s.Jobs {
 		requested[j], scale[j] = make([]int, len(s.Ports)), make([]float64, len(s.Ports))
 	}

@@ -70,7 +70,7 @@ func TestJobsAreExact(t *testing.T) {
 		}
 		jobs := []topology.Job{a.Job, b.Job}
 		ports := portsForJobs(jobs, pods, func() int { return rng.IntN(4) })
-		// Makespans simulated by this package, and those of exact schedules.
+		// Makespans simulated by this package, and makespans of exact schedules.
 		var own, exact []choices
 		solved, met := true, true
 		for k, l := range []randomJob{a, b} {
@@ -142,7 +142,7 @@ func TestJobsAreExact(t *testing.T) {
 
 	t.Logf("%d proved, %d open, %d with a budget that binds", proved, open, tight)
 	if proved < 100 || tight < 50 {
-		t.Errorf("%d proved and %d bound by the ports: the test has lost its teeth", proved, tight)
+		t.Errorf("%d optima proved and %d limited by ports, want at least 100 and 50", proved, tight)
 	}
 }
 

@@ -103,8 +103,8 @@ type jobsSearch struct {
 	best          []int   // topology of all jobs; nil if none is known
 	value         score
 	open          *openBoxes[score] // by the bounds of their upper corners
-	excludedBound score             // minimum bound of the boxes that were simulated or excluded; nil before the first
-	narrowed      bool              // boxes were narrowed by the incumbent, so the bound holds only up to resolution
+	excludedBound score             // minimum bound of simulated or excluded boxes; nil before the first
+	narrowed      bool              // the incumbent narrowed boxes: the bound holds up to resolution
 }
 
 // newJobsSearch returns a search without open boxes. The caller releases it with close.
@@ -117,6 +117,7 @@ func newJobsSearch(ctx context.Context, s *SharedPods, o searchBudget) *jobsSear
 	return z
 }
 
+// close releases the evaluators.
 func (z *jobsSearch) close() {
 	for _, t := range z.jobs {
 		t.p.release(t.w)
@@ -310,6 +311,7 @@ type jobEvaluator struct {
 	makespans map[string]engine.Time // never if the topology cannot be simulated to its end
 }
 
+// newJobEvaluator returns an evaluator whose evaluations are charged to m.
 func newJobEvaluator(m *budgetMeter, p *Problem) *jobEvaluator {
 	return &jobEvaluator{budgetMeter: m, p: p, w: p.acquire(m.ctx, flow.LevelPriority),
 		bounds: map[string]engine.Time{}, makespans: map[string]engine.Time{}}

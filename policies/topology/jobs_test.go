@@ -191,7 +191,7 @@ func TestJointIsNoWorse(t *testing.T) {
 	t.Logf("cases in which joint is better: %v", better)
 	for _, name := range []string{"even-split", "aggregate", "surplus"} {
 		if better[name] < 5 {
-			t.Errorf("joint is better than %s in %d cases: the test has lost its teeth", name, better[name])
+			t.Errorf("joint is better than %s in %d cases, want at least 5", name, better[name])
 		}
 	}
 }
@@ -247,7 +247,7 @@ func TestHeavierJobsGain(t *testing.T) {
 			s := newShared(t, jobs, ports, topology.WeightedSum)
 			d := decideJobs(t, s, "joint", jobsOptions())
 			now := s.Jobs[0].Slowdown(d.Jobs[0].Makespan)
-			// A tie may be decided either way within the resolution.
+			// A tie may be decided for either job within the resolution.
 			slack := 4 * s.Resolution() * float64(len(jobs)) / weight
 			if now > last+slack {
 				t.Errorf("case %d: weight %v slows the job down from %v to %v", n, weight, last, now)
@@ -260,7 +260,7 @@ func TestHeavierJobsGain(t *testing.T) {
 	}
 
 	if gained < 5 {
-		t.Errorf("a heavier job gained in %d cases: the test has lost its teeth", gained)
+		t.Errorf("a heavier job gained in %d cases, want at least 5", gained)
 	}
 }
 
@@ -322,7 +322,7 @@ func TestSurplusIsNoWaste(t *testing.T) {
 	}
 
 	if faster < 5 {
-		t.Errorf("%d jobs are faster: the test has lost its teeth", faster)
+		t.Errorf("%d jobs are faster, want at least 5", faster)
 	}
 }
 
@@ -362,7 +362,7 @@ func TestJobsStop(t *testing.T) {
 	}
 
 	if stopped < 10 {
-		t.Errorf("%d searches were stopped: the test has lost its teeth", stopped)
+		t.Errorf("%d searches were stopped, want at least 10", stopped)
 	}
 	jobs, ports := []topology.Job(nil), []int(nil)
 	for jobs == nil {

@@ -56,7 +56,8 @@ func (jointAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decis
 	}
 
 	d := best.decision()
-	if d.Service = o.serviceOr(best.service); d.Service != best.service { // the key "service" fixes the rates, so only the circuits of best are used
+	// If the key "service" fixes the rates, only the circuits of best are used.
+	if d.Service = o.serviceOr(best.service); d.Service != best.service {
 		j, err := p.Evaluate(ctx, best.circuits, d.Service)
 		if err != nil {
 			return nil, err
@@ -126,6 +127,7 @@ type boxBound struct {
 	pathMean     *pathMean // mean of paths whose bound is included; nil if none
 }
 
+// compare orders bounds, the lowest first.
 func (v boxBound) compare(o boxBound) int { return cmp.Compare(v.bound, o.bound) }
 
 // jointSearch is a best-first branch and bound over boxes of topologies.
@@ -137,7 +139,9 @@ type jointSearch struct {
 	replicaRank []int       // rank of each replica; the slowest has rank 0
 	closedBound engine.Time // minimum bound of the boxes that were simulated or excluded
 
-	isFair bool // transfers share fairly; fewer circuits can then be faster, so the upper corner does not represent its box
+	// isFair means that transfers share fairly. Fewer circuits can then be faster, so the
+	// upper corner does not represent its box.
+	isFair bool
 
 	// useQueueBound is true after the restart with queue bounds. triedQueueBound is true
 	// after one was computed to decide on the restart. provedBound is the bound of the

@@ -15,8 +15,8 @@ const (
 	// rootPaths and boxPaths are the numbers of paths mixed into the mean of all
 	// topologies and into the mean of a box.
 	rootPaths, boxPaths = 200, 10
-	// inheritedPaths is the number of paths as which the mean of the parent counts, so
-	// that new paths have weight in the mean of a box.
+	// inheritedPaths limits the number of paths that a mean inherited from the parent
+	// counts as. Otherwise new paths would have little weight in the mean of a box.
 	inheritedPaths = 10
 	// The search with means may use the budget up to 1/meanBoundDivisor. It starts at
 	// 1/plainBoundDivisor.
@@ -96,7 +96,8 @@ func (p *Problem) hasLongReplicas() bool {
 // b is the box just taken from the open ones.
 func (s *jointSearch) proveByPathMeans(b *box[boxBound]) bool {
 	if s.useQueueBound || s.meanBounder != nil ||
-		!s.isFair && s.usedFraction() < 1.0/plainBoundDivisor || s.best.circuits == nil || !s.p.hasLongReplicas() {
+		!s.isFair && s.usedFraction() < 1.0/plainBoundDivisor ||
+		s.best.circuits == nil || !s.p.hasLongReplicas() {
 		return false
 	}
 	s.prepareMeans()

@@ -12,8 +12,8 @@ import (
 )
 
 // TestDonorServesBest compares Lend with an enumeration of the port-lending job's
-// topologies that keep its limit: those with minimum ports, or all. None may give the
-// borrowing job a shorter iteration than the selected one.
+// topologies that keep its limit: all of them, or all with minimum ports. None may give
+// the borrowing job a shorter iteration than the selected one.
 func TestDonorServesBest(t *testing.T) {
 	t.Parallel()
 	for range 3 {
@@ -70,7 +70,7 @@ func TestDonorServesBest(t *testing.T) {
 			}
 			for ties, want := range best {
 				if value[ties] > want+ticks {
-					t.Fatalf("%s: the recipient ends at %v, could at %v", ties, value[ties], want)
+					t.Fatalf("%s: the borrowing job ends at %v, %v is possible", ties, value[ties], want)
 				}
 			}
 			if value[BestOfAll] > value[BestForBorrower]+ticks ||

@@ -104,8 +104,7 @@ func randomTopology(p *topology.Problem, rng *rand.Rand) []int {
 	return x
 }
 
-// topologySimulator simulates topologies of a problem, including those that exceed the
-// ports.
+// topologySimulator simulates topologies of a problem. They may exceed the ports.
 type topologySimulator struct {
 	*flow.Evaluator
 	p *topology.Problem
@@ -130,7 +129,7 @@ func (l *topologySimulator) simulate(t testing.TB, x []int, s flow.Service) engi
 	l.SetService(s)
 	c, ok := l.Makespan(engine.Never)
 	if !ok {
-		t.Fatalf("%v cannot be played", x)
+		t.Fatalf("%v cannot be simulated to its end", x)
 	}
 	return c
 }
@@ -247,8 +246,8 @@ func TestRelabelling(t *testing.T) {
 	}
 }
 
-// carry converts circuits x of o to circuits of to, whose pods are those of o renumbered
-// by pod.
+// carry converts circuits x of o to circuits of to. The pods of to are the pods of o
+// renumbered by pod.
 func carry(o, to *fabric.Optical, pod, x []int) []int {
 	y := make([]int, len(x))
 	for e, b := range o.Bundles {

@@ -28,7 +28,9 @@ type MILPOptions struct {
 	Step      engine.Time `key:"step" doc:"length of a time step" default:"1ms" above:"0" when:"model=fixed-step"`
 	Intervals int         `key:"intervals" doc:"number of time intervals, K; 0 means the number that the schedules of the best baseline and of the best known topology need" default:"0" max:"1000000" when:"model=variable-interval"`
 	Anchors   bool        `key:"anchors" doc:"narrow index windows by the anchors of Alg. 1, which may exclude the optimum" default:"false" when:"model=variable-interval"`
-	Export    string      // directory to write each model to as MPS and LP; "" for none. No key sets it, as no scenario names outputs.
+	// Export is the directory for models in MPS and LP format; "" means none. No key sets
+	// it, because scenarios name no outputs.
+	Export string
 }
 
 // NoSolver is the value of MILPOptions.Solver with which models are exported but not
@@ -182,7 +184,8 @@ func (r *milpRun) build(ctx context.Context) error {
 	}
 	upper := makespan + engine.Time(float64(makespan)*makespanRelTol) + 1
 	upper += engine.Time(float64(upper) * r.o.PortTolerance) // minimising ports may lengthen the makespan
-	if r.isFair {                                            // equal shares (Eq. 17) can be slower than max-min shares
+	// Equal shares (Eq. 17) can be slower than max-min shares.
+	if r.isFair {
 		upper += upper / 10
 	}
 

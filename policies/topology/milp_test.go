@@ -80,7 +80,7 @@ func TestSolverAgrees(t *testing.T) {
 		d := decideWith(t, name, p, o)
 		if d.Solver.Status != "optimal" || !nearlyEqual(d.Solver.Makespan, joint.Makespan, 1e-6) ||
 			!nearlyEqual(d.Makespan, joint.Makespan, 1e-6) {
-			t.Errorf("%d micro-batches, %s: %+v, played %v, delta-joint %v", microbatches, name,
+			t.Errorf("%d micro-batches, %s: %+v, simulated %v, delta-joint %v", microbatches, name,
 				*d.Solver, d.Makespan, joint.Makespan)
 		}
 		if got, want := p.PortsUsed(d.Circuits), p.PortsUsed(joint.Circuits); !o.KeepPorts &&
@@ -96,7 +96,7 @@ func TestSolverAgrees(t *testing.T) {
 		d := decideWith(t, name, p, milpOptions(0))
 		if d.Solver.Status != "optimal" ||
 			float64(d.Solver.Makespan) > float64(topo.Makespan)*(1+1e-6) || d.Service != flow.MaxMin || float64(d.Makespan) < float64(topo.Makespan)*(1-1e-9) {
-			t.Errorf("%s: %+v, played %v by %v, delta-topo %v", name, *d.Solver, d.Makespan, d.Service,
+			t.Errorf("%s: %+v, simulated %v by %v, delta-topo %v", name, *d.Solver, d.Makespan, d.Service,
 				topo.Makespan)
 		}
 	}

@@ -53,7 +53,9 @@ type Options struct {
 	// Decision.Tails. The caller must then simulate with these.
 	Tails bool
 
-	limitStart time.Time // start of time limits that cover several decisions; zero if each decision has its own. See WithSharedTimeLimit
+	// limitStart is the start of time limits that cover several decisions. It is zero if
+	// each decision has its own limit. See WithSharedTimeLimit.
+	limitStart time.Time
 }
 
 // FixedOptions holds the options of the allocator "fixed".

@@ -22,9 +22,11 @@ type pathMean struct {
 
 // pathCosts holds the costs of the transfers.
 type pathCosts struct {
-	p        *Problem
-	times    [][]float64 // times[i][n-1] is the time of transfer i on n circuits of its bundle, in ticks; nil for other tasks
-	bundleOf []int32     // bundle of each task; -1 if it uses none
+	p *Problem
+	// times[i][n-1] is the time of transfer i on n circuits of its bundle, in ticks.
+	// times[i] is nil for other tasks.
+	times    [][]float64
+	bundleOf []int32 // bundle of each task; -1 if it uses none
 }
 
 // newPathCosts computes the costs of all transfers. If a transfer uses several bundles,
@@ -39,7 +41,9 @@ func newPathCosts(p *Problem) *pathCosts {
 		if t.Kind != engine.Transfer {
 			continue
 		}
-		rate, slow := p.Fabric.Routes.Cap(int32(i), t.Flows), 0.0 // rate limit outside bundles; share of a circuit's rate that the slowest bundle needs
+		// rate is the limit outside bundles; slow is the share of a circuit's rate that
+		// the slowest bundle needs.
+		rate, slow := p.Fabric.Routes.Cap(int32(i), t.Flows), 0.0
 		for _, u := range p.Fabric.Routes.Of(int32(i)) {
 			if int(u.Resource) >= len(bundle) {
 				rate = min(rate, p.Fabric.Network.Rate(u.Resource)/u.Weight)

@@ -56,7 +56,9 @@ type Row struct {
 	Name   string
 	Doc    string // description of one line
 	Policy Policy
-	Reads  []string // tables of [policy] whose keys affect the allocator, including keys of allocators that it calls
+	// Reads lists the tables of [policy] whose keys affect the allocator, including keys
+	// of allocators that it calls.
+	Reads []string
 	// Single is true for searching allocators that minimise ports. They can decide for
 	// single jobs under multi-job allocators, and lend ports to another job.
 	Single bool

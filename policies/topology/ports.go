@@ -96,9 +96,9 @@ func (p *Problem) MinimisePorts(ctx context.Context, d *Decision, o Options) {
 		o.newBudget(o.Joint)).apply(d)
 }
 
-// MinimisePortsInGroups is SavePorts in which all bundles of a group lose a circuit together. It
-// starts from the topology fewer if its makespan is within the limit, and it computes no
-// lower bound on ports.
+// MinimisePortsInGroups is MinimisePorts in which all bundles of a group lose a circuit
+// together. It starts from the topology fewer if its makespan is within the limit, and it
+// computes no lower bound on ports.
 func (p *Problem) MinimisePortsInGroups(ctx context.Context, d *Decision, o Options, fewer []int, groups [][]int) {
 	s := p.newPortMinimiser(ctx, makespanLimitOf(d.Makespan, d.Service, &o), d.Service, &o,
 		o.newBudget(o.Joint))

@@ -78,7 +78,7 @@ func drawPortCase(t *rapid.T) portCase {
 	defer d.p.release(w)
 	c, ok := w.simulate(d.x, never)
 	if !ok {
-		t.Skip("cannot be played")
+		t.Skip("cannot be simulated")
 	}
 	d.limit = withTolerance(c, rapid.SampledFrom([]float64{0, 0.05, 0.3, 1}).Draw(t, "tolerance"))
 	return d
@@ -92,36 +92,36 @@ func (d *portCase) minimiser(budget int64) *portMinimiser {
 
 // keeps reports whether x keeps the limit in simulation and by its bound. If the service
 // is fixed, the simulation decides both.
-func (d *portCase) keeps(x []int) (play, bound bool) {
+func (d *portCase) keeps(x []int) (simulated, bound bool) {
 	w := d.p.acquire(context.Background(), d.service)
 	defer d.p.release(w)
 	c, ok := w.simulate(x, never)
-	play = ok && c <= d.limit
+	simulated = ok && c <= d.limit
 	if d.fixedService {
-		return play, play
+		return simulated, simulated
 	}
 	for _, rule := range servicesToTry {
 		w.SetService(rule)
 		c, ok := w.simulate(x, never)
-		play = play || ok && c <= d.limit
+		simulated = simulated || ok && c <= d.limit
 	}
-	return play, play || w.bound(x) <= d.limit
+	return simulated, simulated || w.bound(x) <= d.limit
 }
 
 // exhaustiveMinima enumerates all topologies. It returns the minimum ports within the
 // limit in simulation and by the bound, and the port vectors per pod that no other
 // dominates in simulation.
-func (d *portCase) exhaustiveMinima(t *rapid.T) (played, bounded int, minima [][]int) {
-	played, bounded = d.p.PortsTotal()+1, d.p.PortsTotal()+1
+func (d *portCase) exhaustiveMinima(t *rapid.T) (minSimulated, minBounded int, minima [][]int) {
+	minSimulated, minBounded = d.p.PortsTotal()+1, d.p.PortsTotal()+1
 	var all [][]int
 	if !visitTopologies(d.p, func(x []int) {
-		play, bound := d.keeps(x)
+		simulated, bound := d.keeps(x)
 		n := d.p.PortsUsed(x)
 		if bound {
-			bounded = min(bounded, n)
+			minBounded = min(minBounded, n)
 		}
-		if play {
-			played = min(played, n)
+		if simulated {
+			minSimulated = min(minSimulated, n)
 			all = append(all, d.p.Fabric.Ports(x))
 		}
 	}) {
@@ -135,7 +135,7 @@ func (d *portCase) exhaustiveMinima(t *rapid.T) (played, bounded int, minima [][
 		}
 	}
 
-	return played, bounded, minima
+	return minSimulated, minBounded, minima
 }
 
 // TestFewestPortsByExhaustion compares the ports found and the bound proved with an
@@ -143,12 +143,12 @@ func (d *portCase) exhaustiveMinima(t *rapid.T) (played, bounded int, minima [][
 func TestFewestPortsByExhaustion(t *testing.T) {
 	checkManyCases(t, func(t *rapid.T) {
 		d := drawPortCase(t)
-		played, bounded, _ := d.exhaustiveMinima(t)
+		minSimulated, minBounded, _ := d.exhaustiveMinima(t)
 		s := d.minimiser(1e9)
 		s.run(d.x)
-		if n := d.p.PortsUsed(s.circuits); n != played || s.bound != bounded {
+		if n := d.p.PortsUsed(s.circuits); n != minSimulated || s.bound != minBounded {
 			t.Fatalf("%v with %d ports, proved %d; by exhaustion %d and %d", s.circuits, n, s.bound,
-				played, bounded)
+				minSimulated, minBounded)
 		}
 		w := d.p.acquire(context.Background(), s.service)
 		defer d.p.release(w)
@@ -164,13 +164,13 @@ func TestPortsWithinAnyBudget(t *testing.T) {
 	t.Parallel()
 	checkManyCases(t, func(t *rapid.T) {
 		d := drawPortCase(t)
-		played, bounded, _ := d.exhaustiveMinima(t)
+		minSimulated, minBounded, _ := d.exhaustiveMinima(t)
 		for budget := int64(1); budget < 60; budget++ {
 			s := d.minimiser(budget)
 			s.run(d.x)
-			if n := d.p.PortsUsed(s.circuits); n < played || s.bound > bounded || s.bound > n {
+			if n := d.p.PortsUsed(s.circuits); n < minSimulated || s.bound > minBounded || s.bound > n {
 				t.Fatalf("%v with %d ports, proved %d with a budget of %d; by exhaustion %d and %d",
-					s.circuits, n, s.bound, budget, played, bounded)
+					s.circuits, n, s.bound, budget, minSimulated, minBounded)
 			}
 			if ok, _ := d.keeps(s.circuits); !ok {
 				t.Fatalf("%v does not keep the limit", s.circuits)

@@ -55,10 +55,10 @@ type Problem struct {
 	// Switching describes how circuits can change during an iteration.
 	Switching Switching
 
-	oneHop       *oneHopDemand           // one-hop demand of the graph; nil if a transfer waits for another transfer
+	oneHop       *oneHopDemand           // nil if a transfer waits for another transfer
 	evaluators   sync.Pool               // of *circuitEvaluator
 	sharedSearch once.Value[jointResult] // result of the shared bound's search; see sharedResult
-	cache        *decisionCache          // decisions for single jobs, shared by all problems derived with withPorts
+	cache        *decisionCache          // decisions for single jobs, shared with problems from withPorts
 }
 
 // ErrPorts means that the ports of the pods cannot connect all pod pairs that exchange

@@ -113,7 +113,8 @@ func (m *ruleInput) rotorTopologies(matching []int, matchings, switches int) [][
 	for k := range all {
 		x := make([]int, len(m.maxCircuits))
 		for s := range switches {
-			turn := (s + (k+switches-1-s)/switches) % matchings // matching of switch s, which started with matching s
+			// The matching of switch s, which started with matching s.
+			turn := (s + (k+switches-1-s)/switches) % matchings
 			for e, b := range m.p.Fabric.Bundles {
 				if matching[e] != turn {
 					continue

@@ -9,8 +9,10 @@ import (
 
 // Switching describes how circuits change.
 type Switching struct {
-	Delay    engine.Time // reconfiguration delay: an added circuit carries nothing for this time after its ports are free
-	StopsAll bool        // all circuits of the switch stop while some change
+	// Delay is the reconfiguration delay: an added circuit carries nothing for this time
+	// after its ports are free.
+	Delay    engine.Time
+	StopsAll bool // all circuits of the switch stop while some change
 }
 
 // Step is a change of circuits during an iteration.
@@ -26,7 +28,6 @@ type Step struct {
 	Circuits []int // new topology, indexed by bundle
 }
 
-// Special values of Step.Bundle.
 const (
 	AtEnd  = -1
 	AtTime = -2
@@ -35,7 +36,9 @@ const (
 // Sequence is a sequence of topologies that is used in every iteration. Its last topology
 // equals its first. A sequence with steps at fixed times ends with a step at the end.
 type Sequence struct {
-	First []int // topology at the start of an iteration, indexed by bundle; bundles that carry nothing yet may have no circuit
+	// First is the topology at the start of an iteration, indexed by bundle. Bundles that
+	// carry nothing yet may have no circuit.
+	First []int
 	Steps []Step
 }
 
@@ -70,7 +73,9 @@ func (q *Sequence) removeUnchanged() {
 // Run is one iteration of a sequence.
 type Run struct {
 	Makespan engine.Time
-	Fired    []engine.Time // time of each step from the start of the iteration; engine.Never if it was not made
+	// Fired is the time of each step from the start of the iteration; engine.Never if the
+	// step was not made.
+	Fired []engine.Time
 }
 
 // circuitSetup is a number of circuits of a bundle that are being set up.

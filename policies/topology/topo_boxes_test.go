@@ -29,9 +29,9 @@ func usefulTopologies(p *topology.Problem) (all [][]int) {
 	return all
 }
 
-// TestBoundsOfBoxes compares the bounds for fair sharing and those of path means with
-// every topology of small random problems. No topology of a box may be faster than its
-// bound. Some bounds are tight, so that a bound that is 1 % too high fails.
+// TestBoundsOfBoxes compares the bounds for fair sharing and the bounds of path means
+// with every topology of small random problems. No topology of a box may be faster than
+// its bound. Some bounds are tight, so that a bound that is 1 % too high fails.
 func TestBoundsOfBoxes(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 7))

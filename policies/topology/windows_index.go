@@ -18,7 +18,8 @@ import "slices"
 // one for paths with a lag. Only the first grows at the next edge with a lag.
 func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (lowest, highest []int) {
 	lowest, highest = make([]int, len(tasks)), make([]int, len(tasks))
-	index := slices.Repeat([]int32{-1}, len(p.Graph.Tasks)) // index in tasks of each graph task; -1 if it is not in tasks
+	// The index in tasks of each graph task; -1 if it is not in tasks.
+	index := slices.Repeat([]int32{-1}, len(p.Graph.Tasks))
 	for i, id := range tasks {
 		index[id] = int32(i)
 	}

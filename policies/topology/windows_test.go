@@ -116,7 +116,7 @@ func TestWindowsHoldEveryPlay(t *testing.T) {
 		for i, id := range ids {
 			start, end := trace.Start[id], trace.End[id]
 			if start < w.Earliest[i] || end > w.Latest[i] {
-				t.Fatalf("%s played in [%v, %v], window [%v, %v]", p.Graph.Name(id), start, end,
+				t.Fatalf("%s is active in [%v, %v], window [%v, %v]", p.Graph.Name(id), start, end,
 					w.Earliest[i], w.Latest[i])
 			}
 			first, last := slices.Index(times, start)+1, slices.Index(times, end)
