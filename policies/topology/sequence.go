@@ -28,6 +28,7 @@ type Step struct {
 	Circuits []int // new topology, indexed by bundle
 }
 
+// Special values of Step.Bundle: the end of the iteration, and Step.Time.
 const (
 	AtEnd  = -1
 	AtTime = -2
