@@ -104,7 +104,7 @@ func (z *breakEvenSearch) nextDelay() (engine.Time, bool) {
 // still faster than no change. It increases the delay in growing steps, then bisects.
 func (z *breakEvenSearch) raiseDelay() {
 	q, low, high := z.best, z.simulator.Delay, z.maxDelay+1
-	paysAt := func(d engine.Time) bool {
+	isFasterAt := func(d engine.Time) bool {
 		z.simulator.Delay, z.best, z.bestTime = d, nil, z.static.Makespan
 		z.evaluations++
 		return z.updateBest(q, 0) && z.beatsStatic()
@@ -116,7 +116,7 @@ func (z *breakEvenSearch) raiseDelay() {
 		if d >= high {
 			break
 		}
-		if !paysAt(d) {
+		if !isFasterAt(d) {
 			high = d
 			break
 		}
@@ -129,7 +129,7 @@ func (z *breakEvenSearch) raiseDelay() {
 		if middle <= low || middle >= high {
 			break
 		}
-		if paysAt(middle) {
+		if isFasterAt(middle) {
 			low = middle
 		} else {
 			high = middle

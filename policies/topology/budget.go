@@ -150,13 +150,13 @@ func (b *portBudget) reduceToFit(x []int) {
 // to their useful circuits.
 func (b *portBudget) fillFreePorts(x []int, bundles []int) {
 	free := b.freePorts(x)
-	for grew := true; grew; {
-		grew = false
+	for changed := true; changed; {
+		changed = false
 		for _, e := range bundles {
 			if x[e] < b.Useful[e] && b.maxAdditional(free, e) > 0 {
 				x[e]++
 				b.allocate(free, e, 1)
-				grew = true
+				changed = true
 			}
 		}
 	}

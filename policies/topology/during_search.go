@@ -67,8 +67,8 @@ func (s *duringSearch) tryShapes() {
 const maxRetainedCircuits = 5
 
 // pipelineShape returns one sequence of tryShapes. Inner bundles have up to maxInner
-// circuits at first, or all useful ones if maxInner exceeds maxKeptCircuits, and keep the
-// given number. lead is the time before the last transfer at which they lose circuits.
+// circuits at first, or all useful ones if maxInner exceeds maxRetainedCircuits, and keep
+// the retained number. lead is the time before the last transfer at which they lose circuits.
 // early returns the circuits before the end of the iteration.
 func (s *duringSearch) pipelineShape(retained, maxInner int, lead engine.Time, early bool) *Sequence {
 	hasEnded := make([]bool, len(s.maxCircuits)) // inner bundles that have completed
@@ -115,7 +115,7 @@ func (s *duringSearch) pipelineShape(retained, maxInner int, lead engine.Time, e
 	}
 
 	q.Steps = append(q.Steps, Step{Bundle: AtEnd, Circuits: q.First})
-	for maxInner := s.o.Moving.Changes; maxInner > 0 && len(q.Steps) > maxInner; { // merge the first changes
+	for maxSteps := s.o.Moving.Changes; maxSteps > 0 && len(q.Steps) > maxSteps; { // merge the first changes
 		q.Steps = q.Steps[1:]
 	}
 	return q
@@ -150,13 +150,13 @@ func (s *duringSearch) fitPorts(x []int) {
 	p := s.p
 	p.removeExcess(x, nil, func(pod int) int { return s.largestExcept(x, pod, -1) })
 	free := p.freePorts(x)
-	for grew := true; grew; {
-		grew = false
+	for changed := true; changed; {
+		changed = false
 		for e := range x {
 			if !s.isInner[e] && x[e] < s.maxCircuits[e] && p.maxAdditional(free, e) > 0 {
 				x[e]++
 				p.allocate(free, e, 1)
-				grew = true
+				changed = true
 			}
 		}
 	}

@@ -271,15 +271,15 @@ func (z *jobsSearch) narrowBox(lo, hi []int) (score, bool) {
 		raised := false
 		for j, t := range z.jobs {
 			limit, ok := s.jobLimit(j, minMakespans, z.value, z.resolution)
-			possible, grew := ok, false
+			possible, tightened := ok, false
 			if ok {
-				grew, possible = t.tightenLower(s.split(lo)[j], parts[j], limit)
+				tightened, possible = t.tightenLower(s.split(lo)[j], parts[j], limit)
 			}
 			if !possible {
 				z.narrowed = true
 				return nil, false
 			}
-			raised = raised || grew
+			raised = raised || tightened
 		}
 		if !raised {
 			return value, true

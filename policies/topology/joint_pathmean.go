@@ -101,10 +101,10 @@ func (s *jointSearch) proveByPathMeans(b *box[boxBound]) bool {
 		return false
 	}
 	s.prepareMeans()
-	open, leafs := s.open, s.closedBound
+	open, closedBound := s.open, s.closedBound
 	s.open, s.closedBound, s.parentMean = newOpenBoxes(boxBound.compare), never, s.meanBounder.newMean()
 	s.fictitiousPlay(s.parentMean, s.p.ones(), s.p.Useful, rootPaths)
-	s.push(s.p.ones(), slices.Clone(s.p.Useful), min(leafs, b.value.bound))
+	s.push(s.p.ones(), slices.Clone(s.p.Useful), min(closedBound, b.value.bound))
 	unfinished := s.open.explore(func(v boxBound) bool { return s.cannotImprove(v.bound) },
 		s.meanBudgetUsed, s.visitBox)
 	if unfinished != nil {
@@ -116,7 +116,7 @@ func (s *jointSearch) proveByPathMeans(b *box[boxBound]) bool {
 		return true
 	}
 
-	s.provedBound, s.open, s.closedBound = max(s.provedBound, s.closedBound), open, leafs
+	s.provedBound, s.open, s.closedBound = max(s.provedBound, s.closedBound), open, closedBound
 	return false
 }
 

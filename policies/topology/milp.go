@@ -199,7 +199,7 @@ func (r *milpRun) build(ctx context.Context) error {
 		active += max(0, in.Tasks[i].Last-in.Tasks[i].First+1)
 	}
 	if active > maxActiveIntervals {
-		return fmt.Errorf("topology: %d intervals make a model of %d times a transfer may be active, more than the %d that fit the memory; lower policy.milp.intervals",
+		return fmt.Errorf("topology: a model with %d intervals has %d pairs of a transfer and an interval, more than the maximum of %d, which fits the memory; lower policy.milp.intervals",
 			k, active, maxActiveIntervals)
 	}
 
@@ -297,7 +297,7 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 		Solver: r.o.MILP.solver(), TimeLimit: wallClock(r.o.MILP.TimeLimit), Gap: r.o.MILP.Gap,
 		Threads: r.o.MILP.Threads, Seed: r.o.Seed, Start: r.start,
 	}
-	begun := time.Now()
+	started := time.Now()
 	s, err := milp.Solve(ctx, r.model, options)
 	if err != nil {
 		return nil, err
@@ -337,7 +337,7 @@ func (r *milpRun) solve(ctx context.Context) ([]int, error) {
 	options.Start, options.Gap = s.Values, 0
 	options.AbsGap = 0.99 // ports are integers
 	if options.TimeLimit > 0 {
-		options.TimeLimit = max(time.Second, options.TimeLimit-time.Since(begun))
+		options.TimeLimit = max(time.Second, options.TimeLimit-time.Since(started))
 	}
 	minimum, err := milp.Solve(ctx, r.model, options)
 	if errors.Is(err, milp.ErrSolver) { // the first solution remains valid

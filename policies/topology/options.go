@@ -99,11 +99,11 @@ type searchBudget struct {
 func (o *Options) newBudget(s SearchOptions) searchBudget {
 	a := searchBudget{SearchOptions: s}
 	if s.TimeLimit > 0 {
-		begun := o.limitStart
-		if begun.IsZero() {
-			begun = time.Now()
+		start := o.limitStart
+		if start.IsZero() {
+			start = time.Now()
 		}
-		a.deadline = begun.Add(wallClock(s.TimeLimit))
+		a.deadline = start.Add(wallClock(s.TimeLimit))
 	}
 	return a
 }
