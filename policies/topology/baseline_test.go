@@ -52,12 +52,12 @@ func TestBaselines(t *testing.T) {
 		}
 		quickBound := p.QuickBound(t.Context())
 		if got := p.EstimateMakespan(t.Context()); got != best || quickBound > best {
-			t.Errorf("guessed %v, the rules reach %v, at least %v", got, best, quickBound)
+			t.Errorf("EstimateMakespan returns %v, want %v; QuickBound %v", got, best, quickBound)
 		}
 		x := randomTopology(p, rng)
 		for _, s := range testServices {
 			if c := newTopologySimulator(t, p).simulate(t, x, s); c < quickBound {
-				t.Errorf("%v takes %v, less than the bound %v", x, c, quickBound)
+				t.Errorf("topology %v: makespan %v is below the bound %v", x, c, quickBound)
 			}
 		}
 		n := len(o.Pods)
@@ -123,20 +123,20 @@ func TestFit(t *testing.T) {
 		}
 		small, full := p.Shrink(x, yielding), p.Fit(x, yielding)
 		if !slices.Equal(x, before) {
-			t.Fatalf("%v has become %v", before, x)
+			t.Fatalf("input %v was changed to %v", before, x)
 		}
 		if !p.Feasible(small) || !p.Feasible(full) || p.Feasible(x) && !slices.Equal(small, x) {
-			t.Errorf("%v is shrunk to %v and made to fit as %v", x, small, full)
+			t.Errorf("topology %v: Shrink returns %v, Fit returns %v", x, small, full)
 		}
 		for e := range x {
 			if small[e] < 1 || small[e] > x[e] || full[e] < small[e] {
-				t.Errorf("%v is shrunk to %v and made to fit as %v", x, small, full)
+				t.Errorf("topology %v: Shrink returns %v, Fit returns %v", x, small, full)
 			}
 			if p.Feasible(smallest) && !slices.Contains(yielding, e) && small[e] != x[e] {
-				t.Errorf("%v is shrunk to %v, though %v can give way", x, small, yielding)
+				t.Errorf("Shrink of %v returns %v, want only bundles %v reduced", x, small, yielding)
 			}
 			if full[e]++; full[e] <= p.Useful[e] && p.Feasible(full) {
-				t.Errorf("%v is made to fit with room for bundle %d: %v", x, e, full)
+				t.Errorf("Fit of %v leaves ports for bundle %d: %v", x, e, full)
 			}
 			full[e]--
 		}
@@ -152,9 +152,9 @@ func TestObjectiveNames(t *testing.T) {
 		}
 	}
 	if _, err := topology.ParseObjective("min-max"); err == nil {
-		t.Error("min-max is an objective")
+		t.Error("ParseObjective accepts min-max")
 	}
 	if _, err := topology.ByName("min-max"); err == nil {
-		t.Error("min-max is an allocator")
+		t.Error("Find accepts min-max")
 	}
 }

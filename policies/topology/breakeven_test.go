@@ -62,9 +62,9 @@ func TestBreakEvenIsOfTheJob(t *testing.T) {
 		}
 	}
 
-	t.Logf("changes pay in %d jobs, in %d they do not; %d contradictions", paid, never, contradictions)
+	t.Logf("changes help in %d jobs and not in %d; %d contradictions", paid, never, contradictions)
 	if paid < numCases(30)/4 || never < numCases(30)/4 {
-		t.Errorf("changes pay in %d jobs and do not in %d", paid, never)
+		t.Errorf("changes help in %d jobs and not in %d, want at least a quarter each", paid, never)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestNeverWorseThanRules(t *testing.T) {
 		}
 	}
 
-	t.Logf("rules gain %d times", gains)
+	t.Logf("rules are faster than no change %d times", gains)
 	if gains == 0 {
 		t.Error("no rule is faster than no change")
 	}

@@ -59,7 +59,7 @@ func TestChains(t *testing.T) {
 		chain := make([]int, len(p.Ports)) // first pod of the chain, indexed by pod
 		for pod, e := range z.nextBundle {
 			if seen[pod] != 1 {
-				t.Fatalf("pod %d is %d times in the order %v", pod, seen[pod], z.order)
+				t.Fatalf("pod %d occurs %d times in the order %v, want 1", pod, seen[pod], z.order)
 			}
 			if k := place[pod]; k == 0 || z.nextBundle[z.order[k-1]] < 0 {
 				for chain[pod] = pod; k < len(z.order); k++ {
@@ -89,7 +89,7 @@ func TestChains(t *testing.T) {
 					want = q[1]
 				}
 				if pod != want {
-					t.Fatalf("pod %d pays for bundle %d of pods %v, want %d", pod, e, q, want)
+					t.Fatalf("pod %d has local bundle %d of pods %v, want pod %d", pod, e, q, want)
 				}
 				if p.replica(q[0]) == p.replica(q[1]) && chain[q[0]] != chain[q[1]] &&
 					joined[q[0]] < 2 && joined[q[1]] < 2 {
@@ -100,7 +100,7 @@ func TestChains(t *testing.T) {
 		}
 		for e, n := range times {
 			if n != 1 {
-				t.Fatalf("bundle %d is in chains or paid for %d times", e, n)
+				t.Fatalf("bundle %d occurs %d times in chains and local bundles, want 1", e, n)
 			}
 		}
 	}

@@ -88,7 +88,7 @@ func TestController(t *testing.T) {
 				}
 			}
 			if run.Makespan != planned.Makespan || !slices.Equal(run.Fired, planned.Fired) {
-				t.Fatalf("told of ends the iteration is %+v, as planned %+v", run, planned)
+				t.Fatalf("live iteration %+v, planned %+v", run, planned)
 			}
 
 			late := func(at engine.Time) engine.Time { return at + at/3 }
@@ -96,7 +96,7 @@ func TestController(t *testing.T) {
 			got, run = simulateController(c.Live(), o, trace, late, busy)
 			for i, at := range planned.Fired {
 				if (run.Fired[i] == engine.Never) != (at == engine.Never) {
-					t.Fatalf("steps are made at %v where tasks end later, as planned at %v", run.Fired,
+					t.Fatalf("steps at %v if tasks end later, planned at %v", run.Fired,
 						planned.Fired)
 				}
 			}

@@ -403,7 +403,7 @@ func TestPortsInTurn(t *testing.T) {
 
 	runs, _, mean, ok := p.Steady(q, flow.LevelPriority)
 	if !ok {
-		t.Fatal("it does not end")
+		t.Fatal("the iteration does not end")
 	}
 	checkFullRun(t, p, g.graph, q, runs, flow.LevelPriority)
 	c, err := chooseDuring(p, duringOptions(1000))
@@ -414,7 +414,7 @@ func TestPortsInTurn(t *testing.T) {
 		t.Errorf("in turn %v, without changes %v, want 9 and 10 ms", mean, static)
 	}
 	if c.Bound > mean || c.Makespan > mean {
-		t.Errorf("delta-during %v, bound %v; there is a sequence of %v", c.Makespan, c.Bound, mean)
+		t.Errorf("delta-during: makespan %v, bound %v; a sequence takes %v", c.Makespan, c.Bound, mean)
 	}
 }
 

@@ -78,7 +78,7 @@ func TestRandomTopologiesCoverAll(t *testing.T) {
 				if x := []int{a, b, c}; p.Feasible(x) {
 					want++
 					if !seen[topologyKey(x)] {
-						t.Errorf("%v is never made", x)
+						t.Errorf("topology %v is never drawn", x)
 					}
 				}
 			}
@@ -108,7 +108,7 @@ func TestElitesSurvive(t *testing.T) {
 		for i := range s.options.Elites {
 			if !slices.Equal(next[i].circuits, s.population[i].circuits) ||
 				next[i].makespan != s.population[i].makespan {
-				t.Fatalf("elite %d is lost", i)
+				t.Fatalf("elite %d is not in the next generation", i)
 			}
 		}
 	})
@@ -135,12 +135,12 @@ func TestEvolveLeavesTheMemoTrue(t *testing.T) {
 				x[e] = int(binary.LittleEndian.Uint32([]byte(k[4*e:])))
 			}
 			if c, _ := w.simulate(x, never); o.makespan == never && c < o.cutoff {
-				t.Fatalf("%v is believed to reach %v, ends at %v", x, o.cutoff, c)
+				t.Fatalf("memo: %v reaches cutoff %v, but its makespan is %v", x, o.cutoff, c)
 			}
 		}
 		for _, i := range append(s.simulated, s.best) {
 			if c, ok := w.simulate(i.circuits, never); !ok || c != i.makespan {
-				t.Fatalf("%v is believed to end at %v, ends at %v", i.circuits, i.makespan, c)
+				t.Fatalf("memo: %v has makespan %v, want %v", i.circuits, i.makespan, c)
 			}
 		}
 	})

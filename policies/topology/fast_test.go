@@ -65,7 +65,7 @@ func TestFastFindsTheBest(t *testing.T) {
 				}
 				worst = max(worst, nct)
 				if d.Makespan < joint.Makespan-roundingSlack(j) {
-					t.Errorf("seed %d: %v beats the joint optimum %v", seed, d.Makespan, joint.Makespan)
+					t.Errorf("seed %d: makespan %v is below the joint optimum %v", seed, d.Makespan, joint.Makespan)
 				}
 				for _, name := range matrixAllocators {
 					if m := choose(t, j, name, fastOptions(seed)).Makespan; d.Makespan > m+roundingSlack(j) {
@@ -120,7 +120,7 @@ func TestFastIsExhaustivelyBest(t *testing.T) {
 	try(0)
 	d := choose(t, j, "delta-fast", fastOptions(1))
 	if d.Makespan > best+roundingSlack(j) {
-		t.Errorf("delta-fast finds %v, the best of all is %v", d.Makespan, best)
+		t.Errorf("delta-fast: makespan %v, want %v", d.Makespan, best)
 	}
 }
 
@@ -241,20 +241,20 @@ func TestFastSavesPorts(t *testing.T) {
 		}
 		ports := j.problem.PortsUsed(d.Circuits)
 		if ports > last {
-			t.Errorf("tolerance %g: %d ports, %d at less", tolerance, ports, last)
+			t.Errorf("tolerance %g: %d ports, %d with a smaller tolerance", tolerance, ports, last)
 		}
 		last = ports
 		for e := range d.Circuits {
 			x := slices.Clone(d.Circuits)
 			if x[e]--; x[e] > 0 && fairMakespan(t, j,
 				x) <= engine.Time(float64(best.Makespan)*(1+tolerance)) {
-				t.Errorf("tolerance %g: %v does with %v", tolerance, d.Circuits, x)
+				t.Errorf("tolerance %g: %v contains the smaller topology %v, which keeps the tolerance", tolerance, d.Circuits, x)
 			}
 		}
 	}
 
 	if total := j.problem.PortsUsed(best.Circuits); last >= total {
-		t.Errorf("5 %% tolerance saves nothing of %d ports", total)
+		t.Errorf("a tolerance of 5 %% releases none of %d ports", total)
 	}
 }
 
@@ -283,10 +283,10 @@ func TestFastUnderAnotherService(t *testing.T) {
 	d := choose(t, j, "delta-fast", o)
 	joint := choose(t, j, "delta-joint", defaultOptions())
 	if d.Service != service || d.Makespan > joint.Makespan+roundingSlack(j) {
-		t.Errorf("%v ends at %v, the joint optimum at %v", d.Service, d.Makespan, joint.Makespan)
+		t.Errorf("service %v: makespan %v, joint optimum %v", d.Service, d.Makespan, joint.Makespan)
 	}
 	if fair := fairMakespan(t, j, d.Circuits); fair == d.Makespan {
-		t.Error("fair sharing does as well: the test shows nothing")
+		t.Error("fair sharing is as fast, so the test shows nothing")
 	}
 }
 

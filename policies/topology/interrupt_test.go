@@ -53,10 +53,10 @@ func TestChooseEndsWithContext(t *testing.T) {
 			for _, n := range cancelPoints(whole.Asked()) {
 				p, ctx := withFreshProblem(t, j).problem, contexttest.After(t.Context(), n)
 				if _, err := r.Policy.Choose(ctx, p, o); !errors.Is(err, context.Canceled) {
-					t.Fatalf("asked %d of %d times: %v", n, whole.Asked(), err)
+					t.Fatalf("cancelled at poll %d of %d: error %v", n, whole.Asked(), err)
 				}
 				if more := ctx.Asked() - n; more > 2000 {
-					t.Errorf("asked %d times more after it had ended at %d", more, n)
+					t.Errorf("polled %d more times after the cancellation at poll %d", more, n)
 				}
 				if n < whole.Asked()/2 {
 					continue

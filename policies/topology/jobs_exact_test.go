@@ -130,7 +130,7 @@ func TestJobsAreExact(t *testing.T) {
 				}
 				if used, minimum := s.PortsUsed(d.Circuits()), minPortsFor(s, own,
 					jobMakespans(d)); used != minimum {
-					t.Errorf("case %d, %v: %d ports for the makespans %v, %d would do", n, goal, used,
+					t.Errorf("case %d, %v: %d ports for the makespans %v, want %d", n, goal, used,
 						jobMakespans(d), minimum)
 				}
 			}
@@ -186,7 +186,7 @@ func TestJobsOfPipelines(t *testing.T) {
 			}
 			if used, minimum := s.PortsUsed(d.Circuits()), minPortsFor(s, all,
 				jobMakespans(d)); used != minimum {
-				t.Errorf("case %d, %v: %d ports for the makespans %v, %d would do", n, goal, used,
+				t.Errorf("case %d, %v: %d ports for the makespans %v, want %d", n, goal, used,
 					jobMakespans(d), minimum)
 			}
 			// From a poor start: the search must prove the optimum without help.

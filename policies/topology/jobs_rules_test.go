@@ -45,15 +45,15 @@ func TestApportion(t *testing.T) {
 			total += got[i]
 			bound = bound || got[i] == minimums[i]
 			if got[i] < minimums[i] {
-				t.Fatalf("%v is below %v", got, minimums)
+				t.Fatalf("shares %v are below the minimums %v", got, minimums)
 			}
 		}
 		if total != number {
-			t.Fatalf("%v is not %d", got, number)
+			t.Fatalf("shares %v do not add up to %d", got, number)
 		}
 		for i := range got {
 			if off := float64(got[i]) - float64(number*claims[i])/float64(all); !bound && math.Abs(off) >= 1 {
-				t.Fatalf("%v of %d for %v", got, number, claims)
+				t.Fatalf("shares %v of %d are not proportional to claims %v", got, number, claims)
 			}
 		}
 	})
@@ -76,18 +76,18 @@ func TestFillUp(t *testing.T) {
 			total += g
 			asked += demands[i]
 			if g > demands[i]*(1+1e-12) || g < 0 {
-				t.Fatalf("%v of %v", got, demands)
+				t.Fatalf("amounts %v exceed demands %v", got, demands)
 			}
 			if g < demands[i]*(1-1e-9) {
 				if l := g / (weights[i] * demands[i]); level < 0 {
 					level = l
 				} else if math.Abs(l-level) > 1e-9*level {
-					t.Fatalf("%v of %v by %v is not in proportion", got, demands, weights)
+					t.Fatalf("amounts %v for demands %v with weights %v are not proportional", got, demands, weights)
 				}
 			}
 		}
 		if math.Abs(total-min(asked, amount)) > 1e-9*(1+amount) {
-			t.Fatalf("%v of %v: %v of %v is given", got, demands, total, amount)
+			t.Fatalf("amounts %v for demands %v: sum %v of %v", got, demands, total, amount)
 		}
 	})
 }
@@ -149,14 +149,14 @@ func TestScores(t *testing.T) {
 				t.Fatalf("%v becomes %v", c[j], back)
 			}
 			if s.Jobs[j].Slowdown(s.Jobs[j].Ideal) != 1 {
-				t.Fatalf("the ideal fabric has %v", s.Jobs[j].Slowdown(s.Jobs[j].Ideal))
+				t.Fatalf("slowdown of the ideal fabric is %v, want 1", s.Jobs[j].Slowdown(s.Jobs[j].Ideal))
 			}
 		}
 		before := s.score(c)
 		j := rapid.IntRange(0, len(c)-1).Draw(t, "slower")
 		c[j] += 10
 		if after := s.score(c); slices.Compare(before, after) >= 0 {
-			t.Fatalf("%v, slower %v", before, after)
+			t.Fatalf("score %v, with a slower job %v: want an increase", before, after)
 		}
 	})
 }

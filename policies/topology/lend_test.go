@@ -75,7 +75,7 @@ func TestDonorServesBest(t *testing.T) {
 			}
 			if value[BestOfAll] > value[BestForBorrower]+ticks ||
 				value[BestForBorrower] > value[FirstFound]+ticks {
-				t.Fatalf("first, fewest ports, all: %v", value)
+				t.Fatalf("makespans by ties are not ordered: %v", value)
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestDonateRefuses(t *testing.T) {
 	p := peerProblem(t)
 	if _, err := p.Lend(context.Background(), baselineAllocator{proportional}, p, FirstFound,
 		Options{}); err == nil {
-		t.Error("prop-alloc leaves ports")
+		t.Error("Lend accepts prop-alloc, which does not minimise ports")
 	}
 	other := *p.Fabric
 	other.Copies++
@@ -97,7 +97,7 @@ func TestDonateRefuses(t *testing.T) {
 	}
 	if _, err := p.Lend(context.Background(), topoAllocator{}, q, FirstFound,
 		Options{Settings: Settings{Topo: newSharedBudget().SearchOptions}}); err == nil {
-		t.Error("ports are left to a job of other replicas")
+		t.Error("Lend accepts a job with another number of replicas")
 	}
 }
 

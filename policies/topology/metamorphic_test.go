@@ -287,7 +287,7 @@ func TestPodMap(t *testing.T) {
 			want = d
 		}
 		if difference := d.Makespan - want.Makespan; max(difference, -difference) > engine.Time(len(g.Tasks)) {
-			t.Errorf("with pods %v the optimum is %v, else %v", pods, d.Makespan, want.Makespan)
+			t.Errorf("pod map %v: optimum %v, want %v", pods, d.Makespan, want.Makespan)
 		}
 	}
 }
@@ -311,10 +311,10 @@ func TestAddedCircuit(t *testing.T) {
 					trials++
 					rise := float64(l.simulate(t, x, flow.LevelPriority)-level) / float64(level)
 					if worst = max(worst, rise); rise > 1e-9 {
-						t.Errorf("one more in bundle %d, %v: joint rises by %g of itself", e, x, rise)
+						t.Errorf("one more circuit in bundle %d of %v increases the makespan by a fraction of %g", e, x, rise)
 					}
 					if b := l.Bound(); b > bound {
-						t.Errorf("one more in bundle %d, %v: bound rises from %v to %v", e, x, bound, b)
+						t.Errorf("one more circuit in bundle %d of %v increases the bound from %v to %v", e, x, bound, b)
 					}
 					if rise := float64(l.simulate(t, x, flow.MaxMin)-fair) / float64(fair); rise > 1e-9 {
 						fairRises++
@@ -342,17 +342,17 @@ func TestNoneBeatsItsBound(t *testing.T) {
 			joint := choose(t, &job{problem: p}, "delta-joint", defaultOptions())
 			slack := roundingSlack(&job{problem: p})
 			if ideal := base.ideal(t); joint.Makespan < ideal-slack {
-				t.Errorf("joint %v beats the ideal fabric's %v", joint.Makespan, ideal)
+				t.Errorf("joint makespan %v is below the ideal fabric's %v", joint.Makespan, ideal)
 			}
 			for range numCases(60) {
 				x := randomTopology(p, rng)
 				for _, s := range []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority, flow.FixedPriority} {
 					c := l.simulate(t, x, s)
 					if b := l.Bound(); c < b {
-						t.Errorf("%v, %v: %v beats its bound %v", x, s, c, b)
+						t.Errorf("topology %v, %v: makespan %v is below its bound %v", x, s, c, b)
 					}
 					if c < joint.Bound || c < joint.Makespan-slack {
-						t.Errorf("%v, %v: %v beats the joint optimum %v, bound %v", x, s, c,
+						t.Errorf("topology %v, %v: makespan %v is below the joint optimum %v, bound %v", x, s, c,
 							joint.Makespan, joint.Bound)
 					}
 				}

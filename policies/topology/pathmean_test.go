@@ -95,7 +95,7 @@ func TestMeans(t *testing.T) {
 		for _, s := range testServices {
 			got := float64(l.simulate(t, x, s))
 			if got < slowest*(1-1e-9)-float64(len(limits)) {
-				t.Fatalf("%v takes %v, less than the path that takes %v", x, got, slowest)
+				t.Fatalf("topology %v: makespan %v is below the path of %v", x, got, slowest)
 			}
 			if got < slowest*(1+1e-9)+float64(len(limits)) {
 				tight++

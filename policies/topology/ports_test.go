@@ -147,13 +147,13 @@ func TestFewestPortsByExhaustion(t *testing.T) {
 		s := d.minimiser(1e9)
 		s.run(d.x)
 		if n := d.p.PortsUsed(s.circuits); n != minSimulated || s.bound != minBounded {
-			t.Fatalf("%v with %d ports, proved %d; by exhaustion %d and %d", s.circuits, n, s.bound,
+			t.Fatalf("topology %v: %d ports, bound %d; by enumeration %d and %d", s.circuits, n, s.bound,
 				minSimulated, minBounded)
 		}
 		w := d.p.acquire(context.Background(), s.service)
 		defer d.p.release(w)
 		if c, ok := w.simulate(s.circuits, never); !ok || c != s.makespan || c > s.limit {
-			t.Fatalf("%v ends at %v (%v), said to at %v, limit %v", s.circuits, c, ok, s.makespan, s.limit)
+			t.Fatalf("topology %v: makespan %v (%v), got %v, limit %v", s.circuits, c, ok, s.makespan, s.limit)
 		}
 	})
 }
@@ -169,7 +169,7 @@ func TestPortsWithinAnyBudget(t *testing.T) {
 			s := d.minimiser(budget)
 			s.run(d.x)
 			if n := d.p.PortsUsed(s.circuits); n < minSimulated || s.bound > minBounded || s.bound > n {
-				t.Fatalf("%v with %d ports, proved %d with a budget of %d; by exhaustion %d and %d",
+				t.Fatalf("topology %v: %d ports, bound %d with a budget of %d; by enumeration %d and %d",
 					s.circuits, n, s.bound, budget, minSimulated, minBounded)
 			}
 			if ok, _ := d.keeps(s.circuits); !ok {

@@ -23,7 +23,7 @@ func TestSharedWork(t *testing.T) {
 			t.Fatalf("%+v, then %+v", some, again)
 		}
 		if some.bound > whole.makespan {
-			t.Fatalf("a bound of %v, and a makespan of %v", some.bound, whole.makespan)
+			t.Fatalf("bound %v exceeds makespan %v", some.bound, whole.makespan)
 		}
 		if some.stopped != "" {
 			stopped++

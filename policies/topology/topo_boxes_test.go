@@ -71,7 +71,7 @@ func TestBoundsOfBoxes(t *testing.T) {
 				}
 			}
 			if bound > inside {
-				t.Fatalf("case %d, %v: bound %v for fair sharing, but %v is had", n, x, bound, inside)
+				t.Fatalf("case %d, topology %v: bound %v for fair sharing exceeds makespan %v", n, x, bound, inside)
 			}
 			if float64(bound)*1.01 > float64(inside) && bound > plain+engine.Nanosecond {
 				fairMet++
@@ -83,7 +83,7 @@ func TestBoundsOfBoxes(t *testing.T) {
 		ones := slices.Repeat([]int{1}, len(p.Useful))
 		mean := p.MeanBound(ones, p.Useful, 60)
 		if mean > best {
-			t.Fatalf("case %d: bound %v by means, but %v is had", n, mean, best)
+			t.Fatalf("case %d: bound of path means %v exceeds makespan %v", n, mean, best)
 		}
 		if float64(mean)*1.01 > float64(best) {
 			meanMet++

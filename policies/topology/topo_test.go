@@ -38,7 +38,7 @@ func TestOverriddenServiceSavesPorts(t *testing.T) {
 	exact, a := ports(0)
 	loose, b := ports(0.01)
 	if !(loose < exact) || float64(b.Makespan) > 1.01*float64(a.Makespan)*(1+1e-8) || b.Service != fair {
-		t.Errorf("exact: %d ports, %v; at 1 %%: %d ports, %v, %v", exact, a.Makespan, loose, b.Makespan,
+		t.Errorf("tolerance 0: %d ports, makespan %v; 1 %%: %d ports, makespan %v, service %v", exact, a.Makespan, loose, b.Makespan,
 			b.Service)
 	}
 }

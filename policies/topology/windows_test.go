@@ -148,7 +148,7 @@ func TestWindowsHoldTheBaseline(t *testing.T) {
 		for i := range w.Task {
 			if first, last := slices.Index(times, w.Start[i])+1, slices.Index(times,
 				w.End[i]); w.First[i] != first || w.Last[i] != last {
-				t.Fatalf("transfer %d was active in %d..%d, is said to be in %d..%d", i, first, last,
+				t.Fatalf("transfer %d was active in %d..%d, got %d..%d", i, first, last,
 					w.First[i], w.Last[i])
 			}
 			if w.First[i] < w.Min[i] || w.Last[i] > w.Max[i] {
