@@ -35,16 +35,16 @@ type windowBound struct {
 	delayFree   engine.Time // lower bound that holds at every delay
 }
 
-// newWindowBound returns the bounds of sequences with at most high[e] circuits of bundle
-// e.
-func newWindowBound(ctx context.Context, p *Problem, high []int) (*windowBound, error) {
-	w, rates, err := p.fluidEvaluator(ctx, high)
+// newWindowBound returns the bounds of sequences with at most maxCircuits[e] circuits of
+// bundle e.
+func newWindowBound(ctx context.Context, p *Problem, maxCircuits []int) (*windowBound, error) {
+	w, rates, err := p.fluidEvaluator(ctx, maxCircuits)
 	if err != nil {
 		return nil, err
 	}
 	m := newBudgetMeter(ctx, searchBudget{SearchOptions: SearchOptions{MaxEvaluations: maxWindowBoxes}},
 		&circuitEvaluator{w, p})
-	return &windowBound{budgetMeter: m, p: p, maxCircuits: high, rates: rates,
+	return &windowBound{budgetMeter: m, p: p, maxCircuits: maxCircuits, rates: rates,
 		delayFree: max(w.Bound(), p.KnownBound)}, nil
 }
 

@@ -126,11 +126,11 @@ func (s *fastSearch) addRandom(x []int) {
 	}
 }
 
-// randomBundle returns a random bundle that may permits, or -1 if it permits none.
-func (s *fastSearch) randomBundle(may func(e int) bool) int {
+// randomBundle returns a random bundle that accept permits, or -1 if it permits none.
+func (s *fastSearch) randomBundle(accept func(e int) bool) int {
 	found, seen := -1, 0
 	for e := range s.p.Fabric.Bundles {
-		if may(e) {
+		if accept(e) {
 			if seen++; s.random.IntN(seen) == 0 {
 				found = e
 			}

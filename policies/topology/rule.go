@@ -40,7 +40,7 @@ func (v ruleAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Deci
 	defer p.release(w)
 	m := &ruleInput{ctx: ctx, p: p, o: &o, static: best.decision(), maxCircuits: p.maxCircuitsAlone(),
 		evaluator: w, simulator: w.newSequenceSimulator()}
-	q, it, err := m.simulateRule(v.rule)
+	q, cycle, err := m.simulateRule(v.rule)
 	if err != nil {
 		return nil, err
 	}
@@ -48,11 +48,11 @@ func (v ruleAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Deci
 	if err != nil {
 		return nil, err
 	}
-	d := &Decision{Circuits: q.First, Service: service, Makespan: it.meanMakespan(), BoundModel: AnySequence}
+	d := &Decision{Circuits: q.First, Service: service, Makespan: cycle.meanMakespan(), BoundModel: AnySequence}
 	fastest, delay := min(d.Makespan, m.static.Makespan), p.Switching.Delay
 	d.Bound = min(fastest, h.tightBound(h.quickBound(m.static, delay), fastest, delay))
 	d.Moves = &Moves{Static: m.static}
-	if d.Moves.Runs, d.Moves.Repeated = it.runs, it.start; len(q.Steps) > 0 {
+	if d.Moves.Runs, d.Moves.Repeated = cycle.runs, cycle.start; len(q.Steps) > 0 {
 		d.Moves.Sequence = q
 	} else {
 		d.Moves.Reason = "none: one topology serves all"
@@ -66,30 +66,33 @@ func (v ruleAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Deci
 	return d, ctx.Err()
 }
 
-// simulate returns the iterations of a sequence, or false if an iteration does not end.
+// simulateRule returns the sequence of a rule and its iterations. It fails if the rule
+// leaves traffic without a circuit.
 func (m *ruleInput) simulateRule(rule func(m *ruleInput) (*Sequence, error)) (*Sequence, iterationCycle, error) {
 	q, err := rule(m)
 	if err != nil {
 		return nil, iterationCycle{}, err
 	}
-	it, ok := m.simulate(q)
+	cycle, ok := m.simulate(q)
 	if !ok {
 		if err := m.ctx.Err(); err != nil {
 			return nil, iterationCycle{}, err
 		}
 		return nil, iterationCycle{}, fmt.Errorf("topology: a sequence of %d changes leaves traffic without a circuit", len(q.Steps))
 	}
-	return q, it, nil
+	return q, cycle, nil
 }
 
 // simulate returns the iterations of a sequence, or false if an iteration does not end.
+// If the iterations do not repeat within maxIterations, the cycle consists of all except
+// the first.
 func (m *ruleInput) simulate(q *Sequence) (iterationCycle, bool) {
-	it, ok := m.simulator.simulateCycle(q)
-	m.numSimulated += int64(len(it.runs))
-	if !ok && len(it.runs) == maxIterations {
-		it.start, ok = 1, true
+	cycle, ok := m.simulator.simulateCycle(q)
+	m.numSimulated += int64(len(cycle.runs))
+	if !ok && len(cycle.runs) == maxIterations {
+		cycle.start, ok = 1, true
 	}
-	return it, ok
+	return cycle, ok
 }
 
 // breakEven returns the longest delay found at which the rule is faster than the static
@@ -98,9 +101,9 @@ func (m *ruleInput) breakEven(rule func(m *ruleInput) (*Sequence, error)) (engin
 	defer func(d engine.Time) { m.simulator.Delay = d }(m.simulator.Delay)
 	isFasterAt := func(d engine.Time) (bool, error) {
 		m.simulator.Delay = d
-		_, it, err := m.simulateRule(rule)
+		_, cycle, err := m.simulateRule(rule)
 		// A rule that leaves traffic without a circuit is not faster.
-		return err == nil && isFaster(it.meanMakespan(), m.static.Makespan), m.ctx.Err()
+		return err == nil && isFaster(cycle.meanMakespan(), m.static.Makespan), m.ctx.Err()
 	}
 	d, err := longestDelay(m.static.Makespan, minRuleDelay, isFasterAt)
 	return max(0, d), err

@@ -199,8 +199,8 @@ func (r *sequenceSimulator) run(q *Sequence, from *pendingSetup, cutoff engine.T
 	return r.endState(), true
 }
 
-// startIteration starts an iteration in state from with topology first. most is the
-// maximum number of circuits of each bundle during the iteration.
+// startIteration starts an iteration in state from with topology first. maxCircuits is
+// the maximum number of circuits of each bundle during the iteration.
 func (r *sequenceSimulator) startIteration(first, maxCircuits []int, from *pendingSetup, cutoff engine.Time) bool {
 	copy(r.target, first)
 	r.stoppedUntil = from.stoppedFor
