@@ -55,7 +55,7 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 			Path: "policy", Doc: "The allocators of circuits to compare.", Specs: []any{&s.Policy.Allocation, &s.Policy.Calls, &s.Policy.Placed}, Defaults: func(int) []any {
 				d := s.Policy.Allocation
 				d.DonorTolerance = d.PortTolerance
-				d.Allocators = topology.Usual(s.comparesCalls() || s.Policy.Placed.ComparesMappings())
+				d.Allocators = topology.DefaultAllocators(s.comparesCalls() || s.Policy.Placed.ComparesMappings())
 				return []any{&d, s.callDefaults()}
 			},
 		},

@@ -11,24 +11,25 @@ import (
 	"sim/internal/numbers"
 )
 
-// weigher fills the ports by a rule that sees only the traffic matrix.
-type weigher func(p *Problem) []int
+// matrixRule computes a topology from the traffic matrix alone.
+type matrixRule func(p *Problem) []int
 
-// matrixRules are the rules that searches begin with.
-var matrixRules = []weigher{proportional, squareRoot, halving}
+// matrixRules are the rules whose topologies are starting points of the searches.
+var matrixRules = []matrixRule{proportional, squareRoot, iterativeHalving}
 
-// baseline is an allocator that sees only the traffic matrix: neither times nor how much the NICs can send
-// (docs/model.md, "Baselines").
-type baseline struct{ rule weigher }
+// baselineAllocator is an allocator that considers only the traffic matrix, neither times
+// nor the rates of NICs (docs/model.md, "Baselines").
+type baselineAllocator struct{ rule matrixRule }
 
-func (b baseline) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	return p.Judge(ctx, b.rule(p), o.service(flow.MaxMin))
+func (b baselineAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	return p.Evaluate(ctx, b.rule(p), o.serviceOr(flow.MaxMin))
 }
 
-// Judge simulates a topology that was not searched for, beside the bound that holds for all. It fails where x cannot be
-// simulated to its end, and with ctx's error when ctx ends.
-func (p *Problem) Judge(ctx context.Context, x []int, s flow.Service) (*Decision, error) {
-	d, err := p.judge(ctx, x, []flow.Service{s})
+// Evaluate simulates topology x under a service and adds the shared bound, which holds for
+// all topologies. It fails if x cannot be simulated to its end, or with the error of ctx
+// if ctx is cancelled.
+func (p *Problem) Evaluate(ctx context.Context, x []int, s flow.Service) (*Decision, error) {
+	d, err := p.evaluateBest(ctx, x, []flow.Service{s})
 	if err != nil {
 		return nil, err
 	}
@@ -37,11 +38,11 @@ func (p *Problem) Judge(ctx context.Context, x []int, s flow.Service) (*Decision
 	return d, err
 }
 
-// Guess returns the shortest makespan on circuits that simple rules allocate, under fair sharing: what problems may be
-// compared by before circuits are chosen for them.
-func (p *Problem) Guess(ctx context.Context) engine.Time {
-	w, best := p.evaluator(ctx, flow.MaxMin), never
-	defer p.done(w)
+// EstimateMakespan returns the shortest makespan of the matrixRules topologies under fair sharing.
+// It is a cheap estimate for comparing problems before circuits are chosen.
+func (p *Problem) EstimateMakespan(ctx context.Context) engine.Time {
+	w, best := p.acquire(ctx, flow.MaxMin), never
+	defer p.release(w)
 	for _, rule := range matrixRules {
 		if c, ok := w.simulate(rule(p), best); ok {
 			best = c
@@ -50,15 +51,17 @@ func (p *Problem) Guess(ctx context.Context) engine.Time {
 	return best
 }
 
-// Least returns a lower bound on the makespan of every topology: that of as many circuits of each bundle as fit beside
-// one of all others.
-func (p *Problem) Least(ctx context.Context) engine.Time {
-	w := p.evaluator(ctx, flow.LevelPriority)
-	defer p.done(w)
+// QuickBound returns a cheap lower bound on the makespan of every topology. It bounds the
+// relaxation in which each bundle has all circuits that fit if every other bundle has one
+// circuit.
+func (p *Problem) QuickBound(ctx context.Context) engine.Time {
+	w := p.acquire(ctx, flow.LevelPriority)
+	defer p.release(w)
 	return w.bound(p.Useful)
 }
 
-// volumes returns the traffic matrix by bundle.
+// volumes returns the traffic matrix in bytes, indexed by bundle, both directions
+// together.
 func (p *Problem) volumes() []float64 {
 	v := make([]float64, len(p.Fabric.Bundles))
 	for e, b := range p.Fabric.Bundles {
@@ -67,20 +70,24 @@ func (p *Problem) volumes() []float64 {
 	return v
 }
 
-func proportional(p *Problem) []int { return p.share(p.volumes()) }
+// proportional is the rule of prop-alloc.
+func proportional(p *Problem) []int { return p.allocateByShare(p.volumes()) }
 
+// squareRoot is the rule of sqrt-alloc.
 func squareRoot(p *Problem) []int {
 	v := p.volumes()
 	for e := range v {
 		v[e] = math.Sqrt(v[e])
 	}
-	return p.share(v)
+	return p.allocateByShare(v)
 }
 
-// share gives each bundle the floor of its proportional share of the ports at either end, the smaller one, but at least
-// one; takes back the excess where a pod overflows, from the largest; and then gives one more circuit where v/x is
-// largest for as long as any fits.
-func (p *Problem) share(v []float64) []int {
+// allocateByShare allocates circuits in proportion to v in three steps. First, each
+// bundle gets the floor of its share of the ports, by the end with the smaller share, but
+// at least one circuit. Second, while a pod uses too many ports, its largest bundle loses
+// a circuit. Third, while a circuit fits, the bundle with the largest v/x gets one more.
+func (p *Problem) allocateByShare(v []float64) []int {
+	// The volume at each pod: a bundle to DP peer pods counts once.
 	total := make([]float64, len(p.Fabric.Pods))
 	for e, b := range p.Fabric.Bundles {
 		total[b.A] += float64(b.Ends) * v[e]
@@ -88,66 +95,73 @@ func (p *Problem) share(v []float64) []int {
 			total[b.B] += float64(b.Ends) * v[e]
 		}
 	}
+
+	// The floor of the proportional share, by the end with the smaller share.
 	x := p.ones()
 	for e, b := range p.Fabric.Bundles {
-		of := func(pod int32) int {
+		proportion := func(pod int32) int {
 			return int(math.Floor(float64(p.Fabric.Pods[pod].Ports) * v[e] / total[pod]))
 		}
-		x[e] = max(1, min(of(b.A), of(b.B)))
+		x[e] = max(1, min(proportion(b.A), proportion(b.B)))
 	}
-	p.trim(x)
-	p.grow(x, func(e int) float64 { return v[e] / float64(x[e]) })
+
+	p.reduceToFit(x)
+	p.addByWeight(x, func(e int) float64 { return v[e] / float64(x[e]) })
 	return x
 }
 
-// Fit makes a topology of x that fits the ports: where a pod is overrun the yielding bundles give way, then the
-// largest; where ports are free the yielding bundles take them in turn, then the others.
+// Fit returns a topology derived from x that fits the ports. If a pod uses too many
+// ports, the yielding bundles lose circuits first, then the largest bundles. Free ports
+// go to the yielding bundles in turn, then to the others.
 func (p *Problem) Fit(x []int, yielding []int) []int {
 	x = p.Shrink(x, yielding)
-	p.fill(x, yielding)
-	p.fill(x, numbers.Below(len(x)))
+	p.fillFreePorts(x, yielding)
+	p.fillFreePorts(x, numbers.Below(len(x)))
 	return x
 }
 
-// Shrink is Fit that leaves free ports free.
+// Shrink is Fit without the allocation of free ports.
 func (p *Problem) Shrink(x []int, yielding []int) []int {
 	x = append([]int(nil), x...)
-	free := p.room(x)
+	free := p.freePorts(x)
 	for _, e := range yielding {
 		b := &p.Fabric.Bundles[e]
 		for x[e] > 1 && (free[b.A] < 0 || free[b.B] < 0) {
 			x[e]--
-			p.take(free, e, -1)
+			p.allocate(free, e, -1)
 		}
 	}
-	p.trim(x)
+	p.reduceToFit(x)
 	return x
 }
 
-func halving(p *Problem) []int {
+// iterativeHalving is the rule of iter-halve: each circuit goes to the bundle with the
+// largest weight, and halves its weight. Weights start as volumes.
+func iterativeHalving(p *Problem) []int {
 	v, x := p.volumes(), p.ones()
-	p.grow(x, func(e int) float64 { return math.Ldexp(v[e], 1-x[e]) })
+	p.addByWeight(x, func(e int) float64 { return math.Ldexp(v[e], 1-x[e]) })
 	return x
 }
 
-// uniform gives every bundle the same number of circuits, then one more to each in turn while it fits.
-type uniform struct{}
+// uniformAllocator gives every bundle the same number of circuits, and the remaining
+// ports to the bundles in turn.
+type uniformAllocator struct{}
 
-func (uniform) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+func (uniformAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	x := p.ones()
-	p.grow(x, func(e int) float64 { return 1 / float64(x[e]) })
-	return p.Judge(ctx, x, o.service(flow.MaxMin))
+	p.addByWeight(x, func(e int) float64 { return 1 / float64(x[e]) })
+	return p.Evaluate(ctx, x, o.serviceOr(flow.MaxMin))
 }
 
-// fixed takes the user's matrix: circuits by pod and pod of a replica, the diagonal to the DP peers of each
-// neighbouring replica. Where the problem holds all replicas the matrix serves each of them.
-type fixed struct{}
+// fixedAllocator uses the matrix of FixedOptions. If the problem contains all replicas,
+// the matrix applies to each of them.
+type fixedAllocator struct{}
 
-func (fixed) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+func (fixedAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	x := make([]int, len(p.Fabric.Bundles))
 	n := int32(len(o.Fixed.Circuits))
 	if n == 0 || len(p.Fabric.Pods)%int(n) != 0 || slices.ContainsFunc(o.Fixed.Circuits, func(row []int) bool { return len(row) != int(n) }) {
-		return nil, fmt.Errorf("topology: the fixed matrix is not that of the pods of a replica")
+		return nil, fmt.Errorf("topology: policy.fixed.circuits needs one row and one column per pod of a replica")
 	}
 	for e, b := range p.Fabric.Bundles {
 		i, j := b.A%n, b.B%n
@@ -155,8 +169,9 @@ func (fixed) Choose(ctx context.Context, p *Problem, o Options) (*Decision, erro
 			x[e] = min(o.Fixed.Circuits[i][i], o.Fixed.Circuits[j][j])
 		}
 	}
+
 	if !p.Feasible(x) {
 		return nil, fmt.Errorf("topology: the fixed circuits leave a pod pair unconnected or overrun a pod's ports (used %v)", p.Fabric.Ports(x))
 	}
-	return p.Judge(ctx, x, o.service(flow.MaxMin))
+	return p.Evaluate(ctx, x, o.serviceOr(flow.MaxMin))
 }

@@ -9,8 +9,10 @@ import (
 	"sim/policies/topology"
 )
 
-// TestBaselines: what problems are compared by is the best of the simple rules, and no topology is faster than the lower
-// bound; a fixed matrix is simulated as it is, and one that does not fit is an error.
+// TestBaselines compares the rules on the traffic matrix with direct simulation on small
+// random problems. EstimateMakespan must be the best of three rules, and QuickBound no
+// higher than any makespan. A fixed matrix must be simulated unchanged, and an invalid
+// one rejected.
 func TestBaselines(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 12))
 	fixed, err := topology.ByName("fixed")
@@ -18,8 +20,8 @@ func TestBaselines(t *testing.T) {
 		t.Fatal(err)
 	}
 	tried := 0
-	for range times(150) {
-		d := drawTiny(rng, 4)
+	for range numCases(150) {
+		d := drawSmallProblem(rng, 4)
 		parts := d.graph(t)
 		o, err := parts.pods.Connect(parts.graph)
 		if err != nil {
@@ -40,21 +42,22 @@ func TestBaselines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !p.Feasible(z.Circuits) || z.Makespan != newLamp(t, p).simulate(t, z.Circuits, played[0]) || z.Bound > z.Makespan {
+			if !p.Feasible(z.Circuits) || z.Makespan != newTopologySimulator(t, p).simulate(t,
+				z.Circuits, testServices[0]) || z.Bound > z.Makespan {
 				t.Errorf("%s chooses %v, of %v, bound %v", name, z.Circuits, z.Makespan, z.Bound)
 			}
 			if name != "uniform" {
 				best = min(best, z.Makespan)
 			}
 		}
-		least := p.Least(t.Context())
-		if got := p.Guess(t.Context()); got != best || least > best {
-			t.Errorf("guessed %v, the rules reach %v, at least %v", got, best, least)
+		quickBound := p.QuickBound(t.Context())
+		if got := p.EstimateMakespan(t.Context()); got != best || quickBound > best {
+			t.Errorf("EstimateMakespan returns %v, want %v; QuickBound %v", got, best, quickBound)
 		}
 		x := randomTopology(p, rng)
-		for _, s := range played {
-			if c := newLamp(t, p).simulate(t, x, s); c < least {
-				t.Errorf("%v takes %v, less than the bound %v", x, c, least)
+		for _, s := range testServices {
+			if c := newTopologySimulator(t, p).simulate(t, x, s); c < quickBound {
+				t.Errorf("topology %v: makespan %v is below the bound %v", x, c, quickBound)
 			}
 		}
 		n := len(o.Pods)
@@ -66,7 +69,8 @@ func TestBaselines(t *testing.T) {
 			options.Fixed.Circuits[b.A][b.B], options.Fixed.Circuits[b.B][b.A] = x[e], x[e]
 		}
 		z, err := fixed.Choose(t.Context(), p, options)
-		if err != nil || !slices.Equal(z.Circuits, x) || z.Makespan != newLamp(t, p).simulate(t, x, played[0]) {
+		if err != nil || !slices.Equal(z.Circuits, x) ||
+			z.Makespan != newTopologySimulator(t, p).simulate(t, x, testServices[0]) {
 			t.Errorf("fixed circuits %v: %+v (%v)", x, z, err)
 		}
 		b := o.Bundles[0]
@@ -83,17 +87,19 @@ func TestBaselines(t *testing.T) {
 			}
 		}
 	}
+
 	if tried < 10 {
 		t.Errorf("%d problems have enough ports", tried)
 	}
 }
 
-// TestFit: a topology that is made to fit has at least one circuit of each bundle and no more than before. The bundles
-// that yield give way first, and ports are filled until no circuit fits that is of use.
+// TestFit checks Shrink and Fit on random topologies. Results fit the ports and have at
+// least one circuit per bundle, and Shrink adds none. Yielding bundles lose circuits
+// first. After Fit no further useful circuit fits.
 func TestFit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 13))
-	for range times(300) {
-		parts := drawTiny(rng, 4).graph(t)
+	for range numCases(300) {
+		parts := drawSmallProblem(rng, 4).graph(t)
 		o, err := parts.pods.Connect(parts.graph)
 		if err != nil {
 			t.Fatal(err)
@@ -111,44 +117,44 @@ func TestFit(t *testing.T) {
 			}
 		}
 		before := slices.Clone(x)
-		least := slices.Clone(x) // with the fewest circuits of the bundles that yield
+		smallest := slices.Clone(x) // minimum circuits of the yielding bundles
 		for _, e := range yielding {
-			least[e] = 1
+			smallest[e] = 1
 		}
 		small, full := p.Shrink(x, yielding), p.Fit(x, yielding)
 		if !slices.Equal(x, before) {
-			t.Fatalf("%v has become %v", before, x)
+			t.Fatalf("input %v was changed to %v", before, x)
 		}
 		if !p.Feasible(small) || !p.Feasible(full) || p.Feasible(x) && !slices.Equal(small, x) {
-			t.Errorf("%v is shrunk to %v and made to fit as %v", x, small, full)
+			t.Errorf("topology %v: Shrink returns %v, Fit returns %v", x, small, full)
 		}
 		for e := range x {
 			if small[e] < 1 || small[e] > x[e] || full[e] < small[e] {
-				t.Errorf("%v is shrunk to %v and made to fit as %v", x, small, full)
+				t.Errorf("topology %v: Shrink returns %v, Fit returns %v", x, small, full)
 			}
-			if p.Feasible(least) && !slices.Contains(yielding, e) && small[e] != x[e] {
-				t.Errorf("%v is shrunk to %v, though %v can give way", x, small, yielding)
+			if p.Feasible(smallest) && !slices.Contains(yielding, e) && small[e] != x[e] {
+				t.Errorf("Shrink of %v returns %v, want only bundles %v reduced", x, small, yielding)
 			}
 			if full[e]++; full[e] <= p.Useful[e] && p.Feasible(full) {
-				t.Errorf("%v is made to fit with room for bundle %d: %v", x, e, full)
+				t.Errorf("Fit of %v leaves ports for bundle %d: %v", x, e, full)
 			}
 			full[e]--
 		}
 	}
 }
 
-// TestObjectiveNames: every objective is found by its name, and no other name has one.
+// TestObjectiveNames checks that ParseObjective accepts exactly the names of Objectives.
 func TestObjectiveNames(t *testing.T) {
 	for _, name := range topology.Objectives() {
 		o, err := topology.ParseObjective(name)
-		if err != nil || topology.Objectives()[o] != name || o.Words() == "" {
+		if err != nil || topology.Objectives()[o] != name || o.Description() == "" {
 			t.Errorf("%s is objective %d (%v)", name, o, err)
 		}
 	}
 	if _, err := topology.ParseObjective("min-max"); err == nil {
-		t.Error("min-max is an objective")
+		t.Error("ParseObjective accepts min-max")
 	}
 	if _, err := topology.ByName("min-max"); err == nil {
-		t.Error("min-max is an allocator")
+		t.Error("Find accepts min-max")
 	}
 }

@@ -9,37 +9,42 @@ import (
 	"github.com/emirpasic/gods/queues/priorityqueue"
 )
 
-// box is a set of topologies: at least lo and at most hi circuits a bundle. Its value is what boxes are looked at by,
-// such as a bound on the makespan that none of the topologies goes below.
+// box is the set of all topologies with at least lo and at most hi circuits per bundle.
+// The search visits boxes in the order of value, for example a lower bound on the
+// makespan of all its topologies.
 type box[V any] struct {
-	lo, hi []int
+	lo, hi []int // indexed by bundle
 	value  V
-	id     int
+	id     int // order of creation
 }
 
-// boxes are those that a best-first branch and bound has to look at yet: the least first and, among equals, the newest,
-// which is the deepest.
-type boxes[V any] struct {
+// openBoxes is the priority queue of the boxes that a best-first branch and bound has not
+// visited. The box with the smallest value comes first. Among equal values the newest
+// comes first, which is the deepest in the search tree.
+type openBoxes[V any] struct {
 	*priorityqueue.Queue
-	made int
+	numAdded int
 }
 
-func newBoxes[V any](compare func(a, b V) int) *boxes[V] {
-	return &boxes[V]{Queue: priorityqueue.NewWith(func(a, b any) int {
+// newOpenBoxes returns an empty queue that is ordered by compare.
+func newOpenBoxes[V any](compare func(a, b V) int) *openBoxes[V] {
+	return &openBoxes[V]{Queue: priorityqueue.NewWith(func(a, b any) int {
 		x, y := a.(*box[V]), b.(*box[V])
 		return cmp.Or(compare(x.value, y.value), y.id-x.id)
 	})}
 }
 
-// open adds a box.
-func (q *boxes[V]) open(lo, hi []int, value V) {
-	q.Enqueue(&box[V]{lo, hi, value, q.made})
-	q.made++
+// add inserts a box.
+func (q *openBoxes[V]) add(lo, hi []int, value V) {
+	q.Enqueue(&box[V]{lo, hi, value, q.numAdded})
+	q.numAdded++
 }
 
-// explore visits boxes, which may open others, until one is settled or the search over, or not all of one was looked at
-// (false), and returns that one: its value bounds what was not looked at. It returns nil when none is left.
-func (q *boxes[V]) explore(settled func(V) bool, over func() bool, visit func(b *box[V]) bool) *box[V] {
+// explore visits the boxes in order; visit may add further boxes. It stops at the first
+// box that is settled by its value, at which over returns true, or for which visit
+// returns false. It returns that box, whose value bounds everything that was not visited.
+// It returns nil if all boxes were visited.
+func (q *openBoxes[V]) explore(settled func(V) bool, over func() bool, visit func(b *box[V]) bool) *box[V] {
 	for !q.Empty() {
 		next, _ := q.Dequeue()
 		if b := next.(*box[V]); settled(b.value) || over() || !visit(b) {
@@ -49,116 +54,126 @@ func (q *boxes[V]) explore(settled func(V) bool, over func() bool, visit func(b 
 	return nil
 }
 
-// split calls push with either part of a box: at most so many circuits of bundle e, and more.
-func (b *box[V]) split(e, most int, push func(lo, hi []int)) {
+// split calls push for the two parts of a box: topologies with at most lowerMax circuits
+// of bundle e, and topologies with more.
+func (b *box[V]) split(e, lowerMax int, push func(lo, hi []int)) {
 	lower, upper := slices.Clone(b.hi), slices.Clone(b.lo)
-	lower[e], upper[e] = most, most+1
+	lower[e], upper[e] = lowerMax, lowerMax+1
 	push(slices.Clone(b.lo), lower)
 	push(upper, slices.Clone(b.hi))
 }
 
-// widest returns the bundle with the widest range among those that some function accepts, -1 if none has any.
-func (b *box[V]) widest(in func(e int) bool) int {
+// widestBundle returns the bundle with the largest range hi - lo among the bundles that
+// accept permits, or -1 if all their ranges are empty.
+func (b *box[V]) widestBundle(accept func(e int) bool) int {
 	best := -1
 	for e := range b.hi {
-		if b.hi[e] > b.lo[e] && (best < 0 || b.hi[e]-b.lo[e] > b.hi[best]-b.lo[best]) && in(e) {
+		if b.hi[e] > b.lo[e] && (best < 0 || b.hi[e]-b.lo[e] > b.hi[best]-b.lo[best]) && accept(e) {
 			best = e
 		}
 	}
 	return best
 }
 
+// anyBundle accepts every bundle.
 func anyBundle(int) bool { return true }
 
-// middle returns the number of circuits at which halves of a box part.
-func (b *box[V]) middle(e int) int { return (b.lo[e] + b.hi[e]) / 2 }
+// midpoint returns the number of circuits at which a box is split in halves.
+func (b *box[V]) midpoint(e int) int { return (b.lo[e] + b.hi[e]) / 2 }
 
-// fewest returns the least number from few to many that does, where many does and what is more than one that does does
-// too. The first that is tried is given.
-func fewest(few, many, first int, does func(n int) bool) int {
-	for n := first; few < many; n = (few + many) / 2 {
-		if does(n) {
-			many = n
+// minFeasible returns the smallest n in [low, high] for which feasible(n) holds. It uses
+// bisection whose first probe is at first. Feasibility must be monotone, and high must be
+// feasible.
+func minFeasible(low, high, first int, feasible func(n int) bool) int {
+	for n := first; low < high; n = (low + high) / 2 {
+		if feasible(n) {
+			high = n
 		} else {
-			few = n + 1
+			low = n + 1
 		}
 	}
-	return few
+	return low
 }
 
-// raise lifts each bundle of lo to the fewest circuits with which an otherwise full box does. It reports whether any
-// was lifted. The full box does.
-func raise(lo, hi []int, does func(x []int) bool) (raised bool) {
+// tightenLower raises each element of lo to the smallest number of circuits for which a
+// topology that is hi in all other bundles is feasible. It reports whether any element
+// changed. hi itself must be feasible.
+func tightenLower(lo, hi []int, feasible func(x []int) bool) (tightened bool) {
 	x := slices.Clone(hi)
 	for e := range lo {
-		few := fewest(lo[e], hi[e], lo[e], func(n int) bool { // most often the first does
+		n := minFeasible(lo[e], hi[e], lo[e], func(n int) bool { // usually the first probe is feasible
 			x[e] = n
-			return does(x)
+			return feasible(x)
 		})
-		raised = raised || few > lo[e]
-		lo[e], x[e] = few, hi[e]
+		tightened = tightened || n > lo[e]
+		lo[e], x[e] = n, hi[e]
 	}
-	return raised
+	return tightened
 }
 
-// meter counts what a search spends, and says when it must end.
-type meter struct {
-	allowance
+// budgetMeter counts the evaluations and the work of a search and determines when the
+// search must stop.
+type budgetMeter struct {
+	searchBudget
 	ctx         context.Context
 	evaluations int64
-	effort      int64 // in simulations from a common beginning
+	charged     int64 // in units of 1/forksPerEvaluation of an evaluation
 
-	w     *evaluator // whose work counts, where that is bounded
-	began int64      // its work before
+	evaluator   *circuitEvaluator // whose work is limited; nil if only evaluations are
+	workAtStart int64             // evaluator.Work when counting started
 }
 
-func newMeter(ctx context.Context, o allowance, w *evaluator) meter {
-	return meter{allowance: o, ctx: ctx, w: w, began: w.Work()}
+// newBudgetMeter returns a meter that counts from now on. The work of w is limited if o
+// limits work.
+func newBudgetMeter(ctx context.Context, o searchBudget, w *circuitEvaluator) budgetMeter {
+	return budgetMeter{searchBudget: o, ctx: ctx, evaluator: w, workAtStart: w.Work()}
 }
 
-// forksAPlay is the number of simulations from a common beginning that cost about as much as a whole one, and count as
-// one against the budget.
-const forksAPlay = 16
+// forksPerEvaluation is the number of resumed simulations that are charged as one
+// evaluation, because they take about as long as one complete simulation.
+const forksPerEvaluation = 16
 
-// restart gives a search all of its budget again.
-func (m *meter) restart() { m.effort, m.began = 0, m.w.Work() }
+// reset restores the full budget.
+func (m *budgetMeter) reset() { m.charged, m.workAtStart = 0, m.evaluator.Work() }
 
-// spend counts evaluations of p.
-func (m *meter) spend(p *Problem, n int64) {
+// charge counts n evaluations of p.
+func (m *budgetMeter) charge(p *Problem, n int64) {
 	m.evaluations += n
-	m.effort += forksAPlay * n * p.cost()
+	m.charged += forksPerEvaluation * n * p.evaluationCost()
 }
 
-// fork counts a simulation of p from a common beginning.
-func (m *meter) fork(p *Problem) {
+// chargeFork counts one simulation of p that was resumed from a common prefix.
+func (m *budgetMeter) chargeFork(p *Problem) {
 	m.evaluations++
-	m.effort += p.cost()
+	m.charged += p.evaluationCost()
 }
 
-// spent returns how much of the budget is used, of 1: that of evaluations, or of work if more of that is.
-func (m *meter) spent() float64 {
+// usedFraction returns the used fraction of the budget, in [0, 1] or slightly above: the
+// larger one of evaluations and work.
+func (m *budgetMeter) usedFraction() float64 {
 	part := 0.0
 	if m.MaxEvaluations > 0 {
-		part = float64(m.effort) / float64(forksAPlay*m.MaxEvaluations)
+		part = float64(m.charged) / float64(forksPerEvaluation*m.MaxEvaluations)
 	}
-	if m.work > 0 {
-		part = max(part, float64(m.w.Work()-m.began)/float64(m.work))
+	if m.maxWork > 0 {
+		part = max(part, float64(m.evaluator.Work()-m.workAtStart)/float64(m.maxWork))
 	}
 	return part
 }
 
-// cut reports whether the search has been cut short, whatever it has spent.
-func (m *meter) cut() bool { return m.ctx.Err() != nil || m.late() }
+// interrupted reports whether the context was cancelled or the deadline has passed,
+// whatever budget remains.
+func (m *budgetMeter) interrupted() bool { return m.ctx.Err() != nil || m.expired() }
 
-// over says why the search must end, "" where it need not.
-func (m *meter) over() string {
+// stopReason returns why the search must stop, or "" if it can continue.
+func (m *budgetMeter) stopReason() string {
 	switch {
 	case m.ctx.Err() != nil:
 		return "interrupted"
-	case m.spent() >= 1:
+	case m.usedFraction() >= 1:
 		return fmt.Sprintf("after %d evaluations", m.evaluations)
-	case m.late():
-		return fmt.Sprintf("after the time limit of %v", wall(m.TimeLimit))
+	case m.expired():
+		return fmt.Sprintf("after the time limit of %v", wallClock(m.TimeLimit))
 	}
 	return ""
 }

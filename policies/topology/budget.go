@@ -6,101 +6,110 @@ import (
 	"sim/internal/numbers"
 )
 
-// budget is the ports of pods, and how circuits take them. Circuits are counted by bundle.
-type budget struct {
-	// Useful is, by bundle, the number of circuits beyond which more cannot carry anything: the flows that the NICs
-	// behind it fill, and the ports.
+// portBudget holds the ports of the pods and the ports that circuits use. Topologies are
+// indexed by bundle.
+type portBudget struct {
+	// Useful is the maximum number of useful circuits per bundle. It is limited by the
+	// flows that the NICs behind the bundle can fill, and by the ports.
 	Useful []int
-	Ports  []int // by pod: U_p, for one replica's share of it
+	Ports  []int // ports per pod of one replica (U_p), indexed by pod
 
-	ends []int    // by bundle: ports that a circuit takes at each end
-	pods [][2]int // by bundle: the pods at its ends, the same twice for one to DP peers
+	portsPerEnd []int    // ports that a circuit uses at each end, indexed by bundle
+	endPods     [][2]int // pods at both ends, indexed by bundle; equal if it leads to DP peer pods
 }
 
-// add adds a bundle.
-func (b *budget) add(from, to, ends int) {
-	b.pods, b.ends = append(b.pods, [2]int{from, to}), append(b.ends, ends)
+// addBundle appends a bundle.
+func (b *portBudget) addBundle(from, to, ends int) {
+	b.endPods, b.portsPerEnd = append(b.endPods, [2]int{from, to}), append(b.portsPerEnd, ends)
 }
 
-// ones returns one circuit for each bundle.
-func (b *budget) ones() []int { return slices.Repeat([]int{1}, len(b.ends)) }
+// ones returns the topology with one circuit per bundle.
+func (b *portBudget) ones() []int { return slices.Repeat([]int{1}, len(b.portsPerEnd)) }
 
-// room returns the ports of each pod that x leaves free; negative where x overruns them.
-func (b *budget) room(x []int) []int {
+// freePorts returns the ports that topology x leaves free, indexed by pod. A negative
+// number means that x uses more ports than the pod has.
+func (b *portBudget) freePorts(x []int) []int {
 	free := slices.Clone(b.Ports)
 	for e, n := range x {
-		b.take(free, e, n)
+		b.allocate(free, e, n)
 	}
 	return free
 }
 
-// take moves n circuits of bundle e into or (n < 0) out of the free ports.
-func (b *budget) take(free []int, e, n int) {
-	ends := b.pods[e]
-	free[ends[0]] -= n * b.ends[e]
+// allocate takes the ports of n circuits of bundle e from free. A negative n returns
+// ports.
+func (b *portBudget) allocate(free []int, e, n int) {
+	ends := b.endPods[e]
+	free[ends[0]] -= n * b.portsPerEnd[e]
 	if ends[1] != ends[0] {
-		free[ends[1]] -= n * b.ends[e]
+		free[ends[1]] -= n * b.portsPerEnd[e]
 	}
 }
 
-// fits returns how many more circuits of bundle e the free ports allow.
-func (b *budget) fits(free []int, e int) int {
-	return max(0, min(free[b.pods[e][0]], free[b.pods[e][1]])/b.ends[e])
+// maxAdditional returns the number of further circuits of bundle e that fit the free
+// ports.
+func (b *portBudget) maxAdditional(free []int, e int) int {
+	return max(0, min(free[b.endPods[e][0]], free[b.endPods[e][1]])/b.portsPerEnd[e])
 }
 
-// price returns the ports that a circuit of bundle e takes.
-func (b *budget) price(e int) int {
-	if b.pods[e][0] == b.pods[e][1] {
-		return b.ends[e]
+// portsPerCircuit returns the ports that a circuit of bundle e uses in the pods of the
+// problem.
+func (b *portBudget) portsPerCircuit(e int) int {
+	if b.endPods[e][0] == b.endPods[e][1] {
+		return b.portsPerEnd[e]
 	}
-	return 2 * b.ends[e]
+	return 2 * b.portsPerEnd[e]
 }
 
-// used returns the ports that x takes at both ends.
-func (b *budget) used(x []int) int {
+// portsOf returns the ports that topology x uses at both ends, for one replica.
+func (b *portBudget) portsOf(x []int) int {
 	sum := 0
 	for e, n := range x {
-		sum += n * b.price(e)
+		sum += n * b.portsPerCircuit(e)
 	}
 	return sum
 }
 
-// meets reports whether bundle e ends at a pod.
-func (b *budget) meets(e, pod int) bool { return b.pods[e][0] == pod || b.pods[e][1] == pod }
+// endsAt reports whether bundle e ends at the pod.
+func (b *portBudget) endsAt(e, pod int) bool { return b.endPods[e][0] == pod || b.endPods[e][1] == pod }
 
-// overrun reports whether x takes more ports of a pod than it has.
-func (b *budget) overrun(x []int) bool {
-	return slices.ContainsFunc(b.room(x), func(free int) bool { return free < 0 })
+// exceedsPorts reports whether x uses more ports of a pod than it has.
+func (b *portBudget) exceedsPorts(x []int) bool {
+	return slices.ContainsFunc(b.freePorts(x), func(free int) bool { return free < 0 })
 }
 
-// Feasible reports whether x fits the ports and connects every bundle.
-func (b *budget) Feasible(x []int) bool {
-	return len(x) == len(b.ends) && !slices.ContainsFunc(x, func(n int) bool { return n < 1 }) && !b.overrun(x)
+// Feasible reports whether x fits the ports and has at least one circuit per bundle.
+func (b *portBudget) Feasible(x []int) bool {
+	return len(x) == len(b.portsPerEnd) && !slices.ContainsFunc(x, func(n int) bool { return n < 1 }) &&
+		!b.exceedsPorts(x)
 }
 
-// clip takes circuits that can carry nothing.
-func (b *budget) clip(x []int) {
+// clipToUseful removes the circuits of x beyond the useful ones.
+func (b *portBudget) clipToUseful(x []int) {
 	for e := range x {
 		x[e] = min(x[e], b.Useful[e])
 	}
 }
 
-// tighten lowers hi to what the ports leave beside lo; false where even lo does not fit.
-func (b *budget) tighten(lo, hi []int) bool {
-	if b.overrun(lo) {
+// tightenUpper lowers hi to the circuits that fit if all other bundles have lo circuits.
+// It returns false if lo itself does not fit.
+func (b *portBudget) tightenUpper(lo, hi []int) bool {
+	if b.exceedsPorts(lo) {
 		return false
 	}
-	free := b.room(lo)
+	free := b.freePorts(lo)
 	for e := range hi {
-		hi[e] = min(hi[e], lo[e]+b.fits(free, e))
+		hi[e] = min(hi[e], lo[e]+b.maxAdditional(free, e))
 	}
 	return true
 }
 
-// yield takes circuits of x where one of some pods is overrun, pod by pod, each from the bundle that pick names, until
-// they fit; false where it names none (-1). nil is all pods.
-func (b *budget) yield(x, pods []int, pick func(pod int) int) bool {
-	free := b.room(x)
+// removeExcess removes circuits of x until the given pods, or all pods if pods is nil, do
+// not use more ports than they have. It visits pod after pod. pick selects the bundle
+// that loses a circuit; it returns -1 if no bundle may, and then removeExcess returns
+// false.
+func (b *portBudget) removeExcess(x, pods []int, pick func(pod int) int) bool {
+	free := b.freePorts(x)
 	if pods == nil {
 		pods = numbers.Below(len(free))
 	}
@@ -111,61 +120,67 @@ func (b *budget) yield(x, pods []int, pick func(pod int) int) bool {
 				return false
 			}
 			x[e]--
-			b.take(free, e, -1)
+			b.allocate(free, e, -1)
 		}
 	}
+
 	return true
 }
 
-// largest returns the bundle at a pod that has most circuits, of those that may have fewer than x; -1 if none may.
-func (b *budget) largest(x []int, pod int, may func(e int) bool) int {
+// largestBundle returns the bundle at the pod with the most circuits in x among those
+// that accept permits and that have more than one circuit. It returns -1 if there is
+// none.
+func (b *portBudget) largestBundle(x []int, pod int, accept func(e int) bool) int {
 	best := -1
 	for e := range x {
-		if b.meets(e, pod) && x[e] > 1 && (best < 0 || x[e] > x[best]) && may(e) {
+		if b.endsAt(e, pod) && x[e] > 1 && (best < 0 || x[e] > x[best]) && accept(e) {
 			best = e
 		}
 	}
 	return best
 }
 
-// trim takes circuits from the largest bundle of each pod that is overrun.
-func (b *budget) trim(x []int) {
-	b.yield(x, nil, func(pod int) int { return b.largest(x, pod, func(int) bool { return true }) })
+// reduceToFit removes circuits of the largest bundle at each pod that uses too many
+// ports.
+func (b *portBudget) reduceToFit(x []int) {
+	b.removeExcess(x, nil, func(pod int) int { return b.largestBundle(x, pod, func(int) bool { return true }) })
 }
 
-// fill gives free ports to the bundles that can use them, one circuit at a time in turn.
-func (b *budget) fill(x []int, bundles []int) {
-	free := b.room(x)
-	for grew := true; grew; {
-		grew = false
+// fillFreePorts gives free ports to the given bundles, one circuit at a time in turn, up
+// to their useful circuits.
+func (b *portBudget) fillFreePorts(x []int, bundles []int) {
+	free := b.freePorts(x)
+	for changed := true; changed; {
+		changed = false
 		for _, e := range bundles {
-			if x[e] < b.Useful[e] && b.fits(free, e) > 0 {
+			if x[e] < b.Useful[e] && b.maxAdditional(free, e) > 0 {
 				x[e]++
-				b.take(free, e, 1)
-				grew = true
+				b.allocate(free, e, 1)
+				changed = true
 			}
 		}
 	}
 }
 
-// grow adds circuits one by one to the bundle of highest weight, the lowest bundle where weights are equal, for as long
-// as any fits. A bundle of negative weight gets none.
-func (b *budget) grow(x []int, weight func(e int) float64) {
-	free := b.room(x)
+// addByWeight adds circuits to x one by one while any fits. Each goes to the bundle with
+// the largest weight; ties go to the first bundle. Bundles with negative weight get none.
+// weight is evaluated again after each circuit.
+func (b *portBudget) addByWeight(x []int, weight func(e int) float64) {
+	free := b.freePorts(x)
 	for {
-		best, most := -1, 0.0
+		best, highest := -1, 0.0
 		for e := range x {
-			if b.fits(free, e) == 0 {
+			if b.maxAdditional(free, e) == 0 {
 				continue
 			}
-			if w := weight(e); w >= 0 && (best < 0 || w > most) {
-				best, most = e, w
+			if w := weight(e); w >= 0 && (best < 0 || w > highest) {
+				best, highest = e, w
 			}
 		}
 		if best < 0 {
 			return
 		}
 		x[best]++
-		b.take(free, best, 1)
+		b.allocate(free, best, 1)
 	}
 }

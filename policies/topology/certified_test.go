@@ -9,16 +9,21 @@ import (
 	"sim/policies/topology"
 )
 
-// prototype are the NCTs of delta-joint that an independent prototype gave, in percent above 1.
-var prototype = map[string]float64{
-	"megatron-177b/400G/4096": 9.3, "mixtral-8x22b/400G/4096": 45.7, "megatron-462b/400G/4096": 0, "deepseek-671b/400G/4096": 23.4,
-	"megatron-177b/1600G/4096": 1.9, "mixtral-8x22b/1600G/4096": 11.8, "megatron-462b/1600G/4096": 0, "deepseek-671b/1600G/4096": 0,
-	"megatron-177b/400G/2048": 12.1, "mixtral-8x22b/400G/2048": 44.3, "megatron-462b/400G/2048": 2.5, "deepseek-671b/400G/2048": 26.1,
-	"megatron-177b/400G/16384": 3.9, "mixtral-8x22b/400G/16384": 29.2, "megatron-462b/400G/16384": 0, "deepseek-671b/400G/16384": 0,
+// prototypeNCT lists the NCTs of delta-joint computed by an independent prototype, in
+// percent above 1.
+var prototypeNCT = map[string]float64{
+	"megatron-177b/400G/4096": 9.3, "mixtral-8x22b/400G/4096": 45.7, "megatron-462b/400G/4096": 0,
+	"deepseek-671b/400G/4096":  23.4,
+	"megatron-177b/1600G/4096": 1.9, "mixtral-8x22b/1600G/4096": 11.8, "megatron-462b/1600G/4096": 0,
+	"deepseek-671b/1600G/4096": 0,
+	"megatron-177b/400G/2048":  12.1, "mixtral-8x22b/400G/2048": 44.3, "megatron-462b/400G/2048": 2.5,
+	"deepseek-671b/400G/2048":  26.1,
+	"megatron-177b/400G/16384": 3.9, "mixtral-8x22b/400G/16384": 29.2, "megatron-462b/400G/16384": 0,
+	"deepseek-671b/400G/16384": 0,
 }
 
-// budgets are the shipped defaults of the searches.
-func budgets() topology.Options {
+// defaultOptions returns the default budgets of the searches.
+func defaultOptions() topology.Options {
 	return topology.Options{
 		Seed: 1, Workers: 2,
 		Settings: topology.Settings{
@@ -29,6 +34,8 @@ func budgets() topology.Options {
 	}
 }
 
+// choose returns the decision of the named allocator. It checks that the topology fits
+// the ports and that the makespan is not below the bound.
 func choose(t testing.TB, j *job, name string, o topology.Options) *topology.Decision {
 	t.Helper()
 	p, err := topology.ByName(name)
@@ -48,33 +55,35 @@ func choose(t testing.TB, j *job, name string, o topology.Options) *topology.Dec
 	return d
 }
 
-// within is what rounding to ticks may add up to over an iteration.
-func within(j *job) engine.Time { return engine.Time(len(j.problem.Graph.Tasks)) }
+// roundingSlack returns the time that rounding to ticks may add to an iteration.
+func roundingSlack(j *job) engine.Time { return engine.Time(len(j.problem.Graph.Tasks)) }
 
-// certifiedLong are settings that take longest: megatron462b, delta-fig6 and delta-fig8 in
-// scenarios/baselines hold their proofs.
-var certifiedLong = []string{
+// slowSettings take longest. The scenarios megatron462b, delta-fig6 and delta-fig8 in
+// scenarios/baselines check their proofs.
+var slowSettings = []string{
 	"megatron-462b/200G/4096", "megatron-462b/400G/4096", "megatron-462b/400G/2048",
 	"deepseek-671b/800G/4096", "deepseek-671b/1600G/4096", "deepseek-671b/400G/8192",
 }
 
-// TestCertified holds the joint optimum and the optimum under fair sharing, in all 28 settings of the paper's Figs. 6
-// and 8, to their proofs, to each other and to the figures known; without -long, but for those that take longest.
+// TestCertified checks all 28 settings of the paper's Figs. 6 and 8 (without -long, all
+// except slowSettings). The optima of delta-joint and delta-topo must be proved, in the
+// order ideal <= joint <= fair, and no worse than the baselines. delta-joint must agree
+// with prototypeNCT.
 func TestCertified(t *testing.T) {
 	for _, s := range settings() {
-		if slices.Contains(certifiedLong, s.String()) && !*long {
+		if slices.Contains(slowSettings, s.String()) && !*longTests {
 			continue
 		}
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
 			j := s.job(t)
-			o := budgets()
-			o.KeepPorts = !*long // TestPortsProved saves them
+			o := defaultOptions()
+			o.KeepPorts = !*longTests // TestPortsProved covers ports
 			joint := choose(t, j, "delta-joint", o)
 			if gap, ok := joint.Gap(); !ok || gap > 1e-6 {
 				t.Errorf("delta-joint is not certified: gap %g", gap)
 			}
-			if want, ok := prototype[s.String()]; ok {
+			if want, ok := prototypeNCT[s.String()]; ok {
 				if off := j.nct(joint.Makespan) - 1 - want/100; off > 0.005 || off < -0.005 {
 					t.Errorf("delta-joint has NCT %.4f, want %.4f", j.nct(joint.Makespan), 1+want/100)
 				}
@@ -83,11 +92,12 @@ func TestCertified(t *testing.T) {
 			if gap, ok := fair.Gap(); !ok || gap > 1e-6 {
 				t.Errorf("delta-topo is not certified: gap %g %s", gap, fair.Stopped)
 			}
-			if joint.Makespan < j.ideal-within(j) || fair.Makespan < joint.Makespan-within(j) {
-				t.Errorf("ideal %v, joint %v, topo %v: want them in this order", j.ideal, joint.Makespan, fair.Makespan)
+			if joint.Makespan < j.ideal-roundingSlack(j) || fair.Makespan < joint.Makespan-roundingSlack(j) {
+				t.Errorf("ideal %v, joint %v, topo %v: want them in this order", j.ideal,
+					joint.Makespan, fair.Makespan)
 			}
 			for _, name := range []string{"uniform", "prop-alloc", "sqrt-alloc", "iter-halve"} {
-				if d := choose(t, j, name, o); d.Makespan < fair.Makespan-within(j) {
+				if d := choose(t, j, name, o); d.Makespan < fair.Makespan-roundingSlack(j) {
 					t.Errorf("%s %v beats delta-topo %v", name, d.Makespan, fair.Makespan)
 				}
 			}

@@ -10,47 +10,52 @@ import (
 	"sim/engine/flow"
 )
 
-// ErrIteration is wrapped where an iteration whose circuits move cannot end.
+// ErrIteration means that an iteration whose circuits move cannot end.
 var ErrIteration = errors.New("topology: an iteration whose circuits move does not end")
 
-// Iterations are the planned iterations of a sequence on the problem that it was decided on.
-type Iterations struct {
-	p      *Problem
-	q      *Sequence
-	starts []history   // by iteration: in which it begins
-	quotas [][][]quota // by iteration and step
+// IterationPlan holds the planned iterations of a sequence, simulated on the problem for
+// which it was decided.
+type IterationPlan struct {
+	problem  *Problem
+	sequence *Sequence
+	starts   []pendingSetup // state of the circuits at the start of each iteration
+	quotas   [][][]quota    // indexed by iteration and step
 }
 
-// quota is the number of transfers of a bundle that must have ended before a step interrupts the bundle.
+// quota is the number of transfers of a bundle that must have ended before a step may
+// interrupt the bundle.
 type quota struct{ bundle, count int32 }
 
-// Iterations simulates the iterations of a decision whose circuits move.
-func (p *Problem) Iterations(ctx context.Context, d *Decision) (*Iterations, error) {
-	w := p.evaluator(ctx, d.Service)
-	defer p.done(w)
-	it, r, at := &Iterations{p: p, q: d.Moves.Sequence}, w.rehearse(), history{}
+// PlanIterations simulates the iterations of a decision whose circuits move.
+func (p *Problem) PlanIterations(ctx context.Context, d *Decision) (*IterationPlan, error) {
+	w := p.acquire(ctx, d.Service)
+	defer p.release(w)
+	plan, r, state := &IterationPlan{problem: p, sequence: d.Moves.Sequence}, w.newSequenceSimulator(),
+		pendingSetup{}
 	for k := range d.Moves.Runs {
-		quotas := make([][]quota, len(it.q.Steps))
+		quotas := make([][]quota, len(plan.sequence.Steps))
 		r.observe = func(step int) {
-			r.interrupted(r.target, it.q.Steps[step].Circuits, func(e int) {
+			r.eachInterrupted(r.target, plan.sequence.Steps[step].Circuits, func(e int) {
 				n, _ := w.Ended(int32(e))
 				quotas[step] = append(quotas[step], quota{int32(e), n})
 			})
 		}
-		next, ok := r.run(it.q, &at, never)
+		next, ok := r.run(plan.sequence, &state, never)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		} else if !ok {
 			return nil, fmt.Errorf("%w: iteration %d as planned", ErrIteration, k+1)
 		}
-		it.starts, it.quotas, at = append(it.starts, at), append(it.quotas, quotas), next
+		plan.starts, plan.quotas, state = append(plan.starts, state), append(plan.quotas, quotas), next
 	}
-	return it, nil
+
+	return plan, nil
 }
 
-// interrupted calls do for each bundle that a change of circuits interrupts, see Controller.
-func (s *Switching) interrupted(from, to []int, do func(e int)) {
-	holds := s.Whole && s.Delay > 0 && !slices.Equal(from, to)
+// eachInterrupted calls do for each bundle that a change of circuits interrupts; see
+// Controller.
+func (s *Switching) eachInterrupted(from, to []int, do func(e int)) {
+	holds := s.StopsAll && s.Delay > 0 && !slices.Equal(from, to)
 	for e, n := range to {
 		if from[e] > 0 && (n == 0 || holds) {
 			do(e)
@@ -58,150 +63,173 @@ func (s *Switching) interrupted(from, to []int, do func(e int)) {
 	}
 }
 
-// Controller moves circuits by a planned iteration, in runs in which tasks may take other times than planned, at level
-// packet too, or in which all replicas are simulated where one stands for all in the plan.
+// Controller moves circuits as in a planned iteration, but in a simulation whose tasks
+// can take other times: trials, packet level, or a simulation of all replicas where the
+// plan has one for all.
 //
-// It makes a step when the transfers that the step waits for have ended, counted as they end, and when every transfer
-// has ended that the plan had carried before over a bundle that the step interrupts. A step interrupts a bundle if it
-// leaves the bundle without a circuit, or if the switch holds all circuits meanwhile. So no transfer is stranded:
-// consider, of the tasks that have not ended, the one that ends first in the plan. All that it waits for has ended. If
-// it is a transfer, its bundle had circuits when it ended in the plan, and no step that was made since then has taken
-// the last of them, as that step would have waited for it. So it goes on.
+// It makes a step when two conditions hold. First, the transfers that the step counts
+// have ended. Second, all transfers have ended that the plan had completed on the bundles
+// that the step interrupts. A step interrupts a bundle if it leaves the bundle without
+// circuits, or if the switch stops all circuits during the change.
+//
+// No transfer can be stranded. Of the tasks that have not ended, consider the one that
+// ends first in the plan. Everything it waits for has ended. If it is a transfer, its
+// bundle had circuits when it ended in the plan. No step made since then has removed the
+// last of them, because such a step would have waited for this transfer. The task can
+// therefore continue.
 type Controller struct {
-	p      *Problem
-	q      *Sequence
-	class  []int32   // by task: the bundle of the plan that it goes over, or which stands for its bundle; -1 if none does
-	plan   int       // bundles of the plan
-	from   history   // in which the iteration begins
-	drains [][]int32 // by step: transfers that must have ended before it is made, but for those that it counts
-	run    Run       // the iteration on the graph of p with the times of the plan
-	trace  *engine.Trace
-	before []Run // iterations before it, as planned
+	problem        *Problem
+	sequence       *Sequence
+	planBundle     []int32 // bundle of the plan that represents each task's bundle; -1 if it has none
+	numPlanBundles int
+	start          pendingSetup  // state of the circuits at the start of the iteration
+	drains         [][]int32     // transfers to wait for besides the counted ones, indexed by step
+	planned        Run           // the iteration on problem with the task times of the plan
+	trace          *engine.Trace // of planned
+	earlier        []Run         // planned iterations before this one
 }
 
-// Controller returns the controller of the k-th iteration of d, the decision that it is of, on the graph of p. Of is the
-// bundle of the plan that stands for each bundle of p: those that one bundle stands for have as many circuits each,
-// and all their transfers count.
-func (it *Iterations) Controller(ctx context.Context, p *Problem, d *Decision, of []int, k int) (*Controller, error) {
-	planned := it.p.Transfers()
-	c := &Controller{p: p, class: p.classes(), plan: len(planned), before: d.Moves.Runs[:k]}
-	transfers := make([]int, len(planned))
-	for i, e := range c.class {
+// Controller returns the controller of iteration k of decision d on the task graph of p.
+// planBundle maps the bundles of p to the bundles of the plan that represent them.
+// Bundles with the same representative get the same number of circuits, and the transfers
+// of all of them are counted.
+func (it *IterationPlan) Controller(ctx context.Context, p *Problem, d *Decision, planBundle []int, k int) (*Controller, error) {
+	planTransfers := it.problem.Transfers()
+	c := &Controller{problem: p, planBundle: p.bundleOfTask(), numPlanBundles: len(planTransfers),
+		earlier: d.Moves.Runs[:k]}
+	transfers := make([]int, len(planTransfers))
+	for i, e := range c.planBundle {
 		if e >= 0 {
-			c.class[i] = int32(of[e])
-			transfers[of[e]]++
+			c.planBundle[i] = int32(planBundle[e])
+			transfers[planBundle[e]]++
 		}
 	}
-	all := func(bundle, count int) int { // transfers of p that count transfers of the plan stand for
-		if planned[bundle] == 0 {
+
+	// scaleCount returns the number of transfers of p that correspond to count transfers
+	// of the plan.
+	scaleCount := func(bundle, count int) int {
+		if planTransfers[bundle] == 0 {
 			return 0
 		}
-		return (count*transfers[bundle] + planned[bundle] - 1) / planned[bundle]
+		return (count*transfers[bundle] + planTransfers[bundle] - 1) / planTransfers[bundle]
 	}
 	spread := func(x []int) []int {
-		out := make([]int, len(of))
-		for e, b := range of {
+		out := make([]int, len(planBundle))
+		for e, b := range planBundle {
 			out[e] = x[b]
 		}
 		return out
 	}
-	c.q = &Sequence{First: spread(it.q.First)}
-	same := map[*int][]int{} // rotations have the same topologies again and again
-	for _, s := range it.q.Steps {
+
+	// Expand the sequence from bundles of the plan to bundles of p.
+	c.sequence = &Sequence{First: spread(it.sequence.First)}
+	spreadOf := map[*int][]int{} // expanded topologies by first element, because rotations repeat topologies
+	for _, s := range it.sequence.Steps {
 		x := &s.Circuits[0]
-		if same[x] == nil {
-			same[x] = spread(s.Circuits)
+		if spreadOf[x] == nil {
+			spreadOf[x] = spread(s.Circuits)
 		}
-		s.Circuits = same[x]
+		s.Circuits = spreadOf[x]
 		if s.Bundle >= 0 {
-			s.Count = all(s.Bundle, s.Count)
+			s.Count = scaleCount(s.Bundle, s.Count)
 		}
-		c.q.Steps = append(c.q.Steps, s)
-	}
-	c.from = history{down: it.starts[k].down}
-	for _, b := range of {
-		c.from.coming = append(c.from.coming, it.starts[k].of(b))
+		c.sequence.Steps = append(c.sequence.Steps, s)
 	}
 
-	w := p.evaluator(ctx, d.Service)
-	defer p.done(w)
-	recorded := &evaluator{w.Clone(), p} // those that others use keep no traces
+	c.start = pendingSetup{stoppedFor: it.starts[k].stoppedFor}
+	for _, b := range planBundle {
+		c.start.setups = append(c.start.setups, it.starts[k].setupsOf(b))
+	}
+
+	// Simulate the iteration on p with the task times of the plan, and record its trace.
+	w := p.acquire(ctx, d.Service)
+	defer p.release(w)
+	recorded := &circuitEvaluator{w.Clone(), p} // pooled evaluators must not record traces
 	recorded.Record()
-	r := c.rehearse(recorded)
+	r := c.newSimulator(recorded)
 	r.drain = func(step int, now engine.Time) (_ engine.Time, ok bool) {
 		ok = true
 		for _, q := range it.quotas[k][step] {
-			if now, ok = r.w.Await(q.bundle, int32(all(int(q.bundle), int(q.count)))); !ok {
+			if now, ok = r.evaluator.Await(q.bundle, int32(scaleCount(int(q.bundle), int(q.count)))); !ok {
 				break
 			}
 		}
 		return now, ok
 	}
-	if _, ok := r.run(c.q, &c.from, never); !ok {
+
+	if _, ok := r.run(c.sequence, &c.start, never); !ok {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		return nil, fmt.Errorf("%w: iteration %d on the complete graph", ErrIteration, k+1)
 	}
-	c.run, c.trace = r.made, recorded.Trace()
-	c.drain(p.classes())
+
+	c.planned, c.trace = r.current, recorded.Trace()
+	c.findDrains(p.bundleOfTask())
 	return c, nil
 }
 
-// drain finds the transfers that each step waits for beside those that it counts. The bundles are indexed by task.
-func (c *Controller) drain(bundle []int32) {
-	ends := make([][]int32, len(c.q.First)) // by bundle: its transfers, in the order in which they end
+// findDrains sets drains. bundle is indexed by task.
+func (c *Controller) findDrains(bundle []int32) {
+	ends := make([][]int32, len(c.sequence.First)) // transfers of each bundle in the order of their ends
 	for id, e := range bundle {
 		if e >= 0 {
 			ends[e] = append(ends[e], int32(id))
 		}
 	}
+
 	for _, list := range ends {
 		slices.SortStableFunc(list, func(a, b int32) int { return int(min(1, max(-1, c.trace.End[a]-c.trace.End[b]))) })
 	}
-	c.drains = make([][]int32, len(c.q.Steps)) // each in that order, for Live
-	was := c.q.First
-	for i, s := range c.q.Steps {
+
+	// Each step drains what ended before it on the bundles that it interrupts.
+	c.drains = make([][]int32, len(c.sequence.Steps)) // each in the order of ends, as LiveController needs
+	previous := c.sequence.First
+	for i, s := range c.sequence.Steps {
 		if s.Bundle == AtEnd {
 			continue
-		} else if c.run.Fired[i] == engine.Never { // all has been carried before
+		} else if c.planned.Fired[i] == engine.Never { // everything was carried before this step
 			c.drains[i] = slices.Concat(ends...)
 			break
 		}
-		c.p.Switching.interrupted(was, s.Circuits, func(e int) {
+		c.problem.Switching.eachInterrupted(previous, s.Circuits, func(e int) {
 			k := 0
-			for k < len(ends[e]) && c.trace.End[ends[e][k]] <= c.run.Fired[i] {
+			for k < len(ends[e]) && c.trace.End[ends[e][k]] <= c.planned.Fired[i] {
 				k++
 			}
 			c.drains[i], ends[e] = append(c.drains[i], ends[e][:k]...), ends[e][k:]
 		})
-		was = s.Circuits
+		previous = s.Circuits
 	}
 }
 
-// Sequence returns the sequence of the graph that is simulated.
-func (c *Controller) Sequence() *Sequence { return c.q }
+// Sequence returns the sequence, expanded to the bundles of the simulated graph.
+func (c *Controller) Sequence() *Sequence { return c.sequence }
 
-// Planned returns the iteration with the times of the plan, and its trace.
-func (c *Controller) Planned() (Run, *engine.Trace) { return c.run, c.trace }
+// Planned returns the iteration with the task times of the plan, and its trace.
+func (c *Controller) Planned() (Run, *engine.Trace) { return c.planned, c.trace }
 
-func (c *Controller) rehearse(w *evaluator) *rehearsal {
-	r := w.rehearse()
-	r.w.PrepareControl(c.class, c.plan)
+// newSimulator returns a simulator that counts transfers per bundle of the plan.
+func (c *Controller) newSimulator(w *circuitEvaluator) *sequenceSimulator {
+	r := w.newSequenceSimulator()
+	r.evaluator.PrepareControl(c.planBundle, c.numPlanBundles)
 	return r
 }
 
-// Run simulates an iteration as fluid with the times of e, an evaluator of the graph; false where it does not end.
-func (c *Controller) Run(e *flow.Evaluator) (Run, bool) { return c.follow(&evaluator{e, c.p}) }
+// Run simulates an iteration at flow level with the task times of evaluator e. It returns
+// false if the iteration does not end.
+func (c *Controller) Run(e *flow.Evaluator) (Run, bool) {
+	return c.simulate(&circuitEvaluator{e, c.problem})
+}
 
-// Again simulates an iteration as fluid on p, which has the same tasks and bundles as the graph but may have other
-// times and rates, and returns its trace.
-func (c *Controller) Again(ctx context.Context, p *Problem, s flow.Service) (*engine.Trace, error) {
-	w := p.evaluator(ctx, s)
-	defer p.done(w)
-	recorded := &evaluator{w.Clone(), p}
+// Resimulate simulates an iteration at flow level on p and returns its trace. p has the tasks
+// and bundles of the controller's problem, but may have other times and rates.
+func (c *Controller) Resimulate(ctx context.Context, p *Problem, s flow.Service) (*engine.Trace, error) {
+	w := p.acquire(ctx, s)
+	defer p.release(w)
+	recorded := &circuitEvaluator{w.Clone(), p}
 	recorded.Record()
-	if _, ok := c.follow(recorded); !ok {
+	if _, ok := c.simulate(recorded); !ok {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -210,67 +238,76 @@ func (c *Controller) Again(ctx context.Context, p *Problem, s flow.Service) (*en
 	return recorded.Trace(), nil
 }
 
-func (c *Controller) follow(w *evaluator) (Run, bool) {
-	r := c.rehearse(w)
+// simulate runs an iteration in which each step waits for its drains.
+func (c *Controller) simulate(w *circuitEvaluator) (Run, bool) {
+	r := c.newSimulator(w)
 	r.drain = func(step int, now engine.Time) (_ engine.Time, ok bool) {
 		ok = true
 		for _, id := range c.drains[step] {
-			if now, ok = r.w.AwaitTask(id); !ok {
+			if now, ok = r.evaluator.AwaitTask(id); !ok {
 				break
 			}
 		}
 		return now, ok
 	}
-	_, ok := r.run(c.q, &c.from, never)
-	return r.made, ok
+	_, ok := r.run(c.sequence, &c.start, never)
+	return r.current, ok
 }
 
-// Live moves the circuits of one run that is simulated packet by packet.
-type Live struct {
+// LiveController moves the circuits during one packet-level simulation.
+type LiveController struct {
 	*Controller
-	moments  []moment // of which all but the first are less than a delay ago
-	ended    []int    // by bundle of the plan
-	gone     []bool   // by task
-	step     int      // that is to be made next
-	drained  int      // so many of the transfers that it waits for have ended, in their order
-	released engine.Time
-	fired    []engine.Time
-	began    bool
+	changes        []topologyChange // topologies requested so far; the older ones are dropped after a delay
+	endedTransfers []int            // number of ended transfers, indexed by bundle of the plan
+	hasEnded       []bool           // indexed by task
+	nextStep       int              // index of the next step to make
+	numDrained     int              // prefix of drains[nextStep] that has ended
+	portsFreeAt    engine.Time      // time at which the ports of removed circuits are free
+	fired          []engine.Time    // times of the steps made so far
+	started        bool             // React has been called
 }
 
-// Live returns the controller of a run.
-func (c *Controller) Live() *Live {
-	return &Live{
-		Controller: c, ended: make([]int, c.plan), gone: make([]bool, len(c.class)),
-		moments: moments(c.q, append(slices.Clone(c.before), Run{}), len(c.before)),
+// Live returns a controller for one simulation.
+func (c *Controller) Live() *LiveController {
+	return &LiveController{
+		Controller: c, endedTransfers: make([]int, c.numPlanBundles),
+		hasEnded: make([]bool, len(c.planBundle)),
+		changes:  topologyTimeline(c.sequence, append(slices.Clone(c.earlier), Run{}), len(c.earlier)),
 	}
 }
 
-// React returns how links change, from now on and in place of what it returned before, when tasks have ended; nil where
-// that stays as it is. Wake is when it is to be asked even if no task ends before. Free says when a link will have sent
-// the packet that it sends: a circuit leaves when its last packet has left, and those that take its ports are
-// set up from then on.
-func (l *Live) React(now engine.Time, ended []int32, free func(link int32) engine.Time) (changes []engine.Change, wake engine.Time) {
+// React returns the changes of link rates from now on. They replace the changes returned
+// by earlier calls. nil means that these remain valid. ended lists the tasks that ended
+// since the last call. wake is the time of the next call if no task ends before.
+//
+// free returns when a link has sent the packet that it is sending. A circuit is removed
+// when its last packet has left, and the circuits that use its ports are set up from then
+// on.
+func (l *LiveController) React(now engine.Time, ended []int32, free func(link int32) engine.Time) (changes []engine.Change, wake engine.Time) {
+	// Count the transfers that ended.
 	for _, id := range ended {
-		l.gone[id] = true
-		if e := l.class[id]; e >= 0 {
-			l.ended[e]++
+		l.hasEnded[id] = true
+		if e := l.planBundle[id]; e >= 0 {
+			l.endedTransfers[e]++
 		}
 	}
-	moved, wake := !l.began, engine.Never
-	l.began = true
-	for ; l.step < len(l.q.Steps); l.step, l.drained = l.step+1, 0 {
-		s, drain := &l.q.Steps[l.step], l.drains[l.step]
-		if l.run.Fired[l.step] == engine.Never || s.Bundle == AtEnd { // nothing is left to be carried then
+
+	moved, wake := !l.started, engine.Never
+	l.started = true
+
+	// Make all steps whose conditions hold.
+	for ; l.nextStep < len(l.sequence.Steps); l.nextStep, l.numDrained = l.nextStep+1, 0 {
+		s, drain := &l.sequence.Steps[l.nextStep], l.drains[l.nextStep]
+		if l.planned.Fired[l.nextStep] == engine.Never || s.Bundle == AtEnd { // nothing remains to be carried
 			break
 		}
-		for l.drained < len(drain) && l.gone[drain[l.drained]] {
-			l.drained++
+		for l.numDrained < len(drain) && l.hasEnded[drain[l.numDrained]] {
+			l.numDrained++
 		}
-		if l.drained < len(drain) || s.Bundle >= 0 && l.ended[s.Bundle] < s.Count {
+		if l.numDrained < len(drain) || s.Bundle >= 0 && l.endedTransfers[s.Bundle] < s.Count {
 			break
 		}
-		earliest := l.released
+		earliest := l.portsFreeAt
 		if s.Bundle == AtTime {
 			earliest = max(earliest, s.Time)
 		}
@@ -278,68 +315,75 @@ func (l *Live) React(now engine.Time, ended []int32, free func(link int32) engin
 			wake = earliest
 			break
 		}
-		l.move(now, s.Circuits, free)
+		l.changeCircuits(now, s.Circuits, free)
 		moved = true
 	}
+
 	if !moved {
 		return nil, wake
 	}
-	for len(l.moments) > 1 && l.moments[1].at <= now-l.p.Switching.Delay {
-		l.moments = l.moments[1:]
+
+	// Drop topologies that were replaced more than a delay ago, and compute the rates
+	// from the others.
+	for len(l.changes) > 1 && l.changes[1].at <= now-l.problem.Switching.Delay {
+		l.changes = l.changes[1:]
 	}
-	initial, changes := l.p.carrying(l.moments, now)
+	initial, changes := l.problem.activeTimeline(l.changes, now)
 	var all []engine.Change
-	for e, b := range l.p.Fabric.Bundles {
+	for e, b := range l.problem.Fabric.Bundles {
 		for _, link := range b.Links {
-			all = append(all, engine.Change{At: now, Link: link, Rate: float64(initial[e]) * l.p.Fabric.Rate(e), Planned: true})
+			all = append(all, engine.Change{At: now, Link: link,
+				Rate: float64(initial[e]) * l.problem.Fabric.Rate(e), Planned: true})
 		}
 	}
+
 	return append(all, changes...), wake
 }
 
-// move makes a step: circuits that leave carry nothing more, and those that come are set up when all packets that
-// are being sent over those have left.
-func (l *Live) move(now engine.Time, to []int, free func(link int32) engine.Time) {
+// changeCircuits makes a step. Removed circuits carry no further packets. Added circuits
+// are set up when the packets on the removed ones have left.
+func (l *LiveController) changeCircuits(now engine.Time, to []int, free func(link int32) engine.Time) {
 	l.fired = append(l.fired, now)
-	from := l.moments[len(l.moments)-1].circuits
+	from := l.changes[len(l.changes)-1].circuits
 	if slices.Equal(from, to) {
 		return
 	}
 	stay := make([]int, len(to))
-	l.released = now
-	for e, b := range l.p.Fabric.Bundles {
-		if stay[e] = min(from[e], to[e]); stay[e] < from[e] || l.p.Switching.Whole {
+	l.portsFreeAt = now
+	for e, b := range l.problem.Fabric.Bundles {
+		if stay[e] = min(from[e], to[e]); stay[e] < from[e] || l.problem.Switching.StopsAll {
 			for _, link := range b.Links {
-				l.released = max(l.released, free(link))
+				l.portsFreeAt = max(l.portsFreeAt, free(link))
 			}
 		}
 	}
-	if l.released > now {
-		l.moments = append(l.moments, moment{now, stay})
+
+	if l.portsFreeAt > now {
+		l.changes = append(l.changes, topologyChange{now, stay})
 	}
-	l.moments = append(l.moments, moment{l.released, to})
+	l.changes = append(l.changes, topologyChange{l.portsFreeAt, to})
 }
 
-// Run returns the iteration that ended at a time.
-func (l *Live) Run(end engine.Time) Run {
+// Run returns the iteration, given the time at which it ended.
+func (l *LiveController) Run(end engine.Time) Run {
 	run := Run{Makespan: end, Fired: l.fired}
-	for i := len(l.fired); i < len(l.q.Steps); i++ {
-		at := engine.Never
-		if l.q.Steps[i].Bundle == AtEnd {
-			at = end
+	for i := len(l.fired); i < len(l.sequence.Steps); i++ {
+		time := engine.Never
+		if l.sequence.Steps[i].Bundle == AtEnd {
+			time = end
 		}
-		run.Fired = append(run.Fired, at)
+		run.Fired = append(run.Fired, time)
 	}
 	return run
 }
 
-// Most returns by bundle the most circuits that it ever has.
-func (q *Sequence) Most() []int {
-	most := slices.Clone(q.First)
+// MaxCircuits returns the maximum number of circuits of each bundle in the sequence.
+func (q *Sequence) MaxCircuits() []int {
+	maxCircuits := slices.Clone(q.First)
 	for _, s := range q.Steps {
 		for e, n := range s.Circuits {
-			most[e] = max(most[e], n)
+			maxCircuits[e] = max(maxCircuits[e], n)
 		}
 	}
-	return most
+	return maxCircuits
 }

@@ -12,15 +12,16 @@ import (
 	"sim/policies/topology"
 )
 
-// TestController: where tasks end as planned, and no packet is under way, a controller that is told of ends moves
-// circuits as planned: links change as in the network of the planned iteration. Where tasks end later, in the same
-// order, it makes the same steps; and where packets are under way, no port is overrun, counting those that circuits hold
-// until their last packet has left and those of circuits that are being set up.
+// TestController compares a LiveController with the planned iteration. If tasks end as
+// planned and no packet is in flight, links must change as in Problem.Network. If tasks
+// end later in the same order, the same steps must be made. If packets are in flight, no
+// pod may use more ports than it has, counting circuits until their last packet has left
+// and circuits that are being set up.
 func TestController(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	tried := 0
-	for range times(300) {
-		g := drawTiny(rng, 6).graph(t)
+	for range numCases(300) {
+		g := drawSmallProblem(rng, 6).graph(t)
 		o, err := g.pods.Connect(g.graph)
 		if err != nil {
 			t.Fatal(err)
@@ -29,20 +30,21 @@ func TestController(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		all, same := topologies(p), make([]int, len(o.Bundles))
+		all, same := allTopologies(p), make([]int, len(o.Bundles))
 		for e := range same {
 			same[e] = e
 		}
 		for range 5 {
-			p.Switching = topology.Switching{Delay: engine.Time(rng.IntN(5)*rng.IntN(5)) * millisecond / 2, Whole: rng.IntN(3) == 0}
+			p.Switching = topology.Switching{Delay: engine.Time(rng.IntN(5)*rng.IntN(5)) * millisecond / 2, StopsAll: rng.IntN(3) == 0}
 			q := drawSequence(p, all, rng)
 			runs, from, mean, ok := p.Steady(q, flow.MaxMin)
 			if !ok {
 				continue
 			}
 			tried++
-			d := &topology.Decision{Circuits: q.First, Service: flow.MaxMin, Makespan: mean, Moves: &topology.Moves{Sequence: q, Runs: runs, Repeated: from}}
-			it, err := p.Iterations(t.Context(), d)
+			d := &topology.Decision{Circuits: q.First, Service: flow.MaxMin, Makespan: mean,
+				Moves: &topology.Moves{Sequence: q, Runs: runs, Repeated: from}}
+			it, err := p.PlanIterations(t.Context(), d)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,64 +57,70 @@ func TestController(t *testing.T) {
 			if planned.Makespan != runs[last].Makespan || !slices.Equal(planned.Fired, runs[last].Fired) {
 				t.Fatalf("the controller's iteration is %+v, the plan's %+v", planned, runs[last])
 			}
-			lit, err := p.Network(o, q, runs, last)
+			network, err := p.Network(o, q, runs, last)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := make([]timeline, len(o.Bundles))
+			want := make([]circuitTimeline, len(o.Bundles))
 			for e, b := range o.Bundles {
-				want[e].add(0, int(lit.Links[b.Links[0]].Rate/o.Rate(e)+0.5))
+				want[e].add(0, int(network.Links[b.Links[0]].Rate/o.Rate(e)+0.5))
 			}
-			for _, change := range lit.Changes {
-				if change.At >= planned.Makespan { // some of which steps at the end bring about
+			for _, change := range network.Changes {
+				if change.At >= planned.Makespan { // steps at the end cause some of these
 					break
 				}
 				for e, b := range o.Bundles {
-					if n := int(change.Rate/o.Rate(e) + 0.5); b.Links[0] == change.Link && n != want[e].n[len(want[e].n)-1] {
+					if n := int(change.Rate/o.Rate(e) + 0.5); b.Links[0] == change.Link &&
+						n != want[e].n[len(want[e].n)-1] {
 						want[e].add(change.At, n)
 					}
 				}
 			}
-			got, run := told(c.Live(), o, trace, func(at engine.Time) engine.Time { return at }, func(int32) engine.Time { return 0 })
+			got, run := simulateController(c.Live(), o, trace,
+				func(at engine.Time) engine.Time { return at }, func(int32) engine.Time { return 0 })
 			for e := range want {
 				if k := len(got[e].at) - 1; got[e].at[k] == planned.Makespan {
 					got[e].at, got[e].n = got[e].at[:k], got[e].n[:k]
 				}
 				if !slices.Equal(got[e].at, want[e].at) || !slices.Equal(got[e].n, want[e].n) {
-					t.Fatalf("%+v, %v: told of ends bundle %d has %+v, as planned %+v", q, p.Switching, e, got[e], want[e])
+					t.Fatalf("%+v, %v: told of ends bundle %d has %+v, as planned %+v", q, p.Switching,
+						e, got[e], want[e])
 				}
 			}
 			if run.Makespan != planned.Makespan || !slices.Equal(run.Fired, planned.Fired) {
-				t.Fatalf("told of ends the iteration is %+v, as planned %+v", run, planned)
+				t.Fatalf("live iteration %+v, planned %+v", run, planned)
 			}
 
 			late := func(at engine.Time) engine.Time { return at + at/3 }
 			busy := func(link int32) engine.Time { return engine.Time(link%3) * millisecond / 3 }
-			got, run = told(c.Live(), o, trace, late, busy)
+			got, run = simulateController(c.Live(), o, trace, late, busy)
 			for i, at := range planned.Fired {
 				if (run.Fired[i] == engine.Never) != (at == engine.Never) {
-					t.Fatalf("steps are made at %v where tasks end later, as planned at %v", run.Fired, planned.Fired)
+					t.Fatalf("steps at %v if tasks end later, planned at %v", run.Fired,
+						planned.Fired)
 				}
 			}
-			if !p.Switching.Whole {
-				holdPorts(t, p, got)
+			if !p.Switching.StopsAll {
+				checkPorts(t, p, got)
 			}
 		}
 	}
+
 	if tried < 150 {
 		t.Errorf("only %d sequences", tried)
 	}
 }
 
-// told tells a controller of the ends of tasks, which end at late(planned end), where every link is always sending a
-// packet for busy more, and returns how bundles change: those that lose circuits when their packet has left.
-func told(l *topology.Live, o *fabric.Optical, trace *engine.Trace, late func(engine.Time) engine.Time, busy func(link int32) engine.Time) ([]timeline, topology.Run) {
+// simulateController reports the ends of tasks to a controller and returns the circuits
+// of each bundle over time. A task ends at late(planned end). Every link is always busy
+// with a packet for busy more time; bundles lose circuits when that packet has left.
+func simulateController(l *topology.LiveController, o *fabric.Optical, trace *engine.Trace, late func(engine.Time) engine.Time, busy func(link int32) engine.Time) ([]circuitTimeline, topology.Run) {
 	order := make([]int32, len(trace.End))
 	for i := range order {
 		order[i] = int32(i)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(trace.End[a], trace.End[b]) })
-	lines := make([]timeline, len(o.Bundles))
+	lines := make([]circuitTimeline, len(o.Bundles))
 	var pending []engine.Change
 	apply := func(until engine.Time) {
 		for ; len(pending) > 0 && pending[0].At <= until; pending = pending[1:] {
@@ -129,12 +137,13 @@ func told(l *topology.Live, o *fabric.Optical, trace *engine.Trace, late func(en
 					at += busy(c.Link)
 				}
 				lines[e].add(at, n)
-				if last = len(lines[e].n) - 1; last > 0 && n == lines[e].n[last-1] { // for no time at all
+				if last = len(lines[e].n) - 1; last > 0 && n == lines[e].n[last-1] { // of zero duration
 					lines[e].at, lines[e].n = lines[e].at[:last], lines[e].n[:last]
 				}
 			}
 		}
 	}
+
 	wake := engine.Never
 	call := func(now engine.Time, ended []int32) {
 		changes, next := l.React(now, ended, func(link int32) engine.Time { return now + busy(link) })
@@ -143,6 +152,7 @@ func told(l *topology.Live, o *fabric.Optical, trace *engine.Trace, late func(en
 		}
 		apply(now)
 	}
+
 	call(0, nil)
 	for len(order) > 0 {
 		at, n := late(trace.End[order[0]]), 1
@@ -158,9 +168,10 @@ func told(l *topology.Live, o *fabric.Optical, trace *engine.Trace, late func(en
 		call(at, order[:n])
 		order = order[n:]
 	}
+
 	end := late(trace.Makespan)
 	apply(end)
-	for wake < engine.Never { // packets that are always under way
+	for wake < engine.Never { // packets are always in flight
 		call(wake, nil)
 	}
 	return lines, l.Run(end)

@@ -13,7 +13,7 @@ import (
 	"sim/internal/random"
 )
 
-// DuringOptions are the options of delta-during.
+// DuringOptions holds the options of delta-during.
 type DuringOptions struct {
 	Changes        int    `key:"changes" doc:"maximum number of changes of circuits per iteration, including the change back to the first topology, so 1 means no change; 0 means no limit" default:"0" max:"1000"`
 	Service        string `key:"service" doc:"sharing of circuits: by level-priority, as under delta-joint, or max-min fair, as under delta-topo" default:"level-priority" choices:"level-priority|max-min"`
@@ -21,14 +21,19 @@ type DuringOptions struct {
 	BreakEven      bool   `key:"break_even" doc:"compute the longest reconfiguration delay at which moving circuits is faster" default:"true"`
 }
 
-// during changes circuits in an iteration: at first those of pipelines are provisioned, say, and as soon as the last
-// transfer of a pair of pods has ended theirs go to synchronisation, and back. It starts from the best topology without
-// a change, of delta-joint or delta-topo, so that it is never slower (docs/reconfiguring.md).
-type during struct{}
+// duringAllocator is delta-during. It changes circuits within an iteration, for example
+// from pipeline transfers to gradient synchronisation when the last pipeline transfer of
+// a pod pair has ended, and back. The search starts from the best topology without
+// changes, so the result is never slower than that one. See docs/model.md and
+// docs/reconfiguring.md.
+type duringAllocator struct{}
 
-func (during) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	service := o.service(o.duringService())
-	static, err := p.unchanged(ctx, o, service)
+func (duringAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	service := o.serviceOr(o.duringService())
+
+	// The best decision without changes is the reference, and the result if nothing is
+	// faster.
+	static, err := p.staticDecision(ctx, o, service)
 	if err != nil {
 		return nil, err
 	}
@@ -37,9 +42,9 @@ func (during) Choose(ctx context.Context, p *Problem, o Options) (*Decision, err
 		return nil, err
 	}
 	defer s.close()
-	var even *breakEven
+	var even *breakEvenResult
 	if o.Moving.BreakEven {
-		even = s.breakEven()
+		even = s.findBreakEven()
 	}
 	s.search(even)
 	if err := ctx.Err(); err != nil {
@@ -47,11 +52,12 @@ func (during) Choose(ctx context.Context, p *Problem, o Options) (*Decision, err
 	}
 	d := s.decision()
 	if even != nil {
-		d.Moves.Sought, d.Moves.BreakEven = true, even.delay
+		d.Moves.BreakEvenComputed, d.Moves.BreakEven = true, even.delay
 	}
 	return d, ctx.Err()
 }
 
+// duringService returns the service of the key policy.delta-during.service.
 func (o *Options) duringService() flow.Service {
 	s, err := flow.ParseService(o.Moving.Service)
 	if err != nil {
@@ -60,33 +66,35 @@ func (o *Options) duringService() flow.Service {
 	return s
 }
 
-// unchanged returns the best decision without a change.
-func (p *Problem) unchanged(ctx context.Context, o Options, service flow.Service) (*Decision, error) {
+// staticDecision returns the best decision without changes. It comes from delta-topo
+// under fair sharing and from delta-joint under other services.
+func (p *Problem) staticDecision(ctx context.Context, o Options, service flow.Service) (*Decision, error) {
 	if service == flow.MaxMin {
-		return topo{}.Choose(ctx, p, o)
+		return topoAllocator{}.Choose(ctx, p, o)
 	}
-	return joint{}.Choose(ctx, p, o)
+	return jointAllocator{}.Choose(ctx, p, o)
 }
 
-// Moves is what a decision whose circuits change comes with.
+// Moves describes the changes of circuits of a decision.
 type Moves struct {
 	*Sequence
-	// Runs are iterations from the first on, which finds its topology in place, and Repeated is the first of those that
-	// come again and again.
+	// Runs are consecutive iterations; the first starts with its topology in place. The
+	// iterations from index Repeated on repeat in a cycle.
 	Runs     []Run
 	Repeated int
-	Static   *Decision // without changes
-	// BreakEven is the longest delay that was found at which changes still pay, whatever the delay of the decision; 0 if
-	// none was found or it was not sought.
-	BreakEven engine.Time
-	Sought    bool
-	Why       string // that no circuit moves, and why; "" if some do
+	Static   *Decision // the decision without changes
+	// BreakEven is the longest reconfiguration delay at which a sequence was found that
+	// is faster than Static. It does not depend on the delay of the problem. It is 0 if
+	// no sequence was found or if BreakEvenComputed is false.
+	BreakEven         engine.Time
+	BreakEvenComputed bool
+	Reason            string // reason if no circuit moves; "" otherwise
 }
 
 // Moving reports whether circuits move.
 func (m *Moves) Moving() bool { return m != nil && m.Sequence != nil }
 
-// Last returns the last of the iterations that are known, 0 where circuits stay.
+// Last returns the index of the last iteration in Runs, or 0 if no circuit moves.
 func (m *Moves) Last() int {
 	if !m.Moving() {
 		return 0
@@ -94,71 +102,81 @@ func (m *Moves) Last() int {
 	return len(m.Runs) - 1
 }
 
-// duringSearch is one search.
+// duringSearch is one search for a sequence of topologies.
 type duringSearch struct {
-	meter
-	p       *Problem
-	o       Options
-	static  *Decision
-	service flow.Service
-	play    *rehearsal
-	held    *held // bounds of every sequence
-	total   []int // by bundle: its transfers
-	high    []int // by bundle: circuits beyond which none is of use
-	inner   []bool
-	ends    [][]engine.Time // by bundle: of its transfers, on the topology that stays
-	order   []int           // bundles in the order in which they end
+	budgetMeter
+	p            *Problem
+	o            Options
+	static       *Decision // best decision without changes
+	service      flow.Service
+	simulator    *sequenceSimulator
+	bounds       *windowBound // lower bounds on all sequences
+	numTransfers []int        // indexed by bundle
+	maxCircuits  []int        // maximum useful circuits if no other bundle has any, indexed by bundle
+	isInner      []bool       // see Problem.innerBundles
+	// transferEnds holds the sorted end times of the transfers on the static topology,
+	// indexed by bundle.
+	transferEnds [][]engine.Time
+	endOrder     []int // bundles in the order of their last transfer's end
 
-	// iteration is the work of simulating one iteration on the topology that stays, as flow.Evaluator.Work counts it.
-	iteration int64
+	// iterationWork is the work of simulating one iteration on the static topology, as
+	// counted by flow.Evaluator.Work.
+	iterationWork int64
 
-	best  *Sequence // nil is none
-	value engine.Time
-	bound engine.Time
-	// enough ends the search early where it is set.
-	enough func() bool
+	best     *Sequence // fastest sequence found; nil if none
+	bestTime engine.Time
+	bound    engine.Time
+	// isEnough ends the search early if it is not nil and returns true.
+	isEnough func() bool
 }
 
+// newDuringSearch returns a search. The caller releases it with close.
 func newDuringSearch(ctx context.Context, p *Problem, o Options, static *Decision) (*duringSearch, error) {
-	s := &duringSearch{p: p, o: o, static: static, service: static.Service, total: p.Transfers(), high: p.alone(), inner: p.inner()}
-	w := p.evaluator(ctx, s.service)
-	s.meter = newMeter(ctx, allowance{
+	s := &duringSearch{p: p, o: o, static: static, service: static.Service, numTransfers: p.Transfers(),
+		maxCircuits: p.maxCircuitsAlone(), isInner: p.innerBundles()}
+	w := p.acquire(ctx, s.service)
+	s.budgetMeter = newBudgetMeter(ctx, searchBudget{
 		SearchOptions: SearchOptions{MaxEvaluations: o.Moving.MaxEvaluations},
-		work:          min(o.Moving.MaxEvaluations, math.MaxInt64/workPerEvaluation) * workPerEvaluation,
+		maxWork:       min(o.Moving.MaxEvaluations, math.MaxInt64/workPerEvaluation) * workPerEvaluation,
 	}, w)
-	s.play = w.rehearse()
+
+	s.simulator = w.newSequenceSimulator()
 	var err error
-	if s.held, err = newHeld(ctx, p, s.high); err != nil {
+	if s.bounds, err = newWindowBound(ctx, p, s.maxCircuits); err != nil {
 		return nil, err
 	}
-	if s.ends, err = p.endings(ctx, static); err != nil {
+	if s.transferEnds, err = p.transferEnds(ctx, static); err != nil {
 		return nil, err
 	}
-	if s.iteration, err = s.workOfIteration(); err != nil {
+	if s.iterationWork, err = s.measureIterationWork(); err != nil {
 		return nil, err
 	}
-	s.order = numbers.Below(len(s.ends))
-	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.last(a), s.last(b)) })
+	s.endOrder = numbers.Below(len(s.transferEnds))
+	slices.SortStableFunc(s.endOrder, func(a, b int) int { return cmp.Compare(s.lastEnd(a), s.lastEnd(b)) })
 	return s, nil
 }
 
-// workPerEvaluation limits the work of a search per evaluation that it may spend. The iterations of training jobs take
-// less. Those of jobs whose transfers are all under way together take more, so such jobs get fewer evaluations.
+// workPerEvaluation limits the work of a search per permitted evaluation. Iterations of
+// training jobs need less. Jobs with many simultaneous transfers need more, so they get
+// fewer evaluations.
 const workPerEvaluation = 60_000
 
-// workOfIteration simulates an iteration on the topology that stays and returns the work of that.
-func (s *duringSearch) workOfIteration() (int64, error) {
-	before := s.w.Work()
-	if _, ok := s.play.run(&Sequence{First: s.static.Circuits}, &history{}, never); !ok {
+// measureIterationWork simulates an iteration on the static topology and returns its
+// work.
+func (s *duringSearch) measureIterationWork() (int64, error) {
+	before := s.evaluator.Work()
+	if _, ok := s.simulator.run(&Sequence{First: s.static.Circuits}, &pendingSetup{}, never); !ok {
 		return 0, cmp.Or(s.ctx.Err(), errNoEnd)
 	}
-	return s.w.Work() - before, nil
+	return s.evaluator.Work() - before, nil
 }
 
-func (s *duringSearch) close() { s.p.done(s.w) }
+// close releases the evaluator.
+func (s *duringSearch) close() { s.p.release(s.evaluator) }
 
-// endings returns when the transfers of each bundle end on a topology that stays, in order of time.
-func (p *Problem) endings(ctx context.Context, d *Decision) ([][]engine.Time, error) {
+// transferEnds returns the sorted end times of the transfers of each bundle under a
+// decision without changes.
+func (p *Problem) transferEnds(ctx context.Context, d *Decision) ([][]engine.Time, error) {
 	n, err := p.Fabric.Provision(d.Circuits)
 	if err != nil {
 		return nil, err
@@ -168,182 +186,205 @@ func (p *Problem) endings(ctx context.Context, d *Decision) ([][]engine.Time, er
 		return nil, err
 	}
 	ends := make([][]engine.Time, len(p.Fabric.Bundles))
-	for id, e := range p.classes() {
+	for id, e := range p.bundleOfTask() {
 		if e >= 0 {
 			ends[e] = append(ends[e], t.End[id])
 		}
 	}
+
 	for _, list := range ends {
 		slices.Sort(list)
 	}
 	return ends, nil
 }
 
-// last returns when the last transfer of a bundle ends there.
-func (s *duringSearch) last(e int) engine.Time {
-	if n := len(s.ends[e]); n > 0 {
-		return s.ends[e][n-1]
+// lastEnd returns the end time of the last transfer of bundle e on the static topology; 0
+// if e has none.
+func (s *duringSearch) lastEnd(e int) engine.Time {
+	if n := len(s.transferEnds[e]); n > 0 {
+		return s.transferEnds[e][n-1]
 	}
 	return 0
 }
 
-// search looks for the best sequence: the best of the seeds, improved by local search; if that is slower than no change,
-// one change and the change back, improved likewise; and the best sequence of two topologies, if these can be enumerated.
-// Even is the break-even, nil if that was not sought: at longer delays nothing that pays is known, at shorter ones the
-// sequences that were found with it are candidates, too.
-func (s *duringSearch) search(even *breakEven) {
-	s.best, s.value, s.bound = nil, never, s.held.quick(s.static, s.play.Delay)
-	if s.stays() || s.o.Moving.Changes == 1 || even != nil && !even.covers(s.play.Delay) {
+// search looks for the best sequence in these steps:
+//
+//   - a local search from the best initial sequence (trySeeds);
+//   - if the result is slower than the static topology, a local search from one change
+//     and the change back;
+//   - for small jobs, annealing and an enumeration of sequences of two topologies
+//     (refine), followed by another local search if this helped.
+//
+// even is the result of the break-even search, or nil if that was not run. At delays
+// above the break-even, no sequence that helps is known, and the search is skipped. At
+// shorter delays, the sequences of the break-even search are candidates also.
+func (s *duringSearch) search(even *breakEvenResult) {
+	s.best, s.bestTime, s.bound = nil, never, s.bounds.quickBound(s.static, s.simulator.Delay)
+	if s.staticIsOptimal() || s.o.Moving.Changes == 1 || even != nil && !even.covers(s.simulator.Delay) {
 		return
 	}
-	s.seed()
-	s.climb(random.Stream(s.o.Seed, "during"), s.share(seededShare))
-	if s.value > s.static.Makespan {
-		s.best, s.value = s.unmoved()
+	s.trySeeds()
+	s.hillClimb(random.Stream(s.o.Seed, "during"), s.budgetUsed(seedBudgetShare))
+	if s.bestTime > s.static.Makespan {
+		s.best, s.bestTime = s.staticSequence()
 	}
-	s.climb(random.Stream(s.o.Seed, "during"), s.share(1))
-	before := s.value
+	s.hillClimb(random.Stream(s.o.Seed, "during"), s.budgetUsed(1))
+	before := s.bestTime
 	if even != nil {
-		for _, q := range even.known {
-			s.keep(q, 0)
+		for _, q := range even.sequences {
+			s.updateBest(q, 0)
 		}
 	}
+
 	s.refine()
-	if s.value < before { // a better beginning
-		s.restart()
-		s.climb(random.Stream(s.o.Seed, "pairs"), s.share(1))
+	if s.bestTime < before { // continue from a better start
+		s.reset()
+		s.hillClimb(random.Stream(s.o.Seed, "pairs"), s.budgetUsed(1))
 	}
 }
 
-// unmoved returns the sequence without a change, and the time of its iteration.
-func (s *duringSearch) unmoved() (*Sequence, engine.Time) {
+// staticSequence returns the sequence without changes and the makespan of its iteration.
+func (s *duringSearch) staticSequence() (*Sequence, engine.Time) {
 	return &Sequence{First: slices.Clone(s.static.Circuits)}, s.static.Makespan
 }
 
-// seededShare is the part of the evaluations after which a sequence that is still slower than no change is given up.
-const seededShare = 0.6
+// seedBudgetShare is the fraction of the budget for the local search from the initial
+// sequences. If its result is still slower than no change, the rest goes to the search
+// from the static topology.
+const seedBudgetShare = 0.6
 
-// stays reports whether no change can help, by the bound.
-func (s *duringSearch) stays() bool { return optimal(s.static.Makespan, s.bound) }
+// staticIsOptimal reports whether the bound proves that no change can help.
+func (s *duringSearch) staticIsOptimal() bool { return meetsBound(s.static.Makespan, s.bound) }
 
-// pays reports whether the best sequence is faster than none.
-func (s *duringSearch) pays() bool {
-	return s.best != nil && len(s.best.Steps) > 0 && faster(s.value, s.static.Makespan)
+// beatsStatic reports whether the best sequence is faster than no change.
+func (s *duringSearch) beatsStatic() bool {
+	return s.best != nil && len(s.best.Steps) > 0 && isFaster(s.bestTime, s.static.Makespan)
 }
 
-// optimal reports whether a makespan is its bound but for rounding.
-func optimal(c, bound engine.Time) bool {
-	return float64(c) <= float64(bound)*(1+rounding) || c-bound <= fewTicks
+// meetsBound reports whether a makespan equals its bound up to rounding.
+func meetsBound(c, bound engine.Time) bool {
+	return float64(c) <= float64(bound)*(1+relTol) || c-bound <= tickTolerance
 }
 
-// done reports whether the search may end.
-func (s *duringSearch) done() bool { return s.found() || s.over() != "" }
+// mustStop reports whether the search must end.
+func (s *duringSearch) mustStop() bool { return s.goalReached() || s.stopReason() != "" }
 
-// found reports whether nothing better than the best sequence is sought.
-func (s *duringSearch) found() bool {
-	return optimal(s.value, s.bound) || s.enough != nil && s.enough()
+// goalReached reports whether the best sequence is optimal or good enough for the caller.
+func (s *duringSearch) goalReached() bool {
+	return meetsBound(s.bestTime, s.bound) || s.isEnough != nil && s.isEnough()
 }
 
-// allowed reports whether q has no more changes than it may.
-func (s *duringSearch) allowed(q *Sequence) bool {
+// withinChangeLimit reports whether q has at most the permitted number of changes.
+func (s *duringSearch) withinChangeLimit(q *Sequence) bool {
 	return s.o.Moving.Changes == 0 || len(q.Steps) <= s.o.Moving.Changes
 }
 
-// try simulates q and keeps it if it is better.
-func (s *duringSearch) try(q *Sequence) bool {
-	q.tidy()
-	if len(q.Steps) == 0 || !s.allowed(q) || s.over() != "" {
+// tryCharged simulates q and makes it the best sequence if it is faster. It reports
+// whether it did, and charges the evaluation to the budget.
+func (s *duringSearch) tryCharged(q *Sequence) bool {
+	q.removeUnchanged()
+	if len(q.Steps) == 0 || !s.withinChangeLimit(q) || s.stopReason() != "" {
 		return false
 	}
-	s.spend(s.p, 1)
-	c, ok := s.repeating(q, s.value)
-	return ok && s.keep(q, c)
+	s.charge(s.p, 1)
+	c, ok := s.repeatedMakespan(q, s.bestTime)
+	return ok && s.updateBest(q, c)
 }
 
-// consider keeps a sequence if it is better than the best. It counts the evaluation, but not against the budget.
-func (s *duringSearch) consider(q *Sequence) bool {
+// tryUncharged is tryCharged without a charge to the budget. The evaluation is still
+// counted.
+func (s *duringSearch) tryUncharged(q *Sequence) bool {
 	s.evaluations++
-	c, ok := s.repeating(q, s.value)
-	return ok && s.keep(q, c)
+	c, ok := s.repeatedMakespan(q, s.bestTime)
+	return ok && s.updateBest(q, c)
 }
 
-// keep keeps a sequence whose iteration, repeated, takes c if that is less than the best takes, and if the iterations
-// that follow each other from the first one on take less, too: they may come to repeat themselves in another way. It
-// counts no evaluation. C may be 0 if it is not known.
-func (s *duringSearch) keep(q *Sequence, c engine.Time) bool {
-	better := func(c engine.Time) bool { return float64(c) < float64(s.value)*(1-rounding/10) }
+// updateBest makes q the best sequence if it is faster. c is the makespan of an iteration
+// that ends in the state in which it starts, or 0 if unknown. The mean of consecutive
+// iterations, from the first one on, must also be faster: they can converge to another
+// cycle. No evaluation is counted.
+func (s *duringSearch) updateBest(q *Sequence, c engine.Time) bool {
+	better := func(c engine.Time) bool { return float64(c) < float64(s.bestTime)*(1-relTol/10) }
 	if !better(c) {
 		return false
 	}
-	o, ok := s.play.steady(q)
-	if !ok || !better(o.mean()) {
+	o, ok := s.simulator.simulateCycle(q)
+	if !ok || !better(o.meanMakespan()) {
 		return false
 	}
-	s.best, s.value = q.clone(), max(c, o.mean())
+	s.best, s.bestTime = q.clone(), max(c, o.meanMakespan())
 	return true
 }
 
-// repeating returns the makespan of an iteration of q that ends in the state in which it began.
-func (s *duringSearch) repeating(q *Sequence, cutoff engine.Time) (engine.Time, bool) {
-	at := s.play.closing(q)
+// repeatedMakespan returns the makespan of an iteration of q that ends in the state in
+// which it starts. It returns false if none is found in four iterations or if a makespan
+// reaches cutoff.
+func (s *duringSearch) repeatedMakespan(q *Sequence, cutoff engine.Time) (engine.Time, bool) {
+	state := s.simulator.closingState(q)
 	for range 4 {
-		next, ok := s.play.run(q, &at, cutoff)
+		next, ok := s.simulator.run(q, &state, cutoff)
 		if !ok {
 			return 0, false
 		}
-		if next.equal(&at) {
-			return s.play.made.Makespan, true
+		if next.equal(&state) {
+			return s.simulator.current.Makespan, true
 		}
-		at = next
+		state = next
 	}
 	return 0, false
 }
 
-// closing returns the state in which an iteration begins when all has been made before the steps at the end of the last
-// one.
-func (r *rehearsal) closing(q *Sequence) history {
-	r.made = Run{Fired: r.made.Fired[:0]}
-	r.down = 0
+// closingState returns the state after an iteration whose steps were all complete, except
+// those at its end. It is the first guess for the state that repeats.
+func (r *sequenceSimulator) closingState(q *Sequence) pendingSetup {
+	r.current = Run{Fired: r.current.Fired[:0]}
+	r.stoppedUntil = 0
 	copy(r.target, q.First)
-	for e := range r.coming {
-		r.coming[e] = r.coming[e][:0]
+	for e := range r.setups {
+		r.setups[e] = r.setups[e][:0]
 	}
 	for i, s := range q.Steps {
 		if s.Bundle != AtEnd {
 			copy(r.target, s.Circuits)
 			continue
 		}
-		r.fire(0, q.Steps[i].Circuits, false)
+		r.applyStep(0, q.Steps[i].Circuits, false)
 	}
-	return r.state()
+	return r.endState()
 }
 
-// decision is what was found.
+// decision returns the decision of the search: its best sequence, or the static decision
+// if no sequence is faster.
 func (s *duringSearch) decision() *Decision {
+	// Start from the static decision.
 	d := *s.static
 	m := &Moves{Static: s.static}
 	d.Moves, d.Searched = m, true
 	d.BoundModel = AnySequence
 	d.Evaluations += s.evaluations
-	if s.pays() {
-		if o, ok := s.play.steady(s.best); ok && o.mean() < s.static.Makespan {
-			m.Sequence, m.Runs, m.Repeated = s.best, o.all, o.from
-			d.Circuits, d.Makespan, d.Tails, d.PortsBound, d.Limit = slices.Clone(s.best.First), o.mean(), nil, 0, 0
+	if s.beatsStatic() {
+		if o, ok := s.simulator.simulateCycle(s.best); ok && o.meanMakespan() < s.static.Makespan {
+			m.Sequence, m.Runs, m.Repeated = s.best, o.runs, o.start
+			d.Circuits, d.Makespan, d.Tails, d.PortsBound, d.Limit = slices.Clone(s.best.First),
+				o.meanMakespan(), nil, 0, 0
 		}
 	}
-	s.bound = s.held.sharp(s.bound, d.Makespan, s.play.Delay)
+
+	// Raise the bound as far as windows permit.
+	s.bound = s.bounds.tightBound(s.bound, d.Makespan, s.simulator.Delay)
 	d.Bound = min(s.bound, d.Makespan)
 	switch {
 	case m.Sequence != nil:
-	case s.stays():
-		m.Why = "none: no reconfiguration can help here"
+	case s.staticIsOptimal():
+		m.Reason = "none: no reconfiguration can help here"
 	case s.o.Moving.Changes == 1:
-		m.Why = "none: policy.delta-during.changes = 1 allows none"
+		m.Reason = "none: policy.delta-during.changes = 1 allows none"
 	default:
-		m.Why = fmt.Sprintf("none found in %d evaluations", s.evaluations)
+		m.Reason = fmt.Sprintf("none found in %d evaluations", s.evaluations)
 	}
+
 	return &d
 }
 
-// AnySequence names the model of bounds that hold for every sequence of topologies.
+// AnySequence is the BoundModel of bounds that hold for every sequence of topologies.
 const AnySequence = "any way of sharing, all sequences of topologies"

@@ -8,208 +8,225 @@ import (
 	"sim/engine/flow"
 )
 
-// seed tries the sequences that a search begins with: those of a shape that pipelines ask for, and those of rules.
-func (s *duringSearch) seed() {
-	s.seedShapes()
-	s.seedRules()
+// trySeeds tries the initial sequences of a search: pipeline shapes and the sequences of
+// rules.
+func (s *duringSearch) trySeeds() {
+	s.tryShapes()
+	s.tryRules()
 }
 
-// seedRules tries the sequences of the rules that move circuits by events, as applied under the service of the search
-// and under fair sharing, which is how they are applied when they are policies of their own. They do not count against
-// the budget of evaluations.
-func (s *duringSearch) seedRules() {
-	defer s.w.SetService(s.service)
+// tryRules tries the sequences of the rules demand-matched and mixnet-during. Each rule
+// is applied under the service of the search and under fair sharing, which is the default
+// of the rules as policies. The evaluations are not charged to the budget.
+func (s *duringSearch) tryRules() {
+	defer s.evaluator.SetService(s.service)
 	for _, service := range slices.Compact([]flow.Service{s.service, flow.MaxMin}) {
-		for _, rule := range []func(m *movement) (*Sequence, error){demandMatched, mixnet} {
-			if s.done() {
+		for _, rule := range []func(m *ruleInput) (*Sequence, error){demandMatched, mixnet} {
+			if s.mustStop() {
 				return
 			}
-			s.w.SetService(service)
-			m := &movement{ctx: s.ctx, p: s.p, o: &s.o, static: s.static, high: s.high, w: s.w, play: s.play}
+			s.evaluator.SetService(service)
+			m := &ruleInput{ctx: s.ctx, p: s.p, o: &s.o, static: s.static, maxCircuits: s.maxCircuits,
+				evaluator: s.evaluator, simulator: s.simulator}
 			q, err := rule(m)
-			s.evaluations += m.spent
-			s.w.SetService(s.service)
+			s.evaluations += m.numSimulated
+			s.evaluator.SetService(s.service)
 			if err != nil || q == nil { // the rule leaves traffic without a circuit
 				continue
 			}
-			if q.tidy(); len(q.Steps) > 0 && s.allowed(q) {
-				s.consider(q)
+			if q.removeUnchanged(); len(q.Steps) > 0 && s.withinChangeLimit(q) {
+				s.tryUncharged(q)
 			}
 		}
 	}
 }
 
-// seedShapes tries sequences of the shape that pipelines ask for: circuits that others wait for first, all that are of use, and
-// fewer as soon as their last transfers have ended, or sooner by the delay or half of it, when the rest get the ports
-// that become free; back at the end of the iteration, or when the rest have ended at either pod.
-func (s *duringSearch) seedShapes() {
-	for _, lead := range []engine.Time{0, s.play.Delay / 2, s.play.Delay} {
-		for keep := range mostKept {
-			for most := max(2, keep+1); most < mostKept+2; most++ {
+// tryShapes tries sequences shaped like a pipeline. Inner bundles have many circuits
+// first. Each keeps few or none after its last transfer, or earlier by the delay or half
+// of it, and the other bundles get the ports. Circuits return at the end of the
+// iteration, or when the other bundles at the same pods have completed.
+func (s *duringSearch) tryShapes() {
+	for _, lead := range []engine.Time{0, s.simulator.Delay / 2, s.simulator.Delay} {
+		for retained := range maxRetainedCircuits {
+			for maxInner := max(2, retained+1); maxInner < maxRetainedCircuits+2; maxInner++ {
 				for _, early := range []bool{false, true} {
-					if s.done() {
+					if s.mustStop() {
 						return
 					}
-					s.try(s.shaped(keep, most, lead, early))
+					s.tryCharged(s.pipelineShape(retained, maxInner, lead, early))
 				}
 			}
-			if lead > 0 && s.play.Delay == 0 {
+			if lead > 0 && s.simulator.Delay == 0 {
 				return
 			}
 		}
 	}
 }
 
-// mostKept bounds the circuits that bundles keep in seeds.
-const mostKept = 5
+// maxRetainedCircuits limits the circuits that inner bundles keep in pipeline shapes.
+const maxRetainedCircuits = 5
 
-// shaped returns such a sequence: inner bundles have most circuits at first, all if that is more than mostKept, and keep
-// some.
-func (s *duringSearch) shaped(keep, most int, lead engine.Time, early bool) *Sequence {
-	left := make([]bool, len(s.high)) // inner bundles that have ended
+// pipelineShape returns one sequence of tryShapes. Inner bundles have up to maxInner
+// circuits at first, or all useful ones if maxInner exceeds maxRetainedCircuits, and keep
+// the retained number. lead is the time before the last transfer at which they lose circuits.
+// early returns the circuits before the end of the iteration.
+func (s *duringSearch) pipelineShape(retained, maxInner int, lead engine.Time, early bool) *Sequence {
+	hasEnded := make([]bool, len(s.maxCircuits)) // inner bundles that have completed
+
+	// topology returns the topology for the current state of hasEnded.
 	topology := func() []int {
-		x := make([]int, len(s.high))
+		x := make([]int, len(s.maxCircuits))
 		for e := range x {
-			if s.inner[e] {
-				if x[e] = s.high[e]; most <= mostKept {
-					x[e] = min(x[e], most)
+			if s.isInner[e] {
+				if x[e] = s.maxCircuits[e]; maxInner <= maxRetainedCircuits {
+					x[e] = min(x[e], maxInner)
 				}
-				if left[e] {
-					x[e] = min(keep, x[e])
+				if hasEnded[e] {
+					x[e] = min(retained, x[e])
 				}
 			}
 		}
-		s.fit(x)
+		s.fitPorts(x)
 		return x
 	}
+
+	// One change for each inner bundle that ends.
 	q := &Sequence{First: topology()}
-	for _, e := range s.order {
-		if s.inner[e] {
-			left[e] = true
-			q.Steps = append(q.Steps, Step{Bundle: e, Count: s.before(e, lead), Circuits: topology()})
+	for _, e := range s.endOrder {
+		if s.isInner[e] {
+			hasEnded[e] = true
+			q.Steps = append(q.Steps, Step{Bundle: e, Count: s.countBefore(e, lead), Circuits: topology()})
 		}
 	}
+
+	// Return circuits to inner bundles when the outer bundles at their pods have ended.
 	if early {
-		for _, e := range s.order {
-			if s.inner[e] {
+		for _, e := range s.endOrder {
+			if s.isInner[e] {
 				continue
 			}
-			for i := range left {
-				if left[i] && s.inner[i] && s.meet(i, e) && !s.waits(i, e) {
-					left[i] = false
+			for i := range hasEnded {
+				if hasEnded[i] && s.isInner[i] && s.sharePod(i, e) && !s.outlasts(i, e) {
+					hasEnded[i] = false
 				}
 			}
-			q.Steps = append(q.Steps, Step{Bundle: e, Count: s.total[e], Circuits: topology()})
+			q.Steps = append(q.Steps, Step{Bundle: e, Count: s.numTransfers[e], Circuits: topology()})
 		}
 	}
+
 	q.Steps = append(q.Steps, Step{Bundle: AtEnd, Circuits: q.First})
-	for most := s.o.Moving.Changes; most > 0 && len(q.Steps) > most; { // the first ones later, together
+	for maxSteps := s.o.Moving.Changes; maxSteps > 0 && len(q.Steps) > maxSteps; { // merge the first changes
 		q.Steps = q.Steps[1:]
 	}
 	return q
 }
 
-// before returns how many transfers of a bundle have ended so long before its last one does, on the topology that stays; at
-// least one.
-func (s *duringSearch) before(e int, lead engine.Time) int {
-	n, _ := slices.BinarySearch(s.ends[e], s.last(e)-lead)
-	return min(n+1, len(s.ends[e]))
+// countBefore returns how many transfers of bundle e have ended at the given time before
+// its last one ends, on the static topology; at least one.
+func (s *duringSearch) countBefore(e int, lead engine.Time) int {
+	n, _ := slices.BinarySearch(s.transferEnds[e], s.lastEnd(e)-lead)
+	return min(n+1, len(s.transferEnds[e]))
 }
 
-// meet reports whether two bundles end at a common pod.
-func (s *duringSearch) meet(a, b int) bool {
-	return s.p.meets(a, s.p.pods[b][0]) || s.p.meets(a, s.p.pods[b][1])
+// sharePod reports whether two bundles end at a common pod.
+func (s *duringSearch) sharePod(a, b int) bool {
+	return s.p.endsAt(a, s.p.endPods[b][0]) || s.p.endsAt(a, s.p.endPods[b][1])
 }
 
-// waits reports whether some bundle of the rest at a pod of inner bundle i ends later than bundle e.
-func (s *duringSearch) waits(i, e int) bool {
-	for _, o := range s.order[slices.Index(s.order, e)+1:] {
-		if !s.inner[o] && s.meet(i, o) {
+// outlasts reports whether an outer bundle at a pod of inner bundle i completes later
+// than bundle e.
+func (s *duringSearch) outlasts(i, e int) bool {
+	for _, o := range s.endOrder[slices.Index(s.endOrder, e)+1:] {
+		if !s.isInner[o] && s.sharePod(i, o) {
 			return true
 		}
 	}
 	return false
 }
 
-// fit has the largest bundles give way where a pod is overrun, and gives what is free to those of the rest that can use
-// it, in turn.
-func (s *duringSearch) fit(x []int) {
+// fitPorts removes circuits of the largest bundles until x fits the ports, then gives
+// free ports to the outer bundles in turn.
+func (s *duringSearch) fitPorts(x []int) {
 	p := s.p
-	p.yield(x, nil, func(pod int) int { return s.widest(x, pod, -1) })
-	free := p.room(x)
-	for grew := true; grew; {
-		grew = false
+	p.removeExcess(x, nil, func(pod int) int { return s.largestExcept(x, pod, -1) })
+	free := p.freePorts(x)
+	for changed := true; changed; {
+		changed = false
 		for e := range x {
-			if !s.inner[e] && x[e] < s.high[e] && p.fits(free, e) > 0 {
+			if !s.isInner[e] && x[e] < s.maxCircuits[e] && p.maxAdditional(free, e) > 0 {
 				x[e]++
-				p.take(free, e, 1)
-				grew = true
+				p.allocate(free, e, 1)
+				changed = true
 			}
 		}
 	}
 }
 
-// widest returns the bundle at a pod, another than but, that has most circuits; -1 if none has any.
-func (s *duringSearch) widest(x []int, pod, but int) int {
+// largestExcept returns the bundle with the most circuits at the pod, other than except,
+// or -1 if none has any.
+func (s *duringSearch) largestExcept(x []int, pod, except int) int {
 	best := -1
 	for e := range x {
-		if e != but && s.p.meets(e, pod) && x[e] > 0 && (best < 0 || x[e] > x[best]) {
+		if e != except && s.p.endsAt(e, pod) && x[e] > 0 && (best < 0 || x[e] > x[best]) {
 			best = e
 		}
 	}
 	return best
 }
 
-// share returns whether more than a part of the evaluations is spent.
-func (s *duringSearch) share(part float64) func() bool {
-	return func() bool { return s.spent() >= part }
+// budgetUsed returns a function that reports whether the given fraction of the budget is
+// used.
+func (s *duringSearch) budgetUsed(part float64) func() bool {
+	return func() bool { return s.usedFraction() >= part }
 }
 
-// climb changes the best sequence at random until the search may end.
-func (s *duringSearch) climb(rng *rand.Rand, over func() bool) {
-	for s.best != nil && !over() && !s.done() {
+// hillClimb applies random changes to the best sequence, and keeps improvements, until
+// over returns true or the search must stop.
+func (s *duringSearch) hillClimb(rng *rand.Rand, over func() bool) {
+	for s.best != nil && !over() && !s.mustStop() {
 		q := s.best.clone()
 		for range 1 + rng.IntN(3) {
-			s.vary(q, rng)
+			s.mutate(q, rng)
 		}
-		s.try(q)
+		s.tryCharged(q)
 	}
 }
 
-// vary changes one thing of q.
-func (s *duringSearch) vary(q *Sequence, rng *rand.Rand) {
+// mutate makes one random change to q.
+func (s *duringSearch) mutate(q *Sequence, rng *rand.Rand) {
 	n := len(q.Steps)
-	if n == 0 { // there and back
-		q.Steps = append(q.Steps, s.event(rng, slices.Clone(q.First)), Step{Bundle: AtEnd, Circuits: slices.Clone(q.First)})
-		s.exchange(q, rng, 1, 1)
+	if n == 0 { // one change and the change back
+		q.Steps = append(q.Steps, s.randomStep(rng, slices.Clone(q.First)),
+			Step{Bundle: AtEnd, Circuits: slices.Clone(q.First)})
+		s.exchangeCircuits(q, rng, 1, 1)
 		return
 	}
 	switch k := rng.IntN(n); rng.IntN(8) {
-	case 0, 1: // another moment
-		s.shift(&q.Steps[k], rng)
+	case 0, 1: // another number of transfers
+		s.shiftStep(&q.Steps[k], rng)
 	case 2: // another event
 		if k < n-1 && q.Steps[k].Bundle != AtEnd {
-			q.Steps[k] = s.event(rng, q.Steps[k].Circuits)
+			q.Steps[k] = s.randomStep(rng, q.Steps[k].Circuits)
 		} else if q.Steps[k].Bundle == AtEnd {
-			e := s.event(rng, q.Steps[k].Circuits)
-			e.Count = s.total[e.Bundle]
+			e := s.randomStep(rng, q.Steps[k].Circuits)
+			e.Count = s.numTransfers[e.Bundle]
 			q.Steps[k] = e
 		} else {
 			q.Steps[k] = Step{Bundle: AtEnd, Circuits: q.Steps[k].Circuits}
 		}
 	case 3: // one topology less
 		if n > 2 {
-			q.drop(k)
+			q.removeTopology(k)
 		}
-	case 4: // one more
+	case 4: // one topology more
 		if k < n-1 || q.Steps[k].Bundle != AtEnd {
-			at := s.event(rng, slices.Clone(q.Steps[k].Circuits))
+			step := s.randomStep(rng, slices.Clone(q.Steps[k].Circuits))
 			if rng.IntN(2) == 0 {
-				at.Bundle, at.Count = q.Steps[k].Bundle, q.Steps[k].Count
-				s.shift(&at, rng)
+				step.Bundle, step.Count = q.Steps[k].Bundle, q.Steps[k].Count
+				s.shiftStep(&step, rng)
 			}
-			q.Steps = slices.Insert(q.Steps, k, at)
-			s.exchange(q, rng, k+1, k+1)
+			q.Steps = slices.Insert(q.Steps, k, step)
+			s.exchangeCircuits(q, rng, k+1, k+1)
 		}
 	default:
 		from := rng.IntN(n)
@@ -217,13 +234,14 @@ func (s *duringSearch) vary(q *Sequence, rng *rand.Rand) {
 		if rng.IntN(2) == 0 {
 			to = from + rng.IntN(n)
 		}
-		s.exchange(q, rng, from, to)
+		s.exchangeCircuits(q, rng, from, to)
 	}
-	q.last()
+
+	q.moveEndStepsLast()
 }
 
-// last has steps at the end come last.
-func (q *Sequence) last() {
+// moveEndStepsLast turns every step after the first AtEnd step into an AtEnd step.
+func (q *Sequence) moveEndStepsLast() {
 	end := false
 	for i := range q.Steps {
 		if end {
@@ -233,9 +251,9 @@ func (q *Sequence) last() {
 	}
 }
 
-// drop removes the topology that step k leads to.
-func (q *Sequence) drop(k int) {
-	if k == len(q.Steps)-1 { // that of the beginning
+// removeTopology removes the topology that step k introduces.
+func (q *Sequence) removeTopology(k int) {
+	if k == len(q.Steps)-1 { // the first topology of the iteration
 		q.Steps = q.Steps[:k]
 		q.First = slices.Clone(q.Steps[k-1].Circuits)
 		return
@@ -243,10 +261,10 @@ func (q *Sequence) drop(k int) {
 	q.Steps = slices.Delete(q.Steps, k, k+1)
 }
 
-// event returns a step at a random moment.
-func (s *duringSearch) event(rng *rand.Rand, x []int) Step {
-	e := rng.IntN(len(s.total))
-	n := s.total[e]
+// randomStep returns a step to topology x at a random event.
+func (s *duringSearch) randomStep(rng *rand.Rand, x []int) Step {
+	e := rng.IntN(len(s.numTransfers))
+	n := s.numTransfers[e]
 	if rng.IntN(2) == 0 {
 		n = max(1, n-rng.IntN(4))
 	} else {
@@ -255,43 +273,47 @@ func (s *duringSearch) event(rng *rand.Rand, x []int) Step {
 	return Step{Bundle: e, Count: n, Circuits: x}
 }
 
-// shift moves the moment of a step a little.
-func (s *duringSearch) shift(at *Step, rng *rand.Rand) {
+// shiftStep changes the number of transfers that a step counts by a small random amount.
+func (s *duringSearch) shiftStep(at *Step, rng *rand.Rand) {
 	if at.Bundle == AtEnd {
 		return
 	}
-	by := 1 << rng.IntN(5)
+	amount := 1 << rng.IntN(5)
 	if rng.IntN(2) == 0 {
-		by = -by
+		amount = -amount
 	}
-	at.Count = min(s.total[at.Bundle], max(1, at.Count+by))
+	at.Count = min(s.numTransfers[at.Bundle], max(1, at.Count+amount))
 }
 
-// exchange gives circuits to a bundle, or takes them, in the topologies from one to another, counted round: 0 is that of
-// the beginning.
-func (s *duringSearch) exchange(q *Sequence, rng *rand.Rand, from, to int) {
-	e := rng.IntN(len(s.high))
-	by := 1 << rng.IntN(4)
+// exchangeCircuits adds circuits to a random bundle, or removes some, in the topologies
+// with cyclic indices from..to; index 0 is the first topology. Other bundles at the same
+// pods lose circuits or get the free ports.
+func (s *duringSearch) exchangeCircuits(q *Sequence, rng *rand.Rand, from, to int) {
+	e := rng.IntN(len(s.maxCircuits))
+	amount := 1 << rng.IntN(4)
 	if rng.IntN(2) == 0 {
-		by = -by
+		amount = -amount
 	}
+
+	// Change the topologies and let other bundles at the pods adapt.
 	n := len(q.Steps)
 	for i := from; i <= to; i++ {
 		x := q.First
 		if k := i % n; k > 0 {
 			x = q.Steps[k-1].Circuits
 		}
-		x[e] = min(s.high[e], max(0, x[e]+by))
-		s.p.yield(x, nil, func(pod int) int { return s.widest(x, pod, e) })
-		if by < 0 {
-			free := s.p.room(x)
+		x[e] = min(s.maxCircuits[e], max(0, x[e]+amount))
+		s.p.removeExcess(x, nil, func(pod int) int { return s.largestExcept(x, pod, e) })
+		if amount < 0 {
+			free := s.p.freePorts(x)
 			for o := range x {
-				for o != e && s.meet(o, e) && x[o] < s.high[o] && s.p.fits(free, o) > 0 {
+				for o != e && s.sharePod(o, e) && x[o] < s.maxCircuits[o] && s.p.maxAdditional(free, o) > 0 {
 					x[o]++
-					s.p.take(free, o, 1)
+					s.p.allocate(free, o, 1)
 				}
 			}
 		}
 	}
+
 	copy(q.Steps[n-1].Circuits, q.First)
 }

@@ -13,7 +13,8 @@ import (
 	"sim/policies/topology"
 )
 
-// linear is a linear program: the least x[0] with rows.x <= rhs (or = where equal says so) and x >= 0.
+// linear is a linear program: minimise x[0] subject to x >= 0 and, for each row, row.x <=
+// rhs, or row.x = rhs if equal is true.
 type linear struct {
 	rows  [][]float64
 	rhs   []float64
@@ -25,12 +26,14 @@ func (p *linear) add(equal bool, rhs float64, row []float64) {
 	p.rows, p.rhs, p.equal = append(p.rows, row), append(p.rhs, rhs), append(p.equal, equal)
 }
 
-// solve is the two-phase simplex method on a dense tableau, by Bland's rule where the largest coefficient makes no
-// progress. It returns false where nothing is feasible.
+// solve is the two-phase simplex method on a dense tableau. It uses Bland's rule if the
+// largest coefficient makes no progress. It returns false if the program is infeasible.
 func (p *linear) solve() (float64, []float64, bool) {
 	const zero = 1e-10
 	m := len(p.rows)
-	artificial := p.n + m // then one artificial variable a row, without a column: it never comes back
+	// One artificial variable per row follows. It has no column, because it never returns
+	// to the basis.
+	artificial := p.n + m
 	width := artificial + 1
 	tab := make([][]float64, m)
 	basis := make([]int, m)
@@ -51,7 +54,8 @@ func (p *linear) solve() (float64, []float64, bool) {
 			basis[i] = artificial + i
 		}
 	}
-	var some []int // columns of the pivot's row that are not zero
+
+	var some []int // nonzero columns of the pivot row
 	run := func(cost func(k int) float64) bool {
 		reduced := make([]float64, width)
 		for k := range p.n {
@@ -75,19 +79,19 @@ func (p *linear) solve() (float64, []float64, bool) {
 			if in < 0 {
 				return true
 			}
-			out, least := -1, math.Inf(1)
+			out, lowest := -1, math.Inf(1)
 			for i := range tab {
 				if a := tab[i][in]; a > zero {
 					r := tab[i][width-1] / a
-					if r < least-zero || r < least+zero && basis[i] < basis[out] {
-						out, least = i, min(least, r)
+					if r < lowest-zero || r < lowest+zero && basis[i] < basis[out] {
+						out, lowest = i, min(lowest, r)
 					}
 				}
 			}
 			if out < 0 {
 				panic("unbounded")
 			}
-			if still++; least > zero {
+			if still++; lowest > zero {
 				still = 0
 			}
 			basis[out] = in
@@ -115,18 +119,21 @@ func (p *linear) solve() (float64, []float64, bool) {
 		}
 		panic("the simplex method does not end")
 	}
+
 	run(func(k int) float64 {
 		if k >= artificial {
 			return 1
 		}
 		return 0
 	})
+
 	for i, b := range basis {
 		if b >= artificial && tab[i][width-1] > 1e-7 {
 			return 0, nil, false
 		}
 	}
-	for i, b := range basis { // artificial variables that stayed at zero must not rise
+
+	for i, b := range basis { // artificial variables that remain in the basis at zero must not increase
 		if b >= artificial {
 			if k := slices.IndexFunc(tab[i][:artificial], func(a float64) bool { return math.Abs(a) > 1e-7 }); k >= 0 {
 				scale := 1 / tab[i][k]
@@ -150,12 +157,14 @@ func (p *linear) solve() (float64, []float64, bool) {
 		}
 		return 0
 	})
+
 	x := make([]float64, p.n)
 	for i, b := range basis {
 		if b < p.n {
 			x[b] = tab[i][width-1]
 		}
 	}
+
 	return x[0], x, true
 }
 
@@ -172,25 +181,28 @@ func (p *linear) gonum() (float64, error) {
 			a.Set(i, p.n+i, 1)
 		}
 	}
-	var used []int // columns that are not empty, as gonum wants
+
+	var used []int // nonempty columns, as gonum requires
 	for k := range width {
 		if mat.Max(a.ColView(k)) != 0 || mat.Min(a.ColView(k)) != 0 {
 			used = append(used, k)
 		}
 	}
+
 	b := mat.NewDense(m, len(used), nil)
 	for c, k := range used {
 		for i := range m {
 			b.Set(i, c, a.At(i, k))
 		}
 	}
+
 	cost := make([]float64, len(used))
 	cost[0] = 1
 	value, _, err := lp.Simplex(cost, b, p.rhs, 1e-10, nil)
 	return value, err
 }
 
-// TestSimplexAgainstGonum solves some of the search's programs with gonum too.
+// TestSimplexAgainstGonum compares some of the exact search's linear programs with gonum.
 func TestSimplexAgainstGonum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	seen, agreed, gaveUp := 0, 0, 0
@@ -210,8 +222,9 @@ func TestSimplexAgainstGonum(t *testing.T) {
 			agreed++
 		}
 	}
-	for range times(40) {
-		d := drawTiny(rng, 4)
+
+	for range numCases(40) {
+		d := drawSmallProblem(rng, 4)
 		g := d.graph(t)
 		o, err := g.pods.Connect(g.graph)
 		if err != nil {
@@ -221,6 +234,7 @@ func TestSimplexAgainstGonum(t *testing.T) {
 			d.optimum(p, 3000, sample)
 		}
 	}
+
 	t.Logf("%d agreed, gonum gave up on %d, of %d programs", agreed, gaveUp, seen)
 	if agreed < 10 || gaveUp > agreed {
 		t.Errorf("%d agreed, gonum gave up on %d", agreed, gaveUp)

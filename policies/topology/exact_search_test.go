@@ -6,21 +6,22 @@ import (
 	"slices"
 )
 
-// puzzle is a small problem as the exact search sees it: transfers with what precedes them. Times are in milliseconds,
-// capacity and volume in circuits.
+// puzzle is a small problem in the form of the exact search: transfers, their precedence
+// and resources. Times are in milliseconds, capacities and volumes in circuits.
 type puzzle struct {
-	work    []float64   // circuit-milliseconds
+	work    []float64   // in circuit-milliseconds
 	release []float64   // from the start
-	before  [][]float64 // lag by predecessor, NaN for none
-	tail    []float64   // from the end to the sink
-	use     [][]float64 // by resource and transfer: its weight
-	cap     []float64   // of resources
+	before  [][]float64 // before[i][j] is the lag from transfer j to transfer i; NaN if i does not depend on j
+	tail    []float64   // from the end of the transfer to the sink
+	use     [][]float64 // weights, indexed by resource and transfer
+	cap     []float64   // capacity, indexed by resource
 
-	full, span []float64 // fastest duration; that and the longest way behind it
-	order      []event
+	// full is the minimum duration of each transfer; span adds the longest path after it.
+	full, span []float64
+	order      []event // events fixed so far
 	best       float64
-	programs   int
-	sample     func(*linear, float64, bool)
+	programs   int                          // number of linear programs solved
+	sample     func(*linear, float64, bool) // if not nil, called for each program
 }
 
 // event is the start or the end of a transfer.
@@ -29,10 +30,11 @@ type event struct {
 	end  bool
 }
 
-// optimum returns the least makespan of any way of sharing, by branch and bound over the orders of starts and ends: for
-// a given order the best rates are a linear program, for the beginning of one it is relaxed by fastest paths and by
-// loads. It ends with false after most programs.
-func (z *puzzle) optimum(best float64, most int) (float64, bool) {
+// optimum returns the minimum makespan for any sharing of capacity, or false if it needs
+// too many linear programs. It is a branch and bound over the orders of starts and ends.
+// For a given order, the best rates are a linear program. For a prefix of an order, the
+// remaining transfers are relaxed to their fastest paths and the loads of resources.
+func (z *puzzle) optimum(best float64, maxPrograms int) (float64, bool) {
 	n := len(z.work)
 	z.full, z.span = make([]float64, n), make([]float64, n)
 	for i := n - 1; i >= 0; i-- {
@@ -47,19 +49,23 @@ func (z *puzzle) optimum(best float64, most int) (float64, bool) {
 		}
 		z.span[i] = z.full[i] + after
 	}
+
 	z.best, z.programs, z.order = best, 0, z.order[:0]
-	z.branch(most)
-	return z.best, z.programs < most
+	z.branch(maxPrograms)
+	return z.best, z.programs < maxPrograms
 }
 
-// accuracy of optima in milliseconds: far above the simplex method's, far below differences that mean anything.
+// accuracy of optima in milliseconds: much larger than the error of the simplex method
+// and much smaller than relevant differences.
 const accuracy = 1e-6
 
-func (z *puzzle) branch(most int) {
+// branch extends the current order by each possible event, in the order of bounds.
+func (z *puzzle) branch(maxPrograms int) {
 	type child struct {
 		e     event
 		bound float64
 	}
+
 	var children []child
 	for i := range z.work {
 		started, ended := z.placed(i)
@@ -73,7 +79,7 @@ func (z *puzzle) branch(most int) {
 		}) {
 			continue
 		}
-		if z.programs++; z.programs >= most {
+		if z.programs++; z.programs >= maxPrograms {
 			return
 		}
 		z.order = append(z.order, e)
@@ -87,6 +93,7 @@ func (z *puzzle) branch(most int) {
 			children = append(children, child{e, value})
 		}
 	}
+
 	slices.SortStableFunc(children, func(a, b child) int { return cmp.Compare(a.bound, b.bound) })
 	for _, c := range children {
 		if c.bound >= z.best-accuracy {
@@ -96,12 +103,13 @@ func (z *puzzle) branch(most int) {
 		if len(z.order) == 2*len(z.work) {
 			z.best = c.bound
 		} else {
-			z.branch(most)
+			z.branch(maxPrograms)
 		}
 		z.order = z.order[:len(z.order)-1]
 	}
 }
 
+// seqOf returns 0, 1, ..., n-1.
 func seqOf(n int) []int {
 	s := make([]int, n)
 	for i := range s {
@@ -110,29 +118,34 @@ func seqOf(n int) []int {
 	return s
 }
 
-// placed returns the places of i's start and end in the order, -1 where open.
+// placed returns the positions of the start and the end of transfer i in the order; -1 if
+// they are not in it.
 func (z *puzzle) placed(i int) (start, end int) {
 	return slices.Index(z.order, event{i, false}), slices.Index(z.order, event{i, true})
 }
 
-// program is the linear program of the order so far. Variable 0 is the makespan, 1+k the time between events k-1 and k,
-// and then for each transfer and such interval the work done.
+// program returns the linear program of the current order. Variable 0 is the makespan,
+// 1+k the time between events k-1 and k. Then follows the work done, for each transfer
+// and interval.
 func (z *puzzle) program() *linear {
 	n, m := len(z.work), len(z.order)
 	p := &linear{n: 1 + m + n*m}
 	done := func(i, k int) int { return 1 + m + i*m + k }
 	row := func() []float64 { return make([]float64, p.n) }
-	// time adds f times the time of event k
+
+	// time adds f times the time of event k to a row.
 	time := func(r []float64, k int, f float64) []float64 {
 		for l := 0; l <= k; l++ {
 			r[1+l] += f
 		}
 		return r
 	}
+
 	active := func(i, k int) bool {
 		s, e := z.placed(i)
 		return s >= 0 && k > s && (e < 0 || k <= e)
 	}
+
 	for r, c := range z.cap {
 		for k := range m {
 			load, any := row(), false
@@ -147,6 +160,7 @@ func (z *puzzle) program() *linear {
 			}
 		}
 	}
+
 	for i := range n {
 		s, e := z.placed(i)
 		if s < 0 {
@@ -185,7 +199,8 @@ func (z *puzzle) program() *linear {
 		}
 		p.add(false, -z.span[i], plus(rest, 0, -1))
 	}
-	for r, c := range z.cap { // what is left for r, then the shortest way to the end
+
+	for r, c := range z.cap { // remaining work on r, then the shortest path to the end
 		left, shortest, work := row(), math.Inf(1), 0.0
 		if m > 0 {
 			time(left, m-1, 1)

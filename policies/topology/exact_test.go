@@ -14,31 +14,32 @@ import (
 	"sim/policies/topology"
 )
 
-// millisecond is the unit of puzzles; circuit moves one unit of work in it.
+// A circuit moves one unit of work in a millisecond.
 const (
 	millisecond = engine.Millisecond
 	circuit     = 100e9
-	unit        = 12_500_000 // bytes
+	unit        = 12_500_000 // in bytes
 )
 
-// transfer is one of a small problem.
+// transfer is a transfer of a smallProblem.
 type transfer struct {
 	from, to      int // nodes
 	units         int
-	release, tail int // in half milliseconds
-	after         map[int]int
+	release, tail int         // in half milliseconds
+	after         map[int]int // lag by predecessor, in half milliseconds
 }
 
-// tiny is a small problem: nodes by pod, ports by pod.
-type tiny struct {
-	ports     []int
+// smallProblem describes a small random problem.
+type smallProblem struct {
+	ports     []int // indexed by pod
 	nodes     []fabric.Node
-	nics      []float64 // in circuits
+	nics      []float64 // rates in circuits
 	transfers []transfer
 }
 
-func drawTiny(rng *rand.Rand, most int) tiny {
-	var d tiny
+// drawSmallProblem draws a problem with at most the given number of transfers.
+func drawSmallProblem(rng *rand.Rand, maxTransfers int) smallProblem {
+	var d smallProblem
 	for range 2 + rng.IntN(2) {
 		d.ports = append(d.ports, 2+rng.IntN(4))
 	}
@@ -54,7 +55,8 @@ func drawTiny(rng *rand.Rand, most int) tiny {
 			d.nodes = append(d.nodes, node)
 		}
 	}
-	for i := range 2 + rng.IntN(most-1) {
+
+	for i := range 2 + rng.IntN(maxTransfers-1) {
 		k := transfer{units: 1 + rng.IntN(5), tail: rng.IntN(6), after: map[int]int{}}
 		for d.nodes[k.from].Pod == d.nodes[k.to].Pod {
 			k.from, k.to = rng.IntN(len(d.nodes)), rng.IntN(len(d.nodes))
@@ -69,18 +71,21 @@ func drawTiny(rng *rand.Rand, most int) tiny {
 		}
 		d.transfers = append(d.transfers, k)
 	}
+
 	return d
 }
 
-// graph returns the problem as a graph on pods: a source, the transfers in their order, and a sink.
-func (d tiny) graph(t testing.TB) parts {
+// graph returns the problem as a task graph on pods: a source, the transfers in order,
+// and a sink.
+func (d smallProblem) graph(t testing.TB) problemParts {
 	t.Helper()
-	p := parts{&engine.Graph{}, &fabric.Pods{Nodes: d.nodes, Copies: 1}}
+	p := problemParts{&engine.Graph{}, &fabric.Pods{Nodes: d.nodes, Copies: 1}}
 	for i, n := range d.ports {
 		p.pods.Pods = append(p.pods.Pods, fabric.Pod{Name: fmt.Sprint("pod ", i), Ports: n, Rate: circuit})
 	}
 	for i, r := range d.nics {
-		p.pods.NICs = append(p.pods.NICs, fabric.NIC{Name: fmt.Sprint("NIC ", i), Rate: units.Rate(r * circuit)})
+		p.pods.NICs = append(p.pods.NICs, fabric.NIC{Name: fmt.Sprint("NIC ", i),
+			Rate: units.Rate(r * circuit)})
 	}
 	p.graph.AddTask(engine.Task{})
 	sink := int32(len(d.transfers) + 1)
@@ -96,6 +101,7 @@ func (d tiny) graph(t testing.TB) parts {
 			p.graph.AddEdge(int32(j+1), int32(i+1), engine.Time(lag)*half)
 		}
 	}
+
 	p.graph.AddTask(engine.Task{})
 	if err := p.graph.Freeze(); err != nil {
 		t.Fatal(err)
@@ -103,9 +109,10 @@ func (d tiny) graph(t testing.TB) parts {
 	return p
 }
 
-// puzzle returns the problem under circuits by pair of pods, built anew from the description: it shares nothing with
-// fabric and engine.
-func (d tiny) puzzle(circuits map[[2]int32]int) *puzzle {
+// puzzle returns the problem for given circuits between pods in the form of the exact
+// search. It is built from the description alone and shares nothing with packages fabric
+// and engine.
+func (d smallProblem) puzzle(circuits map[[2]int32]int) *puzzle {
 	z := &puzzle{}
 	n := len(d.transfers)
 	use := map[string]int{}
@@ -118,6 +125,7 @@ func (d tiny) puzzle(circuits map[[2]int32]int) *puzzle {
 		}
 		return z.use[k]
 	}
+
 	for i, k := range d.transfers {
 		z.work = append(z.work, float64(k.units))
 		z.release = append(z.release, float64(k.release)/2)
@@ -140,17 +148,19 @@ func (d tiny) puzzle(circuits map[[2]int32]int) *puzzle {
 			at(fmt.Sprint("in ", c), d.nics[c])[i] += 1 / float64(to.GPUs)
 		}
 	}
+
 	return z
 }
 
-// optimum returns the least makespan over all topologies in milliseconds.
-func (d tiny) optimum(p *topology.Problem, most int, sample func(*linear, float64, bool)) (float64, bool) {
+// optimum returns the minimum makespan over all topologies in milliseconds, or false if a
+// search exceeds its limit.
+func (d smallProblem) optimum(p *topology.Problem, maxPrograms int, sample func(*linear, float64, bool)) (float64, bool) {
 	best := math.Inf(1)
 	all := true
 	var try func(x []int, e int)
 	try = func(x []int, e int) {
 		if e == len(x) {
-			for k := range x { // a topology with room to spare is not the best
+			for k := range x { // skip topologies to which a circuit can be added
 				x[k]++
 				more := p.Feasible(x)
 				x[k]--
@@ -164,7 +174,7 @@ func (d tiny) optimum(p *topology.Problem, most int, sample func(*linear, float6
 			}
 			z := d.puzzle(circuits)
 			z.sample = sample
-			value, ok := z.optimum(best, most)
+			value, ok := z.optimum(best, maxPrograms)
 			best, all = value, all && ok
 			return
 		}
@@ -173,6 +183,7 @@ func (d tiny) optimum(p *topology.Problem, most int, sample func(*linear, float6
 		}
 		x[e] = 1
 	}
+
 	x := make([]int, len(p.Fabric.Bundles))
 	for e := range x {
 		x[e] = 1
@@ -181,28 +192,30 @@ func (d tiny) optimum(p *topology.Problem, most int, sample func(*linear, float6
 	return best, all
 }
 
-// TestJointIsExact: on small random problems the joint optimum lies between its bound and its value, and where these
-// meet it is the optimum of an exhaustive search that knows nothing of levels, bounds or this package.
+// TestJointIsExact compares delta-joint on small random problems with an exhaustive
+// search that does not use levels, bounds or this package. The optimum must lie between
+// the bound and the makespan of delta-joint. Local search over tails must not increase
+// the makespan or change the bound.
 func TestJointIsExact(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 5))
 	certified, optimal, open, skipped, searched := 0, 0, 0, 0, 0
-	most := 5 // transfers
-	if *more {
-		most = 6
+	maxTransfers := 5 // maximum number of transfers
+	if *moreCases {
+		maxTransfers = 6
 	}
-	for n := range times(300) {
-		d := drawTiny(rng, most)
+	for n := range numCases(300) {
+		d := drawSmallProblem(rng, maxTransfers)
 		g := d.graph(t)
-		lit, err := g.pods.Connect(g.graph)
+		optical, err := g.pods.Connect(g.graph)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := topology.NewProblem(g.graph, lit)
+		p, err := topology.NewProblem(g.graph, optical)
 		if err != nil {
 			continue // too few ports
 		}
-		o := budgets()
+		o := defaultOptions()
 		c := choose(t, &job{problem: p}, "delta-joint", o)
 		best, ok := d.optimum(p, 3000, nil)
 		if !ok {
@@ -232,39 +245,45 @@ func TestJointIsExact(t *testing.T) {
 			t.Logf("case %d %+v: optimum %.9g ms, delta-joint %.9g, bound %.9g", n, d, best, value, bound)
 		}
 	}
+
 	t.Logf("%d certified, %d optimal without proof, %d not optimal, of these %d better by other tails, %d skipped", certified, optimal, open, searched, skipped)
 }
 
-// TestWhereLevelsAreNotBest holds problems on which serving by level is not optimal: fair sharing may be, and where no
-// rule is the gap must say so.
+// TestWhereLevelsAreNotBest contains problems on which level priority is not optimal.
+// Either fair sharing is, or the gap must be positive.
 func TestWhereLevelsAreNotBest(t *testing.T) {
 	for _, c := range []struct {
 		name                  string
-		problem               tiny
-		optimum, value, bound float64 // ms
-		levels                float64 // makespan by level, of the topology chosen
+		problem               smallProblem
+		optimum, value, bound float64 // in milliseconds
+		levels                float64 // makespan under level priority of the chosen topology, in milliseconds
 	}{
 		{
-			// The NIC of pod 0, at half a circuit's rate, has 4 ms to send and must never rest. From 0 to 1.5 ms it has
-			// only its transfer to pod 1; but at the NIC there the transfer from pod 2 has the higher level, 1 ms and
-			// 1.5 ms behind it against 2 ms, and takes it all.
+			// The NIC of pod 0, at half a circuit's rate, has 4 ms of data to send and
+			// must never idle. Until 1.5 ms only its transfer to pod 1 is ready. At the
+			// NIC of pod 1, the transfer from pod 2 has the higher level (1 ms and a tail
+			// of 1.5 ms, against 2 ms) and gets the whole rate.
 			name: "a NIC is kept from work", optimum: 4, value: 4, bound: 4, levels: 4.75,
-			problem: tiny{
+			problem: smallProblem{
 				ports: []int{3, 4, 4}, nics: []float64{0.5, 1, 2},
-				nodes: []fabric.Node{{Pod: 0, GPUs: 1, NICs: []int32{0}}, {Pod: 1, GPUs: 1, NICs: []int32{1}}, {Pod: 2, GPUs: 2, NICs: []int32{2}}},
+				nodes: []fabric.Node{{Pod: 0, GPUs: 1, NICs: []int32{0}},
+					{Pod: 1, GPUs: 1, NICs: []int32{1}}, {Pod: 2, GPUs: 2, NICs: []int32{2}}},
 				transfers: []transfer{
-					{from: 0, to: 2, units: 1, release: 3}, {from: 0, to: 1, units: 1}, {from: 2, to: 1, units: 1, tail: 3},
+					{from: 0, to: 2, units: 1, release: 3}, {from: 0, to: 1, units: 1},
+					{from: 2, to: 1, units: 1, tail: 3},
 				},
 			},
 		},
 		{
-			// Neither the value nor the bound is the optimum.
+			// Neither the makespan nor the bound equals the optimum.
 			name: "nothing meets", optimum: 22. / 3, value: 7.5, bound: 7, levels: 7.5,
-			problem: tiny{
+			problem: smallProblem{
 				ports: []int{5, 4}, nics: []float64{1, 1},
-				nodes: []fabric.Node{{Pod: 0, GPUs: 2, NICs: []int32{0}}, {Pod: 1, GPUs: 3, NICs: []int32{1}}, {Pod: 1, GPUs: 1, NICs: []int32{1}}},
+				nodes: []fabric.Node{{Pod: 0, GPUs: 2, NICs: []int32{0}},
+					{Pod: 1, GPUs: 3, NICs: []int32{1}}, {Pod: 1, GPUs: 1, NICs: []int32{1}}},
 				transfers: []transfer{
-					{from: 0, to: 1, units: 4, release: 1}, {from: 0, to: 2, units: 4, tail: 1}, {from: 0, to: 1, units: 3, tail: 1, after: map[int]int{1: 2}},
+					{from: 0, to: 1, units: 4, release: 1}, {from: 0, to: 2, units: 4, tail: 1},
+					{from: 0, to: 1, units: 3, tail: 1, after: map[int]int{1: 2}},
 				},
 			},
 		},
@@ -276,8 +295,8 @@ func TestWhereLevelsAreNotBest(t *testing.T) {
 			if !ok || math.Abs(best-c.optimum) > accuracy {
 				t.Errorf("optimum %.9g ms (%v), want %.9g", best, ok, c.optimum)
 			}
-			d := choose(t, &job{problem: p}, "delta-joint", budgets())
-			byLevel, err := p.Judge(context.Background(), d.Circuits, flow.LevelPriority)
+			d := choose(t, &job{problem: p}, "delta-joint", defaultOptions())
+			byLevel, err := p.Evaluate(context.Background(), d.Circuits, flow.LevelPriority)
 			if err != nil || math.Abs(byLevel.Makespan.Seconds()*1e3-c.levels) > accuracy {
 				t.Errorf("by level %v (%v), want %.9g ms", byLevel.Makespan, err, c.levels)
 			}

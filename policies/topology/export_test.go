@@ -7,61 +7,65 @@ import (
 	"sim/engine/flow"
 )
 
-// ByRules returns the best makespan of x by the rules of delta-joint, and the bound for any service.
+// ByRules returns the best makespan of x under servicesToTry, and the bound for any
+// service.
 func (p *Problem) ByRules(x []int) (makespan, bound engine.Time, err error) {
-	d, err := p.judge(context.Background(), x, rules)
+	d, err := p.evaluateBest(context.Background(), x, servicesToTry)
 	if err != nil {
 		return 0, 0, err
 	}
-	w := p.evaluator(context.Background(), rules[0])
-	defer p.done(w)
+	w := p.acquire(context.Background(), servicesToTry[0])
+	defer p.release(w)
 	return d.Makespan, w.bound(x), nil
 }
 
-// Scores returns all elements of the objective at makespans by job.
-func (s *Shared) Scores(makespans []engine.Time) []float64 { return s.score(makespans) }
+// Scores returns all elements of the objective at makespans indexed by job.
+func (s *SharedPods) Scores(makespans []engine.Time) []float64 { return s.score(makespans) }
 
-// Resolution is the difference below which two values of the objective count as one.
-func (s *Shared) Resolution() float64 { return s.resolution() }
+// Resolution exports SharedPods.resolution.
+func (s *SharedPods) Resolution() float64 { return s.resolution() }
 
-// Compare orders two scores.
-func Compare(a, b []float64, eps float64) int { return compare(a, b, eps) }
+// Compare exports compareScores.
+func Compare(a, b []float64, eps float64) int { return compareScores(a, b, eps) }
 
-// Apportion, FillUp and Aggregated are the rules of the arbiters.
-func Apportion(number int, claims, least []int) []int { return apportion(number, claims, least) }
+// Apportion, FillUp and Aggregated export the division rules of the multi-job allocators.
+func Apportion(number int, claims, minimums []int) []int { return apportion(number, claims, minimums) }
 func FillUp(amount float64, demands, weights []float64) []float64 {
-	return fillUp(amount, demands, weights)
+	return waterFill(amount, demands, weights)
 }
-func (s *Shared) Aggregated(wanted [][]int) [][]int { return s.aggregated(wanted) }
+func (s *SharedPods) Aggregated(wanted [][]int) [][]int { return s.scaleToFit(wanted) }
 
-// SearchAlone is Optimise without what the other arbiters choose and without exchanges: the search starts from one
-// circuit a bundle.
-func SearchAlone(s *Shared, evaluations int64) *JobsOptimum {
-	z := newJobsSearch(context.Background(), s, allowance{SearchOptions: SearchOptions{MaxEvaluations: evaluations}})
-	z.keep(s.ones())
+// SearchAlone is Optimise without the decisions of the other multi-job allocators and
+// without local search. It starts from one circuit per bundle.
+func SearchAlone(s *SharedPods, evaluations int64) *JobsOptimum {
+	z := newJobsSearch(context.Background(), s,
+		searchBudget{SearchOptions: SearchOptions{MaxEvaluations: evaluations}})
+	z.updateBest(s.ones())
 	out := &JobsOptimum{}
 	out.Bound, out.Stopped = z.search()
 	out.Circuits, out.Value = s.split(z.best), z.value[0]
 	return out
 }
 
-// UnseededBound is the bound of delta-topo's search without the topologies that it starts from, after that many
-// evaluations.
+// UnseededBound returns the bound of delta-topo's search after the given number of
+// evaluations, without initial topologies.
 func UnseededBound(p *Problem, evaluations int64) engine.Time {
-	s := newTopoSearch(context.Background(), p, allowance{SearchOptions: SearchOptions{MaxEvaluations: evaluations}}, flow.MaxMin)
+	s := newTopoSearch(context.Background(), p,
+		searchBudget{SearchOptions: SearchOptions{MaxEvaluations: evaluations}}, flow.MaxMin)
 	defer s.close()
 	s.search(0)
 	return s.bound
 }
 
-// FastDefaults are the parameters that delta-fast has in a scenario that does not say.
+// FastDefaults returns the default parameters of delta-fast in scenarios.
 func FastDefaults() FastOptions {
 	return FastOptions{
-		Population: 64, Elites: 4, Tournament: 3, Crossover: 0.9, Mutation: 0.3, StallGenerations: 200, MaxGenerations: 100000,
+		Population: 64, Elites: 4, Tournament: 3, Crossover: 0.9, Mutation: 0.3, StallGenerations: 200,
+		MaxGenerations: 100000,
 	}
 }
 
-// ByName and JobsByName return the allocator and the arbiter of a name.
+// ByName returns the allocator with the given name.
 func ByName(name string) (Policy, error) {
 	row, err := Find(name)
 	if err != nil {
@@ -70,6 +74,7 @@ func ByName(name string) (Policy, error) {
 	return row.Policy, nil
 }
 
+// JobsByName returns the multi-job allocator with the given name.
 func JobsByName(name string) (JobsPolicy, error) {
 	row, err := FindJobs(name)
 	if err != nil {
@@ -80,58 +85,64 @@ func JobsByName(name string) (JobsPolicy, error) {
 
 // Steady simulates iterations of a sequence until they repeat.
 func (p *Problem) Steady(q *Sequence, s flow.Service) (runs []Run, from int, mean engine.Time, ok bool) {
-	w := p.evaluator(context.Background(), s)
-	defer p.done(w)
-	o, ok := w.rehearse().steady(q)
+	w := p.acquire(context.Background(), s)
+	defer p.release(w)
+	o, ok := w.newSequenceSimulator().simulateCycle(q)
 	if !ok {
 		return nil, 0, 0, false
 	}
-	return o.all, o.from, o.mean(), true
+	return o.runs, o.start, o.meanMakespan(), true
 }
 
-// Refuted reports whether a window that begins at a time proves that no iteration ends by another.
+// Refuted reports whether a window that starts at from proves that no iteration ends by
+// time by.
 func (p *Problem) Refuted(ctx context.Context, by, from engine.Time) (bool, error) {
-	h, err := newHeld(ctx, p, p.alone())
-	return err == nil && h.refuted(by, from, p.Switching.Delay), err
+	h, err := newWindowBound(ctx, p, p.maxCircuitsAlone())
+	return err == nil && h.refutesWindow(by, from, p.Switching.Delay), err
 }
 
-// FairBound is the bound of a topology, and of all with fewer circuits, under fair sharing.
+// FairBound returns the bound of topology x, and of all topologies with fewer circuits,
+// under fair sharing.
 func (p *Problem) FairBound(x []int) engine.Time {
-	w := p.evaluator(context.Background(), flow.MaxMin)
-	defer p.done(w)
-	w.PrepareFairBound(p.links(func(int) bool { return true }))
+	w := p.acquire(context.Background(), flow.MaxMin)
+	defer p.release(w)
+	w.PrepareFairBound(p.linksOf(func(int) bool { return true }))
 	w.provision(x)
 	return w.FairBound()
 }
 
-// MeanBound is the bound that a mean of so many paths sets for the topologies of a box.
+// MeanBound returns the bound that a mean of the given number of paths sets for the
+// topologies of a box.
 func (p *Problem) MeanBound(lo, hi []int, paths int) engine.Time {
-	s := newJointSearch(context.Background(), p, allowance{}, flow.LevelPriority)
-	defer p.done(s.w)
-	s.order()
-	s.average()
-	return s.play(s.means.none(), lo, hi, paths)
+	s := newJointSearch(context.Background(), p, searchBudget{}, flow.LevelPriority)
+	defer p.release(s.evaluator)
+	s.rankReplicas()
+	s.prepareMeans()
+	return s.fictitiousPlay(s.meanBounder.newMean(), lo, hi, paths)
 }
 
-// ProveFairly is the proof of delta-topo by boxes of all bundles, from one circuit a bundle.
+// ProveFairly runs the proof of delta-topo by boxes of all bundles, starting from one
+// circuit per bundle.
 func (p *Problem) ProveFairly(evaluations int64) (bound, makespan engine.Time, stopped bool) {
-	s := newTopoSearch(context.Background(), p, allowance{SearchOptions: SearchOptions{MaxEvaluations: evaluations}}, flow.MaxMin)
+	s := newTopoSearch(context.Background(), p,
+		searchBudget{SearchOptions: SearchOptions{MaxEvaluations: evaluations}}, flow.MaxMin)
 	defer s.close()
 	s.simulate(p.ones())
-	stopped = !s.prove(0)
+	stopped = !s.proveByBoxes(0)
 	return s.bound, s.best, stopped
 }
 
-// MeanCost returns what the mean of some paths, each with the same part, takes under x, in ticks.
+// MeanCost returns the cost in ticks of the mean of the given paths, all with equal
+// weight, under topology x.
 func MeanCost(p *Problem, x []int, paths ...[]int32) float64 {
 	z := newPathCosts(p)
-	m := z.none()
+	m := z.newMean()
 	for k, path := range paths {
 		z.mix(m, path, 1/float64(k+1))
 	}
 	sum := m.fixed
 	for e, n := range x {
-		sum += m.cost[e][min(n, len(m.cost[e]))-1] // circuits that are of no use change nothing
+		sum += m.cost[e][min(n, len(m.cost[e]))-1] // further circuits change nothing
 	}
 	return sum
 }

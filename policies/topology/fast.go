@@ -14,41 +14,44 @@ import (
 	"sim/internal/random"
 )
 
-// fast searches for the topology with the shortest makespan by a genetic algorithm whose individuals are simulated
-// (DELTA-Fast, Sec. IV-B). In place of Alg. 2 the NICs and ports bound the circuits of a bundle.
-type fast struct{}
+// fastAllocator is delta-fast: a genetic algorithm whose individuals are topologies and
+// whose fitness is the simulated makespan (DELTA-Fast, Sec. IV-B). Circuits per bundle
+// are limited by NICs and ports rather than by Alg. 2.
+type fastAllocator struct{}
 
-func (fast) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	search := o.allow(SearchOptions{TimeLimit: o.Fast.TimeLimit})
-	if d, _ := p.solveOneHop(ctx, o.service(flow.MaxMin)); d != nil {
-		return p.saved(ctx, d, keeping{limit: grown(d.Makespan, o.PortTolerance), exact: true}, &o, search)
+func (fastAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	search := o.newBudget(SearchOptions{TimeLimit: o.Fast.TimeLimit})
+	if d, _ := p.solveOneHop(ctx, o.serviceOr(flow.MaxMin)); d != nil {
+		return p.minimisePorts(ctx, d, makespanLimit{limit: withTolerance(d.Makespan, o.PortTolerance),
+			fixedService: true}, &o, search)
 	}
-	s, err := newFastSearch(ctx, p, o, search, o.service(flow.MaxMin))
+	s, err := newFastSearch(ctx, p, o, search, o.serviceOr(flow.MaxMin))
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	shared, err := p.sharedWithin(ctx, &search)
+	shared, err := p.sharedResultWithin(ctx, &search)
 	if err != nil {
 		return nil, err
 	}
 	s.run()
-	k := keeping{limit: grown(s.best.makespan, o.PortTolerance), exact: true}
+	k := makespanLimit{limit: withTolerance(s.best.makespan, o.PortTolerance), fixedService: true}
 	if !o.KeepPorts {
-		s.savePorts(k.limit)
+		s.minimisePorts(k.limit)
 	}
 	d := s.decision()
 	d.Bound, d.BoundModel, d.Stopped = shared.bound, AnyService, cmp.Or(d.Stopped, shared.stopped)
-	return p.saved(ctx, d, k, &o, search)
+	return p.minimisePorts(ctx, d, k, &o, search)
 }
 
-// fallback is the genetic search under a service, with at most so many evaluations, in place of a search that had to
-// stop; nil when no time is left for it.
-func (p *Problem) fallback(ctx context.Context, o Options, stopped *allowance, service flow.Service, evaluations int64) (*Decision, error) {
-	if stopped.late() {
+// geneticFallback runs the genetic search under a service with at most the given number
+// of evaluations, after another search had to stop. It returns nil if the deadline of
+// that search has passed.
+func (p *Problem) geneticFallback(ctx context.Context, o Options, stopped *searchBudget, service flow.Service, evaluations int64) (*Decision, error) {
+	if stopped.expired() {
 		return nil, nil
 	}
-	search := o.allow(SearchOptions{max(1, evaluations), o.Fast.TimeLimit})
+	search := o.newBudget(SearchOptions{max(1, evaluations), o.Fast.TimeLimit})
 	if search.deadline.IsZero() || !stopped.deadline.IsZero() && stopped.deadline.Before(search.deadline) {
 		search.deadline = stopped.deadline
 	}
@@ -61,47 +64,49 @@ func (p *Problem) fallback(ctx context.Context, o Options, stopped *allowance, s
 	return s.decision(), ctx.Err()
 }
 
-// fastSearch is one search.
+// fastSearch is one run of the genetic search.
 type fastSearch struct {
-	meter
-	p       *Problem
-	o       FastOptions
-	service flow.Service
-	inner   []bool  // by bundle, whether transfers wait for its
-	outer   []int32 // links of the bundles of the other kind
-	random  *rand.Rand
+	budgetMeter
+	p          *Problem
+	options    FastOptions
+	service    flow.Service
+	isInner    []bool  // see Problem.innerBundles
+	outerLinks []int32 // links of the bundles that are not inner
+	random     *rand.Rand
 
-	evaluators []*evaluator // one a worker
-	memo       map[string]outcome
+	evaluators []*circuitEvaluator  // one per worker
+	memo       map[string]memoEntry // results by topologyKey
 	stopped    string
 
-	population  []individual // ranked
+	population  []individual // sorted by fitness
 	generations int
-	simulated   []individual // all that was simulated to its end, in order
+	simulated   []individual // individuals with a known makespan, in the order of their simulation
 	best        individual   // the paper's X*
 }
 
-// individual is a topology with its fitness: the makespan and, among equals, the ports of one replica.
+// individual is a topology and its fitness: the makespan, and the ports of one replica
+// among equal makespans.
 type individual struct {
-	x        []int
-	makespan engine.Time // never where it was cut off
+	circuits []int
+	makespan engine.Time // never if not simulated or cut off
 	ports    int
 }
 
-// compareFitness orders individuals by fitness. Makespans within rounding of each other count as one, in classes, so
-// that the order is transitive.
+// compareFitness orders individuals by fitness. Makespans of the same class count as
+// equal. Classes make the order transitive, which a tolerance would not.
 func compareFitness(a, b individual) int {
-	return cmp.Or(cmp.Compare(class(a.makespan), class(b.makespan)), a.ports-b.ports)
+	return cmp.Or(cmp.Compare(makespanClass(a.makespan), makespanClass(b.makespan)), a.ports-b.ports)
 }
 
-// classTicks is the width of a class of makespans: a nanosecond, above what rounding leaves over many tasks, far below
-// what matters.
+// classTicks is the width of a class of makespans: a nanosecond. This is more than
+// rounding adds over many tasks and much less than a relevant difference.
 const classTicks = 1000
 
-// class numbers makespans so that those of one class count as equal.
-func class(c engine.Time) engine.Time { return c / classTicks }
+// makespanClass returns the class of a makespan.
+func makespanClass(c engine.Time) engine.Time { return c / classTicks }
 
-func newFastSearch(ctx context.Context, p *Problem, o Options, search allowance, service flow.Service) (*fastSearch, error) {
+// newFastSearch returns a search whose best individual is the best baseline.
+func newFastSearch(ctx context.Context, p *Problem, o Options, search searchBudget, service flow.Service) (*fastSearch, error) {
 	_, x, upper := p.bestBaseline(ctx, service)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -110,120 +115,135 @@ func newFastSearch(ctx context.Context, p *Problem, o Options, search allowance,
 		return nil, errNoEnd
 	}
 	s := &fastSearch{
-		meter: meter{allowance: search, ctx: ctx}, p: p, o: o.Fast, service: service, inner: p.inner(),
-		random: random.Stream(o.Seed, "delta-fast"), memo: map[string]outcome{},
+		budgetMeter: budgetMeter{searchBudget: search, ctx: ctx}, p: p, options: o.Fast,
+		service: service, isInner: p.innerBundles(),
+		random: random.Stream(o.Seed, "delta-fast"), memo: map[string]memoEntry{},
 	}
-	s.o.Elites = min(s.o.Elites, s.o.Population-1)
-	s.spend(p, 3) // the baselines
-	s.outer = p.links(func(e int) bool { return !s.inner[e] })
-	// more would only take memory
-	for range min(o.workers(), s.o.Population, runtime.GOMAXPROCS(0)) {
-		s.evaluators = append(s.evaluators, p.evaluator(ctx, service))
+
+	s.options.Elites = min(s.options.Elites, s.options.Population-1)
+	s.charge(p, 3) // the baselines
+	s.outerLinks = p.linksOf(func(e int) bool { return !s.isInner[e] })
+
+	// More evaluators than workers or individuals would only use memory.
+	for range min(o.workers(), s.options.Population, runtime.GOMAXPROCS(0)) {
+		s.evaluators = append(s.evaluators, p.acquire(ctx, service))
 	}
 	s.best = s.individual(x)
 	s.best.makespan = upper
 	return s, nil
 }
 
-// errNoEnd says that nothing can be done for a problem.
+// errNoEnd means that no topology of the problem can be simulated to its end.
 var errNoEnd = errors.New("topology: no topology can be simulated to its end")
 
+// close releases the evaluators.
 func (s *fastSearch) close() {
 	for _, w := range s.evaluators {
-		s.p.done(w)
+		s.p.release(w)
 	}
 }
 
-// run searches until nothing helps.
+// run alternates genetic search and steepest descent until neither shortens the makespan
+// or the budget is used.
 func (s *fastSearch) run() {
-	for again := true; again; again = s.polish() {
+	for again := true; again; again = s.steepestDescent() {
 		s.evolve()
 	}
 }
 
+// decision returns the best individual as a decision without a bound.
 func (s *fastSearch) decision() *Decision {
 	return &Decision{
-		Circuits: s.best.x, Service: s.service, Makespan: s.best.makespan, Evaluations: s.evaluations, Searched: true, Stopped: s.stopped,
+		Circuits: s.best.circuits, Service: s.service, Makespan: s.best.makespan,
+		Evaluations: s.evaluations, Searched: true, Stopped: s.stopped,
 	}
 }
 
-// over reports whether the search for a shorter makespan must end, and says why.
-func (s *fastSearch) over() bool {
+// mustStop reports whether the search must stop, and records the reason.
+func (s *fastSearch) mustStop() bool {
 	if s.stopped == "" {
-		s.stopped = s.meter.over()
+		s.stopped = s.budgetMeter.stopReason()
 	}
-	if s.stopped == "" && s.generations >= s.o.MaxGenerations {
+	if s.stopped == "" && s.generations >= s.options.MaxGenerations {
 		s.stopped = fmt.Sprintf("after %d generations", s.generations)
 	}
 	return s.stopped != ""
 }
 
-// individual returns x, not simulated yet.
+// individual returns topology x as an individual that is not simulated yet.
 func (s *fastSearch) individual(x []int) individual {
-	return individual{x: x, makespan: never, ports: s.p.used(x)}
+	return individual{circuits: x, makespan: never, ports: s.p.portsOf(x)}
 }
 
-// evolve is Alg. 3 (SimBasedDomainAdaptedGA). Called again it goes on from the population it has, with what has been
-// found since in place of the worst.
+// evolve is Alg. 3 (SimBasedDomainAdaptedGA). If it is called again, it continues with
+// its population, in which the best individual replaces the worst.
 func (s *fastSearch) evolve() {
 	if s.population == nil {
 		s.population = s.firstGeneration()
 	} else {
 		s.population[len(s.population)-1] = s.best
 	}
-	s.valued(s.population)
-	for stall := 0; stall < s.o.StallGenerations && !s.over(); stall++ {
+	s.evaluateGeneration(s.population)
+	for stall := 0; stall < s.options.StallGenerations && !s.mustStop(); stall++ {
 		s.generations++
 		s.population = s.nextGeneration()
-		before := class(s.best.makespan)
-		if s.valued(s.population); class(s.best.makespan) < before {
+		before := makespanClass(s.best.makespan)
+		if s.evaluateGeneration(s.population); makespanClass(s.best.makespan) < before {
 			stall = -1
 		}
 	}
 }
 
-// valued simulates a generation, ranks it, and keeps its best.
-func (s *fastSearch) valued(population []individual) {
-	s.value(population, never)
+// evaluateGeneration simulates a generation, sorts it by fitness and updates the best
+// individual.
+func (s *fastSearch) evaluateGeneration(population []individual) {
+	s.evaluate(population, never)
 	slices.SortStableFunc(population, compareFitness)
-	s.keep(population[0])
+	s.updateBest(population[0])
 }
 
-// keep takes t as the best if it is fitter.
-func (s *fastSearch) keep(t individual) {
+// updateBest makes t the best individual if it is fitter.
+func (s *fastSearch) updateBest(t individual) {
 	if t.makespan != never && compareFitness(t, s.best) < 0 {
 		s.best = t
 	}
 }
 
-// nextGeneration is Alg. 3, Lines 5 to 12. A child that the generation holds already is changed, a few times if need
-// be: that widens the search where the population has converged.
+// nextGeneration is Alg. 3, Lines 5 to 12. A child that already exists in the generation
+// is mutated again, a few times if necessary. This diversifies a population that has
+// converged.
 func (s *fastSearch) nextGeneration() []individual {
 	const tries = 3
-	next := append(make([]individual, 0, s.o.Population), s.population[:s.o.Elites]...)
-	present := make(map[string]bool, s.o.Population)
+
+	// Elites survive unchanged.
+	next := append(make([]individual, 0, s.options.Population), s.population[:s.options.Elites]...)
+	present := make(map[string]bool, s.options.Population)
 	for i := range next {
-		present[key(next[i].x)] = true
+		present[topologyKey(next[i].circuits)] = true
 	}
-	for len(next) < s.o.Population {
+
+	// Children replace the others.
+	for len(next) < s.options.Population {
 		mother, father := s.tournament(), s.tournament()
-		child := s.crossover(mother.x, father.x)
-		if s.random.Float64() < s.o.Mutation {
+		child := s.crossover(mother.circuits, father.circuits)
+		if s.random.Float64() < s.options.Mutation {
 			s.mutate(child)
 		}
-		child = s.repaired(child)
-		for try := 0; try < tries && present[key(child)]; try++ {
+		child = s.repairOrRandom(child)
+		for try := 0; try < tries && present[topologyKey(child)]; try++ {
 			s.mutate(child)
-			child = s.repaired(child)
+			child = s.repairOrRandom(child)
 		}
-		present[key(child)] = true
+		present[topologyKey(child)] = true
 		next = append(next, s.individual(child))
 	}
+
 	return next
 }
 
-// repaired is Alg. 3, Lines 9 and 10.
-func (s *fastSearch) repaired(child []int) []int {
+// repairOrRandom is Alg. 3, Lines 9 and 10: it returns child, repaired, or a random
+// topology if repair fails.
+func (s *fastSearch) repairOrRandom(child []int) []int {
 	if !s.repair(child) {
 		return s.randomTopology()
 	}

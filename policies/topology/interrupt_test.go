@@ -12,8 +12,9 @@ import (
 	"sim/policies/topology"
 )
 
-// endings are how often a context is to be asked before it ends: at the start, soon, and at fractions of all.
-func endings(all int64) []int64 {
+// cancelPoints returns numbers of polls after which a context is cancelled: at the start,
+// soon after it, and at fractions of all polls.
+func cancelPoints(all int64) []int64 {
 	list := []int64{1, 2, 3}
 	for k := int64(1); k < 8; k++ {
 		list = append(list, max(1, all*k/8))
@@ -21,8 +22,8 @@ func endings(all int64) []int64 {
 	return list
 }
 
-// afresh returns j with a problem of which nothing is known yet.
-func afresh(t testing.TB, j *job) *job {
+// withFreshProblem returns j with a problem without cached results.
+func withFreshProblem(t testing.TB, j *job) *job {
 	t.Helper()
 	p, err := topology.NewProblem(j.problem.Graph, j.problem.Fabric)
 	if err != nil {
@@ -31,30 +32,31 @@ func afresh(t testing.TB, j *job) *job {
 	return &job{p, j.compute, j.ideal}
 }
 
-// TestChooseEndsWithContext: wherever its context ends, an allocator returns the context's error, asks little more, and
-// leaves nothing to the next one, which decides what it would have without.
+// TestChooseEndsWithContext cancels the context of each allocator at several points. The
+// allocator must return the error of the context after few further polls. The next call
+// on the same problem must return the same decision as without the cancellation.
 func TestChooseEndsWithContext(t *testing.T) {
-	j := briefly(t, "mixtral-8x22b", 16)
+	j := shortJob(t, "mixtral-8x22b", 16)
 	for _, r := range topology.Table {
 		if r.Name == "fixed" || len(r.Name) > len("delta-joint") {
 			continue
 		}
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
-			o := budgets()
+			o := defaultOptions()
 			o.Fast.StallGenerations = 20
 			whole := contexttest.After(t.Context(), 0)
-			want, err := r.Policy.Choose(whole, afresh(t, j).problem, o)
+			want, err := r.Policy.Choose(whole, withFreshProblem(t, j).problem, o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, n := range endings(whole.Asked()) {
-				p, ctx := afresh(t, j).problem, contexttest.After(t.Context(), n)
+			for _, n := range cancelPoints(whole.Asked()) {
+				p, ctx := withFreshProblem(t, j).problem, contexttest.After(t.Context(), n)
 				if _, err := r.Policy.Choose(ctx, p, o); !errors.Is(err, context.Canceled) {
-					t.Fatalf("asked %d of %d times: %v", n, whole.Asked(), err)
+					t.Fatalf("cancelled at poll %d of %d: error %v", n, whole.Asked(), err)
 				}
 				if more := ctx.Asked() - n; more > 2000 {
-					t.Errorf("asked %d times more after it had ended at %d", more, n)
+					t.Errorf("polled %d more times after the cancellation at poll %d", more, n)
 				}
 				if n < whole.Asked()/2 {
 					continue
@@ -68,11 +70,11 @@ func TestChooseEndsWithContext(t *testing.T) {
 	}
 }
 
-// TestArbitrateEndsWithContext is the same of several jobs.
+// TestArbitrateEndsWithContext is TestChooseEndsWithContext for multi-job allocators.
 func TestArbitrateEndsWithContext(t *testing.T) {
-	fresh := func() *topology.Shared { // nothing is known of the runs before
+	fresh := func() *topology.SharedPods { // a problem without cached results
 		jobs, ports := drawShared(t, rand.New(rand.NewPCG(1, 2)))
-		s, err := topology.NewShared(jobs, ports, topology.WeightedSum)
+		s, err := topology.NewSharedPods(jobs, ports, topology.WeightedSum)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,36 +84,40 @@ func TestArbitrateEndsWithContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := topology.JobsOptions{Options: budgets(), Single: single, Search: topology.SearchOptions{MaxEvaluations: 2000}}
+	o := topology.JobsOptions{Options: defaultOptions(), Single: single,
+		Search: topology.SearchOptions{MaxEvaluations: 2000}}
 	o.Fast.StallGenerations = 10
 	for _, r := range topology.JobsTable {
 		whole := contexttest.After(t.Context(), 0)
 		if _, err := r.Policy.ChooseAll(whole, fresh(), o); err != nil {
 			t.Fatal(err)
 		}
-		for _, n := range endings(whole.Asked()) {
-			if _, err := r.Policy.ChooseAll(contexttest.After(t.Context(), n), fresh(), o); !errors.Is(err, context.Canceled) {
+		for _, n := range cancelPoints(whole.Asked()) {
+			if _, err := r.Policy.ChooseAll(contexttest.After(t.Context(), n), fresh(),
+				o); !errors.Is(err, context.Canceled) {
 				t.Errorf("%s, asked %d of %d times: %v", r.Name, n, whole.Asked(), err)
 			}
 		}
 	}
 }
 
-// TestTimeLimitBoundsAll: a time limit holds for all that is done for an allocator: the bound that it shares, its own
-// search, what it falls back on and the ports that it saves.
+// TestTimeLimitBoundsAll checks that a time limit covers all work for an allocator: the
+// shared bound, its own search, the fallback and the minimisation of ports.
 func TestTimeLimitBoundsAll(t *testing.T) {
 	t.Parallel()
-	s, perPod := spec(t, "deepseek-671b", 4096)
-	s.Microbatches = 4096 // every search alone takes many seconds
+	s, perPod := trainingSpec(t, "deepseek-671b", 4096)
+	s.Microbatches = 4096 // each search takes many seconds
 	whole := prepare(t, s, perPod, 1600e9)
 	for _, name := range []string{"delta-fast", "delta-topo", "delta-joint"} {
-		j, o := afresh(t, whole), budgets()
+		j, o := withFreshProblem(t, whole), defaultOptions()
 		o.Workers = 1
 		const limit = 100 * engine.Millisecond
 		o.Fast.TimeLimit, o.Topo.TimeLimit, o.Joint.TimeLimit = limit, limit, limit
 		begin := time.Now()
 		d := choose(t, j, name, o)
-		if took := time.Since(begin); took > 5*time.Second { // the first plays, and other tests' work
+		// The limit does not include the first simulations; other tests use the
+		// processors also.
+		if took := time.Since(begin); took > 5*time.Second {
 			t.Errorf("%s takes %v under a limit of %v", name, took, limit)
 		}
 		if d.Stopped == "" {
@@ -120,15 +126,15 @@ func TestTimeLimitBoundsAll(t *testing.T) {
 	}
 }
 
-// TestEvaluationsBoundFallback: what a search falls back on when it has to stop evaluates no more than the search
-// itself may.
+// TestEvaluationsBoundFallback checks that the fallback of a search that had to stop uses
+// at most as many evaluations as the search itself.
 func TestEvaluationsBoundFallback(t *testing.T) {
 	j := setting{"deepseek-671b", 400e9, 4096}.job(t)
 	for name, most := range map[string]int64{
-		"delta-topo":  16*300 + 300 + 200, // plays from a common beginning count little
+		"delta-topo":  16*300 + 300 + 200, // resumed simulations cost little
 		"delta-joint": 10 + 4*64,          // two first generations
 	} {
-		o := budgets()
+		o := defaultOptions()
 		o.KeepPorts = true
 		o.Topo.MaxEvaluations, o.Joint.MaxEvaluations = 300, 10
 		d := choose(t, j, name, o)

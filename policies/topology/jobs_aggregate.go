@@ -6,16 +6,17 @@ import (
 	"slices"
 )
 
-// aggregate lets every job decide as if all ports were its own, and then scales these decisions by weight until they
-// fit together (DELTA, Sec. VI). The paper does not say how; see Shared.aggregated.
-type aggregate struct{}
+// aggregateAllocator decides each job as if it had all ports, and then scales these
+// decisions by weight until they fit together (DELTA, Sec. VI). The paper does not state
+// the scaling; scaleToFit defines it.
+type aggregateAllocator struct{}
 
-func (aggregate) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
-	wanted, err := s.apart(ctx, &o, slices.Repeat([][]int{s.Ports}, len(s.Jobs)))
+func (aggregateAllocator) ChooseAll(ctx context.Context, s *SharedPods, o JobsOptions) (*JobsDecision, error) {
+	wanted, err := s.decideSeparately(ctx, &o, slices.Repeat([][]int{s.Ports}, len(s.Jobs)))
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.settle(ctx, s.aggregated(wanted.Circuits()), &o)
+	d, err := s.simulateAndRelease(ctx, s.scaleToFit(wanted.Circuits()), &o)
 	if err != nil {
 		return nil, err
 	}
@@ -24,27 +25,28 @@ func (aggregate) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*Jobs
 	return d, nil
 }
 
-// settle simulates circuits that fit together, each job's by the services of its allocator, and gives back those that
-// no job needs.
-func (s *Shared) settle(ctx context.Context, circuits [][]int, o *JobsOptions) (*JobsDecision, error) {
+// simulateAndRelease simulates given circuits of all jobs and keeps the fastest service
+// of each job. It then removes the circuits that no job needs. Jobs are visited in order,
+// and each may use the ports that earlier jobs released.
+func (s *SharedPods) simulateAndRelease(ctx context.Context, circuits [][]int, o *JobsOptions) (*JobsDecision, error) {
 	jobs := make([]*Decision, len(s.Jobs))
-	free := s.room(s.joined(circuits))
+	free := s.freePorts(s.join(circuits))
 	for j := range s.Jobs {
 		job := &s.Jobs[j]
-		d, err := job.Problem.judge(ctx, circuits[j], o.services())
+		d, err := job.Problem.evaluateBest(ctx, circuits[j], o.services())
 		if err != nil {
 			return nil, err
 		}
 		used := job.Problem.Fabric.Ports(d.Circuits)
-		open := job.of(free)
+		open := job.localPorts(free)
 		for i := range open {
 			open[i] += used[i]
 		}
-		p, err := job.Problem.within(open)
+		p, err := job.Problem.withPorts(open)
 		if err != nil {
 			return nil, err
 		}
-		p.SavePorts(ctx, d, o.Options)
+		p.MinimisePorts(ctx, d, o.Options)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -53,75 +55,88 @@ func (s *Shared) settle(ctx context.Context, circuits [][]int, o *JobsOptions) (
 		}
 		jobs[j] = d
 	}
-	return s.decision(jobs), nil
+
+	return s.combine(jobs), nil
 }
 
-// aggregated scales the circuits that jobs want until all fit. In each pod the ports are divided in proportion to
-// weight times ports wanted, no job getting more than it wants and the others sharing what that leaves. A bundle gets
-// the floor of its scaled circuits at its scarcer end, but at least one; where a pod still overflows its largest bundle
-// gives way. Ports that rounding leaves free go one by one to the bundle that lacks the largest share of what it wants,
-// by weight. Equal ones go to the first.
-func (s *Shared) aggregated(wanted [][]int) [][]int {
-	want := s.joined(wanted)
-	asked, scale := make([][]int, len(s.Jobs)), make([][]float64, len(s.Jobs)) // by job and shared pod
+// scaleToFit scales requested circuits until they fit the ports:
+//
+//   - Each pod divides its ports by waterFill, in proportion to weight times requested
+//     ports.
+//   - Each bundle gets its requested circuits times the smaller factor of its two pods,
+//     rounded down, but at least one.
+//   - If a pod still uses too many ports, its largest bundle loses circuits.
+//   - Remaining ports go one by one to the bundle that lacks the largest fraction of its
+//     request, by weight. Ties go to the first bundle.
+func (s *SharedPods) scaleToFit(wanted [][]int) [][]int {
+	want := s.join(wanted)
+	// Requested ports and scaling factors, indexed by job and shared pod.
+	requested, scale := make([][]int, len(s.Jobs)), make([][]float64, len(s.Jobs))
 	for j := range s.Jobs {
-		asked[j], scale[j] = make([]int, len(s.Ports)), make([]float64, len(s.Ports))
+		requested[j], scale[j] = make([]int, len(s.Ports)), make([]float64, len(s.Ports))
 	}
 	for e, n := range want {
-		s.take(asked[s.job[e]], e, -n)
+		s.allocate(requested[s.jobOf[e]], e, -n)
 	}
+
+	// Divide the ports of each pod among the jobs.
 	for pod, ports := range s.Ports {
 		demands := make([]float64, len(s.Jobs))
 		for j := range demands {
-			demands[j] = float64(asked[j][pod])
+			demands[j] = float64(requested[j][pod])
 		}
-		for j, got := range fillUp(float64(ports), demands, s.weight) {
+		for j, got := range waterFill(float64(ports), demands, s.weights) {
 			if scale[j][pod] = 1; demands[j] > 0 {
 				scale[j][pod] = got / demands[j]
 			}
 		}
 	}
+
+	// Scale each bundle by the smaller factor of its two pods.
 	x := make([]int, len(want))
 	for e, n := range want {
-		of := scale[s.job[e]]
-		factor := min(of[s.pods[e][0]], of[s.pods[e][1]])
-		// a whole number that a factor just misses counts as reached
+		factors := scale[s.jobOf[e]]
+		factor := min(factors[s.endPods[e][0]], factors[s.endPods[e][1]])
+		// 1e-9 prevents a product just below a whole number from being rounded down.
 		x[e] = min(n, max(1, int(math.Floor(float64(n)*factor+1e-9))))
 	}
-	s.trim(x)
-	s.grow(x, func(e int) float64 {
+
+	s.reduceToFit(x)
+	s.addByWeight(x, func(e int) float64 {
 		if x[e] >= want[e] {
 			return -1
 		}
-		return s.weight[s.job[e]] * float64(want[e]-x[e]) / float64(want[e])
+		return s.weights[s.jobOf[e]] * float64(want[e]-x[e]) / float64(want[e])
 	})
+
 	return s.split(x)
 }
 
-// fillUp divides an amount in proportion to weight times demand, giving none more than its demand and sharing what that
-// leaves among the others.
-func fillUp(amount float64, demands, weights []float64) []float64 {
-	got, full := slices.Clone(demands), make([]bool, len(demands))
+// waterFill divides an amount in proportion to weight times demand by weighted
+// water-filling: no entry gets more than its demand, and the others share what remains.
+func waterFill(amount float64, demands, weights []float64) []float64 {
+	amounts, isFull := slices.Clone(demands), make([]bool, len(demands))
 	for {
-		left, sum := amount, 0.0
+		// What remains for the entries whose demand is not met yet.
+		remaining, sum := amount, 0.0
 		for i, d := range demands {
-			if full[i] {
-				left -= d
+			if isFull[i] {
+				remaining -= d
 			} else {
 				sum += weights[i] * d
 			}
 		}
 		changed := false
 		for i, d := range demands {
-			if !full[i] {
-				got[i] = left * weights[i] * d / sum
-				if full[i] = sum == 0 || got[i] >= d; full[i] {
-					got[i], changed = d, true
+			if !isFull[i] {
+				amounts[i] = remaining * weights[i] * d / sum
+				if isFull[i] = sum == 0 || amounts[i] >= d; isFull[i] {
+					amounts[i], changed = d, true
 				}
 			}
 		}
 		if !changed {
-			return got
+			return amounts
 		}
 	}
 }

@@ -9,16 +9,18 @@ import (
 	"sim/engine/flow"
 )
 
-// jointly provisions the circuits of all jobs together, rates included, as joint does for one.
+// jointJobsAllocator chooses the circuits and rates of all jobs together, as delta-joint
+// does for one job.
 //
-// A job's bound depends on its own circuits alone and never rises with them, and the objective rises with every job's
-// makespan. So the objective of the bounds at the upper corner of a box of all jobs' circuits bounds every decision in
-// the box, and best-first branch and bound proves its answer. Each box is first narrowed: by the ports that are left
-// beside its lower corner, and by what the best decision known allows: a job that must not take longer than some
-// makespan needs so many circuits in each bundle at least.
-type jointly struct{}
+// The bound of a job depends on its own circuits only and does not increase with more
+// circuits. The objective increases with the makespan of every job. The objective at the
+// bounds of a box's upper corner is therefore a lower bound for the box, and best-first
+// branch and bound proves optimality. Each box is first narrowed by the ports that its
+// lower corner leaves free, and by the incumbent. A job that must not exceed some
+// makespan to improve on the incumbent needs a minimum number of circuits in each bundle.
+type jointJobsAllocator struct{}
 
-func (jointly) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
+func (jointJobsAllocator) ChooseAll(ctx context.Context, s *SharedPods, o JobsOptions) (*JobsDecision, error) {
 	best := o.Optimum
 	if best == nil {
 		var err error
@@ -26,53 +28,62 @@ func (jointly) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDe
 			return nil, err
 		}
 	}
+
 	var d *JobsDecision
 	if o.PortTolerance > 0 {
-		// ports are saved job by job, which may cost this more than others
-		for _, other := range []JobsPolicy{evenSplit{}, aggregate{}, surplus{}} {
+		// Ports are minimised job by job, which can lengthen the joint decision more than
+		// other decisions.
+		for _, other := range []JobsPolicy{evenSplitAllocator{}, aggregateAllocator{}, surplusAllocator{}} {
 			one, err := other.ChooseAll(ctx, s, o)
 			if err != nil {
 				return nil, err
 			}
-			if d == nil || compare(s.score(makespans(one.Jobs)), s.score(makespans(d.Jobs)), s.resolution()) < 0 {
+			if d == nil || compareScores(s.score(makespans(one.Jobs)), s.score(makespans(d.Jobs)),
+				s.resolution()) < 0 {
 				d = one
 			}
 		}
 	}
+
 	candidates := [][][]int{best.Circuits}
 	if o.Service != "" {
-		// rates are not ours to choose: the others' circuits may do better
-		candidates = append(candidates, best.seeds...)
+		// Rates are fixed by the key "service", so the circuits of other allocators may
+		// be better.
+		candidates = append(candidates, best.seedCircuits...)
 	}
-	o.Single = joint{} // chooses rates, unless the service is given
+
+	o.Single = jointAllocator{} // chooses rates unless the service is given
 	for _, x := range candidates {
-		one, err := s.settle(ctx, x, &o)
+		one, err := s.simulateAndRelease(ctx, x, &o)
 		if err != nil {
 			return nil, err
 		}
-		if d == nil || compare(s.score(makespans(one.Jobs)), s.score(makespans(d.Jobs)), s.resolution()) < 0 {
+		if d == nil || compareScores(s.score(makespans(one.Jobs)), s.score(makespans(d.Jobs)),
+			s.resolution()) < 0 {
 			d = one
 		}
 	}
+
 	d.Evaluations += best.Evaluations
 	d.Stopped = best.Stopped
 	return d, nil
 }
 
-// JobsOptimum is what the joint search found.
+// JobsOptimum is the result of the joint search.
 type JobsOptimum struct {
-	Circuits [][]int // by job and bundle
-	// Value is the objective there, Bound a lower bound on it for every decision that keeps the port budgets, however
-	// capacity is shared.
+	Circuits [][]int // indexed by job and bundle
+	// Value is the objective of Circuits. Bound is a lower bound on the objective of
+	// every decision that fits the ports, for any sharing of capacity.
 	Value, Bound float64
 	BoundModel   string
 	Evaluations  int64
-	Stopped      string // why the search ended before its own end; "" if it did not
+	Stopped      string // reason why the search ended early; "" if it completed
 
-	seeds [][][]int // what the other multi-job allocators chose
+	seedCircuits [][][]int // topologies of the other multi-job allocators
 }
 
-// Gap returns (value - bound) / bound of any decision, and false where there is no bound.
+// Gap returns (value - bound) / bound for a value of the objective. It returns false if
+// there is no bound.
 func (b *JobsOptimum) Gap(value float64) (float64, bool) {
 	if b.Bound <= 0 {
 		return 0, false
@@ -80,53 +91,58 @@ func (b *JobsOptimum) Gap(value float64) (float64, bool) {
 	return (value - b.Bound) / b.Bound, true
 }
 
-// AllDecisions names the model of the joint search's bound.
+// AllDecisions is the BoundModel of the joint search.
 const AllDecisions = "any way of sharing, all topologies of all jobs within the ports"
 
-// jobsSearch is best-first branch and bound over boxes of all jobs' circuits.
+// jobsSearch is a best-first branch and bound over boxes of the circuits of all jobs.
 type jobsSearch struct {
-	meter
-	s        *Shared
-	jobs     []*jobEvaluator
-	eps      float64
-	best     []int         // of all jobs; nil while none is known
-	value    score         // of best
-	open     *boxes[score] // by the bounds at their upper corners
-	leafs    score         // lowest bound of what was simulated or could not improve; nil while there is none
-	narrowed bool          // decisions no better than best were cut from boxes
+	budgetMeter
+	shared        *SharedPods
+	jobs          []*jobEvaluator
+	resolution    float64 // see SharedPods.resolution
+	best          []int   // topology of all jobs; nil if none is known
+	value         score
+	open          *openBoxes[score] // by the bounds of their upper corners
+	excludedBound score             // minimum bound of simulated or excluded boxes; nil before the first
+	narrowed      bool              // the incumbent narrowed boxes: the bound holds up to resolution
 }
 
-func newJobsSearch(ctx context.Context, s *Shared, o allowance) *jobsSearch {
-	z := &jobsSearch{s: s, meter: meter{allowance: o, ctx: ctx}, eps: s.resolution(), open: newBoxes(slices.Compare[score])}
+// newJobsSearch returns a search without open boxes. The caller releases it with close.
+func newJobsSearch(ctx context.Context, s *SharedPods, o searchBudget) *jobsSearch {
+	z := &jobsSearch{shared: s, budgetMeter: budgetMeter{searchBudget: o, ctx: ctx},
+		resolution: s.resolution(), open: newOpenBoxes(slices.Compare[score])}
 	for j := range s.Jobs {
-		z.jobs = append(z.jobs, newJobEvaluator(&z.meter, s.Jobs[j].Problem))
+		z.jobs = append(z.jobs, newJobEvaluator(&z.budgetMeter, s.Jobs[j].Problem))
 	}
 	return z
 }
 
+// close releases the evaluators.
 func (z *jobsSearch) close() {
 	for _, t := range z.jobs {
-		t.p.done(t.w)
+		t.p.release(t.w)
 	}
 }
 
-// Optimise searches for the best circuits of all jobs. It starts from what the other multi-job allocators choose with
-// the same options, so it is no worse than any of them when circuits are simulated by the rules of delta-joint.
-func (s *Shared) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum, error) {
-	z := newJobsSearch(ctx, s, o.allow(o.Search))
+// Optimise searches for the best circuits of all jobs. It starts from the decisions of
+// the other multi-job allocators with the same options. It is therefore at least as good
+// as each of them if circuits are simulated with the services of delta-joint.
+func (s *SharedPods) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum, error) {
+	z := newJobsSearch(ctx, s, o.newBudget(o.Search))
 	defer z.close()
 	out := &JobsOptimum{BoundModel: AllDecisions}
 	o.PortTolerance = 0
-	for _, by := range []JobsPolicy{evenSplit{}, aggregate{}, surplus{}} {
-		d, err := by.ChooseAll(ctx, s, o)
+	for _, policy := range []JobsPolicy{evenSplitAllocator{}, aggregateAllocator{}, surplusAllocator{}} {
+		d, err := policy.ChooseAll(ctx, s, o)
 		if err != nil {
 			return nil, err
 		}
 		out.Evaluations += d.Evaluations
-		out.seeds = append(out.seeds, d.Circuits())
-		z.improve(s.joined(d.Circuits()))
+		out.seedCircuits = append(out.seedCircuits, d.Circuits())
+		z.localSearch(s.join(d.Circuits()))
 	}
-	z.improve(z.descent())
+
+	z.localSearch(z.greedyStart())
 	bound, stopped := z.search()
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -139,75 +155,80 @@ func (s *Shared) Optimise(ctx context.Context, o JobsOptions) (*JobsOptimum, err
 	return out, nil
 }
 
-// search branches and bounds until the lowest open bound reaches the best value, and returns the bound that is proved.
+// search runs the branch and bound until the lowest open bound reaches the incumbent or
+// the budget is used. It returns the proved bound.
 func (z *jobsSearch) search() (bound float64, stopped string) {
-	z.push(z.s.ones(), slices.Clone(z.s.Useful))
+	z.push(z.shared.ones(), slices.Clone(z.shared.Useful))
 	over := func() bool {
-		stopped = z.over()
+		stopped = z.stopReason()
 		return stopped != ""
 	}
-	left := z.open.explore(z.settled, over, func(b *box[score]) bool {
-		if !z.leaf(b) {
-			e := z.dearest(b.lo, b.hi)
-			b.split(e, b.middle(e), z.push)
+
+	unfinished := z.open.explore(z.cannotImprove, over, func(b *box[score]) bool {
+		if !z.simulateLeaf(b) {
+			e := z.branchBundle(b.lo, b.hi)
+			b.split(e, b.midpoint(e), z.push)
 		}
 		return true
 	})
+
 	if z.best == nil {
 		return 0, stopped
 	}
 	bound = z.value[0]
 	if z.narrowed {
-		bound -= z.eps
+		bound -= z.resolution
 	}
-	if left != nil {
-		bound = min(bound, left.value[0])
+	if unfinished != nil {
+		bound = min(bound, unfinished.value[0])
 	}
-	if z.leafs != nil {
-		bound = min(bound, z.leafs[0])
+	if z.excludedBound != nil {
+		bound = min(bound, z.excludedBound[0])
 	}
 	return bound, stopped
 }
 
-// leaf reports whether the upper corner of b fits, which then is the best of its box by its bound, and simulates it.
-func (z *jobsSearch) leaf(b *box[score]) bool {
-	if z.s.overrun(b.hi) {
+// simulateLeaf reports whether the upper corner of b fits the ports. If so, it simulates
+// the corner, which has the smallest bound of the box.
+func (z *jobsSearch) simulateLeaf(b *box[score]) bool {
+	if z.shared.exceedsPorts(b.hi) {
 		return false
 	}
-	z.keep(b.hi)
-	z.exclude(b.value)
+	z.updateBest(b.hi)
+	z.noteExcluded(b.value)
 	return true
 }
 
-// exclude notes the bound of decisions that are not looked at any more.
-func (z *jobsSearch) exclude(s score) {
-	if z.leafs == nil || slices.Compare(s, z.leafs) < 0 {
-		z.leafs = s
+// noteExcluded records the bound of a box that is not visited further.
+func (z *jobsSearch) noteExcluded(s score) {
+	if z.excludedBound == nil || slices.Compare(s, z.excludedBound) < 0 {
+		z.excludedBound = s
 	}
 }
 
-// settled reports whether nothing with that bound can improve on the best.
-func (z *jobsSearch) settled(s score) bool {
-	return z.best != nil && compare(s, z.value, z.eps) >= 0
+// cannotImprove reports whether no decision with bound s can improve on the incumbent.
+func (z *jobsSearch) cannotImprove(s score) bool {
+	return z.best != nil && compareScores(s, z.value, z.resolution) >= 0
 }
 
-// push opens a box if it can hold a decision that is better.
+// push adds a box if it can contain a better decision.
 func (z *jobsSearch) push(lo, hi []int) {
-	if s, ok := z.narrow(lo, hi); ok {
-		z.open.open(lo, hi, s)
+	if s, ok := z.narrowBox(lo, hi); ok {
+		z.open.add(lo, hi, s)
 	}
 }
 
-// dearest returns the bundle to split on at the pod that hi overruns most: the one whose lower half costs most, and of
-// those the widest.
-func (z *jobsSearch) dearest(lo, hi []int) int {
-	free := z.s.room(hi)
+// branchBundle returns the bundle at which to split a box, at the pod whose ports hi
+// exceeds most. It is the bundle whose lower half has the highest bound; ties go to the
+// widest range.
+func (z *jobsSearch) branchBundle(lo, hi []int) int {
+	free := z.shared.freePorts(hi)
 	pod := slices.Index(free, slices.Min(free))
 	best := -1
 	var highest score
 	x := slices.Clone(hi)
 	for e := range hi {
-		if !z.s.meets(e, pod) || hi[e] == lo[e] {
+		if !z.shared.endsAt(e, pod) || hi[e] == lo[e] {
 			continue
 		}
 		x[e] = (lo[e] + hi[e]) / 2
@@ -221,25 +242,27 @@ func (z *jobsSearch) dearest(lo, hi []int) int {
 		}
 		best, highest = e, v
 	}
+
 	return best
 }
 
-// narrow cuts from a box what does not fit the ports beside its lower corner and what cannot be better than the best
-// known, and returns the score of its bounds; false where nothing is left.
-func (z *jobsSearch) narrow(lo, hi []int) (score, bool) {
-	s := z.s
-	least := make([]engine.Time, len(s.Jobs))
+// narrowBox removes from a box the topologies that do not fit the ports or cannot improve
+// on the incumbent, until nothing changes. It returns the score of the remaining box's
+// bounds, or false if the box is empty.
+func (z *jobsSearch) narrowBox(lo, hi []int) (score, bool) {
+	s := z.shared
+	minMakespans := make([]engine.Time, len(s.Jobs))
 	for {
-		if !s.tighten(lo, hi) {
+		if !s.tightenUpper(lo, hi) {
 			return nil, false
 		}
 		parts := s.split(hi)
 		for j, t := range z.jobs {
-			least[j] = t.bound(parts[j])
+			minMakespans[j] = t.bound(parts[j])
 		}
-		value := s.score(least)
-		if z.settled(value) {
-			z.exclude(value)
+		value := s.score(minMakespans)
+		if z.cannotImprove(value) {
+			z.noteExcluded(value)
 			return nil, false
 		}
 		if z.best == nil {
@@ -247,16 +270,16 @@ func (z *jobsSearch) narrow(lo, hi []int) (score, bool) {
 		}
 		raised := false
 		for j, t := range z.jobs {
-			limit, ok := s.limit(j, least, z.value, z.eps)
-			possible, grew := ok, false
+			limit, ok := s.jobLimit(j, minMakespans, z.value, z.resolution)
+			possible, tightened := ok, false
 			if ok {
-				grew, possible = t.raise(s.split(lo)[j], parts[j], limit)
+				tightened, possible = t.tightenLower(s.split(lo)[j], parts[j], limit)
 			}
 			if !possible {
 				z.narrowed = true
 				return nil, false
 			}
-			raised = raised || grew
+			raised = raised || tightened
 		}
 		if !raised {
 			return value, true
@@ -265,65 +288,69 @@ func (z *jobsSearch) narrow(lo, hi []int) (score, bool) {
 	}
 }
 
-// keep simulates x and keeps it if it is better than the best known.
-func (z *jobsSearch) keep(x []int) {
+// updateBest simulates x and makes it the incumbent if it is better.
+func (z *jobsSearch) updateBest(x []int) {
 	c := make([]engine.Time, len(z.jobs))
-	for j, part := range z.s.split(x) {
+	for j, part := range z.shared.split(x) {
 		var ok bool
 		if c[j], ok = z.jobs[j].simulate(part); !ok {
 			return
 		}
 	}
-	if value := z.s.score(c); z.best == nil || compare(value, z.value, z.eps) < 0 {
+	if value := z.shared.score(c); z.best == nil || compareScores(value, z.value, z.resolution) < 0 {
 		z.best, z.value = slices.Clone(x), value
 	}
 }
 
-// jobEvaluator evaluates one job's topologies and remembers what it found.
+// jobEvaluator evaluates topologies of one job and caches the results by topologyKey.
 type jobEvaluator struct {
-	*meter
-	p      *Problem
-	w      *evaluator
-	bounds map[string]engine.Time
-	ends   map[string]engine.Time // never where it cannot be simulated to its end
+	*budgetMeter
+	p         *Problem
+	w         *circuitEvaluator
+	bounds    map[string]engine.Time
+	makespans map[string]engine.Time // never if the topology cannot be simulated to its end
 }
 
-func newJobEvaluator(m *meter, p *Problem) *jobEvaluator {
-	return &jobEvaluator{meter: m, p: p, w: p.evaluator(m.ctx, flow.LevelPriority), bounds: map[string]engine.Time{}, ends: map[string]engine.Time{}}
+// newJobEvaluator returns an evaluator whose evaluations are charged to m.
+func newJobEvaluator(m *budgetMeter, p *Problem) *jobEvaluator {
+	return &jobEvaluator{budgetMeter: m, p: p, w: p.acquire(m.ctx, flow.LevelPriority),
+		bounds: map[string]engine.Time{}, makespans: map[string]engine.Time{}}
 }
 
 // bound returns a lower bound on the makespan of x under any service.
 func (t *jobEvaluator) bound(x []int) engine.Time {
-	k := key(x)
+	k := topologyKey(x)
 	b, ok := t.bounds[k]
 	if !ok {
-		t.spend(t.p, 1)
+		t.charge(t.p, 1)
 		b = t.w.bound(x)
 		t.bounds[k] = b
 	}
 	return b
 }
 
-// simulate returns the best makespan of x by the rules of delta-joint, false where it cannot be simulated to its end.
+// simulate returns the best makespan of x under servicesToTry, or false if x cannot be
+// simulated to its end.
 func (t *jobEvaluator) simulate(x []int) (engine.Time, bool) {
-	k := key(x)
-	c, ok := t.ends[k]
+	k := topologyKey(x)
+	c, ok := t.makespans[k]
 	if !ok {
 		c = never
-		if d, err := t.p.judge(t.ctx, x, rules); err == nil {
+		if d, err := t.p.evaluateBest(t.ctx, x, servicesToTry); err == nil {
 			c = d.Makespan
-			t.spend(t.p, d.Evaluations)
+			t.charge(t.p, d.Evaluations)
 		}
-		t.ends[k] = c
+		t.makespans[k] = c
 	}
 	return c, c < never
 }
 
-// raise lifts each bundle of lo to the fewest circuits with which the bound of an otherwise full box keeps the limit.
-// It reports whether any was lifted, and whether any topology may be left.
-func (t *jobEvaluator) raise(lo, hi []int, limit engine.Time) (raised, possible bool) {
+// tightenLower raises lo to the circuits that every topology of the box needs for a bound
+// of at most limit. tightened reports whether lo changed, and possible whether such a
+// topology can exist.
+func (t *jobEvaluator) tightenLower(lo, hi []int, limit engine.Time) (raised, possible bool) {
 	if t.bound(hi) > limit {
 		return false, false
 	}
-	return raise(lo, hi, func(x []int) bool { return t.bound(x) <= limit }), true
+	return tightenLower(lo, hi, func(x []int) bool { return t.bound(x) <= limit }), true
 }

@@ -8,25 +8,25 @@ import (
 	"sim/engine"
 )
 
-// Objective says what is minimised over several jobs.
+// Objective is the function of the jobs' makespans that is minimised.
 type Objective uint8
 
 const (
-	// WeightedSum is the mean of the jobs' NCT by weight, the throughput of the whole.
+	// WeightedSum is the weighted mean of the jobs' NCT.
 	WeightedSum Objective = iota
-	// LargestNCT is the largest NCT of a job times its weight over the mean weight, for fairness; among equal ones the
-	// next largest, and so on.
+	// LargestNCT is the maximum over the jobs of NCT times weight over mean weight, for
+	// fairness. Ties are decided by the next largest, and so on.
 	LargestNCT
 )
 
-// objectives are their names in scenarios, and what they are for people.
+// objectives lists the name of each objective in scenarios and its description.
 var objectives = [...]struct{ name, words string }{
 	WeightedSum: {"weighted-sum", "mean NCT of the jobs by weight"},
 	LargestNCT:  {"max-min", "largest NCT of a job, times its weight over the mean weight"},
 }
 
-// Words says for people what the objective is.
-func (o Objective) Words() string { return objectives[o].words }
+// Description returns a description of the objective.
+func (o Objective) Description() string { return objectives[o].words }
 
 // Objectives returns the names of all objectives.
 func Objectives() (names []string) {
@@ -36,7 +36,7 @@ func Objectives() (names []string) {
 	return names
 }
 
-// ParseObjective returns the objective of that name.
+// ParseObjective returns the objective with the given name.
 func ParseObjective(name string) (Objective, error) {
 	if i := slices.Index(Objectives(), name); i >= 0 {
 		return Objective(i), nil
@@ -44,24 +44,25 @@ func ParseObjective(name string) (Objective, error) {
 	return 0, fmt.Errorf("topology: unknown objective %q, want one of %v", name, Objectives())
 }
 
-// weigh sets the weights that the objective takes, which do not change when all weights are scaled.
-func (s *Shared) weigh() {
+// setWeights normalises the weights, so that a common factor of all weights has no
+// effect.
+func (s *SharedPods) setWeights() {
 	sum := 0.0
 	for i := range s.Jobs {
 		sum += s.Jobs[i].Weight
 	}
-	s.weight = make([]float64, len(s.Jobs))
+	s.weights = make([]float64, len(s.Jobs))
 	for i := range s.Jobs {
-		s.weight[i] = s.Jobs[i].Weight / sum
+		s.weights[i] = s.Jobs[i].Weight / sum
 		if s.Goal == LargestNCT {
-			s.weight[i] *= float64(len(s.Jobs))
+			s.weights[i] *= float64(len(s.Jobs))
 		}
 	}
 }
 
-// Slowdown returns what the objective takes of a job's makespan: its NCT. Where the ideal fabric exposes no
-// communication, which leaves NCT undefined, it is the makespan over the ideal one; 1 is as fast as the ideal fabric in
-// either case, and both rise with the makespan alone.
+// Slowdown returns the NCT of a makespan. If the ideal fabric exposes no communication,
+// NCT is undefined and Slowdown is the ratio to the ideal makespan. In both cases it
+// increases with the makespan, and 1 is the speed of the ideal fabric.
 func (j *Job) Slowdown(c engine.Time) float64 {
 	if j.Ideal <= j.Compute {
 		return float64(c) / float64(j.Ideal)
@@ -69,8 +70,9 @@ func (j *Job) Slowdown(c engine.Time) float64 {
 	return float64(c-j.Compute) / float64(j.Ideal-j.Compute)
 }
 
-// latest returns a makespan that no makespan of at most that slow-down exceeds.
-func (j *Job) latest(slowdown float64) engine.Time {
+// maxMakespan is the inverse of Slowdown: it returns an upper limit of the makespans with
+// at most the given slowdown.
+func (j *Job) maxMakespan(slowdown float64) engine.Time {
 	c := slowdown * float64(j.Ideal)
 	if j.Ideal > j.Compute {
 		c = float64(j.Compute) + slowdown*float64(j.Ideal-j.Compute)
@@ -81,15 +83,16 @@ func (j *Job) latest(slowdown float64) engine.Time {
 	return engine.Time(math.Ceil(c))
 }
 
-// score is an objective's value; the smaller, lexicographically, the better. The weighted sum has one element; the
-// largest NCT has the weighted NCT of every job, the largest first.
+// score is a value of the objective. Scores are compared lexicographically; smaller is
+// better. WeightedSum has one element. LargestNCT has the weighted NCT of every job in
+// descending order.
 type score []float64
 
-// score returns the objective's value at makespans by job.
-func (s *Shared) score(makespans []engine.Time) score {
+// score returns the objective at makespans indexed by job.
+func (s *SharedPods) score(makespans []engine.Time) score {
 	v, sum := make(score, len(makespans)), 0.0
 	for j, c := range makespans {
-		v[j] = s.weight[j] * s.Jobs[j].Slowdown(c)
+		v[j] = s.weights[j] * s.Jobs[j].Slowdown(c)
 		sum += v[j]
 	}
 	if s.Goal == WeightedSum {
@@ -100,24 +103,26 @@ func (s *Shared) score(makespans []engine.Time) score {
 	return v
 }
 
-// Value returns the objective at makespans by job.
-func (s *Shared) Value(makespans []engine.Time) float64 { return s.score(makespans)[0] }
+// Value returns the first element of the score.
+func (s *SharedPods) Value(makespans []engine.Time) float64 { return s.score(makespans)[0] }
 
-// resolution is the difference below which two values of the objective count as one: what a tenth of the relative
-// difference rounding, and the rounding of simulations to ticks, make of it.
-func (s *Shared) resolution() float64 {
-	const ticks = 16 // levels this far apart count as one
+// resolution is the difference below which two values of the objective count as equal. It
+// is the effect on the objective of a tenth of relTol and of the rounding of simulated
+// times to ticks.
+func (s *SharedPods) resolution() float64 {
+	const ticks = 16 // levels within this difference share capacity equally
 	sum := 0.0
 	for j := range s.Jobs {
 		job := &s.Jobs[j]
-		off := job.Ideal + engine.Time(float64(job.Ideal)*rounding/10) + ticks
-		sum += s.weight[j] * (job.Slowdown(off) - 1)
+		off := job.Ideal + engine.Time(float64(job.Ideal)*relTol/10) + ticks
+		sum += s.weights[j] * (job.Slowdown(off) - 1)
 	}
 	return sum
 }
 
-// compare returns -1 where a is better than b by more than eps, 1 where b is, and 0 where they count as equal.
-func compare(a, b score, eps float64) int {
+// compareScores returns -1 if a is better than b by more than eps, 1 if b is better than
+// a by more than eps, and 0 otherwise.
+func compareScores(a, b score, eps float64) int {
 	for i := range a {
 		switch {
 		case a[i] < b[i]-eps:
@@ -129,17 +134,18 @@ func compare(a, b score, eps float64) int {
 	return 0
 }
 
-// limit returns a makespan above which job j cannot be in any decision that is better than best, where every other job
-// takes at least the makespan given; false where there is no such decision.
-func (s *Shared) limit(j int, least []engine.Time, best score, eps float64) (engine.Time, bool) {
-	left := best[0] + eps // what is equal to the largest may be better after it
+// jobLimit returns the maximum makespan of job j in any decision better than best, given
+// lower bounds on the makespans of the other jobs. It returns false if there is no such
+// decision.
+func (s *SharedPods) jobLimit(j int, minMakespans []engine.Time, best score, eps float64) (engine.Time, bool) {
+	remaining := best[0] + eps // a job at the maximum may still improve on later elements
 	if s.Goal == WeightedSum {
-		left = best[0] - eps
-		for i, c := range least {
+		remaining = best[0] - eps
+		for i, c := range minMakespans {
 			if i != j {
-				left -= s.weight[i] * s.Jobs[i].Slowdown(c)
+				remaining -= s.weights[i] * s.Jobs[i].Slowdown(c)
 			}
 		}
 	}
-	return s.Jobs[j].latest(left / s.weight[j]), left >= 0
+	return s.Jobs[j].maxMakespan(remaining / s.weights[j]), remaining >= 0
 }

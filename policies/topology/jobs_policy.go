@@ -10,31 +10,33 @@ import (
 	"sim/engine/flow"
 )
 
-// JobsPolicy divides the ports of shared pods among jobs, and provisions circuits for each.
+// JobsPolicy is a multi-job allocator. It divides the ports of shared pods among jobs and
+// chooses the circuits of each.
 type JobsPolicy interface {
-	// ChooseAll decides on s. It ends early, with ctx's error, when ctx does.
-	ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error)
+	// ChooseAll returns a decision for s. It returns the error of ctx if ctx is
+	// cancelled.
+	ChooseAll(ctx context.Context, s *SharedPods, o JobsOptions) (*JobsDecision, error)
 }
 
-// JobsOptions says how multi-job allocators decide.
+// JobsOptions controls how multi-job allocators decide.
 type JobsOptions struct {
-	Options               // of the allocator that decides for single jobs; Fixed is not read
-	Single  Policy        // that allocator; one of those that search
-	Search  SearchOptions // of the joint search
-	// Optimum is what Optimise found for the same jobs and options, where the caller has it; "joint" then does not
-	// search again.
+	Options               // of Single; Fixed is ignored
+	Single  Policy        // allocator for single jobs; Row.Single must be true for it
+	Search  SearchOptions // limits of the joint search
+	// Optimum is the result of Optimise for the same jobs and options, if the caller has
+	// it. Allocator "joint" then does not repeat the search.
 	Optimum *JobsOptimum
 }
 
-// JobsDecision is what a multi-job allocator chose.
+// JobsDecision is the result of a multi-job allocator.
 type JobsDecision struct {
-	Jobs        []*Decision // by job; their bounds are not those of several jobs
-	Value       float64     // of the objective
+	Jobs        []*Decision // indexed by job; their bounds ignore the other jobs
+	Value       float64     // value of the objective
 	Evaluations int64       // topologies of single jobs simulated or bounded
-	Stopped     string      // why a search ended before its own end; "" if none did
+	Stopped     string      // reason why a search ended early; "" if all completed
 }
 
-// Circuits returns the circuits by job and bundle.
+// Circuits returns the circuits, indexed by job and bundle.
 func (d *JobsDecision) Circuits() [][]int {
 	x := make([][]int, len(d.Jobs))
 	for j, one := range d.Jobs {
@@ -43,8 +45,8 @@ func (d *JobsDecision) Circuits() [][]int {
 	return x
 }
 
-// decision gathers the jobs' decisions into one.
-func (s *Shared) decision(jobs []*Decision) *JobsDecision {
+// combine returns the decision that consists of the given decisions of the jobs.
+func (s *SharedPods) combine(jobs []*Decision) *JobsDecision {
 	d := &JobsDecision{Jobs: jobs, Value: s.Value(makespans(jobs))}
 	for j, one := range jobs {
 		d.Evaluations += one.Evaluations
@@ -55,6 +57,7 @@ func (s *Shared) decision(jobs []*Decision) *JobsDecision {
 	return d
 }
 
+// makespans returns the makespans of decisions.
 func makespans(jobs []*Decision) []engine.Time {
 	c := make([]engine.Time, len(jobs))
 	for j, d := range jobs {
@@ -63,24 +66,27 @@ func makespans(jobs []*Decision) []engine.Time {
 	return c
 }
 
-// JobsRow is a named multi-job allocator.
+// JobsRow is an entry of JobsTable: a named multi-job allocator.
 type JobsRow struct {
 	Name   string
-	Doc    string // one line
+	Doc    string // description of one line
 	Policy JobsPolicy
-	// Joins says that it decides on circuits and rates of all jobs together, by JobsOptions.Optimum.
-	Joins bool
+	// Joint is true for the allocator that decides all jobs together and uses
+	// JobsOptions.Optimum.
+	Joint bool
 }
 
-// JobsTable is the multi-job allocators by name, in the order in which they are listed.
+// JobsTable lists the multi-job allocators in the order of the documentation.
 var JobsTable = []JobsRow{
-	{Name: "even-split", Doc: "each job alone, on ports in proportion to its GPUs in every pod", Policy: evenSplit{}},
-	{Name: "aggregate", Doc: "each job alone on all ports, its circuits then scaled by weight until all fit (DELTA, Sec. VI)", Policy: aggregate{}},
-	{Name: "surplus", Doc: "one job after the other on its even share and what those before it do not need (DELTA, Sec. V-D)", Policy: surplus{}},
-	{Name: "joint", Doc: "best circuits of all jobs together, with proof", Policy: jointly{}, Joins: true},
+	{Name: "even-split", Doc: "each job alone, on ports in proportion to its GPUs in every pod",
+		Policy: evenSplitAllocator{}},
+	{Name: "aggregate", Doc: "each job alone on all ports, its circuits then scaled by weight until all fit (DELTA, Sec. VI)", Policy: aggregateAllocator{}},
+	{Name: "surplus", Doc: "one job after the other on its even share and what those before it do not need (DELTA, Sec. V-D)", Policy: surplusAllocator{}},
+	{Name: "joint", Doc: "best circuits of all jobs together, with proof", Policy: jointJobsAllocator{},
+		Joint: true},
 }
 
-// FindJobs returns the multi-job allocator of that name.
+// FindJobs returns the multi-job allocator with the given name.
 func FindJobs(name string) (*JobsRow, error) {
 	for i := range JobsTable {
 		if JobsTable[i].Name == name {
@@ -90,27 +96,29 @@ func FindJobs(name string) (*JobsRow, error) {
 	return nil, fmt.Errorf("topology: unknown multi-job allocator %q", name)
 }
 
-// services are the rules that circuits not searched for are tried with: the one that is asked for; else those of the
-// allocator for single jobs.
+// services returns the services with which given circuits are simulated: the service of
+// the key "service" if it is set, else the services of the allocator for single jobs.
 func (o *JobsOptions) services() []flow.Service {
-	if _, chooses := o.Single.(joint); chooses && o.Service == "" {
-		return rules
+	if _, chooses := o.Single.(jointAllocator); chooses && o.Service == "" {
+		return servicesToTry
 	}
-	return []flow.Service{o.service(flow.MaxMin)}
+	return []flow.Service{o.serviceOr(flow.MaxMin)}
 }
 
-// alone lets the allocator for single jobs decide for job j on so many ports of each shared pod.
-func (s *Shared) alone(ctx context.Context, o *JobsOptions, j int, ports []int) (*Decision, error) {
+// decideAlone returns the decision of the allocator for single jobs for job j, with the
+// given ports of each shared pod.
+func (s *SharedPods) decideAlone(ctx context.Context, o *JobsOptions, j int, ports []int) (*Decision, error) {
 	job := &s.Jobs[j]
-	own := job.of(ports)
-	d, err := job.Problem.decided.get(fmt.Sprintf("%v %T %+v %+v", own, o.Single, o.Single, o.Options), func() (*Decision, error) {
-		p, err := job.Problem.within(own)
+	local := job.localPorts(ports)
+	d, err := job.Problem.cache.get(fmt.Sprintf("%v %T %+v %+v", local, o.Single, o.Single, o.Options), func() (*Decision, error) {
+		p, err := job.Problem.withPorts(local)
 		if err != nil {
 			return nil, err
 		}
 		return o.Single.Choose(ctx, p, o.Options)
 	})
-	if err == nil { // where it was known, nobody has asked
+
+	if err == nil { // a cached decision has not checked ctx
 		err = ctx.Err()
 	}
 	if err != nil {
@@ -119,17 +127,19 @@ func (s *Shared) alone(ctx context.Context, o *JobsOptions, j int, ports []int) 
 	return d, nil
 }
 
-// decisions are what allocators decided for a job alone, by its ports and their options: multi-job allocators, and
-// placements of jobs that are compared, ask for the same again and again.
-type decisions struct {
-	mu sync.Mutex
-	of map[string]Decision
+// decisionCache stores the decisions for one job by ports, allocator and options.
+// Multi-job allocators and the comparison of placements request the same decisions
+// repeatedly.
+type decisionCache struct {
+	mu      sync.Mutex
+	entries map[string]Decision
 }
 
-// get returns a copy of what was decided before, or decides.
-func (z *decisions) get(key string, decide func() (*Decision, error)) (*Decision, error) {
+// get returns a copy of the decision stored under key, or stores and returns the result
+// of decide.
+func (z *decisionCache) get(key string, decide func() (*Decision, error)) (*Decision, error) {
 	z.mu.Lock()
-	d, known := z.of[key]
+	d, known := z.entries[key]
 	z.mu.Unlock()
 	if !known {
 		now, err := decide()
@@ -138,51 +148,53 @@ func (z *decisions) get(key string, decide func() (*Decision, error)) (*Decision
 		}
 		d = *now
 		z.mu.Lock()
-		if z.of == nil {
-			z.of = map[string]Decision{}
+		if z.entries == nil {
+			z.entries = map[string]Decision{}
 		}
-		z.of[key] = d
+		z.entries[key] = d
 		z.mu.Unlock()
 	}
+
 	d.Circuits = slices.Clone(d.Circuits)
 	return &d, nil
 }
 
-// apart lets each job decide alone, on its ports of each shared pod.
-func (s *Shared) apart(ctx context.Context, o *JobsOptions, ports [][]int) (_ *JobsDecision, err error) {
+// decideSeparately decides each job on its own, with ports[j] ports of each shared pod.
+func (s *SharedPods) decideSeparately(ctx context.Context, o *JobsOptions, ports [][]int) (_ *JobsDecision, err error) {
 	jobs := make([]*Decision, len(s.Jobs))
 	for j := range jobs {
-		if jobs[j], err = s.alone(ctx, o, j, ports[j]); err != nil {
+		if jobs[j], err = s.decideAlone(ctx, o, j, ports[j]); err != nil {
 			return nil, err
 		}
 	}
-	return s.decision(jobs), nil
+	return s.combine(jobs), nil
 }
 
-// judge simulates circuits of one job by the services and keeps the best, the first among equals. Where the first meets
-// the bound there is none better.
-func (p *Problem) judge(ctx context.Context, x []int, services []flow.Service) (*Decision, error) {
-	w := p.evaluator(ctx, services[0])
-	defer p.done(w)
+// evaluateBest simulates topology x under the services and returns the fastest result;
+// ties go to the first service. It stops if a result meets the bound.
+func (p *Problem) evaluateBest(ctx context.Context, x []int, services []flow.Service) (*Decision, error) {
+	w := p.acquire(ctx, services[0])
+	defer p.release(w)
 	d := &Decision{Circuits: x, Makespan: never}
 	for i, service := range services {
 		d.Evaluations++
 		w.SetService(service)
-		if c, ok := w.simulate(x, d.Makespan); ok && float64(c) < float64(d.Makespan)*(1-rounding/10) {
+		if c, ok := w.simulate(x, d.Makespan); ok && float64(c) < float64(d.Makespan)*(1-relTol/10) {
 			d.Makespan, d.Service = c, service
 		}
 		if i+1 < len(services) {
 			d.Evaluations++
-			if float64(d.Makespan) <= float64(w.bound(x))*(1+rounding) {
+			if float64(d.Makespan) <= float64(w.bound(x))*(1+relTol) {
 				break
 			}
 		}
 	}
+
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if d.Makespan == never {
-		return nil, fmt.Errorf("topology: %v cannot be simulated to its end", x)
+		return nil, fmt.Errorf("topology: the circuits %v cannot be simulated to the end of the graph", x)
 	}
 	return d, nil
 }

@@ -10,8 +10,8 @@ import (
 	"sim/engine"
 )
 
-// TestApportion: shares add up to the number, keep the leasts, and are in proportion to the claims to within one where
-// no least is in the way.
+// TestApportion checks that shares add up to the number and keep the minimums. If no
+// minimum applies, shares are proportional to the claims up to one.
 func TestApportion(t *testing.T) {
 	for _, c := range []struct {
 		number              int
@@ -28,38 +28,39 @@ func TestApportion(t *testing.T) {
 			t.Errorf("%d to %v, at least %v: %v, want %v", c.number, c.claims, c.least, got, c.want)
 		}
 	}
+
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 5).Draw(t, "jobs")
 		claims := rapid.SliceOfN(rapid.IntRange(1, 40), n, n).Draw(t, "claims")
-		least := rapid.SliceOfN(rapid.IntRange(0, 5), n, n).Draw(t, "least")
+		minimums := rapid.SliceOfN(rapid.IntRange(0, 5), n, n).Draw(t, "least")
 		sum, all := 0, 0
-		for i := range least {
-			sum += least[i]
+		for i := range minimums {
+			sum += minimums[i]
 			all += claims[i]
 		}
 		number := sum + rapid.IntRange(0, 60).Draw(t, "more")
-		got := apportion(number, claims, least)
+		got := apportion(number, claims, minimums)
 		total, bound := 0, false
 		for i := range got {
 			total += got[i]
-			bound = bound || got[i] == least[i]
-			if got[i] < least[i] {
-				t.Fatalf("%v is below %v", got, least)
+			bound = bound || got[i] == minimums[i]
+			if got[i] < minimums[i] {
+				t.Fatalf("shares %v are below the minimums %v", got, minimums)
 			}
 		}
 		if total != number {
-			t.Fatalf("%v is not %d", got, number)
+			t.Fatalf("shares %v do not add up to %d", got, number)
 		}
 		for i := range got {
 			if off := float64(got[i]) - float64(number*claims[i])/float64(all); !bound && math.Abs(off) >= 1 {
-				t.Fatalf("%v of %d for %v", got, number, claims)
+				t.Fatalf("shares %v of %d are not proportional to claims %v", got, number, claims)
 			}
 		}
 	})
 }
 
-// TestFillUp: nobody gets more than asked, nothing is kept back that is asked for, and those that lack some have as
-// much by weight and demand.
+// TestFillUp checks waterFill: no entry exceeds its demand, nothing remains while a
+// demand is unmet, and unmet entries are proportional to weight times demand.
 func TestFillUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 5).Draw(t, "jobs")
@@ -69,43 +70,45 @@ func TestFillUp(t *testing.T) {
 		}
 		weights := rapid.SliceOfN(rapid.Float64Range(0.1, 9), n, n).Draw(t, "weights")
 		amount := rapid.Float64Range(0, 100).Draw(t, "amount")
-		got := fillUp(amount, demands, weights)
+		got := waterFill(amount, demands, weights)
 		total, asked, level := 0.0, 0.0, -1.0
 		for i, g := range got {
 			total += g
 			asked += demands[i]
 			if g > demands[i]*(1+1e-12) || g < 0 {
-				t.Fatalf("%v of %v", got, demands)
+				t.Fatalf("amounts %v exceed demands %v", got, demands)
 			}
 			if g < demands[i]*(1-1e-9) {
 				if l := g / (weights[i] * demands[i]); level < 0 {
 					level = l
 				} else if math.Abs(l-level) > 1e-9*level {
-					t.Fatalf("%v of %v by %v is not in proportion", got, demands, weights)
+					t.Fatalf("amounts %v for demands %v with weights %v are not proportional", got, demands, weights)
 				}
 			}
 		}
 		if math.Abs(total-min(asked, amount)) > 1e-9*(1+amount) {
-			t.Fatalf("%v of %v: %v of %v is given", got, demands, total, amount)
+			t.Fatalf("amounts %v for demands %v: sum %v of %v", got, demands, total, amount)
 		}
 	})
 }
 
-// drawScored draws what scores need of a problem: weights and references.
-func drawScored(t *rapid.T) *Shared {
-	s := &Shared{Goal: Objective(rapid.IntRange(0, 1).Draw(t, "goal"))}
+// drawScored draws the weights and reference times that scores depend on.
+func drawScored(t *rapid.T) *SharedPods {
+	s := &SharedPods{Goal: Objective(rapid.IntRange(0, 1).Draw(t, "goal"))}
 	for range rapid.IntRange(1, 4).Draw(t, "jobs") {
 		compute := rapid.Int64Range(1, 1000).Draw(t, "compute")
 		s.Jobs = append(s.Jobs, Job{
 			Weight:  rapid.Float64Range(0.1, 9).Draw(t, "weight"),
-			Compute: engine.Time(compute), Ideal: engine.Time(compute + rapid.Int64Range(0, 1000).Draw(t, "exposed")),
+			Compute: engine.Time(compute),
+			Ideal:   engine.Time(compute + rapid.Int64Range(0, 1000).Draw(t, "exposed")),
 		})
 	}
-	s.weigh()
+	s.setWeights()
 	return s
 }
 
-// TestLimit: no decision that is better than the best known has a job beyond its limit.
+// TestLimit checks that every decision better than the incumbent keeps the makespan of
+// each job within jobLimit.
 func TestLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScored(t)
@@ -117,76 +120,81 @@ func TestLimit(t *testing.T) {
 			}
 			return c
 		}
-		best, least, eps := s.score(draw("best")), draw("least"), s.resolution()
-		c := slices.Clone(least)
+		best, lowest, eps := s.score(draw("best")), draw("least"), s.resolution()
+		c := slices.Clone(lowest)
 		for j := range c {
 			c[j] += engine.Time(rapid.Int64Range(0, 300).Draw(t, "more"))
 		}
-		if compare(s.score(c), best, eps) >= 0 {
+		if compareScores(s.score(c), best, eps) >= 0 {
 			return
 		}
 		for j := range c {
-			if limit, ok := s.limit(j, least, best, eps); !ok || c[j] > limit {
-				t.Fatalf("%v of %v is better than %v, yet job %d is limited to %v (%v)", c, least, best, j, limit, ok)
+			if limit, ok := s.jobLimit(j, lowest, best, eps); !ok || c[j] > limit {
+				t.Fatalf("%v of %v is better than %v, yet job %d is limited to %v (%v)", c, lowest, best,
+					j, limit, ok)
 			}
 		}
 	})
 }
 
-// TestScores: the objective rises with every makespan, and job's slow-down has latest as its inverse.
+// TestScores checks that the objective increases with every makespan, and that
+// maxMakespan is the inverse of Slowdown.
 func TestScores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScored(t)
 		c := make([]engine.Time, len(s.Jobs))
 		for j := range c {
 			c[j] = s.Jobs[j].Ideal + engine.Time(rapid.Int64Range(0, 300).Draw(t, "c"))
-			if back := s.Jobs[j].latest(s.Jobs[j].Slowdown(c[j])); back < c[j] || back > c[j]+1 {
+			if back := s.Jobs[j].maxMakespan(s.Jobs[j].Slowdown(c[j])); back < c[j] || back > c[j]+1 {
 				t.Fatalf("%v becomes %v", c[j], back)
 			}
 			if s.Jobs[j].Slowdown(s.Jobs[j].Ideal) != 1 {
-				t.Fatalf("the ideal fabric has %v", s.Jobs[j].Slowdown(s.Jobs[j].Ideal))
+				t.Fatalf("slowdown of the ideal fabric is %v, want 1", s.Jobs[j].Slowdown(s.Jobs[j].Ideal))
 			}
 		}
 		before := s.score(c)
 		j := rapid.IntRange(0, len(c)-1).Draw(t, "slower")
 		c[j] += 10
 		if after := s.score(c); slices.Compare(before, after) >= 0 {
-			t.Fatalf("%v, slower %v", before, after)
+			t.Fatalf("score %v, with a slower job %v: want an increase", before, after)
 		}
 	})
 }
 
-// TestAggregatedByHand scales what jobs want by hand.
+// TestAggregatedByHand compares scaleToFit with results computed by hand.
 func TestAggregatedByHand(t *testing.T) {
-	// two pods; job 0 wants 6 circuits between them, job 1 wants 3
-	s := &Shared{
-		Jobs: []Job{{Weight: 1}, {Weight: 1}}, first: []int{0, 1, 2}, job: []int{0, 1},
-		budget: budget{Ports: []int{6, 6}, pods: [][2]int{{0, 1}, {0, 1}}, ends: []int{1, 1}},
+	// Two pods; job 0 requests 6 circuits between them, job 1 requests 3.
+	s := &SharedPods{
+		Jobs: []Job{{Weight: 1}, {Weight: 1}}, firstBundle: []int{0, 1, 2}, jobOf: []int{0, 1},
+		portBudget: portBudget{Ports: []int{6, 6}, endPods: [][2]int{{0, 1}, {0, 1}},
+			portsPerEnd: []int{1, 1}},
 	}
+
 	for _, c := range []struct {
 		weight float64 // of job 0
 		ports  int
 		want   [][]int
 	}{
-		{1, 9, [][]int{{6}, {3}}},   // all fits
-		{1, 20, [][]int{{6}, {3}}},  // nobody gets more than is wanted
-		{1, 6, [][]int{{4}, {2}}},   // 2/3 of it
-		{4, 6, [][]int{{5}, {1}}},   // 4 x 6 to 3: 5.33 and 0.67, so at least one
-		{0.1, 6, [][]int{{3}, {3}}}, // 0.6 to 3: job 1 has all it wants, the rest is job 0's
+		{1, 9, [][]int{{6}, {3}}},   // everything fits
+		{1, 20, [][]int{{6}, {3}}},  // no job gets more than it requests
+		{1, 6, [][]int{{4}, {2}}},   // 2/3 of each request
+		{4, 6, [][]int{{5}, {1}}},   // 4 x 6 to 3: 5.33 and 0.67, raised to one
+		{0.1, 6, [][]int{{3}, {3}}}, // 0.6 to 3: job 1 gets its request, job 0 the rest
 		{1, 2, [][]int{{1}, {1}}},
 	} {
 		s.Jobs[0].Weight, s.Ports = c.weight, []int{c.ports, c.ports}
-		s.weigh()
-		got := s.aggregated([][]int{{6}, {3}})
+		s.setWeights()
+		got := s.scaleToFit([][]int{{6}, {3}})
 		if !slices.EqualFunc(got, c.want, slices.Equal) {
 			t.Errorf("weight %v, %d ports: %v, want %v", c.weight, c.ports, got, c.want)
 		}
 	}
 }
 
-// TestObjectives has two jobs of NCT 1.5 and 3, by hand.
+// TestObjectives compares the objectives of two jobs with NCT 1.5 and 3 with values
+// computed by hand.
 func TestObjectives(t *testing.T) {
-	s := &Shared{Jobs: []Job{{Compute: 100, Ideal: 120}, {Compute: 10, Ideal: 20}}}
+	s := &SharedPods{Jobs: []Job{{Compute: 100, Ideal: 120}, {Compute: 10, Ideal: 20}}}
 	for _, c := range []struct {
 		goal    Objective
 		weights [2]float64
@@ -198,7 +206,7 @@ func TestObjectives(t *testing.T) {
 		{LargestNCT, [2]float64{3, 1}, score{2.25, 1.5}},
 	} {
 		s.Goal, s.Jobs[0].Weight, s.Jobs[1].Weight = c.goal, c.weights[0], c.weights[1]
-		s.weigh()
+		s.setWeights()
 		if got := s.score([]engine.Time{130, 40}); !slices.Equal(got, c.want) {
 			t.Errorf("%v by %v: %v, want %v", c.goal, c.weights, got, c.want)
 		}

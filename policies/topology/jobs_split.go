@@ -7,16 +7,18 @@ import (
 	"sim/internal/numbers"
 )
 
-// evenSplit gives each job a share of every pod's ports in proportion to its GPUs there, and lets each decide alone.
-type evenSplit struct{}
+// evenSplitAllocator gives each job ports of every pod in proportion to its GPUs there,
+// and decides each job on its own.
+type evenSplitAllocator struct{}
 
-func (evenSplit) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
-	return s.apart(ctx, &o, s.EvenShares())
+func (evenSplitAllocator) ChooseAll(ctx context.Context, s *SharedPods, o JobsOptions) (*JobsDecision, error) {
+	return s.decideSeparately(ctx, &o, s.EvenShares())
 }
 
-// EvenShares returns, by job, its even share of the ports of every shared pod: in proportion to its GPUs there, but as
-// many as it needs to connect.
-func (s *Shared) EvenShares() [][]int {
+// EvenShares returns the ports of each job, indexed by job and shared pod. They are
+// proportional to its GPUs in the pod, but at least the ports that the job needs to
+// connect.
+func (s *SharedPods) EvenShares() [][]int {
 	shares := make([][]int, len(s.Jobs))
 	for j := range shares {
 		shares[j] = make([]int, len(s.Ports))
@@ -33,73 +35,80 @@ func (s *Shared) EvenShares() [][]int {
 			shares[j][pod] = n
 		}
 	}
+
 	return shares
 }
 
-// apportion divides a number in proportion to claims, each getting at least its least, by largest remainders; equal
-// ones go to the first. The leasts must fit the number. A claim of 0 gets its least and no more.
-func apportion(number int, claims, least []int) []int {
-	got, fixed := make([]int, len(claims)), make([]bool, len(claims))
+// apportion divides number among claims by the method of largest remainders; ties go to
+// the first. Each claim gets at least its minimum, and a claim of 0 gets exactly its
+// minimum. The minimums must not exceed number in total.
+func apportion(number int, claims, minimums []int) []int {
+	shares, fixed := make([]int, len(claims)), make([]bool, len(claims))
 	for {
-		left, sum := number, 0
+		// Claims that are fixed get their minimum.
+		remaining, sum := number, 0
 		for i := range claims {
 			if fixed[i] = fixed[i] || claims[i] == 0; fixed[i] {
-				got[i] = least[i]
-				left -= got[i]
+				shares[i] = minimums[i]
+				remaining -= shares[i]
 			} else {
 				sum += claims[i]
 			}
 		}
-		rest := left
+		// The others get the floor of their proportional share.
+		rest := remaining
 		var open []int
 		for i := range claims {
 			if !fixed[i] {
 				open = append(open, i)
-				got[i] = left * claims[i] / sum
-				rest -= got[i]
+				shares[i] = remaining * claims[i] / sum
+				rest -= shares[i]
 			}
 		}
-		// the largest remainders first
-		slices.SortStableFunc(open, func(a, b int) int { return left*claims[b]%sum - left*claims[a]%sum })
+		// Largest remainders first.
+		slices.SortStableFunc(open, func(a, b int) int { return remaining*claims[b]%sum - remaining*claims[a]%sum })
 		for _, i := range open[:min(rest, len(open))] {
-			got[i]++
+			shares[i]++
 		}
+		// Claims below their minimum are fixed, and the division is repeated.
 		short := false
 		for _, i := range open {
-			if got[i] < least[i] {
+			if shares[i] < minimums[i] {
 				fixed[i], short = true, true
 			}
 		}
 		if !short {
-			return got
+			return shares
 		}
 	}
 }
 
-// surplus lets one job after the other decide on its even share and what is left over: ports that the jobs before it
-// have saved (DELTA, Sec. V-D). It then goes back from the last job to the first, so that those before gain from what
-// those after them save.
-type surplus struct{}
+// surplusAllocator decides jobs one after the other. Each job gets its even share and the
+// ports that the jobs before it do not need (DELTA, Sec. V-D). It then goes back from the
+// last job to the first, so that earlier jobs can use what later jobs released.
+type surplusAllocator struct{}
 
-func (surplus) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDecision, error) {
-	held := s.EvenShares() // by job and shared pod; what a job has not decided on is its share
-	left := slices.Clone(s.Ports)
-	for _, of := range held {
-		for pod, n := range of {
-			left[pod] -= n
+func (surplusAllocator) ChooseAll(ctx context.Context, s *SharedPods, o JobsOptions) (*JobsDecision, error) {
+	held := s.EvenShares() // indexed by job and shared pod; the even share of a job without a decision
+	free := slices.Clone(s.Ports)
+	for _, portsOfJob := range held {
+		for pod, n := range portsOfJob {
+			free[pod] -= n
 		}
 	}
+
+	// Decide forward through the jobs, then backward.
 	jobs := make([]*Decision, len(s.Jobs))
 	evaluations := int64(0)
 	back := numbers.Below(len(jobs) - 1)
 	slices.Reverse(back)
 	for _, j := range append(numbers.Below(len(jobs)), back...) {
 		job := &s.Jobs[j]
-		open := make([]int, len(left))
+		open := make([]int, len(free))
 		for pod := range open {
-			open[pod] = held[j][pod] + left[pod]
+			open[pod] = held[j][pod] + free[pod]
 		}
-		d, err := s.alone(ctx, &o, j, open)
+		d, err := s.decideAlone(ctx, &o, j, open)
 		if err != nil {
 			return nil, err
 		}
@@ -109,10 +118,11 @@ func (surplus) ChooseAll(ctx context.Context, s *Shared, o JobsOptions) (*JobsDe
 		}
 		for i, used := range job.Problem.Fabric.Ports(jobs[j].Circuits) {
 			pod := job.Pods[i]
-			held[j][pod], left[pod] = used, open[pod]-used
+			held[j][pod], free[pod] = used, open[pod]-used
 		}
 	}
-	d := s.decision(jobs)
+
+	d := s.combine(jobs)
 	d.Evaluations = evaluations
 	return d, nil
 }

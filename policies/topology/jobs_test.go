@@ -14,24 +14,24 @@ import (
 	"sim/policies/topology"
 )
 
-// lodger is a small random job with the description that it was made from.
-type lodger struct {
+// randomJob is a small random job and its description.
+type randomJob struct {
 	topology.Job
-	d tiny
+	d smallProblem
 }
 
-// drawLodger returns a job in some of the pods; false where nothing crosses pods.
-func drawLodger(t testing.TB, rng *rand.Rand, name string, pods, transfers int) (lodger, bool) {
+// drawRandomJob returns a job in some of the pods, or false if no transfer crosses pods.
+func drawRandomJob(t testing.TB, rng *rand.Rand, name string, pods, transfers int) (randomJob, bool) {
 	t.Helper()
-	l := lodger{d: drawTiny(rng, transfers)}
+	l := randomJob{d: drawSmallProblem(rng, transfers)}
 	if len(l.d.ports) > pods {
 		return l, false
 	}
 	for i := range l.d.ports {
-		l.d.ports[i] = 99 // those of the shared pods count
+		l.d.ports[i] = 99 // the ports of the shared pods apply
 	}
 	g := l.d.graph(t)
-	l.Job = asJob(t, name, g)
+	l.Job = newJob(t, name, g)
 	l.Weight = []float64{1, 1, 0.5, 3}[rng.IntN(4)]
 	l.Pods = rng.Perm(pods)[:len(l.d.ports)]
 	for i := range l.GPUs {
@@ -40,26 +40,29 @@ func drawLodger(t testing.TB, rng *rand.Rand, name string, pods, transfers int) 
 	return l, len(l.Problem.Fabric.Bundles) > 0
 }
 
-// asJob makes a job of a problem, in as many pods as it has, from 0 on.
-func asJob(t testing.TB, name string, g parts) topology.Job {
+// newJob returns a job of a problem in the pods 0, 1, ...
+func newJob(t testing.TB, name string, g problemParts) topology.Job {
 	t.Helper()
 	n, _, err := electrical.Connect(g.pods, g.graph)
 	if err != nil {
 		t.Fatal(err)
 	}
-	still, err := flow.Run(t.Context(), g.graph, n, &engine.Routes{Start: make([]int32, len(g.graph.Tasks)+1)}, flow.Options{})
+	computeOnly, err := flow.Run(t.Context(), g.graph, n,
+		&engine.Routes{Start: make([]int32, len(g.graph.Tasks)+1)}, flow.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := topology.Job{Name: name, Problem: g.problem(t), Weight: 1, Compute: still.Makespan, Ideal: g.ideal(t)}
+	j := topology.Job{Name: name, Problem: g.problem(t), Weight: 1, Compute: computeOnly.Makespan,
+		Ideal: g.ideal(t)}
 	for i := range g.pods.Pods {
 		j.Pods, j.GPUs = append(j.Pods, i), append(j.GPUs, 1)
 	}
 	return j
 }
 
-// budget returns ports with which the jobs can connect, and up to some more.
-func budget(jobs []topology.Job, pods int, more func() int) []int {
+// portsForJobs returns ports with which the jobs can connect, and a number of further
+// ones per pod.
+func portsForJobs(jobs []topology.Job, pods int, more func() int) []int {
 	ports := make([]int, pods)
 	for _, j := range jobs {
 		for _, b := range j.Problem.Fabric.Bundles {
@@ -75,24 +78,29 @@ func budget(jobs []topology.Job, pods int, more func() int) []int {
 	return ports
 }
 
+// jobsOptions returns the default options of multi-job allocators.
 func jobsOptions() topology.JobsOptions {
 	single, err := topology.ByName("delta-joint")
 	if err != nil {
 		panic(err)
 	}
-	return topology.JobsOptions{Options: budgets(), Single: single, Search: topology.SearchOptions{MaxEvaluations: 200000}}
+	return topology.JobsOptions{Options: defaultOptions(), Single: single,
+		Search: topology.SearchOptions{MaxEvaluations: 200000}}
 }
 
-func share(t testing.TB, jobs []topology.Job, ports []int, goal topology.Objective) *topology.Shared {
+// newShared returns the problem of jobs in shared pods.
+func newShared(t testing.TB, jobs []topology.Job, ports []int, goal topology.Objective) *topology.SharedPods {
 	t.Helper()
-	s, err := topology.NewShared(jobs, ports, goal)
+	s, err := topology.NewSharedPods(jobs, ports, goal)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func arbitrate(t testing.TB, s *topology.Shared, name string, o topology.JobsOptions) *topology.JobsDecision {
+// decideJobs returns the decision of the named multi-job allocator and checks that it
+// fits the ports.
+func decideJobs(t testing.TB, s *topology.SharedPods, name string, o topology.JobsOptions) *topology.JobsDecision {
 	t.Helper()
 	a, err := topology.JobsByName(name)
 	if err != nil {
@@ -108,7 +116,8 @@ func arbitrate(t testing.TB, s *topology.Shared, name string, o topology.JobsOpt
 	return d
 }
 
-func ends(d *topology.JobsDecision) []engine.Time {
+// jobMakespans returns the makespans of a decision, indexed by job.
+func jobMakespans(d *topology.JobsDecision) []engine.Time {
 	var c []engine.Time
 	for _, one := range d.Jobs {
 		c = append(c, one.Makespan)
@@ -118,38 +127,40 @@ func ends(d *topology.JobsDecision) []engine.Time {
 
 var objectives = []topology.Objective{topology.WeightedSum, topology.LargestNCT}
 
-// drawShared returns a random pair or triple of jobs, nil where the draw makes none.
+// drawShared returns two or three random jobs and the ports of their pods, or nil if the
+// draw gives none.
 func drawShared(t testing.TB, rng *rand.Rand) ([]topology.Job, []int) {
 	t.Helper()
 	const pods = 3
 	var jobs []topology.Job
 	for k := range 2 + rng.IntN(2) {
-		l, ok := drawLodger(t, rng, fmt.Sprint("job", k), pods, 6)
+		l, ok := drawRandomJob(t, rng, fmt.Sprint("job", k), pods, 6)
 		if !ok {
 			return nil, nil
 		}
 		jobs = append(jobs, l.Job)
 	}
-	return jobs, budget(jobs, pods, func() int { return rng.IntN(7) })
+	return jobs, portsForJobs(jobs, pods, func() int { return rng.IntN(7) })
 }
 
-// saved is how many times what counts as one in the objective saving ports may cost: makespans within 1e-9 count as
-// equal there, within 1e-10 in a search.
-const saved = 15
+// portTieFactor is the effect of minimising ports on the objective, in units of its
+// resolution. Makespans within 1e-9 count as equal there, but within 1e-10 in a search.
+const portTieFactor = 15
 
-// TestJointIsNoWorse holds the joint optimum against the other arbiters, and all of them to the port budgets: with
-// rates to choose, under a service that is given, and where single jobs are decided by genetic search.
+// TestJointIsNoWorse compares allocator joint with the other multi-job allocators: with
+// free rates, under a given service, with genetic search for single jobs, and with a port
+// tolerance. All decisions must fit the ports.
 func TestJointIsNoWorse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	better := map[string]int{}
 	fair := flow.MaxMin
-	for n := range times(240) {
+	for n := range numCases(240) {
 		jobs, ports := drawShared(t, rng)
 		if jobs == nil {
 			continue
 		}
 		for _, goal := range objectives {
-			s := share(t, jobs, ports, goal)
+			s := newShared(t, jobs, ports, goal)
 			o := jobsOptions()
 			switch n % 4 {
 			case 1:
@@ -160,67 +171,72 @@ func TestJointIsNoWorse(t *testing.T) {
 			case 3:
 				o.PortTolerance = 0.03
 			}
-			joint := arbitrate(t, s, "joint", o)
+			joint := decideJobs(t, s, "joint", o)
 			for _, row := range topology.JobsTable {
 				if row.Name == "joint" {
 					continue
 				}
-				d := arbitrate(t, s, row.Name, o)
-				switch order := topology.Compare(s.Scores(ends(joint)), s.Scores(ends(d)), saved*s.Resolution()); {
+				d := decideJobs(t, s, row.Name, o)
+				switch order := topology.Compare(s.Scores(jobMakespans(joint)), s.Scores(jobMakespans(d)), portTieFactor*s.Resolution()); {
 				case order > 0:
-					t.Errorf("case %d, %v: joint %v is worse than %s %v", n, goal, s.Scores(ends(joint)), row.Name, s.Scores(ends(d)))
+					t.Errorf("case %d, %v: joint %v is worse than %s %v", n, goal,
+						s.Scores(jobMakespans(joint)), row.Name, s.Scores(jobMakespans(d)))
 				case order < 0:
 					better[row.Name]++
 				}
 			}
 		}
 	}
+
 	t.Logf("cases in which joint is better: %v", better)
 	for _, name := range []string{"even-split", "aggregate", "surplus"} {
 		if better[name] < 5 {
-			t.Errorf("joint is better than %s in %d cases: the test has lost its teeth", name, better[name])
+			t.Errorf("joint is better than %s in %d cases, want at least 5", name, better[name])
 		}
 	}
 }
 
-// TestOrderAndScaleOfJobs: neither the order of the jobs nor a common factor of the weights changes what can be
-// reached.
+// TestOrderAndScaleOfJobs checks that the order of the jobs does not change the optimum,
+// and that a common factor of the weights changes no decision.
 func TestOrderAndScaleOfJobs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
-	for n := range times(60) {
+	for n := range numCases(60) {
 		jobs, ports := drawShared(t, rng)
 		if jobs == nil {
 			continue
 		}
 		turned := make([]topology.Job, len(jobs))
-		scaled := make([]topology.Job, len(jobs))
+		weighted := make([]topology.Job, len(jobs))
 		for j := range jobs {
 			turned[len(jobs)-1-j] = jobs[j]
-			scaled[j] = jobs[j]
-			scaled[j].Weight *= 8
+			weighted[j] = jobs[j]
+			weighted[j].Weight *= 8
 		}
 		for _, goal := range objectives {
-			s := share(t, jobs, ports, goal)
+			s := newShared(t, jobs, ports, goal)
 			o := jobsOptions()
-			value := arbitrate(t, s, "joint", o).Value
-			if again := arbitrate(t, share(t, turned, ports, goal), "joint", o).Value; math.Abs(again-value) > 2*s.Resolution() {
+			value := decideJobs(t, s, "joint", o).Value
+			if again := decideJobs(t, newShared(t, turned, ports, goal), "joint",
+				o).Value; math.Abs(again-value) > 2*s.Resolution() {
 				t.Errorf("case %d, %v: %v, in the other order %v", n, goal, value, again)
 			}
 			for _, row := range topology.JobsTable {
-				one, eight := arbitrate(t, s, row.Name, o), arbitrate(t, share(t, scaled, ports, goal), row.Name, o)
+				one, eight := decideJobs(t, s, row.Name, o),
+					decideJobs(t, newShared(t, weighted, ports, goal), row.Name, o)
 				if one.Value != eight.Value {
-					t.Errorf("case %d, %v, %s: %v, with all weights times 8 %v", n, goal, row.Name, one.Value, eight.Value)
+					t.Errorf("case %d, %v, %s: %v, with all weights times 8 %v", n, goal, row.Name,
+						one.Value, eight.Value)
 				}
 			}
 		}
 	}
 }
 
-// TestHeavierJobsGain: a job whose weight grows is not slowed down by that.
+// TestHeavierJobsGain checks that a larger weight never slows a job down.
 func TestHeavierJobsGain(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 8))
 	gained := 0
-	for n := range times(60) {
+	for n := range numCases(60) {
 		jobs, ports := drawShared(t, rng)
 		if jobs == nil {
 			continue
@@ -228,10 +244,10 @@ func TestHeavierJobsGain(t *testing.T) {
 		last := math.Inf(1)
 		for _, weight := range []float64{0.05, 0.5, 1, 4, 100} {
 			jobs[0].Weight = weight
-			s := share(t, jobs, ports, topology.WeightedSum)
-			d := arbitrate(t, s, "joint", jobsOptions())
+			s := newShared(t, jobs, ports, topology.WeightedSum)
+			d := decideJobs(t, s, "joint", jobsOptions())
 			now := s.Jobs[0].Slowdown(d.Jobs[0].Makespan)
-			// a tie may go either way by as much as counts as equal
+			// A tie may be decided for either job within the resolution.
 			slack := 4 * s.Resolution() * float64(len(jobs)) / weight
 			if now > last+slack {
 				t.Errorf("case %d: weight %v slows the job down from %v to %v", n, weight, last, now)
@@ -242,77 +258,86 @@ func TestHeavierJobsGain(t *testing.T) {
 			last = now
 		}
 	}
+
 	if gained < 5 {
-		t.Errorf("a heavier job gained in %d cases: the test has lost its teeth", gained)
+		t.Errorf("a heavier job gained in %d cases, want at least 5", gained)
 	}
 }
 
-// TestOneJobAlone: of one job the joint optimum is delta-joint's, and so is what the other arbiters choose.
+// TestOneJobAlone checks that, for one job, all multi-job allocators agree with
+// delta-joint.
 func TestOneJobAlone(t *testing.T) {
 	for _, model := range []string{"gpt-7b", "mixtral-8x22b", "megatron-177b"} {
-		g := cut(t, model, 16, 1)
-		job := asJob(t, model, g)
+		g := shortWorkload(t, model, 16, 1)
+		job := newJob(t, model, g)
 		ports := make([]int, len(job.Pods))
 		for i := range ports {
 			ports[i] = g.pods.Pods[i].Ports
 		}
 		for _, goal := range objectives {
-			s := share(t, []topology.Job{job}, ports, goal)
-			want := choose(t, &playJob{problem: g.problem(t)}, "delta-joint", budgets())
+			s := newShared(t, []topology.Job{job}, ports, goal)
+			want := choose(t, &preparedJob{problem: g.problem(t)}, "delta-joint", defaultOptions())
 			for _, row := range topology.JobsTable {
-				d := arbitrate(t, s, row.Name, jobsOptions())
+				d := decideJobs(t, s, row.Name, jobsOptions())
 				off := d.Jobs[0].Makespan - want.Makespan
-				if max(off, -off) > engine.Time(1+float64(want.Makespan)*2e-9) || s.PortsUsed(d.Circuits()) != g.problem(t).PortsUsed(want.Circuits) {
+				if max(off, -off) > engine.Time(1+float64(want.Makespan)*2e-9) ||
+					s.PortsUsed(d.Circuits()) != g.problem(t).PortsUsed(want.Circuits) {
 					t.Errorf("%s, %s, %v: %v with %v ports, alone %v with %v", model, row.Name, goal,
-						d.Jobs[0].Makespan, s.PortsUsed(d.Circuits()), want.Makespan, g.problem(t).PortsUsed(want.Circuits))
+						d.Jobs[0].Makespan, s.PortsUsed(d.Circuits()), want.Makespan,
+						g.problem(t).PortsUsed(want.Circuits))
 				}
 			}
 		}
 	}
 }
 
-// playJob is a job as other tests have it.
-type playJob = job
+// preparedJob is job under a name that local variables do not shadow.
+type preparedJob = job
 
-// TestSurplusIsNoWaste: no job is slower on what others leave over than on its even share, and some are faster.
+// TestSurplusIsNoWaste checks that surplus slows no job down compared with even-split,
+// and speeds some up.
 func TestSurplusIsNoWaste(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	faster := 0
-	for n := range times(120) {
+	for n := range numCases(120) {
 		jobs, ports := drawShared(t, rng)
 		if jobs == nil {
 			continue
 		}
-		s := share(t, jobs, ports, topology.WeightedSum)
-		even, more := arbitrate(t, s, "even-split", jobsOptions()), arbitrate(t, s, "surplus", jobsOptions())
+		s := newShared(t, jobs, ports, topology.WeightedSum)
+		even, more := decideJobs(t, s, "even-split", jobsOptions()),
+			decideJobs(t, s, "surplus", jobsOptions())
 		for j := range jobs {
 			off := float64(more.Jobs[j].Makespan-even.Jobs[j].Makespan) / float64(even.Jobs[j].Makespan)
-			// where neither is proved best, the one with less to choose from may be lucky
+			// If neither is proved optimal, the job with fewer choices may be faster.
 			gap, _ := more.Jobs[j].Gap()
 			if off > 2e-9+gap {
-				t.Errorf("case %d, %s: %v on its even share, %v with the surplus", n, jobs[j].Name, even.Jobs[j].Makespan, more.Jobs[j].Makespan)
+				t.Errorf("case %d, %s: %v on its even share, %v with the surplus", n, jobs[j].Name,
+					even.Jobs[j].Makespan, more.Jobs[j].Makespan)
 			}
 			if off < -1e-6 {
 				faster++
 			}
 		}
 	}
+
 	if faster < 5 {
-		t.Errorf("%d jobs are faster: the test has lost its teeth", faster)
+		t.Errorf("%d jobs are faster, want at least 5", faster)
 	}
 }
 
-// TestJobsStop ends the search early: what it says it has proved must hold.
+// TestJobsStop stops the joint search early. The bound must hold for the optimum of the
+// complete search.
 func TestJobsStop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	stopped := 0
-	for n := range times(60) {
+	for n := range numCases(60) {
 		jobs, ports := drawShared(t, rng)
 		if jobs == nil {
 			continue
 		}
 		for _, goal := range objectives {
-			s := share(t, jobs, ports, goal)
+			s := newShared(t, jobs, ports, goal)
 			full, err := s.Optimise(context.Background(), jobsOptions())
 			if err != nil {
 				t.Fatal(err)
@@ -325,7 +350,8 @@ func TestJobsStop(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if part.Bound > full.Value+s.Resolution() || part.Value < full.Bound-s.Resolution() || part.Bound > part.Value {
+			if part.Bound > full.Value+s.Resolution() || part.Value < full.Bound-s.Resolution() ||
+				part.Bound > part.Value {
 				t.Errorf("case %d, %v: %v with bound %v after %d evaluations, %v with bound %v in the end",
 					n, goal, part.Value, part.Bound, o.Search.MaxEvaluations, full.Value, full.Bound)
 			}
@@ -334,8 +360,9 @@ func TestJobsStop(t *testing.T) {
 			}
 		}
 	}
+
 	if stopped < 10 {
-		t.Errorf("%d searches were stopped: the test has lost its teeth", stopped)
+		t.Errorf("%d searches were stopped, want at least 10", stopped)
 	}
 	jobs, ports := []topology.Job(nil), []int(nil)
 	for jobs == nil {
@@ -343,14 +370,16 @@ func TestJobsStop(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := share(t, jobs, ports, 0).Optimise(over, jobsOptions()); !errors.Is(err, context.Canceled) {
+	if _, err := newShared(t, jobs, ports, 0).Optimise(over, jobsOptions()); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("a search that is cancelled ends with %v", err)
 	}
 }
 
-// TestJobsAreDeterministic: the number of workers changes nothing.
+// TestJobsAreDeterministic checks that the number of workers does not change a decision.
 func TestJobsAreDeterministic(t *testing.T) {
-	a, b := asJob(t, "a", cut(t, "mixtral-8x22b", 8, 1)), asJob(t, "b", cut(t, "deepseek-671b", 16, 1))
+	a, b := newJob(t, "a", shortWorkload(t, "mixtral-8x22b", 8, 1)),
+		newJob(t, "b", shortWorkload(t, "deepseek-671b", 16, 1))
 	for _, name := range []string{"delta-fast", "delta-joint"} {
 		var first string
 		for _, workers := range []int{1, 3} {
@@ -358,11 +387,11 @@ func TestJobsAreDeterministic(t *testing.T) {
 			o.Workers = workers
 			o.Single, _ = topology.ByName(name)
 			o.Fast.Population, o.Fast.StallGenerations = 16, 3
-			s := share(t, []topology.Job{a, b}, []int{30, 30, 30, 30}, topology.LargestNCT)
+			s := newShared(t, []topology.Job{a, b}, []int{30, 30, 30, 30}, topology.LargestNCT)
 			text := ""
 			for _, row := range topology.JobsTable {
-				d := arbitrate(t, s, row.Name, o)
-				text += fmt.Sprintln(row.Name, d.Circuits(), ends(d), d.Value, d.Evaluations)
+				d := decideJobs(t, s, row.Name, o)
+				text += fmt.Sprintln(row.Name, d.Circuits(), jobMakespans(d), d.Value, d.Evaluations)
 			}
 			if first == "" {
 				first = text
@@ -374,9 +403,9 @@ func TestJobsAreDeterministic(t *testing.T) {
 	}
 }
 
-// TestSharedRefuses jobs that cannot share their pods.
+// TestSharedRefuses checks that NewSharedPods rejects jobs that cannot share their pods.
 func TestSharedRefuses(t *testing.T) {
-	one := asJob(t, "one", cut(t, "gpt-7b", 2, 1)) // 2 pods of 2 replicas
+	one := newJob(t, "one", shortWorkload(t, "gpt-7b", 2, 1)) // 2 pods, each of 2 replicas
 	other := one
 	other.Name = "other"
 	for _, c := range []struct {
@@ -391,11 +420,12 @@ func TestSharedRefuses(t *testing.T) {
 		{"one pod twice", func(j *topology.Job) { j.Pods = []int{1, 1} }, []int{4, 4}, topology.ErrShared},
 		{"no such pod", func(j *topology.Job) { j.Pods = []int{1, 2} }, []int{4, 4}, topology.ErrShared},
 		{"too few pods", func(j *topology.Job) { j.Pods = []int{1} }, []int{4, 4}, topology.ErrShared},
-		{"unlike replicas", func(j *topology.Job) { *j = asJob(t, "other", cut(t, "megatron-177b", 2, 1)) }, []int{9, 9, 9}, topology.ErrShared},
+		{"unlike replicas", func(j *topology.Job) { *j = newJob(t, "other", shortWorkload(t, "megatron-177b", 2, 1)) }, []int{9, 9, 9}, topology.ErrShared},
 	} {
 		second := other
 		c.spoil(&second)
-		if _, err := topology.NewShared([]topology.Job{one, second}, c.ports, 0); !errors.Is(err, c.want) {
+		if _, err := topology.NewSharedPods([]topology.Job{one, second}, c.ports, 0); !errors.Is(err,
+			c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
 	}

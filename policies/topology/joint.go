@@ -10,24 +10,32 @@ import (
 	"sim/internal/numbers"
 )
 
+// never is the makespan of a topology that has not been simulated or cannot end.
 const never = engine.Never
 
-// rounding is the relative difference below which two makespans count as one: above what ticks and floating point
-// leave, far below what matters.
-const rounding = 1e-9
+// relTol is the relative difference below which two makespans count as equal: more than
+// the errors of ticks and floating point, much less than a relevant difference.
+const relTol = 1e-9
 
-// fewTicks is what the rounding of ends to ticks may leave between a makespan and a bound that it meets.
-const fewTicks = 16
+// tickTolerance is the maximum difference, in ticks, between a makespan and a bound that
+// it meets. It covers the rounding of task ends to ticks.
+const tickTolerance = 16
 
-// joint chooses circuits and rates together (DELTA-Joint, Eqs. 3..18) without an MILP solver. For fixed circuits
-// transfers are served by level; bounds that hold for any service certify the result. Over circuits it branches and
-// bounds: a box of topologies is bounded by its upper corner, as capacity never lowers a bound. Where that leaves a gap
-// it looks again with sharper bounds (joint_sharp.go) and, if it may, for better rates (joint_bend.go).
-type joint struct{}
+// jointAllocator is delta-joint: it chooses circuits and rates together (DELTA-Joint,
+// Eqs. 3 to 18) without an MILP solver. For given circuits, transfers are served by level
+// priority; bounds that hold for any service certify the result. Circuits are searched by
+// branch and bound over boxes of topologies. A box is bounded by its upper corner,
+// because more capacity never increases the bound.
+//
+// If a gap remains, the search is repeated with sharper bounds (joint_queuebound.go,
+// joint_pathmean.go). If Options.Tails permits it, a local search then improves the rates
+// (joint_priorities.go).
+type jointAllocator struct{}
 
-func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	// not p.joint, which may have been solved before: its time counts as ours
-	search := o.allow(o.Joint)
+func (jointAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	// p.sharedSearch is not used although it may have a result: its time would not be
+	// charged to this allocator.
+	search := o.newBudget(o.Joint)
 	best := solveJoint(ctx, p, search)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -36,48 +44,54 @@ func (joint) Choose(ctx context.Context, p *Problem, o Options) (*Decision, erro
 		return nil, errNoEnd
 	}
 	if best.stopped != "" {
-		if err := best.improve(ctx, p, o, &search); err != nil {
+		if err := best.improveGenetically(ctx, p, o, &search); err != nil {
 			return nil, err
 		}
 	}
+
 	if o.Tails && o.Service == "" {
-		if err := best.bend(ctx, p, o.Seed, &search); err != nil {
+		if err := best.searchPriorities(ctx, p, o.Seed, &search); err != nil {
 			return nil, err
 		}
 	}
+
 	d := best.decision()
-	if d.Service = o.service(best.service); d.Service != best.service { // rates are not ours to choose: only the circuits are
-		j, err := p.Judge(ctx, best.circuits, d.Service)
+	// If the key "service" fixes the rates, only the circuits of best are used.
+	if d.Service = o.serviceOr(best.service); d.Service != best.service {
+		j, err := p.Evaluate(ctx, best.circuits, d.Service)
 		if err != nil {
 			return nil, err
 		}
 		d.Makespan = j.Makespan
 	} else if o.KeepPorts {
-		d.Circuits = p.filled(d.Circuits)
+		d.Circuits = p.withFreePortsFilled(d.Circuits)
 	}
-	return p.saved(ctx, d, keeping{limit: grown(d.Makespan, o.PortTolerance), exact: o.Service != ""}, &o, search)
+	return p.minimisePorts(ctx, d, makespanLimit{limit: withTolerance(d.Makespan, o.PortTolerance),
+		fixedService: o.Service != ""}, &o, search)
 }
 
-// decision is what was found, with its proof.
-func (best *jointOptimum) decision() *Decision {
+// decision returns the result as a decision with its bound.
+func (best *jointResult) decision() *Decision {
 	return &Decision{
 		Circuits: best.circuits, Service: best.service, Tails: best.tails, Makespan: best.makespan,
-		Bound: best.bound, BoundModel: AnyService, Evaluations: best.evaluations, Searched: true, Stopped: best.stopped,
+		Bound: best.bound, BoundModel: AnyService, Evaluations: best.evaluations, Searched: true,
+		Stopped: best.stopped,
 	}
 }
 
-// improve looks for a better topology by genetic search where branch and bound had to stop: among topologies simulated
-// by level, and with the best of those that share fairly.
-func (best *jointOptimum) improve(ctx context.Context, p *Problem, o Options, search *allowance) error {
-	w := p.evaluator(ctx, flow.LevelPriority)
-	defer p.done(w)
+// improveGenetically runs the genetic search after branch and bound had to stop: once
+// under fair sharing and once under level priority. Each result is simulated with
+// servicesToTry.
+func (best *jointResult) improveGenetically(ctx context.Context, p *Problem, o Options, search *searchBudget) error {
+	w := p.acquire(ctx, flow.LevelPriority)
+	defer p.release(w)
 	for _, service := range []flow.Service{flow.MaxMin, flow.LevelPriority} {
-		d, err := p.fallback(ctx, o, search, service, o.Joint.MaxEvaluations/2)
+		d, err := p.geneticFallback(ctx, o, search, service, o.Joint.MaxEvaluations/2)
 		if d == nil || err != nil {
 			return err
 		}
 		best.evaluations += d.Evaluations
-		for _, rule := range rules {
+		for _, rule := range servicesToTry {
 			best.evaluations++
 			w.SetService(rule)
 			if c, ok := w.simulate(d.Circuits, best.makespan); ok {
@@ -85,166 +99,184 @@ func (best *jointOptimum) improve(ctx context.Context, p *Problem, o Options, se
 			}
 		}
 	}
+
 	return nil
 }
 
-// grown returns the largest makespan that counts as t grown by a fraction.
-func grown(t engine.Time, fraction float64) engine.Time {
-	return engine.Time(float64(t) * (1 + fraction + rounding))
+// withTolerance returns the largest makespan that exceeds t by at most the given
+// fraction, up to rounding.
+func withTolerance(t engine.Time, fraction float64) engine.Time {
+	return engine.Time(float64(t) * (1 + fraction + relTol))
 }
 
-// jointOptimum is what the search over topologies found.
-type jointOptimum struct {
+// jointResult is the result of the search over topologies.
+type jointResult struct {
 	circuits    []int
 	service     flow.Service
-	tails       []float64 // as Decision.Tails
+	tails       []float64 // see Decision.Tails
 	makespan    engine.Time
-	bound       engine.Time // on the makespan of every topology under any service
+	bound       engine.Time // lower bound on the makespan of every topology under any service
 	evaluations int64
-	stopped     string
+	stopped     string // see Decision.Stopped
 }
 
-// jointBound is what the search knows of a box.
-type jointBound struct {
-	bound engine.Time
-	sharp bool  // bound knows of queues
-	mean  *mean // of paths, where bound knows of one
+// boxBound is the lower bound of a box.
+type boxBound struct {
+	bound        engine.Time
+	isQueueBound bool      // bound includes flow.Evaluator.QueueBound
+	pathMean     *pathMean // mean of paths whose bound is included; nil if none
 }
 
-func (v jointBound) compare(o jointBound) int { return cmp.Compare(v.bound, o.bound) }
+// compare orders bounds, the lowest first.
+func (v boxBound) compare(o boxBound) int { return cmp.Compare(v.bound, o.bound) }
 
-// jointSearch is best-first branch and bound over boxes.
+// jointSearch is a best-first branch and bound over boxes of topologies.
 type jointSearch struct {
-	meter
-	p     *Problem
-	best  jointOptimum
-	open  *boxes[jointBound]
-	rank  []int       // of the replicas, the slowest first
-	leafs engine.Time // lowest bound of the topologies that were simulated
+	budgetMeter
+	p           *Problem
+	best        jointResult
+	open        *openBoxes[boxBound]
+	replicaRank []int       // rank of each replica; the slowest has rank 0
+	closedBound engine.Time // minimum bound of the boxes that were simulated or excluded
 
-	fair bool // rates are those of fair sharing, under which no topology stands for those with fewer circuits
+	// isFair means that transfers share fairly. Fewer circuits can then be faster, so the
+	// upper corner does not represent its box.
+	isFair bool
 
-	sharp, tried bool        // bounds know of queues; one was tried
-	proved       engine.Time // by the search without
+	// useQueueBound is true after the restart with queue bounds. triedQueueBound is true
+	// after one was computed to decide on the restart. provedBound is the bound of the
+	// searches before.
+	useQueueBound, triedQueueBound bool
+	provedBound                    engine.Time
 
-	means *means // nil until boxes have had the bounds of means
-	mean  *mean  // that of the box that is split, nil where there are none
+	meanBounder *meanBounder // nil until boxes are bounded by means of paths
+	parentMean  *pathMean    // mean of the box being split; nil if boxes have no means
 }
 
-func newJointSearch(ctx context.Context, p *Problem, o allowance, service flow.Service) *jointSearch {
-	s := &jointSearch{meter: newMeter(ctx, o, p.evaluator(ctx, service)), p: p, leafs: never}
-	s.open = newBoxes(jointBound.compare)
+// newJointSearch returns a search without open boxes. The caller releases its evaluator.
+func newJointSearch(ctx context.Context, p *Problem, o searchBudget, service flow.Service) *jointSearch {
+	s := &jointSearch{budgetMeter: newBudgetMeter(ctx, o, p.acquire(ctx, service)), p: p, closedBound: never}
+	s.open = newOpenBoxes(boxBound.compare)
 	s.best.makespan = never
 	return s
 }
 
-// solveJoint searches for the best topology and rates, and for a bound that proves how good they
-// are. One-hop demand is solved in closed form if one of the rules reaches the optimum.
-func solveJoint(ctx context.Context, p *Problem, o allowance) jointOptimum {
-	d, least := p.solveOneHop(ctx, rules...)
+// solveJoint searches for the best topology and rates, with a proved bound. One-hop
+// demand is solved in closed form if one of servicesToTry reaches its optimum.
+func solveJoint(ctx context.Context, p *Problem, o searchBudget) jointResult {
+	d, floor := p.solveOneHop(ctx, servicesToTry...)
 	if d != nil {
-		return jointOptimum{circuits: d.Circuits, service: d.Service, makespan: d.Makespan, bound: d.Bound, evaluations: d.Evaluations}
+		return jointResult{circuits: d.Circuits, service: d.Service, makespan: d.Makespan,
+			bound: d.Bound, evaluations: d.Evaluations}
 	}
 	s := newJointSearch(ctx, p, o, flow.LevelPriority)
-	defer p.done(s.w)
+	defer p.release(s.evaluator)
 	for _, rule := range matrixRules {
 		x := rule(p)
-		s.p.clip(x)
-		s.try(x)
+		s.p.clipToUseful(x)
+		s.tryTopology(x)
 	}
-	s.push(p.ones(), slices.Clone(p.Useful), least)
-	s.descend()
+	s.push(p.ones(), slices.Clone(p.Useful), floor)
+	s.greedyStart()
 	return s.solve()
 }
 
-// solve looks at all open boxes.
-func (s *jointSearch) solve() jointOptimum {
-	s.order()
+// solve visits the open boxes until none can improve on the incumbent or the budget is
+// used.
+func (s *jointSearch) solve() jointResult {
+	s.rankReplicas()
 	over := func() bool {
-		s.best.stopped = s.over()
+		s.best.stopped = s.stopReason()
 		return s.best.stopped != ""
 	}
-	for s.best.stopped == "" && (s.open.Size() > 0 || s.again()) {
-		if left := s.open.explore(func(v jointBound) bool { return s.settled(v.bound) }, over, s.visit); left != nil {
-			s.leafs = min(s.leafs, left.value.bound)
+	for s.best.stopped == "" && (s.open.Size() > 0 || s.searchAgain()) {
+		if unfinished := s.open.explore(func(v boxBound) bool { return s.cannotImprove(v.bound) }, over, s.visitBox); unfinished != nil {
+			s.closedBound = min(s.closedBound, unfinished.value.bound)
 		}
 		s.open.Clear()
 	}
-	s.best.bound = min(max(s.proved, s.leafs), s.best.makespan)
+	s.best.bound = min(max(s.provedBound, s.closedBound), s.best.makespan)
 	s.best.evaluations = s.evaluations
 	return s.best
 }
 
-// visit simulates the upper corner of a box if it fits, which then is the best by its bound, and else splits the box at
-// a bundle of its most overrun pod.
-func (s *jointSearch) visit(b *box[jointBound]) bool {
+// visitBox simulates the upper corner of a box if it fits the ports; the corner has the
+// smallest bound of the box. Otherwise, or under fair sharing, it splits the box.
+func (s *jointSearch) visitBox(b *box[boxBound]) bool {
 	fits := s.p.Feasible(b.hi)
 	switch {
-	case s.mean == nil && (s.byMeans(b) || s.sharpen(b)):
+	case s.parentMean == nil && (s.proveByPathMeans(b) || s.applyQueueBound(b)):
 		return true
 	case fits:
-		s.try(b.hi)
-	case s.mean != nil:
-		s.sample(b)
+		s.tryTopology(b.hi)
+	case s.parentMean != nil:
+		s.tryCheapest(b)
 	}
+
 	switch {
-	case fits && !s.fair:
-		s.leafs = min(s.leafs, b.value.bound)
+	case fits && !s.isFair:
+		s.closedBound = min(s.closedBound, b.value.bound)
 		return true
-	case fits && b.widest(anyBundle) < 0:
-		return true // one topology, of which all is known
+	case fits && b.widestBundle(anyBundle) < 0:
+		return true // a single topology, which was simulated
 	}
-	e, most := s.branch(b, fits)
-	s.mean = b.value.mean
-	b.split(e, most, func(lo, hi []int) { s.push(lo, hi, b.value.bound) })
+
+	e, lowerMax := s.branch(b, fits)
+	s.parentMean = b.value.pathMean
+	b.split(e, lowerMax, func(lo, hi []int) { s.push(lo, hi, b.value.bound) })
 	return true
 }
 
-// branch returns the bundle to split a box at, and the most circuits of its lesser half.
-func (s *jointSearch) branch(b *box[jointBound], fits bool) (e, most int) {
+// branch returns the bundle at which to split a box, and the maximum number of its
+// circuits in the lower part.
+func (s *jointSearch) branch(b *box[boxBound], fits bool) (e, lowerMax int) {
 	switch {
-	case b.value.mean != nil:
-		return s.influential(b)
+	case b.value.pathMean != nil:
+		return s.branchByMean(b)
 	case fits:
-		e = b.widest(anyBundle)
+		e = b.widestBundle(anyBundle)
 	default:
-		e = s.widest(b)
+		e = s.branchBundle(b)
 	}
-	return e, b.middle(e)
+	return e, b.midpoint(e)
 }
 
-// settled reports whether nothing with that bound can improve on the best.
-func (s *jointSearch) settled(bound engine.Time) bool {
-	return float64(bound) >= float64(s.best.makespan)*(1-rounding/10) || s.best.makespan-bound <= fewTicks
+// cannotImprove reports whether no topology with this bound can improve on the incumbent.
+func (s *jointSearch) cannotImprove(bound engine.Time) bool {
+	return float64(bound) >= float64(s.best.makespan)*(1-relTol/10) || s.best.makespan-bound <= tickTolerance
 }
 
-// push opens a box if it can hold a feasible topology that is better. Floor is a bound that is known of it.
+// push adds a box if it can contain a better topology that fits the ports. floor is a
+// known lower bound of the box.
 func (s *jointSearch) push(lo, hi []int, floor engine.Time) {
-	if !s.p.tighten(lo, hi) {
+	if !s.p.tightenUpper(lo, hi) {
 		return
 	}
-	s.spend(s.p, 1)
-	bound := max(floor, s.w.bound(hi))
-	if s.fair {
-		bound = max(bound, s.w.FairBound())
+	s.charge(s.p, 1)
+	bound := max(floor, s.evaluator.bound(hi))
+	if s.isFair {
+		bound = max(bound, s.evaluator.FairBound())
 	}
-	// a box that cannot improve still limits what is proved, if only by the value found: it need not be kept
-	v := jointBound{bound: bound}
-	if s.mean != nil && !s.settled(bound) {
-		v.mean = s.mean.clone()
-		v.mean.paths = min(v.mean.paths, inherited)
-		v.bound = max(bound, s.play(v.mean, lo, hi, morePaths))
+
+	// A box that cannot improve need not be stored, but its bound still limits
+	// closedBound.
+	v := boxBound{bound: bound}
+	if s.parentMean != nil && !s.cannotImprove(bound) {
+		v.pathMean = s.parentMean.clone()
+		v.pathMean.numPaths = min(v.pathMean.numPaths, inheritedPaths)
+		v.bound = max(bound, s.fictitiousPlay(v.pathMean, lo, hi, boxPaths))
 	}
-	if s.settled(v.bound) {
-		s.leafs = min(s.leafs, v.bound)
+
+	if s.cannotImprove(v.bound) {
+		s.closedBound = min(s.closedBound, v.bound)
 	} else {
-		s.open.open(lo, hi, v)
+		s.open.add(lo, hi, v)
 	}
 }
 
-// order ranks the replicas by the bound that each sets alone, under the best topology known with all that is useful
-// elsewhere.
-func (s *jointSearch) order() {
+// rankReplicas ranks the replicas by the bound that each sets alone: its own bundles as
+// in the incumbent, all others with their useful circuits.
+func (s *jointSearch) rankReplicas() {
 	replicas := 0
 	for _, pod := range s.p.Fabric.Pods {
 		replicas = max(replicas, pod.Replica+1)
@@ -260,26 +292,29 @@ func (s *jointSearch) order() {
 				x[e] = min(x[e], s.best.circuits[e])
 			}
 		}
-		s.spend(s.p, 1)
-		alone[r] = s.w.bound(x)
+		s.charge(s.p, 1)
+		alone[r] = s.evaluator.bound(x)
 	}
+
 	ranked := numbers.Below(replicas)
 	slices.SortStableFunc(ranked, func(a, b int) int { return cmp.Compare(alone[b], alone[a]) })
-	s.rank = make([]int, replicas)
+	s.replicaRank = make([]int, replicas)
 	for k, r := range ranked {
-		s.rank[r] = k
+		s.replicaRank[r] = k
 	}
 }
 
-// widest returns the bundle to branch on: the one with the largest range at the pod that hi overruns most. Pods of the
-// slowest replica in which one is overrun come first: the iteration is as long as its slowest replica's, so what one of
-// them alone cannot do is a proof for all, and it pays to settle one after the other.
-func (s *jointSearch) widest(b *box[jointBound]) int {
+// branchBundle returns the bundle with the largest range at the pod whose ports the upper
+// corner exceeds most. Pods of the slowest replica with such a pod come first. The
+// slowest replica determines the iteration time. A bound proved for one replica alone
+// therefore holds for all, and settling replicas one by one avoids combining their
+// choices.
+func (s *jointSearch) branchBundle(b *box[boxBound]) int {
 	p := s.p
-	free := p.room(b.hi)
+	free := p.freePorts(b.hi)
 	pod, first := -1, 0
 	for i := range free {
-		rank := s.rank[p.Fabric.Pods[i].Replica]
+		rank := s.replicaRank[p.Fabric.Pods[i].Replica]
 		if free[i] >= 0 || pod >= 0 && rank > first {
 			continue
 		}
@@ -287,62 +322,68 @@ func (s *jointSearch) widest(b *box[jointBound]) int {
 			pod, first = i, rank
 		}
 	}
-	return b.widest(func(e int) bool { return p.meets(e, pod) })
+	return b.widestBundle(func(e int) bool { return p.endsAt(e, pod) })
 }
 
-// rules are the services that topologies are tried with: by level; where that does not meet the bound Jackson's rule
-// and fair sharing get a chance.
-var rules = []flow.Service{flow.LevelPriority, flow.TailPriority, flow.MaxMin}
+// servicesToTry are the services with which a topology is simulated, in this order. The
+// later ones (Jackson's rule and fair sharing) are used only if level priority does not
+// meet the bound.
+var servicesToTry = []flow.Service{flow.LevelPriority, flow.TailPriority, flow.MaxMin}
 
-// try simulates x by the rules and keeps it if it is better.
-func (s *jointSearch) try(x []int) {
-	if s.fair {
-		s.spend(s.p, 1)
-		if c, ok := s.w.simulate(x, s.best.makespan); ok {
-			s.keep(x, c, flow.MaxMin)
+// tryTopology simulates x with servicesToTry, or with fair sharing if isFair, and updates
+// the incumbent.
+func (s *jointSearch) tryTopology(x []int) {
+	if s.isFair {
+		s.charge(s.p, 1)
+		if c, ok := s.evaluator.simulate(x, s.best.makespan); ok {
+			s.updateBest(x, c, flow.MaxMin)
 		}
 		return
 	}
-	for i, rule := range rules {
-		s.spend(s.p, 1)
-		s.w.SetService(rule)
-		c, ok := s.w.simulate(x, s.best.makespan)
+
+	for i, rule := range servicesToTry {
+		s.charge(s.p, 1)
+		s.evaluator.SetService(rule)
+		c, ok := s.evaluator.simulate(x, s.best.makespan)
 		if ok {
-			s.keep(x, c, rule)
+			s.updateBest(x, c, rule)
 		}
 		if i == 0 && ok {
-			s.spend(s.p, 1)
-			if float64(c) <= float64(s.w.bound(x))*(1+rounding) {
+			s.charge(s.p, 1)
+			if float64(c) <= float64(s.evaluator.bound(x))*(1+relTol) {
 				break
 			}
 		}
 	}
-	s.w.SetService(flow.LevelPriority)
+
+	s.evaluator.SetService(flow.LevelPriority)
 }
 
-func (s *jointSearch) keep(x []int, c engine.Time, service flow.Service) {
-	if s.fair && c < s.best.makespan || float64(c) < float64(s.best.makespan)*(1-rounding/10) {
-		s.best.circuits, s.best.makespan, s.best.service = slices.Clone(x), c, service
+// updateBest makes x the incumbent if its makespan c is shorter.
+func (s *jointSearch) updateBest(x []int, makespan engine.Time, service flow.Service) {
+	if s.isFair && makespan < s.best.makespan || float64(makespan) < float64(s.best.makespan)*(1-relTol/10) {
+		s.best.circuits, s.best.makespan, s.best.service = slices.Clone(x), makespan, service
 	}
 }
 
-// descend finds a first good topology: from all circuits that could be useful, it takes away, pod by pod where one is
-// overrun, the one whose loss raises the bound least; when half of the budget is gone, the largest.
-func (s *jointSearch) descend() {
+// greedyStart finds a first incumbent. It starts from all useful circuits and removes
+// circuits pod by pod, each time the one whose loss increases the bound least. After half
+// of the budget it removes from the largest bundle.
+func (s *jointSearch) greedyStart() {
 	x := slices.Clone(s.p.Useful)
-	if s.p.yield(x, nil, func(pod int) int {
+	if s.p.removeExcess(x, nil, func(pod int) int {
 		best, lowest := -1, never
 		for e := range x {
 			switch {
-			case !s.p.meets(e, pod) || x[e] == 1:
-			case s.spent() >= 0.5 || s.cut():
+			case !s.p.endsAt(e, pod) || x[e] == 1:
+			case s.usedFraction() >= 0.5 || s.interrupted():
 				if best < 0 || x[e] > x[best] {
 					best = e
 				}
 			default:
 				x[e]--
-				s.spend(s.p, 1)
-				if c := s.w.bound(x); best < 0 || c < lowest {
+				s.charge(s.p, 1)
+				if c := s.evaluator.bound(x); best < 0 || c < lowest {
 					best, lowest = e, c
 				}
 				x[e]++
@@ -350,6 +391,6 @@ func (s *jointSearch) descend() {
 		}
 		return best
 	}) {
-		s.try(x)
+		s.tryTopology(x)
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"sim/engine"
 )
 
-// TestDonorServesBest: of the donor's topologies that keep its limit with the fewest ports, or of all, none leaves
-// ports that make the recipient's iteration shorter than those that are left.
+// TestDonorServesBest compares Lend with an enumeration of the port-lending job's
+// topologies that keep its limit: all of them, or all with minimum ports. None may give
+// the borrowing job a shorter iteration than the selected one.
 func TestDonorServesBest(t *testing.T) {
 	t.Parallel()
 	for range 3 {
@@ -21,12 +22,12 @@ func TestDonorServesBest(t *testing.T) {
 			if len(p.Fabric.Bundles) == 0 {
 				t.Skip("nothing to connect")
 			}
-			by := rapid.SampledFrom([]Policy{topo{}, joint{}}).Draw(t, "donor")
+			by := rapid.SampledFrom([]Policy{topoAllocator{}, jointAllocator{}}).Draw(t, "donor")
 			o := Options{Workers: 1, Settings: Settings{
-				Topo: sharedAllowance().SearchOptions, Joint: sharedAllowance().SearchOptions,
+				Topo: newSharedBudget().SearchOptions, Joint: newSharedBudget().SearchOptions,
 				PortTolerance: rapid.SampledFrom([]float64{0, 0.1, 0.5}).Draw(t, "tolerance"),
 			}}
-			ticks := engine.Time(len(p.Graph.Tasks)) // that rounding may add
+			ticks := engine.Time(len(p.Graph.Tasks)) // effect of rounding
 			value := map[LoanTies]engine.Time{}
 			var first *Loan
 			for _, ties := range []LoanTies{FirstFound, BestForBorrower, BestOfAll} {
@@ -38,17 +39,20 @@ func TestDonorServesBest(t *testing.T) {
 				if first == nil {
 					first = g
 				}
-				if g.Makespan > g.Limit || g.Incomplete != "" || ties != BestOfAll && p.PortsUsed(g.Circuits) != p.PortsUsed(first.Circuits) {
-					t.Fatalf("%s: %v ends at %v, limit %v; %s", ties, g.Circuits, g.Makespan, g.Limit, g.Incomplete)
+				if g.Makespan > g.Limit || g.Incomplete != "" ||
+					ties != BestOfAll && p.PortsUsed(g.Circuits) != p.PortsUsed(first.Circuits) {
+					t.Fatalf("%s: %v ends at %v, limit %v; %s", ties, g.Circuits, g.Makespan, g.Limit,
+						g.Incomplete)
 				}
 			}
-			d := savings{p: p, service: first.Service, keeping: keeping{limit: first.Limit, exact: !first.FreeRates}}
+			d := portCase{p: p, service: first.Service,
+				makespanLimit: makespanLimit{limit: first.Limit, fixedService: !first.FreeRates}}
 			best := map[LoanTies]engine.Time{BestForBorrower: never, BestOfAll: never}
-			if !everyTopology(p, func(x []int) {
+			if !visitTopologies(p, func(x []int) {
 				if ok, _ := d.keeps(x); !ok {
 					return
 				}
-				q, err := p.with(p.room(x))
+				q, err := p.withExtraPorts(p.freePorts(x))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -66,21 +70,24 @@ func TestDonorServesBest(t *testing.T) {
 			}
 			for ties, want := range best {
 				if value[ties] > want+ticks {
-					t.Fatalf("%s: the recipient ends at %v, could at %v", ties, value[ties], want)
+					t.Fatalf("%s: the borrowing job ends at %v, %v is possible", ties, value[ties], want)
 				}
 			}
-			if value[BestOfAll] > value[BestForBorrower]+ticks || value[BestForBorrower] > value[FirstFound]+ticks {
-				t.Fatalf("first, fewest ports, all: %v", value)
+			if value[BestOfAll] > value[BestForBorrower]+ticks ||
+				value[BestForBorrower] > value[FirstFound]+ticks {
+				t.Fatalf("makespans by ties are not ordered: %v", value)
 			}
 		})
 	}
 }
 
-// TestDonateRefuses fails where ports are not saved and where pods differ.
+// TestDonateRefuses checks that Lend fails if the allocator does not minimise ports or if
+// the pods differ.
 func TestDonateRefuses(t *testing.T) {
-	p := twinProblem(t)
-	if _, err := p.Lend(context.Background(), baseline{proportional}, p, FirstFound, Options{}); err == nil {
-		t.Error("prop-alloc leaves ports")
+	p := peerProblem(t)
+	if _, err := p.Lend(context.Background(), baselineAllocator{proportional}, p, FirstFound,
+		Options{}); err == nil {
+		t.Error("Lend accepts prop-alloc, which does not minimise ports")
 	}
 	other := *p.Fabric
 	other.Copies++
@@ -88,14 +95,15 @@ func TestDonateRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Lend(context.Background(), topo{}, q, FirstFound, Options{Settings: Settings{Topo: sharedAllowance().SearchOptions}}); err == nil {
-		t.Error("ports are left to a job of other replicas")
+	if _, err := p.Lend(context.Background(), topoAllocator{}, q, FirstFound,
+		Options{Settings: Settings{Topo: newSharedBudget().SearchOptions}}); err == nil {
+		t.Error("Lend accepts a job with another number of replicas")
 	}
 }
 
-// sharedOf is what the search for the bound of p finds.
-func sharedOf(t *rapid.T, p *Problem) jointOptimum {
-	best, err := p.shared(context.Background())
+// sharedOf returns the result of the shared bound's search.
+func sharedOf(t *rapid.T, p *Problem) jointResult {
+	best, err := p.sharedResult(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

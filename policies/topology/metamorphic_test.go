@@ -15,26 +15,28 @@ import (
 	"sim/workloads/training"
 )
 
-var more = flag.Bool("more", false, "try many more random cases")
+var moreCases = flag.Bool("more", false, "try many more random cases")
 
-// times returns few, or many times as much with -more.
-func times(few int) int {
-	if *more {
+// numCases returns the number of random cases of a test: few, or 50 times as many with
+// -more.
+func numCases(few int) int {
+	if *moreCases {
 		return 50 * few
 	}
 	return few
 }
 
-// parts is a problem before it is put together, so that it can be altered.
-type parts struct {
+// problemParts is a problem before it is assembled, so that tests can change it.
+type problemParts struct {
 	graph *engine.Graph
 	pods  *fabric.Pods
 }
 
-// cut returns one of the paper's workloads with fewer micro-batches, all rates of hardware times speed.
-func cut(t testing.TB, model string, microbatches int, speed float64) parts {
+// shortWorkload returns a workload of the paper with fewer micro-batches, on hardware
+// whose rates are multiplied by speed.
+func shortWorkload(t testing.TB, model string, microbatches int, speed float64) problemParts {
 	t.Helper()
-	s, perPod := spec(t, model, 4096)
+	s, perPod := trainingSpec(t, model, 4096)
 	s.Microbatches = microbatches
 	s.Choices.EffectiveTFLOPS *= speed
 	it, err := training.Build(s, training.BuildOptions{})
@@ -52,10 +54,11 @@ func cut(t testing.TB, model string, microbatches int, speed float64) parts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return parts{g, pods}
+	return problemParts{g, pods}
 }
 
-func (p parts) problem(t testing.TB) *topology.Problem {
+// problem assembles the problem.
+func (p problemParts) problem(t testing.TB) *topology.Problem {
 	t.Helper()
 	o, err := p.pods.Connect(p.graph)
 	if err != nil {
@@ -69,7 +72,7 @@ func (p parts) problem(t testing.TB) *topology.Problem {
 }
 
 // ideal returns the makespan on the ideal fabric.
-func (p parts) ideal(t testing.TB) engine.Time {
+func (p problemParts) ideal(t testing.TB) engine.Time {
 	t.Helper()
 	n, r, err := electrical.Connect(p.pods, p.graph)
 	if err != nil {
@@ -82,8 +85,8 @@ func (p parts) ideal(t testing.TB) engine.Time {
 	return tr.Makespan
 }
 
-// randomTopology gives each bundle one circuit and then one more to random ones, up to a random number or till none
-// fits.
+// randomTopology returns a random topology that fits the ports. Each bundle has one
+// circuit, and further circuits go to random bundles.
 func randomTopology(p *topology.Problem, rng *rand.Rand) []int {
 	x := make([]int, len(p.Fabric.Bundles))
 	for e := range x {
@@ -101,22 +104,22 @@ func randomTopology(p *topology.Problem, rng *rand.Rand) []int {
 	return x
 }
 
-// lamp plays topologies of a problem, also such as overrun the ports.
-type lamp struct {
+// topologySimulator simulates topologies of a problem. They may exceed the ports.
+type topologySimulator struct {
 	*flow.Evaluator
 	p *topology.Problem
 }
 
-func newLamp(t testing.TB, p *topology.Problem) *lamp {
+func newTopologySimulator(t testing.TB, p *topology.Problem) *topologySimulator {
 	t.Helper()
 	e, err := flow.NewEvaluator(p.Graph, p.Fabric.Network, p.Fabric.Routes, flow.MaxMin)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &lamp{e, p}
+	return &topologySimulator{e, p}
 }
 
-func (l *lamp) simulate(t testing.TB, x []int, s flow.Service) engine.Time {
+func (l *topologySimulator) simulate(t testing.TB, x []int, s flow.Service) engine.Time {
 	t.Helper()
 	for e, b := range l.p.Fabric.Bundles {
 		for _, link := range b.Links {
@@ -126,23 +129,25 @@ func (l *lamp) simulate(t testing.TB, x []int, s flow.Service) engine.Time {
 	l.SetService(s)
 	c, ok := l.Makespan(engine.Never)
 	if !ok {
-		t.Fatalf("%v cannot be played", x)
+		t.Fatalf("%v cannot be simulated to its end", x)
 	}
 	return c
 }
 
-var played = []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority}
+// testServices are the services with which tests simulate topologies.
+var testServices = []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority}
 
-// TestScaling: c times the bandwidth and compute is c times as fast, to a tick a task.
+// TestScaling checks that c times the bandwidth and compute rate gives 1/c of all times,
+// up to one tick per task.
 func TestScaling(t *testing.T) {
 	for _, model := range models {
-		base := cut(t, model, 24, 1)
+		base := shortWorkload(t, model, 24, 1)
 		p := base.problem(t)
 		rng := rand.New(rand.NewPCG(1, 1))
-		joint := choose(t, &job{problem: p}, "delta-joint", budgets())
+		joint := choose(t, &job{problem: p}, "delta-joint", defaultOptions())
 		for _, c := range []float64{2, 0.5, 3, 0.37} {
-			scaled := cut(t, model, 24, c)
-			q := scaled.problem(t)
+			faster := shortWorkload(t, model, 24, c)
+			q := faster.problem(t)
 			ticks := float64(len(p.Graph.Tasks))
 			check := func(what string, before, after engine.Time) {
 				t.Helper()
@@ -150,13 +155,13 @@ func TestScaling(t *testing.T) {
 					t.Errorf("%s, %g times as fast: %s %v, was %v", model, c, what, after, before)
 				}
 			}
-			check("ideal", base.ideal(t), scaled.ideal(t))
-			d := choose(t, &job{problem: q}, "delta-joint", budgets())
+			check("ideal", base.ideal(t), faster.ideal(t))
+			d := choose(t, &job{problem: q}, "delta-joint", defaultOptions())
 			check("joint optimum", joint.Makespan, d.Makespan)
-			l, m := newLamp(t, p), newLamp(t, q)
+			l, m := newTopologySimulator(t, p), newTopologySimulator(t, q)
 			for range 4 {
 				x := randomTopology(p, rng)
-				for _, s := range played {
+				for _, s := range testServices {
 					check(s.String(), l.simulate(t, x, s), m.simulate(t, x, s))
 				}
 				check("bound", l.Bound(), m.Bound())
@@ -166,14 +171,16 @@ func TestScaling(t *testing.T) {
 }
 
 // relabel permutes the ids of pods, NICs, nodes and tasks. pod maps old pods to new ones.
-func (p parts) relabel(t testing.TB, rng *rand.Rand) (q parts, pod []int) {
+func (p problemParts) relabel(t testing.TB, rng *rand.Rand) (q problemParts, pod []int) {
 	t.Helper()
 	pod = rng.Perm(len(p.pods.Pods))
 	nic, node, task := rng.Perm(len(p.pods.NICs)), rng.Perm(len(p.pods.Nodes)), rng.Perm(len(p.graph.Tasks))
 	q.pods = &fabric.Pods{
-		Pods: make([]fabric.Pod, len(pod)), NICs: make([]fabric.NIC, len(nic)), Nodes: make([]fabric.Node, len(node)),
+		Pods: make([]fabric.Pod, len(pod)), NICs: make([]fabric.NIC, len(nic)),
+		Nodes:    make([]fabric.Node, len(node)),
 		PeerEnds: p.pods.PeerEnds, PeerDirections: p.pods.PeerDirections, Copies: p.pods.Copies,
 	}
+
 	for i, k := range p.pods.Pods {
 		q.pods.Pods[pod[i]] = k
 	}
@@ -187,6 +194,7 @@ func (p parts) relabel(t testing.TB, rng *rand.Rand) (q parts, pod []int) {
 		}
 		q.pods.Nodes[node[i]] = moved
 	}
+
 	q.graph = &engine.Graph{Tasks: make([]engine.Task, len(task))}
 	for i, k := range p.graph.Tasks {
 		if k.Kind == engine.Transfer {
@@ -197,37 +205,39 @@ func (p parts) relabel(t testing.TB, rng *rand.Rand) (q parts, pod []int) {
 			q.graph.AddEdge(int32(task[e.From]), int32(task[e.To]), e.Lag)
 		}
 	}
+
 	if err := q.graph.Freeze(); err != nil {
 		t.Fatal(err)
 	}
 	return q, pod
 }
 
-// TestRelabelling: what pods, NICs, GPUs and tasks are numbered changes no certified value and no makespan of a fixed
-// topology, but for rounding.
+// TestRelabelling checks that the numbering of pods, NICs, nodes and tasks changes no
+// certified value and no makespan of a given topology, up to rounding.
 func TestRelabelling(t *testing.T) {
 	for _, model := range models {
-		base := cut(t, model, 24, 1)
+		base := shortWorkload(t, model, 24, 1)
 		p := base.problem(t)
 		rng := rand.New(rand.NewPCG(2, 2))
-		joint := choose(t, &job{problem: p}, "delta-joint", budgets())
-		for range times(3) {
+		joint := choose(t, &job{problem: p}, "delta-joint", defaultOptions())
+		for range numCases(3) {
 			other, pod := base.relabel(t, rng)
 			q := other.problem(t)
 			near := func(what string, before, after engine.Time) {
 				t.Helper()
-				if d := after - before; d > within(&job{problem: p}) || -d > within(&job{problem: p}) {
+				if d := after - before; d > roundingSlack(&job{problem: p}) ||
+					-d > roundingSlack(&job{problem: p}) {
 					t.Errorf("%s, relabelled %v: %s %v, was %v", model, pod, what, after, before)
 				}
 			}
-			d := choose(t, &job{problem: q}, "delta-joint", budgets())
+			d := choose(t, &job{problem: q}, "delta-joint", defaultOptions())
 			near("joint optimum", joint.Makespan, d.Makespan)
 			near("joint bound", joint.Bound, d.Bound)
-			l, m := newLamp(t, p), newLamp(t, q)
+			l, m := newTopologySimulator(t, p), newTopologySimulator(t, q)
 			for range 4 {
 				x := randomTopology(p, rng)
 				y := carry(p.Fabric, q.Fabric, pod, x)
-				for _, s := range played {
+				for _, s := range testServices {
 					near(s.String(), l.simulate(t, x, s), m.simulate(t, y, s))
 				}
 				near("bound", l.Bound(), m.Bound())
@@ -236,7 +246,8 @@ func TestRelabelling(t *testing.T) {
 	}
 }
 
-// carry returns x, circuits of o, as circuits of to, whose pods are those of o renumbered.
+// carry converts circuits x of o to circuits of to. The pods of to are the pods of o
+// renumbered by pod.
 func carry(o, to *fabric.Optical, pod, x []int) []int {
 	y := make([]int, len(x))
 	for e, b := range o.Bundles {
@@ -250,9 +261,10 @@ func carry(o, to *fabric.Optical, pod, x []int) []int {
 	return y
 }
 
-// TestPodMap: where a job's stages are put changes nothing (DELTA, Model^T).
+// TestPodMap checks that the assignment of stages to pods does not change the optimum
+// (DELTA, Model^T).
 func TestPodMap(t *testing.T) {
-	s, perPod := spec(t, "megatron-462b", 4096)
+	s, perPod := trainingSpec(t, "megatron-462b", 4096)
 	s.Microbatches = 24
 	var want *topology.Decision
 	for _, pods := range [][]int{nil, {3, 2, 1, 0}, {1, 3, 0, 2}} {
@@ -270,27 +282,27 @@ func TestPodMap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := choose(t, &job{problem: parts{g, placed}.problem(t)}, "delta-joint", budgets())
+		d := choose(t, &job{problem: problemParts{g, placed}.problem(t)}, "delta-joint", defaultOptions())
 		if want == nil {
 			want = d
 		}
-		if apart := d.Makespan - want.Makespan; max(apart, -apart) > engine.Time(len(g.Tasks)) {
-			t.Errorf("with pods %v the optimum is %v, else %v", pods, d.Makespan, want.Makespan)
+		if difference := d.Makespan - want.Makespan; max(difference, -difference) > engine.Time(len(g.Tasks)) {
+			t.Errorf("pod map %v: optimum %v, want %v", pods, d.Makespan, want.Makespan)
 		}
 	}
 }
 
-// TestAddedCircuit: a circuit more never raises the joint makespan of a topology; it may raise a fair one. Nor does it
-// raise a bound.
+// TestAddedCircuit checks that an additional circuit increases neither the makespan under
+// level priority nor the bound. The makespan under fair sharing may increase.
 func TestAddedCircuit(t *testing.T) {
 	for _, model := range models {
 		t.Run(model, func(t *testing.T) {
 			j := setting{model, 400e9, 4096}.job(t)
 			p := j.problem
-			l := newLamp(t, p)
+			l := newTopologySimulator(t, p)
 			rng := rand.New(rand.NewPCG(3, 3))
 			trials, fairRises, worstFair, worst := 0, 0, 0.0, 0.0
-			for range times(20) {
+			for range numCases(20) {
 				x := randomTopology(p, rng)
 				level, fair := l.simulate(t, x, flow.LevelPriority), l.simulate(t, x, flow.MaxMin)
 				bound := l.Bound()
@@ -299,10 +311,10 @@ func TestAddedCircuit(t *testing.T) {
 					trials++
 					rise := float64(l.simulate(t, x, flow.LevelPriority)-level) / float64(level)
 					if worst = max(worst, rise); rise > 1e-9 {
-						t.Errorf("one more in bundle %d, %v: joint rises by %g of itself", e, x, rise)
+						t.Errorf("one more circuit in bundle %d of %v increases the makespan by a fraction of %g", e, x, rise)
 					}
 					if b := l.Bound(); b > bound {
-						t.Errorf("one more in bundle %d, %v: bound rises from %v to %v", e, x, bound, b)
+						t.Errorf("one more circuit in bundle %d of %v increases the bound from %v to %v", e, x, bound, b)
 					}
 					if rise := float64(l.simulate(t, x, flow.MaxMin)-fair) / float64(fair); rise > 1e-9 {
 						fairRises++
@@ -311,34 +323,37 @@ func TestAddedCircuit(t *testing.T) {
 					x[e]--
 				}
 			}
-			t.Logf("%d trials: joint rises by %.1e at most, fair in %d by up to %.1e", trials, worst, fairRises, worstFair)
+			t.Logf("%d trials: joint rises by %.1e at most, fair in %d by up to %.1e", trials, worst,
+				fairRises, worstFair)
 		})
 	}
 }
 
-// TestNoneBeatsItsBound: of random topologies, played in every way, none beats its own bound, none the joint optimum,
-// and that not the ideal fabric.
+// TestNoneBeatsItsBound simulates random topologies under every service. No makespan may
+// be below its own bound or below the joint optimum, and the joint optimum not below the
+// ideal fabric.
 func TestNoneBeatsItsBound(t *testing.T) {
 	for _, model := range models {
 		t.Run(model, func(t *testing.T) {
-			base := cut(t, model, 32, 1)
+			base := shortWorkload(t, model, 32, 1)
 			p := base.problem(t)
-			l := newLamp(t, p)
+			l := newTopologySimulator(t, p)
 			rng := rand.New(rand.NewPCG(4, 4))
-			joint := choose(t, &job{problem: p}, "delta-joint", budgets())
-			slack := within(&job{problem: p})
+			joint := choose(t, &job{problem: p}, "delta-joint", defaultOptions())
+			slack := roundingSlack(&job{problem: p})
 			if ideal := base.ideal(t); joint.Makespan < ideal-slack {
-				t.Errorf("joint %v beats the ideal fabric's %v", joint.Makespan, ideal)
+				t.Errorf("joint makespan %v is below the ideal fabric's %v", joint.Makespan, ideal)
 			}
-			for range times(60) {
+			for range numCases(60) {
 				x := randomTopology(p, rng)
 				for _, s := range []flow.Service{flow.MaxMin, flow.LevelPriority, flow.TailPriority, flow.FixedPriority} {
 					c := l.simulate(t, x, s)
 					if b := l.Bound(); c < b {
-						t.Errorf("%v, %v: %v beats its bound %v", x, s, c, b)
+						t.Errorf("topology %v, %v: makespan %v is below its bound %v", x, s, c, b)
 					}
 					if c < joint.Bound || c < joint.Makespan-slack {
-						t.Errorf("%v, %v: %v beats the joint optimum %v, bound %v", x, s, c, joint.Makespan, joint.Bound)
+						t.Errorf("topology %v, %v: makespan %v is below the joint optimum %v, bound %v", x, s, c,
+							joint.Makespan, joint.Bound)
 					}
 				}
 			}
@@ -346,9 +361,9 @@ func TestNoneBeatsItsBound(t *testing.T) {
 	}
 }
 
-// TestRatesOfMegatron462B holds DELTA's Fig. 7: under delta-joint the DP flow of stage 1, the critical one, has the 200
-// GB/s of its 4 NICs from start to end; under delta-topo, whose topology is shared fairly, it falls to 150 GB/s while
-// all four stages of the pod synchronise.
+// TestRatesOfMegatron462B reproduces DELTA's Fig. 7. Under delta-joint the critical DP
+// flow of stage 1 has the 200 GB/s of its 4 NICs from start to end. Under delta-topo,
+// with fair sharing, it falls to 150 GB/s while all four stages of the pod synchronise.
 func TestRatesOfMegatron462B(t *testing.T) {
 	t.Parallel()
 	j := setting{"megatron-462b", 400e9, 4096}.job(t)
@@ -356,12 +371,13 @@ func TestRatesOfMegatron462B(t *testing.T) {
 		policy string
 		want   []float64 // GB/s
 	}{{"delta-joint", []float64{200}}, {"delta-topo", []float64{150, 200}}} {
-		d := choose(t, j, c.policy, budgets())
+		d := choose(t, j, c.policy, defaultOptions())
 		n, err := j.problem.Fabric.Provision(d.Circuits)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr, err := flow.Run(t.Context(), j.problem.Graph, n, j.problem.Fabric.Routes, flow.Options{Service: d.Service, Rates: true})
+		tr, err := flow.Run(t.Context(), j.problem.Graph, n, j.problem.Fabric.Routes,
+			flow.Options{Service: d.Service, Rates: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -379,7 +395,8 @@ func TestRatesOfMegatron462B(t *testing.T) {
 				t.Errorf("%s %v: stage 1 is served at %v GB/s, want %v", c.policy, d.Circuits, got, c.want)
 			}
 			if path := tr.CriticalPath(j.problem.Graph); path[len(path)-1] != id {
-				t.Errorf("%s: the critical path ends with %s", c.policy, j.problem.Graph.Name(path[len(path)-1]))
+				t.Errorf("%s: the critical path ends with %s", c.policy,
+					j.problem.Graph.Name(path[len(path)-1]))
 			}
 		}
 	}

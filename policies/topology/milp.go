@@ -17,7 +17,7 @@ import (
 	"sim/policies/milp"
 )
 
-// MILPOptions are the options of the allocators that have a MILP solver decide.
+// MILPOptions holds the options of the allocators that call a MILP solver.
 type MILPOptions struct {
 	Solver    string      `key:"solver" doc:"solver; 'none' decides without one and can export models" default:"auto" choices:"@milp-solvers"`
 	TimeLimit engine.Time `key:"time_limit" doc:"wall-clock limit of the solver; \"0s\" means none" default:"10min"`
@@ -28,39 +28,45 @@ type MILPOptions struct {
 	Step      engine.Time `key:"step" doc:"length of a time step" default:"1ms" above:"0" when:"model=fixed-step"`
 	Intervals int         `key:"intervals" doc:"number of time intervals, K; 0 means the number that the schedules of the best baseline and of the best known topology need" default:"0" max:"1000000" when:"model=variable-interval"`
 	Anchors   bool        `key:"anchors" doc:"narrow index windows by the anchors of Alg. 1, which may exclude the optimum" default:"false" when:"model=variable-interval"`
-	Export    string      // directory to write each model to as MPS and LP; "" for none. No key sets it, as no scenario names outputs.
+	// Export is the directory for models in MPS and LP format; "" means none. No key sets
+	// it, because scenarios name no outputs.
+	Export string
 }
 
-// NoSolver, in place of a solver's name, has models written and not solved.
+// NoSolver is the value of MILPOptions.Solver with which models are exported but not
+// solved.
 const NoSolver = "none"
 
-// SolverReport is what a MILP solver said. Makespan and Bound are those of its model, which may let transfers wait
-// where the simulation has them start, but not break off or divide time finer than its intervals.
+// SolverReport is the result of a MILP solver. Makespan and Bound refer to the model. The
+// model may delay transfers that the simulation starts immediately, but it cannot preempt
+// them or divide time more finely than its intervals.
 type SolverReport struct {
-	Solver               string // with its version; "" if none was run
+	Solver               string // name and version; "" if none was run
 	Status               string
 	Makespan             engine.Time // 0 if it found no solution
 	Bound                engine.Time // 0 if it proved none
-	Ports                string      // how the search for the fewest ports ended; "" if there was none
-	Columns, Rows, Whole int         // size of the model; Whole are its integer columns
+	Ports                string      // status of the minimisation of ports; "" if there was none
+	Columns, Rows, Whole int         // size of the model; Whole is the number of integer columns
 	Intervals            int
 }
 
-// milpPolicy has a MILP solver choose (DELTA-Joint, and with fair sharing DELTA-Topo, Sec. III-B), from nothing or from
-// what the search that bears its name, or delta-fast, finds (Sec. IV).
-type milpPolicy struct {
-	name string
-	fair bool
-	hot  bool
+// milpAllocator solves the paper's model with a MILP solver (DELTA-Joint, and with fair
+// sharing DELTA-Topo, Sec. III-B). It starts without a solution, or with a hot start: the
+// decision of delta-joint or delta-fast (Sec. IV).
+type milpAllocator struct {
+	name     string
+	isFair   bool
+	hotStart bool
 }
 
-// FixedStep is the model of App. A.
+// FixedStep is the value of MILPOptions.Model that selects the model of App. A.
 const FixedStep = "fixed-step"
 
-// AnySolver stands for whichever solver there is.
+// AnySolver is the value of MILPOptions.Solver that selects any solver on the PATH.
 const AnySolver = "auto"
 
-// available fails, with an error that says how to help, where the solver is not there.
+// available returns an error that explains what to install if the solver is not
+// available.
 func (o *MILPOptions) available() error {
 	if o.Solver == NoSolver {
 		return nil
@@ -69,7 +75,7 @@ func (o *MILPOptions) available() error {
 	return err
 }
 
-// solver is the name that package milp knows.
+// solver returns the solver's name in package milp; "" means any.
 func (o *MILPOptions) solver() string {
 	if o.Solver == AnySolver {
 		return ""
@@ -77,15 +83,15 @@ func (o *MILPOptions) solver() string {
 	return o.Solver
 }
 
-func (m milpPolicy) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+func (m milpAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	if err := o.MILP.available(); err != nil {
 		return nil, err
 	}
-	known, err := m.known(ctx, p, o)
+	known, err := m.reference(ctx, p, o)
 	if err != nil {
 		return nil, err
 	}
-	r := &milpRun{milpPolicy: m, p: p, o: o, known: known, report: &SolverReport{}}
+	r := &milpRun{milpAllocator: m, p: p, o: o, reference: known, report: &SolverReport{}}
 	if err := r.build(ctx); err != nil {
 		return nil, err
 	}
@@ -100,11 +106,11 @@ func (m milpPolicy) Choose(ctx context.Context, p *Problem, o Options) (*Decisio
 	if err != nil {
 		return nil, err
 	}
-	services := rules // where rates are free any will do that simulates them
-	if m.fair || o.Service != "" {
-		services = []flow.Service{o.service(flow.MaxMin)}
+	services := servicesToTry // if rates are free, the fastest of these services represents the model
+	if m.isFair || o.Service != "" {
+		services = []flow.Service{o.serviceOr(flow.MaxMin)}
 	}
-	d, err := p.judge(ctx, x, services)
+	d, err := p.evaluateBest(ctx, x, services)
 	if err != nil {
 		return nil, err
 	}
@@ -113,41 +119,41 @@ func (m milpPolicy) Choose(ctx context.Context, p *Problem, o Options) (*Decisio
 	return d, nil
 }
 
-// known returns a good decision from elsewhere: to start from where the policy does, and in any case to profile K from
-// (footnote 1 of Sec. III-B).
-func (m milpPolicy) known(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+// reference returns the decision of delta-fast or delta-joint. It is the hot start, and
+// it determines the number of intervals K (footnote 1 of Sec. III-B).
+func (m milpAllocator) reference(ctx context.Context, p *Problem, o Options) (*Decision, error) {
 	o.KeepPorts = true
-	if m.fair {
+	if m.isFair {
 		o.Service = flow.MaxMin.String()
-		return fast{}.Choose(ctx, p, o)
+		return fastAllocator{}.Choose(ctx, p, o)
 	}
-	o.Service, o.Tails = "", false // what the solver finds is simulated by the rules
-	return joint{}.Choose(ctx, p, o)
+	o.Service, o.Tails = "", false // the solver's circuits are simulated with servicesToTry
+	return jointAllocator{}.Choose(ctx, p, o)
 }
 
-// deltaModel is either form of the paper's model.
+// deltaModel is one of the two forms of the paper's model.
 type deltaModel interface {
 	MinimisePorts(makespan float64)
 	Seconds(value float64) float64
 	Schedule(values []float64) *milp.Schedule
 }
 
-// milpRun is one decision.
+// milpRun is one decision of a milpAllocator.
 type milpRun struct {
-	milpPolicy
-	p     *Problem
-	o     Options
-	known *Decision
+	milpAllocator
+	p         *Problem
+	o         Options
+	reference *Decision // see milpAllocator.reference
 
-	baseline []int
+	baseline []int // circuits of the best baseline
 	model    *milp.Model
 	delta    deltaModel
-	start    []float64
+	start    []float64 // values of the hot start; nil without a hot start
 	report   *SolverReport
 	stopped  string
 }
 
-// build makes the model, and the point to start from.
+// build builds the model and its hot start.
 func (r *milpRun) build(ctx context.Context) error {
 	_, x, makespan := r.p.bestBaseline(ctx, flow.MaxMin)
 	if err := ctx.Err(); err != nil {
@@ -156,11 +162,14 @@ func (r *milpRun) build(ctx context.Context) error {
 	if r.baseline = x; x == nil {
 		return errNoEnd
 	}
+
+	// The number of intervals K must suffice for the baseline and for the reference
+	// decision.
 	first, err := r.p.milpSchedule(ctx, r.baseline, flow.MaxMin)
 	if err != nil {
 		return err
 	}
-	best, err := r.p.milpSchedule(ctx, r.known.Circuits, r.known.Service)
+	best, err := r.p.milpSchedule(ctx, r.reference.Circuits, r.reference.Service)
 	if err != nil {
 		return err
 	}
@@ -168,14 +177,19 @@ func (r *milpRun) build(ctx context.Context) error {
 	if r.o.MILP.Intervals > 0 {
 		k = r.o.MILP.Intervals
 	}
-	if r.hot {
-		makespan = min(makespan, r.known.Makespan)
+
+	// The makespan of the best known decision is an upper bound.
+	if r.hotStart {
+		makespan = min(makespan, r.reference.Makespan)
 	}
-	upper := makespan + engine.Time(float64(makespan)*met) + 1
-	upper += engine.Time(float64(upper) * r.o.PortTolerance) // which saving ports may take
-	if r.fair {                                              // equal shares (Eq. 17) can be slower than max-min ones
+	upper := makespan + engine.Time(float64(makespan)*makespanRelTol) + 1
+	upper += engine.Time(float64(upper) * r.o.PortTolerance) // minimising ports may lengthen the makespan
+	// Equal shares (Eq. 17) can be slower than max-min shares.
+	if r.isFair {
 		upper += upper / 10
 	}
+
+	// Build the instance, unless the model would be too large.
 	in, err := r.p.milpInstance(ctx, upper, k, r.o.MILP.Anchors)
 	if err != nil {
 		return err
@@ -184,11 +198,13 @@ func (r *milpRun) build(ctx context.Context) error {
 	for i := range in.Tasks {
 		active += max(0, in.Tasks[i].LastInterval-in.Tasks[i].FirstInterval+1)
 	}
-	if active > largestMILP {
-		return fmt.Errorf("topology: %d intervals make a model of %d times a transfer may be active, more than the %d that fit the memory; lower policy.milp.intervals",
-			k, active, largestMILP)
+	if active > maxActiveIntervals {
+		return fmt.Errorf("topology: a model with %d intervals has %d pairs of a transfer and an interval, more than the maximum of %d, which fits the memory; lower policy.milp.intervals",
+			k, active, maxActiveIntervals)
 	}
-	form := milp.Form{Paper: r.o.MILP.Form == "paper", Fair: r.fair}
+
+	// Build the model in the selected form.
+	form := milp.Form{Paper: r.o.MILP.Form == "paper", Fair: r.isFair}
 	if r.o.MILP.Model == FixedStep {
 		f, err := milp.NewFixedStepModel(in, r.o.MILP.Step.Seconds(), form)
 		if err != nil {
@@ -202,25 +218,30 @@ func (r *milpRun) build(ctx context.Context) error {
 		}
 		r.model, r.delta = v.Model, v
 		r.report.Intervals = k
-		if r.hot {
-			r.startFrom(v, best)
+		if r.hotStart {
+			r.setStart(v, best)
 		}
 	}
-	r.report.Columns, r.report.Rows, r.report.Whole = len(r.model.Columns), len(r.model.Rows), r.model.Integers()
+
+	r.report.Columns, r.report.Rows, r.report.Whole = len(r.model.Columns), len(r.model.Rows),
+		r.model.Integers()
 	return nil
 }
 
-// largestMILP is the most intervals over all tasks of a model: its columns and rows are a few times as many, and take
-// about 5 GB then.
-const largestMILP = 2_000_000
+// maxActiveIntervals is the maximum number of pairs of a transfer and an interval in
+// which it may be active. Columns and rows of the model are a few times as many; at this
+// limit they need about 5 GB.
+const maxActiveIntervals = 2_000_000
 
-// met is what rounding to ticks may leave between equal makespans.
-const met = 1e-9
+// makespanRelTol is the relative difference that rounding to ticks may cause between
+// equal makespans.
+const makespanRelTol = 1e-9
 
-// startFrom sets the start, if the schedule satisfies the model: max-min sharing is not always the paper's equal
-// sharing, nor within Alg. 1's anchors.
-func (r *milpRun) startFrom(v *milp.VariableIntervalModel, s *milp.Schedule) {
-	const eps = 1e-6 // what solvers take for feasible
+// setStart sets the hot start if the schedule satisfies the model. It may not, because
+// max-min sharing can differ from the paper's equal sharing, and the schedule can be
+// outside the anchors of Alg. 1.
+func (r *milpRun) setStart(v *milp.VariableIntervalModel, s *milp.Schedule) {
+	const eps = 1e-6 // feasibility tolerance of the solvers
 	p, err := v.Point(s)
 	if err != nil {
 		return
@@ -230,7 +251,7 @@ func (r *milpRun) startFrom(v *milp.VariableIntervalModel, s *milp.Schedule) {
 	}
 }
 
-// export writes the model as MPS and LP, under a name of its content.
+// export writes the model in MPS and LP format, in files named by a hash of its content.
 func (r *milpRun) export() error {
 	if r.o.MILP.Export == "" {
 		return nil
@@ -255,74 +276,84 @@ func (r *milpRun) export() error {
 			return fmt.Errorf("topology: writing the model to %s: %w", path, err)
 		}
 	}
+
 	return nil
 }
 
-// solve returns the circuits that the solver chose, or those known without it.
+// solve returns the solver's circuits, with minimum ports unless ports are kept. Without
+// a solution it returns the circuits of the hot start or the baseline.
 func (r *milpRun) solve(ctx context.Context) ([]int, error) {
-	otherwise := r.baseline
-	if r.hot {
-		otherwise = r.known.Circuits
+	fallback := r.baseline
+	if r.hotStart {
+		fallback = r.reference.Circuits
 	}
 	if r.o.MILP.Solver == NoSolver {
 		r.report.Status, r.stopped = "written, not solved", "before the solver was run"
-		return otherwise, nil
+		return fallback, nil
 	}
+
+	// Minimise the makespan.
 	options := milp.Options{
-		Solver: r.o.MILP.solver(), TimeLimit: wall(r.o.MILP.TimeLimit), Gap: r.o.MILP.Gap, Threads: r.o.MILP.Threads, Seed: r.o.Seed, Start: r.start,
+		Solver: r.o.MILP.solver(), TimeLimit: wallClock(r.o.MILP.TimeLimit), Gap: r.o.MILP.Gap,
+		Threads: r.o.MILP.Threads, Seed: r.o.Seed, Start: r.start,
 	}
-	begun := time.Now()
+	started := time.Now()
 	s, err := milp.Solve(ctx, r.model, options)
 	if err != nil {
 		return nil, err
 	}
 	r.report.Solver, r.report.Status = s.Solver, string(s.Status)
 	if s.Status == milp.Stopped {
-		r.stopped = fmt.Sprintf("after the solver's time limit of %v", wall(r.o.MILP.TimeLimit))
+		r.stopped = fmt.Sprintf("after the solver's time limit of %v", wallClock(r.o.MILP.TimeLimit))
 	}
 	if !math.IsInf(s.Bound, 0) {
 		if r.report.Bound, err = engine.FromSeconds(max(0, r.delta.Seconds(s.Bound))); err != nil {
 			return nil, fmt.Errorf("topology: the solver's bound: %w", err)
 		}
 	}
+
+	// Without a solution, use the fallback.
 	if s.Values == nil {
 		if s.Status == milp.Infeasible {
-			r.report.Status = "infeasible: no schedule of the model is as short as a baseline's play; allow more intervals"
+			r.report.Status = "infeasible: no schedule of the model is as short as the simulated baseline; increase policy.milp.intervals"
 		}
 		r.stopped = strings.TrimPrefix(r.stopped+", without a solution", ", ")
-		return otherwise, nil
+		return fallback, nil
 	}
+
 	if r.report.Makespan, err = engine.FromSeconds(r.delta.Seconds(s.Value)); err != nil {
 		return nil, fmt.Errorf("topology: the solver's makespan: %w", err)
 	}
-	if far := float64(r.report.Makespan-r.report.Bound) / float64(r.report.Makespan); s.Status == milp.Optimal && far > 1e-6 {
-		r.report.Status = fmt.Sprintf("within %.2g of the bound, as policy.milp.gap allows", far)
+	if gap := float64(r.report.Makespan-r.report.Bound) / float64(r.report.Makespan); s.Status == milp.Optimal && gap > 1e-6 {
+		r.report.Status = fmt.Sprintf("within %.2g of the bound, as policy.milp.gap allows", gap)
 	}
 	x := r.delta.Schedule(s.Values).Circuits
 	if r.o.KeepPorts {
 		return x, nil
 	}
-	// Eq. 4: then the fewest ports
-	r.delta.MinimisePorts(r.delta.Seconds(s.Value) * (1 + max(r.o.PortTolerance, met)))
+
+	// Eq. 4: minimise ports among solutions with this makespan.
+	r.delta.MinimisePorts(r.delta.Seconds(s.Value) * (1 + max(r.o.PortTolerance, makespanRelTol)))
 	options.Start, options.Gap = s.Values, 0
-	options.AbsGap = 0.99 // ports are whole
+	options.AbsGap = 0.99 // ports are integers
 	if options.TimeLimit > 0 {
-		options.TimeLimit = max(time.Second, options.TimeLimit-time.Since(begun))
+		options.TimeLimit = max(time.Second, options.TimeLimit-time.Since(started))
 	}
-	fewest, err := milp.Solve(ctx, r.model, options)
-	if errors.Is(err, milp.ErrSolver) { // what it found first stands
+	minimum, err := milp.Solve(ctx, r.model, options)
+	if errors.Is(err, milp.ErrSolver) { // the first solution remains valid
 		r.stopped, r.report.Ports = "saving ports: "+err.Error(), "failed"
 		return x, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	r.report.Ports = string(fewest.Status)
-	if fewest.Status == milp.Stopped && r.stopped == "" {
-		r.stopped = fmt.Sprintf("saving ports, after the solver's time limit of %v", wall(r.o.MILP.TimeLimit))
+	r.report.Ports = string(minimum.Status)
+	if minimum.Status == milp.Stopped && r.stopped == "" {
+		r.stopped = fmt.Sprintf("saving ports, after the solver's time limit of %v",
+			wallClock(r.o.MILP.TimeLimit))
 	}
-	if fewest.Values != nil {
-		x = r.delta.Schedule(fewest.Values).Circuits
+	if minimum.Values != nil {
+		x = r.delta.Schedule(minimum.Values).Circuits
 	}
 	return x, nil
 }

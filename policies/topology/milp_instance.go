@@ -10,18 +10,20 @@ import (
 	"sim/policies/milp"
 )
 
-// seconds converts ticks, which may be fractions, to seconds.
+// seconds converts a number of ticks to seconds.
 func seconds(ticks float64) float64 { return ticks / float64(engine.Second) }
 
-// milpInstance returns the problem as the models of DELTA have it: upper is a makespan above which solutions are of no
-// interest, intervals is K, and narrow prunes indices by Alg. 1's anchors and not only by what must precede and follow.
+// milpInstance returns the problem in the form of package milp. upper is an upper bound
+// on the makespan of solutions, and intervals is K. narrow restricts interval indices by
+// the anchors of Alg. 1 in addition to the precedence constraints.
 func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals int, narrow bool) (*milp.Instance, error) {
 	in := &milp.Instance{Upper: upper.Seconds(), Intervals: intervals}
 	for _, pod := range p.Fabric.Pods {
 		in.Pods = append(in.Pods, pod.Ports)
 	}
 	for e, b := range p.Fabric.Bundles {
-		in.Bundles = append(in.Bundles, milp.Bundle{A: int(b.A), B: int(b.B), Ends: b.Ends, Rate: p.Fabric.Rate(e), MaxCircuits: p.Useful[e]})
+		in.Bundles = append(in.Bundles, milp.Bundle{A: int(b.A), B: int(b.B), Ends: b.Ends,
+			Rate: p.Fabric.Rate(e), MaxCircuits: p.Useful[e]})
 	}
 	for _, g := range p.Fabric.Network.Groups {
 		in.Groups = append(in.Groups, g.Rate)
@@ -34,19 +36,19 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 	if narrow {
 		first, last = windows.Min, windows.Max
 	}
-	bundleOf := p.bundleOf()
-	spans := p.fullSpans()
+	bundleOf := p.bundleOfLink()
+	spans := p.unlimitedSpans()
 	groups := p.Fabric.Network.GroupResource(0)
 	for i := range p.Graph.Tasks {
 		t := &p.Graph.Tasks[i]
 		task := milp.Task{
 			Name: p.Graph.Name(int32(i)), Duration: t.Duration.Seconds(),
-			// a tick less, for the rounding of simulated times
+			// One tick less, because simulated times are rounded.
 			Head: max(0, seconds(spans.Head[i]-1)), Tail: max(0, seconds(spans.Tail[i]-1)),
 		}
-		if at := slices.Index(windows.Task, int32(i)); at >= 0 {
+		if index := slices.Index(windows.Task, int32(i)); index >= 0 {
 			task.Bits, task.Flows = 8*float64(t.Bytes), float64(max(1, t.Flows))
-			task.FirstInterval, task.LastInterval = first[at], last[at]
+			task.FirstInterval, task.LastInterval = first[index], last[index]
 			task.Rate = spans.Full[i]
 			for _, u := range p.Fabric.Routes.Of(int32(i)) {
 				if u.Resource < groups {
@@ -58,16 +60,20 @@ func (p *Problem) milpInstance(ctx context.Context, upper engine.Time, intervals
 		}
 		in.Tasks = append(in.Tasks, task)
 	}
+
 	for i := range p.Graph.Tasks {
 		for _, e := range p.Graph.Out(int32(i)) {
 			in.Deps = append(in.Deps, milp.Dependency{From: i, To: int(e.To), Lag: e.Lag.Seconds()})
 		}
 	}
+
 	return in, in.Check()
 }
 
-// milpSchedule simulates a topology and returns the simulation as a solution: intervals lie between the starts and ends
-// of transfers, and what rates did inside one only its volumes remember. That keeps every capacity, which is linear.
+// milpSchedule simulates topology x and returns the simulation as a solution of the
+// model. Intervals are bounded by starts and ends of transfers. Rates that change within
+// an interval are replaced by the volume sent in it. This satisfies all capacity
+// constraints because they are linear.
 func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Service) (*milp.Schedule, error) {
 	n, err := p.Fabric.Provision(x)
 	if err != nil {
@@ -78,18 +84,21 @@ func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Servic
 		return nil, fmt.Errorf("topology: %w", err)
 	}
 	s := &milp.Schedule{Circuits: slices.Clone(x), Makespan: trace.Makespan.Seconds()}
-	played := &Windows{Task: p.transfers()}
-	played.profile(trace)
-	times := borders(played.Start, played.End)
+	windows := &Windows{Task: p.networkTransfers()}
+	windows.recordIntervals(trace)
+	times := intervalBorders(windows.Start, windows.End)
 	for _, t := range times {
 		s.Times = append(s.Times, t.Seconds())
 	}
+
+	// Record start, end and volume of each transfer.
 	s.Sent = make([][]float64, len(p.Graph.Tasks))
 	for i := range p.Graph.Tasks {
 		s.Start, s.End = append(s.Start, trace.Start[i].Seconds()), append(s.End, trace.End[i].Seconds())
 		s.Sent[i] = make([]float64, max(0, len(times)-1))
 	}
-	for _, id := range played.Task {
+
+	for _, id := range windows.Task {
 		sum := 0.0
 		steps := trace.Rates(id)
 		for k := 0; k+1 < len(steps); k++ {
@@ -105,11 +114,12 @@ func (p *Problem) milpSchedule(ctx context.Context, x []int, service flow.Servic
 				}
 			}
 		}
-		if sum > 0 { // exactly its bits: simulations round times to ticks
+		if sum > 0 { // scale to the exact volume, because simulated times are rounded to ticks
 			for j := range s.Sent[id] {
 				s.Sent[id][j] *= 8 * float64(p.Graph.Tasks[id].Bytes) / sum
 			}
 		}
 	}
+
 	return s, nil
 }

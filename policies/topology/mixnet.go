@@ -2,30 +2,33 @@ package topology
 
 import "sim/engine"
 
-// MixNetOptions are the options of mixnet-during.
+// MixNetOptions holds the options of mixnet-during.
 type MixNetOptions struct {
 	Layers int `key:"layers" doc:"number of consecutive layers whose traffic one topology serves; 0 selects the fastest of 1, 2, 4, ..." default:"0" max:"1000000"`
 }
 
-// mixnet gives circuits to layer after layer by its traffic matrix alone, greedily: one circuit to each pair of pods,
-// which are what MixNet's packet network is there, and one after the other to the pair that has most bytes for each of its
-// own (MixNet, SIGCOMM 2025, Sec. 5). It does so when the layer before has ended. A layer is the transfers that come after
-// equally many others, as the experts' all-to-alls do there, or so many of these together as are fastest.
-func mixnet(m *movement) (*Sequence, error) {
-	depth, deepest := m.depths()
-	ends, err := m.p.endings(m.ctx, m.static)
+// mixnet is the rule of mixnet-during (after MixNet, SIGCOMM 2025, Sec. 5). When a layer
+// has ended, circuits are allocated greedily by the traffic matrix of the next layer.
+// Every pair of pods keeps one circuit, in place of MixNet's packet network. Further
+// circuits go one at a time to the pair with the most bytes per circuit.
+//
+// A layer consists of the transfers at equal depth of the graph, such as the all-to-alls
+// of experts, or of several of these together. By default the fastest number is selected.
+func mixnet(m *ruleInput) (*Sequence, error) {
+	depth, deepest := m.transferDepths()
+	ends, err := m.p.transferEnds(m.ctx, m.static)
 	if err != nil {
 		return nil, err
 	}
 	if n := m.o.MixNet.Layers; n > 0 {
-		return m.layered(depth, deepest, n, ends), nil
+		return m.layeredSequence(depth, deepest, n, ends), nil
 	}
 	var best *Sequence
-	least := never
+	fastest := never
 	for n := 1; ; n *= 2 {
-		q := m.layered(depth, deepest, n, ends)
-		if it, ok := m.simulate(q); ok && it.mean() < least {
-			best, least = q, it.mean()
+		q := m.layeredSequence(depth, deepest, n, ends)
+		if cycle, ok := m.simulate(q); ok && cycle.meanMakespan() < fastest {
+			best, fastest = q, cycle.meanMakespan()
 		}
 		if n > deepest || m.ctx.Err() != nil {
 			return best, m.ctx.Err()
@@ -33,9 +36,10 @@ func mixnet(m *movement) (*Sequence, error) {
 	}
 }
 
-// depths returns by task how many transfers one after the other come before, and the most that do.
-func (m *movement) depths() (depth []int, deepest int) {
-	g, class := m.p.Graph, m.p.classes()
+// transferDepths returns the maximum number of transfers on a path before each task,
+// indexed by task, and the maximum of these over all transfers.
+func (m *ruleInput) transferDepths() (depth []int, deepest int) {
+	g, class := m.p.Graph, m.p.bundleOfTask()
 	depth = make([]int, len(g.Tasks))
 	for _, id := range g.Order() {
 		next := depth[id]
@@ -50,15 +54,16 @@ func (m *movement) depths() (depth []int, deepest int) {
 	return depth, deepest
 }
 
-// layered returns the sequence of topologies for so many layers each.
-func (m *movement) layered(depth []int, deepest, layers int, ends [][]engine.Time) *Sequence {
+// layeredSequence returns the sequence with one topology per group of layers. ends are
+// the transfer ends of Problem.transferEnds.
+func (m *ruleInput) layeredSequence(depth []int, deepest, layers int, ends [][]engine.Time) *Sequence {
 	groups := deepest/layers + 1
 	load, count := make([][]float64, groups), make([][]int, groups)
 	for i := range groups {
-		load[i], count[i] = make([]float64, len(m.p.Fabric.Network.Links)), make([]int, len(m.high))
+		load[i], count[i] = make([]float64, len(m.p.Fabric.Network.Links)), make([]int, len(m.maxCircuits))
 	}
-	class := m.p.classes()
-	for _, id := range m.p.transfers() {
+	class := m.p.bundleOfTask()
+	for _, id := range m.p.networkTransfers() {
 		if class[id] < 0 {
 			continue
 		}
@@ -70,14 +75,15 @@ func (m *movement) layered(depth []int, deepest, layers int, ends [][]engine.Tim
 			}
 		}
 	}
-	q, carried := &Sequence{}, make([]int, len(m.high))
+
+	q, carried := &Sequence{}, make([]int, len(m.maxCircuits))
 	for i := range groups {
-		x := m.greedy(m.p.ones(), m.loads(load[i]))
+		x := m.allocateGreedily(m.p.ones(), m.bundleLoads(load[i]))
 		if i == 0 {
 			q.First = x
 		} else {
 			s := Step{Bundle: AtEnd, Circuits: x}
-			for e, n := range carried { // the one that ends last on the topology that stays
+			for e, n := range carried { // the event is the carried bundle that ends last on the static topology
 				if n > 0 && (s.Bundle == AtEnd || ends[e][n-1] > ends[s.Bundle][s.Count-1]) {
 					s.Bundle, s.Count = e, n
 				}
@@ -90,7 +96,8 @@ func (m *movement) layered(depth []int, deepest, layers int, ends [][]engine.Tim
 			carried[e] += n
 		}
 	}
+
 	q.Steps = append(q.Steps, Step{Bundle: AtEnd, Circuits: q.First})
-	q.tidy()
+	q.removeUnchanged()
 	return q
 }

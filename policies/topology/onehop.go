@@ -8,25 +8,31 @@ import (
 	"sim/engine/flow"
 )
 
-// oneHop is the demand of a job in which no transfer waits for another one: traffic given by a
-// matrix, an all-to-all, a permutation or a hotspot, say. Circuits then limit each pair of pods by
-// itself, so that the fewest circuits for a completion time are known in closed form.
-type oneHop struct {
-	// load is the time in ticks, indexed by bundle, that one circuit needs for the bundle's busier
-	// direction. A circuit carries both directions at full rate.
-	load []float64
-	// outside is the shortest time before a transfer starts plus the shortest time after one ends.
-	outside engine.Time
+// oneHopDemand is the demand of a job in which no transfer waits for another one, for
+// example a traffic matrix, an all-to-all, a permutation or a hotspot. Circuits then
+// limit each pair of pods independently, and the minimum circuits for a completion time
+// have a closed form.
+type oneHopDemand struct {
+	// circuitTime is the time in ticks, indexed by bundle, in which one circuit carries
+	// the bundle's busier direction. A circuit carries both directions at full rate.
+	circuitTime []float64
+	// overhead is the minimum time before a transfer starts plus the minimum time after
+	// one ends.
+	overhead engine.Time
 }
 
-// demand returns the one-hop demand of the problem's graph, or nil if a transfer waits for another one.
-func (p *Problem) demand() *oneHop {
+// newOneHopDemand returns the one-hop demand of the graph, or nil if a transfer waits for
+// another one.
+func (p *Problem) newOneHopDemand() *oneHopDemand {
 	g := p.Graph
 	if len(p.Fabric.Bundles) == 0 {
 		return nil
 	}
+
+	// Longest path to each transfer, without transfers; fail if a transfer precedes
+	// another.
 	head, tail := make([]engine.Time, len(g.Tasks)), make([]engine.Time, len(g.Tasks))
-	follows := make([]bool, len(g.Tasks)) // a transfer comes before the task
+	follows := make([]bool, len(g.Tasks)) // a transfer precedes the task
 	before, after := engine.Never, engine.Never
 	for _, i := range g.Order() {
 		t := &g.Tasks[i]
@@ -41,6 +47,8 @@ func (p *Problem) demand() *oneHop {
 			head[e.To] = max(head[e.To], head[i]+t.Duration+e.Lag)
 		}
 	}
+
+	// Longest path after each transfer.
 	order := g.Order()
 	for k := len(order) - 1; k >= 0; k-- {
 		i := order[k]
@@ -51,6 +59,8 @@ func (p *Problem) demand() *oneHop {
 			after = min(after, tail[i])
 		}
 	}
+
+	// The load of each link, then of each bundle.
 	bits := make([]float64, len(p.Fabric.Network.Links))
 	for i := range g.Tasks {
 		for _, u := range p.Fabric.Routes.Of(int32(i)) {
@@ -59,71 +69,74 @@ func (p *Problem) demand() *oneHop {
 			}
 		}
 	}
-	d := &oneHop{load: make([]float64, len(p.Fabric.Bundles)), outside: before + after}
+
+	d := &oneHopDemand{circuitTime: make([]float64, len(p.Fabric.Bundles)), overhead: before + after}
 	for e, b := range p.Fabric.Bundles {
 		for _, l := range b.Links {
-			d.load[e] = max(d.load[e], bits[l]/p.Fabric.Rate(e)*float64(engine.Second))
+			d.circuitTime[e] = max(d.circuitTime[e], bits[l]/p.Fabric.Rate(e)*float64(engine.Second))
 		}
 	}
+
 	return d
 }
 
-// circuits returns the fewest circuits of each bundle with which the job can end by a time, but for
-// what floating point leaves.
-func (d *oneHop) circuits(by engine.Time) []int {
-	x := make([]int, len(d.load))
-	ticks := float64(by-d.outside)*(1+1e-12) + 0.01
-	for e, load := range d.load {
-		n := math.MaxInt32 // more than any pod has ports
-		if few := math.Ceil(load / ticks); ticks > 0 && few < float64(n) {
-			n = max(1, int(few))
+// minCircuits returns the minimum circuits of each bundle with which the job can end by
+// the given time, up to rounding errors.
+func (d *oneHopDemand) minCircuits(end engine.Time) []int {
+	x := make([]int, len(d.circuitTime))
+	ticks := float64(end-d.overhead)*(1+1e-12) + 0.01
+	for e, load := range d.circuitTime {
+		n := math.MaxInt32 // more than the ports of any pod
+		if needed := math.Ceil(load / ticks); ticks > 0 && needed < float64(n) {
+			n = max(1, int(needed))
 		}
 		x[e] = n
 	}
 	return x
 }
 
-// best returns the shortest time, at least least, that the ports of all pods allow, and the fewest
-// circuits for it. No topology is faster, however its capacity is shared. The problem must have a
-// one-hop demand.
-func (p *Problem) bestOneHop(least engine.Time) (engine.Time, []int) {
-	d := p.hop
-	low, high := least, max(least, d.outside+1)
-	for _, load := range d.load {
-		high = max(high, d.outside+engine.Time(load)+1) // one circuit of each bundle fits
+// bestOneHop returns the shortest completion time, at least minTime, that the ports of
+// all pods permit, and the minimum circuits for it. No topology is faster under any
+// sharing of capacity. The problem must have a one-hop demand.
+func (p *Problem) bestOneHop(minTime engine.Time) (engine.Time, []int) {
+	d := p.oneHop
+	low, high := minTime, max(minTime, d.overhead+1)
+	for _, load := range d.circuitTime {
+		high = max(high, d.overhead+engine.Time(load)+1) // one circuit per bundle fits
 	}
 	for low < high {
-		if by := low + (high-low)/2; p.overrun(d.circuits(by)) {
-			low = by + 1
+		if middle := low + (high-low)/2; p.exceedsPorts(d.minCircuits(middle)) {
+			low = middle + 1
 		} else {
-			high = by
+			high = middle
 		}
 	}
-	return low, d.circuits(low)
+	return low, d.minCircuits(low)
 }
 
-// solveOneHop returns the optimum of a problem with a one-hop demand among all topologies, under
-// the first of the services with which it is reached. It returns nil if the problem has no such
-// demand, or if none of the services reaches the bound: the NICs may then be shared so that some of
-// them idle. In that case the bound is still returned.
+// solveOneHop returns an optimal decision for one-hop demand, under the first of the
+// services with which the simulation meets the bound. It returns nil if the problem has
+// no one-hop demand, or if no service meets the bound, which can happen if NICs are
+// shared so that some idle. The bound is returned in the second case also.
 func (p *Problem) solveOneHop(ctx context.Context, services ...flow.Service) (*Decision, engine.Time) {
-	if p.hop == nil {
+	if p.oneHop == nil {
 		return nil, 0
 	}
-	w := p.evaluator(ctx, services[0])
-	defer p.done(w)
-	bound, few := p.bestOneHop(w.bound(p.Useful))
+	w := p.acquire(ctx, services[0])
+	defer p.release(w)
+	bound, minimum := p.bestOneHop(w.bound(p.Useful))
 	d := &Decision{Bound: bound, BoundModel: AnyService, Searched: true, Evaluations: 1}
-	for _, x := range [][]int{few, p.filled(few)} {
+	for _, x := range [][]int{minimum, p.withFreePortsFilled(minimum)} {
 		for _, d.Service = range services {
 			w.SetService(d.Service)
 			d.Evaluations++
 			c, ok := w.simulate(x, never)
-			if ok && optimal(c, bound) {
+			if ok && meetsBound(c, bound) {
 				d.Circuits, d.Makespan, d.Bound = x, c, min(bound, c)
 				return d, bound
 			}
 		}
 	}
+
 	return nil, bound
 }

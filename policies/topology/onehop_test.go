@@ -13,11 +13,11 @@ import (
 	"sim/policies/topology"
 )
 
-// drawnMatrix is random one-hop demand between pods whose numbers of ports and rates differ.
+// drawnMatrix is random one-hop demand between pods with different port counts and rates.
 type drawnMatrix struct {
 	ports []int
 	rates []float64 // bits per second, indexed by pod
-	bytes [][]int64
+	bytes [][]int64 // indexed by source and destination pod
 }
 
 func drawMatrix(rng *rand.Rand, pods, maxPorts int) drawnMatrix {
@@ -28,34 +28,39 @@ func drawMatrix(rng *rand.Rand, pods, maxPorts int) drawnMatrix {
 		d.bytes[i] = make([]int64, pods)
 		for j := range pods {
 			if i != j && rng.IntN(4) > 0 {
-				d.bytes[i][j] = []int64{1 + rng.Int64N(100_000_000), 12_500_000 * (1 + rng.Int64N(6))}[rng.IntN(2)]
+				d.bytes[i][j] = []int64{1 + rng.Int64N(100_000_000),
+					12_500_000 * (1 + rng.Int64N(6))}[rng.IntN(2)]
 			}
 		}
 	}
 	return d
 }
 
-// problem builds the demand with one GPU per pod whose NIC limits nothing.
+// problem returns the demand as a problem with one GPU per pod whose NIC limits nothing.
 func (d drawnMatrix) problem(t testing.TB) *topology.Problem {
 	t.Helper()
 	g, p := &engine.Graph{}, &fabric.Pods{Copies: 1}
 	for i := range d.ports {
-		p.Pods = append(p.Pods, fabric.Pod{Name: fmt.Sprint("pod ", i), Ports: d.ports[i], Rate: units.Rate(d.rates[i])})
+		p.Pods = append(p.Pods, fabric.Pod{Name: fmt.Sprint("pod ", i), Ports: d.ports[i],
+			Rate: units.Rate(d.rates[i])})
 		p.NICs = append(p.NICs, fabric.NIC{Name: fmt.Sprint("NIC ", i), Rate: 100e12})
 		p.Nodes = append(p.Nodes, fabric.Node{Pod: int32(i), GPUs: 1, NICs: []int32{int32(i)}})
 	}
+
 	for i := range d.bytes {
 		for j, bytes := range d.bytes[i] {
 			if bytes > 0 {
-				g.AddTask(engine.Task{Kind: engine.Transfer, Src: int32(i), Dst: int32(j), Bytes: bytes, Flows: 1})
+				g.AddTask(engine.Task{Kind: engine.Transfer, Src: int32(i), Dst: int32(j), Bytes: bytes,
+					Flows: 1})
 			}
 		}
 	}
-	return newProblem(t, parts{g, p})
+
+	return newProblem(t, problemParts{g, p})
 }
 
-// newProblem connects a graph to its pods and opens the choice of circuits.
-func newProblem(t testing.TB, in parts) *topology.Problem {
+// newProblem freezes and connects a graph, and returns its problem.
+func newProblem(t testing.TB, in problemParts) *topology.Problem {
 	t.Helper()
 	if err := in.graph.Freeze(); err != nil {
 		t.Fatal(err)
@@ -71,21 +76,23 @@ func newProblem(t testing.TB, in parts) *topology.Problem {
 	return p
 }
 
-// exhaustive returns the shortest completion time in seconds over all topologies, and the fewest
-// ports with which it is reached. It uses nothing but the matrix.
+// exhaustive returns the shortest completion time over all topologies in seconds and the
+// minimum ports with which it is reached. It uses the matrix only.
 func (d drawnMatrix) exhaustive() (seconds float64, ports int) {
 	type pair struct {
 		i, j int
-		need float64 // seconds on one circuit
+		need float64 // time on one circuit, in seconds
 	}
+
 	var pairs []pair
 	for i := range d.bytes {
 		for j := range i {
-			if most := max(d.bytes[i][j], d.bytes[j][i]); most > 0 {
-				pairs = append(pairs, pair{i, j, 8 * float64(most) / min(d.rates[i], d.rates[j])})
+			if larger := max(d.bytes[i][j], d.bytes[j][i]); larger > 0 {
+				pairs = append(pairs, pair{i, j, 8 * float64(larger) / min(d.rates[i], d.rates[j])})
 			}
 		}
 	}
+
 	seconds = math.Inf(1)
 	free := append([]int(nil), d.ports...)
 	var place func(k, used int, slowest float64)
@@ -106,13 +113,14 @@ func (d drawnMatrix) exhaustive() (seconds float64, ports int) {
 			free[p.i], free[p.j] = free[p.i]+n, free[p.j]+n
 		}
 	}
+
 	place(0, 0, 0)
 	return seconds, ports
 }
 
-// TestOneHopIsOptimal compares the searches on 1,000 random matrices with an enumeration of all
-// topologies: completion time, bound and fewest ports. No search may simulate more than a handful
-// of topologies.
+// TestOneHopIsOptimal compares the searches on 1,000 random matrices with an enumeration
+// of all topologies: completion time, bound and minimum ports. No search may evaluate
+// more than 20 topologies.
 func TestOneHopIsOptimal(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 1))
 	policies := []string{"delta-topo", "delta-joint", "delta-fast"}
@@ -127,16 +135,18 @@ func TestOneHopIsOptimal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := row.Policy.Choose(context.Background(), p, budgets())
+		got, err := row.Policy.Choose(context.Background(), p, defaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
-		const ticks = 4e-12 // of rounding, in seconds
+		const ticks = 4e-12 // effect of rounding, in seconds
 		if math.Abs(got.Makespan.Seconds()-seconds) > ticks || got.Makespan-got.Bound > 4 {
-			t.Errorf("%+v: %s takes %v with the bound %v, want %g s", d, row.Name, got.Makespan, got.Bound, seconds)
+			t.Errorf("%+v: %s takes %v with the bound %v, want %g s", d, row.Name, got.Makespan,
+				got.Bound, seconds)
 		}
 		if used := p.PortsUsed(got.Circuits); used != ports || got.PortsBound != ports {
-			t.Errorf("%+v: %s uses %d ports with the bound %d, want %d", d, row.Name, used, got.PortsBound, ports)
+			t.Errorf("%+v: %s uses %d ports with the bound %d, want %d", d, row.Name, used,
+				got.PortsBound, ports)
 		}
 		if got.Evaluations > 20 {
 			t.Errorf("%+v: %s looked at %d topologies", d, row.Name, got.Evaluations)
@@ -144,13 +154,14 @@ func TestOneHopIsOptimal(t *testing.T) {
 	}
 }
 
-// TestOneHopBesideNICs: where NICs limit transfers too, or transfers start and end at other times,
-// the bound is none above the fastest of all topologies, and delta-topo finds that one.
+// TestOneHopBesideNICs adds limits by NICs, or different start and end times. The bound
+// must not exceed the makespan of the fastest topology, and delta-topo must find that
+// topology.
 func TestOneHopBesideNICs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 2))
 	met := 0
 	for range 150 {
-		d := drawTiny(rng, 6)
+		d := drawSmallProblem(rng, 6)
 		same := rng.IntN(2) == 0
 		for i := range d.transfers {
 			if clear(d.transfers[i].after); same {
@@ -170,16 +181,16 @@ func TestOneHopBesideNICs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := row.Policy.Choose(context.Background(), p, budgets())
+		got, err := row.Policy.Choose(context.Background(), p, defaultOptions())
 		if err != nil {
 			t.Fatal(err)
 		}
 		fair, free := engine.Never, engine.Never
-		for _, x := range topologies(p) {
+		for _, x := range allTopologies(p) {
 			if !p.Feasible(x) {
 				continue
 			}
-			one, err := p.Judge(context.Background(), x, got.Service)
+			one, err := p.Evaluate(context.Background(), x, got.Service)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -203,7 +214,8 @@ func TestOneHopBesideNICs(t *testing.T) {
 			met++
 		}
 	}
+
 	if met < 100 {
-		t.Errorf("the bound is met in %d of 150 problems", met)
+		t.Errorf("the bound is met in %d of 150 problems, want at least 100", met)
 	}
 }

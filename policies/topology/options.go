@@ -8,8 +8,8 @@ import (
 	"sim/engine/flow"
 )
 
-// Allocation says which allocators are compared, or of several jobs which multi-job allocators, and their options: the
-// keys of [policy] on pods.
+// Allocation holds the keys of the table [policy] for fabrics of pods: the allocators or
+// multi-job allocators to compare, and their options.
 type Allocation struct {
 	Allocators []string `key:"allocators" doc:"allocators to compare, one row each" else:"prop-alloc, sqrt-alloc, iter-halve, delta-fast, delta-topo and delta-joint; where algorithms of collectives are compared delta-fast" choices:"@allocators"`
 	Settings
@@ -22,9 +22,11 @@ type Allocation struct {
 	Circuits       string   `key:"circuits" doc:"whether each circuit serves one job ('dedicated'), or all jobs also share the circuits of a pod pair ('shared')" default:"dedicated" choices:"dedicated|shared" when:"several-jobs"`
 }
 
-// Settings are the options of allocators that are keys, and a table of each that has its own.
+// Settings holds the options that all allocators share, and one table of options per
+// allocator that has its own.
 type Settings struct {
-	// PortTolerance is over the best makespan found (DELTA, Eq. 4, has 0).
+	// PortTolerance is relative to the best makespan found. Eq. 4 of DELTA has tolerance
+	// 0.
 	PortTolerance   float64 `key:"port_tolerance" doc:"fraction by which the makespan may grow when ports are released" default:"0.0" max:"1000"`
 	PortEvaluations int64   `key:"port_evaluations" doc:"maximum number of topologies simulated or bounded to minimise ports" default:"10000" min:"1" max:"1000000000000000"`
 	Service         string  `key:"service" doc:"sharing of circuits; \"\" means each allocator's own" default:"" choices:"max-min|level-priority" unset:""`
@@ -39,27 +41,32 @@ type Settings struct {
 	MILP   MILPOptions   `table:"milp" doc:"The allocators that hand the paper's model to a MILP solver on the PATH." when:"read(milp|delta-joint-milp)"`
 }
 
-// Options says how allocators decide. Everything but Workers may change what they decide.
+// Options controls how allocators decide. All fields except Workers can change the
+// decision.
 type Options struct {
 	Settings
 	Seed    uint64
-	Workers int // goroutines, at least 1
-	// KeepPorts leaves in place the circuits that the makespan does not need.
+	Workers int // number of goroutines; below 1 means one per processor
+	// KeepPorts disables the removal of circuits that the makespan does not need.
 	KeepPorts bool
-	// Tails lets delta-joint serve by other tails than the graph's own, which the caller then simulates with.
+	// Tails permits delta-joint to return tails other than the graph's; see
+	// Decision.Tails. The caller must then simulate with these.
 	Tails bool
 
-	begun time.Time // when time limits began, where they hold for several decisions; see Together
+	// limitStart is the start of time limits that cover several decisions. It is zero if
+	// each decision has its own limit. See WithSharedTimeLimit.
+	limitStart time.Time
 }
 
-// FixedOptions are the options of the allocator "fixed".
+// FixedOptions holds the options of the allocator "fixed".
 type FixedOptions struct {
-	// Circuits[p][q] circuits join pods p and q of a replica; Circuits[p][p] join p to its DP peer in each neighbouring
-	// replica. Symmetric.
+	// Circuits[p][q] is the number of circuits between pods p and q of a replica.
+	// Circuits[p][p] is the number of circuits from pod p to its DP peer pod in each
+	// neighbouring replica. The matrix is symmetric.
 	Circuits [][]int `key:"circuits" doc:"one row per pod of a replica: circuits to each pod and, on the diagonal, to its DP peer in each neighbouring replica" required:"" max:"1048576"`
 }
 
-// FastOptions are the parameters of delta-fast (DELTA, Alg. 3).
+// FastOptions holds the parameters of the genetic search of delta-fast (DELTA, Alg. 3).
 type FastOptions struct {
 	Population       int         `key:"population" doc:"number of topologies per generation" default:"64" min:"2" max:"1000000"`
 	Elites           int         `key:"elites" doc:"number of best topologies kept for the next generation" default:"4" max:"1000000"`
@@ -71,78 +78,87 @@ type FastOptions struct {
 	TimeLimit        engine.Time `key:"time_limit" doc:"wall-clock limit; a result that it cuts short is marked as not repeatable; 0s means none" default:"0s"`
 }
 
-// SearchOptions bounds a search.
+// SearchOptions limits a search.
 type SearchOptions struct {
-	// MaxEvaluations counts topologies that are simulated or bounded, for a graph of up to 10,000 dependencies; an
-	// evaluation of a larger graph counts as several, in proportion.
+	// MaxEvaluations is the maximum number of topologies that are simulated or bounded. A
+	// topology of a graph with 10,000 dependencies or more counts as several; see
+	// Problem.evaluationCost.
 	MaxEvaluations int64       `key:"max_evaluations" doc:"maximum number of topologies that the search simulates" default:"20000" min:"1" max:"1000000000000000"`
 	TimeLimit      engine.Time `key:"time_limit" doc:"wall-clock limit; a result that it cuts short is marked as not repeatable; 0s means none" default:"0s"`
 }
 
-// allowance is what a search may spend. 0 is no bound.
-type allowance struct {
+// searchBudget is the effort that a search may use. Zero values mean no limit.
+type searchBudget struct {
 	SearchOptions
-	work     int64     // of the engine, as flow.Evaluator.Work counts it
-	deadline time.Time // which the decision tells of
+	maxWork  int64     // work of the simulation engine, in the units of flow.Evaluator.Work
+	deadline time.Time // end of the time limit; decisions state that it was reached
 }
 
-// allow returns what a search by such options may spend from now on, or since Together.
-func (o *Options) allow(s SearchOptions) allowance {
-	a := allowance{SearchOptions: s}
+// newBudget returns the budget of a search with options s. Its time limit starts now, or
+// at the call of WithSharedTimeLimit.
+func (o *Options) newBudget(s SearchOptions) searchBudget {
+	a := searchBudget{SearchOptions: s}
 	if s.TimeLimit > 0 {
-		begun := o.begun
-		if begun.IsZero() {
-			begun = time.Now()
+		start := o.limitStart
+		if start.IsZero() {
+			start = time.Now()
 		}
-		a.deadline = begun.Add(wall(s.TimeLimit))
+		a.deadline = start.Add(wallClock(s.TimeLimit))
 	}
 	return a
 }
 
-// late reports whether the time is over.
-func (a *allowance) late() bool { return !a.deadline.IsZero() && time.Now().After(a.deadline) }
+// expired reports whether the deadline has passed.
+func (a *searchBudget) expired() bool { return !a.deadline.IsZero() && time.Now().After(a.deadline) }
 
-// Together returns the options such that what is decided with them from now on, however often, has one time limit in
-// all.
-func (o Options) Together() Options {
-	o.begun = time.Now()
+// WithSharedTimeLimit returns a copy of o whose time limits start now and cover all decisions made
+// with the copy together.
+func (o Options) WithSharedTimeLimit() Options {
+	o.limitStart = time.Now()
 	return o
 }
 
-// briefEvaluations and briefGenerations are what Brief leaves of the budgets of searches.
+// briefEvaluations and briefGenerations are the limits of searches under Options.Brief.
+// Comparing many problems needs a decision of similar quality for each rather than the
+// best one.
 const (
 	briefEvaluations = 500
 	briefGenerations = 10
 )
 
-// Brief returns the options for one of many problems that are compared: a search looks at few topologies and saves no
-// ports. Problem.Brief goes with it.
+// Brief returns the options for one of many problems to be compared: searches evaluate
+// few topologies and do not minimise ports. The caller sets Problem.Brief also.
 func (o Options) Brief() Options {
 	o.PortTolerance, o.KeepPorts = 0, true
-	o.Fast.StallGenerations, o.Fast.MaxGenerations = min(o.Fast.StallGenerations, briefGenerations), min(o.Fast.MaxGenerations, 3*briefGenerations)
-	o.Topo.MaxEvaluations, o.Joint.MaxEvaluations = min(o.Topo.MaxEvaluations, briefEvaluations), min(o.Joint.MaxEvaluations, briefEvaluations)
+	o.Fast.StallGenerations, o.Fast.MaxGenerations = min(o.Fast.StallGenerations, briefGenerations),
+		min(o.Fast.MaxGenerations, 3*briefGenerations)
+	o.Topo.MaxEvaluations, o.Joint.MaxEvaluations = min(o.Topo.MaxEvaluations, briefEvaluations),
+		min(o.Joint.MaxEvaluations, briefEvaluations)
 	return o
 }
 
-// wall converts a span to wall-clock time: less than a nanosecond is one.
-func wall(t engine.Time) time.Duration {
+// wallClock converts a simulated duration to a wall-clock duration, rounded up to
+// nanoseconds.
+func wallClock(t engine.Time) time.Duration {
 	return time.Duration((t + engine.Nanosecond - 1) / engine.Nanosecond)
 }
 
-// service returns what to simulate with.
-func (s *Settings) service(own flow.Service) flow.Service {
-	if asked, err := flow.ParseService(s.Service); err == nil {
-		return asked
+// serviceOr returns the service of the key "service", or fallback if the key is not set.
+func (s *Settings) serviceOr(fallback flow.Service) flow.Service {
+	if requested, err := flow.ParseService(s.Service); err == nil {
+		return requested
 	}
-	return own
+	return fallback
 }
 
-// mostWorkers bounds the goroutines of a search: each holds a simulation's state.
-const mostWorkers = 64
+// maxWorkers limits the goroutines of a search, because each of them holds the state of a
+// simulation.
+const maxWorkers = 64
 
+// workers returns the number of goroutines that a search may use.
 func (o *Options) workers() int {
 	if o.Workers < 1 {
 		return runtime.GOMAXPROCS(0)
 	}
-	return min(o.Workers, mostWorkers)
+	return min(o.Workers, maxWorkers)
 }

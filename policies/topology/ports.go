@@ -12,170 +12,187 @@ import (
 	"sim/internal/numbers"
 )
 
-// DefaultPortEvaluations is the number of topologies that may be looked at to save ports where Options do not say.
+// DefaultPortEvaluations is the maximum number of topologies evaluated to minimise ports
+// if Options.PortEvaluations is 0.
 const DefaultPortEvaluations = 10000
 
-// keeping is the condition under which circuits may be taken away.
-type keeping struct {
-	limit engine.Time // that the makespan must not exceed
-	// exact says that the simulation under the one service decides whether a topology keeps the limit; otherwise rates
-	// are ours to choose: any rule will do, and a better schedule than theirs might, unless the bound excludes it too.
-	exact bool
+// makespanLimit is the condition under which circuits may be removed.
+type makespanLimit struct {
+	limit engine.Time // maximum makespan
+	// fixedService means that the simulation under one service decides whether a topology
+	// keeps the limit. Otherwise rates are free: any of servicesToTry may keep it, and
+	// only the bound proves that no schedule does.
+	fixedService bool
 }
 
-// portSaver finds the fewest ports with which the makespan stays within a limit (DELTA, Eq. 4).
-type portSaver struct {
-	keeping
-	meter
+// portMinimiser finds the minimum ports with which the makespan stays within a limit
+// (DELTA, Eq. 4).
+type portMinimiser struct {
+	makespanLimit
+	budgetMeter
 	p       *Problem
 	service flow.Service
-	tails   []float64 // as Decision.Tails
-	groups  [][]int   // bundles that have circuits taken together; nil is each by itself
+	tails   []float64 // see Decision.Tails
+	groups  [][]int   // bundles from which circuits are removed together; nil means each bundle separately
 
 	circuits []int
 	makespan engine.Time
-	bound    int // ports that every topology within the limit needs
+	bound    int // lower bound on the ports of every topology within the limit
 }
 
-// newSaver returns a saver of ports under a condition, with the budget of o. A search may end the work early.
-func (p *Problem) newSaver(ctx context.Context, k keeping, service flow.Service, o *Options, search allowance) *portSaver {
-	search.MaxEvaluations = budgetOf(o)
-	if p.hop != nil && search.work == 0 {
-		search.work = min(search.MaxEvaluations, math.MaxInt64/oneHopPortWork) * oneHopPortWork
+// newPortMinimiser returns a portMinimiser with the budget of o. The deadline and the
+// work limit of search apply also.
+func (p *Problem) newPortMinimiser(ctx context.Context, k makespanLimit, service flow.Service, o *Options, search searchBudget) *portMinimiser {
+	search.MaxEvaluations = portEvaluationsOf(o)
+	if p.oneHop != nil && search.maxWork == 0 {
+		search.maxWork = min(search.MaxEvaluations, math.MaxInt64/oneHopPortWork) * oneHopPortWork
 	}
-	return &portSaver{keeping: k, p: p, service: service, meter: meter{allowance: search, ctx: ctx}}
+	return &portMinimiser{makespanLimit: k, p: p, service: service,
+		budgetMeter: budgetMeter{searchBudget: search, ctx: ctx}}
 }
 
-// oneHopPortWork limits the work of saving ports per evaluation that it may spend, as flow.Evaluator.Work counts it, if
-// demand is one-hop: all transfers are then under way together, so that a simulation takes long.
+// oneHopPortWork is the work per permitted evaluation of minimising ports under one-hop
+// demand, in units of flow.Evaluator.Work. All transfers then overlap, so a simulation
+// takes long.
 const oneHopPortWork = 5_000
 
-// fewest returns a topology that each one within the limit has all circuits of.
-func (s *portSaver) fewest() []int {
-	if s.p.hop != nil {
-		return s.p.hop.circuits(s.limit)
+// minCircuits returns a topology whose circuits are included in every topology within the
+// limit.
+func (s *portMinimiser) minCircuits() []int {
+	if s.p.oneHop != nil {
+		return s.p.oneHop.minCircuits(s.limit)
 	}
 	return s.p.ones()
 }
 
-// budgetOf returns the evaluations that may be spent on ports.
-func budgetOf(o *Options) int64 { return cmp.Or(o.PortEvaluations, DefaultPortEvaluations) }
+// portEvaluationsOf returns the maximum number of evaluations for ports.
+func portEvaluationsOf(o *Options) int64 { return cmp.Or(o.PortEvaluations, DefaultPortEvaluations) }
 
-// save lets the saver go to work on a decision.
-func (s *portSaver) save(d *Decision) {
+// apply minimises the ports of a decision.
+func (s *portMinimiser) apply(d *Decision) {
 	s.tails = d.Tails
 	s.run(d.Circuits)
 	d.Circuits, d.Makespan, d.Service, d.PortsBound = s.circuits, s.makespan, s.service, s.bound
 	d.Evaluations += s.evaluations
-	d.Limit, d.FreeRates = s.limit, !s.exact
-	if d.Stopped == "" && s.late() {
-		d.Stopped = fmt.Sprintf("after the time limit of %v, ports being saved", wall(s.TimeLimit))
+	d.Limit, d.FreeRates = s.limit, !s.fixedService
+	if d.Stopped == "" && s.expired() {
+		d.Stopped = fmt.Sprintf("after the time limit of %v, ports being saved", wallClock(s.TimeLimit))
 	}
 }
 
-// saved is a decision from which the circuits that a condition does not need are taken, unless ports are kept.
-func (p *Problem) saved(ctx context.Context, d *Decision, k keeping, o *Options, search allowance) (*Decision, error) {
+// minimisePorts removes the circuits of d that the condition does not need, unless
+// o.KeepPorts is set, and returns d.
+func (p *Problem) minimisePorts(ctx context.Context, d *Decision, k makespanLimit, o *Options, search searchBudget) (*Decision, error) {
 	if !o.KeepPorts {
-		p.newSaver(ctx, k, d.Service, o, search).save(d)
+		p.newPortMinimiser(ctx, k, d.Service, o, search).apply(d)
 	}
 	return d, ctx.Err()
 }
 
-// SavePorts takes from a decision the circuits that its makespan, grown by o.PortTolerance, does not need, and sets how
-// few could do.
-func (p *Problem) SavePorts(ctx context.Context, d *Decision, o Options) {
-	p.newSaver(ctx, keeps(d.Makespan, d.Service, &o), d.Service, &o, o.allow(o.Joint)).save(d)
+// MinimisePorts removes the circuits of d that its makespan, increased by o.PortTolerance,
+// does not need. It also sets the lower bound on ports.
+func (p *Problem) MinimisePorts(ctx context.Context, d *Decision, o Options) {
+	p.newPortMinimiser(ctx, makespanLimitOf(d.Makespan, d.Service, &o), d.Service, &o,
+		o.newBudget(o.Joint)).apply(d)
 }
 
-// SaveTogether is SavePorts where all bundles of a group have a circuit taken at once. It starts from a topology of fewer
-// circuits if that is as fast, and does not seek how few could do.
-func (p *Problem) SaveTogether(ctx context.Context, d *Decision, o Options, fewer []int, groups [][]int) {
-	s := p.newSaver(ctx, keeps(d.Makespan, d.Service, &o), d.Service, &o, o.allow(o.Joint))
+// MinimisePortsInGroups is MinimisePorts in which all bundles of a group lose a circuit
+// together. It starts from the topology fewer if its makespan is within the limit, and it
+// computes no lower bound on ports.
+func (p *Problem) MinimisePortsInGroups(ctx context.Context, d *Decision, o Options, fewer []int, groups [][]int) {
+	s := p.newPortMinimiser(ctx, makespanLimitOf(d.Makespan, d.Service, &o), d.Service, &o,
+		o.newBudget(o.Joint))
 	s.groups = groups
-	w := p.evaluator(ctx, d.Service)
-	defer p.done(w)
+	w := p.acquire(ctx, d.Service)
+	defer p.release(w)
 	d.Evaluations++
 	if c, ok := w.simulate(fewer, s.limit+1); ok {
 		d.Circuits, d.Makespan = fewer, c
 	}
-	s.save(d)
+	s.apply(d)
 }
 
-// keeps is the condition that a makespan under a service, grown by o.PortTolerance, is kept.
-func keeps(makespan engine.Time, service flow.Service, o *Options) keeping {
-	return keeping{limit: grown(makespan, o.PortTolerance), exact: service == flow.MaxMin || o.Service != ""}
+// makespanLimitOf returns the condition that a makespan under a service increases by at
+// most o.PortTolerance.
+func makespanLimitOf(makespan engine.Time, service flow.Service, o *Options) makespanLimit {
+	return makespanLimit{limit: withTolerance(makespan, o.PortTolerance),
+		fixedService: service == flow.MaxMin || o.Service != ""}
 }
 
-// filled returns x with what ports are free given to the bundles that can use them, in turn. Where rates are chosen
-// more circuits do no harm.
-func (p *Problem) filled(x []int) []int {
+// withFreePortsFilled returns x with its free ports given to the bundles that can use
+// them, in turn. If rates are free, more circuits do no harm.
+func (p *Problem) withFreePortsFilled(x []int) []int {
 	x = slices.Clone(x)
-	p.clip(x)
-	p.fill(x, numbers.Below(len(x)))
+	p.clipToUseful(x)
+	p.fillFreePorts(x, numbers.Below(len(x)))
 	return x
 }
 
-// run starts from a topology within the limit.
-func (s *portSaver) run(x []int) {
-	s.meter = newMeter(s.ctx, s.allowance, s.p.evaluator(s.ctx, s.service))
-	defer s.p.done(s.w)
-	_ = s.w.SetTails(s.tails) // one a task: it cannot fail
+// run minimises the ports of topology x, which must keep the limit.
+func (s *portMinimiser) run(x []int) {
+	s.budgetMeter = newBudgetMeter(s.ctx, s.searchBudget, s.p.acquire(s.ctx, s.service))
+	defer s.p.release(s.evaluator)
+	_ = s.evaluator.SetTails(s.tails) // one tail per task, so it cannot fail
 	s.circuits = slices.Clone(x)
-	s.p.clip(s.circuits)
-	s.makespan, _ = s.w.simulate(s.circuits, never)
+	s.p.clipToUseful(s.circuits)
+	s.makespan, _ = s.evaluator.simulate(s.circuits, never)
 	if s.groups != nil {
-		s.shave(s.groups)
+		s.removeGreedily(s.groups)
 		return
 	}
-	if s.p.hop != nil {
-		few := s.fewest()
-		if c, ok := s.within(few); ok {
-			s.circuits, s.makespan, s.bound = few, c, s.p.used(few)*s.p.Fabric.Copies
+
+	if s.p.oneHop != nil {
+		minimum := s.minCircuits()
+		if c, ok := s.keepsLimit(minimum); ok {
+			s.circuits, s.makespan, s.bound = minimum, c, s.p.portsOf(minimum)*s.p.Fabric.Copies
 			return
 		}
 	}
-	s.shave(slices.Collect(slices.Chunk(numbers.Below(len(x)), 1)))
+
+	s.removeGreedily(slices.Collect(slices.Chunk(numbers.Below(len(x)), 1)))
 	s.prove()
 }
 
-// within simulates x and reports whether it keeps the limit.
-func (s *portSaver) within(x []int) (engine.Time, bool) {
-	s.spend(s.p, 1)
-	s.w.SetService(s.service)
-	c, ok := s.w.simulate(x, s.limit+1)
-	if ok || s.exact {
+// keepsLimit simulates x. It returns the makespan, and true if it is within the limit.
+func (s *portMinimiser) keepsLimit(x []int) (engine.Time, bool) {
+	s.charge(s.p, 1)
+	s.evaluator.SetService(s.service)
+	c, ok := s.evaluator.simulate(x, s.limit+1)
+	if ok || s.fixedService {
 		return c, ok
 	}
-	for _, rule := range rules {
+	for _, rule := range servicesToTry {
 		if rule == s.service {
 			continue
 		}
-		s.spend(s.p, 1)
-		s.w.SetService(rule)
-		if c, ok := s.w.simulate(x, s.limit+1); ok {
+		s.charge(s.p, 1)
+		s.evaluator.SetService(rule)
+		if c, ok := s.evaluator.simulate(x, s.limit+1); ok {
 			s.service = rule
 			return c, true
 		}
 	}
+
 	return 0, false
 }
 
-// bounded reports whether the bound of x keeps the limit.
-func (s *portSaver) bounded(x []int) bool {
-	s.spend(s.p, 1)
-	return s.w.bound(x) <= s.limit
+// boundKeepsLimit reports whether the lower bound of x is within the limit.
+func (s *portMinimiser) boundKeepsLimit(x []int) bool {
+	s.charge(s.p, 1)
+	return s.evaluator.bound(x) <= s.limit
 }
 
-// over reports whether the work must end.
-func (s *portSaver) over() bool { return s.meter.over() != "" }
+// mustStop reports whether the work must end.
+func (s *portMinimiser) mustStop() bool { return s.budgetMeter.stopReason() != "" }
 
-// shave takes away circuits one by one, of all bundles of a group at once, while the limit holds.
-func (s *portSaver) shave(groups [][]int) {
+// removeGreedily removes circuits one by one, from all bundles of a group at once, while
+// the makespan is within the limit.
+func (s *portMinimiser) removeGreedily(groups [][]int) {
 	x := s.circuits
 	for changed := true; changed; {
 		changed = false
 		for _, group := range groups {
-			for !s.over() {
+			for !s.mustStop() {
 				before := slices.Clone(x)
 				for _, e := range group {
 					x[e] = max(1, x[e]-1)
@@ -183,7 +200,7 @@ func (s *portSaver) shave(groups [][]int) {
 				if slices.Equal(x, before) {
 					break
 				}
-				c, ok := s.within(x)
+				c, ok := s.keepsLimit(x)
 				if !ok {
 					copy(x, before)
 					break
@@ -194,13 +211,15 @@ func (s *portSaver) shave(groups [][]int) {
 	}
 }
 
-// prove searches for fewer ports, until none are left that could do or the budget ends.
-func (s *portSaver) prove() {
-	q := s.seek(wantOne, s.p.used(s.circuits)-1)
+// prove searches for topologies with fewer ports until none can exist or the budget is
+// used, and sets the bound.
+func (s *portMinimiser) prove() {
+	q := s.newSearch(oneMinimum, s.p.portsOf(s.circuits)-1)
 	defer q.close()
 	q.run()
-	if len(q.found) > 0 {
-		s.circuits, s.makespan, s.service = q.found[0].circuits, q.found[0].makespan, q.found[0].service
+	if len(q.solutions) > 0 {
+		s.circuits, s.makespan, s.service = q.solutions[0].circuits, q.solutions[0].makespan,
+			q.solutions[0].service
 	}
-	s.bound = min(s.p.used(s.circuits), q.floor) * s.p.Fabric.Copies
+	s.bound = min(s.p.portsOf(s.circuits), q.floor) * s.p.Fabric.Copies
 }

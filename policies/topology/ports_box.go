@@ -2,32 +2,33 @@ package topology
 
 import "slices"
 
-// push opens a box, if it can hold what is sought: each bundle of lo is lifted to the fewest circuits with which the
-// bound of an otherwise full box keeps the limit.
-func (q *portSearch) push(lo, hi []int, least int) {
-	if !q.p.tighten(lo, hi) || !q.bounded(hi) {
+// push adds a box if it can contain a solution. Each element of lo is first raised to the
+// minimum circuits with which the bound of an otherwise full box is within the limit.
+func (q *portSearch) push(lo, hi []int, minPorts int) {
+	if !q.p.tightenUpper(lo, hi) || !q.boundKeepsLimit(hi) {
 		return
 	}
-	if raise(lo, hi, q.bounded); q.p.overrun(lo) {
+	if tightenLower(lo, hi, q.boundKeepsLimit); q.p.exceedsPorts(lo) {
 		return
 	}
-	if n := max(least, q.p.used(lo)); n <= q.ceiling {
-		q.open.open(lo, hi, n)
+	if n := max(minPorts, q.p.portsOf(lo)); n <= q.ceiling {
+		q.open.add(lo, hi, n)
 	}
 }
 
-// needy returns the bundle, of those to split over, whose full use lowers the bound of the lower corner most; -1 where
-// the box is down to one choice of them.
-func (q *portSearch) needy(b *box[int]) int {
+// branchBundle returns the bundle in branchOn that lowers the bound of the lower corner
+// most if it gets all its circuits. It returns -1 if the box has one choice of these
+// bundles.
+func (q *portSearch) branchBundle(b *box[int]) int {
 	best, lowest := -1, never
 	x := slices.Clone(b.lo)
 	for e := range x {
-		if !q.split[e] || b.hi[e] == b.lo[e] || q.ctx.Err() != nil {
+		if !q.branchOn[e] || b.hi[e] == b.lo[e] || q.ctx.Err() != nil {
 			continue
 		}
 		x[e] = b.hi[e]
-		q.spend(q.p, 1)
-		if c := q.w.bound(x); best < 0 || c < lowest {
+		q.charge(q.p, 1)
+		if c := q.evaluator.bound(x); best < 0 || c < lowest {
 			best, lowest = e, c
 		}
 		x[e] = b.lo[e]

@@ -2,86 +2,96 @@ package topology
 
 import "slices"
 
-// complete simulates every topology of a box with exactly its number of ports, the box being down to one choice of the
-// bundles that others wait for, and opens the box again for one port more.
-func (q *portSearch) complete(b *box[int]) {
-	c := &completion{q: q, b: b, x: slices.Clone(b.lo), free: q.p.room(b.lo)}
-	left := b.value - q.p.used(b.lo)
-	most := 0
+// completeBox simulates all topologies of a box with exactly b.value ports. The box must
+// have a single choice of the inner bundles. It then adds the box again with one port
+// more.
+func (q *portSearch) completeBox(b *box[int]) {
+	c := &boxCompletion{search: q, box: b, x: slices.Clone(b.lo), free: q.p.freePorts(b.lo)}
+	remaining := b.value - q.p.portsOf(b.lo)
+	maxPorts := 0
+
+	// The bundles with a range, and the ports that each suffix of them can use.
 	for e := range b.lo {
 		if b.hi[e] > b.lo[e] {
-			c.ends = append(c.ends, e)
-			c.price = append(c.price, q.p.price(e))
+			c.openBundles = append(c.openBundles, e)
+			c.portsPerCircuit = append(c.portsPerCircuit, q.p.portsPerCircuit(e))
 		}
 	}
-	c.most = make([]int, len(c.ends)+1)
-	for i := len(c.ends) - 1; i >= 0; i-- {
-		most += (b.hi[c.ends[i]] - b.lo[c.ends[i]]) * c.price[i]
-		c.most[i] = most
+
+	c.maxPorts = make([]int, len(c.openBundles)+1)
+	for i := len(c.openBundles) - 1; i >= 0; i-- {
+		maxPorts += (b.hi[c.openBundles[i]] - b.lo[c.openBundles[i]]) * c.portsPerCircuit[i]
+		c.maxPorts[i] = maxPorts
 	}
-	if left > 0 { // the lower corner itself has been simulated
-		c.try(0, left)
+
+	if remaining > 0 { // the lower corner has been simulated
+		c.try(0, remaining)
 	}
-	if left < most && b.value < q.ceiling && !q.over() {
-		q.open.open(b.lo, b.hi, b.value+1)
+	if remaining < maxPorts && b.value < q.ceiling && !q.mustStop() {
+		q.open.add(b.lo, b.hi, b.value+1)
 	}
 }
 
-// completion goes through the completions of a box.
-type completion struct {
-	q      *portSearch
-	b      *box[int]
-	x      []int
-	free   []int
-	ends   []int // bundles that are open
-	price  []int // of a circuit of theirs
-	most   []int // ports that they can take from here on
-	forked bool
+// boxCompletion enumerates the topologies of a box with a given number of ports.
+type boxCompletion struct {
+	search          *portSearch
+	box             *box[int]
+	x               []int
+	free            []int // ports that x leaves free, indexed by pod
+	openBundles     []int // bundles with several choices
+	portsPerCircuit []int // indexed as openBundles
+	maxPorts        []int // ports that the open bundles from this index on can use in addition
+	forked          bool  // the common prefix has been simulated
 }
 
-// try takes so many more ports for the bundles from the i-th open one on.
-func (c *completion) try(i, left int) {
+// try distributes the remaining ports over the open bundles from index i on.
+func (c *boxCompletion) try(i, remaining int) {
 	switch {
-	case c.q.over() || c.q.want == wantOne && len(c.q.found) > 0:
+	case c.search.mustStop() || c.search.goal == oneMinimum && len(c.search.solutions) > 0:
 		return
-	case left == 0:
+	case remaining == 0:
 		c.simulate()
 		return
-	case left > c.most[i] || c.q.undercut(c.x):
+	case remaining > c.maxPorts[i] || c.search.isDominated(c.x):
 		return
 	}
-	e, low := c.ends[i], c.x[c.ends[i]]
-	n := min(c.b.hi[e]-low, c.q.p.fits(c.free, e), left/c.price[i])
-	c.q.p.take(c.free, e, n)
+
+	e, low := c.openBundles[i], c.x[c.openBundles[i]]
+	n := min(c.box.hi[e]-low, c.search.p.maxAdditional(c.free, e), remaining/c.portsPerCircuit[i])
+	c.search.p.allocate(c.free, e, n)
 	for ; n >= 0; n-- {
 		c.x[e] = low + n
-		c.try(i+1, left-n*c.price[i])
-		c.q.p.take(c.free, e, -1)
+		c.try(i+1, remaining-n*c.portsPerCircuit[i])
+		c.search.p.allocate(c.free, e, -1)
 	}
-	c.q.p.take(c.free, e, 1)
+
+	c.search.p.allocate(c.free, e, 1)
 }
 
-// simulate simulates a completion.
-func (c *completion) simulate() {
-	q := c.q
-	if q.undercut(c.x) {
+// simulate simulates the current topology, from the common prefix if possible.
+func (c *boxCompletion) simulate() {
+	q := c.search
+	if q.isDominated(c.x) {
 		return
 	}
 	if q.forker == nil {
-		if t, ok := q.within(c.x); ok {
-			q.keep(c.x, t)
+		if t, ok := q.keepsLimit(c.x); ok {
+			q.addSolution(c.x, t)
 		}
 		return
 	}
+
+	// Simulate the common prefix on first use.
 	if !c.forked {
-		q.spend(q.p, 1)
-		q.forker.provision(c.b.hi)
-		q.forker.Fork(q.outer, q.limit+1)
+		q.charge(q.p, 1)
+		q.forker.provision(c.box.hi)
+		q.forker.Fork(q.outerLinks, q.limit+1)
 		c.forked = true
 	}
-	q.fork(q.p)
+
+	q.chargeFork(q.p)
 	q.forker.provision(c.x)
 	if t, ok := q.forker.Resume(q.limit + 1); ok {
-		q.keep(c.x, t)
+		q.addSolution(c.x, t)
 	}
 }

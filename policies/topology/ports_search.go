@@ -8,137 +8,141 @@ import (
 	"sim/engine/flow"
 )
 
-// wanted says which topologies within the limit are sought.
-type wanted int
+// portGoal selects the topologies within the limit that are sought.
+type portGoal int
 
 const (
-	wantOne      wanted = iota // one with the fewest ports
-	wantFewest                 // all with the fewest ports, of those with the same ports in every pod one
-	wantFrontier               // all that no other undercuts: none takes at most as many ports in every pod
+	oneMinimum     portGoal = iota // one with minimum ports
+	allMinima                      // all with minimum ports, but one per vector of ports per pod
+	paretoFrontier                 // all that no other dominates by using at most as many ports in every pod
 )
 
 // portSolution is a topology within the limit.
 type portSolution struct {
 	circuits []int
-	used     []int // ports by pod
+	used     []int // ports per pod
 	makespan engine.Time
 	service  flow.Service
 }
 
-// portSearch looks through boxes of topologies, those with the fewest ports first. Capacity never lowers a bound, so a
-// box whose upper corner's bound exceeds the limit is empty. What is left depends on who decides:
+// portSearch is a best-first search over boxes of topologies in the order of their
+// minimum ports. More capacity never increases a bound, so a box is empty if the bound of
+// its upper corner exceeds the limit. For other boxes there are two cases:
 //
-//   - Where rates are ours to choose, no circuit more does harm: a lower corner
-//     that keeps the limit is the cheapest of its box, and one whose bound does
-//     not keep it is split where that is lifted most.
-//   - Where the simulation decides, a circuit more may do harm (docs/model.md), so
-//     that no topology stands for others: all are simulated. Boxes are split over
-//     the bundles that others wait for, and completed in all ways with so many
-//     ports, from a common beginning, before any with more is.
+//   - If rates are free, more circuits do no harm. A lower corner within the limit has
+//     the minimum ports of its box. A box whose lower corner exceeds the limit is split
+//     at the bundle that lowers the corner's bound most.
+//   - If the service is fixed, more circuits can increase the makespan (docs/model.md),
+//     so no topology represents others and all are simulated. Boxes are split at the
+//     inner bundles. A box with a single choice of inner bundles is enumerated in the
+//     order of ports, from a common simulated prefix.
 type portSearch struct {
-	*portSaver
-	want    wanted
-	ceiling int             // ports beyond which nothing is sought
-	open    *boxes[int]     // by ports: topologies with fewer have been looked at
-	tried   map[string]bool // lower corners simulated, and whether they keep the limit
-	split   []bool          // bundles that boxes are split over
-	outer   []int32         // links of the other bundles
-	forker  *evaluator      // that simulations go on from; nil where there is no common beginning
+	*portMinimiser
+	goal         portGoal
+	ceiling      int               // maximum ports of a solution
+	open         *openBoxes[int]   // by ports: all topologies of a box with fewer ports have been visited
+	lowerCorners map[string]bool   // whether a simulated lower corner keeps the limit, by topologyKey
+	branchOn     []bool            // bundles at which boxes are split
+	outerLinks   []int32           // links of the other bundles
+	forker       *circuitEvaluator // evaluator of common prefixes; nil if the service does not support forks
 
-	found []portSolution
-	// floor is the ports that every topology needs which keeps the limit and is not found, as long as that is not above
-	// the ceiling.
+	solutions []portSolution
+	// floor is a lower bound on the ports of every topology within the limit that is not
+	// in solutions. It is at most ceiling + 1.
 	floor int
 }
 
-// seek returns a search for topologies with at most so many ports.
-func (s *portSaver) seek(want wanted, ceiling int) *portSearch {
-	q := &portSearch{portSaver: s, want: want, ceiling: ceiling, floor: ceiling + 1, tried: map[string]bool{},
-		open: newBoxes(cmp.Compare[int]), split: make([]bool, len(s.circuits))}
-	for e := range q.split {
-		q.split[e] = true
+// newSearch returns a search for topologies with at most ceiling ports.
+func (s *portMinimiser) newSearch(want portGoal, ceiling int) *portSearch {
+	q := &portSearch{portMinimiser: s, goal: want, ceiling: ceiling, floor: ceiling + 1,
+		lowerCorners: map[string]bool{},
+		open:         newOpenBoxes(cmp.Compare[int]), branchOn: make([]bool, len(s.circuits))}
+	for e := range q.branchOn {
+		q.branchOn[e] = true
 	}
-	if !s.exact {
+	if !s.fixedService {
 		return q
 	}
-	q.split = s.p.inner()
-	q.outer = s.p.links(func(e int) bool { return !q.split[e] })
-	if forks(s.service) && s.p.hop == nil {
-		q.forker = s.p.evaluator(s.ctx, s.service)
+	q.branchOn = s.p.innerBundles()
+	q.outerLinks = s.p.linksOf(func(e int) bool { return !q.branchOn[e] })
+	if supportsFork(s.service) && s.p.oneHop == nil {
+		q.forker = s.p.acquire(s.ctx, s.service)
 	}
 	return q
 }
 
+// close releases the evaluator of prefixes.
 func (q *portSearch) close() {
 	if q.forker != nil {
-		q.p.done(q.forker)
+		q.p.release(q.forker)
 	}
 }
 
-// run looks until nothing is left or the budget ends.
+// run searches until all boxes are settled, the goal is reached or the budget is used.
 func (q *portSearch) run() {
-	q.push(q.fewest(), slices.Clone(q.p.Useful), 0)
-	left := q.open.explore(func(ports int) bool { return ports > q.ceiling || q.enough() }, q.over, func(b *box[int]) bool {
-		if q.undercut(b.lo) {
+	q.push(q.minCircuits(), slices.Clone(q.p.Useful), 0)
+	unfinished := q.open.explore(func(ports int) bool { return ports > q.ceiling || q.isDone() }, q.mustStop, func(b *box[int]) bool {
+		if q.isDominated(b.lo) {
 			return true
 		}
 		q.visit(b)
-		return !q.over()
+		return !q.mustStop()
 	})
-	if left != nil && left.value <= q.ceiling && !q.enough() { // what is left of this box is not known
-		q.floor = min(q.floor, left.value)
+	if unfinished != nil && unfinished.value <= q.ceiling && !q.isDone() { // the rest of this box is unknown
+		q.floor = min(q.floor, unfinished.value)
 	}
 }
 
-// enough reports whether nothing more is sought.
-func (q *portSearch) enough() bool { return q.want == wantOne && len(q.found) > 0 }
+// isDone reports whether the goal is reached.
+func (q *portSearch) isDone() bool { return q.goal == oneMinimum && len(q.solutions) > 0 }
 
-// visit looks at a box.
+// visit simulates the lower corner of a box, then splits or enumerates the box.
 func (q *portSearch) visit(b *box[int]) {
-	if q.does(b.lo) {
-		return // it undercuts all of its box
+	if q.lowerCornerKeepsLimit(b.lo) {
+		return // all other topologies of the box use at least as many ports
 	}
-	if e := q.needy(b); e >= 0 {
+	if e := q.branchBundle(b); e >= 0 {
 		b.split(e, b.lo[e], func(lo, hi []int) { q.push(lo, hi, b.value) })
-	} else if q.exact {
-		q.complete(b)
+	} else if q.fixedService {
+		q.completeBox(b)
 	}
 }
 
-// does simulates the lower corner of a box and reports whether it keeps the limit.
-func (q *portSearch) does(lo []int) bool {
-	k := key(lo)
-	ok, known := q.tried[k]
+// lowerCornerKeepsLimit simulates the lower corner of a box and reports whether it keeps
+// the limit. A corner that does becomes a solution.
+func (q *portSearch) lowerCornerKeepsLimit(lo []int) bool {
+	k := topologyKey(lo)
+	ok, known := q.lowerCorners[k]
 	if known {
 		return ok
 	}
-	c, ok := q.within(lo)
-	q.tried[k] = ok
+	c, ok := q.keepsLimit(lo)
+	q.lowerCorners[k] = ok
 	if ok {
-		q.keep(lo, c)
-	} else if !q.exact && q.bounded(lo) {
-		q.floor = min(q.floor, q.p.used(lo)) // only its simulations, not its bound, exclude it
+		q.addSolution(lo, c)
+	} else if !q.fixedService && q.boundKeepsLimit(lo) {
+		q.floor = min(q.floor, q.p.portsOf(lo)) // excluded by its simulations, but not by its bound
 	}
 	return ok
 }
 
-// keep takes a topology within the limit.
-func (q *portSearch) keep(x []int, c engine.Time) {
-	q.found = append(q.found, portSolution{slices.Clone(x), q.p.Fabric.Ports(x), c, q.service})
-	if q.want != wantFrontier {
-		q.ceiling = min(q.ceiling, q.p.used(x))
+// addSolution records a topology within the limit.
+func (q *portSearch) addSolution(x []int, c engine.Time) {
+	q.solutions = append(q.solutions, portSolution{slices.Clone(x), q.p.Fabric.Ports(x), c, q.service})
+	if q.goal != paretoFrontier {
+		q.ceiling = min(q.ceiling, q.p.portsOf(x))
 		q.floor = min(q.floor, q.ceiling+1)
 	}
 }
 
-// undercut reports whether something found takes at most as many ports as x in every pod.
-func (q *portSearch) undercut(x []int) bool {
+// isDominated reports whether a solution uses at most as many ports as x in every pod.
+func (q *portSearch) isDominated(x []int) bool {
 	used := q.p.Fabric.Ports(x)
-	return slices.ContainsFunc(q.found, func(t portSolution) bool { return covers(used, t.used) })
+	return slices.ContainsFunc(q.solutions, func(t portSolution) bool { return dominates(used, t.used) })
 }
 
-// covers reports whether a is at least b in every pod.
-func covers(a, b []int) bool {
+// dominates reports whether a is at least b in every element.
+func dominates(a, b []int) bool {
 	for i := range a {
 		if a[i] < b[i] {
 			return false

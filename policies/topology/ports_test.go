@@ -10,22 +10,25 @@ import (
 	"sim/engine/flow"
 )
 
-// many checks a property on a thousand random cases: those drawn here are small and quick.
-func many(t *testing.T, property func(*rapid.T)) {
+// checkManyCases runs a property on ten times the usual number of random cases, which are
+// small here.
+func checkManyCases(t *testing.T, property func(*rapid.T)) {
 	for range 10 {
 		rapid.Check(t, property)
 	}
 }
 
-// everyTopology visits all topologies of useful circuits that fit the ports, false where they are too many.
-func everyTopology(p *Problem, visit func(x []int)) bool {
-	const most = 3000
+// visitTopologies visits all topologies of useful circuits that fit the ports. It returns
+// false if there are too many.
+func visitTopologies(p *Problem, visit func(x []int)) bool {
+	const limit = 3000
 	n := 1
 	for _, u := range p.Useful {
-		if n *= u; n > most {
+		if n *= u; n > limit {
 			return false
 		}
 	}
+
 	x := p.ones()
 	var from func(e int)
 	from = func(e int) {
@@ -33,17 +36,18 @@ func everyTopology(p *Problem, visit func(x []int)) bool {
 			visit(x)
 			return
 		}
-		for x[e] = 1; x[e] <= p.Useful[e] && p.Feasible(ahead(x, e)); x[e]++ {
+		for x[e] = 1; x[e] <= p.Useful[e] && p.Feasible(onesAfter(x, e)); x[e]++ {
 			from(e + 1)
 		}
 		x[e] = 1
 	}
+
 	from(0)
 	return true
 }
 
-// ahead returns x with one circuit in the bundles behind e.
-func ahead(x []int, e int) []int {
+// onesAfter returns x with one circuit in each bundle after e.
+func onesAfter(x []int, e int) []int {
 	y := slices.Clone(x)
 	for i := e + 1; i < len(y); i++ {
 		y[i] = 1
@@ -51,111 +55,122 @@ func ahead(x []int, e int) []int {
 	return y
 }
 
-// savings is a random problem with a topology of it, and the condition under which its circuits may be saved.
-type savings struct {
+// portCase is a random problem, a topology of it, and the condition under which circuits
+// may be removed.
+type portCase struct {
 	p       *Problem
 	x       []int
 	service flow.Service
-	keeping
+	makespanLimit
 }
 
-func drawSavings(t *rapid.T) savings {
-	d := savings{p: drawProblem(t)}
+// drawPortCase draws a portCase.
+func drawPortCase(t *rapid.T) portCase {
+	d := portCase{p: drawProblem(t)}
 	if len(d.p.Fabric.Bundles) == 0 {
 		t.Skip("nothing to connect")
 	}
 	d.x = drawCircuits(t, d.p)
-	d.service = rapid.SampledFrom([]flow.Service{flow.MaxMin, flow.MaxMin, flow.LevelPriority}).Draw(t, "service")
-	d.exact = d.service == flow.MaxMin || rapid.Bool().Draw(t, "exact")
-	w := d.p.evaluator(context.Background(), d.service)
-	defer d.p.done(w)
+	d.service = rapid.SampledFrom([]flow.Service{flow.MaxMin, flow.MaxMin, flow.LevelPriority}).Draw(t,
+		"service")
+	d.fixedService = d.service == flow.MaxMin || rapid.Bool().Draw(t, "exact")
+	w := d.p.acquire(context.Background(), d.service)
+	defer d.p.release(w)
 	c, ok := w.simulate(d.x, never)
 	if !ok {
-		t.Skip("cannot be played")
+		t.Skip("cannot be simulated")
 	}
-	d.limit = grown(c, rapid.SampledFrom([]float64{0, 0.05, 0.3, 1}).Draw(t, "tolerance"))
+	d.limit = withTolerance(c, rapid.SampledFrom([]float64{0, 0.05, 0.3, 1}).Draw(t, "tolerance"))
 	return d
 }
 
-func (d *savings) saver(budget int64) *portSaver {
-	return d.p.newSaver(context.Background(), d.keeping, d.service, &Options{Settings: Settings{PortEvaluations: budget}}, allowance{})
+// minimiser returns a portMinimiser with the given number of evaluations.
+func (d *portCase) minimiser(budget int64) *portMinimiser {
+	return d.p.newPortMinimiser(context.Background(), d.makespanLimit, d.service,
+		&Options{Settings: Settings{PortEvaluations: budget}}, searchBudget{})
 }
 
-// keeps plays x alone and reports whether it keeps the limit in play, and by its bound, which is the same where the
-// play decides.
-func (d *savings) keeps(x []int) (play, bound bool) {
-	w := d.p.evaluator(context.Background(), d.service)
-	defer d.p.done(w)
+// keeps reports whether x keeps the limit in simulation and by its bound. If the service
+// is fixed, the simulation decides both.
+func (d *portCase) keeps(x []int) (simulated, bound bool) {
+	w := d.p.acquire(context.Background(), d.service)
+	defer d.p.release(w)
 	c, ok := w.simulate(x, never)
-	play = ok && c <= d.limit
-	if d.exact {
-		return play, play
+	simulated = ok && c <= d.limit
+	if d.fixedService {
+		return simulated, simulated
 	}
-	for _, rule := range rules {
+	for _, rule := range servicesToTry {
 		w.SetService(rule)
 		c, ok := w.simulate(x, never)
-		play = play || ok && c <= d.limit
+		simulated = simulated || ok && c <= d.limit
 	}
-	return play, play || w.bound(x) <= d.limit
+	return simulated, simulated || w.bound(x) <= d.limit
 }
 
-// exhaust returns the fewest ports with which a topology keeps the limit in play and by its bound, and the ports by pod
-// that no other undercuts in play.
-func (d *savings) exhaust(t *rapid.T) (played, bounded int, least [][]int) {
-	played, bounded = d.p.PortsTotal()+1, d.p.PortsTotal()+1
+// exhaustiveMinima enumerates all topologies. It returns the minimum ports within the
+// limit in simulation and by the bound, and the port vectors per pod that no other
+// dominates in simulation.
+func (d *portCase) exhaustiveMinima(t *rapid.T) (minSimulated, minBounded int, minima [][]int) {
+	minSimulated, minBounded = d.p.PortsTotal()+1, d.p.PortsTotal()+1
 	var all [][]int
-	if !everyTopology(d.p, func(x []int) {
-		play, bound := d.keeps(x)
+	if !visitTopologies(d.p, func(x []int) {
+		simulated, bound := d.keeps(x)
 		n := d.p.PortsUsed(x)
 		if bound {
-			bounded = min(bounded, n)
+			minBounded = min(minBounded, n)
 		}
-		if play {
-			played = min(played, n)
+		if simulated {
+			minSimulated = min(minSimulated, n)
 			all = append(all, d.p.Fabric.Ports(x))
 		}
 	}) {
 		t.Skip("too many topologies")
 	}
+
 	for i, a := range all {
 		if !slices.ContainsFunc(all[:i], func(b []int) bool { return slices.Equal(a, b) }) &&
-			!slices.ContainsFunc(all, func(b []int) bool { return covers(a, b) && !slices.Equal(a, b) }) {
-			least = append(least, a)
+			!slices.ContainsFunc(all, func(b []int) bool { return dominates(a, b) && !slices.Equal(a, b) }) {
+			minima = append(minima, a)
 		}
 	}
-	return played, bounded, least
+
+	return minSimulated, minBounded, minima
 }
 
-// TestFewestPortsByExhaustion: no topology within the limit takes fewer ports than what is found, and none that the
-// bound allows fewer than what is proved.
+// TestFewestPortsByExhaustion compares the ports found and the bound proved with an
+// enumeration.
 func TestFewestPortsByExhaustion(t *testing.T) {
-	many(t, func(t *rapid.T) {
-		d := drawSavings(t)
-		played, bounded, _ := d.exhaust(t)
-		s := d.saver(1e9)
+	checkManyCases(t, func(t *rapid.T) {
+		d := drawPortCase(t)
+		minSimulated, minBounded, _ := d.exhaustiveMinima(t)
+		s := d.minimiser(1e9)
 		s.run(d.x)
-		if n := d.p.PortsUsed(s.circuits); n != played || s.bound != bounded {
-			t.Fatalf("%v with %d ports, proved %d; by exhaustion %d and %d", s.circuits, n, s.bound, played, bounded)
+		if n := d.p.PortsUsed(s.circuits); n != minSimulated || s.bound != minBounded {
+			t.Fatalf("topology %v: %d ports, bound %d; by enumeration %d and %d", s.circuits, n, s.bound,
+				minSimulated, minBounded)
 		}
-		w := d.p.evaluator(context.Background(), s.service)
-		defer d.p.done(w)
+		w := d.p.acquire(context.Background(), s.service)
+		defer d.p.release(w)
 		if c, ok := w.simulate(s.circuits, never); !ok || c != s.makespan || c > s.limit {
-			t.Fatalf("%v ends at %v (%v), said to at %v, limit %v", s.circuits, c, ok, s.makespan, s.limit)
+			t.Fatalf("topology %v: makespan %v (%v), got %v, limit %v", s.circuits, c, ok, s.makespan, s.limit)
 		}
 	})
 }
 
-// TestPortsWithinAnyBudget: wherever the search ends, what is found keeps the limit and what is proved holds.
+// TestPortsWithinAnyBudget stops the search after every small budget: the result must
+// keep the limit and the bound must hold.
 func TestPortsWithinAnyBudget(t *testing.T) {
 	t.Parallel()
-	many(t, func(t *rapid.T) {
-		d := drawSavings(t)
-		played, bounded, _ := d.exhaust(t)
+	checkManyCases(t, func(t *rapid.T) {
+		d := drawPortCase(t)
+		minSimulated, minBounded, _ := d.exhaustiveMinima(t)
 		for budget := int64(1); budget < 60; budget++ {
-			s := d.saver(budget)
+			s := d.minimiser(budget)
 			s.run(d.x)
-			if n := d.p.PortsUsed(s.circuits); n < played || s.bound > bounded || s.bound > n {
-				t.Fatalf("%v with %d ports, proved %d with a budget of %d; by exhaustion %d and %d", s.circuits, n, s.bound, budget, played, bounded)
+			if n := d.p.PortsUsed(s.circuits); n < minSimulated || s.bound > minBounded || s.bound > n {
+				t.Fatalf("topology %v: %d ports, bound %d with a budget of %d; by enumeration %d and %d",
+					s.circuits, n, s.bound, budget, minSimulated, minBounded)
 			}
 			if ok, _ := d.keeps(s.circuits); !ok {
 				t.Fatalf("%v does not keep the limit", s.circuits)
@@ -164,25 +179,29 @@ func TestPortsWithinAnyBudget(t *testing.T) {
 	})
 }
 
-// TestSpareByExhaustion: the topologies that a donor may choose from are all with the fewest ports, or all that no
-// other undercuts, one for each way to take ports.
+// TestSpareByExhaustion compares alternatives with an enumeration: all topologies with
+// minimum ports, or all that no other dominates, one for each vector of ports per pod.
 func TestSpareByExhaustion(t *testing.T) {
-	many(t, func(t *rapid.T) {
-		d := drawSavings(t)
-		_, _, least := d.exhaust(t)
-		s := d.saver(1e9)
+	checkManyCases(t, func(t *rapid.T) {
+		d := drawPortCase(t)
+		_, _, minima := d.exhaustiveMinima(t)
+		s := d.minimiser(1e9)
 		s.run(d.x)
-		first := &Decision{Circuits: s.circuits, Makespan: s.makespan, Service: s.service, Limit: s.limit, FreeRates: !s.exact}
-		for _, want := range []wanted{wantFewest, wantFrontier} {
-			list, complete, _ := d.p.spare(context.Background(), first, want, &Options{Settings: Settings{PortEvaluations: 1e9}})
+		first := &Decision{Circuits: s.circuits, Makespan: s.makespan, Service: s.service,
+			Limit: s.limit, FreeRates: !s.fixedService}
+		for _, want := range []portGoal{allMinima, paretoFrontier} {
+			list, complete, _ := d.p.alternatives(context.Background(), first, want,
+				&Options{Settings: Settings{PortEvaluations: 1e9}})
 			var got [][]int
 			for _, c := range list {
 				got = append(got, d.p.Fabric.Ports(c.circuits))
-				if ok, _ := d.keeps(c.circuits); !ok || c.makespan > s.limit || !slices.Equal(c.used, got[len(got)-1]) {
+				if ok, _ := d.keeps(c.circuits); !ok || c.makespan > s.limit ||
+					!slices.Equal(c.used, got[len(got)-1]) {
 					t.Fatalf("%v takes %v, ends at %v: limit %v", c.circuits, c.used, c.makespan, s.limit)
 				}
 			}
-			right := slices.DeleteFunc(slices.Clone(least), func(u []int) bool { return want == wantFewest && sum(u) > sum(got[0]) })
+			right := slices.DeleteFunc(slices.Clone(minima),
+				func(u []int) bool { return want == allMinima && sum(u) > sum(got[0]) })
 			slices.SortFunc(got, slices.Compare)
 			slices.SortFunc(right, slices.Compare)
 			if !complete || !slices.EqualFunc(got, right, slices.Equal) {

@@ -7,38 +7,43 @@ import (
 	"sim/fabric"
 )
 
-// Switching says how circuits change.
+// Switching describes how circuits change.
 type Switching struct {
-	Delay engine.Time // for which a circuit that moves carries nothing, from its release at both ends
-	Whole bool        // the switch holds all of its circuits while it changes some
+	// Delay is the reconfiguration delay: an added circuit carries nothing for this time
+	// after its ports are free.
+	Delay    engine.Time
+	StopsAll bool // all circuits of the switch stop while some change
 }
 
-// Step is a change of circuits in an iteration.
+// Step is a change of circuits during an iteration.
 type Step struct {
-	// Bundle and Count say when: as soon as so many of the transfers of that bundle have ended and the step before has
-	// been made. AtEnd is the end of the iteration; AtTime is Time after its beginning; where all has been carried
-	// before, the step is not made, nor are those between it and the end.
+	// Bundle and Count define when the step is made: when Count transfers of Bundle have
+	// ended and the previous step has been made. Bundle AtEnd means at the end of the
+	// iteration, and AtTime means at Time after its start. If everything was carried
+	// before, the step is not made, nor are later ones except those at the end.
 	Bundle, Count int
 	Time          engine.Time
-	// Carried are bundles that must have carried all their transfers, too.
+	// Carried lists further bundles whose transfers must all have ended.
 	Carried  []int
-	Circuits []int // by bundle, from then on
+	Circuits []int // new topology, indexed by bundle
 }
 
-// Of Step.Bundle, beside bundles.
+// Special values of Step.Bundle: the end of the iteration, and Step.Time.
 const (
 	AtEnd  = -1
 	AtTime = -2
 )
 
-// Sequence is circuits that change in an iteration, in the same way in every one. Its last topology is its first; one
-// with steps at times ends with a step at the end.
+// Sequence is a sequence of topologies that is used in every iteration. Its last topology
+// equals its first. A sequence with steps at fixed times ends with a step at the end.
 type Sequence struct {
-	First []int // by bundle, when an iteration begins; none are needed where nothing is carried yet
+	// First is the topology at the start of an iteration, indexed by bundle. Bundles that
+	// carry nothing yet may have no circuit.
+	First []int
 	Steps []Step
 }
 
-// Topologies returns the topologies in their order: that of the beginning, and those after each step.
+// Topologies returns the first topology and the topology after each step.
 func (q *Sequence) Topologies() [][]int {
 	all := [][]int{q.First}
 	for _, s := range q.Steps {
@@ -47,7 +52,7 @@ func (q *Sequence) Topologies() [][]int {
 	return all
 }
 
-// clone returns a copy that shares nothing.
+// clone returns an independent copy.
 func (q *Sequence) clone() *Sequence {
 	c := &Sequence{First: slices.Clone(q.First), Steps: slices.Clone(q.Steps)}
 	for i := range c.Steps {
@@ -56,8 +61,8 @@ func (q *Sequence) clone() *Sequence {
 	return c
 }
 
-// tidy drops the steps that change nothing.
-func (q *Sequence) tidy() {
+// removeUnchanged removes the steps that change nothing.
+func (q *Sequence) removeUnchanged() {
 	before := q.First
 	q.Steps = slices.DeleteFunc(q.Steps, func(s Step) bool {
 		same := slices.Equal(s.Circuits, before)
@@ -69,92 +74,101 @@ func (q *Sequence) tidy() {
 // Run is one iteration of a sequence.
 type Run struct {
 	Makespan engine.Time
-	Fired    []engine.Time // by step, from the iteration's beginning; engine.Never of those that were not made
+	// Fired is the time of each step from the start of the iteration; engine.Never if the
+	// step was not made.
+	Fired []engine.Time
 }
 
-// arrival is circuits of a bundle that are being set up.
-type arrival struct {
-	at engine.Time // from which they carry
+// circuitSetup is a number of circuits of a bundle that are being set up.
+type circuitSetup struct {
+	at engine.Time // time from which they carry data
 	n  int
 }
 
-// rehearsal simulates sequences; one a goroutine.
-type rehearsal struct {
-	w *evaluator
+// sequenceSimulator simulates sequences. It must be used by one goroutine at a time.
+type sequenceSimulator struct {
+	evaluator *circuitEvaluator
 	Switching
-	target []int       // circuits by bundle, those being set up included
-	coming [][]arrival // by bundle, in order of time
-	change [][][]int   // and their changes, by link of the bundle
-	down   engine.Time // all circuits are held until then
-	made   Run
-	// Called for each step that is made before the end of the iteration, if not nil: observe just before the step is
-	// made, and drain first, which may go on with the run and returns the time that it has come to.
+	target       []int            // assigned circuits, including those being set up, indexed by bundle
+	setups       [][]circuitSetup // circuits being set up, indexed by bundle, in order of time
+	scheduled    [][][]int        // scheduled rate changes, indexed by bundle and link of the bundle
+	stoppedUntil engine.Time      // time until which all circuits are stopped
+	current      Run              // iteration being simulated
+	// If not nil, these are called for each step that is made before the end of the
+	// iteration. drain is called first; it may advance the simulation and returns the
+	// time reached. observe is called just before the step is made.
 	drain   func(step int, now engine.Time) (engine.Time, bool)
 	observe func(step int)
 }
 
-// rehearse returns what simulates sequences with w, until done is called on it.
-func (w *evaluator) rehearse() *rehearsal {
-	p := w.p
-	w.PrepareControl(p.classes(), len(p.Fabric.Bundles))
-	r := &rehearsal{w: w, Switching: p.Switching, target: make([]int, len(p.Fabric.Bundles)), coming: make([][]arrival, len(p.Fabric.Bundles)), change: make([][][]int, len(p.Fabric.Bundles))}
+// newSequenceSimulator returns a simulator of sequences that uses w. It is valid until w
+// is released.
+func (w *circuitEvaluator) newSequenceSimulator() *sequenceSimulator {
+	p := w.problem
+	w.PrepareControl(p.bundleOfTask(), len(p.Fabric.Bundles))
+	r := &sequenceSimulator{evaluator: w, Switching: p.Switching,
+		target:    make([]int, len(p.Fabric.Bundles)),
+		setups:    make([][]circuitSetup, len(p.Fabric.Bundles)),
+		scheduled: make([][][]int, len(p.Fabric.Bundles))}
 	for e, b := range p.Fabric.Bundles {
-		r.change[e] = make([][]int, len(b.Links))
+		r.scheduled[e] = make([][]int, len(b.Links))
 	}
 	return r
 }
 
-// bundleOf returns the bundle of each link.
-func (p *Problem) bundleOf() []int32 {
-	of := make([]int32, len(p.Fabric.Network.Links))
+// bundleOfLink returns the bundle of each link.
+func (p *Problem) bundleOfLink() []int32 {
+	bundles := make([]int32, len(p.Fabric.Network.Links))
 	for e, b := range p.Fabric.Bundles {
 		for _, l := range b.Links {
-			of[l] = int32(e)
+			bundles[l] = int32(e)
 		}
 	}
-	return of
+	return bundles
 }
 
-// classes returns by task the bundle over which it goes, -1 of none.
-func (p *Problem) classes() []int32 {
-	class, of := slices.Repeat([]int32{-1}, len(p.Graph.Tasks)), p.bundleOf()
-	for _, id := range p.transfers() {
+// bundleOfTask returns the bundle of each task; -1 if the task uses none.
+func (p *Problem) bundleOfTask() []int32 {
+	bundles, bundleOfLink := slices.Repeat([]int32{-1}, len(p.Graph.Tasks)), p.bundleOfLink()
+	for _, id := range p.networkTransfers() {
 		for _, u := range p.Fabric.Routes.Of(id) {
-			if int(u.Resource) < len(of) {
-				class[id] = of[u.Resource]
+			if int(u.Resource) < len(bundleOfLink) {
+				bundles[id] = bundleOfLink[u.Resource]
 			}
 		}
 	}
-	return class
+	return bundles
 }
 
-// history is what circuits still do when an iteration begins: what is being set up by bundle, and until when all are
-// held.
-type history struct {
-	coming [][]arrival
-	down   engine.Time
+// pendingSetup is the state of the circuits at the start of an iteration: changes of the
+// previous iteration that are not complete.
+type pendingSetup struct {
+	setups     [][]circuitSetup // indexed by bundle; nil means no circuit is being set up
+	stoppedFor engine.Time      // time for which all circuits are still stopped
 }
 
-// run simulates an iteration that begins in a state, and returns that of its end. It returns false where the makespan
-// reaches cutoff, or the iteration cannot end.
-func (r *rehearsal) run(q *Sequence, from *history, cutoff engine.Time) (to history, ok bool) {
-	if !r.begin(q.First, q.Most(), from, cutoff) {
+// run simulates an iteration that starts in state from and returns the state at its end.
+// It returns false if the makespan reaches cutoff or the iteration cannot end.
+func (r *sequenceSimulator) run(q *Sequence, from *pendingSetup, cutoff engine.Time) (to pendingSetup, ok bool) {
+	if !r.startIteration(q.First, q.MaxCircuits(), from, cutoff) {
 		return to, false
 	}
+
+	// Make the steps before the end of the iteration.
 	last := 0
 	for ; last < len(q.Steps) && q.Steps[last].Bundle != AtEnd; last++ {
 		s := &q.Steps[last]
 		var now engine.Time
 		if s.Bundle == AtTime {
-			if now, ok = r.w.AwaitTime(s.Time); !ok {
+			if now, ok = r.evaluator.AwaitTime(s.Time); !ok {
 				break
 			}
-		} else if now, ok = r.w.Await(int32(s.Bundle), int32(s.Count)); !ok {
+		} else if now, ok = r.evaluator.Await(int32(s.Bundle), int32(s.Count)); !ok {
 			return to, false
 		}
 		for _, e := range s.Carried {
-			_, all := r.w.Ended(int32(e))
-			if now, ok = r.w.Await(int32(e), all); !ok {
+			_, all := r.evaluator.Ended(int32(e))
+			if now, ok = r.evaluator.Await(int32(e), all); !ok {
 				return to, false
 			}
 		}
@@ -166,88 +180,97 @@ func (r *rehearsal) run(q *Sequence, from *history, cutoff engine.Time) (to hist
 		if r.observe != nil {
 			r.observe(last)
 		}
-		r.fire(now, s.Circuits, true)
+		r.applyStep(now, s.Circuits, true)
 	}
-	if r.made.Makespan, ok = r.w.Finish(); !ok {
+
+	// Complete the iteration, then make the steps at its end.
+	if r.current.Makespan, ok = r.evaluator.Finish(); !ok {
 		return to, false
 	}
 	for ; last < len(q.Steps); last++ {
 		switch s := &q.Steps[last]; {
 		case s.Bundle == AtEnd:
-			r.fire(r.made.Makespan, s.Circuits, false)
+			r.applyStep(r.current.Makespan, s.Circuits, false)
 		default:
-			r.made.Fired = append(r.made.Fired, engine.Never)
+			r.current.Fired = append(r.current.Fired, engine.Never)
 		}
 	}
-	return r.state(), true
+
+	return r.endState(), true
 }
 
-// begin begins an iteration in a state with circuits by bundle, and most that it will ever have.
-func (r *rehearsal) begin(first, most []int, from *history, cutoff engine.Time) bool {
+// startIteration starts an iteration in state from with topology first. maxCircuits is
+// the maximum number of circuits of each bundle during the iteration.
+func (r *sequenceSimulator) startIteration(first, maxCircuits []int, from *pendingSetup, cutoff engine.Time) bool {
 	copy(r.target, first)
-	r.down = from.down
-	for e, b := range r.w.p.Fabric.Bundles {
-		r.coming[e] = append(r.coming[e][:0], from.of(e)...)
+	r.stoppedUntil = from.stoppedFor
+	for e, b := range r.evaluator.problem.Fabric.Bundles {
+		r.setups[e] = append(r.setups[e][:0], from.setupsOf(e)...)
 		for _, l := range b.Links {
-			r.w.SetRate(l, r.rate(e, r.carried(e, 0)))
-			r.w.SetPeak(l, r.rate(e, most[e]))
+			r.evaluator.SetRate(l, r.rate(e, r.activeCircuits(e, 0)))
+			r.evaluator.SetPeak(l, r.rate(e, maxCircuits[e]))
 		}
 	}
-	if !r.w.Begin(cutoff) {
+
+	if !r.evaluator.Begin(cutoff) {
 		return false
 	}
-	for e := range r.coming {
-		for i := range r.change[e] {
-			r.change[e][i] = r.change[e][i][:0]
+	for e := range r.setups {
+		for i := range r.scheduled[e] {
+			r.scheduled[e][i] = r.scheduled[e][i][:0]
 		}
-		r.expect(e, 0)
+		r.scheduleSetups(e, 0)
 	}
-	r.made.Fired = r.made.Fired[:0]
+
+	r.current.Fired = r.current.Fired[:0]
 	return true
 }
 
-// state returns what circuits still do at the end of the iteration.
-func (r *rehearsal) state() history {
-	end := r.made.Makespan
-	to := history{coming: make([][]arrival, len(r.coming)), down: max(0, r.down-end)}
-	for e, list := range r.coming {
+// endState returns the state at the end of the iteration.
+func (r *sequenceSimulator) endState() pendingSetup {
+	end := r.current.Makespan
+	to := pendingSetup{setups: make([][]circuitSetup, len(r.setups)), stoppedFor: max(0, r.stoppedUntil-end)}
+	for e, list := range r.setups {
 		for _, a := range list {
 			if a.at > end {
-				to.coming[e] = append(to.coming[e], arrival{a.at - end, a.n})
+				to.setups[e] = append(to.setups[e], circuitSetup{a.at - end, a.n})
 			}
 		}
 	}
 	return to
 }
 
-// of returns what is being set up of bundle e.
-func (h *history) of(e int) []arrival {
-	if h.coming == nil {
+// setupsOf returns the circuits of bundle e that are being set up.
+func (h *pendingSetup) setupsOf(e int) []circuitSetup {
+	if h.setups == nil {
 		return nil
 	}
-	return h.coming[e]
+	return h.setups[e]
 }
 
-func (h *history) equal(g *history) bool {
-	for e := range max(len(h.coming), len(g.coming)) {
-		if !slices.Equal(h.of(e), g.of(e)) {
+// equal reports whether two states are identical.
+func (h *pendingSetup) equal(g *pendingSetup) bool {
+	for e := range max(len(h.setups), len(g.setups)) {
+		if !slices.Equal(h.setupsOf(e), g.setupsOf(e)) {
 			return false
 		}
 	}
-	return h.down == g.down
+	return h.stoppedFor == g.stoppedFor
 }
 
-// rate returns that of n circuits of bundle e.
-func (r *rehearsal) rate(e, n int) float64 { return float64(n) * r.w.p.Fabric.Rate(e) }
+// rate returns the rate of n circuits of bundle e.
+func (r *sequenceSimulator) rate(e, n int) float64 {
+	return float64(n) * r.evaluator.problem.Fabric.Rate(e)
+}
 
-// carried returns the circuits of bundle e that carry at a time: those that are not being set up, none while all are
-// held.
-func (r *rehearsal) carried(e int, now engine.Time) int {
-	if now < r.down {
+// activeCircuits returns the circuits of bundle e that carry data at a time: the assigned
+// ones without those being set up; none while all circuits are stopped.
+func (r *sequenceSimulator) activeCircuits(e int, now engine.Time) int {
+	if now < r.stoppedUntil {
 		return 0
 	}
 	n := r.target[e]
-	for _, a := range r.coming[e] {
+	for _, a := range r.setups[e] {
 		if a.at > now {
 			n -= a.n
 		}
@@ -255,120 +278,126 @@ func (r *rehearsal) carried(e int, now engine.Time) int {
 	return n
 }
 
-// expect schedules what is coming of bundle e.
-func (r *rehearsal) expect(e int, now engine.Time) {
-	for i, l := range r.w.p.Fabric.Bundles[e].Links {
-		for _, k := range r.change[e][i] {
-			r.w.CancelChange(k)
+// scheduleSetups recomputes the scheduled rate changes of bundle e from its setups.
+func (r *sequenceSimulator) scheduleSetups(e int, now engine.Time) {
+	for i, l := range r.evaluator.problem.Fabric.Bundles[e].Links {
+		for _, k := range r.scheduled[e][i] {
+			r.evaluator.CancelChange(k)
 		}
-		r.change[e][i] = r.change[e][i][:0]
-		at := func(t engine.Time) {
-			r.change[e][i] = append(r.change[e][i], r.w.ChangeLater(t, l, r.rate(e, r.carried(e, t))))
+		r.scheduled[e][i] = r.scheduled[e][i][:0]
+		schedule := func(t engine.Time) {
+			r.scheduled[e][i] = append(r.scheduled[e][i],
+				r.evaluator.ChangeLater(t, l, r.rate(e, r.activeCircuits(e, t))))
 		}
-		if r.down > now {
-			at(r.down)
+		if r.stoppedUntil > now {
+			schedule(r.stoppedUntil)
 		}
-		for _, a := range r.coming[e] {
-			if a.at > now && a.at >= r.down {
-				at(a.at)
+		for _, a := range r.setups[e] {
+			if a.at > now && a.at >= r.stoppedUntil {
+				schedule(a.at)
 			}
 		}
 	}
 }
 
-// fire makes a step at a time: circuits of bundles that lose some stop at once, of those first that do not carry yet,
-// and those of bundles that gain some carry after the delay. Live is while the iteration is simulated.
-func (r *rehearsal) fire(now engine.Time, to []int, live bool) {
-	r.made.Fired = append(r.made.Fired, now)
+// applyStep makes a step at a given time. Removed circuits stop immediately; those being
+// set up are removed first. Added circuits carry data after the delay. live is true while
+// the iteration is simulated, and false at its end.
+func (r *sequenceSimulator) applyStep(now engine.Time, to []int, live bool) {
+	r.current.Fired = append(r.current.Fired, now)
 	same := slices.Equal(to, r.target)
-	p := r.w.p
+	p := r.evaluator.problem
 	up := now + r.Delay
-	if r.Whole && !same && r.Delay > 0 {
-		r.down = up
+	if r.StopsAll && !same && r.Delay > 0 {
+		r.stoppedUntil = up
 	}
 	for e, n := range to {
 		d := n - r.target[e]
-		if d == 0 && (same || !r.Whole) {
+		if d == 0 && (same || !r.StopsAll) {
 			continue
 		}
 		r.target[e] = n
-		list := slices.DeleteFunc(r.coming[e], func(a arrival) bool { return a.at <= now })
+		list := slices.DeleteFunc(r.setups[e], func(a circuitSetup) bool { return a.at <= now })
 		if d > 0 && up > now {
-			list = append(list, arrival{up, d})
+			list = append(list, circuitSetup{up, d})
 		}
 		for ; d < 0 && len(list) > 0; d++ {
 			if list[len(list)-1].n--; list[len(list)-1].n == 0 {
 				list = list[:len(list)-1]
 			}
 		}
-		r.coming[e] = list
+		r.setups[e] = list
 		if live {
 			for _, l := range p.Fabric.Bundles[e].Links {
-				r.w.ChangeNow(l, r.rate(e, r.carried(e, now)))
+				r.evaluator.ChangeNow(l, r.rate(e, r.activeCircuits(e, now)))
 			}
-			r.expect(e, now)
+			r.scheduleSetups(e, now)
 		}
 	}
 }
 
-// mostRuns is the number of iterations after which a sequence that has not come to repeat itself is given up.
-const mostRuns = 32
+// maxIterations is the number of iterations after which a sequence that does not repeat
+// is given up.
+const maxIterations = 32
 
-// orbit is iterations one after the other, the first with the topology of its beginning in place; those from a place on
-// repeat.
-type orbit struct {
-	all    []Run
-	starts []history // in which they begin
-	from   int
+// iterationCycle is a list of consecutive iterations, the first with its topology in
+// place. The iterations from index start on repeat.
+type iterationCycle struct {
+	runs        []Run
+	startStates []pendingSetup // state at the start of each iteration
+	start       int
 }
 
-// mean returns the mean makespan of those that repeat.
-func (o *orbit) mean() engine.Time {
+// meanMakespan returns the mean makespan of the iterations that repeat.
+func (o *iterationCycle) meanMakespan() engine.Time {
 	sum := engine.Time(0)
-	for _, m := range o.all[o.from:] {
+	for _, m := range o.runs[o.start:] {
 		sum += m.Makespan
 	}
-	return sum / engine.Time(len(o.all)-o.from)
+	return sum / engine.Time(len(o.runs)-o.start)
 }
 
-// steady simulates iteration after iteration until one begins as an earlier one did: from there on all repeat, as each
-// follows from how it begins.
-func (r *rehearsal) steady(q *Sequence) (o orbit, ok bool) {
-	at := history{}
-	for len(o.all) < mostRuns {
-		if o.from = slices.IndexFunc(o.starts, func(h history) bool { return h.equal(&at) }); o.from >= 0 {
-			return o, true
+// simulateCycle simulates consecutive iterations until one starts in the same state as an
+// earlier one. From there on they repeat, because the state at the start determines the
+// iteration.
+func (r *sequenceSimulator) simulateCycle(q *Sequence) (cycle iterationCycle, ok bool) {
+	state := pendingSetup{}
+	for len(cycle.runs) < maxIterations {
+		if cycle.start = slices.IndexFunc(cycle.startStates, func(h pendingSetup) bool { return h.equal(&state) }); cycle.start >= 0 {
+			return cycle, true
 		}
-		next, ok := r.run(q, &at, never)
+		next, ok := r.run(q, &state, never)
 		if !ok {
-			return o, false
+			return cycle, false
 		}
-		o.all = append(o.all, Run{r.made.Makespan, slices.Clone(r.made.Fired)})
-		o.starts, at = append(o.starts, at), next
+		cycle.runs = append(cycle.runs, Run{r.current.Makespan, slices.Clone(r.current.Fired)})
+		cycle.startStates, state = append(cycle.startStates, state), next
 	}
-	return o, false
+	return cycle, false
 }
 
-// Network returns circuits of o, on the bundles of p, in the n-th of iterations of a sequence, of which one comes after
-// the other and the first finds the topology of its beginning in place: those at its start, and how they change. A
-// bundle has the circuits that have been its own for the delay, so the fewest that it was meant to have in that time.
-// It fails where a topology overruns the ports, which circuits that are being set up hold, too.
+// Network returns the network of iteration n of a sequence: its circuits at the start,
+// and their changes during the iteration. p defines the bundles, and o the hardware. A
+// bundle has the minimum of the circuits that were assigned to it during the preceding
+// delay. The error reports a topology that does not fit the ports; circuits that are
+// being set up use their ports already.
 func (p *Problem) Network(o *fabric.Optical, q *Sequence, runs []Run, n int) (*engine.Network, error) {
-	most := slices.Clone(q.First)
-	known := map[*int]bool{} // rotations have the same ones again and again
+	maxCircuits := slices.Clone(q.First)
+	checked := map[*int]bool{} // by first element, because rotations repeat topologies
 	for _, x := range q.Topologies() {
-		if known[&x[0]] {
+		if checked[&x[0]] {
 			continue
 		}
-		known[&x[0]] = true
+		checked[&x[0]] = true
 		if _, err := o.Provision(x); err != nil {
 			return nil, err
 		}
-		for e := range most {
-			most[e] = max(most[e], x[e])
+		for e := range maxCircuits {
+			maxCircuits[e] = max(maxCircuits[e], x[e])
 		}
 	}
-	initial, changes := p.carrying(moments(q, runs, n), 0)
+
+	initial, changes := p.activeTimeline(topologyTimeline(q, runs, n), 0)
 	net, err := o.Provision(initial)
 	if err != nil {
 		return nil, err
@@ -376,41 +405,47 @@ func (p *Problem) Network(o *fabric.Optical, q *Sequence, runs []Run, n int) (*e
 	net.Changes = changes
 	for e, b := range o.Bundles {
 		for _, l := range b.Links {
-			net.Links[l].Peak = float64(most[e]) * o.Rate(e)
+			net.Links[l].Peak = float64(maxCircuits[e]) * o.Rate(e)
 		}
 	}
+
 	return net, nil
 }
 
-// moment is a time from which on bundles are meant to have other circuits. Those that they gain carry after the delay.
-type moment struct {
+// topologyChange is a time at which bundles are assigned other circuits. Added circuits
+// carry data after the delay.
+type topologyChange struct {
 	at       engine.Time
-	circuits []int // by bundle
+	circuits []int // assigned from then on, indexed by bundle
 }
 
-// moments returns the moments of iterations up to the n-th of a sequence, with times from the beginning of that. The
-// first of them is long before, as the first iteration finds its topology in place.
-func moments(q *Sequence, runs []Run, n int) []moment {
-	all := []moment{{-engine.Never / 4, q.First}}
-	at := engine.Time(0)
+// topologyTimeline returns the changes of iterations 0 to n of a sequence, with times
+// relative to the start of iteration n. The first change is long before, because the
+// first iteration starts with its topology in place.
+func topologyTimeline(q *Sequence, runs []Run, n int) []topologyChange {
+	all := []topologyChange{{-engine.Never / 4, q.First}}
+	start := engine.Time(0)
 	for _, run := range runs[:n] {
-		at -= run.Makespan
+		start -= run.Makespan
 	}
 	for _, run := range runs[:n+1] {
 		for i, t := range run.Fired {
 			if t < engine.Never && !slices.Equal(q.Steps[i].Circuits, all[len(all)-1].circuits) {
-				all = append(all, moment{at + t, q.Steps[i].Circuits})
+				all = append(all, topologyChange{start + t, q.Steps[i].Circuits})
 			}
 		}
-		at += run.Makespan
+		start += run.Makespan
 	}
 	return all
 }
 
-// carrying returns the circuits that carry from a time on, where moments, the first of which is a delay before that
-// or earlier, follow each other: those at that time, by bundle, and how links change after it.
-func (p *Problem) carrying(all []moment, start engine.Time) (initial []int, changes []engine.Change) {
+// activeTimeline returns the circuits that carry data at time start, indexed by bundle,
+// and the later changes of link rates. all lists the assigned topologies; the first one
+// was assigned at least a delay before start.
+func (p *Problem) activeTimeline(all []topologyChange, start engine.Time) (initial []int, changes []engine.Change) {
 	delay := p.Switching.Delay
+
+	// Circuits can change when a topology is assigned, and a delay later.
 	times := []engine.Time{start}
 	for _, m := range all[1:] {
 		for _, t := range []engine.Time{m.at, m.at + delay} {
@@ -419,51 +454,58 @@ func (p *Problem) carrying(all []moment, start engine.Time) (initial []int, chan
 			}
 		}
 	}
+
 	slices.Sort(times)
-	from := 0 // the first topology that was not left a delay ago
-	var was []int
+
+	// At each time, a bundle has the minimum of the circuits assigned to it within the
+	// last delay.
+	from := 0 // first topology that was in use within the last delay
+	var previous []int
 	for k, t := range slices.Compact(times) {
 		for from+1 < len(all) && all[from+1].at <= t-delay {
 			from++
 		}
-		var least []int
+		var active []int
 		for i := from; i < len(all) && all[i].at <= t; i++ {
-			if i > 0 && p.Switching.Whole && all[i].at > t-delay {
-				least = make([]int, len(all[i].circuits))
-			} else if least == nil {
-				least = slices.Clone(all[i].circuits)
+			if i > 0 && p.Switching.StopsAll && all[i].at > t-delay {
+				active = make([]int, len(all[i].circuits))
+			} else if active == nil {
+				active = slices.Clone(all[i].circuits)
 			}
 			for e, n := range all[i].circuits {
-				least[e] = min(least[e], n)
+				active[e] = min(active[e], n)
 			}
 		}
 		if k == 0 {
-			initial, was = least, least
+			initial, previous = active, active
 			continue
 		}
-		changes = append(changes, p.differences(t, was, least)...)
-		was = least
+		changes = append(changes, p.linkChanges(t, previous, active)...)
+		previous = active
 	}
+
 	return initial, changes
 }
 
-// differences returns the changes of links at a time at which bundles go from some circuits to others.
-func (p *Problem) differences(at engine.Time, from, to []int) (changes []engine.Change) {
+// linkChanges returns the rate changes of links at a time at which the circuits change
+// from one topology to another.
+func (p *Problem) linkChanges(at engine.Time, from, to []int) (changes []engine.Change) {
 	for e, b := range p.Fabric.Bundles {
 		if to[e] == from[e] {
 			continue
 		}
 		for _, l := range b.Links {
-			changes = append(changes, engine.Change{At: at, Link: l, Rate: float64(to[e]) * p.Fabric.Rate(e), Planned: true})
+			changes = append(changes, engine.Change{At: at, Link: l,
+				Rate: float64(to[e]) * p.Fabric.Rate(e), Planned: true})
 		}
 	}
 	return changes
 }
 
-// Transfers returns how many transfers each bundle carries.
+// Transfers returns the number of transfers of each bundle.
 func (p *Problem) Transfers() []int {
 	n := make([]int, len(p.Fabric.Bundles))
-	for _, e := range p.classes() {
+	for _, e := range p.bundleOfTask() {
 		if e >= 0 {
 			n[e]++
 		}

@@ -6,8 +6,8 @@ import (
 	"sim/policies/topology"
 )
 
-// BenchmarkSolve decides from scratch, proofs and port saving included, on Table I's workloads and at 512
-// micro-batches.
+// BenchmarkSolve measures complete decisions, with proofs and minimum ports, on Table I's
+// workloads and with 512 micro-batches.
 func BenchmarkSolve(b *testing.B) {
 	for _, policy := range []string{"delta-joint", "delta-topo"} {
 		run := func(name string, j *job) {
@@ -18,7 +18,7 @@ func BenchmarkSolve(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					evaluations += choose(b, &job{problem: p}, policy, budgets()).Evaluations
+					evaluations += choose(b, &job{problem: p}, policy, defaultOptions()).Evaluations
 				}
 				b.ReportMetric(float64(evaluations)/float64(b.N), "evaluations/op")
 			})
@@ -27,7 +27,7 @@ func BenchmarkSolve(b *testing.B) {
 			run(m, setting{m, 400e9, 4096}.job(b))
 		}
 		for _, m := range []string{"megatron-462b", "deepseek-671b"} {
-			s, perPod := spec(b, m, 4096)
+			s, perPod := trainingSpec(b, m, 4096)
 			s.Microbatches = 512
 			run(m+"/512-microbatches", prepare(b, s, perPod, 400e9))
 		}

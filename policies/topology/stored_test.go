@@ -11,11 +11,13 @@ import (
 	"sim/policies/topology"
 )
 
-// line returns all of a decision that is not of solvers.
-func line(d *topology.Decision) string {
-	s := fmt.Sprintf("%v %v %.9g %d %d %q %d %d %v %d %v %q", d.Circuits, d.Service, d.Tails, d.Makespan, d.Bound, d.BoundModel, d.Limit, d.PortsBound, d.FreeRates, d.Evaluations, d.Searched, d.Stopped)
+// decisionLine formats a decision without the report of a MILP solver.
+func decisionLine(d *topology.Decision) string {
+	s := fmt.Sprintf("%v %v %.9g %d %d %q %d %d %v %d %v %q", d.Circuits, d.Service, d.Tails,
+		d.Makespan, d.Bound, d.BoundModel, d.Limit, d.PortsBound, d.FreeRates, d.Evaluations,
+		d.Searched, d.Stopped)
 	if m := d.Moves; m != nil {
-		s += fmt.Sprintf(" %d %d %v %v", m.Repeated, m.BreakEven, m.Sought, m.Why == "")
+		s += fmt.Sprintf(" %d %d %v %v", m.Repeated, m.BreakEven, m.BreakEvenComputed, m.Reason == "")
 		if m.Sequence != nil {
 			s += fmt.Sprintf(" %+v %+v", *m.Sequence, m.Runs)
 		}
@@ -23,17 +25,18 @@ func line(d *topology.Decision) string {
 	return s
 }
 
-// TestStoredDecisions: what allocators decide on small random jobs is as stored, by the digest of each: circuits, rates,
-// makespans, bounds, evaluations, and moves of circuits, with budgets that suffice and that do not, and where ports are
-// saved. A change of the order of a search, of a bound or of a budget shows.
+// TestStoredDecisions compares the decisions of allocators on small random jobs with
+// stored digests. A digest covers circuits, rates, makespans, bounds, evaluations and
+// moves of circuits. Budgets are sufficient or too small, with and without a port
+// tolerance. Any change of a search order, a bound or a budget changes a digest.
 func TestStoredDecisions(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("digests are of amd64; other processors may round otherwise")
 	}
 	rng := rand.New(rand.NewPCG(1, 101))
-	var problems []parts
+	var problems []problemParts
 	for len(problems) < 20 {
-		g := drawTiny(rng, 7).graph(t)
+		g := drawSmallProblem(rng, 7).graph(t)
 		o, err := g.pods.Connect(g.graph)
 		if err != nil {
 			t.Fatal(err)
@@ -42,7 +45,8 @@ func TestStoredDecisions(t *testing.T) {
 			problems = append(problems, g)
 		}
 	}
-	large := budgets()
+
+	large := defaultOptions()
 	large.Moving.MaxEvaluations = 60
 	large.Rotor = topology.RotorOptions{Period: 6 * millisecond, Switches: 2}
 	large.Fast.Population, large.Fast.StallGenerations = 12, 8
@@ -72,7 +76,7 @@ func TestStoredDecisions(t *testing.T) {
 		}
 		digest := fnv.New64a()
 		some := problems
-		if c.name == "rotor" { // which simulates many changes
+		if c.name == "rotor" { // rotor simulates many changes
 			some = problems[:4]
 		}
 		for i, g := range some {
@@ -85,7 +89,8 @@ func TestStoredDecisions(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p.Switching = topology.Switching{Delay: engine.Time(i%3) * millisecond / 2, Whole: i%4 == 3}
+				p.Switching = topology.Switching{Delay: engine.Time(i%3) * millisecond / 2,
+					StopsAll: i%4 == 3}
 				if o.Workers = 1; c.name == "rotor" && !o.Rotor.Carries(p.Switching) {
 					continue
 				}
@@ -93,7 +98,7 @@ func TestStoredDecisions(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s of problem %d: %v", c.name, i, err)
 				}
-				fmt.Fprintln(digest, i, k, line(d))
+				fmt.Fprintln(digest, i, k, decisionLine(d))
 			}
 		}
 		if got := digest.Sum64(); got != c.want {
@@ -102,7 +107,7 @@ func TestStoredDecisions(t *testing.T) {
 	}
 }
 
-// TestStoredArbiters: the same of arbiters of small random jobs that share pods, for each objective.
+// TestStoredArbiters does the same for multi-job allocators and each objective.
 func TestStoredArbiters(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("digests are of amd64; other processors may round otherwise")
@@ -128,12 +133,12 @@ func TestStoredArbiters(t *testing.T) {
 				for _, evaluations := range []int64{20, 2000} {
 					o := jobsOptions()
 					o.Workers, o.Search.MaxEvaluations = 1, evaluations
-					s := share(t, jobs, ports, goal)
-					d := arbitrate(t, s, c.name, o)
+					s := newShared(t, jobs, ports, goal)
+					d := decideJobs(t, s, c.name, o)
 					for _, one := range d.Jobs {
-						fmt.Fprintln(digest, line(one))
+						fmt.Fprintln(digest, decisionLine(one))
 					}
-					fmt.Fprintf(digest, "%.9g\n", s.Scores(ends(d)))
+					fmt.Fprintf(digest, "%.9g\n", s.Scores(jobMakespans(d)))
 				}
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"sim/workloads/training"
 )
 
-// setting is one of the paper's workloads at a bandwidth and sequence length.
+// setting is a workload of the paper at a bandwidth and sequence length.
 type setting struct {
 	model    string
 	rate     units.Rate
@@ -26,8 +26,8 @@ func (s setting) String() string {
 
 var models = []string{"megatron-177b", "mixtral-8x22b", "megatron-462b", "deepseek-671b"}
 
-// settings are the 28 of the paper's Figs. 6 and 8: four bandwidths at sequence 4096, three more sequence lengths at
-// 400 Gb/s.
+// settings returns the 28 settings of the paper's Figs. 6 and 8: four bandwidths at
+// sequence length 4096, and three further sequence lengths at 400 Gb/s.
 func settings() []setting {
 	var all []setting
 	for _, m := range models {
@@ -41,17 +41,19 @@ func settings() []setting {
 	return all
 }
 
-// job is a setting made ready to allocate for, with its reference times.
+// job is a problem and its reference times.
 type job struct {
 	problem        *topology.Problem
 	compute, ideal engine.Time
 }
 
+// nct returns the NCT of a makespan.
 func (j *job) nct(c engine.Time) float64 {
 	return float64(c-j.compute) / float64(j.ideal-j.compute)
 }
 
-func spec(t testing.TB, model string, sequence int) (training.Spec, int) {
+// trainingSpec returns the configuration of a model in Table I and its GPUs per pod.
+func trainingSpec(t testing.TB, model string, sequence int) (training.Spec, int) {
 	t.Helper()
 	a, ok := training.Model(model)
 	if !ok {
@@ -60,11 +62,13 @@ func spec(t testing.TB, model string, sequence int) (training.Spec, int) {
 	s := training.Spec{
 		Arch: a, Sequence: sequence, Microbatch: 1, EP: 1, ETP: 1, Chunks: 1,
 		Choices: training.Choices{
-			EffectiveTFLOPS: a.EffectiveTFLOPS, BackwardRatio: 2, AttentionFLOPs: "causal", RouterFLOPs: "all-layers",
+			EffectiveTFLOPS: a.EffectiveTFLOPS, BackwardRatio: 2, AttentionFLOPs: "causal",
+			RouterFLOPs:            "all-layers",
 			ConcurrentMicrobatches: 1, ActivationBytes: 2, GradientBytes: 4, ParameterBytes: 2,
 			SequenceParallel: true, Ring: "bidirectional",
 		},
 	}
+
 	switch model {
 	case "megatron-177b":
 		s.TP, s.PP, s.GPUs, s.Microbatches = 8, 6, 384, 48
@@ -79,10 +83,12 @@ func spec(t testing.TB, model string, sequence int) (training.Spec, int) {
 		s.TP, s.PP, s.EP, s.GPUs, s.Microbatches = 2, 16, 8, 256, 128
 		return s, 32
 	}
+
 	s.TP, s.PP, s.GPUs, s.Microbatches = 2, 4, 16, 8
 	return s, 4
 }
 
+// prepare builds the problem of a training job and its reference times.
 func prepare(t testing.TB, s training.Spec, perPod int, rate units.Rate) *job {
 	t.Helper()
 	it, err := training.Build(s, training.BuildOptions{})
@@ -108,7 +114,8 @@ func prepare(t testing.TB, s training.Spec, perPod int, rate units.Rate) *job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	compute, err := flow.Run(t.Context(), g, n, &engine.Routes{Start: make([]int32, len(g.Tasks)+1)}, flow.Options{})
+	compute, err := flow.Run(t.Context(), g, n, &engine.Routes{Start: make([]int32, len(g.Tasks)+1)},
+		flow.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,16 +130,17 @@ func prepare(t testing.TB, s training.Spec, perPod int, rate units.Rate) *job {
 	return j
 }
 
-// briefly returns one of the paper's workloads at 400 Gb/s with fewer micro-batches.
-func briefly(t testing.TB, model string, microbatches int) *job {
+// shortJob returns a workload of the paper at 400 Gb/s with fewer micro-batches.
+func shortJob(t testing.TB, model string, microbatches int) *job {
 	t.Helper()
-	s, perPod := spec(t, model, 4096)
+	s, perPod := trainingSpec(t, model, 4096)
 	s.Microbatches = microbatches
 	return prepare(t, s, perPod, 400e9)
 }
 
+// job prepares the job of a setting.
 func (s setting) job(t testing.TB) *job {
 	t.Helper()
-	sp, perPod := spec(t, s.model, s.sequence)
+	sp, perPod := trainingSpec(t, s.model, s.sequence)
 	return prepare(t, sp, perPod, s.rate)
 }

@@ -10,35 +10,42 @@ import (
 	"sim/engine/flow"
 )
 
-// topo seeks the best topology when transfers share fairly (DELTA-Topo).
+// topoAllocator is delta-topo: it searches for the best topology under fair sharing
+// (DELTA-Topo).
 //
-// Fair sharing may gain from fewer circuits (docs/model.md), so no topology stands for a box of them: every topology
-// whose bound, for any service, is below the best known must be simulated. That is cheap because the bundles fall in
-// two. Inner ones carry transfers that others wait for; over their circuits it branches and bounds in boxes, as joint
-// does. The rest (gradient synchronisation) matter only at the end of the iteration: for each choice of inner circuits
-// all choices of theirs are simulated from the common beginning. When that ends within the budget the answer is proved
-// best by exhaustion.
-type topo struct{}
+// With fair sharing, fewer circuits can shorten the iteration (docs/model.md), so no
+// topology represents a box. Every topology whose bound, for any service, is below the
+// incumbent must be simulated. Two groups of bundles make this affordable. Inner bundles
+// carry transfers that others wait for; they are searched by branch and bound over boxes,
+// as in delta-joint. The outer bundles (gradient synchronisation) matter only at the end
+// of the iteration. For each choice of inner circuits, all choices of outer circuits are
+// simulated from a common prefix. If the search completes within its budget, the result
+// is proved optimal by exhaustion.
+type topoAllocator struct{}
 
-func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
-	s := newTopoSearch(ctx, p, o.allow(o.Topo), o.service(flow.MaxMin))
+func (topoAllocator) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error) {
+	s := newTopoSearch(ctx, p, o.newBudget(o.Topo), o.serviceOr(flow.MaxMin))
 	defer s.close()
 	if d, _ := p.solveOneHop(ctx, s.service); d != nil {
-		return p.saved(ctx, d, keeping{limit: grown(d.Makespan, o.PortTolerance), exact: true}, &o, s.allowance)
+		return p.minimisePorts(ctx, d, makespanLimit{limit: withTolerance(d.Makespan, o.PortTolerance),
+			fixedService: true}, &o, s.searchBudget)
 	}
-	shared, err := p.sharedWithin(ctx, &s.allowance)
+
+	// The search starts from the circuits of delta-joint, and its bound from the shared
+	// bound.
+	shared, err := p.sharedResultWithin(ctx, &s.searchBudget)
 	if err != nil {
 		return nil, err
 	}
-	s.seed(shared.circuits)
+	s.trySeeds(shared.circuits)
 	s.search(shared.bound)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	s.bound = min(s.bound, s.best)
 	if s.stopped != "" {
-		// too many to simulate them all: no worse than what delta-fast finds
-		d, err := p.fallback(ctx, o, &s.allowance, s.service, s.MaxEvaluations)
+		// The budget is used: the result must be at least as good as delta-fast's.
+		d, err := p.geneticFallback(ctx, o, &s.searchBudget, s.service, s.MaxEvaluations)
 		if err != nil {
 			return nil, err
 		}
@@ -49,23 +56,29 @@ func (topo) Choose(ctx context.Context, p *Problem, o Options) (*Decision, error
 			}
 		}
 	}
+
 	if s.circuits == nil {
 		return nil, errNoEnd
 	}
-	d := &Decision{Service: s.service, Bound: max(s.bound, shared.bound), BoundModel: s.model(), Searched: true, Stopped: cmp.Or(s.stopped, shared.stopped)}
+	d := &Decision{Service: s.service, Bound: max(s.bound, shared.bound), BoundModel: s.boundModel(),
+		Searched: true, Stopped: cmp.Or(s.stopped, shared.stopped)}
 	d.Circuits, d.Makespan, d.Evaluations = s.circuits, s.best, s.evaluations
-	return p.saved(ctx, d, keeping{limit: grown(s.best, o.PortTolerance), exact: true}, &o, s.allowance)
+	return p.minimisePorts(ctx, d, makespanLimit{limit: withTolerance(s.best, o.PortTolerance),
+		fixedService: true}, &o, s.searchBudget)
 }
 
-// inner returns, by bundle, whether some transfer waits for one of its.
-func (p *Problem) inner() []bool {
+// innerBundles reports, for each bundle, whether another transfer waits for one of its
+// transfers.
+func (p *Problem) innerBundles() []bool {
 	g := p.Graph
-	before := make([]bool, len(g.Tasks)) // a transfer is reachable
+	before := make([]bool, len(g.Tasks)) // a transfer is reachable from the task
 	for _, i := range slices.Backward(g.Order()) {
 		for _, e := range g.Out(i) {
 			before[i] = before[i] || before[e.To] || g.Tasks[e.To].Kind == engine.Transfer
 		}
 	}
+
+	// Links that carry a transfer from which another transfer is reachable.
 	onLink := make([]bool, len(p.Fabric.Network.Links))
 	for i := range g.Tasks {
 		for _, u := range p.Fabric.Routes.Of(int32(i)) {
@@ -74,6 +87,7 @@ func (p *Problem) inner() []bool {
 			}
 		}
 	}
+
 	inner := make([]bool, len(p.Fabric.Bundles))
 	for e, b := range p.Fabric.Bundles {
 		inner[e] = slices.ContainsFunc(b.Links, func(l int32) bool { return onLink[l] })
@@ -81,47 +95,51 @@ func (p *Problem) inner() []bool {
 	return inner
 }
 
-// links returns the links of some bundles.
-func (p *Problem) links(of func(e int) bool) (links []int32) {
+// linksOf returns the links of the bundles for which selects returns true.
+func (p *Problem) linksOf(selects func(e int) bool) (links []int32) {
 	for e := range p.Fabric.Bundles {
-		if of(e) {
+		if selects(e) {
 			links = append(links, p.Fabric.Bundles[e].Links...)
 		}
 	}
 	return links
 }
 
-// topoSearch is one search.
+// topoSearch is one search of delta-topo.
 type topoSearch struct {
-	meter
+	budgetMeter
 	p       *Problem
 	service flow.Service
-	bounder *evaluator
-	inner   []bool
-	open    *boxes[engine.Time] // by their bounds
+	bounder *circuitEvaluator       // second evaluator, so that bounds do not disturb a forked simulation
+	isInner []bool                  // see Problem.innerBundles
+	open    *openBoxes[engine.Time] // by their lower bounds
 
-	circuits []int
-	best     engine.Time
-	seen     map[string]engine.Time // makespans of topologies simulated to the end; never where cut off
-	bound    engine.Time            // on every topology under the service
-	fair     bool                   // bound holds under that alone
-	stopped  string
+	circuits    []int                  // the incumbent; nil before the first one
+	best        engine.Time            // makespan of circuits
+	makespans   map[string]engine.Time // makespans of simulated topologies by topologyKey; never if cut off
+	bound       engine.Time            // lower bound on every topology under service
+	boundIsFair bool                   // bound holds under fair sharing only
+	stopped     string                 // reason why the search stopped early
 }
 
-func newTopoSearch(ctx context.Context, p *Problem, o allowance, service flow.Service) *topoSearch {
-	return &topoSearch{meter: newMeter(ctx, o, p.evaluator(ctx, service)), p: p, service: service, bounder: p.evaluator(ctx, service),
-		inner: p.inner(), open: newBoxes(cmp.Compare[engine.Time]), best: never, seen: map[string]engine.Time{}}
+// newTopoSearch returns a search without open boxes. The caller releases it with close.
+func newTopoSearch(ctx context.Context, p *Problem, o searchBudget, service flow.Service) *topoSearch {
+	return &topoSearch{budgetMeter: newBudgetMeter(ctx, o, p.acquire(ctx, service)), p: p,
+		service: service, bounder: p.acquire(ctx, service),
+		isInner: p.innerBundles(), open: newOpenBoxes(cmp.Compare[engine.Time]), best: never,
+		makespans: map[string]engine.Time{}}
 }
 
+// close releases the evaluators.
 func (s *topoSearch) close() {
-	s.p.done(s.w)
-	s.p.done(s.bounder)
+	s.p.release(s.evaluator)
+	s.p.release(s.bounder)
 }
 
-// model names the model of the bound.
-func (s *topoSearch) model() string {
+// boundModel returns the BoundModel of the decision.
+func (s *topoSearch) boundModel() string {
 	switch {
-	case s.stopped != "" && !s.fair:
+	case s.stopped != "" && !s.boundIsFair:
 		return AnyService
 	case s.service == flow.MaxMin:
 		return FairService
@@ -129,8 +147,8 @@ func (s *topoSearch) model() string {
 	return s.service.String() + ", all topologies"
 }
 
-// key names a topology.
-func key(x []int) string {
+// topologyKey encodes a topology as a map key.
+func topologyKey(x []int) string {
 	b := make([]byte, 0, 4*len(x))
 	for _, n := range x {
 		b = binary.LittleEndian.AppendUint32(b, uint32(n))
@@ -138,160 +156,173 @@ func key(x []int) string {
 	return string(b)
 }
 
-// simulate returns the makespan of x, never if it is no better than the best.
+// simulate returns the makespan of x, or never if it is no better than the incumbent.
 func (s *topoSearch) simulate(x []int) engine.Time {
-	k := key(x)
-	if c, ok := s.seen[k]; ok {
+	k := topologyKey(x)
+	if c, ok := s.makespans[k]; ok {
 		return c
 	}
-	s.spend(s.p, 1)
-	c, ok := s.w.simulate(x, s.best)
+	s.charge(s.p, 1)
+	c, ok := s.evaluator.simulate(x, s.best)
 	if !ok {
 		c = never
 	}
-	s.seen[k] = c
+	s.makespans[k] = c
 	if c < s.best {
 		s.best, s.circuits = c, slices.Clone(x)
 	}
 	return c
 }
 
-// over reports whether the search must end, and says why.
-func (s *topoSearch) over() bool {
-	s.stopped = s.meter.over()
+// mustStop reports whether the search must stop, and records the reason.
+func (s *topoSearch) mustStop() bool {
+	s.stopped = s.budgetMeter.stopReason()
 	return s.stopped != ""
 }
 
-// seed starts from what the other allocators choose: delta-joint, x.
-func (s *topoSearch) seed(x []int) {
+// trySeeds simulates the initial topologies, x of delta-joint and the results of
+// matrixRules, and runs a local search from each.
+func (s *topoSearch) trySeeds(x []int) {
 	starts := [][]int{x}
 	for _, rule := range matrixRules {
 		starts = append(starts, rule(s.p))
 	}
 	for _, x := range starts {
-		if x == nil || s.circuits != nil && s.over() {
+		if x == nil || s.circuits != nil && s.mustStop() {
 			continue
 		}
 		s.simulate(x)
 		y := slices.Clone(x)
-		s.p.clip(y)
-		s.descend(y)
+		s.p.clipToUseful(y)
+		s.localSearch(y)
 	}
 }
 
-// search looks for the best topology by boxes of inner circuits. Where these multiply, as replicas are simulated together
-// or have many pods, it looks for a proof by boxes of all first (topo_prove.go). Floor is a bound that is known.
+// search searches for the best topology. With several replicas or long ones, the choices
+// of outer circuits multiply, so it first attempts a proof by boxes of all bundles
+// (topo_boxes.go). floor is a known lower bound.
 func (s *topoSearch) search(floor engine.Time) {
 	s.push(s.p.ones(), slices.Clone(s.p.Useful))
-	if (s.p.several() || s.p.long()) && s.prove(floor) {
+	if (s.p.hasReplicas() || s.p.hasLongReplicas()) && s.proveByBoxes(floor) {
 		return
 	}
-	s.visit()
+	s.searchBoxes()
 }
 
-// visit visits boxes of inner circuits, lowest bound first.
-func (s *topoSearch) visit() {
-	left := s.open.explore(func(bound engine.Time) bool { return bound >= s.best }, s.over, func(b *box[engine.Time]) bool {
-		if e := b.widest(func(e int) bool { return s.inner[e] }); e >= 0 {
-			b.split(e, b.middle(e), s.push)
+// searchBoxes visits boxes of inner circuits in the order of their bounds.
+func (s *topoSearch) searchBoxes() {
+	unfinished := s.open.explore(func(bound engine.Time) bool { return bound >= s.best }, s.mustStop, func(b *box[engine.Time]) bool {
+		if e := b.widestBundle(func(e int) bool { return s.isInner[e] }); e >= 0 {
+			b.split(e, b.midpoint(e), s.push)
 			return true
 		}
-		s.fill(b)
-		return !s.over()
+		s.completeBox(b)
+		return !s.mustStop()
 	})
-	if left != nil {
-		s.bound, s.fair = max(s.bound, left.value), s.fair && s.bound > left.value
+	if unfinished != nil {
+		s.bound, s.boundIsFair = max(s.bound, unfinished.value), s.boundIsFair && s.bound > unfinished.value
 	}
-	if !s.over() {
+	if !s.mustStop() {
 		s.bound = s.best
 	}
 }
 
+// push adds a box if its bound permits an improvement.
 func (s *topoSearch) push(lo, hi []int) {
-	if !s.p.tighten(lo, hi) {
+	if !s.p.tightenUpper(lo, hi) {
 		return
 	}
-	s.spend(s.p, 1)
+	s.charge(s.p, 1)
 	if bound := s.bounder.bound(hi); bound < s.best {
-		s.open.open(lo, hi, bound)
+		s.open.add(lo, hi, bound)
 	}
 }
 
-// fill simulates every completion of a box with one choice of inner circuits that its bound does not exclude.
-func (s *topoSearch) fill(b *box[engine.Time]) {
+// completeBox simulates all topologies of a box with a single choice of inner circuits
+// that its bound does not exclude.
+func (s *topoSearch) completeBox(b *box[engine.Time]) {
+	// Raise the minimum of each outer bundle as far as the bound permits.
 	lo := slices.Clone(b.lo)
-	var ends []int    // bundles that are open
-	var links []int32 // theirs
+	var ends []int    // outer bundles with several choices
+	var links []int32 // their links
 	x := slices.Clone(b.hi)
 	for e := range x {
-		if s.inner[e] || b.hi[e] == b.lo[e] {
+		if s.isInner[e] || b.hi[e] == b.lo[e] {
 			continue
 		}
 		ends = append(ends, e)
 		links = append(links, s.p.Fabric.Bundles[e].Links...)
-		lo[e] = fewest(b.lo[e], b.hi[e], b.middle(e), func(n int) bool {
+		lo[e] = minFeasible(b.lo[e], b.hi[e], b.midpoint(e), func(n int) bool {
 			x[e] = n
-			s.spend(s.p, 1)
+			s.charge(s.p, 1)
 			return s.bounder.bound(x) < s.best
 		})
 		x[e] = b.hi[e]
 	}
-	if s.p.overrun(lo) {
-		return // each of them alone would do, all together do not fit
+
+	if s.p.exceedsPorts(lo) {
+		return // each minimum alone is necessary, but together they do not fit
 	}
+
+	// Simulate the common prefix, then all combinations.
 	forked := s.service == flow.MaxMin
 	if forked {
-		s.spend(s.p, 1)
-		s.w.provision(b.hi)
-		s.w.Fork(links, s.best)
+		s.charge(s.p, 1)
+		s.evaluator.provision(b.hi)
+		s.evaluator.Fork(links, s.best)
 	}
+
 	copy(x, lo)
-	s.complete(x, b.hi, ends, s.p.room(lo), forked)
+	s.completeBundles(x, b.hi, ends, s.p.freePorts(lo), forked)
 }
 
-// complete tries all numbers of circuits from x up to hi for the bundles of ends, the most first.
-func (s *topoSearch) complete(x, hi, ends []int, free []int, forked bool) {
-	if s.over() {
+// completeBundles enumerates the circuits of the bundles ends, from x[e] to hi[e], the
+// maximum first, and simulates each topology.
+func (s *topoSearch) completeBundles(x, hi, ends []int, free []int, forked bool) {
+	if s.mustStop() {
 		return
 	}
 	if len(ends) == 0 {
-		s.finish(x, forked)
+		s.simulateCompletion(x, forked)
 		return
 	}
+
 	e, low := ends[0], x[ends[0]]
-	most := min(hi[e], low+s.p.fits(free, e))
-	s.p.take(free, e, most-low)
-	for x[e] = most; x[e] >= low; x[e]-- {
-		s.complete(x, hi, ends[1:], free, forked)
-		s.p.take(free, e, -1)
+	highest := min(hi[e], low+s.p.maxAdditional(free, e))
+	s.p.allocate(free, e, highest-low)
+	for x[e] = highest; x[e] >= low; x[e]-- {
+		s.completeBundles(x, hi, ends[1:], free, forked)
+		s.p.allocate(free, e, -1)
 	}
-	s.p.take(free, e, 1)
+
+	s.p.allocate(free, e, 1)
 	x[e] = low
 }
 
-// finish simulates one completion.
-func (s *topoSearch) finish(x []int, forked bool) {
+// simulateCompletion simulates one enumerated topology.
+func (s *topoSearch) simulateCompletion(x []int, forked bool) {
 	if !forked {
 		s.simulate(x)
 		return
 	}
-	s.fork(s.p)
-	s.w.provision(x)
-	// nothing else may be simulated on w meanwhile: cut-offs go by what it last knew of capacities
-	if c, ok := s.w.Resume(s.best); ok {
+	s.chargeFork(s.p)
+	s.evaluator.provision(x)
+	// The evaluator must run nothing else between Fork and Resume, because its cutoffs
+	// depend on the capacities that it was last given.
+	if c, ok := s.evaluator.Resume(s.best); ok {
 		s.best, s.circuits = c, slices.Clone(x)
 	}
 }
 
-// descend changes x, by one or two circuits of one bundle (others at its pods giving way, or taking what becomes free),
-// for as long as that makes it better.
-func (s *topoSearch) descend(x []int) {
+// localSearch changes x while the makespan decreases: one or two circuits of one bundle
+// more or less, with neighbour adapting the others.
+func (s *topoSearch) localSearch(x []int) {
 	here := s.simulate(x)
-	for improved := true; improved && !s.over(); {
+	for improved := true; improved && !s.mustStop(); {
 		improved = false
 		for e := range x {
-			for d := -2; d <= 2 && !s.over(); d++ {
-				y := s.moved(x, e, d)
+			for d := -2; d <= 2 && !s.mustStop(); d++ {
+				y := s.neighbour(x, e, d)
 				if y == nil {
 					continue
 				}
@@ -304,9 +335,10 @@ func (s *topoSearch) descend(x []int) {
 	}
 }
 
-// moved returns x with d more circuits of bundle e: where a pod is then overrun its largest other bundle gives way, and
-// what becomes free goes to the bundles at e's pods that can use it. nil where that is no topology.
-func (s *topoSearch) moved(x []int, e, d int) []int {
+// neighbour returns x with d more circuits of bundle e. If a pod then uses too many
+// ports, its largest other bundle loses circuits. Ports that become free go to bundles
+// that can use them. It returns nil if there is no such topology.
+func (s *topoSearch) neighbour(x []int, e, d int) []int {
 	n := x[e] + d
 	if d == 0 || n < 1 || n > s.p.Useful[e] {
 		return nil
@@ -314,17 +346,18 @@ func (s *topoSearch) moved(x []int, e, d int) []int {
 	y := slices.Clone(x)
 	y[e] = n
 	others := func(o int) bool { return o != e }
-	if !s.p.yield(y, nil, func(pod int) int { return s.p.largest(y, pod, others) }) {
+	if !s.p.removeExcess(y, nil, func(pod int) int { return s.p.largestBundle(y, pod, others) }) {
 		return nil
 	}
 	if d < 0 {
-		free := s.p.room(y)
+		free := s.p.freePorts(y)
 		for o := range y {
-			for others(o) && y[o] < s.p.Useful[o] && s.p.fits(free, o) > 0 {
+			for others(o) && y[o] < s.p.Useful[o] && s.p.maxAdditional(free, o) > 0 {
 				y[o]++
-				s.p.take(free, o, 1)
+				s.p.allocate(free, o, 1)
 			}
 		}
 	}
+
 	return y
 }

@@ -2,78 +2,87 @@ package topology
 
 import "slices"
 
-// indexWindows is Alg. 1 (TaskTimeIndexPruning), Steps 1 to 3: the least and the largest interval index in which each
-// task can be active when there are k intervals. from and to are the anchors, by task; nil is topological sorting
-// alone. Only tasks that others wait for are anchored (M_succ).
+// indexWindows is Alg. 1 (TaskTimeIndexPruning), Steps 1 to 3. It returns the lowest and
+// the highest interval index at which each task can be active if there are k intervals.
+// from and to are the anchors, indexed by task; nil means precedence alone. Only tasks
+// that other transfers wait for are anchored (M_succ).
 //
-// A task takes at least one interval, so that its successor starts at least one index later; and at least two where
-// some time must pass between the end of the one and the start of the other, as both are events and bound an idle
-// interval. Milestones, the source and the sink take no interval and are no events: what counts for two tasks joined
-// through them is whether any edge on the way has a lag, or any task of fixed duration lies on it. A node that is no
-// task therefore passes two bounds on, of what reached it without a lag and with one; only the first grows at the next
-// edge with a lag.
-func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (least, largest []int) {
-	least, largest = make([]int, len(tasks)), make([]int, len(tasks))
-	at := slices.Repeat([]int32{-1}, len(p.Graph.Tasks)) // by task of the graph, its place in tasks
+// A task takes at least one interval, so its successor starts at least one index later.
+// It starts at least two indices later if time must pass between the two, because the end
+// and the start are both events that bound an idle interval. Milestones, the source and
+// the sink take no interval and are no events. Two tasks joined through them are
+// separated by an idle interval if any edge between them has a lag, or if any task
+// between them has a duration.
+//
+// Nodes that are no tasks therefore propagate two bounds: one for paths without a lag and
+// one for paths with a lag. Only the first grows at the next edge with a lag.
+func (p *Problem) indexWindows(tasks []int32, k int, from, to []int) (lowest, highest []int) {
+	lowest, highest = make([]int, len(tasks)), make([]int, len(tasks))
+	// The index in tasks of each graph task; -1 if it is not in tasks.
+	index := slices.Repeat([]int32{-1}, len(p.Graph.Tasks))
 	for i, id := range tasks {
-		at[id] = int32(i)
+		index[id] = int32(i)
 	}
 	order := p.Graph.Order()
-	succ := p.followed(at)
+	succ := p.precedesTransfer(index)
 	for i, id := range tasks {
-		least[i], largest[i] = 1, k
+		lowest[i], highest[i] = 1, k
 		if from != nil && succ[id] {
-			least[i], largest[i] = max(1, from[i]), min(k, to[i])
+			lowest[i], highest[i] = max(1, from[i]), min(k, to[i])
 		}
 	}
 
-	// Step 2: forward. near is the least index that a task may have if it follows without a lag, far if it follows at
-	// one.
-	near, far := make([]int, len(at)), make([]int, len(at))
+	// Step 2: forward propagation. reached is the lowest index permitted by paths without
+	// a lag, reachedByLag by paths with a lag.
+	reached, reachedByLag := make([]int, len(index)), make([]int, len(index))
 	for _, v := range order {
 		for _, e := range p.Graph.In(v) {
 			if e.Lag > 0 {
-				far[v] = max(far[v], far[e.From], near[e.From]+1)
+				reachedByLag[v] = max(reachedByLag[v], reachedByLag[e.From], reached[e.From]+1)
 			} else {
-				near[v], far[v] = max(near[v], near[e.From]), max(far[v], far[e.From])
+				reached[v], reachedByLag[v] = max(reached[v], reached[e.From]),
+					max(reachedByLag[v], reachedByLag[e.From])
 			}
 		}
-		if i := at[v]; i >= 0 {
-			least[i] = max(least[i], near[v], far[v])
-			near[v], far[v] = least[i]+1, 0
+		if i := index[v]; i >= 0 {
+			lowest[i] = max(lowest[i], reached[v], reachedByLag[v])
+			reached[v], reachedByLag[v] = lowest[i]+1, 0
 		} else if p.Graph.Tasks[v].Duration > 0 {
-			far[v] = max(far[v], near[v]+1)
+			reachedByLag[v] = max(reachedByLag[v], reached[v]+1)
 		}
 	}
 
-	// Step 3: backward, likewise.
-	for v := range near {
-		near[v], far[v] = k+1, k+1
+	// Step 3: backward propagation, symmetric to step 2.
+	for v := range reached {
+		reached[v], reachedByLag[v] = k+1, k+1
 	}
 	for _, u := range slices.Backward(order) {
 		for _, e := range p.Graph.Out(u) {
 			if e.Lag > 0 {
-				far[u] = min(far[u], far[e.To], near[e.To]-1)
+				reachedByLag[u] = min(reachedByLag[u], reachedByLag[e.To], reached[e.To]-1)
 			} else {
-				near[u], far[u] = min(near[u], near[e.To]), min(far[u], far[e.To])
+				reached[u], reachedByLag[u] = min(reached[u], reached[e.To]),
+					min(reachedByLag[u], reachedByLag[e.To])
 			}
 		}
-		if i := at[u]; i >= 0 {
-			largest[i] = min(largest[i], near[u], far[u])
-			near[u], far[u] = largest[i]-1, k+1
+		if i := index[u]; i >= 0 {
+			highest[i] = min(highest[i], reached[u], reachedByLag[u])
+			reached[u], reachedByLag[u] = highest[i]-1, k+1
 		} else if p.Graph.Tasks[u].Duration > 0 {
-			far[u] = min(far[u], near[u]-1)
+			reachedByLag[u] = min(reachedByLag[u], reached[u]-1)
 		}
 	}
-	return least, largest
+
+	return lowest, highest
 }
 
-// followed returns, by task of the graph, whether a transfer waits for it: the paper's M_succ among the transfers.
-func (p *Problem) followed(at []int32) []bool {
-	succ := make([]bool, len(at))
+// precedesTransfer reports, for each task of the graph, whether a transfer waits for it:
+// M_succ of the paper among the transfers.
+func (p *Problem) precedesTransfer(index []int32) []bool {
+	succ := make([]bool, len(index))
 	for _, u := range slices.Backward(p.Graph.Order()) {
 		for _, e := range p.Graph.Out(u) {
-			succ[u] = succ[u] || at[e.To] >= 0 || succ[e.To]
+			succ[u] = succ[u] || index[e.To] >= 0 || succ[e.To]
 		}
 	}
 	return succ

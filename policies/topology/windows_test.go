@@ -13,17 +13,20 @@ import (
 	"sim/fabric"
 )
 
-// drawProblem draws a small random DAG of transfers, computation and milestones, with and without lags, on a few pods.
+// drawProblem draws a small random graph of transfers, compute tasks and milestones, with
+// and without lags, on a few pods.
 func drawProblem(t *rapid.T) *Problem {
 	const rate = 100e9
 	f := &fabric.Pods{PeerEnds: rapid.IntRange(1, 2).Draw(t, "twin ends")}
 	for pod := range rapid.IntRange(2, 4).Draw(t, "pods") {
 		f.Pods = append(f.Pods, fabric.Pod{Ports: rapid.IntRange(5, 12).Draw(t, "ports"), Rate: rate})
 		for range rapid.IntRange(1, 2).Draw(t, "nodes") {
-			f.Nodes = append(f.Nodes, fabric.Node{Pod: int32(pod), GPUs: int32(rapid.IntRange(1, 4).Draw(t, "gpus")), NICs: []int32{int32(len(f.NICs))}})
+			f.Nodes = append(f.Nodes, fabric.Node{Pod: int32(pod),
+				GPUs: int32(rapid.IntRange(1, 4).Draw(t, "gpus")), NICs: []int32{int32(len(f.NICs))}})
 			f.NICs = append(f.NICs, fabric.NIC{Rate: rate})
 		}
 	}
+
 	g := &engine.Graph{}
 	for i := range rapid.IntRange(2, 14).Draw(t, "tasks") {
 		if rapid.IntRange(0, 3).Draw(t, "kind") == 0 {
@@ -31,7 +34,8 @@ func drawProblem(t *rapid.T) *Problem {
 		} else {
 			node := rapid.Int32Range(0, int32(len(f.Nodes))-1)
 			src := node.Draw(t, "src")
-			g.AddTask(engine.Task{Kind: engine.Transfer, Src: src, Dst: node.Draw(t, "dst"), Flows: f.Nodes[src].GPUs,
+			g.AddTask(engine.Task{Kind: engine.Transfer, Src: src, Dst: node.Draw(t, "dst"),
+				Flows: f.Nodes[src].GPUs,
 				Bytes: int64(rapid.IntRange(1, 8).Draw(t, "size")) * 10000})
 		}
 		for j := range i {
@@ -40,6 +44,7 @@ func drawProblem(t *rapid.T) *Problem {
 			}
 		}
 	}
+
 	if err := g.Freeze(); err != nil {
 		t.Fatal(err)
 	}
@@ -54,44 +59,47 @@ func drawProblem(t *rapid.T) *Problem {
 	return p
 }
 
-// drawCircuits draws a topology that fits.
+// drawCircuits draws a topology that fits the ports.
 func drawCircuits(t *rapid.T, p *Problem) []int {
 	x := p.ones()
-	free := p.room(x)
+	free := p.freePorts(x)
 	for e := range x {
-		n := rapid.IntRange(0, p.fits(free, e)).Draw(t, "circuits")
+		n := rapid.IntRange(0, p.maxAdditional(free, e)).Draw(t, "circuits")
 		x[e] += n
-		p.take(free, e, n)
+		p.allocate(free, e, n)
 	}
 	return x
 }
 
-func playOut(t interface{ Fatal(...any) }, p *Problem, x []int, s flow.Service) *engine.Trace {
+// simulateTrace returns the trace of topology x with rates.
+func simulateTrace(t interface{ Fatal(...any) }, p *Problem, x []int, s flow.Service) *engine.Trace {
 	n, err := p.Fabric.Provision(x)
 	if err != nil {
 		t.Fatal(err)
 	}
-	trace, err := flow.Run(context.Background(), p.Graph, n, p.Fabric.Routes, flow.Options{Service: s, Rates: true})
+	trace, err := flow.Run(context.Background(), p.Graph, n, p.Fabric.Routes,
+		flow.Options{Service: s, Rates: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return trace
 }
 
-// eventTimes returns the times at which transfers start or end, once each.
+// eventTimes returns the sorted, distinct times at which transfers start or end.
 func eventTimes(starts, ends []engine.Time) []engine.Time {
 	times := append(slices.Clone(starts), ends...)
 	slices.Sort(times)
 	return slices.Compact(times)
 }
 
-// TestWindowsHoldEveryPlay: whatever the topology, a fair play stays within the time windows of its own makespan and
-// within what topological sorting retains of its own number of intervals, whatever the baseline.
+// TestWindowsHoldEveryPlay checks that a simulation under fair sharing on any topology
+// stays within the time windows of its makespan. It must also stay within the index
+// windows of its number of intervals, for any baseline.
 func TestWindowsHoldEveryPlay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
-		ids := p.transfers()
-		trace := playOut(t, p, drawCircuits(t, p), flow.MaxMin)
+		ids := p.networkTransfers()
+		trace := simulateTrace(t, p, drawCircuits(t, p), flow.MaxMin)
 		var starts, ends []engine.Time
 		for _, id := range ids {
 			starts, ends = append(starts, trace.Start[id]), append(ends, trace.End[id])
@@ -108,11 +116,13 @@ func TestWindowsHoldEveryPlay(t *testing.T) {
 		for i, id := range ids {
 			start, end := trace.Start[id], trace.End[id]
 			if start < w.Earliest[i] || end > w.Latest[i] {
-				t.Fatalf("%s played in [%v, %v], window [%v, %v]", p.Graph.Name(id), start, end, w.Earliest[i], w.Latest[i])
+				t.Fatalf("%s is active in [%v, %v], window [%v, %v]", p.Graph.Name(id), start, end,
+					w.Earliest[i], w.Latest[i])
 			}
 			first, last := slices.Index(times, start)+1, slices.Index(times, end)
 			if first < w.TopoMin[i] || last > w.TopoMax[i] {
-				t.Fatalf("%s active in %d..%d, retained %d..%d of %d", p.Graph.Name(id), first, last, w.TopoMin[i], w.TopoMax[i], w.Intervals)
+				t.Fatalf("%s active in %d..%d, retained %d..%d of %d", p.Graph.Name(id), first, last,
+					w.TopoMin[i], w.TopoMax[i], w.Intervals)
 			}
 			if w.Min[i] < w.TopoMin[i] || w.Max[i] > w.TopoMax[i] {
 				t.Fatalf("anchors widen %d..%d to %d..%d", w.TopoMin[i], w.TopoMax[i], w.Min[i], w.Max[i])
@@ -121,31 +131,36 @@ func TestWindowsHoldEveryPlay(t *testing.T) {
 	})
 }
 
-// TestWindowsHoldTheBaseline: the anchors, with any margin, retain the play they come from.
+// TestWindowsHoldTheBaseline checks that the anchored windows contain the simulation from
+// which the anchors come, for any margin.
 func TestWindowsHoldTheBaseline(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
-		w, err := p.Windows(context.Background(), WindowOptions{Margin: rapid.IntRange(0, 3).Draw(t, "margin")})
+		w, err := p.Windows(context.Background(),
+			WindowOptions{Margin: rapid.IntRange(0, 3).Draw(t, "margin")})
 		if err != nil {
 			t.Fatal(err)
 		}
 		times := eventTimes(w.Start, w.End)
-		if w.Played != max(0, len(times)-1) {
-			t.Fatalf("%d intervals between %v", w.Played, times)
+		if w.BaselineIntervals != max(0, len(times)-1) {
+			t.Fatalf("%d intervals between %v", w.BaselineIntervals, times)
 		}
 		for i := range w.Task {
-			if first, last := slices.Index(times, w.Start[i])+1, slices.Index(times, w.End[i]); w.First[i] != first || w.Last[i] != last {
-				t.Fatalf("transfer %d was active in %d..%d, is said to be in %d..%d", i, first, last, w.First[i], w.Last[i])
+			if first, last := slices.Index(times, w.Start[i])+1, slices.Index(times,
+				w.End[i]); w.First[i] != first || w.Last[i] != last {
+				t.Fatalf("transfer %d was active in %d..%d, got %d..%d", i, first, last,
+					w.First[i], w.Last[i])
 			}
 			if w.First[i] < w.Min[i] || w.Last[i] > w.Max[i] {
-				t.Fatalf("transfer %d was active in %d..%d, retained %d..%d", i, w.First[i], w.Last[i], w.Min[i], w.Max[i])
+				t.Fatalf("transfer %d was active in %d..%d, retained %d..%d", i, w.First[i], w.Last[i],
+					w.Min[i], w.Max[i])
 			}
 		}
 	})
 }
 
-// twoPods is the problem of a graph of transfers between two pods of one GPU each, whose NICs and ports run at 100
-// Gb/s: 30 kB take 2.4 us.
+// twoPods returns the problem of transfers between two pods of one GPU each. NICs and
+// ports run at 100 Gb/s, so 30 kB take 2.4 us.
 func twoPods(t testing.TB, g *engine.Graph) *Problem {
 	t.Helper()
 	f := &fabric.Pods{
@@ -153,6 +168,7 @@ func twoPods(t testing.TB, g *engine.Graph) *Problem {
 		NICs:  []fabric.NIC{{Rate: 100e9}, {Rate: 100e9}},
 		Nodes: []fabric.Node{{Pod: 0, GPUs: 1, NICs: []int32{0}}, {Pod: 1, GPUs: 1, NICs: []int32{1}}},
 	}
+
 	if err := g.Freeze(); err != nil {
 		t.Fatal(err)
 	}
@@ -167,17 +183,19 @@ func twoPods(t testing.TB, g *engine.Graph) *Problem {
 	return p
 }
 
-var send = engine.Task{Kind: engine.Transfer, Src: 0, Dst: 1, Flows: 1, Bytes: 30000}
+var sendTask = engine.Task{Kind: engine.Transfer, Src: 0, Dst: 1, Flows: 1, Bytes: 30000}
 
-// chainProblem is three transfers: the second follows the first through a milestone, without a lag; the third follows
-// the second 3 us later, again through a milestone, or, where computed, through a task of that duration.
+// chainProblem returns three consecutive transfers. The second follows the first through
+// a milestone without a lag. The third follows the second 3 us later: through a milestone
+// with a lag, or, if computed is true, through a task of that duration.
 func chainProblem(t *testing.T, computed bool) *Problem {
 	g := &engine.Graph{}
 	lag, work := 3*engine.Microsecond, engine.Time(0)
 	if computed {
 		lag, work = work, lag
 	}
-	a, m, b, n, c := g.AddTask(send), g.AddTask(engine.Task{}), g.AddTask(send), g.AddTask(engine.Task{Duration: work}), g.AddTask(send)
+	a, m, b, n, c := g.AddTask(sendTask), g.AddTask(engine.Task{}), g.AddTask(sendTask),
+		g.AddTask(engine.Task{Duration: work}), g.AddTask(sendTask)
 	g.AddEdge(a, m, 0)
 	g.AddEdge(m, b, 0)
 	g.AddEdge(b, n, lag)
@@ -185,8 +203,9 @@ func chainProblem(t *testing.T, computed bool) *Problem {
 	return twoPods(t, g)
 }
 
-// TestWindowsOfChain: the windows of three transfers in a row, by hand. The idle interval before the third counts, the
-// milestones do not.
+// TestWindowsOfChain compares the windows of three consecutive transfers with values
+// computed by hand. The idle interval before the third transfer counts, the milestones do
+// not.
 func TestWindowsOfChain(t *testing.T) {
 	us := func(v ...float64) (out []engine.Time) {
 		for _, f := range v {
@@ -194,17 +213,20 @@ func TestWindowsOfChain(t *testing.T) {
 		}
 		return out
 	}
+
 	want := &Windows{
 		Task:     []int32{0, 2, 4},
 		Earliest: us(0, 2.4, 7.8), Latest: us(4.2, 6.6, 12),
 		Baseline: "prop-alloc", Start: us(0, 2.4, 7.8), End: us(2.4, 4.8, 10.2),
-		Played: 4, First: []int{1, 2, 4}, Last: []int{1, 2, 4},
+		BaselineIntervals: 4, First: []int{1, 2, 4}, Last: []int{1, 2, 4},
 		Intervals: 6, TopoMin: []int{1, 2, 4}, TopoMax: []int{3, 4, 6},
 		Min: []int{1, 2, 4}, Max: []int{2, 3, 6},
 	}
+
 	tick := cmp.Comparer(func(a, b engine.Time) bool { return a-b <= 1 && b-a <= 1 })
 	for _, computed := range []bool{false, true} {
-		w, err := chainProblem(t, computed).Windows(context.Background(), WindowOptions{Upper: 12 * engine.Microsecond, Intervals: 6, Margin: 1})
+		w, err := chainProblem(t, computed).Windows(context.Background(),
+			WindowOptions{Upper: 12 * engine.Microsecond, Intervals: 6, Margin: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,8 +236,9 @@ func TestWindowsOfChain(t *testing.T) {
 	}
 }
 
-// twinProblem is two pods of 6 ports that exchange a transfer and send one to each of their two twins.
-func twinProblem(t testing.TB) *Problem {
+// peerProblem returns two pods of 6 ports that exchange one transfer and send one to each
+// of their two DP peer pods.
+func peerProblem(t testing.TB) *Problem {
 	t.Helper()
 	f := &fabric.Pods{
 		Pods:  []fabric.Pod{{Ports: 6, Rate: 100e9}, {Ports: 6, Rate: 100e9}},
@@ -224,6 +247,7 @@ func twinProblem(t testing.TB) *Problem {
 
 		PeerEnds: 2,
 	}
+
 	g := &engine.Graph{}
 	for _, ends := range [][2]int32{{0, 1}, {0, 0}, {1, 1}} {
 		g.AddTask(engine.Task{Kind: engine.Transfer, Src: ends[0], Dst: ends[1], Flows: 4, Bytes: 120000})

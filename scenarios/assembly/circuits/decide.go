@@ -19,7 +19,7 @@ import (
 func (s *Scenario) allTimed() bool {
 	return !slices.ContainsFunc(s.Policy.Allocators, func(name string) bool {
 		row, err := topology.Find(name)
-		return err != nil || !row.Timed(&s.Policy.Allocation.Settings)
+		return err != nil || !row.HasTimeLimit(&s.Policy.Allocation.Settings)
 	})
 }
 
@@ -102,7 +102,7 @@ func (in *instance) decide(ctx context.Context, name string, workers int) (*deci
 	begin := time.Now()
 	var d *topology.Decision
 	if in.s.Workload.ReplicaMode == "decomposed" || row.Searches() && in.byKinds() {
-		settings = settings.Together() // of all replicas together
+		settings = settings.WithSharedTimeLimit() // of all replicas together
 		d, err = in.decompose(ctx, policy, settings)
 	} else {
 		d, err = policy.Choose(ctx, in.problem, settings)
@@ -255,20 +255,20 @@ func (s *Scenario) NoPlan() (string, error) {
 	if len(s.Jobs) > 0 {
 		names = []string{p.Allocator} // which arbiters let decide, but for those that join all jobs
 		for _, r := range topology.JobsTable {
-			if r.Joins && slices.Contains(p.Arbiters, r.Name) && p.Service == "" {
+			if r.Joint && slices.Contains(p.Arbiters, r.Name) && p.Service == "" {
 				return "", nil
-			} else if r.Joins {
+			} else if r.Joint {
 				joins = r.Name
 			}
 		}
 	}
 	for _, name := range names {
 		row, err := topology.Find(name)
-		if err != nil || row.Rates(&p.Allocation.Settings) {
+		if err != nil || row.ChoosesRates(&p.Allocation.Settings) {
 			return "", err
 		}
 	}
-	first := topology.Table[slices.IndexFunc(topology.Table, func(r topology.Row) bool { return r.Rates(&topology.Settings{}) })].Name
+	first := topology.Table[slices.IndexFunc(topology.Table, func(r topology.Row) bool { return r.ChoosesRates(&topology.Settings{}) })].Name
 	if len(s.Jobs) > 0 {
 		names = p.Arbiters
 	}

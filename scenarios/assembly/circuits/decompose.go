@@ -103,7 +103,7 @@ func (in *instance) boundByKinds(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		in.problem.AtLeast = max(in.problem.AtLeast, bound)
+		in.problem.KnownBound = max(in.problem.KnownBound, bound)
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (in *instance) decompose(ctx context.Context, policy topology.Policy, setti
 	granted := 0
 	for k, grant := range grants {
 		x, yielding := in.merge(z, grant)
-		m, err := in.problem.Judge(ctx, in.problem.Fit(x, yielding), z.choices[0].Service)
+		m, err := in.problem.Evaluate(ctx, in.problem.Fit(x, yielding), z.choices[0].Service)
 		if err != nil {
 			return nil, err
 		}
@@ -182,13 +182,13 @@ func (in *instance) decompose(ctx context.Context, policy topology.Policy, setti
 	switch {
 	case !z.choices[0].Searched:
 	case !together:
-		in.problem.SavePorts(ctx, d, settings)
+		in.problem.MinimisePorts(ctx, d, settings)
 	case !settings.KeepPorts:
 		for k, part := range z.parts {
-			part.problem.SavePorts(ctx, z.choices[k], settings)
+			part.problem.MinimisePorts(ctx, z.choices[k], settings)
 		}
 		fewer, yielding := in.merge(z, grants[granted])
-		in.problem.SaveTogether(ctx, d, settings, in.problem.Shrink(fewer, yielding), in.groups(z.of))
+		in.problem.MinimisePortsInGroups(ctx, d, settings, in.problem.Shrink(fewer, yielding), in.groups(z.of))
 	}
 	d.Evaluations += z.evaluations
 	for k, c := range z.choices {

@@ -348,7 +348,7 @@ func (z *stages) bound(ctx context.Context, at []int32) (float64, error) {
 		if err != nil {
 			return math.Inf(1), none(err)
 		}
-		least = max(least, p.Least(ctx))
+		least = max(least, p.QuickBound(ctx))
 	}
 	return float64(least), ctx.Err()
 }
@@ -382,7 +382,7 @@ func (z *stages) guess(ctx context.Context, at []int32) (float64, error) {
 	if err != nil {
 		return math.Inf(1), none(err)
 	}
-	return float64(p.Guess(ctx)), ctx.Err()
+	return float64(p.EstimateMakespan(ctx)), ctx.Err()
 }
 
 // value is the iteration on the circuits that the allocator chooses, with what it knows of all circuits.

@@ -21,7 +21,7 @@ import (
 type jobsInstance struct {
 	s      *Scenario
 	jobs   []*instance
-	shared *topology.Shared
+	shared *topology.SharedPods
 	pool   *pool // nil where every job has circuits of its own
 
 	optimum once.Value[jobsOptimum] // see best
@@ -56,7 +56,7 @@ func buildJobs(ctx context.Context, s *Scenario, usual *jobsInstance) (*jobsInst
 	if err != nil {
 		return nil, err
 	}
-	if m.shared, err = topology.NewShared(jobs, s.PodPorts(), goal); err != nil {
+	if m.shared, err = topology.NewSharedPods(jobs, s.PodPorts(), goal); err != nil {
 		return nil, err
 	}
 	if s.Policy.Circuits == "shared" {
@@ -130,7 +130,7 @@ func (m *jobsInstance) Decide(ctx context.Context, name string, workers int, _ f
 	}
 	solved := time.Now()
 	out := &assembly.Answer{Timings: result.PolicyTimings{SolveS: solved.Sub(begin).Seconds()}}
-	if by.Joins {
+	if by.Joint {
 		out.Timings.SolveS += best.took.Seconds()
 	}
 	if !m.shared.Fits(d.Circuits()) {

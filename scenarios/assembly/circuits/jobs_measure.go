@@ -35,7 +35,7 @@ func (m *jobsInstance) Reference() map[string]float64 {
 func (m *jobsInstance) row(ctx context.Context, name string, d *topology.JobsDecision, best *topology.JobsOptimum) (result.Row, error) {
 	s := m.shared
 	row := newRow(name, s.PortsUsed(d.Circuits()), s.PortsTotal(), d.Evaluations, d.Stopped)
-	row.Metrics["objective"], row.Labels["objective"] = d.Value, s.Goal.Words()
+	row.Metrics["objective"], row.Labels["objective"] = d.Value, s.Goal.Description()
 	if gap, ok := best.Gap(d.Value); ok {
 		row.Metrics["bound_objective"], row.Metrics["gap"] = best.Bound, gap
 		row.Labels["gap_model"] = best.BoundModel

@@ -121,7 +121,7 @@ func (m *jobsInstance) search(ctx context.Context, s *Scenario) (*mapping.Groupi
 		z.most = s.Fabric.PortsPerPod
 	}
 	for j := range s.Jobs {
-		least, err := m.shared.Alone(ctx, j, z.most)
+		least, err := m.shared.BoundAlone(ctx, j, z.most)
 		if err != nil {
 			return nil, err
 		}
@@ -154,13 +154,13 @@ type jobsPlacement struct {
 }
 
 // shared is what a multi-job allocator decides on for a placement.
-func (z *jobsPlacement) shared(at []int32) (*topology.Shared, error) {
+func (z *jobsPlacement) shared(at []int32) (*topology.SharedPods, error) {
 	one := &jobsInstance{s: z.s.jobsIn(at)}
 	jobs := slices.Clone(z.m.shared.Jobs)
 	for j := range jobs {
 		jobs[j].Pods = one.podsOf(&one.s.Jobs[j], len(jobs[j].Pods))
 	}
-	return topology.NewShared(jobs, one.s.PodPorts(), z.m.shared.Goal)
+	return topology.NewSharedPods(jobs, one.s.PodPorts(), z.m.shared.Goal)
 }
 
 // bound is one on the objective wherever blocks without a pod are: each job has the ports of its pods that are left
@@ -191,7 +191,7 @@ func (z *jobsPlacement) bound(ctx context.Context, at []int32) (float64, error) 
 		}
 		first += n
 	}
-	return z.m.shared.Least(ctx, ports, z.alone)
+	return z.m.shared.QuickBound(ctx, ports, z.alone)
 }
 
 func (z *jobsPlacement) guess(ctx context.Context, at []int32) (float64, error) {
@@ -199,7 +199,7 @@ func (z *jobsPlacement) guess(ctx context.Context, at []int32) (float64, error) 
 	if err != nil {
 		return math.Inf(1), none(err)
 	}
-	return s.Guess(ctx)
+	return s.EstimateValue(ctx)
 }
 
 func (z *jobsPlacement) value(ctx context.Context, at []int32, thorough bool) (value, bound float64, err error) {
@@ -212,7 +212,7 @@ func (z *jobsPlacement) value(ctx context.Context, at []int32, thorough bool) (v
 		o.Options = o.Brief()
 		o.Search.MaxEvaluations = min(o.Search.MaxEvaluations, o.Joint.MaxEvaluations)
 	}
-	if z.row.Joins {
+	if z.row.Joint {
 		if o.Optimum, err = s.Optimise(ctx, o); err != nil {
 			return 0, 0, err
 		}

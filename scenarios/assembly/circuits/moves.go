@@ -71,7 +71,7 @@ func (in *instance) moveAgain(ctx context.Context, d *topology.Decision, g *engi
 		return nil, err
 	}
 	p.Switching = in.problem.Switching
-	return c.Again(ctx, p, d.Service)
+	return c.Resimulate(ctx, p, d.Service)
 }
 
 // measureMoves adds what moving circuits makes of an iteration that ends at end.
@@ -93,7 +93,7 @@ func (in *instance) measureMoves(row *result.Row, d *topology.Decision, end engi
 		}
 		row.Metrics["ports"], row.Metrics["port_ratio"] = float64(most), float64(most)/float64(in.problem.PortsTotal())
 	} else if m != nil {
-		row.Labels["moves"] = m.Why
+		row.Labels["moves"] = m.Reason
 	}
 	switch {
 	case in.s.Engine.Level == "packet" && m.Last() > 0:
@@ -104,7 +104,7 @@ func (in *instance) measureMoves(row *result.Row, d *topology.Decision, end engi
 		}
 	}
 	row.Metrics["reconfigurations"] = float64(changes)
-	if m != nil && m.Sought {
+	if m != nil && m.BreakEvenComputed {
 		row.Metrics["break_even_s"] = m.BreakEven.Seconds()
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // movePackets returns what moves the circuits of a decision in the last of its known iterations when packets have ended
 // (see topology.Controller), and the circuits as they begin.
-func (in *instance) movePackets(ctx context.Context, d *topology.Decision) (*topology.Live, *engine.Network, error) {
+func (in *instance) movePackets(ctx context.Context, d *topology.Decision) (*topology.LiveController, *engine.Network, error) {
 	last := d.Moves.Last()
 	controller, err := in.controllers(ctx, d)
 	if err != nil {
@@ -40,7 +40,7 @@ func (in *instance) controllers(ctx context.Context, d *topology.Decision) (func
 		return nil, err
 	}
 	p.Switching = in.problem.Switching
-	it, err := in.problem.Iterations(ctx, d)
+	it, err := in.problem.PlanIterations(ctx, d)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 // simulatePackets simulates a run, whose result is the fluid, packet by packet. It returns the time that packets may need
 // beside, 0 if no bound is known, and the moves with the moments at which circuits moved; nil if none do.
 func (in *instance) simulatePackets(ctx context.Context, d *topology.Decision, run *composition.Run) (slack engine.Time, moves *topology.Moves, err error) {
-	var live *topology.Live
+	var live *topology.LiveController
 	react := packet.Reaction(nil)
 	if d.Moves.Moving() {
 		if live, run.Network, err = in.movePackets(ctx, d); err != nil {

@@ -19,7 +19,7 @@ func (r *trials) simulateMoves(ctx context.Context, d *topology.Decision, worker
 		return nil, err
 	}
 	if r.s.Replay.Priorities == "nominal" {
-		r.provision(base, c.Sequence().Most())
+		r.provision(base, c.Sequence().MaxCircuits())
 	}
 	if err := r.prioritise(base); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (r *trials) controller(ctx context.Context, d *topology.Decision) (*topolog
 	if err != nil {
 		return nil, nil, err
 	}
-	it, err := r.plan.problem.Iterations(ctx, d)
+	it, err := r.plan.problem.PlanIterations(ctx, d)
 	if err != nil {
 		return nil, nil, err
 	}

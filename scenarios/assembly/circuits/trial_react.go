@@ -93,7 +93,7 @@ func (r *trials) moves(at engine.Time, from, to []int) []engine.Change {
 	}
 	meanwhile := make([]int, len(from))
 	for e := range meanwhile {
-		if !s.Whole || s.Delay == 0 {
+		if !s.StopsAll || s.Delay == 0 {
 			meanwhile[e] = min(from[e], to[e])
 		}
 	}

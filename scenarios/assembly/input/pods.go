@@ -73,5 +73,5 @@ func (r *Replay) Unlike() bool {
 
 // Moving says how circuits change in an iteration.
 func (f *OCSPods) Moving() topology.Switching {
-	return topology.Switching{Delay: f.Delay, Whole: f.Switching == "per-switch"}
+	return topology.Switching{Delay: f.Delay, StopsAll: f.Switching == "per-switch"}
 }

@@ -10,10 +10,11 @@ import (
 	"sim/policies/topology"
 )
 
-// drawMixed returns a random graph between pods of a computation or a transfer at each node of a random order, of which
-// some transfers stay inside a pod. Those inside may have a limit of their rate, in bits per second by task.
-func drawMixed(t *testing.T, rng *rand.Rand) (p parts, limits []float64) {
-	d := drawTiny(rng, 2)
+// drawMixed returns a random graph of compute tasks and transfers between and inside
+// pods. Transfers inside a pod may have a rate limit; limits is in bits per second,
+// indexed by task, and 0 means no limit.
+func drawMixed(t *testing.T, rng *rand.Rand) (p problemParts, limits []float64) {
+	d := drawSmallProblem(rng, 2)
 	p = d.graph(t)
 	g := &engine.Graph{}
 	for i := range int32(6) {
@@ -25,7 +26,8 @@ func drawMixed(t *testing.T, rng *rand.Rand) (p parts, limits []float64) {
 			for src == dst {
 				src, dst = int32(rng.IntN(len(d.nodes))), int32(rng.IntN(len(d.nodes)))
 			}
-			g.AddTask(engine.Task{Kind: engine.Transfer, Src: src, Dst: dst, Bytes: int64(1+rng.IntN(5)) * unit, Flows: min(d.nodes[src].GPUs, d.nodes[dst].GPUs)})
+			g.AddTask(engine.Task{Kind: engine.Transfer, Src: src, Dst: dst,
+				Bytes: int64(1+rng.IntN(5)) * unit, Flows: min(d.nodes[src].GPUs, d.nodes[dst].GPUs)})
 		}
 		limits = append(limits, 0)
 		if t := &g.Tasks[i]; t.Kind == engine.Transfer && d.nodes[t.Src].Pod == d.nodes[t.Dst].Pod {
@@ -37,6 +39,7 @@ func drawMixed(t *testing.T, rng *rand.Rand) (p parts, limits []float64) {
 			}
 		}
 	}
+
 	if err := g.Freeze(); err != nil {
 		t.Fatal(err)
 	}
@@ -44,12 +47,13 @@ func drawMixed(t *testing.T, rng *rand.Rand) (p parts, limits []float64) {
 	return p, limits
 }
 
-// TestMeans: no topology and service is faster than any mean of paths through the graph, transfers that no circuit
-// serves among them; a mean takes the mean of what its paths take.
+// TestMeans checks that no simulation under any service is shorter than a path of the
+// graph, and that the cost of a mean is the mean of its paths' costs. Paths include
+// transfers that use no circuit.
 func TestMeans(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 11))
 	inside, tight := 0, 0
-	for range times(300) {
+	for range numCases(300) {
 		p, limits := drawMixed(t, rng)
 		o, err := p.pods.Connect(p.graph)
 		if err != nil {
@@ -87,24 +91,27 @@ func TestMeans(t *testing.T) {
 		if want := sum / float64(len(paths)); math.Abs(mean-want) > 1e-9*want {
 			t.Fatalf("the mean of %v takes %v, want %v", paths, mean, want)
 		}
-		l := newLamp(t, z)
-		for _, s := range played {
+		l := newTopologySimulator(t, z)
+		for _, s := range testServices {
 			got := float64(l.simulate(t, x, s))
 			if got < slowest*(1-1e-9)-float64(len(limits)) {
-				t.Fatalf("%v takes %v, less than the path that takes %v", x, got, slowest)
+				t.Fatalf("topology %v: makespan %v is below the path of %v", x, got, slowest)
 			}
 			if got < slowest*(1+1e-9)+float64(len(limits)) {
 				tight++
 			}
 		}
 	}
+
 	if inside == 0 || tight == 0 {
 		t.Errorf("%d transfers without circuits on paths, %d paths that take as long as all", inside, tight)
 	}
 }
 
-// TestMeanOfChain: alone, a path takes by hand what its parts take: 8 ms of computing, 12.5 MB inside a pod at 25 Gbps
-// a flow for 2 flows (2 ms), a lag of 3 ms, and 37.5 MB between pods over circuits of 100 Gbps, at most 2 of NICs.
+// TestMeanOfChain compares the cost of a path with its parts computed by hand. The parts
+// are 8 ms of compute, 12.5 MB inside a pod at 25 Gb/s for each of 2 flows (2 ms), and a
+// lag of 3 ms. The last part is 37.5 MB between pods over circuits of 100 Gb/s, at most 2
+// by the NICs.
 func TestMeanOfChain(t *testing.T) {
 	g := &engine.Graph{}
 	g.AddTask(engine.Task{Duration: 8 * millisecond})
@@ -122,6 +129,7 @@ func TestMeanOfChain(t *testing.T) {
 		pods.NICs = append(pods.NICs, fabric.NIC{Name: "NIC", Rate: circuit})
 		pods.Nodes = append(pods.Nodes, fabric.Node{Pod: pod, GPUs: 2, NICs: []int32{pod}})
 	}
+
 	pods.Nodes = append([]fabric.Node{pods.Nodes[0]}, pods.Nodes...)
 	o, err := pods.Connect(g)
 	if err != nil {
@@ -132,12 +140,14 @@ func TestMeanOfChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newLamp(t, p)
+	l := newTopologySimulator(t, p)
 	for circuits, halves := range map[int]engine.Time{1: 2 * (8 + 2 + 3 + 3), 2: 2*(8+2+3) + 3} {
 		want := halves * millisecond / 2
-		got, simulated := topology.MeanCost(p, []int{circuits}, []int32{0, 1, 2}), l.simulate(t, []int{circuits}, played[0])
+		got, simulated := topology.MeanCost(p, []int{circuits}, []int32{0, 1, 2}),
+			l.simulate(t, []int{circuits}, testServices[0])
 		if math.Abs(got-float64(want)) > 3 || max(simulated-want, want-simulated) > 3 {
-			t.Errorf("with %d circuits the path takes %v ticks, simulated %v, want %v", circuits, got, simulated, want)
+			t.Errorf("with %d circuits the path takes %v ticks, simulated %v, want %v", circuits, got,
+				simulated, want)
 		}
 	}
 }
