@@ -9,9 +9,9 @@ import (
 	"sim/engine"
 )
 
-// boundCase is a call on a random network of a few nodes, of which some are no ranks, with links of a few rates, some
+// drawBoundProblem is a call on a random network of a few nodes, of which some are no ranks, with links of a few rates, some
 // of them down.
-func boundCase(rng *rand.Rand) *Problem {
+func drawBoundProblem(rng *rand.Rand) *Problem {
 	nodes := int32(2 + rng.IntN(5))
 	n := &engine.Network{Nodes: nodes}
 	latency := engine.Time(0)
@@ -56,8 +56,8 @@ func boundCase(rng *rand.Rand) *Problem {
 	return p
 }
 
-// plainBound is Bound by trying all sets of nodes, and all partitions where it looks at partitions.
-func plainBound(p *Problem) float64 {
+// referenceBound is Bound by trying all sets of nodes, and all partitions where it looks at partitions.
+func referenceBound(p *Problem) float64 {
 	n, nodes := len(p.Group), int(p.Network.Nodes)
 	rank := slices.Repeat([]int{-1}, nodes)
 	for r, a := range p.Group {
@@ -100,7 +100,7 @@ func plainBound(p *Problem) float64 {
 		return 0
 	}
 	best := 0.0
-	raise := func(bits, rate float64) {
+	tighten := func(bits, rate float64) {
 		if rate > 0 {
 			best = max(best, bits/rate)
 		}
@@ -113,7 +113,7 @@ func plainBound(p *Problem) float64 {
 					rate += l.Rate
 				}
 			}
-			raise(8*needs(func(a int) bool { return set>>a&1 == 1 }), rate)
+			tighten(8*needs(func(a int) bool { return set>>a&1 == 1 }), rate)
 		}
 	}
 	// parts of nodes by domain: another node is in that of its neighbours if they are in one, else in the first
@@ -154,7 +154,7 @@ func plainBound(p *Problem) float64 {
 		var try func(k, parts int)
 		try = func(k, parts int) {
 			if k == nodes {
-				raise(8*2*bytes*float64(parts-1), crossing(part))
+				tighten(8*2*bytes*float64(parts-1), crossing(part))
 				return
 			}
 			for q := range parts + 1 {
@@ -177,10 +177,10 @@ func plainBound(p *Problem) float64 {
 				in += l.Rate
 			}
 		}
-		raise(8*2*bytes*float64(n-1), crossing(part))
-		raise(8*2*bytes*float64(n-1), min(out, in))
+		tighten(8*2*bytes*float64(n-1), crossing(part))
+		tighten(8*2*bytes*float64(n-1), min(out, in))
 		if len(numbers) > 1 {
-			raise(8*2*bytes*float64(len(numbers)-1), crossing(domain))
+			tighten(8*2*bytes*float64(len(numbers)-1), crossing(domain))
 		}
 	case p.Kind == AllToAll:
 		side := func(in func(node int32) bool) {
@@ -200,8 +200,8 @@ func plainBound(p *Problem) float64 {
 					}
 				}
 			}
-			raise(8*sums[0], rates[0])
-			raise(8*sums[1], rates[1])
+			tighten(8*sums[0], rates[0])
+			tighten(8*sums[1], rates[1])
 		}
 		for _, a := range p.Group {
 			side(func(b int32) bool { return a == b })
@@ -251,7 +251,7 @@ func plainBound(p *Problem) float64 {
 			}
 		}
 	}
-	raise(8*sum, all)
+	tighten(8*sum, all)
 	return best
 }
 
@@ -261,15 +261,15 @@ func TestBoundIsExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 111))
 	by := map[string]int{}
 	for range 3000 {
-		p := boundCase(rng)
+		p := drawBoundProblem(rng)
 		got, err := p.Bound(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := plainBound(p); math.Abs(got.Seconds-want) > 1e-6*want {
-			t.Fatalf("%s of %d bytes among %v of %d nodes, domains %v: bound %g (%s), want %g: %+v", p.Kind, p.Bytes, p.Group, p.Network.Nodes, p.Domain, got.Seconds, got.Binds, want, p.Network.Links)
+		if want := referenceBound(p); math.Abs(got.Seconds-want) > 1e-6*want {
+			t.Fatalf("%s of %d bytes among %v of %d nodes, domains %v: bound %g (%s), want %g: %+v", p.Kind, p.Bytes, p.Group, p.Network.Nodes, p.Domain, got.Seconds, got.Reason, want, p.Network.Links)
 		}
-		by[got.Binds]++
+		by[got.Reason]++
 	}
 	for _, binds := range []string{"the latency of links", "the links of a node", "the links of the ranks", "all links, by hops", "the links between 2 domains", "the links of a domain"} {
 		if by[binds] == 0 {

@@ -26,7 +26,7 @@ func TestStrength(t *testing.T) {
 		var try func(k, parts int32)
 		try = func(k, parts int32) {
 			if int(k) == n {
-				least = min(least, ratio(n, part, edges))
+				least = min(least, partitionRatio(n, part, edges))
 				return
 			}
 			for q := range parts + 1 {
@@ -36,7 +36,7 @@ func TestStrength(t *testing.T) {
 		}
 		try(0, 0)
 		value, p := strength(t.Context(), n, edges)
-		if math.Abs(value-least) > 1e-7 || math.Abs(ratio(n, p, edges)-value) > 1e-9 {
+		if math.Abs(value-least) > 1e-7 || math.Abs(partitionRatio(n, p, edges)-value) > 1e-9 {
 			t.Fatalf("strength %g by %v, want %g", value, p, least)
 		}
 	})
@@ -77,7 +77,7 @@ func TestBound(t *testing.T) {
 				t.Fatal(err)
 			}
 			if end.Seconds() < bound.Seconds*(1-1e-6)-1e-9 {
-				t.Fatalf("%s ends after %v, before the bound of %g s: %s", r.Name, end, bound.Seconds, bound.Binds)
+				t.Fatalf("%s ends after %v, before the bound of %g s: %s", r.Name, end, bound.Seconds, bound.Reason)
 			}
 			if r.Name == "tree-packing" && packets == 0 && p.Teams == nil && len(p.Group) == int(p.Network.Nodes) {
 				most[p.Kind] = max(most[p.Kind], end.Seconds()/bound.Seconds)

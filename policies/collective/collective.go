@@ -144,29 +144,29 @@ type Row struct {
 	Name  string
 	Doc   string   // one line
 	Reads []string // options that it has
-	// Divides tells that it has others expand parts of the call.
-	Divides bool
+	// IsComposite tells that it has others expand parts of the call.
+	IsComposite bool
 	// Searches reports whether it looks for rings or trees before it sends, which takes long on large networks.
 	Searches bool
-	// Late says that whether it serves a call is known after its search only.
-	Late   bool
-	expand func(b *builder, j *job) error
+	// SearchDecides says that whether it serves a call is known after its search only.
+	SearchDecides bool
+	expand        func(b *builder, j *subCall) error
 }
 
-// passes is the option of algorithms that pass data on in pieces, where they do.
-const passes = "chunk if workload.kind=broadcast|reduce"
+// chainChunk is the option of algorithms that pass data on in pieces, where they do.
+const chainChunk = "chunk if workload.kind=broadcast|reduce"
 
 // Table is the algorithms by name, in the order in which they are listed.
 var Table = []Row{
-	{Name: "ring", Doc: "blocks go round a ring of the ranks in order (Patarasuk and Yuan 2009)", Reads: []string{passes, "ring_order"}, expand: oneRing},
-	{Name: "bidirectional-ring", Doc: "half of each block goes round each way", Reads: []string{passes, "ring_order"}, expand: bothWays},
-	{Name: "multi-ring", Doc: "parts of each block go both ways round edge-disjoint rings over all links; regular graphs best", Reads: []string{passes}, Searches: true, Late: true, expand: multiRing},
-	{Name: "bucket", Doc: "rings along each axis of a torus in turn, all axes at once (Sack and Gropp 2015)", Reads: []string{"ring_order", "one_way"}, expand: bucket},
-	{Name: "halving-doubling", Doc: "halves exchanged at distances that halve, and then double (Thakur et al. 2005); powers of two", expand: halvingDoubling},
-	{Name: "swing", Doc: "halves exchanged at distances 1, 1, 3, 5 ... along all axes at once (De Sensi et al. 2024); powers of two", expand: swing},
-	{Name: "direct", Doc: "each block goes straight to where it is wanted", expand: direct},
-	{Name: "hierarchical", Doc: "inside domains, across them, and inside again", Reads: []string{"hierarchical", "chunk"}, Divides: true, expand: hierarchical},
-	{Name: "tree-packing", Doc: "chunks go along spanning trees that load all links equally; groups of connected neighbours", Reads: []string{"chunk"}, Searches: true, expand: packing},
+	{Name: "ring", Doc: "blocks go round a ring of the ranks in order (Patarasuk and Yuan 2009)", Reads: []string{chainChunk, "ring_order"}, expand: expandRing},
+	{Name: "bidirectional-ring", Doc: "half of each block goes round each way", Reads: []string{chainChunk, "ring_order"}, expand: expandBidirectionalRing},
+	{Name: "multi-ring", Doc: "parts of each block go both ways round edge-disjoint rings over all links; regular graphs best", Reads: []string{chainChunk}, Searches: true, SearchDecides: true, expand: expandMultiRing},
+	{Name: "bucket", Doc: "rings along each axis of a torus in turn, all axes at once (Sack and Gropp 2015)", Reads: []string{"ring_order", "one_way"}, expand: expandBucket},
+	{Name: "halving-doubling", Doc: "halves exchanged at distances that halve, and then double (Thakur et al. 2005); powers of two", expand: expandHalvingDoubling},
+	{Name: "swing", Doc: "halves exchanged at distances 1, 1, 3, 5 ... along all axes at once (De Sensi et al. 2024); powers of two", expand: expandSwing},
+	{Name: "direct", Doc: "each block goes straight to where it is wanted", expand: expandDirect},
+	{Name: "hierarchical", Doc: "inside domains, across them, and inside again", Reads: []string{"hierarchical", "chunk"}, IsComposite: true, expand: expandHierarchical},
+	{Name: "tree-packing", Doc: "chunks go along spanning trees that load all links equally; groups of connected neighbours", Reads: []string{"chunk"}, Searches: true, expand: expandTreePacking},
 }
 
 // ByName returns the algorithm of that name.
@@ -193,7 +193,7 @@ func (r Row) Expand(ctx context.Context, p *Problem, o Options) (*Schedule, erro
 	if err := r.run(b); err != nil {
 		return nil, err
 	}
-	b.assign(map[linkRound]float64{})
+	b.assignLinks(map[linkRound]float64{})
 	return b.Schedule, nil
 }
 
@@ -204,7 +204,7 @@ func (r Row) Count(ctx context.Context, p *Problem, o Options, each func(src, ds
 		return err
 	}
 	b := newBuilder(ctx, p, o)
-	b.each = each
+	b.visit = each
 	return r.run(b)
 }
 
@@ -212,7 +212,7 @@ func (r Row) Count(ctx context.Context, p *Problem, o Options, each func(src, ds
 func (r Row) run(b *builder) error {
 	first := b.teams()
 	for k := range len(first) - 1 {
-		if err := cmp.Or(r.expand(b, b.call(first[k], first[k+1])), b.err, b.ctx.Err()); err != nil {
+		if err := cmp.Or(r.expand(b, b.teamCall(first[k], first[k+1])), b.err, b.ctx.Err()); err != nil {
 			return fmt.Errorf("%s: %w", r.Name, err)
 		}
 	}
@@ -242,41 +242,41 @@ func (c *Call) check(nodes int32) error {
 	if n < 2 {
 		return bad("", "among %d ranks; want at least 2", n)
 	}
-	seen := make(map[int32]bool, n)
+	used := make(map[int32]bool, n)
 	for r, a := range c.Group {
-		if a < 0 || a >= nodes || seen[a] {
+		if a < 0 || a >= nodes || used[a] {
 			return bad("group", "has rank %d on node %d, which is out of 0 to %d or has another rank; want ranks on nodes that there are, each node once", r, a, nodes-1)
 		}
-		seen[a] = true
+		used[a] = true
 	}
-	most := int64(math.MaxInt64 / 16 / n)
+	maxBytes := int64(math.MaxInt64 / 16 / n)
 	if c.Kind == AllToAll {
-		most /= int64(n)
+		maxBytes /= int64(n)
 	}
-	least := n // of the ranks of a team
+	minRanks := n // of the ranks of a team
 	if c.Teams != nil {
-		if least = slices.Min(append(c.Teams, n)); least < 2 || c.teams()[len(c.Teams)] != n || c.Sizes != nil {
+		if minRanks = slices.Min(append(c.Teams, n)); minRanks < 2 || c.teams()[len(c.Teams)] != n || c.Sizes != nil {
 			return bad("group", "of teams of %d ranks of %d in all; want teams of at least 2, and blocks of one size", c.Teams, n)
 		}
 	}
-	if c.Bytes < 1 && c.Sizes == nil || c.Bytes > most {
-		return bad("bytes", "of %d B among %d ranks; want 1 to %d B", c.Bytes, n, most)
+	if c.Bytes < 1 && c.Sizes == nil || c.Bytes > maxBytes {
+		return bad("bytes", "of %d B among %d ranks; want 1 to %d B", c.Bytes, n, maxBytes)
 	}
 	if c.Sizes != nil {
 		if c.Kind != AllToAll || len(c.Sizes) != n*n {
 			return bad("sizes", "of %d sizes among %d ranks; want %d, of an %s alone", len(c.Sizes), n, n*n, AllToAll)
 		}
 		for i, s := range c.Sizes {
-			if s < 0 || s > most {
-				return bad("sizes", "of %d B from rank %d to %d; want 0 to %d B", s, i/n, i%n, most)
+			if s < 0 || s > maxBytes {
+				return bad("sizes", "of %d B from rank %d to %d; want 0 to %d B", s, i/n, i%n, maxBytes)
 			}
 		}
 	}
 	switch rooted, paired := c.Kind >= Broadcast, c.Kind == SendReceive; {
-	case rooted && (c.Root < 0 || c.Root >= least):
-		return bad("root", "has root %d, and ranks 0 to %d; want one of these", c.Root, least-1)
-	case paired && (c.Peer < 0 || c.Peer >= least):
-		return bad("peer", "has peer %d, and ranks 0 to %d; want one of these", c.Peer, least-1)
+	case rooted && (c.Root < 0 || c.Root >= minRanks):
+		return bad("root", "has root %d, and ranks 0 to %d; want one of these", c.Root, minRanks-1)
+	case paired && (c.Peer < 0 || c.Peer >= minRanks):
+		return bad("peer", "has peer %d, and ranks 0 to %d; want one of these", c.Peer, minRanks-1)
 	case paired && c.Peer == c.Root:
 		return bad("peer", "goes from rank %d to itself; want two ranks", c.Root)
 	}

@@ -182,7 +182,7 @@ func TestCheckFails(t *testing.T) {
 					s.After(i)[k] = -1
 				}
 				for k := range s.Transfers {
-					s.Transfers[k].Behind = -1
+					s.Transfers[k].Previous = -1
 				}
 				if s.Check() == nil {
 					t.Fatalf("transfer %d of %d need wait for nothing", i, len(s.Transfers))

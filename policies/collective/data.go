@@ -20,8 +20,8 @@ func (d data) bytes() int64 {
 	return sum
 }
 
-// span returns the bytes from one place of d up to another.
-func (d data) span(from, to int64) data {
+// slice returns the bytes from one place of d up to another.
+func (d data) slice(from, to int64) data {
 	var part data
 	for _, s := range d {
 		size := s.To - s.From
@@ -33,19 +33,19 @@ func (d data) span(from, to int64) data {
 	return part
 }
 
-// cut returns piece k of n, of sizes that differ by at most a byte.
-func (d data) cut(k, n int) data {
+// piece returns piece k of n, of sizes that differ by at most a byte.
+func (d data) piece(k, n int) data {
 	b := d.bytes()
 	whole, rest := b/int64(n), b%int64(n)
 	at := func(k int64) int64 { return whole*k + min(k, rest) }
-	return d.span(at(int64(k)), at(int64(k)+1))
+	return d.slice(at(int64(k)), at(int64(k)+1))
 }
 
 // pieces returns all pieces of cut.
 func (d data) pieces(n int) []data {
 	all := make([]data, n)
 	for k := range all {
-		all[k] = d.cut(k, n)
+		all[k] = d.piece(k, n)
 	}
 	return all
 }
@@ -84,10 +84,10 @@ func (c *Call) vector(n int) data {
 }
 
 // blocks returns for an all-to-all among n ranks the block from one of them to another, and else that of each.
-func (c *Call) blocks(n int) (pair func(from, to int) data, of func(rank int) data) {
+func (c *Call) blocks(n int) (pair func(from, to int) data, block func(rank int) data) {
 	if c.Kind != AllToAll {
 		v := c.vector(n)
-		return nil, func(rank int) data { return v.cut(rank, n) }
+		return nil, func(rank int) data { return v.piece(rank, n) }
 	}
 	if c.Sizes == nil {
 		return func(from, to int) data {

@@ -28,18 +28,18 @@ func NewHoldings(ranks, cells int) *Holdings {
 	return h
 }
 
-// Of returns the contributions that a rank holds of a cell, which the caller may change.
-func (h *Holdings) Of(rank, cell int) Contributions {
+// Contributions returns the contributions that a rank holds of a cell, which the caller may change.
+func (h *Holdings) Contributions(rank, cell int) Contributions {
 	at := (rank*h.cells + cell) * h.words
 	return h.has[at : at+h.words]
 }
 
-// Forget empties the holdings of all ranks.
-func (h *Holdings) Forget() { clear(h.has) }
+// Clear empties the holdings of all ranks.
+func (h *Holdings) Clear() { clear(h.has) }
 
 // Reset empties the holdings and ends all calls.
 func (h *Holdings) Reset() {
-	h.Forget()
+	h.Clear()
 	h.promises = h.promises[:0]
 }
 
@@ -58,13 +58,13 @@ func (h *Holdings) Begin(kind Kind, first, limit, cell, from, to int) {
 	h.promises = append(h.promises, p)
 	for r := first; r < limit; r++ {
 		if from < 0 || r == from {
-			h.Of(r, cell).Insert(r)
+			h.Contributions(r, cell).Insert(r)
 		}
 	}
 }
 
-// Complete returns the contributions in the result of a cell, for the last call that began with it.
-func (h *Holdings) Complete(cell int) Contributions {
+// Expected returns the contributions in the result of a cell, for the last call that began with it.
+func (h *Holdings) Expected(cell int) Contributions {
 	i := len(h.promises) - 1
 	for h.promises[i].cell != cell {
 		i--
@@ -82,13 +82,13 @@ func (h *Holdings) complete(p promise) Contributions {
 	return all
 }
 
-// Broken returns a rank that does not hold what a call promises, the cell, and the numbers of contributions that it
+// Violation returns a rank that does not hold what a call promises, the cell, and the numbers of contributions that it
 // holds and that it should hold. The rank is -1 if all promises are kept.
-func (h *Holdings) Broken() (rank, cell, has, want int) {
+func (h *Holdings) Violation() (rank, cell, has, want int) {
 	for _, p := range h.promises {
 		all := h.complete(p)
 		for r := p.first; r < p.limit; r++ {
-			if got := h.Of(r, p.cell); (p.to < 0 || r == p.to) && !slices.Equal(got, all) {
+			if got := h.Contributions(r, p.cell); (p.to < 0 || r == p.to) && !slices.Equal(got, all) {
 				return r, p.cell, got.Count(), all.Count()
 			}
 		}

@@ -24,14 +24,14 @@ import (
 func simulate(ctx context.Context, p *Problem, s *Schedule, packets int32) (engine.Time, error) {
 	var late []engine.Time
 	if packets == 0 {
-		late = slices.Repeat([]engine.Time{slowest(p.Network).Latency}, len(s.Transfers))
+		late = slices.Repeat([]engine.Time{worstLink(p.Network).Latency}, len(s.Transfers))
 	}
 	g := new(engine.Graph)
-	s.Append(g, Attach{Late: late, Packets: packets > 0})
+	s.Append(g, AppendOptions{Latencies: late, LinksKeepOrder: packets > 0})
 	if err := g.Freeze(); err != nil {
 		return 0, err
 	}
-	flows, demand := s.Routed()
+	flows, demand := s.RoutedFlows()
 	weight := make([]float64, len(demand))
 	for i, b := range demand {
 		weight[i] = float64(b)
@@ -46,7 +46,7 @@ func simulate(ctx context.Context, p *Problem, s *Schedule, packets int32) (engi
 		}
 		paths = d.Paths
 	}
-	ends, pinned, err := Pin(g, p.Network, s.Links(), flows, paths)
+	ends, pinned, err := PinPaths(g, p.Network, s.Links(), flows, paths)
 	if err != nil {
 		return 0, err
 	}

@@ -57,27 +57,27 @@ func drawParallel(t *rapid.T) (*torus.Torus, *engine.Network) {
 	return nil, n
 }
 
-// fluid returns the seconds after which a schedule ends whose transfers take some links each. The rates of links are
+// referenceMakespan returns the seconds after which a schedule ends whose transfers take some links each. The rates of links are
 // shared max-min fairly among the transfers that take them (progressive filling). It is independent of engine/flow.
-func fluid(s *Schedule, n *engine.Network, links [][]int32) float64 {
+func referenceMakespan(s *Schedule, n *engine.Network, links [][]int32) float64 {
 	count := len(s.Transfers)
-	left, need := make([]float64, count), make([]int, count)
+	remaining, waiting := make([]float64, count), make([]int, count)
 	next := make([][]int, count)
 	for i, t := range s.Transfers {
-		left[i] = float64(t.Bytes) * 8
-		wait := slices.Concat(s.After(i), s.gates[int32(i)])
+		remaining[i] = float64(t.Bytes) * 8
+		wait := slices.Concat(s.After(i), s.gatherWaits[int32(i)])
 		slices.Sort(wait)
 		wait = slices.Compact(wait)
-		if t.Behind >= 0 && !slices.Contains(wait, t.Behind) {
-			wait = append(wait, t.Behind)
+		if t.Previous >= 0 && !slices.Contains(wait, t.Previous) {
+			wait = append(wait, t.Previous)
 		}
 		for _, w := range wait {
 			next[w] = append(next[w], i)
 		}
-		need[i] = len(wait)
+		waiting[i] = len(wait)
 	}
 	var active []int
-	for i, k := range need {
+	for i, k := range waiting {
 		if k == 0 {
 			active = append(active, i)
 		}
@@ -85,18 +85,18 @@ func fluid(s *Schedule, n *engine.Network, links [][]int32) float64 {
 	now := 0.0
 	for len(active) > 0 {
 		rate := map[int]float64{}
-		room, users := map[int32]float64{}, map[int32]int{}
+		free, users := map[int32]float64{}, map[int32]int{}
 		for _, i := range active {
 			for _, l := range links[i] {
-				room[l] = n.Links[l].Rate
+				free[l] = n.Links[l].Rate
 				users[l]++
 			}
 		}
 		for len(rate) < len(active) {
 			share, tight := math.Inf(1), int32(-1)
 			for l, k := range users {
-				if k > 0 && (room[l]/float64(k) < share || room[l]/float64(k) == share && l < tight) {
-					share, tight = room[l]/float64(k), l
+				if k > 0 && (free[l]/float64(k) < share || free[l]/float64(k) == share && l < tight) {
+					share, tight = free[l]/float64(k), l
 				}
 			}
 			for _, i := range active {
@@ -105,24 +105,24 @@ func fluid(s *Schedule, n *engine.Network, links [][]int32) float64 {
 				}
 				rate[i] = share
 				for _, l := range links[i] {
-					room[l] -= share
+					free[l] -= share
 					users[l]--
 				}
 			}
 		}
 		step := math.Inf(1)
 		for _, i := range active {
-			step = min(step, left[i]/rate[i])
+			step = min(step, remaining[i]/rate[i])
 		}
 		now += step
 		var still []int
 		for _, i := range active {
-			if left[i] -= step * rate[i]; left[i] > 1e-3 {
+			if remaining[i] -= step * rate[i]; remaining[i] > 1e-3 {
 				still = append(still, i)
 				continue
 			}
 			for _, k := range next[i] {
-				if need[k]--; need[k] == 0 {
+				if waiting[k]--; waiting[k] == 0 {
 					still = append(still, k)
 				}
 			}
@@ -132,8 +132,8 @@ func fluid(s *Schedule, n *engine.Network, links [][]int32) float64 {
 	return now
 }
 
-// rounds returns by transfer how many transfers wait for each other before it, at most.
-func rounds(s *Schedule) []int {
+// transferRounds returns by transfer how many transfers wait for each other before it, at most.
+func transferRounds(s *Schedule) []int {
 	round := make([]int, len(s.Transfers))
 	for i := range s.Transfers {
 		for _, w := range s.After(i) {
@@ -143,14 +143,14 @@ func rounds(s *Schedule) []int {
 	return round
 }
 
-// inRounds returns when a schedule would end if all transfers of a round waited for all those of the one before.
-func inRounds(s *Schedule, n *engine.Network, ways [][]int32) float64 {
+// synchronisedMakespan returns when a schedule would end if all transfers of a round waited for all those of the one before.
+func synchronisedMakespan(s *Schedule, n *engine.Network, ways [][]int32) float64 {
 	type linkRound struct {
 		link  int32
 		round int
 	}
 	busy, ends := map[linkRound]float64{}, map[int]float64{}
-	for i, round := range rounds(s) {
+	for i, round := range transferRounds(s) {
 		for _, l := range ways[i] {
 			k := linkRound{l, round}
 			busy[k] += float64(s.Transfers[i].Bytes) * 8 / n.Links[l].Rate
@@ -172,7 +172,7 @@ func checkBalance(s *Schedule, n *engine.Network) error {
 		round    int
 	}
 	transfers := map[pairRound]map[int32][]int64{} // by link of the pair: bytes
-	for i, round := range rounds(s) {
+	for i, round := range transferRounds(s) {
 		if l := s.Transfers[i].Link; l >= 0 {
 			k := pairRound{n.Links[l].From, n.Links[l].To, round}
 			if transfers[k] == nil {
@@ -208,10 +208,10 @@ func checkBalance(s *Schedule, n *engine.Network) error {
 	return nil
 }
 
-// ways returns a schedule with links chosen for the routes of its transfers without a link, of routing.Shortest. It also
+// routeShortest returns a schedule with links chosen for the routes of its transfers without a link, of routing.Shortest. It also
 // returns by transfer the links that it takes, and the schedule's tasks with their ends and paths.
-func ways(ctx context.Context, s *Schedule, n *engine.Network) (balanced *Schedule, links [][]int32, g *engine.Graph, ends []engine.Flow, paths *engine.Paths, err error) {
-	flows, bytes := s.Routed()
+func routeShortest(ctx context.Context, s *Schedule, n *engine.Network) (balanced *Schedule, links [][]int32, g *engine.Graph, ends []engine.Flow, paths *engine.Paths, err error) {
+	flows, bytes := s.RoutedFlows()
 	demand := make([]float64, len(bytes))
 	for i, b := range bytes {
 		demand[i] = float64(b)
@@ -221,11 +221,11 @@ func ways(ctx context.Context, s *Schedule, n *engine.Network) (balanced *Schedu
 		return nil, nil, nil, nil, nil, err
 	}
 	s, g = s.Balance(flows, d.Paths), new(engine.Graph)
-	s.Append(g, Attach{})
+	s.Append(g, AppendOptions{})
 	if err := g.Freeze(); err != nil {
 		return nil, nil, nil, nil, nil, err
 	}
-	if ends, paths, err = Pin(g, n, s.Links(), flows, d.Paths); err != nil {
+	if ends, paths, err = PinPaths(g, n, s.Links(), flows, d.Paths); err != nil {
 		return nil, nil, nil, nil, nil, err
 	}
 	links = make([][]int32, len(s.Transfers))
@@ -270,16 +270,16 @@ func TestParallel(t *testing.T) {
 				if err := cmp.Or(s.Check(), checkBalance(s, n)); err != nil {
 					t.Fatalf("%s of %s: %v", kind, r.Name, err)
 				}
-				s, links, g, ends, paths, err := ways(t.Context(), s, n)
+				s, links, g, ends, paths, err := routeShortest(t.Context(), s, n)
 				if err != nil {
 					t.Fatal(err)
 				}
 				served[r.Name]++
-				phased[k] = inRounds(s, n, links)
+				phased[k] = synchronisedMakespan(s, n, links)
 				if len(s.Transfers) > maxSimulated {
 					continue
 				}
-				end[k] = fluid(s, n, links)
+				end[k] = referenceMakespan(s, n, links)
 				routes, err := engine.RoutesOf(g, n, paths, ends)
 				if err != nil {
 					t.Fatal(err)
@@ -334,7 +334,7 @@ func TestBalanceRouted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			flows, _ := s.Routed()
+			flows, _ := s.RoutedFlows()
 			d, err := routing.DimensionOrder{}.Route(t.Context(), &routing.Problem{Network: n, Torus: o, Flows: flows}, routing.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -344,11 +344,11 @@ func TestBalanceRouted(t *testing.T) {
 				t.Fatal(err)
 			}
 			g := new(engine.Graph)
-			s.Append(g, Attach{})
+			s.Append(g, AppendOptions{})
 			if err := g.Freeze(); err != nil {
 				t.Fatal(err)
 			}
-			ends, paths, err := Pin(g, n, s.Links(), flows, d.Paths)
+			ends, paths, err := PinPaths(g, n, s.Links(), flows, d.Paths)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,31 +8,31 @@ import (
 	"sim/engine"
 )
 
-// Attach says how a schedule is added to a graph.
-type Attach struct {
+// AppendOptions says how a schedule is added to a graph.
+type AppendOptions struct {
 	// Ready is by rank the task with whose end its data is there, -1 where that is from the start; nil is so for all.
 	Ready []int32
-	// Late is by transfer what passes from when its last bit is sent to when it arrives: the latency of links, for engines
+	// Latencies is by transfer what passes from when its last bit is sent to when it arrives: the latency of links, for engines
 	// that know none. nil is nothing.
-	Late []engine.Time
-	// Packets is for engines whose links are told the order of transfers (Schedule.Ranks): these then do not wait for the
+	Latencies []engine.Time
+	// LinksKeepOrder is for engines whose links are told the order of transfers (Schedule.Ranks): these then do not wait for the
 	// ones that their links or sources send before them to end, which they do when their last packets have arrived, so
 	// that the link would be idle until then. Nor do those that gather wait for those that scatter, which such links send
 	// first.
-	Packets bool
+	LinksKeepOrder bool
 }
 
 // Append adds the transfers of a schedule to a graph, in order, so that transfer i is task i of what it adds. It returns
 // by rank a milestone that ends when the rank has all that the call leaves it with and has sent what others need of it.
 // A schedule may be added more than once.
-func (s *Schedule) Append(g *engine.Graph, a Attach) (done []int32) {
+func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 	first := int32(len(g.Tasks))
 	g.Grow(len(s.Transfers)+len(s.Group), len(s.after)+4*len(s.Group))
 	late := func(i int32) engine.Time {
-		if a.Late == nil {
+		if a.Latencies == nil {
 			return 0
 		}
-		return a.Late[i]
+		return a.Latencies[i]
 	}
 	last := slices.Repeat([]bool{true}, len(s.Transfers)) // of those that wait for one another
 	for i, t := range s.Transfers {
@@ -40,14 +40,14 @@ func (s *Schedule) Append(g *engine.Graph, a Attach) (done []int32) {
 		for _, w := range s.After(i) {
 			g.AddEdge(first+w, id, late(w))
 		}
-		if !a.Packets {
-			for _, w := range s.gates[int32(i)] {
+		if !a.LinksKeepOrder {
+			for _, w := range s.gatherWaits[int32(i)] {
 				g.AddEdge(first+w, id, late(w))
 			}
 		}
-		if t.Behind >= 0 && !a.Packets {
-			last[t.Behind] = false
-			g.AddEdge(first+t.Behind, id, 0)
+		if t.Previous >= 0 && !a.LinksKeepOrder {
+			last[t.Previous] = false
+			g.AddEdge(first+t.Previous, id, 0)
 		} else if a.Ready != nil && a.Ready[t.Src] >= 0 {
 			g.AddEdge(a.Ready[t.Src], id, 0)
 		}
@@ -67,15 +67,15 @@ func (s *Schedule) Append(g *engine.Graph, a Attach) (done []int32) {
 	return done
 }
 
-// Chained reports whether every rank sends to one other alone and receives from one, a transfer at a time: where each has
+// IsChain reports whether every rank sends to one other alone and receives from one, a transfer at a time: where each has
 // a link out and one in, no two transfers ever share one, whenever ranks are ready.
-func (s *Schedule) Chained() bool {
+func (s *Schedule) IsChain() bool {
 	to, from := map[int32]int32{}, map[int32]int32{}
 	last := map[int32]int32{}
 	for i, t := range s.Transfers {
 		d, sent := to[t.Src]
 		o, received := from[t.Dst]
-		if sent && (d != t.Dst || t.Behind != last[t.Src]) || received && o != t.Src {
+		if sent && (d != t.Dst || t.Previous != last[t.Src]) || received && o != t.Src {
 			return false
 		}
 		to[t.Src], from[t.Dst], last[t.Src] = t.Dst, t.Src, int32(i)
@@ -105,15 +105,15 @@ func (s *Schedule) Ranks() []int32 {
 		for _, w := range s.After(i) {
 			ranks[i] = max(ranks[i], ranks[w]+1)
 		}
-		if t.Behind >= 0 {
-			ranks[i] = max(ranks[i], ranks[t.Behind]+1)
+		if t.Previous >= 0 {
+			ranks[i] = max(ranks[i], ranks[t.Previous]+1)
 		}
 	}
 	return ranks
 }
 
-// Routed returns the pairs of nodes whose transfers go as they are routed, in order, each once, and their bytes.
-func (s *Schedule) Routed() (flows []engine.Flow, bytes []int64) {
+// RoutedFlows returns the pairs of nodes whose transfers go as they are routed, in order, each once, and their bytes.
+func (s *Schedule) RoutedFlows() (flows []engine.Flow, bytes []int64) {
 	sum := map[engine.Flow]int64{}
 	for _, t := range s.Transfers {
 		if t.Link < 0 {
@@ -131,10 +131,10 @@ func (s *Schedule) Routed() (flows []engine.Flow, bytes []int64) {
 	return flows, bytes
 }
 
-// Pin returns flows and paths by task of a graph, for engine.RoutesOf and packet.RunGraph: the transfers that take a
+// PinPaths returns flows and paths by task of a graph, for engine.RoutesOf and packet.RunGraph: the transfers that take a
 // link, by task, have a path of that link, and those with -1 the paths that flows with their ends have in paths. It
 // fails where there are none, where a link is no port of paths, and where packets draw their links (Paths.Spread).
-func Pin(g *engine.Graph, n *engine.Network, link []int32, flows []engine.Flow, paths *engine.Paths) ([]engine.Flow, *engine.Paths, error) {
+func PinPaths(g *engine.Graph, n *engine.Network, link []int32, flows []engine.Flow, paths *engine.Paths) ([]engine.Flow, *engine.Paths, error) {
 	if paths.Spread != nil {
 		return nil, nil, fmt.Errorf("collective: transfers that take their links on a network whose packets draw theirs; want routers of whole paths")
 	}
@@ -144,9 +144,9 @@ func Pin(g *engine.Graph, n *engine.Network, link []int32, flows []engine.Flow, 
 			port[l] = int32(i % paths.Degree)
 		}
 	}
-	by := make(map[engine.Flow]int32, len(flows))
+	flowClass := make(map[engine.Flow]int32, len(flows))
 	for f, w := range slices.Backward(flows) {
-		by[w] = paths.ClassOf(int32(f))
+		flowClass[w] = paths.ClassOf(int32(f))
 	}
 	w := *paths
 	w.Start, w.Step = slices.Clone(paths.Start), slices.Clone(paths.Step)
@@ -156,7 +156,7 @@ func Pin(g *engine.Graph, n *engine.Network, link []int32, flows []engine.Flow, 
 		}
 	}
 	w.Share = slices.Clone(paths.Share)
-	add := func(steps ...engine.Step) int32 { // a class of one path
+	addClass := func(steps ...engine.Step) int32 { // a class of one path
 		w.Add(steps...)
 		w.First = append(w.First, int32(len(w.Start)))
 		if w.Share != nil {
@@ -164,9 +164,9 @@ func Pin(g *engine.Graph, n *engine.Network, link []int32, flows []engine.Flow, 
 		}
 		return int32(len(w.First) - 2)
 	}
-	stay := add()
-	own := slices.Repeat([]int32{-1}, len(n.Links)) // by link: the class of its path
-	w.Class = slices.Repeat([]int32{stay}, len(g.Tasks))
+	emptyClass := addClass()
+	linkClass := slices.Repeat([]int32{-1}, len(n.Links)) // by link: the class of its path
+	w.Class = slices.Repeat([]int32{emptyClass}, len(g.Tasks))
 	ends := make([]engine.Flow, len(g.Tasks))
 	for i, t := range g.Tasks {
 		if t.Kind != engine.Transfer {
@@ -174,7 +174,7 @@ func Pin(g *engine.Graph, n *engine.Network, link []int32, flows []engine.Flow, 
 		}
 		ends[i] = engine.Flow{Src: t.Src, Dst: t.Dst}
 		if i >= len(link) || link[i] < 0 {
-			if c, ok := by[ends[i]]; ok {
+			if c, ok := flowClass[ends[i]]; ok {
 				w.Class[i] = c
 			} else if t.Src != t.Dst {
 				return nil, nil, fmt.Errorf("collective: no path leads %s from node %d to %d", g.Name(int32(i)), t.Src, t.Dst)
@@ -185,10 +185,10 @@ func Pin(g *engine.Graph, n *engine.Network, link []int32, flows []engine.Flow, 
 		if port[l] < 0 {
 			return nil, nil, fmt.Errorf("collective: %s is no port of the paths", n.ResourceName(l))
 		}
-		if own[l] < 0 {
-			own[l] = add(engine.MakeStep(int(port[l]), 0))
+		if linkClass[l] < 0 {
+			linkClass[l] = addClass(engine.MakeStep(int(port[l]), 0))
 		}
-		w.Class[i] = own[l]
+		w.Class[i] = linkClass[l]
 	}
 	return ends, &w, nil
 }

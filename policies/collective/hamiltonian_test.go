@@ -29,7 +29,7 @@ func TestRings(t *testing.T) {
 				}
 				p := &Problem{Call: Call{Group: numbers.Below(int32(o.Nodes())), Bytes: 1}, Network: o.Network(h, engine.Link{Rate: 1})}
 				b := newBuilder(t.Context(), p, Options{})
-				rings, _ := b.mesh(b.call(0, len(b.Group))).rings(t.Context(), 1)
+				rings, _ := b.newMesh(b.teamCall(0, len(b.Group))).findRings(t.Context(), 1)
 				want := len(dims)
 				if faults.Switches != nil {
 					want--
@@ -44,7 +44,7 @@ func TestRings(t *testing.T) {
 						c := ring[(i+1)%len(ring)]
 						used[[2]int32{min(a, c), max(a, c)}]++
 						seen[a] = true
-						if n := len(b.net.links[[2]int32{a, c}]); used[[2]int32{min(a, c), max(a, c)}] > n {
+						if n := len(b.rankLinks.links[[2]int32{a, c}]); used[[2]int32{min(a, c), max(a, c)}] > n {
 							t.Fatalf("%v %q: more rings than the %d links go from %d to %d", dims, twist, n, a, c)
 						}
 					}
@@ -106,7 +106,7 @@ func TestSharedRings(t *testing.T) {
 	}
 	p := &Problem{Call: Call{Group: numbers.Below(int32(8)), Bytes: 40320000}, Network: o.Network(nil, engine.Link{Rate: 400e9}), Torus: o}
 	b := newBuilder(t.Context(), p, Options{})
-	rings, limit := b.mesh(b.call(0, len(b.Group))).rings(t.Context(), 2)
+	rings, limit := b.newMesh(b.teamCall(0, len(b.Group))).findRings(t.Context(), 2)
 	if len(rings) != 6 || limit != 6 || most(rings...) != 4 {
 		t.Errorf("%d rings of at most %d take an edge up to %d times, want 6 and 4: %v", len(rings), limit, most(rings...), rings)
 	}
@@ -131,9 +131,9 @@ func TestSharedRings(t *testing.T) {
 // TestNoRingsOfManyRanks: ranks that no links join have no rings. A search among a million ranks would take 137 GB.
 func TestNoRingsOfManyRanks(t *testing.T) {
 	const ranks = 1 << 20
-	m := &mesh{way: [2][][]arc{make([][]arc, ranks), make([][]arc, ranks)}}
+	m := &mesh{arcs: [2][][]meshArc{make([][]meshArc, ranks), make([][]meshArc, ranks)}}
 	for _, share := range []int{1, 2} {
-		if rings, most := m.rings(t.Context(), share); rings != nil || most != 0 {
+		if rings, most := m.findRings(t.Context(), share); rings != nil || most != 0 {
 			t.Errorf("%d rings of at most %d, want none", len(rings), most)
 		}
 	}

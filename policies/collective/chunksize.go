@@ -12,22 +12,22 @@ import (
 // but not smaller than chunkFloor, nor than what the link sends within its latency, below which the latency is most of
 // what is left.
 const (
-	fillShare   = 0.1
-	hiddenShare = 0.1 // where other chunks use the links while one fills its pipeline
-	chunkFloor  = 1024
+	fillShare     = 0.1
+	hiddenShare   = 0.1 // where other chunks use the links while one fills its pipeline
+	minChunkBytes = 1024
 )
 
-// chunks returns in how many pieces to send some bytes down a pipeline over a link.
-func (b *builder) chunks(bytes int64, link engine.Link, depth int, share float64) int {
-	size := float64(b.o.Chunk)
+// chunkCount returns in how many pieces to send some bytes down a pipeline over a link.
+func (b *builder) chunkCount(bytes int64, link engine.Link, depth int, share float64) int {
+	size := float64(b.options.Chunk)
 	if size == 0 {
-		size = max(chunkFloor, link.Latency.Seconds()*link.Rate/8, float64(bytes)*share/float64(max(1, depth)))
+		size = max(minChunkBytes, link.Latency.Seconds()*link.Rate/8, float64(bytes)*share/float64(max(1, depth)))
 	}
 	return int(max(1, math.Ceil(float64(bytes)/size)))
 }
 
-// slowest returns the least rate and the largest latency of the links of a network that are up.
-func slowest(n *engine.Network) engine.Link {
+// worstLink returns the least rate and the largest latency of the links of a network that are up.
+func worstLink(n *engine.Network) engine.Link {
 	worst := engine.Link{Rate: math.Inf(1)}
 	for _, l := range n.Links {
 		if l.Rate > 0 {

@@ -36,7 +36,7 @@ func TestAppend(t *testing.T) {
 				ready = append(ready, g.AddTask(engine.Task{Duration: engine.Time(r) * engine.Microsecond}))
 			}
 			first := len(g.Tasks)
-			a := Attach{Ready: ready, Late: slices.Repeat([]engine.Time{engine.Nanosecond}, len(s.Transfers)), Packets: packets}
+			a := AppendOptions{Ready: ready, Latencies: slices.Repeat([]engine.Time{engine.Nanosecond}, len(s.Transfers)), LinksKeepOrder: packets}
 			middle := s.Append(g, a)
 			second := len(g.Tasks)
 			a.Ready = middle
@@ -67,7 +67,7 @@ func TestAppend(t *testing.T) {
 					if at := trace.Start[id]; at < trace.End[call.ready[x.Src]] {
 						t.Fatalf("%s: transfer %d begins at %v, before its data is ready", r.Name, i, at)
 					}
-					if at := trace.End[id]; at > trace.End[call.done[x.Src]] || at+a.Late[i] > trace.End[call.done[x.Dst]] {
+					if at := trace.End[id]; at > trace.End[call.done[x.Src]] || at+a.Latencies[i] > trace.End[call.done[x.Dst]] {
 						t.Fatalf("%s: transfer %d ends at %v, after its ranks are done", r.Name, i, at)
 					}
 				}
