@@ -30,13 +30,13 @@ type Options struct {
 // ErrOptions says that an option has no such value.
 var ErrOptions = errors.New("baselines: no such option")
 
-// choice returns v, or the first of the values for none. Error: ErrOptions where v is none of them.
-func choice[T ~string](what string, v T, values ...T) (T, error) {
+// optionValue returns v, or the first of the values for none. Error: ErrOptions where v is none of them.
+func optionValue[T ~string](option string, v T, values ...T) (T, error) {
 	if v == "" {
 		return values[0], nil
 	}
 	if !slices.Contains(values, v) {
-		return v, fmt.Errorf("%w: %s %q; it is one of %q", ErrOptions, what, v, values)
+		return v, fmt.Errorf("%w: %s %q; it is one of %q", ErrOptions, option, v, values)
 	}
 	return v, nil
 }

@@ -18,7 +18,7 @@ func Bruck(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	by := byDistance(p)
+	by := chunksByDistance(p)
 	var list []plan.Candidate
 	for r := 2; r <= p.GPUs; r++ {
 		o.Stop.Check()
@@ -42,25 +42,25 @@ type bruckPhase struct {
 	links      []int32
 }
 
-func bruckPhases(p *plan.Problem, by []int32, r int) (phases []bruckPhase, slots []int32) {
+func bruckPhases(p *plan.Problem, byDistance []int32, r int) (phases []bruckPhase, slots []int32) {
 	n, k := p.GPUs, p.Degree
 	for power := 1; power < n; power *= r {
 		// No GPU is further than n-1, so larger digits do not occur.
 		digits := min(r-1, (n-1)/power)
-		load := bruckLoads(p, by, r, power, digits)
+		load := bruckLoads(p, byDistance, r, power, digits)
 		for low := 1; low <= digits; low += k {
 			group := load[low-1 : min(low-1+k, digits)]
-			links, most := share(group, k)
-			if most > 0 {
-				phases, slots = append(phases, bruckPhase{power, low, links}), append(slots, most)
+			links, maxSlots := shareLinks(group, k)
+			if maxSlots > 0 {
+				phases, slots = append(phases, bruckPhase{power, low, links}), append(slots, maxSlots)
 			}
 		}
 	}
 	return phases, slots
 }
 
-// byDistance lists the chunks from GPU u to u+d at [d*n+u]; nil where all pairs have as many.
-func byDistance(p *plan.Problem) []int32 {
+// chunksByDistance lists the chunks from GPU u to u+d at [d*n+u]; nil where all pairs have as many.
+func chunksByDistance(p *plan.Problem) []int32 {
 	if _, uniform := p.Uniform(); uniform {
 		return nil
 	}
@@ -73,17 +73,17 @@ func byDistance(p *plan.Problem) []int32 {
 }
 
 // bruckLoads returns the most chunks that any GPU sends by the shift of each digit 1..digits.
-func bruckLoads(p *plan.Problem, by []int32, r, power, digits int) []int32 {
+func bruckLoads(p *plan.Problem, byDistance []int32, r, power, digits int) []int32 {
 	n := p.GPUs
-	if by == nil { // all GPUs send as much
+	if byDistance == nil { // all GPUs send as much
 		uniform := p.Chunks[1]
-		most := make([]int32, digits)
+		maxLoad := make([]int32, digits)
 		for d := 1; d < n; d++ {
 			if z := d / power % r; z > 0 {
-				most[z-1] += uniform
+				maxLoad[z-1] += uniform
 			}
 		}
-		return most
+		return maxLoad
 	}
 	load := make([]int32, n*digits)
 	for d := 1; d < n; d++ {
@@ -92,27 +92,27 @@ func bruckLoads(p *plan.Problem, by []int32, r, power, digits int) []int32 {
 			continue
 		}
 		// What GPU u sends so far is at u + d%power by then.
-		at, sent := load[(z-1)*n:z*n], by[d*n:(d+1)*n]
-		turn := d % power
-		for i, c := range sent[:n-turn] {
-			at[turn+i] += c
+		rotated, sent := load[(z-1)*n:z*n], byDistance[d*n:(d+1)*n]
+		rotation := d % power
+		for i, c := range sent[:n-rotation] {
+			rotated[rotation+i] += c
 		}
-		for i, c := range sent[n-turn:] {
-			at[i] += c
+		for i, c := range sent[n-rotation:] {
+			rotated[i] += c
 		}
 	}
-	most := make([]int32, digits)
-	for z := range most {
+	maxLoad := make([]int32, digits)
+	for z := range maxLoad {
 		for _, c := range load[z*n : (z+1)*n] {
-			most[z] = max(most[z], c)
+			maxLoad[z] = max(maxLoad[z], c)
 		}
 	}
-	return most
+	return maxLoad
 }
 
 func bruckPlan(p *plan.Problem, r int, stop halt.When) *plan.Plan {
 	n := p.GPUs
-	phases, slots := bruckPhases(p, byDistance(p), r)
+	phases, slots := bruckPhases(p, chunksByDistance(p), r)
 	out := newPlan(p)
 	out.Relay, out.Slots = true, slots
 	for i, f := range phases {

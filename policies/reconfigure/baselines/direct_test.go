@@ -58,15 +58,15 @@ func TestSplits(t *testing.T) {
 			}
 			return slots
 		}
-		if slots := check(birkhoff(n, p.Chunks, nil)); slots != most {
+		if slots := check(decomposeBirkhoff(n, p.Chunks, nil)); slots != most {
 			t.Fatalf("Birkhoff-von Neumann takes %d slots, not %d", slots, most)
 		}
-		few := cover(n, p.Chunks, nil)
+		few := coverPermutations(n, p.Chunks, nil)
 		if check(few); len(few) > degree {
 			t.Fatalf("a cover of %d permutations, %d GPUs at most to send to", len(few), degree)
 		}
 		slots := check(few)
-		if exchange(n, few, nil) || check(few) != slots {
+		if balancePermutations(n, few, nil) || check(few) != slots {
 			t.Fatalf("an exchange gains in %v", few)
 		}
 	})
@@ -75,9 +75,9 @@ func TestSplits(t *testing.T) {
 // One switch and one permutation a time: the Birkhoff-von Neumann candidate has the least slots there are, and the
 // cover the least reconfigurations.
 func TestFastOnOneSwitch(t *testing.T) {
-	p := random(12, 1, 6, 1)
+	p := randomProblem(12, 1, 6, 1)
 	most, degree := lines(p)
-	for _, m := range []Model{One, Striped, Together} {
+	for _, m := range []Model{ModelOneSwitch, ModelStriped, ModelTogether} {
 		list, err := Fast(p, Options{Model: m})
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +103,7 @@ func TestTogetherIsStrongest(t *testing.T) {
 			}
 			return c.Cost(delay, 1)
 		}
-		together, striped, one := cost(Together), cost(Striped), cost(One)
+		together, striped, one := cost(ModelTogether), cost(ModelStriped), cost(ModelOneSwitch)
 		if together > striped || striped > one {
 			t.Fatalf("together %d, striped %d, one %d", together, striped, one)
 		}
@@ -121,12 +121,12 @@ func TestGroupedIsBest(t *testing.T) {
 			list = append(list, permutation{slots: l})
 		}
 		got := int64(1 << 40)
-		for _, phases := range grouped(list, k, nil) {
+		for _, phases := range groupPermutations(list, k, nil) {
 			sum := int64(0)
 			for _, f := range phases {
 				longest := int32(0)
 				for i := range f.permutations {
-					longest = max(longest, ceil(f.permutations[i].slots, f.links[i]))
+					longest = max(longest, ceilDiv(f.permutations[i].slots, f.links[i]))
 				}
 				sum += delay + int64(longest)
 			}
@@ -163,11 +163,11 @@ func partition(loads []int32, k int, delay int64) int64 {
 
 func longest(loads []int32, k int) int32 {
 	if len(loads) == 1 {
-		return ceil(loads[0], int32(k))
+		return ceilDiv(loads[0], int32(k))
 	}
 	best := int32(1 << 30)
 	for c := 1; c <= k-len(loads)+1; c++ {
-		best = min(best, max(ceil(loads[0], int32(c)), longest(loads[1:], k-c)))
+		best = min(best, max(ceilDiv(loads[0], int32(c)), longest(loads[1:], k-c)))
 	}
 	return best
 }
@@ -219,12 +219,12 @@ func TestExchangeByHand(t *testing.T) {
 	p := permutation{to: []int32{0, 1, 2, 3}, send: []int32{9, 2, 4, 1}, slots: 9}
 	q := permutation{to: []int32{1, 0, 3, 2}, send: []int32{3, 4, 5, 6}, slots: 6}
 	list := []permutation{q, p}
-	if !exchange(4, list, nil) || list[1].slots != 9 || list[0].slots != 4 ||
+	if !balancePermutations(4, list, nil) || list[1].slots != 9 || list[0].slots != 4 ||
 		!slices.Equal(list[1].send, []int32{9, 2, 5, 6}) || !slices.Equal(list[1].to, []int32{0, 1, 3, 2}) ||
 		!slices.Equal(list[0].send, []int32{3, 4, 4, 1}) || !slices.Equal(list[0].to, []int32{1, 0, 2, 3}) {
 		t.Errorf("%v", list)
 	}
-	if exchange(4, list, nil) {
+	if balancePermutations(4, list, nil) {
 		t.Errorf("gained again: %v", list)
 	}
 }

@@ -18,7 +18,7 @@ func Kautz(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if p.Degree == 1 {
 		name = "ring"
 	}
-	return static(p, o, network{name, KautzGraph(p.GPUs, p.Degree)})
+	return staticCandidates(p, o, staticNetwork{name, KautzGraph(p.GPUs, p.Degree)})
 }
 
 // KautzGraph is the topology of Kautz.
@@ -37,7 +37,7 @@ func Circulant(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	return static(p, o, network{"circulant graph", circulantGraph(p.GPUs, p.Degree, o.Stop)})
+	return staticCandidates(p, o, staticNetwork{"circulant graph", circulantGraph(p.GPUs, p.Degree, o.Stop)})
 }
 
 // CirculantGraph is the topology of Circulant.

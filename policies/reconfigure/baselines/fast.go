@@ -11,13 +11,13 @@ import (
 type Model string
 
 const (
-	// Together holds up to k permutations at once, of about the same length; a permutation may have several switches.
+	// ModelTogether holds up to k permutations at once, of about the same length; a permutation may have several switches.
 	// It is the default, and no other model does better.
-	Together Model = "together"
-	// Striped holds one permutation at a time on all k switches, each circuit's chunks dealt out over them.
-	Striped Model = "striped"
-	// One holds one permutation at a time on one switch; the others do nothing.
-	One Model = "one"
+	ModelTogether Model = "together"
+	// ModelStriped holds one permutation at a time on all k switches, each circuit's chunks dealt out over them.
+	ModelStriped Model = "striped"
+	// ModelOneSwitch holds one permutation at a time on one switch; the others do nothing.
+	ModelOneSwitch Model = "one"
 )
 
 // Fast splits the demand into permutations, and every chunk goes straight to its destination (Lei et al., 2025, in the
@@ -30,7 +30,7 @@ func Fast(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	model, err := choice("model", o.Model, Together, Striped, One)
+	model, err := optionValue("model", o.Model, ModelTogether, ModelStriped, ModelOneSwitch)
 	if err != nil {
 		return nil, err
 	}
@@ -38,36 +38,36 @@ func Fast(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	for _, split := range []struct {
 		origin string
 		make   func(int, []int32, halt.When) []permutation
-	}{{"Birkhoff-von Neumann", birkhoff}, {"cover by permutations", cover}} {
+	}{{"Birkhoff-von Neumann", decomposeBirkhoff}, {"cover by permutations", coverPermutations}} {
 		permutations := split.make(p.GPUs, p.Chunks, o.Stop)
 		switch model {
-		case One:
-			list = append(list, direct(p, split.origin, singly(permutations, 1)))
-		case Striped:
-			list = append(list, direct(p, split.origin+", striped", singly(permutations, p.Degree)))
+		case ModelOneSwitch:
+			list = append(list, directCandidate(p, split.origin, singlePhases(permutations, 1)))
+		case ModelStriped:
+			list = append(list, directCandidate(p, split.origin+", striped", singlePhases(permutations, p.Degree)))
 		default:
-			for _, phases := range grouped(permutations, p.Degree, o.Stop) {
-				list = append(list, direct(p, split.origin+", together", phases))
+			for _, phases := range groupPermutations(permutations, p.Degree, o.Stop) {
+				list = append(list, directCandidate(p, split.origin+", together", phases))
 			}
 		}
 	}
 	return plan.Frontier(list), nil
 }
 
-// singly gives each permutation a phase on k switches.
-func singly(list []permutation, k int) []phase {
-	phases := make([]phase, len(list))
+// singlePhases gives each permutation a phase on k switches.
+func singlePhases(list []permutation, k int) []directPhase {
+	phases := make([]directPhase, len(list))
 	for i := range list {
-		phases[i] = together(list[i:i+1], k)
+		phases[i] = newDirectPhase(list[i:i+1], k)
 	}
 	return phases
 }
 
-// grouped returns the groupings of permutations into phases of at most k that are best for some reconfiguration delay.
+// groupPermutations returns the groupings of permutations into phases of at most k that are best for some reconfiguration delay.
 // In the order of falling length neighbours go together, which loses nothing on two switches: to exchange permutations
 // between two phases until they are neighbours makes neither sum of slots larger. On more it may lose a little where
 // one has several links.
-func grouped(list []permutation, k int, stop halt.When) [][]phase {
+func groupPermutations(list []permutation, k int, stop halt.When) [][]directPhase {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b permutation) int { return int(b.slots - a.slots) })
 	n := len(list)
@@ -76,13 +76,13 @@ func grouped(list []permutation, k int, stop halt.When) [][]phase {
 		loads[i] = list[i].slots
 	}
 	if k == 1 || n == 0 {
-		return [][]phase{singly(list, 1)}
+		return [][]directPhase{singlePhases(list, 1)}
 	}
 	// cost[i*k+g-1] is that of the phase of g permutations from i on.
 	cost := make([]int32, n*k)
 	for i := range n {
 		for g := 1; g <= min(k, n-i); g++ {
-			_, cost[i*k+g-1] = share(loads[i:i+g], k)
+			_, cost[i*k+g-1] = shareLinks(loads[i:i+g], k)
 		}
 	}
 	// Only corners of the convex hull of (phases, slots) are ever best. Each search with a price of a phase finds one;
@@ -91,7 +91,7 @@ func grouped(list []permutation, k int, stop halt.When) [][]phase {
 		sizes []int32
 		slots int64
 	}
-	at := func(phases, slots int64) corner { // least phases x F + slots x G for a price of F / G
+	cheapest := func(phases, slots int64) corner { // least phases x F + slots x G for a price of F / G
 		stop.Check()
 		least := make([]int64, n+1)
 		size := make([]int32, n)
@@ -111,36 +111,36 @@ func grouped(list []permutation, k int, stop halt.When) [][]phase {
 		return c
 	}
 	var corners []corner
-	var between func(few, many corner)
-	between = func(few, many corner) {
-		more, fewer := int64(len(many.sizes)-len(few.sizes)), few.slots-many.slots
+	var between func(minPhases, maxPhases corner)
+	between = func(minPhases, maxPhases corner) {
+		more, fewer := int64(len(maxPhases.sizes)-len(minPhases.sizes)), minPhases.slots-maxPhases.slots
 		if more <= 1 || fewer <= 1 {
 			return
 		}
 		// At fewer / more slots a phase both cost the same.
-		c := at(fewer, more)
-		if fewer*int64(len(c.sizes))+more*c.slots >= fewer*int64(len(few.sizes))+more*few.slots {
+		c := cheapest(fewer, more)
+		if fewer*int64(len(c.sizes))+more*c.slots >= fewer*int64(len(minPhases.sizes))+more*minPhases.slots {
 			return
 		}
-		between(few, c)
+		between(minPhases, c)
 		corners = append(corners, c)
-		between(c, many)
+		between(c, maxPhases)
 	}
 	// A phase at the price of all slots, and nearly free.
 	total := int64(1)
 	for _, l := range loads {
 		total += int64(l)
 	}
-	few, many := at(total, 1), at(1, int64(n)+1)
-	corners = append(corners, few)
-	between(few, many)
-	corners = append(corners, many)
-	var all [][]phase
+	minPhases, maxPhases := cheapest(total, 1), cheapest(1, int64(n)+1)
+	corners = append(corners, minPhases)
+	between(minPhases, maxPhases)
+	corners = append(corners, maxPhases)
+	var all [][]directPhase
 	for _, c := range corners {
-		var phases []phase
+		var phases []directPhase
 		i := 0
 		for _, g := range c.sizes {
-			phases = append(phases, together(list[i:i+int(g)], k))
+			phases = append(phases, newDirectPhase(list[i:i+int(g)], k))
 			i += int(g)
 		}
 		all = append(all, phases)

@@ -21,19 +21,19 @@ func MixNet(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	networks := []network{{"greedy cycles", greedyCycles(p, p.Degree)}}
+	networks := []staticNetwork{{"greedy cycles", greedyCycles(p, p.Degree)}}
 	if p.Degree > 1 {
-		networks = append(networks, network{"greedy cycle and circuits", greedyCircuits(p)})
+		networks = append(networks, staticNetwork{"greedy cycle and circuits", greedyCircuits(p)})
 	}
-	return static(p, o, networks...)
+	return staticCandidates(p, o, networks...)
 }
 
-// claim is a pair (From * n + To) with what decides when it comes up for another circuit.
-type claim struct{ pair, chunks, circuits, tie int32 }
+// circuitClaim is a pair (From * n + To) with what decides when it comes up for another circuit.
+type circuitClaim struct{ pair, chunks, circuits, tie int32 }
 
-// order sorts by circuits, then by falling chunks, then by what was drawn.
-func order(list []claim) {
-	slices.SortFunc(list, func(a, b claim) int {
+// sortClaims sorts by circuits, then by falling chunks, then by what was drawn.
+func sortClaims(list []circuitClaim) {
+	slices.SortFunc(list, func(a, b circuitClaim) int {
 		return cmp.Or(cmp.Compare(a.circuits, b.circuits), cmp.Compare(b.chunks, a.chunks), cmp.Compare(a.tie, b.tie))
 	})
 }
@@ -41,22 +41,22 @@ func order(list []claim) {
 // mixnetStream keeps the draws apart from those of others with the same seed: "mixnet" in ASCII.
 const mixnetStream = 0x6d69786e6574
 
-// ties is the place of each pair among its equals.
-func ties(p *plan.Problem) []int {
+// drawTies is the place of each pair among its equals.
+func drawTies(p *plan.Problem) []int {
 	return rand.New(rand.NewPCG(p.Seed, mixnetStream)).Perm(p.GPUs * p.GPUs)
 }
 
-// claims are all pairs, each with its circuits in t.
-func claims(p *plan.Problem, t scaleup.Topology) []claim {
+// pairClaims are all pairs, each with its circuits in t.
+func pairClaims(p *plan.Problem, t scaleup.Topology) []circuitClaim {
 	n := p.GPUs
 	circuits := make([]int32, n*n)
 	for _, e := range t {
 		circuits[int(e.From)*n+int(e.To)]++
 	}
-	list, tie := make([]claim, 0, n*(n-1)), ties(p)
+	list, tie := make([]circuitClaim, 0, n*(n-1)), drawTies(p)
 	for f, c := range p.Chunks {
 		if f/n != f%n {
-			list = append(list, claim{int32(f), c, circuits[f], int32(tie[f])})
+			list = append(list, circuitClaim{int32(f), c, circuits[f], int32(tie[f])})
 		}
 	}
 	return list
@@ -66,13 +66,13 @@ func claims(p *plan.Problem, t scaleup.Topology) []claim {
 func greedyCircuits(p *plan.Problem) scaleup.Topology {
 	n, k := int32(p.GPUs), int32(p.Degree)
 	t := greedyCycles(p, 1)
-	list := claims(p, t)
+	list := pairClaims(p, t)
 	for _, c := range list[:len(list):len(list)] {
 		for c.circuits++; c.circuits < k; c.circuits++ {
 			list = append(list, c)
 		}
 	}
-	order(list)
+	sortClaims(list)
 	out, in := make([]int32, n), make([]int32, n)
 	for _, c := range list {
 		if u, v := c.pair/n, c.pair%n; out[u] < k-1 && in[v] < k-1 {
@@ -90,8 +90,8 @@ func greedyCycles(p *plan.Problem, k int) scaleup.Topology {
 	t := make(scaleup.Topology, 0, n*k)
 	to, from, end := make([]int32, n), make([]int32, n), make([]int32, n)
 	for range k {
-		list := claims(p, t)
-		order(list)
+		list := pairClaims(p, t)
+		sortClaims(list)
 		for u := range n {
 			to[u], from[u], end[u] = -1, -1, int32(u)
 		}

@@ -16,9 +16,9 @@ func StaticRing(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 		return nil, err
 	}
 	if o.Schedule == "" {
-		o.Schedule = Packed
+		o.Schedule = SchedulePacked
 	}
-	return static(p, o, network{"rings", Rings(p.GPUs, p.Degree)})
+	return staticCandidates(p, o, staticNetwork{"rings", Rings(p.GPUs, p.Degree)})
 }
 
 // Rings is the topology of StaticRing.
@@ -40,10 +40,10 @@ func ringShifts(n, k int) []int {
 			shifts = append(shifts, shifts[len(shifts)%totient(n)])
 			continue
 		}
-		best, least := 0, math.MaxInt
+		best, minSum := 0, math.MaxInt
 		for i, s := range unused {
-			if sum := distances(n, append(shifts, s)); sum < least {
-				best, least = i, sum
+			if sum := hopSum(n, append(shifts, s)); sum < minSum {
+				best, minSum = i, sum
 			}
 		}
 		shifts = append(shifts, take(best))
@@ -59,7 +59,7 @@ func TopoOpt(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	return static(p, o, network{"union of shifted rings", ShiftedRings(p.GPUs, p.Degree)})
+	return staticCandidates(p, o, staticNetwork{"union of shifted rings", ShiftedRings(p.GPUs, p.Degree)})
 }
 
 // ShiftedRings is the topology of TopoOpt.
@@ -100,9 +100,9 @@ func coprimes(n int) []int {
 
 func totient(n int) int { return len(coprimes(n)) }
 
-// distances is the sum of the hops from GPU 0 to all others over the offsets, which is every GPU's; math.MaxInt where
+// hopSum is the sum of the hops from GPU 0 to all others over the offsets, which is every GPU's; math.MaxInt where
 // they do not reach all.
-func distances(n int, offsets []int) int {
+func hopSum(n int, offsets []int) int {
 	sum := 0
 	for _, h := range plan.Reach(n, offsets) {
 		if int(h) >= n {

@@ -10,7 +10,7 @@ func SpreadOut(p *plan.Problem, _ Options) ([]plan.Candidate, error) {
 		return nil, err
 	}
 	n, k := p.GPUs, p.Degree
-	var phases []phase
+	var phases []directPhase
 	for s := 1; s < n; s += k {
 		var group []permutation
 		for z := s; z < min(s+k, n); z++ {
@@ -24,8 +24,8 @@ func SpreadOut(p *plan.Problem, _ Options) ([]plan.Candidate, error) {
 			}
 		}
 		if len(group) > 0 {
-			phases = append(phases, together(group, k))
+			phases = append(phases, newDirectPhase(group, k))
 		}
 	}
-	return []plan.Candidate{direct(p, "shifts in turn", phases)}, nil
+	return []plan.Candidate{directCandidate(p, "shifts in turn", phases)}, nil
 }

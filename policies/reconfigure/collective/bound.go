@@ -44,11 +44,11 @@ func ceilShare(b, x, y int64) int64 {
 // of n GPUs, until d is that number: more topologies than steps are of no use. The Moore bound is log-concave in the
 // steps of a phase, so equal phases reach most.
 func minSteps(n, k int) []int {
-	var least []int
-	for d := 1; len(least) == 0 || d <= least[len(least)-1]; d++ {
+	var minimum []int
+	for d := 1; len(minimum) == 0 || d <= minimum[len(minimum)-1]; d++ {
 		t := d
 		for ; ; t++ {
-			short, long := moore(n, k, t/d), moore(n, k, t/d+1)
+			short, long := mooreBound(n, k, t/d), mooreBound(n, k, t/d+1)
 			reach := 1
 			for i := range d {
 				if i < t%d {
@@ -62,13 +62,13 @@ func minSteps(n, k int) []int {
 				break
 			}
 		}
-		least = append(least, t)
+		minimum = append(minimum, t)
 	}
-	return least
+	return minimum
 }
 
-// moore is the most GPUs of n that so many steps on one topology of degree k reach from one, itself included.
-func moore(n, k, steps int) int {
+// mooreBound is the most GPUs of n that so many steps on one topology of degree k reach from one, itself included.
+func mooreBound(n, k, steps int) int {
 	sum, ball := 1, 1
 	for range steps {
 		ball = min(n, ball*k)

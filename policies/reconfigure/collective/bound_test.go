@@ -54,7 +54,7 @@ func TestFewestSteps(t *testing.T) {
 			}
 			p := problem(n, k, collective.AllGather, 1<<20, 8e11, us, us)
 			got := slices.Repeat([]int{math.MaxInt32}, n)
-			for _, pl := range must(plans(p))(t) {
+			for _, pl := range must(frontierPlans(p))(t) {
 				for d := pl.Reconfigurations(); d <= n; d++ {
 					got[d-1] = min(got[d-1], pl.Steps())
 				}
@@ -143,7 +143,7 @@ func TestFrontier(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyProblem(t, 40)
 		p.Bytes = int64(p.GPUs*p.Degree) * 10
-		for _, r := range newTable(p.GPUs, p.Degree, partsOf(p), nil).recipes(p.Op) {
+		for _, r := range newChainTable(p.GPUs, p.Degree, shardParts(p), nil).recipes(p.Op) {
 			pl := newPlan(p, r, map[phaseKey][]int64{})
 			sum, d := int64(0), pl.Reconfigurations()
 			for _, f := range pl.Phases {
@@ -164,11 +164,11 @@ func TestFrontier(t *testing.T) {
 			for power(k+1, e) < n {
 				e++
 			}
-			s := windows(n, k, e, int32(k), bases)
+			s := windowStage(n, k, e, int32(k), bases)
 			if s == nil {
 				continue // fewer phases do in as many steps
 			}
-			if s.steps != e || s.parts >= int64(n-1+k) && s.courses[e-2].window >= k {
+			if s.steps != e || s.parts >= int64(n-1+k) && s.phases[e-2].window >= k {
 				t.Errorf("n=%d k=%d: %d steps with the fullest link carrying %d/%d of a shard; %d/%d would be even", n, k, s.steps, s.parts, k, n-1, k)
 			}
 			late = max(late, float64(s.parts)/float64(n-1)-1)
@@ -197,7 +197,7 @@ func TestBadProblems(t *testing.T) {
 	} {
 		p := good
 		spoil(&p)
-		for _, err := range []error{p.Check(), second(plans(&p)), second(best(&p)), second(staticRing(&p)), second(Bound(&p))} {
+		for _, err := range []error{p.Check(), second(frontierPlans(&p)), second(best(&p)), second(staticRing(&p)), second(Bound(&p))} {
 			if !errors.Is(err, plan.ErrCollective) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v: want %q", err, want)
 			}

@@ -11,8 +11,8 @@ import (
 // u+H_{j-1}, and the stage is an all-gather among the cosets of H_{j-1} in H_j, which are a Z_q. So ordered
 // factorisations of n are chains, and n itself a chain of one. (H of order h is the multiples of n/h.)
 
-// lift is a stage in a chain: from the subgroup of order below to that of order below*q.
-type lift struct {
+// chainStage is a stage in a chain: from the subgroup of order below to that of order below*q.
+type chainStage struct {
 	*stage
 	below int
 }
@@ -29,14 +29,14 @@ func (c cost) plus(d cost) cost {
 
 // frontier keeps what no other beats in phases, steps and parts alike, by rising phases and steps; of equal ones the
 // first.
-func frontier[T any](all []T, of func(T) cost) (kept []T) {
+func frontier[T any](all []T, costOf func(T) cost) (kept []T) {
 	slices.SortStableFunc(all, func(a, b T) int {
-		x, y := of(a), of(b)
+		x, y := costOf(a), costOf(b)
 		return cmp.Or(cmp.Compare(x.phases, y.phases), cmp.Compare(x.steps, y.steps), cmp.Compare(x.parts, y.parts))
 	})
 	for _, o := range all {
-		c := of(o)
-		if !slices.ContainsFunc(kept, func(k T) bool { return of(k).steps <= c.steps && of(k).parts <= c.parts }) {
+		c := costOf(o)
+		if !slices.ContainsFunc(kept, func(k T) bool { return costOf(k).steps <= c.steps && costOf(k).parts <= c.parts }) {
 			kept = append(kept, o)
 		}
 	}
@@ -46,43 +46,43 @@ func frontier[T any](all []T, of func(T) cost) (kept []T) {
 // chain is a chain's cost and its stages, the inner one first; rest is nil where it ends.
 type chain struct {
 	cost
-	lift lift
-	rest *chain
+	stage chainStage
+	rest  *chain
 }
 
 func (c *chain) total() cost { return c.cost }
 
-// lifts returns the stages.
-func (c *chain) lifts() (list []lift) {
+// stages returns the stages.
+func (c *chain) stages() (list []chainStage) {
 	for ; c.rest != nil; c = c.rest {
-		list = append(list, c.lift)
+		list = append(list, c.stage)
 	}
 	return list
 }
 
-// table holds the frontiers of a Problem.
-type table struct {
+// chainTable holds the frontiers of a Problem.
+type chainTable struct {
 	n        int
 	divisors []int
 	stages   map[int][]*stage // by divisor
-	known    map[span][]*chain
+	cached   map[subgroupPair][]*chain
 	stop     halt.When
 }
 
-// span is between two subgroups; with vectors, whole vectors are passed on.
-type span struct {
+// subgroupPair is between two subgroups; with vectors, whole vectors are passed on.
+type subgroupPair struct {
 	low, high int
 	vectors   bool
 }
 
-func newTable(n, k int, parts int32, stop halt.When) *table {
-	t := &table{n: n, stages: map[int][]*stage{}, known: map[span][]*chain{}, stop: stop}
+func newChainTable(n, k int, parts int32, stop halt.When) *chainTable {
+	t := &chainTable{n: n, stages: map[int][]*stage{}, cached: map[subgroupPair][]*chain{}, stop: stop}
 	bases := stampBases(k, n)
 	for h := 1; h <= n; h++ {
 		if n%h == 0 {
 			t.divisors = append(t.divisors, h)
 			if h > 1 {
-				t.stages[h] = stages(h, k, parts, bases, stop)
+				t.stages[h] = newStages(h, k, parts, bases, stop)
 			}
 		}
 	}
@@ -93,12 +93,12 @@ func newTable(n, k int, parts int32, stop halt.When) *table {
 // leave the GPUs of a coset with the sum of vectors of high shards: in each stage a GPU passes on whole vectors and then
 // sums them (recursive doubling, with more than two at a time where links allow; Thakur et al., "Optimization of
 // collective communication operations in MPICH", 2005).
-func (t *table) chains(low, high int, vectors bool) []*chain {
+func (t *chainTable) chains(low, high int, vectors bool) []*chain {
 	if low == high {
 		return []*chain{{}}
 	}
-	key := span{low, high, vectors}
-	if list, ok := t.known[key]; ok {
+	key := subgroupPair{low, high, vectors}
+	if list, ok := t.cached[key]; ok {
 		return list
 	}
 	shards := int64(low) // that a GPU passes on for each of the stage
@@ -113,10 +113,10 @@ func (t *table) chains(low, high int, vectors bool) []*chain {
 		t.stop.Check()
 		for _, s := range t.stages[q] {
 			for _, rest := range t.chains(low*q, high, vectors) {
-				all = append(all, &chain{rest.plus(cost{len(s.courses), s.steps, shards * s.parts}), lift{s, low}, rest})
+				all = append(all, &chain{rest.plus(cost{len(s.phases), s.steps, shards * s.parts}), chainStage{s, low}, rest})
 			}
 		}
 	}
-	t.known[key] = frontier(all, (*chain).total)
-	return t.known[key]
+	t.cached[key] = frontier(all, (*chain).total)
+	return t.cached[key]
 }

@@ -22,7 +22,7 @@ type explicit struct {
 }
 
 func explicitly(pl *Plan) *explicit {
-	e := &explicit{pl.write(), make([][]plan.Message, len(pl.Phases))}
+	e := &explicit{pl.toPlan(), make([][]plan.Message, len(pl.Phases))}
 	for i := range e.Steps.Phases {
 		f := &e.Steps.Phases[i]
 		e.tx[i], f.Longest = f.Messages(), slices.Clone(f.Longest)
@@ -37,7 +37,7 @@ func explicitly(pl *Plan) *explicit {
 // planOf returns the plan of a name.
 func planOf(t *testing.T, p *Problem, name string) *Plan {
 	t.Helper()
-	for _, pl := range must(plans(p))(t) {
+	for _, pl := range must(frontierPlans(p))(t) {
 		if pl.Name == name {
 			return pl
 		}
@@ -113,7 +113,7 @@ func TestBreaches(t *testing.T) {
 func TestMutations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyProblem(t, 10)
-		plans := must(plans(p))(t)
+		plans := must(frontierPlans(p))(t)
 		pl := explicitly(plans[rapid.IntRange(0, len(plans)-1).Draw(t, "plan")])
 		i := rapid.IntRange(0, len(pl.Steps.Phases)-1).Draw(t, "phase")
 		x := &pl.tx[i][rapid.IntRange(0, len(pl.tx[i])-1).Draw(t, "message")]
@@ -145,9 +145,9 @@ func TestMutations(t *testing.T) {
 // TestJSON: what is written is read back, the same to the byte, and holds.
 func TestJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		plans := must(plans(anyProblem(t, 9)))(t)
+		plans := must(frontierPlans(anyProblem(t, 9)))(t)
 		pl := plans[rapid.IntRange(0, len(plans)-1).Draw(t, "plan")]
-		text := written(t, pl.write())
+		text := written(t, pl.toPlan())
 		read := must(plan.ReadJSON(strings.NewReader(text), "x.json"))(t)
 		if len(read) != 1 || written(t, read[0]) != text || read[0].Cost(pl.Problem.Delay, 0) != pl.cost() || !reflect.DeepEqual(read[0].Steps.Collective, pl.Problem) {
 			t.Fatal(text)
@@ -166,7 +166,7 @@ func written(t rapid.TB, pl *plan.Plan) string {
 
 // TestBadJSON: each fault is named.
 func TestBadJSON(t *testing.T) {
-	good := written(t, planOf(t, problem(4, 1, collective.AllReduce, 4000, 8e9, us, us), "exchange ring 2, ring 2").write())
+	good := written(t, planOf(t, problem(4, 1, collective.AllReduce, 4000, 8e9, us, us), "exchange ring 2, ring 2").toPlan())
 	for _, c := range []struct{ old, with, want string }{
 		{`"n":4`, `"n":1`, "1 GPUs; want 2"},
 		{`"k":1`, `"k":4`, "4 links a GPU"},
@@ -198,10 +198,10 @@ func TestLarge(t *testing.T) {
 		n = 1024
 	}
 	for _, op := range ops {
-		plans := must(plans(problem(n, 2, op, 64<<20, 8e11, us/2, us)))(t)
+		plans := must(frontierPlans(problem(n, 2, op, 64<<20, 8e11, us/2, us)))(t)
 		for _, delay := range []engine.Time{0, us, 20 * us, 1000 * us} {
 			pl := cheapest(plans, delay)
-			if err := pl.write().Check(); err != nil {
+			if err := pl.toPlan().Check(); err != nil {
 				t.Errorf("%s: %v", pl.Name, err)
 			}
 		}

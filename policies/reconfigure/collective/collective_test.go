@@ -48,13 +48,13 @@ func anyProblem(t *rapid.T, most int) *Problem {
 func TestPlans(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyProblem(t, 24)
-		plans := must(plans(p))(t)
+		plans := must(frontierPlans(p))(t)
 		ring, best, bound := must(staticRing(p))(t), cheapest(plans, p.Delay), must(Bound(p))(t)
 		if best.cost() > ring.cost() || ring.Reconfigurations() != 1 {
 			t.Fatalf("best %v of %v, static ring %v with %d topologies", best.Name, best.cost(), ring.cost(), ring.Reconfigurations())
 		}
 		for _, pl := range plans {
-			if err := pl.write().Check(); err != nil {
+			if err := pl.toPlan().Check(); err != nil {
 				t.Fatalf("%s: %v", pl.Name, err)
 			}
 			if pl.cost() < bound || pl.cost() < best.cost() {
@@ -208,7 +208,7 @@ func TestRepeats(t *testing.T) {
 	p := problem(60, 3, collective.AllReduce, 1<<20, 8e11, us/2, us)
 	show := func() string {
 		text := ""
-		for _, pl := range must(plans(p))(t) {
+		for _, pl := range must(frontierPlans(p))(t) {
 			text += fmt.Sprintln(pl.Name, pl.cost())
 			for _, f := range pl.Phases {
 				text += fmt.Sprintln(f.Offsets, f.edges, f.Longest)
@@ -227,7 +227,7 @@ func TestDelays(t *testing.T) {
 	for _, bytes := range []int64{64, 16 << 10, 1 << 20, 64 << 20, 1 << 30} {
 		for k := 1; k <= 2; k++ {
 			p := problem(64, k, collective.AllReduce, bytes, 8e11, us/2, 0)
-			plans, ring := must(plans(p))(t), must(staticRing(p))(t)
+			plans, ring := must(frontierPlans(p))(t), must(staticRing(p))(t)
 			last := ""
 			for delay := engine.Time(0); delay < 20_000*us; delay += max(us/100, delay/20) {
 				p.Delay = delay

@@ -21,20 +21,20 @@ import (
 // pieces go by the last digits of their GPU: a path moves them up.
 type fold struct {
 	n, radix, last, digits int
-	halved                 int
+	halvings               int
 	// kautz: the graph is u -> -radix*u-a mod n for a = 1..radix, with n = radix^digits + radix^(digits-1), which is a
 	// Kautz graph. There is one path either of digits links or of one less between any two GPUs (and to itself), so
 	// that the last step is an exchange: what GPUs have is part of the sum.
-	kautz bool
+	isKautz bool
 }
 
-// folds returns those of n GPUs with k links.
-func folds(n, k int) []*fold {
+// newFolds returns those of n GPUs with k links.
+func newFolds(n, k int) []*fold {
 	var all []*fold
 	for radix := 2; radix <= k; radix++ {
 		for digits := 2; power(radix, digits)+power(radix, digits-1) <= n; digits++ {
 			if power(radix, digits)+power(radix, digits-1) == n {
-				all = append(all, &fold{n: n, radix: radix, digits: digits, kautz: true})
+				all = append(all, &fold{n: n, radix: radix, digits: digits, isKautz: true})
 			}
 		}
 		last, digits := n, 1
@@ -47,7 +47,7 @@ func folds(n, k int) []*fold {
 		}
 		for halved := range digits {
 			if halved == 0 || last == radix {
-				all = append(all, &fold{n: n, radix: radix, last: last, digits: digits, halved: halved})
+				all = append(all, &fold{n: n, radix: radix, last: last, digits: digits, halvings: halved})
 			}
 		}
 	}
@@ -64,7 +64,7 @@ func (f *fold) graph() *graph {
 
 // next is where link a out of GPU u leads.
 func (f *fold) next(u, a int) int {
-	if f.kautz {
+	if f.isKautz {
 		return f.n - 1 - (f.radix*u+a)%f.n
 	}
 	return (f.radix*u + a) % f.n
@@ -73,31 +73,31 @@ func (f *fold) next(u, a int) int {
 // steps is how many steps a phase of a kind takes.
 func (f *fold) steps(kind plan.Kind) int {
 	last := 0
-	if f.kautz {
+	if f.isKautz {
 		last = 1
 	}
 	switch kind {
 	case plan.Fold:
-		return f.digits - f.halved - last
+		return f.digits - f.halvings - last
 	case plan.Exchange:
 		return last
 	}
-	return f.halved
+	return f.halvings
 }
 
-// run makes the phases of all kinds that have steps.
-func (f *fold) run(parts int32, stop halt.When, emit func(leg, step int, list []carried)) {
-	for leg, kind := range f.kinds() {
-		list := make([][]carried, f.steps(kind))
+// emitSteps makes the phases of all kinds that have steps.
+func (f *fold) emitSteps(parts int32, stop halt.When, emit func(leg, step int, list []linkPieces)) {
+	for leg, kind := range f.phaseKinds() {
+		list := make([][]linkPieces, f.steps(kind))
 		switch kind {
 		case plan.Scatter:
 			for s := range list {
-				list[s] = f.scatter(s)
+				list[s] = f.scatterStep(s)
 			}
 		case plan.Fold, plan.Exchange:
-			f.sums(list)
+			f.sumSteps(list)
 		case plan.Gather:
-			f.gather(list)
+			f.gatherSteps(list)
 		}
 		for s := range list {
 			stop.Check()
@@ -112,26 +112,26 @@ func (f *fold) run(parts int32, stop halt.When, emit func(leg, step int, list []
 	}
 }
 
-// kinds are those of the phases.
-func (f *fold) kinds() []plan.Kind {
+// phaseKinds are those of the phases.
+func (f *fold) phaseKinds() []plan.Kind {
 	list := []plan.Kind{plan.Scatter, plan.Fold, plan.Exchange, plan.Gather}
 	return slices.DeleteFunc(list, func(kind plan.Kind) bool { return f.steps(kind) == 0 })
 }
 
-// carries is that GPU u sends one of so many equal pieces over link a.
-func (f *fold) carries(u, a, piece, pieces int) carried {
+// pieceOnLink is that GPU u sends one of so many equal pieces over link a.
+func (f *fold) pieceOnLink(u, a, piece, pieces int) linkPieces {
 	size := f.n / pieces
-	return carried{link: int32(u*f.radix + a), shard: int32(piece * size), count: int32(size)}
+	return linkPieces{link: int32(u*f.radix + a), shard: int32(piece * size), count: int32(size)}
 }
 
 // scatter: after s steps a GPU has the piece of radix^s that its last s digits name; what belongs to the next one that
 // it is to have stays with it, as all that have a piece will sum it.
-func (f *fold) scatter(s int) (list []carried) {
+func (f *fold) scatterStep(s int) (list []linkPieces) {
 	pieces := power(f.radix, s)
 	for u := range f.n {
 		for a := range f.radix {
 			if piece := u%pieces*f.radix + a; piece != u%(pieces*f.radix) {
-				list = append(list, f.carries(u, a, piece, pieces*f.radix))
+				list = append(list, f.pieceOnLink(u, a, piece, pieces*f.radix))
 			}
 		}
 	}
@@ -140,8 +140,8 @@ func (f *fold) scatter(s int) (list []carried) {
 
 // sums: after s steps the piece is named by the digits before the last s. From the last step back, what comes to GPUs
 // that send nothing more is left out.
-func (f *fold) sums(list [][]carried) {
-	pieces, block := power(f.radix, f.halved), power(f.radix, f.digits-1)
+func (f *fold) sumSteps(list [][]linkPieces) {
+	pieces, block := power(f.radix, f.halvings), power(f.radix, f.digits-1)
 	wants, sends := make([]bool, f.n), make([]bool, f.n)
 	for v := range wants {
 		wants[v] = true
@@ -154,14 +154,14 @@ func (f *fold) sums(list [][]carried) {
 				// In the last step u has the sum of GPUs congruent to u/block mod last; the first predecessor of v that
 				// has it is the one that sends it.
 				first := wants[v]
-				if !f.kautz && s == len(list)-1 {
+				if !f.isKautz && s == len(list)-1 {
 					for w := v / f.radix; w < u; w += f.n / f.radix {
 						first = first && w/block != u/block
 					}
 				}
 				if first {
 					sends[u] = true
-					list[s] = append(list[s], f.carries(u, a, u/power(f.radix, s)%pieces, pieces))
+					list[s] = append(list[s], f.pieceOnLink(u, a, u/power(f.radix, s)%pieces, pieces))
 				}
 			}
 		}
@@ -171,20 +171,20 @@ func (f *fold) sums(list [][]carried) {
 
 // gather: after s steps a GPU has all pieces whose last halved-s digits are its first. What it had before it is not
 // sent.
-func (f *fold) gather(list [][]carried) {
-	pieces := power(f.radix, f.halved)
+func (f *fold) gatherSteps(list [][]linkPieces) {
+	pieces := power(f.radix, f.halvings)
 	has := make([]bool, f.n*pieces)
 	for u := range f.n {
 		has[u*pieces+u/(f.n/pieces)] = true
 	}
 	for s := range list {
-		choices, ends := power(f.radix, s), power(f.radix, f.halved-s)
+		choices, ends := power(f.radix, s), power(f.radix, f.halvings-s)
 		for u := range f.n {
 			for a := range f.radix {
 				v := f.next(u, a)
 				for i := range choices {
 					if piece := i*ends + u/(f.n/ends); !has[v*pieces+piece] {
-						list[s] = append(list[s], f.carries(u, a, piece, pieces))
+						list[s] = append(list[s], f.pieceOnLink(u, a, piece, pieces))
 					}
 				}
 			}
@@ -195,24 +195,24 @@ func (f *fold) gather(list [][]carried) {
 	}
 }
 
-// plan makes the plan of f.
-func (f *fold) plan(p *Problem) *Plan {
+// newPlan makes the plan of f.
+func (f *fold) newPlan(p *Problem) *Plan {
 	pl := &Plan{Problem: *p, Parts: 1, Name: fmt.Sprintf("fold de-bruijn %d^%d", f.radix, f.digits)}
 	if f.last < f.radix {
 		pl.Name = fmt.Sprintf("fold de-bruijn %d*%d^%d", f.last, f.radix, f.digits-1)
 	}
-	if f.kautz {
+	if f.isKautz {
 		pl.Name = fmt.Sprintf("fold kautz %d^%d+%d^%d", f.radix, f.digits, f.radix, f.digits-1)
 	}
-	if f.halved > 0 {
-		pl.Name += fmt.Sprintf(", %d halved", f.halved)
+	if f.halvings > 0 {
+		pl.Name += fmt.Sprintf(", %d halved", f.halvings)
 	}
 	g := f.graph()
-	var legs []leg
-	for _, kind := range f.kinds() {
-		legs = append(legs, leg{g, f.steps(kind)})
+	var legs []treePhase
+	for _, kind := range f.phaseKinds() {
+		legs = append(legs, treePhase{g, f.steps(kind)})
 	}
-	pl.Phases = pl.lay(f.kinds(), legs, f, false)
+	pl.Phases = pl.newPhases(f.phaseKinds(), legs, f, false)
 	for i := range pl.Phases {
 		pl.Phases[i].Reused = i > 0
 	}

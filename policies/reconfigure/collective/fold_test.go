@@ -18,19 +18,19 @@ func TestFolds(t *testing.T) {
 	kinds := map[string]int{}
 	for n := 4; n <= 27; n++ {
 		for k := 2; k <= 6 && k < n; k++ {
-			for _, f := range folds(n, k) {
+			for _, f := range newFolds(n, k) {
 				for _, shard := range []int64{1, 7, 1000} {
-					pl := f.plan(&Problem{GPUs: n, Degree: k, Op: collective.AllReduce, Bytes: int64(n)*shard + int64(n/3), Rate: 8e11, Latency: us / 2, Delay: us})
-					if err := pl.write().Check(); err != nil {
+					pl := f.newPlan(&Problem{GPUs: n, Degree: k, Op: collective.AllReduce, Bytes: int64(n)*shard + int64(n/3), Rate: 8e11, Latency: us / 2, Delay: us})
+					if err := pl.toPlan().Check(); err != nil {
 						t.Fatalf("n=%d k=%d %s: %v", n, k, pl.Name, err)
 					}
 					claims(t, pl)
 					compute(t, pl)
-					if pl.Steps() != f.digits+f.halved || pl.Reconfigurations() != 1 {
+					if pl.Steps() != f.digits+f.halvings || pl.Reconfigurations() != 1 {
 						t.Errorf("n=%d k=%d %s: %d steps, %d topologies", n, k, pl.Name, pl.Steps(), pl.Reconfigurations())
 					}
 				}
-				kinds[fmt.Sprint(f.kautz, f.halved > 0, f.last < f.radix)]++
+				kinds[fmt.Sprint(f.isKautz, f.halvings > 0, f.last < f.radix)]++
 			}
 		}
 	}
@@ -44,7 +44,7 @@ func TestFolds(t *testing.T) {
 // two of a Kautz graph, by counting walks.
 func TestWalks(t *testing.T) {
 	for _, c := range [][2]int{{8, 2}, {27, 3}, {16, 4}, {12, 2}, {36, 3}, {20, 4}} {
-		for _, f := range folds(c[0], c[1]) {
+		for _, f := range newFolds(c[0], c[1]) {
 			if f.radix != c[1] {
 				continue
 			}
@@ -61,7 +61,7 @@ func TestWalks(t *testing.T) {
 					}
 				}
 				for v := range f.n {
-					if f.kautz {
+					if f.isKautz {
 						walks[v] += before[v]
 					}
 				}
@@ -111,8 +111,8 @@ func TestFoldByHand(t *testing.T) {
 
 func planNamed(t *testing.T, p *Problem, name string) *Plan {
 	t.Helper()
-	for _, f := range folds(p.GPUs, p.Degree) {
-		if pl := f.plan(p); pl.Name == name {
+	for _, f := range newFolds(p.GPUs, p.Degree) {
+		if pl := f.newPlan(p); pl.Name == name {
 			return pl
 		}
 	}
@@ -126,8 +126,8 @@ func TestFoldLoses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := rapid.SampledFrom([][2]int{{8, 2}, {8, 4}, {9, 3}, {12, 2}, {16, 4}}).Draw(t, "n, k")
 		p := problem(c[0], c[1], collective.AllReduce, int64(c[0])*100, 8e9, us/10, us)
-		all := folds(c[0], c[1])
-		pl := explicitly(all[rapid.IntRange(0, len(all)-1).Draw(t, "fold")].plan(p))
+		all := newFolds(c[0], c[1])
+		pl := explicitly(all[rapid.IntRange(0, len(all)-1).Draw(t, "fold")].newPlan(p))
 		i := slices.IndexFunc(pl.Steps.Phases, func(f plan.Phase) bool { return f.Kind == plan.Fold })
 		what := rapid.SampledFrom([]string{"message", "step", "more", "late"}).Draw(t, "what")
 		f := &pl.Steps.Phases[i]

@@ -24,7 +24,7 @@ func TestGaps(t *testing.T) {
 			for k := 1; k <= most; k++ {
 				for _, bytes := range sizes {
 					p := &Problem{GPUs: n, Degree: k, Op: op, Bytes: bytes, Rate: 800e9, Latency: 500 * engine.Nanosecond}
-					plans, err := plans(p)
+					plans, err := frontierPlans(p)
 					if err != nil {
 						t.Fatal(err)
 					}

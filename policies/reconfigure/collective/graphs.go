@@ -18,10 +18,10 @@ func graphOf(n, k int, t scaleup.Topology) *graph {
 }
 
 // topology lists the links of g, or with back those of its converse, by the GPU that they leave in g.
-func (g *graph) topology(back bool) scaleup.Topology {
+func (g *graph) topology(reverse bool) scaleup.Topology {
 	t := make(scaleup.Topology, len(g.to))
 	for l, v := range g.to {
-		if t[l] = (scaleup.Edge{From: int32(l / g.k), To: v}); back {
+		if t[l] = (scaleup.Edge{From: int32(l / g.k), To: v}); reverse {
 			t[l] = scaleup.Edge{From: v, To: int32(l / g.k)}
 		}
 	}
@@ -39,8 +39,8 @@ func (g *graph) converse() *graph {
 	return c
 }
 
-// mirrored is g with GPU u renamed -u.
-func (g *graph) mirrored() *graph {
+// mirror is g with GPU u renamed -u.
+func (g *graph) mirror() *graph {
 	m := &graph{g.n, g.k, make([]int32, len(g.to))}
 	for u := range g.n {
 		for i, v := range g.to[u*g.k : (u+1)*g.k] {
@@ -50,9 +50,9 @@ func (g *graph) mirrored() *graph {
 	return m
 }
 
-// unlooped joins the links that lead from GPUs to themselves into a ring through these, so that they serve too. One
+// joinLoops joins the links that lead from GPUs to themselves into a ring through these, so that they serve too. One
 // that is alone stays.
-func (g *graph) unlooped() *graph {
+func (g *graph) joinLoops() *graph {
 	var loops []int // links, one a GPU
 	for u := range g.n {
 		for l := u * g.k; l < (u+1)*g.k; l++ {

@@ -25,12 +25,12 @@ func cheapest(plans []*Plan, delay engine.Time) *Plan {
 }
 
 func best(p *Problem) (*Plan, error) {
-	list, err := plans(p)
+	list, err := frontierPlans(p)
 	return cheapest(list, p.Delay), err
 }
 
 func staticRing(p *Problem) (*Plan, error) {
-	list, err := staticRings(p)
+	list, err := staticRingPlans(p)
 	return cheapest(list, p.Delay), err
 }
 

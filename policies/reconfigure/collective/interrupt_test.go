@@ -15,7 +15,7 @@ func TestPlansHalt(t *testing.T) {
 	asked := 0
 	count := *p
 	count.Stop = func() bool { asked++; return false }
-	must(plans(&count))(t)
+	must(frontierPlans(&count))(t)
 	if asked < 100 {
 		t.Errorf("asked %d times", asked)
 	}
@@ -23,11 +23,11 @@ func TestPlansHalt(t *testing.T) {
 		left := n
 		some := *p
 		some.Stop = func() bool { left--; return left <= 0 }
-		if _, err := plans(&some); !errors.Is(err, halt.ErrHalted) {
+		if _, err := frontierPlans(&some); !errors.Is(err, halt.ErrHalted) {
 			t.Errorf("asked %d of %d times: %v", n, asked, err)
 		}
 	}
-	if err := want.write().SealUnless(func() bool { return true }); !errors.Is(err, halt.ErrHalted) {
+	if err := want.toPlan().SealUnless(func() bool { return true }); !errors.Is(err, halt.ErrHalted) {
 		t.Errorf("it is checked though it is to stop: %v", err)
 	}
 }

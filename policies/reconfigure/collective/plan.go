@@ -14,14 +14,14 @@ import (
 type Phase struct {
 	plan.Phase // without Messages until it is written out
 
-	lift   lift
-	course int
-	vector int // shards of the vectors of an exchange
+	chainStage   chainStage
+	index        int
+	vectorShards int // shards of the vectors of an exchange
 
 	// Of a phase without Offsets: what makes it, of which course is the leg, against its direction or not.
-	source source
-	back   bool
-	edges  scaleup.Topology
+	source     messageSource
+	isReversed bool
+	edges      scaleup.Topology
 }
 
 // Plan is a collective as the messages of one GPU, or less, with its cost; write writes it out.
@@ -34,8 +34,8 @@ type Plan struct {
 	Phases []Phase
 }
 
-// write writes the plan out but for the messages of its phases, which are many and made when they are asked for.
-func (pl *Plan) write() *plan.Plan {
+// toPlan writes the plan out but for the messages of its phases, which are many and made when they are asked for.
+func (pl *Plan) toPlan() *plan.Plan {
 	out := &plan.Plan{Name: pl.Name, GPUs: pl.Problem.GPUs, Degree: pl.Problem.Degree, Steps: &plan.Steps{Collective: pl.Problem, Parts: pl.Parts}}
 	for i := range pl.Phases {
 		f := pl.Phases[i].Phase
@@ -52,7 +52,7 @@ func (pl *Plan) candidate() plan.Candidate {
 		Build: func(_ int64, stop halt.When) (*plan.Plan, error) {
 			made := *pl
 			made.Problem.Stop = stop
-			return made.write(), nil
+			return made.toPlan(), nil
 		}}
 }
 
@@ -101,33 +101,33 @@ func (pl *Plan) Topology(phase int) scaleup.Topology {
 
 // newPlan puts the phases of a recipe together.
 func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
-	pl := &Plan{Problem: *p, Parts: partsOf(p)}
-	add := func(kind plan.Kind, l lift, vector int) {
-		for i := range l.courses {
+	pl := &Plan{Problem: *p, Parts: shardParts(p)}
+	add := func(kind plan.Kind, l chainStage, vector int) {
+		for i := range l.phases {
 			c := i
 			if kind == plan.Scatter {
-				c = len(l.courses) - 1 - i
+				c = len(l.phases) - 1 - i
 			}
-			f := Phase{Phase: plan.Phase{Kind: kind, Open: kind == plan.Exchange && c < len(l.courses)-1}, lift: l, course: c, vector: vector}
+			f := Phase{Phase: plan.Phase{Kind: kind, Open: kind == plan.Exchange && c < len(l.phases)-1}, chainStage: l, index: c, vectorShards: vector}
 			scale := p.GPUs / (l.below * l.q)
-			for _, a := range l.courses[c].offsets {
+			for _, a := range l.phases[c].offsets {
 				f.Offsets = append(f.Offsets, a*int32(scale))
 			}
 			key := phaseKey{l.stage, l.below, c, vector}
 			if longest[key] == nil {
-				longest[key] = pl.longest(&f)
+				longest[key] = pl.longestMessages(&f)
 			}
 			f.Longest = slices.Clone(longest[key])
 			if kind == plan.Scatter {
 				slices.Reverse(f.Longest)
 			}
 			if n := len(pl.Phases); n > 0 {
-				f.Reused = alike(f.Offsets, pl.Phases[n-1].Offsets)
+				f.Reused = sameOffsets(f.Offsets, pl.Phases[n-1].Offsets)
 			}
 			pl.Phases = append(pl.Phases, f)
 		}
 	}
-	of := func(lifts []lift) []*stage {
+	stagesOf := func(lifts []chainStage) []*stage {
 		list := make([]*stage, len(lifts))
 		for i := range lifts {
 			list[i] = lifts[i].stage
@@ -147,20 +147,20 @@ func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
 	for _, l := range r.gather {
 		add(plan.Gather, l, 0)
 	}
-	for i, part := range [][]lift{r.scatter, r.exchange, r.gather} {
+	for i, part := range [][]chainStage{r.scatter, r.exchange, r.gather} {
 		if len(part) == 0 {
 			continue
 		}
 		if pl.Name != "" {
 			pl.Name += "; "
 		}
-		pl.Name += plan.Kind(i).String() + " " + names(of(part))
+		pl.Name += plan.Kind(i).String() + " " + joinNames(stagesOf(part))
 	}
 	return pl
 }
 
-// alike reports whether offsets are the same, in any order.
-func alike(a, b []int32) bool {
+// sameOffsets reports whether offsets are the same, in any order.
+func sameOffsets(a, b []int32) bool {
 	a, b = slices.Clone(a), slices.Clone(b)
 	slices.Sort(a)
 	slices.Sort(b)
@@ -173,18 +173,18 @@ type phaseKey struct {
 	below, course, vector int
 }
 
-// static is the plan of an operation with one topology throughout: offsets on Z_n.
-func static(p *Problem, name string, offsets []int32) *Plan {
-	s := newStage(p.GPUs, partsOf(p), name, course{offsets, p.GPUs, p.GPUs})
+// staticPlan is the plan of an operation with one topology throughout: offsets on Z_n.
+func staticPlan(p *Problem, name string, offsets []int32) *Plan {
+	s := newStage(p.GPUs, shardParts(p), name, broadcastPhase{offsets, p.GPUs, p.GPUs})
 	if s == nil {
 		return nil
 	}
 	r := &recipe{}
 	if p.Op != collective.AllGather {
-		r.scatter = []lift{{s, 1}}
+		r.scatter = []chainStage{{s, 1}}
 	}
 	if p.Op != collective.ReduceScatter {
-		r.gather = []lift{{s, 1}}
+		r.gather = []chainStage{{s, 1}}
 	}
 	return newPlan(p, r, map[phaseKey][]int64{})
 }

@@ -20,13 +20,13 @@ import "sim/policies/reconfigure/plan"
 // Problem is a collective of n GPUs with k links out of and into each.
 type Problem = plan.Collective
 
-// mostParts is the highest degree at which shards are cut so that links can share one evenly.
-const mostParts = 64
+// maxParts is the highest degree at which shards are cut so that links can share one evenly.
+const maxParts = 64
 
-// partsOf is into how many parts a shard is cut: k, so that any number of shards can be spread evenly over k links,
+// shardParts is into how many parts a shard is cut: k, so that any number of shards can be spread evenly over k links,
 // else 1 where a part would be less than a byte.
-func partsOf(p *Problem) int32 {
-	if p.Degree > mostParts || p.Bytes/int64(p.GPUs) < int64(p.Degree) {
+func shardParts(p *Problem) int32 {
+	if p.Degree > maxParts || p.Bytes/int64(p.GPUs) < int64(p.Degree) {
 		return 1
 	}
 	return int32(p.Degree)

@@ -18,7 +18,7 @@ import (
 func TestDivision(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(1, 6).Draw(t, "k")
-		d := newDivision(k)
+		d := newSemiMatching(k)
 		sets := rapid.SliceOfN(rapid.IntRange(1, 1<<k-1), 1, 20).Draw(t, "links")
 		for _, m := range sets {
 			d.parts = append(d.parts, rapid.Int64Range(0, 40).Draw(t, "parts"))
@@ -26,8 +26,8 @@ func TestDivision(t *testing.T) {
 				d.share = append(d.share, int64(m>>i&1)-1)
 			}
 		}
-		d.rank()
-		d.divide()
+		d.sortRows()
+		d.solve()
 		want := int64(0)
 		for set := 1; set < 1<<k; set++ {
 			parts, links := int64(0), int64(bits.OnesCount(uint(set)))
@@ -79,15 +79,15 @@ func TestTrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 12).Draw(t, "n")
 		k := rapid.IntRange(2, min(4, n-1)).Draw(t, "k")
-		on := &trees{name: "any"}
-		z := newGrower(n, k, 1)
+		on := &broadcastTrees{name: "any"}
+		z := newTreeGrower(n, k, 1)
 		for range rapid.IntRange(0, 2).Draw(t, "legs") {
-			on.legs = append(on.legs, leg{anyGraph(t, n, k).unlooped(), rapid.IntRange(1, 2).Draw(t, "steps")})
+			on.phases = append(on.phases, treePhase{anyGraph(t, n, k).joinLoops(), rapid.IntRange(1, 2).Draw(t, "steps")})
 		}
-		on.legs = append(on.legs, leg{affine(n, 1, slices.Repeat([]int32{1}, k)), n - 1}) // a ring reaches the rest
-		for i := len(on.legs) - 1; i >= 0; i-- {                                          // as few steps as are of use
-			for on.legs[i].steps > 1 && !on.spans(z) {
-				on.legs[i].steps--
+		on.phases = append(on.phases, treePhase{affine(n, 1, slices.Repeat([]int32{1}, k)), n - 1}) // a ring reaches the rest
+		for i := len(on.phases) - 1; i >= 0; i-- {                                                  // as few steps as are of use
+			for on.phases[i].steps > 1 && !on.spans(z) {
+				on.phases[i].steps--
 			}
 		}
 		if !on.spans(z) {
@@ -101,16 +101,16 @@ func TestTrees(t *testing.T) {
 		scatter := *p
 		scatter.Op = collective.ReduceScatter
 		for _, pl := range []*Plan{
-			along(&gather, nil, plan.Gather, on), along(&scatter, on.on((*graph).mirrored), plan.Scatter, nil), along(p, on.on((*graph).mirrored), plan.Gather, on), along(p, nil, plan.Exchange, on),
+			treePlan(&gather, nil, plan.Gather, on), treePlan(&scatter, on.mapGraphs((*graph).mirror), plan.Scatter, nil), treePlan(p, on.mapGraphs((*graph).mirror), plan.Gather, on), treePlan(p, nil, plan.Exchange, on),
 		} {
-			if err := pl.write().Check(); err != nil {
+			if err := pl.toPlan().Check(); err != nil {
 				t.Fatalf("%s: %v", pl.Name, err)
 			}
 			claims(t, pl)
 			compute(t, pl)
 		}
 		step := int32(0)
-		pl := along(&gather, nil, plan.Gather, on)
+		pl := treePlan(&gather, nil, plan.Gather, on)
 		for i := range pl.Phases {
 			for _, x := range pl.messages(i) {
 				for _, e := range x.Pieces {
@@ -125,13 +125,13 @@ func TestTrees(t *testing.T) {
 }
 
 // walks returns when each GPU could first have each shard, by source, set by set.
-func walks(t *trees) [][]int {
-	n := t.legs[0].n
+func walks(t *broadcastTrees) [][]int {
+	n := t.phases[0].n
 	first := make([][]int, n)
 	for u := range n {
 		first[u] = make([]int, n)
 		has, step := map[int32]bool{int32(u): true}, 0
-		for _, l := range t.legs {
+		for _, l := range t.phases {
 			for range l.steps {
 				step++
 				for _, e := range l.topology(false) {
@@ -164,17 +164,17 @@ func TestForests(t *testing.T) {
 			for power(k, steps) < n {
 				steps++
 			}
-			for _, f := range forests(n, k, nil) {
-				if !f.spans(newGrower(n, k, 1)) || !f.backwards().spans(newGrower(n, k, 1)) {
+			for _, f := range findTrees(n, k, nil) {
+				if !f.spans(newTreeGrower(n, k, 1)) || !f.reversed().spans(newTreeGrower(n, k, 1)) {
 					t.Fatalf("n=%d k=%d: %s does not span all", n, k, f.name)
 				}
-				if len(f.legs) == 1 && f.steps() <= steps {
+				if len(f.phases) == 1 && f.steps() <= steps {
 					steps = 0
 				}
-				if len(f.legs) > 1 && steps > 0 {
+				if len(f.phases) > 1 && steps > 0 {
 					t.Errorf("n=%d k=%d: no trees on one topology in %d steps", n, k, steps)
 				}
-				for _, l := range f.legs {
+				for _, l := range f.phases {
 					if err := l.topology(false).Check(n, k); err != nil || len(l.to) != n*k {
 						t.Errorf("n=%d k=%d %s: %v", n, k, f.name, err)
 					}
@@ -228,8 +228,8 @@ func TestLeastDepth(t *testing.T) {
 		}
 		try(0)
 		best := n
-		for _, f := range forests(n, 2, nil) {
-			if len(f.legs) == 1 {
+		for _, f := range findTrees(n, 2, nil) {
+			if len(f.phases) == 1 {
 				best = min(best, f.steps())
 			}
 		}
@@ -241,11 +241,11 @@ func TestLeastDepth(t *testing.T) {
 
 // TestLineGraphs: a line digraph has a diameter of one more; of the complete graph on 3 it is the Kautz graph on 6.
 func TestLineGraphs(t *testing.T) {
-	f := &forester{k: 2}
+	f := &treeSearch{k: 2}
 	complete := affine(3, 1, []int32{1, 2})
 	line := complete.lineGraph()
 	for steps, g := range map[int]*graph{1: complete, 2: line, 3: line.lineGraph(), 4: line.lineGraph().lineGraph()} {
-		if d, _ := f.depth(newGrower(g.n, g.k, 1), g); d != steps || g.n != 3<<(steps-1) {
+		if d, _ := f.diameter(newTreeGrower(g.n, g.k, 1), g); d != steps || g.n != 3<<(steps-1) {
 			t.Errorf("%d GPUs: diameter %d, want %d", g.n, d, steps)
 		}
 	}
@@ -257,7 +257,7 @@ func TestLineGraphs(t *testing.T) {
 func TestTreesByHand(t *testing.T) {
 	p := problem(6, 2, collective.AllGather, 6000, 8e9, us/10, us)
 	g := graphOf(6, 2, scaleup.GeneralizedKautz(6, 2))
-	pl := along(p, nil, plan.Gather, &trees{name: "kautz", legs: []leg{{g, 2}}})
+	pl := treePlan(p, nil, plan.Gather, &broadcastTrees{name: "kautz", phases: []treePhase{{g, 2}}})
 	if want := us + (100+1000+100+2000)*engine.Nanosecond; pl.cost() != want {
 		t.Errorf("%v, want %v: %v", pl.cost(), want, pl.Phases[0].Longest)
 	}

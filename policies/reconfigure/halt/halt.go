@@ -13,13 +13,13 @@ var ErrHalted = errors.New("halted")
 // When says whether a search is to end. nil is never.
 type When func() bool
 
-// halted is what a check panics with.
-type halted struct{}
+// haltPanic is what a check panics with.
+type haltPanic struct{}
 
 // Check ends the search, up to the call that deferred Caught, when w says so.
 func (w When) Check() {
 	if w != nil && w() {
-		panic(halted{})
+		panic(haltPanic{})
 	}
 }
 
@@ -28,17 +28,17 @@ func (w When) Check() {
 func Caught(err *error) {
 	switch r := recover(); r.(type) {
 	case nil:
-	case halted:
+	case haltPanic:
 		*err = ErrHalted
 	default:
 		panic(r)
 	}
 }
 
-// Left is deferred by goroutines of a search, which just end where a check ends it: who waits for them must check too.
-func Left() {
+// RecoverGoroutine is deferred by goroutines of a search, which just end where a check ends it: who waits for them must check too.
+func RecoverGoroutine() {
 	switch r := recover(); r.(type) {
-	case nil, halted:
+	case nil, haltPanic:
 	default:
 		panic(r)
 	}

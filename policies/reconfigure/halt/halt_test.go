@@ -36,7 +36,7 @@ func TestCheck(t *testing.T) {
 func TestOtherPanics(t *testing.T) {
 	for name, caught := range map[string]func(){
 		"Caught": func() { var err error; defer halt.Caught(&err); panic("other") },
-		"Left":   func() { defer halt.Left(); panic("other") },
+		"Left":   func() { defer halt.RecoverGoroutine(); panic("other") },
 	} {
 		func() {
 			defer func() {

@@ -7,58 +7,58 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// cover splits the demand into as few permutations as there can be, each flow in one: as many as the most GPUs that one
+// coverPermutations splits the demand into as few permutations as there can be, each flow in one: as many as the most GPUs that one
 // sends to or receives from (n-1 for a dense demand; König). Each is a perfect matching of as many of the largest flows
 // left as can be, then of the next largest; exchanges make them more alike within.
-func cover(n int, demand []int32, stop halt.When) []permutation {
-	here := make([]int32, n*n)
+func coverPermutations(n int, demand []int32, stop halt.When) []permutation {
+	hasFlow := make([]int32, n*n)
 	for i, c := range demand {
 		if c > 0 {
-			here[i] = 1
+			hasFlow[i] = 1
 		}
 	}
 	// Cells without a flow are padded with turns in which nothing is sent, some with several.
-	idle, most := pad(n, here)
-	left := make([]int64, n*n)
+	idle, count := padSums(n, hasFlow)
+	remaining := make([]int64, n*n)
 	for i, c := range demand {
-		left[i] = int64(c)
+		remaining[i] = int64(c)
 		if c == 0 && idle[i] == 0 {
-			left[i] = -1
+			remaining[i] = -1
 		}
 	}
 	var list []permutation
-	for range most {
+	for range count {
 		m, level := graph.NewMatching(n), int64(math.MaxInt64)
 		for !m.Grow(stop.Check) {
-			level = lower(m, left, level)
+			level = admitNextLevel(m, remaining, level)
 		}
 		p := permutation{to: make([]int32, n), send: make([]int32, n)}
 		for u, v := range m.To {
 			cell := u*n + int(v)
-			p.set(u, int(v), int32(left[cell]))
-			if left[cell] == 0 {
+			p.set(u, int(v), int32(remaining[cell]))
+			if remaining[cell] == 0 {
 				idle[cell]--
 			}
-			if left[cell] = 0; idle[cell] == 0 {
-				left[cell] = -1
+			if remaining[cell] = 0; idle[cell] == 0 {
+				remaining[cell] = -1
 			}
 		}
 		if p.slots > 0 {
 			list = append(list, p)
 		}
 	}
-	for exchange(n, list, stop) {
+	for balancePermutations(n, list, stop) {
 	}
 	return list
 }
 
-// exchange goes once through all pairs of permutations and says whether any changed. Two of them are a union of cycles
+// balancePermutations goes once through all pairs of permutations and says whether any changed. Two of them are a union of cycles
 // that go along a circuit of one and back along a circuit of the other; each cycle's circuits may change sides. With
 // the side that has the longest flow of a cycle always on the permutation that is longer, neither gets longer.
-func exchange(n int, list []permutation, stop halt.When) (gained bool) {
+func balancePermutations(n int, list []permutation, stop halt.When) (changed bool) {
 	sender := make([]int32, n) // to each GPU in q
-	seen := make([]bool, n)
-	var turn []int32
+	visited := make([]bool, n)
+	var swaps []int32
 	for i := range list {
 		stop.Check()
 		for j := i + 1; j < len(list); j++ {
@@ -69,24 +69,24 @@ func exchange(n int, list []permutation, stop halt.When) (gained bool) {
 			for u, v := range q.to {
 				sender[v] = int32(u)
 			}
-			clear(seen)
-			turn = turn[:0]
+			clear(visited)
+			swaps = swaps[:0]
 			rest := int32(0)
 			for s := range int32(n) {
 				var a, b int32 // the longest flows of the cycle of s
-				for u := s; !seen[u]; u = sender[p.to[u]] {
-					seen[u] = true
+				for u := s; !visited[u]; u = sender[p.to[u]] {
+					visited[u] = true
 					a, b = max(a, p.send[u]), max(b, q.send[u])
 				}
 				if b > a {
-					turn = append(turn, s)
+					swaps = append(swaps, s)
 				}
 				rest = max(rest, min(a, b))
 			}
 			if rest >= q.slots {
 				continue
 			}
-			for _, s := range turn {
+			for _, s := range swaps {
 				for u, again := s, true; again; again = u != s {
 					next := sender[p.to[u]]
 					p.to[u], q.to[u] = q.to[u], p.to[u]
@@ -94,8 +94,8 @@ func exchange(n int, list []permutation, stop halt.When) (gained bool) {
 					u = next
 				}
 			}
-			q.slots, gained = rest, true
+			q.slots, changed = rest, true
 		}
 	}
-	return gained
+	return changed
 }

@@ -2,29 +2,29 @@ package collective
 
 import "sim/policies/reconfigure/plan"
 
-// carries returns the messages of a phase by step and link, as seen from their sender.
-func (f *Phase) carries(parts int32) [][][]carry {
-	steps, k := len(f.lift.loads[f.course]), len(f.Offsets)
-	list := make([][][]carry, steps)
+// stageMessages returns the messages of a phase by step and link, as seen from their sender.
+func (f *Phase) stageMessages(parts int32) [][][]residueRange {
+	steps, k := len(f.chainStage.loads[f.index]), len(f.Offsets)
+	list := make([][][]residueRange, steps)
 	for s := range list {
-		list[s] = make([][]carry, k)
+		list[s] = make([][]residueRange, k)
 	}
-	spread(f.lift.q, parts, f.lift.courses[:f.course+1], func(c, s, i int, m []carry) {
-		if c == f.course {
-			list[s][i] = append([]carry(nil), m...)
+	runBroadcast(f.chainStage.q, parts, f.chainStage.phases[:f.index+1], func(c, s, i int, m []residueRange) {
+		if c == f.index {
+			list[s][i] = append([]residueRange(nil), m...)
 		}
 	})
 	return list
 }
 
-// behind returns how far behind a GPU, in residues and not modulo q, the one is that its sum of a residue comes from, by
+// originOffsets returns how far behind a GPU, in residues and not modulo q, the one is that its sum of a residue comes from, by
 // residue and part: in an exchange above the innermost stage a coset's GPUs have equal sums, each under its own number,
 // and a sum that came round Z_q has another one's than the residue says.
-func (f *Phase) behind(parts int32) []int32 {
-	q := int32(f.lift.q)
+func (f *Phase) originOffsets(parts int32) []int32 {
+	q := int32(f.chainStage.q)
 	d := make([]int32, q*parts)
-	spread(f.lift.q, parts, f.lift.courses[:f.course+1], func(c, s, i int, m []carry) {
-		a := f.lift.courses[c].offsets[i]
+	runBroadcast(f.chainStage.q, parts, f.chainStage.phases[:f.index+1], func(c, s, i int, m []residueRange) {
+		a := f.chainStage.phases[c].offsets[i]
 		for _, r := range m {
 			for y := r.first; y < r.first+r.count; y++ {
 				for p := r.from; p < r.to; p++ {
@@ -40,13 +40,13 @@ func (f *Phase) behind(parts int32) []int32 {
 func (pl *Plan) messages(phase int) []plan.Message {
 	f := &pl.Phases[phase]
 	if f.source != nil {
-		return f.transmissions(pl, phase)
+		return f.sourceMessages(pl, phase)
 	}
 	n := int32(pl.Problem.GPUs)
-	list := f.carries(pl.Parts)
+	list := f.stageMessages(pl.Parts)
 	var behind []int32
 	if f.Kind == plan.Exchange {
-		behind = f.behind(pl.Parts)
+		behind = f.originOffsets(pl.Parts)
 	}
 	var all []plan.Message
 	for s := range list {
@@ -73,8 +73,8 @@ func (pl *Plan) messages(phase int) []plan.Message {
 // Residue y of the stage is the coset of y*n/(below*q), the multiples of n/below away from it. Gathering, u passes on
 // the shards from so far behind it. Scattering is the same backwards, on the mirror image: where a copy of shard z came
 // to z+y+offset from z+y, the sum of shard z goes from z-y-offset to z-y. behind is that of an exchange.
-func (f *Phase) pieces(n, u, offset int32, m []carry, behind []int32) []plan.Piece {
-	below, q := int32(f.lift.below), int32(f.lift.q)
+func (f *Phase) pieces(n, u, offset int32, m []residueRange, behind []int32) []plan.Piece {
+	below, q := int32(f.chainStage.below), int32(f.chainStage.q)
 	scale, coset := n/(below*q), n/below
 	size := 0
 	for _, c := range m {
@@ -82,7 +82,7 @@ func (f *Phase) pieces(n, u, offset int32, m []carry, behind []int32) []plan.Pie
 	}
 	members := below
 	if f.Kind == plan.Exchange {
-		members = int32(f.vector)
+		members = int32(f.vectorShards)
 	}
 	list := make([]plan.Piece, 0, size*int(members))
 	for _, c := range m {
@@ -114,17 +114,17 @@ func (f *Phase) pieces(n, u, offset int32, m []carry, behind []int32) []plan.Pie
 	return list
 }
 
-// longest returns the bytes of the longest message of each step of a phase, in the order of the stage, for scattering
+// longestMessages returns the bytes of the longest message of each step of a phase, in the order of the stage, for scattering
 // as for gathering.
-func (pl *Plan) longest(f *Phase) []int64 {
+func (pl *Plan) longestMessages(f *Phase) []int64 {
 	n := pl.Problem.GPUs
 	small, rest := pl.Problem.Bytes/int64(n), int(pl.Problem.Bytes%int64(n))
 	// Shards 0..rest-1 have a byte more, and it is in this part of theirs.
 	extra := int32(small % int64(pl.Parts))
 	count := make([]int32, n) // by shard, from the sender: whether that part of it is in the message
 	var bytes []int64
-	for _, links := range f.carries(pl.Parts) {
-		most := int64(0)
+	for _, links := range f.stageMessages(pl.Parts) {
+		maxBytes := int64(0)
 		for _, m := range links {
 			pl.Problem.Stop.Check()
 			base, carries := int64(0), 0
@@ -135,45 +135,45 @@ func (pl *Plan) longest(f *Phase) []int64 {
 				b := plan.Cut(small, c.to, pl.Parts) - plan.Cut(small, c.from, pl.Parts)
 				holds := c.from <= extra && extra < c.to
 				if f.Kind == plan.Exchange {
-					base += b * int64(c.count) * int64(f.vector)
+					base += b * int64(c.count) * int64(f.vectorShards)
 					if holds {
 						carries += int(c.count)
 					}
 					continue
 				}
-				base += b * int64(c.count) * int64(f.lift.below)
+				base += b * int64(c.count) * int64(f.chainStage.below)
 				if rest == 0 || !holds {
 					continue
 				}
 				for y := c.first; y < c.first+c.count; y++ {
-					for j := range f.lift.below {
-						count[(int(y)*(n/(f.lift.below*f.lift.q))+j*(n/f.lift.below))%n]++
+					for j := range f.chainStage.below {
+						count[(int(y)*(n/(f.chainStage.below*f.chainStage.q))+j*(n/f.chainStage.below))%n]++
 					}
 				}
 			}
 			if f.Kind == plan.Exchange {
-				spacing := n / f.vector
+				spacing := n / f.vectorShards
 				base += int64(carries) * int64((rest+spacing-1)/spacing)
 			} else if rest > 0 {
-				base += int64(densest(count, rest))
+				base += int64(maxWindowSum(count, rest))
 			}
-			most = max(most, base)
+			maxBytes = max(maxBytes, base)
 		}
-		bytes = append(bytes, most)
+		bytes = append(bytes, maxBytes)
 	}
 	return bytes
 }
 
-// densest returns the largest sum of so many consecutive entries, the first following the last.
-func densest(count []int32, window int) int32 {
+// maxWindowSum returns the largest sum of so many consecutive entries, the first following the last.
+func maxWindowSum(count []int32, window int) int32 {
 	sum := int32(0)
 	for _, c := range count[:window] {
 		sum += c
 	}
-	most := sum
+	maxSum := sum
 	for i, c := range count {
 		sum += count[(i+window)%len(count)] - c
-		most = max(most, sum)
+		maxSum = max(maxSum, sum)
 	}
-	return most
+	return maxSum
 }

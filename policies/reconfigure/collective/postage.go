@@ -1,18 +1,18 @@
 package collective
 
-// stamps are k numbers of which the sums of up to so many (any one repeatedly, or none) are 0..reach-1 and more: the
+// stampBasis are k numbers of which the sums of up to so many (any one repeatedly, or none) are 0..reach-1 and more: the
 // postage stamp problem.
-type stamps struct {
+type stampBasis struct {
 	numbers []int32
 	reach   int
 }
 
 // stampBases returns good stamps for 1, 2, ... terms, until they reach q, or more than two phases of one length need
 // to; reach is no more than q.
-func stampBases(k, q int) []stamps {
-	var list []stamps
+func stampBases(k, q int) []stampBasis {
+	var list []stampBasis
 	for s := 1; ; s++ {
-		b := stampBase(k, s, q)
+		b := searchStampBasis(k, s, q)
 		list = append(list, b)
 		if b.reach >= q || s*s >= 4*q {
 			return list
@@ -20,28 +20,28 @@ func stampBases(k, q int) []stamps {
 	}
 }
 
-// stampNodes bounds the search of stampBase.
-const stampNodes = 2000
+// maxStampNodes bounds the search of stampBase.
+const maxStampNodes = 2000
 
-// stampBase looks for k numbers that reach far with s terms: by backtracking, each next number at most one beyond what
+// searchStampBasis looks for k numbers that reach far with s terms: by backtracking, each next number at most one beyond what
 // those before it reach, the farthest first; in full for small k and s, else the best of stampNodes trials.
-func stampBase(k, s, q int) stamps {
+func searchStampBasis(k, s, q int) stampBasis {
 	if s == 1 || k == 1 {
 		numbers := make([]int32, k)
 		for i := range numbers {
 			numbers[i] = int32(i%max(1, q-1)) + 1
 		}
-		return stamps{numbers, min(q, k*s+1)}
+		return stampBasis{numbers, min(q, k*s+1)}
 	}
-	best, left := stamps{}, stampNodes
+	best, budget := stampBasis{}, maxStampNodes
 	// least[i] by sum: the fewest of the first i+1 numbers that make it
-	least := make([][]int32, k)
+	minTerms := make([][]int32, k)
 	numbers := make([]int32, k)
 	var try func(i, reach int)
 	try = func(i, reach int) {
 		if i == k {
 			if reach > best.reach {
-				best = stamps{append([]int32(nil), numbers...), reach}
+				best = stampBasis{append([]int32(nil), numbers...), reach}
 			}
 			return
 		}
@@ -51,23 +51,23 @@ func stampBase(k, s, q int) stamps {
 		}
 		top := min(reach, q-1)
 		low = min(low, top)
-		for c := top; c >= low && left > 0 && best.reach < q; c-- {
-			left--
+		for c := top; c >= low && budget > 0 && best.reach < q; c-- {
+			budget--
 			numbers[i] = int32(c)
 			var before []int32
 			if i > 0 {
-				before = least[i-1]
+				before = minTerms[i-1]
 			}
-			least[i] = withStamp(least[i][:0], before, int32(c), s, q)
-			try(i+1, reachOf(least[i], s, q))
+			minTerms[i] = addStamp(minTerms[i][:0], before, int32(c), s, q)
+			try(i+1, firstUnreachable(minTerms[i], s, q))
 		}
 	}
 	try(0, 1)
 	return best
 }
 
-// withStamp returns the fewest terms by sum, below q, when c can be one of them too.
-func withStamp(least, before []int32, c int32, s, q int) []int32 {
+// addStamp returns the fewest terms by sum, below q, when c can be one of them too.
+func addStamp(minTerms, before []int32, c int32, s, q int) []int32 {
 	top := min(q-1, int(c)*s)
 	if before != nil {
 		top = min(q-1, int(c)*s+len(before))
@@ -80,39 +80,39 @@ func withStamp(least, before []int32, c int32, s, q int) []int32 {
 			m = before[v]
 		}
 		if v >= c {
-			m = min(m, least[v-c]+1)
+			m = min(m, minTerms[v-c]+1)
 		}
-		least = append(least, m)
+		minTerms = append(minTerms, m)
 	}
-	return least
+	return minTerms
 }
 
-// reachOf returns the first sum that takes more than s terms, at most q.
-func reachOf(least []int32, s, q int) int {
-	for v, m := range least {
+// firstUnreachable returns the first sum that takes more than s terms, at most q.
+func firstUnreachable(minTerms []int32, s, q int) int {
+	for v, m := range minTerms {
 		if m > int32(s) {
 			return v
 		}
 	}
-	return min(q, len(least))
+	return min(q, len(minTerms))
 }
 
 // splitSteps returns how many steps each of e phases takes, so few in all that the product of what they reach is q; nil
 // if fewer phases would do in as many.
-func splitSteps(bases []stamps, q, e int) []int {
+func splitSteps(bases []stampBasis, q, e int) []int {
 	// reach[t]: the most with the phases so far in t steps; last[i][t] the steps of phase i in it.
-	most := e + len(bases)
-	reach := make([]int, most+1)
+	maxSteps := e + len(bases)
+	reach := make([]int, maxSteps+1)
 	reach[0] = 1
 	last := make([][]int, e)
 	for i := range e {
-		next := make([]int, most+1)
-		last[i] = make([]int, most+1)
+		next := make([]int, maxSteps+1)
+		last[i] = make([]int, maxSteps+1)
 		for t := range reach {
 			if reach[t] == 0 {
 				continue
 			}
-			for s := 1; s <= len(bases) && t+s <= most; s++ {
+			for s := 1; s <= len(bases) && t+s <= maxSteps; s++ {
 				if s > 1 && bases[s-2].reach >= q {
 					break
 				}
@@ -122,7 +122,7 @@ func splitSteps(bases []stamps, q, e int) []int {
 			}
 		}
 		if i == e-1 {
-			before, after := fewest(reach, q), fewest(next, q)
+			before, after := firstReaching(reach, q), firstReaching(next, q)
 			if after < 0 || before >= 0 && before <= after {
 				return nil
 			}
@@ -138,7 +138,7 @@ func splitSteps(bases []stamps, q, e int) []int {
 	return nil
 }
 
-func fewest(reach []int, q int) int {
+func firstReaching(reach []int, q int) int {
 	for t, r := range reach {
 		if r >= q {
 			return t

@@ -11,22 +11,22 @@ import (
 
 // searchBudget bounds a search for offsets, in hops that are looked at. searchStarts are the random starts.
 const (
-	searchBudget = 24e6
-	searchStarts = 8
+	maxCirculantHops   = 24e6
+	maxCirculantStarts = 8
 )
 
-// circulant returns k offsets whose circulant on Z_q has a small diameter, and of such in few hops in all; nil where
+// searchCirculant returns k offsets whose circulant on Z_q has a small diameter, and of such in few hops in all; nil where
 // rings have the least: with one link, or a link to everyone. From strides, and then from random offsets, it moves one
 // offset at a time to where that is best, until none moves or the budget ends.
-func circulant(q, k int, stop halt.When) (best []int32) {
+func searchCirculant(q, k int, stop halt.When) (best []int32) {
 	if k == 1 || k >= q-1 {
 		return nil
 	}
 	rng := rand.New(rand.NewPCG(uint64(q)<<32|1, uint64(k)))
-	least, budget := int64(math.MaxInt64), int(searchBudget)
+	minValue, budget := int64(math.MaxInt64), int(maxCirculantHops)
 	others, hops := make([]int, k-1), make([]int32, q)
-	for start := 0; start <= searchStarts && budget > 0; start++ {
-		offsets := rings(q, k)[2].offsets
+	for start := 0; start <= maxCirculantStarts && budget > 0; start++ {
+		offsets := ringSets(q, k)[2].offsets
 		if start > 0 {
 			for i := range offsets {
 				offsets[i] = 1 + rng.Int32N(int32(q-1))
@@ -51,8 +51,8 @@ func circulant(q, k int, stop halt.When) (best []int32) {
 				}
 			}
 		}
-		if value < least {
-			best, least = offsets, value
+		if value < minValue {
+			best, minValue = offsets, value
 		}
 	}
 	return best

@@ -11,13 +11,13 @@ import (
 // Candidates returns the plans of a problem that no other one found beats in reconfigurations, steps and bytes alike,
 // and the static rings, by rising reconfigurations, steps and time on the links: for any latency and delay the cheapest
 // is among them, of the families that the package knows. Errors: those of Collective.Check, and halt.ErrHalted.
-func Candidates(p *Problem) ([]plan.Candidate, error) { return offered(plans(p)) }
+func Candidates(p *Problem) ([]plan.Candidate, error) { return planCandidates(frontierPlans(p)) }
 
 // StaticRings returns the plans on rings that are set up once: one ring, k side by side with a share of the data each,
 // half of them the other way round, or rings of k strides that take ceil((n-1)/k) steps. Errors: as Candidates.
-func StaticRings(p *Problem) ([]plan.Candidate, error) { return offered(staticRings(p)) }
+func StaticRings(p *Problem) ([]plan.Candidate, error) { return planCandidates(staticRingPlans(p)) }
 
-func offered(made []*Plan, err error) ([]plan.Candidate, error) {
+func planCandidates(made []*Plan, err error) ([]plan.Candidate, error) {
 	list := make([]plan.Candidate, len(made))
 	for i, pl := range made {
 		list[i] = pl.candidate()
@@ -25,18 +25,18 @@ func offered(made []*Plan, err error) ([]plan.Candidate, error) {
 	return list, err
 }
 
-func plans(p *Problem) (_ []*Plan, err error) {
+func frontierPlans(p *Problem) (_ []*Plan, err error) {
 	defer halt.Caught(&err)
-	static, err := staticRings(p)
+	static, err := staticRingPlans(p)
 	if err != nil {
 		return nil, err
 	}
 	longest := map[phaseKey][]int64{}
 	var all []*Plan
-	for _, r := range newTable(p.GPUs, p.Degree, partsOf(p), p.Stop).recipes(p.Op) {
+	for _, r := range newChainTable(p.GPUs, p.Degree, shardParts(p), p.Stop).recipes(p.Op) {
 		all = append(all, newPlan(p, r, longest))
 	}
-	for _, pl := range generalPlans(p) {
+	for _, pl := range graphPlans(p) {
 		beats := func(o *Plan) bool {
 			return o.Reconfigurations() <= pl.Reconfigurations() && o.Steps() <= pl.Steps() && o.Time() <= pl.Time()
 		}
@@ -51,14 +51,14 @@ func plans(p *Problem) (_ []*Plan, err error) {
 	return all, nil
 }
 
-func staticRings(p *Problem) (_ []*Plan, err error) {
+func staticRingPlans(p *Problem) (_ []*Plan, err error) {
 	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
 	var list []*Plan
-	for _, r := range rings(p.GPUs, p.Degree) {
-		if pl := static(p, r.name, r.offsets); pl != nil {
+	for _, r := range ringSets(p.GPUs, p.Degree) {
+		if pl := staticPlan(p, r.name, r.offsets); pl != nil {
 			list = append(list, pl)
 		}
 	}

@@ -23,8 +23,8 @@ func TestCirculants(t *testing.T) {
 			for _, s := range multisets(q, k) {
 				least = min(least, int(slices.Max(plan.Reach(q, s))))
 			}
-			offsets := circulant(q, k, nil)
-			s := newStage(q, int32(k), "", course{offsets, q, q})
+			offsets := searchCirculant(q, k, nil)
+			s := newStage(q, int32(k), "", broadcastPhase{offsets, q, q})
 			if k == 2 && s.steps != least || s.steps > least+1 {
 				t.Errorf("k=%d q=%d: %v takes %d steps, %d do", k, q, offsets, s.steps, least)
 			}
@@ -43,19 +43,19 @@ func TestCirculants(t *testing.T) {
 // three 3, 8, 15, 26, 35, 52 (Hofmeister).
 func TestStamps(t *testing.T) {
 	for s := 1; s <= 12; s++ {
-		if got, want := stampBase(2, s, 1000).reach, (s*s+6*s+1)/4+1; got != want {
+		if got, want := searchStampBasis(2, s, 1000).reach, (s*s+6*s+1)/4+1; got != want {
 			t.Errorf("2 stamps, %d terms: %d sums, want %d", s, got, want)
 		}
 	}
 	for i, want := range []int{3, 8, 15, 26, 35, 52} {
-		if got := stampBase(3, i+1, 1000).reach; got != want+1 {
+		if got := searchStampBasis(3, i+1, 1000).reach; got != want+1 {
 			t.Errorf("3 stamps, %d terms: %d sums, want %d", i+1, got, want+1)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		k, s := rapid.IntRange(1, 4).Draw(t, "k"), rapid.IntRange(1, 5).Draw(t, "s")
 		q := rapid.IntRange(2, 200).Draw(t, "q")
-		b := stampBase(k, s, q)
+		b := searchStampBasis(k, s, q)
 		sums := map[int]bool{0: true}
 		for range s {
 			next := map[int]bool{}

@@ -115,10 +115,10 @@ func TestRingShifts(t *testing.T) {
 		got, least := ringShifts(n, 3), math.MaxInt
 		for _, s := range coprimes(n)[1:] {
 			if s != n-1 {
-				least = min(least, distances(n, []int{1, n - 1, s}))
+				least = min(least, hopSum(n, []int{1, n - 1, s}))
 			}
 		}
-		if d := distances(n, got); d != least {
+		if d := hopSum(n, got); d != least {
 			t.Errorf("three rings of %d: %v with distances %d, not %d", n, got, d, least)
 		}
 	}
@@ -168,7 +168,7 @@ func TestGreedyCircuits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 8)
 		n, k := p.GPUs, p.Degree
-		want, tie := greedyCycles(p, 1), ties(p)
+		want, tie := greedyCycles(p, 1), drawTies(p)
 		circuits, out, in := make([]int, n*n), make([]int, n), make([]int, n)
 		take := func(f int) {
 			circuits[f]++
@@ -218,7 +218,7 @@ func TestAtLeast(t *testing.T) {
 			}
 		}
 	}
-	hops, slots := atLeast(p, pack.Shortest(ring, n, nil))
+	hops, slots := hopBounds(p, pack.Shortest(ring, n, nil))
 	if hops != 4 || slots != 1+2+3+4 {
 		t.Errorf("got %d hops and %g slots, want 4 and 10", hops, slots)
 	}

@@ -9,7 +9,7 @@ import (
 // recipe is a plan's stages: those by which the data is scattered and summed, from the outer to the inner; those that
 // exchange whole vectors, from the inner to the outer; those that gather, from the inner to the outer.
 type recipe struct {
-	scatter, exchange, gather []lift
+	scatter, exchange, gather []chainStage
 	cost
 }
 
@@ -21,13 +21,13 @@ type recipe struct {
 // there; for h = 1 the topology of the first gather is that of the last scatter, and for h > 1 the GPUs of each coset
 // exchange in between. It gathers by the stages by which it scatters: with others on one side the cost would be the
 // mean of doing as on either side on both.
-func (t *table) recipes(op collective.Kind) []*recipe {
+func (t *chainTable) recipes(op collective.Kind) []*recipe {
 	var all []*recipe
 	if op != collective.AllReduce {
 		for _, c := range t.chains(1, t.n, false) {
-			r := &recipe{cost: c.cost, gather: c.lifts()}
+			r := &recipe{cost: c.cost, gather: c.stages()}
 			if op == collective.ReduceScatter {
-				r.scatter, r.gather = backwards(r.gather), nil
+				r.scatter, r.gather = reverseStages(r.gather), nil
 			}
 			all = append(all, r)
 		}
@@ -35,21 +35,21 @@ func (t *table) recipes(op collective.Kind) []*recipe {
 	}
 	for _, h := range t.divisors[1:] {
 		for _, outer := range t.chains(h, t.n, false) {
-			gather := outer.lifts()
+			gather := outer.stages()
 			twice := outer.plus(outer.cost)
 			for _, s := range t.stages[h] { // the topology of the first gather is that of the last scatter
-				whole := append([]lift{{s, 1}}, gather...)
-				all = append(all, &recipe{cost: twice.plus(cost{2*len(s.courses) - 1, 2 * s.steps, 2 * s.parts}), scatter: backwards(whole), gather: whole})
+				whole := append([]chainStage{{s, 1}}, gather...)
+				all = append(all, &recipe{cost: twice.plus(cost{2*len(s.phases) - 1, 2 * s.steps, 2 * s.parts}), scatter: reverseStages(whole), gather: whole})
 			}
 			for _, inner := range t.chains(1, h, true) {
-				all = append(all, &recipe{cost: twice.plus(inner.cost), scatter: backwards(gather), exchange: inner.lifts(), gather: gather})
+				all = append(all, &recipe{cost: twice.plus(inner.cost), scatter: reverseStages(gather), exchange: inner.stages(), gather: gather})
 			}
 		}
 	}
 	return frontier(all, func(r *recipe) cost { return r.cost })
 }
 
-func backwards(list []lift) []lift {
+func reverseStages(list []chainStage) []chainStage {
 	list = slices.Clone(list)
 	slices.Reverse(list)
 	return list
