@@ -10,27 +10,29 @@ import (
 	"sim/internal/numbers"
 )
 
-// LowerBound is a lower bound on the time from the beginning of a call to its end.
+// LowerBound is a lower bound on the time from the start of a call to its end.
 type LowerBound struct {
 	Seconds float64
-	Reason  string // what the network cannot do faster
+	Reason  string // the limiting part of the network, for people
 }
 
-// tighten takes a bound if it is higher.
+// tighten replaces the bound by a higher one. Infinite bounds, of disconnected ranks, are
+// ignored.
 func (l *LowerBound) tighten(seconds float64, reason string, a ...any) {
 	if seconds > l.Seconds && !math.IsInf(seconds, 1) {
 		*l = LowerBound{seconds, fmt.Sprintf(reason, a...)}
 	}
 }
 
-// Bound returns a lower bound on the completion of a call by any algorithm on any routes, where data is bytes that are
-// added or copied and all of a rank's is there at the beginning. It is the highest of bounds on what nodes, cuts and
-// partitions of the network can carry, and on latency. It ends early, with a bound that holds, when ctx does.
+// Bound returns a lower bound on the completion time of a call, for any algorithm and paths. It
+// assumes that data is bytes that are copied or added, and that all data of a rank is available
+// at the start. The bound is the maximum of bounds by the capacity of nodes, cuts and partitions
+// of the network, and by latency. If ctx ends, Bound returns the best bound so far.
 func (p *Problem) Bound(ctx context.Context) (LowerBound, error) {
 	if err := p.check(); err != nil {
 		return LowerBound{}, err
 	}
-	if p.Teams != nil { // the largest of which alone ends no earlier
+	if p.Teams != nil { // the call ends no earlier than the call of its largest team
 		first := p.teams()
 		k := 0
 		for i, size := range p.Teams {
@@ -66,13 +68,13 @@ func (p *Problem) Bound(ctx context.Context) (LowerBound, error) {
 	return z.LowerBound, nil
 }
 
-// boundFinder finds a bound.
+// boundFinder computes the bounds of a call and keeps the highest.
 type boundFinder struct {
 	*Problem
 	LowerBound
-	unit  float64       // the greatest rate of a link, bytes per second
-	links []engine.Link // that are up, their rates in units
-	bytes float64       // of the vector
+	unit  float64       // the maximum rate of a link, in bytes per second
+	links []engine.Link // links that are up, with rates in units of unit
+	bytes float64       // size of the vector
 }
 
 func newBoundFinder(p *Problem) *boundFinder {
@@ -90,11 +92,12 @@ func newBoundFinder(p *Problem) *boundFinder {
 	return z
 }
 
+// otherRanks returns all ranks but one.
 func (z *boundFinder) otherRanks(rank int) []int32 {
 	return slices.DeleteFunc(numbers.Below(int32(len(z.Group))), func(r int32) bool { return r == int32(rank) })
 }
 
-// flowGraph returns the links as capacities, or their reverses.
+// flowGraph returns the links, or the reversed links, as a flow network with some extra nodes.
 func (z *boundFinder) flowGraph(extra int, reversed bool) *flowNetwork {
 	g := newFlowNetwork(int(z.Network.Nodes) + extra)
 	for _, l := range z.links {
@@ -106,8 +109,9 @@ func (z *boundFinder) flowGraph(extra int, reversed bool) *flowNetwork {
 	return g
 }
 
-// boundReach is the bound of a vector from a rank to others, or, with reversed links, of a sum from all of them: the least
-// cut between it and one of them (Edmonds 1973: arborescences attain it where all nodes are ranks).
+// boundReach bounds a call that sends the vector of a rank to others, or a sum of all to it if
+// links are reversed. The time is at least the vector over the minimum cut between it and one of
+// the others. If all nodes are ranks, packed arborescences attain this bound (Edmonds 1973).
 func (z *boundFinder) boundReach(ctx context.Context, root int32, to []int32, reversed bool) {
 	g, minCut := z.flowGraph(0, reversed), math.Inf(1)
 	for _, r := range to {
@@ -121,13 +125,17 @@ func (z *boundFinder) boundReach(ctx context.Context, root int32, to []int32, re
 	}
 }
 
-// boundGather is the bound of every rank's block to all ranks, or, with reversed links, of the sums of blocks: any set of
-// nodes must take in the blocks of all ranks outside it (Zhao et al., "ForestColl", 2024).
+// boundGather bounds an all-gather, or a reduce-scatter if links are reversed. Any set of nodes
+// must receive the blocks of all ranks outside it (Zhao et al., "ForestColl", 2024).
+//
+// A super-source feeds x into each rank, where x is the rate at which ranks can send their
+// blocks. While some rank cannot receive n x, the minimum cut yields a set with a lower x, with
+// which the search continues.
 func (z *boundFinder) boundGather(ctx context.Context, reversed bool) {
 	n, source := len(z.Group), z.Network.Nodes
 	g := z.flowGraph(1, reversed)
 	first := int32(len(g.to))
-	x := math.Inf(1) // what each rank can send in a unit of time
+	x := math.Inf(1) // rate of each rank, in units
 	for _, a := range z.Group {
 		g.addArcs(source, a, 0, 0)
 		in := 0.0
@@ -136,7 +144,7 @@ func (z *boundFinder) boundGather(ctx context.Context, reversed bool) {
 		}
 		x = min(x, in/float64(n-1))
 	}
-	minBlock := float64(z.Bytes / int64(n)) // of a block
+	minBlock := float64(z.Bytes / int64(n)) // size of the smallest block
 	z.tighten(minBlock/(x*z.unit), "the links of a node")
 	for r := 0; r < n && ctx.Err() == nil; {
 		for k := range int32(n) {
@@ -146,6 +154,8 @@ func (z *boundFinder) boundGather(ctx context.Context, reversed bool) {
 			r++
 			continue
 		}
+
+		// The cut is a set of nodes that ranks outside it, on the source's side, must reach.
 		outside, in := 0, 0.0
 		for _, a := range z.Group {
 			if g.onSourceSide(a) {
@@ -166,9 +176,10 @@ func (z *boundFinder) boundGather(ctx context.Context, reversed bool) {
 	}
 }
 
-// boundAllReduce is the bound of sums at all ranks. With the nodes of each part of a partition taken together, the vector
-// must cross between parts 2 (parts - 1) times. Where not all nodes are ranks the partition is that of single ranks, the
-// first of which has all other nodes.
+// boundAllReduce bounds an all-reduce. If the nodes are divided into parts, the vector must cross
+// between parts 2 (parts - 1) times. If all nodes are ranks, the best partition is computed
+// exactly. Otherwise the partition has one part per rank, and the part of the first rank includes
+// all other nodes.
 func (z *boundFinder) boundAllReduce(ctx context.Context) {
 	var edges []edge
 	for _, l := range z.links {
@@ -185,7 +196,7 @@ func (z *boundFinder) boundAllReduce(ctx context.Context) {
 			part[a] = int32(r)
 		}
 		z.tighten(2*z.bytes/(partitionRatio(n, part, edges)*z.unit), "the links of the ranks")
-		// every rank but one sends a sum on, and then receives one; other nodes only forward what ranks send
+		// All ranks but one send a sum and later receive one. Other nodes only forward data.
 		out, in, sent := 0.0, 0.0, 2*z.bytes*float64(len(z.Group)-1)
 		rank := nodeRanks(z.Problem)
 		for _, l := range z.links {
@@ -205,8 +216,9 @@ func (z *boundFinder) boundAllReduce(ctx context.Context) {
 	z.boundReach(ctx, 0, z.otherRanks(0), true)
 }
 
-// nodeDomains returns by node the domain of a call that it is in, counted from 0, and how many there are: of a rank its
-// own, of another node that of its neighbours where these are in one, else the first. Without domains all are in one.
+// nodeDomains returns the domain of each node, counted from 0, and the number of domains. A node
+// without a rank is in the domain of its neighbours if these are in a single one, otherwise in
+// domain 0. Without domains all nodes are in one.
 func (z *boundFinder) nodeDomains() (part []int32, parts int) {
 	part = slices.Repeat([]int32{-1}, int(z.Network.Nodes))
 	number := map[int]int32{}
@@ -221,7 +233,7 @@ func (z *boundFinder) nodeDomains() (part []int32, parts int) {
 		for _, e := range [2][2]int32{{l.From, l.To}, {l.To, l.From}} {
 			if domain := part[e[1]]; rank[e[0]] < 0 && rank[e[1]] >= 0 && domains[e[0]] != domain {
 				if domains[e[0]] >= 0 {
-					domain = 0 // it is between domains
+					domain = 0 // its neighbours are in several domains
 				}
 				domains[e[0]] = domain
 			}
@@ -233,7 +245,8 @@ func (z *boundFinder) nodeDomains() (part []int32, parts int) {
 	return domains, len(number)
 }
 
-// boundAllToAll is the bound of nodes, of planes across a torus, of domains, and of all links: data times hops.
+// boundAllToAll bounds an all-to-all by the data that leaves and enters single ranks, slabs of a
+// torus and domains, and by bytes times hops over all links.
 func (z *boundFinder) boundAllToAll() {
 	n := len(z.Group)
 	size := func(i, k int) float64 {
@@ -242,6 +255,8 @@ func (z *boundFinder) boundAllToAll() {
 		}
 		return float64(z.Bytes)
 	}
+
+	// Each side is a set of nodes: single ranks, then slabs, then domains.
 	var sides [][]bool
 	for _, a := range z.Group {
 		side := make([]bool, z.Network.Nodes)
@@ -251,7 +266,7 @@ func (z *boundFinder) boundAllToAll() {
 	if z.Torus != nil {
 		sides = append(sides, slabs(z.Torus, z.Network.Nodes)...)
 	}
-	planes := len(sides)
+	planes := len(sides) // sides from here on are domains
 	if part, parts := z.nodeDomains(); parts > 1 {
 		for d := range int32(parts) {
 			side := make([]bool, z.Network.Nodes)
@@ -271,7 +286,7 @@ func (z *boundFinder) boundAllToAll() {
 			}
 		}
 		for i, a := range z.Group {
-			if k < n && i != k { // of a single rank only its own rows
+			if k < n && i != k { // a single rank: only its own row and column
 				sent, taken = sent+size(k, i), taken+size(i, k)
 			} else if k >= n {
 				for m, b := range z.Group {
@@ -291,6 +306,8 @@ func (z *boundFinder) boundAllToAll() {
 		z.tighten(sent/(out*z.unit), "%s", reason)
 		z.tighten(taken/(in*z.unit), "%s", reason)
 	}
+
+	// Every byte crosses as many links as there are hops between its ranks.
 	sum, all := 0.0, 0.0
 	for _, l := range z.links {
 		all += l.Rate
@@ -306,7 +323,7 @@ func (z *boundFinder) boundAllToAll() {
 	z.tighten(sum/(all*z.unit), "all links, by hops")
 }
 
-// slabs returns the nodes between two planes across an axis, for all of these.
+// slabs returns the sets of nodes between any two planes across an axis of a torus.
 func slabs(shape Shape, nodes int32) [][]bool {
 	var raw [][]int
 	for a := range nodes {
@@ -331,7 +348,8 @@ func slabs(shape Shape, nodes int32) [][]bool {
 	return all
 }
 
-// distances returns the least sum of lengths of links from a node to each (Bellman and Ford).
+// distances returns the length of the shortest path from a node to each other, infinite if no
+// path exists (Bellman and Ford).
 func (z *boundFinder) distances(from int32, length func(engine.Link) float64) []float64 {
 	dist := slices.Repeat([]float64{math.Inf(1)}, int(z.Network.Nodes))
 	dist[from] = 0
@@ -346,7 +364,8 @@ func (z *boundFinder) distances(from int32, length func(engine.Link) float64) []
 	return dist
 }
 
-// boundLatency is the bound of the longest of the quickest paths between ranks of which one needs something of the other.
+// boundLatency bounds a call by the maximum over all ranks of the latency of the fastest path
+// from another rank whose data it needs.
 func (z *boundFinder) boundLatency() {
 	if !slices.ContainsFunc(z.links, func(l engine.Link) bool { return l.Latency > 0 }) {
 		return
@@ -361,9 +380,9 @@ func (z *boundFinder) boundLatency() {
 	}
 }
 
-// needsData reports whether a rank needs something of another.
+// needsData reports whether rank to needs data of rank from.
 func (z *boundFinder) needsData(from, to int) bool {
-	full := func(rank int) bool { return int64(rank) < z.Bytes } // its block is not empty
+	full := func(rank int) bool { return int64(rank) < z.Bytes } // whether its block is not empty
 	switch z.Kind {
 	case ReduceScatter:
 		return full(to)

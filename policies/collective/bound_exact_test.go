@@ -9,8 +9,8 @@ import (
 	"sim/engine"
 )
 
-// drawBoundProblem is a call on a random network of a few nodes, of which some are no ranks, with links of a few rates, some
-// of them down.
+// drawBoundProblem draws a call on a random network of up to six nodes. Some nodes may not be
+// ranks, links have a few rates, and some are down.
 func drawBoundProblem(rng *rand.Rand) *Problem {
 	nodes := int32(2 + rng.IntN(5))
 	n := &engine.Network{Nodes: nodes}
@@ -30,7 +30,7 @@ func drawBoundProblem(rng *rand.Rand) *Problem {
 	for range rng.IntN(6) {
 		if a, b := rng.Int32N(nodes), rng.Int32N(nodes); a != b {
 			join(a, b)
-			n.Links[len(n.Links)-1].Rate *= float64(rng.IntN(2)) // a way back may be down
+			n.Links[len(n.Links)-1].Rate *= float64(rng.IntN(2)) // the reverse link may be down
 		}
 	}
 	p := &Problem{Network: n}
@@ -56,7 +56,8 @@ func drawBoundProblem(rng *rand.Rand) *Problem {
 	return p
 }
 
-// referenceBound is Bound by trying all sets of nodes, and all partitions where it looks at partitions.
+// referenceBound computes Problem.Bound by trying all sets of nodes, and for an all-reduce among
+// all nodes all partitions.
 func referenceBound(p *Problem) float64 {
 	n, nodes := len(p.Group), int(p.Network.Nodes)
 	rank := slices.Repeat([]int{-1}, nodes)
@@ -72,7 +73,7 @@ func referenceBound(p *Problem) float64 {
 		}
 		return float64(p.Bytes)
 	}
-	// needs is what crosses into a set of nodes at least, out of its complement
+	// needs returns the bytes that must enter a set of nodes.
 	bytes, block := float64(p.Bytes), float64(p.Bytes/int64(n))
 	needs := func(inside func(node int) bool) float64 {
 		in, out := 0, 0
@@ -116,7 +117,7 @@ func referenceBound(p *Problem) float64 {
 			tighten(8*needs(func(a int) bool { return set>>a&1 == 1 }), rate)
 		}
 	}
-	// parts of nodes by domain: another node is in that of its neighbours if they are in one, else in the first
+	// The domain of each node: a node without a rank is in the domain of its neighbours if they share one, otherwise in the first.
 	domain := make([]int, nodes)
 	numbers := map[int]int{}
 	for r, d := range p.Domain {
@@ -255,8 +256,8 @@ func referenceBound(p *Problem) float64 {
 	return best
 }
 
-// TestBoundIsExact: the bound of a call on a small network is the highest of its bounds when all sets of nodes, all
-// partitions and all pairs are tried.
+// TestBoundIsExact: the bound of a call on a small network equals the highest bound over all sets
+// of nodes, all partitions and all pairs of ranks, tried one by one.
 func TestBoundIsExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 111))
 	by := map[string]int{}

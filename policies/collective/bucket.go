@@ -4,9 +4,10 @@ import (
 	"slices"
 )
 
-// expandBucket scatters along the rings of one axis of a torus after the other and gathers backwards. Parts of the data begin
-// with each axis and go each way round, so that at any time all links are in use where the axes are equal (Sack and
-// Gropp, "Collective algorithms for multiported torus networks", 2015; Jain and Sabharwal, 2010).
+// expandBucket scatters along the rings of one axis of a torus after another, and gathers in
+// reverse order. An equal part of the data starts with each axis and goes in each direction. If
+// all axes have the same size, all links are always in use (Sack and Gropp, "Collective
+// algorithms for multiported torus networks", 2015; Jain and Sabharwal, 2010).
 func expandBucket(b *builder, j *subCall) error {
 	if b.problem.Torus == nil {
 		return unserved(j, "nodes of a torus")
@@ -33,7 +34,7 @@ func expandBucket(b *builder, j *subCall) error {
 			order = append(order, (k/directions+i)%axes)
 		}
 		assigned := func(member int) data { return block[member].piece(k, len(streams)) }
-		if j.kind == AllReduce { // any block may be summed anywhere: what is sent at once is then in one span
+		if j.kind == AllReduce { // blocks may be summed anywhere: choose them so that each message is a single span
 			rank, part := g.numberByAxes(order), j.data.piece(k, len(streams))
 			assigned = func(member int) data { return part.piece(rank[member], len(j.ranks)) }
 		}
@@ -53,7 +54,8 @@ func expandBucket(b *builder, j *subCall) error {
 	return nil
 }
 
-// numberByAxes numbers the places, the last of some axes fastest.
+// numberByAxes returns the index of each member in lexicographical order of its coordinates, the
+// last axis of order fastest.
 func (g *grid) numberByAxes(order []int) []int {
 	rank := make([]int, len(g.coordinates))
 	for i, coordinates := range g.coordinates {
@@ -64,18 +66,20 @@ func (g *grid) numberByAxes(order []int) []int {
 	return rank
 }
 
-// bucketStream is a part of the data, and the order of the axes in which it is scattered.
+// bucketStream is a part of the data with the order of axes in which it is scattered. In stage s
+// it uses the rings of axis order[s].
 type bucketStream struct {
 	builder    *builder
 	call       *subCall
 	grid       *grid
-	order      []int
-	isReversed bool
+	order      []int        // axes
+	isReversed bool         // whether rings go downwards
 	rings      [][][]int32  // by axis
-	groupData  map[int]data // by key
+	groupData  map[int]data // by groupKey
 }
 
-// groupKey names the places that agree with one in the axes up to stage s, and have coordinate c along its axis.
+// groupKey numbers the members that agree with one member in the axes of the stages before s, and
+// have coordinate c along the axis of stage s.
 func (z *bucketStream) groupKey(s int, member int32, c int) int {
 	k := 0
 	for _, a := range z.order[:s] {
@@ -84,7 +88,8 @@ func (z *bucketStream) groupKey(s int, member int32, c int) int {
 	return (k*z.grid.sizes[z.order[s]]+c)*len(z.order) + s
 }
 
-// prepare finds the rings, and what the places of each key answer for.
+// prepare computes the rings, and the data that each group sums; assigned returns the block of a
+// member.
 func (z *bucketStream) prepare(assigned func(place int) data) {
 	parts := map[int][]data{}
 	for i, coordinates := range z.grid.coordinates {
@@ -102,7 +107,7 @@ func (z *bucketStream) prepare(assigned func(place int) data) {
 	}
 }
 
-// sendStage scatters or gathers along the rings of the axis of a stage.
+// sendStage scatters or gathers along the rings of a stage.
 func (z *bucketStream) sendStage(s int, scatter bool) {
 	axis := z.order[s]
 	for _, ring := range z.rings[axis] {
@@ -115,8 +120,8 @@ func (z *bucketStream) sendStage(s int, scatter bool) {
 	}
 }
 
-// axisRings returns a ring of each line of a box along an axis, one way round or the other. In automatic order, if no link
-// joins its ends but links join all others, the even places go up and the odd ones down, so that no hop is of more than
+// axisRings returns a ring for each line of a box along an axis. In automatic order, a line whose
+// ends no link joins is folded if links join all its neighbours, so that no hop spans more than
 // two links.
 func (b *builder) axisRings(j *subCall, g *grid, axis int, reverse bool) [][]int32 {
 	var rings [][]int32
@@ -142,7 +147,8 @@ func (b *builder) axisRings(j *subCall, g *grid, axis int, reverse bool) [][]int
 	return rings
 }
 
-// foldLine returns the even places of a line upwards and then the odd ones downwards.
+// foldLine returns the members at even indices of a line upwards, followed by those at odd
+// indices downwards.
 func foldLine(line []int32) []int32 {
 	var up, down []int32
 	for k, a := range line {

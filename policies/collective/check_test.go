@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Check replays a schedule and fails where it is not its call: where a byte is left at a rank that lacks the
-// contribution of one, or has it twice, where a rank sends what it does not have, or where the outcome depends on which
-// of two transfers that do not wait for each other comes first. It knows nothing of how schedules are made.
+// Check verifies a schedule independently of how it was made. It fails if a rank ends without a
+// contribution or has one twice, or if a rank sends data that it does not have. It also fails if
+// the outcome depends on the order of two transfers without a dependency.
 func (s *Schedule) Check() error {
 	z := &scheduleVerifier{s: s, reads: map[rankCell][]int32{}, writes: map[rankCell][]int32{}}
 	for i, t := range s.Transfers {
@@ -48,7 +48,8 @@ func (s *Schedule) Check() error {
 	return z.checkOrder()
 }
 
-// promisedBlock is data that goes from one place of a call to another. In calls with one block per rank, both are that rank.
+// promisedBlock is the data that moves from one rank of a call to another. In calls with one
+// block per rank, both are that rank.
 type promisedBlock struct {
 	data     data
 	from, to int
@@ -78,17 +79,18 @@ func (c *Call) promisedBlocks(n int) (all []promisedBlock) {
 	return all
 }
 
-// rankCell is a range of bytes that no transfer cuts, at a rank.
+// rankCell is a range of bytes between two cuts, by index, at a rank.
 type rankCell struct{ rank, at int32 }
 
-// scheduleVerifier is the state of a check of a schedule.
+// scheduleVerifier applies the transfers of a schedule to Holdings and collects the required
+// dependencies.
 type scheduleVerifier struct {
 	s        *Schedule
 	cuts     []int64
-	holdings *Holdings // of the ranges between cuts
+	holdings *Holdings // cells are the ranges between cuts
 	reads    map[rankCell][]int32
 	writes   map[rankCell][]int32
-	before   [][2]int32 // pairs of transfers of which the second must wait for the first
+	before   [][2]int32 // pairs of transfers: the second must wait for the first
 }
 
 // cut adds the ends of spans to the cuts.
@@ -98,7 +100,7 @@ func (z *scheduleVerifier) cut(d data) {
 	}
 }
 
-// cells returns the ranges of some bytes.
+// cells returns the indices of the ranges that some data covers.
 func (z *scheduleVerifier) cells(d data) (all []int) {
 	for _, x := range d {
 		k, _ := slices.BinarySearch(z.cuts, x.From)
@@ -109,7 +111,7 @@ func (z *scheduleVerifier) cells(d data) (all []int) {
 	return all
 }
 
-// move replays a transfer.
+// move applies a transfer.
 func (z *scheduleVerifier) move(i int) error {
 	t, id := &z.s.Transfers[i], int32(i)
 	for _, k := range z.cells(z.s.Spans(i)) {
@@ -136,14 +138,16 @@ func (z *scheduleVerifier) move(i int) error {
 	return nil
 }
 
+// requireOrder notes that a transfer must wait for others.
 func (z *scheduleVerifier) requireOrder(first []int32, then int32) {
 	for _, w := range first {
 		z.before = append(z.before, [2]int32{w, then})
 	}
 }
 
-// checkOrder fails where of two transfers one of which must wait for the other it does not, directly or through others.
-// It goes through the transfers with a bit for each of some that may come before, a block of them at a time.
+// checkOrder fails if a required dependency is missing, direct or through other transfers. It
+// propagates the set of earlier transfers through the schedule as bits, for one block of 4096
+// transfers at a time.
 func (z *scheduleVerifier) checkOrder() error {
 	const words = 64
 	n := len(z.s.Transfers)
@@ -161,7 +165,7 @@ func (z *scheduleVerifier) checkOrder() error {
 				after = append(slices.Clone(after), b)
 			}
 			for _, w := range after {
-				if int(w) < base { // -1 is none
+				if int(w) < base { // an earlier block, or -1 for no transfer
 					continue
 				}
 				for k := range words {
@@ -172,7 +176,7 @@ func (z *scheduleVerifier) checkOrder() error {
 		for ; next < len(z.before) && int(z.before[next][0]) < base+64*words; next++ {
 			p := z.before[next]
 			if k := int(p[0]) - base; comes[p[1]][k/64]>>(k%64)&1 == 0 {
-				return fmt.Errorf("collective: transfer %d does not wait for transfer %d, which has the same bytes at the same rank", p[1], p[0])
+				return fmt.Errorf("collective: transfer %d does not wait for transfer %d, which uses the same bytes at the same rank", p[1], p[0])
 			}
 		}
 	}

@@ -6,18 +6,22 @@ import (
 	"sim/engine"
 )
 
-// A pipeline of some depth takes the time of its data on a link and, for each step of depth, that of a chunk and the
-// latency of the link. The smaller the chunks, the sooner they are through, but each costs events to simulate, and
-// headers in hardware. So they are as large as makes filling the pipeline take no more than a share of the data's time,
-// but not smaller than chunkFloor, nor than what the link sends within its latency, below which the latency is most of
-// what is left.
+// A pipeline of depth d takes the transmission time of the data on one link, plus d times the
+// time of a chunk and the link latency. Smaller chunks fill it sooner, but each costs events in
+// the simulation and headers in hardware.
+//
+// Chunks are therefore so large that filling the pipeline adds at most a fraction fillShare of
+// the data's time. If other chunks use the links meanwhile, the fraction is hiddenShare. A chunk
+// is never smaller than minChunkBytes. It is also never smaller than the bytes that the link
+// sends within its latency: the latency would dominate the remaining time.
 const (
 	fillShare     = 0.1
-	hiddenShare   = 0.1 // where other chunks use the links while one fills its pipeline
+	hiddenShare   = 0.1
 	minChunkBytes = 1024
 )
 
-// chunkCount returns in how many pieces to send some bytes down a pipeline over a link.
+// chunkCount returns the number of chunks for some bytes in a pipeline of a given depth over a
+// link.
 func (b *builder) chunkCount(bytes int64, link engine.Link, depth int, share float64) int {
 	size := float64(b.options.Chunk)
 	if size == 0 {
@@ -26,7 +30,8 @@ func (b *builder) chunkCount(bytes int64, link engine.Link, depth int, share flo
 	return int(max(1, math.Ceil(float64(bytes)/size)))
 }
 
-// worstLink returns the least rate and the largest latency of the links of a network that are up.
+// worstLink returns a link with the minimum rate and the maximum latency of all links that are
+// up.
 func worstLink(n *engine.Network) engine.Link {
 	worst := engine.Link{Rate: math.Inf(1)}
 	for _, l := range n.Links {

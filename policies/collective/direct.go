@@ -1,7 +1,7 @@
 package collective
 
-// expandDirect sends every block from where it is to where it is wanted, in an order in which no two ranks send to the same
-// one at a time: rank i first to i+1, then to i+2 and so on.
+// expandDirect sends every block directly from its source to its destination. In step s, member i
+// sends to member i+s, so that no two members send to the same one at a time.
 func expandDirect(b *builder, j *subCall) error {
 	n := len(j.ranks)
 	each := func(do func(from, to int)) {

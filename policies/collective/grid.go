@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// grid is the places of a job at the points of a box: those of a torus, or of all places in one row.
+// grid arranges the members of a call as a box of a torus, or as a line without a torus. Axes
+// along which all members have the same coordinate are left out.
 type grid struct {
-	sizes       []int
-	coordinates [][]int // by place
-	members     map[string]int32
+	sizes       []int            // by axis
+	coordinates [][]int          // by member
+	members     map[string]int32 // inverse of coordinates, by their printed form
 }
 
-// newGrid returns the places at their coordinates, along the axes of more than one. It fails where they are not a box.
+// newGrid returns the grid of a call. It fails if the members do not form a box.
 func (b *builder) newGrid(j *subCall) (*grid, error) {
 	n := len(j.ranks)
 	g := &grid{members: map[string]int32{}}
@@ -56,5 +57,5 @@ func (b *builder) newGrid(j *subCall) (*grid, error) {
 	return g, nil
 }
 
-// memberAt returns the one at some coordinates.
+// memberAt returns the member with the given coordinates.
 func (g *grid) memberAt(coordinates []int) int32 { return g.members[fmt.Sprint(coordinates)] }

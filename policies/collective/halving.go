@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// expandHalvingDoubling halves the data with partners at half the ranks' distance, then a quarter and so on, and gathers
-// backwards (Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", 2005).
+// expandHalvingDoubling exchanges halves of the data with partners at distance n/2, then quarters
+// at distance n/4 and so on, and gathers in reverse order (Thakur, Rabenseifner and Gropp,
+// "Optimization of collective communication operations in MPICH", 2005).
 func expandHalvingDoubling(b *builder, j *subCall) error {
 	n := len(j.ranks)
 	if bits.OnesCount(uint(n)) != 1 {
@@ -23,15 +24,16 @@ func expandHalvingDoubling(b *builder, j *subCall) error {
 	return b.exchangeHalves(j, [][][]int32{partner})
 }
 
-// expandSwing halves the data with partners at distances 1, 1, 3, 5, 11 ... to one side and the other in turn, on a torus
-// along each axis in turn; parts of the data begin with each axis and to each side (De Sensi et al., "Swing:
-// short-cutting rings for higher bandwidth allreduce", NSDI 2024).
+// expandSwing exchanges halves with partners at distances 1, 1, 3, 5, 11 ..., alternately to
+// either side, and on a torus along each axis in turn. An equal part of the data starts with each
+// axis and each side (De Sensi et al., "Swing: short-cutting rings for higher bandwidth
+// allreduce", NSDI 2024).
 func expandSwing(b *builder, j *subCall) error {
 	g, err := b.newGrid(j)
 	if err != nil {
 		return err
 	}
-	var steps []int // steps along each axis
+	var steps []int // number of steps along each axis
 	for _, size := range g.sizes {
 		if bits.OnesCount(uint(size)) != 1 {
 			return unserved(j, "a power of two along each axis, not %v", g.sizes)
@@ -47,10 +49,12 @@ func expandSwing(b *builder, j *subCall) error {
 	return b.exchangeHalves(j, parts)
 }
 
-// swingPartners returns the partners of each step that begins with an axis and to a side.
+// swingPartners returns the partner of each member in each step, for the part of the data that
+// starts with axis first and the side given by sign. remaining is the number of steps along each
+// axis; it is consumed.
 func swingPartners(g *grid, remaining []int, first, sign int) (partner [][]int32) {
 	n, axes := len(g.coordinates), len(remaining)
-	distance := slices.Repeat([]int{1}, axes) // along each axis: the sum of (-2)^i so far
+	distance := slices.Repeat([]int{1}, axes) // by axis: sum of (-2)^i over the steps so far
 	power := slices.Repeat([]int{-2}, axes)
 	for axis := first; slices.Max(remaining) > 0; axis = (axis + 1) % axes {
 		if remaining[axis] == 0 {
@@ -74,15 +78,16 @@ func swingPartners(g *grid, remaining []int, first, sign int) (partner [][]int32
 	return partner
 }
 
-// exchangeHalves has each place halve what it holds with a partner in each step, and gather it backwards. Equal parts of the
-// data take the steps of each of parts, by step and place.
+// exchangeHalves lets each member exchange half of its data with a partner in each step, and
+// gather it in reverse order. The data is divided equally among parts; parts[k][s][i] is the
+// partner of member i in step s of part k.
 func (b *builder) exchangeHalves(j *subCall, parts [][][]int32) error {
 	scatter, gather, block, err := j.scatterGather()
 	if err != nil {
 		return err
 	}
 	n := len(j.ranks)
-	assigned := make([][][]data, len(parts)) // by part and step, what a place answers for: its own block after the last step
+	assigned := make([][][]data, len(parts)) // by part, step and member: the data it sums; its own block after the last step
 	for k, partner := range parts {
 		steps := len(partner)
 		assigned[k] = make([][]data, steps+1)

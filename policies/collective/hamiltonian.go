@@ -8,9 +8,10 @@ import (
 	"sim/policies/graph"
 )
 
-// expandMultiRing sends equal parts of each block both ways round as many edge-disjoint rings over all ranks as are found:
-// three on a torus of three dimensions, which then use all its links. If not all links are in such rings, two rings may
-// share a link: a 2x2x2 torus has no three disjoint rings, but six that take each link twice.
+// expandMultiRing sends equal parts of each block in both directions around as many edge-disjoint
+// rings over all ranks as it finds. On a three-dimensional torus these are three, which use all
+// links. If some links are in no ring, two rings may share a link: a 2x2x2 torus has no three
+// disjoint rings, but six that use each link twice.
 func expandMultiRing(b *builder, j *subCall) error {
 	m := b.newMesh(j)
 	rings, limit := m.findRings(b.ctx, 1)
@@ -30,30 +31,34 @@ func expandMultiRing(b *builder, j *subCall) error {
 	return b.sendRings(j, rings)
 }
 
-// cycleCover is edge-disjoint sets of cycles, each of which passes every place of a mesh once (2-factors).
+// cycleCover is a set of edge-disjoint 2-factors of a mesh. A 2-factor is a set of cycles that
+// together pass every member once.
 type cycleCover struct {
-	n        int
-	ends     [][2]int32 // by edge
-	factor   []int32    // by edge: the factor that it is in, -1 for none
-	incident [][]int32  // by place: its edges
-	count    int
+	n        int        // members
+	ends     [][2]int32 // by edge: its two members
+	factor   []int32    // by edge: its 2-factor, or -1
+	incident [][]int32  // by member: its edges
+	count    int        // number of 2-factors
 
-	visited []bool
-	random  *rand.Rand
+	visited []bool // by member; scratch of traceCycle
+	rng     *rand.Rand
 }
 
-// findRings returns rings through all places over links that lead both ways, and the most that there may be by the number of
-// links. Each link is in at most share rings. It divides the edges into sets
-// of cycles (Petersen 1891: a regular graph of even degree has such a division), and joins cycles where two edges of one
-// set and two of another, or of none, form a square whose edges they can exchange. Two places have a ring for each link
-// that leads both ways, and one if no link joins them.
+// findRings searches for rings that pass all members over links in both directions, with each
+// link in at most ringsPerLink rings. It returns the rings, and an upper bound on their number
+// from the links per member.
+//
+// The edges are divided into 2-factors (Petersen 1891: a regular graph of even degree has such a
+// division). Then cycles are joined: two opposite edges of a square in one factor are exchanged
+// with the other two, in another factor or in none. Two members have a ring for each link in both
+// directions, and one if no link joins them.
 func (m *mesh) findRings(ctx context.Context, ringsPerLink int) (best [][]int32, limit int) {
 	n := len(m.arcs[down])
 	if n == 2 {
 		limit = max(1, ringsPerLink*min(len(m.arcs[down][0]), len(m.arcs[up][0])))
 		return slices.Repeat([][]int32{{0, 1}}, limit), limit
 	}
-	z := &cycleCover{n: n, incident: make([][]int32, n), visited: make([]bool, n), random: rand.New(rand.NewPCG(uint64(n), ringSeedStream))}
+	z := &cycleCover{n: n, incident: make([][]int32, n), visited: make([]bool, n), rng: rand.New(rand.NewPCG(uint64(n), ringSeedStream))}
 	back := map[[2]int32]int{} // links from the second to the first
 	for u, arcs := range m.arcs[up] {
 		for _, w := range arcs {
@@ -76,7 +81,7 @@ func (m *mesh) findRings(ctx context.Context, ringsPerLink int) (best [][]int32,
 	for _, edges := range z.incident {
 		limit = min(limit, len(edges)/2)
 	}
-	if limit == 0 { // a place has no two links for a ring
+	if limit == 0 { // some member has fewer than two links
 		return nil, 0
 	}
 	for range maxDecompositions {
@@ -96,21 +101,22 @@ func (m *mesh) findRings(ctx context.Context, ringsPerLink int) (best [][]int32,
 			break
 		}
 		for _, edges := range z.incident {
-			z.random.Shuffle(len(edges), func(i, k int) { edges[i], edges[k] = edges[k], edges[i] })
+			z.rng.Shuffle(len(edges), func(i, k int) { edges[i], edges[k] = edges[k], edges[i] })
 		}
 	}
 	return best, limit
 }
 
 const (
-	ringSeedStream    = 0x72696e6773000000 // "rings": names the random numbers of the search, beside the number of places
-	maxDecompositions = 8                  // that are tried
-	maxSwapsPerMember = 2000               // exchanges that are tried, for each place
-	worseSwapShare    = 0.02               // share of those that make more cycles of fewer and are kept
+	ringSeedStream    = 0x72696e6773000000 // "rings" in ASCII: random stream of the search, with the number of members as seed
+	maxDecompositions = 8                  // attempts with shuffled edges
+	maxSwapsPerMember = 2000               // squares drawn per member in an attempt
+	worseSwapShare    = 0.02               // share of swaps that increase the number of cycles but are kept
 )
 
-// decompose directs the edges so that about as many leave each place as enter it, along closed trails, and takes perfect
-// matchings of the places that edges leave with those that they enter, each a set of cycles, while there are any.
+// decompose divides the edges into 2-factors. It directs the edges along closed trails, so that
+// about the same number leave and enter each member. A perfect matching of members with their
+// successors is then a 2-factor. Matchings are removed while they exist.
 func (z *cycleCover) decompose() {
 	z.factor, z.count = slices.Repeat([]int32{-1}, len(z.ends)), 0
 	to := make([]int32, len(z.ends))
@@ -128,7 +134,7 @@ func (z *cycleCover) decompose() {
 			}
 		}
 	}
-	for u := range int32(z.n) { // trails from places of odd degree end at such places
+	for u := range int32(z.n) { // a trail from a member of odd degree ends at another one
 		if len(z.incident[u])%2 == 1 {
 			trail(u)
 		}
@@ -158,9 +164,10 @@ func (z *cycleCover) decompose() {
 	}
 }
 
+// otherEnd returns the end of edge e that is not u.
 func (z *cycleCover) otherEnd(e, u int32) int32 { return z.ends[e][0] + z.ends[e][1] - u }
 
-// traceCycle returns the cycle of a factor through a place, and marks its places as seen.
+// traceCycle returns the cycle of a factor through a member, and marks its members as visited.
 func (z *cycleCover) traceCycle(c, from int32) []int32 {
 	ring, last := []int32{from}, int32(-1)
 	for u := from; ; {
@@ -174,7 +181,7 @@ func (z *cycleCover) traceCycle(c, from int32) []int32 {
 	}
 }
 
-// edgeAt returns the first edge of a factor at a place, other than one.
+// edgeAt returns the first edge of a factor at a member, except an excluded one, or -1.
 func (z *cycleCover) edgeAt(c, u, excluded int32) int32 {
 	for _, e := range z.incident[u] {
 		if z.factor[e] == c && e != excluded {
@@ -184,7 +191,7 @@ func (z *cycleCover) edgeAt(c, u, excluded int32) int32 {
 	return -1
 }
 
-// countCycles returns the number of cycles of a factor, 0 of edges that are in none.
+// countCycles returns the number of cycles of a factor, or 0 for edges outside all factors.
 func (z *cycleCover) countCycles(c int32) int {
 	if c < 0 {
 		return 0
@@ -200,7 +207,8 @@ func (z *cycleCover) countCycles(c int32) int {
 	return count
 }
 
-// mergeCycles exchanges edges until every factor is one cycle, or long enough.
+// mergeCycles swaps the edges of random squares until every factor is a single cycle, or the
+// trials are used up.
 func (z *cycleCover) mergeCycles(ctx context.Context) {
 	have := make([]int, z.count)
 	sum := 0
@@ -223,7 +231,7 @@ func (z *cycleCover) mergeCycles(ctx context.Context) {
 		if d >= 0 {
 			more -= have[d]
 		}
-		if more > 0 && z.random.Float64() > worseSwapShare {
+		if more > 0 && z.rng.Float64() > worseSwapShare {
 			z.swap(square)
 			continue
 		}
@@ -234,23 +242,23 @@ func (z *cycleCover) mergeCycles(ctx context.Context) {
 	}
 }
 
-// drawSquare draws four edges round a square, of which the first and third are in one factor, and the others both in another
-// or in none.
+// drawSquare draws four edges of a square. The first and third are in one factor, the others both
+// in another or both in none.
 func (z *cycleCover) drawSquare() (s [4]int32, ok bool) {
-	e := int32(z.random.IntN(len(z.ends)))
+	e := int32(z.rng.IntN(len(z.ends)))
 	c := z.factor[e]
 	if c < 0 {
 		return s, false
 	}
-	u := z.ends[e][z.random.IntN(2)]
+	u := z.ends[e][z.rng.IntN(2)]
 	v := z.otherEnd(e, u)
-	f := z.incident[v][z.random.IntN(len(z.incident[v]))]
+	f := z.incident[v][z.rng.IntN(len(z.incident[v]))]
 	d, w := z.factor[f], z.otherEnd(f, v)
 	if d == c || w == u {
 		return s, false
 	}
 	g := z.edgeAt(c, w, -1)
-	if z.random.IntN(2) == 1 {
+	if z.rng.IntN(2) == 1 {
 		g = z.edgeAt(c, w, g)
 	}
 	x := z.otherEnd(g, w)
@@ -265,7 +273,7 @@ func (z *cycleCover) drawSquare() (s [4]int32, ok bool) {
 	return s, false
 }
 
-// swap swaps the factors of the edges of a square.
+// swap exchanges the factors of the edges of a square.
 func (z *cycleCover) swap(s [4]int32) {
 	c, d := z.factor[s[0]], z.factor[s[1]]
 	z.factor[s[0]], z.factor[s[2]], z.factor[s[1]], z.factor[s[3]] = d, d, c, c

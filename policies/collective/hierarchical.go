@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Hierarchical are the options of "hierarchical".
+// Hierarchical are the options of the algorithm "hierarchical".
 type Hierarchical struct {
 	Domain int    `key:"domain" doc:"ranks per domain, in order, if the fabric has no domains" default:"8" min:"1" max:"1048576" when:"undivided"`
 	Inner  string `key:"inner" doc:"algorithm inside domains; \"\" means ring, and direct for all-to-alls" default:"" choices:"@partial-collectives" unset:""`
 	Outer  string `key:"outer" doc:"algorithm across domains; \"\" means ring, and direct for all-to-alls" default:"" choices:"@partial-collectives" unset:""`
 }
 
-// expandHierarchical works inside the domains of a partition, which are of one size, then among the ranks that have the same
-// place in each, and then inside again.
+// expandHierarchical divides a call into calls inside domains and calls across them. All domains
+// have the same size. A call across domains joins the ranks with the same index in each.
 func expandHierarchical(b *builder, j *subCall) error {
 	domains, err := b.domainMembers(j)
 	if err != nil {
@@ -30,8 +30,10 @@ func expandHierarchical(b *builder, j *subCall) error {
 		}
 		return &subCall{kind: kind, ranks: peers}
 	}
+
 	inner := func(x *subCall) error { return b.expandNested(b.options.Hierarchical.Inner, x) }
 	outer := func(x *subCall) error { return b.expandNested(b.options.Hierarchical.Outer, x) }
+
 	switch j.kind {
 	case AllReduce:
 		pieces := j.data.pieces(size)
@@ -40,7 +42,7 @@ func expandHierarchical(b *builder, j *subCall) error {
 			forEach(size, func(i int) error { x := across(AllReduce, i); x.data = pieces[i]; return outer(x) }),
 			forEach(d, func(g int) error { x := inside(AllGather, g); x.blocks = pieces; return inner(x) }))
 	case ReduceScatter, AllGather:
-		peers := make([]data, size) // what the ranks of one place in all domains answer for
+		peers := make([]data, size) // by index in a domain: the blocks of its ranks in all domains
 		for i := range peers {
 			var parts []data
 			for g := range domains {
@@ -107,7 +109,7 @@ func expandHierarchical(b *builder, j *subCall) error {
 	return unserved(j, "a call of more than two")
 }
 
-// forEach calls do for 0 to n-1, up to the first error.
+// forEach calls do for 0 to n-1 until the first error.
 func forEach(n int, do func(i int) error) error {
 	for i := range n {
 		if err := do(i); err != nil {
@@ -117,8 +119,8 @@ func forEach(n int, do func(i int) error) error {
 	return nil
 }
 
-// expandNested expands a part of a job by the algorithm of a name. Without a name it is expanded by rings, which every other
-// call than an all-to-all has, and an all-to-all directly.
+// expandNested expands a part of a call by the named algorithm. The default is "ring", which
+// serves every call but an all-to-all, and "direct" for an all-to-all.
 func (b *builder) expandNested(name string, x *subCall) error {
 	if len(x.ranks) < 2 {
 		return nil
@@ -140,7 +142,7 @@ func (b *builder) expandNested(name string, x *subCall) error {
 	return fmt.Errorf("%w: no algorithm %q for a level; want one that is not hierarchical", ErrCall, name)
 }
 
-// domainMembers returns the places of each domain. It fails where they are not of one size.
+// domainMembers returns the members of each domain. It fails if domains differ in size.
 func (b *builder) domainMembers(j *subCall) ([][]int32, error) {
 	index := map[int]int{}
 	var domains [][]int32
@@ -163,6 +165,7 @@ func (b *builder) domainMembers(j *subCall) ([][]int32, error) {
 	return domains, nil
 }
 
+// selectRanks returns the ranks of some members.
 func selectRanks(ranks, places []int32) []int32 {
 	some := make([]int32, len(places))
 	for i, k := range places {
@@ -171,7 +174,7 @@ func selectRanks(ranks, places []int32) []int32 {
 	return some
 }
 
-// findDomain returns the domain of a place and where in it that is.
+// findDomain returns the domain of a member and its index in the domain.
 func findDomain(domains [][]int32, member int32) (domain, index int) {
 	for g, d := range domains {
 		for i, k := range d {

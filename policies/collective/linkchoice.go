@@ -6,19 +6,21 @@ import (
 	"sim/engine"
 )
 
-// linkRound names the load of a link in a round. A transfer is in the round after the last of those that it waits for.
+// linkRound is a key for the load of a link in a round. The round of a transfer is the number of
+// transfers in its longest chain of dependencies.
 type linkRound struct{ link, round int32 }
 
-// Balance returns the schedule with parallel links chosen for the paths that its routed transfers take: the transfers
-// that choose avoid the links that routed ones use in the same round. It returns s itself if nothing is routed or no
-// transfer has a choice. flows and paths are those of Routed's pairs.
+// Balance returns a copy of the schedule that chooses parallel links again, given the paths of
+// its routed transfers: transfers with a choice avoid the links that routed ones use in the same
+// round. It returns s itself if nothing is routed or no transfer has a choice. flows is the
+// result of RoutedFlows, and paths are their paths.
 func (s *Schedule) Balance(flows []engine.Flow, paths *engine.Paths) *Schedule {
 	if len(flows) == 0 || paths.Spread != nil || !slices.ContainsFunc(s.Transfers, s.hasLinkChoice) {
 		return s
 	}
 	type share struct {
 		link int32
-		of   float64 // the transfer's bytes
+		of   float64 // fraction of the transfer's bytes
 	}
 	shares := make(map[engine.Flow][]share, len(flows))
 	for f, flow := range flows {
@@ -33,6 +35,7 @@ func (s *Schedule) Balance(flows []engine.Flow, paths *engine.Paths) *Schedule {
 			}
 		}
 	}
+
 	load, round := map[linkRound]float64{}, s.rounds()
 	for i, t := range s.Transfers {
 		if t.Link < 0 {
@@ -41,19 +44,22 @@ func (s *Schedule) Balance(flows []engine.Flow, paths *engine.Paths) *Schedule {
 			}
 		}
 	}
+
 	balanced := *s
 	balanced.Transfers = slices.Clone(s.Transfers)
 	balanced.assignLinks(load)
 	return &balanced
 }
 
-// assignLinks chooses links for transfers between ranks that parallel links join, and then the transfers that others are sent
-// behind. load is what links carry beside, in bytes, and is added to.
+// assignLinks chooses links for transfers between ranks that parallel links join, and then sets
+// Previous of all transfers. load is the bytes that links carry in addition; it is increased by
+// the transfers.
 //
-// A transfer takes the link that is done first with what it has in the transfer's round, so that parallel links have
-// equal loads in every round and not only at the end. If some links are done first at the same time, it takes the one
-// with the least load, and of those with equal loads, successive blocks of data take them in turn. The choice thus depends on the round alone: both halves of an all-reduce use the same links
-// as a reduce-scatter and an all-gather.
+// A transfer takes the link that finishes it first, counting only transfers of the same round.
+// Loads of parallel links are then equal in every round, not only in total. Ties go to the link
+// with the lowest load, and among equal loads, successive blocks of data take the links in turn.
+// Since the choice depends only on the round, both halves of an all-reduce use the same links as
+// a reduce-scatter and an all-gather.
 func (s *Schedule) assignLinks(load map[linkRound]float64) {
 	type track struct{ src, dst, link, stream int32 }
 	last := map[track]int32{}
@@ -85,12 +91,12 @@ func (s *Schedule) assignLinks(load map[linkRound]float64) {
 	}
 }
 
-// hasLinkChoice reports whether parallel links join the ends of a transfer, of which it takes any.
+// hasLinkChoice reports whether a transfer may take any of several parallel links.
 func (s *Schedule) hasLinkChoice(t Transfer) bool {
-	return s.rankLinks.parallel && t.Link >= 0 && !t.Planned && len(s.rankLinks.links[[2]int32{t.Src, t.Dst}]) > 1
+	return s.rankLinks.parallel && t.Link >= 0 && !t.KeepsOrder && len(s.rankLinks.links[[2]int32{t.Src, t.Dst}]) > 1
 }
 
-// rounds returns by transfer the most transfers that wait for each other before it.
+// rounds returns the round of each transfer; see linkRound.
 func (s *Schedule) rounds() []int32 {
 	round := make([]int32, len(s.Transfers))
 	for i := range round {

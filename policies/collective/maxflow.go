@@ -5,26 +5,29 @@ import (
 	"slices"
 )
 
-// flowNetwork is a directed graph with capacities, on which maximal flows are found (Dinic 1970). Arc k and arc k^1 are
-// each other's reverse.
+// flowNetwork is a directed graph with capacities, for maximum flows by Dinic's algorithm (1970).
+// Arcs k and k^1 are each other's reverse.
 type flowNetwork struct {
-	first    []int32 // by node: its last arc
-	next     []int32 // by arc: the one of its tail before
-	to       []int32
-	cap      []float64
-	residual []float64 // residual capacities of the last flow
+	first    []int32   // by node: the head of its list of arcs, or -1
+	next     []int32   // by arc: the next in the list of its tail
+	to       []int32   // by arc: the node that it leads to
+	cap      []float64 // by arc: capacity
+	residual []float64 // by arc: residual capacity of the last flow
 
-	level, nextArc, queue []int32
+	level   []int32 // by node: distance from the source in the residual graph, or -1
+	nextArc []int32 // by node: the arc from which its search continues
+	queue   []int32 // scratch of buildLevels
 }
 
-// tolerance is what a residual capacity must exceed, in units of the greatest capacity, for rounding not to count.
+// tolerance is the residual capacity above which an arc counts, in units of the maximum capacity,
+// so that rounding errors do not.
 const tolerance = 1e-9
 
 func newFlowNetwork(nodes int) *flowNetwork {
 	return &flowNetwork{first: slices.Repeat([]int32{-1}, nodes), level: make([]int32, nodes), nextArc: make([]int32, nodes)}
 }
 
-// addArcs adds arcs in both directions, and returns the number of the first.
+// addArcs adds an arc in each direction and returns the number of the first.
 func (g *flowNetwork) addArcs(a, b int32, there, back float64) int32 {
 	k := int32(len(g.to))
 	g.to, g.cap = append(g.to, b, a), append(g.cap, there, back)
@@ -33,7 +36,8 @@ func (g *flowNetwork) addArcs(a, b int32, there, back float64) int32 {
 	return k
 }
 
-// maxFlow returns the maximal flow between two nodes, but no more than about enough.
+// maxFlow returns the maximum flow between two nodes. It stops early if the flow is at least
+// enough.
 func (g *flowNetwork) maxFlow(from, to int32, enough float64) float64 {
 	g.residual = append(g.residual[:0], g.cap...)
 	sum := 0.0
@@ -50,7 +54,7 @@ func (g *flowNetwork) maxFlow(from, to int32, enough float64) float64 {
 	return sum
 }
 
-// buildLevels finds how far nodes are from one over arcs with capacity left, and whether another is reached.
+// buildLevels computes the levels of all nodes, and reports whether the sink has one.
 func (g *flowNetwork) buildLevels(from, to int32) bool {
 	for i := range g.level {
 		g.level[i] = -1
@@ -69,7 +73,8 @@ func (g *flowNetwork) buildLevels(from, to int32) bool {
 	return g.level[to] >= 0
 }
 
-// augment sends flow along a path of growing levels.
+// augment sends flow of at most limit from u to a node along a path of increasing levels, and
+// returns the amount.
 func (g *flowNetwork) augment(u, to int32, limit float64) float64 {
 	if u == to {
 		return limit
@@ -87,5 +92,6 @@ func (g *flowNetwork) augment(u, to int32, limit float64) float64 {
 	return 0
 }
 
-// onSourceSide reports whether a node is on the source's side of the least cut, after most, when that was not enough.
+// onSourceSide reports whether a node is on the source's side of the minimum cut. It is valid
+// after maxFlow returned less than enough.
 func (g *flowNetwork) onSourceSide(u int32) bool { return g.level[u] >= 0 }

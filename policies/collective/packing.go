@@ -7,12 +7,15 @@ import (
 	"sim/engine"
 )
 
-// expandTreePacking cuts the data into chunks, each of which goes along a spanning tree of the links among the ranks: it is
-// reduced on the way up to the root, copied on the way down from it, or first the one and then the other. There are as
-// many trees as chunks, of low depth, grown so that all links carry about as much: the fractional packing of spanning
-// trees that Tutte and Nash-Williams (1961) bound for an all-reduce, and of arborescences that Edmonds (1973) bounds
-// for a broadcast and, from all roots at once, Zhao et al. ("ForestColl", 2024) for a gather. In what order each link
-// serves the chunks is found by list scheduling.
+// expandTreePacking cuts the data into chunks and sends each along a spanning tree of the links
+// among the ranks. A chunk is reduced up to the root, copied down from it, or first reduced and
+// then copied. There is one tree per chunk, of low depth, and all links carry about the same
+// load.
+//
+// The trees approximate a fractional packing: of spanning trees for an all-reduce (bounded by
+// Tutte and Nash-Williams, 1961), of arborescences for a broadcast (Edmonds 1973), and of
+// arborescences with all roots for a gather (Zhao et al., "ForestColl", 2024). List scheduling
+// determines in which order links serve chunks.
 func expandTreePacking(b *builder, j *subCall) error {
 	if j.kind == AllToAll || j.kind == SendReceive {
 		return unserved(j, "a call that reduces or copies")
@@ -25,6 +28,8 @@ func expandTreePacking(b *builder, j *subCall) error {
 	directions[up] = j.kind == AllReduce || j.kind == Reduce || j.kind == ReduceScatter
 	directions[down] = j.kind == AllReduce || j.kind == Broadcast || j.kind == AllGather
 	eccentricity := m.eccentricities()
+
+	// Divide the data into chunks and give each a root.
 	var roots []int32
 	var chunks []data
 	staggers := multiRootStaggers
@@ -49,6 +54,8 @@ func expandTreePacking(b *builder, j *subCall) error {
 			}
 		}
 	}
+
+	// Grow and schedule the trees, for each hop length until one is nearly optimal.
 	bytes := make([]int64, len(chunks))
 	for k, d := range chunks {
 		bytes[k] = d.bytes()
@@ -73,8 +80,9 @@ func expandTreePacking(b *builder, j *subCall) error {
 			break
 		}
 	}
-	b.planned = true
-	defer func() { b.planned = false }()
+
+	b.keepsOrder = true
+	defer func() { b.keepsOrder = false }()
 	for _, move := range moves {
 		k, d, v := z.locate(move)
 		t := &z.f.trees[d][k]
@@ -88,11 +96,12 @@ func expandTreePacking(b *builder, j *subCall) error {
 	return nil
 }
 
-// hopLengths are tried in turn: trees of low depth, which are best where all links are about as scarce, and then such
-// as take fewer of the scarce ones.
+// hopLengths are the values of forest.hopLength, tried in turn. The first yields trees of low
+// depth, which are best if all links are about equally scarce. The second yields trees that use
+// fewer scarce links.
 var hopLengths = []float64{1, 0.1}
 
-// centralMembers returns the places whose furthest ones are about as near as those of any.
+// centralMembers returns the members whose eccentricity is at most 1.2 times the radius.
 func centralMembers(eccentricity []int) []int32 {
 	radius := slices.Min(eccentricity)
 	var all []int32
@@ -104,21 +113,22 @@ func centralMembers(eccentricity []int) []int32 {
 	return all
 }
 
-// goldenIndex returns number k of a sequence of which every part is spread over 0 to n-1.
+// goldenIndex returns element k of a golden-ratio sequence: any consecutive elements are spread
+// evenly over 0 to n-1.
 func goldenIndex(k, n int) int {
 	_, turn := math.Modf(float64(k) * (math.Sqrt(5) - 1) / 2)
 	return int(turn * float64(n))
 }
 
-// Chunks are four times smaller than their share of the time asks for while they make no more than fineMoves, and larger
-// where they would make more than mostMoves.
+// maxFineMoves limits how far chunks may be divided into quarters of their size by the time
+// share. Above maxMoves moves, chunks are made larger. Both bound the work of list scheduling.
 const (
 	maxFineMoves = 1 << 16
 	maxMoves     = 1 << 20
 )
 
-// treeChunkCount returns in how many chunks to send some bytes over trees of some depth in so many directions, by the time
-// that a link is busy with them.
+// treeChunkCount returns the number of chunks for some bytes over trees of a given depth, in one
+// or two directions. The time share is relative to the time that a link is busy with the data.
 func (b *builder) treeChunkCount(m *mesh, bytes int64, depth, directions int, share float64) int {
 	slowest := engine.Link{Rate: math.Inf(1)}
 	for _, arcs := range m.arcs[down] {
@@ -132,7 +142,7 @@ func (b *builder) treeChunkCount(m *mesh, bytes int64, depth, directions int, sh
 	if b.options.Chunk > 0 {
 		return max(1, min(b.chunkCount(bytes, slowest, depth, share), maxChunks))
 	}
-	busyLinks := max(1, float64(m.count)/float64(moves)) // links that can be busy, for one that a chunk takes
+	busyLinks := max(1, float64(m.count)/float64(moves)) // links per link that a chunk uses: these work in parallel
 	count := func(share float64) int {
 		return int(math.Ceil(busyLinks * float64(b.chunkCount(int64(float64(bytes)/busyLinks), slowest, depth, share))))
 	}

@@ -9,27 +9,28 @@ import (
 	"sim/policies/graph"
 )
 
-// pipeline is the moves of chunks along the trees of a forest: number 2n*k + v is what place v of n sends up to its
-// parent of chunk k, and 2n*k + n + v what it has from its parent on the way down.
+// pipeline schedules the moves of chunks along the trees of a forest. A move is one hop of a
+// chunk. With n members, move 2nk + v sends chunk k from member v up to its parent, and move 2nk
+// + n + v sends it from the parent down to v.
 type pipeline struct {
 	f            *forest
-	n            int32
-	link         []int32       // by move, -1 where there is none
-	duration     []engine.Time // on the link
-	tail         []engine.Time // from the move's beginning to the end of the longest path from it
-	predecessors []int32       // moves to wait for
-	firstChild   []int32       // by chunk and place: its first child on the way down, -1 for none
-	nextSibling  []int32       // likewise: the next child of its parent
-	latency      []engine.Time // by link: its latency
+	n            int32         // members
+	link         []int32       // by move, or -1 if there is no such move
+	duration     []engine.Time // by move: transmission time on the link
+	tail         []engine.Time // by move: time from its start to the end of the longest path of moves after it
+	predecessors []int32       // by move: the number of moves that it waits for
+	firstChild   []int32       // by chunk and member: first child in the tree down, or -1
+	nextSibling  []int32       // by chunk and member: next child of the same parent, or -1
+	latency      []engine.Time // by link
 }
 
-// locate returns the chunk, direction and place of a move.
+// locate returns the chunk, direction and member of a move.
 func (z *pipeline) locate(move int32) (chunk int32, direction int, place int32) {
 	k, i := move/(2*z.n), move%(2*z.n)
 	return k, int(i / z.n), i % z.n
 }
 
-// newPipeline prepares the moves of chunks of so many bytes.
+// newPipeline prepares the moves of chunks with the given sizes.
 func newPipeline(f *forest, bytes []int64, links []engine.Link) *pipeline {
 	n := int32(len(f.depth))
 	moves := 2 * int(n) * len(bytes)
@@ -55,7 +56,7 @@ func newPipeline(f *forest, bytes []int64, links []engine.Link) *pipeline {
 					z.nextSibling[n*int32(k)+v] = z.firstChild[n*int32(k)+p]
 					z.firstChild[n*int32(k)+p] = v
 					if z.predecessors[move] = 1; p == t.order[0] {
-						z.predecessors[move] = z.predecessors[base+p] // all that comes up to the root
+						z.predecessors[move] = z.predecessors[base+p] // as many as come up to the root
 					}
 				}
 			}
@@ -70,6 +71,7 @@ func newPipeline(f *forest, bytes []int64, links []engine.Link) *pipeline {
 	return z
 }
 
+// setTail computes the tail of a move from the tails of its successors.
 func (z *pipeline) setTail(move int32) {
 	if z.link[move] < 0 {
 		return
@@ -79,7 +81,7 @@ func (z *pipeline) setTail(move int32) {
 	z.tail[move] = z.duration[move] + z.latency[z.link[move]] + longest
 }
 
-// forEachSuccessor calls do with the moves that wait for one.
+// forEachSuccessor calls do for each move that waits for a move.
 func (z *pipeline) forEachSuccessor(move int32, do func(x int32)) {
 	k, d, member := z.locate(move)
 	base := 2 * z.n * k
@@ -95,15 +97,15 @@ func (z *pipeline) forEachSuccessor(move int32, do func(x int32)) {
 	}
 }
 
-// schedule has each link carry one chunk at a time, of those that are ready the one whose move has the highest rank, as
-// soon as there is one (list scheduling). It returns the moves in the order in which they begin, and when the last
-// chunk has arrived.
+// schedule simulates list scheduling: each idle link immediately starts the ready move with the
+// highest rank. It returns the moves in the order in which they start, and the arrival of the
+// last chunk.
 func (z *pipeline) schedule(rank []float64) (started []int32, end engine.Time) {
 	links := int32(len(z.latency))
 	ready := make([]*graph.Heap[int32], links)
 	queued := make([]int32, links)
 	busy := slices.Repeat([]int32{-1}, int(links))
-	events := engine.NewQueue(int(links) + len(z.link)) // a link is done; a move is ready
+	events := engine.NewQueue(int(links) + len(z.link)) // event x < links: link x becomes idle; otherwise move x - links becomes ready
 	waiting := slices.Clone(z.predecessors)
 	before := func(a, b int32) bool { return rank[a] > rank[b] || rank[a] == rank[b] && a < b }
 	for move, l := range z.link {
@@ -136,6 +138,8 @@ func (z *pipeline) schedule(rank []float64) (started []int32, end engine.Time) {
 			queued[l]++
 			touched = append(touched, l)
 		}
+
+		// Idle links with ready moves start the best one.
 		for _, l := range touched {
 			if busy[l] < 0 && queued[l] > 0 {
 				busy[l] = ready[l].Pop()
@@ -148,18 +152,21 @@ func (z *pipeline) schedule(rank []float64) (started []int32, end engine.Time) {
 	return started, end
 }
 
-// Moves with the longest paths from them come first, which is best where nothing else binds; where places have few links
-// that all they receive must cross, and all do of trees with one root, some chunks must come through early. So the first
-// chunk is ahead of the last by some of the longest paths: these are tried in turn, until links are in use nearly all
-// the time.
+// The rank of a move is the length of the longest path after it, which is best if nothing else is
+// a bottleneck. Some chunks must arrive early if members have few links for all they receive, or
+// if all trees have one root. So chunk k of K also advances by stagger * k/K longest paths
+// relative to the last one. The staggers are tried in turn until links are in use nearly all the
+// time.
 var (
-	multiRootStaggers  = []float64{0, 1, 3} // of trees with many roots
-	singleRootStaggers = []float64{1, 2, 4} // with one
+	multiRootStaggers  = []float64{0, 1, 3} // for trees with many roots
+	singleRootStaggers = []float64{1, 2, 4} // for trees with one root
 
+	// nearFullFactor is the ratio to fullSeconds below which no further order is tried.
 	nearFullFactor = 1.05
 )
 
-// bestSchedule returns the moves in the best order that it finds, and when the last chunk has arrived.
+// bestSchedule returns the moves in the best order over all staggers, and the arrival of the last
+// chunk.
 func (z *pipeline) bestSchedule(ctx context.Context, staggers []float64) ([]int32, engine.Time) {
 	rank := make([]float64, len(z.link))
 	longest, earliest := float64(slices.Max(z.tail)), engine.Never
@@ -179,12 +186,12 @@ func (z *pipeline) bestSchedule(ctx context.Context, staggers []float64) ([]int3
 	return best, earliest
 }
 
-// isNearFull reports whether links are in use nearly all the time up to an end.
+// isNearFull reports whether links are in use nearly all the time until end.
 func (z *pipeline) isNearFull(end engine.Time) bool {
 	return end.Seconds() <= nearFullFactor*z.fullSeconds()
 }
 
-// fullSeconds returns the seconds of all moves if all links that join places were in use all the time.
+// fullSeconds returns the time of all moves if all links of the mesh were always in use.
 func (z *pipeline) fullSeconds() float64 {
 	bits, rate := 0.0, 0.0
 	for move, l := range z.link {

@@ -7,13 +7,14 @@ import (
 	"sim/internal/numbers"
 )
 
-// unserved says that an algorithm does not serve a job.
+// unserved returns an error that wraps ErrUnserved, with the calls that the algorithm serves.
 func unserved(j *subCall, want string, a ...any) error {
 	return fmt.Errorf("%w: %s among %d ranks; want %s", ErrUnserved, j.kind, len(j.ranks), fmt.Sprintf(want, a...))
 }
 
-// scatterGather splits the calls that leave or begin with blocks into the two halves of an all-reduce: whether partial sums
-// are scattered, whether blocks are gathered, and the block of each place. It fails on other calls.
+// scatterGather splits all-reduce, reduce-scatter and all-gather into the two halves of an
+// all-reduce. It returns whether partial sums are scattered, whether blocks are gathered, and the
+// block of each member. It fails for other calls.
 func (j *subCall) scatterGather() (scatter, gather bool, block []data, err error) {
 	switch j.kind {
 	case AllReduce:
@@ -24,6 +25,7 @@ func (j *subCall) scatterGather() (scatter, gather bool, block []data, err error
 	return false, false, nil, unserved(j, "%s, %s or %s", AllReduce, ReduceScatter, AllGather)
 }
 
+// expandRing sends blocks around one ring of the ranks.
 func expandRing(b *builder, j *subCall) error {
 	ring, err := b.ringMembers(j)
 	if err != nil {
@@ -32,6 +34,7 @@ func expandRing(b *builder, j *subCall) error {
 	return b.sendRings(j, [][]int32{ring})
 }
 
+// expandBidirectionalRing sends half of each block around a ring in each direction.
 func expandBidirectionalRing(b *builder, j *subCall) error {
 	up, err := b.ringMembers(j)
 	if err != nil {
@@ -40,7 +43,7 @@ func expandBidirectionalRing(b *builder, j *subCall) error {
 	return b.sendRings(j, [][]int32{up, reversed(up)})
 }
 
-// ringMembers returns the places of a job in the order in which a ring passes them.
+// ringMembers returns the members of a call in the order of Options.RingOrder.
 func (b *builder) ringMembers(j *subCall) ([]int32, error) {
 	ring := numbers.Below(int32(len(j.ranks)))
 	switch b.options.RingOrder {
@@ -54,7 +57,7 @@ func (b *builder) ringMembers(j *subCall) ([]int32, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrUnserved, err)
 		}
-		position := slices.Repeat([]int{len(nodes)}, len(nodes)) // by node: where it is on the ring
+		position := slices.Repeat([]int{len(nodes)}, len(nodes)) // by node: index on the Hamiltonian ring
 		for k, node := range nodes {
 			position[node] = k
 		}
@@ -63,15 +66,16 @@ func (b *builder) ringMembers(j *subCall) ([]int32, error) {
 	return ring, nil
 }
 
+// reversed returns a ring in the other direction.
 func reversed(ring []int32) []int32 {
 	ring = slices.Clone(ring)
 	slices.Reverse(ring)
 	return ring
 }
 
-// sendRings has an equal part of the data go round each of some rings of all places of a job (Patarasuk and Yuan, "Bandwidth
-// optimal all-reduce algorithms for clusters of workstations", 2009). A broadcast and a reduce go along the ring from
-// the root, or to it, in chunks.
+// sendRings sends an equal part of the data around each of some rings of all members (Patarasuk
+// and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009). A
+// broadcast goes along the ring from the root in chunks, and a reduce to the root.
 func (b *builder) sendRings(j *subCall, rings [][]int32) error {
 	if j.kind == Broadcast || j.kind == Reduce {
 		for k, ring := range rings {
@@ -97,8 +101,8 @@ func (b *builder) sendRings(j *subCall, rings [][]int32) error {
 	return nil
 }
 
-// scatterRing leaves every place of a ring with its part of the sum: in step s the place at i sends the part of the
-// one at i-1-s on.
+// scatterRing leaves every member of a ring with its part of the sum: in step s, the member at
+// index i forwards the part of the member at index i-1-s.
 func (b *builder) scatterRing(ranks, ring []int32, part func(member int32) data) {
 	n := len(ring)
 	for s := range n - 1 {
@@ -108,7 +112,7 @@ func (b *builder) scatterRing(ranks, ring []int32, part func(member int32) data)
 	}
 }
 
-// gatherRing leaves every place of a ring with the parts of all.
+// gatherRing leaves every member of a ring with the parts of all.
 func (b *builder) gatherRing(ranks, ring []int32, part func(member int32) data) {
 	n := len(ring)
 	for s := range n - 1 {
@@ -118,11 +122,12 @@ func (b *builder) gatherRing(ranks, ring []int32, part func(member int32) data) 
 	}
 }
 
-// sendChain passes some data of a broadcast along a path of places, or that of a reduce back along it.
+// sendChain sends data of a broadcast along a path of members in chunks, or data of a reduce back
+// along it.
 func (b *builder) sendChain(j *subCall, path []int32, d data) {
 	n := len(path)
 	pieces := b.chunkCount(d.bytes(), worstLink(b.problem.Network), n-1, fillShare)
-	for k := 0; k < pieces && b.err == nil; k++ { // there may be billions, of which the first few are too many
+	for k := 0; k < pieces && b.err == nil; k++ { // billions of chunks are possible; stop after MaxTransfers
 		piece := d.piece(k, pieces)
 		for i := range n - 1 {
 			if from, to := j.ranks[path[i]], j.ranks[path[i+1]]; j.kind == Broadcast {

@@ -8,34 +8,37 @@ import (
 	"sim/engine"
 )
 
-// Schedule is a call as transfers, each after those that it waits for.
+// Schedule is a collective call as a list of transfers with dependencies. A transfer only depends
+// on earlier ones.
 type Schedule struct {
 	Call
 	Transfers []Transfer
 
-	spans     []Span
-	after     []int32
+	spans     []Span  // of all transfers; see Spans
+	after     []int32 // dependencies of all transfers; see After
 	rankLinks *linkTable
-	// gatherWaits is by transfer, of the first ones of a rank that gather in an all-reduce, the last ones of each stream that
-	// scatter to the rank. See builder.phases.
+	// gatherWaits are further dependencies of an all-reduce. For the first transfer that gathers
+	// from a rank, they are the last transfers of each stream that scatter to this rank; see
+	// builder.sendPhases.
 	gatherWaits map[int32][]int32
 }
 
 // Transfer moves some of the vector from one rank to another.
 type Transfer struct {
 	Src, Dst int32 // ranks
-	// Link is the link between them that it takes, -1 where it goes as it is routed.
-	Link     int32
-	Planned  bool  // the link serves it in the order of the schedule, which was chosen with all links in view
-	Reduce   bool  // it is added to what the destination has, and else takes its place
-	Previous int32 // the transfer that its link or source sends before it, -1 for none
-	Bytes    int64
+	// Link is a link from Src to Dst, or -1 if a router chooses the path.
+	Link       int32
+	KeepsOrder bool  // links serve it in the order of the schedule, which list scheduling has optimised
+	Reduce     bool  // the destination adds the data to its own; otherwise it overwrites
+	Previous   int32 // transfer that its link or source sends before it, or -1
+	Bytes      int64
 
-	span, after int32 // where they begin; they end where those of the next transfer begin
+	span, after int32 // first index in Schedule.spans and .after; the next transfer's is the end
 	stream      int32 // see builder.stream
 }
 
-// Spans returns the ranges of the vector that transfer i moves, in order. Read only.
+// Spans returns the byte ranges of the vector that transfer i moves, in order. The caller must
+// not change them.
 func (s *Schedule) Spans(i int) []Span {
 	end := len(s.spans)
 	if i+1 < len(s.Transfers) {
@@ -44,8 +47,9 @@ func (s *Schedule) Spans(i int) []Span {
 	return s.spans[s.Transfers[i].span:end]
 }
 
-// After returns the transfers that must have arrived before transfer i begins, in order: those that bring what it moves,
-// and those that need what it overwrites. Read only.
+// After returns the transfers that must have arrived before transfer i starts, in order. These
+// deliver the data that it moves, or still read the data that it overwrites. The caller must not
+// change them.
 func (s *Schedule) After(i int) []int32 {
 	end := len(s.after)
 	if i+1 < len(s.Transfers) {
@@ -54,38 +58,40 @@ func (s *Schedule) After(i int) []int32 {
 	return s.after[s.Transfers[i].after:end]
 }
 
-// subCall is a call among some ranks, or a part of one.
+// subCall is a call among some ranks: the whole call, the call of a team, or a part that a
+// hierarchical algorithm delegates. A member is an index in ranks.
 type subCall struct {
 	kind       Kind
-	ranks      []int32
-	data       data                    // of all-reduce, broadcast, reduce and send/receive
-	blocks     []data                  // by place in ranks, of reduce-scatter and all-gather
-	pairBlock  func(from, to int) data // by places, of all-to-all
-	root, peer int                     // places
+	ranks      []int32                 // the rank of each member
+	data       data                    // the vector of an all-reduce, broadcast, reduce or send-receive
+	blocks     []data                  // the block of each member in a reduce-scatter or all-gather
+	pairBlock  func(from, to int) data // the block between two members of an all-to-all
+	root, peer int                     // members
 }
 
-// builder makes a schedule.
+// builder makes a schedule. Algorithms call its send methods in an order that is valid one after
+// the other. The builder derives which transfers must wait for each other.
 type builder struct {
 	*Schedule
 	problem    *Problem
 	options    Options
-	algorithms []Row          // that hierarchical algorithms choose from
-	histories  []writeHistory // by rank
-	lists      transferLists  // of transfers
-	// stream tells transfers apart that do not wait for each other though they have the same ends, since they belong to
-	// parts of an algorithm that work side by side.
+	algorithms []Row          // the choice of hierarchical algorithms
+	histories  []writeHistory // of the data at each rank
+	lists      transferLists  // storage of the lists in histories
+	// stream is the part of an algorithm that sends the next transfers. Transfers of different
+	// streams between the same ranks do not wait for each other.
 	stream       int32
-	planned      bool      // of the transfers that follow
-	lastScatters [][]int32 // by rank: the last transfers of each stream that scatter to it, while streams gather; else nil
+	keepsOrder   bool      // Transfer.Planned of the next transfers
+	lastScatters [][]int32 // by rank, while streams gather: the last transfer of each stream that scatters to it
 
-	ctx context.Context // of Expand
-	err error           // why nothing more is sent
+	ctx context.Context // argument of Expand
+	err error           // the first error; further transfers are ignored
 
-	visit   func(src, dst int32) error // takes each transfer, of which none is kept then; nil to keep all
-	visited int                        // transfers that each has taken
+	visit   func(src, dst int32) error // argument of Count, called instead of storing a transfer; nil for Expand
+	visited int                        // number of calls of visit
 }
 
-// MaxTransfers is the most transfers of a schedule, some 2 GB with the tasks that they become.
+// MaxTransfers limits the transfers of a schedule. With their tasks they take about 2 GB.
 const MaxTransfers = 1 << 24
 
 func newBuilder(ctx context.Context, p *Problem, o Options) *builder {
@@ -99,7 +105,7 @@ func newBuilder(ctx context.Context, p *Problem, o Options) *builder {
 	return b
 }
 
-// teamCall returns the call of a team, of ranks from up to to.
+// teamCall returns the call of the team with ranks from <= rank < to.
 func (b *builder) teamCall(from, to int) *subCall {
 	c := &b.Call
 	j := &subCall{kind: c.Kind, data: c.vector(to - from), root: c.Root, peer: c.Peer}
@@ -114,14 +120,13 @@ func (b *builder) teamCall(from, to int) *subCall {
 	return j
 }
 
-// send appends a transfer between ranks, over a link that joins them if there is one. The transfers that it waits for
-// follow from the data that earlier transfers have moved.
+// send appends a transfer between two ranks, over a link that joins them if there is one.
 func (b *builder) send(src, dst int32, d data, reduce bool) {
 	b.sendOver(b.rankLinks.links[[2]int32{src, dst}], src, dst, d, reduce)
 }
 
-// sendRouted is send of the only message between two ranks at a time. If several links join them, the router decides
-// which one carries it, as it does for pairs that none joins.
+// sendRouted appends the only message between two ranks at a time. Unless a single link joins the
+// ranks, the router chooses the path, also among parallel links.
 func (b *builder) sendRouted(src, dst int32, d data, reduce bool) {
 	links := b.rankLinks.links[[2]int32{src, dst}]
 	if len(links) > 1 {
@@ -130,7 +135,8 @@ func (b *builder) sendRouted(src, dst int32, d data, reduce bool) {
 	b.sendOver(links, src, dst, d, reduce)
 }
 
-// sendOver is send over one of some parallel links, or as it is routed if there are none. Schedule.assign chooses the link.
+// sendOver appends a transfer over one of the parallel links, or over a routed path if there are
+// none. Schedule.assignLinks chooses the link later.
 func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool) {
 	if b.visit != nil {
 		b.visitTransfer(src, dst, d)
@@ -141,12 +147,14 @@ func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool
 		b.err = b.ctx.Err()
 	}
 	if id == MaxTransfers && b.err == nil {
-		b.err = fmt.Errorf("%w: %s among %d ranks in more than %d transfers; want fewer ranks or larger chunks", ErrUnserved, b.Kind, len(b.Group), MaxTransfers)
+		b.err = fmt.Errorf("%w: %s among %d ranks takes more than %d transfers; want fewer ranks or larger chunks", ErrUnserved, b.Kind, len(b.Group), MaxTransfers)
 	}
 	if len(d) == 0 || src == dst || b.err != nil {
 		return
 	}
-	t := Transfer{Src: src, Dst: dst, Link: -1, Planned: b.planned, Reduce: reduce, Previous: -1, Bytes: d.bytes(), span: int32(len(b.spans)), after: int32(len(b.after)), stream: b.stream}
+	t := Transfer{Src: src, Dst: dst, Link: -1, KeepsOrder: b.keepsOrder, Reduce: reduce, Previous: -1, Bytes: d.bytes(), span: int32(len(b.spans)), after: int32(len(b.after)), stream: b.stream}
+
+	// The reads and writes of bytes yield the dependencies.
 	for _, s := range d {
 		b.record(src, s, accessRead, id)
 		how := accessOverwrite
@@ -156,11 +164,14 @@ func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool
 		b.record(dst, s, how, id)
 	}
 	waits := b.after[t.after:]
+
+	// The first gathering transfers of a rank depend on no gathering one.
 	if b.lastScatters != nil && !slices.ContainsFunc(waits, func(w int32) bool { return !b.Transfers[w].Reduce }) {
 		b.gatherWaits[id] = b.lastScatters[src]
 	}
 	slices.Sort(waits)
 	b.after = b.after[:int(t.after)+len(slices.Compact(waits))]
+
 	if len(parallel) > 0 {
 		t.Link = parallel[0]
 	}
@@ -168,10 +179,13 @@ func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool
 	b.Transfers = append(b.Transfers, t)
 }
 
-// sendPhases sends the transfers of streams: if scatters, scatter(k) sends those of stream k that scatter, and if gathers,
-// gather(k) those that gather. In an all-reduce the streams may scatter for different times. A rank begins to gather when
-// all streams have scattered to it, so that neither half takes longer than a reduce-scatter or an all-gather alone because
-// streams of the other half share its links.
+// sendPhases sends the transfers of an algorithm that works in streams. If scatters, scatter(k)
+// sends the scattering transfers of stream k. If gathers, gather(k) sends its gathering
+// transfers.
+//
+// The streams of an all-reduce may scatter for different times. A rank starts to gather when all
+// streams have scattered to it. Otherwise streams that gather would share links with others that
+// still scatter, and the all-reduce would take longer than a reduce-scatter and an all-gather.
 func (b *builder) sendPhases(streams int, scatters, gathers bool, scatter, gather func(k int)) {
 	base, start := b.stream, len(b.Transfers)
 	each := func(send func(k int)) {
@@ -199,7 +213,7 @@ func (b *builder) sendPhases(streams int, scatters, gathers bool, scatter, gathe
 	b.lastScatters, b.stream = nil, base+int32(streams)
 }
 
-// visitTransfer passes a transfer to each, and keeps nothing of it.
+// visitTransfer passes a transfer to visit without storing it.
 func (b *builder) visitTransfer(src, dst int32, d data) {
 	if len(d) == 0 || src == dst || b.err != nil {
 		return
@@ -212,26 +226,30 @@ func (b *builder) visitTransfer(src, dst int32, d data) {
 	}
 }
 
-// writeHistory is what transfers have done with the bytes of a rank.
+// writeHistory lists the transfers that last wrote and read the bytes of a rank, as consecutive
+// segments of the vector.
 type writeHistory []byteSegment
 
-// byteSegment is bytes of which transfers have done the same, up to those of the next or without end.
+// byteSegment is a range of bytes that the same transfers have written and read. It ends where
+// the next segment begins; the last one has no end.
 type byteSegment struct {
 	from int64
-	// writes are the transfers that brought what it holds, reads those that have taken it from there since.
+	// writes are the transfers that wrote the current content. reads are the transfers that have
+	// read it since.
 	writes, reads transferList
 }
 
-// transferList is a list of transfers, the last one first: its place in lists, counted from 1; 0 of one that is empty.
+// transferList is a list of transfers, the latest first. It is an index in transferLists, counted
+// from 1; 0 is the empty list.
 type transferList int32
 
-// transferLists holds lists, which share what follows in them.
+// transferLists stores the elements of transferLists. Lists share their tails.
 type transferLists []struct {
 	id   int32
 	rest transferList
 }
 
-// push returns l with one more.
+// push returns l with transfer id in front.
 func (z *transferLists) push(id int32, l transferList) transferList {
 	*z = append(*z, struct {
 		id   int32
@@ -240,7 +258,7 @@ func (z *transferLists) push(id int32, l transferList) transferList {
 	return transferList(len(*z))
 }
 
-// appendAfter appends the transfers of l that come after one.
+// appendAfter appends to a slice the transfers of l with numbers above one.
 func (z transferLists) appendAfter(one int32, l transferList, to []int32) []int32 {
 	for l > 0 && z[l-1].id > one {
 		to = append(to, z[l-1].id)
@@ -249,6 +267,7 @@ func (z transferLists) appendAfter(one int32, l transferList, to []int32) []int3
 	return to
 }
 
+// accessKind is how a transfer uses bytes of a rank.
 type accessKind uint8
 
 const (
@@ -257,7 +276,12 @@ const (
 	accessOverwrite
 )
 
-// record notes what transfer id does with a span of a rank, and adds the transfers that must come before to after.
+// record notes that transfer id accesses a span of a rank, and appends to b.after the earlier
+// transfers that it must wait for.
+//
+// A read waits for the writes of the content. An addition waits for the reads of the previous
+// content, but not for other additions, since sums may arrive in any order. An overwrite waits
+// for both.
 func (b *builder) record(rank int32, s Span, how accessKind, id int32) {
 	v := &b.histories[rank]
 	k := v.find(s.From)
@@ -279,7 +303,7 @@ func (b *builder) record(rank int32, s Span, how accessKind, id int32) {
 		case accessOverwrite:
 			b.after = b.lists.appendAfter(-1, z.reads, b.after)
 			last := int32(-1)
-			if z.reads > 0 { // it waits for what was written before it
+			if z.reads > 0 { // the last read already waits for earlier writes
 				last = b.lists[z.reads-1].id
 			}
 			b.after = b.lists.appendAfter(last, z.writes, b.after)
@@ -288,8 +312,9 @@ func (b *builder) record(rank int32, s Span, how accessKind, id int32) {
 	}
 }
 
-// find returns the first segment that begins at a byte or behind it. Schedules of a million transfers spend much of
-// their time here, which slices.BinarySearchFunc would double.
+// find returns the index of the first segment that begins at an offset or behind it. It is
+// written out because schedules of a million transfers spend much of their time here, and
+// slices.BinarySearchFunc would take twice as long.
 func (v writeHistory) find(offset int64) int {
 	from, to := 0, len(v)
 	for from < to {
@@ -302,19 +327,19 @@ func (v writeHistory) find(offset int64) int {
 	return from
 }
 
-// split has segment k begin at a byte of the one before.
+// split inserts segment k, a copy of the previous one that begins at offset.
 func (v *writeHistory) split(k int, offset int64) {
 	segment := (*v)[k-1]
 	segment.from = offset
 	*v = slices.Insert(*v, k, segment)
 }
 
-// linkTable is the links that join ranks.
+// linkTable finds the links between ranks.
 type linkTable struct {
 	network    *engine.Network
-	links      map[[2]int32][]int32 // by ranks from and to, those that are up
-	neighbours [][]int32            // by rank: those that a link joins it with, in order
-	parallel   bool                 // several links lead from some rank to another
+	links      map[[2]int32][]int32 // links that are up, by source and destination rank
+	neighbours [][]int32            // by rank: ranks that a link in either direction joins with it, in order
+	parallel   bool                 // whether several links lead from some rank to another
 }
 
 func newLinkTable(p *Problem) *linkTable {
@@ -335,7 +360,7 @@ func newLinkTable(p *Problem) *linkTable {
 	return z
 }
 
-// nodeRanks returns the rank of each node, -1 of one that has none.
+// nodeRanks returns the rank of each node, or -1 for a node without a rank.
 func nodeRanks(p *Problem) []int32 {
 	rank := slices.Repeat([]int32{-1}, int(p.Network.Nodes))
 	for r, a := range p.Group {
@@ -344,7 +369,7 @@ func nodeRanks(p *Problem) []int32 {
 	return rank
 }
 
-// link returns the first link from one rank to another, -1 if there is none.
+// link returns the first link from one rank to another, or -1 if no link joins them.
 func (z *linkTable) link(src, dst int32) int32 {
 	if links := z.links[[2]int32{src, dst}]; len(links) > 0 {
 		return links[0]

@@ -8,23 +8,25 @@ import (
 	"sim/engine"
 )
 
-// AppendOptions says how a schedule is added to a graph.
+// AppendOptions describe how Append adds a schedule to a task graph.
 type AppendOptions struct {
-	// Ready is by rank the task with whose end its data is there, -1 where that is from the start; nil is so for all.
+	// Ready is, by rank, the task after which its data is available, or -1 if it is available
+	// from the start. nil means -1 for all ranks.
 	Ready []int32
-	// Latencies is by transfer what passes from when its last bit is sent to when it arrives: the latency of links, for engines
-	// that know none. nil is nothing.
+	// Latencies are, by transfer, the time from sending the last bit to its arrival, for engines
+	// that do not model link latencies. nil means 0.
 	Latencies []engine.Time
-	// LinksKeepOrder is for engines whose links are told the order of transfers (Schedule.Ranks): these then do not wait for the
-	// ones that their links or sources send before them to end, which they do when their last packets have arrived, so
-	// that the link would be idle until then. Nor do those that gather wait for those that scatter, which such links send
-	// first.
+	// LinksKeepOrder is for engines whose links serve transfers in the order of Schedule.Ranks.
+	// It omits two kinds of dependencies, which such links enforce by their order: on the
+	// previous transfer of a link or source, and of gathering on scattering transfers. A
+	// dependency ends when the last packet has arrived, so these would leave the link idle for
+	// the latency.
 	LinksKeepOrder bool
 }
 
-// Append adds the transfers of a schedule to a graph, in order, so that transfer i is task i of what it adds. It returns
-// by rank a milestone that ends when the rank has all that the call leaves it with and has sent what others need of it.
-// A schedule may be added more than once.
+// Append adds the transfers of a schedule to a graph, in order, so that transfer i is task i of
+// those added. It returns a milestone per rank. It ends when the rank has all data that the call
+// delivers to it, and has sent all data that others need. A schedule may be added more than once.
 func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 	first := int32(len(g.Tasks))
 	g.Grow(len(s.Transfers)+len(s.Group), len(s.after)+4*len(s.Group))
@@ -34,7 +36,7 @@ func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 		}
 		return a.Latencies[i]
 	}
-	last := slices.Repeat([]bool{true}, len(s.Transfers)) // of those that wait for one another
+	last := slices.Repeat([]bool{true}, len(s.Transfers)) // no transfer of the same link or source follows
 	for i, t := range s.Transfers {
 		id := g.AddTask(engine.Task{Kind: engine.Transfer, Src: s.Group[t.Src], Dst: s.Group[t.Dst], Flows: 1, Bytes: t.Bytes})
 		for _, w := range s.After(i) {
@@ -67,8 +69,9 @@ func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 	return done
 }
 
-// IsChain reports whether every rank sends to one other alone and receives from one, a transfer at a time: where each has
-// a link out and one in, no two transfers ever share one, whenever ranks are ready.
+// IsChain reports whether every rank sends to a single rank and receives from a single one, one
+// transfer at a time. If each rank has one link out and one in, transfers then never share a
+// link, whenever ranks are ready.
 func (s *Schedule) IsChain() bool {
 	to, from := map[int32]int32{}, map[int32]int32{}
 	last := map[int32]int32{}
@@ -83,7 +86,7 @@ func (s *Schedule) IsChain() bool {
 	return true
 }
 
-// Links returns by transfer the link that it takes, -1 where it goes as it is routed: what Append's tasks give Pin.
+// Links returns the link of each transfer, or -1 if it is routed, as the argument of PinPaths.
 func (s *Schedule) Links() []int32 {
 	links := make([]int32, len(s.Transfers))
 	for i, t := range s.Transfers {
@@ -92,12 +95,14 @@ func (s *Schedule) Links() []int32 {
 	return links
 }
 
-// Ranks returns by transfer its place among the planned ones, or, of the others, its round: how many wait for one another
-// up to it, or are sent one behind the other. It is what Append's tasks give packet.Options.TaskRank.
+// Ranks returns the priority of each transfer on its links, lower first, as the argument
+// packet.Options.TaskRank. Transfers that keep the order of the schedule are numbered. The
+// priority of another is the length of its longest chain of dependencies, including dependencies
+// on the previous transfer.
 func (s *Schedule) Ranks() []int32 {
 	ranks, next := make([]int32, len(s.Transfers)), int32(0)
 	for i, t := range s.Transfers {
-		if t.Planned {
+		if t.KeepsOrder {
 			next++
 			ranks[i] = next
 			continue
@@ -112,7 +117,8 @@ func (s *Schedule) Ranks() []int32 {
 	return ranks
 }
 
-// RoutedFlows returns the pairs of nodes whose transfers go as they are routed, in order, each once, and their bytes.
+// RoutedFlows returns the node pairs of routed transfers in order, each once, with their total
+// bytes.
 func (s *Schedule) RoutedFlows() (flows []engine.Flow, bytes []int64) {
 	sum := map[engine.Flow]int64{}
 	for _, t := range s.Transfers {
@@ -131,12 +137,14 @@ func (s *Schedule) RoutedFlows() (flows []engine.Flow, bytes []int64) {
 	return flows, bytes
 }
 
-// PinPaths returns flows and paths by task of a graph, for engine.RoutesOf and packet.RunGraph: the transfers that take a
-// link, by task, have a path of that link, and those with -1 the paths that flows with their ends have in paths. It
-// fails where there are none, where a link is no port of paths, and where packets draw their links (Paths.Spread).
+// PinPaths returns flows and paths indexed by the tasks of a graph, for engine.RoutesOf and
+// packet.RunGraph. link gives the link of each task: its path is this link alone. If it is -1, or
+// the task is not in link, the path is the one of the flow with the same ends. PinPaths fails if
+// there is no such flow, if a link is not a port of paths, or if paths draw links per packet
+// (Paths.Spread).
 func PinPaths(g *engine.Graph, n *engine.Network, link []int32, flows []engine.Flow, paths *engine.Paths) ([]engine.Flow, *engine.Paths, error) {
 	if paths.Spread != nil {
-		return nil, nil, fmt.Errorf("collective: transfers that take their links on a network whose packets draw theirs; want routers of whole paths")
+		return nil, nil, fmt.Errorf("collective: transfers have links, but the router draws a link for each packet; want a router that chooses paths")
 	}
 	port := slices.Repeat([]int32{-1}, len(n.Links))
 	for i, l := range paths.Link {
@@ -148,6 +156,8 @@ func PinPaths(g *engine.Graph, n *engine.Network, link []int32, flows []engine.F
 	for f, w := range slices.Backward(flows) {
 		flowClass[w] = paths.ClassOf(int32(f))
 	}
+
+	// Copy the paths, and add a class for tasks without a path and one per pinned link.
 	w := *paths
 	w.Start, w.Step = slices.Clone(paths.Start), slices.Clone(paths.Step)
 	if w.First = slices.Clone(paths.First); w.First == nil {
@@ -156,7 +166,7 @@ func PinPaths(g *engine.Graph, n *engine.Network, link []int32, flows []engine.F
 		}
 	}
 	w.Share = slices.Clone(paths.Share)
-	addClass := func(steps ...engine.Step) int32 { // a class of one path
+	addClass := func(steps ...engine.Step) int32 { // adds a class with one path
 		w.Add(steps...)
 		w.First = append(w.First, int32(len(w.Start)))
 		if w.Share != nil {
@@ -164,8 +174,9 @@ func PinPaths(g *engine.Graph, n *engine.Network, link []int32, flows []engine.F
 		}
 		return int32(len(w.First) - 2)
 	}
+
 	emptyClass := addClass()
-	linkClass := slices.Repeat([]int32{-1}, len(n.Links)) // by link: the class of its path
+	linkClass := slices.Repeat([]int32{-1}, len(n.Links)) // by link: the class of its path, or -1
 	w.Class = slices.Repeat([]int32{emptyClass}, len(g.Tasks))
 	ends := make([]engine.Flow, len(g.Tasks))
 	for i, t := range g.Tasks {
@@ -177,13 +188,13 @@ func PinPaths(g *engine.Graph, n *engine.Network, link []int32, flows []engine.F
 			if c, ok := flowClass[ends[i]]; ok {
 				w.Class[i] = c
 			} else if t.Src != t.Dst {
-				return nil, nil, fmt.Errorf("collective: no path leads %s from node %d to %d", g.Name(int32(i)), t.Src, t.Dst)
+				return nil, nil, fmt.Errorf("collective: task %s has no path from node %d to %d", g.Name(int32(i)), t.Src, t.Dst)
 			}
 			continue
 		}
 		l := link[i]
 		if port[l] < 0 {
-			return nil, nil, fmt.Errorf("collective: %s is no port of the paths", n.ResourceName(l))
+			return nil, nil, fmt.Errorf("collective: %s is not a port of the paths", n.ResourceName(l))
 		}
 		if linkClass[l] < 0 {
 			linkClass[l] = addClass(engine.MakeStep(int(port[l]), 0))

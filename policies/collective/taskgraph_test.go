@@ -11,8 +11,8 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestAppend: no rank sends before its data is ready, a call that follows another begins where that has ended and takes
-// as long, and every rank is done when all that it sends and receives has arrived.
+// TestAppend: no rank sends before its data is ready. A call appended after another starts when
+// that one has ended. Every rank is done only when all that it sends and receives has arrived.
 func TestAppend(t *testing.T) {
 	o, err := torus.New(3, 3)
 	if err != nil {
@@ -48,7 +48,7 @@ func TestAppend(t *testing.T) {
 			for i := range g.Tasks {
 				for _, from := range []int{first, second} {
 					if k := i - from; k >= 0 && k < len(links) {
-						// what has no link of its own takes the first, which it has to share
+						// routed transfers all share the first link
 						routes.Uses = append(routes.Uses, engine.Use{Resource: max(0, links[k]), Weight: 1})
 					}
 				}
@@ -76,8 +76,9 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// TestRefused: calls that cannot be are refused, with the reason.
-func TestRefused(t *testing.T) {
+// TestInvalidCalls: Expand rejects invalid and unserved calls with the error that says which of
+// the two they are.
+func TestInvalidCalls(t *testing.T) {
 	n := &engine.Network{Nodes: 6, Links: []engine.Link{{From: 0, To: 1, Rate: 1}, {From: 1, To: 0, Rate: 1}}}
 	for _, c := range []struct {
 		name string
