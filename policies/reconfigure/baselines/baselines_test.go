@@ -43,8 +43,8 @@ func otherPlanners() []planner {
 	return list
 }
 
-func drawProblem(t *rapid.T, most int) *plan.Problem {
-	n := rapid.IntRange(2, most).Draw(t, "n")
+func drawProblem(t *rapid.T, maxGPUs int) *plan.Problem {
+	n := rapid.IntRange(2, maxGPUs).Draw(t, "n")
 	k := rapid.IntRange(1, n-1).Draw(t, "k")
 	p := &plan.Problem{GPUs: n, Degree: k, Chunks: make([]int32, n*n)}
 	largest := rapid.SampledFrom([]int32{1, 3, 20}).Draw(t, "largest")
@@ -84,7 +84,7 @@ func checkCandidate(c *plan.Candidate) (*plan.Plan, error) {
 	return q, nil
 }
 
-func TestEveryPlanHolds(t *testing.T) {
+func TestPlansAreValid(t *testing.T) {
 	planners := slices.Concat(staticPlanners(ScheduleSimulated), staticPlanners(SchedulePacked), otherPlanners())
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 11)
@@ -104,7 +104,7 @@ func TestEveryPlanHolds(t *testing.T) {
 
 func candidateSlots(c *plan.Candidate) float64 { return max(c.Fluid, float64(c.Slots)) }
 
-func TestStrongestIsStrongest(t *testing.T) {
+func TestStrongestSchedule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 9)
 		best := func(s Schedule, i int) float64 {
@@ -136,7 +136,7 @@ func TestStrongestIsStrongest(t *testing.T) {
 }
 
 // At degree 1 all topologies are the ring for uniform demand: 1 + 2 + .. + 7 slots at n = 8 (paper Secs. 2.3, 5.2).
-func TestDegreeOneIsTheRing(t *testing.T) {
+func TestDegreeOne(t *testing.T) {
 	for _, n := range []int{2, 3, 5, 8, 13} {
 		p := plan.UniformProblem(n, 1, 1)
 		for _, b := range slices.Concat(staticPlanners(ScheduleStrongest), staticPlanners(ScheduleSimulated)) {

@@ -10,8 +10,8 @@ import (
 
 // permutation is a set of circuits, one out of and into each GPU, and the chunks that cross them.
 type permutation struct {
-	to   []int32 // of GPU u: the GPU it sends to, itself for none
-	send []int32 // chunks from u to to[u]
+	to     []int32 // of GPU u: the GPU it sends to, itself for none
+	chunks []int32 // chunks from u to to[u]
 	// slots is the most chunks on a circuit.
 	slots int32
 }
@@ -39,12 +39,12 @@ func decomposeBirkhoff(n int, demand []int32, stop halt.When) []permutation {
 		for u, v := range m.To {
 			weight = min(weight, remaining[u*n+int(v)])
 		}
-		p := permutation{to: make([]int32, n), send: make([]int32, n)}
+		p := permutation{to: make([]int32, n), chunks: make([]int32, n)}
 		for u := range n {
 			v := int(m.To[u])
 			cell := u*n + v
 			p.set(u, v, int32(min(weight, int64(realChunks[cell]))))
-			realChunks[cell] -= p.send[u]
+			realChunks[cell] -= p.chunks[u]
 			if remaining[cell] -= weight; remaining[cell] < level {
 				m.Refuse(u, v)
 			}
@@ -75,11 +75,11 @@ func admitNextLevel(m *graph.Matching, remaining []int64, level int64) int64 {
 }
 
 func (p *permutation) set(u, v int, chunks int32) {
-	p.to[u], p.send[u] = int32(v), chunks
+	p.to[u], p.chunks[u] = int32(v), chunks
 	if u == v {
-		p.send[u] = 0
+		p.chunks[u] = 0
 	}
-	p.slots = max(p.slots, p.send[u])
+	p.slots = max(p.slots, p.chunks[u])
 }
 
 // padSums returns what brings all sums of rows and columns up to the largest, and that sum. It goes to the diagonal first,

@@ -41,12 +41,12 @@ func TestSplits(t *testing.T) {
 				seen := make([]bool, n)
 				longest := int32(0)
 				for u, v := range q.to {
-					if seen[v] || q.send[u] < 0 {
+					if seen[v] || q.chunks[u] < 0 {
 						t.Fatalf("%v is no permutation", q)
 					}
 					seen[v] = true
-					sum[u*n+int(v)] += q.send[u]
-					longest = max(longest, q.send[u])
+					sum[u*n+int(v)] += q.chunks[u]
+					longest = max(longest, q.chunks[u])
 				}
 				if longest != q.slots || longest == 0 {
 					t.Fatalf("%v claims %d slots", q, q.slots)
@@ -216,12 +216,12 @@ func TestSpreadOutUniform(t *testing.T) {
 // The cycle of GPUs 0 and 1 holds 9 and 2 on one side, 3 and 4 on the other, that of 2 and 3 holds 4 and 1 against 5
 // and 6: with the 9 beside the 6, the longer permutation keeps 9 slots and the other falls from 6 to 4.
 func TestExchangeByHand(t *testing.T) {
-	p := permutation{to: []int32{0, 1, 2, 3}, send: []int32{9, 2, 4, 1}, slots: 9}
-	q := permutation{to: []int32{1, 0, 3, 2}, send: []int32{3, 4, 5, 6}, slots: 6}
+	p := permutation{to: []int32{0, 1, 2, 3}, chunks: []int32{9, 2, 4, 1}, slots: 9}
+	q := permutation{to: []int32{1, 0, 3, 2}, chunks: []int32{3, 4, 5, 6}, slots: 6}
 	list := []permutation{q, p}
 	if !balancePermutations(4, list, nil) || list[1].slots != 9 || list[0].slots != 4 ||
-		!slices.Equal(list[1].send, []int32{9, 2, 5, 6}) || !slices.Equal(list[1].to, []int32{0, 1, 3, 2}) ||
-		!slices.Equal(list[0].send, []int32{3, 4, 4, 1}) || !slices.Equal(list[0].to, []int32{1, 0, 2, 3}) {
+		!slices.Equal(list[1].chunks, []int32{9, 2, 5, 6}) || !slices.Equal(list[1].to, []int32{0, 1, 3, 2}) ||
+		!slices.Equal(list[0].chunks, []int32{3, 4, 4, 1}) || !slices.Equal(list[0].to, []int32{1, 0, 2, 3}) {
 		t.Errorf("%v", list)
 	}
 	if balancePermutations(4, list, nil) {

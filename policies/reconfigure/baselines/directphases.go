@@ -51,17 +51,17 @@ func (f *directPhase) circuits(list []circuit, u int) []circuit {
 next:
 	for i := range f.permutations {
 		p := &f.permutations[i]
-		if p.send[u] == 0 {
+		if p.chunks[u] == 0 {
 			continue
 		}
 		for j := range list {
 			if list[j].to == p.to[u] {
 				list[j].links += f.links[i]
-				list[j].chunks += p.send[u]
+				list[j].chunks += p.chunks[u]
 				continue next
 			}
 		}
-		list = append(list, circuit{p.to[u], f.links[i], p.send[u]})
+		list = append(list, circuit{p.to[u], f.links[i], p.chunks[u]})
 	}
 	return list
 }

@@ -28,12 +28,12 @@ func MixNet(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	return staticCandidates(p, o, networks...)
 }
 
-// circuitClaim is a pair (From * n + To) with what decides when it comes up for another circuit.
-type circuitClaim struct{ pair, chunks, circuits, tie int32 }
+// circuitRequest is a pair (From * n + To) with what decides when it comes up for another circuit.
+type circuitRequest struct{ pair, chunks, circuits, tie int32 }
 
-// sortClaims sorts by circuits, then by falling chunks, then by what was drawn.
-func sortClaims(list []circuitClaim) {
-	slices.SortFunc(list, func(a, b circuitClaim) int {
+// sortRequests sorts by circuits, then by falling chunks, then by what was drawn.
+func sortRequests(list []circuitRequest) {
+	slices.SortFunc(list, func(a, b circuitRequest) int {
 		return cmp.Or(cmp.Compare(a.circuits, b.circuits), cmp.Compare(b.chunks, a.chunks), cmp.Compare(a.tie, b.tie))
 	})
 }
@@ -46,17 +46,17 @@ func drawTies(p *plan.Problem) []int {
 	return rand.New(rand.NewPCG(p.Seed, mixnetStream)).Perm(p.GPUs * p.GPUs)
 }
 
-// pairClaims are all pairs, each with its circuits in t.
-func pairClaims(p *plan.Problem, t scaleup.Topology) []circuitClaim {
+// pairRequests are all pairs, each with its circuits in t.
+func pairRequests(p *plan.Problem, t scaleup.Topology) []circuitRequest {
 	n := p.GPUs
 	circuits := make([]int32, n*n)
 	for _, e := range t {
 		circuits[int(e.From)*n+int(e.To)]++
 	}
-	list, tie := make([]circuitClaim, 0, n*(n-1)), drawTies(p)
+	list, tie := make([]circuitRequest, 0, n*(n-1)), drawTies(p)
 	for f, c := range p.Chunks {
 		if f/n != f%n {
-			list = append(list, circuitClaim{int32(f), c, circuits[f], int32(tie[f])})
+			list = append(list, circuitRequest{int32(f), c, circuits[f], int32(tie[f])})
 		}
 	}
 	return list
@@ -66,13 +66,13 @@ func pairClaims(p *plan.Problem, t scaleup.Topology) []circuitClaim {
 func greedyCircuits(p *plan.Problem) scaleup.Topology {
 	n, k := int32(p.GPUs), int32(p.Degree)
 	t := greedyCycles(p, 1)
-	list := pairClaims(p, t)
+	list := pairRequests(p, t)
 	for _, c := range list[:len(list):len(list)] {
 		for c.circuits++; c.circuits < k; c.circuits++ {
 			list = append(list, c)
 		}
 	}
-	sortClaims(list)
+	sortRequests(list)
 	out, in := make([]int32, n), make([]int32, n)
 	for _, c := range list {
 		if u, v := c.pair/n, c.pair%n; out[u] < k-1 && in[v] < k-1 {
@@ -90,8 +90,8 @@ func greedyCycles(p *plan.Problem, k int) scaleup.Topology {
 	t := make(scaleup.Topology, 0, n*k)
 	to, from, end := make([]int32, n), make([]int32, n), make([]int32, n)
 	for range k {
-		list := pairClaims(p, t)
-		sortClaims(list)
+		list := pairRequests(p, t)
+		sortRequests(list)
 		for u := range n {
 			to[u], from[u], end[u] = -1, -1, int32(u)
 		}

@@ -32,7 +32,7 @@ func coverPermutations(n int, demand []int32, stop halt.When) []permutation {
 		for !m.Grow(stop.Check) {
 			level = admitNextLevel(m, remaining, level)
 		}
-		p := permutation{to: make([]int32, n), send: make([]int32, n)}
+		p := permutation{to: make([]int32, n), chunks: make([]int32, n)}
 		for u, v := range m.To {
 			cell := u*n + int(v)
 			p.set(u, int(v), int32(remaining[cell]))
@@ -76,7 +76,7 @@ func balancePermutations(n int, list []permutation, stop halt.When) (changed boo
 				var a, b int32 // the longest flows of the cycle of s
 				for u := s; !visited[u]; u = sender[p.to[u]] {
 					visited[u] = true
-					a, b = max(a, p.send[u]), max(b, q.send[u])
+					a, b = max(a, p.chunks[u]), max(b, q.chunks[u])
 				}
 				if b > a {
 					swaps = append(swaps, s)
@@ -87,10 +87,10 @@ func balancePermutations(n int, list []permutation, stop halt.When) (changed boo
 				continue
 			}
 			for _, s := range swaps {
-				for u, again := s, true; again; again = u != s {
+				for u, unfinished := s, true; unfinished; unfinished = u != s {
 					next := sender[p.to[u]]
 					p.to[u], q.to[u] = q.to[u], p.to[u]
-					p.send[u], q.send[u] = q.send[u], p.send[u]
+					p.chunks[u], q.chunks[u] = q.chunks[u], p.chunks[u]
 					u = next
 				}
 			}

@@ -14,7 +14,7 @@ func SpreadOut(p *plan.Problem, _ Options) ([]plan.Candidate, error) {
 	for s := 1; s < n; s += k {
 		var group []permutation
 		for z := s; z < min(s+k, n); z++ {
-			shift := permutation{to: make([]int32, n), send: make([]int32, n)}
+			shift := permutation{to: make([]int32, n), chunks: make([]int32, n)}
 			for u := range n {
 				v := (u + z) % n
 				shift.set(u, v, p.Chunks[u*n+v])

@@ -1,13 +1,14 @@
 package collective
 
-// searchVisits bounds a search for sequences, in GPUs met; searchFinds is how many of them are compared.
+// maxSearchVisits limits a search for sequences, in GPUs visited. maxSearchFinds is the number of spanning
+// sequences that are compared.
 const (
 	maxSearchVisits = 2e6
 	maxSearchFinds  = 4
 )
 
-// searchSequences draws sequences of d topologies with so many steps in all, and adds of those that span all the one of the
-// least load. It reports whether there is one.
+// searchSequences draws sequences of d topologies with so many steps in total. Of those that span
+// all GPUs, it adds the one with the lowest load. It reports whether there is one.
 func (f *treeSearch) searchSequences(d, steps int) bool {
 	var best *broadcastTrees
 	budget := int(maxSearchVisits)
@@ -20,7 +21,7 @@ func (f *treeSearch) searchSequences(d, steps int) bool {
 		}
 		reached := f.countReached(list)
 		budget -= reached
-		if reached < f.n { // most do not reach all from the first
+		if reached < f.n { // checked first because it is cheap and most sequences fail
 			continue
 		}
 		budget -= f.n * f.n
@@ -46,14 +47,14 @@ func (f *treeSearch) searchSequences(d, steps int) bool {
 	return best != nil
 }
 
-// affinePhase is a leg of an affine graph that is not yet written out.
+// affinePhase is a phase on an affine graph that is not yet computed.
 type affinePhase struct {
 	mul, steps int
 	add        []int32
 }
 
-// drawSequence draws a sequence: circulants of a window for a single step, else affine graphs. nil if no one of its kind spans
-// all.
+// drawSequence draws a sequence: circulants of a window for phases of one step, otherwise affine
+// graphs. It returns nil if the Moore bound excludes all sequences with these steps.
 func (f *treeSearch) drawSequence(d, steps int) []affinePhase {
 	list := make([]affinePhase, d)
 	for range steps - d {
@@ -83,7 +84,7 @@ func (f *treeSearch) drawSequence(d, steps int) []affinePhase {
 	return list
 }
 
-// countReached is how many GPUs get what the first one has.
+// countReached returns the number of GPUs that receive the shard of GPU 0.
 func (f *treeSearch) countReached(list []affinePhase) int {
 	clear(f.visited)
 	f.visited[0] = true

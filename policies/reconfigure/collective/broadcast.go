@@ -2,34 +2,37 @@ package collective
 
 import "slices"
 
-// broadcastPhase is one phase of a stage on Z_q: link i leads from x to x+offsets[i]; it lasts so many steps and reaches
-// residues below window alone.
+// broadcastPhase is a phase of a stage on Z_q. Link i leads from x to x+offsets[i]. The phase
+// takes the given number of steps and reaches only residues below window.
 type broadcastPhase struct {
 	offsets []int32
 	steps   int
 	window  int
 }
 
-// residueRange is a stretch of a message: parts from..to-1 of residues first..first+count-1, seen from the sender.
+// residueRange is a range of a message: parts from..to-1 of residues first..first+count-1,
+// relative to the sender.
 type residueRange struct{ first, count, from, to int32 }
 
-// broadcaster spreads the shard of residue 0 over Z_q, breadth first: in each step every residue one hop from those that
-// have it gets it, its parts divided among the links that can bring it so that the fullest link carries least. (On one
-// topology this is the breadth-first broadcast of Zhao et al., "Efficient direct-connect topologies for collective
-// communications".)
+// broadcaster sends the shard of residue 0 to all of Z_q, breadth first. In each step, it reaches
+// every residue at one hop from those that have it. The parts are divided among the possible
+// links so that the maximum load of a link is minimal. On one topology, this is the breadth-first
+// broadcast of Zhao et al., "Efficient direct-connect topologies for collective communications".
 type broadcaster struct {
 	q        int
 	parts    int32
 	hasShard []bool
-	holders  []int32 // residues that have it, in the order of getting it
+	holders  []int32 // residues with the shard, in the order in which they received it
 
-	// Of the step: the residues that get it, whose parts are divided among the links.
+	// receivers are the residues that receive the shard in the current step; semiMatching divides their
+	// parts among the links.
 	receivers []int32
 	semiMatching
 }
 
-// runBroadcast runs through courses and returns the load of the fullest link in parts, by step; emit, if not nil, is given
-// the messages: of course c, step s of it and link i. A course ends early when nothing is left to reach.
+// runBroadcast returns, by phase and step, the maximum load of a link in parts, and whether all
+// residues have the shard. If emit is not nil, it is called with the message of each phase c,
+// step s and link i. A phase ends early if no residue remains.
 func runBroadcast(q int, parts int32, courses []broadcastPhase, emit func(c, s, i int, m []residueRange)) (loads [][]int32, full bool) {
 	z := broadcaster{q: q, parts: parts, hasShard: make([]bool, q), holders: []int32{0}, semiMatching: newSemiMatching(len(courses[0].offsets))}
 	z.hasShard[0] = true
@@ -63,13 +66,14 @@ func runBroadcast(q int, parts int32, courses []broadcastPhase, emit func(c, s, 
 	return loads, len(z.holders) == q
 }
 
-// findReceivers finds the residues one hop from source that lack the shard, in order, and who can send it to them.
+// findReceivers finds the residues one hop from source without the shard, in order, and the links
+// that can bring it.
 func (z *broadcaster) findReceivers(source []int32, phase *broadcastPhase) {
 	z.receivers = z.receivers[:0]
 	for _, y := range source {
 		for _, a := range phase.offsets {
 			if x := (y + a) % int32(z.q); !z.hasShard[x] && int(x) < phase.window {
-				z.hasShard[x] = true // until below
+				z.hasShard[x] = true // avoids duplicates; reset below
 				z.receivers = append(z.receivers, x)
 			}
 		}
@@ -92,7 +96,8 @@ func (z *broadcaster) findReceivers(source []int32, phase *broadcastPhase) {
 	z.sortRows()
 }
 
-// message lists what link i carries: of each residue, its links bring the parts one after the other.
+// message appends to m the ranges that link i carries. The links of a residue carry its parts in
+// order.
 func (z *broadcaster) message(m []residueRange, i int, phase *broadcastPhase) []residueRange {
 	for e, x := range z.receivers {
 		row := z.row(int32(e))

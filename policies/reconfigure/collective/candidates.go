@@ -8,15 +8,18 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Candidates returns the plans of a problem that no other one found beats in reconfigurations, steps and bytes alike,
-// and the static rings, by rising reconfigurations, steps and time on the links: for any latency and delay the cheapest
-// is among them, of the families that the package knows. Errors: those of Collective.Check, and halt.ErrHalted.
+// Candidates returns the known plans of a problem that are on the frontier of reconfigurations,
+// steps and bytes, and the static rings. They are sorted by reconfigurations, steps and time on
+// the links. The plan with the lowest cost is among them for any latency and delay. Errors: from
+// Collective.Check, and halt.ErrHalted.
 func Candidates(p *Problem) ([]plan.Candidate, error) { return planCandidates(frontierPlans(p)) }
 
-// StaticRings returns the plans on rings that are set up once: one ring, k side by side with a share of the data each,
-// half of them the other way round, or rings of k strides that take ceil((n-1)/k) steps. Errors: as Candidates.
+// StaticRings returns the plans on rings that are set up once: one ring, in which the k links
+// share the data; half of the links in each direction; or rings of k strides, which take
+// ceil((n-1)/k) steps. Errors: as for Candidates.
 func StaticRings(p *Problem) ([]plan.Candidate, error) { return planCandidates(staticRingPlans(p)) }
 
+// planCandidates converts plans to candidates.
 func planCandidates(made []*Plan, err error) ([]plan.Candidate, error) {
 	list := make([]plan.Candidate, len(made))
 	for i, pl := range made {
@@ -25,6 +28,7 @@ func planCandidates(made []*Plan, err error) ([]plan.Candidate, error) {
 	return list, err
 }
 
+// frontierPlans returns the plans of Candidates.
 func frontierPlans(p *Problem) (_ []*Plan, err error) {
 	defer halt.Caught(&err)
 	static, err := staticRingPlans(p)
@@ -51,6 +55,7 @@ func frontierPlans(p *Problem) (_ []*Plan, err error) {
 	return all, nil
 }
 
+// staticRingPlans returns the plans of StaticRings.
 func staticRingPlans(p *Problem) (_ []*Plan, err error) {
 	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {

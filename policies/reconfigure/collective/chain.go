@@ -7,28 +7,29 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// A chain of subgroups {0} = H_0 < H_1 < .. < H_m = Z_n gathers by stages: before stage j every GPU u has the shards of
-// u+H_{j-1}, and the stage is an all-gather among the cosets of H_{j-1} in H_j, which are a Z_q. So ordered
-// factorisations of n are chains, and n itself a chain of one. (H of order h is the multiples of n/h.)
+// A chain of subgroups {0} = H_0 < H_1 < .. < H_m = Z_n gathers by stages. Before stage j, every GPU u
+// has the shards of u+H_{j-1}. The stage is an all-gather among the cosets of H_{j-1} in H_j, which form
+// a group Z_q. Each ordered factorisation of n is a chain, and n itself is a chain with one stage.
+// The subgroup of order h consists of the multiples of n/h.
 
-// chainStage is a stage in a chain: from the subgroup of order below to that of order below*q.
+// chainStage is a stage in a chain, from the subgroup of order below to the one of order below*q.
 type chainStage struct {
 	*stage
 	below int
 }
 
-// cost is what plans are compared by, whatever the delay.
+// cost is the criteria by which plans are compared for all delays.
 type cost struct {
 	phases, steps int
-	parts         int64 // of a shard, on the fullest link, summed over steps
+	parts         int64 // parts of shards on the most loaded link, summed over steps
 }
 
 func (c cost) plus(d cost) cost {
 	return cost{c.phases + d.phases, c.steps + d.steps, c.parts + d.parts}
 }
 
-// frontier keeps what no other beats in phases, steps and parts alike, by rising phases and steps; of equal ones the
-// first.
+// frontier returns the elements that no other one matches or beats in phases, steps and parts,
+// sorted by phases and steps. Of equal elements it keeps the first.
 func frontier[T any](all []T, costOf func(T) cost) (kept []T) {
 	slices.SortStableFunc(all, func(a, b T) int {
 		x, y := costOf(a), costOf(b)
@@ -43,16 +44,17 @@ func frontier[T any](all []T, costOf func(T) cost) (kept []T) {
 	return kept
 }
 
-// chain is a chain's cost and its stages, the inner one first; rest is nil where it ends.
+// chain is a chain of stages: the innermost stage and the rest. rest is nil for an empty chain.
+// cost is the cost of all stages.
 type chain struct {
 	cost
-	stage chainStage
+	stage chainStage // the innermost stage
 	rest  *chain
 }
 
 func (c *chain) total() cost { return c.cost }
 
-// stages returns the stages.
+// stages returns the stages of a chain, the innermost first.
 func (c *chain) stages() (list []chainStage) {
 	for ; c.rest != nil; c = c.rest {
 		list = append(list, c.stage)
@@ -60,16 +62,17 @@ func (c *chain) stages() (list []chainStage) {
 	return list
 }
 
-// chainTable holds the frontiers of a Problem.
+// chainTable computes and caches the frontiers of chains of a problem.
 type chainTable struct {
 	n        int
 	divisors []int
-	stages   map[int][]*stage // by divisor
+	stages   map[int][]*stage // frontier of all-gathers on Z_q, by divisor q of n
 	cached   map[subgroupPair][]*chain
 	stop     halt.When
 }
 
-// subgroupPair is between two subgroups; with vectors, whole vectors are passed on.
+// subgroupPair is a key of chainTable: the orders of two subgroups. With vectors, stages exchange
+// whole vectors.
 type subgroupPair struct {
 	low, high int
 	vectors   bool
@@ -89,10 +92,11 @@ func newChainTable(n, k int, parts int32, stop halt.When) *chainTable {
 	return t
 }
 
-// chains returns the chains from the subgroup of order low to that of order high. With vectors they are exchanges, which
-// leave the GPUs of a coset with the sum of vectors of high shards: in each stage a GPU passes on whole vectors and then
-// sums them (recursive doubling, with more than two at a time where links allow; Thakur et al., "Optimization of
-// collective communication operations in MPICH", 2005).
+// chains returns the frontier of chains from the subgroup of order low to the one of order high.
+// With vectors, the chains are exchanges: they leave the GPUs of a coset with the sum of their
+// vectors of high shards. In each stage, a GPU forwards whole vectors and then sums them. This is
+// recursive doubling, with more than two vectors at a time if there are enough links (Thakur et
+// al., "Optimization of collective communication operations in MPICH", 2005).
 func (t *chainTable) chains(low, high int, vectors bool) []*chain {
 	if low == high {
 		return []*chain{{}}
@@ -101,7 +105,7 @@ func (t *chainTable) chains(low, high int, vectors bool) []*chain {
 	if list, ok := t.cached[key]; ok {
 		return list
 	}
-	shards := int64(low) // that a GPU passes on for each of the stage
+	shards := int64(low) // shards that stand for one shard of the stage
 	if vectors {
 		shards = int64(high)
 	}

@@ -9,15 +9,17 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// searchBudget bounds a search for offsets, in hops that are looked at. searchStarts are the random starts.
+// maxCirculantHops limits the search for offsets, in hops evaluated. maxCirculantStarts is the number of
+// random starts.
 const (
 	maxCirculantHops   = 24e6
 	maxCirculantStarts = 8
 )
 
-// searchCirculant returns k offsets whose circulant on Z_q has a small diameter, and of such in few hops in all; nil where
-// rings have the least: with one link, or a link to everyone. From strides, and then from random offsets, it moves one
-// offset at a time to where that is best, until none moves or the budget ends.
+// searchCirculant returns k offsets whose circulant on Z_q has a small diameter, and among these
+// a small sum of distances. It returns nil if rings are optimal: with one link, or a link to each
+// GPU. From equal strides and from random offsets, it repeatedly moves one offset to its best
+// value, until no move improves or the budget is used up.
 func searchCirculant(q, k int, stop halt.When) (best []int32) {
 	if k == 1 || k >= q-1 {
 		return nil

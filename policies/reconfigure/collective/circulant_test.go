@@ -10,8 +10,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// TestCirculants: two offsets have the least diameter of all pairs, and spread without a link that lags; three nearly
-// so.
+// TestCirculants: two offsets have the minimum diameter over all pairs, three at most one more,
+// and the links of each step are evenly loaded.
 func TestCirculants(t *testing.T) {
 	late := 0
 	for k := 2; k <= 3; k++ {
@@ -39,8 +39,9 @@ func TestCirculants(t *testing.T) {
 	t.Logf("one step above the least: %d", late)
 }
 
-// TestStamps: as far as the postage stamp problem's known optima, floor((s^2+6s+1)/4) for two stamps (Stöhr) and for
-// three 3, 8, 15, 26, 35, 52 (Hofmeister).
+// TestStamps: stamp bases reach the known optima of the postage stamp problem:
+// floor((s^2+6s+1)/4) for two stamps (Stöhr), and 3, 8, 15, 26, 35, 52 for three (Hofmeister).
+// All sums up to the reach exist.
 func TestStamps(t *testing.T) {
 	for s := 1; s <= 12; s++ {
 		if got, want := searchStampBasis(2, s, 1000).reach, (s*s+6*s+1)/4+1; got != want {

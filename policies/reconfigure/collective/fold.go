@@ -8,27 +8,29 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// fold is an all-reduce on one generalised de Bruijn graph, u -> radix*u + a mod n for a < radix, of n = last *
-// radix^(digits-1) GPUs, 1 < last <= radix. In it exactly one path of so many links leads from any GPU to any other, so
-// that a GPU that sends its sum to all its successors and puts in its place the sum of what comes to it has the sum of
-// all after digits steps, with one vector a link and step: recursive doubling without another topology (its butterfly
-// is wrapped up in the graph; Leighton, "Introduction to Parallel Algorithms and Architectures", 1992, Sec. 3.3). Where
-// last is less than radix, in the last step each GPU takes but the last many of its predecessors that together have
-// everything.
+// fold is an all-reduce on one generalised de Bruijn graph, u -> radix*u + a mod n for 0 <= a <
+// radix, with n = last * radix^(digits-1) GPUs and 1 < last <= radix. Exactly one path with
+// `digits` links leads from any GPU to any other. In each step a GPU sends its sum to all
+// successors and replaces it by the sum of what arrives. After `digits` steps it has the sum of
+// all GPUs, with one vector per link and step. This is recursive doubling on a single topology:
+// the graph contains a wrapped butterfly (Leighton, "Introduction to Parallel Algorithms and
+// Architectures", 1992, Sec. 3.3). If last < radix, each GPU receives in the last step only from
+// `last` predecessors, whose sums together are complete.
 //
-// With halved above 0 (where last = radix), the first so many steps divide what a GPU has among its successors in the
-// place of sending them all of it, the steps after them sum what is left, and as many more gather it again. Halved
-// pieces go by the last digits of their GPU: a path moves them up.
+// With halvings > 0, which requires last = radix, the vector is scattered for this number of
+// steps, then summed, and gathered for the same number of steps. The last digits of a GPU name
+// its piece while scattering, and each hop moves them up by one digit.
 type fold struct {
 	n, radix, last, digits int
 	halvings               int
-	// kautz: the graph is u -> -radix*u-a mod n for a = 1..radix, with n = radix^digits + radix^(digits-1), which is a
-	// Kautz graph. There is one path either of digits links or of one less between any two GPUs (and to itself), so
-	// that the last step is an exchange: what GPUs have is part of the sum.
+	// isKautz selects the Kautz graph u -> -radix*u-a mod n for a = 1..radix, with n = radix^digits +
+	// radix^(digits-1). A single path leads from any GPU to any GPU, with `digits` links or one less.
+	// The last step is therefore an exchange, in which
+	// GPUs keep their own partial sum.
 	isKautz bool
 }
 
-// newFolds returns those of n GPUs with k links.
+// newFolds returns the folds of n GPUs with k links.
 func newFolds(n, k int) []*fold {
 	var all []*fold
 	for radix := 2; radix <= k; radix++ {
@@ -62,7 +64,7 @@ func (f *fold) graph() *graph {
 	return g
 }
 
-// next is where link a out of GPU u leads.
+// next returns the GPU that link a of GPU u leads to.
 func (f *fold) next(u, a int) int {
 	if f.isKautz {
 		return f.n - 1 - (f.radix*u+a)%f.n
@@ -70,7 +72,7 @@ func (f *fold) next(u, a int) int {
 	return (f.radix*u + a) % f.n
 }
 
-// steps is how many steps a phase of a kind takes.
+// steps returns the number of steps of a phase of a kind.
 func (f *fold) steps(kind plan.Kind) int {
 	last := 0
 	if f.isKautz {
@@ -85,7 +87,7 @@ func (f *fold) steps(kind plan.Kind) int {
 	return f.halvings
 }
 
-// emitSteps makes the phases of all kinds that have steps.
+// emitSteps implements messageSource.
 func (f *fold) emitSteps(parts int32, stop halt.When, emit func(leg, step int, list []linkPieces)) {
 	for leg, kind := range f.phaseKinds() {
 		list := make([][]linkPieces, f.steps(kind))
@@ -112,20 +114,22 @@ func (f *fold) emitSteps(parts int32, stop halt.When, emit func(leg, step int, l
 	}
 }
 
-// phaseKinds are those of the phases.
+// phaseKinds returns the kinds of the phases, in order.
 func (f *fold) phaseKinds() []plan.Kind {
 	list := []plan.Kind{plan.Scatter, plan.Fold, plan.Exchange, plan.Gather}
 	return slices.DeleteFunc(list, func(kind plan.Kind) bool { return f.steps(kind) == 0 })
 }
 
-// pieceOnLink is that GPU u sends one of so many equal pieces over link a.
+// pieceOnLink returns the pieces on link a of GPU u if it sends one of several equal pieces of
+// the vector.
 func (f *fold) pieceOnLink(u, a, piece, pieces int) linkPieces {
 	size := f.n / pieces
 	return linkPieces{link: int32(u*f.radix + a), shard: int32(piece * size), count: int32(size)}
 }
 
-// scatter: after s steps a GPU has the piece of radix^s that its last s digits name; what belongs to the next one that
-// it is to have stays with it, as all that have a piece will sum it.
+// scatterStep returns the messages of scatter step s. After s steps a GPU has the piece, of
+// radix^s, that its last s digits name. The next piece that it keeps is not sent, since all GPUs
+// with a piece will sum it.
 func (f *fold) scatterStep(s int) (list []linkPieces) {
 	pieces := power(f.radix, s)
 	for u := range f.n {
@@ -138,8 +142,9 @@ func (f *fold) scatterStep(s int) (list []linkPieces) {
 	return list
 }
 
-// sums: after s steps the piece is named by the digits before the last s. From the last step back, what comes to GPUs
-// that send nothing more is left out.
+// sumSteps computes the messages of the steps that sum. After s steps the piece is named by the
+// digits before the last s. From the last step backwards, messages to GPUs that do not forward
+// them are left out.
 func (f *fold) sumSteps(list [][]linkPieces) {
 	pieces, block := power(f.radix, f.halvings), power(f.radix, f.digits-1)
 	wants, sends := make([]bool, f.n), make([]bool, f.n)
@@ -151,8 +156,9 @@ func (f *fold) sumSteps(list [][]linkPieces) {
 		for u := range f.n {
 			for a := range f.radix {
 				v := f.next(u, a)
-				// In the last step u has the sum of GPUs congruent to u/block mod last; the first predecessor of v that
-				// has it is the one that sends it.
+				// Before the last step, u has the sum of the GPUs congruent to u/block mod last. Of the
+				// predecessors of v with
+				// this sum, the first sends it.
 				first := wants[v]
 				if !f.isKautz && s == len(list)-1 {
 					for w := v / f.radix; w < u; w += f.n / f.radix {
@@ -169,8 +175,8 @@ func (f *fold) sumSteps(list [][]linkPieces) {
 	}
 }
 
-// gather: after s steps a GPU has all pieces whose last halved-s digits are its first. What it had before it is not
-// sent.
+// gatherSteps computes the messages of the gather steps. After s steps, a GPU has all pieces
+// whose last halvings-s digits equal its first digits. Pieces that it already has are not sent.
 func (f *fold) gatherSteps(list [][]linkPieces) {
 	pieces := power(f.radix, f.halvings)
 	has := make([]bool, f.n*pieces)
@@ -195,7 +201,7 @@ func (f *fold) gatherSteps(list [][]linkPieces) {
 	}
 }
 
-// newPlan makes the plan of f.
+// newPlan returns the plan of f.
 func (f *fold) newPlan(p *Problem) *Plan {
 	pl := &Plan{Problem: *p, Parts: 1, Name: fmt.Sprintf("fold de-bruijn %d^%d", f.radix, f.digits)}
 	if f.last < f.radix {

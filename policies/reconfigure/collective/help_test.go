@@ -5,15 +5,15 @@ import (
 	"sim/policies/collective"
 )
 
-// cost is CostAt the problem's delay.
+// cost returns the cost at the delay of the problem.
 func (pl *Plan) cost() engine.Time { return pl.costAt(pl.Problem.Delay) }
 
-// costAt is the closed cost at a reconfiguration delay.
+// costAt returns the cost at a reconfiguration delay.
 func (pl *Plan) costAt(delay engine.Time) engine.Time {
 	return engine.Time(pl.Reconfigurations())*delay + pl.Time()
 }
 
-// cheapest returns the plan of the least cost at a reconfiguration delay, of equal ones the first.
+// cheapest returns the plan with the lowest cost at a delay; of equal plans the first.
 func cheapest(plans []*Plan, delay engine.Time) *Plan {
 	var best *Plan
 	for _, pl := range plans {

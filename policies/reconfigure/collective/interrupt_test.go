@@ -8,7 +8,8 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// TestPlansHalt: plans are made and checked for as long as nobody says stop.
+// TestPlansHalt: planning and verification end with halt.ErrHalted as soon as Problem.Stop
+// returns true, and call it often.
 func TestPlansHalt(t *testing.T) {
 	p := problem(48, 3, collective.AllReduce, 64<<20, 8e11, us/2, us)
 	want := must(best(p))(t)
@@ -28,6 +29,6 @@ func TestPlansHalt(t *testing.T) {
 		}
 	}
 	if err := want.toPlan().SealUnless(func() bool { return true }); !errors.Is(err, halt.ErrHalted) {
-		t.Errorf("it is checked though it is to stop: %v", err)
+		t.Errorf("SealUnless with a stop: %v, want halt.ErrHalted", err)
 	}
 }

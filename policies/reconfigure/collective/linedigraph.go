@@ -2,14 +2,14 @@ package collective
 
 import "slices"
 
-// lineDigraph is a graph as an iterated line digraph.
+// lineDigraph is the line digraph of a base graph, iterated several times.
 type lineDigraph struct {
 	*graph
 	iterations int
 }
 
-// lineDigraphs returns iterated line digraphs on n GPUs: of the smallest base that has more than k GPUs, of the next one, and
-// the one that is its own base.
+// lineDigraphs returns up to three iterated line digraphs on n GPUs: from the smallest base with
+// more than k GPUs, from the next larger base, and a base with n GPUs itself.
 func (f *treeSearch) lineDigraphs() []lineDigraph {
 	var all []lineDigraph
 	size, maxIterations := f.n, 0
@@ -31,18 +31,19 @@ func (f *treeSearch) lineDigraphs() []lineDigraph {
 	return all
 }
 
-// baseTrials is the most affine graphs that are tried as a base, baseWords how many words of sets that may touch.
+// maxBaseTrials limits the affine graphs tried as a base, and maxBaseWords the work: words of
+// shard sets touched.
 const (
 	maxBaseTrials = 300
 	maxBaseWords  = 2e7
 )
 
-// baseGraph returns a graph of a small diameter, and of those one of balanced trees: a circulant, an affine graph, or what
-// comes of one by swaps.
+// baseGraph returns a graph of n GPUs with a small diameter, and among these one with evenly
+// loaded trees. It tries a circulant and random affine graphs, and improves the best by swaps.
 func (f *treeSearch) baseGraph(n int) *graph {
 	offsets := searchCirculant(n, f.k, f.stop)
 	if offsets == nil {
-		offsets = make([]int32, f.k) // everyone has a link to everyone
+		offsets = make([]int32, f.k) // each GPU has a link to each other one
 		for i := range offsets {
 			offsets[i] = int32(i%(n-1)) + 1
 		}
@@ -77,14 +78,16 @@ func (f *treeSearch) baseGraph(n int) *graph {
 	return best
 }
 
-// mostClimbed is the most GPUs of a graph that is improved by swaps, climbWords bounds that, in words of sets touched.
+// maxSwapGPUs limits the GPUs of a graph that is improved by swaps, and maxSwapWords the work: words
+// of shard sets touched.
 const (
 	maxSwapGPUs  = 64
 	maxSwapWords = 4e6
 )
 
-// swapLinks swaps where two links lead, as long as that leaves no more to reach one step before the last, until it leaves
-// nothing; nil if it does not come to that.
+// swapLinks swaps the heads of two random links, as long as this does not increase the number of
+// shards that GPUs still lack one step before the diameter. It returns the graph if the number
+// reaches 0, so that the diameter is lower, and otherwise nil.
 func (f *treeSearch) swapLinks(z *treeGrower, g *graph, depth int) *graph {
 	g = &graph{g.n, g.k, slices.Clone(g.to)}
 	minMissing := g.n * g.n
@@ -92,7 +95,7 @@ func (f *treeSearch) swapLinks(z *treeGrower, g *graph, depth int) *graph {
 		f.stop.Check()
 		a, b := f.rng.IntN(len(g.to)), f.rng.IntN(len(g.to))
 		if int(g.to[a]) == b/g.k || int(g.to[b]) == a/g.k {
-			continue // it would lead back
+			continue // the link would be a loop
 		}
 		g.to[a], g.to[b] = g.to[b], g.to[a]
 		z.restart()

@@ -2,7 +2,7 @@ package collective
 
 import "sim/policies/reconfigure/plan"
 
-// stageMessages returns the messages of a phase by step and link, as seen from their sender.
+// stageMessages returns the messages of a phase by step and link, relative to their sender.
 func (f *Phase) stageMessages(parts int32) [][][]residueRange {
 	steps, k := len(f.chainStage.loads[f.index]), len(f.Offsets)
 	list := make([][][]residueRange, steps)
@@ -17,9 +17,10 @@ func (f *Phase) stageMessages(parts int32) [][][]residueRange {
 	return list
 }
 
-// originOffsets returns how far behind a GPU, in residues and not modulo q, the one is that its sum of a residue comes from, by
-// residue and part: in an exchange above the innermost stage a coset's GPUs have equal sums, each under its own number,
-// and a sum that came round Z_q has another one's than the residue says.
+// originOffsets returns, by residue and part, the distance from a GPU to the one whose sum it
+// receives for a residue. The distance is not reduced modulo q. In an exchange above the
+// innermost stage, the GPUs of a coset have equal sums under different numbers. A sum that has
+// travelled around Z_q therefore has another number than its residue.
 func (f *Phase) originOffsets(parts int32) []int32 {
 	q := int32(f.chainStage.q)
 	d := make([]int32, q*parts)
@@ -36,7 +37,7 @@ func (f *Phase) originOffsets(parts int32) []int32 {
 	return d
 }
 
-// messages returns all messages of a phase, by step, sender and link. Those that would be empty are left out.
+// messages returns all non-empty messages of a phase, by step, sender and link.
 func (pl *Plan) messages(phase int) []plan.Message {
 	f := &pl.Phases[phase]
 	if f.source != nil {
@@ -44,9 +45,9 @@ func (pl *Plan) messages(phase int) []plan.Message {
 	}
 	n := int32(pl.Problem.GPUs)
 	list := f.stageMessages(pl.Parts)
-	var behind []int32
+	var origins []int32
 	if f.Kind == plan.Exchange {
-		behind = f.originOffsets(pl.Parts)
+		origins = f.originOffsets(pl.Parts)
 	}
 	var all []plan.Message
 	for s := range list {
@@ -60,7 +61,7 @@ func (pl *Plan) messages(phase int) []plan.Message {
 					continue
 				}
 				t := plan.Message{Phase: int32(phase), Step: int32(s), From: u, To: (u + f.Offsets[i]) % n}
-				t.Pieces = f.pieces(n, u, f.Offsets[i], m, behind)
+				t.Pieces = f.pieces(n, u, f.Offsets[i], m, origins)
 				all = append(all, t)
 			}
 		}
@@ -68,12 +69,14 @@ func (pl *Plan) messages(phase int) []plan.Message {
 	return all
 }
 
-// pieces writes out a message that GPU u sends over a link of an offset.
+// pieces returns the pieces of a message that GPU u sends over a link of an offset.
 //
-// Residue y of the stage is the coset of y*n/(below*q), the multiples of n/below away from it. Gathering, u passes on
-// the shards from so far behind it. Scattering is the same backwards, on the mirror image: where a copy of shard z came
-// to z+y+offset from z+y, the sum of shard z goes from z-y-offset to z-y. behind is that of an exchange.
-func (f *Phase) pieces(n, u, offset int32, m []residueRange, behind []int32) []plan.Piece {
+// Residue y of the stage stands for the coset of y*n/(below*q): this number and all others at
+// multiples of n/below from it. To gather, u forwards the shards of GPUs at this distance behind
+// it. Scattering is the same in reverse, on the mirror image. If a copy of shard z moves from z+y
+// to z+y+offset, the sum of shard z moves from z-y-offset to z-y. origins is the result of
+// originOffsets for an exchange.
+func (f *Phase) pieces(n, u, offset int32, m []residueRange, origins []int32) []plan.Piece {
 	below, q := int32(f.chainStage.below), int32(f.chainStage.q)
 	scale, coset := n/(below*q), n/below
 	size := 0
@@ -96,8 +99,8 @@ func (f *Phase) pieces(n, u, offset int32, m []residueRange, behind []int32) []p
 					piece.Shard = (u + offset + y*scale + j*coset) % n
 				case plan.Exchange:
 					piece.Shard = (u + j*(n/members)) % n
-					parts := int32(len(behind)) / q
-					of := behind[y%q*parts:][:parts]
+					parts := int32(len(origins)) / q
+					of := origins[y%q*parts:][:parts]
 					for piece.From < c.to {
 						for piece.To = piece.From + 1; piece.To < c.to && of[piece.To] == of[piece.From]; piece.To++ {
 						}
@@ -114,14 +117,14 @@ func (f *Phase) pieces(n, u, offset int32, m []residueRange, behind []int32) []p
 	return list
 }
 
-// longestMessages returns the bytes of the longest message of each step of a phase, in the order of the stage, for scattering
-// as for gathering.
+// longestMessages returns the bytes of the longest message of each step of a phase, in the order
+// of the stage for both scattering and gathering.
 func (pl *Plan) longestMessages(f *Phase) []int64 {
 	n := pl.Problem.GPUs
 	small, rest := pl.Problem.Bytes/int64(n), int(pl.Problem.Bytes%int64(n))
-	// Shards 0..rest-1 have a byte more, and it is in this part of theirs.
+	// Shards 0 to rest-1 have one more byte, in this part.
 	extra := int32(small % int64(pl.Parts))
-	count := make([]int32, n) // by shard, from the sender: whether that part of it is in the message
+	count := make([]int32, n) // by shard relative to the sender: how often this part is in the message
 	var bytes []int64
 	for _, links := range f.stageMessages(pl.Parts) {
 		maxBytes := int64(0)
@@ -164,7 +167,7 @@ func (pl *Plan) longestMessages(f *Phase) []int64 {
 	return bytes
 }
 
-// maxWindowSum returns the largest sum of so many consecutive entries, the first following the last.
+// maxWindowSum returns the maximum sum of window consecutive entries of a cyclic list.
 func maxWindowSum(count []int32, window int) int32 {
 	sum := int32(0)
 	for _, c := range count[:window] {

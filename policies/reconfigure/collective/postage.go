@@ -1,14 +1,14 @@
 package collective
 
-// stampBasis are k numbers of which the sums of up to so many (any one repeatedly, or none) are 0..reach-1 and more: the
-// postage stamp problem.
+// stampBasis is a solution of the postage stamp problem: k numbers, such that sums of at most s
+// of them, with repetition, include all of 0..reach-1.
 type stampBasis struct {
 	numbers []int32
 	reach   int
 }
 
-// stampBases returns good stamps for 1, 2, ... terms, until they reach q, or more than two phases of one length need
-// to; reach is no more than q.
+// stampBases returns good bases for s = 1, 2, ... terms. It ends when one reaches q, or when s is
+// larger than two equal phases need. reach is at most q.
 func stampBases(k, q int) []stampBasis {
 	var list []stampBasis
 	for s := 1; ; s++ {
@@ -20,11 +20,12 @@ func stampBases(k, q int) []stampBasis {
 	}
 }
 
-// maxStampNodes bounds the search of stampBase.
+// maxStampNodes limits the search nodes of searchStampBasis.
 const maxStampNodes = 2000
 
-// searchStampBasis looks for k numbers that reach far with s terms: by backtracking, each next number at most one beyond what
-// those before it reach, the farthest first; in full for small k and s, else the best of stampNodes trials.
+// searchStampBasis searches for k numbers with a large reach for s terms by backtracking. Each
+// number is at most the reach of the previous ones, and larger numbers are tried first. The
+// search is exhaustive for small k and s, and otherwise ends after maxStampNodes nodes.
 func searchStampBasis(k, s, q int) stampBasis {
 	if s == 1 || k == 1 {
 		numbers := make([]int32, k)
@@ -34,7 +35,7 @@ func searchStampBasis(k, s, q int) stampBasis {
 		return stampBasis{numbers, min(q, k*s+1)}
 	}
 	best, budget := stampBasis{}, maxStampNodes
-	// least[i] by sum: the fewest of the first i+1 numbers that make it
+	// minTerms[i] is, by sum, the minimum number of terms among the first i+1 numbers
 	minTerms := make([][]int32, k)
 	numbers := make([]int32, k)
 	var try func(i, reach int)
@@ -66,7 +67,8 @@ func searchStampBasis(k, s, q int) stampBasis {
 	return best
 }
 
-// addStamp returns the fewest terms by sum, below q, when c can be one of them too.
+// addStamp returns the minimum number of terms for each sum below q if number c is added to a
+// basis.
 func addStamp(minTerms, before []int32, c int32, s, q int) []int32 {
 	top := min(q-1, int(c)*s)
 	if before != nil {
@@ -87,7 +89,7 @@ func addStamp(minTerms, before []int32, c int32, s, q int) []int32 {
 	return minTerms
 }
 
-// firstUnreachable returns the first sum that takes more than s terms, at most q.
+// firstUnreachable returns the first sum that needs more than s terms, at most q.
 func firstUnreachable(minTerms []int32, s, q int) int {
 	for v, m := range minTerms {
 		if m > int32(s) {
@@ -97,10 +99,10 @@ func firstUnreachable(minTerms []int32, s, q int) int {
 	return min(q, len(minTerms))
 }
 
-// splitSteps returns how many steps each of e phases takes, so few in all that the product of what they reach is q; nil
-// if fewer phases would do in as many.
+// splitSteps divides steps among e phases so that the product of their reaches is at least q and
+// the total is minimal. It returns nil if fewer phases need no more steps.
 func splitSteps(bases []stampBasis, q, e int) []int {
-	// reach[t]: the most with the phases so far in t steps; last[i][t] the steps of phase i in it.
+	// reach[t] is the maximum reach of the phases so far in t steps; last[i][t] is the steps of phase i in it.
 	maxSteps := e + len(bases)
 	reach := make([]int, maxSteps+1)
 	reach[0] = 1
@@ -138,6 +140,7 @@ func splitSteps(bases []stampBasis, q, e int) []int {
 	return nil
 }
 
+// firstReaching returns the first number of steps whose reach is at least q, or -1.
 func firstReaching(reach []int, q int) int {
 	for t, r := range reach {
 		if r >= q {

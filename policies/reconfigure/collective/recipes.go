@@ -6,21 +6,23 @@ import (
 	"sim/policies/collective"
 )
 
-// recipe is a plan's stages: those by which the data is scattered and summed, from the outer to the inner; those that
-// exchange whole vectors, from the inner to the outer; those that gather, from the inner to the outer.
+// recipe has the stages of a plan on circulants: scatter and sum partial data, from the outer to
+// the inner subgroup; exchange whole vectors, outwards; and gather, outwards.
 type recipe struct {
 	scatter, exchange, gather []chainStage
 	cost
 }
 
-// recipes returns those of an operation that no other beats in phases, steps and parts alike.
+// recipes returns the recipes of an operation on the frontier of phases, steps and parts.
 //
-// A reduce-scatter is an all-gather with its time and its links reversed and sums in the place of copies, on the mirror
-// image, so that it has the same topologies as the all-gather, last first (Chan et al., "Collective communication:
-// theory, practice, and experience", 2007). An all-reduce scatters down to the subgroup of order h and gathers from
-// there; for h = 1 the topology of the first gather is that of the last scatter, and for h > 1 the GPUs of each coset
-// exchange in between. It gathers by the stages by which it scatters: with others on one side the cost would be the
-// mean of doing as on either side on both.
+// A reduce-scatter is an all-gather with time and links reversed and sums instead of copies.
+// Taken on the mirror image, it has the topologies of the all-gather, the last one first (Chan et
+// al., "Collective communication: theory, practice, and experience", 2007).
+//
+// An all-reduce scatters down to the subgroup of order h, and gathers from there by the same
+// stages. With different stages, the cost would be the mean of two all-reduces that each use one
+// side's stages twice. In between, the GPUs of each coset exchange vectors, or scatter and gather
+// by one more stage whose innermost topology serves both.
 func (t *chainTable) recipes(op collective.Kind) []*recipe {
 	var all []*recipe
 	if op != collective.AllReduce {
@@ -37,7 +39,7 @@ func (t *chainTable) recipes(op collective.Kind) []*recipe {
 		for _, outer := range t.chains(h, t.n, false) {
 			gather := outer.stages()
 			twice := outer.plus(outer.cost)
-			for _, s := range t.stages[h] { // the topology of the first gather is that of the last scatter
+			for _, s := range t.stages[h] { // the first gather reuses the topology of the last scatter
 				whole := append([]chainStage{{s, 1}}, gather...)
 				all = append(all, &recipe{cost: twice.plus(cost{2*len(s.phases) - 1, 2 * s.steps, 2 * s.parts}), scatter: reverseStages(whole), gather: whole})
 			}
@@ -49,6 +51,7 @@ func (t *chainTable) recipes(op collective.Kind) []*recipe {
 	return frontier(all, func(r *recipe) cost { return r.cost })
 }
 
+// reverseStages returns the stages in reverse order.
 func reverseStages(list []chainStage) []chainStage {
 	list = slices.Clone(list)
 	slices.Reverse(list)

@@ -13,11 +13,13 @@ type stage struct {
 	q      int
 	name   string
 	phases []broadcastPhase
-	loads  [][]int32 // by course and step: parts on the fullest link
+	loads  [][]int32 // by phase and step: parts on the most loaded link
 	steps  int
 	parts  int64 // sum of loads
 }
 
+// newStage returns the stage of some phases, or nil if they do not reach all of Z_q or a phase
+// sends nothing.
 func newStage(q int, parts int32, name string, courses ...broadcastPhase) *stage {
 	loads, full := runBroadcast(q, parts, courses, nil)
 	if !full {
@@ -26,7 +28,7 @@ func newStage(q int, parts int32, name string, courses ...broadcastPhase) *stage
 	s := &stage{q: q, name: name, phases: courses, loads: loads}
 	for _, of := range loads {
 		if len(of) == 0 {
-			return nil // a topology that nothing is sent on
+			return nil // this topology carries nothing
 		}
 		s.steps += len(of)
 		for _, l := range of {
@@ -36,8 +38,8 @@ func newStage(q int, parts int32, name string, courses ...broadcastPhase) *stage
 	return s
 }
 
-// newStages returns the all-gathers on Z_q with k links that none other found beats in phases, steps and parts alike.
-// bases are the stamps for windows.
+// newStages returns the frontier of all-gathers on Z_q with k links. bases are the postage bases
+// for windows.
 func newStages(q, k int, parts int32, bases []stampBasis, stop halt.When) []*stage {
 	var all []*stage
 	add := func(s *stage) {
@@ -56,7 +58,7 @@ func newStages(q, k int, parts int32, bases []stampBasis, stop halt.When) []*sta
 	for _, s := range all {
 		minimum = min(minimum, s.steps)
 	}
-	for e := 2; e < minimum; e++ { // as many phases as steps are of no use
+	for e := 2; e < minimum; e++ { // one phase per step is left to chains
 		stop.Check()
 		if s := windowStage(q, k, e, parts, bases); s != nil {
 			add(s)
@@ -66,15 +68,15 @@ func newStages(q, k int, parts int32, bases []stampBasis, stop halt.When) []*sta
 	return frontier(all, func(s *stage) cost { return cost{len(s.phases), s.steps, s.parts} })
 }
 
-// ringSet is a static set of rings.
+// ringSet is a set of static rings.
 type ringSet struct {
 	name    string
 	offsets []int32
 }
 
-// ringSets returns the static rings on Z_q: one, k side by side with a share of the data each; half of them the other way
-// round; and rings of k strides, whose links bring k shards a step (of each element the parts that are left at the end
-// are shared).
+// ringSets returns the static rings on Z_q: one ring, in which k links share the data; half of
+// the links in each direction; and rings of k strides, whose links bring k shards per step. If
+// fewer than k residues remain at the end, links share their parts.
 func ringSets(q, k int) []ringSet {
 	one, ways, strides := make([]int32, k), make([]int32, k), make([]int32, k)
 	for i := range k {
@@ -101,16 +103,17 @@ func power(b, e int) int {
 	return p
 }
 
-// windowStage returns the all-gather on Z_q in e phases that reach a growing window 0..w-1: a phase of s steps multiplies
-// the window by what the sums of up to s of k numbers can be (for s = 1 by k+1, as the algorithm of Bruck et al.,
-// "Efficient algorithms for all-to-all communications in multiport message-passing systems", 1997), the last one ends
-// it. Total steps are the fewest that the windows allow. nil if every phase would not have its use.
+// windowStage returns the all-gather on Z_q in e phases that reach a growing window 0..w-1. A
+// phase of s steps multiplies the window by the reach of k stamps with s terms. For s = 1 this is
+// k+1, as in the algorithm of Bruck et al., "Efficient algorithms for all-to-all communications
+// in multiport message-passing systems", 1997. The last phase ends at q. The number of steps is
+// the minimum that windows allow. The result is nil if some phase would be useless.
 func windowStage(q, k, e int, parts int32, bases []stampBasis) *stage {
 	lasts := splitSteps(bases, q, e)
 	if lasts == nil {
 		return nil
 	}
-	slices.SortFunc(lasts, func(a, b int) int { return b - a }) // single steps last: those can be balanced to the end
+	slices.SortFunc(lasts, func(a, b int) int { return b - a }) // single steps last, because their links can be balanced
 	var courses []broadcastPhase
 	window := 1
 	for i, s := range lasts {
@@ -132,7 +135,7 @@ func windowStage(q, k, e int, parts int32, bases []stampBasis) *stage {
 	return newStage(q, parts, fmt.Sprintf("windows %d", q), courses...)
 }
 
-// scaledOffsets returns window times each number, mod q; multiples of q are the window itself instead.
+// scaledOffsets returns window times each number, mod q; multiples of q are replaced by window.
 func scaledOffsets(numbers []int32, window, q int) []int32 {
 	offsets := make([]int32, len(numbers))
 	for i, c := range numbers {
@@ -143,8 +146,8 @@ func scaledOffsets(numbers []int32, window, q int) []int32 {
 	return offsets
 }
 
-// evenOffsets returns k offsets that take 0..window-1 to equal stretches of window..next-1; with fewer to reach than links,
-// some twice.
+// evenOffsets returns k offsets that map 0..window-1 to equally spaced ranges in window..next-1.
+// They repeat if fewer than k residues remain.
 func evenOffsets(window, next, k int) []int32 {
 	offsets := make([]int32, k)
 	for i := range offsets {

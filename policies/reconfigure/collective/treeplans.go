@@ -9,15 +9,16 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// maxExchangeGPUs is the most GPUs among which whole vectors go along trees: n vectors of n shards come to each.
+// maxExchangeGPUs limits the GPUs among which whole vectors are exchanged along trees: each
+// receives n vectors of n shards.
 const maxExchangeGPUs = 256
 
-// graphPlans returns the plans of a problem on topologies that are no circulants.
+// graphPlans returns the plans of a problem on topologies other than circulants.
 func graphPlans(p *Problem) []*Plan {
 	var all []*Plan
 	for _, t := range findTrees(p.GPUs, min(p.Degree, maxTreeDegree), p.Stop) {
 		back := t.reversed()
-		switch { // one direction alone goes either way, of which one may fill links more evenly
+		switch { // a single operation may use the trees or their converse, whose links may be more even
 		case p.Op == collective.AllGather:
 			all = append(all, treePlan(p, nil, plan.Gather, t), treePlan(p, nil, plan.Gather, back))
 			continue
@@ -37,7 +38,8 @@ func graphPlans(p *Problem) []*Plan {
 	return all
 }
 
-// treePlan is the plan that scatters along trees back, and then gathers or exchanges along trees on; nil leaves one out.
+// treePlan returns the plan that scatters along the trees backward, in reverse, and then gathers
+// or exchanges along the trees forward. Either may be nil.
 func treePlan(p *Problem, backward *broadcastTrees, kind plan.Kind, forward *broadcastTrees) *Plan {
 	pl := &Plan{Problem: *p, Parts: shardParts(p)}
 	if backward != nil {
@@ -57,17 +59,17 @@ func treePlan(p *Problem, backward *broadcastTrees, kind plan.Kind, forward *bro
 	return pl
 }
 
-// messageSource makes what links carry, leg by leg and step by step.
+// messageSource computes the pieces on each link of a topology, phase by phase and step by step.
 type messageSource interface {
 	emitSteps(parts int32, stop halt.When, emit func(leg, step int, list []linkPieces))
 }
 
-// linkPieces is what a link of a graph brings in a step: parts from..to-1 of so many consecutive shards, or in an exchange
-// of the vector of one GPU.
+// linkPieces are pieces on a link of a graph in a step: parts from..to-1 of count consecutive
+// shards, or in an exchange, of the vector of GPU shard.
 type linkPieces struct{ link, shard, count, from, to int32 }
 
-// newPhases returns phases whose links carry what a source makes, a leg each; back does so against its direction, on the
-// converse topologies, the last first.
+// newPhases returns the phases of a message source. With reverse, links and time are reversed: on
+// the converse topologies, the last phase first.
 func (pl *Plan) newPhases(kinds []plan.Kind, legs []treePhase, of messageSource, reverse bool) []Phase {
 	p := &pl.Problem
 	list := make([]Phase, len(legs))
@@ -98,7 +100,8 @@ func (pl *Plan) newPhases(kinds []plan.Kind, legs []treePhase, of messageSource,
 	return list
 }
 
-// partSizes are where the parts of shards begin: of the first rest ones, of the others, and of whole vectors.
+// partSizes has the first byte of each part of a shard: for the first rest shards, which have one
+// more byte, and for the others. For exchanges it has the bytes of whole vectors.
 type partSizes struct {
 	rest  int32
 	begin [2][]int64
@@ -118,12 +121,13 @@ func newPartSizes(p *Problem, parts int32, vectors bool) *partSizes {
 	return z
 }
 
+// bytes returns the size of some pieces.
 func (z *partSizes) bytes(c linkPieces) int64 {
 	long := int64(min(max(0, z.rest-c.shard), c.count))
 	return long*(z.begin[0][c.to]-z.begin[0][c.from]) + (int64(c.count)-long)*(z.begin[1][c.to]-z.begin[1][c.from])
 }
 
-// sourceMessages writes out a phase that a source makes.
+// sourceMessages returns the messages of a phase that a message source makes.
 func (f *Phase) sourceMessages(pl *Plan, phase int) []plan.Message {
 	n := int32(pl.Problem.GPUs)
 	var all []plan.Message

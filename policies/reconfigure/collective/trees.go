@@ -7,39 +7,40 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// treePhase is a topology of trees and for how many steps it is up.
+// treePhase is a topology of broadcast trees, and the number of steps on it.
 type treePhase struct {
 	*graph
 	steps int
 }
 
-// treeGrower grows broadcast trees from every GPU over topologies of any form: in each step a GPU gets every shard that one
-// of its neighbours has and it lacks, so all spread breadth first. Where several can send it, the parts are divided
-// among their links so that the fullest carries least, which is a matter of each GPU and step by itself (Zhao et al.,
-// "Efficient direct-connect topologies for collective communications": breadth-first broadcast).
+// treeGrower grows broadcast trees from every GPU over any topologies, breadth first: in each
+// step a GPU receives every shard that it lacks and a neighbour has. If several links can bring a
+// shard, its parts are divided so that the maximum load of a link is minimal. Each GPU and step
+// can be optimised on its own (Zhao et al., "Efficient direct-connect topologies for collective
+// communications": breadth-first broadcast).
 type treeGrower struct {
 	n, words           int
 	parts              int32
-	shards, nextShards []uint64 // by GPU: the shards that it has
-	missing            int      // shards that GPUs lack
-	inLinks            []int32  // by GPU: links into it, k each, -1 for none
-	senders            []int32  // by link of into: the GPU that it comes from
-	list               []linkPieces
-	newShards          []int32 // of a GPU: the shards that it gets, and who can bring them
-	linkSets           []int32
-	nextLink           []int32 // by set of links: the first that has parts left to bring
+	shards, nextShards []uint64     // by GPU: bits of the shards that it has, now and after the step
+	missing            int          // number of shards that GPUs lack, summed over GPUs
+	inLinks            []int32      // by GPU: its k links in, padded with -1
+	senders            []int32      // by index in inLinks: the GPU that the link comes from
+	list               []linkPieces // pieces of the last step, by receiver
+	newShards          []int32      // of one GPU: the shards that it receives
+	linkSets           []int32      // by index in newShards: bits of the links that can bring it
+	nextLink           []int32      // by set of links: the first link with unassigned parts
 	semiMatching
 	stop halt.When
 }
 
-// maxTreeDegree is the most links a GPU for which trees are made: they are divided by sets of links.
+// maxTreeDegree limits the links per GPU, because tables have an entry for each set of links.
 const maxTreeDegree = 8
 
 func newTreeGrower(n, k int, parts int32) *treeGrower {
 	z := &treeGrower{n: n, parts: parts, words: (n + 63) / 64, semiMatching: newSemiMatching(k)}
 	z.shards, z.nextShards = make([]uint64, n*z.words), make([]uint64, n*z.words)
 	z.inLinks, z.senders, z.nextLink = make([]int32, n*k), make([]int32, n*k), make([]int32, 1<<k)
-	z.semiMatching.parts = make([]int64, 1<<k) // shards by the set of links that can bring them, as a GPU may get hundreds at once
+	z.semiMatching.parts = make([]int64, 1<<k) // a row per set of links, as a GPU may receive hundreds of shards at once
 	for set := range 1 << k {
 		for i := range k {
 			z.share = append(z.share, int64(set>>i&1)-1)
@@ -50,6 +51,7 @@ func newTreeGrower(n, k int, parts int32) *treeGrower {
 	return z
 }
 
+// restart resets the shards: each GPU has only its own.
 func (z *treeGrower) restart() {
 	clear(z.shards)
 	for u := range z.n {
@@ -58,7 +60,7 @@ func (z *treeGrower) restart() {
 	z.missing = z.n * (z.n - 1)
 }
 
-// setTopology sets up a topology.
+// setTopology sets the links of the following steps.
 func (z *treeGrower) setTopology(g *graph) {
 	for i := range z.inLinks {
 		z.inLinks[i] = -1
@@ -76,11 +78,11 @@ func (z *treeGrower) setTopology(g *graph) {
 	}
 }
 
-// advance lets all GPUs get what their neighbours have, without a word of who sends it, and returns the most that one
-// gets.
+// advance computes the shards of all GPUs after a step without dividing parts among links. It
+// returns the maximum number of shards that a GPU receives.
 func (z *treeGrower) advance() int {
 	maxReceived := 0
-	if z.words == 1 { // as where graphs are improved by swaps, most of what they take
+	if z.words == 1 { // a fast path for swapLinks, which spends most of its time here
 		for v, had := range z.shards {
 			has := had
 			for i := v * z.k; i < (v+1)*z.k && z.inLinks[i] >= 0; i++ {
@@ -117,7 +119,7 @@ func (z *treeGrower) advance() int {
 	return maxReceived
 }
 
-// advanceRecording is reach with all that is carried, by receiver, in list.
+// advanceRecording is advance that also stores the pieces on each link in list, by receiver.
 func (z *treeGrower) advanceRecording() {
 	z.list = z.list[:0]
 	for v := range z.n {
@@ -131,7 +133,7 @@ func (z *treeGrower) advanceRecording() {
 	z.advance()
 }
 
-// findNewShards finds the shards that a GPU gets, and by which of its links.
+// findNewShards finds the shards that GPU v receives, and the links that can bring each.
 func (z *treeGrower) findNewShards(v int) {
 	k := z.k
 	z.newShards, z.linkSets = z.newShards[:0], z.linkSets[:0]
@@ -157,7 +159,8 @@ func (z *treeGrower) findNewShards(v int) {
 	}
 }
 
-// assignParts hands the parts of the shards that a GPU gets to its links, as divided: whole shards but where shares end.
+// assignParts assigns the parts of new shards to links as divided. A shard is split only at the
+// end of a link's share.
 func (z *treeGrower) assignParts(v int) {
 	k := z.k
 	clear(z.nextLink)
@@ -182,10 +185,10 @@ func (z *treeGrower) assignParts(v int) {
 type broadcastTrees struct {
 	name   string
 	phases []treePhase
-	load   int // parts of shards on the fullest link of a step, summed over steps; k parts are a shard
+	load   int // parts (1/k shard) on the most loaded link of a step, summed over steps
 }
 
-// emitSteps runs through the legs and gives emit what is carried in each step.
+// emitSteps implements messageSource.
 func (t *broadcastTrees) emitSteps(parts int32, stop halt.When, emit func(leg, step int, list []linkPieces)) {
 	z := newTreeGrower(t.phases[0].n, t.phases[0].graph.k, parts)
 	z.stop = stop
@@ -198,7 +201,7 @@ func (t *broadcastTrees) emitSteps(parts int32, stop halt.When, emit func(leg, s
 	}
 }
 
-// spans reports whether the trees reach every GPU and none of their steps is without use.
+// spans reports whether the trees reach every GPU and every step sends something.
 func (t *broadcastTrees) spans(z *treeGrower) bool {
 	z.restart()
 	for _, l := range t.phases {
@@ -212,7 +215,7 @@ func (t *broadcastTrees) spans(z *treeGrower) bool {
 	return z.missing == 0
 }
 
-// computeLoad works load out, with a grower of k parts.
+// computeLoad computes load with a grower of k parts.
 func (t *broadcastTrees) computeLoad(z *treeGrower) int {
 	z.restart()
 	t.load = 0
@@ -231,7 +234,7 @@ func (t *broadcastTrees) computeLoad(z *treeGrower) int {
 	return t.load
 }
 
-// mapGraphs returns the trees over other graphs.
+// mapGraphs returns the trees on changed graphs.
 func (t *broadcastTrees) mapGraphs(change func(*graph) *graph) *broadcastTrees {
 	o := &broadcastTrees{name: t.name, phases: make([]treePhase, len(t.phases)), load: t.load}
 	for i, l := range t.phases {
@@ -248,9 +251,10 @@ func (t *broadcastTrees) steps() int {
 	return s
 }
 
-// reversed returns trees that a reduce-scatter follows backwards: on the converse topologies, so that it has those of
-// t, the last first, or where these do not span all, on their mirror image, of which the first is still that of t if
-// that is a circulant.
+// reversed returns trees for a reduce-scatter in reverse: on the converse topologies, so that its
+// own topologies are those of t, the last first. If these do not span all GPUs, it returns trees
+// on the mirror image. If the first topology of t is a circulant, the reduce-scatter still ends
+// with it.
 func (t *broadcastTrees) reversed() *broadcastTrees {
 	g := t.phases[0].graph
 	if c := t.mapGraphs((*graph).converse); c.spans(newTreeGrower(g.n, g.k, 1)) {

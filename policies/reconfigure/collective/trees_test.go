@@ -13,8 +13,9 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// TestDivision: the fullest link carries what the worst set of links makes it (Hall): of all rows that only links of a
-// set can bring, the parts, divided by the links; and all parts are brought, by links that can.
+// TestDivision: the maximum load of a link equals Hall's bound, the maximum over all sets of
+// links of the parts that only these can carry, divided by their number. All parts are assigned
+// to possible links.
 func TestDivision(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(1, 6).Draw(t, "k")
@@ -58,7 +59,7 @@ func TestDivision(t *testing.T) {
 	})
 }
 
-// anyGraph draws a graph of permutations, one a link, so that links may lead back or be double.
+// anyGraph draws a graph as one permutation per link, so that loops and parallel links occur.
 func anyGraph(t *rapid.T, n, k int) *graph {
 	g := &graph{n, k, make([]int32, n*k)}
 	for i := range k {
@@ -84,8 +85,8 @@ func TestTrees(t *testing.T) {
 		for range rapid.IntRange(0, 2).Draw(t, "legs") {
 			on.phases = append(on.phases, treePhase{anyGraph(t, n, k).joinLoops(), rapid.IntRange(1, 2).Draw(t, "steps")})
 		}
-		on.phases = append(on.phases, treePhase{affine(n, 1, slices.Repeat([]int32{1}, k)), n - 1}) // a ring reaches the rest
-		for i := len(on.phases) - 1; i >= 0; i-- {                                                  // as few steps as are of use
+		on.phases = append(on.phases, treePhase{affine(n, 1, slices.Repeat([]int32{1}, k)), n - 1}) // a ring reaches all other GPUs
+		for i := len(on.phases) - 1; i >= 0; i-- {                                                  // remove useless steps
 			for on.phases[i].steps > 1 && !on.spans(z) {
 				on.phases[i].steps--
 			}
@@ -106,8 +107,8 @@ func TestTrees(t *testing.T) {
 			if err := pl.toPlan().Check(); err != nil {
 				t.Fatalf("%s: %v", pl.Name, err)
 			}
-			claims(t, pl)
-			compute(t, pl)
+			checkLongest(t, pl)
+			simulateNumbers(t, pl)
 		}
 		step := int32(0)
 		pl := treePlan(&gather, nil, plan.Gather, on)
@@ -124,7 +125,8 @@ func TestTrees(t *testing.T) {
 	})
 }
 
-// walks returns when each GPU could first have each shard, by source, set by set.
+// walks returns, by source and GPU, the first step in which a shard can arrive, by propagating
+// sets.
 func walks(t *broadcastTrees) [][]int {
 	n := t.phases[0].n
 	first := make([][]int, n)
@@ -150,9 +152,9 @@ func walks(t *broadcastTrees) [][]int {
 	return first
 }
 
-// TestForests: of every number of GPUs and links the trees span all, in no more steps than generalised Kautz graphs
-// promise on one topology, ceil(log_k n), and their topologies can be set up; more topologies are there for fewer
-// steps.
+// TestForests: for every number of GPUs and links, all trees span the GPUs on valid topologies.
+// One of them has one topology and at most ceil(log_k n) steps, the diameter of generalised Kautz
+// graphs. Trees with more topologies take fewer steps.
 func TestForests(t *testing.T) {
 	most := 28
 	if *long {
@@ -187,8 +189,8 @@ func TestForests(t *testing.T) {
 	}
 }
 
-// TestLeastDepth: on few GPUs, no topology of degree 2 at all has a smaller diameter than the best of the trees, by
-// trying every one.
+// TestLeastDepth: on few GPUs, no topology of degree 2 has a smaller diameter than the best
+// trees, by trying all topologies.
 func TestLeastDepth(t *testing.T) {
 	for n := 4; n <= 6; n++ {
 		var pairs []uint8
@@ -239,7 +241,8 @@ func TestLeastDepth(t *testing.T) {
 	}
 }
 
-// TestLineGraphs: a line digraph has a diameter of one more; of the complete graph on 3 it is the Kautz graph on 6.
+// TestLineGraphs: a line digraph has a diameter larger by one. From the complete graph on 3 GPUs
+// these are Kautz graphs.
 func TestLineGraphs(t *testing.T) {
 	f := &treeSearch{k: 2}
 	complete := affine(3, 1, []int32{1, 2})
@@ -251,9 +254,10 @@ func TestLineGraphs(t *testing.T) {
 	}
 }
 
-// TestTreesByHand: 6 GPUs with two links, 6000 B at a nanosecond a byte, alpha 100 ns, R = 1 us. On a Kautz graph every
-// GPU gets 2 shards from its neighbours, one a link, and then the other 3: one of the neighbours has a link from the
-// GPU itself, so it brings 1 and the other 2.
+// TestTreesByHand: costs computed by hand for 6 GPUs with two links, 6000 B, 1 ns per byte,
+// latency 100 ns and delay 1 us. On a Kautz graph every GPU first receives the 2 shards of its
+// neighbours, one per link, and then the other 3. One neighbour has a link from the GPU itself,
+// so it sends 1 shard and the other 2.
 func TestTreesByHand(t *testing.T) {
 	p := problem(6, 2, collective.AllGather, 6000, 8e9, us/10, us)
 	g := graphOf(6, 2, scaleup.GeneralizedKautz(6, 2))
@@ -261,7 +265,7 @@ func TestTreesByHand(t *testing.T) {
 	if want := us + (100+1000+100+2000)*engine.Nanosecond; pl.cost() != want {
 		t.Errorf("%v, want %v: %v", pl.cost(), want, pl.Phases[0].Longest)
 	}
-	p.Bytes = 60 // 200 ns and 10 and 20 B against 300 ns and 25 B on rings both ways
+	p.Bytes = 60 // 200 ns, 10 and 20 B, compared with 300 ns and 25 B on rings in both directions
 	if best := must(best(p))(t); best.cost() > us+(200+30)*engine.Nanosecond || best.Steps() != 2 {
 		t.Errorf("%s is best, at %v", best.Name, best.cost())
 	}

@@ -8,11 +8,12 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// maxTreeGPUs is the most GPUs for which trees are made: every one has n shards to come by, each on its own way.
+// maxTreeGPUs limits the GPUs for which trees are searched: each of n GPUs receives n shards,
+// each along its own path.
 const maxTreeGPUs = 1024
 
-// findTrees returns trees for n GPUs with k links: on one topology, and on more where that takes fewer steps; of as many
-// topologies and steps the best few.
+// findTrees returns broadcast trees for n GPUs with k links: on one topology, and on several if
+// this takes fewer steps. Those with lower load are kept per number of topologies and steps.
 func findTrees(n, k int, stop halt.When) []*broadcastTrees {
 	if n > maxTreeGPUs || k < 2 || k > maxTreeDegree || k >= n-1 {
 		return nil
@@ -20,7 +21,7 @@ func findTrees(n, k int, stop halt.When) []*broadcastTrees {
 	f := &treeSearch{n: n, k: k, stop: stop, grower: newTreeGrower(n, k, int32(k)), visited: make([]bool, n), rng: rand.New(rand.NewPCG(uint64(n), uint64(k)))}
 	f.grower.stop = stop
 	f.addStatic("kautz", graphOf(n, k, scaleup.GeneralizedKautz(n, k)).joinLoops())
-	least := minSteps(n, k)
+	stepBounds := minSteps(n, k)
 	for _, lines := range f.lineDigraphs() {
 		name := fmt.Sprintf("line digraph %d of %d", lines.iterations, n/power(k, lines.iterations))
 		if lines.iterations == 0 {
@@ -32,8 +33,8 @@ func findTrees(n, k int, stop halt.When) []*broadcastTrees {
 	for _, t := range f.found {
 		steps = min(steps, t.steps())
 	}
-	for d := 2; d < len(least) && least[d-1] < steps; d++ { // with as many topologies as steps windows do
-		for s := least[d-1]; s < steps; s++ {
+	for d := 2; d < len(stepBounds) && stepBounds[d-1] < steps; d++ { // with one topology per step, windows on circulants are as good
+		for s := stepBounds[d-1]; s < steps; s++ {
 			if f.searchSequences(d, s) {
 				steps = s
 			}
@@ -42,23 +43,23 @@ func findTrees(n, k int, stop halt.When) []*broadcastTrees {
 	return f.frontier()
 }
 
-// frontier is found without those that others beat in topologies, steps and load.
+// frontier returns the found trees on the frontier of topologies, steps and load.
 func (f *treeSearch) frontier() []*broadcastTrees {
 	return frontier(f.found, func(t *broadcastTrees) cost { return cost{len(t.phases), t.steps(), int64(t.load)} })
 }
 
-// treeSearch looks for trees.
+// treeSearch searches for graphs with good broadcast trees.
 type treeSearch struct {
 	n, k    int
 	stop    halt.When
 	grower  *treeGrower
 	rng     *rand.Rand
 	found   []*broadcastTrees
-	visited []bool // for reached
-	queue   []int32
+	visited []bool  // scratch of countReached
+	queue   []int32 // scratch of countReached
 }
 
-// addStatic adds the trees on one topology, if they span it.
+// addStatic adds the trees on one topology if they span it.
 func (f *treeSearch) addStatic(name string, g *graph) {
 	if g == nil {
 		return
@@ -70,8 +71,8 @@ func (f *treeSearch) addStatic(name string, g *graph) {
 	}
 }
 
-// diameter is the diameter of a graph, 0 of one that is not connected, and the most shards that a GPU gets in a step,
-// summed over steps.
+// diameter returns the diameter of a graph, or 0 if it is not connected. sum is the maximum
+// number of shards that a GPU receives in a step, summed over the steps.
 func (f *treeSearch) diameter(z *treeGrower, g *graph) (steps, sum int) {
 	z.restart()
 	z.setTopology(g)
@@ -86,7 +87,7 @@ func (f *treeSearch) diameter(z *treeGrower, g *graph) (steps, sum int) {
 	}
 }
 
-// drawOffsets draws k offsets mod n, or as many in a row from a drawn one.
+// drawOffsets draws k offsets mod n, or k consecutive ones if row is true.
 func (f *treeSearch) drawOffsets(n int, row bool) []int32 {
 	list := make([]int32, f.k)
 	base := f.rng.IntN(n)
