@@ -8,7 +8,7 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// demands are those of the paper's Fig. 11: flows of 8 chunks on average.
+// demands are the demands of the paper's Fig. 11, with 8 chunks per flow on average.
 var demands = []struct {
 	name string
 	make func(n, k int) *plan.Problem

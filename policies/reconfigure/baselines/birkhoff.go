@@ -8,25 +8,28 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// permutation is a set of circuits, one out of and into each GPU, and the chunks that cross them.
+// permutation is a set of circuits, one out of and into each GPU, with the chunks on them.
 type permutation struct {
-	to     []int32 // of GPU u: the GPU it sends to, itself for none
-	chunks []int32 // chunks from u to to[u]
-	// slots is the most chunks on a circuit.
+	to     []int32 // by GPU: the GPU it sends to, or itself
+	chunks []int32 // by GPU: chunks from u to to[u]
+	// slots is the maximum number of chunks on a circuit.
 	slots int32
 }
 
-// decomposeBirkhoff splits the demand into permutations whose slots sum up to the largest sum of a row or column of it, which is
-// the least there is on one switch (Birkhoff and von Neumann; paper Sec. 5.1 on FAST). The matrix is first padded to
-// equal sums with chunks that are never sent. Each permutation is a perfect matching whose smallest cell is as large as
-// can be, for as many chunks as that cell has: a greedy towards few permutations.
+// decomposeBirkhoff splits the demand into permutations whose total slots equal the maximum sum
+// of a row or column. This is the minimum for one switch (Birkhoff and von Neumann; paper Sec.
+// 5.1 on FAST).
+//
+// The matrix is first padded to equal sums with chunks that are never sent. Each permutation is a
+// perfect matching whose smallest cell is as large as possible, and has as many chunks as this
+// cell. This greedy choice yields few permutations.
 func decomposeBirkhoff(n int, demand []int32, stop halt.When) []permutation {
 	padding, sum := padSums(n, demand)
 	remaining := make([]int64, n*n)
 	for i, c := range demand {
 		remaining[i] = int64(c) + padding[i]
 	}
-	// A chunk of a padded cell is a real one as long as there are any.
+	// A chunk of a padded cell is a real one as long as real ones remain.
 	realChunks := slices.Clone(demand)
 	m, level := graph.NewMatching(n), int64(math.MaxInt64)
 	var list []permutation
@@ -57,8 +60,9 @@ func decomposeBirkhoff(n int, demand []int32, stop halt.When) []permutation {
 	return list
 }
 
-// admitNextLevel admits the cells of the highest content under level and returns that content. Where left has equal sums and
-// there is no perfect matching of the cells from level on, there are such cells (König).
+// admitNextLevel adds the cells with the highest content below level to the matching's graph, and
+// returns this content. If the remaining matrix has equal sums and the cells from level on have
+// no perfect matching, such cells exist (König).
 func admitNextLevel(m *graph.Matching, remaining []int64, level int64) int64 {
 	n, next := len(m.To), int64(-1)
 	for _, x := range remaining {
@@ -74,6 +78,7 @@ func admitNextLevel(m *graph.Matching, remaining []int64, level int64) int64 {
 	return next
 }
 
+// set sets the circuit of GPU u to v with the given chunks.
 func (p *permutation) set(u, v int, chunks int32) {
 	p.to[u], p.chunks[u] = int32(v), chunks
 	if u == v {
@@ -82,8 +87,8 @@ func (p *permutation) set(u, v int, chunks int32) {
 	p.slots = max(p.slots, p.chunks[u])
 }
 
-// padSums returns what brings all sums of rows and columns up to the largest, and that sum. It goes to the diagonal first,
-// where it is a GPU that idles.
+// padSums returns the padding that increases all sums of rows and columns to the largest one, and
+// this sum. Padding goes to the diagonal first, where it means that a GPU idles.
 func padSums(n int, demand []int32) (padding []int64, sum int64) {
 	rows, columns := make([]int64, n), make([]int64, n)
 	for i, c := range demand {

@@ -7,15 +7,16 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// directPhase is what the switches hold between two reconfigurations where every chunk takes one hop: permutation i on
-// links[i] of the switches.
+// directPhase is the state of the switches between two reconfigurations if every chunk takes one
+// hop: permutation i uses links[i] switches.
 type directPhase struct {
 	permutations []permutation
 	links        []int32
 }
 
-// shareLinks gives every load a link and each further of the k links to the load that then takes longest, of equals the
-// first, and returns the slots of the longest. Needs 1 <= len(loads) <= k.
+// shareLinks gives each load one of k links, and each further link to the load that takes the
+// longest, of equal ones to the first. It returns the links and the maximum slots. It requires 1
+// <= len(loads) <= k.
 func shareLinks(loads []int32, k int) (links []int32, slots int32) {
 	links = make([]int32, len(loads))
 	takes := func(i int32) int32 { return ceilDiv(loads[i], links[i]) }
@@ -31,9 +32,10 @@ func shareLinks(loads []int32, k int) (links []int32, slots int32) {
 	return links, takes(*h.First())
 }
 
+// ceilDiv returns a/b rounded up.
 func ceilDiv(a, b int32) int32 { return (a + b - 1) / b }
 
-// newDirectPhase puts permutations into one phase of k switches.
+// newDirectPhase returns a phase of permutations on k switches.
 func newDirectPhase(list []permutation, k int) directPhase {
 	loads := make([]int32, len(list))
 	for i := range list {
@@ -43,10 +45,11 @@ func newDirectPhase(list []permutation, k int) directPhase {
 	return directPhase{list, links}
 }
 
-// circuit is a connection of a phase with all its chunks.
+// circuit is a connection of a phase: its receiver, links and chunks.
 type circuit struct{ to, links, chunks int32 }
 
-// circuits appends those of GPU u that carry chunks. Permutations that lead to the same GPU share their links.
+// circuits appends the circuits of GPU u with chunks. Permutations that lead to the same GPU
+// share their links.
 func (f *directPhase) circuits(list []circuit, u int) []circuit {
 next:
 	for i := range f.permutations {
@@ -66,7 +69,7 @@ next:
 	return list
 }
 
-// slots is what the phase takes.
+// slots returns the slots of the phase.
 func (f *directPhase) slots(n int) (slots int32) {
 	var list []circuit
 	for u := range n {
@@ -78,7 +81,7 @@ func (f *directPhase) slots(n int) (slots int32) {
 	return slots
 }
 
-// directCandidate is the candidate of phases in which every chunk takes one hop.
+// directCandidate returns the candidate with these phases.
 func directCandidate(p *plan.Problem, origin string, phases []directPhase) plan.Candidate {
 	c := plan.Candidate{Origin: origin, Reconfigurations: len(phases)}
 	for i := range phases {

@@ -7,23 +7,25 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Model says how Fast uses k switches. With one switch they are the same.
+// Model is the way in which Fast uses k switches. With one switch all models are equal.
 type Model string
 
 const (
-	// ModelTogether holds up to k permutations at once, of about the same length; a permutation may have several switches.
-	// It is the default, and no other model does better.
+	// ModelTogether has up to k permutations at a time, of about the same length. A permutation
+	// may use several switches. It is the default, and no other model is better.
 	ModelTogether Model = "together"
-	// ModelStriped holds one permutation at a time on all k switches, each circuit's chunks dealt out over them.
+	// ModelStriped has one permutation at a time on all k switches, which share the chunks of
+	// each circuit.
 	ModelStriped Model = "striped"
-	// ModelOneSwitch holds one permutation at a time on one switch; the others do nothing.
+	// ModelOneSwitch has one permutation at a time on one switch; the others are idle.
 	ModelOneSwitch Model = "one"
 )
 
-// Fast splits the demand into permutations, and every chunk goes straight to its destination (Lei et al., 2025, in the
-// reading of the paper, Sec. 5.1). Candidates have one of two splits: that of Birkhoff and von Neumann, which takes the
-// fewest slots on one switch and the more permutations the more unequal the demand, and a cover by the fewest
-// permutations, in which every flow waits for the longest. Together has several groupings of each. Errors:
+// Fast splits the demand into permutations and sends every chunk directly to its destination (Lei
+// et al., 2025, as described in the paper, Sec. 5.1). Candidates use one of two splits. That of
+// Birkhoff and von Neumann takes the minimum slots on one switch, but more permutations for less
+// equal demands. The cover has the minimum number of permutations, but every flow waits for the
+// longest of its permutation. ModelTogether has several groupings of each. Errors:
 // plan.ErrProblem, ErrOptions.
 func Fast(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
@@ -54,7 +56,7 @@ func Fast(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	return plan.Frontier(list), nil
 }
 
-// singlePhases gives each permutation a phase on k switches.
+// singlePhases returns a phase on k switches for each permutation.
 func singlePhases(list []permutation, k int) []directPhase {
 	phases := make([]directPhase, len(list))
 	for i := range list {
@@ -63,10 +65,11 @@ func singlePhases(list []permutation, k int) []directPhase {
 	return phases
 }
 
-// groupPermutations returns the groupings of permutations into phases of at most k that are best for some reconfiguration delay.
-// In the order of falling length neighbours go together, which loses nothing on two switches: to exchange permutations
-// between two phases until they are neighbours makes neither sum of slots larger. On more it may lose a little where
-// one has several links.
+// groupPermutations returns the groupings of permutations into phases of at most k that are best
+// for some reconfiguration delay. Permutations are sorted by falling length, and neighbours form
+// a phase. This is optimal for two switches: exchanging permutations of two phases until they are
+// neighbours does not increase the sum of slots. For more switches, it may be slightly worse if a
+// permutation has several links.
 func groupPermutations(list []permutation, k int, stop halt.When) [][]directPhase {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b permutation) int { return int(b.slots - a.slots) })
@@ -78,20 +81,20 @@ func groupPermutations(list []permutation, k int, stop halt.When) [][]directPhas
 	if k == 1 || n == 0 {
 		return [][]directPhase{singlePhases(list, 1)}
 	}
-	// cost[i*k+g-1] is that of the phase of g permutations from i on.
+	// cost[i*k+g-1] is the slots of the phase of g permutations from i on.
 	cost := make([]int32, n*k)
 	for i := range n {
 		for g := 1; g <= min(k, n-i); g++ {
 			_, cost[i*k+g-1] = shareLinks(loads[i:i+g], k)
 		}
 	}
-	// Only corners of the convex hull of (phases, slots) are ever best. Each search with a price of a phase finds one;
-	// between two of them the price at which they cost the same finds the next, if there is one.
+	// Only corners of the convex hull of (phases, slots) can be optimal. A search with a price per phase finds
+	// one. The price at which two of them cost the same finds a corner between them, if one exists.
 	type corner struct {
 		sizes []int32
 		slots int64
 	}
-	cheapest := func(phases, slots int64) corner { // least phases x F + slots x G for a price of F / G
+	cheapest := func(phases, slots int64) corner { // minimises phases * number of phases + slots * total slots
 		stop.Check()
 		least := make([]int64, n+1)
 		size := make([]int32, n)
@@ -117,7 +120,7 @@ func groupPermutations(list []permutation, k int, stop halt.When) [][]directPhas
 		if more <= 1 || fewer <= 1 {
 			return
 		}
-		// At fewer / more slots a phase both cost the same.
+		// At a price of fewer / more slots per phase, both cost the same.
 		c := cheapest(fewer, more)
 		if fewer*int64(len(c.sizes))+more*c.slots >= fewer*int64(len(minPhases.sizes))+more*minPhases.slots {
 			return
@@ -126,7 +129,7 @@ func groupPermutations(list []permutation, k int, stop halt.When) [][]directPhas
 		corners = append(corners, c)
 		between(c, maxPhases)
 	}
-	// A phase at the price of all slots, and nearly free.
+	// The extremes: a phase costs as much as all slots, or almost nothing.
 	total := int64(1)
 	for _, l := range loads {
 		total += int64(l)

@@ -9,13 +9,17 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// MixNet keeps a topology that is greedy on the demand (Liao et al., SIGCOMM 2025; paper Sec. 5.1): circuits are set up
-// in the order of falling demand as long as both ends are free. On the first switch an edge that would close a cycle
-// short of all GPUs is refused, so that it holds a Hamiltonian cycle and all GPUs are reached. What the other switches
-// do is open: of one network all hold such cycles, one switch after another; of the other they hold whatever is
-// heaviest. For both, a pair gets a second circuit where no other pair fits: chunks are forwarded, so one that leads
-// elsewhere serves it better. Ties are drawn by the problem's seed; by index they would make rings near to each other.
-// The uniform demand, which the paper does not show for it, is all ties. Errors: plan.ErrProblem, ErrOptions, those of
+// MixNet uses a topology built greedily for the demand (Liao et al., SIGCOMM 2025; paper Sec.
+// 5.1). Circuits are set up by falling demand as long as both ends are free. On the first switch,
+// an edge that would close a cycle without all GPUs is rejected. The switch then has a
+// Hamiltonian cycle, which reaches all GPUs.
+//
+// The paper leaves the other switches open. Of two candidates, one has such a cycle on every
+// switch, one after the other. The other has the largest flows on the other switches. In both, a
+// pair receives a second circuit only if no other pair fits: chunks are forwarded, so a circuit
+// to another GPU is more useful. Ties are broken at random with the problem's seed, because an
+// order by index would make the rings similar. In the uniform demand, which the paper does not
+// show for MixNet, all flows are tied. Errors: plan.ErrProblem, ErrOptions, those of
 // graph.MinCongestion.
 func MixNet(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
@@ -28,25 +32,26 @@ func MixNet(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	return staticCandidates(p, o, networks...)
 }
 
-// circuitRequest is a pair (From * n + To) with what decides when it comes up for another circuit.
+// circuitRequest is a pair of GPUs (From * n + To) with the criteria for its next circuit.
 type circuitRequest struct{ pair, chunks, circuits, tie int32 }
 
-// sortRequests sorts by circuits, then by falling chunks, then by what was drawn.
+// sortRequests sorts by circuits that the pair already has, then by falling chunks, then by the
+// drawn tie.
 func sortRequests(list []circuitRequest) {
 	slices.SortFunc(list, func(a, b circuitRequest) int {
 		return cmp.Or(cmp.Compare(a.circuits, b.circuits), cmp.Compare(b.chunks, a.chunks), cmp.Compare(a.tie, b.tie))
 	})
 }
 
-// mixnetStream keeps the draws apart from those of others with the same seed: "mixnet" in ASCII.
+// mixnetStream separates these random numbers from others with the same seed: "mixnet" in ASCII.
 const mixnetStream = 0x6d69786e6574
 
-// drawTies is the place of each pair among its equals.
+// drawTies returns a random permutation of all pairs, the order among equal ones.
 func drawTies(p *plan.Problem) []int {
 	return rand.New(rand.NewPCG(p.Seed, mixnetStream)).Perm(p.GPUs * p.GPUs)
 }
 
-// pairRequests are all pairs, each with its circuits in t.
+// pairRequests returns all pairs, each with the number of its circuits in t.
 func pairRequests(p *plan.Problem, t scaleup.Topology) []circuitRequest {
 	n := p.GPUs
 	circuits := make([]int32, n*n)
@@ -62,7 +67,7 @@ func pairRequests(p *plan.Problem, t scaleup.Topology) []circuitRequest {
 	return list
 }
 
-// greedyCircuits puts one greedy cycle on the first switch and fills up the ports of the others.
+// greedyCircuits has a greedy cycle on the first switch and fills the ports of the others.
 func greedyCircuits(p *plan.Problem) scaleup.Topology {
 	n, k := int32(p.GPUs), int32(p.Degree)
 	t := greedyCycles(p, 1)
@@ -84,7 +89,7 @@ func greedyCircuits(p *plan.Problem) scaleup.Topology {
 	return t
 }
 
-// greedyCycles puts a greedy Hamiltonian cycle on each of k switches.
+// greedyCycles has a greedy Hamiltonian cycle on each of k switches.
 func greedyCycles(p *plan.Problem, k int) scaleup.Topology {
 	n := p.GPUs
 	t := make(scaleup.Topology, 0, n*k)
@@ -95,7 +100,7 @@ func greedyCycles(p *plan.Problem, k int) scaleup.Topology {
 		for u := range n {
 			to[u], from[u], end[u] = -1, -1, int32(u)
 		}
-		// end[u] is the other end of the path that begins or ends at u.
+		// end[u] is the other end of the path that starts or ends at u.
 		join := func(u, v int32) {
 			to[u], from[v] = v, u
 			first, last := end[u], end[v]

@@ -7,9 +7,11 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// coverPermutations splits the demand into as few permutations as there can be, each flow in one: as many as the most GPUs that one
-// sends to or receives from (n-1 for a dense demand; König). Each is a perfect matching of as many of the largest flows
-// left as can be, then of the next largest; exchanges make them more alike within.
+// coverPermutations splits the demand into the minimum number of permutations such that each flow
+// is in one. This is the maximum number of GPUs that a GPU sends to or receives from: n-1 for a
+// dense demand (König). Each is a perfect matching of as many of the largest remaining flows as
+// possible, then of the next largest. balancePermutations then makes the flows of a permutation
+// more equal.
 func coverPermutations(n int, demand []int32, stop halt.When) []permutation {
 	hasFlow := make([]int32, n*n)
 	for i, c := range demand {
@@ -17,7 +19,7 @@ func coverPermutations(n int, demand []int32, stop halt.When) []permutation {
 			hasFlow[i] = 1
 		}
 	}
-	// Cells without a flow are padded with turns in which nothing is sent, some with several.
+	// Cells without a flow are padded with idle circuits, some with several.
 	idle, count := padSums(n, hasFlow)
 	remaining := make([]int64, n*n)
 	for i, c := range demand {
@@ -52,11 +54,12 @@ func coverPermutations(n int, demand []int32, stop halt.When) []permutation {
 	return list
 }
 
-// balancePermutations goes once through all pairs of permutations and says whether any changed. Two of them are a union of cycles
-// that go along a circuit of one and back along a circuit of the other; each cycle's circuits may change sides. With
-// the side that has the longest flow of a cycle always on the permutation that is longer, neither gets longer.
+// balancePermutations goes once through all pairs of permutations and reports whether it changed
+// any. Two permutations are a union of cycles, which alternate between circuits of one, forwards,
+// and of the other, backwards. The two halves of a cycle may be swapped. If the longer
+// permutation always has the half with the longest flow, neither becomes longer.
 func balancePermutations(n int, list []permutation, stop halt.When) (changed bool) {
-	sender := make([]int32, n) // to each GPU in q
+	sender := make([]int32, n) // by GPU: its sender in q
 	visited := make([]bool, n)
 	var swaps []int32
 	for i := range list {
@@ -73,7 +76,7 @@ func balancePermutations(n int, list []permutation, stop halt.When) (changed boo
 			swaps = swaps[:0]
 			rest := int32(0)
 			for s := range int32(n) {
-				var a, b int32 // the longest flows of the cycle of s
+				var a, b int32 // the longest flows of the cycle of s in p and in q
 				for u := s; !visited[u]; u = sender[p.to[u]] {
 					visited[u] = true
 					a, b = max(a, p.chunks[u]), max(b, q.chunks[u])

@@ -2,9 +2,10 @@ package baselines
 
 import "sim/policies/reconfigure/plan"
 
-// SpreadOut sends in turn to the GPU 1, 2 .. n-1 further, all straight (paper Sec. 2.2): phase by phase k shifts at
-// once, each on a switch, in ceil((n-1)/k) phases less those that would have nothing to send. Where switches are left
-// over in the last phase, shifts have several. Errors: plan.ErrProblem.
+// SpreadOut sends to the GPUs at distance 1, 2 .. n-1 in turn, directly (paper Sec. 2.2). Each
+// phase has k shifts, each on a switch, in ceil((n-1)/k) phases. Phases without chunks are left
+// out. If the last phase has fewer shifts than switches, shifts use several. Errors:
+// plan.ErrProblem.
 func SpreadOut(p *plan.Problem, _ Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err

@@ -13,42 +13,46 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Schedule says how the chunks cross a static topology.
+// Schedule is the way in which chunks cross a static topology.
 type Schedule string
 
 const (
-	// ScheduleStrongest offers Simulated, Packed and, unless one of these is optimal or the links are too many, Fluid. It is
-	// the default.
+	// ScheduleStrongest offers ScheduleSimulated, SchedulePacked and ScheduleFluid. The last is
+	// left out if another one is optimal or there are too many links. It is the default.
 	ScheduleStrongest Schedule = "strongest"
-	// ScheduleFluid is the optimum of the multi-commodity flow (DirectConnect's linear program; paper Sec. 5.1), in slots the
-	// larger of the largest load of a link and the most hops between two GPUs that exchange chunks: no schedule on the
-	// topology takes less. It has no plan.
+	// ScheduleFluid is the optimum of the multi-commodity flow (DirectConnect's linear program;
+	// paper Sec. 5.1). Its slots are the maximum of the link loads and of the hops between two
+	// GPUs that exchange chunks. No schedule on the topology takes less. It has no plan.
 	ScheduleFluid Schedule = "fluid"
-	// SchedulePaths is fluid on the ways of Simulated: the larger of their largest load and their most hops. It has no plan.
+	// SchedulePaths is fluid on the paths of ScheduleSimulated: its slots are the maximum of
+	// their link loads and hops. It has no plan.
 	SchedulePaths Schedule = "paths"
-	// ScheduleSimulated sends all chunks of a flow one shortest path, the first in the order of the topology's edges, and of
-	// the chunks that wait for a link the one of the lowest index (paper Sec. 5.1), of equals that of the longest path.
-	// It is TopoOpt's k shortest paths with k = 1.
+	// ScheduleSimulated sends all chunks of a flow along one shortest path, the first in the
+	// order of the topology's edges. A link takes the waiting chunk with the lowest index (paper
+	// Sec. 5.1); among equal ones, the chunk with the longest path. This is TopoOpt's k shortest
+	// paths with k = 1.
 	ScheduleSimulated Schedule = "simulated"
-	// SchedulePacked sends chunks over such shortest paths as load the links evenly, and on a link those with the most hops to
-	// go first, or those of the lowest index if that takes fewer slots.
+	// SchedulePacked sends chunks along shortest paths that load the links evenly. A link takes
+	// the chunk with the maximum remaining hops, or the one with the lowest index if this takes
+	// fewer slots.
 	SchedulePacked Schedule = "packed"
 )
 
-// maxFluidLinks is the most links (GPUs x switches) of which Strongest computes Fluid, which keeps it to seconds: the
-// effort of a fluid optimum grows with GPUs x links, and with many links a GPU shortest paths come within a few percent
-// of it.
+// maxFluidLinks limits the links (GPUs x switches) for which ScheduleStrongest computes the fluid
+// optimum, to a few seconds: its effort grows with GPUs x links. With many links per GPU,
+// shortest paths are within a few percent of it anyway.
 const maxFluidLinks = 512
 
-// staticNetwork is a topology that a planner may keep.
+// staticNetwork is a topology that a planner may use.
 type staticNetwork struct {
-	origin   string // its name, for people
+	origin   string // name, for people
 	topology scaleup.Topology
 }
 
-// staticCandidates returns the candidates of topologies of which any may be kept. Those that have a plan come first. Fluid optima
-// are not computed where the chunks' hops alone show that another candidate is as good. Errors: ErrOptions,
-// pack.ErrUnreachable, and those of graph.MinCongestion.
+// staticCandidates returns the candidates of several topologies of which any may be used. Those
+// with a plan come first. A fluid optimum is not computed if the hops of the chunks show that
+// another candidate is as good. Errors: ErrOptions, pack.ErrUnreachable, and those of
+// graph.MinCongestion.
 func staticCandidates(p *plan.Problem, o Options, networks ...staticNetwork) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	schedule, err := optionValue("schedule", o.Schedule, ScheduleStrongest, ScheduleFluid, SchedulePaths, ScheduleSimulated, SchedulePacked)
@@ -56,7 +60,7 @@ func staticCandidates(p *plan.Problem, o Options, networks ...staticNetwork) (_ 
 		return nil, err
 	}
 	if slices.Max(p.Chunks) == 0 {
-		schedule = ScheduleSimulated // nothing to send: all are the same
+		schedule = ScheduleSimulated // nothing to send, so all schedules are equal
 	}
 	type floor struct {
 		staticNetwork
@@ -118,7 +122,8 @@ func staticCandidates(p *plan.Problem, o Options, networks ...staticNetwork) (_ 
 	return list, nil
 }
 
-// scheduledCandidate is the candidate of all chunks on shortest paths, links in the order of these that takes fewest slots.
+// scheduledCandidate returns the candidate with all chunks on shortest paths, and the order of
+// chunks on links that takes the fewest slots.
 func scheduledCandidate(p *plan.Problem, s *pack.Paths, balanced bool, orders []pack.Order, stop halt.When) (plan.Candidate, error) {
 	w, err := chunkWalks(p, s, balanced)
 	if err != nil {
@@ -137,8 +142,9 @@ func scheduledCandidate(p *plan.Problem, s *pack.Paths, balanced bool, orders []
 		}}, nil
 }
 
-// hopBounds returns the most hops between two GPUs that exchange chunks, and what no routing gets below: that, or the sum
-// of all chunks' hops over the number of links.
+// hopBounds returns the maximum number of hops between two GPUs that exchange chunks. It also
+// returns a lower bound on the slots of any routing: this maximum, or the hops of all chunks
+// divided by the links.
 func hopBounds(p *plan.Problem, s *pack.Paths) (hops int, slots float64) {
 	sum, links := 0.0, 0.0
 	for f, c := range p.Chunks {
@@ -156,15 +162,16 @@ func hopBounds(p *plan.Problem, s *pack.Paths) (hops int, slots float64) {
 	return hops, max(float64(hops), sum/max(1, links))
 }
 
-// fluidCandidate is the candidate whose chunks are split over any paths and share links as fluid. A load is a number of chunks
-// that cross one link, so it is a number of slots if nothing waits for anything else.
+// fluidCandidate returns the candidate whose chunks may be split over any paths and share links
+// as fluid. A load is the number of chunks on a link, and thus the number of slots if no chunk
+// waits.
 func fluidCandidate(p *plan.Problem, t scaleup.Topology, hops int, o Options) (plan.Candidate, error) {
 	demand := make([]float64, len(p.Chunks))
 	for i, c := range p.Chunks {
 		demand[i] = float64(c)
 	}
 	var arcs []graph.Arc
-	var links []float64 // of an arc
+	var links []float64 // number of parallel links by arc
 	for _, e := range t.Sorted() {
 		a := graph.Arc{From: e.From, To: e.To}
 		switch {
@@ -182,8 +189,8 @@ func fluidCandidate(p *plan.Problem, t scaleup.Topology, hops int, o Options) (p
 	return plan.Candidate{Reconfigurations: 1, Fluid: max(r.Load, float64(hops)), FluidBound: max(r.Bound, float64(hops))}, nil
 }
 
-// chunkWalks are the paths of all chunks, flow after flow. The rank of a chunk is its index, of equals the longest path
-// first.
+// chunkWalks returns the paths of all chunks, flow after flow. The rank of a chunk is its index;
+// among equal ones, the longest path is first.
 func chunkWalks(p *plan.Problem, s *pack.Paths, balanced bool) (*pack.Walks, error) {
 	w, err := s.Walks(p.Chunks, balanced)
 	if err != nil {
@@ -199,7 +206,7 @@ func chunkWalks(p *plan.Problem, s *pack.Paths, balanced bool) (*pack.Walks, err
 	return w, nil
 }
 
-// writePlan writes out the plan of a candidate.
+// writePlan returns the plan of a candidate.
 func writePlan(p *plan.Problem, s *pack.Paths, balanced bool, order pack.Order, stop halt.When) (*plan.Plan, error) {
 	w, err := chunkWalks(p, s, balanced)
 	if err != nil {
@@ -210,7 +217,7 @@ func writePlan(p *plan.Problem, s *pack.Paths, balanced bool, order pack.Order, 
 	out := newPlan(p)
 	out.Topologies, out.Slots = []scaleup.Topology{s.Topology}, []int32{int32(slots)}
 	out.Tx = make([]plan.Tx, 0, len(w.Link))
-	// Walks are flow after flow, of each its chunks in order.
+	// Walks are sorted by flow and by chunk.
 	flow, next := 0, int32(0)
 	w.Send(out, 0, slotOf, stop, func(int) (src, dst, chunk int32) {
 		for next == p.Chunks[flow] {

@@ -31,8 +31,8 @@ func (f *treeSearch) lineDigraphs() []lineDigraph {
 	return all
 }
 
-// maxBaseTrials limits the affine graphs tried as a base, and maxBaseWords the work: words of
-// shard sets touched.
+// maxBaseTrials limits the affine graphs tried as a base, and maxBaseWords the work: words of shard
+// sets touched.
 const (
 	maxBaseTrials = 300
 	maxBaseWords  = 2e7

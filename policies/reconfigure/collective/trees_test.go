@@ -74,8 +74,8 @@ func anyGraph(t *rapid.T, n, k int) *graph {
 	return g
 }
 
-// TestTrees: whatever the topologies, the plans along trees hold, sum real numbers, claim the bytes that they send,
-// give every shard to each GPU when it can first be there, and when played packet by packet take what they claim.
+// TestTrees: on any topologies, plans along trees pass Check, compute correct sums and have the
+// bytes that they claim. Every shard reaches each GPU in the first possible step.
 func TestTrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 12).Draw(t, "n")

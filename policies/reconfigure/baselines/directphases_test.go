@@ -10,6 +10,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
+// lines returns the maximum sum of a row or column, and the maximum number of GPUs that a GPU
+// sends to or receives from.
 func lines(p *plan.Problem) (most int64, degree int) {
 	n := p.GPUs
 	for u := range n {
@@ -30,6 +32,9 @@ func lines(p *plan.Problem) (most int64, degree int) {
 	return most, degree
 }
 
+// TestSplits: both splits are permutations that add up to the demand. Birkhoff-von Neumann takes
+// the maximum row or column sum in slots. A cover has at most as many permutations as the maximum
+// number of partners of a GPU, and no exchange improves it.
 func TestSplits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 14)
@@ -72,8 +77,8 @@ func TestSplits(t *testing.T) {
 	})
 }
 
-// One switch and one permutation a time: the Birkhoff-von Neumann candidate has the least slots there are, and the
-// cover the least reconfigurations.
+// TestFastOnOneSwitch: on one switch, the Birkhoff-von Neumann candidate has the minimum slots,
+// and the cover the minimum reconfigurations.
 func TestFastOnOneSwitch(t *testing.T) {
 	p := randomProblem(12, 1, 6, 1)
 	most, degree := lines(p)
@@ -88,6 +93,8 @@ func TestFastOnOneSwitch(t *testing.T) {
 	}
 }
 
+// TestTogetherIsStrongest: ModelTogether costs no more than ModelStriped, and this no more than
+// ModelOneSwitch.
 func TestTogetherIsStrongest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 12)
@@ -110,7 +117,8 @@ func TestTogetherIsStrongest(t *testing.T) {
 	})
 }
 
-// grouped against all groupings of two switches, and all of neighbours in the order of length of more.
+// TestGroupedIsBest: groupPermutations finds the minimum cost over all groupings for two
+// switches, and over all groupings of neighbours by length for more.
 func TestGroupedIsBest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(2, 4).Draw(t, "k")
@@ -139,7 +147,8 @@ func TestGroupedIsBest(t *testing.T) {
 	})
 }
 
-// partition tries every set (of neighbours where k > 2) for the phase of the first load, and every count of links.
+// partition returns the minimum cost by trying every set (of neighbours if k > 2) as the phase of
+// the first load.
 func partition(loads []int32, k int, delay int64) int64 {
 	if len(loads) == 0 {
 		return 0
@@ -161,6 +170,7 @@ func partition(loads []int32, k int, delay int64) int64 {
 	return best
 }
 
+// longest returns the minimum slots of a phase by trying all numbers of links per load.
 func longest(loads []int32, k int) int32 {
 	if len(loads) == 1 {
 		return ceilDiv(loads[0], int32(k))
@@ -172,6 +182,7 @@ func longest(loads []int32, k int) int32 {
 	return best
 }
 
+// TestBruckByHand: phases and slots computed by hand for uniform demand.
 func TestBruckByHand(t *testing.T) {
 	for _, c := range []struct{ n, k, phases, slots int }{
 		{8, 1, 3, 12}, // three binary digits, each 1 in four of the eight offsets
@@ -191,6 +202,7 @@ func TestBruckByHand(t *testing.T) {
 	}
 }
 
+// TestSpreadOutUniform: for uniform demand, phases and slots equal the closed form.
 func TestSpreadOutUniform(t *testing.T) {
 	for n := 2; n < 20; n++ {
 		for k := 1; k < n; k++ {
@@ -201,7 +213,7 @@ func TestSpreadOutUniform(t *testing.T) {
 			full, left := (n-1)/k, (n-1)%k
 			want := int64(12 * full)
 			if left > 0 {
-				want += int64(12 / (k / left)) // 12 chunks deal out evenly over 1..4 and 6 links
+				want += int64(12 / (k / left)) // 12 chunks divide evenly among 1..4 and 6 links
 			}
 			if k/max(1, left) == 5 || k/max(1, left) > 6 {
 				continue
@@ -213,8 +225,9 @@ func TestSpreadOutUniform(t *testing.T) {
 	}
 }
 
-// The cycle of GPUs 0 and 1 holds 9 and 2 on one side, 3 and 4 on the other, that of 2 and 3 holds 4 and 1 against 5
-// and 6: with the 9 beside the 6, the longer permutation keeps 9 slots and the other falls from 6 to 4.
+// TestExchangeByHand: in the cycle of GPUs 0 and 1, one permutation has 9 and 2 chunks and the
+// other 3 and 4. In the cycle of GPUs 2 and 3, they have 4 and 1 against 5 and 6. If the 9 and
+// the 6 are in the same permutation, it keeps 9 slots, and the other falls from 6 to 4.
 func TestExchangeByHand(t *testing.T) {
 	p := permutation{to: []int32{0, 1, 2, 3}, chunks: []int32{9, 2, 4, 1}, slots: 9}
 	q := permutation{to: []int32{1, 0, 3, 2}, chunks: []int32{3, 4, 5, 6}, slots: 6}
