@@ -148,14 +148,14 @@ func transferRounds(s *Schedule) []int {
 
 // synchronisedMakespan returns the seconds that a schedule takes if all transfers of a round wait
 // for all transfers of the previous round.
-func synchronisedMakespan(s *Schedule, n *engine.Network, ways [][]int32) float64 {
+func synchronisedMakespan(s *Schedule, n *engine.Network, paths [][]int32) float64 {
 	type linkRound struct {
 		link  int32
 		round int
 	}
 	busy, ends := map[linkRound]float64{}, map[int]float64{}
 	for i, round := range transferRounds(s) {
-		for _, l := range ways[i] {
+		for _, l := range paths[i] {
 			k := linkRound{l, round}
 			busy[k] += float64(s.Transfers[i].Bytes) * 8 / n.Links[l].Rate
 			ends[round] = max(ends[round], busy[k])
@@ -324,7 +324,7 @@ const maxSimulated = 2000
 // hop is routed over links that direct hops also use. Dimensions of size 2 have as many parallel
 // links as concurrent transfers. Every transfer therefore has the full rate, and each half takes
 // (n-1)/n of half of the data over one link.
-func TestLinkChoiceBesideRoutedFlows(t *testing.T) {
+func TestLinkChoiceWithRoutes(t *testing.T) {
 	for _, dims := range [][]int{{2, 2}, {2, 2, 2}} {
 		o, err := torus.New(dims...)
 		if err != nil {

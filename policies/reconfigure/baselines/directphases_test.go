@@ -12,7 +12,7 @@ import (
 
 // lines returns the maximum sum of a row or column, and the maximum number of GPUs that a GPU
 // sends to or receives from.
-func lines(p *plan.Problem) (most int64, degree int) {
+func lines(p *plan.Problem) (maxSum int64, degree int) {
 	n := p.GPUs
 	for u := range n {
 		var row, column int64
@@ -27,9 +27,9 @@ func lines(p *plan.Problem) (most int64, degree int) {
 				in++
 			}
 		}
-		most, degree = max(most, row, column), max(degree, out, in)
+		maxSum, degree = max(maxSum, row, column), max(degree, out, in)
 	}
-	return most, degree
+	return maxSum, degree
 }
 
 // TestSplits: both splits are permutations that add up to the demand. Birkhoff-von Neumann takes
@@ -39,7 +39,7 @@ func TestSplits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 14)
 		n := p.GPUs
-		most, degree := lines(p)
+		maxSum, degree := lines(p)
 		check := func(list []permutation) (slots int64) {
 			sum := make([]int32, n*n)
 			for _, q := range list {
@@ -63,8 +63,8 @@ func TestSplits(t *testing.T) {
 			}
 			return slots
 		}
-		if slots := check(decomposeBirkhoff(n, p.Chunks, nil)); slots != most {
-			t.Fatalf("Birkhoff-von Neumann takes %d slots, not %d", slots, most)
+		if slots := check(decomposeBirkhoff(n, p.Chunks, nil)); slots != maxSum {
+			t.Fatalf("Birkhoff-von Neumann takes %d slots, not %d", slots, maxSum)
 		}
 		few := coverPermutations(n, p.Chunks, nil)
 		if check(few); len(few) > degree {
@@ -81,14 +81,14 @@ func TestSplits(t *testing.T) {
 // and the cover the minimum reconfigurations.
 func TestFastOnOneSwitch(t *testing.T) {
 	p := randomProblem(12, 1, 6, 1)
-	most, degree := lines(p)
+	maxSum, degree := lines(p)
 	for _, m := range []Model{ModelOneSwitch, ModelStriped, ModelTogether} {
 		list, err := Fast(p, Options{Model: m})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(list) != 2 || list[0].Reconfigurations != degree || list[1].Slots != most {
-			t.Errorf("%s: %+v; %d sums, %d flows", m, list, most, degree)
+		if len(list) != 2 || list[0].Reconfigurations != degree || list[1].Slots != maxSum {
+			t.Errorf("%s: %+v; %d sums, %d flows", m, list, maxSum, degree)
 		}
 	}
 }

@@ -96,13 +96,13 @@ func groupPermutations(list []permutation, k int, stop halt.When) [][]directPhas
 	}
 	cheapest := func(phases, slots int64) corner { // minimises phases * number of phases + slots * total slots
 		stop.Check()
-		least := make([]int64, n+1)
+		minCost := make([]int64, n+1)
 		size := make([]int32, n)
 		for i := n - 1; i >= 0; i-- {
 			for g := 1; g <= min(k, n-i); g++ {
-				c := phases + slots*int64(cost[i*k+g-1]) + least[i+g]
-				if g == 1 || c <= least[i] {
-					least[i], size[i] = c, int32(g)
+				c := phases + slots*int64(cost[i*k+g-1]) + minCost[i+g]
+				if g == 1 || c <= minCost[i] {
+					minCost[i], size[i] = c, int32(g)
 				}
 			}
 		}

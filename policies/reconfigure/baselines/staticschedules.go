@@ -125,7 +125,7 @@ func staticCandidates(p *plan.Problem, o Options, networks ...staticNetwork) (_ 
 // scheduledCandidate returns the candidate with all chunks on shortest paths, and the order of
 // chunks on links that takes the fewest slots.
 func scheduledCandidate(p *plan.Problem, s *pack.Paths, balanced bool, orders []pack.Order, stop halt.When) (plan.Candidate, error) {
-	w, err := chunkWalks(p, s, balanced)
+	w, err := shortestPaths(p, s, balanced)
 	if err != nil {
 		return plan.Candidate{}, err
 	}
@@ -189,9 +189,9 @@ func fluidCandidate(p *plan.Problem, t scaleup.Topology, hops int, o Options) (p
 	return plan.Candidate{Reconfigurations: 1, Fluid: max(r.Load, float64(hops)), FluidBound: max(r.Bound, float64(hops))}, nil
 }
 
-// chunkWalks returns the paths of all chunks, flow after flow. The rank of a chunk is its index;
+// shortestPaths returns the paths of all chunks, flow after flow. The rank of a chunk is its index;
 // among equal ones, the longest path is first.
-func chunkWalks(p *plan.Problem, s *pack.Paths, balanced bool) (*pack.Walks, error) {
+func shortestPaths(p *plan.Problem, s *pack.Paths, balanced bool) (*pack.Walks, error) {
 	w, err := s.Walks(p.Chunks, balanced)
 	if err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func chunkWalks(p *plan.Problem, s *pack.Paths, balanced bool) (*pack.Walks, err
 
 // writePlan returns the plan of a candidate.
 func writePlan(p *plan.Problem, s *pack.Paths, balanced bool, order pack.Order, stop halt.When) (*plan.Plan, error) {
-	w, err := chunkWalks(p, s, balanced)
+	w, err := shortestPaths(p, s, balanced)
 	if err != nil {
 		return nil, err
 	}

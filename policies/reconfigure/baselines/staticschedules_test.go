@@ -119,14 +119,14 @@ func TestRingShifts(t *testing.T) {
 		t.Errorf("two rings of 16: %v", got)
 	}
 	for _, n := range []int{7, 16, 31, 64} {
-		got, least := ringShifts(n, 3), math.MaxInt
+		got, minSum := ringShifts(n, 3), math.MaxInt
 		for _, s := range coprimes(n)[1:] {
 			if s != n-1 {
-				least = min(least, hopSum(n, []int{1, n - 1, s}))
+				minSum = min(minSum, hopSum(n, []int{1, n - 1, s}))
 			}
 		}
-		if d := hopSum(n, got); d != least {
-			t.Errorf("three rings of %d: %v with distances %d, not %d", n, got, d, least)
+		if d := hopSum(n, got); d != minSum {
+			t.Errorf("three rings of %d: %v with distances %d, not %d", n, got, d, minSum)
 		}
 	}
 	// 64^(1/2) = 8 lies between 7 and 9; 64^(1/3) = 4, 64^(2/3) = 16.
@@ -140,7 +140,7 @@ func TestRingShifts(t *testing.T) {
 
 // TestTwoWayRing: for odd n and uniform demand, each link of a ring in both directions carries
 // (n-1)/2 * (n+1)/2 / 2 chunks.
-func TestTwoWayRing(t *testing.T) {
+func TestBidirectionalRing(t *testing.T) {
 	for _, n := range []int{5, 9, 17} {
 		list, err := StaticRing(plan.UniformProblem(n, 2, 1), Options{})
 		if err != nil {
@@ -215,7 +215,7 @@ func TestGreedyCircuits(t *testing.T) {
 
 // TestAtLeast: on a ring of five GPUs in one direction, the farthest GPU is four hops away, and
 // each link carries 1 + 2 + 3 + 4 chunks.
-func TestAtLeast(t *testing.T) {
+func TestHopBounds(t *testing.T) {
 	const n = 5
 	var ring scaleup.Topology
 	p := &plan.Problem{GPUs: n, Degree: 1, Chunks: make([]int32, n*n)}

@@ -33,11 +33,11 @@ func (f *treeSearch) searchSequences(d, steps int) bool {
 			}
 			t.phases = append(t.phases, treePhase{g.joinLoops(), l.steps})
 		}
-		if len(t.phases) < d || !t.spans(f.grower) {
+		if len(t.phases) < d || !t.spans(f.builder) {
 			continue
 		}
 		finds++
-		if t.computeLoad(f.grower); best == nil || t.load < best.load {
+		if t.computeLoad(f.builder); best == nil || t.load < best.load {
 			best = t
 		}
 	}

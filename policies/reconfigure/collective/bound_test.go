@@ -104,15 +104,15 @@ func TestMinSteps(t *testing.T) {
 				if d == 0 {
 					return math.MaxInt32
 				}
-				least, ball, sum := math.MaxInt32, 1, 1
+				minimum, ball, sum := math.MaxInt32, 1, 1
 				for s := 1; sum < n; s++ {
 					ball *= k
 					sum += ball
 					if rest := best(d-1, min(n, reach*sum)); rest < math.MaxInt32 {
-						least = min(least, s+rest)
+						minimum = min(minimum, s+rest)
 					}
 				}
-				return least
+				return minimum
 			}
 			for d, got := range minSteps(n, k)[:min(4, len(minSteps(n, k)))] {
 				if want := best(d+1, 1); got != want {

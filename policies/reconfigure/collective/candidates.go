@@ -20,9 +20,9 @@ func Candidates(p *Problem) ([]plan.Candidate, error) { return planCandidates(fr
 func StaticRings(p *Problem) ([]plan.Candidate, error) { return planCandidates(staticRingPlans(p)) }
 
 // planCandidates converts plans to candidates.
-func planCandidates(made []*Plan, err error) ([]plan.Candidate, error) {
-	list := make([]plan.Candidate, len(made))
-	for i, pl := range made {
+func planCandidates(plans []*Plan, err error) ([]plan.Candidate, error) {
+	list := make([]plan.Candidate, len(plans))
+	for i, pl := range plans {
 		list[i] = pl.candidate()
 	}
 	return list, err

@@ -30,18 +30,18 @@ func (c cost) plus(d cost) cost {
 
 // frontier returns the elements that no other one matches or beats in phases, steps and parts,
 // sorted by phases and steps. Of equal elements it keeps the first.
-func frontier[T any](all []T, costOf func(T) cost) (kept []T) {
+func frontier[T any](all []T, costOf func(T) cost) (result []T) {
 	slices.SortStableFunc(all, func(a, b T) int {
 		x, y := costOf(a), costOf(b)
 		return cmp.Or(cmp.Compare(x.phases, y.phases), cmp.Compare(x.steps, y.steps), cmp.Compare(x.parts, y.parts))
 	})
 	for _, o := range all {
 		c := costOf(o)
-		if !slices.ContainsFunc(kept, func(k T) bool { return costOf(k).steps <= c.steps && costOf(k).parts <= c.parts }) {
-			kept = append(kept, o)
+		if !slices.ContainsFunc(result, func(k T) bool { return costOf(k).steps <= c.steps && costOf(k).parts <= c.parts }) {
+			result = append(result, o)
 		}
 	}
-	return kept
+	return result
 }
 
 // chain is a chain of stages: the innermost stage and the rest. rest is nil for an empty chain.

@@ -41,11 +41,11 @@ func searchCirculant(q, k int, stop halt.When) (best []int32) {
 				for j := range others {
 					others[j] = int(offsets[(i+1+j)%k])
 				}
-				beside := plan.Reach(q, others)
+				otherHops := plan.Reach(q, others)
 				for a := int32(1); a < int32(q) && budget > 0; a++ {
 					stop.Check()
 					budget -= 2 * q
-					copy(hops, beside)
+					copy(hops, otherHops)
 					plan.Relax(hops, int(a))
 					if v := int64(slices.Max(hops))<<32 + plan.Total(hops); v < value {
 						offsets[i], value, moved = a, v, true

@@ -19,16 +19,16 @@ func TestCirculants(t *testing.T) {
 			if k == 3 && q > 40 {
 				break
 			}
-			least := math.MaxInt
+			minimum := math.MaxInt
 			for _, s := range multisets(q, k) {
-				least = min(least, int(slices.Max(plan.Reach(q, s))))
+				minimum = min(minimum, int(slices.Max(plan.Reach(q, s))))
 			}
 			offsets := searchCirculant(q, k, nil)
 			s := newStage(q, int32(k), "", broadcastPhase{offsets, q, q})
-			if k == 2 && s.steps != least || s.steps > least+1 {
-				t.Errorf("k=%d q=%d: %v takes %d steps, %d do", k, q, offsets, s.steps, least)
+			if k == 2 && s.steps != minimum || s.steps > minimum+1 {
+				t.Errorf("k=%d q=%d: %v takes %d steps, %d do", k, q, offsets, s.steps, minimum)
 			}
-			if s.steps > least {
+			if s.steps > minimum {
 				late++
 			}
 			if s.parts != int64(q-1) {
@@ -42,7 +42,7 @@ func TestCirculants(t *testing.T) {
 // TestStamps: stamp bases reach the known optima of the postage stamp problem:
 // floor((s^2+6s+1)/4) for two stamps (Stöhr), and 3, 8, 15, 26, 35, 52 for three (Hofmeister).
 // All sums up to the reach exist.
-func TestStamps(t *testing.T) {
+func TestStampBases(t *testing.T) {
 	for s := 1; s <= 12; s++ {
 		if got, want := searchStampBasis(2, s, 1000).reach, (s*s+6*s+1)/4+1; got != want {
 			t.Errorf("2 stamps, %d terms: %d sums, want %d", s, got, want)

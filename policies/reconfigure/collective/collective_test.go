@@ -31,8 +31,8 @@ func must[T any](v T, err error) func(t rapid.TB) T {
 }
 
 // drawProblem draws a problem with a limited number of GPUs.
-func drawProblem(t *rapid.T, most int) *Problem {
-	p := &Problem{GPUs: rapid.IntRange(2, most).Draw(t, "n"), Op: rapid.SampledFrom(ops).Draw(t, "op")}
+func drawProblem(t *rapid.T, maxGPUs int) *Problem {
+	p := &Problem{GPUs: rapid.IntRange(2, maxGPUs).Draw(t, "n"), Op: rapid.SampledFrom(ops).Draw(t, "op")}
 	p.Degree = rapid.IntRange(1, min(4, p.GPUs-1)).Draw(t, "k")
 	p.Bytes = int64(p.GPUs) * rapid.SampledFrom([]int64{1, 3, 100, 1e4, 1e6}).Draw(t, "shard")
 	p.Bytes += rapid.Int64Range(0, 3*int64(p.GPUs)).Draw(t, "more")
@@ -244,9 +244,9 @@ func TestDelays(t *testing.T) {
 						best.costAt(delay), float64(best.costAt(delay))/float64(ring.costAt(delay)), float64(best.costAt(delay))/float64(bound))
 				}
 			}
-			least := minSteps(64, k)
+			minimum := minSteps(64, k)
 			best := cheapest(plans, us/10)
-			doubles := best.Steps() == least[len(least)-1] && !slices.ContainsFunc(best.Phases, func(f Phase) bool { return f.Kind != plan.Exchange })
+			doubles := best.Steps() == minimum[len(minimum)-1] && !slices.ContainsFunc(best.Phases, func(f Phase) bool { return f.Kind != plan.Exchange })
 			if bytes == 64 && !doubles {
 				t.Errorf("k=%d, %d B: %s is best, not recursive doubling", k, bytes, best.Name)
 			}

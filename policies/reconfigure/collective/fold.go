@@ -88,8 +88,8 @@ func (f *fold) steps(kind plan.Kind) int {
 }
 
 // emitSteps implements messageSource.
-func (f *fold) emitSteps(parts int32, stop halt.When, emit func(leg, step int, list []linkPieces)) {
-	for leg, kind := range f.phaseKinds() {
+func (f *fold) emitSteps(parts int32, stop halt.When, emit func(phase, step int, list []linkPieces)) {
+	for phase, kind := range f.phaseKinds() {
 		list := make([][]linkPieces, f.steps(kind))
 		switch kind {
 		case plan.Scatter:
@@ -109,7 +109,7 @@ func (f *fold) emitSteps(parts int32, stop halt.When, emit func(leg, step int, l
 					c.shard, c.count = c.link/int32(f.radix), 1
 				}
 			}
-			emit(leg, s, list[s])
+			emit(phase, s, list[s])
 		}
 	}
 }

@@ -13,15 +13,15 @@ import (
 // static ring, over sizes, delays and domains (fewer without -long). With -v the test prints the
 // mean and maximum gap by delay for two or more switches.
 func TestGaps(t *testing.T) {
-	gpus, sizes, most := []int{8, 30, 64}, []int64{1e3, 1e6}, 3
+	gpus, sizes, maxDegree := []int{8, 30, 64}, []int64{1e3, 1e6}, 3
 	if *long {
-		gpus, sizes, most = []int{8, 16, 30, 64, 128, 256}, []int64{1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}, 4
+		gpus, sizes, maxDegree = []int{8, 16, 30, 64, 128, 256}, []int64{1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}, 4
 	}
 	delays := []engine.Time{0, engine.Microsecond, 10 * engine.Microsecond, 100 * engine.Microsecond, engine.Millisecond, 10 * engine.Millisecond}
 	for _, op := range []collective.Kind{collective.AllGather, collective.ReduceScatter, collective.AllReduce} {
 		sum, largest, count := make([]float64, len(delays)), make([]float64, len(delays)), 0
 		for _, n := range gpus {
-			for k := 1; k <= most; k++ {
+			for k := 1; k <= maxDegree; k++ {
 				for _, bytes := range sizes {
 					p := &Problem{GPUs: n, Degree: k, Op: op, Bytes: bytes, Rate: 800e9, Latency: 500 * engine.Nanosecond}
 					plans, err := frontierPlans(p)

@@ -48,7 +48,7 @@ func (f *treeSearch) baseGraph(n int) *graph {
 			offsets[i] = int32(i%(n-1)) + 1
 		}
 	}
-	z, words := newTreeGrower(n, f.k, int32(f.k)), 0
+	z, words := newTreeBuilder(n, f.k, int32(f.k)), 0
 	var best *graph
 	depth, maxReceived, load := 0, 0, 0
 	z.stop = f.stop
@@ -88,7 +88,7 @@ const (
 // swapLinks swaps the heads of two random links, as long as this does not increase the number of
 // shards that GPUs still lack one step before the diameter. It returns the graph if the number
 // reaches 0, so that the diameter is lower, and otherwise nil.
-func (f *treeSearch) swapLinks(z *treeGrower, g *graph, depth int) *graph {
+func (f *treeSearch) swapLinks(z *treeBuilder, g *graph, depth int) *graph {
 	g = &graph{g.n, g.k, slices.Clone(g.to)}
 	minMissing := g.n * g.n
 	for words := 0; words < maxSwapWords; words += g.n * g.k * z.words * depth {

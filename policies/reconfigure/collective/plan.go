@@ -52,9 +52,9 @@ func (pl *Plan) toPlan() *plan.Plan {
 func (pl *Plan) candidate() plan.Candidate {
 	return plan.Candidate{Origin: pl.Name, Reconfigurations: pl.Reconfigurations(), Slots: int64(pl.Steps()), Steps: pl.Time(),
 		Build: func(_ int64, stop halt.When) (*plan.Plan, error) {
-			made := *pl
-			made.Problem.Stop = stop
-			return made.toPlan(), nil
+			copied := *pl
+			copied.Problem.Stop = stop
+			return copied.toPlan(), nil
 		}}
 }
 

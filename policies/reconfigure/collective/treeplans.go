@@ -80,16 +80,16 @@ func (pl *Plan) newPhases(kinds []plan.Kind, legs []treePhase, of messageSource,
 	}
 	sizes := [2]*partSizes{newPartSizes(p, pl.Parts, false), newPartSizes(p, pl.Parts, true)}
 	load := make([]int64, p.GPUs*p.Degree)
-	of.emitSteps(pl.Parts, p.Stop, func(leg, step int, of []linkPieces) {
+	of.emitSteps(pl.Parts, p.Stop, func(index, step int, of []linkPieces) {
 		z := sizes[0]
-		if kinds[leg] == plan.Exchange {
+		if kinds[index] == plan.Exchange {
 			z = sizes[1]
 		}
 		clear(load)
 		for _, c := range of {
 			load[c.link] += z.bytes(c)
 		}
-		list[leg].Longest[step] = slices.Max(load)
+		list[index].Longest[step] = slices.Max(load)
 	})
 	if reverse {
 		slices.Reverse(list)
@@ -131,8 +131,8 @@ func (z *partSizes) bytes(c linkPieces) int64 {
 func (f *Phase) sourceMessages(pl *Plan, phase int) []plan.Message {
 	n := int32(pl.Problem.GPUs)
 	var all []plan.Message
-	f.source.emitSteps(pl.Parts, pl.Problem.Stop, func(leg, step int, list []linkPieces) {
-		if leg != f.index {
+	f.source.emitSteps(pl.Parts, pl.Problem.Stop, func(index, step int, list []linkPieces) {
+		if index != f.index {
 			return
 		}
 		if f.isReversed {

@@ -13,12 +13,12 @@ type treePhase struct {
 	steps int
 }
 
-// treeGrower grows broadcast trees from every GPU over any topologies, breadth first: in each
+// treeBuilder grows broadcast trees from every GPU over any topologies, breadth first: in each
 // step a GPU receives every shard that it lacks and a neighbour has. If several links can bring a
 // shard, its parts are divided so that the maximum load of a link is minimal. Each GPU and step
 // can be optimised on its own (Zhao et al., "Efficient direct-connect topologies for collective
 // communications": breadth-first broadcast).
-type treeGrower struct {
+type treeBuilder struct {
 	n, words           int
 	parts              int32
 	shards, nextShards []uint64     // by GPU: bits of the shards that it has, now and after the step
@@ -36,8 +36,8 @@ type treeGrower struct {
 // maxTreeDegree limits the links per GPU, because tables have an entry for each set of links.
 const maxTreeDegree = 8
 
-func newTreeGrower(n, k int, parts int32) *treeGrower {
-	z := &treeGrower{n: n, parts: parts, words: (n + 63) / 64, semiMatching: newSemiMatching(k)}
+func newTreeBuilder(n, k int, parts int32) *treeBuilder {
+	z := &treeBuilder{n: n, parts: parts, words: (n + 63) / 64, semiMatching: newSemiMatching(k)}
 	z.shards, z.nextShards = make([]uint64, n*z.words), make([]uint64, n*z.words)
 	z.inLinks, z.senders, z.nextLink = make([]int32, n*k), make([]int32, n*k), make([]int32, 1<<k)
 	z.semiMatching.parts = make([]int64, 1<<k) // a row per set of links, as a GPU may receive hundreds of shards at once
@@ -52,7 +52,7 @@ func newTreeGrower(n, k int, parts int32) *treeGrower {
 }
 
 // restart resets the shards: each GPU has only its own.
-func (z *treeGrower) restart() {
+func (z *treeBuilder) restart() {
 	clear(z.shards)
 	for u := range z.n {
 		z.shards[u*z.words+u/64] |= 1 << (u % 64)
@@ -61,7 +61,7 @@ func (z *treeGrower) restart() {
 }
 
 // setTopology sets the links of the following steps.
-func (z *treeGrower) setTopology(g *graph) {
+func (z *treeBuilder) setTopology(g *graph) {
 	for i := range z.inLinks {
 		z.inLinks[i] = -1
 	}
@@ -80,7 +80,7 @@ func (z *treeGrower) setTopology(g *graph) {
 
 // advance computes the shards of all GPUs after a step without dividing parts among links. It
 // returns the maximum number of shards that a GPU receives.
-func (z *treeGrower) advance() int {
+func (z *treeBuilder) advance() int {
 	maxReceived := 0
 	if z.words == 1 { // a fast path for swapLinks, which spends most of its time here
 		for v, had := range z.shards {
@@ -120,7 +120,7 @@ func (z *treeGrower) advance() int {
 }
 
 // advanceRecording is advance that also stores the pieces on each link in list, by receiver.
-func (z *treeGrower) advanceRecording() {
+func (z *treeBuilder) advanceRecording() {
 	z.list = z.list[:0]
 	for v := range z.n {
 		z.stop.Check()
@@ -134,7 +134,7 @@ func (z *treeGrower) advanceRecording() {
 }
 
 // findNewShards finds the shards that GPU v receives, and the links that can bring each.
-func (z *treeGrower) findNewShards(v int) {
+func (z *treeBuilder) findNewShards(v int) {
 	k := z.k
 	z.newShards, z.linkSets = z.newShards[:0], z.linkSets[:0]
 	clear(z.semiMatching.parts)
@@ -149,19 +149,19 @@ func (z *treeGrower) findNewShards(v int) {
 		}
 		for met &^= z.shards[v*z.words+j]; met != 0; met &= met - 1 {
 			bit := bits.TrailingZeros64(met)
-			ways := int32(0)
+			linkSet := int32(0)
 			for i := range links {
-				ways |= int32(z.shards[int(z.senders[v*k+i])*z.words+j]>>bit&1) << i
+				linkSet |= int32(z.shards[int(z.senders[v*k+i])*z.words+j]>>bit&1) << i
 			}
-			z.newShards, z.linkSets = append(z.newShards, int32(j*64+bit)), append(z.linkSets, ways)
-			z.semiMatching.parts[ways] += int64(z.parts)
+			z.newShards, z.linkSets = append(z.newShards, int32(j*64+bit)), append(z.linkSets, linkSet)
+			z.semiMatching.parts[linkSet] += int64(z.parts)
 		}
 	}
 }
 
 // assignParts assigns the parts of new shards to links as divided. A shard is split only at the
 // end of a link's share.
-func (z *treeGrower) assignParts(v int) {
+func (z *treeBuilder) assignParts(v int) {
 	k := z.k
 	clear(z.nextLink)
 	for e, s := range z.newShards {
@@ -190,7 +190,7 @@ type broadcastTrees struct {
 
 // emitSteps implements messageSource.
 func (t *broadcastTrees) emitSteps(parts int32, stop halt.When, emit func(leg, step int, list []linkPieces)) {
-	z := newTreeGrower(t.phases[0].n, t.phases[0].graph.k, parts)
+	z := newTreeBuilder(t.phases[0].n, t.phases[0].graph.k, parts)
 	z.stop = stop
 	for i, l := range t.phases {
 		z.setTopology(l.graph)
@@ -202,7 +202,7 @@ func (t *broadcastTrees) emitSteps(parts int32, stop halt.When, emit func(leg, s
 }
 
 // spans reports whether the trees reach every GPU and every step sends something.
-func (t *broadcastTrees) spans(z *treeGrower) bool {
+func (t *broadcastTrees) spans(z *treeBuilder) bool {
 	z.restart()
 	for _, l := range t.phases {
 		z.setTopology(l.graph)
@@ -216,7 +216,7 @@ func (t *broadcastTrees) spans(z *treeGrower) bool {
 }
 
 // computeLoad computes load with a grower of k parts.
-func (t *broadcastTrees) computeLoad(z *treeGrower) int {
+func (t *broadcastTrees) computeLoad(z *treeBuilder) int {
 	z.restart()
 	t.load = 0
 	parts := make([]int, len(t.phases[0].to))
@@ -257,7 +257,7 @@ func (t *broadcastTrees) steps() int {
 // with it.
 func (t *broadcastTrees) reversed() *broadcastTrees {
 	g := t.phases[0].graph
-	if c := t.mapGraphs((*graph).converse); c.spans(newTreeGrower(g.n, g.k, 1)) {
+	if c := t.mapGraphs((*graph).converse); c.spans(newTreeBuilder(g.n, g.k, 1)) {
 		return c
 	}
 	return t.mapGraphs((*graph).mirror)

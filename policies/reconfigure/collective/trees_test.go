@@ -81,7 +81,7 @@ func TestTrees(t *testing.T) {
 		n := rapid.IntRange(3, 12).Draw(t, "n")
 		k := rapid.IntRange(2, min(4, n-1)).Draw(t, "k")
 		on := &broadcastTrees{name: "any"}
-		z := newTreeGrower(n, k, 1)
+		z := newTreeBuilder(n, k, 1)
 		for range rapid.IntRange(0, 2).Draw(t, "legs") {
 			on.phases = append(on.phases, treePhase{anyGraph(t, n, k).joinLoops(), rapid.IntRange(1, 2).Draw(t, "steps")})
 		}
@@ -156,18 +156,18 @@ func walks(t *broadcastTrees) [][]int {
 // One of them has one topology and at most ceil(log_k n) steps, the diameter of generalised Kautz
 // graphs. Trees with more topologies take fewer steps.
 func TestForests(t *testing.T) {
-	most := 28
+	maxGPUs := 28
 	if *long {
-		most = 200
+		maxGPUs = 200
 	}
 	for k := 2; k <= 5; k++ {
-		for n := k + 2; n <= most; n++ {
+		for n := k + 2; n <= maxGPUs; n++ {
 			steps := 0
 			for power(k, steps) < n {
 				steps++
 			}
 			for _, f := range findTrees(n, k, nil) {
-				if !f.spans(newTreeGrower(n, k, 1)) || !f.reversed().spans(newTreeGrower(n, k, 1)) {
+				if !f.spans(newTreeBuilder(n, k, 1)) || !f.reversed().spans(newTreeBuilder(n, k, 1)) {
 					t.Fatalf("n=%d k=%d: %s does not span all", n, k, f.name)
 				}
 				if len(f.phases) == 1 && f.steps() <= steps {
@@ -191,7 +191,7 @@ func TestForests(t *testing.T) {
 
 // TestLeastDepth: on few GPUs, no topology of degree 2 has a smaller diameter than the best
 // trees, by trying all topologies.
-func TestLeastDepth(t *testing.T) {
+func TestMinimumDepth(t *testing.T) {
 	for n := 4; n <= 6; n++ {
 		var pairs []uint8
 		for a := range n {
@@ -199,7 +199,7 @@ func TestLeastDepth(t *testing.T) {
 				pairs = append(pairs, 1<<a|1<<b)
 			}
 		}
-		least := n
+		minimum := n
 		to := make([]uint8, n)
 		var try func(u int)
 		try = func(u int) {
@@ -215,18 +215,18 @@ func TestLeastDepth(t *testing.T) {
 			worst := 0
 			for s := range n {
 				has, steps := uint8(1)<<s, 0
-				for ; has != 1<<n-1 && steps < least; steps++ {
+				for ; has != 1<<n-1 && steps < minimum; steps++ {
 					for v, next := 0, has; v < n; v++ {
 						if next>>v&1 > 0 {
 							has |= to[v]
 						}
 					}
 				}
-				if worst = max(worst, steps); worst >= least {
+				if worst = max(worst, steps); worst >= minimum {
 					return
 				}
 			}
-			least = worst
+			minimum = worst
 		}
 		try(0)
 		best := n
@@ -235,8 +235,8 @@ func TestLeastDepth(t *testing.T) {
 				best = min(best, f.steps())
 			}
 		}
-		if best != least {
-			t.Errorf("n=%d: %d steps, %d do", n, best, least)
+		if best != minimum {
+			t.Errorf("n=%d: %d steps, %d do", n, best, minimum)
 		}
 	}
 }
@@ -248,7 +248,7 @@ func TestLineGraphs(t *testing.T) {
 	complete := affine(3, 1, []int32{1, 2})
 	line := complete.lineGraph()
 	for steps, g := range map[int]*graph{1: complete, 2: line, 3: line.lineGraph(), 4: line.lineGraph().lineGraph()} {
-		if d, _ := f.diameter(newTreeGrower(g.n, g.k, 1), g); d != steps || g.n != 3<<(steps-1) {
+		if d, _ := f.diameter(newTreeBuilder(g.n, g.k, 1), g); d != steps || g.n != 3<<(steps-1) {
 			t.Errorf("%d GPUs: diameter %d, want %d", g.n, d, steps)
 		}
 	}

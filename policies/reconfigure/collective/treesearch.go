@@ -18,8 +18,8 @@ func findTrees(n, k int, stop halt.When) []*broadcastTrees {
 	if n > maxTreeGPUs || k < 2 || k > maxTreeDegree || k >= n-1 {
 		return nil
 	}
-	f := &treeSearch{n: n, k: k, stop: stop, grower: newTreeGrower(n, k, int32(k)), visited: make([]bool, n), rng: rand.New(rand.NewPCG(uint64(n), uint64(k)))}
-	f.grower.stop = stop
+	f := &treeSearch{n: n, k: k, stop: stop, builder: newTreeBuilder(n, k, int32(k)), visited: make([]bool, n), rng: rand.New(rand.NewPCG(uint64(n), uint64(k)))}
+	f.builder.stop = stop
 	f.addStatic("kautz", graphOf(n, k, scaleup.GeneralizedKautz(n, k)).joinLoops())
 	stepBounds := minSteps(n, k)
 	for _, lines := range f.lineDigraphs() {
@@ -52,7 +52,7 @@ func (f *treeSearch) frontier() []*broadcastTrees {
 type treeSearch struct {
 	n, k    int
 	stop    halt.When
-	grower  *treeGrower
+	builder *treeBuilder
 	rng     *rand.Rand
 	found   []*broadcastTrees
 	visited []bool  // scratch of countReached
@@ -64,16 +64,16 @@ func (f *treeSearch) addStatic(name string, g *graph) {
 	if g == nil {
 		return
 	}
-	if steps, _ := f.diameter(f.grower, g); steps > 0 {
+	if steps, _ := f.diameter(f.builder, g); steps > 0 {
 		t := &broadcastTrees{name: name, phases: []treePhase{{g, steps}}}
-		t.computeLoad(f.grower)
+		t.computeLoad(f.builder)
 		f.found = append(f.found, t)
 	}
 }
 
 // diameter returns the diameter of a graph, or 0 if it is not connected. sum is the maximum
 // number of shards that a GPU receives in a step, summed over the steps.
-func (f *treeSearch) diameter(z *treeGrower, g *graph) (steps, sum int) {
+func (f *treeSearch) diameter(z *treeBuilder, g *graph) (steps, sum int) {
 	z.restart()
 	z.setTopology(g)
 	for steps = 1; ; steps++ {
