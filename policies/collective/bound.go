@@ -47,6 +47,7 @@ func (p *Problem) Bound(ctx context.Context) (LowerBound, error) {
 		}
 		p = &one
 	}
+
 	z := newBoundFinder(p)
 	switch p.Kind {
 	case AllReduce:
@@ -144,6 +145,7 @@ func (z *boundFinder) boundGather(ctx context.Context, reversed bool) {
 		}
 		x = min(x, in/float64(n-1))
 	}
+
 	minBlock := float64(z.Bytes / int64(n)) // size of the smallest block
 	z.tighten(minBlock/(x*z.unit), "the links of a node")
 	for r := 0; r < n && ctx.Err() == nil; {

@@ -117,7 +117,8 @@ func referenceBound(p *Problem) float64 {
 			tighten(8*needs(func(a int) bool { return set>>a&1 == 1 }), rate)
 		}
 	}
-	// The domain of each node: a node without a rank is in the domain of its neighbours if they share one, otherwise in the first.
+	// The domain of each node. A node without a rank is in the domain of its neighbours if they share
+	// one, otherwise in the first.
 	domain := make([]int, nodes)
 	numbers := map[int]int{}
 	for r, d := range p.Domain {

@@ -23,6 +23,8 @@ func expandBucket(b *builder, j *subCall) error {
 	if err != nil {
 		return err
 	}
+
+	// One stream per first axis and direction.
 	axes, directions := len(g.sizes), 2
 	if b.options.OneWay {
 		directions = 1
@@ -135,6 +137,7 @@ func (b *builder) axisRings(j *subCall, g *grid, axis int, reverse bool) [][]int
 			ring = append(ring, g.memberAt(to))
 			linked = linked && b.rankLinks.link(j.ranks[ring[c-1]], j.ranks[ring[c]]) >= 0
 		}
+
 		open := linked && b.rankLinks.link(j.ranks[ring[len(ring)-1]], j.ranks[ring[0]]) < 0
 		if b.options.RingOrder == FoldedOrder || open && b.options.RingOrder != RankOrder {
 			ring = foldLine(ring)

@@ -44,6 +44,8 @@ func (b *builder) newGrid(j *subCall) (*grid, error) {
 			}
 		}
 	}
+
+	// The members form a box if all combinations of coordinates occur.
 	box := 1
 	for _, size := range g.sizes {
 		box *= size

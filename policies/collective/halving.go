@@ -102,6 +102,8 @@ func (b *builder) exchangeHalves(j *subCall, parts [][][]int32) error {
 			}
 		}
 	}
+
+	// In each step a member sends the part of the data that its partner sums.
 	b.sendPhases(len(parts), scatter, gather, func(k int) {
 		for s, partner := range parts[k] {
 			for i, to := range partner {

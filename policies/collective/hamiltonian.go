@@ -59,6 +59,8 @@ func (m *mesh) findRings(ctx context.Context, ringsPerLink int) (best [][]int32,
 		return slices.Repeat([][]int32{{0, 1}}, limit), limit
 	}
 	z := &cycleCover{n: n, incident: make([][]int32, n), visited: make([]bool, n), rng: rand.New(rand.NewPCG(uint64(n), ringSeedStream))}
+
+	// An edge is a pair of links in both directions, ringsPerLink times.
 	back := map[[2]int32]int{} // links from the second to the first
 	for u, arcs := range m.arcs[up] {
 		for _, w := range arcs {
@@ -77,6 +79,8 @@ func (m *mesh) findRings(ctx context.Context, ringsPerLink int) (best [][]int32,
 			}
 		}
 	}
+
+	// A ring uses two edges at each member.
 	limit = len(z.incident[0]) / 2
 	for _, edges := range z.incident {
 		limit = min(limit, len(edges)/2)
@@ -84,6 +88,8 @@ func (m *mesh) findRings(ctx context.Context, ringsPerLink int) (best [][]int32,
 	if limit == 0 { // some member has fewer than two links
 		return nil, 0
 	}
+
+	// Decompose the edges and join cycles, several times with another order of edges.
 	for range maxDecompositions {
 		z.decompose()
 		z.mergeCycles(ctx)
@@ -123,6 +129,8 @@ func (z *cycleCover) decompose() {
 	for e := range to {
 		to[e] = -1
 	}
+
+	// Direct the edges along trails.
 	next := make([]int, z.n)
 	trail := func(u int32) {
 		for next[u] < len(z.incident[u]) {
@@ -145,6 +153,7 @@ func (z *cycleCover) decompose() {
 		}
 	}
 	for {
+		// A perfect matching of members with successors is a 2-factor.
 		match := graph.NewMatching(z.n)
 		by := map[[2]int32]int32{}
 		for e, v := range to {

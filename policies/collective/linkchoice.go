@@ -82,6 +82,7 @@ func (s *Schedule) assignLinks(load map[linkRound]float64) {
 			load[linkRound{best, round[i]}] += float64(t.Bytes)
 			t.Link = best
 		}
+
 		k := track{t.Src, t.Dst, t.Link, t.stream}
 		t.Previous = -1
 		if before, ok := last[k]; ok {

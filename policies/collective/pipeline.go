@@ -25,7 +25,7 @@ type pipeline struct {
 }
 
 // locate returns the chunk, direction and member of a move.
-func (z *pipeline) locate(move int32) (chunk int32, direction int, place int32) {
+func (z *pipeline) locate(move int32) (chunk int32, direction int, member int32) {
 	k, i := move/(2*z.n), move%(2*z.n)
 	return k, int(i / z.n), i % z.n
 }
@@ -38,6 +38,8 @@ func newPipeline(f *forest, bytes []int64, links []engine.Link) *pipeline {
 		f: f, n: n, link: slices.Repeat([]int32{-1}, moves), duration: make([]engine.Time, moves), tail: make([]engine.Time, moves),
 		predecessors: make([]int32, moves), firstChild: slices.Repeat([]int32{-1}, moves/2), nextSibling: make([]int32, moves/2), latency: make([]engine.Time, len(links)),
 	}
+
+	// The trees determine the predecessors and successors of moves.
 	for l, link := range links {
 		z.latency[l] = link.Latency
 	}
@@ -61,6 +63,8 @@ func newPipeline(f *forest, bytes []int64, links []engine.Link) *pipeline {
 				}
 			}
 		}
+
+		// Tails, from the last moves of the chunk to the first.
 		for _, v := range slices.Backward(f.trees[down][k].order) {
 			z.setTail(base + n + v)
 		}
@@ -154,8 +158,8 @@ func (z *pipeline) schedule(rank []float64) (started []int32, end engine.Time) {
 
 // The rank of a move is the length of the longest path after it, which is best if nothing else is
 // a bottleneck. Some chunks must arrive early if members have few links for all they receive, or
-// if all trees have one root. So chunk k of K also advances by stagger * k/K longest paths
-// relative to the last one. The staggers are tried in turn until links are in use nearly all the
+// if all trees have one root. So the rank of chunk k of K is reduced by stagger * k/K times the
+// longest path of all moves. The staggers are tried in turn until links are in use nearly all the
 // time.
 var (
 	multiRootStaggers  = []float64{0, 1, 3} // for trees with many roots

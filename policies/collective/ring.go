@@ -90,6 +90,7 @@ func (b *builder) sendRings(j *subCall, rings [][]int32) error {
 	if err != nil {
 		return err
 	}
+
 	part := func(k int) func(member int32) data {
 		return func(member int32) data { return block[member].piece(k, len(rings)) }
 	}

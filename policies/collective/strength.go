@@ -32,11 +32,15 @@ func strength(ctx context.Context, nodes int, edges []edge) (float64, []int32) {
 		incident[e.a] += e.capacity
 		incident[e.b] += e.capacity
 	}
+
+	// Start with the better of two partitions: single nodes, or the weakest node alone.
 	if v := slices.Index(incident, slices.Min(incident)); nodes > 2 && incident[v] < value {
 		value = incident[v]
 		part = make([]int32, nodes)
 		part[v] = 1
 	}
+
+	// Dinkelbach's iteration.
 	for ctx.Err() == nil {
 		p := weakestPartition(ctx, nodes, edges, incident, value)
 		lower := partitionRatio(nodes, p, edges)
@@ -106,6 +110,8 @@ func weakestPartition(ctx context.Context, nodes int, edges []edge, incident []f
 			}
 		}
 		g.cap[out[i]] = max(0, later[i]) / 2
+
+		// The minimum of f(S) - y(S) over sets S with node i is the maximum y(i).
 		y[i] = g.maxFlow(i, sink, math.Inf(1)) - gain - value
 		for u := range i {
 			if g.onSourceSide(u) && part[u] != part[i] {

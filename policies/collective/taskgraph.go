@@ -54,6 +54,8 @@ func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 			g.AddEdge(a.Ready[t.Src], id, 0)
 		}
 	}
+
+	// A milestone per rank.
 	for r := range s.Group {
 		m := g.AddTask(engine.ComputeAt(s.Group[r], 0))
 		if done = append(done, m); a.Ready != nil && a.Ready[r] >= 0 {
@@ -146,6 +148,7 @@ func PinPaths(g *engine.Graph, n *engine.Network, link []int32, flows []engine.F
 	if paths.Spread != nil {
 		return nil, nil, fmt.Errorf("collective: transfers have links, but the router draws a link for each packet; want a router that chooses paths")
 	}
+
 	port := slices.Repeat([]int32{-1}, len(n.Links))
 	for i, l := range paths.Link {
 		if l >= 0 {
@@ -178,6 +181,7 @@ func PinPaths(g *engine.Graph, n *engine.Network, link []int32, flows []engine.F
 	emptyClass := addClass()
 	linkClass := slices.Repeat([]int32{-1}, len(n.Links)) // by link: the class of its path, or -1
 	w.Class = slices.Repeat([]int32{emptyClass}, len(g.Tasks))
+
 	ends := make([]engine.Flow, len(g.Tasks))
 	for i, t := range g.Tasks {
 		if t.Kind != engine.Transfer {

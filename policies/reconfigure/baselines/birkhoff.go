@@ -88,7 +88,7 @@ func (p *permutation) set(u, v int, chunks int32) {
 }
 
 // padSums returns the padding that increases all sums of rows and columns to the largest one, and
-// this sum. Padding goes to the diagonal first, where it means that a GPU idles.
+// this sum. Padding goes to the diagonal first, which stands for an idle GPU.
 func padSums(n int, demand []int32) (padding []int64, sum int64) {
 	rows, columns := make([]int64, n), make([]int64, n)
 	for i, c := range demand {

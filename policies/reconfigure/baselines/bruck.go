@@ -92,6 +92,8 @@ func bruckLoads(p *plan.Problem, byDistance []int32, r, power, digits int) []int
 		}
 		return maxLoad
 	}
+
+	// Count the chunks that each GPU sends at this position.
 	load := make([]int32, n*digits)
 	for d := 1; d < n; d++ {
 		z := d / power % r

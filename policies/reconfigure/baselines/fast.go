@@ -7,7 +7,7 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Model is the way in which Fast uses k switches. With one switch all models are equal.
+// Model selects how Fast uses k switches. With one switch all models are equal.
 type Model string
 
 const (
@@ -88,8 +88,9 @@ func groupPermutations(list []permutation, k int, stop halt.When) [][]directPhas
 			_, cost[i*k+g-1] = shareLinks(loads[i:i+g], k)
 		}
 	}
-	// Only corners of the convex hull of (phases, slots) can be optimal. A search with a price per phase finds
-	// one. The price at which two of them cost the same finds a corner between them, if one exists.
+	// Only corners of the convex hull of (phases, slots) can be optimal. A search with a price
+	// per phase finds one. The price at which two of them cost the same finds a corner between
+	// them, if one exists.
 	type corner struct {
 		sizes []int32
 		slots int64
@@ -138,6 +139,8 @@ func groupPermutations(list []permutation, k int, stop halt.When) [][]directPhas
 	corners = append(corners, minPhases)
 	between(minPhases, maxPhases)
 	corners = append(corners, maxPhases)
+
+	// Form the phases of each corner.
 	var all [][]directPhase
 	for _, c := range corners {
 		var phases []directPhase

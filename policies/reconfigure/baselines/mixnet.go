@@ -19,7 +19,7 @@ import (
 // pair receives a second circuit only if no other pair fits: chunks are forwarded, so a circuit
 // to another GPU is more useful. Ties are broken at random with the problem's seed, because an
 // order by index would make the rings similar. In the uniform demand, which the paper does not
-// show for MixNet, all flows are tied. Errors: plan.ErrProblem, ErrOptions, those of
+// show for MixNet, all flows are tied. Errors: plan.ErrProblem, ErrOptions, and from
 // graph.MinCongestion.
 func MixNet(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {

@@ -28,6 +28,8 @@ func coverPermutations(n int, demand []int32, stop halt.When) []permutation {
 			remaining[i] = -1
 		}
 	}
+
+	// One permutation per round, with the largest remaining flows.
 	var list []permutation
 	for range count {
 		m, level := graph.NewMatching(n), int64(math.MaxInt64)

@@ -13,7 +13,7 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Schedule is the way in which chunks cross a static topology.
+// Schedule selects how chunks cross a static topology.
 type Schedule string
 
 const (
@@ -49,10 +49,10 @@ type staticNetwork struct {
 	topology scaleup.Topology
 }
 
-// staticCandidates returns the candidates of several topologies of which any may be used. Those
-// with a plan come first. A fluid optimum is not computed if the hops of the chunks show that
-// another candidate is as good. Errors: ErrOptions, pack.ErrUnreachable, and those of
-// graph.MinCongestion.
+// staticCandidates returns candidates for several topologies; a planner may use any one of them.
+// Candidates with a plan come first. A fluid optimum is not computed if the hops of the chunks
+// show that another candidate is as good. Errors: ErrOptions, pack.ErrUnreachable, and the errors
+// of graph.MinCongestion.
 func staticCandidates(p *plan.Problem, o Options, networks ...staticNetwork) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	schedule, err := optionValue("schedule", o.Schedule, ScheduleStrongest, ScheduleFluid, SchedulePaths, ScheduleSimulated, SchedulePacked)
@@ -62,11 +62,13 @@ func staticCandidates(p *plan.Problem, o Options, networks ...staticNetwork) (_ 
 	if slices.Max(p.Chunks) == 0 {
 		schedule = ScheduleSimulated // nothing to send, so all schedules are equal
 	}
-	type floor struct {
+	type floor struct { // lower bounds by hops
 		staticNetwork
 		hops  int
 		slots float64
 	}
+
+	// Candidates with a plan, or on single paths.
 	var list []plan.Candidate
 	var floors []floor
 	minSlots := math.Inf(1)
@@ -106,6 +108,8 @@ func staticCandidates(p *plan.Problem, o Options, networks ...staticNetwork) (_ 
 	if schedule != ScheduleFluid && (schedule != ScheduleStrongest || p.GPUs*p.Degree > maxFluidLinks) {
 		return list, nil
 	}
+
+	// Fluid optima, the lowest hop bounds first.
 	slices.SortStableFunc(floors, func(a, b floor) int { return cmp.Compare(a.slots, b.slots) })
 	for _, f := range floors {
 		if f.slots >= minSlots {

@@ -1,14 +1,15 @@
 package collective
 
-// maxSearchVisits limits a search for sequences, in GPUs visited. maxSearchFinds is the number of spanning
-// sequences that are compared.
+// maxSearchVisits limits a search for sequences, in GPUs visited. maxSearchFinds is the number of
+// spanning sequences that are compared.
 const (
 	maxSearchVisits = 2e6
 	maxSearchFinds  = 4
 )
 
-// searchSequences draws sequences of d topologies with so many steps in total. Of those that span
-// all GPUs, it adds the one with the lowest load. It reports whether there is one.
+// searchSequences draws sequences of d topologies with the given total of steps. From the
+// sequences that span all GPUs, it adds the one with the lowest load. It reports whether it found
+// any.
 func (f *treeSearch) searchSequences(d, steps int) bool {
 	var best *broadcastTrees
 	budget := int(maxSearchVisits)
@@ -25,6 +26,8 @@ func (f *treeSearch) searchSequences(d, steps int) bool {
 			continue
 		}
 		budget -= f.n * f.n
+
+		// Compute the graphs; some formulas do not give k links into each GPU.
 		t := &broadcastTrees{name: "affine"}
 		for _, l := range list {
 			g := affine(f.n, l.mul, l.add)
@@ -60,6 +63,8 @@ func (f *treeSearch) drawSequence(d, steps int) []affinePhase {
 	for range steps - d {
 		list[f.rng.IntN(d)].steps++
 	}
+
+	// Random steps per phase, with at least one each.
 	reach := 1
 	for i := range list {
 		list[i].steps++

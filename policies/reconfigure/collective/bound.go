@@ -29,9 +29,8 @@ func Bound(p *Problem) (engine.Time, error) {
 	if p.Op == collective.AllReduce {
 		bytes = ceilShare(p.Bytes, 2*(n-1), n*k)
 	}
-	// The time of a step is rounded down to a tick, so the sum may be lower than the time of all bytes by
-	// one tick per step.
-	// There are at most as many such steps as bytes.
+	// The time of a step is rounded down to a tick, so the sum may be lower than the time of all
+	// bytes by one tick per step. At most as many steps as bytes carry any.
 	serial := p.StepTime(bytes) - p.Latency
 	return best + max(0, serial-engine.Time(min(bytes, 4*n))), nil
 }
@@ -70,8 +69,8 @@ func minSteps(n, k int) []int {
 	return minimum
 }
 
-// mooreBound returns the maximum number of GPUs, at most n, that a GPU reaches in so many steps
-// on one topology of degree k, including itself.
+// mooreBound returns the maximum number of GPUs, at most n, that a GPU reaches on one topology of
+// degree k in the given steps, including itself.
 func mooreBound(n, k, steps int) int {
 	sum, ball := 1, 1
 	for range steps {

@@ -15,7 +15,7 @@ type broadcastPhase struct {
 type residueRange struct{ first, count, from, to int32 }
 
 // broadcaster sends the shard of residue 0 to all of Z_q, breadth first. In each step, it reaches
-// every residue at one hop from those that have it. The parts are divided among the possible
+// every residue at one hop from residues with the shard. The parts are divided among the possible
 // links so that the maximum load of a link is minimal. On one topology, this is the breadth-first
 // broadcast of Zhao et al., "Efficient direct-connect topologies for collective communications".
 type broadcaster struct {
@@ -24,8 +24,8 @@ type broadcaster struct {
 	hasShard []bool
 	holders  []int32 // residues with the shard, in the order in which they received it
 
-	// receivers are the residues that receive the shard in the current step; semiMatching divides their
-	// parts among the links.
+	// receivers are the residues that receive the shard in the current step. semiMatching divides
+	// their parts among the links.
 	receivers []int32
 	semiMatching
 }
@@ -81,6 +81,8 @@ func (z *broadcaster) findReceivers(source []int32, phase *broadcastPhase) {
 	for _, x := range z.receivers {
 		z.hasShard[x] = false
 	}
+
+	// A row per receiver with the links that can bring its parts.
 	slices.Sort(z.receivers)
 	z.share, z.semiMatching.parts = z.share[:0], z.semiMatching.parts[:0]
 	for _, x := range z.receivers {

@@ -9,8 +9,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// maxCirculantHops limits the search for offsets, in hops evaluated. maxCirculantStarts is the number of
-// random starts.
+// maxCirculantHops limits the search for offsets, in hops evaluated. maxCirculantStarts is the
+// number of random starts.
 const (
 	maxCirculantHops   = 24e6
 	maxCirculantStarts = 8
@@ -34,6 +34,8 @@ func searchCirculant(q, k int, stop halt.When) (best []int32) {
 				offsets[i] = 1 + rng.Int32N(int32(q-1))
 			}
 		}
+
+		// Local search: the value is the diameter, then the sum of distances.
 		value := int64(math.MaxInt64)
 		for moved := true; moved && budget > 0; {
 			moved = false

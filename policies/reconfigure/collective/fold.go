@@ -23,10 +23,10 @@ import (
 type fold struct {
 	n, radix, last, digits int
 	halvings               int
-	// isKautz selects the Kautz graph u -> -radix*u-a mod n for a = 1..radix, with n = radix^digits +
-	// radix^(digits-1). A single path leads from any GPU to any GPU, with `digits` links or one less.
-	// The last step is therefore an exchange, in which
-	// GPUs keep their own partial sum.
+	// isKautz selects the Kautz graph u -> -radix*u-a mod n for a = 1..radix, with n =
+	// radix^digits + radix^(digits-1). A single path leads from any GPU to any GPU, with `digits`
+	// links or one less. The last step is therefore an exchange, in which GPUs keep their own
+	// partial sum.
 	isKautz bool
 }
 
@@ -48,7 +48,7 @@ func newFolds(n, k int) []*fold {
 			continue
 		}
 		for halved := range digits {
-			if halved == 0 || last == radix {
+			if halved == 0 || last == radix { // halvings require n = radix^digits
 				all = append(all, &fold{n: n, radix: radix, last: last, digits: digits, halvings: halved})
 			}
 		}
@@ -56,6 +56,7 @@ func newFolds(n, k int) []*fold {
 	return all
 }
 
+// graph returns the topology of the fold.
 func (f *fold) graph() *graph {
 	g := &graph{f.n, f.radix, make([]int32, f.n*f.radix)}
 	for l := range g.to {
@@ -128,8 +129,8 @@ func (f *fold) pieceOnLink(u, a, piece, pieces int) linkPieces {
 }
 
 // scatterStep returns the messages of scatter step s. After s steps a GPU has the piece, of
-// radix^s, that its last s digits name. The next piece that it keeps is not sent, since all GPUs
-// with a piece will sum it.
+// radix^s, that its last s digits name. The piece that the GPU itself keeps is not sent, since
+// all GPUs with the same piece sum it.
 func (f *fold) scatterStep(s int) (list []linkPieces) {
 	pieces := power(f.radix, s)
 	for u := range f.n {
@@ -156,9 +157,8 @@ func (f *fold) sumSteps(list [][]linkPieces) {
 		for u := range f.n {
 			for a := range f.radix {
 				v := f.next(u, a)
-				// Before the last step, u has the sum of the GPUs congruent to u/block mod last. Of the
-				// predecessors of v with
-				// this sum, the first sends it.
+				// Before the last step, u has the sum of the GPUs congruent to u/block mod last.
+				// Of the predecessors of v with this sum, the first sends it.
 				first := wants[v]
 				if !f.isKautz && s == len(list)-1 {
 					for w := v / f.radix; w < u; w += f.n / f.radix {

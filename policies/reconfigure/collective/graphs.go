@@ -72,9 +72,9 @@ func (g *graph) joinLoops() *graph {
 	return g
 }
 
-// lineGraph returns the line digraph of g. Its GPUs are the links of g, and each has links to
-// those that follow it. It has k times as many GPUs, a diameter larger by one, and trees about as
-// even as those of g (Fiol, Yebra and Alegre, "Line digraph iterations and the (d,k) digraph
+// lineGraph returns the line digraph of g. Its GPUs are the links of g, and each has links to all
+// links that follow it. It has k times as many GPUs, a diameter larger by one, and trees about as
+// even as the trees on g (Fiol, Yebra and Alegre, "Line digraph iterations and the (d,k) digraph
 // problem", IEEE Trans. Computers 1984). Kautz graphs are iterated line digraphs of complete
 // graphs.
 func (g *graph) lineGraph() *graph {

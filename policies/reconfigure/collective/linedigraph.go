@@ -48,6 +48,8 @@ func (f *treeSearch) baseGraph(n int) *graph {
 			offsets[i] = int32(i%(n-1)) + 1
 		}
 	}
+
+	// try keeps a graph if its diameter, then its received shards, then its load are lower.
 	z, words := newTreeBuilder(n, f.k, int32(f.k)), 0
 	var best *graph
 	depth, maxReceived, load := 0, 0, 0
@@ -64,6 +66,7 @@ func (f *treeSearch) baseGraph(n int) *graph {
 			best, depth, maxReceived, load = g, d, sum, l
 		}
 	}
+
 	try(affine(n, 1, offsets))
 	for i := 0; i < maxBaseTrials && words < maxBaseWords; i++ {
 		if g := affine(n, f.rng.IntN(n), f.drawOffsets(n, i%2 == 0)); g != nil {
@@ -85,9 +88,9 @@ const (
 	maxSwapWords = 4e6
 )
 
-// swapLinks swaps the heads of two random links, as long as this does not increase the number of
-// shards that GPUs still lack one step before the diameter. It returns the graph if the number
-// reaches 0, so that the diameter is lower, and otherwise nil.
+// swapLinks repeatedly swaps the heads of two random links. It keeps a swap unless it increases
+// the number of shards that GPUs still lack one step before the diameter. It returns the graph if
+// this number reaches 0, so that the diameter is lower, and otherwise nil.
 func (f *treeSearch) swapLinks(z *treeBuilder, g *graph, depth int) *graph {
 	g = &graph{g.n, g.k, slices.Clone(g.to)}
 	minMissing := g.n * g.n

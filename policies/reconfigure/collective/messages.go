@@ -126,6 +126,9 @@ func (pl *Plan) longestMessages(f *Phase) []int64 {
 	extra := int32(small % int64(pl.Parts))
 	count := make([]int32, n) // by shard relative to the sender: how often this part is in the message
 	var bytes []int64
+
+	// The longest message is found for all senders at once: base is its size without additional
+	// bytes.
 	for _, links := range f.stageMessages(pl.Parts) {
 		maxBytes := int64(0)
 		for _, m := range links {

@@ -130,6 +130,7 @@ func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
 			pl.Phases = append(pl.Phases, f)
 		}
 	}
+
 	stagesOf := func(lifts []chainStage) []*stage {
 		list := make([]*stage, len(lifts))
 		for i := range lifts {

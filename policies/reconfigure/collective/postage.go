@@ -123,6 +123,8 @@ func splitSteps(bases []stampBasis, q, e int) []int {
 				}
 			}
 		}
+
+		// Trace back the steps, unless one phase fewer takes no more steps.
 		if i == e-1 {
 			before, after := firstReaching(reach, q), firstReaching(next, q)
 			if after < 0 || before >= 0 && before <= after {

@@ -54,6 +54,8 @@ func newStages(q, k int, parts int32, bases []stampBasis, stop halt.When) []*sta
 	if offsets := searchCirculant(q, k, stop); offsets != nil {
 		add(newStage(q, parts, fmt.Sprintf("circulant %d", q), broadcastPhase{offsets, q, q}))
 	}
+
+	// Windows with more phases are useful only if they take fewer steps.
 	minimum := q
 	for _, s := range all {
 		minimum = min(minimum, s.steps)

@@ -78,6 +78,8 @@ func (pl *Plan) newPhases(kinds []plan.Kind, legs []treePhase, of messageSource,
 		list[i] = Phase{Phase: plan.Phase{Kind: kinds[i], Open: open, Longest: make([]int64, l.steps)}, source: of, index: i, isReversed: reverse}
 		list[i].edges = l.topology(reverse)
 	}
+
+	// The longest message of each step, by the load of links.
 	sizes := [2]*partSizes{newPartSizes(p, pl.Parts, false), newPartSizes(p, pl.Parts, true)}
 	load := make([]int64, p.GPUs*p.Degree)
 	of.emitSteps(pl.Parts, p.Stop, func(index, step int, of []linkPieces) {
@@ -91,6 +93,7 @@ func (pl *Plan) newPhases(kinds []plan.Kind, legs []treePhase, of messageSource,
 		}
 		list[index].Longest[step] = slices.Max(load)
 	})
+
 	if reverse {
 		slices.Reverse(list)
 		for i := range list {
@@ -104,7 +107,7 @@ func (pl *Plan) newPhases(kinds []plan.Kind, legs []treePhase, of messageSource,
 // more byte, and for the others. For exchanges it has the bytes of whole vectors.
 type partSizes struct {
 	rest  int32
-	begin [2][]int64
+	begin [2][]int64 // for long and short shards, by part
 }
 
 func newPartSizes(p *Problem, parts int32, vectors bool) *partSizes {

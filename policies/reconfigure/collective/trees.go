@@ -252,9 +252,9 @@ func (t *broadcastTrees) steps() int {
 }
 
 // reversed returns trees for a reduce-scatter in reverse: on the converse topologies, so that its
-// own topologies are those of t, the last first. If these do not span all GPUs, it returns trees
-// on the mirror image. If the first topology of t is a circulant, the reduce-scatter still ends
-// with it.
+// own topologies are the topologies of t, the last first. If these do not span all GPUs, it
+// returns trees on the mirror image. If the first topology of t is a circulant, the
+// reduce-scatter still ends with it.
 func (t *broadcastTrees) reversed() *broadcastTrees {
 	g := t.phases[0].graph
 	if c := t.mapGraphs((*graph).converse); c.spans(newTreeBuilder(g.n, g.k, 1)) {

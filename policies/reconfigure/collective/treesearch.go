@@ -13,7 +13,8 @@ import (
 const maxTreeGPUs = 1024
 
 // findTrees returns broadcast trees for n GPUs with k links: on one topology, and on several if
-// this takes fewer steps. Those with lower load are kept per number of topologies and steps.
+// this takes fewer steps. Per number of topologies and steps it keeps the trees with the lowest
+// load.
 func findTrees(n, k int, stop halt.When) []*broadcastTrees {
 	if n > maxTreeGPUs || k < 2 || k > maxTreeDegree || k >= n-1 {
 		return nil
@@ -29,6 +30,8 @@ func findTrees(n, k int, stop halt.When) []*broadcastTrees {
 		}
 		f.addStatic(name, lines.graph)
 	}
+
+	// Sequences of topologies, if they can take fewer steps than one topology.
 	steps := n
 	for _, t := range f.found {
 		steps = min(steps, t.steps())
