@@ -62,7 +62,7 @@ func drawProblem(t *rapid.T, maxGPUs int) *plan.Problem {
 }
 
 // checkCandidate builds the plan of a candidate, verifies it, and compares its slots and
-// topologies with those of the candidate.
+// topologies with the candidate.
 func checkCandidate(c *plan.Candidate) (*plan.Plan, error) {
 	q, err := c.Build(0, nil)
 	if err != nil {

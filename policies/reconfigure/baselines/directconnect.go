@@ -10,7 +10,7 @@ import (
 // Kautz uses the generalised Kautz graph of degree k (DirectConnect: Basu et al., Zhao et al.;
 // paper Secs. 4.2, 5.1). With degree 1 this graph only joins GPUs in pairs, since -(-u-1)-1 = u.
 // In this case Kautz uses the ring, as in the paper (Sec. 5.2). Errors: plan.ErrProblem,
-// ErrOptions, those of graph.MinCongestion.
+// ErrOptions, and from graph.MinCongestion.
 func Kautz(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func KautzGraph(n, k int) scaleup.Topology {
 
 // Circulant uses a circulant graph (paper Sec. 4.2). With degree 1 it is the ring. With degree 2
 // it has offsets {m, m+1}, with the smallest m for which 2m^2+2m+1 >= n. For other degrees, a
-// local search minimises the average distance. Errors: plan.ErrProblem, ErrOptions, those of
+// local search minimises the average distance. Errors: plan.ErrProblem, ErrOptions, and from
 // graph.MinCongestion.
 func Circulant(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)

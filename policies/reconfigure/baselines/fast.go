@@ -22,10 +22,10 @@ const (
 )
 
 // Fast splits the demand into permutations and sends every chunk directly to its destination (Lei
-// et al., 2025, as described in the paper, Sec. 5.1). Candidates use one of two splits. That of
-// Birkhoff and von Neumann takes the minimum slots on one switch, but more permutations for less
-// equal demands. The cover has the minimum number of permutations, but every flow waits for the
-// longest of its permutation. ModelTogether has several groupings of each. Errors:
+// et al., 2025, as described in the paper, Sec. 5.1). Candidates use one of two splits. The split
+// of Birkhoff and von Neumann takes the minimum slots on one switch, but more permutations for
+// less equal demands. The cover has the minimum number of permutations, but every flow waits for
+// the longest of its permutation. ModelTogether has several groupings of each. Errors:
 // plan.ErrProblem, ErrOptions.
 func Fast(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)

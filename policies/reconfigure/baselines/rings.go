@@ -10,7 +10,7 @@ import (
 // StaticRing uses a Hamiltonian cycle on every switch: the ring of shift 1, and on a second
 // switch its reverse. Further switches use rings with shifts coprime to n, different as long as
 // possible, that minimise the sum of all distances. The default schedule is SchedulePacked, so
-// that all candidates have plans. Errors: plan.ErrProblem, ErrOptions, those of
+// that all candidates have plans. Errors: plan.ErrProblem, ErrOptions, and from
 // graph.MinCongestion.
 func StaticRing(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
@@ -57,7 +57,7 @@ func ringShifts(n, k int) []int {
 // geometric sequence 1, n^(1/k), n^(2/k) .. (SelectPermutations; Wang et al., NSDI 2023, Sec.
 // 4.3; paper Sec. 5.1). If fewer than k shifts are coprime to n, they repeat. Its authors use a
 // single shortest path per flow (ScheduleSimulated, or the idealised SchedulePaths). The default
-// schedule is better. Errors: plan.ErrProblem, ErrOptions, those of graph.MinCongestion.
+// schedule is better. Errors: plan.ErrProblem, ErrOptions, and from graph.MinCongestion.
 func TopoOpt(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err

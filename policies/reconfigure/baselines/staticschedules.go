@@ -126,8 +126,8 @@ func staticCandidates(p *plan.Problem, o Options, networks ...staticNetwork) (_ 
 	return list, nil
 }
 
-// scheduledCandidate returns the candidate with all chunks on shortest paths, and the order of
-// chunks on links that takes the fewest slots.
+// scheduledCandidate returns the candidate with all chunks on shortest paths. It tries the orders
+// of chunks on links and takes the one with the lowest slots.
 func scheduledCandidate(p *plan.Problem, s *pack.Paths, balanced bool, orders []pack.Order, stop halt.When) (plan.Candidate, error) {
 	w, err := shortestPaths(p, s, balanced)
 	if err != nil {
@@ -221,7 +221,7 @@ func writePlan(p *plan.Problem, s *pack.Paths, balanced bool, order pack.Order, 
 	out := newPlan(p)
 	out.Topologies, out.Slots = []scaleup.Topology{s.Topology}, []int32{int32(slots)}
 	out.Tx = make([]plan.Tx, 0, len(w.Link))
-	// Walks are sorted by flow and by chunk.
+	// The paths are sorted by flow and by chunk.
 	flow, next := 0, int32(0)
 	w.Send(out, 0, slotOf, stop, func(int) (src, dst, chunk int32) {
 		for next == p.Chunks[flow] {

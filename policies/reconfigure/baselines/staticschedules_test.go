@@ -94,8 +94,8 @@ func TestMixNetDraws(t *testing.T) {
 	}
 }
 
-// TestRingShifts: shifts are coprime to n and different as long as possible. Those of StaticRing
-// minimise the sum of distances, and those of TopoOpt match examples computed by hand.
+// TestRingShifts: shifts are coprime to n and different as long as possible. StaticRing's
+// minimise the sum of distances, and TopoOpt's match examples computed by hand.
 func TestRingShifts(t *testing.T) {
 	for n := 2; n < 40; n++ {
 		for k := 1; k < min(n, 7); k++ {

@@ -7,10 +7,10 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// A chain of subgroups {0} = H_0 < H_1 < .. < H_m = Z_n gathers by stages. Before stage j, every GPU u
-// has the shards of u+H_{j-1}. The stage is an all-gather among the cosets of H_{j-1} in H_j, which form
-// a group Z_q. Each ordered factorisation of n is a chain, and n itself is a chain with one stage.
-// The subgroup of order h consists of the multiples of n/h.
+// A chain of subgroups {0} = H_0 < H_1 < .. < H_m = Z_n gathers by stages. Before stage j, every GPU
+// u has the shards of u+H_{j-1}. The stage is an all-gather among the cosets of H_{j-1} in H_j, which
+// form a group Z_q. Each ordered factorisation of n is a chain, and n itself is a chain with one
+// stage. The subgroup of order h consists of the multiples of n/h.
 
 // chainStage is a stage in a chain, from the subgroup of order below to the one of order below*q.
 type chainStage struct {

@@ -175,8 +175,8 @@ func sameOffsets(a, b []int32) bool {
 
 // phaseKey identifies phases with the same longest messages.
 type phaseKey struct {
-	stage                 *stage
-	below, course, vector int
+	stage                      *stage
+	below, phase, vectorShards int
 }
 
 // staticPlan returns the plan of an operation on a single circulant, or nil if its offsets do not

@@ -102,7 +102,8 @@ func firstUnreachable(minTerms []int32, s, q int) int {
 // splitSteps divides steps among e phases so that the product of their reaches is at least q and
 // the total is minimal. It returns nil if fewer phases need no more steps.
 func splitSteps(bases []stampBasis, q, e int) []int {
-	// reach[t] is the maximum reach of the phases so far in t steps; last[i][t] is the steps of phase i in it.
+	// reach[t] is the maximum reach of the phases so far in t steps; last[i][t] is the steps of phase i
+	// in it.
 	maxSteps := e + len(bases)
 	reach := make([]int, maxSteps+1)
 	reach[0] = 1

@@ -6,7 +6,7 @@
 // Candidates is the entry point. It returns all plans that are optimal for some reconfiguration
 // delay: the frontier over reconfigurations, steps and bytes. Plans belong to three families:
 //
-//   - Circulants (recipes.go). All GPUs act in the same way, shifted by their number, so one broadcast on Z_n
+//   - Circulants (recipes.go). All GPUs act identically, shifted by their number, so one broadcast on Z_n
 //     describes an all-gather (broadcast.go, stage.go). Stages on a chain of subgroups of Z_n follow
 //     each other (chain.go).
 //   - Broadcast trees from every GPU on other topologies (treeplans.go, trees.go): generalised Kautz

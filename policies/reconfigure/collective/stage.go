@@ -80,16 +80,16 @@ type ringSet struct {
 // the links in each direction; and rings of k strides, whose links bring k shards per step. If
 // fewer than k residues remain at the end, links share their parts.
 func ringSets(q, k int) []ringSet {
-	one, bothWays, strides := make([]int32, k), make([]int32, k), make([]int32, k)
+	one, bidirectional, strides := make([]int32, k), make([]int32, k), make([]int32, k)
 	for i := range k {
-		one[i], bothWays[i], strides[i] = 1, 1, int32(i%(q-1))+1
+		one[i], bidirectional[i], strides[i] = 1, 1, int32(i%(q-1))+1
 		if i%2 == 1 {
-			bothWays[i] = int32(q - 1)
+			bidirectional[i] = int32(q - 1)
 		}
 	}
 	list := []ringSet{{fmt.Sprintf("ring %d", q), one}}
 	if k > 1 && q > 2 {
-		list = append(list, ringSet{fmt.Sprintf("ring %d both ways", q), bothWays}, ringSet{fmt.Sprintf("%d strides %d", min(k, q-1), q), strides})
+		list = append(list, ringSet{fmt.Sprintf("ring %d both ways", q), bidirectional}, ringSet{fmt.Sprintf("%d strides %d", min(k, q-1), q), strides})
 	}
 	return list
 }

@@ -61,7 +61,7 @@ func treePlan(p *Problem, backward *broadcastTrees, kind plan.Kind, forward *bro
 
 // messageSource computes the pieces on each link of a topology, phase by phase and step by step.
 type messageSource interface {
-	emitSteps(parts int32, stop halt.When, emit func(leg, step int, list []linkPieces))
+	emitSteps(parts int32, stop halt.When, emit func(phase, step int, list []linkPieces))
 }
 
 // linkPieces are pieces on a link of a graph in a step: parts from..to-1 of count consecutive

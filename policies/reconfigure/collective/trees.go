@@ -189,7 +189,7 @@ type broadcastTrees struct {
 }
 
 // emitSteps implements messageSource.
-func (t *broadcastTrees) emitSteps(parts int32, stop halt.When, emit func(leg, step int, list []linkPieces)) {
+func (t *broadcastTrees) emitSteps(parts int32, stop halt.When, emit func(phase, step int, list []linkPieces)) {
 	z := newTreeBuilder(t.phases[0].n, t.phases[0].graph.k, parts)
 	z.stop = stop
 	for i, l := range t.phases {
