@@ -43,7 +43,7 @@ type hardware struct {
 	// call is a collective call on the fabric, and limit bounds it; nil where it takes none. domains tells that the
 	// fabric has endpoints in parts.
 	call    func(s *Scenario) (*collective.Problem, error)
-	limit   func(ctx context.Context, s *Scenario) (collective.Limit, error)
+	limit   func(ctx context.Context, s *Scenario) (collective.LowerBound, error)
 	domains bool
 }
 

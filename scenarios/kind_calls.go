@@ -161,7 +161,7 @@ func buildCall(ctx context.Context, s *Scenario, workers int) (assembly.System, 
 		Build: func(ctx context.Context, algorithm string) (assembly.System, error) {
 			return open.build(ctx, s.byAlgorithm(algorithm), workers)
 		},
-		Limit: func(ctx context.Context) (collective.Limit, error) { return open.limit(ctx, s) },
+		Limit: func(ctx context.Context) (collective.LowerBound, error) { return open.limit(ctx, s) },
 	}
 	if s.comparesCalls() {
 		z.Policy = (*open.listed(&s.Policy))[0]
@@ -272,7 +272,7 @@ var errPorts = fmt.Errorf("%w: too few ports", calls.ErrTooLarge)
 // cannot hold its transfers.
 func fitsCall(ctx context.Context, s *Scenario, p *collective.Problem) error {
 	if s.leaves().policies != "allocators" {
-		if row, err := collective.ByName(s.Policy.Calls.Collective); err == nil && row.Searches && !(row.Late && len(p.Group) <= maxSearchedRanks) {
+		if row, err := collective.ByName(s.Policy.Calls.Collective); err == nil && row.Searches && !(row.SearchDecides && len(p.Group) <= maxSearchedRanks) {
 			ended, cancel := context.WithCancel(ctx) // whether it serves the call is known before the search
 			cancel()
 			ctx = ended
@@ -302,7 +302,7 @@ func podCall(s *Scenario) (*collective.Problem, error) {
 // podLimit bounds a call on pods, by any algorithm on any circuits: GPUs of a pod share all at once, so it is the call
 // among pods, each of which sends and receives at the rate of its ports, or of its network interfaces. As all pods do
 // the same in a call but for its root, no topology can bring them more than one that joins all pods alike.
-func podLimit(ctx context.Context, s *Scenario) (collective.Limit, error) {
+func podLimit(ctx context.Context, s *Scenario) (collective.LowerBound, error) {
 	f, whole := &s.Fabric, s.call().Call
 	pods, gpus := int64(f.Pods), int64(f.GPUsPerPod)
 	rate := min(float64(f.PortsPerPod)*float64(f.PortBandwidth), float64(gpus)*float64(f.NICBandwidth))
@@ -315,7 +315,7 @@ func podLimit(ctx context.Context, s *Scenario) (collective.Limit, error) {
 		p.Bytes = p.Bytes / (pods * gpus) * gpus * pods
 	case collective.SendReceive:
 		if p.Root == p.Peer {
-			return collective.Limit{}, nil
+			return collective.LowerBound{}, nil
 		}
 	}
 	for a := range int32(pods) {
@@ -327,10 +327,10 @@ func podLimit(ctx context.Context, s *Scenario) (collective.Limit, error) {
 		}
 	}
 	if p.Bytes == 0 {
-		return collective.Limit{}, nil
+		return collective.LowerBound{}, nil
 	}
 	l, err := p.Bound(ctx)
-	l.Binds = "the ports of a pod"
+	l.Reason = "the ports of a pod"
 	return l, err
 }
 
@@ -348,6 +348,6 @@ func podGraph(ctx context.Context, s *Scenario) (*engine.Graph, error) {
 		return nil, err
 	}
 	g := new(engine.Graph)
-	schedule.Append(g, collective.Attach{})
+	schedule.Append(g, collective.AppendOptions{})
 	return g, g.Freeze()
 }

@@ -46,10 +46,10 @@ func linkForm(f form) *form {
 		cost:      func(ctx context.Context, s *Scenario) (Cost, error) { return s.links().Cost(ctx) },
 		unplanned: "routers plan nothing; --routes-out DIR writes what they decide",
 		call:      func(s *Scenario) (*collective.Problem, error) { return s.links().Problem() },
-		limit: func(ctx context.Context, s *Scenario) (collective.Limit, error) {
+		limit: func(ctx context.Context, s *Scenario) (collective.LowerBound, error) {
 			p, err := s.links().Problem()
 			if err != nil {
-				return collective.Limit{}, err
+				return collective.LowerBound{}, err
 			}
 			return p.Bound(ctx)
 		},

@@ -54,7 +54,7 @@ func listChoices() map[string]schema.Choices {
 // partialCollectives are the algorithms that may expand a part of a hierarchical one.
 func partialCollectives() (names []string) {
 	for _, r := range algorithm.Table {
-		if !r.Divides {
+		if !r.IsComposite {
 			names = append(names, r.Name)
 		}
 	}

@@ -10,27 +10,29 @@ import (
 	"sim/internal/numbers"
 )
 
-// Limit is a lower bound on the time from the beginning of a call to its end.
-type Limit struct {
+// LowerBound is a lower bound on the time from the start of a call to its end.
+type LowerBound struct {
 	Seconds float64
-	Binds   string // what the network cannot do faster
+	Reason  string // the limiting part of the network, for people
 }
 
-// raise takes a bound if it is higher.
-func (l *Limit) raise(seconds float64, binds string, a ...any) {
+// tighten replaces the bound by a higher one. Infinite bounds, of disconnected ranks, are
+// ignored.
+func (l *LowerBound) tighten(seconds float64, reason string, a ...any) {
 	if seconds > l.Seconds && !math.IsInf(seconds, 1) {
-		*l = Limit{seconds, fmt.Sprintf(binds, a...)}
+		*l = LowerBound{seconds, fmt.Sprintf(reason, a...)}
 	}
 }
 
-// Bound returns a lower bound on the completion of a call by any algorithm on any routes, where data is bytes that are
-// added or copied and all of a rank's is there at the beginning. It is the highest of bounds on what nodes, cuts and
-// partitions of the network can carry, and on latency. It ends early, with a bound that holds, when ctx does.
-func (p *Problem) Bound(ctx context.Context) (Limit, error) {
+// Bound returns a lower bound on the completion time of a call, for any algorithm and paths. It
+// assumes that data is bytes that are copied or added, and that all data of a rank is available
+// at the start. The bound is the maximum of bounds by the capacity of nodes, cuts and partitions
+// of the network, and by latency. If ctx ends, Bound returns the best bound so far.
+func (p *Problem) Bound(ctx context.Context) (LowerBound, error) {
 	if err := p.check(); err != nil {
-		return Limit{}, err
+		return LowerBound{}, err
 	}
-	if p.Teams != nil { // the largest of which alone ends no earlier
+	if p.Teams != nil { // the call ends no earlier than the call of its largest team
 		first := p.teams()
 		k := 0
 		for i, size := range p.Teams {
@@ -45,38 +47,39 @@ func (p *Problem) Bound(ctx context.Context) (Limit, error) {
 		}
 		p = &one
 	}
-	z := newLimits(p)
+
+	z := newBoundFinder(p)
 	switch p.Kind {
 	case AllReduce:
-		z.allReduce(ctx)
+		z.boundAllReduce(ctx)
 	case ReduceScatter:
-		z.gather(ctx, true)
+		z.boundGather(ctx, true)
 	case AllGather:
-		z.gather(ctx, false)
+		z.boundGather(ctx, false)
 	case AllToAll:
-		z.allToAll()
+		z.boundAllToAll()
 	case Broadcast:
-		z.reach(ctx, int32(p.Root), z.others(p.Root), false)
+		z.boundReach(ctx, int32(p.Root), z.otherRanks(p.Root), false)
 	case Reduce:
-		z.reach(ctx, int32(p.Root), z.others(p.Root), true)
+		z.boundReach(ctx, int32(p.Root), z.otherRanks(p.Root), true)
 	case SendReceive:
-		z.reach(ctx, int32(p.Root), []int32{int32(p.Peer)}, false)
+		z.boundReach(ctx, int32(p.Root), []int32{int32(p.Peer)}, false)
 	}
-	z.latency()
-	return z.Limit, nil
+	z.boundLatency()
+	return z.LowerBound, nil
 }
 
-// limits finds a bound.
-type limits struct {
+// boundFinder computes the bounds of a call and keeps the highest.
+type boundFinder struct {
 	*Problem
-	Limit
-	unit  float64       // the greatest rate of a link, bytes per second
-	links []engine.Link // that are up, their rates in units
-	bytes float64       // of the vector
+	LowerBound
+	unit  float64       // the maximum rate of a link, in bytes per second
+	links []engine.Link // links that are up, with rates in units of unit
+	bytes float64       // size of the vector
 }
 
-func newLimits(p *Problem) *limits {
-	z := &limits{Problem: p, bytes: float64(p.vector(len(p.Group)).bytes())}
+func newBoundFinder(p *Problem) *boundFinder {
+	z := &boundFinder{Problem: p, bytes: float64(p.vector(len(p.Group)).bytes())}
 	for _, l := range p.Network.Links {
 		if l.Rate > 0 && l.From >= 0 && l.To >= 0 && l.From != l.To {
 			z.links = append(z.links, l)
@@ -90,70 +93,79 @@ func newLimits(p *Problem) *limits {
 	return z
 }
 
-func (z *limits) others(rank int) []int32 {
+// otherRanks returns all ranks but one.
+func (z *boundFinder) otherRanks(rank int) []int32 {
 	return slices.DeleteFunc(numbers.Below(int32(len(z.Group))), func(r int32) bool { return r == int32(rank) })
 }
 
-// graph returns the links as capacities, or their reverses.
-func (z *limits) graph(more int, reversed bool) *capacities {
-	g := newCapacities(int(z.Network.Nodes) + more)
+// flowGraph returns the links, or the reversed links, as a flow network with some extra nodes.
+func (z *boundFinder) flowGraph(extra int, reversed bool) *flowNetwork {
+	g := newFlowNetwork(int(z.Network.Nodes) + extra)
 	for _, l := range z.links {
 		if reversed {
 			l.From, l.To = l.To, l.From
 		}
-		g.join(l.From, l.To, l.Rate, 0)
+		g.addArcs(l.From, l.To, l.Rate, 0)
 	}
 	return g
 }
 
-// reach is the bound of a vector from a rank to others, or, with reversed links, of a sum from all of them: the least
-// cut between it and one of them (Edmonds 1973: arborescences attain it where all nodes are ranks).
-func (z *limits) reach(ctx context.Context, root int32, to []int32, reversed bool) {
-	g, least := z.graph(0, reversed), math.Inf(1)
+// boundReach bounds a call that sends the vector of a rank to others, or a sum of all to it if
+// links are reversed. The time is at least the vector over the minimum cut between it and one of
+// the others. If all nodes are ranks, packed arborescences attain this bound (Edmonds 1973).
+func (z *boundFinder) boundReach(ctx context.Context, root int32, to []int32, reversed bool) {
+	g, minCut := z.flowGraph(0, reversed), math.Inf(1)
 	for _, r := range to {
 		if ctx.Err() != nil {
 			return
 		}
-		if flow := g.most(z.Group[root], z.Group[r], least); flow < least {
-			least = flow
-			z.raise(z.bytes/(least*z.unit), "the least cut between ranks %d and %d", root, r)
+		if flow := g.maxFlow(z.Group[root], z.Group[r], minCut); flow < minCut {
+			minCut = flow
+			z.tighten(z.bytes/(minCut*z.unit), "the least cut between ranks %d and %d", root, r)
 		}
 	}
 }
 
-// gather is the bound of every rank's block to all ranks, or, with reversed links, of the sums of blocks: any set of
-// nodes must take in the blocks of all ranks outside it (Zhao et al., "ForestColl", 2024).
-func (z *limits) gather(ctx context.Context, reversed bool) {
+// boundGather bounds an all-gather, or a reduce-scatter if links are reversed. Any set of nodes
+// must receive the blocks of all ranks outside it (Zhao et al., "ForestColl", 2024).
+//
+// A super-source feeds x into each rank, where x is the rate at which ranks can send their
+// blocks. While some rank cannot receive n x, the minimum cut yields a set with a lower x, with
+// which the search continues.
+func (z *boundFinder) boundGather(ctx context.Context, reversed bool) {
 	n, source := len(z.Group), z.Network.Nodes
-	g := z.graph(1, reversed)
+	g := z.flowGraph(1, reversed)
 	first := int32(len(g.to))
-	x := math.Inf(1) // what each rank can send in a unit of time
+	x := math.Inf(1) // rate of each rank, in units
 	for _, a := range z.Group {
-		g.join(source, a, 0, 0)
+		g.addArcs(source, a, 0, 0)
 		in := 0.0
 		for k := g.first[a]; k >= 0; k = g.next[k] {
 			in += g.cap[k^1]
 		}
 		x = min(x, in/float64(n-1))
 	}
-	least := float64(z.Bytes / int64(n)) // of a block
-	z.raise(least/(x*z.unit), "the links of a node")
+
+	minBlock := float64(z.Bytes / int64(n)) // size of the smallest block
+	z.tighten(minBlock/(x*z.unit), "the links of a node")
 	for r := 0; r < n && ctx.Err() == nil; {
 		for k := range int32(n) {
 			g.cap[first+2*k] = x
 		}
-		if g.most(source, z.Group[r], float64(n)*x) >= float64(n)*x*(1-1e-9) {
+		if g.maxFlow(source, z.Group[r], float64(n)*x) >= float64(n)*x*(1-1e-9) {
 			r++
 			continue
 		}
+
+		// The cut is a set of nodes that ranks outside it, on the source's side, must reach.
 		outside, in := 0, 0.0
 		for _, a := range z.Group {
-			if g.reached(a) {
+			if g.onSourceSide(a) {
 				outside++
 			}
 		}
 		for k := int32(0); k < first; k += 2 {
-			if g.reached(g.to[k+1]) && !g.reached(g.to[k]) {
+			if g.onSourceSide(g.to[k+1]) && !g.onSourceSide(g.to[k]) {
 				in += g.cap[k]
 			}
 		}
@@ -162,14 +174,15 @@ func (z *limits) gather(ctx context.Context, reversed bool) {
 			continue
 		}
 		x = in / float64(outside)
-		z.raise(least/(x*z.unit), "the links between %d ranks and %d others", outside, n-outside)
+		z.tighten(minBlock/(x*z.unit), "the links between %d ranks and %d others", outside, n-outside)
 	}
 }
 
-// allReduce is the bound of sums at all ranks. With the nodes of each part of a partition taken together, the vector
-// must cross between parts 2 (parts - 1) times. Where not all nodes are ranks the partition is that of single ranks, the
-// first of which has all other nodes.
-func (z *limits) allReduce(ctx context.Context) {
+// boundAllReduce bounds an all-reduce. If the nodes are divided into parts, the vector must cross
+// between parts 2 (parts - 1) times. If all nodes are ranks, the best partition is computed
+// exactly. Otherwise the partition has one part per rank, and the part of the first rank includes
+// all other nodes.
+func (z *boundFinder) boundAllReduce(ctx context.Context) {
 	var edges []edge
 	for _, l := range z.links {
 		edges = append(edges, edge{l.From, l.To, l.Rate})
@@ -178,16 +191,16 @@ func (z *limits) allReduce(ctx context.Context) {
 	if len(z.Group) == n {
 		value, part := strength(ctx, n, edges)
 		parts := len(slices.Compact(slices.Sorted(slices.Values(part))))
-		z.raise(2*z.bytes/(value*z.unit), "the links between the %d parts of a partition of the nodes", parts)
+		z.tighten(2*z.bytes/(value*z.unit), "the links between the %d parts of a partition of the nodes", parts)
 	} else {
 		part := make([]int32, n)
 		for r, a := range z.Group {
 			part[a] = int32(r)
 		}
-		z.raise(2*z.bytes/(ratio(n, part, edges)*z.unit), "the links of the ranks")
-		// every rank but one sends a sum on, and then receives one; other nodes only forward what ranks send
+		z.tighten(2*z.bytes/(partitionRatio(n, part, edges)*z.unit), "the links of the ranks")
+		// All ranks but one send a sum and later receive one. Other nodes only forward data.
 		out, in, sent := 0.0, 0.0, 2*z.bytes*float64(len(z.Group)-1)
-		rank := ranks(z.Problem)
+		rank := nodeRanks(z.Problem)
 		for _, l := range z.links {
 			if rank[l.From] >= 0 {
 				out += l.Rate
@@ -196,18 +209,19 @@ func (z *limits) allReduce(ctx context.Context) {
 				in += l.Rate
 			}
 		}
-		z.raise(sent/(min(out, in)*z.unit), "the links of the ranks")
-		if part, parts := z.domains(); parts > 1 {
-			z.raise(2*z.bytes/(ratio(n, part, edges)*z.unit), "the links between %d domains", parts)
+		z.tighten(sent/(min(out, in)*z.unit), "the links of the ranks")
+		if part, parts := z.nodeDomains(); parts > 1 {
+			z.tighten(2*z.bytes/(partitionRatio(n, part, edges)*z.unit), "the links between %d domains", parts)
 		}
 	}
-	z.reach(ctx, 0, z.others(0), false)
-	z.reach(ctx, 0, z.others(0), true)
+	z.boundReach(ctx, 0, z.otherRanks(0), false)
+	z.boundReach(ctx, 0, z.otherRanks(0), true)
 }
 
-// domains returns by node the domain of a call that it is in, counted from 0, and how many there are: of a rank its
-// own, of another node that of its neighbours where these are in one, else the first. Without domains all are in one.
-func (z *limits) domains() (part []int32, parts int) {
+// nodeDomains returns the domain of each node, counted from 0, and the number of domains. A node
+// without a rank is in the domain of its neighbours if these are in a single one, otherwise in
+// domain 0. Without domains all nodes are in one.
+func (z *boundFinder) nodeDomains() (part []int32, parts int) {
 	part = slices.Repeat([]int32{-1}, int(z.Network.Nodes))
 	number := map[int]int32{}
 	for r, d := range z.Domain {
@@ -216,25 +230,26 @@ func (z *limits) domains() (part []int32, parts int) {
 		}
 		part[z.Group[r]] = number[d]
 	}
-	rank, seen := ranks(z.Problem), slices.Clone(part)
+	rank, domains := nodeRanks(z.Problem), slices.Clone(part)
 	for _, l := range z.links {
 		for _, e := range [2][2]int32{{l.From, l.To}, {l.To, l.From}} {
-			if of := part[e[1]]; rank[e[0]] < 0 && rank[e[1]] >= 0 && seen[e[0]] != of {
-				if seen[e[0]] >= 0 {
-					of = 0 // it is between domains
+			if domain := part[e[1]]; rank[e[0]] < 0 && rank[e[1]] >= 0 && domains[e[0]] != domain {
+				if domains[e[0]] >= 0 {
+					domain = 0 // its neighbours are in several domains
 				}
-				seen[e[0]] = of
+				domains[e[0]] = domain
 			}
 		}
 	}
-	for i := range seen {
-		seen[i] = max(0, seen[i])
+	for i := range domains {
+		domains[i] = max(0, domains[i])
 	}
-	return seen, len(number)
+	return domains, len(number)
 }
 
-// allToAll is the bound of nodes, of planes across a torus, of domains, and of all links: data times hops.
-func (z *limits) allToAll() {
+// boundAllToAll bounds an all-to-all by the data that leaves and enters single ranks, slabs of a
+// torus and domains, and by bytes times hops over all links.
+func (z *boundFinder) boundAllToAll() {
 	n := len(z.Group)
 	size := func(i, k int) float64 {
 		if z.Sizes != nil {
@@ -242,6 +257,8 @@ func (z *limits) allToAll() {
 		}
 		return float64(z.Bytes)
 	}
+
+	// Each side is a set of nodes: single ranks, then slabs, then domains.
 	var sides [][]bool
 	for _, a := range z.Group {
 		side := make([]bool, z.Network.Nodes)
@@ -251,8 +268,8 @@ func (z *limits) allToAll() {
 	if z.Torus != nil {
 		sides = append(sides, slabs(z.Torus, z.Network.Nodes)...)
 	}
-	planes := len(sides)
-	if part, parts := z.domains(); parts > 1 {
+	planes := len(sides) // sides from here on are domains
+	if part, parts := z.nodeDomains(); parts > 1 {
 		for d := range int32(parts) {
 			side := make([]bool, z.Network.Nodes)
 			for a := range side {
@@ -271,7 +288,7 @@ func (z *limits) allToAll() {
 			}
 		}
 		for i, a := range z.Group {
-			if k < n && i != k { // of a single rank only its own rows
+			if k < n && i != k { // a single rank: only its own row and column
 				sent, taken = sent+size(k, i), taken+size(i, k)
 			} else if k >= n {
 				for m, b := range z.Group {
@@ -281,16 +298,18 @@ func (z *limits) allToAll() {
 				}
 			}
 		}
-		what := "planes across the torus"
+		reason := "planes across the torus"
 		if k >= planes {
-			what = "the links of a domain"
+			reason = "the links of a domain"
 		}
 		if k < n {
-			what = fmt.Sprintf("the links of rank %d", k)
+			reason = fmt.Sprintf("the links of rank %d", k)
 		}
-		z.raise(sent/(out*z.unit), "%s", what)
-		z.raise(taken/(in*z.unit), "%s", what)
+		z.tighten(sent/(out*z.unit), "%s", reason)
+		z.tighten(taken/(in*z.unit), "%s", reason)
 	}
+
+	// Every byte crosses as many links as there are hops between its ranks.
 	sum, all := 0.0, 0.0
 	for _, l := range z.links {
 		all += l.Rate
@@ -303,14 +322,14 @@ func (z *limits) allToAll() {
 			}
 		}
 	}
-	z.raise(sum/(all*z.unit), "all links, by hops")
+	z.tighten(sum/(all*z.unit), "all links, by hops")
 }
 
-// slabs returns the nodes between two planes across an axis, for all of these.
-func slabs(at Shape, nodes int32) [][]bool {
+// slabs returns the sets of nodes between any two planes across an axis of a torus.
+func slabs(shape Shape, nodes int32) [][]bool {
 	var raw [][]int
 	for a := range nodes {
-		raw = append(raw, at.At(a))
+		raw = append(raw, shape.At(a))
 	}
 	var all [][]bool
 	for axis := range raw[0] {
@@ -331,8 +350,9 @@ func slabs(at Shape, nodes int32) [][]bool {
 	return all
 }
 
-// distances returns the least sum of lengths of links from a node to each (Bellman and Ford).
-func (z *limits) distances(from int32, length func(engine.Link) float64) []float64 {
+// distances returns the length of the shortest path from a node to each other, infinite if no
+// path exists (Bellman and Ford).
+func (z *boundFinder) distances(from int32, length func(engine.Link) float64) []float64 {
 	dist := slices.Repeat([]float64{math.Inf(1)}, int(z.Network.Nodes))
 	dist[from] = 0
 	for changed := true; changed; {
@@ -346,24 +366,25 @@ func (z *limits) distances(from int32, length func(engine.Link) float64) []float
 	return dist
 }
 
-// latency is the bound of the longest of the quickest paths between ranks of which one needs something of the other.
-func (z *limits) latency() {
+// boundLatency bounds a call by the maximum over all ranks of the latency of the fastest path
+// from another rank whose data it needs.
+func (z *boundFinder) boundLatency() {
 	if !slices.ContainsFunc(z.links, func(l engine.Link) bool { return l.Latency > 0 }) {
 		return
 	}
 	for i, a := range z.Group {
 		dist := z.distances(a, func(l engine.Link) float64 { return l.Latency.Seconds() })
 		for k, b := range z.Group {
-			if i != k && z.needs(i, k) {
-				z.raise(dist[b], "the latency of links")
+			if i != k && z.needsData(i, k) {
+				z.tighten(dist[b], "the latency of links")
 			}
 		}
 	}
 }
 
-// needs reports whether a rank needs something of another.
-func (z *limits) needs(from, to int) bool {
-	full := func(rank int) bool { return int64(rank) < z.Bytes } // its block is not empty
+// needsData reports whether rank to needs data of rank from.
+func (z *boundFinder) needsData(from, to int) bool {
+	full := func(rank int) bool { return int64(rank) < z.Bytes } // whether its block is not empty
 	switch z.Kind {
 	case ReduceScatter:
 		return full(to)

@@ -9,9 +9,9 @@ import (
 	"sim/engine"
 )
 
-// boundCase is a call on a random network of a few nodes, of which some are no ranks, with links of a few rates, some
-// of them down.
-func boundCase(rng *rand.Rand) *Problem {
+// drawBoundProblem draws a call on a random network of up to six nodes. Some nodes may not be
+// ranks, links have a few rates, and some are down.
+func drawBoundProblem(rng *rand.Rand) *Problem {
 	nodes := int32(2 + rng.IntN(5))
 	n := &engine.Network{Nodes: nodes}
 	latency := engine.Time(0)
@@ -30,7 +30,7 @@ func boundCase(rng *rand.Rand) *Problem {
 	for range rng.IntN(6) {
 		if a, b := rng.Int32N(nodes), rng.Int32N(nodes); a != b {
 			join(a, b)
-			n.Links[len(n.Links)-1].Rate *= float64(rng.IntN(2)) // a way back may be down
+			n.Links[len(n.Links)-1].Rate *= float64(rng.IntN(2)) // the reverse link may be down
 		}
 	}
 	p := &Problem{Network: n}
@@ -56,8 +56,9 @@ func boundCase(rng *rand.Rand) *Problem {
 	return p
 }
 
-// plainBound is Bound by trying all sets of nodes, and all partitions where it looks at partitions.
-func plainBound(p *Problem) float64 {
+// referenceBound computes Problem.Bound by trying all sets of nodes, and for an all-reduce among
+// all nodes all partitions.
+func referenceBound(p *Problem) float64 {
 	n, nodes := len(p.Group), int(p.Network.Nodes)
 	rank := slices.Repeat([]int{-1}, nodes)
 	for r, a := range p.Group {
@@ -72,7 +73,7 @@ func plainBound(p *Problem) float64 {
 		}
 		return float64(p.Bytes)
 	}
-	// needs is what crosses into a set of nodes at least, out of its complement
+	// needs returns the bytes that must enter a set of nodes.
 	bytes, block := float64(p.Bytes), float64(p.Bytes/int64(n))
 	needs := func(inside func(node int) bool) float64 {
 		in, out := 0, 0
@@ -100,7 +101,7 @@ func plainBound(p *Problem) float64 {
 		return 0
 	}
 	best := 0.0
-	raise := func(bits, rate float64) {
+	tighten := func(bits, rate float64) {
 		if rate > 0 {
 			best = max(best, bits/rate)
 		}
@@ -113,10 +114,11 @@ func plainBound(p *Problem) float64 {
 					rate += l.Rate
 				}
 			}
-			raise(8*needs(func(a int) bool { return set>>a&1 == 1 }), rate)
+			tighten(8*needs(func(a int) bool { return set>>a&1 == 1 }), rate)
 		}
 	}
-	// parts of nodes by domain: another node is in that of its neighbours if they are in one, else in the first
+	// The domain of each node. A node without a rank is in the domain of its neighbours if they share
+	// one, otherwise in the first.
 	domain := make([]int, nodes)
 	numbers := map[int]int{}
 	for r, d := range p.Domain {
@@ -154,7 +156,7 @@ func plainBound(p *Problem) float64 {
 		var try func(k, parts int)
 		try = func(k, parts int) {
 			if k == nodes {
-				raise(8*2*bytes*float64(parts-1), crossing(part))
+				tighten(8*2*bytes*float64(parts-1), crossing(part))
 				return
 			}
 			for q := range parts + 1 {
@@ -177,10 +179,10 @@ func plainBound(p *Problem) float64 {
 				in += l.Rate
 			}
 		}
-		raise(8*2*bytes*float64(n-1), crossing(part))
-		raise(8*2*bytes*float64(n-1), min(out, in))
+		tighten(8*2*bytes*float64(n-1), crossing(part))
+		tighten(8*2*bytes*float64(n-1), min(out, in))
 		if len(numbers) > 1 {
-			raise(8*2*bytes*float64(len(numbers)-1), crossing(domain))
+			tighten(8*2*bytes*float64(len(numbers)-1), crossing(domain))
 		}
 	case p.Kind == AllToAll:
 		side := func(in func(node int32) bool) {
@@ -200,8 +202,8 @@ func plainBound(p *Problem) float64 {
 					}
 				}
 			}
-			raise(8*sums[0], rates[0])
-			raise(8*sums[1], rates[1])
+			tighten(8*sums[0], rates[0])
+			tighten(8*sums[1], rates[1])
 		}
 		for _, a := range p.Group {
 			side(func(b int32) bool { return a == b })
@@ -251,25 +253,25 @@ func plainBound(p *Problem) float64 {
 			}
 		}
 	}
-	raise(8*sum, all)
+	tighten(8*sum, all)
 	return best
 }
 
-// TestBoundIsExact: the bound of a call on a small network is the highest of its bounds when all sets of nodes, all
-// partitions and all pairs are tried.
+// TestBoundIsExact: the bound of a call on a small network equals the highest bound over all sets
+// of nodes, all partitions and all pairs of ranks, tried one by one.
 func TestBoundIsExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 111))
 	by := map[string]int{}
 	for range 3000 {
-		p := boundCase(rng)
+		p := drawBoundProblem(rng)
 		got, err := p.Bound(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := plainBound(p); math.Abs(got.Seconds-want) > 1e-6*want {
-			t.Fatalf("%s of %d bytes among %v of %d nodes, domains %v: bound %g (%s), want %g: %+v", p.Kind, p.Bytes, p.Group, p.Network.Nodes, p.Domain, got.Seconds, got.Binds, want, p.Network.Links)
+		if want := referenceBound(p); math.Abs(got.Seconds-want) > 1e-6*want {
+			t.Fatalf("%s of %d bytes among %v of %d nodes, domains %v: bound %g (%s), want %g: %+v", p.Kind, p.Bytes, p.Group, p.Network.Nodes, p.Domain, got.Seconds, got.Reason, want, p.Network.Links)
 		}
-		by[got.Binds]++
+		by[got.Reason]++
 	}
 	for _, binds := range []string{"the latency of links", "the links of a node", "the links of the ranks", "all links, by hops", "the links between 2 domains", "the links of a domain"} {
 		if by[binds] == 0 {

@@ -4,137 +4,145 @@ import (
 	"slices"
 )
 
-// bucket scatters along the rings of one axis of a torus after the other and gathers backwards. Parts of the data begin
-// with each axis and go each way round, so that at any time all links are in use where the axes are equal (Sack and
-// Gropp, "Collective algorithms for multiported torus networks", 2015; Jain and Sabharwal, 2010).
-func bucket(b *builder, j *job) error {
-	if b.p.Torus == nil {
+// expandBucket scatters along the rings of one axis of a torus after another, and gathers in
+// reverse order. An equal part of the data starts with each axis and goes in each direction. If
+// all axes have the same size, all links are always in use (Sack and Gropp, "Collective
+// algorithms for multiported torus networks", 2015; Jain and Sabharwal, 2010).
+func expandBucket(b *builder, j *subCall) error {
+	if b.problem.Torus == nil {
 		return unserved(j, "nodes of a torus")
 	}
-	if b.o.RingOrder == HamiltonianOrder {
+	if b.options.RingOrder == HamiltonianOrder {
 		return unserved(j, "an order of rings along an axis: auto, ranks or folded")
 	}
-	g, err := b.grid(j)
+	g, err := b.newGrid(j)
 	if err != nil {
 		return err
 	}
-	scatter, gather, block, err := j.scatters()
+	scatter, gather, block, err := j.scatterGather()
 	if err != nil {
 		return err
 	}
-	axes, ways := len(g.sizes), 2
-	if b.o.OneWay {
-		ways = 1
+
+	// One stream per first axis and direction.
+	axes, directions := len(g.sizes), 2
+	if b.options.OneWay {
+		directions = 1
 	}
-	streams := make([]*stream, ways*axes)
+	streams := make([]*bucketStream, directions*axes)
 	for k := range streams {
 		var order []int
 		for i := range axes {
-			order = append(order, (k/ways+i)%axes)
+			order = append(order, (k/directions+i)%axes)
 		}
-		own := func(place int) data { return block[place].cut(k, len(streams)) }
-		if j.kind == AllReduce { // any block may be summed anywhere: what is sent at once is then in one span
-			rank, part := g.byAxes(order), j.data.cut(k, len(streams))
-			own = func(place int) data { return part.cut(rank[place], len(j.ranks)) }
+		assigned := func(member int) data { return block[member].piece(k, len(streams)) }
+		if j.kind == AllReduce { // blocks may be summed anywhere: choose them so that each message is a single span
+			rank, part := g.numberByAxes(order), j.data.piece(k, len(streams))
+			assigned = func(member int) data { return part.piece(rank[member], len(j.ranks)) }
 		}
-		z := &stream{b: b, j: j, g: g, order: order, back: k%ways == 1, held: map[int]data{}}
-		z.lay(own)
+		z := &bucketStream{builder: b, call: j, grid: g, order: order, isReversed: k%directions == 1, groupData: map[int]data{}}
+		z.prepare(assigned)
 		streams[k] = z
 	}
-	b.phases(len(streams), scatter, gather, func(k int) {
+	b.sendPhases(len(streams), scatter, gather, func(k int) {
 		for s := range axes {
-			streams[k].stage(s, true)
+			streams[k].sendStage(s, true)
 		}
 	}, func(k int) {
 		for s := axes - 1; s >= 0; s-- {
-			streams[k].stage(s, false)
+			streams[k].sendStage(s, false)
 		}
 	})
 	return nil
 }
 
-// byAxes numbers the places, the last of some axes fastest.
-func (g *grid) byAxes(order []int) []int {
-	rank := make([]int, len(g.at))
-	for i, at := range g.at {
+// numberByAxes returns the index of each member in lexicographical order of its coordinates, the
+// last axis of order fastest.
+func (g *grid) numberByAxes(order []int) []int {
+	rank := make([]int, len(g.coordinates))
+	for i, coordinates := range g.coordinates {
 		for _, a := range order {
-			rank[i] = rank[i]*g.sizes[a] + at[a]
+			rank[i] = rank[i]*g.sizes[a] + coordinates[a]
 		}
 	}
 	return rank
 }
 
-// stream is a part of the data, and the order of the axes in which it is scattered.
-type stream struct {
-	b     *builder
-	j     *job
-	g     *grid
-	order []int
-	back  bool
-	rings [][][]int32  // by axis
-	held  map[int]data // by key
+// bucketStream is a part of the data with the order of axes in which it is scattered. In stage s
+// it uses the rings of axis order[s].
+type bucketStream struct {
+	builder    *builder
+	call       *subCall
+	grid       *grid
+	order      []int        // axes
+	isReversed bool         // whether rings go downwards
+	rings      [][][]int32  // by axis
+	groupData  map[int]data // by groupKey
 }
 
-// key names the places that agree with one in the axes up to stage s, and have coordinate c along its axis.
-func (z *stream) key(s int, place int32, c int) int {
+// groupKey numbers the members that agree with one member in the axes of the stages before s, and
+// have coordinate c along the axis of stage s.
+func (z *bucketStream) groupKey(s int, member int32, c int) int {
 	k := 0
 	for _, a := range z.order[:s] {
-		k = k*z.g.sizes[a] + z.g.at[place][a]
+		k = k*z.grid.sizes[a] + z.grid.coordinates[member][a]
 	}
-	return (k*z.g.sizes[z.order[s]]+c)*len(z.order) + s
+	return (k*z.grid.sizes[z.order[s]]+c)*len(z.order) + s
 }
 
-// lay finds the rings, and what the places of each key answer for.
-func (z *stream) lay(own func(place int) data) {
+// prepare computes the rings, and the data that each group sums; assigned returns the block of a
+// member.
+func (z *bucketStream) prepare(assigned func(place int) data) {
 	parts := map[int][]data{}
-	for i, at := range z.g.at {
-		d := own(i)
+	for i, coordinates := range z.grid.coordinates {
+		d := assigned(i)
 		for s, a := range z.order {
-			k := z.key(s, int32(i), at[a])
+			k := z.groupKey(s, int32(i), coordinates[a])
 			parts[k] = append(parts[k], d)
 		}
 	}
 	for k, p := range parts {
-		z.held[k] = join(p...)
+		z.groupData[k] = join(p...)
 	}
-	for axis := range z.g.sizes {
-		z.rings = append(z.rings, z.b.lines(z.j, z.g, axis, z.back))
+	for axis := range z.grid.sizes {
+		z.rings = append(z.rings, z.builder.axisRings(z.call, z.grid, axis, z.isReversed))
 	}
 }
 
-// stage scatters or gathers along the rings of the axis of a stage.
-func (z *stream) stage(s int, scatter bool) {
+// sendStage scatters or gathers along the rings of a stage.
+func (z *bucketStream) sendStage(s int, scatter bool) {
 	axis := z.order[s]
 	for _, ring := range z.rings[axis] {
-		part := func(place int32) data { return z.held[z.key(s, ring[0], z.g.at[place][axis])] }
+		part := func(member int32) data { return z.groupData[z.groupKey(s, ring[0], z.grid.coordinates[member][axis])] }
 		if scatter {
-			z.b.scatterRing(z.j.ranks, ring, part)
+			z.builder.scatterRing(z.call.ranks, ring, part)
 		} else {
-			z.b.gatherRing(z.j.ranks, ring, part)
+			z.builder.gatherRing(z.call.ranks, ring, part)
 		}
 	}
 }
 
-// lines returns a ring of each line of a box along an axis, one way round or the other. In automatic order, if no link
-// joins its ends but links join all others, the even places go up and the odd ones down, so that no hop is of more than
+// axisRings returns a ring for each line of a box along an axis. In automatic order, a line whose
+// ends no link joins is folded if links join all its neighbours, so that no hop spans more than
 // two links.
-func (b *builder) lines(j *job, g *grid, axis int, back bool) [][]int32 {
+func (b *builder) axisRings(j *subCall, g *grid, axis int, reverse bool) [][]int32 {
 	var rings [][]int32
-	for i, at := range g.at {
-		if at[axis] > 0 {
+	for i, coordinates := range g.coordinates {
+		if coordinates[axis] > 0 {
 			continue
 		}
-		ring, to, linked := []int32{int32(i)}, slices.Clone(at), true
+		ring, to, linked := []int32{int32(i)}, slices.Clone(coordinates), true
 		for c := 1; c < g.sizes[axis]; c++ {
 			to[axis] = c
-			ring = append(ring, g.place(to))
-			linked = linked && b.net.link(j.ranks[ring[c-1]], j.ranks[ring[c]]) >= 0
+			ring = append(ring, g.memberAt(to))
+			linked = linked && b.rankLinks.link(j.ranks[ring[c-1]], j.ranks[ring[c]]) >= 0
 		}
-		open := linked && b.net.link(j.ranks[ring[len(ring)-1]], j.ranks[ring[0]]) < 0
-		if b.o.RingOrder == FoldedOrder || open && b.o.RingOrder != RankOrder {
-			ring = fold(ring)
+
+		open := linked && b.rankLinks.link(j.ranks[ring[len(ring)-1]], j.ranks[ring[0]]) < 0
+		if b.options.RingOrder == FoldedOrder || open && b.options.RingOrder != RankOrder {
+			ring = foldLine(ring)
 		}
-		if back {
+		if reverse {
 			ring = reversed(ring)
 		}
 		rings = append(rings, ring)
@@ -142,8 +150,9 @@ func (b *builder) lines(j *job, g *grid, axis int, back bool) [][]int32 {
 	return rings
 }
 
-// fold returns the even places of a line upwards and then the odd ones downwards.
-func fold(line []int32) []int32 {
+// foldLine returns the members at even indices of a line upwards, followed by those at odd
+// indices downwards.
+func foldLine(line []int32) []int32 {
 	var up, down []int32
 	for k, a := range line {
 		if k%2 == 0 {

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Check replays a schedule and fails where it is not its call: where a byte is left at a rank that lacks the
-// contribution of one, or has it twice, where a rank sends what it does not have, or where the outcome depends on which
-// of two transfers that do not wait for each other comes first. It knows nothing of how schedules are made.
+// Check verifies a schedule independently of how it was made. It fails if a rank ends without a
+// contribution or has one twice, or if a rank sends data that it does not have. It also fails if
+// the outcome depends on the order of two transfers without a dependency.
 func (s *Schedule) Check() error {
-	z := &replay{s: s, reads: map[cell][]int32{}, writes: map[cell][]int32{}}
+	z := &scheduleVerifier{s: s, reads: map[rankCell][]int32{}, writes: map[rankCell][]int32{}}
 	for i, t := range s.Transfers {
 		if t.Src < 0 || t.Dst < 0 || int(max(t.Src, t.Dst)) >= len(s.Group) || t.Src == t.Dst || t.Bytes != data(s.Spans(i)).bytes() {
 			return fmt.Errorf("collective: transfer %d of %d B goes from rank %d to %d", i, t.Bytes, t.Src, t.Dst)
 		}
-		for _, w := range append(slices.Clone(s.After(i)), t.Behind) {
+		for _, w := range append(slices.Clone(s.After(i)), t.Previous) {
 			if int(w) >= i {
 				return fmt.Errorf("collective: transfer %d waits for transfer %d", i, w)
 			}
@@ -23,7 +23,7 @@ func (s *Schedule) Check() error {
 	}
 	first := s.teams()
 	for t := range len(first) - 1 {
-		for _, b := range s.promised(first[t+1] - first[t]) {
+		for _, b := range s.promisedBlocks(first[t+1] - first[t]) {
 			z.cut(b.data)
 		}
 	}
@@ -31,7 +31,7 @@ func (s *Schedule) Check() error {
 	z.cuts = slices.Compact(z.cuts)
 	z.holdings = NewHoldings(len(s.Group), len(z.cuts))
 	for t := range len(first) - 1 {
-		for _, b := range s.promised(first[t+1] - first[t]) {
+		for _, b := range s.promisedBlocks(first[t+1] - first[t]) {
 			for _, k := range z.cells(b.data) {
 				z.holdings.Begin(s.Kind, first[t], first[t+1], k, first[t]+b.from, first[t]+b.to)
 			}
@@ -42,20 +42,21 @@ func (s *Schedule) Check() error {
 			return err
 		}
 	}
-	if rank, at, has, want := z.holdings.Broken(); rank >= 0 {
+	if rank, at, has, want := z.holdings.Violation(); rank >= 0 {
 		return fmt.Errorf("collective: %s leaves rank %d with %d of %d contributions to byte %d", s.Kind, rank, has, want, z.cuts[at])
 	}
-	return z.ordered()
+	return z.checkOrder()
 }
 
-// block is data that goes from one place of a call to another. In calls with one block per rank, both are that rank.
-type block struct {
+// promisedBlock is the data that moves from one rank of a call to another. In calls with one
+// block per rank, both are that rank.
+type promisedBlock struct {
 	data     data
 	from, to int
 }
 
-// promised returns the blocks of a call among n ranks.
-func (c *Call) promised(n int) (all []block) {
+// promisedBlocks returns the blocks of a call among n ranks.
+func (c *Call) promisedBlocks(n int) (all []promisedBlock) {
 	pair, of := c.blocks(n)
 	switch {
 	case c.Kind >= Broadcast:
@@ -63,43 +64,44 @@ func (c *Call) promised(n int) (all []block) {
 		if c.Kind == Reduce {
 			to = c.Root
 		}
-		return []block{{c.vector(n), c.Root, to}}
+		return []promisedBlock{{c.vector(n), c.Root, to}}
 	case pair == nil:
 		for r := range n {
-			all = append(all, block{of(r), r, r})
+			all = append(all, promisedBlock{of(r), r, r})
 		}
 		return all
 	}
 	for a := range n {
 		for b := range n {
-			all = append(all, block{pair(a, b), a, b})
+			all = append(all, promisedBlock{pair(a, b), a, b})
 		}
 	}
 	return all
 }
 
-// cell is a range of bytes that no transfer cuts, at a rank.
-type cell struct{ rank, at int32 }
+// rankCell is a range of bytes between two cuts, by index, at a rank.
+type rankCell struct{ rank, at int32 }
 
-// replay is the state of a check of a schedule.
-type replay struct {
+// scheduleVerifier applies the transfers of a schedule to Holdings and collects the required
+// dependencies.
+type scheduleVerifier struct {
 	s        *Schedule
 	cuts     []int64
-	holdings *Holdings // of the ranges between cuts
-	reads    map[cell][]int32
-	writes   map[cell][]int32
-	before   [][2]int32 // pairs of transfers of which the second must wait for the first
+	holdings *Holdings // cells are the ranges between cuts
+	reads    map[rankCell][]int32
+	writes   map[rankCell][]int32
+	before   [][2]int32 // pairs of transfers: the second must wait for the first
 }
 
 // cut adds the ends of spans to the cuts.
-func (z *replay) cut(d data) {
+func (z *scheduleVerifier) cut(d data) {
 	for _, x := range d {
 		z.cuts = append(z.cuts, x.From, x.To)
 	}
 }
 
-// cells returns the ranges of some bytes.
-func (z *replay) cells(d data) (all []int) {
+// cells returns the indices of the ranges that some data covers.
+func (z *scheduleVerifier) cells(d data) (all []int) {
 	for _, x := range d {
 		k, _ := slices.BinarySearch(z.cuts, x.From)
 		for ; z.cuts[k] < x.To; k++ {
@@ -109,18 +111,18 @@ func (z *replay) cells(d data) (all []int) {
 	return all
 }
 
-// move replays a transfer.
-func (z *replay) move(i int) error {
+// move applies a transfer.
+func (z *scheduleVerifier) move(i int) error {
 	t, id := &z.s.Transfers[i], int32(i)
 	for _, k := range z.cells(z.s.Spans(i)) {
-		c, d := cell{t.Src, int32(k)}, cell{t.Dst, int32(k)}
-		sent, got := z.holdings.Of(int(t.Src), k), z.holdings.Of(int(t.Dst), k)
+		c, d := rankCell{t.Src, int32(k)}, rankCell{t.Dst, int32(k)}
+		sent, got := z.holdings.Contributions(int(t.Src), k), z.holdings.Contributions(int(t.Dst), k)
 		if sent.Count() == 0 {
 			return fmt.Errorf("collective: transfer %d sends byte %d, which rank %d does not have", i, z.cuts[k], t.Src)
 		}
-		z.waits(z.writes[c], id)
+		z.requireOrder(z.writes[c], id)
 		z.reads[c] = append(z.reads[c], id)
-		z.waits(z.reads[d], id)
+		z.requireOrder(z.reads[d], id)
 		if !t.Reduce {
 			copy(got, sent)
 		} else if twice := got.Add(sent); twice >= 0 {
@@ -128,7 +130,7 @@ func (z *replay) move(i int) error {
 		}
 		for _, w := range z.writes[d] { // sums may come in any order
 			if !t.Reduce || !z.s.Transfers[w].Reduce {
-				z.waits([]int32{w}, id)
+				z.requireOrder([]int32{w}, id)
 			}
 		}
 		z.writes[d] = append(z.writes[d], id)
@@ -136,15 +138,17 @@ func (z *replay) move(i int) error {
 	return nil
 }
 
-func (z *replay) waits(first []int32, then int32) {
+// requireOrder notes that a transfer must wait for others.
+func (z *scheduleVerifier) requireOrder(first []int32, then int32) {
 	for _, w := range first {
 		z.before = append(z.before, [2]int32{w, then})
 	}
 }
 
-// ordered fails where of two transfers one of which must wait for the other it does not, directly or through others.
-// It goes through the transfers with a bit for each of some that may come before, a block of them at a time.
-func (z *replay) ordered() error {
+// checkOrder fails if a required dependency is missing, direct or through other transfers. It
+// propagates the set of earlier transfers through the schedule as bits, for one block of 4096
+// transfers at a time.
+func (z *scheduleVerifier) checkOrder() error {
 	const words = 64
 	n := len(z.s.Transfers)
 	slices.SortFunc(z.before, func(a, b [2]int32) int { return int(a[0]) - int(b[0]) })
@@ -157,11 +161,11 @@ func (z *replay) ordered() error {
 				comes[i][k/64] = 1 << (k % 64)
 			}
 			after := z.s.After(i)
-			if b := z.s.Transfers[i].Behind; b >= 0 {
+			if b := z.s.Transfers[i].Previous; b >= 0 {
 				after = append(slices.Clone(after), b)
 			}
 			for _, w := range after {
-				if int(w) < base { // -1 is none
+				if int(w) < base { // an earlier block, or -1 for no transfer
 					continue
 				}
 				for k := range words {
@@ -172,7 +176,7 @@ func (z *replay) ordered() error {
 		for ; next < len(z.before) && int(z.before[next][0]) < base+64*words; next++ {
 			p := z.before[next]
 			if k := int(p[0]) - base; comes[p[1]][k/64]>>(k%64)&1 == 0 {
-				return fmt.Errorf("collective: transfer %d does not wait for transfer %d, which has the same bytes at the same rank", p[1], p[0])
+				return fmt.Errorf("collective: transfer %d does not wait for transfer %d, which uses the same bytes at the same rank", p[1], p[0])
 			}
 		}
 	}

@@ -1,10 +1,16 @@
-// Package collective decides how collective calls are carried out: algorithms that expand a call among ranks into
-// transfers, which reduce or copy ranges of its data and wait for each other.
+// Package collective expands collective calls, such as all-reduces, into transfers between ranks.
+// Each transfer copies or adds ranges of the call's data.
 //
-// An algorithm is a row of Table. What it makes is a Schedule, plain data that Append adds to a task graph. The tests
-// replay schedules on Holdings, which hold them to what the call asks for. Limit is a lower bound on when any algorithm can complete a call on a network.
-// The package leaves paths between nodes that are no neighbours to policies/routing, time to the engines, and plans of
-// reconfigurable switches to policies/reconfigure.
+// Table lists the algorithms. Row.Expand applies one to a Problem, which is a Call on a network,
+// and returns a Schedule: transfers with links and dependencies. Schedule.Append adds these
+// transfers to a task graph, and PinPaths assigns paths to them. Problem.Bound returns a lower
+// bound on the completion time of a call by any algorithm.
+//
+// Algorithms only state who sends which data in which order. The builder in schedule.go, where to
+// begin reading, derives all dependencies. Tests verify schedules independently with Holdings.
+//
+// Paths between nodes that no link joins come from policies/routing, and times from the engines.
+// Plans that reconfigure switches are in policies/reconfigure.
 package collective
 
 import (
@@ -20,29 +26,30 @@ import (
 	"sim/engine/units"
 )
 
-// ErrCall is wrapped by every error about a call that cannot be, ErrUnserved where an algorithm does not serve one.
+// ErrCall is wrapped by errors about invalid calls, ErrUnserved if an algorithm does not serve a
+// valid call.
 var (
 	ErrCall     = errors.New("collective: no such call")
 	ErrUnserved = errors.New("collective: the algorithm does not serve this call")
 )
 
-// Kind is what a call does with its data.
+// Kind is the operation of a collective call.
 type Kind uint8
 
 const (
-	// AllReduce leaves the sum of all ranks' vectors with every rank.
+	// AllReduce leaves the sum of the vectors of all ranks at every rank.
 	AllReduce Kind = iota
-	// ReduceScatter leaves with every rank its block of the sum.
+	// ReduceScatter leaves a different block of the sum at each rank.
 	ReduceScatter
-	// AllGather leaves with every rank the blocks of all.
+	// AllGather leaves the blocks of all ranks at every rank.
 	AllGather
-	// AllToAll moves a block from every rank to every other.
+	// AllToAll moves a block from every rank to every other rank.
 	AllToAll
-	// Broadcast leaves the vector of the root with every rank.
+	// Broadcast leaves the vector of the root at every rank.
 	Broadcast
-	// Reduce leaves the sum of all ranks' vectors with the root.
+	// Reduce leaves the sum of the vectors of all ranks at the root.
 	Reduce
-	// SendReceive moves the vector of the root to one other rank.
+	// SendReceive moves the vector of the root to one other rank, the peer.
 	SendReceive
 )
 
@@ -56,7 +63,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("call %d", uint8(k))
 }
 
-// ParseKind returns the kind of that name.
+// ParseKind returns the kind with the given name. The error wraps ErrCall.
 func ParseKind(name string) (Kind, error) {
 	if k := slices.Index(kindNames[:], name); k >= 0 {
 		return Kind(k), nil
@@ -64,27 +71,30 @@ func ParseKind(name string) (Kind, error) {
 	return 0, fmt.Errorf("%w: %q; there are %s", ErrCall, name, strings.Join(kindNames[:], ", "))
 }
 
-// Call is a collective call. Its data is a vector of bytes, of which each rank has, puts into a sum or is left with all
-// or some blocks. Block i is rank i's: blocks differ in size by a byte at most and are in the order of ranks. The vector
-// of an all-to-all is the blocks from every rank to every rank, row by row.
+// Call is a collective call. Its data is a vector of bytes. Each rank holds, contributes or
+// receives all blocks of this vector or some of them.
+//
+// Block i belongs to rank i. Blocks are in the order of ranks, and their sizes differ by a byte
+// at most. The vector of an all-to-all consists of the blocks for each pair of ranks, row by row:
+// a row has the blocks that one rank sends.
 type Call struct {
 	Kind  Kind
-	Group []int32 // by rank: its node, each once
-	// Bytes is the size of the vector, of an all-to-all that of the block of a pair.
+	Group []int32 // the node of each rank; all different
+	// Bytes is the size of the vector; of an all-to-all, the size of the block of each pair.
 	Bytes int64
-	// Sizes is of an all-to-all whose blocks differ: from row to column, row by row, of ranks. What a rank sends itself
-	// stays where it is. nil is Bytes each.
+	// Sizes are the block sizes of an all-to-all with different blocks, in bytes, indexed by
+	// sender * ranks + receiver. Blocks of a rank for itself do not move. nil means Bytes each.
 	Sizes []int64
-	// Root is the rank that a broadcast comes from, a reduce goes to and a send/receive comes from, Peer the one that
-	// this goes to.
+	// Root is the rank that a broadcast or send-receive starts from, or that a reduce ends at.
+	// Peer is the receiver of a send-receive.
 	Root, Peer int
-	// Teams divides the ranks into teams of consecutive ranks: Teams[k] is the number of ranks of team k. Every team
-	// makes the call among its own ranks, all at the same time. Root and Peer are then ranks within a team. nil is one
-	// team of all ranks.
+	// Teams are the sizes of teams of consecutive ranks. Every team makes the call among its own
+	// ranks, all at the same time. Root and Peer are then ranks within a team. nil means one team
+	// of all ranks.
 	Teams []int
 }
 
-// teams returns the first rank of every team, followed by the number of all ranks.
+// teams returns the first rank of every team, followed by the number of ranks.
 func (c *Call) teams() []int {
 	first := []int{0}
 	for _, size := range c.Teams {
@@ -96,34 +106,35 @@ func (c *Call) teams() []int {
 	return first
 }
 
-// Shape is what algorithms ask of a torus. A torus.Torus has it.
+// Shape is the geometry of a torus that algorithms use; *torus.Torus implements it.
 type Shape interface {
 	// At returns the coordinates of a node.
 	At(node int32) []int
-	// Hamiltonian returns a ring over links through all nodes.
+	// Hamiltonian returns a ring over links that passes every node once.
 	Hamiltonian() ([]int32, error)
 }
 
 // Problem is a call on a network.
 type Problem struct {
 	Call
-	// Network is the links between nodes; those of no rate are down. Ranks may be some of its nodes.
+	// Network has the links between nodes. Links with rate 0 are down. Not every node needs to be
+	// a rank.
 	Network *engine.Network
-	Torus   Shape // nil where the network is none
-	Domain  []int // by rank: the part of a partition that it is in, for hierarchical algorithms; nil is by option
+	Torus   Shape // nil if the network is not a torus
+	Domain  []int // domain of each rank, for hierarchical algorithms; nil means by Options.Hierarchical
 }
 
-// Keys are the keys of a scenario about collective calls.
+// Keys are the scenario keys about collective calls.
 type Keys struct {
 	Collective  string   `key:"collective" doc:"algorithm of collective calls, or 'best', the fastest; instead of collectives. For the calls of a training step it may be given per parallel dimension, such as '{ tp = \"ring\", ep = \"direct\" }' or 'tp=ring,ep=direct'; the default is 'ring', and 'hierarchical' for gradients (dp) if domains hold several copies of a parameter; all-to-alls that it does not serve are direct" default:"" choices:"@algorithms" unset:"" when:"expanded"`
 	Collectives []string `key:"collectives" doc:"algorithms to compare, one row each; 'best' is the fastest" else:"all, where policy.collective names none" choices:"@collectives" empty:"" when:"called"`
 	Options
 }
 
-// BestName names the choice among all algorithms that serve a call by when they end.
+// BestName names the choice of the fastest algorithm that serves a call.
 const BestName = "best"
 
-// Options are those of all algorithms.
+// Options are the options of all algorithms.
 type Options struct {
 	Chunk        units.Bytes  `key:"chunk" doc:"chunk size in trees and chains; '0B' selects it by size, rates, latency and depth" default:"0B" when:"read(chunk)"`
 	Hierarchical Hierarchical `table:"hierarchical" doc:"Hierarchical collectives." when:"read(hierarchical)"`
@@ -143,33 +154,34 @@ const (
 type Row struct {
 	Name  string
 	Doc   string   // one line
-	Reads []string // options that it has
-	// Divides tells that it has others expand parts of the call.
-	Divides bool
-	// Searches reports whether it looks for rings or trees before it sends, which takes long on large networks.
+	Reads []string // keys of the options that it uses
+	// IsComposite reports whether other algorithms expand parts of the call.
+	IsComposite bool
+	// Searches reports whether the algorithm searches for rings or trees, which takes long on
+	// large networks.
 	Searches bool
-	// Late says that whether it serves a call is known after its search only.
-	Late   bool
-	expand func(b *builder, j *job) error
+	// SearchDecides reports whether only this search shows if the algorithm serves a call.
+	SearchDecides bool
+	expand        func(b *builder, j *subCall) error
 }
 
-// passes is the option of algorithms that pass data on in pieces, where they do.
-const passes = "chunk if workload.kind=broadcast|reduce"
+// chainChunk names the chunk option of algorithms that use it only for calls along a chain.
+const chainChunk = "chunk if workload.kind=broadcast|reduce"
 
-// Table is the algorithms by name, in the order in which they are listed.
+// Table is the list of algorithms, in the order in which they are shown.
 var Table = []Row{
-	{Name: "ring", Doc: "blocks go round a ring of the ranks in order (Patarasuk and Yuan 2009)", Reads: []string{passes, "ring_order"}, expand: oneRing},
-	{Name: "bidirectional-ring", Doc: "half of each block goes round each way", Reads: []string{passes, "ring_order"}, expand: bothWays},
-	{Name: "multi-ring", Doc: "parts of each block go both ways round edge-disjoint rings over all links; regular graphs best", Reads: []string{passes}, Searches: true, Late: true, expand: multiRing},
-	{Name: "bucket", Doc: "rings along each axis of a torus in turn, all axes at once (Sack and Gropp 2015)", Reads: []string{"ring_order", "one_way"}, expand: bucket},
-	{Name: "halving-doubling", Doc: "halves exchanged at distances that halve, and then double (Thakur et al. 2005); powers of two", expand: halvingDoubling},
-	{Name: "swing", Doc: "halves exchanged at distances 1, 1, 3, 5 ... along all axes at once (De Sensi et al. 2024); powers of two", expand: swing},
-	{Name: "direct", Doc: "each block goes straight to where it is wanted", expand: direct},
-	{Name: "hierarchical", Doc: "inside domains, across them, and inside again", Reads: []string{"hierarchical", "chunk"}, Divides: true, expand: hierarchical},
-	{Name: "tree-packing", Doc: "chunks go along spanning trees that load all links equally; groups of connected neighbours", Reads: []string{"chunk"}, Searches: true, expand: packing},
+	{Name: "ring", Doc: "blocks go round a ring of the ranks in order (Patarasuk and Yuan 2009)", Reads: []string{chainChunk, "ring_order"}, expand: expandRing},
+	{Name: "bidirectional-ring", Doc: "half of each block goes round each way", Reads: []string{chainChunk, "ring_order"}, expand: expandBidirectionalRing},
+	{Name: "multi-ring", Doc: "parts of each block go both ways round edge-disjoint rings over all links; regular graphs best", Reads: []string{chainChunk}, Searches: true, SearchDecides: true, expand: expandMultiRing},
+	{Name: "bucket", Doc: "rings along each axis of a torus in turn, all axes at once (Sack and Gropp 2015)", Reads: []string{"ring_order", "one_way"}, expand: expandBucket},
+	{Name: "halving-doubling", Doc: "halves exchanged at distances that halve, and then double (Thakur et al. 2005); powers of two", expand: expandHalvingDoubling},
+	{Name: "swing", Doc: "halves exchanged at distances 1, 1, 3, 5 ... along all axes at once (De Sensi et al. 2024); powers of two", expand: expandSwing},
+	{Name: "direct", Doc: "each block goes straight to where it is wanted", expand: expandDirect},
+	{Name: "hierarchical", Doc: "inside domains, across them, and inside again", Reads: []string{"hierarchical", "chunk"}, IsComposite: true, expand: expandHierarchical},
+	{Name: "tree-packing", Doc: "chunks go along spanning trees that load all links equally; groups of connected neighbours", Reads: []string{"chunk"}, Searches: true, expand: expandTreePacking},
 }
 
-// ByName returns the algorithm of that name.
+// ByName returns the algorithm with the given name.
 func ByName(name string) (Row, error) {
 	for _, r := range Table {
 		if r.Name == name {
@@ -179,9 +191,9 @@ func ByName(name string) (Row, error) {
 	return Row{}, fmt.Errorf("collective: unknown algorithm %q", name)
 }
 
-// Expand returns the schedule of a call. It fails with ErrCall on a call that cannot be, with ErrUnserved where the
-// algorithm does not serve it or would take more than MaxTransfers (the error says what it serves: "; want ..."), and with
-// ctx's error when ctx ends before.
+// Expand returns the schedule of a call. The error wraps ErrCall if the call is invalid, and
+// ErrUnserved if the algorithm does not serve it or would need more than MaxTransfers; its text
+// ends with "; want" and the accepted calls. If ctx ends first, Expand returns the error of ctx.
 func (r Row) Expand(ctx context.Context, p *Problem, o Options) (*Schedule, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -193,18 +205,19 @@ func (r Row) Expand(ctx context.Context, p *Problem, o Options) (*Schedule, erro
 	if err := r.run(b); err != nil {
 		return nil, err
 	}
-	b.assign(map[linkRound]float64{})
+	b.assignLinks(map[linkRound]float64{})
 	return b.Schedule, nil
 }
 
-// Count calls each with the ranks of every transfer of the schedule that Expand would return. It keeps none, so it takes
-// little memory. It fails as Expand does, but for the number of transfers, and with the first error of each.
+// Count calls each with the source and destination rank of every transfer that Expand would
+// return, but stores none, so it takes little memory. It returns the errors of Expand, except for
+// the number of transfers, and the first error of each.
 func (r Row) Count(ctx context.Context, p *Problem, o Options, each func(src, dst int32) error) error {
 	if err := p.check(); err != nil {
 		return err
 	}
 	b := newBuilder(ctx, p, o)
-	b.each = each
+	b.visit = each
 	return r.run(b)
 }
 
@@ -212,17 +225,17 @@ func (r Row) Count(ctx context.Context, p *Problem, o Options, each func(src, ds
 func (r Row) run(b *builder) error {
 	first := b.teams()
 	for k := range len(first) - 1 {
-		if err := cmp.Or(r.expand(b, b.call(first[k], first[k+1])), b.err, b.ctx.Err()); err != nil {
+		if err := cmp.Or(r.expand(b, b.teamCall(first[k], first[k+1])), b.err, b.ctx.Err()); err != nil {
 			return fmt.Errorf("%s: %w", r.Name, err)
 		}
 	}
 	return nil
 }
 
-// A CallError says what of a call cannot be. It wraps ErrCall.
+// CallError describes the invalid part of a call. It wraps ErrCall.
 type CallError struct {
-	// Field is the field of the call that is at fault, in lower case: "group", "bytes", "sizes", "root" or "peer", or ""
-	// if there are too few ranks or the kind is not known.
+	// Field is the name of the invalid field in lower case: "group", "bytes", "sizes", "root" or
+	// "peer". It is "" if there are too few ranks or the kind is unknown.
 	Field string
 	text  string
 }
@@ -230,7 +243,7 @@ type CallError struct {
 func (e *CallError) Error() string { return ErrCall.Error() + ": " + e.text }
 func (e *CallError) Unwrap() error { return ErrCall }
 
-// check fails with a *CallError on a call that cannot be among so many nodes.
+// check returns a *CallError if the call is invalid on a network with this number of nodes.
 func (c *Call) check(nodes int32) error {
 	n := len(c.Group)
 	bad := func(field, format string, a ...any) error {
@@ -242,48 +255,52 @@ func (c *Call) check(nodes int32) error {
 	if n < 2 {
 		return bad("", "among %d ranks; want at least 2", n)
 	}
-	seen := make(map[int32]bool, n)
+	used := make(map[int32]bool, n)
 	for r, a := range c.Group {
-		if a < 0 || a >= nodes || seen[a] {
-			return bad("group", "has rank %d on node %d, which is out of 0 to %d or has another rank; want ranks on nodes that there are, each node once", r, a, nodes-1)
+		if a < 0 || a >= nodes || used[a] {
+			return bad("group", "has rank %d on node %d; want a node from 0 to %d without another rank", r, a, nodes-1)
 		}
-		seen[a] = true
+		used[a] = true
 	}
-	most := int64(math.MaxInt64 / 16 / n)
+
+	// 8 bits per byte and sums over all ranks must not overflow.
+	maxBytes := int64(math.MaxInt64 / 16 / n)
 	if c.Kind == AllToAll {
-		most /= int64(n)
+		maxBytes /= int64(n)
 	}
-	least := n // of the ranks of a team
+
+	minRanks := n // in the smallest team
 	if c.Teams != nil {
-		if least = slices.Min(append(c.Teams, n)); least < 2 || c.teams()[len(c.Teams)] != n || c.Sizes != nil {
-			return bad("group", "of teams of %d ranks of %d in all; want teams of at least 2, and blocks of one size", c.Teams, n)
+		if minRanks = slices.Min(append(c.Teams, n)); minRanks < 2 || c.teams()[len(c.Teams)] != n || c.Sizes != nil {
+			return bad("group", "with teams of %d ranks, %d in total; want at least 2 ranks per team, and blocks of one size", c.Teams, n)
 		}
 	}
-	if c.Bytes < 1 && c.Sizes == nil || c.Bytes > most {
-		return bad("bytes", "of %d B among %d ranks; want 1 to %d B", c.Bytes, n, most)
+	if c.Bytes < 1 && c.Sizes == nil || c.Bytes > maxBytes {
+		return bad("bytes", "of %d B among %d ranks; want 1 to %d B", c.Bytes, n, maxBytes)
 	}
 	if c.Sizes != nil {
 		if c.Kind != AllToAll || len(c.Sizes) != n*n {
-			return bad("sizes", "of %d sizes among %d ranks; want %d, of an %s alone", len(c.Sizes), n, n*n, AllToAll)
+			return bad("sizes", "with %d sizes among %d ranks; want %d, and only for an %s", len(c.Sizes), n, n*n, AllToAll)
 		}
 		for i, s := range c.Sizes {
-			if s < 0 || s > most {
-				return bad("sizes", "of %d B from rank %d to %d; want 0 to %d B", s, i/n, i%n, most)
+			if s < 0 || s > maxBytes {
+				return bad("sizes", "of %d B from rank %d to %d; want 0 to %d B", s, i/n, i%n, maxBytes)
 			}
 		}
 	}
+
 	switch rooted, paired := c.Kind >= Broadcast, c.Kind == SendReceive; {
-	case rooted && (c.Root < 0 || c.Root >= least):
-		return bad("root", "has root %d, and ranks 0 to %d; want one of these", c.Root, least-1)
-	case paired && (c.Peer < 0 || c.Peer >= least):
-		return bad("peer", "has peer %d, and ranks 0 to %d; want one of these", c.Peer, least-1)
+	case rooted && (c.Root < 0 || c.Root >= minRanks):
+		return bad("root", "has root %d; want a rank from 0 to %d", c.Root, minRanks-1)
+	case paired && (c.Peer < 0 || c.Peer >= minRanks):
+		return bad("peer", "has peer %d; want a rank from 0 to %d", c.Peer, minRanks-1)
 	case paired && c.Peer == c.Root:
 		return bad("peer", "goes from rank %d to itself; want two ranks", c.Root)
 	}
 	return nil
 }
 
-// check fails on a problem that cannot be.
+// check returns an error that wraps ErrCall if the problem is invalid.
 func (p *Problem) check() error {
 	if err := p.Call.check(p.Network.Nodes); err != nil {
 		return err
@@ -292,7 +309,7 @@ func (p *Problem) check() error {
 		return fmt.Errorf("%w: %w", ErrCall, err)
 	}
 	if p.Domain != nil && len(p.Domain) != len(p.Group) {
-		return fmt.Errorf("%w: domains of %d ranks, not of %d", ErrCall, len(p.Domain), len(p.Group))
+		return fmt.Errorf("%w: domains for %d ranks; want %d", ErrCall, len(p.Domain), len(p.Group))
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	_ "sim/internal/testseed"
 )
 
-// drawTorus draws a torus, regular or twisted, with links and optical switches that are down.
+// drawTorus draws a torus, regular or twisted, with failed links and optical switches.
 func drawTorus(t *rapid.T) (*torus.Torus, *engine.Network) {
 	dims := rapid.SampledFrom([][]int{{4, 4}, {8}, {3, 5}, {2, 4}, {2, 2, 2}, {4, 4, 2}, {3, 3, 3}, {2, 2, 4}, {2, 4, 4}, {4, 4, 4}, {4, 4, 8}, {1, 5, 2}, {16}}).Draw(t, "dims")
 	o, err := torus.New(dims...)
@@ -40,9 +40,10 @@ func drawTorus(t *rapid.T) (*torus.Torus, *engine.Network) {
 	return o, o.Network(h, engine.Link{Rate: 400e9, Latency: rapid.SampledFrom([]engine.Time{0, 500 * engine.Nanosecond}).Draw(t, "latency")})
 }
 
-// drawGraph draws a connected graph of links of a few rates, some of them in one direction only.
-func drawGraph(t *rapid.T, most int32) *engine.Network {
-	n := &engine.Network{Nodes: rapid.Int32Range(2, most).Draw(t, "nodes")}
+// drawGraph draws a connected graph whose links have several rates; some links have one direction
+// only.
+func drawGraph(t *rapid.T, maxNodes int32) *engine.Network {
+	n := &engine.Network{Nodes: rapid.Int32Range(2, maxNodes).Draw(t, "nodes")}
 	add := func(a, b int32, both bool) {
 		l := engine.Link{From: a, To: b, Rate: rapid.SampledFrom([]float64{100e9, 200e9, 400e9}).Draw(t, "rate")}
 		if n.Links = append(n.Links, l); both {
@@ -100,7 +101,8 @@ func drawProblem(t *rapid.T) *Problem {
 	return p
 }
 
-// TestCheck: every algorithm either serves a call, with a schedule that its replay finds to be that call, or refuses it.
+// TestCheck: every algorithm either rejects a random call or serves it with a schedule that
+// Schedule.Check accepts.
 func TestCheck(t *testing.T) {
 	served := map[string]map[Kind]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -141,8 +143,9 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckFails: a schedule that lacks a transfer, sums where it should copy or the other way round, or does not wait
-// for what it should, is found. Without -long, at every third transfer of many.
+// TestCheckFails: Schedule.Check finds a transfer that copies instead of adding, or adds instead
+// of copying, and a transfer without its dependencies. Without -long, only every third transfer
+// of long schedules is changed.
 func TestCheckFails(t *testing.T) {
 	o, err := torus.New(3, 3)
 	if err != nil {
@@ -182,7 +185,7 @@ func TestCheckFails(t *testing.T) {
 					s.After(i)[k] = -1
 				}
 				for k := range s.Transfers {
-					s.Transfers[k].Behind = -1
+					s.Transfers[k].Previous = -1
 				}
 				if s.Check() == nil {
 					t.Fatalf("transfer %d of %d need wait for nothing", i, len(s.Transfers))

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Span is a range of the bytes of a call's vector.
+// Span is the range From <= byte < To of a call's vector.
 type Span struct{ From, To int64 }
 
-// data is some of the vector: spans in order, of which none is empty and none touch.
+// data is a part of the vector: non-empty spans in order that do not touch.
 type data []Span
 
-// bytes returns the size.
+// bytes returns the size of d.
 func (d data) bytes() int64 {
 	sum := int64(0)
 	for _, s := range d {
@@ -20,8 +20,8 @@ func (d data) bytes() int64 {
 	return sum
 }
 
-// span returns the bytes from one place of d up to another.
-func (d data) span(from, to int64) data {
+// slice returns the bytes of d with offsets from <= offset < to.
+func (d data) slice(from, to int64) data {
 	var part data
 	for _, s := range d {
 		size := s.To - s.From
@@ -33,24 +33,24 @@ func (d data) span(from, to int64) data {
 	return part
 }
 
-// cut returns piece k of n, of sizes that differ by at most a byte.
-func (d data) cut(k, n int) data {
+// piece returns piece k of n. The sizes of pieces differ by at most a byte.
+func (d data) piece(k, n int) data {
 	b := d.bytes()
 	whole, rest := b/int64(n), b%int64(n)
 	at := func(k int64) int64 { return whole*k + min(k, rest) }
-	return d.span(at(int64(k)), at(int64(k)+1))
+	return d.slice(at(int64(k)), at(int64(k)+1))
 }
 
-// pieces returns all pieces of cut.
+// pieces returns all n pieces of d.
 func (d data) pieces(n int) []data {
 	all := make([]data, n)
 	for k := range all {
-		all[k] = d.cut(k, n)
+		all[k] = d.piece(k, n)
 	}
 	return all
 }
 
-// join returns all bytes of some data, of which none have any in common.
+// join returns the union of disjoint parts.
 func join(parts ...data) data {
 	if len(parts) == 1 {
 		return parts[0]
@@ -68,7 +68,7 @@ func join(parts ...data) data {
 	return whole
 }
 
-// vector returns the data of a call among n ranks.
+// vector returns the whole vector of a call among n ranks.
 func (c *Call) vector(n int) data {
 	switch {
 	case c.Kind != AllToAll:
@@ -83,11 +83,12 @@ func (c *Call) vector(n int) data {
 	return data{{0, sum}}
 }
 
-// blocks returns for an all-to-all among n ranks the block from one of them to another, and else that of each.
-func (c *Call) blocks(n int) (pair func(from, to int) data, of func(rank int) data) {
+// blocks returns the blocks of a call among n ranks: by sender and receiver for an all-to-all,
+// otherwise by rank.
+func (c *Call) blocks(n int) (pair func(from, to int) data, block func(rank int) data) {
 	if c.Kind != AllToAll {
 		v := c.vector(n)
-		return nil, func(rank int) data { return v.cut(rank, n) }
+		return nil, func(rank int) data { return v.piece(rank, n) }
 	}
 	if c.Sizes == nil {
 		return func(from, to int) data {

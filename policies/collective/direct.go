@@ -1,8 +1,8 @@
 package collective
 
-// direct sends every block from where it is to where it is wanted, in an order in which no two ranks send to the same
-// one at a time: rank i first to i+1, then to i+2 and so on.
-func direct(b *builder, j *job) error {
+// expandDirect sends every block directly from its source to its destination. In step s, member i
+// sends to member i+s, so that no two members send to the same one at a time.
+func expandDirect(b *builder, j *subCall) error {
 	n := len(j.ranks)
 	each := func(do func(from, to int)) {
 		for s := 1; s < n; s++ {
@@ -13,7 +13,7 @@ func direct(b *builder, j *job) error {
 	}
 	switch j.kind {
 	case AllToAll:
-		each(func(i, k int) { b.sendRouted(j.ranks[i], j.ranks[k], j.pair(i, k), false) })
+		each(func(i, k int) { b.sendRouted(j.ranks[i], j.ranks[k], j.pairBlock(i, k), false) })
 	case Broadcast:
 		for s := 1; s < n; s++ {
 			b.sendRouted(j.ranks[j.root], j.ranks[(j.root+s)%n], j.data, false)
@@ -23,9 +23,9 @@ func direct(b *builder, j *job) error {
 			b.sendRouted(j.ranks[(j.root+s)%n], j.ranks[j.root], j.data, true)
 		}
 	case SendReceive:
-		b.sendRouted(j.ranks[j.root], j.ranks[j.to], j.data, false)
+		b.sendRouted(j.ranks[j.root], j.ranks[j.peer], j.data, false)
 	default:
-		scatter, gather, block, err := j.scatters()
+		scatter, gather, block, err := j.scatterGather()
 		if err != nil {
 			return err
 		}

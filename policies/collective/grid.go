@@ -5,44 +5,47 @@ import (
 	"slices"
 )
 
-// grid is the places of a job at the points of a box: those of a torus, or of all places in one row.
+// grid arranges the members of a call as a box of a torus, or as a line without a torus. Axes
+// along which all members have the same coordinate are left out.
 type grid struct {
-	sizes []int
-	at    [][]int // by place
-	by    map[string]int32
+	sizes       []int            // by axis
+	coordinates [][]int          // by member
+	members     map[string]int32 // inverse of coordinates, by their printed form
 }
 
-// grid returns the places at their coordinates, along the axes of more than one. It fails where they are not a box.
-func (b *builder) grid(j *job) (*grid, error) {
+// newGrid returns the grid of a call. It fails if the members do not form a box.
+func (b *builder) newGrid(j *subCall) (*grid, error) {
 	n := len(j.ranks)
-	g := &grid{by: map[string]int32{}}
-	if b.p.Torus == nil {
+	g := &grid{members: map[string]int32{}}
+	if b.problem.Torus == nil {
 		g.sizes = []int{n}
 		for i := range n {
-			g.at = append(g.at, []int{i})
+			g.coordinates = append(g.coordinates, []int{i})
 		}
 	} else {
 		var raw [][]int
 		for _, r := range j.ranks {
-			raw = append(raw, b.p.Torus.At(b.Group[r]))
+			raw = append(raw, b.problem.Torus.At(b.Group[r]))
 		}
-		g.at = make([][]int, n)
+		g.coordinates = make([][]int, n)
 		for axis := range raw[0] {
 			var values []int
-			for _, at := range raw {
-				values = append(values, at[axis])
+			for _, coordinates := range raw {
+				values = append(values, coordinates[axis])
 			}
 			slices.Sort(values)
 			if values = slices.Compact(values); len(values) == 1 {
 				continue
 			}
 			g.sizes = append(g.sizes, len(values))
-			for i, at := range raw {
-				k, _ := slices.BinarySearch(values, at[axis])
-				g.at[i] = append(g.at[i], k)
+			for i, coordinates := range raw {
+				k, _ := slices.BinarySearch(values, coordinates[axis])
+				g.coordinates[i] = append(g.coordinates[i], k)
 			}
 		}
 	}
+
+	// The members form a box if all combinations of coordinates occur.
 	box := 1
 	for _, size := range g.sizes {
 		box *= size
@@ -50,11 +53,11 @@ func (b *builder) grid(j *job) (*grid, error) {
 	if box != n {
 		return nil, unserved(j, "a box of the torus, of which these are %d in one of %v", n, g.sizes)
 	}
-	for i, at := range g.at {
-		g.by[fmt.Sprint(at)] = int32(i)
+	for i, coordinates := range g.coordinates {
+		g.members[fmt.Sprint(coordinates)] = int32(i)
 	}
 	return g, nil
 }
 
-// place returns the one at some coordinates.
-func (g *grid) place(at []int) int32 { return g.by[fmt.Sprint(at)] }
+// memberAt returns the member with the given coordinates.
+func (g *grid) memberAt(coordinates []int) int32 { return g.members[fmt.Sprint(coordinates)] }

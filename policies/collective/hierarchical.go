@@ -5,57 +5,59 @@ import (
 	"fmt"
 )
 
-// Hierarchical are the options of "hierarchical".
+// Hierarchical are the options of the algorithm "hierarchical".
 type Hierarchical struct {
 	Domain int    `key:"domain" doc:"ranks per domain, in order, if the fabric has no domains" default:"8" min:"1" max:"1048576" when:"undivided"`
 	Inner  string `key:"inner" doc:"algorithm inside domains; \"\" means ring, and direct for all-to-alls" default:"" choices:"@partial-collectives" unset:""`
 	Outer  string `key:"outer" doc:"algorithm across domains; \"\" means ring, and direct for all-to-alls" default:"" choices:"@partial-collectives" unset:""`
 }
 
-// hierarchical works inside the domains of a partition, which are of one size, then among the ranks that have the same
-// place in each, and then inside again.
-func hierarchical(b *builder, j *job) error {
-	domains, err := b.domains(j)
+// expandHierarchical divides a call into calls inside domains and calls across them. All domains
+// have the same size. A call across domains joins the ranks with the same index in each.
+func expandHierarchical(b *builder, j *subCall) error {
+	domains, err := b.domainMembers(j)
 	if err != nil {
 		return err
 	}
 	d, size := len(domains), len(domains[0])
-	inside := func(kind Kind, g int) *job {
-		return &job{kind: kind, ranks: pick(j.ranks, domains[g])}
+	inside := func(kind Kind, g int) *subCall {
+		return &subCall{kind: kind, ranks: selectRanks(j.ranks, domains[g])}
 	}
-	across := func(kind Kind, i int) *job {
+	across := func(kind Kind, i int) *subCall {
 		peers := make([]int32, d)
 		for g := range peers {
 			peers[g] = j.ranks[domains[g][i]]
 		}
-		return &job{kind: kind, ranks: peers}
+		return &subCall{kind: kind, ranks: peers}
 	}
-	inner := func(x *job) error { return b.nested(b.o.Hierarchical.Inner, x) }
-	outer := func(x *job) error { return b.nested(b.o.Hierarchical.Outer, x) }
+
+	inner := func(x *subCall) error { return b.expandNested(b.options.Hierarchical.Inner, x) }
+	outer := func(x *subCall) error { return b.expandNested(b.options.Hierarchical.Outer, x) }
+
 	switch j.kind {
 	case AllReduce:
 		pieces := j.data.pieces(size)
 		return cmp.Or(
-			repeat(d, func(g int) error { x := inside(ReduceScatter, g); x.block = pieces; return inner(x) }),
-			repeat(size, func(i int) error { x := across(AllReduce, i); x.data = pieces[i]; return outer(x) }),
-			repeat(d, func(g int) error { x := inside(AllGather, g); x.block = pieces; return inner(x) }))
+			forEach(d, func(g int) error { x := inside(ReduceScatter, g); x.blocks = pieces; return inner(x) }),
+			forEach(size, func(i int) error { x := across(AllReduce, i); x.data = pieces[i]; return outer(x) }),
+			forEach(d, func(g int) error { x := inside(AllGather, g); x.blocks = pieces; return inner(x) }))
 	case ReduceScatter, AllGather:
-		peers := make([]data, size) // what the ranks of one place in all domains answer for
+		peers := make([]data, size) // by index in a domain: the blocks of its ranks in all domains
 		for i := range peers {
 			var parts []data
 			for g := range domains {
-				parts = append(parts, j.block[domains[g][i]])
+				parts = append(parts, j.blocks[domains[g][i]])
 			}
 			peers[i] = join(parts...)
 		}
 		in := func() error {
-			return repeat(d, func(g int) error { x := inside(j.kind, g); x.block = peers; return inner(x) })
+			return forEach(d, func(g int) error { x := inside(j.kind, g); x.blocks = peers; return inner(x) })
 		}
 		out := func() error {
-			return repeat(size, func(i int) error {
+			return forEach(size, func(i int) error {
 				x := across(j.kind, i)
 				for g := range domains {
-					x.block = append(x.block, j.block[domains[g][i]])
+					x.blocks = append(x.blocks, j.blocks[domains[g][i]])
 				}
 				return outer(x)
 			})
@@ -66,38 +68,38 @@ func hierarchical(b *builder, j *job) error {
 		return cmp.Or(out(), in())
 	case AllToAll:
 		return cmp.Or(
-			repeat(d, func(g int) error {
+			forEach(d, func(g int) error {
 				x := inside(AllToAll, g)
-				x.pair = func(i, k int) data {
+				x.pairBlock = func(i, k int) data {
 					var parts []data
 					for h := range domains {
-						parts = append(parts, j.pair(int(domains[g][i]), int(domains[h][k])))
+						parts = append(parts, j.pairBlock(int(domains[g][i]), int(domains[h][k])))
 					}
 					return join(parts...)
 				}
 				return inner(x)
 			}),
-			repeat(size, func(k int) error {
+			forEach(size, func(k int) error {
 				x := across(AllToAll, k)
-				x.pair = func(g, h int) data {
+				x.pairBlock = func(g, h int) data {
 					var parts []data
 					for _, i := range domains[g] {
-						parts = append(parts, j.pair(int(i), int(domains[h][k])))
+						parts = append(parts, j.pairBlock(int(i), int(domains[h][k])))
 					}
 					return join(parts...)
 				}
 				return outer(x)
 			}))
 	case Broadcast, Reduce:
-		home, at := find(domains, int32(j.root))
+		home, index := findDomain(domains, int32(j.root))
 		in := func() error {
-			return repeat(d, func(g int) error {
+			return forEach(d, func(g int) error {
 				x := inside(j.kind, g)
-				x.root, x.data = at, j.data
+				x.root, x.data = index, j.data
 				return inner(x)
 			})
 		}
-		x := across(j.kind, at)
+		x := across(j.kind, index)
 		x.root, x.data = home, j.data
 		if j.kind == Broadcast {
 			return cmp.Or(outer(x), in())
@@ -107,8 +109,8 @@ func hierarchical(b *builder, j *job) error {
 	return unserved(j, "a call of more than two")
 }
 
-// repeat calls do for 0 to n-1, up to the first error.
-func repeat(n int, do func(i int) error) error {
+// forEach calls do for 0 to n-1 until the first error.
+func forEach(n int, do func(i int) error) error {
 	for i := range n {
 		if err := do(i); err != nil {
 			return err
@@ -117,9 +119,9 @@ func repeat(n int, do func(i int) error) error {
 	return nil
 }
 
-// nested expands a part of a job by the algorithm of a name. Without a name it is expanded by rings, which every other
-// call than an all-to-all has, and an all-to-all directly.
-func (b *builder) nested(name string, x *job) error {
+// expandNested expands a part of a call by the named algorithm. The default is "ring", which
+// serves every call but an all-to-all, and "direct" for an all-to-all.
+func (b *builder) expandNested(name string, x *subCall) error {
 	if len(x.ranks) < 2 {
 		return nil
 	}
@@ -128,8 +130,8 @@ func (b *builder) nested(name string, x *job) error {
 			name = "direct"
 		}
 	}
-	for _, r := range b.rows {
-		if r.Name == name && !r.Divides {
+	for _, r := range b.algorithms {
+		if r.Name == name && !r.IsComposite {
 			b.stream++
 			if err := r.expand(b, x); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -140,20 +142,20 @@ func (b *builder) nested(name string, x *job) error {
 	return fmt.Errorf("%w: no algorithm %q for a level; want one that is not hierarchical", ErrCall, name)
 }
 
-// domains returns the places of each domain. It fails where they are not of one size.
-func (b *builder) domains(j *job) ([][]int32, error) {
-	by := map[int]int{}
+// domainMembers returns the members of each domain. It fails if domains differ in size.
+func (b *builder) domainMembers(j *subCall) ([][]int32, error) {
+	index := map[int]int{}
 	var domains [][]int32
 	for i, r := range j.ranks {
-		k := i / max(1, b.o.Hierarchical.Domain)
-		if b.p.Domain != nil {
-			k = b.p.Domain[r]
+		k := i / max(1, b.options.Hierarchical.Domain)
+		if b.problem.Domain != nil {
+			k = b.problem.Domain[r]
 		}
-		if _, ok := by[k]; !ok {
-			by[k] = len(domains)
+		if _, ok := index[k]; !ok {
+			index[k] = len(domains)
 			domains = append(domains, nil)
 		}
-		domains[by[k]] = append(domains[by[k]], int32(i))
+		domains[index[k]] = append(domains[index[k]], int32(i))
 	}
 	for _, d := range domains {
 		if len(d) != len(domains[0]) {
@@ -163,7 +165,8 @@ func (b *builder) domains(j *job) ([][]int32, error) {
 	return domains, nil
 }
 
-func pick(ranks, places []int32) []int32 {
+// selectRanks returns the ranks of some members.
+func selectRanks(ranks, places []int32) []int32 {
 	some := make([]int32, len(places))
 	for i, k := range places {
 		some[i] = ranks[k]
@@ -171,11 +174,11 @@ func pick(ranks, places []int32) []int32 {
 	return some
 }
 
-// find returns the domain of a place and where in it that is.
-func find(domains [][]int32, place int32) (domain, at int) {
+// findDomain returns the domain of a member and its index in the domain.
+func findDomain(domains [][]int32, member int32) (domain, index int) {
 	for g, d := range domains {
 		for i, k := range d {
-			if k == place {
+			if k == member {
 				return g, i
 			}
 		}

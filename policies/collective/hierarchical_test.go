@@ -6,8 +6,8 @@ import (
 	"sim/engine"
 )
 
-// TestHierarchicalDefaults: without names of algorithms for its levels, "hierarchical" serves every call of more than two
-// ranks in domains of one size, and its schedules do what the calls ask for.
+// TestHierarchicalDefaults: without named inner and outer algorithms, "hierarchical" serves every
+// call of more than two ranks in domains of one size, and Schedule.Check accepts the schedules.
 func TestHierarchicalDefaults(t *testing.T) {
 	hierarchical, err := ByName("hierarchical")
 	if err != nil {

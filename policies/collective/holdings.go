@@ -5,46 +5,49 @@ import (
 	"slices"
 )
 
-// Holdings tells which contributions the ranks of a call hold in every cell of its data. Checkers of schedules and of
-// plans in steps replay them on holdings, and compare the result with the promise of the call.
+// Holdings track which contributions each rank holds in each cell, a part of a call's data.
+// Verifiers of schedules and plans apply the transfers to Holdings, and compare the result with
+// the effect that the calls must have.
 type Holdings struct {
 	cells, words int
-	has          []uint64 // contributions, words per rank and cell
-	promises     []promise
+	has          []uint64  // bits of contributions, `words` words per rank and cell
+	promises     []promise // of the calls that have begun
 }
 
-// promise is the effect of a call on a cell, among the ranks from first up to limit. The call sums up the contributions
-// of all of them, or takes the contribution of rank from. It leaves the result with all of them, or with rank to. -1
-// stands for all.
+// promise is the effect of a call on a cell, among the ranks first <= rank < limit. The result is
+// the sum of the contributions of all of them, or the contribution of rank from. It must be at
+// all of them, or at rank to. -1 stands for all.
 type promise struct{ first, limit, cell, from, to int }
 
-// Contributions is a set of ranks whose data a sum has, as bits.
+// Contributions is the set of ranks whose data is included in a sum, as bits.
 type Contributions []uint64
 
-// NewHoldings returns empty holdings of a number of ranks and cells.
+// NewHoldings returns empty holdings for a number of ranks and cells.
 func NewHoldings(ranks, cells int) *Holdings {
 	h := &Holdings{cells: cells, words: (ranks + 63) / 64}
 	h.has = make([]uint64, ranks*cells*h.words)
 	return h
 }
 
-// Of returns the contributions that a rank holds of a cell, which the caller may change.
-func (h *Holdings) Of(rank, cell int) Contributions {
+// Contributions returns the contributions that a rank holds in a cell. The caller may change
+// them.
+func (h *Holdings) Contributions(rank, cell int) Contributions {
 	at := (rank*h.cells + cell) * h.words
 	return h.has[at : at+h.words]
 }
 
-// Forget empties the holdings of all ranks.
-func (h *Holdings) Forget() { clear(h.has) }
+// Clear empties the holdings of all ranks and keeps the calls.
+func (h *Holdings) Clear() { clear(h.has) }
 
-// Reset empties the holdings and ends all calls.
+// Reset empties the holdings and removes all calls.
 func (h *Holdings) Reset() {
-	h.Forget()
+	h.Clear()
 	h.promises = h.promises[:0]
 }
 
-// Begin begins a call among the ranks from first up to limit: every rank gets what it contributes to a cell. The cell
-// belongs to the block that goes from one of the ranks to another. In calls with one block per rank, both are that rank.
+// Begin starts a call on a cell among the ranks first <= rank < limit: every rank receives its
+// own contribution. The cell belongs to the block from one of the ranks to another. In calls with
+// one block per rank, both are that rank.
 func (h *Holdings) Begin(kind Kind, first, limit, cell, from, to int) {
 	switch kind {
 	case AllReduce, ReduceScatter, Reduce:
@@ -58,13 +61,13 @@ func (h *Holdings) Begin(kind Kind, first, limit, cell, from, to int) {
 	h.promises = append(h.promises, p)
 	for r := first; r < limit; r++ {
 		if from < 0 || r == from {
-			h.Of(r, cell).Insert(r)
+			h.Contributions(r, cell).Insert(r)
 		}
 	}
 }
 
-// Complete returns the contributions in the result of a cell, for the last call that began with it.
-func (h *Holdings) Complete(cell int) Contributions {
+// Expected returns the contributions that the last call on a cell must have in its result.
+func (h *Holdings) Expected(cell int) Contributions {
 	i := len(h.promises) - 1
 	for h.promises[i].cell != cell {
 		i--
@@ -72,6 +75,7 @@ func (h *Holdings) Complete(cell int) Contributions {
 	return h.complete(h.promises[i])
 }
 
+// complete returns the contributions in the result of a promise.
 func (h *Holdings) complete(p promise) Contributions {
 	all := make(Contributions, h.words)
 	for r := p.first; r < p.limit; r++ {
@@ -82,13 +86,13 @@ func (h *Holdings) complete(p promise) Contributions {
 	return all
 }
 
-// Broken returns a rank that does not hold what a call promises, the cell, and the numbers of contributions that it
-// holds and that it should hold. The rank is -1 if all promises are kept.
-func (h *Holdings) Broken() (rank, cell, has, want int) {
+// Violation returns a rank and a cell whose content differs from the promise of a call, and how
+// many contributions it has and should have. The rank is -1 if all promises are kept.
+func (h *Holdings) Violation() (rank, cell, has, want int) {
 	for _, p := range h.promises {
 		all := h.complete(p)
 		for r := p.first; r < p.limit; r++ {
-			if got := h.Of(r, p.cell); (p.to < 0 || r == p.to) && !slices.Equal(got, all) {
+			if got := h.Contributions(r, p.cell); (p.to < 0 || r == p.to) && !slices.Equal(got, all) {
 				return r, p.cell, got.Count(), all.Count()
 			}
 		}
@@ -96,17 +100,17 @@ func (h *Holdings) Broken() (rank, cell, has, want int) {
 	return -1, 0, 0, 0
 }
 
-// Insert adds the contribution of a rank to c, and reports whether c did not have it.
+// Insert adds the contribution of a rank to c, and reports whether it was missing.
 func (c Contributions) Insert(rank int) bool {
 	had := c.Has(rank)
 	c[rank/64] |= 1 << (rank % 64)
 	return !had
 }
 
-// Has reports whether the contribution of a rank is in c.
+// Has reports whether c includes the contribution of a rank.
 func (c Contributions) Has(rank int) bool { return c[rank/64]>>(rank%64)&1 > 0 }
 
-// Count returns how many contributions c has.
+// Count returns the number of contributions in c.
 func (c Contributions) Count() int {
 	n := 0
 	for _, w := range c {
@@ -115,7 +119,8 @@ func (c Contributions) Count() int {
 	return n
 }
 
-// Add adds other contributions to c. It returns the first rank whose contribution is then counted twice, else -1.
+// Add adds other contributions to c. It returns the first rank whose contribution would count
+// twice, or -1.
 func (c Contributions) Add(other Contributions) int {
 	for i, w := range other {
 		if both := c[i] & w; both != 0 {

@@ -5,27 +5,30 @@ import (
 	"slices"
 )
 
-// capacities is a directed graph with capacities, on which maximal flows are found (Dinic 1970). Arc k and arc k^1 are
-// each other's reverse.
-type capacities struct {
-	first []int32 // by node: its last arc
-	next  []int32 // by arc: the one of its tail before
-	to    []int32
-	cap   []float64
-	left  []float64 // residual capacities of the last flow
+// flowNetwork is a directed graph with capacities, for maximum flows by Dinic's algorithm (1970).
+// Arcs k and k^1 are each other's reverse.
+type flowNetwork struct {
+	first    []int32   // by node: the head of its list of arcs, or -1
+	next     []int32   // by arc: the next in the list of its tail
+	to       []int32   // by arc: the node that it leads to
+	cap      []float64 // by arc: capacity
+	residual []float64 // by arc: residual capacity of the last flow
 
-	level, at, queue []int32
+	level   []int32 // by node: distance from the source in the residual graph, or -1
+	nextArc []int32 // by node: the arc from which its search continues
+	queue   []int32 // scratch of buildLevels
 }
 
-// tolerance is what a residual capacity must exceed, in units of the greatest capacity, for rounding not to count.
+// tolerance is the residual capacity above which an arc counts, in units of the maximum capacity,
+// so that rounding errors do not.
 const tolerance = 1e-9
 
-func newCapacities(nodes int) *capacities {
-	return &capacities{first: slices.Repeat([]int32{-1}, nodes), level: make([]int32, nodes), at: make([]int32, nodes)}
+func newFlowNetwork(nodes int) *flowNetwork {
+	return &flowNetwork{first: slices.Repeat([]int32{-1}, nodes), level: make([]int32, nodes), nextArc: make([]int32, nodes)}
 }
 
-// join adds arcs in both directions, and returns the number of the first.
-func (g *capacities) join(a, b int32, there, back float64) int32 {
+// addArcs adds an arc in each direction and returns the number of the first.
+func (g *flowNetwork) addArcs(a, b int32, there, back float64) int32 {
 	k := int32(len(g.to))
 	g.to, g.cap = append(g.to, b, a), append(g.cap, there, back)
 	g.next = append(g.next, g.first[a], g.first[b])
@@ -33,14 +36,15 @@ func (g *capacities) join(a, b int32, there, back float64) int32 {
 	return k
 }
 
-// most returns the maximal flow between two nodes, but no more than about enough.
-func (g *capacities) most(from, to int32, enough float64) float64 {
-	g.left = append(g.left[:0], g.cap...)
+// maxFlow returns the maximum flow between two nodes. It stops early if the flow is at least
+// enough.
+func (g *flowNetwork) maxFlow(from, to int32, enough float64) float64 {
+	g.residual = append(g.residual[:0], g.cap...)
 	sum := 0.0
-	for sum < enough && g.layer(from, to) {
-		copy(g.at, g.first)
+	for sum < enough && g.buildLevels(from, to) {
+		copy(g.nextArc, g.first)
 		for {
-			more := g.push(from, to, math.Inf(1))
+			more := g.augment(from, to, math.Inf(1))
 			if more == 0 {
 				break
 			}
@@ -50,8 +54,8 @@ func (g *capacities) most(from, to int32, enough float64) float64 {
 	return sum
 }
 
-// layer finds how far nodes are from one over arcs with capacity left, and whether another is reached.
-func (g *capacities) layer(from, to int32) bool {
+// buildLevels computes the levels of all nodes, and reports whether the sink has one.
+func (g *flowNetwork) buildLevels(from, to int32) bool {
 	for i := range g.level {
 		g.level[i] = -1
 	}
@@ -60,7 +64,7 @@ func (g *capacities) layer(from, to int32) bool {
 	for i := 0; i < len(g.queue); i++ {
 		u := g.queue[i]
 		for k := g.first[u]; k >= 0; k = g.next[k] {
-			if v := g.to[k]; g.left[k] > tolerance && g.level[v] < 0 {
+			if v := g.to[k]; g.residual[k] > tolerance && g.level[v] < 0 {
 				g.level[v] = g.level[u] + 1
 				g.queue = append(g.queue, v)
 			}
@@ -69,17 +73,18 @@ func (g *capacities) layer(from, to int32) bool {
 	return g.level[to] >= 0
 }
 
-// push sends flow along a path of growing levels.
-func (g *capacities) push(u, to int32, most float64) float64 {
+// augment sends flow of at most limit from u to a node along a path of increasing levels, and
+// returns the amount.
+func (g *flowNetwork) augment(u, to int32, limit float64) float64 {
 	if u == to {
-		return most
+		return limit
 	}
-	for ; g.at[u] >= 0; g.at[u] = g.next[g.at[u]] {
-		k := g.at[u]
-		if v := g.to[k]; g.left[k] > tolerance && g.level[v] == g.level[u]+1 {
-			if sent := g.push(v, to, min(most, g.left[k])); sent > 0 {
-				g.left[k] -= sent
-				g.left[k^1] += sent
+	for ; g.nextArc[u] >= 0; g.nextArc[u] = g.next[g.nextArc[u]] {
+		k := g.nextArc[u]
+		if v := g.to[k]; g.residual[k] > tolerance && g.level[v] == g.level[u]+1 {
+			if sent := g.augment(v, to, min(limit, g.residual[k])); sent > 0 {
+				g.residual[k] -= sent
+				g.residual[k^1] += sent
 				return sent
 			}
 		}
@@ -87,5 +92,6 @@ func (g *capacities) push(u, to int32, most float64) float64 {
 	return 0
 }
 
-// reached reports whether a node is on the source's side of the least cut, after most, when that was not enough.
-func (g *capacities) reached(u int32) bool { return g.level[u] >= 0 }
+// onSourceSide reports whether a node is on the source's side of the minimum cut. It is valid
+// after maxFlow returned less than enough.
+func (g *flowNetwork) onSourceSide(u int32) bool { return g.level[u] >= 0 }

@@ -7,76 +7,84 @@ import (
 	"sim/engine"
 )
 
-// packing cuts the data into chunks, each of which goes along a spanning tree of the links among the ranks: it is
-// reduced on the way up to the root, copied on the way down from it, or first the one and then the other. There are as
-// many trees as chunks, of low depth, grown so that all links carry about as much: the fractional packing of spanning
-// trees that Tutte and Nash-Williams (1961) bound for an all-reduce, and of arborescences that Edmonds (1973) bounds
-// for a broadcast and, from all roots at once, Zhao et al. ("ForestColl", 2024) for a gather. In what order each link
-// serves the chunks is found by list scheduling.
-func packing(b *builder, j *job) error {
+// expandTreePacking cuts the data into chunks and sends each along a spanning tree of the links
+// among the ranks. A chunk is reduced up to the root, copied down from it, or first reduced and
+// then copied. There is one tree per chunk, of low depth, and all links carry about the same
+// load.
+//
+// The trees approximate a fractional packing: of spanning trees for an all-reduce (bounded by
+// Tutte and Nash-Williams, 1961), of arborescences for a broadcast (Edmonds 1973), and of
+// arborescences with all roots for a gather (Zhao et al., "ForestColl", 2024). List scheduling
+// determines in which order links serve chunks.
+func expandTreePacking(b *builder, j *subCall) error {
 	if j.kind == AllToAll || j.kind == SendReceive {
 		return unserved(j, "a call that reduces or copies")
 	}
-	n, m := len(j.ranks), b.mesh(j)
+	n, m := len(j.ranks), b.newMesh(j)
 	if m.count == 0 {
 		return unserved(j, "ranks that are connected by links among them")
 	}
-	var both [2]bool
-	both[up] = j.kind == AllReduce || j.kind == Reduce || j.kind == ReduceScatter
-	both[down] = j.kind == AllReduce || j.kind == Broadcast || j.kind == AllGather
-	far := m.hops()
+	var directions [2]bool
+	directions[up] = j.kind == AllReduce || j.kind == Reduce || j.kind == ReduceScatter
+	directions[down] = j.kind == AllReduce || j.kind == Broadcast || j.kind == AllGather
+	eccentricity := m.eccentricities()
+
+	// Divide the data into chunks and give each a root.
 	var roots []int32
 	var chunks []data
-	staggers := manyStaggers
+	staggers := multiRootStaggers
 	switch j.kind {
 	case AllReduce:
-		middle := middles(far)
-		for k, d := range j.data.pieces(b.treeChunks(m, j.data.bytes(), 2*far[middle[0]], 2, hiddenShare)) {
-			roots, chunks = append(roots, middle[spread(k, len(middle))]), append(chunks, d)
+		middle := centralMembers(eccentricity)
+		for k, d := range j.data.pieces(b.treeChunkCount(m, j.data.bytes(), 2*eccentricity[middle[0]], 2, hiddenShare)) {
+			roots, chunks = append(roots, middle[goldenIndex(k, len(middle))]), append(chunks, d)
 		}
 	case Broadcast, Reduce:
-		staggers = rootStaggers
-		for _, d := range j.data.pieces(b.treeChunks(m, j.data.bytes(), far[j.root], 1, fillShare/2)) {
+		staggers = singleRootStaggers
+		for _, d := range j.data.pieces(b.treeChunkCount(m, j.data.bytes(), eccentricity[j.root], 1, fillShare/2)) {
 			roots, chunks = append(roots, int32(j.root)), append(chunks, d)
 		}
 	default:
-		all := join(j.block...).bytes()
-		each := b.treeChunks(m, all, far[middles(far)[0]], 1, hiddenShare) / n
+		all := join(j.blocks...).bytes()
+		each := b.treeChunkCount(m, all, eccentricity[centralMembers(eccentricity)[0]], 1, hiddenShare) / n
 		each = max(1, each)
 		for c := range each {
-			for i, block := range j.block {
-				roots, chunks = append(roots, int32(i)), append(chunks, block.cut(c, each))
+			for i, block := range j.blocks {
+				roots, chunks = append(roots, int32(i)), append(chunks, block.piece(c, each))
 			}
 		}
 	}
+
+	// Grow and schedule the trees, for each hop length until one is nearly optimal.
 	bytes := make([]int64, len(chunks))
 	for k, d := range chunks {
 		bytes[k] = d.bytes()
 	}
 	var z *pipeline
 	var moves []int32
-	least := engine.Never
+	earliest := engine.Never
 	for _, hop := range hopLengths {
-		f := m.newForest(b.ctx, both, roots, hop)
+		f := m.newForest(b.ctx, directions, roots, hop)
 		if b.ctx.Err() != nil {
 			return b.ctx.Err()
 		}
 		if f == nil {
 			return unserved(j, "ranks that are connected by links among them")
 		}
-		try := newPipeline(f, bytes, b.p.Network.Links)
-		order, end := try.best(b.ctx, staggers)
-		if end < least {
-			z, moves, least = try, order, end
+		try := newPipeline(f, bytes, b.problem.Network.Links)
+		order, end := try.bestSchedule(b.ctx, staggers)
+		if end < earliest {
+			z, moves, earliest = try, order, end
 		}
-		if try.near(least) {
+		if try.isNearFull(earliest) {
 			break
 		}
 	}
-	b.planned = true
-	defer func() { b.planned = false }()
+
+	b.keepsOrder = true
+	defer func() { b.keepsOrder = false }()
 	for _, move := range moves {
-		k, d, v := z.of(move)
+		k, d, v := z.locate(move)
 		t := &z.f.trees[d][k]
 		child, parent := j.ranks[v], j.ranks[t.parent[v]]
 		if d == up {
@@ -88,53 +96,55 @@ func packing(b *builder, j *job) error {
 	return nil
 }
 
-// hopLengths are tried in turn: trees of low depth, which are best where all links are about as scarce, and then such
-// as take fewer of the scarce ones.
+// hopLengths are the values of forest.hopLength, tried in turn. The first yields trees of low
+// depth, which are best if all links are about equally scarce. The second yields trees that use
+// fewer scarce links.
 var hopLengths = []float64{1, 0.1}
 
-// middles returns the places whose furthest ones are about as near as those of any.
-func middles(far []int) []int32 {
-	least := slices.Min(far)
+// centralMembers returns the members whose eccentricity is at most 1.2 times the radius.
+func centralMembers(eccentricity []int) []int32 {
+	radius := slices.Min(eccentricity)
 	var all []int32
-	for i, hops := range far {
-		if 5*hops <= 6*least {
+	for i, hops := range eccentricity {
+		if 5*hops <= 6*radius {
 			all = append(all, int32(i))
 		}
 	}
 	return all
 }
 
-// spread returns number k of a sequence of which every part is spread over 0 to n-1.
-func spread(k, n int) int {
+// goldenIndex returns element k of a golden-ratio sequence: any consecutive elements are spread
+// evenly over 0 to n-1.
+func goldenIndex(k, n int) int {
 	_, turn := math.Modf(float64(k) * (math.Sqrt(5) - 1) / 2)
 	return int(turn * float64(n))
 }
 
-// Chunks are four times smaller than their share of the time asks for while they make no more than fineMoves, and larger
-// where they would make more than mostMoves.
+// maxFineMoves limits how far chunks may be divided into quarters of their size by the time
+// share. Above maxMoves moves, chunks are made larger. Both bound the work of list scheduling.
 const (
-	fineMoves = 1 << 16
-	mostMoves = 1 << 20
+	maxFineMoves = 1 << 16
+	maxMoves     = 1 << 20
 )
 
-// treeChunks returns in how many chunks to send some bytes over trees of some depth in so many directions, by the time
-// that a link is busy with them.
-func (b *builder) treeChunks(m *mesh, bytes int64, depth, directions int, share float64) int {
+// treeChunkCount returns the number of chunks for some bytes over trees of a given depth, in one
+// or two directions. The time share is relative to the time that a link is busy with the data.
+func (b *builder) treeChunkCount(m *mesh, bytes int64, depth, directions int, share float64) int {
 	slowest := engine.Link{Rate: math.Inf(1)}
-	for _, arcs := range m.way[down] {
+	for _, arcs := range m.arcs[down] {
 		for _, w := range arcs {
-			l := b.p.Network.Links[w.link]
+			l := b.problem.Network.Links[w.link]
 			slowest.Rate, slowest.Latency = min(slowest.Rate, l.Rate), max(slowest.Latency, l.Latency)
 		}
 	}
-	moves := directions * (len(m.way[down]) - 1)
-	most := mostMoves / moves
-	if b.o.Chunk > 0 {
-		return max(1, min(b.chunks(bytes, slowest, depth, share), most))
+	moves := directions * (len(m.arcs[down]) - 1)
+	maxChunks := maxMoves / moves
+	if b.options.Chunk > 0 {
+		return max(1, min(b.chunkCount(bytes, slowest, depth, share), maxChunks))
 	}
-	over := max(1, float64(m.count)/float64(moves)) // links that can be busy, for one that a chunk takes
+	busyLinks := max(1, float64(m.count)/float64(moves)) // links per link that a chunk uses: these work in parallel
 	count := func(share float64) int {
-		return int(math.Ceil(over * float64(b.chunks(int64(float64(bytes)/over), slowest, depth, share))))
+		return int(math.Ceil(busyLinks * float64(b.chunkCount(int64(float64(bytes)/busyLinks), slowest, depth, share))))
 	}
-	return max(1, min(max(count(share), min(count(share/4), fineMoves/moves)), most))
+	return max(1, min(max(count(share), min(count(share/4), maxFineMoves/moves)), maxChunks))
 }

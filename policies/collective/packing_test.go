@@ -9,8 +9,8 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestPackingChunk: with a chunk size, tree-packing sends a broadcast as ceil(bytes / chunk) chunks of at most that
-// size, each once to every other rank, and without one as another number of chunks.
+// TestPackingChunk: with a chunk size, tree-packing sends a broadcast as ceil(bytes / chunk)
+// chunks of at most that size, each once to every other rank.
 func TestPackingChunk(t *testing.T) {
 	o, err := torus.New(3, 3)
 	if err != nil {

@@ -9,36 +9,39 @@ import (
 	"sim/policies/graph"
 )
 
-// pipeline is the moves of chunks along the trees of a forest: number 2n*k + v is what place v of n sends up to its
-// parent of chunk k, and 2n*k + n + v what it has from its parent on the way down.
+// pipeline schedules the moves of chunks along the trees of a forest. A move is one hop of a
+// chunk. With n members, move 2nk + v sends chunk k from member v up to its parent, and move 2nk
+// + n + v sends it from the parent down to v.
 type pipeline struct {
-	f    *forest
-	n    int32
-	link []int32       // by move, -1 where there is none
-	took []engine.Time // on the link
-	tail []engine.Time // from the move's beginning to the end of the longest path from it
-	need []int32       // moves to wait for
-	head []int32       // by chunk and place: its first child on the way down, -1 for none
-	peer []int32       // likewise: the next child of its parent
-	lag  []engine.Time // by link: its latency
+	f            *forest
+	n            int32         // members
+	link         []int32       // by move, or -1 if there is no such move
+	duration     []engine.Time // by move: transmission time on the link
+	tail         []engine.Time // by move: time from its start to the end of the longest path of moves after it
+	predecessors []int32       // by move: the number of moves that it waits for
+	firstChild   []int32       // by chunk and member: first child in the tree down, or -1
+	nextSibling  []int32       // by chunk and member: next child of the same parent, or -1
+	latency      []engine.Time // by link
 }
 
-// of returns the chunk, direction and place of a move.
-func (z *pipeline) of(move int32) (chunk int32, direction int, place int32) {
+// locate returns the chunk, direction and member of a move.
+func (z *pipeline) locate(move int32) (chunk int32, direction int, member int32) {
 	k, i := move/(2*z.n), move%(2*z.n)
 	return k, int(i / z.n), i % z.n
 }
 
-// newPipeline prepares the moves of chunks of so many bytes.
+// newPipeline prepares the moves of chunks with the given sizes.
 func newPipeline(f *forest, bytes []int64, links []engine.Link) *pipeline {
 	n := int32(len(f.depth))
 	moves := 2 * int(n) * len(bytes)
 	z := &pipeline{
-		f: f, n: n, link: slices.Repeat([]int32{-1}, moves), took: make([]engine.Time, moves), tail: make([]engine.Time, moves),
-		need: make([]int32, moves), head: slices.Repeat([]int32{-1}, moves/2), peer: make([]int32, moves/2), lag: make([]engine.Time, len(links)),
+		f: f, n: n, link: slices.Repeat([]int32{-1}, moves), duration: make([]engine.Time, moves), tail: make([]engine.Time, moves),
+		predecessors: make([]int32, moves), firstChild: slices.Repeat([]int32{-1}, moves/2), nextSibling: make([]int32, moves/2), latency: make([]engine.Time, len(links)),
 	}
+
+	// The trees determine the predecessors and successors of moves.
 	for l, link := range links {
-		z.lag[l] = link.Latency
+		z.latency[l] = link.Latency
 	}
 	for k, size := range bytes {
 		base := 2 * n * int32(k)
@@ -47,19 +50,21 @@ func newPipeline(f *forest, bytes []int64, links []engine.Link) *pipeline {
 			for _, v := range t.order[min(1, len(t.order)):] {
 				move, p := base+int32(d)*n+v, t.parent[v]
 				z.link[move] = t.link[v]
-				z.took[move] = max(1, engine.Time(math.Round(float64(size)*8/links[t.link[v]].Rate*float64(engine.Second))))
+				z.duration[move] = max(1, engine.Time(math.Round(float64(size)*8/links[t.link[v]].Rate*float64(engine.Second))))
 				switch {
 				case d == up:
-					z.need[base+p]++
+					z.predecessors[base+p]++
 				default:
-					z.peer[n*int32(k)+v] = z.head[n*int32(k)+p]
-					z.head[n*int32(k)+p] = v
-					if z.need[move] = 1; p == t.order[0] {
-						z.need[move] = z.need[base+p] // all that comes up to the root
+					z.nextSibling[n*int32(k)+v] = z.firstChild[n*int32(k)+p]
+					z.firstChild[n*int32(k)+p] = v
+					if z.predecessors[move] = 1; p == t.order[0] {
+						z.predecessors[move] = z.predecessors[base+p] // as many as come up to the root
 					}
 				}
 			}
 		}
+
+		// Tails, from the last moves of the chunk to the first.
 		for _, v := range slices.Backward(f.trees[down][k].order) {
 			z.setTail(base + n + v)
 		}
@@ -70,44 +75,45 @@ func newPipeline(f *forest, bytes []int64, links []engine.Link) *pipeline {
 	return z
 }
 
+// setTail computes the tail of a move from the tails of its successors.
 func (z *pipeline) setTail(move int32) {
 	if z.link[move] < 0 {
 		return
 	}
-	most := engine.Time(0)
-	z.next(move, func(x int32) { most = max(most, z.tail[x]) })
-	z.tail[move] = z.took[move] + z.lag[z.link[move]] + most
+	longest := engine.Time(0)
+	z.forEachSuccessor(move, func(x int32) { longest = max(longest, z.tail[x]) })
+	z.tail[move] = z.duration[move] + z.latency[z.link[move]] + longest
 }
 
-// next calls do with the moves that wait for one.
-func (z *pipeline) next(move int32, do func(x int32)) {
-	k, d, at := z.of(move)
+// forEachSuccessor calls do for each move that waits for a move.
+func (z *pipeline) forEachSuccessor(move int32, do func(x int32)) {
+	k, d, member := z.locate(move)
 	base := 2 * z.n * k
 	if d == up {
 		t := &z.f.trees[up][k]
-		if at = t.parent[at]; at != t.order[0] {
-			do(base + at)
+		if member = t.parent[member]; member != t.order[0] {
+			do(base + member)
 			return
 		}
 	}
-	for c := z.head[z.n*k+at]; c >= 0; c = z.peer[z.n*k+c] {
+	for c := z.firstChild[z.n*k+member]; c >= 0; c = z.nextSibling[z.n*k+c] {
 		do(base + z.n + c)
 	}
 }
 
-// schedule has each link carry one chunk at a time, of those that are ready the one whose move has the highest rank, as
-// soon as there is one (list scheduling). It returns the moves in the order in which they begin, and when the last
-// chunk has arrived.
-func (z *pipeline) schedule(rank []float64) (begun []int32, end engine.Time) {
-	links := int32(len(z.lag))
+// schedule simulates list scheduling: each idle link immediately starts the ready move with the
+// highest rank. It returns the moves in the order in which they start, and the arrival of the
+// last chunk.
+func (z *pipeline) schedule(rank []float64) (started []int32, end engine.Time) {
+	links := int32(len(z.latency))
 	ready := make([]*graph.Heap[int32], links)
-	waiting := make([]int32, links)
+	queued := make([]int32, links)
 	busy := slices.Repeat([]int32{-1}, int(links))
-	events := engine.NewQueue(int(links) + len(z.link)) // a link is done; a move is ready
-	need := slices.Clone(z.need)
+	events := engine.NewQueue(int(links) + len(z.link)) // event x < links: link x becomes idle; otherwise move x - links becomes ready
+	waiting := slices.Clone(z.predecessors)
 	before := func(a, b int32) bool { return rank[a] > rank[b] || rank[a] == rank[b] && a < b }
 	for move, l := range z.link {
-		if l >= 0 && need[move] == 0 {
+		if l >= 0 && waiting[move] == 0 {
 			events.Set(links+int32(move), 0)
 		}
 	}
@@ -117,10 +123,10 @@ func (z *pipeline) schedule(rank []float64) (begun []int32, end engine.Time) {
 		for touched = touched[:0]; events.Len() > 0 && events.Top() == now; {
 			x, _ := events.Pop()
 			if x < links {
-				arrives := now + z.lag[x]
+				arrives := now + z.latency[x]
 				end = max(end, arrives)
-				z.next(busy[x], func(y int32) {
-					if need[y]--; need[y] == 0 {
+				z.forEachSuccessor(busy[x], func(y int32) {
+					if waiting[y]--; waiting[y] == 0 {
 						events.Set(links+y, arrives)
 					}
 				})
@@ -133,66 +139,73 @@ func (z *pipeline) schedule(rank []float64) (begun []int32, end engine.Time) {
 				ready[l] = graph.NewHeap(before)
 			}
 			ready[l].Push(x - links)
-			waiting[l]++
+			queued[l]++
 			touched = append(touched, l)
 		}
+
+		// Idle links with ready moves start the best one.
 		for _, l := range touched {
-			if busy[l] < 0 && waiting[l] > 0 {
+			if busy[l] < 0 && queued[l] > 0 {
 				busy[l] = ready[l].Pop()
-				waiting[l]--
-				begun = append(begun, busy[l])
-				events.Set(l, now+z.took[busy[l]])
+				queued[l]--
+				started = append(started, busy[l])
+				events.Set(l, now+z.duration[busy[l]])
 			}
 		}
 	}
-	return begun, end
+	return started, end
 }
 
-// Moves with the longest paths from them come first, which is best where nothing else binds; where places have few links
-// that all they receive must cross, and all do of trees with one root, some chunks must come through early. So the first
-// chunk is ahead of the last by some of the longest paths: these are tried in turn, until links are in use nearly all
-// the time.
+// The rank of a move is the length of the longest path after it, which is best if nothing else is
+// a bottleneck. Some chunks must arrive early if members have few links for all they receive, or
+// if all trees have one root. So the rank of chunk k of K is reduced by stagger * k/K times the
+// longest path of all moves. The staggers are tried in turn until links are in use nearly all the
+// time.
 var (
-	manyStaggers = []float64{0, 1, 3} // of trees with many roots
-	rootStaggers = []float64{1, 2, 4} // with one
+	multiRootStaggers  = []float64{0, 1, 3} // for trees with many roots
+	singleRootStaggers = []float64{1, 2, 4} // for trees with one root
 
-	nearShare = 1.05
+	// nearFullFactor is the ratio to fullSeconds below which no further order is tried.
+	nearFullFactor = 1.05
 )
 
-// best returns the moves in the best order that it finds, and when the last chunk has arrived.
-func (z *pipeline) best(ctx context.Context, staggers []float64) ([]int32, engine.Time) {
+// bestSchedule returns the moves in the best order over all staggers, and the arrival of the last
+// chunk.
+func (z *pipeline) bestSchedule(ctx context.Context, staggers []float64) ([]int32, engine.Time) {
 	rank := make([]float64, len(z.link))
-	longest, least := float64(slices.Max(z.tail)), engine.Never
+	longest, earliest := float64(slices.Max(z.tail)), engine.Never
 	var best []int32
-	for _, by := range staggers {
+	for _, stagger := range staggers {
 		for move, tail := range z.tail {
-			k, _, _ := z.of(int32(move))
-			rank[move] = float64(tail) - by*longest*float64(k)/float64(len(z.f.trees[up]))
+			k, _, _ := z.locate(int32(move))
+			rank[move] = float64(tail) - stagger*longest*float64(k)/float64(len(z.f.trees[up]))
 		}
-		if order, end := z.schedule(rank); end < least {
-			best, least = order, end
+		if order, end := z.schedule(rank); end < earliest {
+			best, earliest = order, end
 		}
-		if z.near(least) || ctx.Err() != nil {
+		if z.isNearFull(earliest) || ctx.Err() != nil {
 			break
 		}
 	}
-	return best, least
+	return best, earliest
 }
 
-// near reports whether links are in use nearly all the time up to an end.
-func (z *pipeline) near(end engine.Time) bool { return end.Seconds() <= nearShare*z.full() }
+// isNearFull reports whether links are in use nearly all the time until end.
+func (z *pipeline) isNearFull(end engine.Time) bool {
+	return end.Seconds() <= nearFullFactor*z.fullSeconds()
+}
 
-// full returns the seconds of all moves if all links that join places were in use all the time.
-func (z *pipeline) full() float64 {
+// fullSeconds returns the time of all moves if all links of the mesh were always in use.
+func (z *pipeline) fullSeconds() float64 {
 	bits, rate := 0.0, 0.0
 	for move, l := range z.link {
 		if l >= 0 {
-			bits += z.took[move].Seconds() / z.f.time[l]
+			bits += z.duration[move].Seconds() / z.f.byteTime[l]
 		}
 	}
-	for _, arcs := range z.f.way[down] {
+	for _, arcs := range z.f.arcs[down] {
 		for _, w := range arcs {
-			rate += 1 / z.f.time[w.link]
+			rate += 1 / z.f.byteTime[w.link]
 		}
 	}
 	return bits / rate

@@ -7,89 +7,94 @@ import (
 	"sim/internal/numbers"
 )
 
-// unserved says that an algorithm does not serve a job.
-func unserved(j *job, want string, a ...any) error {
+// unserved returns an error that wraps ErrUnserved, with the calls that the algorithm serves.
+func unserved(j *subCall, want string, a ...any) error {
 	return fmt.Errorf("%w: %s among %d ranks; want %s", ErrUnserved, j.kind, len(j.ranks), fmt.Sprintf(want, a...))
 }
 
-// scatters splits the calls that leave or begin with blocks into the two halves of an all-reduce: whether partial sums
-// are scattered, whether blocks are gathered, and the block of each place. It fails on other calls.
-func (j *job) scatters() (scatter, gather bool, block []data, err error) {
+// scatterGather splits all-reduce, reduce-scatter and all-gather into the two halves of an
+// all-reduce. It returns whether partial sums are scattered, whether blocks are gathered, and the
+// block of each member. It fails for other calls.
+func (j *subCall) scatterGather() (scatter, gather bool, block []data, err error) {
 	switch j.kind {
 	case AllReduce:
 		return true, true, j.data.pieces(len(j.ranks)), nil
 	case ReduceScatter, AllGather:
-		return j.kind == ReduceScatter, j.kind == AllGather, j.block, nil
+		return j.kind == ReduceScatter, j.kind == AllGather, j.blocks, nil
 	}
 	return false, false, nil, unserved(j, "%s, %s or %s", AllReduce, ReduceScatter, AllGather)
 }
 
-func oneRing(b *builder, j *job) error {
-	ring, err := b.ordered(j)
+// expandRing sends blocks around one ring of the ranks.
+func expandRing(b *builder, j *subCall) error {
+	ring, err := b.ringMembers(j)
 	if err != nil {
 		return err
 	}
-	return b.rings(j, [][]int32{ring})
+	return b.sendRings(j, [][]int32{ring})
 }
 
-func bothWays(b *builder, j *job) error {
-	up, err := b.ordered(j)
+// expandBidirectionalRing sends half of each block around a ring in each direction.
+func expandBidirectionalRing(b *builder, j *subCall) error {
+	up, err := b.ringMembers(j)
 	if err != nil {
 		return err
 	}
-	return b.rings(j, [][]int32{up, reversed(up)})
+	return b.sendRings(j, [][]int32{up, reversed(up)})
 }
 
-// ordered returns the places of a job in the order in which a ring passes them.
-func (b *builder) ordered(j *job) ([]int32, error) {
+// ringMembers returns the members of a call in the order of Options.RingOrder.
+func (b *builder) ringMembers(j *subCall) ([]int32, error) {
 	ring := numbers.Below(int32(len(j.ranks)))
-	switch b.o.RingOrder {
+	switch b.options.RingOrder {
 	case FoldedOrder:
-		return fold(ring), nil
+		return foldLine(ring), nil
 	case HamiltonianOrder:
-		if b.p.Torus == nil {
+		if b.problem.Torus == nil {
 			return nil, unserved(j, "nodes of a torus for a Hamiltonian ring")
 		}
-		nodes, err := b.p.Torus.Hamiltonian()
+		nodes, err := b.problem.Torus.Hamiltonian()
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrUnserved, err)
 		}
-		at := slices.Repeat([]int{len(nodes)}, len(nodes)) // by node: where it is on the ring
+		position := slices.Repeat([]int{len(nodes)}, len(nodes)) // by node: index on the Hamiltonian ring
 		for k, node := range nodes {
-			at[node] = k
+			position[node] = k
 		}
-		slices.SortFunc(ring, func(a, c int32) int { return at[b.Group[j.ranks[a]]] - at[b.Group[j.ranks[c]]] })
+		slices.SortFunc(ring, func(a, c int32) int { return position[b.Group[j.ranks[a]]] - position[b.Group[j.ranks[c]]] })
 	}
 	return ring, nil
 }
 
+// reversed returns a ring in the other direction.
 func reversed(ring []int32) []int32 {
 	ring = slices.Clone(ring)
 	slices.Reverse(ring)
 	return ring
 }
 
-// rings has an equal part of the data go round each of some rings of all places of a job (Patarasuk and Yuan, "Bandwidth
-// optimal all-reduce algorithms for clusters of workstations", 2009). A broadcast and a reduce go along the ring from
-// the root, or to it, in chunks.
-func (b *builder) rings(j *job, rings [][]int32) error {
+// sendRings sends an equal part of the data around each of some rings of all members (Patarasuk
+// and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009). A
+// broadcast goes along the ring from the root in chunks, and a reduce to the root.
+func (b *builder) sendRings(j *subCall, rings [][]int32) error {
 	if j.kind == Broadcast || j.kind == Reduce {
 		for k, ring := range rings {
-			at := slices.Index(ring, int32(j.root))
-			ring = slices.Concat(ring[at:], ring[:at])
-			b.chain(j, ring, j.data.cut(k, len(rings)))
+			start := slices.Index(ring, int32(j.root))
+			ring = slices.Concat(ring[start:], ring[:start])
+			b.sendChain(j, ring, j.data.piece(k, len(rings)))
 			b.stream++
 		}
 		return nil
 	}
-	scatter, gather, block, err := j.scatters()
+	scatter, gather, block, err := j.scatterGather()
 	if err != nil {
 		return err
 	}
-	part := func(k int) func(place int32) data {
-		return func(place int32) data { return block[place].cut(k, len(rings)) }
+
+	part := func(k int) func(member int32) data {
+		return func(member int32) data { return block[member].piece(k, len(rings)) }
 	}
-	b.phases(len(rings), scatter, gather, func(k int) {
+	b.sendPhases(len(rings), scatter, gather, func(k int) {
 		b.scatterRing(j.ranks, rings[k], part(k))
 	}, func(k int) {
 		b.gatherRing(j.ranks, rings[k], part(k))
@@ -97,9 +102,9 @@ func (b *builder) rings(j *job, rings [][]int32) error {
 	return nil
 }
 
-// scatterRing leaves every place of a ring with its part of the sum: in step s the place at i sends the part of the
-// one at i-1-s on.
-func (b *builder) scatterRing(ranks, ring []int32, part func(place int32) data) {
+// scatterRing leaves every member of a ring with its part of the sum: in step s, the member at
+// index i forwards the part of the member at index i-1-s.
+func (b *builder) scatterRing(ranks, ring []int32, part func(member int32) data) {
 	n := len(ring)
 	for s := range n - 1 {
 		for i, a := range ring {
@@ -108,8 +113,8 @@ func (b *builder) scatterRing(ranks, ring []int32, part func(place int32) data) 
 	}
 }
 
-// gatherRing leaves every place of a ring with the parts of all.
-func (b *builder) gatherRing(ranks, ring []int32, part func(place int32) data) {
+// gatherRing leaves every member of a ring with the parts of all.
+func (b *builder) gatherRing(ranks, ring []int32, part func(member int32) data) {
 	n := len(ring)
 	for s := range n - 1 {
 		for i, a := range ring {
@@ -118,12 +123,13 @@ func (b *builder) gatherRing(ranks, ring []int32, part func(place int32) data) {
 	}
 }
 
-// chain passes some data of a broadcast along a path of places, or that of a reduce back along it.
-func (b *builder) chain(j *job, path []int32, d data) {
+// sendChain sends data of a broadcast along a path of members in chunks, or data of a reduce back
+// along it.
+func (b *builder) sendChain(j *subCall, path []int32, d data) {
 	n := len(path)
-	pieces := b.chunks(d.bytes(), slowest(b.p.Network), n-1, fillShare)
-	for k := 0; k < pieces && b.err == nil; k++ { // there may be billions, of which the first few are too many
-		piece := d.cut(k, pieces)
+	pieces := b.chunkCount(d.bytes(), worstLink(b.problem.Network), n-1, fillShare)
+	for k := 0; k < pieces && b.err == nil; k++ { // billions of chunks are possible; stop after MaxTransfers
+		piece := d.piece(k, pieces)
 		for i := range n - 1 {
 			if from, to := j.ranks[path[i]], j.ranks[path[i+1]]; j.kind == Broadcast {
 				b.send(from, to, piece, false)

@@ -8,34 +8,37 @@ import (
 	"sim/engine"
 )
 
-// Schedule is a call as transfers, each after those that it waits for.
+// Schedule is a collective call as a list of transfers with dependencies. A transfer only depends
+// on earlier ones.
 type Schedule struct {
 	Call
 	Transfers []Transfer
 
-	spans []Span
-	after []int32
-	net   *neighbours
-	// gates is by transfer, of the first ones of a rank that gather in an all-reduce, the last ones of each stream that
-	// scatter to the rank. See builder.phases.
-	gates map[int32][]int32
+	spans     []Span  // of all transfers; see Spans
+	after     []int32 // dependencies of all transfers; see After
+	rankLinks *linkTable
+	// gatherWaits are further dependencies of an all-reduce. For the first transfer that gathers
+	// from a rank, they are the last transfers of each stream that scatter to this rank; see
+	// builder.sendPhases.
+	gatherWaits map[int32][]int32
 }
 
 // Transfer moves some of the vector from one rank to another.
 type Transfer struct {
 	Src, Dst int32 // ranks
-	// Link is the link between them that it takes, -1 where it goes as it is routed.
-	Link    int32
-	Planned bool  // the link serves it in the order of the schedule, which was chosen with all links in view
-	Reduce  bool  // it is added to what the destination has, and else takes its place
-	Behind  int32 // the transfer that its link or source sends before it, -1 for none
-	Bytes   int64
+	// Link is a link from Src to Dst, or -1 if a router chooses the path.
+	Link       int32
+	KeepsOrder bool  // links serve it in the order of the schedule, which list scheduling has optimised
+	Reduce     bool  // the destination adds the data to its own; otherwise it overwrites
+	Previous   int32 // transfer that its link or source sends before it, or -1
+	Bytes      int64
 
-	span, after int32 // where they begin; they end where those of the next transfer begin
+	span, after int32 // first index in Schedule.spans and .after; the next transfer's is the end
 	stream      int32 // see builder.stream
 }
 
-// Spans returns the ranges of the vector that transfer i moves, in order. Read only.
+// Spans returns the byte ranges of the vector that transfer i moves, in order. The caller must
+// not change them.
 func (s *Schedule) Spans(i int) []Span {
 	end := len(s.spans)
 	if i+1 < len(s.Transfers) {
@@ -44,8 +47,9 @@ func (s *Schedule) Spans(i int) []Span {
 	return s.spans[s.Transfers[i].span:end]
 }
 
-// After returns the transfers that must have arrived before transfer i begins, in order: those that bring what it moves,
-// and those that need what it overwrites. Read only.
+// After returns the transfers that must have arrived before transfer i starts, in order. These
+// deliver the data that it moves, or still read the data that it overwrites. The caller must not
+// change them.
 func (s *Schedule) After(i int) []int32 {
 	end := len(s.after)
 	if i+1 < len(s.Transfers) {
@@ -54,86 +58,88 @@ func (s *Schedule) After(i int) []int32 {
 	return s.after[s.Transfers[i].after:end]
 }
 
-// job is a call among some ranks, or a part of one.
-type job struct {
-	kind     Kind
-	ranks    []int32
-	data     data                    // of all-reduce, broadcast, reduce and send/receive
-	block    []data                  // by place in ranks, of reduce-scatter and all-gather
-	pair     func(from, to int) data // by places, of all-to-all
-	root, to int                     // places
+// subCall is a call among some ranks: the whole call, the call of a team, or a part that a
+// hierarchical algorithm delegates. A member is an index in ranks.
+type subCall struct {
+	kind       Kind
+	ranks      []int32                 // the rank of each member
+	data       data                    // the vector of an all-reduce, broadcast, reduce or send-receive
+	blocks     []data                  // the block of each member in a reduce-scatter or all-gather
+	pairBlock  func(from, to int) data // the block between two members of an all-to-all
+	root, peer int                     // members
 }
 
-// builder makes a schedule.
+// builder makes a schedule. Algorithms call its send methods in an order that is valid one after
+// the other. The builder derives which transfers must wait for each other.
 type builder struct {
 	*Schedule
-	p    *Problem
-	o    Options
-	rows []Row      // that hierarchical algorithms choose from
-	have []versions // by rank
-	seen lists      // of transfers
-	// stream tells transfers apart that do not wait for each other though they have the same ends, since they belong to
-	// parts of an algorithm that work side by side.
-	stream  int32
-	planned bool      // of the transfers that follow
-	gate    [][]int32 // by rank: the last transfers of each stream that scatter to it, while streams gather; else nil
+	problem    *Problem
+	options    Options
+	algorithms []Row          // the choice of hierarchical algorithms
+	histories  []writeHistory // of the data at each rank
+	lists      transferLists  // storage of the lists in histories
+	// stream is the part of an algorithm that sends the next transfers. Transfers of different
+	// streams between the same ranks do not wait for each other.
+	stream       int32
+	keepsOrder   bool      // Transfer.Planned of the next transfers
+	lastScatters [][]int32 // by rank, while streams gather: the last transfer of each stream that scatters to it
 
-	ctx context.Context // of Expand
-	err error           // why nothing more is sent
+	ctx context.Context // argument of Expand
+	err error           // the first error; further transfers are ignored
 
-	each    func(src, dst int32) error // takes each transfer, of which none is kept then; nil to keep all
-	counted int                        // transfers that each has taken
+	visit   func(src, dst int32) error // argument of Count, called instead of storing a transfer; nil for Expand
+	visited int                        // number of calls of visit
 }
 
-// MaxTransfers is the most transfers of a schedule, some 2 GB with the tasks that they become.
+// MaxTransfers limits the transfers of a schedule. With their tasks they take about 2 GB.
 const MaxTransfers = 1 << 24
 
 func newBuilder(ctx context.Context, p *Problem, o Options) *builder {
 	b := &builder{
-		Schedule: &Schedule{Call: p.Call, net: newNeighbours(p), gates: map[int32][]int32{}}, ctx: ctx, p: p, o: o, rows: Table,
-		have: make([]versions, len(p.Group)),
+		Schedule: &Schedule{Call: p.Call, rankLinks: newLinkTable(p), gatherWaits: map[int32][]int32{}}, ctx: ctx, problem: p, options: o, algorithms: Table,
+		histories: make([]writeHistory, len(p.Group)),
 	}
-	for r := range b.have {
-		b.have[r] = make(versions, 1)
+	for r := range b.histories {
+		b.histories[r] = make(writeHistory, 1)
 	}
 	return b
 }
 
-// call returns the call of a team, of ranks from up to to.
-func (b *builder) call(from, to int) *job {
+// teamCall returns the call of the team with ranks from <= rank < to.
+func (b *builder) teamCall(from, to int) *subCall {
 	c := &b.Call
-	j := &job{kind: c.Kind, data: c.vector(to - from), root: c.Root, to: c.Peer}
-	var of func(int) data
-	j.pair, of = c.blocks(to - from)
-	for place := range to - from {
-		j.ranks = append(j.ranks, int32(from+place))
-		if of != nil {
-			j.block = append(j.block, of(place))
+	j := &subCall{kind: c.Kind, data: c.vector(to - from), root: c.Root, peer: c.Peer}
+	var block func(int) data
+	j.pairBlock, block = c.blocks(to - from)
+	for member := range to - from {
+		j.ranks = append(j.ranks, int32(from+member))
+		if block != nil {
+			j.blocks = append(j.blocks, block(member))
 		}
 	}
 	return j
 }
 
-// send appends a transfer between ranks, over a link that joins them if there is one. The transfers that it waits for
-// follow from the data that earlier transfers have moved.
+// send appends a transfer between two ranks, over a link that joins them if there is one.
 func (b *builder) send(src, dst int32, d data, reduce bool) {
-	b.sendOver(b.net.links[[2]int32{src, dst}], src, dst, d, reduce)
+	b.sendOver(b.rankLinks.links[[2]int32{src, dst}], src, dst, d, reduce)
 }
 
-// sendRouted is send of the only message between two ranks at a time. If several links join them, the router decides
-// which one carries it, as it does for pairs that none joins.
+// sendRouted appends the only message between two ranks at a time. Unless a single link joins the
+// ranks, the router chooses the path, also among parallel links.
 func (b *builder) sendRouted(src, dst int32, d data, reduce bool) {
-	links := b.net.links[[2]int32{src, dst}]
+	links := b.rankLinks.links[[2]int32{src, dst}]
 	if len(links) > 1 {
 		links = nil
 	}
 	b.sendOver(links, src, dst, d, reduce)
 }
 
-// sendOver is send over one of some parallel links, or as it is routed if there are none. Schedule.assign chooses the link.
+// sendOver appends a transfer over one of the parallel links, or over a routed path if there are
+// none. Schedule.assignLinks chooses the link later.
 func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool) {
-	if b.each != nil {
-		b.count(src, dst, d)
+	if b.visit != nil {
+		b.visitTransfer(src, dst, d)
 		return
 	}
 	id := int32(len(b.Transfers))
@@ -141,26 +147,31 @@ func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool
 		b.err = b.ctx.Err()
 	}
 	if id == MaxTransfers && b.err == nil {
-		b.err = fmt.Errorf("%w: %s among %d ranks in more than %d transfers; want fewer ranks or larger chunks", ErrUnserved, b.Kind, len(b.Group), MaxTransfers)
+		b.err = fmt.Errorf("%w: %s among %d ranks takes more than %d transfers; want fewer ranks or larger chunks", ErrUnserved, b.Kind, len(b.Group), MaxTransfers)
 	}
 	if len(d) == 0 || src == dst || b.err != nil {
 		return
 	}
-	t := Transfer{Src: src, Dst: dst, Link: -1, Planned: b.planned, Reduce: reduce, Behind: -1, Bytes: d.bytes(), span: int32(len(b.spans)), after: int32(len(b.after)), stream: b.stream}
+	t := Transfer{Src: src, Dst: dst, Link: -1, KeepsOrder: b.keepsOrder, Reduce: reduce, Previous: -1, Bytes: d.bytes(), span: int32(len(b.spans)), after: int32(len(b.after)), stream: b.stream}
+
+	// The reads and writes of bytes yield the dependencies.
 	for _, s := range d {
-		b.access(src, s, read, id)
-		how := overwrite
+		b.record(src, s, accessRead, id)
+		how := accessOverwrite
 		if reduce {
-			how = add
+			how = accessAdd
 		}
-		b.access(dst, s, how, id)
+		b.record(dst, s, how, id)
 	}
 	waits := b.after[t.after:]
-	if b.gate != nil && !slices.ContainsFunc(waits, func(w int32) bool { return !b.Transfers[w].Reduce }) {
-		b.gates[id] = b.gate[src]
+
+	// The first gathering transfers of a rank depend on no gathering one.
+	if b.lastScatters != nil && !slices.ContainsFunc(waits, func(w int32) bool { return !b.Transfers[w].Reduce }) {
+		b.gatherWaits[id] = b.lastScatters[src]
 	}
 	slices.Sort(waits)
 	b.after = b.after[:int(t.after)+len(slices.Compact(waits))]
+
 	if len(parallel) > 0 {
 		t.Link = parallel[0]
 	}
@@ -168,11 +179,14 @@ func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool
 	b.Transfers = append(b.Transfers, t)
 }
 
-// phases sends the transfers of streams: if scatters, scatter(k) sends those of stream k that scatter, and if gathers,
-// gather(k) those that gather. In an all-reduce the streams may scatter for different times. A rank begins to gather when
-// all streams have scattered to it, so that neither half takes longer than a reduce-scatter or an all-gather alone because
-// streams of the other half share its links.
-func (b *builder) phases(streams int, scatters, gathers bool, scatter, gather func(k int)) {
+// sendPhases sends the transfers of an algorithm that works in streams. If scatters, scatter(k)
+// sends the scattering transfers of stream k. If gathers, gather(k) sends its gathering
+// transfers.
+//
+// The streams of an all-reduce may scatter for different times. A rank starts to gather when all
+// streams have scattered to it. Otherwise streams that gather would share links with others that
+// still scatter, and the all-reduce would take longer than a reduce-scatter and an all-gather.
+func (b *builder) sendPhases(streams int, scatters, gathers bool, scatter, gather func(k int)) {
 	base, start := b.stream, len(b.Transfers)
 	each := func(send func(k int)) {
 		for k := range streams {
@@ -184,64 +198,68 @@ func (b *builder) phases(streams int, scatters, gathers bool, scatter, gather fu
 		each(scatter)
 	}
 	if scatters && gathers {
-		b.gate = make([][]int32, len(b.have))
+		b.lastScatters = make([][]int32, len(b.histories))
 		seen := map[[2]int32]bool{} // by rank and stream
 		for i, t := range slices.Backward(b.Transfers[start:]) {
 			if k := [2]int32{t.Dst, t.stream}; !seen[k] {
 				seen[k] = true
-				b.gate[t.Dst] = append(b.gate[t.Dst], int32(start+i))
+				b.lastScatters[t.Dst] = append(b.lastScatters[t.Dst], int32(start+i))
 			}
 		}
 	}
 	if gathers {
 		each(gather)
 	}
-	b.gate, b.stream = nil, base+int32(streams)
+	b.lastScatters, b.stream = nil, base+int32(streams)
 }
 
-// count passes a transfer to each, and keeps nothing of it.
-func (b *builder) count(src, dst int32, d data) {
+// visitTransfer passes a transfer to visit without storing it.
+func (b *builder) visitTransfer(src, dst int32, d data) {
 	if len(d) == 0 || src == dst || b.err != nil {
 		return
 	}
-	if b.counted++; b.counted%(1<<12) == 0 {
+	if b.visited++; b.visited%(1<<12) == 0 {
 		b.err = b.ctx.Err()
 	}
 	if b.err == nil {
-		b.err = b.each(src, dst)
+		b.err = b.visit(src, dst)
 	}
 }
 
-// versions is what transfers have done with the bytes of a rank.
-type versions []segment
+// writeHistory lists the transfers that last wrote and read the bytes of a rank, as consecutive
+// segments of the vector.
+type writeHistory []byteSegment
 
-// segment is bytes of which transfers have done the same, up to those of the next or without end.
-type segment struct {
+// byteSegment is a range of bytes that the same transfers have written and read. It ends where
+// the next segment begins; the last one has no end.
+type byteSegment struct {
 	from int64
-	// writes are the transfers that brought what it holds, reads those that have taken it from there since.
-	writes, reads list
+	// writes are the transfers that wrote the current content. reads are the transfers that have
+	// read it since.
+	writes, reads transferList
 }
 
-// list is a list of transfers, the last one first: its place in lists, counted from 1; 0 of one that is empty.
-type list int32
+// transferList is a list of transfers, the latest first. It is an index in transferLists, counted
+// from 1; 0 is the empty list.
+type transferList int32
 
-// lists holds lists, which share what follows in them.
-type lists []struct {
+// transferLists stores the elements of transferLists. Lists share their tails.
+type transferLists []struct {
 	id   int32
-	rest list
+	rest transferList
 }
 
-// with returns l with one more.
-func (z *lists) with(id int32, l list) list {
+// push returns l with transfer id in front.
+func (z *transferLists) push(id int32, l transferList) transferList {
 	*z = append(*z, struct {
 		id   int32
-		rest list
+		rest transferList
 	}{id, l})
-	return list(len(*z))
+	return transferList(len(*z))
 }
 
-// after appends the transfers of l that come after one.
-func (z lists) after(one int32, l list, to []int32) []int32 {
+// appendAfter appends to a slice the transfers of l with numbers above one.
+func (z transferLists) appendAfter(one int32, l transferList, to []int32) []int32 {
 	for l > 0 && z[l-1].id > one {
 		to = append(to, z[l-1].id)
 		l = z[l-1].rest
@@ -249,17 +267,23 @@ func (z lists) after(one int32, l list, to []int32) []int32 {
 	return to
 }
 
-type access uint8
+// accessKind is how a transfer uses bytes of a rank.
+type accessKind uint8
 
 const (
-	read access = iota
-	add
-	overwrite
+	accessRead accessKind = iota
+	accessAdd
+	accessOverwrite
 )
 
-// access notes what transfer id does with a span of a rank, and adds the transfers that must come before to after.
-func (b *builder) access(rank int32, s Span, how access, id int32) {
-	v := &b.have[rank]
+// record notes that transfer id accesses a span of a rank, and appends to b.after the earlier
+// transfers that it must wait for.
+//
+// A read waits for the writes of the content. An addition waits for the reads of the previous
+// content, but not for other additions, since sums may arrive in any order. An overwrite waits
+// for both.
+func (b *builder) record(rank int32, s Span, how accessKind, id int32) {
+	v := &b.histories[rank]
 	k := v.find(s.From)
 	if k == len(*v) || (*v)[k].from != s.From {
 		v.split(k, s.From)
@@ -270,30 +294,31 @@ func (b *builder) access(rank int32, s Span, how access, id int32) {
 		}
 		z := &(*v)[k]
 		switch how {
-		case read:
-			b.after = b.seen.after(-1, z.writes, b.after)
-			z.reads = b.seen.with(id, z.reads)
-		case add:
-			b.after = b.seen.after(-1, z.reads, b.after)
-			z.writes = b.seen.with(id, z.writes)
-		case overwrite:
-			b.after = b.seen.after(-1, z.reads, b.after)
+		case accessRead:
+			b.after = b.lists.appendAfter(-1, z.writes, b.after)
+			z.reads = b.lists.push(id, z.reads)
+		case accessAdd:
+			b.after = b.lists.appendAfter(-1, z.reads, b.after)
+			z.writes = b.lists.push(id, z.writes)
+		case accessOverwrite:
+			b.after = b.lists.appendAfter(-1, z.reads, b.after)
 			last := int32(-1)
-			if z.reads > 0 { // it waits for what was written before it
-				last = b.seen[z.reads-1].id
+			if z.reads > 0 { // the last read already waits for earlier writes
+				last = b.lists[z.reads-1].id
 			}
-			b.after = b.seen.after(last, z.writes, b.after)
-			z.writes, z.reads = b.seen.with(id, 0), 0
+			b.after = b.lists.appendAfter(last, z.writes, b.after)
+			z.writes, z.reads = b.lists.push(id, 0), 0
 		}
 	}
 }
 
-// find returns the first segment that begins at a byte or behind it. Schedules of a million transfers spend much of
-// their time here, which slices.BinarySearchFunc would double.
-func (v versions) find(at int64) int {
+// find returns the index of the first segment that begins at an offset or behind it. It is
+// written out because schedules of a million transfers spend much of their time here, and
+// slices.BinarySearchFunc would take twice as long.
+func (v writeHistory) find(offset int64) int {
 	from, to := 0, len(v)
 	for from < to {
-		if mid := (from + to) / 2; v[mid].from < at {
+		if mid := (from + to) / 2; v[mid].from < offset {
 			from = mid + 1
 		} else {
 			to = mid
@@ -302,41 +327,41 @@ func (v versions) find(at int64) int {
 	return from
 }
 
-// split has segment k begin at a byte of the one before.
-func (v *versions) split(k int, at int64) {
-	one := (*v)[k-1]
-	one.from = at
-	*v = slices.Insert(*v, k, one)
+// split inserts segment k, a copy of the previous one that begins at offset.
+func (v *writeHistory) split(k int, offset int64) {
+	segment := (*v)[k-1]
+	segment.from = offset
+	*v = slices.Insert(*v, k, segment)
 }
 
-// neighbours is the links that join ranks.
-type neighbours struct {
-	network  *engine.Network
-	links    map[[2]int32][]int32 // by ranks from and to, those that are up
-	near     [][]int32            // by rank: those that a link joins it with, in order
-	parallel bool                 // several links lead from some rank to another
+// linkTable finds the links between ranks.
+type linkTable struct {
+	network    *engine.Network
+	links      map[[2]int32][]int32 // links that are up, by source and destination rank
+	neighbours [][]int32            // by rank: ranks that a link in either direction joins with it, in order
+	parallel   bool                 // whether several links lead from some rank to another
 }
 
-func newNeighbours(p *Problem) *neighbours {
-	z := &neighbours{network: p.Network, links: map[[2]int32][]int32{}, near: make([][]int32, len(p.Group))}
-	rank := ranks(p)
+func newLinkTable(p *Problem) *linkTable {
+	z := &linkTable{network: p.Network, links: map[[2]int32][]int32{}, neighbours: make([][]int32, len(p.Group))}
+	rank := nodeRanks(p)
 	for i, l := range p.Network.Links {
 		if l.Rate > 0 && l.From >= 0 && l.To >= 0 && l.From != l.To && rank[l.From] >= 0 && rank[l.To] >= 0 {
 			k := [2]int32{rank[l.From], rank[l.To]}
 			z.links[k] = append(z.links[k], int32(i))
 			z.parallel = z.parallel || len(z.links[k]) > 1
-			z.near[k[0]], z.near[k[1]] = append(z.near[k[0]], k[1]), append(z.near[k[1]], k[0])
+			z.neighbours[k[0]], z.neighbours[k[1]] = append(z.neighbours[k[0]], k[1]), append(z.neighbours[k[1]], k[0])
 		}
 	}
-	for r := range z.near {
-		slices.Sort(z.near[r])
-		z.near[r] = slices.Compact(z.near[r])
+	for r := range z.neighbours {
+		slices.Sort(z.neighbours[r])
+		z.neighbours[r] = slices.Compact(z.neighbours[r])
 	}
 	return z
 }
 
-// ranks returns the rank of each node, -1 of one that has none.
-func ranks(p *Problem) []int32 {
+// nodeRanks returns the rank of each node, or -1 for a node without a rank.
+func nodeRanks(p *Problem) []int32 {
 	rank := slices.Repeat([]int32{-1}, int(p.Network.Nodes))
 	for r, a := range p.Group {
 		rank[a] = int32(r)
@@ -344,8 +369,8 @@ func ranks(p *Problem) []int32 {
 	return rank
 }
 
-// link returns the first link from one rank to another, -1 if there is none.
-func (z *neighbours) link(src, dst int32) int32 {
+// link returns the first link from one rank to another, or -1 if no link joins them.
+func (z *linkTable) link(src, dst int32) int32 {
 	if links := z.links[[2]int32{src, dst}]; len(links) > 0 {
 		return links[0]
 	}

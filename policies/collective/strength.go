@@ -8,35 +8,42 @@ import (
 	"sim/internal/numbers"
 )
 
-// edge is a capacity between two nodes, both directions together.
+// edge is the capacity between two nodes, summed over both directions.
 type edge struct {
 	a, b     int32
 	capacity float64
 }
 
-// strength returns the least, over all partitions of the nodes of a graph into at least two parts, of the capacity
-// between parts over the number of parts but one, and a partition that attains it, by node. That is the most that
-// fractional spanning trees can carry (Tutte 1961; Nash-Williams 1961). Greatest capacities should be about 1.
+// strength returns the strength of a graph: the minimum over all partitions of the nodes of the
+// capacity between parts, divided by the number of parts minus one. It also returns a partition
+// that attains it, by node. By Tutte (1961) and Nash-Williams (1961) the strength equals the
+// maximum fractional packing of spanning trees. The maximum capacity of an edge should be about
+// 1.
 //
-// A partition whose capacity is less than a value times its parts but one has the least sum over its parts of half the
-// capacity that leaves a part, less the value; from a first value the search goes on with the ratio of the partition
-// found until there is none (Dinkelbach 1967, as Cunningham 1985).
+// The search is Dinkelbach's (1967), applied to strength by Cunningham (1985). For a value v, it
+// finds the partition with the minimum sum over its parts of (capacity that leaves the part)/2 -
+// v. If this partition has a lower ratio than v, the ratio becomes the next v; otherwise v is the
+// strength.
 func strength(ctx context.Context, nodes int, edges []edge) (float64, []int32) {
 	part := numbers.Below(int32(nodes))
-	value := ratio(nodes, part, edges)
-	around := make([]float64, nodes)
+	value := partitionRatio(nodes, part, edges)
+	incident := make([]float64, nodes)
 	for _, e := range edges {
-		around[e.a] += e.capacity
-		around[e.b] += e.capacity
+		incident[e.a] += e.capacity
+		incident[e.b] += e.capacity
 	}
-	if v := slices.Index(around, slices.Min(around)); nodes > 2 && around[v] < value {
-		value = around[v]
+
+	// Start with the better of two partitions: single nodes, or the weakest node alone.
+	if v := slices.Index(incident, slices.Min(incident)); nodes > 2 && incident[v] < value {
+		value = incident[v]
 		part = make([]int32, nodes)
 		part[v] = 1
 	}
+
+	// Dinkelbach's iteration.
 	for ctx.Err() == nil {
-		p := weakest(ctx, nodes, edges, around, value)
-		lower := ratio(nodes, p, edges)
+		p := weakestPartition(ctx, nodes, edges, incident, value)
+		lower := partitionRatio(nodes, p, edges)
 		if !(lower < value*(1-1e-9)) {
 			break
 		}
@@ -45,8 +52,9 @@ func strength(ctx context.Context, nodes int, edges []edge) (float64, []int32) {
 	return value, part
 }
 
-// ratio returns the capacity between parts over the parts but one, infinite where there is one part.
-func ratio(nodes int, part []int32, edges []edge) float64 {
+// partitionRatio returns the capacity between parts divided by the number of parts minus one,
+// infinite for a single part.
+func partitionRatio(nodes int, part []int32, edges []edge) float64 {
 	count := len(slices.Compact(slices.Sorted(slices.Values(part))))
 	if count < 2 {
 		return math.Inf(1)
@@ -60,47 +68,53 @@ func ratio(nodes int, part []int32, edges []edge) float64 {
 	return sum / float64(count-1)
 }
 
-// weakest returns the partition with the least sum over its parts S of f(S), half the capacity that leaves S less a
-// value. Node by node it finds the most that y of the node may be so that y(S) is at most f(S) for every set S of the
-// nodes so far, by a least cut, and joins the parts that the set touches which allows no more (the greedy algorithm for
-// the Dilworth truncation of a submodular function; Frank and Tardos 1988).
-func weakest(ctx context.Context, nodes int, edges []edge, around []float64, value float64) []int32 {
-	at := make([][]edge, nodes) // by the later of its ends
+// weakestPartition returns the partition with the minimum sum over its parts S of f(S), half the
+// capacity that leaves S minus value. f is submodular, and the partition is found by the greedy
+// algorithm for the Dilworth truncation (Frank and Tardos 1988).
+//
+// Nodes are added one by one. The greedy algorithm maximises y(node) under the condition that
+// y(S) <= f(S) for every set S of the nodes so far. A minimum cut finds this maximum and the set
+// that limits it. All parts that intersect this set are joined. incident is the total capacity at
+// each node.
+func weakestPartition(ctx context.Context, nodes int, edges []edge, incident []float64, value float64) []int32 {
+	byLater := make([][]edge, nodes) // edges by their end with the higher number
 	for _, e := range edges {
 		a, b := min(e.a, e.b), max(e.a, e.b)
-		at[b] = append(at[b], edge{a, b, e.capacity})
+		byLater[b] = append(byLater[b], edge{a, b, e.capacity})
 	}
 	var (
 		y     = make([]float64, nodes)
 		part  = numbers.Below(int32(nodes))
 		sink  = int32(nodes)
-		g     = newCapacities(nodes + 1)
-		out   = make([]int32, nodes) // the arc to the sink: what y costs, and edges to later nodes
-		later = slices.Clone(around)
+		g     = newFlowNetwork(nodes + 1)
+		out   = make([]int32, nodes)   // arc of each node to the sink, for negative y and edges to later nodes
+		later = slices.Clone(incident) // capacity from each node to nodes that are not yet added
 	)
 	for i := range int32(nodes) {
 		if ctx.Err() != nil {
 			return make([]int32, nodes)
 		}
-		out[i] = g.join(i, sink, 0, 0)
-		for _, e := range at[i] {
+		out[i] = g.addArcs(i, sink, 0, 0)
+		for _, e := range byLater[i] {
 			later[e.a] -= e.capacity
 			later[i] -= e.capacity
-			g.join(e.a, i, e.capacity/2, e.capacity/2)
+			g.addArcs(e.a, i, e.capacity/2, e.capacity/2)
 		}
-		// a set gains y of its nodes where that is positive: what is left out of it pays
+		// A set gains the positive y of its nodes, so that nodes outside it cost theirs.
 		gain, first := 0.0, len(g.to)
 		for u := range i {
 			g.cap[out[u]] = max(0, later[u])/2 + max(0, -y[u])
 			if y[u] > 0 {
-				g.join(i, u, y[u], 0)
+				g.addArcs(i, u, y[u], 0)
 				gain += y[u]
 			}
 		}
 		g.cap[out[i]] = max(0, later[i]) / 2
-		y[i] = g.most(i, sink, math.Inf(1)) - gain - value
+
+		// The minimum of f(S) - y(S) over sets S with node i is the maximum y(i).
+		y[i] = g.maxFlow(i, sink, math.Inf(1)) - gain - value
 		for u := range i {
-			if g.reached(u) && part[u] != part[i] {
+			if g.onSourceSide(u) && part[u] != part[i] {
 				for w, from, to := int32(0), part[u], part[i]; w <= i; w++ {
 					if part[w] == from {
 						part[w] = to
@@ -108,13 +122,13 @@ func weakest(ctx context.Context, nodes int, edges []edge, around []float64, val
 				}
 			}
 		}
-		g.cut(first)
+		g.removeArcs(first)
 	}
 	return part
 }
 
-// cut takes the arcs from a number on away again, the last added.
-func (g *capacities) cut(first int) {
+// removeArcs removes all arcs from a number on, which were added last.
+func (g *flowNetwork) removeArcs(first int) {
 	for k := len(g.to) - 1; k >= first; k-- {
 		g.first[g.to[k^1]] = g.next[k]
 	}

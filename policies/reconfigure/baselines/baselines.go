@@ -1,12 +1,14 @@
-// Package baselines plans an all-to-all as the methods do that the paper on reconfiguring during a collective compares
-// with (Secs. 2.2, 5.1), and as two more that are the textbook's:
+// Package baselines plans all-to-alls by the methods with which the paper "To Reconfigure or Not
+// to Reconfigure" compares (Secs. 2.2, 5.1), and by two textbook algorithms:
 //
 //   - on one topology throughout: StaticRing, Kautz and Circulant (DirectConnect), TopoOpt, MixNet;
-//   - on a new one for every few permutations: Fast (Birkhoff-von Neumann), SpreadOut, Bruck.
+//   - on a new topology for every few permutations: Fast (Birkhoff-von Neumann), SpreadOut, Bruck.
 //
-// Where such a method leaves a choice open it is taken in the method's favour, and what its authors did is an option
-// beside that. The package schedules no chunks on a given topology itself, which package pack does, and computes no
-// fluid optimum, which package fluid does.
+// Each planner takes a plan.Problem and returns candidates. If a method leaves a choice open, the
+// package makes it in favour of the method. The choice of its authors is available as an option.
+//
+// Package pack schedules chunks on a given topology, and package graph computes fluid optima. The
+// planners share the steps in staticschedules.go or directphases.go.
 package baselines
 
 import (
@@ -17,26 +19,28 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// Options vary the planners. The zero value is the strongest.
+// Options select variants of the planners. The zero value is the best variant.
 type Options struct {
-	// Schedule is how chunks cross a topology that stays; "" is Strongest, and of StaticRing Packed.
+	// Schedule selects how chunks cross a topology that stays. "" means ScheduleStrongest, and
+	// SchedulePacked for StaticRing.
 	Schedule Schedule
-	// Model is how Fast uses several switches; "" is Together.
+	// Model selects how Fast uses several switches. "" means ModelTogether.
 	Model Model
-	// Stop is asked now and then; planning ends with halt.ErrHalted when it says so.
+	// Stop is checked regularly; if it returns true, planning ends with halt.ErrHalted.
 	Stop halt.When
 }
 
-// ErrOptions says that an option has no such value.
+// ErrOptions is wrapped by errors about invalid values of options.
 var ErrOptions = errors.New("baselines: no such option")
 
-// choice returns v, or the first of the values for none. Error: ErrOptions where v is none of them.
-func choice[T ~string](what string, v T, values ...T) (T, error) {
+// optionValue returns v, or the first of the values if v is "". The error wraps ErrOptions if v
+// is not one of them.
+func optionValue[T ~string](option string, v T, values ...T) (T, error) {
 	if v == "" {
 		return values[0], nil
 	}
 	if !slices.Contains(values, v) {
-		return v, fmt.Errorf("%w: %s %q; it is one of %q", ErrOptions, what, v, values)
+		return v, fmt.Errorf("%w: %s %q; it is one of %q", ErrOptions, option, v, values)
 	}
 	return v, nil
 }

@@ -14,12 +14,14 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
+// planner is a named planner with fixed options.
 type planner struct {
 	name string
 	plan func(*plan.Problem) ([]plan.Candidate, error)
 }
 
-func statics(s Schedule) []planner {
+// staticPlanners returns the planners that use one topology throughout.
+func staticPlanners(s Schedule) []planner {
 	o := Options{Schedule: s}
 	return []planner{
 		{"static-ring", func(p *plan.Problem) ([]plan.Candidate, error) { return StaticRing(p, o) }},
@@ -30,12 +32,13 @@ func statics(s Schedule) []planner {
 	}
 }
 
-func others() []planner {
+// otherPlanners returns the planners that reconfigure.
+func otherPlanners() []planner {
 	list := []planner{
 		{"bruck", func(p *plan.Problem) ([]plan.Candidate, error) { return Bruck(p, Options{}) }},
 		{"spreadout", func(p *plan.Problem) ([]plan.Candidate, error) { return SpreadOut(p, Options{}) }},
 	}
-	for _, m := range []Model{Together, Striped, One} {
+	for _, m := range []Model{ModelTogether, ModelStriped, ModelOneSwitch} {
 		list = append(list, planner{"fast-" + string(m), func(p *plan.Problem) ([]plan.Candidate, error) {
 			return Fast(p, Options{Model: m})
 		}})
@@ -43,8 +46,8 @@ func others() []planner {
 	return list
 }
 
-func drawProblem(t *rapid.T, most int) *plan.Problem {
-	n := rapid.IntRange(2, most).Draw(t, "n")
+func drawProblem(t *rapid.T, maxGPUs int) *plan.Problem {
+	n := rapid.IntRange(2, maxGPUs).Draw(t, "n")
 	k := rapid.IntRange(1, n-1).Draw(t, "k")
 	p := &plan.Problem{GPUs: n, Degree: k, Chunks: make([]int32, n*n)}
 	largest := rapid.SampledFrom([]int32{1, 3, 20}).Draw(t, "largest")
@@ -58,8 +61,9 @@ func drawProblem(t *rapid.T, most int) *plan.Problem {
 	return p
 }
 
-// holds writes a candidate out, checks the plan and that it takes what was claimed.
-func holds(c *plan.Candidate) (*plan.Plan, error) {
+// checkCandidate builds the plan of a candidate, verifies it, and compares its slots and
+// topologies with the candidate.
+func checkCandidate(c *plan.Candidate) (*plan.Plan, error) {
 	q, err := c.Build(0, nil)
 	if err != nil {
 		return nil, err
@@ -84,8 +88,10 @@ func holds(c *plan.Candidate) (*plan.Plan, error) {
 	return q, nil
 }
 
-func TestEveryPlanHolds(t *testing.T) {
-	planners := slices.Concat(statics(Simulated), statics(Packed), others())
+// TestPlansAreValid: every candidate of every planner has a valid plan with the claimed slots and
+// topologies.
+func TestPlansAreValid(t *testing.T) {
+	planners := slices.Concat(staticPlanners(ScheduleSimulated), staticPlanners(SchedulePacked), otherPlanners())
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 11)
 		for _, b := range planners {
@@ -94,7 +100,7 @@ func TestEveryPlanHolds(t *testing.T) {
 				t.Fatalf("%s: %d candidates, %v", b.name, len(list), err)
 			}
 			for i := range list {
-				if _, err := holds(&list[i]); err != nil {
+				if _, err := checkCandidate(&list[i]); err != nil {
 					t.Fatalf("%s, %s: %v", b.name, list[i].Origin, err)
 				}
 			}
@@ -102,44 +108,48 @@ func TestEveryPlanHolds(t *testing.T) {
 	})
 }
 
-func work(c *plan.Candidate) float64 { return max(c.Fluid, float64(c.Slots)) }
+// candidateSlots returns the slots of a candidate, also of a fluid one.
+func candidateSlots(c *plan.Candidate) float64 { return max(c.Fluid, float64(c.Slots)) }
 
-func TestStrongestIsStrongest(t *testing.T) {
+// TestStrongestSchedule: no schedule takes fewer slots than ScheduleStrongest or ScheduleFluid,
+// within 0.11 %, and these two agree.
+func TestStrongestSchedule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 9)
 		best := func(s Schedule, i int) float64 {
-			list, err := statics(s)[i].plan(p)
+			list, err := staticPlanners(s)[i].plan(p)
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := work(&list[0])
+			w := candidateSlots(&list[0])
 			for i := range list {
-				w = min(w, work(&list[i]))
+				w = min(w, candidateSlots(&list[i]))
 				if c := &list[i]; c.Fluid > 0 && (c.Build != nil || c.Slots != 0 || c.FluidBound > c.Fluid || c.Fluid > 1.0011*c.FluidBound) {
 					t.Fatalf("fluid candidate %+v", c)
 				}
 			}
 			return w
 		}
-		for i := range statics(Fluid) {
-			strong, ideal := best(Strongest, i), best(Fluid, i)
-			for _, s := range []Schedule{Simulated, Packed, Paths} {
+		for i := range staticPlanners(ScheduleFluid) {
+			strong, ideal := best(ScheduleStrongest, i), best(ScheduleFluid, i)
+			for _, s := range []Schedule{ScheduleSimulated, SchedulePacked, SchedulePaths} {
 				if w := best(s, i); strong > 1.0011*w || ideal > 1.0011*w {
-					t.Fatalf("%s: strongest %v, fluid %v, %s %v", statics(s)[i].name, strong, ideal, s, w)
+					t.Fatalf("%s: strongest %v, fluid %v, %s %v", staticPlanners(s)[i].name, strong, ideal, s, w)
 				}
 			}
 			if ideal < 0.9989*strong {
-				t.Fatalf("%s: strongest %v, fluid %v", statics(Fluid)[i].name, strong, ideal)
+				t.Fatalf("%s: strongest %v, fluid %v", staticPlanners(ScheduleFluid)[i].name, strong, ideal)
 			}
 		}
 	})
 }
 
-// At degree 1 all topologies are the ring for uniform demand: 1 + 2 + .. + 7 slots at n = 8 (paper Secs. 2.3, 5.2).
-func TestDegreeOneIsTheRing(t *testing.T) {
+// TestDegreeOne: with degree 1 and uniform demand, all topologies are the ring, which takes 1 + 2
+// + .. + 7 slots at n = 8 (paper Secs. 2.3, 5.2).
+func TestDegreeOne(t *testing.T) {
 	for _, n := range []int{2, 3, 5, 8, 13} {
 		p := plan.UniformProblem(n, 1, 1)
-		for _, b := range slices.Concat(statics(Strongest), statics(Simulated)) {
+		for _, b := range slices.Concat(staticPlanners(ScheduleStrongest), staticPlanners(ScheduleSimulated)) {
 			list, err := b.plan(p)
 			if err != nil {
 				t.Fatal(err)
@@ -156,14 +166,15 @@ func TestDegreeOneIsTheRing(t *testing.T) {
 	}
 }
 
-// Strongest leaves the fluid optimum of more links than told out, Fluid does not.
+// TestFluidLinks: ScheduleStrongest omits the fluid optimum above maxFluidLinks, ScheduleFluid
+// does not.
 func TestFluidLinks(t *testing.T) {
 	for _, c := range []struct {
 		n    int
 		o    Options
 		want int
-	}{{16, Options{}, 1}, {258, Options{}, 0}, {16, Options{Schedule: Fluid}, 1}} {
-		all, err := Kautz(random(c.n, 2, 2, 1), c.o)
+	}{{16, Options{}, 1}, {258, Options{}, 0}, {16, Options{Schedule: ScheduleFluid}, 1}} {
+		all, err := Kautz(randomProblem(c.n, 2, 2, 1), c.o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,9 +184,11 @@ func TestFluidLinks(t *testing.T) {
 	}
 }
 
+// TestUnknownOptions: planners reject unknown schedules and models with ErrOptions, and invalid
+// problems with plan.ErrProblem.
 func TestUnknownOptions(t *testing.T) {
 	p := plan.UniformProblem(4, 2, 1)
-	for _, b := range statics("quick") {
+	for _, b := range staticPlanners("quick") {
 		if _, err := b.plan(p); !errors.Is(err, ErrOptions) {
 			t.Errorf("%s: %v", b.name, err)
 		}
@@ -184,17 +197,17 @@ func TestUnknownOptions(t *testing.T) {
 		t.Error(err)
 	}
 	bad := plan.UniformProblem(4, 4, 1)
-	for _, b := range slices.Concat(statics(""), others()) {
+	for _, b := range slices.Concat(staticPlanners(""), otherPlanners()) {
 		if _, err := b.plan(bad); !errors.Is(err, plan.ErrProblem) {
 			t.Errorf("%s: %v", b.name, err)
 		}
 	}
 }
 
-// Planners of the same problem give the same plans.
+// TestDeterministic: planners return the same plans for the same problem.
 func TestDeterministic(t *testing.T) {
-	p := skewed(16, 3, 8, 1)
-	for _, b := range slices.Concat(statics(""), others()) {
+	p := zipfProblem(16, 3, 8, 1)
+	for _, b := range slices.Concat(staticPlanners(""), otherPlanners()) {
 		one, err := b.plan(p)
 		if err != nil {
 			t.Fatal(err)
@@ -211,11 +224,11 @@ func TestDeterministic(t *testing.T) {
 			if x.Build == nil {
 				continue
 			}
-			q, err := holds(x)
+			q, err := checkCandidate(x)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := holds(y)
+			r, err := checkCandidate(y)
 			if err != nil || !slices.Equal(q.Tx, r.Tx) {
 				t.Fatalf("%s: two plans, %v", b.name, err)
 			}
@@ -223,8 +236,9 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// skewed draws demands from a Zipf distribution of exponent 0.4 over the pairs in random order, rounded up.
-func skewed(n, k int, mean float64, seed uint64) *plan.Problem {
+// zipfProblem draws demands from a Zipf distribution with exponent 0.4 over the pairs in random
+// order, rounded up.
+func zipfProblem(n, k int, mean float64, seed uint64) *plan.Problem {
 	p := &plan.Problem{GPUs: n, Degree: k, Chunks: make([]int32, n*n)}
 	r := rand.New(rand.NewPCG(seed, 2))
 	weights, sum := zipf(n * (n - 1))
@@ -238,8 +252,8 @@ func skewed(n, k int, mean float64, seed uint64) *plan.Problem {
 	return p
 }
 
-// random draws demands evenly from 1 .. 2 mean.
-func random(n, k int, mean int32, seed uint64) *plan.Problem {
+// randomProblem draws demands uniformly from 1 .. 2 mean.
+func randomProblem(n, k int, mean int32, seed uint64) *plan.Problem {
 	p := plan.UniformProblem(n, k, 1)
 	r := rand.New(rand.NewPCG(seed, 3))
 	for i, c := range p.Chunks {

@@ -8,48 +8,51 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// permutation is a set of circuits, one out of and into each GPU, and the chunks that cross them.
+// permutation is a set of circuits, one out of and into each GPU, with the chunks on them.
 type permutation struct {
-	to   []int32 // of GPU u: the GPU it sends to, itself for none
-	send []int32 // chunks from u to to[u]
-	// slots is the most chunks on a circuit.
+	to     []int32 // by GPU: the GPU it sends to, or itself
+	chunks []int32 // by GPU: chunks from u to to[u]
+	// slots is the maximum number of chunks on a circuit.
 	slots int32
 }
 
-// birkhoff splits the demand into permutations whose slots sum up to the largest sum of a row or column of it, which is
-// the least there is on one switch (Birkhoff and von Neumann; paper Sec. 5.1 on FAST). The matrix is first padded to
-// equal sums with chunks that are never sent. Each permutation is a perfect matching whose smallest cell is as large as
-// can be, for as many chunks as that cell has: a greedy towards few permutations.
-func birkhoff(n int, demand []int32, stop halt.When) []permutation {
-	padding, most := pad(n, demand)
-	left := make([]int64, n*n)
+// decomposeBirkhoff splits the demand into permutations whose total slots equal the maximum sum
+// of a row or column. This is the minimum for one switch (Birkhoff and von Neumann; paper Sec.
+// 5.1 on FAST).
+//
+// The matrix is first padded to equal sums with chunks that are never sent. Each permutation is a
+// perfect matching whose smallest cell is as large as possible, and has as many chunks as this
+// cell. This greedy choice yields few permutations.
+func decomposeBirkhoff(n int, demand []int32, stop halt.When) []permutation {
+	padding, sum := padSums(n, demand)
+	remaining := make([]int64, n*n)
 	for i, c := range demand {
-		left[i] = int64(c) + padding[i]
+		remaining[i] = int64(c) + padding[i]
 	}
-	// A chunk of a padded cell is a real one as long as there are any.
-	actual := slices.Clone(demand)
+	// A chunk of a padded cell is a real one as long as real ones remain.
+	realChunks := slices.Clone(demand)
 	m, level := graph.NewMatching(n), int64(math.MaxInt64)
 	var list []permutation
-	for most > 0 {
+	for sum > 0 {
 		stop.Check()
 		for !m.Grow(stop.Check) {
-			level = lower(m, left, level)
+			level = admitNextLevel(m, remaining, level)
 		}
-		weight := most
+		weight := sum
 		for u, v := range m.To {
-			weight = min(weight, left[u*n+int(v)])
+			weight = min(weight, remaining[u*n+int(v)])
 		}
-		p := permutation{to: make([]int32, n), send: make([]int32, n)}
+		p := permutation{to: make([]int32, n), chunks: make([]int32, n)}
 		for u := range n {
 			v := int(m.To[u])
 			cell := u*n + v
-			p.set(u, v, int32(min(weight, int64(actual[cell]))))
-			actual[cell] -= p.send[u]
-			if left[cell] -= weight; left[cell] < level {
+			p.set(u, v, int32(min(weight, int64(realChunks[cell]))))
+			realChunks[cell] -= p.chunks[u]
+			if remaining[cell] -= weight; remaining[cell] < level {
 				m.RemoveCell(u, v)
 			}
 		}
-		most -= weight
+		sum -= weight
 		if p.slots > 0 {
 			list = append(list, p)
 		}
@@ -57,16 +60,17 @@ func birkhoff(n int, demand []int32, stop halt.When) []permutation {
 	return list
 }
 
-// lower admits the cells of the highest content under level and returns that content. Where left has equal sums and
-// there is no perfect matching of the cells from level on, there are such cells (König).
-func lower(m *graph.Matching, left []int64, level int64) int64 {
+// admitNextLevel adds the cells with the highest content below level to the matching's graph, and
+// returns this content. If the remaining matrix has equal sums and the cells from level on have
+// no perfect matching, such cells exist (König).
+func admitNextLevel(m *graph.Matching, remaining []int64, level int64) int64 {
 	n, next := len(m.To), int64(-1)
-	for _, x := range left {
+	for _, x := range remaining {
 		if x < level {
 			next = max(next, x)
 		}
 	}
-	for i, x := range left {
+	for i, x := range remaining {
 		if x == next {
 			m.AddCell(i/n, i%n)
 		}
@@ -74,26 +78,27 @@ func lower(m *graph.Matching, left []int64, level int64) int64 {
 	return next
 }
 
+// set sets the circuit of GPU u to v with the given chunks.
 func (p *permutation) set(u, v int, chunks int32) {
-	p.to[u], p.send[u] = int32(v), chunks
+	p.to[u], p.chunks[u] = int32(v), chunks
 	if u == v {
-		p.send[u] = 0
+		p.chunks[u] = 0
 	}
-	p.slots = max(p.slots, p.send[u])
+	p.slots = max(p.slots, p.chunks[u])
 }
 
-// pad returns what brings all sums of rows and columns up to the largest, and that sum. It goes to the diagonal first,
-// where it is a GPU that idles.
-func pad(n int, demand []int32) (padding []int64, most int64) {
+// padSums returns the padding that increases all sums of rows and columns to the largest one, and
+// this sum. Padding goes to the diagonal first, which stands for an idle GPU.
+func padSums(n int, demand []int32) (padding []int64, sum int64) {
 	rows, columns := make([]int64, n), make([]int64, n)
 	for i, c := range demand {
 		rows[i/n] += int64(c)
 		columns[i%n] += int64(c)
 	}
-	most = max(slices.Max(rows), slices.Max(columns))
+	sum = max(slices.Max(rows), slices.Max(columns))
 	padding = make([]int64, n*n)
 	fill := func(u, v int) {
-		x := min(most-rows[u], most-columns[v])
+		x := min(sum-rows[u], sum-columns[v])
 		padding[u*n+v] += x
 		rows[u] += x
 		columns[v] += x
@@ -103,11 +108,11 @@ func pad(n int, demand []int32) (padding []int64, most int64) {
 	}
 	for u, v := 0, 0; u < n && v < n; {
 		fill(u, v)
-		if rows[u] == most {
+		if rows[u] == sum {
 			u++
 		} else {
 			v++
 		}
 	}
-	return padding, most
+	return padding, sum
 }

@@ -8,17 +8,20 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Bruck is the index algorithm (Bruck et al., 1997, Sec. 3; paper Sec. 2.2): a chunk for the GPU D further goes by the
-// digits of D to the radix r, lowest first, for digit z of position i a hop of z*r^i, and rests between the hops. The
-// r-1 shifts of a position take ceil((r-1)/k) phases, so r = k+1 takes ceil(log_{k+1} n) phases in all. Chunks rest at
-// GPUs across reconfigurations (Relay). Where a phase has fewer shifts than switches, shifts have several; phases that
-// would have nothing to send are left out. It offers the best of every radix 2..n. Errors: plan.ErrProblem.
+// Bruck is the index algorithm (Bruck et al., 1997, Sec. 3; paper Sec. 2.2). A chunk for the GPU
+// at distance D follows the digits of D to the radix r, lowest first: one hop of z*r^i for digit
+// z at position i. Chunks wait at GPUs across reconfigurations (Candidate.Relay).
+//
+// The r-1 shifts of a position take ceil((r-1)/k) phases, so that r = k+1 takes ceil(log_{k+1} n)
+// phases in total. If a phase has fewer shifts than switches, shifts use several switches. Phases
+// without chunks are left out. The result is the frontier over all radices 2..n. Errors:
+// plan.ErrProblem.
 func Bruck(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	by := byDistance(p)
+	by := chunksByDistance(p)
 	var list []plan.Candidate
 	for r := 2; r <= p.GPUs; r++ {
 		o.Stop.Check()
@@ -36,31 +39,34 @@ func Bruck(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	return plan.Frontier(list), nil
 }
 
-// bruckPhase moves chunks whose digit of value power (r^i) is in low..low+len(links)-1; links are those of each shift.
+// bruckPhase moves the chunks whose digit at position i is in low..low+len(links)-1. power is
+// r^i. links is the number of links of each shift.
 type bruckPhase struct {
 	power, low int
 	links      []int32
 }
 
-func bruckPhases(p *plan.Problem, by []int32, r int) (phases []bruckPhase, slots []int32) {
+// bruckPhases returns the phases for radix r and their slots.
+func bruckPhases(p *plan.Problem, byDistance []int32, r int) (phases []bruckPhase, slots []int32) {
 	n, k := p.GPUs, p.Degree
 	for power := 1; power < n; power *= r {
-		// No GPU is further than n-1, so larger digits do not occur.
+		// No GPU is farther than n-1, so larger digits do not occur.
 		digits := min(r-1, (n-1)/power)
-		load := bruckLoads(p, by, r, power, digits)
+		load := bruckLoads(p, byDistance, r, power, digits)
 		for low := 1; low <= digits; low += k {
 			group := load[low-1 : min(low-1+k, digits)]
-			links, most := share(group, k)
-			if most > 0 {
-				phases, slots = append(phases, bruckPhase{power, low, links}), append(slots, most)
+			links, maxSlots := shareLinks(group, k)
+			if maxSlots > 0 {
+				phases, slots = append(phases, bruckPhase{power, low, links}), append(slots, maxSlots)
 			}
 		}
 	}
 	return phases, slots
 }
 
-// byDistance lists the chunks from GPU u to u+d at [d*n+u]; nil where all pairs have as many.
-func byDistance(p *plan.Problem) []int32 {
+// chunksByDistance returns the chunks from GPU u to u+d at index d*n+u, or nil if all pairs have
+// the same number.
+func chunksByDistance(p *plan.Problem) []int32 {
 	if _, uniform := p.Uniform(); uniform {
 		return nil
 	}
@@ -72,47 +78,51 @@ func byDistance(p *plan.Problem) []int32 {
 	return by
 }
 
-// bruckLoads returns the most chunks that any GPU sends by the shift of each digit 1..digits.
-func bruckLoads(p *plan.Problem, by []int32, r, power, digits int) []int32 {
+// bruckLoads returns, for each digit 1..digits, the maximum number of chunks that a GPU sends by
+// its shift.
+func bruckLoads(p *plan.Problem, byDistance []int32, r, power, digits int) []int32 {
 	n := p.GPUs
-	if by == nil { // all GPUs send as much
+	if byDistance == nil { // all GPUs send the same number
 		uniform := p.Chunks[1]
-		most := make([]int32, digits)
+		maxLoad := make([]int32, digits)
 		for d := 1; d < n; d++ {
 			if z := d / power % r; z > 0 {
-				most[z-1] += uniform
+				maxLoad[z-1] += uniform
 			}
 		}
-		return most
+		return maxLoad
 	}
+
+	// Count the chunks that each GPU sends at this position.
 	load := make([]int32, n*digits)
 	for d := 1; d < n; d++ {
 		z := d / power % r
 		if z == 0 {
 			continue
 		}
-		// What GPU u sends so far is at u + d%power by then.
-		at, sent := load[(z-1)*n:z*n], by[d*n:(d+1)*n]
-		turn := d % power
-		for i, c := range sent[:n-turn] {
-			at[turn+i] += c
+		// Chunks from GPU u are now at u + d%power.
+		rotated, sent := load[(z-1)*n:z*n], byDistance[d*n:(d+1)*n]
+		rotation := d % power
+		for i, c := range sent[:n-rotation] {
+			rotated[rotation+i] += c
 		}
-		for i, c := range sent[n-turn:] {
-			at[i] += c
+		for i, c := range sent[n-rotation:] {
+			rotated[i] += c
 		}
 	}
-	most := make([]int32, digits)
-	for z := range most {
+	maxLoad := make([]int32, digits)
+	for z := range maxLoad {
 		for _, c := range load[z*n : (z+1)*n] {
-			most[z] = max(most[z], c)
+			maxLoad[z] = max(maxLoad[z], c)
 		}
 	}
-	return most
+	return maxLoad
 }
 
+// bruckPlan returns the plan for radix r.
 func bruckPlan(p *plan.Problem, r int, stop halt.When) *plan.Plan {
 	n := p.GPUs
-	phases, slots := bruckPhases(p, byDistance(p), r)
+	phases, slots := bruckPhases(p, chunksByDistance(p), r)
 	out := newPlan(p)
 	out.Relay, out.Slots = true, slots
 	for i, f := range phases {

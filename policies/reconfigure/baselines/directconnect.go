@@ -7,9 +7,10 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Kautz keeps the generalised Kautz graph of degree k (DirectConnect: Basu et al., Zhao et al.; paper Secs. 4.2, 5.1).
-// Of degree 1 that graph only pairs GPUs up (-(-u-1)-1 = u), so there it is the ring, as in the paper (Sec. 5.2).
-// Errors: plan.ErrProblem, ErrOptions, those of graph.MinCongestion.
+// Kautz uses the generalised Kautz graph of degree k (DirectConnect: Basu et al., Zhao et al.;
+// paper Secs. 4.2, 5.1). With degree 1 this graph only joins GPUs in pairs, since -(-u-1)-1 = u.
+// In this case Kautz uses the ring, as in the paper (Sec. 5.2). Errors: plan.ErrProblem,
+// ErrOptions, and from graph.MinCongestion.
 func Kautz(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -18,10 +19,10 @@ func Kautz(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if p.Degree == 1 {
 		name = "ring"
 	}
-	return static(p, o, network{name, KautzGraph(p.GPUs, p.Degree)})
+	return staticCandidates(p, o, staticNetwork{name, KautzGraph(p.GPUs, p.Degree)})
 }
 
-// KautzGraph is the topology of Kautz.
+// KautzGraph returns the topology of Kautz.
 func KautzGraph(n, k int) scaleup.Topology {
 	if k == 1 {
 		return scaleup.Circulant(n, 1)
@@ -29,18 +30,19 @@ func KautzGraph(n, k int) scaleup.Topology {
 	return scaleup.GeneralizedKautz(n, k)
 }
 
-// Circulant keeps a circulant graph: of degree 1 the ring, of degree 2 that of offsets {m, m+1} with the smallest m for
-// which 2m^2+2m+1 >= n (paper Sec. 4.2), and of other degrees that of the least average distance which a local search
-// finds. Errors: plan.ErrProblem, ErrOptions, those of graph.MinCongestion.
+// Circulant uses a circulant graph (paper Sec. 4.2). With degree 1 it is the ring. With degree 2
+// it has offsets {m, m+1}, with the smallest m for which 2m^2+2m+1 >= n. For other degrees, a
+// local search minimises the average distance. Errors: plan.ErrProblem, ErrOptions, and from
+// graph.MinCongestion.
 func Circulant(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	return static(p, o, network{"circulant graph", circulantGraph(p.GPUs, p.Degree, o.Stop)})
+	return staticCandidates(p, o, staticNetwork{"circulant graph", circulantGraph(p.GPUs, p.Degree, o.Stop)})
 }
 
-// CirculantGraph is the topology of Circulant.
+// CirculantGraph returns the topology of Circulant.
 func CirculantGraph(n, k int) scaleup.Topology { return circulantGraph(n, k, nil) }
 
 func circulantGraph(n, k int, stop halt.When) scaleup.Topology {

@@ -7,30 +7,32 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Model says how Fast uses k switches. With one switch they are the same.
+// Model selects how Fast uses k switches. With one switch all models are equal.
 type Model string
 
 const (
-	// Together holds up to k permutations at once, of about the same length; a permutation may have several switches.
-	// It is the default, and no other model does better.
-	Together Model = "together"
-	// Striped holds one permutation at a time on all k switches, each circuit's chunks dealt out over them.
-	Striped Model = "striped"
-	// One holds one permutation at a time on one switch; the others do nothing.
-	One Model = "one"
+	// ModelTogether has up to k permutations at a time, of about the same length. A permutation
+	// may use several switches. It is the default, and no other model is better.
+	ModelTogether Model = "together"
+	// ModelStriped has one permutation at a time on all k switches, which share the chunks of
+	// each circuit.
+	ModelStriped Model = "striped"
+	// ModelOneSwitch has one permutation at a time on one switch; the others are idle.
+	ModelOneSwitch Model = "one"
 )
 
-// Fast splits the demand into permutations, and every chunk goes straight to its destination (Lei et al., 2025, in the
-// reading of the paper, Sec. 5.1). Candidates have one of two splits: that of Birkhoff and von Neumann, which takes the
-// fewest slots on one switch and the more permutations the more unequal the demand, and a cover by the fewest
-// permutations, in which every flow waits for the longest. Together has several groupings of each. Errors:
+// Fast splits the demand into permutations and sends every chunk directly to its destination (Lei
+// et al., 2025, as described in the paper, Sec. 5.1). Candidates use one of two splits. The split
+// of Birkhoff and von Neumann takes the minimum slots on one switch, but more permutations for
+// less equal demands. The cover has the minimum number of permutations, but every flow waits for
+// the longest of its permutation. ModelTogether has several groupings of each. Errors:
 // plan.ErrProblem, ErrOptions.
 func Fast(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	model, err := choice("model", o.Model, Together, Striped, One)
+	model, err := optionValue("model", o.Model, ModelTogether, ModelStriped, ModelOneSwitch)
 	if err != nil {
 		return nil, err
 	}
@@ -38,36 +40,37 @@ func Fast(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	for _, split := range []struct {
 		origin string
 		make   func(int, []int32, halt.When) []permutation
-	}{{"Birkhoff-von Neumann", birkhoff}, {"cover by permutations", cover}} {
+	}{{"Birkhoff-von Neumann", decomposeBirkhoff}, {"cover by permutations", coverPermutations}} {
 		permutations := split.make(p.GPUs, p.Chunks, o.Stop)
 		switch model {
-		case One:
-			list = append(list, direct(p, split.origin, singly(permutations, 1)))
-		case Striped:
-			list = append(list, direct(p, split.origin+", striped", singly(permutations, p.Degree)))
+		case ModelOneSwitch:
+			list = append(list, directCandidate(p, split.origin, singlePhases(permutations, 1)))
+		case ModelStriped:
+			list = append(list, directCandidate(p, split.origin+", striped", singlePhases(permutations, p.Degree)))
 		default:
-			for _, phases := range grouped(permutations, p.Degree, o.Stop) {
-				list = append(list, direct(p, split.origin+", together", phases))
+			for _, phases := range groupPermutations(permutations, p.Degree, o.Stop) {
+				list = append(list, directCandidate(p, split.origin+", together", phases))
 			}
 		}
 	}
 	return plan.Frontier(list), nil
 }
 
-// singly gives each permutation a phase on k switches.
-func singly(list []permutation, k int) []phase {
-	phases := make([]phase, len(list))
+// singlePhases returns a phase on k switches for each permutation.
+func singlePhases(list []permutation, k int) []directPhase {
+	phases := make([]directPhase, len(list))
 	for i := range list {
-		phases[i] = together(list[i:i+1], k)
+		phases[i] = newDirectPhase(list[i:i+1], k)
 	}
 	return phases
 }
 
-// grouped returns the groupings of permutations into phases of at most k that are best for some reconfiguration delay.
-// In the order of falling length neighbours go together, which loses nothing on two switches: to exchange permutations
-// between two phases until they are neighbours makes neither sum of slots larger. On more it may lose a little where
-// one has several links.
-func grouped(list []permutation, k int, stop halt.When) [][]phase {
+// groupPermutations returns the groupings of permutations into phases of at most k that are best
+// for some reconfiguration delay. Permutations are sorted by falling length, and neighbours form
+// a phase. This is optimal for two switches: exchanging permutations of two phases until they are
+// neighbours does not increase the sum of slots. For more switches, it may be slightly worse if a
+// permutation has several links.
+func groupPermutations(list []permutation, k int, stop halt.When) [][]directPhase {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b permutation) int { return int(b.slots - a.slots) })
 	n := len(list)
@@ -76,30 +79,31 @@ func grouped(list []permutation, k int, stop halt.When) [][]phase {
 		loads[i] = list[i].slots
 	}
 	if k == 1 || n == 0 {
-		return [][]phase{singly(list, 1)}
+		return [][]directPhase{singlePhases(list, 1)}
 	}
-	// cost[i*k+g-1] is that of the phase of g permutations from i on.
+	// cost[i*k+g-1] is the slots of the phase of g permutations from i on.
 	cost := make([]int32, n*k)
 	for i := range n {
 		for g := 1; g <= min(k, n-i); g++ {
-			_, cost[i*k+g-1] = share(loads[i:i+g], k)
+			_, cost[i*k+g-1] = shareLinks(loads[i:i+g], k)
 		}
 	}
-	// Only corners of the convex hull of (phases, slots) are ever best. Each search with a price of a phase finds one;
-	// between two of them the price at which they cost the same finds the next, if there is one.
+	// Only corners of the convex hull of (phases, slots) can be optimal. A search with a price
+	// per phase finds one. The price at which two of them cost the same finds a corner between
+	// them, if one exists.
 	type corner struct {
 		sizes []int32
 		slots int64
 	}
-	at := func(phases, slots int64) corner { // least phases x F + slots x G for a price of F / G
+	cheapest := func(phases, slots int64) corner { // minimises phases * number of phases + slots * total slots
 		stop.Check()
-		least := make([]int64, n+1)
+		minCost := make([]int64, n+1)
 		size := make([]int32, n)
 		for i := n - 1; i >= 0; i-- {
 			for g := 1; g <= min(k, n-i); g++ {
-				c := phases + slots*int64(cost[i*k+g-1]) + least[i+g]
-				if g == 1 || c <= least[i] {
-					least[i], size[i] = c, int32(g)
+				c := phases + slots*int64(cost[i*k+g-1]) + minCost[i+g]
+				if g == 1 || c <= minCost[i] {
+					minCost[i], size[i] = c, int32(g)
 				}
 			}
 		}
@@ -111,36 +115,38 @@ func grouped(list []permutation, k int, stop halt.When) [][]phase {
 		return c
 	}
 	var corners []corner
-	var between func(few, many corner)
-	between = func(few, many corner) {
-		more, fewer := int64(len(many.sizes)-len(few.sizes)), few.slots-many.slots
+	var between func(minPhases, maxPhases corner)
+	between = func(minPhases, maxPhases corner) {
+		more, fewer := int64(len(maxPhases.sizes)-len(minPhases.sizes)), minPhases.slots-maxPhases.slots
 		if more <= 1 || fewer <= 1 {
 			return
 		}
-		// At fewer / more slots a phase both cost the same.
-		c := at(fewer, more)
-		if fewer*int64(len(c.sizes))+more*c.slots >= fewer*int64(len(few.sizes))+more*few.slots {
+		// At a price of fewer / more slots per phase, both cost the same.
+		c := cheapest(fewer, more)
+		if fewer*int64(len(c.sizes))+more*c.slots >= fewer*int64(len(minPhases.sizes))+more*minPhases.slots {
 			return
 		}
-		between(few, c)
+		between(minPhases, c)
 		corners = append(corners, c)
-		between(c, many)
+		between(c, maxPhases)
 	}
-	// A phase at the price of all slots, and nearly free.
+	// The extremes: a phase costs as much as all slots, or almost nothing.
 	total := int64(1)
 	for _, l := range loads {
 		total += int64(l)
 	}
-	few, many := at(total, 1), at(1, int64(n)+1)
-	corners = append(corners, few)
-	between(few, many)
-	corners = append(corners, many)
-	var all [][]phase
+	minPhases, maxPhases := cheapest(total, 1), cheapest(1, int64(n)+1)
+	corners = append(corners, minPhases)
+	between(minPhases, maxPhases)
+	corners = append(corners, maxPhases)
+
+	// Form the phases of each corner.
+	var all [][]directPhase
 	for _, c := range corners {
-		var phases []phase
+		var phases []directPhase
 		i := 0
 		for _, g := range c.sizes {
-			phases = append(phases, together(list[i:i+int(g)], k))
+			phases = append(phases, newDirectPhase(list[i:i+int(g)], k))
 			i += int(g)
 		}
 		all = append(all, phases)

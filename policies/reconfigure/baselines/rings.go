@@ -7,23 +7,25 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// StaticRing keeps a Hamiltonian cycle on every switch: the ring of shift 1, with a second switch the same the other
-// way round, and on further ones rings of such shifts coprime to n, unlike the others as long as there are any, as make
-// the sum of all distances least. Default schedule: Packed, so that all its candidates have plans. Errors:
-// plan.ErrProblem, ErrOptions, those of graph.MinCongestion.
+// StaticRing uses a Hamiltonian cycle on every switch: the ring of shift 1, and on a second
+// switch its reverse. Further switches use rings with shifts coprime to n, different as long as
+// possible, that minimise the sum of all distances. The default schedule is SchedulePacked, so
+// that all candidates have plans. Errors: plan.ErrProblem, ErrOptions, and from
+// graph.MinCongestion.
 func StaticRing(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
 	if o.Schedule == "" {
-		o.Schedule = Packed
+		o.Schedule = SchedulePacked
 	}
-	return static(p, o, network{"rings", Rings(p.GPUs, p.Degree)})
+	return staticCandidates(p, o, staticNetwork{"rings", Rings(p.GPUs, p.Degree)})
 }
 
-// Rings is the topology of StaticRing.
+// Rings returns the topology of StaticRing.
 func Rings(n, k int) scaleup.Topology { return scaleup.Circulant(n, ringShifts(n, k)...) }
 
+// ringShifts returns the shifts of the k rings of StaticRing.
 func ringShifts(n, k int) []int {
 	unused := coprimes(n)
 	take := func(i int) int {
@@ -40,10 +42,10 @@ func ringShifts(n, k int) []int {
 			shifts = append(shifts, shifts[len(shifts)%totient(n)])
 			continue
 		}
-		best, least := 0, math.MaxInt
+		best, minSum := 0, math.MaxInt
 		for i, s := range unused {
-			if sum := distances(n, append(shifts, s)); sum < least {
-				best, least = i, sum
+			if sum := hopSum(n, append(shifts, s)); sum < minSum {
+				best, minSum = i, sum
 			}
 		}
 		shifts = append(shifts, take(best))
@@ -51,20 +53,22 @@ func ringShifts(n, k int) []int {
 	return shifts
 }
 
-// TopoOpt keeps the union of k rings of shifts coprime to n (TotientPerms), those nearest to the geometric sequence 1,
-// n^(1/k), n^(2/k) .. (SelectPermutations; Wang et al., NSDI 2023, Sec. 4.3; paper Sec. 5.1). Where fewer than k shifts
-// are coprime to n, they serve again in turn. Its own routing is the single shortest path (Simulated, or idealised
-// Paths); the default is the stronger. Errors: plan.ErrProblem, ErrOptions, those of graph.MinCongestion.
+// TopoOpt uses the union of k rings with shifts coprime to n (TotientPerms), those nearest to the
+// geometric sequence 1, n^(1/k), n^(2/k) .. (SelectPermutations; Wang et al., NSDI 2023, Sec.
+// 4.3; paper Sec. 5.1). If fewer than k shifts are coprime to n, they repeat. Its authors use a
+// single shortest path per flow (ScheduleSimulated, or the idealised SchedulePaths). The default
+// schedule is better. Errors: plan.ErrProblem, ErrOptions, and from graph.MinCongestion.
 func TopoOpt(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	return static(p, o, network{"union of shifted rings", ShiftedRings(p.GPUs, p.Degree)})
+	return staticCandidates(p, o, staticNetwork{"union of shifted rings", ShiftedRings(p.GPUs, p.Degree)})
 }
 
-// ShiftedRings is the topology of TopoOpt.
+// ShiftedRings returns the topology of TopoOpt.
 func ShiftedRings(n, k int) scaleup.Topology { return scaleup.Circulant(n, geometricShifts(n, k)...) }
 
+// geometricShifts returns the shifts of the k rings of TopoOpt.
 func geometricShifts(n, k int) []int {
 	all := coprimes(n)
 	unused := append([]int(nil), all...)
@@ -87,7 +91,7 @@ func geometricShifts(n, k int) []int {
 	return shifts
 }
 
-// coprimes lists the shifts 1..n-1 that are coprime to n: each makes a ring of all n GPUs.
+// coprimes returns the shifts 1..n-1 that are coprime to n. Each yields a ring of all n GPUs.
 func coprimes(n int) []int {
 	var list []int
 	for s := 1; s < n; s++ {
@@ -98,11 +102,12 @@ func coprimes(n int) []int {
 	return list
 }
 
+// totient returns Euler's totient of n.
 func totient(n int) int { return len(coprimes(n)) }
 
-// distances is the sum of the hops from GPU 0 to all others over the offsets, which is every GPU's; math.MaxInt where
+// hopSum returns the sum of the hops from a GPU to all others over the offsets, or math.MaxInt if
 // they do not reach all.
-func distances(n int, offsets []int) int {
+func hopSum(n int, offsets []int) int {
 	sum := 0
 	for _, h := range plan.Reach(n, offsets) {
 		if int(h) >= n {

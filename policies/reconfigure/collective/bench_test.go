@@ -14,7 +14,7 @@ func BenchmarkPlans(b *testing.B) {
 				b.Run(fmt.Sprintf("%s/n=%d/k=%d", op, n, k), func(b *testing.B) {
 					p := problem(n, k, op, 64<<20, 8e11, us/2, us)
 					for b.Loop() {
-						plans, err := plans(p)
+						plans, err := frontierPlans(p)
 						if err != nil {
 							b.Fatal(err)
 						}
@@ -35,7 +35,7 @@ func BenchmarkCheck(b *testing.B) {
 					b.Fatal(err)
 				}
 				for b.Loop() {
-					if err := pl.write().Check(); err != nil {
+					if err := pl.toPlan().Check(); err != nil {
 						b.Fatal(err)
 					}
 				}

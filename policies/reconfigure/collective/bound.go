@@ -5,16 +5,17 @@ import (
 	"sim/policies/collective"
 )
 
-// Bound is a lower bound on the cost of any plan, not of this package's families alone: the least over d of d R + steps
-// x alpha, and what the links take at full rate. Every step costs alpha and the time of its longest message, so the two
-// add up. Errors: those of Problem.Check.
+// Bound returns a lower bound on the cost of any plan, also of families unknown to this package.
+// It is the minimum over d of d R + steps * latency, plus the time of the bytes at full rate.
+// Every step costs the latency and the time of its longest message, so both can be added. Errors:
+// from Problem.Check.
 //
-// Steps: what one GPU contributes has to reach all n (backwards, in a reduce-scatter), and in a phase of s steps what m
-// GPUs know is known to at most m (1 + k + .. + k^s), the Moore bound; the product over d phases must reach n. With
-// phases enough this is ceil(log_{k+1} n).
+// Steps: the contribution of a GPU must reach all n, in reverse for a reduce-scatter. In a phase
+// of s steps, data of m GPUs reaches at most m (1 + k + .. + k^s) GPUs (Moore bound). The product
+// over d phases must be at least n. With enough phases, this is ceil(log_{k+1} n) steps.
 //
-// Bytes: a GPU takes in, or sends off, all shards but its own over k links. In an all-reduce every byte crosses at
-// least 2(n-1) links (Patarasuk and Yuan, 2009), of the nk that there are.
+// Bytes: a GPU receives or sends all shards but its own over k links. In an all-reduce every byte
+// crosses at least 2(n-1) of the n k links (Patarasuk and Yuan, 2009).
 func Bound(p *Problem) (engine.Time, error) {
 	if err := p.Check(); err != nil {
 		return 0, err
@@ -28,27 +29,28 @@ func Bound(p *Problem) (engine.Time, error) {
 	if p.Op == collective.AllReduce {
 		bytes = ceilShare(p.Bytes, 2*(n-1), n*k)
 	}
-	// A step's time is rounded down to a tick, so the sum may be below that of all bytes by as many ticks; each step
-	// that carries bytes carries one at least.
+	// The time of a step is rounded down to a tick, so the sum may be lower than the time of all
+	// bytes by one tick per step. At most as many steps as bytes carry any.
 	serial := p.StepTime(bytes) - p.Latency
 	return best + max(0, serial-engine.Time(min(bytes, 4*n))), nil
 }
 
-// ceilShare is b*x/y rounded up, without overflow for x <= y*2.
+// ceilShare returns b*x/y rounded up, without overflow for x <= 2y.
 func ceilShare(b, x, y int64) int64 {
 	whole, rest := b/y, b%y
 	return whole*x + (rest*x+y-1)/y
 }
 
-// minSteps returns for d = 1, 2, .. topologies of degree k the fewest steps in which something may get from one to all
-// of n GPUs, until d is that number: more topologies than steps are of no use. The Moore bound is log-concave in the
-// steps of a phase, so equal phases reach most.
+// minSteps returns, for d = 1, 2, .. topologies of degree k, a lower bound on the steps in which
+// data of one GPU can reach all n GPUs. It ends when d equals this bound, because more topologies
+// than steps are useless. The Moore bound is log-concave in the steps of a phase, so phases of
+// equal length reach the maximum.
 func minSteps(n, k int) []int {
-	var least []int
-	for d := 1; len(least) == 0 || d <= least[len(least)-1]; d++ {
+	var minimum []int
+	for d := 1; len(minimum) == 0 || d <= minimum[len(minimum)-1]; d++ {
 		t := d
 		for ; ; t++ {
-			short, long := moore(n, k, t/d), moore(n, k, t/d+1)
+			short, long := mooreBound(n, k, t/d), mooreBound(n, k, t/d+1)
 			reach := 1
 			for i := range d {
 				if i < t%d {
@@ -62,13 +64,14 @@ func minSteps(n, k int) []int {
 				break
 			}
 		}
-		least = append(least, t)
+		minimum = append(minimum, t)
 	}
-	return least
+	return minimum
 }
 
-// moore is the most GPUs of n that so many steps on one topology of degree k reach from one, itself included.
-func moore(n, k, steps int) int {
+// mooreBound returns the maximum number of GPUs, at most n, that a GPU reaches on one topology of
+// degree k in the given steps, including itself.
+func mooreBound(n, k, steps int) int {
 	sum, ball := 1, 1
 	for range steps {
 		ball = min(n, ball*k)

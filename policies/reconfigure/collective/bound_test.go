@@ -16,17 +16,17 @@ import (
 	"sim/policies/collective"
 )
 
-// TestFewestSteps: on few GPUs, for each number of topologies, no sequence of circulants spreads a shard in fewer steps
-// than the plans do, by trying all offsets and all ways to divide the steps, and the plans take no fewer than the
-// bound. Where other graphs than circulants make a difference, they do.
-func TestFewestSteps(t *testing.T) {
-	// by n and k: the steps of one topology where circulants take more
+// TestMinimumSteps: on few GPUs and for each number of topologies, plans take as few steps as any
+// sequence of circulants, by trying all offsets and all divisions of the steps. They take no
+// fewer than minSteps, and even fewer than circulants where other graphs are better.
+func TestMinimumSteps(t *testing.T) {
+	// by n and k: steps on one topology if circulants take more
 	fewer := map[[2]int]int{{6, 2}: 2, {9, 2}: 3, {10, 2}: 3, {10, 3}: 2}
 	for k := 1; k <= 3; k++ {
 		for n := k + 1; n <= 10; n++ {
 			choices := multisets(n, k)
 			full := 1<<n - 1
-			left := make([]int, 1<<n) // by set that has the shard: fewest steps with the topologies so far
+			left := make([]int, 1<<n) // by set of GPUs with the shard: minimum steps with the topologies so far
 			for s := range left {
 				left[s] = math.MaxInt32
 			}
@@ -54,7 +54,7 @@ func TestFewestSteps(t *testing.T) {
 			}
 			p := problem(n, k, collective.AllGather, 1<<20, 8e11, us, us)
 			got := slices.Repeat([]int{math.MaxInt32}, n)
-			for _, pl := range must(plans(p))(t) {
+			for _, pl := range must(frontierPlans(p))(t) {
 				for d := pl.Reconfigurations(); d <= n; d++ {
 					got[d-1] = min(got[d-1], pl.Steps())
 				}
@@ -74,7 +74,7 @@ func TestFewestSteps(t *testing.T) {
 	}
 }
 
-// multisets returns the sets of k offsets 1..n-1, with repeats.
+// multisets returns the sets of k offsets 1..n-1, with repetition.
 func multisets(n, k int) [][]int {
 	if k == 0 {
 		return [][]int{nil}
@@ -92,27 +92,27 @@ func multisets(n, k int) [][]int {
 	return all
 }
 
-// TestMinSteps: against all ways to divide steps among phases.
+// TestMinSteps: minSteps equals the minimum over all divisions of steps among phases.
 func TestMinSteps(t *testing.T) {
 	for k := 1; k <= 4; k++ {
 		for n := 2; n <= 80; n++ {
 			var best func(d, reach int) int
 			best = func(d, reach int) int {
 				if reach >= n {
-					return d // phases that are left, of a step each
+					return d // the remaining phases have one step each
 				}
 				if d == 0 {
 					return math.MaxInt32
 				}
-				least, ball, sum := math.MaxInt32, 1, 1
+				minimum, ball, sum := math.MaxInt32, 1, 1
 				for s := 1; sum < n; s++ {
 					ball *= k
 					sum += ball
 					if rest := best(d-1, min(n, reach*sum)); rest < math.MaxInt32 {
-						least = min(least, s+rest)
+						minimum = min(minimum, s+rest)
 					}
 				}
-				return least
+				return minimum
 			}
 			for d, got := range minSteps(n, k)[:min(4, len(minSteps(n, k)))] {
 				if want := best(d+1, 1); got != want {
@@ -123,27 +123,28 @@ func TestMinSteps(t *testing.T) {
 	}
 }
 
-// TestBandwidth: plans with the fewest bytes send (n-1)/k shards on the fullest link, for every number of GPUs.
+// TestBandwidth: for every number of GPUs, the plan with the lowest bytes sends (n-1)/k shards on
+// the most loaded link.
 func TestBandwidth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &Problem{GPUs: rapid.IntRange(2, 80).Draw(t, "n"), Op: collective.AllGather, Rate: 8e11}
 		p.Degree = rapid.IntRange(1, min(5, p.GPUs-1)).Draw(t, "k")
 		p.Bytes = int64(p.GPUs * p.Degree * 1000)
-		best := must(best(p))(t) // no latency and no delay: the fewest bytes
+		best := must(best(p))(t) // latency and delay are 0, so it has the lowest bytes
 		if want := p.Bytes / int64(p.GPUs*p.Degree) * int64(p.GPUs-1); best.cost() != p.StepTime(want) {
 			t.Errorf("%s takes %v, want %v for %d B", best.Name, best.cost(), p.StepTime(want), want)
 		}
 	})
 }
 
-// TestFrontier: the parts that a frontier counts are those that its plans send, and in windows of single steps the
-// fullest link carries less than a shard more than the others, where messages are at least as many shards as there are
-// links.
+// TestFrontier: the parts counted by a recipe equal the bytes that its plan sends. In windows of
+// single steps with at least k shards per message, the most loaded link carries less than a shard
+// more than the average.
 func TestFrontier(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := anyProblem(t, 40)
+		p := drawProblem(t, 40)
 		p.Bytes = int64(p.GPUs*p.Degree) * 10
-		for _, r := range newTable(p.GPUs, p.Degree, partsOf(p), nil).recipes(p.Op) {
+		for _, r := range newChainTable(p.GPUs, p.Degree, shardParts(p), nil).recipes(p.Op) {
 			pl := newPlan(p, r, map[phaseKey][]int64{})
 			sum, d := int64(0), pl.Reconfigurations()
 			for _, f := range pl.Phases {
@@ -164,11 +165,11 @@ func TestFrontier(t *testing.T) {
 			for power(k+1, e) < n {
 				e++
 			}
-			s := windows(n, k, e, int32(k), bases)
+			s := windowStage(n, k, e, int32(k), bases)
 			if s == nil {
-				continue // fewer phases do in as many steps
+				continue // fewer phases take as many steps
 			}
-			if s.steps != e || s.parts >= int64(n-1+k) && s.courses[e-2].window >= k {
+			if s.steps != e || s.parts >= int64(n-1+k) && s.phases[e-2].window >= k {
 				t.Errorf("n=%d k=%d: %d steps with the fullest link carrying %d/%d of a shard; %d/%d would be even", n, k, s.steps, s.parts, k, n-1, k)
 			}
 			late = max(late, float64(s.parts)/float64(n-1)-1)
@@ -177,8 +178,9 @@ func TestFrontier(t *testing.T) {
 	t.Logf("more than even at most: %.3f", late)
 }
 
-// TestBadProblems: each is refused with what would be right.
-func TestBadProblems(t *testing.T) {
+// TestInvalidProblems: every function rejects an invalid problem with an error that states what
+// is accepted.
+func TestInvalidProblems(t *testing.T) {
 	good := *plan.On(&scaleup.Domain{GPUs: 8, Switches: 2, Rate: 8e11, Latency: us, Delay: us}, collective.AllGather, 8000)
 	if err := good.Check(); err != nil {
 		t.Fatal(err)
@@ -197,7 +199,7 @@ func TestBadProblems(t *testing.T) {
 	} {
 		p := good
 		spoil(&p)
-		for _, err := range []error{p.Check(), second(plans(&p)), second(best(&p)), second(staticRing(&p)), second(Bound(&p))} {
+		for _, err := range []error{p.Check(), errorOf(frontierPlans(&p)), errorOf(best(&p)), errorOf(staticRing(&p)), errorOf(Bound(&p))} {
 			if !errors.Is(err, plan.ErrCollective) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v: want %q", err, want)
 			}
@@ -205,4 +207,4 @@ func TestBadProblems(t *testing.T) {
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
+func errorOf[T any](_ T, err error) error { return err }

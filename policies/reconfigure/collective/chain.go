@@ -7,101 +7,105 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// A chain of subgroups {0} = H_0 < H_1 < .. < H_m = Z_n gathers by stages: before stage j every GPU u has the shards of
-// u+H_{j-1}, and the stage is an all-gather among the cosets of H_{j-1} in H_j, which are a Z_q. So ordered
-// factorisations of n are chains, and n itself a chain of one. (H of order h is the multiples of n/h.)
+// A chain of subgroups {0} = H_0 < H_1 < .. < H_m = Z_n gathers by stages. Before stage j, every GPU
+// u has the shards of u+H_{j-1}. The stage is an all-gather among the cosets of H_{j-1} in H_j, which
+// form a group Z_q. Each ordered factorisation of n is a chain, and n itself is a chain with one
+// stage. The subgroup of order h consists of the multiples of n/h.
 
-// lift is a stage in a chain: from the subgroup of order below to that of order below*q.
-type lift struct {
+// chainStage is a stage in a chain, from the subgroup of order below to the one of order below*q.
+type chainStage struct {
 	*stage
 	below int
 }
 
-// cost is what plans are compared by, whatever the delay.
+// cost is the criteria by which plans are compared for all delays.
 type cost struct {
 	phases, steps int
-	parts         int64 // of a shard, on the fullest link, summed over steps
+	parts         int64 // parts of shards on the most loaded link, summed over steps
 }
 
 func (c cost) plus(d cost) cost {
 	return cost{c.phases + d.phases, c.steps + d.steps, c.parts + d.parts}
 }
 
-// frontier keeps what no other beats in phases, steps and parts alike, by rising phases and steps; of equal ones the
-// first.
-func frontier[T any](all []T, of func(T) cost) (kept []T) {
+// frontier returns the elements that no other one matches or beats in phases, steps and parts,
+// sorted by phases and steps. Of equal elements it keeps the first.
+func frontier[T any](all []T, costOf func(T) cost) (result []T) {
 	slices.SortStableFunc(all, func(a, b T) int {
-		x, y := of(a), of(b)
+		x, y := costOf(a), costOf(b)
 		return cmp.Or(cmp.Compare(x.phases, y.phases), cmp.Compare(x.steps, y.steps), cmp.Compare(x.parts, y.parts))
 	})
 	for _, o := range all {
-		c := of(o)
-		if !slices.ContainsFunc(kept, func(k T) bool { return of(k).steps <= c.steps && of(k).parts <= c.parts }) {
-			kept = append(kept, o)
+		c := costOf(o)
+		if !slices.ContainsFunc(result, func(k T) bool { return costOf(k).steps <= c.steps && costOf(k).parts <= c.parts }) {
+			result = append(result, o)
 		}
 	}
-	return kept
+	return result
 }
 
-// chain is a chain's cost and its stages, the inner one first; rest is nil where it ends.
+// chain is a chain of stages: the innermost stage and the rest. rest is nil for an empty chain.
+// cost is the cost of all stages.
 type chain struct {
 	cost
-	lift lift
-	rest *chain
+	stage chainStage // the innermost stage
+	rest  *chain
 }
 
 func (c *chain) total() cost { return c.cost }
 
-// lifts returns the stages.
-func (c *chain) lifts() (list []lift) {
+// stages returns the stages of a chain, the innermost first.
+func (c *chain) stages() (list []chainStage) {
 	for ; c.rest != nil; c = c.rest {
-		list = append(list, c.lift)
+		list = append(list, c.stage)
 	}
 	return list
 }
 
-// table holds the frontiers of a Problem.
-type table struct {
+// chainTable computes and caches the frontiers of chains of a problem.
+type chainTable struct {
 	n        int
 	divisors []int
-	stages   map[int][]*stage // by divisor
-	known    map[span][]*chain
+	stages   map[int][]*stage // frontier of all-gathers on Z_q, by divisor q of n
+	cached   map[subgroupPair][]*chain
 	stop     halt.When
 }
 
-// span is between two subgroups; with vectors, whole vectors are passed on.
-type span struct {
+// subgroupPair is a key of chainTable: the orders of two subgroups. With vectors, stages exchange
+// whole vectors.
+type subgroupPair struct {
 	low, high int
 	vectors   bool
 }
 
-func newTable(n, k int, parts int32, stop halt.When) *table {
-	t := &table{n: n, stages: map[int][]*stage{}, known: map[span][]*chain{}, stop: stop}
+func newChainTable(n, k int, parts int32, stop halt.When) *chainTable {
+	t := &chainTable{n: n, stages: map[int][]*stage{}, cached: map[subgroupPair][]*chain{}, stop: stop}
 	bases := stampBases(k, n)
 	for h := 1; h <= n; h++ {
 		if n%h == 0 {
 			t.divisors = append(t.divisors, h)
 			if h > 1 {
-				t.stages[h] = stages(h, k, parts, bases, stop)
+				t.stages[h] = newStages(h, k, parts, bases, stop)
 			}
 		}
 	}
 	return t
 }
 
-// chains returns the chains from the subgroup of order low to that of order high. With vectors they are exchanges, which
-// leave the GPUs of a coset with the sum of vectors of high shards: in each stage a GPU passes on whole vectors and then
-// sums them (recursive doubling, with more than two at a time where links allow; Thakur et al., "Optimization of
-// collective communication operations in MPICH", 2005).
-func (t *table) chains(low, high int, vectors bool) []*chain {
+// chains returns the frontier of chains from the subgroup of order low to the one of order high.
+// With vectors, the chains are exchanges: they leave the GPUs of a coset with the sum of their
+// vectors of high shards. In each stage, a GPU forwards whole vectors and then sums them. This is
+// recursive doubling, with more than two vectors at a time if there are enough links (Thakur et
+// al., "Optimization of collective communication operations in MPICH", 2005).
+func (t *chainTable) chains(low, high int, vectors bool) []*chain {
 	if low == high {
 		return []*chain{{}}
 	}
-	key := span{low, high, vectors}
-	if list, ok := t.known[key]; ok {
+	key := subgroupPair{low, high, vectors}
+	if list, ok := t.cached[key]; ok {
 		return list
 	}
-	shards := int64(low) // that a GPU passes on for each of the stage
+	shards := int64(low) // shards that stand for one shard of the stage
 	if vectors {
 		shards = int64(high)
 	}
@@ -113,10 +117,10 @@ func (t *table) chains(low, high int, vectors bool) []*chain {
 		t.stop.Check()
 		for _, s := range t.stages[q] {
 			for _, rest := range t.chains(low*q, high, vectors) {
-				all = append(all, &chain{rest.plus(cost{len(s.courses), s.steps, shards * s.parts}), lift{s, low}, rest})
+				all = append(all, &chain{rest.plus(cost{len(s.phases), s.steps, shards * s.parts}), chainStage{s, low}, rest})
 			}
 		}
 	}
-	t.known[key] = frontier(all, (*chain).total)
-	return t.known[key]
+	t.cached[key] = frontier(all, (*chain).total)
+	return t.cached[key]
 }

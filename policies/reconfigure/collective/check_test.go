@@ -15,14 +15,14 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// explicit is a plan with its messages written out, by phase, to be broken.
-type explicit struct {
+// mutablePlan is a plan with stored messages, by phase, that tests can change.
+type mutablePlan struct {
 	*plan.Plan
 	tx [][]plan.Message
 }
 
-func explicitly(pl *Plan) *explicit {
-	e := &explicit{pl.write(), make([][]plan.Message, len(pl.Phases))}
+func newMutablePlan(pl *Plan) *mutablePlan {
+	e := &mutablePlan{pl.toPlan(), make([][]plan.Message, len(pl.Phases))}
 	for i := range e.Steps.Phases {
 		f := &e.Steps.Phases[i]
 		e.tx[i], f.Longest = f.Messages(), slices.Clone(f.Longest)
@@ -34,10 +34,10 @@ func explicitly(pl *Plan) *explicit {
 	return e
 }
 
-// planOf returns the plan of a name.
+// planOf returns the plan with the given name.
 func planOf(t *testing.T, p *Problem, name string) *Plan {
 	t.Helper()
-	for _, pl := range must(plans(p))(t) {
+	for _, pl := range must(frontierPlans(p))(t) {
 		if pl.Name == name {
 			return pl
 		}
@@ -46,8 +46,8 @@ func planOf(t *testing.T, p *Problem, name string) *Plan {
 	return nil
 }
 
-// TestBreaches: each rule that is broken is named, with the message that breaks it.
-func TestBreaches(t *testing.T) {
+// TestInvalidPlans: for each broken rule, Check names the rule and the message.
+func TestInvalidPlans(t *testing.T) {
 	gather := problem(4, 1, collective.AllGather, 4000, 8e9, us, us)
 	reduce := problem(4, 1, collective.AllReduce, 4000, 8e9, us, us)
 	ring, double := planOf(t, gather, "gather ring 4"), planOf(t, reduce, "exchange ring 2, ring 2")
@@ -55,29 +55,29 @@ func TestBreaches(t *testing.T) {
 	for _, c := range []struct {
 		want  string
 		of    *Plan
-		spoil func(*explicit)
+		spoil func(*mutablePlan)
 	}{
 		{"message 0->1 in step 0 of phase 0: GPU 0 has 0 of 1 contributions to part 0 of shard 2 when the step begins", ring,
-			func(pl *explicit) { pl.tx[0][0].Pieces[0].Shard = 2 }},
-		{"ends with 0 of 1 contributions", ring, func(pl *explicit) { pl.tx[0] = pl.tx[0][:11] }},
+			func(pl *mutablePlan) { pl.tx[0][0].Pieces[0].Shard = 2 }},
+		{"ends with 0 of 1 contributions", ring, func(pl *mutablePlan) { pl.tx[0] = pl.tx[0][:11] }},
 		{"message 0->1 in step 0 of phase 0: there are 1 such links, all taken in this step", ring,
-			func(pl *explicit) { pl.tx[0][1] = pl.tx[0][0] }},
-		{"message 0->2 in step 0 of phase 0: there are 0 such links", ring, func(pl *explicit) { pl.tx[0][0].To = 2 }},
-		{"message -1->2 in step 0 of phase 0", ring, func(pl *explicit) { pl.tx[0][0].From, pl.tx[0][0].To = -1, 2 }},
-		{"message 1->2 in step 7 of phase 0: it comes in phase 0, after step 0 of 3", ring, func(pl *explicit) { pl.tx[0][1].Step = 7 }},
-		{"after step 1 of 3", ring, func(pl *explicit) { x := pl.tx[0]; x[2], x[5] = x[5], x[2] }},
-		{"parts 0..0 of shard 4; there are 1 of 4 shards", ring, func(pl *explicit) { pl.tx[0][3].Pieces[0].Shard = 4 }},
-		{"parts 0..1 of shard 3; there are 1", ring, func(pl *explicit) { pl.tx[0][3].Pieces[0].To = 2 }},
-		{"with the sum of GPU 1 in a phase to gather", ring, func(pl *explicit) { pl.tx[0][3].Pieces[0].Origin = 1 }},
-		{"it is of 1000 B, the longest of the step is to be of 999 B", ring, func(pl *explicit) { pl.Steps.Phases[0].Longest[1] = 999 }},
+			func(pl *mutablePlan) { pl.tx[0][1] = pl.tx[0][0] }},
+		{"message 0->2 in step 0 of phase 0: there are 0 such links", ring, func(pl *mutablePlan) { pl.tx[0][0].To = 2 }},
+		{"message -1->2 in step 0 of phase 0", ring, func(pl *mutablePlan) { pl.tx[0][0].From, pl.tx[0][0].To = -1, 2 }},
+		{"message 1->2 in step 7 of phase 0: it comes in phase 0, after step 0 of 3", ring, func(pl *mutablePlan) { pl.tx[0][1].Step = 7 }},
+		{"after step 1 of 3", ring, func(pl *mutablePlan) { x := pl.tx[0]; x[2], x[5] = x[5], x[2] }},
+		{"parts 0..0 of shard 4; there are 1 of 4 shards", ring, func(pl *mutablePlan) { pl.tx[0][3].Pieces[0].Shard = 4 }},
+		{"parts 0..1 of shard 3; there are 1", ring, func(pl *mutablePlan) { pl.tx[0][3].Pieces[0].To = 2 }},
+		{"with the sum of GPU 1 in a phase to gather", ring, func(pl *mutablePlan) { pl.tx[0][3].Pieces[0].Origin = 1 }},
+		{"it is of 1000 B, the longest of the step is to be of 999 B", ring, func(pl *mutablePlan) { pl.Steps.Phases[0].Longest[1] = 999 }},
 		{"topology 0: scaleup: the switches cannot form this topology: edge 0->2 is one too many out of GPU 0", ring,
-			func(pl *explicit) { pl.Topologies[0] = append(pl.Topologies[0], scaleup.Edge{From: 0, To: 2}) }},
-		{"2000 parts a shard of 1000 B", ring, func(pl *explicit) { pl.Steps.Parts = 2000 }},
-		{"phase 0 of an all-gather is a scatter", ring, func(pl *explicit) { pl.Steps.Phases[0].Kind = plan.Scatter }},
-		{"phase 1 claims the topology of the one before", double, func(pl *explicit) { pl.Steps.Phases[1].Reused = true }},
-		{"an open exchange", double, func(pl *explicit) { pl.Steps.Phases[1].Open = true }},
+			func(pl *mutablePlan) { pl.Topologies[0] = append(pl.Topologies[0], scaleup.Edge{From: 0, To: 2}) }},
+		{"2000 parts a shard of 1000 B", ring, func(pl *mutablePlan) { pl.Steps.Parts = 2000 }},
+		{"phase 0 of an all-gather is a scatter", ring, func(pl *mutablePlan) { pl.Steps.Phases[0].Kind = plan.Scatter }},
+		{"phase 1 claims the topology of the one before", double, func(pl *mutablePlan) { pl.Steps.Phases[1].Reused = true }},
+		{"an open exchange", double, func(pl *mutablePlan) { pl.Steps.Phases[1].Open = true }},
 		{"phase 1: GPU 0 counts the contribution of GPU 0 to part 0 of shard 0 twice, once in the sum of GPU 2", double,
-			func(pl *explicit) { // the second exchange on the topology of the first
+			func(pl *mutablePlan) { // the second exchange repeats the first
 				pl.Topologies[1], pl.tx[1] = pl.Topologies[0], slices.Clone(pl.tx[0])
 				pl.Steps.Phases[1].Longest = pl.Steps.Phases[0].Longest
 				for i := range pl.tx[1] {
@@ -85,19 +85,19 @@ func TestBreaches(t *testing.T) {
 				}
 			}},
 		{"message 0->2 in step 0 of phase 1: the contribution of GPU 0 to part 0 of shard 0 is counted twice", double,
-			func(pl *explicit) { // both have the sum, and one sends it to the other
+			func(pl *mutablePlan) { // a GPU sends its sum to one that already has it
 				x := plan.Message{Phase: 1, From: 0, To: 2, Pieces: []plan.Piece{{Shard: 0, From: 0, To: 1, Origin: -1}}}
 				pl.Topologies[1], pl.tx[1] = pl.Topologies[0], []plan.Message{x}
 				pl.Steps.Phases[1].Kind = plan.Scatter
 			}},
 		{"message 0->2 in step 0 of phase 0: GPU 0 does not have GPU 2's sum of part 0 of shard 0", double,
-			func(pl *explicit) { pl.tx[0][0].Pieces[0].Origin = 2 }},
+			func(pl *mutablePlan) { pl.tx[0][0].Pieces[0].Origin = 2 }},
 		{"message 0->1 in step 1 of phase 0: GPU 0 has sent away its sum of part 0 of shard 3 before", both,
-			func(pl *explicit) { pl.tx[0][4].Pieces[0].Shard = pl.tx[0][0].Pieces[0].Shard }},
+			func(pl *mutablePlan) { pl.tx[0][4].Pieces[0].Shard = pl.tx[0][0].Pieces[0].Shard }},
 		{"message 0->1 in step 0 of phase 1: GPU 0 has 2 of 4 contributions to part 0 of shard 0 when the step begins", both,
-			func(pl *explicit) { pl.tx[0][2+4*1].Pieces = nil }},
+			func(pl *mutablePlan) { pl.tx[0][2+4*1].Pieces = nil }},
 	} {
-		pl := explicitly(c.of)
+		pl := newMutablePlan(c.of)
 		if err := pl.Check(); err != nil {
 			t.Fatal(err)
 		}
@@ -108,13 +108,13 @@ func TestBreaches(t *testing.T) {
 	}
 }
 
-// TestMutations: a plan with one piece lost, moved to another shard, or counted twice does not hold; one whose numbers
-// still come out right does.
+// TestMutations: Check rejects a plan if one piece is removed, moved to another shard, or added
+// twice.
 func TestMutations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := anyProblem(t, 10)
-		plans := must(plans(p))(t)
-		pl := explicitly(plans[rapid.IntRange(0, len(plans)-1).Draw(t, "plan")])
+		p := drawProblem(t, 10)
+		plans := must(frontierPlans(p))(t)
+		pl := newMutablePlan(plans[rapid.IntRange(0, len(plans)-1).Draw(t, "plan")])
 		i := rapid.IntRange(0, len(pl.Steps.Phases)-1).Draw(t, "phase")
 		x := &pl.tx[i][rapid.IntRange(0, len(pl.tx[i])-1).Draw(t, "message")]
 		k := rapid.IntRange(0, len(x.Pieces)-1).Draw(t, "piece")
@@ -134,7 +134,7 @@ func TestMutations(t *testing.T) {
 			x.Pieces = append(x.Pieces, x.Pieces[k])
 		}
 		for s := range pl.Steps.Phases[i].Longest {
-			pl.Steps.Phases[i].Longest[s] = p.Bytes * int64(p.GPUs) // so that only the data counts
+			pl.Steps.Phases[i].Longest[s] = p.Bytes * int64(p.GPUs) // so that lengths are never wrong
 		}
 		if err := pl.Check(); !errors.Is(err, plan.ErrBroken) {
 			t.Fatalf("%s with piece %d of %v %s: %v", pl.Name, k, x, what, err)
@@ -142,20 +142,20 @@ func TestMutations(t *testing.T) {
 	})
 }
 
-// TestJSON: what is written is read back, the same to the byte, and holds.
+// TestJSON: a plan that is written and read has the same text, cost and problem.
 func TestJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		plans := must(plans(anyProblem(t, 9)))(t)
+		plans := must(frontierPlans(drawProblem(t, 9)))(t)
 		pl := plans[rapid.IntRange(0, len(plans)-1).Draw(t, "plan")]
-		text := written(t, pl.write())
+		text := encodePlan(t, pl.toPlan())
 		read := must(plan.ReadJSON(strings.NewReader(text), "x.json"))(t)
-		if len(read) != 1 || written(t, read[0]) != text || read[0].Cost(pl.Problem.Delay, 0) != pl.cost() || !reflect.DeepEqual(read[0].Steps.Collective, pl.Problem) {
+		if len(read) != 1 || encodePlan(t, read[0]) != text || read[0].Cost(pl.Problem.Delay, 0) != pl.cost() || !reflect.DeepEqual(read[0].Steps.Collective, pl.Problem) {
 			t.Fatal(text)
 		}
 	})
 }
 
-func written(t rapid.TB, pl *plan.Plan) string {
+func encodePlan(t rapid.TB, pl *plan.Plan) string {
 	t.Helper()
 	var text strings.Builder
 	if err := plan.WriteJSON(&text, []*plan.Plan{pl}); err != nil {
@@ -164,9 +164,9 @@ func written(t rapid.TB, pl *plan.Plan) string {
 	return text.String()
 }
 
-// TestBadJSON: each fault is named.
-func TestBadJSON(t *testing.T) {
-	good := written(t, planOf(t, problem(4, 1, collective.AllReduce, 4000, 8e9, us, us), "exchange ring 2, ring 2").write())
+// TestInvalidJSON: ReadJSON names each fault.
+func TestInvalidJSON(t *testing.T) {
+	good := encodePlan(t, planOf(t, problem(4, 1, collective.AllReduce, 4000, 8e9, us, us), "exchange ring 2, ring 2").toPlan())
 	for _, c := range []struct{ old, with, want string }{
 		{`"n":4`, `"n":1`, "1 GPUs; want 2"},
 		{`"k":1`, `"k":4`, "4 links a GPU"},
@@ -191,17 +191,17 @@ func TestBadJSON(t *testing.T) {
 	}
 }
 
-// TestLarge: plans of 256 GPUs hold, with -long those of 1024.
+// TestLarge: Check accepts the cheapest plans on 128 GPUs, with -long on 1024.
 func TestLarge(t *testing.T) {
 	n := 128
 	if *long {
 		n = 1024
 	}
 	for _, op := range ops {
-		plans := must(plans(problem(n, 2, op, 64<<20, 8e11, us/2, us)))(t)
+		plans := must(frontierPlans(problem(n, 2, op, 64<<20, 8e11, us/2, us)))(t)
 		for _, delay := range []engine.Time{0, us, 20 * us, 1000 * us} {
 			pl := cheapest(plans, delay)
-			if err := pl.write().Check(); err != nil {
+			if err := pl.toPlan().Check(); err != nil {
 				t.Errorf("%s: %v", pl.Name, err)
 			}
 		}

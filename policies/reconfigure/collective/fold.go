@@ -8,33 +8,35 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// fold is an all-reduce on one generalised de Bruijn graph, u -> radix*u + a mod n for a < radix, of n = last *
-// radix^(digits-1) GPUs, 1 < last <= radix. In it exactly one path of so many links leads from any GPU to any other, so
-// that a GPU that sends its sum to all its successors and puts in its place the sum of what comes to it has the sum of
-// all after digits steps, with one vector a link and step: recursive doubling without another topology (its butterfly
-// is wrapped up in the graph; Leighton, "Introduction to Parallel Algorithms and Architectures", 1992, Sec. 3.3). Where
-// last is less than radix, in the last step each GPU takes but the last many of its predecessors that together have
-// everything.
+// fold is an all-reduce on one generalised de Bruijn graph, u -> radix*u + a mod n for 0 <= a <
+// radix, with n = last * radix^(digits-1) GPUs and 1 < last <= radix. Exactly one path with
+// `digits` links leads from any GPU to any other. In each step a GPU sends its sum to all
+// successors and replaces it by the sum of what arrives. After `digits` steps it has the sum of
+// all GPUs, with one vector per link and step. This is recursive doubling on a single topology:
+// the graph contains a wrapped butterfly (Leighton, "Introduction to Parallel Algorithms and
+// Architectures", 1992, Sec. 3.3). If last < radix, each GPU receives in the last step only from
+// `last` predecessors, whose sums together are complete.
 //
-// With halved above 0 (where last = radix), the first so many steps divide what a GPU has among its successors in the
-// place of sending them all of it, the steps after them sum what is left, and as many more gather it again. Halved
-// pieces go by the last digits of their GPU: a path moves them up.
+// With halvings > 0, which requires last = radix, the vector is scattered for this number of
+// steps, then summed, and gathered for the same number of steps. The last digits of a GPU name
+// its piece while scattering, and each hop moves them up by one digit.
 type fold struct {
 	n, radix, last, digits int
-	halved                 int
-	// kautz: the graph is u -> -radix*u-a mod n for a = 1..radix, with n = radix^digits + radix^(digits-1), which is a
-	// Kautz graph. There is one path either of digits links or of one less between any two GPUs (and to itself), so
-	// that the last step is an exchange: what GPUs have is part of the sum.
-	kautz bool
+	halvings               int
+	// isKautz selects the Kautz graph u -> -radix*u-a mod n for a = 1..radix, with n =
+	// radix^digits + radix^(digits-1). A single path leads from any GPU to any GPU, with `digits`
+	// links or one less. The last step is therefore an exchange, in which GPUs keep their own
+	// partial sum.
+	isKautz bool
 }
 
-// folds returns those of n GPUs with k links.
-func folds(n, k int) []*fold {
+// newFolds returns the folds of n GPUs with k links.
+func newFolds(n, k int) []*fold {
 	var all []*fold
 	for radix := 2; radix <= k; radix++ {
 		for digits := 2; power(radix, digits)+power(radix, digits-1) <= n; digits++ {
 			if power(radix, digits)+power(radix, digits-1) == n {
-				all = append(all, &fold{n: n, radix: radix, digits: digits, kautz: true})
+				all = append(all, &fold{n: n, radix: radix, digits: digits, isKautz: true})
 			}
 		}
 		last, digits := n, 1
@@ -46,14 +48,15 @@ func folds(n, k int) []*fold {
 			continue
 		}
 		for halved := range digits {
-			if halved == 0 || last == radix {
-				all = append(all, &fold{n: n, radix: radix, last: last, digits: digits, halved: halved})
+			if halved == 0 || last == radix { // halvings require n = radix^digits
+				all = append(all, &fold{n: n, radix: radix, last: last, digits: digits, halvings: halved})
 			}
 		}
 	}
 	return all
 }
 
+// graph returns the topology of the fold.
 func (f *fold) graph() *graph {
 	g := &graph{f.n, f.radix, make([]int32, f.n*f.radix)}
 	for l := range g.to {
@@ -62,42 +65,42 @@ func (f *fold) graph() *graph {
 	return g
 }
 
-// next is where link a out of GPU u leads.
+// next returns the GPU that link a of GPU u leads to.
 func (f *fold) next(u, a int) int {
-	if f.kautz {
+	if f.isKautz {
 		return f.n - 1 - (f.radix*u+a)%f.n
 	}
 	return (f.radix*u + a) % f.n
 }
 
-// steps is how many steps a phase of a kind takes.
+// steps returns the number of steps of a phase of a kind.
 func (f *fold) steps(kind plan.Kind) int {
 	last := 0
-	if f.kautz {
+	if f.isKautz {
 		last = 1
 	}
 	switch kind {
 	case plan.Fold:
-		return f.digits - f.halved - last
+		return f.digits - f.halvings - last
 	case plan.Exchange:
 		return last
 	}
-	return f.halved
+	return f.halvings
 }
 
-// run makes the phases of all kinds that have steps.
-func (f *fold) run(parts int32, stop halt.When, emit func(leg, step int, list []carried)) {
-	for leg, kind := range f.kinds() {
-		list := make([][]carried, f.steps(kind))
+// emitSteps implements messageSource.
+func (f *fold) emitSteps(parts int32, stop halt.When, emit func(phase, step int, list []linkPieces)) {
+	for phase, kind := range f.phaseKinds() {
+		list := make([][]linkPieces, f.steps(kind))
 		switch kind {
 		case plan.Scatter:
 			for s := range list {
-				list[s] = f.scatter(s)
+				list[s] = f.scatterStep(s)
 			}
 		case plan.Fold, plan.Exchange:
-			f.sums(list)
+			f.sumSteps(list)
 		case plan.Gather:
-			f.gather(list)
+			f.gatherSteps(list)
 		}
 		for s := range list {
 			stop.Check()
@@ -107,41 +110,44 @@ func (f *fold) run(parts int32, stop halt.When, emit func(leg, step int, list []
 					c.shard, c.count = c.link/int32(f.radix), 1
 				}
 			}
-			emit(leg, s, list[s])
+			emit(phase, s, list[s])
 		}
 	}
 }
 
-// kinds are those of the phases.
-func (f *fold) kinds() []plan.Kind {
+// phaseKinds returns the kinds of the phases, in order.
+func (f *fold) phaseKinds() []plan.Kind {
 	list := []plan.Kind{plan.Scatter, plan.Fold, plan.Exchange, plan.Gather}
 	return slices.DeleteFunc(list, func(kind plan.Kind) bool { return f.steps(kind) == 0 })
 }
 
-// carries is that GPU u sends one of so many equal pieces over link a.
-func (f *fold) carries(u, a, piece, pieces int) carried {
+// pieceOnLink returns the pieces on link a of GPU u if it sends one of several equal pieces of
+// the vector.
+func (f *fold) pieceOnLink(u, a, piece, pieces int) linkPieces {
 	size := f.n / pieces
-	return carried{link: int32(u*f.radix + a), shard: int32(piece * size), count: int32(size)}
+	return linkPieces{link: int32(u*f.radix + a), shard: int32(piece * size), count: int32(size)}
 }
 
-// scatter: after s steps a GPU has the piece of radix^s that its last s digits name; what belongs to the next one that
-// it is to have stays with it, as all that have a piece will sum it.
-func (f *fold) scatter(s int) (list []carried) {
+// scatterStep returns the messages of scatter step s. After s steps a GPU has the piece, of
+// radix^s, that its last s digits name. The piece that the GPU itself keeps is not sent, since
+// all GPUs with the same piece sum it.
+func (f *fold) scatterStep(s int) (list []linkPieces) {
 	pieces := power(f.radix, s)
 	for u := range f.n {
 		for a := range f.radix {
 			if piece := u%pieces*f.radix + a; piece != u%(pieces*f.radix) {
-				list = append(list, f.carries(u, a, piece, pieces*f.radix))
+				list = append(list, f.pieceOnLink(u, a, piece, pieces*f.radix))
 			}
 		}
 	}
 	return list
 }
 
-// sums: after s steps the piece is named by the digits before the last s. From the last step back, what comes to GPUs
-// that send nothing more is left out.
-func (f *fold) sums(list [][]carried) {
-	pieces, block := power(f.radix, f.halved), power(f.radix, f.digits-1)
+// sumSteps computes the messages of the steps that sum. After s steps the piece is named by the
+// digits before the last s. From the last step backwards, messages to GPUs that do not forward
+// them are left out.
+func (f *fold) sumSteps(list [][]linkPieces) {
+	pieces, block := power(f.radix, f.halvings), power(f.radix, f.digits-1)
 	wants, sends := make([]bool, f.n), make([]bool, f.n)
 	for v := range wants {
 		wants[v] = true
@@ -151,17 +157,17 @@ func (f *fold) sums(list [][]carried) {
 		for u := range f.n {
 			for a := range f.radix {
 				v := f.next(u, a)
-				// In the last step u has the sum of GPUs congruent to u/block mod last; the first predecessor of v that
-				// has it is the one that sends it.
+				// Before the last step, u has the sum of the GPUs congruent to u/block mod last.
+				// Of the predecessors of v with this sum, the first sends it.
 				first := wants[v]
-				if !f.kautz && s == len(list)-1 {
+				if !f.isKautz && s == len(list)-1 {
 					for w := v / f.radix; w < u; w += f.n / f.radix {
 						first = first && w/block != u/block
 					}
 				}
 				if first {
 					sends[u] = true
-					list[s] = append(list[s], f.carries(u, a, u/power(f.radix, s)%pieces, pieces))
+					list[s] = append(list[s], f.pieceOnLink(u, a, u/power(f.radix, s)%pieces, pieces))
 				}
 			}
 		}
@@ -169,22 +175,22 @@ func (f *fold) sums(list [][]carried) {
 	}
 }
 
-// gather: after s steps a GPU has all pieces whose last halved-s digits are its first. What it had before it is not
-// sent.
-func (f *fold) gather(list [][]carried) {
-	pieces := power(f.radix, f.halved)
+// gatherSteps computes the messages of the gather steps. After s steps, a GPU has all pieces
+// whose last halvings-s digits equal its first digits. Pieces that it already has are not sent.
+func (f *fold) gatherSteps(list [][]linkPieces) {
+	pieces := power(f.radix, f.halvings)
 	has := make([]bool, f.n*pieces)
 	for u := range f.n {
 		has[u*pieces+u/(f.n/pieces)] = true
 	}
 	for s := range list {
-		choices, ends := power(f.radix, s), power(f.radix, f.halved-s)
+		choices, ends := power(f.radix, s), power(f.radix, f.halvings-s)
 		for u := range f.n {
 			for a := range f.radix {
 				v := f.next(u, a)
 				for i := range choices {
 					if piece := i*ends + u/(f.n/ends); !has[v*pieces+piece] {
-						list[s] = append(list[s], f.carries(u, a, piece, pieces))
+						list[s] = append(list[s], f.pieceOnLink(u, a, piece, pieces))
 					}
 				}
 			}
@@ -195,24 +201,24 @@ func (f *fold) gather(list [][]carried) {
 	}
 }
 
-// plan makes the plan of f.
-func (f *fold) plan(p *Problem) *Plan {
+// newPlan returns the plan of f.
+func (f *fold) newPlan(p *Problem) *Plan {
 	pl := &Plan{Problem: *p, Parts: 1, Name: fmt.Sprintf("fold de-bruijn %d^%d", f.radix, f.digits)}
 	if f.last < f.radix {
 		pl.Name = fmt.Sprintf("fold de-bruijn %d*%d^%d", f.last, f.radix, f.digits-1)
 	}
-	if f.kautz {
+	if f.isKautz {
 		pl.Name = fmt.Sprintf("fold kautz %d^%d+%d^%d", f.radix, f.digits, f.radix, f.digits-1)
 	}
-	if f.halved > 0 {
-		pl.Name += fmt.Sprintf(", %d halved", f.halved)
+	if f.halvings > 0 {
+		pl.Name += fmt.Sprintf(", %d halved", f.halvings)
 	}
 	g := f.graph()
-	var legs []leg
-	for _, kind := range f.kinds() {
-		legs = append(legs, leg{g, f.steps(kind)})
+	var legs []treePhase
+	for _, kind := range f.phaseKinds() {
+		legs = append(legs, treePhase{g, f.steps(kind)})
 	}
-	pl.Phases = pl.lay(f.kinds(), legs, f, false)
+	pl.Phases = pl.newPhases(f.phaseKinds(), legs, f, false)
 	for i := range pl.Phases {
 		pl.Phases[i].Reused = i > 0
 	}

@@ -12,25 +12,25 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// TestFolds: every fold holds, sums real numbers and claims the bytes that it sends, on graphs of all kinds,
-// halved any number of times.
+// TestFolds: every fold passes Check, computes correct sums of random numbers and has the bytes
+// that it claims, on graphs of all kinds and with any number of halvings.
 func TestFolds(t *testing.T) {
 	kinds := map[string]int{}
 	for n := 4; n <= 27; n++ {
 		for k := 2; k <= 6 && k < n; k++ {
-			for _, f := range folds(n, k) {
+			for _, f := range newFolds(n, k) {
 				for _, shard := range []int64{1, 7, 1000} {
-					pl := f.plan(&Problem{GPUs: n, Degree: k, Op: collective.AllReduce, Bytes: int64(n)*shard + int64(n/3), Rate: 8e11, Latency: us / 2, Delay: us})
-					if err := pl.write().Check(); err != nil {
+					pl := f.newPlan(&Problem{GPUs: n, Degree: k, Op: collective.AllReduce, Bytes: int64(n)*shard + int64(n/3), Rate: 8e11, Latency: us / 2, Delay: us})
+					if err := pl.toPlan().Check(); err != nil {
 						t.Fatalf("n=%d k=%d %s: %v", n, k, pl.Name, err)
 					}
-					claims(t, pl)
-					compute(t, pl)
-					if pl.Steps() != f.digits+f.halved || pl.Reconfigurations() != 1 {
+					checkLongest(t, pl)
+					simulateNumbers(t, pl)
+					if pl.Steps() != f.digits+f.halvings || pl.Reconfigurations() != 1 {
 						t.Errorf("n=%d k=%d %s: %d steps, %d topologies", n, k, pl.Name, pl.Steps(), pl.Reconfigurations())
 					}
 				}
-				kinds[fmt.Sprint(f.kautz, f.halved > 0, f.last < f.radix)]++
+				kinds[fmt.Sprint(f.isKautz, f.halvings > 0, f.last < f.radix)]++
 			}
 		}
 	}
@@ -39,12 +39,12 @@ func TestFolds(t *testing.T) {
 	}
 }
 
-// plays compares what a plan takes on the packet engine with its closed cost; message by message it takes no longer,
-// but TestWalks: exactly one walk of the fold's length joins any two GPUs of a de Bruijn graph, of that or one less any
-// two of a Kautz graph, by counting walks.
+// TestWalks: exactly one walk with the length of the fold leads from any GPU to any other of a de
+// Bruijn graph. In a Kautz graph, exactly one walk has this length or one less. Walks are
+// counted.
 func TestWalks(t *testing.T) {
 	for _, c := range [][2]int{{8, 2}, {27, 3}, {16, 4}, {12, 2}, {36, 3}, {20, 4}} {
-		for _, f := range folds(c[0], c[1]) {
+		for _, f := range newFolds(c[0], c[1]) {
 			if f.radix != c[1] {
 				continue
 			}
@@ -61,7 +61,7 @@ func TestWalks(t *testing.T) {
 					}
 				}
 				for v := range f.n {
-					if f.kautz {
+					if f.isKautz {
 						walks[v] += before[v]
 					}
 				}
@@ -73,9 +73,10 @@ func TestWalks(t *testing.T) {
 	}
 }
 
-// TestFoldByHand: 8 GPUs with two links, 8000 B at a nanosecond a byte, alpha 100 ns, R = 1 us. Three steps of a vector
-// on one topology; with the first step halved 4000 B, twice 4000 B, and 4000 B again; twice halved 4000, 2000, 2000 B
-// and back.
+// TestFoldByHand: costs computed by hand for 8 GPUs with two links, 8000 B, 1 ns per byte,
+// latency 100 ns and delay 1 us. Without halvings there are three steps of a vector on one
+// topology. With one halving the steps are 4000 B, twice 4000 B, and 4000 B; with two 4000, 2000,
+// 2000, 2000 and 4000 B.
 func TestFoldByHand(t *testing.T) {
 	p := problem(8, 2, collective.AllReduce, 8000, 8e9, us/10, us)
 	for name, want := range map[string][][]int64{
@@ -97,7 +98,7 @@ func TestFoldByHand(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, pl.cost(), cost)
 		}
 	}
-	// GPU 5 = 101 sends to 010 and 011; in the end it has had 010 and 110, which had 001, 101, 011 and 111.
+	// GPU 5 = 101 receives from 010 and 110 in the last step, and these from 001, 101, 011 and 111.
 	into := map[int32][]int32{}
 	for _, x := range planNamed(t, p, "fold de-bruijn 2^3").messages(0) {
 		if x.Step == 2 {
@@ -109,10 +110,11 @@ func TestFoldByHand(t *testing.T) {
 	}
 }
 
+// planNamed returns the fold with the given name.
 func planNamed(t *testing.T, p *Problem, name string) *Plan {
 	t.Helper()
-	for _, f := range folds(p.GPUs, p.Degree) {
-		if pl := f.plan(p); pl.Name == name {
+	for _, f := range newFolds(p.GPUs, p.Degree) {
+		if pl := f.newPlan(p); pl.Name == name {
 			return pl
 		}
 	}
@@ -120,14 +122,14 @@ func planNamed(t *testing.T, p *Problem, name string) *Plan {
 	return nil
 }
 
-// TestFoldLoses: a fold of which a message, also one to itself, or a whole step is missing does not hold, so nothing is
-// sent that is not needed; nor does one with a step in which nothing is sent before it or behind it.
+// TestFoldLoses: Check rejects a fold without any one message or step, so that no message is
+// superfluous. It also rejects an empty step before or after the others.
 func TestFoldLoses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := rapid.SampledFrom([][2]int{{8, 2}, {8, 4}, {9, 3}, {12, 2}, {16, 4}}).Draw(t, "n, k")
 		p := problem(c[0], c[1], collective.AllReduce, int64(c[0])*100, 8e9, us/10, us)
-		all := folds(c[0], c[1])
-		pl := explicitly(all[rapid.IntRange(0, len(all)-1).Draw(t, "fold")].plan(p))
+		all := newFolds(c[0], c[1])
+		pl := newMutablePlan(all[rapid.IntRange(0, len(all)-1).Draw(t, "fold")].newPlan(p))
 		i := slices.IndexFunc(pl.Steps.Phases, func(f plan.Phase) bool { return f.Kind == plan.Fold })
 		what := rapid.SampledFrom([]string{"message", "step", "more", "late"}).Draw(t, "what")
 		f := &pl.Steps.Phases[i]

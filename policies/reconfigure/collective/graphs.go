@@ -2,33 +2,34 @@ package collective
 
 import "sim/fabric/scaleup"
 
-// graph is a topology that need be no circulant: link i out of GPU u leads to to[u*k+i], and into every GPU lead k
-// links. A link from a GPU to itself is of no use to a tree.
+// graph is any topology of n GPUs with k links out of and into each. Link i of GPU u leads to
+// to[u*k+i]. A link from a GPU to itself is allowed but useless.
 type graph struct {
 	n, k int
 	to   []int32
 }
 
+// graphOf converts a topology whose edges are sorted by GPU.
 func graphOf(n, k int, t scaleup.Topology) *graph {
 	g := &graph{n, k, make([]int32, n*k)}
-	for i, e := range t { // those of GPU u are at u*k
+	for i, e := range t { // the edges of GPU u start at u*k
 		g.to[i] = e.To
 	}
 	return g
 }
 
-// topology lists the links of g, or with back those of its converse, by the GPU that they leave in g.
-func (g *graph) topology(back bool) scaleup.Topology {
+// topology returns the links of g, each reversed if reverse is true, in the order of g.
+func (g *graph) topology(reverse bool) scaleup.Topology {
 	t := make(scaleup.Topology, len(g.to))
 	for l, v := range g.to {
-		if t[l] = (scaleup.Edge{From: int32(l / g.k), To: v}); back {
+		if t[l] = (scaleup.Edge{From: int32(l / g.k), To: v}); reverse {
 			t[l] = scaleup.Edge{From: v, To: int32(l / g.k)}
 		}
 	}
 	return t
 }
 
-// converse is g with all links turned round.
+// converse returns g with all links reversed.
 func (g *graph) converse() *graph {
 	c := &graph{g.n, g.k, make([]int32, len(g.to))}
 	used := make([]int32, g.n)
@@ -39,8 +40,8 @@ func (g *graph) converse() *graph {
 	return c
 }
 
-// mirrored is g with GPU u renamed -u.
-func (g *graph) mirrored() *graph {
+// mirror returns g with GPU u renumbered -u.
+func (g *graph) mirror() *graph {
 	m := &graph{g.n, g.k, make([]int32, len(g.to))}
 	for u := range g.n {
 		for i, v := range g.to[u*g.k : (u+1)*g.k] {
@@ -50,10 +51,10 @@ func (g *graph) mirrored() *graph {
 	return m
 }
 
-// unlooped joins the links that lead from GPUs to themselves into a ring through these, so that they serve too. One
-// that is alone stays.
-func (g *graph) unlooped() *graph {
-	var loops []int // links, one a GPU
+// joinLoops replaces the links from GPUs to themselves by a ring through these GPUs, so that they
+// are useful. A single loop remains.
+func (g *graph) joinLoops() *graph {
+	var loops []int // links, one per GPU
 	for u := range g.n {
 		for l := u * g.k; l < (u+1)*g.k; l++ {
 			if int(g.to[l]) == u {
@@ -71,10 +72,11 @@ func (g *graph) unlooped() *graph {
 	return g
 }
 
-// lineGraph is the line digraph of g: its GPUs are the links of g, and from each lead links to those that follow it. It
-// has k times as many GPUs and a diameter of one more, and the trees on it are about as even as those on g (Fiol, Yebra
-// and Alegre, "Line digraph iterations and the (d,k) digraph problem", IEEE Trans. Computers 1984). Kautz graphs are
-// those of complete ones.
+// lineGraph returns the line digraph of g. Its GPUs are the links of g, and each has links to all
+// links that follow it. It has k times as many GPUs, a diameter larger by one, and trees about as
+// even as the trees on g (Fiol, Yebra and Alegre, "Line digraph iterations and the (d,k) digraph
+// problem", IEEE Trans. Computers 1984). Kautz graphs are iterated line digraphs of complete
+// graphs.
 func (g *graph) lineGraph() *graph {
 	l := &graph{g.n * g.k, g.k, make([]int32, g.n*g.k*g.k)}
 	for a, v := range g.to {
@@ -85,8 +87,8 @@ func (g *graph) lineGraph() *graph {
 	return l
 }
 
-// affine is the graph u -> mul*u + add[i] mod n, of which generalised Kautz and de Bruijn graphs are cases; nil where
-// links would meet in fewer GPUs than n.
+// affine returns the graph u -> mul*u + add[i] mod n, or nil if a GPU would have more than k
+// links into it. Generalised Kautz and de Bruijn graphs are special cases.
 func affine(n, mul int, add []int32) *graph {
 	k := len(add)
 	g := &graph{n, k, make([]int32, n*k)}

@@ -5,15 +5,15 @@ import (
 	"sim/policies/collective"
 )
 
-// cost is CostAt the problem's delay.
+// cost returns the cost at the delay of the problem.
 func (pl *Plan) cost() engine.Time { return pl.costAt(pl.Problem.Delay) }
 
-// costAt is the closed cost at a reconfiguration delay.
+// costAt returns the cost at a reconfiguration delay.
 func (pl *Plan) costAt(delay engine.Time) engine.Time {
 	return engine.Time(pl.Reconfigurations())*delay + pl.Time()
 }
 
-// cheapest returns the plan of the least cost at a reconfiguration delay, of equal ones the first.
+// cheapest returns the plan with the lowest cost at a delay; of equal plans the first.
 func cheapest(plans []*Plan, delay engine.Time) *Plan {
 	var best *Plan
 	for _, pl := range plans {
@@ -25,12 +25,12 @@ func cheapest(plans []*Plan, delay engine.Time) *Plan {
 }
 
 func best(p *Problem) (*Plan, error) {
-	list, err := plans(p)
+	list, err := frontierPlans(p)
 	return cheapest(list, p.Delay), err
 }
 
 func staticRing(p *Problem) (*Plan, error) {
-	list, err := staticRings(p)
+	list, err := staticRingPlans(p)
 	return cheapest(list, p.Delay), err
 }
 

@@ -8,14 +8,15 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// TestPlansHalt: plans are made and checked for as long as nobody says stop.
+// TestPlansHalt: planning and verification end with halt.ErrHalted as soon as Problem.Stop
+// returns true, and call it often.
 func TestPlansHalt(t *testing.T) {
 	p := problem(48, 3, collective.AllReduce, 64<<20, 8e11, us/2, us)
 	want := must(best(p))(t)
 	asked := 0
 	count := *p
 	count.Stop = func() bool { asked++; return false }
-	must(plans(&count))(t)
+	must(frontierPlans(&count))(t)
 	if asked < 100 {
 		t.Errorf("asked %d times", asked)
 	}
@@ -23,11 +24,11 @@ func TestPlansHalt(t *testing.T) {
 		left := n
 		some := *p
 		some.Stop = func() bool { left--; return left <= 0 }
-		if _, err := plans(&some); !errors.Is(err, halt.ErrHalted) {
+		if _, err := frontierPlans(&some); !errors.Is(err, halt.ErrHalted) {
 			t.Errorf("asked %d of %d times: %v", n, asked, err)
 		}
 	}
-	if err := want.write().SealUnless(func() bool { return true }); !errors.Is(err, halt.ErrHalted) {
-		t.Errorf("it is checked though it is to stop: %v", err)
+	if err := want.toPlan().SealUnless(func() bool { return true }); !errors.Is(err, halt.ErrHalted) {
+		t.Errorf("SealUnless with a stop: %v, want halt.ErrHalted", err)
 	}
 }

@@ -10,32 +10,34 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Phase is one topology and what is done on it.
+// Phase is a topology and the messages on it.
 type Phase struct {
-	plan.Phase // without Messages until it is written out
+	plan.Phase // Messages is nil; see Plan.toPlan
 
-	lift   lift
-	course int
-	vector int // shards of the vectors of an exchange
+	// A phase with Offsets is phase index of a stage.
+	chainStage   chainStage
+	index        int
+	vectorShards int // shards per vector of an exchange
 
-	// Of a phase without Offsets: what makes it, of which course is the leg, against its direction or not.
-	source source
-	back   bool
-	edges  scaleup.Topology
+	// A phase without Offsets is phase index of a message source on these edges, reversed or not.
+	source     messageSource
+	isReversed bool
+	edges      scaleup.Topology
 }
 
-// Plan is a collective as the messages of one GPU, or less, with its cost; write writes it out.
+// Plan is a collective call as the messages of one GPU, or in another compact form. toPlan
+// expands it.
 type Plan struct {
 	Problem Problem
-	// Name says of what stages it is made.
+	// Name describes the stages.
 	Name string
-	// Parts is how many parts each shard is cut into; sizes differ by a byte at most.
+	// Parts is the number of parts of each shard. Their sizes differ by a byte at most.
 	Parts  int32
 	Phases []Phase
 }
 
-// write writes the plan out but for the messages of its phases, which are many and made when they are asked for.
-func (pl *Plan) write() *plan.Plan {
+// toPlan expands the plan. The messages of its phases are many and are computed on demand.
+func (pl *Plan) toPlan() *plan.Plan {
 	out := &plan.Plan{Name: pl.Name, GPUs: pl.Problem.GPUs, Degree: pl.Problem.Degree, Steps: &plan.Steps{Collective: pl.Problem, Parts: pl.Parts}}
 	for i := range pl.Phases {
 		f := pl.Phases[i].Phase
@@ -46,17 +48,17 @@ func (pl *Plan) write() *plan.Plan {
 	return out
 }
 
-// candidate offers the plan.
+// candidate returns the plan as a candidate.
 func (pl *Plan) candidate() plan.Candidate {
 	return plan.Candidate{Origin: pl.Name, Reconfigurations: pl.Reconfigurations(), Slots: int64(pl.Steps()), Steps: pl.Time(),
 		Build: func(_ int64, stop halt.When) (*plan.Plan, error) {
-			made := *pl
-			made.Problem.Stop = stop
-			return made.write(), nil
+			copied := *pl
+			copied.Problem.Stop = stop
+			return copied.toPlan(), nil
 		}}
 }
 
-// Reconfigurations is d, the first topology included.
+// Reconfigurations returns the number of topologies set up, including the first.
 func (pl *Plan) Reconfigurations() int {
 	d := 0
 	for i := range pl.Phases {
@@ -67,7 +69,7 @@ func (pl *Plan) Reconfigurations() int {
 	return d
 }
 
-// Steps is the number of steps of all phases.
+// Steps returns the number of steps of all phases.
 func (pl *Plan) Steps() int {
 	s := 0
 	for i := range pl.Phases {
@@ -76,7 +78,8 @@ func (pl *Plan) Steps() int {
 	return s
 }
 
-// Time is what all steps take: for each alpha and the time of its longest message.
+// Time returns the time of all steps without reconfigurations: per step the latency and the time
+// of its longest message.
 func (pl *Plan) Time() (sum engine.Time) {
 	for i := range pl.Phases {
 		for _, b := range pl.Phases[i].Longest {
@@ -99,41 +102,43 @@ func (pl *Plan) Topology(phase int) scaleup.Topology {
 	return scaleup.Circulant(pl.Problem.GPUs, offsets...)
 }
 
-// newPlan puts the phases of a recipe together.
+// newPlan returns the plan of a recipe. longest caches the longest messages of phases.
 func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
-	pl := &Plan{Problem: *p, Parts: partsOf(p)}
-	add := func(kind plan.Kind, l lift, vector int) {
-		for i := range l.courses {
+	pl := &Plan{Problem: *p, Parts: shardParts(p)}
+	add := func(kind plan.Kind, l chainStage, vector int) {
+		for i := range l.phases {
 			c := i
 			if kind == plan.Scatter {
-				c = len(l.courses) - 1 - i
+				c = len(l.phases) - 1 - i
 			}
-			f := Phase{Phase: plan.Phase{Kind: kind, Open: kind == plan.Exchange && c < len(l.courses)-1}, lift: l, course: c, vector: vector}
+			f := Phase{Phase: plan.Phase{Kind: kind, Open: kind == plan.Exchange && c < len(l.phases)-1}, chainStage: l, index: c, vectorShards: vector}
 			scale := p.GPUs / (l.below * l.q)
-			for _, a := range l.courses[c].offsets {
+			for _, a := range l.phases[c].offsets {
 				f.Offsets = append(f.Offsets, a*int32(scale))
 			}
 			key := phaseKey{l.stage, l.below, c, vector}
 			if longest[key] == nil {
-				longest[key] = pl.longest(&f)
+				longest[key] = pl.longestMessages(&f)
 			}
 			f.Longest = slices.Clone(longest[key])
 			if kind == plan.Scatter {
 				slices.Reverse(f.Longest)
 			}
 			if n := len(pl.Phases); n > 0 {
-				f.Reused = alike(f.Offsets, pl.Phases[n-1].Offsets)
+				f.Reused = sameOffsets(f.Offsets, pl.Phases[n-1].Offsets)
 			}
 			pl.Phases = append(pl.Phases, f)
 		}
 	}
-	of := func(lifts []lift) []*stage {
+
+	stagesOf := func(lifts []chainStage) []*stage {
 		list := make([]*stage, len(lifts))
 		for i := range lifts {
 			list[i] = lifts[i].stage
 		}
 		return list
 	}
+
 	vector := 1
 	for _, l := range r.exchange {
 		vector *= l.q
@@ -147,44 +152,46 @@ func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
 	for _, l := range r.gather {
 		add(plan.Gather, l, 0)
 	}
-	for i, part := range [][]lift{r.scatter, r.exchange, r.gather} {
+
+	for i, part := range [][]chainStage{r.scatter, r.exchange, r.gather} {
 		if len(part) == 0 {
 			continue
 		}
 		if pl.Name != "" {
 			pl.Name += "; "
 		}
-		pl.Name += plan.Kind(i).String() + " " + names(of(part))
+		pl.Name += plan.Kind(i).String() + " " + joinNames(stagesOf(part))
 	}
 	return pl
 }
 
-// alike reports whether offsets are the same, in any order.
-func alike(a, b []int32) bool {
+// sameOffsets reports whether two lists have the same offsets in any order.
+func sameOffsets(a, b []int32) bool {
 	a, b = slices.Clone(a), slices.Clone(b)
 	slices.Sort(a)
 	slices.Sort(b)
 	return slices.Equal(a, b)
 }
 
-// phaseKey is what the longest messages of a phase depend on.
+// phaseKey identifies phases with the same longest messages.
 type phaseKey struct {
-	stage                 *stage
-	below, course, vector int
+	stage                      *stage
+	below, phase, vectorShards int
 }
 
-// static is the plan of an operation with one topology throughout: offsets on Z_n.
-func static(p *Problem, name string, offsets []int32) *Plan {
-	s := newStage(p.GPUs, partsOf(p), name, course{offsets, p.GPUs, p.GPUs})
+// staticPlan returns the plan of an operation on a single circulant, or nil if its offsets do not
+// reach all GPUs.
+func staticPlan(p *Problem, name string, offsets []int32) *Plan {
+	s := newStage(p.GPUs, shardParts(p), name, broadcastPhase{offsets, p.GPUs, p.GPUs})
 	if s == nil {
 		return nil
 	}
 	r := &recipe{}
 	if p.Op != collective.AllGather {
-		r.scatter = []lift{{s, 1}}
+		r.scatter = []chainStage{{s, 1}}
 	}
 	if p.Op != collective.ReduceScatter {
-		r.gather = []lift{{s, 1}}
+		r.gather = []chainStage{{s, 1}}
 	}
 	return newPlan(p, r, map[phaseKey][]int64{})
 }

@@ -1,32 +1,36 @@
-// Package collective plans all-gather, reduce-scatter and all-reduce on GPUs joined by optical switches: which
-// topologies to set up, and which pieces of the data cross which link in each step (the hardware is that of the paper
-// on reconfiguring during a collective, Sec. 2.1; the paper itself plans all-to-all alone).
+// Package collective plans all-gathers, reduce-scatters and all-reduces on GPUs joined by optical
+// switches. A plan states which topologies to set up, and which pieces of the data cross each
+// link in each step. The hardware is described in Sec. 2.1 of the paper "To Reconfigure or Not to
+// Reconfigure", which itself plans all-to-alls only.
 //
-// Plans on circulants are shift-invariant: what GPU u does is what GPU 0 does, renamed by +u. An all-gather is a way
-// for one shard to reach all of Z_n (stage.go); stages on the quotients of a chain of subgroups of Z_n follow each
-// other (chain.go); a reduce-scatter is an all-gather run backwards, and an all-reduce both, or, in its middle, an
-// exchange of whole vectors (all.go). Any topology serves for broadcast trees from every GPU (trees.go, grown.go):
-// generalised Kautz graphs, line digraphs and affine graphs, alone or one after the other (graphs.go, forest.go), reach
-// all in fewer steps than circulants do. A de Bruijn or Kautz graph folds an all-reduce into as many steps as it has
-// digits (fold.go). The frontier over reconfigurations, steps and bytes is kept whole, so that every delay picks its
-// best.
+// Candidates is the entry point. It returns all plans that are optimal for some reconfiguration
+// delay: the frontier over reconfigurations, steps and bytes. Plans belong to three families:
 //
-// The package leaves all-to-all to its siblings, the plan's form and its check to package plan, and time to the
-// engines.
+//   - Circulants (recipes.go). All GPUs act identically, shifted by their number, so one broadcast on Z_n
+//     describes an all-gather (broadcast.go, stage.go). Stages on a chain of subgroups of Z_n follow
+//     each other (chain.go).
+//   - Broadcast trees from every GPU on other topologies (treeplans.go, trees.go): generalised Kautz
+//     graphs, line digraphs and affine graphs (graphs.go, linedigraph.go, affinesearch.go). They need
+//     fewer steps than circulants.
+//   - Folds of an all-reduce on a de Bruijn or Kautz graph (fold.go).
+//
+// A reduce-scatter is an all-gather in reverse. An all-reduce is both, or exchanges whole vectors
+// in between. Bound returns a lower bound on the cost of any plan. Package plan defines and
+// verifies the form of plans, and sibling packages plan all-to-alls.
 package collective
 
 import "sim/policies/reconfigure/plan"
 
-// Problem is a collective of n GPUs with k links out of and into each.
+// Problem is a collective call of n GPUs with k links out of and into each.
 type Problem = plan.Collective
 
-// mostParts is the highest degree at which shards are cut so that links can share one evenly.
-const mostParts = 64
+// maxParts is the maximum degree for which shards are cut into parts that links can share evenly.
+const maxParts = 64
 
-// partsOf is into how many parts a shard is cut: k, so that any number of shards can be spread evenly over k links,
-// else 1 where a part would be less than a byte.
-func partsOf(p *Problem) int32 {
-	if p.Degree > mostParts || p.Bytes/int64(p.GPUs) < int64(p.Degree) {
+// shardParts returns the number of parts of a shard. It is k, so that any number of shards can be
+// divided evenly among k links, or 1 if a part would be less than a byte.
+func shardParts(p *Problem) int32 {
+	if p.Degree > maxParts || p.Bytes/int64(p.GPUs) < int64(p.Degree) {
 		return 1
 	}
 	return int32(p.Degree)

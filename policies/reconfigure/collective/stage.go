@@ -10,23 +10,25 @@ import (
 
 // stage is an all-gather on Z_q in one or more phases.
 type stage struct {
-	q       int
-	name    string
-	courses []course
-	loads   [][]int32 // by course and step: parts on the fullest link
-	steps   int
-	parts   int64 // sum of loads
+	q      int
+	name   string
+	phases []broadcastPhase
+	loads  [][]int32 // by phase and step: parts on the most loaded link
+	steps  int
+	parts  int64 // sum of loads
 }
 
-func newStage(q int, parts int32, name string, courses ...course) *stage {
-	loads, full := spread(q, parts, courses, nil)
+// newStage returns the stage of some phases, or nil if they do not reach all of Z_q or a phase
+// sends nothing.
+func newStage(q int, parts int32, name string, courses ...broadcastPhase) *stage {
+	loads, full := runBroadcast(q, parts, courses, nil)
 	if !full {
 		return nil
 	}
-	s := &stage{q: q, name: name, courses: courses, loads: loads}
+	s := &stage{q: q, name: name, phases: courses, loads: loads}
 	for _, of := range loads {
 		if len(of) == 0 {
-			return nil // a topology that nothing is sent on
+			return nil // this topology carries nothing
 		}
 		s.steps += len(of)
 		for _, l := range of {
@@ -36,56 +38,58 @@ func newStage(q int, parts int32, name string, courses ...course) *stage {
 	return s
 }
 
-// stages returns the all-gathers on Z_q with k links that none other found beats in phases, steps and parts alike.
-// bases are the stamps for windows.
-func stages(q, k int, parts int32, bases []stamps, stop halt.When) []*stage {
+// newStages returns the frontier of all-gathers on Z_q with k links. bases are the postage bases
+// for windows.
+func newStages(q, k int, parts int32, bases []stampBasis, stop halt.When) []*stage {
 	var all []*stage
 	add := func(s *stage) {
 		if s != nil {
 			all = append(all, s)
 		}
 	}
-	for _, r := range rings(q, k) {
+	for _, r := range ringSets(q, k) {
 		stop.Check()
-		add(newStage(q, parts, r.name, course{r.offsets, q, q}))
+		add(newStage(q, parts, r.name, broadcastPhase{r.offsets, q, q}))
 	}
-	if offsets := circulant(q, k, stop); offsets != nil {
-		add(newStage(q, parts, fmt.Sprintf("circulant %d", q), course{offsets, q, q}))
+	if offsets := searchCirculant(q, k, stop); offsets != nil {
+		add(newStage(q, parts, fmt.Sprintf("circulant %d", q), broadcastPhase{offsets, q, q}))
 	}
-	least := q
+
+	// Windows with more phases are useful only if they take fewer steps.
+	minimum := q
 	for _, s := range all {
-		least = min(least, s.steps)
+		minimum = min(minimum, s.steps)
 	}
-	for e := 2; e < least; e++ { // as many phases as steps are of no use
+	for e := 2; e < minimum; e++ { // one phase per step is left to chains
 		stop.Check()
-		if s := windows(q, k, e, parts, bases); s != nil {
+		if s := windowStage(q, k, e, parts, bases); s != nil {
 			add(s)
-			least = min(least, s.steps)
+			minimum = min(minimum, s.steps)
 		}
 	}
-	return frontier(all, func(s *stage) cost { return cost{len(s.courses), s.steps, s.parts} })
+	return frontier(all, func(s *stage) cost { return cost{len(s.phases), s.steps, s.parts} })
 }
 
-// ring is a static set of rings.
-type ring struct {
+// ringSet is a set of static rings.
+type ringSet struct {
 	name    string
 	offsets []int32
 }
 
-// rings returns the static rings on Z_q: one, k side by side with a share of the data each; half of them the other way
-// round; and rings of k strides, whose links bring k shards a step (of each element the parts that are left at the end
-// are shared).
-func rings(q, k int) []ring {
-	one, ways, strides := make([]int32, k), make([]int32, k), make([]int32, k)
+// ringSets returns the static rings on Z_q: one ring, in which k links share the data; half of
+// the links in each direction; and rings of k strides, whose links bring k shards per step. If
+// fewer than k residues remain at the end, links share their parts.
+func ringSets(q, k int) []ringSet {
+	one, bidirectional, strides := make([]int32, k), make([]int32, k), make([]int32, k)
 	for i := range k {
-		one[i], ways[i], strides[i] = 1, 1, int32(i%(q-1))+1
+		one[i], bidirectional[i], strides[i] = 1, 1, int32(i%(q-1))+1
 		if i%2 == 1 {
-			ways[i] = int32(q - 1)
+			bidirectional[i] = int32(q - 1)
 		}
 	}
-	list := []ring{{fmt.Sprintf("ring %d", q), one}}
+	list := []ringSet{{fmt.Sprintf("ring %d", q), one}}
 	if k > 1 && q > 2 {
-		list = append(list, ring{fmt.Sprintf("ring %d both ways", q), ways}, ring{fmt.Sprintf("%d strides %d", min(k, q-1), q), strides})
+		list = append(list, ringSet{fmt.Sprintf("ring %d both ways", q), bidirectional}, ringSet{fmt.Sprintf("%d strides %d", min(k, q-1), q), strides})
 	}
 	return list
 }
@@ -101,17 +105,18 @@ func power(b, e int) int {
 	return p
 }
 
-// windows returns the all-gather on Z_q in e phases that reach a growing window 0..w-1: a phase of s steps multiplies
-// the window by what the sums of up to s of k numbers can be (for s = 1 by k+1, as the algorithm of Bruck et al.,
-// "Efficient algorithms for all-to-all communications in multiport message-passing systems", 1997), the last one ends
-// it. Total steps are the fewest that the windows allow. nil if every phase would not have its use.
-func windows(q, k, e int, parts int32, bases []stamps) *stage {
+// windowStage returns the all-gather on Z_q in e phases that reach a growing window 0..w-1. A
+// phase of s steps multiplies the window by the reach of k stamps with s terms. For s = 1 this is
+// k+1, as in the algorithm of Bruck et al., "Efficient algorithms for all-to-all communications
+// in multiport message-passing systems", 1997. The last phase ends at q. The number of steps is
+// the minimum that windows allow. The result is nil if some phase would be useless.
+func windowStage(q, k, e int, parts int32, bases []stampBasis) *stage {
 	lasts := splitSteps(bases, q, e)
 	if lasts == nil {
 		return nil
 	}
-	slices.SortFunc(lasts, func(a, b int) int { return b - a }) // single steps last: those can be balanced to the end
-	var courses []course
+	slices.SortFunc(lasts, func(a, b int) int { return b - a }) // single steps last, because their links can be balanced
+	var courses []broadcastPhase
 	window := 1
 	for i, s := range lasts {
 		b := bases[s-1]
@@ -122,18 +127,18 @@ func windows(q, k, e int, parts int32, bases []stamps) *stage {
 		if next == window {
 			return nil
 		}
-		offsets := scaled(b.numbers, window, q)
+		offsets := scaledOffsets(b.numbers, window, q)
 		if s == 1 {
-			offsets = evenly(window, next, k)
+			offsets = evenOffsets(window, next, k)
 		}
-		courses = append(courses, course{offsets, s, next})
+		courses = append(courses, broadcastPhase{offsets, s, next})
 		window = next
 	}
 	return newStage(q, parts, fmt.Sprintf("windows %d", q), courses...)
 }
 
-// scaled returns window times each number, mod q; multiples of q are the window itself instead.
-func scaled(numbers []int32, window, q int) []int32 {
+// scaledOffsets returns window times each number, mod q; multiples of q are replaced by window.
+func scaledOffsets(numbers []int32, window, q int) []int32 {
 	offsets := make([]int32, len(numbers))
 	for i, c := range numbers {
 		if offsets[i] = int32(int(c) * window % q); offsets[i] == 0 {
@@ -143,9 +148,9 @@ func scaled(numbers []int32, window, q int) []int32 {
 	return offsets
 }
 
-// evenly returns k offsets that take 0..window-1 to equal stretches of window..next-1; with fewer to reach than links,
-// some twice.
-func evenly(window, next, k int) []int32 {
+// evenOffsets returns k offsets that map 0..window-1 to equally spaced ranges in window..next-1.
+// They repeat if fewer than k residues remain.
+func evenOffsets(window, next, k int) []int32 {
 	offsets := make([]int32, k)
 	for i := range offsets {
 		offsets[i] = int32(window + i*(next-window)/k)
@@ -153,8 +158,8 @@ func evenly(window, next, k int) []int32 {
 	return offsets
 }
 
-// names joins the names of stages.
-func names(list []*stage) string {
+// joinNames joins the names of stages.
+func joinNames(list []*stage) string {
 	text := make([]string, len(list))
 	for i, s := range list {
 		text[i] = s.name

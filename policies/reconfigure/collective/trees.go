@@ -7,61 +7,63 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// leg is a topology of trees and for how many steps it is up.
-type leg struct {
+// treePhase is a topology of broadcast trees, and the number of steps on it.
+type treePhase struct {
 	*graph
 	steps int
 }
 
-// grower grows broadcast trees from every GPU over topologies of any form: in each step a GPU gets every shard that one
-// of its neighbours has and it lacks, so all spread breadth first. Where several can send it, the parts are divided
-// among their links so that the fullest carries least, which is a matter of each GPU and step by itself (Zhao et al.,
-// "Efficient direct-connect topologies for collective communications": breadth-first broadcast).
-type grower struct {
-	n, words   int
-	parts      int32
-	have, next []uint64 // by GPU: the shards that it has
-	lacks      int      // shards that GPUs lack
-	into       []int32  // by GPU: links into it, k each, -1 for none
-	tail       []int32  // by link of into: the GPU that it comes from
-	list       []carried
-	fresh      []int32 // of a GPU: the shards that it gets, and who can bring them
-	ways       []int32
-	at         []int32 // by set of links: the first that has parts left to bring
-	division
+// treeBuilder grows broadcast trees from every GPU over any topologies, breadth first: in each
+// step a GPU receives every shard that it lacks and a neighbour has. If several links can bring a
+// shard, its parts are divided so that the maximum load of a link is minimal. Each GPU and step
+// can be optimised on its own (Zhao et al., "Efficient direct-connect topologies for collective
+// communications": breadth-first broadcast).
+type treeBuilder struct {
+	n, words           int
+	parts              int32
+	shards, nextShards []uint64     // by GPU: bits of the shards that it has, now and after the step
+	missing            int          // number of shards that GPUs lack, summed over GPUs
+	inLinks            []int32      // by GPU: its k links in, padded with -1
+	senders            []int32      // by index in inLinks: the GPU that the link comes from
+	list               []linkPieces // pieces of the last step, by receiver
+	newShards          []int32      // of one GPU: the shards that it receives
+	linkSets           []int32      // by index in newShards: bits of the links that can bring it
+	nextLink           []int32      // by set of links: the first link with unassigned parts
+	semiMatching
 	stop halt.When
 }
 
-// mostTreeDegree is the most links a GPU for which trees are made: they are divided by sets of links.
-const mostTreeDegree = 8
+// maxTreeDegree limits the links per GPU, because tables have an entry for each set of links.
+const maxTreeDegree = 8
 
-func newGrower(n, k int, parts int32) *grower {
-	z := &grower{n: n, parts: parts, words: (n + 63) / 64, division: newDivision(k)}
-	z.have, z.next = make([]uint64, n*z.words), make([]uint64, n*z.words)
-	z.into, z.tail, z.at = make([]int32, n*k), make([]int32, n*k), make([]int32, 1<<k)
-	z.division.parts = make([]int64, 1<<k) // shards by the set of links that can bring them, as a GPU may get hundreds at once
+func newTreeBuilder(n, k int, parts int32) *treeBuilder {
+	z := &treeBuilder{n: n, parts: parts, words: (n + 63) / 64, semiMatching: newSemiMatching(k)}
+	z.shards, z.nextShards = make([]uint64, n*z.words), make([]uint64, n*z.words)
+	z.inLinks, z.senders, z.nextLink = make([]int32, n*k), make([]int32, n*k), make([]int32, 1<<k)
+	z.semiMatching.parts = make([]int64, 1<<k) // a row per set of links, as a GPU may receive hundreds of shards at once
 	for set := range 1 << k {
 		for i := range k {
 			z.share = append(z.share, int64(set>>i&1)-1)
 		}
 	}
-	z.rank()
+	z.sortRows()
 	z.restart()
 	return z
 }
 
-func (z *grower) restart() {
-	clear(z.have)
+// restart resets the shards: each GPU has only its own.
+func (z *treeBuilder) restart() {
+	clear(z.shards)
 	for u := range z.n {
-		z.have[u*z.words+u/64] |= 1 << (u % 64)
+		z.shards[u*z.words+u/64] |= 1 << (u % 64)
 	}
-	z.lacks = z.n * (z.n - 1)
+	z.missing = z.n * (z.n - 1)
 }
 
-// up sets up a topology.
-func (z *grower) up(g *graph) {
-	for i := range z.into {
-		z.into[i] = -1
+// setTopology sets the links of the following steps.
+func (z *treeBuilder) setTopology(g *graph) {
+	for i := range z.inLinks {
+		z.inLinks[i] = -1
 	}
 	for l, v := range g.to {
 		u := int32(l / g.k)
@@ -69,39 +71,39 @@ func (z *grower) up(g *graph) {
 			continue
 		}
 		at := int(v) * z.k
-		for z.into[at] >= 0 {
+		for z.inLinks[at] >= 0 {
 			at++
 		}
-		z.into[at], z.tail[at] = int32(l), u
+		z.inLinks[at], z.senders[at] = int32(l), u
 	}
 }
 
-// reach lets all GPUs get what their neighbours have, without a word of who sends it, and returns the most that one
-// gets.
-func (z *grower) reach() int {
-	most := 0
-	if z.words == 1 { // as where graphs are improved by swaps, most of what they take
-		for v, had := range z.have {
+// advance computes the shards of all GPUs after a step without dividing parts among links. It
+// returns the maximum number of shards that a GPU receives.
+func (z *treeBuilder) advance() int {
+	maxReceived := 0
+	if z.words == 1 { // a fast path for swapLinks, which spends most of its time here
+		for v, had := range z.shards {
 			has := had
-			for i := v * z.k; i < (v+1)*z.k && z.into[i] >= 0; i++ {
-				has |= z.have[z.tail[i]]
+			for i := v * z.k; i < (v+1)*z.k && z.inLinks[i] >= 0; i++ {
+				has |= z.shards[z.senders[i]]
 			}
-			z.next[v] = has
+			z.nextShards[v] = has
 			got := bits.OnesCount64(has &^ had)
-			most = max(most, got)
-			z.lacks -= got
+			maxReceived = max(maxReceived, got)
+			z.missing -= got
 		}
-		z.have, z.next = z.next, z.have
-		return most
+		z.shards, z.nextShards = z.nextShards, z.shards
+		return maxReceived
 	}
-	copy(z.next, z.have)
+	copy(z.nextShards, z.shards)
 	for v := range z.n {
-		to, before := z.next[v*z.words:(v+1)*z.words], 0
+		to, before := z.nextShards[v*z.words:(v+1)*z.words], 0
 		for _, w := range to {
 			before += bits.OnesCount64(w)
 		}
-		for i := v * z.k; i < (v+1)*z.k && z.into[i] >= 0; i++ {
-			from := z.have[int(z.tail[i])*z.words : (int(z.tail[i])+1)*z.words]
+		for i := v * z.k; i < (v+1)*z.k && z.inLinks[i] >= 0; i++ {
+			from := z.shards[int(z.senders[i])*z.words : (int(z.senders[i])+1)*z.words]
 			for j, w := range from {
 				to[j] |= w
 			}
@@ -110,117 +112,118 @@ func (z *grower) reach() int {
 		for _, w := range to {
 			got += bits.OnesCount64(w)
 		}
-		most = max(most, got)
-		z.lacks -= got
+		maxReceived = max(maxReceived, got)
+		z.missing -= got
 	}
-	z.have, z.next = z.next, z.have
-	return most
+	z.shards, z.nextShards = z.nextShards, z.shards
+	return maxReceived
 }
 
-// step is reach with all that is carried, by receiver, in list.
-func (z *grower) step() {
+// advanceRecording is advance that also stores the pieces on each link in list, by receiver.
+func (z *treeBuilder) advanceRecording() {
 	z.list = z.list[:0]
 	for v := range z.n {
 		z.stop.Check()
-		z.meet(v)
-		if len(z.fresh) > 0 {
-			z.divide()
-			z.hand(v)
+		z.findNewShards(v)
+		if len(z.newShards) > 0 {
+			z.solve()
+			z.assignParts(v)
 		}
 	}
-	z.reach()
+	z.advance()
 }
 
-// meet finds the shards that a GPU gets, and by which of its links.
-func (z *grower) meet(v int) {
+// findNewShards finds the shards that GPU v receives, and the links that can bring each.
+func (z *treeBuilder) findNewShards(v int) {
 	k := z.k
-	z.fresh, z.ways = z.fresh[:0], z.ways[:0]
-	clear(z.division.parts)
+	z.newShards, z.linkSets = z.newShards[:0], z.linkSets[:0]
+	clear(z.semiMatching.parts)
 	links := 0
-	for links < k && z.into[v*k+links] >= 0 {
+	for links < k && z.inLinks[v*k+links] >= 0 {
 		links++
 	}
 	for j := range z.words {
 		met := uint64(0)
 		for i := range links {
-			met |= z.have[int(z.tail[v*k+i])*z.words+j]
+			met |= z.shards[int(z.senders[v*k+i])*z.words+j]
 		}
-		for met &^= z.have[v*z.words+j]; met != 0; met &= met - 1 {
+		for met &^= z.shards[v*z.words+j]; met != 0; met &= met - 1 {
 			bit := bits.TrailingZeros64(met)
-			ways := int32(0)
+			linkSet := int32(0)
 			for i := range links {
-				ways |= int32(z.have[int(z.tail[v*k+i])*z.words+j]>>bit&1) << i
+				linkSet |= int32(z.shards[int(z.senders[v*k+i])*z.words+j]>>bit&1) << i
 			}
-			z.fresh, z.ways = append(z.fresh, int32(j*64+bit)), append(z.ways, ways)
-			z.division.parts[ways] += int64(z.parts)
+			z.newShards, z.linkSets = append(z.newShards, int32(j*64+bit)), append(z.linkSets, linkSet)
+			z.semiMatching.parts[linkSet] += int64(z.parts)
 		}
 	}
 }
 
-// hand hands the parts of the shards that a GPU gets to its links, as divided: whole shards but where shares end.
-func (z *grower) hand(v int) {
+// assignParts assigns the parts of new shards to links as divided. A shard is split only at the
+// end of a link's share.
+func (z *treeBuilder) assignParts(v int) {
 	k := z.k
-	clear(z.at)
-	for e, s := range z.fresh {
-		m := int(z.ways[e])
+	clear(z.nextLink)
+	for e, s := range z.newShards {
+		m := int(z.linkSets[e])
 		for from := int32(0); from < z.parts; {
-			i := int(z.at[m])
+			i := int(z.nextLink[m])
 			left := &z.share[m*k+i]
 			if *left <= 0 {
-				z.at[m]++
+				z.nextLink[m]++
 				continue
 			}
 			to := int32(min(int64(z.parts), int64(from)+*left))
 			*left -= int64(to - from)
-			z.list = append(z.list, carried{z.into[v*k+i], s, 1, from, to})
+			z.list = append(z.list, linkPieces{z.inLinks[v*k+i], s, 1, from, to})
 			from = to
 		}
 	}
 }
 
-// trees are broadcast trees from every GPU over a sequence of topologies.
-type trees struct {
-	name string
-	legs []leg
-	load int // parts of shards on the fullest link of a step, summed over steps; k parts are a shard
+// broadcastTrees are broadcast trees from every GPU over a sequence of topologies.
+type broadcastTrees struct {
+	name   string
+	phases []treePhase
+	load   int // parts (1/k shard) on the most loaded link of a step, summed over steps
 }
 
-// run runs through the legs and gives emit what is carried in each step.
-func (t *trees) run(parts int32, stop halt.When, emit func(leg, step int, list []carried)) {
-	z := newGrower(t.legs[0].n, t.legs[0].graph.k, parts)
+// emitSteps implements messageSource.
+func (t *broadcastTrees) emitSteps(parts int32, stop halt.When, emit func(phase, step int, list []linkPieces)) {
+	z := newTreeBuilder(t.phases[0].n, t.phases[0].graph.k, parts)
 	z.stop = stop
-	for i, l := range t.legs {
-		z.up(l.graph)
+	for i, l := range t.phases {
+		z.setTopology(l.graph)
 		for s := range l.steps {
-			z.step()
+			z.advanceRecording()
 			emit(i, s, z.list)
 		}
 	}
 }
 
-// spans reports whether the trees reach every GPU and none of their steps is without use.
-func (t *trees) spans(z *grower) bool {
+// spans reports whether the trees reach every GPU and every step sends something.
+func (t *broadcastTrees) spans(z *treeBuilder) bool {
 	z.restart()
-	for _, l := range t.legs {
-		z.up(l.graph)
+	for _, l := range t.phases {
+		z.setTopology(l.graph)
 		for range l.steps {
-			if z.reach() == 0 {
+			if z.advance() == 0 {
 				return false
 			}
 		}
 	}
-	return z.lacks == 0
+	return z.missing == 0
 }
 
-// fill works load out, with a grower of k parts.
-func (t *trees) fill(z *grower) int {
+// computeLoad computes load with a grower of k parts.
+func (t *broadcastTrees) computeLoad(z *treeBuilder) int {
 	z.restart()
 	t.load = 0
-	parts := make([]int, len(t.legs[0].to))
-	for _, l := range t.legs {
-		z.up(l.graph)
+	parts := make([]int, len(t.phases[0].to))
+	for _, l := range t.phases {
+		z.setTopology(l.graph)
 		for range l.steps {
-			z.step()
+			z.advanceRecording()
 			clear(parts)
 			for _, c := range z.list {
 				parts[c.link] += int(c.to - c.from)
@@ -231,30 +234,31 @@ func (t *trees) fill(z *grower) int {
 	return t.load
 }
 
-// on returns the trees over other graphs.
-func (t *trees) on(change func(*graph) *graph) *trees {
-	o := &trees{name: t.name, legs: make([]leg, len(t.legs)), load: t.load}
-	for i, l := range t.legs {
-		o.legs[i] = leg{change(l.graph), l.steps}
+// mapGraphs returns the trees on changed graphs.
+func (t *broadcastTrees) mapGraphs(change func(*graph) *graph) *broadcastTrees {
+	o := &broadcastTrees{name: t.name, phases: make([]treePhase, len(t.phases)), load: t.load}
+	for i, l := range t.phases {
+		o.phases[i] = treePhase{change(l.graph), l.steps}
 	}
 	return o
 }
 
-func (t *trees) steps() int {
+func (t *broadcastTrees) steps() int {
 	s := 0
-	for _, l := range t.legs {
+	for _, l := range t.phases {
 		s += l.steps
 	}
 	return s
 }
 
-// backwards returns trees that a reduce-scatter follows backwards: on the converse topologies, so that it has those of
-// t, the last first, or where these do not span all, on their mirror image, of which the first is still that of t if
-// that is a circulant.
-func (t *trees) backwards() *trees {
-	g := t.legs[0].graph
-	if c := t.on((*graph).converse); c.spans(newGrower(g.n, g.k, 1)) {
+// reversed returns trees for a reduce-scatter in reverse: on the converse topologies, so that its
+// own topologies are the topologies of t, the last first. If these do not span all GPUs, it
+// returns trees on the mirror image. If the first topology of t is a circulant, the
+// reduce-scatter still ends with it.
+func (t *broadcastTrees) reversed() *broadcastTrees {
+	g := t.phases[0].graph
+	if c := t.mapGraphs((*graph).converse); c.spans(newTreeBuilder(g.n, g.k, 1)) {
 		return c
 	}
-	return t.on((*graph).mirrored)
+	return t.mapGraphs((*graph).mirror)
 }

@@ -13,12 +13,13 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// TestDivision: the fullest link carries what the worst set of links makes it (Hall): of all rows that only links of a
-// set can bring, the parts, divided by the links; and all parts are brought, by links that can.
+// TestDivision: the maximum load of a link equals Hall's bound, the maximum over all sets of
+// links of the parts that only these can carry, divided by their number. All parts are assigned
+// to possible links.
 func TestDivision(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(1, 6).Draw(t, "k")
-		d := newDivision(k)
+		d := newSemiMatching(k)
 		sets := rapid.SliceOfN(rapid.IntRange(1, 1<<k-1), 1, 20).Draw(t, "links")
 		for _, m := range sets {
 			d.parts = append(d.parts, rapid.Int64Range(0, 40).Draw(t, "parts"))
@@ -26,8 +27,8 @@ func TestDivision(t *testing.T) {
 				d.share = append(d.share, int64(m>>i&1)-1)
 			}
 		}
-		d.rank()
-		d.divide()
+		d.sortRows()
+		d.solve()
 		want := int64(0)
 		for set := 1; set < 1<<k; set++ {
 			parts, links := int64(0), int64(bits.OnesCount(uint(set)))
@@ -58,7 +59,7 @@ func TestDivision(t *testing.T) {
 	})
 }
 
-// anyGraph draws a graph of permutations, one a link, so that links may lead back or be double.
+// anyGraph draws a graph as one permutation per link, so that loops and parallel links occur.
 func anyGraph(t *rapid.T, n, k int) *graph {
 	g := &graph{n, k, make([]int32, n*k)}
 	for i := range k {
@@ -73,21 +74,21 @@ func anyGraph(t *rapid.T, n, k int) *graph {
 	return g
 }
 
-// TestTrees: whatever the topologies, the plans along trees hold, sum real numbers, claim the bytes that they send,
-// give every shard to each GPU when it can first be there, and when played packet by packet take what they claim.
+// TestTrees: on any topologies, plans along trees pass Check, compute correct sums and have the
+// bytes that they claim. Every shard reaches each GPU in the first possible step.
 func TestTrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 12).Draw(t, "n")
 		k := rapid.IntRange(2, min(4, n-1)).Draw(t, "k")
-		on := &trees{name: "any"}
-		z := newGrower(n, k, 1)
+		on := &broadcastTrees{name: "any"}
+		z := newTreeBuilder(n, k, 1)
 		for range rapid.IntRange(0, 2).Draw(t, "legs") {
-			on.legs = append(on.legs, leg{anyGraph(t, n, k).unlooped(), rapid.IntRange(1, 2).Draw(t, "steps")})
+			on.phases = append(on.phases, treePhase{anyGraph(t, n, k).joinLoops(), rapid.IntRange(1, 2).Draw(t, "steps")})
 		}
-		on.legs = append(on.legs, leg{affine(n, 1, slices.Repeat([]int32{1}, k)), n - 1}) // a ring reaches the rest
-		for i := len(on.legs) - 1; i >= 0; i-- {                                          // as few steps as are of use
-			for on.legs[i].steps > 1 && !on.spans(z) {
-				on.legs[i].steps--
+		on.phases = append(on.phases, treePhase{affine(n, 1, slices.Repeat([]int32{1}, k)), n - 1}) // a ring reaches all other GPUs
+		for i := len(on.phases) - 1; i >= 0; i-- {                                                  // remove useless steps
+			for on.phases[i].steps > 1 && !on.spans(z) {
+				on.phases[i].steps--
 			}
 		}
 		if !on.spans(z) {
@@ -101,16 +102,16 @@ func TestTrees(t *testing.T) {
 		scatter := *p
 		scatter.Op = collective.ReduceScatter
 		for _, pl := range []*Plan{
-			along(&gather, nil, plan.Gather, on), along(&scatter, on.on((*graph).mirrored), plan.Scatter, nil), along(p, on.on((*graph).mirrored), plan.Gather, on), along(p, nil, plan.Exchange, on),
+			treePlan(&gather, nil, plan.Gather, on), treePlan(&scatter, on.mapGraphs((*graph).mirror), plan.Scatter, nil), treePlan(p, on.mapGraphs((*graph).mirror), plan.Gather, on), treePlan(p, nil, plan.Exchange, on),
 		} {
-			if err := pl.write().Check(); err != nil {
+			if err := pl.toPlan().Check(); err != nil {
 				t.Fatalf("%s: %v", pl.Name, err)
 			}
-			claims(t, pl)
-			compute(t, pl)
+			checkLongest(t, pl)
+			simulateNumbers(t, pl)
 		}
 		step := int32(0)
-		pl := along(&gather, nil, plan.Gather, on)
+		pl := treePlan(&gather, nil, plan.Gather, on)
 		for i := range pl.Phases {
 			for _, x := range pl.messages(i) {
 				for _, e := range x.Pieces {
@@ -124,14 +125,15 @@ func TestTrees(t *testing.T) {
 	})
 }
 
-// walks returns when each GPU could first have each shard, by source, set by set.
-func walks(t *trees) [][]int {
-	n := t.legs[0].n
+// walks returns, by source and GPU, the first step in which a shard can arrive, by propagating
+// sets.
+func walks(t *broadcastTrees) [][]int {
+	n := t.phases[0].n
 	first := make([][]int, n)
 	for u := range n {
 		first[u] = make([]int, n)
 		has, step := map[int32]bool{int32(u): true}, 0
-		for _, l := range t.legs {
+		for _, l := range t.phases {
 			for range l.steps {
 				step++
 				for _, e := range l.topology(false) {
@@ -150,31 +152,31 @@ func walks(t *trees) [][]int {
 	return first
 }
 
-// TestForests: of every number of GPUs and links the trees span all, in no more steps than generalised Kautz graphs
-// promise on one topology, ceil(log_k n), and their topologies can be set up; more topologies are there for fewer
-// steps.
+// TestForests: for every number of GPUs and links, all trees span the GPUs on valid topologies.
+// One of them has one topology and at most ceil(log_k n) steps, the diameter of generalised Kautz
+// graphs. Trees with more topologies take fewer steps.
 func TestForests(t *testing.T) {
-	most := 28
+	maxGPUs := 28
 	if *long {
-		most = 200
+		maxGPUs = 200
 	}
 	for k := 2; k <= 5; k++ {
-		for n := k + 2; n <= most; n++ {
+		for n := k + 2; n <= maxGPUs; n++ {
 			steps := 0
 			for power(k, steps) < n {
 				steps++
 			}
-			for _, f := range forests(n, k, nil) {
-				if !f.spans(newGrower(n, k, 1)) || !f.backwards().spans(newGrower(n, k, 1)) {
+			for _, f := range findTrees(n, k, nil) {
+				if !f.spans(newTreeBuilder(n, k, 1)) || !f.reversed().spans(newTreeBuilder(n, k, 1)) {
 					t.Fatalf("n=%d k=%d: %s does not span all", n, k, f.name)
 				}
-				if len(f.legs) == 1 && f.steps() <= steps {
+				if len(f.phases) == 1 && f.steps() <= steps {
 					steps = 0
 				}
-				if len(f.legs) > 1 && steps > 0 {
+				if len(f.phases) > 1 && steps > 0 {
 					t.Errorf("n=%d k=%d: no trees on one topology in %d steps", n, k, steps)
 				}
-				for _, l := range f.legs {
+				for _, l := range f.phases {
 					if err := l.topology(false).Check(n, k); err != nil || len(l.to) != n*k {
 						t.Errorf("n=%d k=%d %s: %v", n, k, f.name, err)
 					}
@@ -187,9 +189,9 @@ func TestForests(t *testing.T) {
 	}
 }
 
-// TestLeastDepth: on few GPUs, no topology of degree 2 at all has a smaller diameter than the best of the trees, by
-// trying every one.
-func TestLeastDepth(t *testing.T) {
+// TestLeastDepth: on few GPUs, no topology of degree 2 has a smaller diameter than the best
+// trees, by trying all topologies.
+func TestMinimumDepth(t *testing.T) {
 	for n := 4; n <= 6; n++ {
 		var pairs []uint8
 		for a := range n {
@@ -197,7 +199,7 @@ func TestLeastDepth(t *testing.T) {
 				pairs = append(pairs, 1<<a|1<<b)
 			}
 		}
-		least := n
+		minimum := n
 		to := make([]uint8, n)
 		var try func(u int)
 		try = func(u int) {
@@ -213,55 +215,57 @@ func TestLeastDepth(t *testing.T) {
 			worst := 0
 			for s := range n {
 				has, steps := uint8(1)<<s, 0
-				for ; has != 1<<n-1 && steps < least; steps++ {
+				for ; has != 1<<n-1 && steps < minimum; steps++ {
 					for v, next := 0, has; v < n; v++ {
 						if next>>v&1 > 0 {
 							has |= to[v]
 						}
 					}
 				}
-				if worst = max(worst, steps); worst >= least {
+				if worst = max(worst, steps); worst >= minimum {
 					return
 				}
 			}
-			least = worst
+			minimum = worst
 		}
 		try(0)
 		best := n
-		for _, f := range forests(n, 2, nil) {
-			if len(f.legs) == 1 {
+		for _, f := range findTrees(n, 2, nil) {
+			if len(f.phases) == 1 {
 				best = min(best, f.steps())
 			}
 		}
-		if best != least {
-			t.Errorf("n=%d: %d steps, %d do", n, best, least)
+		if best != minimum {
+			t.Errorf("n=%d: %d steps, %d do", n, best, minimum)
 		}
 	}
 }
 
-// TestLineGraphs: a line digraph has a diameter of one more; of the complete graph on 3 it is the Kautz graph on 6.
+// TestLineGraphs: a line digraph has a diameter larger by one. From the complete graph on 3 GPUs
+// these are Kautz graphs.
 func TestLineGraphs(t *testing.T) {
-	f := &forester{k: 2}
+	f := &treeSearch{k: 2}
 	complete := affine(3, 1, []int32{1, 2})
 	line := complete.lineGraph()
 	for steps, g := range map[int]*graph{1: complete, 2: line, 3: line.lineGraph(), 4: line.lineGraph().lineGraph()} {
-		if d, _ := f.depth(newGrower(g.n, g.k, 1), g); d != steps || g.n != 3<<(steps-1) {
+		if d, _ := f.diameter(newTreeBuilder(g.n, g.k, 1), g); d != steps || g.n != 3<<(steps-1) {
 			t.Errorf("%d GPUs: diameter %d, want %d", g.n, d, steps)
 		}
 	}
 }
 
-// TestTreesByHand: 6 GPUs with two links, 6000 B at a nanosecond a byte, alpha 100 ns, R = 1 us. On a Kautz graph every
-// GPU gets 2 shards from its neighbours, one a link, and then the other 3: one of the neighbours has a link from the
-// GPU itself, so it brings 1 and the other 2.
+// TestTreesByHand: costs computed by hand for 6 GPUs with two links, 6000 B, 1 ns per byte,
+// latency 100 ns and delay 1 us. On a Kautz graph every GPU first receives the 2 shards of its
+// neighbours, one per link, and then the other 3. One neighbour has a link from the GPU itself,
+// so it sends 1 shard and the other 2.
 func TestTreesByHand(t *testing.T) {
 	p := problem(6, 2, collective.AllGather, 6000, 8e9, us/10, us)
 	g := graphOf(6, 2, scaleup.GeneralizedKautz(6, 2))
-	pl := along(p, nil, plan.Gather, &trees{name: "kautz", legs: []leg{{g, 2}}})
+	pl := treePlan(p, nil, plan.Gather, &broadcastTrees{name: "kautz", phases: []treePhase{{g, 2}}})
 	if want := us + (100+1000+100+2000)*engine.Nanosecond; pl.cost() != want {
 		t.Errorf("%v, want %v: %v", pl.cost(), want, pl.Phases[0].Longest)
 	}
-	p.Bytes = 60 // 200 ns and 10 and 20 B against 300 ns and 25 B on rings both ways
+	p.Bytes = 60 // 200 ns, 10 and 20 B, compared with 300 ns and 25 B on rings in both directions
 	if best := must(best(p))(t); best.cost() > us+(200+30)*engine.Nanosecond || best.Steps() != 2 {
 		t.Errorf("%s is best, at %v", best.Name, best.cost())
 	}

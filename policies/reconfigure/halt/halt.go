@@ -1,44 +1,46 @@
-// Package halt ends searches that are many calls deep and have no errors to return on the way: their loops check a
-// When, and the function by which a package is entered returns ErrHalted.
+// Package halt ends deep searches that return no errors. Their loops call When.Check, which
+// panics if the search must end. The exported function that started the search defers Caught,
+// which turns this panic into ErrHalted.
 //
-// It is used by the planners, and leaves to them where to check: often enough that a hundredth of a second lies
-// between, and seldom enough to cost nothing.
+// Planners decide where to check: about every hundredth of a second, and rarely enough to cost
+// nothing.
 package halt
 
 import "errors"
 
-// ErrHalted says that a search ended before its end because a When said so. What it had found is dropped.
+// ErrHalted is returned by a search that a When ended. Its partial results are discarded.
 var ErrHalted = errors.New("halted")
 
-// When says whether a search is to end. nil is never.
+// When reports whether a search must end. nil means never.
 type When func() bool
 
-// halted is what a check panics with.
-type halted struct{}
+// haltPanic is the panic value of Check.
+type haltPanic struct{}
 
-// Check ends the search, up to the call that deferred Caught, when w says so.
+// Check ends the search, up to the call that deferred Caught, if w returns true.
 func (w When) Check() {
 	if w != nil && w() {
-		panic(halted{})
+		panic(haltPanic{})
 	}
 }
 
-// Caught is deferred by the function by which a package is entered: it returns ErrHalted in err where a check ended the
-// search. Other panics go on.
+// Caught sets err to ErrHalted if Check ended the search. It is deferred by exported functions.
+// Other panics continue.
 func Caught(err *error) {
 	switch r := recover(); r.(type) {
 	case nil:
-	case halted:
+	case haltPanic:
 		*err = ErrHalted
 	default:
 		panic(r)
 	}
 }
 
-// Left is deferred by goroutines of a search, which just end where a check ends it: who waits for them must check too.
-func Left() {
+// RecoverGoroutine is deferred by the goroutines of a search. If Check ends the search, the
+// goroutine returns normally. The goroutine that waits for it must therefore call Check too.
+func RecoverGoroutine() {
 	switch r := recover(); r.(type) {
-	case nil, halted:
+	case nil, haltPanic:
 	default:
 		panic(r)
 	}

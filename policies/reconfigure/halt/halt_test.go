@@ -7,6 +7,7 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
+// search calls Check at each level of a recursion.
 func search(w halt.When, depth int) (err error) {
 	defer halt.Caught(&err)
 	var deep func(int)
@@ -20,7 +21,8 @@ func search(w halt.When, depth int) (err error) {
 	return nil
 }
 
-// TestCheck: a search ends where it is first told to, and nil tells it never.
+// TestCheck: a search ends at the first check for which When returns true; without a When it does
+// not end.
 func TestCheck(t *testing.T) {
 	asked := 0
 	when := halt.When(func() bool { asked++; return asked == 3 })
@@ -32,11 +34,11 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestOtherPanics: what is no check's panic goes on.
+// TestOtherPanics: panics of other origin continue.
 func TestOtherPanics(t *testing.T) {
 	for name, caught := range map[string]func(){
 		"Caught": func() { var err error; defer halt.Caught(&err); panic("other") },
-		"Left":   func() { defer halt.Left(); panic("other") },
+		"Left":   func() { defer halt.RecoverGoroutine(); panic("other") },
 	} {
 		func() {
 			defer func() {

@@ -74,7 +74,7 @@ func parallel(workers, n int, stop halt.When, do func(w *worker, i int)) {
 	var group sync.WaitGroup
 	for range min(max(1, workers), n) {
 		group.Go(func() {
-			defer halt.Left()
+			defer halt.RecoverGoroutine()
 			var w worker
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				do(&w, int(i))

@@ -34,7 +34,7 @@ func (z *sums) shard(s int32, list []moved) error {
 	for part := range z.parts {
 		z.sum.Begin(z.plan.Op, 0, z.n, part, int(s), int(s))
 	}
-	z.want = z.sum.Complete(0)
+	z.want = z.sum.Expected(0)
 	at, open := 0, false
 	for phase := range z.plan.Phases {
 		f := &z.plan.Phases[phase]
@@ -45,7 +45,7 @@ func (z *sums) shard(s int32, list []moved) error {
 		for at < len(list) && int(list[at].phase) == phase {
 			end := at
 			if f.Kind == Fold && list[at].step > next {
-				z.sum.Forget()
+				z.sum.Clear()
 			}
 			next = list[at].step + 1
 			z.when = [2]int32{list[at].phase, list[at].step}
@@ -59,7 +59,7 @@ func (z *sums) shard(s int32, list []moved) error {
 			at = end
 		}
 		if f.Kind == Fold && int(next) < len(f.Longest) {
-			z.sum.Forget()
+			z.sum.Clear()
 		}
 		if open = f.Open; f.Kind == Exchange && !open {
 			z.when = [2]int32{int32(phase), int32(len(f.Longest))}
@@ -69,7 +69,7 @@ func (z *sums) shard(s int32, list []moved) error {
 		}
 	}
 	z.when = [2]int32{int32(len(z.plan.Phases)), 0}
-	if u, part, has, want := z.sum.Broken(); u >= 0 {
+	if u, part, has, want := z.sum.Violation(); u >= 0 {
 		return broken("GPU %d ends with %d of %d contributions to part %d of shard %d", u, has, want, part, s)
 	}
 	return nil
@@ -81,9 +81,9 @@ func (z *sums) step(s int32, kind Kind, list []moved) error {
 	for i := range list {
 		m := &list[i]
 		for p := m.from; p < m.to; p++ {
-			sum := z.sum.Of(int(m.fromGPU), int(p))
+			sum := z.sum.Contributions(int(m.fromGPU), int(p))
 			switch {
-			case kind == Exchange && !z.has.Of(int(m.fromGPU), int(p)).Has(int(m.origin)):
+			case kind == Exchange && !z.has.Contributions(int(m.fromGPU), int(p)).Has(int(m.origin)):
 				return broken("%v: GPU %d does not have GPU %d's sum of part %d of shard %d when the step begins", m, m.fromGPU, m.origin, p, s)
 			case kind == Gather && !slices.Equal(sum, z.want):
 				return broken("%v: GPU %d has %d of %d contributions to part %d of shard %d when the step begins", m, m.fromGPU, sum.Count(), z.want.Count(), p, s)
@@ -97,7 +97,7 @@ func (z *sums) step(s int32, kind Kind, list []moved) error {
 		}
 	}
 	if kind == Fold {
-		z.sum.Forget()
+		z.sum.Clear()
 	}
 	next := z.sent
 	for i := range list {
@@ -105,7 +105,7 @@ func (z *sums) step(s int32, kind Kind, list []moved) error {
 		for p := m.from; p < m.to; p++ {
 			got := collective.Contributions(next[:len(z.want)])
 			next = next[len(z.want):]
-			sum := z.sum.Of(int(m.toGPU), int(p))
+			sum := z.sum.Contributions(int(m.toGPU), int(p))
 			switch kind {
 			case Gather:
 				copy(sum, got)
@@ -114,7 +114,7 @@ func (z *sums) step(s int32, kind Kind, list []moved) error {
 					return broken("%v: the contribution of GPU %d to part %d of shard %d is counted twice", m, u, p, s)
 				}
 			case Exchange:
-				if !z.has.Of(int(m.toGPU), int(p)).Insert(int(m.origin)) {
+				if !z.has.Contributions(int(m.toGPU), int(p)).Insert(int(m.origin)) {
 					return broken("%v: GPU %d has GPU %d's sum of part %d of shard %d already: it is counted twice", m, m.toGPU, m.origin, p, s)
 				}
 			}
@@ -125,13 +125,13 @@ func (z *sums) step(s int32, kind Kind, list []moved) error {
 
 // begin starts an exchange: everyone has its own term.
 func (z *sums) begin() {
-	z.term.Forget()
-	z.has.Forget()
+	z.term.Clear()
+	z.has.Clear()
 	for u := range z.n {
 		for p := range z.parts {
-			if sum := z.sum.Of(u, p); sum.Count() > 0 {
-				z.term.Of(u, p).Add(sum)
-				z.has.Of(u, p).Insert(u)
+			if sum := z.sum.Contributions(u, p); sum.Count() > 0 {
+				z.term.Contributions(u, p).Add(sum)
+				z.has.Contributions(u, p).Insert(u)
 			}
 		}
 	}
@@ -139,15 +139,15 @@ func (z *sums) begin() {
 
 // end adds up the terms of an exchange.
 func (z *sums) end(s, phase int32) error {
-	z.sum.Forget()
+	z.sum.Clear()
 	for u := range z.n {
 		for p := range z.parts {
 			z.stop.Check()
 			for o := range z.n {
-				if !z.has.Of(u, p).Has(o) {
+				if !z.has.Contributions(u, p).Has(o) {
 					continue
 				}
-				if twice := z.sum.Of(u, p).Add(z.term.Of(o, p)); twice >= 0 {
+				if twice := z.sum.Contributions(u, p).Add(z.term.Contributions(o, p)); twice >= 0 {
 					return broken("phase %d: GPU %d counts the contribution of GPU %d to part %d of shard %d twice, once in the sum of GPU %d", phase, u, twice, p, s, o)
 				}
 			}

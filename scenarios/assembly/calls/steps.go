@@ -213,7 +213,7 @@ func (e *Step) Expand(ctx context.Context) func(g *engine.Graph, c training.Call
 		if err := e.Task.Times(float64(len(g.Tasks)+len(s.Transfers))).Excess("calls of the step", "fewer"); err != nil {
 			return nil, fmt.Errorf("%w: %w", collective.ErrUnserved, err)
 		}
-		return s.Append(g, collective.Attach{Ready: ready}), nil
+		return s.Append(g, collective.AppendOptions{Ready: ready}), nil
 	}
 }
 

@@ -30,13 +30,13 @@ type Scenario struct {
 	// Build makes the system of the call as an algorithm expands it. It fails with collective.ErrUnserved where that
 	// does not serve it.
 	Build func(ctx context.Context, algorithm string) (assembly.System, error)
-	Limit func(ctx context.Context) (collective.Limit, error)
+	Limit func(ctx context.Context) (collective.LowerBound, error)
 }
 
 // system is a scenario whose bound is known.
 type system struct {
 	*Scenario
-	limit collective.Limit
+	limit collective.LowerBound
 	built once.Map[string, built] // by algorithm
 }
 
@@ -200,13 +200,13 @@ func (z *system) measure(row *result.Row, algorithm string) {
 
 // bind holds the completion time of a row, which it has, against a lower bound that holds for any algorithm on any routes. It
 // replaces the row's other bounds, which hold for the transfers of one algorithm.
-func bind(row *result.Row, limit collective.Limit) {
+func bind(row *result.Row, limit collective.LowerBound) {
 	m := row.Metrics
 	m["bound_completion_s"], row.Bounds = limit.Seconds, nil
 	if limit.Seconds <= 0 {
 		return
 	}
-	model := "any algorithm on any routes: " + limit.Binds
+	model := "any algorithm on any routes: " + limit.Reason
 	row.Bounds = &result.Bounds{Of: "completion_s", Split: true, Proofs: []result.Proof{{Metric: "completion_s", Bound: limit.Seconds, Model: model, Split: true}}}
 	row.Labels["gap_model"] = model
 	if m["gap"] = m["completion_s"]/limit.Seconds - 1; m["gap"] > -rounding {

@@ -97,8 +97,8 @@ func TestBestAlgorithm(t *testing.T) {
 			f := outcome[algorithm]
 			return &f, nil
 		}
-		s.Limit = func(context.Context) (collective.Limit, error) {
-			return collective.Limit{Seconds: 0.5, Binds: "x"}, nil
+		s.Limit = func(context.Context) (collective.LowerBound, error) {
+			return collective.LowerBound{Seconds: 0.5, Reason: "x"}, nil
 		}
 		z, err := NewSystem(t.Context(), s)
 		if err != nil {
@@ -146,7 +146,7 @@ func TestNamedAlgorithm(t *testing.T) {
 		built = append(built, algorithm)
 		return &fakeSystem{end: 2, most: &limits}, failing[algorithm]
 	}
-	s.Limit = func(context.Context) (collective.Limit, error) { return collective.Limit{}, nil }
+	s.Limit = func(context.Context) (collective.LowerBound, error) { return collective.LowerBound{}, nil }
 	z, err := NewSystem(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
@@ -189,13 +189,13 @@ func TestNamedAlgorithm(t *testing.T) {
 	if _, err := z.(*system).Work(t.Context(), collective.BestName); err == nil {
 		t.Error("the work of the best algorithm is known")
 	}
-	s.Limit = func(context.Context) (collective.Limit, error) { return collective.Limit{}, errBroken }
+	s.Limit = func(context.Context) (collective.LowerBound, error) { return collective.LowerBound{}, errBroken }
 	if _, err := NewSystem(t.Context(), s); !errors.Is(err, errBroken) {
 		t.Errorf("without a bound: %v", err)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	s.Limit = func(context.Context) (collective.Limit, error) { return collective.Limit{}, nil }
+	s.Limit = func(context.Context) (collective.LowerBound, error) { return collective.LowerBound{}, nil }
 	if _, err := NewSystem(ended, s); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the context: %v", err)
 	}
@@ -205,13 +205,13 @@ func TestNamedAlgorithm(t *testing.T) {
 func TestBind(t *testing.T) {
 	for _, c := range []struct{ end, bound, gap float64 }{{3, 2, 0.5}, {2, 2, 0}, {2 * (1 - 1e-7), 2, 0}, {1, 2, -0.5}} {
 		row := result.Row{Metrics: map[string]float64{"completion_s": c.end}, Labels: map[string]string{}, Bounds: &result.Bounds{}}
-		bind(&row, collective.Limit{Seconds: c.bound, Binds: "x"})
+		bind(&row, collective.LowerBound{Seconds: c.bound, Reason: "x"})
 		if row.Metrics["gap"] != c.gap || row.Metrics["bound_completion_s"] != c.bound || row.Bounds == nil || row.Bounds.Proofs[0].Bound != c.bound {
 			t.Errorf("end %v, bound %v: %+v", c.end, c.bound, row)
 		}
 	}
 	row := result.Row{Metrics: map[string]float64{"completion_s": 1}, Labels: map[string]string{}, Bounds: &result.Bounds{}}
-	if bind(&row, collective.Limit{}); row.Bounds != nil || len(row.Labels) > 0 || len(row.Metrics) != 2 {
+	if bind(&row, collective.LowerBound{}); row.Bounds != nil || len(row.Labels) > 0 || len(row.Metrics) != 2 {
 		t.Errorf("without a bound: %+v", row)
 	}
 }

@@ -31,7 +31,7 @@ func (e *Step) Builder(ctx context.Context, aggregated bool) trace.BuildOptions 
 			if err != nil {
 				return nil, err
 			}
-			return s.Append(g, collective.Attach{Ready: ready}), nil
+			return s.Append(g, collective.AppendOptions{Ready: ready}), nil
 		},
 		Count: func(c trace.GroupCall) (int, error) {
 			if n := leastTransfers(e.Algorithms.Of(training.Barrier), c); n > e.Task.Max() {

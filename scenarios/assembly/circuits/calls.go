@@ -59,7 +59,7 @@ func (in *instance) alone(ctx context.Context) ([]engine.Time, error) {
 	}
 	if len(crosses) > 0 {
 		err := in.calls.Each(ctx, func(c training.Call, _ []int32, _ float64, z *collective.Schedule) {
-			chained[c.Dim] = chained[c.Dim] && z.Chained()
+			chained[c.Dim] = chained[c.Dim] && z.IsChain()
 		})
 		if err != nil {
 			return nil, err

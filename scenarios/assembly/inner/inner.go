@@ -411,7 +411,7 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 	network, first := m.machine.Domain(t)
 	var flows []engine.Flow
 	for _, s := range schedules {
-		routed, _ := s.Routed()
+		routed, _ := s.RoutedFlows()
 		flows = append(flows, routed...) // of groups that share no GPU
 	}
 	paths, err := routing.RouteTiers(ctx, m.machine, t, network, first, flows, m.seed, nil)
@@ -429,9 +429,9 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 	lay := func(late []engine.Time) (*engine.Graph, error) {
 		g := &engine.Graph{MessageOverhead: m.tiers[t].MessageOverhead}
 		for _, s := range schedules {
-			a := collective.Attach{Packets: m.packet > 0}
+			a := collective.AppendOptions{LinksKeepOrder: m.packet > 0}
 			if late != nil {
-				a.Late = late[len(g.Tasks):]
+				a.Latencies = late[len(g.Tasks):]
 			}
 			s.Append(g, a)
 		}
@@ -441,7 +441,7 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 	if err != nil {
 		return 0, nil, err
 	}
-	ends, paths, err := collective.Pin(g, network, pinned, flows, paths)
+	ends, paths, err := collective.PinPaths(g, network, pinned, flows, paths)
 	if err != nil {
 		return 0, nil, err
 	}

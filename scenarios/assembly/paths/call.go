@@ -163,7 +163,7 @@ func (s *Scenario) Problem() (*algorithm.Problem, error) {
 // that packets take are told in what order they are planned.
 func (c *called) graph(late []engine.Time, packets bool) (*engine.Graph, error) {
 	g := &engine.Graph{MessageOverhead: c.overhead}
-	c.Append(g, algorithm.Attach{Late: late, Packets: packets})
+	c.Append(g, algorithm.AppendOptions{Latencies: late, LinksKeepOrder: packets})
 	return g, g.Freeze()
 }
 
@@ -174,7 +174,7 @@ func (c *called) depth() float64 {
 		for _, w := range c.After(i) {
 			deep[i] = max(deep[i], deep[w])
 		}
-		if b := c.Transfers[i].Behind; b >= 0 {
+		if b := c.Transfers[i].Previous; b >= 0 {
 			deep[i] = max(deep[i], deep[b])
 		}
 		deep[i]++
@@ -222,7 +222,7 @@ func (l *load) lead(n *engine.Network, chosen *engine.Paths) (*engine.Paths, err
 	for _, f := range l.flows {
 		g.AddTask(engine.Task{Kind: engine.Transfer, Src: f.Src, Dst: f.Dst})
 	}
-	_, paths, err := algorithm.Pin(g, n, l.call.link, l.call.routed, chosen)
+	_, paths, err := algorithm.PinPaths(g, n, l.call.link, l.call.routed, chosen)
 	return paths, err
 }
 

@@ -52,7 +52,7 @@ func (d *scaled) unserving(name string, why error) schema.Diagnostic {
 
 // NoPlan says why no run of s has plans to write, "" where one has.
 func (s *Scenario) NoPlan() string {
-	fluid := []string{string(baselines.Fluid), string(baselines.Paths)}
+	fluid := []string{string(baselines.ScheduleFluid), string(baselines.SchedulePaths)}
 	switch p := &s.Policy; {
 	case s.Gathers():
 		return ""

@@ -10,8 +10,8 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestRings: rings pass every node once, over links of which none is taken twice; on tori there are half as many as a
-// node has links, and two of three where an optical switch is down.
+// TestRings: rings pass every node once and use no link twice. A torus has half as many rings as
+// a node has links, and one less if an optical switch is down.
 func TestRings(t *testing.T) {
 	for _, dims := range [][]int{{4, 4}, {3, 5}, {2, 4, 4}, {3, 3, 3}, {4, 4, 4}, {4, 4, 8}, {4, 8, 8}, {8, 8, 8}} {
 		for _, twist := range []string{"", torus.TPUv4} {
@@ -25,11 +25,11 @@ func TestRings(t *testing.T) {
 				}
 				h, err := o.Health(faults)
 				if err != nil {
-					continue // it is not made of cubes
+					continue // the torus is not made of cubes
 				}
 				p := &Problem{Call: Call{Group: numbers.Below(int32(o.Nodes())), Bytes: 1}, Network: o.Network(h, engine.Link{Rate: 1})}
 				b := newBuilder(t.Context(), p, Options{})
-				rings, _ := b.mesh(b.call(0, len(b.Group))).rings(t.Context(), 1)
+				rings, _ := b.newMesh(b.teamCall(0, len(b.Group))).findRings(t.Context(), 1)
 				want := len(dims)
 				if faults.Switches != nil {
 					want--
@@ -44,7 +44,7 @@ func TestRings(t *testing.T) {
 						c := ring[(i+1)%len(ring)]
 						used[[2]int32{min(a, c), max(a, c)}]++
 						seen[a] = true
-						if n := len(b.net.links[[2]int32{a, c}]); used[[2]int32{min(a, c), max(a, c)}] > n {
+						if n := len(b.rankLinks.links[[2]int32{a, c}]); used[[2]int32{min(a, c), max(a, c)}] > n {
 							t.Fatalf("%v %q: more rings than the %d links go from %d to %d", dims, twist, n, a, c)
 						}
 					}
@@ -59,9 +59,10 @@ func TestRings(t *testing.T) {
 	}
 }
 
-// TestSharedRings: a 2x2x2 torus is a cube whose edges are double. It has no three rings that use each edge at most
-// twice, by trying all, and six that use each at most four times. The six use all links, so that an all-reduce by
-// multi-ring ends when one by bucket does, which is at the bound.
+// TestSharedRings: a 2x2x2 torus is a cube with double edges. Trying all triples shows that no
+// three rings use each edge at most twice. The search finds six rings that use each edge at most
+// four times. They use all links, so that an all-reduce by multi-ring takes the time of the
+// bound, like bucket.
 func TestSharedRings(t *testing.T) {
 	var cycles [][]int32
 	var visit func(path []int32)
@@ -79,22 +80,22 @@ func TestSharedRings(t *testing.T) {
 		}
 	}
 	visit([]int32{0})
-	most := func(rings ...[]int32) (most int) {
+	maxUses := func(rings ...[]int32) (maxUses int) {
 		used := map[[2]int32]int{}
 		for _, ring := range rings {
 			for i, a := range ring {
 				c := ring[(i+1)%len(ring)]
 				k := [2]int32{min(a, c), max(a, c)}
 				used[k]++
-				most = max(most, used[k])
+				maxUses = max(maxUses, used[k])
 			}
 		}
-		return most
+		return maxUses
 	}
 	for i, a := range cycles {
 		for k, c := range cycles[i:] {
 			for _, d := range cycles[i+k:] {
-				if most(a, c, d) <= 2 {
+				if maxUses(a, c, d) <= 2 {
 					t.Errorf("three disjoint rings: %v, %v, %v", a, c, d)
 				}
 			}
@@ -106,9 +107,9 @@ func TestSharedRings(t *testing.T) {
 	}
 	p := &Problem{Call: Call{Group: numbers.Below(int32(8)), Bytes: 40320000}, Network: o.Network(nil, engine.Link{Rate: 400e9}), Torus: o}
 	b := newBuilder(t.Context(), p, Options{})
-	rings, limit := b.mesh(b.call(0, len(b.Group))).rings(t.Context(), 2)
-	if len(rings) != 6 || limit != 6 || most(rings...) != 4 {
-		t.Errorf("%d rings of at most %d take an edge up to %d times, want 6 and 4: %v", len(rings), limit, most(rings...), rings)
+	rings, limit := b.newMesh(b.teamCall(0, len(b.Group))).findRings(t.Context(), 2)
+	if len(rings) != 6 || limit != 6 || maxUses(rings...) != 4 {
+		t.Errorf("%d rings of at most %d take an edge up to %d times, want 6 and 4: %v", len(rings), limit, maxUses(rings...), rings)
 	}
 	for _, name := range []string{"multi-ring", "bucket"} {
 		row, err := ByName(name)
@@ -128,13 +129,14 @@ func TestSharedRings(t *testing.T) {
 	}
 }
 
-// TestNoRingsOfManyRanks: ranks that no links join have no rings. A search among a million ranks would take 137 GB.
-func TestNoRingsOfManyRanks(t *testing.T) {
+// TestNoRingsWithoutLinks: a million ranks without links have no rings, and no memory is
+// allocated per pair (137 GB).
+func TestNoRingsWithoutLinks(t *testing.T) {
 	const ranks = 1 << 20
-	m := &mesh{way: [2][][]arc{make([][]arc, ranks), make([][]arc, ranks)}}
+	m := &mesh{arcs: [2][][]meshArc{make([][]meshArc, ranks), make([][]meshArc, ranks)}}
 	for _, share := range []int{1, 2} {
-		if rings, most := m.rings(t.Context(), share); rings != nil || most != 0 {
-			t.Errorf("%d rings of at most %d, want none", len(rings), most)
+		if rings, limit := m.findRings(t.Context(), share); rings != nil || limit != 0 {
+			t.Errorf("%d rings of at most %d, want none", len(rings), limit)
 		}
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-func lines(p *plan.Problem) (most int64, degree int) {
+// lines returns the maximum sum of a row or column, and the maximum number of GPUs that a GPU
+// sends to or receives from.
+func lines(p *plan.Problem) (maxSum int64, degree int) {
 	n := p.GPUs
 	for u := range n {
 		var row, column int64
@@ -25,28 +27,31 @@ func lines(p *plan.Problem) (most int64, degree int) {
 				in++
 			}
 		}
-		most, degree = max(most, row, column), max(degree, out, in)
+		maxSum, degree = max(maxSum, row, column), max(degree, out, in)
 	}
-	return most, degree
+	return maxSum, degree
 }
 
+// TestSplits: both splits are permutations that add up to the demand. Birkhoff-von Neumann takes
+// the maximum row or column sum in slots. A cover has at most as many permutations as the maximum
+// number of partners of a GPU, and no exchange improves it.
 func TestSplits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 14)
 		n := p.GPUs
-		most, degree := lines(p)
+		maxSum, degree := lines(p)
 		check := func(list []permutation) (slots int64) {
 			sum := make([]int32, n*n)
 			for _, q := range list {
 				seen := make([]bool, n)
 				longest := int32(0)
 				for u, v := range q.to {
-					if seen[v] || q.send[u] < 0 {
+					if seen[v] || q.chunks[u] < 0 {
 						t.Fatalf("%v is no permutation", q)
 					}
 					seen[v] = true
-					sum[u*n+int(v)] += q.send[u]
-					longest = max(longest, q.send[u])
+					sum[u*n+int(v)] += q.chunks[u]
+					longest = max(longest, q.chunks[u])
 				}
 				if longest != q.slots || longest == 0 {
 					t.Fatalf("%v claims %d slots", q, q.slots)
@@ -58,36 +63,38 @@ func TestSplits(t *testing.T) {
 			}
 			return slots
 		}
-		if slots := check(birkhoff(n, p.Chunks, nil)); slots != most {
-			t.Fatalf("Birkhoff-von Neumann takes %d slots, not %d", slots, most)
+		if slots := check(decomposeBirkhoff(n, p.Chunks, nil)); slots != maxSum {
+			t.Fatalf("Birkhoff-von Neumann takes %d slots, not %d", slots, maxSum)
 		}
-		few := cover(n, p.Chunks, nil)
+		few := coverPermutations(n, p.Chunks, nil)
 		if check(few); len(few) > degree {
 			t.Fatalf("a cover of %d permutations, %d GPUs at most to send to", len(few), degree)
 		}
 		slots := check(few)
-		if exchange(n, few, nil) || check(few) != slots {
+		if balancePermutations(n, few, nil) || check(few) != slots {
 			t.Fatalf("an exchange gains in %v", few)
 		}
 	})
 }
 
-// One switch and one permutation a time: the Birkhoff-von Neumann candidate has the least slots there are, and the
-// cover the least reconfigurations.
+// TestFastOnOneSwitch: on one switch, the Birkhoff-von Neumann candidate has the minimum slots,
+// and the cover the minimum reconfigurations.
 func TestFastOnOneSwitch(t *testing.T) {
-	p := random(12, 1, 6, 1)
-	most, degree := lines(p)
-	for _, m := range []Model{One, Striped, Together} {
+	p := randomProblem(12, 1, 6, 1)
+	maxSum, degree := lines(p)
+	for _, m := range []Model{ModelOneSwitch, ModelStriped, ModelTogether} {
 		list, err := Fast(p, Options{Model: m})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(list) != 2 || list[0].Reconfigurations != degree || list[1].Slots != most {
-			t.Errorf("%s: %+v; %d sums, %d flows", m, list, most, degree)
+		if len(list) != 2 || list[0].Reconfigurations != degree || list[1].Slots != maxSum {
+			t.Errorf("%s: %+v; %d sums, %d flows", m, list, maxSum, degree)
 		}
 	}
 }
 
+// TestTogetherIsStrongest: ModelTogether costs no more than ModelStriped, and this no more than
+// ModelOneSwitch.
 func TestTogetherIsStrongest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 12)
@@ -103,14 +110,15 @@ func TestTogetherIsStrongest(t *testing.T) {
 			}
 			return c.Cost(delay, 1)
 		}
-		together, striped, one := cost(Together), cost(Striped), cost(One)
+		together, striped, one := cost(ModelTogether), cost(ModelStriped), cost(ModelOneSwitch)
 		if together > striped || striped > one {
 			t.Fatalf("together %d, striped %d, one %d", together, striped, one)
 		}
 	})
 }
 
-// grouped against all groupings of two switches, and all of neighbours in the order of length of more.
+// TestGroupedIsBest: groupPermutations finds the minimum cost over all groupings for two
+// switches, and over all groupings of neighbours by length for more.
 func TestGroupedIsBest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(2, 4).Draw(t, "k")
@@ -121,12 +129,12 @@ func TestGroupedIsBest(t *testing.T) {
 			list = append(list, permutation{slots: l})
 		}
 		got := int64(1 << 40)
-		for _, phases := range grouped(list, k, nil) {
+		for _, phases := range groupPermutations(list, k, nil) {
 			sum := int64(0)
 			for _, f := range phases {
 				longest := int32(0)
 				for i := range f.permutations {
-					longest = max(longest, ceil(f.permutations[i].slots, f.links[i]))
+					longest = max(longest, ceilDiv(f.permutations[i].slots, f.links[i]))
 				}
 				sum += delay + int64(longest)
 			}
@@ -139,7 +147,8 @@ func TestGroupedIsBest(t *testing.T) {
 	})
 }
 
-// partition tries every set (of neighbours where k > 2) for the phase of the first load, and every count of links.
+// partition returns the minimum cost by trying every set (of neighbours if k > 2) as the phase of
+// the first load.
 func partition(loads []int32, k int, delay int64) int64 {
 	if len(loads) == 0 {
 		return 0
@@ -161,17 +170,19 @@ func partition(loads []int32, k int, delay int64) int64 {
 	return best
 }
 
+// longest returns the minimum slots of a phase by trying all numbers of links per load.
 func longest(loads []int32, k int) int32 {
 	if len(loads) == 1 {
-		return ceil(loads[0], int32(k))
+		return ceilDiv(loads[0], int32(k))
 	}
 	best := int32(1 << 30)
 	for c := 1; c <= k-len(loads)+1; c++ {
-		best = min(best, max(ceil(loads[0], int32(c)), longest(loads[1:], k-c)))
+		best = min(best, max(ceilDiv(loads[0], int32(c)), longest(loads[1:], k-c)))
 	}
 	return best
 }
 
+// TestBruckByHand: phases and slots computed by hand for uniform demand.
 func TestBruckByHand(t *testing.T) {
 	for _, c := range []struct{ n, k, phases, slots int }{
 		{8, 1, 3, 12}, // three binary digits, each 1 in four of the eight offsets
@@ -191,6 +202,7 @@ func TestBruckByHand(t *testing.T) {
 	}
 }
 
+// TestSpreadOutUniform: for uniform demand, phases and slots equal the closed form.
 func TestSpreadOutUniform(t *testing.T) {
 	for n := 2; n < 20; n++ {
 		for k := 1; k < n; k++ {
@@ -201,7 +213,7 @@ func TestSpreadOutUniform(t *testing.T) {
 			full, left := (n-1)/k, (n-1)%k
 			want := int64(12 * full)
 			if left > 0 {
-				want += int64(12 / (k / left)) // 12 chunks deal out evenly over 1..4 and 6 links
+				want += int64(12 / (k / left)) // 12 chunks divide evenly among 1..4 and 6 links
 			}
 			if k/max(1, left) == 5 || k/max(1, left) > 6 {
 				continue
@@ -213,18 +225,19 @@ func TestSpreadOutUniform(t *testing.T) {
 	}
 }
 
-// The cycle of GPUs 0 and 1 holds 9 and 2 on one side, 3 and 4 on the other, that of 2 and 3 holds 4 and 1 against 5
-// and 6: with the 9 beside the 6, the longer permutation keeps 9 slots and the other falls from 6 to 4.
+// TestExchangeByHand: in the cycle of GPUs 0 and 1, one permutation has 9 and 2 chunks and the
+// other 3 and 4. In the cycle of GPUs 2 and 3, they have 4 and 1 against 5 and 6. If the 9 and
+// the 6 are in the same permutation, it keeps 9 slots, and the other falls from 6 to 4.
 func TestExchangeByHand(t *testing.T) {
-	p := permutation{to: []int32{0, 1, 2, 3}, send: []int32{9, 2, 4, 1}, slots: 9}
-	q := permutation{to: []int32{1, 0, 3, 2}, send: []int32{3, 4, 5, 6}, slots: 6}
+	p := permutation{to: []int32{0, 1, 2, 3}, chunks: []int32{9, 2, 4, 1}, slots: 9}
+	q := permutation{to: []int32{1, 0, 3, 2}, chunks: []int32{3, 4, 5, 6}, slots: 6}
 	list := []permutation{q, p}
-	if !exchange(4, list, nil) || list[1].slots != 9 || list[0].slots != 4 ||
-		!slices.Equal(list[1].send, []int32{9, 2, 5, 6}) || !slices.Equal(list[1].to, []int32{0, 1, 3, 2}) ||
-		!slices.Equal(list[0].send, []int32{3, 4, 4, 1}) || !slices.Equal(list[0].to, []int32{1, 0, 2, 3}) {
+	if !balancePermutations(4, list, nil) || list[1].slots != 9 || list[0].slots != 4 ||
+		!slices.Equal(list[1].chunks, []int32{9, 2, 5, 6}) || !slices.Equal(list[1].to, []int32{0, 1, 3, 2}) ||
+		!slices.Equal(list[0].chunks, []int32{3, 4, 4, 1}) || !slices.Equal(list[0].to, []int32{1, 0, 2, 3}) {
 		t.Errorf("%v", list)
 	}
-	if exchange(4, list, nil) {
+	if balancePermutations(4, list, nil) {
 		t.Errorf("gained again: %v", list)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
+// zipf returns the weights of a Zipf distribution with exponent 0.4, and their sum.
 func zipf(pairs int) (weights []float64, sum float64) {
 	for r := 1; r <= pairs; r++ {
 		w := math.Pow(float64(r), -0.4)
@@ -21,7 +22,7 @@ func zipf(pairs int) (weights []float64, sum float64) {
 	return weights, sum
 }
 
-// hamiltonian says whether the edges are one cycle of all n GPUs.
+// hamiltonian reports whether the edges are one cycle of all n GPUs.
 func hamiltonian(t scaleup.Topology, n int) bool {
 	next := make([]int32, n)
 	for _, e := range t {
@@ -36,6 +37,8 @@ func hamiltonian(t scaleup.Topology, n int) bool {
 	}
 }
 
+// TestMixNetCycles: greedyCycles has a Hamiltonian cycle on each switch, and a circuit for a flow
+// larger than all others. greedyCircuits has the same first cycle and fills almost all ports.
 func TestMixNetCycles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 20)
@@ -68,8 +71,9 @@ func TestMixNetCycles(t *testing.T) {
 	})
 }
 
-// Worked by hand: 0->2 (9) first, 2->0 (8) would close a cycle of two, 2->1 (7), then 1->0 is what is left; on the
-// second switch 0->2 comes last: 2->0 (8), 0->1 (5), 1->2.
+// TestMixNetByHand: on the first switch, 0->2 (9) comes first, 2->0 (8) would close a cycle of
+// two, 2->1 (7) follows, and 1->0 remains. On the second switch 0->2 has lower priority: 2->0
+// (8), 0->1 (5), 1->2.
 func TestMixNetByHand(t *testing.T) {
 	p := &plan.Problem{GPUs: 3, Degree: 2, Chunks: []int32{0, 5, 9, 1, 0, 2, 8, 7, 0}}
 	want := scaleup.Topology{{From: 0, To: 2}, {From: 1, To: 0}, {From: 2, To: 1}, {From: 0, To: 1}, {From: 1, To: 2}, {From: 2, To: 0}}
@@ -78,6 +82,7 @@ func TestMixNetByHand(t *testing.T) {
 	}
 }
 
+// TestMixNetDraws: the seed determines the topology.
 func TestMixNetDraws(t *testing.T) {
 	p := plan.UniformProblem(16, 2, 1)
 	one := greedyCycles(p, 2)
@@ -89,6 +94,8 @@ func TestMixNetDraws(t *testing.T) {
 	}
 }
 
+// TestRingShifts: shifts are coprime to n and different as long as possible. StaticRing's
+// minimise the sum of distances, and TopoOpt's match examples computed by hand.
 func TestRingShifts(t *testing.T) {
 	for n := 2; n < 40; n++ {
 		for k := 1; k < min(n, 7); k++ {
@@ -112,14 +119,14 @@ func TestRingShifts(t *testing.T) {
 		t.Errorf("two rings of 16: %v", got)
 	}
 	for _, n := range []int{7, 16, 31, 64} {
-		got, least := ringShifts(n, 3), math.MaxInt
+		got, minSum := ringShifts(n, 3), math.MaxInt
 		for _, s := range coprimes(n)[1:] {
 			if s != n-1 {
-				least = min(least, distances(n, []int{1, n - 1, s}))
+				minSum = min(minSum, hopSum(n, []int{1, n - 1, s}))
 			}
 		}
-		if d := distances(n, got); d != least {
-			t.Errorf("three rings of %d: %v with distances %d, not %d", n, got, d, least)
+		if d := hopSum(n, got); d != minSum {
+			t.Errorf("three rings of %d: %v with distances %d, not %d", n, got, d, minSum)
 		}
 	}
 	// 64^(1/2) = 8 lies between 7 and 9; 64^(1/3) = 4, 64^(2/3) = 16.
@@ -131,8 +138,9 @@ func TestRingShifts(t *testing.T) {
 	}
 }
 
-// Both ways round a ring of n with uniform demand, each link carries at best n/2 (n/2+1) / 2 - n/4 chunks for even n.
-func TestTwoWayRing(t *testing.T) {
+// TestTwoWayRing: for odd n and uniform demand, each link of a ring in both directions carries
+// (n-1)/2 * (n+1)/2 / 2 chunks.
+func TestBidirectionalRing(t *testing.T) {
 	for _, n := range []int{5, 9, 17} {
 		list, err := StaticRing(plan.UniformProblem(n, 2, 1), Options{})
 		if err != nil {
@@ -144,7 +152,8 @@ func TestTwoWayRing(t *testing.T) {
 	}
 }
 
-// Generalised Kautz graphs of degree 2 and more reach every GPU, within ceil(log_k n) hops (Imase and Itoh).
+// TestKautzReachesAll: generalised Kautz graphs of degree at least 2 reach every GPU within
+// ceil(log_k n) hops (Imase and Itoh).
 func TestKautzReachesAll(t *testing.T) {
 	for n := 3; n < 90; n++ {
 		for k := 2; k < min(n, 9); k++ {
@@ -163,12 +172,12 @@ func TestKautzReachesAll(t *testing.T) {
 	}
 }
 
-// The circuits of greedyCircuits one by one by their definition.
+// TestGreedyCircuits: greedyCircuits equals its definition, applied one circuit at a time.
 func TestGreedyCircuits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 8)
 		n, k := p.GPUs, p.Degree
-		want, tie := greedyCycles(p, 1), ties(p)
+		want, tie := greedyCycles(p, 1), drawTies(p)
 		circuits, out, in := make([]int, n*n), make([]int, n), make([]int, n)
 		take := func(f int) {
 			circuits[f]++
@@ -204,9 +213,9 @@ func TestGreedyCircuits(t *testing.T) {
 	})
 }
 
-// TestAtLeast: on a ring in one direction the farthest of five GPUs is four hops away, and each link carries what comes
-// from all those that are nearer.
-func TestAtLeast(t *testing.T) {
+// TestAtLeast: on a ring of five GPUs in one direction, the farthest GPU is four hops away, and
+// each link carries 1 + 2 + 3 + 4 chunks.
+func TestHopBounds(t *testing.T) {
 	const n = 5
 	var ring scaleup.Topology
 	p := &plan.Problem{GPUs: n, Degree: 1, Chunks: make([]int32, n*n)}
@@ -218,7 +227,7 @@ func TestAtLeast(t *testing.T) {
 			}
 		}
 	}
-	hops, slots := atLeast(p, pack.Shortest(ring, n, nil))
+	hops, slots := hopBounds(p, pack.Shortest(ring, n, nil))
 	if hops != 4 || slots != 1+2+3+4 {
 		t.Errorf("got %d hops and %g slots, want 4 and 10", hops, slots)
 	}

@@ -7,18 +7,19 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// phase is what the switches hold between two reconfigurations where every chunk takes one hop: permutation i on
-// links[i] of the switches.
-type phase struct {
+// directPhase is the state of the switches between two reconfigurations if every chunk takes one
+// hop: permutation i uses links[i] switches.
+type directPhase struct {
 	permutations []permutation
 	links        []int32
 }
 
-// share gives every load a link and each further of the k links to the load that then takes longest, of equals the
-// first, and returns the slots of the longest. Needs 1 <= len(loads) <= k.
-func share(loads []int32, k int) (links []int32, slots int32) {
+// shareLinks gives each load one of k links, and each further link to the load that takes the
+// longest, of equal ones to the first. It returns the links and the maximum slots. It requires 1
+// <= len(loads) <= k.
+func shareLinks(loads []int32, k int) (links []int32, slots int32) {
 	links = make([]int32, len(loads))
-	takes := func(i int32) int32 { return ceil(loads[i], links[i]) }
+	takes := func(i int32) int32 { return ceilDiv(loads[i], links[i]) }
 	h := graph.NewHeap(func(a, b int32) bool { return takes(a) > takes(b) || takes(a) == takes(b) && a < b })
 	for i := range links {
 		links[i] = 1
@@ -31,55 +32,57 @@ func share(loads []int32, k int) (links []int32, slots int32) {
 	return links, takes(*h.First())
 }
 
-func ceil(a, b int32) int32 { return (a + b - 1) / b }
+// ceilDiv returns a/b rounded up.
+func ceilDiv(a, b int32) int32 { return (a + b - 1) / b }
 
-// together puts permutations into one phase of k switches.
-func together(list []permutation, k int) phase {
+// newDirectPhase returns a phase of permutations on k switches.
+func newDirectPhase(list []permutation, k int) directPhase {
 	loads := make([]int32, len(list))
 	for i := range list {
 		loads[i] = list[i].slots
 	}
-	links, _ := share(loads, k)
-	return phase{list, links}
+	links, _ := shareLinks(loads, k)
+	return directPhase{list, links}
 }
 
-// circuit is a connection of a phase with all its chunks.
+// circuit is a connection of a phase: its receiver, links and chunks.
 type circuit struct{ to, links, chunks int32 }
 
-// circuits appends those of GPU u that carry chunks. Permutations that lead to the same GPU share their links.
-func (f *phase) circuits(list []circuit, u int) []circuit {
+// circuits appends the circuits of GPU u with chunks. Permutations that lead to the same GPU
+// share their links.
+func (f *directPhase) circuits(list []circuit, u int) []circuit {
 next:
 	for i := range f.permutations {
 		p := &f.permutations[i]
-		if p.send[u] == 0 {
+		if p.chunks[u] == 0 {
 			continue
 		}
 		for j := range list {
 			if list[j].to == p.to[u] {
 				list[j].links += f.links[i]
-				list[j].chunks += p.send[u]
+				list[j].chunks += p.chunks[u]
 				continue next
 			}
 		}
-		list = append(list, circuit{p.to[u], f.links[i], p.send[u]})
+		list = append(list, circuit{p.to[u], f.links[i], p.chunks[u]})
 	}
 	return list
 }
 
-// slots is what the phase takes.
-func (f *phase) slots(n int) (slots int32) {
+// slots returns the slots of the phase.
+func (f *directPhase) slots(n int) (slots int32) {
 	var list []circuit
 	for u := range n {
 		list = f.circuits(list[:0], u)
 		for _, c := range list {
-			slots = max(slots, ceil(c.chunks, c.links))
+			slots = max(slots, ceilDiv(c.chunks, c.links))
 		}
 	}
 	return slots
 }
 
-// direct is the candidate of phases in which every chunk takes one hop.
-func direct(p *plan.Problem, origin string, phases []phase) plan.Candidate {
+// directCandidate returns the candidate with these phases.
+func directCandidate(p *plan.Problem, origin string, phases []directPhase) plan.Candidate {
 	c := plan.Candidate{Origin: origin, Reconfigurations: len(phases)}
 	for i := range phases {
 		c.Slots += int64(phases[i].slots(p.GPUs))

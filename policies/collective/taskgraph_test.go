@@ -11,8 +11,8 @@ import (
 	"sim/fabric/torus"
 )
 
-// TestAppend: no rank sends before its data is ready, a call that follows another begins where that has ended and takes
-// as long, and every rank is done when all that it sends and receives has arrived.
+// TestAppend: no rank sends before its data is ready. A call appended after another starts when
+// that one has ended. Every rank is done only when all that it sends and receives has arrived.
 func TestAppend(t *testing.T) {
 	o, err := torus.New(3, 3)
 	if err != nil {
@@ -36,7 +36,7 @@ func TestAppend(t *testing.T) {
 				ready = append(ready, g.AddTask(engine.Task{Duration: engine.Time(r) * engine.Microsecond}))
 			}
 			first := len(g.Tasks)
-			a := Attach{Ready: ready, Late: slices.Repeat([]engine.Time{engine.Nanosecond}, len(s.Transfers)), Packets: packets}
+			a := AppendOptions{Ready: ready, Latencies: slices.Repeat([]engine.Time{engine.Nanosecond}, len(s.Transfers)), LinksKeepOrder: packets}
 			middle := s.Append(g, a)
 			second := len(g.Tasks)
 			a.Ready = middle
@@ -48,7 +48,7 @@ func TestAppend(t *testing.T) {
 			for i := range g.Tasks {
 				for _, from := range []int{first, second} {
 					if k := i - from; k >= 0 && k < len(links) {
-						// what has no link of its own takes the first, which it has to share
+						// routed transfers all share the first link
 						routes.Uses = append(routes.Uses, engine.Use{Resource: max(0, links[k]), Weight: 1})
 					}
 				}
@@ -67,7 +67,7 @@ func TestAppend(t *testing.T) {
 					if at := trace.Start[id]; at < trace.End[call.ready[x.Src]] {
 						t.Fatalf("%s: transfer %d begins at %v, before its data is ready", r.Name, i, at)
 					}
-					if at := trace.End[id]; at > trace.End[call.done[x.Src]] || at+a.Late[i] > trace.End[call.done[x.Dst]] {
+					if at := trace.End[id]; at > trace.End[call.done[x.Src]] || at+a.Latencies[i] > trace.End[call.done[x.Dst]] {
 						t.Fatalf("%s: transfer %d ends at %v, after its ranks are done", r.Name, i, at)
 					}
 				}
@@ -76,8 +76,9 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// TestRefused: calls that cannot be are refused, with the reason.
-func TestRefused(t *testing.T) {
+// TestInvalidCalls: Expand rejects invalid and unserved calls with the error that says which of
+// the two they are.
+func TestInvalidCalls(t *testing.T) {
 	n := &engine.Network{Nodes: 6, Links: []engine.Link{{From: 0, To: 1, Rate: 1}, {From: 1, To: 0, Rate: 1}}}
 	for _, c := range []struct {
 		name string

@@ -10,8 +10,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// TestCirculants: two offsets have the least diameter of all pairs, and spread without a link that lags; three nearly
-// so.
+// TestCirculants: two offsets have the minimum diameter over all pairs, three at most one more,
+// and the links of each step are evenly loaded.
 func TestCirculants(t *testing.T) {
 	late := 0
 	for k := 2; k <= 3; k++ {
@@ -19,16 +19,16 @@ func TestCirculants(t *testing.T) {
 			if k == 3 && q > 40 {
 				break
 			}
-			least := math.MaxInt
+			minimum := math.MaxInt
 			for _, s := range multisets(q, k) {
-				least = min(least, int(slices.Max(plan.Reach(q, s))))
+				minimum = min(minimum, int(slices.Max(plan.Reach(q, s))))
 			}
-			offsets := circulant(q, k, nil)
-			s := newStage(q, int32(k), "", course{offsets, q, q})
-			if k == 2 && s.steps != least || s.steps > least+1 {
-				t.Errorf("k=%d q=%d: %v takes %d steps, %d do", k, q, offsets, s.steps, least)
+			offsets := searchCirculant(q, k, nil)
+			s := newStage(q, int32(k), "", broadcastPhase{offsets, q, q})
+			if k == 2 && s.steps != minimum || s.steps > minimum+1 {
+				t.Errorf("k=%d q=%d: %v takes %d steps, %d do", k, q, offsets, s.steps, minimum)
 			}
-			if s.steps > least {
+			if s.steps > minimum {
 				late++
 			}
 			if s.parts != int64(q-1) {
@@ -39,23 +39,24 @@ func TestCirculants(t *testing.T) {
 	t.Logf("one step above the least: %d", late)
 }
 
-// TestStamps: as far as the postage stamp problem's known optima, floor((s^2+6s+1)/4) for two stamps (Stöhr) and for
-// three 3, 8, 15, 26, 35, 52 (Hofmeister).
-func TestStamps(t *testing.T) {
+// TestStamps: stamp bases reach the known optima of the postage stamp problem:
+// floor((s^2+6s+1)/4) for two stamps (Stöhr), and 3, 8, 15, 26, 35, 52 for three (Hofmeister).
+// All sums up to the reach exist.
+func TestStampBases(t *testing.T) {
 	for s := 1; s <= 12; s++ {
-		if got, want := stampBase(2, s, 1000).reach, (s*s+6*s+1)/4+1; got != want {
+		if got, want := searchStampBasis(2, s, 1000).reach, (s*s+6*s+1)/4+1; got != want {
 			t.Errorf("2 stamps, %d terms: %d sums, want %d", s, got, want)
 		}
 	}
 	for i, want := range []int{3, 8, 15, 26, 35, 52} {
-		if got := stampBase(3, i+1, 1000).reach; got != want+1 {
+		if got := searchStampBasis(3, i+1, 1000).reach; got != want+1 {
 			t.Errorf("3 stamps, %d terms: %d sums, want %d", i+1, got, want+1)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		k, s := rapid.IntRange(1, 4).Draw(t, "k"), rapid.IntRange(1, 5).Draw(t, "s")
 		q := rapid.IntRange(2, 200).Draw(t, "q")
-		b := stampBase(k, s, q)
+		b := searchStampBasis(k, s, q)
 		sums := map[int]bool{0: true}
 		for range s {
 			next := map[int]bool{}

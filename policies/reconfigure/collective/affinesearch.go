@@ -1,0 +1,119 @@
+package collective
+
+// maxSearchVisits limits a search for sequences, in GPUs visited. maxSearchFinds is the number of
+// spanning sequences that are compared.
+const (
+	maxSearchVisits = 2e6
+	maxSearchFinds  = 4
+)
+
+// searchSequences draws sequences of d topologies with the given total of steps. From the
+// sequences that span all GPUs, it adds the one with the lowest load. It reports whether it found
+// any.
+func (f *treeSearch) searchSequences(d, steps int) bool {
+	var best *broadcastTrees
+	budget := int(maxSearchVisits)
+	for finds := 0; finds < maxSearchFinds && budget > 0; {
+		f.stop.Check()
+		budget -= d * f.k
+		list := f.drawSequence(d, steps)
+		if list == nil {
+			continue
+		}
+		reached := f.countReached(list)
+		budget -= reached
+		if reached < f.n { // checked first because it is cheap and most sequences fail
+			continue
+		}
+		budget -= f.n * f.n
+
+		// Compute the graphs; some formulas do not give k links into each GPU.
+		t := &broadcastTrees{name: "affine"}
+		for _, l := range list {
+			g := affine(f.n, l.mul, l.add)
+			if g == nil {
+				break
+			}
+			t.phases = append(t.phases, treePhase{g.joinLoops(), l.steps})
+		}
+		if len(t.phases) < d || !t.spans(f.builder) {
+			continue
+		}
+		finds++
+		if t.computeLoad(f.builder); best == nil || t.load < best.load {
+			best = t
+		}
+	}
+	if best != nil {
+		f.found = append(f.found, best)
+	}
+	return best != nil
+}
+
+// affinePhase is a phase on an affine graph that is not yet computed.
+type affinePhase struct {
+	mul, steps int
+	add        []int32
+}
+
+// drawSequence draws a sequence: circulants of a window for phases of one step, otherwise affine
+// graphs. It returns nil if the Moore bound excludes all sequences with these steps.
+func (f *treeSearch) drawSequence(d, steps int) []affinePhase {
+	list := make([]affinePhase, d)
+	for range steps - d {
+		list[f.rng.IntN(d)].steps++
+	}
+
+	// Random steps per phase, with at least one each.
+	reach := 1
+	for i := range list {
+		list[i].steps++
+		reach = min(f.n, reach*mooreBound(f.n, f.k, list[i].steps))
+	}
+	if reach < f.n {
+		return nil
+	}
+	for i := range list {
+		l := &list[i]
+		if l.steps > 1 {
+			l.mul = [...]int{f.k, f.n - f.k, f.rng.IntN(f.n), f.rng.IntN(f.n)}[f.rng.IntN(4)]
+			l.add = f.drawOffsets(f.n, f.rng.IntN(2) == 0)
+			continue
+		}
+		l.mul, l.add = 1, make([]int32, f.k)
+		stride := 1 + f.rng.IntN(f.n-1)
+		for j := range l.add {
+			l.add[j] = int32((j + 1) * stride % f.n)
+		}
+	}
+	return list
+}
+
+// countReached returns the number of GPUs that receive the shard of GPU 0.
+func (f *treeSearch) countReached(list []affinePhase) int {
+	clear(f.visited)
+	f.visited[0] = true
+	queue, n := append(f.queue[:0], 0), int32(f.n)
+	for _, l := range list {
+		start := 0
+		for range l.steps {
+			end := len(queue)
+			for _, u := range queue[start:end] {
+				from := int32(l.mul) * u % n
+				for _, a := range l.add {
+					v := from + a
+					if v >= n {
+						v -= n
+					}
+					if !f.visited[v] {
+						f.visited[v] = true
+						queue = append(queue, v)
+					}
+				}
+			}
+			start = end
+		}
+	}
+	f.queue = queue
+	return len(queue)
+}

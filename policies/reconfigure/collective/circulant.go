@@ -1,0 +1,63 @@
+package collective
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/plan"
+)
+
+// maxCirculantHops limits the search for offsets, in hops evaluated. maxCirculantStarts is the
+// number of random starts.
+const (
+	maxCirculantHops   = 24e6
+	maxCirculantStarts = 8
+)
+
+// searchCirculant returns k offsets whose circulant on Z_q has a small diameter, and among these
+// a small sum of distances. It returns nil if rings are optimal: with one link, or a link to each
+// GPU. From equal strides and from random offsets, it repeatedly moves one offset to its best
+// value, until no move improves or the budget is used up.
+func searchCirculant(q, k int, stop halt.When) (best []int32) {
+	if k == 1 || k >= q-1 {
+		return nil
+	}
+	rng := rand.New(rand.NewPCG(uint64(q)<<32|1, uint64(k)))
+	minValue, budget := int64(math.MaxInt64), int(maxCirculantHops)
+	others, hops := make([]int, k-1), make([]int32, q)
+	for start := 0; start <= maxCirculantStarts && budget > 0; start++ {
+		offsets := ringSets(q, k)[2].offsets
+		if start > 0 {
+			for i := range offsets {
+				offsets[i] = 1 + rng.Int32N(int32(q-1))
+			}
+		}
+
+		// Local search: the value is the diameter, then the sum of distances.
+		value := int64(math.MaxInt64)
+		for moved := true; moved && budget > 0; {
+			moved = false
+			for i := range offsets {
+				for j := range others {
+					others[j] = int(offsets[(i+1+j)%k])
+				}
+				otherHops := plan.Reach(q, others)
+				for a := int32(1); a < int32(q) && budget > 0; a++ {
+					stop.Check()
+					budget -= 2 * q
+					copy(hops, otherHops)
+					plan.Relax(hops, int(a))
+					if v := int64(slices.Max(hops))<<32 + plan.Total(hops); v < value {
+						offsets[i], value, moved = a, v, true
+					}
+				}
+			}
+		}
+		if value < minValue {
+			best, minValue = offsets, value
+		}
+	}
+	return best
+}

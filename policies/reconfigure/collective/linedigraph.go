@@ -1,0 +1,118 @@
+package collective
+
+import "slices"
+
+// lineDigraph is the line digraph of a base graph, iterated several times.
+type lineDigraph struct {
+	*graph
+	iterations int
+}
+
+// lineDigraphs returns up to three iterated line digraphs on n GPUs: from the smallest base with
+// more than k GPUs, from the next larger base, and a base with n GPUs itself.
+func (f *treeSearch) lineDigraphs() []lineDigraph {
+	var all []lineDigraph
+	size, maxIterations := f.n, 0
+	for size%f.k == 0 && size/f.k > f.k {
+		size /= f.k
+		maxIterations++
+	}
+	for times := maxIterations; times >= 0; times, size = times-1, size*f.k {
+		if times > 0 && times < maxIterations-1 {
+			continue
+		}
+		if g := f.baseGraph(size); g != nil {
+			for range times {
+				g = g.lineGraph()
+			}
+			all = append(all, lineDigraph{g, times})
+		}
+	}
+	return all
+}
+
+// maxBaseTrials limits the affine graphs tried as a base, and maxBaseWords the work: words of shard
+// sets touched.
+const (
+	maxBaseTrials = 300
+	maxBaseWords  = 2e7
+)
+
+// baseGraph returns a graph of n GPUs with a small diameter, and among these one with evenly
+// loaded trees. It tries a circulant and random affine graphs, and improves the best by swaps.
+func (f *treeSearch) baseGraph(n int) *graph {
+	offsets := searchCirculant(n, f.k, f.stop)
+	if offsets == nil {
+		offsets = make([]int32, f.k) // each GPU has a link to each other one
+		for i := range offsets {
+			offsets[i] = int32(i%(n-1)) + 1
+		}
+	}
+
+	// try keeps a graph if its diameter, then its received shards, then its load are lower.
+	z, words := newTreeBuilder(n, f.k, int32(f.k)), 0
+	var best *graph
+	depth, maxReceived, load := 0, 0, 0
+	z.stop = f.stop
+	try := func(g *graph) {
+		f.stop.Check()
+		d, sum := f.diameter(z, g)
+		words += n * f.k * z.words * (d + 1)
+		if d == 0 || depth > 0 && (d > depth || d == depth && sum > maxReceived) {
+			return
+		}
+		t := &broadcastTrees{phases: []treePhase{{g, d}}}
+		if l := t.computeLoad(z); depth == 0 || d < depth || l < load {
+			best, depth, maxReceived, load = g, d, sum, l
+		}
+	}
+
+	try(affine(n, 1, offsets))
+	for i := 0; i < maxBaseTrials && words < maxBaseWords; i++ {
+		if g := affine(n, f.rng.IntN(n), f.drawOffsets(n, i%2 == 0)); g != nil {
+			try(g.joinLoops())
+		}
+	}
+	if best != nil && n <= maxSwapGPUs && depth > minSteps(n, f.k)[0] {
+		if g := f.swapLinks(z, best, depth); g != nil {
+			best = g
+		}
+	}
+	return best
+}
+
+// maxSwapGPUs limits the GPUs of a graph that is improved by swaps, and maxSwapWords the work: words
+// of shard sets touched.
+const (
+	maxSwapGPUs  = 64
+	maxSwapWords = 4e6
+)
+
+// swapLinks repeatedly swaps the heads of two random links. It keeps a swap unless it increases
+// the number of shards that GPUs still lack one step before the diameter. It returns the graph if
+// this number reaches 0, so that the diameter is lower, and otherwise nil.
+func (f *treeSearch) swapLinks(z *treeBuilder, g *graph, depth int) *graph {
+	g = &graph{g.n, g.k, slices.Clone(g.to)}
+	minMissing := g.n * g.n
+	for words := 0; words < maxSwapWords; words += g.n * g.k * z.words * depth {
+		f.stop.Check()
+		a, b := f.rng.IntN(len(g.to)), f.rng.IntN(len(g.to))
+		if int(g.to[a]) == b/g.k || int(g.to[b]) == a/g.k {
+			continue // the link would be a loop
+		}
+		g.to[a], g.to[b] = g.to[b], g.to[a]
+		z.restart()
+		z.setTopology(g)
+		for range depth - 1 {
+			z.advance()
+		}
+		if z.missing == 0 {
+			return g
+		}
+		if z.missing > minMissing {
+			g.to[a], g.to[b] = g.to[b], g.to[a]
+		}
+		minMissing = min(minMissing, z.missing)
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package collective
+
+import "sim/policies/reconfigure/plan"
+
+// stageMessages returns the messages of a phase by step and link, relative to their sender.
+func (f *Phase) stageMessages(parts int32) [][][]residueRange {
+	steps, k := len(f.chainStage.loads[f.index]), len(f.Offsets)
+	list := make([][][]residueRange, steps)
+	for s := range list {
+		list[s] = make([][]residueRange, k)
+	}
+	runBroadcast(f.chainStage.q, parts, f.chainStage.phases[:f.index+1], func(c, s, i int, m []residueRange) {
+		if c == f.index {
+			list[s][i] = append([]residueRange(nil), m...)
+		}
+	})
+	return list
+}
+
+// originOffsets returns, by residue and part, the distance from a GPU to the one whose sum it
+// receives for a residue. The distance is not reduced modulo q. In an exchange above the
+// innermost stage, the GPUs of a coset have equal sums under different numbers. A sum that has
+// travelled around Z_q therefore has another number than its residue.
+func (f *Phase) originOffsets(parts int32) []int32 {
+	q := int32(f.chainStage.q)
+	d := make([]int32, q*parts)
+	runBroadcast(f.chainStage.q, parts, f.chainStage.phases[:f.index+1], func(c, s, i int, m []residueRange) {
+		a := f.chainStage.phases[c].offsets[i]
+		for _, r := range m {
+			for y := r.first; y < r.first+r.count; y++ {
+				for p := r.from; p < r.to; p++ {
+					d[(y+a)%q*parts+p] = d[y%q*parts+p] + a
+				}
+			}
+		}
+	})
+	return d
+}
+
+// messages returns all non-empty messages of a phase, by step, sender and link.
+func (pl *Plan) messages(phase int) []plan.Message {
+	f := &pl.Phases[phase]
+	if f.source != nil {
+		return f.sourceMessages(pl, phase)
+	}
+	n := int32(pl.Problem.GPUs)
+	list := f.stageMessages(pl.Parts)
+	var origins []int32
+	if f.Kind == plan.Exchange {
+		origins = f.originOffsets(pl.Parts)
+	}
+	var all []plan.Message
+	for s := range list {
+		from := s
+		if f.Kind == plan.Scatter {
+			from = len(list) - 1 - s
+		}
+		for u := range n {
+			for i, m := range list[from] {
+				if len(m) == 0 {
+					continue
+				}
+				t := plan.Message{Phase: int32(phase), Step: int32(s), From: u, To: (u + f.Offsets[i]) % n}
+				t.Pieces = f.pieces(n, u, f.Offsets[i], m, origins)
+				all = append(all, t)
+			}
+		}
+	}
+	return all
+}
+
+// pieces returns the pieces of a message that GPU u sends over a link of an offset.
+//
+// Residue y of the stage stands for the coset of y*n/(below*q): this number and all others at
+// multiples of n/below from it. To gather, u forwards the shards of GPUs at this distance behind
+// it. Scattering is the same in reverse, on the mirror image. If a copy of shard z moves from z+y
+// to z+y+offset, the sum of shard z moves from z-y-offset to z-y. origins is the result of
+// originOffsets for an exchange.
+func (f *Phase) pieces(n, u, offset int32, m []residueRange, origins []int32) []plan.Piece {
+	below, q := int32(f.chainStage.below), int32(f.chainStage.q)
+	scale, coset := n/(below*q), n/below
+	size := 0
+	for _, c := range m {
+		size += int(c.count)
+	}
+	members := below
+	if f.Kind == plan.Exchange {
+		members = int32(f.vectorShards)
+	}
+	list := make([]plan.Piece, 0, size*int(members))
+	for _, c := range m {
+		for y := c.first; y < c.first+c.count; y++ {
+			for j := range members {
+				piece := plan.Piece{From: c.from, To: c.to, Origin: -1}
+				switch f.Kind {
+				case plan.Gather:
+					piece.Shard = (u + 2*n - y*scale - j*coset) % n
+				case plan.Scatter:
+					piece.Shard = (u + offset + y*scale + j*coset) % n
+				case plan.Exchange:
+					piece.Shard = (u + j*(n/members)) % n
+					parts := int32(len(origins)) / q
+					of := origins[y%q*parts:][:parts]
+					for piece.From < c.to {
+						for piece.To = piece.From + 1; piece.To < c.to && of[piece.To] == of[piece.From]; piece.To++ {
+						}
+						piece.Origin = (u + n - of[piece.From]*scale%n) % n
+						list = append(list, piece)
+						piece.From = piece.To
+					}
+					continue
+				}
+				list = append(list, piece)
+			}
+		}
+	}
+	return list
+}
+
+// longestMessages returns the bytes of the longest message of each step of a phase, in the order
+// of the stage for both scattering and gathering.
+func (pl *Plan) longestMessages(f *Phase) []int64 {
+	n := pl.Problem.GPUs
+	small, rest := pl.Problem.Bytes/int64(n), int(pl.Problem.Bytes%int64(n))
+	// Shards 0 to rest-1 have one more byte, in this part.
+	extra := int32(small % int64(pl.Parts))
+	count := make([]int32, n) // by shard relative to the sender: how often this part is in the message
+	var bytes []int64
+
+	// The longest message is found for all senders at once: base is its size without additional
+	// bytes.
+	for _, links := range f.stageMessages(pl.Parts) {
+		maxBytes := int64(0)
+		for _, m := range links {
+			pl.Problem.Stop.Check()
+			base, carries := int64(0), 0
+			if rest > 0 {
+				clear(count)
+			}
+			for _, c := range m {
+				b := plan.Cut(small, c.to, pl.Parts) - plan.Cut(small, c.from, pl.Parts)
+				holds := c.from <= extra && extra < c.to
+				if f.Kind == plan.Exchange {
+					base += b * int64(c.count) * int64(f.vectorShards)
+					if holds {
+						carries += int(c.count)
+					}
+					continue
+				}
+				base += b * int64(c.count) * int64(f.chainStage.below)
+				if rest == 0 || !holds {
+					continue
+				}
+				for y := c.first; y < c.first+c.count; y++ {
+					for j := range f.chainStage.below {
+						count[(int(y)*(n/(f.chainStage.below*f.chainStage.q))+j*(n/f.chainStage.below))%n]++
+					}
+				}
+			}
+			if f.Kind == plan.Exchange {
+				spacing := n / f.vectorShards
+				base += int64(carries) * int64((rest+spacing-1)/spacing)
+			} else if rest > 0 {
+				base += int64(maxWindowSum(count, rest))
+			}
+			maxBytes = max(maxBytes, base)
+		}
+		bytes = append(bytes, maxBytes)
+	}
+	return bytes
+}
+
+// maxWindowSum returns the maximum sum of window consecutive entries of a cyclic list.
+func maxWindowSum(count []int32, window int) int32 {
+	sum := int32(0)
+	for _, c := range count[:window] {
+		sum += c
+	}
+	maxSum := sum
+	for i, c := range count {
+		sum += count[(i+window)%len(count)] - c
+		maxSum = max(maxSum, sum)
+	}
+	return maxSum
+}

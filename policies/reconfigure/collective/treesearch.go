@@ -1,0 +1,103 @@
+package collective
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"sim/fabric/scaleup"
+	"sim/policies/reconfigure/halt"
+)
+
+// maxTreeGPUs limits the GPUs for which trees are searched: each of n GPUs receives n shards,
+// each along its own path.
+const maxTreeGPUs = 1024
+
+// findTrees returns broadcast trees for n GPUs with k links: on one topology, and on several if
+// this takes fewer steps. Per number of topologies and steps it keeps the trees with the lowest
+// load.
+func findTrees(n, k int, stop halt.When) []*broadcastTrees {
+	if n > maxTreeGPUs || k < 2 || k > maxTreeDegree || k >= n-1 {
+		return nil
+	}
+	f := &treeSearch{n: n, k: k, stop: stop, builder: newTreeBuilder(n, k, int32(k)), visited: make([]bool, n), rng: rand.New(rand.NewPCG(uint64(n), uint64(k)))}
+	f.builder.stop = stop
+	f.addStatic("kautz", graphOf(n, k, scaleup.GeneralizedKautz(n, k)).joinLoops())
+	stepBounds := minSteps(n, k)
+	for _, lines := range f.lineDigraphs() {
+		name := fmt.Sprintf("line digraph %d of %d", lines.iterations, n/power(k, lines.iterations))
+		if lines.iterations == 0 {
+			name = "affine"
+		}
+		f.addStatic(name, lines.graph)
+	}
+
+	// Sequences of topologies, if they can take fewer steps than one topology.
+	steps := n
+	for _, t := range f.found {
+		steps = min(steps, t.steps())
+	}
+	for d := 2; d < len(stepBounds) && stepBounds[d-1] < steps; d++ { // with one topology per step, windows on circulants are as good
+		for s := stepBounds[d-1]; s < steps; s++ {
+			if f.searchSequences(d, s) {
+				steps = s
+			}
+		}
+	}
+	return f.frontier()
+}
+
+// frontier returns the found trees on the frontier of topologies, steps and load.
+func (f *treeSearch) frontier() []*broadcastTrees {
+	return frontier(f.found, func(t *broadcastTrees) cost { return cost{len(t.phases), t.steps(), int64(t.load)} })
+}
+
+// treeSearch searches for graphs with good broadcast trees.
+type treeSearch struct {
+	n, k    int
+	stop    halt.When
+	builder *treeBuilder
+	rng     *rand.Rand
+	found   []*broadcastTrees
+	visited []bool  // scratch of countReached
+	queue   []int32 // scratch of countReached
+}
+
+// addStatic adds the trees on one topology if they span it.
+func (f *treeSearch) addStatic(name string, g *graph) {
+	if g == nil {
+		return
+	}
+	if steps, _ := f.diameter(f.builder, g); steps > 0 {
+		t := &broadcastTrees{name: name, phases: []treePhase{{g, steps}}}
+		t.computeLoad(f.builder)
+		f.found = append(f.found, t)
+	}
+}
+
+// diameter returns the diameter of a graph, or 0 if it is not connected. sum is the maximum
+// number of shards that a GPU receives in a step, summed over the steps.
+func (f *treeSearch) diameter(z *treeBuilder, g *graph) (steps, sum int) {
+	z.restart()
+	z.setTopology(g)
+	for steps = 1; ; steps++ {
+		maxReceived := z.advance()
+		if sum += maxReceived; maxReceived == 0 {
+			return 0, 0
+		}
+		if z.missing == 0 {
+			return steps, sum
+		}
+	}
+}
+
+// drawOffsets draws k offsets mod n, or k consecutive ones if row is true.
+func (f *treeSearch) drawOffsets(n int, row bool) []int32 {
+	list := make([]int32, f.k)
+	base := f.rng.IntN(n)
+	for i := range list {
+		if list[i] = int32((base + i) % n); !row {
+			list[i] = f.rng.Int32N(int32(n))
+		}
+	}
+	return list
+}
