@@ -32,17 +32,17 @@ type Options struct {
 	Stop halt.When
 }
 
-// rounds of improvement, beyond which little is gained.
-const rounds = 10
+// improvementRounds of improvement, beyond which little is gained.
+const improvementRounds = 10
 
-// sharps are betas of the last round, per chunk: a link one chunk under the top of its phase costs exp(-sharp) of it.
+// finalBetas are betas of the last round, per chunk: a link one chunk under the top of its phase costs exp(-sharp) of it.
 // The first is best on average; small problems are also tried with the others, while GPUs^2 x phases x attempts stays
 // within attemptWork.
-var sharps = [...]float64{4, 8, 2, 3, 6, 1}
+var finalBetas = [...]float64{4, 8, 2, 3, 6, 1}
 
-const attemptWork = 1 << 15
+const maxAttemptWork = 1 << 15
 
-func check(p *plan.Problem, s Sequence) error {
+func checkSequence(p *plan.Problem, s Sequence) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
@@ -61,21 +61,21 @@ func unreachable(u, v int) error {
 	return fmt.Errorf("%w: GPU %d has no way to GPU %d", ErrUnreachable, u, v)
 }
 
-// worker holds the memory of one goroutine.
-type worker struct {
-	spread spread
-	player Player
-	cut    func(slots int64) bool // nil, or whether so many slots cost more than is asked for; then it fails with cutOff
+// scheduleWorker holds the memory of one goroutine.
+type scheduleWorker struct {
+	assignment  pathAssignment
+	scheduler   Scheduler
+	isTooCostly func(slots int64) bool // nil, or whether so many slots cost more than is asked for; then it fails with cutOff
 }
 
 // parallel does n things that do not depend on each other, by so many goroutines.
-func parallel(workers, n int, stop halt.When, do func(w *worker, i int)) {
+func parallel(workers, n int, stop halt.When, do func(w *scheduleWorker, i int)) {
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range min(max(1, workers), n) {
 		group.Go(func() {
 			defer halt.Left()
-			var w worker
+			var w scheduleWorker
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				do(&w, int(i))
 			}
@@ -85,38 +85,38 @@ func parallel(workers, n int, stop halt.When, do func(w *worker, i int)) {
 	stop.Check()
 }
 
-// fit spreads the chunks of p over one sequence. Errors: ErrUnreachable where two GPUs that exchange chunks have no
+// bestSchedule spreads the chunks of p over one sequence. Errors: ErrUnreachable where two GPUs that exchange chunks have no
 // path, ErrBuffer where no schedule within Options.Buffer is found, errLost where race has better schedules than there
 // can be of q.
-func (w *worker) fit(p *plan.Problem, q Sequence, o Options, race *race) (*Schedule, error) {
-	w.player.Stop, w.spread.stop = o.Stop, o.Stop
-	net := newNetwork(q.Topologies, p.GPUs)
-	best, err := w.best(p, net, o, race)
+func (w *scheduleWorker) bestSchedule(p *plan.Problem, q Sequence, o Options, found *incumbents) (*Schedule, error) {
+	w.scheduler.Stop, w.assignment.stop = o.Stop, o.Stop
+	net := newTimeNetwork(q.Topologies, p.GPUs)
+	best, err := w.bestAttempt(p, net, o, found)
 	if o.Buffer > 0 && o.Relay && (err == nil || errors.Is(err, ErrBuffer)) {
 		// Without relaying, where that fits in fewer slots or alone.
 		o.Relay = false
-		if other, again := w.best(p, net, o, race); again == nil && (err != nil || other.Total < best.Total) {
+		if other, otherErr := w.bestAttempt(p, net, o, found); otherErr == nil && (err != nil || other.Total < best.Total) {
 			best, err = other, nil
 		}
 	}
 	return best, err
 }
 
-// best is the schedule of fewest slots of a few attempts, each with another end of its prices' rise.
-func (w *worker) best(p *plan.Problem, net *network, o Options, race *race) (*Schedule, error) {
+// bestAttempt is the schedule of fewest slots of a few attempts, each with another end of its prices' rise.
+func (w *scheduleWorker) bestAttempt(p *plan.Problem, net *timeNetwork, o Options, found *incumbents) (*Schedule, error) {
 	var best *Schedule
 	bound := int64(0)
-	for _, sharp := range sharps[:max(1, min(len(sharps), attemptWork/(net.n*net.n*net.phases)))] {
-		s := &w.spread
+	for _, beta := range finalBetas[:max(1, min(len(finalBetas), maxAttemptWork/(net.n*net.n*net.phases)))] {
+		s := &w.assignment
 		s.init(net, p.Chunks, o.Relay)
-		if err := s.improve(rounds, sharp, func(bound int64) error { return w.lost(race, net.phases, bound) }); err != nil {
+		if err := s.improve(improvementRounds, beta, func(bound int64) error { return w.checkBound(found, net.phases, bound) }); err != nil {
 			return nil, err
 		}
-		bound = max(bound, s.bound())
-		if best == nil || s.total() < best.Total {
-			r := s.keep(p)
-			r.play(&w.player)
-			fits, err := r.confine(o)
+		bound = max(bound, s.lowerBound())
+		if best == nil || s.sumOfMaxLoads() < best.Total {
+			r := s.schedule(p)
+			r.countSlots(&w.scheduler)
+			fits, err := r.limitBuffer(o)
 			if err != nil {
 				return nil, err
 			}
@@ -136,9 +136,9 @@ func (w *worker) best(p *plan.Problem, net *network, o Options, race *race) (*Sc
 // (ErrUnreachable, ErrBuffer) are left out. Errors: those of the checks of p and of the topologies.
 func Candidates(p *plan.Problem, list []Sequence, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
-	all := make([]made, len(list))
+	all := make([]scoredSequence, len(list))
 	for i, s := range list {
-		if err := check(p, s); err != nil {
+		if err := checkSequence(p, s); err != nil {
 			return nil, err
 		}
 		all[i].Sequence = s
@@ -147,55 +147,55 @@ func Candidates(p *plan.Problem, list []Sequence, o Options) (_ []plan.Candidate
 }
 
 // candidates is Candidates of what has passed its checks; race, if not nil, leaves out what it knows to be lost.
-func candidates(p *plan.Problem, list []made, o Options, race *race) ([]plan.Candidate, error) {
-	found, faults := make([]*Schedule, len(list)), make([]error, len(list))
-	parallel(o.Workers, len(list), o.Stop, func(w *worker, i int) { found[i], faults[i] = w.run(p, list[i], o, race) })
+func candidates(p *plan.Problem, list []scoredSequence, o Options, incumbents *incumbents) ([]plan.Candidate, error) {
+	schedules, errs := make([]*Schedule, len(list)), make([]error, len(list))
+	parallel(o.Workers, len(list), o.Stop, func(w *scheduleWorker, i int) { schedules[i], errs[i] = w.scheduleSequence(p, list[i], o, incumbents) })
 	var all []plan.Candidate
-	for i, r := range found {
-		switch err := faults[i]; {
+	for i, r := range schedules {
+		switch err := errs[i]; {
 		case err == nil:
 			all = append(all, r.Candidate(list[i].Origin))
-		case !errors.Is(err, ErrUnreachable) && !errors.Is(err, ErrBuffer) && !errors.Is(err, errLost):
+		case !errors.Is(err, ErrUnreachable) && !errors.Is(err, ErrBuffer) && !errors.Is(err, errDominated):
 			return nil, fmt.Errorf("sequence %q: %w", list[i].Origin, err)
 		}
 	}
 	return all, nil
 }
 
-// run fits a sequence unless that is lost before it begins. Chunks of one topology do not relay.
-func (w *worker) run(p *plan.Problem, s made, o Options, race *race) (*Schedule, error) {
+// scheduleSequence fits a sequence unless that is lost before it begins. Chunks of one topology do not relay.
+func (w *scheduleWorker) scheduleSequence(p *plan.Problem, s scoredSequence, o Options, found *incumbents) (*Schedule, error) {
 	d := len(s.Topologies)
 	o.Relay = o.Relay && d > 1
-	if race != nil {
-		bound, err := race.bound(s, o.Relay)
+	if found != nil {
+		bound, err := found.bound(s, o.Relay)
 		if err == nil {
-			err = w.lost(race, d, bound)
+			err = w.checkBound(found, d, bound)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	r, err := w.fit(p, s.Sequence, o, race)
-	if s.again && !errors.As(err, new(cutOff)) {
+	r, err := w.bestSchedule(p, s.Sequence, o, found)
+	if s.tryBothOrders && !errors.As(err, new(costError)) {
 		o.Relay = true
-		if other, again := w.fit(p, s.Sequence, o, race); again == nil && (err != nil || other.Total < r.Total) {
+		if other, otherErr := w.bestSchedule(p, s.Sequence, o, found); otherErr == nil && (err != nil || other.Total < r.Total) {
 			other.Relay = false
 			r, err = other, nil
 		}
 	}
 	if err == nil {
-		race.enter(d, r.Total)
+		found.record(d, r.Total)
 	}
 	return r, err
 }
 
-// lost fails where schedules of d topologies that take at least so many slots are not wanted.
-func (w *worker) lost(race *race, d int, slots int64) error {
-	if race.lost(d, slots) {
-		return errLost
+// checkBound fails where schedules of d topologies that take at least so many slots are not wanted.
+func (w *scheduleWorker) checkBound(found *incumbents, d int, slots int64) error {
+	if found.dominates(d, slots) {
+		return errDominated
 	}
-	if w.cut != nil && w.cut(slots) {
-		return cutOff{slots}
+	if w.isTooCostly != nil && w.isTooCostly(slots) {
+		return costError{slots}
 	}
 	return nil
 }
@@ -205,7 +205,7 @@ func (r *Schedule) Candidate(origin string) plan.Candidate {
 	return plan.Candidate{Origin: origin, Reconfigurations: len(r.Topologies), Slots: r.Total, Waits: true, Relay: r.Relay,
 		Build: func(_ int64, stop halt.When) (p *plan.Plan, err error) {
 			defer halt.Caught(&err)
-			return r.plan(origin, stop)
+			return r.buildPlan(origin, stop)
 		}}
 }
 

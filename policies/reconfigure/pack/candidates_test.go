@@ -50,7 +50,7 @@ func drawSequence(t *rapid.T, n, k int) Sequence {
 }
 
 // Every plan passes the check with exactly the slots claimed, within the buffer allowed, and no plan beats a bound.
-func TestPlansAreAsClaimed(t *testing.T) {
+func TestPlansMatchTheirCandidates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 9)
 		s := drawSequence(t, p.GPUs, p.Degree)
@@ -58,16 +58,16 @@ func TestPlansAreAsClaimed(t *testing.T) {
 		if rapid.Bool().Draw(t, "limited") {
 			o.Buffer = rapid.Int32Range(1, 12).Draw(t, "buffer")
 		}
-		r, err := Fit(p, s, o)
+		r, err := fitSequence(p, s, o)
 		if err != nil {
 			if !errors.Is(err, ErrUnreachable) && !errors.Is(err, ErrBuffer) {
 				t.Fatal(err)
 			}
 			want := ErrUnreachable
-			if reaches(p, s, o.Relay) {
+			if canReachAll(p, s, o.Relay) {
 				want = ErrBuffer
 			}
-			if !errors.Is(err, want) || want == ErrBuffer && reaches(p, s, false) {
+			if !errors.Is(err, want) || want == ErrBuffer && canReachAll(p, s, false) {
 				t.Fatalf("%v, want %v", err, want)
 			}
 			return
@@ -111,8 +111,8 @@ func TestPlansAreAsClaimed(t *testing.T) {
 	})
 }
 
-// reaches says by brute force whether all chunks can arrive.
-func reaches(p *plan.Problem, s Sequence, relay bool) bool {
+// canReachAll says by brute force whether all chunks can arrive.
+func canReachAll(p *plan.Problem, s Sequence, relay bool) bool {
 	n := p.GPUs
 	for u := range n {
 		ever, now := make([]bool, n), make([]bool, n)
@@ -143,10 +143,10 @@ func reaches(p *plan.Problem, s Sequence, relay bool) bool {
 // Relaying under a limit: many chunks rest, and no GPU may ever hold more than allowed.
 func TestBuffersAreLimited(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := demand(8, rapid.IntRange(1, 2).Draw(t, "k"), "zipf", 4, rapid.Uint64Range(0, 50).Draw(t, "seed"))
-		list := shifts(8, p.Degree, rapid.IntRange(2, 3).Draw(t, "d"), true, nil)
+		p := drawDemand(8, rapid.IntRange(1, 2).Draw(t, "k"), "zipf", 4, rapid.Uint64Range(0, 50).Draw(t, "seed"))
+		list := circulantSequences(8, p.Degree, rapid.IntRange(2, 3).Draw(t, "d"), true, nil)
 		o := Options{Relay: true, Buffer: rapid.Int32Range(3, 25).Draw(t, "buffer")}
-		r, err := Fit(p, list[len(list)-1], o)
+		r, err := fitSequence(p, list[len(list)-1], o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,19 +161,19 @@ func TestBuffersAreLimited(t *testing.T) {
 }
 
 // What a spread keeps from move to move is what its columns say: loads, and all chunks of each flow.
-func TestSpreadAddsUp(t *testing.T) {
+func TestPathAssignmentState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 8)
 		q := drawSequence(t, p.GPUs, p.Degree)
-		var s spread
-		s.init(newNetwork(q.Topologies, p.GPUs), p.Chunks, rapid.Bool().Draw(t, "relay"))
+		var s pathAssignment
+		s.init(newTimeNetwork(q.Topologies, p.GPUs), p.Chunks, rapid.Bool().Draw(t, "relay"))
 		if err := s.improve(rapid.IntRange(0, 5).Draw(t, "rounds"), 4, func(int64) error { return nil }); err != nil {
 			return
 		}
 		load, sent := make([]int32, len(s.links)), make([]int32, len(p.Chunks))
-		for c, x := range s.count {
-			sent[s.flowOf[c]] += x
-			for _, l := range s.way(int32(c)) {
+		for c, x := range s.columnChunks {
+			sent[s.columnFlow[c]] += x
+			for _, l := range s.path(int32(c)) {
 				load[l] += x
 			}
 		}

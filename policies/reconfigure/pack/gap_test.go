@@ -12,8 +12,8 @@ import (
 
 var long = flag.Bool("long", false, "also run the tests that take a minute")
 
-// demand draws a problem: "random" U(0, 2 mean), "zipf" rank^-0.4 with shuffled ranks.
-func demand(n, k int, kind string, mean float64, seed uint64) *plan.Problem {
+// drawDemand draws a problem: "random" U(0, 2 mean), "zipf" rank^-0.4 with shuffled ranks.
+func drawDemand(n, k int, kind string, mean float64, seed uint64) *plan.Problem {
 	p := &plan.Problem{GPUs: n, Degree: k, Chunks: make([]int32, n*n), Seed: seed}
 	r := rand.New(rand.NewPCG(seed, 77))
 	size := make([]float64, n*(n-1))
@@ -68,10 +68,10 @@ func TestGap(t *testing.T) {
 		}
 	}
 	for _, s := range list {
-		p := demand(s.n, s.k, s.kind, 8, 1)
+		p := drawDemand(s.n, s.k, s.kind, 8, 1)
 		most := (s.n - 1) / s.k
 		begin := time.Now()
-		sequences, err := Sequences(p, nil, nil, s.relay)
+		sequences, err := buildAllSequences(p, nil, nil, s.relay)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // TestGrows: what an exchange is said to change is what it changes, however large demands and hops are.
-func TestGrows(t *testing.T) {
+func TestExchangeDelta(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 9).Draw(t, "n")
 		draw := func(name string) []int32 {
@@ -19,8 +19,8 @@ func TestGrows(t *testing.T) {
 			return m
 		}
 		need, hops := draw("need"), draw("hops")
-		q := newQuadratic(n, need, hops, nil, nil)
-		sum := work(need, hops)
+		q := newQuadraticAssignment(n, need, hops, nil, nil)
+		sum := totalHops(need, hops)
 		for range 4 {
 			if q.sum() != sum {
 				t.Fatalf("sum %d, want %d", q.sum(), sum)
@@ -29,23 +29,23 @@ func TestGrows(t *testing.T) {
 			if x == y {
 				continue
 			}
-			grows := q.grows(x, y)
+			grows := q.exchangeDelta(x, y)
 			q.exchange(x, y)
 			sum = 0
-			for a, u := range q.at {
-				for b, v := range q.at {
+			for a, u := range q.gpus {
+				for b, v := range q.gpus {
 					sum += int64(need[int(u)*n+int(v)]) * int64(hops[a*n+b])
 				}
 			}
-			if now := q.sum(); now != sum || grows != sum-before(q, x, y) {
+			if now := q.sum(); now != sum || grows != sum-previousSum(q, x, y) {
 				t.Fatalf("grows by %d to %d, want %d", grows, now, sum)
 			}
 		}
 	})
 }
 
-// before is the sum before the last exchange.
-func before(q *quadratic, x, y int) int64 {
+// previousSum is the sum before the last exchange.
+func previousSum(q *quadraticAssignment, x, y int) int64 {
 	c := q.clone()
 	c.exchange(x, y)
 	return c.sum()

@@ -30,7 +30,7 @@ func TestSearchFindsTheBestOfAll(t *testing.T) {
 		if rapid.Bool().Draw(t, "none within") {
 			within = nil
 		}
-		all, err := Plan(p, Start{Base: base, Counts: within}, Start{Base: base, Counts: across}, Options{Relay: true})
+		all, err := Plan(p, SequenceSpec{Base: base, Counts: within}, SequenceSpec{Base: base, Counts: across}, Options{Relay: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestSearchFindsTheBestOfAll(t *testing.T) {
 			upTo := func(most int, _ halt.When) []Sequence {
 				return slices.DeleteFunc(slices.Clone(base), func(s Sequence) bool { return len(s.Topologies) > most })
 			}
-			s, err := NewSearch(p, bounder(t, p), Wanted{upTo, within}, Wanted{upTo, across}, Options{Relay: true, Workers: order[0]})
+			s, err := NewSearch(p, bounder(t, p), SearchSpec{upTo, within}, SearchSpec{upTo, across}, Options{Relay: true, Workers: order[0]})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +73,7 @@ func TestSearchFindsTheBestOfAll(t *testing.T) {
 				if got == nil || got.Reconfigurations != want.Reconfigurations || got.Slots != want.Slots {
 					t.Fatalf("cost %d of %v: %+v, want %+v", i, order, got, want)
 				}
-				if text := fmt.Sprint(written(t, []plan.Candidate{*got})); first[i] == "" {
+				if text := fmt.Sprint(planTexts(t, []plan.Candidate{*got})); first[i] == "" {
 					first[i] = text
 				} else if text != first[i] {
 					t.Fatalf("cost %d of %v: another plan than when asked in another order", i, order)
@@ -84,10 +84,10 @@ func TestSearchFindsTheBestOfAll(t *testing.T) {
 }
 
 // What a product of words weighs is what lane by lane weighs.
-func TestSaving(t *testing.T) {
+func TestSavedHopsFast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.SampledFrom([]int{1, 7, 8, 9, 127, 130}).Draw(t, "n")
-		var m packed
+		var m hopMatrix
 		m.reset(n)
 		longest := rapid.OneOf(rapid.SampledFrom([]int64{128, 300}), rapid.Int64Range(1, 300)).Draw(t, "longest")
 		most := rapid.OneOf(rapid.Just(int32(100)), rapid.Int32Range(0, 200)).Draw(t, "most")
@@ -96,12 +96,12 @@ func TestSaving(t *testing.T) {
 		row := func(name string) []uint64 {
 			list := slices.Clone(m.row(0))
 			for u := range n {
-				h := m.none // no way, now and then
-				if rapid.IntRange(0, 9).Draw(t, name+" none") > 0 || longest < m.none {
-					h = rapid.OneOf(rapid.Just(min(longest, m.none-1)), rapid.Int64Range(0, min(longest, m.none-1))).Draw(t, name)
+				h := m.noPath // no way, now and then
+				if rapid.IntRange(0, 9).Draw(t, name+" none") > 0 || longest < m.noPath {
+					h = rapid.OneOf(rapid.Just(min(longest, m.noPath-1)), rapid.Int64Range(0, min(longest, m.noPath-1))).Draw(t, name)
 				}
 				word, shift := m.lane(u)
-				list[word] = list[word]&^(m.mask()<<shift) | uint64(h)<<shift
+				list[word] = list[word]&^(m.laneMask()<<shift) | uint64(h)<<shift
 			}
 			return list
 		}
@@ -109,24 +109,24 @@ func TestSaving(t *testing.T) {
 		if rapid.Bool().Draw(t, "near") {
 			for u := range n {
 				word, shift := m.lane(u)
-				rest[word] &^= m.mask() << shift
+				rest[word] &^= m.laneMask() << shift
 			}
 		}
 		far := int64(0)
 		for u := range n {
 			word, shift := m.lane(u)
-			far = max(far, int64(hops[word]>>shift&m.mask()))
+			far = max(far, int64(hops[word]>>shift&m.laneMask()))
 		}
 		v := rapid.IntRange(0, n-1).Draw(t, "row")
-		want := m.saved(hops, rest, demand[v*n:(v+1)*n])
-		whole, halved := w.fit(far)
-		if whole && far < m.none {
-			if got := m.saving(hops, rest, w.row(v), false); got != want {
+		want := m.savedHops(hops, rest, demand[v*n:(v+1)*n])
+		whole, halved := w.fits(far)
+		if whole && far < m.noPath {
+			if got := m.savedHopsFast(hops, rest, w.row(v), false); got != want {
 				t.Fatalf("saving %d, want %d", got, want)
 			}
 		}
-		if halved && m.log == 4 {
-			if got := m.saving(hops, rest, w.row(v), true); got != want {
+		if halved && m.logLaneBits == 4 {
+			if got := m.savedHopsFast(hops, rest, w.row(v), true); got != want {
 				t.Fatalf("saving %d in halves, want %d", got, want)
 			}
 		}
@@ -134,7 +134,7 @@ func TestSaving(t *testing.T) {
 }
 
 // TestSearchGivesUp: numbers of topologies that cost too much are given up, and taken up again where they cost least.
-func TestSearchGivesUp(t *testing.T) {
+func TestSearchRejectsAndRetries(t *testing.T) {
 	again := 0
 	for _, c := range []struct {
 		n, k, most int
@@ -144,21 +144,21 @@ func TestSearchGivesUp(t *testing.T) {
 		if c.n > 16 && !*long {
 			continue
 		}
-		p := demand(c.n, c.k, c.kind, float64(c.chunks), 1)
+		p := drawDemand(c.n, c.k, c.kind, float64(c.chunks), 1)
 		var counts []int
 		for d := 1; d <= c.most; d++ {
 			counts = append(counts, d)
 		}
-		all, err := Plan(p, Start{Counts: counts}, Start{Counts: counts}, Options{Relay: true})
+		all, err := Plan(p, SequenceSpec{Counts: counts}, SequenceSpec{Counts: counts}, Options{Relay: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		none := func(int, halt.When) []Sequence { return nil }
-		s, err := NewSearch(p, bounder(t, p), Wanted{none, counts}, Wanted{none, counts}, Options{Relay: true})
+		s, err := NewSearch(p, bounder(t, p), SearchSpec{none, counts}, SearchSpec{none, counts}, Options{Relay: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		given := map[number]bool{}
+		given := map[topologyCount]bool{}
 		for _, delay := range []engine.Time{100, 80, 60, 50, 40, 30, 20, 10, 5, 2, 1, 0, 200, 400, 1000} {
 			cost := func(c *plan.Candidate) engine.Time { return c.Cost(delay, 10) }
 			got, err := s.Best(cost, nil)
@@ -169,10 +169,10 @@ func TestSearchGivesUp(t *testing.T) {
 			if err != nil || got.Reconfigurations != want.Reconfigurations || got.Slots != want.Slots || got.Relay != want.Relay {
 				t.Errorf("%+v, delay %d: %+v, want %+v", c, delay, got, want)
 			}
-			for i := range s.sides {
+			for i := range s.variants {
 				for _, d := range counts {
-					switch x := (number{i, d}); {
-					case s.sides[i].tried[d] && !s.sides[i].done[d]:
+					switch x := (topologyCount{i, d}); {
+					case s.variants[i].isTried[d] && !s.variants[i].isDone[d]:
 						given[x] = true
 					case given[x]:
 						again++
@@ -190,20 +190,20 @@ func TestSearchGivesUp(t *testing.T) {
 // TestSearchBeyondGrowth: numbers of topologies that are too many to choose permutations for, which only the relabelled
 // sequences serve, are found as Plan finds them, in any order of asking.
 func TestSearchBeyondGrowth(t *testing.T) {
-	defer func(was float64) { growWork = was }(growWork)
+	defer func(was float64) { maxGrowWork = was }(maxGrowWork)
 	beyond := 0
 	for _, c := range []struct {
 		n, k, most int
 		kind       string
 	}{{12, 1, 11, "random"}, {12, 2, 6, "zipf"}, {9, 1, 8, "zipf"}} {
-		p := demand(c.n, c.k, c.kind, 4, 1)
-		growWork = 3 * float64(c.k) * choice(c.n) // up to two topologies
+		p := drawDemand(c.n, c.k, c.kind, 4, 1)
+		maxGrowWork = 3 * float64(c.k) * choiceWork(c.n) // up to two topologies
 		var counts []int
 		for d := 1; d <= c.most; d++ {
 			counts = append(counts, d)
 		}
 		base := circulantLadder(c.n, c.k, c.most)
-		all, err := Plan(p, Start{}, Start{Base: base, Counts: counts}, Options{Relay: true})
+		all, err := Plan(p, SequenceSpec{}, SequenceSpec{Base: base, Counts: counts}, Options{Relay: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func TestSearchBeyondGrowth(t *testing.T) {
 			return slices.DeleteFunc(slices.Clone(base), func(s Sequence) bool { return len(s.Topologies) > most })
 		}
 		for _, delays := range [][]engine.Time{{0, 1, 5, 20, 100}, {100, 20, 5, 1, 0}} {
-			s, err := NewSearch(p, bounder(t, p), Wanted{}, Wanted{upTo, counts}, Options{Relay: true})
+			s, err := NewSearch(p, bounder(t, p), SearchSpec{}, SearchSpec{upTo, counts}, Options{Relay: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -225,7 +225,7 @@ func TestSearchBeyondGrowth(t *testing.T) {
 				if err != nil || got.Reconfigurations != want.Reconfigurations || got.Slots != want.Slots || got.Origin != want.Origin {
 					t.Errorf("%+v, delay %d: %+v, want %+v", c, delay, got, want)
 				}
-				if got != nil && !s.sides[1].maker.grows(got.Reconfigurations) {
+				if got != nil && !s.variants[1].builder.canGrow(got.Reconfigurations) {
 					beyond++
 				}
 			}
@@ -251,20 +251,20 @@ func circulantLadder(n, k, most int) (list []Sequence) {
 }
 
 // Of what costs as much, fewer topologies are asked for, then plans without relaying.
-func TestGoal(t *testing.T) {
+func TestSearchGoal(t *testing.T) {
 	cost := func(c *plan.Candidate) engine.Time { return engine.Time(c.Reconfigurations)*5 + engine.Time(c.Slots) }
-	g := goal{cost: cost, best: &plan.Candidate{Reconfigurations: 3, Slots: 10}, side: 1}
+	g := searchGoal{cost: cost, best: &plan.Candidate{Reconfigurations: 3, Slots: 10}, variant: 1}
 	for _, c := range []struct {
 		side, d int
 		slots   int64
 		want    bool
 	}{{1, 3, 9, true}, {1, 3, 10, false}, {0, 3, 10, true}, {0, 3, 11, false}, {1, 2, 15, true}, {0, 4, 5, false}, {0, 4, 4, true}, {1, 1, 21, false}} {
-		if got := g.may(c.side, c.d, c.slots); got != c.want {
+		if got := g.admits(c.side, c.d, c.slots); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
-	g = goal{cost: cost}
-	if !g.may(1, 9, 9) {
+	g = searchGoal{cost: cost}
+	if !g.admits(1, 9, 9) {
 		t.Error("nothing may be, though there is nothing")
 	}
 }

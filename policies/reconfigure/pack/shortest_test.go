@@ -73,7 +73,7 @@ func TestShortest(t *testing.T) {
 			}
 		}
 		for _, balanced := range []bool{false, true} {
-			w, err := s.Walks(chunks, balanced)
+			w, err := s.Paths(chunks, balanced)
 			if (err == nil) != reachable {
 				t.Fatalf("balanced %v: %v", balanced, err)
 			}
@@ -122,11 +122,11 @@ func TestBalancedLoadsAreNearTheirMean(t *testing.T) {
 		}
 	}
 	s := Shortest(top, n, nil)
-	first, err := s.Walks(uniform(n, 4), false)
+	first, err := s.Paths(uniform(n, 4), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	even, err := s.Walks(uniform(n, 4), true)
+	even, err := s.Paths(uniform(n, 4), true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,18 +8,18 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// ways lists all ways from u to v without a GPU twice, as links of the network.
-func ways(net *network, u, v int32, relay bool) (list [][]int32) {
-	var walk func(at int32, phase int, way []int32, seen uint)
-	walk = func(at int32, phase int, way []int32, seen uint) {
+// allPaths lists all ways from u to v without a GPU twice, as links of the network.
+func allPaths(net *timeNetwork, u, v int32, relay bool) (list [][]int32) {
+	var walk func(at int32, phase int, way []int32, visited uint)
+	walk = func(at int32, phase int, way []int32, visited uint) {
 		if at == v {
 			list = append(list, append([]int32(nil), way...))
 			return
 		}
 		for l := range int32(len(net.to)) {
 			i, to := int(net.phase[l]), net.to[l]
-			if net.from(l) == at && seen>>to&1 == 0 && (i == phase || i > phase && (relay || len(way) == 0)) {
-				walk(to, i, append(way, l), seen|1<<to)
+			if net.source(l) == at && visited>>to&1 == 0 && (i == phase || i > phase && (relay || len(way) == 0)) {
+				walk(to, i, append(way, l), visited|1<<to)
 			}
 		}
 	}
@@ -27,13 +27,13 @@ func ways(net *network, u, v int32, relay bool) (list [][]int32) {
 	return list
 }
 
-// least is the least sum over phases of the larger of the largest load and the longest way, by trying all.
-func least(p *plan.Problem, net *network, relay bool, limit int64) int64 {
+// minSlotSum is the least sum over phases of the larger of the largest load and the longest way, by trying all.
+func minSlotSum(p *plan.Problem, net *timeNetwork, relay bool, limit int64) int64 {
 	type chunk struct{ list [][]int32 }
 	var chunks []chunk
 	for f, c := range p.Chunks {
 		for range c {
-			chunks = append(chunks, chunk{ways(net, int32(f/p.GPUs), int32(f%p.GPUs), relay)})
+			chunks = append(chunks, chunk{allPaths(net, int32(f/p.GPUs), int32(f%p.GPUs), relay)})
 		}
 	}
 	load := make([]int64, len(net.to))
@@ -102,11 +102,11 @@ func TestTinyProblemsByBruteForce(t *testing.T) {
 			s.Topologies = append(s.Topologies, e)
 		}
 		relay := r.IntN(2) == 0
-		q, err := Fit(p, s, Options{Relay: relay})
+		q, err := fitSequence(p, s, Options{Relay: relay})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := least(p, newNetwork(s.Topologies, n), relay, 1<<40)
+		want := minSlotSum(p, newTimeNetwork(s.Topologies, n), relay, 1<<40)
 		if q.Total < want {
 			t.Fatalf("%+v: %d slots, under the least %d", p, q.Total, want)
 		}
@@ -136,7 +136,7 @@ func TestKnownSchedules(t *testing.T) {
 		for _, x := range c.shifts {
 			s.Topologies = append(s.Topologies, scaleup.Circulant(8, x))
 		}
-		q, err := Fit(p, s, Options{Relay: c.relay})
+		q, err := fitSequence(p, s, Options{Relay: c.relay})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestKnownSchedules(t *testing.T) {
 	}
 }
 
-func permute(n int, do func(to []int32)) {
+func forEachPermutation(n int, do func(to []int32)) {
 	to := make([]int32, n)
 	for i := range to {
 		to[i] = int32(i)
@@ -184,7 +184,7 @@ func TestRelabelByBruteForce(t *testing.T) {
 			t.Fatal(err)
 		}
 		best := int64(1 << 40)
-		permute(n, func(at []int32) {
+		forEachPermutation(n, func(at []int32) {
 			sum := int64(0)
 			for x := range n {
 				for y := range n {
@@ -193,7 +193,7 @@ func TestRelabelByBruteForce(t *testing.T) {
 			}
 			best = min(best, sum)
 		})
-		q, sum, err := s.relabelled(p, relay, nil)
+		q, sum, err := s.relabel(p, relay, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,8 +201,8 @@ func TestRelabelByBruteForce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := work(p.Chunks, again); got != sum || sum < best || sum > work(p.Chunks, hops) {
-			t.Fatalf("%d hops, said to be %d; at best %d, before %d", got, sum, best, work(p.Chunks, hops))
+		if got := totalHops(p.Chunks, again); got != sum || sum < best || sum > totalHops(p.Chunks, hops) {
+			t.Fatalf("%d hops, said to be %d; at best %d, before %d", got, sum, best, totalHops(p.Chunks, hops))
 		}
 		if sum == best {
 			met++
@@ -216,10 +216,10 @@ func TestRelabelByBruteForce(t *testing.T) {
 
 // On a ring, relabelling lowers the largest load, of which score knows without playing.
 func TestRelabelledRing(t *testing.T) {
-	p := demand(16, 1, "zipf", 8, 3)
+	p := drawDemand(16, 1, "zipf", 8, 3)
 	for _, shift := range []int{1, 5} {
 		s := Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(16, shift)}}
-		before, err := Fit(p, s, Options{})
+		before, err := fitSequence(p, s, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,14 +227,14 @@ func TestRelabelledRing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := newQuadratic(16, p.Chunks, hops, s.cycle(16), nil).score(); got != 16*before.Total {
+		if got := newQuadraticAssignment(16, p.Chunks, hops, s.cycle(16), nil).score(); got != 16*before.Total {
 			t.Errorf("shift %d: score %d, want 16 x %d", shift, got, before.Total)
 		}
-		r, err := Relabel(p, s, false)
+		r, err := relabelSequence(p, s, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		after, err := Fit(p, r, Options{})
+		after, err := fitSequence(p, r, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,47 +8,47 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// shifts returns sequences of circulants for uniform demand, of 1 to most topologies, each the one before it and one
+// circulantSequences returns sequences of circulants for uniform demand, of 1 to most topologies, each the one before it and one
 // topology more: offset by offset, the one that saves most hops, of equals the smallest. The first is 1, so that every
 // GPU reaches all others.
-func shifts(n, k, most int, relay bool, stop halt.When) []Sequence {
+func circulantSequences(n, k, maxCount int, relay bool, stop halt.When) []Sequence {
 	// By distance: hops within the finished phases (the best of them), and within the present one; with relay, through
 	// all of them, which commute.
-	done, open, try, best := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
+	finished, current, trial, best := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
 	reset := func() {
-		for i := range open {
-			open[i] = int32(n)
+		for i := range current {
+			current[i] = int32(n)
 		}
-		open[0] = 0
+		current[0] = 0
 	}
 	reset()
-	copy(done, open)
+	copy(finished, current)
 	var list []Sequence
 	var topologies []scaleup.Topology
-	for range most {
+	for range maxCount {
 		offsets := make([]int, 0, k)
 		for range k {
-			least := int64(1) << 62
+			lowest := int64(1) << 62
 			pick := 0
 			for s := 1; s < n && (pick == 0 || len(topologies)+len(offsets) > 0); s++ {
 				stop.Check()
-				copy(try, open)
-				plan.Relax(try, s)
+				copy(trial, current)
+				plan.Relax(trial, s)
 				sum := int64(0)
-				for i, x := range try {
-					sum += int64(min(x, done[i]))
+				for i, x := range trial {
+					sum += int64(min(x, finished[i]))
 				}
-				if sum < least {
-					least, pick = sum, s
-					copy(best, try)
+				if sum < lowest {
+					lowest, pick = sum, s
+					copy(best, trial)
 				}
 			}
 			offsets = append(offsets, pick)
-			copy(open, best)
+			copy(current, best)
 		}
 		if !relay {
-			for i, x := range open {
-				done[i] = min(done[i], x)
+			for i, x := range current {
+				finished[i] = min(finished[i], x)
 			}
 			reset()
 		}

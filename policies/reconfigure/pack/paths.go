@@ -5,9 +5,9 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Walks are the paths of chunks through the links of one topology. Walk w crosses links Link[Start[w]:Start[w+1]] in
+// Paths are the paths of chunks through the links of one topology. Walk w crosses links Link[Start[w]:Start[w+1]] in
 // that order, each the index of an edge of the topology; it may have none.
-type Walks struct {
+type Paths struct {
 	// Start has one entry more than there are paths, rising from 0 to len(Link).
 	Start []int32
 	Link  []int32
@@ -17,16 +17,16 @@ type Walks struct {
 }
 
 // Len is the number of paths.
-func (w *Walks) Len() int { return max(0, len(w.Start)-1) }
+func (w *Paths) Len() int { return max(0, len(w.Start)-1) }
 
 // Reset empties the paths and keeps the memory.
-func (w *Walks) Reset() {
+func (w *Paths) Reset() {
 	w.Start, w.Link, w.Rank = w.Start[:0], w.Link[:0], w.Rank[:0]
 }
 
 // Bound is the larger of the most paths' crossings of one of the links and the most hops of one path: no schedule takes
 // fewer slots.
-func (w *Walks) Bound(links int) int {
+func (w *Paths) Bound(links int) int {
 	load := make([]int32, links)
 	for _, l := range w.Link {
 		load[l]++
@@ -41,9 +41,9 @@ func (w *Walks) Bound(links int) int {
 	return int(b)
 }
 
-// Send writes the paths into a phase of a plan: at has the slot of each crossing, by index into Link, and chunk says of
+// AppendTo writes the paths into a phase of a plan: at has the slot of each crossing, by index into Link, and chunk says of
 // what chunk each path is, by source, destination and number.
-func (w *Walks) Send(out *plan.Plan, phase int, at []int32, stop halt.When, chunk func(walk int) (src, dst, number int32)) {
+func (w *Paths) AppendTo(out *plan.Plan, phase int, slotOf []int32, stop halt.When, chunk func(walk int) (src, dst, number int32)) {
 	edges := out.Topologies[phase]
 	for i := range w.Len() {
 		if i&(1<<10-1) == 0 {
@@ -52,7 +52,7 @@ func (w *Walks) Send(out *plan.Plan, phase int, at []int32, stop halt.When, chun
 		src, dst, number := chunk(i)
 		for j := w.Start[i]; j < w.Start[i+1]; j++ {
 			e := edges[w.Link[j]]
-			out.Tx = append(out.Tx, plan.Tx{Phase: int32(phase), Slot: at[j], From: e.From, To: e.To, Src: src, Dst: dst, Chunk: number})
+			out.Tx = append(out.Tx, plan.Tx{Phase: int32(phase), Slot: slotOf[j], From: e.From, To: e.To, Src: src, Dst: dst, Chunk: number})
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 
 // What is kept from change to change, ways before and after every phase and the hops of all chunks, is what the list
 // says; eight and four hops a word alike.
-func TestRelayedKeepsItsWays(t *testing.T) {
+func TestPermutationSearchState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.SampledFrom([]int{5, 8, 9, shortWay + 2}).Draw(t, "n")
+		n := rapid.SampledFrom([]int{5, 8, 9, noPathHops8 + 2}).Draw(t, "n")
 		k := rapid.IntRange(1, 2).Draw(t, "k")
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "list"), 1))
 		var list [][][]int32
@@ -29,30 +29,30 @@ func TestRelayedKeepsItsWays(t *testing.T) {
 			}
 			list = append(list, phase)
 		}
-		p := demand(n, k, "zipf", 3, rapid.Uint64Range(0, 9).Draw(t, "seed"))
-		r := newRelayed(n, k, p.Chunks)
-		sum := r.set(list)
+		p := drawDemand(n, k, "zipf", 3, rapid.Uint64Range(0, 9).Draw(t, "seed"))
+		r := newPermutationSearch(n, k, p.Chunks)
+		sum := r.reset(list)
 		for range rapid.IntRange(1, 2).Draw(t, "times") {
-			sum = r.renew(min(5, 2*len(list)*k), sum)
+			sum = r.reoptimise(min(5, 2*len(list)*k), sum)
 			sum = r.exchange(10, random, sum)
-			fresh := newRelayed(n, k, p.Chunks)
-			if again := fresh.set(r.list); again != sum {
+			fresh := newPermutationSearch(n, k, p.Chunks)
+			if again := fresh.reset(r.phases); again != sum {
 				t.Fatalf("%d hops kept, %d of the list", sum, again)
 			}
 			for i := range len(list) + 1 {
-				if !slices.Equal(r.stage[i].rows, fresh.stage[i].rows) {
+				if !slices.Equal(r.before[i].rows, fresh.before[i].rows) {
 					t.Fatalf("other ways before phase %d", i)
 				}
-				if i >= r.fresh && !slices.Equal(r.from(i).rows, fresh.from(i).rows) {
+				if i >= r.afterFrom && !slices.Equal(r.pathsFrom(i).rows, fresh.pathsFrom(i).rows) {
 					t.Fatalf("other ways from phase %d on", i)
 				}
 			}
-			hops, err := Sequence{Topologies: joined(r.list)}.hops(n, true, nil)
+			hops, err := Sequence{Topologies: joinPermutations(r.phases)}.hops(n, true, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if work(p.Chunks, hops) != sum {
-				t.Fatalf("%d hops kept, %d by shortest ways", sum, work(p.Chunks, hops))
+			if totalHops(p.Chunks, hops) != sum {
+				t.Fatalf("%d hops kept, %d by shortest ways", sum, totalHops(p.Chunks, hops))
 			}
 		}
 	})

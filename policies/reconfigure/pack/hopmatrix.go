@@ -1,0 +1,288 @@
+package pack
+
+import (
+	"math"
+	"math/bits"
+)
+
+// hopMatrix is an n x n matrix of hops, eight to a word, or four of more than 126 GPUs, so that one instruction works on
+// all of them: row v has the hops of the paths that end at v, by where they begin. The highest bit of every lane is 0.
+type hopMatrix struct {
+	n, wordsPerRow    int
+	logLaneBits       uint   // a lane has 1<<log bits
+	noPath            int64  // the lane of no way
+	lowBits, highBits uint64 // the lowest and the highest bit of every lane
+	rows              []uint64
+}
+
+const (
+	// noPathHops stands for no way, and mostPacked is the largest n whose hops are less.
+	noPathHops    = 1 << 14
+	maxMatrixGPUs = noPathHops
+	// noPathHops8 is noWay in lanes of eight bits.
+	noPathHops8 = 126
+)
+
+// reset sets hops to 0 from each GPU to itself and to noWay to all others.
+func (m *hopMatrix) reset(n int) {
+	m.n, m.logLaneBits, m.noPath, m.lowBits, m.highBits = n, 4, noPathHops, 0x0001_0001_0001_0001, 0x8000_8000_8000_8000
+	if n <= noPathHops8 {
+		m.logLaneBits, m.noPath, m.lowBits, m.highBits = 3, noPathHops8, 0x0101_0101_0101_0101, 0x8080_8080_8080_8080
+	}
+	m.wordsPerRow = (n<<m.logLaneBits + 63) / 64
+	m.rows = resize(m.rows, n*m.wordsPerRow)
+	for i := range m.rows {
+		m.rows[i] = uint64(m.noPath) * m.lowBits
+	}
+	for u := range n {
+		word, shift := m.lane(u)
+		m.rows[u*m.wordsPerRow+word] &^= m.laneMask() << shift
+	}
+}
+
+// copyFrom makes m what o is.
+func (m *hopMatrix) copyFrom(source *hopMatrix) {
+	rows := resize(m.rows, len(source.rows))
+	copy(rows, source.rows)
+	*m = *source
+	m.rows = rows
+}
+
+// lane says in which word of a row, and from which of its bits on, the hops from GPU u are.
+func (m *hopMatrix) lane(u int) (word int, shift uint) {
+	return u << m.logLaneBits >> 6, uint(u) << m.logLaneBits & 63
+}
+
+// laneMask has the bits of the lowest lane.
+func (m *hopMatrix) laneMask() uint64 { return 1<<(1<<m.logLaneBits) - 1 }
+
+func (m *hopMatrix) row(v int) []uint64 { return m.rows[v*m.wordsPerRow : (v+1)*m.wordsPerRow] }
+
+// pathExtender appends hops to paths. Its memory is reused.
+type pathExtender struct {
+	isQueued []bool
+	queue    []int32
+}
+
+// extend appends any number of hops of the permutations, in any order, to all ways.
+func (x *pathExtender) extend(m *hopMatrix, list [][]int32) {
+	if len(list) == 0 {
+		return
+	}
+	// Along the cycles of the first, so that paths grow by many hops at once.
+	x.isQueued, x.queue = resize(x.isQueued, m.n), x.queue[:0]
+	for u := range x.isQueued {
+		x.isQueued[u] = false
+	}
+	for u := range list[0] {
+		for v := int32(u); !x.isQueued[v]; v = list[0][v] {
+			x.isQueued[v] = true
+			x.queue = append(x.queue, v)
+		}
+	}
+	for i := 0; i < len(x.queue); i++ {
+		v := x.queue[i]
+		x.isQueued[v] = false
+		a := m.row(int(v))
+		for _, to := range list {
+			w := to[v]
+			if m.relaxRow(a, m.row(int(w))) && !x.isQueued[w] {
+				x.isQueued[w] = true
+				x.queue = append(x.queue, w)
+			}
+		}
+	}
+}
+
+// relaxRow sets b to the smaller of b and a+1, hops by hops, and says whether any changes.
+func (m *hopMatrix) relaxRow(a, b []uint64) bool {
+	one, high, signShift := m.lowBits, m.highBits, (uint(1)<<m.logLaneBits-1)&63
+	changed := uint64(0)
+	b = b[:len(a)]
+	for i, x := range a {
+		x += one
+		y := b[i]
+		// The high bit of a lane of (y | high) - x stays where y >= x; less itself shifted down, it is all bits below.
+		atLeast := ((y | high) - x) & high
+		z := (x ^ y) & (atLeast - atLeast>>signShift)
+		b[i] = y ^ z
+		changed |= z
+	}
+	return changed != 0
+}
+
+// hops returns those from u to v.
+func (m *hopMatrix) hops(v, u int) int64 {
+	word, shift := m.lane(u)
+	if x := int64(m.rows[v*m.wordsPerRow+word] >> shift & m.laneMask()); x < m.noPath {
+		return x
+	}
+	return noPathHops
+}
+
+// transpose sets m to o with rows and columns exchanged.
+func (m *hopMatrix) transpose(source *hopMatrix) {
+	m.copyFrom(source)
+	clear(m.rows)
+	perWord, mask := 64>>m.logLaneBits, m.laneMask()
+	for v := range m.n {
+		word, shift := m.lane(v)
+		row := source.row(v)
+		for u := range m.n {
+			m.rows[u*m.wordsPerRow+word] |= row[u/perWord] >> (u % perWord << m.logLaneBits) & mask << shift
+		}
+	}
+}
+
+// weightedHops adds up demand x hops, demand[v*n+u] from u to v; it is math.MaxInt64 where a demand has no way.
+func (m *hopMatrix) weightedHops(demand []int32) (sum int64) {
+	for v := range m.n {
+		for u, x := range demand[v*m.n : (v+1)*m.n] {
+			if x > 0 {
+				h := m.hops(v, u)
+				if h == noPathHops {
+					return math.MaxInt64
+				}
+				sum += int64(x) * h
+			}
+		}
+	}
+	return sum
+}
+
+// updateWeightedHops is sum of hops that differ little from those of o, whose sum, not math.MaxInt64, is given.
+func (m *hopMatrix) updateWeightedHops(previous *hopMatrix, sum int64, demand []int32) int64 {
+	log, mask, none := m.logLaneBits&63, m.laneMask(), uint64(m.noPath)
+	for v := range m.n {
+		row := demand[v*m.n : (v+1)*m.n]
+		old := previous.row(v)
+		for i, x := range m.row(v) {
+			y := old[i]
+			for z := x ^ y; z != 0; {
+				lane := bits.TrailingZeros64(z) >> log
+				shift := lane << log & 63
+				z &^= mask << shift
+				hops, c := x>>shift&mask, row[i<<(6-log)+lane]
+				if hops == none && c > 0 {
+					return math.MaxInt64
+				}
+				sum += int64(c) * (int64(hops) - int64(y>>shift&mask))
+			}
+		}
+	}
+	return sum
+}
+
+// savedHops is the sum of demand x (hops - 1 - rest) where that is above 0, of rows of hops and rest.
+func (m *hopMatrix) savedHops(hops, rest []uint64, demand []int32) (sum int64) {
+	one, high, log, mask, none := m.lowBits, m.highBits, m.logLaneBits&63, m.laneMask(), uint64(m.noPath)
+	signShift := (uint(1)<<log - 1) & 63
+	rest = rest[:len(hops)]
+	for i, x := range hops {
+		y := rest[i] + one
+		top := ((x | high) - y) & high // where hops are at least rest + 1
+		low := top - top>>signShift
+		z := (x&low | high) - y&low ^ high
+		if log == 4 && z != 0 && 4*i+4 <= len(demand) { // all four at once
+			d := demand[4*i : 4*i+4]
+			sum += int64(z&mask)*int64(d[0]) + int64(z>>16&mask)*int64(d[1]) + int64(z>>32&mask)*int64(d[2]) + int64(z>>48)*int64(d[3])
+			continue
+		}
+		for z != 0 {
+			lane := bits.TrailingZeros64(z) >> log
+			shift := lane << log & 63
+			c := int64(z >> shift & mask)
+			z &^= mask << shift
+			if x>>shift&mask == none {
+				c += int64(noPathHops - none)
+			}
+			sum += c * int64(demand[i<<(6-log)+lane])
+		}
+	}
+	return sum
+}
+
+// maxHops is the most hops of any lane; noWay where one has none.
+func (m *hopMatrix) maxHops() (longest int64) {
+	for v := range m.n {
+		for u := range m.n {
+			longest = max(longest, m.hops(v, u))
+		}
+	}
+	return longest
+}
+
+// demandWeights are rows of demands for saving, in which a product sums up: the four demands of a word of 16-bit lanes stand
+// in reverse, so that the highest lane of the product of the two words, modulo 2^64, is the sum of the products of lanes.
+// Words of eight lanes have two words, for the even ones and for the odd ones. It holds while such sums fit 16 bits.
+type demandWeights struct {
+	wordsPerRow int // of a row
+	maxDemand   int32
+	rows        []uint64
+}
+
+func newWeights(n int, demand []int32) *demandWeights {
+	var m hopMatrix
+	m.reset(n)
+	w := &demandWeights{wordsPerRow: m.wordsPerRow << (4 - m.logLaneBits)}
+	w.rows = make([]uint64, n*w.wordsPerRow)
+	for i, x := range demand {
+		w.maxDemand = max(w.maxDemand, x)
+		row, u := w.row(i/n), i%n
+		word, shift := m.lane(u)
+		if m.logLaneBits == 3 {
+			word, shift = 2*word+u%2, shift&^15
+		}
+		row[word] |= uint64(x&0xffff) << (48 - shift)
+	}
+	return w
+}
+
+func (w *demandWeights) row(v int) []uint64 { return w.rows[v*w.wordsPerRow : (v+1)*w.wordsPerRow] }
+
+// fits says whether hops that are so many at most can be weighed, and if not, whether halves of seven bits can.
+func (w *demandWeights) fits(longest int64) (whole, halved bool) {
+	productsFit := func(most int64) bool { return 4*most*int64(w.maxDemand) < 1<<16 }
+	return productsFit(longest), productsFit(1<<halfBits - 1)
+}
+
+// halfBits is half of the bits that hops have.
+const halfBits = 7
+
+// savedHopsFast is saved of demands that fit; halved, in lanes of 16 bits, where only halves of the hops do. What lanes are above
+// others stands in each loop: in a function of its own, though inlined, it takes a tenth longer.
+func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum int64) {
+	const even, low7 = 0x00ff_00ff_00ff_00ff, 0x007f_007f_007f_007f
+	one, high, signShift := m.lowBits, m.highBits, (uint(1)<<m.logLaneBits-1)&63
+	rest = rest[:len(hops)]
+	if halved {
+		need = need[:len(hops)]
+		for i, x := range hops {
+			y := rest[i] + one
+			top := ((x | high) - y) & high
+			low := top - top>>signShift
+			z := (x&low | high) - y&low ^ high
+			sum += int64(z&low7*need[i]>>48) + int64(z>>halfBits&low7*need[i]>>48)<<halfBits
+		}
+		return sum
+	}
+	if m.logLaneBits == 4 {
+		need = need[:len(hops)]
+		for i, x := range hops {
+			y := rest[i] + one
+			top := ((x | high) - y) & high
+			low := top - top>>signShift
+			sum += int64(((x&low | high) - y&low ^ high) * need[i] >> 48)
+		}
+		return sum
+	}
+	need = need[:2*len(hops)]
+	for i, x := range hops {
+		y := rest[i] + one
+		top := ((x | high) - y) & high
+		low := top - top>>signShift
+		z := (x&low | high) - y&low ^ high
+		sum += int64(z&even*need[2*i]>>48) + int64(z>>8&even*need[2*i+1]>>48)
+	}
+	return sum
+}
