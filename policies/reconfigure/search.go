@@ -70,7 +70,7 @@ func newSearch(s *Planning, stop halt.When) (*search, error) {
 		}
 	}
 	if _, uniform := p.Uniform(); !uniform {
-		within, across := pack.Wanted{}, pack.Wanted{Counts: counts(n, (n-2)/k+1, false)}
+		within, across := pack.SearchSpec{}, pack.SearchSpec{Counts: counts(n, (n-2)/k+1, false)}
 		if n > many { // where relaying was better in all cases tried
 			across.Base = func(most int, stop halt.When) []pack.Sequence {
 				return circulants(n, k, circulant.Options{Relay: true, Stop: stop, Wanted: func(d int) bool {

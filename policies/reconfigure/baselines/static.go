@@ -89,7 +89,7 @@ func static(p *plan.Problem, o Options, networks ...network) (_ []plan.Candidate
 			}
 		}
 		if schedule == Paths {
-			w, err := s.Walks(p.Chunks, false)
+			w, err := s.Paths(p.Chunks, false)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", net.origin, err)
 			}
@@ -119,27 +119,27 @@ func static(p *plan.Problem, o Options, networks ...network) (_ []plan.Candidate
 }
 
 // played is the candidate of all chunks on shortest paths, links in the order of these that takes fewest slots.
-func played(p *plan.Problem, s *pack.Paths, balanced bool, orders []pack.Order, stop halt.When) (plan.Candidate, error) {
+func played(p *plan.Problem, s *pack.ShortestPaths, balanced bool, orders []pack.Order, stop halt.When) (plan.Candidate, error) {
 	w, err := ways(p, s, balanced)
 	if err != nil {
 		return plan.Candidate{}, err
 	}
 	best, by := math.MaxInt, orders[0]
 	for _, order := range orders {
-		if slots, ok := (&pack.Player{Stop: stop}).Slots(len(s.Topology), w, order, best-1); ok {
+		if slots, ok := (&pack.Scheduler{Stop: stop}).Slots(len(s.Topology), w, order, best-1); ok {
 			best, by = slots, order
 		}
 	}
 	return plan.Candidate{Reconfigurations: 1, Slots: int64(best), Waits: true,
 		Build: func(_ int64, stop halt.When) (out *plan.Plan, err error) {
 			defer halt.Caught(&err)
-			return write(p, s.Unless(stop), balanced, by, stop)
+			return write(p, s.WithStop(stop), balanced, by, stop)
 		}}, nil
 }
 
 // atLeast returns the most hops between two GPUs that exchange chunks, and what no routing gets below: that, or the sum
 // of all chunks' hops over the number of links.
-func atLeast(p *plan.Problem, s *pack.Paths) (hops int, slots float64) {
+func atLeast(p *plan.Problem, s *pack.ShortestPaths) (hops int, slots float64) {
 	sum, links := 0.0, 0.0
 	for f, c := range p.Chunks {
 		if c > 0 {
@@ -184,8 +184,8 @@ func optimum(p *plan.Problem, t scaleup.Topology, hops int, o Options) (plan.Can
 
 // ways are the paths of all chunks, flow after flow. The rank of a chunk is its index, of equals the longest path
 // first.
-func ways(p *plan.Problem, s *pack.Paths, balanced bool) (*pack.Walks, error) {
-	w, err := s.Walks(p.Chunks, balanced)
+func ways(p *plan.Problem, s *pack.ShortestPaths, balanced bool) (*pack.Paths, error) {
+	w, err := s.Paths(p.Chunks, balanced)
 	if err != nil {
 		return nil, err
 	}
@@ -200,19 +200,19 @@ func ways(p *plan.Problem, s *pack.Paths, balanced bool) (*pack.Walks, error) {
 }
 
 // write writes out the plan of a candidate.
-func write(p *plan.Problem, s *pack.Paths, balanced bool, order pack.Order, stop halt.When) (*plan.Plan, error) {
+func write(p *plan.Problem, s *pack.ShortestPaths, balanced bool, order pack.Order, stop halt.When) (*plan.Plan, error) {
 	w, err := ways(p, s, balanced)
 	if err != nil {
 		return nil, err
 	}
 	at := make([]int32, len(w.Link))
-	slots := (&pack.Player{Stop: stop}).Play(len(s.Topology), w, order, at)
+	slots := (&pack.Scheduler{Stop: stop}).Schedule(len(s.Topology), w, order, at)
 	out := newPlan(p)
 	out.Topologies, out.Slots = []scaleup.Topology{s.Topology}, []int32{int32(slots)}
 	out.Tx = make([]plan.Tx, 0, len(w.Link))
 	// Walks are flow after flow, of each its chunks in order.
 	flow, next := 0, int32(0)
-	w.Send(out, 0, at, stop, func(int) (src, dst, chunk int32) {
+	w.AppendTo(out, 0, at, stop, func(int) (src, dst, chunk int32) {
 		for next == p.Chunks[flow] {
 			flow, next = flow+1, 0
 		}

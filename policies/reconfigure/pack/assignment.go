@@ -6,66 +6,76 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// pathAssignment is the assignment of all chunks to paths through a network. It lowers sum_i max_e load_ie, the largest loads
-// of all phases together, which bounds the slots from below.
+// pathAssignment assigns all chunks to paths through a time network. It minimises sum_i
+// max_e load_ie, the sum of the largest loads of all phases, which is a lower bound on the
+// slots.
 //
-// The price of link e of phase i is the derivative of that sum with each maximum smoothed to log(sum_e exp(beta
-// load_ie)) / beta: exp(beta load_ie) / sum_e exp(beta load_ie). Chunks move to cheaper paths, found by shortest paths
-// under these prices, while beta rises (Shahrokhi and Matula, 1990, for the maximum load of one network). The prices of
-// a phase add up to 1, so that sum over chunks of the cheapest path's price is a lower bound of the sum of maxima: the
-// dual of the linear program.
+// Each maximum is smoothed to log(sum_e exp(beta load_ie)) / beta. The price of link e of
+// phase i is the derivative of the smoothed sum: exp(beta load_ie) / sum_e exp(beta
+// load_ie). Chunks move to cheaper paths, which are shortest paths at these prices, while
+// beta increases (Shahrokhi and Matula, 1990, for the maximum load of one network).
+//
+// The prices of a phase add up to 1. The sum over chunks of the price of the cheapest path
+// is therefore a lower bound of the sum of maxima: a dual value of the linear program.
 type pathAssignment struct {
 	net    *timeNetwork
-	demand []int32 // chunks, by flow
+	demand []int32 // chunks, indexed by flow: source x n + destination
 	relay  bool
 
 	links  []linkLoad
 	phases []phaseWeights
 
-	// Column c of flow flowOf[c] is the way ways[first[c]:first[c+1]], taken by count[c] chunks. columns lists those of
-	// a flow.
+	// Columns, as in Schedule: columnChunks[c] chunks of flow columnFlow[c] take the links
+	// columnLinks[columnStart[c]:columnStart[c+1]]. columns and numColumns list the columns
+	// of each flow.
 	columnFlow, columnStart, columnLinks, columnChunks []int32
 	columns                                            [][maxColumns]int32
 	numColumns                                         []int8
 
-	maxMove     int32     // most chunks that move at once
-	weightTable []float64 // weight by load - pivot + zero
+	maxMove     int32     // maximum number of chunks that move in one step
+	weightTable []float64 // weight, indexed by load - pivot + tableZero
 	tableZero   int32
 
 	tree  pathTree
-	price []float64
-	// dualBound is the best dual bound seen.
+	price []float64 // indexed by link, constant during a sweep
+	// dualBound is the highest dual bound so far, moved the number of chunks moved since
+	// moveAllChunks set it to 0.
 	dualBound float64
 	moved     int64
 	stop      halt.When
 }
 
-// linkLoad is how a link is loaded; its weight is exp(beta (load - pivot)), cut off.
+// linkLoad is the load of a link in chunks, and its weight exp(beta (load - pivot)), which
+// is limited to the range of weightTable.
 type linkLoad struct {
 	weight      float64
 	load, phase int32
 }
 
-// phaseWeights has the sum of its links' weights, scale, which is 1 / sum, and flat, what a hop costs beside (see hop).
+// phaseWeights has the sum of the weights of the links of a phase, and scale = 1 / sum.
+// hopPrice is the additional price per hop; see the constant hopPrice. pivot is a load near
+// the largest one.
 type phaseWeights struct {
 	sum, scale, hopPrice float64
 	pivot                int32
 }
 
 const (
-	// maxColumns is how many paths of one flow are kept; a new one takes the place of the dearest that is not used.
+	// maxColumns limits the paths per flow. A new path replaces the costliest unused one.
 	maxColumns = 6
-	// hopPrice is added to a link's price, in shares of the mean price, so that of equals the path with fewer hops is
-	// cheapest.
+	// hopPrice is added to the price of each link, as a share of the mean price. Of several
+	// paths of equal price, the shortest one is then cheapest.
 	hopPrice = 0.02
-	// weightSpan cuts weights off at exp(-span) and exp(span): farther from the largest load nothing is to be told apart.
+	// weightSpan limits weights to exp(-weightSpan) .. exp(weightSpan). Loads that are
+	// farther from the largest load do not matter.
 	weightSpan = 30.0
-	// moveSpan / beta chunks move at once at most.
+	// moveSpan / beta is the maximum number of chunks that move in one step.
 	moveSpan = 6.0
-	// minBeta is the least beta, which bounds the table of weights where loads are above 80,000.
+	// minBeta limits the size of weightTable for loads above 80,000.
 	minBeta = 1e-4
 )
 
+// init resets the assignment for a problem, and keeps the memory.
 func (s *pathAssignment) init(net *timeNetwork, demand []int32, relay bool) {
 	*s = pathAssignment{net: net, demand: demand, relay: relay, tree: s.tree, price: s.price, weightTable: s.weightTable, links: s.links,
 		phases: s.phases, columnFlow: s.columnFlow[:0], columnLinks: s.columnLinks[:0], columnChunks: s.columnChunks[:0], columnStart: append(s.columnStart[:0], 0),
@@ -81,7 +91,8 @@ func (s *pathAssignment) init(net *timeNetwork, demand []int32, relay bool) {
 	s.columns, s.numColumns = resize(s.columns, len(demand)), resizeZero(s.numColumns, len(demand))
 }
 
-// addColumn gives a flow a column without chunks and returns it; -1 where all of its columns are used.
+// addColumn adds a column without chunks to a flow and returns it, or -1 if all columns of
+// the flow are used.
 func (s *pathAssignment) addColumn(flow int32, path []int32) int32 {
 	c := int32(len(s.columnChunks))
 	index := int(s.numColumns[flow])
@@ -108,11 +119,12 @@ func (s *pathAssignment) addColumn(flow int32, path []int32) int32 {
 	return c
 }
 
+// path returns the links of a column.
 func (s *pathAssignment) path(c int32) []int32 {
 	return s.columnLinks[s.columnStart[c]:s.columnStart[c+1]]
 }
 
-// cost is what a column's path costs at the current weights.
+// cost returns the price of a column's path at the current weights.
 func (s *pathAssignment) cost(c int32) float64 {
 	sum := 0.0
 	links, phases := s.links, s.phases
@@ -124,7 +136,7 @@ func (s *pathAssignment) cost(c int32) float64 {
 	return sum
 }
 
-// updatePrices sets the prices to the current ones.
+// updatePrices sets price by the current weights.
 func (s *pathAssignment) updatePrices() {
 	for l, k := range s.links {
 		i := &s.phases[k.phase]
@@ -133,7 +145,7 @@ func (s *pathAssignment) updatePrices() {
 	s.tree.setPrices(s.net, s.price)
 }
 
-// addChunks adds x chunks to a column and its links.
+// addChunks adds x chunks to a column and to the loads of its links.
 func (s *pathAssignment) addChunks(c, x int32) {
 	s.columnChunks[c] += x
 	links, phases := s.links, s.phases
@@ -144,7 +156,7 @@ func (s *pathAssignment) addChunks(c, x int32) {
 		w := s.weightOf(k.load - i.pivot)
 		i.sum += w - k.weight
 		k.weight = w
-		// Far from the pivot the sum loses its digits.
+		// Far from the pivot the sum loses precision.
 		if i.sum < 1e-5 || i.sum > 1e6 {
 			s.setPivot(k.phase)
 		}
@@ -152,12 +164,12 @@ func (s *pathAssignment) addChunks(c, x int32) {
 	}
 }
 
-// weightOf is the weight of a load so far above the pivot.
+// weightOf returns the weight of a load, given its difference from the pivot.
 func (s *pathAssignment) weightOf(above int32) float64 {
 	return s.weightTable[max(0, min(above+s.tableZero, int32(len(s.weightTable)-1)))]
 }
 
-// setBeta sets beta and computes all weights anew.
+// setBeta sets beta and computes all weights.
 func (s *pathAssignment) setBeta(beta float64) {
 	s.maxMove = max(1, int32(moveSpan/beta))
 	s.tableZero = int32(weightSpan/beta) + 1
@@ -182,7 +194,7 @@ func (s *pathAssignment) setPivot(phase int32) {
 	i.scale = 1 / i.sum
 }
 
-// maxLoad is the largest load of a phase.
+// maxLoad returns the largest load of a phase.
 func (s *pathAssignment) maxLoad(phase int32) (largest int32) {
 	for _, k := range s.links[s.net.base[phase]:s.net.base[phase+1]] {
 		largest = max(largest, k.load)
@@ -190,15 +202,17 @@ func (s *pathAssignment) maxLoad(phase int32) (largest int32) {
 	return largest
 }
 
-// sweep grows the tree of every source at the current prices, offers its ways to the flows and lets their chunks move.
-// The first sweep (start) assigns all chunks. Errors: ErrUnreachable.
+// sweep finds the cheapest paths from each source at the current prices, adds them as
+// columns, and moves chunks of the flows. The first sweep (start) assigns all chunks. The
+// error is ErrUnreachable.
 func (s *pathAssignment) sweep(start bool) error {
 	net, n := s.net, s.net.n
 	dual := 0.0
 	var path []int32
 	for u := range n {
 		s.stop.Check()
-		// Prices move with the chunks of the sources before; the bound needs one set of prices for all.
+		// Prices change when chunks of earlier sources move. The bound requires one set of
+		// prices for all sources.
 		if u == 0 || start {
 			s.updatePrices()
 		}
@@ -240,7 +254,8 @@ func (s *pathAssignment) sweep(start bool) error {
 	return nil
 }
 
-// moveChunks moves chunks of a flow from its dearest column in use to its cheapest while that lowers the smoothed sum.
+// moveChunks moves chunks of a flow from its costliest used column to its cheapest one
+// while this lowers the smoothed sum.
 func (s *pathAssignment) moveChunks(f int32) {
 	columns := s.columns[f][:s.numColumns[f]]
 	if len(columns) < 2 {
@@ -261,12 +276,14 @@ func (s *pathAssignment) moveChunks(f int32) {
 		if costliest < 0 || costliest == cheapest || low > high*(1-1e-6) {
 			return
 		}
-		// To move more than changes the weights by some powers of e would overshoot.
+		// A larger move would change the weights by more than some powers of e, and
+		// overshoot.
 		x := min(s.columnChunks[costliest], s.maxMove)
 		for ; x > 0; x /= 2 {
 			s.addChunks(costliest, -x)
 			s.addChunks(cheapest, x)
-			// The sum is convex along the move: if its slope at the end is not above 0, it has fallen.
+			// The sum is convex along the move. If its slope at the end is not positive,
+			// the sum has decreased.
 			if s.cost(cheapest) <= s.cost(costliest) {
 				break
 			}
@@ -280,7 +297,7 @@ func (s *pathAssignment) moveChunks(f int32) {
 	}
 }
 
-// moveAllChunks settles every flow a few times, while anything moves.
+// moveAllChunks calls moveChunks for each flow, twice or until nothing moves.
 func (s *pathAssignment) moveAllChunks() {
 	n := s.net.n
 	for range 2 {
@@ -299,8 +316,8 @@ func (s *pathAssignment) moveAllChunks() {
 	}
 }
 
-// sumOfMaxLoads is what improve lowers, the sum of the largest loads of all phases; no schedule of these paths takes fewer
-// slots.
+// sumOfMaxLoads returns the value that improve minimises. No schedule of these paths takes
+// fewer slots.
 func (s *pathAssignment) sumOfMaxLoads() (sum int64) {
 	for i := range s.net.phases {
 		sum += int64(s.maxLoad(int32(i)))
@@ -308,17 +325,20 @@ func (s *pathAssignment) sumOfMaxLoads() (sum int64) {
 	return sum
 }
 
-// lowerBound is a lower bound of all schedules on the network, by the sweeps so far.
+// lowerBound returns a lower bound on the slots of all schedules on the network, from the
+// sweeps so far.
 func (s *pathAssignment) lowerBound() int64 { return int64(math.Ceil(s.dualBound - 1e-6)) }
 
-// improve sweeps rounds times with beta rising to sharp (per chunk), between them settling flows among their columns.
-// Errors: ErrUnreachable, and what bounded, which is told every bound, returns.
+// improve calls sweep the given number of times while beta increases to maxBeta (per
+// chunk), and moves chunks between the columns of each flow after each sweep. It passes
+// each bound to checkBound. Errors: ErrUnreachable, and the error of checkBound.
 func (s *pathAssignment) improve(rounds int, maxBeta float64, checkBound func(slots int64) error) error {
 	volume := 0.0
 	for _, c := range s.demand {
 		volume += float64(c)
 	}
-	// The chunks of a link in a phase if all went straight: twice as many weigh e times more.
+	// The initial scale is the mean number of chunks per link and phase if all chunks took
+	// one hop: a load that is larger by this number has e times the weight.
 	s.setBeta(max(1e-3, min(1, float64(len(s.net.to))/max(1, volume))))
 	if err := s.sweep(true); err != nil {
 		return err

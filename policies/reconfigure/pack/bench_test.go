@@ -49,7 +49,8 @@ func BenchmarkSequences(b *testing.B) {
 	}
 }
 
-// BenchmarkPlan plans unequal demand with relaying, for the numbers of topologies that "reconfigure-during+" asks for.
+// BenchmarkPlan plans unequal demand with relaying, for the numbers of topologies that
+// reconfigure-during+ uses.
 func BenchmarkPlan(b *testing.B) {
 	for _, k := range []int{1, 2} {
 		var all, some []int

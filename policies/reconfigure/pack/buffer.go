@@ -8,8 +8,9 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// limitBuffer says whether no GPU holds more than o.Buffer chunks in transit. It times a schedule in which none rests across
-// a reconfiguration tight where it must be.
+// limitBuffer reports whether no GPU holds more than o.Buffer chunks in transit. If one
+// does, and no chunk rests across a reconfiguration, it first reschedules the chunks
+// without waiting.
 func (r *Schedule) limitBuffer(o Options) (bool, error) {
 	if fits, err := r.fitsBuffer(o); fits || err != nil || r.Relay && len(r.Topologies) > 1 {
 		return fits, err
@@ -23,7 +24,7 @@ func (r *Schedule) limitBuffer(o Options) (bool, error) {
 	return r.fitsBuffer(o)
 }
 
-// fitsBuffer finds r.Buffer where it is limited, and says whether it is at most what is allowed.
+// fitsBuffer sets r.Buffer if there is a limit, and reports whether it is within the limit.
 func (r *Schedule) fitsBuffer(o Options) (bool, error) {
 	if o.Buffer == 0 {
 		return true, nil
@@ -36,9 +37,11 @@ func (r *Schedule) fitsBuffer(o Options) (bool, error) {
 	return r.Buffer <= o.Buffer, nil
 }
 
-// scheduleWithoutWaiting times every chunk of a phase without waiting: one after another, the longest first, each as early as the links
-// and r.limit chunks in transit at each GPU allow; there is always a time after all others. It returns the slot of
-// every crossing, and how many there are.
+// scheduleWithoutWaiting schedules the chunks of a phase so that no chunk waits on its way.
+// Chunks are scheduled one at a time, longest paths first. Each starts as early as the
+// links and the limit of r.maxTransit chunks in transit per GPU allow. This always
+// succeeds, because a chunk can start after all others. It returns the slot of each
+// crossing, and the number of slots.
 func (r *Schedule) scheduleWithoutWaiting(phase int, w *Paths, stop halt.When) (crossings []int32, slots int32) {
 	t := linkTimetable{topology: r.Topologies[phase], maxTransit: r.maxTransit, busy: make([][]bool, len(r.Topologies[phase])),
 		transit: make([][]int32, r.problem.GPUs)}
@@ -61,15 +64,16 @@ func (r *Schedule) scheduleWithoutWaiting(phase int, w *Paths, stop halt.When) (
 	return crossings, slots
 }
 
-// linkTimetable is that of the links and GPUs of a phase.
+// linkTimetable has the reservations of the links and GPUs of a phase.
 type linkTimetable struct {
 	topology   scaleup.Topology
-	maxTransit int32
-	busy       [][]bool  // by link and slot
-	transit    [][]int32 // by GPU and slot: the chunks in transit after it
+	maxTransit int32     // limit of chunks in transit per GPU
+	busy       [][]bool  // indexed by link and slot
+	transit    [][]int32 // chunks in transit after the slot, indexed by GPU and slot
 }
 
-// fits says whether a chunk can set out in slot begin.
+// fits reports whether a chunk can start on the path in the given slot and continue without
+// waiting.
 func (t *linkTimetable) fits(path []int32, start int) bool {
 	for h, e := range path {
 		slot, u := start+h, t.topology[e].To
@@ -80,6 +84,7 @@ func (t *linkTimetable) fits(path []int32, start int) bool {
 	return true
 }
 
+// reserve reserves the path for a chunk that starts in the given slot.
 func (t *linkTimetable) reserve(path []int32, start int) {
 	for h, e := range path {
 		slot, u := start+h, t.topology[e].To

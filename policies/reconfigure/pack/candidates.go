@@ -11,43 +11,49 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Sequence is what the switches connect, phase after phase.
+// Sequence is the topologies that the switches connect, phase after phase.
 type Sequence struct {
-	// Origin names the construction, for people.
+	// Origin names the construction in results.
 	Origin     string
 	Topologies []scaleup.Topology
 }
 
-// Options say how chunks may be spread.
+// Options restrict how chunks may be assigned to paths, and control the search.
 type Options struct {
-	// Relay lets chunks rest at intermediate GPUs across reconfigurations.
+	// Relay allows chunks to rest at intermediate GPUs across reconfigurations.
 	Relay bool
-	// Buffer is the most chunks in transit that a GPU may hold between slots (plan.Plan.Buffer); 0 is no limit.
+	// Buffer limits the chunks in transit that a GPU may hold between slots
+	// (plan.Plan.Buffer); 0 is no limit.
 	Buffer int32
-	// Known are candidates that a sequence must beat to be scheduled by Plan.
+	// Known are candidates of other origin. Plan skips sequences that cannot be better than
+	// these.
 	Known []plan.Candidate
-	// Workers is how many sequences are worked on at a time; 0 is 1. It changes no result.
+	// Workers is the number of sequences that are scheduled in parallel; 0 is 1. It changes
+	// no result.
 	Workers int
-	// Stop is asked now and then; planning ends with halt.ErrHalted when it says so.
+	// Stop is polled. When it reports true, planning ends with halt.ErrHalted.
 	Stop halt.When
 }
 
-// improvementRounds of improvement, beyond which little is gained.
+// improvementRounds is the number of rounds of pathAssignment.improve. More rounds gain
+// little.
 const improvementRounds = 10
 
-// finalBetas are betas of the last round, per chunk: a link one chunk under the top of its phase costs exp(-sharp) of it.
-// The first is best on average; small problems are also tried with the others, while GPUs^2 x phases x attempts stays
-// within attemptWork.
+// finalBetas are values of beta, per chunk, for the last round of pathAssignment.improve. A
+// link with a load one chunk below the maximum of its phase has exp(-beta) of the price of
+// the maximum. The first value is best on average. Small problems are also tried with the
+// others, while GPUs^2 x phases x attempts is at most maxAttemptWork.
 var finalBetas = [...]float64{4, 8, 2, 3, 6, 1}
 
 const maxAttemptWork = 1 << 15
 
+// checkSequence checks a problem and the topologies of a sequence.
 func checkSequence(p *plan.Problem, s Sequence) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
 	if len(s.Topologies) == 0 {
-		return fmt.Errorf("%w: sequence %q has no topology", plan.ErrProblem, s.Origin)
+		return fmt.Errorf("%w: sequence %q has no topology; it needs at least 1", plan.ErrProblem, s.Origin)
 	}
 	for i, t := range s.Topologies {
 		if err := t.Check(p.GPUs, p.Degree); err != nil {
@@ -57,18 +63,22 @@ func checkSequence(p *plan.Problem, s Sequence) error {
 	return nil
 }
 
+// unreachable returns ErrUnreachable for a pair of GPUs.
 func unreachable(u, v int) error {
-	return fmt.Errorf("%w: GPU %d has no way to GPU %d", ErrUnreachable, u, v)
+	return fmt.Errorf("%w: from GPU %d to GPU %d", ErrUnreachable, u, v)
 }
 
-// scheduleWorker holds the memory of one goroutine.
+// scheduleWorker schedules sequences in one goroutine. Its memory is reused.
 type scheduleWorker struct {
-	assignment  pathAssignment
-	scheduler   Scheduler
+	assignment pathAssignment
+	scheduler  Scheduler
+	// isTooCostly reports whether plans with at least the given slots cost more than the
+	// caller accepts. Scheduling then stops with costError. It may be nil.
 	isTooCostly func(slots int64) bool // nil, or whether so many slots cost more than is asked for; then it fails with cutOff
 }
 
-// parallel does n things that do not depend on each other, by so many goroutines.
+// parallel calls do for i = 0..n-1 on the given number of goroutines. The calls must be
+// independent of each other.
 func parallel(workers, n int, stop halt.When, do func(w *scheduleWorker, i int)) {
 	var next atomic.Int64
 	var group sync.WaitGroup
@@ -85,15 +95,16 @@ func parallel(workers, n int, stop halt.When, do func(w *scheduleWorker, i int))
 	stop.Check()
 }
 
-// bestSchedule spreads the chunks of p over one sequence. Errors: ErrUnreachable where two GPUs that exchange chunks have no
-// path, ErrBuffer where no schedule within Options.Buffer is found, errLost where race has better schedules than there
-// can be of q.
+// bestSchedule schedules the chunks of p on one sequence. Errors: ErrUnreachable if two
+// GPUs that exchange chunks have no path, ErrBuffer if it finds no schedule within
+// Options.Buffer, errDominated if found has better candidates than any schedule of q, and
+// costError.
 func (w *scheduleWorker) bestSchedule(p *plan.Problem, q Sequence, o Options, found *incumbents) (*Schedule, error) {
 	w.scheduler.Stop, w.assignment.stop = o.Stop, o.Stop
 	net := newTimeNetwork(q.Topologies, p.GPUs)
 	best, err := w.bestAttempt(p, net, o, found)
 	if o.Buffer > 0 && o.Relay && (err == nil || errors.Is(err, ErrBuffer)) {
-		// Without relaying, where that fits in fewer slots or alone.
+		// The limit may fit without relaying only, or with fewer slots.
 		o.Relay = false
 		if other, otherErr := w.bestAttempt(p, net, o, found); otherErr == nil && (err != nil || other.Total < best.Total) {
 			best, err = other, nil
@@ -102,7 +113,8 @@ func (w *scheduleWorker) bestSchedule(p *plan.Problem, q Sequence, o Options, fo
 	return best, err
 }
 
-// bestAttempt is the schedule of fewest slots of a few attempts, each with another end of its prices' rise.
+// bestAttempt tries several final values of beta and returns the schedule with the lowest
+// slots.
 func (w *scheduleWorker) bestAttempt(p *plan.Problem, net *timeNetwork, o Options, found *incumbents) (*Schedule, error) {
 	var best *Schedule
 	bound := int64(0)
@@ -132,8 +144,9 @@ func (w *scheduleWorker) bestAttempt(p *plan.Problem, net *timeNetwork, o Option
 	return best, nil
 }
 
-// Candidates returns for every sequence its schedule as a candidate, in the order of the sequences; those without one
-// (ErrUnreachable, ErrBuffer) are left out. Errors: those of the checks of p and of the topologies.
+// Candidates schedules each sequence and returns the schedules as candidates, in the order
+// of the sequences. It leaves out sequences without a schedule (ErrUnreachable, ErrBuffer).
+// Errors: those of p.Check, and invalid topologies.
 func Candidates(p *plan.Problem, list []Sequence, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	all := make([]scoredSequence, len(list))
@@ -146,7 +159,8 @@ func Candidates(p *plan.Problem, list []Sequence, o Options) (_ []plan.Candidate
 	return candidates(p, all, o, nil)
 }
 
-// candidates is Candidates of what has passed its checks; race, if not nil, leaves out what it knows to be lost.
+// candidates is Candidates for sequences that have been checked. It also leaves out
+// sequences that the incumbents dominate, if they are not nil.
 func candidates(p *plan.Problem, list []scoredSequence, o Options, incumbents *incumbents) ([]plan.Candidate, error) {
 	schedules, errs := make([]*Schedule, len(list)), make([]error, len(list))
 	parallel(o.Workers, len(list), o.Stop, func(w *scheduleWorker, i int) { schedules[i], errs[i] = w.scheduleSequence(p, list[i], o, incumbents) })
@@ -162,7 +176,9 @@ func candidates(p *plan.Problem, list []scoredSequence, o Options, incumbents *i
 	return all, nil
 }
 
-// scheduleSequence fits a sequence unless that is lost before it begins. Chunks of one topology do not relay.
+// scheduleSequence schedules a sequence unless its bound excludes it. Sequences of one
+// topology do not relay, because there is no reconfiguration across which a chunk could
+// rest.
 func (w *scheduleWorker) scheduleSequence(p *plan.Problem, s scoredSequence, o Options, found *incumbents) (*Schedule, error) {
 	d := len(s.Topologies)
 	o.Relay = o.Relay && d > 1
@@ -189,7 +205,8 @@ func (w *scheduleWorker) scheduleSequence(p *plan.Problem, s scoredSequence, o O
 	return r, err
 }
 
-// checkBound fails where schedules of d topologies that take at least so many slots are not wanted.
+// checkBound returns errDominated or costError if candidates of d topologies with at least
+// the given slots are not needed.
 func (w *scheduleWorker) checkBound(found *incumbents, d int, slots int64) error {
 	if found.dominates(d, slots) {
 		return errDominated
@@ -200,7 +217,7 @@ func (w *scheduleWorker) checkBound(found *incumbents, d int, slots int64) error
 	return nil
 }
 
-// Candidate offers the schedule.
+// Candidate returns the schedule as a candidate, which writes the plan when it is built.
 func (r *Schedule) Candidate(origin string) plan.Candidate {
 	return plan.Candidate{Origin: origin, Reconfigurations: len(r.Topologies), Slots: r.Total, Waits: true, Relay: r.Relay,
 		Build: func(_ int64, stop halt.When) (p *plan.Plan, err error) {
@@ -209,5 +226,5 @@ func (r *Schedule) Candidate(origin string) plan.Candidate {
 		}}
 }
 
-// ErrBuffer says that no schedule within the allowed buffers was found.
-var ErrBuffer = errors.New("pack: the chunks in transit need larger buffers")
+// ErrBuffer is returned if no schedule within the allowed buffers was found.
+var ErrBuffer = errors.New("pack: no schedule within the buffer limit")

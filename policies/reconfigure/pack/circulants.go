@@ -8,12 +8,14 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// circulantSequences returns sequences of circulants for uniform demand, of 1 to most topologies, each the one before it and one
-// topology more: offset by offset, the one that saves most hops, of equals the smallest. The first is 1, so that every
-// GPU reaches all others.
+// circulantSequences returns sequences of circulants for uniform demand, of 1 to maxCount
+// topologies. Each sequence extends the one before it by one topology. Its offsets are
+// selected greedily: the one that saves most hops, and the smallest of several equal ones.
+// The first offset is 1, so that each GPU reaches all others.
 func circulantSequences(n, k, maxCount int, relay bool, stop halt.When) []Sequence {
-	// By distance: hops within the finished phases (the best of them), and within the present one; with relay, through
-	// all of them, which commute.
+	// Hops, indexed by distance: the minimum over the finished phases, and the hops within
+	// the current phase. With relay, current has the hops through all phases, which
+	// commute.
 	finished, current, trial, best := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
 	reset := func() {
 		for i := range current {

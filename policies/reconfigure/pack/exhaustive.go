@@ -10,18 +10,22 @@ import (
 )
 
 const (
-	// maxExhaustiveGPUs and maxExhaustiveChunks are the largest problems that Exhaustive searches.
+	// maxExhaustiveGPUs and maxExhaustiveChunks limit the problems that Exhaustive
+	// searches.
 	maxExhaustiveGPUs   = 5
 	maxExhaustiveChunks = 64
-	// maxExhaustiveSends is the most chunks that a GPU may send in all slots, by the range of int8.
+	// maxExhaustiveSends limits the chunks that a GPU may send in all slots, because counts
+	// are int8.
 	maxExhaustiveSends = 120
-	// maxExhaustiveSteps bounds the sends that are tried for one number of topologies, about 0.2 s of one processor, and
-	// maxExhaustiveTotal those for all.
+	// maxExhaustiveSteps limits the transmissions that are tried for one number of
+	// topologies: about 0.2 s of one processor. maxExhaustiveTotal limits them for all
+	// numbers.
 	maxExhaustiveSteps = 4_000_000
 	maxExhaustiveTotal = 4 * maxExhaustiveSteps
 )
 
-// Exhaustible reports whether Exhaustive searches p: unequal demand of few chunks among few GPUs.
+// Exhaustible reports whether Exhaustive can search p: unequal demand with few chunks and
+// few GPUs.
 func Exhaustible(p *plan.Problem) bool {
 	total := int64(0)
 	for _, c := range p.Chunks {
@@ -31,10 +35,11 @@ func Exhaustible(p *plan.Problem) bool {
 	return !uniform && p.GPUs <= maxExhaustiveGPUs && total > 0 && total <= maxExhaustiveChunks
 }
 
-// Exhaustive searches all sequences of topologies, and on each all ways of the chunks, for plans of fewer slots than
-// those of known candidates with at most as many topologies. It returns one candidate for each number of topologies with
-// which it finds one. It gives up a number of topologies after maxExhaustiveSteps, and all after maxExhaustiveTotal sends.
-// p must be Exhaustible.
+// Exhaustive searches all sequences of topologies, and all paths of the chunks on each, for
+// plans with fewer slots than the known candidates with at most as many topologies. It
+// returns one candidate per number of topologies for which it finds such a plan. It stops a
+// number of topologies after maxExhaustiveSteps transmissions, and the search after
+// maxExhaustiveTotal. p must be Exhaustible.
 func Exhaustive(p *plan.Problem, relay bool, known []plan.Candidate, stop halt.When) (list []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	bounder, err := plan.NewBounder(p, stop)
@@ -64,74 +69,78 @@ func Exhaustive(p *plan.Problem, relay bool, known []plan.Candidate, stop halt.W
 				list = append(list, s.candidate(p))
 			}
 		}
-		if steps += s.steps; steps >= maxExhaustiveTotal || minSlots <= bounder.Volume() || int64(d) >= minSlots { // more topologies help no more
+		if steps += s.steps; steps >= maxExhaustiveTotal || minSlots <= bounder.Volume() || int64(d) >= minSlots { // more topologies do not help
 			return list, nil
 		}
 	}
 }
 
-// pairMatrix is a matrix of small numbers by pairs of GPUs.
+// pairMatrix is a matrix of small numbers, indexed by pairs of GPUs.
 type pairMatrix [maxExhaustiveGPUs][maxExhaustiveGPUs]int8
 
-// exhaustiveSearch is a depth-first search for a plan of a number of topologies in a number of slots. It goes slot by slot. In a
-// slot it goes GPU by GPU and decides what each sends. Which links a topology has follows from what crosses them: any
-// links of which no GPU has more than k out or in are matchings of k switches.
+// exhaustiveSearch is a depth-first search for a plan with a given number of topologies and
+// of slots. It decides slot by slot, and in a slot GPU by GPU, which chunks each GPU sends.
+// The links of a topology follow from the chunks that cross them: a graph in which no GPU
+// has more than k links out or in is a union of matchings of k switches.
 //
-// Chunks for the same destination at the same GPU are alike. Of the plans that exist, one has the least sum of the slots
-// in which chunks are sent. It does not leave a link idle in a slot while a chunk waits that the link leads to its
-// destination, or that crosses the same link in the next slot. Only plans of that kind are searched.
+// Chunks at the same GPU with the same destination are identical. Only plans of the
+// following kind are searched. If plans exist, one of them has the minimum sum of the slots
+// in which chunks are sent. In this plan a link is not idle in a slot while a chunk waits
+// for which the link leads to the destination, or which crosses the same link in the next
+// slot.
 type exhaustiveSearch struct {
 	n     int
 	k     int8
-	relay bool // chunks may rest at GPUs on their way across reconfigurations
+	relay bool // chunks may rest at intermediate GPUs across reconfigurations
 	stop  halt.When
-	steps int
+	steps int // transmissions tried
 
-	failed map[searchState]struct{} // states from which there is no plan
-	sends  []transmission           // of the plan so far
-	phases []planPhase              // so far
+	failed map[searchState]struct{} // states from which no plan exists
+	sends  []transmission           // transmissions of the current partial plan
+	phases []planPhase              // phases of the current partial plan
 }
 
-// planPhase is a phase of a plan: how many slots it lasts, and the links of its topology.
+// planPhase is a phase of a plan: its number of slots and the links of its topology.
 type planPhase struct {
 	slots int32
 	links pairMatrix
 }
 
-// searchState is what the rest of a plan depends on, between two slots.
+// searchState is the state between two slots. The rest of the plan depends on nothing else.
 type searchState struct {
-	waiting         pairMatrix // chunks by GPU and destination, that may stay where they are across a reconfiguration
-	transit         pairMatrix // likewise, that may not
-	links           pairMatrix // of the current topology, as far as chunks have crossed them
-	idle            pairMatrix // of these, those that were idle in the slot before
-	unsentWaiting   pairMatrix // chunks of waiting that were not sent in the slot before, though they could have been
-	unsentTransit   pairMatrix // likewise of transit
-	slotsRemaining  int8       // to go
-	phasesRemaining int8       // to come
-	isNewTopology   bool       // no slot of the current topology has been
+	waiting         pairMatrix // chunks by GPU and destination that may rest across a reconfiguration
+	transit         pairMatrix // chunks by GPU and destination that may not
+	links           pairMatrix // links of the current topology that chunks have crossed
+	idle            pairMatrix // the links among these that were idle in the previous slot
+	unsentWaiting   pairMatrix // chunks of waiting that could have been sent in the previous slot
+	unsentTransit   pairMatrix // chunks of transit that could have been sent in the previous slot
+	slotsRemaining  int8
+	phasesRemaining int8 // phases after the current one
+	isNewTopology   bool // the current topology has had no slot yet
 }
 
-// transmission is one transmission, of any chunk for its destination.
+// transmission sends any one of the identical chunks for its destination.
 type transmission struct {
 	plan.Tx
-	transit bool // the chunk may not rest where it is sent from
+	transit bool // the chunk may not rest at the sender
 }
 
-// slotState is a slot under way: what the state before it was, and what each GPU has sent.
+// slotState is a slot for which transmissions are being chosen: the state before it, and
+// the effects of the transmissions so far.
 type slotState struct {
-	before                  *searchState
-	waiting                 pairMatrix // not sent yet, without what arrives in the slot
+	before                  *searchState // state before the slot
+	waiting                 pairMatrix   // not sent yet; without chunks that arrive in the slot
 	transit                 pairMatrix
 	links                   pairMatrix
-	used                    pairMatrix              // of links
-	out, in                 [maxExhaustiveGPUs]int8 // links by GPU
-	arriving                pairMatrix              // by GPU and destination
+	used                    pairMatrix              // number of links that are used
+	out, in                 [maxExhaustiveGPUs]int8 // numbers of links, indexed by GPU
+	arriving                pairMatrix              // chunks by GPU and destination
 	sent                    [maxExhaustiveGPUs]int8
 	delivered               [maxExhaustiveGPUs]int8
-	minSends, minDeliveries [maxExhaustiveGPUs]int8 // sends and deliveries that are needed to end in time
+	minSends, minDeliveries [maxExhaustiveGPUs]int8 // indexed by GPU; needed to finish in time
 }
 
-// solve searches for a plan, which it leaves in s.sends and s.phases.
+// solve searches for a plan and stores it in s.sends and s.phases.
 func (s *exhaustiveSearch) solve(p *plan.Problem, topologies, slots int) bool {
 	s.failed, s.sends, s.phases = map[searchState]struct{}{}, nil, make([]planPhase, 1)
 	state := searchState{slotsRemaining: int8(slots), phasesRemaining: int8(topologies - 1), isNewTopology: true}
@@ -143,7 +152,7 @@ func (s *exhaustiveSearch) solve(p *plan.Problem, topologies, slots int) bool {
 	return s.searchFrom(&state)
 }
 
-// searchFrom reports whether there is a plan from a state on.
+// searchFrom reports whether a plan exists from a state.
 func (s *exhaustiveSearch) searchFrom(state *searchState) bool {
 	s.stop.Check()
 	if state.waiting == (pairMatrix{}) && state.transit == (pairMatrix{}) {
@@ -185,9 +194,10 @@ func (s *exhaustiveSearch) searchFrom(state *searchState) bool {
 	return false
 }
 
-// isFeasible reports whether a plan from a state on is possible by simple bounds: what GPUs have to send and to receive fits
-// their links, chunks that cannot go straight find GPUs to pass through that have room for them, and on the last topology
-// all chunks can reach their destinations in time.
+// isFeasible reports whether simple bounds permit a plan from a state. Chunks to be sent
+// and received must fit the links of each GPU. Chunks that cannot take one hop need GPUs
+// with free capacity to pass through. On the last topology, all chunks must be able to
+// reach their destinations in time.
 func (s *exhaustiveSearch) isFeasible(state *searchState) bool {
 	maxChunks := s.k * state.slotsRemaining
 	var out, in, outgoing, incoming [maxExhaustiveGPUs]int8
@@ -199,7 +209,7 @@ func (s *exhaustiveSearch) isFeasible(state *searchState) bool {
 			in[u] += state.links[v][u]
 		}
 	}
-	free := 0 // for chunks that pass through
+	free := 0 // capacity for chunks that pass through
 	for u := range s.n {
 		if outgoing[u] > maxChunks || incoming[u] > maxChunks {
 			return false
@@ -207,7 +217,7 @@ func (s *exhaustiveSearch) isFeasible(state *searchState) bool {
 		free += int(min(maxChunks-outgoing[u], maxChunks-incoming[u]))
 	}
 	if state.phasesRemaining > 0 {
-		sent, received := 0, 0 // chunks that take two hops, by their GPUs and by their destinations
+		sent, received := 0, 0 // chunks that take two hops, by sender and by receiver
 		for u := range s.n {
 			var row, column [maxExhaustiveGPUs]int8
 			for v := range s.n {
@@ -228,7 +238,8 @@ func (s *exhaustiveSearch) isFeasible(state *searchState) bool {
 			return true
 		}
 	}
-	// Hops on the links that are there or may still be, less one for each chunk.
+	// On the last topology, and for chunks in transit, count hops over existing and
+	// possible links, minus one per chunk.
 	for u := range s.n {
 		transit := &state.transit
 		reached, hops := uint(1)<<u, int8(0)
@@ -270,7 +281,7 @@ func (s *exhaustiveSearch) isFeasible(state *searchState) bool {
 	return free >= 0
 }
 
-// sumWithoutLargest returns the sum of a list without its so many largest numbers.
+// sumWithoutLargest returns the sum of a list without the given number of largest values.
 func sumWithoutLargest(list *[maxExhaustiveGPUs]int8, largest int) int {
 	slices.Sort(list[:])
 	sum := 0
@@ -280,8 +291,9 @@ func sumWithoutLargest(list *[maxExhaustiveGPUs]int8, largest int) int {
 	return sum
 }
 
-// chooseSends decides what GPU u sends, from option i on, and what the GPUs after it do; at last it goes on with the next slot.
-// Option i is a destination and a neighbour: direct sends come first.
+// chooseSends tries all transmissions of GPU u starting at option i, and then those of the
+// GPUs after it. After the last GPU it ends the slot. An option is a destination and a
+// neighbour. Direct transmissions come first.
 func (s *exhaustiveSearch) chooseSends(x *slotState, u, i int) bool {
 	if u == s.n {
 		return s.endSlot(x)
@@ -342,7 +354,8 @@ func (s *exhaustiveSearch) chooseSends(x *slotState, u, i int) bool {
 	return s.chooseSends(x, u, i+1)
 }
 
-// isLate reports whether the chunk could have crossed the link in the slot before, in which the link was idle.
+// isLate reports whether the chunk could have crossed the link in the previous slot, in
+// which the link was idle.
 func (s *exhaustiveSearch) isLate(x *slotState, u, v, w int, transit, extends bool) bool {
 	b := x.before
 	if b.isNewTopology || !extends && b.idle[u][w] == 0 {
@@ -354,8 +367,9 @@ func (s *exhaustiveSearch) isLate(x *slotState, u, v, w int, transit, extends bo
 	return b.unsentWaiting[u][v] > 0
 }
 
-// canComplete reports whether what GPU u sends may be part of a plan: it sends enough to end in time, and no link to the
-// destination of a chunk that waits is idle.
+// canComplete reports whether the transmissions of GPU u may be part of a plan: it sends
+// enough to finish in time, and no link is idle that leads to the destination of a waiting
+// chunk.
 func (s *exhaustiveSearch) canComplete(x *slotState, u int) bool {
 	if x.sent[u] < x.minSends[u] {
 		return false
@@ -368,7 +382,7 @@ func (s *exhaustiveSearch) canComplete(x *slotState, u int) bool {
 	return true
 }
 
-// endSlot ends a slot and goes on.
+// endSlot ends a slot and continues the search with the next one.
 func (s *exhaustiveSearch) endSlot(x *slotState) bool {
 	for v := range s.n {
 		if x.delivered[v] < x.minDeliveries[v] {
@@ -399,7 +413,7 @@ func (s *exhaustiveSearch) endSlot(x *slotState) bool {
 	return false
 }
 
-// candidate offers the plan that was found.
+// candidate returns the plan that was found as a candidate.
 func (s *exhaustiveSearch) candidate(p *plan.Problem) plan.Candidate {
 	const origin = "exhaustive search"
 	n := s.n
@@ -416,7 +430,9 @@ func (s *exhaustiveSearch) candidate(p *plan.Problem) plan.Candidate {
 			}
 		}
 	}
-	// Which chunk each send moves: by GPU and destination, those that wait, then those that may not rest on their way.
+	// Assign a chunk to each transmission. chunksAt lists the chunks at a GPU by
+	// destination: chunks that wait, and at index + n*n chunks that may not rest on their
+	// way. since is the phase in which a chunk arrived at an intermediate GPU.
 	type chunk struct{ src, number, since int32 } // the phase in which it came to a GPU on its way
 	chunksAt := make([][]chunk, 2*n*n)
 	list := func(gpu, destination int32, transit bool) *[]chunk {

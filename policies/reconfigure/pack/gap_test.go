@@ -12,7 +12,9 @@ import (
 
 var long = flag.Bool("long", false, "also run the tests that take a minute")
 
-// drawDemand draws a problem: "random" U(0, 2 mean), "zipf" rank^-0.4 with shuffled ranks.
+// drawDemand draws a problem with the given mean number of chunks: "random" is uniform in 0
+// .. 2 mean, "zipf" is proportional to rank^-0.4 with shuffled ranks, other kinds are
+// constant.
 func drawDemand(n, k int, kind string, mean float64, seed uint64) *plan.Problem {
 	p := &plan.Problem{GPUs: n, Degree: k, Chunks: make([]int32, n*n), Seed: seed}
 	r := rand.New(rand.NewPCG(seed, 77))
@@ -43,15 +45,15 @@ func drawDemand(n, k int, kind string, mean float64, seed uint64) *plan.Problem 
 	return p
 }
 
-// Over all numbers of topologies, how far the schedules are from what no schedule can beat. The ratios that must hold
-// are a little above those measured.
+// Over all numbers of topologies, the ratio of the slots to the lower bound is limited. The
+// limits are slightly above the measured ratios.
 func TestGap(t *testing.T) {
 	type setting struct {
 		n, k  int
 		kind  string
 		relay bool
-		worst float64 // over all d
-		mean  float64
+		worst float64 // maximum over all d
+		mean  float64 // mean over all d
 	}
 	list := []setting{
 		{12, 1, "random", true, 1.45, 1.2}, {12, 1, "random", false, 1.8, 1.45},
@@ -100,7 +102,7 @@ func TestGap(t *testing.T) {
 			}
 			ratio := float64(least[d]) / float64(bound)
 			if least[d] < bound {
-				t.Errorf("d %d: %d slots, under the bound %d", d, least[d], bound)
+				t.Errorf("d %d: %d slots, below the bound %d", d, least[d], bound)
 			}
 			if s.n <= 16 || d <= 4 || d%8 == 0 || d == most {
 				t.Logf("  d %d: %d slots, bound %d, ratio %.3f, %s", d, least[d], bound, ratio, origin[d])
@@ -109,13 +111,13 @@ func TestGap(t *testing.T) {
 		}
 		t.Logf("  ratio %.3f at worst, %.3f on average", worst, sum/float64(most))
 		if worst > s.worst || sum/float64(most) > s.mean {
-			t.Errorf("n %d k %d %s relay %v: ratio %.3f at worst, %.3f on average; wanted at most %.3f and %.3f",
+			t.Errorf("n %d k %d %s relay %v: ratio %.3f at worst, %.3f on average; want at most %.3f and %.3f",
 				s.n, s.k, s.kind, s.relay, worst, sum/float64(most), s.worst, s.mean)
 		}
 	}
 }
 
-// boundsOf returns the bounds of a problem for a number of topologies.
+// boundsOf returns the bounds of a problem for d topologies.
 func boundsOf(p *plan.Problem, d int) (plan.Bounds, error) {
 	b, err := plan.NewBounder(p, nil)
 	if err != nil {

@@ -5,25 +5,30 @@ import (
 	"math/bits"
 )
 
-// hopMatrix is an n x n matrix of hops, eight to a word, or four of more than 126 GPUs, so that one instruction works on
-// all of them: row v has the hops of the paths that end at v, by where they begin. The highest bit of every lane is 0.
+// hopMatrix is an n x n matrix of hop counts. Row v has the hops of the paths that end at
+// GPU v, indexed by their first GPU.
+//
+// Entries are packed into lanes of a machine word, so that one instruction works on all
+// lanes: eight lanes of 8 bits for up to 126 GPUs, else four lanes of 16 bits. The highest
+// bit of each lane is 0.
 type hopMatrix struct {
-	n, wordsPerRow    int
-	logLaneBits       uint   // a lane has 1<<log bits
-	noPath            int64  // the lane of no way
-	lowBits, highBits uint64 // the lowest and the highest bit of every lane
-	rows              []uint64
+	n, wordsPerRow    int      // n is the number of GPUs
+	logLaneBits       uint     // a lane has 1<<logLaneBits bits
+	noPath            int64    // value of a lane if there is no path
+	lowBits, highBits uint64   // the lowest and the highest bit of each lane
+	rows              []uint64 // n rows of wordsPerRow words
 }
 
 const (
-	// noPathHops stands for no way, and mostPacked is the largest n whose hops are less.
+	// noPathHops is the hop count if there is no path, in lanes of 16 bits. Hop counts are
+	// below maxMatrixGPUs, so they never reach it.
 	noPathHops    = 1 << 14
 	maxMatrixGPUs = noPathHops
-	// noPathHops8 is noWay in lanes of eight bits.
+	// noPathHops8 is the hop count if there is no path, in lanes of 8 bits.
 	noPathHops8 = 126
 )
 
-// reset sets hops to 0 from each GPU to itself and to noWay to all others.
+// reset sets the hops to 0 from each GPU to itself and to "no path" between different GPUs.
 func (m *hopMatrix) reset(n int) {
 	m.n, m.logLaneBits, m.noPath, m.lowBits, m.highBits = n, 4, noPathHops, 0x0001_0001_0001_0001, 0x8000_8000_8000_8000
 	if n <= noPathHops8 {
@@ -40,7 +45,7 @@ func (m *hopMatrix) reset(n int) {
 	}
 }
 
-// copyFrom makes m what o is.
+// copyFrom copies source to m, in the memory of m if it suffices.
 func (m *hopMatrix) copyFrom(source *hopMatrix) {
 	rows := resize(m.rows, len(source.rows))
 	copy(rows, source.rows)
@@ -48,28 +53,31 @@ func (m *hopMatrix) copyFrom(source *hopMatrix) {
 	m.rows = rows
 }
 
-// lane says in which word of a row, and from which of its bits on, the hops from GPU u are.
+// lane returns the position of GPU u in a row: the index of the word and the lowest bit of
+// the lane.
 func (m *hopMatrix) lane(u int) (word int, shift uint) {
 	return u << m.logLaneBits >> 6, uint(u) << m.logLaneBits & 63
 }
 
-// laneMask has the bits of the lowest lane.
+// laneMask has the bits of the lowest lane set.
 func (m *hopMatrix) laneMask() uint64 { return 1<<(1<<m.logLaneBits) - 1 }
 
 func (m *hopMatrix) row(v int) []uint64 { return m.rows[v*m.wordsPerRow : (v+1)*m.wordsPerRow] }
 
-// pathExtender appends hops to paths. Its memory is reused.
+// pathExtender appends hops to all paths of a matrix. Its memory is reused.
 type pathExtender struct {
 	isQueued []bool
 	queue    []int32
 }
 
-// extend appends any number of hops of the permutations, in any order, to all ways.
+// extend appends to all paths any number of hops over the given permutations, in any order.
+// It is the label-correcting algorithm for shortest paths, on all sources at the same time.
 func (x *pathExtender) extend(m *hopMatrix, list [][]int32) {
 	if len(list) == 0 {
 		return
 	}
-	// Along the cycles of the first, so that paths grow by many hops at once.
+	// The initial order follows the cycles of the first permutation, so that a path grows
+	// by many hops in one pass.
 	x.isQueued, x.queue = resize(x.isQueued, m.n), x.queue[:0]
 	for u := range x.isQueued {
 		x.isQueued[u] = false
@@ -94,7 +102,8 @@ func (x *pathExtender) extend(m *hopMatrix, list [][]int32) {
 	}
 }
 
-// relaxRow sets b to the smaller of b and a+1, hops by hops, and says whether any changes.
+// relaxRow sets b to the minimum of b and a+1 in each lane, and reports whether any lane
+// changed.
 func (m *hopMatrix) relaxRow(a, b []uint64) bool {
 	one, high, signShift := m.lowBits, m.highBits, (uint(1)<<m.logLaneBits-1)&63
 	changed := uint64(0)
@@ -102,7 +111,8 @@ func (m *hopMatrix) relaxRow(a, b []uint64) bool {
 	for i, x := range a {
 		x += one
 		y := b[i]
-		// The high bit of a lane of (y | high) - x stays where y >= x; less itself shifted down, it is all bits below.
+		// The high bit of a lane of (y | high) - x is set if y >= x. Subtracting it,
+		// shifted down, from itself sets all lower bits of the lane.
 		atLeast := ((y | high) - x) & high
 		z := (x ^ y) & (atLeast - atLeast>>signShift)
 		b[i] = y ^ z
@@ -111,7 +121,7 @@ func (m *hopMatrix) relaxRow(a, b []uint64) bool {
 	return changed != 0
 }
 
-// hops returns those from u to v.
+// hops returns the hops from u to v, noPathHops if there is no path.
 func (m *hopMatrix) hops(v, u int) int64 {
 	word, shift := m.lane(u)
 	if x := int64(m.rows[v*m.wordsPerRow+word] >> shift & m.laneMask()); x < m.noPath {
@@ -120,7 +130,7 @@ func (m *hopMatrix) hops(v, u int) int64 {
 	return noPathHops
 }
 
-// transpose sets m to o with rows and columns exchanged.
+// transpose sets m to the transpose of source.
 func (m *hopMatrix) transpose(source *hopMatrix) {
 	m.copyFrom(source)
 	clear(m.rows)
@@ -134,7 +144,8 @@ func (m *hopMatrix) transpose(source *hopMatrix) {
 	}
 }
 
-// weightedHops adds up demand x hops, demand[v*n+u] from u to v; it is math.MaxInt64 where a demand has no way.
+// weightedHops returns the sum of demand x hops, where demand[v*n+u] is from u to v. It
+// returns math.MaxInt64 if a demand has no path.
 func (m *hopMatrix) weightedHops(demand []int32) (sum int64) {
 	for v := range m.n {
 		for u, x := range demand[v*m.n : (v+1)*m.n] {
@@ -150,7 +161,8 @@ func (m *hopMatrix) weightedHops(demand []int32) (sum int64) {
 	return sum
 }
 
-// updateWeightedHops is sum of hops that differ little from those of o, whose sum, not math.MaxInt64, is given.
+// updateWeightedHops returns weightedHops of m, given the sum of the matrix previous, which
+// must not be math.MaxInt64. It visits only lanes in which the two differ.
 func (m *hopMatrix) updateWeightedHops(previous *hopMatrix, sum int64, demand []int32) int64 {
 	log, mask, none := m.logLaneBits&63, m.laneMask(), uint64(m.noPath)
 	for v := range m.n {
@@ -173,17 +185,18 @@ func (m *hopMatrix) updateWeightedHops(previous *hopMatrix, sum int64, demand []
 	return sum
 }
 
-// savedHops is the sum of demand x (hops - 1 - rest) where that is above 0, of rows of hops and rest.
+// savedHops returns the sum of demand x (hops - 1 - rest) over the lanes in which this is
+// positive. hops and rest are rows.
 func (m *hopMatrix) savedHops(hops, rest []uint64, demand []int32) (sum int64) {
 	one, high, log, mask, none := m.lowBits, m.highBits, m.logLaneBits&63, m.laneMask(), uint64(m.noPath)
 	signShift := (uint(1)<<log - 1) & 63
 	rest = rest[:len(hops)]
 	for i, x := range hops {
 		y := rest[i] + one
-		top := ((x | high) - y) & high // where hops are at least rest + 1
+		top := ((x | high) - y) & high // high bit set if hops >= rest + 1
 		low := top - top>>signShift
 		z := (x&low | high) - y&low ^ high
-		if log == 4 && z != 0 && 4*i+4 <= len(demand) { // all four at once
+		if log == 4 && z != 0 && 4*i+4 <= len(demand) { // all four lanes in one step
 			d := demand[4*i : 4*i+4]
 			sum += int64(z&mask)*int64(d[0]) + int64(z>>16&mask)*int64(d[1]) + int64(z>>32&mask)*int64(d[2]) + int64(z>>48)*int64(d[3])
 			continue
@@ -202,7 +215,7 @@ func (m *hopMatrix) savedHops(hops, rest []uint64, demand []int32) (sum int64) {
 	return sum
 }
 
-// maxHops is the most hops of any lane; noWay where one has none.
+// maxHops returns the largest hop count, noPathHops if a pair has no path.
 func (m *hopMatrix) maxHops() (longest int64) {
 	for v := range m.n {
 		for u := range m.n {
@@ -212,13 +225,17 @@ func (m *hopMatrix) maxHops() (longest int64) {
 	return longest
 }
 
-// demandWeights are rows of demands for saving, in which a product sums up: the four demands of a word of 16-bit lanes stand
-// in reverse, so that the highest lane of the product of the two words, modulo 2^64, is the sum of the products of lanes.
-// Words of eight lanes have two words, for the even ones and for the odd ones. It holds while such sums fit 16 bits.
+// demandWeights has rows of demands for savedHopsFast, which sums products of four lanes by
+// one multiplication.
+//
+// The demands of a word of four 16-bit lanes are stored in reverse order. Then the highest
+// lane of the product of two words, modulo 2^64, is the sum of the products of their lanes.
+// A word of eight lanes has two words here, for its even and its odd lanes. This is correct
+// while the sums fit 16 bits; see fits.
 type demandWeights struct {
-	wordsPerRow int // of a row
-	maxDemand   int32
-	rows        []uint64
+	wordsPerRow int      // words per row
+	maxDemand   int32    // largest demand
+	rows        []uint64 // one row per GPU
 }
 
 func newWeights(n int, demand []int32) *demandWeights {
@@ -240,17 +257,22 @@ func newWeights(n int, demand []int32) *demandWeights {
 
 func (w *demandWeights) row(v int) []uint64 { return w.rows[v*w.wordsPerRow : (v+1)*w.wordsPerRow] }
 
-// fits says whether hops that are so many at most can be weighed, and if not, whether halves of seven bits can.
+// fits reports whether the sums of products fit 16 bits for hop counts up to longest. If
+// they do not fit, halved reports whether they fit for half of the bits of each hop count.
 func (w *demandWeights) fits(longest int64) (whole, halved bool) {
 	productsFit := func(most int64) bool { return 4*most*int64(w.maxDemand) < 1<<16 }
 	return productsFit(longest), productsFit(1<<halfBits - 1)
 }
 
-// halfBits is half of the bits that hops have.
+// halfBits is half the number of bits of a hop count in a 16-bit lane.
 const halfBits = 7
 
-// savedHopsFast is saved of demands that fit; halved, in lanes of 16 bits, where only halves of the hops do. What lanes are above
-// others stands in each loop: in a function of its own, though inlined, it takes a tenth longer.
+// savedHopsFast is savedHops for demands that fit, by one multiplication per word. With
+// halved, which requires 16-bit lanes, it multiplies the two halves of each hop count
+// separately.
+//
+// The comparison of lanes is repeated in each loop: as a function of its own, even inlined,
+// it makes the loops 10 % slower.
 func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum int64) {
 	const even, low7 = 0x00ff_00ff_00ff_00ff, 0x007f_007f_007f_007f
 	one, high, signShift := m.lowBits, m.highBits, (uint(1)<<m.logLaneBits-1)&63

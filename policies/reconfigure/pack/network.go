@@ -6,19 +6,21 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// timeNetwork is a sequence of topologies expanded in time: link base[i]+e is edge e of topology i, and a chunk that
-// crosses it may next cross a link out of the same GPU of phase i or, if it may rest across reconfigurations, of a
-// later one.
+// timeNetwork is a sequence of topologies expanded in time. Link base[i]+e is edge e of
+// topology i. After this link a chunk may cross a link of the same phase that starts at the
+// GPU reached. If it may rest across reconfigurations, it may instead cross such a link of
+// a later phase.
 type timeNetwork struct {
-	n, phases int
+	n, phases int // numbers of GPUs and phases
 	topology  []scaleup.Topology
-	base      []int32 // one more than phases
-	to, phase []int32 // by link
-	// start, out: the links out of GPU u in phase i are out[start[i*n+u]:start[i*n+u+1]], without loops.
+	base      []int32 // first link of each phase, and the number of links
+	to, phase []int32 // end and phase, indexed by link
+	// out[start[i*n+u]:start[i*n+u+1]] are the links out of GPU u in phase i, except loops.
 	start []int32
 	out   []outgoingLink
 }
 
+// outgoingLink is a link, without its start.
 type outgoingLink struct{ to, link int32 }
 
 func newTimeNetwork(topologies []scaleup.Topology, n int) *timeNetwork {
@@ -44,27 +46,34 @@ func newTimeNetwork(topologies []scaleup.Topology, n int) *timeNetwork {
 
 // pathTree finds the cheapest paths from one GPU to all others. Its memory is reused.
 type pathTree struct {
-	// cost and end, by GPU: what the cheapest path costs (far where there is none) and its last step.
+	// The cheapest path to each GPU: its cost, infinite if there is no path, and its last
+	// step. Both are indexed by GPU.
 	cost     []float64
 	lastStep []int32
-	// A step crosses link[s] after step before[s]; -1 begins.
+	// A step crosses link stepLink[s] after step stepBefore[s], which is -1 for the first
+	// step of a path.
 	stepLink, stepBefore []int32
 
+	// Scratch: cost and last step of the cheapest path in the current phase, the GPUs whose
+	// links are still to be relaxed, and the links of timeNetwork.out with prices.
 	best     []float64
 	last     []int32
 	queue    []int32
 	isQueued []bool
-	priced   []pricedLink // net.out
+	priced   []pricedLink
 }
 
+// pricedLink is an outgoing link with its price.
 type pricedLink struct {
 	price    float64
 	to, link int32
 }
 
+// infinite is the cost if there is no path. It is finite, so that sums with it remain
+// comparable.
 const infinite = 1e300
 
-// setPrices is given the price of every link (above 0).
+// setPrices sets the price of each link. Prices must be positive.
 func (t *pathTree) setPrices(net *timeNetwork, price []float64) {
 	t.priced = resize(t.priced, len(net.out))
 	for i, o := range net.out {
@@ -72,8 +81,9 @@ func (t *pathTree) setPrices(net *timeNetwork, price []float64) {
 	}
 }
 
-// grow finds the paths from src at the prices set: with relay through all phases in turn, else within the one phase
-// where a way is cheapest, of equals the first.
+// grow finds the cheapest paths from src at the current prices. With relay, paths go
+// through all phases in turn. Otherwise a path stays within one phase: the phase in which
+// it is cheapest, the first one if several are equal.
 func (t *pathTree) grow(net *timeNetwork, src int32, relay bool) {
 	n := net.n
 	t.cost, t.lastStep = resize(t.cost, n), resize(t.lastStep, n)
@@ -89,7 +99,7 @@ func (t *pathTree) grow(net *timeNetwork, src int32, relay bool) {
 	}
 	for i := range net.phases {
 		t.queue = t.queue[:0]
-		if relay { // all once, in order
+		if relay { // each GPU once, in order
 			for u := range int32(n) {
 				t.queue = append(t.queue, u)
 				t.isQueued[u] = true
@@ -117,7 +127,8 @@ func (t *pathTree) grow(net *timeNetwork, src int32, relay bool) {
 	}
 }
 
-// relax follows the links of a phase out of the GPUs in the queue, and out of all that these better.
+// relax relaxes the links of a phase that start at the GPUs in the queue. It repeats this
+// for each GPU whose cost decreases (Bellman and Ford's algorithm with a queue).
 func (t *pathTree) relax(start []int32) {
 	best, last, waiting := t.best[:len(start)-1], t.last[:len(start)-1], t.isQueued[:len(start)-1]
 	queue, link, before := t.queue, t.stepLink, t.stepBefore
@@ -140,7 +151,7 @@ func (t *pathTree) relax(start []int32) {
 	t.queue, t.stepLink, t.stepBefore = queue, link, before
 }
 
-// appendPath appends the links of the way to v.
+// appendPath appends the links of the cheapest path to GPU v.
 func (t *pathTree) appendPath(links []int32, v int) []int32 {
 	start := len(links)
 	for s := t.lastStep[v]; s >= 0; s = t.stepBefore[s] {

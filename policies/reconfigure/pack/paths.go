@@ -5,27 +5,29 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Paths are the paths of chunks through the links of one topology. Walk w crosses links Link[Start[w]:Start[w+1]] in
-// that order, each the index of an edge of the topology; it may have none.
+// Paths are the paths of chunks through one topology. Path i crosses links
+// Link[Start[i]:Start[i+1]] in this order. A link is the index of an edge of the topology.
+// A path may be empty.
 type Paths struct {
-	// Start has one entry more than there are paths, rising from 0 to len(Link).
+	// Start has one entry more than there are paths. It increases from 0 to len(Link).
 	Start []int32
 	Link  []int32
-	// Rank orders the paths where a link must choose: the smallest first, of equals the one of the smaller number. nil
-	// ranks them by number. The paper's chunk index is one (Sec. 5.1).
+	// Rank is the priority of each path at a link: the smallest rank first, and at equal
+	// ranks the smaller path number. nil ranks paths by number. An example is the chunk
+	// index of the paper (Sec. 5.1).
 	Rank []int32
 }
 
-// Len is the number of paths.
+// Len returns the number of paths.
 func (w *Paths) Len() int { return max(0, len(w.Start)-1) }
 
-// Reset empties the paths and keeps the memory.
+// Reset removes all paths and keeps the memory.
 func (w *Paths) Reset() {
 	w.Start, w.Link, w.Rank = w.Start[:0], w.Link[:0], w.Rank[:0]
 }
 
-// Bound is the larger of the most paths' crossings of one of the links and the most hops of one path: no schedule takes
-// fewer slots.
+// Bound returns a lower bound on the slots of any schedule: the largest number of crossings
+// of a link or of a path.
 func (w *Paths) Bound(links int) int {
 	load := make([]int32, links)
 	for _, l := range w.Link {
@@ -41,8 +43,9 @@ func (w *Paths) Bound(links int) int {
 	return int(b)
 }
 
-// AppendTo writes the paths into a phase of a plan: at has the slot of each crossing, by index into Link, and chunk says of
-// what chunk each path is, by source, destination and number.
+// AppendTo appends the transmissions of a phase to a plan. slotOf is the slot of each
+// crossing, indexed as Link. chunk returns the source, destination and number of the chunk
+// of a path.
 func (w *Paths) AppendTo(out *plan.Plan, phase int, slotOf []int32, stop halt.When, chunk func(walk int) (src, dst, number int32)) {
 	edges := out.Topologies[phase]
 	for i := range w.Len() {

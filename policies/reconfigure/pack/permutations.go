@@ -9,32 +9,39 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// permutationSearch builds sequences of permutations for unequal demand where chunks may rest across reconfigurations: each
-// permutation is the one that saves most hops given all others, and then others are chosen anew.
+// permutationSearch optimises a sequence of permutations for unequal demand if chunks may
+// rest across reconfigurations. It is a coordinate descent: a permutation is replaced by
+// the one that saves most hops, given all others. This choice is an assignment problem.
 type permutationSearch struct {
-	n          int
+	n int
+	// Chunks from u to v at demand[u*n+v], and the transpose of this matrix.
 	demand     []int32
-	demandInto []int32 // need, transposed
-	// weights are the weights of need and of into.
+	demandInto []int32
+	// Weights of demand and of demandInto.
 	weights    [2]*demandWeights
-	phases     [][][]int32 // list[i][j][u]: where permutation j of phase i connects u to
-	turn       int
+	phases     [][][]int32 // phases[i][j][u] is the GPU to which permutation j of phase i connects u
+	turn       int         // permutation that was reoptimised last, numbered over all phases
 	assignment graph.Assignment
-	work       float64 // additions so far, about
+	work       float64 // approximate number of additions so far
 
-	// stage[i] are the paths through the phases before phase i, trial[i] the same of a list that is being tried, and
-	// all those of either through all phases; turned is all transposed. after[i], right from phase fresh on, are the
-	// paths through the phases from i on, against their direction: row b is of those that begin at b.
+	// before[i] has the hops through the phases before phase i. trial[i] is the same for a
+	// sequence that is being evaluated. complete has the hops through all phases, of
+	// either; transposed is its transpose.
+	//
+	// after[i] has the hops through the phases starting at phase i, transposed: row b has
+	// the paths that start at b. It is valid for i >= afterFrom. rest is scratch: after[i]
+	// with the phase before it.
 	before, trial, after []hopMatrix
 	complete             *hopMatrix
 	transposed, rest     hopMatrix
 	afterFrom            int
 	extender             pathExtender
-	gain                 []int64
-	inverse              [][]int32
+	gain                 []int64   // hops saved by a link from u to v, at u*n+v
+	inverse              [][]int32 // scratch: inverses of the permutations of a phase
 	stop                 halt.When
 }
 
+// newPermutationSearch returns a search for n GPUs and k permutations per phase.
 func newPermutationSearch(n, k int, demand []int32) permutationSearch {
 	r := permutationSearch{n: n, demand: demand, demandInto: make([]int32, n*n), gain: make([]int64, n*n), inverse: make([][]int32, k)}
 	for i := range r.inverse {
@@ -47,7 +54,8 @@ func newPermutationSearch(n, k int, demand []int32) permutationSearch {
 	return r
 }
 
-// reset begins with a list, and returns the hops of all chunks, math.MaxInt64 if not all can arrive.
+// reset sets the sequence. It returns the hops of all chunks, math.MaxInt64 if some chunks
+// cannot arrive.
 func (r *permutationSearch) reset(list [][][]int32) int64 {
 	r.phases, r.afterFrom = list, len(list)+1
 	for len(r.before) <= len(list) {
@@ -59,7 +67,7 @@ func (r *permutationSearch) reset(list [][][]int32) int64 {
 	return r.complete.weightedHops(r.demandInto)
 }
 
-// evaluate follows the paths through a phase that has changed and all after it.
+// evaluate computes the hops through all phases, after a change of the given phase.
 func (r *permutationSearch) evaluate(phase int) {
 	r.complete = &r.before[phase]
 	for i := phase; i < len(r.phases); i++ {
@@ -71,7 +79,7 @@ func (r *permutationSearch) evaluate(phase int) {
 	}
 }
 
-// accept keeps what was tried.
+// accept commits the last evaluation.
 func (r *permutationSearch) accept(phase int) {
 	for i := phase + 1; i < len(r.before) && i <= len(r.phases); i++ {
 		r.before[i], r.trial[i] = r.trial[i], r.before[i]
@@ -80,8 +88,8 @@ func (r *permutationSearch) accept(phase int) {
 	r.afterFrom = max(r.afterFrom, phase+1)
 }
 
-// acceptIfBetter tries a phase that has changed, and keeps it if that lowers sum, the hops of all chunks before; it returns
-// those after.
+// acceptIfBetter evaluates a changed phase and accepts it if the hops of all chunks fall
+// below sum, their current number. It returns the resulting number.
 func (r *permutationSearch) acceptIfBetter(phase int, sum int64) (now int64, ok bool) {
 	r.evaluate(phase)
 	if sum == math.MaxInt64 {
@@ -96,7 +104,7 @@ func (r *permutationSearch) acceptIfBetter(phase int, sum int64) (now int64, ok 
 	return now, true
 }
 
-// fill adds to a phase the best permutations one by one until it has k.
+// fill adds the best permutations to a phase until it has k.
 func (r *permutationSearch) fill(phase, k int) {
 	for len(r.phases[phase]) < k {
 		r.evaluate(phase)
@@ -104,8 +112,9 @@ func (r *permutationSearch) fill(phase, k int) {
 	}
 }
 
-// reoptimise takes permutations out, one after another and so many in all, and puts the best in again if that saves hops. It
-// returns the hops of all chunks, which must be sum before.
+// reoptimise replaces permutations in turn, the given number of times, by the best one, if
+// this saves hops. sum is the number of hops of all chunks. It returns their resulting
+// number.
 func (r *permutationSearch) reoptimise(times int, sum int64) int64 {
 	k := len(r.phases[0])
 	for range times {
@@ -123,8 +132,9 @@ func (r *permutationSearch) reoptimise(times int, sum int64) int64 {
 	return sum
 }
 
-// exchange lets two GPUs of a permutation change their destinations, so many times at random, and undoes what does not
-// save hops. It returns the hops of all chunks, which must be sum before.
+// exchange swaps the destinations of two random GPUs in a random permutation, the given
+// number of times, and undoes swaps that do not save hops. sum is the number of hops of all
+// chunks. It returns their resulting number.
 func (r *permutationSearch) exchange(times int, random *rand.Rand, sum int64) int64 {
 	for range times {
 		phase := random.IntN(len(r.phases))
@@ -139,7 +149,8 @@ func (r *permutationSearch) exchange(times int, random *rand.Rand, sum int64) in
 	return sum
 }
 
-// prependHops puts any number of hops of the permutations before all ways, which m has against their direction.
+// prependHops prepends any number of hops over the permutations to all paths of m, which is
+// transposed.
 func (r *permutationSearch) prependHops(m *hopMatrix, list [][]int32) {
 	for j, to := range list {
 		for u, v := range to {
@@ -149,7 +160,7 @@ func (r *permutationSearch) prependHops(m *hopMatrix, list [][]int32) {
 	r.extender.extend(m, r.inverse[:len(list)])
 }
 
-// pathsFrom returns the paths through the phases from place on, against their direction.
+// pathsFrom returns the hops through the phases starting at the given phase, transposed.
 func (r *permutationSearch) pathsFrom(phase int) *hopMatrix {
 	if phase < r.afterFrom {
 		last := &r.after[len(r.phases)]
@@ -164,8 +175,9 @@ func (r *permutationSearch) pathsFrom(phase int) *hopMatrix {
 	return &r.after[phase]
 }
 
-// bestPermutation returns the permutation that saves most hops in a phase, counting the paths that begin or end with it. The list
-// must have been tried from there.
+// bestPermutation returns the permutation that saves most hops if it is added to a phase.
+// It counts the paths that start or end with one of its links. The phase and all after it
+// must have been evaluated.
 func (r *permutationSearch) bestPermutation(phase int) []int32 {
 	n := r.n
 	r.work += choiceWork(n)
@@ -192,7 +204,7 @@ func (r *permutationSearch) bestPermutation(phase int) []int32 {
 				continue
 			}
 			gain[b] = r.complete.savedHops(from, r.rest.row(b), need) +
-				r.complete.savedHops(r.complete.row(b), to, r.demandInto[b*n:b*n+n]) - direct // which both count
+				r.complete.savedHops(r.complete.row(b), to, r.demandInto[b*n:b*n+n]) - direct // the direct path is in both sums
 		}
 	}
 	to := make([]int32, n)

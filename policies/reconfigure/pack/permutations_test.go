@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is kept from change to change, ways before and after every phase and the hops of all chunks, is what the list
-// says; eight and four hops a word alike.
+// The incremental state equals its recomputation from the permutations: hops before and
+// after each phase, and the hops of all chunks. This holds for lanes of 8 and 16 bits.
 func TestPermutationSearchState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.SampledFrom([]int{5, 8, 9, noPathHops8 + 2}).Draw(t, "n")
@@ -37,14 +37,14 @@ func TestPermutationSearchState(t *testing.T) {
 			sum = r.exchange(10, random, sum)
 			fresh := newPermutationSearch(n, k, p.Chunks)
 			if again := fresh.reset(r.phases); again != sum {
-				t.Fatalf("%d hops kept, %d of the list", sum, again)
+				t.Fatalf("%d hops stored, want %d", sum, again)
 			}
 			for i := range len(list) + 1 {
 				if !slices.Equal(r.before[i].rows, fresh.before[i].rows) {
-					t.Fatalf("other ways before phase %d", i)
+					t.Fatalf("the hops before phase %d differ", i)
 				}
 				if i >= r.afterFrom && !slices.Equal(r.pathsFrom(i).rows, fresh.pathsFrom(i).rows) {
-					t.Fatalf("other ways from phase %d on", i)
+					t.Fatalf("the hops from phase %d onward differ", i)
 				}
 			}
 			hops, err := Sequence{Topologies: joinPermutations(r.phases)}.hops(n, true, nil)
@@ -52,7 +52,7 @@ func TestPermutationSearchState(t *testing.T) {
 				t.Fatal(err)
 			}
 			if totalHops(p.Chunks, hops) != sum {
-				t.Fatalf("%d hops kept, %d by shortest ways", sum, totalHops(p.Chunks, hops))
+				t.Fatalf("%d hops stored, %d by shortest paths", sum, totalHops(p.Chunks, hops))
 			}
 		}
 	})

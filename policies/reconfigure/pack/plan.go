@@ -10,17 +10,23 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// SequenceSpec is what sequences are made from: sequences for uniform demand, and the numbers of topologies wanted.
+// SequenceSpec describes the sequences to build: from which sequences for uniform demand,
+// and with which numbers of topologies.
 type SequenceSpec struct {
 	Base   []Sequence
 	Counts []int
 }
 
-// Plan makes sequences that suit an unequal demand and schedules them as Candidates does, and returns of those what
-// plan.Frontier keeps, of equals perhaps another. Most others it never schedules: a bound on their slots tells that
-// others are better. within is the start of plans whose chunks stay within a phase; with Options.Relay, across that of
-// plans whose chunks may rest across reconfigurations, and plans of one topology are made from across alone. Errors:
-// those of Sequences and Candidates.
+// Plan builds sequences of topologies for an unequal demand, schedules them as Candidates
+// does, and returns the candidates that plan.Frontier keeps. Of several equal candidates it
+// may keep another one. It does not schedule a sequence if a bound on its slots shows that
+// another candidate is better.
+//
+// within specifies plans whose chunks stay within a phase. With Options.Relay, across
+// specifies plans whose chunks may rest across reconfigurations, and plans of one topology
+// are built from across only.
+//
+// Errors: see newSequenceBuilder and Candidates.
 func Plan(p *plan.Problem, within, across SequenceSpec, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	b, err := plan.NewBounder(p, o.Stop)
@@ -49,15 +55,17 @@ func Plan(p *plan.Problem, within, across SequenceSpec, o Options) (_ []plan.Can
 	return plan.Frontier(append(separate, relayed...)), err
 }
 
-// incumbents is what any schedule must beat: the slots of those found so far, by number of topologies. nil is none.
+// incumbents has the lowest slots of any candidate so far, per number of topologies. A nil
+// pointer has no candidates. It is safe for concurrent use.
 type incumbents struct {
 	problem  *plan.Problem
 	bounder  *plan.Bounder
-	minSlots []atomic.Int64
+	minSlots []atomic.Int64 // indexed by number of topologies; math.MaxInt64 if there is no candidate
 }
 
-// errDominated says that no schedule of a sequence can be among those that plan.Frontier keeps.
-var errDominated = errors.New("pack: others take fewer slots or topologies")
+// errDominated is returned if no schedule of a sequence can be among the candidates that
+// plan.Frontier keeps.
+var errDominated = errors.New("pack: an incumbent has fewer slots or topologies")
 
 func newIncumbents(p *plan.Problem, b *plan.Bounder, counts []int) *incumbents {
 	r := &incumbents{problem: p, bounder: b, minSlots: make([]atomic.Int64, slices.Max(append(counts, 0))+1)}
@@ -67,7 +75,7 @@ func newIncumbents(p *plan.Problem, b *plan.Bounder, counts []int) *incumbents {
 	return r
 }
 
-// scheduleAll makes sequences and schedules them.
+// scheduleAll builds the sequences of a specification and schedules them.
 func (r *incumbents) scheduleAll(spec SequenceSpec, o Options) ([]plan.Candidate, error) {
 	m, err := newSequenceBuilder(r.problem, spec, o.Relay)
 	if err != nil {
@@ -80,8 +88,8 @@ func (r *incumbents) scheduleAll(spec SequenceSpec, o Options) ([]plan.Candidate
 	return candidates(r.problem, m.selected(), o, r)
 }
 
-// openCounts returns the numbers of topologies above 1 with which plans without relaying may still be better than those
-// found.
+// openCounts returns the numbers of topologies above 1 with which a plan without relaying
+// may still be better than the incumbents.
 func (r *incumbents) openCounts(counts []int) (list []int, err error) {
 	for _, d := range counts {
 		b, err := r.bounder.At(d)
@@ -95,7 +103,7 @@ func (r *incumbents) openCounts(counts []int) (list []int, err error) {
 	return list, nil
 }
 
-// record tells of a schedule.
+// record records a candidate of d topologies.
 func (r *incumbents) record(d int, slots int64) {
 	if r == nil {
 		return
@@ -108,8 +116,10 @@ func (r *incumbents) record(d int, slots int64) {
 	}
 }
 
-// dominates says that plan.Frontier drops every schedule of d topologies that takes at least so many slots: one of fewer
-// topologies takes no more, or one of as many takes less. Of equals it keeps the first, whatever else is found before.
+// dominates reports whether plan.Frontier drops each candidate of d topologies with at
+// least the given slots. It does if another has fewer topologies and at most these slots,
+// or d topologies and fewer slots. Of equal candidates it keeps the first, so an equal
+// incumbent does not dominate.
 func (r *incumbents) dominates(d int, slots int64) bool {
 	if r == nil {
 		return false
@@ -122,7 +132,8 @@ func (r *incumbents) dominates(d int, slots int64) bool {
 	return r.minSlots[d].Load() < slots
 }
 
-// bound is a lower bound on the slots of a sequence: all links carry the hops of all chunks at least.
+// bound returns a lower bound on the slots of a sequence: the bound of any topologies, and
+// the hops of all chunks divided by the number of links.
 func (r *incumbents) bound(s scoredSequence, relay bool) (int64, error) {
 	b, err := r.bounder.At(len(s.Topologies))
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// What Plan leaves out is what plan.Frontier drops: with all sequences scheduled, candidates of as many topologies and
-// as few slots are kept (of equals, which comes first can differ), and the plans are the same whatever the number of
-// goroutines.
+// Plan returns the frontier of all sequences, although it skips some. The reference
+// schedules all sequences. Candidates agree in topologies and slots; of several equal ones,
+// another may come first. Plans do not depend on the number of workers.
 func TestPlanIsTheFrontierOfAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 8)
@@ -68,7 +68,7 @@ func TestPlanIsTheFrontierOfAll(t *testing.T) {
 	})
 }
 
-// countsAndSlots are the numbers of topologies and slots of candidates.
+// countsAndSlots returns the numbers of topologies and slots of candidates.
 func countsAndSlots(list []plan.Candidate) (pairs [][2]int64) {
 	for _, c := range list {
 		pairs = append(pairs, [2]int64{int64(c.Reconfigurations), c.Slots})
@@ -76,7 +76,7 @@ func countsAndSlots(list []plan.Candidate) (pairs [][2]int64) {
 	return pairs
 }
 
-// planTexts are candidates and their plans as text.
+// planTexts returns candidates and their plans as text.
 func planTexts(t *rapid.T, list []plan.Candidate) (text []string) {
 	for _, c := range list {
 		q, err := c.Build(0, nil)
@@ -88,12 +88,13 @@ func planTexts(t *rapid.T, list []plan.Candidate) (text []string) {
 	return text
 }
 
-// A race is lost where others have fewer slots, or as many with fewer topologies; not where the same are found again.
+// A candidate is dominated if an incumbent has fewer slots, or the same slots and fewer
+// topologies. An equal candidate is not dominated.
 func TestIncumbents(t *testing.T) {
 	p := drawDemand(8, 1, "zipf", 4, 1)
 	r := newIncumbents(p, bounder(t, p), []int{1, 2, 3})
 	if r.dominates(3, 1<<40) {
-		t.Error("lost before any other is there")
+		t.Error("dominated although there is no incumbent")
 	}
 	r.record(2, 50)
 	r.record(2, 60)
@@ -103,7 +104,7 @@ func TestIncumbents(t *testing.T) {
 		want  bool
 	}{{1, 90, false}, {2, 49, false}, {2, 50, false}, {2, 51, true}, {3, 49, false}, {3, 50, true}, {3, 51, true}} {
 		if got := r.dominates(c.d, c.slots); got != c.want {
-			t.Errorf("%d topologies, at least %d slots: lost %v beside 50 slots of 2", c.d, c.slots, got)
+			t.Errorf("%d topologies, at least %d slots: dominated %v by 50 slots of 2 topologies", c.d, c.slots, got)
 		}
 	}
 	list, err := buildAllSequences(p, nil, []int{2}, true)
@@ -112,6 +113,7 @@ func TestIncumbents(t *testing.T) {
 	}
 	// What takes fewer slots than its bound says is known for lost before or while it is scheduled.
 	var w scheduleWorker
+	// A sequence whose bound is above the incumbent's slots is rejected.
 	for _, slots := range []int64{0, 1} {
 		fitted, err := w.bestSchedule(p, list[0], Options{Relay: true}, nil)
 		if err != nil {
@@ -121,12 +123,13 @@ func TestIncumbents(t *testing.T) {
 		r.record(2, fitted.Bound-1+slots)
 		_, err = w.bestSchedule(p, list[0], Options{Relay: true}, r)
 		if lost := err == errDominated; lost != (slots == 0) {
-			t.Errorf("others at %d slots, its bound %d: %v", fitted.Bound-1+slots, fitted.Bound, err)
+			t.Errorf("incumbent with %d slots, bound %d: %v", fitted.Bound-1+slots, fitted.Bound, err)
 		}
 	}
 }
 
-// The bound of a race is what no schedule beats, and on a ring, where farthest first is optimal, what one takes.
+// No schedule beats the bound of a sequence. For uniform demand on circulants the schedules
+// reach it.
 func TestIncumbentsBound(t *testing.T) {
 	p := plan.UniformProblem(8, 1, 1)
 	r := newIncumbents(p, bounder(t, p), []int{1, 2, 3, 7})
@@ -157,6 +160,7 @@ func TestIncumbentsBound(t *testing.T) {
 	}
 }
 
+// bounder returns the bounds of a problem.
 func bounder(t interface{ Fatal(...any) }, p *plan.Problem) *plan.Bounder {
 	b, err := plan.NewBounder(p, nil)
 	if err != nil {

@@ -9,17 +9,22 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// quadraticAssignment is a quadratic assignment of GPUs to places: it lowers the sum over pairs of demand x hops by exchanging
-// GPUs.
+// quadraticAssignment assigns GPUs to the nodes of a sequence of topologies. It minimises
+// the sum over pairs of demand x hops by pairwise exchanges: the quadratic assignment
+// problem. In this file a place is such a node.
 type quadraticAssignment struct {
 	n    int
-	gpus []int32 // GPU, by place
-	// d[x*n+y] is the demand between the GPUs of places x and y, h[x*n+y] the hops between these places.
+	gpus []int32 // GPU, indexed by place
+	// demand[x*n+y] is the demand between the GPUs of places x and y. hops[x*n+y] are the
+	// hops between these places.
 	demand, hops []directedPair
-	// price[a*n+b] is the cost of the GPU of place a if it were at place b and the others did not move: the sum over
-	// places z of the products of d[a,z] and h[b,z]. Four prices give the change of the sum by an exchange. An exchange
-	// swaps two columns of d, which adds a product to each price (Taillard, Robust taboo search for the quadratic
-	// assignment problem, Parallel Computing 17, 1991), and two rows.
+	// cost[a*n+b] is the cost of the GPU of place a if it were at place b and the others
+	// did not move: the sum over places z of the products of demand[a,z] and hops[b,z].
+	// Four costs give the change of the sum by an exchange.
+	//
+	// An exchange swaps two columns of demand, which adds a product to each cost (Taillard,
+	// Robust taboo search for the quadratic assignment problem, Parallel Computing 17,
+	// 1991), and two rows.
 	cost []int64
 	// cycle lists the places along a ring, and is nil for other topologies. surplus is the demand that the GPU of a
 	// place sends less the demand that it receives, indexed by place.
@@ -29,14 +34,14 @@ type quadraticAssignment struct {
 	stop                    halt.When
 }
 
-// directedPair is a number for each direction between two places.
+// directedPair has a number for each direction between two places.
 type directedPair struct{ to, from int32 }
 
 func (a directedPair) minus(b directedPair) directedPair {
 	return directedPair{a.to - b.to, a.from - b.from}
 }
 
-// times is the sum of the products in both directions.
+// times returns the sum of the products of both directions.
 func (a directedPair) times(b directedPair) int64 {
 	return int64(a.to)*int64(b.to) + int64(a.from)*int64(b.from)
 }
@@ -72,7 +77,7 @@ func (q *quadraticAssignment) clone() *quadraticAssignment {
 	return &c
 }
 
-// copyFrom makes q what o, a clone of it, is.
+// copyFrom copies the state of o, which must be a clone of q or its origin.
 func (q *quadraticAssignment) copyFrom(o *quadraticAssignment) {
 	copy(q.gpus, o.gpus)
 	copy(q.demand, o.demand)
@@ -80,7 +85,7 @@ func (q *quadraticAssignment) copyFrom(o *quadraticAssignment) {
 	copy(q.surplus, o.surplus)
 }
 
-// sum is the sum over pairs of demand x hops.
+// sum returns the sum over pairs of demand x hops.
 func (q *quadraticAssignment) sum() (sum int64) {
 	for x := range q.n {
 		sum += q.cost[x*q.n+x]
@@ -88,11 +93,12 @@ func (q *quadraticAssignment) sum() (sum int64) {
 	return sum / 2
 }
 
-// score is what descend lowers: the sum of demand x hops, and on a ring n x its largest load.
+// score returns the value that descend minimises: the sum of demand x hops, and for a ring
+// n x its largest load.
 func (q *quadraticAssignment) score() int64 { return q.sum() + q.ringExcess() }
 
-// ringExcess is n x (largest - mean load) on a ring, else 0. From link to link the load grows by the surplus of the GPU
-// between.
+// ringExcess returns n x (largest - mean load) on a ring, else 0. The loads of consecutive
+// links differ by the surplus of the GPU between them.
 func (q *quadraticAssignment) ringExcess() int64 {
 	load, sum, most := int64(0), int64(0), int64(0)
 	for _, x := range q.cycle {
@@ -103,7 +109,7 @@ func (q *quadraticAssignment) ringExcess() int64 {
 	return int64(len(q.cycle))*most - sum
 }
 
-// exchangeDelta is how much the sum grows if the GPUs at x and y change places.
+// exchangeDelta returns the change of the sum if the GPUs at x and y are exchanged.
 func (q *quadraticAssignment) exchangeDelta(x, y int) int64 {
 	n := q.n
 	dx, hx, px := q.demand[x*n:(x+1)*n], q.hops[x*n:(x+1)*n], q.cost[x*n:(x+1)*n]
@@ -116,6 +122,7 @@ func (q *quadraticAssignment) exchangeDelta(x, y int) int64 {
 	return sum + int64(dx[y].to-dy[x].to)*int64(hy[x].to-hx[y].to)
 }
 
+// exchange exchanges the GPUs at x and y and updates all costs.
 func (q *quadraticAssignment) exchange(x, y int) {
 	n := q.n
 	for z := range n {
@@ -142,7 +149,7 @@ func (q *quadraticAssignment) exchange(x, y int) {
 	}
 }
 
-// descend exchanges while that helps.
+// descend exchanges GPUs while this lowers the score.
 func (q *quadraticAssignment) descend() {
 	tilt := q.ringExcess()
 	(&graph.Exchanges{N: q.n}).Run(math.MaxInt, func(x, y int) bool {

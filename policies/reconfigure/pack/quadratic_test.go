@@ -6,7 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestGrows: what an exchange is said to change is what it changes, however large demands and hops are.
+// exchangeDelta and sum agree with the sum computed from its definition, also for large
+// demands and hops.
 func TestExchangeDelta(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 9).Draw(t, "n")
@@ -38,13 +39,13 @@ func TestExchangeDelta(t *testing.T) {
 				}
 			}
 			if now := q.sum(); now != sum || grows != sum-previousSum(q, x, y) {
-				t.Fatalf("grows by %d to %d, want %d", grows, now, sum)
+				t.Fatalf("changes by %d to %d, want %d", grows, now, sum)
 			}
 		}
 	})
 }
 
-// previousSum is the sum before the last exchange.
+// previousSum returns the sum before the last exchange.
 func previousSum(q *quadraticAssignment, x, y int) int64 {
 	c := q.clone()
 	c.exchange(x, y)

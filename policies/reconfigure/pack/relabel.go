@@ -8,10 +8,12 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// relabel renames the GPUs of a sequence such that large demands have few hops (the paper, Sec. 4.4, does so by
-// rounds), and returns the hops of all chunks too. It is the quadratic assignment problem, sum over pairs of demand x
-// hops, lowered by exchanging two GPUs while any exchange helps. Relay: hops through all topologies in turn, else
-// within the best one. Error: ErrUnreachable where some GPUs cannot reach others.
+// relabel renames the GPUs of a sequence so that large demands have few hops, and returns
+// the hops of all chunks. The paper (Sec. 4.4) relabels by rounds. This is the quadratic
+// assignment problem; see quadraticAssignment.
+//
+// With relay, hops are counted through all topologies in turn, else within the best
+// topology. The error is ErrUnreachable if some GPUs cannot reach others.
 func (s Sequence) relabel(p *plan.Problem, relay bool, stop halt.When) (r Sequence, sum int64, err error) {
 	hops, err := s.hops(p.GPUs, relay, stop)
 	if err != nil {
@@ -29,7 +31,7 @@ func (s Sequence) relabel(p *plan.Problem, relay bool, stop halt.When) (r Sequen
 	return r, sum, nil
 }
 
-// hops returns the hops from a to b at [a*n+b].
+// hops returns the hops from a to b, at index a*n+b.
 func (s Sequence) hops(n int, relay bool, stop halt.When) ([]int32, error) {
 	net := newTimeNetwork(s.Topologies, n)
 	price := make([]float64, len(net.to))
@@ -52,7 +54,8 @@ func (s Sequence) hops(n int, relay bool, stop halt.When) ([]int32, error) {
 	return hops, nil
 }
 
-// cycle lists the GPUs along the links where these are one cycle through all, else it returns nil.
+// cycle returns the GPUs in the order of the links if these form one cycle through all
+// GPUs, else nil.
 func (s Sequence) cycle(n int) []int32 {
 	if len(s.Topologies) != 1 || len(s.Topologies[0]) != n {
 		return nil
@@ -71,8 +74,10 @@ func (s Sequence) cycle(n int) []int32 {
 	return list
 }
 
-// assignGPUs returns the GPU at every place, and the sum of demand x hops. cycle, if not nil, lists the places along the
-// only links there are, a ring; then it is the largest load that is lowered.
+// assignGPUs returns the GPU of each place, and the sum of demand x hops. If the topology
+// is a ring, cycle lists its places in order, and the largest load is lowered too; else
+// cycle is nil. Local optima are perturbed the given number of times (iterated local
+// search).
 func assignGPUs(n int, demand, hops, cycle []int32, perturbations int, seed uint64, stop halt.When) (gpus []int32, sum int64) {
 	q := newQuadraticAssignment(n, demand, hops, cycle, stop)
 	q.descend()
@@ -95,17 +100,18 @@ func assignGPUs(n int, demand, hops, cycle []int32, perturbations int, seed uint
 }
 
 const (
-	// Sequences of so many permutations at most are kicked out of local optima, mostKicks times at most and less often
-	// where n is large; of more permutations, other changes save more.
+	// Sequences of up to maxPerturbedPermutations permutations are perturbed, at most
+	// maxPerturbations times, and less often for large n. With more permutations, other
+	// changes save more.
 	maxPerturbedPermutations = 8
 	maxPerturbations         = 20
 	maxPerturbationWork      = 1 << 25
 )
 
-// relabelStream names the stream of random numbers.
+// relabelStream selects the stream of random numbers.
 const relabelStream = 0x72656c6162656c
 
-// joinPermutations makes topologies of permutations, those of each phase.
+// joinPermutations returns the topologies of phases, each given as permutations.
 func joinPermutations(list [][][]int32) []scaleup.Topology {
 	sequence := make([]scaleup.Topology, len(list))
 	for i, phase := range list {
@@ -120,7 +126,8 @@ func joinPermutations(list [][][]int32) []scaleup.Topology {
 	return sequence
 }
 
-// splitPermutations takes topologies apart, k permutations each; ok is false where a GPU lacks a link.
+// splitPermutations decomposes topologies into k permutations each. ok is false if a GPU
+// lacks a link.
 func splitPermutations(topologies []scaleup.Topology, n, k int) (list [][][]int32, ok bool) {
 	for _, t := range topologies {
 		if len(t) != n*k {

@@ -8,27 +8,32 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Schedule is the assignment of all chunks of a problem to paths through a sequence of topologies, and its cost.
+// Schedule is an assignment of all chunks of a problem to paths through a sequence of
+// topologies, with the slots that it takes.
 type Schedule struct {
 	Topologies []scaleup.Topology
 	Relay      bool
-	// Slots of every phase; Total is their sum.
+	// Slots of each phase. Total is their sum.
 	Slots []int32
 	Total int64
-	// Bound is a lower bound of Total for these topologies: a dual value of the linear program of the loads.
+	// Bound is a lower bound of Total for these topologies: a dual value of the linear
+	// program that minimises the sum of largest loads.
 	Bound int64
-	// Buffer is the most chunks in transit at a GPU (plan.Plan.Buffer), where Options.Buffer limits it; else it is 0,
-	// and Plan finds it.
+	// Buffer is the maximum number of chunks in transit at a GPU (plan.Plan.Buffer) if
+	// Options.Buffer limits it. Otherwise it is 0, and the plan determines it.
 	Buffer int32
 
 	problem    *plan.Problem
-	maxTransit int32 // above 0: scheduled by tight
-	// Column c: count[c] chunks of flow flowOf[c] take the path ways[first[c]:first[c+1]] of links of the network.
+	maxTransit int32 // limit of scheduleWithoutWaiting; 0 if chunks may wait
+	// A column is a path with the chunks that take it, as in column generation.
+	// columnChunks[c] chunks of flow columnFlow[c] cross
+	// columnLinks[columnStart[c]:columnStart[c+1]], which are links of the timeNetwork. A
+	// flow is source x n + destination.
 	columnFlow, columnStart, columnLinks, columnChunks []int32
-	linkBase                                           []int32
+	linkBase                                           []int32 // first link of each phase, as in timeNetwork.base
 }
 
-// schedule copies the columns in use, flow after flow.
+// schedule copies the columns that have chunks, ordered by flow.
 func (s *pathAssignment) schedule(p *plan.Problem) *Schedule {
 	r := &Schedule{Topologies: s.net.topology, Relay: s.relay, problem: p, linkBase: s.net.base, columnStart: []int32{0}}
 	for f := range s.demand {
@@ -46,13 +51,13 @@ func (s *pathAssignment) schedule(p *plan.Problem) *Schedule {
 	return r
 }
 
-// phasePaths lists the parts of the chunks' paths within a phase.
+// phasePaths has the parts of the chunks' paths within a phase.
 type phasePaths struct {
 	Paths
-	chunk []int32 // the chunk of each path, counted over all columns
+	chunk []int32 // chunk of each path, numbered over all columns
 }
 
-// phasePaths lists them by phase.
+// phasePaths splits the paths of all chunks by phase.
 func (r *Schedule) phasePaths() []phasePaths {
 	list := make([]phasePaths, len(r.Topologies))
 	for i := range list {
@@ -85,7 +90,7 @@ func (r *Schedule) phasePaths() []phasePaths {
 	return list
 }
 
-// countSlots finds the slots of every phase.
+// countSlots schedules each phase and sets Slots and Total.
 func (r *Schedule) countSlots(p *Scheduler) {
 	list := r.phasePaths()
 	r.Slots, r.Total = make([]int32, len(list)), 0
@@ -96,12 +101,13 @@ func (r *Schedule) countSlots(p *Scheduler) {
 	}
 }
 
-// buildPlan writes the schedule out, sealed. Errors: those of Seal, which would be faults of this package.
+// buildPlan writes the schedule as a sealed plan. An error of Seal would be an error of
+// this package.
 func (r *Schedule) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
 	n := r.problem.GPUs
 	p := &plan.Plan{Name: name, GPUs: n, Degree: r.problem.Degree, Relay: r.Relay, Chunks: r.problem.Chunks,
 		Topologies: r.Topologies, Slots: r.Slots}
-	// A chunk of the columns is chunk number[c] of its flow.
+	// Chunk c of the columns is chunk number[c] of flow[c].
 	var flow, number []int32
 	numbered := make([]int32, n*n)
 	for c, x := range r.columnChunks {

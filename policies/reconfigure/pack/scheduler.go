@@ -8,52 +8,59 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// Order is how a link chooses among the chunks that wait for it.
+// Order is the priority by which a link selects one of the chunks that wait for it.
 type Order uint8
 
 const (
-	// ByRank: the smallest rank first (the chunk-index priority of the paper, Sec. 5.1).
+	// ByRank selects the smallest rank (the chunk-index priority of the paper, Sec. 5.1).
 	ByRank Order = iota
-	// Farthest: the most hops still to go first, ties by rank.
+	// Farthest selects the chunk with the largest number of remaining hops, and the
+	// smallest rank if several are equal.
 	Farthest
-	// Orders is how many there are.
+	// Orders is the number of orders.
 	Orders
 )
 
-// Scheduler schedules paths. Its memory is reused from call to call; the zero value is ready. Not for concurrent use.
+// Scheduler schedules the chunks of given paths in slots. Its memory is reused between
+// calls. The zero value is ready. It is not safe for concurrent use.
 //
-// Every priority here is fixed before the first slot, so all crossings of a link are sorted once, and the chunks that
-// wait for it are bits at their places in that order: to add one and to take the first cost a few instructions each.
+// All priorities are fixed before the first slot. The crossings of each link are therefore
+// sorted once, and every crossing has a place in this order. The chunks that wait are a bit
+// set over the places, so that inserting a chunk and removing the first one takes a few
+// instructions.
 type Scheduler struct {
-	nextPlace    []int32  // the next free place of each bucket (link, priority)
-	nextCrossing []int32  // place of the path's next crossing, by place; -1 for the last one
-	crossing     []int32  // index into Walks.Link, by place
-	waiting      []uint64 // one bit a place
-	summary      []uint64 // one bit a word of waiting
-	wordLink     []int32  // link of each word of waiting
-	queues       []linkQueue
-	busyLinks    []int32
-	arrivals     []int32
-	byRank       []uint64
+	nextPlace    []int32     // next free place, indexed by bucket (link, priority)
+	nextCrossing []int32     // place of the next crossing of the same path, indexed by place; -1 after the last one
+	crossing     []int32     // index into Paths.Link, indexed by place
+	waiting      []uint64    // bit set of the places whose chunk waits
+	summary      []uint64    // bit set of the words of waiting that are not 0
+	wordLink     []int32     // link, indexed by word of waiting
+	queues       []linkQueue // indexed by link
+	busyLinks    []int32     // links for which chunks wait
+	arrivals     []int32     // places of the chunks that moved in the current slot, at their next link
+	byRank       []uint64    // scratch of sortRanks
 
-	// Stop is asked now and then: a check that ends the search that simulates.
+	// Stop is polled during scheduling; see halt.
 	Stop halt.When
-	work int // since it was last asked
+	work int // crossings since Stop was last polled
 }
 
-// linkQueue is the queue of a link: how many chunks wait, and a word of waiting below which none does.
+// linkQueue is the queue of a link: the number of chunks that wait, and a word of
+// Scheduler.waiting at or before the first of them.
 type linkQueue struct{ length, firstWord int32 }
 
-// Schedule schedules paths on a number of links, each link in the given order and never idle while a chunk waits for it. It
-// returns the slots taken, and in at, which has the length of w.Link, the slot of every crossing. Links must be in
-// 0..links-1.
+// Schedule schedules paths on the given number of links. Each link serves chunks in the
+// given order and is never idle while a chunk waits for it. It returns the number of slots,
+// and stores the slot of each crossing in slotOf, which has the length of w.Link. Links
+// must be in 0..links-1.
 func (p *Scheduler) Schedule(links int, w *Paths, order Order, slotOf []int32) (slots int) {
 	bound := p.prepare(links, w, order, true)
 	slots, _ = p.run(math.MaxInt, int(bound), slotOf)
 	return slots
 }
 
-// Slots is Play for its cost alone. It stops as soon as that is known to be above limit, and then ok is false.
+// Slots returns the number of slots of Schedule. It stops as soon as this number is known
+// to exceed limit, and then returns a lower bound of it and false.
 func (p *Scheduler) Slots(links int, w *Paths, order Order, limit int) (slots int, ok bool) {
 	bound := p.prepare(links, w, order, false)
 	if int(bound) > limit {
@@ -62,15 +69,18 @@ func (p *Scheduler) Slots(links int, w *Paths, order Order, limit int) (slots in
 	return p.run(limit, int(bound), nil)
 }
 
-// prepare sorts the crossings of every link by priority and makes the first of every path wait. It returns the larger
-// of the largest load of a link and the longest path.
+// prepare sorts the crossings of each link by priority and inserts the first crossing of
+// each path into its queue. With hops, it also stores which crossing each place has. It
+// returns a lower bound on the slots: the largest number of crossings of a link or of a
+// path.
 func (p *Scheduler) prepare(links int, w *Paths, order Order, hops bool) (bound int32) {
 	n := w.Len()
 	longest := int32(0)
 	for i := range n {
 		longest = max(longest, w.Start[i+1]-w.Start[i])
 	}
-	// A bucket is a (link, priority); with Farthest the priority is longest - hops to go.
+	// A bucket is a pair of link and priority. With Farthest the priority is longest -
+	// remaining hops.
 	keys := int32(1)
 	if order == Farthest {
 		keys = max(1, longest)
@@ -100,7 +110,7 @@ func (p *Scheduler) prepare(links int, w *Paths, order Order, hops bool) (bound 
 			place, p.nextPlace[b] = place+p.nextPlace[b], place
 		}
 		bound = max(bound, place-first)
-		// A word of bits belongs to one link.
+		// A word of bits belongs to one link only.
 		place = (place + 63) &^ 63
 		for range (place - first) >> 6 {
 			p.wordLink = append(p.wordLink, int32(l))
@@ -142,7 +152,8 @@ func (p *Scheduler) prepare(links int, w *Paths, order Order, hops bool) (bound 
 	return bound
 }
 
-// sortRanks returns the paths by (rank, number), the number in the low 32 bits, or nil where they are in order.
+// sortRanks returns the paths sorted by rank and number, with the number in the low 32
+// bits. It returns nil if they are in this order already.
 func (p *Scheduler) sortRanks(w *Paths) []uint64 {
 	if len(w.Rank) == 0 || slices.IsSorted(w.Rank) {
 		return nil
@@ -155,6 +166,7 @@ func (p *Scheduler) sortRanks(w *Paths) []uint64 {
 	return p.byRank
 }
 
+// push inserts a crossing into the queue of its link.
 func (p *Scheduler) push(place int32) {
 	word := place >> 6
 	p.waiting[word] |= 1 << (place & 63)
@@ -169,7 +181,8 @@ func (p *Scheduler) push(place int32) {
 	}
 }
 
-// run simulates slot after slot. at nil: not wanted.
+// run simulates slot after slot. slotOf may be nil if the slots of the crossings are not
+// needed.
 func (p *Scheduler) run(limit, bound int, slotOf []int32) (slots int, ok bool) {
 	for len(p.busyLinks) > 0 {
 		p.check(len(p.busyLinks))
@@ -183,7 +196,7 @@ func (p *Scheduler) run(limit, bound int, slotOf []int32) (slots int, ok bool) {
 			word := queue.firstWord
 			set := p.waiting[word]
 			if set == 0 {
-				// The lane is not empty, so the first bit above is its own.
+				// The queue is not empty, so the first bit after this word belongs to it.
 				s := word >> 6
 				m := p.summary[s] &^ (1<<(word&63) - 1)
 				for m == 0 {
@@ -219,7 +232,8 @@ func (p *Scheduler) run(limit, bound int, slotOf []int32) (slots int, ok bool) {
 	return slots, true
 }
 
-// check asks Stop once in so much work, which has grown by so many crossings.
+// check adds the given number of crossings to the work, and polls Stop after each 65,536 of
+// them.
 func (p *Scheduler) check(crossings int) {
 	const crossingsPerCheck = 1 << 16
 	if p.work += crossings; p.work > crossingsPerCheck {
@@ -228,7 +242,8 @@ func (p *Scheduler) check(crossings int) {
 	}
 }
 
-// resize returns a slice of length n in s's memory if that suffices; its content is whatever it was.
+// resize returns a slice of length n, in the memory of s if it suffices. Its content is
+// undefined.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -236,7 +251,7 @@ func resize[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// resizeZero is sized with all zero.
+// resizeZero is resize with all elements zero.
 func resizeZero[T any](s []T, n int) []T {
 	s = resize(s, n)
 	clear(s)

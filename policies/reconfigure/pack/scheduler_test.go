@@ -9,7 +9,8 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// referenceSchedule plays walks by the definition alone: every slot, every link looks at every walk.
+// referenceSchedule schedules paths by the definition: in each slot, each link compares all
+// paths.
 func referenceSchedule(links int, w *Paths, order Order) (int, []int32) {
 	slotOf := make([]int32, len(w.Link))
 	done := make([]int32, w.Len())
@@ -54,6 +55,7 @@ func referenceSchedule(links int, w *Paths, order Order) (int, []int32) {
 	return int(slot), slotOf
 }
 
+// drawPaths draws paths over up to eight links.
 func drawPaths(t *rapid.T) (int, *Paths) {
 	links := rapid.IntRange(1, 8).Draw(t, "links")
 	w := new(Paths)
@@ -66,6 +68,8 @@ func drawPaths(t *rapid.T) (int, *Paths) {
 	return links, w
 }
 
+// Schedule and Slots agree with the reference for all orders, ranks and limits, and with
+// the bound.
 func TestScheduleMatchesReference(t *testing.T) {
 	var p Scheduler
 	rapid.Check(t, func(t *rapid.T) {
@@ -83,12 +87,12 @@ func TestScheduleMatchesReference(t *testing.T) {
 			}
 		}
 		if slots < w.Bound(links) {
-			t.Fatalf("%d slots, under the bound %d", slots, w.Bound(links))
+			t.Fatalf("%d slots, below the bound %d", slots, w.Bound(links))
 		}
 	})
 }
 
-// ring is the uniform all-to-all on a directed ring.
+// ring returns the paths of a uniform all-to-all on a directed ring.
 func ring(n, chunks int) *Paths {
 	w := new(Paths)
 	for u := range n {
@@ -105,7 +109,8 @@ func ring(n, chunks int) *Paths {
 	return w
 }
 
-// The uniform all-to-all on a ring takes as many slots as a link has crossings, n (n-1)/2: 28 at n = 8.
+// Farthest first schedules a uniform all-to-all on a ring in as many slots as each link has
+// crossings: n (n-1) / 2 per chunk, which is 28 for n = 8.
 func TestFarthestIsOptimalOnRings(t *testing.T) {
 	for n := 2; n <= 20; n++ {
 		for c := 1; c <= 3; c++ {

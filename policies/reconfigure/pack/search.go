@@ -10,44 +10,46 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Search plans an unequal demand with relaying, as Plan does, but one number of topologies after another and only
-// those that may be best at a cost. What it finds of a number does not depend on what it was asked before. It is not
-// safe for concurrent use.
+// Search plans an unequal demand with relaying, as Plan does, but one number of topologies
+// at a time. It considers only numbers that may have the best plan for a cost. The plans of
+// a number do not depend on earlier requests. A Search is not safe for concurrent use.
 type Search struct {
-	// variants are what Plan makes within topologies, of which there may be none, and across them; of equals the former is
-	// taken.
+	// The variants without and with relaying (within and across phases). The former may
+	// have no counts. Of two equal candidates the former is preferred.
 	variants   [2]planVariant
 	incumbents *incumbents
 	options    Options
-	stop       halt.When // of who asks
+	stop       halt.When // polled during the current call of Best
 }
 
-// planVariant is the plans without relaying, or with it.
+// planVariant has the plans without relaying, or the plans with relaying.
 type planVariant struct {
-	counts  []int // of topologies, rising
-	base    BaseSource
+	counts  []int      // wanted numbers of topologies, increasing
+	base    BaseSource // sequences for uniform demand
 	builder *sequenceBuilder
 
-	sequences    []Sequence // base, of up to most topologies
+	sequences    []Sequence // sequences of base with up to maxBaseCount topologies
 	maxBaseCount int
-	candidates   []plan.Candidate
-	// minSlots are the least slots by number of topologies, as far as is known; tried are those that were begun, done those
-	// that need not be again.
+	candidates   []plan.Candidate // of all numbers of topologies that are done
+	// Indexed by number of topologies: a lower bound on the slots, whether scheduling was
+	// tried, and whether it need not be tried again.
 	minSlots        []int64
 	isTried, isDone []bool
 }
 
-// BaseSource makes sequences for uniform demand of up to so many topologies.
+// BaseSource returns sequences for uniform demand of up to maxCount topologies.
 type BaseSource func(most int, stop halt.When) []Sequence
 
-// SearchSpec are the numbers of topologies that are wanted, of sequences made from those of a base.
+// SearchSpec describes the sequences of a variant: the sequences for uniform demand from
+// which they are built, and the wanted numbers of topologies.
 type SearchSpec struct {
 	Base   BaseSource
 	Counts []int
 }
 
-// NewSearch begins. bounds are those of p, within and across as Plan has them; Options.Relay must be set, Buffer not.
-// Errors: those of p.Check, and plan.ErrProblem for numbers of topologies below 1.
+// NewSearch returns a search. bounds are the bounds of p; within and across are as for
+// Plan. Options.Relay must be set, Options.Buffer must be 0. Errors: those of p.Check, and
+// plan.ErrProblem for numbers of topologies below 1.
 func NewSearch(p *plan.Problem, bounds *plan.Bounder, within, across SearchSpec, o Options) (_ *Search, err error) {
 	r := newIncumbents(p, bounds, slices.Concat(within.Counts, across.Counts))
 	s := &Search{incumbents: r}
@@ -68,27 +70,30 @@ func NewSearch(p *plan.Problem, bounds *plan.Bounder, within, across SearchSpec,
 			if x.minSlots[d] = b.Forward; x.builder.relay {
 				x.minSlots[d] = b.Relay
 			}
-			x.isDone[d] = d == 1 && !x.builder.relay // it is across that has one topology
+			x.isDone[d] = d == 1 && !x.builder.relay // plans of one topology belong to across
 		}
 	}
 	return s, nil
 }
 
-// searchGoal is what is asked for: what costs less than best, or as much with fewer topologies or of a side before.
+// searchGoal is what a request looks for: a candidate that costs less than the best one so
+// far, or that costs the same with fewer topologies or of an earlier variant.
 type searchGoal struct {
 	cost    plan.Cost
-	best    *plan.Candidate // nil if there is none yet
-	variant int             // of best
+	best    *plan.Candidate // nil if there is no candidate yet
+	variant int             // variant of best
 }
 
-// admits says whether a candidate of a side, of d topologies and at least so many slots, may be what is asked for.
+// admits reports whether the goal may be met by a candidate of a variant, with d topologies
+// and at least the given slots.
 func (g *searchGoal) admits(variant, d int, slots int64) bool {
 	c := &plan.Candidate{Reconfigurations: d, Slots: slots}
 	return plan.Better(c, g.best, g.cost) || g.best != nil && variant < g.variant && !plan.Better(g.best, c, g.cost)
 }
 
-// Best returns the candidate of the lowest cost that Plan would offer, nil where all cost plan.Never. Errors: those of
-// Candidates, after which s must not be asked again.
+// Best returns the candidate of Plan with the lowest cost, nil if all candidates cost
+// plan.Never. It returns the same errors as Candidates. After an error, s must not be used
+// again.
 func (s *Search) Best(cost plan.Cost, stop halt.When) (_ *plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	s.stop = stop
@@ -106,7 +111,7 @@ func (s *Search) Best(cost plan.Cost, stop halt.When) (_ *plan.Candidate, err er
 		if len(open) == 0 {
 			return g.best, nil
 		}
-		batch := 1 // the first may leave none open
+		batch := 1 // the first count may exclude all others
 		if g.best != nil {
 			batch = min(len(open), max(1, s.options.Workers))
 		}
@@ -116,10 +121,11 @@ func (s *Search) Best(cost plan.Cost, stop halt.When) (_ *plan.Candidate, err er
 	}
 }
 
-// topologyCount is a number of topologies of a side.
+// topologyCount is a number of topologies of a variant.
 type topologyCount struct{ variant, d int }
 
-// openCounts lists the numbers of topologies that may have what is asked for, those first that may have the best.
+// openCounts returns the numbers of topologies that may meet the goal, in the order of
+// their lowest possible cost.
 func (s *Search) openCounts(g *searchGoal) (list []topologyCount) {
 	optimistic := func(x topologyCount) *plan.Candidate {
 		return &plan.Candidate{Reconfigurations: x.d, Slots: s.variants[x.variant].minSlots[x.d]}
@@ -135,11 +141,12 @@ func (s *Search) openCounts(g *searchGoal) (list []topologyCount) {
 	return list
 }
 
-// schedule schedules the sequences of some numbers of topologies. It gives a number up for now, unless it was given up before,
-// as soon as its slots are known to cost more than is asked for.
+// schedule schedules the sequences of the given numbers of topologies. On the first attempt
+// it rejects a number as soon as its slots are known to miss the goal. The second attempt
+// is complete.
 func (s *Search) schedule(numbers []topologyCount, g *searchGoal) error {
 	var list []scoredSequence
-	var countOf []topologyCount // by sequence
+	var countOf []topologyCount // indexed by sequence
 	for _, x := range numbers {
 		if err := s.buildSequences(x); err != nil {
 			return err
@@ -159,7 +166,7 @@ func (s *Search) schedule(numbers []topologyCount, g *searchGoal) error {
 	})
 	for _, x := range numbers {
 		all, shortest := []plan.Candidate(nil), int64(math.MaxInt64)
-		minRejected := int64(math.MaxInt64) // of those that were given up
+		minRejected := int64(math.MaxInt64) // lowest bound of a rejected sequence
 		for i, r := range schedules {
 			if countOf[i] != x {
 				continue
@@ -178,13 +185,14 @@ func (s *Search) schedule(numbers []topologyCount, g *searchGoal) error {
 		if variant.isTried[x.d] = true; minRejected == math.MaxInt64 || shortest < minRejected {
 			variant.isDone[x.d], variant.candidates = true, append(variant.candidates, all...)
 		} else {
-			variant.minSlots[x.d] = max(variant.minSlots[x.d], minRejected) // which all others take too
+			variant.minSlots[x.d] = max(variant.minSlots[x.d], minRejected) // all other sequences also take at least these slots
 		}
 	}
 	return nil
 }
 
-// buildSequences makes the sequences of a number of topologies: those that grow, from all of fewer.
+// buildSequences builds the sequences of a number of topologies. If sequences grow from
+// smaller ones, it also builds all smaller numbers.
 func (s *Search) buildSequences(x topologyCount) error {
 	variant := &s.variants[x.variant]
 	if x.d > variant.maxBaseCount {
@@ -202,10 +210,12 @@ func (s *Search) buildSequences(x topologyCount) error {
 	return nil
 }
 
-// minBaseCount and its doubles are the most topologies that base is asked for.
+// minBaseCount is the smallest number of topologies that is requested from a BaseSource.
+// Larger requests double it, so that few are needed.
 const minBaseCount = 16
 
-// costError says that a sequence takes at least so many slots, which costs more than is asked for.
+// costError is returned if a sequence takes at least minSlots slots, which cost more than
+// the caller accepts.
 type costError struct{ minSlots int64 }
 
-func (costError) Error() string { return "pack: others cost less" }
+func (costError) Error() string { return "pack: the sequence costs more than the incumbent" }

@@ -14,7 +14,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Whatever it was asked before, and by however many goroutines, a search finds the best of what Plan offers.
+// A search finds the best candidate of Plan, for each order of requests and number of
+// workers.
 func TestSearchFindsTheBestOfAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 8)
@@ -66,7 +67,7 @@ func TestSearchFindsTheBestOfAll(t *testing.T) {
 				want, err := plan.Best(all, costs[i])
 				if errors.Is(err, plan.ErrNoCandidate) {
 					if got != nil {
-						t.Fatalf("cost %d: %+v, where all cost too much", i, got)
+						t.Fatalf("cost %d: %+v, want no candidate, because all cost too much", i, got)
 					}
 					continue
 				}
@@ -76,14 +77,14 @@ func TestSearchFindsTheBestOfAll(t *testing.T) {
 				if text := fmt.Sprint(planTexts(t, []plan.Candidate{*got})); first[i] == "" {
 					first[i] = text
 				} else if text != first[i] {
-					t.Fatalf("cost %d of %v: another plan than when asked in another order", i, order)
+					t.Fatalf("cost %d of %v: the plan differs from the plan of another order of requests", i, order)
 				}
 			}
 		}
 	})
 }
 
-// What a product of words weighs is what lane by lane weighs.
+// savedHopsFast equals savedHops, the sum lane by lane.
 func TestSavedHopsFast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.SampledFrom([]int{1, 7, 8, 9, 127, 130}).Draw(t, "n")
@@ -96,7 +97,7 @@ func TestSavedHopsFast(t *testing.T) {
 		row := func(name string) []uint64 {
 			list := slices.Clone(m.row(0))
 			for u := range n {
-				h := m.noPath // no way, now and then
+				h := m.noPath // sometimes there is no path
 				if rapid.IntRange(0, 9).Draw(t, name+" none") > 0 || longest < m.noPath {
 					h = rapid.OneOf(rapid.Just(min(longest, m.noPath-1)), rapid.Int64Range(0, min(longest, m.noPath-1))).Draw(t, name)
 				}
@@ -122,18 +123,19 @@ func TestSavedHopsFast(t *testing.T) {
 		whole, halved := w.fits(far)
 		if whole && far < m.noPath {
 			if got := m.savedHopsFast(hops, rest, w.row(v), false); got != want {
-				t.Fatalf("saving %d, want %d", got, want)
+				t.Fatalf("%d hops saved, want %d", got, want)
 			}
 		}
 		if halved && m.logLaneBits == 4 {
 			if got := m.savedHopsFast(hops, rest, w.row(v), true); got != want {
-				t.Fatalf("saving %d in halves, want %d", got, want)
+				t.Fatalf("%d hops saved by halves, want %d", got, want)
 			}
 		}
 	})
 }
 
-// TestSearchGivesUp: numbers of topologies that cost too much are given up, and taken up again where they cost least.
+// Numbers of topologies that cost too much are rejected, and scheduled again if they may be
+// best at another cost. The reference is the best candidate of Plan.
 func TestSearchRejectsAndRetries(t *testing.T) {
 	again := 0
 	for _, c := range []struct {
@@ -183,12 +185,12 @@ func TestSearchRejectsAndRetries(t *testing.T) {
 		}
 	}
 	if again == 0 {
-		t.Error("nothing was given up that was taken up again")
+		t.Error("no rejected number of topologies was scheduled again")
 	}
 }
 
-// TestSearchBeyondGrowth: numbers of topologies that are too many to choose permutations for, which only the relabelled
-// sequences serve, are found as Plan finds them, in any order of asking.
+// Numbers of topologies above the limit of growth, which have relabelled sequences only,
+// give the candidates of Plan in each order of requests.
 func TestSearchBeyondGrowth(t *testing.T) {
 	defer func(was float64) { maxGrowWork = was }(maxGrowWork)
 	beyond := 0
@@ -232,11 +234,12 @@ func TestSearchBeyondGrowth(t *testing.T) {
 		}
 	}
 	if beyond == 0 {
-		t.Error("no plan has more topologies than permutations are chosen for")
+		t.Error("no plan has more topologies than growth can reach")
 	}
 }
 
-// circulantLadder is a base of one sequence of circulants for each number of topologies, of the first offsets.
+// circulantLadder returns one sequence of circulants per number of topologies, with
+// consecutive offsets.
 func circulantLadder(n, k, most int) (list []Sequence) {
 	s := Sequence{Origin: "circulants"}
 	for d := 1; d <= most; d++ {
@@ -250,7 +253,8 @@ func circulantLadder(n, k, most int) (list []Sequence) {
 	return list
 }
 
-// Of what costs as much, fewer topologies are asked for, then plans without relaying.
+// Of candidates with equal cost, the one with fewer topologies is preferred, then the one
+// without relaying.
 func TestSearchGoal(t *testing.T) {
 	cost := func(c *plan.Candidate) engine.Time { return engine.Time(c.Reconfigurations)*5 + engine.Time(c.Slots) }
 	g := searchGoal{cost: cost, best: &plan.Candidate{Reconfigurations: 3, Slots: 10}, variant: 1}
@@ -260,11 +264,11 @@ func TestSearchGoal(t *testing.T) {
 		want    bool
 	}{{1, 3, 9, true}, {1, 3, 10, false}, {0, 3, 10, true}, {0, 3, 11, false}, {1, 2, 15, true}, {0, 4, 5, false}, {0, 4, 4, true}, {1, 1, 21, false}} {
 		if got := g.admits(c.side, c.d, c.slots); got != c.want {
-			t.Errorf("%+v: %v", c, got)
+			t.Errorf("%+v: admits %v", c, got)
 		}
 	}
 	g = searchGoal{cost: cost}
 	if !g.admits(1, 9, 9) {
-		t.Error("nothing may be, though there is nothing")
+		t.Error("a candidate is rejected although there is no incumbent")
 	}
 }

@@ -13,35 +13,49 @@ import (
 )
 
 const (
-	// Of few permutations, kept sequences are worth a schedule if their hops exceed the least by margin at most (twice
-	// as many of one topology, where loads depend most on it); of more, hops foretell slots well enough.
+	// Several sequences of one number of topologies are scheduled if they have at most
+	// maxPermutationsForSeveral permutations and their score is within scoreMargin of the
+	// lowest. The limit is maxSchedulesPerCount, and twice as many for one topology, where
+	// the loads depend most on the sequence. With more permutations, the hops predict the
+	// slots well enough.
 	maxSchedulesPerCount      = 2
 	maxPermutationsForSeveral = 12
-	scoreMargin               = 0.05
-	// With relaying, those of one topology whose hops exceed the least by near at most, and of up to small GPUs all,
-	// are also scheduled with paths sought in the order of relaying, though none relays: of equal paths it finds others
-	// first. Among more GPUs than many there are enough paths that it ends alike.
+	scoreMargin               = 0.05 // hops with the penalty of sequenceBuilder.add; lower is better
+	// With relaying, sequences of one topology are also scheduled with the path search of
+	// relaying, although no chunk relays. Of equal paths it finds other ones first. This
+	// applies to all sequences for up to maxGPUsForBothOrders GPUs. For up to
+	// maxGPUsForBothOrdersIfNear GPUs it applies if the score is within bothOrdersMargin of
+	// the lowest. With more GPUs there are enough paths that both orders give equal
+	// results.
 	bothOrdersMargin           = 0.01
 	maxGPUsForBothOrders       = 32
 	maxGPUsForBothOrdersIfNear = 128
-	// imbalancePenalty is by what share n topologies that do not look at the demand take more slots than their hops tell, against
-	// those that group demands of like sizes: most of it waste in phases of different loads. Measured at n = 64.
+	// imbalancePenalty is the share by which n topologies that ignore the demand take more
+	// slots than their hops predict, compared with topologies that group demands of similar
+	// size. Most of it is idle time in phases with different loads. Measured at n = 64.
 	imbalancePenalty = 0.1
 )
 
-// sequenceBuilder makes sequences for unequal demand, of each of the wanted numbers of topologies. It takes those that suit
-// uniform demand (base, of any number of topologies, beside circulants of its own), relabels them, and with relay
-// chooses some of their permutations anew where that saves hops (the paper builds on symmetry alone, Sec. 4.3; demand
-// that differs much has none). With relay it grows large ones from small ones, by the permutations that save most hops:
-// matchings that give the largest demands links of their own, so that at last all go straight. Of each number of topologies it
-// returns the one with the least hops, and where another has at most some more, that too. Sequences of base in which
-// some GPUs cannot reach others are left out.
+// sequenceBuilder builds sequences for unequal demand, for each of the wanted numbers of
+// topologies, in three steps:
+//
+//   - It relabels sequences that suit uniform demand: those of base, and circulants of
+//     its own.
+//   - With relaying, it replaces permutations of these sequences if this saves hops. The
+//     paper uses symmetry only (Sec. 4.3), but very unequal demand has none.
+//   - With relaying, it grows sequences from shorter ones by the permutations that save
+//     most hops. These are matchings that give the largest demands links of their own,
+//     until all chunks take one hop.
+//
+// For each number of topologies it selects the sequence with the lowest score, and others
+// close to it. Sequences of base in which some GPUs cannot reach others are left out.
 type sequenceBuilder struct {
 	problem   *plan.Problem
 	base      []Sequence
 	relay     bool
-	sequences [][]scoredSequence // by number of topologies
-	// isWanted numbers of topologies, and those whose sequences of base are there, relabelled.
+	sequences [][]scoredSequence // indexed by number of topologies
+	// Indexed by number of topologies: whether it is wanted, and whether its relabelled
+	// sequences are built.
 	isWanted      []bool
 	hasRelabelled []bool
 	growth        *sequenceGrowth
@@ -49,14 +63,16 @@ type sequenceBuilder struct {
 	stop          halt.When
 }
 
+// scoredSequence is a sequence with a prediction of its slots.
 type scoredSequence struct {
 	Sequence
-	hops          int64   // of all chunks
+	hops          int64   // hops of all chunks
 	score         float64 // the least is best
-	tryBothOrders bool    // to be scheduled by another order of paths too
+	tryBothOrders bool    // also schedule with the path search of relaying
 }
 
-// newSequenceBuilder checks what it is given.
+// newSequenceBuilder checks the problem, the sequences of base, and that numbers of
+// topologies are at least 1.
 func newSequenceBuilder(p *plan.Problem, spec SequenceSpec, relay bool) (*sequenceBuilder, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -69,7 +85,7 @@ func newSequenceBuilder(p *plan.Problem, spec SequenceSpec, relay bool) (*sequen
 	maxCount := 0
 	for _, d := range spec.Counts {
 		if d < 1 {
-			return nil, fmt.Errorf("%w: a sequence of %d topologies; the initial one counts, so it takes 1", plan.ErrProblem, d)
+			return nil, fmt.Errorf("%w: a sequence of %d topologies; it needs at least 1, because the initial topology counts", plan.ErrProblem, d)
 		}
 		maxCount = max(maxCount, d)
 	}
@@ -80,7 +96,8 @@ func newSequenceBuilder(p *plan.Problem, spec SequenceSpec, relay bool) (*sequen
 	return m, nil
 }
 
-// build finds sequences of all numbers of topologies. Without relaying only those of one topology are grown.
+// build builds sequences of all wanted numbers of topologies. Without relaying, only
+// sequences of one topology are grown.
 func (m *sequenceBuilder) build() error {
 	maxCount := len(m.sequences) - 1
 	if m.relay {
@@ -93,12 +110,13 @@ func (m *sequenceBuilder) build() error {
 	return m.buildUpTo(1, m.base)
 }
 
-// buildUpTo goes on to sequences of up to most topologies, with relaying or of one, from those of base among others.
+// buildUpTo builds sequences of up to maxCount topologies, relabelled and grown. base are
+// sequences for uniform demand.
 func (m *sequenceBuilder) buildUpTo(maxCount int, base []Sequence) error {
 	m.addRelabelled(1, maxCount, base)
 	if m.growth == nil {
 		// A ring reaches all GPUs.
-		ring, _, err := Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(m.problem.GPUs, 1)}}.relabel(m.problem, m.relay, m.stop)
+		ring, _, err := Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(m.problem.GPUs, 1)}}.relabel(m.problem, m.relay, m.stop) // any ring reaches all GPUs
 		if err != nil {
 			return err
 		}
@@ -108,7 +126,7 @@ func (m *sequenceBuilder) buildUpTo(maxCount int, base []Sequence) error {
 	return nil
 }
 
-// selected returns the sequences that are worth a schedule.
+// selected returns the sequences to schedule.
 func (m *sequenceBuilder) selected() (list []scoredSequence) {
 	for d := range m.sequences {
 		list = append(list, m.selectedOf(d)...)
@@ -116,7 +134,7 @@ func (m *sequenceBuilder) selected() (list []scoredSequence) {
 	return list
 }
 
-// selectedOf returns those of d topologies.
+// selectedOf returns the sequences of d topologies to schedule.
 func (m *sequenceBuilder) selectedOf(d int) (list []scoredSequence) {
 	equal := func(a, b scoredSequence) bool { return slices.EqualFunc(a.Topologies, b.Topologies, slices.Equal) }
 	found := m.sequences[d]
@@ -130,13 +148,14 @@ func (m *sequenceBuilder) selectedOf(d int) (list []scoredSequence) {
 	return list
 }
 
-// sortByScore orders the sequences of d topologies by hops.
+// sortByScore sorts the sequences of d topologies.
 func (m *sequenceBuilder) sortByScore(d int) {
 	slices.SortStableFunc(m.sequences[d], func(a, b scoredSequence) int { return cmp.Compare(a.score, b.score) })
 }
 
-// addRelabelled adds sequences of base and its own, relabelled, of from least to most topologies where they are not there
-// yet, and sorts them; those in which some GPUs cannot reach others it drops.
+// addRelabelled adds the relabelled sequences of base, and circulants and generalised Kautz
+// graphs, with minCount to maxCount topologies, unless they have been added before. It
+// leaves out sequences in which some GPUs cannot reach others.
 func (m *sequenceBuilder) addRelabelled(minCount, maxCount int, base []Sequence) {
 	circulants := circulantSequences(m.problem.GPUs, m.problem.Degree, maxCount, m.relay, m.stop)
 	if m.problem.Degree > 1 {
@@ -169,7 +188,9 @@ func (m *sequenceBuilder) addRelabelled(minCount, maxCount int, base []Sequence)
 	}
 }
 
-// add keeps a sequence; regular is the share of its topologies that do not look at the demand.
+// add adds a sequence. regularShare is the share of its topologies that were chosen without
+// regard to the demand. Its penalty grows with the share of pairs that could have a link of
+// their own.
 func (m *sequenceBuilder) add(s Sequence, hops int64, regularShare float64) {
 	d := len(s.Topologies)
 	if !m.isWanted[d] {
@@ -179,13 +200,13 @@ func (m *sequenceBuilder) add(s Sequence, hops int64, regularShare float64) {
 	m.sequences[d] = append(m.sequences[d], scoredSequence{Sequence: s, hops: hops, score: float64(hops) * (1 + imbalancePenalty*directShare*regularShare)})
 }
 
-// sequenceGrowth grows sequences with relaying from those of one topology less.
+// sequenceGrowth grows sequences with relaying from sequences with one topology fewer.
 type sequenceGrowth struct {
 	permutationSearch
 	random *rand.Rand
-	ring   [][][]int32
-	grown  [][][]int32 // the best of next-1 topologies
-	next   int
+	ring   [][][]int32 // initial sequence: phases, each of permutations
+	grown  [][][]int32 // best sequence of next-1 topologies
+	next   int         // number of topologies to be built next
 }
 
 func newGrowth(p *plan.Problem, ring []scaleup.Topology, stop halt.When) *sequenceGrowth {
@@ -196,23 +217,25 @@ func newGrowth(p *plan.Problem, ring []scaleup.Topology, stop halt.When) *sequen
 	return g
 }
 
-// canGrow says whether grow may get to so many topologies: each of those before, but for the first, takes 3 k choices of
-// permutations.
+// canGrow reports whether grow may reach d topologies within maxGrowWork. Each number
+// except the first takes 3 k choices of permutations.
 func (m *sequenceBuilder) canGrow(d int) bool {
 	n, k := m.problem.GPUs, m.problem.Degree
 	return n <= maxMatrixGPUs && float64(d-2)*float64(3*k)*choiceWork(n) < maxGrowWork
 }
 
-// choiceWork is the additions that the choice of a permutation takes.
+// choiceWork is the number of additions to choose one permutation.
 func choiceWork(n int) float64 { return 3 * float64(n) * float64(n) * float64(n) }
 
-// grow renews the best sequences of up to most topologies, and grows others.
+// grow reoptimises the best sequences of up to maxCount topologies, and grows others.
 func (m *sequenceBuilder) grow(maxCount int) {
 	n, k := m.problem.GPUs, m.problem.Degree
 	if n > maxMatrixGPUs {
 		return
 	}
 	g := m.growth
+	// finish reoptimises the current sequence the given number of times, then exchanges
+	// single destinations, and adds the sequence if its hops fell below previous.
 	finish := func(origin string, times int, sum, previous int64) {
 		sum = g.reoptimise(times, sum)
 		if d := len(g.phases); d*k > 1 && d*k <= maxExchangedPermutations {
@@ -260,17 +283,19 @@ func (m *sequenceBuilder) grow(maxCount int) {
 }
 
 const (
-	// renewals: sequences of so many permutations at most are renewed; those grown are as good from about there on.
+	// maxRenewedPermutations limits the sequences of addRelabelled that are reoptimised.
+	// Above about this number of permutations, grown sequences are as good.
 	maxRenewedPermutations = 24
-	// maxExchangedPermutations is the most permutations in which destinations are exchanged one by one; exchanges how often at most,
-	// and exchangeWork bounds that by the time it takes.
+	// maxExchangedPermutations limits the sequences in which single destinations are
+	// exchanged. maxExchanges limits the number of exchanges, and maxExchangeWork limits it
+	// by the time that they take.
 	maxExchangedPermutations = 8
 	maxExchanges             = 2000
 	maxExchangeWork          = 1 << 24
-	// exchangeStream names the stream of random numbers.
+	// exchangeStream selects the stream of random numbers.
 	exchangeStream = 0x65786368616e6765
 )
 
-// maxGrowWork bounds the additions that the choice of permutations takes; large ones are left to the relabelled. Only tests
-// change it.
+// maxGrowWork limits the additions to choose permutations. Larger numbers of topologies
+// have relabelled sequences only. It is a variable for tests.
 var maxGrowWork = float64(1 << 32)

@@ -13,8 +13,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Every sequence can be set up and reaches all GPUs, every number of topologies has one, and the same problem has the
-// same.
+// Every sequence is valid and reaches all GPUs, every number of topologies has one, and
+// sequences and plans repeat exactly, with any number of workers.
 func TestSequences(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 10)
@@ -31,7 +31,7 @@ func TestSequences(t *testing.T) {
 		}
 		again, err := buildAllSequences(p, base, counts, relay)
 		if err != nil || !reflect.DeepEqual(list, again) {
-			t.Fatalf("the same problem has other sequences (%v)", err)
+			t.Fatalf("the sequences of the same problem differ (%v)", err)
 		}
 		seen := make([]int, most+1)
 		for _, s := range list {
@@ -39,7 +39,7 @@ func TestSequences(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !canReachAll(p, s, relay) {
-				t.Fatalf("%s does not reach all", s.Origin)
+				t.Fatalf("%s does not reach all GPUs", s.Origin)
 			}
 			seen[len(s.Topologies)]++
 		}
@@ -69,12 +69,13 @@ func TestSequences(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !reflect.DeepEqual(x, y) || x.TotalSlots() != a[i].Slots {
-				t.Fatalf("candidate %d: other plans by 1 and 3 workers", i)
+				t.Fatalf("candidate %d: the plans of 1 and 3 workers differ", i)
 			}
 		}
 	})
 }
 
+// Invalid problems and topologies, and unreachable GPUs, return the documented errors.
 func TestInvalidInput(t *testing.T) {
 	p := plan.UniformProblem(4, 1, 2)
 	ring := scaleup.Circulant(4, 1)
@@ -112,7 +113,8 @@ func TestInvalidInput(t *testing.T) {
 	}
 }
 
-// The hops by rows of words are those of the shortest ways, phase by phase.
+// The hops of a matrix equal the lengths of shortest paths through the phases. Splitting
+// topologies into permutations and joining them again does not change them.
 func TestHopMatrix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 13).Draw(t, "n")
@@ -151,13 +153,13 @@ func TestHopMatrix(t *testing.T) {
 					t.Fatalf("%v: %d -> %d: %d hops, want %v", list, u, v, x, want)
 				}
 				if way.cost[v] < infinite && len(way.appendPath(nil, v)) != int(want) {
-					t.Fatalf("%d -> %d: way %v of cost %v", u, v, way.appendPath(nil, v), want)
+					t.Fatalf("%d -> %d: path %v, want %v hops", u, v, way.appendPath(nil, v), want)
 				}
 			}
 		}
 		back, ok := splitPermutations(joinPermutations(list), n, k)
 		if !ok {
-			t.Fatal("not taken apart")
+			t.Fatal("the topologies are not split")
 		}
 		var again hopMatrix
 		again.reset(n)
@@ -165,12 +167,12 @@ func TestHopMatrix(t *testing.T) {
 			x.extend(&again, phase)
 		}
 		if !slices.Equal(m.rows, again.rows) {
-			t.Fatal("taken apart, the hops are others")
+			t.Fatal("after splitting, the hops differ")
 		}
 	})
 }
 
-// No other last offset saves more hops than the one that shifts chose.
+// No other last offset saves more hops than the selected one.
 func TestCirculantSequencesAreGreedy(t *testing.T) {
 	for n := 3; n <= 13; n++ {
 		for k := 1; k <= 2; k++ {
@@ -205,6 +207,7 @@ func TestCirculantSequencesAreGreedy(t *testing.T) {
 	}
 }
 
+// plan.Relax equals its definition: the minimum over any number of hops by the offset.
 func TestRelax(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for range 300 {
@@ -228,19 +231,20 @@ func TestRelax(t *testing.T) {
 	}
 }
 
-// Where GPU 1 may hold one chunk in transit, one that passes through it keeps others out in that slot alone.
+// If GPU 1 may hold one chunk in transit, a chunk that passes through it excludes others in
+// that slot only.
 func TestLinkTimetable(t *testing.T) {
 	p := linkTimetable{topology: scaleup.Circulant(4, 1), maxTransit: 1, busy: make([][]bool, 4), transit: make([][]int32, 4)}
 	p.reserve([]int32{0, 1}, 1)
 	for begin, want := range []bool{true, false, true} {
 		if got := p.fits([]int32{0}, begin); got != want {
-			t.Errorf("set out in slot %d to end there: %v, want %v", begin, got, want)
+			t.Errorf("start in slot %d and end at GPU 1: %v, want %v", begin, got, want)
 		}
 	}
 	p.transit[1][0] = 1
 	for begin, want := range []bool{false, false, true} {
 		if got := p.fits([]int32{0, 1}, begin); got != want {
-			t.Errorf("set out in slot %d to pass through: %v, want %v", begin, got, want)
+			t.Errorf("start in slot %d and pass through: %v, want %v", begin, got, want)
 		}
 	}
 }

@@ -9,23 +9,26 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// ErrUnreachable says that a topology has no path between two GPUs that exchange chunks.
-var ErrUnreachable = errors.New("pack: no way between two GPUs")
+// ErrUnreachable is returned if a topology has no path between two GPUs that exchange
+// chunks.
+var ErrUnreachable = errors.New("pack: no path between two GPUs")
 
-// ShortestPaths are the shortest paths between all pairs of n GPUs in one topology.
+// ShortestPaths has the shortest paths between all pairs of GPUs in one topology.
 type ShortestPaths struct {
 	Topology scaleup.Topology
 	GPUs     int
-	// HopsTo is n x n: Left[v*n+u] is the number of hops from u to v, -1 where there is no way.
+	// HopsTo is an n x n matrix: HopsTo[v*n+u] is the number of hops from u to v, -1 if
+	// there is no path.
 	HopsTo []int32
 
-	// start, edge: the edges out of every GPU (Topology.Outgoing).
+	// edge[start[u]:start[u+1]] are the edges out of GPU u (Topology.Outgoing).
 	start, edge []int32
 	stop        halt.When
 }
 
-// Shortest finds the shortest paths between all pairs of GPUs 0..n-1, breadth first into each GPU. The topology's edges
-// must stay in that range (Topology.Check). It asks whether to stop here and in the Walks of what it returns.
+// Shortest finds the shortest paths between all pairs of GPUs 0..n-1, by breadth-first
+// search backwards from each GPU. The edges of the topology must be in this range
+// (Topology.Check). It polls stop, as do the methods of the result.
 func Shortest(t scaleup.Topology, n int, stop halt.When) *ShortestPaths {
 	s := &ShortestPaths{Topology: t, GPUs: n, stop: stop, HopsTo: make([]int32, n*n)}
 	s.start, s.edge = t.Outgoing(n)
@@ -52,18 +55,19 @@ func Shortest(t scaleup.Topology, n int, stop halt.When) *ShortestPaths {
 	return s
 }
 
-// WithStop returns the same paths for another search that may be told to stop.
+// WithStop returns the same paths with another function to poll.
 func (s *ShortestPaths) WithStop(stop halt.When) *ShortestPaths {
 	o := *s
 	o.stop = stop
 	return &o
 }
 
-// Hops is the number of hops from u to v, -1 where there is no way.
+// Hops returns the number of hops from u to v, -1 if there is no path.
 func (s *ShortestPaths) Hops(u, v int) int { return int(s.HopsTo[v*s.GPUs+u]) }
 
-// Append appends to links the edges of a shortest path from u to v: at every GPU the first of the topology's that leads
-// nearer. It appends nothing where u = v or where there is no way.
+// Append appends the edges of a shortest path from u to v to links: at each GPU, the first
+// edge of the topology that is on a shortest path. It appends nothing if u = v or if there
+// is no path.
 func (s *ShortestPaths) Append(links []int32, u, v int) []int32 {
 	left := s.HopsTo[v*s.GPUs : (v+1)*s.GPUs]
 	for x := int32(u); left[x] > 0; {
@@ -78,11 +82,16 @@ func (s *ShortestPaths) Append(links []int32, u, v int) []int32 {
 	return links
 }
 
-// Paths leads every chunk of an n x n matrix of counts a shortest path; flow after flow, row by row. Not balanced, all
-// chunks of a flow take the path of Append. Balanced, each chunk takes the path whose links then have the least sum of
-// fourth powers of their loads, and goes again when all have their paths; a large power is near to the largest load,
-// which bounds the slots, and yet prefers of two such paths the lighter one. Errors: ErrUnreachable, naming the first
-// pair.
+// Paths assigns a shortest path to each chunk. chunks is an n x n matrix of counts; paths
+// are in its row-major order.
+//
+// Without balanced, all chunks of a flow take the path of Append. With balanced, each chunk
+// takes the path that minimises the sum over its links of the fourth power of the loads,
+// and is reassigned after all chunks have paths. The slots are bounded by the largest load;
+// a large power approximates it, and still prefers the lighter of two paths with equal
+// maxima.
+//
+// The error is ErrUnreachable with the first pair that has no path.
 func (s *ShortestPaths) Paths(chunks []int32, balanced bool) (*Paths, error) {
 	n := s.GPUs
 	w := &Paths{Start: []int32{0}}
@@ -112,14 +121,16 @@ func (s *ShortestPaths) Paths(chunks []int32, balanced bool) (*Paths, error) {
 	return w, nil
 }
 
-// balancePasses is how often balance leads every path anew; more hardly changes the largest load.
+// balancePasses is the number of passes over all paths. A fourth pass hardly reduces the
+// largest load.
 const balancePasses = 3
 
-// balance leads the paths anew, in place: all shortest paths of a pair have as many hops.
+// balance reassigns the paths in place, as described for Paths. All shortest paths of a
+// pair have the same number of hops.
 func (s *ShortestPaths) balance(w *Paths) {
 	n := s.GPUs
 	load := make([]int32, len(s.Topology))
-	cost := make([]float64, len(s.Topology)) // of one more walk over the link
+	cost := make([]float64, len(s.Topology)) // increase of the sum by one more path over the link
 	price := func(e int32) {
 		x := float64(load[e])
 		cost[e] = 4*x*x*x + 6*x*x + 4*x + 1
@@ -151,7 +162,8 @@ func (s *ShortestPaths) balance(w *Paths) {
 			left := s.HopsTo[int(dst)*n : (int(dst)+1)*n]
 			reached = append(reached[:0], src)
 			best[src] = 0
-			// All ways to a GPU have the same hops, so when its turn comes all its predecessors have had theirs.
+			// All paths to a GPU have the same number of hops, so all predecessors of a GPU
+			// are visited before it.
 			for j := 0; j < len(reached); j++ {
 				x := reached[j]
 				if x == dst {

@@ -82,7 +82,7 @@ func writeRounds(out *plan.Plan, s *scheme, phase int, flows []flow, stop halt.W
 
 // walks lists the ways of a phase's chunks, by chunk index and then by flow, with the flow of each in of if that is not
 // nil. It reuses w's memory.
-func (s *scheme) walks(w *pack.Walks, flows []flow, of *[]int32) {
+func (s *scheme) walks(w *pack.Paths, flows []flow, of *[]int32) {
 	w.Reset()
 	w.Start = append(w.Start, 0)
 	left := numbers.Below(int32(len(flows)))
@@ -112,13 +112,13 @@ func (s *scheme) walks(w *pack.Walks, flows []flow, of *[]int32) {
 // writeIndexed starts all flows together; every link sends the chunk of the smallest index first, then of the smallest
 // flow (Sec. 5.1).
 func writeIndexed(out *plan.Plan, s *scheme, phase int, flows []flow, stop halt.When) int64 {
-	var w pack.Walks
+	var w pack.Paths
 	var of []int32
 	s.walks(&w, flows, &of)
 	at := make([]int32, len(w.Link))
-	slots := (&pack.Player{Stop: stop}).Play(len(out.Topologies[phase]), &w, pack.ByRank, at)
+	slots := (&pack.Scheduler{Stop: stop}).Schedule(len(out.Topologies[phase]), &w, pack.ByRank, at)
 	sent := make([]int32, len(flows))
-	w.Send(out, phase, at, stop, func(walk int) (src, dst, chunk int32) {
+	w.AppendTo(out, phase, at, stop, func(walk int) (src, dst, chunk int32) {
 		f := of[walk]
 		sent[f]++
 		return flows[f].gpu, flows[f].to, sent[f] - 1

@@ -61,7 +61,7 @@ func newPhase(n int, offsets []int32, edges scaleup.Topology, stop halt.When) *p
 		for _, e := range p.name {
 			p.head = append(p.head, edges[e].To)
 		}
-		p.toward = pack.Shortest(edges, n, stop).Left
+		p.toward = pack.Shortest(edges, n, stop).HopsTo
 	}
 	p.reached, p.stamp = make([]uint64, n), make([]int32, n)
 	return p

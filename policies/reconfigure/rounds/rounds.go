@@ -153,8 +153,8 @@ type evaluator struct {
 	none []int32
 
 	relabeller *relabeller
-	player     pack.Player
-	walks      pack.Walks
+	player     pack.Scheduler
+	walks      pack.Paths
 	played     int64
 }
 
