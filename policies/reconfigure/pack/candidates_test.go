@@ -16,8 +16,8 @@ import (
 )
 
 // drawProblem draws a problem with very unequal flows, some of them empty.
-func drawProblem(t *rapid.T, most int) *plan.Problem {
-	n := rapid.IntRange(2, most).Draw(t, "n")
+func drawProblem(t *rapid.T, maxGPUs int) *plan.Problem {
+	n := rapid.IntRange(2, maxGPUs).Draw(t, "n")
 	p := &plan.Problem{GPUs: n, Degree: rapid.IntRange(1, min(3, n-1)).Draw(t, "k"), Chunks: make([]int32, n*n)}
 	for i := range p.Chunks {
 		if i/n != i%n {
@@ -181,12 +181,12 @@ func TestPathAssignmentState(t *testing.T) {
 				load[l] += x
 			}
 		}
-		kept := make([]int32, len(s.links))
+		stored := make([]int32, len(s.links))
 		for l, k := range s.links {
-			kept[l] = k.load
+			stored[l] = k.load
 		}
-		if !slices.Equal(load, kept) || !slices.Equal(sent, p.Chunks) {
-			t.Fatalf("loads %v, stored %v; %v sent of %v", load, kept, sent, p.Chunks)
+		if !slices.Equal(load, stored) || !slices.Equal(sent, p.Chunks) {
+			t.Fatalf("loads %v, stored %v; %v sent of %v", load, stored, sent, p.Chunks)
 		}
 		for i, f := range s.phases {
 			sum := 0.0

@@ -71,27 +71,27 @@ func TestGap(t *testing.T) {
 	}
 	for _, s := range list {
 		p := drawDemand(s.n, s.k, s.kind, 8, 1)
-		most := (s.n - 1) / s.k
-		begin := time.Now()
+		maxCount := (s.n - 1) / s.k
+		start := time.Now()
 		sequences, err := buildAllSequences(p, nil, nil, s.relay)
 		if err != nil {
 			t.Fatal(err)
 		}
-		made := time.Since(begin)
+		buildTime := time.Since(start)
 		candidates, err := Candidates(p, sequences, Options{Relay: s.relay})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("n %d k %d %s relay %v: %d sequences in %v, spread in %v", s.n, s.k, s.kind, s.relay, len(sequences), made, time.Since(begin)-made)
-		least := make([]int64, most+1)
-		origin := make([]string, most+1)
+		t.Logf("n %d k %d %s relay %v: %d sequences in %v, spread in %v", s.n, s.k, s.kind, s.relay, len(sequences), buildTime, time.Since(start)-buildTime)
+		minSlots := make([]int64, maxCount+1)
+		origin := make([]string, maxCount+1)
 		for _, c := range candidates {
-			if d := c.Reconfigurations; least[d] == 0 || c.Slots < least[d] {
-				least[d], origin[d] = c.Slots, c.Origin
+			if d := c.Reconfigurations; minSlots[d] == 0 || c.Slots < minSlots[d] {
+				minSlots[d], origin[d] = c.Slots, c.Origin
 			}
 		}
 		worst, sum := 0.0, 0.0
-		for d := 1; d <= most; d++ {
+		for d := 1; d <= maxCount; d++ {
 			b, err := boundsOf(p, d)
 			if err != nil {
 				t.Fatal(err)
@@ -100,19 +100,19 @@ func TestGap(t *testing.T) {
 			if s.relay {
 				bound = b.Relay
 			}
-			ratio := float64(least[d]) / float64(bound)
-			if least[d] < bound {
-				t.Errorf("d %d: %d slots, below the bound %d", d, least[d], bound)
+			ratio := float64(minSlots[d]) / float64(bound)
+			if minSlots[d] < bound {
+				t.Errorf("d %d: %d slots, below the bound %d", d, minSlots[d], bound)
 			}
-			if s.n <= 16 || d <= 4 || d%8 == 0 || d == most {
-				t.Logf("  d %d: %d slots, bound %d, ratio %.3f, %s", d, least[d], bound, ratio, origin[d])
+			if s.n <= 16 || d <= 4 || d%8 == 0 || d == maxCount {
+				t.Logf("  d %d: %d slots, bound %d, ratio %.3f, %s", d, minSlots[d], bound, ratio, origin[d])
 			}
 			worst, sum = max(worst, ratio), sum+ratio
 		}
-		t.Logf("  ratio %.3f at worst, %.3f on average", worst, sum/float64(most))
-		if worst > s.worst || sum/float64(most) > s.mean {
+		t.Logf("  ratio %.3f at worst, %.3f on average", worst, sum/float64(maxCount))
+		if worst > s.worst || sum/float64(maxCount) > s.mean {
 			t.Errorf("n %d k %d %s relay %v: ratio %.3f at worst, %.3f on average; want at most %.3f and %.3f",
-				s.n, s.k, s.kind, s.relay, worst, sum/float64(most), s.worst, s.mean)
+				s.n, s.k, s.kind, s.relay, worst, sum/float64(maxCount), s.worst, s.mean)
 		}
 	}
 }

@@ -193,8 +193,8 @@ func (m *hopMatrix) savedHops(hops, rest []uint64, demand []int32) (sum int64) {
 	rest = rest[:len(hops)]
 	for i, x := range hops {
 		y := rest[i] + one
-		top := ((x | high) - y) & high // high bit set if hops >= rest + 1
-		low := top - top>>signShift
+		atLeast := ((x | high) - y) & high // high bit set if hops >= rest + 1
+		low := atLeast - atLeast>>signShift
 		z := (x&low | high) - y&low ^ high
 		if log == 4 && z != 0 && 4*i+4 <= len(demand) { // all four lanes in one step
 			d := demand[4*i : 4*i+4]
@@ -259,9 +259,9 @@ func (w *demandWeights) row(v int) []uint64 { return w.rows[v*w.wordsPerRow : (v
 
 // fits reports whether the sums of products fit 16 bits for hop counts up to longest. If
 // they do not fit, halved reports whether they fit for half of the bits of each hop count.
-func (w *demandWeights) fits(longest int64) (whole, halved bool) {
-	productsFit := func(most int64) bool { return 4*most*int64(w.maxDemand) < 1<<16 }
-	return productsFit(longest), productsFit(1<<halfBits - 1)
+func (w *demandWeights) fits(maxHops int64) (whole, halved bool) {
+	productsFit := func(longest int64) bool { return 4*longest*int64(w.maxDemand) < 1<<16 }
+	return productsFit(maxHops), productsFit(1<<halfBits - 1)
 }
 
 // halfBits is half the number of bits of a hop count in a 16-bit lane.
@@ -281,8 +281,8 @@ func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum i
 		need = need[:len(hops)]
 		for i, x := range hops {
 			y := rest[i] + one
-			top := ((x | high) - y) & high
-			low := top - top>>signShift
+			atLeast := ((x | high) - y) & high
+			low := atLeast - atLeast>>signShift
 			z := (x&low | high) - y&low ^ high
 			sum += int64(z&low7*need[i]>>48) + int64(z>>halfBits&low7*need[i]>>48)<<halfBits
 		}
@@ -292,8 +292,8 @@ func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum i
 		need = need[:len(hops)]
 		for i, x := range hops {
 			y := rest[i] + one
-			top := ((x | high) - y) & high
-			low := top - top>>signShift
+			atLeast := ((x | high) - y) & high
+			low := atLeast - atLeast>>signShift
 			sum += int64(((x&low | high) - y&low ^ high) * need[i] >> 48)
 		}
 		return sum
@@ -301,8 +301,8 @@ func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum i
 	need = need[:2*len(hops)]
 	for i, x := range hops {
 		y := rest[i] + one
-		top := ((x | high) - y) & high
-		low := top - top>>signShift
+		atLeast := ((x | high) - y) & high
+		low := atLeast - atLeast>>signShift
 		z := (x&low | high) - y&low ^ high
 		sum += int64(z&even*need[2*i]>>48) + int64(z>>8&even*need[2*i+1]>>48)
 	}

@@ -100,13 +100,13 @@ func (q *quadraticAssignment) score() int64 { return q.sum() + q.ringExcess() }
 // ringExcess returns n x (largest - mean load) on a ring, else 0. The loads of consecutive
 // links differ by the surplus of the GPU between them.
 func (q *quadraticAssignment) ringExcess() int64 {
-	load, sum, most := int64(0), int64(0), int64(0)
+	load, sum, largest := int64(0), int64(0), int64(0)
 	for _, x := range q.cycle {
 		load += q.surplus[x]
 		sum += load
-		most = max(most, load) // the last is 0
+		largest = max(largest, load) // the last is 0
 	}
-	return int64(len(q.cycle))*most - sum
+	return int64(len(q.cycle))*largest - sum
 }
 
 // exchangeDelta returns the change of the sum if the GPUs at x and y are exchanged.

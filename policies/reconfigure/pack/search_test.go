@@ -38,9 +38,9 @@ func TestSearchFindsTheBestOfAll(t *testing.T) {
 		var costs []func(*plan.Candidate) engine.Time
 		for range 3 {
 			delay := rapid.OneOf(rapid.Int64Range(0, 30), rapid.Int64Range(0, 1000)).Draw(t, "delay")
-			most := rapid.OneOf(rapid.Just(p.GPUs), rapid.IntRange(0, p.GPUs)).Draw(t, "most")
+			maxCount := rapid.OneOf(rapid.Just(p.GPUs), rapid.IntRange(0, p.GPUs)).Draw(t, "most")
 			costs = append(costs, func(c *plan.Candidate) engine.Time {
-				if c.Reconfigurations > most {
+				if c.Reconfigurations > maxCount {
 					return plan.Never
 				}
 				return c.Cost(engine.Time(delay), 10)
@@ -52,8 +52,8 @@ func TestSearchFindsTheBestOfAll(t *testing.T) {
 			orders = append(orders, []int{1, 2, 0})
 		}
 		for _, order := range orders {
-			upTo := func(most int, _ halt.When) []Sequence {
-				return slices.DeleteFunc(slices.Clone(base), func(s Sequence) bool { return len(s.Topologies) > most })
+			upTo := func(maxCount int, _ halt.When) []Sequence {
+				return slices.DeleteFunc(slices.Clone(base), func(s Sequence) bool { return len(s.Topologies) > maxCount })
 			}
 			s, err := NewSearch(p, bounder(t, p), SearchSpec{upTo, within}, SearchSpec{upTo, across}, Options{Relay: true, Workers: order[0]})
 			if err != nil {
@@ -91,8 +91,8 @@ func TestSavedHopsFast(t *testing.T) {
 		var m hopMatrix
 		m.reset(n)
 		longest := rapid.OneOf(rapid.SampledFrom([]int64{128, 300}), rapid.Int64Range(1, 300)).Draw(t, "longest")
-		most := rapid.OneOf(rapid.Just(int32(100)), rapid.Int32Range(0, 200)).Draw(t, "most")
-		demand := rapid.SliceOfN(rapid.OneOf(rapid.Just(most), rapid.Int32Range(0, most)), n*n, n*n).Draw(t, "demand")
+		maxDemand := rapid.OneOf(rapid.Just(int32(100)), rapid.Int32Range(0, 200)).Draw(t, "most")
+		demand := rapid.SliceOfN(rapid.OneOf(rapid.Just(maxDemand), rapid.Int32Range(0, maxDemand)), n*n, n*n).Draw(t, "demand")
 		w := newWeights(n, demand)
 		row := func(name string) []uint64 {
 			list := slices.Clone(m.row(0))
@@ -113,15 +113,15 @@ func TestSavedHopsFast(t *testing.T) {
 				rest[word] &^= m.laneMask() << shift
 			}
 		}
-		far := int64(0)
+		longestRow := int64(0)
 		for u := range n {
 			word, shift := m.lane(u)
-			far = max(far, int64(hops[word]>>shift&m.laneMask()))
+			longestRow = max(longestRow, int64(hops[word]>>shift&m.laneMask()))
 		}
 		v := rapid.IntRange(0, n-1).Draw(t, "row")
 		want := m.savedHops(hops, rest, demand[v*n:(v+1)*n])
-		whole, halved := w.fits(far)
-		if whole && far < m.noPath {
+		whole, halved := w.fits(longestRow)
+		if whole && longestRow < m.noPath {
 			if got := m.savedHopsFast(hops, rest, w.row(v), false); got != want {
 				t.Fatalf("%d hops saved, want %d", got, want)
 			}
@@ -209,8 +209,8 @@ func TestSearchBeyondGrowth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		upTo := func(most int, _ halt.When) []Sequence {
-			return slices.DeleteFunc(slices.Clone(base), func(s Sequence) bool { return len(s.Topologies) > most })
+		upTo := func(maxCount int, _ halt.When) []Sequence {
+			return slices.DeleteFunc(slices.Clone(base), func(s Sequence) bool { return len(s.Topologies) > maxCount })
 		}
 		for _, delays := range [][]engine.Time{{0, 1, 5, 20, 100}, {100, 20, 5, 1, 0}} {
 			s, err := NewSearch(p, bounder(t, p), SearchSpec{}, SearchSpec{upTo, counts}, Options{Relay: true})
@@ -240,9 +240,9 @@ func TestSearchBeyondGrowth(t *testing.T) {
 
 // circulantLadder returns one sequence of circulants per number of topologies, with
 // consecutive offsets.
-func circulantLadder(n, k, most int) (list []Sequence) {
+func circulantLadder(n, k, maxCount int) (list []Sequence) {
 	s := Sequence{Origin: "circulants"}
-	for d := 1; d <= most; d++ {
+	for d := 1; d <= maxCount; d++ {
 		var offsets []int
 		for j := range k {
 			offsets = append(offsets, (k*(d-1)+j)%(n-1)+1)

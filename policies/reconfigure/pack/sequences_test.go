@@ -19,10 +19,10 @@ func TestSequences(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 10)
 		relay := rapid.Bool().Draw(t, "relay")
-		most := rapid.IntRange(1, p.GPUs).Draw(t, "most")
+		maxCount := rapid.IntRange(1, p.GPUs).Draw(t, "most")
 		base := []Sequence{drawSequence(t, p.GPUs, p.Degree)}
 		var counts []int
-		for d := range most {
+		for d := range maxCount {
 			counts = append(counts, d+1)
 		}
 		list, err := buildAllSequences(p, base, counts, relay)
@@ -33,7 +33,7 @@ func TestSequences(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(list, again) {
 			t.Fatalf("the sequences of the same problem differ (%v)", err)
 		}
-		seen := make([]int, most+1)
+		built := make([]int, maxCount+1)
 		for _, s := range list {
 			if err := checkSequence(p, s); err != nil {
 				t.Fatal(err)
@@ -41,10 +41,10 @@ func TestSequences(t *testing.T) {
 			if !canReachAll(p, s, relay) {
 				t.Fatalf("%s does not reach all GPUs", s.Origin)
 			}
-			seen[len(s.Topologies)]++
+			built[len(s.Topologies)]++
 		}
-		for d := 1; d <= most; d++ {
-			if seen[d] == 0 {
+		for d := 1; d <= maxCount; d++ {
+			if built[d] == 0 {
 				t.Fatalf("no sequence of %d topologies", d)
 			}
 		}
@@ -143,17 +143,17 @@ func TestHopMatrix(t *testing.T) {
 		for i := range price {
 			price[i] = 1
 		}
-		var way pathTree
-		way.setPrices(net, price)
+		var paths pathTree
+		paths.setPrices(net, price)
 		for u := range n {
-			way.grow(net, int32(u), true)
+			paths.grow(net, int32(u), true)
 			for v := range n {
-				want := min(way.cost[v], noPathHops)
+				want := min(paths.cost[v], noPathHops)
 				if x := m.hops(v, u); float64(x) != want {
 					t.Fatalf("%v: %d -> %d: %d hops, want %v", list, u, v, x, want)
 				}
-				if way.cost[v] < infinite && len(way.appendPath(nil, v)) != int(want) {
-					t.Fatalf("%d -> %d: path %v, want %v hops", u, v, way.appendPath(nil, v), want)
+				if paths.cost[v] < infinite && len(paths.appendPath(nil, v)) != int(want) {
+					t.Fatalf("%d -> %d: path %v, want %v hops", u, v, paths.appendPath(nil, v), want)
 				}
 			}
 		}

@@ -36,17 +36,17 @@ func Shortest(t scaleup.Topology, n int, stop halt.When) *ShortestPaths {
 	queue := make([]int32, 0, n)
 	for v := range n {
 		stop.Check()
-		left := s.HopsTo[v*n : (v+1)*n]
-		for u := range left {
-			left[u] = -1
+		remaining := s.HopsTo[v*n : (v+1)*n]
+		for u := range remaining {
+			remaining[u] = -1
 		}
-		left[v] = 0
+		remaining[v] = 0
 		queue = append(queue[:0], int32(v))
 		for i := 0; i < len(queue); i++ {
 			x := queue[i]
 			for _, e := range edge[first[x]:first[x+1]] {
-				if left[e.From] < 0 {
-					left[e.From] = left[x] + 1
+				if remaining[e.From] < 0 {
+					remaining[e.From] = remaining[x] + 1
 					queue = append(queue, e.From)
 				}
 			}
@@ -69,10 +69,10 @@ func (s *ShortestPaths) Hops(u, v int) int { return int(s.HopsTo[v*s.GPUs+u]) }
 // edge of the topology that is on a shortest path. It appends nothing if u = v or if there
 // is no path.
 func (s *ShortestPaths) Append(links []int32, u, v int) []int32 {
-	left := s.HopsTo[v*s.GPUs : (v+1)*s.GPUs]
-	for x := int32(u); left[x] > 0; {
+	remaining := s.HopsTo[v*s.GPUs : (v+1)*s.GPUs]
+	for x := int32(u); remaining[x] > 0; {
 		for _, e := range s.edge[s.start[x]:s.start[x+1]] {
-			if to := s.Topology[e].To; left[to] == left[x]-1 {
+			if to := s.Topology[e].To; remaining[to] == remaining[x]-1 {
 				links = append(links, e)
 				x = to
 				break
@@ -159,7 +159,7 @@ func (s *ShortestPaths) balance(w *Paths) {
 				}
 			}
 			src, dst := s.Topology[path[0]].From, s.Topology[path[len(path)-1]].To
-			left := s.HopsTo[int(dst)*n : (int(dst)+1)*n]
+			remaining := s.HopsTo[int(dst)*n : (int(dst)+1)*n]
 			reached = append(reached[:0], src)
 			best[src] = 0
 			// All paths to a GPU have the same number of hops, so all predecessors of a GPU
@@ -171,7 +171,7 @@ func (s *ShortestPaths) balance(w *Paths) {
 				}
 				for _, e := range s.edge[s.start[x]:s.start[x+1]] {
 					to := s.Topology[e].To
-					if left[to] != left[x]-1 {
+					if remaining[to] != remaining[x]-1 {
 						continue
 					}
 					if math.IsInf(best[to], 1) {

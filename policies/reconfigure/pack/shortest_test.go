@@ -90,19 +90,19 @@ func TestShortest(t *testing.T) {
 			i := 0
 			for f, c := range chunks {
 				for range c {
-					way := w.Link[w.Start[i]:w.Start[i+1]]
-					at := int32(f / n)
-					for _, e := range way {
-						if top[e].From != at {
-							t.Fatalf("path %d, %v: edge %d does not leave GPU %d", i, way, e, at)
+					path := w.Link[w.Start[i]:w.Start[i+1]]
+					gpu := int32(f / n)
+					for _, e := range path {
+						if top[e].From != gpu {
+							t.Fatalf("path %d, %v: edge %d does not leave GPU %d", i, path, e, gpu)
 						}
-						at = top[e].To
+						gpu = top[e].To
 					}
-					if at != int32(f%n) || len(way) != d[f] {
-						t.Fatalf("path %d of flow %d: %v has the wrong end or length", i, f, way)
+					if gpu != int32(f%n) || len(path) != d[f] {
+						t.Fatalf("path %d of flow %d: %v has the wrong end or length", i, f, path)
 					}
-					if !balanced && !slices.Equal(way, s.Append(nil, f/n, f%n)) {
-						t.Fatalf("path %d of flow %d: %v is not the path of Append", i, f, way)
+					if !balanced && !slices.Equal(path, s.Append(nil, f/n, f%n)) {
+						t.Fatalf("path %d of flow %d: %v is not the path of Append", i, f, path)
 					}
 					i++
 				}

@@ -10,20 +10,20 @@ import (
 
 // allPaths returns all paths from u to v that visit no GPU twice, as links of the network.
 func allPaths(net *timeNetwork, u, v int32, relay bool) (list [][]int32) {
-	var walk func(at int32, phase int, way []int32, visited uint)
-	walk = func(at int32, phase int, way []int32, visited uint) {
+	var extend func(at int32, phase int, path []int32, visited uint)
+	extend = func(at int32, phase int, path []int32, visited uint) {
 		if at == v {
-			list = append(list, append([]int32(nil), way...))
+			list = append(list, append([]int32(nil), path...))
 			return
 		}
 		for l := range int32(len(net.to)) {
 			i, to := int(net.phase[l]), net.to[l]
-			if net.source(l) == at && visited>>to&1 == 0 && (i == phase || i > phase && (relay || len(way) == 0)) {
-				walk(to, i, append(way, l), visited|1<<to)
+			if net.source(l) == at && visited>>to&1 == 0 && (i == phase || i > phase && (relay || len(path) == 0)) {
+				extend(to, i, append(path, l), visited|1<<to)
 			}
 		}
 	}
-	walk(u, 0, nil, 1<<u)
+	extend(u, 0, nil, 1<<u)
 	return list
 }
 
@@ -41,11 +41,11 @@ func minSlotSum(p *plan.Problem, net *timeNetwork, relay bool, limit int64) int6
 	best := limit
 	total := func(longest []int64) (sum int64) {
 		for i := range net.phases {
-			most := longest[i]
+			largest := longest[i]
 			for _, x := range load[net.base[i]:net.base[i+1]] {
-				most = max(most, x)
+				largest = max(largest, x)
 			}
-			sum += most
+			sum += largest
 		}
 		return sum
 	}
@@ -59,10 +59,10 @@ func minSlotSum(p *plan.Problem, net *timeNetwork, relay bool, limit int64) int6
 			best = now
 			return
 		}
-		for _, way := range chunks[i].list {
+		for _, path := range chunks[i].list {
 			next := append([]int64(nil), longest...)
 			hops := make([]int64, net.phases)
-			for _, l := range way {
+			for _, l := range path {
 				load[l]++
 				hops[net.phase[l]]++
 			}
@@ -70,7 +70,7 @@ func minSlotSum(p *plan.Problem, net *timeNetwork, relay bool, limit int64) int6
 				next[j] = max(next[j], h)
 			}
 			try(i+1, next)
-			for _, l := range way {
+			for _, l := range path {
 				load[l]--
 			}
 		}
@@ -83,7 +83,7 @@ func minSlotSum(p *plan.Problem, net *timeNetwork, relay bool, limit int64) int6
 // below it, and equal to it for at least 60 % of the problems.
 func TestTinyProblemsByBruteForce(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	met, over := 0, int64(0)
+	optimal, excess := 0, int64(0)
 	const draws = 150
 	for range draws {
 		n := 3 + r.IntN(2)
@@ -116,13 +116,13 @@ func TestTinyProblemsByBruteForce(t *testing.T) {
 			t.Fatalf("%+v: the bound %d is above the minimum %d", p, q.Bound, want)
 		}
 		if q.Total == want {
-			met++
+			optimal++
 		}
-		over += q.Total - want
+		excess += q.Total - want
 	}
-	t.Logf("%d of %d optimal, %d slots above the minimum in total", met, draws, over)
-	if met < draws*6/10 {
-		t.Errorf("only %d of %d optimal", met, draws)
+	t.Logf("%d of %d optimal, %d slots above the minimum in total", optimal, draws, excess)
+	if optimal < draws*6/10 {
+		t.Errorf("only %d of %d optimal", optimal, draws)
 	}
 }
 
@@ -173,7 +173,7 @@ func forEachPermutation(n int, do func(to []int32)) {
 // for at least 90 % of the problems.
 func TestRelabelByBruteForce(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
-	met := 0
+	optimal := 0
 	const draws = 100
 	for range draws {
 		n := 3 + r.IntN(4)
@@ -211,12 +211,12 @@ func TestRelabelByBruteForce(t *testing.T) {
 			t.Fatalf("%d hops, returned %d; minimum %d, before %d", got, sum, best, totalHops(p.Chunks, hops))
 		}
 		if sum == best {
-			met++
+			optimal++
 		}
 	}
-	t.Logf("%d of %d optimal", met, draws)
-	if met < draws*9/10 {
-		t.Errorf("only %d of %d optimal", met, draws)
+	t.Logf("%d of %d optimal", optimal, draws)
+	if optimal < draws*9/10 {
+		t.Errorf("only %d of %d optimal", optimal, draws)
 	}
 }
 
