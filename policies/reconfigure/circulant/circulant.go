@@ -64,7 +64,7 @@ func Candidates(p *plan.Problem, o Options) (list []plan.Candidate, err error) {
 		return nil, fmt.Errorf("%w: it needs the same count of chunks, above 0, for all pairs", ErrUneven)
 	}
 	l := newPlanner(p.GPUs, p.Degree, chunks, o, p.Seed)
-	plain, relayed := l.together(l.plain())
+	plain, relayed := l.synchronised(l.separateSchedules())
 	for _, s := range plain {
 		list = append(list, s.candidate("circulant"))
 	}
@@ -72,7 +72,7 @@ func Candidates(p *plan.Problem, o Options) (list []plan.Candidate, err error) {
 		list = append(list, s.candidate("circulant, relayed"))
 	}
 	if o.Independent {
-		list = append(list, l.independent(list)...)
+		list = append(list, l.independentPlans(list)...)
 	}
 	return list, nil
 }
@@ -93,7 +93,7 @@ func Sequences(n, k int, o Options) (list [][][]int) {
 		return nil
 	}
 	l := newPlanner(n, k, 1, o, 0)
-	plain, relayed := l.together(l.fewHops(nil))
+	plain, relayed := l.synchronised(l.minHopSchedules(nil))
 	for _, s := range append(plain, relayed...) {
 		var phases [][]int
 		for p, offsets := range s.phases {
@@ -106,98 +106,98 @@ func Sequences(n, k int, o Options) (list [][][]int) {
 	return list
 }
 
-// fewest reports whether the scheme meets the bound on the hops of circulants: then no scheme of as many topologies takes
+// isOptimal reports whether the scheme meets the bound on the hops of circulants: then no scheme of as many topologies takes
 // fewer slots, relaying if this one does.
-func (s *scheme) fewest() bool {
-	phases, generators := s.used(), s.k
+func (s *sourceSchedule) isOptimal() bool {
+	phases, generators := s.usedPhases(), s.k
 	if s.relay {
-		phases, generators = 1, s.used()*s.k
+		phases, generators = 1, s.usedPhases()*s.k
 	}
-	return s.total() == freeSlots(s.n, s.k, phases, generators, s.chunks)
+	return s.total() == minPhaseSlots(s.n, s.k, phases, generators, s.chunks)
 }
 
 // candidate offers the scheme.
-func (s *scheme) candidate(origin string) plan.Candidate {
+func (s *sourceSchedule) candidate(origin string) plan.Candidate {
 	return plan.Candidate{
 		Origin:           origin,
-		Reconfigurations: s.used(),
+		Reconfigurations: s.usedPhases(),
 		Slots:            s.total(),
 		Waits:            s.k > 1 || s.relay,
 		Relay:            s.relay,
-		Proved:           s.fewest(),
+		Proved:           s.isOptimal(),
 		Build: func(_ int64, stop halt.When) (p *plan.Plan, err error) {
 			defer halt.Caught(&err)
-			return s.timetable(stop).plan(origin, stop)
+			return s.timetable(stop).buildPlan(origin, stop)
 		},
 	}
 }
 
-// planner plans one all-to-all.
-type planner struct {
-	n, k   int
-	chunks int32
-	times  int32 // what is planned for is so many times these chunks
-	o      Options
-	seed   uint64
+// allToAllPlanner plans one all-to-all.
+type allToAllPlanner struct {
+	n, k    int
+	chunks  int32
+	repeats int32 // what is planned for is so many times these chunks
+	options Options
+	seed    uint64
 }
 
-func newPlanner(n, k int, chunks int32, o Options, seed uint64) *planner {
-	return &planner{n: n, k: k, chunks: chunks, times: 1, o: o, seed: seed}
+func newPlanner(n, k int, chunks int32, o Options, seed uint64) *allToAllPlanner {
+	return &allToAllPlanner{n: n, k: k, chunks: chunks, repeats: 1, options: o, seed: seed}
 }
 
 // random is the stream of one purpose.
-func (l *planner) random(purpose string, d int) *rand.Rand {
+func (l *allToAllPlanner) random(purpose string, d int) *rand.Rand {
 	return random.Stream(l.seed, fmt.Sprintf("circulant/%s/%d/%d/%d", purpose, l.n, l.k, d))
 }
 
 // counts lists the numbers of topologies to plan for.
-func (l *planner) counts() []int { return l.wanted(l.all()) }
+func (l *allToAllPlanner) counts() []int { return l.filterWanted(l.allCounts()) }
 
-// wanted keeps of numbers of topologies those that are wanted.
-func (l *planner) wanted(list []int) []int {
-	return slices.DeleteFunc(list, func(d int) bool { return l.o.Wanted != nil && !l.o.Wanted(d) })
+// filterWanted keeps of numbers of topologies those that are wanted.
+func (l *allToAllPlanner) filterWanted(list []int) []int {
+	return slices.DeleteFunc(list, func(d int) bool { return l.options.Wanted != nil && !l.options.Wanted(d) })
 }
 
-// all is counts whatever Options.Wanted.
-func (l *planner) all() []int {
-	most := (l.n - 2 + l.k) / l.k
+// allCounts is counts whatever Options.Wanted.
+func (l *allToAllPlanner) allCounts() []int {
+	maxCount := (l.n - 2 + l.k) / l.k
 	var list []int
-	for d := 1; d < most; {
+	for d := 1; d < maxCount; {
 		list = append(list, d)
-		if d < 32 || most <= 128 {
+		if d < 32 || maxCount <= 128 {
 			d++
 		} else {
 			d += d / 8
 		}
 	}
-	return append(list, most)
+	return append(list, maxCount)
 }
 
-// together returns plans with all switches reconfiguring at once: of plain those that none of the others beats, within
+// synchronised returns plans with all switches reconfiguring at once: of plain those that none of the others beats, within
 // the buffer, and with relaying.
-func (l *planner) together(plain []*scheme) (_, relayed []*scheme) {
-	plain = frontier(nil, plain)
-	if l.o.BufferLimit > 0 {
+func (l *allToAllPlanner) synchronised(separate []*sourceSchedule) (_, relayed []*sourceSchedule) {
+	separate = frontier(nil, separate)
+	if l.options.BufferLimit > 0 {
 		// What goes directly needs no buffer, so that something always fits.
-		plain = frontier(nil, l.fitAll(append(plain, l.stay(l.direct(), 0))))
+		separate = frontier(nil, l.fitBuffers(append(separate, l.schedulePhases(l.directPhases(), 0))))
 	}
-	if l.o.Relay {
-		relayed = frontier(plain, l.fitAll(frontier(plain, l.relayed())))
+	if l.options.Relay {
+		relayed = frontier(separate, l.fitBuffers(frontier(separate, l.relaySchedules())))
 	}
-	return plain, relayed
+	return separate, relayed
 }
 
 // frontier keeps the schemes that take fewer slots than those before them, by rising d, and than those of over.
-func frontier(over, list []*scheme) (kept []*scheme) {
-	slices.SortStableFunc(list, func(a, b *scheme) int {
-		if c := a.used() - b.used(); c != 0 {
+func frontier(over, list []*sourceSchedule) (kept []*sourceSchedule) {
+	slices.SortStableFunc(list, func(a, b *sourceSchedule) int {
+		if c := a.usedPhases() - b.usedPhases(); c != 0 {
 			return c
 		}
 		return int(a.total() - b.total())
 	})
 	for _, s := range list {
-		if !slices.ContainsFunc(append(kept, over...), func(t *scheme) bool {
-			return t.used() <= s.used() && t.total() <= s.total()
+		if !slices.ContainsFunc(append(kept, over...), func(t *sourceSchedule) bool {
+			return t.usedPhases() <= s.usedPhases() && t.total() <= s.total()
 		}) {
 			kept = append(kept, s)
 		}

@@ -11,8 +11,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// built seals and checks the plan of a candidate.
-func built(t *testing.T, c *plan.Candidate, p *plan.Problem, delay int64) *plan.Plan {
+// buildChecked seals and checks the plan of a candidate.
+func buildChecked(t *testing.T, c *plan.Candidate, p *plan.Problem, delay int64) *plan.Plan {
 	t.Helper()
 	b, err := c.Build(delay, nil)
 	if err != nil {
@@ -30,24 +30,24 @@ func built(t *testing.T, c *plan.Candidate, p *plan.Problem, delay int64) *plan.
 	return b
 }
 
-// bounds fails if the candidate beats a lower bound.
-func bounds(t *testing.T, c *plan.Candidate, p *plan.Problem) {
+// checkBounds fails if the candidate beats a lower bound.
+func checkBounds(t *testing.T, c *plan.Candidate, p *plan.Problem) {
 	t.Helper()
 	b, err := boundsOf(p, c.Reconfigurations)
 	if err != nil {
 		t.Fatal(err)
 	}
-	least := b.Circulant
+	bound := b.Circulant
 	if c.Relay {
-		least = b.CirculantRelay
+		bound = b.CirculantRelay
 	}
-	if c.Slots < least {
-		t.Fatalf("%s, %d topologies: %d slots beat the bound of %d", c.Origin, c.Reconfigurations, c.Slots, least)
+	if c.Slots < bound {
+		t.Fatalf("%s, %d topologies: %d slots beat the bound of %d", c.Origin, c.Reconfigurations, c.Slots, bound)
 	}
 }
 
-// each runs over the uniform problems that the tests of plans share.
-func each(t *testing.T, test func(t *testing.T, p *plan.Problem)) {
+// forEachProblem runs over the uniform problems that the tests of plans share.
+func forEachProblem(t *testing.T, test func(t *testing.T, p *plan.Problem)) {
 	sizes := []int{2, 3, 5, 8, 10, 12}
 	if *long {
 		sizes = append(sizes, 6, 7, 9, 11, 13, 16, 18, 24, 32)
@@ -65,7 +65,7 @@ func each(t *testing.T, test func(t *testing.T, p *plan.Problem)) {
 }
 
 func TestCandidates(t *testing.T) {
-	each(t, func(t *testing.T, p *plan.Problem) {
+	forEachProblem(t, func(t *testing.T, p *plan.Problem) {
 		list, err := Candidates(p, Options{Relay: true})
 		if err != nil {
 			t.Fatal(err)
@@ -74,8 +74,8 @@ func TestCandidates(t *testing.T) {
 		seen := map[[2]int]bool{}
 		for i := range list {
 			c := &list[i]
-			b := built(t, c, p, 0)
-			bounds(t, c, p)
+			b := buildChecked(t, c, p, 0)
+			checkBounds(t, c, p)
 			if b.TotalSlots() != c.Slots || len(b.Topologies) != c.Reconfigurations || b.Relay != c.Relay {
 				t.Fatalf("%s: %d slots in %d topologies, claimed %d in %d", c.Origin, b.TotalSlots(), len(b.Topologies), c.Slots, c.Reconfigurations)
 			}
@@ -107,7 +107,7 @@ func TestCandidates(t *testing.T) {
 	})
 }
 
-func TestDegree1IsGreedySlots(t *testing.T) {
+func TestDegree1MatchesShiftSets(t *testing.T) {
 	for _, n := range []int{2, 7, 8, 64} {
 		for _, chunks := range []int32{1, 4} {
 			list, err := Candidates(plan.UniformProblem(n, 1, chunks), Options{})
@@ -141,14 +141,14 @@ func TestRelayedSlots(t *testing.T) {
 		}
 		if c := &list[i]; c.Slots > want {
 			t.Errorf("%d topologies: %d slots, want at most %d", d, c.Slots, want)
-		} else if b := built(t, c, p, 0); b.TotalSlots() != c.Slots || b.Buffer == 0 {
+		} else if b := buildChecked(t, c, p, 0); b.TotalSlots() != c.Slots || b.Buffer == 0 {
 			t.Errorf("%d topologies: a plan of %d slots and a buffer of %d, claimed %d", d, b.TotalSlots(), b.Buffer, c.Slots)
 		}
 	}
 }
 
 func TestBufferLimit(t *testing.T) {
-	each(t, func(t *testing.T, p *plan.Problem) {
+	forEachProblem(t, func(t *testing.T, p *plan.Problem) {
 		if p.GPUs > 8 && !*long {
 			t.Skip()
 		}
@@ -166,8 +166,8 @@ func TestBufferLimit(t *testing.T) {
 			}
 			for i := range list {
 				c := &list[i]
-				b := built(t, c, p, 0)
-				bounds(t, c, p)
+				b := buildChecked(t, c, p, 0)
+				checkBounds(t, c, p)
 				if b.Buffer > limit || b.TotalSlots() != c.Slots {
 					t.Fatalf("%s, limit %d: a buffer of %d, %d slots, claimed %d", c.Origin, limit, b.Buffer, b.TotalSlots(), c.Slots)
 				}
@@ -175,7 +175,7 @@ func TestBufferLimit(t *testing.T) {
 			// What fits anyway is offered as it is.
 			for i := range free {
 				f := &free[i]
-				if built(t, f, p, 0).Buffer <= limit && !slices.ContainsFunc(list, func(c plan.Candidate) bool {
+				if buildChecked(t, f, p, 0).Buffer <= limit && !slices.ContainsFunc(list, func(c plan.Candidate) bool {
 					return c.Reconfigurations <= f.Reconfigurations && c.Slots <= f.Slots
 				}) {
 					t.Fatalf("limit %d: %d topologies and %d slots would fit", limit, f.Reconfigurations, f.Slots)
@@ -186,11 +186,11 @@ func TestBufferLimit(t *testing.T) {
 }
 
 func TestSequences(t *testing.T) {
-	for k, most := range map[int]int{1: 11, 2: 5, 3: 4} {
+	for k, maxCount := range map[int]int{1: 11, 2: 5, 3: 4} {
 		sequences := Sequences(12, k, Options{Relay: true})
 		for i, s := range sequences {
-			if i < most && len(s) != i+1 || i >= most && (k == 3 || len(s) < 2) {
-				t.Errorf("degree %d: sequence %d has %d phases; want 1 to %d, then those with relaying", k, i, len(s), most)
+			if i < maxCount && len(s) != i+1 || i >= maxCount && (k == 3 || len(s) < 2) {
+				t.Errorf("degree %d: sequence %d has %d phases; want 1 to %d, then those with relaying", k, i, len(s), maxCount)
 			}
 			for _, offsets := range s {
 				if len(offsets) != k || slices.Min(offsets) < 1 || slices.Max(offsets) > 11 {
@@ -198,8 +198,8 @@ func TestSequences(t *testing.T) {
 				}
 			}
 		}
-		if len(sequences) < most {
-			t.Errorf("degree %d: %d sequences, want %d or more", k, len(sequences), most)
+		if len(sequences) < maxCount {
+			t.Errorf("degree %d: %d sequences, want %d or more", k, len(sequences), maxCount)
 		}
 	}
 	if Sequences(1, 1, Options{}) != nil || Sequences(4, 4, Options{}) != nil || Sequences(4, 0, Options{}) != nil {
@@ -207,7 +207,7 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-func TestSameCandidates(t *testing.T) {
+func TestReproducible(t *testing.T) {
 	p := plan.UniformProblem(16, 2, 3)
 	p.Seed = 7
 	planned := func() (plans []*plan.Plan, list []plan.Candidate) {
@@ -232,7 +232,7 @@ func TestSameCandidates(t *testing.T) {
 	}
 }
 
-func TestUneven(t *testing.T) {
+func TestInvalidProblems(t *testing.T) {
 	p := plan.UniformProblem(4, 2, 1)
 	p.Chunks[1] = 2
 	if _, err := Candidates(p, Options{}); !errors.Is(err, ErrUneven) {
@@ -246,8 +246,8 @@ func TestUneven(t *testing.T) {
 	}
 }
 
-// TestSlotsHold keeps what the search reaches at degree 2 for one chunk a pair, d = 1..8 without relaying.
-func TestSlotsHold(t *testing.T) {
+// TestSlotsOfDegree2 keeps what the search reaches at degree 2 for one chunk a pair, d = 1..8 without relaying.
+func TestSlotsOfDegree2(t *testing.T) {
 	for n, want := range map[int][]int64{16: {23, 17, 13, 11, 11, 9, 8, 8}, 32: {75, 50, 40, 33, 31, 28, 26, 24}} {
 		list, err := Candidates(plan.UniformProblem(n, 2, 1), Options{})
 		if err != nil {

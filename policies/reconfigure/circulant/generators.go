@@ -16,24 +16,24 @@ func Generators(n, m int, stop halt.When) []int {
 // generatorSets returns for m = 1..most sets of m offsets that together reach all offsets in few hops in all: with
 // relaying, d phases of k offsets act as one circulant of d k generators. Each set grows from the one before it and is
 // improved by exchanges, unless it meets plan.LeastHops; small ones are also sought from some other starts.
-func generatorSets(n, most int, random *rand.Rand, stop halt.When) [][]int {
-	sets := make([][]int, 0, most)
-	t := newTuples(n, 0)
+func generatorSets(n, maxGenerators int, random *rand.Rand, stop halt.When) [][]int {
+	sets := make([][]int, 0, maxGenerators)
+	t := newOffsetSearch(n, 0)
 	t.stop = stop
-	none := plan.Origin(n)
+	origin := plan.Origin(n)
 	// improve exchanges generators until none helps or the sum of hops, which it returns, is free. The larger the set,
 	// the less an exchange brings.
 	improve := func(set []int, free int64) int64 {
-		work, all := int64(0), plan.Total(none)
-		return all - t.climb(none, set, func(saved int64) bool {
+		work, all := int64(0), plan.Total(origin)
+		return all - t.localSearch(origin, set, func(saved int64) bool {
 			work += 2 * int64(n) * int64(n)
-			return work <= exchangeSteps && all-saved > free
+			return work <= maxExchangeSteps && all-saved > free
 		})
 	}
 	set := []int{1}
-	near := false // the set leaves no offset more than two hops away
-	for m := 1; m <= most; m++ {
-		if near {
+	allWithinTwoHops := false // the set leaves no offset more than two hops away
+	for m := 1; m <= maxGenerators; m++ {
+		if allWithinTwoHops {
 			// Then any other offset does as well as can be.
 			v := 1
 			for slices.Contains(set, v) {
@@ -44,7 +44,7 @@ func generatorSets(n, most int, random *rand.Rand, stop halt.When) [][]int {
 			continue
 		}
 		if m > 1 {
-			v, _ := t.bestOffset(none, set, 0)
+			v, _ := t.bestOffset(origin, set, 0)
 			set = append(slices.Clone(set), v)
 		}
 		free := plan.LeastHops(n, 1, m)
@@ -63,10 +63,10 @@ func generatorSets(n, most int, random *rand.Rand, stop halt.When) [][]int {
 			}
 		}
 		sets = append(sets, set)
-		near = sum == int64(2*(n-1)-m)
+		allWithinTwoHops = sum == int64(2*(n-1)-m)
 	}
 	return sets
 }
 
-// exchangeSteps bounds the steps of one improvement.
-const exchangeSteps = 200_000_000
+// maxExchangeSteps bounds the steps of one improvement.
+const maxExchangeSteps = 200_000_000

@@ -12,8 +12,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// walk finds hops breadth first.
-func walk(n int, generators []int) []int32 {
+// searchHops finds hops breadth first.
+func searchHops(n int, generators []int) []int32 {
 	hops := plan.Origin(n)
 	for list := []int{0}; len(list) > 0; list = list[1:] {
 		for _, a := range generators {
@@ -30,7 +30,7 @@ func TestReach(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 60).Draw(t, "n")
 		generators := rapid.SliceOfN(rapid.IntRange(1, n-1), 1, 5).Draw(t, "generators")
-		if got, want := plan.Reach(n, generators), walk(n, generators); !slices.Equal(got, want) {
+		if got, want := plan.Reach(n, generators), searchHops(n, generators); !slices.Equal(got, want) {
 			// What nothing reaches may be farther than far.
 			for o := range got {
 				if got[o] != want[o] && min(got[o], want[o]) < plan.Far {
@@ -44,26 +44,26 @@ func TestReach(t *testing.T) {
 func TestBestOffset(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 40).Draw(t, "n")
-		draw := func(name string, most int) []int {
-			return rapid.SliceOfN(rapid.IntRange(1, n-1), 0, most).Draw(t, name)
+		draw := func(name string, highest int) []int {
+			return rapid.SliceOfN(rapid.IntRange(1, n-1), 0, highest).Draw(t, name)
 		}
 		others := draw("others", 3)
 		base := plan.Reach(n, append(draw("base", 6), 1))
-		got, saved := newTuples(n, 2).bestOffset(base, others, 0)
-		want, most := 0, int64(-1)
+		got, saved := newOffsetSearch(n, 2).bestOffset(base, others, 0)
+		want, highest := 0, int64(-1)
 		for v := 1; v < n; v++ {
-			if s := saves(base, walk(n, append(slices.Clone(others), v))); s > most {
-				want, most = v, s
+			if s := savedHops(base, searchHops(n, append(slices.Clone(others), v))); s > highest {
+				want, highest = v, s
 			}
 		}
-		if got != want || saved != most {
-			t.Fatalf("beside %v: offset %d saves %d, want %d with %d", others, got, saved, want, most)
+		if got != want || saved != highest {
+			t.Fatalf("beside %v: offset %d saves %d, want %d with %d", others, got, saved, want, highest)
 		}
 	})
 }
 
-// TestWords compares the words found with all there are.
-func TestWords(t *testing.T) {
+// TestPhasePaths compares the words found with all there are.
+func TestPhasePaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 14).Draw(t, "n")
 		k := rapid.IntRange(1, 3).Draw(t, "k")
@@ -74,15 +74,15 @@ func TestWords(t *testing.T) {
 			phases = append(phases, rapid.SliceOfN(rapid.IntRange(1, n-1), k, k).Draw(t, "offsets"))
 		}
 		relay := rapid.Bool().Draw(t, "relay")
-		words := phaseWords(n, phases, slack, false)
+		words := phasePaths(n, phases, slack, false)
 		all := slices.Concat(phases...)
-		least := walk(n, all)
+		least := searchHops(n, all)
 		if relay {
-			words, slack = relayWords(n, phases), 0
+			words, slack = relayPaths(n, phases), 0
 		} else {
 			least = plan.Origin(n)
 			for _, p := range phases {
-				for o, h := range walk(n, p) {
+				for o, h := range searchHops(n, p) {
 					least[o] = min(least[o], h)
 				}
 			}
@@ -112,7 +112,7 @@ func TestWords(t *testing.T) {
 		try = func(g, at int, hops int32) {
 			if g == len(all) {
 				o := at % n
-				if o == 0 || hops > least[o]+slack || found[string(key)] || count[o] >= maxWays {
+				if o == 0 || hops > least[o]+slack || found[string(key)] || count[o] >= maxPathsPerOffset {
 					return
 				}
 				if !relay {
@@ -123,7 +123,7 @@ func TestWords(t *testing.T) {
 						}
 					}
 					// A word of a phase that takes 2 hops more than it must is not wanted.
-					if hops > walk(n, phases[first/k])[o]+slack {
+					if hops > searchHops(n, phases[first/k])[o]+slack {
 						return
 					}
 				}
@@ -161,7 +161,7 @@ func TestGeneratorSets(t *testing.T) {
 			}
 		}
 		for m, set := range sets {
-			if got, free := plan.Total(walk(n, set)), plan.LeastHops(n, 1, m+1); len(set) != m+1 || got < free || m+1 > n/2 && got != free {
+			if got, free := plan.Total(searchHops(n, set)), plan.LeastHops(n, 1, m+1); len(set) != m+1 || got < free || m+1 > n/2 && got != free {
 				t.Errorf("%d GPUs, %v: %d hops, the bound is %d", n, set, got, free)
 			}
 		}

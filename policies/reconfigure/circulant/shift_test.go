@@ -21,30 +21,30 @@ func theorem1(n, d int) int64 {
 	return int64(d)*q*(q+1)/2 + u*(q+1)
 }
 
-// powers are the hops of a shift alone to every offset, by its GPUs and itself.
-var powers = map[[2]int][]int64{}
+// shiftHopsCache are the hops of a shift alone to every offset, by its GPUs and itself.
+var shiftHopsCache = map[[2]int][]int64{}
 
-func powersOf(n, shift int) []int64 {
-	hops := powers[[2]int{n, shift}]
+func shiftHops(n, shift int) []int64 {
+	hops := shiftHopsCache[[2]int{n, shift}]
 	if hops == nil {
 		hops = slices.Repeat([]int64{math.MaxInt64}, n)
 		for h, at := int64(1), shift%n; hops[at] == math.MaxInt64; h, at = h+1, (at+shift)%n {
 			hops[at] = h
 		}
-		powers[[2]int{n, shift}] = hops
+		shiftHopsCache[[2]int{n, shift}] = hops
 	}
 	return hops
 }
 
-// powerSum counts, shift by shift from its definition, the least hops to every offset within one of the shifts.
-func powerSum(n int, shifts []int) (sum int64) {
-	least := slices.Repeat([]int64{math.MaxInt64}, n)
+// hopSum counts, shift by shift from its definition, the least hops to every offset within one of the shifts.
+func hopSum(n int, shifts []int) (sum int64) {
+	minHops := slices.Repeat([]int64{math.MaxInt64}, n)
 	for _, s := range shifts {
-		for o, h := range powersOf(n, s) {
-			least[o] = min(least[o], h)
+		for o, h := range shiftHops(n, s) {
+			minHops[o] = min(minHops[o], h)
 		}
 	}
-	for _, h := range least[1:] {
+	for _, h := range minHops[1:] {
 		if h == math.MaxInt64 {
 			return h
 		}
@@ -54,7 +54,7 @@ func powerSum(n int, shifts []int) (sum int64) {
 }
 
 func TestRatiosToTheorem1(t *testing.T) {
-	worst := func(n int, slots []int64) (ratio float64) {
+	maxRatio := func(n int, slots []int64) (ratio float64) {
 		if len(slots) != n-1 {
 			t.Fatalf("%d GPUs: slots for %d numbers of topologies, want %d", n, len(slots), n-1)
 		}
@@ -77,18 +77,18 @@ func TestRatiosToTheorem1(t *testing.T) {
 		}
 		return ratio
 	}
-	most := 512
+	maxGPUs := 512
 	if *long {
-		most = 4096 // up to which it is claimed
+		maxGPUs = 4096 // up to which it is claimed
 	}
 	for _, c := range []struct {
 		n             int
 		paper, greedy float64
 	}{{8, 1.200, 1.100}, {16, 1.455, 1.195}, {32, 1.739, 1.273}, {64, 2.043, 1.338}, {4096, 4.001, 1.592}} {
-		if c.n > most {
+		if c.n > maxGPUs {
 			continue
 		}
-		paper, ours := worst(c.n, rounds.ShiftSlots(c.n)), worst(c.n, greedySlots(c.n))
+		paper, ours := maxRatio(c.n, rounds.ShiftSlots(c.n)), maxRatio(c.n, greedySlots(c.n))
 		if math.Abs(paper-c.paper) > 0.0006 {
 			t.Errorf("%d GPUs: the paper's order reaches %.4f times Theorem 1, want %.3f", c.n, paper, c.paper)
 		}
@@ -97,8 +97,8 @@ func TestRatiosToTheorem1(t *testing.T) {
 		}
 		t.Logf("%d GPUs: times Theorem 1 the paper's order at most %.3f, ours %.3f", c.n, paper, ours)
 	}
-	for n := 128; n < 4096 && n <= most; n *= 2 {
-		if paper, ours := worst(n, rounds.ShiftSlots(n)), worst(n, greedySlots(n)); paper > 4.54 || ours > 1.60 {
+	for n := 128; n < 4096 && n <= maxGPUs; n *= 2 {
+		if paper, ours := maxRatio(n, rounds.ShiftSlots(n)), maxRatio(n, greedySlots(n)); paper > 4.54 || ours > 1.60 {
 			t.Errorf("%d GPUs: times Theorem 1 the paper's order reaches %.4f, ours %.4f; want at most 4.54, 1.60", n, paper, ours)
 		}
 	}
@@ -110,10 +110,10 @@ func TestSlotsAreHops(t *testing.T) {
 		paper, order := rounds.ShiftSlots(n), rounds.ShiftOrder(n)
 		sets, slots := shiftSets(n, n-1, nil)
 		for d := 1; d < n; d++ {
-			if got, want := paper[d-1], powerSum(n, order[:d]); got != want {
+			if got, want := paper[d-1], hopSum(n, order[:d]); got != want {
 				t.Fatalf("the paper's first %d shifts: %d slots, counted %d", d, got, want)
 			}
-			if got, want := slots[d-1], powerSum(n, slices.Concat(sets[d-1]...)); got != want || len(sets[d-1]) != d {
+			if got, want := slots[d-1], hopSum(n, slices.Concat(sets[d-1]...)); got != want || len(sets[d-1]) != d {
 				t.Fatalf("shifts %v: %d slots, counted %d", sets[d-1], got, want)
 			}
 		}
@@ -122,12 +122,12 @@ func TestSlotsAreHops(t *testing.T) {
 
 func TestGreedyShiftsAreGreedy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(swapGPUs+1, swapGPUs+16).Draw(t, "n")
+		n := rapid.IntRange(maxGPUsForExchanges+1, maxGPUsForExchanges+16).Draw(t, "n")
 		order := greedyShifts(n)
 		for d := 1; d < len(order); d += rapid.IntRange(4, 40).Draw(t, "step") {
-			taken := powerSum(n, order[:d+1])
+			taken := hopSum(n, order[:d+1])
 			for s := 1; s < n; s++ {
-				sum := powerSum(n, append(slices.Clone(order[:d]), s))
+				sum := hopSum(n, append(slices.Clone(order[:d]), s))
 				if sum < taken || sum == taken && s < order[d] && !slices.Contains(order[:d], s) {
 					t.Fatalf("after %v came %d (%d slots), but %d makes %d", order[:d], order[d], taken, s, sum)
 				}
@@ -157,7 +157,7 @@ func TestBestShiftSets(t *testing.T) {
 				}
 			}
 			d := bits.OnesCount(uint(set))
-			best[d] = min(best[d], powerSum(n, shifts))
+			best[d] = min(best[d], hopSum(n, shifts))
 		}
 		for i, x := range greedySlots(n) {
 			if x != best[i+1] {

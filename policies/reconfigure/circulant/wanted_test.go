@@ -35,12 +35,12 @@ func TestWanted(t *testing.T) {
 			}
 			return list
 		}
-		few, all := text(Options{Relay: true, Wanted: func(d int) bool { return d <= c.most }}, c.most), text(Options{Relay: true}, c.most)
-		if len(few) != len(all) {
-			t.Fatalf("%+v: %d of up to so many topologies, %d among all", c, len(few), len(all))
+		subset, all := text(Options{Relay: true, Wanted: func(d int) bool { return d <= c.most }}, c.most), text(Options{Relay: true}, c.most)
+		if len(subset) != len(all) {
+			t.Fatalf("%+v: %d of up to so many topologies, %d among all", c, len(subset), len(all))
 		}
 		for i := range all {
-			if few[i] != all[i] {
+			if subset[i] != all[i] {
 				t.Fatalf("%+v: %d is another", c, i)
 			}
 		}

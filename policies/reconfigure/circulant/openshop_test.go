@@ -6,19 +6,19 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestShop draws open shops of unit tasks and holds that they take no more slots than König's theorem says, with no
+// TestOpenShop draws open shops of unit tasks and holds that they take no more slots than König's theorem says, with no
 // chunk and no generator used twice in a slot.
-func TestShop(t *testing.T) {
+func TestOpenShop(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(1, 4).Draw(t, "k")
 		ways := rapid.IntRange(1, 8).Draw(t, "ways")
 		// Few hops leave a slot few chunks to choose from.
-		most := rapid.Int32Range(1, 4).Draw(t, "most")
-		alike := rapid.IntRange(1, 6).Draw(t, "most alike")
+		maxHops := rapid.Int32Range(1, 4).Draw(t, "most")
+		maxIdentical := rapid.IntRange(1, 6).Draw(t, "most alike")
 		var need, after, way []int32
 		var started []bool
 		for w := range ways {
-			hops := rapid.SliceOfN(rapid.Int32Range(0, most), k, k).Draw(t, "hops")
+			hops := rapid.SliceOfN(rapid.Int32Range(0, maxHops), k, k).Draw(t, "hops")
 			sum := int32(0)
 			for _, h := range hops {
 				sum += h
@@ -27,7 +27,7 @@ func TestShop(t *testing.T) {
 				hops[0] = 1
 			}
 			rest, begun := rapid.Int32Range(0, 1).Draw(t, "after"), rapid.Bool().Draw(t, "started")
-			for range rapid.IntRange(1, alike).Draw(t, "alike") {
+			for range rapid.IntRange(1, maxIdentical).Draw(t, "alike") {
 				need = append(need, hops...)
 				after, way, started = append(after, rest), append(way, int32(w)), append(started, begun)
 			}
@@ -51,12 +51,12 @@ func TestShop(t *testing.T) {
 				want++
 			}
 		}
-		left := append([]int32(nil), need...)
-		s := newShop(k, need, after, way, started)
+		remaining := append([]int32(nil), need...)
+		s := newOpenShop(k, need, after, way, started)
 		for slot := range slots {
-			s.slot(slots - slot)
+			s.matchSlot(slots - slot)
 			used := map[int32]bool{}
-			for j, i := range s.mate {
+			for j, i := range s.matched {
 				if i < 0 {
 					continue
 				}
@@ -64,13 +64,13 @@ func TestShop(t *testing.T) {
 					t.Fatalf("slot %d: chunk %d on two generators", slot, i)
 				}
 				used[i] = true
-				if left[int(i)*k+j]--; left[int(i)*k+j] < 0 {
+				if remaining[int(i)*k+j]--; remaining[int(i)*k+j] < 0 {
 					t.Fatalf("slot %d: chunk %d has no hop left on %d", slot, i, j)
 				}
 			}
-			transit += s.take()
+			transit += s.commitSlot()
 		}
-		for i, x := range left {
+		for i, x := range remaining {
 			if x > 0 {
 				t.Fatalf("after %d slots chunk %d has %d hops left on generator %d", slots, i/k, x, i%k)
 			}

@@ -8,9 +8,9 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// slotsOf returns by number of topologies the fewest slots of list, relaying or not, and whether they are proved.
-func slotsOf(list []plan.Candidate, most int, relay bool) (slots []int64, proved []bool) {
-	slots, proved = slices.Repeat([]int64{math.MaxInt64}, most+1), make([]bool, most+1)
+// minSlotsOf returns by number of topologies the fewest slots of list, relaying or not, and whether they are proved.
+func minSlotsOf(list []plan.Candidate, maxCount int, relay bool) (slots []int64, proved []bool) {
+	slots, proved = slices.Repeat([]int64{math.MaxInt64}, maxCount+1), make([]bool, maxCount+1)
 	for d := range slots {
 		for _, c := range list {
 			if c.Relay == relay && c.Reconfigurations <= d && c.Slots < slots[d] {
@@ -21,28 +21,28 @@ func slotsOf(list []plan.Candidate, most int, relay bool) (slots []int64, proved
 	return slots, proved
 }
 
-// bruteForce reports whether phases of k offsets serve a chunk to every offset in so many slots in all without
+// bruteForceSearch reports whether phases of k offsets serve a chunk to every offset in so many slots in all without
 // relaying. It tries every word of every chunk, offset by offset, and remembers the loads that fail.
-type bruteForce struct {
-	n, k, slots int
-	phases      [][]int
-	load, most  []int // by generator and by phase: the hops of its longest word
-	failed      map[string]bool
+type bruteForceSearch struct {
+	n, k, slots   int
+	phases        [][]int
+	load, maxHops []int // by generator and by phase: the hops of its longest word
+	failed        map[string]bool
 }
 
-func (b *bruteForce) serves(o int) bool {
+func (b *bruteForceSearch) canServe(o int) bool {
 	if o == b.n {
 		return true
 	}
 	key := string(rune(o))
-	for _, x := range append(slices.Clone(b.load), b.most...) {
+	for _, x := range append(slices.Clone(b.load), b.maxHops...) {
 		key += string(rune(x))
 	}
 	if b.failed[key] {
 		return false
 	}
 	for p := range b.phases {
-		if b.word(o, p, 0, 0, 0) {
+		if b.tryPaths(o, p, 0, 0, 0) {
 			return true
 		}
 	}
@@ -50,18 +50,18 @@ func (b *bruteForce) serves(o int) bool {
 	return false
 }
 
-// word tries the words of phase p from generator j on, after so many hops to at.
-func (b *bruteForce) word(o, p, j, at, hops int) bool {
+// tryPaths tries the words of phase p from generator j on, after so many hops to at.
+func (b *bruteForceSearch) tryPaths(o, p, j, at, hops int) bool {
 	if j == b.k {
 		if at%b.n != o {
 			return false
 		}
-		was := b.most[p]
-		b.most[p] = max(was, hops)
-		if b.total() <= b.slots && b.serves(o+1) {
+		was := b.maxHops[p]
+		b.maxHops[p] = max(was, hops)
+		if b.total() <= b.slots && b.canServe(o+1) {
 			return true
 		}
-		b.most[p] = was
+		b.maxHops[p] = was
 		return false
 	}
 	g := p*b.k + j
@@ -71,7 +71,7 @@ func (b *bruteForce) word(o, p, j, at, hops int) bool {
 		if b.total() > b.slots {
 			break
 		}
-		if b.word(o, p, j+1, at+x*b.phases[p][j], hops+x) {
+		if b.tryPaths(o, p, j+1, at+x*b.phases[p][j], hops+x) {
 			return true
 		}
 	}
@@ -79,20 +79,20 @@ func (b *bruteForce) word(o, p, j, at, hops int) bool {
 	return false
 }
 
-func (b *bruteForce) total() (sum int) {
+func (b *bruteForceSearch) total() (sum int) {
 	for p := range b.phases {
-		sum += max(b.most[p], slices.Max(b.load[p*b.k:(p+1)*b.k]))
+		sum += max(b.maxHops[p], slices.Max(b.load[p*b.k:(p+1)*b.k]))
 	}
 	return sum
 }
 
-// exists reports whether any d phases of k offsets do.
-func (b *bruteForce) exists(d int) bool {
+// hasPhases reports whether any d phases of k offsets do.
+func (b *bruteForceSearch) hasPhases(d int) bool {
 	var phases func(from []int) bool
 	phases = func(from []int) bool {
 		if len(b.phases) == d {
-			b.load, b.most, b.failed = make([]int, d*b.k), make([]int, d), map[string]bool{}
-			return b.serves(1)
+			b.load, b.maxHops, b.failed = make([]int, d*b.k), make([]int, d), map[string]bool{}
+			return b.canServe(1)
 		}
 		tuple := slices.Clone(from) // of phases, the order does not matter
 		for {
@@ -124,11 +124,11 @@ func TestFewestSlots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		slots, proved := slotsOf(list, c.most, false)
+		slots, proved := minSlotsOf(list, c.most, false)
 		for d := 1; d <= c.most; d++ {
 			missed := c.n == 8 && c.k == 3 && d == 2 // 1, 2, 4 and 1+2 in two slots, then 5, 6, 7
-			b := &bruteForce{n: c.n, k: c.k, slots: int(slots[d]) - 1}
-			if b.exists(d) && (proved[d] || !missed) {
+			b := &bruteForceSearch{n: c.n, k: c.k, slots: int(slots[d]) - 1}
+			if b.hasPhases(d) && (proved[d] || !missed) {
 				t.Errorf("n=%d k=%d d=%d: %d slots, proved %t, but %v take fewer", c.n, c.k, d, slots[d], proved[d], b.phases)
 			}
 		}
@@ -136,7 +136,7 @@ func TestFewestSlots(t *testing.T) {
 }
 
 // TestRepeated: many chunks a pair take no more slots than one of them after the other.
-func TestRepeated(t *testing.T) {
+func TestManyChunks(t *testing.T) {
 	for _, c := range []struct{ n, k int }{{8, 3}, {10, 2}, {13, 1}, {14, 2}, {20, 4}} {
 		if c.n == 20 && !*long { // which takes longest
 			continue
@@ -148,7 +148,7 @@ func TestRepeated(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			slots, _ := slotsOf(list, most, false)
+			slots, _ := minSlotsOf(list, most, false)
 			for d, x := range one {
 				if d > 0 && slots[d] > 5*x {
 					t.Errorf("n=%d k=%d d=%d: %d slots for 5 chunks, %d for one", c.n, c.k, d, slots[d], x)

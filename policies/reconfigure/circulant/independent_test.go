@@ -8,13 +8,13 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// dark checks switch by switch that permutations change only across delay dark slots, also at first. It takes only the
+// checkDownTime checks switch by switch that permutations change only across delay dark slots, also at first. It takes only the
 // topologies, not which switch has which edge.
-func dark(t *testing.T, b *plan.Plan, loads []plan.SwitchLoad, delay int64) {
+func checkDownTime(t *testing.T, b *plan.Plan, loads []plan.SwitchLoad, delay int64) {
 	t.Helper()
 	n := b.GPUs
 	// Every slot's offsets, from the topologies.
-	var at [][]int
+	var offsetsOf [][]int
 	for i, x := range b.Topologies {
 		if len(x)%n != 0 {
 			t.Fatalf("topology %d has %d edges for %d GPUs", i, len(x), n)
@@ -25,42 +25,42 @@ func dark(t *testing.T, b *plan.Plan, loads []plan.SwitchLoad, delay int64) {
 		}
 		slices.Sort(offsets)
 		for range b.Slots[i] {
-			at = append(at, offsets)
+			offsetsOf = append(offsetsOf, offsets)
 		}
 	}
 	// Lay the offsets on switches: one that goes on stays where it is, a new one goes to a switch dark for long enough.
-	holds, since := make([]int, len(loads)), make([]int, len(loads)) // offset, 0 for dark; first slot of the dark
-	ups := make([]int, len(loads))
-	for slot, offsets := range at {
+	offsetOf, downSince := make([]int, len(loads)), make([]int, len(loads)) // offset, 0 for dark; first slot of the dark
+	setups := make([]int, len(loads))
+	for slot, offsets := range offsetsOf {
 		rest := slices.Clone(offsets)
-		for j, h := range holds {
+		for j, h := range offsetOf {
 			if h == 0 {
 				continue
 			}
 			if i := slices.Index(rest, h); i >= 0 {
 				rest = slices.Delete(rest, i, i+1)
 			} else {
-				holds[j], since[j] = 0, slot
+				offsetOf[j], downSince[j] = 0, slot
 			}
 		}
 		for _, a := range rest {
 			j := -1
-			for i, h := range holds {
+			for i, h := range offsetOf {
 				// Of those dark for long enough, the one whose turn it is: dark for exactly the delay.
-				if h == 0 && int64(slot-since[i]) == delay {
+				if h == 0 && int64(slot-downSince[i]) == delay {
 					j = i
 				}
 			}
 			if j < 0 {
 				t.Fatalf("slot %d: offset %d comes up on no switch that was dark for %d slots", slot, a, delay)
 			}
-			holds[j] = a
-			ups[j]++
+			offsetOf[j] = a
+			setups[j]++
 		}
 	}
 	sum, want := 0, 0
 	for j := range loads {
-		sum += ups[j]
+		sum += setups[j]
 		want += loads[j].Reconfigurations
 	}
 	if sum != want {
@@ -70,7 +70,7 @@ func dark(t *testing.T, b *plan.Plan, loads []plan.SwitchLoad, delay int64) {
 
 func TestIndependent(t *testing.T) {
 	seen := false
-	each(t, func(t *testing.T, p *plan.Problem) {
+	forEachProblem(t, func(t *testing.T, p *plan.Problem) {
 		if p.GPUs > 10 && !*long {
 			t.Skip()
 		}
@@ -89,12 +89,12 @@ func TestIndependent(t *testing.T) {
 					t.Fatalf("%s relays", c.Origin)
 				}
 				for _, delay := range []int64{0, 1, 5, 40} {
-					b := built(t, c, p, delay)
+					b := buildChecked(t, c, p, delay)
 					if got, want := b.TotalSlots(), int64(c.Cost(engine.Time(delay), 1)); got != want {
 						t.Fatalf("%s %v, delay %d: %d slots, claimed %d", c.Origin, c.Switches, delay, got, want)
 					}
 					if delay > 0 {
-						dark(t, b, c.Switches, delay)
+						checkDownTime(t, b, c.Switches, delay)
 					}
 				}
 			}
@@ -105,9 +105,9 @@ func TestIndependent(t *testing.T) {
 	}
 }
 
-// TestDeal builds plans of epochs whose chunks use several switches, which collide unless they change places, for any
+// TestScheduleEpochs builds plans of epochs whose chunks use several switches, which collide unless they change places, for any
 // delay.
-func TestDeal(t *testing.T) {
+func TestScheduleEpochs(t *testing.T) {
 	shared := 0
 	for _, n := range []int{6, 9, 12, 16, 21} {
 		for k := 2; k <= 4; k++ {
@@ -116,14 +116,14 @@ func TestDeal(t *testing.T) {
 			l := newPlanner(n, k, chunks, Options{Relay: true}, 0)
 			sets := generatorSets(n, n-1, l.random("generators", 0), nil)
 			for m := k; m < n && m <= 5*k; m++ {
-				e := l.deal(slices.Collect(slices.Chunk(sets[m-1], 1)), int64(m%2*7), false)
+				e := l.scheduleEpochs(slices.Collect(slices.Chunk(sets[m-1], 1)), int64(m%2*7), false)
 				if e == nil {
 					continue
 				}
-				for q, c := range e.taken {
-					if from, to := e.ways.first[q], e.ways.first[q+1]; c > 0 {
-						for _, g := range e.ways.gen[from:to] {
-							if e.on[g] != e.on[e.ways.gen[from]] {
+				for q, c := range e.pathChunks {
+					if from, to := e.paths.pathStart[q], e.paths.pathStart[q+1]; c > 0 {
+						for _, g := range e.paths.gen[from:to] {
+							if e.switchOf[g] != e.switchOf[e.paths.gen[from]] {
 								shared++
 							}
 						}
@@ -131,7 +131,7 @@ func TestDeal(t *testing.T) {
 				}
 				c := e.candidate("")
 				for delay := range int64(6) {
-					b := built(t, &c, p, delay*delay)
+					b := buildChecked(t, &c, p, delay*delay)
 					if got, want := b.TotalSlots(), int64(c.Cost(engine.Time(delay*delay), 1)); got != want {
 						t.Fatalf("%d GPUs, %v, delay %d: %d slots, claimed %d", n, c.Switches, delay*delay, got, want)
 					}

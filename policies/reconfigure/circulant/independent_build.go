@@ -10,23 +10,23 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// lit is the time, in slots from the start, in which a generator is up on its switch.
-type lit struct{ gen, from, to int }
+// activeInterval is the time, in slots from the start, in which a generator is up on its switch.
+type activeInterval struct{ generator, start, end int }
 
 // build writes the plan out for a delay in slots.
-func (e *epochs) build(name string, k int, delay int64, stop halt.When) (*plan.Plan, error) {
+func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (*plan.Plan, error) {
 	if delay < 0 {
 		return nil, fmt.Errorf("circulant: a reconfiguration delay of %d slots; it must be at least 0", delay)
 	}
-	up := make([][]lit, k)
+	active := make([][]activeInterval, k)
 	var end, hops int64
 	ends := make([]int64, k)
 	for g, x := range e.slots {
 		if x > 0 {
-			j := e.on[g]
+			j := e.switchOf[g]
 			from := ends[j] + delay
 			ends[j] = from + x
-			up[j] = append(up[j], lit{g, int(from), int(ends[j])})
+			active[j] = append(active[j], activeInterval{g, int(from), int(ends[j])})
 			end = max(end, ends[j])
 			hops += x
 		}
@@ -34,36 +34,36 @@ func (e *epochs) build(name string, k int, delay int64, stop halt.When) (*plan.P
 	if end > math.MaxInt32 || hops*int64(e.n) > math.MaxInt32 {
 		return nil, fmt.Errorf("circulant: a plan of %d slots and %d transmissions is too long to write out; %d is the most", end, hops*int64(e.n), math.MaxInt32)
 	}
-	jobs := e.jobs()
-	seats, err := e.seat(jobs, up, int(end), stop)
+	jobs := e.sourceChunks()
+	slots, err := e.assignSlots(jobs, active, int(end), stop)
 	if err != nil {
 		return nil, err
 	}
-	p := e.blank(name)
+	p := e.newPlan(name)
 	p.Degree = k
 	p.DelaySlots = int32(delay)
 	p.Tx = make([]plan.Tx, 0, hops*int64(e.n))
 	// A switch that has done its last epoch stays as it is.
 	breaks := []int{0, int(end)}
-	for _, list := range up {
+	for _, list := range active {
 		for i, x := range list {
-			breaks = append(breaks, x.from)
+			breaks = append(breaks, x.start)
 			if i+1 < len(list) {
-				breaks = append(breaks, x.to)
+				breaks = append(breaks, x.end)
 			}
 		}
 	}
 	slices.Sort(breaks)
 	breaks = slices.Compact(breaks)
-	at := make([]int, len(jobs))
+	position := make([]int, len(jobs))
 	for phase, from := range breaks[:len(breaks)-1] {
 		var offsets []int
 		var on []int32
 		shift := make([]int, k)
-		for j, list := range up {
+		for j, list := range active {
 			for i, x := range list {
-				if x.from <= from && (from < x.to || i+1 == len(list)) {
-					shift[j] = e.phases[x.gen][0]
+				if x.start <= from && (from < x.end || i+1 == len(list)) {
+					shift[j] = e.phases[x.generator][0]
 					offsets, on = append(offsets, shift[j]), append(on, int32(j))
 				}
 			}
@@ -73,11 +73,11 @@ func (e *epochs) build(name string, k int, delay int64, stop halt.When) (*plan.P
 		p.Slots = append(p.Slots, int32(breaks[phase+1]-from))
 		for t := from; t < breaks[phase+1]; t++ {
 			stop.Check()
-			for j := range up {
-				if i := seats[j][t]; i >= 0 {
-					to := (at[i] + shift[j]) % e.n
-					p.Tx = e.rotations(p.Tx, int32(phase), int32(t-from), at[i], to, jobs[i])
-					at[i] = to
+			for j := range active {
+				if i := slots[j][t]; i >= 0 {
+					to := (position[i] + shift[j]) % e.n
+					p.Tx = e.appendRotations(p.Tx, int32(phase), int32(t-from), position[i], to, jobs[i])
+					position[i] = to
 				}
 			}
 		}
@@ -85,25 +85,25 @@ func (e *epochs) build(name string, k int, delay int64, stop halt.When) (*plan.P
 	return p, nil
 }
 
-// seat gives every hop of the epochs a slot: by switch and slot, the job that the switch carries, -1 for none. A chunk
+// assignSlots gives every hop of the epochs a slot: by switch and slot, the job that the switch carries, -1 for none. A chunk
 // stands in consecutive slots of an epoch, until collisions on two switches are undone by changing places.
-func (e *epochs) seat(jobs []job, up [][]lit, end int, stop halt.When) ([][]int32, error) {
+func (e *epochSchedule) assignSlots(jobs []sourceChunk, active [][]activeInterval, end int, stop halt.When) ([][]int32, error) {
 	// The jobs of a generator are in[g]: pairs of a job and its hops.
 	type part struct{ job, hops int32 }
-	in := make([][]part, len(e.phases))
+	hopsOf := make([][]part, len(e.phases))
 	for i, j := range jobs {
-		for w := e.ways.first[j.way]; w < e.ways.first[j.way+1]; w++ {
-			in[e.ways.gen[w]] = append(in[e.ways.gen[w]], part{int32(i), e.ways.count[w]})
+		for w := e.paths.pathStart[j.path]; w < e.paths.pathStart[j.path+1]; w++ {
+			hopsOf[e.paths.gen[w]] = append(hopsOf[e.paths.gen[w]], part{int32(i), e.paths.count[w]})
 		}
 	}
-	seats := make([][]int32, len(up))
-	for j, list := range up {
-		seats[j] = slices.Repeat([]int32{-1}, end)
+	slots := make([][]int32, len(active))
+	for j, list := range active {
+		slots[j] = slices.Repeat([]int32{-1}, end)
 		for _, x := range list {
-			t := x.from
-			for _, p := range in[x.gen] {
+			t := x.start
+			for _, p := range hopsOf[x.generator] {
 				for range p.hops {
-					seats[j][t] = p.job
+					slots[j][t] = p.job
 					t++
 				}
 			}
@@ -111,35 +111,35 @@ func (e *epochs) seat(jobs []job, up [][]lit, end int, stop halt.When) ([][]int3
 	}
 	// busy reports that a switch other than j carries job i in slot t.
 	busy := func(i int32, t, j int) bool {
-		for o := range seats {
-			if o != j && seats[o][t] == i {
+		for o := range slots {
+			if o != j && slots[o][t] == i {
 				return true
 			}
 		}
 		return false
 	}
-	for j, list := range up {
+	for j, list := range active {
 		for _, x := range list {
-			for t := x.from; t < x.to; t++ {
-				i := seats[j][t]
+			for t := x.start; t < x.end; t++ {
+				i := slots[j][t]
 				if !busy(i, t, j) {
 					continue
 				}
 				stop.Check()
-				other := x.from
-				for other < x.to {
-					o := seats[j][other]
+				other := x.start
+				for other < x.end {
+					o := slots[j][other]
 					if o != i && !busy(i, other, j) && !busy(o, t, j) {
 						break
 					}
 					other++
 				}
-				if other == x.to {
-					return nil, fmt.Errorf("circulant: a chunk to offset %d would be on two switches in slot %d", jobs[i].dest, t)
+				if other == x.end {
+					return nil, fmt.Errorf("circulant: a chunk to offset %d would be on two switches in slot %d", jobs[i].offset, t)
 				}
-				seats[j][t], seats[j][other] = seats[j][other], i
+				slots[j][t], slots[j][other] = slots[j][other], i
 			}
 		}
 	}
-	return seats, nil
+	return slots, nil
 }
