@@ -6,26 +6,27 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// loadBalancer spreads the chunks of every offset over ways such that phases, whose slots are the load of their most loaded
-// generator, take few slots in all. Generators p*k .. p*k+k-1 are those of phase p.
+// loadBalancer assigns the chunks of each offset to paths so that all phases together take
+// few slots. The slots of a phase are the load of its most loaded generator. The generators
+// of phase p are p*k .. p*k+k-1.
 type loadBalancer struct {
 	*pathTable
 	k              int
-	phaseOf        []int32 // by generator: its phase
-	pathChunks     []int32 // chunks by way
-	load           []int64 // hops by generator
-	peak           []int64 // by phase: its largest load
-	imbalance      []int64 // by phase: k x the sum of squares of loads - the square of their sum
+	phaseOf        []int32 // phase, indexed by generator
+	pathChunks     []int32 // chunks, indexed by path
+	load           []int64 // hops, indexed by generator
+	peak           []int64 // largest load, indexed by phase
+	imbalance      []int64 // k x the sum of squares of the loads - the square of their sum, indexed by phase
 	slots          int64   // sum of peak
-	totalImbalance int64   // sum of uneven, which breaks ties
+	totalImbalance int64   // sum of imbalance, the tie-break between equal slots
 
 	stop       halt.When
-	stamp      []int32 // by phase: the move that saw it last
-	generation int32
-	touched    []int32
+	stamp      []int32 // last generation in which a move touched the phase, indexed by phase
+	generation int32   // number of the current move
+	touched    []int32 // phases that the current move touches
 }
 
-// newEmptyBalancer starts without chunks.
+// newEmptyBalancer returns a balancer without chunks.
 func newEmptyBalancer(w *pathTable, k int) *loadBalancer {
 	phases := w.generators / k
 	b := &loadBalancer{pathTable: w, k: k, phaseOf: make([]int32, w.generators), pathChunks: make([]int32, len(w.hops)), load: make([]int64, w.generators),
@@ -36,8 +37,8 @@ func newEmptyBalancer(w *pathTable, k int) *loadBalancer {
 	return b
 }
 
-// newLoadBalancer is emptyBalancer with all chunks where they fit best beside a load on the generators (nil for none), taken
-// one offset after the other.
+// newLoadBalancer returns a balancer with all chunks, assigned greedily offset by offset.
+// load is an initial load of each generator, or nil.
 func newLoadBalancer(w *pathTable, k int, chunks int32, load []int64) *loadBalancer {
 	b := newEmptyBalancer(w, k)
 	copy(b.load, load)
@@ -54,7 +55,8 @@ func newLoadBalancer(w *pathTable, k int, chunks int32, load []int64) *loadBalan
 			for q := w.start[o]; q < w.start[o+1]; q++ {
 				ds, dv := b.tryMove(-1, q, part)
 				b.undoMove(-1, q, part)
-				// The hops themselves count too, or longer paths would hide in the lee of the peak.
+				// The hops count too. Otherwise longer paths would be free below the peak
+				// of a phase.
 				ds = ds*int64(k) + int64(w.hops[q])*int64(part)
 				if best < 0 || ds < slots || ds == slots && dv < spread {
 					best, slots, spread = q, ds, dv
@@ -68,7 +70,7 @@ func newLoadBalancer(w *pathTable, k int, chunks int32, load []int64) *loadBalan
 	return b
 }
 
-// phaseLoad returns the peak and unevenness of a phase from its loads.
+// phaseLoad computes the peak and the imbalance of a phase from its loads.
 func (b *loadBalancer) phaseLoad(p int32) (peak, uneven int64) {
 	var sum, squares int64
 	for _, l := range b.load[int(p)*b.k : int(p+1)*b.k] {
@@ -79,7 +81,8 @@ func (b *loadBalancer) phaseLoad(p int32) (peak, uneven int64) {
 	return peak, int64(b.k)*squares - sum*sum
 }
 
-// addLoad puts the hops of part chunks of way q on the generators.
+// addLoad adds the hops of part chunks on path q to the loads of its generators. q may be
+// -1.
 func (b *loadBalancer) addLoad(q, part int32) {
 	if q < 0 {
 		return
@@ -91,7 +94,7 @@ func (b *loadBalancer) addLoad(q, part int32) {
 	}
 }
 
-// touchPhases notes the phases of way q.
+// touchPhases adds the phases of path q to touched.
 func (b *loadBalancer) touchPhases(q int32) {
 	if q < 0 {
 		return
@@ -104,8 +107,8 @@ func (b *loadBalancer) touchPhases(q int32) {
 	}
 }
 
-// tryMove moves the load of part chunks from way q (-1 for none) to way r and returns by how much slots and spread would
-// change. settle or undo must follow.
+// tryMove moves the load of part chunks from path q to path r and returns the changes of
+// slots and totalImbalance. q is -1 for new chunks. commitMove or undoMove must follow.
 func (b *loadBalancer) tryMove(q, r, part int32) (slots, spread int64) {
 	b.generation++
 	b.touched = b.touched[:0]
@@ -121,12 +124,13 @@ func (b *loadBalancer) tryMove(q, r, part int32) (slots, spread int64) {
 	return slots, spread
 }
 
+// undoMove reverts tryMove with the same arguments.
 func (b *loadBalancer) undoMove(q, r, part int32) {
 	b.addLoad(q, part)
 	b.addLoad(r, -part)
 }
 
-// commitMove accepts the shift before it.
+// commitMove makes the last tryMove permanent.
 func (b *loadBalancer) commitMove() {
 	for _, p := range b.touched {
 		peak, uneven := b.phaseLoad(p)
@@ -136,7 +140,8 @@ func (b *loadBalancer) commitMove() {
 	}
 }
 
-// descend moves chunks between ways while that saves slots, or evens loads at the same slots.
+// descend moves chunks between paths while this saves slots, or reduces the imbalance at
+// equal slots.
 func (b *loadBalancer) descend() {
 	for better := true; better; {
 		better = false
@@ -171,11 +176,12 @@ func (b *loadBalancer) descend() {
 	}
 }
 
-// search descends, and again after each of a number of random moves, of which it keeps those that do no harm. It ends
-// early at so few slots as least.
+// search is an iterated local search: it descends, and again after each of a number of
+// random perturbations, and reverts perturbations that make the result worse. It ends early
+// if the slots reach minSlots.
 func (b *loadBalancer) search(perturbations int, minSlots int64, random *rand.Rand) {
 	b.descend()
-	var choices []int32 // offsets with a choice
+	var choices []int32 // offsets with several paths
 	for o := 1; o < b.n; o++ {
 		if b.start[o+1]-b.start[o] > 1 {
 			choices = append(choices, int32(o))

@@ -8,7 +8,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// minSlotsOf returns by number of topologies the fewest slots of list, relaying or not, and whether they are proved.
+// minSlotsOf returns the minimum slots of the candidates with at most d topologies and the
+// given relay, indexed by d, and whether they are proved.
 func minSlotsOf(list []plan.Candidate, maxCount int, relay bool) (slots []int64, proved []bool) {
 	slots, proved = slices.Repeat([]int64{math.MaxInt64}, maxCount+1), make([]bool, maxCount+1)
 	for d := range slots {
@@ -21,15 +22,17 @@ func minSlotsOf(list []plan.Candidate, maxCount int, relay bool) (slots []int64,
 	return slots, proved
 }
 
-// bruteForceSearch reports whether phases of k offsets serve a chunk to every offset in so many slots in all without
-// relaying. It tries every word of every chunk, offset by offset, and remembers the loads that fail.
+// bruteForceSearch decides whether phases of k offsets can serve a chunk to each offset in
+// the given total of slots, without relaying. It tries all paths of each chunk, offset by
+// offset, and stores the loads that fail.
 type bruteForceSearch struct {
 	n, k, slots   int
 	phases        [][]int
-	load, maxHops []int // by generator and by phase: the hops of its longest word
+	load, maxHops []int // by generator: its load; by phase: the hops of its longest path
 	failed        map[string]bool
 }
 
+// canServe reports whether offsets o..n-1 can be served in addition to the current loads.
 func (b *bruteForceSearch) canServe(o int) bool {
 	if o == b.n {
 		return true
@@ -50,7 +53,8 @@ func (b *bruteForceSearch) canServe(o int) bool {
 	return false
 }
 
-// tryPaths tries the words of phase p from generator j on, after so many hops to at.
+// tryPaths tries the paths to offset o in phase p that continue with generators j and
+// above, after the given hops to a position.
 func (b *bruteForceSearch) tryPaths(o, p, j, at, hops int) bool {
 	if j == b.k {
 		if at%b.n != o {
@@ -79,6 +83,7 @@ func (b *bruteForceSearch) tryPaths(o, p, j, at, hops int) bool {
 	return false
 }
 
+// total returns the slots of all phases.
 func (b *bruteForceSearch) total() (sum int) {
 	for p := range b.phases {
 		sum += max(b.maxHops[p], slices.Max(b.load[p*b.k:(p+1)*b.k]))
@@ -86,7 +91,7 @@ func (b *bruteForceSearch) total() (sum int) {
 	return sum
 }
 
-// hasPhases reports whether any d phases of k offsets do.
+// hasPhases reports whether any d phases of k offsets suffice.
 func (b *bruteForceSearch) hasPhases(d int) bool {
 	var phases func(from []int) bool
 	phases = func(from []int) bool {
@@ -94,7 +99,7 @@ func (b *bruteForceSearch) hasPhases(d int) bool {
 			b.load, b.maxHops, b.failed = make([]int, d*b.k), make([]int, d), map[string]bool{}
 			return b.canServe(1)
 		}
-		tuple := slices.Clone(from) // of phases, the order does not matter
+		tuple := slices.Clone(from) // the order of phases does not matter
 		for {
 			b.phases = append(b.phases, slices.Clone(tuple))
 			if phases(tuple) {
@@ -116,8 +121,8 @@ func (b *bruteForceSearch) hasPhases(d int) bool {
 	return phases(slices.Repeat([]int{1}, b.k))
 }
 
-// TestFewestSlots compares the fewest slots of one chunk per pair without relaying with brute force: plans that are
-// marked as proved take as few, and so do all others but one.
+// The minimum slots for one chunk per pair without relaying are compared with brute force.
+// Proved plans are optimal, and so are all others except one.
 func TestFewestSlots(t *testing.T) {
 	for _, c := range []struct{ n, k, most int }{{4, 2, 2}, {5, 1, 4}, {5, 2, 2}, {6, 1, 4}, {6, 2, 3}, {6, 3, 2}, {7, 1, 3}, {7, 2, 2}, {7, 3, 2}, {8, 1, 3}, {8, 2, 2}, {8, 3, 2}, {8, 4, 1}, {10, 2, 1}} {
 		list, err := Candidates(plan.UniformProblem(c.n, c.k, 1), Options{})
@@ -135,10 +140,10 @@ func TestFewestSlots(t *testing.T) {
 	}
 }
 
-// TestRepeated: many chunks a pair take no more slots than one of them after the other.
+// Several chunks per pair take no more slots than a schedule of one chunk repeated.
 func TestManyChunks(t *testing.T) {
 	for _, c := range []struct{ n, k int }{{8, 3}, {10, 2}, {13, 1}, {14, 2}, {20, 4}} {
-		if c.n == 20 && !*long { // which takes longest
+		if c.n == 20 && !*long { // the slowest case
 			continue
 		}
 		most := (c.n - 2 + c.k) / c.k

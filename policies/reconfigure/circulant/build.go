@@ -9,14 +9,15 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// buildPlan writes the timetable out for all sources: chunk (s, s+D) is, hop by hop, where chunk (0, D) is, s further on.
+// buildPlan writes the plan for all sources. Chunk (s, s+D) is at each time s positions
+// after chunk (0, D).
 func (t *timetable) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
 	var hops int64
 	for _, moves := range t.hops {
 		hops += int64(len(moves))
 	}
 	if hops*int64(t.n) > math.MaxInt32 {
-		return nil, fmt.Errorf("circulant: a plan of %d transmissions is too long to write out; %d is the most", hops*int64(t.n), math.MaxInt32)
+		return nil, fmt.Errorf("circulant: a plan with %d transmissions cannot be written; at most %d are possible", hops*int64(t.n), math.MaxInt32)
 	}
 	p := t.newPlan(name)
 	p.Tx = make([]plan.Tx, 0, hops*int64(t.n))
@@ -34,13 +35,13 @@ func (t *timetable) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
 	return p, nil
 }
 
-// newPlan is a plan without topologies and transmissions.
+// newPlan returns a plan without topologies and transmissions.
 func (s *sourceSchedule) newPlan(name string) *plan.Plan {
 	return &plan.Plan{Name: name, GPUs: s.n, Degree: s.k, Relay: s.relay,
 		Chunks: plan.UniformProblem(s.n, s.k, s.chunks).Chunks}
 }
 
-// appendRotations appends the hop of job from at to to, and its rotations.
+// appendRotations appends a hop of a chunk and its rotations for all sources.
 func (s *sourceSchedule) appendRotations(list []plan.Tx, phase, slot int32, from, to int, j sourceChunk) []plan.Tx {
 	for u := range s.n {
 		list = append(list, plan.Tx{Phase: phase, Slot: slot, From: int32((u + from) % s.n), To: int32((u + to) % s.n),

@@ -8,9 +8,10 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// minSlots returns the fewest slots of one chunk a pair over phases of two offsets without relaying, whatever the
-// words: it keeps every reachable set of loads, with no load above most. A phase's slots are taken as its largest load,
-// which is no more than they are.
+// minSlots returns the minimum slots for one chunk per pair over phases of two offsets,
+// without relaying, on any paths. It computes all reachable vectors of loads up to maxLoad
+// by dynamic programming. The slots of a phase are its largest load, which is a lower bound
+// on them.
 func minSlots(n int, phases [][]int, maxLoad int) int {
 	type loads [4]int8
 	now := map[loads]bool{{}: true}
@@ -32,7 +33,7 @@ func minSlots(n int, phases [][]int, maxLoad int) int {
 				}
 			}
 		}
-		// A set of loads that another undercuts is of no use.
+		// Remove vectors that another vector dominates.
 		list := make([]loads, 0, len(next))
 		for l := range next {
 			list = append(list, l)
@@ -58,9 +59,10 @@ func minSlots(n int, phases [][]int, maxLoad int) int {
 	return lowest
 }
 
-// TestBasesOf8 settles the base of degree 2 on 8 GPUs. The paper's {2, 3} takes 8 slots even with waiting: shortest
-// ways take 14 hops in all, so that 7 slots would leave none to spare, but they take 8 of offset 3 (and are the only
-// shortest ways, so that no schedule of any kind, symmetric or not, does better). {1, 3} takes 7.
+// The bases of degree 2 on 8 GPUs. The paper's {2, 3} takes 8 slots even with waiting:
+// shortest paths take 14 hops in total, so 7 slots would leave no slack, but 8 of the hops
+// use offset 3. These shortest paths are unique, so no schedule is better, symmetric or
+// not. {1, 3} takes 7 slots.
 func TestBasesOf8(t *testing.T) {
 	var words []offsetPath
 	for _, w := range phasePaths(8, [][]int{{2, 3}}, 1, false) {
@@ -80,7 +82,7 @@ func TestBasesOf8(t *testing.T) {
 		}
 	}
 	if !slices.Equal(count, []int{0, 1, 1, 1, 1, 1, 1, 1}) || hops != 14 || threes != 8 {
-		t.Errorf("over {2, 3} shortest ways %v, %d hops, %d of them 3; want one each, 14 and 8", count, hops, threes)
+		t.Errorf("shortest paths over {2, 3}: %v, %d hops, %d of them 3; want one each, 14 and 8", count, hops, threes)
 	}
 	if got := minSlots(8, [][]int{{2, 3}}, 9); got != 8 {
 		t.Errorf("{2, 3} takes %d slots, want 8", got)
@@ -99,7 +101,8 @@ func TestBasesOf8(t *testing.T) {
 	}
 }
 
-// TestBestOffsetPairs tries all pairs of offsets, for one phase and two, on few GPUs.
+// For up to 9 GPUs, candidates of one and two phases are compared with all pairs of
+// offsets.
 func TestBestOffsetPairs(t *testing.T) {
 	for n := 4; n <= 9; n++ {
 		list, err := Candidates(plan.UniformProblem(n, 2, 1), Options{})
@@ -125,7 +128,7 @@ func TestBestOffsetPairs(t *testing.T) {
 		best1, best2 := one, two
 		for _, p := range pairs {
 			if n%p[0] != 0 && n%p[1] != 0 {
-				continue // a unit takes it to one of the others
+				continue // multiplication by a unit modulo n gives another pair
 			}
 			if x := minSlots(n, [][]int{p}, best1); x < best1 {
 				best1 = x

@@ -8,27 +8,30 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// offsetSearch searches for phases of k offsets each that reach all offsets in few hops in all, each within one phase: a
-// facility location over tuples. Phases are added greedily and then exchanged offset by offset.
+// offsetSearch selects phases of k offsets each, so that the sum over all offsets of the
+// hops is low, where each offset is reached within one phase. This is a facility location
+// problem: tuples of k offsets are the facilities. Tuples are added greedily and then
+// improved offset by offset.
 type offsetSearch struct {
 	n, k int
 	stop halt.When
-	// Scratch: hops over the other offsets of a tuple, beside one more, and the fewest of the others and the base.
+	// Scratch, indexed by offset: hops over the other offsets of a tuple; the same with one
+	// more offset; the minimum of others and the base.
 	others, extended, lowest []int32
-	nearOffsets              []nearOffset
-	stamp                    []int32
+	nearOffsets              []nearOffset // scratch of bestOffset
+	stamp                    []int32      // generation in which extended was set, indexed by offset
 	generation               int32
-	work                     int64 // steps taken so far
+	work                     int64 // steps so far
 }
 
-// nearOffset is an offset that others reach in hops.
+// nearOffset is an offset with its hops over the other offsets of a tuple.
 type nearOffset struct{ offset, hops int32 }
 
 func newOffsetSearch(n, k int) *offsetSearch {
 	return &offsetSearch{n: n, k: k, others: make([]int32, n), extended: make([]int32, n), lowest: make([]int32, n), stamp: make([]int32, n)}
 }
 
-// savedHops is what the hops of tuple take off the sum of base.
+// savedHops returns the decrease of the sum of base if it is lowered to hops.
 func savedHops(base, hops []int32) (sum int64) {
 	for o, h := range hops {
 		if b := base[o]; b > h {
@@ -38,8 +41,9 @@ func savedHops(base, hops []int32) (sum int64) {
 	return sum
 }
 
-// bestOffset returns the offset which, beside the other ones of a tuple, saves most hops of base: of equals prefer (0
-// for none), then the smallest.
+// bestOffset returns the offset that saves most hops of base if it is added to the other
+// offsets of a tuple. Of equal offsets it returns prefer (0 if none is preferred), else the
+// smallest.
 func (t *offsetSearch) bestOffset(base []int32, others []int, prefer int) (offset int, saved int64) {
 	t.stop.Check()
 	for i := range t.others {
@@ -49,8 +53,8 @@ func (t *offsetSearch) bestOffset(base []int32, others []int, prefer int) (offse
 	for _, a := range others {
 		plan.Relax(t.others, a)
 	}
-	// Where all are near already, few words can save; these are the words over the others that one more hop may
-	// follow.
+	// If all offsets are near, only a few short paths can save hops: paths over the other
+	// offsets that are followed by hops over the new one. Then these paths are enumerated.
 	maxHops := int32(0)
 	for o, h := range t.others {
 		t.lowest[o] = min(h, base[o])
@@ -88,7 +92,8 @@ func (t *offsetSearch) bestOffset(base []int32, others []int, prefer int) (offse
 	return offset, saved
 }
 
-// countShortPaths is how many words of fewer hops than most go over the others and then on, counted to above 2 n.
+// countShortPaths returns the number of paths with fewer than maxHops hops that go over the
+// other offsets and then over a new one. It stops counting above 2 n.
 func (t *offsetSearch) countShortPaths(maxHops int32) (count int) {
 	for _, h := range t.others {
 		if h+1 < maxHops {
@@ -101,7 +106,8 @@ func (t *offsetSearch) countShortPaths(maxHops int32) (count int) {
 	return count
 }
 
-// savedByShortPaths is what offset v saves beside what the others do, from the words that are short enough to.
+// savedByShortPaths returns the hops that offset v saves in addition to the other offsets,
+// by the paths of countShortPaths.
 func (t *offsetSearch) savedByShortPaths(v int, maxHops int32) (sum int64) {
 	t.generation++
 	n := int32(t.n)
@@ -127,8 +133,10 @@ func (t *offsetSearch) savedByShortPaths(v int, maxHops int32) (sum int64) {
 	return sum
 }
 
-// localSearch exchanges the offsets of tuple one by one for better ones beside base, until none is, or more, which may be nil
-// and is told what the tuple saves, says to end. It returns what the tuple saves then.
+// localSearch replaces the offsets of a tuple one by one by better ones, given base, until
+// no replacement saves hops. proceed may be nil. It is called with the hops saved so far,
+// and ends the search by returning false. The result is the number of hops that the tuple
+// saves.
 func (t *offsetSearch) localSearch(base []int32, tuple []int, proceed func(saved int64) bool) (saved int64) {
 	others := make([]int, 0, len(tuple))
 	saved = savedHops(base, plan.Reach(t.n, tuple))
@@ -148,7 +156,8 @@ func (t *offsetSearch) localSearch(base []int32, tuple []int, proceed func(saved
 	return saved
 }
 
-// bestTuple returns the tuple that is best added to base: climbing from one taken offset by offset.
+// bestTuple returns a tuple to be added to base: built greedily, then improved by
+// localSearch.
 func (t *offsetSearch) bestTuple(base []int32) []int {
 	tuple := make([]int, 0, t.k)
 	for range t.k {
@@ -159,8 +168,8 @@ func (t *offsetSearch) bestTuple(base []int32) []int {
 	return tuple
 }
 
-// exchangeOffsets exchanges offsets of all phases while that saves hops, for about as many steps as work. It returns the sum of
-// hops.
+// exchangeOffsets replaces offsets of all phases while this saves hops, for about maxWork
+// steps. It returns the sum of hops.
 func (t *offsetSearch) exchangeOffsets(phases [][]int, maxWork int64) int64 {
 	n, until := t.n, t.work+maxWork
 	hops := make([][]int32, len(phases))
@@ -196,16 +205,19 @@ func (t *offsetSearch) exchangeOffsets(phases [][]int, maxWork int64) int64 {
 	return sum
 }
 
-// initialTuples returns tuples for one phase that reaches all, those of fewest hops first. Up to multiplication by a unit,
-// which renames GPUs, the first offset divides n. Where these are too many tuples to try, every offset beside 1 starts
-// a climb, or some where n is large.
+// initialTuples returns tuples for one phase that reaches all offsets, sorted by their
+// hops.
+//
+// Multiplication by a unit modulo n renames the GPUs. Up to such a renaming, the first
+// offset divides n. If there are too many tuples to try all, a local search starts at
+// offset 1 with each other offset, or with some of them for large n.
 func (t *offsetSearch) initialTuples(maxTuples int) [][]int {
 	type ranked struct {
 		tuple []int
 		hops  int64
 	}
 	var list []ranked
-	count := 3.0 * float64(t.n) // steps of trying all
+	count := 3.0 * float64(t.n) // steps to try all tuples
 	for j := 1; j < t.k; j++ {
 		count = count * float64(t.n-2+j) / float64(j)
 	}

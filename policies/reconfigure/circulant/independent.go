@@ -8,19 +8,23 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// epochSchedule is a scheme for switches that reconfigure on their own. Each generator is up once, on one switch, for as many
-// slots as it carries hops: an epoch.
+// epochSchedule is a schedule for switches that reconfigure independently. Each generator
+// is active once, on one switch, for as many slots as it carries hops. This time is an
+// epoch.
 type epochSchedule struct {
-	sourceSchedule         // of one generator a phase; phases without hops are not set up
-	switchOf       []int32 // switch by generator
-	singleEpoch    bool    // no chunk uses more than one epoch
+	sourceSchedule         // each phase has one generator; phases without hops are not set up
+	switchOf       []int32 // indexed by generator
+	singleEpoch    bool    // no chunk uses several epochs
 }
 
-// independentPlans plans with every switch on its own, for any number of epochs in all, dealt out evenly; of more than 128
-// GPUs for about as many on each as there are topologies in other plans. Where a switch has one epoch fewer than another
-// it may carry more; how much more pays depends on the delay, so there are several. What is no better than a candidate
-// of over, or another of its own, at any delay is left out. With a limit of the buffer no chunk uses more than one
-// epoch: then each switch has at most one chunk of a source under way.
+// independentPlans returns plans with independent switches, for all total numbers of
+// epochs, which are dealt evenly to the switches. For more than 128 GPUs, each switch has
+// about as many epochs as other plans have topologies.
+//
+// A switch with one epoch fewer than another one may carry more. How much more is best
+// depends on the delay, so there are several plans; see loadLeads. A plan is left out if a
+// candidate of over, or another plan, costs no more at any delay. With a buffer limit, each
+// chunk uses one epoch only. Then each switch has at most one chunk of a source in transit.
 func (l *allToAllPlanner) independentPlans(over []plan.Candidate) (list []plan.Candidate) {
 	limited := l.options.BufferLimit > 0
 	if limited && int(l.options.BufferLimit) < l.k {
@@ -58,8 +62,10 @@ func (l *allToAllPlanner) independentPlans(over []plan.Candidate) (list []plan.C
 	return list
 }
 
-// loadLeads lists how many slots more a switch with an epoch fewer than others is to carry, of m epochs in all. That is the
-// delay in slots; m epochs are the best choice only where one fewer would cost, and one more save, no more hops.
+// loadLeads returns numbers of additional slots that a switch carries if it has one epoch
+// fewer than others, for m epochs in total. The ideal number is the delay in slots. m
+// epochs are best only for delays between the hops that one more epoch would save and the
+// hops that the last of the m epochs saves. The result covers this range.
 func (l *allToAllPlanner) loadLeads(hops []int64, m int) (list []int64) {
 	if m%l.k == 0 {
 		return []int64{0}
@@ -75,7 +81,8 @@ func (l *allToAllPlanner) loadLeads(hops []int64, m int) (list []int64) {
 	return slices.Compact(list)
 }
 
-// dominates reports that a costs no more than b at any delay: it ends no later than some switch of b does.
+// dominates reports whether a costs no more than b at any delay: for each switch of a, some
+// switch of b has no fewer reconfigurations and slots.
 func dominates(a, b plan.Candidate) bool {
 	works := func(c plan.Candidate) []plan.SwitchLoad {
 		if c.Switches != nil {
@@ -93,9 +100,10 @@ func dominates(a, b plan.Candidate) bool {
 	return true
 }
 
-// scheduleEpochs puts generators, of one phase each, on switches and spreads the chunks such that all switches carry as much, but
-// lead slots more for every epoch fewer. With private each chunk uses one epoch only. nil where no such schedule is free
-// of idle slots.
+// scheduleEpochs assigns the phases, of one generator each, to switches, and the chunks to
+// paths. All switches carry equal loads, except lead slots more per missing epoch. With
+// singleEpoch, each chunk uses one epoch. It returns nil if no such schedule without idle
+// slots is certain to exist.
 func (l *allToAllPlanner) scheduleEpochs(phases [][]int, lead int64, singleEpoch bool) *epochSchedule {
 	m := len(phases)
 	paths := relayPaths(l.n, phases)
@@ -125,8 +133,9 @@ func (l *allToAllPlanner) scheduleEpochs(phases [][]int, lead int64, singleEpoch
 	return e
 }
 
-// assignSwitches deals generators out: the one with most hops, if every chunk went to equal parts by all shortest paths, goes
-// to the switch that carries least, with what it is taken to carry beforehand, of those that have room.
+// assignSwitches assigns generators to switches in decreasing order of load, if each chunk
+// is split equally among its shortest paths. A generator goes to the switch with the lowest
+// load that has a free epoch. load is the initial load of each switch.
 func (l *allToAllPlanner) assignSwitches(w *pathTable, load []int64, freeEpochs []int) []int32 {
 	hops, order := w.equalSplitLoads(), numbers.Below(w.generators)
 	slices.SortStableFunc(order, func(a, b int) int { return int(hops[b] - hops[a]) })
@@ -149,7 +158,7 @@ func (l *allToAllPlanner) assignSwitches(w *pathTable, load []int64, freeEpochs 
 	return switchOf
 }
 
-// bySwitch is the ways with switches for generators.
+// bySwitch returns the path table with switches in place of generators.
 func (e *epochSchedule) bySwitch(w *pathTable, k int) *pathTable {
 	s := &pathTable{n: w.n, generators: k, start: w.start, pathStart: []int32{0}, hops: w.hops}
 	count := make([]int32, k)
@@ -168,13 +177,18 @@ func (e *epochSchedule) bySwitch(w *pathTable, k int) *pathTable {
 	return s
 }
 
-// mayCollide reports that some chunk uses several switches and an epoch too short to find each of its chunks a slot in
-// which no other switch carries the chunk, whatever the delay. A chunk of h hops in all that collides in an epoch can
-// change places with any other in it except in the slots where it is busy itself, h at most, and with any but the chunks
-// that the k-2 other switches carry then; so an epoch of more slots than h and (k-2) times the most hops of one chunk in
-// it always has a place to change with, and collisions only fall in number.
+// mayCollide reports whether a chunk uses several switches and an epoch that may be too
+// short to avoid collisions, at any delay. A collision is a slot in which two switches
+// carry the same chunk.
+//
+// Consider a chunk of h hops in total with a collision in an epoch. It can exchange its
+// slot with any other slot of the epoch, with two exceptions: slots in which the chunk
+// itself is busy, at most h; and slots of chunks that the k-2 other switches carry in the
+// colliding slot. If the epoch has more slots than h plus (k-2) times the largest number of
+// hops of one chunk in it, an exchange always exists. Each exchange reduces the number of
+// collisions.
 func (e *epochSchedule) mayCollide(k int) bool {
-	maxChunkHops := make([]int32, len(e.phases)) // hops of one chunk by generator
+	maxChunkHops := make([]int32, len(e.phases)) // hops of one chunk, indexed by generator
 	for q, c := range e.pathChunks {
 		if c > 0 {
 			for i := e.paths.pathStart[q]; i < e.paths.pathStart[q+1]; i++ {
@@ -197,7 +211,8 @@ func (e *epochSchedule) mayCollide(k int) bool {
 	return false
 }
 
-// candidate offers the epochs.
+// candidate returns the schedule as a candidate, which writes the plan for a delay when it
+// is built.
 func (e *epochSchedule) candidate(origin string) plan.Candidate {
 	k := int(slices.Max(e.switchOf)) + 1
 	loads := make([]plan.SwitchLoad, k)

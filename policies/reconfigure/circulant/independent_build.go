@@ -10,10 +10,11 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// activeInterval is the time, in slots from the start, in which a generator is up on its switch.
+// activeInterval is the interval start <= slot < end, counted from the start of the plan,
+// in which a generator is active on its switch.
 type activeInterval struct{ generator, start, end int }
 
-// build writes the plan out for a delay in slots.
+// build writes the plan for a delay in slots.
 func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (*plan.Plan, error) {
 	if delay < 0 {
 		return nil, fmt.Errorf("circulant: a reconfiguration delay of %d slots; it must be at least 0", delay)
@@ -32,7 +33,7 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 		}
 	}
 	if end > math.MaxInt32 || hops*int64(e.n) > math.MaxInt32 {
-		return nil, fmt.Errorf("circulant: a plan of %d slots and %d transmissions is too long to write out; %d is the most", end, hops*int64(e.n), math.MaxInt32)
+		return nil, fmt.Errorf("circulant: a plan with %d slots and %d transmissions cannot be written; at most %d of each are possible", end, hops*int64(e.n), math.MaxInt32)
 	}
 	jobs := e.sourceChunks()
 	slots, err := e.assignSlots(jobs, active, int(end), stop)
@@ -43,7 +44,7 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 	p.Degree = k
 	p.DelaySlots = int32(delay)
 	p.Tx = make([]plan.Tx, 0, hops*int64(e.n))
-	// A switch that has done its last epoch stays as it is.
+	// A switch does not change after its last epoch.
 	breaks := []int{0, int(end)}
 	for _, list := range active {
 		for i, x := range list {
@@ -69,7 +70,7 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 			}
 		}
 		p.Topologies = append(p.Topologies, scaleup.Circulant(e.n, offsets...))
-		p.Switches = append(p.Switches, slices.Repeat(on, e.n)) // as Circulant lists edges
+		p.Switches = append(p.Switches, slices.Repeat(on, e.n)) // in the order of edges of scaleup.Circulant
 		p.Slots = append(p.Slots, int32(breaks[phase+1]-from))
 		for t := from; t < breaks[phase+1]; t++ {
 			stop.Check()
@@ -85,10 +86,12 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 	return p, nil
 }
 
-// assignSlots gives every hop of the epochs a slot: by switch and slot, the job that the switch carries, -1 for none. A chunk
-// stands in consecutive slots of an epoch, until collisions on two switches are undone by changing places.
+// assignSlots assigns a slot to each hop. The result has the chunk that a switch carries,
+// indexed by switch and slot; -1 if the switch carries none. The hops of a chunk in an
+// epoch get consecutive slots at first. Collisions, where two switches carry the same
+// chunk, are then resolved by exchanges of slots.
 func (e *epochSchedule) assignSlots(jobs []sourceChunk, active [][]activeInterval, end int, stop halt.When) ([][]int32, error) {
-	// The jobs of a generator are in[g]: pairs of a job and its hops.
+	// hopsOf[g] has the chunks of generator g, with their hops over it.
 	type part struct{ job, hops int32 }
 	hopsOf := make([][]part, len(e.phases))
 	for i, j := range jobs {
@@ -109,7 +112,7 @@ func (e *epochSchedule) assignSlots(jobs []sourceChunk, active [][]activeInterva
 			}
 		}
 	}
-	// busy reports that a switch other than j carries job i in slot t.
+	// busy reports whether a switch other than j carries chunk i in slot t.
 	busy := func(i int32, t, j int) bool {
 		for o := range slots {
 			if o != j && slots[o][t] == i {
@@ -135,7 +138,7 @@ func (e *epochSchedule) assignSlots(jobs []sourceChunk, active [][]activeInterva
 					other++
 				}
 				if other == x.end {
-					return nil, fmt.Errorf("circulant: a chunk to offset %d would be on two switches in slot %d", jobs[i].offset, t)
+					return nil, fmt.Errorf("circulant: two switches carry a chunk to offset %d in slot %d", jobs[i].offset, t)
 				}
 				slots[j][t], slots[j][other] = slots[j][other], i
 			}

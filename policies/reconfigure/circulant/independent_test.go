@@ -8,12 +8,13 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// checkDownTime checks switch by switch that permutations change only across delay dark slots, also at first. It takes only the
-// topologies, not which switch has which edge.
+// checkDownTime verifies for each switch that its permutation changes only after it was
+// down for delay slots, also initially. It uses only the topologies, without the assignment
+// of edges to switches.
 func checkDownTime(t *testing.T, b *plan.Plan, loads []plan.SwitchLoad, delay int64) {
 	t.Helper()
 	n := b.GPUs
-	// Every slot's offsets, from the topologies.
+	// The offsets in each slot, from the topologies.
 	var offsetsOf [][]int
 	for i, x := range b.Topologies {
 		if len(x)%n != 0 {
@@ -52,7 +53,7 @@ func checkDownTime(t *testing.T, b *plan.Plan, loads []plan.SwitchLoad, delay in
 				}
 			}
 			if j < 0 {
-				t.Fatalf("slot %d: offset %d comes up on no switch that was dark for %d slots", slot, a, delay)
+				t.Fatalf("slot %d: offset %d is set up on no switch that was down for %d slots", slot, a, delay)
 			}
 			offsetOf[j] = a
 			setups[j]++
@@ -64,10 +65,12 @@ func checkDownTime(t *testing.T, b *plan.Plan, loads []plan.SwitchLoad, delay in
 		want += loads[j].Reconfigurations
 	}
 	if sum != want {
-		t.Fatalf("permutations came up %d times, want %d", sum, want)
+		t.Fatalf("permutations were set up %d times, want %d", sum, want)
 	}
 }
 
+// Plans with independent switches take the slots of their candidates at each delay, and
+// their switches are down during each change.
 func TestIndependent(t *testing.T) {
 	seen := false
 	forEachProblem(t, func(t *testing.T, p *plan.Problem) {
@@ -91,7 +94,7 @@ func TestIndependent(t *testing.T) {
 				for _, delay := range []int64{0, 1, 5, 40} {
 					b := buildChecked(t, c, p, delay)
 					if got, want := b.TotalSlots(), int64(c.Cost(engine.Time(delay), 1)); got != want {
-						t.Fatalf("%s %v, delay %d: %d slots, claimed %d", c.Origin, c.Switches, delay, got, want)
+						t.Fatalf("%s %v, delay %d: %d slots, want %d", c.Origin, c.Switches, delay, got, want)
 					}
 					if delay > 0 {
 						checkDownTime(t, b, c.Switches, delay)
@@ -101,12 +104,12 @@ func TestIndependent(t *testing.T) {
 		}
 	})
 	if !seen {
-		t.Error("no problem had a candidate of switches on their own")
+		t.Error("no problem had a candidate with independent switches")
 	}
 }
 
-// TestScheduleEpochs builds plans of epochs whose chunks use several switches, which collide unless they change places, for any
-// delay.
+// Chunks that use several switches never collide, at any delay. Without exchanges of slots
+// they would.
 func TestScheduleEpochs(t *testing.T) {
 	shared := 0
 	for _, n := range []int{6, 9, 12, 16, 21} {
@@ -133,7 +136,7 @@ func TestScheduleEpochs(t *testing.T) {
 				for delay := range int64(6) {
 					b := buildChecked(t, &c, p, delay*delay)
 					if got, want := b.TotalSlots(), int64(c.Cost(engine.Time(delay*delay), 1)); got != want {
-						t.Fatalf("%d GPUs, %v, delay %d: %d slots, claimed %d", n, c.Switches, delay*delay, got, want)
+						t.Fatalf("%d GPUs, %v, delay %d: %d slots, want %d", n, c.Switches, delay*delay, got, want)
 					}
 				}
 			}

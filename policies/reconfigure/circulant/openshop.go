@@ -6,33 +6,38 @@ import (
 	"sim/policies/graph"
 )
 
-// openShop schedules the hops of one phase, slot by slot, as an open shop of unit tasks: in a slot a generator carries one
-// chunk and a chunk takes one hop. It needs no more slots than the most of its generators' loads and its chunks' hops,
-// because every slot serves all that have as many hops left as slots remain (decrementing sets, as in Gonzalez and
-// Sahni's preemptive open shop). Among the chunks that it may serve it takes those first that leave transit, or do not
-// enter it.
+// openShop schedules the hops of one phase as an open shop of unit tasks. In a slot, a
+// generator carries one chunk and a chunk takes one hop.
+//
+// It needs as many slots as the maximum of the loads of its generators and of the hops of
+// its chunks. This is because each slot serves all generators and chunks that have as many
+// hops left as slots (decrementing sets, as in the preemptive open shop of Gonzalez and
+// Sahni). Of other chunks it prefers chunks that leave transit, or do not enter it.
 type openShop struct {
 	k             int
-	remaining     []int32 // hops left of chunk i on generator j at i*k+j
-	chunkHops     []int32 // hops left by chunk, in this phase
-	generatorLoad []int32 // hops left by generator
-	laterHops     []int32 // hops by chunk in later phases
-	inTransit     []bool  // whether a chunk is under way
-	transitLoad   []int32 // hops left by generator of chunks under way
+	remaining     []int32 // hops of chunk i over generator j not done yet, at i*k+j
+	chunkHops     []int32 // sum of remaining over generators, indexed by chunk
+	generatorLoad []int32 // sum of remaining over chunks, indexed by generator
+	laterHops     []int32 // hops in later phases, indexed by chunk
+	inTransit     []bool  // the chunk has left its source, indexed by chunk
+	transitLoad   []int32 // sum of remaining over chunks in transit, indexed by generator
 
-	// candidates are the chunks with hops left that this phase has moved, and of those alike that it has not, k: no slot
-	// takes more, and no more chunks have as many hops left as slots remain.
+	// candidates are the chunks with remaining hops that have moved in this phase, and of
+	// each set of identical chunks k that have not. This is enough, because a slot serves
+	// at most k chunks, and at most k chunks have as many hops left as slots.
 	candidates    []int32
-	lastIdentical []int32 // by chunk: the last of those alike, which come one after the other
-	nextIdentical []int32 // by last chunk of those alike: the first one that is not active
-	isUnmoved     []bool  // by chunk: the phase has not moved it
+	lastIdentical []int32 // last one of the identical chunks, which are consecutive; indexed by chunk
+	nextIdentical []int32 // first one that is not a candidate; indexed by lastIdentical
+	isUnmoved     []bool  // the chunk has not moved in this phase, indexed by chunk
 
-	matched    []int32 // by generator: its chunk in this slot, -1 for none
+	matched    []int32 // chunk in this slot, indexed by generator; -1 if the generator is idle
 	assignment graph.Assignment
-	weight     []int64 // by generator and active chunk, and then k times none
+	weight     []int64 // rows are generators; columns are candidates, then k columns for idle generators
 }
 
-// newOpenShop takes the hops of the phase, as need has them; it changes need and started. Chunks of one way are identical.
+// newOpenShop returns the open shop of a phase. The arguments initialise the fields of the
+// same names; it changes remaining and inTransit. path is the path of each chunk. Chunks
+// with the same path are identical and consecutive.
 func newOpenShop(k int, remaining, laterHops, path []int32, inTransit []bool) *openShop {
 	jobs := len(laterHops)
 	s := &openShop{k: k, remaining: remaining, chunkHops: make([]int32, jobs), generatorLoad: make([]int32, k), laterHops: laterHops, inTransit: inTransit,
@@ -64,7 +69,8 @@ func newOpenShop(k int, remaining, laterHops, path []int32, inTransit []bool) *o
 	return s
 }
 
-// addCandidate makes one more of the identical chunks that end at last active, if there is one.
+// addCandidate adds the next of the identical chunks that end at chunk last, if there is
+// one.
 func (s *openShop) addCandidate(last int32) {
 	if i := s.nextIdentical[last]; i <= last {
 		s.nextIdentical[last]++
@@ -72,17 +78,20 @@ func (s *openShop) addCandidate(last int32) {
 	}
 }
 
-// Weights of a generator with a chunk: each of them that must not idle counts most, then that there is a pair at all,
-// less the rank of the chunk.
 const (
+	// Weights of a pair of generator and chunk: mustWeight for each of the two that must be
+	// served in the slot, then pairWeight for each pair, minus the rank of the chunk. Pairs
+	// with the weight forbidden are never selected. rankBits is the number of bits below a
+	// rank, for ties.
 	mustWeight = 1 << 52
 	pairWeight = 1 << 44
 	forbidden  = -1 << 58
-	rankBits   = 40 // bits below a rank
+	rankBits   = 40
 )
 
-// matchSlot matches generators with chunks for the slot after which remain-1 are left, into mate. Where neither must be
-// served, no chunk starts that stays in transit.
+// matchSlot matches generators with chunks for the next slot, if there are remain slots
+// including it. A chunk that would stay in transit starts only if it or the generator must
+// be served.
 func (s *openShop) matchSlot(remain int32) {
 	columns := len(s.candidates) + s.k
 	s.weight = append(s.weight[:0], make([]int64, s.k*columns)...)
@@ -110,9 +119,10 @@ func (s *openShop) matchSlot(remain int32) {
 	}
 }
 
-// Ranks, the first served first: chunks that leave transit in this phase, chunks that pass through in one hop or come
-// and go within the phase, chunks that stay in transit, and chunks that enter transit to stay.
 const (
+	// Ranks of chunks, in the order in which they are served: chunks that leave transit in
+	// this phase, chunks with one hop, chunks that start and arrive within the phase,
+	// chunks that stay in transit, and chunks that enter transit and stay.
 	rankLeaving = iota
 	rankDirect
 	rankWithinPhase
@@ -120,6 +130,7 @@ const (
 	rankEntering
 )
 
+// rank returns the rank of a chunk, with the tie-break in the low rankBits bits.
 func (s *openShop) rank(i int) int64 {
 	ends, rank := s.laterHops[i] == 0, int64(rankWithinPhase)
 	switch {
@@ -132,7 +143,8 @@ func (s *openShop) rank(i int) int64 {
 	case !ends:
 		rank = rankEntering
 	}
-	// Of fresh chunks, one that keeps the work under way even among the generators, so that none has to start others.
+	// Of chunks that have not started, prefer one that keeps the transit load of the
+	// generators even. Then no generator is forced to start further chunks.
 	low, high := int32(1<<30), int32(0)
 	for j, b := range s.transitLoad {
 		x := b + s.remaining[i*s.k+j]
@@ -141,7 +153,8 @@ func (s *openShop) rank(i int) int64 {
 	return rank<<rankBits + int64(high-low)
 }
 
-// commitSlot carries the slot out and returns by how much the chunks in transit grow in number.
+// commitSlot applies the matching of the slot. It returns the change of the number of
+// chunks in transit.
 func (s *openShop) commitSlot() (growth int32) {
 	for j, i := range s.matched {
 		if i < 0 {

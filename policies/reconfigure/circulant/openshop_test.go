@@ -6,13 +6,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestOpenShop draws open shops of unit tasks and holds that they take no more slots than König's theorem says, with no
-// chunk and no generator used twice in a slot.
+// Random open shops of unit tasks take at most as many slots as König's theorem states, and
+// use no chunk and no generator twice in a slot.
 func TestOpenShop(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(1, 4).Draw(t, "k")
 		ways := rapid.IntRange(1, 8).Draw(t, "ways")
-		// Few hops leave a slot few chunks to choose from.
+		// Small numbers of hops leave a slot few chunks to select from.
 		maxHops := rapid.Int32Range(1, 4).Draw(t, "most")
 		maxIdentical := rapid.IntRange(1, 6).Draw(t, "most alike")
 		var need, after, way []int32
@@ -65,7 +65,7 @@ func TestOpenShop(t *testing.T) {
 				}
 				used[i] = true
 				if remaining[int(i)*k+j]--; remaining[int(i)*k+j] < 0 {
-					t.Fatalf("slot %d: chunk %d has no hop left on %d", slot, i, j)
+					t.Fatalf("slot %d: chunk %d has no hop left on generator %d", slot, i, j)
 				}
 			}
 			transit += s.commitSlot()
@@ -76,7 +76,7 @@ func TestOpenShop(t *testing.T) {
 			}
 		}
 		if transit != want {
-			t.Fatalf("%d chunks counted in transit in the end, want %d", transit, want)
+			t.Fatalf("%d chunks in transit at the end, want %d", transit, want)
 		}
 	})
 }

@@ -6,27 +6,30 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// pathTable lists how chunks can get to each offset: way w takes count[i] hops of generator gen[i] for i = first[w] ..
-// first[w+1]-1, in any order. Those to offset D are start[D] .. start[D+1]-1, short ones first.
+// pathTable has the paths to each offset. In a circulant the order of hops does not matter,
+// so a path is the number of hops over each generator. Path w takes count[i] hops over
+// gen[i] for pathStart[w] <= i < pathStart[w+1]. Paths start[o] .. start[o+1]-1 lead to
+// offset o, short ones first.
 type pathTable struct {
 	n, generators    int
 	start, pathStart []int32
 	gen, count       []int32
-	hops             []int32 // of a way in all
+	hops             []int32 // total hops, indexed by path
 }
 
-// maxPathsPerOffset is the most routes listed to one offset.
+// maxPathsPerOffset limits the paths in a table per offset.
 const maxPathsPerOffset = 24
 
-// offsetPath is a way while they are collected.
+// offsetPath is a path to an offset: count[i] hops over generator gen[i], hops in total.
 type offsetPath struct {
 	to, hops   int32
 	gen, count []int32
 }
 
-// newPathTable turns words into ways, the shortest of each offset first and no more than maxWays.
+// newPathTable returns a table with the shortest paths to each offset, at most
+// maxPathsPerOffset.
 func newPathTable(n, generators int, paths []offsetPath) *pathTable {
-	// Words by offset, then by hops, keeping their order among equals.
+	// Sort the paths by offset, then stably by hops.
 	start := make([]int32, n+1)
 	for i := range paths {
 		start[paths[i].to+1]++
@@ -58,7 +61,7 @@ func newPathTable(n, generators int, paths []offsetPath) *pathTable {
 	return w
 }
 
-// indexOf returns the ways that words are, nil if one of them is none.
+// indexOf returns the index of each path in the table, or nil if one is not in it.
 func (w *pathTable) indexOf(paths []offsetPath) (list []int32) {
 	for _, x := range paths {
 		q := w.start[x.to]
@@ -76,24 +79,25 @@ func (w *pathTable) indexOf(paths []offsetPath) (list []int32) {
 	return list
 }
 
-// pathEnumerator lists words over some of the generators of a sequence.
+// pathEnumerator enumerates paths over some of the generators of a sequence.
 type pathEnumerator struct {
 	n          int
-	offsets    []int   // by generator of this speller
-	generators []int32 // its number among all
-	minHops    []int32 // least by offset over these
-	maxHops    []int32 // by offset: no longer words to it are wanted
-	slack      int32   // hops more than the least over these
-	maxDepth   int32   // the largest of longest
-	maxPaths   int     // words to one offset
-	numPaths   []int32 // by offset
+	offsets    []int   // indexed by generator of this enumerator
+	generators []int32 // its number in the sequence, indexed as offsets
+	minHops    []int32 // minimum over these generators, indexed by offset
+	maxHops    []int32 // limit of path lengths, indexed by offset
+	slack      int32   // limit of hops above minHops
+	maxDepth   int32   // largest limit in maxHops
+	maxPaths   int     // limit of paths per offset
+	numPaths   []int32 // paths found so far, indexed by offset
 	paths      []offsetPath
-	count      []int32
+	count      []int32 // hops of the current path, indexed as offsets
 }
 
-// enumerate appends to words all words to offsets 1..n-1 of no more than slack hops above the least and no longer than
-// longest. A word of the least hops plus e starts with words of no more than e above theirs, which prunes the search;
-// with slack below 2 no part of a word leads back to where it began.
+// enumerate appends to paths all paths to offsets 1..n-1 within the limits of slack and
+// maxHops. A path with e hops above the minimum has only prefixes with at most e hops above
+// their minimum, which prunes the search. With slack below 2, no part of a path returns to
+// its start.
 func (s *pathEnumerator) enumerate() {
 	s.count = make([]int32, len(s.offsets))
 	s.numPaths = make([]int32, s.n)
@@ -105,6 +109,7 @@ func (s *pathEnumerator) enumerate() {
 	s.enumerateFrom(0, 0, 0)
 }
 
+// enumerateFrom continues a path at a position with generators g and above.
 func (s *pathEnumerator) enumerateFrom(position, g int, hops int32) {
 	if position != 0 && hops <= s.maxHops[position] && int(s.numPaths[position]) < s.maxPaths {
 		s.numPaths[position]++
@@ -128,8 +133,8 @@ func (s *pathEnumerator) enumerateFrom(position, g int, hops int32) {
 	}
 }
 
-// phasePaths lists the words that stay within one phase: to each offset those of no more than slack hops above the
-// least over all phases. single lists those of one generator alone.
+// phasePaths returns the paths that stay within one phase. Paths to an offset have at most
+// slack hops above the minimum over all phases. With single, paths use one generator only.
 func phasePaths(n int, phases [][]int, slack int32, single bool) []offsetPath {
 	var enumerators []*pathEnumerator
 	maxHops := plan.Origin(n)
@@ -165,16 +170,17 @@ func phasePaths(n int, phases [][]int, slack int32, single bool) []offsetPath {
 	return paths
 }
 
-// relayPaths lists the words over all generators at once, those of the least hops.
+// relayPaths returns the paths with the minimum number of hops over the generators of all
+// phases.
 func relayPaths(n int, phases [][]int) []offsetPath {
 	return phasePaths(n, [][]int{slices.Concat(phases...)}, 0, false)
 }
 
-// loadParts makes the parts of evenly whole for the most counts of ways.
+// loadParts is the unit of equalSplitLoads: it is divisible by most numbers of paths.
 const loadParts = 5040
 
-// equalSplitLoads returns the hops by generator, in parts of 1/evenParts, if a chunk to each offset went to equal parts by all
-// its ways.
+// equalSplitLoads returns the hops per generator if one chunk to each offset is split
+// equally among all its paths, in units of 1/loadParts.
 func (w *pathTable) equalSplitLoads() []int64 {
 	load := make([]int64, w.generators)
 	for o := 1; o < w.n; o++ {

@@ -8,16 +8,16 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// balanceChunks spreads the chunks over words.
+// balanceChunks assigns the chunks to the given paths.
 func (l *allToAllPlanner) balanceChunks(phases [][]int, paths []offsetPath, relay bool, kicks int) *sourceSchedule {
 	l.options.Stop.Check()
 	b := newLoadBalancer(newPathTable(l.n, len(phases)*l.k, paths), l.k, l.chunks, nil)
 	return l.improveBalance(b, phases, relay, kicks)
 }
 
-// improveBalance searches on from where the chunks are.
+// improveBalance improves the assignment of a balancer and returns it as a schedule.
 func (l *allToAllPlanner) improveBalance(b *loadBalancer, phases [][]int, relay bool, kicks int) *sourceSchedule {
-	var hops int64 // of the shortest words
+	var hops int64 // of all chunks on shortest paths
 	for o := 1; o < l.n; o++ {
 		hops += int64(b.hops[b.start[o]]) * int64(l.chunks)
 	}
@@ -28,20 +28,21 @@ func (l *allToAllPlanner) improveBalance(b *loadBalancer, phases [][]int, relay 
 	return s
 }
 
-// numPerturbations is how many kicks a search of n GPUs gets.
+// numPerturbations is the number of perturbations of a search, which is lower for more GPUs
+// because they take longer.
 func (l *allToAllPlanner) numPerturbations() int { return max(4, 4096/l.n) }
 
 const (
-	// maxRandomStarts is the most random starts of scatter.
+	// maxRandomStarts limits the starts of restartRandomly.
 	maxRandomStarts = 300
-	// maxStartSteps and fewStartSteps, for more than manyGPUs GPUs, bound n x d^2 x starts, to which the time that random
-	// starts of d phases of n GPUs take is proportional.
+	// The time of random starts of d phases for n GPUs is proportional to n x d^2 x starts.
+	// maxStartSteps limits this product, maxStartStepsIfLarge for more than largeGPUs GPUs.
 	maxStartSteps, maxStartStepsIfLarge = 100_000, 40_000
 	largeGPUs                           = 128
 )
 
-// restartRandomly seeks a better scheme than s from random starts: multiples, by units, of good tuples for one phase, improved
-// by exchanges.
+// restartRandomly returns s or a better schedule from random starts: good tuples for one
+// phase, multiplied by units modulo n and improved by exchanges.
 func (l *allToAllPlanner) restartRandomly(s *sourceSchedule, t *offsetSearch, firsts []*sourceSchedule) *sourceSchedule {
 	d, steps := len(s.phases), maxStartSteps
 	if l.n > largeGPUs {
@@ -73,24 +74,28 @@ func (l *allToAllPlanner) restartRandomly(s *sourceSchedule, t *offsetSearch, fi
 	return s
 }
 
-// minPhaseSlots is a lower bound on the slots of degree k for so many chunks a pair, whose words stay within one of so many
-// phases of generators each.
+// minPhaseSlots returns a lower bound on the slots for degree k and the given chunks per
+// pair, if each path stays within one of the phases with the given number of generators
+// each.
 func minPhaseSlots(n, k, phases, generators int, chunks int32) int64 {
 	return (plan.LeastHops(n, phases, generators)*int64(chunks) + int64(k) - 1) / int64(k)
 }
 
-// schedulePhases is the scheme of phases without relaying.
+// schedulePhases returns a schedule on the phases without relaying.
 func (l *allToAllPlanner) schedulePhases(phases [][]int, kicks int) *sourceSchedule {
 	return l.balanceChunks(phases, phasePaths(l.n, phases, l.slack(), false), false, kicks)
 }
 
-// slack is how many hops more than the least words without relaying may have. Of degree 1 more hops even out nothing.
+// slack is the number of hops above the minimum that paths without relaying may have. For
+// degree 1 it is 0, because longer paths cannot even out loads.
 func (l *allToAllPlanner) slack() int32 { return int32(min(1, l.k-1)) }
 
-// separateSchedules returns schemes without relaying, at least one for each of counts.
+// separateSchedules returns schedules whose chunks stay within a phase (no relaying), at
+// least one for each of counts.
 func (l *allToAllPlanner) separateSchedules() (list []*sourceSchedule) {
 	if l.chunks > 1 {
-		// The best offsets for one chunk a pair may be found better than those for many.
+		// The search for one chunk per pair may find better offsets than the search for
+		// several.
 		one := newPlanner(l.n, l.k, 1, Options{Wanted: l.options.Wanted, Stop: l.options.Stop}, l.seed)
 		one.repeats = l.chunks
 		for _, s := range one.separateSchedules() {
@@ -100,14 +105,14 @@ func (l *allToAllPlanner) separateSchedules() (list []*sourceSchedule) {
 	if l.k > 1 {
 		list = append(list, l.schedulePhases(l.directPhases(), l.numPerturbations()))
 	}
-	if l.k > 1 || l.chunks == 1 { // at degree 1 each of many chunks goes where one alone does
+	if l.k > 1 || l.chunks == 1 { // for degree 1, all chunks of a pair take the path of one chunk
 		list = append(list, l.minHopSchedules(list)...)
 	}
 	return list
 }
 
-// minHopSchedules returns schemes of few hops without relaying, for the numbers of topologies for which list is not known to be
-// best.
+// minHopSchedules returns schedules with few hops and without relaying, for the numbers of
+// topologies for which no schedule of list is optimal.
 func (l *allToAllPlanner) minHopSchedules(list []*sourceSchedule) []*sourceSchedule {
 	if l.k == 1 {
 		return l.shiftSchedules()
@@ -115,7 +120,7 @@ func (l *allToAllPlanner) minHopSchedules(list []*sourceSchedule) []*sourceSched
 	return l.tupleSchedules(list)
 }
 
-// shiftSchedules returns a scheme of degree 1 for each of counts.
+// shiftSchedules returns a schedule of degree 1 for each of counts.
 func (l *allToAllPlanner) shiftSchedules() (list []*sourceSchedule) {
 	counts := l.counts()
 	if len(counts) == 0 {
@@ -128,7 +133,8 @@ func (l *allToAllPlanner) shiftSchedules() (list []*sourceSchedule) {
 	return list
 }
 
-// minSlotsByCount returns by number of topologies, up to most, the fewest slots of list with at most so many.
+// minSlotsByCount returns the minimum slots of the schedules of list with at most d
+// topologies, for d up to maxCount.
 func minSlotsByCount(list []*sourceSchedule, maxCount int) []int64 {
 	slots := slices.Repeat([]int64{math.MaxInt64}, maxCount+1)
 	for _, s := range list {
@@ -139,7 +145,8 @@ func minSlotsByCount(list []*sourceSchedule, maxCount int) []int64 {
 	return slots
 }
 
-// openCounts lists those of counts for which list, repeated times, does not reach the least slots.
+// openCounts returns the counts for which no schedule of list, multiplied by repeats, meets
+// the lower bound.
 func (l *allToAllPlanner) openCounts(list []*sourceSchedule, counts []int) []int {
 	minSlots := minSlotsByCount(list, l.n)
 	return slices.DeleteFunc(counts, func(d int) bool {
@@ -147,7 +154,7 @@ func (l *allToAllPlanner) openCounts(list []*sourceSchedule, counts []int) []int
 	})
 }
 
-// tupleSchedules is fewHops for degrees above 1.
+// tupleSchedules is minHopSchedules for degrees above 1.
 func (l *allToAllPlanner) tupleSchedules(list []*sourceSchedule) (better []*sourceSchedule) {
 	open := l.openCounts(list, l.allCounts())
 	if len(open) == 0 {
@@ -197,13 +204,13 @@ func (l *allToAllPlanner) tupleSchedules(list []*sourceSchedule) (better []*sour
 	return better
 }
 
-// scheduleFromPaths is a scheme without relaying whose chunks start on a word given for each offset, and move to other words where
-// that saves slots, or evens loads.
+// scheduleFromPaths returns a schedule without relaying. The chunks start on the given path
+// of each offset and move to other paths if this saves slots or evens loads.
 func (l *allToAllPlanner) scheduleFromPaths(phases [][]int, paths []offsetPath, kicks int) *sourceSchedule {
 	phasePathsOf := phasePaths(l.n, phases, l.slack(), false)
 	var all *pathTable
 	var indices []int32
-	for _, list := range [][]offsetPath{phasePathsOf, slices.Concat(paths, phasePathsOf), paths} { // of many words to an offset some are cut off
+	for _, list := range [][]offsetPath{phasePathsOf, slices.Concat(paths, phasePathsOf), paths} { // a table has a limit per offset, so it may lack some paths
 		all = newPathTable(l.n, len(phases)*l.k, list)
 		if indices = all.indexOf(paths); indices != nil {
 			break
@@ -218,13 +225,15 @@ func (l *allToAllPlanner) scheduleFromPaths(phases [][]int, paths []offsetPath, 
 	return l.improveBalance(b, phases, false, kicks)
 }
 
-// repeatChunks takes all chunks where a scheme of one chunk a pair takes one, and goes on from there.
+// repeatChunks sends all chunks of a pair on the path that a schedule of one chunk per pair
+// uses, and improves the result.
 func (l *allToAllPlanner) repeatChunks(s *sourceSchedule) *sourceSchedule {
 	phases, words := s.usedPaths()
 	return l.scheduleFromPaths(phases, words, l.numPerturbations())
 }
 
-// directPhases joins every GPU to all others in turn; links to spare in the last phase double the others of that phase.
+// directPhases returns phases that connect each GPU to all others in turn. Unused links of
+// the last phase double its other links.
 func (l *allToAllPlanner) directPhases() (phases [][]int) {
 	for a := 1; a < l.n; a += l.k {
 		var tuple []int
@@ -236,6 +245,7 @@ func (l *allToAllPlanner) directPhases() (phases [][]int) {
 	return phases
 }
 
+// clonePhases returns a deep copy.
 func clonePhases(phases [][]int) [][]int {
 	c := make([][]int, len(phases))
 	for i, p := range phases {
@@ -244,7 +254,7 @@ func clonePhases(phases [][]int) [][]int {
 	return c
 }
 
-// relaySchedules returns a scheme with relaying for each of counts above 1.
+// relaySchedules returns a schedule with relaying for each of counts above 1.
 func (l *allToAllPlanner) relaySchedules() (list []*sourceSchedule) {
 	counts := l.counts()
 	if len(counts) == 0 {
@@ -265,8 +275,9 @@ func (l *allToAllPlanner) relaySchedules() (list []*sourceSchedule) {
 	return list
 }
 
-// dealGenerators deals generators out to phases of k such that those of a phase carry much the same loads, which is where they
-// waste least, spreads the chunks, and deals again by the loads of that, as long as it helps.
+// dealGenerators deals generators to phases of k. Generators of similar load share a phase,
+// because this wastes no slots on idle ones. It assigns the chunks, deals again by the
+// resulting loads, and repeats this while it saves slots.
 func (l *allToAllPlanner) dealGenerators(set []int) (best *sourceSchedule) {
 	load := newPathTable(l.n, len(set), relayPaths(l.n, [][]int{set})).equalSplitLoads()
 	for {
@@ -284,7 +295,7 @@ func (l *allToAllPlanner) dealGenerators(set []int) (best *sourceSchedule) {
 	}
 }
 
-// loads is the hops by generator.
+// loads returns the hops per generator.
 func (s *sourceSchedule) loads() []int64 {
 	load := make([]int64, s.paths.generators)
 	for q, c := range s.pathChunks {

@@ -12,7 +12,7 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// searchHops finds hops breadth first.
+// searchHops returns the hops to each offset, by breadth-first search.
 func searchHops(n int, generators []int) []int32 {
 	hops := plan.Origin(n)
 	for list := []int{0}; len(list) > 0; list = list[1:] {
@@ -26,6 +26,7 @@ func searchHops(n int, generators []int) []int32 {
 	return hops
 }
 
+// plan.Reach is compared with a breadth-first search.
 func TestReach(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 60).Draw(t, "n")
@@ -41,6 +42,7 @@ func TestReach(t *testing.T) {
 	})
 }
 
+// bestOffset is compared with all offsets.
 func TestBestOffset(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 40).Draw(t, "n")
@@ -57,12 +59,13 @@ func TestBestOffset(t *testing.T) {
 			}
 		}
 		if got != want || saved != highest {
-			t.Fatalf("beside %v: offset %d saves %d, want %d with %d", others, got, saved, want, highest)
+			t.Fatalf("with %v: offset %d saves %d, want %d with %d", others, got, saved, want, highest)
 		}
 	})
 }
 
-// TestPhasePaths compares the words found with all there are.
+// The enumerated paths are compared with all vectors of counts. Each path leads to its
+// offset within the limits, and none is missing or duplicated.
 func TestPhasePaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 14).Draw(t, "n")
@@ -101,12 +104,12 @@ func TestPhasePaths(t *testing.T) {
 				}
 			}
 			if sum%n != int(w.to) || hops != w.hops || hops < least[w.to] || hops > least[w.to]+slack || found[string(key)] {
-				t.Fatalf("%v over %v: at %d after %d hops, the least is %d", w, phases, sum%n, hops, least[w.to])
+				t.Fatalf("%v over %v: ends at %d after %d hops, the minimum is %d", w, phases, sum%n, hops, least[w.to])
 			}
 			found[string(key)] = true
 			count[w.to]++
 		}
-		// All vectors of counts of few hops.
+		// Enumerate all vectors of counts with few hops.
 		key := make([]byte, len(all))
 		var try func(g, at int, hops int32)
 		try = func(g, at int, hops int32) {
@@ -127,7 +130,7 @@ func TestPhasePaths(t *testing.T) {
 						return
 					}
 				}
-				t.Fatalf("no word %v to %d over %v", key, o, phases)
+				t.Fatalf("no path %v to %d over %v", key, o, phases)
 			}
 			for c := 0; c <= 5 && hops+int32(c) <= 5; c++ {
 				key[g] = byte(c)
@@ -139,7 +142,8 @@ func TestPhasePaths(t *testing.T) {
 	})
 }
 
-// TestGeneratorSets tries all small sets on few GPUs.
+// Sets of generators are compared with all sets of up to 4 offsets for up to 16 GPUs, and
+// with the bound for larger sets.
 func TestGeneratorSets(t *testing.T) {
 	for n := 5; n <= 16; n++ {
 		sets := generatorSets(n, n-1, rand.New(rand.NewPCG(1, 1)), nil)
@@ -166,10 +170,11 @@ func TestGeneratorSets(t *testing.T) {
 			}
 		}
 	}
-	// Where each offset in turn is only the best beside those before, the sums are 106 and 19.
+	// Greedy sets, where each offset is only the best addition to those before it, have 106
+	// and 19 hops.
 	for _, c := range [][3]int{{34, 3, 105}, {12, 4, 18}} {
 		if sum := plan.Total(plan.Reach(c[0], Generators(c[0], c[1], nil))); sum > int64(c[2]) {
-			t.Errorf("%d GPUs, %d offsets: %d hops, not %d", c[0], c[1], sum, c[2])
+			t.Errorf("%d GPUs, %d offsets: %d hops, want at most %d", c[0], c[1], sum, c[2])
 		}
 	}
 }

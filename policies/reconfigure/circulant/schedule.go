@@ -1,18 +1,19 @@
 package circulant
 
-// sourceSchedule is a plan for the chunks of one source, which all others follow by rotation.
+// sourceSchedule is a schedule for the chunks of one source. All other sources follow it by
+// rotation.
 type sourceSchedule struct {
 	n, k       int
-	chunks     int32 // a pair
+	chunks     int32 // chunks per pair
 	relay      bool
-	phases     [][]int // offsets; those of phase p are generators p*k .. p*k+k-1 of ways
-	paths      *pathTable
-	pathChunks []int32 // chunks by way
-	slots      []int64 // by phase
-	imbalance  int64   // unevenness of its loads, which breaks ties of slots
+	phases     [][]int    // offsets; the generators of phase p are p*k .. p*k+k-1
+	paths      *pathTable // paths to each offset, over the generators of all phases
+	pathChunks []int32    // chunks, indexed by path
+	slots      []int64    // indexed by phase
+	imbalance  int64      // imbalance of the loads (loadBalancer.totalImbalance), the tie-break between equal slots
 }
 
-// total is the slots of all phases.
+// total returns the slots of all phases.
 func (s *sourceSchedule) total() (sum int64) {
 	for _, x := range s.slots {
 		sum += x
@@ -20,9 +21,11 @@ func (s *sourceSchedule) total() (sum int64) {
 	return sum
 }
 
-// setSlots sets the slots of every phase to what an open shop of unit tasks needs, the most of its generators' loads and
-// of the hops of a chunk in it: the chunks and the generators are the sides of a bipartite graph whose edges, the hops,
-// can be coloured with as many colours, the slots (König).
+// setSlots sets the slots of each phase to the length of its open shop of unit tasks: the
+// maximum of the loads of its generators and of the hops of its chunks. Chunks and
+// generators are the two sides of a bipartite multigraph whose edges are the hops. By
+// König's theorem its edges can be coloured with as many colours as the largest degree; the
+// colours are the slots.
 func (s *sourceSchedule) setSlots() {
 	s.slots = make([]int64, len(s.phases))
 	hops := make([]int64, len(s.phases))
@@ -45,7 +48,7 @@ func (s *sourceSchedule) setSlots() {
 	}
 }
 
-// usedPhases is how many phases carry anything.
+// usedPhases returns the number of phases that carry chunks.
 func (s *sourceSchedule) usedPhases() (count int) {
 	for _, x := range s.slots {
 		if x > 0 {
@@ -55,7 +58,8 @@ func (s *sourceSchedule) usedPhases() (count int) {
 	return count
 }
 
-// usedPaths returns the phases that carry anything, and a word to each offset that chunks take.
+// usedPaths returns the phases that carry chunks, and one used path per offset, with
+// generators renumbered for these phases.
 func (s *sourceSchedule) usedPaths() (phases [][]int, paths []offsetPath) {
 	newIndex := make([]int, len(s.phases))
 	for p, x := range s.slots {
@@ -80,10 +84,11 @@ func (s *sourceSchedule) usedPaths() (phases [][]int, paths []offsetPath) {
 	return phases, paths
 }
 
-// sourceChunk is a chunk of the source: chunk number chunk to offset dest, by a way.
+// sourceChunk is a chunk of the source: its destination as an offset, its number within the
+// flow, and its path.
 type sourceChunk struct{ offset, number, path int32 }
 
-// sourceChunks lists the chunks in the order of their offsets.
+// sourceChunks returns all chunks of the source, ordered by offset.
 func (s *sourceSchedule) sourceChunks() []sourceChunk {
 	var list []sourceChunk
 	for o := 1; o < s.n; o++ {

@@ -21,9 +21,11 @@ func theorem1(n, d int) int64 {
 	return int64(d)*q*(q+1)/2 + u*(q+1)
 }
 
-// shiftHopsCache are the hops of a shift alone to every offset, by its GPUs and itself.
+// shiftHopsCache has the hops over one shift to each offset, by number of GPUs and shift.
 var shiftHopsCache = map[[2]int][]int64{}
 
+// shiftHops returns the hops over one shift to each offset, math.MaxInt64 if it does not
+// reach the offset.
 func shiftHops(n, shift int) []int64 {
 	hops := shiftHopsCache[[2]int{n, shift}]
 	if hops == nil {
@@ -36,7 +38,8 @@ func shiftHops(n, shift int) []int64 {
 	return hops
 }
 
-// hopSum counts, shift by shift from its definition, the least hops to every offset within one of the shifts.
+// hopSum returns the sum of the minimum hops to each offset within one of the shifts, from
+// its definition.
 func hopSum(n int, shifts []int) (sum int64) {
 	minHops := slices.Repeat([]int64{math.MaxInt64}, n)
 	for _, s := range shifts {
@@ -53,6 +56,8 @@ func hopSum(n int, shifts []int) (sum int64) {
 	return sum
 }
 
+// The ratio of slots to Theorem 1 over all numbers of topologies: the paper's order has the
+// documented ratios, and shiftSets has at most the documented ratios.
 func TestRatiosToTheorem1(t *testing.T) {
 	maxRatio := func(n int, slots []int64) (ratio float64) {
 		if len(slots) != n-1 {
@@ -68,7 +73,7 @@ func TestRatiosToTheorem1(t *testing.T) {
 				t.Fatal(err)
 			}
 			if bound.Round != theorem1(n, i+1) {
-				t.Fatalf("%d GPUs, %d topologies: bound %d, Theorem 1 says %d", n, i+1, bound.Round, theorem1(n, i+1))
+				t.Fatalf("%d GPUs, %d topologies: bound %d, Theorem 1 gives %d", n, i+1, bound.Round, theorem1(n, i+1))
 			}
 			if x < bound.Round {
 				t.Fatalf("%d GPUs, %d topologies: %d slots beat the bound of %d", n, i+1, x, bound.Round)
@@ -79,7 +84,7 @@ func TestRatiosToTheorem1(t *testing.T) {
 	}
 	maxGPUs := 512
 	if *long {
-		maxGPUs = 4096 // up to which it is claimed
+		maxGPUs = 4096 // the largest size of the paper's claim
 	}
 	for _, c := range []struct {
 		n             int
@@ -104,6 +109,7 @@ func TestRatiosToTheorem1(t *testing.T) {
 	}
 }
 
+// The slots of the paper's order and of shiftSets equal hopSum.
 func TestSlotsAreHops(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 40).Draw(t, "n")
@@ -111,15 +117,17 @@ func TestSlotsAreHops(t *testing.T) {
 		sets, slots := shiftSets(n, n-1, nil)
 		for d := 1; d < n; d++ {
 			if got, want := paper[d-1], hopSum(n, order[:d]); got != want {
-				t.Fatalf("the paper's first %d shifts: %d slots, counted %d", d, got, want)
+				t.Fatalf("the first %d shifts of the paper: %d slots, want %d", d, got, want)
 			}
 			if got, want := slots[d-1], hopSum(n, slices.Concat(sets[d-1]...)); got != want || len(sets[d-1]) != d {
-				t.Fatalf("shifts %v: %d slots, counted %d", sets[d-1], got, want)
+				t.Fatalf("shifts %v: %d slots, want %d", sets[d-1], got, want)
 			}
 		}
 	})
 }
 
+// Each shift of the greedy order saves at least as many slots as any other shift, and the
+// order contains all shifts.
 func TestGreedyShiftsAreGreedy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(maxGPUsForExchanges+1, maxGPUsForExchanges+16).Draw(t, "n")
@@ -129,20 +137,21 @@ func TestGreedyShiftsAreGreedy(t *testing.T) {
 			for s := 1; s < n; s++ {
 				sum := hopSum(n, append(slices.Clone(order[:d]), s))
 				if sum < taken || sum == taken && s < order[d] && !slices.Contains(order[:d], s) {
-					t.Fatalf("after %v came %d (%d slots), but %d makes %d", order[:d], order[d], taken, s, sum)
+					t.Fatalf("after %v came %d (%d slots), but %d takes %d", order[:d], order[d], taken, s, sum)
 				}
 			}
 		}
 		sorted := slices.Sorted(slices.Values(order))
 		for i, s := range sorted {
 			if s != i+1 {
-				t.Fatalf("%v is no order of all shifts", order)
+				t.Fatalf("%v does not contain all shifts", order)
 			}
 		}
 	})
 }
 
-// TestBestShiftSets tries all sets of shifts: none of 3 shifts on 8 GPUs takes 12 slots, as the bound would have it.
+// shiftSets is optimal for up to 12 GPUs, compared with all sets of shifts. No 3 shifts on
+// 8 GPUs take 12 slots, the bound.
 func TestBestShiftSets(t *testing.T) {
 	for n := 3; n <= 12; n++ {
 		best := make([]int64, n)
@@ -170,12 +179,14 @@ func TestBestShiftSets(t *testing.T) {
 	}
 }
 
+// greedySlots returns the slots of shiftSets for all numbers of shifts.
 func greedySlots(n int) []int64 {
 	_, slots := shiftSets(n, max(0, n-1), nil)
 	return slots
 }
 
-// greedyShifts is the order of more GPUs than sets are improved for.
+// greedyShifts returns the greedy order of shifts. It requires more than
+// maxGPUsForExchanges GPUs.
 func greedyShifts(n int) []int {
 	sets, _ := shiftSets(n, n-1, nil)
 	return slices.Concat(sets[n-2]...)

@@ -6,32 +6,33 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// scheduledHop is one hop of the source's chunks: job takes generator gen in a slot of its phase.
+// scheduledHop is one hop of a chunk of the source: over generator gen, in a slot of its
+// phase.
 type scheduledHop struct{ slot, chunk, gen int32 }
 
-// timetable is a scheme with every hop in its slot.
+// timetable is a schedule with a slot for each hop.
 type timetable struct {
 	*sourceSchedule
 	chunks []sourceChunk
-	order  []int            // phases of the scheme, in the order in which they are set up; none without slots
-	hops   [][]scheduledHop // by place in order; in the order of slots
-	// buffer is the most chunks in transit after a slot. GPUs are identical: at any time each holds one of every chunk
-	// that the source has in transit.
+	order  []int            // phases of the schedule in the order in which they are set up; phases without slots are left out
+	hops   [][]scheduledHop // indexed as order; sorted by slot
+	// buffer is the maximum number of chunks in transit after a slot. Each GPU holds one of
+	// every chunk that the source has in transit, because all GPUs are equivalent.
 	buffer int32
 }
 
-// timetable schedules all phases.
+// timetable assigns the hops of all phases to slots.
 func (s *sourceSchedule) timetable(stop halt.When) *timetable {
 	t := &timetable{sourceSchedule: s, chunks: s.sourceChunks()}
 	t.order = t.orderPhases(stop)
-	remaining := make([]int32, len(t.chunks)) // hops from this phase on
+	remaining := make([]int32, len(t.chunks)) // hops in this phase and later ones
 	for i, j := range t.chunks {
 		remaining[i] = s.paths.hops[j.path]
 	}
 	started := make([]bool, len(t.chunks))
 	transit := int32(0)
 	for _, p := range t.order {
-		// Only the chunks with hops in this phase take part.
+		// Only chunks with hops in this phase take part.
 		var in, after, need, way []int32
 		var inTransit []bool
 		stop.Check()
@@ -71,8 +72,9 @@ func (s *sourceSchedule) timetable(stop halt.When) *timetable {
 	return t
 }
 
-// orderPhases orders the phases that carry anything such that few chunks are in transit at a reconfiguration: always going
-// on with the one after which fewest are.
+// orderPhases orders the phases that carry chunks so that few chunks are in transit at a
+// reconfiguration. Greedily, the next phase is the one with the minimum number of chunks in
+// transit after it.
 func (t *timetable) orderPhases(stop halt.When) []int {
 	var remaining []int
 	for p, x := range t.slots {
@@ -83,7 +85,8 @@ func (t *timetable) orderPhases(stop halt.When) []int {
 	if !t.relay {
 		return remaining
 	}
-	// visits are the phases that a chunk passes through, for chunks of more than one, and how many of them are to come.
+	// A visit has the phases of a chunk that uses several phases, and how many of them are
+	// still to come.
 	type visit struct {
 		phases []int
 		left   int

@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// maxResting counts the most chunks in transit between phases taken in an order.
+// maxResting returns the maximum number of chunks in transit between phases in the given
+// order.
 func maxResting(t *timetable, order []int) (maximum int) {
 	for i := 1; i < len(order); i++ {
 		here := 0
@@ -29,6 +30,7 @@ func maxResting(t *timetable, order []int) (maximum int) {
 	return maximum
 }
 
+// forEachPermutation calls visit with each permutation of the list.
 func forEachPermutation(list []int, visit func([]int)) {
 	var swap func(i int)
 	swap = func(i int) {
@@ -45,8 +47,8 @@ func forEachPermutation(list []int, visit func([]int)) {
 	swap(0)
 }
 
-// TestOrderPhases holds that phases are in the order of fewest chunks in transit between them, and that the buffer is no
-// less.
+// The order of phases has the minimum number of chunks in transit between phases, compared
+// with all orders. The buffer is at least this number.
 func TestOrderPhases(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(4, 16).Draw(t, "n")
@@ -58,15 +60,15 @@ func TestOrderPhases(t *testing.T) {
 		lowest := got
 		forEachPermutation(slices.Clone(table.order), func(order []int) { lowest = min(lowest, maxResting(table, order)) })
 		if got != lowest {
-			t.Fatalf("order %v leaves %d chunks in transit, %d are needed", table.order, got, lowest)
+			t.Fatalf("order %v has %d chunks in transit, the minimum is %d", table.order, got, lowest)
 		}
 		if int(table.buffer) < got {
-			t.Fatalf("a buffer of %d, but %d rest between phases", table.buffer, got)
+			t.Fatalf("a buffer of %d, but %d chunks rest between phases", table.buffer, got)
 		}
 	})
 }
 
-// TestBufferMatchesPlan holds that the buffer known before the plan is written out is the one that it then has.
+// The buffer of a timetable equals the buffer of the plan.
 func TestBufferMatchesPlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 14).Draw(t, "n")
@@ -83,12 +85,12 @@ func TestBufferMatchesPlan(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p.Buffer != table.buffer {
-			t.Fatalf("the plan has a buffer of %d, foretold %d", p.Buffer, table.buffer)
+			t.Fatalf("the plan has a buffer of %d, the timetable %d", p.Buffer, table.buffer)
 		}
 	})
 }
 
-// TestLoadBalancerState recounts what the balancer keeps account of.
+// The incremental state of a balancer equals its recomputation from the chunks per path.
 func TestLoadBalancerState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 20).Draw(t, "n")
@@ -115,7 +117,7 @@ func TestLoadBalancerState(t *testing.T) {
 			spread += int64(k)*squares - sum*sum
 		}
 		if !slices.Equal(load, b.load) || slots != b.slots || spread != b.totalImbalance || slots > before || slots > s.total() {
-			t.Fatalf("loads %v, %d slots, spread %d; counted %v, %d, %d; before the search %d", b.load, b.slots, b.totalImbalance, load, slots, spread, before)
+			t.Fatalf("loads %v, %d slots, spread %d; want %v, %d, %d; before the search %d", b.load, b.slots, b.totalImbalance, load, slots, spread, before)
 		}
 		for o := 1; o < n; o++ {
 			sum := int32(0)
