@@ -131,9 +131,9 @@ func TestFewestSlots(t *testing.T) {
 		}
 		slots, proved := minSlotsOf(list, c.most, false)
 		for d := 1; d <= c.most; d++ {
-			missed := c.n == 8 && c.k == 3 && d == 2 // 1, 2, 4 and 1+2 in two slots, then 5, 6, 7
+			exception := c.n == 8 && c.k == 3 && d == 2 // 1, 2, 4 and 1+2 in two slots, then 5, 6, 7
 			b := &bruteForceSearch{n: c.n, k: c.k, slots: int(slots[d]) - 1}
-			if b.hasPhases(d) && (proved[d] || !missed) {
+			if b.hasPhases(d) && (proved[d] || !exception) {
 				t.Errorf("n=%d k=%d d=%d: %d slots, proved %t, but %v take fewer", c.n, c.k, d, slots[d], proved[d], b.phases)
 			}
 		}
@@ -146,14 +146,14 @@ func TestManyChunks(t *testing.T) {
 		if c.n == 20 && !*long { // the slowest case
 			continue
 		}
-		most := (c.n - 2 + c.k) / c.k
+		maxCount := (c.n - 2 + c.k) / c.k
 		var one []int64
 		for _, chunks := range []int32{1, 5} {
 			list, err := Candidates(plan.UniformProblem(c.n, c.k, chunks), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			slots, _ := minSlotsOf(list, most, false)
+			slots, _ := minSlotsOf(list, maxCount, false)
 			for d, x := range one {
 				if d > 0 && slots[d] > 5*x {
 					t.Errorf("n=%d k=%d d=%d: %d slots for 5 chunks, %d for one", c.n, c.k, d, slots[d], x)

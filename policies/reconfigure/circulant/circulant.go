@@ -210,7 +210,7 @@ func (l *allToAllPlanner) synchronised(separate []*sourceSchedule) (_, relayed [
 
 // frontier returns the schedules that take fewer slots than all schedules of list and over
 // with at most as many topologies, by increasing number of topologies.
-func frontier(over, list []*sourceSchedule) (kept []*sourceSchedule) {
+func frontier(over, list []*sourceSchedule) (result []*sourceSchedule) {
 	slices.SortStableFunc(list, func(a, b *sourceSchedule) int {
 		if c := a.usedPhases() - b.usedPhases(); c != 0 {
 			return c
@@ -218,11 +218,11 @@ func frontier(over, list []*sourceSchedule) (kept []*sourceSchedule) {
 		return int(a.total() - b.total())
 	})
 	for _, s := range list {
-		if !slices.ContainsFunc(append(kept, over...), func(t *sourceSchedule) bool {
+		if !slices.ContainsFunc(append(result, over...), func(t *sourceSchedule) bool {
 			return t.usedPhases() <= s.usedPhases() && t.total() <= s.total()
 		}) {
-			kept = append(kept, s)
+			result = append(result, s)
 		}
 	}
-	return kept
+	return result
 }

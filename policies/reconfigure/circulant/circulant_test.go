@@ -265,14 +265,14 @@ func TestSlotsOfDegree2(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, w := range want {
-			least := int64(math.MaxInt64)
+			minimum := int64(math.MaxInt64)
 			for _, c := range list {
 				if c.Reconfigurations <= i+1 {
-					least = min(least, c.Slots)
+					minimum = min(minimum, c.Slots)
 				}
 			}
-			if least > w {
-				t.Errorf("%d GPUs, %d topologies: %d slots, want at most %d", n, i+1, least, w)
+			if minimum > w {
+				t.Errorf("%d GPUs, %d topologies: %d slots, want at most %d", n, i+1, minimum, w)
 			}
 		}
 	}

@@ -64,15 +64,15 @@ func minSlots(n int, phases [][]int, maxLoad int) int {
 // use offset 3. These shortest paths are unique, so no schedule is better, symmetric or
 // not. {1, 3} takes 7 slots.
 func TestBasesOf8(t *testing.T) {
-	var words []offsetPath
+	var paths []offsetPath
 	for _, w := range phasePaths(8, [][]int{{2, 3}}, 1, false) {
 		if w.hops == plan.Reach(8, []int{2, 3})[w.to] {
-			words = append(words, w)
+			paths = append(paths, w)
 		}
 	}
 	count := make([]int, 8)
 	hops, threes := int32(0), int32(0)
-	for _, w := range words {
+	for _, w := range paths {
 		count[w.to]++
 		hops += w.hops
 		for i, g := range w.gen {
@@ -116,13 +116,13 @@ func TestBestOffsetPairs(t *testing.T) {
 			}
 		}
 		got := func(d int) int64 {
-			least := int64(math.MaxInt64)
+			minimum := int64(math.MaxInt64)
 			for _, c := range list {
 				if c.Reconfigurations <= d {
-					least = min(least, c.Slots)
+					minimum = min(minimum, c.Slots)
 				}
 			}
-			return least
+			return minimum
 		}
 		one, two := int(got(1)), int(got(2))
 		best1, best2 := one, two

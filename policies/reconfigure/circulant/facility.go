@@ -171,7 +171,7 @@ func (t *offsetSearch) bestTuple(base []int32) []int {
 // exchangeOffsets replaces offsets of all phases while this saves hops, for about maxWork
 // steps. It returns the sum of hops.
 func (t *offsetSearch) exchangeOffsets(phases [][]int, maxWork int64) int64 {
-	n, until := t.n, t.work+maxWork
+	n, limit := t.n, t.work+maxWork
 	hops := make([][]int32, len(phases))
 	for p, tuple := range phases {
 		hops[p] = plan.Reach(n, tuple)
@@ -191,7 +191,7 @@ func (t *offsetSearch) exchangeOffsets(phases [][]int, maxWork int64) int64 {
 	for better := true; better && sum > free; {
 		better = false
 		for p := range phases {
-			if t.work > until {
+			if t.work > limit {
 				return sum
 			}
 			rest := without(p)

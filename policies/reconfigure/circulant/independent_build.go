@@ -35,8 +35,8 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 	if end > math.MaxInt32 || hops*int64(e.n) > math.MaxInt32 {
 		return nil, fmt.Errorf("circulant: a plan with %d slots and %d transmissions cannot be written; at most %d of each are possible", end, hops*int64(e.n), math.MaxInt32)
 	}
-	jobs := e.sourceChunks()
-	slots, err := e.assignSlots(jobs, active, int(end), stop)
+	chunks := e.sourceChunks()
+	slots, err := e.assignSlots(chunks, active, int(end), stop)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 	}
 	slices.Sort(breaks)
 	breaks = slices.Compact(breaks)
-	position := make([]int, len(jobs))
+	position := make([]int, len(chunks))
 	for phase, from := range breaks[:len(breaks)-1] {
 		var offsets []int
 		var on []int32
@@ -77,7 +77,7 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 			for j := range active {
 				if i := slots[j][t]; i >= 0 {
 					to := (position[i] + shift[j]) % e.n
-					p.Tx = e.appendRotations(p.Tx, int32(phase), int32(t-from), position[i], to, jobs[i])
+					p.Tx = e.appendRotations(p.Tx, int32(phase), int32(t-from), position[i], to, chunks[i])
 					position[i] = to
 				}
 			}
@@ -90,11 +90,11 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 // indexed by switch and slot; -1 if the switch carries none. The hops of a chunk in an
 // epoch get consecutive slots at first. Collisions, where two switches carry the same
 // chunk, are then resolved by exchanges of slots.
-func (e *epochSchedule) assignSlots(jobs []sourceChunk, active [][]activeInterval, end int, stop halt.When) ([][]int32, error) {
+func (e *epochSchedule) assignSlots(chunks []sourceChunk, active [][]activeInterval, end int, stop halt.When) ([][]int32, error) {
 	// hopsOf[g] has the chunks of generator g, with their hops over it.
 	type part struct{ job, hops int32 }
 	hopsOf := make([][]part, len(e.phases))
-	for i, j := range jobs {
+	for i, j := range chunks {
 		for w := e.paths.pathStart[j.path]; w < e.paths.pathStart[j.path+1]; w++ {
 			hopsOf[e.paths.gen[w]] = append(hopsOf[e.paths.gen[w]], part{int32(i), e.paths.count[w]})
 		}
@@ -138,7 +138,7 @@ func (e *epochSchedule) assignSlots(jobs []sourceChunk, active [][]activeInterva
 					other++
 				}
 				if other == x.end {
-					return nil, fmt.Errorf("circulant: two switches carry a chunk to offset %d in slot %d", jobs[i].offset, t)
+					return nil, fmt.Errorf("circulant: two switches carry a chunk to offset %d in slot %d", chunks[i].offset, t)
 				}
 				slots[j][t], slots[j][other] = slots[j][other], i
 			}

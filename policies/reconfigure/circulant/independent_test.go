@@ -29,8 +29,9 @@ func checkDownTime(t *testing.T, b *plan.Plan, loads []plan.SwitchLoad, delay in
 			offsetsOf = append(offsetsOf, offsets)
 		}
 	}
-	// Lay the offsets on switches: one that goes on stays where it is, a new one goes to a switch dark for long enough.
-	offsetOf, downSince := make([]int, len(loads)), make([]int, len(loads)) // offset, 0 for dark; first slot of the dark
+	// Assign the offsets to switches. An offset that continues stays on its switch. A new
+	// one goes to a switch that was down for exactly the delay.
+	offsetOf, downSince := make([]int, len(loads)), make([]int, len(loads)) // offset, 0 while down; first slot of the down time
 	setups := make([]int, len(loads))
 	for slot, offsets := range offsetsOf {
 		rest := slices.Clone(offsets)
@@ -47,7 +48,7 @@ func checkDownTime(t *testing.T, b *plan.Plan, loads []plan.SwitchLoad, delay in
 		for _, a := range rest {
 			j := -1
 			for i, h := range offsetOf {
-				// Of those dark for long enough, the one whose turn it is: dark for exactly the delay.
+				// The switch must have been down for exactly the delay.
 				if h == 0 && int64(slot-downSince[i]) == delay {
 					j = i
 				}

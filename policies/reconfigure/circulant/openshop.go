@@ -39,12 +39,12 @@ type openShop struct {
 // same names; it changes remaining and inTransit. path is the path of each chunk. Chunks
 // with the same path are identical and consecutive.
 func newOpenShop(k int, remaining, laterHops, path []int32, inTransit []bool) *openShop {
-	jobs := len(laterHops)
-	s := &openShop{k: k, remaining: remaining, chunkHops: make([]int32, jobs), generatorLoad: make([]int32, k), laterHops: laterHops, inTransit: inTransit,
-		transitLoad: make([]int32, k), matched: make([]int32, k), lastIdentical: make([]int32, jobs), nextIdentical: make([]int32, jobs), isUnmoved: make([]bool, jobs)}
-	for i := jobs - 1; i >= 0; i-- {
+	numChunks := len(laterHops)
+	s := &openShop{k: k, remaining: remaining, chunkHops: make([]int32, numChunks), generatorLoad: make([]int32, k), laterHops: laterHops, inTransit: inTransit,
+		transitLoad: make([]int32, k), matched: make([]int32, k), lastIdentical: make([]int32, numChunks), nextIdentical: make([]int32, numChunks), isUnmoved: make([]bool, numChunks)}
+	for i := numChunks - 1; i >= 0; i-- {
 		s.isUnmoved[i] = true
-		if s.lastIdentical[i] = int32(i); i+1 < jobs && path[i+1] == path[i] {
+		if s.lastIdentical[i] = int32(i); i+1 < numChunks && path[i+1] == path[i] {
 			s.lastIdentical[i] = s.lastIdentical[i+1]
 		}
 		s.nextIdentical[s.lastIdentical[i]] = int32(i)
@@ -56,7 +56,7 @@ func newOpenShop(k int, remaining, laterHops, path []int32, inTransit []bool) *o
 			}
 		}
 	}
-	for i := range jobs {
+	for i := range numChunks {
 		for j := range k {
 			x := remaining[i*k+j]
 			s.chunkHops[i] += x

@@ -11,13 +11,13 @@ import (
 func TestOpenShop(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(1, 4).Draw(t, "k")
-		ways := rapid.IntRange(1, 8).Draw(t, "ways")
+		numPaths := rapid.IntRange(1, 8).Draw(t, "ways")
 		// Small numbers of hops leave a slot few chunks to select from.
 		maxHops := rapid.Int32Range(1, 4).Draw(t, "most")
 		maxIdentical := rapid.IntRange(1, 6).Draw(t, "most alike")
-		var need, after, way []int32
+		var hopsOf, after, pathOf []int32
 		var started []bool
-		for w := range ways {
+		for w := range numPaths {
 			hops := rapid.SliceOfN(rapid.Int32Range(0, maxHops), k, k).Draw(t, "hops")
 			sum := int32(0)
 			for _, h := range hops {
@@ -28,20 +28,20 @@ func TestOpenShop(t *testing.T) {
 			}
 			rest, begun := rapid.Int32Range(0, 1).Draw(t, "after"), rapid.Bool().Draw(t, "started")
 			for range rapid.IntRange(1, maxIdentical).Draw(t, "alike") {
-				need = append(need, hops...)
-				after, way, started = append(after, rest), append(way, int32(w)), append(started, begun)
+				hopsOf = append(hopsOf, hops...)
+				after, pathOf, started = append(after, rest), append(pathOf, int32(w)), append(started, begun)
 			}
 		}
-		jobs := len(after)
+		numChunks := len(after)
 		slots := int32(0)
 		load := make([]int32, k)
 		transit, want := int32(0), int32(0)
-		for i := range jobs {
+		for i := range numChunks {
 			sum := int32(0)
 			for j := range k {
-				load[j] += need[i*k+j]
+				load[j] += hopsOf[i*k+j]
 				slots = max(slots, load[j])
-				sum += need[i*k+j]
+				sum += hopsOf[i*k+j]
 			}
 			slots = max(slots, sum)
 			if started[i] {
@@ -51,8 +51,8 @@ func TestOpenShop(t *testing.T) {
 				want++
 			}
 		}
-		remaining := append([]int32(nil), need...)
-		s := newOpenShop(k, need, after, way, started)
+		remaining := append([]int32(nil), hopsOf...)
+		s := newOpenShop(k, hopsOf, after, pathOf, started)
 		for slot := range slots {
 			s.matchSlot(slots - slot)
 			used := map[int32]bool{}

@@ -9,20 +9,20 @@ import (
 )
 
 // balanceChunks assigns the chunks to the given paths.
-func (l *allToAllPlanner) balanceChunks(phases [][]int, paths []offsetPath, relay bool, kicks int) *sourceSchedule {
+func (l *allToAllPlanner) balanceChunks(phases [][]int, paths []offsetPath, relay bool, perturbations int) *sourceSchedule {
 	l.options.Stop.Check()
 	b := newLoadBalancer(newPathTable(l.n, len(phases)*l.k, paths), l.k, l.chunks, nil)
-	return l.improveBalance(b, phases, relay, kicks)
+	return l.improveBalance(b, phases, relay, perturbations)
 }
 
 // improveBalance improves the assignment of a balancer and returns it as a schedule.
-func (l *allToAllPlanner) improveBalance(b *loadBalancer, phases [][]int, relay bool, kicks int) *sourceSchedule {
+func (l *allToAllPlanner) improveBalance(b *loadBalancer, phases [][]int, relay bool, perturbations int) *sourceSchedule {
 	var hops int64 // of all chunks on shortest paths
 	for o := 1; o < l.n; o++ {
 		hops += int64(b.hops[b.start[o]]) * int64(l.chunks)
 	}
 	b.stop = l.options.Stop
-	b.search(kicks, (hops+int64(l.k)-1)/int64(l.k), l.random("kicks", len(phases)))
+	b.search(perturbations, (hops+int64(l.k)-1)/int64(l.k), l.random("kicks", len(phases)))
 	s := &sourceSchedule{n: l.n, k: l.k, chunks: l.chunks, relay: relay, phases: phases, paths: b.pathTable, pathChunks: b.pathChunks, imbalance: b.totalImbalance}
 	s.setSlots()
 	return s
@@ -82,8 +82,8 @@ func minPhaseSlots(n, k, phases, generators int, chunks int32) int64 {
 }
 
 // schedulePhases returns a schedule on the phases without relaying.
-func (l *allToAllPlanner) schedulePhases(phases [][]int, kicks int) *sourceSchedule {
-	return l.balanceChunks(phases, phasePaths(l.n, phases, l.slack(), false), false, kicks)
+func (l *allToAllPlanner) schedulePhases(phases [][]int, perturbations int) *sourceSchedule {
+	return l.balanceChunks(phases, phasePaths(l.n, phases, l.slack(), false), false, perturbations)
 }
 
 // slack is the number of hops above the minimum that paths without relaying may have. For
@@ -206,7 +206,7 @@ func (l *allToAllPlanner) tupleSchedules(list []*sourceSchedule) (better []*sour
 
 // scheduleFromPaths returns a schedule without relaying. The chunks start on the given path
 // of each offset and move to other paths if this saves slots or evens loads.
-func (l *allToAllPlanner) scheduleFromPaths(phases [][]int, paths []offsetPath, kicks int) *sourceSchedule {
+func (l *allToAllPlanner) scheduleFromPaths(phases [][]int, paths []offsetPath, perturbations int) *sourceSchedule {
 	phasePathsOf := phasePaths(l.n, phases, l.slack(), false)
 	var all *pathTable
 	var indices []int32
@@ -222,7 +222,7 @@ func (l *allToAllPlanner) scheduleFromPaths(phases [][]int, paths []offsetPath, 
 		b.commitMove()
 		b.pathChunks[q] += l.chunks
 	}
-	return l.improveBalance(b, phases, false, kicks)
+	return l.improveBalance(b, phases, false, perturbations)
 }
 
 // repeatChunks sends all chunks of a pair on the path that a schedule of one chunk per pair

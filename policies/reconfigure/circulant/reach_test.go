@@ -77,22 +77,22 @@ func TestPhasePaths(t *testing.T) {
 			phases = append(phases, rapid.SliceOfN(rapid.IntRange(1, n-1), k, k).Draw(t, "offsets"))
 		}
 		relay := rapid.Bool().Draw(t, "relay")
-		words := phasePaths(n, phases, slack, false)
+		paths := phasePaths(n, phases, slack, false)
 		all := slices.Concat(phases...)
-		least := searchHops(n, all)
+		minHops := searchHops(n, all)
 		if relay {
-			words, slack = relayPaths(n, phases), 0
+			paths, slack = relayPaths(n, phases), 0
 		} else {
-			least = plan.Origin(n)
+			minHops = plan.Origin(n)
 			for _, p := range phases {
 				for o, h := range searchHops(n, p) {
-					least[o] = min(least[o], h)
+					minHops[o] = min(minHops[o], h)
 				}
 			}
 		}
 		found := map[string]bool{}
 		count := make([]int, n)
-		for _, w := range words {
+		for _, w := range paths {
 			sum, hops := 0, int32(0)
 			key := make([]byte, len(all))
 			for i, g := range w.gen {
@@ -103,8 +103,8 @@ func TestPhasePaths(t *testing.T) {
 					t.Fatalf("%v spans phases", w)
 				}
 			}
-			if sum%n != int(w.to) || hops != w.hops || hops < least[w.to] || hops > least[w.to]+slack || found[string(key)] {
-				t.Fatalf("%v over %v: ends at %d after %d hops, the minimum is %d", w, phases, sum%n, hops, least[w.to])
+			if sum%n != int(w.to) || hops != w.hops || hops < minHops[w.to] || hops > minHops[w.to]+slack || found[string(key)] {
+				t.Fatalf("%v over %v: ends at %d after %d hops, the minimum is %d", w, phases, sum%n, hops, minHops[w.to])
 			}
 			found[string(key)] = true
 			count[w.to]++
@@ -115,7 +115,7 @@ func TestPhasePaths(t *testing.T) {
 		try = func(g, at int, hops int32) {
 			if g == len(all) {
 				o := at % n
-				if o == 0 || hops > least[o]+slack || found[string(key)] || count[o] >= maxPathsPerOffset {
+				if o == 0 || hops > minHops[o]+slack || found[string(key)] || count[o] >= maxPathsPerOffset {
 					return
 				}
 				if !relay {
@@ -148,11 +148,11 @@ func TestGeneratorSets(t *testing.T) {
 	for n := 5; n <= 16; n++ {
 		sets := generatorSets(n, n-1, rand.New(rand.NewPCG(1, 1)), nil)
 		for m := 1; m <= 4; m++ {
-			least := int64(plan.Far)
+			minimum := int64(plan.Far)
 			var try func(from int, set []int)
 			try = func(from int, set []int) {
 				if len(set) == m {
-					least = min(least, plan.Total(plan.Reach(n, set)))
+					minimum = min(minimum, plan.Total(plan.Reach(n, set)))
 					return
 				}
 				for v := from; v < n; v++ {
@@ -160,8 +160,8 @@ func TestGeneratorSets(t *testing.T) {
 				}
 			}
 			try(1, nil)
-			if got := plan.Total(plan.Reach(n, sets[m-1])); got != least {
-				t.Errorf("%d GPUs, %v: %d hops, the best set takes %d", n, sets[m-1], got, least)
+			if got := plan.Total(plan.Reach(n, sets[m-1])); got != minimum {
+				t.Errorf("%d GPUs, %v: %d hops, the best set takes %d", n, sets[m-1], got, minimum)
 			}
 		}
 		for m, set := range sets {

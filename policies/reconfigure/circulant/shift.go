@@ -51,10 +51,10 @@ func shiftSets(n, maxShifts int, stop halt.When) (sets [][][]int, slots []int64)
 	// A set of d+1 shifts without the least useful one may be better than a set that grew
 	// from d-1.
 	for d := maxShifts - 1; d >= 2; d-- {
-		drop, least := 0, int64(-1)
+		drop, minSum := 0, int64(-1)
 		for i := range sets[d] {
-			if sum := plan.Total(t.minHops(sets[d], i)); least < 0 || sum < least {
-				drop, least = i, sum
+			if sum := plan.Total(t.minHops(sets[d], i)); minSum < 0 || sum < minSum {
+				drop, minSum = i, sum
 			}
 		}
 		try(slices.Delete(slices.Clone(sets[d]), drop, drop+1))

@@ -33,7 +33,7 @@ func (s *sourceSchedule) timetable(stop halt.When) *timetable {
 	transit := int32(0)
 	for _, p := range t.order {
 		// Only chunks with hops in this phase take part.
-		var in, after, need, way []int32
+		var chunks, laterHops, shopHops, pathOf []int32
 		var inTransit []bool
 		stop.Check()
 		for i, j := range t.chunks {
@@ -41,27 +41,27 @@ func (s *sourceSchedule) timetable(stop halt.When) *timetable {
 			for w := s.paths.pathStart[j.path]; w < s.paths.pathStart[j.path+1]; w++ {
 				if g := int(s.paths.gen[w]); g/s.k == p {
 					if hops == 0 {
-						need = append(need, make([]int32, s.k)...)
+						shopHops = append(shopHops, make([]int32, s.k)...)
 					}
-					need[len(need)-s.k+g%s.k] = s.paths.count[w]
+					shopHops[len(shopHops)-s.k+g%s.k] = s.paths.count[w]
 					hops += s.paths.count[w]
 				}
 			}
 			if hops > 0 {
 				remaining[i] -= hops
-				in, after = append(in, int32(i)), append(after, remaining[i])
-				way, inTransit = append(way, j.path), append(inTransit, started[i])
+				chunks, laterHops = append(chunks, int32(i)), append(laterHops, remaining[i])
+				pathOf, inTransit = append(pathOf, j.path), append(inTransit, started[i])
 				started[i] = true
 			}
 		}
-		shop := newOpenShop(s.k, need, after, way, inTransit)
-		moves := make([]scheduledHop, 0, len(in))
+		shop := newOpenShop(s.k, shopHops, laterHops, pathOf, inTransit)
+		moves := make([]scheduledHop, 0, len(chunks))
 		for slot := range int32(s.slots[p]) {
 			stop.Check()
 			shop.matchSlot(int32(s.slots[p]) - slot)
 			for j, i := range shop.matched {
 				if i >= 0 {
-					moves = append(moves, scheduledHop{slot, in[i], int32(p*s.k + j)})
+					moves = append(moves, scheduledHop{slot, chunks[i], int32(p*s.k + j)})
 				}
 			}
 			transit += shop.commitSlot()
