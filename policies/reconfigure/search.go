@@ -37,7 +37,7 @@ type search struct {
 	rings   []plan.Candidate // circulants of up to most topologies
 	most    int
 	kautz   []plan.Candidate
-	paper   *rounds.Steps // nil up to many GPUs, where all of it is planned if anything may be best
+	paper   *rounds.Search // nil up to many GPUs, where all of it is planned if anything may be best
 }
 
 func newSearch(s *Planning, stop halt.When) (*search, error) {
@@ -65,7 +65,7 @@ func newSearch(s *Planning, stop halt.When) (*search, error) {
 		x.direct = max(x.direct, (served+k-1)/k)
 	}
 	if n > many {
-		if x.paper, err = rounds.NewSteps(p, s.paper()); err != nil {
+		if x.paper, err = rounds.NewSearch(p, s.paper()); err != nil {
 			return nil, err
 		}
 	}

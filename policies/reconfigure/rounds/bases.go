@@ -52,36 +52,36 @@ func ShiftOrder(n int) []int {
 	return order
 }
 
-// shifts is the sequence of degree 1: hops[D] of the fewest hops to offset D, in phase phase[D].
-type shifts struct {
+// shiftSequence is the sequence of degree 1: hops[D] of the fewest hops to offset D, in phase phase[D].
+type shiftSequence struct {
 	n, d  int
 	order []int
 	hops  []int32
 	phase []int32
 }
 
-func newShifts(n int) *shifts {
-	s := &shifts{n: n, order: ShiftOrder(n), hops: make([]int32, n), phase: make([]int32, n)}
+func newShiftSequence(n int) *shiftSequence {
+	s := &shiftSequence{n: n, order: ShiftOrder(n), hops: make([]int32, n), phase: make([]int32, n)}
 	for i := 1; i < n; i++ {
 		s.hops[i] = math.MaxInt32
 	}
-	s.add()
+	s.addShift()
 	return s
 }
 
-// add sets the next topology up and gives it the destinations that it reaches in fewer hops than those before it: whole
+// addShift sets the next topology up and gives it the destinations that it reaches in fewer hops than those before it: whole
 // rounds, as all sources see the same (Fig. 7).
-func (s *shifts) add() bool {
+func (s *shiftSequence) addShift() bool {
 	if s.d == len(s.order) {
 		return false
 	}
 	step := s.order[s.d]
-	for at, h := step, int32(1); at != 0; h++ {
-		if h < s.hops[at] {
-			s.hops[at], s.phase[at] = h, int32(s.d)
+	for offset, h := step, int32(1); offset != 0; h++ {
+		if h < s.hops[offset] {
+			s.hops[offset], s.phase[offset] = h, int32(s.d)
 		}
-		if at += step; at >= s.n {
-			at -= s.n
+		if offset += step; offset >= s.n {
+			offset -= s.n
 		}
 	}
 	s.d++
@@ -91,22 +91,22 @@ func (s *shifts) add() bool {
 // ShiftSlots returns the slots of the degree-1 construction for one chunk a pair, at d = 1, 2, .. n-1 topologies: item
 // d-1 is the sum over destinations of the fewest hops in any of them. It takes O(n^2) steps for all d together.
 func ShiftSlots(n int) []int64 {
-	s := newShifts(n)
+	s := newShiftSequence(n)
 	slots := make([]int64, 0, n-1)
 	for {
 		var sum int64
 		for _, h := range s.hops {
 			sum += int64(h)
 		}
-		if slots = append(slots, sum); !s.add() {
+		if slots = append(slots, sum); !s.addShift() {
 			return slots
 		}
 	}
 }
 
-// scheme writes the sequence so far as rounds.
-func (s *shifts) scheme() *scheme {
-	c := &scheme{n: s.n, k: 1, origin: "shifts", offsets: make([][]int32, s.d)}
+// schedule writes the sequence so far as rounds.
+func (s *shiftSequence) schedule() *roundSchedule {
+	c := &roundSchedule{n: s.n, k: 1, origin: "shifts", offsets: make([][]int32, s.d)}
 	for i := range c.offsets {
 		c.offsets[i] = []int32{int32(s.order[i])}
 	}
@@ -114,8 +114,8 @@ func (s *shifts) scheme() *scheme {
 		c.src, c.dst = append(c.src, 0), append(c.dst, int32(d))
 		c.hops = append(c.hops, s.hops[d])
 		c.round = append(c.round, int32(d-1))
-		c.rounds = append(c.rounds, span{s.phase[d], s.hops[d]})
+		c.rounds = append(c.rounds, roundInfo{s.phase[d], s.hops[d]})
 	}
-	c.measure()
+	c.normaliseRounds()
 	return c
 }

@@ -34,22 +34,22 @@ var ErrNone = errors.New("rounds: no such schedule")
 // Describe returns the candidate of d topologies as rounds. Where its chunks run by index the rounds say which topology
 // and path each flow takes. Flows without chunks are listed like all others. Errors: those of Candidates, ErrNone.
 func Describe(p *plan.Problem, o Options, d int) (*Schedule, error) {
-	list, err := all(p, o)
+	list, err := allSchedules(p, o)
 	if err != nil {
 		return nil, err
 	}
 	for i := range list {
-		if list[i].d == d {
+		if list[i].topologies == d {
 			return list[i].describe(), nil
 		}
 	}
-	return nil, fmt.Errorf("%w: of %d topologies; there are those of 1..%d where one more pays", ErrNone, d, list[len(list)-1].d)
+	return nil, fmt.Errorf("%w: of %d topologies; there are those of 1..%d where one more pays", ErrNone, d, list[len(list)-1].topologies)
 }
 
-func (m *made) describe() *Schedule {
-	s := m.remake()
-	out := &Schedule{Origin: m.origin, Reconfigurations: m.d, Slots: m.slots, Label: m.label}
-	for i := range s.phases() {
+func (m *candidateSchedule) describe() *Schedule {
+	s := m.rebuild()
+	out := &Schedule{Origin: m.origin, Reconfigurations: m.topologies, Slots: m.slots, Label: m.label}
+	for i := range s.numPhases() {
 		out.Topologies = append(out.Topologies, s.topology(i).Relabel(m.label))
 	}
 	for _, r := range s.rounds {
@@ -66,7 +66,7 @@ func (m *made) describe() *Schedule {
 				continue
 			}
 			u := s.unit(int(node[a]), int(node[b]))
-			links = s.walk(links[:0], u, node[a])
+			links = s.appendLinks(links[:0], u, node[a])
 			r := &out.Rounds[s.round[u]]
 			path := []int32{int32(a)}
 			for _, l := range links {
@@ -86,13 +86,13 @@ func GenKautzRounds(n, k int) ([]Round, error) {
 		return nil, fmt.Errorf("%w: a generalised Kautz graph of %d GPUs and degree %d; it takes a degree of 2..%d",
 			plan.ErrProblem, n, k, max(2, n-1))
 	}
-	l := listKautz(n, k, true, nil)
+	l := listKautzPaths(n, k, true, nil)
 	out := make([]Round, len(l.rounds))
 	for i, r := range l.rounds {
 		out[i].Hops = int(r.hops)
 	}
 	for _, p := range l.paths {
-		links := l.links[p.links : p.links+p.hops]
+		links := l.links[p.firstLink : p.firstLink+p.hops]
 		path := []int32{l.edges[links[0]].From}
 		for _, e := range links {
 			path = append(path, l.edges[e].To)

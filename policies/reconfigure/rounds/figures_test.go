@@ -22,11 +22,11 @@ var figure7 = [7][2]string{
 }
 
 func TestFigure7(t *testing.T) {
-	s := newShifts(8)
+	s := newShiftSequence(8)
 	s.order = []int{1, 3}
-	s.add()
+	s.addShift()
 	// The base cycle of Fig. 6a.
-	m := made{remake: s.scheme, label: []int32{1, 3, 4, 7, 2, 8, 5, 6}}
+	m := candidateSchedule{rebuild: s.schedule, label: []int32{1, 3, 4, 7, 2, 8, 5, 6}}
 	for i := range m.label {
 		m.label[i]--
 	}
@@ -41,7 +41,7 @@ func TestFigure7(t *testing.T) {
 			t.Errorf("round %d: %+v", i, r)
 		}
 		for j, want := range figure7[i] {
-			if got := text(r.Paths[j]); got != want {
+			if got := pathText(r.Paths[j]); got != want {
 				t.Errorf("round %d: %s, in the figure %s", i+1, got, want)
 			}
 		}
@@ -52,7 +52,7 @@ func TestFigure7(t *testing.T) {
 	}
 }
 
-func text(path []int32) string {
+func pathText(path []int32) string {
 	var s []string
 	for _, u := range path {
 		s = append(s, fmt.Sprint(u+1))
@@ -81,7 +81,7 @@ func TestFigure8(t *testing.T) {
 			}
 			slices.Sort(used)
 			if to := (path[0] - path[len(path)-1] + 8) % 8; !slices.Equal(used, figure[to]) {
-				t.Errorf("%s takes offsets %v, in the figure -%v", text(path), used, figure[to])
+				t.Errorf("%s takes offsets %v, in the figure -%v", pathText(path), used, figure[to])
 			}
 		}
 	}
@@ -94,11 +94,11 @@ func TestFigure8(t *testing.T) {
 // hops, all pairs of destinations in a round, by dynamic programming over the destinations.
 func TestFigure8Needs9(t *testing.T) {
 	offsets := []int{2, 3}
-	ways := make([][][]int, 8)
+	paths := make([][][]int, 8)
 	var extend func(at int, way []int)
 	extend = func(at int, way []int) {
 		if len(way) > 0 && at != 0 {
-			ways[at] = append(ways[at], slices.Clone(way))
+			paths[at] = append(paths[at], slices.Clone(way))
 		}
 		if len(way) < 5 {
 			for _, o := range offsets {
@@ -107,10 +107,10 @@ func TestFigure8Needs9(t *testing.T) {
 		}
 	}
 	extend(0, nil)
-	together := func(a, b int) int {
+	costTogether := func(a, b int) int {
 		least := 100
-		for _, v := range ways[a] {
-			for _, w := range ways[b] {
+		for _, v := range paths[a] {
+			for _, w := range paths[b] {
 				free := true
 				for i := range min(len(v), len(w)) {
 					free = free && v[i] != w[i]
@@ -130,9 +130,9 @@ func TestFigure8Needs9(t *testing.T) {
 				if set>>a&1 == 0 || set>>b&1 == 0 {
 					continue
 				}
-				cost := together(a, b)
+				cost := costTogether(a, b)
 				if a == b {
-					cost = len(slices.MinFunc(ways[a], func(v, w []int) int { return len(v) - len(w) }))
+					cost = len(slices.MinFunc(paths[a], func(v, w []int) int { return len(v) - len(w) }))
 				}
 				best[set] = min(best[set], best[set&^(1<<a)&^(1<<b)]+cost)
 			}
@@ -173,15 +173,15 @@ func TestWaitingNeeds8(t *testing.T) {
 		{[7][2]int{{1, 0}, {0, 1}, {2, 0}, {1, 1}, {0, 2}, {2, 1}, {0, 3}}, 8}, // {2, 3}
 		{[7][2]int{{1, 0}, {2, 0}, {0, 1}, {1, 1}, {2, 1}, {0, 2}, {1, 2}}, 7}, // {1, 3}
 	} {
-		if got := openShop(c.hops); got != c.want {
+		if got := minOpenShopSlots(c.hops); got != c.want {
 			t.Errorf("%v: %d slots, want %d", c.hops, got, c.want)
 		}
 	}
 }
 
-// openShop is the fewest slots in which every job has had its hops of both offsets, one a slot, and every offset one
+// minOpenShopSlots is the fewest slots in which every job has had its hops of both offsets, one a slot, and every offset one
 // job a slot: by search.
-func openShop(hops [7][2]int) int {
+func minOpenShopSlots(hops [7][2]int) int {
 	var fits func(left [7][2]int, slots int) bool
 	fits = func(left [7][2]int, slots int) bool {
 		a, b := 0, 0
@@ -242,7 +242,7 @@ func TestFigure9(t *testing.T) {
 		sum += r.Hops
 		var paths []string
 		for _, p := range r.Paths {
-			paths = append(paths, text(p))
+			paths = append(paths, pathText(p))
 		}
 		for _, want := range strings.Fields(figure9[i]) {
 			if !slices.Contains(paths, want) {
@@ -296,21 +296,21 @@ func TestDescribe(t *testing.T) {
 				listed[int(src)*n+int(dst)]++
 				for step := range path[1:] {
 					e := scaleup.Edge{From: path[step], To: path[step+1]}
-					at := [3]int32{int32(step), e.From, e.To}
-					if used[at] || !slices.Contains(s.Topologies[r.Phase], e) {
-						t.Fatalf("%s: step %d of %s", s.Origin, step, text(path))
+					link := [3]int32{int32(step), e.From, e.To}
+					if used[link] || !slices.Contains(s.Topologies[r.Phase], e) {
+						t.Fatalf("%s: step %d of %s", s.Origin, step, pathText(path))
 					}
-					used[at] = true
+					used[link] = true
 				}
 			}
 			for chunk := int32(0); ; chunk++ {
-				most := 0
+				maxHops := 0
 				for _, path := range r.Paths {
 					if p.Chunks[int(path[0])*n+int(path[len(path)-1])] > chunk {
-						most = max(most, len(path)-1)
+						maxHops = max(maxHops, len(path)-1)
 					}
 				}
-				if slots += int64(most); most == 0 {
+				if slots += int64(maxHops); maxHops == 0 {
 					break
 				}
 			}

@@ -9,22 +9,22 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// phase is one topology while its rounds are packed.
-type phase struct {
+// roundPacker is one topology while its rounds are packed.
+type roundPacker struct {
 	n int
 	// The links out of node w are start[w]:start[w+1]: link i leads to head[i], and takes name[i] in its step of a
 	// round (an edge, or with offsets an offset).
-	start, head, name []int32
-	names             int
+	start, head, resource []int32
+	numResources          int
 	// For circulants there is one row: toward[n-v+w] are the hops from w to v. Else toward[v*n+w] are, -1 of no way.
 	circulant bool
-	toward    []int32
+	hopsTable []int32
 
 	// used[(step*names+name)*words:] is the set of rounds that use this link in this step; count rounds are open.
 	used         []uint64
 	steps, words int
-	count        int
-	number       []int32 // of the open rounds, in the schedule
+	numRounds    int
+	roundNumber  []int32 // of the open rounds, in the schedule
 
 	// Of the search: reached[w*words:] are the rounds in which a free path reaches w; stamp[w] is the search's number.
 	reached []uint64
@@ -34,11 +34,11 @@ type phase struct {
 	queue   []int32
 }
 
-// newPhase readies a topology: of offsets, if there are any, else of edges.
-func newPhase(n int, offsets []int32, edges scaleup.Topology, stop halt.When) *phase {
-	p := &phase{n: n, circulant: offsets != nil, words: 1}
+// newRoundPacker readies a topology: of offsets, if there are any, else of edges.
+func newRoundPacker(n int, offsets []int32, edges scaleup.Topology, stop halt.When) *roundPacker {
+	p := &roundPacker{n: n, circulant: offsets != nil, words: 1}
 	if p.circulant {
-		p.names = len(offsets)
+		p.numResources = len(offsets)
 		p.start = make([]int32, n+1)
 		generators := make([]int, len(offsets))
 		for i, o := range offsets {
@@ -47,44 +47,44 @@ func newPhase(n int, offsets []int32, edges scaleup.Topology, stop halt.When) *p
 		for w := range int32(n) {
 			for i, o := range offsets {
 				p.head = append(p.head, (w+o)%int32(n))
-				p.name = append(p.name, int32(i))
+				p.resource = append(p.resource, int32(i))
 			}
 			p.start[w+1] = int32(len(p.head))
 		}
 		from := plan.Reach(n, generators)
 		for i := range 2 * n { // from w to v it is as far as from 0 to v-w
-			p.toward = append(p.toward, from[(2*n-i)%n])
+			p.hopsTable = append(p.hopsTable, from[(2*n-i)%n])
 		}
 	} else {
-		p.names = len(edges)
-		p.start, p.name = edges.Outgoing(n)
-		for _, e := range p.name {
+		p.numResources = len(edges)
+		p.start, p.resource = edges.Outgoing(n)
+		for _, e := range p.resource {
 			p.head = append(p.head, edges[e].To)
 		}
-		p.toward = pack.Shortest(edges, n, stop).HopsTo
+		p.hopsTable = pack.Shortest(edges, n, stop).HopsTo
 	}
 	p.reached, p.stamp = make([]uint64, n), make([]int32, n)
 	return p
 }
 
-// to returns the hops from every node to v.
-func (p *phase) to(v int32) []int32 {
+// hopsTo returns the hops from every node to v.
+func (p *roundPacker) hopsTo(v int32) []int32 {
 	if p.circulant {
-		return p.toward[p.n-int(v) : 2*p.n-int(v)]
+		return p.hopsTable[p.n-int(v) : 2*p.n-int(v)]
 	}
-	return p.toward[int(v)*p.n : (int(v)+1)*p.n]
+	return p.hopsTable[int(v)*p.n : (int(v)+1)*p.n]
 }
 
 // reset closes all rounds.
-func (p *phase) reset() {
-	p.count = 0
+func (p *roundPacker) reset() {
+	p.numRounds = 0
 	clear(p.used)
-	p.number = p.number[:0]
+	p.roundNumber = p.roundNumber[:0]
 }
 
-// open begins a round and returns its index in the phase.
-func (p *phase) open(number int32) int {
-	if p.count == p.words*64 {
+// openRound begins a round and returns its index in the phase.
+func (p *roundPacker) openRound(number int32) int {
+	if p.numRounds == p.words*64 {
 		wide := make([]uint64, 2*len(p.used))
 		for i := range len(p.used) / p.words {
 			copy(wide[2*i*p.words:], p.used[i*p.words:(i+1)*p.words])
@@ -92,28 +92,28 @@ func (p *phase) open(number int32) int {
 		p.used, p.words = wide, 2*p.words
 		p.reached = make([]uint64, p.n*p.words)
 	}
-	p.number = append(p.number, number)
-	p.count++
-	return p.count - 1
+	p.roundNumber = append(p.roundNumber, number)
+	p.numRounds++
+	return p.numRounds - 1
 }
 
-// fit looks for the earliest open round in which some shortest path from u to v, of h hops, is free, and writes that
+// findRound looks for the earliest open round in which some shortest path from u to v, of h hops, is free, and writes that
 // path's names to way. It returns -1 if there is none.
-func (p *phase) fit(u, v int32, h int, way []int32) int {
+func (p *roundPacker) findRound(u, v int32, h int, path []int32) int {
 	if p.steps < h {
-		p.used = append(p.used, make([]uint64, (h-p.steps)*p.names*p.words)...)
+		p.used = append(p.used, make([]uint64, (h-p.steps)*p.numResources*p.words)...)
 		p.steps = h
 	}
-	to, words := p.to(v), p.words
+	hops, words := p.hopsTo(v), p.words
 	p.search++
 	p.stamp[u] = p.search
-	left := p.count
+	remaining := p.numRounds
 	for i := range words {
 		p.reached[int(u)*words+i] = ^uint64(0)
-		if left < 64 {
-			p.reached[int(u)*words+i] = 1<<max(0, left) - 1
+		if remaining < 64 {
+			p.reached[int(u)*words+i] = 1<<max(0, remaining) - 1
 		}
-		left -= 64
+		remaining -= 64
 	}
 	queue := append(p.queue[:0], u)
 	for q, step, end := 0, 0, 1; step < h; step++ {
@@ -121,7 +121,7 @@ func (p *phase) fit(u, v int32, h int, way []int32) int {
 			w := queue[q]
 			for i := p.start[w]; i < p.start[w+1]; i++ {
 				x := p.head[i]
-				if int(to[x]) != h-step-1 {
+				if int(hops[x]) != h-step-1 {
 					continue
 				}
 				if p.stamp[x] != p.search {
@@ -129,7 +129,7 @@ func (p *phase) fit(u, v int32, h int, way []int32) int {
 					clear(p.reached[int(x)*words : (int(x)+1)*words])
 					queue = append(queue, x)
 				}
-				used := p.used[(step*p.names+int(p.name[i]))*words:]
+				used := p.used[(step*p.numResources+int(p.resource[i]))*words:]
 				for k := range words {
 					p.reached[int(x)*words+k] |= p.reached[int(w)*words+k] &^ used[k]
 				}
@@ -147,39 +147,39 @@ func (p *phase) fit(u, v int32, h int, way []int32) int {
 		}
 	}
 	if round >= 0 {
-		p.trace(u, v, h, round, way)
+		p.tracePath(u, v, h, round, path)
 	}
 	return round
 }
 
-// trace writes the names of the path that fit found, from its end.
-func (p *phase) trace(u, v int32, h, round int, way []int32) {
+// tracePath writes the names of the path that fit found, from its end.
+func (p *roundPacker) tracePath(u, v int32, h, round int, path []int32) {
 	// The nodes of the search are few, so the predecessor is looked for among them.
-	to := p.to(v)
+	hops := p.hopsTo(v)
 	word, bit := round/64, uint64(1)<<(round%64)
 	x := v
 	for step := h - 1; step >= 0; step-- {
-		x, way[step] = p.before(x, step, to, h, word, bit)
+		x, path[step] = p.predecessor(x, step, hops, h, word, bit)
 	}
 }
 
-func (p *phase) before(x int32, step int, to []int32, h, word int, bit uint64) (node, name int32) {
+func (p *roundPacker) predecessor(x int32, step int, hops []int32, h, word int, bit uint64) (node, name int32) {
 	for _, w := range p.queue {
-		if int(to[w]) != h-step || p.reached[int(w)*p.words+word]&bit == 0 {
+		if int(hops[w]) != h-step || p.reached[int(w)*p.words+word]&bit == 0 {
 			continue
 		}
 		for i := p.start[w]; i < p.start[w+1]; i++ {
-			if p.head[i] == x && p.used[(step*p.names+int(p.name[i]))*p.words+word]&bit == 0 {
-				return w, p.name[i]
+			if p.head[i] == x && p.used[(step*p.numResources+int(p.resource[i]))*p.words+word]&bit == 0 {
+				return w, p.resource[i]
 			}
 		}
 	}
 	return -1, -1
 }
 
-// take marks a path's links as used in a round.
-func (p *phase) take(round int, way []int32) {
-	for step, name := range way {
-		p.used[(step*p.names+int(name))*p.words+round/64] |= 1 << (round % 64)
+// reserve marks a path's links as used in a round.
+func (p *roundPacker) reserve(round int, path []int32) {
+	for step, name := range path {
+		p.used[(step*p.numResources+int(name))*p.words+round/64] |= 1 << (round % 64)
 	}
 }

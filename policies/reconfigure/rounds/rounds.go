@@ -65,8 +65,8 @@ func (o *Options) check(k int) error {
 // Limits on simulating the chunks of a scheme ByIndex, in crossings of links, 50 ns each: of one scheme, and of all of
 // a base. Beyond them a scheme runs ByRound, unless Options.Schedule is ByIndex.
 const (
-	playWork = 24 << 20
-	playAll  = 128 << 20
+	maxSimulationWork      = 24 << 20
+	maxTotalSimulationWork = 128 << 20
 )
 
 // Candidates returns the paper's construction for every number d of topologies from 1 until all flows have one hop, one
@@ -74,7 +74,7 @@ const (
 // than a smaller one is left out, which happens only to unequal flows or ByIndex. Candidates made ByRound never wait. p
 // must not change while they are in use. Errors: those of p.Check, ErrOptions.
 func Candidates(p *plan.Problem, o Options) ([]plan.Candidate, error) {
-	list, err := all(p, o)
+	list, err := allSchedules(p, o)
 	if err != nil {
 		return nil, err
 	}
@@ -86,16 +86,16 @@ func Candidates(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 }
 
 // candidate offers the schedule.
-func (m made) candidate(p *plan.Problem) plan.Candidate {
-	return plan.Candidate{Origin: m.origin, Reconfigurations: m.d, Slots: m.slots, Waits: m.indexed,
+func (m candidateSchedule) candidate(p *plan.Problem) plan.Candidate {
+	return plan.Candidate{Origin: m.origin, Reconfigurations: m.topologies, Slots: m.slots, Waits: m.isByIndex,
 		Build: func(_ int64, stop halt.When) (out *plan.Plan, err error) {
 			defer halt.Caught(&err)
-			return m.build(p, stop)
+			return m.buildPlan(p, stop)
 		}}
 }
 
-// all lists the best schedule of chunks for every d.
-func all(p *plan.Problem, o Options) (_ []made, err error) {
+// allSchedules lists the best schedule of chunks for every d.
+func allSchedules(p *plan.Problem, o Options) (_ []candidateSchedule, err error) {
 	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -104,195 +104,197 @@ func all(p *plan.Problem, o Options) (_ []made, err error) {
 		return nil, err
 	}
 	n, k := p.GPUs, p.Degree
-	e := evaluator{p: p, o: o, none: numbers.Below(int32(n))}
-	e.each, _ = p.Uniform()
-	e.player.Stop = o.Stop
+	e := scheduleEvaluator{problem: p, options: o, identity: numbers.Below(int32(n))}
+	e.chunksPerFlow, _ = p.Uniform()
+	e.scheduler.Stop = o.Stop
 	if k == 1 {
-		return thin(e.shifts()), nil
+		return frontier(e.evaluateShifts()), nil
 	}
-	var list []made
-	for i, base := range bases(o) {
-		list = append(list, e.chain(base, list, i > 0)...)
+	var list []candidateSchedule
+	for i, base := range baseNames(o) {
+		list = append(list, e.evaluateChain(base, list, i > 0)...)
 	}
-	return thin(list), nil
+	return frontier(list), nil
 }
 
-// bases are those to begin with.
-func bases(o Options) []string {
+// baseNames are those to begin with.
+func baseNames(o Options) []string {
 	if o.Base != "" {
 		return []string{o.Base}
 	}
 	return []string{Circulant, GenKautz}
 }
 
-// below is what a schedule of d topologies must take fewer slots than.
-func (o *Options) below(d int) int64 {
+// slotLimit is what a schedule of d topologies must take fewer slots than.
+func (o *Options) slotLimit(d int) int64 {
 	if len(o.Below) == 0 {
 		return math.MaxInt64
 	}
 	return o.Below[min(d, len(o.Below)-1)]
 }
 
-// thin keeps for every d the schedule of the fewest slots, of equals the first, unless a smaller d has fewer.
-func thin(list []made) []made {
-	slices.SortStableFunc(list, func(a, b made) int { return cmp.Or(cmp.Compare(a.d, b.d), cmp.Compare(a.slots, b.slots)) })
-	kept := list[:0]
+// frontier keeps for every d the schedule of the fewest slots, of equals the first, unless a smaller d has fewer.
+func frontier(list []candidateSchedule) []candidateSchedule {
+	slices.SortStableFunc(list, func(a, b candidateSchedule) int {
+		return cmp.Or(cmp.Compare(a.topologies, b.topologies), cmp.Compare(a.slots, b.slots))
+	})
+	result := list[:0]
 	for _, m := range list {
-		if len(kept) == 0 || m.d > kept[len(kept)-1].d && m.slots <= kept[len(kept)-1].slots {
-			kept = append(kept, m)
+		if len(result) == 0 || m.topologies > result[len(result)-1].topologies && m.slots <= result[len(result)-1].slots {
+			result = append(result, m)
 		}
 	}
-	return kept
+	return result
 }
 
-// evaluator finds the best schedule of the chunks on the schemes of one base.
-type evaluator struct {
-	p    *plan.Problem
-	o    Options
-	each int32 // chunks of every flow, 0 if they differ
-	none []int32
+// scheduleEvaluator finds the best schedule of the chunks on the schemes of one base.
+type scheduleEvaluator struct {
+	problem       *plan.Problem
+	options       Options
+	chunksPerFlow int32 // chunks of every flow, 0 if they differ
+	identity      []int32
 
-	relabeller *relabeller
-	player     pack.Scheduler
-	walks      pack.Paths
-	played     int64
+	relabeller    *relabeller
+	scheduler     pack.Scheduler
+	paths         pack.Paths
+	simulatedWork int64
 }
 
-// shifts evaluates the construction of degree 1.
-func (e *evaluator) shifts() []made {
-	n := e.p.GPUs
-	var list []made
+// evaluateShifts evaluates the construction of degree 1.
+func (e *scheduleEvaluator) evaluateShifts() []candidateSchedule {
+	n := e.problem.GPUs
+	var list []candidateSchedule
 	slots := ShiftSlots(n)
 	for i, s := range slots {
-		e.o.Stop.Check()
+		e.options.Stop.Check()
 		d := i + 1
-		remake := func() *scheme {
-			s := newShifts(n)
+		rebuild := func() *roundSchedule {
+			s := newShiftSequence(n)
 			for s.d < d {
-				s.add()
+				s.addShift()
 			}
-			return s.scheme()
+			return s.schedule()
 		}
-		if e.each > 0 && e.o.Schedule != ByIndex {
+		if e.chunksPerFlow > 0 && e.options.Schedule != ByIndex {
 			// The links are never idle, so nothing is faster on these paths.
-			if s *= int64(e.each); s < e.o.below(d) {
-				list = append(list, made{d: d, slots: s, remake: remake, label: e.none, origin: "paper, shifts, rounds"})
+			if s *= int64(e.chunksPerFlow); s < e.options.slotLimit(d) {
+				list = append(list, candidateSchedule{topologies: d, slots: s, rebuild: rebuild, label: e.identity, origin: "paper, shifts, rounds"})
 			}
 			continue
 		}
-		s := remake()
-		if m := e.best(s, e.renamed(s, n-1), e.o.below(d)); m.slots < e.o.below(d) {
-			m.d, m.remake = d, remake
+		s := rebuild()
+		if m := e.best(s, e.labels(s, n-1), e.options.slotLimit(d)); m.slots < e.options.slotLimit(d) {
+			m.topologies, m.rebuild = d, rebuild
 			list = append(list, m)
 		}
 	}
 	return list
 }
 
-// chain evaluates the schemes that contraction makes of a base. The second one, given the list of the other's, returns
+// evaluateChain evaluates the schemes that contraction makes of a base. The second one, given the list of the other's, returns
 // only what takes fewer slots, and gives up after losing patience times in a row: GenKautz serves small d, as large ones
 // leave its rounds ever emptier (Sec. 4.2), and its schemes are the costly ones.
-func (e *evaluator) chain(base string, other []made, second bool) []made {
-	const patience = 8
-	n, k := e.p.GPUs, e.p.Degree
-	c := e.begin(base)
-	e.played, e.relabeller = 0, nil
-	var list []made
-	for d, lost := 1, 0; lost < patience; d++ {
-		e.o.Stop.Check()
-		s := c.cur
-		limit := e.o.below(d)
-		if i, ok := slices.BinarySearchFunc(other, d, func(m made, d int) int { return m.d - d }); ok || i > 0 && i == len(other) {
+func (e *scheduleEvaluator) evaluateChain(base string, other []candidateSchedule, second bool) []candidateSchedule {
+	const maxFailures = 8
+	n, k := e.problem.GPUs, e.problem.Degree
+	c := e.newChain(base)
+	e.simulatedWork, e.relabeller = 0, nil
+	var list []candidateSchedule
+	for d, failures := 1, 0; failures < maxFailures; d++ {
+		e.options.Stop.Check()
+		s := c.current
+		limit := e.options.slotLimit(d)
+		if i, ok := slices.BinarySearchFunc(other, d, func(m candidateSchedule, d int) int { return m.topologies - d }); ok || i > 0 && i == len(other) {
 			limit = min(limit, other[min(i, len(other)-1)].slots)
 		}
-		if m := e.best(s, e.renamed(s, (n-2)/k+1), limit); m.slots < limit {
-			m.d, m.remake = d, func() *scheme { return s }
+		if m := e.best(s, e.labels(s, (n-2)/k+1), limit); m.slots < limit {
+			m.topologies, m.rebuild = d, func() *roundSchedule { return s }
 			list = append(list, m)
-			lost = 0
+			failures = 0
 		} else if second {
-			lost++
+			failures++
 		}
-		if !c.next() {
+		if !c.addTopology() {
 			break
 		}
 	}
 	return list
 }
 
-// begin begins with one topology, a base.
-func (e *evaluator) begin(base string) *chain {
-	n, k := e.p.GPUs, e.p.Degree
+// newChain begins with one topology, a base.
+func (e *scheduleEvaluator) newChain(base string) *contractionChain {
+	n, k := e.problem.GPUs, e.problem.Degree
 	if base == GenKautz {
-		return newChain(kautzBase(n, k, e.p.Seed, e.o.Stop), e.o.Stop)
+		return newContractionChain(kautzBase(n, k, e.problem.Seed, e.options.Stop), e.options.Stop)
 	}
 	var offsets []int32
 	for _, o := range BaseOffsets(n, k) {
 		offsets = append(offsets, int32(o))
 	}
-	s := units(n, k, offsets, nil)
+	s := newRoundSchedule(n, k, offsets, nil)
 	s.origin = "circulant"
-	return newChain(s, e.o.Stop)
+	return newContractionChain(s, e.options.Stop)
 }
 
-// renamed returns the labels of GPUs that suit a scheme of a base, one of about so many, beside those of the schemes of
+// labels returns the labels of GPUs that suit a scheme of a base, one of about so many, beside those of the schemes of
 // that base before it; nil where GPUs keep their names.
-func (e *evaluator) renamed(s *scheme, schemes int) []int32 {
-	if e.each > 0 || e.o.NoRelabelling {
+func (e *scheduleEvaluator) labels(s *roundSchedule, schemes int) []int32 {
+	if e.chunksPerFlow > 0 || e.options.NoRelabelling {
 		return nil
 	}
 	if e.relabeller == nil {
-		e.relabeller = newRelabeller(s.n, e.p.Chunks)
-		e.relabeller.stop = e.o.Stop
+		e.relabeller = newRelabeller(s.n, e.problem.Chunks)
+		e.relabeller.stop = e.options.Stop
 	}
-	return e.relabeller.improve(s.groups(), swapWork/(4*s.n*schemes))
+	return e.relabeller.improve(s.flowGroups(), maxSwapWork/(4*s.n*schemes))
 }
 
 // best schedules the chunks on a scheme, by round and by index, with and without labels, if there are any and if that
 // takes fewer slots than limit.
-func (e *evaluator) best(s *scheme, label []int32, limit int64) made {
-	m := made{slots: limit}
-	if e.each > 0 {
-		e.try(&m, s, e.none, s.slots()*int64(e.each), "")
+func (e *scheduleEvaluator) best(s *roundSchedule, label []int32, limit int64) candidateSchedule {
+	m := candidateSchedule{slots: limit}
+	if e.chunksPerFlow > 0 {
+		e.tryLabel(&m, s, e.identity, s.slots()*int64(e.chunksPerFlow), "")
 		return m
 	}
-	g := s.groups()
-	e.try(&m, s, e.none, g.slots(s.n, e.p.Chunks, e.none), "")
+	g := s.flowGroups()
+	e.tryLabel(&m, s, e.identity, g.slots(s.n, e.problem.Chunks, e.identity), "")
 	if label != nil {
-		e.try(&m, s, label, g.slots(s.n, e.p.Chunks, label), ", relabelled")
+		e.tryLabel(&m, s, label, g.slots(s.n, e.problem.Chunks, label), ", relabelled")
 	}
 	return m
 }
 
-// try puts the labelled scheme's schedules into m where they take fewer slots.
-func (e *evaluator) try(m *made, s *scheme, label []int32, byRound int64, how string) {
-	if e.o.Schedule != ByIndex && byRound < m.slots {
-		*m = made{slots: byRound, label: label, origin: "paper, " + s.origin + how + ", rounds"}
+// tryLabel puts the labelled scheme's schedules into m where they take fewer slots.
+func (e *scheduleEvaluator) tryLabel(m *candidateSchedule, s *roundSchedule, label []int32, byRound int64, suffix string) {
+	if e.options.Schedule != ByIndex && byRound < m.slots {
+		*m = candidateSchedule{slots: byRound, label: label, origin: "paper, " + s.origin + suffix + ", rounds"}
 	}
-	if e.o.Schedule == ByRound {
+	if e.options.Schedule == ByRound {
 		return
 	}
-	if slots, ok := e.play(s, label, m.slots); ok {
-		*m = made{slots: slots, label: label, origin: "paper, " + s.origin + how + ", simulated", indexed: true}
+	if slots, ok := e.simulate(s, label, m.slots); ok {
+		*m = candidateSchedule{slots: slots, label: label, origin: "paper, " + s.origin + suffix + ", simulated", isByIndex: true}
 	}
 }
 
-// play returns the slots of the chunks run by index if they are below limit.
-func (e *evaluator) play(s *scheme, label []int32, limit int64) (int64, bool) {
-	work, bound := s.loads(e.p.Chunks, label, e.each)
+// simulate returns the slots of the chunks run by index if they are below limit.
+func (e *scheduleEvaluator) simulate(s *roundSchedule, label []int32, limit int64) (int64, bool) {
+	work, bound := s.loads(e.problem.Chunks, label, e.chunksPerFlow)
 	if bound >= limit {
 		return 0, false
 	}
-	if e.o.Schedule != ByIndex {
-		if work > playWork || e.played+work > playAll {
+	if e.options.Schedule != ByIndex {
+		if work > maxSimulationWork || e.simulatedWork+work > maxTotalSimulationWork {
 			return 0, false
 		}
-		e.played += work
+		e.simulatedWork += work
 	}
-	list := s.byPhase(e.p.Chunks, label)
+	list := s.flowsByPhase(e.problem.Chunks, label)
 	var sum int64
 	for phase, flows := range list {
-		s.walks(&e.walks, flows, nil)
-		slots, ok := e.player.Slots(s.links(phase), &e.walks, pack.ByRank, int(min(limit-1-sum, math.MaxInt32)))
+		s.listPaths(&e.paths, flows, nil)
+		slots, ok := e.scheduler.Slots(s.links(phase), &e.paths, pack.ByRank, int(min(limit-1-sum, math.MaxInt32)))
 		sum += int64(slots)
 		if !ok || sum >= limit {
 			return 0, false

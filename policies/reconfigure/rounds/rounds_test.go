@@ -28,8 +28,8 @@ func drawOptions(t *rapid.T, k int) Options {
 	return o
 }
 
-func drawProblem(t *rapid.T, most int) *plan.Problem {
-	n := rapid.IntRange(2, most).Draw(t, "n")
+func drawProblem(t *rapid.T, maxGPUs int) *plan.Problem {
+	n := rapid.IntRange(2, maxGPUs).Draw(t, "n")
 	k := rapid.IntRange(1, min(n-1, 5)).Draw(t, "k")
 	p := plan.UniformProblem(n, k, int32(rapid.IntRange(1, 3).Draw(t, "chunks")))
 	p.Seed = rapid.Uint64().Draw(t, "seed")
@@ -46,7 +46,7 @@ func drawProblem(t *rapid.T, most int) *plan.Problem {
 
 // Every plan keeps the network's rules and takes the slots that were claimed; made by rounds it has none waiting on its
 // way; slots never grow with d.
-func TestPlans(t *testing.T) {
+func TestPlansMatchCandidates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 12)
 		o := drawOptions(t, p.Degree)
@@ -68,15 +68,15 @@ func TestPlans(t *testing.T) {
 			if made.TotalSlots() != c.Slots || len(made.Topologies) != c.Reconfigurations || made.Relay {
 				t.Fatalf("%s: %d slots in %d topologies, claimed %d in %d", c.Origin, made.TotalSlots(), len(made.Topologies), c.Slots, c.Reconfigurations)
 			}
-			if waits(made) && !c.Waits {
+			if hasWaiting(made) && !c.Waits {
 				t.Fatalf("%s: a chunk waits on its way", c.Origin)
 			}
 		}
 	})
 }
 
-// waits says whether a chunk skips a slot on its way.
-func waits(p *plan.Plan) bool {
+// hasWaiting says whether a chunk skips a slot on its way.
+func hasWaiting(p *plan.Plan) bool {
 	type chunk struct{ src, dst, number int32 }
 	last := map[chunk]plan.Tx{}
 	for _, t := range p.Tx {
@@ -92,11 +92,11 @@ func waits(p *plan.Plan) bool {
 // For uniform demand the rounds reach no less than the bound of their model, have a candidate for every d until all
 // flows are one hop long, and then one slot a chunk for every topology.
 func TestUniformRounds(t *testing.T) {
-	most := 20
+	maxGPUs := 20
 	if *long {
-		most = 64
+		maxGPUs = 64
 	}
-	for n := 2; n <= most; n++ {
+	for n := 2; n <= maxGPUs; n++ {
 		for k := 1; k < min(n, 6); k++ {
 			list, err := Candidates(plan.UniformProblem(n, k, 2), Options{Schedule: ByRound})
 			if err != nil {
@@ -122,11 +122,11 @@ func TestUniformRounds(t *testing.T) {
 func roundBound(n, k, d int) int64 {
 	var sum int64
 	for reach, power := 0, 1; ; reach, power = reach+power, power*k {
-		left := (n-2+k)/k - d*reach
-		if left <= 0 {
+		remaining := (n-2+k)/k - d*reach
+		if remaining <= 0 {
 			return sum
 		}
-		sum += int64(left)
+		sum += int64(remaining)
 	}
 }
 
@@ -139,12 +139,12 @@ func TestShifts(t *testing.T) {
 	}
 	for n := 2; n <= 40; n++ {
 		order := ShiftOrder(n)
-		seen := make([]bool, n)
+		visited := make([]bool, n)
 		for _, s := range order {
-			if s < 1 || s >= n || seen[s] {
+			if s < 1 || s >= n || visited[s] {
 				t.Fatalf("n=%d: order %v", n, order)
 			}
-			seen[s] = true
+			visited[s] = true
 		}
 		if len(order) != n-1 {
 			t.Fatalf("n=%d: order %v", n, order)
@@ -152,15 +152,15 @@ func TestShifts(t *testing.T) {
 		for d := 1; d < n; d++ {
 			var want int64
 			for to := 1; to < n; to++ {
-				fewest := n
+				minHops := n
 				for _, s := range order[:d] {
 					for h := 1; h < n; h++ {
 						if h*s%n == to {
-							fewest = min(fewest, h)
+							minHops = min(minHops, h)
 						}
 					}
 				}
-				want += int64(fewest)
+				want += int64(minHops)
 			}
 			if got := ShiftSlots(n)[d-1]; got != want {
 				t.Fatalf("n=%d d=%d: %d slots, want %d", n, d, got, want)
@@ -208,7 +208,7 @@ func TestDeterminism(t *testing.T) {
 	})
 }
 
-func TestBadInput(t *testing.T) {
+func TestInvalidInput(t *testing.T) {
 	for _, c := range []struct {
 		p    *plan.Problem
 		o    Options
@@ -232,7 +232,7 @@ func TestBadInput(t *testing.T) {
 }
 
 // What must take fewer slots than others is what of all does.
-func TestBelow(t *testing.T) {
+func TestSlotLimits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 8)
 		o := drawOptions(t, p.Degree)
@@ -247,7 +247,7 @@ func TestBelow(t *testing.T) {
 		}
 		var want []string
 		for _, c := range all {
-			if c.Slots < o.below(c.Reconfigurations) {
+			if c.Slots < o.slotLimit(c.Reconfigurations) {
 				want = append(want, fmt.Sprint(c.Reconfigurations, c.Slots, c.Origin))
 			}
 		}

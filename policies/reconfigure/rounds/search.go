@@ -6,74 +6,74 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Steps makes the construction of Candidates one number of topologies after another, as it is asked for them. What it
+// Search makes the construction of Candidates one number of topologies after another, as it is asked for them. What it
 // has of a number does not depend on what it was asked before. So its limits are others than those of Candidates: each
 // scheme may be simulated, and of GenKautz there are those of up to mostKautz topologies.
-type Steps struct {
-	e     evaluator
-	bases []steps
-	known map[int]known
-	stop  halt.When // of who asks
+type Search struct {
+	evaluator scheduleEvaluator
+	bases     []baseSearch
+	results   map[int]countResult
+	stop      halt.When // of who asks
 }
 
-// steps are the schemes of a base so far, by one less than their topologies, and labels that suit them.
-type steps struct {
-	next       func() *scheme // nil where there is none
-	schemes    []*scheme
-	labels     [][]int32
-	relabeller *relabeller
-	most       int
+// baseSearch are the schemes of a base so far, by one less than their topologies, and labels that suit them.
+type baseSearch struct {
+	nextSchedule  func() *roundSchedule // nil where there is none
+	schedules     []*roundSchedule
+	labels        [][]int32
+	relabeller    *relabeller
+	maxTopologies int
 }
 
-// known is what is known of a number of topologies: the best candidate, or that none takes fewer slots than below.
-type known struct {
+// countResult is what is known of a number of topologies: the best candidate, or that none takes fewer slots than below.
+type countResult struct {
 	best  *plan.Candidate
-	below int64
+	limit int64
 }
 
-// mostKautz is as many as Candidates has at least; each takes memory of GPUs^2.
-const mostKautz = 8
+// maxKautzTopologies is as many as Candidates has at least; each takes memory of GPUs^2.
+const maxKautzTopologies = 8
 
-// NewSteps begins. Of o, Below and Stop are not looked at. Errors: those of Candidates.
-func NewSteps(p *plan.Problem, o Options) (*Steps, error) {
+// NewSearch begins. Of o, Below and Stop are not looked at. Errors: those of Candidates.
+func NewSearch(p *plan.Problem, o Options) (*Search, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
 	if err := o.check(p.Degree); err != nil {
 		return nil, err
 	}
-	s := &Steps{known: map[int]known{}}
+	s := &Search{results: map[int]countResult{}}
 	o.Stop = func() bool { return s.stop != nil && s.stop() }
-	s.e = evaluator{p: p, o: o, none: numbers.Below(int32(p.GPUs))}
-	s.e.player.Stop = o.Stop
-	s.e.each, _ = p.Uniform()
+	s.evaluator = scheduleEvaluator{problem: p, options: o, identity: numbers.Below(int32(p.GPUs))}
+	s.evaluator.scheduler.Stop = o.Stop
+	s.evaluator.chunksPerFlow, _ = p.Uniform()
 	switch {
 	case p.Degree == 1:
-		all := newShifts(p.GPUs)
+		all := newShiftSequence(p.GPUs)
 		first, more := true, true
-		s.bases = []steps{{most: p.GPUs - 1, next: func() *scheme {
+		s.bases = []baseSearch{{maxTopologies: p.GPUs - 1, nextSchedule: func() *roundSchedule {
 			if !first {
-				more = all.add()
+				more = all.addShift()
 			}
 			if first = false; !more {
 				return nil
 			}
-			return all.scheme()
+			return all.schedule()
 		}}}
 	default:
-		for _, base := range bases(o) {
-			b := steps{most: p.GPUs}
+		for _, base := range baseNames(o) {
+			b := baseSearch{maxTopologies: p.GPUs}
 			if base == GenKautz {
-				b.most = mostKautz
+				b.maxTopologies = maxKautzTopologies
 			}
-			var c *chain
-			b.next = func() *scheme {
+			var c *contractionChain
+			b.nextSchedule = func() *roundSchedule {
 				if c == nil {
-					c = s.e.begin(base)
-				} else if !c.next() {
+					c = s.evaluator.newChain(base)
+				} else if !c.addTopology() {
 					return nil
 				}
-				return c.cur
+				return c.current
 			}
 			s.bases = append(s.bases, b)
 		}
@@ -83,51 +83,51 @@ func NewSteps(p *plan.Problem, o Options) (*Steps, error) {
 
 // At returns the best candidate of d topologies if it takes fewer slots than below; nil else. Error: halt.ErrHalted,
 // after which s must not be asked again.
-func (s *Steps) At(d int, below int64, stop halt.When) (_ *plan.Candidate, err error) {
+func (s *Search) At(d int, limit int64, stop halt.When) (_ *plan.Candidate, err error) {
 	defer halt.Caught(&err)
-	if k, ok := s.known[d]; ok && (k.best != nil || k.below >= below) {
-		if k.best != nil && k.best.Slots < below {
+	if k, ok := s.results[d]; ok && (k.best != nil || k.limit >= limit) {
+		if k.best != nil && k.best.Slots < limit {
 			return k.best, nil
 		}
 		return nil, nil
 	}
 	s.stop = stop
 	defer func() { s.stop = nil }()
-	best := made{slots: below}
+	best := candidateSchedule{slots: limit}
 	for i := range s.bases {
 		b := &s.bases[i]
-		s.reach(b, d)
-		if d > len(b.schemes) {
+		s.buildSchedules(b, d)
+		if d > len(b.schedules) {
 			continue
 		}
-		s.e.played = 0
-		if m := s.e.best(b.schemes[d-1], b.labels[d-1], best.slots); m.slots < best.slots {
-			made := b.schemes[d-1]
+		s.evaluator.simulatedWork = 0
+		if m := s.evaluator.best(b.schedules[d-1], b.labels[d-1], best.slots); m.slots < best.slots {
+			made := b.schedules[d-1]
 			best = m
-			best.d, best.remake = d, func() *scheme { return made }
+			best.topologies, best.rebuild = d, func() *roundSchedule { return made }
 		}
 	}
-	k := known{below: below}
-	if best.remake != nil {
-		c := best.candidate(s.e.p)
+	k := countResult{limit: limit}
+	if best.rebuild != nil {
+		c := best.candidate(s.evaluator.problem)
 		k.best = &c
 	}
-	s.known[d] = k
+	s.results[d] = k
 	return k.best, nil
 }
 
-// reach makes the schemes of a base of up to d topologies.
-func (s *Steps) reach(b *steps, d int) {
-	n, k := s.e.p.GPUs, s.e.p.Degree
-	for len(b.schemes) < min(d, b.most) && b.next != nil {
-		s.e.o.Stop.Check()
-		next := b.next()
+// buildSchedules makes the schemes of a base of up to d topologies.
+func (s *Search) buildSchedules(b *baseSearch, d int) {
+	n, k := s.evaluator.problem.GPUs, s.evaluator.problem.Degree
+	for len(b.schedules) < min(d, b.maxTopologies) && b.nextSchedule != nil {
+		s.evaluator.options.Stop.Check()
+		next := b.nextSchedule()
 		if next == nil {
-			b.next = nil
+			b.nextSchedule = nil
 			return
 		}
-		s.e.relabeller = b.relabeller
-		b.schemes, b.labels = append(b.schemes, next), append(b.labels, s.e.renamed(next, (n-2)/k+1))
-		b.relabeller = s.e.relabeller
+		s.evaluator.relabeller = b.relabeller
+		b.schedules, b.labels = append(b.schedules, next), append(b.labels, s.evaluator.labels(next, (n-2)/k+1))
+		b.relabeller = s.evaluator.relabeller
 	}
 }

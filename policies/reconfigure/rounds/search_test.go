@@ -14,7 +14,7 @@ import (
 
 // Asked for numbers of topologies in any order and below any limits, steps find the same; where all bases go as far they
 // find no more slots than all numbers at once, and of a base that is simulated throughout the same.
-func TestSteps(t *testing.T) {
+func TestSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 12).Draw(t, "n")
 		p := plan.UniformProblem(n, rapid.IntRange(1, min(3, n-1)).Draw(t, "k"), 1)
@@ -33,7 +33,7 @@ func TestSteps(t *testing.T) {
 		}
 		want := map[int]string{}
 		for range 3 {
-			s, err := NewSteps(p, o)
+			s, err := NewSearch(p, o)
 			if err != nil {
 				t.Fatal(err)
 			}
