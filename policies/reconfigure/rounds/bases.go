@@ -2,10 +2,11 @@ package rounds
 
 import "math"
 
-// BaseOffsets returns the offsets m, m+1, .., m+k-1 of the circulant base for degree k >= 2: the smallest m such that
-// the points of Z^k whose coordinates sum to at most m in absolute value are n or more (the paper's 2m^2+2m+1 >= n at k
-// = 2, after its reference [53]). Degree 1 has the ring, offset 1. For 1 <= k < n the offsets lie within 1..n-1, and as
-// two of them differ by one they generate Z_n.
+// BaseOffsets returns the offsets m, m+1, .., m+k-1 of the circulant base for degree k >=
+// 2. m is the smallest number such that at least n points of Z^k have coordinates whose
+// absolute values sum to at most m. This is the paper's 2m^2+2m+1 >= n at k = 2, after its
+// reference [53]. Degree 1 has the ring, offset 1. For 1 <= k < n the offsets are within
+// 1..n-1. Two of them differ by one, so they generate Z_n.
 func BaseOffsets(n, k int) []int {
 	m := 1
 	for k > 1 && points(k, m) < n {
@@ -18,8 +19,8 @@ func BaseOffsets(n, k int) []int {
 	return o
 }
 
-// points counts the points of Z^k within distance m of 0 in the 1-norm: the sum over i of 2^i C(k,i) C(m,i). It is at
-// most math.MaxInt32, which stands for anything larger.
+// points returns the number of points of Z^k within distance m of 0 in the 1-norm: the sum
+// over i of 2^i C(k,i) C(m,i). Numbers above math.MaxInt32 are returned as math.MaxInt32.
 func points(k, m int) int {
 	sum, term := 0, 1
 	for i := 0; ; i++ {
@@ -37,8 +38,9 @@ func points(k, m int) int {
 	}
 }
 
-// ShiftOrder returns the shifts of degree 1 in the order in which topologies are added: 1, n-1, then the odd and then
-// the even ones, each ascending (Sec. 4.3: cycles of all GPUs first, n-1 early).
+// ShiftOrder returns the shifts of degree 1 in the order in which topologies are added: 1,
+// n-1, then the odd shifts and then the even shifts in ascending order. Sec. 4.3 prefers
+// cycles of all GPUs, and n-1 early.
 func ShiftOrder(n int) []int {
 	order := []int{1}
 	if n > 2 {
@@ -52,7 +54,8 @@ func ShiftOrder(n int) []int {
 	return order
 }
 
-// shiftSequence is the sequence of degree 1: hops[D] of the fewest hops to offset D, in phase phase[D].
+// shiftSequence is a sequence of shifts of degree 1. hops[D] is the minimum number of hops
+// to offset D, in phase phase[D]. d is the number of topologies so far.
 type shiftSequence struct {
 	n, d  int
 	order []int
@@ -69,8 +72,9 @@ func newShiftSequence(n int) *shiftSequence {
 	return s
 }
 
-// addShift sets the next topology up and gives it the destinations that it reaches in fewer hops than those before it: whole
-// rounds, as all sources see the same (Fig. 7).
+// addShift adds the next topology. It serves the destinations that it reaches in fewer hops
+// than all topologies before it. These are whole rounds, because all sources use the same
+// paths (Fig. 7). It returns false if there is no further shift.
 func (s *shiftSequence) addShift() bool {
 	if s.d == len(s.order) {
 		return false
@@ -88,8 +92,9 @@ func (s *shiftSequence) addShift() bool {
 	return true
 }
 
-// ShiftSlots returns the slots of the degree-1 construction for one chunk a pair, at d = 1, 2, .. n-1 topologies: item
-// d-1 is the sum over destinations of the fewest hops in any of them. It takes O(n^2) steps for all d together.
+// ShiftSlots returns the slots of the construction of degree 1 for one chunk per pair. Item
+// d-1 is for d topologies: the sum over destinations of the minimum number of hops in any
+// topology. It takes O(n^2) steps for all d = 1..n-1 together.
 func ShiftSlots(n int) []int64 {
 	s := newShiftSequence(n)
 	slots := make([]int64, 0, n-1)
@@ -104,7 +109,7 @@ func ShiftSlots(n int) []int64 {
 	}
 }
 
-// schedule writes the sequence so far as rounds.
+// schedule returns the sequence as rounds.
 func (s *shiftSequence) schedule() *roundSchedule {
 	c := &roundSchedule{n: s.n, k: 1, origin: "shifts", offsets: make([][]int32, s.d)}
 	for i := range c.offsets {

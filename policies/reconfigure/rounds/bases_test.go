@@ -8,9 +8,10 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// The listing holds every path of so many hops once, and no link twice in a step of a round.
+// The listing contains each path with the given hops once, uses no link twice in a step of
+// a round, and connects all pairs.
 func TestListKautzPaths(t *testing.T) {
-	sizes := [][2]int{{100, 9}} // of more than 64 rounds
+	sizes := [][2]int{{100, 9}} // more than 64 rounds
 	for n := 3; n <= 20; n++ {
 		for k := 2; k < min(n, 5); k++ {
 			sizes = append(sizes, [2]int{n, k})
@@ -60,7 +61,7 @@ func TestListKautzPaths(t *testing.T) {
 	}
 }
 
-// The circulant base exists for every n and k, as its doc comment argues, and is the paper's at k = 2.
+// The circulant base exists and is connected for all n and k, and is the paper's at k = 2.
 func TestBaseOffsets(t *testing.T) {
 	for n := 2; n <= 80; n++ {
 		for k := 1; k < n; k++ {
@@ -82,6 +83,7 @@ func TestBaseOffsets(t *testing.T) {
 	}
 }
 
+// toInt32 converts offsets.
 func toInt32(o []int) []int32 {
 	var s []int32
 	for _, x := range o {
@@ -90,7 +92,8 @@ func toInt32(o []int) []int32 {
 	return s
 }
 
-// Of the listing a shortest path of every flow is selected; which, the seed says.
+// A shortest path of each flow is selected from the listing, and the selection depends on
+// the seed.
 func TestKautzBase(t *testing.T) {
 	differ := false
 	for n := 5; n <= 24; n++ {
@@ -104,6 +107,6 @@ func TestKautzBase(t *testing.T) {
 		}
 	}
 	if !differ {
-		t.Error("no seed matters")
+		t.Error("the seed has no effect")
 	}
 }

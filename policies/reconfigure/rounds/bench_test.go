@@ -8,7 +8,7 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// drawUnequal is a demand of 1..2*mean-1 chunks, drawn evenly.
+// drawUnequal draws 1 .. 2*mean-1 chunks per pair, uniformly.
 func drawUnequal(n, k, mean int, seed uint64) *plan.Problem {
 	p := plan.UniformProblem(n, k, 1)
 	r := rand.New(rand.NewPCG(seed, 1))

@@ -12,19 +12,20 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// candidateSchedule is one schedule of chunks on a scheme.
+// candidateSchedule is a round schedule with labels and an order of chunks.
 type candidateSchedule struct {
 	topologies int
 	slots      int64
-	// rebuild returns the scheme, which is not kept where it is quickly made again.
+	// rebuild returns the round schedule. It is not stored if it can be computed quickly.
 	rebuild func() *roundSchedule
-	label   []int32
-	// origin of the scheme; indexed, if the chunks run by index and not round by round.
+	label   []int32 // GPU, indexed by node of the round schedule
+	// origin names the construction in results. isByIndex selects ByIndex instead of
+	// ByRound.
 	origin    string
 	isByIndex bool
 }
 
-// newPlan is what every plan of this scheme has.
+// newPlan returns a plan with the topologies of the schedule, without transmissions.
 func (m *candidateSchedule) newPlan(p *plan.Problem, s *roundSchedule) *plan.Plan {
 	out := &plan.Plan{Name: m.origin, GPUs: s.n, Degree: s.k, Chunks: slices.Clone(p.Chunks)}
 	out.Topologies = make([]scaleup.Topology, s.numPhases())
@@ -47,15 +48,16 @@ func (m *candidateSchedule) buildPlan(p *plan.Problem, stop halt.When) (*plan.Pl
 			slots = writeByRound(out, s, phase, flows, stop)
 		}
 		if slots > math.MaxInt32 {
-			return nil, fmt.Errorf("rounds: topology %d takes %d slots; a plan counts up to %d", phase, slots, math.MaxInt32)
+			return nil, fmt.Errorf("rounds: topology %d takes %d slots; at most %d are possible", phase, slots, math.MaxInt32)
 		}
 		out.Slots[phase] = int32(slots)
 	}
 	return out, nil
 }
 
-// writeByRound sends chunk 0 of every flow round by round, then chunk 1 of those that have one, and so on: every round
-// takes as many slots as the most hops of its flows that are left.
+// writeByRound sends chunk 0 of each flow round by round, then chunk 1 of the flows that
+// have one, and so on. A round takes as many slots as the largest number of hops of its
+// flows that still have chunks.
 func writeByRound(out *plan.Plan, s *roundSchedule, phase int, flows []flow, stop halt.When) (slots int64) {
 	slices.SortStableFunc(flows, s.compareRounds)
 	edges := out.Topologies[phase]
@@ -80,8 +82,8 @@ func writeByRound(out *plan.Plan, s *roundSchedule, phase int, flows []flow, sto
 	return slots
 }
 
-// listPaths lists the ways of a phase's chunks, by chunk index and then by flow, with the flow of each in of if that is not
-// nil. It reuses w's memory.
+// listPaths stores the paths of a phase's chunks in w, ordered by chunk index and then by
+// flow. flowOf, if not nil, receives the flow of each path. It reuses the memory of w.
 func (s *roundSchedule) listPaths(w *pack.Paths, flows []flow, flowOf *[]int32) {
 	w.Reset()
 	w.Start = append(w.Start, 0)
@@ -109,8 +111,8 @@ func (s *roundSchedule) listPaths(w *pack.Paths, flows []flow, flowOf *[]int32) 
 	}
 }
 
-// writeByIndex starts all flows together; every link sends the chunk of the smallest index first, then of the smallest
-// flow (Sec. 5.1).
+// writeByIndex starts all flows together. Each link sends the chunk with the smallest index
+// first, then the one with the smallest flow number (Sec. 5.1).
 func writeByIndex(out *plan.Plan, s *roundSchedule, phase int, flows []flow, stop halt.When) int64 {
 	var w pack.Paths
 	var flowOf []int32

@@ -10,28 +10,31 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// Limits on the work of one chain, in nodes times words of rounds that its searches for free ways visit: some 20 ns
-// each. 64 GPUs of degree 2 stay below both. Larger domains try fewer longest rounds at large d, then pack nothing anew
-// and contract alone, which finds smaller savings but never costs slots.
+// maxTieWork and maxPackWork limit the work of one contraction chain. The unit is one word
+// of rounds at one GPU in the search for free paths, about 20 ns. 64 GPUs of degree 2 stay
+// below both limits. Beyond maxTieWork, only one of several longest rounds is tried. Beyond
+// maxPackWork, paths are not packed again. Contraction alone saves less, but it never costs
+// slots.
 const (
 	maxTieWork  = 8 << 20
 	maxPackWork = 100 << 20
-	// maxTies is how many of several longest rounds are tried.
+	// maxTies limits how many of several longest rounds are tried.
 	maxTies = 8
 )
 
-// contractionChain makes the schedules of a base topology at d = 1, 2, ..: by contraction, and packed anew (Sec. 4.3).
+// contractionChain builds the schedules of a base for 1, 2, .. topologies, by contraction
+// and by packing paths again (Sec. 4.3).
 type contractionChain struct {
-	current *roundSchedule
-	packers []*roundPacker
-	// least[u] are the fewest hops of unit u in any topology.
+	current *roundSchedule // schedule with the current number of topologies
+	packers []*roundPacker // one per topology
+	// minHops has the minimum hops in any topology, indexed by unit.
 	minHops []int32
-	work    int
+	work    int // of all searches so far, see maxTieWork
 	stop    halt.When
 }
 
-// newContractionChain is the chain whose first topology is base's only phase. The base schedule is the better of base, if it has
-// rounds, and a packing of its own.
+// newContractionChain returns the chain that starts with the only phase of base. Its first
+// schedule is the better of base, if it has rounds, and of its own packing.
 func newContractionChain(base *roundSchedule, stop halt.When) *contractionChain {
 	c := &contractionChain{current: base, stop: stop, minHops: slices.Repeat([]int32{math.MaxInt32}, len(base.src))}
 	c.addPacker()
@@ -45,7 +48,8 @@ func newContractionChain(base *roundSchedule, stop halt.When) *contractionChain 
 	return c
 }
 
-// newRoundSchedule returns a scheme without rounds for the flows of n GPUs: offsets, where one is given, else edges.
+// newRoundSchedule returns a schedule without rounds for all flows of n GPUs. The topology
+// is given by offsets, or by edges if offsets is nil.
 func newRoundSchedule(n, k int, offsets []int32, edges scaleup.Topology) *roundSchedule {
 	s := &roundSchedule{n: n, k: k}
 	if offsets != nil {
@@ -64,6 +68,7 @@ func newRoundSchedule(n, k int, offsets []int32, edges scaleup.Topology) *roundS
 	return s
 }
 
+// addPacker adds the packer of the latest topology and updates minHops.
 func (c *contractionChain) addPacker() {
 	s := c.current
 	var p *roundPacker
@@ -80,8 +85,9 @@ func (c *contractionChain) addPacker() {
 	}
 }
 
-// packAll sorts all paths by hops and puts each into the earliest round in which one of its shortest paths is free, over
-// all topologies that have it as short, opening rounds where it must (Sec. 4.2).
+// packAll sorts all paths by hops and assigns each to the earliest round in which one of
+// its shortest paths is free, over all topologies with this number of hops. It opens a
+// round if no round is free (Sec. 4.2).
 func (c *contractionChain) packAll() *roundSchedule {
 	s := *c.current
 	m := len(s.src)
@@ -126,8 +132,9 @@ func (c *contractionChain) packAll() *roundSchedule {
 	return &s
 }
 
-// addTopology makes the schedule with one topology more: of the longest rounds the one whose contraction, as it is or packed
-// anew, leaves the fewest slots, of equals the first. It returns false if all flows are one hop long already.
+// addTopology extends the schedule by one topology. It contracts each of the longest
+// rounds, optionally packs all paths again, and keeps the schedule with the lowest number
+// of slots, the first of equals. It returns false if all flows take one hop already.
 func (c *contractionChain) addTopology() bool {
 	current, minHops := c.current, slices.Clone(c.minHops)
 	var best *contractionChain

@@ -10,10 +10,12 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// contractLongestRound returns the schedule with one topology more, which joins the ends of the flows of the longest round directly
-// (Sec. 4.3). Of several longest rounds, those with most paths first, it takes number tie. Links left free join the
-// flows of the next longest rounds; flows of more hops go first, and one that would be more than k into its destination
-// keeps its way. nil if there is no such round of more than one hop.
+// contractLongestRound returns the schedule with an additional topology that connects the
+// ends of the flows of a longest round directly (Sec. 4.3). tie selects one of several
+// longest rounds, in decreasing order of paths. Links left unused connect flows of the next
+// longest rounds, flows with more hops first. A flow that would exceed k links into its
+// destination keeps its path. The result is nil if there is no such round with more than
+// one hop.
 func (s *roundSchedule) contractLongestRound(tie int) *roundSchedule {
 	numPaths := make([]int32, len(s.rounds))
 	for _, r := range s.round {
@@ -73,7 +75,7 @@ func (s *roundSchedule) contractLongestRound(tie int) *roundSchedule {
 	return c
 }
 
-// baseName is the origin's first part.
+// baseName returns the first part of origin.
 func (s *roundSchedule) baseName() string {
 	for i := range s.origin {
 		if s.origin[i] == ',' {
@@ -83,8 +85,10 @@ func (s *roundSchedule) baseName() string {
 	return s.origin
 }
 
-// mergeRounds merges rounds of a phase that use no link in the same step: long ones first, each into the first it can join
-// (Sec. 4.2). The merged round costs what the longer one did. Rounds left empty are for measure to drop.
+// mergeRounds merges rounds of a phase that use no resource in the same step (Sec. 4.2).
+// Starting with the longest, each round is merged into the first possible one. The merged
+// round takes as many slots as the longer one. normaliseRounds must follow, to remove empty
+// rounds.
 func (s *roundSchedule) mergeRounds(stop halt.When) {
 	numResources, steps := 0, 0
 	for i := range s.numPhases() {
@@ -101,7 +105,7 @@ func (s *roundSchedule) mergeRounds(stop halt.When) {
 		s.rounds[r].hops = max(s.rounds[r].hops, s.hops[u])
 		steps = max(steps, int(s.hops[u]))
 	}
-	// The set of (step, link) of a round, as words.
+	// The set of (step, resource) of each round, as a bit set.
 	words := (numResources*steps + 63) / 64
 	set := make([]uint64, words*len(s.rounds))
 	for u, r := range s.round {
@@ -141,6 +145,7 @@ func (s *roundSchedule) mergeRounds(stop halt.When) {
 	}
 }
 
+// areDisjoint reports whether two bit sets have no common element.
 func areDisjoint(a, b []uint64) bool {
 	for i, x := range a {
 		if x&b[i] != 0 {

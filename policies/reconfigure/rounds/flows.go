@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// unit returns the unit of the flow from i to j, in the scheme's labels.
+// unit returns the unit of the flow from i to j, in the node numbers of the schedule.
 func (s *roundSchedule) unit(i, j int) int {
 	if s.isCirculant() {
 		return (j-i+s.n)%s.n - 1
@@ -16,15 +16,19 @@ func (s *roundSchedule) unit(i, j int) int {
 	return i*(s.n-1) + j
 }
 
-// flowGroups are the flows of equal round and hops: all that the cost of the rounds depends on.
+// flowGroups groups the flows by round and hops, because the slots of the rounds depend on
+// nothing else.
 type flowGroups struct {
-	// of[i*n+j] is the group of the flow i->j, in the scheme's labels; -1 on the diagonal.
+	// groupOf[i*n+j] is the group of the flow from i to j, in the node numbers of the
+	// schedule; -1 if i = j.
 	groupOf []int32
-	// hops of every group. Groups are in the order of rounds, those of more hops first; last[g] ends a round.
+	// hops of each group. Groups are sorted by round and then by decreasing hops. endsRound
+	// marks the last group of each round.
 	hops      []int32
 	endsRound []bool
 }
 
+// flowGroups returns the groups of a schedule.
 func (s *roundSchedule) flowGroups() *flowGroups {
 	g := &flowGroups{groupOf: make([]int32, s.n*s.n)}
 	maxHops := slices.Max(s.hops)
@@ -56,8 +60,9 @@ func (s *roundSchedule) flowGroups() *flowGroups {
 	return g
 }
 
-// slotsOf is the slots of all rounds, chunk by chunk: chunk c of a round takes the most hops of its flows that have more
-// than c chunks. top is the largest count of chunks, by group.
+// slotsOf returns the slots of all rounds, chunk by chunk. Chunk c of a round takes the
+// largest number of hops of its flows with more than c chunks. maxChunks is the largest
+// number of chunks in each group.
 func (g *flowGroups) slotsOf(maxChunks []int64) int64 {
 	var sum, above int64
 	for i, h := range g.hops {
@@ -72,7 +77,8 @@ func (g *flowGroups) slotsOf(maxChunks []int64) int64 {
 	return sum
 }
 
-// slots is the cost of chunks[label[i]*n+label[j]] for every flow i->j.
+// slots returns slotsOf for labelled flows: flow i->j has chunks[label[i]*n+label[j]]
+// chunks.
 func (g *flowGroups) slots(n int, chunks, label []int32) int64 {
 	maxChunks := make([]int64, len(g.hops))
 	for i := range n {
@@ -86,23 +92,24 @@ func (g *flowGroups) slots(n int, chunks, label []int32) int64 {
 	return g.slotsOf(maxChunks)
 }
 
-// flows are those of one phase that have chunks, in the order of their numbers by GPU.
+// flow is a flow with chunks. The flows of a phase are ordered by source and destination
+// GPU.
 type flow struct {
 	unit               int32
-	node               int32 // in the scheme's labels
-	src, dst           int32 // as GPUs
+	node               int32 // source, in the node numbers of the schedule
+	src, dst           int32 // source and destination, as GPUs
 	chunks             int32
-	pathStart, pathEnd int32 // for the caller
+	pathStart, pathEnd int32 // for roundSchedule.listPaths
 }
 
-// flowsByPhase sorts out the flows with chunks: those of phase i at list[i].
+// flowsByPhase returns the flows with chunks, indexed by phase.
 func (s *roundSchedule) flowsByPhase(chunks, label []int32) [][]flow {
 	n := s.n
 	node := make([]int32, n)
 	for i, l := range label {
 		node[l] = int32(i)
 	}
-	// Counted first, so that the lists lie in one piece.
+	// Count the flows first, so that all lists share one array.
 	start := make([]int32, s.numPhases()+1)
 	for i := range n {
 		for j := range n {
@@ -131,8 +138,9 @@ func (s *roundSchedule) flowsByPhase(chunks, label []int32) [][]flow {
 	return list
 }
 
-// loads returns the crossings of links by all chunks, and the sum over phases of the most on one link, which no
-// schedule of the chunks undercuts. each is the chunks of every flow, 0 if they differ.
+// loads returns the number of link crossings of all chunks, and a lower bound on the slots:
+// the sum over phases of the largest number of crossings of a link. chunksPerFlow is 0 if
+// flows are unequal.
 func (s *roundSchedule) loads(chunks, label []int32, chunksPerFlow int32) (crossings, bound int64) {
 	first := make([]int, s.numPhases()+1)
 	for i := range s.numPhases() {
@@ -141,8 +149,8 @@ func (s *roundSchedule) loads(chunks, label []int32, chunksPerFlow int32) (cross
 	load := make([]int64, first[s.numPhases()])
 	sources := s.n
 	if chunksPerFlow > 0 && s.isCirculant() {
-		// All sources take the same paths rotated, so every link of an offset carries what one source sends by that
-		// offset.
+		// All sources take the same paths rotated. Each link of an offset therefore carries
+		// what one source sends over this offset.
 		sources = 1
 	}
 	var links []int32
@@ -176,7 +184,7 @@ func (s *roundSchedule) loads(chunks, label []int32, chunksPerFlow int32) (cross
 	return crossings, bound
 }
 
-// compareRounds compares flows by round, and within one keeps their order if the sort is stable.
+// compareRounds compares flows by round, for a stable sort.
 func (s *roundSchedule) compareRounds(a, b flow) int {
 	return cmp.Compare(s.round[a.unit], s.round[b.unit])
 }

@@ -8,15 +8,17 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// kautzPath is a path of the listing: its links, edges n*k apart at most, from GPU at the tail of the first.
+// kautzPath is a path of a kautzListing: its round, its hops, and the index of its first
+// link in kautzListing.links.
 type kautzPath struct {
 	round     int32
 	hops      int32
-	firstLink int32 // index of its first link in listing.links
+	firstLink int32
 }
 
-// kautzListing is all paths of a generalised Kautz topology of 1, 2, .. hops, loops and returns included, packed into rounds
-// without contention (Sec. 4.2, Fig. 9c).
+// kautzListing has all paths of a generalised Kautz topology with 1, 2, .. hops, including
+// paths with loops and returns. They are packed into rounds without contention (Sec. 4.2,
+// Fig. 9c).
 type kautzListing struct {
 	edges  scaleup.Topology
 	paths  []kautzPath
@@ -24,13 +26,16 @@ type kautzListing struct {
 	rounds []roundInfo
 }
 
-// listKautzPaths lists paths until every GPU is joined with every other: for each h all of h hops, by source and then by the
-// links' order, each into the first round of this h where it contends with none. k^(h-1) rounds would hold them if
-// packed full; where the greedy packing leaves holes there are more. With all false it keeps of the paths only the
-// shortest ones between two GPUs, in the rounds that they have among all.
+// listKautzPaths lists paths until each GPU reaches all others. For each number h of hops,
+// it lists all paths by source and then by the order of links, each in the first round of
+// this h without contention. Packed without gaps they would fill k^(h-1) rounds; the greedy
+// packing may leave gaps and take more.
+//
+// Without all, only the shortest paths between two GPUs are stored, in the rounds that they
+// have among all paths.
 func listKautzPaths(n, k int, all bool, stop halt.When) *kautzListing {
 	l := &kautzListing{edges: scaleup.GeneralizedKautz(n, k)}
-	reached := make([]int32, n*n) // the fewest hops found
+	reached := make([]int32, n*n) // minimum hops so far, indexed by source*n+destination; 0 if not reached
 	missing := n * (n - 1)
 	for h := 1; missing > 0; h++ {
 		words := 1
@@ -45,7 +50,7 @@ func listKautzPaths(n, k int, all bool, stop halt.When) *kautzListing {
 			if i&(1<<10-1) == 0 {
 				stop.Check()
 			}
-			// Path i of h hops: its source and its choices of links are the digits of i.
+			// Path i of h hops: the digits of i are its source and its choices of links.
 			node, rest := int32(i/(count/n)), count/n
 			source := node
 			for step := range path {
@@ -91,8 +96,8 @@ func listKautzPaths(n, k int, all bool, stop halt.When) *kautzListing {
 	return l
 }
 
-// kautzBase selects from the listing, for every flow, one of its shortest paths, drawn by seed, removes all others, and
-// then combines rounds that do not contend (Sec. 4.2).
+// kautzBase selects one of the shortest paths of each flow from the listing, drawn by seed,
+// removes all others, and merges rounds without contention (Sec. 4.2).
 func kautzBase(n, k int, seed uint64, stop halt.When) *roundSchedule {
 	l := listKautzPaths(n, k, false, stop)
 	s := newRoundSchedule(n, k, nil, l.edges)
@@ -109,7 +114,7 @@ func kautzBase(n, k int, seed uint64, stop halt.When) *roundSchedule {
 		links := l.links[p.firstLink : p.firstLink+p.hops]
 		from, to := l.edges[links[0]].From, l.edges[links[p.hops-1]].To
 		u := unit[int(from)*n+int(to)]
-		// Each of the ties stays with the same chance.
+		// Reservoir sampling: each of the paths is selected with equal probability.
 		if ties[u]++; ties[u] > 1 && draws.IntN(int(ties[u])) > 0 {
 			continue
 		}

@@ -8,30 +8,34 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// maxSwapWork limits what one base spends on relabelling, over all d: flows moved from group to group in swaps, some 5 ns
-// each. It is shared out evenly, so that the result depends on nothing but the problem.
+// maxSwapWork limits the work of relabelling for one base, over all numbers of topologies.
+// The unit is one flow that a swap moves between groups, about 5 ns. The work is divided
+// evenly among the schedules, so that the result depends only on the problem.
 const maxSwapWork = 200 << 20
 
-// maxLevels is how many counts of chunks the search tells apart; more are rounded up to as many of them.
+// maxLevels limits the number of different chunk counts that the search distinguishes. If
+// there are more, counts are rounded up to a level.
 const maxLevels = 256
 
-// relabeller assigns GPUs to the nodes of a scheme so that large flows share rounds, and short ones (Sec. 4.4): swaps
-// of two GPUs in a fixed order, each kept if it lowers the cost of the rounds.
+// relabeller assigns GPUs to the nodes of a round schedule so that large flows share
+// rounds, preferably short ones (Sec. 4.4). It is a local search: it swaps pairs of GPUs in
+// a fixed order and keeps each swap that saves slots.
 type relabeller struct {
 	n      int
 	chunks []int32
-	// level[a*n+b] is that of GPU a's chunks for b, value the chunks of a level.
+	// level[a*n+b] is the level of the number of chunks from GPU a to b. levelChunks has
+	// the chunks of each level.
 	level       []int32
 	levelChunks []int64
-	label       []int32
-	exchanges   graph.Exchanges // goes on from scheme to scheme
+	label       []int32         // GPU, indexed by node
+	exchanges   graph.Exchanges // order of swaps, continued from schedule to schedule
 
 	groups    *flowGroups
-	flowCount []int32 // of flows, by group and level
-	topLevel  []int32 // highest level, by group
-	topChunks []int64 // chunks of that level, by group
-	touched   []int32
-	isTouched []bool
+	flowCount []int32 // number of flows, indexed by group and level
+	topLevel  []int32 // highest level, indexed by group
+	topChunks []int64 // chunks of topLevel, indexed by group
+	touched   []int32 // groups that the current swap changes
+	isTouched []bool  // indexed by group
 	stop      halt.When
 }
 
@@ -54,8 +58,9 @@ func newRelabeller(n int, chunks []int32) *relabeller {
 	return r
 }
 
-// improve lowers the cost of a scheme, starting from the labels of the last call or from none, whichever costs less, by
-// at most so many swaps tried. It returns labels (label[node] = GPU) that cost no more than the identity.
+// improve relabels a schedule by at most the given number of attempted swaps. It starts
+// from the labels of the last call or from the identity, whichever takes fewer slots. It
+// returns labels (label[node] = GPU) that take no more slots than the identity.
 func (r *relabeller) improve(g *flowGroups, swaps int) []int32 {
 	identity := numbers.Below(int32(r.n))
 	unlabelled := g.slots(r.n, r.chunks, identity)
@@ -80,7 +85,7 @@ func (r *relabeller) improve(g *flowGroups, swaps int) []int32 {
 	return slices.Clone(r.label)
 }
 
-// setGroups counts the flows of every group by level.
+// setGroups counts the flows of each group by level.
 func (r *relabeller) setGroups(g *flowGroups) {
 	r.groups = g
 	r.flowCount = make([]int32, len(g.hops)*len(r.levelChunks))
@@ -97,7 +102,7 @@ func (r *relabeller) setGroups(g *flowGroups) {
 	}
 }
 
-// swap exchanges the GPUs of two nodes. Done twice it does nothing.
+// swap exchanges the GPUs of two nodes. It is its own inverse.
 func (r *relabeller) swap(a, b int) {
 	n := r.n
 	x, y := int(r.label[a]), int(r.label[b])
@@ -134,7 +139,7 @@ func (r *relabeller) swap(a, b int) {
 	r.touched = r.touched[:0]
 }
 
-// moveFlow takes one flow of a group from a level to another.
+// moveFlow moves one flow of a group from a level to another.
 func (r *relabeller) moveFlow(g, from, to int32) {
 	row := r.flowCount[int(g)*len(r.levelChunks):]
 	row[from]--

@@ -10,7 +10,7 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// roundCost is the cost of a labelled scheme's rounds, chunk by chunk and from its definition.
+// roundCost returns the slots of a labelled schedule, chunk by chunk, from the definition.
 func roundCost(s *roundSchedule, chunks, label []int32) int64 {
 	var sum int64
 	for c := int32(0); ; c++ {
@@ -32,6 +32,7 @@ func roundCost(s *roundSchedule, chunks, label []int32) int64 {
 	}
 }
 
+// drawChain draws a contraction chain.
 func drawChain(t *rapid.T, n, k int) *contractionChain {
 	if k == 1 {
 		return newContractionChain(newShiftSequence(n).schedule(), nil)
@@ -42,8 +43,8 @@ func drawChain(t *rapid.T, n, k int) *contractionChain {
 	return newContractionChain(newRoundSchedule(n, k, toInt32(BaseOffsets(n, k)), nil), nil)
 }
 
-// Relabelling ends where no swap lowers the cost of the rounds, at a cost no higher than without, and its own account
-// of that cost is right on the way.
+// Relabelling ends in a local optimum that takes no more slots than the identity, and its
+// incremental slots equal roundCost.
 func TestRelabel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 9).Draw(t, "n")
@@ -82,7 +83,7 @@ func TestRelabel(t *testing.T) {
 		}
 		cost := roundCost(s, p.Chunks, label)
 		if plain := roundCost(s, p.Chunks, numbers.Below(int32(n))); cost > plain {
-			t.Fatalf("relabelled %d, plain %d", cost, plain)
+			t.Fatalf("relabelled %d, identity %d", cost, plain)
 		}
 		for a := range n {
 			for b := range a {
@@ -96,7 +97,8 @@ func TestRelabel(t *testing.T) {
 	})
 }
 
-// More counts than levels: what the search takes for the cost is an upper bound, and the result is still no worse.
+// With more chunk counts than levels, the search uses an upper bound of the slots. The
+// result is still better than without relabelling.
 func TestRelabelLevels(t *testing.T) {
 	p := drawUnequal(24, 2, 400, 3)
 	r := newRelabeller(24, p.Chunks)
@@ -111,11 +113,11 @@ func TestRelabelLevels(t *testing.T) {
 	s := newContractionChain(newRoundSchedule(24, 2, toInt32(BaseOffsets(24, 2)), nil), nil).current
 	label := r.improve(s.flowGroups(), 5000)
 	if got, plain := roundCost(s, p.Chunks, label), roundCost(s, p.Chunks, numbers.Below(int32(24))); got >= plain {
-		t.Errorf("relabelled %d, plain %d", got, plain)
+		t.Errorf("relabelled %d, identity %d", got, plain)
 	}
 }
 
-// Over whole plans relabelling takes no slots more, at any d and in either schedule.
+// Relabelling never costs slots, for each number of topologies and order of chunks.
 func TestRelabellingNeverCostsSlots(t *testing.T) {
 	for _, k := range []int{1, 2} {
 		p := drawUnequal(16, k, 8, 5)
@@ -150,8 +152,8 @@ func TestRelabellingNeverCostsSlots(t *testing.T) {
 	}
 }
 
-// Contracting a circulant's round saves its hops less one slot; contracting any costs nothing; the schedules of a chain
-// never grow, and the contraction's round is one of the longest.
+// Contraction of a circulant's round saves at least its hops minus one slot. No
+// contraction, merge or further topology costs slots.
 func TestContraction(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(4, 24).Draw(t, "n")
@@ -162,7 +164,7 @@ func TestContraction(t *testing.T) {
 			one := s.contractLongestRound(0)
 			if one == nil {
 				if longest > 1 {
-					t.Fatalf("rounds of %d hops left", longest)
+					t.Fatalf("rounds of %d hops remain", longest)
 				}
 				return
 			}
@@ -177,7 +179,7 @@ func TestContraction(t *testing.T) {
 			one.mergeRounds(nil)
 			one.normaliseRounds()
 			if one.slots() > before {
-				t.Fatalf("combining costs %d slots", one.slots()-before)
+				t.Fatalf("merging costs %d slots", one.slots()-before)
 			}
 			if !c.addTopology() || c.current.slots() > one.slots() {
 				t.Fatalf("%d slots, by contraction %d", c.current.slots(), one.slots())
@@ -186,7 +188,7 @@ func TestContraction(t *testing.T) {
 	})
 }
 
-// Large domains work, with the limits on work in force: plans hold and slots do not grow.
+// Large domains, where limits on work apply, have plans that pass their check.
 func TestLargeDomains(t *testing.T) {
 	sizes := [][2]int{{128, 4}}
 	if *long {
@@ -207,14 +209,14 @@ func TestLargeDomains(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := made.Seal(); err != nil || made.TotalSlots() != c.Slots {
-				t.Fatalf("n=%d k=%d %s: %d slots, claimed %d: %v", n, k, c.Origin, made.TotalSlots(), c.Slots, err)
+				t.Fatalf("n=%d k=%d %s: %d slots, want %d: %v", n, k, c.Origin, made.TotalSlots(), c.Slots, err)
 			}
 		}
 	}
 }
 
-// Loads counts the crossings of the plan that is built, bounds its slots from below, and is the same by its short way
-// for uniform demand.
+// loads returns the link crossings of the plan and a lower bound on its slots. For uniform
+// demand, its shortcut returns the same.
 func TestLoads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 10)
@@ -225,7 +227,7 @@ func TestLoads(t *testing.T) {
 		crossings, bound := s.loads(p.Chunks, label, 0)
 		if c, equal := p.Uniform(); equal {
 			if x, y := s.loads(p.Chunks, label, c); x != crossings || y != bound {
-				t.Fatalf("%d crossings and %d slots, the long way %d and %d", x, y, crossings, bound)
+				t.Fatalf("%d crossings and %d slots, without the shortcut %d and %d", x, y, crossings, bound)
 			}
 		}
 		for _, indexed := range []bool{false, true} {

@@ -9,24 +9,33 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// roundPacker is one topology while its rounds are packed.
+// roundPacker packs paths through one topology into rounds so that no link is used twice in
+// a step.
+//
+// In a circulant all sources use the same paths, rotated. One path then stands for the
+// paths of all sources, and it occupies an offset instead of a link. Offsets or links are
+// called resources below.
 type roundPacker struct {
 	n int
-	// The links out of node w are start[w]:start[w+1]: link i leads to head[i], and takes name[i] in its step of a
-	// round (an edge, or with offsets an offset).
+	// Link i leads to GPU head[i] and occupies resource[i]. The links out of GPU w are
+	// start[w] .. start[w+1]-1.
 	start, head, resource []int32
 	numResources          int
-	// For circulants there is one row: toward[n-v+w] are the hops from w to v. Else toward[v*n+w] are, -1 of no way.
+	// hopsTable[v*n+w] are the hops from w to v, -1 if there is no path. For circulants
+	// there is one row: hopsTable[n-v+w].
 	circulant bool
 	hopsTable []int32
 
-	// used[(step*names+name)*words:] is the set of rounds that use this link in this step; count rounds are open.
+	// used[(step*numResources+resource)*words:] is the bit set of rounds that use the
+	// resource in the step.
 	used         []uint64
-	steps, words int
-	numRounds    int
-	roundNumber  []int32 // of the open rounds, in the schedule
+	steps, words int     // steps with storage in used, and words per set of rounds
+	numRounds    int     // number of open rounds
+	roundNumber  []int32 // number in the schedule, indexed by open round
 
-	// Of the search: reached[w*words:] are the rounds in which a free path reaches w; stamp[w] is the search's number.
+	// Scratch of findRound. reached[w*words:] is the set of rounds in which a free path
+	// reaches w; it is valid if stamp[w] is search, the number of the current search. work
+	// counts its steps, for maxPackWork.
 	reached []uint64
 	stamp   []int32
 	search  int32
@@ -34,7 +43,8 @@ type roundPacker struct {
 	queue   []int32
 }
 
-// newRoundPacker readies a topology: of offsets, if there are any, else of edges.
+// newRoundPacker returns a packer without rounds for a topology: of offsets if they are not
+// nil, else of edges.
 func newRoundPacker(n int, offsets []int32, edges scaleup.Topology, stop halt.When) *roundPacker {
 	p := &roundPacker{n: n, circulant: offsets != nil, words: 1}
 	if p.circulant {
@@ -52,7 +62,7 @@ func newRoundPacker(n int, offsets []int32, edges scaleup.Topology, stop halt.Wh
 			p.start[w+1] = int32(len(p.head))
 		}
 		from := plan.Reach(n, generators)
-		for i := range 2 * n { // from w to v it is as far as from 0 to v-w
+		for i := range 2 * n { // w to v is as far as 0 to v-w
 			p.hopsTable = append(p.hopsTable, from[(2*n-i)%n])
 		}
 	} else {
@@ -67,7 +77,7 @@ func newRoundPacker(n int, offsets []int32, edges scaleup.Topology, stop halt.Wh
 	return p
 }
 
-// hopsTo returns the hops from every node to v.
+// hopsTo returns the hops to v, indexed by GPU.
 func (p *roundPacker) hopsTo(v int32) []int32 {
 	if p.circulant {
 		return p.hopsTable[p.n-int(v) : 2*p.n-int(v)]
@@ -75,14 +85,14 @@ func (p *roundPacker) hopsTo(v int32) []int32 {
 	return p.hopsTable[int(v)*p.n : (int(v)+1)*p.n]
 }
 
-// reset closes all rounds.
+// reset removes all rounds.
 func (p *roundPacker) reset() {
 	p.numRounds = 0
 	clear(p.used)
 	p.roundNumber = p.roundNumber[:0]
 }
 
-// openRound begins a round and returns its index in the phase.
+// openRound adds a round with its number in the schedule, and returns its index.
 func (p *roundPacker) openRound(number int32) int {
 	if p.numRounds == p.words*64 {
 		wide := make([]uint64, 2*len(p.used))
@@ -97,8 +107,9 @@ func (p *roundPacker) openRound(number int32) int {
 	return p.numRounds - 1
 }
 
-// findRound looks for the earliest open round in which some shortest path from u to v, of h hops, is free, and writes that
-// path's names to way. It returns -1 if there is none.
+// findRound returns the earliest open round in which a shortest path from u to v, of h
+// hops, is free, and stores the resources of this path in path. It returns -1 if there is
+// none. It searches breadth first, for all rounds at the same time.
 func (p *roundPacker) findRound(u, v int32, h int, path []int32) int {
 	if p.steps < h {
 		p.used = append(p.used, make([]uint64, (h-p.steps)*p.numResources*p.words)...)
@@ -152,9 +163,8 @@ func (p *roundPacker) findRound(u, v int32, h int, path []int32) int {
 	return round
 }
 
-// tracePath writes the names of the path that fit found, from its end.
+// tracePath stores the resources of the path found by findRound, from its end.
 func (p *roundPacker) tracePath(u, v int32, h, round int, path []int32) {
-	// The nodes of the search are few, so the predecessor is looked for among them.
 	hops := p.hopsTo(v)
 	word, bit := round/64, uint64(1)<<(round%64)
 	x := v
@@ -163,6 +173,8 @@ func (p *roundPacker) tracePath(u, v int32, h, round int, path []int32) {
 	}
 }
 
+// predecessor returns a GPU from which the path reaches x in a step, and the resource of
+// that hop. It scans the GPUs of the last search, which are few.
 func (p *roundPacker) predecessor(x int32, step int, hops []int32, h, word int, bit uint64) (node, name int32) {
 	for _, w := range p.queue {
 		if int(hops[w]) != h-step || p.reached[int(w)*p.words+word]&bit == 0 {
@@ -177,7 +189,7 @@ func (p *roundPacker) predecessor(x int32, step int, hops []int32, h, word int, 
 	return -1, -1
 }
 
-// reserve marks a path's links as used in a round.
+// reserve marks the resources of a path as used in a round.
 func (p *roundPacker) reserve(round int, path []int32) {
 	for step, name := range path {
 		p.used[(step*p.numResources+int(name))*p.words+round/64] |= 1 << (round % 64)

@@ -13,66 +13,76 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// How the chunks of flows run, for Options.Schedule.
+// Orders of chunks, for Options.Schedule.
 const (
-	// ByRound: chunk by chunk through the rounds of each topology; a round without flows that have so many chunks left
-	// takes no time. Nothing waits on its way.
+	// ByRound sends chunk after chunk through the rounds of each topology. A round without
+	// flows that have this many chunks takes no time. A chunk never waits between its
+	// source and its destination.
 	ByRound = "rounds"
-	// ByIndex: all flows of a topology start together; every link sends the chunk of the smallest index first, ties by
-	// flow number, stored and forwarded, and the next topology waits until all have arrived (Sec. 5.1). Rounds say only
-	// which topology and path a flow takes.
+	// ByIndex starts all flows of a topology together. Each link sends the chunk of the
+	// smallest index first, then of the smallest flow number (store and forward). The next
+	// topology waits until all chunks have arrived (Sec. 5.1). Rounds only determine the
+	// topology and the path of each flow.
 	ByIndex = "simulated"
 )
 
-// Bases, for Options.Base.
+// Base topologies, for Options.Base.
 const (
-	// Circulant is the base of offsets BaseOffsets; at degree 1 the ring.
+	// Circulant is the base with offsets BaseOffsets; at degree 1 it is the ring.
 	Circulant = "circulant"
-	// GenKautz is scaleup.GeneralizedKautz. Degree 1 has no such base: u -> -u-1 joins pairs only.
+	// GenKautz is scaleup.GeneralizedKautz. It is not available at degree 1, where u ->
+	// -u-1 only connects pairs.
 	GenKautz = "genkautz"
 )
 
 // Options vary the construction. The zero value is the strongest.
 type Options struct {
-	// Schedule is ByRound or ByIndex; "" takes the better at every d, ByRound if equal.
+	// Schedule is ByRound or ByIndex. "" selects the better one for each number of
+	// topologies, ByRound if both are equal.
 	Schedule string
-	// Base is Circulant or GenKautz; "" takes the better at every d, Circulant if equal.
+	// Base is Circulant or GenKautz. "" selects the better one for each number of
+	// topologies, Circulant if both are equal.
 	Base string
-	// NoRelabelling leaves out Sec. 4.4, which otherwise relabels the GPUs where flows are unequal and that is better.
+	// NoRelabelling disables Sec. 4.4, which otherwise relabels the GPUs if flows are
+	// unequal and this saves slots.
 	NoRelabelling bool
-	// Below are the slots, by number of topologies and the last of more, of which a schedule must take fewer; what does
-	// not is left out. nil takes any.
+	// Below has exclusive upper limits of the slots, indexed by number of topologies; the
+	// last one applies to all larger numbers. Schedules that do not meet them are left out.
+	// nil sets no limits.
 	Below []int64
-	// Stop is asked now and then; planning ends with halt.ErrHalted when it says so.
+	// Stop is polled. When it reports true, planning ends with halt.ErrHalted.
 	Stop halt.When
 }
 
-// ErrOptions says that Options name what is not there.
-var ErrOptions = errors.New("rounds: no such option")
+// ErrOptions is returned for invalid Options.
+var ErrOptions = errors.New("rounds: invalid option")
 
 func (o *Options) check(k int) error {
 	switch {
 	case o.Schedule != "" && o.Schedule != ByRound && o.Schedule != ByIndex:
-		return fmt.Errorf("%w: schedule %q; there are %q and %q", ErrOptions, o.Schedule, ByRound, ByIndex)
+		return fmt.Errorf("%w: schedule %q; want %q or %q", ErrOptions, o.Schedule, ByRound, ByIndex)
 	case o.Base != "" && o.Base != Circulant && o.Base != GenKautz:
-		return fmt.Errorf("%w: base %q; there are %q and %q", ErrOptions, o.Base, Circulant, GenKautz)
+		return fmt.Errorf("%w: base %q; want %q or %q", ErrOptions, o.Base, Circulant, GenKautz)
 	case o.Base == GenKautz && k == 1:
-		return fmt.Errorf("%w: base %q at degree 1, where it is not connected; %q is", ErrOptions, GenKautz, Circulant)
+		return fmt.Errorf("%w: base %q at degree 1, where it is not connected; want %q", ErrOptions, GenKautz, Circulant)
 	}
 	return nil
 }
 
-// Limits on simulating the chunks of a scheme ByIndex, in crossings of links, 50 ns each: of one scheme, and of all of
-// a base. Beyond them a scheme runs ByRound, unless Options.Schedule is ByIndex.
+// maxSimulationWork and maxTotalSimulationWork limit the simulation of chunks ByIndex, for
+// one schedule and for all schedules of a base. The unit is one link crossing, about 50 ns.
+// Beyond the limits, schedules run ByRound only, unless Options.Schedule is ByIndex.
 const (
 	maxSimulationWork      = 24 << 20
 	maxTotalSimulationWork = 128 << 20
 )
 
-// Candidates returns the paper's construction for every number d of topologies from 1 until all flows have one hop, one
-// plan each, the best of the given options, in the order of d. Slots are exact and never grow with d: a d of more slots
-// than a smaller one is left out, which happens only to unequal flows or ByIndex. Candidates made ByRound never wait. p
-// must not change while they are in use. Errors: those of p.Check, ErrOptions.
+// Candidates returns the paper's construction for each number d of topologies, from 1 until
+// all flows take one hop. It returns one plan per number, the best for the options, in the
+// order of d. Slots are exact. They never increase with d: if a number takes more slots
+// than a smaller one, it is left out. This happens only for unequal flows or ByIndex.
+// Chunks of candidates made ByRound never wait. p must not change while candidates are in
+// use. The error is ErrOptions or an error of p.Check.
 func Candidates(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	list, err := allSchedules(p, o)
 	if err != nil {
@@ -85,7 +95,7 @@ func Candidates(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	return out, nil
 }
 
-// candidate offers the schedule.
+// candidate returns the schedule as a candidate, which writes the plan when it is built.
 func (m candidateSchedule) candidate(p *plan.Problem) plan.Candidate {
 	return plan.Candidate{Origin: m.origin, Reconfigurations: m.topologies, Slots: m.slots, Waits: m.isByIndex,
 		Build: func(_ int64, stop halt.When) (out *plan.Plan, err error) {
@@ -94,7 +104,7 @@ func (m candidateSchedule) candidate(p *plan.Problem) plan.Candidate {
 		}}
 }
 
-// allSchedules lists the best schedule of chunks for every d.
+// allSchedules returns the best schedule of the chunks for each number of topologies.
 func allSchedules(p *plan.Problem, o Options) (_ []candidateSchedule, err error) {
 	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
@@ -117,7 +127,7 @@ func allSchedules(p *plan.Problem, o Options) (_ []candidateSchedule, err error)
 	return frontier(list), nil
 }
 
-// baseNames are those to begin with.
+// baseNames returns the bases that the options select.
 func baseNames(o Options) []string {
 	if o.Base != "" {
 		return []string{o.Base}
@@ -125,7 +135,7 @@ func baseNames(o Options) []string {
 	return []string{Circulant, GenKautz}
 }
 
-// slotLimit is what a schedule of d topologies must take fewer slots than.
+// slotLimit returns the exclusive upper limit of the slots with d topologies.
 func (o *Options) slotLimit(d int) int64 {
 	if len(o.Below) == 0 {
 		return math.MaxInt64
@@ -133,7 +143,8 @@ func (o *Options) slotLimit(d int) int64 {
 	return o.Below[min(d, len(o.Below)-1)]
 }
 
-// frontier keeps for every d the schedule of the fewest slots, of equals the first, unless a smaller d has fewer.
+// frontier returns for each number of topologies the schedule with the lowest slots, the
+// first of equals. It leaves out numbers that take more slots than a smaller number.
 func frontier(list []candidateSchedule) []candidateSchedule {
 	slices.SortStableFunc(list, func(a, b candidateSchedule) int {
 		return cmp.Or(cmp.Compare(a.topologies, b.topologies), cmp.Compare(a.slots, b.slots))
@@ -147,17 +158,18 @@ func frontier(list []candidateSchedule) []candidateSchedule {
 	return result
 }
 
-// scheduleEvaluator finds the best schedule of the chunks on the schemes of one base.
+// scheduleEvaluator finds the best order of chunks and labels for the round schedules of
+// one base.
 type scheduleEvaluator struct {
 	problem       *plan.Problem
 	options       Options
-	chunksPerFlow int32 // chunks of every flow, 0 if they differ
-	identity      []int32
+	chunksPerFlow int32   // 0 if flows are unequal
+	identity      []int32 // labels without relabelling
 
-	relabeller    *relabeller
-	scheduler     pack.Scheduler
-	paths         pack.Paths
-	simulatedWork int64
+	relabeller    *relabeller    // of the current base; nil if not needed yet
+	scheduler     pack.Scheduler // for simulation ByIndex
+	paths         pack.Paths     // scratch of simulate
+	simulatedWork int64          // link crossings simulated so far, see maxTotalSimulationWork
 }
 
 // evaluateShifts evaluates the construction of degree 1.
@@ -176,7 +188,7 @@ func (e *scheduleEvaluator) evaluateShifts() []candidateSchedule {
 			return s.schedule()
 		}
 		if e.chunksPerFlow > 0 && e.options.Schedule != ByIndex {
-			// The links are never idle, so nothing is faster on these paths.
+			// No link is ever idle, so no schedule is faster on these paths.
 			if s *= int64(e.chunksPerFlow); s < e.options.slotLimit(d) {
 				list = append(list, candidateSchedule{topologies: d, slots: s, rebuild: rebuild, label: e.identity, origin: "paper, shifts, rounds"})
 			}
@@ -191,9 +203,11 @@ func (e *scheduleEvaluator) evaluateShifts() []candidateSchedule {
 	return list
 }
 
-// evaluateChain evaluates the schemes that contraction makes of a base. The second one, given the list of the other's, returns
-// only what takes fewer slots, and gives up after losing patience times in a row: GenKautz serves small d, as large ones
-// leave its rounds ever emptier (Sec. 4.2), and its schemes are the costly ones.
+// evaluateChain evaluates the schedules of the contraction chain of a base. For the second
+// base, other has the results of the first one. Then only schedules with fewer slots are
+// returned, and the search ends after maxFailures consecutive numbers of topologies without
+// one. GenKautz suits small numbers of topologies, because its rounds become emptier with
+// each contraction (Sec. 4.2), and its schedules take longest to compute.
 func (e *scheduleEvaluator) evaluateChain(base string, other []candidateSchedule, second bool) []candidateSchedule {
 	const maxFailures = 8
 	n, k := e.problem.GPUs, e.problem.Degree
@@ -221,7 +235,7 @@ func (e *scheduleEvaluator) evaluateChain(base string, other []candidateSchedule
 	return list
 }
 
-// newChain begins with one topology, a base.
+// newChain returns the contraction chain of a base, with one topology.
 func (e *scheduleEvaluator) newChain(base string) *contractionChain {
 	n, k := e.problem.GPUs, e.problem.Degree
 	if base == GenKautz {
@@ -236,8 +250,9 @@ func (e *scheduleEvaluator) newChain(base string) *contractionChain {
 	return newContractionChain(s, e.options.Stop)
 }
 
-// labels returns the labels of GPUs that suit a scheme of a base, one of about so many, beside those of the schemes of
-// that base before it; nil where GPUs keep their names.
+// labels returns the labels of GPUs for a schedule, starting from the labels of earlier
+// schedules of the base. schedules is the approximate number of schedules that share the
+// work. The result is nil if GPUs are not relabelled.
 func (e *scheduleEvaluator) labels(s *roundSchedule, schemes int) []int32 {
 	if e.chunksPerFlow > 0 || e.options.NoRelabelling {
 		return nil
@@ -249,8 +264,8 @@ func (e *scheduleEvaluator) labels(s *roundSchedule, schemes int) []int32 {
 	return e.relabeller.improve(s.flowGroups(), maxSwapWork/(4*s.n*schemes))
 }
 
-// best schedules the chunks on a scheme, by round and by index, with and without labels, if there are any and if that
-// takes fewer slots than limit.
+// best returns the best order of chunks and labels for a schedule. Its slots equal limit if
+// none takes fewer slots than limit.
 func (e *scheduleEvaluator) best(s *roundSchedule, label []int32, limit int64) candidateSchedule {
 	m := candidateSchedule{slots: limit}
 	if e.chunksPerFlow > 0 {
@@ -265,7 +280,8 @@ func (e *scheduleEvaluator) best(s *roundSchedule, label []int32, limit int64) c
 	return m
 }
 
-// tryLabel puts the labelled scheme's schedules into m where they take fewer slots.
+// tryLabel replaces m by the labelled schedule, by round or by index, if that takes fewer
+// slots.
 func (e *scheduleEvaluator) tryLabel(m *candidateSchedule, s *roundSchedule, label []int32, byRound int64, suffix string) {
 	if e.options.Schedule != ByIndex && byRound < m.slots {
 		*m = candidateSchedule{slots: byRound, label: label, origin: "paper, " + s.origin + suffix + ", rounds"}
@@ -278,7 +294,8 @@ func (e *scheduleEvaluator) tryLabel(m *candidateSchedule, s *roundSchedule, lab
 	}
 }
 
-// simulate returns the slots of the chunks run by index if they are below limit.
+// simulate returns the slots of the chunks if they are sent by index and take fewer than
+// limit.
 func (e *scheduleEvaluator) simulate(s *roundSchedule, label []int32, limit int64) (int64, bool) {
 	work, bound := s.loads(e.problem.Chunks, label, e.chunksPerFlow)
 	if bound >= limit {

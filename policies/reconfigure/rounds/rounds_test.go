@@ -15,7 +15,7 @@ import (
 
 var long = flag.Bool("long", false, "also run the tests that take a minute")
 
-// drawOptions draws any that fit the degree.
+// drawOptions draws options that are valid for the degree.
 func drawOptions(t *rapid.T, k int) Options {
 	o := Options{
 		Schedule:      rapid.SampledFrom([]string{"", ByRound, ByIndex}).Draw(t, "schedule"),
@@ -28,6 +28,7 @@ func drawOptions(t *rapid.T, k int) Options {
 	return o
 }
 
+// drawProblem draws a uniform or unequal problem.
 func drawProblem(t *rapid.T, maxGPUs int) *plan.Problem {
 	n := rapid.IntRange(2, maxGPUs).Draw(t, "n")
 	k := rapid.IntRange(1, min(n-1, 5)).Draw(t, "k")
@@ -44,8 +45,8 @@ func drawProblem(t *rapid.T, maxGPUs int) *plan.Problem {
 	return p
 }
 
-// Every plan keeps the network's rules and takes the slots that were claimed; made by rounds it has none waiting on its
-// way; slots never grow with d.
+// Every plan passes its check and has the slots and topologies of its candidate. Plans
+// ByRound have no waiting chunks. Slots never increase with the number of topologies.
 func TestPlansMatchCandidates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 12)
@@ -66,16 +67,16 @@ func TestPlansMatchCandidates(t *testing.T) {
 				t.Fatalf("%s: %v", c.Origin, err)
 			}
 			if made.TotalSlots() != c.Slots || len(made.Topologies) != c.Reconfigurations || made.Relay {
-				t.Fatalf("%s: %d slots in %d topologies, claimed %d in %d", c.Origin, made.TotalSlots(), len(made.Topologies), c.Slots, c.Reconfigurations)
+				t.Fatalf("%s: %d slots in %d topologies, want %d in %d", c.Origin, made.TotalSlots(), len(made.Topologies), c.Slots, c.Reconfigurations)
 			}
 			if hasWaiting(made) && !c.Waits {
-				t.Fatalf("%s: a chunk waits on its way", c.Origin)
+				t.Fatalf("%s: a chunk waits", c.Origin)
 			}
 		}
 	})
 }
 
-// hasWaiting says whether a chunk skips a slot on its way.
+// hasWaiting reports whether a chunk skips a slot between its source and its destination.
 func hasWaiting(p *plan.Plan) bool {
 	type chunk struct{ src, dst, number int32 }
 	last := map[chunk]plan.Tx{}
@@ -89,8 +90,9 @@ func hasWaiting(p *plan.Plan) bool {
 	return false
 }
 
-// For uniform demand the rounds reach no less than the bound of their model, have a candidate for every d until all
-// flows are one hop long, and then one slot a chunk for every topology.
+// For uniform demand the rounds respect the bound of their model. There is a candidate for
+// each number of topologies until all flows take one hop; it then takes one slot per chunk
+// and topology.
 func TestUniformRounds(t *testing.T) {
 	maxGPUs := 20
 	if *long {
@@ -118,7 +120,8 @@ func TestUniformRounds(t *testing.T) {
 	}
 }
 
-// roundBound is the sum over h of max(0, ceil((n-1)/k) - d (1 + k + .. + k^(h-1))): Theorem 1 at k = 1.
+// roundBound is the sum over h of max(0, ceil((n-1)/k) - d (1 + k + .. + k^(h-1))), which
+// is Theorem 1 at k = 1.
 func roundBound(n, k, d int) int64 {
 	var sum int64
 	for reach, power := 0, 1; ; reach, power = reach+power, power*k {
@@ -130,8 +133,9 @@ func roundBound(n, k, d int) int64 {
 	}
 }
 
-// Degree 1 keeps rounds whole: d = 1, 2, 7 at 8 GPUs are the worked example of Sec. 2.3, and every d is the sum of the
-// fewest hops by any shift, counted here by stepping.
+// At degree 1, the slots of 1, 2 and 7 topologies on 8 GPUs equal the worked example of
+// Sec. 2.3. All slots equal the sum of the minimum hops over any shift, counted step by
+// step.
 func TestShifts(t *testing.T) {
 	got := ShiftSlots(8)
 	if got[0] != 28 || got[1] != 16 || got[6] != 7 {
@@ -169,7 +173,8 @@ func TestShifts(t *testing.T) {
 	}
 }
 
-// The largest ratio to Theorem 1 over all d.
+// The largest ratio to Theorem 1 over all numbers of topologies equals the documented
+// ratio.
 func TestShiftRatios(t *testing.T) {
 	for n, want := range map[int]float64{8: 1.200, 16: 1.455, 32: 1.739, 64: 2.043, 4096: 4.001} {
 		worst := 0.0
@@ -182,7 +187,7 @@ func TestShiftRatios(t *testing.T) {
 	}
 }
 
-// The same problem has the same candidates and plans.
+// The same problem gives the same candidates and plans.
 func TestDeterminism(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 10)
@@ -201,13 +206,14 @@ func TestDeterminism(t *testing.T) {
 				if i == 0 {
 					first = append(first, made)
 				} else if !reflect.DeepEqual(made, first[j]) {
-					t.Fatalf("%s: two plans", c.Origin)
+					t.Fatalf("%s: the plans differ", c.Origin)
 				}
 			}
 		}
 	})
 }
 
+// Invalid problems, options and sizes return the documented errors.
 func TestInvalidInput(t *testing.T) {
 	for _, c := range []struct {
 		p    *plan.Problem
@@ -231,7 +237,8 @@ func TestInvalidInput(t *testing.T) {
 	}
 }
 
-// What must take fewer slots than others is what of all does.
+// With Options.Below, the candidates are the candidates without it that are below the
+// limits.
 func TestSlotLimits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 8)

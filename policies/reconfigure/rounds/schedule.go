@@ -7,27 +7,31 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// roundSchedule is a schedule of one chunk for every flow: each unit has a round, and a path through the topology of the
-// round's phase. A unit is a flow, or, where all topologies are circulant, a destination offset: the flows of all
-// sources to that offset, which take the same path rotated (Sec. 4.2).
+// roundSchedule is a schedule of one chunk per flow. Each unit has a round, and a path
+// through the topology of the round's phase. A unit is a flow. If all topologies are
+// circulants, it is instead a destination offset: the flows of all sources to this offset,
+// which take the same path rotated (Sec. 4.2).
 type roundSchedule struct {
 	n, k int
-	// offsets holds those of every phase where all are circulant; else edges holds the topologies.
+	// offsets has the offsets of each phase if all topologies are circulants. Otherwise
+	// edges has the topologies.
 	offsets [][]int32
 	edges   []scaleup.Topology
-	// src and dst are the units' ends, as GPUs; with offsets src is 0 throughout.
+	// src and dst are the ends of each unit. With offsets, src is 0. round, hops: indexed
+	// by unit.
 	src, dst []int32
 	round    []int32
 	hops     []int32
-	// way[u*stride:] are the links of unit u, hops[u] of them: indices into the phase's offsets or edges. nil where a
-	// phase has one offset and nothing is left to say.
+	// paths[u*stride:] are the links of unit u, hops[u] of them, as indices into the
+	// phase's offsets or edges. paths is nil if each phase has one offset, which determines
+	// the paths.
 	paths  []int32
 	stride int
 	rounds []roundInfo
 	origin string
 }
 
-// roundInfo is a round: its phase and the most hops of its paths.
+// roundInfo has the phase of a round and the largest number of hops of its paths.
 type roundInfo struct{ phase, hops int32 }
 
 func (s *roundSchedule) isCirculant() bool { return s.offsets != nil }
@@ -50,7 +54,7 @@ func (s *roundSchedule) path(u int) []int32 {
 	return s.paths[u*s.stride : u*s.stride+int(s.hops[u])]
 }
 
-// slots is the sum over rounds of their hops: the cost of one chunk for every flow.
+// slots returns the slots of one chunk per flow: the sum of the hops of the rounds.
 func (s *roundSchedule) slots() int64 {
 	var sum int64
 	for _, r := range s.rounds {
@@ -59,8 +63,8 @@ func (s *roundSchedule) slots() int64 {
 	return sum
 }
 
-// normaliseRounds recomputes every round's hops, drops the rounds without a path and puts the rest in the order of their
-// phases, short ones first.
+// normaliseRounds computes the hops of each round, removes empty rounds, and sorts rounds
+// by phase and then by hops.
 func (s *roundSchedule) normaliseRounds() {
 	for i := range s.rounds {
 		s.rounds[i].hops = 0
@@ -87,7 +91,7 @@ func (s *roundSchedule) normaliseRounds() {
 	s.rounds = kept
 }
 
-// topology returns that of a phase, on the scheme's own labels.
+// topology returns the topology of a phase, in the node numbers of the schedule.
 func (s *roundSchedule) topology(phase int) scaleup.Topology {
 	if !s.isCirculant() {
 		return s.edges[phase]
@@ -99,7 +103,7 @@ func (s *roundSchedule) topology(phase int) scaleup.Topology {
 	return scaleup.Circulant(s.n, o...)
 }
 
-// links is the number of edges of a phase's topology.
+// links returns the number of edges in the topology of a phase.
 func (s *roundSchedule) links(phase int) int {
 	if s.isCirculant() {
 		return s.n * len(s.offsets[phase])
@@ -107,7 +111,8 @@ func (s *roundSchedule) links(phase int) int {
 	return len(s.edges[phase])
 }
 
-// appendLinks appends to links those, as edges of the phase's topology, of unit u's path for source src.
+// appendLinks appends the path of unit u for the given source, as edges of the phase's
+// topology.
 func (s *roundSchedule) appendLinks(links []int32, u int, src int32) []int32 {
 	phase := s.rounds[s.round[u]].phase
 	if !s.isCirculant() {

@@ -6,35 +6,40 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Search makes the construction of Candidates one number of topologies after another, as it is asked for them. What it
-// has of a number does not depend on what it was asked before. So its limits are others than those of Candidates: each
-// scheme may be simulated, and of GenKautz there are those of up to mostKautz topologies.
+// Search is Candidates for one number of topologies at a time. The result for a number does
+// not depend on earlier requests. Two limits therefore differ from Candidates: each
+// schedule may be simulated, and GenKautz is used for up to maxKautzTopologies topologies.
+// A Search is not safe for concurrent use.
 type Search struct {
 	evaluator scheduleEvaluator
 	bases     []baseSearch
-	results   map[int]countResult
-	stop      halt.When // of who asks
+	results   map[int]countResult // by number of topologies
+	stop      halt.When           // polled during the current call of At
 }
 
-// baseSearch are the schemes of a base so far, by one less than their topologies, and labels that suit them.
+// baseSearch has the schedules of a base so far, and labels that suit them. Both are
+// indexed by the number of topologies - 1.
 type baseSearch struct {
-	nextSchedule  func() *roundSchedule // nil where there is none
+	nextSchedule  func() *roundSchedule // nil if there are no further schedules
 	schedules     []*roundSchedule
 	labels        [][]int32
 	relabeller    *relabeller
 	maxTopologies int
 }
 
-// countResult is what is known of a number of topologies: the best candidate, or that none takes fewer slots than below.
+// countResult is the result for a number of topologies: the best candidate, or nil if no
+// candidate takes fewer slots than limit.
 type countResult struct {
 	best  *plan.Candidate
 	limit int64
 }
 
-// maxKautzTopologies is as many as Candidates has at least; each takes memory of GPUs^2.
+// maxKautzTopologies limits the schedules of GenKautz, because each takes memory of n^2.
+// Candidates evaluates at least this number.
 const maxKautzTopologies = 8
 
-// NewSearch begins. Of o, Below and Stop are not looked at. Errors: those of Candidates.
+// NewSearch returns a search. It ignores Options.Below and Options.Stop. It returns the
+// same errors as Candidates.
 func NewSearch(p *plan.Problem, o Options) (*Search, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -81,8 +86,8 @@ func NewSearch(p *plan.Problem, o Options) (*Search, error) {
 	return s, nil
 }
 
-// At returns the best candidate of d topologies if it takes fewer slots than below; nil else. Error: halt.ErrHalted,
-// after which s must not be asked again.
+// At returns the best candidate with d topologies, or nil if no candidate takes fewer slots
+// than limit. The error is halt.ErrHalted, after which s must not be used again.
 func (s *Search) At(d int, limit int64, stop halt.When) (_ *plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	if k, ok := s.results[d]; ok && (k.best != nil || k.limit >= limit) {
@@ -116,7 +121,7 @@ func (s *Search) At(d int, limit int64, stop halt.When) (_ *plan.Candidate, err 
 	return k.best, nil
 }
 
-// buildSchedules makes the schemes of a base of up to d topologies.
+// buildSchedules builds the schedules of a base with up to d topologies.
 func (s *Search) buildSchedules(b *baseSearch, d int) {
 	n, k := s.evaluator.problem.GPUs, s.evaluator.problem.Degree
 	for len(b.schedules) < min(d, b.maxTopologies) && b.nextSchedule != nil {
