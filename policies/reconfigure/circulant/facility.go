@@ -178,16 +178,16 @@ func (t *offsetSearch) exchangeOffsets(phases [][]int, maxWork int64) int64 {
 	}
 	base := make([]int32, n)
 	without := func(skip int) int64 {
-		copy(base, plan.Origin(n))
+		copy(base, plan.OriginHops(n))
 		for p := range hops {
 			if p != skip {
 				lowerHops(base, hops[p])
 			}
 		}
-		return plan.Total(base)
+		return plan.TotalHops(base)
 	}
 	sum := without(-1)
-	free := plan.LeastHops(n, len(phases), t.k)
+	free := plan.MinHops(n, len(phases), t.k)
 	for better := true; better && sum > free; {
 		better = false
 		for p := range phases {
@@ -227,13 +227,13 @@ func (t *offsetSearch) initialTuples(maxTuples int) [][]int {
 			divisors = append(divisors, a)
 		}
 	}
-	base := plan.Origin(t.n)
+	base := plan.OriginHops(t.n)
 	const maxSteps = 4_000_000
 	if count*float64(len(divisors)) <= maxSteps {
 		var rest func(tuple []int, from int, hops []int32)
 		rest = func(tuple []int, from int, hops []int32) {
 			if len(tuple) == t.k {
-				list = append(list, ranked{tuple, plan.Total(hops)})
+				list = append(list, ranked{tuple, plan.TotalHops(hops)})
 				return
 			}
 			t.stop.Check()
@@ -255,7 +255,7 @@ func (t *offsetSearch) initialTuples(maxTuples int) [][]int {
 				tuple = append(tuple, w)
 			}
 			t.localSearch(base, tuple, nil)
-			list = append(list, ranked{tuple, plan.Total(plan.Reach(t.n, tuple))})
+			list = append(list, ranked{tuple, plan.TotalHops(plan.Reach(t.n, tuple))})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(a.hops, b.hops) })

@@ -22,11 +22,11 @@ func generatorSets(n, maxGenerators int, random *rand.Rand, stop halt.When) [][]
 	sets := make([][]int, 0, maxGenerators)
 	t := newOffsetSearch(n, 0)
 	t.stop = stop
-	origin := plan.Origin(n)
+	origin := plan.OriginHops(n)
 	// improve replaces generators until no replacement saves hops or the sum of hops, which
 	// it returns, is free. The larger the set, the less a replacement saves.
 	improve := func(set []int, free int64) int64 {
-		work, all := int64(0), plan.Total(origin)
+		work, all := int64(0), plan.TotalHops(origin)
 		return all - t.localSearch(origin, set, func(saved int64) bool {
 			work += 2 * int64(n) * int64(n)
 			return work <= maxExchangeSteps && all-saved > free
@@ -49,8 +49,8 @@ func generatorSets(n, maxGenerators int, random *rand.Rand, stop halt.When) [][]
 			v, _ := t.bestOffset(origin, set, 0)
 			set = append(slices.Clone(set), v)
 		}
-		free := plan.LeastHops(n, 1, m)
-		sum := plan.Total(plan.Reach(n, set))
+		free := plan.MinHops(n, 1, m)
+		sum := plan.TotalHops(plan.Reach(n, set))
 		if m > 1 && sum > free {
 			sum = improve(set, free)
 			// Fewer random starts if a replacement takes longer.

@@ -55,7 +55,7 @@ func (l *allToAllPlanner) independentPlans(over []plan.Candidate) (list []plan.C
 	offer("circulant, own switches", true)
 	if l.options.Relay && !limited {
 		for m, set := range generatorSets(l.n, maxEpochs, l.random("generators", 0), l.options.Stop) {
-			sets[m], hops[m] = slices.Collect(slices.Chunk(set, 1)), plan.Total(plan.Reach(l.n, set))
+			sets[m], hops[m] = slices.Collect(slices.Chunk(set, 1)), plan.TotalHops(plan.Reach(l.n, set))
 		}
 		offer("circulant, own switches, relayed", false)
 	}

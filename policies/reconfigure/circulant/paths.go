@@ -137,7 +137,7 @@ func (s *pathEnumerator) enumerateFrom(position, g int, hops int32) {
 // slack hops above the minimum over all phases. With single, paths use one generator only.
 func phasePaths(n int, phases [][]int, slack int32, single bool) []offsetPath {
 	var enumerators []*pathEnumerator
-	maxHops := plan.Origin(n)
+	maxHops := plan.OriginHops(n)
 	for p, offsets := range phases {
 		enumerator := &pathEnumerator{n: n, slack: min(slack, 1), maxHops: maxHops, maxPaths: maxPathsPerOffset}
 		for j, a := range offsets {

@@ -78,7 +78,7 @@ func (l *allToAllPlanner) restartRandomly(s *sourceSchedule, t *offsetSearch, fi
 // pair, if each path stays within one of the phases with the given number of generators
 // each.
 func minPhaseSlots(n, k, phases, generators int, chunks int32) int64 {
-	return (plan.LeastHops(n, phases, generators)*int64(chunks) + int64(k) - 1) / int64(k)
+	return (plan.MinHops(n, phases, generators)*int64(chunks) + int64(k) - 1) / int64(k)
 }
 
 // schedulePhases returns a schedule on the phases without relaying.

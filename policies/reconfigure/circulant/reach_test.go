@@ -14,7 +14,7 @@ import (
 
 // searchHops returns the hops to each offset, by breadth-first search.
 func searchHops(n int, generators []int) []int32 {
-	hops := plan.Origin(n)
+	hops := plan.OriginHops(n)
 	for list := []int{0}; len(list) > 0; list = list[1:] {
 		for _, a := range generators {
 			if to := (list[0] + a) % n; hops[to] == plan.Far {
@@ -83,7 +83,7 @@ func TestPhasePaths(t *testing.T) {
 		if relay {
 			paths, slack = relayPaths(n, phases), 0
 		} else {
-			minHops = plan.Origin(n)
+			minHops = plan.OriginHops(n)
 			for _, p := range phases {
 				for o, h := range searchHops(n, p) {
 					minHops[o] = min(minHops[o], h)
@@ -152,7 +152,7 @@ func TestGeneratorSets(t *testing.T) {
 			var try func(from int, set []int)
 			try = func(from int, set []int) {
 				if len(set) == m {
-					minimum = min(minimum, plan.Total(plan.Reach(n, set)))
+					minimum = min(minimum, plan.TotalHops(plan.Reach(n, set)))
 					return
 				}
 				for v := from; v < n; v++ {
@@ -160,12 +160,12 @@ func TestGeneratorSets(t *testing.T) {
 				}
 			}
 			try(1, nil)
-			if got := plan.Total(plan.Reach(n, sets[m-1])); got != minimum {
+			if got := plan.TotalHops(plan.Reach(n, sets[m-1])); got != minimum {
 				t.Errorf("%d GPUs, %v: %d hops, the best set takes %d", n, sets[m-1], got, minimum)
 			}
 		}
 		for m, set := range sets {
-			if got, free := plan.Total(searchHops(n, set)), plan.LeastHops(n, 1, m+1); len(set) != m+1 || got < free || m+1 > n/2 && got != free {
+			if got, free := plan.TotalHops(searchHops(n, set)), plan.MinHops(n, 1, m+1); len(set) != m+1 || got < free || m+1 > n/2 && got != free {
 				t.Errorf("%d GPUs, %v: %d hops, the bound is %d", n, set, got, free)
 			}
 		}
@@ -173,7 +173,7 @@ func TestGeneratorSets(t *testing.T) {
 	// Greedy sets, where each offset is only the best addition to those before it, have 106
 	// and 19 hops.
 	for _, c := range [][3]int{{34, 3, 105}, {12, 4, 18}} {
-		if sum := plan.Total(plan.Reach(c[0], Generators(c[0], c[1], nil))); sum > int64(c[2]) {
+		if sum := plan.TotalHops(plan.Reach(c[0], Generators(c[0], c[1], nil))); sum > int64(c[2]) {
 			t.Errorf("%d GPUs, %d offsets: %d hops, want at most %d", c[0], c[1], sum, c[2])
 		}
 	}

@@ -23,7 +23,7 @@ func shiftSets(n, maxShifts int, stop halt.When) (sets [][][]int, slots []int64)
 	t := newOffsetSearch(n, 1)
 	t.stop = stop
 	var order [][]int
-	base := plan.Origin(n)
+	base := plan.OriginHops(n)
 	add := func() []int {
 		v, _ := t.bestOffset(base, nil, 0)
 		return []int{v}
@@ -31,7 +31,7 @@ func shiftSets(n, maxShifts int, stop halt.When) (sets [][][]int, slots []int64)
 	for range maxShifts {
 		order = append(order, add())
 		lowerHops(base, plan.Reach(n, order[len(order)-1]))
-		sets, slots = append(sets, order[:len(order):len(order)]), append(slots, plan.Total(base))
+		sets, slots = append(sets, order[:len(order):len(order)]), append(slots, plan.TotalHops(base))
 	}
 	if n > maxGPUsForExchanges {
 		return sets, slots
@@ -53,7 +53,7 @@ func shiftSets(n, maxShifts int, stop halt.When) (sets [][][]int, slots []int64)
 	for d := maxShifts - 1; d >= 2; d-- {
 		drop, minSum := 0, int64(-1)
 		for i := range sets[d] {
-			if sum := plan.Total(t.minHops(sets[d], i)); minSum < 0 || sum < minSum {
+			if sum := plan.TotalHops(t.minHops(sets[d], i)); minSum < 0 || sum < minSum {
 				drop, minSum = i, sum
 			}
 		}
@@ -65,7 +65,7 @@ func shiftSets(n, maxShifts int, stop halt.When) (sets [][][]int, slots []int64)
 // minHops returns the minimum hops to each offset over the phases, except phase skip (-1
 // skips none). Each path stays within one phase.
 func (t *offsetSearch) minHops(phases [][]int, skip int) []int32 {
-	base := plan.Origin(t.n)
+	base := plan.OriginHops(t.n)
 	for p, tuple := range phases {
 		if p != skip {
 			lowerHops(base, plan.Reach(t.n, tuple))

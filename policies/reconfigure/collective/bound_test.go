@@ -179,7 +179,7 @@ func TestFrontier(t *testing.T) {
 
 // TestBadProblems: each is refused with what would be right.
 func TestBadProblems(t *testing.T) {
-	good := *plan.On(&scaleup.Domain{GPUs: 8, Switches: 2, Rate: 8e11, Latency: us, Delay: us}, collective.AllGather, 8000)
+	good := *plan.NewCollective(&scaleup.Domain{GPUs: 8, Switches: 2, Rate: 8e11, Latency: us, Delay: us}, collective.AllGather, 8000)
 	if err := good.Check(); err != nil {
 		t.Fatal(err)
 	}

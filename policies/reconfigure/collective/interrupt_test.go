@@ -27,7 +27,7 @@ func TestPlansHalt(t *testing.T) {
 			t.Errorf("asked %d of %d times: %v", n, asked, err)
 		}
 	}
-	if err := want.write().SealUnless(func() bool { return true }); !errors.Is(err, halt.ErrHalted) {
+	if err := want.write().SealWithStop(func() bool { return true }); !errors.Is(err, halt.ErrHalted) {
 		t.Errorf("it is checked though it is to stop: %v", err)
 	}
 }

@@ -130,5 +130,5 @@ func (r *Schedule) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
 			return flow[c] / int32(n), flow[c] % int32(n), number[c]
 		})
 	}
-	return p, p.SealUnless(stop)
+	return p, p.SealWithStop(stop)
 }
