@@ -205,7 +205,7 @@ func checkGathers(c *checker) {
 	if s.Engine.Level == "packet" {
 		checkSlowLinks(c)
 	}
-	if rate := s.Fabric.ScaleUp.LinkRate; rate < plan.SlowestLink {
+	if rate := s.Fabric.ScaleUp.LinkRate; rate < plan.MinLinkRate {
 		c.clash(keys[0], "%v is too slow for steps; write at least 2kbps", rate)
 		return
 	}

@@ -201,7 +201,7 @@ func switchesAlone(t *testing.T, p *result.Simulation, q *plan.Plan) {
 		carries[q.Switches[tx.Phase][s]] = append(carries[q.Switches[tx.Phase][s]], span{k.Start, k.End})
 	}
 	lightings := make([]int, q.Degree)
-	for _, l := range q.Lightings() {
+	for _, l := range q.SwitchSetups() {
 		lightings[l.Switch]++
 	}
 	for s := range dark {

@@ -90,7 +90,7 @@ func TestBuildEndsWithContext(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := built.SealUnless(func() bool { return true }); err == nil {
+			if err := built.SealWithStop(func() bool { return true }); err == nil {
 				t.Errorf("%s: it is sealed though it is to stop", c.Origin)
 			}
 			if err := built.Seal(); err != nil {

@@ -164,7 +164,7 @@ func own(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 		return list, err
 	}
 	options.Known = list
-	irregular, err := pack.Plan(p, pack.Start{Counts: wanted}, pack.Start{Counts: wanted}, options)
+	irregular, err := pack.Plan(p, pack.SequenceSpec{Counts: wanted}, pack.SequenceSpec{Counts: wanted}, options)
 	return append(list, irregular...), err
 }
 
@@ -207,8 +207,8 @@ func packed(ctx context.Context, p *plan.Problem, o Options) ([]plan.Candidate, 
 	n, k := p.GPUs, p.Degree
 	base := circulants(n, k, circulant.Options{Relay: o.Plus.Relay, Stop: ended(ctx)})
 	most := (n-2)/k + 1
-	within := pack.Start{Base: separate(base), Counts: counts(n, most, o.Plus.Relay)}
-	across := pack.Start{Base: base, Counts: counts(n, most, false)}
+	within := pack.SequenceSpec{Base: separate(base), Counts: counts(n, most, o.Plus.Relay)}
+	across := pack.SequenceSpec{Base: base, Counts: counts(n, most, false)}
 	return pack.Plan(p, within, across, packing(o, ended(ctx)))
 }
 

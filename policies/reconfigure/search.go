@@ -37,7 +37,7 @@ type search struct {
 	rings   []plan.Candidate // circulants of up to most topologies
 	most    int
 	kautz   []plan.Candidate
-	paper   *rounds.Steps // nil up to many GPUs, where all of it is planned if anything may be best
+	paper   *rounds.Search // nil up to many GPUs, where all of it is planned if anything may be best
 }
 
 func newSearch(s *Planning, stop halt.When) (*search, error) {
@@ -65,12 +65,12 @@ func newSearch(s *Planning, stop halt.When) (*search, error) {
 		x.direct = max(x.direct, (served+k-1)/k)
 	}
 	if n > many {
-		if x.paper, err = rounds.NewSteps(p, s.paper()); err != nil {
+		if x.paper, err = rounds.NewSearch(p, s.paper()); err != nil {
 			return nil, err
 		}
 	}
 	if _, uniform := p.Uniform(); !uniform {
-		within, across := pack.Wanted{}, pack.Wanted{Counts: counts(n, (n-2)/k+1, false)}
+		within, across := pack.SearchSpec{}, pack.SearchSpec{Counts: counts(n, (n-2)/k+1, false)}
 		if n > many { // where relaying was better in all cases tried
 			across.Base = func(most int, stop halt.When) []pack.Sequence {
 				return circulants(n, k, circulant.Options{Relay: true, Stop: stop, Wanted: func(d int) bool {

@@ -53,7 +53,7 @@ func TestBestOfEach(t *testing.T) {
 				t.Fatal(err)
 			}
 			if steps {
-				if s.search.paper, err = rounds.NewSteps(p, s.paper()); err != nil {
+				if s.search.paper, err = rounds.NewSearch(p, s.paper()); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -133,7 +133,7 @@ func imported(_ context.Context, s *Planning) ([]plan.Candidate, error) {
 // loads returns how often each switch of a plan comes up with new links, and in how many slots it is up.
 func loads(p *plan.Plan) []plan.SwitchLoad {
 	list := make([]plan.SwitchLoad, p.Degree)
-	for _, l := range p.Lightings() {
+	for _, l := range p.SwitchSetups() {
 		list[l.Switch].Reconfigurations++
 	}
 	for i := range p.Topologies {

@@ -95,7 +95,7 @@ func staticCandidates(p *plan.Problem, o Options, networks ...staticNetwork) (_ 
 			}
 		}
 		if schedule == SchedulePaths {
-			w, err := s.Walks(p.Chunks, false)
+			w, err := s.Paths(p.Chunks, false)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", net.origin, err)
 			}
@@ -128,28 +128,28 @@ func staticCandidates(p *plan.Problem, o Options, networks ...staticNetwork) (_ 
 
 // scheduledCandidate returns the candidate with all chunks on shortest paths. It tries the orders
 // of chunks on links and takes the one with the lowest slots.
-func scheduledCandidate(p *plan.Problem, s *pack.Paths, balanced bool, orders []pack.Order, stop halt.When) (plan.Candidate, error) {
+func scheduledCandidate(p *plan.Problem, s *pack.ShortestPaths, balanced bool, orders []pack.Order, stop halt.When) (plan.Candidate, error) {
 	w, err := shortestPaths(p, s, balanced)
 	if err != nil {
 		return plan.Candidate{}, err
 	}
 	best, bestOrder := math.MaxInt, orders[0]
 	for _, order := range orders {
-		if slots, ok := (&pack.Player{Stop: stop}).Slots(len(s.Topology), w, order, best-1); ok {
+		if slots, ok := (&pack.Scheduler{Stop: stop}).Slots(len(s.Topology), w, order, best-1); ok {
 			best, bestOrder = slots, order
 		}
 	}
 	return plan.Candidate{Reconfigurations: 1, Slots: int64(best), Waits: true,
 		Build: func(_ int64, stop halt.When) (out *plan.Plan, err error) {
 			defer halt.Caught(&err)
-			return writePlan(p, s.Unless(stop), balanced, bestOrder, stop)
+			return writePlan(p, s.WithStop(stop), balanced, bestOrder, stop)
 		}}, nil
 }
 
 // hopBounds returns the maximum number of hops between two GPUs that exchange chunks. It also
 // returns a lower bound on the slots of any routing: this maximum, or the hops of all chunks
 // divided by the links.
-func hopBounds(p *plan.Problem, s *pack.Paths) (hops int, slots float64) {
+func hopBounds(p *plan.Problem, s *pack.ShortestPaths) (hops int, slots float64) {
 	sum, links := 0.0, 0.0
 	for f, c := range p.Chunks {
 		if c > 0 {
@@ -195,8 +195,8 @@ func fluidCandidate(p *plan.Problem, t scaleup.Topology, hops int, o Options) (p
 
 // shortestPaths returns the paths of all chunks, flow after flow. The rank of a chunk is its index;
 // among equal ones, the longest path is first.
-func shortestPaths(p *plan.Problem, s *pack.Paths, balanced bool) (*pack.Walks, error) {
-	w, err := s.Walks(p.Chunks, balanced)
+func shortestPaths(p *plan.Problem, s *pack.ShortestPaths, balanced bool) (*pack.Paths, error) {
+	w, err := s.Paths(p.Chunks, balanced)
 	if err != nil {
 		return nil, err
 	}
@@ -211,19 +211,19 @@ func shortestPaths(p *plan.Problem, s *pack.Paths, balanced bool) (*pack.Walks, 
 }
 
 // writePlan returns the plan of a candidate.
-func writePlan(p *plan.Problem, s *pack.Paths, balanced bool, order pack.Order, stop halt.When) (*plan.Plan, error) {
+func writePlan(p *plan.Problem, s *pack.ShortestPaths, balanced bool, order pack.Order, stop halt.When) (*plan.Plan, error) {
 	w, err := shortestPaths(p, s, balanced)
 	if err != nil {
 		return nil, err
 	}
 	slotOf := make([]int32, len(w.Link))
-	slots := (&pack.Player{Stop: stop}).Play(len(s.Topology), w, order, slotOf)
+	slots := (&pack.Scheduler{Stop: stop}).Schedule(len(s.Topology), w, order, slotOf)
 	out := newPlan(p)
 	out.Topologies, out.Slots = []scaleup.Topology{s.Topology}, []int32{int32(slots)}
 	out.Tx = make([]plan.Tx, 0, len(w.Link))
 	// The paths are sorted by flow and by chunk.
 	flow, next := 0, int32(0)
-	w.Send(out, 0, slotOf, stop, func(int) (src, dst, chunk int32) {
+	w.AppendTo(out, 0, slotOf, stop, func(int) (src, dst, chunk int32) {
 		for next == p.Chunks[flow] {
 			flow, next = flow+1, 0
 		}

@@ -163,7 +163,7 @@ func TestKautzReachesAll(t *testing.T) {
 				reach *= k
 				limit++
 			}
-			for i, h := range s.Left {
+			for i, h := range s.HopsTo {
 				if h < 0 || int(h) > limit {
 					t.Fatalf("n = %d, k = %d: %d hops from %d to %d, not 0..%d", n, k, h, i%n, i/n, limit)
 				}

@@ -6,70 +6,72 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// balancer spreads the chunks of every offset over ways such that phases, whose slots are the load of their most loaded
-// generator, take few slots in all. Generators p*k .. p*k+k-1 are those of phase p.
-type balancer struct {
-	*ways
-	k      int
-	of     []int32 // by generator: its phase
-	taken  []int32 // chunks by way
-	load   []int64 // hops by generator
-	peak   []int64 // by phase: its largest load
-	uneven []int64 // by phase: k x the sum of squares of loads - the square of their sum
-	slots  int64   // sum of peak
-	spread int64   // sum of uneven, which breaks ties
+// loadBalancer assigns the chunks of each offset to paths so that all phases together take
+// few slots. The slots of a phase are the load of its most loaded generator. The generators
+// of phase p are p*k .. p*k+k-1.
+type loadBalancer struct {
+	*pathTable
+	k              int
+	phaseOf        []int32 // phase, indexed by generator
+	pathChunks     []int32 // chunks, indexed by path
+	load           []int64 // hops, indexed by generator
+	peak           []int64 // largest load, indexed by phase
+	imbalance      []int64 // k x the sum of squares of the loads - the square of their sum, indexed by phase
+	slots          int64   // sum of peak
+	totalImbalance int64   // sum of imbalance, the tie-break between equal slots
 
-	stop  halt.When
-	stamp []int32 // by phase: the move that saw it last
-	move  int32
-	seen  []int32
+	stop       halt.When
+	stamp      []int32 // last generation in which a move touched the phase, indexed by phase
+	generation int32   // number of the current move
+	touched    []int32 // phases that the current move touches
 }
 
-// emptyBalancer starts without chunks.
-func emptyBalancer(w *ways, k int) *balancer {
+// newEmptyBalancer returns a balancer without chunks.
+func newEmptyBalancer(w *pathTable, k int) *loadBalancer {
 	phases := w.generators / k
-	b := &balancer{ways: w, k: k, of: make([]int32, w.generators), taken: make([]int32, len(w.hops)), load: make([]int64, w.generators),
-		peak: make([]int64, phases), uneven: make([]int64, phases), stamp: make([]int32, phases)}
-	for g := range b.of {
-		b.of[g] = int32(g / k)
+	b := &loadBalancer{pathTable: w, k: k, phaseOf: make([]int32, w.generators), pathChunks: make([]int32, len(w.hops)), load: make([]int64, w.generators),
+		peak: make([]int64, phases), imbalance: make([]int64, phases), stamp: make([]int32, phases)}
+	for g := range b.phaseOf {
+		b.phaseOf[g] = int32(g / k)
 	}
 	return b
 }
 
-// newBalancer is emptyBalancer with all chunks where they fit best beside a load on the generators (nil for none), taken
-// one offset after the other.
-func newBalancer(w *ways, k int, chunks int32, load []int64) *balancer {
-	b := emptyBalancer(w, k)
+// newLoadBalancer returns a balancer with all chunks, assigned greedily offset by offset.
+// load is an initial load of each generator, or nil.
+func newLoadBalancer(w *pathTable, k int, chunks int32, load []int64) *loadBalancer {
+	b := newEmptyBalancer(w, k)
 	copy(b.load, load)
 	for p := range b.peak {
-		b.peak[p], b.uneven[p] = b.phase(int32(p))
+		b.peak[p], b.imbalance[p] = b.phaseLoad(int32(p))
 		b.slots += b.peak[p]
-		b.spread += b.uneven[p]
+		b.totalImbalance += b.imbalance[p]
 	}
 	block := max(1, chunks/4)
 	for o := 1; o < w.n; o++ {
-		for left := chunks; left > 0; left -= block {
-			part := min(block, left)
+		for remaining := chunks; remaining > 0; remaining -= block {
+			part := min(block, remaining)
 			best, slots, spread := int32(-1), int64(0), int64(0)
 			for q := w.start[o]; q < w.start[o+1]; q++ {
-				ds, dv := b.shift(-1, q, part)
-				b.undo(-1, q, part)
-				// The hops themselves count too, or longer paths would hide in the lee of the peak.
+				ds, dv := b.tryMove(-1, q, part)
+				b.undoMove(-1, q, part)
+				// The hops count too. Otherwise longer paths would be free below the peak
+				// of a phase.
 				ds = ds*int64(k) + int64(w.hops[q])*int64(part)
 				if best < 0 || ds < slots || ds == slots && dv < spread {
 					best, slots, spread = q, ds, dv
 				}
 			}
-			b.shift(-1, best, part)
-			b.settle()
-			b.taken[best] += part
+			b.tryMove(-1, best, part)
+			b.commitMove()
+			b.pathChunks[best] += part
 		}
 	}
 	return b
 }
 
-// phase returns the peak and unevenness of a phase from its loads.
-func (b *balancer) phase(p int32) (peak, uneven int64) {
+// phaseLoad computes the peak and the imbalance of a phase from its loads.
+func (b *loadBalancer) phaseLoad(p int32) (peak, uneven int64) {
 	var sum, squares int64
 	for _, l := range b.load[int(p)*b.k : int(p+1)*b.k] {
 		peak = max(peak, l)
@@ -79,65 +81,68 @@ func (b *balancer) phase(p int32) (peak, uneven int64) {
 	return peak, int64(b.k)*squares - sum*sum
 }
 
-// add puts the hops of part chunks of way q on the generators.
-func (b *balancer) add(q, part int32) {
+// addLoad adds the hops of part chunks on path q to the loads of its generators. q may be
+// -1.
+func (b *loadBalancer) addLoad(q, part int32) {
 	if q < 0 {
 		return
 	}
-	from, to := b.first[q], b.first[q+1]
+	from, to := b.pathStart[q], b.pathStart[q+1]
 	count := b.count[from:to]
 	for i, g := range b.gen[from:to] {
 		b.load[g] += int64(count[i]) * int64(part)
 	}
 }
 
-// see notes the phases of way q.
-func (b *balancer) see(q int32) {
+// touchPhases adds the phases of path q to touched.
+func (b *loadBalancer) touchPhases(q int32) {
 	if q < 0 {
 		return
 	}
-	for _, g := range b.gen[b.first[q]:b.first[q+1]] {
-		if p := b.of[g]; b.stamp[p] != b.move {
-			b.stamp[p] = b.move
-			b.seen = append(b.seen, p)
+	for _, g := range b.gen[b.pathStart[q]:b.pathStart[q+1]] {
+		if p := b.phaseOf[g]; b.stamp[p] != b.generation {
+			b.stamp[p] = b.generation
+			b.touched = append(b.touched, p)
 		}
 	}
 }
 
-// shift moves the load of part chunks from way q (-1 for none) to way r and returns by how much slots and spread would
-// change. settle or undo must follow.
-func (b *balancer) shift(q, r, part int32) (slots, spread int64) {
-	b.move++
-	b.seen = b.seen[:0]
-	b.add(q, -part)
-	b.add(r, part)
-	b.see(q)
-	b.see(r)
-	for _, p := range b.seen {
-		peak, uneven := b.phase(p)
+// tryMove moves the load of part chunks from path q to path r and returns the changes of
+// slots and totalImbalance. q is -1 for new chunks. commitMove or undoMove must follow.
+func (b *loadBalancer) tryMove(q, r, part int32) (slots, spread int64) {
+	b.generation++
+	b.touched = b.touched[:0]
+	b.addLoad(q, -part)
+	b.addLoad(r, part)
+	b.touchPhases(q)
+	b.touchPhases(r)
+	for _, p := range b.touched {
+		peak, uneven := b.phaseLoad(p)
 		slots += peak - b.peak[p]
-		spread += uneven - b.uneven[p]
+		spread += uneven - b.imbalance[p]
 	}
 	return slots, spread
 }
 
-func (b *balancer) undo(q, r, part int32) {
-	b.add(q, part)
-	b.add(r, -part)
+// undoMove reverts tryMove with the same arguments.
+func (b *loadBalancer) undoMove(q, r, part int32) {
+	b.addLoad(q, part)
+	b.addLoad(r, -part)
 }
 
-// settle accepts the shift before it.
-func (b *balancer) settle() {
-	for _, p := range b.seen {
-		peak, uneven := b.phase(p)
+// commitMove makes the last tryMove permanent.
+func (b *loadBalancer) commitMove() {
+	for _, p := range b.touched {
+		peak, uneven := b.phaseLoad(p)
 		b.slots += peak - b.peak[p]
-		b.spread += uneven - b.uneven[p]
-		b.peak[p], b.uneven[p] = peak, uneven
+		b.totalImbalance += uneven - b.imbalance[p]
+		b.peak[p], b.imbalance[p] = peak, uneven
 	}
 }
 
-// descend moves chunks between ways while that saves slots, or evens loads at the same slots.
-func (b *balancer) descend() {
+// descend moves chunks between paths while this saves slots, or reduces the imbalance at
+// equal slots.
+func (b *loadBalancer) descend() {
 	for better := true; better; {
 		better = false
 		for o := 1; o < b.n; o++ {
@@ -147,20 +152,20 @@ func (b *balancer) descend() {
 				continue
 			}
 			for q := from; q < to; q++ {
-				for r := from; r < to && b.taken[q] > 0; r++ {
+				for r := from; r < to && b.pathChunks[q] > 0; r++ {
 					if q == r {
 						continue
 					}
-					for _, part := range [2]int32{b.taken[q], 1} {
-						slots, spread := b.shift(q, r, part)
+					for _, part := range [2]int32{b.pathChunks[q], 1} {
+						slots, spread := b.tryMove(q, r, part)
 						if slots < 0 || slots == 0 && spread < 0 {
-							b.settle()
-							b.taken[q] -= part
-							b.taken[r] += part
+							b.commitMove()
+							b.pathChunks[q] -= part
+							b.pathChunks[r] += part
 							better = true
 							break
 						}
-						b.undo(q, r, part)
+						b.undoMove(q, r, part)
 						if part == 1 {
 							break
 						}
@@ -171,44 +176,45 @@ func (b *balancer) descend() {
 	}
 }
 
-// search descends, and again after each of a number of random moves, of which it keeps those that do no harm. It ends
-// early at so few slots as least.
-func (b *balancer) search(kicks int, least int64, random *rand.Rand) {
+// search is an iterated local search: it descends, and again after each of a number of
+// random perturbations, and reverts perturbations that make the result worse. It ends early
+// if the slots reach minSlots.
+func (b *loadBalancer) search(perturbations int, minSlots int64, random *rand.Rand) {
 	b.descend()
-	var open []int32 // offsets with a choice
+	var choices []int32 // offsets with several paths
 	for o := 1; o < b.n; o++ {
 		if b.start[o+1]-b.start[o] > 1 {
-			open = append(open, int32(o))
+			choices = append(choices, int32(o))
 		}
 	}
-	if len(open) == 0 {
+	if len(choices) == 0 {
 		return
 	}
-	taken, load := make([]int32, len(b.taken)), make([]int64, len(b.load))
-	for ; kicks > 0 && b.slots > least; kicks-- {
-		copy(taken, b.taken)
+	pathChunks, load := make([]int32, len(b.pathChunks)), make([]int64, len(b.load))
+	for ; perturbations > 0 && b.slots > minSlots; perturbations-- {
+		copy(pathChunks, b.pathChunks)
 		copy(load, b.load)
-		slots, spread := b.slots, b.spread
+		slots, spread := b.slots, b.totalImbalance
 		for range 1 + random.IntN(3) {
-			o := open[random.IntN(len(open))]
+			o := choices[random.IntN(len(choices))]
 			span := int(b.start[o+1] - b.start[o])
 			q, r := b.start[o]+int32(random.IntN(span)), b.start[o]+int32(random.IntN(span))
-			if b.taken[q] == 0 || q == r {
+			if b.pathChunks[q] == 0 || q == r {
 				continue
 			}
-			part := 1 + int32(random.IntN(int(b.taken[q])))
-			b.shift(q, r, part)
-			b.settle()
-			b.taken[q] -= part
-			b.taken[r] += part
+			part := 1 + int32(random.IntN(int(b.pathChunks[q])))
+			b.tryMove(q, r, part)
+			b.commitMove()
+			b.pathChunks[q] -= part
+			b.pathChunks[r] += part
 		}
 		b.descend()
-		if b.slots > slots || b.slots == slots && b.spread > spread {
-			copy(b.taken, taken)
+		if b.slots > slots || b.slots == slots && b.totalImbalance > spread {
+			copy(b.pathChunks, pathChunks)
 			copy(b.load, load)
-			b.slots, b.spread = slots, spread
+			b.slots, b.totalImbalance = slots, spread
 			for p := range b.peak {
-				b.peak[p], b.uneven[p] = b.phase(int32(p))
+				b.peak[p], b.imbalance[p] = b.phaseLoad(int32(p))
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"sim/policies/reconfigure/rounds"
 )
 
-// BenchmarkSlots is the tables of degree 1 for 8..4096 GPUs.
+// BenchmarkSlots computes both tables of degree 1 for 8 to 4096 GPUs.
 func BenchmarkSlots(b *testing.B) {
 	for b.Loop() {
 		for n := 8; n <= 4096; n *= 2 {

@@ -6,38 +6,41 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// fitAll returns what fit makes of a list.
-func (l *planner) fitAll(list []*scheme) (fitting []*scheme) {
+// fitBuffers returns the results of fitBuffer that exist.
+func (l *allToAllPlanner) fitBuffers(list []*sourceSchedule) (fitting []*sourceSchedule) {
 	for _, s := range list {
-		if s = l.fit(s); s != nil {
+		if s = l.fitBuffer(s); s != nil {
 			fitting = append(fitting, s)
 		}
 	}
 	return fitting
 }
 
-// fit returns the scheme, or where the most chunks in transit exceed the limit of the buffer, one like it in which
-// destinations give up ways that keep chunks in transit: first relaying, those first that lose least by it, then,
-// alike, ways of several offsets in a phase, since chunks that keep to one offset can follow each other without
-// waiting. As few give up as fit (by bisection, so that fewer may do where the need is not monotone). nil if none fit.
-func (l *planner) fit(s *scheme) *scheme {
-	limit := l.o.BufferLimit
-	if limit == 0 || s.timetable(l.o.Stop).buffer <= limit {
+// fitBuffer returns the schedule if it respects the buffer limit, else a similar one in
+// which some destinations give up paths that keep chunks in transit, or nil if none fits.
+//
+// Destinations first give up relaying, in increasing order of their loss. In the same order
+// they then give up paths over several offsets of a phase, because chunks that use one
+// offset can follow each other without waiting. The number of such steps is minimised by
+// bisection. It may not be the minimum if the buffer is not monotone in the steps.
+func (l *allToAllPlanner) fitBuffer(s *sourceSchedule) *sourceSchedule {
+	limit := l.options.BufferLimit
+	if limit == 0 || s.timetable(l.options.Stop).buffer <= limit {
 		return s
 	}
-	// Words by how much they give up: relaying or not, then one phase only, then one offset only.
-	levels := make([][]word, 0, 3)
+	// Paths by level of restriction: with relaying, within one phase, over one offset.
+	levels := make([][]offsetPath, 0, 3)
 	if s.relay {
-		levels = append(levels, relayWords(l.n, s.phases))
+		levels = append(levels, relayPaths(l.n, s.phases))
 	}
-	levels = append(levels, phaseWords(l.n, s.phases, 0, false), phaseWords(l.n, s.phases, 0, true))
-	steps := l.givingUp(levels)
-	attempt := func(count int) *scheme {
+	levels = append(levels, phasePaths(l.n, s.phases, 0, false), phasePaths(l.n, s.phases, 0, true))
+	steps := l.restrictionSteps(levels)
+	attempt := func(count int) *sourceSchedule {
 		level := make([]int, l.n)
 		for _, o := range steps[:count] {
 			level[o]++
 		}
-		var words []word
+		var words []offsetPath
 		for i, list := range levels {
 			for _, w := range list {
 				if level[w.to] == i {
@@ -45,8 +48,8 @@ func (l *planner) fit(s *scheme) *scheme {
 				}
 			}
 		}
-		t := l.balance(s.phases, words, s.relay, 0)
-		if t.timetable(l.o.Stop).buffer > limit {
+		t := l.balanceChunks(s.phases, words, s.relay, 0)
+		if t.timetable(l.options.Stop).buffer > limit {
 			return nil
 		}
 		return t
@@ -66,9 +69,10 @@ func (l *planner) fit(s *scheme) *scheme {
 	return best
 }
 
-// givingUp orders the steps in which offsets go from each level of words to the next: all to the second level before
-// any to the third, those first whose ways grow least. Offsets without words of a level cannot go there.
-func (l *planner) givingUp(levels [][]word) (steps []int) {
+// restrictionSteps returns the order in which offsets advance to the next level of paths:
+// all to the second level before any to the third, in increasing order of their additional
+// hops. An offset without paths of a level does not advance to it.
+func (l *allToAllPlanner) restrictionSteps(levels [][]offsetPath) (steps []int) {
 	hops := make([][]int32, len(levels))
 	for i, list := range levels {
 		hops[i] = slices.Repeat([]int32{plan.Far}, l.n)

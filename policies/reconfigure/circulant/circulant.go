@@ -1,16 +1,23 @@
-// Package circulant plans uniform all-to-alls as sequences of circulant topologies: in every phase each GPU u is joined
-// to u+a mod n for k offsets a. All GPUs are alike in them, so that a plan for the chunks of one source serves all by
-// rotation, and hops commute, so that a phase is an open shop of unit tasks that takes exactly as many slots as its
-// most loaded offset or its farthest chunk. What remains is to choose offsets, and ways over them that load them
-// evenly:
+// Package circulant plans uniform all-to-alls as sequences of circulant topologies. In each
+// phase, each GPU u has links to u+a mod n for k offsets a, the generators of the phase.
 //
-//   - degree 1: facility location over shifts;
-//   - higher degrees: the same over tuples of offsets, and a local search for even loads;
-//   - with relaying, where chunks rest at intermediate GPUs across reconfigurations: d phases of k offsets act as one
-//     circulant of d k generators;
-//   - with switches that reconfigure on their own: the same generators, each up on its switch for as long as its load.
+// All GPUs are equivalent in a circulant. A plan for the chunks of one source therefore
+// serves all sources by rotation. Hops also commute, so the hops of a phase form an open
+// shop of unit tasks. It takes exactly as many slots as the larger of the largest load of a
+// generator and the largest number of hops of a chunk. What remains is to select offsets,
+// and paths that load them evenly:
 //
-// Demands of unequal sizes are left to the sibling packages, which may take Sequences, and so are other topologies.
+//   - degree 1: facility location over shifts (shift.go);
+//   - higher degrees: facility location over tuples of offsets (facility.go), and a local
+//     search for even loads (balance.go);
+//   - with relaying, where chunks rest at intermediate GPUs across reconfigurations: d
+//     phases of k offsets act as one circulant of d k generators (generators.go);
+//   - with switches that reconfigure independently: the same generators, each active on
+//     one switch for as many slots as its load (independent.go).
+//
+// Begin reading at Candidates. A sourceSchedule is the result of the searches. A timetable
+// assigns its hops to slots, by the open shop of openshop.go. Unequal demands are planned
+// by sibling packages, which may use Sequences.
 package circulant
 
 import (
@@ -26,34 +33,42 @@ import (
 
 // Options are the options of Candidates and Sequences.
 type Options struct {
-	// Relay also offers plans whose chunks may rest at intermediate GPUs across reconfigurations.
+	// Relay also returns plans whose chunks may rest at intermediate GPUs across
+	// reconfigurations.
 	Relay bool
-	// BufferLimit, above 0, is the most chunks in transit that a GPU may hold between slots. Destinations give up
-	// relaying, and then changing offsets within a phase, until a plan fits; one that still does not is not offered.
-	// What chunks a GPU holds is known only from the whole schedule, so that planning takes longer.
+	// BufferLimit, if positive, limits the chunks in transit that a GPU may hold between
+	// slots. Until a plan fits, more and more destinations are served without relaying, and
+	// then without changing offsets within a phase. A plan that still does not fit is left
+	// out. The chunks at a GPU follow only from the complete schedule, so planning takes
+	// longer.
 	BufferLimit int32
-	// Independent also offers plans in which every switch reconfigures on its own.
+	// Independent also returns plans whose switches reconfigure independently.
 	Independent bool
-	// Wanted says of which numbers of topologies there are to be plans, beside those of chunks that all take one hop; nil is
-	// of all. Of more than 64 GPUs what is offered of a number depends on others only where these take no more slots.
+	// Wanted reports for which numbers of topologies plans are needed; nil means all. Plans
+	// in which all chunks take one hop are always returned. For more than 64 GPUs, the
+	// plans for one number depend on other numbers only if those take no more slots.
 	Wanted func(topologies int) bool
-	// Stop is asked now and then; planning ends when it says so.
+	// Stop is polled. Planning ends when it reports true.
 	Stop halt.When
 }
 
-// ErrUneven says that demands are not the same for all pairs.
+// ErrUneven is returned if demands differ between pairs.
 var ErrUneven = errors.New("circulant: the all-to-all is not uniform")
 
-// Candidates returns plans of a uniform all-to-all for every useful number d of topologies, from 1 to ceil((n-1)/k)
-// where all chunks take one hop: first those without relaying by rising d, then with Options.Relay those with it that
-// take fewer slots, then with Options.Independent those of switches on their own. Of the latter Reconfigurations and
-// Slots are the most of any switch, chunks rest while another switch reconfigures (so that their plans are marked Relay
-// whether or not a chunk uses several epochs), and every phase of a built plan is an interval in which no switch
-// changes state, with the edges of the switches up then; their total of slots includes those in which switches are
-// down.
+// Candidates returns plans of a uniform all-to-all for each useful number d of topologies:
+// from 1 to ceil((n-1)/k), where all chunks take one hop. Plans without relaying come
+// first, by increasing d. Plans with relaying follow if Options.Relay is set and they take
+// fewer slots, then plans with independent switches if Options.Independent is set.
 //
-// Where (n-1)/k is above 128, d is 1..32 and then grows by an eighth, and offsets are exchanged less often. Kicks out
-// of local optima are drawn from p.Seed. Errors: those of p.Check, ErrUneven, and halt.ErrHalted.
+// For independent switches, Reconfigurations and Slots are the maximum over the switches.
+// Chunks rest while another switch reconfigures, so these plans are marked Relay even if no
+// chunk uses several epochs. Each phase of such a plan is an interval in which no switch
+// changes state, with the edges of the active switches. Its total of slots includes slots
+// in which switches are down.
+//
+// If (n-1)/k is above 128, d is 1..32 and then increases by an eighth, and offsets are
+// exchanged less often. Perturbations of local optima are drawn from p.Seed. Errors: those
+// of p.Check, ErrUneven, and halt.ErrHalted.
 func Candidates(p *plan.Problem, o Options) (list []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
@@ -61,10 +76,10 @@ func Candidates(p *plan.Problem, o Options) (list []plan.Candidate, err error) {
 	}
 	chunks, ok := p.Uniform()
 	if !ok {
-		return nil, fmt.Errorf("%w: it needs the same count of chunks, above 0, for all pairs", ErrUneven)
+		return nil, fmt.Errorf("%w: every pair needs the same number of chunks, at least 1", ErrUneven)
 	}
 	l := newPlanner(p.GPUs, p.Degree, chunks, o, p.Seed)
-	plain, relayed := l.together(l.plain())
+	plain, relayed := l.synchronised(l.separateSchedules())
 	for _, s := range plain {
 		list = append(list, s.candidate("circulant"))
 	}
@@ -72,15 +87,19 @@ func Candidates(p *plan.Problem, o Options) (list []plan.Candidate, err error) {
 		list = append(list, s.candidate("circulant, relayed"))
 	}
 	if o.Independent {
-		list = append(list, l.independent(list)...)
+		list = append(list, l.independentPlans(list)...)
 	}
 	return list, nil
 }
 
-// Sequences returns the offsets of phases that reach all in few hops, for each useful number of topologies as
-// Candidates has them: first those of plans without relaying, then those of plans with it, [plan][phase][k offsets]. An
-// offset that appears twice in a phase has two links. They suit demands of any sizes; what only fills links evenly
-// where all sizes are equal is left out. nil for n < 2, k < 1 and k >= n, and where Options.Stop ended it.
+// Sequences returns the offsets of phases that reach all GPUs in few hops, for each useful
+// number of topologies as in Candidates. Sequences for plans without relaying come first,
+// then those for plans with relaying. The result is indexed [plan][phase], with k offsets
+// each. An offset that appears twice in a phase has two links.
+//
+// The sequences suit demands of any sizes, because methods that only fill links evenly for
+// equal sizes are left out. The result is nil if n < 2, k < 1 or k >= n, or if Options.Stop
+// ended the search.
 func Sequences(n, k int, o Options) (list [][][]int) {
 	var halted error
 	defer func() {
@@ -93,7 +112,7 @@ func Sequences(n, k int, o Options) (list [][][]int) {
 		return nil
 	}
 	l := newPlanner(n, k, 1, o, 0)
-	plain, relayed := l.together(l.fewHops(nil))
+	plain, relayed := l.synchronised(l.minHopSchedules(nil))
 	for _, s := range append(plain, relayed...) {
 		var phases [][]int
 		for p, offsets := range s.phases {
@@ -106,101 +125,104 @@ func Sequences(n, k int, o Options) (list [][][]int) {
 	return list
 }
 
-// fewest reports whether the scheme meets the bound on the hops of circulants: then no scheme of as many topologies takes
-// fewer slots, relaying if this one does.
-func (s *scheme) fewest() bool {
-	phases, generators := s.used(), s.k
+// isOptimal reports whether the schedule meets the lower bound on the hops of circulants.
+// Then no schedule with as many topologies takes fewer slots; if this one does not relay,
+// only schedules without relaying are compared.
+func (s *sourceSchedule) isOptimal() bool {
+	phases, generators := s.usedPhases(), s.k
 	if s.relay {
-		phases, generators = 1, s.used()*s.k
+		phases, generators = 1, s.usedPhases()*s.k
 	}
-	return s.total() == freeSlots(s.n, s.k, phases, generators, s.chunks)
+	return s.total() == minPhaseSlots(s.n, s.k, phases, generators, s.chunks)
 }
 
-// candidate offers the scheme.
-func (s *scheme) candidate(origin string) plan.Candidate {
+// candidate returns the schedule as a candidate, which writes the plan when it is built.
+func (s *sourceSchedule) candidate(origin string) plan.Candidate {
 	return plan.Candidate{
 		Origin:           origin,
-		Reconfigurations: s.used(),
+		Reconfigurations: s.usedPhases(),
 		Slots:            s.total(),
 		Waits:            s.k > 1 || s.relay,
 		Relay:            s.relay,
-		Proved:           s.fewest(),
+		Proved:           s.isOptimal(),
 		Build: func(_ int64, stop halt.When) (p *plan.Plan, err error) {
 			defer halt.Caught(&err)
-			return s.timetable(stop).plan(origin, stop)
+			return s.timetable(stop).buildPlan(origin, stop)
 		},
 	}
 }
 
-// planner plans one all-to-all.
-type planner struct {
-	n, k   int
-	chunks int32
-	times  int32 // what is planned for is so many times these chunks
-	o      Options
-	seed   uint64
+// allToAllPlanner plans one uniform all-to-all.
+type allToAllPlanner struct {
+	n, k    int   // numbers of GPUs and of switches
+	chunks  int32 // chunks per pair
+	repeats int32 // factor by which the planned demand exceeds chunks, for lower bounds
+	options Options
+	seed    uint64
 }
 
-func newPlanner(n, k int, chunks int32, o Options, seed uint64) *planner {
-	return &planner{n: n, k: k, chunks: chunks, times: 1, o: o, seed: seed}
+func newPlanner(n, k int, chunks int32, o Options, seed uint64) *allToAllPlanner {
+	return &allToAllPlanner{n: n, k: k, chunks: chunks, repeats: 1, options: o, seed: seed}
 }
 
-// random is the stream of one purpose.
-func (l *planner) random(purpose string, d int) *rand.Rand {
+// random returns the stream of random numbers for a purpose and a number of phases.
+func (l *allToAllPlanner) random(purpose string, d int) *rand.Rand {
 	return random.Stream(l.seed, fmt.Sprintf("circulant/%s/%d/%d/%d", purpose, l.n, l.k, d))
 }
 
-// counts lists the numbers of topologies to plan for.
-func (l *planner) counts() []int { return l.wanted(l.all()) }
+// counts returns the wanted numbers of topologies.
+func (l *allToAllPlanner) counts() []int { return l.filterWanted(l.allCounts()) }
 
-// wanted keeps of numbers of topologies those that are wanted.
-func (l *planner) wanted(list []int) []int {
-	return slices.DeleteFunc(list, func(d int) bool { return l.o.Wanted != nil && !l.o.Wanted(d) })
+// filterWanted removes numbers of topologies that are not wanted.
+func (l *allToAllPlanner) filterWanted(list []int) []int {
+	return slices.DeleteFunc(list, func(d int) bool { return l.options.Wanted != nil && !l.options.Wanted(d) })
 }
 
-// all is counts whatever Options.Wanted.
-func (l *planner) all() []int {
-	most := (l.n - 2 + l.k) / l.k
+// allCounts returns the useful numbers of topologies, wanted or not.
+func (l *allToAllPlanner) allCounts() []int {
+	maxCount := (l.n - 2 + l.k) / l.k
 	var list []int
-	for d := 1; d < most; {
+	for d := 1; d < maxCount; {
 		list = append(list, d)
-		if d < 32 || most <= 128 {
+		if d < 32 || maxCount <= 128 {
 			d++
 		} else {
 			d += d / 8
 		}
 	}
-	return append(list, most)
+	return append(list, maxCount)
 }
 
-// together returns plans with all switches reconfiguring at once: of plain those that none of the others beats, within
-// the buffer, and with relaying.
-func (l *planner) together(plain []*scheme) (_, relayed []*scheme) {
-	plain = frontier(nil, plain)
-	if l.o.BufferLimit > 0 {
-		// What goes directly needs no buffer, so that something always fits.
-		plain = frontier(nil, l.fitAll(append(plain, l.stay(l.direct(), 0))))
+// synchronised returns plans whose switches reconfigure simultaneously. The first list has
+// the schedules of separate, which do not relay, within the buffer limit. The second has
+// schedules with relaying. Schedules that another one dominates are left out.
+func (l *allToAllPlanner) synchronised(separate []*sourceSchedule) (_, relayed []*sourceSchedule) {
+	separate = frontier(nil, separate)
+	if l.options.BufferLimit > 0 {
+		// Chunks that take one hop need no buffer, so at least one schedule fits.
+		separate = frontier(nil, l.fitBuffers(append(separate, l.schedulePhases(l.directPhases(), 0))))
 	}
-	if l.o.Relay {
-		relayed = frontier(plain, l.fitAll(frontier(plain, l.relayed())))
+	if l.options.Relay {
+		relayed = frontier(separate, l.fitBuffers(frontier(separate, l.relaySchedules())))
 	}
-	return plain, relayed
+	return separate, relayed
 }
 
-// frontier keeps the schemes that take fewer slots than those before them, by rising d, and than those of over.
-func frontier(over, list []*scheme) (kept []*scheme) {
-	slices.SortStableFunc(list, func(a, b *scheme) int {
-		if c := a.used() - b.used(); c != 0 {
+// frontier returns the schedules that take fewer slots than all schedules of list and over
+// with at most as many topologies, by increasing number of topologies.
+func frontier(over, list []*sourceSchedule) (result []*sourceSchedule) {
+	slices.SortStableFunc(list, func(a, b *sourceSchedule) int {
+		if c := a.usedPhases() - b.usedPhases(); c != 0 {
 			return c
 		}
 		return int(a.total() - b.total())
 	})
 	for _, s := range list {
-		if !slices.ContainsFunc(append(kept, over...), func(t *scheme) bool {
-			return t.used() <= s.used() && t.total() <= s.total()
+		if !slices.ContainsFunc(append(result, over...), func(t *sourceSchedule) bool {
+			return t.usedPhases() <= s.usedPhases() && t.total() <= s.total()
 		}) {
-			kept = append(kept, s)
+			result = append(result, s)
 		}
 	}
-	return kept
+	return result
 }

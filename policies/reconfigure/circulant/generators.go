@@ -8,33 +8,35 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Generators returns m offsets, of 1 <= m < n, over which GPUs reach all others in few hops in all.
+// Generators returns m offsets, 1 <= m < n, over which GPUs reach all others in few hops in
+// total.
 func Generators(n, m int, stop halt.When) []int {
 	return generatorSets(n, m, newPlanner(n, 1, 1, Options{}, 0).random("generators", 0), stop)[m-1]
 }
 
-// generatorSets returns for m = 1..most sets of m offsets that together reach all offsets in few hops in all: with
-// relaying, d phases of k offsets act as one circulant of d k generators. Each set grows from the one before it and is
-// improved by exchanges, unless it meets plan.LeastHops; small ones are also sought from some other starts.
-func generatorSets(n, most int, random *rand.Rand, stop halt.When) [][]int {
-	sets := make([][]int, 0, most)
-	t := newTuples(n, 0)
+// generatorSets returns sets of m offsets for m = 1..maxGenerators. Each set reaches all
+// offsets in few hops in total. With relaying, d phases of k offsets act as one circulant
+// of d k such generators. Each set extends the previous one and is improved by local
+// search, unless it meets plan.LeastHops. Small sets are also searched from random starts.
+func generatorSets(n, maxGenerators int, random *rand.Rand, stop halt.When) [][]int {
+	sets := make([][]int, 0, maxGenerators)
+	t := newOffsetSearch(n, 0)
 	t.stop = stop
-	none := plan.Origin(n)
-	// improve exchanges generators until none helps or the sum of hops, which it returns, is free. The larger the set,
-	// the less an exchange brings.
+	origin := plan.OriginHops(n)
+	// improve replaces generators until no replacement saves hops or the sum of hops, which
+	// it returns, is free. The larger the set, the less a replacement saves.
 	improve := func(set []int, free int64) int64 {
-		work, all := int64(0), plan.Total(none)
-		return all - t.climb(none, set, func(saved int64) bool {
+		work, all := int64(0), plan.TotalHops(origin)
+		return all - t.localSearch(origin, set, func(saved int64) bool {
 			work += 2 * int64(n) * int64(n)
-			return work <= exchangeSteps && all-saved > free
+			return work <= maxExchangeSteps && all-saved > free
 		})
 	}
 	set := []int{1}
-	near := false // the set leaves no offset more than two hops away
-	for m := 1; m <= most; m++ {
-		if near {
-			// Then any other offset does as well as can be.
+	allWithinTwoHops := false // the set reaches each offset in at most two hops
+	for m := 1; m <= maxGenerators; m++ {
+		if allWithinTwoHops {
+			// Every other offset is then optimal.
 			v := 1
 			for slices.Contains(set, v) {
 				v++
@@ -44,14 +46,14 @@ func generatorSets(n, most int, random *rand.Rand, stop halt.When) [][]int {
 			continue
 		}
 		if m > 1 {
-			v, _ := t.bestOffset(none, set, 0)
+			v, _ := t.bestOffset(origin, set, 0)
 			set = append(slices.Clone(set), v)
 		}
-		free := plan.LeastHops(n, 1, m)
-		sum := plan.Total(plan.Reach(n, set))
+		free := plan.MinHops(n, 1, m)
+		sum := plan.TotalHops(plan.Reach(n, set))
 		if m > 1 && sum > free {
 			sum = improve(set, free)
-			// Fewer other starts where an exchange takes longer.
+			// Fewer random starts if a replacement takes longer.
 			for tries := min(24, 40_000_000/(2*m*m*n*n*m)); tries > 0 && sum > free; tries-- {
 				other := []int{1}
 				for len(other) < m {
@@ -63,10 +65,10 @@ func generatorSets(n, most int, random *rand.Rand, stop halt.When) [][]int {
 			}
 		}
 		sets = append(sets, set)
-		near = sum == int64(2*(n-1)-m)
+		allWithinTwoHops = sum == int64(2*(n-1)-m)
 	}
 	return sets
 }
 
-// exchangeSteps bounds the steps of one improvement.
-const exchangeSteps = 200_000_000
+// maxExchangeSteps limits the steps of one local search.
+const maxExchangeSteps = 200_000_000

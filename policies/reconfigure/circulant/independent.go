@@ -8,59 +8,65 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// epochs is a scheme for switches that reconfigure on their own. Each generator is up once, on one switch, for as many
-// slots as it carries hops: an epoch.
-type epochs struct {
-	scheme          // of one generator a phase; phases without hops are not set up
-	on      []int32 // switch by generator
-	private bool    // no chunk uses more than one epoch
+// epochSchedule is a schedule for switches that reconfigure independently. Each generator
+// is active once, on one switch, for as many slots as it carries hops. This time is an
+// epoch.
+type epochSchedule struct {
+	sourceSchedule         // each phase has one generator; phases without hops are not set up
+	switchOf       []int32 // indexed by generator
+	singleEpoch    bool    // no chunk uses several epochs
 }
 
-// independent plans with every switch on its own, for any number of epochs in all, dealt out evenly; of more than 128
-// GPUs for about as many on each as there are topologies in other plans. Where a switch has one epoch fewer than another
-// it may carry more; how much more pays depends on the delay, so there are several. What is no better than a candidate
-// of over, or another of its own, at any delay is left out. With a limit of the buffer no chunk uses more than one
-// epoch: then each switch has at most one chunk of a source under way.
-func (l *planner) independent(over []plan.Candidate) (list []plan.Candidate) {
-	limited := l.o.BufferLimit > 0
-	if limited && int(l.o.BufferLimit) < l.k {
+// independentPlans returns plans with independent switches, for all total numbers of
+// epochs, which are dealt evenly to the switches. For more than 128 GPUs, each switch has
+// about as many epochs as other plans have topologies.
+//
+// A switch with one epoch fewer than another one may carry more. How much more is best
+// depends on the delay, so there are several plans; see loadLeads. A plan is left out if a
+// candidate of over, or another plan, costs no more at any delay. With a buffer limit, each
+// chunk uses one epoch only. Then each switch has at most one chunk of a source in transit.
+func (l *allToAllPlanner) independentPlans(over []plan.Candidate) (list []plan.Candidate) {
+	limited := l.options.BufferLimit > 0
+	if limited && int(l.options.BufferLimit) < l.k {
 		return nil
 	}
 	counts := l.counts()
-	most := min(l.n-1, counts[len(counts)-1]*l.k)
-	sets, hops := shiftSets(l.n, most, l.o.Stop)
+	maxEpochs := min(l.n-1, counts[len(counts)-1]*l.k)
+	sets, hops := shiftSets(l.n, maxEpochs, l.options.Stop)
 	offer := func(origin string, private bool) {
-		for m := l.k; m <= most; m++ {
+		for m := l.k; m <= maxEpochs; m++ {
 			if l.n > 128 && (m%l.k > 1 || !slices.Contains(counts, m/l.k)) {
 				continue
 			}
-			for _, lead := range l.leads(hops, m) {
-				e := l.deal(sets[m-1], lead, private)
+			for _, lead := range l.loadLeads(hops, m) {
+				e := l.scheduleEpochs(sets[m-1], lead, private)
 				if e == nil {
 					continue
 				}
 				c := e.candidate(origin)
-				better := func(o plan.Candidate) bool { return beats(o, c) }
+				better := func(o plan.Candidate) bool { return dominates(o, c) }
 				if !slices.ContainsFunc(over, better) && !slices.ContainsFunc(list, better) {
-					list = slices.DeleteFunc(list, func(o plan.Candidate) bool { return beats(c, o) })
+					list = slices.DeleteFunc(list, func(o plan.Candidate) bool { return dominates(c, o) })
 					list = append(list, c)
 				}
 			}
 		}
 	}
 	offer("circulant, own switches", true)
-	if l.o.Relay && !limited {
-		for m, set := range generatorSets(l.n, most, l.random("generators", 0), l.o.Stop) {
-			sets[m], hops[m] = slices.Collect(slices.Chunk(set, 1)), plan.Total(plan.Reach(l.n, set))
+	if l.options.Relay && !limited {
+		for m, set := range generatorSets(l.n, maxEpochs, l.random("generators", 0), l.options.Stop) {
+			sets[m], hops[m] = slices.Collect(slices.Chunk(set, 1)), plan.TotalHops(plan.Reach(l.n, set))
 		}
 		offer("circulant, own switches, relayed", false)
 	}
 	return list
 }
 
-// leads lists how many slots more a switch with an epoch fewer than others is to carry, of m epochs in all. That is the
-// delay in slots; m epochs are the best choice only where one fewer would cost, and one more save, no more hops.
-func (l *planner) leads(hops []int64, m int) (list []int64) {
+// loadLeads returns numbers of additional slots that a switch carries if it has one epoch
+// fewer than others, for m epochs in total. The ideal number is the delay in slots. m
+// epochs are best only for delays between the hops that one more epoch would save and the
+// hops that the last of the m epochs saves. The result covers this range.
+func (l *allToAllPlanner) loadLeads(hops []int64, m int) (list []int64) {
 	if m%l.k == 0 {
 		return []int64{0}
 	}
@@ -75,8 +81,9 @@ func (l *planner) leads(hops []int64, m int) (list []int64) {
 	return slices.Compact(list)
 }
 
-// beats reports that a costs no more than b at any delay: it ends no later than some switch of b does.
-func beats(a, b plan.Candidate) bool {
+// dominates reports whether a costs no more than b at any delay: for each switch of a, some
+// switch of b has no fewer reconfigurations and slots.
+func dominates(a, b plan.Candidate) bool {
 	works := func(c plan.Candidate) []plan.SwitchLoad {
 		if c.Switches != nil {
 			return c.Switches
@@ -93,69 +100,71 @@ func beats(a, b plan.Candidate) bool {
 	return true
 }
 
-// deal puts generators, of one phase each, on switches and spreads the chunks such that all switches carry as much, but
-// lead slots more for every epoch fewer. With private each chunk uses one epoch only. nil where no such schedule is free
-// of idle slots.
-func (l *planner) deal(phases [][]int, lead int64, private bool) *epochs {
+// scheduleEpochs assigns the phases, of one generator each, to switches, and the chunks to
+// paths. All switches carry equal loads, except lead slots more per missing epoch. With
+// singleEpoch, each chunk uses one epoch. It returns nil if no such schedule without idle
+// slots is certain to exist.
+func (l *allToAllPlanner) scheduleEpochs(phases [][]int, lead int64, singleEpoch bool) *epochSchedule {
 	m := len(phases)
-	words := relayWords(l.n, phases)
-	if private {
-		words = phaseWords(l.n, phases, int32(l.n/m)+1, true)
+	paths := relayPaths(l.n, phases)
+	if singleEpoch {
+		paths = phasePaths(l.n, phases, int32(l.n/m)+1, true)
 	}
-	w := collect(l.n, m, words)
+	w := newPathTable(l.n, m, paths)
 	for o := 1; o < l.n; o++ {
 		if w.start[o] == w.start[o+1] {
 			return nil
 		}
 	}
-	carries, room := make([]int64, l.k), make([]int, l.k)
-	for j := range room {
-		room[j] = (m + l.k - 1 - j) / l.k
-		carries[j] = lead * int64(room[j])
+	initialLoad, freeEpochs := make([]int64, l.k), make([]int, l.k)
+	for j := range freeEpochs {
+		freeEpochs[j] = (m + l.k - 1 - j) / l.k
+		initialLoad[j] = lead * int64(freeEpochs[j])
 	}
-	e := &epochs{on: l.switches(w, carries, room), private: private}
-	b := newBalancer(e.bySwitch(w, l.k), l.k, l.chunks, carries)
-	b.stop = l.o.Stop
-	b.search(l.kicks(), 0, l.random("switches", m))
-	e.scheme = scheme{n: l.n, k: 1, chunks: l.chunks, relay: true, phases: phases, ways: w, taken: b.taken}
-	e.count()
-	if e.crowded(l.k) {
+	e := &epochSchedule{switchOf: l.assignSwitches(w, initialLoad, freeEpochs), singleEpoch: singleEpoch}
+	b := newLoadBalancer(e.bySwitch(w, l.k), l.k, l.chunks, initialLoad)
+	b.stop = l.options.Stop
+	b.search(l.numPerturbations(), 0, l.random("switches", m))
+	e.sourceSchedule = sourceSchedule{n: l.n, k: 1, chunks: l.chunks, relay: true, phases: phases, paths: w, pathChunks: b.pathChunks}
+	e.setSlots()
+	if e.mayCollide(l.k) {
 		return nil
 	}
 	return e
 }
 
-// switches deals generators out: the one with most hops, if every chunk went to equal parts by all shortest paths, goes
-// to the switch that carries least, with what it is taken to carry beforehand, of those that have room.
-func (l *planner) switches(w *ways, carries []int64, room []int) []int32 {
-	load, order := w.evenly(), numbers.Below(w.generators)
-	slices.SortStableFunc(order, func(a, b int) int { return int(load[b] - load[a]) })
-	on := make([]int32, w.generators)
-	carries = slices.Clone(carries)
-	for j := range carries {
-		carries[j] *= evenParts * int64(l.chunks)
+// assignSwitches assigns generators to switches in decreasing order of load, if each chunk
+// is split equally among its shortest paths. A generator goes to the switch with the lowest
+// load that has a free epoch. load is the initial load of each switch.
+func (l *allToAllPlanner) assignSwitches(w *pathTable, load []int64, freeEpochs []int) []int32 {
+	hops, order := w.equalSplitLoads(), numbers.Below(w.generators)
+	slices.SortStableFunc(order, func(a, b int) int { return int(hops[b] - hops[a]) })
+	switchOf := make([]int32, w.generators)
+	load = slices.Clone(load)
+	for j := range load {
+		load[j] *= loadParts * int64(l.chunks)
 	}
 	for _, g := range order {
 		best := -1
-		for j := range room {
-			if room[j] > 0 && (best < 0 || carries[j] < carries[best]) {
+		for j := range freeEpochs {
+			if freeEpochs[j] > 0 && (best < 0 || load[j] < load[best]) {
 				best = j
 			}
 		}
-		on[g] = int32(best)
-		carries[best] += load[g] * int64(l.chunks)
-		room[best]--
+		switchOf[g] = int32(best)
+		load[best] += hops[g] * int64(l.chunks)
+		freeEpochs[best]--
 	}
-	return on
+	return switchOf
 }
 
-// bySwitch is the ways with switches for generators.
-func (e *epochs) bySwitch(w *ways, k int) *ways {
-	s := &ways{n: w.n, generators: k, start: w.start, first: []int32{0}, hops: w.hops}
+// bySwitch returns the path table with switches in place of generators.
+func (e *epochSchedule) bySwitch(w *pathTable, k int) *pathTable {
+	s := &pathTable{n: w.n, generators: k, start: w.start, pathStart: []int32{0}, hops: w.hops}
 	count := make([]int32, k)
 	for q := range w.hops {
-		for i := w.first[q]; i < w.first[q+1]; i++ {
-			count[e.on[w.gen[i]]] += w.count[i]
+		for i := w.pathStart[q]; i < w.pathStart[q+1]; i++ {
+			count[e.switchOf[w.gen[i]]] += w.count[i]
 		}
 		for j, c := range count {
 			if c > 0 {
@@ -163,33 +172,38 @@ func (e *epochs) bySwitch(w *ways, k int) *ways {
 			}
 		}
 		clear(count)
-		s.first = append(s.first, int32(len(s.gen)))
+		s.pathStart = append(s.pathStart, int32(len(s.gen)))
 	}
 	return s
 }
 
-// crowded reports that some chunk uses several switches and an epoch too short to find each of its chunks a slot in
-// which no other switch carries the chunk, whatever the delay. A chunk of h hops in all that collides in an epoch can
-// change places with any other in it except in the slots where it is busy itself, h at most, and with any but the chunks
-// that the k-2 other switches carry then; so an epoch of more slots than h and (k-2) times the most hops of one chunk in
-// it always has a place to change with, and collisions only fall in number.
-func (e *epochs) crowded(k int) bool {
-	most := make([]int32, len(e.phases)) // hops of one chunk by generator
-	for q, c := range e.taken {
+// mayCollide reports whether a chunk uses several switches and an epoch that may be too
+// short to avoid collisions, at any delay. A collision is a slot in which two switches
+// carry the same chunk.
+//
+// Consider a chunk of h hops in total with a collision in an epoch. It can exchange its
+// slot with any other slot of the epoch, with two exceptions: slots in which the chunk
+// itself is busy, at most h; and slots of chunks that the k-2 other switches carry in the
+// colliding slot. If the epoch has more slots than h plus (k-2) times the largest number of
+// hops of one chunk in it, an exchange always exists. Each exchange reduces the number of
+// collisions.
+func (e *epochSchedule) mayCollide(k int) bool {
+	maxChunkHops := make([]int32, len(e.phases)) // hops of one chunk, indexed by generator
+	for q, c := range e.pathChunks {
 		if c > 0 {
-			for i := e.ways.first[q]; i < e.ways.first[q+1]; i++ {
-				g := e.ways.gen[i]
-				most[g] = max(most[g], e.ways.count[i])
+			for i := e.paths.pathStart[q]; i < e.paths.pathStart[q+1]; i++ {
+				g := e.paths.gen[i]
+				maxChunkHops[g] = max(maxChunkHops[g], e.paths.count[i])
 			}
 		}
 	}
-	for q, c := range e.taken {
-		gen := e.ways.gen[e.ways.first[q]:e.ways.first[q+1]]
-		if c == 0 || !slices.ContainsFunc(gen, func(g int32) bool { return e.on[g] != e.on[gen[0]] }) {
+	for q, c := range e.pathChunks {
+		gen := e.paths.gen[e.paths.pathStart[q]:e.paths.pathStart[q+1]]
+		if c == 0 || !slices.ContainsFunc(gen, func(g int32) bool { return e.switchOf[g] != e.switchOf[gen[0]] }) {
 			continue
 		}
 		for _, g := range gen {
-			if e.slots[g] <= int64(e.ways.hops[q])+int64(max(0, k-2))*int64(most[g]) {
+			if e.slots[g] <= int64(e.paths.hops[q])+int64(max(0, k-2))*int64(maxChunkHops[g]) {
 				return true
 			}
 		}
@@ -197,17 +211,18 @@ func (e *epochs) crowded(k int) bool {
 	return false
 }
 
-// candidate offers the epochs.
-func (e *epochs) candidate(origin string) plan.Candidate {
-	k := int(slices.Max(e.on)) + 1
+// candidate returns the schedule as a candidate, which writes the plan for a delay when it
+// is built.
+func (e *epochSchedule) candidate(origin string) plan.Candidate {
+	k := int(slices.Max(e.switchOf)) + 1
 	loads := make([]plan.SwitchLoad, k)
 	for g, x := range e.slots {
 		if x > 0 {
-			loads[e.on[g]].Reconfigurations++
-			loads[e.on[g]].Slots += x
+			loads[e.switchOf[g]].Reconfigurations++
+			loads[e.switchOf[g]].Slots += x
 		}
 	}
-	c := plan.Candidate{Origin: origin, Waits: true, Relay: !e.private, Switches: loads,
+	c := plan.Candidate{Origin: origin, Waits: true, Relay: !e.singleEpoch, Switches: loads,
 		Build: func(delay int64, stop halt.When) (p *plan.Plan, err error) {
 			defer halt.Caught(&err)
 			return e.build(origin, k, delay, stop)

@@ -8,44 +8,45 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// balance spreads the chunks over words.
-func (l *planner) balance(phases [][]int, words []word, relay bool, kicks int) *scheme {
-	l.o.Stop.Check()
-	b := newBalancer(collect(l.n, len(phases)*l.k, words), l.k, l.chunks, nil)
-	return l.finish(b, phases, relay, kicks)
+// balanceChunks assigns the chunks to the given paths.
+func (l *allToAllPlanner) balanceChunks(phases [][]int, paths []offsetPath, relay bool, perturbations int) *sourceSchedule {
+	l.options.Stop.Check()
+	b := newLoadBalancer(newPathTable(l.n, len(phases)*l.k, paths), l.k, l.chunks, nil)
+	return l.improveBalance(b, phases, relay, perturbations)
 }
 
-// finish searches on from where the chunks are.
-func (l *planner) finish(b *balancer, phases [][]int, relay bool, kicks int) *scheme {
-	var hops int64 // of the shortest words
+// improveBalance improves the assignment of a balancer and returns it as a schedule.
+func (l *allToAllPlanner) improveBalance(b *loadBalancer, phases [][]int, relay bool, perturbations int) *sourceSchedule {
+	var hops int64 // of all chunks on shortest paths
 	for o := 1; o < l.n; o++ {
 		hops += int64(b.hops[b.start[o]]) * int64(l.chunks)
 	}
-	b.stop = l.o.Stop
-	b.search(kicks, (hops+int64(l.k)-1)/int64(l.k), l.random("kicks", len(phases)))
-	s := &scheme{n: l.n, k: l.k, chunks: l.chunks, relay: relay, phases: phases, ways: b.ways, taken: b.taken, spread: b.spread}
-	s.count()
+	b.stop = l.options.Stop
+	b.search(perturbations, (hops+int64(l.k)-1)/int64(l.k), l.random("kicks", len(phases)))
+	s := &sourceSchedule{n: l.n, k: l.k, chunks: l.chunks, relay: relay, phases: phases, paths: b.pathTable, pathChunks: b.pathChunks, imbalance: b.totalImbalance}
+	s.setSlots()
 	return s
 }
 
-// kicks is how many kicks a search of n GPUs gets.
-func (l *planner) kicks() int { return max(4, 4096/l.n) }
+// numPerturbations is the number of perturbations of a search, which is lower for more GPUs
+// because they take longer.
+func (l *allToAllPlanner) numPerturbations() int { return max(4, 4096/l.n) }
 
 const (
-	// maxStarts is the most random starts of scatter.
-	maxStarts = 300
-	// startSteps and fewStartSteps, for more than manyGPUs GPUs, bound n x d^2 x starts, to which the time that random
-	// starts of d phases of n GPUs take is proportional.
-	startSteps, fewStartSteps = 100_000, 40_000
-	manyGPUs                  = 128
+	// maxRandomStarts limits the starts of restartRandomly.
+	maxRandomStarts = 300
+	// The time of random starts of d phases for n GPUs is proportional to n x d^2 x starts.
+	// maxStartSteps limits this product, maxStartStepsIfLarge for more than largeGPUs GPUs.
+	maxStartSteps, maxStartStepsIfLarge = 100_000, 40_000
+	largeGPUs                           = 128
 )
 
-// scatter seeks a better scheme than s from random starts: multiples, by units, of good tuples for one phase, improved
-// by exchanges.
-func (l *planner) scatter(s *scheme, t *tuples, firsts []*scheme) *scheme {
-	d, steps := len(s.phases), startSteps
-	if l.n > manyGPUs {
-		steps = fewStartSteps
+// restartRandomly returns s or a better schedule from random starts: good tuples for one
+// phase, multiplied by units modulo n and improved by exchanges.
+func (l *allToAllPlanner) restartRandomly(s *sourceSchedule, t *offsetSearch, firsts []*sourceSchedule) *sourceSchedule {
+	d, steps := len(s.phases), maxStartSteps
+	if l.n > largeGPUs {
+		steps = maxStartStepsIfLarge
 	}
 	random := l.random("scatter", d)
 	var units []int
@@ -54,8 +55,8 @@ func (l *planner) scatter(s *scheme, t *tuples, firsts []*scheme) *scheme {
 			units = append(units, u)
 		}
 	}
-	least := freeSlots(l.n, l.k, d, l.k, l.chunks)
-	for starts := min(maxStarts, steps/(l.n*d*d)); starts > 0 && s.total() > least; starts-- {
+	bound := minPhaseSlots(l.n, l.k, d, l.k, l.chunks)
+	for starts := min(maxRandomStarts, steps/(l.n*d*d)); starts > 0 && s.total() > bound; starts-- {
 		phases := make([][]int, d)
 		for p := range phases {
 			u := units[random.IntN(len(units))]
@@ -63,112 +64,120 @@ func (l *planner) scatter(s *scheme, t *tuples, firsts []*scheme) *scheme {
 				phases[p] = append(phases[p], a*u%l.n)
 			}
 		}
-		if sum := t.improve(phases, exchangeSteps/100); sum*int64(l.chunks) > s.total()*int64(l.k) {
+		if sum := t.exchangeOffsets(phases, maxExchangeSteps/100); sum*int64(l.chunks) > s.total()*int64(l.k) {
 			continue
 		}
-		if x := l.stay(phases, 0); x.total() < s.total() || x.total() == s.total() && x.spread < s.spread {
+		if x := l.schedulePhases(phases, 0); x.total() < s.total() || x.total() == s.total() && x.imbalance < s.imbalance {
 			s = x
 		}
 	}
 	return s
 }
 
-// freeSlots is a lower bound on the slots of degree k for so many chunks a pair, whose words stay within one of so many
-// phases of generators each.
-func freeSlots(n, k, phases, generators int, chunks int32) int64 {
-	return (plan.LeastHops(n, phases, generators)*int64(chunks) + int64(k) - 1) / int64(k)
+// minPhaseSlots returns a lower bound on the slots for degree k and the given chunks per
+// pair, if each path stays within one of the phases with the given number of generators
+// each.
+func minPhaseSlots(n, k, phases, generators int, chunks int32) int64 {
+	return (plan.MinHops(n, phases, generators)*int64(chunks) + int64(k) - 1) / int64(k)
 }
 
-// stay is the scheme of phases without relaying.
-func (l *planner) stay(phases [][]int, kicks int) *scheme {
-	return l.balance(phases, phaseWords(l.n, phases, l.slack(), false), false, kicks)
+// schedulePhases returns a schedule on the phases without relaying.
+func (l *allToAllPlanner) schedulePhases(phases [][]int, perturbations int) *sourceSchedule {
+	return l.balanceChunks(phases, phasePaths(l.n, phases, l.slack(), false), false, perturbations)
 }
 
-// slack is how many hops more than the least words without relaying may have. Of degree 1 more hops even out nothing.
-func (l *planner) slack() int32 { return int32(min(1, l.k-1)) }
+// slack is the number of hops above the minimum that paths without relaying may have. For
+// degree 1 it is 0, because longer paths cannot even out loads.
+func (l *allToAllPlanner) slack() int32 { return int32(min(1, l.k-1)) }
 
-// plain returns schemes without relaying, at least one for each of counts.
-func (l *planner) plain() (list []*scheme) {
+// separateSchedules returns schedules whose chunks stay within a phase (no relaying), at
+// least one for each of counts.
+func (l *allToAllPlanner) separateSchedules() (list []*sourceSchedule) {
 	if l.chunks > 1 {
-		// The best offsets for one chunk a pair may be found better than those for many.
-		one := newPlanner(l.n, l.k, 1, Options{Wanted: l.o.Wanted, Stop: l.o.Stop}, l.seed)
-		one.times = l.chunks
-		for _, s := range one.plain() {
-			list = append(list, l.repeat(s))
+		// The search for one chunk per pair may find better offsets than the search for
+		// several.
+		one := newPlanner(l.n, l.k, 1, Options{Wanted: l.options.Wanted, Stop: l.options.Stop}, l.seed)
+		one.repeats = l.chunks
+		for _, s := range one.separateSchedules() {
+			list = append(list, l.repeatChunks(s))
 		}
 	}
 	if l.k > 1 {
-		list = append(list, l.stay(l.direct(), l.kicks()))
+		list = append(list, l.schedulePhases(l.directPhases(), l.numPerturbations()))
 	}
-	if l.k > 1 || l.chunks == 1 { // at degree 1 each of many chunks goes where one alone does
-		list = append(list, l.fewHops(list)...)
+	if l.k > 1 || l.chunks == 1 { // for degree 1, all chunks of a pair take the path of one chunk
+		list = append(list, l.minHopSchedules(list)...)
 	}
 	return list
 }
 
-// fewHops returns schemes of few hops without relaying, for the numbers of topologies for which list is not known to be
-// best.
-func (l *planner) fewHops(list []*scheme) []*scheme {
+// minHopSchedules returns schedules with few hops and without relaying, for the numbers of
+// topologies for which no schedule of list is optimal.
+func (l *allToAllPlanner) minHopSchedules(list []*sourceSchedule) []*sourceSchedule {
 	if l.k == 1 {
-		return l.shifts()
+		return l.shiftSchedules()
 	}
-	return l.tuples(list)
+	return l.tupleSchedules(list)
 }
 
-// shifts returns a scheme of degree 1 for each of counts.
-func (l *planner) shifts() (list []*scheme) {
+// shiftSchedules returns a schedule of degree 1 for each of counts.
+func (l *allToAllPlanner) shiftSchedules() (list []*sourceSchedule) {
 	counts := l.counts()
 	if len(counts) == 0 {
 		return nil
 	}
-	sets, _ := shiftSets(l.n, counts[len(counts)-1], l.o.Stop)
+	sets, _ := shiftSets(l.n, counts[len(counts)-1], l.options.Stop)
 	for _, d := range counts {
-		list = append(list, l.stay(sets[d-1], 0))
+		list = append(list, l.schedulePhases(sets[d-1], 0))
 	}
 	return list
 }
 
-// fewest returns by number of topologies, up to most, the fewest slots of list with at most so many.
-func fewest(list []*scheme, most int) []int64 {
-	slots := slices.Repeat([]int64{math.MaxInt64}, most+1)
+// minSlotsByCount returns the minimum slots of the schedules of list with at most d
+// topologies, for d up to maxCount.
+func minSlotsByCount(list []*sourceSchedule, maxCount int) []int64 {
+	slots := slices.Repeat([]int64{math.MaxInt64}, maxCount+1)
 	for _, s := range list {
-		for d := s.used(); d <= most; d++ {
+		for d := s.usedPhases(); d <= maxCount; d++ {
 			slots[d] = min(slots[d], s.total())
 		}
 	}
 	return slots
 }
 
-// open lists those of counts for which list, repeated times, does not reach the least slots.
-func (l *planner) open(list []*scheme, counts []int) []int {
-	known := fewest(list, l.n)
-	return slices.DeleteFunc(counts, func(d int) bool { return known[d]*int64(l.times) == freeSlots(l.n, l.k, d, l.k, l.chunks*l.times) })
+// openCounts returns the counts for which no schedule of list, multiplied by repeats, meets
+// the lower bound.
+func (l *allToAllPlanner) openCounts(list []*sourceSchedule, counts []int) []int {
+	minSlots := minSlotsByCount(list, l.n)
+	return slices.DeleteFunc(counts, func(d int) bool {
+		return minSlots[d]*int64(l.repeats) == minPhaseSlots(l.n, l.k, d, l.k, l.chunks*l.repeats)
+	})
 }
 
-// tuples is fewHops for degrees above 1.
-func (l *planner) tuples(list []*scheme) (better []*scheme) {
-	open := l.open(list, l.all())
+// tupleSchedules is minHopSchedules for degrees above 1.
+func (l *allToAllPlanner) tupleSchedules(list []*sourceSchedule) (better []*sourceSchedule) {
+	open := l.openCounts(list, l.allCounts())
 	if len(open) == 0 {
 		return nil
 	}
-	open = l.wanted(open)
+	open = l.filterWanted(open)
 	last := 1
 	if len(open) > 0 {
 		last = open[len(open)-1]
 	}
-	t := newTuples(l.n, l.k)
-	t.stop = l.o.Stop
-	var firsts []*scheme
-	for _, tuple := range t.firsts(96) {
-		firsts = append(firsts, l.stay([][]int{tuple}, 0))
+	t := newOffsetSearch(l.n, l.k)
+	t.stop = l.options.Stop
+	var firsts []*sourceSchedule
+	for _, tuple := range t.initialTuples(96) {
+		firsts = append(firsts, l.schedulePhases([][]int{tuple}, 0))
 	}
-	few := func(a, b *scheme) int { return int(a.total() - b.total()) }
-	slices.SortStableFunc(firsts, few)
+	bySlots := func(a, b *sourceSchedule) int { return int(a.total() - b.total()) }
+	slices.SortStableFunc(firsts, bySlots)
 	firsts = firsts[:min(12, len(firsts))]
 	for i, s := range firsts {
-		firsts[i] = l.stay(s.phases, l.kicks())
+		firsts[i] = l.schedulePhases(s.phases, l.numPerturbations())
 	}
-	slices.SortStableFunc(firsts, few)
+	slices.SortStableFunc(firsts, bySlots)
 	beam := 3
 	if l.n > 128 {
 		beam = 1
@@ -178,52 +187,54 @@ func (l *planner) tuples(list []*scheme) (better []*scheme) {
 		phases := [][]int{first.phases[0]}
 		base := plan.Reach(l.n, phases[0])
 		for d := 2; d <= last; d++ {
-			phases = append(phases, t.next(base))
+			phases = append(phases, t.bestTuple(base))
 			if slices.Contains(open, d) {
-				t.improve(phases, exchangeSteps/100)
-				better = append(better, l.stay(cloneAll(phases), l.kicks()))
+				t.exchangeOffsets(phases, maxExchangeSteps/100)
+				better = append(better, l.schedulePhases(clonePhases(phases), l.numPerturbations()))
 			}
-			base = t.reach(phases, -1)
+			base = t.minHops(phases, -1)
 		}
 	}
-	better = frontier(nil, append(better, l.stay(l.direct(), l.kicks())))
+	better = frontier(nil, append(better, l.schedulePhases(l.directPhases(), l.numPerturbations())))
 	for i, s := range better {
 		if len(s.phases) > 1 {
-			better[i] = l.scatter(s, t, firsts)
+			better[i] = l.restartRandomly(s, t, firsts)
 		}
 	}
 	return better
 }
 
-// along is a scheme without relaying whose chunks start on a word given for each offset, and move to other words where
-// that saves slots, or evens loads.
-func (l *planner) along(phases [][]int, words []word, kicks int) *scheme {
-	near := phaseWords(l.n, phases, l.slack(), false)
-	var all *ways
-	var places []int32
-	for _, list := range [][]word{near, slices.Concat(words, near), words} { // of many words to an offset some are cut off
-		all = collect(l.n, len(phases)*l.k, list)
-		if places = all.places(words); places != nil {
+// scheduleFromPaths returns a schedule without relaying. The chunks start on the given path
+// of each offset and move to other paths if this saves slots or evens loads.
+func (l *allToAllPlanner) scheduleFromPaths(phases [][]int, paths []offsetPath, perturbations int) *sourceSchedule {
+	phasePathsOf := phasePaths(l.n, phases, l.slack(), false)
+	var all *pathTable
+	var indices []int32
+	for _, list := range [][]offsetPath{phasePathsOf, slices.Concat(paths, phasePathsOf), paths} { // a table has a limit per offset, so it may lack some paths
+		all = newPathTable(l.n, len(phases)*l.k, list)
+		if indices = all.indexOf(paths); indices != nil {
 			break
 		}
 	}
-	b := emptyBalancer(all, l.k)
-	for _, q := range places {
-		b.shift(-1, q, l.chunks)
-		b.settle()
-		b.taken[q] += l.chunks
+	b := newEmptyBalancer(all, l.k)
+	for _, q := range indices {
+		b.tryMove(-1, q, l.chunks)
+		b.commitMove()
+		b.pathChunks[q] += l.chunks
 	}
-	return l.finish(b, phases, false, kicks)
+	return l.improveBalance(b, phases, false, perturbations)
 }
 
-// repeat takes all chunks where a scheme of one chunk a pair takes one, and goes on from there.
-func (l *planner) repeat(s *scheme) *scheme {
-	phases, words := s.words()
-	return l.along(phases, words, l.kicks())
+// repeatChunks sends all chunks of a pair on the path that a schedule of one chunk per pair
+// uses, and improves the result.
+func (l *allToAllPlanner) repeatChunks(s *sourceSchedule) *sourceSchedule {
+	phases, words := s.usedPaths()
+	return l.scheduleFromPaths(phases, words, l.numPerturbations())
 }
 
-// direct joins every GPU to all others in turn; links to spare in the last phase double the others of that phase.
-func (l *planner) direct() (phases [][]int) {
+// directPhases returns phases that connect each GPU to all others in turn. Unused links of
+// the last phase double its other links.
+func (l *allToAllPlanner) directPhases() (phases [][]int) {
 	for a := 1; a < l.n; a += l.k {
 		var tuple []int
 		for j := range l.k {
@@ -234,7 +245,8 @@ func (l *planner) direct() (phases [][]int) {
 	return phases
 }
 
-func cloneAll(phases [][]int) [][]int {
+// clonePhases returns a deep copy.
+func clonePhases(phases [][]int) [][]int {
 	c := make([][]int, len(phases))
 	for i, p := range phases {
 		c[i] = slices.Clone(p)
@@ -242,14 +254,14 @@ func cloneAll(phases [][]int) [][]int {
 	return c
 }
 
-// relayed returns a scheme with relaying for each of counts above 1.
-func (l *planner) relayed() (list []*scheme) {
+// relaySchedules returns a schedule with relaying for each of counts above 1.
+func (l *allToAllPlanner) relaySchedules() (list []*sourceSchedule) {
 	counts := l.counts()
 	if len(counts) == 0 {
 		return nil
 	}
 	last := counts[len(counts)-1]
-	sets := generatorSets(l.n, min(l.n-1, last*l.k), l.random("generators", 0), l.o.Stop)
+	sets := generatorSets(l.n, min(l.n-1, last*l.k), l.random("generators", 0), l.options.Stop)
 	for _, d := range counts {
 		if d == 1 {
 			continue
@@ -258,15 +270,16 @@ func (l *planner) relayed() (list []*scheme) {
 		for i := 0; len(set) < d*l.k; i++ {
 			set = append(set, set[i])
 		}
-		list = append(list, l.pair(set))
+		list = append(list, l.dealGenerators(set))
 	}
 	return list
 }
 
-// pair deals generators out to phases of k such that those of a phase carry much the same loads, which is where they
-// waste least, spreads the chunks, and deals again by the loads of that, as long as it helps.
-func (l *planner) pair(set []int) (best *scheme) {
-	load := collect(l.n, len(set), relayWords(l.n, [][]int{set})).evenly()
+// dealGenerators deals generators to phases of k. Generators of similar load share a phase,
+// because this wastes no slots on idle ones. It assigns the chunks, deals again by the
+// resulting loads, and repeats this while it saves slots.
+func (l *allToAllPlanner) dealGenerators(set []int) (best *sourceSchedule) {
+	load := newPathTable(l.n, len(set), relayPaths(l.n, [][]int{set})).equalSplitLoads()
 	for {
 		order := numbers.Below(len(set))
 		slices.SortStableFunc(order, func(a, b int) int { return int(load[b] - load[a]) })
@@ -274,7 +287,7 @@ func (l *planner) pair(set []int) (best *scheme) {
 		for i, g := range order {
 			phases[i/l.k] = append(phases[i/l.k], set[g])
 		}
-		s := l.balance(phases, relayWords(l.n, phases), true, l.kicks())
+		s := l.balanceChunks(phases, relayPaths(l.n, phases), true, l.numPerturbations())
 		if best != nil && s.total() >= best.total() {
 			return best
 		}
@@ -282,12 +295,12 @@ func (l *planner) pair(set []int) (best *scheme) {
 	}
 }
 
-// loads is the hops by generator.
-func (s *scheme) loads() []int64 {
-	load := make([]int64, s.ways.generators)
-	for q, c := range s.taken {
-		for i := s.ways.first[q]; i < s.ways.first[q+1]; i++ {
-			load[s.ways.gen[i]] += int64(s.ways.count[i]) * int64(c)
+// loads returns the hops per generator.
+func (s *sourceSchedule) loads() []int64 {
+	load := make([]int64, s.paths.generators)
+	for q, c := range s.pathChunks {
+		for i := s.paths.pathStart[q]; i < s.paths.pathStart[q+1]; i++ {
+			load[s.paths.gen[i]] += int64(s.paths.count[i]) * int64(c)
 		}
 	}
 	return load

@@ -7,49 +7,54 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// swapGPUs is the most GPUs for which sets of shifts are improved by exchanges, which take of the order of n^3 steps.
-const swapGPUs = 64
+// maxGPUsForExchanges is the largest number of GPUs for which sets of shifts are improved
+// by exchanges, which take about n^3 steps.
+const maxGPUsForExchanges = 64
 
-// shiftSets returns for d = 1..most, at index d-1, d phases of one shift each and the slots of one uniform all-to-all (a
-// chunk a pair) over them, every chunk on one topology only, that of fewest hops: the sum over offsets of these hops
-// (the paper's power sum, Sec. 3.1). The sets are the first d of an order in which each shift saves most slots beside
-// those before it, even ones, which split into several cycles, included; of equals the smallest goes first. Up to
-// swapGPUs the sets are improved by exchanging shifts.
-func shiftSets(n, most int, stop halt.When) (sets [][][]int, slots []int64) {
-	t := newTuples(n, 1)
+// shiftSets returns d phases of one shift each for d = 1..maxShifts, at index d-1, and the
+// slots of a uniform all-to-all with one chunk per pair. Each chunk stays within the phase
+// in which it takes the smallest number of hops. The slots are the sum over offsets of
+// these hops (the paper's power sum, Sec. 3.1).
+//
+// The sets are prefixes of a greedy order: each shift saves most slots given those before
+// it, and the smallest of equal shifts is taken. Even shifts, which split into several
+// cycles, are included. Up to maxGPUsForExchanges the sets are improved by exchanges.
+func shiftSets(n, maxShifts int, stop halt.When) (sets [][][]int, slots []int64) {
+	t := newOffsetSearch(n, 1)
 	t.stop = stop
 	var order [][]int
-	base := plan.Origin(n)
+	base := plan.OriginHops(n)
 	add := func() []int {
 		v, _ := t.bestOffset(base, nil, 0)
 		return []int{v}
 	}
-	for range most {
+	for range maxShifts {
 		order = append(order, add())
-		lower(base, plan.Reach(n, order[len(order)-1]))
-		sets, slots = append(sets, order[:len(order):len(order)]), append(slots, plan.Total(base))
+		lowerHops(base, plan.Reach(n, order[len(order)-1]))
+		sets, slots = append(sets, order[:len(order):len(order)]), append(slots, plan.TotalHops(base))
 	}
-	if n > swapGPUs {
+	if n > maxGPUsForExchanges {
 		return sets, slots
 	}
 	try := func(start [][]int) {
 		set, d := slices.Clone(start), len(start)
-		if sum := t.improve(set, exchangeSteps); sum < slots[d-1] {
+		if sum := t.exchangeOffsets(set, maxExchangeSteps); sum < slots[d-1] {
 			sets[d-1], slots[d-1] = set, sum
 		}
 	}
-	for d := 2; d <= most; d++ {
+	for d := 2; d <= maxShifts; d++ {
 		grown := slices.Clone(sets[d-2])
 		try(order[:d])
-		base = t.reach(grown, -1)
+		base = t.minHops(grown, -1)
 		try(append(grown, add()))
 	}
-	// A set of d+1 less the shift that is missed least may be better than what grew from d-1.
-	for d := most - 1; d >= 2; d-- {
-		drop, least := 0, int64(-1)
+	// A set of d+1 shifts without the least useful one may be better than a set that grew
+	// from d-1.
+	for d := maxShifts - 1; d >= 2; d-- {
+		drop, minSum := 0, int64(-1)
 		for i := range sets[d] {
-			if sum := plan.Total(t.reach(sets[d], i)); least < 0 || sum < least {
-				drop, least = i, sum
+			if sum := plan.TotalHops(t.minHops(sets[d], i)); minSum < 0 || sum < minSum {
+				drop, minSum = i, sum
 			}
 		}
 		try(slices.Delete(slices.Clone(sets[d]), drop, drop+1))
@@ -57,19 +62,20 @@ func shiftSets(n, most int, stop halt.When) (sets [][][]int, slots []int64) {
 	return sets, slots
 }
 
-// reach returns the least hops over phases, each offset within one, but for phase skip (-1 for all).
-func (t *tuples) reach(phases [][]int, skip int) []int32 {
-	base := plan.Origin(t.n)
+// minHops returns the minimum hops to each offset over the phases, except phase skip (-1
+// skips none). Each path stays within one phase.
+func (t *offsetSearch) minHops(phases [][]int, skip int) []int32 {
+	base := plan.OriginHops(t.n)
 	for p, tuple := range phases {
 		if p != skip {
-			lower(base, plan.Reach(t.n, tuple))
+			lowerHops(base, plan.Reach(t.n, tuple))
 		}
 	}
 	return base
 }
 
-// lower lowers base to hops where these are fewer.
-func lower(base, hops []int32) {
+// lowerHops sets base to the minimum of base and hops.
+func lowerHops(base, hops []int32) {
 	for o, h := range hops {
 		base[o] = min(base[o], h)
 	}

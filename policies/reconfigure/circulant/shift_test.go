@@ -21,30 +21,33 @@ func theorem1(n, d int) int64 {
 	return int64(d)*q*(q+1)/2 + u*(q+1)
 }
 
-// powers are the hops of a shift alone to every offset, by its GPUs and itself.
-var powers = map[[2]int][]int64{}
+// shiftHopsCache has the hops over one shift to each offset, by number of GPUs and shift.
+var shiftHopsCache = map[[2]int][]int64{}
 
-func powersOf(n, shift int) []int64 {
-	hops := powers[[2]int{n, shift}]
+// shiftHops returns the hops over one shift to each offset, math.MaxInt64 if it does not
+// reach the offset.
+func shiftHops(n, shift int) []int64 {
+	hops := shiftHopsCache[[2]int{n, shift}]
 	if hops == nil {
 		hops = slices.Repeat([]int64{math.MaxInt64}, n)
 		for h, at := int64(1), shift%n; hops[at] == math.MaxInt64; h, at = h+1, (at+shift)%n {
 			hops[at] = h
 		}
-		powers[[2]int{n, shift}] = hops
+		shiftHopsCache[[2]int{n, shift}] = hops
 	}
 	return hops
 }
 
-// powerSum counts, shift by shift from its definition, the least hops to every offset within one of the shifts.
-func powerSum(n int, shifts []int) (sum int64) {
-	least := slices.Repeat([]int64{math.MaxInt64}, n)
+// hopSum returns the sum of the minimum hops to each offset within one of the shifts, from
+// its definition.
+func hopSum(n int, shifts []int) (sum int64) {
+	minHops := slices.Repeat([]int64{math.MaxInt64}, n)
 	for _, s := range shifts {
-		for o, h := range powersOf(n, s) {
-			least[o] = min(least[o], h)
+		for o, h := range shiftHops(n, s) {
+			minHops[o] = min(minHops[o], h)
 		}
 	}
-	for _, h := range least[1:] {
+	for _, h := range minHops[1:] {
 		if h == math.MaxInt64 {
 			return h
 		}
@@ -53,8 +56,10 @@ func powerSum(n int, shifts []int) (sum int64) {
 	return sum
 }
 
+// The ratio of slots to Theorem 1 over all numbers of topologies: the paper's order has the
+// documented ratios, and shiftSets has at most the documented ratios.
 func TestRatiosToTheorem1(t *testing.T) {
-	worst := func(n int, slots []int64) (ratio float64) {
+	maxRatio := func(n int, slots []int64) (ratio float64) {
 		if len(slots) != n-1 {
 			t.Fatalf("%d GPUs: slots for %d numbers of topologies, want %d", n, len(slots), n-1)
 		}
@@ -68,7 +73,7 @@ func TestRatiosToTheorem1(t *testing.T) {
 				t.Fatal(err)
 			}
 			if bound.Round != theorem1(n, i+1) {
-				t.Fatalf("%d GPUs, %d topologies: bound %d, Theorem 1 says %d", n, i+1, bound.Round, theorem1(n, i+1))
+				t.Fatalf("%d GPUs, %d topologies: bound %d, Theorem 1 gives %d", n, i+1, bound.Round, theorem1(n, i+1))
 			}
 			if x < bound.Round {
 				t.Fatalf("%d GPUs, %d topologies: %d slots beat the bound of %d", n, i+1, x, bound.Round)
@@ -77,18 +82,18 @@ func TestRatiosToTheorem1(t *testing.T) {
 		}
 		return ratio
 	}
-	most := 512
+	maxGPUs := 512
 	if *long {
-		most = 4096 // up to which it is claimed
+		maxGPUs = 4096 // the largest size of the paper's claim
 	}
 	for _, c := range []struct {
 		n             int
 		paper, greedy float64
 	}{{8, 1.200, 1.100}, {16, 1.455, 1.195}, {32, 1.739, 1.273}, {64, 2.043, 1.338}, {4096, 4.001, 1.592}} {
-		if c.n > most {
+		if c.n > maxGPUs {
 			continue
 		}
-		paper, ours := worst(c.n, rounds.ShiftSlots(c.n)), worst(c.n, greedySlots(c.n))
+		paper, ours := maxRatio(c.n, rounds.ShiftSlots(c.n)), maxRatio(c.n, greedySlots(c.n))
 		if math.Abs(paper-c.paper) > 0.0006 {
 			t.Errorf("%d GPUs: the paper's order reaches %.4f times Theorem 1, want %.3f", c.n, paper, c.paper)
 		}
@@ -97,52 +102,56 @@ func TestRatiosToTheorem1(t *testing.T) {
 		}
 		t.Logf("%d GPUs: times Theorem 1 the paper's order at most %.3f, ours %.3f", c.n, paper, ours)
 	}
-	for n := 128; n < 4096 && n <= most; n *= 2 {
-		if paper, ours := worst(n, rounds.ShiftSlots(n)), worst(n, greedySlots(n)); paper > 4.54 || ours > 1.60 {
+	for n := 128; n < 4096 && n <= maxGPUs; n *= 2 {
+		if paper, ours := maxRatio(n, rounds.ShiftSlots(n)), maxRatio(n, greedySlots(n)); paper > 4.54 || ours > 1.60 {
 			t.Errorf("%d GPUs: times Theorem 1 the paper's order reaches %.4f, ours %.4f; want at most 4.54, 1.60", n, paper, ours)
 		}
 	}
 }
 
+// The slots of the paper's order and of shiftSets equal hopSum.
 func TestSlotsAreHops(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 40).Draw(t, "n")
 		paper, order := rounds.ShiftSlots(n), rounds.ShiftOrder(n)
 		sets, slots := shiftSets(n, n-1, nil)
 		for d := 1; d < n; d++ {
-			if got, want := paper[d-1], powerSum(n, order[:d]); got != want {
-				t.Fatalf("the paper's first %d shifts: %d slots, counted %d", d, got, want)
+			if got, want := paper[d-1], hopSum(n, order[:d]); got != want {
+				t.Fatalf("the first %d shifts of the paper: %d slots, want %d", d, got, want)
 			}
-			if got, want := slots[d-1], powerSum(n, slices.Concat(sets[d-1]...)); got != want || len(sets[d-1]) != d {
-				t.Fatalf("shifts %v: %d slots, counted %d", sets[d-1], got, want)
+			if got, want := slots[d-1], hopSum(n, slices.Concat(sets[d-1]...)); got != want || len(sets[d-1]) != d {
+				t.Fatalf("shifts %v: %d slots, want %d", sets[d-1], got, want)
 			}
 		}
 	})
 }
 
+// Each shift of the greedy order saves at least as many slots as any other shift, and the
+// order contains all shifts.
 func TestGreedyShiftsAreGreedy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(swapGPUs+1, swapGPUs+16).Draw(t, "n")
+		n := rapid.IntRange(maxGPUsForExchanges+1, maxGPUsForExchanges+16).Draw(t, "n")
 		order := greedyShifts(n)
 		for d := 1; d < len(order); d += rapid.IntRange(4, 40).Draw(t, "step") {
-			taken := powerSum(n, order[:d+1])
+			taken := hopSum(n, order[:d+1])
 			for s := 1; s < n; s++ {
-				sum := powerSum(n, append(slices.Clone(order[:d]), s))
+				sum := hopSum(n, append(slices.Clone(order[:d]), s))
 				if sum < taken || sum == taken && s < order[d] && !slices.Contains(order[:d], s) {
-					t.Fatalf("after %v came %d (%d slots), but %d makes %d", order[:d], order[d], taken, s, sum)
+					t.Fatalf("after %v came %d (%d slots), but %d takes %d", order[:d], order[d], taken, s, sum)
 				}
 			}
 		}
 		sorted := slices.Sorted(slices.Values(order))
 		for i, s := range sorted {
 			if s != i+1 {
-				t.Fatalf("%v is no order of all shifts", order)
+				t.Fatalf("%v does not contain all shifts", order)
 			}
 		}
 	})
 }
 
-// TestBestShiftSets tries all sets of shifts: none of 3 shifts on 8 GPUs takes 12 slots, as the bound would have it.
+// shiftSets is optimal for up to 12 GPUs, compared with all sets of shifts. No 3 shifts on
+// 8 GPUs take 12 slots, the bound.
 func TestBestShiftSets(t *testing.T) {
 	for n := 3; n <= 12; n++ {
 		best := make([]int64, n)
@@ -157,7 +166,7 @@ func TestBestShiftSets(t *testing.T) {
 				}
 			}
 			d := bits.OnesCount(uint(set))
-			best[d] = min(best[d], powerSum(n, shifts))
+			best[d] = min(best[d], hopSum(n, shifts))
 		}
 		for i, x := range greedySlots(n) {
 			if x != best[i+1] {
@@ -170,12 +179,14 @@ func TestBestShiftSets(t *testing.T) {
 	}
 }
 
+// greedySlots returns the slots of shiftSets for all numbers of shifts.
 func greedySlots(n int) []int64 {
 	_, slots := shiftSets(n, max(0, n-1), nil)
 	return slots
 }
 
-// greedyShifts is the order of more GPUs than sets are improved for.
+// greedyShifts returns the greedy order of shifts. It requires more than
+// maxGPUsForExchanges GPUs.
 func greedyShifts(n int) []int {
 	sets, _ := shiftSets(n, n-1, nil)
 	return slices.Concat(sets[n-2]...)

@@ -6,92 +6,95 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// move is one hop of the source's chunks: job takes generator gen in a slot of its phase.
-type move struct{ slot, job, gen int32 }
+// scheduledHop is one hop of a chunk of the source: over generator gen, in a slot of its
+// phase.
+type scheduledHop struct{ slot, chunk, gen int32 }
 
-// timetable is a scheme with every hop in its slot.
+// timetable is a schedule with a slot for each hop.
 type timetable struct {
-	*scheme
-	jobs  []job
-	order []int    // phases of the scheme, in the order in which they are set up; none without slots
-	moves [][]move // by place in order; in the order of slots
-	// buffer is the most chunks in transit after a slot. GPUs are identical: at any time each holds one of every chunk
-	// that the source has in transit.
+	*sourceSchedule
+	chunks []sourceChunk
+	order  []int            // phases of the schedule in the order in which they are set up; phases without slots are left out
+	hops   [][]scheduledHop // indexed as order; sorted by slot
+	// buffer is the maximum number of chunks in transit after a slot. Each GPU holds one of
+	// every chunk that the source has in transit, because all GPUs are equivalent.
 	buffer int32
 }
 
-// timetable schedules all phases.
-func (s *scheme) timetable(stop halt.When) *timetable {
-	t := &timetable{scheme: s, jobs: s.jobs()}
-	t.order = t.arrange(stop)
-	left := make([]int32, len(t.jobs)) // hops from this phase on
-	for i, j := range t.jobs {
-		left[i] = s.ways.hops[j.way]
+// timetable assigns the hops of all phases to slots.
+func (s *sourceSchedule) timetable(stop halt.When) *timetable {
+	t := &timetable{sourceSchedule: s, chunks: s.sourceChunks()}
+	t.order = t.orderPhases(stop)
+	remaining := make([]int32, len(t.chunks)) // hops in this phase and later ones
+	for i, j := range t.chunks {
+		remaining[i] = s.paths.hops[j.path]
 	}
-	started := make([]bool, len(t.jobs))
+	started := make([]bool, len(t.chunks))
 	transit := int32(0)
 	for _, p := range t.order {
-		// Only the chunks with hops in this phase take part.
-		var in, after, need, way []int32
-		var begun []bool
+		// Only chunks with hops in this phase take part.
+		var chunks, laterHops, shopHops, pathOf []int32
+		var inTransit []bool
 		stop.Check()
-		for i, j := range t.jobs {
+		for i, j := range t.chunks {
 			hops := int32(0)
-			for w := s.ways.first[j.way]; w < s.ways.first[j.way+1]; w++ {
-				if g := int(s.ways.gen[w]); g/s.k == p {
+			for w := s.paths.pathStart[j.path]; w < s.paths.pathStart[j.path+1]; w++ {
+				if g := int(s.paths.gen[w]); g/s.k == p {
 					if hops == 0 {
-						need = append(need, make([]int32, s.k)...)
+						shopHops = append(shopHops, make([]int32, s.k)...)
 					}
-					need[len(need)-s.k+g%s.k] = s.ways.count[w]
-					hops += s.ways.count[w]
+					shopHops[len(shopHops)-s.k+g%s.k] = s.paths.count[w]
+					hops += s.paths.count[w]
 				}
 			}
 			if hops > 0 {
-				left[i] -= hops
-				in, after = append(in, int32(i)), append(after, left[i])
-				way, begun = append(way, j.way), append(begun, started[i])
+				remaining[i] -= hops
+				chunks, laterHops = append(chunks, int32(i)), append(laterHops, remaining[i])
+				pathOf, inTransit = append(pathOf, j.path), append(inTransit, started[i])
 				started[i] = true
 			}
 		}
-		shop := newShop(s.k, need, after, way, begun)
-		moves := make([]move, 0, len(in))
+		shop := newOpenShop(s.k, shopHops, laterHops, pathOf, inTransit)
+		moves := make([]scheduledHop, 0, len(chunks))
 		for slot := range int32(s.slots[p]) {
 			stop.Check()
-			shop.slot(int32(s.slots[p]) - slot)
-			for j, i := range shop.mate {
+			shop.matchSlot(int32(s.slots[p]) - slot)
+			for j, i := range shop.matched {
 				if i >= 0 {
-					moves = append(moves, move{slot, in[i], int32(p*s.k + j)})
+					moves = append(moves, scheduledHop{slot, chunks[i], int32(p*s.k + j)})
 				}
 			}
-			transit += shop.take()
+			transit += shop.commitSlot()
 			t.buffer = max(t.buffer, transit)
 		}
-		t.moves = append(t.moves, moves)
+		t.hops = append(t.hops, moves)
 	}
 	return t
 }
 
-// arrange orders the phases that carry anything such that few chunks are in transit at a reconfiguration: always going
-// on with the one after which fewest are.
-func (t *timetable) arrange(stop halt.When) []int {
-	var rest []int
+// orderPhases orders the phases that carry chunks so that few chunks are in transit at a
+// reconfiguration. Greedily, the next phase is the one with the minimum number of chunks in
+// transit after it.
+func (t *timetable) orderPhases(stop halt.When) []int {
+	var remaining []int
 	for p, x := range t.slots {
 		if x > 0 {
-			rest = append(rest, p)
+			remaining = append(remaining, p)
 		}
 	}
 	if !t.relay {
-		return rest
+		return remaining
 	}
-	// visits are the phases that a chunk passes through, for chunks of more than one, and how many of them are to come.
+	// A visit has the phases of a chunk that uses several phases, and how many of them are
+	// still to come.
 	type visit struct {
 		phases []int
 		left   int
 	}
 	var visits []visit
-	for _, j := range t.jobs {
+	for _, j := range t.chunks {
 		var phases []int
-		for _, g := range t.ways.gen[t.ways.first[j.way]:t.ways.first[j.way+1]] {
+		for _, g := range t.paths.gen[t.paths.pathStart[j.path]:t.paths.pathStart[j.path+1]] {
 			if p := int(g) / t.k; !slices.Contains(phases, p) {
 				phases = append(phases, p)
 			}
@@ -101,10 +104,10 @@ func (t *timetable) arrange(stop halt.When) []int {
 		}
 	}
 	var order []int
-	for len(rest) > 0 {
+	for len(remaining) > 0 {
 		stop.Check()
-		best, fewest := -1, 0
-		for i, p := range rest {
+		best, minTransit := -1, 0
+		for i, p := range remaining {
 			transit := 0
 			for _, v := range visits {
 				if slices.Contains(v.phases, p) {
@@ -114,17 +117,17 @@ func (t *timetable) arrange(stop halt.When) []int {
 					transit++
 				}
 			}
-			if best < 0 || transit < fewest {
-				best, fewest = i, transit
+			if best < 0 || transit < minTransit {
+				best, minTransit = i, transit
 			}
 		}
 		for i := range visits {
-			if slices.Contains(visits[i].phases, rest[best]) {
+			if slices.Contains(visits[i].phases, remaining[best]) {
 				visits[i].left--
 			}
 		}
-		order = append(order, rest[best])
-		rest = slices.Delete(rest, best, best+1)
+		order = append(order, remaining[best])
+		remaining = slices.Delete(remaining, best, best+1)
 	}
 	return order
 }

@@ -7,10 +7,10 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// What is offered of few topologies does not depend on what is wanted of more.
+// Plans of small numbers of topologies do not depend on whether larger numbers are wanted.
 func TestWanted(t *testing.T) {
 	for _, c := range []struct{ n, k, most int }{{34, 1, 7}, {23, 2, 5}, {33, 2, 6}} {
-		if c.n == 33 && !*long { // which takes longest
+		if c.n == 33 && !*long { // the slowest case
 			continue
 		}
 		p := plan.UniformProblem(c.n, c.k, 1)
@@ -35,13 +35,13 @@ func TestWanted(t *testing.T) {
 			}
 			return list
 		}
-		few, all := text(Options{Relay: true, Wanted: func(d int) bool { return d <= c.most }}, c.most), text(Options{Relay: true}, c.most)
-		if len(few) != len(all) {
-			t.Fatalf("%+v: %d of up to so many topologies, %d among all", c, len(few), len(all))
+		subset, all := text(Options{Relay: true, Wanted: func(d int) bool { return d <= c.most }}, c.most), text(Options{Relay: true}, c.most)
+		if len(subset) != len(all) {
+			t.Fatalf("%+v: %d plans if fewer are wanted, want %d", c, len(subset), len(all))
 		}
 		for i := range all {
-			if few[i] != all[i] {
-				t.Fatalf("%+v: %d is another", c, i)
+			if subset[i] != all[i] {
+				t.Fatalf("%+v: plan %d differs", c, i)
 			}
 		}
 	}

@@ -181,7 +181,7 @@ func TestFrontier(t *testing.T) {
 // TestInvalidProblems: every function rejects an invalid problem with an error that states what
 // is accepted.
 func TestInvalidProblems(t *testing.T) {
-	good := *plan.On(&scaleup.Domain{GPUs: 8, Switches: 2, Rate: 8e11, Latency: us, Delay: us}, collective.AllGather, 8000)
+	good := *plan.NewCollective(&scaleup.Domain{GPUs: 8, Switches: 2, Rate: 8e11, Latency: us, Delay: us}, collective.AllGather, 8000)
 	if err := good.Check(); err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func searchCirculant(q, k int, stop halt.When) (best []int32) {
 					budget -= 2 * q
 					copy(hops, otherHops)
 					plan.Relax(hops, int(a))
-					if v := int64(slices.Max(hops))<<32 + plan.Total(hops); v < value {
+					if v := int64(slices.Max(hops))<<32 + plan.TotalHops(hops); v < value {
 						offsets[i], value, moved = a, v, true
 					}
 				}

@@ -28,7 +28,7 @@ func TestPlansHalt(t *testing.T) {
 			t.Errorf("asked %d of %d times: %v", n, asked, err)
 		}
 	}
-	if err := want.toPlan().SealUnless(func() bool { return true }); !errors.Is(err, halt.ErrHalted) {
-		t.Errorf("SealUnless with a stop: %v, want halt.ErrHalted", err)
+	if err := want.toPlan().SealWithStop(func() bool { return true }); !errors.Is(err, halt.ErrHalted) {
+		t.Errorf("SealWithStop with a stop: %v, want halt.ErrHalted", err)
 	}
 }

@@ -138,7 +138,7 @@ func (pl *Plan) longestMessages(f *Phase) []int64 {
 				clear(count)
 			}
 			for _, c := range m {
-				b := plan.Cut(small, c.to, pl.Parts) - plan.Cut(small, c.from, pl.Parts)
+				b := plan.PieceStart(small, c.to, pl.Parts) - plan.PieceStart(small, c.from, pl.Parts)
 				holds := c.from <= extra && extra < c.to
 				if f.Kind == plan.Exchange {
 					base += b * int64(c.count) * int64(f.vectorShards)

@@ -114,7 +114,7 @@ func newPartSizes(p *Problem, parts int32, vectors bool) *partSizes {
 	n := int64(p.GPUs)
 	z := &partSizes{rest: int32(p.Bytes % n)}
 	for from := range parts + 1 {
-		long, short := plan.Cut(p.Bytes/n+1, from, parts), plan.Cut(p.Bytes/n, from, parts)
+		long, short := plan.PieceStart(p.Bytes/n+1, from, parts), plan.PieceStart(p.Bytes/n, from, parts)
 		if vectors {
 			long = long*int64(z.rest) + short*(n-int64(z.rest))
 			short = long

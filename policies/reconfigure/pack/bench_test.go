@@ -7,9 +7,9 @@ import (
 
 func BenchmarkFit(b *testing.B) {
 	for _, k := range []int{1, 2} {
-		p := demand(64, k, "random", 8, 1)
+		p := drawDemand(64, k, "random", 8, 1)
 		for _, relay := range []bool{true, false} {
-			list, err := Sequences(p, nil, nil, relay)
+			list, err := buildAllSequences(p, nil, nil, relay)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -17,9 +17,9 @@ func BenchmarkFit(b *testing.B) {
 				for _, s := range list {
 					if len(s.Topologies) == d {
 						b.Run(fmt.Sprintf("k%d/relay=%v/d%d", k, relay, d), func(b *testing.B) {
-							var w worker
+							var w scheduleWorker
 							for b.Loop() {
-								r, err := w.fit(p, s, Options{Relay: relay}, nil)
+								r, err := w.bestSchedule(p, s, Options{Relay: relay}, nil)
 								if err != nil {
 									b.Fatal(err)
 								}
@@ -36,11 +36,11 @@ func BenchmarkFit(b *testing.B) {
 
 func BenchmarkSequences(b *testing.B) {
 	for _, k := range []int{1, 2} {
-		p := demand(64, k, "random", 8, 1)
+		p := drawDemand(64, k, "random", 8, 1)
 		for _, relay := range []bool{true, false} {
 			b.Run(fmt.Sprintf("k%d/relay=%v", k, relay), func(b *testing.B) {
 				for b.Loop() {
-					if _, err := Sequences(p, nil, nil, relay); err != nil {
+					if _, err := buildAllSequences(p, nil, nil, relay); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -49,7 +49,8 @@ func BenchmarkSequences(b *testing.B) {
 	}
 }
 
-// BenchmarkPlan plans unequal demand with relaying, for the numbers of topologies that "reconfigure-during+" asks for.
+// BenchmarkPlan plans unequal demand with relaying, for the numbers of topologies that
+// reconfigure-during+ uses.
 func BenchmarkPlan(b *testing.B) {
 	for _, k := range []int{1, 2} {
 		var all, some []int
@@ -61,10 +62,10 @@ func BenchmarkPlan(b *testing.B) {
 		}
 		all, some = append(all, 62/k+1), append(some, 62/k+1)
 		for _, kind := range []string{"random", "zipf"} {
-			p := demand(64, k, kind, 8, 1)
+			p := drawDemand(64, k, kind, 8, 1)
 			b.Run(fmt.Sprintf("k%d/%s", k, kind), func(b *testing.B) {
 				for b.Loop() {
-					list, err := Plan(p, Start{Counts: some}, Start{Counts: all}, Options{Relay: true})
+					list, err := Plan(p, SequenceSpec{Counts: some}, SequenceSpec{Counts: all}, Options{Relay: true})
 					if err != nil {
 						b.Fatal(err)
 					}

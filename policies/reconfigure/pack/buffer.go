@@ -8,27 +8,28 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// confine says whether no GPU holds more than o.Buffer chunks in transit. It times a schedule in which none rests across
-// a reconfiguration tight where it must be.
-func (r *Schedule) confine(o Options) (bool, error) {
-	if fits, err := r.fits(o); fits || err != nil || r.Relay && len(r.Topologies) > 1 {
+// limitBuffer reports whether no GPU holds more than o.Buffer chunks in transit. If one
+// does, and no chunk rests across a reconfiguration, it first reschedules the chunks
+// without waiting.
+func (r *Schedule) limitBuffer(o Options) (bool, error) {
+	if fits, err := r.fitsBuffer(o); fits || err != nil || r.Relay && len(r.Topologies) > 1 {
 		return fits, err
 	}
-	r.limit, r.Total = o.Buffer, 0
-	list := r.segments()
+	r.maxTransit, r.Total = o.Buffer, 0
+	list := r.phasePaths()
 	for i := range list {
-		_, r.Slots[i] = r.tight(i, &list[i].Walks, o.Stop)
+		_, r.Slots[i] = r.scheduleWithoutWaiting(i, &list[i].Paths, o.Stop)
 		r.Total += int64(r.Slots[i])
 	}
-	return r.fits(o)
+	return r.fitsBuffer(o)
 }
 
-// fits finds r.Buffer where it is limited, and says whether it is at most what is allowed.
-func (r *Schedule) fits(o Options) (bool, error) {
+// fitsBuffer sets r.Buffer if there is a limit, and reports whether it is within the limit.
+func (r *Schedule) fitsBuffer(o Options) (bool, error) {
 	if o.Buffer == 0 {
 		return true, nil
 	}
-	p, err := r.plan("", o.Stop)
+	p, err := r.buildPlan("", o.Stop)
 	if err != nil {
 		return false, err
 	}
@@ -36,58 +37,62 @@ func (r *Schedule) fits(o Options) (bool, error) {
 	return r.Buffer <= o.Buffer, nil
 }
 
-// tight times every chunk of a phase without waiting: one after another, the longest first, each as early as the links
-// and r.limit chunks in transit at each GPU allow; there is always a time after all others. It returns the slot of
-// every crossing, and how many there are.
-func (r *Schedule) tight(phase int, w *Walks, stop halt.When) (at []int32, slots int32) {
-	t := timetable{topology: r.Topologies[phase], limit: r.limit, busy: make([][]bool, len(r.Topologies[phase])),
-		held: make([][]int32, r.problem.GPUs)}
+// scheduleWithoutWaiting schedules the chunks of a phase so that no chunk waits on its way.
+// Chunks are scheduled one at a time, longest paths first. Each starts as early as the
+// links and the limit of r.maxTransit chunks in transit per GPU allow. This always
+// succeeds, because a chunk can start after all others. It returns the slot of each
+// crossing, and the number of slots.
+func (r *Schedule) scheduleWithoutWaiting(phase int, w *Paths, stop halt.When) (crossings []int32, slots int32) {
+	t := linkTimetable{topology: r.Topologies[phase], maxTransit: r.maxTransit, busy: make([][]bool, len(r.Topologies[phase])),
+		transit: make([][]int32, r.problem.GPUs)}
 	order := numbers.Below(int32(w.Len()))
 	slices.SortStableFunc(order, func(a, b int32) int { return int(w.Start[b+1] - w.Start[b] - w.Start[a+1] + w.Start[a]) })
-	at = make([]int32, len(w.Link))
+	crossings = make([]int32, len(w.Link))
 	for _, j := range order {
 		stop.Check()
 		path := w.Link[w.Start[j]:w.Start[j+1]]
-		begin := 0
-		for !t.fits(path, begin) {
-			begin++
+		start := 0
+		for !t.fits(path, start) {
+			start++
 		}
-		t.book(path, begin)
+		t.reserve(path, start)
 		for h := range path {
-			at[int(w.Start[j])+h] = int32(begin + h)
+			crossings[int(w.Start[j])+h] = int32(start + h)
 		}
-		slots = max(slots, int32(begin+len(path)))
+		slots = max(slots, int32(start+len(path)))
 	}
-	return at, slots
+	return crossings, slots
 }
 
-// timetable is that of the links and GPUs of a phase.
-type timetable struct {
-	topology scaleup.Topology
-	limit    int32
-	busy     [][]bool  // by link and slot
-	held     [][]int32 // by GPU and slot: the chunks in transit after it
+// linkTimetable has the reservations of the links and GPUs of a phase.
+type linkTimetable struct {
+	topology   scaleup.Topology
+	maxTransit int32     // limit of chunks in transit per GPU
+	busy       [][]bool  // indexed by link and slot
+	transit    [][]int32 // chunks in transit after the slot, indexed by GPU and slot
 }
 
-// fits says whether a chunk can set out in slot begin.
-func (t *timetable) fits(path []int32, begin int) bool {
+// fits reports whether a chunk can start on the path in the given slot and continue without
+// waiting.
+func (t *linkTimetable) fits(path []int32, start int) bool {
 	for h, e := range path {
-		slot, u := begin+h, t.topology[e].To
-		if slot < len(t.busy[e]) && t.busy[e][slot] || h < len(path)-1 && slot < len(t.held[u]) && t.held[u][slot] == t.limit {
+		slot, u := start+h, t.topology[e].To
+		if slot < len(t.busy[e]) && t.busy[e][slot] || h < len(path)-1 && slot < len(t.transit[u]) && t.transit[u][slot] == t.maxTransit {
 			return false
 		}
 	}
 	return true
 }
 
-func (t *timetable) book(path []int32, begin int) {
+// reserve reserves the path for a chunk that starts in the given slot.
+func (t *linkTimetable) reserve(path []int32, start int) {
 	for h, e := range path {
-		slot, u := begin+h, t.topology[e].To
+		slot, u := start+h, t.topology[e].To
 		t.busy[e] = append(t.busy[e], make([]bool, max(0, slot+1-len(t.busy[e])))...)
 		t.busy[e][slot] = true
 		if h < len(path)-1 {
-			t.held[u] = append(t.held[u], make([]int32, max(0, slot+1-len(t.held[u])))...)
-			t.held[u][slot]++
+			t.transit[u] = append(t.transit[u], make([]int32, max(0, slot+1-len(t.transit[u])))...)
+			t.transit[u][slot]++
 		}
 	}
 }

@@ -11,43 +11,49 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Sequence is what the switches connect, phase after phase.
+// Sequence is the topologies that the switches connect, phase after phase.
 type Sequence struct {
-	// Origin names the construction, for people.
+	// Origin names the construction in results.
 	Origin     string
 	Topologies []scaleup.Topology
 }
 
-// Options say how chunks may be spread.
+// Options restrict how chunks may be assigned to paths, and control the search.
 type Options struct {
-	// Relay lets chunks rest at intermediate GPUs across reconfigurations.
+	// Relay allows chunks to rest at intermediate GPUs across reconfigurations.
 	Relay bool
-	// Buffer is the most chunks in transit that a GPU may hold between slots (plan.Plan.Buffer); 0 is no limit.
+	// Buffer limits the chunks in transit that a GPU may hold between slots
+	// (plan.Plan.Buffer); 0 is no limit.
 	Buffer int32
-	// Known are candidates that a sequence must beat to be scheduled by Plan.
+	// Known are candidates of other origin. Plan skips sequences that cannot be better than
+	// these.
 	Known []plan.Candidate
-	// Workers is how many sequences are worked on at a time; 0 is 1. It changes no result.
+	// Workers is the number of sequences that are scheduled in parallel; 0 is 1. It changes
+	// no result.
 	Workers int
-	// Stop is asked now and then; planning ends with halt.ErrHalted when it says so.
+	// Stop is polled. When it reports true, planning ends with halt.ErrHalted.
 	Stop halt.When
 }
 
-// rounds of improvement, beyond which little is gained.
-const rounds = 10
+// improvementRounds is the number of rounds of pathAssignment.improve. More rounds gain
+// little.
+const improvementRounds = 10
 
-// sharps are betas of the last round, per chunk: a link one chunk under the top of its phase costs exp(-sharp) of it.
-// The first is best on average; small problems are also tried with the others, while GPUs^2 x phases x attempts stays
-// within attemptWork.
-var sharps = [...]float64{4, 8, 2, 3, 6, 1}
+// finalBetas are values of beta, per chunk, for the last round of pathAssignment.improve. A
+// link with a load one chunk below the maximum of its phase has exp(-beta) of the price of
+// the maximum. The first value is best on average. Small problems are also tried with the
+// others, while GPUs^2 x phases x attempts is at most maxAttemptWork.
+var finalBetas = [...]float64{4, 8, 2, 3, 6, 1}
 
-const attemptWork = 1 << 15
+const maxAttemptWork = 1 << 15
 
-func check(p *plan.Problem, s Sequence) error {
+// checkSequence checks a problem and the topologies of a sequence.
+func checkSequence(p *plan.Problem, s Sequence) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
 	if len(s.Topologies) == 0 {
-		return fmt.Errorf("%w: sequence %q has no topology", plan.ErrProblem, s.Origin)
+		return fmt.Errorf("%w: sequence %q has no topology; it needs at least 1", plan.ErrProblem, s.Origin)
 	}
 	for i, t := range s.Topologies {
 		if err := t.Check(p.GPUs, p.Degree); err != nil {
@@ -57,25 +63,29 @@ func check(p *plan.Problem, s Sequence) error {
 	return nil
 }
 
+// unreachable returns ErrUnreachable for a pair of GPUs.
 func unreachable(u, v int) error {
-	return fmt.Errorf("%w: GPU %d has no way to GPU %d", ErrUnreachable, u, v)
+	return fmt.Errorf("%w: from GPU %d to GPU %d", ErrUnreachable, u, v)
 }
 
-// worker holds the memory of one goroutine.
-type worker struct {
-	spread spread
-	player Player
-	cut    func(slots int64) bool // nil, or whether so many slots cost more than is asked for; then it fails with cutOff
+// scheduleWorker schedules sequences in one goroutine. Its memory is reused.
+type scheduleWorker struct {
+	assignment pathAssignment
+	scheduler  Scheduler
+	// isTooCostly reports whether plans with at least the given slots cost more than the
+	// caller accepts. Scheduling then stops with costError. It may be nil.
+	isTooCostly func(slots int64) bool // nil, or whether so many slots cost more than is asked for; then it fails with cutOff
 }
 
-// parallel does n things that do not depend on each other, by so many goroutines.
-func parallel(workers, n int, stop halt.When, do func(w *worker, i int)) {
+// parallel calls do for i = 0..n-1 on the given number of goroutines. The calls must be
+// independent of each other.
+func parallel(workers, n int, stop halt.When, do func(w *scheduleWorker, i int)) {
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range min(max(1, workers), n) {
 		group.Go(func() {
 			defer halt.RecoverGoroutine()
-			var w worker
+			var w scheduleWorker
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				do(&w, int(i))
 			}
@@ -85,38 +95,40 @@ func parallel(workers, n int, stop halt.When, do func(w *worker, i int)) {
 	stop.Check()
 }
 
-// fit spreads the chunks of p over one sequence. Errors: ErrUnreachable where two GPUs that exchange chunks have no
-// path, ErrBuffer where no schedule within Options.Buffer is found, errLost where race has better schedules than there
-// can be of q.
-func (w *worker) fit(p *plan.Problem, q Sequence, o Options, race *race) (*Schedule, error) {
-	w.player.Stop, w.spread.stop = o.Stop, o.Stop
-	net := newNetwork(q.Topologies, p.GPUs)
-	best, err := w.best(p, net, o, race)
+// bestSchedule schedules the chunks of p on one sequence. Errors: ErrUnreachable if two
+// GPUs that exchange chunks have no path, ErrBuffer if it finds no schedule within
+// Options.Buffer, errDominated if found has better candidates than any schedule of q, and
+// costError.
+func (w *scheduleWorker) bestSchedule(p *plan.Problem, q Sequence, o Options, found *incumbents) (*Schedule, error) {
+	w.scheduler.Stop, w.assignment.stop = o.Stop, o.Stop
+	net := newTimeNetwork(q.Topologies, p.GPUs)
+	best, err := w.bestAttempt(p, net, o, found)
 	if o.Buffer > 0 && o.Relay && (err == nil || errors.Is(err, ErrBuffer)) {
-		// Without relaying, where that fits in fewer slots or alone.
+		// The limit may fit without relaying only, or with fewer slots.
 		o.Relay = false
-		if other, again := w.best(p, net, o, race); again == nil && (err != nil || other.Total < best.Total) {
+		if other, otherErr := w.bestAttempt(p, net, o, found); otherErr == nil && (err != nil || other.Total < best.Total) {
 			best, err = other, nil
 		}
 	}
 	return best, err
 }
 
-// best is the schedule of fewest slots of a few attempts, each with another end of its prices' rise.
-func (w *worker) best(p *plan.Problem, net *network, o Options, race *race) (*Schedule, error) {
+// bestAttempt tries several final values of beta and returns the schedule with the lowest
+// slots.
+func (w *scheduleWorker) bestAttempt(p *plan.Problem, net *timeNetwork, o Options, found *incumbents) (*Schedule, error) {
 	var best *Schedule
 	bound := int64(0)
-	for _, sharp := range sharps[:max(1, min(len(sharps), attemptWork/(net.n*net.n*net.phases)))] {
-		s := &w.spread
+	for _, beta := range finalBetas[:max(1, min(len(finalBetas), maxAttemptWork/(net.n*net.n*net.phases)))] {
+		s := &w.assignment
 		s.init(net, p.Chunks, o.Relay)
-		if err := s.improve(rounds, sharp, func(bound int64) error { return w.lost(race, net.phases, bound) }); err != nil {
+		if err := s.improve(improvementRounds, beta, func(bound int64) error { return w.checkBound(found, net.phases, bound) }); err != nil {
 			return nil, err
 		}
-		bound = max(bound, s.bound())
-		if best == nil || s.total() < best.Total {
-			r := s.keep(p)
-			r.play(&w.player)
-			fits, err := r.confine(o)
+		bound = max(bound, s.lowerBound())
+		if best == nil || s.sumOfMaxLoads() < best.Total {
+			r := s.schedule(p)
+			r.countSlots(&w.scheduler)
+			fits, err := r.limitBuffer(o)
 			if err != nil {
 				return nil, err
 			}
@@ -132,13 +144,14 @@ func (w *worker) best(p *plan.Problem, net *network, o Options, race *race) (*Sc
 	return best, nil
 }
 
-// Candidates returns for every sequence its schedule as a candidate, in the order of the sequences; those without one
-// (ErrUnreachable, ErrBuffer) are left out. Errors: those of the checks of p and of the topologies.
+// Candidates schedules each sequence and returns the schedules as candidates, in the order
+// of the sequences. It leaves out sequences without a schedule (ErrUnreachable, ErrBuffer).
+// Errors: those of p.Check, and invalid topologies.
 func Candidates(p *plan.Problem, list []Sequence, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
-	all := make([]made, len(list))
+	all := make([]scoredSequence, len(list))
 	for i, s := range list {
-		if err := check(p, s); err != nil {
+		if err := checkSequence(p, s); err != nil {
 			return nil, err
 		}
 		all[i].Sequence = s
@@ -146,68 +159,72 @@ func Candidates(p *plan.Problem, list []Sequence, o Options) (_ []plan.Candidate
 	return candidates(p, all, o, nil)
 }
 
-// candidates is Candidates of what has passed its checks; race, if not nil, leaves out what it knows to be lost.
-func candidates(p *plan.Problem, list []made, o Options, race *race) ([]plan.Candidate, error) {
-	found, faults := make([]*Schedule, len(list)), make([]error, len(list))
-	parallel(o.Workers, len(list), o.Stop, func(w *worker, i int) { found[i], faults[i] = w.run(p, list[i], o, race) })
+// candidates is Candidates for sequences that have been checked. It also leaves out
+// sequences that the incumbents dominate, if they are not nil.
+func candidates(p *plan.Problem, list []scoredSequence, o Options, incumbents *incumbents) ([]plan.Candidate, error) {
+	schedules, errs := make([]*Schedule, len(list)), make([]error, len(list))
+	parallel(o.Workers, len(list), o.Stop, func(w *scheduleWorker, i int) { schedules[i], errs[i] = w.scheduleSequence(p, list[i], o, incumbents) })
 	var all []plan.Candidate
-	for i, r := range found {
-		switch err := faults[i]; {
+	for i, r := range schedules {
+		switch err := errs[i]; {
 		case err == nil:
 			all = append(all, r.Candidate(list[i].Origin))
-		case !errors.Is(err, ErrUnreachable) && !errors.Is(err, ErrBuffer) && !errors.Is(err, errLost):
+		case !errors.Is(err, ErrUnreachable) && !errors.Is(err, ErrBuffer) && !errors.Is(err, errDominated):
 			return nil, fmt.Errorf("sequence %q: %w", list[i].Origin, err)
 		}
 	}
 	return all, nil
 }
 
-// run fits a sequence unless that is lost before it begins. Chunks of one topology do not relay.
-func (w *worker) run(p *plan.Problem, s made, o Options, race *race) (*Schedule, error) {
+// scheduleSequence schedules a sequence unless its bound excludes it. Sequences of one
+// topology do not relay, because there is no reconfiguration across which a chunk could
+// rest.
+func (w *scheduleWorker) scheduleSequence(p *plan.Problem, s scoredSequence, o Options, found *incumbents) (*Schedule, error) {
 	d := len(s.Topologies)
 	o.Relay = o.Relay && d > 1
-	if race != nil {
-		bound, err := race.bound(s, o.Relay)
+	if found != nil {
+		bound, err := found.bound(s, o.Relay)
 		if err == nil {
-			err = w.lost(race, d, bound)
+			err = w.checkBound(found, d, bound)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	r, err := w.fit(p, s.Sequence, o, race)
-	if s.again && !errors.As(err, new(cutOff)) {
+	r, err := w.bestSchedule(p, s.Sequence, o, found)
+	if s.tryBothOrders && !errors.As(err, new(costError)) {
 		o.Relay = true
-		if other, again := w.fit(p, s.Sequence, o, race); again == nil && (err != nil || other.Total < r.Total) {
+		if other, otherErr := w.bestSchedule(p, s.Sequence, o, found); otherErr == nil && (err != nil || other.Total < r.Total) {
 			other.Relay = false
 			r, err = other, nil
 		}
 	}
 	if err == nil {
-		race.enter(d, r.Total)
+		found.record(d, r.Total)
 	}
 	return r, err
 }
 
-// lost fails where schedules of d topologies that take at least so many slots are not wanted.
-func (w *worker) lost(race *race, d int, slots int64) error {
-	if race.lost(d, slots) {
-		return errLost
+// checkBound returns errDominated or costError if candidates of d topologies with at least
+// the given slots are not needed.
+func (w *scheduleWorker) checkBound(found *incumbents, d int, slots int64) error {
+	if found.dominates(d, slots) {
+		return errDominated
 	}
-	if w.cut != nil && w.cut(slots) {
-		return cutOff{slots}
+	if w.isTooCostly != nil && w.isTooCostly(slots) {
+		return costError{slots}
 	}
 	return nil
 }
 
-// Candidate offers the schedule.
+// Candidate returns the schedule as a candidate, which writes the plan when it is built.
 func (r *Schedule) Candidate(origin string) plan.Candidate {
 	return plan.Candidate{Origin: origin, Reconfigurations: len(r.Topologies), Slots: r.Total, Waits: true, Relay: r.Relay,
 		Build: func(_ int64, stop halt.When) (p *plan.Plan, err error) {
 			defer halt.Caught(&err)
-			return r.plan(origin, stop)
+			return r.buildPlan(origin, stop)
 		}}
 }
 
-// ErrBuffer says that no schedule within the allowed buffers was found.
-var ErrBuffer = errors.New("pack: the chunks in transit need larger buffers")
+// ErrBuffer is returned if no schedule within the allowed buffers was found.
+var ErrBuffer = errors.New("pack: no schedule within the buffer limit")

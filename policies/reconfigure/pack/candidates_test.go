@@ -15,9 +15,9 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// drawProblem draws sizes of very unlike flows, some of none.
-func drawProblem(t *rapid.T, most int) *plan.Problem {
-	n := rapid.IntRange(2, most).Draw(t, "n")
+// drawProblem draws a problem with very unequal flows, some of them empty.
+func drawProblem(t *rapid.T, maxGPUs int) *plan.Problem {
+	n := rapid.IntRange(2, maxGPUs).Draw(t, "n")
 	p := &plan.Problem{GPUs: n, Degree: rapid.IntRange(1, min(3, n-1)).Draw(t, "k"), Chunks: make([]int32, n*n)}
 	for i := range p.Chunks {
 		if i/n != i%n {
@@ -27,7 +27,8 @@ func drawProblem(t *rapid.T, most int) *plan.Problem {
 	return p
 }
 
-// drawSequence draws permutations at random, now and then with a link missing, now and then a ring first.
+// drawSequence draws topologies of random permutations. Some lack links; most start with a
+// ring.
 func drawSequence(t *rapid.T, n, k int) Sequence {
 	var s Sequence
 	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "sequence"), 3))
@@ -49,8 +50,9 @@ func drawSequence(t *rapid.T, n, k int) Sequence {
 	return s
 }
 
-// Every plan passes the check with exactly the slots claimed, within the buffer allowed, and no plan beats a bound.
-func TestPlansAreAsClaimed(t *testing.T) {
+// Every plan passes the check, has the slots of its candidate and fits the allowed buffer.
+// No plan beats a bound. If there is no plan, brute force confirms the reason.
+func TestPlansMatchTheirCandidates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 9)
 		s := drawSequence(t, p.GPUs, p.Degree)
@@ -58,16 +60,16 @@ func TestPlansAreAsClaimed(t *testing.T) {
 		if rapid.Bool().Draw(t, "limited") {
 			o.Buffer = rapid.Int32Range(1, 12).Draw(t, "buffer")
 		}
-		r, err := Fit(p, s, o)
+		r, err := fitSequence(p, s, o)
 		if err != nil {
 			if !errors.Is(err, ErrUnreachable) && !errors.Is(err, ErrBuffer) {
 				t.Fatal(err)
 			}
 			want := ErrUnreachable
-			if reaches(p, s, o.Relay) {
+			if canReachAll(p, s, o.Relay) {
 				want = ErrBuffer
 			}
-			if !errors.Is(err, want) || want == ErrBuffer && reaches(p, s, false) {
+			if !errors.Is(err, want) || want == ErrBuffer && canReachAll(p, s, false) {
 				t.Fatalf("%v, want %v", err, want)
 			}
 			return
@@ -95,7 +97,7 @@ func TestPlansAreAsClaimed(t *testing.T) {
 			}
 		}
 		if o.Buffer > 0 && (q.Buffer > o.Buffer || q.Buffer != r.Buffer) {
-			t.Fatalf("the plan holds %d chunks in transit, the schedule says %d, %d are allowed", q.Buffer, r.Buffer, o.Buffer)
+			t.Fatalf("the plan holds %d chunks in transit, the schedule %d, the limit is %d", q.Buffer, r.Buffer, o.Buffer)
 		}
 		b, err := boundsOf(p, len(s.Topologies))
 		if err != nil {
@@ -106,13 +108,13 @@ func TestPlansAreAsClaimed(t *testing.T) {
 			bound = b.Relay
 		}
 		if c.Slots < bound || c.Slots < r.Bound {
-			t.Fatalf("%d slots, under the bounds %d of any topologies and %d of these", c.Slots, bound, r.Bound)
+			t.Fatalf("%d slots, below the bounds %d of any topologies and %d of these", c.Slots, bound, r.Bound)
 		}
 	})
 }
 
-// reaches says by brute force whether all chunks can arrive.
-func reaches(p *plan.Problem, s Sequence, relay bool) bool {
+// canReachAll reports by brute force whether all chunks can arrive.
+func canReachAll(p *plan.Problem, s Sequence, relay bool) bool {
 	n := p.GPUs
 	for u := range n {
 		ever, now := make([]bool, n), make([]bool, n)
@@ -140,13 +142,14 @@ func reaches(p *plan.Problem, s Sequence, relay bool) bool {
 	return true
 }
 
-// Relaying under a limit: many chunks rest, and no GPU may ever hold more than allowed.
+// With relaying under a buffer limit, where many chunks rest, no GPU ever holds more chunks
+// than allowed.
 func TestBuffersAreLimited(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := demand(8, rapid.IntRange(1, 2).Draw(t, "k"), "zipf", 4, rapid.Uint64Range(0, 50).Draw(t, "seed"))
-		list := shifts(8, p.Degree, rapid.IntRange(2, 3).Draw(t, "d"), true, nil)
+		p := drawDemand(8, rapid.IntRange(1, 2).Draw(t, "k"), "zipf", 4, rapid.Uint64Range(0, 50).Draw(t, "seed"))
+		list := circulantSequences(8, p.Degree, rapid.IntRange(2, 3).Draw(t, "d"), true, nil)
 		o := Options{Relay: true, Buffer: rapid.Int32Range(3, 25).Draw(t, "buffer")}
-		r, err := Fit(p, list[len(list)-1], o)
+		r, err := fitSequence(p, list[len(list)-1], o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,34 +158,35 @@ func TestBuffersAreLimited(t *testing.T) {
 			t.Fatal(err)
 		}
 		if q.Buffer > o.Buffer || q.Buffer != r.Buffer || q.TotalSlots() != r.Total {
-			t.Fatalf("%d chunks in transit, %d said, %d allowed; %d slots, %d said", q.Buffer, r.Buffer, o.Buffer, q.TotalSlots(), r.Total)
+			t.Fatalf("%d chunks in transit, schedule %d, limit %d; %d slots, schedule %d", q.Buffer, r.Buffer, o.Buffer, q.TotalSlots(), r.Total)
 		}
 	})
 }
 
-// What a spread keeps from move to move is what its columns say: loads, and all chunks of each flow.
-func TestSpreadAddsUp(t *testing.T) {
+// The incremental state of an assignment equals its recomputation from the columns: loads,
+// weights, and all chunks of each flow.
+func TestPathAssignmentState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 8)
 		q := drawSequence(t, p.GPUs, p.Degree)
-		var s spread
-		s.init(newNetwork(q.Topologies, p.GPUs), p.Chunks, rapid.Bool().Draw(t, "relay"))
+		var s pathAssignment
+		s.init(newTimeNetwork(q.Topologies, p.GPUs), p.Chunks, rapid.Bool().Draw(t, "relay"))
 		if err := s.improve(rapid.IntRange(0, 5).Draw(t, "rounds"), 4, func(int64) error { return nil }); err != nil {
 			return
 		}
 		load, sent := make([]int32, len(s.links)), make([]int32, len(p.Chunks))
-		for c, x := range s.count {
-			sent[s.flowOf[c]] += x
-			for _, l := range s.way(int32(c)) {
+		for c, x := range s.columnChunks {
+			sent[s.columnFlow[c]] += x
+			for _, l := range s.path(int32(c)) {
 				load[l] += x
 			}
 		}
-		kept := make([]int32, len(s.links))
+		stored := make([]int32, len(s.links))
 		for l, k := range s.links {
-			kept[l] = k.load
+			stored[l] = k.load
 		}
-		if !slices.Equal(load, kept) || !slices.Equal(sent, p.Chunks) {
-			t.Fatalf("loads %v, kept %v; %v sent of %v", load, kept, sent, p.Chunks)
+		if !slices.Equal(load, stored) || !slices.Equal(sent, p.Chunks) {
+			t.Fatalf("loads %v, stored %v; %v sent of %v", load, stored, sent, p.Chunks)
 		}
 		for i, f := range s.phases {
 			sum := 0.0
@@ -190,7 +194,7 @@ func TestSpreadAddsUp(t *testing.T) {
 				sum += k.weight
 			}
 			if math.Abs(sum-f.sum) > 1e-6*sum {
-				t.Fatalf("phase %d: weights of %v, kept %v", i, sum, f.sum)
+				t.Fatalf("phase %d: weights %v, stored %v", i, sum, f.sum)
 			}
 		}
 	})

@@ -1,11 +1,22 @@
-// Package pack schedules the chunks of a collective in slots: a chunk crosses one link a slot, a link carries one chunk
-// a slot, and a chunk may wait at a GPU on its way (store and forward, the paper, Sec. 2.1).
+// Package pack schedules the chunks of a collective in slots. In a slot a link carries one
+// chunk, and a chunk crosses one link or waits at a GPU (store and forward; Sec. 2.1 of "To
+// Reconfigure or Not to Reconfigure", called the paper below).
 //
-//   - A Player schedules given paths through one topology, and Shortest finds shortest paths.
-//   - Candidates spread the chunks of unequal demands over the phases and paths of given sequences of topologies, chunks of
-//     one flow on several paths, so that all phases together take few slots; with relay a chunk may rest at a GPU across
-//     reconfigurations. Slots equal the largest loads, in practice: few phases need more to simulate than their most loaded
-//     link carries.
-//   - Plan makes sequences that suit the demand, on their own or from those for uniform demand, which its sibling packages
-//     construct, and schedules them, but for those that a bound excludes from plan.Frontier beforehand.
+// The package has four layers; begin reading with the lowest one:
+//
+//   - Scheduler schedules given Paths through one topology. Shortest finds shortest paths
+//     in a topology.
+//   - Candidates assigns the chunks of unequal demands to paths through given sequences
+//     of topologies, so that all phases together take few slots. Chunks of one flow may
+//     take several paths, and with relaying they may rest at a GPU across
+//     reconfigurations.
+//   - Plan builds sequences of topologies that suit a demand and schedules them. It skips
+//     sequences whose bound on the slots excludes them from plan.Frontier. Sequences are
+//     new or derived from sequences for uniform demand, which sibling packages construct.
+//     Search does the same for one number of topologies at a time.
+//   - Exhaustive searches all plans of very small problems.
+//
+// Candidates minimises the sum over phases of the largest link load, which is a lower bound
+// on the slots. In practice, few phases need more slots than this load when their chunks
+// are scheduled.
 package pack

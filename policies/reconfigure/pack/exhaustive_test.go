@@ -7,8 +7,9 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// TestExhaustivePlans: the plans of random small demands pass the check of plans, take no fewer slots than the bounds
-// allow, and fewer than those that are known; with those known nothing better is found.
+// For random small demands, plans pass their check, have the slots of their candidates,
+// respect the bounds and beat the known candidates. If these plans are known, no better
+// ones are found.
 func TestExhaustivePlans(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	plans := 0

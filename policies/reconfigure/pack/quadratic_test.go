@@ -6,21 +6,22 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestGrows: what an exchange is said to change is what it changes, however large demands and hops are.
-func TestGrows(t *testing.T) {
+// exchangeDelta and sum agree with the sum computed from its definition, also for large
+// demands and hops.
+func TestExchangeDelta(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 9).Draw(t, "n")
 		draw := func(name string) []int32 {
-			most := int32(1) << rapid.IntRange(1, 20).Draw(t, "bits of "+name)
-			m := rapid.SliceOfN(rapid.Int32Range(0, most), n*n, n*n).Draw(t, name)
+			largest := int32(1) << rapid.IntRange(1, 20).Draw(t, "bits of "+name)
+			m := rapid.SliceOfN(rapid.Int32Range(0, largest), n*n, n*n).Draw(t, name)
 			for x := range n {
 				m[x*n+x] = 0
 			}
 			return m
 		}
-		need, hops := draw("need"), draw("hops")
-		q := newQuadratic(n, need, hops, nil, nil)
-		sum := work(need, hops)
+		demand, hops := draw("need"), draw("hops")
+		q := newQuadraticAssignment(n, demand, hops, nil, nil)
+		sum := totalHops(demand, hops)
 		for range 4 {
 			if q.sum() != sum {
 				t.Fatalf("sum %d, want %d", q.sum(), sum)
@@ -29,23 +30,23 @@ func TestGrows(t *testing.T) {
 			if x == y {
 				continue
 			}
-			grows := q.grows(x, y)
+			delta := q.exchangeDelta(x, y)
 			q.exchange(x, y)
 			sum = 0
-			for a, u := range q.at {
-				for b, v := range q.at {
-					sum += int64(need[int(u)*n+int(v)]) * int64(hops[a*n+b])
+			for a, u := range q.gpus {
+				for b, v := range q.gpus {
+					sum += int64(demand[int(u)*n+int(v)]) * int64(hops[a*n+b])
 				}
 			}
-			if now := q.sum(); now != sum || grows != sum-before(q, x, y) {
-				t.Fatalf("grows by %d to %d, want %d", grows, now, sum)
+			if got := q.sum(); got != sum || delta != sum-previousSum(q, x, y) {
+				t.Fatalf("changes by %d to %d, want %d", delta, got, sum)
 			}
 		}
 	})
 }
 
-// before is the sum before the last exchange.
-func before(q *quadratic, x, y int) int64 {
+// previousSum returns the sum before the last exchange.
+func previousSum(q *quadraticAssignment, x, y int) int64 {
 	c := q.clone()
 	c.exchange(x, y)
 	return c.sum()

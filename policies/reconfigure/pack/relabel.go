@@ -8,42 +8,44 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// relabelled renames the GPUs of a sequence such that large demands have few hops (the paper, Sec. 4.4, does so by
-// rounds), and returns the hops of all chunks too. It is the quadratic assignment problem, sum over pairs of demand x
-// hops, lowered by exchanging two GPUs while any exchange helps. Relay: hops through all topologies in turn, else
-// within the best one. Error: ErrUnreachable where some GPUs cannot reach others.
-func (s Sequence) relabelled(p *plan.Problem, relay bool, stop halt.When) (r Sequence, sum int64, err error) {
+// relabel renames the GPUs of a sequence so that large demands have few hops, and returns
+// the hops of all chunks. The paper (Sec. 4.4) relabels by rounds. This is the quadratic
+// assignment problem; see quadraticAssignment.
+//
+// With relay, hops are counted through all topologies in turn, else within the best
+// topology. The error is ErrUnreachable if some GPUs cannot reach others.
+func (s Sequence) relabel(p *plan.Problem, relay bool, stop halt.When) (r Sequence, sum int64, err error) {
 	hops, err := s.hops(p.GPUs, relay, stop)
 	if err != nil {
 		return Sequence{}, 0, err
 	}
-	kicks := 0
-	if n := p.GPUs; len(s.Topologies)*p.Degree <= kicked {
-		kicks = min(mostKicks, kickWork/(n*n*n))
+	perturbations := 0
+	if n := p.GPUs; len(s.Topologies)*p.Degree <= maxPerturbedPermutations {
+		perturbations = min(maxPerturbations, maxPerturbationWork/(n*n*n))
 	}
-	at, sum := relabel(p.GPUs, p.Chunks, hops, s.cycle(p.GPUs), kicks, p.Seed, stop)
+	gpus, sum := assignGPUs(p.GPUs, p.Chunks, hops, s.cycle(p.GPUs), perturbations, p.Seed, stop)
 	r = Sequence{Origin: s.Origin + ", relabelled"}
 	for _, t := range s.Topologies {
-		r.Topologies = append(r.Topologies, t.Relabel(at))
+		r.Topologies = append(r.Topologies, t.Relabel(gpus))
 	}
 	return r, sum, nil
 }
 
-// hops returns the hops from a to b at [a*n+b].
+// hops returns the hops from a to b, at index a*n+b.
 func (s Sequence) hops(n int, relay bool, stop halt.When) ([]int32, error) {
-	net := newNetwork(s.Topologies, n)
+	net := newTimeNetwork(s.Topologies, n)
 	price := make([]float64, len(net.to))
 	for i := range price {
 		price[i] = 1
 	}
 	hops := make([]int32, n*n)
-	var t tree
-	t.set(net, price)
+	var t pathTree
+	t.setPrices(net, price)
 	for a := range n {
 		stop.Check()
 		t.grow(net, int32(a), relay)
 		for b, c := range t.cost {
-			if c >= far {
+			if c >= infinite {
 				return nil, unreachable(a, b)
 			}
 			hops[a*n+b] = int32(c)
@@ -52,7 +54,8 @@ func (s Sequence) hops(n int, relay bool, stop halt.When) ([]int32, error) {
 	return hops, nil
 }
 
-// cycle lists the GPUs along the links where these are one cycle through all, else it returns nil.
+// cycle returns the GPUs in the order of the links if these form one cycle through all
+// GPUs, else nil.
 func (s Sequence) cycle(n int) []int32 {
 	if len(s.Topologies) != 1 || len(s.Topologies[0]) != n {
 		return nil
@@ -71,42 +74,45 @@ func (s Sequence) cycle(n int) []int32 {
 	return list
 }
 
-// relabel returns the GPU at every place, and the sum of demand x hops. cycle, if not nil, lists the places along the
-// only links there are, a ring; then it is the largest load that is lowered.
-func relabel(n int, need, hops, cycle []int32, kicks int, seed uint64, stop halt.When) (at []int32, sum int64) {
-	q := newQuadratic(n, need, hops, cycle, stop)
+// assignGPUs returns the GPU of each place, and the sum of demand x hops. If the topology
+// is a ring, cycle lists its places in order, and the largest load is lowered too; else
+// cycle is nil. Local optima are perturbed the given number of times (iterated local
+// search).
+func assignGPUs(n int, demand, hops, cycle []int32, perturbations int, seed uint64, stop halt.When) (gpus []int32, sum int64) {
+	q := newQuadraticAssignment(n, demand, hops, cycle, stop)
 	q.descend()
-	least := q.score()
-	random := rand.New(rand.NewPCG(seed, relabelling))
+	lowest := q.score()
+	random := rand.New(rand.NewPCG(seed, relabelStream))
 	best := q.clone()
-	for range kicks {
+	for range perturbations {
 		for range 1 + n/8 {
 			q.exchange(random.IntN(n), random.IntN(n))
 		}
 		q.descend()
-		if now := q.score(); now < least {
-			least = now
-			best.set(q)
+		if score := q.score(); score < lowest {
+			lowest = score
+			best.copyFrom(q)
 		} else {
-			q.set(best)
+			q.copyFrom(best)
 		}
 	}
-	return best.at, best.sum()
+	return best.gpus, best.sum()
 }
 
 const (
-	// Sequences of so many permutations at most are kicked out of local optima, mostKicks times at most and less often
-	// where n is large; of more permutations, other changes save more.
-	kicked    = 8
-	mostKicks = 20
-	kickWork  = 1 << 25
+	// Sequences of up to maxPerturbedPermutations permutations are perturbed, at most
+	// maxPerturbations times, and less often for large n. With more permutations, other
+	// changes save more.
+	maxPerturbedPermutations = 8
+	maxPerturbations         = 20
+	maxPerturbationWork      = 1 << 25
 )
 
-// relabelling names the stream of random numbers.
-const relabelling = 0x72656c6162656c
+// relabelStream selects the stream of random numbers.
+const relabelStream = 0x72656c6162656c
 
-// joined makes topologies of permutations, those of each phase.
-func joined(list [][][]int32) []scaleup.Topology {
+// joinPermutations returns the topologies of phases, each given as permutations.
+func joinPermutations(list [][][]int32) []scaleup.Topology {
 	sequence := make([]scaleup.Topology, len(list))
 	for i, phase := range list {
 		t := make(scaleup.Topology, 0, len(phase[0])*len(phase))
@@ -120,8 +126,9 @@ func joined(list [][][]int32) []scaleup.Topology {
 	return sequence
 }
 
-// permutations takes topologies apart, k permutations each; ok is false where a GPU lacks a link.
-func permutations(topologies []scaleup.Topology, n, k int) (list [][][]int32, ok bool) {
+// splitPermutations decomposes topologies into k permutations each. ok is false if a GPU
+// lacks a link.
+func splitPermutations(topologies []scaleup.Topology, n, k int) (list [][][]int32, ok bool) {
 	for _, t := range topologies {
 		if len(t) != n*k {
 			return nil, false

@@ -8,75 +8,80 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Schedule is the assignment of all chunks of a problem to paths through a sequence of topologies, and its cost.
+// Schedule is an assignment of all chunks of a problem to paths through a sequence of
+// topologies, with the slots that it takes.
 type Schedule struct {
 	Topologies []scaleup.Topology
 	Relay      bool
-	// Slots of every phase; Total is their sum.
+	// Slots of each phase. Total is their sum.
 	Slots []int32
 	Total int64
-	// Bound is a lower bound of Total for these topologies: a dual value of the linear program of the loads.
+	// Bound is a lower bound of Total for these topologies: a dual value of the linear
+	// program that minimises the sum of largest loads.
 	Bound int64
-	// Buffer is the most chunks in transit at a GPU (plan.Plan.Buffer), where Options.Buffer limits it; else it is 0,
-	// and Plan finds it.
+	// Buffer is the maximum number of chunks in transit at a GPU (plan.Plan.Buffer) if
+	// Options.Buffer limits it. Otherwise it is 0, and the plan determines it.
 	Buffer int32
 
-	problem *plan.Problem
-	limit   int32 // above 0: scheduled by tight
-	// Column c: count[c] chunks of flow flowOf[c] take the path ways[first[c]:first[c+1]] of links of the network.
-	flowOf, first, ways, count []int32
-	base                       []int32
+	problem    *plan.Problem
+	maxTransit int32 // limit of scheduleWithoutWaiting; 0 if chunks may wait
+	// A column is a path with the chunks that take it, as in column generation.
+	// columnChunks[c] chunks of flow columnFlow[c] cross
+	// columnLinks[columnStart[c]:columnStart[c+1]], which are links of the timeNetwork. A
+	// flow is source x n + destination.
+	columnFlow, columnStart, columnLinks, columnChunks []int32
+	linkBase                                           []int32 // first link of each phase, as in timeNetwork.base
 }
 
-// keep copies the columns in use, flow after flow.
-func (s *spread) keep(p *plan.Problem) *Schedule {
-	r := &Schedule{Topologies: s.net.topology, Relay: s.relay, problem: p, base: s.net.base, first: []int32{0}}
-	for f := range s.need {
-		if s.need[f] == 0 {
+// schedule copies the columns that have chunks, ordered by flow.
+func (s *pathAssignment) schedule(p *plan.Problem) *Schedule {
+	r := &Schedule{Topologies: s.net.topology, Relay: s.relay, problem: p, linkBase: s.net.base, columnStart: []int32{0}}
+	for f := range s.demand {
+		if s.demand[f] == 0 {
 			continue
 		}
-		for _, c := range s.columns[f][:s.many[f]] {
-			if s.count[c] > 0 {
-				r.flowOf, r.count = append(r.flowOf, int32(f)), append(r.count, s.count[c])
-				r.ways = append(r.ways, s.way(c)...)
-				r.first = append(r.first, int32(len(r.ways)))
+		for _, c := range s.columns[f][:s.numColumns[f]] {
+			if s.columnChunks[c] > 0 {
+				r.columnFlow, r.columnChunks = append(r.columnFlow, int32(f)), append(r.columnChunks, s.columnChunks[c])
+				r.columnLinks = append(r.columnLinks, s.path(c)...)
+				r.columnStart = append(r.columnStart, int32(len(r.columnLinks)))
 			}
 		}
 	}
 	return r
 }
 
-// segments lists the parts of the chunks' paths within a phase.
-type segments struct {
-	Walks
-	owner []int32 // the chunk of each path, counted over all columns
+// phasePaths has the parts of the chunks' paths within a phase.
+type phasePaths struct {
+	Paths
+	chunk []int32 // chunk of each path, numbered over all columns
 }
 
-// segments lists them by phase.
-func (r *Schedule) segments() []segments {
-	list := make([]segments, len(r.Topologies))
+// phasePaths splits the paths of all chunks by phase.
+func (r *Schedule) phasePaths() []phasePaths {
+	list := make([]phasePaths, len(r.Topologies))
 	for i := range list {
 		list[i].Start = append(list[i].Start, 0)
 	}
 	chunk := int32(0)
-	for c, x := range r.count {
-		way := r.ways[r.first[c]:r.first[c+1]]
+	for c, x := range r.columnChunks {
+		path := r.columnLinks[r.columnStart[c]:r.columnStart[c+1]]
 		phase := 0
-		for a := 0; a < len(way); {
-			for way[a] >= r.base[phase+1] {
+		for a := 0; a < len(path); {
+			for path[a] >= r.linkBase[phase+1] {
 				phase++
 			}
 			b := a + 1
-			for b < len(way) && way[b] < r.base[phase+1] {
+			for b < len(path) && path[b] < r.linkBase[phase+1] {
 				b++
 			}
 			s := &list[phase]
 			for j := range x {
-				for _, l := range way[a:b] {
-					s.Link = append(s.Link, l-r.base[phase])
+				for _, l := range path[a:b] {
+					s.Link = append(s.Link, l-r.linkBase[phase])
 				}
 				s.Start = append(s.Start, int32(len(s.Link)))
-				s.owner = append(s.owner, chunk+j)
+				s.chunk = append(s.chunk, chunk+j)
 			}
 			a = b
 		}
@@ -85,44 +90,45 @@ func (r *Schedule) segments() []segments {
 	return list
 }
 
-// play finds the slots of every phase.
-func (r *Schedule) play(p *Player) {
-	list := r.segments()
+// countSlots schedules each phase and sets Slots and Total.
+func (r *Schedule) countSlots(p *Scheduler) {
+	list := r.phasePaths()
 	r.Slots, r.Total = make([]int32, len(list)), 0
 	for i := range list {
-		slots, _ := p.Slots(len(r.Topologies[i]), &list[i].Walks, Farthest, math.MaxInt)
+		slots, _ := p.Slots(len(r.Topologies[i]), &list[i].Paths, Farthest, math.MaxInt)
 		r.Slots[i] = int32(slots)
 		r.Total += int64(slots)
 	}
 }
 
-// plan writes the schedule out, sealed. Errors: those of Seal, which would be faults of this package.
-func (r *Schedule) plan(name string, stop halt.When) (*plan.Plan, error) {
+// buildPlan writes the schedule as a sealed plan. An error of Seal would be an error of
+// this package.
+func (r *Schedule) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
 	n := r.problem.GPUs
 	p := &plan.Plan{Name: name, GPUs: n, Degree: r.problem.Degree, Relay: r.Relay, Chunks: r.problem.Chunks,
 		Topologies: r.Topologies, Slots: r.Slots}
-	// A chunk of the columns is chunk number[c] of its flow.
+	// Chunk c of the columns is chunk number[c] of flow[c].
 	var flow, number []int32
-	seen := make([]int32, n*n)
-	for c, x := range r.count {
-		f := r.flowOf[c]
+	numbered := make([]int32, n*n)
+	for c, x := range r.columnChunks {
+		f := r.columnFlow[c]
 		for range x {
-			flow, number = append(flow, f), append(number, seen[f])
-			seen[f]++
+			flow, number = append(flow, f), append(number, numbered[f])
+			numbered[f]++
 		}
 	}
-	list, player := r.segments(), Player{Stop: stop}
+	list, player := r.phasePaths(), Scheduler{Stop: stop}
 	for i := range list {
-		s, at := &list[i], make([]int32, len(list[i].Link))
-		if r.limit > 0 {
-			at, _ = r.tight(i, &s.Walks, stop)
+		s, slots := &list[i], make([]int32, len(list[i].Link))
+		if r.maxTransit > 0 {
+			slots, _ = r.scheduleWithoutWaiting(i, &s.Paths, stop)
 		} else {
-			player.Play(len(r.Topologies[i]), &s.Walks, Farthest, at)
+			player.Schedule(len(r.Topologies[i]), &s.Paths, Farthest, slots)
 		}
-		s.Send(p, i, at, stop, func(walk int) (src, dst, chunk int32) {
-			c := s.owner[walk]
+		s.AppendTo(p, i, slots, stop, func(walk int) (src, dst, chunk int32) {
+			c := s.chunk[walk]
 			return flow[c] / int32(n), flow[c] % int32(n), number[c]
 		})
 	}
-	return p, p.SealUnless(stop)
+	return p, p.SealWithStop(stop)
 }

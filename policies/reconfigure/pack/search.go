@@ -10,202 +10,212 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Search plans an unequal demand with relaying, as Plan does, but one number of topologies after another and only
-// those that may be best at a cost. What it finds of a number does not depend on what it was asked before. It is not
-// safe for concurrent use.
+// Search plans an unequal demand with relaying, as Plan does, but one number of topologies
+// at a time. It considers only numbers that may have the best plan for a cost. The plans of
+// a number do not depend on earlier requests. A Search is not safe for concurrent use.
 type Search struct {
-	// sides are what Plan makes within topologies, of which there may be none, and across them; of equals the former is
-	// taken.
-	sides [2]side
-	race  *race
-	o     Options
-	stop  halt.When // of who asks
+	// The variants without and with relaying (within and across phases). The former may
+	// have no counts. Of two equal candidates the former is preferred.
+	variants   [2]planVariant
+	incumbents *incumbents
+	options    Options
+	stop       halt.When // polled during the current call of Best
 }
 
-// side is the plans without relaying, or with it.
-type side struct {
-	counts []int // of topologies, rising
-	base   Base
-	maker  *maker
+// planVariant has the plans without relaying, or the plans with relaying.
+type planVariant struct {
+	counts  []int      // wanted numbers of topologies, increasing
+	base    BaseSource // sequences for uniform demand
+	builder *sequenceBuilder
 
-	sequences []Sequence // base, of up to most topologies
-	most      int
-	found     []plan.Candidate
-	// least are the least slots by number of topologies, as far as is known; tried are those that were begun, done those
-	// that need not be again.
-	least       []int64
-	tried, done []bool
+	sequences    []Sequence // sequences of base with up to maxBaseCount topologies
+	maxBaseCount int
+	candidates   []plan.Candidate // of all numbers of topologies that are done
+	// Indexed by number of topologies: a lower bound on the slots, whether scheduling was
+	// tried, and whether it need not be tried again.
+	minSlots        []int64
+	isTried, isDone []bool
 }
 
-// Base makes sequences for uniform demand of up to so many topologies.
-type Base func(most int, stop halt.When) []Sequence
+// BaseSource returns sequences for uniform demand of up to maxCount topologies.
+type BaseSource func(most int, stop halt.When) []Sequence
 
-// Wanted are the numbers of topologies that are wanted, of sequences made from those of a base.
-type Wanted struct {
-	Base   Base
+// SearchSpec describes the sequences of a variant: the sequences for uniform demand from
+// which they are built, and the wanted numbers of topologies.
+type SearchSpec struct {
+	Base   BaseSource
 	Counts []int
 }
 
-// NewSearch begins. bounds are those of p, within and across as Plan has them; Options.Relay must be set, Buffer not.
-// Errors: those of p.Check, and plan.ErrProblem for numbers of topologies below 1.
-func NewSearch(p *plan.Problem, bounds *plan.Bounder, within, across Wanted, o Options) (_ *Search, err error) {
-	r := newRace(p, bounds, slices.Concat(within.Counts, across.Counts))
-	s := &Search{race: r}
+// NewSearch returns a search. bounds are the bounds of p; within and across are as for
+// Plan. Options.Relay must be set, Options.Buffer must be 0. Errors: those of p.Check, and
+// plan.ErrProblem for numbers of topologies below 1.
+func NewSearch(p *plan.Problem, bounds *plan.Bounder, within, across SearchSpec, o Options) (_ *Search, err error) {
+	r := newIncumbents(p, bounds, slices.Concat(within.Counts, across.Counts))
+	s := &Search{incumbents: r}
 	o.Stop = func() bool { return s.stop != nil && s.stop() }
-	s.o = o
-	for i, from := range []Wanted{within, across} {
-		x := &s.sides[i]
-		*x = side{counts: from.Counts, base: from.Base, least: make([]int64, len(r.least)), tried: make([]bool, len(r.least)), done: make([]bool, len(r.least))}
-		if x.maker, err = newMaker(p, Start{Counts: from.Counts}, i == 1); err != nil {
+	s.options = o
+	for i, from := range []SearchSpec{within, across} {
+		x := &s.variants[i]
+		*x = planVariant{counts: from.Counts, base: from.Base, minSlots: make([]int64, len(r.minSlots)), isTried: make([]bool, len(r.minSlots)), isDone: make([]bool, len(r.minSlots))}
+		if x.builder, err = newSequenceBuilder(p, SequenceSpec{Counts: from.Counts}, i == 1); err != nil {
 			return nil, err
 		}
-		x.maker.workers, x.maker.stop = o.Workers, o.Stop
+		x.builder.workers, x.builder.stop = o.Workers, o.Stop
 		for _, d := range x.counts {
 			b, err := r.bounder.At(d)
 			if err != nil {
 				return nil, err
 			}
-			if x.least[d] = b.Forward; x.maker.relay {
-				x.least[d] = b.Relay
+			if x.minSlots[d] = b.Forward; x.builder.relay {
+				x.minSlots[d] = b.Relay
 			}
-			x.done[d] = d == 1 && !x.maker.relay // it is across that has one topology
+			x.isDone[d] = d == 1 && !x.builder.relay // plans of one topology belong to across
 		}
 	}
 	return s, nil
 }
 
-// goal is what is asked for: what costs less than best, or as much with fewer topologies or of a side before.
-type goal struct {
-	cost plan.Cost
-	best *plan.Candidate // nil if there is none yet
-	side int             // of best
+// searchGoal is what a request looks for: a candidate that costs less than the best one so
+// far, or that costs the same with fewer topologies or of an earlier variant.
+type searchGoal struct {
+	cost    plan.Cost
+	best    *plan.Candidate // nil if there is no candidate yet
+	variant int             // variant of best
 }
 
-// may says whether a candidate of a side, of d topologies and at least so many slots, may be what is asked for.
-func (g *goal) may(side, d int, slots int64) bool {
+// admits reports whether the goal may be met by a candidate of a variant, with d topologies
+// and at least the given slots.
+func (g *searchGoal) admits(variant, d int, slots int64) bool {
 	c := &plan.Candidate{Reconfigurations: d, Slots: slots}
-	return plan.Better(c, g.best, g.cost) || g.best != nil && side < g.side && !plan.Better(g.best, c, g.cost)
+	return plan.Better(c, g.best, g.cost) || g.best != nil && variant < g.variant && !plan.Better(g.best, c, g.cost)
 }
 
-// Best returns the candidate of the lowest cost that Plan would offer, nil where all cost plan.Never. Errors: those of
-// Candidates, after which s must not be asked again.
+// Best returns the candidate of Plan with the lowest cost, nil if all candidates cost
+// plan.Never. It returns the same errors as Candidates. After an error, s must not be used
+// again.
 func (s *Search) Best(cost plan.Cost, stop halt.When) (_ *plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	s.stop = stop
 	defer func() { s.stop = nil }()
 	for {
-		g := goal{cost: cost}
-		for i := range s.sides {
-			for j := range s.sides[i].found {
-				if c := &s.sides[i].found[j]; plan.Better(c, g.best, cost) {
-					g.best, g.side = c, i
+		g := searchGoal{cost: cost}
+		for i := range s.variants {
+			for j := range s.variants[i].candidates {
+				if c := &s.variants[i].candidates[j]; plan.Better(c, g.best, cost) {
+					g.best, g.variant = c, i
 				}
 			}
 		}
-		open := s.open(&g)
+		open := s.openCounts(&g)
 		if len(open) == 0 {
 			return g.best, nil
 		}
-		some := 1 // the first may leave none open
+		batch := 1 // the first count may exclude all others
 		if g.best != nil {
-			some = min(len(open), max(1, s.o.Workers))
+			batch = min(len(open), max(1, s.options.Workers))
 		}
-		if err := s.try(open[:some], &g); err != nil {
+		if err := s.schedule(open[:batch], &g); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// number is a number of topologies of a side.
-type number struct{ side, d int }
+// topologyCount is a number of topologies of a variant.
+type topologyCount struct{ variant, d int }
 
-// open lists the numbers of topologies that may have what is asked for, those first that may have the best.
-func (s *Search) open(g *goal) (list []number) {
-	least := func(x number) *plan.Candidate {
-		return &plan.Candidate{Reconfigurations: x.d, Slots: s.sides[x.side].least[x.d]}
+// openCounts returns the numbers of topologies that may meet the goal, in the order of
+// their lowest possible cost.
+func (s *Search) openCounts(g *searchGoal) (list []topologyCount) {
+	optimistic := func(x topologyCount) *plan.Candidate {
+		return &plan.Candidate{Reconfigurations: x.d, Slots: s.variants[x.variant].minSlots[x.d]}
 	}
-	for i := range s.sides {
-		for _, d := range s.sides[i].counts {
-			if x := &s.sides[i]; !x.done[d] && g.may(i, d, x.least[d]) {
-				list = append(list, number{i, d})
+	for i := range s.variants {
+		for _, d := range s.variants[i].counts {
+			if x := &s.variants[i]; !x.isDone[d] && g.admits(i, d, x.minSlots[d]) {
+				list = append(list, topologyCount{i, d})
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b number) int { return cmp.Compare(g.cost(least(a)), g.cost(least(b))) })
+	slices.SortStableFunc(list, func(a, b topologyCount) int { return cmp.Compare(g.cost(optimistic(a)), g.cost(optimistic(b))) })
 	return list
 }
 
-// try schedules the sequences of some numbers of topologies. It gives a number up for now, unless it was given up before,
-// as soon as its slots are known to cost more than is asked for.
-func (s *Search) try(numbers []number, g *goal) error {
-	var list []made
-	var of []number // by sequence
+// schedule schedules the sequences of the given numbers of topologies. On the first attempt
+// it rejects a number as soon as its slots are known to miss the goal. The second attempt
+// is complete.
+func (s *Search) schedule(numbers []topologyCount, g *searchGoal) error {
+	var list []scoredSequence
+	var countOf []topologyCount // indexed by sequence
 	for _, x := range numbers {
-		if err := s.reach(x); err != nil {
+		if err := s.buildSequences(x); err != nil {
 			return err
 		}
-		for _, m := range s.sides[x.side].maker.of(x.d) {
-			list, of = append(list, m), append(of, x)
+		for _, m := range s.variants[x.variant].builder.selectedOf(x.d) {
+			list, countOf = append(list, m), append(countOf, x)
 		}
 	}
-	found, faults := make([]*Schedule, len(list)), make([]error, len(list))
-	parallel(s.o.Workers, len(list), s.o.Stop, func(w *worker, i int) {
-		x, o := of[i], s.o
-		if w.cut = nil; g.best != nil && !s.sides[x.side].tried[x.d] {
-			w.cut = func(slots int64) bool { return !g.may(x.side, x.d, slots) }
+	schedules, errs := make([]*Schedule, len(list)), make([]error, len(list))
+	parallel(s.options.Workers, len(list), s.options.Stop, func(w *scheduleWorker, i int) {
+		x, o := countOf[i], s.options
+		if w.isTooCostly = nil; g.best != nil && !s.variants[x.variant].isTried[x.d] {
+			w.isTooCostly = func(slots int64) bool { return !g.admits(x.variant, x.d, slots) }
 		}
-		o.Relay = s.sides[x.side].maker.relay
-		found[i], faults[i] = w.run(s.race.problem, list[i], o, s.race)
+		o.Relay = s.variants[x.variant].builder.relay
+		schedules[i], errs[i] = w.scheduleSequence(s.incumbents.problem, list[i], o, s.incumbents)
 	})
 	for _, x := range numbers {
-		all, fewest := []plan.Candidate(nil), int64(math.MaxInt64)
-		least := int64(math.MaxInt64) // of those that were given up
-		for i, r := range found {
-			if of[i] != x {
+		all, shortest := []plan.Candidate(nil), int64(math.MaxInt64)
+		minRejected := int64(math.MaxInt64) // lowest bound of a rejected sequence
+		for i, r := range schedules {
+			if countOf[i] != x {
 				continue
 			}
-			var over cutOff
-			switch err := faults[i]; {
+			var rejected costError
+			switch err := errs[i]; {
 			case err == nil:
-				all, fewest = append(all, r.Candidate(list[i].Origin)), min(fewest, r.Total)
-			case errors.As(err, &over):
-				least = min(least, over.least)
-			case !errors.Is(err, ErrUnreachable) && !errors.Is(err, errLost):
+				all, shortest = append(all, r.Candidate(list[i].Origin)), min(shortest, r.Total)
+			case errors.As(err, &rejected):
+				minRejected = min(minRejected, rejected.minSlots)
+			case !errors.Is(err, ErrUnreachable) && !errors.Is(err, errDominated):
 				return err
 			}
 		}
-		side := &s.sides[x.side]
-		if side.tried[x.d] = true; least == math.MaxInt64 || fewest < least {
-			side.done[x.d], side.found = true, append(side.found, all...)
+		variant := &s.variants[x.variant]
+		if variant.isTried[x.d] = true; minRejected == math.MaxInt64 || shortest < minRejected {
+			variant.isDone[x.d], variant.candidates = true, append(variant.candidates, all...)
 		} else {
-			side.least[x.d] = max(side.least[x.d], least) // which all others take too
+			variant.minSlots[x.d] = max(variant.minSlots[x.d], minRejected) // all other sequences also take at least these slots
 		}
 	}
 	return nil
 }
 
-// reach makes the sequences of a number of topologies: those that grow, from all of fewer.
-func (s *Search) reach(x number) error {
-	side := &s.sides[x.side]
-	if x.d > side.most {
-		side.most = max(ladder, side.most)
-		for side.most < x.d {
-			side.most *= 2
+// buildSequences builds the sequences of a number of topologies. If sequences grow from
+// smaller ones, it also builds all smaller numbers.
+func (s *Search) buildSequences(x topologyCount) error {
+	variant := &s.variants[x.variant]
+	if x.d > variant.maxBaseCount {
+		variant.maxBaseCount = max(minBaseCount, variant.maxBaseCount)
+		for variant.maxBaseCount < x.d {
+			variant.maxBaseCount *= 2
 		}
-		side.sequences = side.base(side.most, s.o.Stop)
+		variant.sequences = variant.base(variant.maxBaseCount, s.options.Stop)
 	}
-	m := side.maker
-	if m.relay && m.grows(x.d) {
-		return m.extend(x.d, side.sequences)
+	m := variant.builder
+	if m.relay && m.canGrow(x.d) {
+		return m.buildUpTo(x.d, variant.sequences)
 	}
-	m.relabelled(x.d, x.d, side.sequences)
+	m.addRelabelled(x.d, x.d, variant.sequences)
 	return nil
 }
 
-// ladder and its doubles are the most topologies that base is asked for.
-const ladder = 16
+// minBaseCount is the smallest number of topologies that is requested from a BaseSource.
+// Larger requests double it, so that few are needed.
+const minBaseCount = 16
 
-// cutOff says that a sequence takes at least so many slots, which costs more than is asked for.
-type cutOff struct{ least int64 }
+// costError is returned if a sequence takes at least minSlots slots, which cost more than
+// the caller accepts.
+type costError struct{ minSlots int64 }
 
-func (cutOff) Error() string { return "pack: others cost less" }
+func (costError) Error() string { return "pack: the sequence costs more than the incumbent" }

@@ -13,246 +13,269 @@ import (
 )
 
 const (
-	// Of few permutations, kept sequences are worth a schedule if their hops exceed the least by margin at most (twice
-	// as many of one topology, where loads depend most on it); of more, hops foretell slots well enough.
-	kept   = 2
-	few    = 12
-	margin = 0.05
-	// With relaying, those of one topology whose hops exceed the least by near at most, and of up to small GPUs all,
-	// are also scheduled with paths sought in the order of relaying, though none relays: of equal paths it finds others
-	// first. Among more GPUs than many there are enough paths that it ends alike.
-	near  = 0.01
-	small = 32
-	many  = 128
-	// unlike is by what share n topologies that do not look at the demand take more slots than their hops tell, against
-	// those that group demands of like sizes: most of it waste in phases of different loads. Measured at n = 64.
-	unlike = 0.1
+	// Several sequences of one number of topologies are scheduled if they have at most
+	// maxPermutationsForSeveral permutations and their score is within scoreMargin of the
+	// lowest. The limit is maxSchedulesPerCount, and twice as many for one topology, where
+	// the loads depend most on the sequence. With more permutations, the hops predict the
+	// slots well enough.
+	maxSchedulesPerCount      = 2
+	maxPermutationsForSeveral = 12
+	scoreMargin               = 0.05 // hops with the penalty of sequenceBuilder.add; lower is better
+	// With relaying, sequences of one topology are also scheduled with the path search of
+	// relaying, although no chunk relays. Of equal paths it finds other ones first. This
+	// applies to all sequences for up to maxGPUsForBothOrders GPUs. For up to
+	// maxGPUsForBothOrdersIfNear GPUs it applies if the score is within bothOrdersMargin of
+	// the lowest. With more GPUs there are enough paths that both orders give equal
+	// results.
+	bothOrdersMargin           = 0.01
+	maxGPUsForBothOrders       = 32
+	maxGPUsForBothOrdersIfNear = 128
+	// imbalancePenalty is the share by which n topologies that ignore the demand take more
+	// slots than their hops predict, compared with topologies that group demands of similar
+	// size. Most of it is idle time in phases with different loads. Measured at n = 64.
+	imbalancePenalty = 0.1
 )
 
-// maker makes sequences for unequal demand, of each of the wanted numbers of topologies. It takes those that suit
-// uniform demand (base, of any number of topologies, beside circulants of its own), relabels them, and with relay
-// chooses some of their permutations anew where that saves hops (the paper builds on symmetry alone, Sec. 4.3; demand
-// that differs much has none). With relay it grows large ones from small ones, by the permutations that save most hops:
-// matchings that give the largest demands links of their own, so that at last all go straight. Of each number of topologies it
-// returns the one with the least hops, and where another has at most some more, that too. Sequences of base in which
-// some GPUs cannot reach others are left out.
-type maker struct {
-	p     *plan.Problem
-	base  []Sequence
-	relay bool
-	found [][]made // by number of topologies
-	// wanted numbers of topologies, and those whose sequences of base are there, relabelled.
-	wanted  []bool
-	based   []bool
-	growth  *growth
-	workers int
-	stop    halt.When
+// sequenceBuilder builds sequences for unequal demand, for each of the wanted numbers of
+// topologies, in three steps:
+//
+//   - It relabels sequences that suit uniform demand: those of base, and circulants of
+//     its own.
+//   - With relaying, it replaces permutations of these sequences if this saves hops. The
+//     paper uses symmetry only (Sec. 4.3), but very unequal demand has none.
+//   - With relaying, it grows sequences from shorter ones by the permutations that save
+//     most hops. These are matchings that give the largest demands links of their own,
+//     until all chunks take one hop.
+//
+// For each number of topologies it selects the sequence with the lowest score, and others
+// close to it. Sequences of base in which some GPUs cannot reach others are left out.
+type sequenceBuilder struct {
+	problem   *plan.Problem
+	base      []Sequence
+	relay     bool
+	sequences [][]scoredSequence // indexed by number of topologies
+	// Indexed by number of topologies: whether it is wanted, and whether its relabelled
+	// sequences are built.
+	isWanted      []bool
+	hasRelabelled []bool
+	growth        *sequenceGrowth
+	workers       int
+	stop          halt.When
 }
 
-type made struct {
+// scoredSequence is a sequence with a prediction of its slots.
+type scoredSequence struct {
 	Sequence
-	hops  int64   // of all chunks
-	score float64 // the least is best
-	again bool    // to be scheduled by another order of paths too
+	hops          int64   // hops of all chunks
+	score         float64 // the least is best
+	tryBothOrders bool    // also schedule with the path search of relaying
 }
 
-// newMaker checks what it is given.
-func newMaker(p *plan.Problem, start Start, relay bool) (*maker, error) {
+// newSequenceBuilder checks the problem, the sequences of base, and that numbers of
+// topologies are at least 1.
+func newSequenceBuilder(p *plan.Problem, spec SequenceSpec, relay bool) (*sequenceBuilder, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	for _, s := range start.Base {
-		if err := check(p, s); err != nil {
+	for _, s := range spec.Base {
+		if err := checkSequence(p, s); err != nil {
 			return nil, err
 		}
 	}
-	most := 0
-	for _, d := range start.Counts {
+	maxCount := 0
+	for _, d := range spec.Counts {
 		if d < 1 {
-			return nil, fmt.Errorf("%w: a sequence of %d topologies; the initial one counts, so it takes 1", plan.ErrProblem, d)
+			return nil, fmt.Errorf("%w: a sequence of %d topologies; it needs at least 1, because the initial topology counts", plan.ErrProblem, d)
 		}
-		most = max(most, d)
+		maxCount = max(maxCount, d)
 	}
-	m := &maker{p: p, base: start.Base, relay: relay, found: make([][]made, most+1), wanted: make([]bool, most+1), based: make([]bool, most+1)}
-	for _, d := range start.Counts {
-		m.wanted[d] = true
+	m := &sequenceBuilder{problem: p, base: spec.Base, relay: relay, sequences: make([][]scoredSequence, maxCount+1), isWanted: make([]bool, maxCount+1), hasRelabelled: make([]bool, maxCount+1)}
+	for _, d := range spec.Counts {
+		m.isWanted[d] = true
 	}
 	return m, nil
 }
 
-// make finds sequences of all numbers of topologies. Without relaying only those of one topology are grown.
-func (m *maker) make() error {
-	most := len(m.found) - 1
+// build builds sequences of all wanted numbers of topologies. Without relaying, only
+// sequences of one topology are grown.
+func (m *sequenceBuilder) build() error {
+	maxCount := len(m.sequences) - 1
 	if m.relay {
-		return m.extend(most, m.base)
+		return m.buildUpTo(maxCount, m.base)
 	}
-	m.relabelled(2, most, m.base)
-	if most == 0 || !m.wanted[1] {
+	m.addRelabelled(2, maxCount, m.base)
+	if maxCount == 0 || !m.isWanted[1] {
 		return nil
 	}
-	return m.extend(1, m.base)
+	return m.buildUpTo(1, m.base)
 }
 
-// extend goes on to sequences of up to most topologies, with relaying or of one, from those of base among others.
-func (m *maker) extend(most int, base []Sequence) error {
-	m.relabelled(1, most, base)
+// buildUpTo builds sequences of up to maxCount topologies, relabelled and grown. base are
+// sequences for uniform demand.
+func (m *sequenceBuilder) buildUpTo(maxCount int, base []Sequence) error {
+	m.addRelabelled(1, maxCount, base)
 	if m.growth == nil {
 		// A ring reaches all GPUs.
-		ring, _, err := Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(m.p.GPUs, 1)}}.relabelled(m.p, m.relay, m.stop)
+		ring, _, err := Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(m.problem.GPUs, 1)}}.relabel(m.problem, m.relay, m.stop) // any ring reaches all GPUs
 		if err != nil {
 			return err
 		}
-		m.growth = newGrowth(m.p, ring.Topologies, m.stop)
+		m.growth = newGrowth(m.problem, ring.Topologies, m.stop)
 	}
-	m.grow(most)
+	m.grow(maxCount)
 	return nil
 }
 
-// list returns the sequences that are worth a schedule.
-func (m *maker) list() (list []made) {
-	for d := range m.found {
-		list = append(list, m.of(d)...)
+// selected returns the sequences to schedule.
+func (m *sequenceBuilder) selected() (list []scoredSequence) {
+	for d := range m.sequences {
+		list = append(list, m.selectedOf(d)...)
 	}
 	return list
 }
 
-// of returns those of d topologies.
-func (m *maker) of(d int) (list []made) {
-	same := func(a, b made) bool { return slices.EqualFunc(a.Topologies, b.Topologies, slices.Equal) }
-	found := m.found[d]
+// selectedOf returns the sequences of d topologies to schedule.
+func (m *sequenceBuilder) selectedOf(d int) (list []scoredSequence) {
+	equal := func(a, b scoredSequence) bool { return slices.EqualFunc(a.Topologies, b.Topologies, slices.Equal) }
+	found := m.sequences[d]
 	for j, s := range found {
-		if (j == 0 || j < kept && d*m.p.Degree <= few || j < 2*kept && d == 1) && s.score <= (1+margin)*found[0].score &&
-			!slices.ContainsFunc(found[:j], func(o made) bool { return same(s, o) }) {
-			s.again = d == 1 && m.relay && (m.p.GPUs <= small || m.p.GPUs <= many && s.score <= (1+near)*found[0].score)
+		if (j == 0 || j < maxSchedulesPerCount && d*m.problem.Degree <= maxPermutationsForSeveral || j < 2*maxSchedulesPerCount && d == 1) && s.score <= (1+scoreMargin)*found[0].score &&
+			!slices.ContainsFunc(found[:j], func(o scoredSequence) bool { return equal(s, o) }) {
+			s.tryBothOrders = d == 1 && m.relay && (m.problem.GPUs <= maxGPUsForBothOrders || m.problem.GPUs <= maxGPUsForBothOrdersIfNear && s.score <= (1+bothOrdersMargin)*found[0].score)
 			list = append(list, s)
 		}
 	}
 	return list
 }
 
-// sort orders the sequences of d topologies by hops.
-func (m *maker) sort(d int) {
-	slices.SortStableFunc(m.found[d], func(a, b made) int { return cmp.Compare(a.score, b.score) })
+// sortByScore sorts the sequences of d topologies.
+func (m *sequenceBuilder) sortByScore(d int) {
+	slices.SortStableFunc(m.sequences[d], func(a, b scoredSequence) int { return cmp.Compare(a.score, b.score) })
 }
 
-// relabelled adds sequences of base and its own, relabelled, of from least to most topologies where they are not there
-// yet, and sorts them; those in which some GPUs cannot reach others it drops.
-func (m *maker) relabelled(least, most int, base []Sequence) {
-	own := shifts(m.p.GPUs, m.p.Degree, most, m.relay, m.stop)
-	if m.p.Degree > 1 {
-		own = append(own, Sequence{"generalised Kautz", []scaleup.Topology{scaleup.GeneralizedKautz(m.p.GPUs, m.p.Degree)}})
+// addRelabelled adds the relabelled sequences of base, and circulants and generalised Kautz
+// graphs, with minCount to maxCount topologies, unless they have been added before. It
+// leaves out sequences in which some GPUs cannot reach others.
+func (m *sequenceBuilder) addRelabelled(minCount, maxCount int, base []Sequence) {
+	circulants := circulantSequences(m.problem.GPUs, m.problem.Degree, maxCount, m.relay, m.stop)
+	if m.problem.Degree > 1 {
+		circulants = append(circulants, Sequence{"generalised Kautz", []scaleup.Topology{scaleup.GeneralizedKautz(m.problem.GPUs, m.problem.Degree)}})
 	}
-	list := slices.DeleteFunc(slices.Concat(base, own), func(s Sequence) bool {
+	list := slices.DeleteFunc(slices.Concat(base, circulants), func(s Sequence) bool {
 		d := len(s.Topologies)
-		return d < least || d > most || !m.wanted[d] || m.based[d]
+		return d < minCount || d > maxCount || !m.isWanted[d] || m.hasRelabelled[d]
 	})
 	type result struct {
 		s    Sequence
 		hops int64
 		err  error
 	}
-	done := make([]result, len(list))
-	parallel(m.workers, len(list), m.stop, func(_ *worker, i int) {
-		r := &done[i]
-		r.s, r.hops, r.err = list[i].relabelled(m.p, m.relay, m.stop)
+	results := make([]result, len(list))
+	parallel(m.workers, len(list), m.stop, func(_ *scheduleWorker, i int) {
+		r := &results[i]
+		r.s, r.hops, r.err = list[i].relabel(m.problem, m.relay, m.stop)
 	})
-	for _, r := range done {
+	for _, r := range results {
 		if r.err == nil {
 			m.add(r.s, r.hops, 1)
 		}
 	}
-	for d := least; d <= most; d++ {
-		if !m.based[d] {
-			m.based[d] = true
-			m.sort(d)
+	for d := minCount; d <= maxCount; d++ {
+		if !m.hasRelabelled[d] {
+			m.hasRelabelled[d] = true
+			m.sortByScore(d)
 		}
 	}
 }
 
-// add keeps a sequence; regular is the share of its topologies that do not look at the demand.
-func (m *maker) add(s Sequence, hops int64, regular float64) {
+// add adds a sequence. regularShare is the share of its topologies that were chosen without
+// regard to the demand. Its penalty grows with the share of pairs that could have a link of
+// their own.
+func (m *sequenceBuilder) add(s Sequence, hops int64, regularShare float64) {
 	d := len(s.Topologies)
-	if !m.wanted[d] {
+	if !m.isWanted[d] {
 		return
 	}
-	far := min(1, float64(d*m.p.Degree)/float64(m.p.GPUs))
-	m.found[d] = append(m.found[d], made{Sequence: s, hops: hops, score: float64(hops) * (1 + unlike*far*regular)})
+	directShare := min(1, float64(d*m.problem.Degree)/float64(m.problem.GPUs))
+	m.sequences[d] = append(m.sequences[d], scoredSequence{Sequence: s, hops: hops, score: float64(hops) * (1 + imbalancePenalty*directShare*regularShare)})
 }
 
-// growth grows sequences with relaying from those of one topology less.
-type growth struct {
-	relayed
+// sequenceGrowth grows sequences with relaying from sequences with one topology fewer.
+type sequenceGrowth struct {
+	permutationSearch
 	random *rand.Rand
-	ring   [][][]int32
-	grown  [][][]int32 // the best of next-1 topologies
-	next   int
+	ring   [][][]int32 // initial sequence: phases, each of permutations
+	grown  [][][]int32 // best sequence of next-1 topologies
+	next   int         // number of topologies to be built next
 }
 
-func newGrowth(p *plan.Problem, ring []scaleup.Topology, stop halt.When) *growth {
-	g := &growth{relayed: newRelayed(p.GPUs, p.Degree, p.Chunks), random: rand.New(rand.NewPCG(p.Seed, exchanging)), next: 1}
+func newGrowth(p *plan.Problem, ring []scaleup.Topology, stop halt.When) *sequenceGrowth {
+	g := &sequenceGrowth{permutationSearch: newPermutationSearch(p.GPUs, p.Degree, p.Chunks), random: rand.New(rand.NewPCG(p.Seed, exchangeStream)), next: 1}
 	g.stop = stop
-	g.ring, _ = permutations(ring, p.GPUs, 1)
-	g.set(g.ring)
+	g.ring, _ = splitPermutations(ring, p.GPUs, 1)
+	g.reset(g.ring)
 	return g
 }
 
-// grows says whether grow may get to so many topologies: each of those before, but for the first, takes 3 k choices of
-// permutations.
-func (m *maker) grows(d int) bool {
-	n, k := m.p.GPUs, m.p.Degree
-	return n <= mostPacked && float64(d-2)*float64(3*k)*choice(n) < growWork
+// canGrow reports whether grow may reach d topologies within maxGrowWork. Each number
+// except the first takes 3 k choices of permutations.
+func (m *sequenceBuilder) canGrow(d int) bool {
+	n, k := m.problem.GPUs, m.problem.Degree
+	return n <= maxMatrixGPUs && float64(d-2)*float64(3*k)*choiceWork(n) < maxGrowWork
 }
 
-// choice is the additions that the choice of a permutation takes.
-func choice(n int) float64 { return 3 * float64(n) * float64(n) * float64(n) }
+// choiceWork is the number of additions to choose one permutation.
+func choiceWork(n int) float64 { return 3 * float64(n) * float64(n) * float64(n) }
 
-// grow renews the best sequences of up to most topologies, and grows others.
-func (m *maker) grow(most int) {
-	n, k := m.p.GPUs, m.p.Degree
-	if n > mostPacked {
+// grow reoptimises the best sequences of up to maxCount topologies, and grows others.
+func (m *sequenceBuilder) grow(maxCount int) {
+	n, k := m.problem.GPUs, m.problem.Degree
+	if n > maxMatrixGPUs {
 		return
 	}
 	g := m.growth
-	finish := func(origin string, times int, sum, was int64) {
-		sum = g.renew(times, sum)
-		if d := len(g.list); d*k > 1 && d*k <= exchanged {
-			for i, phase := range g.list {
-				g.list[i] = slices.Clone(phase)
+	// finish reoptimises the current sequence the given number of times, then exchanges
+	// single destinations, and adds the sequence if its hops fell below previous.
+	finish := func(origin string, times int, sum, previous int64) {
+		sum = g.reoptimise(times, sum)
+		if d := len(g.phases); d*k > 1 && d*k <= maxExchangedPermutations {
+			for i, phase := range g.phases {
+				g.phases[i] = slices.Clone(phase)
 				for j, to := range phase {
-					g.list[i][j] = slices.Clone(to)
+					g.phases[i][j] = slices.Clone(to)
 				}
 			}
-			sum = g.exchange(min(exchanges, exchangeWork/(n*n*d*k)), g.random, sum)
+			sum = g.exchange(min(maxExchanges, maxExchangeWork/(n*n*d*k)), g.random, sum)
 		}
-		if sum < was {
-			m.add(Sequence{origin, joined(g.list)}, sum, 0)
+		if sum < previous {
+			m.add(Sequence{origin, joinPermutations(g.phases)}, sum, 0)
 		}
 	}
-	for ; g.next <= most && g.work < growWork; g.next++ {
+	for ; g.next <= maxCount && g.work < maxGrowWork; g.next++ {
 		d := g.next
-		if len(m.found[d]) > 0 && d*k <= renewals {
-			s := m.found[d][0]
-			if list, ok := permutations(s.Topologies, n, k); ok {
-				sum := g.set(list)
+		if len(m.sequences[d]) > 0 && d*k <= maxRenewedPermutations {
+			s := m.sequences[d][0]
+			if list, ok := splitPermutations(s.Topologies, n, k); ok {
+				sum := g.reset(list)
 				g.turn = 0
 				finish(s.Origin+", links chosen anew", d*k, sum, sum)
 			}
 		}
 		switch {
 		case d == 1 && k > 1:
-			g.set(g.ring)
+			g.reset(g.ring)
 			g.turn = 0
 			g.fill(0, k)
-			finish("permutations that save most hops", 4*k, g.set(g.list), math.MaxInt64)
+			finish("permutations that save most hops", 4*k, g.reset(g.phases), math.MaxInt64)
 		case g.grown != nil:
-			g.set(slices.Insert(g.grown, len(g.grown)/2, nil))
+			g.reset(slices.Insert(g.grown, len(g.grown)/2, nil))
 			g.fill(len(g.grown)/2, k)
-			finish("permutations that save most hops", 2*k, g.set(g.list), math.MaxInt64)
+			finish("permutations that save most hops", 2*k, g.reset(g.phases), math.MaxInt64)
 		}
-		m.sort(d)
-		g.grown = g.list
-		if len(m.found[d]) > 0 {
-			if list, ok := permutations(m.found[d][0].Topologies, n, k); ok {
+		m.sortByScore(d)
+		g.grown = g.phases
+		if len(m.sequences[d]) > 0 {
+			if list, ok := splitPermutations(m.sequences[d][0].Topologies, n, k); ok {
 				g.grown = list
 			}
 		}
@@ -260,17 +283,19 @@ func (m *maker) grow(most int) {
 }
 
 const (
-	// renewals: sequences of so many permutations at most are renewed; those grown are as good from about there on.
-	renewals = 24
-	// exchanged is the most permutations in which destinations are exchanged one by one; exchanges how often at most,
-	// and exchangeWork bounds that by the time it takes.
-	exchanged    = 8
-	exchanges    = 2000
-	exchangeWork = 1 << 24
-	// exchanging names the stream of random numbers.
-	exchanging = 0x65786368616e6765
+	// maxRenewedPermutations limits the sequences of addRelabelled that are reoptimised.
+	// Above about this number of permutations, grown sequences are as good.
+	maxRenewedPermutations = 24
+	// maxExchangedPermutations limits the sequences in which single destinations are
+	// exchanged. maxExchanges limits the number of exchanges, and maxExchangeWork limits it
+	// by the time that they take.
+	maxExchangedPermutations = 8
+	maxExchanges             = 2000
+	maxExchangeWork          = 1 << 24
+	// exchangeStream selects the stream of random numbers.
+	exchangeStream = 0x65786368616e6765
 )
 
-// growWork bounds the additions that the choice of permutations takes; large ones are left to the relabelled. Only tests
-// change it.
-var growWork = float64(1 << 32)
+// maxGrowWork limits the additions to choose permutations. Larger numbers of topologies
+// have relabelled sequences only. It is a variable for tests.
+var maxGrowWork = float64(1 << 32)

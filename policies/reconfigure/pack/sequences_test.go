@@ -13,38 +13,38 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Every sequence can be set up and reaches all GPUs, every number of topologies has one, and the same problem has the
-// same.
+// Every sequence is valid and reaches all GPUs, every number of topologies has one, and
+// sequences and plans repeat exactly, with any number of workers.
 func TestSequences(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 10)
 		relay := rapid.Bool().Draw(t, "relay")
-		most := rapid.IntRange(1, p.GPUs).Draw(t, "most")
+		maxCount := rapid.IntRange(1, p.GPUs).Draw(t, "most")
 		base := []Sequence{drawSequence(t, p.GPUs, p.Degree)}
 		var counts []int
-		for d := range most {
+		for d := range maxCount {
 			counts = append(counts, d+1)
 		}
-		list, err := Sequences(p, base, counts, relay)
+		list, err := buildAllSequences(p, base, counts, relay)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := Sequences(p, base, counts, relay)
+		again, err := buildAllSequences(p, base, counts, relay)
 		if err != nil || !reflect.DeepEqual(list, again) {
-			t.Fatalf("the same problem has other sequences (%v)", err)
+			t.Fatalf("the sequences of the same problem differ (%v)", err)
 		}
-		seen := make([]int, most+1)
+		built := make([]int, maxCount+1)
 		for _, s := range list {
-			if err := check(p, s); err != nil {
+			if err := checkSequence(p, s); err != nil {
 				t.Fatal(err)
 			}
-			if !reaches(p, s, relay) {
-				t.Fatalf("%s does not reach all", s.Origin)
+			if !canReachAll(p, s, relay) {
+				t.Fatalf("%s does not reach all GPUs", s.Origin)
 			}
-			seen[len(s.Topologies)]++
+			built[len(s.Topologies)]++
 		}
-		for d := 1; d <= most; d++ {
-			if seen[d] == 0 {
+		for d := 1; d <= maxCount; d++ {
+			if built[d] == 0 {
 				t.Fatalf("no sequence of %d topologies", d)
 			}
 		}
@@ -69,13 +69,14 @@ func TestSequences(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !reflect.DeepEqual(x, y) || x.TotalSlots() != a[i].Slots {
-				t.Fatalf("candidate %d: other plans by 1 and 3 workers", i)
+				t.Fatalf("candidate %d: the plans of 1 and 3 workers differ", i)
 			}
 		}
 	})
 }
 
-func TestFaults(t *testing.T) {
+// Invalid problems and topologies, and unreachable GPUs, return the documented errors.
+func TestInvalidInput(t *testing.T) {
 	p := plan.UniformProblem(4, 1, 2)
 	ring := scaleup.Circulant(4, 1)
 	bad := &plan.Problem{GPUs: 1}
@@ -90,10 +91,10 @@ func TestFaults(t *testing.T) {
 		"degree":      {p, Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(4, 1, 2)}}, scaleup.ErrTopology},
 		"unreachable": {p, two, ErrUnreachable},
 	} {
-		if _, err := Fit(c.p, c.s, Options{}); !errors.Is(err, c.want) {
+		if _, err := fitSequence(c.p, c.s, Options{}); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
-		if _, err := Relabel(c.p, c.s, false); !errors.Is(err, c.want) {
+		if _, err := relabelSequence(c.p, c.s, false); !errors.Is(err, c.want) {
 			t.Errorf("%s: Relabel: %v, want %v", name, err, c.want)
 		}
 		if name == "unreachable" {
@@ -102,7 +103,7 @@ func TestFaults(t *testing.T) {
 		if _, err := Candidates(c.p, []Sequence{c.s}, Options{}); !errors.Is(err, c.want) {
 			t.Errorf("%s: Candidates: %v, want %v", name, err, c.want)
 		}
-		if _, err := Sequences(c.p, []Sequence{c.s}, []int{1, 2}, false); !errors.Is(err, c.want) {
+		if _, err := buildAllSequences(c.p, []Sequence{c.s}, []int{1, 2}, false); !errors.Is(err, c.want) {
 			t.Errorf("%s: Sequences: %v, want %v", name, err, c.want)
 		}
 	}
@@ -112,8 +113,9 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// The hops by rows of words are those of the shortest ways, phase by phase.
-func TestPackedHops(t *testing.T) {
+// The hops of a matrix equal the lengths of shortest paths through the phases. Splitting
+// topologies into permutations and joining them again does not change them.
+func TestHopMatrix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 13).Draw(t, "n")
 		k := rapid.IntRange(1, 3).Draw(t, "k")
@@ -130,48 +132,48 @@ func TestPackedHops(t *testing.T) {
 			}
 			list = append(list, phase)
 		}
-		var m packed
+		var m hopMatrix
 		m.reset(n)
-		var x extender
+		var x pathExtender
 		for _, phase := range list {
 			x.extend(&m, phase)
 		}
-		net := newNetwork(joined(list), n)
+		net := newTimeNetwork(joinPermutations(list), n)
 		price := make([]float64, len(net.to))
 		for i := range price {
 			price[i] = 1
 		}
-		var way tree
-		way.set(net, price)
+		var paths pathTree
+		paths.setPrices(net, price)
 		for u := range n {
-			way.grow(net, int32(u), true)
+			paths.grow(net, int32(u), true)
 			for v := range n {
-				want := min(way.cost[v], noWay)
+				want := min(paths.cost[v], noPathHops)
 				if x := m.hops(v, u); float64(x) != want {
 					t.Fatalf("%v: %d -> %d: %d hops, want %v", list, u, v, x, want)
 				}
-				if way.cost[v] < far && len(way.way(nil, v)) != int(want) {
-					t.Fatalf("%d -> %d: way %v of cost %v", u, v, way.way(nil, v), want)
+				if paths.cost[v] < infinite && len(paths.appendPath(nil, v)) != int(want) {
+					t.Fatalf("%d -> %d: path %v, want %v hops", u, v, paths.appendPath(nil, v), want)
 				}
 			}
 		}
-		back, ok := permutations(joined(list), n, k)
+		back, ok := splitPermutations(joinPermutations(list), n, k)
 		if !ok {
-			t.Fatal("not taken apart")
+			t.Fatal("the topologies are not split")
 		}
-		var again packed
+		var again hopMatrix
 		again.reset(n)
 		for _, phase := range back {
 			x.extend(&again, phase)
 		}
 		if !slices.Equal(m.rows, again.rows) {
-			t.Fatal("taken apart, the hops are others")
+			t.Fatal("after splitting, the hops differ")
 		}
 	})
 }
 
-// No other last offset saves more hops than the one that shifts chose.
-func TestShiftsAreGreedy(t *testing.T) {
+// No other last offset saves more hops than the selected one.
+func TestCirculantSequencesAreGreedy(t *testing.T) {
 	for n := 3; n <= 13; n++ {
 		for k := 1; k <= 2; k++ {
 			for _, relay := range []bool{false, true} {
@@ -180,9 +182,9 @@ func TestShiftsAreGreedy(t *testing.T) {
 					if err != nil {
 						return 1 << 40
 					}
-					return work(uniform(n, 1), hops)
+					return totalHops(uniform(n, 1), hops)
 				}
-				for _, s := range shifts(n, k, 4, relay, nil) {
+				for _, s := range circulantSequences(n, k, 4, relay, nil) {
 					last := len(s.Topologies) - 1
 					got := sum(s.Topologies)
 					offsets := make([]int, k)
@@ -205,7 +207,8 @@ func TestShiftsAreGreedy(t *testing.T) {
 	}
 }
 
-func TestClosure(t *testing.T) {
+// plan.Relax equals its definition: the minimum over any number of hops by the offset.
+func TestRelax(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for range 300 {
 		n := 2 + r.IntN(12)
@@ -228,19 +231,20 @@ func TestClosure(t *testing.T) {
 	}
 }
 
-// Where GPU 1 may hold one chunk in transit, one that passes through it keeps others out in that slot alone.
-func TestTimetable(t *testing.T) {
-	p := timetable{topology: scaleup.Circulant(4, 1), limit: 1, busy: make([][]bool, 4), held: make([][]int32, 4)}
-	p.book([]int32{0, 1}, 1)
+// If GPU 1 may hold one chunk in transit, a chunk that passes through it excludes others in
+// that slot only.
+func TestLinkTimetable(t *testing.T) {
+	p := linkTimetable{topology: scaleup.Circulant(4, 1), maxTransit: 1, busy: make([][]bool, 4), transit: make([][]int32, 4)}
+	p.reserve([]int32{0, 1}, 1)
 	for begin, want := range []bool{true, false, true} {
 		if got := p.fits([]int32{0}, begin); got != want {
-			t.Errorf("set out in slot %d to end there: %v, want %v", begin, got, want)
+			t.Errorf("start in slot %d and end at GPU 1: %v, want %v", begin, got, want)
 		}
 	}
-	p.held[1][0] = 1
+	p.transit[1][0] = 1
 	for begin, want := range []bool{false, false, true} {
 		if got := p.fits([]int32{0, 1}, begin); got != want {
-			t.Errorf("set out in slot %d to pass through: %v, want %v", begin, got, want)
+			t.Errorf("start in slot %d and pass through: %v, want %v", begin, got, want)
 		}
 	}
 }

@@ -9,41 +9,44 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// ErrUnreachable says that a topology has no path between two GPUs that exchange chunks.
-var ErrUnreachable = errors.New("pack: no way between two GPUs")
+// ErrUnreachable is returned if a topology has no path between two GPUs that exchange
+// chunks.
+var ErrUnreachable = errors.New("pack: no path between two GPUs")
 
-// Paths are the shortest paths between all pairs of n GPUs in one topology.
-type Paths struct {
+// ShortestPaths has the shortest paths between all pairs of GPUs in one topology.
+type ShortestPaths struct {
 	Topology scaleup.Topology
 	GPUs     int
-	// Left is n x n: Left[v*n+u] is the number of hops from u to v, -1 where there is no way.
-	Left []int32
+	// HopsTo is an n x n matrix: HopsTo[v*n+u] is the number of hops from u to v, -1 if
+	// there is no path.
+	HopsTo []int32
 
-	// start, edge: the edges out of every GPU (Topology.Outgoing).
+	// edge[start[u]:start[u+1]] are the edges out of GPU u (Topology.Outgoing).
 	start, edge []int32
 	stop        halt.When
 }
 
-// Shortest finds the shortest paths between all pairs of GPUs 0..n-1, breadth first into each GPU. The topology's edges
-// must stay in that range (Topology.Check). It asks whether to stop here and in the Walks of what it returns.
-func Shortest(t scaleup.Topology, n int, stop halt.When) *Paths {
-	s := &Paths{Topology: t, GPUs: n, stop: stop, Left: make([]int32, n*n)}
+// Shortest finds the shortest paths between all pairs of GPUs 0..n-1, by breadth-first
+// search backwards from each GPU. The edges of the topology must be in this range
+// (Topology.Check). It polls stop, as do the methods of the result.
+func Shortest(t scaleup.Topology, n int, stop halt.When) *ShortestPaths {
+	s := &ShortestPaths{Topology: t, GPUs: n, stop: stop, HopsTo: make([]int32, n*n)}
 	s.start, s.edge = t.Outgoing(n)
 	first, edge := csr.Sort(t, n, func(e scaleup.Edge) int32 { return e.To })
 	queue := make([]int32, 0, n)
 	for v := range n {
 		stop.Check()
-		left := s.Left[v*n : (v+1)*n]
-		for u := range left {
-			left[u] = -1
+		remaining := s.HopsTo[v*n : (v+1)*n]
+		for u := range remaining {
+			remaining[u] = -1
 		}
-		left[v] = 0
+		remaining[v] = 0
 		queue = append(queue[:0], int32(v))
 		for i := 0; i < len(queue); i++ {
 			x := queue[i]
 			for _, e := range edge[first[x]:first[x+1]] {
-				if left[e.From] < 0 {
-					left[e.From] = left[x] + 1
+				if remaining[e.From] < 0 {
+					remaining[e.From] = remaining[x] + 1
 					queue = append(queue, e.From)
 				}
 			}
@@ -52,23 +55,24 @@ func Shortest(t scaleup.Topology, n int, stop halt.When) *Paths {
 	return s
 }
 
-// Unless returns the same paths for another search that may be told to stop.
-func (s *Paths) Unless(stop halt.When) *Paths {
+// WithStop returns the same paths with another function to poll.
+func (s *ShortestPaths) WithStop(stop halt.When) *ShortestPaths {
 	o := *s
 	o.stop = stop
 	return &o
 }
 
-// Hops is the number of hops from u to v, -1 where there is no way.
-func (s *Paths) Hops(u, v int) int { return int(s.Left[v*s.GPUs+u]) }
+// Hops returns the number of hops from u to v, -1 if there is no path.
+func (s *ShortestPaths) Hops(u, v int) int { return int(s.HopsTo[v*s.GPUs+u]) }
 
-// Append appends to links the edges of a shortest path from u to v: at every GPU the first of the topology's that leads
-// nearer. It appends nothing where u = v or where there is no way.
-func (s *Paths) Append(links []int32, u, v int) []int32 {
-	left := s.Left[v*s.GPUs : (v+1)*s.GPUs]
-	for x := int32(u); left[x] > 0; {
+// Append appends the edges of a shortest path from u to v to links: at each GPU, the first
+// edge of the topology that is on a shortest path. It appends nothing if u = v or if there
+// is no path.
+func (s *ShortestPaths) Append(links []int32, u, v int) []int32 {
+	remaining := s.HopsTo[v*s.GPUs : (v+1)*s.GPUs]
+	for x := int32(u); remaining[x] > 0; {
 		for _, e := range s.edge[s.start[x]:s.start[x+1]] {
-			if to := s.Topology[e].To; left[to] == left[x]-1 {
+			if to := s.Topology[e].To; remaining[to] == remaining[x]-1 {
 				links = append(links, e)
 				x = to
 				break
@@ -78,14 +82,19 @@ func (s *Paths) Append(links []int32, u, v int) []int32 {
 	return links
 }
 
-// Walks leads every chunk of an n x n matrix of counts a shortest path; flow after flow, row by row. Not balanced, all
-// chunks of a flow take the path of Append. Balanced, each chunk takes the path whose links then have the least sum of
-// fourth powers of their loads, and goes again when all have their paths; a large power is near to the largest load,
-// which bounds the slots, and yet prefers of two such paths the lighter one. Errors: ErrUnreachable, naming the first
-// pair.
-func (s *Paths) Walks(chunks []int32, balanced bool) (*Walks, error) {
+// Paths assigns a shortest path to each chunk. chunks is an n x n matrix of counts; paths
+// are in its row-major order.
+//
+// Without balanced, all chunks of a flow take the path of Append. With balanced, each chunk
+// takes the path that minimises the sum over its links of the fourth power of the loads,
+// and is reassigned after all chunks have paths. The slots are bounded by the largest load;
+// a large power approximates it, and still prefers the lighter of two paths with equal
+// maxima.
+//
+// The error is ErrUnreachable with the first pair that has no path.
+func (s *ShortestPaths) Paths(chunks []int32, balanced bool) (*Paths, error) {
 	n := s.GPUs
-	w := &Walks{Start: []int32{0}}
+	w := &Paths{Start: []int32{0}}
 	for f, c := range chunks {
 		u, v := f/n, f%n
 		if v == 0 {
@@ -94,15 +103,15 @@ func (s *Paths) Walks(chunks []int32, balanced bool) (*Walks, error) {
 		if c == 0 || u == v {
 			continue
 		}
-		if s.Left[v*n+u] < 0 {
+		if s.HopsTo[v*n+u] < 0 {
 			return nil, unreachable(u, v)
 		}
-		begin := len(w.Link)
+		start := len(w.Link)
 		w.Link = s.Append(w.Link, u, v)
 		end := len(w.Link)
 		w.Start = append(w.Start, int32(end))
 		for range c - 1 {
-			w.Link = append(w.Link, w.Link[begin:end]...)
+			w.Link = append(w.Link, w.Link[start:end]...)
 			w.Start = append(w.Start, int32(len(w.Link)))
 		}
 	}
@@ -112,14 +121,16 @@ func (s *Paths) Walks(chunks []int32, balanced bool) (*Walks, error) {
 	return w, nil
 }
 
-// passes is how often balance leads every path anew; more hardly changes the largest load.
-const passes = 3
+// balancePasses is the number of passes over all paths. A fourth pass hardly reduces the
+// largest load.
+const balancePasses = 3
 
-// balance leads the paths anew, in place: all shortest paths of a pair have as many hops.
-func (s *Paths) balance(w *Walks) {
+// balance reassigns the paths in place, as described for Paths. All shortest paths of a
+// pair have the same number of hops.
+func (s *ShortestPaths) balance(w *Paths) {
 	n := s.GPUs
 	load := make([]int32, len(s.Topology))
-	cost := make([]float64, len(s.Topology)) // of one more walk over the link
+	cost := make([]float64, len(s.Topology)) // increase of the sum by one more path over the link
 	price := func(e int32) {
 		x := float64(load[e])
 		cost[e] = 4*x*x*x + 6*x*x + 4*x + 1
@@ -127,31 +138,32 @@ func (s *Paths) balance(w *Walks) {
 	for e := range cost {
 		price(int32(e))
 	}
-	best, by := make([]float64, n), make([]int32, n)
+	best, lastEdge := make([]float64, n), make([]int32, n)
 	for v := range best {
 		best[v] = math.Inf(1)
 	}
 	var reached []int32
-	for pass := range passes {
+	for pass := range balancePasses {
 		for i := range w.Len() {
 			if i&(1<<10-1) == 0 {
 				s.stop.Check()
 			}
-			way := w.Link[w.Start[i]:w.Start[i+1]]
-			if len(way) == 0 {
+			path := w.Link[w.Start[i]:w.Start[i+1]]
+			if len(path) == 0 {
 				continue
 			}
 			if pass > 0 {
-				for _, e := range way {
+				for _, e := range path {
 					load[e]--
 					price(e)
 				}
 			}
-			src, dst := s.Topology[way[0]].From, s.Topology[way[len(way)-1]].To
-			left := s.Left[int(dst)*n : (int(dst)+1)*n]
+			src, dst := s.Topology[path[0]].From, s.Topology[path[len(path)-1]].To
+			remaining := s.HopsTo[int(dst)*n : (int(dst)+1)*n]
 			reached = append(reached[:0], src)
 			best[src] = 0
-			// All ways to a GPU have the same hops, so when its turn comes all its predecessors have had theirs.
+			// All paths to a GPU have the same number of hops, so all predecessors of a GPU
+			// are visited before it.
 			for j := 0; j < len(reached); j++ {
 				x := reached[j]
 				if x == dst {
@@ -159,22 +171,22 @@ func (s *Paths) balance(w *Walks) {
 				}
 				for _, e := range s.edge[s.start[x]:s.start[x+1]] {
 					to := s.Topology[e].To
-					if left[to] != left[x]-1 {
+					if remaining[to] != remaining[x]-1 {
 						continue
 					}
 					if math.IsInf(best[to], 1) {
 						reached = append(reached, to)
 					}
 					if c := best[x] + cost[e]; c < best[to] {
-						best[to], by[to] = c, e
+						best[to], lastEdge[to] = c, e
 					}
 				}
 			}
-			for x, j := dst, len(way)-1; j >= 0; j-- {
-				way[j] = by[x]
-				x = s.Topology[by[x]].From
+			for x, j := dst, len(path)-1; j >= 0; j-- {
+				path[j] = lastEdge[x]
+				x = s.Topology[lastEdge[x]].From
 			}
-			for _, e := range way {
+			for _, e := range path {
 				load[e]++
 				price(e)
 			}

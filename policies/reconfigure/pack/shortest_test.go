@@ -11,6 +11,7 @@ import (
 	"sim/fabric/scaleup"
 )
 
+// uniform returns a matrix with c chunks per pair.
 func uniform(n int, c int32) []int32 {
 	m := make([]int32, n*n)
 	for i := range m {
@@ -21,7 +22,8 @@ func uniform(n int, c int32) []int32 {
 	return m
 }
 
-// drawTopology is the union of k random permutations, loops and double edges among them.
+// drawTopology draws the union of k random permutations. It may have loops and parallel
+// edges.
 func drawTopology(t *rapid.T, n, k int) scaleup.Topology {
 	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "topology"), 1))
 	var e scaleup.Topology
@@ -33,12 +35,14 @@ func drawTopology(t *rapid.T, n, k int) scaleup.Topology {
 	return e
 }
 
+// Distances are compared with the algorithm of Floyd and Warshall. Paths connect their ends
+// with as many hops, and without balancing equal those of Append.
 func TestShortest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 9).Draw(t, "n")
 		k := rapid.IntRange(1, 3).Draw(t, "k")
 		top := drawTopology(t, n, k)
-		// Floyd and Warshall's, independently.
+		// The algorithm of Floyd and Warshall as an independent reference.
 		const far = 1 << 20
 		d := make([]int, n*n)
 		for i := range d {
@@ -73,7 +77,7 @@ func TestShortest(t *testing.T) {
 			}
 		}
 		for _, balanced := range []bool{false, true} {
-			w, err := s.Walks(chunks, balanced)
+			w, err := s.Paths(chunks, balanced)
 			if (err == nil) != reachable {
 				t.Fatalf("balanced %v: %v", balanced, err)
 			}
@@ -86,32 +90,32 @@ func TestShortest(t *testing.T) {
 			i := 0
 			for f, c := range chunks {
 				for range c {
-					way := w.Link[w.Start[i]:w.Start[i+1]]
-					at := int32(f / n)
-					for _, e := range way {
-						if top[e].From != at {
-							t.Fatalf("walk %d, %v: edge %d does not leave GPU %d", i, way, e, at)
+					path := w.Link[w.Start[i]:w.Start[i+1]]
+					gpu := int32(f / n)
+					for _, e := range path {
+						if top[e].From != gpu {
+							t.Fatalf("path %d, %v: edge %d does not leave GPU %d", i, path, e, gpu)
 						}
-						at = top[e].To
+						gpu = top[e].To
 					}
-					if at != int32(f%n) || len(way) != d[f] {
-						t.Fatalf("walk %d of flow %d: %v", i, f, way)
+					if gpu != int32(f%n) || len(path) != d[f] {
+						t.Fatalf("path %d of flow %d: %v has the wrong end or length", i, f, path)
 					}
-					if !balanced && !slices.Equal(way, s.Append(nil, f/n, f%n)) {
-						t.Fatalf("walk %d of flow %d: %v is not the first way", i, f, way)
+					if !balanced && !slices.Equal(path, s.Append(nil, f/n, f%n)) {
+						t.Fatalf("path %d of flow %d: %v is not the path of Append", i, f, path)
 					}
 					i++
 				}
 			}
 			if i != w.Len() {
-				t.Fatalf("%d walks, want %d", w.Len(), i)
+				t.Fatalf("%d paths, want %d", w.Len(), i)
 			}
 		}
 	})
 }
 
-// On three random permutations many pairs have several shortest ways: balanced, the largest load must fall well towards
-// the mean.
+// On three random permutations, many pairs have several shortest paths. Balancing must
+// reduce the largest load by at least a quarter of its excess over the mean.
 func TestBalancedLoadsAreNearTheirMean(t *testing.T) {
 	const n, k = 64, 3
 	r := rand.New(rand.NewPCG(1, 2))
@@ -122,16 +126,16 @@ func TestBalancedLoadsAreNearTheirMean(t *testing.T) {
 		}
 	}
 	s := Shortest(top, n, nil)
-	first, err := s.Walks(uniform(n, 4), false)
+	first, err := s.Paths(uniform(n, 4), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	even, err := s.Walks(uniform(n, 4), true)
+	even, err := s.Paths(uniform(n, 4), true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a, b, mean := first.Bound(n*k), even.Bound(n*k), len(first.Link)/(n*k)
-	t.Logf("largest load %d of the first ways, %d balanced, mean %d", a, b, mean)
+	t.Logf("largest load %d of the first paths, %d balanced, mean %d", a, b, mean)
 	if 4*(b-mean) > 3*(a-mean) {
 		t.Errorf("balancing leaves %d of %d above the mean", b-mean, a-mean)
 	}

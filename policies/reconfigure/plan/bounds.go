@@ -38,8 +38,8 @@ type Bounder struct {
 	n, k    int64
 	uniform int64 // chunks a pair, 0 if they differ
 	// out[i] is the sum over sources of their i largest demands, into[i] that over destinations.
-	out, into []int64
-	volume    int64 // most chunks out of or into a GPU
+	outSums, inSums []int64
+	volume          int64 // most chunks out of or into a GPU
 }
 
 // NewBounder prepares the bounds of p. Errors: those of p.Check, ErrProblem for more chunks than can be counted, and
@@ -50,7 +50,7 @@ func NewBounder(p *Problem, stop halt.When) (_ *Bounder, err error) {
 		return nil, err
 	}
 	n := p.GPUs
-	b := &Bounder{n: int64(n), k: int64(p.Degree), out: make([]int64, n), into: make([]int64, n)}
+	b := &Bounder{n: int64(n), k: int64(p.Degree), outSums: make([]int64, n), inSums: make([]int64, n)}
 	if c, ok := p.Uniform(); ok {
 		b.uniform = int64(c)
 	}
@@ -60,13 +60,13 @@ func NewBounder(p *Problem, stop halt.When) (_ *Bounder, err error) {
 		for v := range n {
 			row[v], column[v] = p.Chunks[u*n+v], p.Chunks[v*n+u]
 		}
-		b.volume = max(b.volume, addSorted(b.out, row), addSorted(b.into, column))
+		b.volume = max(b.volume, addSorted(b.outSums, row), addSorted(b.inSums, column))
 	}
 	for i := range n - 1 {
-		b.out[i+1] += b.out[i]
-		b.into[i+1] += b.into[i]
+		b.outSums[i+1] += b.outSums[i]
+		b.inSums[i+1] += b.inSums[i]
 	}
-	if total := b.out[n-1]; total > math.MaxInt64/8/b.n {
+	if total := b.outSums[n-1]; total > math.MaxInt64/8/b.n {
 		return nil, fmt.Errorf("%w: %d chunks among %d GPUs are more than can be counted", ErrProblem, total, n)
 	}
 	return b, nil
@@ -101,19 +101,19 @@ func (b *Bounder) At(d int) (Bounds, error) {
 	}
 	n, k, m := b.n, b.k, min(int64(d), b.n) // n topologies reach everything in one hop
 	return Bounds{
-		Round:          b.round(m),
-		Forward:        b.slots(b.hops(repeated{m, 1, k}.levels(n))),
-		Relay:          b.slots(b.hops(repeated{1, m, k}.levels(n))),
-		Circulant:      b.slots(b.hops(repeated{m, k, 1}.levels(n))),
-		CirculantRelay: b.slots(b.hops(repeated{1, m * k, 1}.levels(n))),
+		Round:          b.roundBound(m),
+		Forward:        b.slotsForHops(b.minHops(pathCount{m, 1, k}.levels(n))),
+		Relay:          b.slotsForHops(b.minHops(pathCount{1, m, k}.levels(n))),
+		Circulant:      b.slotsForHops(b.minHops(pathCount{m, k, 1}.levels(n))),
+		CirculantRelay: b.slotsForHops(b.minHops(pathCount{1, m * k, 1}.levels(n))),
 	}, nil
 }
 
-// round is the bound of the RoundModel. A round starts at most k chunks out of a GPU, and of the c(n-1) chunks of a
+// roundBound is the bound of the RoundModel. A round starts at most k chunks out of a GPU, and of the c(n-1) chunks of a
 // source at most c d (k + .. + k^h) are within h hops; so at least ceil(c(n-1)/k) - c d (k^h-1)/(k-1) rounds are longer
 // than h, and a round adds 1 slot for each h that it is longer than. For c = k = 1 this is Theorem 1 of the paper, d
 // q(q+1)/2 + u(q+1).
-func (b *Bounder) round(d int64) (slots int64) {
+func (b *Bounder) roundBound(d int64) (slots int64) {
 	rounds := (b.uniform*(b.n-1) + b.k - 1) / b.k
 	for power := int64(1); rounds > 0; power *= b.k {
 		slots += rounds
@@ -122,12 +122,12 @@ func (b *Bounder) round(d int64) (slots int64) {
 	return slots
 }
 
-// repeated counts the ways of h hops as times * C(h+kinds-1, kinds-1) * choices^h: hops of so many kinds whose order
+// pathCount counts the ways of h hops as times * C(h+kinds-1, kinds-1) * choices^h: hops of so many kinds whose order
 // does not matter, with so many choices each.
-type repeated struct{ times, kinds, choices int64 }
+type pathCount struct{ times, kinds, choices int64 }
 
 // levels lists how many destinations can be 1, 2, .. hops away, until they are all others of n GPUs.
-func (r repeated) levels(n int64) []int64 {
+func (r pathCount) levels(n int64) []int64 {
 	var sizes []int64
 	count := 1.0 // exact below n; what is more is cut off
 	for left, h := n-1, int64(1); left > 0; h++ {
@@ -142,21 +142,21 @@ func (r repeated) levels(n int64) []int64 {
 	return sizes
 }
 
-// hops returns the least hops of all chunks where so many destinations can be 1, 2, .. hops away.
-func (b *Bounder) hops(levels []int64) int64 {
+// minHops returns the least hops of all chunks where so many destinations can be 1, 2, .. hops away.
+func (b *Bounder) minHops(levels []int64) int64 {
 	var out, into int64
-	done := int64(0)
+	numServed := int64(0)
 	for i, size := range levels {
 		h := int64(i + 1)
-		out += h * (b.out[done+size] - b.out[done])
-		into += h * (b.into[done+size] - b.into[done])
-		done += size
+		out += h * (b.outSums[numServed+size] - b.outSums[numServed])
+		into += h * (b.inSums[numServed+size] - b.inSums[numServed])
+		numServed += size
 	}
 	return max(out, into)
 }
 
-// slots returns the least slots for so many hops.
-func (b *Bounder) slots(hops int64) int64 {
+// slotsForHops returns the least slots for so many hops.
+func (b *Bounder) slotsForHops(hops int64) int64 {
 	links := b.n * b.k
 	return max((hops+links-1)/links, b.Volume())
 }

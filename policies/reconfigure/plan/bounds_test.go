@@ -103,7 +103,7 @@ func TestBoundsAgainstDistances(t *testing.T) {
 		circulants := rapid.Bool().Draw(t, "circulants")
 		tops := make([]scaleup.Topology, d)
 		for i := range tops {
-			if tops[i] = plantest.Regular(t, n, k); circulants {
+			if tops[i] = plantest.DrawRegular(t, n, k); circulants {
 				offsets := make([]int, k)
 				for j := range offsets {
 					offsets[j] = rapid.IntRange(1, n-1).Draw(t, "offset")
@@ -195,7 +195,7 @@ func TestBoundsAgainstOptimum(t *testing.T) {
 		}
 		var tops []scaleup.Topology
 		for range rapid.IntRange(1, 2).Draw(t, "d") {
-			tops = append(tops, plantest.Regular(t, n, k))
+			tops = append(tops, plantest.DrawRegular(t, n, k))
 		}
 		b := bounds(t, p, len(tops))
 		forward, relay := optimum(p, tops, false), optimum(p, tops, true)

@@ -95,12 +95,12 @@ func Best(list []Candidate, cost Cost) (*Candidate, error) {
 
 // Better says whether a costs less than b, which may be nil, or as much with fewer reconfigurations.
 func Better(a, b *Candidate, cost Cost) bool {
-	least := Never
+	limit := Never
 	if b != nil {
-		least = cost(b)
+		limit = cost(b)
 	}
 	c := cost(a)
-	return c < least || c == least && b != nil && a.Reconfigurations < b.Reconfigurations
+	return c < limit || c == limit && b != nil && a.Reconfigurations < b.Reconfigurations
 }
 
 // Frontier keeps of candidates that reconfigure all switches at once those that none beats in both reconfigurations and
@@ -113,25 +113,25 @@ func Frontier(list []Candidate) []Candidate {
 		}
 		return float64(c.Slots)
 	}
-	var together, own []Candidate
+	var synchronised, independent []Candidate
 	for _, c := range list {
 		if c.Switches != nil {
-			own = append(own, c)
+			independent = append(independent, c)
 		} else {
-			together = append(together, c)
+			synchronised = append(synchronised, c)
 		}
 	}
-	slices.SortStableFunc(together, func(a, b Candidate) int {
+	slices.SortStableFunc(synchronised, func(a, b Candidate) int {
 		if o := cmp.Compare(a.Reconfigurations, b.Reconfigurations); o != 0 {
 			return o
 		}
 		return cmp.Compare(work(&a), work(&b))
 	})
-	kept := together[:0]
-	for _, c := range together {
-		if len(kept) == 0 || work(&c) < work(&kept[len(kept)-1]) {
-			kept = append(kept, c)
+	result := synchronised[:0]
+	for _, c := range synchronised {
+		if len(result) == 0 || work(&c) < work(&result[len(result)-1]) {
+			result = append(result, c)
 		}
 	}
-	return append(kept, own...)
+	return append(result, independent...)
 }

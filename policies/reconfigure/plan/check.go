@@ -15,13 +15,13 @@ func (t Tx) String() string {
 }
 
 // Seal puts the transmissions in order and computes Buffer. It fails like Check.
-func (p *Plan) Seal() error { return p.SealUnless(nil) }
+func (p *Plan) Seal() error { return p.SealWithStop(nil) }
 
-// SealUnless is Seal, and fails with halt.ErrHalted when told to.
-func (p *Plan) SealUnless(stop halt.When) (err error) {
+// SealWithStop is Seal, and fails with halt.ErrHalted when told to.
+func (p *Plan) SealWithStop(stop halt.When) (err error) {
 	defer halt.Caught(&err)
-	order(p.Tx, 0, stop)
-	peak, err := p.replay(stop)
+	sortTx(p.Tx, 0, stop)
+	peak, err := p.verify(stop)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (p *Plan) SealUnless(stop halt.When) (err error) {
 // end is at its destination; phases take no more slots and GPUs hold no more chunks in transit than claimed; Switches,
 // if given, are down as long as DelaySlots says before they change.
 func (p *Plan) Check() error {
-	peak, err := p.replay(nil)
+	peak, err := p.verify(nil)
 	if err == nil && peak > p.Buffer {
 		return fmt.Errorf("%w: a GPU holds %d chunks in transit between slots, more than the %d claimed", ErrBroken, peak, p.Buffer)
 	}
@@ -45,11 +45,11 @@ func (p *Plan) Check() error {
 // ChunkNumbers counts the chunks: chunk c of flow f (= source n + destination) is number first[f]+c, and first has
 // n*n+1 entries. It fails with ErrBroken where there are many more of them than transmissions could move.
 func (p *Plan) ChunkNumbers() (first []int32, err error) {
-	const many = 1 << 24 // so few are rather counted one by one, to name one that is not delivered
+	const maxCounted = 1 << 24 // so few are rather counted one by one, to name one that is not delivered
 	first = make([]int32, len(p.Chunks)+1)
 	total := int64(0)
 	for i, c := range p.Chunks {
-		if total += int64(c); total > max(many, int64(len(p.Tx))) {
+		if total += int64(c); total > max(maxCounted, int64(len(p.Tx))) {
 			return nil, fmt.Errorf("%w: more than %d chunks for %d transmissions", ErrBroken, total-1, len(p.Tx))
 		}
 		first[i+1] = int32(total)
@@ -57,8 +57,8 @@ func (p *Plan) ChunkNumbers() (first []int32, err error) {
 	return first, nil
 }
 
-// shape fails where the parts of a plan do not fit each other or the switches, whatever it transmits.
-func (p *Plan) shape() error {
+// checkShape fails where the parts of a plan do not fit each other or the switches, whatever it transmits.
+func (p *Plan) checkShape() error {
 	check := (&Problem{GPUs: p.GPUs, Degree: p.Degree, Chunks: p.Chunks}).Check
 	if p.Steps != nil {
 		check = p.Steps.Collective.Check
@@ -70,8 +70,8 @@ func (p *Plan) shape() error {
 		return fmt.Errorf("%w: %d counts of slots for %d topologies", ErrBroken, len(p.Slots), len(p.Topologies))
 	}
 	for i, s := range p.Slots {
-		if s < 0 || s > MostSlots {
-			return fmt.Errorf("%w: phase %d takes %d slots; want 0 .. %d", ErrBroken, i, s, MostSlots)
+		if s < 0 || s > MaxSlotsPerPhase {
+			return fmt.Errorf("%w: phase %d takes %d slots; want 0 .. %d", ErrBroken, i, s, MaxSlotsPerPhase)
 		}
 	}
 	for i, t := range p.Topologies {
@@ -82,28 +82,28 @@ func (p *Plan) shape() error {
 	return p.checkSwitches()
 }
 
-// MostSlots is the most slots of a phase.
-const MostSlots = 1 << 24
+// MaxSlotsPerPhase is the most slots of a phase.
+const MaxSlotsPerPhase = 1 << 24
 
-func (p *Plan) replay(stop halt.When) (peak int32, err error) {
-	if err := p.shape(); err != nil {
+func (p *Plan) verify(stop halt.When) (peak int32, err error) {
+	if err := p.checkShape(); err != nil {
 		return 0, err
 	}
 	if p.Steps != nil {
-		return 0, p.replaySteps(stop)
+		return 0, p.verifySteps(stop)
 	}
 	first, err := p.ChunkNumbers()
 	if err != nil {
 		return 0, err
 	}
 	n := p.GPUs
-	at, phaseOf, lastSlot := make([]int32, first[n*n]), make([]int32, first[n*n]), make([]int32, first[n*n])
+	position, phaseOf, lastSlot := make([]int32, first[n*n]), make([]int32, first[n*n]), make([]int32, first[n*n])
 	for f := range n * n {
 		for c := first[f]; c < first[f+1]; c++ {
-			at[c], phaseOf[c], lastSlot[c] = int32(f/n), -1, -1
+			position[c], phaseOf[c], lastSlot[c] = int32(f/n), -1, -1
 		}
 	}
-	holds := make([]int32, n)
+	transit := make([]int32, n)
 	capacity, used := make([]int32, n*n), make([]int32, n*n)
 	phase := int32(-1)
 	for i := 0; i < len(p.Tx); {
@@ -143,32 +143,32 @@ func (p *Plan) replay(stop halt.When) (peak int32, err error) {
 			switch {
 			case lastSlot[c] == t.Slot && phaseOf[c] == t.Phase:
 				return 0, fmt.Errorf("%w: %v: the chunk moves twice in one slot", ErrBroken, t)
-			case at[c] != t.From:
-				return 0, fmt.Errorf("%w: %v: the chunk is at GPU %d", ErrBroken, t, at[c])
+			case position[c] != t.From:
+				return 0, fmt.Errorf("%w: %v: the chunk is at GPU %d", ErrBroken, t, position[c])
 			case phaseOf[c] >= 0 && phaseOf[c] != t.Phase && !p.Relay:
 				return 0, fmt.Errorf("%w: %v: the chunk rested across a reconfiguration, which the plan does not allow", ErrBroken, t)
 			}
 			phaseOf[c], lastSlot[c] = t.Phase, t.Slot
 		}
 		for _, t := range p.Tx[i:end] {
-			at[first[int(t.Src)*n+int(t.Dst)]+t.Chunk] = t.To
+			position[first[int(t.Src)*n+int(t.Dst)]+t.Chunk] = t.To
 			used[int(t.From)*n+int(t.To)] = 0
 			if t.From != t.Src {
-				holds[t.From]--
+				transit[t.From]--
 			}
 			if t.To != t.Dst {
-				holds[t.To]++
+				transit[t.To]++
 			}
 		}
 		for _, t := range p.Tx[i:end] {
-			peak = max(peak, holds[t.To])
+			peak = max(peak, transit[t.To])
 		}
 		i = end
 	}
 	for f := range n * n {
 		for c := first[f]; c < first[f+1]; c++ {
-			if int(at[c]) != f%n {
-				return 0, fmt.Errorf("%w: chunk %d of %d->%d ends at GPU %d", ErrBroken, c-first[f], f/n, f%n, at[c])
+			if int(position[c]) != f%n {
+				return 0, fmt.Errorf("%w: chunk %d of %d->%d ends at GPU %d", ErrBroken, c-first[f], f/n, f%n, position[c])
 			}
 		}
 	}

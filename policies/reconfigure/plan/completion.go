@@ -36,27 +36,27 @@ func (r Rules) Model() string {
 // for each hop; the last switch ends no sooner than all do on average.
 func (b *Bounder) Completion(r Rules, delay, slot engine.Time, fluid bool) engine.Time {
 	best := math.Inf(1)
-	most := max(1, b.n-1) // which reach everything in one hop
+	maxTopologies := max(1, b.n-1) // which reach everything in one hop
 	if r.Topologies > 0 && !r.Independent {
-		most = min(most, int64(r.Topologies))
+		maxTopologies = min(maxTopologies, int64(r.Topologies))
 	}
-	for d := int64(1); d <= most; d++ {
-		dark, levels := float64(d), repeated{d, 1, b.k}
+	for d := int64(1); d <= maxTopologies; d++ {
+		delays, levels := float64(d), pathCount{d, 1, b.k}
 		switch {
 		case r.Independent:
-			dark, levels = float64(d)/float64(b.k), repeated{1, 1, d}
+			delays, levels = float64(d)/float64(b.k), pathCount{1, 1, d}
 		case r.Relay:
-			levels = repeated{1, d, b.k}
+			levels = pathCount{1, d, b.k}
 		}
 		if r.Standing && (d == 1 || r.Independent && d <= b.k) {
-			dark = 0
+			delays = 0
 		}
-		hops := b.hops(levels.levels(b.n))
-		slots := float64(b.slots(hops))
+		hops := b.minHops(levels.levels(b.n))
+		slots := float64(b.slotsForHops(hops))
 		if fluid || r.Independent {
-			slots = b.fluid(hops)
+			slots = b.fluidSlots(hops)
 		}
-		best = min(best, dark*float64(delay)+slots*float64(slot))
+		best = min(best, delays*float64(delay)+slots*float64(slot))
 	}
 	return engine.Time(best) // rounded down, as a bound may be
 }

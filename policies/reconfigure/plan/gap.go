@@ -16,8 +16,8 @@ func (b *Bounder) Gap(c *Candidate) (gap float64, model string, err error) {
 		for _, s := range c.Switches {
 			slots += s.Slots
 		}
-		bound := b.fluid(b.hops(switchLevels(b.n, c.Switches)))
-		return above(float64(slots)/float64(b.k), bound), RelayModel, nil
+		bound := b.fluidSlots(b.minHops(switchLevels(b.n, c.Switches)))
+		return relativeGap(float64(slots)/float64(b.k), bound), RelayModel, nil
 	}
 	bounds, err := b.At(c.Reconfigurations)
 	if err != nil {
@@ -26,24 +26,24 @@ func (b *Bounder) Gap(c *Candidate) (gap float64, model string, err error) {
 	switch {
 	case c.Fluid > 0:
 		m := min(int64(c.Reconfigurations), b.n)
-		return above(c.Fluid, b.fluid(b.hops(repeated{m, 1, b.k}.levels(b.n)))), FluidModel, nil
+		return relativeGap(c.Fluid, b.fluidSlots(b.minHops(pathCount{m, 1, b.k}.levels(b.n)))), FluidModel, nil
 	case c.Relay:
-		return above(float64(c.Slots), float64(bounds.Relay)), RelayModel, nil
+		return relativeGap(float64(c.Slots), float64(bounds.Relay)), RelayModel, nil
 	case c.Waits || b.uniform == 0:
-		return above(float64(c.Slots), float64(bounds.Forward)), ForwardModel, nil
+		return relativeGap(float64(c.Slots), float64(bounds.Forward)), ForwardModel, nil
 	}
-	return above(float64(c.Slots), float64(bounds.Round)), RoundModel, nil
+	return relativeGap(float64(c.Slots), float64(bounds.Round)), RoundModel, nil
 }
 
-func above(value, bound float64) float64 {
+func relativeGap(value, bound float64) float64 {
 	if value == bound {
 		return 0
 	}
 	return (value - bound) / bound
 }
 
-// fluid is slots before rounding up.
-func (b *Bounder) fluid(hops int64) float64 {
+// fluidSlots is slots before rounding up.
+func (b *Bounder) fluidSlots(hops int64) float64 {
 	return max(float64(hops)/float64(b.n*b.k), float64(b.volume)/float64(b.k))
 }
 
@@ -51,43 +51,43 @@ func (b *Bounder) fluid(hops int64) float64 {
 // in any order among switches but with the permutations of each in their order: sum over h_1 + .. + h_k = h of h!/(h_1!
 // .. h_k!) prod_j C(h_j + d_j - 1, h_j) ways. Where no switch is ever up, all are as far as can be.
 func switchLevels(n int64, switches []SwitchLoad) []int64 {
-	lit := 0
+	activeSwitches := 0
 	for _, s := range switches {
 		if s.Reconfigurations > 0 {
-			lit++
+			activeSwitches++
 		}
 	}
 	// Two switches or more double the ways at each hop.
 	last := n - 1
-	if lit > 1 {
+	if activeSwitches > 1 {
 		last = min(last, int64(math.Ceil(math.Log2(float64(n)))))
 	}
-	ways := make([]float64, last+1) // of h hops, on the switches so far, divided by h!
-	ways[0] = 1
-	one, next := make([]float64, last+1), make([]float64, last+1)
+	paths := make([]float64, last+1) // of h hops, on the switches so far, divided by h!
+	paths[0] = 1
+	single, next := make([]float64, last+1), make([]float64, last+1)
 	for _, s := range switches {
-		one[0] = 1
+		single[0] = 1
 		for h := int64(1); h <= last; h++ {
-			one[h] = one[h-1] * float64(h+int64(s.Reconfigurations)-1) / float64(h) / float64(h)
+			single[h] = single[h-1] * float64(h+int64(s.Reconfigurations)-1) / float64(h) / float64(h)
 		}
 		clear(next)
-		for i := range ways {
-			for j := range len(ways) - i {
-				next[i+j] += ways[i] * one[j]
+		for i := range paths {
+			for j := range len(paths) - i {
+				next[i+j] += paths[i] * single[j]
 			}
 		}
-		ways, next = next, ways
+		paths, next = next, paths
 	}
 	var sizes []int64
 	factorial := 1.0
-	for left, h := n-1, int64(1); left > 0; h++ {
-		size := left
+	for remaining, h := n-1, int64(1); remaining > 0; h++ {
+		size := remaining
 		if h < last {
 			factorial *= float64(h)
-			size = min(left, int64(math.Min(math.Ceil(ways[h]*factorial-1e-6), float64(left)))) // whole but for rounding
+			size = min(remaining, int64(math.Min(math.Ceil(paths[h]*factorial-1e-6), float64(remaining)))) // whole but for rounding
 		}
 		sizes = append(sizes, size)
-		left -= size
+		remaining -= size
 	}
 	return sizes
 }

@@ -69,7 +69,7 @@ func TestSwitchLevels(t *testing.T) {
 		for j := range loads {
 			loads[j].Reconfigurations = rapid.IntRange(1, 3).Draw(t, "d")
 			for range loads[j].Reconfigurations {
-				tops[j] = append(tops[j], plantest.Regular(t, n, 1))
+				tops[j] = append(tops[j], plantest.DrawRegular(t, n, 1))
 			}
 		}
 		hops, volume := int64(0), int64(0)

@@ -54,13 +54,13 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 				return nil, fail(fmt.Errorf("%s is no object; want one", label))
 			}
 		}
-		p, had, err := readPlan(in)
+		p, present, err := readPlan(in)
 		if err != nil {
 			return nil, fail(fmt.Errorf("%s: %w", label, err))
 		}
-		claimed := p.Buffer
-		if err = p.Seal(); err == nil && had["buffer"] {
-			p.Buffer = claimed
+		stored := p.Buffer
+		if err = p.Seal(); err == nil && present["buffer"] {
+			p.Buffer = stored
 			err = p.Check()
 		}
 		if err != nil {
@@ -81,11 +81,11 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 	return plans, nil
 }
 
-// mostName bounds the name of a plan, in bytes of JSON: it stands in tables and figures.
-const mostName = 400
+// maxNameBytes bounds the name of a plan, in bytes of JSON: it stands in tables and figures.
+const maxNameBytes = 400
 
-// read is a plan being read, member by member.
-type read struct {
+// planMembers is a plan being read, member by member.
+type planMembers struct {
 	name, op       string
 	n, k           int32
 	relay          bool
@@ -107,38 +107,38 @@ type read struct {
 
 // member is a member of a plan: where it goes, what it is, and of which plans it is.
 type member struct {
-	key   string
-	place any
-	what  string
-	of    use
+	key         string
+	target      any
+	description string
+	use         memberUse
 }
 
-type use uint8
+type memberUse uint8
 
 const (
-	always use = iota
-	inSlots
-	inSteps
-	mayBe // left out; of plans in slots but for the name
+	usedAlways memberUse = iota
+	usedInSlots
+	usedInSteps
+	optional // left out; of plans in slots but for the name
 )
 
-func (p *read) members() []member {
+func (p *planMembers) members() []member {
 	const number, list, lists, truths = "a whole number", "a list of whole numbers", "a list of lists of whole numbers", "a list of true and false"
 	return []member{
-		{"name", &p.name, "a text", mayBe}, {"n", &p.n, number, always}, {"k", &p.k, number, always},
-		{"topologies", &p.topologies, "a list of lists of edges", always}, {"slots", &p.slots, list, always}, {"tx", &p.tx, lists, always},
-		{"chunks", &p.chunks, lists, inSlots}, {"relay", &p.relay, "true or false", mayBe}, {"buffer", &p.buffer, number, mayBe},
-		{"switches", &p.switches, lists, mayBe}, {"delay_slots", &p.delaySlots, number, mayBe},
-		{"op", &p.op, "a text", inSteps}, {"bytes", &p.bytes, number, inSteps}, {"parts", &p.parts, number, inSteps},
-		{"rate_bits_per_s", &p.rate, "a number", inSteps}, {"latency_ps", &p.latency, number, inSteps}, {"delay_ps", &p.delay, number, inSteps},
-		{"kinds", &p.kinds, "a list of texts", inSteps}, {"reused", &p.reused, truths, inSteps}, {"open", &p.open, truths, inSteps},
-		{"longest", &p.longest, lists, inSteps},
+		{"name", &p.name, "a text", optional}, {"n", &p.n, number, usedAlways}, {"k", &p.k, number, usedAlways},
+		{"topologies", &p.topologies, "a list of lists of edges", usedAlways}, {"slots", &p.slots, list, usedAlways}, {"tx", &p.tx, lists, usedAlways},
+		{"chunks", &p.chunks, lists, usedInSlots}, {"relay", &p.relay, "true or false", optional}, {"buffer", &p.buffer, number, optional},
+		{"switches", &p.switches, lists, optional}, {"delay_slots", &p.delaySlots, number, optional},
+		{"op", &p.op, "a text", usedInSteps}, {"bytes", &p.bytes, number, usedInSteps}, {"parts", &p.parts, number, usedInSteps},
+		{"rate_bits_per_s", &p.rate, "a number", usedInSteps}, {"latency_ps", &p.latency, number, usedInSteps}, {"delay_ps", &p.delay, number, usedInSteps},
+		{"kinds", &p.kinds, "a list of texts", usedInSteps}, {"reused", &p.reused, truths, usedInSteps}, {"open", &p.open, truths, usedInSteps},
+		{"longest", &p.longest, lists, usedInSteps},
 	}
 }
 
 // readPlan reads the members of a plan, whose brace is open, and says which it had.
 func readPlan(in *json.Decoder) (*Plan, map[string]bool, error) {
-	p, had := &read{}, map[string]bool{}
+	p, present := &planMembers{}, map[string]bool{}
 	members := p.members()
 	for in.More() {
 		token, err := in.Token()
@@ -146,48 +146,48 @@ func readPlan(in *json.Decoder) (*Plan, map[string]bool, error) {
 			return nil, nil, err
 		}
 		key := token.(string) // the decoder takes nothing else for a key
-		at := slices.IndexFunc(members, func(m member) bool { return m.key == key })
+		index := slices.IndexFunc(members, func(m member) bool { return m.key == key })
 		switch {
-		case at < 0:
-			return nil, nil, fmt.Errorf("a member of unknown name; want %s", keys(members))
-		case had[key]:
+		case index < 0:
+			return nil, nil, fmt.Errorf("a member of unknown name; want %s", memberNames(members))
+		case present[key]:
 			return nil, nil, fmt.Errorf("member %q comes twice", key)
 		}
-		had[key] = true
+		present[key] = true
 		var raw json.RawMessage
 		if err := in.Decode(&raw); err != nil {
 			return nil, nil, err
 		}
-		if err := decode(raw, members[at].place, members[at].what); err != nil {
+		if err := decode(raw, members[index].target, members[index].description); err != nil {
 			return nil, nil, fmt.Errorf("member %q: %w", key, err)
 		}
-		if key == "name" && len(raw) > mostName {
-			return nil, nil, fmt.Errorf("member %q: it is %d bytes long; want at most %d", key, len(raw), mostName)
+		if key == "name" && len(raw) > maxNameBytes {
+			return nil, nil, fmt.Errorf("member %q: it is %d bytes long; want at most %d", key, len(raw), maxNameBytes)
 		}
 	}
 	if _, err := in.Token(); err != nil {
 		return nil, nil, err
 	}
-	required, other := inSlots, inSteps
-	if had["op"] {
-		required, other = inSteps, inSlots
+	required, other := usedInSlots, usedInSteps
+	if present["op"] {
+		required, other = usedInSteps, usedInSlots
 	}
 	for _, m := range members {
-		switch missing := !had[m.key]; {
-		case missing && (m.of == always || m.of == required):
+		switch missing := !present[m.key]; {
+		case missing && (m.use == usedAlways || m.use == required):
 			return nil, nil, fmt.Errorf("member %q is missing", m.key)
-		case !missing && (m.of == other || m.of == mayBe && m.key != "name" && required == inSteps):
+		case !missing && (m.use == other || m.use == optional && m.key != "name" && required == usedInSteps):
 			return nil, nil, fmt.Errorf(`member %q: a plan with "op" goes in steps and has none of slots, one without in slots and has none of steps`, m.key)
 		}
 	}
-	if had["delay_slots"] && !had["switches"] {
+	if present["delay_slots"] && !present["switches"] {
 		return nil, nil, errors.New(`member "delay_slots" is of no use without "switches"`)
 	}
-	out, err := p.plan()
-	return out, had, err
+	out, err := p.build()
+	return out, present, err
 }
 
-func keys(members []member) string {
+func memberNames(members []member) string {
 	list := make([]string, len(members))
 	for i, m := range members {
 		list[i] = m.key
@@ -218,8 +218,8 @@ func decode(raw []byte, into any, what string) error {
 	return fmt.Errorf("it has another value; want %s", what)
 }
 
-// plan puts together what was read.
-func (p *read) plan() (*Plan, error) {
+// build puts together what was read.
+func (p *planMembers) build() (*Plan, error) {
 	out := &Plan{Name: p.name, GPUs: int(p.n), Degree: int(p.k), Slots: p.slots, Relay: p.relay, Switches: p.switches, DelaySlots: p.delaySlots, Buffer: p.buffer}
 	for i, edges := range p.topologies {
 		t := make(scaleup.Topology, 0, len(edges))
@@ -232,7 +232,7 @@ func (p *read) plan() (*Plan, error) {
 		out.Topologies = append(out.Topologies, t)
 	}
 	if p.op != "" {
-		return out, p.steps(out)
+		return out, p.setSteps(out)
 	}
 	if len(p.chunks) != out.GPUs {
 		return nil, fmt.Errorf(`member "chunks": %d rows; want n = %d`, len(p.chunks), out.GPUs)
@@ -253,8 +253,8 @@ func (p *read) plan() (*Plan, error) {
 	return out, nil
 }
 
-// steps puts together what a plan does in steps.
-func (p *read) steps(out *Plan) error {
+// setSteps puts together what a plan does in steps.
+func (p *planMembers) setSteps(out *Plan) error {
 	op, err := collective.ParseKind(p.op)
 	if err != nil || !slices.Contains(Ops, op) {
 		return fmt.Errorf(`member "op": it is not known; want one of %q`, Ops)

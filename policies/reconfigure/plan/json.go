@@ -40,7 +40,7 @@ import (
 //
 // The same plans make the same bytes. It checks nothing: sealed plans are read back as they are.
 func WriteJSON(w io.Writer, plans []*Plan) error {
-	out := &writer{Writer: bufio.NewWriterSize(w, 1<<16)}
+	out := &jsonWriter{Writer: bufio.NewWriterSize(w, 1<<16)}
 	out.WriteString("[")
 	for i, p := range plans {
 		if i > 0 {
@@ -56,13 +56,13 @@ func WriteJSON(w io.Writer, plans []*Plan) error {
 	return out.Flush() // the first error of all that was written
 }
 
-type writer struct {
+type jsonWriter struct {
 	*bufio.Writer
 	err error // of a value that JSON does not have
 }
 
 // member writes a member as encoding/json does.
-func (w *writer) member(key string, value any) {
+func (w *jsonWriter) member(key string, value any) {
 	text, err := json.Marshal(value)
 	if err != nil && w.err == nil {
 		w.err = fmt.Errorf("plan: %s of a plan: %w", key, err)
@@ -70,7 +70,7 @@ func (w *writer) member(key string, value any) {
 	fmt.Fprintf(w, `,"%s":%s`, key, text)
 }
 
-func (p *Plan) write(out *writer) {
+func (p *Plan) write(out *jsonWriter) {
 	name, _ := json.Marshal(p.Name) // any text has a form
 	fmt.Fprintf(out, `{"name":%s,"n":%d,"k":%d`, name, p.GPUs, p.Degree)
 	if s := p.Steps; s != nil {
@@ -114,7 +114,7 @@ func (p *Plan) write(out *writer) {
 	out.WriteString("}")
 }
 
-func (s *Steps) write(out *writer) {
+func (s *Steps) write(out *jsonWriter) {
 	var kinds []string
 	var reused, open []bool
 	var longest [][]int64
@@ -135,7 +135,7 @@ func (s *Steps) write(out *writer) {
 	out.member("longest", longest)
 }
 
-func (s *Steps) writeMessages(out *writer) {
+func (s *Steps) writeMessages(out *jsonWriter) {
 	out.WriteString("[")
 	between, row := "\n", []int32(nil)
 	for i := range s.Phases {
@@ -155,7 +155,7 @@ func (s *Steps) writeMessages(out *writer) {
 }
 
 // rows writes a list of so many entries, each after the text before.
-func rows(out *writer, count int, before string, entry func(b []byte, i int) []byte) {
+func rows(out *jsonWriter, count int, before string, entry func(b []byte, i int) []byte) {
 	b := []byte{'['}
 	for i := range count {
 		if i > 0 {

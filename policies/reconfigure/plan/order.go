@@ -9,8 +9,8 @@ import (
 
 // orderKeys is how many fields transmissions are ordered by, orderBytes how many bytes these have.
 const (
-	orderKeys  = 7
-	orderBytes = orderKeys * 4
+	numKeys     = 7
+	numKeyBytes = numKeys * 4
 )
 
 // key returns field i of those that transmissions are ordered by.
@@ -34,7 +34,7 @@ func (t *Tx) key(i int) int32 {
 
 // compare is negative where t comes before u.
 func (t *Tx) compare(u *Tx) int {
-	for i := range orderKeys {
+	for i := range numKeys {
 		if c := cmp.Compare(t.key(i), u.key(i)); c != 0 {
 			return c
 		}
@@ -42,10 +42,10 @@ func (t *Tx) compare(u *Tx) int {
 	return 0
 }
 
-// order sorts transmissions that have the same bytes of keys before byte i. Plans have millions of them: to divide them
+// sortTx sorts transmissions that have the same bytes of keys before byte i. Plans have millions of them: to divide them
 // by one byte after the other, where they lie, takes a small part of the time of comparing them.
-func order(list []Tx, i int, stop halt.When) {
-	if len(list) <= 32 || i == orderBytes {
+func sortTx(list []Tx, i int, stop halt.When) {
+	if len(list) <= 32 || i == numKeyBytes {
 		slices.SortFunc(list, func(a, b Tx) int { return a.compare(&b) })
 		return
 	}
@@ -62,17 +62,17 @@ func order(list []Tx, i int, stop halt.When) {
 	}
 	for d := range next {
 		for next[d] < end[d] {
-			at := next[d]
-			to := digit(&list[at])
-			list[at], list[next[to]] = list[next[to]], list[at]
+			index := next[d]
+			to := digit(&list[index])
+			list[index], list[next[to]] = list[next[to]], list[index]
 			next[to]++
 		}
 	}
-	begin := 0
-	for _, behind := range end {
-		if behind > begin {
-			order(list[begin:behind], i+1, stop)
+	start := 0
+	for _, bucketEnd := range end {
+		if bucketEnd > start {
+			sortTx(list[start:bucketEnd], i+1, stop)
 		}
-		begin = behind
+		start = bucketEnd
 	}
 }

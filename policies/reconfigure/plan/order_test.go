@@ -20,7 +20,7 @@ func TestOrder(t *testing.T) {
 			slices.SortFunc(want, func(a, b Tx) int {
 				return slices.Compare([]int32{a.Phase, a.Slot, a.From, a.To, a.Src, a.Dst, a.Chunk}, []int32{b.Phase, b.Slot, b.From, b.To, b.Src, b.Dst, b.Chunk})
 			})
-			if order(list, 0, nil); !slices.Equal(list, want) {
+			if sortTx(list, 0, nil); !slices.Equal(list, want) {
 				t.Errorf("%d transmissions of fields below %d are out of order", n, limit)
 			}
 		}

@@ -29,20 +29,20 @@ type Collective struct {
 	Stop halt.When
 }
 
-// On returns the collective of an operation on a domain, with so many bytes a GPU. Its switches reconfigure together,
+// NewCollective returns the collective of an operation on a domain, with so many bytes a GPU. Its switches reconfigure together,
 // also where the domain would let each do so on its own.
-func On(d *scaleup.Domain, op collective.Kind, bytes int64) *Collective {
+func NewCollective(d *scaleup.Domain, op collective.Kind, bytes int64) *Collective {
 	return &Collective{GPUs: d.GPUs, Degree: d.Switches, Op: op, Bytes: bytes, Rate: float64(d.Rate), Latency: d.Latency, Delay: d.Delay}
 }
 
 // ErrCollective says that a Collective cannot be.
 var ErrCollective = errors.New("plan: no such collective")
 
-// mostGPUs is where planning in steps would no longer be a matter of seconds.
-const mostGPUs = 1 << 14
+// maxGPUs is where planning in steps would no longer be a matter of seconds.
+const maxGPUs = 1 << 14
 
-// SlowestLink is the least rate of links, in b/s: of slower ones the time of a byte does not fit.
-const SlowestLink = 2000
+// MinLinkRate is the least rate of links, in b/s: of slower ones the time of a byte does not fit.
+const MinLinkRate = 2000
 
 // Ops are the calls that are planned in steps.
 var Ops = []collective.Kind{collective.AllReduce, collective.ReduceScatter, collective.AllGather}
@@ -51,8 +51,8 @@ var Ops = []collective.Kind{collective.AllReduce, collective.ReduceScatter, coll
 func (p *Collective) Check() error {
 	n := p.GPUs
 	switch {
-	case n < 2 || n > mostGPUs:
-		return fmt.Errorf("%w: %d GPUs; want 2..%d", ErrCollective, n, mostGPUs)
+	case n < 2 || n > maxGPUs:
+		return fmt.Errorf("%w: %d GPUs; want 2..%d", ErrCollective, n, maxGPUs)
 	case p.Degree < 1 || p.Degree >= n:
 		return fmt.Errorf("%w: %d links a GPU among %d GPUs; want 1..%d", ErrCollective, p.Degree, n, n-1)
 	case !slices.Contains(Ops, p.Op):
@@ -61,8 +61,8 @@ func (p *Collective) Check() error {
 		return fmt.Errorf("%w: %s of %d B among %d GPUs; want at least a byte a shard, %d B", ErrCollective, p.Op, p.Bytes, n, n)
 	case !(p.Rate > 0) || math.IsInf(p.Rate, 0):
 		return fmt.Errorf("%w: links of %g b/s; want a finite rate above 0", ErrCollective, p.Rate)
-	case p.Rate < SlowestLink:
-		return fmt.Errorf("%w: links of %g b/s; want at least %g b/s, for times of bytes are counted in 32 bits and fractions", ErrCollective, p.Rate, float64(SlowestLink))
+	case p.Rate < MinLinkRate:
+		return fmt.Errorf("%w: links of %g b/s; want at least %g b/s, for times of bytes are counted in 32 bits and fractions", ErrCollective, p.Rate, float64(MinLinkRate))
 	case p.Latency < 0 || p.Delay < 0:
 		return fmt.Errorf("%w: a latency of %v and a reconfiguration delay of %v; want neither below 0", ErrCollective, p.Latency, p.Delay)
 	}
@@ -75,9 +75,9 @@ func (p *Collective) Check() error {
 	return nil
 }
 
-// Cut returns where piece k of n of so many bytes begins, as collective.Call cuts its vector: the first ones are
+// PieceStart returns where piece k of n of so many bytes begins, as collective.Call cuts its vector: the first ones are
 // longer by a byte where it does not come out even.
-func Cut(bytes int64, k, n int32) int64 {
+func PieceStart(bytes int64, k, n int32) int64 {
 	return bytes/int64(n)*int64(k) + min(int64(k), bytes%int64(n))
 }
 
@@ -155,8 +155,8 @@ type Phase struct {
 func (s *Steps) Size(m *Message) (bytes int64) {
 	n := int32(s.GPUs)
 	for _, e := range m.Pieces {
-		size := Cut(s.Bytes, e.Shard+1, n) - Cut(s.Bytes, e.Shard, n)
-		bytes += Cut(size, e.To, s.Parts) - Cut(size, e.From, s.Parts)
+		size := PieceStart(s.Bytes, e.Shard+1, n) - PieceStart(s.Bytes, e.Shard, n)
+		bytes += PieceStart(size, e.To, s.Parts) - PieceStart(size, e.From, s.Parts)
 	}
 	return bytes
 }

@@ -9,83 +9,83 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-func broken(format string, of ...any) error {
-	return fmt.Errorf("%w: %s", ErrBroken, fmt.Sprintf(format, of...))
+func errBroken(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrBroken, fmt.Sprintf(format, args...))
 }
 
-// replaySteps replays a plan in steps message by message, whoever made it, and returns an ErrBroken that names the
+// verifySteps replays a plan in steps message by message, whoever made it, and returns an ErrBroken that names the
 // first breach and its message: a phase that reuses a topology has that of the one before, every link exists and
 // carries one message a step, of no more bytes than the phase claims; what is sent was there when the step began; no
 // contribution is summed twice or lost, copies are of what is complete; and in the end everyone has what the operation
 // is to leave it with, every part of every shard.
-func (p *Plan) replaySteps(stop halt.When) error {
+func (p *Plan) verifySteps(stop halt.When) error {
 	s := p.Steps
 	if s.GPUs != p.GPUs || s.Degree != p.Degree || len(s.Phases) != len(p.Topologies) {
-		return broken("%d phases of a collective of %d GPUs of degree %d", len(s.Phases), s.GPUs, s.Degree)
+		return errBroken("%d phases of a collective of %d GPUs of degree %d", len(s.Phases), s.GPUs, s.Degree)
 	}
 	if s.Parts < 1 || int64(s.Parts) > s.Bytes/int64(p.GPUs) {
-		return broken("%d parts a shard of %d B; want 1 to as many", s.Parts, s.Bytes/int64(p.GPUs))
+		return errBroken("%d parts a shard of %d B; want 1 to as many", s.Parts, s.Bytes/int64(p.GPUs))
 	}
-	c := &checker{p: p, byShard: make([][]moved, p.GPUs), stop: stop}
+	c := &stepsChecker{plan: p, byShard: make([][]movedPiece, p.GPUs), stop: stop}
 	for i := range s.Phases {
-		if err := c.phase(i); err != nil {
+		if err := c.checkPhase(i); err != nil {
 			return err
 		}
 	}
-	z := newSums(s, stop)
+	tracker := newShardTracker(s, stop)
 	var first error
-	when := [2]int32{int32(len(s.Phases)), 0} // phase and step of the first; the end is behind all
+	firstTime := [2]int32{int32(len(s.Phases)), 0} // phase and step of the first; the end is behind all
 	for s := range c.byShard {
-		if err := z.shard(int32(s), c.byShard[s]); err != nil && (first == nil || slices.Compare(z.when[:], when[:]) < 0) {
-			first, when = err, z.when
+		if err := tracker.checkShard(int32(s), c.byShard[s]); err != nil && (first == nil || slices.Compare(tracker.time[:], firstTime[:]) < 0) {
+			first, firstTime = err, tracker.time
 		}
 	}
 	return first
 }
 
-// moved is a piece of a message, without its shard.
-type moved struct{ phase, step, fromGPU, toGPU, from, to, origin int32 }
+// movedPiece is a piece of a message, without its shard.
+type movedPiece struct{ phase, step, fromGPU, toGPU, fromPart, toPart, origin int32 }
 
-func (m *moved) String() string {
+func (m *movedPiece) String() string {
 	return (&Message{Phase: m.phase, Step: m.step, From: m.fromGPU, To: m.toGPU}).String()
 }
 
-type checker struct {
-	p       *Plan
-	byShard [][]moved // in order of phase and step
-	last    scaleup.Topology
-	stop    halt.When
+type stepsChecker struct {
+	plan     *Plan
+	byShard  [][]movedPiece // in order of phase and step
+	previous scaleup.Topology
+	stop     halt.When
 }
 
-// phase checks the links of a phase and sorts what they carry by shard.
-func (c *checker) phase(i int) error {
-	p, f := c.p.Steps, &c.p.Steps.Phases[i]
+// checkPhase checks the links of a phase and sorts what they carry by shard.
+func (c *stepsChecker) checkPhase(i int) error {
+	p, f := c.plan.Steps, &c.plan.Steps.Phases[i]
 	n := int32(p.GPUs)
 	if int(f.Kind) >= len(kindNames) || f.Kind != Gather && p.Op == collective.AllGather {
-		return broken("phase %d of an %s is a %s", i, p.Op, f.Kind)
+		return errBroken("phase %d of an %s is a %s", i, p.Op, f.Kind)
 	}
 	if f.Open && (f.Kind != Exchange || i+1 == len(p.Phases) || f.Kind != p.Phases[i+1].Kind) {
-		return broken("phase %d is an open %s; want an exchange that goes on in the next phase", i, f.Kind)
+		return errBroken("phase %d is an open %s; want an exchange that goes on in the next phase", i, f.Kind)
 	}
 	for s, b := range f.Longest {
 		if b < 0 || b > p.Bytes*int64(n) {
-			return broken("step %d of phase %d claims a message of %d B; all data is %d B", s, i, b, p.Bytes*int64(n))
+			return errBroken("step %d of phase %d claims a message of %d B; all data is %d B", s, i, b, p.Bytes*int64(n))
 		}
 	}
-	if int(c.p.Slots[i]) != len(f.Longest) {
-		return broken("phase %d takes %d steps and has the lengths of %d", i, c.p.Slots[i], len(f.Longest))
+	if int(c.plan.Slots[i]) != len(f.Longest) {
+		return errBroken("phase %d takes %d steps and has the lengths of %d", i, c.plan.Slots[i], len(f.Longest))
 	}
-	sorted := c.p.Topologies[i].Sorted()
-	if f.Reused && !slices.Equal(sorted, c.last) {
-		return broken("phase %d claims the topology of the one before, which has other links", i)
+	sorted := c.plan.Topologies[i].Sorted()
+	if f.Reused && !slices.Equal(sorted, c.previous) {
+		return errBroken("phase %d claims the topology of the one before, which has other links", i)
 	}
-	c.last = sorted
+	c.previous = sorted
 	used := make([]int32, len(sorted)) // by link: one more than the step it was last used in
 	step := int32(0)
 	for _, x := range f.Messages() {
 		c.stop.Check()
 		if int(x.Phase) != i || x.Step < step || int(x.Step) >= len(f.Longest) {
-			return broken("%v: it comes in phase %d, after step %d of %d", &x, i, step, len(f.Longest))
+			return errBroken("%v: it comes in phase %d, after step %d of %d", &x, i, step, len(f.Longest))
 		}
 		step = x.Step
 		at, _ := slices.BinarySearchFunc(sorted, scaleup.Edge{From: x.From, To: x.To}, scaleup.Edge.Compare)
@@ -93,20 +93,20 @@ func (c *checker) phase(i int) error {
 		for ; at < len(sorted) && sorted[at] == (scaleup.Edge{From: x.From, To: x.To}) && used[at] == x.Step+1; at++ {
 		}
 		if at == len(sorted) || sorted[at] != (scaleup.Edge{From: x.From, To: x.To}) {
-			return broken("%v: there are %d such links, all taken in this step", &x, at-links)
+			return errBroken("%v: there are %d such links, all taken in this step", &x, at-links)
 		}
 		used[at] = x.Step + 1
 		for _, e := range x.Pieces {
 			switch {
 			case e.Shard < 0 || e.Shard >= n || e.From < 0 || e.From >= e.To || e.To > p.Parts:
-				return broken("%v: parts %d..%d of shard %d; there are %d of %d shards", &x, e.From, e.To-1, e.Shard, p.Parts, n)
+				return errBroken("%v: parts %d..%d of shard %d; there are %d of %d shards", &x, e.From, e.To-1, e.Shard, p.Parts, n)
 			case (f.Kind == Exchange) != (e.Origin >= 0) || e.Origin >= n:
-				return broken("%v: shard %d with the sum of GPU %d in a phase to %s; want one of 0..%d in an exchange, else -1", &x, e.Shard, e.Origin, f.Kind, n-1)
+				return errBroken("%v: shard %d with the sum of GPU %d in a phase to %s; want one of 0..%d in an exchange, else -1", &x, e.Shard, e.Origin, f.Kind, n-1)
 			}
-			c.byShard[e.Shard] = append(c.byShard[e.Shard], moved{x.Phase, x.Step, x.From, x.To, e.From, e.To, e.Origin})
+			c.byShard[e.Shard] = append(c.byShard[e.Shard], movedPiece{x.Phase, x.Step, x.From, x.To, e.From, e.To, e.Origin})
 		}
 		if bytes := p.Size(&x); bytes > f.Longest[x.Step] {
-			return broken("%v: it is of %d B, the longest of the step is to be of %d B", &x, bytes, f.Longest[x.Step])
+			return errBroken("%v: it is of %d B, the longest of the step is to be of %d B", &x, bytes, f.Longest[x.Step])
 		}
 	}
 	return nil

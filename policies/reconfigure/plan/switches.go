@@ -18,31 +18,31 @@ func (p *Plan) SwitchEdges(phase int, s int32) scaleup.Topology {
 	return list.Sorted()
 }
 
-// Lightings lists, for a plan whose switches reconfigure on their own, every time that a switch comes up with other
+// SwitchSetups lists, for a plan whose switches reconfigure on their own, every time that a switch comes up with other
 // links than it had last: the phase with which it does, and the first phase of the reconfiguration before it. In the
 // order of phases, then switches.
-func (p *Plan) Lightings() []Lighting {
-	var list []Lighting
+func (p *Plan) SwitchSetups() []SwitchSetup {
+	var list []SwitchSetup
 	last := make([]scaleup.Topology, p.Degree)
-	dark := make([]int32, p.Degree) // the first phase of the reconfiguration that lasts
+	downFrom := make([]int32, p.Degree) // the first phase of the reconfiguration that lasts
 	for i := range p.Topologies {
 		for s := range int32(p.Degree) {
-			now := p.SwitchEdges(i, s)
-			if len(now) == 0 {
+			edges := p.SwitchEdges(i, s)
+			if len(edges) == 0 {
 				continue
 			}
-			if !slices.Equal(now, last[s]) {
-				list = append(list, Lighting{Switch: s, Phase: int32(i), Dark: dark[s]})
+			if !slices.Equal(edges, last[s]) {
+				list = append(list, SwitchSetup{Switch: s, Phase: int32(i), DownFrom: downFrom[s]})
 			}
-			last[s], dark[s] = now, int32(i)+1
+			last[s], downFrom[s] = edges, int32(i)+1
 		}
 	}
 	return list
 }
 
-// Lighting is a switch that comes up with new links at the start of phase Phase, down since the start of phase Dark.
+// SwitchSetup is a switch that comes up with new links at the start of phase Phase, down since the start of phase Dark.
 // The two are equal where it was not down.
-type Lighting struct{ Switch, Phase, Dark int32 }
+type SwitchSetup struct{ Switch, Phase, DownFrom int32 }
 
 // checkSwitches fails where Switches do not fit the topologies, or change without having been down long enough.
 func (p *Plan) checkSwitches() error {
@@ -68,13 +68,13 @@ func (p *Plan) checkSwitches() error {
 			if s < 0 || s >= k {
 				return fmt.Errorf("%w: topology %d: edge %d->%d is on switch %d of %d", ErrBroken, i, t[e].From, t[e].To, s, k)
 			}
-			now := use{int32(i) + 1, int32(e)}
+			current := use{int32(i) + 1, int32(e)}
 			for _, end := range []*use{&out[t[e].From*k+s], &in[t[e].To*k+s]} {
-				if end.phase == now.phase {
+				if end.phase == current.phase {
 					f := t[end.edge]
 					return fmt.Errorf("%w: topology %d: edges %d->%d and %d->%d share a GPU's port on switch %d", ErrBroken, i, f.From, f.To, t[e].From, t[e].To, s)
 				}
-				*end = now
+				*end = current
 			}
 		}
 	}
@@ -82,9 +82,9 @@ func (p *Plan) checkSwitches() error {
 	for i, s := range p.Slots {
 		start[i+1] = start[i] + int64(s)
 	}
-	for _, l := range p.Lightings() {
-		if dark := start[l.Phase] - start[l.Dark]; dark < int64(p.DelaySlots) {
-			return fmt.Errorf("%w: switch %d has new links from phase %d on, after %d slots of darkness; it takes %d", ErrBroken, l.Switch, l.Phase, dark, p.DelaySlots)
+	for _, l := range p.SwitchSetups() {
+		if down := start[l.Phase] - start[l.DownFrom]; down < int64(p.DelaySlots) {
+			return fmt.Errorf("%w: switch %d has new links from phase %d on, after %d slots of darkness; it takes %d", ErrBroken, l.Switch, l.Phase, down, p.DelaySlots)
 		}
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// unequal is a demand of 1..2*mean-1 chunks, drawn evenly.
-func unequal(n, k, mean int, seed uint64) *plan.Problem {
+// drawUnequal draws 1 .. 2*mean-1 chunks per pair, uniformly.
+func drawUnequal(n, k, mean int, seed uint64) *plan.Problem {
 	p := plan.UniformProblem(n, k, 1)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for i, c := range p.Chunks {
@@ -31,7 +31,7 @@ func BenchmarkCandidates(b *testing.B) {
 			}
 		})
 		b.Run(fmt.Sprintf("unequal/n=%d/k=%d", c.n, c.k), func(b *testing.B) {
-			p := unequal(c.n, c.k, 8, 1)
+			p := drawUnequal(c.n, c.k, 8, 1)
 			for b.Loop() {
 				if _, err := Candidates(p, Options{}); err != nil {
 					b.Fatal(err)

@@ -10,44 +10,48 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// Limits on the work of one chain, in nodes times words of rounds that its searches for free ways visit: some 20 ns
-// each. 64 GPUs of degree 2 stay below both. Larger domains try fewer longest rounds at large d, then pack nothing anew
-// and contract alone, which finds smaller savings but never costs slots.
+// maxTieWork and maxPackWork limit the work of one contraction chain. The unit is one word
+// of rounds at one GPU in the search for free paths, about 20 ns. 64 GPUs of degree 2 stay
+// below both limits. Beyond maxTieWork, only one of several longest rounds is tried. Beyond
+// maxPackWork, paths are not packed again. Contraction alone saves less, but it never costs
+// slots.
 const (
-	tieWork  = 8 << 20
-	packWork = 100 << 20
-	// ties is how many of several longest rounds are tried.
-	ties = 8
+	maxTieWork  = 8 << 20
+	maxPackWork = 100 << 20
+	// maxTies limits how many of several longest rounds are tried.
+	maxTies = 8
 )
 
-// chain makes the schedules of a base topology at d = 1, 2, ..: by contraction, and packed anew (Sec. 4.3).
-type chain struct {
-	cur    *scheme
-	phases []*phase
-	// least[u] are the fewest hops of unit u in any topology.
-	least []int32
-	work  int
-	stop  halt.When
+// contractionChain builds the schedules of a base for 1, 2, .. topologies, by contraction
+// and by packing paths again (Sec. 4.3).
+type contractionChain struct {
+	current *roundSchedule // schedule with the current number of topologies
+	packers []*roundPacker // one per topology
+	// minHops has the minimum hops in any topology, indexed by unit.
+	minHops []int32
+	work    int // of all searches so far, see maxTieWork
+	stop    halt.When
 }
 
-// newChain is the chain whose first topology is base's only phase. The base schedule is the better of base, if it has
-// rounds, and a packing of its own.
-func newChain(base *scheme, stop halt.When) *chain {
-	c := &chain{cur: base, stop: stop, least: slices.Repeat([]int32{math.MaxInt32}, len(base.src))}
-	c.addPhase()
-	if s := c.pack(); len(base.rounds) == 0 || s.slots() < base.slots() {
+// newContractionChain returns the chain that starts with the only phase of base. Its first
+// schedule is the better of base, if it has rounds, and of its own packing.
+func newContractionChain(base *roundSchedule, stop halt.When) *contractionChain {
+	c := &contractionChain{current: base, stop: stop, minHops: slices.Repeat([]int32{math.MaxInt32}, len(base.src))}
+	c.addPacker()
+	if s := c.packAll(); len(base.rounds) == 0 || s.slots() < base.slots() {
 		s.origin = base.origin
 		if len(base.rounds) > 0 {
 			s.origin += ", packed by length"
 		}
-		c.cur = s
+		c.current = s
 	}
 	return c
 }
 
-// units returns a scheme without rounds for the flows of n GPUs: offsets, where one is given, else edges.
-func units(n, k int, offsets []int32, edges scaleup.Topology) *scheme {
-	s := &scheme{n: n, k: k}
+// newRoundSchedule returns a schedule without rounds for all flows of n GPUs. The topology
+// is given by offsets, or by edges if offsets is nil.
+func newRoundSchedule(n, k int, offsets []int32, edges scaleup.Topology) *roundSchedule {
+	s := &roundSchedule{n: n, k: k}
 	if offsets != nil {
 		s.offsets = [][]int32{offsets}
 	} else {
@@ -64,95 +68,98 @@ func units(n, k int, offsets []int32, edges scaleup.Topology) *scheme {
 	return s
 }
 
-func (c *chain) addPhase() {
-	s := c.cur
-	var p *phase
-	if s.circulant() {
-		p = newPhase(s.n, s.offsets[len(c.phases)], nil, c.stop)
+// addPacker adds the packer of the latest topology and updates minHops.
+func (c *contractionChain) addPacker() {
+	s := c.current
+	var p *roundPacker
+	if s.isCirculant() {
+		p = newRoundPacker(s.n, s.offsets[len(c.packers)], nil, c.stop)
 	} else {
-		p = newPhase(s.n, nil, s.edges[len(c.phases)], c.stop)
+		p = newRoundPacker(s.n, nil, s.edges[len(c.packers)], c.stop)
 	}
-	c.phases = append(c.phases, p)
-	for u := range c.least {
-		if h := p.to(s.dst[u])[s.src[u]]; h >= 0 {
-			c.least[u] = min(c.least[u], h)
+	c.packers = append(c.packers, p)
+	for u := range c.minHops {
+		if h := p.hopsTo(s.dst[u])[s.src[u]]; h >= 0 {
+			c.minHops[u] = min(c.minHops[u], h)
 		}
 	}
 }
 
-// pack sorts all paths by hops and puts each into the earliest round in which one of its shortest paths is free, over
-// all topologies that have it as short, opening rounds where it must (Sec. 4.2).
-func (c *chain) pack() *scheme {
-	s := *c.cur
+// packAll sorts all paths by hops and assigns each to the earliest round in which one of
+// its shortest paths is free, over all topologies with this number of hops. It opens a
+// round if no round is free (Sec. 4.2).
+func (c *contractionChain) packAll() *roundSchedule {
+	s := *c.current
 	m := len(s.src)
-	s.stride = int(max(1, slices.Max(c.least)))
-	_, order := csr.Sort(numbers.Below(int32(m)), s.stride+1, func(u int32) int32 { return c.least[u] })
-	s.round, s.hops, s.way, s.rounds = make([]int32, m), make([]int32, m), make([]int32, m*s.stride), nil
-	for _, p := range c.phases {
+	s.stride = int(max(1, slices.Max(c.minHops)))
+	_, order := csr.Sort(numbers.Below(int32(m)), s.stride+1, func(u int32) int32 { return c.minHops[u] })
+	s.round, s.hops, s.paths, s.rounds = make([]int32, m), make([]int32, m), make([]int32, m*s.stride), nil
+	for _, p := range c.packers {
 		p.reset()
 	}
 	for _, u := range order {
 		c.stop.Check()
-		h := int(c.least[u])
-		way := s.way[int(u)*s.stride : int(u)*s.stride+h]
-		in, round := (*phase)(nil), -1
+		h := int(c.minHops[u])
+		path := s.paths[int(u)*s.stride : int(u)*s.stride+h]
+		packer, round := (*roundPacker)(nil), -1
 		phase := int32(0)
-		for i, p := range c.phases {
-			if int(p.to(s.dst[u])[s.src[u]]) != h {
+		for i, p := range c.packers {
+			if int(p.hopsTo(s.dst[u])[s.src[u]]) != h {
 				continue
 			}
-			if in == nil {
-				in, phase = p, int32(i)
+			if packer == nil {
+				packer, phase = p, int32(i)
 			}
-			if round = p.fit(s.src[u], s.dst[u], h, way); round >= 0 {
-				in = p
+			if round = p.findRound(s.src[u], s.dst[u], h, path); round >= 0 {
+				packer = p
 				break
 			}
 		}
 		if round < 0 {
-			in.open(int32(len(s.rounds)))
-			s.rounds = append(s.rounds, span{phase: phase})
-			round = in.fit(s.src[u], s.dst[u], h, way)
+			packer.openRound(int32(len(s.rounds)))
+			s.rounds = append(s.rounds, roundInfo{phase: phase})
+			round = packer.findRound(s.src[u], s.dst[u], h, path)
 		}
-		in.take(round, way)
-		s.hops[u], s.round[u] = int32(h), in.number[round]
+		packer.reserve(round, path)
+		s.hops[u], s.round[u] = int32(h), packer.roundNumber[round]
 	}
-	for _, p := range c.phases {
+	for _, p := range c.packers {
 		c.work += p.work
 		p.work = 0
 	}
-	c.work += m * len(c.phases) / 8
-	s.measure()
+	c.work += m * len(c.packers) / 8
+	s.normaliseRounds()
 	return &s
 }
 
-// next makes the schedule with one topology more: of the longest rounds the one whose contraction, as it is or packed
-// anew, leaves the fewest slots, of equals the first. It returns false if all flows are one hop long already.
-func (c *chain) next() bool {
-	from, least := c.cur, slices.Clone(c.least)
-	var best *chain
-	for tie := range ties {
-		if tie > 0 && c.work > tieWork {
+// addTopology extends the schedule by one topology. It contracts each of the longest
+// rounds, optionally packs all paths again, and keeps the schedule with the lowest number
+// of slots, the first of equals. It returns false if all flows take one hop already.
+func (c *contractionChain) addTopology() bool {
+	current, minHops := c.current, slices.Clone(c.minHops)
+	var best *contractionChain
+	for tie := range maxTies {
+		if tie > 0 && c.work > maxTieWork {
 			break
 		}
 		c.stop.Check()
-		s := from.contract(tie)
+		s := current.contractLongestRound(tie)
 		if s == nil {
 			break
 		}
-		s.combine(c.stop)
-		s.measure()
-		try := &chain{cur: s, phases: slices.Clip(c.phases), least: slices.Clone(least), stop: c.stop}
-		if c.work <= packWork {
-			try.addPhase()
-			if again := try.pack(); again.slots() < s.slots() {
-				again.origin += ", packed anew"
-				try.cur = again
+		s.mergeRounds(c.stop)
+		s.normaliseRounds()
+		trial := &contractionChain{current: s, packers: slices.Clip(c.packers), minHops: slices.Clone(minHops), stop: c.stop}
+		if c.work <= maxPackWork {
+			trial.addPacker()
+			if repacked := trial.packAll(); repacked.slots() < s.slots() {
+				repacked.origin += ", packed anew"
+				trial.current = repacked
 			}
 		}
-		c.work += try.work
-		if best == nil || try.cur.slots() < best.cur.slots() {
-			best = try
+		c.work += trial.work
+		if best == nil || trial.current.slots() < best.current.slots() {
+			best = trial
 		}
 	}
 	if best == nil {

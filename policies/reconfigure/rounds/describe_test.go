@@ -10,46 +10,50 @@ import (
 
 // Round is one round of the paper's figures (Figs. 7, 8c, 9c).
 type Round struct {
-	// Phase is its topology, Hops the most hops of its paths: what it costs one chunk, in slots.
+	// Phase is the index of its topology. Hops is the largest number of hops of its paths,
+	// and its slots per chunk.
 	Phase, Hops int
-	// Paths are the GPUs on each flow's way, both ends included, by source and then by destination.
+	// Paths are the GPUs on the path of each flow, including both ends, ordered by source
+	// and destination.
 	Paths [][]int32
 }
 
-// Schedule is a candidate as rounds, for pictures.
+// Schedule is a candidate as rounds, for comparison with the figures.
 type Schedule struct {
-	// Origin, Reconfigurations and Slots are those of the candidate.
+	// Origin, Reconfigurations and Slots of the candidate.
 	Origin           string
 	Reconfigurations int
 	Slots            int64
-	// Topologies and Rounds are on the GPUs; Label[u] is the GPU that node u of the construction became (Sec. 4.4).
+	// Topologies and Rounds use GPU numbers. Label[u] is the GPU at node u of the
+	// construction (Sec. 4.4).
 	Topologies []scaleup.Topology
 	Label      []int32
 	Rounds     []Round
 }
 
-// ErrNone says that there is no candidate of so many topologies.
+// ErrNone is returned if there is no candidate with the given number of topologies.
 var ErrNone = errors.New("rounds: no such schedule")
 
-// Describe returns the candidate of d topologies as rounds. Where its chunks run by index the rounds say which topology
-// and path each flow takes. Flows without chunks are listed like all others. Errors: those of Candidates, ErrNone.
+// Describe returns the candidate with d topologies as rounds. If its chunks are sent by
+// index, the rounds only determine the topology and path of each flow. Flows without chunks
+// are included. The error is ErrNone or an error of Candidates.
 func Describe(p *plan.Problem, o Options, d int) (*Schedule, error) {
-	list, err := all(p, o)
+	list, err := allSchedules(p, o)
 	if err != nil {
 		return nil, err
 	}
 	for i := range list {
-		if list[i].d == d {
+		if list[i].topologies == d {
 			return list[i].describe(), nil
 		}
 	}
-	return nil, fmt.Errorf("%w: of %d topologies; there are those of 1..%d where one more pays", ErrNone, d, list[len(list)-1].d)
+	return nil, fmt.Errorf("%w: %d topologies; the largest number is %d", ErrNone, d, list[len(list)-1].topologies)
 }
 
-func (m *made) describe() *Schedule {
-	s := m.remake()
-	out := &Schedule{Origin: m.origin, Reconfigurations: m.d, Slots: m.slots, Label: m.label}
-	for i := range s.phases() {
+func (m *candidateSchedule) describe() *Schedule {
+	s := m.rebuild()
+	out := &Schedule{Origin: m.origin, Reconfigurations: m.topologies, Slots: m.slots, Label: m.label}
+	for i := range s.numPhases() {
 		out.Topologies = append(out.Topologies, s.topology(i).Relabel(m.label))
 	}
 	for _, r := range s.rounds {
@@ -66,7 +70,7 @@ func (m *made) describe() *Schedule {
 				continue
 			}
 			u := s.unit(int(node[a]), int(node[b]))
-			links = s.walk(links[:0], u, node[a])
+			links = s.appendLinks(links[:0], u, node[a])
 			r := &out.Rounds[s.round[u]]
 			path := []int32{int32(a)}
 			for _, l := range links {
@@ -78,21 +82,22 @@ func (m *made) describe() *Schedule {
 	return out
 }
 
-// GenKautzRounds lists, as Fig. 9c does, all paths of the generalised Kautz graph from which the schedule of that base
-// is selected: those of 1, 2, .. hops until every GPU is joined with every other, useless ones included, packed without
-// contention. Errors: plan.ErrProblem for sizes out of range.
+// GenKautzRounds lists, as Fig. 9c does, all paths of the generalised Kautz graph from
+// which the schedule of that base is selected: paths of 1, 2, .. hops until each GPU
+// reaches all others, packed without contention. The error is plan.ErrProblem for invalid
+// sizes.
 func GenKautzRounds(n, k int) ([]Round, error) {
 	if n < 3 || k < 2 || k >= n {
-		return nil, fmt.Errorf("%w: a generalised Kautz graph of %d GPUs and degree %d; it takes a degree of 2..%d",
+		return nil, fmt.Errorf("%w: a generalised Kautz graph of %d GPUs and degree %d; want a degree of 2..%d",
 			plan.ErrProblem, n, k, max(2, n-1))
 	}
-	l := listKautz(n, k, true, nil)
+	l := listKautzPaths(n, k, true, nil)
 	out := make([]Round, len(l.rounds))
 	for i, r := range l.rounds {
 		out[i].Hops = int(r.hops)
 	}
 	for _, p := range l.paths {
-		links := l.links[p.links : p.links+p.hops]
+		links := l.links[p.firstLink : p.firstLink+p.hops]
 		path := []int32{l.edges[links[0]].From}
 		for _, e := range links {
 			path = append(path, l.edges[e].To)

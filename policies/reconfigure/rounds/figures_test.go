@@ -14,19 +14,20 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// figure7 is what Fig. 7 keeps for GPU 1 and, to show the rotation, GPU 2: rounds 1, 2, 4, 5 of the base and 1, 2, 5 of
-// the 3-shifted topology.
+// figure7 is Fig. 7 for GPU 1 and, to show the rotation, GPU 2: rounds 1, 2, 4, 5 of the
+// base and 1, 2, 5 of the topology shifted by 3.
 var figure7 = [7][2]string{
 	{"1-3", "2-8"}, {"1-3-4", "2-8-5"}, {"1-3-4-7-2", "2-8-5-6-1"}, {"1-3-4-7-2-8", "2-8-5-6-1-3"},
 	{"1-7", "2-6"}, {"1-7-5", "2-6-4"}, {"1-7-5-3-2-6", "2-6-4-8-1-7"},
 }
 
+// The rounds of shifts 1 and 3 on 8 GPUs equal Fig. 7.
 func TestFigure7(t *testing.T) {
-	s := newShifts(8)
+	s := newShiftSequence(8)
 	s.order = []int{1, 3}
-	s.add()
+	s.addShift()
 	// The base cycle of Fig. 6a.
-	m := made{remake: s.scheme, label: []int32{1, 3, 4, 7, 2, 8, 5, 6}}
+	m := candidateSchedule{rebuild: s.schedule, label: []int32{1, 3, 4, 7, 2, 8, 5, 6}} // the base cycle of Fig. 6a
 	for i := range m.label {
 		m.label[i]--
 	}
@@ -41,18 +42,19 @@ func TestFigure7(t *testing.T) {
 			t.Errorf("round %d: %+v", i, r)
 		}
 		for j, want := range figure7[i] {
-			if got := text(r.Paths[j]); got != want {
+			if got := pathText(r.Paths[j]); got != want {
 				t.Errorf("round %d: %s, in the figure %s", i+1, got, want)
 			}
 		}
 	}
-	// The paper's text says 19, but its rounds are 1+2+4+5 and 1+2+5.
+	// The paper's text says 19, but its rounds take 1+2+4+5 and 1+2+5 slots.
 	if sum != 20 {
 		t.Errorf("%d slots, want 20", sum)
 	}
 }
 
-func text(path []int32) string {
+// pathText formats a path with GPUs numbered from 1, as in the paper.
+func pathText(path []int32) string {
 	var s []string
 	for _, u := range path {
 		s = append(s, fmt.Sprint(u+1))
@@ -60,8 +62,9 @@ func text(path []int32) string {
 	return strings.Join(s, "-")
 }
 
-// Fig. 8c has offsets 6 and 5, which are -2 and -3: the base. Its rounds are, for GPU 1, {5, 6}, {6+6, 5+5}, {6+5} and
-// {6+6+5, 5+5+5}, the last of which uses offset 5 twice at hop 3. Here the path of 6+6+5 joins {6+5} as 5+6+6 instead.
+// Fig. 8c has offsets 6 and 5, which are the base offsets -2 and -3. Its rounds are, for
+// GPU 1, {5, 6}, {6+6, 5+5}, {6+5} and {6+6+5, 5+5+5}. The last round uses offset 5 twice
+// at hop 3. Here the path of 6+6+5 joins {6+5} as 5+6+6 instead.
 func TestFigure8(t *testing.T) {
 	if o := BaseOffsets(8, 2); !slices.Equal(o, []int{2, 3}) {
 		t.Fatalf("base %v", o)
@@ -81,7 +84,7 @@ func TestFigure8(t *testing.T) {
 			}
 			slices.Sort(used)
 			if to := (path[0] - path[len(path)-1] + 8) % 8; !slices.Equal(used, figure[to]) {
-				t.Errorf("%s takes offsets %v, in the figure -%v", text(path), used, figure[to])
+				t.Errorf("%s takes offsets %v, in the figure -%v", pathText(path), used, figure[to])
 			}
 		}
 	}
@@ -90,15 +93,16 @@ func TestFigure8(t *testing.T) {
 	}
 }
 
-// No packing of offsets {2, 3} takes fewer than 9 slots at 8 GPUs, if every source does the same: all ways of up to 5
-// hops, all pairs of destinations in a round, by dynamic programming over the destinations.
+// If all sources use the same paths, no packing of offsets {2, 3} on 8 GPUs takes fewer
+// than 9 slots. Dynamic programming over the destinations covers all paths of up to 5 hops
+// and all pairs of destinations in a round.
 func TestFigure8Needs9(t *testing.T) {
 	offsets := []int{2, 3}
-	ways := make([][][]int, 8)
+	paths := make([][][]int, 8)
 	var extend func(at int, way []int)
 	extend = func(at int, way []int) {
 		if len(way) > 0 && at != 0 {
-			ways[at] = append(ways[at], slices.Clone(way))
+			paths[at] = append(paths[at], slices.Clone(way))
 		}
 		if len(way) < 5 {
 			for _, o := range offsets {
@@ -107,10 +111,10 @@ func TestFigure8Needs9(t *testing.T) {
 		}
 	}
 	extend(0, nil)
-	together := func(a, b int) int {
+	costTogether := func(a, b int) int {
 		least := 100
-		for _, v := range ways[a] {
-			for _, w := range ways[b] {
+		for _, v := range paths[a] {
+			for _, w := range paths[b] {
 				free := true
 				for i := range min(len(v), len(w)) {
 					free = free && v[i] != w[i]
@@ -130,9 +134,9 @@ func TestFigure8Needs9(t *testing.T) {
 				if set>>a&1 == 0 || set>>b&1 == 0 {
 					continue
 				}
-				cost := together(a, b)
+				cost := costTogether(a, b)
 				if a == b {
-					cost = len(slices.MinFunc(ways[a], func(v, w []int) int { return len(v) - len(w) }))
+					cost = len(slices.MinFunc(paths[a], func(v, w []int) int { return len(v) - len(w) }))
 				}
 				best[set] = min(best[set], best[set&^(1<<a)&^(1<<b)]+cost)
 			}
@@ -143,9 +147,10 @@ func TestFigure8Needs9(t *testing.T) {
 	}
 }
 
-// With waiting at nodes offsets {2, 3} need 8 slots, not 7: with a price of 2 for a hop of offset 2 and 3 for one of
-// offset 3, the cheapest ways of the 7 destinations cost 36, and a slot sells hops for 5, whoever uses them (36/5 > 7).
-// 7 slots are what {1, 3} take, and the same search finds 8 for {2, 3}.
+// With chunks that wait at GPUs, offsets {2, 3} need 8 slots, not 7. Let a hop of offset 2
+// cost 2 and a hop of offset 3 cost 3. The cheapest paths of the 7 destinations then cost
+// 36, and the hops of a slot cost at most 5 (36/5 > 7). Offsets {1, 3} take 7 slots, and
+// the same search finds 8 for {2, 3}.
 func TestWaitingNeeds8(t *testing.T) {
 	price := [8]int{}
 	for d := 1; d < 8; d++ {
@@ -165,7 +170,7 @@ func TestWaitingNeeds8(t *testing.T) {
 	if (sum+4)/5 != 8 {
 		t.Errorf("all destinations cost %d: %d slots", sum, (sum+4)/5)
 	}
-	// Hops of the first and second offset by destination.
+	// Hops over the first and the second offset, by destination.
 	for _, c := range []struct {
 		hops [7][2]int
 		want int
@@ -173,15 +178,16 @@ func TestWaitingNeeds8(t *testing.T) {
 		{[7][2]int{{1, 0}, {0, 1}, {2, 0}, {1, 1}, {0, 2}, {2, 1}, {0, 3}}, 8}, // {2, 3}
 		{[7][2]int{{1, 0}, {2, 0}, {0, 1}, {1, 1}, {2, 1}, {0, 2}, {1, 2}}, 7}, // {1, 3}
 	} {
-		if got := openShop(c.hops); got != c.want {
+		if got := minOpenShopSlots(c.hops); got != c.want {
 			t.Errorf("%v: %d slots, want %d", c.hops, got, c.want)
 		}
 	}
 }
 
-// openShop is the fewest slots in which every job has had its hops of both offsets, one a slot, and every offset one
-// job a slot: by search.
-func openShop(hops [7][2]int) int {
+// minOpenShopSlots returns the minimum number of slots in which each job has its hops of
+// both offsets, one per slot, and each offset serves one job per slot. It tries all
+// schedules.
+func minOpenShopSlots(hops [7][2]int) int {
 	var fits func(left [7][2]int, slots int) bool
 	fits = func(left [7][2]int, slots int) bool {
 		a, b := 0, 0
@@ -217,8 +223,8 @@ func openShop(hops [7][2]int) int {
 	}
 }
 
-// figure9 is Fig. 9c: round by round, the paths through the first link of each GPU as printed (the row of GPU 1 lost
-// its column 5 in print).
+// figure9 is Fig. 9c: for each round, the paths that start with the first link of each GPU,
+// as printed. The print of GPU 1's row lacks column 5.
 var figure9 = []string{
 	"1-8 2-6 3-4 4-2 5-8 6-6 7-4 8-2",
 	"1-8-2 2-6-6 3-4-2 4-2-6 5-8-1 6-6-5 7-4-1 8-2-5",
@@ -229,6 +235,8 @@ var figure9 = []string{
 	"1-8-1-7 2-6-5-7 3-4-1-8 4-2-5-8 5-8-2-5 6-6-6-5 7-4-2-6 8-2-6-6",
 }
 
+// The listing of GenKautz on 8 GPUs contains the paths of Fig. 9c, in as many rounds and
+// slots.
 func TestFigure9(t *testing.T) {
 	rounds, err := GenKautzRounds(8, 2)
 	if err != nil {
@@ -242,7 +250,7 @@ func TestFigure9(t *testing.T) {
 		sum += r.Hops
 		var paths []string
 		for _, p := range r.Paths {
-			paths = append(paths, text(p))
+			paths = append(paths, pathText(p))
 		}
 		for _, want := range strings.Fields(figure9[i]) {
 			if !slices.Contains(paths, want) {
@@ -250,14 +258,14 @@ func TestFigure9(t *testing.T) {
 			}
 		}
 		if len(paths) != 16 {
-			t.Errorf("round %d has %d paths, want 2 a GPU", i+1, len(paths))
+			t.Errorf("round %d has %d paths, want 2 per GPU", i+1, len(paths))
 		}
 	}
 	if sum != 17 {
 		t.Errorf("%d slots, want 17", sum)
 	}
-	// Selecting and combining leaves as many: GPU 6, with a loop, reaches 4 others in 3 hops, all by its one other
-	// link.
+	// Selection and merging do not reduce the rounds: GPU 6, which has a loop, reaches 4
+	// other GPUs in 3 hops, all over its one other link.
 	s, err := Describe(plan.UniformProblem(8, 2, 1), Options{Schedule: ByRound, Base: GenKautz}, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -267,8 +275,8 @@ func TestFigure9(t *testing.T) {
 	}
 }
 
-// Described rounds hold every flow once, on links of the topology that no other path uses in the same step, and cost
-// what the candidate claims.
+// Described rounds contain each flow once, use each link once per step, and take the slots
+// of the candidate.
 func TestDescribe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 12)
@@ -296,21 +304,21 @@ func TestDescribe(t *testing.T) {
 				listed[int(src)*n+int(dst)]++
 				for step := range path[1:] {
 					e := scaleup.Edge{From: path[step], To: path[step+1]}
-					at := [3]int32{int32(step), e.From, e.To}
-					if used[at] || !slices.Contains(s.Topologies[r.Phase], e) {
-						t.Fatalf("%s: step %d of %s", s.Origin, step, text(path))
+					link := [3]int32{int32(step), e.From, e.To}
+					if used[link] || !slices.Contains(s.Topologies[r.Phase], e) {
+						t.Fatalf("%s: step %d of %s", s.Origin, step, pathText(path))
 					}
-					used[at] = true
+					used[link] = true
 				}
 			}
 			for chunk := int32(0); ; chunk++ {
-				most := 0
+				maxHops := 0
 				for _, path := range r.Paths {
 					if p.Chunks[int(path[0])*n+int(path[len(path)-1])] > chunk {
-						most = max(most, len(path)-1)
+						maxHops = max(maxHops, len(path)-1)
 					}
 				}
-				if slots += int64(most); most == 0 {
+				if slots += int64(maxHops); maxHops == 0 {
 					break
 				}
 			}
@@ -321,7 +329,7 @@ func TestDescribe(t *testing.T) {
 			}
 		}
 		if slots != s.Slots {
-			t.Fatalf("%s: the rounds take %d slots, claimed %d", s.Origin, slots, s.Slots)
+			t.Fatalf("%s: the rounds take %d slots, want %d", s.Origin, slots, s.Slots)
 		}
 	})
 }

@@ -8,35 +8,40 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// listed is a path of the listing: its links, edges n*k apart at most, from GPU at the tail of the first.
-type listed struct {
-	round int32
-	hops  int32
-	links int32 // index of its first link in listing.links
+// kautzPath is a path of a kautzListing: its round, its hops, and the index of its first
+// link in kautzListing.links.
+type kautzPath struct {
+	round     int32
+	hops      int32
+	firstLink int32
 }
 
-// listing is all paths of a generalised Kautz topology of 1, 2, .. hops, loops and returns included, packed into rounds
-// without contention (Sec. 4.2, Fig. 9c).
-type listing struct {
+// kautzListing has all paths of a generalised Kautz topology with 1, 2, .. hops, including
+// paths with loops and returns. They are packed into rounds without contention (Sec. 4.2,
+// Fig. 9c).
+type kautzListing struct {
 	edges  scaleup.Topology
-	paths  []listed
+	paths  []kautzPath
 	links  []int32
-	rounds []span
+	rounds []roundInfo
 }
 
-// listKautz lists paths until every GPU is joined with every other: for each h all of h hops, by source and then by the
-// links' order, each into the first round of this h where it contends with none. k^(h-1) rounds would hold them if
-// packed full; where the greedy packing leaves holes there are more. With all false it keeps of the paths only the
-// shortest ones between two GPUs, in the rounds that they have among all.
-func listKautz(n, k int, all bool, stop halt.When) *listing {
-	l := &listing{edges: scaleup.GeneralizedKautz(n, k)}
-	reached := make([]int32, n*n) // the fewest hops found
+// listKautzPaths lists paths until each GPU reaches all others. For each number h of hops,
+// it lists all paths by source and then by the order of links, each in the first round of
+// this h without contention. Packed without gaps they would fill k^(h-1) rounds; the greedy
+// packing may leave gaps and take more.
+//
+// Without all, only the shortest paths between two GPUs are stored, in the rounds that they
+// have among all paths.
+func listKautzPaths(n, k int, all bool, stop halt.When) *kautzListing {
+	l := &kautzListing{edges: scaleup.GeneralizedKautz(n, k)}
+	reached := make([]int32, n*n) // minimum hops so far, indexed by source*n+destination; 0 if not reached
 	missing := n * (n - 1)
 	for h := 1; missing > 0; h++ {
 		words := 1
 		used := make([]uint64, h*n*k*words)
 		first := int32(len(l.rounds))
-		way := make([]int32, h)
+		path := make([]int32, h)
 		count := n
 		for range h {
 			count *= k
@@ -45,17 +50,17 @@ func listKautz(n, k int, all bool, stop halt.When) *listing {
 			if i&(1<<10-1) == 0 {
 				stop.Check()
 			}
-			// Path i of h hops: its source and its choices of links are the digits of i.
-			at, rest := int32(i/(count/n)), count/n
-			source := at
-			for step := range way {
+			// Path i of h hops: the digits of i are its source and its choices of links.
+			node, rest := int32(i/(count/n)), count/n
+			source := node
+			for step := range path {
 				rest /= k
-				way[step] = at*int32(k) + int32(i/rest%k)
-				at = l.edges[way[step]].To
+				path[step] = node*int32(k) + int32(i/rest%k)
+				node = l.edges[path[step]].To
 			}
-			fewest := &reached[int(source)*n+int(at)]
-			if at != source && *fewest == 0 {
-				*fewest = int32(h)
+			hops := &reached[int(source)*n+int(node)]
+			if node != source && *hops == 0 {
+				*hops = int32(h)
 				missing--
 			}
 			round := -1
@@ -67,35 +72,35 @@ func listKautz(n, k int, all bool, stop halt.When) *listing {
 					}
 					used, words = wide, 2*words
 				}
-				taken := uint64(0)
-				for step, e := range way {
-					taken |= used[(step*n*k+int(e))*words+w]
+				occupied := uint64(0)
+				for step, e := range path {
+					occupied |= used[(step*n*k+int(e))*words+w]
 				}
-				if taken != ^uint64(0) {
-					round = w*64 + bits.TrailingZeros64(^taken)
+				if occupied != ^uint64(0) {
+					round = w*64 + bits.TrailingZeros64(^occupied)
 				}
 			}
-			for step, e := range way {
+			for step, e := range path {
 				used[(step*n*k+int(e))*words+round/64] |= 1 << (round % 64)
 			}
 			for int(first)+round >= len(l.rounds) {
-				l.rounds = append(l.rounds, span{hops: int32(h)})
+				l.rounds = append(l.rounds, roundInfo{hops: int32(h)})
 			}
-			if !all && (at == source || *fewest < int32(h)) {
+			if !all && (node == source || *hops < int32(h)) {
 				continue
 			}
-			l.paths = append(l.paths, listed{first + int32(round), int32(h), int32(len(l.links))})
-			l.links = append(l.links, way...)
+			l.paths = append(l.paths, kautzPath{first + int32(round), int32(h), int32(len(l.links))})
+			l.links = append(l.links, path...)
 		}
 	}
 	return l
 }
 
-// kautzBase selects from the listing, for every flow, one of its shortest paths, drawn by seed, removes all others, and
-// then combines rounds that do not contend (Sec. 4.2).
-func kautzBase(n, k int, seed uint64, stop halt.When) *scheme {
-	l := listKautz(n, k, false, stop)
-	s := units(n, k, nil, l.edges)
+// kautzBase selects one of the shortest paths of each flow from the listing, drawn by seed,
+// removes all others, and merges rounds without contention (Sec. 4.2).
+func kautzBase(n, k int, seed uint64, stop halt.When) *roundSchedule {
+	l := listKautzPaths(n, k, false, stop)
+	s := newRoundSchedule(n, k, nil, l.edges)
 	s.origin = "GenKautz"
 	draws := random.Stream(seed, "reconfigure-during: paths of GenKautz")
 	unit := make([]int32, n*n)
@@ -103,21 +108,21 @@ func kautzBase(n, k int, seed uint64, stop halt.When) *scheme {
 		unit[int(s.src[u])*n+int(s.dst[u])] = int32(u)
 	}
 	s.stride = int(l.rounds[len(l.rounds)-1].hops)
-	s.way = make([]int32, len(s.src)*s.stride)
+	s.paths = make([]int32, len(s.src)*s.stride)
 	ties := make([]int32, len(s.src))
 	for _, p := range l.paths {
-		links := l.links[p.links : p.links+p.hops]
+		links := l.links[p.firstLink : p.firstLink+p.hops]
 		from, to := l.edges[links[0]].From, l.edges[links[p.hops-1]].To
 		u := unit[int(from)*n+int(to)]
-		// Each of the ties stays with the same chance.
+		// Reservoir sampling: each of the paths is selected with equal probability.
 		if ties[u]++; ties[u] > 1 && draws.IntN(int(ties[u])) > 0 {
 			continue
 		}
 		s.hops[u], s.round[u] = p.hops, p.round
-		copy(s.way[int(u)*s.stride:], links)
+		copy(s.paths[int(u)*s.stride:], links)
 	}
 	s.rounds = l.rounds
-	s.combine(stop)
-	s.measure()
+	s.mergeRounds(stop)
+	s.normaliseRounds()
 	return s
 }

@@ -8,100 +8,105 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// swapWork limits what one base spends on relabelling, over all d: flows moved from group to group in swaps, some 5 ns
-// each. It is shared out evenly, so that the result depends on nothing but the problem.
-const swapWork = 200 << 20
+// maxSwapWork limits the work of relabelling for one base, over all numbers of topologies.
+// The unit is one flow that a swap moves between groups, about 5 ns. The work is divided
+// evenly among the schedules, so that the result depends only on the problem.
+const maxSwapWork = 200 << 20
 
-// levels is how many counts of chunks the search tells apart; more are rounded up to as many of them.
-const levels = 256
+// maxLevels limits the number of different chunk counts that the search distinguishes. If
+// there are more, counts are rounded up to a level.
+const maxLevels = 256
 
-// relabeller assigns GPUs to the nodes of a scheme so that large flows share rounds, and short ones (Sec. 4.4): swaps
-// of two GPUs in a fixed order, each kept if it lowers the cost of the rounds.
+// relabeller assigns GPUs to the nodes of a round schedule so that large flows share
+// rounds, preferably short ones (Sec. 4.4). It is a local search: it swaps pairs of GPUs in
+// a fixed order and keeps each swap that saves slots.
 type relabeller struct {
 	n      int
 	chunks []int32
-	// level[a*n+b] is that of GPU a's chunks for b, value the chunks of a level.
-	level []int32
-	value []int64
-	label []int32
-	pairs graph.Exchanges // goes on from scheme to scheme
+	// level[a*n+b] is the level of the number of chunks from GPU a to b. levelChunks has
+	// the chunks of each level.
+	level       []int32
+	levelChunks []int64
+	label       []int32         // GPU, indexed by node
+	exchanges   graph.Exchanges // order of swaps, continued from schedule to schedule
 
-	g       *groups
-	count   []int32 // of flows, by group and level
-	top     []int32 // highest level, by group
-	most    []int64 // chunks of that level, by group
-	touched []int32
-	is      []bool
-	stop    halt.When
+	groups    *flowGroups
+	flowCount []int32 // number of flows, indexed by group and level
+	topLevel  []int32 // highest level, indexed by group
+	topChunks []int64 // chunks of topLevel, indexed by group
+	touched   []int32 // groups that the current swap changes
+	isTouched []bool  // indexed by group
+	stop      halt.When
 }
 
 func newRelabeller(n int, chunks []int32) *relabeller {
-	r := &relabeller{n: n, chunks: chunks, label: numbers.Below(int32(n)), pairs: graph.Exchanges{N: n}}
+	r := &relabeller{n: n, chunks: chunks, label: numbers.Below(int32(n)), exchanges: graph.Exchanges{N: n}}
 	values := slices.Clone(chunks)
 	slices.Sort(values)
 	values = slices.Compact(values)
-	step := (len(values) + levels - 1) / levels
+	step := (len(values) + maxLevels - 1) / maxLevels
 	for i := range values {
 		if (len(values)-1-i)%step == 0 {
-			r.value = append(r.value, int64(values[i]))
+			r.levelChunks = append(r.levelChunks, int64(values[i]))
 		}
 	}
 	r.level = make([]int32, n*n)
 	for i, c := range chunks {
-		at, _ := slices.BinarySearch(r.value, int64(c))
-		r.level[i] = int32(at)
+		level, _ := slices.BinarySearch(r.levelChunks, int64(c))
+		r.level[i] = int32(level)
 	}
 	return r
 }
 
-// improve lowers the cost of a scheme, starting from the labels of the last call or from none, whichever costs less, by
-// at most so many swaps tried. It returns labels (label[node] = GPU) that cost no more than the identity.
-func (r *relabeller) improve(g *groups, swaps int) []int32 {
-	none := numbers.Below(int32(r.n))
-	plain := g.slots(r.n, r.chunks, none)
-	if g.slots(r.n, r.chunks, r.label) >= plain {
-		copy(r.label, none)
+// improve relabels a schedule by at most the given number of attempted swaps. It starts
+// from the labels of the last call or from the identity, whichever takes fewer slots. It
+// returns labels (label[node] = GPU) that take no more slots than the identity.
+func (r *relabeller) improve(g *flowGroups, swaps int) []int32 {
+	identity := numbers.Below(int32(r.n))
+	unlabelled := g.slots(r.n, r.chunks, identity)
+	if g.slots(r.n, r.chunks, r.label) >= unlabelled {
+		copy(r.label, identity)
 	}
-	r.load(g)
-	cost := r.g.cost(r.most)
-	r.pairs.Run(swaps, func(a, b int) bool {
+	r.setGroups(g)
+	cost := r.groups.slotsOf(r.topChunks)
+	r.exchanges.Run(swaps, func(a, b int) bool {
 		r.stop.Check()
 		r.swap(a, b)
-		if c := r.g.cost(r.most); c < cost {
+		if c := r.groups.slotsOf(r.topChunks); c < cost {
 			cost = c
 			return true
 		}
 		r.swap(a, b)
 		return false
 	})
-	if g.slots(r.n, r.chunks, r.label) > plain {
-		copy(r.label, none)
+	if g.slots(r.n, r.chunks, r.label) > unlabelled {
+		copy(r.label, identity)
 	}
 	return slices.Clone(r.label)
 }
 
-// load counts the flows of every group by level.
-func (r *relabeller) load(g *groups) {
-	r.g = g
-	r.count = make([]int32, len(g.hops)*len(r.value))
-	r.top, r.most, r.is = make([]int32, len(g.hops)), make([]int64, len(g.hops)), make([]bool, len(g.hops))
+// setGroups counts the flows of each group by level.
+func (r *relabeller) setGroups(g *flowGroups) {
+	r.groups = g
+	r.flowCount = make([]int32, len(g.hops)*len(r.levelChunks))
+	r.topLevel, r.topChunks, r.isTouched = make([]int32, len(g.hops)), make([]int64, len(g.hops)), make([]bool, len(g.hops))
 	for i := range r.n {
 		for j := range r.n {
-			if at := g.of[i*r.n+j]; at >= 0 {
+			if group := g.groupOf[i*r.n+j]; group >= 0 {
 				l := r.level[int(r.label[i])*r.n+int(r.label[j])]
-				r.count[int(at)*len(r.value)+int(l)]++
-				r.top[at] = max(r.top[at], l)
-				r.most[at] = r.value[r.top[at]]
+				r.flowCount[int(group)*len(r.levelChunks)+int(l)]++
+				r.topLevel[group] = max(r.topLevel[group], l)
+				r.topChunks[group] = r.levelChunks[r.topLevel[group]]
 			}
 		}
 	}
 }
 
-// swap exchanges the GPUs of two nodes. Done twice it does nothing.
+// swap exchanges the GPUs of two nodes. It is its own inverse.
 func (r *relabeller) swap(a, b int) {
 	n := r.n
 	x, y := int(r.label[a]), int(r.label[b])
-	of, level := r.g.of, r.level
+	of, level := r.groups.groupOf, r.level
 	for j := range n {
 		if j == a || j == b {
 			continue
@@ -109,41 +114,41 @@ func (r *relabeller) swap(a, b int) {
 		z := int(r.label[j])
 		xz, yz, zx, zy := level[x*n+z], level[y*n+z], level[z*n+x], level[z*n+y]
 		if xz != yz {
-			r.move(of[a*n+j], xz, yz)
-			r.move(of[b*n+j], yz, xz)
+			r.moveFlow(of[a*n+j], xz, yz)
+			r.moveFlow(of[b*n+j], yz, xz)
 		}
 		if zx != zy {
-			r.move(of[j*n+a], zx, zy)
-			r.move(of[j*n+b], zy, zx)
+			r.moveFlow(of[j*n+a], zx, zy)
+			r.moveFlow(of[j*n+b], zy, zx)
 		}
 	}
 	if xy, yx := level[x*n+y], level[y*n+x]; xy != yx {
-		r.move(of[a*n+b], xy, yx)
-		r.move(of[b*n+a], yx, xy)
+		r.moveFlow(of[a*n+b], xy, yx)
+		r.moveFlow(of[b*n+a], yx, xy)
 	}
 	r.label[a], r.label[b] = int32(y), int32(x)
 	for _, g := range r.touched {
-		r.is[g] = false
-		row := r.count[int(g)*len(r.value):]
-		t := r.top[g]
+		r.isTouched[g] = false
+		row := r.flowCount[int(g)*len(r.levelChunks):]
+		t := r.topLevel[g]
 		for t > 0 && row[t] == 0 {
 			t--
 		}
-		r.top[g], r.most[g] = t, r.value[t]
+		r.topLevel[g], r.topChunks[g] = t, r.levelChunks[t]
 	}
 	r.touched = r.touched[:0]
 }
 
-// move takes one flow of a group from a level to another.
-func (r *relabeller) move(g, from, to int32) {
-	row := r.count[int(g)*len(r.value):]
+// moveFlow moves one flow of a group from a level to another.
+func (r *relabeller) moveFlow(g, from, to int32) {
+	row := r.flowCount[int(g)*len(r.levelChunks):]
 	row[from]--
 	row[to]++
-	if to > r.top[g] {
-		r.top[g] = to
+	if to > r.topLevel[g] {
+		r.topLevel[g] = to
 	}
-	if !r.is[g] {
-		r.is[g] = true
+	if !r.isTouched[g] {
+		r.isTouched[g] = true
 		r.touched = append(r.touched, g)
 	}
 }

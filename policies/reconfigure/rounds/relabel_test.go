@@ -10,40 +10,41 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// roundCost is the cost of a labelled scheme's rounds, chunk by chunk and from its definition.
-func roundCost(s *scheme, chunks, label []int32) int64 {
+// roundCost returns the slots of a labelled schedule, chunk by chunk, from the definition.
+func roundCost(s *roundSchedule, chunks, label []int32) int64 {
 	var sum int64
 	for c := int32(0); ; c++ {
-		most := make([]int32, len(s.rounds))
+		maxHops := make([]int32, len(s.rounds))
 		for i := range s.n {
 			for j := range s.n {
 				if i != j && chunks[int(label[i])*s.n+int(label[j])] > c {
 					u := s.unit(i, j)
-					most[s.round[u]] = max(most[s.round[u]], s.hops[u])
+					maxHops[s.round[u]] = max(maxHops[s.round[u]], s.hops[u])
 				}
 			}
 		}
-		if slices.Max(most) == 0 {
+		if slices.Max(maxHops) == 0 {
 			return sum
 		}
-		for _, h := range most {
+		for _, h := range maxHops {
 			sum += int64(h)
 		}
 	}
 }
 
-func drawChain(t *rapid.T, n, k int) *chain {
+// drawChain draws a contraction chain.
+func drawChain(t *rapid.T, n, k int) *contractionChain {
 	if k == 1 {
-		return newChain(newShifts(n).scheme(), nil)
+		return newContractionChain(newShiftSequence(n).schedule(), nil)
 	}
 	if rapid.Bool().Draw(t, "kautz") {
-		return newChain(kautzBase(n, k, rapid.Uint64().Draw(t, "seed"), nil), nil)
+		return newContractionChain(kautzBase(n, k, rapid.Uint64().Draw(t, "seed"), nil), nil)
 	}
-	return newChain(units(n, k, slices32(BaseOffsets(n, k)), nil), nil)
+	return newContractionChain(newRoundSchedule(n, k, toInt32(BaseOffsets(n, k)), nil), nil)
 }
 
-// Relabelling ends where no swap lowers the cost of the rounds, at a cost no higher than without, and its own account
-// of that cost is right on the way.
+// Relabelling ends in a local optimum that takes no more slots than the identity, and its
+// incremental slots equal roundCost.
 func TestRelabel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 9).Draw(t, "n")
@@ -58,19 +59,19 @@ func TestRelabel(t *testing.T) {
 		c := drawChain(t, n, k)
 		for range rapid.IntRange(0, 3).Draw(t, "steps") {
 			if k > 1 {
-				c.next()
+				c.addTopology()
 			}
 		}
-		s, g := c.cur, c.cur.groups()
+		s, g := c.current, c.current.flowGroups()
 		if got, want := g.slots(n, p.Chunks, numbers.Below(int32(n))), roundCost(s, p.Chunks, numbers.Below(int32(n))); got != want {
 			t.Fatalf("cost %d, want %d", got, want)
 		}
 		r := newRelabeller(n, p.Chunks)
-		r.load(g)
+		r.setGroups(g)
 		for range 15 {
 			a := rapid.IntRange(0, n-2).Draw(t, "a")
 			r.swap(a, rapid.IntRange(a+1, n-1).Draw(t, "b"))
-			if got, want := r.g.cost(r.most), roundCost(s, p.Chunks, r.label); got != want {
+			if got, want := r.groups.slotsOf(r.topChunks), roundCost(s, p.Chunks, r.label); got != want {
 				t.Fatalf("cost after a swap %d, want %d", got, want)
 			}
 		}
@@ -82,7 +83,7 @@ func TestRelabel(t *testing.T) {
 		}
 		cost := roundCost(s, p.Chunks, label)
 		if plain := roundCost(s, p.Chunks, numbers.Below(int32(n))); cost > plain {
-			t.Fatalf("relabelled %d, plain %d", cost, plain)
+			t.Fatalf("relabelled %d, identity %d", cost, plain)
 		}
 		for a := range n {
 			for b := range a {
@@ -96,29 +97,30 @@ func TestRelabel(t *testing.T) {
 	})
 }
 
-// More counts than levels: what the search takes for the cost is an upper bound, and the result is still no worse.
+// With more chunk counts than levels, the search uses an upper bound of the slots. The
+// result is still better than without relabelling.
 func TestRelabelLevels(t *testing.T) {
-	p := unequal(24, 2, 400, 3)
+	p := drawUnequal(24, 2, 400, 3)
 	r := newRelabeller(24, p.Chunks)
-	if len(r.value) > levels || len(r.value) < levels/2 {
-		t.Fatalf("%d levels", len(r.value))
+	if len(r.levelChunks) > maxLevels || len(r.levelChunks) < maxLevels/2 {
+		t.Fatalf("%d levels", len(r.levelChunks))
 	}
 	for i, c := range p.Chunks {
-		if l := r.level[i]; r.value[l] < int64(c) || l > 0 && r.value[l-1] >= int64(c) {
-			t.Fatalf("%d chunks are level %d, of %d", c, l, r.value[l])
+		if l := r.level[i]; r.levelChunks[l] < int64(c) || l > 0 && r.levelChunks[l-1] >= int64(c) {
+			t.Fatalf("%d chunks are level %d, of %d", c, l, r.levelChunks[l])
 		}
 	}
-	s := newChain(units(24, 2, slices32(BaseOffsets(24, 2)), nil), nil).cur
-	label := r.improve(s.groups(), 5000)
+	s := newContractionChain(newRoundSchedule(24, 2, toInt32(BaseOffsets(24, 2)), nil), nil).current
+	label := r.improve(s.flowGroups(), 5000)
 	if got, plain := roundCost(s, p.Chunks, label), roundCost(s, p.Chunks, numbers.Below(int32(24))); got >= plain {
-		t.Errorf("relabelled %d, plain %d", got, plain)
+		t.Errorf("relabelled %d, identity %d", got, plain)
 	}
 }
 
-// Over whole plans relabelling takes no slots more, at any d and in either schedule.
-func TestAblation(t *testing.T) {
+// Relabelling never costs slots, for each number of topologies and order of chunks.
+func TestRelabellingNeverCostsSlots(t *testing.T) {
 	for _, k := range []int{1, 2} {
-		p := unequal(16, k, 8, 5)
+		p := drawUnequal(16, k, 8, 5)
 		for _, schedule := range []string{ByRound, ByIndex} {
 			with, err := Candidates(p, Options{Schedule: schedule})
 			if err != nil {
@@ -150,44 +152,44 @@ func TestAblation(t *testing.T) {
 	}
 }
 
-// Contracting a circulant's round saves its hops less one slot; contracting any costs nothing; the schedules of a chain
-// never grow, and the contraction's round is one of the longest.
+// Contraction of a circulant's round saves at least its hops minus one slot. No
+// contraction, merge or further topology costs slots.
 func TestContraction(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(4, 24).Draw(t, "n")
 		c := drawChain(t, n, rapid.IntRange(2, min(n-1, 4)).Draw(t, "k"))
 		for {
-			s := c.cur
-			longest := slices.MaxFunc(s.rounds, func(a, b span) int { return int(a.hops - b.hops) }).hops
-			one := s.contract(0)
+			s := c.current
+			longest := slices.MaxFunc(s.rounds, func(a, b roundInfo) int { return int(a.hops - b.hops) }).hops
+			one := s.contractLongestRound(0)
 			if one == nil {
 				if longest > 1 {
-					t.Fatalf("rounds of %d hops left", longest)
+					t.Fatalf("rounds of %d hops remain", longest)
 				}
 				return
 			}
-			one.measure()
-			if one.phases() != s.phases()+1 || one.slots() > s.slots() {
+			one.normaliseRounds()
+			if one.numPhases() != s.numPhases()+1 || one.slots() > s.slots() {
 				t.Fatalf("contraction: from %d slots to %d", s.slots(), one.slots())
 			}
-			if s.circulant() && one.slots() > s.slots()-int64(longest-1) {
+			if s.isCirculant() && one.slots() > s.slots()-int64(longest-1) {
 				t.Fatalf("contraction of a round of %d hops saves %d slots", longest, s.slots()-one.slots())
 			}
 			before := one.slots()
-			one.combine(nil)
-			one.measure()
+			one.mergeRounds(nil)
+			one.normaliseRounds()
 			if one.slots() > before {
-				t.Fatalf("combining costs %d slots", one.slots()-before)
+				t.Fatalf("merging costs %d slots", one.slots()-before)
 			}
-			if !c.next() || c.cur.slots() > one.slots() {
-				t.Fatalf("%d slots, by contraction %d", c.cur.slots(), one.slots())
+			if !c.addTopology() || c.current.slots() > one.slots() {
+				t.Fatalf("%d slots, by contraction %d", c.current.slots(), one.slots())
 			}
 		}
 	})
 }
 
-// Large domains work, with the limits on work in force: plans hold and slots do not grow.
-func TestLarge(t *testing.T) {
+// Large domains, where limits on work apply, have plans that pass their check.
+func TestLargeDomains(t *testing.T) {
 	sizes := [][2]int{{128, 4}}
 	if *long {
 		sizes = [][2]int{{256, 2}, {256, 3}, {256, 4}, {512, 2}}
@@ -207,30 +209,30 @@ func TestLarge(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := made.Seal(); err != nil || made.TotalSlots() != c.Slots {
-				t.Fatalf("n=%d k=%d %s: %d slots, claimed %d: %v", n, k, c.Origin, made.TotalSlots(), c.Slots, err)
+				t.Fatalf("n=%d k=%d %s: %d slots, want %d: %v", n, k, c.Origin, made.TotalSlots(), c.Slots, err)
 			}
 		}
 	}
 }
 
-// Loads counts the crossings of the plan that is built, bounds its slots from below, and is the same by its short way
-// for uniform demand.
+// loads returns the link crossings of the plan and a lower bound on its slots. For uniform
+// demand, its shortcut returns the same.
 func TestLoads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 10)
 		if p.GPUs == 2 {
 			t.Skip()
 		}
-		s, label := drawChain(t, p.GPUs, p.Degree).cur, numbers.Below(int32(p.GPUs))
+		s, label := drawChain(t, p.GPUs, p.Degree).current, numbers.Below(int32(p.GPUs))
 		crossings, bound := s.loads(p.Chunks, label, 0)
 		if c, equal := p.Uniform(); equal {
 			if x, y := s.loads(p.Chunks, label, c); x != crossings || y != bound {
-				t.Fatalf("%d crossings and %d slots, the long way %d and %d", x, y, crossings, bound)
+				t.Fatalf("%d crossings and %d slots, without the shortcut %d and %d", x, y, crossings, bound)
 			}
 		}
 		for _, indexed := range []bool{false, true} {
-			m := made{label: label, remake: func() *scheme { return s }, indexed: indexed}
-			made, err := m.build(p, nil)
+			m := candidateSchedule{label: label, rebuild: func() *roundSchedule { return s }, isByIndex: indexed}
+			made, err := m.buildPlan(p, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

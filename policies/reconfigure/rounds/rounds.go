@@ -13,68 +13,78 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// How the chunks of flows run, for Options.Schedule.
+// Orders of chunks, for Options.Schedule.
 const (
-	// ByRound: chunk by chunk through the rounds of each topology; a round without flows that have so many chunks left
-	// takes no time. Nothing waits on its way.
+	// ByRound sends chunk after chunk through the rounds of each topology. A round without
+	// flows that have this many chunks takes no time. A chunk never waits between its
+	// source and its destination.
 	ByRound = "rounds"
-	// ByIndex: all flows of a topology start together; every link sends the chunk of the smallest index first, ties by
-	// flow number, stored and forwarded, and the next topology waits until all have arrived (Sec. 5.1). Rounds say only
-	// which topology and path a flow takes.
+	// ByIndex starts all flows of a topology together. Each link sends the chunk of the
+	// smallest index first, then of the smallest flow number (store and forward). The next
+	// topology waits until all chunks have arrived (Sec. 5.1). Rounds only determine the
+	// topology and the path of each flow.
 	ByIndex = "simulated"
 )
 
-// Bases, for Options.Base.
+// Base topologies, for Options.Base.
 const (
-	// Circulant is the base of offsets BaseOffsets; at degree 1 the ring.
+	// Circulant is the base with offsets BaseOffsets; at degree 1 it is the ring.
 	Circulant = "circulant"
-	// GenKautz is scaleup.GeneralizedKautz. Degree 1 has no such base: u -> -u-1 joins pairs only.
+	// GenKautz is scaleup.GeneralizedKautz. It is not available at degree 1, where u ->
+	// -u-1 only connects pairs.
 	GenKautz = "genkautz"
 )
 
 // Options vary the construction. The zero value is the strongest.
 type Options struct {
-	// Schedule is ByRound or ByIndex; "" takes the better at every d, ByRound if equal.
+	// Schedule is ByRound or ByIndex. "" selects the better one for each number of
+	// topologies, ByRound if both are equal.
 	Schedule string
-	// Base is Circulant or GenKautz; "" takes the better at every d, Circulant if equal.
+	// Base is Circulant or GenKautz. "" selects the better one for each number of
+	// topologies, Circulant if both are equal.
 	Base string
-	// NoRelabelling leaves out Sec. 4.4, which otherwise relabels the GPUs where flows are unequal and that is better.
+	// NoRelabelling disables Sec. 4.4, which otherwise relabels the GPUs if flows are
+	// unequal and this saves slots.
 	NoRelabelling bool
-	// Below are the slots, by number of topologies and the last of more, of which a schedule must take fewer; what does
-	// not is left out. nil takes any.
+	// Below has exclusive upper limits of the slots, indexed by number of topologies; the
+	// last one applies to all larger numbers. Schedules that do not meet them are left out.
+	// nil sets no limits.
 	Below []int64
-	// Stop is asked now and then; planning ends with halt.ErrHalted when it says so.
+	// Stop is polled. When it reports true, planning ends with halt.ErrHalted.
 	Stop halt.When
 }
 
-// ErrOptions says that Options name what is not there.
-var ErrOptions = errors.New("rounds: no such option")
+// ErrOptions is returned for invalid Options.
+var ErrOptions = errors.New("rounds: invalid option")
 
 func (o *Options) check(k int) error {
 	switch {
 	case o.Schedule != "" && o.Schedule != ByRound && o.Schedule != ByIndex:
-		return fmt.Errorf("%w: schedule %q; there are %q and %q", ErrOptions, o.Schedule, ByRound, ByIndex)
+		return fmt.Errorf("%w: schedule %q; want %q or %q", ErrOptions, o.Schedule, ByRound, ByIndex)
 	case o.Base != "" && o.Base != Circulant && o.Base != GenKautz:
-		return fmt.Errorf("%w: base %q; there are %q and %q", ErrOptions, o.Base, Circulant, GenKautz)
+		return fmt.Errorf("%w: base %q; want %q or %q", ErrOptions, o.Base, Circulant, GenKautz)
 	case o.Base == GenKautz && k == 1:
-		return fmt.Errorf("%w: base %q at degree 1, where it is not connected; %q is", ErrOptions, GenKautz, Circulant)
+		return fmt.Errorf("%w: base %q at degree 1, where it is not connected; want %q", ErrOptions, GenKautz, Circulant)
 	}
 	return nil
 }
 
-// Limits on simulating the chunks of a scheme ByIndex, in crossings of links, 50 ns each: of one scheme, and of all of
-// a base. Beyond them a scheme runs ByRound, unless Options.Schedule is ByIndex.
+// maxSimulationWork and maxTotalSimulationWork limit the simulation of chunks ByIndex, for
+// one schedule and for all schedules of a base. The unit is one link crossing, about 50 ns.
+// Beyond the limits, schedules run ByRound only, unless Options.Schedule is ByIndex.
 const (
-	playWork = 24 << 20
-	playAll  = 128 << 20
+	maxSimulationWork      = 24 << 20
+	maxTotalSimulationWork = 128 << 20
 )
 
-// Candidates returns the paper's construction for every number d of topologies from 1 until all flows have one hop, one
-// plan each, the best of the given options, in the order of d. Slots are exact and never grow with d: a d of more slots
-// than a smaller one is left out, which happens only to unequal flows or ByIndex. Candidates made ByRound never wait. p
-// must not change while they are in use. Errors: those of p.Check, ErrOptions.
+// Candidates returns the paper's construction for each number d of topologies, from 1 until
+// all flows take one hop. It returns one plan per number, the best for the options, in the
+// order of d. Slots are exact. They never increase with d: if a number takes more slots
+// than a smaller one, it is left out. This happens only for unequal flows or ByIndex.
+// Chunks of candidates made ByRound never wait. p must not change while candidates are in
+// use. The error is ErrOptions or an error of p.Check.
 func Candidates(p *plan.Problem, o Options) ([]plan.Candidate, error) {
-	list, err := all(p, o)
+	list, err := allSchedules(p, o)
 	if err != nil {
 		return nil, err
 	}
@@ -85,17 +95,17 @@ func Candidates(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	return out, nil
 }
 
-// candidate offers the schedule.
-func (m made) candidate(p *plan.Problem) plan.Candidate {
-	return plan.Candidate{Origin: m.origin, Reconfigurations: m.d, Slots: m.slots, Waits: m.indexed,
+// candidate returns the schedule as a candidate, which writes the plan when it is built.
+func (m candidateSchedule) candidate(p *plan.Problem) plan.Candidate {
+	return plan.Candidate{Origin: m.origin, Reconfigurations: m.topologies, Slots: m.slots, Waits: m.isByIndex,
 		Build: func(_ int64, stop halt.When) (out *plan.Plan, err error) {
 			defer halt.Caught(&err)
-			return m.build(p, stop)
+			return m.buildPlan(p, stop)
 		}}
 }
 
-// all lists the best schedule of chunks for every d.
-func all(p *plan.Problem, o Options) (_ []made, err error) {
+// allSchedules returns the best schedule of the chunks for each number of topologies.
+func allSchedules(p *plan.Problem, o Options) (_ []candidateSchedule, err error) {
 	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -104,195 +114,204 @@ func all(p *plan.Problem, o Options) (_ []made, err error) {
 		return nil, err
 	}
 	n, k := p.GPUs, p.Degree
-	e := evaluator{p: p, o: o, none: numbers.Below(int32(n))}
-	e.each, _ = p.Uniform()
-	e.player.Stop = o.Stop
+	e := scheduleEvaluator{problem: p, options: o, identity: numbers.Below(int32(n))}
+	e.chunksPerFlow, _ = p.Uniform()
+	e.scheduler.Stop = o.Stop
 	if k == 1 {
-		return thin(e.shifts()), nil
+		return frontier(e.evaluateShifts()), nil
 	}
-	var list []made
-	for i, base := range bases(o) {
-		list = append(list, e.chain(base, list, i > 0)...)
+	var list []candidateSchedule
+	for i, base := range baseNames(o) {
+		list = append(list, e.evaluateChain(base, list, i > 0)...)
 	}
-	return thin(list), nil
+	return frontier(list), nil
 }
 
-// bases are those to begin with.
-func bases(o Options) []string {
+// baseNames returns the bases that the options select.
+func baseNames(o Options) []string {
 	if o.Base != "" {
 		return []string{o.Base}
 	}
 	return []string{Circulant, GenKautz}
 }
 
-// below is what a schedule of d topologies must take fewer slots than.
-func (o *Options) below(d int) int64 {
+// slotLimit returns the exclusive upper limit of the slots with d topologies.
+func (o *Options) slotLimit(d int) int64 {
 	if len(o.Below) == 0 {
 		return math.MaxInt64
 	}
 	return o.Below[min(d, len(o.Below)-1)]
 }
 
-// thin keeps for every d the schedule of the fewest slots, of equals the first, unless a smaller d has fewer.
-func thin(list []made) []made {
-	slices.SortStableFunc(list, func(a, b made) int { return cmp.Or(cmp.Compare(a.d, b.d), cmp.Compare(a.slots, b.slots)) })
-	kept := list[:0]
+// frontier returns for each number of topologies the schedule with the lowest slots, the
+// first of equals. It leaves out numbers that take more slots than a smaller number.
+func frontier(list []candidateSchedule) []candidateSchedule {
+	slices.SortStableFunc(list, func(a, b candidateSchedule) int {
+		return cmp.Or(cmp.Compare(a.topologies, b.topologies), cmp.Compare(a.slots, b.slots))
+	})
+	result := list[:0]
 	for _, m := range list {
-		if len(kept) == 0 || m.d > kept[len(kept)-1].d && m.slots <= kept[len(kept)-1].slots {
-			kept = append(kept, m)
+		if len(result) == 0 || m.topologies > result[len(result)-1].topologies && m.slots <= result[len(result)-1].slots {
+			result = append(result, m)
 		}
 	}
-	return kept
+	return result
 }
 
-// evaluator finds the best schedule of the chunks on the schemes of one base.
-type evaluator struct {
-	p    *plan.Problem
-	o    Options
-	each int32 // chunks of every flow, 0 if they differ
-	none []int32
+// scheduleEvaluator finds the best order of chunks and labels for the round schedules of
+// one base.
+type scheduleEvaluator struct {
+	problem       *plan.Problem
+	options       Options
+	chunksPerFlow int32   // 0 if flows are unequal
+	identity      []int32 // labels without relabelling
 
-	relabeller *relabeller
-	player     pack.Player
-	walks      pack.Walks
-	played     int64
+	relabeller    *relabeller    // of the current base; nil if not needed yet
+	scheduler     pack.Scheduler // for simulation ByIndex
+	paths         pack.Paths     // scratch of simulate
+	simulatedWork int64          // link crossings simulated so far, see maxTotalSimulationWork
 }
 
-// shifts evaluates the construction of degree 1.
-func (e *evaluator) shifts() []made {
-	n := e.p.GPUs
-	var list []made
+// evaluateShifts evaluates the construction of degree 1.
+func (e *scheduleEvaluator) evaluateShifts() []candidateSchedule {
+	n := e.problem.GPUs
+	var list []candidateSchedule
 	slots := ShiftSlots(n)
 	for i, s := range slots {
-		e.o.Stop.Check()
+		e.options.Stop.Check()
 		d := i + 1
-		remake := func() *scheme {
-			s := newShifts(n)
+		rebuild := func() *roundSchedule {
+			s := newShiftSequence(n)
 			for s.d < d {
-				s.add()
+				s.addShift()
 			}
-			return s.scheme()
+			return s.schedule()
 		}
-		if e.each > 0 && e.o.Schedule != ByIndex {
-			// The links are never idle, so nothing is faster on these paths.
-			if s *= int64(e.each); s < e.o.below(d) {
-				list = append(list, made{d: d, slots: s, remake: remake, label: e.none, origin: "paper, shifts, rounds"})
+		if e.chunksPerFlow > 0 && e.options.Schedule != ByIndex {
+			// No link is ever idle, so no schedule is faster on these paths.
+			if s *= int64(e.chunksPerFlow); s < e.options.slotLimit(d) {
+				list = append(list, candidateSchedule{topologies: d, slots: s, rebuild: rebuild, label: e.identity, origin: "paper, shifts, rounds"})
 			}
 			continue
 		}
-		s := remake()
-		if m := e.best(s, e.renamed(s, n-1), e.o.below(d)); m.slots < e.o.below(d) {
-			m.d, m.remake = d, remake
+		s := rebuild()
+		if m := e.best(s, e.labels(s, n-1), e.options.slotLimit(d)); m.slots < e.options.slotLimit(d) {
+			m.topologies, m.rebuild = d, rebuild
 			list = append(list, m)
 		}
 	}
 	return list
 }
 
-// chain evaluates the schemes that contraction makes of a base. The second one, given the list of the other's, returns
-// only what takes fewer slots, and gives up after losing patience times in a row: GenKautz serves small d, as large ones
-// leave its rounds ever emptier (Sec. 4.2), and its schemes are the costly ones.
-func (e *evaluator) chain(base string, other []made, second bool) []made {
-	const patience = 8
-	n, k := e.p.GPUs, e.p.Degree
-	c := e.begin(base)
-	e.played, e.relabeller = 0, nil
-	var list []made
-	for d, lost := 1, 0; lost < patience; d++ {
-		e.o.Stop.Check()
-		s := c.cur
-		limit := e.o.below(d)
-		if i, ok := slices.BinarySearchFunc(other, d, func(m made, d int) int { return m.d - d }); ok || i > 0 && i == len(other) {
+// evaluateChain evaluates the schedules of the contraction chain of a base. For the second
+// base, other has the results of the first one. Then only schedules with fewer slots are
+// returned, and the search ends after maxFailures consecutive numbers of topologies without
+// one. GenKautz suits small numbers of topologies, because its rounds become emptier with
+// each contraction (Sec. 4.2), and its schedules take longest to compute.
+func (e *scheduleEvaluator) evaluateChain(base string, other []candidateSchedule, second bool) []candidateSchedule {
+	const maxFailures = 8
+	n, k := e.problem.GPUs, e.problem.Degree
+	c := e.newChain(base)
+	e.simulatedWork, e.relabeller = 0, nil
+	var list []candidateSchedule
+	for d, failures := 1, 0; failures < maxFailures; d++ {
+		e.options.Stop.Check()
+		s := c.current
+		limit := e.options.slotLimit(d)
+		if i, ok := slices.BinarySearchFunc(other, d, func(m candidateSchedule, d int) int { return m.topologies - d }); ok || i > 0 && i == len(other) {
 			limit = min(limit, other[min(i, len(other)-1)].slots)
 		}
-		if m := e.best(s, e.renamed(s, (n-2)/k+1), limit); m.slots < limit {
-			m.d, m.remake = d, func() *scheme { return s }
+		if m := e.best(s, e.labels(s, (n-2)/k+1), limit); m.slots < limit {
+			m.topologies, m.rebuild = d, func() *roundSchedule { return s }
 			list = append(list, m)
-			lost = 0
+			failures = 0
 		} else if second {
-			lost++
+			failures++
 		}
-		if !c.next() {
+		if !c.addTopology() {
 			break
 		}
 	}
 	return list
 }
 
-// begin begins with one topology, a base.
-func (e *evaluator) begin(base string) *chain {
-	n, k := e.p.GPUs, e.p.Degree
+// newChain returns the contraction chain of a base, with one topology.
+func (e *scheduleEvaluator) newChain(base string) *contractionChain {
+	n, k := e.problem.GPUs, e.problem.Degree
 	if base == GenKautz {
-		return newChain(kautzBase(n, k, e.p.Seed, e.o.Stop), e.o.Stop)
+		return newContractionChain(kautzBase(n, k, e.problem.Seed, e.options.Stop), e.options.Stop)
 	}
 	var offsets []int32
 	for _, o := range BaseOffsets(n, k) {
 		offsets = append(offsets, int32(o))
 	}
-	s := units(n, k, offsets, nil)
+	s := newRoundSchedule(n, k, offsets, nil)
 	s.origin = "circulant"
-	return newChain(s, e.o.Stop)
+	return newContractionChain(s, e.options.Stop)
 }
 
-// renamed returns the labels of GPUs that suit a scheme of a base, one of about so many, beside those of the schemes of
-// that base before it; nil where GPUs keep their names.
-func (e *evaluator) renamed(s *scheme, schemes int) []int32 {
-	if e.each > 0 || e.o.NoRelabelling {
+// labels returns the labels of GPUs for a schedule, starting from the labels of earlier
+// schedules of the base. schedules is the approximate number of schedules that share the
+// work. The result is nil if GPUs are not relabelled.
+func (e *scheduleEvaluator) labels(s *roundSchedule, schemes int) []int32 {
+	if e.chunksPerFlow > 0 || e.options.NoRelabelling {
 		return nil
 	}
 	if e.relabeller == nil {
-		e.relabeller = newRelabeller(s.n, e.p.Chunks)
-		e.relabeller.stop = e.o.Stop
+		e.relabeller = newRelabeller(s.n, e.problem.Chunks)
+		e.relabeller.stop = e.options.Stop
 	}
-	return e.relabeller.improve(s.groups(), swapWork/(4*s.n*schemes))
+	return e.relabeller.improve(s.flowGroups(), maxSwapWork/(4*s.n*schemes))
 }
 
-// best schedules the chunks on a scheme, by round and by index, with and without labels, if there are any and if that
-// takes fewer slots than limit.
-func (e *evaluator) best(s *scheme, label []int32, limit int64) made {
-	m := made{slots: limit}
-	if e.each > 0 {
-		e.try(&m, s, e.none, s.slots()*int64(e.each), "")
+// best returns the best order of chunks and labels for a schedule. Its slots equal limit if
+// none takes fewer slots than limit.
+func (e *scheduleEvaluator) best(s *roundSchedule, label []int32, limit int64) candidateSchedule {
+	m := candidateSchedule{slots: limit}
+	if e.chunksPerFlow > 0 {
+		e.tryLabel(&m, s, e.identity, s.slots()*int64(e.chunksPerFlow), "")
 		return m
 	}
-	g := s.groups()
-	e.try(&m, s, e.none, g.slots(s.n, e.p.Chunks, e.none), "")
+	g := s.flowGroups()
+	e.tryLabel(&m, s, e.identity, g.slots(s.n, e.problem.Chunks, e.identity), "")
 	if label != nil {
-		e.try(&m, s, label, g.slots(s.n, e.p.Chunks, label), ", relabelled")
+		e.tryLabel(&m, s, label, g.slots(s.n, e.problem.Chunks, label), ", relabelled")
 	}
 	return m
 }
 
-// try puts the labelled scheme's schedules into m where they take fewer slots.
-func (e *evaluator) try(m *made, s *scheme, label []int32, byRound int64, how string) {
-	if e.o.Schedule != ByIndex && byRound < m.slots {
-		*m = made{slots: byRound, label: label, origin: "paper, " + s.origin + how + ", rounds"}
+// tryLabel replaces m by the labelled schedule, by round or by index, if that takes fewer
+// slots.
+func (e *scheduleEvaluator) tryLabel(m *candidateSchedule, s *roundSchedule, label []int32, byRound int64, suffix string) {
+	if e.options.Schedule != ByIndex && byRound < m.slots {
+		*m = candidateSchedule{slots: byRound, label: label, origin: "paper, " + s.origin + suffix + ", rounds"}
 	}
-	if e.o.Schedule == ByRound {
+	if e.options.Schedule == ByRound {
 		return
 	}
-	if slots, ok := e.play(s, label, m.slots); ok {
-		*m = made{slots: slots, label: label, origin: "paper, " + s.origin + how + ", simulated", indexed: true}
+	if slots, ok := e.simulate(s, label, m.slots); ok {
+		*m = candidateSchedule{slots: slots, label: label, origin: "paper, " + s.origin + suffix + ", simulated", isByIndex: true}
 	}
 }
 
-// play returns the slots of the chunks run by index if they are below limit.
-func (e *evaluator) play(s *scheme, label []int32, limit int64) (int64, bool) {
-	work, bound := s.loads(e.p.Chunks, label, e.each)
+// simulate returns the slots of the chunks if they are sent by index and take fewer than
+// limit.
+func (e *scheduleEvaluator) simulate(s *roundSchedule, label []int32, limit int64) (int64, bool) {
+	work, bound := s.loads(e.problem.Chunks, label, e.chunksPerFlow)
 	if bound >= limit {
 		return 0, false
 	}
-	if e.o.Schedule != ByIndex {
-		if work > playWork || e.played+work > playAll {
+	if e.options.Schedule != ByIndex {
+		if work > maxSimulationWork || e.simulatedWork+work > maxTotalSimulationWork {
 			return 0, false
 		}
-		e.played += work
+		e.simulatedWork += work
 	}
-	list := s.byPhase(e.p.Chunks, label)
+	list := s.flowsByPhase(e.problem.Chunks, label)
 	var sum int64
 	for phase, flows := range list {
-		s.walks(&e.walks, flows, nil)
-		slots, ok := e.player.Slots(s.links(phase), &e.walks, pack.ByRank, int(min(limit-1-sum, math.MaxInt32)))
+		s.listPaths(&e.paths, flows, nil)
+		slots, ok := e.scheduler.Slots(s.links(phase), &e.paths, pack.ByRank, int(min(limit-1-sum, math.MaxInt32)))
 		sum += int64(slots)
 		if !ok || sum >= limit {
 			return 0, false

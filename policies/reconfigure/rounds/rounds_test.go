@@ -15,7 +15,7 @@ import (
 
 var long = flag.Bool("long", false, "also run the tests that take a minute")
 
-// drawOptions draws any that fit the degree.
+// drawOptions draws options that are valid for the degree.
 func drawOptions(t *rapid.T, k int) Options {
 	o := Options{
 		Schedule:      rapid.SampledFrom([]string{"", ByRound, ByIndex}).Draw(t, "schedule"),
@@ -28,8 +28,9 @@ func drawOptions(t *rapid.T, k int) Options {
 	return o
 }
 
-func drawProblem(t *rapid.T, most int) *plan.Problem {
-	n := rapid.IntRange(2, most).Draw(t, "n")
+// drawProblem draws a uniform or unequal problem.
+func drawProblem(t *rapid.T, maxGPUs int) *plan.Problem {
+	n := rapid.IntRange(2, maxGPUs).Draw(t, "n")
 	k := rapid.IntRange(1, min(n-1, 5)).Draw(t, "k")
 	p := plan.UniformProblem(n, k, int32(rapid.IntRange(1, 3).Draw(t, "chunks")))
 	p.Seed = rapid.Uint64().Draw(t, "seed")
@@ -44,9 +45,9 @@ func drawProblem(t *rapid.T, most int) *plan.Problem {
 	return p
 }
 
-// Every plan keeps the network's rules and takes the slots that were claimed; made by rounds it has none waiting on its
-// way; slots never grow with d.
-func TestPlans(t *testing.T) {
+// Every plan passes its check and has the slots and topologies of its candidate. Plans
+// ByRound have no waiting chunks. Slots never increase with the number of topologies.
+func TestPlansMatchCandidates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 12)
 		o := drawOptions(t, p.Degree)
@@ -66,17 +67,17 @@ func TestPlans(t *testing.T) {
 				t.Fatalf("%s: %v", c.Origin, err)
 			}
 			if made.TotalSlots() != c.Slots || len(made.Topologies) != c.Reconfigurations || made.Relay {
-				t.Fatalf("%s: %d slots in %d topologies, claimed %d in %d", c.Origin, made.TotalSlots(), len(made.Topologies), c.Slots, c.Reconfigurations)
+				t.Fatalf("%s: %d slots in %d topologies, want %d in %d", c.Origin, made.TotalSlots(), len(made.Topologies), c.Slots, c.Reconfigurations)
 			}
-			if waits(made) && !c.Waits {
-				t.Fatalf("%s: a chunk waits on its way", c.Origin)
+			if hasWaiting(made) && !c.Waits {
+				t.Fatalf("%s: a chunk waits", c.Origin)
 			}
 		}
 	})
 }
 
-// waits says whether a chunk skips a slot on its way.
-func waits(p *plan.Plan) bool {
+// hasWaiting reports whether a chunk skips a slot between its source and its destination.
+func hasWaiting(p *plan.Plan) bool {
 	type chunk struct{ src, dst, number int32 }
 	last := map[chunk]plan.Tx{}
 	for _, t := range p.Tx {
@@ -89,14 +90,15 @@ func waits(p *plan.Plan) bool {
 	return false
 }
 
-// For uniform demand the rounds reach no less than the bound of their model, have a candidate for every d until all
-// flows are one hop long, and then one slot a chunk for every topology.
+// For uniform demand the rounds respect the bound of their model. There is a candidate for
+// each number of topologies until all flows take one hop; it then takes one slot per chunk
+// and topology.
 func TestUniformRounds(t *testing.T) {
-	most := 20
+	maxGPUs := 20
 	if *long {
-		most = 64
+		maxGPUs = 64
 	}
-	for n := 2; n <= most; n++ {
+	for n := 2; n <= maxGPUs; n++ {
 		for k := 1; k < min(n, 6); k++ {
 			list, err := Candidates(plan.UniformProblem(n, k, 2), Options{Schedule: ByRound})
 			if err != nil {
@@ -118,20 +120,22 @@ func TestUniformRounds(t *testing.T) {
 	}
 }
 
-// roundBound is the sum over h of max(0, ceil((n-1)/k) - d (1 + k + .. + k^(h-1))): Theorem 1 at k = 1.
+// roundBound is the sum over h of max(0, ceil((n-1)/k) - d (1 + k + .. + k^(h-1))), which
+// is Theorem 1 at k = 1.
 func roundBound(n, k, d int) int64 {
 	var sum int64
 	for reach, power := 0, 1; ; reach, power = reach+power, power*k {
-		left := (n-2+k)/k - d*reach
-		if left <= 0 {
+		remaining := (n-2+k)/k - d*reach
+		if remaining <= 0 {
 			return sum
 		}
-		sum += int64(left)
+		sum += int64(remaining)
 	}
 }
 
-// Degree 1 keeps rounds whole: d = 1, 2, 7 at 8 GPUs are the worked example of Sec. 2.3, and every d is the sum of the
-// fewest hops by any shift, counted here by stepping.
+// At degree 1, the slots of 1, 2 and 7 topologies on 8 GPUs equal the worked example of
+// Sec. 2.3. All slots equal the sum of the minimum hops over any shift, counted step by
+// step.
 func TestShifts(t *testing.T) {
 	got := ShiftSlots(8)
 	if got[0] != 28 || got[1] != 16 || got[6] != 7 {
@@ -139,12 +143,12 @@ func TestShifts(t *testing.T) {
 	}
 	for n := 2; n <= 40; n++ {
 		order := ShiftOrder(n)
-		seen := make([]bool, n)
+		visited := make([]bool, n)
 		for _, s := range order {
-			if s < 1 || s >= n || seen[s] {
+			if s < 1 || s >= n || visited[s] {
 				t.Fatalf("n=%d: order %v", n, order)
 			}
-			seen[s] = true
+			visited[s] = true
 		}
 		if len(order) != n-1 {
 			t.Fatalf("n=%d: order %v", n, order)
@@ -152,15 +156,15 @@ func TestShifts(t *testing.T) {
 		for d := 1; d < n; d++ {
 			var want int64
 			for to := 1; to < n; to++ {
-				fewest := n
+				minHops := n
 				for _, s := range order[:d] {
 					for h := 1; h < n; h++ {
 						if h*s%n == to {
-							fewest = min(fewest, h)
+							minHops = min(minHops, h)
 						}
 					}
 				}
-				want += int64(fewest)
+				want += int64(minHops)
 			}
 			if got := ShiftSlots(n)[d-1]; got != want {
 				t.Fatalf("n=%d d=%d: %d slots, want %d", n, d, got, want)
@@ -169,7 +173,8 @@ func TestShifts(t *testing.T) {
 	}
 }
 
-// The largest ratio to Theorem 1 over all d.
+// The largest ratio to Theorem 1 over all numbers of topologies equals the documented
+// ratio.
 func TestShiftRatios(t *testing.T) {
 	for n, want := range map[int]float64{8: 1.200, 16: 1.455, 32: 1.739, 64: 2.043, 4096: 4.001} {
 		worst := 0.0
@@ -182,7 +187,7 @@ func TestShiftRatios(t *testing.T) {
 	}
 }
 
-// The same problem has the same candidates and plans.
+// The same problem gives the same candidates and plans.
 func TestDeterminism(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 10)
@@ -201,14 +206,15 @@ func TestDeterminism(t *testing.T) {
 				if i == 0 {
 					first = append(first, made)
 				} else if !reflect.DeepEqual(made, first[j]) {
-					t.Fatalf("%s: two plans", c.Origin)
+					t.Fatalf("%s: the plans differ", c.Origin)
 				}
 			}
 		}
 	})
 }
 
-func TestBadInput(t *testing.T) {
+// Invalid problems, options and sizes return the documented errors.
+func TestInvalidInput(t *testing.T) {
 	for _, c := range []struct {
 		p    *plan.Problem
 		o    Options
@@ -231,8 +237,9 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// What must take fewer slots than others is what of all does.
-func TestBelow(t *testing.T) {
+// With Options.Below, the candidates are the candidates without it that are below the
+// limits.
+func TestSlotLimits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 8)
 		o := drawOptions(t, p.Degree)
@@ -247,7 +254,7 @@ func TestBelow(t *testing.T) {
 		}
 		var want []string
 		for _, c := range all {
-			if c.Slots < o.below(c.Reconfigurations) {
+			if c.Slots < o.slotLimit(c.Reconfigurations) {
 				want = append(want, fmt.Sprint(c.Reconfigurations, c.Slots, c.Origin))
 			}
 		}

@@ -25,7 +25,7 @@ type gathered struct {
 // Collective returns the collective of s, which Gathers.
 func (s *Scenario) Collective() *plan.Collective {
 	op, _ := collective.ParseKind(s.Workload.Kind)
-	return plan.On(s.Domain(), op, int64(s.Workload.Exchange.Message))
+	return plan.NewCollective(s.Domain(), op, int64(s.Workload.Exchange.Message))
 }
 
 // buildGathered builds the collective of s.
@@ -124,7 +124,7 @@ func (g *gathered) Decide(ctx context.Context, name string, _ int, _ float64) (*
 	case g.problem.GPUs > mostReplayed:
 		a.Row.Labels["checked"] = fmt.Sprintf("not replayed: more than %d GPUs", mostReplayed)
 	default:
-		if err := best.SealUnless(stop); err != nil {
+		if err := best.SealWithStop(stop); err != nil {
 			return nil, err
 		}
 	}

@@ -150,7 +150,7 @@ const mostTransmissions = 1 << 27
 // write writes the plan out and checks it.
 func (a *planned) write(ctx context.Context, name string) error {
 	d := a.d
-	if most := float64(a.chosen.Slots) * float64(d.domain.GPUs*d.domain.Switches); most > mostTransmissions || a.chosen.Slots > plan.MostSlots {
+	if most := float64(a.chosen.Slots) * float64(d.domain.GPUs*d.domain.Switches); most > mostTransmissions || a.chosen.Slots > plan.MaxSlotsPerPhase {
 		a.Row.Labels["plan"] = fmt.Sprintf("not written out: %.3g transmissions in %d slots; larger chunks are fewer", most, a.chosen.Slots)
 		return nil
 	}
@@ -164,7 +164,7 @@ func (a *planned) write(ctx context.Context, name string) error {
 	if p.Name = name + ": " + a.chosen.Origin; reconfigure.ByName(name).Given {
 		p.Name = built.Name
 	}
-	if err := p.SealUnless(stop); err != nil {
+	if err := p.SealWithStop(stop); err != nil {
 		return fmt.Errorf("the plan of %s: %w", a.chosen.Origin, err)
 	}
 	if got := p.TotalSlots(); a.chosen.Switches == nil && got != a.chosen.Slots {

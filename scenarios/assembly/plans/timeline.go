@@ -57,8 +57,8 @@ func inSlots(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64, lim
 	}
 	begin[len(p.Topologies)] = at
 	if p.Switches != nil {
-		for _, l := range p.Lightings() {
-			if start, end := begin[l.Dark], begin[l.Phase]; end > start {
+		for _, l := range p.SwitchSetups() {
+			if start, end := begin[l.DownFrom], begin[l.Phase]; end > start {
 				reconfigure(l.Switch, l.Phase, start, end)
 			}
 		}

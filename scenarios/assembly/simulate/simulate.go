@@ -98,9 +98,9 @@ func phases(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64, r
 // each phase; those on their own are down for R from the end of the phase in which they were up last, or the beginning.
 func timeline(ctx context.Context, d *scaleup.Domain, p *plan.Plan, run func(phase int) (engine.Time, error)) (*Result, error) {
 	r := &Result{Phases: make([]Phase, len(p.Topologies))}
-	var lit []plan.Lighting
+	var lit []plan.SwitchSetup
 	if p.Switches != nil {
-		lit = p.Lightings()
+		lit = p.SwitchSetups()
 	}
 	for i := range p.Topologies {
 		if err := ctx.Err(); err != nil {
@@ -112,8 +112,8 @@ func timeline(ctx context.Context, d *scaleup.Domain, p *plan.Plan, run func(pha
 		}
 		for ; len(lit) > 0 && int(lit[0].Phase) == i; lit = lit[1:] {
 			dark := engine.Time(0)
-			if lit[0].Dark > 0 {
-				dark = r.Phases[lit[0].Dark-1].End
+			if lit[0].DownFrom > 0 {
+				dark = r.Phases[lit[0].DownFrom-1].End
 			}
 			start = max(start, dark+d.Delay)
 		}

@@ -9,9 +9,10 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// slow plays walks by the definition alone: every slot, every link looks at every walk.
-func slow(links int, w *Walks, order Order) (int, []int32) {
-	at := make([]int32, len(w.Link))
+// referenceSchedule schedules paths by the definition: in each slot, each link compares all
+// paths.
+func referenceSchedule(links int, w *Paths, order Order) (int, []int32) {
+	slotOf := make([]int32, len(w.Link))
 	done := make([]int32, w.Len())
 	rank := func(i int) int32 {
 		if len(w.Rank) == 0 {
@@ -19,9 +20,9 @@ func slow(links int, w *Walks, order Order) (int, []int32) {
 		}
 		return w.Rank[i]
 	}
-	left := len(w.Link)
+	remaining := len(w.Link)
 	slot := int32(0)
-	for ; left > 0; slot++ {
+	for ; remaining > 0; slot++ {
 		var move []int
 		for l := range int32(links) {
 			best := -1
@@ -46,19 +47,20 @@ func slow(links int, w *Walks, order Order) (int, []int32) {
 			}
 		}
 		for _, i := range move {
-			at[w.Start[i]+done[i]] = slot
+			slotOf[w.Start[i]+done[i]] = slot
 			done[i]++
-			left--
+			remaining--
 		}
 	}
-	return int(slot), at
+	return int(slot), slotOf
 }
 
-func drawWalks(t *rapid.T) (int, *Walks) {
+// drawPaths draws paths over up to eight links.
+func drawPaths(t *rapid.T) (int, *Paths) {
 	links := rapid.IntRange(1, 8).Draw(t, "links")
-	w := new(Walks)
+	w := new(Paths)
 	for range rapid.IntRange(0, 150).Draw(t, "walks") {
-		w.Add(rapid.SliceOfN(rapid.Int32Range(0, int32(links-1)), 0, 6).Draw(t, "walk")...)
+		w.Append(rapid.SliceOfN(rapid.Int32Range(0, int32(links-1)), 0, 6).Draw(t, "walk")...)
 	}
 	if rapid.Bool().Draw(t, "ranked") {
 		w.Rank = rapid.SliceOfN(rapid.Int32Range(-3, 3), w.Len(), w.Len()).Draw(t, "rank")
@@ -66,14 +68,16 @@ func drawWalks(t *rapid.T) (int, *Walks) {
 	return links, w
 }
 
-func TestPlayIsTheSlowReference(t *testing.T) {
-	var p Player
+// Schedule and Slots agree with the reference for all orders, ranks and limits, and with
+// the bound.
+func TestScheduleMatchesReference(t *testing.T) {
+	var p Scheduler
 	rapid.Check(t, func(t *rapid.T) {
-		links, w := drawWalks(t)
+		links, w := drawPaths(t)
 		order := Order(rapid.IntRange(0, int(Orders)-1).Draw(t, "order"))
-		slots, at := slow(links, w, order)
+		slots, at := referenceSchedule(links, w, order)
 		got := make([]int32, len(w.Link))
-		if s := p.Play(links, w, order, got); s != slots || !slices.Equal(got, at) {
+		if s := p.Schedule(links, w, order, got); s != slots || !slices.Equal(got, at) {
 			t.Fatalf("%d slots at %v, want %d at %v", s, got, slots, at)
 		}
 		for limit := max(0, slots-2); limit <= slots+1; limit++ {
@@ -83,14 +87,14 @@ func TestPlayIsTheSlowReference(t *testing.T) {
 			}
 		}
 		if slots < w.Bound(links) {
-			t.Fatalf("%d slots, under the bound %d", slots, w.Bound(links))
+			t.Fatalf("%d slots, below the bound %d", slots, w.Bound(links))
 		}
 	})
 }
 
-// ring is the uniform all-to-all on a directed ring.
-func ring(n, chunks int) *Walks {
-	w := new(Walks)
+// ring returns the paths of a uniform all-to-all on a directed ring.
+func ring(n, chunks int) *Paths {
+	w := new(Paths)
 	for u := range n {
 		for d := 1; d < n; d++ {
 			var path []int32
@@ -98,18 +102,19 @@ func ring(n, chunks int) *Walks {
 				path = append(path, int32((u+h)%n))
 			}
 			for range chunks {
-				w.Add(path...)
+				w.Append(path...)
 			}
 		}
 	}
 	return w
 }
 
-// The uniform all-to-all on a ring takes as many slots as a link has crossings, n (n-1)/2: 28 at n = 8.
+// Farthest first schedules a uniform all-to-all on a ring in as many slots as each link has
+// crossings: n (n-1) / 2 per chunk, which is 28 for n = 8.
 func TestFarthestIsOptimalOnRings(t *testing.T) {
 	for n := 2; n <= 20; n++ {
 		for c := 1; c <= 3; c++ {
-			if s, _ := Play(n, ring(n, c), Farthest); s != c*n*(n-1)/2 {
+			if s, _ := scheduleOnce(n, ring(n, c), Farthest); s != c*n*(n-1)/2 {
 				t.Errorf("n = %d, %d chunks: %d slots, want %d", n, c, s, c*n*(n-1)/2)
 			}
 		}
@@ -118,11 +123,11 @@ func TestFarthestIsOptimalOnRings(t *testing.T) {
 
 func BenchmarkPlay(b *testing.B) {
 	r := scaleup.Circulant(64, 5, 6)
-	w, _ := Shortest(r, 64, nil).Walks(uniform(64, 32), false)
-	for name, w := range map[string]*Walks{"ring": ring(64, 8), "circulant": w} {
+	w, _ := Shortest(r, 64, nil).Paths(uniform(64, 32), false)
+	for name, w := range map[string]*Paths{"ring": ring(64, 8), "circulant": w} {
 		for _, o := range []Order{ByRank, Farthest} {
 			b.Run(name+[]string{"/rank", "/farthest"}[o], func(b *testing.B) {
-				var p Player
+				var p Scheduler
 				for b.Loop() {
 					p.Slots(128, w, o, 1<<30)
 				}

@@ -8,9 +8,10 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// The listing holds every path of so many hops once, and no link twice in a step of a round.
-func TestListing(t *testing.T) {
-	sizes := [][2]int{{100, 9}} // of more than 64 rounds
+// The listing contains each path with the given hops once, uses no link twice in a step of
+// a round, and connects all pairs.
+func TestListKautzPaths(t *testing.T) {
+	sizes := [][2]int{{100, 9}} // more than 64 rounds
 	for n := 3; n <= 20; n++ {
 		for k := 2; k < min(n, 5); k++ {
 			sizes = append(sizes, [2]int{n, k})
@@ -23,27 +24,27 @@ func TestListing(t *testing.T) {
 			t.Fatal(err)
 		}
 		listed, joined := map[string]int{}, map[[2]int32]bool{}
-		most := 0
+		maxHops := 0
 		for i, r := range rounds {
 			used := map[[3]int32]bool{}
 			for _, p := range r.Paths {
 				if len(p) != r.Hops+1 {
 					t.Fatalf("n=%d k=%d: %v in a round of %d hops", n, k, p, r.Hops)
 				}
-				listed[text(p)]++
+				listed[pathText(p)]++
 				joined[[2]int32{p[0], p[r.Hops]}] = true
 				for step := range r.Hops {
-					at := [3]int32{int32(step), p[step], p[step+1]}
-					if used[at] {
-						t.Fatalf("n=%d k=%d round %d: link %v twice in a step", n, k, i, at)
+					link := [3]int32{int32(step), p[step], p[step+1]}
+					if used[link] {
+						t.Fatalf("n=%d k=%d round %d: link %v twice in a step", n, k, i, link)
 					}
-					used[at] = true
+					used[link] = true
 				}
 			}
-			most = r.Hops
+			maxHops = r.Hops
 		}
 		want, layer := 0, n
-		for range most {
+		for range maxHops {
 			layer *= k
 			want += layer
 		}
@@ -60,7 +61,7 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// The circulant base exists for every n and k, as its doc comment argues, and is the paper's at k = 2.
+// The circulant base exists and is connected for all n and k, and is the paper's at k = 2.
 func TestBaseOffsets(t *testing.T) {
 	for n := 2; n <= 80; n++ {
 		for k := 1; k < n; k++ {
@@ -68,8 +69,8 @@ func TestBaseOffsets(t *testing.T) {
 			if o[0] < 1 || o[k-1] >= n || len(o) != k {
 				t.Fatalf("n=%d k=%d: %v", n, k, o)
 			}
-			at := newPhase(n, slices32(o), nil, nil)
-			if slices.Contains(at.to(0), plan.Far) {
+			at := newRoundPacker(n, toInt32(o), nil, nil)
+			if slices.Contains(at.hopsTo(0), plan.Far) {
 				t.Fatalf("n=%d k=%d: %v is not connected", n, k, o)
 			}
 			if m := o[0]; k == 2 && (2*m*m+2*m+1 < n || m > 1 && 2*m*(m-1)+1 >= n) {
@@ -82,7 +83,8 @@ func TestBaseOffsets(t *testing.T) {
 	}
 }
 
-func slices32(o []int) []int32 {
+// toInt32 converts offsets.
+func toInt32(o []int) []int32 {
 	var s []int32
 	for _, x := range o {
 		s = append(s, int32(x))
@@ -90,20 +92,21 @@ func slices32(o []int) []int32 {
 	return s
 }
 
-// Of the listing a shortest path of every flow is selected; which, the seed says.
-func TestSelection(t *testing.T) {
+// A shortest path of each flow is selected from the listing, and the selection depends on
+// the seed.
+func TestKautzBase(t *testing.T) {
 	differ := false
 	for n := 5; n <= 24; n++ {
 		s, other := kautzBase(n, 3, 1, nil), kautzBase(n, 3, 2, nil)
-		p := newPhase(n, nil, s.edges[0], nil)
+		p := newRoundPacker(n, nil, s.edges[0], nil)
 		for u := range s.src {
-			if int(s.hops[u]) != int(p.to(s.dst[u])[s.src[u]]) {
+			if int(s.hops[u]) != int(p.hopsTo(s.dst[u])[s.src[u]]) {
 				t.Fatalf("n=%d: %d->%d takes %d hops", n, s.src[u], s.dst[u], s.hops[u])
 			}
 			differ = differ || !slices.Equal(s.path(u), other.path(u))
 		}
 	}
 	if !differ {
-		t.Error("no seed matters")
+		t.Error("the seed has no effect")
 	}
 }

@@ -3,8 +3,8 @@ package plan
 // Far is more hops than any path takes, where none leads.
 const Far = int32(1) << 20
 
-// Origin returns hops by offset where no generator is there to take: 0 to itself, Far elsewhere.
-func Origin(n int) []int32 {
+// OriginHops returns hops by offset where no generator is there to take: 0 to itself, Far elsewhere.
+func OriginHops(n int) []int32 {
 	hops := make([]int32, n)
 	for i := range hops {
 		hops[i] = Far
@@ -20,37 +20,37 @@ func Relax(hops []int32, a int) {
 	n := len(hops)
 	cycles := GCD(n, a)
 	for first := range cycles {
-		h, at := hops[first], first
+		h, offset := hops[first], first
 		for range n / cycles {
-			if at += a; at >= n {
-				at -= n
+			if offset += a; offset >= n {
+				offset -= n
 			}
-			h = min(h+1, hops[at])
-			hops[at] = h
+			h = min(h+1, hops[offset])
+			hops[offset] = h
 		}
 		for {
-			if at += a; at >= n {
-				at -= n
+			if offset += a; offset >= n {
+				offset -= n
 			}
-			if h++; h >= hops[at] {
+			if h++; h >= hops[offset] {
 				break
 			}
-			hops[at] = h
+			hops[offset] = h
 		}
 	}
 }
 
 // Reach returns the least hops by offset over generators, at least Far where none lead.
 func Reach(n int, generators []int) []int32 {
-	hops := Origin(n)
+	hops := OriginHops(n)
 	for _, a := range generators {
 		Relax(hops, a)
 	}
 	return hops
 }
 
-// Total is the sum of hops.
-func Total(hops []int32) (sum int64) {
+// TotalHops is the sum of hops.
+func TotalHops(hops []int32) (sum int64) {
 	for _, h := range hops {
 		sum += int64(h)
 	}
@@ -65,10 +65,10 @@ func GCD(a, b int) int {
 	return a
 }
 
-// LeastHops returns the least sum of hops from a GPU to the n-1 others over so many circulants of so many offsets each,
+// MinHops returns the least sum of hops from a GPU to the n-1 others over so many circulants of so many offsets each,
 // if no two ways lead to the same: C(h+k-1, k-1) ways of h hops on each, for hops commute.
-func LeastHops(n, circulants, offsets int) (sum int64) {
-	for i, size := range (repeated{int64(circulants), int64(offsets), 1}).levels(int64(n)) {
+func MinHops(n, circulants, offsets int) (sum int64) {
+	for i, size := range (pathCount{int64(circulants), int64(offsets), 1}).levels(int64(n)) {
 		sum += int64(i+1) * size
 	}
 	return sum

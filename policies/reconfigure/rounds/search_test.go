@@ -12,9 +12,10 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Asked for numbers of topologies in any order and below any limits, steps find the same; where all bases go as far they
-// find no more slots than all numbers at once, and of a base that is simulated throughout the same.
-func TestSteps(t *testing.T) {
+// A search finds the same candidates for requests in any order and with any limits. They
+// take no more slots than Candidates if all bases reach this number of topologies, and the
+// same slots for the circulant base.
+func TestSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 12).Draw(t, "n")
 		p := plan.UniformProblem(n, rapid.IntRange(1, min(3, n-1)).Draw(t, "k"), 1)
@@ -33,7 +34,7 @@ func TestSteps(t *testing.T) {
 		}
 		want := map[int]string{}
 		for range 3 {
-			s, err := NewSteps(p, o)
+			s, err := NewSearch(p, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +52,7 @@ func TestSteps(t *testing.T) {
 				}
 				text := fmt.Sprint(c)
 				if c != nil {
-					building.Go(func() { _, _ = c.Build(0, nil) }) // while others are sought
+					building.Go(func() { _, _ = c.Build(0, nil) }) // concurrently with the search
 					built, err := c.Build(0, nil)
 					if err != nil || built.Seal() != nil || built.TotalSlots() != c.Slots {
 						t.Fatalf("%+v: %+v %v", c, built, err)
@@ -59,12 +60,12 @@ func TestSteps(t *testing.T) {
 					text = fmt.Sprint(c.Origin, c.Slots, built.Topologies, built.Tx)
 				}
 				if was, ok := want[d]; ok && was != text {
-					t.Fatalf("%d topologies: %s, in another order %s", d, text, was)
+					t.Fatalf("%d topologies: %s, in another order of requests %s", d, text, was)
 				}
 				want[d] = text
 				for _, a := range all {
 					if a.Reconfigurations == d && (c == nil || c.Slots > a.Slots || o.Base == Circulant && c.Slots < a.Slots) {
-						t.Fatalf("%d topologies: %+v, at once %+v", d, c, a)
+						t.Fatalf("%d topologies: %+v, want %+v", d, c, a)
 					}
 				}
 			}

@@ -1,0 +1,267 @@
+package circulant
+
+import (
+	"cmp"
+	"slices"
+
+	"sim/policies/reconfigure/halt"
+	"sim/policies/reconfigure/plan"
+)
+
+// offsetSearch selects phases of k offsets each, so that the sum over all offsets of the
+// hops is low, where each offset is reached within one phase. This is a facility location
+// problem: tuples of k offsets are the facilities. Tuples are added greedily and then
+// improved offset by offset.
+type offsetSearch struct {
+	n, k int
+	stop halt.When
+	// Scratch, indexed by offset: hops over the other offsets of a tuple; the same with one
+	// more offset; the minimum of others and the base.
+	others, extended, lowest []int32
+	nearOffsets              []nearOffset // scratch of bestOffset
+	stamp                    []int32      // generation in which extended was set, indexed by offset
+	generation               int32
+	work                     int64 // steps so far
+}
+
+// nearOffset is an offset with its hops over the other offsets of a tuple.
+type nearOffset struct{ offset, hops int32 }
+
+func newOffsetSearch(n, k int) *offsetSearch {
+	return &offsetSearch{n: n, k: k, others: make([]int32, n), extended: make([]int32, n), lowest: make([]int32, n), stamp: make([]int32, n)}
+}
+
+// savedHops returns the decrease of the sum of base if it is lowered to hops.
+func savedHops(base, hops []int32) (sum int64) {
+	for o, h := range hops {
+		if b := base[o]; b > h {
+			sum += int64(b - h)
+		}
+	}
+	return sum
+}
+
+// bestOffset returns the offset that saves most hops of base if it is added to the other
+// offsets of a tuple. Of equal offsets it returns prefer (0 if none is preferred), else the
+// smallest.
+func (t *offsetSearch) bestOffset(base []int32, others []int, prefer int) (offset int, saved int64) {
+	t.stop.Check()
+	for i := range t.others {
+		t.others[i] = plan.Far
+	}
+	t.others[0] = 0
+	for _, a := range others {
+		plan.Relax(t.others, a)
+	}
+	// If all offsets are near, only a few short paths can save hops: paths over the other
+	// offsets that are followed by hops over the new one. Then these paths are enumerated.
+	maxHops := int32(0)
+	for o, h := range t.others {
+		t.lowest[o] = min(h, base[o])
+		maxHops = max(maxHops, t.lowest[o])
+	}
+	t.nearOffsets = t.nearOffsets[:0]
+	for o, h := range t.others {
+		if h+1 < maxHops {
+			t.nearOffsets = append(t.nearOffsets, nearOffset{int32(o), h})
+		}
+	}
+	shortPaths := t.countShortPaths(maxHops)
+	already := savedHops(base, t.others)
+	t.work += int64(t.n) * int64(min(t.countShortPaths(slices.Max(base)), 3*t.n)+8)
+	saved = -1
+	try := func(v int) {
+		var sum int64
+		if shortPaths <= 2*t.n {
+			sum = already + t.savedByShortPaths(v, maxHops)
+		} else {
+			copy(t.extended, t.others)
+			plan.Relax(t.extended, v)
+			sum = savedHops(base, t.extended)
+		}
+		if sum > saved {
+			offset, saved = v, sum
+		}
+	}
+	if prefer > 0 {
+		try(prefer)
+	}
+	for v := 1; v < t.n; v++ {
+		try(v)
+	}
+	return offset, saved
+}
+
+// countShortPaths returns the number of paths with fewer than maxHops hops that go over the
+// other offsets and then over a new one. It stops counting above 2 n.
+func (t *offsetSearch) countShortPaths(maxHops int32) (count int) {
+	for _, h := range t.others {
+		if h+1 < maxHops {
+			count += int(maxHops - 1 - h)
+		}
+		if count > 2*t.n {
+			break
+		}
+	}
+	return count
+}
+
+// savedByShortPaths returns the hops that offset v saves in addition to the other offsets,
+// by the paths of countShortPaths.
+func (t *offsetSearch) savedByShortPaths(v int, maxHops int32) (sum int64) {
+	t.generation++
+	n := int32(t.n)
+	for _, w := range t.nearOffsets {
+		offset := w.offset
+		for h := w.hops + 1; h < maxHops; h++ {
+			if offset += int32(v); offset >= n {
+				offset -= n
+			}
+			if offset == 0 {
+				break
+			}
+			current := t.lowest[offset]
+			if t.stamp[offset] == t.generation {
+				current = min(current, t.extended[offset])
+			}
+			if h < current {
+				sum += int64(current - h)
+				t.extended[offset], t.stamp[offset] = h, t.generation
+			}
+		}
+	}
+	return sum
+}
+
+// localSearch replaces the offsets of a tuple one by one by better ones, given base, until
+// no replacement saves hops. proceed may be nil. It is called with the hops saved so far,
+// and ends the search by returning false. The result is the number of hops that the tuple
+// saves.
+func (t *offsetSearch) localSearch(base []int32, tuple []int, proceed func(saved int64) bool) (saved int64) {
+	others := make([]int, 0, len(tuple))
+	saved = savedHops(base, plan.Reach(t.n, tuple))
+	for unchanged := 0; unchanged < len(tuple); {
+		for j := range tuple {
+			if proceed != nil && !proceed(saved) {
+				return saved
+			}
+			others = append(append(others[:0], tuple[:j]...), tuple[j+1:]...)
+			if v, s := t.bestOffset(base, others, tuple[j]); s > saved {
+				tuple[j], saved, unchanged = v, s, 0
+			} else if unchanged++; unchanged == len(tuple) {
+				break
+			}
+		}
+	}
+	return saved
+}
+
+// bestTuple returns a tuple to be added to base: built greedily, then improved by
+// localSearch.
+func (t *offsetSearch) bestTuple(base []int32) []int {
+	tuple := make([]int, 0, t.k)
+	for range t.k {
+		v, _ := t.bestOffset(base, tuple, 0)
+		tuple = append(tuple, v)
+	}
+	t.localSearch(base, tuple, nil)
+	return tuple
+}
+
+// exchangeOffsets replaces offsets of all phases while this saves hops, for about maxWork
+// steps. It returns the sum of hops.
+func (t *offsetSearch) exchangeOffsets(phases [][]int, maxWork int64) int64 {
+	n, limit := t.n, t.work+maxWork
+	hops := make([][]int32, len(phases))
+	for p, tuple := range phases {
+		hops[p] = plan.Reach(n, tuple)
+	}
+	base := make([]int32, n)
+	without := func(skip int) int64 {
+		copy(base, plan.OriginHops(n))
+		for p := range hops {
+			if p != skip {
+				lowerHops(base, hops[p])
+			}
+		}
+		return plan.TotalHops(base)
+	}
+	sum := without(-1)
+	free := plan.MinHops(n, len(phases), t.k)
+	for better := true; better && sum > free; {
+		better = false
+		for p := range phases {
+			if t.work > limit {
+				return sum
+			}
+			rest := without(p)
+			tuple := slices.Clone(phases[p])
+			if s := rest - t.localSearch(base, tuple, nil); s < sum {
+				phases[p], sum, better = tuple, s, true
+				hops[p] = plan.Reach(n, tuple)
+			}
+		}
+	}
+	return sum
+}
+
+// initialTuples returns tuples for one phase that reaches all offsets, sorted by their
+// hops.
+//
+// Multiplication by a unit modulo n renames the GPUs. Up to such a renaming, the first
+// offset divides n. If there are too many tuples to try all, a local search starts at
+// offset 1 with each other offset, or with some of them for large n.
+func (t *offsetSearch) initialTuples(maxTuples int) [][]int {
+	type ranked struct {
+		tuple []int
+		hops  int64
+	}
+	var list []ranked
+	count := 3.0 * float64(t.n) // steps to try all tuples
+	for j := 1; j < t.k; j++ {
+		count = count * float64(t.n-2+j) / float64(j)
+	}
+	var divisors []int
+	for a := 1; a < t.n; a++ {
+		if t.n%a == 0 {
+			divisors = append(divisors, a)
+		}
+	}
+	base := plan.OriginHops(t.n)
+	const maxSteps = 4_000_000
+	if count*float64(len(divisors)) <= maxSteps {
+		var rest func(tuple []int, from int, hops []int32)
+		rest = func(tuple []int, from int, hops []int32) {
+			if len(tuple) == t.k {
+				list = append(list, ranked{tuple, plan.TotalHops(hops)})
+				return
+			}
+			t.stop.Check()
+			for v := from; v < t.n; v++ {
+				with := slices.Clone(hops)
+				plan.Relax(with, v)
+				rest(append(slices.Clip(tuple), v), v, with)
+			}
+		}
+		for _, a := range divisors {
+			rest([]int{a}, 1, plan.Reach(t.n, []int{a}))
+		}
+		list = slices.DeleteFunc(list, func(r ranked) bool { return r.hops >= int64(plan.Far) })
+	} else {
+		for v := 2; v < t.n; v += max(1, t.n/64) {
+			tuple := []int{1, v}
+			for len(tuple) < t.k {
+				w, _ := t.bestOffset(base, tuple, 0)
+				tuple = append(tuple, w)
+			}
+			t.localSearch(base, tuple, nil)
+			list = append(list, ranked{tuple, plan.TotalHops(plan.Reach(t.n, tuple))})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(a.hops, b.hops) })
+	var tuples [][]int
+	for _, r := range list[:min(maxTuples, len(list))] {
+		tuples = append(tuples, r.tuple)
+	}
+	return tuples
+}

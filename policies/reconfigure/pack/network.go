@@ -1,0 +1,162 @@
+package pack
+
+import (
+	"slices"
+
+	"sim/fabric/scaleup"
+)
+
+// timeNetwork is a sequence of topologies expanded in time. Link base[i]+e is edge e of
+// topology i. After this link a chunk may cross a link of the same phase that starts at the
+// GPU reached. If it may rest across reconfigurations, it may instead cross such a link of
+// a later phase.
+type timeNetwork struct {
+	n, phases int // numbers of GPUs and phases
+	topology  []scaleup.Topology
+	base      []int32 // first link of each phase, and the number of links
+	to, phase []int32 // end and phase, indexed by link
+	// out[start[i*n+u]:start[i*n+u+1]] are the links out of GPU u in phase i, except loops.
+	start []int32
+	out   []outgoingLink
+}
+
+// outgoingLink is a link, without its start.
+type outgoingLink struct{ to, link int32 }
+
+func newTimeNetwork(topologies []scaleup.Topology, n int) *timeNetwork {
+	d := len(topologies)
+	net := &timeNetwork{n: n, phases: d, topology: topologies, base: make([]int32, d+1), start: make([]int32, 1, d*n+1)}
+	for i, t := range topologies {
+		base := net.base[i]
+		net.base[i+1] = base + int32(len(t))
+		for _, e := range t {
+			net.to, net.phase = append(net.to, e.To), append(net.phase, int32(i))
+		}
+		start, edge := t.Outgoing(n)
+		first := int32(len(net.out))
+		for _, e := range edge {
+			net.out = append(net.out, outgoingLink{t[e].To, base + e})
+		}
+		for _, s := range start[1:] {
+			net.start = append(net.start, first+s)
+		}
+	}
+	return net
+}
+
+// pathTree finds the cheapest paths from one GPU to all others. Its memory is reused.
+type pathTree struct {
+	// The cheapest path to each GPU: its cost, infinite if there is no path, and its last
+	// step. Both are indexed by GPU.
+	cost     []float64
+	lastStep []int32
+	// A step crosses link stepLink[s] after step stepBefore[s], which is -1 for the first
+	// step of a path.
+	stepLink, stepBefore []int32
+
+	// Scratch: cost and last step of the cheapest path in the current phase, the GPUs whose
+	// links are still to be relaxed, and the links of timeNetwork.out with prices.
+	best     []float64
+	last     []int32
+	queue    []int32
+	isQueued []bool
+	priced   []pricedLink
+}
+
+// pricedLink is an outgoing link with its price.
+type pricedLink struct {
+	price    float64
+	to, link int32
+}
+
+// infinite is the cost if there is no path. It is finite, so that sums with it remain
+// comparable.
+const infinite = 1e300
+
+// setPrices sets the price of each link. Prices must be positive.
+func (t *pathTree) setPrices(net *timeNetwork, price []float64) {
+	t.priced = resize(t.priced, len(net.out))
+	for i, o := range net.out {
+		t.priced[i] = pricedLink{price[o.link], o.to, o.link}
+	}
+}
+
+// grow finds the cheapest paths from src at the current prices. With relay, paths go
+// through all phases in turn. Otherwise a path stays within one phase: the phase in which
+// it is cheapest, the first one if several are equal.
+func (t *pathTree) grow(net *timeNetwork, src int32, relay bool) {
+	n := net.n
+	t.cost, t.lastStep = resize(t.cost, n), resize(t.lastStep, n)
+	t.best, t.last, t.isQueued = resize(t.best, n), resize(t.last, n), resizeZero(t.isQueued, n)
+	t.stepLink, t.stepBefore = t.stepLink[:0], t.stepBefore[:0]
+	for v := range n {
+		t.cost[v], t.lastStep[v] = infinite, -1
+	}
+	t.cost[src] = 0
+	if relay {
+		copy(t.best, t.cost)
+		copy(t.last, t.lastStep)
+	}
+	for i := range net.phases {
+		t.queue = t.queue[:0]
+		if relay { // each GPU once, in order
+			for u := range int32(n) {
+				t.queue = append(t.queue, u)
+				t.isQueued[u] = true
+			}
+		} else {
+			for v := range n {
+				t.best[v], t.last[v] = infinite, -1
+			}
+			t.best[src] = 0
+			t.queue = append(t.queue, src)
+			t.isQueued[src] = true
+		}
+		t.relax(net.start[i*n : (i+1)*n+1])
+		if !relay {
+			for v := range n {
+				if t.best[v] < t.cost[v] {
+					t.cost[v], t.lastStep[v] = t.best[v], t.last[v]
+				}
+			}
+		}
+	}
+	if relay {
+		t.best, t.cost = t.cost, t.best
+		t.last, t.lastStep = t.lastStep, t.last
+	}
+}
+
+// relax relaxes the links of a phase that start at the GPUs in the queue. It repeats this
+// for each GPU whose cost decreases (Bellman and Ford's algorithm with a queue).
+func (t *pathTree) relax(start []int32) {
+	best, last, waiting := t.best[:len(start)-1], t.last[:len(start)-1], t.isQueued[:len(start)-1]
+	queue, link, before := t.queue, t.stepLink, t.stepBefore
+	for j := 0; j < len(queue); j++ {
+		u := queue[j]
+		waiting[u] = false
+		cost, from := best[u], last[u]
+		for _, o := range t.priced[start[u]:start[u+1]] {
+			v := o.to
+			if c := cost + o.price; c < best[v] {
+				best[v], last[v] = c, int32(len(link))
+				link, before = append(link, o.link), append(before, from)
+				if !waiting[v] {
+					waiting[v] = true
+					queue = append(queue, v)
+				}
+			}
+		}
+	}
+	t.queue, t.stepLink, t.stepBefore = queue, link, before
+}
+
+// appendPath appends the links of the cheapest path to GPU v.
+func (t *pathTree) appendPath(links []int32, v int) []int32 {
+	start := len(links)
+	for s := t.lastStep[v]; s >= 0; s = t.stepBefore[s] {
+		links = append(links, t.stepLink[s])
+	}
+	slices.Reverse(links[start:])
+	return links
+}

@@ -1,0 +1,157 @@
+package plan
+
+import (
+	"slices"
+
+	"sim/policies/collective"
+	"sim/policies/reconfigure/halt"
+)
+
+// shardTracker follows one shard through a plan. A cell of its holdings is a part of the shard.
+type shardTracker struct {
+	plan      *Steps
+	n, parts  int
+	holdings  *collective.Holdings
+	terms     *collective.Holdings // the sums when the exchange began
+	termsHeld *collective.Holdings // in an exchange: whose terms a GPU has
+	payload   []uint64             // the sums of what is on its way in the step
+	complete  collective.Contributions
+	time      [2]int32 // phase and step reached
+	stop      halt.When
+}
+
+func newShardTracker(s *Steps, stop halt.When) *shardTracker {
+	z := &shardTracker{plan: s, n: s.GPUs, parts: int(s.Parts), stop: stop}
+	z.holdings = collective.NewHoldings(z.n, z.parts)
+	if slices.ContainsFunc(s.Phases, func(f Phase) bool { return f.Kind == Exchange }) {
+		z.terms, z.termsHeld = collective.NewHoldings(z.n, z.parts), collective.NewHoldings(z.n, z.parts)
+	}
+	return z
+}
+
+func (z *shardTracker) checkShard(s int32, list []movedPiece) error {
+	z.holdings.Reset()
+	for part := range z.parts {
+		z.holdings.Begin(z.plan.Op, 0, z.n, part, int(s), int(s))
+	}
+	z.complete = z.holdings.Expected(0)
+	at, open := 0, false
+	for phase := range z.plan.Phases {
+		f := &z.plan.Phases[phase]
+		if f.Kind == Exchange && !open {
+			z.startExchange()
+		}
+		next := int32(0) // step; a fold gives up what it does not send
+		for at < len(list) && int(list[at].phase) == phase {
+			end := at
+			if f.Kind == Fold && list[at].step > next {
+				z.holdings.Clear()
+			}
+			next = list[at].step + 1
+			z.time = [2]int32{list[at].phase, list[at].step}
+			for end < len(list) && int(list[end].phase) == phase && list[end].step == list[at].step {
+				end++
+			}
+			z.stop.Check()
+			if err := z.checkStep(s, f.Kind, list[at:end]); err != nil {
+				return err
+			}
+			at = end
+		}
+		if f.Kind == Fold && int(next) < len(f.Longest) {
+			z.holdings.Clear()
+		}
+		if open = f.Open; f.Kind == Exchange && !open {
+			z.time = [2]int32{int32(phase), int32(len(f.Longest))}
+			if err := z.endExchange(s, int32(phase)); err != nil {
+				return err
+			}
+		}
+	}
+	z.time = [2]int32{int32(len(z.plan.Phases)), 0}
+	if u, part, has, want := z.holdings.Violation(); u >= 0 {
+		return errBroken("GPU %d ends with %d of %d contributions to part %d of shard %d", u, has, want, part, s)
+	}
+	return nil
+}
+
+// checkStep sends all pieces of a step, as they were when it began, and then delivers them.
+func (z *shardTracker) checkStep(s int32, kind Kind, list []movedPiece) error {
+	z.payload = z.payload[:0]
+	for i := range list {
+		m := &list[i]
+		for p := m.fromPart; p < m.toPart; p++ {
+			sum := z.holdings.Contributions(int(m.fromGPU), int(p))
+			switch {
+			case kind == Exchange && !z.termsHeld.Contributions(int(m.fromGPU), int(p)).Has(int(m.origin)):
+				return errBroken("%v: GPU %d does not have GPU %d's sum of part %d of shard %d when the step begins", m, m.fromGPU, m.origin, p, s)
+			case kind == Gather && !slices.Equal(sum, z.complete):
+				return errBroken("%v: GPU %d has %d of %d contributions to part %d of shard %d when the step begins", m, m.fromGPU, sum.Count(), z.complete.Count(), p, s)
+			case (kind == Scatter || kind == Fold) && sum.Count() == 0:
+				return errBroken("%v: GPU %d has sent away its sum of part %d of shard %d before, or now", m, m.fromGPU, p, s)
+			}
+			z.payload = append(z.payload, sum...)
+			if kind == Scatter {
+				clear(sum)
+			}
+		}
+	}
+	if kind == Fold {
+		z.holdings.Clear()
+	}
+	next := z.payload
+	for i := range list {
+		m := &list[i]
+		for p := m.fromPart; p < m.toPart; p++ {
+			got := collective.Contributions(next[:len(z.complete)])
+			next = next[len(z.complete):]
+			sum := z.holdings.Contributions(int(m.toGPU), int(p))
+			switch kind {
+			case Gather:
+				copy(sum, got)
+			case Scatter, Fold:
+				if u := sum.Add(got); u >= 0 {
+					return errBroken("%v: the contribution of GPU %d to part %d of shard %d is counted twice", m, u, p, s)
+				}
+			case Exchange:
+				if !z.termsHeld.Contributions(int(m.toGPU), int(p)).Insert(int(m.origin)) {
+					return errBroken("%v: GPU %d has GPU %d's sum of part %d of shard %d already: it is counted twice", m, m.toGPU, m.origin, p, s)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// startExchange starts an exchange: everyone has its own term.
+func (z *shardTracker) startExchange() {
+	z.terms.Clear()
+	z.termsHeld.Clear()
+	for u := range z.n {
+		for p := range z.parts {
+			if sum := z.holdings.Contributions(u, p); sum.Count() > 0 {
+				z.terms.Contributions(u, p).Add(sum)
+				z.termsHeld.Contributions(u, p).Insert(u)
+			}
+		}
+	}
+}
+
+// endExchange adds up the terms of an exchange.
+func (z *shardTracker) endExchange(s, phase int32) error {
+	z.holdings.Clear()
+	for u := range z.n {
+		for p := range z.parts {
+			z.stop.Check()
+			for o := range z.n {
+				if !z.termsHeld.Contributions(u, p).Has(o) {
+					continue
+				}
+				if twice := z.holdings.Contributions(u, p).Add(z.terms.Contributions(o, p)); twice >= 0 {
+					return errBroken("phase %d: GPU %d counts the contribution of GPU %d to part %d of shard %d twice, once in the sum of GPU %d", phase, u, twice, p, s, o)
+				}
+			}
+		}
+	}
+	return nil
+}
