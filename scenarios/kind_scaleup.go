@@ -81,7 +81,7 @@ func scaleUpParts(s *Scenario) []schema.Part {
 				return []any{&d}
 			},
 		},
-		{Path: "engine", Doc: "How closely plans are simulated.", Specs: []any{schema.Retagged{Spec: &s.Engine, Tags: planLevel}}},
+		{Path: "engine", Doc: "How closely plans are simulated.", Specs: []any{schema.RetaggedSpec{Spec: &s.Engine, Tags: planLevel}}},
 	}
 }
 

@@ -130,8 +130,8 @@ type Metric struct {
 	Differ  int    `json:"differ"`
 	Means   []Mean `json:"means"`
 
-	timed    bool // from timings.json
-	mustStay bool // where a row loses it, that is a regression
+	fromTimings bool // from timings.json
+	isRequired  bool // where a row loses it, that is a regression
 }
 
 // Mean is the geometric mean of new/old over rows where both are positive.
@@ -209,49 +209,49 @@ func inputf(format string, args ...any) error { return &InputError{fmt.Sprintf(f
 
 // Compare compares two Sets. Errors are of type *InputError: sets that share no row or do not agree on what is better,
 // and metrics that cannot fail as the Options want.
-func Compare(older, newer *Set, o Options) (*Comparison, error) {
+func Compare(previous, current *Set, o Options) (*Comparison, error) {
 	c := &Comparison{
-		Schema: Schema, Old: older.Name, New: newer.Name, FailOver: o.FailOver, FailOnChange: o.FailOnChange,
-		Keys: keyDifferences(older.scenario, newer.scenario), MissingRows: []result.Name{}, NewRows: []result.Name{}, Differences: []Difference{}, Regressions: []Regression{},
+		Schema: Schema, Old: previous.Name, New: current.Name, FailOver: o.FailOver, FailOnChange: o.FailOnChange,
+		Keys: keyDifferences(previous.scenario, current.scenario), MissingRows: []result.Name{}, NewRows: []result.Name{}, Differences: []Difference{}, Regressions: []Regression{},
 	}
 	if o.Wall {
 		c.WallFailOver = &o.WallFailOver
 	}
-	for _, r := range newer.rows {
-		if older.byKey[r.name.ID()] == nil {
+	for _, r := range current.rows {
+		if previous.byKey[r.name.ID()] == nil {
 			c.NewRows = append(c.NewRows, r.name)
 		}
 	}
-	c.Rows = len(newer.rows) - len(c.NewRows)
+	c.Rows = len(current.rows) - len(c.NewRows)
 	if c.Rows == 0 {
-		return nil, nothingShared(older, newer)
+		return nil, noCommonRows(previous, current)
 	}
 	var err error
-	if c.Metrics, err = metrics(older, newer, o); err != nil {
+	if c.Metrics, err = listMetrics(previous, current, o); err != nil {
 		return nil, err
 	}
-	for _, r := range older.rows {
-		if newer.byKey[r.name.ID()] == nil {
+	for _, r := range previous.rows {
+		if current.byKey[r.name.ID()] == nil {
 			c.MissingRows = append(c.MissingRows, r.name)
 			c.Regressions = append(c.Regressions, Regression{Row: r.name, Why: "the row is missing"})
 		}
 	}
 	for i := range c.Metrics {
-		c.compareMetric(&c.Metrics[i], older, newer)
+		c.compareMetric(&c.Metrics[i], previous, current)
 	}
 	return c, nil
 }
 
 // compareMetric adds the differences of a metric. Wall-clock that one side does not have at all is not missed.
-func (c *Comparison) compareMetric(m *Metric, older, newer *Set) {
-	_, had := older.units[m.Name]
-	_, has := newer.units[m.Name]
-	if m.timed && (!had || !has) {
+func (c *Comparison) compareMetric(m *Metric, previous, current *Set) {
+	_, had := previous.units[m.Name]
+	_, has := current.units[m.Name]
+	if m.fromTimings && (!had || !has) {
 		return
 	}
 	first := len(c.Differences)
-	for _, r := range older.rows {
-		other := newer.byKey[r.name.ID()]
+	for _, r := range previous.rows {
+		other := current.byKey[r.name.ID()]
 		if other == nil || r.values[m.Name] == nil && other.values[m.Name] == nil {
 			continue
 		}
@@ -273,15 +273,15 @@ func (c *Comparison) compareMetric(m *Metric, older, newer *Set) {
 	m.Means = means(m, c.Differences[first:])
 }
 
-// nothingShared says what the two sides hold instead of a common row.
-func nothingShared(older, newer *Set) error {
+// noCommonRows says what the two sides hold instead of a common row.
+func noCommonRows(previous, current *Set) error {
 	return inputf("%s and %s have no row in common: %s has %s, %s has %s; compare results of the same scenario, "+
 		"or leave parts of the names out with --ignore, as in --ignore %s",
-		older.Name, newer.Name, older.Name, holdings(older), newer.Name, holdings(newer), apart(older, newer))
+		previous.Name, current.Name, previous.Name, describeContent(previous), current.Name, describeContent(current), differingKey(previous, current))
 }
 
-// holdings names the scenarios and policies of a set.
-func holdings(s *Set) string {
+// describeContent names the scenarios and policies of a set.
+func describeContent(s *Set) string {
 	var out []string
 	for _, key := range result.LeadingKeys {
 		var values []string
@@ -301,11 +301,11 @@ func holdings(s *Set) string {
 	return strings.Join(out, " under ")
 }
 
-// apart is a key that keeps rows apart: one whose values differ, or that one side lacks.
-func apart(older, newer *Set) string {
-	for _, pair := range [][2]*Set{{older, newer}, {newer, older}} {
+// differingKey is a key that keeps rows apart: one whose values differ, or that one side lacks.
+func differingKey(previous, current *Set) string {
+	for _, pair := range [][2]*Set{{previous, current}, {current, previous}} {
 		for _, p := range pair[0].rows[0].name {
-			if !slices.ContainsFunc(pair[1].rows, func(r *row) bool { return r.name.Get(p.Key) == p.Value }) {
+			if !slices.ContainsFunc(pair[1].rows, func(r *setRow) bool { return r.name.Get(p.Key) == p.Value }) {
 				return p.Key
 			}
 		}

@@ -107,7 +107,7 @@ func TestItself(t *testing.T) {
 				t.Fatalf("%+v", m)
 			}
 		}
-		if !strings.HasPrefix(c.Summary(), "no differences in ") || !c.quiet() {
+		if !strings.HasPrefix(c.Summary(), "no differences in ") || !c.hasNoDifferences() {
 			t.Fatalf("the summary is %q", c.Summary())
 		}
 	})
@@ -260,7 +260,7 @@ func TestChosen(t *testing.T) {
 		return set(t, fmt.Sprint("side ", nct), benchText([]benchRow{{"scenario=s/policy=p",
 			map[string]float64{"nct": nct, "makespan_s": makespan, "up_per_s": up, "bound_x": bound}}}))
 	}
-	older, newer := row(1, 1, 1, 1), row(2, 2, 0.5, 2)
+	previous, current := row(1, 1, 1, 1), row(2, 2, 0.5, 2)
 	for _, c := range []struct {
 		o    Options
 		want string
@@ -272,7 +272,7 @@ func TestChosen(t *testing.T) {
 		{Options{FailOnChange: true, Metrics: []string{"bound_x"}}, "bound_x"},
 		{Options{FailOver: 2}, ""},
 	} {
-		got, err := Compare(older, newer, c.o)
+		got, err := Compare(previous, current, c.o)
 		must(t, err)
 		var fails []string
 		for _, r := range got.Regressions {
@@ -287,7 +287,7 @@ func TestChosen(t *testing.T) {
 		"bound_x is neither better lower nor better": {Metrics: []string{"bound_x"}},
 		"side 1 and side 2 have no wall-clock times": {Wall: true},
 	} {
-		_, err := Compare(older, newer, o)
+		_, err := Compare(previous, current, o)
 		var input *InputError
 		if !errors.As(err, &input) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", o, err, want)
@@ -310,17 +310,17 @@ func TestChosenOfOthers(t *testing.T) {
 // TestDropped wants a metric that was dropped to fail, unless others were chosen.
 func TestDropped(t *testing.T) {
 	const text = "BenchmarkSim/scenario=s/policy=p 1 1 nct %s evaluations\n"
-	older := set(t, "a", fmt.Sprintf(text, "3"))
-	newer := set(t, "b", fmt.Sprintf(text, "NaN"))
-	c, err := Compare(older, newer, Options{})
+	previous := set(t, "a", fmt.Sprintf(text, "3"))
+	current := set(t, "b", fmt.Sprintf(text, "NaN"))
+	c, err := Compare(previous, current, Options{})
 	must(t, err)
 	if len(c.Regressions) != 1 || c.Regressions[0].String() != "s p: evaluations is missing or undefined, it was 3" {
 		t.Errorf("got %v", c.Regressions)
 	}
-	if c, err = Compare(older, newer, Options{Metrics: []string{"nct"}}); err != nil || len(c.Regressions) != 0 {
+	if c, err = Compare(previous, current, Options{Metrics: []string{"nct"}}); err != nil || len(c.Regressions) != 0 {
 		t.Errorf("got %v, %v", c.Regressions, err)
 	}
-	if c, err = Compare(newer, older, Options{}); err != nil || len(c.Regressions) != 0 || c.Differences[1].Mark != New {
+	if c, err = Compare(current, previous, Options{}); err != nil || len(c.Regressions) != 0 || c.Differences[1].Mark != New {
 		t.Errorf("got %+v, %v", c, err)
 	}
 }

@@ -16,7 +16,7 @@ func (c *Comparison) WriteJSON(w io.Writer, v View) error {
 	doc := *c
 	doc.Differences = []Difference{}
 	for i := range c.Metrics {
-		doc.Differences = append(doc.Differences, c.listed(&c.Metrics[i], v)...)
+		doc.Differences = append(doc.Differences, c.visibleDifferences(&c.Metrics[i], v)...)
 	}
 	data, err := result.JSON(&doc)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *Comparison) WriteCSV(w io.Writer, v View) error {
 	}
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
-		for _, d := range c.listed(m, v) {
+		for _, d := range c.visibleDifferences(m, v) {
 			out.Write(append(csvfield.Safe(append(parts(d.Row), d.Metric)...), m.Better, number(d.Old), number(d.New), number(d.Ratio), number(d.Change),
 				string(d.Mark), strconv.FormatBool(d.Fails)))
 		}

@@ -27,11 +27,11 @@ func unitOf(metric string) (unit string, class benchunit.Class) {
 	return strings.TrimPrefix(m.Unit, "1"), benchunit.Decimal
 }
 
-// tiny is from where on plain ratios are written with an exponent.
-const tiny = 1e-4
+// minDecimalRatio is from where on plain ratios are written with an exponent.
+const minDecimalRatio = 1e-4
 
-// moreDigits is how many digits beyond the usual are shown to tell old from new.
-const moreDigits = 9
+// maxExtraDigits is how many digits beyond the usual are shown to tell old from new.
+const maxExtraDigits = 9
 
 // scale prints values of a metric in one unit.
 type scale struct {
@@ -51,7 +51,7 @@ func scaleFor(metric string, diffs []Difference) scale {
 		}
 	}
 	name, class := unitOf(metric)
-	if name == "%" && most < tiny {
+	if name == "%" && most < minDecimalRatio {
 		name = ""
 	}
 	switch {
@@ -59,7 +59,7 @@ func scaleFor(metric string, diffs []Difference) scale {
 		return scale{func(v float64, more int) string { return strconv.FormatFloat(100*v, 'f', 2+more, 64) }, " %"}
 	case name == "" && whole:
 		return scale{func(v float64, _ int) string { return text.Thousands(v) }, ""}
-	case name == "" && most < tiny:
+	case name == "" && most < minDecimalRatio:
 		return scale{func(v float64, more int) string { return strconv.FormatFloat(v, 'g', 4+more, 64) }, ""}
 	}
 	by := benchunit.CommonScale([]float64{most}, class)
@@ -81,7 +81,7 @@ func scaleFor(metric string, diffs []Difference) scale {
 // different where they are.
 func (s scale) digitsFor(d *Difference) func(float64) string {
 	more := 0
-	for d.Old != nil && d.New != nil && *d.Old != *d.New && more < moreDigits && s.format(*d.Old, more) == s.format(*d.New, more) {
+	for d.Old != nil && d.New != nil && *d.Old != *d.New && more < maxExtraDigits && s.format(*d.Old, more) == s.format(*d.New, more) {
 		more++
 	}
 	return func(v float64) string { return s.format(v, more) + s.unit }

@@ -36,27 +36,27 @@ func readName(n benchfmt.Name) result.Name {
 	return out.Sorted()
 }
 
-// row is what a Set holds under one name.
-type row struct {
-	name   result.Name
-	values map[string][]float64 // by metric: the finite ones, of repeated measurements several
-	at     []string             // file:line of its records
-	whole  []result.Name        // of its records, where parts are left out
+// setRow is what a Set holds under one name.
+type setRow struct {
+	name      result.Name
+	values    map[string][]float64 // by metric: the finite ones, of repeated measurements several
+	positions []string             // file:line of its records
+	fullNames []result.Name        // of its records, where parts are left out
 }
 
-// unit says how a metric's values are compared.
-type unit struct {
-	better string // "lower", "higher" or "" for neither
-	wall   bool   // measured, so different each time; else simulated and exact
-	timed  bool   // from timings.json
+// unitRule says how a metric's values are compared.
+type unitRule struct {
+	better      string // "lower", "higher" or "" for neither
+	wall        bool   // measured, so different each time; else simulated and exact
+	fromTimings bool   // from timings.json
 }
 
 // Set is what one side of a comparison holds.
 type Set struct {
-	Name  string // as the user gave it
-	rows  []*row // in the order of the file
-	byKey map[string]*row
-	units map[string]unit
+	Name  string    // as the user gave it
+	rows  []*setRow // in the order of the file
+	byKey map[string]*setRow
+	units map[string]unitRule
 	keys  []string // of the parts of names, those that are left out too
 
 	scenario map[string]string // the keys of the resolved scenario, of the directory of a run or a sweep
@@ -67,23 +67,23 @@ type Set struct {
 func (s *Set) Keys() []string { return slices.Clone(s.keys) }
 
 // Metrics returns the names of all metrics, in the order in which comparisons list them.
-func (s *Set) Metrics() []string { return metricOrder(s.units) }
+func (s *Set) Metrics() []string { return sortMetrics(s.units) }
 
 // row returns the row of a name, which is added when it is not there yet.
-func (s *Set) row(name result.Name) *row {
+func (s *Set) row(name result.Name) *setRow {
 	key := name.ID()
 	r := s.byKey[key]
 	if r == nil {
-		r = &row{name: name, values: map[string][]float64{}}
+		r = &setRow{name: name, values: map[string][]float64{}}
 		s.rows, s.byKey[key] = append(s.rows, r), r
 	}
 	return r
 }
 
-// Keep leaves out the rows that where does not have.
-func (s *Set) Keep(where result.Where) {
-	s.rows = slices.DeleteFunc(s.rows, func(r *row) bool {
-		if where.Has(r.name) {
+// Filter leaves out the rows that where does not have.
+func (s *Set) Filter(where result.NameFilter) {
+	s.rows = slices.DeleteFunc(s.rows, func(r *setRow) bool {
+		if where.Matches(r.name) {
 			return false
 		}
 		delete(s.byKey, r.name.ID())

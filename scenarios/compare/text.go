@@ -78,14 +78,14 @@ func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []strin
 	if len(c.Keys) > 0 {
 		fmt.Fprintf(b, as.section, "the scenarios differ in "+text.Plural(len(c.Keys), "key"))
 	}
-	for i, line := range c.keyLines() {
-		if i == mostLines && !v.All {
-			fmt.Fprintf(b, as.more, len(c.keyLines())-i)
+	for i, line := range c.describeKeys() {
+		if i == maxListedRows && !v.All {
+			fmt.Fprintf(b, as.more, len(c.describeKeys())-i)
 			break
 		}
 		b.WriteString(as.item(line))
 	}
-	if t := c.oneRow(v); t != nil {
+	if t := c.singleRowTable(v); t != nil {
 		fmt.Fprintf(b, as.section, as.row(c.Differences[0].Row.Without(common.Keys()).String()))
 		b.WriteString(as.table(t))
 	}
@@ -94,11 +94,11 @@ func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []strin
 			break // all are in one table
 		}
 		m := &c.Metrics[i]
-		all := c.listed(m, v)
+		all := c.visibleDifferences(m, v)
 		if len(all) == 0 {
 			continue
 		}
-		diffs := foremost(all, v)
+		diffs := topDifferences(all, v)
 		fmt.Fprintf(b, as.section, m.heading())
 		b.WriteString(as.table(c.table(m, diffs, keys)))
 		if left := len(all) - len(diffs); left > 0 {
@@ -116,7 +116,7 @@ func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []strin
 			fmt.Fprintf(b, as.section, list.title)
 		}
 		for i, n := range list.rows {
-			if i == mostLines && !v.All {
+			if i == maxListedRows && !v.All {
 				fmt.Fprintf(b, as.more, len(list.rows)-i)
 				break
 			}
@@ -126,7 +126,7 @@ func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []strin
 	if t := c.wallTable(v); t != nil {
 		b.WriteString(as.wall(t))
 	}
-	if !c.quiet() {
+	if !c.hasNoDifferences() {
 		b.WriteString(as.rules(c.Rules()))
 	}
 	_, err := io.WriteString(w, b.String())

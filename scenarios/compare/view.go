@@ -19,17 +19,17 @@ type View struct {
 	Bold func(string) string
 }
 
-// mostLines is how many rows a list shows, unless all are asked for.
-const mostLines = 50
+// maxListedRows is how many rows a list shows, unless all are asked for.
+const maxListedRows = 50
 
-// shown reports whether the differences of m are listed by row.
-func (c *Comparison) shown(m *Metric, v View) bool {
+// listsRows reports whether the differences of m are listed by row.
+func (c *Comparison) listsRows(m *Metric, v View) bool {
 	return v.All || !m.Wall || m.MayFail || !slices.ContainsFunc(c.Metrics, func(m Metric) bool { return !m.Wall })
 }
 
-// listed returns the differences of a metric that a view shows.
-func (c *Comparison) listed(m *Metric, v View) []Difference {
-	if !c.shown(m, v) {
+// visibleDifferences returns the differences of a metric that a view shows.
+func (c *Comparison) visibleDifferences(m *Metric, v View) []Difference {
+	if !c.listsRows(m, v) {
 		return nil
 	}
 	var out []Difference
@@ -41,16 +41,16 @@ func (c *Comparison) listed(m *Metric, v View) []Difference {
 	return out
 }
 
-// quiet reports whether nothing differs that may fail or is simulated.
-func (c *Comparison) quiet() bool {
+// hasNoDifferences reports whether nothing differs that may fail or is simulated.
+func (c *Comparison) hasNoDifferences() bool {
 	return len(c.MissingRows)+len(c.NewRows) == 0 && !slices.ContainsFunc(c.Metrics, func(m Metric) bool {
-		return m.Differ > 0 && c.shown(&m, View{})
+		return m.Differ > 0 && c.listsRows(&m, View{})
 	})
 }
 
-// foremost returns at most mostLines of diffs, in their order: first what fails, then what changed most.
-func foremost(diffs []Difference, v View) []Difference {
-	if v.All || len(diffs) <= mostLines {
+// topDifferences returns at most mostLines of diffs, in their order: first what fails, then what changed most.
+func topDifferences(diffs []Difference, v View) []Difference {
+	if v.All || len(diffs) <= maxListedRows {
 		return diffs
 	}
 	order := make([]int, len(diffs))
@@ -73,7 +73,7 @@ func foremost(diffs []Difference, v View) []Difference {
 		}
 		return cmp.Compare(size(y), size(x))
 	})
-	order = order[:mostLines]
+	order = order[:maxListedRows]
 	slices.Sort(order)
 	out := make([]Difference, len(order))
 	for i, at := range order {
@@ -102,7 +102,7 @@ func leftOf(t *text.Table, first int) []int {
 
 // table is the table of a metric's differences.
 func (c *Comparison) table(m *Metric, diffs []Difference, keys []string) *text.Table {
-	t := text.NewTable(append(result.Heads(keys), "old", "new", "change", "verdict")...)
+	t := text.NewTable(append(result.ColumnHeads(keys), "old", "new", "change", "verdict")...)
 	t.Left(leftOf(t, len(keys))...)
 	scale := scaleFor(m.Name, diffs)
 	for i := range diffs {
@@ -115,8 +115,8 @@ func (c *Comparison) table(m *Metric, diffs []Difference, keys []string) *text.T
 	return t
 }
 
-// oneRow is the table of all metrics where there is but one row, nil where there are several or nothing is listed.
-func (c *Comparison) oneRow(v View) *text.Table {
+// singleRowTable is the table of all metrics where there is but one row, nil where there are several or nothing is listed.
+func (c *Comparison) singleRowTable(v View) *text.Table {
 	if c.Rows != 1 {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (c *Comparison) oneRow(v View) *text.Table {
 	listed := false
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
-		for _, d := range c.listed(m, v) {
+		for _, d := range c.visibleDifferences(m, v) {
 			c.valueRow(t, &d, scaleFor(m.Name, []Difference{d}), m.Name, cmp.Or(m.Better, "-"))
 			listed = true
 		}
@@ -137,7 +137,7 @@ func (c *Comparison) oneRow(v View) *text.Table {
 
 // valueRow adds a difference to a table: after the first cells both values, the change and the verdict.
 func (c *Comparison) valueRow(t *text.Table, d *Difference, by scale, cells ...string) {
-	w := by.words(d)
+	w := by.differenceText(d)
 	cells = append(cells, w.Old, w.New, w.Change, w.Verdict)
 	if d.Fails {
 		t.BoldRow(cells)
@@ -146,8 +146,8 @@ func (c *Comparison) valueRow(t *text.Table, d *Difference, by scale, cells ...s
 	}
 }
 
-// words is the change as people read it.
-func (d *Difference) words() string {
+// changeText is the change as people read it.
+func (d *Difference) changeText() string {
 	switch {
 	case d.Old == nil || d.New == nil:
 		return "-"
@@ -205,7 +205,7 @@ func (c *Comparison) wallTable(v View) *text.Table {
 	differ := false
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
-		if !m.Wall || c.shown(m, v) {
+		if !m.Wall || c.listsRows(m, v) {
 			continue
 		}
 		var sums []Difference
@@ -213,7 +213,7 @@ func (c *Comparison) wallTable(v View) *text.Table {
 			sums = append(sums, Difference{Old: &m.Means[k].Old, New: &m.Means[k].New})
 		}
 		for k, mean := range m.Means {
-			if math.Abs(mean.New-mean.Old) < wallFloor {
+			if math.Abs(mean.New-mean.Old) < minWallChange {
 				continue
 			}
 			differ = true
@@ -236,7 +236,7 @@ func (c *Comparison) Summary() string {
 	count := map[Mark]int{}
 	metrics, total := 0, 0
 	for i := range c.Metrics {
-		if m := &c.Metrics[i]; c.shown(m, View{}) {
+		if m := &c.Metrics[i]; c.listsRows(m, View{}) {
 			metrics++
 			for _, d := range c.Differences {
 				if d.Metric == m.Name {
@@ -247,7 +247,7 @@ func (c *Comparison) Summary() string {
 		}
 	}
 	where := fmt.Sprintf("in %s, %s", text.Plural(c.Rows, "row"), text.Plural(metrics, "metric"))
-	if c.quiet() {
+	if c.hasNoDifferences() {
 		return "no differences " + where
 	}
 	var parts []string
@@ -274,9 +274,9 @@ func (c *Comparison) Rules() string {
 	var simulated, timed, wall []string
 	chosen := false // and the others may go missing
 	for _, m := range c.Metrics {
-		chosen = chosen || !m.Wall && !m.mustStay
+		chosen = chosen || !m.Wall && !m.isRequired
 		switch {
-		case m.MayFail && m.timed:
+		case m.MayFail && m.fromTimings:
 			timed = append(timed, m.Name)
 		case m.MayFail && m.Wall:
 			wall = append(wall, m.Name)
@@ -297,7 +297,7 @@ func (c *Comparison) Rules() string {
 	}
 	if timed != nil {
 		line += ", or " + strings.Join(timed, ", ") + how + "worse by more than " + share(*c.WallFailOver) +
-			fmt.Sprintf(" and %g ms", 1e3*wallFloor)
+			fmt.Sprintf(" and %g ms", 1e3*minWallChange)
 	}
 	if wall != nil {
 		line += ", or " + strings.Join(wall, ", ") + how + "worse by more than " + share(*c.WallFailOver)
@@ -305,31 +305,31 @@ func (c *Comparison) Rules() string {
 	return line
 }
 
-// Words are a Difference as the tables print it.
-type Words struct {
+// DifferenceText are a Difference as the tables print it.
+type DifferenceText struct {
 	Old     string `json:"old"`
 	New     string `json:"new"`
 	Change  string `json:"change"`
 	Verdict string `json:"verdict"`
 }
 
-// Words returns every difference as WriteText prints it, in the order of Differences.
-func (c *Comparison) Words() []Words {
+// DifferenceTexts returns every difference as WriteText prints it, in the order of Differences.
+func (c *Comparison) DifferenceTexts() []DifferenceText {
 	by := map[string]scale{}
 	for i := range c.Metrics {
 		name := c.Metrics[i].Name
-		by[name] = scaleFor(name, c.listed(&c.Metrics[i], View{All: true}))
+		by[name] = scaleFor(name, c.visibleDifferences(&c.Metrics[i], View{All: true}))
 	}
-	out := make([]Words, len(c.Differences))
+	out := make([]DifferenceText, len(c.Differences))
 	for i := range c.Differences {
 		d := &c.Differences[i]
-		out[i] = by[d.Metric].words(d)
+		out[i] = by[d.Metric].differenceText(d)
 	}
 	return out
 }
 
-// words prints a difference at a scale.
-func (s scale) words(d *Difference) Words {
+// differenceText prints a difference at a scale.
+func (s scale) differenceText(d *Difference) DifferenceText {
 	number := s.digitsFor(d)
 	shown := func(v *float64) string {
 		if v == nil {
@@ -337,5 +337,5 @@ func (s scale) words(d *Difference) Words {
 		}
 		return number(*v)
 	}
-	return Words{shown(d.Old), shown(d.New), d.words(), d.verdict()}
+	return DifferenceText{shown(d.Old), shown(d.New), d.changeText(), d.verdict()}
 }

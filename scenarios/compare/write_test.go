@@ -67,11 +67,11 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-func compared(t *testing.T, older, newer string, o Options) *Comparison {
+func compared(t *testing.T, previous, current string, o Options) *Comparison {
 	t.Helper()
-	a, err := Read(older, nil)
+	a, err := Read(previous, nil)
 	must(t, err)
-	b, err := Read(newer, nil)
+	b, err := Read(current, nil)
 	must(t, err)
 	c, err := Compare(a, b, o)
 	must(t, err)

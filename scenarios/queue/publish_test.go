@@ -61,13 +61,13 @@ func TestSizes(t *testing.T) {
 func TestResultsAreThere(t *testing.T) {
 	b := newBed(t)
 	l, s := b.store("n")
-	ctx, p := context.Background(), placeOf("1", "n")
+	ctx, p := context.Background(), batchAddressOf("1", "n")
 	for _, i := range []int{1, 2, 1, 2, 3, 77, 1} {
-		if err := l.put(ctx, p, &Result{Key: key(i), Data: fmt.Append(nil, "result of ", string(payload(i)))}); err != nil {
+		if err := l.storeResult(ctx, p, &Result{Key: key(i), Data: fmt.Append(nil, "result of ", string(payload(i)))}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := l.js.Publish(ctx, p.result("rubbish"), []byte("rubbish")); err != nil {
+	if _, err := l.js.Publish(ctx, p.resultSubject("rubbish"), []byte("rubbish")); err != nil {
 		t.Fatal(err)
 	}
 	var runs counter
@@ -93,7 +93,7 @@ func (b *bed) store(name string) (*link, jetstream.Stream) {
 		b.Fatal(err)
 	}
 	b.Cleanup(l.close)
-	s, err := l.openResults(context.Background(), placeOf("1", name))
+	s, err := l.openResults(context.Background(), batchAddressOf("1", name))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -104,9 +104,9 @@ func (b *bed) store(name string) (*link, jetstream.Stream) {
 func TestStore(t *testing.T) {
 	b := newBed(t)
 	l, s := b.store("n")
-	ctx, p := context.Background(), placeOf("1", "n")
+	ctx, p := context.Background(), batchAddressOf("1", "n")
 	last := func() *jetstream.RawStreamMsg {
-		m, err := s.GetLastMsgForSubject(ctx, p.result("*"))
+		m, err := s.GetLastMsgForSubject(ctx, p.resultSubject("*"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,22 +114,22 @@ func TestStore(t *testing.T) {
 	}
 	for _, size := range []int{0, 1, partBytes / 4 * 3, partBytes, 20*partBytes + 7} {
 		in := &Result{Key: "k", Data: bytes.Repeat([]byte("0123456789abcde"), size/15+1)[:size]}
-		if err := l.put(ctx, p, in); err != nil {
+		if err := l.storeResult(ctx, p, in); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := l.read(ctx, s, p, last()); err != nil || out == nil || out.Key != "k" || !bytes.Equal(out.Data, in.Data) {
+		if out, err := l.readResult(ctx, s, p, last()); err != nil || out == nil || out.Key != "k" || !bytes.Equal(out.Data, in.Data) {
 			t.Errorf("%d bytes are read as %v, %v", size, out, err)
 		}
 	}
 	m := last()
-	part, err := l.get(ctx, s, 1, p.part(lastToken(m.Subject)))
+	part, err := l.nextMessage(ctx, s, 1, p.partSubject(lastToken(m.Subject)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.DeleteMsg(ctx, part.Sequence); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := l.read(ctx, s, p, m); out != nil || err != nil {
+	if out, err := l.readResult(ctx, s, p, m); out != nil || err != nil {
 		t.Errorf("without a part it is read as %v, %v", out, err)
 	}
 }
@@ -158,7 +158,7 @@ func TestCollect(t *testing.T) {
 		})
 	}()
 	time.Sleep(100 * time.Millisecond) // let it fall asleep
-	if err := l.put(ctx, p.place, &Result{Key: key(0), Data: make([]byte, 2*partBytes)}); err != nil {
+	if err := l.storeResult(ctx, p.address, &Result{Key: key(0), Data: make([]byte, 2*partBytes)}); err != nil {
 		t.Fatal(err)
 	}
 	if k := <-got; k != key(0) {
@@ -176,7 +176,7 @@ func TestCollect(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if err := l.put(context.Background(), p.place, &Result{Key: key(1)}); err != nil || left() != 1 {
+	if err := l.storeResult(context.Background(), p.address, &Result{Key: key(1)}); err != nil || left() != 1 {
 		t.Errorf("%d messages are left, %v", left(), err)
 	}
 }
@@ -189,7 +189,7 @@ func TestKilledPublisher(t *testing.T) {
 	var gate atomic.Bool // lets workers go on
 	var runs counter
 	b.work(b.workerOptions(), runs.count(func(ctx context.Context, payload []byte) ([]byte, error) {
-		for runs.total() > n/2 && !gate.Load() && pause(ctx, time.Millisecond) {
+		for runs.total() > n/2 && !gate.Load() && sleep(ctx, time.Millisecond) {
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -249,8 +249,8 @@ func TestItemsWaitAlready(t *testing.T) {
 		if _, _, err := l.openWork(ctx); err != nil {
 			t.Fatal(err)
 		}
-		for p.out < n {
-			if _, err := p.feed(ctx, nil); err != nil {
+		for p.numOutstanding < n {
+			if _, err := p.publishSome(ctx, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -340,7 +340,7 @@ func TestTwoBatches(t *testing.T) {
 		return err == nil && s.CachedInfo().State.Msgs == 600
 	})
 	err := Publish(context.Background(), b.options("a"), numbered(1), newResults(t).done)
-	if err == nil || !strings.Contains(err.Error(), "batch a is already being published, by "+here()) {
+	if err == nil || !strings.Contains(err.Error(), "batch a is already being published, by "+processName()) {
 		t.Errorf("a second publisher of a batch: %v", err)
 	}
 	close(gate)

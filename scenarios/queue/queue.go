@@ -40,7 +40,7 @@ type Result struct {
 	// Failed says why there is no result, in one line; "" means that there is one.
 	Failed string `json:"failed,omitempty"`
 	// Always: it fails each time, whoever runs it; trying again does not help.
-	Always bool `json:"always,omitempty"`
+	Permanent bool `json:"always,omitempty"`
 }
 
 // MaxResult is the largest result of an item, in bytes. The largest that sim has are those of a hundred thousand
@@ -96,9 +96,9 @@ type Peer struct {
 	// Attempts is how often an item may be begun by workers that then vanish before it is reported as failed; 0: 5.
 	Attempts int
 
-	check   time.Duration // how often an idle batch is looked after; 0: 5 s
-	noticed time.Duration // how often items of other versions are looked for; 0: 10 s
-	poll    time.Duration // how long a request for items stands; 0: 800 ms
+	checkInterval        time.Duration // how often an idle batch is looked after; 0: 5 s
+	versionCheckInterval time.Duration // how often items of other versions are looked for; 0: 10 s
+	fetchWait            time.Duration // how long a request for items stands; 0: 800 ms
 }
 
 // Options say how a batch is published. Name is needed.
@@ -130,15 +130,15 @@ func (p Peer) withDefaults() Peer {
 	p.AckWait = cmp.Or(p.AckWait, 30*time.Second)
 	p.Reconnect = cmp.Or(p.Reconnect, time.Minute)
 	p.Attempts = cmp.Or(p.Attempts, 5)
-	p.check = cmp.Or(p.check, 5*time.Second)
-	p.noticed = cmp.Or(p.noticed, 10*time.Second)
-	p.poll = cmp.Or(p.poll, 800*time.Millisecond)
-	p.Log = serial(p.Log)
+	p.checkInterval = cmp.Or(p.checkInterval, 5*time.Second)
+	p.versionCheckInterval = cmp.Or(p.versionCheckInterval, 10*time.Second)
+	p.fetchWait = cmp.Or(p.fetchWait, 800*time.Millisecond)
+	p.Log = serialize(p.Log)
 	return p
 }
 
-// serial lets one goroutine log at a time.
-func serial(log func(string, ...any)) func(string, ...any) {
+// serialize lets one goroutine log at a time.
+func serialize(log func(string, ...any)) func(string, ...any) {
 	if log == nil {
 		return func(string, ...any) {}
 	}
@@ -150,8 +150,8 @@ func serial(log func(string, ...any)) func(string, ...any) {
 	}
 }
 
-// here names this process to others.
-func here() string {
+// processName names this process to others.
+func processName() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown host"
@@ -159,8 +159,8 @@ func here() string {
 	return host + ", process " + strconv.Itoa(os.Getpid())
 }
 
-// pause waits for d or until ctx ends, and reports whether it did not.
-func pause(ctx context.Context, d time.Duration) bool {
+// sleep waits for d or until ctx ends, and reports whether it did not.
+func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -181,11 +181,11 @@ func goroutines() []string {
 }
 
 func (b *bed) options(name string) Options {
-	return Options{Peer: Peer{URL: b.url, Version: "1", Log: b.j.log, check: 200 * time.Millisecond}, Name: name}
+	return Options{Peer: Peer{URL: b.url, Version: "1", Log: b.j.log, checkInterval: 200 * time.Millisecond}, Name: name}
 }
 
 func (b *bed) workerOptions() WorkerOptions {
-	return WorkerOptions{Peer: Peer{URL: b.url, Version: "1", Workers: 2, Log: b.j.log, poll: 100 * time.Millisecond}}
+	return WorkerOptions{Peer: Peer{URL: b.url, Version: "1", Workers: 2, Log: b.j.log, fetchWait: 100 * time.Millisecond}}
 }
 
 // work starts a worker, which the returned function stops.

@@ -15,8 +15,8 @@ import (
 	"sim/internal/infile"
 )
 
-// mostSecret bounds what is read of a file with a token or credentials.
-const mostSecret = 64 << 10
+// maxSecretBytes bounds what is read of a file with a token or credentials.
+const maxSecretBytes = 64 << 10
 
 // ReadToken reads a token from a file that holds nothing else. Space around it does not count.
 func ReadToken(path string) (string, error) {
@@ -62,9 +62,9 @@ func CheckCredentials(path string) error {
 }
 
 func readSecret(path string) ([]byte, error) {
-	data, err := infile.Read(path, mostSecret)
-	if len(data) > mostSecret {
-		return nil, fmt.Errorf("queue: %s is larger than %d KiB", path, mostSecret>>10)
+	data, err := infile.Read(path, maxSecretBytes)
+	if len(data) > maxSecretBytes {
+		return nil, fmt.Errorf("queue: %s is larger than %d KiB", path, maxSecretBytes>>10)
 	}
 	if err == nil {
 		return bytes.TrimPrefix(data, []byte("\uFEFF")), nil

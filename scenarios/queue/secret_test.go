@@ -86,7 +86,7 @@ func TestReadSecrets(t *testing.T) {
 	for text, want := range map[string]string{
 		"s3cret\n": "", " \ts3cret\r\n\n": "", "\uFEFFs3cret": "",
 		"": "holds no token", "\n \n": "holds no token", "two words": "one word", "two\nlines": "one word",
-		"s3\x1b[2J": "one word", strings.Repeat("a", mostSecret+1): "is larger than 64 KiB",
+		"s3\x1b[2J": "one word", strings.Repeat("a", maxSecretBytes+1): "is larger than 64 KiB",
 	} {
 		token, err := ReadToken(put(text))
 		if want == "" && (err != nil || token != "s3cret") || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -26,7 +26,7 @@ func TestKilledWorker(t *testing.T) {
 	o := b.workerOptions()
 	o.AckWait = 500 * time.Millisecond
 	slow := func(ctx context.Context, payload []byte) ([]byte, error) {
-		pause(ctx, time.Millisecond)
+		sleep(ctx, time.Millisecond)
 		return echo(ctx, payload)
 	}
 	var killed atomic.Bool
@@ -78,7 +78,7 @@ func TestCrashLoop(t *testing.T) {
 	o2.AckWait = o.AckWait
 	r := b.publish(o2, numbered(n))
 	w := want(n)
-	w[key(9)] = "failed: begun 4 times and never finished: its workers died, or lost the queue for longer than it waits; the last worker to take it is " + here()
+	w[key(9)] = "failed: begun 4 times and never finished: its workers died, or lost the queue for longer than it waits; the last worker to take it is " + processName()
 	r.check(w)
 	if deaths.Load() != 4 {
 		t.Errorf("%d workers died", deaths.Load())
@@ -150,7 +150,7 @@ func TestLongItem(t *testing.T) {
 	o.AckWait = 500 * time.Millisecond
 	var runs counter
 	f := runs.count(func(ctx context.Context, payload []byte) ([]byte, error) {
-		pause(ctx, 1100*time.Millisecond)
+		sleep(ctx, 1100*time.Millisecond)
 		return echo(ctx, payload)
 	})
 	b.work(o, f)
@@ -172,7 +172,7 @@ func TestSlowItemsAreShared(t *testing.T) {
 		o.Workers = 1
 		b.work(o, func(ctx context.Context, payload []byte) ([]byte, error) {
 			mine[i].Add(1)
-			pause(ctx, 120*time.Millisecond)
+			sleep(ctx, 120*time.Millisecond)
 			return echo(ctx, payload)
 		})
 	}
@@ -201,7 +201,7 @@ func TestIdle(t *testing.T) {
 func TestVersions(t *testing.T) {
 	b := newBed(t)
 	o := b.workerOptions()
-	o.Version, o.noticed = "2", time.Millisecond
+	o.Version, o.versionCheckInterval = "2", time.Millisecond
 	var wrong atomic.Int32
 	b.work(o, func(ctx context.Context, payload []byte) ([]byte, error) {
 		wrong.Add(1)
@@ -233,7 +233,7 @@ func TestUnwanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.js.Publish(ctx, placeOf("1", "ended").subject("k"), []byte("x")); err != nil {
+	if _, err := l.js.Publish(ctx, batchAddressOf("1", "ended").itemSubject("k"), []byte("x")); err != nil {
 		t.Fatal(err)
 	}
 	b.work(b.workerOptions(), echo)
@@ -387,7 +387,7 @@ func TestKilledProcesses(t *testing.T) {
 func workerProcess(url string) {
 	o := WorkerOptions{Peer: Peer{URL: url, Version: "1", Workers: 2, AckWait: 500 * time.Millisecond}}
 	err := Work(context.Background(), o, func(ctx context.Context, payload []byte) ([]byte, error) {
-		pause(ctx, 10*time.Millisecond)
+		sleep(ctx, 10*time.Millisecond)
 		return echo(ctx, payload)
 	})
 	fmt.Fprintln(os.Stderr, "worker:", err)

@@ -17,7 +17,7 @@ type Results struct {
 func ResultsOf(run *result.Run) Results {
 	doc := &run.Document
 	shown := doc.Columns()
-	r := Results{Heads: append(heads("policy", shown), "time to\ndecide")}
+	r := Results{Heads: append(columnHeads("policy", shown), "time to\ndecide")}
 	r.Best, _ = doc.Winner()
 	for _, m := range shown {
 		r.Metrics = append(r.Metrics, m.Name)
@@ -29,21 +29,21 @@ func ResultsOf(run *result.Run) Results {
 		if took, ok := run.Timings.Policies[row.Policy]; ok {
 			decide = text.Roughly(took.SolveS)
 		}
-		r.Rows = append(r.Rows, append(cells(doc, row, shown), decide))
+		r.Rows = append(r.Rows, append(rowCells(doc, row, shown), decide))
 	}
 	return r
 }
 
-// unbroken is a page whose paragraphs are lines, with what stands out between two control characters, STX and ETX.
-func unbroken() *page {
-	return &page{wide: true, bold: func(s string) string { return "\x02" + s + "\x03" }}
+// newUnwrappedWriter is a page whose paragraphs are lines, with what stands out between two control characters, STX and ETX.
+func newUnwrappedWriter() *writer {
+	return &writer{noWrap: true, bold: func(s string) string { return "\x02" + s + "\x03" }}
 }
 
 // Notes is what Run prints below its table, a paragraph a line.
 func Notes(run *result.Run) string {
-	p := unbroken()
+	p := newUnwrappedWriter()
 	best, why := run.Document.Winner()
-	p.below(run, best, why)
+	p.printBelowTable(run, best, why)
 	return p.String()
 }
 
@@ -53,7 +53,7 @@ func Explanation(run *result.Run, policy string) string {
 	if !explainable(&run.Detail, policy) {
 		return ""
 	}
-	p := unbroken()
+	p := newUnwrappedWriter()
 	p.explain(run, run.Detail.Simulation(policy))
 	return p.String()
 }

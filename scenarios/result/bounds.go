@@ -2,21 +2,21 @@ package result
 
 import "maps"
 
-// Proof is a lower bound on a metric that holds for whatever a policy may choose, so that it serves rows of other
+// ProvedBound is a lower bound on a metric that holds for whatever a policy may choose, so that it serves rows of other
 // policies of the same scenario, too.
-type Proof struct {
+type ProvedBound struct {
 	Metric string  `json:"metric"`
 	Bound  float64 `json:"bound"`
 	Model  string  `json:"model"` // what it holds for, in words
-	// Split says that it holds as well where what goes from one node to another takes several routes.
-	Split bool `json:"split,omitempty"`
+	// MultiPath says that it holds as well where what goes from one node to another takes several routes.
+	MultiPath bool `json:"split,omitempty"`
 }
 
 // Bounds is what a row has to do with lower bounds: its own, and those of other rows.
 type Bounds struct {
-	Of     string  `json:"of"`              // the metric that gap is of
-	Split  bool    `json:"split,omitempty"` // only proofs that hold for several routes hold for the row
-	Proofs []Proof `json:"proofs,omitempty"`
+	GapMetric string        `json:"of"`              // the metric that gap is of
+	MultiPath bool          `json:"split,omitempty"` // only proofs that hold for several routes hold for the row
+	Proofs    []ProvedBound `json:"proofs,omitempty"`
 }
 
 // boundTie is the relative difference below which bounds count as equal: what rounding leaves of one.
@@ -26,7 +26,7 @@ const boundTie = 1e-9
 // lesser ones: metrics "bound_" and the metric's name, and of the one that gap is of, gap and the label gap_model. Maps
 // that it changes are copied first.
 func ShareBounds(rows []Row) {
-	var all []Proof
+	var all []ProvedBound
 	for i := range rows {
 		if b := rows[i].Bounds; b != nil {
 			all = append(all, b.Proofs...)
@@ -36,22 +36,22 @@ func ShareBounds(rows []Row) {
 		if rows[i].Bounds != nil {
 			rows[i].Metrics, rows[i].Labels = maps.Clone(rows[i].Metrics), maps.Clone(rows[i].Labels)
 			for _, p := range all {
-				rows[i].takes(p)
+				rows[i].improveBound(p)
 			}
 		}
 	}
 }
 
-// takes gives a row a bound if it holds for the row, and says more than the row's own.
-func (r *Row) takes(p Proof) {
+// improveBound gives a row a bound if it holds for the row, and says more than the row's own.
+func (r *Row) improveBound(p ProvedBound) {
 	name := "bound_" + p.Metric
-	least, bounded := r.Metrics[name]
-	if !bounded || r.Bounds.Split && !p.Split || p.Bound <= least*(1+boundTie) {
+	best, bounded := r.Metrics[name]
+	if !bounded || r.Bounds.MultiPath && !p.MultiPath || p.Bound <= best*(1+boundTie) {
 		return
 	}
 	r.Metrics[name] = p.Bound
 	value, ok := r.Metrics[p.Metric]
-	if p.Metric != r.Bounds.Of || !ok {
+	if p.Metric != r.Bounds.GapMetric || !ok {
 		return
 	}
 	if r.Labels == nil {

@@ -12,45 +12,45 @@ import (
 // Of a run of up to maxJobs jobs the table has columns for each, of up to maxTimedJobs their times too; of more only
 // metrics of all jobs.
 const (
-	maxJobs      = 4
-	maxTimedJobs = 2
+	maxJobsWithColumns = 4
+	maxJobsWithTimes   = 2
 )
 
-// jobWidth is the longest name of a job that a table prints whole.
-const jobWidth = 10
+// maxJobNameWidth is the longest name of a job that a table prints whole.
+const maxJobNameWidth = 10
 
 // Columns returns the metrics that are columns of the table of results: those of the table of metrics that some row
 // fills, with those of each of several jobs, or if none does all that there are.
 func (d *Document) Columns() []Metric {
-	has := d.AsSweep().Has()
+	has := d.AsSweep().MetricNames()
 	all := slices.Sorted(maps.Keys(has))
 	has[GapToBound] = slices.ContainsFunc(d.Rows, func(r Row) bool {
 		of, ok := r.GapOf(d.Reference)
-		return ok && of.Beside != GapToBound
+		return ok && of.Secondary != GapToBound
 	})
 	jobs := d.JobNames()
 	var out []Metric
-	at := -1 // where columns of jobs go
+	jobsIndex := -1 // where columns of jobs go
 	for _, m := range Metrics {
 		switch {
-		case len(jobs) > 0 && m.Job != "": // jobs have columns of their own
-			if at < 0 {
-				at = len(out)
+		case len(jobs) > 0 && m.JobHead != "": // jobs have columns of their own
+			if jobsIndex < 0 {
+				jobsIndex = len(out)
 			}
 		case m.Head == "" || m.Table != "" || !has[m.Name]:
 		case m.Needs != "" && !has[m.Needs]:
-		case m.Rare && Most(d.Rows, m.Name) == 0:
-		case m.Many && len(jobs) <= maxJobs:
-		case slices.ContainsFunc(m.Unless, func(name string) bool { return has[name] }):
+		case m.HideIfZero && MaxOf(d.Rows, m.Name) == 0:
+		case m.ForManyJobs && len(jobs) <= maxJobsWithColumns:
+		case slices.ContainsFunc(m.HiddenBy, func(name string) bool { return has[name] }):
 		default:
-			if end := strings.Index(m.Head, ",\n"); end >= 0 && m.Beside != "" && !slices.ContainsFunc(d.Rows, func(r Row) bool { _, ok := d.Beside(&r, &m); return ok }) {
+			if end := strings.Index(m.Head, ",\n"); end >= 0 && m.Secondary != "" && !slices.ContainsFunc(d.Rows, func(r Row) bool { _, ok := d.SecondaryValue(&r, &m); return ok }) {
 				m.Head = m.Head[:end] // it promises what no row has
 			}
 			out = append(out, m)
 		}
 	}
-	if at >= 0 && len(jobs) <= maxJobs {
-		out = slices.Insert(out, at, jobColumns(jobs, has)...)
+	if jobsIndex >= 0 && len(jobs) <= maxJobsWithColumns {
+		out = slices.Insert(out, jobsIndex, jobColumns(jobs, has)...)
 	}
 	if out == nil {
 		for _, name := range all {
@@ -66,11 +66,11 @@ func jobColumns(jobs []string, has map[string]bool) []Metric {
 	for _, job := range jobs {
 		for _, m := range Metrics {
 			switch {
-			case m.Job == "" || m.Needs != "" && !has[m.Needs]:
-			case m.Format == Time && len(jobs) > maxTimedJobs:
-			case slices.ContainsFunc(m.Unless, func(name string) bool { return has[name] }):
+			case m.JobHead == "" || m.Needs != "" && !has[m.Needs]:
+			case m.Format == Time && len(jobs) > maxJobsWithTimes:
+			case slices.ContainsFunc(m.HiddenBy, func(name string) bool { return has[name] }):
 			default:
-				m.Name, m.Head, m.Needs, m.Job = OfJob(job, m.Name), text.Snip(job, jobWidth)+"\n"+m.Job, "", ""
+				m.Name, m.Head, m.Needs, m.JobHead = OfJob(job, m.Name), text.Snip(job, maxJobNameWidth)+"\n"+m.JobHead, "", ""
 				out = append(out, m)
 			}
 		}
@@ -83,7 +83,7 @@ func (d *Document) JobNames() []string {
 	var names []string
 	for _, r := range d.Rows {
 		for metric := range r.Metrics {
-			if name, of, ok := cutJob(metric); ok && of == IterationTime && !slices.Contains(names, name) {
+			if name, of, ok := splitJob(metric); ok && of == IterationTime && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -92,10 +92,10 @@ func (d *Document) JobNames() []string {
 	return names
 }
 
-// Beside returns the value that a row shows beside that of a column, if it has one: a gap beside the metric that it is of.
-func (d *Document) Beside(r *Row, m *Metric) (float64, bool) {
-	v, ok := r.Metrics[m.Beside]
-	if ok && m.Beside == GapToBound {
+// SecondaryValue returns the value that a row shows beside that of a column, if it has one: a gap beside the metric that it is of.
+func (d *Document) SecondaryValue(r *Row, m *Metric) (float64, bool) {
+	v, ok := r.Metrics[m.Secondary]
+	if ok && m.Secondary == GapToBound {
 		of, bounded := r.GapOf(d.Reference)
 		ok = bounded && of.Name == m.Name
 	}
@@ -107,8 +107,8 @@ func TrialColumns() []Metric {
 	var planned, out []Metric
 	for _, m := range Metrics {
 		switch {
-		case m.Planned != "":
-			m.Head = m.Planned
+		case m.PlannedHead != "":
+			m.Head = m.PlannedHead
 			planned = append(planned, m)
 		case m.Table == "replay":
 			out = append(out, m)
@@ -117,8 +117,8 @@ func TrialColumns() []Metric {
 	return append(planned, out...)
 }
 
-// Most returns the largest value of a metric in rows, 0 if none has it.
-func Most(rows []Row, metric string) float64 {
+// MaxOf returns the largest value of a metric in rows, 0 if none has it.
+func MaxOf(rows []Row, metric string) float64 {
 	v := 0.0
 	for _, r := range rows {
 		v = max(v, r.Metrics[metric])

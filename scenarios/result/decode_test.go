@@ -151,7 +151,7 @@ func TestBombs(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, DetailGzip), packed, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		most := limitsOf(&Detail{}, int64(len(packed)))
+		most := decodeLimitsOf(&Detail{}, int64(len(packed)))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		var err error
@@ -160,14 +160,14 @@ func TestBombs(t *testing.T) {
 		} else if z, bad := gzip.NewReader(bytes.NewReader(packed)); bad != nil {
 			t.Fatal(bad)
 		} else {
-			err = decode(z, &Detail{}, limits{most.text / c.part, most.memory / c.part})
+			err = decode(z, &Detail{}, decodeLimits{most.textBytes / c.part, most.memoryBytes / c.part})
 		}
 		runtime.ReadMemStats(&after)
 		if err == nil || strings.Contains(err.Error(), "unexpected end") || c.part == 1 && !strings.Contains(err.Error(), DetailGzip+" is corrupt: ") {
 			t.Errorf("%s: %v", c.head, err)
 		}
 		// What was allocated in all, which is more than there was at any time. One value may have mostValue.
-		if mib := int64(after.TotalAlloc-before.TotalAlloc) >> 20; mib > 800/c.part+6*mostValue>>20 {
+		if mib := int64(after.TotalAlloc-before.TotalAlloc) >> 20; mib > 800/c.part+6*maxValueBytes>>20 {
 			t.Errorf("%s: reading it took %d MiB: %v", c.head, mib, err)
 		}
 	}
@@ -177,18 +177,18 @@ func TestBombs(t *testing.T) {
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		text string
-		most limits
+		most decodeLimits
 		ok   bool
 	}{
-		{`{"title": "abc"}`, limits{16, 100}, true},
-		{`{"title": "abc"}`, limits{15, 100}, false},
-		{`{"title": "abc"}`, limits{16, 8}, true},
-		{`{"title": "abc"}`, limits{16, 7}, false},
-		{`{"policies": [{}]}`, limits{100, int64(reflect.TypeFor[Simulation]().Size())}, true},
-		{`{"policies": [{}, {}]}`, limits{100, int64(reflect.TypeFor[Simulation]().Size())}, false},
+		{`{"title": "abc"}`, decodeLimits{16, 100}, true},
+		{`{"title": "abc"}`, decodeLimits{15, 100}, false},
+		{`{"title": "abc"}`, decodeLimits{16, 8}, true},
+		{`{"title": "abc"}`, decodeLimits{16, 7}, false},
+		{`{"policies": [{}]}`, decodeLimits{100, int64(reflect.TypeFor[Simulation]().Size())}, true},
+		{`{"policies": [{}, {}]}`, decodeLimits{100, int64(reflect.TypeFor[Simulation]().Size())}, false},
 	} {
 		err := decode(strings.NewReader(c.text), &Detail{}, c.most)
-		if err == nil != c.ok || err != nil && !errors.Is(err, errLarge) {
+		if err == nil != c.ok || err != nil && !errors.Is(err, errTooLarge) {
 			t.Errorf("%s within %v: %v", c.text, c.most, err)
 		}
 	}

@@ -49,7 +49,7 @@ type Simulation struct {
 
 // Move is a change of circuits in an iteration.
 type Move struct {
-	When     string      `json:"when"` // what has ended then
+	Event    string      `json:"when"` // what has ended then
 	AtS      float64     `json:"at_s"`
 	UpS      float64     `json:"up_s"` // when what is set up carries
 	Circuits []PairMoves `json:"circuits"`

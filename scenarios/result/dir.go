@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// unfinished marks <dir>.tmp as made by a run, which holds it locked.
-	unfinished = ".unfinished"
-	// replaced is where Commit puts the older run inside <dir>.tmp.
-	replaced = ".replaced"
+	// unfinishedFile marks <dir>.tmp as made by a run, which holds it locked.
+	unfinishedFile = ".unfinished"
+	// replacedDir is where Commit puts the older run inside <dir>.tmp.
+	replacedDir = ".replaced"
 )
 
 // A PlaceError says why a path cannot be written to or read from.
@@ -29,14 +29,14 @@ func (e *PlaceError) Error() string { return e.Path + ": " + e.Why }
 // Dir is a run directory being written. Its files are put into <dir>.tmp, which Commit renames: whoever looks at <dir>
 // sees a whole run or none.
 type Dir struct {
-	path, tmp string
-	shown     string // the path as the user gave it
-	parents   Made   // above path
-	lock      *os.File
-	manifest  *Manifest // once Write has it; Commit adds the files
+	path, tmp   string
+	displayPath string      // the path as the user gave it
+	parents     CreatedDirs // above path
+	lock        *os.File
+	manifest    *Manifest // once Write has it; Commit adds the files
 
-	mu   sync.Mutex // an interrupted command may be abandoned while it writes
-	over bool       // committed or aborted
+	mu     sync.Mutex // an interrupted command may be abandoned while it writes
+	closed bool       // committed or aborted
 }
 
 // Claim says whose directory is created.
@@ -49,48 +49,48 @@ type Claim struct {
 // digest, or with Force of any, stays there until Commit; anything else there is a *PlaceError, as is a place that
 // cannot be written.
 func Create(path string, c Claim) (*Dir, error) {
-	d := &Dir{shown: path}
+	d := &Dir{displayPath: path}
 	abs, err := realPath(path)
 	if err != nil {
-		return nil, d.fault(err)
+		return nil, d.writeError(err)
 	}
 	d.path, d.tmp = abs, abs+".tmp"
-	if err := d.clearTmp(); err != nil {
+	if err := d.removeStaleTmp(); err != nil {
 		return nil, err
 	}
-	if why := inTheWay(d.path, c); why != "" {
+	if why := obstacle(d.path, c); why != "" {
 		return nil, &PlaceError{path, why}
 	}
-	if err := d.settleKilled(); err != nil {
+	if err := d.finishKilledCommit(); err != nil {
 		return nil, err
 	}
-	if d.parents, err = MakeAll(filepath.Dir(d.path)); err != nil {
-		return nil, d.fault(err)
+	if d.parents, err = CreateDirs(filepath.Dir(d.path)); err != nil {
+		return nil, d.writeError(err)
 	}
 	if err := os.Mkdir(d.tmp, 0o777); err != nil {
 		d.tmp = "" // not ours to remove
 		d.Abort()
-		return nil, d.fault(err)
+		return nil, d.writeError(err)
 	}
-	d.lock, err = os.Create(filepath.Join(d.tmp, unfinished))
+	d.lock, err = os.Create(filepath.Join(d.tmp, unfinishedFile))
 	if err != nil {
 		d.Abort()
-		return nil, d.fault(err)
+		return nil, d.writeError(err)
 	}
 	Lock(d.lock)
 	return d, nil
 }
 
-// clearTmp removes what a killed run left in <dir>.tmp, and nothing else. An older run that it was about to replace
+// removeStaleTmp removes what a killed run left in <dir>.tmp, and nothing else. An older run that it was about to replace
 // goes back to its place.
-func (d *Dir) clearTmp() error {
+func (d *Dir) removeStaleTmp() error {
 	if _, err := os.Lstat(d.tmp); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		return d.fault(err)
+		return d.writeError(err)
 	}
-	f, _, err := infile.Open(filepath.Join(d.tmp, unfinished))
+	f, _, err := infile.Open(filepath.Join(d.tmp, unfinishedFile))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if os.Remove(d.tmp) == nil { // it was empty
@@ -98,56 +98,56 @@ func (d *Dir) clearTmp() error {
 		}
 		fallthrough
 	case err != nil:
-		return &PlaceError{d.shown + ".tmp", "is in the way of the run's unfinished files; move it or choose another directory with --out"}
+		return &PlaceError{d.displayPath + ".tmp", "is in the way of the run's unfinished files; move it or choose another directory with --out"}
 	}
 	defer f.Close()
 	if !Lock(f) {
-		return d.busy()
+		return d.busyError()
 	}
 	if _, err := os.Lstat(d.path); errors.Is(err, fs.ErrNotExist) {
-		os.Rename(filepath.Join(d.tmp, replaced), d.path) // fails where there is none
+		os.Rename(filepath.Join(d.tmp, replacedDir), d.path) // fails where there is none
 	}
-	if !renamesOpen {
+	if !canRenameOpen {
 		f.Close()
 	}
 	if err := os.RemoveAll(d.tmp); err != nil {
-		return d.fault(err)
+		return d.writeError(err)
 	}
 	return nil
 }
 
-// settleKilled does what a Commit that was killed left to be done.
-func (d *Dir) settleKilled() error {
+// finishKilledCommit does what a Commit that was killed left to be done.
+func (d *Dir) finishKilledCommit() error {
 	if _, run := ReadManifest(d.path, ManifestSchema); !run {
 		return nil
 	}
-	if f, _, err := infile.Open(filepath.Join(d.path, unfinished)); err == nil {
+	if f, _, err := infile.Open(filepath.Join(d.path, unfinishedFile)); err == nil {
 		defer f.Close()
 		if !Lock(f) {
-			return d.busy()
+			return d.busyError()
 		}
-		if !renamesOpen {
+		if !canRenameOpen {
 			f.Close()
 		}
 	}
-	if err := settle(d.path); err != nil {
-		return d.fault(err)
+	if err := finishReplace(d.path); err != nil {
+		return d.writeError(err)
 	}
 	return nil
 }
 
-// settle moves into the run at path what others had put into the run that it replaced, and removes the rest of that.
-func settle(path string) error {
-	aside := filepath.Join(path, replaced)
+// finishReplace moves into the run at path what others had put into the run that it replaced, and removes the rest of that.
+func finishReplace(path string) error {
+	aside := filepath.Join(path, replacedDir)
 	if _, err := os.Lstat(aside); err == nil {
-		if err := keepOthers(aside, path); err != nil {
+		if err := preserveForeignFiles(aside, path); err != nil {
 			return err
 		}
 		if err := os.RemoveAll(aside); err != nil {
 			return err
 		}
 	}
-	if err := os.Remove(filepath.Join(path, unfinished)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(path, unfinishedFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -160,19 +160,19 @@ func realPath(path string) (string, error) {
 		return "", err
 	}
 	rest := ""
-	for at := abs; ; at = filepath.Dir(at) {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
+	for dir := abs; ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			return filepath.Join(real, rest), nil
 		}
-		if filepath.Dir(at) == at {
+		if filepath.Dir(dir) == dir {
 			return abs, nil
 		}
-		rest = filepath.Join(filepath.Base(at), rest)
+		rest = filepath.Join(filepath.Base(dir), rest)
 	}
 }
 
-// inTheWay says what at path forbids a run there, "" when nothing does.
-func inTheWay(path string, c Claim) string {
+// obstacle says what at path forbids a run there, "" when nothing does.
+func obstacle(path string, c Claim) string {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -183,7 +183,7 @@ func inTheWay(path string, c Claim) string {
 		return "is a file; a run needs a directory, choose another with --out"
 	}
 	if m, ok := ReadManifest(path, ManifestSchema); ok {
-		return c.Against(m)
+		return c.Conflict(m)
 	}
 	if entries, err := os.ReadDir(path); err != nil || len(entries) > 0 {
 		return "is a directory that holds no run (it has no manifest.json of one), so it is not replaced; choose another with --out"
@@ -191,8 +191,8 @@ func inTheWay(path string, c Claim) string {
 	return ""
 }
 
-// Against says why the directory of a manifest may not be claimed, "" where it may.
-func (c Claim) Against(m Manifest) string {
+// Conflict says why the directory of a manifest may not be claimed, "" where it may.
+func (c Claim) Conflict(m Manifest) string {
 	if c.Force || m.Digest == c.Digest {
 		return ""
 	}
@@ -201,12 +201,12 @@ func (c Claim) Against(m Manifest) string {
 		name(m.Scenario, m.Digest), name(c.Scenario, c.Digest))
 }
 
-// Made are directories that were made for something to be put into, innermost first.
-type Made []string
+// CreatedDirs are directories that were made for something to be put into, innermost first.
+type CreatedDirs []string
 
-// MakeAll makes a directory and those above it that are missing. On failure it leaves none that it made.
-func MakeAll(path string) (Made, error) {
-	var m Made
+// CreateDirs makes a directory and those above it that are missing. On failure it leaves none that it made.
+func CreateDirs(path string) (CreatedDirs, error) {
+	var m CreatedDirs
 	for p := path; ; p = filepath.Dir(p) {
 		if _, err := os.Lstat(p); !errors.Is(err, fs.ErrNotExist) {
 			break
@@ -221,7 +221,7 @@ func MakeAll(path string) (Made, error) {
 }
 
 // Remove removes those that nothing was put into.
-func (m Made) Remove() {
+func (m CreatedDirs) Remove() {
 	for _, p := range m {
 		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return // something moved in
@@ -231,7 +231,7 @@ func (m Made) Remove() {
 
 // Probe fails where nothing can be written into the directory at path, made if it is missing. It leaves nothing behind.
 func Probe(path string) error {
-	made, err := MakeAll(path)
+	made, err := CreateDirs(path)
 	if err != nil {
 		return err
 	}
@@ -266,23 +266,23 @@ func Unreadable(path string, err error) error {
 	return &PlaceError{path, "cannot be read: " + Reason(err)}
 }
 
-func (d *Dir) fault(err error) error {
-	return Unwritable(d.shown, err)
+func (d *Dir) writeError(err error) error {
+	return Unwritable(d.displayPath, err)
 }
 
-func (d *Dir) busy() error {
-	return &PlaceError{d.shown, "another run is being written there; wait for it or choose another directory with --out"}
+func (d *Dir) busyError() error {
+	return &PlaceError{d.displayPath, "another run is being written there; wait for it or choose another directory with --out"}
 }
 
 // Temp is where the files of the run go until Commit.
 func (d *Dir) Temp() string { return d.tmp }
 
 // Path is where the run will be after Commit, as it was given to Create.
-func (d *Dir) Path() string { return d.shown }
+func (d *Dir) Path() string { return d.displayPath }
 
-// Place returns where to write, before Commit, a file that is asked for at path: there, or where that lies in the run's
+// OutputPath returns where to write, before Commit, a file that is asked for at path: there, or where that lies in the run's
 // directory, in Temp. It is a *PlaceError where the run itself keeps a file of that name.
-func (d *Dir) Place(path string) (string, error) {
+func (d *Dir) OutputPath(path string) (string, error) {
 	name, where, err := d.within(path)
 	switch {
 	case err != nil:
@@ -291,20 +291,20 @@ func (d *Dir) Place(path string) (string, error) {
 		return "", &PlaceError{path, "lies where the run is written until it is whole; choose another place"}
 	case where == "":
 		return path, nil
-	case ownName(name):
+	case isRunFile(name):
 		return "", &PlaceError{path, "is a file of the run itself; choose another name"}
 	}
 	return filepath.Join(d.tmp, filepath.FromSlash(name)), nil
 }
 
-// Holds reports whether path lies in the run's directory, or where it is written until it is whole.
-func (d *Dir) Holds(path string) bool {
+// Contains reports whether path lies in the run's directory, or where it is written until it is whole.
+func (d *Dir) Contains(path string) bool {
 	_, where, err := d.within(path)
 	return err == nil && where != ""
 }
 
 // within returns in which of the run's directories path lies, "" where in neither, and its name there.
-func (d *Dir) within(path string) (name, where string, err error) {
+func (d *Dir) within(path string) (name, parent string, err error) {
 	real, err := realPath(path)
 	if err != nil {
 		return "", "", err
@@ -323,8 +323,8 @@ func (d *Dir) within(path string) (name, where string, err error) {
 func (d *Dir) Commit() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.over {
-		return fmt.Errorf("%s: the run was given up", d.shown)
+	if d.closed {
+		return fmt.Errorf("%s: the run was given up", d.displayPath)
 	}
 	if d.manifest != nil {
 		if err := d.writeManifest(); err != nil {
@@ -332,22 +332,22 @@ func (d *Dir) Commit() error {
 		}
 	}
 	os.Remove(d.path) // an empty directory; a run is not empty and stays
-	aside := filepath.Join(d.tmp, replaced)
+	aside := filepath.Join(d.tmp, replacedDir)
 	if err := os.Rename(d.path, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return d.commitFault(err)
+		return d.commitError(err)
 	}
-	if !renamesOpen {
+	if !canRenameOpen {
 		d.lock.Close()
 	}
 	if err := os.Rename(d.tmp, d.path); err != nil {
 		os.Rename(aside, d.path)
-		return d.commitFault(err)
+		return d.commitError(err)
 	}
-	err := settle(d.path)
+	err := finishReplace(d.path)
 	d.lock.Close()
-	d.lock, d.parents, d.over = nil, nil, true
+	d.lock, d.parents, d.closed = nil, nil, true
 	if err != nil {
-		return fmt.Errorf("%s: the run is there, but what it replaced is left in %s: %s", d.shown, replaced, Reason(err))
+		return fmt.Errorf("%s: the run is there, but what it replaced is left in %s: %s", d.displayPath, replacedDir, Reason(err))
 	}
 	return nil
 }
@@ -355,21 +355,21 @@ func (d *Dir) Commit() error {
 // writeManifest writes the manifest, with the names of all files that are there.
 func (d *Dir) writeManifest() error {
 	var err error
-	if d.manifest.Files, err = files(d.tmp); err != nil {
-		return d.commitFault(err)
+	if d.manifest.Files, err = listFiles(d.tmp); err != nil {
+		return d.commitError(err)
 	}
 	data, err := JSON(d.manifest)
 	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(d.tmp, ManifestFile), data, 0o666); err != nil {
-		return d.commitFault(err)
+		return d.commitError(err)
 	}
 	return nil
 }
 
-func (d *Dir) commitFault(err error) error {
-	return fmt.Errorf("%s: the run could not be put in place: %s", d.shown, Reason(err))
+func (d *Dir) commitError(err error) error {
+	return fmt.Errorf("%s: the run could not be put in place: %s", d.displayPath, Reason(err))
 }
 
 // Abort removes what was written and the parent directories made for it. After Commit it does nothing, so it can be
@@ -381,14 +381,14 @@ func (d *Dir) Abort() {
 		d.lock.Close()
 		d.lock = nil
 	}
-	if d.tmp != "" && !d.over {
+	if d.tmp != "" && !d.closed {
 		for range 3 { // where somebody still writes a file there, once more
 			if os.RemoveAll(d.tmp) == nil {
 				break
 			}
 		}
 	}
-	d.over = true
+	d.closed = true
 	d.parents.Remove()
 	d.parents = nil
 }

@@ -122,17 +122,17 @@ func TestKilled(t *testing.T) {
 		{"before it wrote", func(t *testing.T, dir string) { must(t, os.Mkdir(dir+".tmp", 0o777)) }},
 		{"while it wrote", func(t *testing.T, dir string) {
 			must(t, os.Mkdir(dir+".tmp", 0o777))
-			must(t, os.WriteFile(filepath.Join(dir+".tmp", unfinished), nil, 0o666))
+			must(t, os.WriteFile(filepath.Join(dir+".tmp", unfinishedFile), nil, 0o666))
 			must(t, os.WriteFile(filepath.Join(dir+".tmp", ResultFile), []byte("{"), 0o666))
 		}},
 		{"between the renames", func(t *testing.T, dir string) {
 			must(t, os.Mkdir(dir+".tmp", 0o777))
-			must(t, os.WriteFile(filepath.Join(dir+".tmp", unfinished), nil, 0o666))
-			must(t, os.Rename(dir, filepath.Join(dir+".tmp", replaced)))
+			must(t, os.WriteFile(filepath.Join(dir+".tmp", unfinishedFile), nil, 0o666))
+			must(t, os.Rename(dir, filepath.Join(dir+".tmp", replacedDir)))
 		}},
 		{"after the renames", func(t *testing.T, dir string) {
-			must(t, os.WriteFile(filepath.Join(dir, unfinished), nil, 0o666))
-			must(t, os.Mkdir(filepath.Join(dir, replaced), 0o777))
+			must(t, os.WriteFile(filepath.Join(dir, unfinishedFile), nil, 0o666))
+			must(t, os.Mkdir(filepath.Join(dir, replacedDir), 0o777))
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -117,13 +117,13 @@ func (d *Document) Group(key func(*Row) string) []RowGroup {
 	var groups []RowGroup
 	for i := range d.Rows {
 		r := &d.Rows[i]
-		of := key(r)
-		at := slices.IndexFunc(groups, func(g RowGroup) bool { return g.Key == of })
-		if at < 0 && of != "" {
-			at, groups = len(groups), append(groups, RowGroup{Key: of})
+		groupKey := key(r)
+		index := slices.IndexFunc(groups, func(g RowGroup) bool { return g.Key == groupKey })
+		if index < 0 && groupKey != "" {
+			index, groups = len(groups), append(groups, RowGroup{Key: groupKey})
 		}
-		if of != "" {
-			groups[at].Rows = append(groups[at].Rows, r)
+		if groupKey != "" {
+			groups[index].Rows = append(groups[index].Rows, r)
 		}
 	}
 	return groups
@@ -158,7 +158,7 @@ func (d *Document) Best(metric string) int {
 // if there is none.
 func (d *Document) Winner() (int, *Metric) {
 	for _, m := range MainMetrics() {
-		if m.Wins == "" || m.Rare && Most(d.Rows, m.Name) == 0 {
+		if m.WinPhrase == "" || m.HideIfZero && MaxOf(d.Rows, m.Name) == 0 {
 			continue
 		}
 		if best := d.Best(m.Name); best >= 0 {
@@ -189,8 +189,8 @@ func (t *Topology) LinkName(p Pair) string {
 	return fmt.Sprintf("%s to %s", t.Pods[p.A].Name, t.Pods[p.B].Name)
 }
 
-// formerName is what runs of before call the circuits of a pod to its DP peers.
-func (t *Topology) formerName(p Pair) string { return t.Pods[p.A].Name + " to its twin" }
+// legacyLinkName is what runs of before call the circuits of a pod to its DP peers.
+func (t *Topology) legacyLinkName(p Pair) string { return t.Pods[p.A].Name + " to its twin" }
 
 // FindPair returns the pair of t that a link's name means, in either direction; nil when there is none. A nil topology
 // has no pairs.
@@ -202,7 +202,7 @@ func (t *Topology) FindPair(link string) *Pair {
 		p := &t.Pairs[i]
 		back := *p
 		back.A, back.B = p.B, p.A
-		if link == t.LinkName(*p) || p.DP && link == t.formerName(*p) || !p.DP && link == t.LinkName(back) {
+		if link == t.LinkName(*p) || p.DP && link == t.legacyLinkName(*p) || !p.DP && link == t.LinkName(back) {
 			return p
 		}
 	}

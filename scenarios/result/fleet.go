@@ -5,10 +5,10 @@ import "slices"
 // Fleet is what is kept of a fleet's simulation under a placement.
 type Fleet struct {
 	// Cubes shows what is between these.
-	FromS  float64 `json:"from_s"`
-	UntilS float64 `json:"until_s"`
-	Cubes  []Track `json:"cubes"` // of the first pod: which jobs are on each, by number, shape and how they left
-	Looks  []Look  `json:"looks"` // at what is free there, in order
+	FromS       float64      `json:"from_s"`
+	UntilS      float64      `json:"until_s"`
+	Cubes       []Track      `json:"cubes"` // of the first pod: which jobs are on each, by number, shape and how they left
+	FreeSamples []FreeSample `json:"looks"` // at what is free there, in order
 	// Events are what happens to hardware there, and what it does to jobs, in order.
 	Events []FleetEvent `json:"events,omitempty"`
 }
@@ -21,8 +21,8 @@ type FleetEvent struct {
 	What   string  `json:"what"` // "failed", "repaired" ...
 }
 
-// Look is how many cubes of a pod are free at a moment, and how many the largest slice has that fits.
-type Look struct {
+// FreeSample is how many cubes of a pod are free at a moment, and how many the largest slice has that fits.
+type FreeSample struct {
 	AtS     float64 `json:"at_s"`
 	Free    int     `json:"free"`
 	Largest int     `json:"largest"`
@@ -45,12 +45,12 @@ func (f *Fleet) CubesAt(at float64) []Track {
 	return cubes
 }
 
-// Fragmented returns the policy and the look at which most free cubes are outside the largest slice that fits; "" if
+// WorstFragmentation returns the policy and the look at which most free cubes are outside the largest slice that fits; "" if
 // free cubes always fit one slice.
-func (d *Detail) Fragmented() (policy string, worst Look) {
+func (d *Detail) WorstFragmentation() (policy string, worst FreeSample) {
 	for i := range d.Policies {
 		if f := d.Policies[i].Fleet; f != nil {
-			for _, l := range f.Looks {
+			for _, l := range f.FreeSamples {
 				if l.Free-l.Largest > worst.Free-worst.Largest {
 					policy, worst = d.Policies[i].Policy, l
 				}

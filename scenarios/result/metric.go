@@ -45,71 +45,71 @@ type Metric struct {
 	// comparable. "" if values do not depend on a reference.
 	Relative string
 
-	Head   string   // of its column in a table, in lines; "" where it has none
-	Table  string   // that the column is in: "" for that of the results
-	Format Format   // of its values there
-	Beside string   // metric that is printed in the same column
-	Zero   string   // what a gap of 0 beside it is called, if not "optimal"
-	Needs  string   // metric without which tables do not show it
-	Unless []string // metrics beside which there is no room for it
-	Rare   bool     // tables show it where some row has more than 0
-	Many   bool     // tables show it of more jobs than they have columns for
-	Job    string   // head of its column for each of several jobs; "" where jobs have none
-	// Planned is the head of its column in the table of trials, where it says what was planned; "" where it has none.
-	Planned string
-	Below   string // line below a table that shows it
-	Doubted bool   // a label says where its value cannot be
+	Head        string   // of its column in a table, in lines; "" where it has none
+	Table       string   // that the column is in: "" for that of the results
+	Format      Format   // of its values there
+	Secondary   string   // metric that is printed in the same column
+	ZeroLabel   string   // what a gap of 0 beside it is called, if not "optimal"
+	Needs       string   // metric without which tables do not show it
+	HiddenBy    []string // metrics beside which there is no room for it
+	HideIfZero  bool     // tables show it where some row has more than 0
+	ForManyJobs bool     // tables show it of more jobs than they have columns for
+	JobHead     string   // head of its column for each of several jobs; "" where jobs have none
+	// PlannedHead is the head of its column in the table of trials, where it says what was planned; "" where it has none.
+	PlannedHead string
+	Footnote    string // line below a table that shows it
+	Doubted     bool   // a label says where its value cannot be
 
 	// Main is its rank among the metrics that tell most of a result, from 1: tables of sweeps and proposed figures show
 	// the first that there is, and the best policy is the best by the first that has Wins.
-	Main int
-	Wins string // what the best policy by it does: "is fastest"
-	// Bounded says what a lower bound on it is on, of metrics that a row's gap may be of.
-	Bounded string
-	// Judged tells that a comparison fails where it got worse, unless it is asked for others.
-	Judged bool
+	Main      int
+	WinPhrase string // what the best policy by it does: "is fastest"
+	// BoundSubject says what a lower bound on it is on, of metrics that a row's gap may be of.
+	BoundSubject string
+	// FailsComparison tells that a comparison fails where it got worse, unless it is asked for others.
+	FailsComparison bool
 
-	// Means is what it is in a sentence below a figure, where Words leave that open.
-	Means  string
-	Figure Panel // of a run, that shows it by policy
+	// Meaning is what it is in a sentence below a figure, where Words leave that open.
+	Meaning string
+	Figure  Panel // of a run, that shows it by policy
 	// Whole names what it is a part of, if tables and figures show how the parts make up the whole: its parts are shares
 	// that add up to 1. Part words it there; "" stands for what the * of Name stands for.
 	Whole, Part string
-	// Bound is a lower bound on it, where a row has none under its name.
-	Bound func(row, reference map[string]float64) (v float64, ok bool)
+	// BoundFormula is a lower bound on it, where a row has none under its name.
+	BoundFormula func(row, reference map[string]float64) (v float64, ok bool)
 
 	// Since is the version of the table that first had the metric: of a new row one more than the largest. Cells that
 	// sweeps kept are computed again for it where it is asked for, and else stay as they are.
 	Since int
-	// From measures it by a row's metrics and those of the reference, where nothing else is needed: rows that were
+	// Formula measures it by a row's metrics and those of the reference, where nothing else is needed: rows that were
 	// stored before there was such a metric have it, too.
-	From func(row, reference map[string]float64) (v float64, ok bool)
+	Formula func(row, reference map[string]float64) (v float64, ok bool)
 }
 
 // Panel is a panel of a figure of a run: bars by policy. Of metrics of one panel the first is shown that a run has.
 type Panel struct {
-	Name  string // of the figure
-	Row   int    // from the top
-	Rank  bool   // bars are in order, the best first, on a logarithmic axis where they lie far apart
-	Needs string // metric without which a run does not show it
+	Name   string // of the figure
+	Row    int    // from the top
+	Ranked bool   // bars are in order, the best first, on a logarithmic axis where they lie far apart
+	Needs  string // metric without which a run does not show it
 }
 
 // BoundOf is the lower bound on a metric of a row.
 func (m Metric) BoundOf(row, reference map[string]float64) (v float64, ok bool) {
-	if v, ok = row[BoundPrefix+m.Name]; !ok && m.Bound != nil {
-		return m.Bound(row, reference)
+	if v, ok = row[BoundPrefix+m.Name]; !ok && m.BoundFormula != nil {
+		return m.BoundFormula(row, reference)
 	}
 	return v, ok
 }
 
-// suffixes are the units that names of metrics end in, the longest first, and how they are written.
-var suffixes = []struct{ suffix, unit string }{
+// unitSuffixes are the units that names of metrics end in, the longest first, and how they are written.
+var unitSuffixes = []struct{ suffix, unit string }{
 	{"_bytes_per_s", "B/s"}, {"_bits_per_s", "b/s"}, {"_per_s", "1/s"}, {"_bytes", "B"}, {"_bits", "b"}, {"_s", "s"},
 }
 
 // splitUnit cuts the unit off a name.
 func splitUnit(name string) (rest, unit string) {
-	for _, s := range suffixes {
+	for _, s := range unitSuffixes {
 		if rest, ok := strings.CutSuffix(name, s.suffix); ok && rest != "" {
 			return rest, s.unit
 		}
@@ -123,8 +123,8 @@ const ReferencePrefix = "reference."
 // Find returns what there is to know of the metric of a name, and whether the table knows it. Of one that it does not
 // know, such as one of an older file, direction, words and unit follow from the name.
 func Find(name string) (m Metric, known bool) {
-	if at := slices.IndexFunc(Metrics, func(m Metric) bool { return m.Name == name }); at >= 0 {
-		m = Metrics[at]
+	if index := slices.IndexFunc(Metrics, func(m Metric) bool { return m.Name == name }); index >= 0 {
+		m = Metrics[index]
 		if m.Unit == "" {
 			_, m.Unit = splitUnit(name)
 		}
@@ -140,7 +140,7 @@ func Find(name string) (m Metric, known bool) {
 		b, knowsB := Find(strings.TrimSpace(under))
 		return Metric{Name: name, Better: a.Better, Words: a.Words + " / " + b.Words}, knowsA && knowsB
 	}
-	if job, rest, ok := cutJob(name); ok {
+	if job, rest, ok := splitJob(name); ok {
 		m, known = Find(rest)
 		m.Name, m.Words = name, m.Words+" of "+job
 		return m, known
@@ -153,11 +153,11 @@ func Find(name string) (m Metric, known bool) {
 	case strings.HasSuffix(unit, "/s"):
 		m.Better = Higher
 	}
-	for _, of := range Metrics {
-		from, begins := strings.CutSuffix(of.Name, "*")
-		to, ends := strings.CutPrefix(of.Name, "*")
+	for _, pattern := range Metrics {
+		from, begins := strings.CutSuffix(pattern.Name, "*")
+		to, ends := strings.CutPrefix(pattern.Name, "*")
 		if begins && strings.HasPrefix(name, from) || ends && strings.HasSuffix(name, to) {
-			m.Better, m.Of, known = of.Better, of.Of, true
+			m.Better, m.Of, known = pattern.Better, pattern.Of, true
 		}
 	}
 	return m, known
@@ -166,8 +166,8 @@ func Find(name string) (m Metric, known bool) {
 // OfJob is the name of a metric of one of several jobs.
 func OfJob(job, metric string) string { return "job." + job + "." + metric }
 
-// cutJob splits what OfJob joins.
-func cutJob(name string) (job, metric string, ok bool) {
+// splitJob splits what OfJob joins.
+func splitJob(name string) (job, metric string, ok bool) {
 	rest, ok := strings.CutPrefix(name, "job.")
 	dot := strings.LastIndexByte(rest, '.')
 	if !ok || dot < 0 {
@@ -198,7 +198,7 @@ func MainMetrics() []Metric {
 // no more than a rarity, else the first by name; "" of none.
 func MainOf(has map[string]bool) string {
 	for _, m := range MainMetrics() {
-		if has[m.Name] && !m.Rare {
+		if has[m.Name] && !m.HideIfZero {
 			return m.Name
 		}
 	}
@@ -211,11 +211,11 @@ func MainOf(has map[string]bool) string {
 	return first
 }
 
-// Judged are the metrics that fail a comparison where they got worse, in the order of the table.
-func Judged() []string {
+// FailureMetrics are the metrics that fail a comparison where they got worse, in the order of the table.
+func FailureMetrics() []string {
 	var out []string
 	for _, m := range Metrics {
-		if m.Judged {
+		if m.FailsComparison {
 			out = append(out, m.Name)
 		}
 	}
@@ -230,7 +230,7 @@ func (r *Row) GapOf(reference map[string]float64) (m Metric, ok bool) {
 	}
 	for _, bounds := range []map[string]float64{r.Metrics, reference} {
 		for _, m := range slices.Concat(MainMetrics(), Metrics) {
-			if _, has := r.Metrics[m.Name]; !has || m.Bounded == "" {
+			if _, has := r.Metrics[m.Name]; !has || m.BoundSubject == "" {
 				continue
 			}
 			for name := range bounds {
@@ -247,10 +247,10 @@ func (r *Row) GapOf(reference map[string]float64) (m Metric, ok bool) {
 func Derive(metrics, reference map[string]float64) map[string]float64 {
 	all := metrics
 	for _, m := range Metrics {
-		if _, has := metrics[m.Name]; has || m.From == nil {
+		if _, has := metrics[m.Name]; has || m.Formula == nil {
 			continue
 		}
-		if v, ok := m.From(metrics, reference); ok {
+		if v, ok := m.Formula(metrics, reference); ok {
 			if len(all) == len(metrics) {
 				all = maps.Clone(metrics)
 			}

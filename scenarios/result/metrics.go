@@ -60,7 +60,7 @@ func (d *Document) CSV() []byte {
 func (s *Sweep) Bench() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "scenario: %s\n", s.Name)
-	for _, u := range slices.Sorted(maps.Keys(s.Has())) {
+	for _, u := range slices.Sorted(maps.Keys(s.MetricNames())) {
 		fmt.Fprintf(&b, "Unit %s", u)
 		if better := Better(u); better != "" {
 			fmt.Fprintf(&b, " better=%s", better)

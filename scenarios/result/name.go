@@ -23,10 +23,10 @@ const (
 // LeadingKeys are the keys of parts that stand first in a name.
 var LeadingKeys = []string{BenchmarkKey, ScenarioKey, PolicyKey}
 
-// leads is the place of a key among LeadingKeys.
-func leads(key string) int {
-	if at := slices.Index(LeadingKeys, key); at >= 0 {
-		return at
+// leadingIndex is the place of a key among LeadingKeys.
+func leadingIndex(key string) int {
+	if index := slices.Index(LeadingKeys, key); index >= 0 {
+		return index
 	}
 	return len(LeadingKeys)
 }
@@ -62,7 +62,7 @@ func (n Name) Without(keys []string) Name {
 
 // Sorted returns the name with its leading parts first.
 func (n Name) Sorted() Name {
-	slices.SortStableFunc(n, func(a, b NamePart) int { return leads(a.Key) - leads(b.Key) })
+	slices.SortStableFunc(n, func(a, b NamePart) int { return leadingIndex(a.Key) - leadingIndex(b.Key) })
 	return n
 }
 
@@ -82,7 +82,7 @@ func (n Name) String() string {
 func (n Name) MarshalJSON() ([]byte, error) {
 	var parts []string
 	for _, p := range n {
-		parts = append(parts, quote(p.Key)+":"+quote(p.Value))
+		parts = append(parts, quoteJSON(p.Key)+":"+quoteJSON(p.Value))
 	}
 	return []byte("{" + strings.Join(parts, ",") + "}"), nil
 }
@@ -118,7 +118,7 @@ func Project(names []Name) (keys []string, common Name) {
 			}
 		}
 	}
-	slices.SortStableFunc(order, func(a, b string) int { return leads(a) - leads(b) })
+	slices.SortStableFunc(order, func(a, b string) int { return leadingIndex(a) - leadingIndex(b) })
 	policy := slices.Contains(order, PolicyKey)
 	for _, key := range order {
 		value := names[0].Get(key)
@@ -136,8 +136,8 @@ func Project(names []Name) (keys []string, common Name) {
 	return keys, common
 }
 
-// Heads are keys as heads of columns: without what stands before the last dot, where they stay different.
-func Heads(keys []string) []string {
+// ColumnHeads are keys as heads of columns: without what stands before the last dot, where they stay different.
+func ColumnHeads(keys []string) []string {
 	short := make([]string, len(keys))
 	count := map[string]int{}
 	for i, key := range keys {
@@ -152,11 +152,11 @@ func Heads(keys []string) []string {
 	return short
 }
 
-// Where is a filter: by key the values of which one is wanted.
-type Where map[string][]string
+// NameFilter is a filter: by key the values of which one is wanted.
+type NameFilter map[string][]string
 
-// Has reports whether a name has the wanted parts.
-func (w Where) Has(n Name) bool {
+// Matches reports whether a name has the wanted parts.
+func (w NameFilter) Matches(n Name) bool {
 	for key, values := range w {
 		if !slices.Contains(values, n.Get(key)) {
 			return false
@@ -167,7 +167,7 @@ func (w Where) Has(n Name) bool {
 
 // Resolve returns the filter with its keys written in full, where their last part was given. It fails on keys and
 // values that no name has.
-func (w Where) Resolve(names []Name) (Where, error) {
+func (w NameFilter) Resolve(names []Name) (NameFilter, error) {
 	known := map[string][]string{}
 	for _, n := range names {
 		for _, p := range n {
@@ -176,7 +176,7 @@ func (w Where) Resolve(names []Name) (Where, error) {
 			}
 		}
 	}
-	out := Where{}
+	out := NameFilter{}
 	for _, key := range slices.Sorted(maps.Keys(w)) {
 		full := key
 		if known[key] == nil {
@@ -199,7 +199,7 @@ func (w Where) Resolve(names []Name) (Where, error) {
 		}
 		out[full] = w[key]
 	}
-	if len(names) > 0 && !slices.ContainsFunc(names, out.Has) {
+	if len(names) > 0 && !slices.ContainsFunc(names, out.Matches) {
 		return nil, errors.New("no row has all of that")
 	}
 	return out, nil

@@ -11,26 +11,26 @@ import (
 	"strings"
 )
 
-// Pending is a file that comes to be whole or not at all: it is written under a hidden name beside its place,
+// PendingFile is a file that comes to be whole or not at all: it is written under a hidden name beside its place,
 // .NAME-NUMBER, and locked, so that what a killed process left can be told from what another is writing.
-type Pending struct {
+type PendingFile struct {
 	*os.File
 	path string
 }
 
-// renamesOpen tells that a file may be renamed while it is open, and so is ours until it is in its place.
-const renamesOpen = runtime.GOOS != "windows"
+// canRenameOpen tells that a file may be renamed while it is open, and so is ours until it is in its place.
+const canRenameOpen = runtime.GOOS != "windows"
 
-// mostTries bounds the names that are tried for a hidden file.
-const mostTries = 100
+// maxTries bounds the names that are tried for a hidden file.
+const maxTries = 100
 
 // CreatePending opens a file that Commit puts at path. Its directory must exist. What killed processes left on their
 // way to path is removed.
-func CreatePending(path string) (*Pending, error) {
+func CreatePending(path string) (*PendingFile, error) {
 	RemoveStale(path)
 	var f *os.File
 	var err error
-	for range mostTries {
+	for range maxTries {
 		hidden := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s-%d", filepath.Base(path), rand.Uint32()))
 		if f, err = os.OpenFile(hidden, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666); errors.Is(err, fs.ErrExist) {
 			continue
@@ -38,8 +38,8 @@ func CreatePending(path string) (*Pending, error) {
 		if err != nil {
 			return nil, err
 		}
-		if Lock(f) && isAt(f, hidden) { // else another process has just taken it for stale
-			return &Pending{f, path}, nil
+		if Lock(f) && isSameFile(f, hidden) { // else another process has just taken it for stale
+			return &PendingFile{f, path}, nil
 		}
 		f.Close()
 		err = fs.ErrExist
@@ -48,9 +48,9 @@ func CreatePending(path string) (*Pending, error) {
 }
 
 // Commit puts the file in place of any that is there. On failure it leaves nothing behind.
-func (p *Pending) Commit() error {
+func (p *PendingFile) Commit() error {
 	err := p.Sync() // tells what a close would, while the file is still ours
-	if err == nil && !renamesOpen {
+	if err == nil && !canRenameOpen {
 		err = p.Close()
 	}
 	if err == nil {
@@ -60,15 +60,15 @@ func (p *Pending) Commit() error {
 		p.Abort()
 		return err
 	}
-	if renamesOpen {
+	if canRenameOpen {
 		return p.Close()
 	}
 	return nil
 }
 
 // Abort leaves nothing behind. It must not follow Commit.
-func (p *Pending) Abort() {
-	if !renamesOpen { // nor removes
+func (p *PendingFile) Abort() {
+	if !canRenameOpen { // nor removes
 		p.Close()
 	}
 	os.Remove(p.Name())
@@ -93,7 +93,7 @@ func RemoveStale(path string) {
 			continue
 		}
 		stale := lockedSurely(f)
-		if stale && renamesOpen {
+		if stale && canRenameOpen {
 			os.Remove(f.Name())
 		}
 		f.Close()
@@ -103,12 +103,12 @@ func RemoveStale(path string) {
 	}
 }
 
-// isAt reports whether path still names f.
-func isAt(f *os.File, path string) bool {
-	mine, err := f.Stat()
+// isSameFile reports whether path still names f.
+func isSameFile(f *os.File, path string) bool {
+	opened, err := f.Stat()
 	if err != nil {
 		return false
 	}
-	there, err := os.Lstat(path)
-	return err == nil && os.SameFile(mine, there)
+	stored, err := os.Lstat(path)
+	return err == nil && os.SameFile(opened, stored)
 }

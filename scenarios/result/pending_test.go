@@ -19,7 +19,7 @@ func TestPending(t *testing.T) {
 	must(t, err)
 	second, err := CreatePending(path) // leaves the first alone
 	must(t, err)
-	for i, p := range []*Pending{first, second} {
+	for i, p := range []*PendingFile{first, second} {
 		if _, err := p.WriteString([]string{"one", "two"}[i]); err != nil {
 			t.Fatal(err)
 		}

@@ -52,21 +52,21 @@ func Read(dir string) (*Run, error) {
 		return nil, err
 	}
 	if r.Scenario, err = readText(filepath.Join(dir, ScenarioFile)); err != nil {
-		return nil, missing(dir, ScenarioFile, err)
+		return nil, missingFile(dir, ScenarioFile, err)
 	}
 	if err := loadDetail(dir, &r.Detail); err != nil {
 		return nil, err
 	}
 	if err := r.Document.Check(); err != nil {
-		return nil, corrupt(dir, ResultFile, err)
+		return nil, corruptFile(dir, ResultFile, err)
 	}
-	if err := r.Possible(); err != nil {
-		return nil, corrupt(dir, ResultFile, err)
+	if err := r.CheckMetrics(); err != nil {
+		return nil, corruptFile(dir, ResultFile, err)
 	}
 	if err := r.Detail.Check(); err != nil {
-		return nil, corrupt(dir, DetailFile, err)
+		return nil, corruptFile(dir, DetailFile, err)
 	}
-	if err := r.Manifest.Intact(dir); err != nil {
+	if err := r.Manifest.VerifySums(dir); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -115,13 +115,13 @@ func load(dir, name string, into any) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &file):
-		return missing(dir, name, err)
+		return missingFile(dir, name, err)
 	}
-	return corrupt(dir, name, err)
+	return corruptFile(dir, name, err)
 }
 
-// mostScenario bounds a resolved scenario, which holds the files that it was made of, of 4 MiB each.
-const mostScenario = 64 << 20
+// maxScenarioBytes bounds a resolved scenario, which holds the files that it was made of, of 4 MiB each.
+const maxScenarioBytes = 64 << 20
 
 // readText reads a file that is not JSON.
 func readText(path string) ([]byte, error) {
@@ -130,15 +130,15 @@ func readText(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if size > mostScenario {
-		return nil, fmt.Errorf("%w: more than %d MiB of text", errLarge, mostScenario>>20)
+	if size > maxScenarioBytes {
+		return nil, fmt.Errorf("%w: more than %d MiB of text", errTooLarge, maxScenarioBytes>>20)
 	}
-	return io.ReadAll(io.LimitReader(f, mostScenario))
+	return io.ReadAll(io.LimitReader(f, maxScenarioBytes))
 }
 
-// mostPacked is the most that a byte of a compressed detail unpacks to. Of runs it is 5 to 8 bytes, of what is made to
+// maxUnpackRatio is the most that a byte of a compressed detail unpacks to. Of runs it is 5 to 8 bytes, of what is made to
 // fill the memory up to 1000.
-const mostPacked = 32
+const maxUnpackRatio = 32
 
 func loadDetail(dir string, into *Detail) error {
 	f, size, err := infile.Open(filepath.Join(dir, DetailGzip))
@@ -146,67 +146,67 @@ func loadDetail(dir string, into *Detail) error {
 		return load(dir, DetailFile, into)
 	}
 	if err != nil {
-		return missing(dir, DetailGzip, err)
+		return missingFile(dir, DetailGzip, err)
 	}
 	defer f.Close()
-	most := limitsOf(into, 0)
-	most.text = min(most.text, detailLimit+mostPacked*size)
+	most := decodeLimitsOf(into, 0)
+	most.textBytes = min(most.textBytes, maxPlainDetailBytes+maxUnpackRatio*size)
 	z, err := gzip.NewReader(bufio.NewReader(f))
 	if err == nil {
 		err = decode(z, into, most)
 	}
 	if err != nil {
-		return corrupt(dir, DetailGzip, err)
+		return corruptFile(dir, DetailGzip, err)
 	}
 	return nil
 }
 
-func missing(dir, name string, err error) error {
+func missingFile(dir, name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &PlaceError{dir, "is not a whole run: " + name + " is missing"}
 	}
 	return &PlaceError{dir, "cannot read " + name + ": " + Reason(err)}
 }
 
-func corrupt(dir, name string, err error) error {
+func corruptFile(dir, name string, err error) error {
 	return &PlaceError{dir, name + " is corrupt: " + err.Error()}
 }
 
-// Kept is a finished run or sweep.
-type Kept struct {
+// StoredResult is a finished run or sweep.
+type StoredResult struct {
 	Dir string
 	Manifest
 }
 
 // List returns the runs and finished sweeps directly under root, in order of their directories. What is neither is
 // passed over.
-func List(root string) []Kept {
+func List(root string) []StoredResult {
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return nil // none yet
 	}
-	var kept []Kept
+	var stored []StoredResult
 	for _, e := range entries {
 		dir := filepath.Join(root, e.Name())
 		m, ok := ReadManifest(dir, ManifestSchema, SweepManifestSchema)
-		_, err := os.Lstat(filepath.Join(dir, unfinished))
+		_, err := os.Lstat(filepath.Join(dir, unfinishedFile))
 		writing := err == nil && strings.HasSuffix(dir, ".tmp") // or killed
 		if _, err := os.Stat(filepath.Join(dir, BenchFile)); ok && !writing && (m.Schema == ManifestSchema || err == nil) {
-			kept = append(kept, Kept{dir, m})
+			stored = append(stored, StoredResult{dir, m})
 		}
 	}
-	return kept
+	return stored
 }
 
 // Runs are those that are no sweeps.
-func Runs(kept []Kept) []Kept {
-	return slices.DeleteFunc(slices.Clone(kept), func(k Kept) bool { return k.Schema != ManifestSchema })
+func Runs(stored []StoredResult) []StoredResult {
+	return slices.DeleteFunc(slices.Clone(stored), func(k StoredResult) bool { return k.Schema != ManifestSchema })
 }
 
 // Scenarios are the names of the scenarios that were run, each once.
-func Scenarios(kept []Kept) []string {
+func Scenarios(stored []StoredResult) []string {
 	var names []string
-	for _, k := range kept {
+	for _, k := range stored {
 		if !slices.Contains(names, k.Scenario) {
 			names = append(names, k.Scenario)
 		}
@@ -215,18 +215,18 @@ func Scenarios(kept []Kept) []string {
 }
 
 // Latest returns the directory of the newest run or sweep of a scenario, "" when there is none.
-func Latest(kept []Kept, scenario string) string {
+func Latest(stored []StoredResult, scenario string) string {
 	best, newest := "", time.Time{}
-	for _, k := range kept {
-		if at := k.made(); k.Scenario == scenario && (best == "" || at.After(newest)) {
+	for _, k := range stored {
+		if at := k.endTime(); k.Scenario == scenario && (best == "" || at.After(newest)) {
 			best, newest = k.Dir, at
 		}
 	}
 	return best
 }
 
-// made is when a run ended; of a sweep that does not say so, when it began.
-func (m *Manifest) made() time.Time {
+// endTime is when a run ended; of a sweep that does not say so, when it began.
+func (m *Manifest) endTime() time.Time {
 	for _, text := range []string{m.End, m.Start} {
 		if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
 			return at

@@ -149,10 +149,10 @@ func (s *TaskSample) Describe(end float64) string {
 // readers, which are 256 MiB of text and 128 MiB of memory (limitsOf), 64 MiB of memory per list
 // (mostList) and 16 MiB of text per series (mostValue).
 const (
-	maxDetailSpans  = 600_000   // of all simulations together: about 40 MB of memory, 45 MB of text
-	maxDetailPoints = 1_500_000 // of all series together: about 24 MB of memory, 40 MB of text
-	maxSeriesPoints = 500_000   // of one series: about 10 MB of text per list
-	maxUncheckedLen = mostValue // a text of at most this length is within every limit
+	maxDetailSpans  = 600_000       // of all simulations together: about 40 MB of memory, 45 MB of text
+	maxDetailPoints = 1_500_000     // of all series together: about 24 MB of memory, 40 MB of text
+	maxSeriesPoints = 500_000       // of one series: about 10 MB of text per list
+	maxUncheckedLen = maxValueBytes // a text of at most this length is within every limit
 )
 
 // fit samples the tracks and coarsens the series of d until readers accept it, and returns the
@@ -171,7 +171,7 @@ func (d *Detail) fit() ([]byte, error) {
 		if err != nil || len(text) <= maxUncheckedLen {
 			return text, err
 		}
-		if decode(strings.NewReader(string(text)), new(Detail), limitsOf(d, 0)) == nil {
+		if decode(strings.NewReader(string(text)), new(Detail), decodeLimitsOf(d, 0)) == nil {
 			return text, nil
 		}
 		if !d.dropLargest() {
@@ -210,7 +210,7 @@ func (d *Detail) sampleTracks() {
 		for _, tracks := range lists(p) {
 			if n := numSpans(*tracks); n > max {
 				var what string
-				*tracks, what = sampled(*tracks, n, max)
+				*tracks, what = sampleSpans(*tracks, n, max)
 				d.omit("timeline of %s: %s", p.name(), what)
 			}
 		}
@@ -237,8 +237,8 @@ func numSpans(tracks []Track) (n int) {
 	return n
 }
 
-// sampled returns tracks with about max of their n spans, and a description of the sample.
-func sampled(tracks []Track, n, max int) ([]Track, string) {
+// sampleSpans returns tracks with about max of their n spans, and a description of the sample.
+func sampleSpans(tracks []Track, n, max int) ([]Track, string) {
 	spans := make([]*Span, 0, n)
 	end := 0.0
 	for i := range tracks {
@@ -251,14 +251,14 @@ func sampled(tracks []Track, n, max int) ([]Track, string) {
 	out := slices.Clone(tracks)
 	next := 0
 	for i := range out {
-		var kept []Span
+		var stored []Span
 		for _, s := range tracks[i].Spans {
 			if sample.Selected[next] {
-				kept = append(kept, s)
+				stored = append(stored, s)
 			}
 			next++
 		}
-		out[i].Spans = kept
+		out[i].Spans = stored
 	}
 	return out, sample.Describe(end)
 }
@@ -283,7 +283,7 @@ func (d *Detail) coarsenSeries() {
 			}
 			for i := range *group {
 				if s := &(*group)[i]; len(s.TimeS) > max {
-					*s = s.coarsened(max)
+					*s = s.coarsen(max)
 					coarse++
 				}
 			}
@@ -294,9 +294,9 @@ func (d *Detail) coarsenSeries() {
 	})
 }
 
-// coarsened returns s with at most about max steps. Consecutive steps are replaced by their average
+// coarsen returns s with at most about max steps. Consecutive steps are replaced by their average
 // over time, so the integral of s is unchanged.
-func (s Series) coarsened(max int) Series {
+func (s Series) coarsen(max int) Series {
 	n := len(s.TimeS) - 1 // steps
 	group := (n + max - 1) / max
 	out := Series{Name: s.Name, Group: s.Group}

@@ -73,7 +73,7 @@ func TestCoarsened(t *testing.T) {
 		}
 		s.Value = append(s.Value, 0)
 		max := rapid.IntRange(1, n).Draw(t, "max")
-		got := s.coarsened(max)
+		got := s.coarsen(max)
 		if a, b := integral(s), integral(got); math.Abs(a-b) > 1e-9*(1+a) {
 			t.Fatalf("the integral is %g, want %g", b, a)
 		}

@@ -15,9 +15,9 @@ type Shares struct {
 	WaitS     float64 // the rest: nothing on the path was running
 }
 
-// roundingPart of the makespan is the largest rest that counts as rounding: a path of a million steps in picoseconds,
+// maxRounding of the makespan is the largest rest that counts as rounding: a path of a million steps in picoseconds,
 // of a second, stays below it.
-const roundingPart = 1e-6
+const maxRounding = 1e-6
 
 // Shares returns where the makespan of p goes.
 func (p *Simulation) Shares() Shares {
@@ -26,7 +26,7 @@ func (p *Simulation) Shares() Shares {
 		s.Add(&p.Path[i])
 	}
 	s.WaitS = p.MakespanS - s.ComputeS - s.FullRateS - s.CircuitS - s.SharingS
-	if math.Abs(s.WaitS) <= roundingPart*p.MakespanS {
+	if math.Abs(s.WaitS) <= maxRounding*p.MakespanS {
 		s.ComputeS += s.WaitS // at most a digit nobody prints
 		s.WaitS = 0
 	}
@@ -73,15 +73,15 @@ func (p *Simulation) ByLink() []LinkShares {
 		if !t.Transfer() {
 			continue
 		}
-		at := slices.IndexFunc(out, func(l LinkShares) bool { return l.Link == t.Link })
-		if at < 0 {
-			at = len(out)
+		index := slices.IndexFunc(out, func(l LinkShares) bool { return l.Link == t.Link })
+		if index < 0 {
+			index = len(out)
 			out = append(out, LinkShares{Link: t.Link})
 		}
-		out[at].Transfers++
-		out[at].FullRateS += t.IdealS
-		out[at].CircuitS += t.CircuitS
-		out[at].SharingS += t.SharingS
+		out[index].Transfers++
+		out[index].FullRateS += t.IdealS
+		out[index].CircuitS += t.CircuitS
+		out[index].SharingS += t.SharingS
 	}
 	slices.SortFunc(out, func(a, b LinkShares) int {
 		return cmp.Or(cmp.Compare(b.LostS(), a.LostS()), cmp.Compare(b.FullRateS, a.FullRateS), cmp.Compare(a.Link, b.Link))

@@ -98,8 +98,8 @@ func ShortKey(key string) string {
 	return last
 }
 
-// Has returns the names of the metrics that cells have.
-func (s *Sweep) Has() map[string]bool {
+// MetricNames returns the names of the metrics that cells have.
+func (s *Sweep) MetricNames() map[string]bool {
 	has := map[string]bool{}
 	for i := range s.Cells {
 		for name := range s.Cells[i].Metrics {

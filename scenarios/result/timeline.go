@@ -11,8 +11,8 @@ type Timeline struct {
 	Nodes []string // tracks
 	Tasks []TimelineTask
 	Links []Series // average rates over the transfers that are under way, of the most loaded links
-	// LeftOut says what is not there, for size or since it is not known; "" is nothing.
-	LeftOut string
+	// Omitted says what is not there, for size or since it is not known; "" is nothing.
+	Omitted string
 }
 
 // TimelineTask is a compute, or a transfer on the track of its source.
@@ -24,7 +24,7 @@ type TimelineTask struct {
 	Transfer   bool
 	Dst        int32 // of a transfer
 	Bytes      int64
-	Waited     int32 // the task that it waited for last, by index; -1 of none
+	WaitedFor  int32 // the task that it waited for last, by index; -1 of none
 	Critical   bool  // on the critical path
 }
 
@@ -53,9 +53,9 @@ func seconds(ps int64) float64 { return float64(ps) / 1e12 }
 
 // timeline adds the tracks of a timeline: for each node its computes and its transfers, on as many threads as overlap,
 // an arrow to each task from the one that it waited for last, and counters.
-func (t *tracer) timeline(l *Timeline) {
-	if l.LeftOut != "" {
-		t.event(`{"ph":"M","pid":%d,"tid":0,"name":"process_labels","args":{"labels":%s}}`, t.pid, quote("left out: "+l.LeftOut))
+func (t *traceWriter) timeline(l *Timeline) {
+	if l.Omitted != "" {
+		t.writeEvent(`{"ph":"M","pid":%d,"tid":0,"name":"process_labels","args":{"labels":%s}}`, t.pid, quoteJSON("left out: "+l.Omitted))
 	}
 	thread := make([]int, len(l.Tasks))
 	interval := func(i int32) (from, to int64) { return l.Tasks[i].Start, l.Tasks[i].End }
@@ -71,7 +71,7 @@ func (t *tracer) timeline(l *Timeline) {
 		for k, label := range []string{name, name + ", sends"} {
 			list := of[node][k]
 			slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(l.Tasks[a].Start, l.Tasks[b].Start) })
-			rows(t, label, list, interval, func(row []int32) {
+			assignRows(t, label, list, interval, func(row []int32) {
 				for _, i := range row {
 					thread[i] = t.tid
 				}
@@ -82,25 +82,25 @@ func (t *tracer) timeline(l *Timeline) {
 	task := func(i int32) string {
 		k := &l.Tasks[i]
 		if k.Transfer {
-			return slice(pid, thread[i], k.Start, k.End, "transfer", k.Name, fmt.Sprintf(`,"args":{"bytes":%d,"to":%s}`, k.Bytes, quote(l.Nodes[k.Dst])))
+			return sliceJSON(pid, thread[i], k.Start, k.End, "transfer", k.Name, fmt.Sprintf(`,"args":{"bytes":%d,"to":%s}`, k.Bytes, quoteJSON(l.Nodes[k.Dst])))
 		}
-		return slice(pid, thread[i], k.Start, k.End, "compute", k.Name, "")
+		return sliceJSON(pid, thread[i], k.Start, k.End, "compute", k.Name, "")
 	}
 	arrow := func(phase string, tid int, at int64, i int32) string {
-		return fmt.Sprintf(`{%s,"pid":%d,"tid":%d,"ts":%s,"id":%d,"cat":"waits","name":"waits"}`, phase, pid, tid, micros(at), int64(pid)<<32|int64(i))
+		return fmt.Sprintf(`{%s,"pid":%d,"tid":%d,"ts":%s,"id":%d,"cat":"waits","name":"waits"}`, phase, pid, tid, formatMicros(at), int64(pid)<<32|int64(i))
 	}
 	leaves := func(i int32) int64 { // the last moment of what the task waited for
-		w := &l.Tasks[l.Tasks[i].Waited]
+		w := &l.Tasks[l.Tasks[i].WaitedFor]
 		return max(w.Start, w.End-1)
 	}
-	begin := func(i int32) string { return arrow(`"ph":"s"`, thread[l.Tasks[i].Waited], leaves(i), i) }
+	begin := func(i int32) string { return arrow(`"ph":"s"`, thread[l.Tasks[i].WaitedFor], leaves(i), i) }
 	end := func(i int32) string { return arrow(`"ph":"f","bp":"e"`, thread[i], l.Tasks[i].Start, i) }
 	for i := range l.Tasks {
 		k := &l.Tasks[i]
-		t.add(k.Start, task, i)
-		if k.Waited >= 0 {
-			t.add(leaves(int32(i)), begin, i)
-			t.add(k.Start, end, i)
+		t.enqueue(k.Start, task, i)
+		if k.WaitedFor >= 0 {
+			t.enqueue(leaves(int32(i)), begin, i)
+			t.enqueue(k.Start, end, i)
 		}
 	}
 	t.counters("link", l.Links)

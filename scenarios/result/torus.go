@@ -26,10 +26,10 @@ type TorusLink struct {
 
 // TorusRoute is the route of a pair of nodes.
 type TorusRoute struct {
-	Src   int   `json:"src"`
-	Dst   int   `json:"dst"`
-	Links []int `json:"links"`           // indices into Links, in order
-	Usual bool  `json:"usual,omitempty"` // the one that is taken where nothing is down
+	Src       int   `json:"src"`
+	Dst       int   `json:"dst"`
+	Links     []int `json:"links"`           // indices into Links, in order
+	FaultFree bool  `json:"usual,omitempty"` // the one that is taken where nothing is down
 }
 
 // Graph is nodes joined by any links, and what each of these carries.

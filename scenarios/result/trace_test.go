@@ -75,7 +75,7 @@ func TestTrace(t *testing.T) {
 
 // TestTraceExact wants picoseconds kept: 1 ps after an hour.
 func TestTraceExact(t *testing.T) {
-	if got := micros(ticks(3600) + 1); got != "3600000000.000001" {
+	if got := formatMicros(picoseconds(3600) + 1); got != "3600000000.000001" {
 		t.Errorf("an hour and a picosecond is %s µs", got)
 	}
 }

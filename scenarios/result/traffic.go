@@ -6,12 +6,12 @@ type Traffic struct {
 	LinkRateBitsPerS float64 `json:"link_rate_bits_per_s"` // of the fabric; a link of twice the rate stands twice the load
 	// Groups are the links of each dimension of a torus, or all links of a graph.
 	Groups []LinkGroup `json:"groups"`
-	// MostLoaded are the first of the links that take longest to carry their load; Equal is how many take as long as
+	// Bottlenecks are the first of the links that take longest to carry their load; Equal is how many take as long as
 	// the first.
-	MostLoaded []LoadedLink `json:"most_loaded"`
-	Equal      int          `json:"equal"`
+	Bottlenecks []LoadedLink `json:"most_loaded"`
+	NumTied     int          `json:"equal"`
 	// Untraced: there are too many pairs of nodes to say which load the links.
-	Untraced bool `json:"untraced,omitempty"`
+	PairsUnknown bool `json:"untraced,omitempty"`
 	// FailAtS is when what the scenario names as down fails, 0 from the start. Loads are then of the routes before.
 	FailAtS float64     `json:"fail_at_s,omitempty"`
 	Delay   *DelayParts `json:"delay,omitempty"` // of packets
@@ -27,7 +27,7 @@ type LinkGroup struct {
 	Load    float64 `json:"load"` // messages that cross the links, in all
 	// Capacity is the links that may be used, one of twice the fabric's rate counting as two.
 	Capacity float64 `json:"capacity"`
-	Most     float64 `json:"most"` // largest load of a link over how much faster than the fabric's rate it is
+	MaxLoad  float64 `json:"most"` // largest load of a link over how much faster than the fabric's rate it is
 	// Of packets: those that crossed the links, each time counted, and how long they waited before them and were sent,
 	// in all.
 	Packets int64   `json:"packets,omitempty"`
@@ -42,18 +42,18 @@ type LoadedLink struct {
 	To    string  `json:"to"`
 	Load  float64 `json:"load"`  // messages
 	Speed float64 `json:"speed"` // its rate over the fabric's
-	// Usual is its load under the same router where nothing is down or drained; nil where that is not known.
-	Usual *float64 `json:"usual,omitempty"`
-	Busy  *float64 `json:"busy,omitempty"` // share of the time to the end that it was sending; of packets
+	// FaultFreeLoad is its load under the same router where nothing is down or drained; nil where that is not known.
+	FaultFreeLoad *float64 `json:"usual,omitempty"`
+	Busy          *float64 `json:"busy,omitempty"` // share of the time to the end that it was sending; of packets
 	// Pairs of nodes whose messages cross it, and how many sources and destinations they have.
 	Pairs        int `json:"pairs,omitempty"`
 	Sources      int `json:"sources,omitempty"`
 	Destinations int `json:"destinations,omitempty"`
-	// MostFrom and MostTo are the source and the destination of most of its messages; Heaviest the pairs that load it
+	// TopSource and MostTo are the source and the destination of most of its messages; Heaviest the pairs that load it
 	// most, where pairs have messages of different sizes.
-	MostFrom NodeLoad   `json:"most_from,omitzero"`
-	MostTo   NodeLoad   `json:"most_to,omitzero"`
-	Heaviest []PairLoad `json:"heaviest,omitempty"`
+	TopSource      NodeLoad   `json:"most_from,omitzero"`
+	TopDestination NodeLoad   `json:"most_to,omitzero"`
+	TopPairs       []PairLoad `json:"heaviest,omitempty"`
 	// Detours are the messages that cross it and would not if nothing were down or drained, by what of their usual
 	// route is.
 	Detours []Detour `json:"detours,omitempty"`
@@ -105,6 +105,6 @@ type ChainPart struct {
 	Src       string  `json:"src"` // of the first
 	Dst       string  `json:"dst"`
 	LatencyS  float64 `json:"latency_s"`
-	AloneS    float64 `json:"alone_s"`   // sending, had each had its links to itself
+	UnsharedS float64 `json:"alone_s"`   // sending, had each had its links to itself
 	SharingS  float64 `json:"sharing_s"` // more, because others use them
 }

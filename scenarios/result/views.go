@@ -31,35 +31,35 @@ func (c *Cell) Value(name string, t *SweepTimings) (v float64, ok bool) {
 	return v, ok
 }
 
-// End is when the work of a row ends, and what takes that time: an iteration, or the completion of calls.
-type End struct {
+// WorkEnd is when the work of a row ends, and what takes that time: an iteration, or the completion of calls.
+type WorkEnd struct {
 	Metric string
 	Span   string // "iteration" or "completion"
 	S      float64
 }
 
-var ends = []End{{CompletionTime, "completion", 0}, {IterationTime, "iteration", 0}}
+var endMetrics = []WorkEnd{{CompletionTime, "completion", 0}, {IterationTime, "iteration", 0}}
 
-// Ends returns the end of a row's work: its completion if it has one, else its iteration; ok is false if it has neither.
-func (r *Row) Ends() (e End, ok bool) {
-	for _, e := range ends {
+// End returns the end of a row's work: its completion if it has one, else its iteration; ok is false if it has neither.
+func (r *Row) End() (e WorkEnd, ok bool) {
+	for _, e := range endMetrics {
 		if v, ok := r.Metrics[e.Metric]; ok {
 			e.S = v
 			return e, true
 		}
 	}
-	return ends[1], false
+	return endMetrics[1], false
 }
 
-// Bounded returns the lower bound on the time at which a row's work ends, and that end; ok is false if it has none.
-func (r *Row) Bounded() (e End, bound float64, ok bool) {
-	for _, e := range slices.Backward(ends) {
+// EndBound returns the lower bound on the time at which a row's work ends, and that end; ok is false if it has none.
+func (r *Row) EndBound() (e WorkEnd, bound float64, ok bool) {
+	for _, e := range slices.Backward(endMetrics) {
 		if v, has := r.Metrics[BoundPrefix+e.Metric]; has {
 			e.S = r.Metrics[e.Metric]
 			return e, v, true
 		}
 	}
-	return End{}, 0, false
+	return WorkEnd{}, 0, false
 }
 
 // LinkLoads is what links carry under a row's routes.
@@ -67,7 +67,7 @@ type LinkLoads struct {
 	Max, Bound float64
 	OverRate   bool    // loads are over the rates of links
 	FaultRatio float64 // of throughput, under what is down to that without; 0 if not known
-	Healthy    float64 // the largest load of a link without faults, if FaultRatio is known
+	FaultFree  float64 // the largest load of a link without faults, if FaultRatio is known
 	Hops       float64 // on average
 	FluidS     float64 // time of a fluid; 0 if not known
 }
@@ -77,7 +77,7 @@ func (r *Row) LinkLoads() (l LinkLoads, ok bool) {
 	m := r.Metrics
 	l.Max, ok = m[maxLinkLoad]
 	l.Bound, l.FaultRatio, l.Hops, l.FluidS = m[BoundPrefix+maxLinkLoad], m[faultRatio], m[averageHops], m[FluidTime]
-	l.Healthy = l.Max * l.FaultRatio
+	l.FaultFree = l.Max * l.FaultRatio
 	if over, has := m[maxLoadOverRate]; has {
 		l.Max, l.Bound, l.OverRate = over, m[BoundPrefix+maxLoadOverRate], true
 	}

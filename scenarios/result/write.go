@@ -29,9 +29,9 @@ const (
 	PlotsDir     = "plots"
 )
 
-// detailLimit is the size in bytes from which the detail is compressed: below it a person may want to open the file,
+// maxPlainDetailBytes is the size in bytes from which the detail is compressed: below it a person may want to open the file,
 // above it nobody does.
-const detailLimit = 1 << 20
+const maxPlainDetailBytes = 1 << 20
 
 // JSON returns the document as result.json holds it: indented, members in a fixed order, the same bytes for the same
 // document.
@@ -79,7 +79,7 @@ func (d *Dir) Write(r *Run) error {
 	}
 	sums := map[string]string{}
 	detailName := DetailFile
-	if len(detail) > detailLimit {
+	if len(detail) > maxPlainDetailBytes {
 		detailName, detail = DetailGzip, compress(detail)
 	}
 	for _, f := range append(r.Files[:len(r.Files):len(r.Files)],
@@ -92,11 +92,11 @@ func (d *Dir) Write(r *Run) error {
 	) {
 		sum := sha256.Sum256(f.Data)
 		sums[f.Name] = hex.EncodeToString(sum[:])
-		if !ownName(f.Name) {
-			return fmt.Errorf("%s: %s is no name of a run's file", d.shown, f.Name)
+		if !isRunFile(f.Name) {
+			return fmt.Errorf("%s: %s is no name of a run's file", d.displayPath, f.Name)
 		}
 		if err := os.WriteFile(filepath.Join(d.tmp, f.Name), f.Data, 0o666); err != nil {
-			return fmt.Errorf("%s: cannot write %s: %s", d.shown, f.Name, Reason(err))
+			return fmt.Errorf("%s: cannot write %s: %s", d.displayPath, f.Name, Reason(err))
 		}
 	}
 	m := r.Manifest
@@ -105,15 +105,15 @@ func (d *Dir) Write(r *Run) error {
 	return nil
 }
 
-// maxSummed is more than any file of a run has, in bytes: a larger one was changed.
-const maxSummed = 512 << 20
+// maxFileBytes is more than any file of a run has, in bytes: a larger one was changed.
+const maxFileBytes = 512 << 20
 
-// Intact fails, with a *PlaceError, if one of the named files of a run, or of all, was changed since the run wrote it: its
+// VerifySums fails, with a *PlaceError, if one of the named files of a run, or of all, was changed since the run wrote it: its
 // digest is not that of the manifest. Files that
 // are missing are told by whoever needs them, and runs of earlier versions have no digests.
-func (m *Manifest) Intact(dir string, names ...string) error {
+func (m *Manifest) VerifySums(dir string, names ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(m.Sums)) {
-		if !ownName(name) || len(names) > 0 && !slices.Contains(names, name) {
+		if !isRunFile(name) || len(names) > 0 && !slices.Contains(names, name) {
 			continue
 		}
 		f, size, err := infile.Open(filepath.Join(dir, name))
@@ -121,7 +121,7 @@ func (m *Manifest) Intact(dir string, names ...string) error {
 			continue
 		}
 		h := sha256.New()
-		if size <= maxSummed {
+		if size <= maxFileBytes {
 			_, err = io.Copy(h, f)
 		}
 		f.Close()

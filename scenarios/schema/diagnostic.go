@@ -41,21 +41,21 @@ func (d Diagnostic) String() string {
 		fmt.Fprintf(&b, ":%d", d.Line)
 	}
 	if d.Key != "" {
-		b.WriteString(": " + Clipped(d.Key, 200))
+		b.WriteString(": " + Clip(d.Key, 200))
 	}
-	b.WriteString(": " + Clipped(d.Problem, 300))
+	b.WriteString(": " + Clip(d.Problem, 300))
 	if d.Remedy != "" {
 		b.WriteString("; " + d.Remedy)
 	}
-	return text.Line(b.String(), mostLine)
+	return text.Line(b.String(), maxLineBytes)
 }
 
-// Clipped shortens a text of more than so many bytes: names of keys and of what files hold may be of any length.
-func Clipped(text string, most int) string {
-	if len(text) <= most {
+// Clip shortens a text of more than so many bytes: names of keys and of what files hold may be of any length.
+func Clip(text string, maxBytes int) string {
+	if len(text) <= maxBytes {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
+	return strings.ToValidUTF8(text[:maxBytes], "") + "..."
 }
 
 // IsControl reports whether a line of text may not hold r.
@@ -64,9 +64,9 @@ func IsControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x
 // Bounds of what is told of an input: bytes of a line; diagnostics of one place that differ in numbers and names alone;
 // and all diagnostics, as nobody mends more at a time.
 const (
-	mostLine    = 500
-	mostAlike   = 3
-	mostOfInput = 100
+	maxLineBytes   = 500
+	maxSimilar     = 3
+	maxDiagnostics = 100
 )
 
 // Diagnostics are all that is wrong with an input, an error.
@@ -84,28 +84,28 @@ func (ds Diagnostics) Error() string {
 // Is reports whether target is ErrInput.
 func (ds Diagnostics) Is(target error) bool { return target == ErrInput }
 
-// specific is what differs in what is wrong at several places of a list or file.
-var specific = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[0-9]+`)
+// variableText is what differs in what is wrong at several places of a list or file.
+var variableText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[0-9]+`)
 
-// capped leaves out diagnostics that are like others of the same place, and says how many.
-func (ds Diagnostics) capped() Diagnostics {
-	alike := func(d Diagnostic) Diagnostic {
-		d.Problem = specific.ReplaceAllString(d.Problem, "")
+// limitSimilar leaves out diagnostics that are like others of the same place, and says how many.
+func (ds Diagnostics) limitSimilar() Diagnostics {
+	template := func(d Diagnostic) Diagnostic {
+		d.Problem = variableText.ReplaceAllString(d.Problem, "")
 		return d
 	}
 	count := map[Diagnostic]int{}
 	for _, d := range ds {
-		count[alike(d)]++
+		count[template(d)]++
 	}
-	told := map[Diagnostic]int{}
+	reported := map[Diagnostic]int{}
 	var kept Diagnostics
 	for _, d := range ds {
-		like := alike(d)
-		switch told[like]++; {
-		case told[like] <= mostAlike:
+		pattern := template(d)
+		switch reported[pattern]++; {
+		case reported[pattern] <= maxSimilar:
 			kept = append(kept, d)
-		case told[like] == mostAlike+1:
-			kept = append(kept, Diagnostic{File: d.File, Line: d.Line, Key: d.Key, Problem: fmt.Sprintf("and %d more like these", count[like]-mostAlike)})
+		case reported[pattern] == maxSimilar+1:
+			kept = append(kept, Diagnostic{File: d.File, Line: d.Line, Key: d.Key, Problem: fmt.Sprintf("and %d more like these", count[pattern]-maxSimilar)})
 		}
 	}
 	return kept
@@ -123,9 +123,9 @@ func (ds Diagnostics) Sorted() Diagnostics {
 		}
 		return cmp.Compare(a.Line, b.Line)
 	})
-	ds = slices.Compact(ds).capped()
-	if more := len(ds) - mostOfInput; more > 0 {
-		ds = append(ds[:mostOfInput:mostOfInput], Diagnostic{File: ds[mostOfInput].File, Problem: fmt.Sprintf("and %d more", more), Remedy: "mend these first"})
+	ds = slices.Compact(ds).limitSimilar()
+	if more := len(ds) - maxDiagnostics; more > 0 {
+		ds = append(ds[:maxDiagnostics:maxDiagnostics], Diagnostic{File: ds[maxDiagnostics].File, Problem: fmt.Sprintf("and %d more", more), Remedy: "mend these first"})
 	}
 	return ds
 }

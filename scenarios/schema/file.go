@@ -15,15 +15,15 @@ import (
 // Layer is a file that an input is made of: its own, or one that it is based on.
 type Layer struct {
 	File  string
-	lines lines
+	lines lineIndex
 }
 
 // Line returns the line of the key or table at path, 0 where the file has none.
 func (l Layer) Line(path string) int { return l.lines[path] }
 
-// Find returns where the key at path stands, or else the table where it would; without either the first line of the
+// FindLine returns where the key at path stands, or else the table where it would; without either the first line of the
 // first layer.
-func Find(layers []Layer, path string) (file string, line int) {
+func FindLine(layers []Layer, path string) (file string, line int) {
 	for _, l := range layers {
 		if n, ok := l.lines[path]; ok {
 			return l.File, n
@@ -51,7 +51,7 @@ func Decode(name string, data []byte) (map[string]any, Layer, Diagnostics) {
 	}
 	root := map[string]any{}
 	if _, err := toml.Decode(string(data), &root); err != nil {
-		return nil, Layer{}, Diagnostics{broken(name, data, err)}
+		return nil, Layer{}, Diagnostics{tomlDiagnostic(name, data, err)}
 	}
 	return root, Layer{name, found}, nil
 }
@@ -69,8 +69,8 @@ func DecodeValue(text string) any {
 	return m["v"]
 }
 
-// broken turns an error of the TOML library into a diagnostic.
-func broken(name string, data []byte, err error) Diagnostic {
+// tomlDiagnostic turns an error of the TOML library into a diagnostic.
+func tomlDiagnostic(name string, data []byte, err error) Diagnostic {
 	message, key := err.Error(), ""
 	line := 0
 	var p toml.ParseError
@@ -84,7 +84,7 @@ func broken(name string, data []byte, err error) Diagnostic {
 	}
 	if number, ok := strings.CutSuffix(strings.TrimSuffix(message, "."), " is out of range for int64"); ok {
 		return Diagnostic{
-			File: name, Line: line, Key: key, Problem: Clipped(oneLine(number), 60) + " is out of bounds",
+			File: name, Line: line, Key: key, Problem: Clip(oneLine(number), 60) + " is out of bounds",
 			Remedy: fmt.Sprintf("write a whole number from %d to %d", math.MinInt64, math.MaxInt64),
 		}
 	}

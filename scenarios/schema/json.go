@@ -33,7 +33,7 @@ func JSON(path string, tables []*Table) Object {
 				docs = append(docs, t.Doc)
 			}
 			for _, k := range t.Keys {
-				properties[k.Name] = either(properties[k.Name], k.object())
+				properties[k.Name] = anyOf(properties[k.Name], k.jsonObject())
 			}
 		case path == "" && t.Path != "", inside && strings.HasPrefix(rest, "."):
 			if first, _ := CutFirst(strings.TrimPrefix(rest, ".")); !slices.Contains(below, first) {
@@ -54,8 +54,8 @@ func JSON(path string, tables []*Table) Object {
 	return object
 }
 
-// either returns what is as one or another says; one may be nil.
-func either(one any, other Object) Object {
+// anyOf returns what is as one or another says; one may be nil.
+func anyOf(one any, other Object) Object {
 	before, ok := one.(Object)
 	switch {
 	case !ok || reflect.DeepEqual(before, other):
@@ -70,8 +70,8 @@ func either(one any, other Object) Object {
 }
 
 // json describes what may be written for a key.
-func (k *Key) object() Object {
-	o := k.json(k.Type, k.Choices())
+func (k *Key) jsonObject() Object {
+	o := k.typeObject(k.Type, k.Choices())
 	if c := k.choice(); c != nil && c.Parts != nil {
 		each, parts := Object{}, strings.Join(c.Parts, "|")
 		for _, part := range c.Parts {
@@ -82,10 +82,10 @@ func (k *Key) object() Object {
 		}}
 	}
 	o["description"] = k.Doc
-	if used := k.Used(); used != nil {
-		o["description"] = k.Doc + "; to use it, " + used.Want
+	if used := k.UseCondition(); used != nil {
+		o["description"] = k.Doc + "; to use it, " + used.Hint
 	}
-	if words := k.fallback(); k.Required {
+	if words := k.defaultText(); k.Required {
 		o["description"] = o["description"].(string) + ". Required."
 	} else if words != "" {
 		o["description"] = o["description"].(string) + ". Default: " + words + "."
@@ -93,23 +93,23 @@ func (k *Key) object() Object {
 	return o
 }
 
-func (k *option) json(of reflect.Type, choices []string) Object {
+func (k *keySpec) typeObject(of reflect.Type, choices []string) Object {
 	switch of.Kind() {
 	case reflect.Map:
 		return Object{"type": "object"}
 	case reflect.Struct:
 		properties := Object{}
 		for _, k := range layoutOf(of, nil).options {
-			properties[k.Name] = k.json(k.Type, nil)
+			properties[k.Name] = k.typeObject(k.Type, nil)
 		}
 		return Object{"type": "object", "additionalProperties": false, "properties": properties}
 	case reflect.Pointer:
-		return k.json(of.Elem(), choices)
+		return k.typeObject(of.Elem(), choices)
 	case reflect.Slice:
-		o := Object{"type": "array", "items": k.json(of.Elem(), choices)}
+		o := Object{"type": "array", "items": k.typeObject(of.Elem(), choices)}
 		if of.Elem().Kind() == reflect.String {
 			o["uniqueItems"] = true
-			if !k.empty {
+			if !k.allowsEmpty {
 				o["minItems"] = 1
 			}
 		}
@@ -124,7 +124,7 @@ func (k *option) json(of reflect.Type, choices []string) Object {
 		if choices == nil {
 			return Object{"type": "string", "maxLength": MaxText}
 		}
-		if k.unset {
+		if k.allowsUnset {
 			choices = append([]string{""}, choices...)
 		}
 		return Object{"type": "string", "enum": choices}
@@ -136,7 +136,7 @@ func (k *option) json(of reflect.Type, choices []string) Object {
 	if math.IsInf(k.Min, -1) {
 		delete(o, "minimum")
 	}
-	if k.Above {
+	if k.ExclusiveMin {
 		delete(o, "minimum")
 		o["exclusiveMinimum"] = k.Min
 	}

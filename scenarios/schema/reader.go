@@ -17,21 +17,21 @@ type Reader struct {
 	Layers      []Layer        // the file, and those that it is based on
 	Diagnostics Diagnostics
 
-	Set     map[string]bool   // paths that overrides give
-	Varied  map[string]Origin // paths that a study varies
-	Settled map[string]bool   // tables whose values follow from elsewhere
-	// Stands returns the path in the file of a key that checks know by another.
-	Stands func(path string) string
-	// Elsewhere returns what is wrong with a key or table that there is not, and there is for other kinds; nil where there
+	Overrides map[string]bool   // paths that overrides give
+	Varied    map[string]Origin // paths that a study varies
+	Derived   map[string]bool   // tables whose values follow from elsewhere
+	// FilePath returns the path in the file of a key that checks know by another.
+	FilePath func(path string) string
+	// OtherKind returns what is wrong with a key or table that there is not, and there is for other kinds; nil where there
 	// is none either.
-	Elsewhere func(path, name string) *Wrong
+	OtherKind func(path, name string) *Rejection
 	// Kind returns on what the keys of a table depend, "" where they do not.
 	Kind func(path string) string
 
-	unknowns int             // keys so far that unknownKey has refused
-	seen     map[string]bool // paths given at all
-	bad      map[string]bool // paths that something is wrong with
-	indexed  map[int]bool    // elements of an array whose key index is known
+	numUnknown int             // keys so far that unknownKey has refused
+	given      map[string]bool // paths given at all
+	invalid    map[string]bool // paths that something is wrong with
+	hasIndex   map[int]bool    // elements of an array whose key index is known
 }
 
 // Origin is where a study says that it varies a key.
@@ -41,15 +41,15 @@ type Origin struct {
 	Key  string
 }
 
-// mostElements bounds the elements of an array of tables.
-const mostElements = 10_000
+// maxElements bounds the elements of an array of tables.
+const maxElements = 10_000
 
 // NewReader returns what reads a file. Its Schema, of no tables, is replaced before it reads.
 func NewReader(root map[string]any, layers []Layer) *Reader {
 	return &Reader{
-		Schema: New(nil), Root: root, Layers: layers, Set: map[string]bool{}, Settled: map[string]bool{},
-		seen: map[string]bool{}, bad: map[string]bool{}, indexed: map[int]bool{},
-		Stands: func(path string) string { return path }, Elsewhere: func(string, string) *Wrong { return nil }, Kind: func(string) string { return "" },
+		Schema: New(nil), Root: root, Layers: layers, Overrides: map[string]bool{}, Derived: map[string]bool{},
+		given: map[string]bool{}, invalid: map[string]bool{}, hasIndex: map[int]bool{},
+		FilePath: func(path string) string { return path }, OtherKind: func(string, string) *Rejection { return nil }, Kind: func(string) string { return "" },
 	}
 }
 
@@ -100,113 +100,113 @@ func (r *Reader) Read(complete bool) {
 	for _, t := range r.Tables {
 		r.read(t)
 	}
-	r.unknown(r.Root, "", complete)
+	r.rejectUnknown(r.Root, "", complete)
 }
 
-// Settle gives absent keys their defaults, refuses keys that are given and not used, and misses those that are used,
+// ApplyDefaults gives absent keys their defaults, refuses keys that are given and not used, and misses those that are used,
 // required and not given.
-func (r *Reader) Settle() {
-	r.fill()
+func (r *Reader) ApplyDefaults() {
+	r.fillDefaults()
 	for _, t := range r.Tables {
-		r.conditions(t)
+		r.checkConditions(t)
 	}
-	r.fill() // again what follows from keys that are not used and now hold their defaults
+	r.fillDefaults() // again what follows from keys that are not used and now hold their defaults
 }
 
 // ReadTable stores what a file gives for an array of tables alone, whose value is v.
 func (r *Reader) ReadTable(path string, v any) {
 	t := r.Table(path)
 	r.read(t)
-	r.unknownRows(v, t)
+	r.rejectUnknownInRows(v, t)
 }
 
 func (r *Reader) read(t *Table) {
 	for i, row := range r.rows(t) {
 		if t.IsArray() {
-			if i == mostElements {
-				r.Refuse(t.Path, "stands more than "+strconv.Itoa(mostElements)+" times", "describe fewer")
+			if i == maxElements {
+				r.Reject(t.Path, "stands more than "+strconv.Itoa(maxElements)+" times", "describe fewer")
 				return
 			}
 			t.array.Set(reflect.Append(t.array, reflect.Zero(t.array.Type().Elem())))
 		}
 		if t.Path != "" {
-			r.seen[t.at(i)] = true
+			r.given[t.elementPath(i)] = true
 		}
 		for _, k := range t.Keys {
-			path := k.at(i)
+			path := k.elementPath(i)
 			v, given := row[k.Name]
-			if !given || r.seen[path] { // kind was read before
+			if !given || r.given[path] { // kind was read before
 				continue
 			}
-			r.seen[path] = true
+			r.given[path] = true
 			if w := k.Set(i, v); w != nil {
-				r.Refuse(path, w.Problem, w.Remedy)
+				r.Reject(path, w.Problem, w.Remedy)
 			} else if t.IsArray() && k.Name == "index" {
-				r.indexed[i] = true
+				r.hasIndex[i] = true
 			}
 		}
 	}
 }
 
-// fill gives absent keys their defaults.
-func (r *Reader) fill() {
+// fillDefaults gives absent keys their defaults.
+func (r *Reader) fillDefaults() {
 	for _, t := range r.Tables {
-		if r.Settled[t.Path] {
+		if r.Derived[t.Path] {
 			continue
 		}
 		for i := range t.elements() {
 			var computed []any
 			for _, k := range t.Keys {
-				if !r.seen[k.at(i)] && !slices.Contains(t.Lent, k.Name) {
-					k.fill(i, &computed)
+				if !r.given[k.elementPath(i)] && !slices.Contains(t.Optional, k.Name) {
+					k.fillDefault(i, &computed)
 				}
 			}
 		}
 	}
 }
 
-func (r *Reader) conditions(t *Table) {
+func (r *Reader) checkConditions(t *Table) {
 	if t.Path != "" && !r.OK(t.Path) || t.When != nil && !r.OK(t.When.Keys...) {
 		return
 	}
 	used := t.When.Applies()
 	for i := range t.elements() {
-		at := t.at(i)
+		at := t.elementPath(i)
 		if !used {
 			switch {
-			case !r.seen[at]:
-			case r.Switched(at, t.When.Keys...):
+			case !r.given[at]:
+			case r.IsSwitchedOff(at, t.When.Keys...):
 				for _, k := range t.Keys {
 					k.reset(i)
 				}
 			default:
-				r.Refuse(at, "is not used by "+t.When.By(), t.When.remedy())
+				r.Reject(at, "is not used by "+t.When.NotUsedBy(), t.When.remedy())
 			}
 			continue
 		}
-		if r.Settled[t.Path] {
+		if r.Derived[t.Path] {
 			continue
 		}
 		for _, k := range t.Keys {
-			r.used(t, k, i)
+			r.checkKey(t, k, i)
 		}
 	}
 }
 
-// used is conditions of one key.
-func (r *Reader) used(t *Table, k *Key, i int) {
-	when := k.Used()
+// checkKey is conditions of one key.
+func (r *Reader) checkKey(t *Table, k *Key, i int) {
+	when := k.UseCondition()
 	if when != nil && !r.OK(when.Keys...) {
 		return
 	}
-	path := k.at(i)
+	path := k.elementPath(i)
 	switch applies := when.Applies(); {
-	case r.seen[path] && !applies && r.Switched(path, when.Keys...):
+	case r.given[path] && !applies && r.IsSwitchedOff(path, when.Keys...):
 		k.reset(i)
-	case r.seen[path] && !applies:
-		r.Refuse(path, "is not used by "+when.By(), when.remedy())
-	case !r.seen[path] && r.OK(path) && applies && k.Required && !slices.Contains(t.Lent, k.Name):
-		r.Refuse(path, "is missing", k.example())
+	case r.given[path] && !applies:
+		r.Reject(path, "is not used by "+when.NotUsedBy(), when.remedy())
+	case !r.given[path] && r.OK(path) && applies && k.Required && !slices.Contains(t.Optional, k.Name):
+		r.Reject(path, "is missing", k.example())
 	}
 }
 
@@ -224,12 +224,12 @@ func (k *Key) example() string {
 	return fmt.Sprintf("write %s = %s: %s", k.Name, value, k.Doc)
 }
 
-// Switched reports whether it is an override, or what a study varies, of the keys that the one at path depends on that
+// IsSwitchedOff reports whether it is an override, or what a study varies, of the keys that the one at path depends on that
 // puts this out of use: what a file says for other cases is no mistake then. Nor is what a study varies for other
 // variants than this.
-func (r *Reader) Switched(path string, on ...string) bool {
+func (r *Reader) IsSwitchedOff(path string, on ...string) bool {
 	varied := func(at string) bool {
-		_, ok := r.varied(at)
+		_, ok := r.variedAt(at)
 		return ok
 	}
 	if varied(path) {
@@ -239,20 +239,20 @@ func (r *Reader) Switched(path string, on ...string) bool {
 }
 
 // Given reports whether the file or an override gives the key at path.
-func (r *Reader) Given(path string) bool { return r.seen[path] }
+func (r *Reader) Given(path string) bool { return r.given[path] }
 
-// Give notes that the key at path is given, by what another names.
-func (r *Reader) Give(path string) { r.seen[path] = true }
+// MarkGiven notes that the key at path is given, by what another names.
+func (r *Reader) MarkGiven(path string) { r.given[path] = true }
 
 // OK reports whether nothing is wrong with the keys at paths, nor a table that holds one.
 func (r *Reader) OK(paths ...string) bool {
-	return !slices.ContainsFunc(paths, func(p string) bool { return withParents(r.bad, p) })
+	return !slices.ContainsFunc(paths, func(p string) bool { return containsPathOrParent(r.invalid, p) })
 }
 
-// Refuse notes that the value of the key at path cannot be used. Checks that need it are left out.
-func (r *Reader) Refuse(path, problem, remedy string) {
+// Reject notes that the value of the key at path cannot be used. Checks that need it are left out.
+func (r *Reader) Reject(path, problem, remedy string) {
 	r.Add(path, problem, remedy)
-	r.bad[path] = true
+	r.invalid[path] = true
 }
 
 // Clash notes that the keys at paths do not go together. It names the first that is given by an override, else the
@@ -272,10 +272,10 @@ func (r *Reader) Add(path, problem, remedy string) {
 
 // Diagnose words what is wrong with the key at path.
 func (r *Reader) Diagnose(path, problem, remedy string) Diagnostic {
-	path = r.Stands(path)
+	path = r.FilePath(path)
 	d := Diagnostic{Key: r.display(path), Problem: problem, Remedy: remedy}
-	d.File, d.Line = Find(r.Layers, path)
-	if o, ok := r.varied(path); ok {
+	d.File, d.Line = FindLine(r.Layers, path)
+	if o, ok := r.variedAt(path); ok {
 		d.File, d.Line, d.Key = o.File, o.Line, "sweep."+o.Key
 	} else if r.Overridden(path) {
 		d.File, d.Line = SetFile, 0
@@ -283,9 +283,9 @@ func (r *Reader) Diagnose(path, problem, remedy string) Diagnostic {
 	return d
 }
 
-// varied returns where the study varies the key at path, or a table that holds it.
-func (r *Reader) varied(path string) (Origin, bool) {
-	for path = r.Stands(path); path != ""; path, _ = CutLast(path) {
+// variedAt returns where the study varies the key at path, or a table that holds it.
+func (r *Reader) variedAt(path string) (Origin, bool) {
+	for path = r.FilePath(path); path != ""; path, _ = CutLast(path) {
 		if o, ok := r.Varied[path]; ok {
 			return o, true
 		}
@@ -294,10 +294,12 @@ func (r *Reader) varied(path string) (Origin, bool) {
 }
 
 // Overridden reports whether an override gives the key at path, or a table that holds it.
-func (r *Reader) Overridden(path string) bool { return withParents(r.Set, r.Stands(path)) }
+func (r *Reader) Overridden(path string) bool {
+	return containsPathOrParent(r.Overrides, r.FilePath(path))
+}
 
-// withParents reports whether a set holds path or a table that path is in.
-func withParents(set map[string]bool, path string) bool {
+// containsPathOrParent reports whether a set holds path or a table that path is in.
+func containsPathOrParent(set map[string]bool, path string) bool {
 	for ; path != ""; path, _ = CutLast(path) {
 		if set[path] {
 			return true
@@ -315,7 +317,7 @@ func (r *Reader) display(path string) string {
 			continue
 		}
 		place, key, _ := strings.Cut(rest, ".")
-		if i, err := strconv.Atoi(place); err == nil && i < t.elements() && r.indexed[i] {
+		if i, err := strconv.Atoi(place); err == nil && i < t.elements() && r.hasIndex[i] {
 			return JoinPath(t.Path, strconv.FormatInt(t.Find("index").Field(i).Int(), 10)) + strings.TrimSuffix("."+key, ".")
 		}
 	}

@@ -18,20 +18,20 @@ type Part struct {
 	// Defaults returns copies of some of the specs, of element i of an array, in which keys with the tag else that the
 	// file does not give have their values. It is asked again for each such key, in order. nil leaves them as they are.
 	Defaults func(i int) []any
-	// Silent reports whether it says nothing that counts, and is not written back; nil never does.
-	Silent func() bool
-	// Inner are tables in an element of an array that are read elsewhere.
-	Inner []string
+	// Omit reports whether it says nothing that counts, and is not written back; nil never does.
+	Omit func() bool
+	// NestedTables are tables in an element of an array that are read elsewhere.
+	NestedTables []string
 }
 
-// Used is a spec whose keys are used on a condition, beside those of their own.
-type Used struct {
+// ConditionalSpec is a spec whose keys are used on a condition, beside those of their own.
+type ConditionalSpec struct {
 	Spec any
 	When string
 }
 
-// Retagged is a spec of which the fields that Tags names are keys, and no others.
-type Retagged struct {
+// RetaggedSpec is a spec of which the fields that Tags names are keys, and no others.
+type RetaggedSpec struct {
 	Spec any
 	Tags Tags
 }
@@ -48,8 +48,8 @@ type Names struct {
 // Choices are texts that a key may have.
 type Choices struct {
 	Names func() []string
-	// Refuse words why a text that is known elsewhere is none of them, "" where it is not known either; nil never does.
-	Refuse func(text string) string
+	// Reason words why a text that is known elsewhere is none of them, "" where it is not known either; nil never does.
+	Reason func(text string) string
 	// Parts, where there are any, may each be given one of the texts instead: "a=x,b=y".
 	Parts []string
 }
@@ -68,8 +68,8 @@ type Table struct {
 	Keys []*Key
 	// When is the condition for its use, nil of none. It may be replaced before anything is read.
 	When *Condition
-	// Lent are keys that, where the file does not give them, are not missed and get no default.
-	Lent []string
+	// Optional are keys that, where the file does not give them, are not missed and get no default.
+	Optional []string
 
 	schema *Schema
 	part   *Part
@@ -78,13 +78,13 @@ type Table struct {
 
 // Key is a key of a table of one file.
 type Key struct {
-	*option
-	table *Table
-	of    reflect.Value // the struct that it sets, or a slice of such
-	path  string        // but of an array
-	also  string        // the condition of all keys of the struct
-	used  *Condition
-	asked bool // used is known
+	*keySpec
+	table           *Table
+	target          reflect.Value // the struct that it sets, or a slice of such
+	path            string        // but of an array
+	structCondition string        // the condition of all keys of the struct
+	condition       *Condition
+	hasCondition    bool // used is known
 }
 
 // New returns the schema of a file of those parts. The names resolve what tags of theirs name.
@@ -97,14 +97,14 @@ func New(names *Names, parts ...Part) *Schema {
 }
 
 func (s *Schema) add(p *Part) {
-	own := &Table{Path: p.Path, Doc: p.Doc, When: s.Condition(p.Path, p.When), schema: s, part: p}
+	own := &Table{Path: p.Path, Doc: p.Doc, When: s.ParseCondition(p.Path, p.When), schema: s, part: p}
 	tables := []*Table{own}
 	for _, spec := range p.Specs {
 		also, tags := "", Tags(nil)
 		switch u := spec.(type) {
-		case Used:
+		case ConditionalSpec:
 			spec, also = u.Spec, u.When
-		case Retagged:
+		case RetaggedSpec:
 			spec, tags = u.Spec, u.Tags
 		}
 		v := reflect.ValueOf(spec).Elem()
@@ -117,7 +117,7 @@ func (s *Schema) add(p *Part) {
 		for _, below := range l.tables {
 			path := p.Path + "." + below.path
 			parent, _ := CutLast(path) // whose keys its condition is about
-			inner := &Table{Path: path, Doc: below.doc, When: s.Condition(parent, below.when), schema: s, part: p}
+			inner := &Table{Path: path, Doc: below.doc, When: s.ParseCondition(parent, below.when), schema: s, part: p}
 			inner.add(below.options, v, also)
 			tables = append(tables, inner)
 		}
@@ -126,12 +126,12 @@ func (s *Schema) add(p *Part) {
 }
 
 // add appends keys of a struct.
-func (t *Table) add(options []*option, of reflect.Value, also string) {
+func (t *Table) add(options []*keySpec, of reflect.Value, also string) {
 	keys := make([]Key, len(options))
 	t.Keys = slices.Grow(t.Keys, len(options))
 	path := strings.TrimPrefix(t.Path+".", ".")
 	for i, o := range options {
-		keys[i] = Key{option: o, table: t, of: of, also: also, path: path + o.Name}
+		keys[i] = Key{keySpec: o, table: t, target: of, structCondition: also, path: path + o.Name}
 		t.Keys = append(t.Keys, &keys[i])
 	}
 }
@@ -163,7 +163,7 @@ func (s *Schema) PathOf(field any) string {
 	of := reflect.ValueOf(field)
 	for _, t := range s.Tables {
 		for i, k := range t.Keys {
-			if t.IsArray() || !k.kept {
+			if t.IsArray() || !k.hasField {
 				continue
 			}
 			switch at := k.Field(0).Addr(); {
@@ -178,10 +178,10 @@ func (s *Schema) PathOf(field any) string {
 	return ""
 }
 
-// Uses reports whether the key at path, or the table, is there and used.
-func (s *Schema) Uses(path string) bool {
+// IsUsed reports whether the key at path, or the table, is there and used.
+func (s *Schema) IsUsed(path string) bool {
 	if k := s.Key(path); k != nil {
-		return k.table.When.Applies() && k.Used().Applies()
+		return k.table.When.Applies() && k.UseCondition().Applies()
 	}
 	t := s.Table(path)
 	return t != nil && t.When.Applies()
@@ -195,23 +195,23 @@ func (t *Table) Find(name string) *Key {
 	return nil
 }
 
-// Used returns the condition for the use of a key, nil of none.
-func (k *Key) Used() *Condition {
-	if !k.asked {
+// UseCondition returns the condition for the use of a key, nil of none.
+func (k *Key) UseCondition() *Condition {
+	if !k.hasCondition {
 		expr := k.when
-		if k.also != "" {
-			expr = strings.TrimSuffix(k.also+" & "+expr, " & ")
+		if k.structCondition != "" {
+			expr = strings.TrimSuffix(k.structCondition+" & "+expr, " & ")
 		}
-		k.Restrict(k.table.schema.Condition(k.table.Path, expr))
+		k.SetCondition(k.table.schema.ParseCondition(k.table.Path, expr))
 	}
-	return k.used
+	return k.condition
 }
 
-// Restrict has a key be used on another condition than its tag says.
-func (k *Key) Restrict(c *Condition) { k.used, k.asked = c, true }
+// SetCondition has a key be used on another condition than its tag says.
+func (k *Key) SetCondition(c *Condition) { k.condition, k.hasCondition = c, true }
 
-// Silent reports whether the table says nothing that counts.
-func (t *Table) Silent() bool { return t.part.Silent != nil && t.part.Silent() }
+// IsOmitted reports whether the table says nothing that counts.
+func (t *Table) IsOmitted() bool { return t.part.Omit != nil && t.part.Omit() }
 
 // Names returns the names of the keys, and of tables in the elements.
 func (t *Table) Names() []string {
@@ -219,7 +219,7 @@ func (t *Table) Names() []string {
 	for i, k := range t.Keys {
 		names[i] = k.Name
 	}
-	return append(names, t.part.Inner...)
+	return append(names, t.part.NestedTables...)
 }
 
 // IsArray reports whether the table is an array of tables.
@@ -233,32 +233,32 @@ func (t *Table) elements() int {
 	return 1
 }
 
-// at returns the path of element i.
-func (t *Table) at(i int) string {
+// elementPath returns the path of element i.
+func (t *Table) elementPath(i int) string {
 	if t.IsArray() {
 		return JoinPath(t.Path, strconv.Itoa(i))
 	}
 	return t.Path
 }
 
-// at returns the path of the key in element i.
-func (k *Key) at(i int) string {
+// elementPath returns the path of the key in element i.
+func (k *Key) elementPath(i int) string {
 	if k.table.IsArray() {
-		return JoinPath(k.table.at(i), k.Name)
+		return JoinPath(k.table.elementPath(i), k.Name)
 	}
 	return k.path
 }
 
 // Field returns what the key sets in element i: of one that is not kept, something else.
 func (k *Key) Field(i int) reflect.Value {
-	if !k.kept {
+	if !k.hasField {
 		return reflect.New(k.Type).Elem()
 	}
-	of := k.of
+	of := k.target
 	if k.table.IsArray() {
 		of = of.Index(i)
 	}
-	return of.FieldByIndex(k.index)
+	return of.FieldByIndex(k.fieldIndex)
 }
 
 // Choices returns the texts that the key may have, nil where it is any.
@@ -284,10 +284,10 @@ func (k *Key) choice() *Choices {
 	return nil
 }
 
-// fill gives the key of element i its default, if it has one. computed is what Part.Defaults returns where nothing was
+// fillDefault gives the key of element i its default, if it has one. computed is what Part.Defaults returns where nothing was
 // set since it was asked; else it is nil.
-func (k *Key) fill(i int, computed *[]any) {
-	if !k.kept {
+func (k *Key) fillDefault(i int, computed *[]any) {
+	if !k.hasField {
 		return
 	}
 	field := k.Field(i)
@@ -298,14 +298,14 @@ func (k *Key) fill(i int, computed *[]any) {
 		}
 	}
 	switch {
-	case k.all:
+	case k.defaultAll:
 		set(reflect.ValueOf(slices.Clone(k.Choices())))
-	case k.fixed.IsValid() && k.fixed.Kind() == reflect.Slice: // of which nobody else has the elements
-		set(reflect.AppendSlice(reflect.MakeSlice(k.Type, 0, k.fixed.Len()), k.fixed))
-	case k.fixed.IsValid():
-		set(k.fixed)
-	case k.computed && k.table.part.Defaults != nil:
-		of := k.of.Type()
+	case k.defaultValue.IsValid() && k.defaultValue.Kind() == reflect.Slice: // of which nobody else has the elements
+		set(reflect.AppendSlice(reflect.MakeSlice(k.Type, 0, k.defaultValue.Len()), k.defaultValue))
+	case k.defaultValue.IsValid():
+		set(k.defaultValue)
+	case k.hasComputedDefault && k.table.part.Defaults != nil:
+		of := k.target.Type()
 		if k.table.IsArray() {
 			of = of.Elem()
 		}
@@ -314,7 +314,7 @@ func (k *Key) fill(i int, computed *[]any) {
 		}
 		for _, d := range *computed {
 			if v := reflect.ValueOf(d).Elem(); v.Type() == of {
-				set(v.FieldByIndex(k.index))
+				set(v.FieldByIndex(k.fieldIndex))
 			}
 		}
 	}
@@ -323,16 +323,16 @@ func (k *Key) fill(i int, computed *[]any) {
 // reset gives a key that is not used its default, or no value.
 func (k *Key) reset(i int) {
 	k.Field(i).SetZero()
-	k.fill(i, new([]any))
+	k.fillDefault(i, new([]any))
 }
 
-// fallback words the default: "required", or nothing where there is none.
-func (k *Key) fallback() string {
+// defaultText words the default: "required", or nothing where there is none.
+func (k *Key) defaultText() string {
 	switch {
 	case k.Required:
 		return "required"
-	case k.all:
+	case k.defaultAll:
 		return "`" + Literal(k.Choices()) + "`"
 	}
-	return k.Fallback
+	return k.DefaultText
 }

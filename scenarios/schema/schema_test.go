@@ -49,12 +49,12 @@ func (k *kitchen) schema() *Schema {
 	names := &Names{
 		Choices: map[string]Choices{"trays": {
 			Names:  func() []string { return []string{"top", "bottom"} },
-			Refuse: func(text string) string { return strings.Repeat("is a grill, no tray", len(text)/len("grill")) },
+			Reason: func(text string) string { return strings.Repeat("is a grill, no tray", len(text)/len("grill")) },
 		}},
 		Conditions: map[string]func(*Schema, []string) *Condition{"low": func(*Schema, []string) *Condition {
 			return &Condition{
-				Keys: []string{"oven.heat"}, OK: func() bool { return k.oven.Heat < 100 },
-				By: func() string { return "a hot oven" }, Want: "set heat below 100", Instead: "cool it",
+				Keys: []string{"oven.heat"}, Holds: func() bool { return k.oven.Heat < 100 },
+				NotUsedBy: func() string { return "a hot oven" }, Hint: "set heat below 100", Replacement: "cool it",
 			}
 		}},
 	}
@@ -64,7 +64,7 @@ func (k *kitchen) schema() *Schema {
 			d.Name, d.Grow = "stove", 2*d.Heat
 			return []any{&d}
 		}},
-		Part{Path: "guest", Doc: "Who comes.", Specs: []any{&k.guests}, Inner: []string{"wish"}, Defaults: func(i int) []any {
+		Part{Path: "guest", Doc: "Who comes.", Specs: []any{&k.guests}, NestedTables: []string{"wish"}, Defaults: func(i int) []any {
 			d := k.guests[i]
 			d.Seat = k.oven.Fan
 			return []any{&d}
@@ -85,10 +85,10 @@ func read(t *testing.T, text string, set ...string) (*kitchen, *Reader) {
 		path, value, _ := strings.Cut(s, "=")
 		table, name := CutLast(path)
 		Child(root, table)[name] = DecodeValue(value)
-		r.Set[path] = true
+		r.Overrides[path] = true
 	}
 	r.Read(true)
-	r.Settle()
+	r.ApplyDefaults()
 	return k, r
 }
 
@@ -190,7 +190,7 @@ func TestDiagnostics(t *testing.T) {
 // Elements that have an index go by it in diagnostics, not by their place.
 func TestElementsByIndex(t *testing.T) {
 	_, r := read(t, "[oven]\nheat = 1\n[[guest]]\nindex = 7\n")
-	r.Refuse("guest.0.seat", "is taken", "")
+	r.Reject("guest.0.seat", "is taken", "")
 	if got := r.Diagnostics.Error(); got != "x.toml:3: guest.7.seat: is taken" {
 		t.Error(got)
 	}

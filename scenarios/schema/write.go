@@ -17,7 +17,7 @@ import (
 // those of keys with the tag implicit. A file of that text means the same.
 func (s *Schema) Write(b *bytes.Buffer) {
 	for _, t := range s.Tables {
-		if t.When.Applies() && !t.Silent() {
+		if t.When.Applies() && !t.IsOmitted() {
 			t.Write(b, t.Path)
 		}
 	}
@@ -40,36 +40,36 @@ func (t *Table) WriteElement(b *bytes.Buffer, i int, path string, names ...strin
 		fmt.Fprintf(b, "\n%s\n", header)
 	}
 	for _, k := range t.Keys {
-		if k.kept && !k.source && !k.silent(i) && k.Used().Applies() && (len(names) == 0 || slices.Contains(names, k.Name)) {
+		if k.hasField && !k.isSource && !k.isOmitted(i) && k.UseCondition().Applies() && (len(names) == 0 || slices.Contains(names, k.Name)) {
 			fmt.Fprintf(b, "%s = %s\n", k.Name, Literal(k.Field(i).Interface()))
 		}
 	}
 }
 
-// silent reports whether the key has a default in element i that is not written back: one younger than files, results
+// isOmitted reports whether the key has a default in element i that is not written back: one younger than files, results
 // and cells that must stay as they are.
 //
 // A computed default of 0 is unknown if the key must be above 0. Nothing uses the key then, and it is
 // not written back either.
-func (k *Key) silent(i int) bool {
+func (k *Key) isOmitted(i int) bool {
 	v := k.Field(i)
-	if k.computed && k.Above && k.Min == 0 && v.IsZero() {
+	if k.hasComputedDefault && k.ExclusiveMin && k.Min == 0 && v.IsZero() {
 		return true
 	}
 	if v.Kind() == reflect.Slice {
-		return k.implicit && v.Len() == 0
+		return k.omitDefault && v.Len() == 0
 	}
-	return k.implicit && v.Equal(k.fixed)
+	return k.omitDefault && v.Equal(k.defaultValue)
 }
 
 // Reference writes a table as Markdown, with those of its keys that rows has.
-func (t *Table) Reference(w io.Writer, title string, rows []Row) {
+func (t *Table) Reference(w io.Writer, title string, rows []ReferenceRow) {
 	if title == "" {
 		title = "`" + t.Title() + "`"
 	}
 	fmt.Fprintf(w, "### %s\n\n%s", title, t.Doc)
 	if t.When != nil {
-		fmt.Fprintf(w, " To use it, %s.", t.When.Want)
+		fmt.Fprintf(w, " To use it, %s.", t.When.Hint)
 	}
 	fmt.Fprint(w, "\n\n")
 	if len(rows) == 0 {
@@ -82,17 +82,17 @@ func (t *Table) Reference(w io.Writer, title string, rows []Row) {
 	fmt.Fprintln(w)
 }
 
-// A Row is a key as the reference has it.
-type Row struct {
+// A ReferenceRow is a key as the reference has it.
+type ReferenceRow struct {
 	Key  string
 	Text string // in Markdown, without a newline
 }
 
 // Rows returns the rows of all keys of a table.
-func (t *Table) Rows() []Row {
-	var list []Row
+func (t *Table) Rows() []ReferenceRow {
+	var list []ReferenceRow
 	for _, k := range t.Keys {
-		list = append(list, Row{k.Name, fmt.Sprintf("| `%s` | %s | %s | %s |", k.Name, k.values(), k.fallback(), k.meaning())})
+		list = append(list, ReferenceRow{k.Name, fmt.Sprintf("| `%s` | %s | %s | %s |", k.Name, k.valueText(), k.defaultText(), k.meaning())})
 	}
 	return list
 }
@@ -117,8 +117,8 @@ func (t *Table) Describe(wanted func(path string) bool) string {
 		if !wanted(strings.TrimPrefix(t.Path+"."+k.Name, ".")) {
 			continue
 		}
-		fmt.Fprintf(&b, "  %s: %s", k.Name, plain.Replace(k.values()))
-		if d := k.fallback(); d != "" {
+		fmt.Fprintf(&b, "  %s: %s", k.Name, plain.Replace(k.valueText()))
+		if d := k.defaultText(); d != "" {
 			fmt.Fprintf(&b, " (%s)", plain.Replace(d))
 		}
 		fmt.Fprintf(&b, "\n%s\n", text.Indent(text.Wrap(plain.Replace(k.meaning()), text.Width-6, 0), 6))
@@ -128,14 +128,14 @@ func (t *Table) Describe(wanted func(path string) bool) string {
 
 // meaning is what a key is for, and when it is used.
 func (k *Key) meaning() string {
-	if used := k.Used(); used != nil {
-		return k.Doc + "; to use it, " + used.Want
+	if used := k.UseCondition(); used != nil {
+		return k.Doc + "; to use it, " + used.Hint
 	}
 	return k.Doc
 }
 
-// sorts are types of fields as the reference words them, of numbers but for their bounds.
-var sorts = map[reflect.Type]string{
+// typeNames are types of fields as the reference words them, of numbers but for their bounds.
+var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[string]():          "text",
 	reflect.TypeFor[bool]():            "`true` or `false`",
 	reflect.TypeFor[units.Bytes]():     "a size",
@@ -148,13 +148,13 @@ var sorts = map[reflect.Type]string{
 	reflect.TypeFor[map[string][]string](): "table of lists",
 }
 
-// values words what may be written for a key.
-func (k *Key) values() string {
+// valueText words what may be written for a key.
+func (k *Key) valueText() string {
 	names := ""
 	if c := k.Choices(); c != nil {
 		names = "`" + strings.Join(c, "`, `") + "`"
 	}
-	sort, known := sorts[k.Type]
+	sort, known := typeNames[k.Type]
 	switch {
 	case names != "" && k.Type.Kind() == reflect.Slice:
 		return "list of " + names
@@ -163,11 +163,11 @@ func (k *Key) values() string {
 	case known:
 		return sort
 	case k.Type == reflect.TypeFor[units.Rate]():
-		return k.bounds("a rate")
+		return k.boundsText("a rate")
 	case k.Type.Kind() == reflect.Float64, k.Type == reflect.TypeFor[*float64]():
-		return k.bounds("number")
+		return k.boundsText("number")
 	case k.Type.Kind() == reflect.Slice:
 		return "array of tables"
 	}
-	return k.bounds("whole number")
+	return k.boundsText("whole number")
 }

@@ -39,7 +39,7 @@ level = "static"
 	for i := range all {
 		all[i] = i
 	}
-	if err := Local(2)(context.Background(), plan, all, func(_ int, r *Record) error {
+	if err := LocalRunner(2)(context.Background(), plan, all, func(_ int, r *Record) error {
 		store.records[r.Key] = r
 		return nil
 	}); err != nil {

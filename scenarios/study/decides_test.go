@@ -31,7 +31,7 @@ level = "static"
 		all[i] = i
 	}
 	decided := 0
-	if err := Local(2)(context.Background(), p, all, func(i int, r *Record) error {
+	if err := LocalRunner(2)(context.Background(), p, all, func(i int, r *Record) error {
 		if r.Timings.SolveS > 0 {
 			decided++
 		}
@@ -78,12 +78,12 @@ planners = ["fast", "bruck", "static-ring"]
 	for i := range all {
 		all[i] = i
 	}
-	if err := Local(2)(t.Context(), p, all, func(i int, r *Record) error {
+	if err := LocalRunner(2)(t.Context(), p, all, func(i int, r *Record) error {
 		task, err := p.Task(i)
 		if err != nil {
 			return err
 		}
-		data, err := Do(t.Context(), task)
+		data, err := RunTask(t.Context(), task)
 		if err != nil {
 			return err
 		}

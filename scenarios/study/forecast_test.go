@@ -25,19 +25,19 @@ func TestForecast(t *testing.T) {
 				key := fmt.Sprint(at, policy)
 				p.Sweep.Cells = append(p.Sweep.Cells, result.Cell{At: at, Policy: fmt.Sprint(policy), Key: key})
 				variant := x*3 + y
-				p.Variant, p.Decides = append(p.Variant, variant), append(p.Decides, variant)
-				took := factor(at, policy)
+				p.Variant, p.DecisionVariant = append(p.Variant, variant), append(p.DecisionVariant, variant)
+				elapsed := factor(at, policy)
 				switch {
 				case x == 0 || y == x%3: // the first value, and of the others one cell each
-					store.records[key] = &Record{Key: key, Timings: result.PolicyTimings{SimulateS: took}}
+					store.records[key] = &Record{Key: key, Timings: result.PolicyTimings{SimulateS: elapsed}}
 				default:
-					want += took
+					want += elapsed
 				}
 			}
 		}
 	}
 	remaining := func(store *Store) (float64, bool) {
-		p.estimated = make([]scenarios.Cost, len(p.Sweep.Cells)+1) // all alike
+		p.costEstimates = make([]scenarios.Cost, len(p.Sweep.Cells)+1) // all alike
 		f, err := p.Forecast(t.Context(), store, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -67,22 +67,22 @@ func TestForecastShared(t *testing.T) {
 	for i := range 2 * 50 * 3 {
 		at := []int{1 - i/150, 49 - i/3%50, i % 3}
 		p.Sweep.Cells = append(p.Sweep.Cells, result.Cell{At: at, Policy: "p", Key: fmt.Sprint(i)})
-		p.Variant, p.Decides = append(p.Variant, i), append(p.Decides, i)
+		p.Variant, p.DecisionVariant = append(p.Variant, i), append(p.DecisionVariant, i)
 	}
 	store := newStore("")
 	finish := func(i int) {
-		took := 1e-5
+		elapsed := 1e-5
 		if c := p.Sweep.Cells[i]; c.At[1] == 49 {
-			took = math.Pow(10, float64(c.At[2]))
+			elapsed = math.Pow(10, float64(c.At[2]))
 		}
 		key := p.Sweep.Cells[i].Key
-		store.records[key] = &Record{Key: key, Timings: result.PolicyTimings{SolveS: took}}
+		store.records[key] = &Record{Key: key, Timings: result.PolicyTimings{SolveS: elapsed}}
 	}
 	for i := range 3 {
 		finish(i)
 	}
 	remaining := func() (float64, bool) {
-		p.estimated = make([]scenarios.Cost, len(p.Sweep.Cells)+1) // all alike
+		p.costEstimates = make([]scenarios.Cost, len(p.Sweep.Cells)+1) // all alike
 		f, err := p.Forecast(t.Context(), store, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -146,7 +146,7 @@ routers = ["wild-first"]
 		t.Fatal(err)
 	}
 	small := &Record{Key: p.Sweep.Cells[0].Key}
-	small.Timings.SimulateS = 2 * (cost(0).Seconds + minCost)
+	small.Timings.SimulateS = 2 * (cost(0).Seconds + minCellSeconds)
 	least := 2 * cost(p.Variant[2]).Seconds
 	if f := forecast(p, map[string]*Record{small.Key: small}); f.Unknown || f.Missing != 4 || f.Seconds < least || f.Seconds > 1.01*least {
 		t.Errorf("by a sample: %+v, want %g s", f, least)

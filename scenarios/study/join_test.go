@@ -38,7 +38,7 @@ func (s *Store) kill() {
 // was at.
 func TestJoin(t *testing.T) {
 	p := plan(t, tiny)
-	want := whole(t, t.TempDir(), p, Local(2))
+	want := whole(t, t.TempDir(), p, LocalRunner(2))
 	dir := t.TempDir()
 	var computed, known, finishers atomic.Int64
 	victim := join(t, dir, p, testTerm)
@@ -51,7 +51,7 @@ func TestJoin(t *testing.T) {
 	if err == nil || st.Computed != 3 {
 		t.Fatalf("%+v, %v", st, err)
 	}
-	if _, _, err := victim.leases.take("1", cancel); err != nil { // the cell that it is at
+	if _, _, err := victim.leases.acquire("1", cancel); err != nil { // the cell that it is at
 		t.Fatal(err)
 	}
 	victim.kill()
@@ -66,7 +66,7 @@ func TestJoin(t *testing.T) {
 			}
 			computed.Add(int64(st.Computed))
 			known.Add(int64(st.Known))
-			if ours, err := s.Finishes(context.Background()); err != nil {
+			if ours, err := s.AwaitFinish(context.Background()); err != nil {
 				t.Error(err)
 			} else if ours {
 				finishers.Add(1)
@@ -77,7 +77,7 @@ func TestJoin(t *testing.T) {
 				if got := finish(t, p, s); !bytes.Equal(got, want) {
 					t.Error("workers that joined made another sweep")
 				}
-				s.Leave()
+				s.RemoveLeases()
 			}
 		})
 	}
@@ -93,7 +93,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-func testLeases(t testing.TB, dir string, p *Plan, term time.Duration) *leases {
+func testLeases(t testing.TB, dir string, p *Plan, term time.Duration) *leaseDirectory {
 	t.Helper()
 	l, err := openLeases(dir, p, term)
 	if err != nil {
@@ -103,9 +103,9 @@ func testLeases(t testing.TB, dir string, p *Plan, term time.Duration) *leases {
 }
 
 // tryFor takes a lease within a time, else reports false.
-func tryFor(l *leases, name string, d time.Duration) bool {
-	for begun := time.Now(); ; time.Sleep(l.poll()) {
-		if ours, _, err := l.take(name, func() {}); ours || err != nil || time.Since(begun) > d {
+func tryFor(l *leaseDirectory, name string, d time.Duration) bool {
+	for begun := time.Now(); ; time.Sleep(l.pollInterval()) {
+		if ours, _, err := l.acquire(name, func() {}); ours || err != nil || time.Since(begun) > d {
 			return ours
 		}
 	}
@@ -119,10 +119,10 @@ func TestLeases(t *testing.T) {
 	const term = testTerm
 	first := testLeases(t, dir, p, term)
 	var lost atomic.Bool
-	if ours, _, err := first.take("7", func() { lost.Store(true) }); !ours || err != nil {
+	if ours, _, err := first.acquire("7", func() { lost.Store(true) }); !ours || err != nil {
 		t.Fatal(ours, err)
 	}
-	var others [4]*leases
+	var others [4]*leaseDirectory
 	for i := range others {
 		others[i] = testLeases(t, dir, p, term)
 	}
@@ -168,7 +168,7 @@ func TestLeases(t *testing.T) {
 	first.close()
 	// What is given back is taken at once.
 	giver := testLeases(t, dir, p, time.Hour)
-	if ours, _, err := giver.take("8", nil); !ours || err != nil {
+	if ours, _, err := giver.acquire("8", nil); !ours || err != nil {
 		t.Fatal(ours, err)
 	}
 	giver.close()
@@ -176,7 +176,7 @@ func TestLeases(t *testing.T) {
 		t.Errorf("%d took what was given back", n)
 	}
 	others[1].remove()
-	if _, _, err := others[1].take("9", nil); err != errGone {
+	if _, _, err := others[1].acquire("9", nil); err != errLeasesRemoved {
 		t.Errorf("leases that are not there: %v", err)
 	}
 }
@@ -188,10 +188,10 @@ func TestJoinFailures(t *testing.T) {
 	other := testLeases(t, dir, p, testTerm)
 	defer other.close()
 	fail := func(name, why string) {
-		if ours, _, err := other.take(name, func() {}); !ours || err != nil {
+		if ours, _, err := other.acquire(name, func() {}); !ours || err != nil {
 			t.Fatal(ours, err)
 		}
-		other.settle(name, note{Failed: why})
+		other.endLease(name, leaseNote{Failed: why})
 	}
 	fail("1", "of old")
 	s := join(t, dir, p, testTerm)

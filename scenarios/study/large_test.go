@@ -44,8 +44,8 @@ func TestFaultOfLargeStudy(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "x.toml:5: sweep."+c.key) {
 			t.Errorf("value %d of %s is %s: error %v, want one with %q", c.at, c.key, c.bad, err, c.want)
 		}
-		if took := time.Since(begun); took > 10*time.Second {
-			t.Errorf("value %d of %s is %s: took %v, want at most 10 s", c.at, c.key, c.bad, took)
+		if elapsed := time.Since(begun); elapsed > 10*time.Second {
+			t.Errorf("value %d of %s is %s: took %v, want at most 10 s", c.at, c.key, c.bad, elapsed)
 		}
 	}
 }

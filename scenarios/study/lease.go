@@ -19,44 +19,44 @@ import (
 	"sim/scenarios/result"
 )
 
-// leases are the files by which the workers of a joined sweep say who computes what, in a directory that all of them see.
+// leaseDirectory are the files by which the workers of a joined sweep say who computes what, in a directory that all of them see.
 // What is leased has a name, and its leases are NAME.0, NAME.1 ...: each is made once, by the worker that it belongs to,
 // and the last one counts. Making a file that must not be there is atomic on NFS and Lustre as on a disk. So nothing is
 // renamed, and no lease is taken from one who just got it.
 //
 // Whoever has a lease writes into it again and again. It is over, and the next may be made, when another worker has seen it
 // unchanged for as long as it says of itself, by that worker's own clock: clocks of different machines are not compared.
-type leases struct {
+type leaseDirectory struct {
 	dir, owner string
 	term       time.Duration
 	stop       chan struct{}
 	stopped    sync.WaitGroup
 
-	mu     sync.Mutex
-	held   map[string]*lease
-	seen   map[string]*sight
-	failed map[string]int // of what had failed before this worker began: generations, which it may follow
+	mu           sync.Mutex
+	owned        map[string]*heldLease
+	seen         map[string]*leaseObservation
+	failedBefore map[string]int // of what had failed before this worker began: generations, which it may follow
 }
 
-// lease is one that is ours.
-type lease struct {
+// heldLease is one that is ours.
+type heldLease struct {
 	generation, renewed int
 	lost                func() // called when another worker has taken it over
 }
 
-// sight is what was seen last of a lease that is another's.
-type sight struct {
-	generation int
-	text       string
-	since      time.Time // it is seen so
-	looked     time.Time
+// leaseObservation is what was seen last of a lease that is another's.
+type leaseObservation struct {
+	generation     int
+	text           string
+	unchangedSince time.Time // it is seen so
+	lastRead       time.Time
 }
 
-// maxLease bounds what is read of a lease, in bytes: the reason of a failure may be a few lines.
-const maxLease = 64 << 10
+// maxLeaseBytes bounds what is read of a lease, in bytes: the reason of a failure may be a few lines.
+const maxLeaseBytes = 64 << 10
 
-// note is what stands in a lease.
-type note struct {
+// leaseNote is what stands in a lease.
+type leaseNote struct {
 	Owner   string `json:"owner"`
 	TermMS  int64  `json:"term_ms"`
 	Renewed int    `json:"renewed"`
@@ -69,9 +69,9 @@ type note struct {
 // leasesPrefix begins the name of the directory of leases in a sweep's.
 const leasesPrefix = "leases-"
 
-// leaseDir is the name of the directory of leases of a plan: workers of another plan, or of another version of sim, have
+// leaseDirName is the name of the directory of leases of a plan: workers of another plan, or of another version of sim, have
 // another.
-func leaseDir(p *Plan) string {
+func leaseDirName(p *Plan) string {
 	return fmt.Sprintf("%s%.10s-%s-model%d", leasesPrefix, p.Sweep.Digest, p.Sweep.Version, p.Sweep.Model)
 }
 
@@ -94,10 +94,10 @@ func newOwner() string {
 
 // openLeases makes the directory of a plan's leases in dir. Where workers of another plan have one there it fails with a
 // *result.PlaceError. Of two who come at the same time one at least sees the other, since each makes its own first.
-func openLeases(dir string, p *Plan, term time.Duration) (*leases, error) {
-	l := &leases{
-		dir: filepath.Join(dir, leaseDir(p)), owner: newOwner(), term: term, stop: make(chan struct{}),
-		held: map[string]*lease{}, seen: map[string]*sight{}, failed: map[string]int{},
+func openLeases(dir string, p *Plan, term time.Duration) (*leaseDirectory, error) {
+	l := &leaseDirectory{
+		dir: filepath.Join(dir, leaseDirName(p)), owner: newOwner(), term: term, stop: make(chan struct{}),
+		owned: map[string]*heldLease{}, seen: map[string]*leaseObservation{}, failedBefore: map[string]int{},
 	}
 	if err := os.MkdirAll(l.dir, 0o777); err != nil {
 		return nil, result.Unwritable(dir, err)
@@ -114,12 +114,12 @@ func openLeases(dir string, p *Plan, term time.Duration) (*leases, error) {
 				e.Name())}
 		}
 	}
-	l.stopped.Go(l.renew)
+	l.stopped.Go(l.renewLoop)
 	return l, nil
 }
 
-// renew writes into all leases that are held, so often that four writes may fail.
-func (l *leases) renew() {
+// renewLoop writes into all leases that are held, so often that four writes may fail.
+func (l *leaseDirectory) renewLoop() {
 	tick := time.NewTicker(l.term / 5)
 	defer tick.Stop()
 	for {
@@ -129,11 +129,11 @@ func (l *leases) renew() {
 		case <-tick.C:
 		}
 		l.mu.Lock()
-		for name, own := range l.held {
-			own.renewed++
-			if err := l.write(name, own.generation, note{Renewed: own.renewed}); isGone(err) || l.exists(name, own.generation+1) {
-				delete(l.held, name)
-				own.lost()
+		for name, held := range l.owned {
+			held.renewed++
+			if err := l.write(name, held.generation, leaseNote{Renewed: held.renewed}); isRemoved(err) || l.exists(name, held.generation+1) {
+				delete(l.owned, name)
+				held.lost()
 			} // else the next write may do
 		}
 		l.mu.Unlock()
@@ -141,41 +141,41 @@ func (l *leases) renew() {
 }
 
 // close gives back what is held.
-func (l *leases) close() {
+func (l *leaseDirectory) close() {
 	close(l.stop)
 	l.stopped.Wait()
-	for name := range l.held {
-		l.settle(name, note{Free: true})
+	for name := range l.owned {
+		l.endLease(name, leaseNote{Free: true})
 	}
 }
 
 // remove removes all leases: what they were for is done. What cannot be removed the next worker finds done.
-func (l *leases) remove() {
+func (l *leaseDirectory) remove() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	clear(l.held)
+	clear(l.owned)
 	for range 5 { // on NFS what others are reading stays a little longer
 		if os.RemoveAll(l.dir) == nil {
 			return
 		}
-		time.Sleep(l.poll() / 5)
+		time.Sleep(l.pollInterval() / 5)
 	}
 }
 
-// poll is how long to wait before a lease of another worker is looked at again.
-func (l *leases) poll() time.Duration { return min(l.term/10, 2*time.Second) }
+// pollInterval is how long to wait before a lease of another worker is looked at again.
+func (l *leaseDirectory) pollInterval() time.Duration { return min(l.term/10, 2*time.Second) }
 
-func (l *leases) path(name string, generation int) string {
+func (l *leaseDirectory) path(name string, generation int) string {
 	return filepath.Join(l.dir, name+"."+strconv.Itoa(generation))
 }
 
-func (l *leases) exists(name string, generation int) bool {
+func (l *leaseDirectory) exists(name string, generation int) bool {
 	_, err := os.Lstat(l.path(name, generation))
 	return err == nil
 }
 
 // write puts a note into a lease that is there.
-func (l *leases) write(name string, generation int, n note) error {
+func (l *leaseDirectory) write(name string, generation int, n leaseNote) error {
 	n.Owner, n.TermMS = l.owner, l.term.Milliseconds()
 	f, err := os.OpenFile(l.path(name, generation), os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
@@ -187,48 +187,50 @@ func (l *leases) write(name string, generation int, n note) error {
 	return errors.Join(err, f.Close())
 }
 
-// settle writes the last note of a lease that is held: it is not renewed any more.
-func (l *leases) settle(name string, n note) {
+// endLease writes the last note of a lease that is held: it is not renewed any more.
+func (l *leaseDirectory) endLease(name string, n leaseNote) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if own := l.held[name]; own != nil {
-		n.Renewed = own.renewed + 1
-		_ = l.write(name, own.generation, n) // unwritten it runs out
-		delete(l.held, name)
+	if held := l.owned[name]; held != nil {
+		n.Renewed = held.renewed + 1
+		_ = l.write(name, held.generation, n) // unwritten it runs out
+		delete(l.owned, name)
 	}
 }
 
-// errGone is returned where the leases are no longer there: the sweep is finished.
-var errGone = errors.New("the leases are gone")
+// errLeasesRemoved is returned where the leases are no longer there: the sweep is finished.
+var errLeasesRemoved = errors.New("the leases are gone")
 
-// isGone reports whether a file is not there, or was removed on another machine.
-func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESTALE) }
+// isRemoved reports whether a file is not there, or was removed on another machine.
+func isRemoved(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESTALE)
+}
 
-// begin notes whether what name stands for failed before this worker began: then it tries again.
-func (l *leases) begin(name string) {
+// observe notes whether what name stands for failed before this worker began: then it tries again.
+func (l *leaseDirectory) observe(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := &sight{since: time.Now()}
-	if _, n, err := l.look(name, s); err == nil {
+	s := &leaseObservation{unchangedSince: time.Now()}
+	if _, n, err := l.inspect(name, s); err == nil {
 		l.seen[name] = s
 		if n.Failed != "" {
-			l.failed[name] = s.generation
+			l.failedBefore[name] = s.generation
 		}
 	}
 }
 
-// take makes the lease of name ours if nobody has it; lost is called when it is taken over, from another goroutine. Else
+// acquire makes the lease of name ours if nobody has it; lost is called when it is taken over, from another goroutine. Else
 // it returns what its owner noted.
-func (l *leases) take(name string, lost func()) (ours bool, other note, err error) {
+func (l *leaseDirectory) acquire(name string, lost func()) (ours bool, other leaseNote, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.seen[name]
 	next := 0
 	if s != nil {
-		if time.Since(s.looked) < l.poll() {
-			return false, note{}, nil
+		if time.Since(s.lastRead) < l.pollInterval() {
+			return false, leaseNote{}, nil
 		}
-		if next, other, err = l.look(name, s); err != nil || next == s.generation {
+		if next, other, err = l.inspect(name, s); err != nil || next == s.generation {
 			return false, other, err
 		}
 	}
@@ -236,47 +238,47 @@ func (l *leases) take(name string, lost func()) (ours bool, other note, err erro
 	switch {
 	case errors.Is(err, fs.ErrExist): // what is in it is looked at the next time
 		if s == nil || s.generation != next {
-			l.seen[name] = &sight{generation: next, since: time.Now()}
+			l.seen[name] = &leaseObservation{generation: next, unchangedSince: time.Now()}
 		}
-		return false, note{}, nil
-	case isGone(err):
-		return false, note{}, errGone
+		return false, leaseNote{}, nil
+	case isRemoved(err):
+		return false, leaseNote{}, errLeasesRemoved
 	case err != nil:
-		return false, note{}, result.Unwritable(l.dir, err)
+		return false, leaseNote{}, result.Unwritable(l.dir, err)
 	}
 	if err := f.Close(); err != nil {
-		return false, note{}, result.Unwritable(l.dir, err)
+		return false, leaseNote{}, result.Unwritable(l.dir, err)
 	}
 	delete(l.seen, name)
-	l.held[name] = &lease{generation: next, lost: lost}
-	_ = l.write(name, next, note{}) // so does the next that is due
-	return true, note{}, nil
+	l.owned[name] = &heldLease{generation: next, lost: lost}
+	_ = l.write(name, next, leaseNote{}) // so does the next that is due
+	return true, leaseNote{}, nil
 }
 
-// look reads a lease of another worker. It returns the generation to make: the one that is there, where that is not over.
-func (l *leases) look(name string, s *sight) (next int, n note, err error) {
-	s.looked = time.Now()
+// inspect reads a lease of another worker. It returns the generation to make: the one that is there, where that is not over.
+func (l *leaseDirectory) inspect(name string, s *leaseObservation) (next int, n leaseNote, err error) {
+	s.lastRead = time.Now()
 	for l.exists(name, s.generation+1) {
-		s.generation, s.text, s.since = s.generation+1, "", time.Now()
+		s.generation, s.text, s.unchangedSince = s.generation+1, "", time.Now()
 	}
-	data, err := infile.Read(l.path(name, s.generation), maxLease)
-	if isGone(err) {
-		return 0, n, errGone
+	data, err := infile.Read(l.path(name, s.generation), maxLeaseBytes)
+	if isRemoved(err) {
+		return 0, n, errLeasesRemoved
 	}
 	if err != nil {
 		return 0, n, result.Unreadable(l.dir, err)
 	}
 	if text := string(data); text != s.text {
-		s.text, s.since = text, time.Now()
+		s.text, s.unchangedSince = text, time.Now()
 	}
 	term := l.term
 	if json.Unmarshal(data, &n) != nil { // it is being written, or its owner was killed while it wrote
-		n = note{}
+		n = leaseNote{}
 	} else if n.TermMS > 0 {
 		term = time.Duration(n.TermMS) * time.Millisecond
 	}
-	before, known := l.failed[name]
-	if n.Free || n.Failed != "" && known && before == s.generation || n.Failed == "" && time.Since(s.since) > term {
+	before, known := l.failedBefore[name]
+	if n.Free || n.Failed != "" && known && before == s.generation || n.Failed == "" && time.Since(s.unchangedSince) > term {
 		return s.generation + 1, n, nil
 	}
 	return s.generation, n, nil

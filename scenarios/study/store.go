@@ -27,12 +27,12 @@ type Store struct {
 	// Warnings tell, a line each, of damaged records: their cells are computed again.
 	Warnings []string
 
-	journal  *os.File
-	size     int64 // of the journal's whole records
-	leases   *leases
-	follows  map[string]int64 // of a joined sweep: how far the journals were read that other workers write
-	records  map[string]*Record
-	failures map[string]string // in this run; not kept, so that the next run tries again
+	journal        *os.File
+	size           int64 // of the journal's whole records
+	leases         *leaseDirectory
+	journalOffsets map[string]int64 // of a joined sweep: how far the journals were read that other workers write
+	records        map[string]*Record
+	failures       map[string]string // in this run; not kept, so that the next run tries again
 }
 
 func newStore(dir string) *Store {
@@ -45,28 +45,28 @@ const journalFile = "cells.jsonl"
 // Open opens or makes the directory for a plan and claims its journal. study is the study's text. A place that cannot
 // serve, as one of another sweep unless force is set, is a *result.PlaceError.
 func Open(dir string, p *Plan, study []byte, manifest result.Manifest, force bool) (*Store, error) {
-	if err := Vacant(dir, p.Claim(force)); err != nil {
+	if err := CheckDir(dir, p.Claim(force)); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, result.Unwritable(dir, err)
 	}
 	s := newStore(dir)
-	if err := s.claim(journalFile); err != nil {
+	if err := s.openJournal(journalFile); err != nil {
 		return nil, err
 	}
-	if err := s.begin(p, study, manifest); err != nil {
+	if err := s.initialize(p, study, manifest); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// begin writes what is to be computed, and reads what is there of it.
-func (s *Store) begin(p *Plan, study []byte, manifest result.Manifest) error {
-	for _, name := range finished {
+// initialize writes what is to be computed, and reads what is there of it.
+func (s *Store) initialize(p *Plan, study []byte, manifest result.Manifest) error {
+	for _, name := range resultFiles {
 		result.RemoveStale(filepath.Join(s.Dir, name))
 	}
-	if err := s.leave(p); err != nil {
+	if err := s.removeForeignResults(p); err != nil {
 		return err
 	}
 	manifest.Schema = result.SweepManifestSchema
@@ -74,8 +74,8 @@ func (s *Store) begin(p *Plan, study []byte, manifest result.Manifest) error {
 	if plots == nil {
 		plots = []result.Plot{}
 	}
-	if err := s.write( // the manifest first: it says whose the directory is
-		file{result.ManifestFile, manifest}, file{result.PlanFile, &p.Sweep}, file{result.PlotsFile, plots}, file{result.ScenarioFile, study},
+	if err := s.writeFiles( // the manifest first: it says whose the directory is
+		outputFile{result.ManifestFile, manifest}, outputFile{result.PlanFile, &p.Sweep}, outputFile{result.PlotsFile, plots}, outputFile{result.ScenarioFile, study},
 	); err != nil {
 		return err
 	}
@@ -87,17 +87,17 @@ func (p *Plan) Claim(force bool) result.Claim {
 	return result.Claim{Scenario: p.Sweep.Name, Digest: p.Sweep.Digest, Force: force}
 }
 
-// finished are the files that a sweep has when all of its cells are there.
-var finished = []string{result.TimingsFile, result.CSVFile, result.BenchFile, result.SweepFile}
+// resultFiles are the files that a sweep has when all of its cells are there.
+var resultFiles = []string{result.TimingsFile, result.CSVFile, result.BenchFile, result.SweepFile}
 
-// leave removes the results and figures of another sweep in the directory, whose cells stay: they are not those of the
+// removeForeignResults removes the results and figures of another sweep in the directory, whose cells stay: they are not those of the
 // plan that is put there.
-func (s *Store) leave(p *Plan) error {
+func (s *Store) removeForeignResults(p *Plan) error {
 	old, plots, err := result.ReadPlan(s.Dir)
 	if err == nil && old.Digest == p.Sweep.Digest && old.Model == p.Sweep.Model {
 		return nil
 	}
-	names := slices.Clone(finished)
+	names := slices.Clone(resultFiles)
 	for i := range plots {
 		for _, format := range []string{".png", ".svg"} {
 			names = append(names, filepath.Join(result.PlotsDir, filepath.Base(plots[i].Name)+format))
@@ -112,8 +112,8 @@ func (s *Store) leave(p *Plan) error {
 	return nil
 }
 
-// Vacant fails, with a *result.PlaceError, where the sweep of c may not be put into dir.
-func Vacant(dir string, c result.Claim) error {
+// CheckDir fails, with a *result.PlaceError, where the sweep of c may not be put into dir.
+func CheckDir(dir string, c result.Claim) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -129,7 +129,7 @@ func Vacant(dir string, c result.Claim) error {
 		return result.Unreadable(dir, err)
 	}
 	if m, ok := result.ReadManifest(dir, result.SweepManifestSchema); ok {
-		if why := c.Against(m); why != "" {
+		if why := c.Conflict(m); why != "" {
 			return &result.PlaceError{Path: dir, Why: why}
 		}
 		return nil
@@ -139,12 +139,12 @@ func Vacant(dir string, c result.Claim) error {
 	}
 	// A sweep that was killed before it wrote its manifest has journals without records. Without a manifest nothing says
 	// whose the records of others are.
-	kept := func(e fs.DirEntry) bool {
+	saved := func(e fs.DirEntry) bool {
 		info, err := e.Info()
 		return result.IsJournal(e.Name()) && (err != nil || info.Size() > 0)
 	}
 	switch {
-	case slices.ContainsFunc(entries, kept) && !c.Force:
+	case slices.ContainsFunc(entries, saved) && !c.Force:
 		return &result.PlaceError{Path: dir, Why: "holds cells of a sweep whose manifest.json is missing or damaged; use them with --force, or choose another directory with --out"}
 	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		return result.IsJournal(e.Name()) || strings.HasPrefix(e.Name(), leasesPrefix)
@@ -154,8 +154,8 @@ func Vacant(dir string, c result.Claim) error {
 	return &result.PlaceError{Path: dir, Why: "is a directory that holds no sweep, so it is not written to; choose another with --out"}
 }
 
-// claim opens a journal for this process alone and cuts off a record that was not written to its end.
-func (s *Store) claim(name string) error {
+// openJournal opens a journal for this process alone and cuts off a record that was not written to its end.
+func (s *Store) openJournal(name string) error {
 	path := filepath.Join(s.Dir, name)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *Store) claim(name string) error {
 		f.Close()
 		return &result.PlaceError{Path: s.Dir, Why: "another sweep is being written there; wait for it, share its cells with --join, or choose another directory with --out"}
 	}
-	whole, length, err := wholeLines(f, 0)
+	whole, length, err := completeLines(f, 0)
 	if err != nil {
 		return errors.Join(result.Unreadable(path, err), f.Close())
 	}
@@ -182,8 +182,8 @@ func (s *Store) claim(name string) error {
 	return nil
 }
 
-// Peek reads what a directory holds of finished cells, without claiming it: nothing where it is none.
-func Peek(dir string) *Store {
+// ReadStore reads what a directory holds of finished cells, without claiming it: nothing where it is none.
+func ReadStore(dir string) *Store {
 	s := newStore(dir)
 	if err := s.readAll(dir); err != nil {
 		s.Warnings = append(s.Warnings, err.Error())
@@ -199,7 +199,7 @@ func (s *Store) readAll(dir string) error {
 	}
 	for _, e := range entries { // sorted by name
 		path := filepath.Join(dir, e.Name())
-		if !result.IsJournal(e.Name()) || s.follows != nil && s.journal != nil && path == s.journal.Name() {
+		if !result.IsJournal(e.Name()) || s.journalOffsets != nil && s.journal != nil && path == s.journal.Name() {
 			continue
 		}
 		if err := s.readJournal(path); err != nil {
@@ -209,9 +209,9 @@ func (s *Store) readAll(dir string) error {
 	return nil
 }
 
-// wholeLines returns the length of a file up to the end of its last whole line, and all of it, having read what is
+// completeLines returns the length of a file up to the end of its last whole line, and all of it, having read what is
 // behind from, where a line begins.
-func wholeLines(f *os.File, from int64) (whole, length int64, err error) {
+func completeLines(f *os.File, from int64) (whole, length int64, err error) {
 	block := make([]byte, 1<<16)
 	whole, length = from, from
 	for {
@@ -229,12 +229,12 @@ func wholeLines(f *os.File, from int64) (whole, length int64, err error) {
 	}
 }
 
-// maxRecord bounds the bytes of a line that is looked at: ten times what the most trials of a scenario take. Tests
+// maxRecordBytes bounds the bytes of a line that is looked at: ten times what the most trials of a scenario take. Tests
 // lower it.
-var maxRecord = 64 << 20
+var maxRecordBytes = 64 << 20
 
-// mostWarnings is how many damaged records of a journal are told of one by one.
-const mostWarnings = 20
+// maxWarningsPerJournal is how many damaged records of a journal are told of one by one.
+const maxWarningsPerJournal = 20
 
 func (s *Store) readJournal(path string) error {
 	f, _, err := infile.Open(path)
@@ -243,13 +243,13 @@ func (s *Store) readJournal(path string) error {
 	}
 	defer f.Close()
 	var from io.Reader = f
-	if s.follows != nil { // somebody may be writing the last line
-		begin := s.follows[path]
-		end, _, err := wholeLines(f, begin)
+	if s.journalOffsets != nil { // somebody may be writing the last line
+		begin := s.journalOffsets[path]
+		end, _, err := completeLines(f, begin)
 		if err != nil {
 			return result.Unreadable(path, err)
 		}
-		from, s.follows[path] = io.NewSectionReader(f, begin, end-begin), end
+		from, s.journalOffsets[path] = io.NewSectionReader(f, begin, end-begin), end
 	}
 	in, text, damaged := bufio.NewReaderSize(from, 1<<16), []byte(nil), 0
 	for n := 1; ; n++ {
@@ -264,12 +264,12 @@ func (s *Store) readJournal(path string) error {
 				s.records[r.Key] = r
 			}
 		case errors.Is(err, io.EOF):
-			if more := damaged - mostWarnings; more > 0 {
+			if more := damaged - maxWarningsPerJournal; more > 0 {
 				s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %d more records are damaged", path, more))
 			}
 			return nil
-		case errors.Is(err, errRecord):
-			if damaged++; damaged <= mostWarnings {
+		case errors.Is(err, errInvalidRecord):
+			if damaged++; damaged <= maxWarningsPerJournal {
 				s.Warnings = append(s.Warnings, fmt.Sprintf("%s:%d: %v; a cell that it alone held is computed again", path, n, err))
 			}
 		default:
@@ -278,8 +278,8 @@ func (s *Store) readJournal(path string) error {
 	}
 }
 
-// errRecord is wrapped where a line of a journal is no record.
-var errRecord = errors.New("damaged")
+// errInvalidRecord is wrapped where a line of a journal is no record.
+var errInvalidRecord = errors.New("damaged")
 
 // readLine reads a line, into the memory of the one before. At the end of the file it is io.EOF; of a line that is
 // longer than any record it reads past the end.
@@ -287,7 +287,7 @@ func readLine(in *bufio.Reader, text []byte) ([]byte, error) {
 	text = text[:0]
 	for long := false; ; {
 		part, err := in.ReadSlice('\n')
-		if long = long || len(text)+len(part) > maxRecord; !long {
+		if long = long || len(text)+len(part) > maxRecordBytes; !long {
 			text = append(text, part...)
 		}
 		switch {
@@ -296,32 +296,32 @@ func readLine(in *bufio.Reader, text []byte) ([]byte, error) {
 		case err != nil && (!errors.Is(err, io.EOF) || len(text) == 0 && !long):
 			return text, err
 		case long:
-			return text, fmt.Errorf("%w (longer than %d MiB)", errRecord, maxRecord>>20)
+			return text, fmt.Errorf("%w (longer than %d MiB)", errInvalidRecord, maxRecordBytes>>20)
 		}
 		return bytes.TrimSuffix(text, []byte("\n")), nil
 	}
 }
 
-// line is a journal's line: a record with the checksum of its JSON.
-type line struct {
+// journalLine is a journal's line: a record with the checksum of its JSON.
+type journalLine struct {
 	Sum  string          `json:"sum"`
 	Cell json.RawMessage `json:"cell"`
 }
 
 func parseRecord(text []byte) (*Record, error) {
-	var l line
+	var l journalLine
 	if err := json.Unmarshal(text, &l); err != nil {
-		return nil, fmt.Errorf("%w (no JSON)", errRecord)
+		return nil, fmt.Errorf("%w (no JSON)", errInvalidRecord)
 	}
 	if l.Sum != checksum(l.Cell) {
-		return nil, fmt.Errorf("%w (wrong checksum)", errRecord)
+		return nil, fmt.Errorf("%w (wrong checksum)", errInvalidRecord)
 	}
 	r := &Record{}
 	if err := json.Unmarshal(l.Cell, r); err != nil || r.Key == "" {
-		return nil, fmt.Errorf("%w (no record)", errRecord)
+		return nil, fmt.Errorf("%w (no record)", errInvalidRecord)
 	}
-	if err := r.possible(); err != nil {
-		return nil, fmt.Errorf("%w (%v)", errRecord, err)
+	if err := r.checkMetrics(); err != nil {
+		return nil, fmt.Errorf("%w (%v)", errInvalidRecord, err)
 	}
 	return r, nil
 }
@@ -344,7 +344,7 @@ func (s *Store) Put(r *Record) error {
 	if err != nil {
 		return fmt.Errorf("sweep: a result that is no JSON: %w", err)
 	}
-	text, err := json.Marshal(line{checksum(cell), cell})
+	text, err := json.Marshal(journalLine{checksum(cell), cell})
 	if err != nil {
 		return fmt.Errorf("sweep: a result that is no JSON: %w", err)
 	}
@@ -353,32 +353,32 @@ func (s *Store) Put(r *Record) error {
 		if s.journal.Truncate(s.size) == nil { // a record is whole or not there
 			_, _ = s.journal.Seek(s.size, io.SeekStart) // the next write tells
 		}
-		return s.fault(err)
+		return s.writeError(err)
 	}
 	s.size += int64(n)
 	s.records[r.Key] = r
 	if s.leases != nil {
 		if err := s.journal.Sync(); err != nil { // other machines see it
-			return s.fault(err)
+			return s.writeError(err)
 		}
 	}
 	return nil
 }
 
-// fault says that the directory can no longer be written, and what is kept.
-func (s *Store) fault(err error) error {
+// writeError says that the directory can no longer be written, and what is kept.
+func (s *Store) writeError(err error) error {
 	return fmt.Errorf("%s cannot be written: %s; %d finished cells are kept, the same command goes on from there",
 		s.Dir, result.Reason(err), len(s.records))
 }
 
-// file is a file of a sweep: bytes, or what is written as JSON.
-type file struct {
+// outputFile is a file of a sweep: bytes, or what is written as JSON.
+type outputFile struct {
 	name string
 	v    any
 }
 
-// write puts files in place, each whole or not at all.
-func (s *Store) write(files ...file) (err error) {
+// writeFiles puts files in place, each whole or not at all.
+func (s *Store) writeFiles(files ...outputFile) (err error) {
 	data := make([][]byte, len(files))
 	for i, f := range files {
 		if text, ok := f.v.([]byte); ok {
@@ -397,7 +397,7 @@ func (s *Store) write(files ...file) (err error) {
 			}
 		}
 		if err != nil {
-			return s.fault(err)
+			return s.writeError(err)
 		}
 	}
 	return nil
@@ -405,7 +405,7 @@ func (s *Store) write(files ...file) (err error) {
 
 // Finish writes the files of a finished sweep, the document last.
 func (s *Store) Finish(sweep *result.Sweep, timings *result.SweepTimings) error {
-	return s.write(file{result.TimingsFile, timings}, file{result.CSVFile, sweep.CSV()}, file{result.BenchFile, sweep.Bench()}, file{result.SweepFile, sweep})
+	return s.writeFiles(outputFile{result.TimingsFile, timings}, outputFile{result.CSVFile, sweep.CSV()}, outputFile{result.BenchFile, sweep.Bench()}, outputFile{result.SweepFile, sweep})
 }
 
 // Adopt takes over the cells of other sweeps' directories that the plan has and the store has not: a study that grew

@@ -25,24 +25,24 @@ type Plan struct {
 	Sweep result.Sweep // its cells without results
 	// Variant is, by cell, the study's variant that it is of.
 	Variant []int
-	// Decides is, by cell, the first variant with the same scenarios.Scenario.DecisionKey: what its policy decides
+	// DecisionVariant is, by cell, the first variant with the same scenarios.Scenario.DecisionKey: what its policy decides
 	// serves the cell.
-	Decides []int
+	DecisionVariant []int
 
-	estimated []scenarios.Cost // of its variants, after the first forecast
+	costEstimates []scenarios.Cost // of its variants, after the first forecast
 }
 
 // most is how many faults are told of, and together how many variants are checked before those found are told.
 const (
-	most     = 20
-	together = 10_000
+	maxFaults        = 20
+	variantsPerCheck = 10_000
 )
 
 // maxSuspects is how many variants of a large study are checked before all others.
 const maxSuspects = 1000
 
-// mostCells bounds the cells of a sweep, of which each takes about a kilobyte.
-const mostCells = 1_000_000
+// maxCells bounds the cells of a sweep, of which each takes about a kilobyte.
+const maxCells = 1_000_000
 
 // NewPlan lists the cells of a study. It checks every variant; the error, of type scenarios.Diagnostics, holds the
 // faults of all, or of the first thousands that have some.
@@ -57,24 +57,24 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	}}
 	n := st.Variants()
 	if s, err := st.Variant(0); err == nil { // else its faults are told with those of the others
-		if count := n * len(s.PolicyNames()); count > mostCells {
+		if count := n * len(s.PolicyNames()); count > maxCells {
 			return nil, scenarios.Diagnostics{{
 				File: st.Name, Key: "sweep", Problem: fmt.Sprintf("makes %d cells: %d variants of %d policies", count, n, len(s.PolicyNames())),
-				Remedy: fmt.Sprintf("vary fewer keys or values, for at most %d", mostCells),
+				Remedy: fmt.Sprintf("vary fewer keys or values, for at most %d", maxCells),
 			}}
 		}
 	}
-	if n > together { // naming a cell takes several times as long as checking its variant
+	if n > variantsPerCheck { // naming a cell takes several times as long as checking its variant
 		if err := checkVariants(ctx, st, st.Suspects(maxSuspects), nil); err != nil {
 			return nil, err
 		}
-		if err := checkVariants(ctx, st, upTo(n), nil); err != nil {
+		if err := checkVariants(ctx, st, indices(n), nil); err != nil {
 			return nil, err
 		}
 	}
 	cells := make([][]result.Cell, n)
 	decisions := make([]string, n)
-	err = checkVariants(ctx, st, upTo(n), func(i int, s *scenarios.Scenario) {
+	err = checkVariants(ctx, st, indices(n), func(i int, s *scenarios.Scenario) {
 		decisions[i] = s.DecisionKey()
 		for _, policy := range s.PolicyNames() {
 			cells[i] = append(cells[i], result.Cell{
@@ -95,7 +95,7 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 			by = i
 		}
 		for range cells[i] {
-			p.Variant, p.Decides = append(p.Variant, i), append(p.Decides, by)
+			p.Variant, p.DecisionVariant = append(p.Variant, i), append(p.DecisionVariant, by)
 		}
 		p.Sweep.Cells = append(p.Sweep.Cells, cells[i]...)
 		cells[i] = nil
@@ -103,8 +103,8 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	return p, nil
 }
 
-// upTo returns the numbers from 0 to n-1.
-func upTo(n int) []int {
+// indices returns the numbers from 0 to n-1.
+func indices(n int) []int {
 	list := make([]int, n)
 	for i := range list {
 		list[i] = i
@@ -115,7 +115,7 @@ func upTo(n int) []int {
 // checkVariants checks the given variants of a study in batches, and calls each of those without a fault, from several
 // goroutines; each may be nil. The error, of type scenarios.Diagnostics, holds the faults of the first batch with some.
 func checkVariants(ctx context.Context, st *scenarios.Study, variants []int, each func(i int, s *scenarios.Scenario)) error {
-	for batch := range slices.Chunk(variants, together) {
+	for batch := range slices.Chunk(variants, variantsPerCheck) {
 		faults := make([]scenarios.Diagnostics, len(batch))
 		err := parallel(ctx, runtime.GOMAXPROCS(0), len(batch), func(k int) {
 			s, err := st.Variant(batch[k])
@@ -132,7 +132,7 @@ func checkVariants(ctx context.Context, st *scenarios.Study, variants []int, eac
 		var all scenarios.Diagnostics
 		for _, fs := range faults {
 			for _, f := range fs {
-				if len(all) < most && !slices.Contains(all, f) {
+				if len(all) < maxFaults && !slices.Contains(all, f) {
 					all = append(all, f)
 				}
 			}
@@ -161,16 +161,16 @@ func parallel(ctx context.Context, workers, n int, f func(i int)) error {
 
 // Record is what came of a cell.
 type Record struct {
-	Key       string               `json:"key"`
-	Table     int                  `json:"table,omitempty"` // version of the table of metrics that it was computed with
-	Reference map[string]float64   `json:"reference,omitempty"`
-	Metrics   map[string]float64   `json:"metrics,omitempty"`
-	Labels    map[string]string    `json:"labels,omitempty"`
-	Samples   map[string][]float64 `json:"samples,omitempty"`
-	Bounds    *result.Bounds       `json:"bounds,omitempty"`
-	Timings   result.PolicyTimings `json:"timings"`
-	Failed    string               `json:"failed,omitempty"`
-	Input     bool                 `json:"input,omitempty"` // it failed by a fault of the input (scenarios.ErrInput)
+	Key          string               `json:"key"`
+	Table        int                  `json:"table,omitempty"` // version of the table of metrics that it was computed with
+	Reference    map[string]float64   `json:"reference,omitempty"`
+	Metrics      map[string]float64   `json:"metrics,omitempty"`
+	Labels       map[string]string    `json:"labels,omitempty"`
+	Samples      map[string][]float64 `json:"samples,omitempty"`
+	Bounds       *result.Bounds       `json:"bounds,omitempty"`
+	Timings      result.PolicyTimings `json:"timings"`
+	Failed       string               `json:"failed,omitempty"`
+	InvalidInput bool                 `json:"input,omitempty"` // it failed by a fault of the input (scenarios.ErrInput)
 }
 
 // Runner computes the cells of p that todo lists and calls done for each, from one goroutine at a time and in any
@@ -221,7 +221,7 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 		err = opt.Run(ctx, p, todo, func(cell int, r *Record) error {
 			if r.Failed != "" {
 				st.Failed = append(st.Failed, cell)
-				if r.Input {
+				if r.InvalidInput {
 					st.Unusable++
 				}
 				store.failures[r.Key] = r.Failed

@@ -108,7 +108,7 @@ func TestCells(t *testing.T) {
 func TestCellsAreRuns(t *testing.T) {
 	p := plan(t, tiny)
 	var doc result.Sweep
-	if err := json.Unmarshal(whole(t, t.TempDir(), p, Local(2)), &doc); err != nil {
+	if err := json.Unmarshal(whole(t, t.TempDir(), p, LocalRunner(2)), &doc); err != nil {
 		t.Fatal(err)
 	}
 	for v := range p.Study.Variants() {
@@ -138,7 +138,7 @@ func stopped(t *testing.T, p *Plan, want []byte) {
 	dir := t.TempDir()
 	s := open(t, dir, p)
 	ctx, cancel := context.WithCancel(context.Background())
-	st, err := Execute(ctx, p, s, Options{Run: Local(2), Progress: func(done, _, _ int) {
+	st, err := Execute(ctx, p, s, Options{Run: LocalRunner(2), Progress: func(done, _, _ int) {
 		if done == 7 {
 			cancel()
 		}
@@ -150,7 +150,7 @@ func stopped(t *testing.T, p *Plan, want []byte) {
 	n := 0
 	got := whole(t, dir, p, func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
 		n = len(todo)
-		return Local(2)(ctx, p, todo, done)
+		return LocalRunner(2)(ctx, p, todo, done)
 	})
 	if n != len(p.Sweep.Cells)-st.Computed || !bytes.Equal(got, want) {
 		t.Errorf("%d cells were computed after a stop at %d; the result is the same: %v", n, st.Computed, bytes.Equal(got, want))
@@ -171,9 +171,9 @@ seed = "1..3"
 // no byte.
 func TestFleetsStop(t *testing.T) {
 	p := plan(t, fleets)
-	want := whole(t, t.TempDir(), p, Local(1))
+	want := whole(t, t.TempDir(), p, LocalRunner(1))
 	stopped(t, p, want)
-	if got := whole(t, t.TempDir(), p, Local(4)); !bytes.Equal(got, want) {
+	if got := whole(t, t.TempDir(), p, LocalRunner(4)); !bytes.Equal(got, want) {
 		t.Error("4 workers changed the result")
 	}
 }
@@ -181,15 +181,15 @@ func TestFleetsStop(t *testing.T) {
 // Neither the number of workers, nor a stop in between, nor the way over a queue changes a byte.
 func TestSameBytes(t *testing.T) {
 	p := plan(t, tiny)
-	want := whole(t, t.TempDir(), p, Local(1))
+	want := whole(t, t.TempDir(), p, LocalRunner(1))
 	t.Run("workers", func(t *testing.T) {
-		if got := whole(t, t.TempDir(), p, Local(4)); !bytes.Equal(got, want) {
+		if got := whole(t, t.TempDir(), p, LocalRunner(4)); !bytes.Equal(got, want) {
 			t.Error("4 workers changed the result")
 		}
 	})
 	t.Run("again", func(t *testing.T) {
 		dir := t.TempDir()
-		whole(t, dir, p, Local(2))
+		whole(t, dir, p, LocalRunner(2))
 		if got := whole(t, dir, p, refuse(t)); !bytes.Equal(got, want) {
 			t.Error("a second run changed the result")
 		}
@@ -202,7 +202,7 @@ func TestSameBytes(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				data, err := Do(ctx, task)
+				data, err := RunTask(ctx, task)
 				if err != nil {
 					return err
 				}
@@ -226,7 +226,7 @@ func TestSameBytes(t *testing.T) {
 func TestDamage(t *testing.T) {
 	p := plan(t, tiny, "policy.allocators=[\"prop-alloc\"]")
 	dir := t.TempDir()
-	want := whole(t, dir, p, Local(2))
+	want := whole(t, dir, p, LocalRunner(2))
 	journal := filepath.Join(dir, "cells.jsonl")
 	sound, err := os.ReadFile(journal)
 	if err != nil {
@@ -251,7 +251,7 @@ func TestDamage(t *testing.T) {
 			r.Errorf("%d cells were lost without a word", lost)
 		}
 		s.Close()
-		if got := whole(t, dir, p, Local(1)); !bytes.Equal(got, want) {
+		if got := whole(t, dir, p, LocalRunner(1)); !bytes.Equal(got, want) {
 			r.Error("damage reached the result")
 		}
 	})
@@ -264,9 +264,9 @@ func TestFailure(t *testing.T) {
 	s := open(t, dir, p)
 	bad := p.Sweep.Cells[4].Key
 	st, err := Execute(context.Background(), p, s, Options{Run: func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
-		return Local(2)(ctx, p, todo, func(i int, r *Record) error {
+		return LocalRunner(2)(ctx, p, todo, func(i int, r *Record) error {
 			if r.Key == bad {
-				r = &Record{Key: bad, Failed: "no luck", Input: true}
+				r = &Record{Key: bad, Failed: "no luck", InvalidInput: true}
 			}
 			return done(i, r)
 		})
@@ -282,7 +282,7 @@ func TestFailure(t *testing.T) {
 	n := 0
 	whole(t, dir, p, func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
 		n = len(todo)
-		return Local(2)(ctx, p, todo, done)
+		return LocalRunner(2)(ctx, p, todo, done)
 	})
 	if n != 1 {
 		t.Errorf("%d cells were computed after one had failed", n)
@@ -293,14 +293,14 @@ func TestFailure(t *testing.T) {
 func TestAdopt(t *testing.T) {
 	small, large := plan(t, tiny, "seed=1,2"), plan(t, tiny, "seed=2,3")
 	old, dir := t.TempDir(), t.TempDir()
-	whole(t, old, small, Local(2))
+	whole(t, old, small, LocalRunner(2))
 	s := open(t, dir, large)
 	n, err := s.Adopt(large, []string{old, dir, t.TempDir()})
 	if err != nil || n != 6 {
 		t.Fatalf("%d cells taken over, %v", n, err)
 	}
 	s.Close()
-	if got, want := whole(t, dir, large, Local(2)), whole(t, t.TempDir(), large, Local(2)); !bytes.Equal(got, want) {
+	if got, want := whole(t, dir, large, LocalRunner(2)), whole(t, t.TempDir(), large, LocalRunner(2)); !bytes.Equal(got, want) {
 		t.Error("cells that were taken over differ")
 	}
 }
@@ -342,7 +342,7 @@ policy.allocators = ["prop-alloc"]
 seed = "1..1000"
 `)
 		s := open(b, b.TempDir(), p)
-		if _, err := Execute(context.Background(), p, s, Options{Run: Local(1)}); err != nil {
+		if _, err := Execute(context.Background(), p, s, Options{Run: LocalRunner(1)}); err != nil {
 			b.Fatal(err)
 		}
 		finish(b, p, s)
@@ -359,7 +359,7 @@ func TestFullDisk(t *testing.T) {
 	p := plan(t, tiny)
 	s := open(t, t.TempDir(), p)
 	n := 0
-	_, err = Execute(context.Background(), p, s, Options{Run: Local(1), Progress: func(done, _, _ int) {
+	_, err = Execute(context.Background(), p, s, Options{Run: LocalRunner(1), Progress: func(done, _, _ int) {
 		if n = done; n == 3 {
 			s.journal.Close()
 			s.journal = full

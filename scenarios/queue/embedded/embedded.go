@@ -68,7 +68,7 @@ func Start(address, token string, log func(format string, args ...any)) (*Server
 	e.s.SetLoggerV2(errs, false, false, false)
 	e.s.Start()
 	for begun := time.Now(); !e.s.ReadyForConnections(20 * time.Millisecond); {
-		why := errs.fatal()
+		why := errs.fatalMessage()
 		if why == "" && (time.Since(begun) > 10*time.Second || !e.s.Running()) {
 			why = "it is not ready after 10 s"
 		}
@@ -114,22 +114,22 @@ func (e *Server) close() error {
 
 // serverLog passes on a server's errors and keeps what ends it.
 type serverLog struct {
-	log func(string, ...any)
-	mu  sync.Mutex
-	end string
+	log       func(string, ...any)
+	mu        sync.Mutex
+	fatalText string
 }
 
-func (l *serverLog) fatal() string {
+func (l *serverLog) fatalMessage() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.end
+	return l.fatalText
 }
 
 func (l *serverLog) Fatalf(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.end == "" {
-		l.end = fmt.Sprintf(format, args...)
+	if l.fatalText == "" {
+		l.fatalText = fmt.Sprintf(format, args...)
 	}
 }
 

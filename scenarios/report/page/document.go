@@ -33,8 +33,8 @@ type Run struct {
 	Notes   string            `json:"notes"`   // below the table, a paragraph a line
 	Explain map[string]string `json:"explain"` // by policy, as sim explain prints it, a paragraph a line
 	// Nets are layouts of links, and NetOf says which a policy has.
-	Nets  []*result.Net  `json:"nets,omitempty"`
-	NetOf map[string]int `json:"net_of,omitempty"`
+	Nets  []*result.NetworkLayout `json:"nets,omitempty"`
+	NetOf map[string]int          `json:"net_of,omitempty"`
 	// Wirings are the layouts of a policy's topology and then of those of its jobs.
 	Wirings map[string][]*result.Wiring `json:"wirings,omitempty"`
 	// Plans are the plans of policies that have one, prepared.
@@ -47,24 +47,24 @@ type Run struct {
 
 // Sweep is what a page knows of a sweep.
 type Sweep struct {
-	Sweep  *result.Sweep        `json:"sweep"`
-	Took   *result.SweepTimings `json:"took"`
-	Plots  []result.Plot        `json:"plots"`
-	Metric string               `json:"metric"` // that tells most of its cells
-	All    int                  `json:"all"`    // cells that there are to be
+	Sweep    *result.Sweep        `json:"sweep"`
+	Took     *result.SweepTimings `json:"took"`
+	Plots    []result.Plot        `json:"plots"`
+	Metric   string               `json:"metric"` // that tells most of its cells
+	NumCells int                  `json:"all"`    // cells that there are to be
 }
 
 // Comparison is what a page knows of a comparison.
 type Comparison struct {
-	Comparison *compare.Comparison `json:"comparison"`
-	Keys       []string            `json:"keys"`  // of the parts that tell its rows apart
-	Words      []compare.Words     `json:"words"` // of its differences, in their order
-	Summary    string              `json:"summary"`
-	Rules      string              `json:"rules"`
+	Comparison *compare.Comparison      `json:"comparison"`
+	Keys       []string                 `json:"keys"`  // of the parts that tell its rows apart
+	Words      []compare.DifferenceText `json:"words"` // of its differences, in their order
+	Summary    string                   `json:"summary"`
+	Rules      string                   `json:"rules"`
 }
 
-// OfRun is the document of a run.
-func OfRun(run *result.Run) Document {
+// RunDocument is the document of a run.
+func RunDocument(run *result.Run) Document {
 	d := Document{Kind: "run", Name: nameOf(run.Document.Scenario, run.Dir), Title: run.Detail.Title, TOML: string(run.Scenario)}
 	d.Run = &Run{
 		Result: &run.Document, Timings: &run.Timings, Detail: &run.Detail,
@@ -88,7 +88,7 @@ func OfRun(run *result.Run) Document {
 			d.NetOf[p.Policy] = at
 		}
 	}
-	_, worst := run.Detail.Fragmented()
+	_, worst := run.Detail.WorstFragmentation()
 	d.Moment = worst.AtS
 	for i := range run.Document.Rows {
 		policy := run.Document.Rows[i].Policy
@@ -102,20 +102,20 @@ func OfRun(run *result.Run) Document {
 	return d
 }
 
-// OfSweep is the document of a sweep that is kept in dir, with the text of its study, of which all cells there are to be
+// SweepDocument is the document of a sweep that is kept in dir, with the text of its study, of which all cells there are to be
 // may not be there yet.
-func OfSweep(dir string, s *result.Sweep, t *result.SweepTimings, plots []result.Plot, study []byte, all int) (Document, error) {
+func SweepDocument(dir string, s *result.Sweep, t *result.SweepTimings, plots []result.Plot, study []byte, all int) (Document, error) {
 	metric, err := report.SweepMetric(s, plots, "")
 	d := Document{Kind: "sweep", Name: nameOf(s.Name, dir), Title: s.Title, TOML: string(study)}
 	d.Sweep = &Sweep{s, t, plots, metric, all}
 	return d, err
 }
 
-// OfComparison is the document of a comparison.
-func OfComparison(c *compare.Comparison) Document {
+// ComparisonDocument is the document of a comparison.
+func ComparisonDocument(c *compare.Comparison) Document {
 	d := Document{Kind: "comparison", Name: "what differs", Title: fmt.Sprintf("%s -> %s", c.Old, c.New)}
 	keys, _ := c.Project()
-	d.Comparison = &Comparison{c, keys, c.Words(), c.Summary(), c.Rules()}
+	d.Comparison = &Comparison{c, keys, c.DifferenceTexts(), c.Summary(), c.Rules()}
 	return d
 }
 
@@ -129,12 +129,12 @@ func nameOf(scenario, dir string) string {
 
 // Metric is what views know of a metric.
 type Metric struct {
-	Words  string `json:"words"`
-	Better string `json:"better"` // "lower", "higher" or ""
-	Unit   string `json:"unit"`   // "s", "B", "B/s", "%", ...
-	Format string `json:"format"` // how values are printed; "" with six digits
-	Means  string `json:"means"`  // what it is in a sentence, where Words leave that open
-	Rank   int    `json:"rank"`   // among those that tell most of a result, from 1; 0 of others
+	Words   string `json:"words"`
+	Better  string `json:"better"` // "lower", "higher" or ""
+	Unit    string `json:"unit"`   // "s", "B", "B/s", "%", ...
+	Format  string `json:"format"` // how values are printed; "" with six digits
+	Meaning string `json:"means"`  // what it is in a sentence, where Words leave that open
+	Rank    int    `json:"rank"`   // among those that tell most of a result, from 1; 0 of others
 }
 
 // formats are the names of result.Format.
@@ -152,7 +152,7 @@ func metricsOf(docs []Document) map[string]Metric {
 				continue
 			}
 			m, _ := result.Find(name)
-			all[name] = Metric{m.Words, m.Better, m.Unit, formats[m.Format], m.Means, m.Main}
+			all[name] = Metric{m.Words, m.Better, m.Unit, formats[m.Format], m.Meaning, m.Main}
 		}
 	}
 	add(slices.Values(result.WallMetrics))

@@ -35,21 +35,21 @@ import (
 	"sim/scenarios/result"
 )
 
-// Look is how pages look where figures have colours too, so that both have the same.
-type Look struct {
-	Series []Line   `json:"series"` // of policies, in turn
-	Heat   []string `json:"heat"`   // colours from little to much, at equal distances
-	Spans  []Span   `json:"spans"`  // kinds of spans in the order of the legend; others are work, in grey
+// Style is how pages look where figures have colours too, so that both have the same.
+type Style struct {
+	Series []LineStyle `json:"series"` // of policies, in turn
+	Heat   []string    `json:"heat"`   // colours from little to much, at equal distances
+	Spans  []SpanStyle `json:"spans"`  // kinds of spans in the order of the legend; others are work, in grey
 }
 
-// Line is how the line of a policy looks. Colours are as CSS has them.
-type Line struct {
+// LineStyle is how the line of a policy looks. Colours are as CSS has them.
+type LineStyle struct {
 	Color  string    `json:"color"`
 	Dashes []float64 `json:"dashes"`
 }
 
-// Span is how spans of a kind look. Row counts the rows of thin bars of transfers below the work from 1; 0 is work.
-type Span struct {
+// SpanStyle is how spans of a kind look. Row counts the rows of thin bars of transfers below the work from 1; 0 is work.
+type SpanStyle struct {
 	Name  string `json:"name"`
 	Words string `json:"words"`
 	Color string `json:"color"`
@@ -62,17 +62,17 @@ var assets embed.FS
 // Generator is what the head of every page says that it was made by, so that others are not overwritten.
 const Generator = `<meta name="generator" content="sim report">`
 
-// Most is the size in bytes that a page is kept within, by leaving out what simulations of other than the best policies
+// MaxBytes is the size in bytes that a page is kept within, by leaving out what simulations of other than the best policies
 // hold, and then the largest of what is left.
-const Most = 5 << 20
+const MaxBytes = 5 << 20
 
 // Write writes a page of documents. Equal documents give equal bytes.
-func Write(w io.Writer, docs []Document, look Look) error {
-	script, err := join("assets/uplot.min.js", "assets/js")
+func Write(w io.Writer, docs []Document, look Style) error {
+	script, err := concatenate("assets/uplot.min.js", "assets/js")
 	if err != nil {
 		return err
 	}
-	style, err := join("assets/uplot.min.css", "assets/style.css", "assets/pictures.css")
+	style, err := concatenate("assets/uplot.min.css", "assets/style.css", "assets/pictures.css")
 	if err != nil {
 		return err
 	}
@@ -84,13 +84,13 @@ func Write(w io.Writer, docs []Document, look Look) error {
 	if err != nil {
 		return err
 	}
-	room := Most - len(script) - len(style) - len(frame) - len(license)
+	room := MaxBytes - len(script) - len(style) - len(frame) - len(license)
 	docs, left, err := fit(docs, room/4*3)
 	if err != nil {
 		return err
 	}
 	title := titleOf(docs)
-	data, err := pack(map[string]any{
+	data, err := compressedJSON(map[string]any{
 		"schema": "sim.report/1", "version": result.Version, "title": title, "docs": docs,
 		"metrics": metricsOf(docs), "look": look, "left_out": left,
 	}, gzip.BestCompression)
@@ -99,7 +99,7 @@ func Write(w io.Writer, docs []Document, look Look) error {
 	}
 	_, err = strings.NewReplacer(
 		"{{generator}}", Generator,
-		"{{policy}}", fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; img-src data:; base-uri 'none'; form-action 'none'", hash(script), hash(style)),
+		"{{policy}}", fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; img-src data:; base-uri 'none'; form-action 'none'", sourceHash(script), sourceHash(style)),
 		"{{title}}", html.EscapeString(title),
 		"{{license}}", html.EscapeString(string(license)),
 		"{{style}}", string(style),
@@ -109,8 +109,8 @@ func Write(w io.Writer, docs []Document, look Look) error {
 	return err
 }
 
-// join concatenates files, and those of directories in order of their names.
-func join(names ...string) ([]byte, error) {
+// concatenate concatenates files, and those of directories in order of their names.
+func concatenate(names ...string) ([]byte, error) {
 	var b bytes.Buffer
 	for _, name := range names {
 		err := fs.WalkDir(assets, name, func(path string, e fs.DirEntry, err error) error {
@@ -129,14 +129,14 @@ func join(names ...string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// hash is the source of a content security policy that allows an inline element of this text.
-func hash(text []byte) string {
+// sourceHash is the source of a content security policy that allows an inline element of this text.
+func sourceHash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// pack is v as JSON, compressed at a level of gzip, without a time: equal values give equal bytes.
-func pack(v any, level int) ([]byte, error) {
+// compressedJSON is v as JSON, compressed at a level of gzip, without a time: equal values give equal bytes.
+func compressedJSON(v any, level int) ([]byte, error) {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, level)
 	if err != nil {

@@ -37,7 +37,7 @@ func runOf(spans int) *result.Run {
 func written(t *testing.T, docs ...Document) (page string, data map[string]any) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, docs, Look{Series: []Line{{Color: "#000000"}}}); err != nil {
+	if err := Write(&b, docs, Style{Series: []LineStyle{{Color: "#000000"}}}); err != nil {
 		t.Fatal(err)
 	}
 	page = b.String()
@@ -60,8 +60,8 @@ func written(t *testing.T, docs ...Document) (page string, data map[string]any) 
 // TestWrite: the page allows its own script and style alone, by their hashes, names nothing elsewhere, is the same each
 // time, and holds the numbers of the run.
 func TestWrite(t *testing.T) {
-	page, data := written(t, OfRun(runOf(3)))
-	if again, _ := written(t, OfRun(runOf(3))); again != page {
+	page, data := written(t, RunDocument(runOf(3)))
+	if again, _ := written(t, RunDocument(runOf(3))); again != page {
 		t.Error("two pages of one run differ")
 	}
 	if !strings.Contains(page, Generator) {
@@ -98,8 +98,8 @@ func TestWrite(t *testing.T) {
 // TestFit: what there is no room for is left out, that of the best policy last, and said; the run stays as it was.
 func TestFit(t *testing.T) {
 	run := runOf(3000)
-	docs := []Document{OfRun(run)}
-	packed, err := pack(docs, gzip.BestSpeed)
+	docs := []Document{RunDocument(run)}
+	packed, err := compressedJSON(docs, gzip.BestSpeed)
 	if err != nil {
 		t.Fatal(err)
 	}

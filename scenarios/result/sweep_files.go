@@ -39,7 +39,7 @@ func (s *Sweep) Check() error {
 				return fmt.Errorf("cell %d is at value %d of %d on axis %s", i, v, len(s.Axes[a].Labels), s.Axes[a].Name)
 			}
 		}
-		if err := Possible(fmt.Sprintf("cell %d", i), c.Samples, c.Reference, c.Metrics); err != nil {
+		if err := CheckMetrics(fmt.Sprintf("cell %d", i), c.Samples, c.Reference, c.Metrics); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func ReadStudy(dir string) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, missing(dir, ScenarioFile, err)
+		return nil, missingFile(dir, ScenarioFile, err)
 	}
 	return text, nil
 }
@@ -105,7 +105,7 @@ func readSweep(dir, file string) (*Sweep, error) {
 		return nil, &PlaceError{dir, fmt.Sprintf("%s has schema %q, want %q", file, s.Schema, SweepSchema)}
 	}
 	if err := s.Check(); err != nil {
-		return nil, corrupt(dir, file, err)
+		return nil, corruptFile(dir, file, err)
 	}
 	return s, nil
 }

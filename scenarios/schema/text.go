@@ -29,7 +29,7 @@ func QuotedList(names []string) string {
 }
 
 // Quote quotes a text for a message of one line, shortened if it is long.
-func Quote(text string) string { return strconv.Quote(Clipped(text, 60)) }
+func Quote(text string) string { return strconv.Quote(Clip(text, 60)) }
 
 // JoinPath appends a part to a dotted path, quoted if it is not a bare key.
 func JoinPath(path, part string) string {

@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// OtherFiles are the names, as patterns, of the files that only some runs have.
-var OtherFiles = []string{"links-*.csv", "circuits-*.csv", "queues-*.csv", "crossconnects.csv", "jobs-*.csv", "events-*.csv"}
+// OptionalFiles are the names, as patterns, of the files that only some runs have.
+var OptionalFiles = []string{"links-*.csv", "circuits-*.csv", "queues-*.csv", "crossconnects.csv", "jobs-*.csv", "events-*.csv"}
 
-// ownName reports whether a run or a sweep may keep a file of that name, slashes between, in its directory.
-func ownName(name string) bool {
+// isRunFile reports whether a run or a sweep may keep a file of that name, slashes between, in its directory.
+func isRunFile(name string) bool {
 	switch name {
 	case ManifestFile, ScenarioFile, ResultFile, TimingsFile, DetailFile, DetailGzip, CSVFile, BenchFile, PlotsDir,
-		SweepFile, PlanFile, PlotsFile, unfinished, replaced:
+		SweepFile, PlanFile, PlotsFile, unfinishedFile, replacedDir:
 		return true
 	}
 	dir, base := path.Split(name)
 	if dir == PlotsDir+"/" {
 		return path.Ext(base) == ".png" || path.Ext(base) == ".svg"
 	}
-	return dir == "" && (IsJournal(base) || slices.ContainsFunc(OtherFiles, func(pattern string) bool {
+	return dir == "" && (IsJournal(base) || slices.ContainsFunc(OptionalFiles, func(pattern string) bool {
 		ok, _ := path.Match(pattern, base) // the patterns are well formed
 		return ok
 	}))
@@ -35,40 +35,42 @@ func IsJournal(name string) bool {
 	return strings.HasPrefix(name, "cells") && strings.HasSuffix(name, ".jsonl")
 }
 
-// Keeper returns the directory of the run or sweep that keeps a file of its own at path, "" where none does.
-func Keeper(file string) string {
+// OwningDir returns the directory of the run or sweep that keeps a file of its own at path, "" where none does.
+func OwningDir(file string) string {
 	dir, name := filepath.Dir(file), filepath.Base(file)
 	if filepath.Base(dir) == PlotsDir && !IsResult(dir) {
 		dir, name = filepath.Dir(dir), path.Join(PlotsDir, name)
 	}
-	if ownName(name) && IsResult(dir) {
+	if isRunFile(name) && IsResult(dir) {
 		return dir
 	}
 	return ""
 }
 
-// wrote returns the files that the run in dir wrote: those that its manifest lists, and of a run that lists none all
+// writtenFiles returns the files that the run in dir wrote: those that its manifest lists, and of a run that lists none all
 // that have the names of a run's.
-func wrote(dir string) func(name string) bool {
+func writtenFiles(dir string) func(name string) bool {
 	var m Manifest
 	if load(dir, ManifestFile, &m) != nil || m.Files == nil {
-		return ownName
+		return isRunFile
 	}
 	return func(name string) bool { return slices.Contains(m.Files, name) }
 }
 
-// keepOthers moves from an older run's directory into a newer one's what no run wrote, but for names that the newer run
+// preserveForeignFiles moves from an older run's directory into a newer one's what no run wrote, but for names that the newer run
 // has taken.
-func keepOthers(from, to string) error { return moveOthers(from, to, ".", wrote(from)) }
+func preserveForeignFiles(from, to string) error {
+	return moveForeignFiles(from, to, ".", writtenFiles(from))
+}
 
-func moveOthers(from, to, at string, own func(string) bool) error {
+func moveForeignFiles(from, to, at string, isOwn func(string) bool) error {
 	entries, err := os.ReadDir(filepath.Join(from, at))
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		name := path.Join(at, e.Name())
-		if own(name) && !e.IsDir() || name == ManifestFile || name == unfinished {
+		if isOwn(name) && !e.IsDir() || name == ManifestFile || name == unfinishedFile {
 			continue
 		}
 		old, place := filepath.Join(from, name), filepath.Join(to, name)
@@ -78,7 +80,7 @@ func moveOthers(from, to, at string, own func(string) bool) error {
 			if err := os.MkdirAll(place, 0o777); err != nil {
 				return err
 			}
-			if err := moveOthers(from, to, name, own); err != nil {
+			if err := moveForeignFiles(from, to, name, isOwn); err != nil {
 				return err
 			}
 			os.Remove(place) // unless something is in it
@@ -91,11 +93,11 @@ func moveOthers(from, to, at string, own func(string) bool) error {
 	return nil
 }
 
-// files lists the files below dir, with slashes between, in order.
-func files(dir string) ([]string, error) {
+// listFiles lists the files below dir, with slashes between, in order.
+func listFiles(dir string) ([]string, error) {
 	list := []string{}
 	err := filepath.WalkDir(dir, func(place string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || e.Name() == unfinished {
+		if err != nil || e.IsDir() || e.Name() == unfinishedFile {
 			return err
 		}
 		name, err := filepath.Rel(dir, place)

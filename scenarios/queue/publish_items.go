@@ -14,9 +14,9 @@ import (
 type itemState uint8
 
 const (
-	waits    itemState = iota // is not published
-	isOut                     // is on the queue, runs, or has a result
-	finished                  // was handed over
+	unpublished itemState = iota // is not published
+	outstanding                  // is on the queue, runs, or has a result
+	delivered                    // was handed over
 )
 
 // A feed publishes so many items, or so many bytes, before it waits for all to be there.
@@ -28,9 +28,9 @@ const (
 // sendTimeout is how long the server may take to say that it has a message.
 const sendTimeout = callTimeout
 
-// take returns the next item to publish, or none if there is none or no room for it.
-func (p *publisher) take() (i int32, ok bool) {
-	for p.out < p.o.Ahead {
+// nextItem returns the next item to publish, or none if there is none or no room for it.
+func (p *publisher) nextItem() (i int32, ok bool) {
+	for p.numOutstanding < p.o.Ahead {
 		switch {
 		case len(p.lost) > 0:
 			i, p.lost = p.lost[0], p.lost[1:]
@@ -40,62 +40,62 @@ func (p *publisher) take() (i int32, ok bool) {
 		default:
 			return 0, false
 		}
-		if p.state[i] == waits {
-			p.state[i] = isOut
-			p.out++
+		if p.state[i] == unpublished {
+			p.state[i] = outstanding
+			p.numOutstanding++
 			return i, true
 		}
 	}
 	return 0, false
 }
 
-// feed publishes some items, not more than Options.Ahead being out at a time, and hands over as failed those that
+// publishSome publishes some items, not more than Options.Ahead being out at a time, and hands over as failed those that
 // cannot be. It reports whether there were any.
-func (p *publisher) feed(ctx context.Context, done func(Result) error) (some bool, err error) {
-	var flight []sent
+func (p *publisher) publishSome(ctx context.Context, done func(Result) error) (some bool, err error) {
+	var flight []pendingPublish
 	for bytes := 0; len(flight) < feedItems && bytes < feedBytes; {
-		i, ok := p.take()
+		i, ok := p.nextItem()
 		if !ok {
 			break
 		}
 		some = true
-		m, err := p.message(i)
+		m, err := p.itemMessage(i)
 		if err != nil {
-			if err := p.finish(failure(p.items[i].Key, err.Error(), true), done); err != nil {
+			if err := p.deliver(failedResult(p.items[i].Key, err.Error(), true), done); err != nil {
 				return true, err
 			}
 			continue
 		}
-		flight = append(flight, sent{msg: m})
+		flight = append(flight, pendingPublish{msg: m})
 		bytes += len(m.Data)
 	}
 	return some, p.send(ctx, flight)
 }
 
-// message makes the message of an item.
-func (p *publisher) message(i int32) (*nats.Msg, error) {
+// itemMessage makes the message of an item.
+func (p *publisher) itemMessage(i int32) (*nats.Msg, error) {
 	it := &p.items[i]
 	data, err := it.Payload()
 	if err != nil {
 		return nil, err
 	}
-	m := &nats.Msg{Subject: p.place.subject(it.Key), Data: data}
+	m := &nats.Msg{Subject: p.address.itemSubject(it.Key), Data: data}
 	if limit := p.l.nc.MaxPayload(); int64(m.Size()) > limit {
 		return nil, fmt.Errorf("the item takes %d bytes, of which the server takes %d at most; raise its max_payload", m.Size(), limit)
 	}
 	return m, nil
 }
 
-// sent is an item on its way to the queue.
-type sent struct {
+// pendingPublish is an item on its way to the queue.
+type pendingPublish struct {
 	msg *nats.Msg
 	ack jetstream.PubAckFuture
 }
 
 // send publishes messages and waits until all are there. It tries again what fails: an item that is there already is
 // refused.
-func (p *publisher) send(ctx context.Context, flight []sent) error {
-	trouble := trouble{l: p.l, doing: "publishing items"}
+func (p *publisher) send(ctx context.Context, flight []pendingPublish) error {
+	retry := retryPolicy{l: p.l, operation: "publishing items"}
 	// What is under way is waited for also when ctx ends, so that it can be taken back.
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -117,7 +117,7 @@ func (p *publisher) send(ctx context.Context, flight []sent) error {
 				case <-late.Done():
 					return nil
 				}
-				if e == nil || there(e) {
+				if e == nil || isDuplicate(e) {
 					continue
 				}
 				err, s.ack = e, nil
@@ -127,10 +127,10 @@ func (p *publisher) send(ctx context.Context, flight []sent) error {
 		if flight = rest; len(flight) == 0 {
 			return nil
 		}
-		if err := trouble.pause(ctx, err); err != nil {
+		if err := retry.wait(ctx, err); err != nil {
 			return err
 		}
-		if gone(err) {
+		if isMissing(err) {
 			if _, _, err := p.l.openWork(ctx); err != nil && ctx.Err() == nil {
 				p.o.Log("%v", err)
 			}
@@ -139,8 +139,8 @@ func (p *publisher) send(ctx context.Context, flight []sent) error {
 	return nil
 }
 
-// there reports whether an error means that the item was on the queue already.
-func there(err error) bool {
+// isDuplicate reports whether an error means that the item was on the queue already.
+func isDuplicate(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && strings.Contains(api.Description, "maximum messages per subject")
 }
