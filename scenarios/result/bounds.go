@@ -2,29 +2,33 @@ package result
 
 import "maps"
 
-// ProvedBound is a lower bound on a metric that holds for whatever a policy may choose, so that it serves rows of other
-// policies of the same scenario, too.
+// ProvedBound is a lower bound on a metric that holds for every decision. It therefore
+// applies to rows of other policies of the same scenario.
 type ProvedBound struct {
 	Metric string  `json:"metric"`
 	Bound  float64 `json:"bound"`
-	Model  string  `json:"model"` // what it holds for, in words
-	// MultiPath says that it holds as well where what goes from one node to another takes several routes.
+	Model  string  `json:"model"` // description of the decisions for which it holds
+	// MultiPath reports whether the bound also holds if the traffic of a pair of nodes is
+	// split over several paths.
 	MultiPath bool `json:"split,omitempty"`
 }
 
-// Bounds is what a row has to do with lower bounds: its own, and those of other rows.
+// Bounds are the bounds that a row proves, and the requirements on bounds proved by other
+// rows.
 type Bounds struct {
-	GapMetric string        `json:"of"`              // the metric that gap is of
-	MultiPath bool          `json:"split,omitempty"` // only proofs that hold for several routes hold for the row
+	GapMetric string        `json:"of"`              // metric to which the row's gap refers
+	MultiPath bool          `json:"split,omitempty"` // only bounds with MultiPath hold for the row
 	Proofs    []ProvedBound `json:"proofs,omitempty"`
 }
 
-// boundTie is the relative difference below which bounds count as equal: what rounding leaves of one.
+// boundTie is the relative difference below which bounds are equal; it exceeds rounding
+// errors.
 const boundTie = 1e-9
 
-// ShareBounds gives rows of one scenario the best bounds that any of them proves and that hold for them, in place of
-// lesser ones: metrics "bound_" and the metric's name, and of the one that gap is of, gap and the label gap_model. Maps
-// that it changes are copied first.
+// ShareBounds replaces the bounds of rows of one scenario by the best applicable bound
+// that any of the rows proves. It sets the metrics "bound_" plus the metric's name and,
+// for the metric of the gap, the gap and the label gap_model. Maps are copied before they
+// change.
 func ShareBounds(rows []Row) {
 	var all []ProvedBound
 	for i := range rows {
@@ -42,7 +46,8 @@ func ShareBounds(rows []Row) {
 	}
 }
 
-// improveBound gives a row a bound if it holds for the row, and says more than the row's own.
+// improveBound applies a bound to a row if it holds for the row and is larger than the
+// row's own.
 func (r *Row) improveBound(p ProvedBound) {
 	name := "bound_" + p.Metric
 	best, bounded := r.Metrics[name]

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestShareBounds: every row gets the largest bound of all rows that holds for it, and its gap is above that bound.
+// TestShareBounds: every row gets the largest applicable bound of all rows, and the gap
+// refers to it.
 func TestShareBounds(t *testing.T) {
 	row := func(policy string, value, bound float64, split bool, proofs ...ProvedBound) Row {
 		return Row{Policy: policy, Metrics: map[string]float64{"makespan_s": value, "bound_makespan_s": bound, "gap": value/bound - 1},

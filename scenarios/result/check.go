@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Check fails on a metric that JSON cannot hold (NaN, Inf) and names it, and on rows without a policy's name or with
-// the same one twice.
+// Check fails on metrics that JSON cannot represent (NaN, Inf), on rows without a policy,
+// and on duplicate policies.
 func (d *Document) Check() error {
 	const why = "which no result may hold"
 	if err := checkValues("reference", why, isFinite, nil, d.Reference); err != nil {
@@ -32,8 +32,8 @@ func (d *Document) Check() error {
 	return nil
 }
 
-// Check fails on numbers that JSON cannot hold and on parts that do not fit together, so that readers need not look
-// again.
+// Check fails on numbers that JSON cannot represent and on inconsistent parts, so that
+// readers need no further checks.
 func (d *Detail) Check() error {
 	if where, _, found := FindOutOfRange(reflect.ValueOf(d), math.MaxFloat64); found {
 		return fmt.Errorf("detail%s is not a finite number", where)
@@ -77,8 +77,8 @@ func (p *Simulation) check(owner string) error {
 	return cmp.Or(p.Schedule.check(owner), p.Torus.check(owner), p.Graph.check(owner), p.Delay.check(owner), p.Topology.check(owner))
 }
 
-// check fails on links between nodes that are not there, and on routes that do not lead from source to destination. A nil
-// graph passes.
+// check fails on links with invalid nodes and on paths that do not lead from source to
+// destination. A nil graph is valid.
 func (g *Graph) check(owner string) error {
 	if g == nil {
 		return nil
@@ -86,7 +86,7 @@ func (g *Graph) check(owner string) error {
 	return checkLinks(owner, "graph", g.Pairs, len(g.Nodes), len(g.Links), func(i int) (int, int) { return g.Links[i].From, g.Links[i].To })
 }
 
-// check fails on circuits between pods that are not there. A nil topology passes.
+// check fails on circuits between pods that do not exist. A nil topology is valid.
 func (t *Topology) check(owner string) error {
 	if t == nil {
 		return nil
@@ -99,11 +99,12 @@ func (t *Topology) check(owner string) error {
 	return nil
 }
 
-// maxTorusNodes bounds a torus: more nodes than any fabric has, few enough that products of dimensions stay exact.
+// maxTorusNodes is larger than every fabric, and small enough that products of dimensions
+// cannot overflow.
 const maxTorusNodes = 1 << 30
 
-// check fails on a torus whose numbers point outside it, and on routes whose links do not lead from source to
-// destination. A nil torus passes.
+// check fails on invalid indices and on paths whose links do not lead from source to
+// destination. A nil torus is valid.
 func (l *Torus) check(owner string) error {
 	if l == nil {
 		return nil
@@ -150,8 +151,9 @@ func (l *Torus) check(owner string) error {
 	return nil
 }
 
-// checkLinks fails on links of a graph or a torus between nodes that are not there, and on routes of all pairs, as
-// Torus.Pairs has them, that do not lead from source to destination. No routes pass.
+// checkLinks fails on links with invalid nodes, and on paths of pairs (see Torus.Pairs)
+// that do not lead from source to destination. pairs may be empty. ends returns the nodes
+// of a link.
 func checkLinks(owner, what string, pairs []string, nodes, links int, ends func(link int) (from, to int)) error {
 	inside := func(n int) bool { return n >= 0 && n < nodes }
 	for i := range links {
@@ -166,7 +168,7 @@ func checkLinks(owner, what string, pairs []string, nodes, links int, ends func(
 	default:
 		return fmt.Errorf("%s has routes from %d nodes of %d", owner, len(pairs), nodes)
 	}
-	out := make([][]int, nodes) // the ends of the links that leave a node
+	out := make([][]int, nodes) // destinations of outgoing links, indexed by node
 	for i := range links {
 		from, to := ends(i)
 		out[from] = append(out[from], to)
@@ -193,7 +195,7 @@ func checkLinks(owner, what string, pairs []string, nodes, links int, ends func(
 	return nil
 }
 
-// check fails on delays below 0 and on bins that are not in order. A nil delay passes.
+// check fails on negative delays and on unordered bins. A nil delay is valid.
 func (d *Delay) check(owner string) error {
 	if d == nil {
 		return nil
@@ -209,8 +211,9 @@ func (d *Delay) check(owner string) error {
 	return nil
 }
 
-// FindOutOfRange returns the path from v to the first number under it that is NaN or farther from 0 than limit, and that number.
-// It makes no text before it finds one.
+// FindOutOfRange returns the path from v to the first number below it that is NaN or
+// whose absolute value exceeds limit, and that number. It allocates no text unless it
+// finds one.
 func FindOutOfRange(v reflect.Value, limit float64) (path string, number float64, found bool) {
 	switch v.Kind() {
 	case reflect.Float64:
@@ -234,7 +237,7 @@ func FindOutOfRange(v reflect.Value, limit float64) (path string, number float64
 			}
 		}
 	case reflect.Slice:
-		if fs, ok := v.Interface().([]float64); ok { // by far the most numbers
+		if fs, ok := v.Interface().([]float64); ok { // fast path: nearly all numbers are in such slices
 			at := slices.IndexFunc(fs, func(f float64) bool { return !(math.Abs(f) <= limit) })
 			if at < 0 {
 				return "", 0, false

@@ -7,16 +7,19 @@ import (
 	"slices"
 )
 
-// maxTimeRounding is the most that rounding may take a time below 0, in seconds: differences of times of days in ticks.
+// maxTimeRounding is how far rounding can move a time below 0, in seconds: the rounding
+// error of a difference of times of days.
 const maxTimeRounding = 1e-9
 
-// CheckMetrics fails with the name of a metric or sample that no run can have, such as a negative time: what comes from
-// elsewhere, or was kept and changed since, is not shown as a result. who has them, for the message.
+// CheckMetrics fails with the name of a metric or sample that no run can have, such as a
+// negative time. It protects against damaged and manipulated files. owner names the row
+// in the message.
 func CheckMetrics(owner string, samples map[string][]float64, metrics ...map[string]float64) error {
 	return checkValues(owner, "which no run can have", isPossible, samples, metrics...)
 }
 
-// checkValues fails with the name of a metric or sample whose value does not fit, and why.
+// checkValues fails with the first metric or sample that does not fit. why completes the
+// message.
 func checkValues(owner, why string, fits func(name string, v float64) bool, samples map[string][]float64, metrics ...map[string]float64) error {
 	for _, some := range metrics {
 		for _, name := range slices.Sorted(maps.Keys(some)) {
@@ -35,11 +38,11 @@ func checkValues(owner, why string, fits func(name string, v float64) bool, samp
 	return nil
 }
 
-// isFinite reports whether JSON can hold a value.
+// isFinite reports whether JSON can represent v.
 func isFinite(_ string, v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// isPossible reports whether a run can have a value of a metric: finite, and not negative if the metric is known or has a
-// unit. A gap may be negative by rounding.
+// isPossible reports whether a run can have this value: it is finite, and not negative if
+// the metric is known or has a unit. Rounding may make gaps and times slightly negative.
 func isPossible(name string, v float64) bool {
 	m, known := Find(name)
 	switch {

@@ -6,13 +6,14 @@ import (
 	"sim/internal/text"
 )
 
-// maxRounds bounds the slots or steps of a plan: sums stay exact.
+// maxRounds is the maximum number of slots or steps of a plan. Sums stay exact below it.
 const maxRounds = 1 << 40
 
-// maxPlanS bounds the time of a plan in steps, in seconds: far beyond any, and sums stay finite.
+// maxPlanS is the maximum time of a plan in steps, in seconds. It exceeds every real plan
+// and keeps sums finite.
 const maxPlanS = 1e24
 
-// check fails on a plan whose parts do not fit together. A nil plan passes.
+// check fails on inconsistent parts of a plan. A nil plan is valid.
 func (s *Schedule) check(owner string) error {
 	if s == nil {
 		return nil
@@ -53,7 +54,8 @@ func (s *Schedule) check(owner string) error {
 	return nil
 }
 
-// check fails on a phase whose parts do not fit together; the plan can have so many more slots.
+// check fails on inconsistent parts of a phase. maxSlots is the number of slots that the
+// plan may still have.
 func (ph *SchedulePhase) check(gpus, maxSlots int) error {
 	inside := func(g int) bool { return g >= 0 && g < gpus }
 	switch {

@@ -10,20 +10,22 @@ import (
 	"sync"
 )
 
-// A document that is read may have been damaged or made up. What of it is in memory is bounded while it is read, not
-// after: a few megabytes of gzip, or of empty braces, would otherwise take gigabytes.
+// Documents may be damaged or malicious. Memory is therefore limited during decoding:
+// otherwise a few megabytes of gzip data, or of empty braces, could expand to gigabytes.
 
-// decodeLimits bound a document.
+// decodeLimits limits a document.
 type decodeLimits struct {
 	textBytes   int64 // bytes of JSON
-	memoryBytes int64 // bytes that it takes when it is read, about
+	memoryBytes int64 // memory of the decoded value, approximately
 }
 
-// decodeLimitsOf returns the limits of a document that is read into a pointer from a file of so many bytes.
+// decodeLimitsOf returns the limits of a document that is read into a pointer from a file
+// of size bytes.
 //
-// Of a run the largest is the detail, of some 65 bytes of memory and 75 of text a span: it may have two million, as
-// many as the largest scenarios have tasks. What belongs to a sweep has no largest size; it may take memory in
-// proportion to what lies on the disk, of which a cell takes about twice its text.
+// The largest document of a run is the detail. A span takes about 65 bytes of memory and
+// 75 bytes of text, and the limit allows two million spans: the number of tasks of the
+// largest scenarios. Documents of a sweep have no maximum size. They may use memory in
+// proportion to the file; a cell takes about twice its text.
 func decodeLimitsOf(into any, size int64) decodeLimits {
 	of := decodeLimits{textBytes: 256 << 20, memoryBytes: 128 << 20}
 	switch into.(type) {
@@ -36,25 +38,27 @@ func decodeLimitsOf(into any, size int64) decodeLimits {
 }
 
 const (
-	// maxValueBytes is the most text of what is read at once: a string, a number, a list of them, a small struct. The
-	// longest is a series over time, of a million points.
+	// maxValueBytes is the maximum text of a value that is decoded at once: a string, a
+	// number, a list of these, or a small struct. The longest is a series of a million
+	// points.
 	maxValueBytes = 16 << 20
-	// maxNameBytes is the most text between values: names, brackets and spaces.
+	// maxNameBytes is the maximum text between values: names, brackets and spaces.
 	maxNameBytes = 64 << 10
-	// maxListBytes is the most memory of one list, which takes three times as much while it grows.
+	// maxListBytes is the maximum memory of a list. A growing list temporarily takes
+	// three times as much.
 	maxListBytes = 64 << 20
 )
 
-// errTooLarge is wrapped where a document is beyond its limits.
+// errTooLarge is wrapped by errors about documents that exceed their limits.
 var errTooLarge = errors.New("it holds more than a run can")
 
-// Decode is Load of a reader, of a file of so many bytes.
+// Decode is Load for a reader. size is the size of the file in bytes.
 func Decode(r io.Reader, size int64, into any) error {
 	return decode(r, into, decodeLimitsOf(into, size))
 }
 
-// decode reads the one JSON document in r as json.Unmarshal does, but value by value and within limits. into points to
-// a struct or a slice.
+// decode reads the single JSON document in r like json.Unmarshal, but value by value and
+// within limits. into points to a struct or a slice.
 func decode(r io.Reader, into any, lim decodeLimits) error {
 	in := &limitedReader{r: r, remaining: lim.textBytes}
 	d := &decoder{Decoder: json.NewDecoder(in), in: in, memory: lim.memoryBytes}
@@ -72,16 +76,16 @@ func decode(r io.Reader, into any, lim decodeLimits) error {
 	return nil
 }
 
-// limitedReader hands on a text, and fails where it is longer than it may be.
+// limitedReader passes a text through and fails if the document or a value is too long.
 type limitedReader struct {
 	r          io.Reader
-	remaining  int64 // bytes that may still come
-	consumed   int64
-	valueStart int64 // where what is being read begins
-	maxValue   int64 // bytes that it may have
+	remaining  int64 // remaining bytes of the document
+	consumed   int64 // bytes read
+	valueStart int64 // offset of the value being read
+	maxValue   int64 // limit of that value, in bytes
 }
 
-// decoderBufferBytes is how far a json.Decoder reads beyond what it returns.
+// decoderBufferBytes is how far a json.Decoder may read past the returned value.
 const decoderBufferBytes = 32 << 10
 
 func (m *limitedReader) Read(p []byte) (int, error) {
@@ -96,29 +100,30 @@ func (m *limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decoder reads a document.
+// decoder reads a document into a Go value.
 type decoder struct {
 	*json.Decoder
 	in     *limitedReader
-	memory int64 // bytes that may still be taken
+	memory int64 // remaining budget in bytes
 }
 
-// limitNext lets what comes next have so many bytes.
-func (d *decoder) limitNext(most int64) { d.in.valueStart, d.in.maxValue = d.InputOffset(), most }
+// limitNext limits the next value to max bytes.
+func (d *decoder) limitNext(max int64) { d.in.valueStart, d.in.maxValue = d.InputOffset(), max }
 
-// token returns the next token, which is a bracket or a name.
+// token returns the next token: a bracket or a name.
 func (d *decoder) token() (json.Token, error) {
 	d.limitNext(maxNameBytes)
 	return d.Token()
 }
 
-// more reports whether an object or a list goes on. Where it cannot be read, token tells.
+// more reports whether an object or a list has another element. A read error is reported
+// by the next call of token.
 func (d *decoder) more() bool {
 	d.limitNext(maxNameBytes)
 	return d.More()
 }
 
-// charge takes n bytes of memory.
+// charge uses n bytes of the memory budget.
 func (d *decoder) charge(n int64) error {
 	if d.memory -= n; d.memory < 0 {
 		return fmt.Errorf("%w, at byte %d", errTooLarge, d.InputOffset())
@@ -126,7 +131,7 @@ func (d *decoder) charge(n int64) error {
 	return nil
 }
 
-// readValue reads a value into v. at says which it is, for messages.
+// readValue reads a value into v. at is its path for messages.
 func (d *decoder) readValue(v reflect.Value, at string) error {
 	t := v.Type()
 	switch {
@@ -160,7 +165,7 @@ func (d *decoder) readValue(v reflect.Value, at string) error {
 	return d.readObject(v, at)
 }
 
-// decodeWhole reads a value that takes little, all at once.
+// decodeWhole reads a small value with a single call of Decode.
 func (d *decoder) decodeWhole(v reflect.Value, at string) error {
 	d.limitNext(maxValueBytes)
 	from := d.in.valueStart
@@ -175,7 +180,7 @@ func (d *decoder) decodeWhole(v reflect.Value, at string) error {
 	return d.charge(heldBytes(v))
 }
 
-// readObject reads a struct after its brace. Members that it does not know are passed over.
+// readObject reads a struct after its opening brace. Unknown members are skipped.
 func (d *decoder) readObject(v reflect.Value, at string) error {
 	known := fieldsByName(v.Type())
 	for d.more() {
@@ -197,7 +202,7 @@ func (d *decoder) readObject(v reflect.Value, at string) error {
 	return err
 }
 
-// readMap reads a map after its brace.
+// readMap reads a map after its opening brace.
 func (d *decoder) readMap(v reflect.Value, at string) error {
 	t := v.Type()
 	v.Set(reflect.MakeMap(t))
@@ -206,7 +211,7 @@ func (d *decoder) readMap(v reflect.Value, at string) error {
 		if err != nil {
 			return err
 		}
-		const place = 32 // of a key and of what a map needs beside keys and elements
+		const place = 32 // bytes of a map entry besides the text of the key and the element
 		if err := d.charge(place + int64(len(name.(string))) + int64(t.Elem().Size())); err != nil {
 			return err
 		}
@@ -220,7 +225,7 @@ func (d *decoder) readMap(v reflect.Value, at string) error {
 	return err
 }
 
-// readList reads a slice after its bracket.
+// readList reads a slice after its opening bracket.
 func (d *decoder) readList(v reflect.Value, at string) error {
 	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 	elem := v.Type().Elem()
@@ -237,7 +242,7 @@ func (d *decoder) readList(v reflect.Value, at string) error {
 			return err
 		}
 		if n == v.Cap() {
-			v.Grow(max(1, n)) // twice as many: a quarter more, as append does, copies them four times
+			v.Grow(max(1, n)) // doubling copies elements less often than append's growth by a quarter
 		}
 		v.SetLen(n + 1)
 		if err := read(v.Index(n), at); err != nil {
@@ -261,7 +266,7 @@ func (d *decoder) mismatchError(at string, got json.Token, want string) error {
 	return fmt.Errorf("%s: %s where %s belongs, at byte %d", describePath(at), what, want, d.InputOffset())
 }
 
-// describePath words where in a document something is.
+// describePath names the location of a value for messages.
 func describePath(at string) string {
 	if at == "" {
 		return "the document"
@@ -269,12 +274,12 @@ func describePath(at string) string {
 	return at[1:]
 }
 
-// isScalar reports whether values of a type are numbers, strings or truth values.
+// isScalar reports whether a type is a number, string or bool.
 func isScalar(t reflect.Type) bool {
 	return t.Kind() != reflect.Struct && t.Kind() != reflect.Array && isFlat(t)
 }
 
-// isFlat reports whether values of a type take no memory but their own and that of strings.
+// isFlat reports whether values of a type consist of fixed-size memory and strings.
 func isFlat(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Map, reflect.Pointer:
@@ -289,7 +294,8 @@ func isFlat(t reflect.Type) bool {
 	return true
 }
 
-// heldBytes returns the memory that a value has besides its own: of strings, and of a list of scalars.
+// heldBytes returns the memory that a value references: strings, and the elements of a
+// list of scalars.
 func heldBytes(v reflect.Value) (n int64) {
 	switch v.Kind() {
 	case reflect.String:
@@ -309,7 +315,7 @@ func heldBytes(v reflect.Value) (n int64) {
 	return n
 }
 
-// fieldsByName returns the fields of a struct by their names in JSON.
+// fieldsByName returns the field indices of a struct by JSON name.
 func fieldsByName(t reflect.Type) map[string]int {
 	if m, ok := fieldCache.Load(t); ok {
 		return m.(map[string]int)
@@ -323,4 +329,4 @@ func fieldsByName(t reflect.Type) map[string]int {
 	return m
 }
 
-var fieldCache sync.Map // of members, by type
+var fieldCache sync.Map // fieldsByName of each type

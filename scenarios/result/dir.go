@@ -12,13 +12,15 @@ import (
 )
 
 const (
-	// unfinishedFile marks <dir>.tmp as made by a run, which holds it locked.
+	// unfinishedFile is the locked file that marks <dir>.tmp as the directory of an
+	// unfinished run.
 	unfinishedFile = ".unfinished"
-	// replacedDir is where Commit puts the older run inside <dir>.tmp.
+	// replacedDir is the directory inside <dir>.tmp to which Commit moves the previous
+	// run.
 	replacedDir = ".replaced"
 )
 
-// A PlaceError says why a path cannot be written to or read from.
+// A PlaceError states why a path cannot be read or written.
 type PlaceError struct {
 	Path string
 	Why  string
@@ -26,28 +28,29 @@ type PlaceError struct {
 
 func (e *PlaceError) Error() string { return e.Path + ": " + e.Why }
 
-// Dir is a run directory being written. Its files are put into <dir>.tmp, which Commit renames: whoever looks at <dir>
-// sees a whole run or none.
+// Dir is a run directory being written. Its files are in <dir>.tmp until Commit renames
+// it, so <dir> is always absent or complete.
 type Dir struct {
 	path, tmp   string
-	displayPath string      // the path as the user gave it
-	parents     CreatedDirs // above path
-	lock        *os.File
-	manifest    *Manifest // once Write has it; Commit adds the files
+	displayPath string      // path as the user gave it
+	parents     CreatedDirs // created parent directories
+	// lock is the locked unfinishedFile.
+	lock     *os.File
+	manifest *Manifest // set by Write; Commit adds the file list
 
-	mu     sync.Mutex // an interrupted command may be abandoned while it writes
+	mu     sync.Mutex // protects against a command that is interrupted while it writes
 	closed bool       // committed or aborted
 }
 
-// Claim says whose directory is created.
+// Claim identifies the result for which a directory is created.
 type Claim struct {
-	Scenario, Digest string // of the run or sweep; a name with part of a digest tells it from others
-	Force            bool   // to take the place of another's results
+	Scenario, Digest string // the name and a part of the digest identify the result in messages
+	Force            bool   // replace the results of other scenarios
 }
 
-// Create claims path for a run and proves that it can be written, before anything is computed. An older run of the same
-// digest, or with Force of any, stays there until Commit; anything else there is a *PlaceError, as is a place that
-// cannot be written.
+// Create claims path for a run and proves that it is writable, before anything is
+// computed. A previous run with the same digest stays there until Commit; with Force, any
+// run does. Other content, or a path that is not writable, is a *PlaceError.
 func Create(path string, c Claim) (*Dir, error) {
 	d := &Dir{displayPath: path}
 	abs, err := realPath(path)
@@ -68,7 +71,7 @@ func Create(path string, c Claim) (*Dir, error) {
 		return nil, d.writeError(err)
 	}
 	if err := os.Mkdir(d.tmp, 0o777); err != nil {
-		d.tmp = "" // not ours to remove
+		d.tmp = "" // Abort must not remove it
 		d.Abort()
 		return nil, d.writeError(err)
 	}
@@ -81,8 +84,8 @@ func Create(path string, c Claim) (*Dir, error) {
 	return d, nil
 }
 
-// removeStaleTmp removes what a killed run left in <dir>.tmp, and nothing else. An older run that it was about to replace
-// goes back to its place.
+// removeStaleTmp removes <dir>.tmp if a killed run left it. If that run was about to
+// replace a previous run, the previous run is restored.
 func (d *Dir) removeStaleTmp() error {
 	if _, err := os.Lstat(d.tmp); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -105,7 +108,7 @@ func (d *Dir) removeStaleTmp() error {
 		return d.busyError()
 	}
 	if _, err := os.Lstat(d.path); errors.Is(err, fs.ErrNotExist) {
-		os.Rename(filepath.Join(d.tmp, replacedDir), d.path) // fails where there is none
+		os.Rename(filepath.Join(d.tmp, replacedDir), d.path) // fails if there is none
 	}
 	if !canRenameOpen {
 		f.Close()
@@ -116,7 +119,7 @@ func (d *Dir) removeStaleTmp() error {
 	return nil
 }
 
-// finishKilledCommit does what a Commit that was killed left to be done.
+// finishKilledCommit completes a Commit that was killed.
 func (d *Dir) finishKilledCommit() error {
 	if _, run := ReadManifest(d.path, ManifestSchema); !run {
 		return nil
@@ -136,14 +139,15 @@ func (d *Dir) finishKilledCommit() error {
 	return nil
 }
 
-// finishReplace moves into the run at path what others had put into the run that it replaced, and removes the rest of that.
+// finishReplace moves foreign files from the replaced run into the run at path, and
+// removes the rest of the replaced run.
 func finishReplace(path string) error {
-	aside := filepath.Join(path, replacedDir)
-	if _, err := os.Lstat(aside); err == nil {
-		if err := preserveForeignFiles(aside, path); err != nil {
+	replacedPath := filepath.Join(path, replacedDir)
+	if _, err := os.Lstat(replacedPath); err == nil {
+		if err := preserveForeignFiles(replacedPath, path); err != nil {
 			return err
 		}
-		if err := os.RemoveAll(aside); err != nil {
+		if err := os.RemoveAll(replacedPath); err != nil {
 			return err
 		}
 	}
@@ -153,7 +157,8 @@ func finishReplace(path string) error {
 	return nil
 }
 
-// realPath returns path without symbolic links and "..", as far as it exists.
+// realPath returns path without symbolic links and "..". Components that do not exist are
+// kept.
 func realPath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -171,7 +176,7 @@ func realPath(path string) (string, error) {
 	}
 }
 
-// obstacle says what at path forbids a run there, "" when nothing does.
+// obstacle states why a run cannot be created at path, or returns "".
 func obstacle(path string, c Claim) string {
 	info, err := os.Lstat(path)
 	switch {
@@ -191,7 +196,7 @@ func obstacle(path string, c Claim) string {
 	return ""
 }
 
-// Conflict says why the directory of a manifest may not be claimed, "" where it may.
+// Conflict states why the directory with manifest m may not be claimed, or returns "".
 func (c Claim) Conflict(m Manifest) string {
 	if c.Force || m.Digest == c.Digest {
 		return ""
@@ -201,10 +206,11 @@ func (c Claim) Conflict(m Manifest) string {
 		name(m.Scenario, m.Digest), name(c.Scenario, c.Digest))
 }
 
-// CreatedDirs are directories that were made for something to be put into, innermost first.
+// CreatedDirs are directories created by CreateDirs, innermost first.
 type CreatedDirs []string
 
-// CreateDirs makes a directory and those above it that are missing. On failure it leaves none that it made.
+// CreateDirs creates a directory and its missing parents. On failure it removes those
+// that it created.
 func CreateDirs(path string) (CreatedDirs, error) {
 	var m CreatedDirs
 	for p := path; ; p = filepath.Dir(p) {
@@ -220,22 +226,23 @@ func CreateDirs(path string) (CreatedDirs, error) {
 	return m, nil
 }
 
-// Remove removes those that nothing was put into.
+// Remove removes the directories that are still empty.
 func (m CreatedDirs) Remove() {
 	for _, p := range m {
 		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return // something moved in
+			return // no longer empty
 		}
 	}
 }
 
-// Probe fails where nothing can be written into the directory at path, made if it is missing. It leaves nothing behind.
+// Probe fails if no file can be created in the directory at path, which it creates if it
+// is missing. It leaves nothing behind.
 func Probe(path string) error {
-	made, err := CreateDirs(path)
+	created, err := CreateDirs(path)
 	if err != nil {
 		return err
 	}
-	defer made.Remove()
+	defer created.Remove()
 	f, err := os.CreateTemp(path, ".probe-")
 	if err != nil {
 		return err
@@ -243,7 +250,7 @@ func Probe(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// Reason returns err without the operation and the path that the os package puts into it.
+// Reason returns err without the operation and path that the os package adds.
 func Reason(err error) string {
 	var pe *fs.PathError
 	var le *os.LinkError
@@ -256,12 +263,12 @@ func Reason(err error) string {
 	return err.Error()
 }
 
-// Unwritable is the error of a place that cannot be written.
+// Unwritable returns the error for a path that cannot be written.
 func Unwritable(path string, err error) error {
 	return &PlaceError{path, "cannot be written: " + Reason(err)}
 }
 
-// Unreadable is the error of a place that cannot be read.
+// Unreadable returns the error for a path that cannot be read.
 func Unreadable(path string, err error) error {
 	return &PlaceError{path, "cannot be read: " + Reason(err)}
 }
@@ -274,14 +281,15 @@ func (d *Dir) busyError() error {
 	return &PlaceError{d.displayPath, "another run is being written there; wait for it or choose another directory with --out"}
 }
 
-// Temp is where the files of the run go until Commit.
+// Temp returns the directory of the run's files before Commit.
 func (d *Dir) Temp() string { return d.tmp }
 
-// Path is where the run will be after Commit, as it was given to Create.
+// Path returns the final directory, as it was given to Create.
 func (d *Dir) Path() string { return d.displayPath }
 
-// OutputPath returns where to write, before Commit, a file that is asked for at path: there, or where that lies in the run's
-// directory, in Temp. It is a *PlaceError where the run itself keeps a file of that name.
+// OutputPath returns the path at which to write a requested file before Commit. A path
+// inside the run directory is mapped to Temp. It is a *PlaceError if the run itself
+// writes a file of that name.
 func (d *Dir) OutputPath(path string) (string, error) {
 	name, where, err := d.within(path)
 	switch {
@@ -297,13 +305,14 @@ func (d *Dir) OutputPath(path string) (string, error) {
 	return filepath.Join(d.tmp, filepath.FromSlash(name)), nil
 }
 
-// Contains reports whether path lies in the run's directory, or where it is written until it is whole.
+// Contains reports whether path is in the run directory or in Temp.
 func (d *Dir) Contains(path string) bool {
 	_, where, err := d.within(path)
 	return err == nil && where != ""
 }
 
-// within returns in which of the run's directories path lies, "" where in neither, and its name there.
+// within returns which of the two directories contains path, and the name of path there.
+// parent is "" if neither does.
 func (d *Dir) within(path string) (name, parent string, err error) {
 	real, err := realPath(path)
 	if err != nil {
@@ -317,9 +326,10 @@ func (d *Dir) within(path string) (name, parent string, err error) {
 	return "", "", nil
 }
 
-// Commit makes the run visible, in place of an older one at the same path, of which it keeps what that did not write.
-// The older one is moved into <dir>.tmp first, from where a later Create restores it should this process be killed
-// between the two renames; what is left to be done after these a later Create does.
+// Commit makes the run visible and replaces a previous run at the same path. Files that
+// the previous run did not write are preserved. The previous run is first moved into
+// <dir>.tmp. If the process is killed between the two renames, a later Create restores
+// it; if it is killed after them, a later Create completes the Commit.
 func (d *Dir) Commit() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -331,16 +341,16 @@ func (d *Dir) Commit() error {
 			return err
 		}
 	}
-	os.Remove(d.path) // an empty directory; a run is not empty and stays
-	aside := filepath.Join(d.tmp, replacedDir)
-	if err := os.Rename(d.path, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	os.Remove(d.path) // removes an empty directory only
+	replacedPath := filepath.Join(d.tmp, replacedDir)
+	if err := os.Rename(d.path, replacedPath); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return d.commitError(err)
 	}
 	if !canRenameOpen {
 		d.lock.Close()
 	}
 	if err := os.Rename(d.tmp, d.path); err != nil {
-		os.Rename(aside, d.path)
+		os.Rename(replacedPath, d.path)
 		return d.commitError(err)
 	}
 	err := finishReplace(d.path)
@@ -352,7 +362,7 @@ func (d *Dir) Commit() error {
 	return nil
 }
 
-// writeManifest writes the manifest, with the names of all files that are there.
+// writeManifest writes the manifest with the list of all files.
 func (d *Dir) writeManifest() error {
 	var err error
 	if d.manifest.Files, err = listFiles(d.tmp); err != nil {
@@ -372,8 +382,8 @@ func (d *Dir) commitError(err error) error {
 	return fmt.Errorf("%s: the run could not be put in place: %s", d.displayPath, Reason(err))
 }
 
-// Abort removes what was written and the parent directories made for it. After Commit it does nothing, so it can be
-// deferred.
+// Abort removes the written files and the created parent directories. After Commit it
+// does nothing, so it can be deferred.
 func (d *Dir) Abort() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -382,7 +392,7 @@ func (d *Dir) Abort() {
 		d.lock = nil
 	}
 	if d.tmp != "" && !d.closed {
-		for range 3 { // where somebody still writes a file there, once more
+		for range 3 { // again if another goroutine is still writing a file
 			if os.RemoveAll(d.tmp) == nil {
 				break
 			}

@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-// OptionalFiles are the names, as patterns, of the files that only some runs have.
+// OptionalFiles are patterns of the files that only some runs have.
 var OptionalFiles = []string{"links-*.csv", "circuits-*.csv", "queues-*.csv", "crossconnects.csv", "jobs-*.csv", "events-*.csv"}
 
-// isRunFile reports whether a run or a sweep may keep a file of that name, slashes between, in its directory.
+// isRunFile reports whether name is a name of a file that runs or sweeps write. name is
+// relative to the directory, with slashes.
 func isRunFile(name string) bool {
 	switch name {
 	case ManifestFile, ScenarioFile, ResultFile, TimingsFile, DetailFile, DetailGzip, CSVFile, BenchFile, PlotsDir,
@@ -30,12 +31,13 @@ func isRunFile(name string) bool {
 	}))
 }
 
-// IsJournal reports whether a file of that name in a sweep's directory is a journal of its cells.
+// IsJournal reports whether name is a journal of cells in a sweep's directory.
 func IsJournal(name string) bool {
 	return strings.HasPrefix(name, "cells") && strings.HasSuffix(name, ".jsonl")
 }
 
-// OwningDir returns the directory of the run or sweep that keeps a file of its own at path, "" where none does.
+// OwningDir returns the directory of the run or sweep that writes a file of this path, or
+// "" if there is none.
 func OwningDir(file string) string {
 	dir, name := filepath.Dir(file), filepath.Base(file)
 	if filepath.Base(dir) == PlotsDir && !IsResult(dir) {
@@ -47,8 +49,8 @@ func OwningDir(file string) string {
 	return ""
 }
 
-// writtenFiles returns the files that the run in dir wrote: those that its manifest lists, and of a run that lists none all
-// that have the names of a run's.
+// writtenFiles returns a predicate for the files that the run in dir wrote. Manifests of
+// older versions have no file list; then all names of run files count.
 func writtenFiles(dir string) func(name string) bool {
 	var m Manifest
 	if load(dir, ManifestFile, &m) != nil || m.Files == nil {
@@ -57,12 +59,14 @@ func writtenFiles(dir string) func(name string) bool {
 	return func(name string) bool { return slices.Contains(m.Files, name) }
 }
 
-// preserveForeignFiles moves from an older run's directory into a newer one's what no run wrote, but for names that the newer run
-// has taken.
+// preserveForeignFiles moves the files that no run wrote from a replaced run's directory
+// into the new one. Names that the new run uses stay behind.
 func preserveForeignFiles(from, to string) error {
 	return moveForeignFiles(from, to, ".", writtenFiles(from))
 }
 
+// moveForeignFiles is preserveForeignFiles for the subdirectory at. isOwn reports whether
+// the replaced run wrote a file.
 func moveForeignFiles(from, to, at string, isOwn func(string) bool) error {
 	entries, err := os.ReadDir(filepath.Join(from, at))
 	if err != nil {
@@ -83,7 +87,7 @@ func moveForeignFiles(from, to, at string, isOwn func(string) bool) error {
 			if err := moveForeignFiles(from, to, name, isOwn); err != nil {
 				return err
 			}
-			os.Remove(place) // unless something is in it
+			os.Remove(place) // fails if it is not empty
 		case !taken:
 			if err := os.Rename(old, place); err != nil {
 				return err
@@ -93,7 +97,7 @@ func moveForeignFiles(from, to, at string, isOwn func(string) bool) error {
 	return nil
 }
 
-// listFiles lists the files below dir, with slashes between, in order.
+// listFiles lists the files below dir, sorted, with slashes as separators.
 func listFiles(dir string) ([]string, error) {
 	list := []string{}
 	err := filepath.WalkDir(dir, func(place string, e fs.DirEntry, err error) error {

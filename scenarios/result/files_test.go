@@ -13,7 +13,8 @@ func put(t *testing.T, path string) {
 	must(t, os.WriteFile(path, []byte("mine"), 0o666))
 }
 
-// What a run did not write stays when another takes its place, wherever it stands and however the commit is killed.
+// TestOthersStay: files that the replaced run did not write are preserved, wherever they
+// are and whenever the commit is killed.
 func TestOthersStay(t *testing.T) {
 	others := []string{"notes.md", "plots/photo.png", "deep/er/notes.md", ".hidden", "links-mine.csv"}
 	first := func(t *testing.T) (dir string, r *Run) {
@@ -93,7 +94,7 @@ func TestOthersStay(t *testing.T) {
 	})
 }
 
-// The directory of another run is claimed by force alone.
+// TestClaim: the directory of another run is claimed only with Force.
 func TestClaim(t *testing.T) {
 	dir, r := filepath.Join(t.TempDir(), "run"), sample()
 	keep(t, dir, r)

@@ -2,7 +2,7 @@ package result
 
 import "cmp"
 
-// Whatever has metrics, as Metric.Of says it.
+// Values of Metric.Of.
 const (
 	ofIteration = "a training iteration"
 	ofBorrowing = "a job that borrows ports"
@@ -20,10 +20,10 @@ const (
 	ofRuns      = "every run"
 )
 
-// ChipTime is the whole that fleets divide: the time of all chips.
+// ChipTime is the Whole of the shares of a fleet: the time of all chips.
 const ChipTime = "chip-time"
 
-// Names of metrics that code reads.
+// Names of metrics used in code.
 const (
 	GapToBound       = "gap"
 	IterationTime    = "makespan_s"
@@ -52,11 +52,11 @@ const (
 	InjectedPackets  = "injected"
 	Goodput          = "goodput"
 
-	// TierExposed is the metric of the time that a tier of a machine exposes.
+	// TierExposed is the metric of exposed communication, also in figures of tiers.
 	TierExposed = "comm_exposed_s"
 )
 
-// BoundPrefix begins the name of the lower bound on a metric.
+// BoundPrefix precedes a metric's name in the name of its lower bound.
 const BoundPrefix = "bound_"
 
 // Metrics is the table of metrics, in the order in which tables show them.
@@ -319,19 +319,21 @@ var Metrics = ungrouped([]metricGroup{
 	}},
 })
 
-// metricGroup is metrics that follow each other in the table, with their Of and Since where they do not state others.
+// metricGroup is consecutive metrics of the table. of and since are the defaults of
+// Metric.Of and Metric.Since.
 type metricGroup struct {
 	of      string
 	since   int
 	metrics []Metric
 }
 
-// named is a metric that tables do not show.
+// named returns a metric that tables do not show.
 func named(name, better, words string) Metric {
 	return Metric{Name: name, Better: better, Words: words}
 }
 
-// ungrouped returns the metrics of all groups. What tables print in percent figures show so, too.
+// ungrouped returns the metrics of all groups. Metrics in percent in tables are in
+// percent in figures, too.
 func ungrouped(groups []metricGroup) (all []Metric) {
 	for _, g := range groups {
 		for _, m := range g.metrics {
@@ -345,15 +347,16 @@ func ungrouped(groups []metricGroup) (all []Metric) {
 	return all
 }
 
-// overFluid is the end of packets over that of a fluid: of messages, the time that the link that takes longest needs
-// for all.
+// overFluid is the completion time of packets over the fluid time: the busy time of the
+// bottleneck link.
 func overFluid(row, _ map[string]float64) (v float64, ok bool) {
 	_, packets := row[InjectedPackets]
 	fluid, completion := row[FluidTime], cmp.Or(row[CompletionTime], row[IterationTime])
 	return completion / fluid, packets && fluid > 0 && completion > 0
 }
 
-// boundNCT is the NCT that the lower bound on the iteration time allows.
+// boundNCT is the lower bound on the NCT that follows from the bound on the iteration
+// time.
 func boundNCT(row, reference map[string]float64) (float64, bool) {
 	bound, ok := row["bound_makespan_s"]
 	ideal, compute := reference[IterationTime], reference[ComputeTime]

@@ -21,12 +21,13 @@ func TestProject(t *testing.T) {
 	}
 }
 
-// TestWhere: a key may be given by its last part where that is clear; keys and values that no name has are told of.
+// TestWhere: a key may be shortened to its last part if that is unique; unknown keys and
+// values are reported.
 func TestWhere(t *testing.T) {
 	names := []Name{{{PolicyKey, "p"}, {"a.size", "1"}}, {{PolicyKey, "q"}, {"a.size", "2"}}}
 	for _, c := range []struct {
 		where NameFilter
-		want  string // which names, or the error
+		want  string // matching names, or the error
 	}{
 		{nil, "[true true]"},
 		{NameFilter{"size": {"2"}}, "[false true]"},

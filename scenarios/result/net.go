@@ -8,33 +8,35 @@ import (
 	"strings"
 )
 
-// NetworkLayout is the links of a torus or a graph laid out to be drawn. Lengths are shares of the width of the picture, y goes
-// down.
+// NetworkLayout is a drawing of the links of a torus or a graph. Lengths are fractions of
+// the picture's width; y points down.
 type NetworkLayout struct {
-	Names     []string     `json:"names"`          // of nodes
-	Idle      []bool       `json:"idle,omitempty"` // nodes that neither send nor receive
+	Names     []string     `json:"names"`          // indexed by node
+	Idle      []bool       `json:"idle,omitempty"` // indexed by node: it neither sends nor receives
 	Links     []LayoutLink `json:"links"`          // in the order of the torus or the graph
-	Positions [][2]float64 `json:"at"`             // of nodes
+	Positions [][2]float64 `json:"at"`             // x and y, indexed by node
 	Texts     []LayoutText `json:"texts"`
 	Height    float64      `json:"high"`  // height of the picture
-	Step      float64      `json:"step"`  // distance of neighbours
-	Stubs     bool         `json:"stubs"` // some links are drawn as a stub at the node that they leave
-	Unit      string       `json:"unit"`  // of loads
+	Step      float64      `json:"step"`  // distance of neighbouring nodes
+	Stubs     bool         `json:"stubs"` // some links are drawn as stubs at their source
+	Unit      string       `json:"unit"`  // unit of loads
 
-	MaxLoad float64 `json:"-"` // of a link
+	MaxLoad float64 `json:"-"` // largest load of a link
 }
 
-// LayoutLink is a directed link. In JSON it has its layout alone, which policies share.
+// LayoutLink is a directed link. Its JSON contains only the geometry, which policies
+// share.
 type LayoutLink struct {
 	From  int       `json:"-"`
 	To    int       `json:"-"`
 	Load  float64   `json:"-"`
-	State string    `json:"-"`             // "down", "drained"; "" is up
-	Label string    `json:"way,omitempty"` // what the link is called at its node
-	Line  []float64 `json:"line"`          // x and y of its points, from its node on
+	State string    `json:"-"`             // "down", "drained", or "" for up
+	Label string    `json:"way,omitempty"` // label of the link at its source, such as "x+"
+	Line  []float64 `json:"line"`          // x and y of its points, from the source on
 }
 
-// LayoutText is a text whose middle is at a place; it is left out where it is wider than Wide, unless that is 0.
+// LayoutText is a text centred at a point. Viewers omit it if it is wider than MaxWidth;
+// 0 means no limit.
 type LayoutText struct {
 	Text     string  `json:"text"`
 	X        float64 `json:"x"`
@@ -42,10 +44,11 @@ type LayoutText struct {
 	MaxWidth float64 `json:"wide,omitempty"`
 }
 
-// maxLayoutNodes bounds the nodes of a layout: those of more could not be told apart on any screen.
+// maxLayoutNodes is the largest drawn network. Nodes of larger ones are indistinguishable
+// on a screen.
 const maxLayoutNodes = 1 << 17
 
-// numNodes is how many nodes a torus has.
+// numNodes returns the number of nodes of a torus.
 func (t *Torus) numNodes() int {
 	nodes := 1
 	for _, d := range t.Dims {
@@ -54,10 +57,11 @@ func (t *Torus) numNodes() int {
 	return nodes
 }
 
-// maxTorusHeight is how high the picture of a torus is at most, as a share of its width.
+// maxTorusHeight is the maximum height of a torus's picture, as a fraction of its width.
 const maxTorusHeight = 0.8
 
-// Net lays out the links of a simulation; nil if it has neither a torus nor a graph, or too large a one.
+// Net returns the layout of a simulation's links, or nil if it has neither a torus nor a
+// graph, or more than maxLayoutNodes nodes.
 func (p *Simulation) Net() *NetworkLayout {
 	var n *NetworkLayout
 	switch {
@@ -81,7 +85,8 @@ func (p *Simulation) Net() *NetworkLayout {
 	return n
 }
 
-// Coordinates writes a node of a torus as "(1,0,3)"; the last dimension is the fastest.
+// Coordinates returns the coordinates of a node, such as "(1,0,3)". Node numbers increase
+// fastest along the last dimension.
 func Coordinates(dims []int, node int) string {
 	coordinates := make([]string, len(dims))
 	for i := len(dims) - 1; i >= 0; i-- {
@@ -91,8 +96,10 @@ func Coordinates(dims []int, node int) string {
 	return "(" + strings.Join(coordinates, ",") + ")"
 }
 
-// net lays the slices of the third dimension beside each other, x to the right and y up, in as many columns as make
-// the steps long and leave few places of the last row empty. A link round the torus is a stub at the node that it leaves, one of further dimensions a stub across.
+// net places the slices of the third dimension next to each other, with x to the right
+// and y up. The number of columns makes the distance of nodes large and leaves few places
+// of the last row empty. A wrap-around link is drawn as a stub at its source, a link of a
+// higher dimension as a diagonal stub.
 func (t *Torus) net() *NetworkLayout {
 	x, y, z := t.Dims[0], 1, 1
 	for i, d := range t.Dims[1:] {
@@ -104,11 +111,11 @@ func (t *Torus) net() *NetworkLayout {
 	}
 	n := &NetworkLayout{Unit: t.Unit}
 	columns, rows := 1, 1
-	const besides, above = 0.7, 0.9 // steps between slices
+	const besides, above = 0.7, 0.9 // gaps between slices, in node distances
 	for c, best := 1, 0.0; c <= z; c++ {
 		r := (z + c - 1) / c
 		step := min(1/(float64(c)*(float64(x)+besides)), maxTorusHeight/(float64(r)*(float64(y)+above)))
-		if full := step * float64(z) / float64(c*r); full > best { // rows that are full are preferred
+		if full := step * float64(z) / float64(c*r); full > best { // prefers full rows
 			best, n.Step, columns, rows = full, step, c, r
 		}
 	}
@@ -127,7 +134,7 @@ func (t *Torus) net() *NetworkLayout {
 		}
 	}
 	for _, l := range t.Links {
-		const off, stub, slant = 0.075, 0.42, 0.27 // steps: of the two directions from the middle, and lengths of stubs
+		const off, stub, slant = 0.075, 0.42, 0.27 // in node distances: offset of a direction from the middle, and lengths of stubs
 		at, sign, long := n.Positions[l.From], -1.0, 1.0
 		if l.Up {
 			sign = 1
@@ -136,7 +143,7 @@ func (t *Torus) net() *NetworkLayout {
 			long = stub
 		}
 		n.Stubs = n.Stubs || l.Wrap || l.Dim > 1
-		var d [4]float64 // from the node, in steps
+		var d [4]float64 // x and y of both ends relative to the node, in node distances
 		switch {
 		case l.Dim == 0:
 			d = [4]float64{0, -sign * off, sign * long, -sign * off}
@@ -158,8 +165,10 @@ func (t *Torus) net() *NetworkLayout {
 	return n
 }
 
-// net lays nodes out in rows by how far they are from those that send, those in the lowest row, or on a circle if all
-// send.
+// net places nodes in rows by their distance from the sending nodes, which form the
+// lowest row. If all nodes send, they are placed on a circle. Each row is sorted by the
+// mean position of neighbours in the row below (barycentre heuristic of Sugiyama, Tagawa
+// and Toda, 1981).
 func (g *Graph) net() *NetworkLayout {
 	n := &NetworkLayout{Unit: g.Unit, Positions: make([][2]float64, len(g.Nodes))}
 	neighbours := make([][]int, len(g.Nodes))
@@ -186,7 +195,7 @@ func (g *Graph) net() *NetworkLayout {
 		}
 	}
 	flat := top == 0
-	const rowGap, high = 0.13, 0.55 // of rows, and of the circle
+	const rowGap, high = 0.13, 0.55 // distance of rows, and height of the circle
 	widest := 1
 	across := make([]float64, len(g.Nodes))
 	for k := range top + 1 {
@@ -213,7 +222,7 @@ func (g *Graph) net() *NetworkLayout {
 			across[i] = (float64(j) + 0.5) / float64(len(row))
 			n.Positions[i] = [2]float64{0.02 + 0.96*across[i], 0.03 + rowGap*float64(top-k)}
 			text := LayoutText{strings.TrimPrefix(g.Nodes[i].Name, "switch "), n.Positions[i][0], n.Positions[i][1] + 0.025, 0.96 / float64(len(row))}
-			if k > 0 { // beside a switch, off its links
+			if k > 0 { // next to a switch, clear of its links
 				off := 0.018 + 0.004*float64(len(text.Text))
 				if text.X < 0.5 {
 					off = -off
@@ -238,7 +247,7 @@ func (g *Graph) net() *NetworkLayout {
 		dx, dy := b[0]-a[0], b[1]-a[1]
 		d := max(math.Hypot(dx, dy), 1e-9)
 		off, bend, parts := min(0.004, n.Step*0.09), 0.0, 1
-		if !flat && level[l.From] == level[l.To] { // round what stands between
+		if !flat && level[l.From] == level[l.To] { // an arc around the nodes between the two
 			bend, parts = min(0.05, d*0.16)+0.006, 12
 		}
 		var line []float64
@@ -255,7 +264,7 @@ func (g *Graph) net() *NetworkLayout {
 	return n
 }
 
-// SameLayout reports whether two nets differ in loads and states alone.
+// SameLayout reports whether two layouts differ only in loads and states.
 func (n *NetworkLayout) SameLayout(other *NetworkLayout) bool {
 	return slices.Equal(n.Names, other.Names) && slices.Equal(n.Positions, other.Positions) &&
 		slices.EqualFunc(n.Links, other.Links, func(a, b LayoutLink) bool { return a.Label == b.Label && slices.Equal(a.Line, b.Line) })

@@ -16,8 +16,8 @@ import (
 	"sim/internal/infile"
 )
 
-// Read reads a run directory. A directory that is missing, half-written or corrupt is a *PlaceError that names the file
-// at fault.
+// Read reads and verifies a run directory. If it is missing, incomplete or corrupt, the
+// error is a *PlaceError that names the file.
 func Read(dir string) (*Run, error) {
 	info, err := os.Stat(dir)
 	switch {
@@ -72,13 +72,14 @@ func Read(dir string) (*Run, error) {
 	return r, nil
 }
 
-// HasSchema reports whether a schema is the wanted one or a minor version of it.
+// HasSchema reports whether schema equals want or is a minor version of it.
 func HasSchema(schema, want string) bool {
 	return schema == want || strings.HasPrefix(schema, want+".")
 }
 
-// Load reads a JSON document of a run or a sweep from a file, and no more of it than such a document can hold. into
-// points to what it is: a Document, a Detail, a Sweep. The error does not name the file.
+// Load reads a JSON document of a run or sweep from a file, within the limits of Decode.
+// into points to a Document, Detail, Sweep or similar. The error does not contain the
+// path.
 func Load(path string, into any) error {
 	f, size, err := infile.Open(path)
 	if err != nil {
@@ -88,8 +89,8 @@ func Load(path string, into any) error {
 	return Decode(f, size, into)
 }
 
-// ReadManifest reads the manifest of a directory; false where it has none of one of the schemas, which are those of
-// runs and of sweeps.
+// ReadManifest reads the manifest of a directory. ok is false if there is none with one
+// of the schemas.
 func ReadManifest(dir string, schemas ...string) (m Manifest, ok bool) {
 	err := Load(filepath.Join(dir, ManifestFile), &m)
 	return m, err == nil && slices.Contains(schemas, m.Schema)
@@ -107,7 +108,7 @@ func IsResult(dir string) bool {
 	return ok
 }
 
-// load reads a document of a directory.
+// load reads a document of a directory; its error names the file.
 func load(dir, name string, into any) error {
 	err := Load(filepath.Join(dir, name), into)
 	var file *fs.PathError
@@ -120,10 +121,11 @@ func load(dir, name string, into any) error {
 	return corruptFile(dir, name, err)
 }
 
-// maxScenarioBytes bounds a resolved scenario, which holds the files that it was made of, of 4 MiB each.
+// maxScenarioBytes is the largest stored scenario. A resolved scenario contains its input
+// files of at most 4 MiB each.
 const maxScenarioBytes = 64 << 20
 
-// readText reads a file that is not JSON.
+// readText reads a text file.
 func readText(path string) ([]byte, error) {
 	f, size, err := infile.Open(path)
 	if err != nil {
@@ -136,10 +138,11 @@ func readText(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxScenarioBytes))
 }
 
-// maxUnpackRatio is the most that a byte of a compressed detail unpacks to. Of runs it is 5 to 8 bytes, of what is made to
-// fill the memory up to 1000.
+// maxUnpackRatio is the largest accepted ratio of a detail to its compressed size. Real
+// ones have 5 to 8; a file made to exhaust memory has up to 1000.
 const maxUnpackRatio = 32
 
+// loadDetail reads the detail, compressed or not.
 func loadDetail(dir string, into *Detail) error {
 	f, size, err := infile.Open(filepath.Join(dir, DetailGzip))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -149,11 +152,11 @@ func loadDetail(dir string, into *Detail) error {
 		return missingFile(dir, DetailGzip, err)
 	}
 	defer f.Close()
-	most := decodeLimitsOf(into, 0)
-	most.textBytes = min(most.textBytes, maxPlainDetailBytes+maxUnpackRatio*size)
+	lim := decodeLimitsOf(into, 0)
+	lim.textBytes = min(lim.textBytes, maxPlainDetailBytes+maxUnpackRatio*size)
 	z, err := gzip.NewReader(bufio.NewReader(f))
 	if err == nil {
-		err = decode(z, into, most)
+		err = decode(z, into, lim)
 	}
 	if err != nil {
 		return corruptFile(dir, DetailGzip, err)
@@ -161,6 +164,7 @@ func loadDetail(dir string, into *Detail) error {
 	return nil
 }
 
+// missingFile returns the error for a file that cannot be opened.
 func missingFile(dir, name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &PlaceError{dir, "is not a whole run: " + name + " is missing"}
@@ -168,18 +172,19 @@ func missingFile(dir, name string, err error) error {
 	return &PlaceError{dir, "cannot read " + name + ": " + Reason(err)}
 }
 
+// corruptFile returns the error for a file with invalid content.
 func corruptFile(dir, name string, err error) error {
 	return &PlaceError{dir, name + " is corrupt: " + err.Error()}
 }
 
-// StoredResult is a finished run or sweep.
+// StoredResult is a finished run or sweep on disk.
 type StoredResult struct {
 	Dir string
 	Manifest
 }
 
-// List returns the runs and finished sweeps directly under root, in order of their directories. What is neither is
-// passed over.
+// List returns the runs and finished sweeps directly below root, sorted by directory.
+// Other directories are skipped.
 func List(root string) []StoredResult {
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -198,12 +203,12 @@ func List(root string) []StoredResult {
 	return stored
 }
 
-// Runs are those that are no sweeps.
+// Runs returns the results that are runs.
 func Runs(stored []StoredResult) []StoredResult {
 	return slices.DeleteFunc(slices.Clone(stored), func(k StoredResult) bool { return k.Schema != ManifestSchema })
 }
 
-// Scenarios are the names of the scenarios that were run, each once.
+// Scenarios returns the names of the scenarios, each once.
 func Scenarios(stored []StoredResult) []string {
 	var names []string
 	for _, k := range stored {
@@ -214,7 +219,8 @@ func Scenarios(stored []StoredResult) []string {
 	return names
 }
 
-// Latest returns the directory of the newest run or sweep of a scenario, "" when there is none.
+// Latest returns the directory of the latest run or sweep of a scenario, or "" if there
+// is none.
 func Latest(stored []StoredResult, scenario string) string {
 	best, newest := "", time.Time{}
 	for _, k := range stored {
@@ -225,7 +231,7 @@ func Latest(stored []StoredResult, scenario string) string {
 	return best
 }
 
-// endTime is when a run ended; of a sweep that does not say so, when it began.
+// endTime returns the end of a run, or the start if the manifest has no end.
 func (m *Manifest) endTime() time.Time {
 	for _, text := range []string{m.End, m.Start} {
 		if at, err := time.Parse(time.RFC3339Nano, text); err == nil {

@@ -94,7 +94,8 @@ func integral(s Series) (sum float64) {
 	return sum
 }
 
-// TestWrittenIsReadable: whatever is too large for readers is sampled or left out when a run is written, with a line for each.
+// TestWrittenIsReadable: sections that are too large for readers are sampled or left out
+// when a run is written, and Omitted has a line for each.
 func TestWrittenIsReadable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes large files")

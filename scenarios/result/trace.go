@@ -12,10 +12,11 @@ import (
 	"sim/internal/text"
 )
 
-// WriteTrace writes the timelines of d as Chrome trace-event JSON, which Perfetto and chrome://tracing open: a process
-// for the ideal fabric, where that has timelines, and one for each policy, a thread for each stage (and one for its
-// transfers) and for each direction of a circuit bundle, and the rates as counters. Events come in order of time, then
-// of process and thread, and are written one by one, so that a large trace takes no more memory than d.
+// WriteTrace writes the timelines of d as Chrome trace-event JSON, for Perfetto and
+// chrome://tracing. There is one process for the ideal fabric, if it has timelines, and
+// one per policy. A process has one thread per stage, one for the stage's transfers, and
+// one per direction of a circuit bundle. Rates are counters. Events are sorted by time,
+// process and thread, and written one by one: a large trace needs no more memory than d.
 func WriteTrace(w io.Writer, doc *Document, d *Detail) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	t := &traceWriter{w: b}
@@ -32,7 +33,7 @@ func WriteTrace(w io.Writer, doc *Document, d *Detail) error {
 	for i := range d.Policies {
 		t.simulation(&d.Policies[i])
 	}
-	slices.SortStableFunc(t.events, func(a, b queuedEvent) int { return cmp.Compare(a.ps, b.ps) }) // threads are in order
+	slices.SortStableFunc(t.events, func(a, b queuedEvent) int { return cmp.Compare(a.ps, b.ps) }) // stable: events of one time stay sorted by process and thread
 	for _, e := range t.events {
 		t.writeEvent("%s", e.format(e.index))
 	}
@@ -40,24 +41,26 @@ func WriteTrace(w io.Writer, doc *Document, d *Detail) error {
 	return b.Flush() // reports the first failed write
 }
 
-// traceWriter numbers processes and threads and lists their events.
+// traceWriter assigns numbers to processes and threads and collects their events.
 type traceWriter struct {
 	w          *bufio.Writer
 	pid        int
 	tid        int
-	wroteEvent bool // event was written
+	wroteEvent bool // an event was written, so the next one needs a comma
 	events     []queuedEvent
 }
 
-// queuedEvent is an event at a time in picoseconds, written by line(i).
+// queuedEvent is an event that is formatted when it is written, by format(index).
 type queuedEvent struct {
-	ps     int64
+	ps     int64 // time in picoseconds
 	format func(i int32) string
 	index  int32
 }
 
+// printf writes text.
 func (t *traceWriter) printf(format string, args ...any) { fmt.Fprintf(t.w, format, args...) }
 
+// writeEvent writes one event after a comma and a line break.
 func (t *traceWriter) writeEvent(format string, args ...any) {
 	if t.wroteEvent {
 		t.w.WriteByte(',')
@@ -98,7 +101,7 @@ func (t *traceWriter) simulation(p *Simulation) {
 	t.counters("rate", p.Rates)
 }
 
-// counters adds rates.
+// counters adds series of rates as counters.
 func (t *traceWriter) counters(what string, series []Series) {
 	for i := range series {
 		s := &series[i]
@@ -141,8 +144,8 @@ func (t *traceWriter) track(l *Track) {
 	assignRows(t, name+", transfers", moves, interval, add)
 }
 
-// assignRows deals what is on a track, in order of start, to rows in which nothing overlaps what is before it. Each row is a
-// thread of its own, whose content goes to add.
+// assignRows distributes intervals, sorted by start, over rows without overlaps, using
+// the first row that is free. Each row becomes a thread; add adds its events.
 func assignRows[T any](t *traceWriter, label string, list []T, interval func(T) (from, to int64), add func(row []T)) {
 	var all [][]T
 	for _, x := range list {
@@ -163,28 +166,33 @@ func assignRows[T any](t *traceWriter, label string, list []T, interval func(T) 
 	}
 }
 
+// thread begins a thread.
 func (t *traceWriter) thread(name string) {
 	t.tid++
 	t.writeEvent(`{"ph":"M","pid":%d,"tid":%d,"name":"thread_name","args":{"name":%s}}`, t.pid, t.tid, quoteJSON(name))
 	t.writeEvent(`{"ph":"M","pid":%d,"tid":%d,"name":"thread_sort_index","args":{"sort_index":%d}}`, t.pid, t.tid, t.tid)
 }
 
+// enqueue adds an event.
 func (t *traceWriter) enqueue(at int64, line func(i int32) string, i int) {
 	t.events = append(t.events, queuedEvent{at, line, int32(i)})
 }
 
-// sliceJSON is what a thread does from one time to another, in picoseconds, as JSON; more is what follows its name.
+// sliceJSON returns an activity of a thread as JSON. Times are in picoseconds; more is
+// appended after the name.
 func sliceJSON(pid, tid int, from, to int64, category, name, more string) string {
 	return fmt.Sprintf(`{"ph":"X","pid":%d,"tid":%d,"ts":%s,"dur":%s,"cat":%s,"name":%s%s}`,
 		pid, tid, formatMicros(from), formatMicros(to-from), quoteJSON(category), quoteJSON(name), more)
 }
 
+// picoseconds converts seconds to picoseconds.
 func picoseconds(s float64) int64 { return int64(math.Round(s * 1e12)) }
 
-// formatMicros writes picoseconds as microseconds, exactly.
+// formatMicros formats picoseconds as microseconds without rounding.
 func formatMicros(ps int64) string { return fmt.Sprintf("%d.%06d", ps/1e6, ps%1e6) }
 
+// quoteJSON returns s as a JSON string.
 func quoteJSON(s string) string {
-	b, _ := json.Marshal(s) // a string always can be
+	b, _ := json.Marshal(s) // never fails for a string
 	return string(b)
 }
