@@ -6,22 +6,23 @@ import (
 	"strings"
 )
 
-// Condition says when a key or table is used.
+// Condition states when a key or table is used.
 type Condition struct {
-	Keys      []string // what it depends on; not judged while one of these is at fault
+	Keys      []string // keys on which the condition depends; it is not checked while one of them is invalid
 	Holds     func() bool
-	NotUsedBy func() string // names what does not use it
-	Hint      string        // what makes it used
-	// Replacement replaces leaving it out, and Want; "" does not.
+	NotUsedBy func() string // text for messages: why the key is not used
+	Hint      string        // how to make the condition hold, such as `set kind = "x"`
+	// Replacement is the complete remedy if it is neither to leave the key out nor Hint;
+	// "" if it is.
 	Replacement string
 
-	terms []*Condition // of which the first that does not hold speaks
+	terms []*Condition // conditions combined by AllOf; the first one that does not hold provides the messages
 }
 
-// Applies reports whether the condition holds; nil always does.
+// Applies reports whether the condition holds. A nil condition always holds.
 func (c *Condition) Applies() bool { return c == nil || c.Holds() }
 
-// remedy says what to do about a key that is not used.
+// remedy states what to do about a key that is not used.
 func (c *Condition) remedy() string {
 	for _, one := range c.terms {
 		if !one.Holds() {
@@ -34,7 +35,8 @@ func (c *Condition) remedy() string {
 	return "leave it out, or " + c.Hint
 }
 
-// AllOf is the condition of what needs several, of which the first that does not hold speaks.
+// AllOf is the conjunction of conditions. Messages come from the first condition that
+// does not hold.
 func AllOf(all ...*Condition) *Condition {
 	failing := func() *Condition {
 		for _, one := range all {
@@ -55,7 +57,8 @@ func AllOf(all ...*Condition) *Condition {
 	return c
 }
 
-// ParseCondition returns what an expression of a table's tag says, nil of an empty one.
+// ParseCondition parses a condition of a tag (see the package comment) for a table at
+// path. It returns nil for "".
 func (s *Schema) ParseCondition(path, expr string) *Condition {
 	if expr == "" {
 		return nil
@@ -76,6 +79,7 @@ func (s *Schema) ParseCondition(path, expr string) *Condition {
 	return c
 }
 
+// parseTerm parses one term of a condition.
 func (s *Schema) parseTerm(path, text string) *Condition {
 	i := strings.IndexAny(text, "=~")
 	if i < 0 {
@@ -116,7 +120,8 @@ func (s *Schema) parseTerm(path, text string) *Condition {
 	return c
 }
 
-// valueText is the value of a key that is a text or a truth, "" where there is none.
+// valueText returns the value of a key with a text or a bool, or "" if the key does not
+// exist.
 func (s *Schema) valueText(path string) string {
 	if k := s.Key(path); k != nil {
 		return fmt.Sprint(k.Field(0))
@@ -124,7 +129,7 @@ func (s *Schema) valueText(path string) string {
 	return ""
 }
 
-// label is the name of a key in messages.
+// label returns the name of a key in messages.
 func (s *Schema) label(path string) string {
 	if k := s.Key(path); k != nil {
 		return k.label

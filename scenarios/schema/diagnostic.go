@@ -12,24 +12,24 @@ import (
 	"sim/internal/text"
 )
 
-// ErrInput is what errors.Is finds in every error that an unusable input causes: a file that cannot be read, broken
-// TOML, or a diagnostic of a scenario.
+// ErrInput matches, with errors.Is, every error about invalid input: an unreadable file,
+// broken TOML, or a diagnostic of a scenario.
 var ErrInput = errors.New("unusable input")
 
-// Diagnostic is one thing that is wrong with an input.
+// Diagnostic is a single error in an input.
 type Diagnostic struct {
-	File    string // SetFile if an override is at fault
-	Line    int    // from 1; 0 if no line is at fault
-	Key     string // dotted; empty if no key is at fault
-	Problem string // what is wrong
-	Remedy  string // what would be right
+	File    string // file name, or SetFile for an override
+	Line    int    // from 1; 0 if the error has no line
+	Key     string // dotted path; empty if the error has no key
+	Problem string // description of the error
+	Remedy  string // correction, or the accepted values
 }
 
-// SetFile stands for the file in diagnostics of overrides.
+// SetFile replaces the file name in diagnostics of overrides.
 const SetFile = "--set"
 
-// String formats d as one line, "FILE:LINE: key: what is wrong; what would be right", leaving out what does not apply.
-// It is printable and of bounded length, whatever the input holds.
+// String formats d as one line: "FILE:LINE: key: problem; remedy". Empty parts are
+// omitted. The line is printable and its length is limited, whatever the input contains.
 func (d Diagnostic) String() string {
 	var b strings.Builder
 	if d.File == "" || strings.ContainsFunc(d.File, IsControl) {
@@ -50,7 +50,8 @@ func (d Diagnostic) String() string {
 	return text.Line(b.String(), maxLineBytes)
 }
 
-// Clip shortens a text of more than so many bytes: names of keys and of what files hold may be of any length.
+// Clip shortens a text to maxBytes. Names of keys and contents of files may have any
+// length.
 func Clip(text string, maxBytes int) string {
 	if len(text) <= maxBytes {
 		return text
@@ -58,21 +59,21 @@ func Clip(text string, maxBytes int) string {
 	return strings.ToValidUTF8(text[:maxBytes], "") + "..."
 }
 
-// IsControl reports whether a line of text may not hold r.
+// IsControl reports whether r must not be part of a line of text.
 func IsControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 }
 
-// Bounds of what is told of an input: bytes of a line; diagnostics of one place that differ in numbers and names alone;
-// and all diagnostics, as nobody mends more at a time.
+// Limits of printed diagnostics: bytes per line; diagnostics of one place that differ
+// only in numbers and names; and all diagnostics, because nobody corrects more at once.
 const (
 	maxLineBytes   = 500
 	maxSimilar     = 3
 	maxDiagnostics = 100
 )
 
-// Diagnostics are all that is wrong with an input, an error.
+// Diagnostics is an error with all problems of an input.
 type Diagnostics []Diagnostic
 
-// Error returns one line a diagnostic.
+// Error returns one line per diagnostic.
 func (ds Diagnostics) Error() string {
 	lines := make([]string, len(ds))
 	for i, d := range ds {
@@ -84,10 +85,12 @@ func (ds Diagnostics) Error() string {
 // Is reports whether target is ErrInput.
 func (ds Diagnostics) Is(target error) bool { return target == ErrInput }
 
-// variableText is what differs in what is wrong at several places of a list or file.
+// variableText matches the parts in which similar diagnostics differ: quoted names and
+// numbers.
 var variableText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[0-9]+`)
 
-// limitSimilar leaves out diagnostics that are like others of the same place, and says how many.
+// limitSimilar retains maxSimilar of similar diagnostics of the same place and counts the
+// others.
 func (ds Diagnostics) limitSimilar() Diagnostics {
 	template := func(d Diagnostic) Diagnostic {
 		d.Problem = variableText.ReplaceAllString(d.Problem, "")
@@ -111,8 +114,9 @@ func (ds Diagnostics) limitSimilar() Diagnostics {
 	return kept
 }
 
-// Sorted returns them by line, those of overrides last, else as they were found, without repeats and what is like many
-// others. Of too many it keeps the first and says how many there are.
+// Sorted returns the diagnostics by line, without duplicates and with similar ones
+// limited. Diagnostics of overrides come last. If there are more than maxDiagnostics, the
+// last one states how many are missing.
 func (ds Diagnostics) Sorted() Diagnostics {
 	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
 		switch {

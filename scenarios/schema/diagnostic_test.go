@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDiagnosticString: the line of a diagnostic leaves out what does not apply, quotes names that a terminal would
-// act on, and is of bounded length.
+// TestDiagnosticString: the line of a diagnostic omits empty parts, quotes names with
+// control characters, and has limited length.
 func TestDiagnosticString(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	for want, d := range map[string]Diagnostic{
@@ -37,8 +37,8 @@ func TestDiagnosticString(t *testing.T) {
 	}
 }
 
-// TestSorted: diagnostics are in order of lines, those of overrides last, without repeats; of those alike three are told
-// and the others counted, and so are those beyond a hundred.
+// TestSorted: diagnostics are sorted by line, overrides last, without duplicates. Three
+// similar ones are printed and the others counted, and so are those beyond a hundred.
 func TestSorted(t *testing.T) {
 	at := func(file string, line int, problem string) Diagnostic {
 		return Diagnostic{File: file, Line: line, Problem: problem}
@@ -69,8 +69,8 @@ func TestSorted(t *testing.T) {
 	}
 }
 
-// TestDecodeRefused: texts that are no TOML, too large or too deep are refused with their line; of files that are no
-// scenarios by their names nothing is quoted.
+// TestDecodeRefused: invalid, too large or too deep TOML is rejected with its line. The
+// content of files that are not scenarios by name is not printed.
 func TestDecodeRefused(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a.toml", "a = 1\nb = \n", "a.toml:2: broken TOML: "},

@@ -14,12 +14,12 @@ import (
 // Object is a JSON object.
 type Object = map[string]any
 
-// quantityPattern is what texts of quantities look like: a number and a unit.
+// quantityPattern matches texts of quantities: a number and a unit.
 const quantityPattern = `^\s*[0-9.]+([eE][-+]?[0-9]+)?\s*[A-Za-z/]+\s*$`
 
-// JSON returns the JSON Schema (draft 7) of a file's part at path, of which tables are all that may stand at or below
-// it: of several tables at one path it has the keys of all. Keys that must be given are not marked, since a file may
-// take them from another.
+// JSON returns the JSON Schema (draft 7) of the part of a file at path. tables are all
+// tables at or below path; the keys of several tables at one path are combined. No key is
+// marked as required, because a file may inherit it from another file.
 func JSON(path string, tables []*Table) Object {
 	properties, docs := Object{}, []string{}
 	isArray := false
@@ -45,7 +45,7 @@ func JSON(path string, tables []*Table) Object {
 		properties[name] = JSON(JoinPath(path, name), tables)
 	}
 	object := Object{"type": "object", "additionalProperties": false, "properties": properties}
-	if len(docs) == 1 { // else what its keys say must do
+	if len(docs) == 1 { // several descriptions do not fit
 		object["description"] = docs[0]
 	}
 	if isArray {
@@ -54,7 +54,7 @@ func JSON(path string, tables []*Table) Object {
 	return object
 }
 
-// anyOf returns what is as one or another says; one may be nil.
+// anyOf returns a schema for values that match either schema. one may be nil.
 func anyOf(one any, other Object) Object {
 	before, ok := one.(Object)
 	switch {
@@ -69,7 +69,7 @@ func anyOf(one any, other Object) Object {
 	return Object{"anyOf": []Object{before, other}}
 }
 
-// json describes what may be written for a key.
+// jsonObject returns the JSON Schema of a key.
 func (k *Key) jsonObject() Object {
 	o := k.typeObject(k.Type, k.Choices())
 	if c := k.choice(); c != nil && c.Parts != nil {
@@ -93,6 +93,7 @@ func (k *Key) jsonObject() Object {
 	return o
 }
 
+// typeObject returns the JSON Schema of a type.
 func (k *keySpec) typeObject(of reflect.Type, choices []string) Object {
 	switch of.Kind() {
 	case reflect.Map:

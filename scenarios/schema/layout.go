@@ -13,14 +13,15 @@ import (
 	"sim/engine/units"
 )
 
-// keySpec is a key as the tags of its field describe it.
+// keySpec is the description of a key by the tags of its field. See the package comment
+// for the tags.
 type keySpec struct {
 	Name string
 	Doc  string
 	Type reflect.Type
-	// Required keys must be given where they are used.
+	// Required reports whether the key must be given if it is used.
 	Required bool
-	// DefaultText words the default, "" where there is none.
+	// DefaultText is the default as text, or "" if there is none.
 	DefaultText string
 
 	Min, Max           float64
@@ -30,28 +31,29 @@ type keySpec struct {
 	allowsEmpty        bool
 	label              string
 	when               string
-	hasField           bool          // it has a field of its own
-	isSource           bool          // it is not written back
-	omitDefault        bool          // it is written back only where it is not its default
-	hasComputedDefault bool          // by Part.Defaults
-	defaultValue       reflect.Value // the default of others; may be invalid
+	hasField           bool          // the struct has a field for the key
+	isSource           bool          // stands for other keys, and is not written back
+	omitDefault        bool          // not written back if it has its default
+	hasComputedDefault bool          // Part.Defaults computes the default
+	defaultValue       reflect.Value // default value; may be invalid
 	defaultAll         bool          // the default is all choices
-	fieldIndex         []int         // of the field in the part's struct
+	fieldIndex         []int         // index of the field in the part's struct
 }
 
-// layout is what the tags of a struct type say: its own options, and the tables below it.
+// layout is the keys of a struct type and the tables below it.
 type layout struct {
 	options []*keySpec
 	tables  []subtable
 }
 
-// subtable is a table below that of a struct. Of its layout the indices start at the struct.
+// subtable is a table below the table of a struct. Field indices of its options start at
+// the outer struct.
 type subtable struct {
 	path, doc, when string
 	options         []*keySpec
 }
 
-// layoutCache are those of all types that were asked for, with their own tags or others.
+// layoutCache maps layoutKey to *layout.
 var layoutCache sync.Map // layoutKey -> *layout
 
 type layoutKey struct {
@@ -59,12 +61,12 @@ type layoutKey struct {
 	tags       string
 }
 
-// layoutOf returns the layout of a struct type, by other tags than its own if these are not nil. Tags that say nothing
-// sensible are a mistake of the program, and panic.
+// layoutOf returns the layout of a struct type. tags replace the type's own tags unless
+// they are nil. Invalid tags are a programming error and cause a panic.
 func layoutOf(t reflect.Type, tags Tags) *layout {
 	key := layoutKey{structType: t}
 	if tags != nil {
-		key.tags = fmt.Sprint(tags) // in the order of their names
+		key.tags = fmt.Sprint(tags) // maps are printed sorted by key
 	}
 	if l, ok := layoutCache.Load(key); ok {
 		return l.(*layout)
@@ -79,7 +81,7 @@ func layoutOf(t reflect.Type, tags Tags) *layout {
 	return l
 }
 
-// addRetagged adds the fields of a struct that tags name.
+// addRetagged adds the fields of a struct that have an entry in tags.
 func (l *layout) addRetagged(t reflect.Type, tags Tags) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -94,6 +96,7 @@ func (l *layout) addRetagged(t reflect.Type, tags Tags) {
 	}
 }
 
+// add adds the fields of a struct with field index prefix at.
 func (l *layout) add(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -119,7 +122,7 @@ func (l *layout) add(t reflect.Type, at []int) {
 	}
 }
 
-// overrideDefault gives a key another default: "KEY=VALUE".
+// overrideDefault changes the default of a key: "KEY=VALUE".
 func (l *layout) overrideDefault(with string) {
 	name, text, _ := strings.Cut(with, "=")
 	for _, k := range l.options {
@@ -134,7 +137,7 @@ func (l *layout) overrideDefault(with string) {
 	}
 }
 
-// optionOf reads the tags of a field, nil of one that is no key.
+// optionOf parses the tags of a field. It returns nil if the field is not a key.
 func optionOf(t reflect.Type, f reflect.StructField, index []int) *keySpec {
 	name, ok := f.Tag.Lookup("key")
 	if !ok {
@@ -175,13 +178,14 @@ func optionOf(t reflect.Type, f reflect.StructField, index []int) *keySpec {
 	return k
 }
 
-// quotedText is what stands in single quotes in a doc, behind what is no letter.
+// quotedText matches text in single quotes that does not follow a letter.
 var quotedText = regexp.MustCompile(`(^|[^\pL])'([^']+)'`)
 
-// markCode sets what a doc quotes as code: tags cannot hold the marks of it.
+// markCode converts quoted text of a doc into Markdown code: struct tags cannot contain
+// backquotes.
 func markCode(doc string) string { return quotedText.ReplaceAllString(doc, "$1`$2`") }
 
-// parseText reads a value from the text of a tag: of a list, its elements with commas between.
+// parseText parses the text of a tag. Elements of lists are separated by commas.
 func parseText(t reflect.Type, text string) (reflect.Value, error) {
 	v := reflect.New(t).Elem()
 	var err error

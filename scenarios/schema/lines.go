@@ -7,7 +7,8 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// Limits of a file's shape. They keep the reader's time and stack small; no real scenario comes near.
+// Limits of the shape of a file. They limit the time and stack of the reader and exceed
+// every real scenario.
 const (
 	MaxFileBytes = 4 << 20
 	MaxKeyParts  = 16
@@ -15,13 +16,14 @@ const (
 	maxKeys      = 100_000
 )
 
-// lineIndex maps the path of every key, table and nested list of a TOML file to its line. Path parts are joined by
-// JoinPath; elements of lists are numbered from 0.
+// lineIndex maps the path of each key, table and nested list to its line. Parts of paths
+// are joined by JoinPath; elements of lists are numbered from 0.
 type lineIndex map[string]int
 
-// scanLines finds the lines of a TOML file's keys, which the library that reads the values does not tell. It leaves it
-// to that to refuse broken files: on these it stops where it is lost. A non-empty excess says at line at that the file
-// exceeds the limits above.
+// scanLines finds the lines of a TOML file's keys, because the library that decodes the
+// values does not report them. Invalid files are left to that library: scanning stops at
+// the first error. If the file exceeds a limit, excess names the limit, and at is the
+// line.
 func scanLines(src []byte) (found lineIndex, excess string, at int) {
 	s := &lineScanner{src: bytes.TrimPrefix(src, []byte("\uFEFF")), line: 1, lines: lineIndex{}, numElements: map[string]int{}}
 	var p unstable.Parser
@@ -36,24 +38,25 @@ func scanLines(src []byte) (found lineIndex, excess string, at int) {
 		}
 	}
 	if p.Error() != nil && s.excess == "" {
-		s.checkDepth() // what is broken behind so many brackets matters to nobody, and the other library has no bound
+		s.checkDepth() // the decoding library has no depth limit of its own
 	}
 	return s.lines, s.excess, s.line
 }
 
 var tooDeep = "lists or tables nested more than " + strconv.Itoa(maxDepth) + " deep"
 
-// lineScanner notes the lines of keys, which it meets in the order of the source.
+// lineScanner records the lines of keys in the order of the source.
 type lineScanner struct {
 	src         []byte
-	offset      int // up to which lines are counted
-	line        int // of offset
+	offset      int // lines are counted up to this byte
+	line        int // line at offset
 	lines       lineIndex
-	numElements map[string]int // elements so far of each array of tables
-	excess      string
+	numElements map[string]int // number of elements so far, keyed by array of tables
+	// excess names the exceeded limit, or is "".
+	excess string
 }
 
-// keyParts returns the parts of a dotted key, none of one that has too many.
+// keyParts returns the parts of a dotted key, or nil if it has too many.
 func (s *lineScanner) keyParts(it unstable.Iterator) (parts []string) {
 	for it.Next() {
 		s.countTo(it.Node())
@@ -66,7 +69,7 @@ func (s *lineScanner) keyParts(it unstable.Iterator) (parts []string) {
 	return parts
 }
 
-// countTo counts lines up to a node whose place is known.
+// countTo counts lines up to a node with a known offset.
 func (s *lineScanner) countTo(n *unstable.Node) {
 	if at := int(n.Raw.Offset); n.Raw.Length > 0 && at > s.offset {
 		s.line += bytes.Count(s.src[s.offset:at], []byte("\n"))
@@ -74,7 +77,8 @@ func (s *lineScanner) countTo(n *unstable.Node) {
 	}
 }
 
-// checkDepth looks for brackets that are nested too deep, whatever they stand in.
+// checkDepth searches the rest of the file for brackets that are nested too deeply,
+// regardless of their context.
 func (s *lineScanner) checkDepth() {
 	depth := 0
 	for _, c := range s.src[s.offset:] {
@@ -92,7 +96,8 @@ func (s *lineScanner) checkDepth() {
 	}
 }
 
-// enterTable enters the table that parts name. Parts before the last that are arrays of tables mean their newest element.
+// enterTable enters the table of a header. Parts before the last that are arrays of
+// tables stand for their last element.
 func (s *lineScanner) enterTable(e *unstable.Node) string {
 	path, parts := "", s.keyParts(e.Key())
 	for i, part := range parts {
@@ -106,12 +111,12 @@ func (s *lineScanner) enterTable(e *unstable.Node) string {
 			path = JoinPath(path, strconv.Itoa(n-1))
 		}
 	}
-	// A header outranks dotted keys that made the table before.
+	// A header takes precedence over dotted keys that created the table earlier.
 	s.lines[path] = s.line
 	return path
 }
 
-// record notes the first line on which path appears.
+// record records the first line of path.
 func (s *lineScanner) record(path string) {
 	if _, ok := s.lines[path]; !ok {
 		s.lines[path] = s.line
@@ -121,20 +126,21 @@ func (s *lineScanner) record(path string) {
 	}
 }
 
-// recordPair notes a key of the table at path, and what its value holds.
+// recordPair records a key of the table at path, and the keys inside its value.
 func (s *lineScanner) recordPair(e *unstable.Node, path string, depth int) {
 	parts := s.keyParts(e.Key())
 	for i, part := range parts {
 		path = JoinPath(path, part)
 		s.record(path)
 		if n, isArray := s.numElements[path]; isArray && i < len(parts)-1 {
-			path = JoinPath(path, strconv.Itoa(n-1)) // the library lets this pass
+			path = JoinPath(path, strconv.Itoa(n-1)) // the decoding library accepts this
 		}
 	}
 	s.recordValue(e.Value(), path, depth)
 }
 
-// recordValue notes the keys in a value, which belongs to path, and the elements of a list that are lists or tables.
+// recordValue records the keys inside a value at path, and the elements of a list that
+// are lists or tables.
 func (s *lineScanner) recordValue(v *unstable.Node, path string, depth int) {
 	if depth > maxDepth {
 		s.excess = tooDeep
@@ -155,7 +161,7 @@ func (s *lineScanner) recordValue(v *unstable.Node, path string, depth int) {
 	}
 }
 
-// countToFirst counts lines up to the first thing in a list or table whose place is known.
+// countToFirst counts lines up to the first node with a known offset inside v.
 func (s *lineScanner) countToFirst(v *unstable.Node) {
 	for depth := 0; v != nil && depth <= maxDepth; depth++ {
 		s.countTo(v)

@@ -92,8 +92,8 @@ func everyLine(t interface{ Errorf(string, ...any) }, found lineIndex, path stri
 	}
 }
 
-// Keys get numbered names and are written in every way that TOML has; the scanner must find each on the line it was
-// written on.
+// Keys have numbered names and are written in every notation of TOML. The scanner must
+// find each one on its line.
 func TestScanLinesFindsAllKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b strings.Builder

@@ -10,41 +10,43 @@ import (
 	"sim/engine/units"
 )
 
-// Reader fills what a schema is bound to from a decoded file, and gathers what is wrong.
+// Reader fills the structs of a schema from a decoded file and collects diagnostics.
 type Reader struct {
 	*Schema
-	Root        map[string]any // what the file gives
-	Layers      []Layer        // the file, and those that it is based on
+	Root        map[string]any // decoded file
+	Layers      []Layer        // the file, followed by the files it is based on
 	Diagnostics Diagnostics
 
-	Overrides map[string]bool   // paths that overrides give
-	Varied    map[string]Origin // paths that a study varies
-	Derived   map[string]bool   // tables whose values follow from elsewhere
-	// FilePath returns the path in the file of a key that checks know by another.
+	Overrides map[string]bool   // paths set by overrides
+	Varied    map[string]Origin // paths varied by a study
+	Derived   map[string]bool   // tables whose values are computed from other tables
+	// FilePath maps the path of a key in checks to its path in the file.
 	FilePath func(path string) string
-	// OtherKind returns what is wrong with a key or table that there is not, and there is for other kinds; nil where there
-	// is none either.
+	// OtherKind explains an unknown key or table that exists for other kinds; it returns
+	// nil for other names.
 	OtherKind func(path, name string) *Rejection
-	// Kind returns on what the keys of a table depend, "" where they do not.
+	// Kind returns the kind on which the keys of a table depend, or "" if they depend on
+	// none.
 	Kind func(path string) string
 
-	numUnknown int             // keys so far that unknownKey has refused
-	given      map[string]bool // paths given at all
-	invalid    map[string]bool // paths that something is wrong with
-	hasIndex   map[int]bool    // elements of an array whose key index is known
+	numUnknown int             // number of unknown keys rejected by rejectUnknownKey
+	given      map[string]bool // paths present in the file or in overrides
+	invalid    map[string]bool // paths with an error
+	hasIndex   map[int]bool    // elements of an array of tables with a valid key "index"
 }
 
-// Origin is where a study says that it varies a key.
+// Origin is the location at which a study varies a key.
 type Origin struct {
 	File string
 	Line int
 	Key  string
 }
 
-// maxElements bounds the elements of an array of tables.
+// maxElements is the maximum number of elements of an array of tables.
 const maxElements = 10_000
 
-// NewReader returns what reads a file. Its Schema, of no tables, is replaced before it reads.
+// NewReader returns a reader of a file. The caller replaces its empty Schema before
+// reading.
 func NewReader(root map[string]any, layers []Layer) *Reader {
 	return &Reader{
 		Schema: New(nil), Root: root, Layers: layers, Overrides: map[string]bool{}, Derived: map[string]bool{},
@@ -53,13 +55,14 @@ func NewReader(root map[string]any, layers []Layer) *Reader {
 	}
 }
 
-// Child returns the table called name in m, nil if there is none.
+// Child returns the table called name in m, or nil.
 func Child(m map[string]any, name string) map[string]any {
 	t, _ := m[name].(map[string]any)
 	return t
 }
 
-// Rows returns the elements of an array of tables, however it is written; nil if it is none.
+// Rows returns the elements of an array of tables in either TOML notation, or nil if v is
+// not one.
 func Rows(v any) []map[string]any {
 	switch v := v.(type) {
 	case []map[string]any:
@@ -78,7 +81,7 @@ func Rows(v any) []map[string]any {
 	return nil
 }
 
-// rows returns the elements of t that the file has.
+// rows returns the elements of t in the file.
 func (r *Reader) rows(t *Table) []map[string]any {
 	m, path := r.Root, t.Path
 	for path != "" {
@@ -94,8 +97,8 @@ func (r *Reader) rows(t *Table) []map[string]any {
 	return []map[string]any{m}
 }
 
-// Read stores the values that the file gives, and tells keys that there are not. Complete says that the tables are all
-// that the file may have.
+// Read stores the values of the file and rejects unknown keys. complete reports whether
+// the schema has all tables of the file.
 func (r *Reader) Read(complete bool) {
 	for _, t := range r.Tables {
 		r.read(t)
@@ -103,17 +106,17 @@ func (r *Reader) Read(complete bool) {
 	r.rejectUnknown(r.Root, "", complete)
 }
 
-// ApplyDefaults gives absent keys their defaults, refuses keys that are given and not used, and misses those that are used,
-// required and not given.
+// ApplyDefaults fills absent keys with their defaults. It rejects given keys that are not
+// used, and reports required keys that are missing.
 func (r *Reader) ApplyDefaults() {
 	r.fillDefaults()
 	for _, t := range r.Tables {
 		r.checkConditions(t)
 	}
-	r.fillDefaults() // again what follows from keys that are not used and now hold their defaults
+	r.fillDefaults() // again, because unused keys now have their defaults
 }
 
-// ReadTable stores what a file gives for an array of tables alone, whose value is v.
+// ReadTable reads only an array of tables with the value v.
 func (r *Reader) ReadTable(path string, v any) {
 	t := r.Table(path)
 	r.read(t)
@@ -135,7 +138,7 @@ func (r *Reader) read(t *Table) {
 		for _, k := range t.Keys {
 			path := k.elementPath(i)
 			v, given := row[k.Name]
-			if !given || r.given[path] { // kind was read before
+			if !given || r.given[path] { // read earlier, such as kind
 				continue
 			}
 			r.given[path] = true
@@ -148,7 +151,7 @@ func (r *Reader) read(t *Table) {
 	}
 }
 
-// fillDefaults gives absent keys their defaults.
+// fillDefaults fills absent keys with their defaults.
 func (r *Reader) fillDefaults() {
 	for _, t := range r.Tables {
 		if r.Derived[t.Path] {
@@ -165,6 +168,7 @@ func (r *Reader) fillDefaults() {
 	}
 }
 
+// checkConditions rejects the keys of a table that are not used.
 func (r *Reader) checkConditions(t *Table) {
 	if t.Path != "" && !r.OK(t.Path) || t.When != nil && !r.OK(t.When.Keys...) {
 		return
@@ -193,7 +197,7 @@ func (r *Reader) checkConditions(t *Table) {
 	}
 }
 
-// checkKey is conditions of one key.
+// checkKey checks the condition of key k in element i and whether it is missing.
 func (r *Reader) checkKey(t *Table, k *Key, i int) {
 	when := k.UseCondition()
 	if when != nil && !r.OK(when.Keys...) {
@@ -210,7 +214,7 @@ func (r *Reader) checkKey(t *Table, k *Key, i int) {
 	}
 }
 
-// example says what to write for a key that is missing.
+// example states what to write for a missing key.
 func (k *Key) example() string {
 	value := "N"
 	switch k.Type {
@@ -224,9 +228,9 @@ func (k *Key) example() string {
 	return fmt.Sprintf("write %s = %s: %s", k.Name, value, k.Doc)
 }
 
-// IsSwitchedOff reports whether it is an override, or what a study varies, of the keys that the one at path depends on that
-// puts this out of use: what a file says for other cases is no mistake then. Nor is what a study varies for other
-// variants than this.
+// IsSwitchedOff reports whether the key at path is unused because an override or a study
+// changed one of the keys on. Values of the file for other cases are then no error. The
+// same holds for values that a study varies for its other variants.
 func (r *Reader) IsSwitchedOff(path string, on ...string) bool {
 	varied := func(at string) bool {
 		_, ok := r.variedAt(at)
@@ -238,25 +242,26 @@ func (r *Reader) IsSwitchedOff(path string, on ...string) bool {
 	return !r.Overridden(path) && slices.ContainsFunc(on, func(at string) bool { return varied(at) || r.Overridden(at) })
 }
 
-// Given reports whether the file or an override gives the key at path.
+// Given reports whether the file or an override sets the key at path.
 func (r *Reader) Given(path string) bool { return r.given[path] }
 
-// MarkGiven notes that the key at path is given, by what another names.
+// MarkGiven marks the key at path as given, because another key stands for it.
 func (r *Reader) MarkGiven(path string) { r.given[path] = true }
 
-// OK reports whether nothing is wrong with the keys at paths, nor a table that holds one.
+// OK reports whether the keys at paths and the tables that contain them have no errors.
 func (r *Reader) OK(paths ...string) bool {
 	return !slices.ContainsFunc(paths, func(p string) bool { return containsPathOrParent(r.invalid, p) })
 }
 
-// Reject notes that the value of the key at path cannot be used. Checks that need it are left out.
+// Reject reports an unusable value of the key at path. Checks that depend on it are
+// skipped.
 func (r *Reader) Reject(path, problem, remedy string) {
 	r.Add(path, problem, remedy)
 	r.invalid[path] = true
 }
 
-// Clash notes that the keys at paths do not go together. It names the first that is given by an override, else the
-// first that is given.
+// Clash reports that the keys at paths exclude each other. It names the first one set by
+// an override, else the first one given.
 func (r *Reader) Clash(paths []string, problem, remedy string) {
 	at := slices.IndexFunc(paths, func(p string) bool { return r.Given(p) && r.Overridden(p) })
 	if at < 0 {
@@ -265,12 +270,12 @@ func (r *Reader) Clash(paths []string, problem, remedy string) {
 	r.Add(paths[at], problem, remedy)
 }
 
-// Add notes what is wrong with the key at path, which still serves.
+// Add reports a problem of the key at path whose value remains usable.
 func (r *Reader) Add(path, problem, remedy string) {
 	r.Diagnostics = append(r.Diagnostics, r.Diagnose(path, problem, remedy))
 }
 
-// Diagnose words what is wrong with the key at path.
+// Diagnose returns the diagnostic for the key at path.
 func (r *Reader) Diagnose(path, problem, remedy string) Diagnostic {
 	path = r.FilePath(path)
 	d := Diagnostic{Key: r.display(path), Problem: problem, Remedy: remedy}
@@ -283,7 +288,7 @@ func (r *Reader) Diagnose(path, problem, remedy string) Diagnostic {
 	return d
 }
 
-// variedAt returns where the study varies the key at path, or a table that holds it.
+// variedAt returns where the study varies the key at path or a table that contains it.
 func (r *Reader) variedAt(path string) (Origin, bool) {
 	for path = r.FilePath(path); path != ""; path, _ = CutLast(path) {
 		if o, ok := r.Varied[path]; ok {
@@ -293,12 +298,12 @@ func (r *Reader) variedAt(path string) (Origin, bool) {
 	return Origin{}, false
 }
 
-// Overridden reports whether an override gives the key at path, or a table that holds it.
+// Overridden reports whether an override sets the key at path or a table that contains it.
 func (r *Reader) Overridden(path string) bool {
 	return containsPathOrParent(r.Overrides, r.FilePath(path))
 }
 
-// containsPathOrParent reports whether a set holds path or a table that path is in.
+// containsPathOrParent reports whether set contains path or a table that contains path.
 func containsPathOrParent(set map[string]bool, path string) bool {
 	for ; path != ""; path, _ = CutLast(path) {
 		if set[path] {
@@ -308,8 +313,8 @@ func containsPathOrParent(set map[string]bool, path string) bool {
 	return false
 }
 
-// display names the key at path as an override would: elements that have an index go by it, not by their place in the
-// file.
+// display returns the name of the key at path in overrides. Elements with a key "index"
+// are identified by it, not by their position in the file.
 func (r *Reader) display(path string) string {
 	for _, t := range r.Tables {
 		rest, ok := strings.CutPrefix(path, t.Path+".")

@@ -7,58 +7,63 @@ import (
 	"strings"
 )
 
-// Part is a table of a file, those below it included, and the structs that its keys set.
+// Part is a table of a file with the tables below it, and the structs that its keys set.
 type Part struct {
-	Path string // dotted; "" is what stands before the first table
+	Path string // dotted path; "" for the keys before the first table
 	Doc  string
-	When string // the condition for its use
-	// Specs point to structs, whose keys follow each other. Of an array of tables it is one pointer to a slice of
-	// structs.
+	When string // condition of its use
+	// Specs point to structs whose keys follow each other. For an array of tables, the
+	// only element points to a slice of structs.
 	Specs []any
-	// Defaults returns copies of some of the specs, of element i of an array, in which keys with the tag else that the
-	// file does not give have their values. It is asked again for each such key, in order. nil leaves them as they are.
+	// Defaults returns copies of some specs, for element i of an array, in which keys
+	// with the tag "else" have computed defaults. It is called again after each change.
+	// nil if no defaults are computed.
 	Defaults func(i int) []any
-	// Omit reports whether it says nothing that counts, and is not written back; nil never does.
+	// Omit reports whether the part has no relevant values and is not written back. nil
+	// means that it is written.
 	Omit func() bool
-	// NestedTables are tables in an element of an array that are read elsewhere.
+	// NestedTables are tables in an element of an array that other code reads.
 	NestedTables []string
 }
 
-// ConditionalSpec is a spec whose keys are used on a condition, beside those of their own.
+// ConditionalSpec is a spec whose keys have an additional condition.
 type ConditionalSpec struct {
 	Spec any
 	When string
 }
 
-// RetaggedSpec is a spec of which the fields that Tags names are keys, and no others.
+// RetaggedSpec is a spec whose keys are the fields named in Tags.
 type RetaggedSpec struct {
 	Spec any
 	Tags Tags
 }
 
-// Tags are tags in place of those of a struct's own fields, by name of the field; "" is its own.
+// Tags are replacements for the tags of struct fields, keyed by field name; "" keeps the
+// field's own tags.
 type Tags map[string]string
 
-// Names resolves the names that tags use.
+// Names resolves names in tags.
 type Names struct {
 	Choices    map[string]Choices
 	Conditions map[string]func(s *Schema, args []string) *Condition
 }
 
-// Choices are texts that a key may have.
+// Choices are the accepted texts of a key.
 type Choices struct {
 	Names func() []string
-	// Reason words why a text that is known elsewhere is none of them, "" where it is not known either; nil never does.
+	// Reason explains why a text is not accepted here although it is known elsewhere, or
+	// returns "". May be nil.
 	Reason func(text string) string
-	// Parts, where there are any, may each be given one of the texts instead: "a=x,b=y".
+	// Parts are names that may each be assigned one of the texts instead: "a=x,b=y". May
+	// be empty.
 	Parts []string
 }
 
-// Schema is the tables of a file, bound to what they set.
+// Schema is the tables of a file, bound to the structs that they set.
 type Schema struct {
 	Tables     []*Table
 	names      *Names
-	conditions map[string]*Condition // that were asked for, by table and expression
+	conditions map[string]*Condition // cache, keyed by table and expression
 }
 
 // Table is a table of keys.
@@ -66,28 +71,30 @@ type Table struct {
 	Path string
 	Doc  string
 	Keys []*Key
-	// When is the condition for its use, nil of none. It may be replaced before anything is read.
+	// When is the condition of its use; nil if it is always used. It may be replaced
+	// before reading.
 	When *Condition
-	// Optional are keys that, where the file does not give them, are not missed and get no default.
+	// Optional are keys that may be absent without a default.
 	Optional []string
 
 	schema *Schema
 	part   *Part
-	array  reflect.Value // the slice that an array of tables is, else the zero value
+	array  reflect.Value // the slice of an array of tables, else the zero value
 }
 
 // Key is a key of a table of one file.
 type Key struct {
 	*keySpec
 	table           *Table
-	target          reflect.Value // the struct that it sets, or a slice of such
-	path            string        // but of an array
-	structCondition string        // the condition of all keys of the struct
+	target          reflect.Value // the struct that contains the key, or a slice of such structs
+	path            string        // dotted path; not set for arrays of tables
+	structCondition string        // condition of all keys of the struct
 	condition       *Condition
-	hasCondition    bool // used is known
+	hasCondition    bool // condition is valid
 }
 
-// New returns the schema of a file of those parts. The names resolve what tags of theirs name.
+// New returns the schema of a file with the given parts. names resolves names in their
+// tags.
 func New(names *Names, parts ...Part) *Schema {
 	s := &Schema{names: names, conditions: map[string]*Condition{}}
 	for i := range parts {
@@ -96,6 +103,7 @@ func New(names *Names, parts ...Part) *Schema {
 	return s
 }
 
+// add adds the tables of a part.
 func (s *Schema) add(p *Part) {
 	own := &Table{Path: p.Path, Doc: p.Doc, When: s.ParseCondition(p.Path, p.When), schema: s, part: p}
 	tables := []*Table{own}
@@ -116,7 +124,7 @@ func (s *Schema) add(p *Part) {
 		own.add(l.options, v, also)
 		for _, below := range l.tables {
 			path := p.Path + "." + below.path
-			parent, _ := CutLast(path) // whose keys its condition is about
+			parent, _ := CutLast(path) // its condition refers to keys of the parent
 			inner := &Table{Path: path, Doc: below.doc, When: s.ParseCondition(parent, below.when), schema: s, part: p}
 			inner.add(below.options, v, also)
 			tables = append(tables, inner)
@@ -125,7 +133,7 @@ func (s *Schema) add(p *Part) {
 	s.Tables = append(s.Tables, slices.DeleteFunc(tables, func(t *Table) bool { return len(t.Keys) == 0 })...)
 }
 
-// add appends keys of a struct.
+// add adds the keys of a struct.
 func (t *Table) add(options []*keySpec, of reflect.Value, also string) {
 	keys := make([]Key, len(options))
 	t.Keys = slices.Grow(t.Keys, len(options))
@@ -136,7 +144,7 @@ func (t *Table) add(options []*keySpec, of reflect.Value, also string) {
 	}
 }
 
-// Table returns the table at path, nil if there is none.
+// Table returns the table at path, or nil.
 func (s *Schema) Table(path string) *Table {
 	if i := slices.IndexFunc(s.Tables, func(t *Table) bool { return t.Path == path }); i >= 0 {
 		return s.Tables[i]
@@ -144,7 +152,7 @@ func (s *Schema) Table(path string) *Table {
 	return nil
 }
 
-// Key returns the key at path, nil if there is none. Keys of arrays have no path.
+// Key returns the key at path, or nil. Keys of arrays of tables have no path.
 func (s *Schema) Key(path string) *Key {
 	parent, name := CutLast(path)
 	for _, t := range s.Tables {
@@ -157,8 +165,8 @@ func (s *Schema) Key(path string) *Key {
 	return nil
 }
 
-// PathOf returns the path of the key that sets what field points to, or of the table whose struct that is: "" where
-// there is none, or it is in an array of tables.
+// PathOf returns the path of the key whose field has the address field, or of the table
+// whose struct has it. It returns "" for other addresses and inside arrays of tables.
 func (s *Schema) PathOf(field any) string {
 	of := reflect.ValueOf(field)
 	for _, t := range s.Tables {
@@ -178,7 +186,7 @@ func (s *Schema) PathOf(field any) string {
 	return ""
 }
 
-// IsUsed reports whether the key at path, or the table, is there and used.
+// IsUsed reports whether the key or table at path exists and is used.
 func (s *Schema) IsUsed(path string) bool {
 	if k := s.Key(path); k != nil {
 		return k.table.When.Applies() && k.UseCondition().Applies()
@@ -187,7 +195,7 @@ func (s *Schema) IsUsed(path string) bool {
 	return t != nil && t.When.Applies()
 }
 
-// Find returns the key called name, nil if there is none.
+// Find returns the key called name, or nil.
 func (t *Table) Find(name string) *Key {
 	if i := slices.IndexFunc(t.Keys, func(k *Key) bool { return k.Name == name }); i >= 0 {
 		return t.Keys[i]
@@ -195,7 +203,7 @@ func (t *Table) Find(name string) *Key {
 	return nil
 }
 
-// UseCondition returns the condition for the use of a key, nil of none.
+// UseCondition returns the condition of the use of a key, or nil if it is always used.
 func (k *Key) UseCondition() *Condition {
 	if !k.hasCondition {
 		expr := k.when
@@ -207,13 +215,13 @@ func (k *Key) UseCondition() *Condition {
 	return k.condition
 }
 
-// SetCondition has a key be used on another condition than its tag says.
+// SetCondition replaces the condition of a key's tag.
 func (k *Key) SetCondition(c *Condition) { k.condition, k.hasCondition = c, true }
 
-// IsOmitted reports whether the table says nothing that counts.
+// IsOmitted reports whether the table has no relevant values and is not written back.
 func (t *Table) IsOmitted() bool { return t.part.Omit != nil && t.part.Omit() }
 
-// Names returns the names of the keys, and of tables in the elements.
+// Names returns the names of the keys and of nested tables.
 func (t *Table) Names() []string {
 	names := make([]string, len(t.Keys))
 	for i, k := range t.Keys {
@@ -225,7 +233,7 @@ func (t *Table) Names() []string {
 // IsArray reports whether the table is an array of tables.
 func (t *Table) IsArray() bool { return t.array.IsValid() }
 
-// elements returns how many times the table stands in what the schema is bound to.
+// elements returns the number of elements of an array of tables, or 1 for a table.
 func (t *Table) elements() int {
 	if t.IsArray() {
 		return t.array.Len()
@@ -249,7 +257,8 @@ func (k *Key) elementPath(i int) string {
 	return k.path
 }
 
-// Field returns what the key sets in element i: of one that is not kept, something else.
+// Field returns the field of the key in element i. For a key without a field it returns a
+// new value.
 func (k *Key) Field(i int) reflect.Value {
 	if !k.hasField {
 		return reflect.New(k.Type).Elem()
@@ -261,7 +270,7 @@ func (k *Key) Field(i int) reflect.Value {
 	return of.FieldByIndex(k.fieldIndex)
 }
 
-// Choices returns the texts that the key may have, nil where it is any.
+// Choices returns the accepted texts, or nil if any text is accepted.
 func (k *Key) Choices() []string {
 	if c := k.choice(); c != nil {
 		return c.Names()
@@ -269,6 +278,7 @@ func (k *Key) Choices() []string {
 	return nil
 }
 
+// choice returns the choices of the key, or nil.
 func (k *Key) choice() *Choices {
 	name, named := strings.CutPrefix(k.choices, "@")
 	switch {
@@ -284,8 +294,8 @@ func (k *Key) choice() *Choices {
 	return nil
 }
 
-// fillDefault gives the key of element i its default, if it has one. computed is what Part.Defaults returns where nothing was
-// set since it was asked; else it is nil.
+// fillDefault sets the key of element i to its default, if it has one. computed caches
+// the result of Part.Defaults; it is cleared when a value changes.
 func (k *Key) fillDefault(i int, computed *[]any) {
 	if !k.hasField {
 		return
@@ -294,13 +304,13 @@ func (k *Key) fillDefault(i int, computed *[]any) {
 	set := func(v reflect.Value) {
 		if !v.Comparable() || !field.Equal(v) {
 			field.Set(v)
-			*computed = nil // others may follow from it
+			*computed = nil // other defaults may depend on it
 		}
 	}
 	switch {
 	case k.defaultAll:
 		set(reflect.ValueOf(slices.Clone(k.Choices())))
-	case k.defaultValue.IsValid() && k.defaultValue.Kind() == reflect.Slice: // of which nobody else has the elements
+	case k.defaultValue.IsValid() && k.defaultValue.Kind() == reflect.Slice: // a copy, because the spec is shared
 		set(reflect.AppendSlice(reflect.MakeSlice(k.Type, 0, k.defaultValue.Len()), k.defaultValue))
 	case k.defaultValue.IsValid():
 		set(k.defaultValue)
@@ -320,13 +330,13 @@ func (k *Key) fillDefault(i int, computed *[]any) {
 	}
 }
 
-// reset gives a key that is not used its default, or no value.
+// reset sets an unused key to its default or to its zero value.
 func (k *Key) reset(i int) {
 	k.Field(i).SetZero()
 	k.fillDefault(i, new([]any))
 }
 
-// defaultText words the default: "required", or nothing where there is none.
+// defaultText returns the default as text, "required", or "" if there is none.
 func (k *Key) defaultText() string {
 	switch {
 	case k.Required:

@@ -12,7 +12,7 @@ import (
 	"sim/engine/units"
 )
 
-// oven is a small file: what is baked, and how.
+// oven is the spec of a small file.
 type oven struct {
 	Name  string   `key:"name" doc:"what it is called" else:"the file's name"`
 	Heat  int      `key:"heat" doc:"how hot" required:"" min:"1" max:"300"`
@@ -176,7 +176,7 @@ func TestDiagnostics(t *testing.T) {
 		{"[oven]\nheat = 1\n[tap]", nil, "x.toml:3: tap: unknown table; known keys: oven, guest"},
 		{"[oven]\nheat = 1\n[[guest]]\nindex = 3\nsaet = \"x\"", nil, "x.toml:5: guest.3.saet: unknown key; did you mean seat?"},
 		{"guest = 3\n[oven]\nheat = 1", nil, "x.toml:1: guest: is the number 3; write it as an array of tables: [[guest]]"},
-		// What an override puts out of use is not told, but what it gives in vain is.
+		// A key that an override makes unused is not reported, but an unused override is.
 		{"[oven]\nheat = 1\nfan = \"on\"\nspeed = 1", []string{"oven.fan=off"}, ""},
 		{"[oven]\nheat = 1", []string{"oven.speed=1"}, `--set: oven.speed: is not used by fan "off"; leave it out, or set fan = "on"`},
 	} {
@@ -187,7 +187,8 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-// Elements that have an index go by it in diagnostics, not by their place.
+// TestElementsByIndex: diagnostics identify elements with an index by it, not by
+// position.
 func TestElementsByIndex(t *testing.T) {
 	_, r := read(t, "[oven]\nheat = 1\n[[guest]]\nindex = 7\n")
 	r.Reject("guest.0.seat", "is taken", "")
@@ -196,7 +197,8 @@ func TestElementsByIndex(t *testing.T) {
 	}
 }
 
-// The first that is given, and rather by an override, is told of keys that clash.
+// TestClash: keys that exclude each other are reported at the first one given, preferably
+// by an override.
 func TestClash(t *testing.T) {
 	for _, c := range []struct {
 		set  []string

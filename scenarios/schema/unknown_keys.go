@@ -8,7 +8,7 @@ import (
 	"sim/internal/text"
 )
 
-// rejectUnknown refuses keys that no table has, and tables that are none.
+// rejectUnknown rejects keys and tables of m that the schema does not have.
 func (r *Reader) rejectUnknown(m map[string]any, path string, complete bool) {
 	own := r.Table(path)
 	for _, name := range r.namesInOrder(m, path) {
@@ -37,7 +37,7 @@ func (r *Reader) rejectUnknown(m map[string]any, path string, complete bool) {
 	}
 }
 
-// namesInOrder returns the names of the keys of the table at path in the order of the file.
+// namesInOrder returns the names of the keys of a table in the order of the file.
 func (r *Reader) namesInOrder(m map[string]any, path string) []string {
 	names := slices.Sorted(maps.Keys(m))
 	line := make(map[string]int, len(names))
@@ -48,7 +48,7 @@ func (r *Reader) namesInOrder(m map[string]any, path string) []string {
 	return names
 }
 
-// rejectUnknownInRows looks into the elements of an array of tables.
+// rejectUnknownInRows rejects unknown keys in the elements of an array of tables.
 func (r *Reader) rejectUnknownInRows(v any, t *Table) {
 	rows := Rows(v)
 	if list, ok := v.([]any); rows == nil && (!ok || len(list) > 0) {
@@ -64,8 +64,9 @@ func (r *Reader) rejectUnknownInRows(v any, t *Table) {
 	}
 }
 
-// rejectUnknownKey refuses a key, saying which kinds use it, where it belongs or what was meant. Only as many unknown keys as
-// are printed of all diagnostics have such a remedy, because looking for it takes long.
+// rejectUnknownKey rejects a key. The remedy states which kinds use it, where it belongs,
+// or which key was probably meant. Finding a remedy is slow, so only as many unknown keys
+// have one as diagnostics are printed.
 func (r *Reader) rejectUnknownKey(path, name string, v any) {
 	at, what := JoinPath(path, name), "unknown key"
 	if _, isTable := v.(map[string]any); isTable {
@@ -98,7 +99,7 @@ func (r *Reader) rejectUnknownKey(path, name string, v any) {
 	r.RejectUnknown(path, name, what, known)
 }
 
-// namesIn returns the keys and tables that stand in the table at path.
+// namesIn returns the names of keys and tables in the table at path.
 func (r *Reader) namesIn(path string) []string {
 	var names []string
 	for _, t := range r.Tables {
@@ -118,8 +119,8 @@ func (r *Reader) namesIn(path string) []string {
 	return names
 }
 
-// RejectUnknown refuses a key and suggests a known one, rather one that is not given yet. That one is then not reported as
-// missing.
+// RejectUnknown rejects a key and suggests a known one, preferably one that is not given
+// yet. The suggested key is then not reported as missing.
 func (r *Reader) RejectUnknown(path, name, what string, known []string) {
 	known = slices.DeleteFunc(slices.Clone(known), func(k string) bool { return k == name })
 	want := "known keys: " + strings.Join(known, ", ")

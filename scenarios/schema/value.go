@@ -15,16 +15,17 @@ import (
 	"sim/engine/units"
 )
 
-// Rejection is what is wrong with a value, and what would be right.
+// Rejection is the reason why a value is invalid, with the accepted values.
 type Rejection struct{ Problem, Remedy string }
 
-// MaxText bounds the bytes of a text.
+// MaxText is the maximum length of a text in bytes.
 const MaxText = 200
 
-// Set stores a TOML value in the field of element i. It returns nil when the value is right, and else leaves the field
-// as it was.
+// Set stores a TOML value in the field of element i. If the value is invalid, it returns
+// the reason and does not change the field.
 func (k *Key) Set(i int, v any) *Rejection { return k.setValue(k.Field(i).Addr().Interface(), v) }
 
+// setValue stores a TOML value in the variable that dst points to.
 func (k *Key) setValue(dst, v any) *Rejection {
 	switch dst := dst.(type) {
 	case *string:
@@ -68,7 +69,7 @@ func (k *Key) setValue(dst, v any) *Rejection {
 	return nil
 }
 
-// parseLists reads a table of lists, whose numbers and truth values count as texts.
+// parseLists parses a table of lists. Numbers and booleans are converted to text.
 func parseLists(dst *map[string][]string, v any) *Rejection {
 	const want = "write a table of lists"
 	m, ok := v.(map[string]any)
@@ -90,7 +91,7 @@ func parseLists(dst *map[string][]string, v any) *Rejection {
 	return nil
 }
 
-// parseStructs reads an array of tables within a table.
+// parseStructs parses an array of tables inside a table.
 func parseStructs(dst reflect.Value, v any) *Rejection {
 	rows := Rows(v)
 	if rows == nil {
@@ -140,7 +141,7 @@ func (k *Key) setText(dst *string, v any) *Rejection {
 	return nil
 }
 
-// checkParts returns what is wrong with a text that gives parts choices.
+// checkParts checks a text that assigns choices to parts, such as "a=x,b=y".
 func (c *Choices) checkParts(text string) *Rejection {
 	var seen []string
 	for one := range strings.SplitSeq(text, ",") {
@@ -166,7 +167,7 @@ func (k *Key) setInteger(v any, store func(int64)) *Rejection {
 		}
 		return &Rejection{"is " + Describe(v), "write " + k.boundsText("a whole number")}
 	}
-	// Bounds are small enough to be exact.
+	// Bounds are small enough to be exact as floats.
 	if float64(n) < k.Min || k.Max != 0 && float64(n) > k.Max {
 		return &Rejection{strconv.FormatInt(n, 10) + " is out of bounds", "write " + k.boundsText("a whole number")}
 	}
@@ -174,7 +175,7 @@ func (k *Key) setInteger(v any, store func(int64)) *Rejection {
 	return nil
 }
 
-// outOfBounds reports whether a number is out of bounds.
+// outOfBounds reports whether a number is invalid or out of bounds.
 func (k *keySpec) outOfBounds(f float64) bool {
 	return math.IsNaN(f) || math.IsInf(f, 0) || f < k.Min || k.ExclusiveMin && f == k.Min || k.Max != 0 && f > k.Max
 }
@@ -193,7 +194,7 @@ func (k *Key) setNumber(dst *float64, v any) *Rejection {
 		return &Rejection{strings.ToLower(strconv.FormatFloat(f, 'g', -1, 64)) + " is out of bounds", "write " + k.boundsText("a number")}
 	}
 	if f == 0 {
-		f = 0 // -0 would be written differently
+		f = 0 // replaces -0, which is written differently
 	}
 	*dst = f
 	return nil
@@ -211,7 +212,7 @@ func (k *Key) setRate(dst *units.Rate, v any) *Rejection {
 	return nil
 }
 
-// parseQuantity reads a quantity with its unit.
+// parseQuantity parses a quantity with a unit.
 func parseQuantity[T any](dst *T, v any, parse func(string) (T, error), example string) *Rejection {
 	text, ok := v.(string)
 	if !ok {
@@ -219,7 +220,7 @@ func parseQuantity[T any](dst *T, v any, parse func(string) (T, error), example 
 	}
 	q, err := parse(text)
 	if err != nil {
-		// "X is no rate: write ..." is both parts at once.
+		// The error contains both parts: "X is no rate: write ...".
 		what, want, _ := strings.Cut(err.Error(), ": write ")
 		return &Rejection{what, "write " + want}
 	}
@@ -246,13 +247,14 @@ func (k *Key) setNames(dst *[]string, v any) *Rejection {
 	return nil
 }
 
-// parseList reads a list of elements that one reads.
+// parseList parses a list; parse stores an element, and kind names the elements for
+// messages.
 func parseList[T any](dst *[]T, v any, kind string, parse func(*T, any) *Rejection) *Rejection {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Slice {
 		want := "write a list of " + kind
 		switch bare, ok := v.(string); {
-		case ok && len(bare) > 2 && bare[0] == '[' && bare[len(bare)-1] == ']': // texts whose quotes a shell took
+		case ok && len(bare) > 2 && bare[0] == '[' && bare[len(bare)-1] == ']': // a shell has removed the quotes
 			if kind == "texts" {
 				want += `, each in quotes: ["` + strings.Join(strings.FieldsFunc(bare[1:len(bare)-1], func(r rune) bool { return strings.ContainsRune(", \"'", r) }), `", "`) + `"]`
 			}
@@ -274,7 +276,7 @@ func parseList[T any](dst *[]T, v any, kind string, parse func(*T, any) *Rejecti
 	return nil
 }
 
-// boundsText words the bounds of a number: "a number above 0 and up to 5".
+// boundsText describes the bounds of a number, such as "a number above 0 and up to 5".
 func (k *keySpec) boundsText(what string) string {
 	bound := func(v float64) string {
 		if what == "a rate" {
@@ -297,7 +299,7 @@ func (k *keySpec) boundsText(what string) string {
 	return what + " from " + bound(k.Min) + " to " + bound(k.Max)
 }
 
-// Describe names a value's type and, if it is short, the value.
+// Describe describes a value for messages by its type and, if it is short, its value.
 func Describe(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -318,7 +320,7 @@ func Describe(v any) string {
 	return "a list"
 }
 
-// Literal writes a value as TOML.
+// Literal formats a value as TOML.
 func Literal(v any) string {
 	switch v := v.(type) {
 	case units.Rate:
@@ -345,7 +347,7 @@ func Literal(v any) string {
 	return "[" + strings.Join(elements, ", ") + "]"
 }
 
-// formatFloat writes f so that TOML reads it back as the same float.
+// formatFloat formats f such that TOML reads the same float.
 func formatFloat(f float64) string {
 	text := strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(f, 'g', -1, 64), "+"))
 	if !strings.ContainsAny(text, ".ein") { // neither a float nor inf or nan

@@ -13,8 +13,9 @@ import (
 	"sim/internal/text"
 )
 
-// Write writes the tables that are used, with all keys that are, in the order of the fields: defaults included, but for
-// those of keys with the tag implicit. A file of that text means the same.
+// Write writes the used tables with all used keys in the order of the fields, including
+// defaults. Only keys with the tag "implicit" are left out if they have their default.
+// Reading the text gives the same values.
 func (s *Schema) Write(b *bytes.Buffer) {
 	for _, t := range s.Tables {
 		if t.When.Applies() && !t.IsOmitted() {
@@ -23,14 +24,15 @@ func (s *Schema) Write(b *bytes.Buffer) {
 	}
 }
 
-// Write writes a table, of an array all elements, under a path, and of its keys those of the given names, or all.
+// Write writes a table, or all elements of an array of tables, under a path. If names are
+// given, only these keys are written.
 func (t *Table) Write(b *bytes.Buffer, path string, names ...string) {
 	for i := range t.elements() {
 		t.WriteElement(b, i, path, names...)
 	}
 }
 
-// WriteElement writes element i of an array, or a table.
+// WriteElement writes element i of an array of tables, or a table.
 func (t *Table) WriteElement(b *bytes.Buffer, i int, path string, names ...string) {
 	if path != "" {
 		header := "[" + path + "]"
@@ -46,11 +48,11 @@ func (t *Table) WriteElement(b *bytes.Buffer, i int, path string, names ...strin
 	}
 }
 
-// isOmitted reports whether the key has a default in element i that is not written back: one younger than files, results
-// and cells that must stay as they are.
+// isOmitted reports whether the key has a default in element i that is not written back.
+// Such keys were added later; files, results and cells written before must not change.
 //
-// A computed default of 0 is unknown if the key must be above 0. Nothing uses the key then, and it is
-// not written back either.
+// A computed default of 0 is unknown if the key must be above 0. Nothing uses the key
+// then, and it is not written back either.
 func (k *Key) isOmitted(i int) bool {
 	v := k.Field(i)
 	if k.hasComputedDefault && k.ExclusiveMin && k.Min == 0 && v.IsZero() {
@@ -62,7 +64,7 @@ func (k *Key) isOmitted(i int) bool {
 	return k.omitDefault && v.Equal(k.defaultValue)
 }
 
-// Reference writes a table as Markdown, with those of its keys that rows has.
+// Reference writes a table of keys as Markdown. rows are the keys to include.
 func (t *Table) Reference(w io.Writer, title string, rows []ReferenceRow) {
 	if title == "" {
 		title = "`" + t.Title() + "`"
@@ -82,13 +84,13 @@ func (t *Table) Reference(w io.Writer, title string, rows []ReferenceRow) {
 	fmt.Fprintln(w)
 }
 
-// A ReferenceRow is a key as the reference has it.
+// A ReferenceRow is a key in the reference.
 type ReferenceRow struct {
 	Key  string
 	Text string // in Markdown, without a newline
 }
 
-// Rows returns the rows of all keys of a table.
+// Rows returns the reference rows of all keys.
 func (t *Table) Rows() []ReferenceRow {
 	var list []ReferenceRow
 	for _, k := range t.Keys {
@@ -97,7 +99,8 @@ func (t *Table) Rows() []ReferenceRow {
 	return list
 }
 
-// Title is the table's header in a file, "" of what stands before the first.
+// Title returns the header of the table in a file, or "" for the keys before the first
+// table.
 func (t *Table) Title() string {
 	switch {
 	case t.Path == "":
@@ -108,8 +111,8 @@ func (t *Table) Title() string {
 	return "[" + t.Path + "]"
 }
 
-// Describe words those keys of a table whose dotted path is wanted, for a terminal: a line with values and default, and
-// lines with the meaning.
+// Describe describes the keys of a table for a terminal. wanted selects them by dotted
+// path. A key has a line with its values and default, followed by its meaning.
 func (t *Table) Describe(wanted func(path string) bool) string {
 	var b strings.Builder
 	plain := strings.NewReplacer("`", "")
@@ -126,7 +129,7 @@ func (t *Table) Describe(wanted func(path string) bool) string {
 	return b.String()
 }
 
-// meaning is what a key is for, and when it is used.
+// meaning returns the doc of a key with the condition of its use.
 func (k *Key) meaning() string {
 	if used := k.UseCondition(); used != nil {
 		return k.Doc + "; to use it, " + used.Hint
@@ -134,7 +137,8 @@ func (k *Key) meaning() string {
 	return k.Doc
 }
 
-// typeNames are types of fields as the reference words them, of numbers but for their bounds.
+// typeNames are the descriptions of types in the reference. Numbers with bounds are
+// described by boundsText.
 var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[string]():          "text",
 	reflect.TypeFor[bool]():            "`true` or `false`",
@@ -148,7 +152,7 @@ var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[map[string][]string](): "table of lists",
 }
 
-// valueText words what may be written for a key.
+// valueText describes the accepted values of a key.
 func (k *Key) valueText() string {
 	names := ""
 	if c := k.Choices(); c != nil {
