@@ -19,9 +19,10 @@ import (
 
 // setReader fills a Set from texts in Go's benchmark format.
 type setReader struct {
-	set       *Set
-	ignore    []string
-	bench     benchfmt.Reader
+	set    *Set
+	ignore []string // keys of name parts to leave out
+	bench  benchfmt.Reader
+	// simulated lists the metrics; true if a benchmark of sim has the metric.
 	simulated map[string]bool // metrics, by whether some benchmark of sim has them
 }
 
@@ -33,7 +34,7 @@ func newReader(name string, ignore []string) *setReader {
 	}
 }
 
-// read adds the results of one text. file is its name for messages.
+// read adds the results of one text. file is its name in messages.
 func (r *setReader) read(in io.Reader, file string) error {
 	r.bench.Reset(in, file)
 	found := 0
@@ -57,10 +58,10 @@ func (r *setReader) read(in io.Reader, file string) error {
 				to.fullNames = append(to.fullNames, name)
 			}
 			for _, v := range rec.Values {
-				// benchfmt leaves the unit of a zero as it is.
+				// benchfmt does not normalise the unit of a zero.
 				_, metric := benchunit.Tidy(v.Value, v.Unit)
 				r.simulated[metric] = r.simulated[metric] || string(base) == simBenchmark
-				if !math.IsNaN(v.Value) && !math.IsInf(v.Value, 0) { // else undefined
+				if !math.IsNaN(v.Value) && !math.IsInf(v.Value, 0) { // undefined otherwise
 					to.values[metric] = append(to.values[metric], v.Value)
 				}
 			}
@@ -69,7 +70,7 @@ func (r *setReader) read(in io.Reader, file string) error {
 	if err := r.bench.Err(); errors.Is(err, bufio.ErrTooLong) {
 		return pathError(file, "is no text of benchmark results: it has a line of more than %d bytes", bufio.MaxScanTokenSize)
 	} else if err != nil {
-		return pathError(file, "cannot be read: %v", errors.Unwrap(err)) // without the name, which comes first
+		return pathError(file, "cannot be read: %v", errors.Unwrap(err)) // without the file name, which precedes it
 	}
 	if found == 0 {
 		return pathError(file, "holds no benchmark results; a run's %s does", result.BenchFile)
@@ -77,8 +78,8 @@ func (r *setReader) read(in io.Reader, file string) error {
 	return nil
 }
 
-// finish says how each metric is compared and returns the set. Simulated metrics have one value: a row that was found
-// with two is an error.
+// finish determines how each metric is compared and returns the set. A simulated metric
+// must have one value per row; a row with two different values is an error.
 func (r *setReader) finish() (*Set, error) {
 	units := r.bench.Units()
 	for metric, ofSim := range r.simulated {
@@ -117,7 +118,7 @@ func (r *setReader) finish() (*Set, error) {
 	return r.set, nil
 }
 
-// ignoredDifferences returns the keys that are ignored and in whose parts records of the row differ.
+// ignoredDifferences returns the ignored keys in which records of the row differ.
 func (w *setRow) ignoredDifferences(ignore []string) (keys []string) {
 	for _, key := range ignore {
 		differ := func(n result.Name) bool { return n.Get(key) != w.fullNames[0].Get(key) }
@@ -128,12 +129,12 @@ func (w *setRow) ignoredDifferences(ignore []string) (keys []string) {
 	return keys
 }
 
-// sample copies values, which benchmath sorts.
+// sample copies values, because benchmath sorts them.
 func sample(values []float64) *benchmath.Sample {
 	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
 }
 
-// firstAndLast names the first and last of several places.
+// firstAndLast returns the first and last of several positions.
 func firstAndLast(at []string) string {
 	if len(at) == 1 {
 		return at[0]
@@ -141,6 +142,7 @@ func firstAndLast(at []string) string {
 	return at[0] + ", " + at[len(at)-1]
 }
 
+// pathError returns a *result.PlaceError.
 func pathError(path, format string, args ...any) error {
 	return &result.PlaceError{Path: path, Why: fmt.Sprintf(format, args...)}
 }

@@ -16,7 +16,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// bench makes a text in the benchmark format of rows, each a name and its metrics.
+// benchRow is a row of a text in the benchmark format: a name and its metrics.
 type benchRow struct {
 	name    string
 	metrics map[string]float64
@@ -81,7 +81,8 @@ func drawOptions(t *rapid.T) Options {
 	}
 }
 
-// TestItself compares a side with itself, its rows in another order and the parts of their names too: nothing differs.
+// TestItself: a set compared with itself, with rows and parts of names in another order,
+// has no differences.
 func TestItself(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows := drawRows(t)
@@ -113,7 +114,7 @@ func TestItself(t *testing.T) {
 	})
 }
 
-// TestSwap wants the opposite of everything when the sides are exchanged.
+// TestSwap: exchanging the sets reverses all differences.
 func TestSwap(t *testing.T) {
 	opposite := map[Mark]Mark{Better: Worse, Worse: Better, Missing: New, New: Missing, Same: Same, Changed: Changed}
 	rapid.Check(t, func(t *rapid.T) {
@@ -167,7 +168,7 @@ func TestSwap(t *testing.T) {
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }
 
-// TestJudged holds what fails to a rule written down once more, plainly, on the numbers themselves.
+// TestJudged: failures agree with a rule evaluated directly on the numbers.
 func TestJudged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rowsA, rowsB, o := drawRows(t), drawRows(t), drawOptions(t)
@@ -205,7 +206,7 @@ func TestJudged(t *testing.T) {
 	})
 }
 
-// TestMissingRow takes away one row after the other.
+// TestMissingRow: removing any row is a regression.
 func TestMissingRow(t *testing.T) {
 	var rows []benchRow
 	for _, p := range []string{"a", "b", "c"} {
@@ -225,7 +226,7 @@ func TestMissingRow(t *testing.T) {
 	}
 }
 
-// TestLimit pins the limit itself: a change of just as much is allowed.
+// TestLimit: a change of exactly the limit is allowed.
 func TestLimit(t *testing.T) {
 	for _, c := range []struct {
 		old, now, limit float64
@@ -254,7 +255,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestChosen pins which metrics may fail.
+// TestChosen: the metrics that may fail, for all options.
 func TestChosen(t *testing.T) {
 	row := func(nct, makespan, up, bound float64) *Set {
 		return set(t, fmt.Sprint("side ", nct), benchText([]benchRow{{"scenario=s/policy=p",
@@ -295,7 +296,7 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// TestChosenOfOthers lets all metrics fail where none is among those that are judged by default.
+// TestChosenOfOthers: all metrics may fail if none of the default ones is present.
 func TestChosenOfOthers(t *testing.T) {
 	side := func(v float64) *Set {
 		return set(t, "x", benchText([]benchRow{{"scenario=s/policy=p", map[string]float64{"up_per_s": v}}}))
@@ -307,7 +308,7 @@ func TestChosenOfOthers(t *testing.T) {
 	}
 }
 
-// TestDropped wants a metric that was dropped to fail, unless others were chosen.
+// TestDropped: a missing metric fails, unless other metrics were chosen.
 func TestDropped(t *testing.T) {
 	const text = "BenchmarkSim/scenario=s/policy=p 1 1 nct %s evaluations\n"
 	previous := set(t, "a", fmt.Sprintf(text, "3"))
@@ -325,7 +326,7 @@ func TestDropped(t *testing.T) {
 	}
 }
 
-// TestUnlike wants sides refused that do not go together.
+// TestUnlike: sets that do not match are rejected.
 func TestUnlike(t *testing.T) {
 	for _, c := range []struct{ a, b, want string }{
 		{"BenchmarkSim/scenario=s/policy=p 1 1 nct\n", "BenchmarkSim/scenario=r/policy=p 1 1 nct\n",

@@ -11,7 +11,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// WriteJSON writes the comparison as the package's comment says.
+// WriteJSON writes the comparison in the format of the package comment.
 func (c *Comparison) WriteJSON(w io.Writer, v View) error {
 	doc := *c
 	doc.Differences = []Difference{}
@@ -26,8 +26,8 @@ func (c *Comparison) WriteJSON(w io.Writer, v View) error {
 	return err
 }
 
-// WriteCSV writes a row a difference, with a column for each part of names, and a row for each missing and new row,
-// which has no metric.
+// WriteCSV writes one line per difference, with one column per part of the names. Missing
+// and new rows have a line without a metric.
 func (c *Comparison) WriteCSV(w io.Writer, v View) error {
 	keys, common := c.Project()
 	for _, p := range common {

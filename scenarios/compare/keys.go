@@ -16,19 +16,19 @@ import (
 	"sim/scenarios/result"
 )
 
-// KeyDifference is a key of the resolved scenarios that has another value, or is there on one side alone. Values are
-// as TOML has them; "" where a side lacks the key.
+// KeyDifference is a key of the resolved scenarios whose values differ. Values are in
+// TOML notation, "" if a scenario lacks the key.
 type KeyDifference struct {
 	Key string `json:"key"`
 	Old string `json:"old,omitempty"`
 	New string `json:"new,omitempty"`
 }
 
-// maxScenarioBytes is the largest resolved scenario whose keys are compared, in bytes.
+// maxScenarioBytes is the size of the largest resolved scenario whose keys are compared.
 const maxScenarioBytes = 4 << 20
 
-// readKeys returns the keys of the resolved scenario of a run or a sweep with their values, nil where there is none or it
-// is too large to be listed.
+// readKeys returns the keys and values of the resolved scenario of a run or a sweep. It
+// returns nil if there is no scenario, or if it is too large.
 func readKeys(dir string) (map[string]string, error) {
 	path := filepath.Join(dir, result.ScenarioFile)
 	info, err := os.Stat(path)
@@ -49,7 +49,7 @@ func readKeys(dir string) (map[string]string, error) {
 	return keys, nil
 }
 
-// flatten enters the values of a tree of tables by their dotted keys.
+// flatten stores the values of nested tables by their dotted keys.
 func flatten(path string, value any, keys map[string]string) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -67,6 +67,7 @@ func flatten(path string, value any, keys map[string]string) {
 	}
 }
 
+// join appends a part to a dotted key.
 func join(path, name string) string {
 	if path == "" {
 		return name
@@ -74,7 +75,8 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// keyDifferences are the keys in which two scenarios differ, in order; none where a side has no keys.
+// keyDifferences returns the keys in which two scenarios differ, sorted; nil if a set has
+// no keys.
 func keyDifferences(previous, current map[string]string) []KeyDifference {
 	if previous == nil || current == nil {
 		return nil
@@ -90,10 +92,11 @@ func keyDifferences(previous, current map[string]string) []KeyDifference {
 	return out
 }
 
-// maxValueWidth is how many characters of a value tables show.
+// maxValueWidth is the number of characters of a value in tables.
 const maxValueWidth = 40
 
-// describeKeys say in words how keys differ, those that differ alike in one line.
+// describeKeys describes the differences of keys. Keys with the same old and new value
+// share a line.
 func (c *Comparison) describeKeys() []string {
 	shown := func(value string) string {
 		if r := []rune(value); len(r) > maxValueWidth {

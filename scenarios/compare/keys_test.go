@@ -11,8 +11,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestKeyDifferences: of two runs the keys of their scenarios that differ are named, before what came of it; of a stored
-// result, which has no scenario, none are.
+// TestKeyDifferences: the differing keys of two scenarios are listed before the results;
+// stored results without a scenario have none.
 func TestKeyDifferences(t *testing.T) {
 	dir := t.TempDir()
 	side := func(name, scenario string, factor float64) string {
@@ -54,8 +54,8 @@ func TestKeyDifferences(t *testing.T) {
 	}
 }
 
-// TestRounding: what differs by rounding alone is the same, and a gap of an optimum is that of another; with a limit of
-// 0 nothing is.
+// TestRounding: values that differ only by rounding, and gaps of two optima, are equal;
+// with a limit of 0 they differ.
 func TestRounding(t *testing.T) {
 	side := func(nct, gap float64) *Set {
 		return set(t, "x", benchText([]benchRow{{"policy=p", map[string]float64{"nct": nct, "gap": gap}}}))

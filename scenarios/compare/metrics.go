@@ -9,8 +9,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// sortMetrics sorts metrics: those that may fail by default in their order, then the others by name, then what is
-// measured.
+// sortMetrics returns the metrics in order: the ones that may fail by default in their
+// order, other simulated metrics by name, measured ones by name.
 func sortMetrics(units map[string]unitRule) []string {
 	judged := result.FailureMetrics()
 	place := func(name string) int {
@@ -28,11 +28,11 @@ func sortMetrics(units map[string]unitRule) []string {
 	})
 }
 
-// listMetrics lists the metrics of both sides and says which may fail.
+// listMetrics lists the metrics of both sets and determines which may fail.
 func listMetrics(previous, current *Set, o Options) ([]Metric, error) {
 	units := maps.Clone(current.units)
 	for name, u := range previous.units {
-		units[name] = u // whose rules the newer side is held to
+		units[name] = u // the old set's rules apply
 	}
 	out := []Metric{}
 	for _, name := range sortMetrics(units) {
@@ -46,6 +46,7 @@ func listMetrics(previous, current *Set, o Options) ([]Metric, error) {
 	return out, selectFailing(out, previous, current, o)
 }
 
+// description describes the unit for messages.
 func (u unitRule) description() string {
 	kind, better := "simulated", "neither direction"
 	if u.wall {
@@ -57,7 +58,7 @@ func (u unitRule) description() string {
 	return kind + " with " + better + " better"
 }
 
-// selectFailing marks the metrics that may fail.
+// selectFailing sets MayFail and isRequired of the metrics.
 func selectFailing(list []Metric, previous, current *Set, o Options) error {
 	find := func(name string) *Metric {
 		at := slices.IndexFunc(list, func(m Metric) bool { return m.Name == name })
@@ -67,7 +68,7 @@ func selectFailing(list []Metric, previous, current *Set, o Options) error {
 		return &list[at]
 	}
 	all := slices.Contains(o.Metrics, AllMetrics)
-	named := false // some wall-clock metric
+	named := false // Options.Metrics contains a wall-clock time
 	for _, name := range o.Metrics {
 		m := find(name)
 		switch {
@@ -109,7 +110,8 @@ func selectFailing(list []Metric, previous, current *Set, o Options) error {
 	return nil
 }
 
-// means returns the geometric means of a metric: of all rows, and by policy where there are several.
+// means returns the geometric means of a metric over all rows and, if there are several
+// policies, for each policy.
 func means(m *Metric, diffs []Difference) []Mean {
 	type sum struct {
 		Mean
@@ -142,7 +144,7 @@ func means(m *Metric, diffs []Difference) []Mean {
 	}
 	out := []Mean{}
 	for i, s := range sums {
-		if s.Rows == 0 || i > 0 && len(sums) == 2 { // of one policy it is that of all
+		if s.Rows == 0 || i > 0 && len(sums) == 2 { // a single policy has the same mean as all rows
 			continue
 		}
 		s.Ratio = math.Exp(s.logs / float64(s.Rows))

@@ -14,9 +14,10 @@ import (
 	"sim/scenarios/result"
 )
 
-// Read reads one side of a comparison: the directory of a run or of a finished sweep, a directory of such directories
-// or of .bench files, a .bench file, a result.json or a sweep.json. The parts of names whose keys are in ignore are
-// left out. Whatever cannot be used is a *result.PlaceError.
+// Read reads one set of a comparison: the directory of a run or of a finished sweep, a
+// directory of such directories or of .bench files, a .bench file, a result.json or a
+// sweep.json. Parts of names with keys in ignore are left out. Unusable input is a
+// *result.PlaceError.
 func Read(path string, ignore []string) (*Set, error) {
 	r := newReader(path, ignore)
 	info, err := os.Stat(path)
@@ -58,7 +59,8 @@ func (r *setReader) readFile(path string) error {
 	return r.read(in, path)
 }
 
-// readJSON reads the document of a run or a sweep, written as metrics.bench is, from a file of so many bytes.
+// readJSON reads the document of a run or a sweep from a file of size bytes. The document
+// is converted to the benchmark format.
 func (r *setReader) readJSON(in io.Reader, size int64, path string) error {
 	var doc runOrSweep
 	if err := result.Decode(in, size, &doc); err != nil {
@@ -85,8 +87,8 @@ func (r *setReader) readJSON(in io.Reader, size int64, path string) error {
 	return pathError(path, "has schema %q; a result.json (%q) or sweep.json (%q) can be compared", doc.Schema, result.Schema, result.SweepSchema)
 }
 
-// runOrSweep is the document of a run or a sweep, told by its schema: what is compared of a result.Document and of a
-// result.Sweep.
+// runOrSweep is the union of the compared members of result.Document and result.Sweep.
+// Schema distinguishes them.
 type runOrSweep struct {
 	Schema string `json:"schema"`
 
@@ -123,7 +125,7 @@ func (r *setReader) resultDir(dir string) error {
 	return r.dirTimes(dir)
 }
 
-// collection reads the .bench files, runs and sweeps that lie in dir, in order of their names.
+// collection reads the .bench files, runs and sweeps directly in dir, sorted by name.
 func (r *setReader) collection(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -153,7 +155,7 @@ func (r *setReader) collection(dir string) error {
 	return nil
 }
 
-// dirTimes adds the wall-clock times of a run or sweep where its directory has them.
+// dirTimes adds the wall-clock times in the directory of a run or sweep.
 func (r *setReader) dirTimes(dir string) error {
 	if !result.IsSweep(dir) {
 		t := &result.Timings{}
@@ -187,17 +189,17 @@ func (r *setReader) runTimes(scenario string, t *result.Timings) {
 	r.addTimes(s, t.Policies)
 }
 
-// addTimes adds the wall-clock times of cells, by their keys, to the rows that are there.
+// addTimes adds the wall-clock times of cells, keyed by Cell.Key, to existing rows.
 func (r *setReader) addTimes(s *result.Sweep, times map[string]result.PolicyTimings) {
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		t, timed := times[c.Key]
 		to := r.set.byKey[s.BenchName(c).Without(r.ignore).ID()]
-		if !timed || to == nil { // a cell without metrics is no row
+		if !timed || to == nil { // a cell without metrics has no row
 			continue
 		}
 		for name, v := range t.Metrics() {
-			if !r.simulated[name] { // a metric of that name is not hidden
+			if !r.simulated[name] { // a simulated metric of the same name takes precedence
 				to.values[name] = append(to.values[name], v)
 				r.set.units[name] = unitRule{better: "lower", wall: true, fromTimings: true}
 			}
@@ -205,7 +207,7 @@ func (r *setReader) addTimes(s *result.Sweep, times map[string]result.PolicyTimi
 	}
 }
 
-// loadJSON reads a file of a directory; false when it is not there.
+// loadJSON reads a file of a directory. It returns false if the file does not exist.
 func loadJSON(dir, name string, into any) (bool, error) {
 	err := result.Load(filepath.Join(dir, name), into)
 	var file *fs.PathError

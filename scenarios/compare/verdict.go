@@ -10,17 +10,18 @@ import (
 	"sim/scenarios/result"
 )
 
-// minWallChange is the least growth in seconds that times of timings.json are held responsible for: what is shorter is the
-// machine's.
+// minWallChange is the smallest growth in seconds for which times of timings.json can
+// fail. Smaller changes are noise of the machine.
 const minWallChange = 10e-3
 
-// roundingSlack keeps a change of exactly the limit from failing by rounding.
+// roundingSlack prevents a change of exactly the limit from failing because of rounding.
 const roundingSlack = 1 + 1e-9
 
-// confidence is asked of the intervals of measured values. Only their centres are used.
+// confidence is the level of confidence intervals of measured values. Only their centres
+// are used.
 const confidence = 0.95
 
-// judge compares the values of a metric in a row, of which one side may have none.
+// judge compares the values of a metric in a row. One of the sets may have no values.
 func (c *Comparison) judge(m *Metric, previous, current []float64) Difference {
 	var d Difference
 	var assume benchmath.Assumption = benchmath.AssumeExact
@@ -68,7 +69,7 @@ func (c *Comparison) judge(m *Metric, previous, current []float64) Difference {
 	d.Fails = m.MayFail && c.exceedsLimit(m, &d, change)
 	if m.Wall {
 		test := assume.Compare(sample(previous), sample(current))
-		if len(test.Warnings) == 0 { // samples enough to tell
+		if len(test.Warnings) == 0 { // enough samples for the test
 			d.P = &test.P
 			d.Fails = d.Fails && test.P <= test.Alpha
 		}
@@ -76,7 +77,7 @@ func (c *Comparison) judge(m *Metric, previous, current []float64) Difference {
 	return d
 }
 
-// isRounding reports whether a difference of simulated values is within rounding.
+// isRounding reports whether a difference of simulated values is a rounding error.
 func (c *Comparison) isRounding(m *Metric, difference, change float64) bool {
 	if m.Wall {
 		return false
@@ -87,7 +88,7 @@ func (c *Comparison) isRounding(m *Metric, difference, change float64) bool {
 	return math.Abs(change) <= min(c.FailOver, Rounding)*roundingSlack
 }
 
-// mark says what a relative change of m means.
+// mark classifies a relative change of m.
 func (m *Metric) mark(change float64) Mark {
 	switch {
 	case change == 0:
@@ -100,11 +101,11 @@ func (m *Metric) mark(change float64) Mark {
 	return Worse
 }
 
-// exceedsLimit reports whether a change is more than the limit allows.
+// exceedsLimit reports whether a change is larger than allowed.
 func (c *Comparison) exceedsLimit(m *Metric, d *Difference, change float64) bool {
 	limit := c.FailOver
 	if m.Wall {
-		limit = *c.WallFailOver // where there is none, no wall-clock may fail
+		limit = *c.WallFailOver // set, because only then may wall-clock times fail
 		if m.fromTimings && math.Abs(*d.New-*d.Old) < minWallChange {
 			return false
 		}
@@ -115,7 +116,7 @@ func (c *Comparison) exceedsLimit(m *Metric, d *Difference, change float64) bool
 	return math.Abs(change) > limit*roundingSlack
 }
 
-// why says why a difference fails.
+// why explains why a difference fails.
 func (c *Comparison) why(m *Metric, d *Difference) string {
 	number := scaleFor(m.Name, []Difference{*d}).digitsFor(d)
 	if d.New == nil {

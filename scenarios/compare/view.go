@@ -11,15 +11,15 @@ import (
 	"sim/scenarios/result"
 )
 
-// View says what the Write methods show.
+// View selects the parts of a comparison that the Write methods print.
 type View struct {
-	// All shows what is the same too, every row of long lists, and wall-clock by row.
+	// All includes equal values, all elements of long lists, and wall-clock times by row.
 	All bool
-	// Bold is put round what fails; nil leaves it plain. Of text only.
+	// Bold formats failing values of text; nil leaves them plain.
 	Bold func(string) string
 }
 
-// maxListedRows is how many rows a list shows, unless all are asked for.
+// maxListedRows is the number of elements of a list that are printed by default.
 const maxListedRows = 50
 
 // listsRows reports whether the differences of m are listed by row.
@@ -27,7 +27,7 @@ func (c *Comparison) listsRows(m *Metric, v View) bool {
 	return v.All || !m.Wall || m.MayFail || !slices.ContainsFunc(c.Metrics, func(m Metric) bool { return !m.Wall })
 }
 
-// visibleDifferences returns the differences of a metric that a view shows.
+// visibleDifferences returns the differences of a metric that a view prints.
 func (c *Comparison) visibleDifferences(m *Metric, v View) []Difference {
 	if !c.listsRows(m, v) {
 		return nil
@@ -41,14 +41,15 @@ func (c *Comparison) visibleDifferences(m *Metric, v View) []Difference {
 	return out
 }
 
-// hasNoDifferences reports whether nothing differs that may fail or is simulated.
+// hasNoDifferences reports whether no value that is simulated or may fail differs.
 func (c *Comparison) hasNoDifferences() bool {
 	return len(c.MissingRows)+len(c.NewRows) == 0 && !slices.ContainsFunc(c.Metrics, func(m Metric) bool {
 		return m.Differ > 0 && c.listsRows(&m, View{})
 	})
 }
 
-// topDifferences returns at most mostLines of diffs, in their order: first what fails, then what changed most.
+// topDifferences returns at most maxListedRows of diffs, in their order. It prefers
+// failing ones, then the largest changes.
 func topDifferences(diffs []Difference, v View) []Difference {
 	if v.All || len(diffs) <= maxListedRows {
 		return diffs
@@ -82,7 +83,8 @@ func topDifferences(diffs []Difference, v View) []Difference {
 	return out
 }
 
-// Project returns the keys of the parts that tell the rows of c apart, the policy last. common are the parts that all have.
+// Project returns the keys of the parts in which the names of c's rows differ, with the
+// policy last. common are the parts that all rows share.
 func (c *Comparison) Project() (keys []string, common result.Name) {
 	names := slices.Concat(c.MissingRows, c.NewRows)
 	for i := range c.Differences {
@@ -91,7 +93,7 @@ func (c *Comparison) Project() (keys []string, common result.Name) {
 	return result.Project(names)
 }
 
-// leftOf are the columns of a table that are aligned to the left: the first ones and the verdict.
+// leftOf returns the left-aligned columns of a table: the first ones and the verdict.
 func leftOf(t *text.Table, first int) []int {
 	left := []int{len(t.Heads) - 1}
 	for i := range first {
@@ -100,7 +102,7 @@ func leftOf(t *text.Table, first int) []int {
 	return left
 }
 
-// table is the table of a metric's differences.
+// table returns the table of a metric's differences.
 func (c *Comparison) table(m *Metric, diffs []Difference, keys []string) *text.Table {
 	t := text.NewTable(append(result.ColumnHeads(keys), "old", "new", "change", "verdict")...)
 	t.Left(leftOf(t, len(keys))...)
@@ -115,7 +117,8 @@ func (c *Comparison) table(m *Metric, diffs []Difference, keys []string) *text.T
 	return t
 }
 
-// singleRowTable is the table of all metrics where there is but one row, nil where there are several or nothing is listed.
+// singleRowTable returns the table of all metrics if the sets have only one common row.
+// It returns nil otherwise, or if nothing is listed.
 func (c *Comparison) singleRowTable(v View) *text.Table {
 	if c.Rows != 1 {
 		return nil
@@ -135,7 +138,8 @@ func (c *Comparison) singleRowTable(v View) *text.Table {
 	return t
 }
 
-// valueRow adds a difference to a table: after the first cells both values, the change and the verdict.
+// valueRow adds a difference to a table: cells, then both values, the change and the
+// verdict.
 func (c *Comparison) valueRow(t *text.Table, d *Difference, by scale, cells ...string) {
 	w := by.differenceText(d)
 	cells = append(cells, w.Old, w.New, w.Change, w.Verdict)
@@ -146,7 +150,7 @@ func (c *Comparison) valueRow(t *text.Table, d *Difference, by scale, cells ...s
 	}
 }
 
-// changeText is the change as people read it.
+// changeText returns the relative change as text.
 func (d *Difference) changeText() string {
 	switch {
 	case d.Old == nil || d.New == nil:
@@ -161,6 +165,7 @@ func (d *Difference) changeText() string {
 	return change
 }
 
+// verdict returns the mark of a difference and whether it fails.
 func (d *Difference) verdict() string {
 	switch {
 	case d.Fails:
@@ -171,7 +176,8 @@ func (d *Difference) verdict() string {
 	return string(d.Mark)
 }
 
-// heading names a metric, its direction and in how many rows it differs.
+// heading returns the name of a metric, its direction, and the number of rows in which it
+// differs.
 func (m *Metric) heading() string {
 	direction := ""
 	if m.Better != "" {
@@ -180,7 +186,8 @@ func (m *Metric) heading() string {
 	return fmt.Sprintf("%s%s: differs in %s of %s", m.Name, direction, text.Count(m.Differ), text.Plural(m.Rows, "row"))
 }
 
-// meansLine gives the geometric means of a metric, "" where there is only one row or they differ by rounding alone.
+// meansLine returns the geometric means of a metric, or "" if there is only one row or
+// all means differ only by rounding.
 func (m *Metric) meansLine() string {
 	if len(m.Means) == 0 || m.Means[0].Rows < 2 || !slices.ContainsFunc(m.Means, Mean.differs) {
 		return ""
@@ -195,11 +202,12 @@ func (m *Metric) meansLine() string {
 	return "geometric mean of new/old: " + strings.Join(parts, "; ")
 }
 
-// differs reports whether a mean is of more than rounding.
+// differs reports whether a mean differs from 1 by more than rounding.
 func (m Mean) differs() bool { return math.Abs(m.Ratio-1) > Rounding }
 
-// wallTable is the table of the sums of wall-clock that is not listed by row, by metric and policy, where they differ by
-// more than the machine may make of them; nil where none does.
+// wallTable returns the sums of wall-clock times, by metric and policy, that are not
+// listed by row. Sums whose difference is noise of the machine are left out. It returns
+// nil if none remain.
 func (c *Comparison) wallTable(v View) *text.Table {
 	t := text.NewTable("wall-clock of all rows", "policy", "old", "new", "mean change").Left(0, 1)
 	differ := false
@@ -231,7 +239,7 @@ func (c *Comparison) wallTable(v View) *text.Table {
 	return t
 }
 
-// Summary is the outcome in a line.
+// Summary returns the outcome in one line.
 func (c *Comparison) Summary() string {
 	count := map[Mark]int{}
 	metrics, total := 0, 0
@@ -269,10 +277,10 @@ func (c *Comparison) Summary() string {
 	return line
 }
 
-// Rules says what may fail.
+// Rules states which changes are regressions.
 func (c *Comparison) Rules() string {
 	var simulated, timed, wall []string
-	chosen := false // and the others may go missing
+	chosen := false // only some simulated metrics may fail, so others may be missing
 	for _, m := range c.Metrics {
 		chosen = chosen || !m.Wall && !m.isRequired
 		switch {
@@ -305,7 +313,7 @@ func (c *Comparison) Rules() string {
 	return line
 }
 
-// DifferenceText are a Difference as the tables print it.
+// DifferenceText is a Difference as printed in tables.
 type DifferenceText struct {
 	Old     string `json:"old"`
 	New     string `json:"new"`
@@ -313,7 +321,8 @@ type DifferenceText struct {
 	Verdict string `json:"verdict"`
 }
 
-// DifferenceTexts returns every difference as WriteText prints it, in the order of Differences.
+// DifferenceTexts returns every difference as WriteText prints it, in the order of
+// Differences.
 func (c *Comparison) DifferenceTexts() []DifferenceText {
 	by := map[string]scale{}
 	for i := range c.Metrics {
@@ -328,7 +337,7 @@ func (c *Comparison) DifferenceTexts() []DifferenceText {
 	return out
 }
 
-// differenceText prints a difference at a scale.
+// differenceText formats a difference at a scale.
 func (s scale) differenceText(d *Difference) DifferenceText {
 	number := s.digitsFor(d)
 	shown := func(v *float64) string {

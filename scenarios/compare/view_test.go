@@ -49,7 +49,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestLong wants long lists cut to what matters most, unless all is asked for.
+// TestLong: long lists are reduced to the largest differences, unless all are requested.
 func TestLong(t *testing.T) {
 	const n = 3 * maxListedRows
 	var previous, current []benchRow
@@ -86,7 +86,7 @@ func TestLong(t *testing.T) {
 	narrowLines(t, some.String())
 }
 
-// TestWide puts many coordinates into one column.
+// TestWide: many coordinates are combined into one column.
 func TestWide(t *testing.T) {
 	text := func(v float64) string {
 		var rows []benchRow
@@ -110,7 +110,7 @@ func TestWide(t *testing.T) {
 	}
 }
 
-// TestKeys keeps a coordinate that not all rows have as a column.
+// TestKeys: a coordinate that only some rows have is a column.
 func TestKeys(t *testing.T) {
 	side := func(v float64) *Set {
 		m := map[string]float64{"nct": v}
@@ -124,7 +124,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestMarkdownEscapes keeps names from breaking the table.
+// TestMarkdownEscapes: names cannot break a table.
 func TestMarkdownEscapes(t *testing.T) {
 	row := func(v float64) string {
 		m := map[string]float64{"nct": v}
@@ -139,7 +139,8 @@ func TestMarkdownEscapes(t *testing.T) {
 	}
 }
 
-// TestDifferingKeys: a heading counts the keys that differ, also if it is one, and there is none without.
+// TestDifferingKeys: the heading states the number of differing keys, also if it is one;
+// without any, there is no heading.
 func TestDifferingKeys(t *testing.T) {
 	side := set(t, "x", benchText([]benchRow{{"policy=p", map[string]float64{"nct": 1}}}))
 	for n, want := range []string{"", "the scenarios differ in 1 key", "the scenarios differ in 2 keys"} {

@@ -11,7 +11,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestWall compares runs that differ in wall-clock alone.
+// TestWall: runs that differ only in wall-clock times.
 func TestWall(t *testing.T) {
 	dir := t.TempDir()
 	side := func(name string, solve float64) string {
@@ -56,7 +56,7 @@ func TestWall(t *testing.T) {
 	}
 }
 
-// TestWallOfSweeps wants times to find their cells.
+// TestWallOfSweeps: times are assigned to their cells.
 func TestWallOfSweeps(t *testing.T) {
 	dir := t.TempDir()
 	sweepDir(t, filepath.Join(dir, "a"), 1, 1)
@@ -67,7 +67,7 @@ func TestWallOfSweeps(t *testing.T) {
 	}
 }
 
-// TestWallOfSomeCells wants cells without times to have none: 0 would be a lie.
+// TestWallOfSomeCells: cells without times have none instead of 0.
 func TestWallOfSomeCells(t *testing.T) {
 	dir := t.TempDir()
 	sweepDir(t, dir, 1, 1)
@@ -79,7 +79,7 @@ func TestWallOfSomeCells(t *testing.T) {
 	}
 }
 
-// TestWallSamples wants repeated runs tested: times that differ by chance do not fail, those that differ beyond it do.
+// TestWallSamples: random differences of repeated runs do not fail, significant ones do.
 func TestWallSamples(t *testing.T) {
 	dir := t.TempDir()
 	side := func(name string, solves ...float64) string {
@@ -108,7 +108,7 @@ func TestWallSamples(t *testing.T) {
 	}
 }
 
-// TestGoBenchmarks compares benchmarks of Go's own: their names, units and samples.
+// TestGoBenchmarks: names, units and samples of Go benchmarks are supported.
 func TestGoBenchmarks(t *testing.T) {
 	text := func(ns ...int) string {
 		var b strings.Builder

@@ -9,11 +9,11 @@ import (
 	"sim/scenarios/result"
 )
 
-// compareIdeal sets a simulation beside the ideal fabric.
+// compareIdeal compares a simulation with the ideal fabric.
 func (p *writer) compareIdeal(sim, ideal *result.Simulation) {
-	least := provedGap * ideal.MakespanS // less is no difference
+	least := provedGap * ideal.MakespanS // smaller differences are rounding errors
 	over := sim.MakespanS - ideal.MakespanS
-	u := text.UnitFor(sim.MakespanS) // one unit, so that figures can be added
+	u := text.UnitFor(sim.MakespanS) // one unit, so that the values add up
 	p.line("")
 	if over <= least {
 		p.indented("The ideal fabric, where no circuit is missing, takes %s too: no topology does better.", u.Of(ideal.MakespanS))
@@ -35,11 +35,11 @@ func (p *writer) compareIdeal(sim, ideal *result.Simulation) {
 	p.indented("%s.", line)
 }
 
-// maxAdvisedLinks is how many links a reader is told to look at.
+// maxAdvisedLinks is the number of bundles that are recommended for more circuits.
 const maxAdvisedLinks = 3
 
-// adviseCircuits names the circuits whose lack costs most. Circuits serve both directions, so what is lost in either counts
-// together.
+// adviseCircuits names the bundles of circuits with the largest loss. Circuits serve both
+// directions, so the losses of both are added.
 func (p *writer) adviseCircuits(sim *result.Simulation) {
 	u := text.UnitFor(sim.MakespanS)
 	lost := slices.DeleteFunc(lossByBundle(sim), func(b bundle) bool { return b.LostS() <= provedGap*sim.MakespanS })
@@ -61,14 +61,15 @@ func (p *writer) adviseCircuits(sim *result.Simulation) {
 	}
 }
 
-// bundle is what the chain spends on a bundle of circuits, both directions.
+// bundle is the loss of the critical path on a bundle of circuits, in both directions.
 type bundle struct {
-	label string // "between pod 0 and pod 1"
+	label string // such as "between pod 0 and pod 1"
 	pair  *result.Pair
 	result.Shares
 }
 
-// lossByBundle joins the directions of each bundle, the most lost first.
+// lossByBundle adds the losses of both directions of each bundle, sorted by loss,
+// descending.
 func lossByBundle(sim *result.Simulation) []bundle {
 	var out []bundle
 	for _, l := range sim.ByLink() {
@@ -84,6 +85,8 @@ func lossByBundle(sim *result.Simulation) []bundle {
 	slices.SortStableFunc(out, func(a, b bundle) int { return cmp.Compare(b.LostS(), a.LostS()) })
 	return out
 }
+
+// bundleLabel returns the name of a bundle, or of a link without a pair.
 func bundleLabel(t *result.Topology, pair *result.Pair, link string) string {
 	switch {
 	case pair == nil:
@@ -94,7 +97,7 @@ func bundleLabel(t *result.Topology, pair *result.Pair, link string) string {
 	return "between " + t.Pods[pair.A].Name + " and " + t.Pods[pair.B].Name
 }
 
-// freePorts says what ports the ends of a pair have left for another circuit.
+// freePorts states how many ports the pods of a pair have for another circuit.
 func freePorts(t *result.Topology, pair *result.Pair) string {
 	a, z := t.Pods[pair.A], t.Pods[pair.B]
 	need := 1

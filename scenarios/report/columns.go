@@ -9,7 +9,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// columnHeads are the heads of columns, after the first.
+// columnHeads returns the heads of columns after the first one.
 func columnHeads(first string, columns []result.Metric) []string {
 	out := []string{first}
 	for _, m := range columns {
@@ -18,7 +18,7 @@ func columnHeads(first string, columns []result.Metric) []string {
 	return out
 }
 
-// rowCells prints a row's values of columns as cell does, after its policy.
+// rowCells returns a row's cells: the policy and the formatted values of columns.
 func rowCells(doc *result.Document, r *result.Row, columns []result.Metric) []string {
 	out := []string{r.Policy}
 	for i := range columns {
@@ -27,7 +27,7 @@ func rowCells(doc *result.Document, r *result.Row, columns []result.Metric) []st
 	return out
 }
 
-// formatCell prints a row's value of a column, and after a tab what stands beside it.
+// formatCell formats a row's value of a column and, after a tab, the secondary value.
 func formatCell(doc *result.Document, r *result.Row, m *result.Metric) string {
 	v, ok := r.Metrics[m.Name]
 	if _, needed := r.Metrics[m.Needs]; !ok || m.Needs != "" && !needed {
@@ -45,7 +45,7 @@ func formatCell(doc *result.Document, r *result.Row, m *result.Metric) string {
 	return shown + "\t" + formatValue(beside, &other, doc.Rows)
 }
 
-// formatValue prints a value as the metric's Format says. Times share the unit of the column.
+// formatValue formats a value by the metric's Format. Times use the unit of the column.
 func formatValue(v float64, m *result.Metric, rows []result.Row) string {
 	switch m.Format {
 	case result.Fixed:
@@ -70,7 +70,7 @@ func formatValue(v float64, m *result.Metric, rows []result.Row) string {
 	return fmt.Sprintf("%.6g", v)
 }
 
-// formatGap prints a relative distance to a bound.
+// formatGap formats a relative distance to a bound.
 func formatGap(v float64) string {
 	if math.Abs(v) <= provedGap {
 		return "optimal"
@@ -78,8 +78,8 @@ func formatGap(v float64) string {
 	return text.Percent(v)
 }
 
-// columnUnit returns the unit for a column of times: that of the iteration times where it leaves digits to read, so
-// that columns can be set side by side.
+// columnUnit returns the unit of a column of times: the unit of the iteration times if it
+// leaves enough digits, so that columns can be compared.
 func columnUnit(rows []result.Row, metric string) text.Unit {
 	part := result.MaxOf(rows, metric)
 	if whole := result.MaxOf(rows, result.IterationTime); whole > 0 && text.UnitFor(whole).In(part) >= 0.01 {
@@ -88,7 +88,7 @@ func columnUnit(rows []result.Row, metric string) text.Unit {
 	return text.UnitFor(part)
 }
 
-// alignSecondary sets what stands beside values under each other.
+// alignSecondary aligns the secondary values of cells.
 func alignSecondary(cells []string) []string {
 	for i, c := range cells {
 		if value, beside, ok := strings.Cut(c, "\t"); ok {

@@ -5,7 +5,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// completedSimulations returns what of each policy takes time, that of the ideal fabric first, without policies that cannot serve.
+// completedSimulations returns of(s) for the simulations s of all policies that
+// completed, beginning with the ideal fabric.
 func completedSimulations(run *result.Run, ideal *result.Simulation, of func(*result.Simulation) *result.Simulation) (sims []result.Simulation) {
 	add := func(policy string, sim *result.Simulation) {
 		named := *sim
@@ -25,7 +26,7 @@ func completedSimulations(run *result.Run, ideal *result.Simulation, of func(*re
 	return sims
 }
 
-// listFailedPolicies says which policies cannot serve, below an empty line.
+// listFailedPolicies states why policies failed, after an empty line.
 func (p *writer) listFailedPolicies(doc *result.Document) {
 	before := "\n"
 	for _, r := range doc.Rows {
@@ -37,8 +38,9 @@ func (p *writer) listFailedPolicies(doc *result.Document) {
 	}
 }
 
-// comparePaths sets the critical path of a simulation beside those of the others: each policy has a path of its own, so
-// that parts are differences between paths and only their sum is one of time.
+// comparePaths compares the critical path of a simulation with those of other policies.
+// The paths have different tasks, so only the sum of the differences is a difference in
+// time.
 func (p *writer) comparePaths(sim *result.Simulation, sims []result.Simulation) {
 	longest, waits := 0.0, false
 	for i := range sims {
@@ -63,15 +65,16 @@ func (p *writer) comparePaths(sim *result.Simulation, sims []result.Simulation) 
 	p.indented("tasks: transfers on its path; on both: those that are on that of %s too", sim.Policy)
 }
 
-// shareTable has the parts of a critical path as its last columns, and their sum.
+// shareTable returns a table whose last columns are the parts of a critical path and
+// their sum.
 func (p *writer) shareTable(waits bool, first ...string) *text.Table {
 	t := text.NewTable(append(first, "compute", "transfers at\nfull rate", "lost to few\ncircuits", "lost to\nsharing", "no task\nat work", p.span+"\ntime")...)
 	t.Show("no task\nat work", waits)
 	return t
 }
 
-// differences is a row a policy: how many tasks its critical path has, how many of these are on that of sim, and by
-// how much each part exceeds that of sim.
+// differences has one row per policy: the number of tasks on its critical path, how many
+// of them are on the path of sim, and the difference of each part to sim.
 func (p *writer) differences(sim *result.Simulation, sims []result.Simulation, u text.Unit, waits bool) *text.Table {
 	t := p.shareTable(waits, "less "+sim.Policy, "tasks", "on\nboth")
 	mine := map[string]bool{}

@@ -9,8 +9,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// Explain says in words and figures what sets the makespan of a simulation of run, and where the time of every policy
-// of the run goes.
+// Explain explains the makespan of a simulation of run, and the time of every policy of
+// the run.
 func Explain(run *result.Run, sim *result.Simulation, bold func(string) string) string {
 	p := &writer{bold: bold}
 	p.title(run.Document.Scenario, run.Detail.Title)
@@ -19,11 +19,13 @@ func Explain(run *result.Run, sim *result.Simulation, bold func(string) string) 
 	return p.String()
 }
 
-// showsCircuits reports whether a simulation, or one of its jobs, has circuits between pods.
+// showsCircuits reports whether a simulation or one of its jobs has circuits between
+// pods.
 func showsCircuits(sim *result.Simulation) bool {
 	return sim.Topology != nil || slices.ContainsFunc(sim.Jobs, func(job result.Simulation) bool { return job.Topology != nil })
 }
 
+// explain prints the explanation that fits the kind of the simulation.
 func (p *writer) explain(run *result.Run, sim *result.Simulation) {
 	p.span = "iteration"
 	row := run.Document.Row(sim.Policy)
@@ -65,7 +67,7 @@ func (p *writer) explain(run *result.Run, sim *result.Simulation) {
 	}
 }
 
-// circuitLoads says what circuits carry that were not simulated.
+// circuitLoads prints the loads of circuits without a simulation.
 func (p *writer) circuitLoads(row *result.Row) {
 	m := row.Metrics
 	longest, fluid := m[result.MaxCircuitTime], m[result.FluidTime]
@@ -83,7 +85,7 @@ func (p *writer) circuitLoads(row *result.Row) {
 	p.paragraph("%s", line)
 }
 
-// reasonNotExplained says why there is nothing to explain.
+// reasonNotExplained states why a run has no explanation.
 func reasonNotExplained(run *result.Run, row *result.Row) string {
 	if row != nil {
 		_, jobs := row.Metrics[result.Objective]
@@ -95,7 +97,7 @@ func reasonNotExplained(run *result.Run, row *result.Row) string {
 	return "; its run holds neither a critical path nor a plan, so there is nothing to explain."
 }
 
-// explainPath explains a simulation by its critical path, beside that of the ideal fabric unless it is nil.
+// explainPath explains a simulation by its critical path. ideal may be nil.
 func (p *writer) explainPath(sim, ideal *result.Simulation) {
 	each := " an iteration"
 	if p.span != "iteration" {
@@ -121,10 +123,10 @@ func (p *writer) explainPath(sim, ideal *result.Simulation) {
 	p.adviseCircuits(sim)
 }
 
-// waitPart is the place of the time without a task at work among a path's parts.
+// waitPart is the index of the time without a running task in shareLabels.
 const waitPart = 4
 
-// shareLabels are the parts of a critical path, in the order of shareParts.
+// shareLabels are the names of the parts of a critical path, in the order of shareParts.
 var shareLabels = [...]string{
 	"compute inside pods",
 	"transfers between pods, at the full rate of their NICs",
@@ -133,19 +135,21 @@ var shareLabels = [...]string{
 	waitPart: "with no task of the chain at work",
 }
 
-// shareParts are the parts of a critical path, rounded so that they add up; the last is often 0.
+// shareParts returns the parts of a critical path, rounded so that they add up. The last
+// one is often 0.
 func shareParts(u text.Unit, sim *result.Simulation) []float64 {
 	s := sim.Shares()
 	return u.AddUp(s.ComputeS, s.FullRateS, s.CircuitS, s.SharingS, s.WaitS)
 }
 
-// maxStepRows is how much of a path is printed: enough for a pipeline to fill and drain.
+// maxStepRows is the number of printed steps: enough for a pipeline to fill and drain.
 const maxStepRows = 30
 
-// linkWidth is the width at which names of links wrap; the tasks' get what is left.
+// linkWidth is the width of the link column; the task column gets the rest.
 const linkWidth = 17
 
-// printSteps prints the critical path, to and fro over one bundle of circuits as one line.
+// printSteps prints the critical path. Consecutive steps over one bundle of circuits
+// share a line.
 func (p *writer) printSteps(sim *result.Simulation) {
 	steps := mergeSteps(sim)
 	u := text.UnitFor(sim.MakespanS)
@@ -168,16 +172,16 @@ func (p *writer) printSteps(sim *result.Simulation) {
 	p.table(t)
 }
 
-// pathStep is a run of steps of a path over the same bundle of circuits.
+// pathStep is consecutive steps of a path over the same bundle of circuits.
 type pathStep struct {
-	name  string // of the first
+	name  string // name of the first step
 	link  string
 	tasks int
 	endS  float64
 	result.Shares
 }
 
-// mergeSteps joins the steps of a path that follow one another over the same bundle, in whichever direction.
+// mergeSteps merges consecutive steps over the same bundle, in either direction.
 func mergeSteps(sim *result.Simulation) []pathStep {
 	var out []pathStep
 	last := ""
@@ -199,10 +203,10 @@ func mergeSteps(sim *result.Simulation) []pathStep {
 	return out
 }
 
-// maxLinkRows is how many links are printed.
+// maxLinkRows is the number of printed links.
 const maxLinkRows = 20
 
-// printLinks prints what the path spends on each link.
+// printLinks prints the time of the path on each link.
 func (p *writer) printLinks(sim *result.Simulation) {
 	links := sim.ByLink()
 	if len(links) == 0 {
@@ -222,6 +226,7 @@ func (p *writer) printLinks(sim *result.Simulation) {
 	p.table(t)
 }
 
+// linkName returns the name of a link for tables.
 func linkName(link string) string {
 	if link == "" {
 		return "(unnamed)"

@@ -9,7 +9,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// printFleet explains where the chip-time of a fleet goes, under each policy.
+// printFleet prints the use of a fleet's chip-time under each policy.
 func (p *writer) printFleet(run *result.Run, row *result.Row) {
 	p.paragraph("%s turns %s of all chip-time into work that is kept.", p.emphasize(row.Policy), text.Percent(row.Metrics[result.Goodput]))
 	heads := []string{"chip-time, %"}
@@ -21,7 +21,7 @@ func (p *writer) printFleet(run *result.Run, row *result.Row) {
 		for _, part := range parts {
 			own = append(own, 100*part.Values[i])
 		}
-		rounded := text.AddUp(100, own...) // hundredths that add up
+		rounded := text.AddUp(100, own...) // rounded so that the sum is exact
 		for k, v := range append(rounded, sum(rounded)) {
 			cells[k] = append(cells[k], fmt.Sprintf("%.2f", v))
 		}
@@ -34,7 +34,8 @@ func (p *writer) printFleet(run *result.Run, row *result.Row) {
 	p.table(t)
 }
 
-// Gains lists what single changes give a policy, from the best, over so many seeds.
+// Gains lists the effects of single changes for a policy, the largest first, as means
+// over seeds.
 func Gains(policy string, gains []result.Gain, seeds int, bold func(string) string) string {
 	p := &writer{bold: bold}
 	slices.SortStableFunc(gains, func(a, b result.Gain) int {

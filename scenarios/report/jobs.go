@@ -8,7 +8,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// printJobs explains each of several jobs by its own critical path, and what ports each has.
+// printJobs explains each of several jobs by its critical path, and prints its ports.
 func (p *writer) printJobs(run *result.Run, row *result.Row, sim *result.Simulation) {
 	if row != nil {
 		line := fmt.Sprintf("%s: objective %.4f (%s)", p.emphasize(sim.Policy), row.Metrics[result.Objective], row.Labels[result.Objective])
@@ -44,7 +44,7 @@ func (p *writer) printJobs(run *result.Run, row *result.Row, sim *result.Simulat
 	p.listFailedPolicies(&run.Document)
 }
 
-// jobOf returns the part of a job in a simulation, nil where there is none.
+// jobOf returns the part of a job in a simulation, or nil.
 func jobOf(sim *result.Simulation, name string) *result.Simulation {
 	k := slices.IndexFunc(sim.Jobs, func(q result.Simulation) bool { return q.Policy == name })
 	if k < 0 {
@@ -53,10 +53,11 @@ func jobOf(sim *result.Simulation, name string) *result.Simulation {
 	return &sim.Jobs[k]
 }
 
-// maxPodRows is how many pods are printed.
+// maxPodRows is the number of printed pods.
 const maxPodRows = 24
 
-// printPorts prints the ports that each job has in each pod, and by how many that is off its even share.
+// printPorts prints the ports of each job in each pod and the difference to an even
+// share.
 func (p *writer) printPorts(sim *result.Simulation) {
 	heads := []string{"pod"}
 	var pods []string

@@ -8,7 +8,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// printMoves prints which circuits move when in an iteration, and what that saves.
+// printMoves prints the moves of circuits during an iteration and the saved time.
 func (p *writer) printMoves(sim *result.Simulation) {
 	if len(sim.Moves) == 0 {
 		return

@@ -10,11 +10,11 @@ import (
 	"sim/scenarios/result"
 )
 
-// maxPhaseRows is how many phases of a plan are printed.
+// maxPhaseRows is the number of printed phases of a plan.
 const maxPhaseRows = 24
 
-// printSchedule prints where the time of a collective's plan goes: to reconfigurations and to slots or steps, phase by
-// phase.
+// printSchedule prints the time of a collective's plan by phase: reconfigurations, and
+// slots or steps.
 func (p *writer) printSchedule(row *result.Row, sim *result.Simulation) {
 	s := sim.Schedule.Plan()
 	p.paragraph("%s takes %s, by this plan: %s.", p.emphasize(sim.Policy), text.Seconds(sim.MakespanS), s.Origin)
@@ -27,7 +27,7 @@ func (p *writer) printSchedule(row *result.Row, sim *result.Simulation) {
 	p.printOmitted(len(s.Phases)-maxPhaseRows, "phase more", "phases more")
 }
 
-// printSlotPlan prints a plan in slots.
+// printSlotPlan prints a plan that consists of slots.
 func (p *writer) printSlotPlan(s *result.Plan, independent bool) {
 	slots := s.Rounds
 	if independent {
@@ -49,8 +49,8 @@ func (p *writer) printSlotPlan(s *result.Plan, independent bool) {
 	p.table(t)
 }
 
-// printStepPlan prints a plan in steps: its time goes to reconfigurations, to the latency of steps, and to the bytes of their
-// longest messages.
+// printStepPlan prints a plan that consists of steps. Its time is divided into
+// reconfigurations, latency of steps, and transmission of their longest messages.
 func (p *writer) printStepPlan(s *result.Plan) {
 	late, topologies := float64(s.Rounds)*s.LatencyS, s.Reconfigurations()
 	down, end := float64(topologies)*s.DelayS, roundToPicosecond(s.EndS)
@@ -75,10 +75,12 @@ func (p *writer) printStepPlan(s *result.Plan) {
 	p.table(t)
 }
 
-// roundToPicosecond rounds a time to the picosecond that the engine counts in, so that sums print as what they are sums of.
+// roundToPicosecond rounds a time to the engine's resolution, so that printed sums match
+// their parts.
 func roundToPicosecond(seconds float64) float64 { return math.Round(seconds*1e12) / 1e12 }
 
-// topologyName is the number of a topology, with the offsets of a circulant of few.
+// topologyName returns the number of a topology and, for a circulant, its offsets if they
+// are few.
 func topologyName(number int, offsets []int) string {
 	const few = 4
 	name := fmt.Sprint(number)

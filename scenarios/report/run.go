@@ -10,7 +10,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// Run says what every policy of a run reached that is kept in dir. What is best stands out by bold, unless it is nil.
+// Run describes the results of all policies of a run stored in dir. bold highlights the
+// best ones; it may be nil.
 func Run(run *result.Run, dir string, bold func(string) string) string {
 	p, doc := &writer{bold: bold}, &run.Document
 	p.title(doc.Scenario, run.Detail.Title)
@@ -42,7 +43,7 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 	return p.String()
 }
 
-// printBelowTable is what stands below the table of results: what its figures are to be held against, trials, tiers.
+// printBelowTable prints the text below the table of results: notes, trials, tiers.
 func (p *writer) printBelowTable(run *result.Run, best int, why *result.Metric) {
 	doc := &run.Document
 	p.printNotes(doc, best, why)
@@ -57,25 +58,26 @@ func (p *writer) printBelowTable(run *result.Run, best int, why *result.Metric) 
 	p.printOmittedData(run)
 }
 
-// printOmittedData states which parts of the data of figures and explanations were sampled or left out.
+// printOmittedData states which data of figures and explanations were sampled or left
+// out.
 func (p *writer) printOmittedData(run *result.Run) {
 	for _, what := range run.Detail.Omitted {
 		p.indented("not in the figures' data: %s", what)
 	}
 }
 
-// matchingNote stands wherever circuits are shown. A policy's circuits fit the ports of each pod, but
-// a pod's ports are spread over several optical switches, and a circuit needs ports of both pods on
-// the same one.
+// matchingNote is printed with all circuits. A topology fits the ports of each pod. But
+// the ports of a pod belong to several optical switches, and a circuit needs ports of
+// both pods on the same switch.
 const matchingNote = "How optical switches match ports is not modelled: circuits only fit the ports of each pod."
 
-// explainable reports whether a policy's simulation holds something to explain.
+// explainable reports whether a policy's simulation has data to explain.
 func explainable(d *result.Detail, policy string) bool {
 	p := d.Simulation(policy)
 	return p != nil && (len(p.Path) > 0 || p.Schedule != nil || p.Traffic != nil || p.Fleet != nil || len(p.Jobs) > 0)
 }
 
-// printNotes says below the table what its figures stand beside.
+// printNotes explains the reference of the values in the table.
 func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) {
 	ideal, hasIdeal := doc.Reference[result.IterationTime]
 	has, reference := doc.AsSweep().MetricNames(), "the ideal fabric"
@@ -89,7 +91,7 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 			switch over := m/ideal - 1; {
 			case over > provedGap:
 				line += fmt.Sprintf(": %s slower than %s", text.Percent(over), reference)
-			case over < -provedGap: // stages are elsewhere than there
+			case over < -provedGap: // the ideal fabric has another mapping of stages
 				line += fmt.Sprintf(": %s faster than %s", text.Percent(-over), reference)
 			default:
 				line += ": as fast as " + reference
@@ -147,10 +149,10 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 	}
 }
 
-// fluidModel is the model of fluid schedules, whose bound is their row's own.
+// fluidModel is the model of fluid schedules. Their bound applies only to their own row.
 const fluidModel = "fluid"
 
-// planModels words the models in which plans of a collective are bounded.
+// planModels describes the models in which plans of a collective are bounded.
 var planModels = map[string]string{
 	"round":   "rounds whose chunks start together",
 	"forward": "chunks that wait, but not across reconfigurations",
@@ -161,7 +163,8 @@ var planModels = map[string]string{
 	fluidModel: "links that many chunks share at a time, as fluid",
 }
 
-// gaps says what the gaps of the table are to: a line for each model that lower bounds hold in, with its policies.
+// gaps explains the gaps of the table: one line per model of the lower bounds, with its
+// policies.
 func (p *writer) gaps(doc *result.Document) {
 	p.completionGaps(doc)
 	for _, g := range doc.Group(func(r *result.Row) string {
@@ -179,8 +182,8 @@ func (p *writer) gaps(doc *result.Document) {
 	}
 }
 
-// completionGaps says what the gaps of completion times are to: a line for each model, with its policies if there are
-// several models.
+// completionGaps explains the gaps of completion times: one line per model, with its
+// policies if there are several models.
 func (p *writer) completionGaps(doc *result.Document) {
 	groups := doc.Group(func(r *result.Row) string { return r.Labels["gap_completion_model"] })
 	for _, g := range groups {
@@ -196,7 +199,8 @@ func (p *writer) completionGaps(doc *result.Document) {
 	}
 }
 
-// printFasterFluid says which fluid schedules, which are no plans, take less than the best row.
+// printFasterFluid lists fluid schedules, which cannot be executed as plans, that are
+// faster than the best row.
 func (p *writer) printFasterFluid(doc *result.Document, best *result.Row, by *result.Metric) {
 	var names []string
 	for _, r := range doc.Rows {
@@ -209,8 +213,8 @@ func (p *writer) printFasterFluid(doc *result.Document, best *result.Row, by *re
 	}
 }
 
-// bestOfJobs says which multi-job allocator is best and what the objective is; false where the run is not one of
-// several jobs.
+// bestOfJobs names the best multi-job allocator and explains the objective. It returns
+// false if the run does not have several jobs.
 func (p *writer) bestOfJobs(doc *result.Document, best int) bool {
 	r := &doc.Rows[best]
 	objective, ok := r.Metrics[result.Objective]
@@ -229,10 +233,10 @@ func (p *writer) bestOfJobs(doc *result.Document, best int) bool {
 	return true
 }
 
-// maxTopologyLines is how much of a topology is printed: what fits a screen.
+// maxTopologyLines is the number of printed lines of a topology, which fit on a screen.
 const maxTopologyLines = 24
 
-// printCircuits prints a topology of somebody's, if there is one.
+// printCircuits prints a topology, unless it is empty. owner names its policy or job.
 func (p *writer) printCircuits(whose, topology string) {
 	if topology == "" {
 		return
@@ -250,7 +254,8 @@ func (p *writer) printCircuits(whose, topology string) {
 	}
 }
 
-// lenderRow returns a row that tells of a job that lends ports, the same in all; nil where there is none.
+// lenderRow returns a row with the metrics of a port-lending job, which are the same in
+// all rows, or nil.
 func lenderRow(doc *result.Document) *result.Row {
 	for i := range doc.Rows {
 		if doc.Rows[i].Labels["donor"] != "" {
@@ -260,7 +265,7 @@ func lenderRow(doc *result.Document) *result.Row {
 	return nil
 }
 
-// printLender says which other job leaves ports to the one of the table, if there is one.
+// printLender names the job that lends ports to the job of the table, if there is one.
 func (p *writer) printLender(doc *result.Document) {
 	r := lenderRow(doc)
 	if r == nil {
@@ -287,7 +292,7 @@ func (p *writer) printLender(doc *result.Document) {
 	}
 }
 
-// printTrials says how the topologies did in trials, if there were any.
+// printTrials prints the results of trials, if there are any.
 func (p *writer) printTrials(doc *result.Document) {
 	if !slices.ContainsFunc(doc.Rows, func(r result.Row) bool { return r.Metrics[result.TrialCount] > 0 }) {
 		return

@@ -12,11 +12,11 @@ import (
 	"sim/scenarios/result"
 )
 
-// maxSweepRows is the most rows of a sweep that are printed; the files hold all.
+// maxSweepRows is the number of printed rows of a sweep; the files contain all.
 const maxSweepRows = 60
 
-// SweepMetric returns the metric that the table of a sweep shows: the one asked for, that of the study's first figure,
-// or that which tells most.
+// SweepMetric returns the metric of a sweep's table: the requested one, the metric of the
+// study's first figure, or the main metric.
 func SweepMetric(s *result.Sweep, plots []result.Plot, requested string) (string, error) {
 	has := s.MetricNames()
 	for _, name := range result.WallMetrics {
@@ -42,8 +42,9 @@ func SweepMetric(s *result.Sweep, plots []result.Plot, requested string) (string
 	return s.MainOf(has), nil
 }
 
-// Sweep is a sweep's table of a metric: a row a variant, a column a policy. It has the cells that where wants, whose
-// keys are resolved. The best of a row stands out by bold, unless it is nil.
+// Sweep returns a sweep's table of a metric, with one row per variant and one column per
+// policy. where selects cells; its keys must be resolved. bold highlights the best value
+// of each row; it may be nil.
 func Sweep(s *result.Sweep, t *result.SweepTimings, metric string, where result.NameFilter, dir string, bold func(string) string) string {
 	p := &writer{bold: bold}
 	p.WriteString(p.emphasize(s.Name))
@@ -56,7 +57,7 @@ func Sweep(s *result.Sweep, t *result.SweepTimings, metric string, where result.
 	return p.String()
 }
 
-// printCells prints the table and what labels say of its values.
+// printCells prints the table, followed by labels of its values.
 func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric string, where result.NameFilter) {
 	var policies []string
 	var variants []result.Name // without policies, in order
@@ -140,7 +141,7 @@ func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric stri
 				case partly && c.Labels[metric] != "":
 					text += "!"
 				case partly && len(notes) > 0:
-					text += " " // in line with the others
+					text += " " // aligned with highlighted values
 				}
 			}
 			row = append(row, text)
@@ -167,7 +168,7 @@ func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric stri
 	}
 }
 
-// describeCommon words what all rows of a table have in common, "" of nothing.
+// describeCommon describes the parts that all rows share, or returns "".
 func describeCommon(common result.Name) string {
 	if len(common) == 0 {
 		return ""
@@ -175,8 +176,8 @@ func describeCommon(common result.Name) string {
 	return " (" + common.String() + ")"
 }
 
-// labelNotes returns what cells that have a metric say of it, such as that it cannot be, each once, and whether only some
-// say something.
+// labelNotes returns the distinct labels of a metric, such as why it is undefined. partly
+// reports whether only some cells have a label.
 func labelNotes(s *result.Sweep, metric string) (notes []string, partly bool) {
 	for i := range s.Cells {
 		c := &s.Cells[i]
@@ -193,10 +194,11 @@ func labelNotes(s *result.Sweep, metric string) (notes []string, partly bool) {
 	return notes, partly || len(notes) > 1
 }
 
-// valueFormatter returns how to print a metric of cells: as tables of runs do, times in the unit that fits the longest of the
-// table or, where others would be too short for it, that of their row, of which most is the longest. What the table of
-// metrics leaves open has the same decimals in every cell, so many that the largest has five digits; none of whole
-// numbers.
+// valueFormatter returns a function that formats a metric of cells like tables of runs.
+// Times use the unit of the longest time in the table. If that is too coarse for a row,
+// its times use the unit of the row's longest time, most. Metrics without a format have
+// equal decimals in all cells, with five digits for the largest value, or none if all are
+// integers.
 func valueFormatter(s *result.Sweep, t *result.SweepTimings, m *result.Metric) func(v, most float64) string {
 	least, most, whole := math.Inf(1), 0.0, true
 	for i := range s.Cells {
@@ -230,5 +232,5 @@ func valueFormatter(s *result.Sweep, t *result.SweepTimings, m *result.Metric) f
 	return func(v, _ float64) string { return strconv.FormatFloat(v, 'f', digits, 64) }
 }
 
-// maxUnitSpread is how many times the shortest time of a table its longest may be for one unit.
+// maxUnitSpread is the largest ratio of times in a table that share a unit.
 const maxUnitSpread = 1e3

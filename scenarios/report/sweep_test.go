@@ -9,8 +9,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestSweep: a table has a row for every variant in order, up to the most that is printed and one more; the least value
-// of a row stands out, whichever policy has it, and what is missing or failed is said.
+// TestSweep: a table has one row per variant, up to the printed maximum. The best value
+// of a row is highlighted for every policy; missing and failed cells are marked.
 func TestSweep(t *testing.T) {
 	for _, n := range []int{1, maxSweepRows, maxSweepRows + 1, maxSweepRows + 2, maxSweepRows + 9} {
 		s := &result.Sweep{Name: "s", Title: "T", Axes: []result.Axis{{Name: "fabric.a_key", Keys: []string{"fabric.a_key"}}}}

@@ -7,8 +7,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// printTiers tells what each tier of a machine carries and costs, and which is worth the most when its links are twice as fast;
-// nothing where there are none.
+// printTiers prints the load and cost of each tier of a machine, and the tier whose
+// faster links save the most time. It prints nothing for other fabrics.
 func (p *writer) printTiers(row *result.Row) {
 	if row == nil {
 		return
@@ -38,7 +38,7 @@ func (p *writer) printTiers(row *result.Row) {
 	}
 }
 
-// formatBytes prints bytes in a unit that leaves a number to read.
+// formatBytes formats bytes in a suitable unit.
 func formatBytes(bytes float64) string {
 	switch {
 	case bytes >= 1e9:

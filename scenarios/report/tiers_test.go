@@ -7,7 +7,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestTiers: the tier named is the one whose faster links make the iteration shortest, and other fabrics have no table.
+// TestTiers: the named tier is the one whose faster links make the iteration shortest;
+// other fabrics have no table.
 func TestTiers(t *testing.T) {
 	row := &result.Row{Metrics: map[string]float64{
 		"makespan_s": 0.4, "tier1_bytes": 2e9, "tier1_busy": 0.2, "tier1_exposed_s": 0.1, "tier1_doubled_s": 0.36,

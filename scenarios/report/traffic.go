@@ -11,7 +11,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// printTraffic explains traffic on links: what bounds it, which links are loaded most and by whom, and where its time goes.
+// printTraffic explains traffic on links: its bounds, the bottlenecks and their sources,
+// and the time of the traffic.
 func (p *writer) printTraffic(run *result.Run, row *result.Row, t *result.Traffic) {
 	p.printBottleneckBounds(row, t)
 	p.printLinkGroups(t)
@@ -22,7 +23,8 @@ func (p *writer) printTraffic(run *result.Run, row *result.Row, t *result.Traffi
 	p.printPolicyTimes(run)
 }
 
-// describeExposedCalls says what the collective calls of each dimension of parallelism expose, "" where they are not simulated.
+// describeExposedCalls describes the exposed communication of each dimension of
+// parallelism; "" if it was not simulated.
 func describeExposedCalls(r *result.Row) string {
 	var all []string
 	dims, seconds := r.ExposedCalls()
@@ -35,7 +37,7 @@ func describeExposedCalls(r *result.Row) string {
 	return " It would end sooner by " + strings.Join(all, ", ") + "."
 }
 
-// printBottleneckBounds says what no faster links elsewhere would change.
+// printBottleneckBounds prints the bounds that faster links elsewhere would not change.
 func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 	line := p.emphasize(row.Policy) + " "
 	loads, _ := row.LinkLoads()
@@ -80,7 +82,7 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 	line += "."
 	gap, ok := row.Metrics[result.GapToBound]
 	model := row.Labels["gap_model"]
-	timed, least, isTimed := row.EndBound() // the time that the gap is of, if it is not of the load
+	timed, least, isTimed := row.EndBound() // the time to which the gap refers, unless it refers to the load
 	switch {
 	case !ok:
 	case isTimed:
@@ -113,7 +115,7 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 	}
 }
 
-// printLinkGroups prints how evenly the links are loaded, by dimension.
+// printLinkGroups prints the balance of loads, by dimension.
 func (p *writer) printLinkGroups(t *result.Traffic) {
 	down, drained, longest := 0, 0, -1.0
 	wait := func(g *result.LinkGroup) float64 { return g.WaitS / float64(g.Packets) }
@@ -146,7 +148,7 @@ func (p *writer) printLinkGroups(t *result.Traffic) {
 	p.line("  even loads: average over most; at 100 %% no rerouting within the dimension or tier would help")
 }
 
-// printBottlenecks prints the most loaded links and who loads them.
+// printBottlenecks prints the most loaded links and the sources of their loads.
 func (p *writer) printBottlenecks(t *result.Traffic) {
 	if len(t.Bottlenecks) == 0 {
 		return
@@ -178,7 +180,7 @@ func (p *writer) printBottlenecks(t *result.Traffic) {
 	}
 }
 
-// orDash prints what is known.
+// orDash formats a value, or returns "-" for nil.
 func orDash(v *float64, print func(float64) string) string {
 	if v == nil {
 		return "-"
@@ -186,10 +188,10 @@ func orDash(v *float64, print func(float64) string) string {
 	return print(*v)
 }
 
-// describeLoad says who stands out among those that load a link, and what of its load is there because of what is down; ""
-// where there is nothing to say.
+// describeLoad names the dominant sources of a link's load, and the load caused by
+// faults. It returns "" if there are none.
 func describeLoad(l *result.LoadedLink) string {
-	const stands = 0.5 // share of the load, and twice the mean of a pair
+	const stands = 0.5 // a source is dominant from this share of the load, and from twice the mean of pairs
 	var parts []string
 	for _, n := range []struct {
 		result.NodeLoad
@@ -216,16 +218,17 @@ func describeLoad(l *result.LoadedLink) string {
 	return fmt.Sprintf("%s: of its %s messages %s", l.Name, formatMessages(l.Load), strings.Join(parts, ", "))
 }
 
-// formatMessages prints a number of messages, whose fractions are of routes that split.
+// formatMessages formats a number of messages; it has fractions if messages are split
+// over paths.
 func formatMessages(v float64) string {
-	const manyMessages = 1000 // whose fractions nobody reads
+	const manyMessages = 1000 // fractions of larger numbers are not printed
 	if whole := math.Round(v); v >= manyMessages || math.Abs(v-whole) < 1e-6 {
 		return text.Thousands(whole)
 	}
 	return text.Amount(v)
 }
 
-// printChain prints the transfers that set the end.
+// printChain prints the chain of transfers that ends last.
 func (p *writer) printChain(policy string, c *result.Chain) {
 	n := 0
 	for _, part := range c.Parts {
@@ -261,7 +264,7 @@ func chainRow(t *text.Table, u text.Unit, part *result.ChainPart) {
 	t.Row(part.Over, part.Transfers, part.Src, part.Dst, part.Bytes, sumParts(u, part.LatencyS, part.UnsharedS, part.SharingS))
 }
 
-// sumParts prints parts of a time, and their sum.
+// sumParts formats parts of a time and their sum.
 func sumParts(u text.Unit, parts ...float64) []string {
 	var out []string
 	rounded := u.AddUp(parts...)
@@ -271,7 +274,7 @@ func sumParts(u text.Unit, parts ...float64) []string {
 	return out
 }
 
-// printPolicyTimes prints where the time of every policy goes.
+// printPolicyTimes prints the times of all policies.
 func (p *writer) printPolicyTimes(run *result.Run) {
 	var fluids, delays []*result.Row
 	of := map[string]*result.Traffic{}
@@ -326,7 +329,7 @@ func (p *writer) printPolicyTimes(run *result.Run) {
 	p.listFailedPolicies(&run.Document)
 }
 
-// evenness is the mean load of the links over the largest.
+// evenness returns the mean load of the links divided by the largest.
 func evenness(t *result.Traffic) float64 {
 	load, capacity, most := 0.0, 0.0, 0.0
 	for _, g := range t.Groups {

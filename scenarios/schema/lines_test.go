@@ -92,8 +92,8 @@ func everyLine(t interface{ Errorf(string, ...any) }, found lineIndex, path stri
 	}
 }
 
-// Keys have numbered names and are written in every notation of TOML. The scanner must
-// find each one on its line.
+// TestScanLinesFindsAllKeys: keys have numbered names and are written in every notation
+// of TOML. The scanner must find each one on its line.
 func TestScanLinesFindsAllKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b strings.Builder

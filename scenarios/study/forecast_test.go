@@ -9,8 +9,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestForecast: where times are products of factors of policy and values, a third of the cells tells what the others
-// take; a value that no cell has is taken to be as the nearest.
+// TestForecast: if times are products of factors of policy and values, a third of the
+// cells predicts the rest; an unmeasured value is predicted like the nearest measured
+// one.
 func TestForecast(t *testing.T) {
 	p := &Plan{Sweep: result.Sweep{Axes: []result.Axis{{Labels: []string{"1", "2", "3", "4"}}, {Labels: []string{"a", "b", "c"}}}}}
 	store := newStore("")
@@ -28,7 +29,7 @@ func TestForecast(t *testing.T) {
 				p.Variant, p.DecisionVariant = append(p.Variant, variant), append(p.DecisionVariant, variant)
 				elapsed := factor(at, policy)
 				switch {
-				case x == 0 || y == x%3: // the first value, and of the others one cell each
+				case x == 0 || y == x%3: // the first value, and one cell of each other value
 					store.records[key] = &Record{Key: key, Timings: result.PolicyTimings{SimulateS: elapsed}}
 				default:
 					want += elapsed
@@ -37,7 +38,7 @@ func TestForecast(t *testing.T) {
 		}
 	}
 	remaining := func(store *Store) (float64, bool) {
-		p.costEstimates = make([]scenarios.Cost, len(p.Sweep.Cells)+1) // all alike
+		p.costEstimates = make([]scenarios.Cost, len(p.Sweep.Cells)+1) // equal costs
 		f, err := p.Forecast(t.Context(), store, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -48,7 +49,7 @@ func TestForecast(t *testing.T) {
 		t.Errorf("%g s remain, want %g (rough %t)", got, want, rough)
 	}
 	for key := range store.records {
-		if key[len(key)-1] == '1' { // of the slower policy none
+		if key[len(key)-1] == '1' { // no cell of the slower policy
 			delete(store.records, key)
 		}
 	}
@@ -60,8 +61,8 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// TestForecastShared: where the first cell of a group does the work of all that differ in one axis alone, the others are
-// known to take little as soon as one of them has been seen.
+// TestForecastShared: if the first cell of a group does the work of all cells that differ
+// in one axis, the others are predicted to be fast once one of them has been measured.
 func TestForecastShared(t *testing.T) {
 	p := &Plan{Sweep: result.Sweep{Axes: []result.Axis{{Labels: []string{"1", "2"}}, {Labels: make([]string, 50)}, {Labels: []string{"a", "b", "c"}}}}}
 	for i := range 2 * 50 * 3 {
@@ -82,7 +83,7 @@ func TestForecastShared(t *testing.T) {
 		finish(i)
 	}
 	remaining := func() (float64, bool) {
-		p.costEstimates = make([]scenarios.Cost, len(p.Sweep.Cells)+1) // all alike
+		p.costEstimates = make([]scenarios.Cost, len(p.Sweep.Cells)+1) // equal costs
 		f, err := p.Forecast(t.Context(), store, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -106,8 +107,8 @@ func TestForecastShared(t *testing.T) {
 	}
 }
 
-// TestForecastPackets: cells of packets are estimated by their hops, so the time of a small one predicts that of a large one.
-// Cells that another's decision serves take no time.
+// TestForecastPackets: packet-level cells are estimated by their hops, so a small one
+// predicts a large one. Cells that reuse another cell's decision take no time.
 func TestForecastPackets(t *testing.T) {
 	const text = `
 [workload]
@@ -135,7 +136,7 @@ routers = ["wild-first"]
 	f := forecast(p, nil)
 	const pairs, hops = 64 * 63, 64.0 / 63 * 3         // on average
 	want := pairs * hops * (1 + 1e5)                   // packets
-	if f.Cost.Hops < want || f.Cost.Hops > 1.02*want { // round the switch
+	if f.Cost.Hops < want || f.Cost.Hops > 1.02*want { // detours around the switch
 		t.Errorf("%g hops, want %g and a little more", f.Cost.Hops, want)
 	}
 	if f.Missing != 4 || !f.Unknown || f.Seconds != f.Cost.Seconds {

@@ -12,10 +12,11 @@ import (
 	"sim/scenarios/result"
 )
 
-// Join opens or makes a directory, as Open does, that several workers share, on one machine or on more: each takes cells
-// that nobody has taken, keeps a journal of its own and reads those of the others. What it says of itself is good for
-// term, and then its cells are others' to take; it is renewed all the time. Workers of another sweep or of another version
-// of sim are refused, with a *result.PlaceError. Store.Joined computes the cells.
+// Join opens or creates a directory that several workers share, on one machine or
+// several. Each worker leases cells, writes a journal of its own and reads the journals
+// of the others. Leases are renewed continuously; if one is not renewed for term, other
+// workers may take the cells over. A directory of another sweep or version of sim is
+// rejected with a *result.PlaceError. Store.Joined computes the cells.
 func Join(dir string, p *Plan, study []byte, manifest result.Manifest, term time.Duration) (*Store, error) {
 	if err := CheckDir(dir, p.Claim(false)); err != nil {
 		return nil, err
@@ -39,7 +40,7 @@ func Join(dir string, p *Plan, study []byte, manifest result.Manifest, term time
 		return nil, err
 	}
 	if there != nil && there.Digest == p.Sweep.Digest {
-		err = s.readAll(dir) // the first worker wrote what is to be done
+		err = s.readAll(dir) // another worker has initialised the directory
 	} else {
 		err = s.initialize(p, study, manifest)
 	}
@@ -49,8 +50,9 @@ func Join(dir string, p *Plan, study []byte, manifest result.Manifest, term time
 	return s, nil
 }
 
-// Joined returns the Runner of a directory that Join opened: it computes cells in this process, so many at a time, until
-// each has a result or has failed, here or elsewhere.
+// Joined returns the Runner of a directory opened by Join. It computes cells with several
+// goroutines in this process until each cell has a result or has failed, here or
+// elsewhere.
 func (s *Store) Joined(workers int) Runner {
 	return func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
 		j := &sharedRunner{Store: s, batchRunner: newBatchRunner(p, todo, done), names: leaseNames(p)}
@@ -61,7 +63,8 @@ func (s *Store) Joined(workers int) Runner {
 	}
 }
 
-// leaseNames returns what cells are called in the leases: those that one decision serves are leased together.
+// leaseNames returns the lease name of each cell. Cells with the same decision have the
+// same lease.
 func leaseNames(p *Plan) []string {
 	names := make([]string, len(p.Sweep.Cells))
 	for _, b := range batchesByDecision(p, indices(len(names))) {
@@ -72,17 +75,19 @@ func leaseNames(p *Plan) []string {
 	return names
 }
 
-// sharedRunner hands out the batches of a worker among others: those that nobody else computes. What it reads of others is done,
-// too.
+// sharedRunner computes the batches that no other worker computes. Results of other
+// workers count as done.
 type sharedRunner struct {
 	*Store
 	*batchRunner
-	names []string
+	names []string // lease name, indexed by cell
 
-	lastRead           time.Time // when those journals of others were read
-	leasesMissingSince time.Time // since when there are no leases, the zero time where there are
+	lastRead           time.Time // time at which the journals of other workers were read
+	leasesMissingSince time.Time // time since which the leases are missing; zero if they exist
 }
 
+// nextBatch waits for a batch that this worker may compute. It returns nil if none
+// remains.
 func (j *sharedRunner) nextBatch(ctx context.Context) ([]int, context.Context, error) {
 	for {
 		batch, within, left, err := j.tryNextBatch(ctx)
@@ -95,14 +100,15 @@ func (j *sharedRunner) nextBatch(ctx context.Context) ([]int, context.Context, e
 	}
 }
 
-// tryNextBatch is take, which does not wait: left tells that others have what is left.
+// tryNextBatch is nextBatch without waiting. left reports whether other workers hold the
+// remaining batches.
 func (j *sharedRunner) tryNextBatch(ctx context.Context) (batch []int, within context.Context, left bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := j.readOthers(); err != nil {
 		return nil, nil, false, err
 	}
-	for k := len(j.todo) - 1; k >= 0; k-- { // in the order of a worker that is alone
+	for k := len(j.todo) - 1; k >= 0; k-- { // in the order of batchRunner.nextBatch
 		b := j.todo[k]
 		within, lose := context.WithCancel(ctx)
 		ours, other, err := j.leases.acquire(j.names[b[0]], lose)
@@ -113,7 +119,7 @@ func (j *sharedRunner) tryNextBatch(ctx context.Context) (batch []int, within co
 		case errors.Is(err, errLeasesRemoved):
 			if j.leasesMissingSince.IsZero() {
 				j.leasesMissingSince = time.Now()
-			} else if time.Since(j.leasesMissingSince) > j.leases.term { // and the journals do not come to be seen
+			} else if time.Since(j.leasesMissingSince) > j.leases.term { // the results have not become visible either
 				err = fmt.Errorf("%s: the leases of its workers were removed, and %d cells have no result; run the same command again", j.Dir, len(j.todo))
 			}
 			if err == errLeasesRemoved {
@@ -136,7 +142,7 @@ func (j *sharedRunner) tryNextBatch(ctx context.Context) (batch []int, within co
 	return nil, nil, len(j.todo) > 0, nil
 }
 
-// readOthers reads what others have computed since it was last called, and drops these cells.
+// readOthers reads the results of other workers and drops their cells from todo.
 func (j *sharedRunner) readOthers() error {
 	if time.Since(j.lastRead) < j.leases.pollInterval() {
 		return nil
@@ -165,7 +171,7 @@ func (j *sharedRunner) readOthers() error {
 	return nil
 }
 
-// recordOutcome notes what came of a batch in its lease.
+// recordOutcome writes the outcome of a batch to its lease.
 func (j *sharedRunner) recordOutcome(batch []int, records []*Record) {
 	var n leaseNote
 	for _, r := range records {
@@ -176,8 +182,8 @@ func (j *sharedRunner) recordOutcome(batch []int, records []*Record) {
 	j.leases.endLease(j.names[batch[0]], n)
 }
 
-// AwaitFinish waits until the files of a joined sweep all of whose cells are there are written, and reports whether this
-// worker is to do so, by Finish and then Leave.
+// AwaitFinish waits until the files of a complete sweep are written by another worker, or
+// returns true if this worker must write them with Finish and RemoveLeases.
 func (s *Store) AwaitFinish(ctx context.Context) (bool, error) {
 	for {
 		ours, _, err := s.leases.acquire("finish", func() {})
@@ -193,10 +199,10 @@ func (s *Store) AwaitFinish(ctx context.Context) (bool, error) {
 	}
 }
 
-// RemoveLeases ends what workers have in common: the sweep is finished.
+// RemoveLeases removes the leases of a finished sweep.
 func (s *Store) RemoveLeases() { s.leases.remove() }
 
-// sleep waits, or until ctx ends.
+// sleep waits for d or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -19,13 +19,16 @@ import (
 	"sim/scenarios/result"
 )
 
-// leaseDirectory are the files by which the workers of a joined sweep say who computes what, in a directory that all of them see.
-// What is leased has a name, and its leases are NAME.0, NAME.1 ...: each is made once, by the worker that it belongs to,
-// and the last one counts. Making a file that must not be there is atomic on NFS and Lustre as on a disk. So nothing is
-// renamed, and no lease is taken from one who just got it.
+// leaseDirectory assigns the cells of a sweep to the workers that share its directory.
+// The leases of a name are the files NAME.0, NAME.1 and so on. Each file is created once,
+// by its owner, and the last one is valid. Exclusive creation of a file is atomic on NFS
+// and Lustre as on a local disk. No file is renamed, so a lease cannot be taken from a
+// worker that has just acquired it.
 //
-// Whoever has a lease writes into it again and again. It is over, and the next may be made, when another worker has seen it
-// unchanged for as long as it says of itself, by that worker's own clock: clocks of different machines are not compared.
+// The owner writes to its lease periodically. A lease expires if another worker has seen
+// it unchanged for the term stated in it. Expiry is measured with that worker's own
+// clock, so clocks of machines are never compared. (See Gray and Cheriton, "Leases", SOSP
+// 1989.)
 type leaseDirectory struct {
 	dir, owner string
 	term       time.Duration
@@ -34,48 +37,53 @@ type leaseDirectory struct {
 
 	mu           sync.Mutex
 	owned        map[string]*heldLease
-	seen         map[string]*leaseObservation
-	failedBefore map[string]int // of what had failed before this worker began: generations, which it may follow
+	seen         map[string]*leaseObservation // last observations of leases of other workers
+	failedBefore map[string]int               // generations of leases that had failed before this worker began; it may retry these
 }
 
-// heldLease is one that is ours.
+// heldLease is a lease held by this worker.
 type heldLease struct {
+	// generation is the number in the file name; renewed counts the renewals.
 	generation, renewed int
-	lost                func() // called when another worker has taken it over
+	lost                func() // called after another worker has taken over
 }
 
-// leaseObservation is what was seen last of a lease that is another's.
+// leaseObservation is the last observed state of another worker's lease.
 type leaseObservation struct {
-	generation     int
+	generation int
+	// text is the content of the file.
 	text           string
-	unchangedSince time.Time // it is seen so
-	lastRead       time.Time
+	unchangedSince time.Time // time since which the content is unchanged
+	lastRead       time.Time // time of the last read
 }
 
-// maxLeaseBytes bounds what is read of a lease, in bytes: the reason of a failure may be a few lines.
+// maxLeaseBytes is the maximum size of a lease file; the reason of a failure may have a
+// few lines.
 const maxLeaseBytes = 64 << 10
 
-// leaseNote is what stands in a lease.
+// leaseNote is the content of a lease file.
 type leaseNote struct {
 	Owner   string `json:"owner"`
 	TermMS  int64  `json:"term_ms"`
 	Renewed int    `json:"renewed"`
-	Free    bool   `json:"free,omitempty"` // its owner gave it back
-	// Failed says why what it is for cannot be computed, and Input that this is a fault of the input.
+	Free    bool   `json:"free,omitempty"` // given back by its owner
+	// Failed is the reason if the cell cannot be computed. Input reports that the input
+	// is invalid.
 	Failed string `json:"failed,omitempty"`
 	Input  bool   `json:"input,omitempty"`
 }
 
-// leasesPrefix begins the name of the directory of leases in a sweep's.
+// leasesPrefix begins the name of the lease directory in the directory of a sweep.
 const leasesPrefix = "leases-"
 
-// leaseDirName is the name of the directory of leases of a plan: workers of another plan, or of another version of sim, have
-// another.
+// leaseDirName returns the name of a plan's lease directory. It differs between plans and
+// versions of sim.
 func leaseDirName(p *Plan) string {
 	return fmt.Sprintf("%s%.10s-%s-model%d", leasesPrefix, p.Sweep.Digest, p.Sweep.Version, p.Sweep.Model)
 }
 
-// newOwner names this process: its machine, for people, and 64 random bits.
+// newOwner returns a name for this process: the host name, for people, and 64 random
+// bits.
 func newOwner() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -92,8 +100,10 @@ func newOwner() string {
 	return fmt.Sprintf("%.40s-%s", host, hex.EncodeToString(token[:]))
 }
 
-// openLeases makes the directory of a plan's leases in dir. Where workers of another plan have one there it fails with a
-// *result.PlaceError. Of two who come at the same time one at least sees the other, since each makes its own first.
+// openLeases creates the lease directory of a plan in dir. It fails with a
+// *result.PlaceError if dir has leases of another plan. If two workers begin at the same
+// time, at least one sees the other, because each creates its own directory before it
+// looks.
 func openLeases(dir string, p *Plan, term time.Duration) (*leaseDirectory, error) {
 	l := &leaseDirectory{
 		dir: filepath.Join(dir, leaseDirName(p)), owner: newOwner(), term: term, stop: make(chan struct{}),
@@ -108,7 +118,7 @@ func openLeases(dir string, p *Plan, term time.Duration) (*leaseDirectory, error
 	}
 	for _, e := range entries {
 		if e.IsDir() && strings.HasPrefix(e.Name(), leasesPrefix) && e.Name() != filepath.Base(l.dir) {
-			os.Remove(l.dir) // unless others are in it
+			os.Remove(l.dir) // fails if other workers use it
 			return nil, &result.PlaceError{Path: dir, Why: fmt.Sprintf(
 				"workers of another sweep or another version of sim have joined there (%s); use one scenario and one build of sim everywhere, or choose another directory with --out",
 				e.Name())}
@@ -118,7 +128,7 @@ func openLeases(dir string, p *Plan, term time.Duration) (*leaseDirectory, error
 	return l, nil
 }
 
-// renewLoop writes into all leases that are held, so often that four writes may fail.
+// renewLoop renews all held leases five times per term, so up to four writes may fail.
 func (l *leaseDirectory) renewLoop() {
 	tick := time.NewTicker(l.term / 5)
 	defer tick.Stop()
@@ -134,13 +144,13 @@ func (l *leaseDirectory) renewLoop() {
 			if err := l.write(name, held.generation, leaseNote{Renewed: held.renewed}); isRemoved(err) || l.exists(name, held.generation+1) {
 				delete(l.owned, name)
 				held.lost()
-			} // else the next write may do
+			} // other errors: the next renewal may succeed
 		}
 		l.mu.Unlock()
 	}
 }
 
-// close gives back what is held.
+// close gives back the held leases.
 func (l *leaseDirectory) close() {
 	close(l.stop)
 	l.stopped.Wait()
@@ -149,12 +159,13 @@ func (l *leaseDirectory) close() {
 	}
 }
 
-// remove removes all leases: what they were for is done. What cannot be removed the next worker finds done.
+// remove removes all leases of a finished sweep. Leases that cannot be removed are
+// ignored by later workers, because the sweep is complete.
 func (l *leaseDirectory) remove() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.owned)
-	for range 5 { // on NFS what others are reading stays a little longer
+	for range 5 { // NFS keeps files that other workers are reading
 		if os.RemoveAll(l.dir) == nil {
 			return
 		}
@@ -162,9 +173,10 @@ func (l *leaseDirectory) remove() {
 	}
 }
 
-// pollInterval is how long to wait before a lease of another worker is looked at again.
+// pollInterval is the time between reads of another worker's lease.
 func (l *leaseDirectory) pollInterval() time.Duration { return min(l.term/10, 2*time.Second) }
 
+// path returns the file of a lease.
 func (l *leaseDirectory) path(name string, generation int) string {
 	return filepath.Join(l.dir, name+"."+strconv.Itoa(generation))
 }
@@ -174,7 +186,7 @@ func (l *leaseDirectory) exists(name string, generation int) bool {
 	return err == nil
 }
 
-// write puts a note into a lease that is there.
+// write overwrites an existing lease.
 func (l *leaseDirectory) write(name string, generation int, n leaseNote) error {
 	n.Owner, n.TermMS = l.owner, l.term.Milliseconds()
 	f, err := os.OpenFile(l.path(name, generation), os.O_WRONLY|os.O_TRUNC, 0)
@@ -182,31 +194,32 @@ func (l *leaseDirectory) write(name string, generation int, n leaseNote) error {
 		return err
 	}
 	if err = json.NewEncoder(f).Encode(n); err == nil {
-		err = f.Sync() // other machines see it
+		err = f.Sync() // makes it visible to other machines
 	}
 	return errors.Join(err, f.Close())
 }
 
-// endLease writes the last note of a lease that is held: it is not renewed any more.
+// endLease writes the last note of a held lease and stops renewing it.
 func (l *leaseDirectory) endLease(name string, n leaseNote) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if held := l.owned[name]; held != nil {
 		n.Renewed = held.renewed + 1
-		_ = l.write(name, held.generation, n) // unwritten it runs out
+		_ = l.write(name, held.generation, n) // if this fails, the lease expires
 		delete(l.owned, name)
 	}
 }
 
-// errLeasesRemoved is returned where the leases are no longer there: the sweep is finished.
+// errLeasesRemoved reports that the leases were removed because the sweep is finished.
 var errLeasesRemoved = errors.New("the leases are gone")
 
-// isRemoved reports whether a file is not there, or was removed on another machine.
+// isRemoved reports whether a file is missing, also if another machine removed it.
 func isRemoved(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESTALE)
 }
 
-// observe notes whether what name stands for failed before this worker began: then it tries again.
+// observe records whether the cells of a lease failed before this worker began. If so,
+// this worker tries them again.
 func (l *leaseDirectory) observe(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -219,8 +232,9 @@ func (l *leaseDirectory) observe(name string) {
 	}
 }
 
-// acquire makes the lease of name ours if nobody has it; lost is called when it is taken over, from another goroutine. Else
-// it returns what its owner noted.
+// acquire acquires the lease of name unless another worker holds it. lost is called, from
+// another goroutine, if the lease is taken over. If another worker holds it, other is the
+// content of its lease.
 func (l *leaseDirectory) acquire(name string, lost func()) (ours bool, other leaseNote, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -236,7 +250,7 @@ func (l *leaseDirectory) acquire(name string, lost func()) (ours bool, other lea
 	}
 	f, err := os.OpenFile(l.path(name, next), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	switch {
-	case errors.Is(err, fs.ErrExist): // what is in it is looked at the next time
+	case errors.Is(err, fs.ErrExist): // another worker was faster; its lease is read at the next call
 		if s == nil || s.generation != next {
 			l.seen[name] = &leaseObservation{generation: next, unchangedSince: time.Now()}
 		}
@@ -251,11 +265,12 @@ func (l *leaseDirectory) acquire(name string, lost func()) (ours bool, other lea
 	}
 	delete(l.seen, name)
 	l.owned[name] = &heldLease{generation: next, lost: lost}
-	_ = l.write(name, next, leaseNote{}) // so does the next that is due
+	_ = l.write(name, next, leaseNote{}) // if this fails, the next renewal writes it
 	return true, leaseNote{}, nil
 }
 
-// inspect reads a lease of another worker. It returns the generation to make: the one that is there, where that is not over.
+// inspect reads a lease of another worker. It returns the generation that may be created
+// next; if the lease is valid, that is the existing generation.
 func (l *leaseDirectory) inspect(name string, s *leaseObservation) (next int, n leaseNote, err error) {
 	s.lastRead = time.Now()
 	for l.exists(name, s.generation+1) {
@@ -272,7 +287,7 @@ func (l *leaseDirectory) inspect(name string, s *leaseObservation) (next int, n 
 		s.text, s.unchangedSince = text, time.Now()
 	}
 	term := l.term
-	if json.Unmarshal(data, &n) != nil { // it is being written, or its owner was killed while it wrote
+	if json.Unmarshal(data, &n) != nil { // being written, or its owner was killed during a write
 		n = leaseNote{}
 	} else if n.TermMS > 0 {
 		term = time.Duration(n.TermMS) * time.Millisecond

@@ -9,8 +9,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// LocalRunner returns the Runner that computes cells in this process, so many at a time. Cells of one variant share what
-// their policies have in common.
+// LocalRunner returns a Runner that computes cells with workers goroutines in this
+// process. Cells of one variant share the work that is common to their policies.
 func LocalRunner(workers int) Runner {
 	return func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
 		l := newBatchRunner(p, todo, done)
@@ -18,8 +18,9 @@ func LocalRunner(workers int) Runner {
 	}
 }
 
-// run computes batches in so many goroutines: those that take hands out, each in a context, until it hands out none. kept
-// is told what came of each batch.
+// run computes batches with workers goroutines. take returns the next batch with a
+// context for it, or nil if none remains. saved is called after the records of a batch
+// are stored.
 func (l *batchRunner) run(ctx context.Context, workers int, take func(context.Context) ([]int, context.Context, error), saved func(batch []int, records []*Record)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -54,8 +55,9 @@ func (l *batchRunner) run(ctx context.Context, workers int, take func(context.Co
 	return context.Cause(ctx)
 }
 
-// nextBatch hands out the last batch, since people list values upwards and more of anything takes longer, so that no long one
-// is left alone at the end.
+// nextBatch returns the last batch. Values of an axis are usually increasing and so are
+// run times; starting with the longest batches balances the load at the end (longest
+// processing time first).
 func (l *batchRunner) nextBatch(ctx context.Context) ([]int, context.Context, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,7 +70,7 @@ func (l *batchRunner) nextBatch(ctx context.Context) ([]int, context.Context, er
 	return batch, ctx, nil
 }
 
-// saveRecords notes the records of a batch.
+// saveRecords stores the records of a batch.
 func (l *batchRunner) saveRecords(batch []int, records []*Record, saved func(batch []int, records []*Record)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +84,8 @@ func (l *batchRunner) saveRecords(batch []int, records []*Record, saved func(bat
 	return nil
 }
 
-// batchesByDecision puts cells together that one decision serves, where the first of them is.
+// batchesByDecision groups cells that share a decision. A batch has the position of its
+// first cell.
 func batchesByDecision(p *Plan, todo []int) [][]int {
 	type decision struct {
 		variant int
@@ -104,12 +107,14 @@ func batchesByDecision(p *Plan, todo []int) [][]int {
 
 // batchRunner computes batches of cells.
 type batchRunner struct {
-	p    *Plan
+	p *Plan
+	// done receives the record of each cell.
 	done func(int, *Record) error
 
-	mu     sync.Mutex // held while done is called
+	mu sync.Mutex // held during calls of done; protects the fields below
+	// todo are the remaining batches, as indices of cells.
 	todo   [][]int
-	shared map[int]*sharedVariant
+	shared map[int]*sharedVariant // keyed by variant
 }
 
 func newBatchRunner(p *Plan, todo []int, done func(int, *Record) error) *batchRunner {
@@ -124,7 +129,8 @@ func newBatchRunner(p *Plan, todo []int, done func(int, *Record) error) *batchRu
 	return l
 }
 
-// sharedVariant is a scenario that several batches share while some are to come.
+// sharedVariant is a prepared scenario that several batches share. It is dropped when no
+// batch needs it.
 type sharedVariant struct {
 	pendingBatches int // batches that are not done
 	once           sync.Once
@@ -132,7 +138,7 @@ type sharedVariant struct {
 	err            error
 }
 
-// release notes that a batch is done with its variant. It is for who holds the lock.
+// release counts a batch as done with its variant. The caller holds the lock.
 func (l *batchRunner) release(batch []int) {
 	v := l.p.DecisionVariant[batch[0]]
 	if l.shared[v].pendingBatches--; l.shared[v].pendingBatches == 0 {
@@ -140,7 +146,8 @@ func (l *batchRunner) release(batch []int) {
 	}
 }
 
-// compute simulates the cells of a batch in this goroutine, until within ends; what others share is made until ctx does.
+// compute simulates the cells of a batch until within ends. Work shared with other
+// batches continues until ctx ends.
 func (l *batchRunner) compute(ctx, within context.Context, batch []int) []*Record {
 	l.mu.Lock()
 	v := l.shared[l.p.DecisionVariant[batch[0]]]
@@ -155,6 +162,7 @@ func (l *batchRunner) compute(ctx, within context.Context, batch []int) []*Recor
 	return records
 }
 
+// decide computes a batch with the prepared scenario of its variant.
 func (l *batchRunner) decide(ctx, within context.Context, batch []int, v *sharedVariant) ([]*Record, error) {
 	v.once.Do(func() {
 		var s *scenarios.Scenario
@@ -180,12 +188,12 @@ func (l *batchRunner) decide(ctx, within context.Context, batch []int, v *shared
 	records := make([]*Record, len(batch))
 	for i, cell := range batch {
 		records[i] = newRecord(l.p.Sweep.Cells[cell].Key, v.prepared, rows[i], timings)
-		timings = result.PolicyTimings{} // others took none
+		timings = result.PolicyTimings{} // only the first cell of a batch has the times
 	}
 	return records, nil
 }
 
-// newRecord returns what a prepared scenario's policy reached.
+// newRecord returns the record of a policy's row.
 func newRecord(key string, built *scenarios.Prepared, row result.Row, timings result.PolicyTimings) *Record {
 	reference := built.Reference()
 	return &Record{

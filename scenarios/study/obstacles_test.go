@@ -10,7 +10,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// block puts a directory that is not empty in the place of a file.
+// block puts a non-empty directory in place of a file.
 func block(t *testing.T, dir, name string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -22,8 +22,8 @@ func block(t *testing.T, dir, name string) {
 	}
 }
 
-// TestObstacles: whichever file of a sweep cannot be written or removed, that is an error, and no cell is taken for
-// finished whose record is not in the journal.
+// TestObstacles: if any file of a sweep cannot be written or removed, that is an error,
+// and no cell counts as finished unless its record is in the journal.
 func TestObstacles(t *testing.T) {
 	first, second := plan(t, tiny, "seed=1,2"), plan(t, tiny, "seed=2,3")
 	reopen := func(p *Plan, dir string) error {

@@ -6,8 +6,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestOutdate: a cell that was kept before there was a metric is computed again where the metric is asked for, and good
-// for everything else.
+// TestOutdate: a cell that is older than a metric is computed again only if the metric is
+// requested.
 func TestOutdate(t *testing.T) {
 	rows := result.Metrics
 	defer func() { result.Metrics = rows }()

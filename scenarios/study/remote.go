@@ -17,16 +17,16 @@ import (
 	"sim/scenarios/result"
 )
 
-// Task is a cell on its way to another machine. It holds all files that the cell needs.
+// Task is a cell sent to another machine. It contains all files that the cell needs.
 type Task struct {
 	Key      string            `json:"key"`
 	Policy   string            `json:"policy"`
 	Model    int               `json:"model"`
 	Scenario string            `json:"scenario"`        // resolved TOML
-	Files    map[string][]byte `json:"files,omitempty"` // that the scenario names, such as traces, by their paths in it
+	Files    map[string][]byte `json:"files,omitempty"` // files named by the scenario, such as traces, keyed by path
 }
 
-// Task returns the JSON of cell i's task.
+// Task returns the task of cell i as JSON.
 func (p *Plan) Task(i int) ([]byte, error) {
 	s, err := p.Study.Variant(p.Variant[i])
 	if err != nil {
@@ -41,9 +41,10 @@ func (p *Plan) Task(i int) ([]byte, error) {
 	return json.Marshal(Task{c.Key, c.Policy, result.Model, string(one.TOML()), files})
 }
 
-// RunTask computes a task that Plan.Task made and returns its Record as JSON. Tasks come from whoever has access to the queue:
-// no file of this machine is opened for one. A cell that fails by itself is a Record that
-// says so; the error is for tasks that are none, or of another version of the models.
+// RunTask computes a task made by Plan.Task and returns its Record as JSON. Anyone with
+// access to the queue can send tasks, so no file of this machine is opened for one. A
+// failing cell is a Record with Failed set. The error is for invalid tasks and other
+// versions of the models.
 func RunTask(ctx context.Context, task []byte) ([]byte, error) {
 	var t Task
 	if err := json.Unmarshal(task, &t); err != nil {
@@ -81,8 +82,8 @@ func (t *Task) run(ctx context.Context) (*Record, error) {
 	return newRecord(t.Key, built, row, timings), nil
 }
 
-// ReadRecord reads what Do returned. It comes from elsewhere: a record that says nothing, or whose names are no names,
-// is an error.
+// ReadRecord reads and verifies the result of RunTask, which comes from another machine.
+// It rejects empty records and names or labels that are not printable.
 func ReadRecord(data []byte) (*Record, error) {
 	r := &Record{}
 	if err := result.Decode(bytes.NewReader(data), int64(len(data)), r); err != nil {
@@ -121,10 +122,10 @@ func (r *Record) checkMetrics() error {
 	return errors.Join(result.CheckMetrics("the reference", nil, r.Reference), result.CheckMetrics("the cell", r.Samples, r.Metrics, r.Timings.Metrics()))
 }
 
-// isPrintable reports whether a terminal would act on nothing of a text but its line ends.
+// isPrintable reports whether a text contains no control characters other than line ends.
 func isPrintable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' })
 }
 
-// maxReasonBytes bounds why a cell failed elsewhere, and the name of a metric.
+// maxReasonBytes is the maximum length of a remote failure reason and of a metric name.
 const maxReasonBytes = 400

@@ -8,15 +8,15 @@ import (
 	"sim/scenarios/result"
 )
 
-// MetricRequest is a metric that a table or a figure asks for. Of the reference the names are as figures have them:
-// "reference.makespan_s".
+// MetricRequest is a metric requested by a table or a figure. Names of metrics of the
+// ideal fabric have a prefix: "reference.makespan_s".
 type MetricRequest struct {
-	Source string // "plot NAME", or what else asks
+	Source string // origin of the request, such as "plot NAME"
 	Name   string
 }
 
-// UnknownMetric returns the first metric that is asked for and that neither the table of metrics nor a kept cell has; nil
-// where there is none.
+// UnknownMetric returns the first requested metric that neither the table of metrics nor
+// a stored cell has, or nil.
 func (s *Store) UnknownMetric(asked []MetricRequest) *MetricRequest {
 	for i := range asked {
 		if !s.hasMetric(asked[i].Name) {
@@ -26,7 +26,7 @@ func (s *Store) UnknownMetric(asked []MetricRequest) *MetricRequest {
 	return nil
 }
 
-// hasMetric reports whether there is a metric, or both of a quotient.
+// hasMetric reports whether a metric exists, or both metrics of a quotient.
 func (s *Store) hasMetric(name string) bool {
 	if _, known := result.Find(name); known {
 		return true
@@ -45,15 +45,15 @@ func (s *Store) hasMetric(name string) bool {
 	return false
 }
 
-// DropOutdated passes over the records that were kept before there was one of the metrics that are asked for, so that their
-// cells are computed again.
+// DropOutdated drops the records that are older than one of the requested metrics, so
+// that their cells are computed again.
 func (s *Store) DropOutdated(asked []MetricRequest) {
 	maps.DeleteFunc(s.records, func(_ string, r *Record) bool {
 		return slices.ContainsFunc(asked, func(a MetricRequest) bool { return r.isOlderThan(a.Name) })
 	})
 }
 
-// isOlderThan reports whether a record is older than a metric, or one of a quotient.
+// isOlderThan reports whether a record is older than a metric, or than one of a quotient.
 func (r *Record) isOlderThan(name string) bool {
 	if over, under, ok := strings.Cut(name, "/"); ok {
 		return r.isOlderThan(strings.TrimSpace(over)) || r.isOlderThan(strings.TrimSpace(under))
@@ -62,7 +62,7 @@ func (r *Record) isOlderThan(name string) bool {
 	return m.Since > r.Table && m.Formula == nil
 }
 
-// PlotMetrics returns the metrics that figures ask for.
+// PlotMetrics returns the metrics that figures show.
 func PlotMetrics(plots []result.Plot) []MetricRequest {
 	var all []MetricRequest
 	for i := range plots {

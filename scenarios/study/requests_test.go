@@ -10,7 +10,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestUnknown: a metric that neither the table nor a kept cell has is told, and so is one of a quotient.
+// TestUnknown: a metric that neither the table nor a stored cell has is reported, also in
+// a quotient.
 func TestUnknown(t *testing.T) {
 	s := &Store{records: map[string]*Record{"a": {Metrics: map[string]float64{"oddity": 2}, Reference: map[string]float64{"depth_m": 1}}}}
 	for name, known := range map[string]bool{
@@ -24,7 +25,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestNamed: all metrics that are stored are known by name, and what is near to one is not.
+// TestNamed: all stored metrics are known by name, and misspelt names are not.
 func TestNamed(t *testing.T) {
 	files, err := filepath.Glob("../baselines/*.bench")
 	if err != nil || len(files) < 20 {
@@ -49,7 +50,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestAskedBy: what figures show is asked for, not what they are sorted by.
+// TestAskedBy: metrics shown by figures are requested, the keys of their axes are not.
 func TestAskedBy(t *testing.T) {
 	got := PlotMetrics([]result.Plot{
 		{Name: "l", Kind: "lines", X: "seed", Y: "nct", Also: []string{"gap"}, Below: "ports"}, {Name: "h", Kind: "heatmap", X: "a", Y: "b", Z: "nct"},

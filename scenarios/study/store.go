@@ -19,31 +19,32 @@ import (
 	"sim/scenarios/result"
 )
 
-// Store is the directory of a sweep: what is to be computed, and a journal of finished cells to which every cell is
-// added by itself. A journal is lines of JSON, each with a checksum, so that one that was cut short or damaged costs
-// that cell only.
+// Store is the directory of a sweep: the plan, and a journal to which every finished cell
+// is appended. A journal consists of lines of JSON, each with a checksum. A truncated or
+// damaged line loses only its cell.
 type Store struct {
 	Dir string
-	// Warnings tell, a line each, of damaged records: their cells are computed again.
+	// Warnings are messages about damaged records, whose cells are computed again.
 	Warnings []string
 
 	journal        *os.File
-	size           int64 // of the journal's whole records
+	size           int64 // length of the complete records in the journal
 	leases         *leaseDirectory
-	journalOffsets map[string]int64 // of a joined sweep: how far the journals were read that other workers write
+	journalOffsets map[string]int64 // shared sweeps: bytes read of the journals of other workers, keyed by path; nil otherwise
 	records        map[string]*Record
-	failures       map[string]string // in this run; not kept, so that the next run tries again
+	failures       map[string]string // reasons of failed cells in this run, keyed by cell key; not stored, so that the next run tries again
 }
 
 func newStore(dir string) *Store {
 	return &Store{Dir: dir, records: map[string]*Record{}, failures: map[string]string{}}
 }
 
-// journalFile is the journal of a sweep that one process computes.
+// journalFile is the journal of a sweep computed by one process.
 const journalFile = "cells.jsonl"
 
-// Open opens or makes the directory for a plan and claims its journal. study is the study's text. A place that cannot
-// serve, as one of another sweep unless force is set, is a *result.PlaceError.
+// Open opens or creates the directory of a plan and locks its journal. study is the text
+// of the study. An unsuitable directory is a *result.PlaceError; one with another sweep
+// is accepted only with force.
 func Open(dir string, p *Plan, study []byte, manifest result.Manifest, force bool) (*Store, error) {
 	if err := CheckDir(dir, p.Claim(force)); err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func Open(dir string, p *Plan, study []byte, manifest result.Manifest, force boo
 	return s, nil
 }
 
-// initialize writes what is to be computed, and reads what is there of it.
+// initialize writes the plan and reads the finished cells.
 func (s *Store) initialize(p *Plan, study []byte, manifest result.Manifest) error {
 	for _, name := range resultFiles {
 		result.RemoveStale(filepath.Join(s.Dir, name))
@@ -74,7 +75,7 @@ func (s *Store) initialize(p *Plan, study []byte, manifest result.Manifest) erro
 	if plots == nil {
 		plots = []result.Plot{}
 	}
-	if err := s.writeFiles( // the manifest first: it says whose the directory is
+	if err := s.writeFiles( // the manifest first, because it identifies the sweep
 		outputFile{result.ManifestFile, manifest}, outputFile{result.PlanFile, &p.Sweep}, outputFile{result.PlotsFile, plots}, outputFile{result.ScenarioFile, study},
 	); err != nil {
 		return err
@@ -82,16 +83,16 @@ func (s *Store) initialize(p *Plan, study []byte, manifest result.Manifest) erro
 	return s.readAll(s.Dir)
 }
 
-// Claim is what a sweep of p says of its directory.
+// Claim returns the identification of p's directory.
 func (p *Plan) Claim(force bool) result.Claim {
 	return result.Claim{Scenario: p.Sweep.Name, Digest: p.Sweep.Digest, Force: force}
 }
 
-// resultFiles are the files that a sweep has when all of its cells are there.
+// resultFiles are written when all cells of a sweep are finished.
 var resultFiles = []string{result.TimingsFile, result.CSVFile, result.BenchFile, result.SweepFile}
 
-// removeForeignResults removes the results and figures of another sweep in the directory, whose cells stay: they are not those of the
-// plan that is put there.
+// removeForeignResults removes the results and figures of another sweep from the
+// directory. Its journal stays, because its cells may be part of the plan.
 func (s *Store) removeForeignResults(p *Plan) error {
 	old, plots, err := result.ReadPlan(s.Dir)
 	if err == nil && old.Digest == p.Sweep.Digest && old.Model == p.Sweep.Model {
@@ -108,11 +109,11 @@ func (s *Store) removeForeignResults(p *Plan) error {
 			return result.Unwritable(s.Dir, err)
 		}
 	}
-	os.Remove(filepath.Join(s.Dir, result.PlotsDir)) // unless others put something into it
+	os.Remove(filepath.Join(s.Dir, result.PlotsDir)) // fails if it has other files
 	return nil
 }
 
-// CheckDir fails, with a *result.PlaceError, where the sweep of c may not be put into dir.
+// CheckDir fails with a *result.PlaceError if the sweep of c must not be stored in dir.
 func CheckDir(dir string, c result.Claim) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,8 +138,8 @@ func CheckDir(dir string, c result.Claim) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	// A sweep that was killed before it wrote its manifest has journals without records. Without a manifest nothing says
-	// whose the records of others are.
+	// A sweep killed before it wrote its manifest has empty journals. Records without a
+	// manifest could belong to any sweep.
 	saved := func(e fs.DirEntry) bool {
 		info, err := e.Info()
 		return result.IsJournal(e.Name()) && (err != nil || info.Size() > 0)
@@ -154,7 +155,7 @@ func CheckDir(dir string, c result.Claim) error {
 	return &result.PlaceError{Path: dir, Why: "is a directory that holds no sweep, so it is not written to; choose another with --out"}
 }
 
-// openJournal opens a journal for this process alone and cuts off a record that was not written to its end.
+// openJournal locks a journal for this process and removes an incomplete last record.
 func (s *Store) openJournal(name string) error {
 	path := filepath.Join(s.Dir, name)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
@@ -182,7 +183,8 @@ func (s *Store) openJournal(name string) error {
 	return nil
 }
 
-// ReadStore reads what a directory holds of finished cells, without claiming it: nothing where it is none.
+// ReadStore reads the finished cells of a directory without locking it. An invalid
+// directory has none.
 func ReadStore(dir string) *Store {
 	s := newStore(dir)
 	if err := s.readAll(dir); err != nil {
@@ -191,7 +193,7 @@ func ReadStore(dir string) *Store {
 	return s
 }
 
-// readAll reads the journals of a sweep's directory.
+// readAll reads all journals of a directory.
 func (s *Store) readAll(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -209,8 +211,8 @@ func (s *Store) readAll(dir string) error {
 	return nil
 }
 
-// completeLines returns the length of a file up to the end of its last whole line, and all of it, having read what is
-// behind from, where a line begins.
+// completeLines reads a file from offset from, which is the start of a line. It returns
+// the offset after the last complete line and the length of the file.
 func completeLines(f *os.File, from int64) (whole, length int64, err error) {
 	block := make([]byte, 1<<16)
 	whole, length = from, from
@@ -229,13 +231,15 @@ func completeLines(f *os.File, from int64) (whole, length int64, err error) {
 	}
 }
 
-// maxRecordBytes bounds the bytes of a line that is looked at: ten times what the most trials of a scenario take. Tests
-// lower it.
+// maxRecordBytes is the maximum length of a record: ten times the largest one with
+// trials. Tests reduce it.
 var maxRecordBytes = 64 << 20
 
-// maxWarningsPerJournal is how many damaged records of a journal are told of one by one.
+// maxWarningsPerJournal is the number of damaged records of a journal that are reported
+// individually.
 const maxWarningsPerJournal = 20
 
+// readJournal reads the records of a journal.
 func (s *Store) readJournal(path string) error {
 	f, _, err := infile.Open(path)
 	if err != nil {
@@ -243,7 +247,7 @@ func (s *Store) readJournal(path string) error {
 	}
 	defer f.Close()
 	var from io.Reader = f
-	if s.journalOffsets != nil { // somebody may be writing the last line
+	if s.journalOffsets != nil { // another process may be writing the last line
 		begin := s.journalOffsets[path]
 		end, _, err := completeLines(f, begin)
 		if err != nil {
@@ -278,11 +282,11 @@ func (s *Store) readJournal(path string) error {
 	}
 }
 
-// errInvalidRecord is wrapped where a line of a journal is no record.
+// errInvalidRecord is wrapped by errors about invalid lines of a journal.
 var errInvalidRecord = errors.New("damaged")
 
-// readLine reads a line, into the memory of the one before. At the end of the file it is io.EOF; of a line that is
-// longer than any record it reads past the end.
+// readLine reads a line into the buffer of the previous one. It returns io.EOF at the end
+// of the file. A line longer than maxRecordBytes is skipped with an error.
 func readLine(in *bufio.Reader, text []byte) ([]byte, error) {
 	text = text[:0]
 	for long := false; ; {
@@ -302,12 +306,13 @@ func readLine(in *bufio.Reader, text []byte) ([]byte, error) {
 	}
 }
 
-// journalLine is a journal's line: a record with the checksum of its JSON.
+// journalLine is a line of a journal: a record and the checksum of its JSON.
 type journalLine struct {
 	Sum  string          `json:"sum"`
 	Cell json.RawMessage `json:"cell"`
 }
 
+// parseRecord parses and verifies a line.
 func parseRecord(text []byte) (*Record, error) {
 	var l journalLine
 	if err := json.Unmarshal(text, &l); err != nil {
@@ -326,19 +331,20 @@ func parseRecord(text []byte) (*Record, error) {
 	return r, nil
 }
 
-// checksum returns the SHA-256 of a record's JSON in hex, of which half tells any two apart.
+// checksum returns half of the hexadecimal SHA-256 of a record's JSON, which is enough to
+// detect damage.
 func checksum(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:sha256.Size/2])
 }
 
-// Has reports whether the cell of a key has a result.
+// Has reports whether the store has a result for a cell key.
 func (s *Store) Has(key string) bool { return s.records[key] != nil }
 
-// Failure returns why the cell of a key failed in this run, "" if it did not.
+// Failure returns the reason why a cell failed in this run, or "".
 func (s *Store) Failure(key string) string { return s.failures[key] }
 
-// Put adds a finished cell to the journal.
+// Put appends a finished cell to the journal.
 func (s *Store) Put(r *Record) error {
 	cell, err := json.Marshal(r)
 	if err != nil {
@@ -350,34 +356,35 @@ func (s *Store) Put(r *Record) error {
 	}
 	n, err := s.journal.Write(append(text, '\n'))
 	if err != nil {
-		if s.journal.Truncate(s.size) == nil { // a record is whole or not there
-			_, _ = s.journal.Seek(s.size, io.SeekStart) // the next write tells
+		if s.journal.Truncate(s.size) == nil { // removes an incomplete record
+			_, _ = s.journal.Seek(s.size, io.SeekStart) // the next write reports an error
 		}
 		return s.writeError(err)
 	}
 	s.size += int64(n)
 	s.records[r.Key] = r
 	if s.leases != nil {
-		if err := s.journal.Sync(); err != nil { // other machines see it
+		if err := s.journal.Sync(); err != nil { // makes it visible to other machines
 			return s.writeError(err)
 		}
 	}
 	return nil
 }
 
-// writeError says that the directory can no longer be written, and what is kept.
+// writeError states that the directory can no longer be written and which cells are
+// stored.
 func (s *Store) writeError(err error) error {
 	return fmt.Errorf("%s cannot be written: %s; %d finished cells are kept, the same command goes on from there",
 		s.Dir, result.Reason(err), len(s.records))
 }
 
-// outputFile is a file of a sweep: bytes, or what is written as JSON.
+// outputFile is a file of a sweep. v is its bytes, or a value written as JSON.
 type outputFile struct {
 	name string
 	v    any
 }
 
-// writeFiles puts files in place, each whole or not at all.
+// writeFiles writes files atomically, in order.
 func (s *Store) writeFiles(files ...outputFile) (err error) {
 	data := make([][]byte, len(files))
 	for i, f := range files {
@@ -403,13 +410,14 @@ func (s *Store) writeFiles(files ...outputFile) (err error) {
 	return nil
 }
 
-// Finish writes the files of a finished sweep, the document last.
+// Finish writes the files of a finished sweep, sweep.json last.
 func (s *Store) Finish(sweep *result.Sweep, timings *result.SweepTimings) error {
 	return s.writeFiles(outputFile{result.TimingsFile, timings}, outputFile{result.CSVFile, sweep.CSV()}, outputFile{result.BenchFile, sweep.Bench()}, outputFile{result.SweepFile, sweep})
 }
 
-// Adopt takes over the cells of other sweeps' directories that the plan has and the store has not: a study that grew
-// computes only what is new. What cannot be read there is passed over.
+// Adopt copies the missing cells of the plan from other sweeps' directories. After a
+// study was extended, only its new cells are computed. Unreadable directories are
+// skipped.
 func (s *Store) Adopt(p *Plan, dirs []string) (int, error) {
 	other := newStore("")
 	for _, d := range dirs {
@@ -432,12 +440,12 @@ func (s *Store) Adopt(p *Plan, dirs []string) (int, error) {
 	return n, nil
 }
 
-// Close gives the journal back, and the cells that this worker of a joined sweep has not computed.
+// Close unlocks the journal and releases the leases of cells that are not computed.
 func (s *Store) Close() error {
 	if s.leases != nil {
 		s.leases.close()
 		if s.size == 0 {
-			os.Remove(s.journal.Name()) // a worker that came too late
+			os.Remove(s.journal.Name()) // this worker computed nothing
 		}
 	}
 	return s.journal.Close()

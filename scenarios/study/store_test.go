@@ -14,7 +14,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// A record that is longer than any costs its cell, wherever it stands, and blocks nothing.
+// TestLongRecord: an oversized record loses only its cell, wherever it is in the journal.
 func TestLongRecord(t *testing.T) {
 	defer func(was int) { maxRecordBytes = was }(maxRecordBytes)
 	maxRecordBytes = 1 << 17
@@ -43,14 +43,14 @@ func TestLongRecord(t *testing.T) {
 	}
 }
 
-// Many damaged records are told of in few lines.
+// TestManyWarnings: many damaged records are reported in few lines.
 func TestManyWarnings(t *testing.T) {
 	p := plan(t, tiny)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "cells.jsonl"), bytes.Repeat([]byte("x\n"), 1000), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := CheckDir(dir, p.Claim(false)); err == nil { // nothing says whose the records are
+	if err := CheckDir(dir, p.Claim(false)); err == nil { // records without a manifest
 		t.Error("a directory of cells without a manifest is used, want it refused")
 	}
 	s, err := Open(dir, p, nil, result.Manifest{}, true)
@@ -63,7 +63,7 @@ func TestManyWarnings(t *testing.T) {
 	}
 }
 
-// What a killed process left half written goes when the sweep is run again.
+// TestStale: files left half written by a killed process are removed by the next run.
 func TestStale(t *testing.T) {
 	p := plan(t, tiny)
 	dir := t.TempDir()
@@ -81,7 +81,8 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// A directory of another sweep is taken by force alone, which leaves what is no sweep's.
+// TestForce: the directory of another sweep is used only with force, and foreign files
+// stay.
 func TestForce(t *testing.T) {
 	first, second := plan(t, tiny, "seed=1,2"), plan(t, tiny, "seed=2,3")
 	dir := t.TempDir()
@@ -117,7 +118,8 @@ func TestForce(t *testing.T) {
 	}
 }
 
-// A cell that its policy cannot serve is the same whichever others are listed, here and by way of a queue.
+// TestUnserved: a cell that its policy cannot solve has the same record whichever other
+// policies are listed, here and through a queue.
 func TestUnserved(t *testing.T) {
 	const ring = `
 name = "ring"
@@ -160,7 +162,8 @@ link_rate = "50GB/s"
 	}
 }
 
-// A record that was changed, or that no run can have, is no record: its cell is computed again.
+// TestChangedRecords: a changed or impossible record is ignored and its cell computed
+// again.
 func TestChangedRecords(t *testing.T) {
 	good := &Record{Key: "k", Metrics: map[string]float64{"nct": 1.5, "makespan_s": 2, "x": -1}}
 	text := func(r *Record) []byte {

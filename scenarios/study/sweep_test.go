@@ -79,7 +79,7 @@ func finish(t testing.TB, p *Plan, s *Store) []byte {
 	return data
 }
 
-// refuse is a Runner for sweeps in which nothing is left to compute.
+// refuse is a Runner for sweeps without missing cells.
 func refuse(t testing.TB) Runner {
 	return func(_ context.Context, _ *Plan, todo []int, _ func(int, *Record) error) error {
 		t.Errorf("%d cells were computed again", len(todo))
@@ -104,7 +104,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// A cell's result is the row of the scenario run by itself.
+// TestCellsAreRuns: a cell's result equals the row of the scenario run by itself.
 func TestCellsAreRuns(t *testing.T) {
 	p := plan(t, tiny)
 	var doc result.Sweep
@@ -131,8 +131,8 @@ func TestCellsAreRuns(t *testing.T) {
 	}
 }
 
-// stopped holds a sweep that is interrupted after seven cells, and goes on, to what it gives at once: the cells that were
-// finished are not computed again.
+// A sweep interrupted after seven cells and continued equals an uninterrupted one;
+// finished cells are not computed again.
 func stopped(t *testing.T, p *Plan, want []byte) {
 	t.Helper()
 	dir := t.TempDir()
@@ -157,7 +157,7 @@ func stopped(t *testing.T, p *Plan, want []byte) {
 	}
 }
 
-// fleets is a study of fleets of pods.
+// fleets returns a study of fleets of pods.
 const fleets = `
 name = "fleets"
 base = "fleet-10d"
@@ -167,8 +167,8 @@ workload.days = 3
 seed = "1..3"
 `
 
-// TestFleetsStop: a sweep of fleets that is interrupted keeps the cells that it finished, and the number of workers changes
-// no byte.
+// TestFleetsStop: an interrupted sweep of fleets keeps its finished cells, and the number
+// of workers does not change the result.
 func TestFleetsStop(t *testing.T) {
 	p := plan(t, fleets)
 	want := whole(t, t.TempDir(), p, LocalRunner(1))
@@ -178,7 +178,8 @@ func TestFleetsStop(t *testing.T) {
 	}
 }
 
-// Neither the number of workers, nor a stop in between, nor the way over a queue changes a byte.
+// TestSameBytes: the result is byte-identical for any number of workers, after an
+// interruption, and through a queue.
 func TestSameBytes(t *testing.T) {
 	p := plan(t, tiny)
 	want := whole(t, t.TempDir(), p, LocalRunner(1))
@@ -222,7 +223,8 @@ func TestSameBytes(t *testing.T) {
 	})
 }
 
-// Whatever happens to the journal's bytes, what is read from it is right, and what is damaged is computed again.
+// TestDamage: whatever damages the journal, each record read from it is correct, and
+// damaged cells are computed again.
 func TestDamage(t *testing.T) {
 	p := plan(t, tiny, "policy.allocators=[\"prop-alloc\"]")
 	dir := t.TempDir()
@@ -257,7 +259,7 @@ func TestDamage(t *testing.T) {
 	})
 }
 
-// A cell that fails is told of and tried again; the others are kept.
+// TestFailure: a failed cell is reported and tried again; the others are kept.
 func TestFailure(t *testing.T) {
 	p := plan(t, tiny)
 	dir := t.TempDir()
@@ -289,7 +291,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// A study that grew computes only what is new.
+// TestAdopt: a study that was extended computes only the new cells.
 func TestAdopt(t *testing.T) {
 	small, large := plan(t, tiny, "seed=1,2"), plan(t, tiny, "seed=2,3")
 	old, dir := t.TempDir(), t.TempDir()
@@ -305,7 +307,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// Places that cannot serve are refused, and nothing of them is touched.
+// TestPlaces: unsuitable directories are rejected and unchanged.
 func TestPlaces(t *testing.T) {
 	p := plan(t, tiny)
 	dir := t.TempDir()
@@ -331,7 +333,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// What reading, planning and keeping a cell costs beside computing it.
+// BenchmarkCells: benchmark of reading, planning and storing a cell without computing it.
 func BenchmarkCells(b *testing.B) {
 	for b.Loop() {
 		p := plan(b, `
@@ -350,7 +352,8 @@ seed = "1..1000"
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "µs/cell")
 }
 
-// A full disk ends the sweep with what is kept; the journal stays sound.
+// TestFullDisk: a full disk ends the sweep with the stored cells; the journal stays
+// valid.
 func TestFullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
 	if err != nil {

@@ -11,19 +11,20 @@ import (
 	"sim/scenarios/result"
 )
 
-// optionalPart is something of a simulation that a page can do without.
+// optionalPart is a section of a simulation that a page can omit.
 type optionalPart struct {
-	what     string // in a sentence
+	what     string // name for messages
 	policy   string
-	document string // the document
-	best     bool   // of the best policy
+	document string // name of the document
+	best     bool   // belongs to the best policy
 	size     int
 	drop     func()
 }
 
-// fit returns documents that take no more than so many bytes when they are compressed, and says what was left out of
-// them: of simulations, those of the best policies last, and of each the largest part first. Nothing of what is given is
-// changed. Sizes are of quick compression, which is not the best.
+// fit returns documents whose compressed size is at most maxBytes, and messages about
+// omitted parts. It omits parts of simulations, the largest first, and those of the best
+// policy last. The input is not changed. Sizes are measured with fast compression and so
+// are upper estimates.
 func fit(docs []Document, maxBytes int) (fitting []Document, left []string, err error) {
 	whole, err := compressedJSON(docs, gzip.BestSpeed)
 	if err != nil || len(whole) <= maxBytes {
@@ -64,7 +65,7 @@ func fit(docs []Document, maxBytes int) (fitting []Document, left []string, err 
 	return fitting, left, nil
 }
 
-// optionalFields are the fields of a simulation that a page can do without.
+// optionalFields are the fields of a simulation that a page can omit.
 var optionalFields = []struct{ field, what string }{
 	{"Tracks", "the timeline"},
 	{"Circuits", "the rates of circuits"},
@@ -77,7 +78,7 @@ var optionalFields = []struct{ field, what string }{
 	{"Fleet", "the jobs on cubes"},
 }
 
-// partsOf lists what a run's document can do without.
+// partsOf lists the optional parts of a run's document.
 func partsOf(d *Document) (list []optionalPart, err error) {
 	best := ""
 	if d.Table.Best >= 0 {
@@ -86,7 +87,7 @@ func partsOf(d *Document) (list []optionalPart, err error) {
 	add := func(p *result.Simulation, what string, v any, drop func()) {
 		packed, e := compressedJSON(v, gzip.BestSpeed)
 		err = cmp.Or(err, e)
-		if len(packed) > 1<<10 { // else it is not worth a word
+		if len(packed) > 1<<10 { // smaller parts are not omitted
 			list = append(list, optionalPart{what, cmp.Or(p.Policy, "the ideal fabric"), d.Name, p.Policy == best, len(packed), drop})
 		}
 	}
