@@ -11,7 +11,7 @@ import (
 	"sim/scenarios/queue/embedded"
 )
 
-// What workers say of failures is one printable line.
+// TestFailureTexts: failure reasons from workers are one printable line.
 func TestFailureTexts(t *testing.T) {
 	b := newBed(t)
 	l, _ := b.store("n")
@@ -32,7 +32,8 @@ func TestFailureTexts(t *testing.T) {
 	})
 }
 
-// A result that is too large fails, each time it is tried, and costs the publisher no more than one that is not.
+// TestLargeResults: a result that is too large is a permanent failure and costs the
+// publisher no memory.
 func TestLargeResults(t *testing.T) {
 	b := newBed(t)
 	const n, size = 2, 50 << 20
@@ -47,7 +48,7 @@ func TestLargeResults(t *testing.T) {
 		t.Errorf("a worker's result that is too large: %v", always)
 	}
 
-	// Of workers that store it nonetheless.
+	// Oversized results that a worker stores nevertheless.
 	l, _ := b.store("n")
 	for i := range n {
 		if err := l.storeResult(context.Background(), batchAddressOf("1", "n"), &Result{Key: key(i), Data: make([]byte, size)}); err != nil {
@@ -81,7 +82,8 @@ func publishAll(b *bed, n int) (rs []Result) {
 	return rs
 }
 
-// Items that no server takes fail each time; what only one worker makes of an item does not.
+// TestAlways: items that no server accepts fail permanently; a failure of a single worker
+// is not permanent.
 func TestAlways(t *testing.T) {
 	b := newBed(t)
 	b.work(b.workerOptions(), func(context.Context, []byte) ([]byte, error) { return nil, errors.New("broken") })

@@ -17,26 +17,28 @@ import (
 // link is a connection to the queue.
 type link struct {
 	Peer
-	embedded Server // a server of this process, instead of Peer.URL; nil if there is none
-	address  string // the URL without secrets
+	embedded Server // server in this process instead of Peer.URL; nil if there is none
+	address  string // URL without secrets
 	nc       *nats.Conn
 	js       jetstream.JetStream
 
-	// ctx ends with the context that was given to dial, or when the connection was lost for too long; its cause then
-	// says so.
+	// ctx ends with the context given to dial, or if the connection was lost for too
+	// long. Its cause then says so.
 	ctx  context.Context
 	fail context.CancelCauseFunc
 
 	mu             sync.Mutex
 	reconnectTimer *time.Timer // runs while the connection is lost
-	epoch          context.Context
-	endEpoch       context.CancelFunc // ends the epoch: the answers under way will not come
+	// epoch ends when the connection is lost: pending requests get no answer.
+	epoch    context.Context
+	endEpoch context.CancelFunc // ends epoch
 }
 
-// callTimeout is how long the server may take to answer a request.
+// callTimeout is the maximum time for the answer to a request.
 const callTimeout = 5 * time.Second
 
-// requestContext bounds a request to the server; it also ends when the connection is lost.
+// requestContext returns the context of a request. It also ends if the connection is
+// lost.
 func (l *link) requestContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	l.mu.Lock()
 	epoch := l.epoch
@@ -49,10 +51,12 @@ func (l *link) requestContext(ctx context.Context) (context.Context, context.Can
 	}
 }
 
-// connectTimeout is how long one server may take to answer; tests have less time.
+// connectTimeout is the maximum time for a server to accept a connection. Tests reduce
+// it.
 var connectTimeout = 3 * time.Second
 
-// dial connects and makes sure that the server has JetStream. The caller must close the link.
+// dial connects and verifies that the server has JetStream. The caller must close the
+// link.
 func dial(ctx context.Context, o Peer, inside Server) (*link, error) {
 	l := &link{Peer: o, embedded: inside, address: plainURL(o.URL)}
 	if o.Version == "" {
@@ -73,7 +77,7 @@ func dial(ctx context.Context, o Peer, inside Server) (*link, error) {
 	case o.Credentials != "":
 		opts = append(opts, nats.UserCredentials(o.Credentials))
 	case o.Token != "" && inside == nil:
-		opts = append(opts, nats.Token(o.Token)) // of servers whose URL has none
+		opts = append(opts, nats.Token(o.Token)) // for servers without a token in the URL
 	}
 	if inside != nil {
 		opts = append(opts, nats.InProcessServer(inside), nats.Token(inside.Token()))
@@ -94,7 +98,7 @@ func dial(ctx context.Context, o Peer, inside Server) (*link, error) {
 	return l, nil
 }
 
-// close ends the connection after what was sent is there.
+// close closes the connection after pending messages are sent.
 func (l *link) close() {
 	if l.nc.IsConnected() {
 		if err := l.nc.FlushTimeout(2 * time.Second); err != nil && l.ctx.Err() == nil {
@@ -103,7 +107,7 @@ func (l *link) close() {
 	}
 	l.fail(nil)
 	if l.js != nil {
-		l.js.CleanupPublisher() // or what it began on a lost connection may stay
+		l.js.CleanupPublisher() // otherwise goroutines of a lost connection may remain
 	}
 	l.nc.Close()
 	l.mu.Lock()
@@ -114,7 +118,7 @@ func (l *link) close() {
 	}
 }
 
-// connectError says in one line why there is no connection.
+// connectError returns a one-line error for a failed connection.
 func (l *link) connectError(err error) error {
 	switch {
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
@@ -174,8 +178,8 @@ func (l *link) lostError() error {
 	return fmt.Errorf("%s: the connection was lost and did not come back within %v; what was finished is kept", l.address, l.Reconnect)
 }
 
-// CheckURL fails, in one line, where a text is no URL of a server, or several joined by commas: for commands that tell
-// such errors before they begin.
+// CheckURL fails if text is neither the URL of a server nor several URLs separated by
+// commas. Commands call it before they start.
 func CheckURL(text string) error {
 	for s := range strings.SplitSeq(text, ",") {
 		u, err := url.Parse(strings.TrimSpace(s))
@@ -194,7 +198,7 @@ func CheckURL(text string) error {
 	return nil
 }
 
-// plainURL takes users, passwords and tokens out of URLs.
+// plainURL removes users, passwords and tokens from URLs.
 func plainURL(text string) string {
 	parts := strings.Split(text, ",")
 	for i, s := range parts {

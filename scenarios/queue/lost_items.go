@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// checkIdle looks after a batch of which nothing was heard for a while: whether anybody works on it, and whether items got
-// lost.
+// checkIdle checks a batch without new results for a while: whether a worker takes its
+// items, and whether items are lost.
 func (p *publisher) checkIdle(ctx context.Context) error {
 	quiet := time.Since(p.lastProgress)
 	if quiet < p.o.checkInterval {
@@ -37,10 +37,10 @@ func (p *publisher) checkIdle(ctx context.Context) error {
 	return p.findLost(ctx)
 }
 
-// findLost looks for items that are neither on the queue nor in the store. No order of events that is known leads
-// there, but for a server that lost its store and somebody who removed things by hand. A worker stores a result before
-// it takes the item off the queue; so what is not on the queue now, and has no result when all that are there are read
-// afterwards, is nowhere.
+// findLost looks for items that are neither on the queue nor in the stream of results.
+// This happens only if a server lost its store or items were removed manually. A worker
+// stores a result before it removes the item from the queue. So an item that is not on
+// the queue now, and has no result after all stored results were read, is lost.
 func (p *publisher) findLost(ctx context.Context) error {
 	if p.numOutstanding == 0 {
 		return nil
@@ -57,7 +57,7 @@ func (p *publisher) findLost(ctx context.Context) error {
 	return nil
 }
 
-// republishLost publishes once more what has no result either.
+// republishLost publishes the items that have no result either.
 func (p *publisher) republishLost() {
 	before := len(p.lost)
 	for _, i := range p.possiblyLost {

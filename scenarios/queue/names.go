@@ -7,26 +7,28 @@ import (
 	"strings"
 )
 
-// One stream holds the items of all batches, each under a subject of its own:
+// One stream contains the items of all batches, each with its own subject:
 //
 //	sim.work.VERSION.BATCH.KEY
 //
-// A version's workers share one consumer, which sees only its subjects. The stream refuses a second item under a
-// subject while the first is there, so that a batch that is published again does not double what still waits.
+// The workers of a version share one consumer, which receives only its subjects. The
+// stream rejects a second item with the same subject while the first is stored. A batch
+// that is published again therefore does not duplicate waiting items.
 const (
 	workStream   = "SIM_WORK"
 	workSubject  = "sim.work"
-	startsBucket = "sim-begun" // how often items were begun; see begun.go
+	startsBucket = "sim-begun" // number of starts of items; see start_counts.go
 )
 
-// batchAddress is where the items and results of a batch are.
+// batchAddress identifies the subjects and streams of a batch.
 type batchAddress struct{ version, batch string } // tokens of subjects
 
 func batchAddressOf(version, name string) batchAddress {
 	return batchAddress{subjectToken(version), subjectToken(name, version)}
 }
 
-// subjectToken makes text fit for a subject, a consumer or a bucket. A digest of all parts keeps different texts apart.
+// subjectToken makes text valid as a part of a subject, consumer or bucket name. A digest
+// of all arguments keeps different texts different.
 func subjectToken(text string, more ...string) string {
 	h := sha256.New()
 	for _, s := range append([]string{text}, more...) {
@@ -41,12 +43,12 @@ func subjectToken(text string, more ...string) string {
 	return plain[:min(len(plain), 40)] + "-" + hex.EncodeToString(h.Sum(nil)[:4])
 }
 
-// isKeyRune reports whether a rune may be in a key.
+// isKeyRune reports whether a rune is valid in a key.
 func isKeyRune(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_' || r == '='
 }
 
-// checkKey tells what is wrong with a key.
+// checkKey fails on invalid keys.
 func checkKey(key string) error {
 	if key == "" || len(key) > 128 || strings.ContainsFunc(key, func(r rune) bool { return !isKeyRune(r) }) {
 		return fmt.Errorf("queue: %q is no key: it must be 1 to 128 letters, digits, '-', '_' or '='", key)
@@ -54,8 +56,10 @@ func checkKey(key string) error {
 	return nil
 }
 
+// consumerName returns the name of a version's consumer.
 func consumerName(version string) string { return "version-" + version }
 
+// itemSubject returns the subject of an item.
 func (p batchAddress) itemSubject(key string) string {
 	return workSubject + "." + p.version + "." + p.batch + "." + key
 }
@@ -63,10 +67,10 @@ func (p batchAddress) itemSubject(key string) string {
 // allItemSubjects matches the subjects of all items of the batch.
 func (p batchAddress) allItemSubjects() string { return p.itemSubject("*") }
 
-// presenceSubject is where the batch's publisher answers.
+// presenceSubject is the subject on which the batch's publisher answers.
 func (p batchAddress) presenceSubject() string { return "sim.publisher." + p.version + "." + p.batch }
 
-// parseSubject splits an item's subject.
+// parseSubject is the inverse of itemSubject.
 func parseSubject(subject string) (p batchAddress, key string, ok bool) {
 	parts := strings.Split(subject, ".")
 	if len(parts) != 5 || parts[0]+"."+parts[1] != workSubject {
@@ -75,7 +79,7 @@ func parseSubject(subject string) (p batchAddress, key string, ok bool) {
 	return batchAddress{parts[2], parts[3]}, parts[4], true
 }
 
-// The results of a batch are in a stream of its own, and go with it:
+// The results of a batch are in a stream of their own, which is deleted with the batch:
 //
 //	sim.done.VERSION.BATCH.result.ID
 //	sim.done.VERSION.BATCH.part.ID

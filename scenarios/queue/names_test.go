@@ -9,7 +9,7 @@ import (
 	_ "sim/internal/testseed"
 )
 
-// Names become tokens that NATS takes, and different names different ones.
+// TestNames: names become valid NATS tokens, and different names become different ones.
 func TestNames(t *testing.T) {
 	fit := regexp.MustCompile(`^[A-Za-z0-9_-]{1,60}$`)
 	rapid.Check(t, func(t *rapid.T) {

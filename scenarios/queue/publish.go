@@ -14,11 +14,12 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// Publish has the items of a batch run and calls done once for each, in the order in which results arrive and from one
-// goroutine, until all are there. It ends early with ctx's error, with done's, or with one that says that the queue is
-// lost; what done was called for is then done, and the rest is not lost: published again under the same name and
-// version, the batch goes on where it was, with the results that came meanwhile. Items that wait are withdrawn unless
-// the connection is lost.
+// Publish publishes the items of a batch and calls done once for each result, in order of
+// arrival and from one goroutine. It returns when all results have arrived. It fails
+// early with the error of ctx or done, or if the queue is lost. Results passed to done
+// stay valid, and the rest is not lost: publishing the batch again with the same name and
+// version continues it, including results that arrived in the meantime. Waiting items are
+// withdrawn unless the connection is lost.
 func Publish(ctx context.Context, o Options, items []Item, done func(Result) error) (err error) {
 	p, err := newPublisher(o, items)
 	if err != nil {
@@ -69,28 +70,28 @@ func Publish(ctx context.Context, o Options, items []Item, done func(Result) err
 	return err
 }
 
-// publisher brings a batch to its end.
+// publisher publishes one batch and collects its results.
 type publisher struct {
 	o       Options
 	items   []Item
 	address batchAddress
 	l       *link
-	id      string // of this publisher, no other.s
+	id      string // unique id of this publisher
 
 	work     jetstream.Stream
 	consumer jetstream.Consumer
 	results  jetstream.Stream
 
-	index          map[string]int32 // of items, by key
-	state          []itemState      // of items
-	next           int              // items before it were taken
-	lost           []int32          // items to be published once more
-	numOutstanding int              // items that are out
-	numRemaining   int              // items without result
-	lastProgress   time.Time        // when a result came, or the batch began
-	lastLostCheck  time.Time        // when lost items were looked for
-	warnedNoWorker bool             // that nobody works
-	possiblyLost   []int32          // items that are lost if they have no result
+	index          map[string]int32 // index of each item, keyed by Item.Key
+	state          []itemState      // indexed by item
+	next           int              // items before it were published at least once
+	lost           []int32          // items to publish again
+	numOutstanding int              // number of outstanding items
+	numRemaining   int              // number of items without a delivered result
+	lastProgress   time.Time        // time of the last result, or of the start
+	lastLostCheck  time.Time        // time of the last search for lost items
+	warnedNoWorker bool             // logged that no worker takes items
+	possiblyLost   []int32          // items that are lost unless they have a result
 }
 
 func newPublisher(o Options, items []Item) (*publisher, error) {
@@ -136,7 +137,7 @@ func (p *publisher) startWorkers() (stop func()) {
 	}
 }
 
-// publish opens what the batch needs, and feeds and collects until all is there.
+// publish opens the streams and collects results until the batch is complete.
 func (p *publisher) publish(done func(Result) error) (err error) {
 	ctx := p.l.ctx
 	if p.work, p.consumer, err = p.l.openWork(ctx); err != nil {
@@ -165,17 +166,18 @@ func (p *publisher) publish(done func(Result) error) (err error) {
 	return err
 }
 
-// collect hands over results as they are stored, and feeds items when those that were there are: while it has nothing
-// else to do, and before the workers run out of them. It goes along the stream of results from each to the next, and
-// where there is none waits for a notification: the message with which a worker stores the next one. Notifications may
-// be lost; every second it looks anyway.
+// collect delivers stored results. It publishes more items when it has nothing else to
+// do, and before the workers run out of items. It reads the stream of results from one
+// message to the next and waits at the end for a notification: a copy of the message with
+// which a worker stores a result. Notifications may be lost, so it also looks every
+// second.
 func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done func(Result) error) error {
 	const idle = time.Second
 	retry := retryPolicy{l: p.l, operation: "reading results"}
 	tick := time.NewTicker(p.o.checkInterval)
 	defer tick.Stop()
 	at, removed, all := uint64(1), uint64(1), p.address.resultSubject("*")
-	wait := time.Millisecond // a notification may be a little early
+	wait := time.Millisecond // a notification may arrive before the result is stored
 	p.lastProgress = time.Now()
 	begun := false
 	for p.numRemaining > 0 {
@@ -206,7 +208,7 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 			if err := retry.wait(ctx, err); err != nil {
 				return err
 			}
-			if isMissing(err) { // a server that lost its store; items that are lost with it are published again
+			if isMissing(err) { // the server lost its store; lost items are published again
 				if s, err := p.l.openResults(ctx, p.address); err == nil {
 					at = min(at, s.CachedInfo().State.FirstSeq)
 					removed = at
@@ -243,7 +245,7 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 	return nil
 }
 
-// deliver hands over a result, the first of its item only.
+// deliver passes a result to done, unless the item already has one.
 func (p *publisher) deliver(r *Result, done func(Result) error) error {
 	if r == nil {
 		return nil
@@ -261,7 +263,7 @@ func (p *publisher) deliver(r *Result, done func(Result) error) error {
 	return done(*r)
 }
 
-// purgeResults removes results that were handed over. What stays goes with the batch.
+// purgeResults removes delivered results. If this fails, they are removed with the batch.
 func (p *publisher) purgeResults(ctx context.Context, which ...jetstream.StreamPurgeOpt) {
 	call, cancel := p.l.requestContext(ctx)
 	defer cancel()
@@ -270,7 +272,7 @@ func (p *publisher) purgeResults(ctx context.Context, which ...jetstream.StreamP
 	}
 }
 
-// notify puts a value into a channel that holds one.
+// notify sends to a channel of capacity 1 unless it is full.
 func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -285,8 +287,9 @@ func (p *publisher) unsubscribe(sub *nats.Subscription) {
 	}
 }
 
-// announce makes sure that this is the batch's only publisher: two would take each other's results. Of two that begin
-// at a time, the one of the lower id goes on.
+// announce verifies that this is the only publisher of the batch, because two would take
+// each other's results. If two start at the same time, the one with the lower id
+// continues.
 func (p *publisher) announce(ctx context.Context) (off func(), err error) {
 	var mu sync.Mutex
 	state := "begins"
@@ -315,7 +318,7 @@ func (p *publisher) announce(ctx context.Context) (off func(), err error) {
 	return off, nil
 }
 
-// findOther asks which publisher of the batch has precedence; "" if none has.
+// findOther returns the publisher of the batch that has precedence, or "".
 func (p *publisher) findOther(ctx context.Context) (string, error) {
 	inbox := p.l.nc.NewInbox()
 	sub, err := p.l.nc.SubscribeSync(inbox)
@@ -326,7 +329,7 @@ func (p *publisher) findOther(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", p.l.address, err)
 	}
-	for wait := 2 * time.Second; ; { // for the answer of this one; then a little longer
+	for wait := 2 * time.Second; ; { // until the publisher's own answer arrives; then a little longer
 		wctx, cancel := context.WithTimeout(ctx, wait)
 		m, err := sub.NextMsgWithContext(wctx)
 		cancel()
@@ -348,8 +351,8 @@ func (p *publisher) findOther(ctx context.Context) (string, error) {
 	}
 }
 
-// cleanUp takes back what still waits and, if the batch is finished, removes what it had on the server. Nothing depends on
-// its success.
+// cleanUp withdraws waiting items and, if the batch is complete, removes it from the
+// server. Correctness does not depend on it.
 func (p *publisher) cleanUp(finished bool) {
 	if !p.l.nc.IsConnected() {
 		return

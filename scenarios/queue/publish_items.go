@@ -11,24 +11,27 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// itemState is the progress of an item at the publisher.
 type itemState uint8
 
 const (
-	unpublished itemState = iota // is not published
-	outstanding                  // is on the queue, runs, or has a result
-	delivered                    // was handed over
+	unpublished itemState = iota // not yet on the queue
+	outstanding                  // on the queue, running, or with a stored result
+	delivered                    // passed to the caller
 )
 
-// A feed publishes so many items, or so many bytes, before it waits for all to be there.
+// Limits of the items, and of their bytes, that are published before waiting for
+// acknowledgements.
 const (
 	feedItems = 512
 	feedBytes = 8 << 20
 )
 
-// sendTimeout is how long the server may take to say that it has a message.
+// sendTimeout is the maximum time for the acknowledgement of a message.
 const sendTimeout = callTimeout
 
-// nextItem returns the next item to publish, or none if there is none or no room for it.
+// nextItem returns the next item to publish. ok is false if there is none, or if
+// Options.Ahead items are outstanding.
 func (p *publisher) nextItem() (i int32, ok bool) {
 	for p.numOutstanding < p.o.Ahead {
 		switch {
@@ -49,8 +52,8 @@ func (p *publisher) nextItem() (i int32, ok bool) {
 	return 0, false
 }
 
-// publishSome publishes some items, not more than Options.Ahead being out at a time, and hands over as failed those that
-// cannot be. It reports whether there were any.
+// publishSome publishes some items, with at most Options.Ahead outstanding. Items without
+// a message are delivered as failed. It reports whether there were any items.
 func (p *publisher) publishSome(ctx context.Context, done func(Result) error) (some bool, err error) {
 	var flight []pendingPublish
 	for bytes := 0; len(flight) < feedItems && bytes < feedBytes; {
@@ -72,7 +75,7 @@ func (p *publisher) publishSome(ctx context.Context, done func(Result) error) (s
 	return some, p.send(ctx, flight)
 }
 
-// itemMessage makes the message of an item.
+// itemMessage returns the message of an item.
 func (p *publisher) itemMessage(i int32) (*nats.Msg, error) {
 	it := &p.items[i]
 	data, err := it.Payload()
@@ -86,17 +89,17 @@ func (p *publisher) itemMessage(i int32) (*nats.Msg, error) {
 	return m, nil
 }
 
-// pendingPublish is an item on its way to the queue.
+// pendingPublish is a published item without acknowledgement.
 type pendingPublish struct {
 	msg *nats.Msg
 	ack jetstream.PubAckFuture
 }
 
-// send publishes messages and waits until all are there. It tries again what fails: an item that is there already is
-// refused.
+// send publishes messages, waits for the acknowledgements and retries failures. The
+// stream rejects duplicates of items that are already there.
 func (p *publisher) send(ctx context.Context, flight []pendingPublish) error {
 	retry := retryPolicy{l: p.l, operation: "publishing items"}
-	// What is under way is waited for also when ctx ends, so that it can be taken back.
+	// Pending messages are awaited even after ctx ends, so that they can be withdrawn.
 	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, cancel) })()
@@ -139,7 +142,7 @@ func (p *publisher) send(ctx context.Context, flight []pendingPublish) error {
 	return nil
 }
 
-// isDuplicate reports whether an error means that the item was on the queue already.
+// isDuplicate reports whether an error means that the item was already on the queue.
 func isDuplicate(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && strings.Contains(api.Description, "maximum messages per subject")

@@ -17,7 +17,7 @@ import (
 
 var payload9 = []byte("payload of item 9:")
 
-// An item that fails is reported, and no other with it.
+// TestFailures: a failing item is reported and does not affect others.
 func TestFailures(t *testing.T) {
 	b := newBed(t)
 	b.work(b.workerOptions(), func(ctx context.Context, payload []byte) ([]byte, error) {
@@ -47,7 +47,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Large items and results pass, results in several chunks too; so does nothing.
+// TestSizes: large items and results are transferred, also in several parts; so is an
+// empty batch.
 func TestSizes(t *testing.T) {
 	b := newBed(t)
 	b.work(b.workerOptions(), func(_ context.Context, payload []byte) ([]byte, error) { return bytes.Repeat(payload, 5), nil })
@@ -56,8 +57,8 @@ func TestSizes(t *testing.T) {
 	r.check(map[string]string{"empty": "", "small": "xxxxx", "large": strings.Repeat("0123456789", 500_000)})
 }
 
-// What was stored before is not run again, and what was stored twice, or is of an item that nobody asked for, is of no
-// account.
+// TestResultsAreThere: items with a stored result are not run again. Duplicate results
+// and results of unknown items are ignored.
 func TestResultsAreThere(t *testing.T) {
 	b := newBed(t)
 	l, s := b.store("n")
@@ -85,7 +86,7 @@ func TestResultsAreThere(t *testing.T) {
 	}
 }
 
-// store makes a batch's store.
+// store creates the stream of a batch's results.
 func (b *bed) store(name string) (*link, jetstream.Stream) {
 	b.Helper()
 	l, err := dial(context.Background(), Peer{URL: b.url, Version: "1", AckWait: time.Second, Reconnect: time.Second, Log: b.j.log}, nil)
@@ -100,7 +101,8 @@ func (b *bed) store(name string) (*link, jetstream.Stream) {
 	return l, s
 }
 
-// Results come out of the store as they went in, in one part or many; one that lacks a part is none.
+// TestStore: results are read as they were stored, in one or many parts; a result with a
+// missing part is ignored.
 func TestStore(t *testing.T) {
 	b := newBed(t)
 	l, s := b.store("n")
@@ -134,8 +136,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// Results are removed when they were handed over, and none is lost without notifications; a result that was not handed
-// over stays.
+// TestCollect: delivered results are removed, and none is lost without notifications;
+// results that are not delivered stay.
 func TestCollect(t *testing.T) {
 	b := newBed(t)
 	l, s := b.store("n")
@@ -181,7 +183,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// A publisher that is killed leaves its items and results for the next.
+// TestKilledPublisher: a killed publisher leaves its items and results for its successor.
 func TestKilledPublisher(t *testing.T) {
 	b := newBed(t)
 	const n = 60
@@ -234,7 +236,8 @@ func TestKilledPublisher(t *testing.T) {
 	}
 }
 
-// Items that an earlier publisher left on the queue are there, and there once.
+// TestItemsWaitAlready: items that an earlier publisher left on the queue are not
+// duplicated.
 func TestItemsWaitAlready(t *testing.T) {
 	b := newBed(t)
 	const n = 1500
@@ -264,7 +267,8 @@ func TestItemsWaitAlready(t *testing.T) {
 	}
 }
 
-// What an interrupted batch had on the queue is taken back; it can be resumed.
+// TestCancel: waiting items of an interrupted batch are withdrawn, and it can be
+// continued.
 func TestCancel(t *testing.T) {
 	b := newBed(t)
 	stop := b.work(b.workerOptions(), func(ctx context.Context, payload []byte) ([]byte, error) {
@@ -309,7 +313,8 @@ func TestCancel(t *testing.T) {
 	again.check(want(100))
 }
 
-// Batches do not disturb each other, even with the same keys; a batch has one publisher at a time.
+// TestTwoBatches: batches with the same keys do not affect each other; a batch has only
+// one publisher at a time.
 func TestTwoBatches(t *testing.T) {
 	b := newBed(t)
 	gate := make(chan struct{})
@@ -357,8 +362,8 @@ func TestTwoBatches(t *testing.T) {
 	}
 }
 
-// Only so many items are published and without result at a time. What the queue holds may be more: an item stays there
-// until its worker's acknowledgement comes.
+// TestAhead: the number of published items without a result is limited. The queue may
+// contain more, because an item stays there until its acknowledgement arrives.
 func TestAhead(t *testing.T) {
 	const ahead = 20
 	b := newBed(t)

@@ -15,16 +15,19 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// A result is a message in its batch's stream: its JSON, or, where that is more than a message may hold, the number of
-// parts that it was cut into, which are messages of their own and come first. A result without all its parts is none.
+// A result is a message in its batch's stream with the result as JSON. If that exceeds
+// the limit of a message, the data are split into parts, which are stored first as
+// messages of their own; the message then has the number of parts. A result with missing
+// parts is invalid.
 const (
 	partsHeader   = "Sim-Parts"
 	keyHeader     = "Sim-Key"
 	partBytes     = 512 << 10
-	maxResultText = MaxResult/3*4 + 1<<10 // of JSON: its data take four thirds of their size
+	maxResultText = MaxResult/3*4 + 1<<10 // length of the JSON, in which data take 4/3 of their size
 )
 
-// storeResult stores a result. An id is never used twice, so that nobody reads what another is writing.
+// storeResult stores a result. Each result has a unique id, so no reader sees a partially
+// written one.
 func (l *link) storeResult(ctx context.Context, p batchAddress, r *Result) error {
 	data, err := json.Marshal(r)
 	if err != nil {
@@ -44,7 +47,7 @@ func (l *link) storeResult(ctx context.Context, p batchAddress, r *Result) error
 	return l.publishMessage(ctx, m)
 }
 
-// publishMessage has the server store a message.
+// publishMessage stores a message on the server.
 func (l *link) publishMessage(ctx context.Context, m *nats.Msg) error {
 	ctx, cancel := l.requestContext(ctx)
 	defer cancel()
@@ -52,15 +55,17 @@ func (l *link) publishMessage(ctx context.Context, m *nats.Msg) error {
 	return err
 }
 
-// nextMessage returns the first message of a stream from at on of a subject.
+// nextMessage returns the first message of a subject with a sequence number of at least
+// at.
 func (l *link) nextMessage(ctx context.Context, s jetstream.Stream, at uint64, subject string) (*jetstream.RawStreamMsg, error) {
 	ctx, cancel := l.requestContext(ctx)
 	defer cancel()
 	return s.GetMsg(ctx, at, jetstream.WithGetMsgSubject(subject))
 }
 
-// readResult returns the result that is in m. It comes from elsewhere: nothing is kept of one that is larger than results may
-// be. Where it is no result, or was removed meanwhile, there is neither result nor error.
+// readResult returns the result in m. Results are not trusted: an oversized one becomes a
+// failure. If m contains no result, or was removed in the meantime, readResult returns
+// neither a result nor an error.
 func (l *link) readResult(ctx context.Context, s jetstream.Stream, p batchAddress, m *jetstream.RawStreamMsg) (*Result, error) {
 	data, why := m.Data, error(nil)
 	if parts := m.Header.Get(partsHeader); parts != "" {
@@ -99,14 +104,15 @@ func (l *link) readResult(ctx context.Context, s jetstream.Stream, p batchAddres
 	return r, nil
 }
 
+// lastToken returns the last part of a subject.
 func lastToken(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }
 
-// tooLargeResult is the result of an item whose result was.
+// tooLargeResult returns the failure of an item with an oversized result.
 func tooLargeResult(key string) *Result {
 	return failedResult(key, fmt.Sprintf("its result takes more than the %d bytes that a queue takes at most", MaxResult), true)
 }
 
-// failedResult is the result of an item that has none. Whoever wrote why, it is one printable line.
+// failedResult returns the failure of an item. why is reduced to one printable line.
 func failedResult(key, why string, always bool) *Result {
 	return &Result{Key: key, Failed: cmp.Or(printableLine(why), "it failed without a word"), Permanent: always}
 }

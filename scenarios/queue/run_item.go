@@ -14,7 +14,8 @@ import (
 	"sim/internal/text"
 )
 
-// runItem does an item, stores its result and takes it off the queue, or gives it back where ctx ends. late outlives ctx.
+// runItem runs an item, stores its result and removes it from the queue. If ctx ends, it
+// returns the item to the queue. late ends after ctx.
 func (w *worker) runItem(ctx, late context.Context, t *delivery) {
 	alive, done := context.WithCancel(late)
 	defer done()
@@ -23,8 +24,9 @@ func (w *worker) runItem(ctx, late context.Context, t *delivery) {
 	if t.deliveries > 1 && ctx.Err() == nil {
 		r = w.checkStarts(ctx, t)
 	}
-	// After many beginnings without an end something is wrong with the item, or with one that was running beside it: by
-	// itself it shows, and with nothing beside it that can be lost.
+	// Many starts without an end indicate a problem of this item or of one that ran at
+	// the same time. Such an item runs exclusively: this identifies it, and no other item
+	// is lost.
 	if t.starts > w.o.Attempts/2 {
 		w.exclusive.Lock()
 		defer w.exclusive.Unlock()
@@ -47,10 +49,11 @@ func (w *worker) runItem(ctx, late context.Context, t *delivery) {
 	w.store(late, t, r)
 }
 
-// checkStarts looks at an item that was delivered before. If it was begun too often, it has failed.
+// checkStarts counts the starts of an item that was delivered before. It returns a
+// failure if they exceed Attempts.
 func (w *worker) checkStarts(ctx context.Context, t *delivery) *Result {
 	n, err := w.readStarts(ctx, t)
-	if w.logUncounted(err); err != nil { // a part of its deliveries must do
+	if w.logUncounted(err); err != nil { // estimated from the deliveries
 		n = max(1, int(t.deliveries)/10)
 	}
 	if t.starts = n; n < w.o.Attempts {
@@ -60,7 +63,7 @@ func (w *worker) checkStarts(ctx context.Context, t *delivery) *Result {
 		"begun %d times and never finished: its workers died, or lost the queue for longer than it waits; the last worker to take it is %s", n, processName())}
 }
 
-// itemResult is what comes of an item, nil where ctx ended before it came to an end.
+// itemResult runs an item. It returns nil if ctx ended first.
 func (w *worker) itemResult(ctx context.Context, t *delivery) *Result {
 	data, err := w.callFunc(ctx, t)
 	switch {
@@ -74,7 +77,7 @@ func (w *worker) itemResult(ctx context.Context, t *delivery) *Result {
 	return &Result{Key: t.key, Data: data}
 }
 
-// callFunc is f, of which a panic is an error.
+// callFunc calls f and converts a panic into an error.
 func (w *worker) callFunc(ctx context.Context, t *delivery) (data []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -88,8 +91,8 @@ func (w *worker) callFunc(ctx context.Context, t *delivery) (data []byte, err er
 	return w.f(ctx, t.msg.Data())
 }
 
-// store stores a result, and then takes its item off the queue. Of a batch that has ended the result is dropped. Where
-// the server does not take it, the worker is at its end.
+// store stores a result and removes its item from the queue. The result is dropped if the
+// batch has ended. If the server does not accept the result, the worker stops.
 func (w *worker) store(ctx context.Context, t *delivery, r *Result) {
 	retry := retryPolicy{l: w.l, operation: "storing results"}
 	for {
@@ -117,7 +120,7 @@ func (w *worker) store(ctx context.Context, t *delivery, r *Result) {
 	}
 }
 
-// isBatchEnded reports whether a batch has no stream for its results.
+// isBatchEnded reports whether the batch has no stream for results.
 func (w *worker) isBatchEnded(ctx context.Context, p batchAddress) bool {
 	ctx, cancel := w.l.requestContext(ctx)
 	defer cancel()
@@ -125,7 +128,7 @@ func (w *worker) isBatchEnded(ctx context.Context, p batchAddress) bool {
 	return errors.Is(err, jetstream.ErrStreamNotFound)
 }
 
-// keepAlive tells the server that an item is still worked on.
+// keepAlive reports to the server that an item is still running.
 func (w *worker) keepAlive(ctx context.Context, t *delivery) {
 	for sleep(ctx, max(w.ackWait/3, time.Millisecond)) {
 		if err := t.msg.InProgress(); !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
@@ -134,16 +137,16 @@ func (w *worker) keepAlive(ctx context.Context, t *delivery) {
 	}
 }
 
-// logError logs the error of a message that the server also does without: it then gives the item to somebody once more,
-// which is harmless.
+// logError logs an error of a message that the server does not need: it then delivers the
+// item again, which is harmless.
 func (w *worker) logError(err error) {
 	if err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 		w.o.Log("%s: %v", w.l.address, err)
 	}
 }
 
-// printableLine makes one printable line of a text that comes from elsewhere.
+// printableLine converts text from another process into one printable line.
 func printableLine(s string) string { return text.Line(s, maxLineBytes) }
 
-// maxLineBytes is the most bytes of a line.
+// maxLineBytes is the maximum length of a line.
 const maxLineBytes = 400

@@ -11,7 +11,8 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// An address that asks for no token though it looks as if it did, or at which nobody can listen, is refused.
+// TestListen: addresses without a token before the @, and addresses that cannot be used,
+// are rejected.
 func TestListen(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -44,7 +45,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// A token need not stand in an address, and may then hold anything.
+// TestToken: a token need not be part of an address, and may then contain any characters.
 func TestToken(t *testing.T) {
 	b := newBed(t)
 	address := freeAddress(t)

@@ -8,12 +8,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// An item that kills its workers must not go round for ever. How often the queue delivered it is no measure: a worker
-// may be stopped in good order, or die of another item. So from its second delivery on, how often an item was begun is
-// kept on the server while it runs; a worker that stops in good order takes its own beginning back. The first, which
-// nobody wrote down, counts.
+// An item that kills its workers must not be retried forever. The number of deliveries
+// does not measure this: a worker may be stopped in an orderly way, or die because of
+// another item. Therefore, from the second delivery on, the server stores how often an
+// item was started while it runs. A worker that is stopped in an orderly way takes its
+// own start back. The first delivery counts as one start although it is not stored.
 
-// readStarts returns how often an item was begun without an end.
+// readStarts returns how often an item was started and not finished.
 func (w *worker) readStarts(ctx context.Context, t *delivery) (n int, err error) {
 	err = w.withStartCounts(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
 		e, err := kv.Get(ctx, t.startsKey())
@@ -21,14 +22,14 @@ func (w *worker) readStarts(ctx context.Context, t *delivery) (n int, err error)
 			return nil
 		}
 		if err == nil {
-			n, _ = strconv.Atoi(string(e.Value())) // nobody else writes there; a wrong count must not stop the item
+			n, _ = strconv.Atoi(string(e.Value())) // only workers write here; an invalid count must not stop the item
 		}
 		return err
 	})
 	return max(n, 1), err
 }
 
-// writeStarts keeps the count, or with 0 forgets it.
+// writeStarts stores the number of starts, or removes it if n is 0.
 func (w *worker) writeStarts(ctx context.Context, t *delivery, n int) {
 	err := w.withStartCounts(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
 		if n == 0 {
@@ -40,9 +41,10 @@ func (w *worker) writeStarts(ctx context.Context, t *delivery, n int) {
 	w.logUncounted(err)
 }
 
+// startsKey returns the key of the count in the bucket.
 func (t *delivery) startsKey() string { return t.address.version + "." + t.address.batch + "." + t.key }
 
-// withStartCounts does something with the bucket of counts, which it makes if it is missing.
+// withStartCounts calls do with the bucket of counts, which is created if it is missing.
 func (w *worker) withStartCounts(ctx context.Context, do func(context.Context, jetstream.KeyValue) error) error {
 	ctx, cancel := w.l.requestContext(ctx)
 	defer cancel()
@@ -55,7 +57,7 @@ func (w *worker) withStartCounts(ctx context.Context, do func(context.Context, j
 	return do(ctx, kv)
 }
 
-// logUncounted says once that the server does not keep count.
+// logUncounted logs once that the server does not store counts.
 func (w *worker) logUncounted(err error) {
 	if err != nil && w.l.nc.IsConnected() {
 		w.uncountedOnce.Do(func() { w.o.Log("%s: how often items are begun cannot be counted: %v", w.l.address, err) })

@@ -10,10 +10,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// retention is how long items and results that nobody asks for stay on a server.
+// retention is the time for which unused items and results stay on a server.
 const retention = 7 * 24 * time.Hour
 
-// openWork returns the stream of all items and the consumer of the link's version, and makes what is missing.
+// openWork returns the stream of all items and the consumer of the link's version. It
+// creates them if they are missing.
 func (l *link) openWork(ctx context.Context) (jetstream.Stream, jetstream.Consumer, error) {
 	ctx, cancel := l.requestContext(ctx)
 	defer cancel()
@@ -24,7 +25,7 @@ func (l *link) openWork(ctx context.Context) (jetstream.Stream, jetstream.Consum
 			Retention: jetstream.WorkQueuePolicy, MaxAge: retention, AllowDirect: true,
 			Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgsPerSubject: 1,
 		})
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another was quicker
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another process created it first
 			s, err = l.js.Stream(ctx, workStream)
 		}
 	}
@@ -52,14 +53,14 @@ func (l *link) openWork(ctx context.Context) (jetstream.Stream, jetstream.Consum
 	return s, c, nil
 }
 
-// openResults returns the stream of a batch's results, which it makes if it is missing.
+// openResults returns the stream of a batch's results, which is created if it is missing.
 func (l *link) openResults(ctx context.Context, p batchAddress) (jetstream.Stream, error) {
 	ctx, cancel := l.requestContext(ctx)
 	defer cancel()
 	s, err := l.js.CreateStream(ctx, jetstream.StreamConfig{
 		Name: p.streamName(), Description: "results of sim, not yet fetched", Subjects: []string{p.doneSubject(">")}, MaxAge: retention, AllowDirect: true,
 	})
-	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // as another made it
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // created with another configuration
 		s, err = l.js.Stream(ctx, p.streamName())
 	}
 	if err != nil {
@@ -68,12 +69,12 @@ func (l *link) openResults(ctx context.Context, p batchAddress) (jetstream.Strea
 	return s, nil
 }
 
-// isMissing reports whether an error means that the stream, the bucket or the consumer is not there, so that it must be made
-// again.
+// isMissing reports whether an error means that a stream, bucket or consumer does not
+// exist and must be created again.
 func isMissing(err error) bool {
 	for _, target := range []error{
 		jetstream.ErrStreamNotFound, jetstream.ErrConsumerNotFound, jetstream.ErrConsumerDeleted,
-		jetstream.ErrNoStreamResponse, nats.ErrNoResponders, jetstream.ErrJetStreamNotEnabled, // so it calls nobody's answer
+		jetstream.ErrNoStreamResponse, nats.ErrNoResponders, jetstream.ErrJetStreamNotEnabled, // returned if no server answers
 	} {
 		if errors.Is(err, target) {
 			return true
@@ -82,19 +83,19 @@ func isMissing(err error) bool {
 	return false
 }
 
-// retryPolicy decides what to do about errors of the queue that may pass: it waits a little longer each time, says once
-// what is wrong and gives up where it lasts as long as a lost connection may.
+// retryPolicy handles transient errors of the queue with exponential backoff. It logs a
+// persistent error once, and gives up after the time allowed for reconnecting.
 type retryPolicy struct {
-	l            *link
-	operation    string // "storing results"
-	failingSince time.Time
+	l            *link     // such as "storing results"
+	operation    string    // "storing results"
+	failingSince time.Time // first failure; zero after a success
 	delay        time.Duration
 }
 
-// reset says that it worked.
+// reset records a success.
 func (t *retryPolicy) reset() { t.failingSince, t.delay = time.Time{}, 0 }
 
-// wait waits; its error is final.
+// wait waits before the next try. A returned error is final.
 func (t *retryPolicy) wait(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -11,9 +11,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Work takes items of o.Version of any batch from the queue, runs them with f and stores their results, until ctx ends
-// or there was nothing to do for o.Idle; then it returns nil. When ctx ends, it waits for the calls of f, keeps what
-// they finished and gives back the rest. An error says that the server cannot be reached or does not do its part.
+// Work takes items of o.Version of any batch from the queue, runs them with f and stores
+// their results. It returns nil when ctx ends, or after o.Idle without work. When ctx
+// ends, it waits for running calls of f, stores finished results and returns other items
+// to the queue. An error means that the server is not reachable or fails.
 func Work(ctx context.Context, o WorkerOptions, f Func) error {
 	if o.URL == EmbeddedURL {
 		return errors.New("queue: a worker needs the address of a server, such as nats://HOST:4222; embedded is for publishers")
@@ -26,20 +27,20 @@ type worker struct {
 	o              WorkerOptions
 	f              Func
 	l              *link
-	slots          chan struct{}   // a value for each item that may be taken beside those that run
-	exclusive      sync.RWMutex    // an item under suspicion runs with the write lock
-	uncountedOnce  sync.Once       // see uncounted
-	loggedVersions map[string]bool // versions that were logged
-	ackWait        time.Duration   // as the server has it
+	slots          chan struct{}   // one value per item that may be taken in addition to running ones
+	exclusive      sync.RWMutex    // an item with many starts holds the write lock, other items the read lock
+	uncountedOnce  sync.Once       // see logUncounted
+	loggedVersions map[string]bool // logged versions of other items
+	ackWait        time.Duration   // value of the server
 }
 
-// delivery is an item on its way through a worker.
+// delivery is an item delivered to a worker.
 type delivery struct {
 	msg        jetstream.Msg
 	address    batchAddress
 	key        string
 	deliveries uint64
-	starts     int // of earlier times; 0 on the first delivery
+	starts     int // earlier starts without an end; 0 on the first delivery
 }
 
 // newWorker connects a worker. inside is a server of this process, or nil.
@@ -56,21 +57,22 @@ func newWorker(ctx context.Context, o WorkerOptions, inside Server, f Func) (*wo
 	return w, nil
 }
 
+// work runs a worker until ctx ends or it fails.
 func work(ctx context.Context, o WorkerOptions, inside Server, f Func) error {
 	w, err := newWorker(ctx, o, inside, f)
 	if err == nil {
 		err = w.work(ctx)
 	}
 	if ctx.Err() != nil {
-		return nil // as asked
+		return nil // a normal stop
 	}
 	return err
 }
 
-// stopTimeout is how long a worker that is to stop tries to store its results.
+// stopTimeout is the time for which a stopped worker tries to store results.
 const stopTimeout = 10 * time.Second
 
-// work runs until stop ends. The link's own context ends with it.
+// work runs until stop ends. The context of the link ends with it.
 func (w *worker) work(stop context.Context) error {
 	defer w.l.close()
 	ctx := w.l.ctx
@@ -80,7 +82,7 @@ func (w *worker) work(stop context.Context) error {
 	}
 	w.ackWait = consumer.CachedInfo().Config.AckWait
 
-	// Results are stored for some time after a stop, but not without a connection.
+	// late outlives a stop, but not the connection, so that results can be stored.
 	late, cancelLate := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelLate()
 	defer context.AfterFunc(ctx, func() {
@@ -100,8 +102,8 @@ func (w *worker) work(stop context.Context) error {
 	return err
 }
 
-// fetchLoop receives as many items as may run, and starts them, until ctx ends, which is no error, or there is nothing to
-// do for long.
+// fetchLoop receives as many items as may run and starts them. It returns when ctx ends,
+// which is not an error, or after Idle without work.
 func (w *worker) fetchLoop(ctx context.Context, consumer jetstream.Consumer, start func(*delivery)) error {
 	retry := retryPolicy{l: w.l, operation: "taking items"}
 	busy, looked := time.Now(), time.Now()
@@ -114,7 +116,7 @@ func (w *worker) fetchLoop(ctx context.Context, consumer jetstream.Consumer, sta
 			return nil
 		}
 		for range n - 1 {
-			<-w.slots // which only this goroutine takes from
+			<-w.slots // does not block: only this goroutine receives
 		}
 		got, err := w.receive(ctx, consumer, n, start)
 		for range n - got {
@@ -147,16 +149,16 @@ func (w *worker) fetchLoop(ctx context.Context, consumer jetstream.Consumer, sta
 	return nil
 }
 
-// receive asks for n items once, starts those that come and says how many that are. When ctx ends, the request still
-// stands until the server has dropped it, so that no item is on its way to nobody: what comes is started, and so given
-// back.
+// receive requests n items once, starts the received ones and returns their number. After
+// ctx ends, the request remains until the server has dropped it, so that no item is lost
+// in transit. Items received then are started and so returned to the queue.
 func (w *worker) receive(ctx context.Context, consumer jetstream.Consumer, n int, start func(*delivery)) (got int, err error) {
 	poll := w.o.fetchWait
 	if w.o.Idle > 0 {
 		poll = max(10*time.Millisecond, min(poll, w.o.Idle))
 	}
 	how := jetstream.FetchMaxWait(poll)
-	if w.l.embedded != nil { // which ends with its workers
+	if w.l.embedded != nil { // an embedded server ends with its workers
 		c, cancel := context.WithTimeout(ctx, poll)
 		defer cancel()
 		how = jetstream.FetchContext(c)
@@ -188,7 +190,8 @@ func (w *worker) receive(ctx context.Context, consumer jetstream.Consumer, n int
 	}
 }
 
-// deliveryOf is what a message asks for; nil, and the message thrown away, where it is no item.
+// deliveryOf parses a message. It returns nil and discards the message if it is not an
+// item.
 func (w *worker) deliveryOf(m jetstream.Msg) *delivery {
 	place, key, ok := parseSubject(m.Subject())
 	meta, err := m.Metadata()
@@ -206,7 +209,7 @@ func (w *worker) logOtherVersions(ctx context.Context) {
 	defer cancel()
 	s, err := w.l.js.Stream(ctx, workStream)
 	if err != nil {
-		return // fetch meets the same trouble and says so
+		return // fetchLoop reports the same error
 	}
 	mine := consumerName(subjectToken(w.o.Version))
 	list := s.ListConsumers(ctx)

@@ -19,7 +19,7 @@ import (
 	"sim/scenarios/queue/embedded"
 )
 
-// A worker that dies in the middle of an item loses nothing.
+// TestKilledWorker: a worker that dies during an item loses nothing.
 func TestKilledWorker(t *testing.T) {
 	b := newBed(t)
 	const n = 200
@@ -47,7 +47,7 @@ func TestKilledWorker(t *testing.T) {
 	r.check(want(n))
 }
 
-// waiting returns how many workers of version 1 wait for items.
+// waiting returns the number of workers of version 1 that wait for items.
 func (b *bed) waiting() int {
 	l, _ := b.store("waiting")
 	defer l.close()
@@ -58,7 +58,8 @@ func (b *bed) waiting() int {
 	return c.CachedInfo().NumWaiting
 }
 
-// An item that kills every worker is reported; others that were with it are not.
+// TestCrashLoop: an item that kills every worker is reported; items that ran at the same
+// time are not.
 func TestCrashLoop(t *testing.T) {
 	b := newBed(t)
 	const n = 30
@@ -85,8 +86,8 @@ func TestCrashLoop(t *testing.T) {
 	}
 }
 
-// A worker that is stopped gives its item back at once and keeps what is done; stops in good order are not held against
-// the item.
+// TestStoppedWorkers: a stopped worker returns its item immediately and stores finished
+// results; orderly stops do not count as starts.
 func TestStoppedWorkers(t *testing.T) {
 	b := newBed(t)
 	begun := make(chan struct{}, 100)
@@ -117,7 +118,8 @@ func TestStoppedWorkers(t *testing.T) {
 	}
 }
 
-// A result that is ready when the worker is told to stop is stored.
+// TestStopKeepsWhatIsFinished: a result that is ready when the worker is stopped is
+// stored.
 func TestStopKeepsWhatIsFinished(t *testing.T) {
 	b := newBed(t)
 	var runs counter
@@ -143,7 +145,7 @@ func TestStopKeepsWhatIsFinished(t *testing.T) {
 	}
 }
 
-// An item that takes longer than the queue waits for a sign of life is run once.
+// TestLongItem: an item that takes longer than AckWait runs once.
 func TestLongItem(t *testing.T) {
 	b := newBed(t)
 	o := b.workerOptions()
@@ -163,7 +165,8 @@ func TestLongItem(t *testing.T) {
 	}
 }
 
-// Quick items travel in heaps, but no worker hoards slow ones: one that comes later finds as many as are left for it.
+// TestSlowItemsAreShared: short items are fetched in groups, but a worker does not
+// reserve long ones: a later worker gets its share.
 func TestSlowItemsAreShared(t *testing.T) {
 	b := newBed(t)
 	var mine [2]atomic.Int32
@@ -197,7 +200,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// Workers leave items of other versions alone, and both sides say so.
+// TestVersions: workers ignore items of other versions, and both sides log it.
 func TestVersions(t *testing.T) {
 	b := newBed(t)
 	o := b.workerOptions()
@@ -224,7 +227,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// Items of a batch that has ended are taken off the queue, their results dropped.
+// TestUnwanted: items of an ended batch are removed from the queue and their results
+// dropped.
 func TestUnwanted(t *testing.T) {
 	b := newBed(t)
 	l, _ := b.store("other")
@@ -246,7 +250,7 @@ func TestUnwanted(t *testing.T) {
 	}
 }
 
-// The rights that docs/queue.md names are enough, for all that may happen.
+// TestRights: the permissions in docs/queue.md are sufficient in all situations.
 func TestRights(t *testing.T) {
 	clean(t)
 	allow := &server.SubjectPermission{Allow: []string{"sim.>", "$KV.sim-begun.>", "$JS.API.>", "$JS.ACK.SIM_WORK.>", "_INBOX.>"}}
@@ -330,7 +334,7 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
-// freeAddress returns an address at which nobody listens.
+// freeAddress returns an address on which no process listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -341,7 +345,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// Worker processes are killed for good in the middle of their items.
+// TestKilledProcesses: killed worker processes lose no items.
 func TestKilledProcesses(t *testing.T) {
 	b := newBed(t)
 	const n = 40
