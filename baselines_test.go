@@ -200,7 +200,7 @@ func benchmarks(ctx context.Context, name string) (bench, details []byte, err er
 		return nil, nil, err
 	}
 	doc := plan.Sweep
-	err = study.Local(runtime.GOMAXPROCS(0))(ctx, plan, all(len(doc.Cells)), func(i int, r *study.Record) error {
+	err = study.LocalRunner(runtime.GOMAXPROCS(0))(ctx, plan, all(len(doc.Cells)), func(i int, r *study.Record) error {
 		if r.Failed != "" {
 			return errors.New(r.Failed)
 		}

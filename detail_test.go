@@ -67,7 +67,7 @@ func conserved(doc *result.Document, d *result.Detail) error {
 		if t := p.Traffic; t != nil && t.Chain != nil {
 			sum := 0.0
 			for _, c := range t.Chain.Parts {
-				sum += c.LatencyS + c.AloneS + c.SharingS
+				sum += c.LatencyS + c.UnsharedS + c.SharingS
 			}
 			if !near(sum, t.Chain.EndS) {
 				return fmt.Errorf("the parts of the chain of %s add up to %g s, want %g s", p.Policy, sum, t.Chain.EndS)

@@ -72,7 +72,7 @@ func All(doc *result.Document, d *result.Detail) ([]sheet.Figure, error) {
 		return nil, err
 	}
 	for _, v := range []any{doc, d} {
-		if where, f, found := result.Beyond(reflect.ValueOf(v), sheet.DrawableLimit); found {
+		if where, f, found := result.FindOutOfRange(reflect.ValueOf(v), sheet.DrawableLimit); found {
 			return nil, fmt.Errorf("%s is %g, which no figure can show", strings.Trim(where, "."), f)
 		}
 	}

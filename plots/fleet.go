@@ -84,7 +84,7 @@ func cubesOf(policy string, f *result.Fleet) *sheet.Sheet {
 // stillFigure shows the cubes of a pod as a grid, under each policy, when most of what is free under some does not fit
 // one slice.
 func stillFigure(_ *result.Document, d *result.Detail, add addFigure) {
-	whose, look := d.Fragmented()
+	whose, look := d.WorstFragmentation()
 	if whose == "" {
 		return
 	}
@@ -121,7 +121,7 @@ func stillOf(policy string, f *result.Fleet, cubes []result.Track, at float64) *
 	}
 	p := t.plot()
 	words := "no cube is free"
-	for _, l := range f.Looks {
+	for _, l := range f.FreeSamples {
 		if l.AtS == at {
 			words = fmt.Sprintf("%d free, the largest slice %d", l.Free, l.Largest)
 		}

@@ -22,7 +22,7 @@ func fleetRun() (*result.Document, *result.Detail) {
 // fragmentedRun is a fleetRun in which most of what is free fits no slice.
 func fragmentedRun() (*result.Document, *result.Detail) {
 	doc, d := fleetRun()
-	d.Policies[0].Fleet.Looks = []result.Look{{AtS: 0, Free: 2, Largest: 2}, {AtS: 3000, Free: 9, Largest: 4}, {AtS: 5000, Free: 5, Largest: 1}}
+	d.Policies[0].Fleet.FreeSamples = []result.FreeSample{{AtS: 0, Free: 2, Largest: 2}, {AtS: 3000, Free: 9, Largest: 4}, {AtS: 5000, Free: 5, Largest: 1}}
 	return doc, d
 }
 
@@ -42,7 +42,7 @@ func TestFleetFigures(t *testing.T) {
 	if got := strings.Join(names, " "); got != "fleet chip-time cubes-one cubes-two" {
 		t.Errorf("figures %s", got)
 	}
-	cubes.Looks = []result.Look{{AtS: 0, Free: 2, Largest: 2}, {AtS: 3000, Free: 9, Largest: 4}, {AtS: 5000, Free: 5, Largest: 1}}
+	cubes.FreeSamples = []result.FreeSample{{AtS: 0, Free: 2, Largest: 2}, {AtS: 3000, Free: 9, Largest: 4}, {AtS: 5000, Free: 5, Largest: 1}}
 	still := figureFunc(stillFigure).of(doc, d)
 	if len(still) != 1 || still[0].Name != "fragmentation" {
 		t.Fatalf("%d figures of a moment", len(still))

@@ -37,7 +37,7 @@ var (
 
 // netPicture is the links of a torus or a graph: each in the colour of its load, or grey below routes.
 type netPicture struct {
-	*result.Net
+	*result.NetworkLayout
 	routes []shownRoute // nil in a picture of loads
 	left   int          // routes that are not shown
 	scale  vg.Length    // points of a share of the width
@@ -57,7 +57,7 @@ func newNetPicture(p *result.Simulation, least vg.Length) *netPicture {
 	if n == nil || len(n.Links) == 0 {
 		return nil
 	}
-	k := &netPicture{Net: n, scale: min(sheet.Inside, mostStep/vg.Length(n.Step))}
+	k := &netPicture{NetworkLayout: n, scale: min(sheet.Inside, mostStep/vg.Length(n.Step))}
 	if k.scale*vg.Length(n.Step) < least {
 		return nil
 	}
@@ -85,7 +85,7 @@ func newRouteMap(p *result.Simulation) *netPicture {
 		}
 		clr := routeColors[pair%len(routeColors)]
 		w.line = sheet.Line(clr, 2.4)
-		if w.Usual {
+		if w.FaultFree {
 			w.line = sheet.Line(sheet.Mix(clr, 0.6), 2, 1.5, 2.5)
 		}
 		k.routes = append(k.routes, w)
@@ -111,7 +111,7 @@ func (k *netPicture) figure(policy, _ string) (string, *sheet.Sheet) {
 		}
 	}
 	k.explain(s)
-	s.Add(max(k.scale*vg.Length(k.High), 40), sheet.Picture("", k.paint))
+	s.Add(max(k.scale*vg.Length(k.Height), 40), sheet.Picture("", k.paint))
 	return name + sheet.FileName(policy), s
 }
 
@@ -119,7 +119,7 @@ func (k *netPicture) figure(policy, _ string) (string, *sheet.Sheet) {
 func (k *netPicture) explain(s *sheet.Sheet) {
 	for _, w := range k.routes {
 		words := fmt.Sprintf("%s to %s: %s", k.Names[w.Src], k.Names[w.Dst], text.Plural(len(w.Links), "hop"))
-		if w.Usual {
+		if w.FaultFree {
 			words += " if nothing were down"
 		}
 		s.Explain(words, sheet.Stroke(w.line))
@@ -170,7 +170,7 @@ func (k *netPicture) peak() string {
 		if l := &k.Links[i]; k.MaxLoad > 0 && sheet.Near(l.Load, k.MaxLoad) {
 			name := k.Names[l.From] + " to " + k.Names[l.To]
 			if k.Idle == nil { // of a torus
-				name = k.Names[l.From] + " " + l.Way
+				name = k.Names[l.From] + " " + l.Label
 			}
 			names = append(names, name)
 		}
@@ -231,7 +231,7 @@ func (k *netPicture) paint(c draw.Canvas) {
 			cross(c, pts[len(pts)-1], min(3, step*0.15))
 		}
 	}
-	for i, at := range k.At {
+	for i, at := range k.Positions {
 		p, r := k.point(c, at[0], at[1]), min(3, max(step*0.1, 0.6))
 		if k.Idle != nil && k.Idle[i] {
 			r *= 1.4
@@ -243,7 +243,7 @@ func (k *netPicture) paint(c draw.Canvas) {
 	}
 	small := sheet.Centered(min(sheet.SmallSize, max(step*0.6, sheet.NumberSize)), sheet.Dim)
 	for _, t := range k.Texts {
-		if t.Wide == 0 || small.Width(t.Text) < k.scale*vg.Length(t.Wide) {
+		if t.MaxWidth == 0 || small.Width(t.Text) < k.scale*vg.Length(t.MaxWidth) {
 			c.FillText(small, k.point(c, t.X, t.Y), sheet.Plain(t.Text))
 		}
 	}
@@ -253,7 +253,7 @@ func (k *netPicture) paint(c draw.Canvas) {
 // hop returns the lines of a link: itself, and if it is a stub one that comes to the node where it ends.
 func (k *netPicture) hop(c draw.Canvas, link int, step vg.Length) [][]vg.Point {
 	pts := k.line(c, link)
-	to := k.At[k.Links[link].To]
+	to := k.Positions[k.Links[link].To]
 	end, last := k.point(c, to[0], to[1]), pts[len(pts)-1]
 	if d := end.Sub(last); math.Hypot(float64(d.X), float64(d.Y)) > float64(step)/2 {
 		return [][]vg.Point{pts, {end.Sub(last.Sub(pts[0])), end}}
@@ -268,7 +268,7 @@ func (k *netPicture) paintRoutes(c draw.Canvas, step vg.Length) {
 	for _, usual := range []bool{true, false} {
 		for i := range k.routes {
 			w := &k.routes[i]
-			if w.Usual != usual {
+			if w.FaultFree != usual {
 				continue
 			}
 			apart := min(3.2, step*0.12) * (vg.Length(i) - vg.Length(len(k.routes)-1)/2) // so that routes on the same links are seen beside each other
@@ -308,7 +308,7 @@ func (k *netPicture) paintRoutes(c draw.Canvas, step vg.Length) {
 	labelled := map[int]bool{}
 	for _, w := range k.routes {
 		for _, node := range []int{w.Src, w.Dst} {
-			p := k.point(c, k.At[node][0], k.At[node][1])
+			p := k.point(c, k.Positions[node][0], k.Positions[node][1])
 			sheet.Disc(c, p, 5, sheet.White)
 			sheet.Disc(c, p, 3.8, w.line.Color)
 			if !labelled[node] {

@@ -26,18 +26,18 @@ func TestNetLayout(t *testing.T) {
 		}
 		a := aTorus{dims: dims}
 		n := (&result.Simulation{Torus: &result.Torus{Dims: dims}}).Net()
-		for i, p := range n.At {
-			if p[0] < 0 || p[0] > 1 || p[1] < 0 || p[1] > n.High {
-				t.Fatalf("%s stands at %v, outside 1 by %g", n.Names[i], p, n.High)
+		for i, p := range n.Positions {
+			if p[0] < 0 || p[0] > 1 || p[1] < 0 || p[1] > n.Height {
+				t.Fatalf("%s stands at %v, outside 1 by %g", n.Names[i], p, n.Height)
 			}
 			for j := range i {
-				if q := n.At[j]; math.Hypot(p[0]-q[0], p[1]-q[1]) < n.Step*0.99 {
+				if q := n.Positions[j]; math.Hypot(p[0]-q[0], p[1]-q[1]) < n.Step*0.99 {
 					t.Fatalf("%s and %s are at %v and %v, a step is %g", n.Names[i], n.Names[j], p, q, n.Step)
 				}
 			}
 			if b := a.at(i); b[0]+1 < dims[0] { // x to the right
 				b[0]++
-				if q := n.At[a.node(b)]; math.Abs(q[0]-p[0]-n.Step) > 3e-4 || q[1] != p[1] {
+				if q := n.Positions[a.node(b)]; math.Abs(q[0]-p[0]-n.Step) > 3e-4 || q[1] != p[1] {
 					t.Fatalf("the neighbour in x of %s is at %v, itself at %v", n.Names[i], q, p)
 				}
 			}
@@ -57,7 +57,7 @@ func TestNetLinks(t *testing.T) {
 	most, heaviest := 0.0, 0
 	for i, link := range l.Links {
 		n := &k.Links[i]
-		at, to := k.At[link.From], k.At[link.To]
+		at, to := k.Positions[link.From], k.Positions[link.To]
 		near := func(x, y float64, p [2]float64) bool { return math.Hypot(x-p[0], y-p[1]) < 0.15*k.Step }
 		if n.From != link.From || n.Load != link.Load || n.State != link.State || !near(n.Line[0], n.Line[1], at) {
 			t.Fatalf("link %d is %+v, drawn as %+v", i, link, n)
@@ -69,7 +69,7 @@ func TestNetLinks(t *testing.T) {
 			most, heaviest = link.Load, i
 		}
 	}
-	if k.MaxLoad != most || !strings.Contains(k.peak(), k.Names[k.Links[heaviest].From]+" "+k.Links[heaviest].Way) {
+	if k.MaxLoad != most || !strings.Contains(k.peak(), k.Names[k.Links[heaviest].From]+" "+k.Links[heaviest].Label) {
 		t.Errorf("most %g, want %g; %s", k.MaxLoad, most, k.peak())
 	}
 	if got := result.Coordinates([]int{4, 4, 8}, 1*32+2*8+5); got != "(1,2,5)" {
@@ -138,8 +138,8 @@ func TestGraphNet(t *testing.T) {
 	g := &result.Graph{Unit: "messages", Nodes: []result.GraphNode{{Name: "a"}, {Name: "b"}, {Name: "leaf", Switch: true}, {Name: "spine", Switch: true}},
 		Links: []result.GraphLink{{From: 0, To: 2, Load: 3, Speed: 1}, {From: 1, To: 2, Load: 1, Speed: 1}, {From: 2, To: 3, Load: 2, Speed: 2}, {From: 0, To: 1, Speed: 1}}}
 	n := (&result.Simulation{Graph: g}).Net()
-	if n.At[0][1] != n.At[1][1] || n.At[2][1] >= n.At[0][1] || n.At[3][1] >= n.At[2][1] || n.MaxLoad != 3 || n.Links[2].Way != "2 times the rate" {
-		t.Errorf("nodes at %v, %+v", n.At, n.Links[2])
+	if n.Positions[0][1] != n.Positions[1][1] || n.Positions[2][1] >= n.Positions[0][1] || n.Positions[3][1] >= n.Positions[2][1] || n.MaxLoad != 3 || n.Links[2].Label != "2 times the rate" {
+		t.Errorf("nodes at %v, %+v", n.Positions, n.Links[2])
 	}
 	if len(n.Links[0].Line) != 4 || len(n.Links[3].Line) != 26 {
 		t.Errorf("lines of %d and %d numbers", len(n.Links[0].Line), len(n.Links[3].Line))

@@ -21,11 +21,11 @@ func sweepOf(doc *result.Document, d *result.Detail) *result.Sweep {
 
 // metricFigures compare policies by metrics: those that the table of metrics gives a figure and the rows have.
 func metricFigures(doc *result.Document, d *result.Detail, add addFigure) {
-	has := doc.AsSweep().Has()
+	has := doc.AsSweep().MetricNames()
 	var shown [][]result.Metric // by figure
 	for _, m := range result.Metrics {
 		f := m.Figure
-		if f.Name == "" || !has[m.Name] || f.Needs != "" && !has[f.Needs] || slices.ContainsFunc(m.Unless, func(name string) bool { return has[name] }) {
+		if f.Name == "" || !has[m.Name] || f.Needs != "" && !has[f.Needs] || slices.ContainsFunc(m.HiddenBy, func(name string) bool { return has[name] }) {
 			continue
 		}
 		at := slices.IndexFunc(shown, func(list []result.Metric) bool { return list[0].Figure.Name == f.Name })
@@ -70,7 +70,7 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 			}
 		}
 		of := sweepOf(doc, d)
-		if m.Figure.Rank {
+		if m.Figure.Ranked {
 			spec.LogY = rank(of.Cells, &m)
 		}
 		s, err := chart.Sheet(spec, of, nil)
@@ -139,7 +139,7 @@ func jobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
 // notesOf says what a metric is and what lower bounds on it hold for.
 func notesOf(m result.Metric, doc *result.Document, models map[string]string) []string {
 	var notes []string
-	if label := doc.Rows[0].Labels[m.Name]; label != "" && m.Means == "" {
+	if label := doc.Rows[0].Labels[m.Name]; label != "" && m.Meaning == "" {
 		notes = append(notes, fmt.Sprintf("The %s is the %s.", m.Words, label))
 	}
 	if note := boundNote(doc, models); note != "" {

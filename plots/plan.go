@@ -45,7 +45,7 @@ func newPlanPicture(s *result.Schedule) *planPicture {
 
 // linksOf are the links of a GPU in a phase.
 func (p *planPicture) linksOf(phase, gpu int) [][2]int {
-	links := p.Sets[p.Parts[phase].Set].Links
+	links := p.Topologies[p.Parts[phase].Topology].Links
 	at, _ := slices.BinarySearchFunc(links, gpu, func(l [2]int, g int) int { return l[0] - g })
 	end := at
 	for end < len(links) && links[end][0] == gpu {
@@ -57,7 +57,7 @@ func (p *planPicture) linksOf(phase, gpu int) [][2]int {
 // figure puts the topologies above what is sent when.
 func (p *planPicture) figure(policy, subtitle string) (string, *sheet.Sheet) {
 	s := &sheet.Sheet{Title: "Plan of " + policy, Subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; ")}
-	shown := min(len(p.Sets), phasesShown)
+	shown := min(len(p.Topologies), phasesShown)
 	block := sheet.Block{Cols: min(shown, 3), Height: pictureHigh}
 	if shown > 3 {
 		block.Cols, block.Height = 4, smallHigh
@@ -119,19 +119,19 @@ func (p *planPicture) cost(policy string) string {
 
 // head names a topology in a width: by its number and the offsets of a circulant, with its rounds where there is room.
 func (p *planPicture) head(i int, width vg.Length) string {
-	name, rounds := fmt.Sprintf("Topology %d", i+1), text.Plural(p.Sets[i].Rounds, "slot")
-	if len(p.Sets) == 1 {
+	name, rounds := fmt.Sprintf("Topology %d", i+1), text.Plural(p.Topologies[i].Rounds, "slot")
+	if len(p.Topologies) == 1 {
 		name = "Topology"
 	}
 	if p.Steps {
-		rounds = text.Plural(p.Sets[i].Rounds, "step")
+		rounds = text.Plural(p.Topologies[i].Rounds, "step")
 	}
 	short := name + ": " + rounds
-	if len(p.Sets[i].Offsets) == 0 {
+	if len(p.Topologies[i].Offsets) == 0 {
 		return short
 	}
 	var offsets []string
-	for _, o := range p.Sets[i].Offsets {
+	for _, o := range p.Topologies[i].Offsets {
 		offsets = append(offsets, fmt.Sprintf("+%d", o))
 	}
 	long := fmt.Sprintf("%s (%s): %s", name, strings.Join(offsets, ", "), rounds)
@@ -145,8 +145,8 @@ func (p *planPicture) head(i int, width vg.Length) string {
 
 // notes say what is left out and how rounds are read.
 func (p *planPicture) notes(s *sheet.Sheet, shown int) {
-	if n := len(p.Sets) - shown; n > 0 {
-		s.Note("The first %d of %d topologies are drawn; %d are left out.", shown, len(p.Sets), n)
+	if n := len(p.Topologies) - shown; n > 0 {
+		s.Note("The first %d of %d topologies are drawn; %d are left out.", shown, len(p.Topologies), n)
 	}
 	if p.GPUs > circleGPUs {
 		s.Note("A dot is a link from the GPU of its row to that of its column.")

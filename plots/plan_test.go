@@ -219,7 +219,7 @@ func TestPlanStrips(t *testing.T) {
 		for _, strip := range r.strips {
 			wide := vg.Length(0)
 			for _, s := range strip {
-				if s.slots < 1 || p.Parts[s.phase].Before+s.first != next || s.first+s.slots > p.Phases[s.phase].Slots {
+				if s.slots < 1 || p.Parts[s.phase].FirstRound+s.first != next || s.first+s.slots > p.Phases[s.phase].Slots {
 					t.Fatalf("%+v, after %d slots", s, next)
 				}
 				next += s.slots

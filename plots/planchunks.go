@@ -91,7 +91,7 @@ func (r *chunks) strip(width vg.Length, n int) (strips [][]stretch, left int) {
 		for s := 0; s < r.Phases[i].Slots; {
 			if room < bandWide+width { // a reconfiguration needs a slot beside it
 				if len(strips) == n {
-					return strips, r.Rounds - r.Parts[i].Before - s
+					return strips, r.Rounds - r.Parts[i].FirstRound - s
 				}
 				strips, room = append(strips, nil), stripWide
 			}
@@ -172,7 +172,7 @@ func (r *chunks) plot(strip []stretch) *plot.Plot {
 		}
 		end := from + wide*float64(s.slots) // of what may be numbered: the next topology follows
 		for i := range s.slots {
-			slot := r.Parts[s.phase].Before + s.first + i + 1
+			slot := r.Parts[s.phase].FirstRound + s.first + i + 1
 			label := strconv.Itoa(slot)
 			mid, half := from+wide*(float64(i)+0.5), float64(style.Width(label))/2
 			if (slot == 1 || slot%step == 0) && mid-half > last+3 && mid+half <= end {

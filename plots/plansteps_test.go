@@ -112,7 +112,7 @@ func TestStepsText(t *testing.T) {
 			t.Errorf("the figure of many does not say %q", part)
 		}
 	}
-	for i, set := range newPlanPicture(largeSteps()).Sets {
+	for i, set := range newPlanPicture(largeSteps()).Topologies {
 		if drawn := len(set.Links); drawn != (i+1)%2*2<<14 {
 			t.Errorf("%d links of topology %d can be drawn", drawn, i)
 		}

@@ -218,7 +218,7 @@ func (p *planPicture) drawDelays(c draw.Canvas, q *plot.Plot) {
 
 // lines explains the lines of a panel over rounds.
 func (p *planPicture) lines() string {
-	if len(p.Sets) > 1 {
+	if len(p.Topologies) > 1 {
 		return "; lines are reconfigurations"
 	}
 	return ""
@@ -241,7 +241,7 @@ func (p *planPicture) busyLine() *plotter.Line {
 		if timed {
 			return p.Parts[phase].FromS + float64(slot)*p.SlotS
 		}
-		return float64(p.Parts[phase].Before + slot)
+		return float64(p.Parts[phase].FirstRound + slot)
 	}
 	line := &plotter.Line{StepStyle: plotter.PostStep, FillColor: sheet.SkyBlue}
 	const dots = sheet.Inside / sheet.Pixel
@@ -266,7 +266,7 @@ func (p *planPicture) drawSetUps(c draw.Canvas, q *plot.Plot) {
 	x, _ := q.Transforms(&c)
 	last := vg.Length(math.Inf(-1))
 	for i, part := range p.Parts {
-		if at := x(float64(part.Before)); i > 0 && !p.Phases[i].Reused && at-last >= apart {
+		if at := x(float64(part.FirstRound)); i > 0 && !p.Phases[i].Reused && at-last >= apart {
 			sheet.VLine(c, sheet.Line(sheet.Ink, 0.8), at)
 			last = at
 		}

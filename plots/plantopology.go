@@ -15,13 +15,13 @@ import (
 // topology draws the links of a topology that is set up: arrows between GPUs on a circle, or a matrix of them where
 // they are many. It is at most so high.
 func (p *planPicture) topology(c draw.Canvas, i int, high vg.Length) {
-	set := &p.Sets[i]
+	set := &p.Topologies[i]
 	size := c.Size()
 	side := max(min(size.X, size.Y, high), 40) // of a square, the same wherever it stands
 	switch {
-	case set.Left > 0:
+	case set.Unlisted > 0:
 		style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Dim), draw.XLeft, draw.YTop)
-		c.FillText(style, sheet.Point(c.Min.X, c.Max.Y-6), sheet.Fit(style, text.Plural(set.Left, "link")+", too many to draw", size.X))
+		c.FillText(style, sheet.Point(c.Min.X, c.Max.Y-6), sheet.Fit(style, text.Plural(set.Unlisted, "link")+", too many to draw", size.X))
 		return
 	case p.GPUs > circleGPUs:
 		p.matrix(c, set.Links)

@@ -153,7 +153,7 @@ func anyTorus(t *rapid.T) *result.Torus {
 			Up: rapid.Bool().Draw(t, "up"), Wrap: rapid.Bool().Draw(t, "wrap"), State: rapid.SampledFrom([]string{"", "", "down", "drained"}).Draw(t, "state"), Load: sheettest.AnyNumber.Draw(t, "load")})
 	}
 	for range rapid.IntRange(0, 9).Draw(t, "ways") {
-		w := result.TorusRoute{Src: node.Draw(t, "src"), Usual: rapid.Bool().Draw(t, "usual")}
+		w := result.TorusRoute{Src: node.Draw(t, "src"), FaultFree: rapid.Bool().Draw(t, "usual")}
 		w.Dst = w.Src
 		for i, k := range l.Links {
 			if k.From == w.Dst {

@@ -103,7 +103,7 @@ func (a *aTorus) torus() *result.Torus {
 			links []int
 			usual bool
 		}{{usual[pair], true}, {now[pair], false}} {
-			l.Routes = append(l.Routes, result.TorusRoute{Src: pair / nodes, Dst: pair % nodes, Links: path.links, Usual: path.usual})
+			l.Routes = append(l.Routes, result.TorusRoute{Src: pair / nodes, Dst: pair % nodes, Links: path.links, FaultFree: path.usual})
 		}
 	}
 	return l

@@ -114,7 +114,7 @@ func TestBorders(t *testing.T) {
 					return err == nil
 				}
 				least, most := int64(k.Min), int64(largest)
-				if k.Above {
+				if k.ExclusiveMin {
 					least++
 				}
 				if k.Max > 0 {

@@ -6,7 +6,7 @@ import "slices"
 // something.
 func checkFixed(c *checker, what string, pairs [][2]int) {
 	path := c.PathOf(&c.s.Policy.Fixed.Circuits)
-	if !c.Uses(path) || !c.Given(path) || !c.OK(path, "policy.allocators", "fabric.ports_per_pod", "replica", "workload.schedule") {
+	if !c.IsUsed(path) || !c.Given(path) || !c.OK(path, "policy.allocators", "fabric.ports_per_pod", "replica", "workload.schedule") {
 		return
 	}
 	s := c.s

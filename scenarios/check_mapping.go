@@ -92,7 +92,7 @@ func (c *checker) readMappings() {
 		}
 		k.Endpoints = append(k.Endpoints, list)
 	}
-	c.Give(endpointsKey) // it has what was read
+	c.MarkGiven(endpointsKey) // it has what was read
 	base := func(name string) string {
 		if slices.Contains(files, name) {
 			return filepath.Base(name)

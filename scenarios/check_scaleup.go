@@ -65,7 +65,7 @@ func prepareExchange(c *checker) {
 		return
 	}
 	c.s.Workload.Exchange.Sizes, c.s.Workload.Exchange.Matrix = input.ListedSizes, rows
-	c.Give(c.s.exchangePath() + ".matrix")
+	c.MarkGiven(c.s.exchangePath() + ".matrix")
 }
 
 // unmarked returns a text without the mark of UTF-8 that some editors begin files with.

@@ -137,7 +137,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 			c.clash("policy.order", "%d dimensions of %d; name every dimension once", n, len(t.Dims))
 		}
 	}
-	if at := c.PathOf(&s.Policy.Optimised.NeighbourCap); s.Policy.Optimised.NeighbourCap == 0 && c.OK(at) && c.Uses(at) {
+	if at := c.PathOf(&s.Policy.Optimised.NeighbourCap); s.Policy.Optimised.NeighbourCap == 0 && c.OK(at) && c.IsUsed(at) {
 		c.clash(at, "0 messages between neighbours; write at least 1, or -1 for no limit")
 	}
 	if w.Source == "on-off" && s.Engine.Level == "packet" && w.Payload >= 1 && w.Packet >= w.Payload && w.Packet <= assembly.LargestPacket && w.Rate > 0 {
@@ -252,7 +252,7 @@ func prepareTraffic(c *checker) {
 	w := &c.s.Workload.TrafficMatrix
 	if w.Matrix = denseRows(n, entries); n == 0 || textBytes(w.Matrix) > schema.MaxFileBytes/2 { // rows of which most are 0 are shorter as lists
 		w.List(entries)
-		c.Give("workload.sends")
+		c.MarkGiven("workload.sends")
 		if entries != nil && textBytes(w.Sends) > maxKeptMatrix {
 			c.refuse(at, "%s lists %d messages, which are too many to be kept with results; write sizes that take at most %.1f MiB as numbers", name, len(entries), float64(maxKeptMatrix)/(1<<20))
 		}
@@ -352,7 +352,7 @@ func (c *checker) readBesideUpTo(path, name string, most int) (data []byte, plac
 	if place = name; name == "" {
 		return nil, "", errors.New("names no file")
 	}
-	if file, _ := schema.Find(c.Layers, c.stands(path)); !c.Overridden(path) && !filepath.IsAbs(name) {
+	if file, _ := schema.FindLine(c.Layers, c.stands(path)); !c.Overridden(path) && !filepath.IsAbs(name) {
 		place = filepath.Join(filepath.Dir(file), name)
 	}
 	c.inputs = append(c.inputs, place)

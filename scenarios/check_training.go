@@ -35,7 +35,7 @@ func prepareTraining(c *checker) {
 		c.s.Workload.Arch, _ = training.Model(schema.Child(c.Root, "workload")["model"].(string))
 	}
 	if named || !described {
-		c.Settled[table] = true
+		c.Derived[table] = true
 	}
 	prepareOperators(c)
 	prepareLoads(c)
@@ -137,15 +137,15 @@ func prepareOperators(c *checker) {
 	o, err := training.ReadOperators(unmarked(data))
 	if err != nil {
 		what, want, _ := strings.Cut(err.Error(), "; want ")
-		c.Refuse(file, place+": "+what, "give "+want)
+		c.Reject(file, place+": "+what, "give "+want)
 		return
 	}
-	c.Settled[table], t.Operators = true, o
+	c.Derived[table], t.Operators = true, o
 }
 
 // checkTraining holds the keys of a training workload against each other.
 func checkTraining(c *checker) {
-	if !c.Settled["workload.architecture"] {
+	if !c.Derived["workload.architecture"] {
 		checkArchitecture(c)
 	}
 	if !c.OK("workload.model", "workload.architecture.experts") {

@@ -36,8 +36,8 @@ type checker struct {
 // newChecker returns what checks the keys of a file on top of others. Files that keys name are read from f.
 func newChecker(name string, root map[string]any, layers []schema.Layer, f *files) *checker {
 	c := &checker{s: &Scenario{Name: name, files: f}, Reader: schema.NewReader(root, layers)}
-	c.Reader.Stands = c.stands
-	c.Reader.Elsewhere = c.s.elsewhere
+	c.Reader.FilePath = c.stands
+	c.Reader.OtherKind = c.s.elsewhere
 	c.Reader.Kind = c.kindOf
 	return c
 }
@@ -79,7 +79,7 @@ func (c *checker) resolve() {
 		}
 	}
 	c.readMappings()
-	c.Settle()
+	c.ApplyDefaults()
 	if !complete {
 		return
 	}
@@ -117,7 +117,7 @@ func (c *checker) kind(section string) *form {
 		c.refuse(path, "is missing; write kind = %s", schema.QuotedList(allowed))
 		return assume(c.likely(section))
 	}
-	c.Give(path)
+	c.MarkGiven(path)
 	if w := t.Keys[0].Set(0, v); w != nil {
 		c.refuse(path, "%s; %s", w.Problem, w.Remedy)
 		name, _ := v.(string)
@@ -198,7 +198,7 @@ func (c *checker) forbid(is bool, keys, format string, args ...any) {
 // refuse is Refuse worded as clash.
 func (c *checker) refuse(path, format string, args ...any) {
 	problem, remedy := worded(format, args)
-	c.Refuse(path, problem, remedy)
+	c.Reject(path, problem, remedy)
 }
 
 func worded(format string, args []any) (problem, remedy string) {

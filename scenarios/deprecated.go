@@ -89,7 +89,7 @@ func (c *checker) ringAlias() {
 	plain := &Scenario{}
 	traffic, call := schema.New(plain.names(false), trafficParts(plain)...).Table("workload"), schemaOf(plain, false, findKind("workload", kind).forms[0]).Table("workload")
 	for key := range w { // that the file gives for another kind
-		if traffic.Find(key) != nil && call.Find(key) == nil && c.Switched("workload."+key, "workload.kind") {
+		if traffic.Find(key) != nil && call.Find(key) == nil && c.IsSwitchedOff("workload."+key, "workload.kind") {
 			delete(w, key)
 		}
 	}

@@ -99,7 +99,7 @@ func (c *checker) readSteps() {
 	w := &c.s.Workload
 	sum := sha256.New()
 	for i, name := range w.Steps.Scenarios {
-		if file, _ := schema.Find(c.Layers, at); !c.Overridden(at) {
+		if file, _ := schema.FindLine(c.Layers, at); !c.Overridden(at) {
 			name = c.s.files.beside(file, name)
 		}
 		step, wrong := c.readStep(name)

@@ -47,9 +47,9 @@ func (c *checker) resolveJobs() {
 	if !c.OK("job") || fabric == nil {
 		return
 	}
-	c.Settled["replay"], c.Settled["engine"] = true, true
+	c.Derived["replay"], c.Derived["engine"] = true, true
 	c.readMappings()
-	c.Settle()
+	c.ApplyDefaults()
 	c.checkMappings()
 	checkSearch(c)
 	for i, row := range rows {
@@ -67,8 +67,8 @@ func (c *checker) resolveJobs() {
 func (s *Scenario) jobsSchema() *schema.Schema {
 	fabric := s.sharedFabric()
 	tables := schemaOf(s, true, fabric.forms[0])
-	tables.Table("fabric").Lent = append(slices.Clone(jobFabric), "ports_per_pod")
-	tables.Key("policy.allocators").Restrict(s.oneJob("leave it out: several jobs compare policy.arbiters, with one policy.allocator for single jobs; " +
+	tables.Table("fabric").Optional = append(slices.Clone(jobFabric), "ports_per_pod")
+	tables.Key("policy.allocators").SetCondition(s.oneJob("leave it out: several jobs compare policy.arbiters, with one policy.allocator for single jobs; " +
 		"where it stands in a base, copy what else you need of that instead"))
 	return tables
 }
@@ -87,11 +87,11 @@ func (c *checker) takePolicies(decision string) {
 	const from = "policy.allocators"
 	to := "policy." + decision
 	origin, varied := c.Varied[from]
-	if policy := schema.Child(c.Root, "policy"); policy != nil && (c.Set[from] || varied) && to != from &&
+	if policy := schema.Child(c.Root, "policy"); policy != nil && (c.Overrides[from] || varied) && to != from &&
 		!(decision != "arbiters" && c.s.leaves().policies == "allocators" && namesAllocators(policy["allocators"])) {
 		policy[decision] = policy["allocators"]
 		delete(policy, "allocators")
-		if c.Set[to] = c.Set[from]; varied {
+		if c.Overrides[to] = c.Overrides[from]; varied {
 			c.Varied[to] = origin
 		}
 	}
@@ -191,7 +191,7 @@ func (c *checker) resolveJob(i int, row map[string]any) {
 		}
 	}
 	sub := newChecker("job", job.root, c.Layers, c.s.files)
-	sub.Varied, sub.Set = c.Varied, c.Set
+	sub.Varied, sub.Overrides = c.Varied, c.Overrides
 	sub.part = &jobPart{index: i, own: row, top: c.Root}
 	if sub.resolve(); len(sub.Diagnostics) == 0 {
 		checkFlows(sub)

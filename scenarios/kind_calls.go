@@ -45,13 +45,13 @@ func callKinds() []*kind {
 			forms: []*form{{
 				doc: row.doc, needs: []offer{onLinks, onCircuits}, calls: true, onPods: checkPodTraffic, parts: func(s *Scenario) []schema.Part {
 					w := &s.Workload
-					return []schema.Part{{Path: "workload", Doc: "The collective call and its size.", Specs: []any{&w.Call, schema.Retagged{Spec: &w.TrafficPacket, Tags: callPacket}, &w.TrafficStep}}}
+					return []schema.Part{{Path: "workload", Doc: "The collective call and its size.", Specs: []any{&w.Call, schema.RetaggedSpec{Spec: &w.TrafficPacket, Tags: callPacket}, &w.TrafficStep}}}
 				},
 			}},
 		}
 		if slices.Contains(plan.Ops, row.kind) {
 			k.forms = append(k.forms, planForm(strings.Replace(row.doc, "ranks", "GPUs", 1), "How much.", func(s *Scenario) []any {
-				return []any{schema.Retagged{Spec: &s.Workload.Exchange.MeanMessage, Tags: vector}}
+				return []any{schema.RetaggedSpec{Spec: &s.Workload.Exchange.MeanMessage, Tags: vector}}
 			}))
 		}
 		all = append(all, k)

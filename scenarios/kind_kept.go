@@ -38,7 +38,7 @@ func keptForm() *form {
 		parts: func(s *Scenario) []schema.Part {
 			return append([]schema.Part{{
 				Path: "fabric", Doc: "The domain, its topology and its links.",
-				Specs: []any{schema.Retagged{Spec: &s.Fabric.ScaleUp, Tags: keptDomain}, schema.Retagged{Spec: &s.Fabric.LinkOptions, Tags: keptLinks}},
+				Specs: []any{schema.RetaggedSpec{Spec: &s.Fabric.ScaleUp, Tags: keptDomain}, schema.RetaggedSpec{Spec: &s.Fabric.LinkOptions, Tags: keptLinks}},
 				Defaults: func(int) []any {
 					d := s.Fabric.ScaleUp
 					d.Topology = topologies()[0]

@@ -77,11 +77,11 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 		},
 		{
 			Path: "engine", When: "one-job", Doc: "The level of the simulation on the circuits, which are always decided at level flow.",
-			Specs: []any{schema.Retagged{Spec: &s.Engine, Tags: circuitsLevel}}, Silent: func() bool { return s.Engine.Level == "flow" }, // is not worth a word
+			Specs: []any{schema.RetaggedSpec{Spec: &s.Engine, Tags: circuitsLevel}}, Omit: func() bool { return s.Engine.Level == "flow" }, // is not worth a word
 		},
 		{Path: "policy", Specs: []any{&s.Policy.JointOptions}},
 		{
-			Path: "job", Specs: []any{&s.Jobs}, Inner: sections,
+			Path: "job", Specs: []any{&s.Jobs}, NestedTables: sections,
 			Doc: "One of several jobs that share the pods and their ports. `[job.workload]` and `[job.fabric]` below it set the differences " +
 				"from `[workload]` and `[fabric]`: all keys of a workload, and of a fabric gpus_per_pod_per_replica, nic_bandwidth and reverse.",
 		},

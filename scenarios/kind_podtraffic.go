@@ -51,7 +51,7 @@ func podRandomParts(s *Scenario) []schema.Part {
 	t := &s.Workload.Traffic
 	return []schema.Part{{
 		Path: "workload", Doc: "The injection of packets. Circuits are decided for equal bytes between all pairs.",
-		Specs: []any{&t.TrafficMessage, &t.TrafficPacket, schema.Retagged{Spec: &t.TrafficPoisson, Tags: podPoisson}},
+		Specs: []any{&t.TrafficMessage, &t.TrafficPacket, schema.RetaggedSpec{Spec: &t.TrafficPoisson, Tags: podPoisson}},
 		Defaults: func(int) []any {
 			d := t.TrafficPoisson
 			each := 8 * float64(t.Packet) / max(1, float64(s.Fabric.NICBandwidth)) * float64(engine.Second)

@@ -12,7 +12,7 @@ var perturbed = []string{"compute_jitter", "stage_jitter", "slow_replica", "lost
 // prepareReplay leaves the table out where the file has none.
 func prepareReplay(c *checker) {
 	if !c.Given("replay") {
-		c.Settled["replay"] = true
+		c.Derived["replay"] = true
 	}
 }
 

@@ -81,7 +81,7 @@ func scaleUpParts(s *Scenario) []schema.Part {
 				return []any{&d}
 			},
 		},
-		{Path: "engine", Doc: "The level of the simulation of plans.", Specs: []any{schema.Retagged{Spec: &s.Engine, Tags: planLevel}}},
+		{Path: "engine", Doc: "The level of the simulation of plans.", Specs: []any{schema.RetaggedSpec{Spec: &s.Engine, Tags: planLevel}}},
 	}
 }
 

@@ -42,7 +42,7 @@ func tierKind() *kind {
 		parts: func(s *Scenario) []schema.Part {
 			return []schema.Part{
 				{Path: "fabric", Doc: "The kind of fabric."},
-				{Path: tierPath, Doc: "A tier, innermost first.", Specs: []any{&[]inner.Keys{{}}}, Inner: tierKeys()},
+				{Path: tierPath, Doc: "A tier, innermost first.", Specs: []any{&[]inner.Keys{{}}}, NestedTables: tierKeys()},
 			}
 		},
 		refuses: notOnLinks,
@@ -84,9 +84,9 @@ func (c *checker) resolveTiers() {
 		return
 	}
 	var keys []inner.Keys
-	c.Schema = schema.New(c.s.names(false), schema.Part{Path: tierPath, Specs: []any{&keys}, Inner: tierKeys()})
+	c.Schema = schema.New(c.s.names(false), schema.Part{Path: tierPath, Specs: []any{&keys}, NestedTables: tierKeys()})
 	c.ReadTable(tierPath, fabric["tier"])
-	c.Settle()
+	c.ApplyDefaults()
 	work := schema.Child(c.Root, "workload")
 	joint := !kindIn(c.Root, "workload").trains() || work["collectives"] == training.CollectivesInGraph
 	planned := func(i int) bool {
@@ -114,8 +114,8 @@ func (c *checker) resolveTiers() {
 	}
 	for i, row := range rows[:last] {
 		sub := c.tierChecker("tier", i, row)
-		sub.Set, sub.Varied = maps.Clone(c.Set), maps.Clone(c.Varied) // of policies are the outermost tier's
-		maps.DeleteFunc(sub.Set, func(at string, _ bool) bool { return !under(at, tierPath) })
+		sub.Overrides, sub.Varied = maps.Clone(c.Overrides), maps.Clone(c.Varied) // of policies are the outermost tier's
+		maps.DeleteFunc(sub.Overrides, func(at string, _ bool) bool { return !under(at, tierPath) })
 		maps.DeleteFunc(sub.Varied, func(at string, _ schema.Origin) bool { return !under(at, tierPath) })
 		if findKind("fabric", keys[i].Kind).on(onPlans) && reconfigure.ByName(keys[i].Planner).Given {
 			c.refuse(fmt.Sprintf("%s.%d.planner", tierPath, i), "%s has plans from a file, of all-to-alls that no call of the step is; choose another planner", schema.Quote(keys[i].Planner))
@@ -184,9 +184,9 @@ func (c *checker) tierChecker(name string, i int, row map[string]any) *checker {
 		delete(own, name)
 	}
 	sub := newChecker(name, map[string]any{"fabric": own}, c.Layers, c.s.files)
-	sub.Varied, sub.Set = c.Varied, c.Set
-	plain := sub.Reader.Stands
-	sub.Reader.Stands = func(path string) string {
+	sub.Varied, sub.Overrides = c.Varied, c.Overrides
+	plain := sub.Reader.FilePath
+	sub.Reader.FilePath = func(path string) string {
 		if rest, ok := strings.CutPrefix(path, "fabric."); ok {
 			return fmt.Sprintf("%s.%d.%s", tierPath, i, rest)
 		}
@@ -219,10 +219,10 @@ func (c *checker) checkTiers() {
 	}
 	refuse := func(key, format string, args ...any) {
 		problem, remedy := worded(format, args)
-		plain := c.Reader.Stands
-		c.Reader.Stands = func(p string) string { return p }
+		plain := c.Reader.FilePath
+		c.Reader.FilePath = func(p string) string { return p }
 		c.Add(key, problem, remedy)
-		c.Reader.Stands = plain
+		c.Reader.FilePath = plain
 	}
 	stage, inside, joint := t.StageGPUs(), 1, s.jointly()
 	for i := range s.Tiers {
@@ -370,7 +370,7 @@ func (s *Scenario) tiersTOML() []byte {
 	write := func(tables *schema.Schema, keys func()) {
 		for _, t := range tables.Tables {
 			switch {
-			case !under(t.Path, "fabric") || !t.When.Applies() || t.Silent():
+			case !under(t.Path, "fabric") || !t.When.Applies() || t.IsOmitted():
 			case t.Path == "fabric":
 				b.WriteString("\n[[" + tierPath + "]]\n")
 				t.Write(&b, "")
@@ -398,7 +398,7 @@ func (s *Scenario) tiersTOML() []byte {
 				})
 			}
 			write(s.schema(), func() {})
-		case !under(t.Path, "fabric") && t.When.Applies() && !t.Silent():
+		case !under(t.Path, "fabric") && t.When.Applies() && !t.IsOmitted():
 			t.Write(&b, t.Path)
 		}
 	}

@@ -73,13 +73,13 @@ func graphParts(s *Scenario) []schema.Part {
 		if i == len(l.Generators) {
 			l.Generators = append(l.Generators, g.New())
 		}
-		specs = append(specs, schema.Used{Spec: l.Generators[i], When: "fabric.generator=" + g.Name})
+		specs = append(specs, schema.ConditionalSpec{Spec: l.Generators[i], When: "fabric.generator=" + g.Name})
 	}
 	return append([]schema.Part{
 		{Path: "fabric", Doc: "The nodes and links.", Specs: specs},
 		{
 			Path: "fabric.switches", Doc: "Nodes that only forward. Generators set them.",
-			Specs: []any{&l.Switches}, Silent: func() bool { return l.Switches.From == 0 },
+			Specs: []any{&l.Switches}, Omit: func() bool { return l.Switches.From == 0 },
 		},
 	}, routerParts(s)...)
 }

@@ -51,7 +51,7 @@ func traceKind() *kind {
 		parts: func(s *Scenario) []schema.Part {
 			w := &s.Workload
 			return []schema.Part{{
-				Path: "workload", Doc: "The trace files, and values that they lack.", Specs: []any{&w.Trace.Keys, schema.Retagged{Spec: &w.TrafficPacket, Tags: trainingPacket}},
+				Path: "workload", Doc: "The trace files, and values that they lack.", Specs: []any{&w.Trace.Keys, schema.RetaggedSpec{Spec: &w.TrafficPacket, Tags: trainingPacket}},
 				Defaults: func(int) []any { return []any{&w.Trace.Keys} }, // the digest is set where it is known
 			}}
 		},
@@ -193,7 +193,7 @@ func (c *checker) readTraceFile(place string, most int) ([]byte, error) {
 
 // beside returns where a file is that the key at path names: beside the scenario's file, or where the command runs.
 func (c *checker) beside(path, name string) string {
-	if file, _ := schema.Find(c.Layers, c.stands(path)); !c.Overridden(path) && !filepath.IsAbs(name) {
+	if file, _ := schema.FindLine(c.Layers, c.stands(path)); !c.Overridden(path) && !filepath.IsAbs(name) {
 		if place := filepath.Join(filepath.Dir(file), name); c.exists(place) || !c.exists(name) {
 			return place
 		}
@@ -222,7 +222,7 @@ func (c *checker) refuseTrace(err error) {
 	if !ok {
 		want = "a file that docs/traces.md describes"
 	}
-	c.Refuse("workload.files", what, "give "+want)
+	c.Reject("workload.files", what, "give "+want)
 }
 
 // prepareTraceFiles makes the job of the files.

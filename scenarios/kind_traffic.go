@@ -61,7 +61,7 @@ func patternSpecs(s *Scenario) (specs []any) {
 		if i == len(w.Patterns) {
 			w.Patterns = append(w.Patterns, p.New())
 		}
-		specs = append(specs, schema.Used{Spec: w.Patterns[i], When: "workload.kind=" + p.Name})
+		specs = append(specs, schema.ConditionalSpec{Spec: w.Patterns[i], When: "workload.kind=" + p.Name})
 	}
 	return specs
 }

@@ -46,7 +46,7 @@ func trainingKind() *kind {
 func trainingParts(s *Scenario) []schema.Part {
 	return []schema.Part{{
 		Path: "workload", Doc: "The model and its parallelism. Set `model`, or describe another model in `[workload.architecture]`.",
-		Specs:    []any{&s.Workload.Spec, schema.Retagged{Spec: &s.Workload.TrafficPacket, Tags: trainingPacket}},
+		Specs:    []any{&s.Workload.Spec, schema.RetaggedSpec{Spec: &s.Workload.TrafficPacket, Tags: trainingPacket}},
 		Defaults: func(int) []any { return []any{s.Workload.Spec.Defaults()} },
 	}}
 }

@@ -254,10 +254,10 @@ func (f *form) special() []string {
 
 // elsewhere words what is wrong with a key or table that the kinds of s do not have and others do; nil where these do
 // not either.
-func (s *Scenario) elsewhere(path, name string) *schema.Wrong {
+func (s *Scenario) elsewhere(path, name string) *schema.Rejection {
 	at := schema.JoinPath(path, name)
 	if flag, ok := outputKeys[at]; ok {
-		return &schema.Wrong{Problem: "names an output, which no key does any more", Remedy: "leave it out, and give sim run " + flag}
+		return &schema.Rejection{Problem: "names an output, which no key does any more", Remedy: "leave it out, and give sim run " + flag}
 	}
 	var users []*form
 	one := *s
@@ -307,7 +307,7 @@ func (s *Scenario) elsewhere(path, name string) *schema.Wrong {
 	if section == "workload" && slices.Contains(names, of) && !slices.Contains(here, of) {
 		by += " on fabric " + schema.Quote(s.Fabric.Kind)
 	}
-	return &schema.Wrong{Problem: cmp.Or(s.undecided(at), "is not used by "+by), Remedy: want}
+	return &schema.Rejection{Problem: cmp.Or(s.undecided(at), "is not used by "+by), Remedy: want}
 }
 
 // has reports whether a form has a key or table where s is of that kind and the key's use depends on the kind of
@@ -321,6 +321,6 @@ func (f *form) has(s *Scenario, names *schema.Names, at string) bool {
 	if key == nil {
 		return false
 	}
-	when := key.Used()
-	return when == nil || slices.ContainsFunc(when.Keys, func(dep string) bool { return dep != "workload.kind" }) || when.OK()
+	when := key.UseCondition()
+	return when == nil || slices.ContainsFunc(when.Keys, func(dep string) bool { return dep != "workload.kind" }) || when.Holds()
 }

@@ -42,7 +42,7 @@ func listChoices() map[string]schema.Choices {
 		dims = append(dims, dim.String())
 	}
 	all["algorithms"] = schema.Choices{Names: all["collectives"].Names, Parts: dims}
-	all["donors"] = schema.Choices{Names: all["donors"].Names, Refuse: func(name string) string {
+	all["donors"] = schema.Choices{Names: all["donors"].Names, Reason: func(name string) string {
 		if slices.Contains(of["allocators"], name) {
 			return schema.Quote(name) + " saves no ports that it could leave to another job"
 		}
@@ -66,7 +66,7 @@ func (s *Scenario) names(several bool) *schema.Names {
 	type condition = func(*schema.Schema, []string) *schema.Condition
 	when := func(by func() string, want string, ok func() bool, keys ...string) condition {
 		return func(*schema.Schema, []string) *schema.Condition {
-			return &schema.Condition{Keys: keys, OK: ok, By: by, Want: want}
+			return &schema.Condition{Keys: keys, Holds: ok, NotUsedBy: by, Hint: want}
 		}
 	}
 	w := &s.Workload
@@ -148,7 +148,7 @@ func (s *Scenario) names(several bool) *schema.Names {
 			timed := when(source, "choose another source", func() bool {
 				return s.links().Timed() || !s.traffic().Turns && w.Source == "on-off"
 			}, "workload.source", kindAt)
-			return schema.All(listed(nil, nil), timed(nil, nil))
+			return schema.AllOf(listed(nil, nil), timed(nil, nil))
 		},
 		"source": func(_ *schema.Schema, names []string) *schema.Condition {
 			by := func() string {
@@ -163,9 +163,9 @@ func (s *Scenario) names(several bool) *schema.Names {
 		},
 		"switches": func(tables *schema.Schema, _ []string) *schema.Condition {
 			c := s.reading(tables, several, "switching")
-			reads := c.OK
+			reads := c.Holds
 			c.Keys = append(slices.Clone(c.Keys), "replay.react")
-			c.OK = func() bool { return reads() || s.Replay.React == "redecide" }
+			c.Holds = func() bool { return reads() || s.Replay.React == "redecide" }
 			return c
 		},
 		"workload": func(_ *schema.Schema, groups []string) *schema.Condition {
@@ -195,22 +195,22 @@ func (s *Scenario) reading(tables *schema.Schema, several bool, option string, n
 		return s.oneJob("")
 	case several:
 		return &schema.Condition{
-			Keys: []string{"policy.allocator"}, Want: "set policy.allocator = " + schema.Quote(suggest),
-			OK: func() bool { _, reads := r.when[s.Policy.Allocator]; return reads },
-			By: func() string { return "allocator " + schema.Quote(s.Policy.Allocator) },
+			Keys: []string{"policy.allocator"}, Hint: "set policy.allocator = " + schema.Quote(suggest),
+			Holds:     func() bool { _, reads := r.when[s.Policy.Allocator]; return reads },
+			NotUsedBy: func() string { return "allocator " + schema.Quote(s.Policy.Allocator) },
 		}
 	}
 	c := &schema.Condition{
-		Keys: []string{"policy." + d.policies}, By: func() string { return "the " + d.policies + " that are listed" },
-		Want: "add " + schema.Quote(suggest) + " to policy." + d.policies,
-		OK: func() bool {
+		Keys: []string{"policy." + d.policies}, NotUsedBy: func() string { return "the " + d.policies + " that are listed" },
+		Hint: "add " + schema.Quote(suggest) + " to policy." + d.policies,
+		Holds: func() bool {
 			chosen := slices.Clip(*d.listed(&s.Policy))
 			if d.beside != nil {
 				chosen = append(chosen, d.beside(&s.Policy)...)
 			}
 			return slices.ContainsFunc(chosen, func(name string) bool {
 				when, reads := r.when[name]
-				return reads && tables.Condition("policy", when).Applies()
+				return reads && tables.ParseCondition("policy", when).Applies()
 			})
 		},
 	}
@@ -218,7 +218,7 @@ func (s *Scenario) reading(tables *schema.Schema, several bool, option string, n
 		c.Keys = append(c.Keys, d.key)
 	}
 	for _, when := range r.conditions {
-		c.Keys = slices.Concat(c.Keys, tables.Condition("policy", when).Keys)
+		c.Keys = slices.Concat(c.Keys, tables.ParseCondition("policy", when).Keys)
 	}
 	return c
 }
@@ -270,7 +270,7 @@ func (s *Scenario) sharedCircuits() bool { return s.severalJobs() && s.Policy.Ci
 // oneJob is the condition of what only a scenario of one job uses.
 func (s *Scenario) oneJob(instead string) *schema.Condition {
 	return &schema.Condition{
-		OK: func() bool { return !s.severalJobs() }, By: func() string { return "several jobs" },
-		Want: "describe one job, without [[job]]", Instead: instead,
+		Holds: func() bool { return !s.severalJobs() }, NotUsedBy: func() string { return "several jobs" },
+		Hint: "describe one job, without [[job]]", Replacement: instead,
 	}
 }

@@ -35,9 +35,9 @@ func (s *Scenario) WriteTo(d OutputDirs) error {
 		return Diagnostics{{File: s.Name, Problem: flag + ": no policy of the scenario " + what, Remedy: "add one that does, of sim list " + list}}
 	}
 	switch tables := s.schema(); {
-	case d.Models != "" && !tables.Uses("policy.milp"):
+	case d.Models != "" && !tables.IsUsed("policy.milp"):
 		return missing("--milp-export", "has a MILP solver decide", "allocators")
-	case d.Routes != "" && !tables.Uses("policy.route-optimised"):
+	case d.Routes != "" && !tables.IsUsed("policy.route-optimised"):
 		return missing("--route-cache", "searches for routes", "routers")
 	}
 	s.outputs(d)

@@ -76,7 +76,7 @@ allocator = "delta-topo"
 				t.Fatalf("%s %s: %v", policy, c.set, err)
 			}
 			timed := slices.ContainsFunc(o.Detail.Policies, func(p result.Simulation) bool {
-				return len(p.Tracks)+len(p.Circuits) > 0 || p.Timeline != nil && (len(p.Timeline.Tasks) > 0 || p.Timeline.LeftOut != "")
+				return len(p.Tracks)+len(p.Circuits) > 0 || p.Timeline != nil && (len(p.Timeline.Tasks) > 0 || p.Timeline.Omitted != "")
 			})
 			if (one.NoTrace() == "") != timed {
 				t.Errorf("%s %s: timelines %v, %q", policy, c.set, timed, one.NoTrace())

@@ -22,7 +22,7 @@ func (c *checker) override(text string) {
 	}
 	if path, m := c.place(parts); m != nil {
 		m[parts[len(parts)-1]] = c.overrideValue(path, raw)
-		c.Set[path] = true
+		c.Overrides[path] = true
 	}
 }
 
@@ -100,7 +100,7 @@ func (c *checker) place(parts []string) (path string, m map[string]any) {
 		if !ok {
 			sub = map[string]any{}
 			m[part] = sub
-			c.Set[path] = true
+			c.Overrides[path] = true
 		}
 		m = sub
 	}
@@ -138,8 +138,8 @@ func (c *checker) replicaAt(index string) (map[string]any, string) {
 		i = len(rows)
 		rows = append(rows, map[string]any{"index": n})
 		path := schema.JoinPath("replica", strconv.Itoa(i))
-		c.Set[path] = true
-		c.Set[schema.JoinPath(path, "index")] = true
+		c.Overrides[path] = true
+		c.Overrides[schema.JoinPath(path, "index")] = true
 	}
 	c.Root["replica"] = rows
 	return rows[i], schema.JoinPath("replica", strconv.Itoa(i))

@@ -34,7 +34,7 @@ func Reference(w io.Writer) error {
 		whole := map[string][]string{} // tables that are those of a kind
 		var kinds []string
 		for _, t := range schema.New(s.names(false), k.parts(s)...).Tables {
-			var own []schema.Row
+			var own []schema.ReferenceRow
 			of, shared := []string(nil), map[string][]string{}
 			for _, r := range t.Rows() {
 				row := [2]string{t.Path, r.Text}

@@ -62,28 +62,28 @@ func TestTrafficIsExplained(t *testing.T) {
 func checkExplained(t *testing.T, row *result.Row, x *result.Traffic) {
 	t.Helper()
 	m := row.Metrics
-	if x == nil || len(x.MostLoaded) == 0 {
+	if x == nil || len(x.Bottlenecks) == 0 {
 		t.Fatalf("%s: no traffic is explained", row.Policy)
 	}
 	hops, most := 0.0, 0.0
 	for _, g := range x.Groups {
 		hops += g.Load
-		most = max(most, g.Most)
+		most = max(most, g.MaxLoad)
 		sameAs(t, g.Name+": links", g.Capacity, float64(g.Links-g.Down-g.Drained))
 	}
 	sameAs(t, row.Policy+": hops of all links", hops, m["sum_hops"])
 	sameAs(t, row.Policy+": most loaded", most, m["max_link_load"])
-	sameAs(t, row.Policy+": first link", x.MostLoaded[0].Load, m["max_link_load"])
-	for _, l := range x.MostLoaded {
-		if l.Pairs < 1 || l.Sources < 1 || l.Destinations < 1 || l.MostTo.Load > l.Load*(1+1e-9) || l.MostFrom.Load > l.Load*(1+1e-9) {
-			t.Errorf("%s: link %s is loaded by %d pairs of %d sources and %d destinations, %+v and %+v at most", row.Policy, l.Name, l.Pairs, l.Sources, l.Destinations, l.MostFrom, l.MostTo)
+	sameAs(t, row.Policy+": first link", x.Bottlenecks[0].Load, m["max_link_load"])
+	for _, l := range x.Bottlenecks {
+		if l.Pairs < 1 || l.Sources < 1 || l.Destinations < 1 || l.TopDestination.Load > l.Load*(1+1e-9) || l.TopSource.Load > l.Load*(1+1e-9) {
+			t.Errorf("%s: link %s is loaded by %d pairs of %d sources and %d destinations, %+v and %+v at most", row.Policy, l.Name, l.Pairs, l.Sources, l.Destinations, l.TopSource, l.TopDestination)
 		}
 		more := 0.0
 		for _, d := range l.Detours {
 			more += d.Load
 		}
-		if l.Usual != nil && l.Load-*l.Usual > more+1e-6 {
-			t.Errorf("%s: link %s carries %g, usually %g, but only %g are detoured", row.Policy, l.Name, l.Load, *l.Usual, more)
+		if l.FaultFreeLoad != nil && l.Load-*l.FaultFreeLoad > more+1e-6 {
+			t.Errorf("%s: link %s carries %g, usually %g, but only %g are detoured", row.Policy, l.Name, l.Load, *l.FaultFreeLoad, more)
 		}
 	}
 	if d := x.Delay; d != nil {
@@ -101,8 +101,8 @@ func checkExplained(t *testing.T, row *result.Row, x *result.Traffic) {
 	if c := x.Chain; c != nil {
 		sum := 0.0
 		for _, p := range c.Parts {
-			sum += p.LatencyS + p.AloneS + p.SharingS
-			if p.LatencyS < 0 || p.AloneS < 0 || p.SharingS < 0 || p.Transfers < 1 {
+			sum += p.LatencyS + p.UnsharedS + p.SharingS
+			if p.LatencyS < 0 || p.UnsharedS < 0 || p.SharingS < 0 || p.Transfers < 1 {
 				t.Errorf("%s: part of the chain %+v", row.Policy, p)
 			}
 		}
@@ -117,7 +117,7 @@ func TestFaultIsNamed(t *testing.T) {
 	o := explained(t, "fault", "fabric.dims=[4,4,4]", "fabric.twist=000000", "engine.level=static", "fabric.failed_ocs=[]", `fabric.failed_links=["5 x+"]`, `policy.routers=["wild-first"]`)
 	x := o.Detail.Policies[0].Traffic
 	named := map[string]bool{}
-	for _, l := range x.MostLoaded {
+	for _, l := range x.Bottlenecks {
 		for _, d := range l.Detours {
 			named[d.Cause] = true
 		}

@@ -85,7 +85,7 @@ func TestSchema(t *testing.T) {
 			if k.Doc == "" || strings.ContainsAny(k.Doc, "|\n") {
 				t.Errorf("%s: doc %q", at, k.Doc)
 			}
-			for _, w := range []*schema.Condition{tab.When, k.Used()} {
+			for _, w := range []*schema.Condition{tab.When, k.UseCondition()} {
 				if w == nil {
 					continue
 				}
@@ -95,14 +95,14 @@ func TestSchema(t *testing.T) {
 					}
 				}
 			}
-			if !strings.HasPrefix(k.Fallback, "`") {
+			if !strings.HasPrefix(k.DefaultText, "`") {
 				continue
 			}
 			var m map[string]any
-			if _, err := toml.Decode("v = "+strings.Trim(k.Fallback, "`"), &m); err != nil {
-				t.Errorf("%s: default %s: %v", at, k.Fallback, err)
+			if _, err := toml.Decode("v = "+strings.Trim(k.DefaultText, "`"), &m); err != nil {
+				t.Errorf("%s: default %s: %v", at, k.DefaultText, err)
 			} else if w := k.Set(0, m["v"]); w != nil {
-				t.Errorf("%s: default %s: %v", at, k.Fallback, w)
+				t.Errorf("%s: default %s: %v", at, k.DefaultText, w)
 			}
 		}
 	}

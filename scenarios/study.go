@@ -79,7 +79,7 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 	if c.refuseNonFinite(); len(c.Diagnostics) > 0 {
 		return nil, c.Diagnostics.Sorted()
 	}
-	st.set = c.Set
+	st.set = c.Overrides
 	first, err := st.Variant(0)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (st *Study) Variant(i int) (*Scenario, error) {
 	}
 	s := &source{root: merged(src.root, nil), layers: src.layers}
 	c := newChecker(defaultName(st.src.layers[0].File), s.root, s.layers, &files{})
-	maps.Copy(c.Set, st.set)
+	maps.Copy(c.Overrides, st.set)
 	c.Varied, c.cell = map[string]schema.Origin{}, true
 	for a, v := range at {
 		for k, key := range st.Axes[a].Keys {

@@ -100,10 +100,10 @@ func axesIn(c *checker, m map[string]any, at, key string) (axes []Axis) {
 		default:
 			values, w := axisValues(m[name])
 			if w != nil {
-				c.Refuse(path, w.Problem, w.Remedy)
+				c.Reject(path, w.Problem, w.Remedy)
 				continue
 			}
-			file, line := schema.Find(c.Layers, path)
+			file, line := schema.FindLine(c.Layers, path)
 			axes = append(axes, newAxis(full, full, file, line, values))
 		}
 	}
@@ -147,7 +147,7 @@ func newAxis(name, key, file string, line int, values *series) Axis {
 }
 
 // axisValues reads a list of values or a range.
-func axisValues(v any) (*series, *schema.Wrong) {
+func axisValues(v any) (*series, *schema.Rejection) {
 	switch v := v.(type) {
 	case string:
 		return parseRange(v)
@@ -201,7 +201,7 @@ func (st *Study) overrideAxis(c *checker, text string) bool {
 }
 
 // overrideValues splits the text of an override into several values; nil where it gives one.
-func overrideValues(key, raw string) (*series, *schema.Wrong) {
+func overrideValues(key, raw string) (*series, *schema.Rejection) {
 	if slices.Contains(textKeys, key) || listKey(key) {
 		return nil, nil
 	}

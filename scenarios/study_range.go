@@ -22,7 +22,7 @@ var (
 )
 
 // parseRange reads a range from its text.
-func parseRange(text string) (*series, *schema.Wrong) {
+func parseRange(text string) (*series, *schema.Rejection) {
 	const example = `write a list of values, or a range such as "1..8", "0..1 step 0.25" or "200Gbps..1600Gbps times 2"`
 	m := rangeText.FindStringSubmatch(text)
 	switch {
@@ -35,7 +35,7 @@ func parseRange(text string) (*series, *schema.Wrong) {
 }
 
 // tableRange reads a range from a table.
-func tableRange(m map[string]any) (*series, *schema.Wrong) {
+func tableRange(m map[string]any) (*series, *schema.Rejection) {
 	part := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if !slices.Contains([]string{"from", "to", "step", "factor"}, name) {
@@ -62,7 +62,7 @@ type span struct {
 }
 
 // series are the values of a range, both ends included where they are met. They are counted, not listed.
-func (r span) series() (*series, *schema.Wrong) {
+func (r span) series() (*series, *schema.Rejection) {
 	low, unit, ok1 := quantityParts(r.low)
 	high, unit2, ok2 := quantityParts(r.high)
 	step, unit3, ok3 := quantityParts(r.step)
@@ -139,6 +139,6 @@ func quantityParts(text string) (v float64, unit string, ok bool) {
 }
 
 // wrong says what is wrong with a value, and what would be right.
-func wrong(problem, remedy string) *schema.Wrong {
-	return &schema.Wrong{Problem: problem, Remedy: remedy}
+func wrong(problem, remedy string) *schema.Rejection {
+	return &schema.Rejection{Problem: problem, Remedy: remedy}
 }

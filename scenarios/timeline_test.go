@@ -141,9 +141,9 @@ func TestTimelineOfPlans(t *testing.T) {
 				l, end, messages, arrows, reconfigurations := p.Timeline, int64(0), 0, 0, 0
 				for _, k := range l.Tasks {
 					end = max(end, k.End)
-					if k.Waited >= 0 {
+					if k.WaitedFor >= 0 {
 						arrows++
-						if before := l.Tasks[k.Waited]; before.End > k.Start {
+						if before := l.Tasks[k.WaitedFor]; before.End > k.Start {
 							t.Errorf("%s: %s begins at %d, and %s ends at %d", p.Policy, k.Name, k.Start, before.Name, before.End)
 						}
 					}

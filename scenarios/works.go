@@ -66,7 +66,7 @@ func workKinds() (all []*kind) {
 				doc: row.doc, needs: []offer{onLinks, onCircuits}, onPods: checkPodWork,
 				parts: func(s *Scenario) []schema.Part {
 					w := &s.Workload
-					return []schema.Part{{Path: "workload", Doc: row.keys, Specs: []any{w.workOf(i).Spec(), schema.Retagged{Spec: &w.TrafficPacket, Tags: trainingPacket}}}}
+					return []schema.Part{{Path: "workload", Doc: row.keys, Specs: []any{w.workOf(i).Spec(), schema.RetaggedSpec{Spec: &w.TrafficPacket, Tags: trainingPacket}}}}
 				},
 				check: func(c *checker) {
 					_, open := calls.Algorithms(c.s.Policy.Calls.Collective).Settled()

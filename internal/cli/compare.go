@@ -45,7 +45,7 @@ func (c *command) compareCommand() *cli.Command {
 		Description: describe("OLD and NEW are directories of runs or sweeps, directories that hold several of them or .bench files, single\n"+
 			".bench or result.json files, or names of scenarios whose newest run or sweep under runs/ is meant.\n"+
 			"A regression is a row or metric that is missing in NEW, or by default one of these that got worse:\n"+
-			text.Wrap(strings.Join(result.Judged(), ", "), text.Width, 0)+"\n"+
+			text.Wrap(strings.Join(result.FailureMetrics(), ", "), text.Width, 0)+"\n"+
 			"(where there is none of them, any metric). Where there are regressions the exit code is 3, and stderr names them.",
 			example{"sim compare runs/old runs/new", "two runs"},
 			example{"sim compare old new --fail-over 0.5% --metric nct", "fail where NCT grew by more than half a percent"},
@@ -121,7 +121,7 @@ func (c *command) compare(cc *cli.Context) error {
 		return err
 	}
 	for _, side := range sides {
-		side.Keep(where)
+		side.Filter(where)
 	}
 	for _, name := range options.Metrics {
 		known := append(sides[0].Metrics(), sides[1].Metrics()...)
@@ -190,7 +190,7 @@ func showShare(v float64) string { return strconv.FormatFloat(100*v, 'g', 6, 64)
 
 // findResult returns the file or directory that name means: itself, or the newest of a scenario's kept runs or sweeps. what
 // says which of them are kept.
-func findResult(name, what string, kept []result.Kept) (string, error) {
+func findResult(name, what string, kept []result.StoredResult) (string, error) {
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(name, ".toml") {
 		return name, nil
 	}

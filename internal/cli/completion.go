@@ -125,7 +125,7 @@ func flagValues(cmd, flag string) []string {
 	case cmd == "compare" && flag == "format":
 		return compareFormatNames()
 	case cmd == "compare" && flag == "metric":
-		return append([]string{compare.AllMetrics}, result.Judged()...)
+		return append([]string{compare.AllMetrics}, result.FailureMetrics()...)
 	}
 	switch flag {
 	case "format":

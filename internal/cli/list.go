@@ -147,7 +147,7 @@ func listMetrics(w io.Writer) error {
 	fmt.Fprint(tw, "| metric\t| unit\t| better\t| judged\t| of\t| what it is |\n|---\t|---\t|---\t|---\t|---\t|--- |\n")
 	for _, m := range result.Metrics {
 		judged := ""
-		if m.Judged {
+		if m.FailsComparison {
 			judged = "yes"
 		}
 		known, _ := result.Find(m.Name)
@@ -155,8 +155,8 @@ func listMetrics(w io.Writer) error {
 			known.Unit = "" // in figures
 		}
 		words := m.Words
-		if m.Means != "" {
-			words += ": " + m.Means
+		if m.Meaning != "" {
+			words += ": " + m.Meaning
 		}
 		fmt.Fprintf(tw, "| `%s`\t| %s\t| %s\t| %s\t| %s\t| %s |\n", m.Name, known.Unit, m.Better, judged, m.Of, words)
 	}

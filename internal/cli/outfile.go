@@ -14,9 +14,9 @@ import (
 
 // outFile is a file that a flag asks for, opened before the work begins and written whole or not at all.
 type outFile struct {
-	mu      sync.Mutex      // an interrupted command may be abandoned while it writes
-	path    string          // as it was given
-	pending *result.Pending // nil where path is a device or pipe
+	mu      sync.Mutex          // an interrupted command may be abandoned while it writes
+	path    string              // as it was given
+	pending *result.PendingFile // nil where path is a device or pipe
 	device  *os.File
 }
 
@@ -64,7 +64,7 @@ func spared(path string, info os.FileInfo, read []string) error {
 	if filepath.Ext(path) == ".toml" {
 		return &result.PlaceError{Path: path, Why: "is a TOML file, which no output is; choose another file to write"}
 	}
-	if dir := result.Keeper(path); dir != "" {
+	if dir := result.OwningDir(path); dir != "" {
 		return &result.PlaceError{Path: path, Why: "is a file of the results in " + dir + "; choose another file to write"}
 	}
 	return nil

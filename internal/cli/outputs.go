@@ -38,7 +38,7 @@ func refuseOutputs(s *scenarios.Scenario, flags runFlags) error {
 type outputs struct {
 	trace, plan *outFile              // may be nil
 	routes      map[string]routeFiles // by router
-	made        result.Made           // for routes
+	made        result.CreatedDirs    // for routes
 	works       []workFile            // of what is simulated
 	ranks       *trace.Job            // the same, for the files of all ranks
 	create      func(path string) (*outFile, error)
@@ -54,7 +54,7 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 	}
 	read, taken := scenarios.Inputs(file, overrides), map[string]bool{}
 	place := func(path string) (string, error) {
-		place, err := dir.Place(path)
+		place, err := dir.OutputPath(path)
 		if err == nil && taken[place] {
 			err = &result.PlaceError{Path: path, Why: "is asked for twice; give each output its own place"}
 		}
@@ -93,7 +93,7 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 	if err != nil {
 		return err
 	}
-	if o.made, err = result.MakeAll(at); err != nil {
+	if o.made, err = result.CreateDirs(at); err != nil {
 		return result.Unwritable(flags.routesOut, err)
 	}
 	o.routes = map[string]routeFiles{}
@@ -137,8 +137,8 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 	}
 	name := out.Document.Scenario
 	for i := range out.Detail.Policies {
-		if l := out.Detail.Policies[i].Timeline; o.trace != nil && l != nil && l.LeftOut != "" {
-			c.say("%s: %s leaves out: %s", name, o.trace.path, l.LeftOut)
+		if l := out.Detail.Policies[i].Timeline; o.trace != nil && l != nil && l.Omitted != "" {
+			c.say("%s: %s leaves out: %s", name, o.trace.path, l.Omitted)
 		}
 	}
 	write(o.trace, func(w io.Writer) error { return result.WriteTrace(w, &out.Document, &out.Detail) })
@@ -179,7 +179,7 @@ func claimDirs(dirs scenarios.OutputDirs, run *result.Dir) error {
 		switch {
 		case d == "":
 			continue
-		case run != nil && run.Holds(d):
+		case run != nil && run.Contains(d):
 			return &result.PlaceError{Path: d, Why: "lies in the run's own directory, which is put in place when the run ends; choose another directory"}
 		}
 		if err := result.Probe(d); err != nil {

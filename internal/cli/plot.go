@@ -99,11 +99,11 @@ func readPlotFlags(cc *cli.Context) (f plotFlags, err error) {
 }
 
 // readWhere reads key=a,b. Brackets keep commas together.
-func readWhere(texts []string) (result.Where, error) {
+func readWhere(texts []string) (result.NameFilter, error) {
 	if len(texts) == 0 {
 		return nil, nil
 	}
-	where := result.Where{}
+	where := result.NameFilter{}
 	for _, text := range texts {
 		key, values, ok := strings.Cut(text, "=")
 		if key = strings.TrimSpace(key); !ok || key == "" || strings.TrimSpace(values) == "" {
@@ -216,7 +216,7 @@ func (c *command) drawResults(names []string, specs []result.Plot, flags plotFla
 // to be.
 func (c *command) readSweep(dir string) (s *result.Sweep, t *result.SweepTimings, own []result.Plot, all int, err error) {
 	if _, err := os.Stat(filepath.Join(dir, result.SweepFile)); err != nil {
-		s, t, own, all, err = study.Partial(dir)
+		s, t, own, all, err = study.ReadPartial(dir)
 		if err == nil && len(s.Cells) > 0 {
 			c.say("%s is not finished: figures show %s of %s", dir, text.Count(len(s.Cells)), text.Plural(all, "cell"))
 			return s, t, own, all, nil

@@ -15,12 +15,12 @@ import (
 func TestReadWhere(t *testing.T) {
 	for _, c := range []struct {
 		texts []string
-		want  result.Where // nil for a fault
+		want  result.NameFilter // nil for a fault
 	}{
-		{[]string{"policy=a,b"}, result.Where{"policy": {"a", "b"}}},
-		{[]string{"policy=a", " policy = b "}, result.Where{"policy": {"a", "b"}}},
-		{[]string{"fabric.dims=[4, 4],[8, 8]", "seed=1"}, result.Where{"fabric.dims": {"[4, 4]", "[8, 8]"}, "seed": {"1"}}},
-		{[]string{"a==b"}, result.Where{"a": {"=b"}}},
+		{[]string{"policy=a,b"}, result.NameFilter{"policy": {"a", "b"}}},
+		{[]string{"policy=a", " policy = b "}, result.NameFilter{"policy": {"a", "b"}}},
+		{[]string{"fabric.dims=[4, 4],[8, 8]", "seed=1"}, result.NameFilter{"fabric.dims": {"[4, 4]", "[8, 8]"}, "seed": {"1"}}},
+		{[]string{"a==b"}, result.NameFilter{"a": {"=b"}}},
 		{[]string{"policy"}, nil}, {[]string{"policy="}, nil}, {[]string{"=a"}, nil}, {[]string{""}, nil},
 	} {
 		got, err := readWhere(c.texts)

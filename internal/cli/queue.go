@@ -56,11 +56,11 @@ func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner,
 			Name: p.Sweep.Name + "-" + p.Sweep.Digest[:10], Listen: flags.listen,
 		}
 		if embedded {
-			o.Workers, o.Run, o.Embed = flags.workers, study.Do, embedServer
+			o.Workers, o.Run, o.Embed = flags.workers, study.RunTask, embedServer
 		}
 		return queue.Publish(ctx, o, items, func(r queue.Result) error {
 			if r.Failed != "" {
-				return done(cell[r.Key], &study.Record{Key: r.Key, Failed: r.Failed, Input: r.Always})
+				return done(cell[r.Key], &study.Record{Key: r.Key, Failed: r.Failed, InvalidInput: r.Permanent})
 			}
 			record, err := study.ReadRecord(r.Data)
 			if err == nil && record.Key != r.Key {
@@ -164,7 +164,7 @@ func (c *command) work(ctx context.Context, o queue.WorkerOptions) error {
 	c.left.wait()
 	begun := c.now()
 	err := queue.Work(ctx, o, func(ctx context.Context, task []byte) ([]byte, error) {
-		data, err := study.Do(ctx, task)
+		data, err := study.RunTask(ctx, task)
 		if err == nil {
 			computed.Add(1)
 		}

@@ -277,7 +277,7 @@ func TestQueueOpensNoFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			data, err := study.Do(context.Background(), task)
+			data, err := study.RunTask(context.Background(), task)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -107,7 +107,7 @@ func (c *command) documentOf(dir string) (page.Document, error) {
 		if err != nil {
 			return page.Document{}, err
 		}
-		return page.OfRun(run), nil
+		return page.RunDocument(run), nil
 	}
 	s, t, asked, all, err := c.readSweep(dir)
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *command) documentOf(dir string) (page.Document, error) {
 	if err != nil {
 		return page.Document{}, err
 	}
-	return page.OfSweep(dir, s, t, asked, study, all)
+	return page.SweepDocument(dir, s, t, asked, study, all)
 }
 
 // comparisonOf compares two results.
@@ -133,7 +133,7 @@ func comparisonOf(older, newer string) (page.Document, error) {
 	if err != nil {
 		return page.Document{}, usageError(err.Error())
 	}
-	return page.OfComparison(found), nil
+	return page.ComparisonDocument(found), nil
 }
 
 // replaceable reports whether a report may be written to path: where nothing is, or a report, or what is no file.
@@ -149,10 +149,10 @@ func replaceable(path string) bool {
 }
 
 // look has the colours of figures.
-func look() page.Look {
-	var l page.Look
+func look() page.Style {
+	var l page.Style
 	for _, s := range sheet.LineStyles {
-		line := page.Line{Color: css(s.Color), Dashes: []float64{}}
+		line := page.LineStyle{Color: css(s.Color), Dashes: []float64{}}
 		for _, d := range s.Dashes {
 			line.Dashes = append(line.Dashes, d.Points())
 		}
@@ -163,7 +163,7 @@ func look() page.Look {
 		l.Heat = append(l.Heat, css(sheet.Heat(float64(i)/steps)))
 	}
 	for _, k := range plots.Kinds() {
-		l.Spans = append(l.Spans, page.Span{Name: k.Name, Words: k.Words, Color: css(k.Color), Row: k.Row})
+		l.Spans = append(l.Spans, page.SpanStyle{Name: k.Name, Words: k.Words, Color: css(k.Color), Row: k.Row})
 	}
 	return l
 }

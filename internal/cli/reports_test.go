@@ -67,9 +67,9 @@ func TestReports(t *testing.T) {
 // timelineStart lists the first tasks of a timeline and its most loaded links.
 func timelineStart(l *result.Timeline) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "\n%d tasks on %d tracks %s\n", len(l.Tasks), len(l.Nodes), l.LeftOut)
+	fmt.Fprintf(&out, "\n%d tasks on %d tracks %s\n", len(l.Tasks), len(l.Nodes), l.Omitted)
 	for _, k := range l.Tasks[:min(12, len(l.Tasks))] {
-		fmt.Fprintf(&out, "%d-%d ps on %s: %q, %s, %d B to %d, waited for %d, critical %v\n", k.Start, k.End, l.Nodes[k.Node], k.Name, k.Kind, k.Bytes, k.Dst, k.Waited, k.Critical)
+		fmt.Fprintf(&out, "%d-%d ps on %s: %q, %s, %d B to %d, waited for %d, critical %v\n", k.Start, k.End, l.Nodes[k.Node], k.Name, k.Kind, k.Bytes, k.Dst, k.WaitedFor, k.Critical)
 	}
 	for _, s := range l.Links[:min(3, len(l.Links))] {
 		fmt.Fprintf(&out, "%s: %.6g at %.6g\n", s.Name, s.Value[:min(6, len(s.Value))], s.TimeS[:min(6, len(s.TimeS))])

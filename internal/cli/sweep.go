@@ -65,10 +65,10 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 		return err
 	}
 	dir := sweepDir(plan, flags)
-	if err := study.Vacant(dir, plan.Claim(flags.force)); err != nil {
+	if err := study.CheckDir(dir, plan.Claim(flags.force)); err != nil {
 		return err
 	}
-	var run study.Runner = study.Local(flags.workers)
+	var run study.Runner = study.LocalRunner(flags.workers)
 	if flags.queue == "" { // else others write them
 		if err := claimDirs(flags.dirs, nil); err != nil {
 			return err
@@ -136,8 +136,8 @@ func (c *command) plan(ctx context.Context, file string, overrides []string, fla
 			}
 		}
 	}
-	if asked := study.Peek(sweepDir(plan, flags)).Unknown(askedFor(plan, flags)); asked != nil {
-		return nil, nil, usagef("%s: there is no metric %q%s", asked.By, asked.Name,
+	if asked := study.ReadStore(sweepDir(plan, flags)).UnknownMetric(askedFor(plan, flags)); asked != nil {
+		return nil, nil, usagef("%s: there is no metric %q%s", asked.Source, asked.Name,
 			text.DidYouMean(asked.Name, metricNames(), "sim list metrics names them"))
 	}
 	return st, plan, nil
@@ -156,7 +156,7 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 	if err != nil {
 		return err
 	}
-	store.Outdate(askedFor(plan, flags))
+	store.DropOutdated(askedFor(plan, flags))
 	if adopted > 0 {
 		c.say("%s taken over from earlier sweeps of %s", text.Plural(adopted, "cell"), plan.Sweep.Name)
 	}
@@ -198,13 +198,13 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 	writes := true
 	if flags.join {
 		c.say("%s computed by this worker, %d by others or before", text.Plural(status.Computed, "cell"), status.Known)
-		writes, err = store.Finishes(ctx)
+		writes, err = store.AwaitFinish(ctx)
 	}
 	if err == nil {
 		err = c.finishSweep(ctx, store, doc, timings, plan.Study.Plots, flags, writes)
 	}
 	if err == nil && flags.join && writes {
-		store.Leave()
+		store.RemoveLeases()
 	}
 	if err != nil {
 		return stopped(err)
@@ -228,13 +228,13 @@ func checkMetric(name string) error {
 }
 
 // askedFor returns the metrics that the table and the figures of a sweep are to show.
-func askedFor(plan *study.Plan, flags sweepFlags) []study.Asked {
-	var asked []study.Asked
+func askedFor(plan *study.Plan, flags sweepFlags) []study.MetricRequest {
+	var asked []study.MetricRequest
 	if flags.metric != "" {
-		asked = append(asked, study.Asked{By: "flag --metric", Name: flags.metric})
+		asked = append(asked, study.MetricRequest{Source: "flag --metric", Name: flags.metric})
 	}
 	if len(flags.formats) > 0 {
-		asked = append(asked, study.AskedBy(plan.Study.Plots)...)
+		asked = append(asked, study.PlotMetrics(plan.Study.Plots)...)
 	}
 	return asked
 }

@@ -18,8 +18,8 @@ const sampleTime = 10 * time.Second
 // there, or else of one cell a policy.
 func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags) error {
 	dir := sweepDir(plan, flags)
-	store := study.Peek(dir)
-	store.Outdate(askedFor(plan, flags))
+	store := study.ReadStore(dir)
+	store.DropOutdated(askedFor(plan, flags))
 	out := bufio.NewWriter(c.stdout)
 	for i := range plan.Sweep.Cells {
 		state := ""
@@ -97,7 +97,7 @@ func (c *command) sample(ctx context.Context, plan *study.Plan, store *study.Sto
 		}
 	}
 	samples := map[string]*study.Record{}
-	err := study.Local(flags.workers)(ctx, plan, todo, func(_ int, r *study.Record) error {
+	err := study.LocalRunner(flags.workers)(ctx, plan, todo, func(_ int, r *study.Record) error {
 		if r.Failed == "" {
 			samples[r.Key] = r
 		}

@@ -30,7 +30,7 @@ func TestAnnounce(t *testing.T) {
 		}
 		cmd, _, stderr := buffered()
 		flags := sweepFlags{runFlags: runFlags{workers: 2}}
-		if err := cmd.announce(t.Context(), plan, study.Peek(t.TempDir()), flags); err != nil {
+		if err := cmd.announce(t.Context(), plan, study.ReadStore(t.TempDir()), flags); err != nil {
 			t.Fatal(err)
 		}
 		if !regexp.MustCompile(c.want).MatchString(stderr.String()) {

@@ -46,7 +46,7 @@ type sweepFlags struct {
 	queue, listen, creds string
 	tokenFile            string
 	metric               string
-	where                result.Where
+	where                result.NameFilter
 }
 
 func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {

@@ -133,8 +133,8 @@ func TestBestOfLossy(t *testing.T) {
 		{[]result.Row{row("dor", 0, 473e-9), row("shortest", 11464, 299e-9)}, 0, "drops the fewest packets"},
 		{[]result.Row{row("dor", 0, 473e-9), row("shortest", 0, 299e-9)}, 1, "delivers soonest"},
 	} {
-		if best, why := (&result.Document{Rows: c.rows}).Winner(); best != c.best || why.Wins != c.words {
-			t.Errorf("%v: row %d %s", c.rows, best, why.Wins)
+		if best, why := (&result.Document{Rows: c.rows}).Winner(); best != c.best || why.WinPhrase != c.words {
+			t.Errorf("%v: row %d %s", c.rows, best, why.WinPhrase)
 		}
 	}
 }

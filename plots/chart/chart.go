@@ -79,8 +79,8 @@ func Sheet(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*sheet.S
 	if err != nil {
 		return nil, chartError(spec, err)
 	}
-	if m, _ := result.Find(v.metric()); m.Means != "" {
-		page.Notes = append([]string{sheet.Sentence(m.Words) + " is " + m.Means + "."}, page.Notes...)
+	if m, _ := result.Find(v.metric()); m.Meaning != "" {
+		page.Notes = append([]string{sheet.Sentence(m.Words) + " is " + m.Meaning + "."}, page.Notes...)
 	}
 	return page, nil
 }

@@ -20,7 +20,7 @@ type measure struct {
 
 // metricNames lists what cells may be measured by.
 func (v *view) metricNames() []string {
-	own, reference := v.sweep.Has(), map[string]bool{}
+	own, reference := v.sweep.MetricNames(), map[string]bool{}
 	for i := range v.sweep.Cells {
 		c := &v.sweep.Cells[i]
 		for name := range c.Reference {
@@ -45,7 +45,7 @@ func (v *view) metricNames() []string {
 func (v *view) boundOn(name string) (of func(c *result.Cell) (float64, bool), ok bool) {
 	on, _ := strings.CutPrefix(name, "bound_")
 	m, known := result.Find(on)
-	if on == name || !known || m.Bound == nil {
+	if on == name || !known || m.BoundFormula == nil {
 		return nil, false
 	}
 	of = func(c *result.Cell) (float64, bool) { return m.BoundOf(c.Metrics, c.Reference) }

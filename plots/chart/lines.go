@@ -136,7 +136,7 @@ func (c *lineChart) sheet() (*sheet.Sheet, error) {
 	for _, a := range c.also {
 		m, _ := result.Find(a.metric)
 		if on, is := strings.CutPrefix(a.metric, "bound_"); is {
-			if of, known := result.Find(on); known && of.Bound != nil {
+			if of, known := result.Find(on); known && of.BoundFormula != nil {
 				m.Words = "lower bound on " + of.Words
 			}
 		}

@@ -22,7 +22,7 @@ const defaultFigures = 12
 // more axes vary there is a figure for each of their combinations, while these are few; over all 64 twist patterns
 // there are maps of these. There are none without metrics, nor of more than a figure shows.
 func Default(s *result.Sweep) []result.Plot {
-	metric := s.MainOf(s.Has())
+	metric := s.MainOf(s.MetricNames())
 	if metric == "" || s.Check() != nil {
 		return nil
 	}
@@ -135,7 +135,7 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 	if s.Check() != nil || v.listFacets() != nil {
 		return p // drawing it tells what is wrong
 	}
-	usual := result.Plot{Kind: "bars", X: policyName, Y: s.MainOf(s.Has())}
+	usual := result.Plot{Kind: "bars", X: policyName, Y: s.MainOf(s.MetricNames())}
 	if all := Default(s); len(all) > 0 {
 		usual = all[0]
 	}

@@ -36,7 +36,7 @@ type Timed struct {
 // than limit tasks, it is a sample: see result.Sample.
 func (a *Timed) Timeline(limit int) *result.Timeline {
 	g, t := a.Graph, a.Trace
-	l := &result.Timeline{Nodes: a.Nodes, LeftOut: a.LeftOut}
+	l := &result.Timeline{Nodes: a.Nodes, Omitted: a.LeftOut}
 	var shown []int32
 	for i := range g.Tasks {
 		if k := &g.Tasks[i]; k.Kind == engine.Transfer && k.Bytes > 0 || k.Kind == engine.Compute && k.Duration > 0 {
@@ -71,7 +71,7 @@ func (a *Timed) Timeline(limit int) *result.Timeline {
 		k := &g.Tasks[id]
 		one := result.TimelineTask{
 			Name: g.Name(id), Node: k.Src, Dst: k.Dst, Start: int64(t.Start[id]), End: int64(t.End[id]),
-			Transfer: k.Kind == engine.Transfer, Bytes: k.Bytes, Waited: -1, Kind: "transfer", Critical: critical[id],
+			Transfer: k.Kind == engine.Transfer, Bytes: k.Bytes, WaitedFor: -1, Kind: "transfer", Critical: critical[id],
 		}
 		if a.Kind != nil {
 			one.Kind = a.Kind(id)
@@ -93,7 +93,7 @@ func (a *Timed) Timeline(limit int) *result.Timeline {
 			last[id] = last[from]
 		}
 		if index[id] >= 0 && last[id] >= 0 {
-			l.Tasks[index[id]].Waited = index[last[id]]
+			l.Tasks[index[id]].WaitedFor = index[last[id]]
 		}
 	}
 	a.counters(l, all)
@@ -102,10 +102,10 @@ func (a *Timed) Timeline(limit int) *result.Timeline {
 
 // leave says what is left out.
 func leave(l *result.Timeline, format string, args ...any) {
-	if l.LeftOut != "" {
-		l.LeftOut += "; "
+	if l.Omitted != "" {
+		l.Omitted += "; "
 	}
-	l.LeftOut += fmt.Sprintf(format, args...)
+	l.Omitted += fmt.Sprintf(format, args...)
 }
 
 // counters adds what the most loaded links carry: a transfer at its average rate, shared by its routes as packets are.

@@ -17,30 +17,31 @@ import (
 	"sim/scenarios/result"
 )
 
-// reader fills a Set from texts in Go's benchmark format.
-type reader struct {
+// setReader fills a Set from texts in Go's benchmark format.
+type setReader struct {
 	set    *Set
-	ignore []string
+	ignore []string // keys of name parts to leave out
 	bench  benchfmt.Reader
-	ofSim  map[string]bool // metrics, by whether some benchmark of sim has them
+	// simulated lists the metrics; true if a benchmark of sim has the metric.
+	simulated map[string]bool // metrics, by whether some benchmark of sim has them
 }
 
-func newReader(name string, ignore []string) *reader {
-	return &reader{
-		set:    &Set{Name: name, byKey: map[string]*row{}, units: map[string]unit{}},
-		ignore: ignore,
-		ofSim:  map[string]bool{},
+func newReader(name string, ignore []string) *setReader {
+	return &setReader{
+		set:       &Set{Name: name, byKey: map[string]*setRow{}, units: map[string]unitRule{}},
+		ignore:    ignore,
+		simulated: map[string]bool{},
 	}
 }
 
-// read adds the results of one text. file is its name for messages.
-func (r *reader) read(in io.Reader, file string) error {
+// read adds the results of one text. file is its name in messages.
+func (r *setReader) read(in io.Reader, file string) error {
 	r.bench.Reset(in, file)
 	found := 0
 	for r.bench.Scan() {
 		switch rec := r.bench.Result().(type) {
 		case *benchfmt.SyntaxError:
-			return fault(fmt.Sprintf("%s:%d", rec.FileName, rec.Line), "is no benchmark result: %s", rec.Msg)
+			return pathError(fmt.Sprintf("%s:%d", rec.FileName, rec.Line), "is no benchmark result: %s", rec.Msg)
 		case *benchfmt.Result:
 			found++
 			base := rec.Name.Base()
@@ -52,38 +53,38 @@ func (r *reader) read(in io.Reader, file string) error {
 			}
 			to := r.set.row(name.Without(r.ignore))
 			_, line := rec.Pos()
-			to.at = append(to.at, fmt.Sprintf("%s:%d", file, line))
+			to.positions = append(to.positions, fmt.Sprintf("%s:%d", file, line))
 			if len(r.ignore) > 0 {
-				to.whole = append(to.whole, name)
+				to.fullNames = append(to.fullNames, name)
 			}
 			for _, v := range rec.Values {
-				// benchfmt leaves the unit of a zero as it is.
+				// benchfmt does not normalise the unit of a zero.
 				_, metric := benchunit.Tidy(v.Value, v.Unit)
-				r.ofSim[metric] = r.ofSim[metric] || string(base) == simBenchmark
-				if !math.IsNaN(v.Value) && !math.IsInf(v.Value, 0) { // else undefined
+				r.simulated[metric] = r.simulated[metric] || string(base) == simBenchmark
+				if !math.IsNaN(v.Value) && !math.IsInf(v.Value, 0) { // undefined otherwise
 					to.values[metric] = append(to.values[metric], v.Value)
 				}
 			}
 		}
 	}
 	if err := r.bench.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return fault(file, "is no text of benchmark results: it has a line of more than %d bytes", bufio.MaxScanTokenSize)
+		return pathError(file, "is no text of benchmark results: it has a line of more than %d bytes", bufio.MaxScanTokenSize)
 	} else if err != nil {
-		return fault(file, "cannot be read: %v", errors.Unwrap(err)) // without the name, which comes first
+		return pathError(file, "cannot be read: %v", errors.Unwrap(err)) // without the file name, which precedes it
 	}
 	if found == 0 {
-		return fault(file, "holds no benchmark results; a run's %s does", result.BenchFile)
+		return pathError(file, "holds no benchmark results; a run's %s does", result.BenchFile)
 	}
 	return nil
 }
 
-// finish says how each metric is compared and returns the set. Simulated metrics have one value: a row that was found
-// with two is an error.
-func (r *reader) finish() (*Set, error) {
+// finish determines how each metric is compared and returns the set. A simulated metric
+// must have one value per row; a row with two different values is an error.
+func (r *setReader) finish() (*Set, error) {
 	units := r.bench.Units()
-	for metric, ofSim := range r.ofSim {
+	for metric, ofSim := range r.simulated {
 		stated := units.Get(metric, "assume") != nil || units.Get(metric, "better") != nil
-		u := unit{wall: units.GetAssumption(metric) != benchmath.AssumeExact}
+		u := unitRule{wall: units.GetAssumption(metric) != benchmath.AssumeExact}
 		switch better := units.GetBetter(metric); {
 		case better < 0:
 			u.better = "lower"
@@ -105,42 +106,43 @@ func (r *reader) finish() (*Set, error) {
 				continue
 			}
 			if s := benchmath.AssumeExact.Summary(sample(values), 1); s.Lo != s.Hi {
-				if apart := row.apart(r.ignore); len(apart) > 0 {
-					return nil, fault(r.set.Name, "holds rows that differ only in what is ignored, with %s from %s to %s (%s); do not ignore %s",
-						metric, text.Exact(s.Lo), text.Exact(s.Hi), places(row.at), strings.Join(apart, " and "))
+				if apart := row.ignoredDifferences(r.ignore); len(apart) > 0 {
+					return nil, pathError(r.set.Name, "holds rows that differ only in what is ignored, with %s from %s to %s (%s); do not ignore %s",
+						metric, text.Exact(s.Lo), text.Exact(s.Hi), firstAndLast(row.positions), strings.Join(apart, " and "))
 				}
-				return nil, fault(r.set.Name, "holds %s more than once, with %s from %s to %s (%s); name one run of each scenario",
-					row.name, metric, text.Exact(s.Lo), text.Exact(s.Hi), places(row.at))
+				return nil, pathError(r.set.Name, "holds %s more than once, with %s from %s to %s (%s); name one run of each scenario",
+					row.name, metric, text.Exact(s.Lo), text.Exact(s.Hi), firstAndLast(row.positions))
 			}
 		}
 	}
 	return r.set, nil
 }
 
-// apart returns the keys that are ignored and in whose parts records of the row differ.
-func (w *row) apart(ignore []string) (keys []string) {
+// ignoredDifferences returns the ignored keys in which records of the row differ.
+func (w *setRow) ignoredDifferences(ignore []string) (keys []string) {
 	for _, key := range ignore {
-		differ := func(n result.Name) bool { return n.Get(key) != w.whole[0].Get(key) }
-		if !slices.Contains(keys, key) && slices.ContainsFunc(w.whole, differ) {
+		differ := func(n result.Name) bool { return n.Get(key) != w.fullNames[0].Get(key) }
+		if !slices.Contains(keys, key) && slices.ContainsFunc(w.fullNames, differ) {
 			keys = append(keys, key)
 		}
 	}
 	return keys
 }
 
-// sample copies values, which benchmath sorts.
+// sample copies values, because benchmath sorts them.
 func sample(values []float64) *benchmath.Sample {
 	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
 }
 
-// places names the first and last of several places.
-func places(at []string) string {
+// firstAndLast returns the first and last of several positions.
+func firstAndLast(at []string) string {
 	if len(at) == 1 {
 		return at[0]
 	}
 	return at[0] + ", " + at[len(at)-1]
 }
 
-func fault(path, format string, args ...any) error {
+// pathError returns a *result.PlaceError.
+func pathError(path, format string, args ...any) error {
 	return &result.PlaceError{Path: path, Why: fmt.Sprintf(format, args...)}
 }

@@ -1,53 +1,57 @@
-// Package compare sets two sets of results side by side, such as runs, sweeps or stored baselines, and says what
-// differs and whether something got worse.
+// Package compare compares two sets of results, such as runs, sweeps or stored baselines.
+// It lists the differences and the regressions.
 //
-// Read makes a Set of files and directories. Rows are known by the parts of their benchmark's name, in any order; units
-// by their Unit lines, or else by result.Better. Compare makes a Comparison of two Sets: plain data, in an order that
-// depends on the inputs alone, which the Write methods print. Simulated metrics are exact (benchmath.AssumeExact): any
-// change of theirs is one. Wall-clock times and other measurements are not (benchmath.AssumeNothing): they are shown,
-// and held against the newer side only when that is asked for.
+// Read makes a Set of files and directories. Rows are identified by the parts of their
+// benchmark's name, in any order. The direction of a metric comes from its Unit line, or
+// else from result.Better. Compare makes a Comparison of two Sets: plain data, in an order
+// that depends only on the inputs. The Write methods print it.
 //
-// What runs are, and how their files are written, is left to package result; flags and the exit code to the command.
+// Simulated metrics are exact (benchmath.AssumeExact): each change beyond rounding is a
+// difference. Wall-clock times and other measurements are not (benchmath.AssumeNothing):
+// they are shown, but fail only if Options request it.
+//
+// Package result defines runs and their files; the command has flags and the exit code.
+// Begin reading with Options, Comparison and Compare.
 //
 // # The document
 //
-// WriteJSON writes a Comparison. Its schema is sim.compare/1; minor versions add members, a change of meaning is a new
-// major.
+// WriteJSON writes a Comparison. Its schema is sim.compare/1. Minor versions add members;
+// a change of meaning is a new major version.
 //
 //	schema            "sim.compare/1"
-//	old, new          what was compared, as it was named
-//	fail_over         share from which a metric that got worse is a regression
-//	wall_fail_over    the same of wall-clock; absent where it cannot fail
-//	fail_on_change    whether a change for the better is a regression too
-//	keys              keys of the resolved scenarios whose values differ, where both sides
-//	                  are directories of one run or sweep: key, old, new (absent where
-//	                  a side lacks it)
-//	rows              rows that both sides have
-//	metrics           by metric:
-//	    name          ends in its unit; plain ratios and counts have none
-//	    better        "lower" or "higher"; absent where neither is
-//	    wall          true where it is measured, not simulated
-//	    may_fail      whether a change for the worse may be a regression
-//	    rows, differ  rows of both sides where one has it, and where they differ by
-//	                  more than rounding
-//	    means         geometric means of new/old over the rows where both are
-//	                  positive: of all, and of each policy where there are
-//	                  several. policy (absent for all), rows, ratio; of wall
-//	                  also the sums old and new
-//	differences       by metric, then by row; of wall only where it may fail or
-//	                  all was asked for
+//	old, new          the compared paths, as given
+//	fail_over         relative change beyond which a worse metric is a regression
+//	wall_fail_over    the same for wall-clock times; absent if they cannot fail
+//	fail_on_change    whether an improvement is a regression, too
+//	keys              keys of the resolved scenarios whose values differ, if both
+//	                  sides are directories of one run or sweep: key, old, new
+//	                  (absent if a side lacks it)
+//	rows              number of rows of both sides
+//	metrics           one object per metric:
+//	    name          ends in its unit; ratios and counts have none
+//	    better        "lower" or "higher"; absent without a direction
+//	    wall          true if it is measured, not simulated
+//	    may_fail      whether a worse value may be a regression
+//	    rows, differ  number of rows of both sides in which a side has the metric,
+//	                  and number of rows in which it differs by more than rounding
+//	    means         geometric means of new/old over the rows in which both are
+//	                  positive: over all rows and, with several policies, for each
+//	                  policy. policy (absent for all rows), rows, ratio; for
+//	                  wall-clock times also the sums old and new
+//	differences       by metric, then by row; of wall-clock times only if they may
+//	                  fail or all differences were requested
 //	    row           object: scenario, policy and coordinates
 //	    metric
-//	    old, new      absent where missing or undefined
-//	    ratio         new/old; absent where one is not positive
-//	    change        (new-old)/|old|; absent where old is 0 or one is absent
-//	    p             of wall: the p-value of the Mann-Whitney U test, where
-//	                  there are samples enough
-//	    mark          "better", "worse", "changed" (where neither is better),
-//	                  "missing", "new" or "same" (only where all was asked for)
+//	    old, new      absent if missing or undefined
+//	    ratio         new/old; absent if one is not positive
+//	    change        (new-old)/|old|; absent if old is 0 or one is absent
+//	    p             measured metrics: p-value of the Mann-Whitney U test, if there
+//	                  are enough samples
+//	    mark          "better", "worse", "changed" (without a direction), "missing",
+//	                  "new" or "same" (only if all differences were requested)
 //	    fails         true for a regression
-//	missing_rows      rows that only the old side has: regressions
-//	new_rows          rows that only the new side has
+//	missing_rows      rows of the old side only; each is a regression
+//	new_rows          rows of the new side only
 //	regressions       row, metric (absent for a missing row) and why
 package compare
 
@@ -63,47 +67,49 @@ import (
 // Schema is the version of Comparison.
 const Schema = "sim.compare/1"
 
-// Rounding is the default of Options.FailOver: what another compiler or processor may make of the same sum. No change
-// of a model is as small, so that what differs by no more is the same, unless FailOver is less. Of gaps, which are
-// shares, it is their difference.
+// Rounding is the default of Options.FailOver: the relative difference that compilers and
+// processors can cause in the same sum. Changes of a model are larger. Smaller
+// differences count as equal, unless FailOver is smaller. For gaps, which are shares, it
+// is an absolute difference.
 const Rounding = 1e-6
 
-// WallFailOver is the share that wall-clock may grow by unless Options say otherwise. Single runs on a busy machine
-// differ by less.
+// WallFailOver is the default of Options.WallFailOver: the relative growth of wall-clock
+// times that does not fail. Single runs on a busy machine differ by less.
 const WallFailOver = 0.25
 
-// AllMetrics among Options.Metrics stands for every metric that has a direction.
+// AllMetrics in Options.Metrics stands for every metric with a direction.
 const AllMetrics = "all"
 
-// Options say what a regression is.
+// Options define regressions.
 type Options struct {
-	// FailOver is the share by which a metric may get worse.
+	// FailOver is the relative change by which a metric may get worse.
 	FailOver float64
-	// Metrics may fail; none for those that result.Judged names: where a comparison has none of these, all with a
-	// direction.
+	// Metrics are the metrics that may fail. nil stands for result.FailureMetrics, or, if
+	// a comparison has none of these, for all metrics with a direction.
 	Metrics []string
-	// FailOnChange makes a change beyond FailOver for the better a regression too, and one of a metric without a
-	// direction: of the named Metrics, or else of every simulated one.
+	// FailOnChange makes improvements beyond FailOver regressions, too, and changes of
+	// metrics without a direction. It applies to Metrics, or to all simulated metrics if
+	// Metrics is nil.
 	FailOnChange bool
-	// Wall lets wall-clock fail that grows beyond the share WallFailOver.
+	// Wall makes growth of wall-clock times beyond WallFailOver a regression.
 	Wall         bool
 	WallFailOver float64
 }
 
-// Mark says how a value differs.
+// Mark is the kind of a difference.
 type Mark string
 
-// Marks.
+// Kinds of differences.
 const (
 	Same    Mark = "same"
 	Better  Mark = "better"
 	Worse   Mark = "worse"
 	Changed Mark = "changed" // neither direction is better
-	Missing Mark = "missing" // the new side lacks it, or it is undefined there
-	New     Mark = "new"     // the old side lacks it, or it is undefined there
+	Missing Mark = "missing" // not in the new set, or undefined there
+	New     Mark = "new"     // not in the old set, or undefined there
 )
 
-// Comparison is what differs between two Sets.
+// Comparison is the differences between two Sets.
 type Comparison struct {
 	Schema       string          `json:"schema"`
 	Old          string          `json:"old"`
@@ -114,13 +120,13 @@ type Comparison struct {
 	Keys         []KeyDifference `json:"keys,omitempty"`
 	Rows         int             `json:"rows"`
 	Metrics      []Metric        `json:"metrics"`
-	Differences  []Difference    `json:"differences"` // and what is the same
+	Differences  []Difference    `json:"differences"` // including equal values
 	MissingRows  []result.Name   `json:"missing_rows"`
 	NewRows      []result.Name   `json:"new_rows"`
 	Regressions  []Regression    `json:"regressions"`
 }
 
-// Metric sums up the differences of a metric.
+// Metric summarises the differences of a metric.
 type Metric struct {
 	Name    string `json:"name"`
 	Better  string `json:"better,omitempty"` // "lower" or "higher"
@@ -130,20 +136,20 @@ type Metric struct {
 	Differ  int    `json:"differ"`
 	Means   []Mean `json:"means"`
 
-	timed    bool // from timings.json
-	mustStay bool // where a row loses it, that is a regression
+	fromTimings bool // read from timings.json
+	isRequired  bool // a row that loses it is a regression
 }
 
-// Mean is the geometric mean of new/old over rows where both are positive.
+// Mean is the geometric mean of new/old over the rows in which both are positive.
 type Mean struct {
 	Policy string  `json:"policy,omitempty"` // "" for all
 	Rows   int     `json:"rows"`
 	Ratio  float64 `json:"ratio"`
-	Old    float64 `json:"old,omitempty"` // sums over the same rows, of wall-clock only
+	Old    float64 `json:"old,omitempty"` // sum over the same rows; wall-clock times only
 	New    float64 `json:"new,omitempty"`
 }
 
-// Difference is a metric of a row on both sides.
+// Difference is a metric of a row in both sets. See the package comment for the members.
 type Difference struct {
 	Row    result.Name `json:"row"`
 	Metric string      `json:"metric"`
@@ -159,13 +165,13 @@ type Difference struct {
 // Regression is a reason to fail.
 type Regression struct {
 	Row    result.Name `json:"row"`
-	Metric string      `json:"metric,omitempty"` // "" for a row that went missing
+	Metric string      `json:"metric,omitempty"` // "" for a missing row
 	Why    string      `json:"why"`
 
-	size float64 // of its relative change, by which of several the worst is named
+	size float64 // absolute relative change; the largest one is reported
 }
 
-// String is the regression in a line.
+// String returns the regression in one line.
 func (r Regression) String() string {
 	if r.Metric == "" {
 		return r.Row.String() + ": " + r.Why
@@ -173,8 +179,8 @@ func (r Regression) String() string {
 	return r.Row.String() + ": " + r.Metric + " " + r.Why
 }
 
-// Worst names of each metric's regressions the one of the largest change, and how many there are; rows that are missing
-// are named each.
+// Worst returns one line per metric: the regression with the largest change and the
+// number of regressions. Each missing row has its own line.
 func Worst(all []Regression) []string {
 	var out []string
 	at := map[string]int{}
@@ -200,58 +206,59 @@ func Worst(all []Regression) []string {
 	return out
 }
 
-// An InputError says why two Sets or the Options do not go together.
+// An InputError states why two Sets or the Options do not match.
 type InputError struct{ Why string }
 
 func (e *InputError) Error() string { return e.Why }
 
 func inputf(format string, args ...any) error { return &InputError{fmt.Sprintf(format, args...)} }
 
-// Compare compares two Sets. Errors are of type *InputError: sets that share no row or do not agree on what is better,
-// and metrics that cannot fail as the Options want.
-func Compare(older, newer *Set, o Options) (*Comparison, error) {
+// Compare compares two Sets. Errors are of type *InputError: sets without a common row or
+// with different directions of a metric, and Options.Metrics that cannot fail.
+func Compare(previous, current *Set, o Options) (*Comparison, error) {
 	c := &Comparison{
-		Schema: Schema, Old: older.Name, New: newer.Name, FailOver: o.FailOver, FailOnChange: o.FailOnChange,
-		Keys: keyDifferences(older.scenario, newer.scenario), MissingRows: []result.Name{}, NewRows: []result.Name{}, Differences: []Difference{}, Regressions: []Regression{},
+		Schema: Schema, Old: previous.Name, New: current.Name, FailOver: o.FailOver, FailOnChange: o.FailOnChange,
+		Keys: keyDifferences(previous.scenario, current.scenario), MissingRows: []result.Name{}, NewRows: []result.Name{}, Differences: []Difference{}, Regressions: []Regression{},
 	}
 	if o.Wall {
 		c.WallFailOver = &o.WallFailOver
 	}
-	for _, r := range newer.rows {
-		if older.byKey[r.name.ID()] == nil {
+	for _, r := range current.rows {
+		if previous.byKey[r.name.ID()] == nil {
 			c.NewRows = append(c.NewRows, r.name)
 		}
 	}
-	c.Rows = len(newer.rows) - len(c.NewRows)
+	c.Rows = len(current.rows) - len(c.NewRows)
 	if c.Rows == 0 {
-		return nil, nothingShared(older, newer)
+		return nil, noCommonRows(previous, current)
 	}
 	var err error
-	if c.Metrics, err = metrics(older, newer, o); err != nil {
+	if c.Metrics, err = listMetrics(previous, current, o); err != nil {
 		return nil, err
 	}
-	for _, r := range older.rows {
-		if newer.byKey[r.name.ID()] == nil {
+	for _, r := range previous.rows {
+		if current.byKey[r.name.ID()] == nil {
 			c.MissingRows = append(c.MissingRows, r.name)
 			c.Regressions = append(c.Regressions, Regression{Row: r.name, Why: "the row is missing"})
 		}
 	}
 	for i := range c.Metrics {
-		c.compareMetric(&c.Metrics[i], older, newer)
+		c.compareMetric(&c.Metrics[i], previous, current)
 	}
 	return c, nil
 }
 
-// compareMetric adds the differences of a metric. Wall-clock that one side does not have at all is not missed.
-func (c *Comparison) compareMetric(m *Metric, older, newer *Set) {
-	_, had := older.units[m.Name]
-	_, has := newer.units[m.Name]
-	if m.timed && (!had || !has) {
+// compareMetric adds the differences of a metric. Wall-clock times are skipped if one set
+// has none.
+func (c *Comparison) compareMetric(m *Metric, previous, current *Set) {
+	_, had := previous.units[m.Name]
+	_, has := current.units[m.Name]
+	if m.fromTimings && (!had || !has) {
 		return
 	}
 	first := len(c.Differences)
-	for _, r := range older.rows {
-		other := newer.byKey[r.name.ID()]
+	for _, r := range previous.rows {
+		other := current.byKey[r.name.ID()]
 		if other == nil || r.values[m.Name] == nil && other.values[m.Name] == nil {
 			continue
 		}
@@ -273,15 +280,16 @@ func (c *Comparison) compareMetric(m *Metric, older, newer *Set) {
 	m.Means = means(m, c.Differences[first:])
 }
 
-// nothingShared says what the two sides hold instead of a common row.
-func nothingShared(older, newer *Set) error {
+// noCommonRows returns the error for sets without a common row. It states the contents of
+// both.
+func noCommonRows(previous, current *Set) error {
 	return inputf("%s and %s have no row in common: %s has %s, %s has %s; compare results of the same scenario, "+
 		"or leave parts of the names out with --ignore, as in --ignore %s",
-		older.Name, newer.Name, older.Name, holdings(older), newer.Name, holdings(newer), apart(older, newer))
+		previous.Name, current.Name, previous.Name, describeContent(previous), current.Name, describeContent(current), differingKey(previous, current))
 }
 
-// holdings names the scenarios and policies of a set.
-func holdings(s *Set) string {
+// describeContent lists the scenarios and policies of a set.
+func describeContent(s *Set) string {
 	var out []string
 	for _, key := range result.LeadingKeys {
 		var values []string
@@ -301,11 +309,12 @@ func holdings(s *Set) string {
 	return strings.Join(out, " under ")
 }
 
-// apart is a key that keeps rows apart: one whose values differ, or that one side lacks.
-func apart(older, newer *Set) string {
-	for _, pair := range [][2]*Set{{older, newer}, {newer, older}} {
+// differingKey returns a key that separates the sets: its values differ, or one set lacks
+// it.
+func differingKey(previous, current *Set) string {
+	for _, pair := range [][2]*Set{{previous, current}, {current, previous}} {
 		for _, p := range pair[0].rows[0].name {
-			if !slices.ContainsFunc(pair[1].rows, func(r *row) bool { return r.name.Get(p.Key) == p.Value }) {
+			if !slices.ContainsFunc(pair[1].rows, func(r *setRow) bool { return r.name.Get(p.Key) == p.Value }) {
 				return p.Key
 			}
 		}

@@ -16,7 +16,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// bench makes a text in the benchmark format of rows, each a name and its metrics.
+// benchRow is a row of a text in the benchmark format: a name and its metrics.
 type benchRow struct {
 	name    string
 	metrics map[string]float64
@@ -81,7 +81,8 @@ func drawOptions(t *rapid.T) Options {
 	}
 }
 
-// TestItself compares a side with itself, its rows in another order and the parts of their names too: nothing differs.
+// TestItself: a set compared with itself, with rows and parts of names in another order,
+// has no differences.
 func TestItself(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows := drawRows(t)
@@ -107,13 +108,13 @@ func TestItself(t *testing.T) {
 				t.Fatalf("%+v", m)
 			}
 		}
-		if !strings.HasPrefix(c.Summary(), "no differences in ") || !c.quiet() {
+		if !strings.HasPrefix(c.Summary(), "no differences in ") || !c.hasNoDifferences() {
 			t.Fatalf("the summary is %q", c.Summary())
 		}
 	})
 }
 
-// TestSwap wants the opposite of everything when the sides are exchanged.
+// TestSwap: exchanging the sets reverses all differences.
 func TestSwap(t *testing.T) {
 	opposite := map[Mark]Mark{Better: Worse, Worse: Better, Missing: New, New: Missing, Same: Same, Changed: Changed}
 	rapid.Check(t, func(t *rapid.T) {
@@ -167,7 +168,7 @@ func TestSwap(t *testing.T) {
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }
 
-// TestJudged holds what fails to a rule written down once more, plainly, on the numbers themselves.
+// TestJudged: failures agree with a rule evaluated directly on the numbers.
 func TestJudged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rowsA, rowsB, o := drawRows(t), drawRows(t), drawOptions(t)
@@ -205,7 +206,7 @@ func TestJudged(t *testing.T) {
 	})
 }
 
-// TestMissingRow takes away one row after the other.
+// TestMissingRow: removing any row is a regression.
 func TestMissingRow(t *testing.T) {
 	var rows []benchRow
 	for _, p := range []string{"a", "b", "c"} {
@@ -225,7 +226,7 @@ func TestMissingRow(t *testing.T) {
 	}
 }
 
-// TestLimit pins the limit itself: a change of just as much is allowed.
+// TestLimit: a change of exactly the limit is allowed.
 func TestLimit(t *testing.T) {
 	for _, c := range []struct {
 		old, now, limit float64
@@ -254,13 +255,13 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestChosen pins which metrics may fail.
+// TestChosen: the metrics that may fail, for all options.
 func TestChosen(t *testing.T) {
 	row := func(nct, makespan, up, bound float64) *Set {
 		return set(t, fmt.Sprint("side ", nct), benchText([]benchRow{{"scenario=s/policy=p",
 			map[string]float64{"nct": nct, "makespan_s": makespan, "up_per_s": up, "bound_x": bound}}}))
 	}
-	older, newer := row(1, 1, 1, 1), row(2, 2, 0.5, 2)
+	previous, current := row(1, 1, 1, 1), row(2, 2, 0.5, 2)
 	for _, c := range []struct {
 		o    Options
 		want string
@@ -272,7 +273,7 @@ func TestChosen(t *testing.T) {
 		{Options{FailOnChange: true, Metrics: []string{"bound_x"}}, "bound_x"},
 		{Options{FailOver: 2}, ""},
 	} {
-		got, err := Compare(older, newer, c.o)
+		got, err := Compare(previous, current, c.o)
 		must(t, err)
 		var fails []string
 		for _, r := range got.Regressions {
@@ -287,7 +288,7 @@ func TestChosen(t *testing.T) {
 		"bound_x is neither better lower nor better": {Metrics: []string{"bound_x"}},
 		"side 1 and side 2 have no wall-clock times": {Wall: true},
 	} {
-		_, err := Compare(older, newer, o)
+		_, err := Compare(previous, current, o)
 		var input *InputError
 		if !errors.As(err, &input) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", o, err, want)
@@ -295,7 +296,7 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// TestChosenOfOthers lets all metrics fail where none is among those that are judged by default.
+// TestChosenOfOthers: all metrics may fail if none of the default ones is present.
 func TestChosenOfOthers(t *testing.T) {
 	side := func(v float64) *Set {
 		return set(t, "x", benchText([]benchRow{{"scenario=s/policy=p", map[string]float64{"up_per_s": v}}}))
@@ -307,25 +308,25 @@ func TestChosenOfOthers(t *testing.T) {
 	}
 }
 
-// TestDropped wants a metric that was dropped to fail, unless others were chosen.
+// TestDropped: a missing metric fails, unless other metrics were chosen.
 func TestDropped(t *testing.T) {
 	const text = "BenchmarkSim/scenario=s/policy=p 1 1 nct %s evaluations\n"
-	older := set(t, "a", fmt.Sprintf(text, "3"))
-	newer := set(t, "b", fmt.Sprintf(text, "NaN"))
-	c, err := Compare(older, newer, Options{})
+	previous := set(t, "a", fmt.Sprintf(text, "3"))
+	current := set(t, "b", fmt.Sprintf(text, "NaN"))
+	c, err := Compare(previous, current, Options{})
 	must(t, err)
 	if len(c.Regressions) != 1 || c.Regressions[0].String() != "s p: evaluations is missing or undefined, it was 3" {
 		t.Errorf("got %v", c.Regressions)
 	}
-	if c, err = Compare(older, newer, Options{Metrics: []string{"nct"}}); err != nil || len(c.Regressions) != 0 {
+	if c, err = Compare(previous, current, Options{Metrics: []string{"nct"}}); err != nil || len(c.Regressions) != 0 {
 		t.Errorf("got %v, %v", c.Regressions, err)
 	}
-	if c, err = Compare(newer, older, Options{}); err != nil || len(c.Regressions) != 0 || c.Differences[1].Mark != New {
+	if c, err = Compare(current, previous, Options{}); err != nil || len(c.Regressions) != 0 || c.Differences[1].Mark != New {
 		t.Errorf("got %+v, %v", c, err)
 	}
 }
 
-// TestUnlike wants sides refused that do not go together.
+// TestUnlike: sets that do not match are rejected.
 func TestUnlike(t *testing.T) {
 	for _, c := range []struct{ a, b, want string }{
 		{"BenchmarkSim/scenario=s/policy=p 1 1 nct\n", "BenchmarkSim/scenario=r/policy=p 1 1 nct\n",

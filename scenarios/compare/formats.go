@@ -11,12 +11,12 @@ import (
 	"sim/scenarios/result"
 )
 
-// WriteJSON writes the comparison as the package's comment says.
+// WriteJSON writes the comparison in the format of the package comment.
 func (c *Comparison) WriteJSON(w io.Writer, v View) error {
 	doc := *c
 	doc.Differences = []Difference{}
 	for i := range c.Metrics {
-		doc.Differences = append(doc.Differences, c.listed(&c.Metrics[i], v)...)
+		doc.Differences = append(doc.Differences, c.visibleDifferences(&c.Metrics[i], v)...)
 	}
 	data, err := result.JSON(&doc)
 	if err != nil {
@@ -26,8 +26,8 @@ func (c *Comparison) WriteJSON(w io.Writer, v View) error {
 	return err
 }
 
-// WriteCSV writes a row a difference, with a column for each part of names, and a row for each missing and new row,
-// which has no metric.
+// WriteCSV writes one line per difference, with one column per part of the names. Missing
+// and new rows have a line without a metric.
 func (c *Comparison) WriteCSV(w io.Writer, v View) error {
 	keys, common := c.Project()
 	for _, p := range common {
@@ -54,7 +54,7 @@ func (c *Comparison) WriteCSV(w io.Writer, v View) error {
 	}
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
-		for _, d := range c.listed(m, v) {
+		for _, d := range c.visibleDifferences(m, v) {
 			out.Write(append(csvfield.Safe(append(parts(d.Row), d.Metric)...), m.Better, number(d.Old), number(d.New), number(d.Ratio), number(d.Change),
 				string(d.Mark), strconv.FormatBool(d.Fails)))
 		}

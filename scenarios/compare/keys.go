@@ -16,19 +16,19 @@ import (
 	"sim/scenarios/result"
 )
 
-// KeyDifference is a key of the resolved scenarios that has another value, or is there on one side alone. Values are
-// as TOML has them; "" where a side lacks the key.
+// KeyDifference is a key of the resolved scenarios whose values differ. Values are in
+// TOML notation, "" if a scenario lacks the key.
 type KeyDifference struct {
 	Key string `json:"key"`
 	Old string `json:"old,omitempty"`
 	New string `json:"new,omitempty"`
 }
 
-// mostScenario is the largest resolved scenario whose keys are compared, in bytes.
-const mostScenario = 4 << 20
+// maxScenarioBytes is the size of the largest resolved scenario whose keys are compared.
+const maxScenarioBytes = 4 << 20
 
-// readKeys returns the keys of the resolved scenario of a run or a sweep with their values, nil where there is none or it
-// is too large to be listed.
+// readKeys returns the keys and values of the resolved scenario of a run or a sweep. It
+// returns nil if there is no scenario, or if it is too large.
 func readKeys(dir string) (map[string]string, error) {
 	path := filepath.Join(dir, result.ScenarioFile)
 	info, err := os.Stat(path)
@@ -36,68 +36,71 @@ func readKeys(dir string) (map[string]string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, fault(path, "cannot be read: %s", result.Reason(err))
-	case !info.Mode().IsRegular() || info.Size() > mostScenario:
+		return nil, pathError(path, "cannot be read: %s", result.Reason(err))
+	case !info.Mode().IsRegular() || info.Size() > maxScenarioBytes:
 		return nil, nil
 	}
 	var tree map[string]any
 	if _, err := toml.DecodeFile(path, &tree); err != nil {
-		return nil, fault(path, "is corrupt: %s", text.Line(err.Error(), 200))
+		return nil, pathError(path, "is corrupt: %s", text.Line(err.Error(), 200))
 	}
 	keys := map[string]string{}
 	flatten("", tree, keys)
 	return keys, nil
 }
 
-// flatten enters the values of a tree of tables by their dotted keys.
-func flatten(at string, value any, keys map[string]string) {
+// flatten stores the values of nested tables by their dotted keys.
+func flatten(path string, value any, keys map[string]string) {
 	switch v := value.(type) {
 	case map[string]any:
 		for name, inner := range v {
-			flatten(join(at, name), inner, keys)
+			flatten(join(path, name), inner, keys)
 		}
 	case []map[string]any:
 		for i, inner := range v {
-			flatten(join(at, fmt.Sprint(i)), inner, keys)
+			flatten(join(path, fmt.Sprint(i)), inner, keys)
 		}
 	case string:
-		keys[at] = v
+		keys[path] = v
 	default:
-		keys[at] = fmt.Sprint(v)
+		keys[path] = fmt.Sprint(v)
 	}
 }
 
-func join(at, name string) string {
-	if at == "" {
+// join appends a part to a dotted key.
+func join(path, name string) string {
+	if path == "" {
 		return name
 	}
-	return at + "." + name
+	return path + "." + name
 }
 
-// keyDifferences are the keys in which two scenarios differ, in order; none where a side has no keys.
-func keyDifferences(older, newer map[string]string) []KeyDifference {
-	if older == nil || newer == nil {
+// keyDifferences returns the keys in which two scenarios differ, sorted; nil if a set has
+// no keys.
+func keyDifferences(previous, current map[string]string) []KeyDifference {
+	if previous == nil || current == nil {
 		return nil
 	}
-	all := maps.Clone(older)
-	maps.Copy(all, newer)
+	all := maps.Clone(previous)
+	maps.Copy(all, current)
 	var out []KeyDifference
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if older[key] != newer[key] {
-			out = append(out, KeyDifference{key, older[key], newer[key]})
+		if previous[key] != current[key] {
+			out = append(out, KeyDifference{key, previous[key], current[key]})
 		}
 	}
 	return out
 }
 
-// mostKey is how many characters of a value tables show.
-const mostKey = 40
+// maxValueWidth is the number of characters of a value in tables.
+const maxValueWidth = 40
 
-// keyLines say in words how keys differ, those that differ alike in one line.
-func (c *Comparison) keyLines() []string {
+// describeKeys describes the differences of keys. Keys with the same old and new value
+// share a line.
+func (c *Comparison) describeKeys() []string {
 	shown := func(value string) string {
-		if r := []rune(value); len(r) > mostKey {
-			return string(r[:mostKey-3]) + "..."
+		if r := []rune(value); len(r) > maxValueWidth {
+			return string(r[:maxValueWidth-3]) + "..."
 		}
 		return value
 	}

@@ -11,8 +11,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestKeyDifferences: of two runs the keys of their scenarios that differ are named, before what came of it; of a stored
-// result, which has no scenario, none are.
+// TestKeyDifferences: the differing keys of two scenarios are listed before the results;
+// stored results without a scenario have none.
 func TestKeyDifferences(t *testing.T) {
 	dir := t.TempDir()
 	side := func(name, scenario string, factor float64) string {
@@ -23,14 +23,14 @@ func TestKeyDifferences(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(path, result.ScenarioFile), []byte(scenario), 0o666))
 		return path
 	}
-	older := side("old", "name = \"tiny\"\n[fabric]\nrate = \"200Gbps\"\npods = 4\n[[replica]]\nindex = 1\n", 1)
-	newer := side("new", "name = \"tiny\"\n[fabric]\nrate = \"400Gbps\"\npods = 4\n[[replica]]\nindex = 2\nscale = 1.5\n", 0.5)
+	previous := side("old", "name = \"tiny\"\n[fabric]\nrate = \"200Gbps\"\npods = 4\n[[replica]]\nindex = 1\n", 1)
+	current := side("new", "name = \"tiny\"\n[fabric]\nrate = \"400Gbps\"\npods = 4\n[[replica]]\nindex = 2\nscale = 1.5\n", 0.5)
 	read := func(path string) *Set {
 		s, err := Read(path, nil)
 		must(t, err)
 		return s
 	}
-	c, err := Compare(read(older), read(newer), Options{FailOver: Rounding})
+	c, err := Compare(read(previous), read(current), Options{FailOver: Rounding})
 	must(t, err)
 	want := []KeyDifference{{"fabric.rate", "200Gbps", "400Gbps"}, {"replica.0.index", "1", "2"}, {"replica.0.scale", "", "1.5"}}
 	if diff := cmp.Diff(want, c.Keys); diff != "" {
@@ -43,19 +43,19 @@ func TestKeyDifferences(t *testing.T) {
 			t.Errorf("%q is not in\n%s", line, &b)
 		}
 	}
-	c, err = Compare(read(filepath.Join(older, result.BenchFile)), read(newer), Options{})
+	c, err = Compare(read(filepath.Join(previous, result.BenchFile)), read(current), Options{})
 	must(t, err)
 	if c.Keys != nil {
 		t.Errorf("a file of results has keys %v", c.Keys)
 	}
-	must(t, os.WriteFile(filepath.Join(older, result.ScenarioFile), []byte("[fabric\n"), 0o666))
-	if _, err := Read(older, nil); err == nil || !strings.Contains(err.Error(), "scenario.toml: is corrupt: ") {
+	must(t, os.WriteFile(filepath.Join(previous, result.ScenarioFile), []byte("[fabric\n"), 0o666))
+	if _, err := Read(previous, nil); err == nil || !strings.Contains(err.Error(), "scenario.toml: is corrupt: ") {
 		t.Errorf("of half a scenario: %v", err)
 	}
 }
 
-// TestRounding: what differs by rounding alone is the same, and a gap of an optimum is that of another; with a limit of
-// 0 nothing is.
+// TestRounding: values that differ only by rounding, and gaps of two optima, are equal;
+// with a limit of 0 they differ.
 func TestRounding(t *testing.T) {
 	side := func(nct, gap float64) *Set {
 		return set(t, "x", benchText([]benchRow{{"policy=p", map[string]float64{"nct": nct, "gap": gap}}}))

@@ -9,10 +9,10 @@ import (
 	"sim/scenarios/result"
 )
 
-// metricOrder sorts metrics: those that may fail by default in their order, then the others by name, then what is
-// measured.
-func metricOrder(units map[string]unit) []string {
-	judged := result.Judged()
+// sortMetrics returns the metrics in order: the ones that may fail by default in their
+// order, other simulated metrics by name, measured ones by name.
+func sortMetrics(units map[string]unitRule) []string {
+	judged := result.FailureMetrics()
 	place := func(name string) int {
 		at := slices.Index(judged, name)
 		switch {
@@ -28,25 +28,26 @@ func metricOrder(units map[string]unit) []string {
 	})
 }
 
-// metrics lists the metrics of both sides and says which may fail.
-func metrics(older, newer *Set, o Options) ([]Metric, error) {
-	units := maps.Clone(newer.units)
-	for name, u := range older.units {
-		units[name] = u // whose rules the newer side is held to
+// listMetrics lists the metrics of both sets and determines which may fail.
+func listMetrics(previous, current *Set, o Options) ([]Metric, error) {
+	units := maps.Clone(current.units)
+	for name, u := range previous.units {
+		units[name] = u // the old set's rules apply
 	}
 	out := []Metric{}
-	for _, name := range metricOrder(units) {
-		u, has := newer.units[name]
-		if _, had := older.units[name]; had && has && (u.better != units[name].better || u.wall != units[name].wall) {
+	for _, name := range sortMetrics(units) {
+		u, has := current.units[name]
+		if _, had := previous.units[name]; had && has && (u.better != units[name].better || u.wall != units[name].wall) {
 			return nil, inputf("%s and %s do not agree on the unit %s: %s in one, %s in the other",
-				older.Name, newer.Name, name, units[name].words(), u.words())
+				previous.Name, current.Name, name, units[name].description(), u.description())
 		}
-		out = append(out, Metric{Name: name, Better: units[name].better, Wall: units[name].wall, timed: units[name].timed, Means: []Mean{}})
+		out = append(out, Metric{Name: name, Better: units[name].better, Wall: units[name].wall, fromTimings: units[name].fromTimings, Means: []Mean{}})
 	}
-	return out, choose(out, older, newer, o)
+	return out, selectFailing(out, previous, current, o)
 }
 
-func (u unit) words() string {
+// description describes the unit for messages.
+func (u unitRule) description() string {
 	kind, better := "simulated", "neither direction"
 	if u.wall {
 		kind = "measured"
@@ -57,8 +58,8 @@ func (u unit) words() string {
 	return kind + " with " + better + " better"
 }
 
-// choose marks the metrics that may fail.
-func choose(list []Metric, older, newer *Set, o Options) error {
+// selectFailing sets MayFail and isRequired of the metrics.
+func selectFailing(list []Metric, previous, current *Set, o Options) error {
 	find := func(name string) *Metric {
 		at := slices.IndexFunc(list, func(m Metric) bool { return m.Name == name })
 		if at < 0 {
@@ -67,14 +68,14 @@ func choose(list []Metric, older, newer *Set, o Options) error {
 		return &list[at]
 	}
 	all := slices.Contains(o.Metrics, AllMetrics)
-	named := false // some wall-clock metric
+	named := false // Options.Metrics contains a wall-clock time
 	for _, name := range o.Metrics {
 		m := find(name)
 		switch {
 		case name == AllMetrics:
 			continue
 		case m == nil:
-			return inputf("neither %s nor %s has a metric %q", older.Name, newer.Name, name)
+			return inputf("neither %s nor %s has a metric %q", previous.Name, current.Name, name)
 		case m.Wall && !o.Wall:
 			return inputf("%s is wall-clock, which cannot fail without --wall", name)
 		case m.Better == "" && (m.Wall || !o.FailOnChange):
@@ -83,14 +84,14 @@ func choose(list []Metric, older, newer *Set, o Options) error {
 		m.MayFail = true
 		named = named || m.Wall
 	}
-	judged := slices.ContainsFunc(result.Judged(), func(name string) bool { m := find(name); return m != nil && !m.Wall })
+	judged := slices.ContainsFunc(result.FailureMetrics(), func(name string) bool { m := find(name); return m != nil && !m.Wall })
 	wall := false
 	for i := range list {
 		m := &list[i]
 		switch {
 		case m.Wall:
-			_, had := older.units[m.Name]
-			_, has := newer.units[m.Name]
+			_, had := previous.units[m.Name]
+			_, has := current.units[m.Name]
 			wall = wall || had && has
 			m.MayFail = m.MayFail || o.Wall && !named && m.Better != ""
 		case o.FailOnChange && (all || o.Metrics == nil):
@@ -98,18 +99,19 @@ func choose(list []Metric, older, newer *Set, o Options) error {
 		case all || o.Metrics == nil && !judged:
 			m.MayFail = m.Better != ""
 		case o.Metrics == nil:
-			m.MayFail = m.Better != "" && slices.Contains(result.Judged(), m.Name)
+			m.MayFail = m.Better != "" && slices.Contains(result.FailureMetrics(), m.Name)
 		}
-		m.mustStay = m.MayFail || !m.Wall && (all || o.Metrics == nil)
+		m.isRequired = m.MayFail || !m.Wall && (all || o.Metrics == nil)
 	}
 	if o.Wall && !wall {
 		return inputf("%s and %s have no wall-clock times in common, so none can fail: --wall needs directories of runs or sweeps on both sides",
-			older.Name, newer.Name)
+			previous.Name, current.Name)
 	}
 	return nil
 }
 
-// means returns the geometric means of a metric: of all rows, and by policy where there are several.
+// means returns the geometric means of a metric over all rows and, if there are several
+// policies, for each policy.
 func means(m *Metric, diffs []Difference) []Mean {
 	type sum struct {
 		Mean
@@ -142,7 +144,7 @@ func means(m *Metric, diffs []Difference) []Mean {
 	}
 	out := []Mean{}
 	for i, s := range sums {
-		if s.Rows == 0 || i > 0 && len(sums) == 2 { // of one policy it is that of all
+		if s.Rows == 0 || i > 0 && len(sums) == 2 { // a single policy has the same mean as all rows
 			continue
 		}
 		s.Ratio = math.Exp(s.logs / float64(s.Rows))

@@ -11,7 +11,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// unitOf returns what a metric, or one in a unit of Go's, is measured in.
+// unitOf returns the unit of a metric, or of a unit of Go's benchmarks.
 func unitOf(metric string) (unit string, class benchunit.Class) {
 	switch {
 	case strings.HasPrefix(metric, "sec/"):
@@ -21,21 +21,22 @@ func unitOf(metric string) (unit string, class benchunit.Class) {
 	}
 	m, _ := result.Find(metric)
 	switch m.Unit {
-	case "hops": // of plain numbers
+	case "hops": // shown without a unit
 		return "", benchunit.Decimal
 	}
 	return strings.TrimPrefix(m.Unit, "1"), benchunit.Decimal
 }
 
-// tiny is from where on plain ratios are written with an exponent.
-const tiny = 1e-4
+// minDecimalRatio is the value below which ratios are printed with an exponent.
+const minDecimalRatio = 1e-4
 
-// moreDigits is how many digits beyond the usual are shown to tell old from new.
-const moreDigits = 9
+// maxExtraDigits is the number of additional digits that may be printed to show a
+// difference.
+const maxExtraDigits = 9
 
-// scale prints values of a metric in one unit.
+// scale formats the values of a metric in one unit.
 type scale struct {
-	format func(v float64, more int) string // with so many digits more than usual
+	format func(v float64, more int) string // more is the number of additional digits
 	unit   string
 }
 
@@ -51,7 +52,7 @@ func scaleFor(metric string, diffs []Difference) scale {
 		}
 	}
 	name, class := unitOf(metric)
-	if name == "%" && most < tiny {
+	if name == "%" && most < minDecimalRatio {
 		name = ""
 	}
 	switch {
@@ -59,15 +60,15 @@ func scaleFor(metric string, diffs []Difference) scale {
 		return scale{func(v float64, more int) string { return strconv.FormatFloat(100*v, 'f', 2+more, 64) }, " %"}
 	case name == "" && whole:
 		return scale{func(v float64, _ int) string { return text.Thousands(v) }, ""}
-	case name == "" && most < tiny:
+	case name == "" && most < minDecimalRatio:
 		return scale{func(v float64, more int) string { return strconv.FormatFloat(v, 'g', 4+more, 64) }, ""}
 	}
 	by := benchunit.CommonScale([]float64{most}, class)
-	if name == "" || name == "s" && by.Factor > 1 { // 1234.5 s and 0.0423, not ks and m
+	if name == "" || name == "s" && by.Factor > 1 { // 1234.5 s and 0.0423 instead of ks and m
 		by.Prec = max(0, by.Prec-int(math.Round(math.Log10(by.Factor))))
 		by.Factor, by.Prefix = 1, ""
 	}
-	by.Prec++ // four digits at least: a percent is much
+	by.Prec++ // at least four digits: a change of a percent is large
 	unit := strings.TrimRight(" "+by.Prefix+name, " ")
 	by.Prefix = ""
 	return scale{func(v float64, more int) string {
@@ -77,15 +78,15 @@ func scaleFor(metric string, diffs []Difference) scale {
 	}, unit}
 }
 
-// digitsFor returns a function that prints the values of d with one number of digits, such that old and new look
-// different where they are.
+// digitsFor returns a function that formats the values of d with the minimum number of digits that
+// show the difference.
 func (s scale) digitsFor(d *Difference) func(float64) string {
 	more := 0
-	for d.Old != nil && d.New != nil && *d.Old != *d.New && more < moreDigits && s.format(*d.Old, more) == s.format(*d.New, more) {
+	for d.Old != nil && d.New != nil && *d.Old != *d.New && more < maxExtraDigits && s.format(*d.Old, more) == s.format(*d.New, more) {
 		more++
 	}
 	return func(v float64) string { return s.format(v, more) + s.unit }
 }
 
-// share prints a limit.
+// share formats a limit in percent.
 func share(limit float64) string { return strconv.FormatFloat(100*limit, 'g', 6, 64) + " %" }

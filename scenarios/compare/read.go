@@ -14,19 +14,20 @@ import (
 	"sim/scenarios/result"
 )
 
-// Read reads one side of a comparison: the directory of a run or of a finished sweep, a directory of such directories
-// or of .bench files, a .bench file, a result.json or a sweep.json. The parts of names whose keys are in ignore are
-// left out. Whatever cannot be used is a *result.PlaceError.
+// Read reads one set of a comparison: the directory of a run or of a finished sweep, a
+// directory of such directories or of .bench files, a .bench file, a result.json or a
+// sweep.json. Parts of names with keys in ignore are left out. Unusable input is a
+// *result.PlaceError.
 func Read(path string, ignore []string) (*Set, error) {
 	r := newReader(path, ignore)
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fault(path, "there is no such file or directory")
+		return nil, pathError(path, "there is no such file or directory")
 	case err != nil:
-		return nil, fault(path, "cannot be read: %s", result.Reason(err))
+		return nil, pathError(path, "cannot be read: %s", result.Reason(err))
 	case !info.IsDir():
-		err = r.file(path)
+		err = r.readFile(path)
 	case result.IsResult(path):
 		if err = r.resultDir(path); err == nil {
 			r.set.scenario, err = readKeys(path)
@@ -40,35 +41,36 @@ func Read(path string, ignore []string) (*Set, error) {
 	return r.finish()
 }
 
-// file reads a .bench or a JSON file.
-func (r *reader) file(path string) error {
+// readFile reads a .bench or a JSON file.
+func (r *setReader) readFile(path string) error {
 	f, size, err := infile.Open(path)
 	if err != nil {
-		return fault(path, "cannot be read: %s", result.Reason(err))
+		return pathError(path, "cannot be read: %s", result.Reason(err))
 	}
 	defer f.Close()
 	in := bufio.NewReader(f)
 	begin, err := in.Peek(in.Size())
 	if err != nil && err != io.EOF {
-		return fault(path, "cannot be read: %s", result.Reason(err))
+		return pathError(path, "cannot be read: %s", result.Reason(err))
 	}
 	if bytes.HasPrefix(bytes.TrimLeft(begin, " \t\r\n"), []byte("{")) {
-		return r.json(in, size, path)
+		return r.readJSON(in, size, path)
 	}
 	return r.read(in, path)
 }
 
-// json reads the document of a run or a sweep, written as metrics.bench is, from a file of so many bytes.
-func (r *reader) json(in io.Reader, size int64, path string) error {
-	var doc either
+// readJSON reads the document of a run or a sweep from a file of size bytes. The document
+// is converted to the benchmark format.
+func (r *setReader) readJSON(in io.Reader, size int64, path string) error {
+	var doc runOrSweep
 	if err := result.Decode(in, size, &doc); err != nil {
-		return fault(path, "is corrupt: %v", err)
+		return pathError(path, "is corrupt: %v", err)
 	}
 	switch {
 	case result.HasSchema(doc.Schema, result.Schema):
 		run := result.Document{Scenario: doc.Scenario, Reference: doc.Reference, Rows: doc.Rows}
-		if err := errors.Join(run.Check(), (&result.Run{Document: run}).Possible()); err != nil {
-			return fault(path, "is corrupt: %v", err)
+		if err := errors.Join(run.Check(), (&result.Run{Document: run}).CheckMetrics()); err != nil {
+			return pathError(path, "is corrupt: %v", err)
 		}
 		if err := r.read(bytes.NewReader(run.AsSweep().Bench()), path); err != nil || doc.Timings == nil {
 			return err
@@ -78,16 +80,16 @@ func (r *reader) json(in io.Reader, size int64, path string) error {
 	case result.HasSchema(doc.Schema, result.SweepSchema):
 		sweep := result.Sweep{Name: doc.Name, Axes: doc.Axes, Cells: doc.Cells}
 		if err := sweep.Check(); err != nil {
-			return fault(path, "is corrupt: %v", err)
+			return pathError(path, "is corrupt: %v", err)
 		}
 		return r.read(bytes.NewReader(sweep.Bench()), path)
 	}
-	return fault(path, "has schema %q; a result.json (%q) or sweep.json (%q) can be compared", doc.Schema, result.Schema, result.SweepSchema)
+	return pathError(path, "has schema %q; a result.json (%q) or sweep.json (%q) can be compared", doc.Schema, result.Schema, result.SweepSchema)
 }
 
-// either is the document of a run or a sweep, told by its schema: what is compared of a result.Document and of a
-// result.Sweep.
-type either struct {
+// runOrSweep is the union of the compared members of result.Document and result.Sweep.
+// Schema distinguishes them.
+type runOrSweep struct {
 	Schema string `json:"schema"`
 
 	Scenario  string             `json:"scenario"`
@@ -101,33 +103,33 @@ type either struct {
 }
 
 // resultDir reads the directory of a run or a sweep.
-func (r *reader) resultDir(dir string) error {
+func (r *setReader) resultDir(dir string) error {
 	path := filepath.Join(dir, result.BenchFile)
 	switch info, err := os.Stat(path); {
 	case err == nil && !info.Mode().IsRegular():
-		return fault(dir, "%s is no regular file", result.BenchFile)
+		return pathError(dir, "%s is no regular file", result.BenchFile)
 	case errors.Is(err, fs.ErrNotExist):
 		if result.IsSweep(dir) {
-			return fault(dir, "is a sweep that is not finished: it has no %s yet; run it again to go on, sim plot draws the cells so far", result.BenchFile)
+			return pathError(dir, "is a sweep that is not finished: it has no %s yet; run it again to go on, sim plot draws the cells so far", result.BenchFile)
 		}
-		return fault(dir, "is not a whole run: %s is missing", result.BenchFile)
+		return pathError(dir, "is not a whole run: %s is missing", result.BenchFile)
 	}
 	if m, ok := result.ReadManifest(dir, result.ManifestSchema); ok {
-		if err := m.Intact(dir, result.BenchFile); err != nil {
+		if err := m.VerifySums(dir, result.BenchFile); err != nil {
 			return err
 		}
 	}
-	if err := r.file(path); err != nil {
+	if err := r.readFile(path); err != nil {
 		return err
 	}
 	return r.dirTimes(dir)
 }
 
-// collection reads the .bench files, runs and sweeps that lie in dir, in order of their names.
-func (r *reader) collection(dir string) error {
+// collection reads the .bench files, runs and sweeps directly in dir, sorted by name.
+func (r *setReader) collection(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return fault(dir, "cannot be read: %s", result.Reason(err))
+		return pathError(dir, "cannot be read: %s", result.Reason(err))
 	}
 	found := false
 	for _, e := range entries {
@@ -138,7 +140,7 @@ func (r *reader) collection(dir string) error {
 		case result.IsResult(path):
 			err = r.resultDir(path)
 		case filepath.Ext(path) == ".bench" && e.Type().IsRegular():
-			err = r.file(path)
+			err = r.readFile(path)
 		default:
 			continue
 		}
@@ -148,13 +150,13 @@ func (r *reader) collection(dir string) error {
 		found = true
 	}
 	if !found {
-		return fault(dir, "holds nothing to compare: neither a run nor a sweep nor .bench files")
+		return pathError(dir, "holds nothing to compare: neither a run nor a sweep nor .bench files")
 	}
 	return nil
 }
 
-// dirTimes adds the wall-clock times of a run or sweep where its directory has them.
-func (r *reader) dirTimes(dir string) error {
+// dirTimes adds the wall-clock times in the directory of a run or sweep.
+func (r *setReader) dirTimes(dir string) error {
 	if !result.IsSweep(dir) {
 		t := &result.Timings{}
 		if ok, err := loadJSON(dir, result.TimingsFile, t); err != nil || !ok {
@@ -172,40 +174,40 @@ func (r *reader) dirTimes(dir string) error {
 		return err
 	}
 	if err := sweep.Check(); err != nil {
-		return fault(dir, "%s is corrupt: %v", result.SweepFile, err)
+		return pathError(dir, "%s is corrupt: %v", result.SweepFile, err)
 	}
-	r.time(sweep, t.Cells)
+	r.addTimes(sweep, t.Cells)
 	return nil
 }
 
 // runTimes adds the wall-clock times of a run.
-func (r *reader) runTimes(scenario string, t *result.Timings) {
+func (r *setReader) runTimes(scenario string, t *result.Timings) {
 	s := &result.Sweep{Name: scenario}
 	for policy := range t.Policies {
 		s.Cells = append(s.Cells, result.Cell{Policy: policy, Key: policy})
 	}
-	r.time(s, t.Policies)
+	r.addTimes(s, t.Policies)
 }
 
-// time adds the wall-clock times of cells, by their keys, to the rows that are there.
-func (r *reader) time(s *result.Sweep, times map[string]result.PolicyTimings) {
+// addTimes adds the wall-clock times of cells, keyed by Cell.Key, to existing rows.
+func (r *setReader) addTimes(s *result.Sweep, times map[string]result.PolicyTimings) {
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		t, timed := times[c.Key]
 		to := r.set.byKey[s.BenchName(c).Without(r.ignore).ID()]
-		if !timed || to == nil { // a cell without metrics is no row
+		if !timed || to == nil { // a cell without metrics has no row
 			continue
 		}
 		for name, v := range t.Metrics() {
-			if !r.ofSim[name] { // a metric of that name is not hidden
+			if !r.simulated[name] { // a simulated metric of the same name takes precedence
 				to.values[name] = append(to.values[name], v)
-				r.set.units[name] = unit{better: "lower", wall: true, timed: true}
+				r.set.units[name] = unitRule{better: "lower", wall: true, fromTimings: true}
 			}
 		}
 	}
 }
 
-// loadJSON reads a file of a directory; false when it is not there.
+// loadJSON reads a file of a directory. It returns false if the file does not exist.
 func loadJSON(dir, name string, into any) (bool, error) {
 	err := result.Load(filepath.Join(dir, name), into)
 	var file *fs.PathError
@@ -213,9 +215,9 @@ func loadJSON(dir, name string, into any) (bool, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case errors.As(err, &file):
-		return false, fault(dir, "cannot read %s: %s", name, result.Reason(err))
+		return false, pathError(dir, "cannot read %s: %s", name, result.Reason(err))
 	case err != nil:
-		return false, fault(dir, "%s is corrupt: %v", name, err)
+		return false, pathError(dir, "%s is corrupt: %v", name, err)
 	}
 	return true, nil
 }

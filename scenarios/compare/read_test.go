@@ -11,7 +11,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// document is a run of two policies; factor scales its figures.
+// document returns a run of two policies; factor scales its values.
 func document(factor float64) *result.Document {
 	d := &result.Document{Schema: result.Schema, Scenario: "tiny", Version: result.Version}
 	for _, p := range []string{"prop-alloc", "delta joint"} {
@@ -67,7 +67,7 @@ func sweepDir(t *testing.T, dir string, factor, solve float64) *result.Sweep {
 	return s
 }
 
-// TestReadAlike reads the same run as each kind of thing that holds it.
+// TestReadAlike: the same run gives the same set from every kind of file and directory.
 func TestReadAlike(t *testing.T) {
 	dir := t.TempDir()
 	at := func(parts ...string) string { return filepath.Join(append([]string{dir}, parts...)...) }
@@ -85,7 +85,7 @@ func TestReadAlike(t *testing.T) {
 	} {
 		for _, path := range group {
 			c := compared(t, group[0], path, Options{FailOnChange: true})
-			if !c.quiet() || c.Rows != 2 {
+			if !c.hasNoDifferences() || c.Rows != 2 {
 				t.Errorf("%s and %s: %s", group[0], path, c.Summary())
 			}
 			for _, d := range c.Differences { // nor is wall-clock that only one side has
@@ -97,7 +97,7 @@ func TestReadAlike(t *testing.T) {
 	}
 }
 
-// TestUnusable wants one clear line for what cannot be read.
+// TestUnusable: unusable input gives one clear line.
 func TestUnusable(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, text string) string {
@@ -143,7 +143,7 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// TestLatest wants the newest of a scenario's runs and sweeps.
+// TestLatest: the most recent run or sweep of a scenario is found.
 func TestLatest(t *testing.T) {
 	root := t.TempDir()
 	run(t, filepath.Join(root, "a"), document(1), timings(1))
@@ -170,7 +170,7 @@ func TestLatest(t *testing.T) {
 	}
 }
 
-// TestIgnore compares two scenarios by policy.
+// TestIgnore: two scenarios are compared by policy.
 func TestIgnore(t *testing.T) {
 	dir := t.TempDir()
 	var sides [2]*Set
@@ -185,7 +185,7 @@ func TestIgnore(t *testing.T) {
 	}
 	c, err := Compare(sides[0], sides[1], Options{})
 	must(t, err)
-	if c.Rows != 2 || !c.quiet() || c.Metrics[2].Rows != 2 {
+	if c.Rows != 2 || !c.hasNoDifferences() || c.Metrics[2].Rows != 2 {
 		t.Errorf("%s: %+v", c.Summary(), c.Metrics)
 	}
 	if _, err := Read(filepath.Join(dir, "tiny"), []string{"policy"}); err != nil {

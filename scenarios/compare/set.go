@@ -9,11 +9,12 @@ import (
 	"sim/scenarios/result"
 )
 
-// simBenchmark is the name of the benchmark that sim's results go by.
+// simBenchmark is the name of the benchmarks of sim's results.
 const simBenchmark = "Sim"
 
-// readName takes a benchmark's name apart. What benchfmt takes for GOMAXPROCS belongs to the last part: the labels of
-// sweeps may end like that, and sim writes none.
+// readName parses a benchmark's name. The suffix that benchfmt interprets as GOMAXPROCS
+// is part of the last coordinate: labels of sweeps may end like that, and sim writes no
+// GOMAXPROCS.
 func readName(n benchfmt.Name) result.Name {
 	base, parts := n.Parts()
 	if last := len(parts) - 1; last > 0 && parts[last][0] == '-' {
@@ -24,7 +25,7 @@ func readName(n benchfmt.Name) result.Name {
 	var out result.Name
 	for _, p := range parts {
 		key, value, ok := strings.Cut(strings.TrimPrefix(string(p), "/"), "=")
-		if !ok { // no coordinate: a part of what is measured
+		if !ok { // not a coordinate: part of the benchmark's name
 			benchmark += string(p)
 			continue
 		}
@@ -36,54 +37,54 @@ func readName(n benchfmt.Name) result.Name {
 	return out.Sorted()
 }
 
-// row is what a Set holds under one name.
-type row struct {
-	name   result.Name
-	values map[string][]float64 // by metric: the finite ones, of repeated measurements several
-	at     []string             // file:line of its records
-	whole  []result.Name        // of its records, where parts are left out
+// setRow is the values of one row of a Set.
+type setRow struct {
+	name      result.Name
+	values    map[string][]float64 // finite values, keyed by metric; several if the measurement was repeated
+	positions []string             // file:line of the records
+	fullNames []result.Name        // complete names of the records, if parts are ignored
 }
 
-// unit says how a metric's values are compared.
-type unit struct {
-	better string // "lower", "higher" or "" for neither
-	wall   bool   // measured, so different each time; else simulated and exact
-	timed  bool   // from timings.json
+// unitRule states how the values of a metric are compared.
+type unitRule struct {
+	better      string // "lower", "higher", or "" without a direction
+	wall        bool   // measured, so values vary; otherwise simulated and exact
+	fromTimings bool   // read from timings.json
 }
 
-// Set is what one side of a comparison holds.
+// Set is one of the two compared sets of results.
 type Set struct {
-	Name  string // as the user gave it
-	rows  []*row // in the order of the file
-	byKey map[string]*row
-	units map[string]unit
-	keys  []string // of the parts of names, those that are left out too
+	Name  string              // as the user gave it
+	rows  []*setRow           // in the order of the input
+	byKey map[string]*setRow  // keyed by result.Name.ID
+	units map[string]unitRule // keyed by metric
+	keys  []string            // keys of the parts of names, including ignored ones
 
-	scenario map[string]string // the keys of the resolved scenario, of the directory of a run or a sweep
+	scenario map[string]string // keys and values of the resolved scenario; only for the directory of a run or a sweep
 }
 
-// Keys returns the keys of the parts that names of rows have, with those that were left out of them, in the order in
-// which they were found.
+// Keys returns the keys of the parts of names, including ignored ones, in order of
+// appearance.
 func (s *Set) Keys() []string { return slices.Clone(s.keys) }
 
-// Metrics returns the names of all metrics, in the order in which comparisons list them.
-func (s *Set) Metrics() []string { return metricOrder(s.units) }
+// Metrics returns the names of all metrics, in the order of comparisons.
+func (s *Set) Metrics() []string { return sortMetrics(s.units) }
 
-// row returns the row of a name, which is added when it is not there yet.
-func (s *Set) row(name result.Name) *row {
+// row returns the row of a name and adds it if it is missing.
+func (s *Set) row(name result.Name) *setRow {
 	key := name.ID()
 	r := s.byKey[key]
 	if r == nil {
-		r = &row{name: name, values: map[string][]float64{}}
+		r = &setRow{name: name, values: map[string][]float64{}}
 		s.rows, s.byKey[key] = append(s.rows, r), r
 	}
 	return r
 }
 
-// Keep leaves out the rows that where does not have.
-func (s *Set) Keep(where result.Where) {
-	s.rows = slices.DeleteFunc(s.rows, func(r *row) bool {
-		if where.Has(r.name) {
+// Filter removes the rows that do not match.
+func (s *Set) Filter(where result.NameFilter) {
+	s.rows = slices.DeleteFunc(s.rows, func(r *setRow) bool {
+		if where.Matches(r.name) {
 			return false
 		}
 		delete(s.byKey, r.name.ID())
@@ -91,7 +92,7 @@ func (s *Set) Keep(where result.Where) {
 	})
 }
 
-// Names are the names of all rows.
+// Names returns the names of all rows.
 func (s *Set) Names() []result.Name {
 	names := make([]result.Name, len(s.rows))
 	for i, r := range s.rows {

@@ -10,21 +10,26 @@ import (
 	"sim/scenarios/result"
 )
 
-// style is how a comparison is laid out.
+// style is the layout of a printed comparison: titles, tables and lists in plain text or
+// Markdown.
 type style struct {
-	section      string // of a title
-	table        func(*text.Table) string
-	less         string // how many differences are left out
+	section string // format of a section with its title
+	table   func(*text.Table) string
+	less    string // format of the number of omitted differences
+	// means formats the line with geometric means.
 	means        func(string) string
-	missing, new string              // titles
-	row          func(string) string // of a title
-	item         func(string) string
-	more         string // how many of a list are left out
-	wall         func(*text.Table) string
-	rules        func(string) string
+	missing, new string              // titles of the lists of rows
+	row          func(string) string // formats a row's name in a title
+	// item formats an element of a list.
+	item func(string) string
+	more string // format of the number of omitted elements
+	// wall formats the table of wall-clock times; rules formats the definition of a
+	// regression.
+	wall  func(*text.Table) string
+	rules func(string) string
 }
 
-// WriteText writes the comparison for people to read: what differs, a table a metric.
+// WriteText writes the comparison as text, with one table per metric.
 func (c *Comparison) WriteText(w io.Writer, v View) error {
 	var b strings.Builder
 	keys, common := c.Project()
@@ -44,7 +49,7 @@ func (c *Comparison) WriteText(w io.Writer, v View) error {
 	})
 }
 
-// WriteMarkdown writes the comparison as Markdown with tables, as for a comment on a change.
+// WriteMarkdown writes the comparison as Markdown, for comments on a change.
 func (c *Comparison) WriteMarkdown(w io.Writer, v View) error {
 	var b strings.Builder
 	keys, common := c.Project()
@@ -67,38 +72,38 @@ func (c *Comparison) WriteMarkdown(w io.Writer, v View) error {
 	})
 }
 
-// code marks text to be taken as it is.
+// code formats text as Markdown code.
 func code(s string) string {
 	return "`" + strings.NewReplacer("`", "'", "\n", " ").Replace(s) + "`"
 }
 
-// write writes what follows the summary in b: a table a metric, the rows that one side has, wall-clock, and what may
-// fail.
+// write writes everything after the summary in b: one table per metric, missing and new
+// rows, wall-clock times, and the definition of a regression.
 func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []string, common result.Name, as style) error {
 	if len(c.Keys) > 0 {
 		fmt.Fprintf(b, as.section, "the scenarios differ in "+text.Plural(len(c.Keys), "key"))
 	}
-	for i, line := range c.keyLines() {
-		if i == mostLines && !v.All {
-			fmt.Fprintf(b, as.more, len(c.keyLines())-i)
+	for i, line := range c.describeKeys() {
+		if i == maxListedRows && !v.All {
+			fmt.Fprintf(b, as.more, len(c.describeKeys())-i)
 			break
 		}
 		b.WriteString(as.item(line))
 	}
-	if t := c.oneRow(v); t != nil {
+	if t := c.singleRowTable(v); t != nil {
 		fmt.Fprintf(b, as.section, as.row(c.Differences[0].Row.Without(common.Keys()).String()))
 		b.WriteString(as.table(t))
 	}
 	for i := range c.Metrics {
 		if c.Rows == 1 {
-			break // all are in one table
+			break // singleRowTable has all metrics
 		}
 		m := &c.Metrics[i]
-		all := c.listed(m, v)
+		all := c.visibleDifferences(m, v)
 		if len(all) == 0 {
 			continue
 		}
-		diffs := foremost(all, v)
+		diffs := topDifferences(all, v)
 		fmt.Fprintf(b, as.section, m.heading())
 		b.WriteString(as.table(c.table(m, diffs, keys)))
 		if left := len(all) - len(diffs); left > 0 {
@@ -116,7 +121,7 @@ func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []strin
 			fmt.Fprintf(b, as.section, list.title)
 		}
 		for i, n := range list.rows {
-			if i == mostLines && !v.All {
+			if i == maxListedRows && !v.All {
 				fmt.Fprintf(b, as.more, len(list.rows)-i)
 				break
 			}
@@ -126,22 +131,22 @@ func (c *Comparison) write(w io.Writer, b *strings.Builder, v View, keys []strin
 	if t := c.wallTable(v); t != nil {
 		b.WriteString(as.wall(t))
 	}
-	if !c.quiet() {
+	if !c.hasNoDifferences() {
 		b.WriteString(as.rules(c.Rules()))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// narrow puts the coordinates of a table into one column, a line each, where the columns together are wider than a line
-// and that makes them less so.
+// narrow combines the coordinates of a table into one column, with a line each, if the
+// table is too wide and becomes narrower.
 func narrow(t *text.Table, keys []string) *text.Table {
 	coordinate := func(key string) bool { return result.IsCoordinate(key) }
 	first := slices.IndexFunc(keys, coordinate)
 	if t.TextWidth() <= text.Width || first < 0 {
 		return t
 	}
-	last := first // keys are ordered so that coordinates stand together
+	last := first // coordinates are consecutive keys
 	for last < len(keys) && coordinate(keys[last]) {
 		last++
 	}

@@ -11,25 +11,25 @@ import (
 	"sim/scenarios/result"
 )
 
-// View says what the Write methods show.
+// View selects the parts of a comparison that the Write methods print.
 type View struct {
-	// All shows what is the same too, every row of long lists, and wall-clock by row.
+	// All includes equal values, all elements of long lists, and wall-clock times by row.
 	All bool
-	// Bold is put round what fails; nil leaves it plain. Of text only.
+	// Bold formats failing values of text; nil leaves them plain.
 	Bold func(string) string
 }
 
-// mostLines is how many rows a list shows, unless all are asked for.
-const mostLines = 50
+// maxListedRows is the number of elements of a list that are printed by default.
+const maxListedRows = 50
 
-// shown reports whether the differences of m are listed by row.
-func (c *Comparison) shown(m *Metric, v View) bool {
+// listsRows reports whether the differences of m are listed by row.
+func (c *Comparison) listsRows(m *Metric, v View) bool {
 	return v.All || !m.Wall || m.MayFail || !slices.ContainsFunc(c.Metrics, func(m Metric) bool { return !m.Wall })
 }
 
-// listed returns the differences of a metric that a view shows.
-func (c *Comparison) listed(m *Metric, v View) []Difference {
-	if !c.shown(m, v) {
+// visibleDifferences returns the differences of a metric that a view prints.
+func (c *Comparison) visibleDifferences(m *Metric, v View) []Difference {
+	if !c.listsRows(m, v) {
 		return nil
 	}
 	var out []Difference
@@ -41,16 +41,17 @@ func (c *Comparison) listed(m *Metric, v View) []Difference {
 	return out
 }
 
-// quiet reports whether nothing differs that may fail or is simulated.
-func (c *Comparison) quiet() bool {
+// hasNoDifferences reports whether no value that is simulated or may fail differs.
+func (c *Comparison) hasNoDifferences() bool {
 	return len(c.MissingRows)+len(c.NewRows) == 0 && !slices.ContainsFunc(c.Metrics, func(m Metric) bool {
-		return m.Differ > 0 && c.shown(&m, View{})
+		return m.Differ > 0 && c.listsRows(&m, View{})
 	})
 }
 
-// foremost returns at most mostLines of diffs, in their order: first what fails, then what changed most.
-func foremost(diffs []Difference, v View) []Difference {
-	if v.All || len(diffs) <= mostLines {
+// topDifferences returns at most maxListedRows of diffs, in their order. It prefers
+// failing ones, then the largest changes.
+func topDifferences(diffs []Difference, v View) []Difference {
+	if v.All || len(diffs) <= maxListedRows {
 		return diffs
 	}
 	order := make([]int, len(diffs))
@@ -73,7 +74,7 @@ func foremost(diffs []Difference, v View) []Difference {
 		}
 		return cmp.Compare(size(y), size(x))
 	})
-	order = order[:mostLines]
+	order = order[:maxListedRows]
 	slices.Sort(order)
 	out := make([]Difference, len(order))
 	for i, at := range order {
@@ -82,7 +83,8 @@ func foremost(diffs []Difference, v View) []Difference {
 	return out
 }
 
-// Project returns the keys of the parts that tell the rows of c apart, the policy last. common are the parts that all have.
+// Project returns the keys of the parts in which the names of c's rows differ, with the
+// policy last. common are the parts that all rows share.
 func (c *Comparison) Project() (keys []string, common result.Name) {
 	names := slices.Concat(c.MissingRows, c.NewRows)
 	for i := range c.Differences {
@@ -91,7 +93,7 @@ func (c *Comparison) Project() (keys []string, common result.Name) {
 	return result.Project(names)
 }
 
-// leftOf are the columns of a table that are aligned to the left: the first ones and the verdict.
+// leftOf returns the left-aligned columns of a table: the first ones and the verdict.
 func leftOf(t *text.Table, first int) []int {
 	left := []int{len(t.Heads) - 1}
 	for i := range first {
@@ -100,9 +102,9 @@ func leftOf(t *text.Table, first int) []int {
 	return left
 }
 
-// table is the table of a metric's differences.
+// table returns the table of a metric's differences.
 func (c *Comparison) table(m *Metric, diffs []Difference, keys []string) *text.Table {
-	t := text.NewTable(append(result.Heads(keys), "old", "new", "change", "verdict")...)
+	t := text.NewTable(append(result.ColumnHeads(keys), "old", "new", "change", "verdict")...)
 	t.Left(leftOf(t, len(keys))...)
 	scale := scaleFor(m.Name, diffs)
 	for i := range diffs {
@@ -115,8 +117,9 @@ func (c *Comparison) table(m *Metric, diffs []Difference, keys []string) *text.T
 	return t
 }
 
-// oneRow is the table of all metrics where there is but one row, nil where there are several or nothing is listed.
-func (c *Comparison) oneRow(v View) *text.Table {
+// singleRowTable returns the table of all metrics if the sets have only one common row.
+// It returns nil otherwise, or if nothing is listed.
+func (c *Comparison) singleRowTable(v View) *text.Table {
 	if c.Rows != 1 {
 		return nil
 	}
@@ -124,7 +127,7 @@ func (c *Comparison) oneRow(v View) *text.Table {
 	listed := false
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
-		for _, d := range c.listed(m, v) {
+		for _, d := range c.visibleDifferences(m, v) {
 			c.valueRow(t, &d, scaleFor(m.Name, []Difference{d}), m.Name, cmp.Or(m.Better, "-"))
 			listed = true
 		}
@@ -135,9 +138,10 @@ func (c *Comparison) oneRow(v View) *text.Table {
 	return t
 }
 
-// valueRow adds a difference to a table: after the first cells both values, the change and the verdict.
+// valueRow adds a difference to a table: cells, then both values, the change and the
+// verdict.
 func (c *Comparison) valueRow(t *text.Table, d *Difference, by scale, cells ...string) {
-	w := by.words(d)
+	w := by.differenceText(d)
 	cells = append(cells, w.Old, w.New, w.Change, w.Verdict)
 	if d.Fails {
 		t.BoldRow(cells)
@@ -146,8 +150,8 @@ func (c *Comparison) valueRow(t *text.Table, d *Difference, by scale, cells ...s
 	}
 }
 
-// words is the change as people read it.
-func (d *Difference) words() string {
+// changeText returns the relative change as text.
+func (d *Difference) changeText() string {
 	switch {
 	case d.Old == nil || d.New == nil:
 		return "-"
@@ -161,6 +165,7 @@ func (d *Difference) words() string {
 	return change
 }
 
+// verdict returns the mark of a difference and whether it fails.
 func (d *Difference) verdict() string {
 	switch {
 	case d.Fails:
@@ -171,7 +176,8 @@ func (d *Difference) verdict() string {
 	return string(d.Mark)
 }
 
-// heading names a metric, its direction and in how many rows it differs.
+// heading returns the name of a metric, its direction, and the number of rows in which it
+// differs.
 func (m *Metric) heading() string {
 	direction := ""
 	if m.Better != "" {
@@ -180,7 +186,8 @@ func (m *Metric) heading() string {
 	return fmt.Sprintf("%s%s: differs in %s of %s", m.Name, direction, text.Count(m.Differ), text.Plural(m.Rows, "row"))
 }
 
-// meansLine gives the geometric means of a metric, "" where there is only one row or they differ by rounding alone.
+// meansLine returns the geometric means of a metric, or "" if there is only one row or
+// all means differ only by rounding.
 func (m *Metric) meansLine() string {
 	if len(m.Means) == 0 || m.Means[0].Rows < 2 || !slices.ContainsFunc(m.Means, Mean.differs) {
 		return ""
@@ -195,17 +202,18 @@ func (m *Metric) meansLine() string {
 	return "geometric mean of new/old: " + strings.Join(parts, "; ")
 }
 
-// differs reports whether a mean is of more than rounding.
+// differs reports whether a mean differs from 1 by more than rounding.
 func (m Mean) differs() bool { return math.Abs(m.Ratio-1) > Rounding }
 
-// wallTable is the table of the sums of wall-clock that is not listed by row, by metric and policy, where they differ by
-// more than the machine may make of them; nil where none does.
+// wallTable returns the sums of wall-clock times, by metric and policy, that are not
+// listed by row. Sums whose difference is noise of the machine are left out. It returns
+// nil if none remain.
 func (c *Comparison) wallTable(v View) *text.Table {
 	t := text.NewTable("wall-clock of all rows", "policy", "old", "new", "mean change").Left(0, 1)
 	differ := false
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
-		if !m.Wall || c.shown(m, v) {
+		if !m.Wall || c.listsRows(m, v) {
 			continue
 		}
 		var sums []Difference
@@ -213,7 +221,7 @@ func (c *Comparison) wallTable(v View) *text.Table {
 			sums = append(sums, Difference{Old: &m.Means[k].Old, New: &m.Means[k].New})
 		}
 		for k, mean := range m.Means {
-			if math.Abs(mean.New-mean.Old) < wallFloor {
+			if math.Abs(mean.New-mean.Old) < minWallChange {
 				continue
 			}
 			differ = true
@@ -231,12 +239,12 @@ func (c *Comparison) wallTable(v View) *text.Table {
 	return t
 }
 
-// Summary is the outcome in a line.
+// Summary returns the outcome in one line.
 func (c *Comparison) Summary() string {
 	count := map[Mark]int{}
 	metrics, total := 0, 0
 	for i := range c.Metrics {
-		if m := &c.Metrics[i]; c.shown(m, View{}) {
+		if m := &c.Metrics[i]; c.listsRows(m, View{}) {
 			metrics++
 			for _, d := range c.Differences {
 				if d.Metric == m.Name {
@@ -247,7 +255,7 @@ func (c *Comparison) Summary() string {
 		}
 	}
 	where := fmt.Sprintf("in %s, %s", text.Plural(c.Rows, "row"), text.Plural(metrics, "metric"))
-	if c.quiet() {
+	if c.hasNoDifferences() {
 		return "no differences " + where
 	}
 	var parts []string
@@ -269,14 +277,14 @@ func (c *Comparison) Summary() string {
 	return line
 }
 
-// Rules says what may fail.
+// Rules states which changes are regressions.
 func (c *Comparison) Rules() string {
 	var simulated, timed, wall []string
-	chosen := false // and the others may go missing
+	chosen := false // only some simulated metrics may fail, so others may be missing
 	for _, m := range c.Metrics {
-		chosen = chosen || !m.Wall && !m.mustStay
+		chosen = chosen || !m.Wall && !m.isRequired
 		switch {
-		case m.MayFail && m.timed:
+		case m.MayFail && m.fromTimings:
 			timed = append(timed, m.Name)
 		case m.MayFail && m.Wall:
 			wall = append(wall, m.Name)
@@ -297,7 +305,7 @@ func (c *Comparison) Rules() string {
 	}
 	if timed != nil {
 		line += ", or " + strings.Join(timed, ", ") + how + "worse by more than " + share(*c.WallFailOver) +
-			fmt.Sprintf(" and %g ms", 1e3*wallFloor)
+			fmt.Sprintf(" and %g ms", 1e3*minWallChange)
 	}
 	if wall != nil {
 		line += ", or " + strings.Join(wall, ", ") + how + "worse by more than " + share(*c.WallFailOver)
@@ -305,31 +313,32 @@ func (c *Comparison) Rules() string {
 	return line
 }
 
-// Words are a Difference as the tables print it.
-type Words struct {
+// DifferenceText is a Difference as printed in tables.
+type DifferenceText struct {
 	Old     string `json:"old"`
 	New     string `json:"new"`
 	Change  string `json:"change"`
 	Verdict string `json:"verdict"`
 }
 
-// Words returns every difference as WriteText prints it, in the order of Differences.
-func (c *Comparison) Words() []Words {
+// DifferenceTexts returns every difference as WriteText prints it, in the order of
+// Differences.
+func (c *Comparison) DifferenceTexts() []DifferenceText {
 	by := map[string]scale{}
 	for i := range c.Metrics {
 		name := c.Metrics[i].Name
-		by[name] = scaleFor(name, c.listed(&c.Metrics[i], View{All: true}))
+		by[name] = scaleFor(name, c.visibleDifferences(&c.Metrics[i], View{All: true}))
 	}
-	out := make([]Words, len(c.Differences))
+	out := make([]DifferenceText, len(c.Differences))
 	for i := range c.Differences {
 		d := &c.Differences[i]
-		out[i] = by[d.Metric].words(d)
+		out[i] = by[d.Metric].differenceText(d)
 	}
 	return out
 }
 
-// words prints a difference at a scale.
-func (s scale) words(d *Difference) Words {
+// differenceText formats a difference at a scale.
+func (s scale) differenceText(d *Difference) DifferenceText {
 	number := s.digitsFor(d)
 	shown := func(v *float64) string {
 		if v == nil {
@@ -337,5 +346,5 @@ func (s scale) words(d *Difference) Words {
 		}
 		return number(*v)
 	}
-	return Words{shown(d.Old), shown(d.New), d.words(), d.verdict()}
+	return DifferenceText{shown(d.Old), shown(d.New), d.changeText(), d.verdict()}
 }

@@ -49,27 +49,27 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestLong wants long lists cut to what matters most, unless all is asked for.
+// TestLong: long lists are reduced to the largest differences, unless all are requested.
 func TestLong(t *testing.T) {
-	const n = 3 * mostLines
-	var older, newer []benchRow
+	const n = 3 * maxListedRows
+	var previous, current []benchRow
 	for i := range n {
 		name := fmt.Sprintf("scenario=s/policy=p/x=%d", i)
 		now := 1 - float64(i)/1000 // better
 		if i == n/2 {
 			now = 1.0001 // the one that fails
 		}
-		older = append(older, benchRow{name, map[string]float64{"nct": 1}})
-		newer = append(newer, benchRow{name, map[string]float64{"nct": now}})
-		newer = append(newer, benchRow{name + "/y=1", map[string]float64{"nct": now}})
+		previous = append(previous, benchRow{name, map[string]float64{"nct": 1}})
+		current = append(current, benchRow{name, map[string]float64{"nct": now}})
+		current = append(current, benchRow{name + "/y=1", map[string]float64{"nct": now}})
 	}
-	c, err := Compare(set(t, "a", benchText(older)), set(t, "b", benchText(newer)), Options{FailOver: Rounding})
+	c, err := Compare(set(t, "a", benchText(previous)), set(t, "b", benchText(current)), Options{FailOver: Rounding})
 	must(t, err)
 	var some, all, markdown strings.Builder
 	must(t, c.WriteText(&some, View{}))
 	must(t, c.WriteText(&all, View{All: true}))
 	must(t, c.WriteMarkdown(&markdown, View{}))
-	if lines := strings.Count(some.String(), "\n"); lines > 2*mostLines+20 || strings.Count(some.String(), "worse, fails") != 1 {
+	if lines := strings.Count(some.String(), "\n"); lines > 2*maxListedRows+20 || strings.Count(some.String(), "worse, fails") != 1 {
 		t.Errorf("%d lines:\n%s", lines, &some)
 	}
 	for _, want := range []string{"and 99 that differ less; --all lists them", "  and 100 more; --all lists them", fmt.Sprintf("\n%d     ", n-1)} {
@@ -86,7 +86,7 @@ func TestLong(t *testing.T) {
 	narrowLines(t, some.String())
 }
 
-// TestWide puts many coordinates into one column.
+// TestWide: many coordinates are combined into one column.
 func TestWide(t *testing.T) {
 	text := func(v float64) string {
 		var rows []benchRow
@@ -110,7 +110,7 @@ func TestWide(t *testing.T) {
 	}
 }
 
-// TestKeys keeps a coordinate that not all rows have as a column.
+// TestKeys: a coordinate that only some rows have is a column.
 func TestKeys(t *testing.T) {
 	side := func(v float64) *Set {
 		m := map[string]float64{"nct": v}
@@ -119,12 +119,12 @@ func TestKeys(t *testing.T) {
 	c, err := Compare(side(1), side(2), Options{})
 	must(t, err)
 	keys, common := c.Project()
-	if got := fmt.Sprint(keys, common, result.Heads([]string{"a.n", "b.n", "a.b.c"})); got != "[a.n c policy] b.n=2 [a.n b.n c]" {
+	if got := fmt.Sprint(keys, common, result.ColumnHeads([]string{"a.n", "b.n", "a.b.c"})); got != "[a.n c policy] b.n=2 [a.n b.n c]" {
 		t.Errorf("got %s", got)
 	}
 }
 
-// TestMarkdownEscapes keeps names from breaking the table.
+// TestMarkdownEscapes: names cannot break a table.
 func TestMarkdownEscapes(t *testing.T) {
 	row := func(v float64) string {
 		m := map[string]float64{"nct": v}
@@ -139,7 +139,8 @@ func TestMarkdownEscapes(t *testing.T) {
 	}
 }
 
-// TestDifferingKeys: a heading counts the keys that differ, also if it is one, and there is none without.
+// TestDifferingKeys: the heading states the number of differing keys, also if it is one;
+// without any, there is no heading.
 func TestDifferingKeys(t *testing.T) {
 	side := set(t, "x", benchText([]benchRow{{"policy=p", map[string]float64{"nct": 1}}}))
 	for n, want := range []string{"", "the scenarios differ in 1 key", "the scenarios differ in 2 keys"} {

@@ -11,7 +11,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestWall compares runs that differ in wall-clock alone.
+// TestWall: runs that differ only in wall-clock times.
 func TestWall(t *testing.T) {
 	dir := t.TempDir()
 	side := func(name string, solve float64) string {
@@ -19,7 +19,7 @@ func TestWall(t *testing.T) {
 		run(t, path, document(1), timings(solve))
 		return path
 	}
-	older := side("older", 1)
+	previous := side("older", 1)
 	for _, c := range []struct {
 		solve float64
 		o     Options
@@ -34,7 +34,7 @@ func TestWall(t *testing.T) {
 		{1.5, Options{Wall: true, Metrics: []string{"play_s"}}, 0},
 		{1.5, Options{Wall: true, Metrics: []string{"nct"}}, 2},
 	} {
-		found := compared(t, older, side("newer", c.solve), c.o)
+		found := compared(t, previous, side("newer", c.solve), c.o)
 		if len(found.Regressions) != c.fails {
 			t.Errorf("%g s with %+v: %v, want %d", c.solve, c.o, found.Regressions, c.fails)
 		}
@@ -44,19 +44,19 @@ func TestWall(t *testing.T) {
 			t.Errorf("%g s with %+v is shown as\n%s", c.solve, c.o, &b)
 		}
 	}
-	a, err := Read(older, nil)
+	a, err := Read(previous, nil)
 	must(t, err)
 	if _, err := Compare(a, a, Options{Metrics: []string{result.WallMetrics[0]}}); err == nil || err.Error() != "solve_s is wall-clock, which cannot fail without --wall" {
 		t.Errorf("got %v", err)
 	}
-	sums := compared(t, older, side("newer", 2), Options{}).wallTable(View{})
+	sums := compared(t, previous, side("newer", 2), Options{}).wallTable(View{})
 	want := []string{"solve_s", "all", "2.0000 s", "4.0000 s", "+100.0 %"}
 	if !slices.ContainsFunc(sums.Rows, func(r []string) bool { return slices.Equal(r, want) }) {
 		t.Errorf("the sums are %q", sums.Rows)
 	}
 }
 
-// TestWallOfSweeps wants times to find their cells.
+// TestWallOfSweeps: times are assigned to their cells.
 func TestWallOfSweeps(t *testing.T) {
 	dir := t.TempDir()
 	sweepDir(t, filepath.Join(dir, "a"), 1, 1)
@@ -67,7 +67,7 @@ func TestWallOfSweeps(t *testing.T) {
 	}
 }
 
-// TestWallOfSomeCells wants cells without times to have none: 0 would be a lie.
+// TestWallOfSomeCells: cells without times have none instead of 0.
 func TestWallOfSomeCells(t *testing.T) {
 	dir := t.TempDir()
 	sweepDir(t, dir, 1, 1)
@@ -79,7 +79,7 @@ func TestWallOfSomeCells(t *testing.T) {
 	}
 }
 
-// TestWallSamples wants repeated runs tested: times that differ by chance do not fail, those that differ beyond it do.
+// TestWallSamples: random differences of repeated runs do not fail, significant ones do.
 func TestWallSamples(t *testing.T) {
 	dir := t.TempDir()
 	side := func(name string, solves ...float64) string {
@@ -88,7 +88,7 @@ func TestWallSamples(t *testing.T) {
 		}
 		return filepath.Join(dir, name)
 	}
-	older := side("older", 1.0, 1.1, 1.2, 1.3, 1.4)
+	previous := side("older", 1.0, 1.1, 1.2, 1.3, 1.4)
 	for name, c := range map[string]struct {
 		solves []float64
 		fails  int
@@ -97,7 +97,7 @@ func TestWallSamples(t *testing.T) {
 		"slower": {[]float64{1.5, 1.6, 1.7, 1.8, 1.9}, 2},
 		"faster": {[]float64{0.5, 0.6, 0.7, 0.8, 0.9}, 0},
 	} {
-		found := compared(t, older, side(name, c.solves...), Options{Wall: true, WallFailOver: 0.1})
+		found := compared(t, previous, side(name, c.solves...), Options{Wall: true, WallFailOver: 0.1})
 		if len(found.Regressions) != c.fails {
 			t.Errorf("%s: %v, want %d", name, found.Regressions, c.fails)
 		}
@@ -108,7 +108,7 @@ func TestWallSamples(t *testing.T) {
 	}
 }
 
-// TestGoBenchmarks compares benchmarks of Go's own: their names, units and samples.
+// TestGoBenchmarks: names, units and samples of Go benchmarks are supported.
 func TestGoBenchmarks(t *testing.T) {
 	text := func(ns ...int) string {
 		var b strings.Builder
@@ -117,8 +117,8 @@ func TestGoBenchmarks(t *testing.T) {
 		}
 		return b.String()
 	}
-	older, newer := set(t, "a", text(100, 101, 102, 103, 104)), set(t, "b", text(200, 201, 202, 203, 204))
-	c, err := Compare(older, newer, Options{})
+	previous, current := set(t, "a", text(100, 101, 102, 103, 104)), set(t, "b", text(200, 201, 202, 203, 204))
+	c, err := Compare(previous, current, Options{})
 	must(t, err)
 	if len(c.Regressions) != 0 {
 		t.Errorf("measured values failed unasked: %v", c.Regressions)
@@ -131,7 +131,7 @@ func TestGoBenchmarks(t *testing.T) {
 	if zero := set(t, "z", text(0, 1)); len(zero.rows[0].values["sec/op"]) != 2 {
 		t.Errorf("0 ns is another unit than 1 ns: %v", zero.rows[0].values)
 	}
-	if c, err = Compare(older, newer, Options{Wall: true, WallFailOver: 0.1}); err != nil || len(c.Regressions) != 1 {
+	if c, err = Compare(previous, current, Options{Wall: true, WallFailOver: 0.1}); err != nil || len(c.Regressions) != 1 {
 		t.Errorf("got %v, %v", c.Regressions, err)
 	}
 }

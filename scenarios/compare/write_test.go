@@ -35,7 +35,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestWrite holds every format to a golden file: of two sides with every kind of difference, and of one with itself.
+// TestWrite: every format equals its golden file, for two sets with every kind of
+// difference, and for a set compared with itself.
 func TestWrite(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -67,18 +68,18 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-func compared(t *testing.T, older, newer string, o Options) *Comparison {
+func compared(t *testing.T, previous, current string, o Options) *Comparison {
 	t.Helper()
-	a, err := Read(older, nil)
+	a, err := Read(previous, nil)
 	must(t, err)
-	b, err := Read(newer, nil)
+	b, err := Read(current, nil)
 	must(t, err)
 	c, err := Compare(a, b, o)
 	must(t, err)
 	return c
 }
 
-// narrowLines fails on lines that do not fit a terminal, or that end in spaces.
+// narrowLines fails on lines that are too wide for a terminal or end in spaces.
 func narrowLines(t *testing.T, s string) {
 	t.Helper()
 	for _, l := range strings.Split(s, "\n") {

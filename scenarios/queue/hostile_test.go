@@ -11,7 +11,7 @@ import (
 	"sim/scenarios/queue/embedded"
 )
 
-// What workers say of failures is one printable line.
+// TestFailureTexts: failure reasons from workers are one printable line.
 func TestFailureTexts(t *testing.T) {
 	b := newBed(t)
 	l, _ := b.store("n")
@@ -20,26 +20,27 @@ func TestFailureTexts(t *testing.T) {
 		{Key: key(1), Failed: strings.Repeat("é", 1<<20)},
 		{Key: key(2), Failed: "\n\r\n"},
 	} {
-		if err := l.put(context.Background(), placeOf("1", "n"), r); err != nil {
+		if err := l.storeResult(context.Background(), batchAddressOf("1", "n"), r); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r := b.publish(b.options("n"), numbered(3))
 	r.check(map[string]string{
 		key(0): `failed: \x1b[2J\x1b]0;title\acleared; sim: all is well\u202e\u2028�`,
-		key(1): "failed: " + strings.Repeat("é", (mostLine-3)/2) + "...",
+		key(1): "failed: " + strings.Repeat("é", (maxLineBytes-3)/2) + "...",
 		key(2): "failed: it failed without a word",
 	})
 }
 
-// A result that is too large fails, each time it is tried, and costs the publisher no more than one that is not.
+// TestLargeResults: a result that is too large is a permanent failure and costs the
+// publisher no memory.
 func TestLargeResults(t *testing.T) {
 	b := newBed(t)
 	const n, size = 2, 50 << 20
 	stop := b.work(b.workerOptions(), func(context.Context, []byte) ([]byte, error) { return make([]byte, MaxResult+1), nil })
 	always := map[string]bool{}
 	for _, r := range publishAll(b, 1) {
-		always[r.Failed] = r.Always
+		always[r.Failed] = r.Permanent
 	}
 	stop()
 	const why = "its result takes more than the 16777216 bytes that a queue takes at most"
@@ -47,10 +48,10 @@ func TestLargeResults(t *testing.T) {
 		t.Errorf("a worker's result that is too large: %v", always)
 	}
 
-	// Of workers that store it nonetheless.
+	// Oversized results that a worker stores nevertheless.
 	l, _ := b.store("n")
 	for i := range n {
-		if err := l.put(context.Background(), placeOf("1", "n"), &Result{Key: key(i), Data: make([]byte, size)}); err != nil {
+		if err := l.storeResult(context.Background(), batchAddressOf("1", "n"), &Result{Key: key(i), Data: make([]byte, size)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -60,8 +61,8 @@ func TestLargeResults(t *testing.T) {
 	rs := publishAll(b, n)
 	runtime.ReadMemStats(&after)
 	for _, r := range rs {
-		if r.Failed != why || !r.Always {
-			t.Errorf("item %s: %q, always %v", r.Key, r.Failed, r.Always)
+		if r.Failed != why || !r.Permanent {
+			t.Errorf("item %s: %q, always %v", r.Key, r.Failed, r.Permanent)
 		}
 	}
 	if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; len(rs) != n || mib > 500 {
@@ -81,7 +82,8 @@ func publishAll(b *bed, n int) (rs []Result) {
 	return rs
 }
 
-// Items that no server takes fail each time; what only one worker makes of an item does not.
+// TestAlways: items that no server accepts fail permanently; a failure of a single worker
+// is not permanent.
 func TestAlways(t *testing.T) {
 	b := newBed(t)
 	b.work(b.workerOptions(), func(context.Context, []byte) ([]byte, error) { return nil, errors.New("broken") })
@@ -90,7 +92,7 @@ func TestAlways(t *testing.T) {
 	items[2].Payload = func() ([]byte, error) { return nil, errors.New("no payload") }
 	got := map[string]bool{}
 	if err := Publish(context.Background(), b.options("n"), items, func(r Result) error {
-		got[r.Key] = r.Always
+		got[r.Key] = r.Permanent
 		return nil
 	}); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"sim/scenarios/queue/embedded"
 )
 
-// A lost connection comes back, for the publisher and for workers.
+// TestReconnect: a lost connection is restored, for the publisher and for workers.
 func TestReconnect(t *testing.T) {
 	b := newBed(t)
 	const n = 100
@@ -45,7 +45,7 @@ func TestLostWorker(t *testing.T) {
 	}
 }
 
-// A server that lost everything gets the items once more.
+// TestServerLosesItsStore: a server that lost its store receives the items again.
 func TestServerLosesItsStore(t *testing.T) {
 	b := newBed(t)
 	const n = 40
@@ -85,7 +85,7 @@ func TestServerLosesItsStore(t *testing.T) {
 	r.check(want(n))
 }
 
-// Items that somebody removed by hand are noticed and published again.
+// TestItemsRemoved: items that were removed manually are found and published again.
 func TestItemsRemoved(t *testing.T) {
 	b := newBed(t)
 	po := b.options("n")

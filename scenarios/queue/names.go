@@ -7,33 +7,35 @@ import (
 	"strings"
 )
 
-// One stream holds the items of all batches, each under a subject of its own:
+// One stream contains the items of all batches, each with its own subject:
 //
 //	sim.work.VERSION.BATCH.KEY
 //
-// A version's workers share one consumer, which sees only its subjects. The stream refuses a second item under a
-// subject while the first is there, so that a batch that is published again does not double what still waits.
+// The workers of a version share one consumer, which receives only its subjects. The
+// stream rejects a second item with the same subject while the first is stored. A batch
+// that is published again therefore does not duplicate waiting items.
 const (
-	workStream  = "SIM_WORK"
-	workSubject = "sim.work"
-	begunBucket = "sim-begun" // how often items were begun; see begun.go
+	workStream   = "SIM_WORK"
+	workSubject  = "sim.work"
+	startsBucket = "sim-begun" // number of starts of items; see start_counts.go
 )
 
-// place is where the items and results of a batch are.
-type place struct{ version, batch string } // tokens of subjects
+// batchAddress identifies the subjects and streams of a batch.
+type batchAddress struct{ version, batch string } // tokens of subjects
 
-func placeOf(version, name string) place {
-	return place{token(version), token(name, version)}
+func batchAddressOf(version, name string) batchAddress {
+	return batchAddress{subjectToken(version), subjectToken(name, version)}
 }
 
-// token makes text fit for a subject, a consumer or a bucket. A digest of all parts keeps different texts apart.
-func token(text string, more ...string) string {
+// subjectToken makes text valid as a part of a subject, consumer or bucket name. A digest
+// of all arguments keeps different texts different.
+func subjectToken(text string, more ...string) string {
 	h := sha256.New()
 	for _, s := range append([]string{text}, more...) {
 		fmt.Fprintf(h, "%d:%s", len(s), s) // a hash never fails
 	}
 	plain := strings.Map(func(r rune) rune {
-		if fit(r) && r != '=' {
+		if isKeyRune(r) && r != '=' {
 			return r
 		}
 		return '_'
@@ -41,47 +43,49 @@ func token(text string, more ...string) string {
 	return plain[:min(len(plain), 40)] + "-" + hex.EncodeToString(h.Sum(nil)[:4])
 }
 
-// fit reports whether a rune may be in a key.
-func fit(r rune) bool {
+// isKeyRune reports whether a rune is valid in a key.
+func isKeyRune(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_' || r == '='
 }
 
-// checkKey tells what is wrong with a key.
+// checkKey fails on invalid keys.
 func checkKey(key string) error {
-	if key == "" || len(key) > 128 || strings.ContainsFunc(key, func(r rune) bool { return !fit(r) }) {
+	if key == "" || len(key) > 128 || strings.ContainsFunc(key, func(r rune) bool { return !isKeyRune(r) }) {
 		return fmt.Errorf("queue: %q is no key: it must be 1 to 128 letters, digits, '-', '_' or '='", key)
 	}
 	return nil
 }
 
+// consumerName returns the name of a version's consumer.
 func consumerName(version string) string { return "version-" + version }
 
-func (p place) subject(key string) string {
+// itemSubject returns the subject of an item.
+func (p batchAddress) itemSubject(key string) string {
 	return workSubject + "." + p.version + "." + p.batch + "." + key
 }
 
-// all matches the subjects of all items of the batch.
-func (p place) all() string { return p.subject("*") }
+// allItemSubjects matches the subjects of all items of the batch.
+func (p batchAddress) allItemSubjects() string { return p.itemSubject("*") }
 
-// presence is where the batch's publisher answers.
-func (p place) presence() string { return "sim.publisher." + p.version + "." + p.batch }
+// presenceSubject is the subject on which the batch's publisher answers.
+func (p batchAddress) presenceSubject() string { return "sim.publisher." + p.version + "." + p.batch }
 
-// parseSubject splits an item's subject.
-func parseSubject(subject string) (p place, key string, ok bool) {
+// parseSubject is the inverse of itemSubject.
+func parseSubject(subject string) (p batchAddress, key string, ok bool) {
 	parts := strings.Split(subject, ".")
 	if len(parts) != 5 || parts[0]+"."+parts[1] != workSubject {
-		return place{}, "", false
+		return batchAddress{}, "", false
 	}
-	return place{parts[2], parts[3]}, parts[4], true
+	return batchAddress{parts[2], parts[3]}, parts[4], true
 }
 
-// The results of a batch are in a stream of its own, and go with it:
+// The results of a batch are in a stream of their own, which is deleted with the batch:
 //
 //	sim.done.VERSION.BATCH.result.ID
 //	sim.done.VERSION.BATCH.part.ID
-func (p place) stream() string { return "sim-" + p.batch }
-func (p place) done(token string) string {
+func (p batchAddress) streamName() string { return "sim-" + p.batch }
+func (p batchAddress) doneSubject(token string) string {
 	return "sim.done." + p.version + "." + p.batch + "." + token
 }
-func (p place) result(id string) string { return p.done("result." + id) }
-func (p place) part(id string) string   { return p.done("part." + id) }
+func (p batchAddress) resultSubject(id string) string { return p.doneSubject("result." + id) }
+func (p batchAddress) partSubject(id string) string   { return p.doneSubject("part." + id) }

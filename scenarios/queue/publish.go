@@ -14,11 +14,12 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// Publish has the items of a batch run and calls done once for each, in the order in which results arrive and from one
-// goroutine, until all are there. It ends early with ctx's error, with done's, or with one that says that the queue is
-// lost; what done was called for is then done, and the rest is not lost: published again under the same name and
-// version, the batch goes on where it was, with the results that came meanwhile. Items that wait are withdrawn unless
-// the connection is lost.
+// Publish publishes the items of a batch and calls done once for each result, in order of
+// arrival and from one goroutine. It returns when all results have arrived. It fails
+// early with the error of ctx or done, or if the queue is lost. Results passed to done
+// stay valid, and the rest is not lost: publishing the batch again with the same name and
+// version continues it, including results that arrived in the meantime. Waiting items are
+// withdrawn unless the connection is lost.
 func Publish(ctx context.Context, o Options, items []Item, done func(Result) error) (err error) {
 	p, err := newPublisher(o, items)
 	if err != nil {
@@ -69,28 +70,28 @@ func Publish(ctx context.Context, o Options, items []Item, done func(Result) err
 	return err
 }
 
-// publisher brings a batch to its end.
+// publisher publishes one batch and collects its results.
 type publisher struct {
-	o     Options
-	items []Item
-	place place
-	l     *link
-	id    string // of this publisher, no other.s
+	o       Options
+	items   []Item
+	address batchAddress
+	l       *link
+	id      string // unique id of this publisher
 
 	work     jetstream.Stream
 	consumer jetstream.Consumer
 	results  jetstream.Stream
 
-	index    map[string]int32 // of items, by key
-	state    []itemState      // of items
-	next     int              // items before it were taken
-	lost     []int32          // items to be published once more
-	out      int              // items that are out
-	left     int              // items without result
-	progress time.Time        // when a result came, or the batch began
-	looked   time.Time        // when lost items were looked for
-	warned   bool             // that nobody works
-	suspects []int32          // items that are lost if they have no result
+	index          map[string]int32 // index of each item, keyed by Item.Key
+	state          []itemState      // indexed by item
+	next           int              // items before it were published at least once
+	lost           []int32          // items to publish again
+	numOutstanding int              // number of outstanding items
+	numRemaining   int              // number of items without a delivered result
+	lastProgress   time.Time        // time of the last result, or of the start
+	lastLostCheck  time.Time        // time of the last search for lost items
+	warnedNoWorker bool             // logged that no worker takes items
+	possiblyLost   []int32          // items that are lost unless they have a result
 }
 
 func newPublisher(o Options, items []Item) (*publisher, error) {
@@ -102,8 +103,8 @@ func newPublisher(o Options, items []Item) (*publisher, error) {
 		return nil, errors.New("queue: Workers need Run")
 	}
 	p := &publisher{
-		o: o, items: items, place: placeOf(o.Version, o.Name), id: nuid.Next(), index: make(map[string]int32, len(items)),
-		state: make([]itemState, len(items)), left: len(items),
+		o: o, items: items, address: batchAddressOf(o.Version, o.Name), id: nuid.Next(), index: make(map[string]int32, len(items)),
+		state: make([]itemState, len(items)), numRemaining: len(items),
 	}
 	for i := range items {
 		key := items[i].Key
@@ -126,8 +127,8 @@ func (p *publisher) startWorkers() (stop func()) {
 	ctx, cancel := context.WithCancel(p.l.ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if err := work(ctx, WorkerOptions{Peer: p.o.Peer}, p.l.inside, p.o.Run); err != nil {
-			p.l.lose(err)
+		if err := work(ctx, WorkerOptions{Peer: p.o.Peer}, p.l.embedded, p.o.Run); err != nil {
+			p.l.fail(err)
 		}
 	})
 	return func() {
@@ -136,65 +137,66 @@ func (p *publisher) startWorkers() (stop func()) {
 	}
 }
 
-// publish opens what the batch needs, and feeds and collects until all is there.
+// publish opens the streams and collects results until the batch is complete.
 func (p *publisher) publish(done func(Result) error) (err error) {
 	ctx := p.l.ctx
 	if p.work, p.consumer, err = p.l.openWork(ctx); err != nil {
 		return err
 	}
-	if p.l.inside == nil || p.o.Listen != "" {
+	if p.l.embedded == nil || p.o.Listen != "" {
 		off, err := p.announce(ctx)
 		if err != nil {
 			return err
 		}
 		defer off()
 	}
-	if p.results, err = p.l.openResults(ctx, p.place); err != nil {
+	if p.results, err = p.l.openResults(ctx, p.address); err != nil {
 		return err
 	}
 	woken := make(chan struct{}, 1)
-	sub, err := p.l.nc.Subscribe(p.place.result("*"), func(*nats.Msg) { wake(woken) })
+	sub, err := p.l.nc.Subscribe(p.address.resultSubject("*"), func(*nats.Msg) { notify(woken) })
 	if err != nil {
-		return fmt.Errorf("%s: %w", p.l.where, err)
+		return fmt.Errorf("%s: %w", p.l.address, err)
 	}
 	defer p.unsubscribe(sub)
 	err = p.collect(ctx, woken, done)
-	if p.l.inside == nil {
-		p.tidy(p.left == 0 && err == nil)
+	if p.l.embedded == nil {
+		p.cleanUp(p.numRemaining == 0 && err == nil)
 	}
 	return err
 }
 
-// collect hands over results as they are stored, and feeds items when those that were there are: while it has nothing
-// else to do, and before the workers run out of them. It goes along the stream of results from each to the next, and
-// where there is none waits for a notification: the message with which a worker stores the next one. Notifications may
-// be lost; every second it looks anyway.
+// collect delivers stored results. It publishes more items when it has nothing else to
+// do, and before the workers run out of items. It reads the stream of results from one
+// message to the next and waits at the end for a notification: a copy of the message with
+// which a worker stores a result. Notifications may be lost, so it also looks every
+// second.
 func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done func(Result) error) error {
 	const idle = time.Second
-	trouble := trouble{l: p.l, doing: "reading results"}
-	tick := time.NewTicker(p.o.check)
+	retry := retryPolicy{l: p.l, operation: "reading results"}
+	tick := time.NewTicker(p.o.checkInterval)
 	defer tick.Stop()
-	at, removed, all := uint64(1), uint64(1), p.place.result("*")
-	wait := time.Millisecond // a notification may be a little early
-	p.progress = time.Now()
+	at, removed, all := uint64(1), uint64(1), p.address.resultSubject("*")
+	wait := time.Millisecond // a notification may arrive before the result is stored
+	p.lastProgress = time.Now()
 	begun := false
-	for p.left > 0 {
-		if begun && p.out <= p.o.Ahead/2 {
-			if _, err := p.feed(ctx, done); err != nil {
+	for p.numRemaining > 0 {
+		if begun && p.numOutstanding <= p.o.Ahead/2 {
+			if _, err := p.publishSome(ctx, done); err != nil {
 				return err
 			}
 		}
-		m, err := p.l.get(ctx, p.results, at, all)
+		m, err := p.l.nextMessage(ctx, p.results, at, all)
 		if err == nil {
 			var r *Result
-			if r, err = p.l.read(ctx, p.results, p.place, m); err == nil {
-				if err := p.finish(r, done); err != nil {
+			if r, err = p.l.readResult(ctx, p.results, p.address, m); err == nil {
+				if err := p.deliver(r, done); err != nil {
 					return err
 				}
 				at, wait = m.Sequence+1, time.Millisecond
-				trouble.over()
+				retry.reset()
 				if m.Header.Get(partsHeader) != "" {
-					p.remove(ctx, jetstream.WithPurgeSubject(p.place.part(lastToken(m.Subject))))
+					p.purgeResults(ctx, jetstream.WithPurgeSubject(p.address.partSubject(lastToken(m.Subject))))
 				}
 				continue
 			}
@@ -203,25 +205,25 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 			return context.Cause(ctx)
 		}
 		if !errors.Is(err, jetstream.ErrMsgNotFound) {
-			if err := trouble.pause(ctx, err); err != nil {
+			if err := retry.wait(ctx, err); err != nil {
 				return err
 			}
-			if gone(err) { // a server that lost its store; items that are lost with it are published again
-				if s, err := p.l.openResults(ctx, p.place); err == nil {
+			if isMissing(err) { // the server lost its store; lost items are published again
+				if s, err := p.l.openResults(ctx, p.address); err == nil {
 					at = min(at, s.CachedInfo().State.FirstSeq)
 					removed = at
 				}
 			}
 			continue
 		}
-		trouble.over()
+		retry.reset()
 		if at > removed {
-			p.remove(ctx, jetstream.WithPurgeSubject(all), jetstream.WithPurgeSequence(at))
+			p.purgeResults(ctx, jetstream.WithPurgeSubject(all), jetstream.WithPurgeSequence(at))
 			removed = at
 		}
 		begun = true
-		p.again()
-		if some, err := p.feed(ctx, done); err != nil {
+		p.republishLost()
+		if some, err := p.publishSome(ctx, done); err != nil {
 			return err
 		} else if some {
 			continue
@@ -233,8 +235,8 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 		case <-timer.C:
 			wait = min(4*wait, idle)
 		case <-tick.C:
-			if err := p.check(ctx); err != nil && ctx.Err() == nil {
-				p.o.Log("%s: the batch cannot be looked after: %v; trying again", p.l.where, err)
+			if err := p.checkIdle(ctx); err != nil && ctx.Err() == nil {
+				p.o.Log("%s: the batch cannot be looked after: %v; trying again", p.l.address, err)
 			}
 		case <-ctx.Done():
 		}
@@ -243,35 +245,35 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 	return nil
 }
 
-// finish hands over a result, the first of its item only.
-func (p *publisher) finish(r *Result, done func(Result) error) error {
+// deliver passes a result to done, unless the item already has one.
+func (p *publisher) deliver(r *Result, done func(Result) error) error {
 	if r == nil {
 		return nil
 	}
 	i, ok := p.index[r.Key]
-	if !ok || p.state[i] == finished {
+	if !ok || p.state[i] == delivered {
 		return nil
 	}
-	if p.state[i] == isOut {
-		p.out--
+	if p.state[i] == outstanding {
+		p.numOutstanding--
 	}
-	p.state[i] = finished
-	p.left--
-	p.progress, p.warned = time.Now(), false
+	p.state[i] = delivered
+	p.numRemaining--
+	p.lastProgress, p.warnedNoWorker = time.Now(), false
 	return done(*r)
 }
 
-// remove removes results that were handed over. What stays goes with the batch.
-func (p *publisher) remove(ctx context.Context, which ...jetstream.StreamPurgeOpt) {
-	call, cancel := p.l.call(ctx)
+// purgeResults removes delivered results. If this fails, they are removed with the batch.
+func (p *publisher) purgeResults(ctx context.Context, which ...jetstream.StreamPurgeOpt) {
+	call, cancel := p.l.requestContext(ctx)
 	defer cancel()
-	if err := p.results.Purge(call, which...); err != nil && ctx.Err() == nil && !gone(err) {
-		p.l.Log("%s: results that were handed over cannot be removed: %v", p.l.where, err)
+	if err := p.results.Purge(call, which...); err != nil && ctx.Err() == nil && !isMissing(err) {
+		p.l.Log("%s: results that were handed over cannot be removed: %v", p.l.address, err)
 	}
 }
 
-// wake puts a value into a channel that holds one.
-func wake(c chan struct{}) {
+// notify sends to a channel of capacity 1 unless it is full.
+func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
@@ -281,29 +283,30 @@ func wake(c chan struct{}) {
 // unsubscribe ends a subscription.
 func (p *publisher) unsubscribe(sub *nats.Subscription) {
 	if err := sub.Unsubscribe(); err != nil && p.l.nc.IsConnected() {
-		p.o.Log("%s: %v", p.l.where, err)
+		p.o.Log("%s: %v", p.l.address, err)
 	}
 }
 
-// announce makes sure that this is the batch's only publisher: two would take each other's results. Of two that begin
-// at a time, the one of the lower id goes on.
+// announce verifies that this is the only publisher of the batch, because two would take
+// each other's results. If two start at the same time, the one with the lower id
+// continues.
 func (p *publisher) announce(ctx context.Context) (off func(), err error) {
 	var mu sync.Mutex
 	state := "begins"
-	sub, err := p.l.nc.Subscribe(p.place.presence(), func(m *nats.Msg) {
+	sub, err := p.l.nc.Subscribe(p.address.presenceSubject(), func(m *nats.Msg) {
 		mu.Lock()
 		defer mu.Unlock()
-		if err := m.Respond([]byte(state + " " + p.id + " " + here())); err != nil {
-			p.o.Log("%s: %v", p.l.where, err)
+		if err := m.Respond([]byte(state + " " + p.id + " " + processName())); err != nil {
+			p.o.Log("%s: %v", p.l.address, err)
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", p.l.where, err)
+		return nil, fmt.Errorf("%s: %w", p.l.address, err)
 	}
 	off = func() { p.unsubscribe(sub) }
-	other, err := p.others(ctx)
+	other, err := p.findOther(ctx)
 	if err == nil && other != "" {
-		err = fmt.Errorf("%s: batch %s is already being published, by %s", p.l.where, p.o.Name, other)
+		err = fmt.Errorf("%s: batch %s is already being published, by %s", p.l.address, p.o.Name, other)
 	}
 	if err != nil {
 		off()
@@ -315,18 +318,18 @@ func (p *publisher) announce(ctx context.Context) (off func(), err error) {
 	return off, nil
 }
 
-// others asks which publisher of the batch has precedence; "" if none has.
-func (p *publisher) others(ctx context.Context) (string, error) {
+// findOther returns the publisher of the batch that has precedence, or "".
+func (p *publisher) findOther(ctx context.Context) (string, error) {
 	inbox := p.l.nc.NewInbox()
 	sub, err := p.l.nc.SubscribeSync(inbox)
 	if err == nil {
 		defer sub.Unsubscribe() //nolint:errcheck // the connection may be gone by now
-		err = p.l.nc.PublishRequest(p.place.presence(), inbox, nil)
+		err = p.l.nc.PublishRequest(p.address.presenceSubject(), inbox, nil)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", p.l.where, err)
+		return "", fmt.Errorf("%s: %w", p.l.address, err)
 	}
-	for wait := 2 * time.Second; ; { // for the answer of this one; then a little longer
+	for wait := 2 * time.Second; ; { // until the publisher's own answer arrives; then a little longer
 		wctx, cancel := context.WithTimeout(ctx, wait)
 		m, err := sub.NextMsgWithContext(wctx)
 		cancel()
@@ -343,26 +346,26 @@ func (p *publisher) others(ctx context.Context) (string, error) {
 		if id == p.id {
 			wait = 50 * time.Millisecond
 		} else if state == "runs" || id < p.id {
-			return line(string(m.Data[min(len(m.Data), len(state)+1+len(id)+1):])), nil
+			return printableLine(string(m.Data[min(len(m.Data), len(state)+1+len(id)+1):])), nil
 		}
 	}
 }
 
-// tidy takes back what still waits and, if the batch is finished, removes what it had on the server. Nothing depends on
-// its success.
-func (p *publisher) tidy(finished bool) {
+// cleanUp withdraws waiting items and, if the batch is complete, removes it from the
+// server. Correctness does not depend on it.
+func (p *publisher) cleanUp(finished bool) {
 	if !p.l.nc.IsConnected() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	err := p.work.Purge(ctx, jetstream.WithPurgeSubject(p.place.all()))
+	err := p.work.Purge(ctx, jetstream.WithPurgeSubject(p.address.allItemSubjects()))
 	if finished {
-		if e := p.l.js.DeleteStream(ctx, p.place.stream()); !errors.Is(e, jetstream.ErrStreamNotFound) {
+		if e := p.l.js.DeleteStream(ctx, p.address.streamName()); !errors.Is(e, jetstream.ErrStreamNotFound) {
 			err = errors.Join(err, e)
 		}
 	}
-	if err != nil && !gone(err) {
-		p.o.Log("%s: the server still holds something of batch %s: %v", p.l.where, p.o.Name, err)
+	if err != nil && !isMissing(err) {
+		p.o.Log("%s: the server still holds something of batch %s: %v", p.l.address, p.o.Name, err)
 	}
 }

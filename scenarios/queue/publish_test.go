@@ -17,7 +17,7 @@ import (
 
 var payload9 = []byte("payload of item 9:")
 
-// An item that fails is reported, and no other with it.
+// TestFailures: a failing item is reported and does not affect others.
 func TestFailures(t *testing.T) {
 	b := newBed(t)
 	b.work(b.workerOptions(), func(ctx context.Context, payload []byte) ([]byte, error) {
@@ -47,7 +47,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Large items and results pass, results in several chunks too; so does nothing.
+// TestSizes: large items and results are transferred, also in several parts; so is an
+// empty batch.
 func TestSizes(t *testing.T) {
 	b := newBed(t)
 	b.work(b.workerOptions(), func(_ context.Context, payload []byte) ([]byte, error) { return bytes.Repeat(payload, 5), nil })
@@ -56,18 +57,18 @@ func TestSizes(t *testing.T) {
 	r.check(map[string]string{"empty": "", "small": "xxxxx", "large": strings.Repeat("0123456789", 500_000)})
 }
 
-// What was stored before is not run again, and what was stored twice, or is of an item that nobody asked for, is of no
-// account.
+// TestResultsAreThere: items with a stored result are not run again. Duplicate results
+// and results of unknown items are ignored.
 func TestResultsAreThere(t *testing.T) {
 	b := newBed(t)
 	l, s := b.store("n")
-	ctx, p := context.Background(), placeOf("1", "n")
+	ctx, p := context.Background(), batchAddressOf("1", "n")
 	for _, i := range []int{1, 2, 1, 2, 3, 77, 1} {
-		if err := l.put(ctx, p, &Result{Key: key(i), Data: fmt.Append(nil, "result of ", string(payload(i)))}); err != nil {
+		if err := l.storeResult(ctx, p, &Result{Key: key(i), Data: fmt.Append(nil, "result of ", string(payload(i)))}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := l.js.Publish(ctx, p.result("rubbish"), []byte("rubbish")); err != nil {
+	if _, err := l.js.Publish(ctx, p.resultSubject("rubbish"), []byte("rubbish")); err != nil {
 		t.Fatal(err)
 	}
 	var runs counter
@@ -85,7 +86,7 @@ func TestResultsAreThere(t *testing.T) {
 	}
 }
 
-// store makes a batch's store.
+// store creates the stream of a batch's results.
 func (b *bed) store(name string) (*link, jetstream.Stream) {
 	b.Helper()
 	l, err := dial(context.Background(), Peer{URL: b.url, Version: "1", AckWait: time.Second, Reconnect: time.Second, Log: b.j.log}, nil)
@@ -93,20 +94,21 @@ func (b *bed) store(name string) (*link, jetstream.Stream) {
 		b.Fatal(err)
 	}
 	b.Cleanup(l.close)
-	s, err := l.openResults(context.Background(), placeOf("1", name))
+	s, err := l.openResults(context.Background(), batchAddressOf("1", name))
 	if err != nil {
 		b.Fatal(err)
 	}
 	return l, s
 }
 
-// Results come out of the store as they went in, in one part or many; one that lacks a part is none.
+// TestStore: results are read as they were stored, in one or many parts; a result with a
+// missing part is ignored.
 func TestStore(t *testing.T) {
 	b := newBed(t)
 	l, s := b.store("n")
-	ctx, p := context.Background(), placeOf("1", "n")
+	ctx, p := context.Background(), batchAddressOf("1", "n")
 	last := func() *jetstream.RawStreamMsg {
-		m, err := s.GetLastMsgForSubject(ctx, p.result("*"))
+		m, err := s.GetLastMsgForSubject(ctx, p.resultSubject("*"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,28 +116,28 @@ func TestStore(t *testing.T) {
 	}
 	for _, size := range []int{0, 1, partBytes / 4 * 3, partBytes, 20*partBytes + 7} {
 		in := &Result{Key: "k", Data: bytes.Repeat([]byte("0123456789abcde"), size/15+1)[:size]}
-		if err := l.put(ctx, p, in); err != nil {
+		if err := l.storeResult(ctx, p, in); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := l.read(ctx, s, p, last()); err != nil || out == nil || out.Key != "k" || !bytes.Equal(out.Data, in.Data) {
+		if out, err := l.readResult(ctx, s, p, last()); err != nil || out == nil || out.Key != "k" || !bytes.Equal(out.Data, in.Data) {
 			t.Errorf("%d bytes are read as %v, %v", size, out, err)
 		}
 	}
 	m := last()
-	part, err := l.get(ctx, s, 1, p.part(lastToken(m.Subject)))
+	part, err := l.nextMessage(ctx, s, 1, p.partSubject(lastToken(m.Subject)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.DeleteMsg(ctx, part.Sequence); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := l.read(ctx, s, p, m); out != nil || err != nil {
+	if out, err := l.readResult(ctx, s, p, m); out != nil || err != nil {
 		t.Errorf("without a part it is read as %v, %v", out, err)
 	}
 }
 
-// Results are removed when they were handed over, and none is lost without notifications; a result that was not handed
-// over stays.
+// TestCollect: delivered results are removed, and none is lost without notifications;
+// results that are not delivered stay.
 func TestCollect(t *testing.T) {
 	b := newBed(t)
 	l, s := b.store("n")
@@ -158,7 +160,7 @@ func TestCollect(t *testing.T) {
 		})
 	}()
 	time.Sleep(100 * time.Millisecond) // let it fall asleep
-	if err := l.put(ctx, p.place, &Result{Key: key(0), Data: make([]byte, 2*partBytes)}); err != nil {
+	if err := l.storeResult(ctx, p.address, &Result{Key: key(0), Data: make([]byte, 2*partBytes)}); err != nil {
 		t.Fatal(err)
 	}
 	if k := <-got; k != key(0) {
@@ -176,12 +178,12 @@ func TestCollect(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if err := l.put(context.Background(), p.place, &Result{Key: key(1)}); err != nil || left() != 1 {
+	if err := l.storeResult(context.Background(), p.address, &Result{Key: key(1)}); err != nil || left() != 1 {
 		t.Errorf("%d messages are left, %v", left(), err)
 	}
 }
 
-// A publisher that is killed leaves its items and results for the next.
+// TestKilledPublisher: a killed publisher leaves its items and results for its successor.
 func TestKilledPublisher(t *testing.T) {
 	b := newBed(t)
 	const n = 60
@@ -189,7 +191,7 @@ func TestKilledPublisher(t *testing.T) {
 	var gate atomic.Bool // lets workers go on
 	var runs counter
 	b.work(b.workerOptions(), runs.count(func(ctx context.Context, payload []byte) ([]byte, error) {
-		for runs.total() > n/2 && !gate.Load() && pause(ctx, time.Millisecond) {
+		for runs.total() > n/2 && !gate.Load() && sleep(ctx, time.Millisecond) {
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -234,7 +236,8 @@ func TestKilledPublisher(t *testing.T) {
 	}
 }
 
-// Items that an earlier publisher left on the queue are there, and there once.
+// TestItemsWaitAlready: items that an earlier publisher left on the queue are not
+// duplicated.
 func TestItemsWaitAlready(t *testing.T) {
 	b := newBed(t)
 	const n = 1500
@@ -249,8 +252,8 @@ func TestItemsWaitAlready(t *testing.T) {
 		if _, _, err := l.openWork(ctx); err != nil {
 			t.Fatal(err)
 		}
-		for p.out < n {
-			if _, err := p.feed(ctx, nil); err != nil {
+		for p.numOutstanding < n {
+			if _, err := p.publishSome(ctx, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -264,7 +267,8 @@ func TestItemsWaitAlready(t *testing.T) {
 	}
 }
 
-// What an interrupted batch had on the queue is taken back; it can be resumed.
+// TestCancel: waiting items of an interrupted batch are withdrawn, and it can be
+// continued.
 func TestCancel(t *testing.T) {
 	b := newBed(t)
 	stop := b.work(b.workerOptions(), func(ctx context.Context, payload []byte) ([]byte, error) {
@@ -309,7 +313,8 @@ func TestCancel(t *testing.T) {
 	again.check(want(100))
 }
 
-// Batches do not disturb each other, even with the same keys; a batch has one publisher at a time.
+// TestTwoBatches: batches with the same keys do not affect each other; a batch has only
+// one publisher at a time.
 func TestTwoBatches(t *testing.T) {
 	b := newBed(t)
 	gate := make(chan struct{})
@@ -340,7 +345,7 @@ func TestTwoBatches(t *testing.T) {
 		return err == nil && s.CachedInfo().State.Msgs == 600
 	})
 	err := Publish(context.Background(), b.options("a"), numbered(1), newResults(t).done)
-	if err == nil || !strings.Contains(err.Error(), "batch a is already being published, by "+here()) {
+	if err == nil || !strings.Contains(err.Error(), "batch a is already being published, by "+processName()) {
 		t.Errorf("a second publisher of a batch: %v", err)
 	}
 	close(gate)
@@ -357,8 +362,8 @@ func TestTwoBatches(t *testing.T) {
 	}
 }
 
-// Only so many items are published and without result at a time. What the queue holds may be more: an item stays there
-// until its worker's acknowledgement comes.
+// TestAhead: the number of published items without a result is limited. The queue may
+// contain more, because an item stays there until its acknowledgement arrives.
 func TestAhead(t *testing.T) {
 	const ahead = 20
 	b := newBed(t)

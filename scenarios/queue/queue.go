@@ -1,14 +1,16 @@
-// Package queue runs items of work on other machines, over a work queue of NATS JetStream
-// (https://docs.nats.io/nats-concepts/jetstream). A publisher puts the items of a batch on the queue and is handed
-// their results as they come; workers, in this process or anywhere else, take items of any batch of their version and
-// store results in the batch's stream. No disk is shared.
+// Package queue runs items of work on other machines through a work queue of NATS
+// JetStream (https://docs.nats.io/nats-concepts/jetstream). A publisher (Publish) puts
+// the items of a batch on the queue and receives their results as they arrive. Workers
+// (Work), in the same process or elsewhere, take items of any batch of their version and
+// store results in the batch's stream. No shared disk is needed.
 //
-// An item is run at least once and its result is handed over exactly once: an item is taken off the queue only when its
-// result is stored, and a result only when the publisher is done with it. Killing a worker, the publisher or the server
-// (if its store survives) loses nothing but time.
+// An item runs at least once, and its result is delivered exactly once: an item is
+// removed from the queue after its result is stored, and a result after the publisher has
+// processed it. Killing a worker, the publisher or the server (if its store survives)
+// loses only time.
 //
-// What an item is, and what running it means, is the caller's matter; so is keeping finished results, so that a later
-// batch leaves them out.
+// The caller defines items and how they run. It also stores finished results, so that
+// later batches can omit them. Begin reading with Publish and Work.
 package queue
 
 import (
@@ -25,120 +27,127 @@ import (
 
 // Item is a piece of work.
 type Item struct {
-	// Key names the item, once in a batch: letters, digits, '-', '_' and '=', such as a hex digest of the payload.
-	// Items of one key in one batch must have the same payload.
+	// Key identifies the item in the batch: letters, digits, '-', '_' and '=', such as a
+	// hexadecimal digest of the payload. Items with the same key in one batch must have
+	// the same payload.
 	Key string
-	// Payload returns what the workers get. It is called when the item's turn comes, from one goroutine, so that a
-	// million payloads need not be in memory. Where it fails, the item fails.
+	// Payload returns the data for the worker. It is called when the item is published,
+	// from one goroutine, so payloads need not be in memory at the same time. If it
+	// fails, the item fails.
 	Payload func() ([]byte, error)
 }
 
-// Result is what came of an item.
+// Result is the result of an item.
 type Result struct {
 	Key  string `json:"key"`
-	Data []byte `json:"data,omitempty"` // what was returned for it; nil if it failed
-	// Failed says why there is no result, in one line; "" means that there is one.
+	Data []byte `json:"data,omitempty"` // return value of Func; nil if the item failed
+	// Failed is the reason of a failure in one line; "" if the item succeeded.
 	Failed string `json:"failed,omitempty"`
-	// Always: it fails each time, whoever runs it; trying again does not help.
-	Always bool `json:"always,omitempty"`
+	// Permanent reports that the item fails each time, so that a retry is useless.
+	Permanent bool `json:"always,omitempty"`
 }
 
-// MaxResult is the largest result of an item, in bytes. The largest that sim has are those of a hundred thousand
-// trials, of some 6 MB.
+// MaxResult is the maximum size of a result in bytes. The largest ones of sim, with a
+// hundred thousand trials, have about 6 MB.
 const MaxResult = 16 << 20
 
-// Func does an item's work on its payload. It must be safe for concurrent use and return soon after ctx ends. An error
-// is the item's result: it is reported to the publisher and not tried again. Only an error of an ended ctx is none: the
-// item goes back to the queue.
+// Func computes an item from its payload. It must be safe for concurrent use and return
+// soon after ctx ends. An error is the result of the item: it is reported to the
+// publisher and not retried. If ctx has ended, the item returns to the queue instead.
 type Func func(ctx context.Context, payload []byte) ([]byte, error)
 
-// EmbeddedURL stands for a server within the publisher's process.
+// EmbeddedURL stands for a server in the publisher's process.
 const EmbeddedURL = "embedded"
 
-// ErrNoServer: the program was built without the server that EmbeddedURL stands for.
+// ErrNoServer reports that the program was built without the server for EmbeddedURL.
 var ErrNoServer = errors.New("queue: this sim was built without a server; build it with -tags nats, or start nats-server -js and give its address")
 
-// Server is a NATS server with JetStream in this process, as package embedded has one.
+// Server is a NATS server with JetStream in this process. Package embedded implements it.
 type Server interface {
 	nats.InProcessConnProvider
-	Token() string // what it asks for; "" if it asks for none
-	URL() string   // where other processes reach it, token included; "" if they cannot
-	Close() error  // stops it and removes its store if that is temporary
+	Token() string // token that clients need; "" if none
+	URL() string   // address for other processes, with the token; "" if they cannot connect
+	Close() error  // stops it and removes a temporary store
 }
 
-// Embed starts a Server, as embedded.Start does.
+// Embed starts a Server; see embedded.Start.
 type Embed func(address, token string, log func(format string, args ...any)) (Server, error)
 
-// Peer says how a publisher or a worker takes part in a queue. URL and Version are needed.
+// Peer is the common configuration of publishers and workers. URL and Version are
+// required.
 type Peer struct {
-	// URL is the server's: nats://host:4222, tls://host:4222, with user:password@ or token@ if need be, several of a
-	// cluster joined by commas; or, of publishers, EmbeddedURL.
+	// URL is the server's address: nats://host:4222 or tls://host:4222, with
+	// user:password@ or token@ if needed, or several addresses of a cluster separated by
+	// commas. Publishers may use EmbeddedURL.
 	URL string
-	// Version is that of the items; workers leave items of others alone.
+	// Version is the version of the items. Workers ignore items of other versions.
 	Version string
-	// Credentials is the path of a NATS credentials file; "" if there is none.
+	// Credentials is the path of a NATS credentials file, or "".
 	Credentials string
-	// Token is what servers ask for whose addresses, in URL or Options.Listen, have none: for commands whose arguments
-	// others see. "" if there is none. It is not used beside Credentials.
+	// Token is the token for servers whose addresses, in URL or Options.Listen, contain none. It
+	// keeps the token out of command lines, which other users can see. "" if the servers need
+	// no token. It is not used together with Credentials.
 	Token string
-	// Workers is the number of items that run at a time. 0 is GOMAXPROCS of workers and none of publishers, which an
-	// embedded server without Options.Listen cannot do with.
+	// Workers is the number of items that run at a time. For workers, 0 is GOMAXPROCS.
+	// For publishers, 0 is none; with an embedded server, Options.Listen is then
+	// required.
 	Workers int
-	// Log is told what a person should know, a line each; nil: nobody is told. It is called from one goroutine at a
-	// time.
+	// Log receives messages for people, one line each; it may be nil. Calls do not
+	// overlap.
 	Log func(format string, args ...any)
 
-	// AckWait is how long the queue waits for a sign of life before it gives an item to another worker; 0: 30 s.
-	// Whoever is first at a server settles it.
+	// AckWait is the time without a sign of life after which the queue gives an item to
+	// another worker; 0: 30 s. The first process that connects to a server determines it.
 	AckWait time.Duration
-	// Reconnect is how long a lost connection may stay lost; 0: a minute.
+	// Reconnect is the maximum time without a connection; 0: one minute.
 	Reconnect time.Duration
-	// Attempts is how often an item may be begun by workers that then vanish before it is reported as failed; 0: 5.
+	// Attempts is the number of starts by workers that then vanish after which an item
+	// fails; 0: 5.
 	Attempts int
 
-	check   time.Duration // how often an idle batch is looked after; 0: 5 s
-	noticed time.Duration // how often items of other versions are looked for; 0: 10 s
-	poll    time.Duration // how long a request for items stands; 0: 800 ms
+	checkInterval        time.Duration // interval of checks of an idle batch; 0: 5 s
+	versionCheckInterval time.Duration // interval of searches for items of other versions; 0: 10 s
+	fetchWait            time.Duration // duration of a request for items; 0: 800 ms
 }
 
-// Options say how a batch is published. Name is needed.
+// Options configure a publisher. Name is required.
 type Options struct {
 	Peer
-	// Name is the batch's. A batch that was interrupted goes on where it was when it is published again under its name;
-	// two batches that run at a time need different names.
+	// Name is the name of the batch. An interrupted batch continues when it is published
+	// again under its name. Batches published at the same time need different names.
 	Name string
-	// Run is what the workers of this process do.
+	// Run is the function of the workers in this process.
 	Run Func
-	// Listen is the address at which an embedded server takes workers of other processes, such as ":4222", or
-	// "TOKEN@:4222" to ask for a token; "": none.
+	// Listen is the address on which an embedded server accepts workers of other
+	// processes, such as ":4222", or "TOKEN@:4222" to require a token; "": none.
 	Listen string
-	// Embed starts the server that EmbeddedURL stands for; nil if the program has none.
+	// Embed starts the server for EmbeddedURL; nil if the program has none.
 	Embed Embed
 
-	Ahead int // items that may be on the queue at a time; 0: 20000
+	Ahead int // maximum number of outstanding items; 0: 20000
 }
 
-// WorkerOptions say how a worker works.
+// WorkerOptions configure a worker.
 type WorkerOptions struct {
 	Peer
-	// Idle ends the work when there was none for so long; 0: it never ends so.
+	// Idle is the time without work after which the worker ends; 0: never.
 	Idle time.Duration
 }
 
-// withDefaults returns the peer with the defaults of what is 0.
+// withDefaults returns p with defaults for zero values.
 func (p Peer) withDefaults() Peer {
 	p.AckWait = cmp.Or(p.AckWait, 30*time.Second)
 	p.Reconnect = cmp.Or(p.Reconnect, time.Minute)
 	p.Attempts = cmp.Or(p.Attempts, 5)
-	p.check = cmp.Or(p.check, 5*time.Second)
-	p.noticed = cmp.Or(p.noticed, 10*time.Second)
-	p.poll = cmp.Or(p.poll, 800*time.Millisecond)
-	p.Log = serial(p.Log)
+	p.checkInterval = cmp.Or(p.checkInterval, 5*time.Second)
+	p.versionCheckInterval = cmp.Or(p.versionCheckInterval, 10*time.Second)
+	p.fetchWait = cmp.Or(p.fetchWait, 800*time.Millisecond)
+	p.Log = serialize(p.Log)
 	return p
 }
 
-// serial lets one goroutine log at a time.
-func serial(log func(string, ...any)) func(string, ...any) {
+// serialize returns a log function whose calls do not overlap. log may be nil.
+func serialize(log func(string, ...any)) func(string, ...any) {
 	if log == nil {
 		return func(string, ...any) {}
 	}
@@ -150,8 +159,8 @@ func serial(log func(string, ...any)) func(string, ...any) {
 	}
 }
 
-// here names this process to others.
-func here() string {
+// processName identifies this process for other processes.
+func processName() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown host"
@@ -159,8 +168,8 @@ func here() string {
 	return host + ", process " + strconv.Itoa(os.Getpid())
 }
 
-// pause waits for d or until ctx ends, and reports whether it did not.
-func pause(ctx context.Context, d time.Duration) bool {
+// sleep waits for d or until ctx ends. It returns false if ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -18,12 +18,12 @@ import (
 	"sim/scenarios/queue/embedded"
 )
 
-// inMemory is an Item's Payload that is there already.
+// inMemory returns an Item's Payload with fixed data.
 func inMemory(b []byte) func() ([]byte, error) {
 	return func() ([]byte, error) { return b, nil }
 }
 
-// numbered returns n items that differ.
+// numbered returns n different items.
 func numbered(n int) []Item {
 	items := make([]Item, n)
 	for i := range items {
@@ -35,12 +35,12 @@ func numbered(n int) []Item {
 func key(i int) string     { return fmt.Sprintf("%032x", i*i+7) }
 func payload(i int) []byte { return fmt.Appendf(nil, "payload of item %d: %0200d", i, i) }
 
-// echo is the work of most tests.
+// echo is the Func of most tests.
 func echo(_ context.Context, payload []byte) ([]byte, error) {
 	return append([]byte("result of "), payload...), nil
 }
 
-// want is what n items' results are if they are run here.
+// want returns the expected results of n items.
 func want(n int) map[string]string {
 	m := map[string]string{}
 	for i := range n {
@@ -50,7 +50,7 @@ func want(n int) map[string]string {
 	return m
 }
 
-// results collects what done is called with.
+// results collects the arguments of done.
 type results struct {
 	t     *testing.T
 	mu    sync.Mutex // lets the race detector see a done from two goroutines
@@ -93,7 +93,7 @@ func (r *results) check(want map[string]string) {
 	}
 }
 
-// journal keeps what is logged and shows it where the test fails.
+// journal collects log messages and prints them if the test fails.
 type journal struct {
 	t     *testing.T
 	mu    sync.Mutex
@@ -117,7 +117,8 @@ func (j *journal) count(part string) (n int) {
 	return n
 }
 
-// bed is what most tests stand on: a server, and a check that at the end all goroutines and temporary files are gone.
+// bed is a server for tests. At the end of a test it verifies that no goroutines and
+// temporary files remain.
 type bed struct {
 	*testing.T
 	s   *embedded.Server
@@ -151,7 +152,7 @@ func embed(address, token string, log func(string, ...any)) (Server, error) {
 	return embedded.Start(address, token, log)
 }
 
-// clean fails the test if goroutines or stores are left at its end.
+// clean fails the test if goroutines or stores remain at its end.
 func clean(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
@@ -172,8 +173,8 @@ func clean(t *testing.T) {
 	})
 }
 
-// goroutines returns all stacks but those of nats.go that wait for a server which is gone; these end by themselves a
-// second later.
+// goroutines returns all stacks except those of nats.go that wait for a stopped server;
+// these end a second later.
 func goroutines() []string {
 	stacks := make([]byte, 4<<20)
 	all := strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n")
@@ -181,14 +182,14 @@ func goroutines() []string {
 }
 
 func (b *bed) options(name string) Options {
-	return Options{Peer: Peer{URL: b.url, Version: "1", Log: b.j.log, check: 200 * time.Millisecond}, Name: name}
+	return Options{Peer: Peer{URL: b.url, Version: "1", Log: b.j.log, checkInterval: 200 * time.Millisecond}, Name: name}
 }
 
 func (b *bed) workerOptions() WorkerOptions {
-	return WorkerOptions{Peer: Peer{URL: b.url, Version: "1", Workers: 2, Log: b.j.log, poll: 100 * time.Millisecond}}
+	return WorkerOptions{Peer: Peer{URL: b.url, Version: "1", Workers: 2, Log: b.j.log, fetchWait: 100 * time.Millisecond}}
 }
 
-// work starts a worker, which the returned function stops.
+// work starts a worker and returns a function that stops it.
 func (b *bed) work(o WorkerOptions, f Func) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -206,8 +207,8 @@ func (b *bed) work(o WorkerOptions, f Func) (stop func()) {
 	return stop
 }
 
-// dying starts workers, one after the other, whose connection f may cut so that all they hold is lost, as if they were
-// killed.
+// dying starts workers one after the other. f may cut the connection of a worker, which
+// then loses its items as if it were killed.
 func (b *bed) dying(o WorkerOptions, lives int, f func(kill func(), payload []byte) ([]byte, error)) {
 	ended := make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -238,7 +239,7 @@ func (b *bed) dying(o WorkerOptions, lives int, f func(kill func(), payload []by
 	}()
 }
 
-// publish publishes and fails the test on an error.
+// publish publishes items and fails the test on an error.
 func (b *bed) publish(o Options, items []Item) *results {
 	b.Helper()
 	r := newResults(b.T)
@@ -250,7 +251,7 @@ func (b *bed) publish(o Options, items []Item) *results {
 	return r
 }
 
-// counter counts how often each payload was worked on.
+// counter counts the calls for each payload.
 type counter struct {
 	mu   sync.Mutex
 	runs map[string]int
@@ -268,7 +269,7 @@ func (c *counter) count(f Func) Func {
 	}
 }
 
-// twice lists payloads that were worked on more than once.
+// twice lists payloads with more than one call.
 func (c *counter) twice() (list []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -286,7 +287,7 @@ func (c *counter) total() int {
 	return len(c.runs)
 }
 
-// wire passes connections on to a server until it is cut.
+// wire forwards connections to a server until it is cut.
 type wire struct {
 	t  *testing.T
 	to string
@@ -343,7 +344,7 @@ func (w *wire) pass(c net.Conn) {
 	}
 }
 
-// set cuts the wire, or mends it.
+// set cuts or restores the wire.
 func (w *wire) set(cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -356,7 +357,7 @@ func (w *wire) set(cut bool) {
 	}
 }
 
-// eventually waits until something is so.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for begun := time.Now(); !is(); time.Sleep(5 * time.Millisecond) {

@@ -15,10 +15,10 @@ import (
 	"sim/internal/infile"
 )
 
-// mostSecret bounds what is read of a file with a token or credentials.
-const mostSecret = 64 << 10
+// maxSecretBytes is the maximum size of a file with a token or credentials.
+const maxSecretBytes = 64 << 10
 
-// ReadToken reads a token from a file that holds nothing else. Space around it does not count.
+// ReadToken reads a token from a file that contains only the token and white space.
 func ReadToken(path string) (string, error) {
 	data, err := readSecret(path)
 	if err != nil {
@@ -34,7 +34,7 @@ func ReadToken(path string) (string, error) {
 	return t, nil
 }
 
-// CheckToken fails on what is no token.
+// CheckToken fails if token is not a word of printable characters.
 func CheckToken(token string) error {
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }) {
 		return errors.New("queue: a token is one word of printable characters")
@@ -42,7 +42,8 @@ func CheckToken(token string) error {
 	return nil
 }
 
-// CheckCredentials fails where a file is no NATS credentials file, with a user's JWT and key.
+// CheckCredentials fails if a file is not a NATS credentials file with a user's JWT and
+// key.
 func CheckCredentials(path string) error {
 	data, err := readSecret(path)
 	if err != nil {
@@ -61,10 +62,11 @@ func CheckCredentials(path string) error {
 	return nil
 }
 
+// readSecret reads a small file.
 func readSecret(path string) ([]byte, error) {
-	data, err := infile.Read(path, mostSecret)
-	if len(data) > mostSecret {
-		return nil, fmt.Errorf("queue: %s is larger than %d KiB", path, mostSecret>>10)
+	data, err := infile.Read(path, maxSecretBytes)
+	if len(data) > maxSecretBytes {
+		return nil, fmt.Errorf("queue: %s is larger than %d KiB", path, maxSecretBytes>>10)
 	}
 	if err == nil {
 		return bytes.TrimPrefix(data, []byte("\uFEFF")), nil
@@ -76,8 +78,8 @@ func readSecret(path string) ([]byte, error) {
 	return nil, fmt.Errorf("queue: %s cannot be read: %w", path, err)
 }
 
-// CheckListen fails where an embedded server could not listen: for commands that tell such errors before they begin. It
-// returns the token before the address, if there is one.
+// CheckListen fails if an embedded server cannot listen at an address. Commands call it
+// before they start. It returns the token in text, or "".
 func CheckListen(text string) (token string, err error) {
 	address, token, err := parseListen(text)
 	if err != nil {

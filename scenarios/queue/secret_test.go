@@ -11,7 +11,8 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// An address that asks for no token though it looks as if it did, or at which nobody can listen, is refused.
+// TestListen: addresses without a token before the @, and addresses that cannot be used,
+// are rejected.
 func TestListen(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -44,7 +45,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// A token need not stand in an address, and may then hold anything.
+// TestToken: a token need not be part of an address, and may then contain any characters.
 func TestToken(t *testing.T) {
 	b := newBed(t)
 	address := freeAddress(t)
@@ -86,7 +87,7 @@ func TestReadSecrets(t *testing.T) {
 	for text, want := range map[string]string{
 		"s3cret\n": "", " \ts3cret\r\n\n": "", "\uFEFFs3cret": "",
 		"": "holds no token", "\n \n": "holds no token", "two words": "one word", "two\nlines": "one word",
-		"s3\x1b[2J": "one word", strings.Repeat("a", mostSecret+1): "is larger than 64 KiB",
+		"s3\x1b[2J": "one word", strings.Repeat("a", maxSecretBytes+1): "is larger than 64 KiB",
 	} {
 		token, err := ReadToken(put(text))
 		if want == "" && (err != nil || token != "s3cret") || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

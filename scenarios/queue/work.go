@@ -11,9 +11,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Work takes items of o.Version of any batch from the queue, runs them with f and stores their results, until ctx ends
-// or there was nothing to do for o.Idle; then it returns nil. When ctx ends, it waits for the calls of f, keeps what
-// they finished and gives back the rest. An error says that the server cannot be reached or does not do its part.
+// Work takes items of o.Version of any batch from the queue, runs them with f and stores
+// their results. It returns nil when ctx ends, or after o.Idle without work. When ctx
+// ends, it waits for running calls of f, stores finished results and returns other items
+// to the queue. An error means that the server is not reachable or fails.
 func Work(ctx context.Context, o WorkerOptions, f Func) error {
 	if o.URL == EmbeddedURL {
 		return errors.New("queue: a worker needs the address of a server, such as nats://HOST:4222; embedded is for publishers")
@@ -23,23 +24,23 @@ func Work(ctx context.Context, o WorkerOptions, f Func) error {
 
 // worker takes items and runs several at a time.
 type worker struct {
-	o       WorkerOptions
-	f       Func
-	l       *link
-	free    chan struct{}   // a value for each item that may be taken beside those that run
-	alone   sync.RWMutex    // an item under suspicion runs with the write lock
-	uncount sync.Once       // see uncounted
-	told    map[string]bool // versions that were logged
-	ackWait time.Duration   // as the server has it
+	o              WorkerOptions
+	f              Func
+	l              *link
+	slots          chan struct{}   // one value per item that may be taken in addition to running ones
+	exclusive      sync.RWMutex    // an item with many starts holds the write lock, other items the read lock
+	uncountedOnce  sync.Once       // see logUncounted
+	loggedVersions map[string]bool // logged versions of other items
+	ackWait        time.Duration   // value of the server
 }
 
-// task is an item on its way through a worker.
-type task struct {
+// delivery is an item delivered to a worker.
+type delivery struct {
 	msg        jetstream.Msg
-	place      place
+	address    batchAddress
 	key        string
 	deliveries uint64
-	begun      int // of earlier times; 0 on the first delivery
+	starts     int // earlier starts without an end; 0 on the first delivery
 }
 
 // newWorker connects a worker. inside is a server of this process, or nil.
@@ -49,28 +50,29 @@ func newWorker(ctx context.Context, o WorkerOptions, inside Server, f Func) (*wo
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{o: o, f: f, l: l, free: make(chan struct{}, o.Workers), told: map[string]bool{}}
+	w := &worker{o: o, f: f, l: l, slots: make(chan struct{}, o.Workers), loggedVersions: map[string]bool{}}
 	for range o.Workers {
-		w.free <- struct{}{}
+		w.slots <- struct{}{}
 	}
 	return w, nil
 }
 
+// work runs a worker until ctx ends or it fails.
 func work(ctx context.Context, o WorkerOptions, inside Server, f Func) error {
 	w, err := newWorker(ctx, o, inside, f)
 	if err == nil {
 		err = w.work(ctx)
 	}
 	if ctx.Err() != nil {
-		return nil // as asked
+		return nil // a normal stop
 	}
 	return err
 }
 
-// lastSaves is how long a worker that is to stop tries to store its results.
-const lastSaves = 10 * time.Second
+// stopTimeout is the time for which a stopped worker tries to store results.
+const stopTimeout = 10 * time.Second
 
-// work runs until stop ends. The link's own context ends with it.
+// work runs until stop ends. The context of the link ends with it.
 func (w *worker) work(stop context.Context) error {
 	defer w.l.close()
 	ctx := w.l.ctx
@@ -80,7 +82,7 @@ func (w *worker) work(stop context.Context) error {
 	}
 	w.ackWait = consumer.CachedInfo().Config.AckWait
 
-	// Results are stored for some time after a stop, but not without a connection.
+	// late outlives a stop, but not the connection, so that results can be stored.
 	late, cancelLate := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelLate()
 	defer context.AfterFunc(ctx, func() {
@@ -89,10 +91,10 @@ func (w *worker) work(stop context.Context) error {
 		}
 	})()
 	var running sync.WaitGroup
-	if err = w.fetch(ctx, consumer, func(t *task) { running.Go(func() { w.run(ctx, late, t); w.free <- struct{}{} }) }); err != nil {
-		w.l.lose(err)
+	if err = w.fetchLoop(ctx, consumer, func(t *delivery) { running.Go(func() { w.runItem(ctx, late, t); w.slots <- struct{}{} }) }); err != nil {
+		w.l.fail(err)
 	}
-	defer time.AfterFunc(lastSaves, cancelLate).Stop()
+	defer time.AfterFunc(stopTimeout, cancelLate).Stop()
 	running.Wait()
 	if err == nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -100,34 +102,34 @@ func (w *worker) work(stop context.Context) error {
 	return err
 }
 
-// fetch receives as many items as may run, and starts them, until ctx ends, which is no error, or there is nothing to
-// do for long.
-func (w *worker) fetch(ctx context.Context, consumer jetstream.Consumer, start func(*task)) error {
-	trouble := trouble{l: w.l, doing: "taking items"}
+// fetchLoop receives as many items as may run and starts them. It returns when ctx ends,
+// which is not an error, or after Idle without work.
+func (w *worker) fetchLoop(ctx context.Context, consumer jetstream.Consumer, start func(*delivery)) error {
+	retry := retryPolicy{l: w.l, operation: "taking items"}
 	busy, looked := time.Now(), time.Now()
 	for ctx.Err() == nil {
 		n := 0
 		select {
-		case <-w.free:
-			n = 1 + len(w.free)
+		case <-w.slots:
+			n = 1 + len(w.slots)
 		case <-ctx.Done():
 			return nil
 		}
 		for range n - 1 {
-			<-w.free // which only this goroutine takes from
+			<-w.slots // does not block: only this goroutine receives
 		}
 		got, err := w.receive(ctx, consumer, n, start)
 		for range n - got {
-			w.free <- struct{}{}
+			w.slots <- struct{}{}
 		}
-		if got > 0 || len(w.free) < w.o.Workers {
+		if got > 0 || len(w.slots) < w.o.Workers {
 			busy = time.Now()
 		}
 		switch {
 		case err == nil:
-			trouble.over()
+			retry.reset()
 		case ctx.Err() == nil:
-			if err := trouble.pause(ctx, err); err != nil {
+			if err := retry.wait(ctx, err); err != nil {
 				return err
 			}
 			if _, c, err := w.l.openWork(ctx); err == nil {
@@ -139,24 +141,24 @@ func (w *worker) fetch(ctx context.Context, consumer jetstream.Consumer, start f
 		case w.o.Idle > 0 && time.Since(busy) >= w.o.Idle:
 			w.o.Log("nothing to do for %v", w.o.Idle)
 			return nil
-		case time.Since(looked) >= w.o.noticed:
+		case time.Since(looked) >= w.o.versionCheckInterval:
 			looked = time.Now()
-			w.lookAround(ctx)
+			w.logOtherVersions(ctx)
 		}
 	}
 	return nil
 }
 
-// receive asks for n items once, starts those that come and says how many that are. When ctx ends, the request still
-// stands until the server has dropped it, so that no item is on its way to nobody: what comes is started, and so given
-// back.
-func (w *worker) receive(ctx context.Context, consumer jetstream.Consumer, n int, start func(*task)) (got int, err error) {
-	poll := w.o.poll
+// receive requests n items once, starts the received ones and returns their number. After
+// ctx ends, the request remains until the server has dropped it, so that no item is lost
+// in transit. Items received then are started and so returned to the queue.
+func (w *worker) receive(ctx context.Context, consumer jetstream.Consumer, n int, start func(*delivery)) (got int, err error) {
+	poll := w.o.fetchWait
 	if w.o.Idle > 0 {
 		poll = max(10*time.Millisecond, min(poll, w.o.Idle))
 	}
 	how := jetstream.FetchMaxWait(poll)
-	if w.l.inside != nil { // which ends with its workers
+	if w.l.embedded != nil { // an embedded server ends with its workers
 		c, cancel := context.WithTimeout(ctx, poll)
 		defer cancel()
 		how = jetstream.FetchContext(c)
@@ -175,7 +177,7 @@ func (w *worker) receive(ctx context.Context, consumer jetstream.Consumer, n int
 				}
 				return got, err
 			}
-			if t := w.taskOf(m); t != nil {
+			if t := w.deliveryOf(m); t != nil {
 				got++
 				start(t)
 			}
@@ -188,34 +190,35 @@ func (w *worker) receive(ctx context.Context, consumer jetstream.Consumer, n int
 	}
 }
 
-// taskOf is what a message asks for; nil, and the message thrown away, where it is no item.
-func (w *worker) taskOf(m jetstream.Msg) *task {
+// deliveryOf parses a message. It returns nil and discards the message if it is not an
+// item.
+func (w *worker) deliveryOf(m jetstream.Msg) *delivery {
 	place, key, ok := parseSubject(m.Subject())
 	meta, err := m.Metadata()
 	if !ok || err != nil {
-		w.o.Log("%s: a message that is no item is thrown away: %s", w.l.where, line(m.Subject()))
-		w.warn(m.Term())
+		w.o.Log("%s: a message that is no item is thrown away: %s", w.l.address, printableLine(m.Subject()))
+		w.logError(m.Term())
 		return nil
 	}
-	return &task{msg: m, place: place, key: key, deliveries: meta.NumDelivered}
+	return &delivery{msg: m, address: place, key: key, deliveries: meta.NumDelivered}
 }
 
-// lookAround logs, once each, versions whose items wait for other workers.
-func (w *worker) lookAround(ctx context.Context) {
-	ctx, cancel := w.l.call(ctx)
+// logOtherVersions logs, once each, versions whose items wait for other workers.
+func (w *worker) logOtherVersions(ctx context.Context) {
+	ctx, cancel := w.l.requestContext(ctx)
 	defer cancel()
 	s, err := w.l.js.Stream(ctx, workStream)
 	if err != nil {
-		return // fetch meets the same trouble and says so
+		return // fetchLoop reports the same error
 	}
-	mine := consumerName(token(w.o.Version))
+	mine := consumerName(subjectToken(w.o.Version))
 	list := s.ListConsumers(ctx)
 	for c := range list.Info() {
-		if c.Name == mine || c.NumPending+uint64(c.NumAckPending) == 0 || c.NumWaiting > 0 || w.told[c.Name] {
+		if c.Name == mine || c.NumPending+uint64(c.NumAckPending) == 0 || c.NumWaiting > 0 || w.loggedVersions[c.Name] {
 			continue
 		}
-		w.told[c.Name] = true
+		w.loggedVersions[c.Name] = true
 		w.o.Log("%s: %d items of version %s are left to workers of that version; this is %s",
-			w.l.where, c.NumPending+uint64(c.NumAckPending), line(cmp.Or(c.Config.Metadata["version"], c.Name)), w.o.Version)
+			w.l.address, c.NumPending+uint64(c.NumAckPending), printableLine(cmp.Or(c.Config.Metadata["version"], c.Name)), w.o.Version)
 	}
 }

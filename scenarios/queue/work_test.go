@@ -19,14 +19,14 @@ import (
 	"sim/scenarios/queue/embedded"
 )
 
-// A worker that dies in the middle of an item loses nothing.
+// TestKilledWorker: a worker that dies during an item loses nothing.
 func TestKilledWorker(t *testing.T) {
 	b := newBed(t)
 	const n = 200
 	o := b.workerOptions()
 	o.AckWait = 500 * time.Millisecond
 	slow := func(ctx context.Context, payload []byte) ([]byte, error) {
-		pause(ctx, time.Millisecond)
+		sleep(ctx, time.Millisecond)
 		return echo(ctx, payload)
 	}
 	var killed atomic.Bool
@@ -47,7 +47,7 @@ func TestKilledWorker(t *testing.T) {
 	r.check(want(n))
 }
 
-// waiting returns how many workers of version 1 wait for items.
+// waiting returns the number of workers of version 1 that wait for items.
 func (b *bed) waiting() int {
 	l, _ := b.store("waiting")
 	defer l.close()
@@ -58,7 +58,8 @@ func (b *bed) waiting() int {
 	return c.CachedInfo().NumWaiting
 }
 
-// An item that kills every worker is reported; others that were with it are not.
+// TestCrashLoop: an item that kills every worker is reported; items that ran at the same
+// time are not.
 func TestCrashLoop(t *testing.T) {
 	b := newBed(t)
 	const n = 30
@@ -78,15 +79,15 @@ func TestCrashLoop(t *testing.T) {
 	o2.AckWait = o.AckWait
 	r := b.publish(o2, numbered(n))
 	w := want(n)
-	w[key(9)] = "failed: begun 4 times and never finished: its workers died, or lost the queue for longer than it waits; the last worker to take it is " + here()
+	w[key(9)] = "failed: begun 4 times and never finished: its workers died, or lost the queue for longer than it waits; the last worker to take it is " + processName()
 	r.check(w)
 	if deaths.Load() != 4 {
 		t.Errorf("%d workers died", deaths.Load())
 	}
 }
 
-// A worker that is stopped gives its item back at once and keeps what is done; stops in good order are not held against
-// the item.
+// TestStoppedWorkers: a stopped worker returns its item immediately and stores finished
+// results; orderly stops do not count as starts.
 func TestStoppedWorkers(t *testing.T) {
 	b := newBed(t)
 	begun := make(chan struct{}, 100)
@@ -117,7 +118,8 @@ func TestStoppedWorkers(t *testing.T) {
 	}
 }
 
-// A result that is ready when the worker is told to stop is stored.
+// TestStopKeepsWhatIsFinished: a result that is ready when the worker is stopped is
+// stored.
 func TestStopKeepsWhatIsFinished(t *testing.T) {
 	b := newBed(t)
 	var runs counter
@@ -143,14 +145,14 @@ func TestStopKeepsWhatIsFinished(t *testing.T) {
 	}
 }
 
-// An item that takes longer than the queue waits for a sign of life is run once.
+// TestLongItem: an item that takes longer than AckWait runs once.
 func TestLongItem(t *testing.T) {
 	b := newBed(t)
 	o := b.workerOptions()
 	o.AckWait = 500 * time.Millisecond
 	var runs counter
 	f := runs.count(func(ctx context.Context, payload []byte) ([]byte, error) {
-		pause(ctx, 1100*time.Millisecond)
+		sleep(ctx, 1100*time.Millisecond)
 		return echo(ctx, payload)
 	})
 	b.work(o, f)
@@ -163,7 +165,8 @@ func TestLongItem(t *testing.T) {
 	}
 }
 
-// Quick items travel in heaps, but no worker hoards slow ones: one that comes later finds as many as are left for it.
+// TestSlowItemsAreShared: short items are fetched in groups, but a worker does not
+// reserve long ones: a later worker gets its share.
 func TestSlowItemsAreShared(t *testing.T) {
 	b := newBed(t)
 	var mine [2]atomic.Int32
@@ -172,7 +175,7 @@ func TestSlowItemsAreShared(t *testing.T) {
 		o.Workers = 1
 		b.work(o, func(ctx context.Context, payload []byte) ([]byte, error) {
 			mine[i].Add(1)
-			pause(ctx, 120*time.Millisecond)
+			sleep(ctx, 120*time.Millisecond)
 			return echo(ctx, payload)
 		})
 	}
@@ -197,11 +200,11 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// Workers leave items of other versions alone, and both sides say so.
+// TestVersions: workers ignore items of other versions, and both sides log it.
 func TestVersions(t *testing.T) {
 	b := newBed(t)
 	o := b.workerOptions()
-	o.Version, o.noticed = "2", time.Millisecond
+	o.Version, o.versionCheckInterval = "2", time.Millisecond
 	var wrong atomic.Int32
 	b.work(o, func(ctx context.Context, payload []byte) ([]byte, error) {
 		wrong.Add(1)
@@ -224,7 +227,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// Items of a batch that has ended are taken off the queue, their results dropped.
+// TestUnwanted: items of an ended batch are removed from the queue and their results
+// dropped.
 func TestUnwanted(t *testing.T) {
 	b := newBed(t)
 	l, _ := b.store("other")
@@ -233,7 +237,7 @@ func TestUnwanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.js.Publish(ctx, placeOf("1", "ended").subject("k"), []byte("x")); err != nil {
+	if _, err := l.js.Publish(ctx, batchAddressOf("1", "ended").itemSubject("k"), []byte("x")); err != nil {
 		t.Fatal(err)
 	}
 	b.work(b.workerOptions(), echo)
@@ -246,7 +250,7 @@ func TestUnwanted(t *testing.T) {
 	}
 }
 
-// The rights that docs/queue.md names are enough, for all that may happen.
+// TestRights: the permissions in docs/queue.md are sufficient in all situations.
 func TestRights(t *testing.T) {
 	clean(t)
 	allow := &server.SubjectPermission{Allow: []string{"sim.>", "$KV.sim-begun.>", "$JS.API.>", "$JS.ACK.SIM_WORK.>", "_INBOX.>"}}
@@ -330,7 +334,7 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
-// freeAddress returns an address at which nobody listens.
+// freeAddress returns an address on which no process listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -341,7 +345,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// Worker processes are killed for good in the middle of their items.
+// TestKilledProcesses: killed worker processes lose no items.
 func TestKilledProcesses(t *testing.T) {
 	b := newBed(t)
 	const n = 40
@@ -387,7 +391,7 @@ func TestKilledProcesses(t *testing.T) {
 func workerProcess(url string) {
 	o := WorkerOptions{Peer: Peer{URL: url, Version: "1", Workers: 2, AckWait: 500 * time.Millisecond}}
 	err := Work(context.Background(), o, func(ctx context.Context, payload []byte) ([]byte, error) {
-		pause(ctx, 10*time.Millisecond)
+		sleep(ctx, 10*time.Millisecond)
 		return echo(ctx, payload)
 	})
 	fmt.Fprintln(os.Stderr, "worker:", err)

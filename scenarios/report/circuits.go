@@ -9,14 +9,14 @@ import (
 	"sim/scenarios/result"
 )
 
-// ideal sets a simulation beside the ideal fabric.
-func (p *page) ideal(sim, ideal *result.Simulation) {
-	least := provedGap * ideal.MakespanS // less is no difference
+// compareIdeal compares a simulation with the ideal fabric.
+func (p *writer) compareIdeal(sim, ideal *result.Simulation) {
+	least := provedGap * ideal.MakespanS // smaller differences are rounding errors
 	over := sim.MakespanS - ideal.MakespanS
-	u := text.UnitFor(sim.MakespanS) // one unit, so that figures can be added
+	u := text.UnitFor(sim.MakespanS) // one unit, so that the values add up
 	p.line("")
 	if over <= least {
-		p.note("The ideal fabric, where no circuit is missing, takes %s too: no topology does better.", u.Of(ideal.MakespanS))
+		p.indented("The ideal fabric, where no circuit is missing, takes %s too: no topology does better.", u.Of(ideal.MakespanS))
 		return
 	}
 	mine, its := shareParts(u, sim), shareParts(u, ideal)
@@ -32,24 +32,24 @@ func (p *page) ideal(sim, ideal *result.Simulation) {
 	case moved < -least:
 		line += fmt.Sprintf("; the chain has %s less work on it than the ideal fabric's", u.Of(-moved))
 	}
-	p.note("%s.", line)
+	p.indented("%s.", line)
 }
 
-// helpLines is how many links a reader is told to look at.
-const helpLines = 3
+// maxAdvisedLinks is the number of bundles that are recommended for more circuits.
+const maxAdvisedLinks = 3
 
-// help names the circuits whose lack costs most. Circuits serve both directions, so what is lost in either counts
-// together.
-func (p *page) help(sim *result.Simulation) {
+// adviseCircuits names the bundles of circuits with the largest loss. Circuits serve both
+// directions, so the losses of both are added.
+func (p *writer) adviseCircuits(sim *result.Simulation) {
 	u := text.UnitFor(sim.MakespanS)
-	lost := slices.DeleteFunc(byBundle(sim), func(b bundle) bool { return b.LostS() <= provedGap*sim.MakespanS })
+	lost := slices.DeleteFunc(lossByBundle(sim), func(b bundle) bool { return b.LostS() <= provedGap*sim.MakespanS })
 	if len(lost) == 0 {
-		p.note("Nothing is lost on the chain, so more circuits would not help.")
+		p.indented("Nothing is lost on the chain, so more circuits would not help.")
 		return
 	}
 	p.line("  What would help, until another chain becomes the longest:")
-	for _, b := range lost[:min(len(lost), helpLines)] {
-		line := "- more circuits " + b.words
+	for _, b := range lost[:min(len(lost), maxAdvisedLinks)] {
+		line := "- more circuits " + b.label
 		if b.SharingS > b.CircuitS {
 			line += ", or serving the chain's transfers there before others"
 		}
@@ -61,22 +61,23 @@ func (p *page) help(sim *result.Simulation) {
 	}
 }
 
-// bundle is what the chain spends on a bundle of circuits, both directions.
+// bundle is the loss of the critical path on a bundle of circuits, in both directions.
 type bundle struct {
-	words string // "between pod 0 and pod 1"
+	label string // such as "between pod 0 and pod 1"
 	pair  *result.Pair
 	result.Shares
 }
 
-// byBundle joins the directions of each bundle, the most lost first.
-func byBundle(sim *result.Simulation) []bundle {
+// lossByBundle adds the losses of both directions of each bundle, sorted by loss,
+// descending.
+func lossByBundle(sim *result.Simulation) []bundle {
 	var out []bundle
 	for _, l := range sim.ByLink() {
 		pair := sim.Topology.FindPair(l.Link)
 		at := slices.IndexFunc(out, func(b bundle) bool { return pair != nil && b.pair == pair })
 		if at < 0 {
 			at = len(out)
-			out = append(out, bundle{words: bundleWords(sim.Topology, pair, l.Link), pair: pair})
+			out = append(out, bundle{label: bundleLabel(sim.Topology, pair, l.Link), pair: pair})
 		}
 		out[at].CircuitS += l.CircuitS
 		out[at].SharingS += l.SharingS
@@ -84,7 +85,9 @@ func byBundle(sim *result.Simulation) []bundle {
 	slices.SortStableFunc(out, func(a, b bundle) int { return cmp.Compare(b.LostS(), a.LostS()) })
 	return out
 }
-func bundleWords(t *result.Topology, pair *result.Pair, link string) string {
+
+// bundleLabel returns the name of a bundle, or of a link without a pair.
+func bundleLabel(t *result.Topology, pair *result.Pair, link string) string {
 	switch {
 	case pair == nil:
 		return "on " + linkName(link)
@@ -94,7 +97,7 @@ func bundleWords(t *result.Topology, pair *result.Pair, link string) string {
 	return "between " + t.Pods[pair.A].Name + " and " + t.Pods[pair.B].Name
 }
 
-// freePorts says what ports the ends of a pair have left for another circuit.
+// freePorts states how many ports the pods of a pair have for another circuit.
 func freePorts(t *result.Topology, pair *result.Pair) string {
 	a, z := t.Pods[pair.A], t.Pods[pair.B]
 	need := 1

@@ -9,8 +9,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// heads are the heads of columns, after the first.
-func heads(first string, columns []result.Metric) []string {
+// columnHeads returns the heads of columns after the first one.
+func columnHeads(first string, columns []result.Metric) []string {
 	out := []string{first}
 	for _, m := range columns {
 		out = append(out, m.Head)
@@ -18,35 +18,35 @@ func heads(first string, columns []result.Metric) []string {
 	return out
 }
 
-// cells prints a row's values of columns as cell does, after its policy.
-func cells(doc *result.Document, r *result.Row, columns []result.Metric) []string {
+// rowCells returns a row's cells: the policy and the formatted values of columns.
+func rowCells(doc *result.Document, r *result.Row, columns []result.Metric) []string {
 	out := []string{r.Policy}
 	for i := range columns {
-		out = append(out, cell(doc, r, &columns[i]))
+		out = append(out, formatCell(doc, r, &columns[i]))
 	}
 	return out
 }
 
-// cell prints a row's value of a column, and after a tab what stands beside it.
-func cell(doc *result.Document, r *result.Row, m *result.Metric) string {
+// formatCell formats a row's value of a column and, after a tab, the secondary value.
+func formatCell(doc *result.Document, r *result.Row, m *result.Metric) string {
 	v, ok := r.Metrics[m.Name]
 	if _, needed := r.Metrics[m.Needs]; !ok || m.Needs != "" && !needed {
 		return "-"
 	}
-	shown := formatted(v, m, doc.Rows)
-	beside, ok := doc.Beside(r, m)
+	shown := formatValue(v, m, doc.Rows)
+	beside, ok := doc.SecondaryValue(r, m)
 	if !ok {
 		return shown
 	}
-	other, _ := result.Find(m.Beside)
-	if m.Zero != "" && math.Abs(beside) <= provedGap {
-		return shown + "\t" + m.Zero
+	other, _ := result.Find(m.Secondary)
+	if m.ZeroLabel != "" && math.Abs(beside) <= provedGap {
+		return shown + "\t" + m.ZeroLabel
 	}
-	return shown + "\t" + formatted(beside, &other, doc.Rows)
+	return shown + "\t" + formatValue(beside, &other, doc.Rows)
 }
 
-// formatted prints a value as the metric's Format says. Times share the unit of the column.
-func formatted(v float64, m *result.Metric, rows []result.Row) string {
+// formatValue formats a value by the metric's Format. Times use the unit of the column.
+func formatValue(v float64, m *result.Metric, rows []result.Row) string {
 	switch m.Format {
 	case result.Fixed:
 		return fmt.Sprintf("%.4f", v)
@@ -65,31 +65,31 @@ func formatted(v float64, m *result.Metric, rows []result.Row) string {
 	case result.Percent:
 		return text.Percent(v)
 	case result.Gap:
-		return gap(v)
+		return formatGap(v)
 	}
 	return fmt.Sprintf("%.6g", v)
 }
 
-// gap prints a relative distance to a bound.
-func gap(v float64) string {
+// formatGap formats a relative distance to a bound.
+func formatGap(v float64) string {
 	if math.Abs(v) <= provedGap {
 		return "optimal"
 	}
 	return text.Percent(v)
 }
 
-// columnUnit returns the unit for a column of times: that of the iteration times where it leaves digits to read, so
-// that columns can be set side by side.
+// columnUnit returns the unit of a column of times: the unit of the iteration times if it
+// leaves enough digits, so that columns can be compared.
 func columnUnit(rows []result.Row, metric string) text.Unit {
-	part := result.Most(rows, metric)
-	if whole := result.Most(rows, result.IterationTime); whole > 0 && text.UnitFor(whole).In(part) >= 0.01 {
+	part := result.MaxOf(rows, metric)
+	if whole := result.MaxOf(rows, result.IterationTime); whole > 0 && text.UnitFor(whole).In(part) >= 0.01 {
 		return text.UnitFor(whole)
 	}
 	return text.UnitFor(part)
 }
 
-// padded sets what stands beside values under each other.
-func padded(cells []string) []string {
+// alignSecondary aligns the secondary values of cells.
+func alignSecondary(cells []string) []string {
 	for i, c := range cells {
 		if value, beside, ok := strings.Cut(c, "\t"); ok {
 			cells[i] = fmt.Sprintf("%s %7s", value, beside)

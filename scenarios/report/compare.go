@@ -5,8 +5,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// served returns what of each policy takes time, that of the ideal fabric first, without policies that cannot serve.
-func served(run *result.Run, ideal *result.Simulation, of func(*result.Simulation) *result.Simulation) (sims []result.Simulation) {
+// completedSimulations returns of(s) for the simulations s of all policies that
+// completed, beginning with the ideal fabric.
+func completedSimulations(run *result.Run, ideal *result.Simulation, of func(*result.Simulation) *result.Simulation) (sims []result.Simulation) {
 	add := func(policy string, sim *result.Simulation) {
 		named := *sim
 		named.Policy = policy
@@ -25,54 +26,56 @@ func served(run *result.Run, ideal *result.Simulation, of func(*result.Simulatio
 	return sims
 }
 
-// unserved says which policies cannot serve, below an empty line.
-func (p *page) unserved(doc *result.Document) {
+// listFailedPolicies states why policies failed, after an empty line.
+func (p *writer) listFailedPolicies(doc *result.Document) {
 	before := "\n"
 	for _, r := range doc.Rows {
 		if why := r.Labels["unserved"]; why != "" {
 			p.WriteString(before)
-			p.wrapped("%s cannot serve: %s", r.Policy, why)
+			p.paragraph("%s cannot serve: %s", r.Policy, why)
 			before = ""
 		}
 	}
 }
 
-// compared sets the critical path of a simulation beside those of the others: each policy has a path of its own, so
-// that parts are differences between paths and only their sum is one of time.
-func (p *page) compared(sim *result.Simulation, sims []result.Simulation) {
+// comparePaths compares the critical path of a simulation with those of other policies.
+// The paths have different tasks, so only the sum of the differences is a difference in
+// time.
+func (p *writer) comparePaths(sim *result.Simulation, sims []result.Simulation) {
 	longest, waits := 0.0, false
 	for i := range sims {
 		longest = max(longest, sims[i].MakespanS)
 		waits = waits || sims[i].Shares().WaitS != 0
 	}
 	u := text.UnitFor(longest)
-	p.line("\n%s", p.strong("Where each policy's time goes"))
+	p.line("\n%s", p.emphasize("Where each policy's time goes"))
 	t := p.shareTable(waits, "policy")
 	for i := range sims {
-		t.Row(sims[i].Policy, added(u, shareParts(u, &sims[i])...))
+		t.Row(sims[i].Policy, sumParts(u, shareParts(u, &sims[i])...))
 	}
 	p.table(t)
 	p.line("")
 	if len(sims) < 2 {
 		return
 	}
-	p.note("Each row is of the policy's own critical path: another decision makes another chain the longest. A policy can lose more on its path "+
+	p.indented("Each row is of the policy's own critical path: another decision makes another chain the longest. A policy can lose more on its path "+
 		"than another and still be faster, as its path has less on it. So parts of two rows are not to be compared, but in sum: below, what sets each row apart from that of %s, "+
 		"which adds up to the difference of the %s times.", sim.Policy, p.span)
 	p.table(p.differences(sim, sims, u, waits))
-	p.note("tasks: transfers on its path; on both: those that are on that of %s too", sim.Policy)
+	p.indented("tasks: transfers on its path; on both: those that are on that of %s too", sim.Policy)
 }
 
-// shareTable has the parts of a critical path as its last columns, and their sum.
-func (p *page) shareTable(waits bool, first ...string) *text.Table {
+// shareTable returns a table whose last columns are the parts of a critical path and
+// their sum.
+func (p *writer) shareTable(waits bool, first ...string) *text.Table {
 	t := text.NewTable(append(first, "compute", "transfers at\nfull rate", "lost to few\ncircuits", "lost to\nsharing", "no task\nat work", p.span+"\ntime")...)
 	t.Show("no task\nat work", waits)
 	return t
 }
 
-// differences is a row a policy: how many tasks its critical path has, how many of these are on that of sim, and by
-// how much each part exceeds that of sim.
-func (p *page) differences(sim *result.Simulation, sims []result.Simulation, u text.Unit, waits bool) *text.Table {
+// differences has one row per policy: the number of tasks on its critical path, how many
+// of them are on the path of sim, and the difference of each part to sim.
+func (p *writer) differences(sim *result.Simulation, sims []result.Simulation, u text.Unit, waits bool) *text.Table {
 	t := p.shareTable(waits, "less "+sim.Policy, "tasks", "on\nboth")
 	mine := map[string]bool{}
 	for i := range sim.Path {

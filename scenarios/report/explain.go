@@ -9,48 +9,50 @@ import (
 	"sim/scenarios/result"
 )
 
-// Explain says in words and figures what sets the makespan of a simulation of run, and where the time of every policy
-// of the run goes.
+// Explain explains the makespan of a simulation of run, and the time of every policy of
+// the run.
 func Explain(run *result.Run, sim *result.Simulation, bold func(string) string) string {
-	p := &page{bold: bold}
+	p := &writer{bold: bold}
 	p.title(run.Document.Scenario, run.Detail.Title)
 	p.explain(run, sim)
-	p.omitted(run)
+	p.printOmittedData(run)
 	return p.String()
 }
 
-// showsCircuits reports whether a simulation, or one of its jobs, has circuits between pods.
+// showsCircuits reports whether a simulation or one of its jobs has circuits between
+// pods.
 func showsCircuits(sim *result.Simulation) bool {
 	return sim.Topology != nil || slices.ContainsFunc(sim.Jobs, func(job result.Simulation) bool { return job.Topology != nil })
 }
 
-func (p *page) explain(run *result.Run, sim *result.Simulation) {
+// explain prints the explanation that fits the kind of the simulation.
+func (p *writer) explain(run *result.Run, sim *result.Simulation) {
 	p.span = "iteration"
 	row := run.Document.Row(sim.Policy)
 	switch {
 	case row != nil && row.Labels["unserved"] != "":
-		p.wrapped("%s cannot serve: %s.", sim.Policy, row.Labels["unserved"])
+		p.paragraph("%s cannot serve: %s.", sim.Policy, row.Labels["unserved"])
 	case len(sim.Path) > 0:
 		if row != nil {
-			if end, ok := row.Ends(); ok {
+			if end, ok := row.End(); ok {
 				p.span = end.Span
 			}
-			p.long = row.Labels["tier_calls"] != ""
+			p.hasInnerCalls = row.Labels["tier_calls"] != ""
 		}
-		p.path(sim, &run.Detail.Reference)
-		sims := served(run, &run.Detail.Reference, func(q *result.Simulation) *result.Simulation { return q })
-		p.compared(sim, sims)
-		p.tiers(row)
-		p.unserved(&run.Document)
+		p.explainPath(sim, &run.Detail.Reference)
+		sims := completedSimulations(run, &run.Detail.Reference, func(q *result.Simulation) *result.Simulation { return q })
+		p.comparePaths(sim, sims)
+		p.printTiers(row)
+		p.listFailedPolicies(&run.Document)
 	case sim.Schedule != nil:
-		p.schedule(row, sim)
+		p.printSchedule(row, sim)
 	case sim.Traffic != nil && row != nil:
-		p.traffic(run, row, sim.Traffic)
-		p.tiers(row)
+		p.printTraffic(run, row, sim.Traffic)
+		p.printTiers(row)
 	case len(sim.Jobs) > 0:
-		p.jobs(run, row, sim)
+		p.printJobs(run, row, sim)
 	case sim.Fleet != nil && row != nil:
-		p.fleet(run, row)
+		p.printFleet(run, row)
 	default:
 		if row != nil {
 			if row.Metrics[result.MaxCircuitTime] > 0 {
@@ -58,19 +60,19 @@ func (p *page) explain(run *result.Run, sim *result.Simulation) {
 				break
 			}
 		}
-		p.wrapped("%s takes %s%s", sim.Policy, text.Seconds(sim.MakespanS), unexplained(run, row))
+		p.paragraph("%s takes %s%s", sim.Policy, text.Seconds(sim.MakespanS), reasonNotExplained(run, row))
 	}
 	if showsCircuits(sim) {
-		p.note("%s", matchingNote)
+		p.indented("%s", matchingNote)
 	}
 }
 
-// circuitLoads says what circuits carry that were not simulated.
-func (p *page) circuitLoads(row *result.Row) {
+// circuitLoads prints the loads of circuits without a simulation.
+func (p *writer) circuitLoads(row *result.Row) {
 	m := row.Metrics
 	longest, fluid := m[result.MaxCircuitTime], m[result.FluidTime]
 	line := fmt.Sprintf("%s was not simulated over time: level static finds circuits and what they carry. The most loaded circuit needs %s for it, and carries up to %s B; on average a circuit carries %s B.",
-		p.strong(row.Policy), text.Seconds(longest), text.Thousands(m[result.MaxCircuitBytes]), text.Thousands(m[result.MeanCircuitBytes]))
+		p.emphasize(row.Policy), text.Seconds(longest), text.Thousands(m[result.MaxCircuitBytes]), text.Thousands(m[result.MeanCircuitBytes]))
 	switch gap := m[result.GapToBound]; {
 	case gap <= provedGap:
 		line += " No circuits that the ports allow do with less."
@@ -80,11 +82,11 @@ func (p *page) circuitLoads(row *result.Row) {
 	if fluid > longest {
 		line += fmt.Sprintf(" Links of GPUs need %s, whatever circuits there are.", text.Seconds(fluid))
 	}
-	p.wrapped("%s", line)
+	p.paragraph("%s", line)
 }
 
-// unexplained says why there is nothing to explain.
-func unexplained(run *result.Run, row *result.Row) string {
+// reasonNotExplained states why a run has no explanation.
+func reasonNotExplained(run *result.Run, row *result.Row) string {
 	if row != nil {
 		_, jobs := row.Metrics[result.Objective]
 		if _, links := row.LinkLoads(); jobs || links {
@@ -95,37 +97,37 @@ func unexplained(run *result.Run, row *result.Row) string {
 	return "; its run holds neither a critical path nor a plan, so there is nothing to explain."
 }
 
-// path explains a simulation by its critical path, beside that of the ideal fabric unless it is nil.
-func (p *page) path(sim, ideal *result.Simulation) {
+// explainPath explains a simulation by its critical path. ideal may be nil.
+func (p *writer) explainPath(sim, ideal *result.Simulation) {
 	each := " an iteration"
 	if p.span != "iteration" {
 		each = ""
 	}
-	p.line("%s takes %s%s. A chain of %s sets that time:\n", p.strong(sim.Policy), text.Seconds(sim.MakespanS), each, text.Plural(len(sim.Path), "task"))
+	p.line("%s takes %s%s. A chain of %s sets that time:\n", p.emphasize(sim.Policy), text.Seconds(sim.MakespanS), each, text.Plural(len(sim.Path), "task"))
 	u := text.UnitFor(sim.MakespanS)
 	for i, v := range shareParts(u, sim) {
 		if i < waitPart || v != 0 {
-			what := shareWords[i]
-			if i == 0 && p.long {
+			what := shareLabels[i]
+			if i == 0 && p.hasInnerCalls {
 				what = "compute and calls of inner tiers"
 			}
-			p.part(u, v, sim.MakespanS, what)
+			p.printShare(u, v, sim.MakespanS, what)
 		}
 	}
-	p.steps(sim)
-	p.links(sim)
-	p.moves(sim)
+	p.printSteps(sim)
+	p.printLinks(sim)
+	p.printMoves(sim)
 	if ideal != nil && ideal.MakespanS > 0 {
-		p.ideal(sim, ideal)
+		p.compareIdeal(sim, ideal)
 	}
-	p.help(sim)
+	p.adviseCircuits(sim)
 }
 
-// waitPart is the place of the time without a task at work among a path's parts.
+// waitPart is the index of the time without a running task in shareLabels.
 const waitPart = 4
 
-// shareWords are the parts of a critical path, in the order of shareParts.
-var shareWords = [...]string{
+// shareLabels are the names of the parts of a critical path, in the order of shareParts.
+var shareLabels = [...]string{
 	"compute inside pods",
 	"transfers between pods, at the full rate of their NICs",
 	"more, because there are fewer circuits than flows",
@@ -133,28 +135,30 @@ var shareWords = [...]string{
 	waitPart: "with no task of the chain at work",
 }
 
-// shareParts are the parts of a critical path, rounded so that they add up; the last is often 0.
+// shareParts returns the parts of a critical path, rounded so that they add up. The last
+// one is often 0.
 func shareParts(u text.Unit, sim *result.Simulation) []float64 {
 	s := sim.Shares()
 	return u.AddUp(s.ComputeS, s.FullRateS, s.CircuitS, s.SharingS, s.WaitS)
 }
 
-// stepLines is how much of a path is printed: enough for a pipeline to fill and drain.
-const stepLines = 30
+// maxStepRows is the number of printed steps: enough for a pipeline to fill and drain.
+const maxStepRows = 30
 
-// linkWidth is the width at which names of links wrap; the tasks' get what is left.
+// linkWidth is the width of the link column; the task column gets the rest.
 const linkWidth = 17
 
-// steps prints the critical path, to and fro over one bundle of circuits as one line.
-func (p *page) steps(sim *result.Simulation) {
-	steps := condense(sim)
+// printSteps prints the critical path. Consecutive steps over one bundle of circuits
+// share a line.
+func (p *writer) printSteps(sim *result.Simulation) {
+	steps := mergeSteps(sim)
 	u := text.UnitFor(sim.MakespanS)
 	figures := max(len(u.Of(sim.MakespanS)), len("compute")) + 2
 	width := max(text.Width-(linkWidth+2)-(len("tasks")+2)-4*figures-2, 12)
 	t := text.NewTable("the chain, in order of time", "link", "tasks", "until", "compute\nbefore", "at full\nrate", "lost").Left(0, 1).In(u)
 	for i, s := range steps {
-		if left := len(steps) - stepLines; left > 0 && i >= stepLines/2 && i < len(steps)-stepLines/2 {
-			if i == stepLines/2 {
+		if left := len(steps) - maxStepRows; left > 0 && i >= maxStepRows/2 && i < len(steps)-maxStepRows/2 {
+			if i == maxStepRows/2 {
 				t.Row(fmt.Sprintf("... and %s more", text.Plural(left, "line")))
 			}
 			continue
@@ -163,22 +167,22 @@ func (p *page) steps(sim *result.Simulation) {
 		if s.tasks > 1 {
 			name += " ..."
 		}
-		t.Row(p.fold(name, width), p.fold(s.link, linkWidth), s.tasks, s.endS, s.ComputeS, s.FullRateS, s.LostS())
+		t.Row(p.wrapCell(name, width), p.wrapCell(s.link, linkWidth), s.tasks, s.endS, s.ComputeS, s.FullRateS, s.LostS())
 	}
 	p.table(t)
 }
 
-// pathStep is a run of steps of a path over the same bundle of circuits.
+// pathStep is consecutive steps of a path over the same bundle of circuits.
 type pathStep struct {
-	name  string // of the first
+	name  string // name of the first step
 	link  string
 	tasks int
 	endS  float64
 	result.Shares
 }
 
-// condense joins the steps of a path that follow one another over the same bundle, in whichever direction.
-func condense(sim *result.Simulation) []pathStep {
+// mergeSteps merges consecutive steps over the same bundle, in either direction.
+func mergeSteps(sim *result.Simulation) []pathStep {
 	var out []pathStep
 	last := ""
 	for i := range sim.Path {
@@ -199,29 +203,30 @@ func condense(sim *result.Simulation) []pathStep {
 	return out
 }
 
-// linkLines is how many links are printed.
-const linkLines = 20
+// maxLinkRows is the number of printed links.
+const maxLinkRows = 20
 
-// links prints what the path spends on each link.
-func (p *page) links(sim *result.Simulation) {
+// printLinks prints the time of the path on each link.
+func (p *writer) printLinks(sim *result.Simulation) {
 	links := sim.ByLink()
 	if len(links) == 0 {
 		return
 	}
 	t := text.NewTable("link", "circuits", "transfers", "at full\nrate", "lost to few\ncircuits", "lost to\nsharing", "share of the\n"+p.span).In(text.UnitFor(sim.MakespanS))
-	for _, l := range links[:min(len(links), linkLines)] {
+	for _, l := range links[:min(len(links), maxLinkRows)] {
 		circuits := "-"
 		if pair := sim.Topology.FindPair(l.Link); pair != nil {
 			circuits = fmt.Sprint(pair.Circuits)
 		}
 		t.Row(linkName(l.Link), circuits, l.Transfers, l.FullRateS, l.CircuitS, l.SharingS, text.Percent((l.FullRateS+l.LostS())/sim.MakespanS))
 	}
-	if left := len(links) - linkLines; left > 0 {
+	if left := len(links) - maxLinkRows; left > 0 {
 		t.Row(fmt.Sprintf("... and %s more", text.Plural(left, "link")))
 	}
 	p.table(t)
 }
 
+// linkName returns the name of a link for tables.
 func linkName(link string) string {
 	if link == "" {
 		return "(unnamed)"

@@ -9,9 +9,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// fleet explains where the chip-time of a fleet goes, under each policy.
-func (p *page) fleet(run *result.Run, row *result.Row) {
-	p.wrapped("%s turns %s of all chip-time into work that is kept.", p.strong(row.Policy), text.Percent(row.Metrics[result.Goodput]))
+// printFleet prints the use of a fleet's chip-time under each policy.
+func (p *writer) printFleet(run *result.Run, row *result.Row) {
+	p.paragraph("%s turns %s of all chip-time into work that is kept.", p.emphasize(row.Policy), text.Percent(row.Metrics[result.Goodput]))
 	heads := []string{"chip-time, %"}
 	parts := result.PartsOf(result.ChipTime, run.Document.Rows)
 	cells := make([][]string, len(parts)+1)
@@ -21,7 +21,7 @@ func (p *page) fleet(run *result.Run, row *result.Row) {
 		for _, part := range parts {
 			own = append(own, 100*part.Values[i])
 		}
-		rounded := text.AddUp(100, own...) // hundredths that add up
+		rounded := text.AddUp(100, own...) // rounded so that the sum is exact
 		for k, v := range append(rounded, sum(rounded)) {
 			cells[k] = append(cells[k], fmt.Sprintf("%.2f", v))
 		}
@@ -34,13 +34,14 @@ func (p *page) fleet(run *result.Run, row *result.Row) {
 	p.table(t)
 }
 
-// Gains lists what single changes give a policy, from the best, over so many seeds.
+// Gains lists the effects of single changes for a policy, the largest first, as means
+// over seeds.
 func Gains(policy string, gains []result.Gain, seeds int, bold func(string) string) string {
-	p := &page{bold: bold}
+	p := &writer{bold: bold}
 	slices.SortStableFunc(gains, func(a, b result.Gain) int {
 		return cmp.Or(cmp.Compare(a.Failed, b.Failed), -cmp.Compare(a.Mean, b.Mean))
 	})
-	p.line("\n%s", p.strong("What single changes would give "+policy))
+	p.line("\n%s", p.emphasize("What single changes would give "+policy))
 	t := text.NewTable("change", "goodput,\npoints", "standard\nerror")
 	for i, g := range gains {
 		mean, se, add := "-", "-", t.Row
@@ -56,10 +57,10 @@ func Gains(policy string, gains []result.Gain, seeds int, bold func(string) stri
 		add(g.Change, mean, se)
 	}
 	p.table(t)
-	p.note("Each is simulated with the same jobs and the same failures of parts as without it, over %s.", text.Plural(seeds, "seed"))
+	p.indented("Each is simulated with the same jobs and the same failures of parts as without it, over %s.", text.Plural(seeds, "seed"))
 	for _, g := range gains {
 		if g.Failed != "" {
-			p.note("%s: %s", g.Change, g.Failed)
+			p.indented("%s: %s", g.Change, g.Failed)
 		}
 	}
 	return p.String()

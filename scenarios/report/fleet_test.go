@@ -12,7 +12,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestFleet: chip-time adds up to 100.00 as printed, and gains are listed from the best, those that failed last.
+// TestFleet: printed chip-time adds up to 100.00, and gains are sorted, failed ones last.
 func TestFleet(t *testing.T) {
 	run := &result.Run{Document: result.Document{Scenario: "fleet", Rows: []result.Row{
 		{Policy: "one", Metrics: map[string]float64{"goodput": 0.33335, "share_idle": 0.33335, "share_down": 0.3333}},

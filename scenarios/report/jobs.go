@@ -8,10 +8,10 @@ import (
 	"sim/scenarios/result"
 )
 
-// jobs explains each of several jobs by its own critical path, and what ports each has.
-func (p *page) jobs(run *result.Run, row *result.Row, sim *result.Simulation) {
+// printJobs explains each of several jobs by its critical path, and prints its ports.
+func (p *writer) printJobs(run *result.Run, row *result.Row, sim *result.Simulation) {
 	if row != nil {
-		line := fmt.Sprintf("%s: objective %.4f (%s)", p.strong(sim.Policy), row.Metrics[result.Objective], row.Labels[result.Objective])
+		line := fmt.Sprintf("%s: objective %.4f (%s)", p.emphasize(sim.Policy), row.Metrics[result.Objective], row.Labels[result.Objective])
 		if bound, bounded := row.Metrics[result.BoundPrefix+result.Objective]; bounded {
 			over := "0 %"
 			if gap := row.Metrics[result.GapToBound]; gap > provedGap {
@@ -19,12 +19,12 @@ func (p *page) jobs(run *result.Run, row *result.Row, sim *result.Simulation) {
 			}
 			line += fmt.Sprintf(", %s above a lower bound of %.4f", over, bound)
 		}
-		p.wrapped("%s. A circuit serves one job, so the jobs meet in the ports of their pods alone, and each has a critical path of its own.", line)
+		p.paragraph("%s. A circuit serves one job, so the jobs meet in the ports of their pods alone, and each has a critical path of its own.", line)
 		if row.Labels["pooled"] != "" {
-			p.note("What follows is each job on its own circuits; the pooled figures are of another simulation, many iterations on the circuits of all.")
+			p.indented("What follows is each job on its own circuits; the pooled figures are of another simulation, many iterations on the circuits of all.")
 		}
 	}
-	p.ports(sim)
+	p.printPorts(sim)
 	for i := range sim.Jobs {
 		job := &sim.Jobs[i]
 		title := "Job " + job.Policy
@@ -33,18 +33,18 @@ func (p *page) jobs(run *result.Run, row *result.Row, sim *result.Simulation) {
 				title += fmt.Sprintf(", NCT %.4f", nct)
 			}
 		}
-		p.line("\n%s\n", p.strong(title))
+		p.line("\n%s\n", p.emphasize(title))
 		ideal := jobOf(&run.Detail.Reference, job.Policy)
-		p.path(job, ideal)
-		sims := served(run, ideal, func(q *result.Simulation) *result.Simulation { return jobOf(q, job.Policy) })
+		p.explainPath(job, ideal)
+		sims := completedSimulations(run, ideal, func(q *result.Simulation) *result.Simulation { return jobOf(q, job.Policy) })
 		under := *job
 		under.Policy = sim.Policy
-		p.compared(&under, sims)
+		p.comparePaths(&under, sims)
 	}
-	p.unserved(&run.Document)
+	p.listFailedPolicies(&run.Document)
 }
 
-// jobOf returns the part of a job in a simulation, nil where there is none.
+// jobOf returns the part of a job in a simulation, or nil.
 func jobOf(sim *result.Simulation, name string) *result.Simulation {
 	k := slices.IndexFunc(sim.Jobs, func(q result.Simulation) bool { return q.Policy == name })
 	if k < 0 {
@@ -53,11 +53,12 @@ func jobOf(sim *result.Simulation, name string) *result.Simulation {
 	return &sim.Jobs[k]
 }
 
-// podLines is how many pods are printed.
-const podLines = 24
+// maxPodRows is the number of printed pods.
+const maxPodRows = 24
 
-// ports prints the ports that each job has in each pod, and by how many that is off its even share.
-func (p *page) ports(sim *result.Simulation) {
+// printPorts prints the ports of each job in each pod and the difference to an even
+// share.
+func (p *writer) printPorts(sim *result.Simulation) {
 	heads := []string{"pod"}
 	var pods []string
 	for _, job := range sim.Jobs {
@@ -87,13 +88,13 @@ func (p *page) ports(sim *result.Simulation) {
 			left = q.Total - q.Used
 		}
 		free += left
-		if k < podLines {
+		if k < maxPodRows {
 			t.Row(append(row, left)...)
 		}
 	}
-	p.line("\n%s", p.strong("Ports of a pod, by job"))
+	p.line("\n%s", p.emphasize("Ports of a pod, by job"))
 	p.table(t)
-	p.rest(len(pods)-podLines, "pod more", "pods more")
+	p.printOmitted(len(pods)-maxPodRows, "pod more", "pods more")
 	for i, job := range sim.Jobs {
 		line := fmt.Sprintf("%s has %s, ", job.Policy, text.Plural(used[i], "port"))
 		switch by := used[i] - even[i]; {
@@ -104,7 +105,7 @@ func (p *page) ports(sim *result.Simulation) {
 		default:
 			line += "as many as its even share"
 		}
-		p.note("%s", line)
+		p.indented("%s", line)
 	}
-	p.note("%s free; the even share is in proportion to the jobs' GPUs in a pod", text.Plural(free, "port is", "ports are"))
+	p.indented("%s free; the even share is in proportion to the jobs' GPUs in a pod", text.Plural(free, "port is", "ports are"))
 }

@@ -8,8 +8,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// moves prints which circuits move when in an iteration, and what that saves.
-func (p *page) moves(sim *result.Simulation) {
+// printMoves prints the moves of circuits during an iteration and the saved time.
+func (p *writer) printMoves(sim *result.Simulation) {
 	if len(sim.Moves) == 0 {
 		return
 	}
@@ -24,13 +24,13 @@ func (p *page) moves(sim *result.Simulation) {
 			}
 			what = append(what, fmt.Sprintf("%s: %d to %d", name, c.From, c.To))
 		}
-		t.Row(p.fold(m.When, 30), m.AtS, m.UpS, strings.Join(what, "\n"))
+		t.Row(p.wrapCell(m.Event, 30), m.AtS, m.UpS, strings.Join(what, "\n"))
 	}
 	p.table(t)
 	effect, change := "saves", sim.UnchangedS-sim.MakespanS
 	if change < 0 {
 		effect, change = "costs", -change
 	}
-	p.note("What is released stops at once, what is set up carries from the time told, and all else goes on. With the best circuits that stay the iteration takes %s: moving them %s %s.",
+	p.indented("What is released stops at once, what is set up carries from the time told, and all else goes on. With the best circuits that stay the iteration takes %s: moving them %s %s.",
 		u.Of(sim.UnchangedS), effect, u.Of(change))
 }

@@ -10,36 +10,36 @@ import (
 	"sim/scenarios/result"
 )
 
-// phaseLines is how many phases of a plan are printed.
-const phaseLines = 24
+// maxPhaseRows is the number of printed phases of a plan.
+const maxPhaseRows = 24
 
-// schedule prints where the time of a collective's plan goes: to reconfigurations and to slots or steps, phase by
-// phase.
-func (p *page) schedule(row *result.Row, sim *result.Simulation) {
+// printSchedule prints the time of a collective's plan by phase: reconfigurations, and
+// slots or steps.
+func (p *writer) printSchedule(row *result.Row, sim *result.Simulation) {
 	s := sim.Schedule.Plan()
-	p.wrapped("%s takes %s, by this plan: %s.", p.strong(sim.Policy), text.Seconds(sim.MakespanS), s.Origin)
+	p.paragraph("%s takes %s, by this plan: %s.", p.emphasize(sim.Policy), text.Seconds(sim.MakespanS), s.Origin)
 	p.line("")
 	if s.Steps {
-		p.inSteps(s)
+		p.printStepPlan(s)
 	} else {
-		p.inSlots(s, row != nil && row.Labels["reconfigure"] == "independent")
+		p.printSlotPlan(s, row != nil && row.Labels["reconfigure"] == "independent")
 	}
-	p.rest(len(s.Phases)-phaseLines, "phase more", "phases more")
+	p.printOmitted(len(s.Phases)-maxPhaseRows, "phase more", "phases more")
 }
 
-// inSlots prints a plan in slots.
-func (p *page) inSlots(s *result.Plan, independent bool) {
+// printSlotPlan prints a plan that consists of slots.
+func (p *writer) printSlotPlan(s *result.Plan, independent bool) {
 	slots := s.Rounds
 	if independent {
 		p.line("  %s in %s, in which switches reconfigure one by one", text.Plural(slots, "slot"), text.Plural(len(s.Phases), "interval"))
 	} else {
 		down, up := float64(len(s.Phases))*s.DelayS, float64(slots)*s.SlotS
 		u := text.UnitFor(down + up)
-		p.part(u, down, down+up, text.Plural(len(s.Phases), "reconfiguration")+" of "+text.Seconds(s.DelayS))
-		p.part(u, up, down+up, text.Plural(slots, "slot")+" of "+text.Seconds(s.SlotS))
+		p.printShare(u, down, down+up, text.Plural(len(s.Phases), "reconfiguration")+" of "+text.Seconds(s.DelayS))
+		p.printShare(u, up, down+up, text.Plural(slots, "slot")+" of "+text.Seconds(s.SlotS))
 	}
 	t := text.NewTable("phase", "slots", "links", "in use")
-	for i, f := range s.Phases[:min(len(s.Phases), phaseLines)] {
+	for i, f := range s.Phases[:min(len(s.Phases), maxPhaseRows)] {
 		use := "-"
 		if all := f.Slots * len(f.Edges); all > 0 {
 			use = text.Percent(float64(s.Parts[i].Busy) / float64(all))
@@ -49,19 +49,19 @@ func (p *page) inSlots(s *result.Plan, independent bool) {
 	p.table(t)
 }
 
-// inSteps prints a plan in steps: its time goes to reconfigurations, to the latency of steps, and to the bytes of their
-// longest messages.
-func (p *page) inSteps(s *result.Plan) {
+// printStepPlan prints a plan that consists of steps. Its time is divided into
+// reconfigurations, latency of steps, and transmission of their longest messages.
+func (p *writer) printStepPlan(s *result.Plan) {
 	late, topologies := float64(s.Rounds)*s.LatencyS, s.Reconfigurations()
-	down, end := float64(topologies)*s.DelayS, whole(s.EndS)
+	down, end := float64(topologies)*s.DelayS, roundToPicosecond(s.EndS)
 	sent := s.EndS - down - late
 	u := text.UnitFor(end)
-	p.part(u, whole(down), end, text.Plural(topologies, "reconfiguration")+" of "+text.Seconds(s.DelayS))
-	p.part(u, whole(late), end, fmt.Sprintf("latency of %s, %s each", text.Plural(s.Rounds, "step"), text.Seconds(s.LatencyS)))
-	p.part(u, whole(sent), end, fmt.Sprintf("%s bytes, the longest message of each step, at %v", text.Count(s.Bytes), units.Rate(s.RateBitsPerS)))
+	p.printShare(u, roundToPicosecond(down), end, text.Plural(topologies, "reconfiguration")+" of "+text.Seconds(s.DelayS))
+	p.printShare(u, roundToPicosecond(late), end, fmt.Sprintf("latency of %s, %s each", text.Plural(s.Rounds, "step"), text.Seconds(s.LatencyS)))
+	p.printShare(u, roundToPicosecond(sent), end, fmt.Sprintf("%s bytes, the longest message of each step, at %v", text.Count(s.Bytes), units.Rate(s.RateBitsPerS)))
 	t := text.NewTable("phase", "does", "topology", "steps", "bytes", "recon-\nfiguring", "latency", "bytes /\nrate", "ends").Left(1, 2).In(u)
 	end = 0
-	for i := range s.Phases[:min(len(s.Phases), phaseLines)] {
+	for i := range s.Phases[:min(len(s.Phases), maxPhaseRows)] {
 		f := &s.Phases[i]
 		n, bytes, took := f.Totals()
 		down := 0.0
@@ -70,15 +70,17 @@ func (p *page) inSteps(s *result.Plan) {
 		}
 		end += down + took
 		late := float64(n) * s.LatencyS
-		t.Row(i+1, f.Kind, topologyName(s.Parts[i].Set+1, f.Offsets), n, bytes, whole(down), whole(late), whole(took-late), whole(end))
+		t.Row(i+1, f.Kind, topologyName(s.Parts[i].Topology+1, f.Offsets), n, bytes, roundToPicosecond(down), roundToPicosecond(late), roundToPicosecond(took-late), roundToPicosecond(end))
 	}
 	p.table(t)
 }
 
-// whole rounds a time to the picosecond that the engine counts in, so that sums print as what they are sums of.
-func whole(seconds float64) float64 { return math.Round(seconds*1e12) / 1e12 }
+// roundToPicosecond rounds a time to the engine's resolution, so that printed sums match
+// their parts.
+func roundToPicosecond(seconds float64) float64 { return math.Round(seconds*1e12) / 1e12 }
 
-// topologyName is the number of a topology, with the offsets of a circulant of few.
+// topologyName returns the number of a topology and, for a circulant, its offsets if they
+// are few.
 func topologyName(number int, offsets []int) string {
 	const few = 4
 	name := fmt.Sprint(number)

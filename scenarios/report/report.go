@@ -1,6 +1,7 @@
-// Package report words results for people: what every policy of a run reached, the cells of a sweep, and explanations
-// of what sets a time and where it goes. It knows results alone; package scenarios/result reads them, and the command
-// prints what comes out.
+// Package report describes results as text for people: the results of a run, the cells of
+// a sweep, and explanations of times. It works on stored results only; package
+// scenarios/result reads them, and the command prints the text. Run, Sweep and Explain
+// are the main functions.
 package report
 
 import (
@@ -11,79 +12,79 @@ import (
 	"sim/internal/text"
 )
 
-// policyWidth is the longest policy name that a table prints whole.
-const policyWidth = 28
+// maxPolicyWidth is the length to which names of policies are shortened in tables.
+const maxPolicyWidth = 28
 
-// provedGap is the relative gap to the bound from which a result counts as optimal: what rounding to picoseconds can
-// leave is far below it.
+// provedGap is the relative gap to the bound up to which a result counts as optimal. It
+// is far above rounding errors of picoseconds.
 const provedGap = 1e-6
 
-// page is what a report is written on.
-type page struct {
+// writer collects the text of a report.
+type writer struct {
 	strings.Builder
-	bold func(string) string // nil where there is none
-	span string              // what takes the time that is explained: "iteration" or "completion"
-	long bool                // whether calls of inner tiers lengthen computing
-	wide bool                // paragraphs are lines of their own, however long, for who breaks lines himself
+	bold          func(string) string // formats highlighted text; nil without highlighting
+	span          string              // the explained time: "iteration" or "completion"
+	hasInnerCalls bool                // calls of inner tiers are part of the compute time
+	noWrap        bool                // paragraphs are single lines, for readers that break lines themselves
 }
 
-// strong is s in bold, where there is such.
-func (p *page) strong(s string) string {
+// emphasize highlights s if the writer has highlighting.
+func (p *writer) emphasize(s string) string {
 	if p.bold == nil {
 		return s
 	}
 	return p.bold(s)
 }
 
-// line writes a line as it is.
-func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+// line writes a line without wrapping.
+func (p *writer) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
-// wrapped writes a paragraph.
-func (p *page) wrapped(format string, args ...any) {
+// paragraph writes a wrapped paragraph.
+func (p *writer) paragraph(format string, args ...any) {
 	p.line("%s", text.Wrap(fmt.Sprintf(format, args...), p.width(), 0))
 }
 
-// note writes a paragraph that is indented.
-func (p *page) note(format string, args ...any) {
+// indented writes an indented paragraph.
+func (p *writer) indented(format string, args ...any) {
 	p.line("%s", text.Indent(text.Wrap(fmt.Sprintf(format, args...), p.width()-2, 0), 2))
 }
 
-// fold breaks a text for a cell of a table into lines.
-func (p *page) fold(s string, width int) string {
-	if p.wide {
+// wrapCell wraps text in a cell of a table.
+func (p *writer) wrapCell(s string, width int) string {
+	if p.noWrap {
 		return s
 	}
 	return text.Wrap(s, width, 0)
 }
 
-// width is where lines of paragraphs end.
-func (p *page) width() int {
-	if p.wide {
+// width returns the width of paragraphs.
+func (p *writer) width() int {
+	if p.noWrap {
 		return math.MaxInt
 	}
 	return text.Width
 }
 
-// table writes a table below an empty line.
-func (p *page) table(t *text.Table) {
+// table writes a table after an empty line.
+func (p *writer) table(t *text.Table) {
 	bold := p.bold
-	if p.wide {
+	if p.noWrap {
 		bold = nil
 	}
 	fmt.Fprintf(p, "\n%s", t.String(bold))
 }
 
-// title begins a report.
-func (p *page) title(name, title string) {
-	p.WriteString(p.strong(name))
+// title writes the title of a report.
+func (p *writer) title(name, title string) {
+	p.WriteString(p.emphasize(name))
 	if title != "" {
 		p.WriteString(strings.TrimPrefix(text.Wrap(name+": "+title, text.Width, 0), name))
 	}
 	p.WriteString("\n\n")
 }
 
-// part writes what of a total of times one part is.
-func (p *page) part(u text.Unit, v, total float64, what string) {
+// printShare writes a part of a total time.
+func (p *writer) printShare(u text.Unit, v, total float64, what string) {
 	share := "-"
 	if total > 0 {
 		share = text.Percent(v / total)
@@ -91,14 +92,14 @@ func (p *page) part(u text.Unit, v, total float64, what string) {
 	p.line("  %*s  %8s  %s", len(u.Of(total)), u.Of(v), share, what)
 }
 
-// rest says how many things of a list are left out, if any are.
-func (p *page) rest(left int, one string, many ...string) {
+// printOmitted writes how many elements of a list are omitted, if any.
+func (p *writer) printOmitted(left int, one string, many ...string) {
 	if left > 0 {
 		p.line("and %s", text.Plural(left, one, many...))
 	}
 }
 
-// sum adds up.
+// sum returns the sum of parts.
 func sum(parts []float64) float64 {
 	total := 0.0
 	for _, v := range parts {

@@ -5,19 +5,20 @@ import (
 	"sim/scenarios/result"
 )
 
-// Results is the table of a run's results: a row a policy, in the order of the document.
+// Results is the table of a run's results with one row per policy, in the order of the
+// document.
 type Results struct {
-	Heads   []string   `json:"heads"`   // in lines; the first is that of the policies
-	Metrics []string   `json:"metrics"` // that the columns after the first are of, result.WallMetrics[0] of the last
-	Rows    [][]string `json:"rows"`    // as they are printed; after a tab what stands beside a value, such as a gap
-	Best    int        `json:"best"`    // the row that is best, -1 where none can be
+	Heads   []string   `json:"heads"`   // heads with line breaks; the first column is the policy
+	Metrics []string   `json:"metrics"` // metrics of the columns after the first; the last one is result.WallMetrics[0]
+	Rows    [][]string `json:"rows"`    // formatted cells; a secondary value, such as a gap, follows a tab
+	Best    int        `json:"best"`    // index of the best row; -1 if there is none
 }
 
-// ResultsOf is the table that Run prints.
+// ResultsOf returns the table that Run prints.
 func ResultsOf(run *result.Run) Results {
 	doc := &run.Document
 	shown := doc.Columns()
-	r := Results{Heads: append(heads("policy", shown), "time to\ndecide")}
+	r := Results{Heads: append(columnHeads("policy", shown), "time to\ndecide")}
 	r.Best, _ = doc.Winner()
 	for _, m := range shown {
 		r.Metrics = append(r.Metrics, m.Name)
@@ -29,31 +30,32 @@ func ResultsOf(run *result.Run) Results {
 		if took, ok := run.Timings.Policies[row.Policy]; ok {
 			decide = text.Roughly(took.SolveS)
 		}
-		r.Rows = append(r.Rows, append(cells(doc, row, shown), decide))
+		r.Rows = append(r.Rows, append(rowCells(doc, row, shown), decide))
 	}
 	return r
 }
 
-// unbroken is a page whose paragraphs are lines, with what stands out between two control characters, STX and ETX.
-func unbroken() *page {
-	return &page{wide: true, bold: func(s string) string { return "\x02" + s + "\x03" }}
+// newUnwrappedWriter returns a writer with one line per paragraph. Highlighted text is
+// between the control characters STX and ETX.
+func newUnwrappedWriter() *writer {
+	return &writer{noWrap: true, bold: func(s string) string { return "\x02" + s + "\x03" }}
 }
 
-// Notes is what Run prints below its table, a paragraph a line.
+// Notes returns the text that Run prints below its table, one line per paragraph.
 func Notes(run *result.Run) string {
-	p := unbroken()
+	p := newUnwrappedWriter()
 	best, why := run.Document.Winner()
-	p.below(run, best, why)
+	p.printBelowTable(run, best, why)
 	return p.String()
 }
 
-// Explanation is what Explain says, a paragraph a line, without its title, what stands out between STX and ETX; "" where
-// nothing is kept that could be explained.
+// Explanation returns the text of Explain without its title, one line per paragraph, with
+// highlighted text between STX and ETX. It returns "" if the run has no data to explain.
 func Explanation(run *result.Run, policy string) string {
 	if !explainable(&run.Detail, policy) {
 		return ""
 	}
-	p := unbroken()
+	p := newUnwrappedWriter()
 	p.explain(run, run.Detail.Simulation(policy))
 	return p.String()
 }

@@ -10,15 +10,16 @@ import (
 	"sim/scenarios/result"
 )
 
-// Run says what every policy of a run reached that is kept in dir. What is best stands out by bold, unless it is nil.
+// Run describes the results of all policies of a run stored in dir. bold highlights the
+// best ones; it may be nil.
 func Run(run *result.Run, dir string, bold func(string) string) string {
-	p, doc := &page{bold: bold}, &run.Document
+	p, doc := &writer{bold: bold}, &run.Document
 	p.title(doc.Scenario, run.Detail.Title)
 	_, why := doc.Winner()
 	shown := ResultsOf(run)
 	t := text.NewTable(shown.Heads...)
 	for i, row := range shown.Rows {
-		cells := append([]string{"  " + text.Snip(row[0], policyWidth)}, padded(row[1:])...)
+		cells := append([]string{"  " + text.Snip(row[0], maxPolicyWidth)}, alignSecondary(row[1:])...)
 		if i == shown.Best {
 			cells[0] = "*" + cells[0][1:]
 			t.BoldRow(cells)
@@ -28,12 +29,12 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 	}
 	best := shown.Best
 	p.line("%s", t.String(bold))
-	p.below(run, best, why)
+	p.printBelowTable(run, best, why)
 	if best >= 0 {
-		p.circuits(doc.Rows[best].Policy, doc.Rows[best].Labels["topology"])
+		p.printCircuits(doc.Rows[best].Policy, doc.Rows[best].Labels["topology"])
 	}
 	if r := lenderRow(doc); r != nil {
-		p.circuits("the port-lending job", r.Labels["donor_topology"])
+		p.printCircuits("the port-lending job", r.Labels["donor_topology"])
 	}
 	p.line("\nKept in %s", dir)
 	if best < 0 || explainable(&run.Detail, doc.Rows[best].Policy) {
@@ -42,61 +43,62 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 	return p.String()
 }
 
-// below is what stands below the table of results: what its figures are to be held against, trials, tiers.
-func (p *page) below(run *result.Run, best int, why *result.Metric) {
+// printBelowTable prints the text below the table of results: notes, trials, tiers.
+func (p *writer) printBelowTable(run *result.Run, best int, why *result.Metric) {
 	doc := &run.Document
-	p.notes(doc, best, why)
-	p.lender(doc)
-	p.trials(doc)
+	p.printNotes(doc, best, why)
+	p.printLender(doc)
+	p.printTrials(doc)
 	if best >= 0 {
-		p.tiers(&doc.Rows[best])
+		p.printTiers(&doc.Rows[best])
 	}
 	if slices.ContainsFunc(doc.Rows, func(r result.Row) bool { return r.Labels["topology"] != "" }) {
-		p.note("%s", matchingNote)
+		p.indented("%s", matchingNote)
 	}
-	p.omitted(run)
+	p.printOmittedData(run)
 }
 
-// omitted states which parts of the data of figures and explanations were sampled or left out.
-func (p *page) omitted(run *result.Run) {
+// printOmittedData states which data of figures and explanations were sampled or left
+// out.
+func (p *writer) printOmittedData(run *result.Run) {
 	for _, what := range run.Detail.Omitted {
-		p.note("not in the figures' data: %s", what)
+		p.indented("not in the figures' data: %s", what)
 	}
 }
 
-// matchingNote stands wherever circuits are shown. A policy's circuits fit the ports of each pod, but
-// a pod's ports are spread over several optical switches, and a circuit needs ports of both pods on
-// the same one.
+// matchingNote is printed with all circuits. A topology fits the ports of each pod. But
+// the ports of a pod belong to several optical switches, and a circuit needs ports of
+// both pods on the same switch.
 const matchingNote = "How optical switches match ports is not modelled: circuits only fit the ports of each pod."
 
-// explainable reports whether a policy's simulation holds something to explain.
+// explainable reports whether a policy's simulation has data to explain.
 func explainable(d *result.Detail, policy string) bool {
 	p := d.Simulation(policy)
 	return p != nil && (len(p.Path) > 0 || p.Schedule != nil || p.Traffic != nil || p.Fleet != nil || len(p.Jobs) > 0)
 }
 
-// notes says below the table what its figures stand beside.
-func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
+// printNotes explains the reference of the values in the table.
+func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) {
 	ideal, hasIdeal := doc.Reference[result.IterationTime]
-	has, reference := doc.AsSweep().Has(), "the ideal fabric"
+	has, reference := doc.AsSweep().MetricNames(), "the ideal fabric"
 	if has[result.CallTime] {
 		reference = "the step without all-to-alls"
 	}
 	if best >= 0 && !p.bestOfJobs(doc, best) {
 		r := &doc.Rows[best]
-		line := fmt.Sprintf("* %s %s", r.Policy, why.Wins)
+		line := fmt.Sprintf("* %s %s", r.Policy, why.WinPhrase)
 		if m, ended := r.Metrics[result.IterationTime]; ended && hasIdeal && ideal > 0 {
 			switch over := m/ideal - 1; {
 			case over > provedGap:
 				line += fmt.Sprintf(": %s slower than %s", text.Percent(over), reference)
-			case over < -provedGap: // stages are elsewhere than there
+			case over < -provedGap: // the ideal fabric has another mapping of stages
 				line += fmt.Sprintf(": %s faster than %s", text.Percent(-over), reference)
 			default:
 				line += ": as fast as " + reference
 			}
 		}
 		p.line("%s", line)
-		p.faster(doc, r, why)
+		p.printFasterFluid(doc, r, why)
 	}
 	if hasIdeal {
 		line := strings.TrimPrefix(reference, "the ") + " " + text.Seconds(ideal)
@@ -109,8 +111,8 @@ func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
 		p.line("  %s", line)
 	}
 	for _, m := range result.Metrics {
-		if m.Below != "" && has[m.Name] {
-			p.line("  %s", m.Below)
+		if m.Footnote != "" && has[m.Name] {
+			p.line("  %s", m.Footnote)
 		}
 	}
 	p.gaps(doc)
@@ -127,7 +129,7 @@ func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
 				what += "; " + proved
 			}
 			if what != "" {
-				p.note(l.words, r.Policy, what)
+				p.indented(l.words, r.Policy, what)
 			}
 		}
 		for _, m := range result.Metrics {
@@ -136,21 +138,21 @@ func (p *page) notes(doc *result.Document, best int, why *result.Metric) {
 				if v, ok := r.Metrics[m.Name]; ok {
 					value = fmt.Sprintf(" of %.4g", v)
 				}
-				p.note("%s: %s%s: %s", r.Policy, m.Name, value, why)
+				p.indented("%s: %s%s: %s", r.Policy, m.Name, value, why)
 			}
 		}
 		for _, m := range result.Metrics {
 			if _, ok := r.Metrics[m.Name]; !ok && m.Head != "" && m.Table == "" && r.Labels[m.Name] != "" {
-				p.note("%s has no %s: %s", r.Policy, m.Name, r.Labels[m.Name])
+				p.indented("%s has no %s: %s", r.Policy, m.Name, r.Labels[m.Name])
 			}
 		}
 	}
 }
 
-// fluidModel is the model of fluid schedules, whose bound is their row's own.
+// fluidModel is the model of fluid schedules. Their bound applies only to their own row.
 const fluidModel = "fluid"
 
-// planModels words the models in which plans of a collective are bounded.
+// planModels describes the models in which plans of a collective are bounded.
 var planModels = map[string]string{
 	"round":   "rounds whose chunks start together",
 	"forward": "chunks that wait, but not across reconfigurations",
@@ -161,8 +163,9 @@ var planModels = map[string]string{
 	fluidModel: "links that many chunks share at a time, as fluid",
 }
 
-// gaps says what the gaps of the table are to: a line for each model that lower bounds hold in, with its policies.
-func (p *page) gaps(doc *result.Document) {
+// gaps explains the gaps of the table: one line per model of the lower bounds, with its
+// policies.
+func (p *writer) gaps(doc *result.Document) {
 	p.completionGaps(doc)
 	for _, g := range doc.Group(func(r *result.Row) string {
 		if _, ok := r.GapOf(doc.Reference); !ok {
@@ -172,16 +175,16 @@ func (p *page) gaps(doc *result.Document) {
 	}) {
 		m, _ := g.Rows[0].GapOf(doc.Reference)
 		what := "gap to bound"
-		if m.Zero != "" {
+		if m.ZeroLabel != "" {
 			what = "gap of " + m.Words
 		}
-		p.note("%s (%s): above a lower bound on %s, which holds for %s", what, g.Policies(), m.Bounded, g.Key)
+		p.indented("%s (%s): above a lower bound on %s, which holds for %s", what, g.Policies(), m.BoundSubject, g.Key)
 	}
 }
 
-// completionGaps says what the gaps of completion times are to: a line for each model, with its policies if there are
-// several models.
-func (p *page) completionGaps(doc *result.Document) {
+// completionGaps explains the gaps of completion times: one line per model, with its
+// policies if there are several models.
+func (p *writer) completionGaps(doc *result.Document) {
 	groups := doc.Group(func(r *result.Row) string { return r.Labels["gap_completion_model"] })
 	for _, g := range groups {
 		of, bound := "", doc.Reference[result.BoundPrefix+result.CompletionTime]
@@ -191,13 +194,14 @@ func (p *page) completionGaps(doc *result.Document) {
 		if g.Key == fluidModel {
 			bound = g.Rows[0].Metrics["bound_completion_fluid_s"]
 		}
-		p.note("gap to bound%s: above %s, a lower bound on the time of plans of any number of topologies, which holds for %s",
+		p.indented("gap to bound%s: above %s, a lower bound on the time of plans of any number of topologies, which holds for %s",
 			of, text.Seconds(bound), cmp.Or(planModels[g.Key], g.Key))
 	}
 }
 
-// faster says which fluid schedules, which are no plans, take less than the best row.
-func (p *page) faster(doc *result.Document, best *result.Row, by *result.Metric) {
+// printFasterFluid lists fluid schedules, which cannot be executed as plans, that are
+// faster than the best row.
+func (p *writer) printFasterFluid(doc *result.Document, best *result.Row, by *result.Metric) {
 	var names []string
 	for _, r := range doc.Rows {
 		if v, ok := r.Metrics[by.Name]; ok && r.Fluid() && !best.Fluid() && v < best.Metrics[by.Name] {
@@ -205,22 +209,22 @@ func (p *page) faster(doc *result.Document, best *result.Row, by *result.Metric)
 		}
 	}
 	if len(names) > 0 {
-		p.note("faster, but on links that many chunks share at a time, which no plan can: %s", strings.Join(names, ", "))
+		p.indented("faster, but on links that many chunks share at a time, which no plan can: %s", strings.Join(names, ", "))
 	}
 }
 
-// bestOfJobs says which multi-job allocator is best and what the objective is; false where the run is not one of
-// several jobs.
-func (p *page) bestOfJobs(doc *result.Document, best int) bool {
+// bestOfJobs names the best multi-job allocator and explains the objective. It returns
+// false if the run does not have several jobs.
+func (p *writer) bestOfJobs(doc *result.Document, best int) bool {
 	r := &doc.Rows[best]
 	objective, ok := r.Metrics[result.Objective]
 	if !ok {
 		return false
 	}
 	p.line("* %s is best: objective %.4f", r.Policy, objective)
-	p.note("objective: %s", r.Labels[result.Objective])
+	p.indented("objective: %s", r.Labels[result.Objective])
 	if how := r.Labels["pooled"]; how != "" {
-		p.note("pooled: %s", how)
+		p.indented("pooled: %s", how)
 	}
 	for _, name := range doc.JobNames() {
 		of := func(metric string) string { return text.Seconds(doc.Reference[result.OfJob(name, metric)]) }
@@ -229,28 +233,29 @@ func (p *page) bestOfJobs(doc *result.Document, best int) bool {
 	return true
 }
 
-// topologyLines is how much of a topology is printed: what fits a screen.
-const topologyLines = 24
+// maxTopologyLines is the number of printed lines of a topology, which fit on a screen.
+const maxTopologyLines = 24
 
-// circuits prints a topology of somebody's, if there is one.
-func (p *page) circuits(whose, topology string) {
+// printCircuits prints a topology, unless it is empty. owner names its policy or job.
+func (p *writer) printCircuits(whose, topology string) {
 	if topology == "" {
 		return
 	}
 	lines := strings.Split(strings.Trim(topology, "\n"), "\n")
 	p.line("\nTopology of %s, in circuits:", whose)
-	for _, l := range lines[:min(len(lines), topologyLines)] {
+	for _, l := range lines[:min(len(lines), maxTopologyLines)] {
 		if head, ok := strings.CutSuffix(l, "twins"); ok { // as results have it
 			l = head + "   DP"
 		}
 		p.line("  %s", strings.TrimRight(text.Trim(l, text.Width-2), " "))
 	}
-	if rest := len(lines) - topologyLines; rest > 0 {
+	if rest := len(lines) - maxTopologyLines; rest > 0 {
 		p.line("  ... and %s more, in result.json", text.Plural(rest, "line"))
 	}
 }
 
-// lenderRow returns a row that tells of a job that lends ports, the same in all; nil where there is none.
+// lenderRow returns a row with the metrics of a port-lending job, which are the same in
+// all rows, or nil.
 func lenderRow(doc *result.Document) *result.Row {
 	for i := range doc.Rows {
 		if doc.Rows[i].Labels["donor"] != "" {
@@ -260,8 +265,8 @@ func lenderRow(doc *result.Document) *result.Row {
 	return nil
 }
 
-// lender says which other job leaves ports to the one of the table, if there is one.
-func (p *page) lender(doc *result.Document) {
+// printLender names the job that lends ports to the job of the table, if there is one.
+func (p *writer) printLender(doc *result.Document) {
 	r := lenderRow(doc)
 	if r == nil {
 		return
@@ -278,33 +283,33 @@ func (p *page) lender(doc *result.Document) {
 	if ports == m["donor_bound_ports"] {
 		line += ", the fewest"
 	}
-	p.note("%s for at most %s; %s are left", line, r.Labels["donor_limit"], text.Thousands(m[result.SurplusPorts]))
+	p.indented("%s for at most %s; %s are left", line, r.Labels["donor_limit"], text.Thousands(m[result.SurplusPorts]))
 	if n := m["donor_choices"]; n > 1 {
-		p.note("port-lending job: of %s topologies that leave different ports it takes the one that serves the borrowing job best", text.Thousands(n))
+		p.indented("port-lending job: of %s topologies that leave different ports it takes the one that serves the borrowing job best", text.Thousands(n))
 	}
 	if why := r.Labels["donor_stopped"]; why != "" {
-		p.note("port-lending job: %s", why)
+		p.indented("port-lending job: %s", why)
 	}
 }
 
-// trials says how the topologies did in trials, if there were any.
-func (p *page) trials(doc *result.Document) {
+// printTrials prints the results of trials, if there are any.
+func (p *writer) printTrials(doc *result.Document) {
 	if !slices.ContainsFunc(doc.Rows, func(r result.Row) bool { return r.Metrics[result.TrialCount] > 0 }) {
 		return
 	}
 	shown, what := result.TrialColumns(), ""
-	t := text.NewTable(heads("policy", shown)...)
+	t := text.NewTable(columnHeads("policy", shown)...)
 	for i := range doc.Rows {
 		r := &doc.Rows[i]
 		if r.Metrics[result.TrialCount] > 0 {
 			what = r.Labels["replay"]
-			row := padded(cells(doc, r, shown))
-			row[0] = "  " + text.Snip(row[0], policyWidth)
+			row := alignSecondary(rowCells(doc, r, shown))
+			row[0] = "  " + text.Snip(row[0], maxPolicyWidth)
 			t.Row(row)
 		}
 	}
 	p.line("")
-	p.wrapped("Robustness: %s", strings.Replace(what, " play", " trial", 1))
+	p.paragraph("Robustness: %s", strings.Replace(what, " play", " trial", 1))
 	p.table(t)
 	p.line("")
 	compute, known := doc.Reference["replay_compute_makespan_mean_s"]
@@ -314,16 +319,16 @@ func (p *page) trials(doc *result.Document) {
 		if gap := doc.Reference["replay_gap_max"]; gap > provedGap {
 			line += fmt.Sprintf(" (each within %s of the least it could take)", text.Percent(gap))
 		}
-		p.note("%s", line)
+		p.indented("%s", line)
 	}
 	p.line("  p95: 95 of 100 trials are no worse")
 	for _, r := range doc.Rows {
 		if all, n := r.Metrics[result.TrialCount], r.Metrics[result.TrialStalls]; n > 0 && n < all {
-			p.note("%s stalls in %s of %s: pods that exchange data lose their last circuit; these trials are left out of all other figures",
+			p.indented("%s stalls in %s of %s: pods that exchange data lose their last circuit; these trials are left out of all other figures",
 				r.Policy, text.Thousands(n), text.Plural(int(all), "trial"))
 		}
 		if why := r.Labels[result.TrialNCT]; why != "" {
-			p.note("%s has no NCT, %s", r.Policy, why)
+			p.indented("%s has no NCT, %s", r.Policy, why)
 		}
 	}
 }

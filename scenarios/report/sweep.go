@@ -12,22 +12,22 @@ import (
 	"sim/scenarios/result"
 )
 
-// sweepRows is the most rows of a sweep that are printed; the files hold all.
-const sweepRows = 60
+// maxSweepRows is the number of printed rows of a sweep; the files contain all.
+const maxSweepRows = 60
 
-// SweepMetric returns the metric that the table of a sweep shows: the one asked for, that of the study's first figure,
-// or that which tells most.
-func SweepMetric(s *result.Sweep, plots []result.Plot, asked string) (string, error) {
-	has := s.Has()
+// SweepMetric returns the metric of a sweep's table: the requested one, the metric of the
+// study's first figure, or the main metric.
+func SweepMetric(s *result.Sweep, plots []result.Plot, requested string) (string, error) {
+	has := s.MetricNames()
 	for _, name := range result.WallMetrics {
 		has[name] = true
 	}
-	if asked != "" {
-		if !has[asked] {
+	if requested != "" {
+		if !has[requested] {
 			known := slices.Sorted(maps.Keys(has))
-			return "", fmt.Errorf("no cell has a metric %q%s", asked, text.DidYouMean(asked, known, "there are "+strings.Join(known, ", ")))
+			return "", fmt.Errorf("no cell has a metric %q%s", requested, text.DidYouMean(requested, known, "there are "+strings.Join(known, ", ")))
 		}
-		return asked, nil
+		return requested, nil
 	}
 	if len(plots) > 0 {
 		y := plots[0].Y
@@ -42,22 +42,23 @@ func SweepMetric(s *result.Sweep, plots []result.Plot, asked string) (string, er
 	return s.MainOf(has), nil
 }
 
-// Sweep is a sweep's table of a metric: a row a variant, a column a policy. It has the cells that where wants, whose
-// keys are resolved. The best of a row stands out by bold, unless it is nil.
-func Sweep(s *result.Sweep, t *result.SweepTimings, metric string, where result.Where, dir string, bold func(string) string) string {
-	p := &page{bold: bold}
-	p.WriteString(p.strong(s.Name))
+// Sweep returns a sweep's table of a metric, with one row per variant and one column per
+// policy. where selects cells; its keys must be resolved. bold highlights the best value
+// of each row; it may be nil.
+func Sweep(s *result.Sweep, t *result.SweepTimings, metric string, where result.NameFilter, dir string, bold func(string) string) string {
+	p := &writer{bold: bold}
+	p.WriteString(p.emphasize(s.Name))
 	if s.Title != "" {
 		p.WriteString(": " + s.Title)
 	}
 	p.line("")
-	p.cells(s, t, metric, where)
+	p.printCells(s, t, metric, where)
 	p.line("\n%s in %s. Kept in %s", text.Plural(len(s.Cells), "cell"), text.Roughly(t.WallS), dir)
 	return p.String()
 }
 
-// cells prints the table and what labels say of its values.
-func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string, where result.Where) {
+// printCells prints the table, followed by labels of its values.
+func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric string, where result.NameFilter) {
 	var policies []string
 	var variants []result.Name // without policies, in order
 	type place struct{ variant, policy string }
@@ -66,7 +67,7 @@ func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string, whe
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		name := s.NameOf(c)
-		if !where.Has(name) {
+		if !where.Matches(name) {
 			continue
 		}
 		if !slices.Contains(policies, c.Policy) {
@@ -82,8 +83,8 @@ func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string, whe
 	if len(variants) < 2 {
 		keys, common = variants[0].Keys(), nil
 	}
-	p.line("%s by policy%s", metric, among(common))
-	heads := result.Heads(keys)
+	p.line("%s by policy%s", metric, describeCommon(common))
+	heads := result.ColumnHeads(keys)
 	var left []int
 	for i, key := range keys {
 		heads[i] = strings.ReplaceAll(heads[i], "_", " ")
@@ -95,19 +96,19 @@ func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string, whe
 		heads, left = []string{""}, []int{0}
 	}
 	for _, policy := range policies {
-		heads = append(heads, text.Snip(policy, policyWidth))
+		heads = append(heads, text.Snip(policy, maxPolicyWidth))
 	}
 	shown, _ := result.Find(metric)
-	print := printer(s, t, &shown)
-	notes, partly := labelled(s, metric)
+	print := valueFormatter(s, t, &shown)
+	notes, partly := labelNotes(s, metric)
 	table := text.NewTable(heads...).Left(left...)
 	for n, name := range variants {
-		if n == sweepRows && len(variants) > sweepRows+1 {
+		if n == maxSweepRows && len(variants) > maxSweepRows+1 {
 			break
 		}
 		var row []string
 		for _, key := range keys {
-			row = append(row, text.Snip(name.Get(key), policyWidth))
+			row = append(row, text.Snip(name.Get(key), maxPolicyWidth))
 		}
 		if len(keys) == 0 {
 			row = []string{""}
@@ -140,44 +141,44 @@ func (p *page) cells(s *result.Sweep, t *result.SweepTimings, metric string, whe
 				case partly && c.Labels[metric] != "":
 					text += "!"
 				case partly && len(notes) > 0:
-					text += " " // in line with the others
+					text += " " // aligned with highlighted values
 				}
 			}
 			row = append(row, text)
 		}
 		if bestAt >= 0 && shown.Better == result.Lower {
-			row[bestAt] = p.strong(row[bestAt])
+			row[bestAt] = p.emphasize(row[bestAt])
 		}
 		table.Row(row)
 	}
 	p.table(table)
-	if rest := len(variants) - sweepRows; rest > 1 {
+	if rest := len(variants) - maxSweepRows; rest > 1 {
 		p.line("... and %s more, in metrics.csv", text.Count(rest))
 	}
 	if s.ReferenceDiffers(&shown) {
 		if absolute, err := SweepMetric(s, nil, ""); err == nil {
-			p.wrapped("%s is relative to an ideal fabric that differs between rows, so rows cannot be ranked by it; --metric %s compares them", metric, absolute)
+			p.paragraph("%s is relative to an ideal fabric that differs between rows, so rows cannot be ranked by it; --metric %s compares them", metric, absolute)
 		}
 	}
 	for _, note := range notes {
 		if note = metric + ": " + note; partly {
 			note = "! " + note
 		}
-		p.wrapped("%s", note)
+		p.paragraph("%s", note)
 	}
 }
 
-// among words what all rows of a table have in common, "" of nothing.
-func among(common result.Name) string {
+// describeCommon describes the parts that all rows share, or returns "".
+func describeCommon(common result.Name) string {
 	if len(common) == 0 {
 		return ""
 	}
 	return " (" + common.String() + ")"
 }
 
-// labelled returns what cells that have a metric say of it, such as that it cannot be, each once, and whether only some
-// say something.
-func labelled(s *result.Sweep, metric string) (notes []string, partly bool) {
+// labelNotes returns the distinct labels of a metric, such as why it is undefined. partly
+// reports whether only some cells have a label.
+func labelNotes(s *result.Sweep, metric string) (notes []string, partly bool) {
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		if _, ok := c.Metrics[metric]; !ok {
@@ -193,11 +194,12 @@ func labelled(s *result.Sweep, metric string) (notes []string, partly bool) {
 	return notes, partly || len(notes) > 1
 }
 
-// printer returns how to print a metric of cells: as tables of runs do, times in the unit that fits the longest of the
-// table or, where others would be too short for it, that of their row, of which most is the longest. What the table of
-// metrics leaves open has the same decimals in every cell, so many that the largest has five digits; none of whole
-// numbers.
-func printer(s *result.Sweep, t *result.SweepTimings, m *result.Metric) func(v, most float64) string {
+// valueFormatter returns a function that formats a metric of cells like tables of runs.
+// Times use the unit of the longest time in the table. If that is too coarse for a row,
+// its times use the unit of the row's longest time, most. Metrics without a format have
+// equal decimals in all cells, with five digits for the largest value, or none if all are
+// integers.
+func valueFormatter(s *result.Sweep, t *result.SweepTimings, m *result.Metric) func(v, most float64) string {
 	least, most, whole := math.Inf(1), 0.0, true
 	for i := range s.Cells {
 		if x, ok := s.Cells[i].Value(m.Name, t); ok && !math.IsInf(x, 0) {
@@ -211,7 +213,7 @@ func printer(s *result.Sweep, t *result.SweepTimings, m *result.Metric) func(v, 
 	case m.Format == result.Time || m.Format == result.Plain && m.Unit == "s":
 		unit := text.UnitFor(most)
 		return func(v, row float64) string {
-			if most > widest*least {
+			if most > maxUnitSpread*least {
 				return text.UnitFor(row).Of(v)
 			}
 			return unit.Of(v)
@@ -219,7 +221,7 @@ func printer(s *result.Sweep, t *result.SweepTimings, m *result.Metric) func(v, 
 	case m.Format == result.Plain && m.Unit == "B/s":
 		return func(v, _ float64) string { return text.BytesPerSecond(v) }
 	case m.Format != result.Plain && m.Format != result.Fixed:
-		return func(v, _ float64) string { return formatted(v, m, nil) }
+		return func(v, _ float64) string { return formatValue(v, m, nil) }
 	case most >= 1e9 || most < 1e-4 && most > 0:
 		return func(v, _ float64) string { return fmt.Sprintf("%.5g", v) }
 	}
@@ -230,5 +232,5 @@ func printer(s *result.Sweep, t *result.SweepTimings, m *result.Metric) func(v, 
 	return func(v, _ float64) string { return strconv.FormatFloat(v, 'f', digits, 64) }
 }
 
-// widest is how many times the shortest time of a table its longest may be for one unit.
-const widest = 1e3
+// maxUnitSpread is the largest ratio of times in a table that share a unit.
+const maxUnitSpread = 1e3

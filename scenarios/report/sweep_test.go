@@ -9,10 +9,10 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestSweep: a table has a row for every variant in order, up to the most that is printed and one more; the least value
-// of a row stands out, whichever policy has it, and what is missing or failed is said.
+// TestSweep: a table has one row per variant, up to the printed maximum. The best value
+// of a row is highlighted for every policy; missing and failed cells are marked.
 func TestSweep(t *testing.T) {
-	for _, n := range []int{1, sweepRows, sweepRows + 1, sweepRows + 2, sweepRows + 9} {
+	for _, n := range []int{1, maxSweepRows, maxSweepRows + 1, maxSweepRows + 2, maxSweepRows + 9} {
 		s := &result.Sweep{Name: "s", Title: "T", Axes: []result.Axis{{Name: "fabric.a_key", Keys: []string{"fabric.a_key"}}}}
 		for i := range n {
 			s.Axes[0].Labels = append(s.Axes[0].Labels, fmt.Sprint("v", i))
@@ -29,8 +29,8 @@ func TestSweep(t *testing.T) {
 		}
 		got := Sweep(s, &result.SweepTimings{WallS: 3}, "nct", nil, "dir", func(s string) string { return "[" + s + "]" })
 		shown := n
-		if n > sweepRows+1 {
-			shown = sweepRows
+		if n > maxSweepRows+1 {
+			shown = maxSweepRows
 		}
 		rows := regexp.MustCompile(`(?m)^v\d+ .*$`).FindAllString(got, -1)
 		if len(rows) != shown {

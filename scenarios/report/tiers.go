@@ -7,9 +7,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// tiers tells what each tier of a machine carries and costs, and which is worth the most when its links are twice as fast;
-// nothing where there are none.
-func (p *page) tiers(row *result.Row) {
+// printTiers prints the load and cost of each tier of a machine, and the tier whose
+// faster links save the most time. It prints nothing for other fabrics.
+func (p *writer) printTiers(row *result.Row) {
 	if row == nil {
 		return
 	}
@@ -17,29 +17,29 @@ func (p *page) tiers(row *result.Row) {
 	if len(list) == 0 {
 		return
 	}
-	ends, _ := row.Ends()
+	ends, _ := row.End()
 	end, what := ends.S, ends.Span
 	t := text.NewTable("tier, from the inside out", "carries", "busy", "exposed", "of the\n"+what, what+", its\nrates doubled").In(text.UnitFor(end))
 	best := 0
 	for i, tier := range list {
-		t.Row(tier.Name, amount(tier.Bytes), text.Percent(tier.Busy), tier.ExposedS, text.Percent(tier.ExposedS/end), tier.DoubledS)
+		t.Row(tier.Name, formatBytes(tier.Bytes), text.Percent(tier.Busy), tier.ExposedS, text.Percent(tier.ExposedS/end), tier.DoubledS)
 		if tier.DoubledS < list[best].DoubledS {
 			best = i
 		}
 	}
 	p.table(t)
 	if saved := end - list[best].DoubledS; saved > 0 {
-		p.wrapped("Improve tier %s first: with its rates doubled %s takes %s, %s less.", list[best].Name, map[string]string{"iteration": "an iteration", "completion": "all of it"}[what], text.Seconds(list[best].DoubledS), text.Percent(saved/end))
+		p.paragraph("Improve tier %s first: with its rates doubled %s takes %s, %s less.", list[best].Name, map[string]string{"iteration": "an iteration", "completion": "all of it"}[what], text.Seconds(list[best].DoubledS), text.Percent(saved/end))
 	} else {
 		p.line("No tier makes the " + what + " shorter with its rates doubled.")
 	}
 	if calls := row.Labels["tier_calls"]; calls != "" {
-		p.note("calls of inner tiers: %s", calls)
+		p.indented("calls of inner tiers: %s", calls)
 	}
 }
 
-// amount prints bytes in a unit that leaves a number to read.
-func amount(bytes float64) string {
+// formatBytes formats bytes in a suitable unit.
+func formatBytes(bytes float64) string {
 	switch {
 	case bytes >= 1e9:
 		return text.Thousands(math.Round(bytes/1e9)) + " GB"

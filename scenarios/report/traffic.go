@@ -11,19 +11,21 @@ import (
 	"sim/scenarios/result"
 )
 
-// traffic explains traffic on links: what bounds it, which links are loaded most and by whom, and where its time goes.
-func (p *page) traffic(run *result.Run, row *result.Row, t *result.Traffic) {
-	p.bottleneck(row, t)
-	p.groups(t)
-	p.loaded(t)
+// printTraffic explains traffic on links: its bounds, the bottlenecks and their sources,
+// and the time of the traffic.
+func (p *writer) printTraffic(run *result.Run, row *result.Row, t *result.Traffic) {
+	p.printBottleneckBounds(row, t)
+	p.printLinkGroups(t)
+	p.printBottlenecks(t)
 	if t.Chain != nil {
-		p.chain(row.Policy, t.Chain)
+		p.printChain(row.Policy, t.Chain)
 	}
-	p.times(run)
+	p.printPolicyTimes(run)
 }
 
-// sooner says what the collective calls of each dimension of parallelism expose, "" where they are not simulated.
-func sooner(r *result.Row) string {
+// describeExposedCalls describes the exposed communication of each dimension of
+// parallelism; "" if it was not simulated.
+func describeExposedCalls(r *result.Row) string {
 	var all []string
 	dims, seconds := r.ExposedCalls()
 	for i, dim := range dims {
@@ -35,9 +37,9 @@ func sooner(r *result.Row) string {
 	return " It would end sooner by " + strings.Join(all, ", ") + "."
 }
 
-// bottleneck says what no faster links elsewhere would change.
-func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
-	line := p.strong(row.Policy) + " "
+// printBottleneckBounds prints the bounds that faster links elsewhere would not change.
+func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
+	line := p.emphasize(row.Policy) + " "
 	loads, _ := row.LinkLoads()
 	top, bound, of := loads.Max, loads.Bound, "messages"
 	switch {
@@ -46,7 +48,7 @@ func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
 	case top == 1:
 		of = "message"
 	}
-	end, ends := row.Ends()
+	end, ends := row.End()
 	done, iterates := ends && end.Span == "completion", ends && end.Span == "iteration"
 	mean, ok := row.Metrics[result.MeanDelay]
 	switch _, injects := row.Metrics[result.InjectedPackets]; {
@@ -55,7 +57,7 @@ func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
 	case done:
 		line += fmt.Sprintf("takes %s.", text.Seconds(end.S))
 	case iterates:
-		line += fmt.Sprintf("takes %s an iteration.%s", text.Seconds(end.S), sooner(row))
+		line += fmt.Sprintf("takes %s an iteration.%s", text.Seconds(end.S), describeExposedCalls(row))
 	case ok:
 		line += fmt.Sprintf("delivers packets after %s on average.", text.Seconds(mean))
 	case injects:
@@ -63,9 +65,9 @@ func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
 	default:
 		line += "was not simulated over time: level static finds routes and loads."
 	}
-	line += fmt.Sprintf(" The most loaded link carries %s %s", messages(top), of)
-	if t.Equal > 1 {
-		line += fmt.Sprintf(", and %s as many", text.Plural(t.Equal-1, "other"))
+	line += fmt.Sprintf(" The most loaded link carries %s %s", formatMessages(top), of)
+	if t.NumTied > 1 {
+		line += fmt.Sprintf(", and %s as many", text.Plural(t.NumTied-1, "other"))
 	}
 	if fluid := loads.FluidS; fluid > 0 {
 		line += fmt.Sprintf(": at %v that takes %s", units.Rate(t.LinkRateBitsPerS), text.Seconds(fluid))
@@ -80,7 +82,7 @@ func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
 	line += "."
 	gap, ok := row.Metrics[result.GapToBound]
 	model := row.Labels["gap_model"]
-	timed, least, isTimed := row.Bounded() // the time that the gap is of, if it is not of the load
+	timed, least, isTimed := row.EndBound() // the time to which the gap refers, unless it refers to the load
 	switch {
 	case !ok:
 	case isTimed:
@@ -94,10 +96,10 @@ func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
 	case gap <= provedGap:
 		line += fmt.Sprintf(" No routes do with less (%s).", model)
 	default:
-		line += fmt.Sprintf(" That is %s above a lower bound of %s (%s): routes with less may exist.", text.Percent(gap), messages(bound), model)
+		line += fmt.Sprintf(" That is %s above a lower bound of %s (%s): routes with less may exist.", text.Percent(gap), formatMessages(bound), model)
 	}
 	if ratio := loads.FaultRatio; ratio > 0 {
-		line += fmt.Sprintf(" Where nothing is down or drained the same router has %s on its most loaded link: ", messages(loads.Healthy))
+		line += fmt.Sprintf(" Where nothing is down or drained the same router has %s on its most loaded link: ", formatMessages(loads.FaultFree))
 		switch {
 		case ratio < 1-provedGap:
 			line += fmt.Sprintf("the fault costs it %s of the throughput.", text.Percent(1-ratio))
@@ -107,14 +109,14 @@ func (p *page) bottleneck(row *result.Row, t *result.Traffic) {
 			line += "the fault costs it nothing."
 		}
 	}
-	p.wrapped("%s", line)
+	p.paragraph("%s", line)
 	if t.FailAtS > 0 {
-		p.note("Links fail at %s; loads are those of the routes before that.", text.Seconds(t.FailAtS))
+		p.indented("Links fail at %s; loads are those of the routes before that.", text.Seconds(t.FailAtS))
 	}
 }
 
-// groups prints how evenly the links are loaded, by dimension.
-func (p *page) groups(t *result.Traffic) {
+// printLinkGroups prints the balance of loads, by dimension.
+func (p *writer) printLinkGroups(t *result.Traffic) {
 	down, drained, longest := 0, 0, -1.0
 	wait := func(g *result.LinkGroup) float64 { return g.WaitS / float64(g.Packets) }
 	for i := range t.Groups {
@@ -134,51 +136,51 @@ func (p *page) groups(t *result.Traffic) {
 		if g.Capacity > 0 {
 			mean = g.Load / g.Capacity
 		}
-		if g.Most > 0 {
-			even = text.Percent(mean / g.Most)
+		if g.MaxLoad > 0 {
+			even = text.Percent(mean / g.MaxLoad)
 		}
 		if g.Packets > 0 {
 			waits = text.UnitFor(longest).Of(wait(g))
 		}
-		table.Row(g.Name, g.Links, g.Down, g.Drained, messages(g.Load), messages(mean), messages(g.Most), even, waits)
+		table.Row(g.Name, g.Links, g.Down, g.Drained, formatMessages(g.Load), formatMessages(mean), formatMessages(g.MaxLoad), even, waits)
 	}
 	p.table(table)
 	p.line("  even loads: average over most; at 100 %% no rerouting within the dimension or tier would help")
 }
 
-// loaded prints the most loaded links and who loads them.
-func (p *page) loaded(t *result.Traffic) {
-	if len(t.MostLoaded) == 0 {
+// printBottlenecks prints the most loaded links and the sources of their loads.
+func (p *writer) printBottlenecks(t *result.Traffic) {
+	if len(t.Bottlenecks) == 0 {
 		return
 	}
 	usual, busy, speeds := false, false, false
 	table := text.NewTable("most loaded link", "from", "to", "messages", "times\nlink_rate", "nothing\ndown", "busy", "pairs", "sources", "desti-\nnations").Left(0, 1, 2)
-	for _, l := range t.MostLoaded {
-		usual, busy, speeds = usual || l.Usual != nil, busy || l.Busy != nil, speeds || l.Speed != 1
-		table.Row(l.Name, l.From, l.To, messages(l.Load), fmt.Sprintf("%.4g", l.Speed), orDash(l.Usual, messages), orDash(l.Busy, text.Percent), l.Pairs, l.Sources, l.Destinations)
+	for _, l := range t.Bottlenecks {
+		usual, busy, speeds = usual || l.FaultFreeLoad != nil, busy || l.Busy != nil, speeds || l.Speed != 1
+		table.Row(l.Name, l.From, l.To, formatMessages(l.Load), fmt.Sprintf("%.4g", l.Speed), orDash(l.FaultFreeLoad, formatMessages), orDash(l.Busy, text.Percent), l.Pairs, l.Sources, l.Destinations)
 	}
 	table.Show("times\nlink_rate", speeds)
 	table.Show("nothing\ndown", usual)
 	table.Show("busy", busy)
 	for _, head := range []string{"pairs", "sources", "desti-\nnations"} {
-		table.Show(head, !t.Untraced)
+		table.Show(head, !t.PairsUnknown)
 	}
 	p.table(table)
-	p.rest(t.Equal-len(t.MostLoaded), "link loaded as much", "links loaded as much")
-	if t.Untraced {
-		p.note("Of so many pairs of nodes it is not kept which load a link.")
+	p.printOmitted(t.NumTied-len(t.Bottlenecks), "link loaded as much", "links loaded as much")
+	if t.PairsUnknown {
+		p.indented("Of so many pairs of nodes it is not kept which load a link.")
 	}
-	for i := range t.MostLoaded {
-		if line := loadedBy(&t.MostLoaded[i]); line != "" {
-			p.note("%s", line)
+	for i := range t.Bottlenecks {
+		if line := describeLoad(&t.Bottlenecks[i]); line != "" {
+			p.indented("%s", line)
 		}
 	}
-	if down := slices.ContainsFunc(t.Groups, func(g result.LinkGroup) bool { return g.Down+g.Drained > 0 }); down && !usual && t.FailAtS == 0 && !t.Untraced {
-		p.note("Which messages go round what is down is not known: with nodes down there is no usual route to compare with.")
+	if down := slices.ContainsFunc(t.Groups, func(g result.LinkGroup) bool { return g.Down+g.Drained > 0 }); down && !usual && t.FailAtS == 0 && !t.PairsUnknown {
+		p.indented("Which messages go round what is down is not known: with nodes down there is no usual route to compare with.")
 	}
 }
 
-// orDash prints what is known.
+// orDash formats a value, or returns "-" for nil.
 func orDash(v *float64, print func(float64) string) string {
 	if v == nil {
 		return "-"
@@ -186,56 +188,57 @@ func orDash(v *float64, print func(float64) string) string {
 	return print(*v)
 }
 
-// loadedBy says who stands out among those that load a link, and what of its load is there because of what is down; ""
-// where there is nothing to say.
-func loadedBy(l *result.LoadedLink) string {
-	const stands = 0.5 // share of the load, and twice the mean of a pair
+// describeLoad names the dominant sources of a link's load, and the load caused by
+// faults. It returns "" if there are none.
+func describeLoad(l *result.LoadedLink) string {
+	const stands = 0.5 // a source is dominant from this share of the load, and from twice the mean of pairs
 	var parts []string
 	for _, n := range []struct {
 		result.NodeLoad
 		words string
 		nodes int
-	}{{l.MostFrom, "come from", l.Sources}, {l.MostTo, "are for", l.Destinations}} {
+	}{{l.TopSource, "come from", l.Sources}, {l.TopDestination, "are for", l.Destinations}} {
 		if n.Load >= stands*l.Load && n.nodes > 1 {
-			parts = append(parts, fmt.Sprintf("%s %s %s", messages(n.Load), n.words, n.Node))
+			parts = append(parts, fmt.Sprintf("%s %s %s", formatMessages(n.Load), n.words, n.Node))
 		}
 	}
-	if h := l.Heaviest; len(h) > 1 && h[0].Load > h[len(h)-1].Load && stands*h[0].Load*float64(l.Pairs) > l.Load {
-		parts = append(parts, fmt.Sprintf("%s are from %s to %s alone", messages(h[0].Load), h[0].Src, h[0].Dst))
+	if h := l.TopPairs; len(h) > 1 && h[0].Load > h[len(h)-1].Load && stands*h[0].Load*float64(l.Pairs) > l.Load {
+		parts = append(parts, fmt.Sprintf("%s are from %s to %s alone", formatMessages(h[0].Load), h[0].Src, h[0].Dst))
 	}
 	for _, d := range l.Detours {
 		if d.Cause == "" {
-			parts = append(parts, fmt.Sprintf("%s are moved there although their usual route is up", messages(d.Load)))
+			parts = append(parts, fmt.Sprintf("%s are moved there although their usual route is up", formatMessages(d.Load)))
 		} else {
-			parts = append(parts, fmt.Sprintf("%s go round %s", messages(d.Load), d.Cause))
+			parts = append(parts, fmt.Sprintf("%s go round %s", formatMessages(d.Load), d.Cause))
 		}
 	}
 	if parts == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s: of its %s messages %s", l.Name, messages(l.Load), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s: of its %s messages %s", l.Name, formatMessages(l.Load), strings.Join(parts, ", "))
 }
 
-// messages prints a number of messages, whose fractions are of routes that split.
-func messages(v float64) string {
-	const manyMessages = 1000 // whose fractions nobody reads
+// formatMessages formats a number of messages; it has fractions if messages are split
+// over paths.
+func formatMessages(v float64) string {
+	const manyMessages = 1000 // fractions of larger numbers are not printed
 	if whole := math.Round(v); v >= manyMessages || math.Abs(v-whole) < 1e-6 {
 		return text.Thousands(whole)
 	}
 	return text.Amount(v)
 }
 
-// chain prints the transfers that set the end.
-func (p *page) chain(policy string, c *result.Chain) {
+// printChain prints the chain of transfers that ends last.
+func (p *writer) printChain(policy string, c *result.Chain) {
 	n := 0
 	for _, part := range c.Parts {
 		n += part.Transfers
 	}
 	p.line("")
 	if n > 1 {
-		p.wrapped("A chain of %s, each of which waits for that before it, sets the time of %s:", text.Plural(n, "transfer"), policy)
+		p.paragraph("A chain of %s, each of which waits for that before it, sets the time of %s:", text.Plural(n, "transfer"), policy)
 	} else {
-		p.wrapped("The last transfer to end sets the time of %s:", policy)
+		p.paragraph("The last transfer to end sets the time of %s:", policy)
 	}
 	before := "latency"
 	if c.Computes {
@@ -245,24 +248,24 @@ func (p *page) chain(policy string, c *result.Chain) {
 	u := text.UnitFor(c.EndS)
 	all := result.ChainPart{Over: "all"}
 	for _, part := range c.Parts {
-		row(t, u, &part)
+		chainRow(t, u, &part)
 		all.Transfers, all.Bytes = all.Transfers+part.Transfers, all.Bytes+part.Bytes
-		all.LatencyS, all.AloneS, all.SharingS = all.LatencyS+part.LatencyS, all.AloneS+part.AloneS, all.SharingS+part.SharingS
+		all.LatencyS, all.UnsharedS, all.SharingS = all.LatencyS+part.LatencyS, all.UnsharedS+part.UnsharedS, all.SharingS+part.SharingS
 	}
 	if len(c.Parts) > 1 {
-		row(t, u, &all)
+		chainRow(t, u, &all)
 	}
 	p.table(t)
-	p.note("alone: what the transfers take with the links to themselves; more by sharing: what others on the same links add")
+	p.indented("alone: what the transfers take with the links to themselves; more by sharing: what others on the same links add")
 }
 
-// row adds a part of a chain to its table.
-func row(t *text.Table, u text.Unit, part *result.ChainPart) {
-	t.Row(part.Over, part.Transfers, part.Src, part.Dst, part.Bytes, added(u, part.LatencyS, part.AloneS, part.SharingS))
+// chainRow adds a part of a chain to its table.
+func chainRow(t *text.Table, u text.Unit, part *result.ChainPart) {
+	t.Row(part.Over, part.Transfers, part.Src, part.Dst, part.Bytes, sumParts(u, part.LatencyS, part.UnsharedS, part.SharingS))
 }
 
-// added prints parts of a time, and their sum.
-func added(u text.Unit, parts ...float64) []string {
+// sumParts formats parts of a time and their sum.
+func sumParts(u text.Unit, parts ...float64) []string {
 	var out []string
 	rounded := u.AddUp(parts...)
 	for _, v := range append(rounded, sum(rounded)) {
@@ -271,8 +274,8 @@ func added(u text.Unit, parts ...float64) []string {
 	return out
 }
 
-// times prints where the time of every policy goes.
-func (p *page) times(run *result.Run) {
+// printPolicyTimes prints the times of all policies.
+func (p *writer) printPolicyTimes(run *result.Run) {
 	var fluids, delays []*result.Row
 	of := map[string]*result.Traffic{}
 	late, wait := 0.0, 0.0
@@ -285,7 +288,7 @@ func (p *page) times(run *result.Run) {
 		}
 		of[r.Policy] = sim.Traffic
 		loads, _ := r.LinkLoads()
-		if end, ok := r.Ends(); ok && end.Span == "completion" && end.S > 0 && loads.FluidS > 0 {
+		if end, ok := r.End(); ok && end.Span == "completion" && end.S > 0 && loads.FluidS > 0 {
 			fluids = append(fluids, r)
 			late = max(late, end.S)
 		}
@@ -296,41 +299,41 @@ func (p *page) times(run *result.Run) {
 		}
 	}
 	if len(fluids)+len(delays) > 0 {
-		p.line("\n%s", p.strong("Where each policy's time goes"))
+		p.line("\n%s", p.emphasize("Where each policy's time goes"))
 	}
 	if len(fluids) > 0 {
 		u := text.UnitFor(late)
 		t := text.NewTable("policy", "average\nhops", "all hops,\nspread evenly", "uneven\nloads", "waiting and\nlatency", "completion")
 		for _, r := range fluids {
-			end, _ := r.Ends()
+			end, _ := r.End()
 			loads, _ := r.LinkLoads()
 			completion, fluid := end.S, loads.FluidS
 			even := fluid * evenness(of[r.Policy])
-			t.Row(r.Policy, fmt.Sprintf("%.4f", loads.Hops), added(u, even, fluid-even, completion-fluid))
+			t.Row(r.Policy, fmt.Sprintf("%.4f", loads.Hops), sumParts(u, even, fluid-even, completion-fluid))
 		}
 		p.table(t)
-		p.note("spread evenly: what the routes' hops take on all links together; uneven loads: how much longer the most loaded link takes; the rest is waiting, filling and emptying the links, and latency")
+		p.indented("spread evenly: what the routes' hops take on all links together; uneven loads: how much longer the most loaded link takes; the rest is waiting, filling and emptying the links, and latency")
 	}
 	if len(delays) > 0 {
 		u := text.UnitFor(wait)
 		t := text.NewTable("policy", "hops of\na packet", "being sent", "latency", "waiting", "mean delay")
 		for _, r := range delays {
 			d := of[r.Policy].Delay
-			t.Row(r.Policy, fmt.Sprintf("%.4f", d.Hops), added(u, d.SerialS, d.LatencyS, d.WaitS))
+			t.Row(r.Policy, fmt.Sprintf("%.4f", d.Hops), sumParts(u, d.SerialS, d.LatencyS, d.WaitS))
 		}
 		p.table(t)
 		if !exact {
-			p.note("Not every packet was delivered and measured: the parts are those of all packets, and waiting is the rest")
+			p.indented("Not every packet was delivered and measured: the parts are those of all packets, and waiting is the rest")
 		}
 	}
-	p.unserved(&run.Document)
+	p.listFailedPolicies(&run.Document)
 }
 
-// evenness is the mean load of the links over the largest.
+// evenness returns the mean load of the links divided by the largest.
 func evenness(t *result.Traffic) float64 {
 	load, capacity, most := 0.0, 0.0, 0.0
 	for _, g := range t.Groups {
-		load, capacity, most = load+g.Load, capacity+g.Capacity, max(most, g.Most)
+		load, capacity, most = load+g.Load, capacity+g.Capacity, max(most, g.MaxLoad)
 	}
 	if capacity*most == 0 {
 		return 0

@@ -2,31 +2,35 @@ package result
 
 import "maps"
 
-// Proof is a lower bound on a metric that holds for whatever a policy may choose, so that it serves rows of other
-// policies of the same scenario, too.
-type Proof struct {
+// ProvedBound is a lower bound on a metric that holds for every decision. It therefore
+// applies to rows of other policies of the same scenario.
+type ProvedBound struct {
 	Metric string  `json:"metric"`
 	Bound  float64 `json:"bound"`
-	Model  string  `json:"model"` // what it holds for, in words
-	// Split says that it holds as well where what goes from one node to another takes several routes.
-	Split bool `json:"split,omitempty"`
+	Model  string  `json:"model"` // description of the decisions for which it holds
+	// MultiPath reports whether the bound also holds if the traffic of a pair of nodes is
+	// split over several paths.
+	MultiPath bool `json:"split,omitempty"`
 }
 
-// Bounds is what a row has to do with lower bounds: its own, and those of other rows.
+// Bounds are the bounds that a row proves, and the requirements on bounds proved by other
+// rows.
 type Bounds struct {
-	Of     string  `json:"of"`              // the metric that gap is of
-	Split  bool    `json:"split,omitempty"` // only proofs that hold for several routes hold for the row
-	Proofs []Proof `json:"proofs,omitempty"`
+	GapMetric string        `json:"of"`              // metric to which the row's gap refers
+	MultiPath bool          `json:"split,omitempty"` // only bounds with MultiPath hold for the row
+	Proofs    []ProvedBound `json:"proofs,omitempty"`
 }
 
-// boundTie is the relative difference below which bounds count as equal: what rounding leaves of one.
+// boundTie is the relative difference below which bounds are equal; it exceeds rounding
+// errors.
 const boundTie = 1e-9
 
-// ShareBounds gives rows of one scenario the best bounds that any of them proves and that hold for them, in place of
-// lesser ones: metrics "bound_" and the metric's name, and of the one that gap is of, gap and the label gap_model. Maps
-// that it changes are copied first.
+// ShareBounds replaces the bounds of rows of one scenario by the best applicable bound
+// that any of the rows proves. It sets the metrics "bound_" plus the metric's name and,
+// for the metric of the gap, the gap and the label gap_model. Maps are copied before they
+// change.
 func ShareBounds(rows []Row) {
-	var all []Proof
+	var all []ProvedBound
 	for i := range rows {
 		if b := rows[i].Bounds; b != nil {
 			all = append(all, b.Proofs...)
@@ -36,22 +40,23 @@ func ShareBounds(rows []Row) {
 		if rows[i].Bounds != nil {
 			rows[i].Metrics, rows[i].Labels = maps.Clone(rows[i].Metrics), maps.Clone(rows[i].Labels)
 			for _, p := range all {
-				rows[i].takes(p)
+				rows[i].improveBound(p)
 			}
 		}
 	}
 }
 
-// takes gives a row a bound if it holds for the row, and says more than the row's own.
-func (r *Row) takes(p Proof) {
+// improveBound applies a bound to a row if it holds for the row and is larger than the
+// row's own.
+func (r *Row) improveBound(p ProvedBound) {
 	name := "bound_" + p.Metric
-	least, bounded := r.Metrics[name]
-	if !bounded || r.Bounds.Split && !p.Split || p.Bound <= least*(1+boundTie) {
+	best, bounded := r.Metrics[name]
+	if !bounded || r.Bounds.MultiPath && !p.MultiPath || p.Bound <= best*(1+boundTie) {
 		return
 	}
 	r.Metrics[name] = p.Bound
 	value, ok := r.Metrics[p.Metric]
-	if p.Metric != r.Bounds.Of || !ok {
+	if p.Metric != r.Bounds.GapMetric || !ok {
 		return
 	}
 	if r.Labels == nil {

@@ -5,20 +5,21 @@ import (
 	"testing"
 )
 
-// TestShareBounds: every row gets the largest bound of all rows that holds for it, and its gap is above that bound.
+// TestShareBounds: every row gets the largest applicable bound of all rows, and the gap
+// refers to it.
 func TestShareBounds(t *testing.T) {
-	row := func(policy string, value, bound float64, split bool, proofs ...Proof) Row {
+	row := func(policy string, value, bound float64, split bool, proofs ...ProvedBound) Row {
 		return Row{Policy: policy, Metrics: map[string]float64{"makespan_s": value, "bound_makespan_s": bound, "gap": value/bound - 1},
-			Labels: map[string]string{"gap_model": policy}, Bounds: &Bounds{Of: "makespan_s", Split: split, Proofs: proofs}}
+			Labels: map[string]string{"gap_model": policy}, Bounds: &Bounds{GapMetric: "makespan_s", MultiPath: split, Proofs: proofs}}
 	}
 	rows := []Row{
-		row("one", 4, 2, false, Proof{"makespan_s", 2, "weak", true}, Proof{"makespan_s", 3, "strong, one route", false}),
+		row("one", 4, 2, false, ProvedBound{"makespan_s", 2, "weak", true}, ProvedBound{"makespan_s", 3, "strong, one route", false}),
 		row("several routes", 4, 2, true),
 		row("better own", 4, 3.5, false),
 		row("at the bound", 3*(1-1e-10), 2, false), // rounding
 		{Policy: "apart", Metrics: map[string]float64{"makespan_s": 4, "bound_makespan_s": 1, "gap": 3}},
-		{Policy: "unbounded", Metrics: map[string]float64{"makespan_s": 4}, Bounds: &Bounds{Of: "makespan_s"}},
-		{Policy: "other metric", Metrics: map[string]float64{"makespan_s": 4, "bound_makespan_s": 2}, Bounds: &Bounds{Of: "ports"}},
+		{Policy: "unbounded", Metrics: map[string]float64{"makespan_s": 4}, Bounds: &Bounds{GapMetric: "makespan_s"}},
+		{Policy: "other metric", Metrics: map[string]float64{"makespan_s": 4, "bound_makespan_s": 2}, Bounds: &Bounds{GapMetric: "ports"}},
 	}
 	shared := rows[0].Metrics
 	ShareBounds(rows)

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Check fails on a metric that JSON cannot hold (NaN, Inf) and names it, and on rows without a policy's name or with
-// the same one twice.
+// Check fails on metrics that JSON cannot represent (NaN, Inf), on rows without a policy,
+// and on duplicate policies.
 func (d *Document) Check() error {
 	const why = "which no result may hold"
-	if err := checkValues("reference", why, finite, nil, d.Reference); err != nil {
+	if err := checkValues("reference", why, isFinite, nil, d.Reference); err != nil {
 		return err
 	}
 	seen := map[string]bool{}
@@ -25,17 +25,17 @@ func (d *Document) Check() error {
 			return fmt.Errorf("the result has two rows of %s", r.Policy)
 		}
 		seen[r.Policy] = true
-		if err := checkValues(r.Policy, why, finite, r.Samples, r.Metrics); err != nil {
+		if err := checkValues(r.Policy, why, isFinite, r.Samples, r.Metrics); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Check fails on numbers that JSON cannot hold and on parts that do not fit together, so that readers need not look
-// again.
+// Check fails on numbers that JSON cannot represent and on inconsistent parts, so that
+// readers need no further checks.
 func (d *Detail) Check() error {
-	if where, _, found := Beyond(reflect.ValueOf(d), math.MaxFloat64); found {
+	if where, _, found := FindOutOfRange(reflect.ValueOf(d), math.MaxFloat64); found {
 		return fmt.Errorf("detail%s is not a finite number", where)
 	}
 	if err := d.Reference.check("the reference"); err != nil {
@@ -56,107 +56,109 @@ func (d *Detail) Check() error {
 	return nil
 }
 
-func (p *Simulation) check(who string) error {
+func (p *Simulation) check(owner string) error {
 	for _, group := range [][]Series{p.Demand, p.Rates, p.Circuits, p.Links} {
 		for _, s := range group {
 			if len(s.TimeS) != len(s.Value) {
-				return fmt.Errorf("series %q of %s has %d times and %d values", s.Name, who, len(s.TimeS), len(s.Value))
+				return fmt.Errorf("series %q of %s has %d times and %d values", s.Name, owner, len(s.TimeS), len(s.Value))
 			}
 			if !slices.IsSorted(s.TimeS) {
-				return fmt.Errorf("series %q of %s goes back in time", s.Name, who)
+				return fmt.Errorf("series %q of %s goes back in time", s.Name, owner)
 			}
 		}
 	}
 	for _, l := range slices.Concat(p.Tracks, p.Nodes) {
 		for i, s := range l.Spans {
 			if s.StartS < 0 || s.EndS < s.StartS || i > 0 && s.StartS < l.Spans[i-1].StartS {
-				return fmt.Errorf("span %q on track %q of %s starts below 0 or goes back in time", s.Label, l.Name, who)
+				return fmt.Errorf("span %q on track %q of %s starts below 0 or goes back in time", s.Label, l.Name, owner)
 			}
 		}
 	}
-	return cmp.Or(p.Schedule.check(who), p.Torus.check(who), p.Graph.check(who), p.Delay.check(who), p.Topology.check(who))
+	return cmp.Or(p.Schedule.check(owner), p.Torus.check(owner), p.Graph.check(owner), p.Delay.check(owner), p.Topology.check(owner))
 }
 
-// check fails on links between nodes that are not there, and on routes that do not lead from source to destination. A nil
-// graph passes.
-func (g *Graph) check(who string) error {
+// check fails on links with invalid nodes and on paths that do not lead from source to
+// destination. A nil graph is valid.
+func (g *Graph) check(owner string) error {
 	if g == nil {
 		return nil
 	}
-	return checkLinks(who, "graph", g.Pairs, len(g.Nodes), len(g.Links), func(i int) (int, int) { return g.Links[i].From, g.Links[i].To })
+	return checkLinks(owner, "graph", g.Pairs, len(g.Nodes), len(g.Links), func(i int) (int, int) { return g.Links[i].From, g.Links[i].To })
 }
 
-// check fails on circuits between pods that are not there. A nil topology passes.
-func (t *Topology) check(who string) error {
+// check fails on circuits between pods that do not exist. A nil topology is valid.
+func (t *Topology) check(owner string) error {
 	if t == nil {
 		return nil
 	}
 	for _, q := range t.Pairs {
 		if q.A < 0 || q.B < 0 || q.A >= len(t.Pods) || q.B >= len(t.Pods) {
-			return fmt.Errorf("the topology of %s joins pods %d and %d of %d", who, q.A, q.B, len(t.Pods))
+			return fmt.Errorf("the topology of %s joins pods %d and %d of %d", owner, q.A, q.B, len(t.Pods))
 		}
 	}
 	return nil
 }
 
-// mostNodes bounds a torus: more nodes than any fabric has, few enough that products of dimensions stay exact.
-const mostNodes = 1 << 30
+// maxTorusNodes is larger than every fabric, and small enough that products of dimensions
+// cannot overflow.
+const maxTorusNodes = 1 << 30
 
-// check fails on a torus whose numbers point outside it, and on routes whose links do not lead from source to
-// destination. A nil torus passes.
-func (l *Torus) check(who string) error {
+// check fails on invalid indices and on paths whose links do not lead from source to
+// destination. A nil torus is valid.
+func (l *Torus) check(owner string) error {
 	if l == nil {
 		return nil
 	}
 	nodes := 1
 	for _, d := range l.Dims {
-		if d < 1 || d > mostNodes/nodes {
-			return fmt.Errorf("the torus geometry of %s has the dimensions %v; each must be 1 or more, and their product at most %d", who, l.Dims, mostNodes)
+		if d < 1 || d > maxTorusNodes/nodes {
+			return fmt.Errorf("the torus geometry of %s has the dimensions %v; each must be 1 or more, and their product at most %d", owner, l.Dims, maxTorusNodes)
 		}
 		nodes *= d
 	}
-	if err := checkLinks(who, "torus geometry", l.Pairs, nodes, len(l.Links), func(i int) (int, int) { return l.Links[i].From, l.Links[i].To }); err != nil {
+	if err := checkLinks(owner, "torus geometry", l.Pairs, nodes, len(l.Links), func(i int) (int, int) { return l.Links[i].From, l.Links[i].To }); err != nil {
 		return err
 	}
 	inside := func(n int) bool { return n >= 0 && n < nodes }
 	for i, k := range l.Links {
 		switch {
 		case k.Dim < 0 || k.Dim >= len(l.Dims):
-			return fmt.Errorf("link %d of the torus geometry of %s lies in dimension %d of %d", i, who, k.Dim, len(l.Dims))
+			return fmt.Errorf("link %d of the torus geometry of %s lies in dimension %d of %d", i, owner, k.Dim, len(l.Dims))
 		case k.State != "" && k.State != "down" && k.State != "drained":
-			return fmt.Errorf("link %d of the torus geometry of %s is %q; it can be down, drained or empty", i, who, k.State)
+			return fmt.Errorf("link %d of the torus geometry of %s is %q; it can be down, drained or empty", i, owner, k.State)
 		case k.Load < 0:
-			return fmt.Errorf("link %d of the torus geometry of %s carries %g, which is less than nothing", i, who, k.Load)
+			return fmt.Errorf("link %d of the torus geometry of %s carries %g, which is less than nothing", i, owner, k.Load)
 		}
 	}
 	for i, w := range l.Routes {
 		if !inside(w.Src) || !inside(w.Dst) {
-			return fmt.Errorf("path %d of the torus geometry of %s leads from node %d to %d of %d", i, who, w.Src, w.Dst, nodes)
+			return fmt.Errorf("path %d of the torus geometry of %s leads from node %d to %d of %d", i, owner, w.Src, w.Dst, nodes)
 		}
-		at := w.Src
+		node := w.Src
 		for _, k := range w.Links {
 			if k < 0 || k >= len(l.Links) {
-				return fmt.Errorf("path %d of the torus geometry of %s takes link %d of %d", i, who, k, len(l.Links))
+				return fmt.Errorf("path %d of the torus geometry of %s takes link %d of %d", i, owner, k, len(l.Links))
 			}
-			if l.Links[k].From != at {
-				return fmt.Errorf("path %d of the torus geometry of %s is at node %d and takes link %d, which leaves node %d", i, who, at, k, l.Links[k].From)
+			if l.Links[k].From != node {
+				return fmt.Errorf("path %d of the torus geometry of %s is at node %d and takes link %d, which leaves node %d", i, owner, node, k, l.Links[k].From)
 			}
-			at = l.Links[k].To
+			node = l.Links[k].To
 		}
-		if at != w.Dst {
-			return fmt.Errorf("path %d of the torus geometry of %s ends at node %d, not at %d", i, who, at, w.Dst)
+		if node != w.Dst {
+			return fmt.Errorf("path %d of the torus geometry of %s ends at node %d, not at %d", i, owner, node, w.Dst)
 		}
 	}
 	return nil
 }
 
-// checkLinks fails on links of a graph or a torus between nodes that are not there, and on routes of all pairs, as
-// Torus.Pairs has them, that do not lead from source to destination. No routes pass.
-func checkLinks(who, what string, pairs []string, nodes, links int, ends func(link int) (from, to int)) error {
+// checkLinks fails on links with invalid nodes, and on paths of pairs (see Torus.Pairs)
+// that do not lead from source to destination. pairs may be empty. ends returns the nodes
+// of a link.
+func checkLinks(owner, what string, pairs []string, nodes, links int, ends func(link int) (from, to int)) error {
 	inside := func(n int) bool { return n >= 0 && n < nodes }
 	for i := range links {
 		if from, to := ends(i); !inside(from) || !inside(to) {
-			return fmt.Errorf("link %d of the %s of %s joins nodes %d and %d of %d", i, what, who, from, to, nodes)
+			return fmt.Errorf("link %d of the %s of %s joins nodes %d and %d of %d", i, what, owner, from, to, nodes)
 		}
 	}
 	switch len(pairs) {
@@ -164,9 +166,9 @@ func checkLinks(who, what string, pairs []string, nodes, links int, ends func(li
 		return nil
 	case nodes:
 	default:
-		return fmt.Errorf("%s has routes from %d nodes of %d", who, len(pairs), nodes)
+		return fmt.Errorf("%s has routes from %d nodes of %d", owner, len(pairs), nodes)
 	}
-	out := make([][]int, nodes) // the ends of the links that leave a node
+	out := make([][]int, nodes) // destinations of outgoing links, indexed by node
 	for i := range links {
 		from, to := ends(i)
 		out[from] = append(out[from], to)
@@ -174,54 +176,55 @@ func checkLinks(who, what string, pairs []string, nodes, links int, ends func(li
 	for src, row := range pairs {
 		routes := strings.Split(row, " ")
 		if len(routes) != nodes {
-			return fmt.Errorf("%s has routes from node %d to %d nodes of %d", who, src, len(routes), nodes)
+			return fmt.Errorf("%s has routes from node %d to %d nodes of %d", owner, src, len(routes), nodes)
 		}
 		for dst, route := range routes {
-			at := src
+			node := src
 			for _, hop := range []byte(route) {
 				port := int(hop) - '0'
-				if port < 0 || port >= len(out[at]) {
-					return fmt.Errorf("the route of %s from node %d to %d leaves node %d by link %d of %d", who, src, dst, at, port, len(out[at]))
+				if port < 0 || port >= len(out[node]) {
+					return fmt.Errorf("the route of %s from node %d to %d leaves node %d by link %d of %d", owner, src, dst, node, port, len(out[node]))
 				}
-				at = out[at][port]
+				node = out[node][port]
 			}
-			if route != "" && at != dst {
-				return fmt.Errorf("the route of %s from node %d to %d ends at %d", who, src, dst, at)
+			if route != "" && node != dst {
+				return fmt.Errorf("the route of %s from node %d to %d ends at %d", owner, src, dst, node)
 			}
 		}
 	}
 	return nil
 }
 
-// check fails on delays below 0 and on bins that are not in order. A nil delay passes.
-func (d *Delay) check(who string) error {
+// check fails on negative delays and on unordered bins. A nil delay is valid.
+func (d *Delay) check(owner string) error {
 	if d == nil {
 		return nil
 	}
 	if d.MeanS < 0 || d.P50S < 0 || d.P99S < d.P50S || d.MaxS < d.P99S {
-		return fmt.Errorf("the delays of %s are below 0 or out of order: median %g s, 99th percentile %g s, largest %g s", who, d.P50S, d.P99S, d.MaxS)
+		return fmt.Errorf("the delays of %s are below 0 or out of order: median %g s, 99th percentile %g s, largest %g s", owner, d.P50S, d.P99S, d.MaxS)
 	}
 	for i, b := range d.Bins {
 		if b.FromS < 0 || b.ToS < b.FromS || b.Packets < 0 || i > 0 && b.FromS < d.Bins[i-1].ToS {
-			return fmt.Errorf("bin %d of the delays of %s, from %g to %g s with %d packets, is below 0 or out of order", i, who, b.FromS, b.ToS, b.Packets)
+			return fmt.Errorf("bin %d of the delays of %s, from %g to %g s with %d packets, is below 0 or out of order", i, owner, b.FromS, b.ToS, b.Packets)
 		}
 	}
 	return nil
 }
 
-// Beyond returns the path from v to the first number under it that is NaN or farther from 0 than limit, and that number.
-// It makes no text before it finds one.
-func Beyond(v reflect.Value, limit float64) (path string, number float64, found bool) {
+// FindOutOfRange returns the path from v to the first number below it that is NaN or
+// whose absolute value exceeds limit, and that number. It allocates no text unless it
+// finds one.
+func FindOutOfRange(v reflect.Value, limit float64) (path string, number float64, found bool) {
 	switch v.Kind() {
 	case reflect.Float64:
 		return "", v.Float(), !(math.Abs(v.Float()) <= limit)
 	case reflect.Pointer:
 		if !v.IsNil() {
-			return Beyond(v.Elem(), limit)
+			return FindOutOfRange(v.Elem(), limit)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if at, f, found := Beyond(v.Field(i), limit); found {
+			if at, f, found := FindOutOfRange(v.Field(i), limit); found {
 				return "." + v.Type().Field(i).Name + at, f, true
 			}
 		}
@@ -229,12 +232,12 @@ func Beyond(v reflect.Value, limit float64) (path string, number float64, found 
 		keys := v.MapKeys()
 		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 		for _, key := range keys {
-			if at, f, found := Beyond(v.MapIndex(key), limit); found {
+			if at, f, found := FindOutOfRange(v.MapIndex(key), limit); found {
 				return fmt.Sprintf("[%v]%s", key, at), f, true
 			}
 		}
 	case reflect.Slice:
-		if fs, ok := v.Interface().([]float64); ok { // by far the most numbers
+		if fs, ok := v.Interface().([]float64); ok { // fast path: nearly all numbers are in such slices
 			at := slices.IndexFunc(fs, func(f float64) bool { return !(math.Abs(f) <= limit) })
 			if at < 0 {
 				return "", 0, false
@@ -245,7 +248,7 @@ func Beyond(v reflect.Value, limit float64) (path string, number float64, found 
 			return "", 0, false
 		}
 		for i := range v.Len() {
-			if at, f, found := Beyond(v.Index(i), limit); found {
+			if at, f, found := FindOutOfRange(v.Index(i), limit); found {
 				return fmt.Sprintf("[%d]%s", i, at), f, true
 			}
 		}

@@ -6,19 +6,20 @@ import (
 	"sim/internal/text"
 )
 
-// maxRounds bounds the slots or steps of a plan: sums stay exact.
+// maxRounds is the maximum number of slots or steps of a plan. Sums stay exact below it.
 const maxRounds = 1 << 40
 
-// maxPlanS bounds the time of a plan in steps, in seconds: far beyond any, and sums stay finite.
+// maxPlanS is the maximum time of a plan in steps, in seconds. It exceeds every real plan
+// and keeps sums finite.
 const maxPlanS = 1e24
 
-// check fails on a plan whose parts do not fit together. A nil plan passes.
-func (s *Schedule) check(who string) error {
+// check fails on inconsistent parts of a plan. A nil plan is valid.
+func (s *Schedule) check(owner string) error {
 	if s == nil {
 		return nil
 	}
 	fail := func(format string, args ...any) error {
-		return fmt.Errorf("the plan of "+who+" "+format, args...)
+		return fmt.Errorf("the plan of "+owner+" "+format, args...)
 	}
 	switch {
 	case s.GPUs < 1 || s.GPUs > 1<<20:
@@ -32,18 +33,18 @@ func (s *Schedule) check(who string) error {
 	for i := range s.Phases {
 		ph := &s.Phases[i]
 		if err := ph.check(s.GPUs, maxRounds-slots); err != nil {
-			return fmt.Errorf("phase %d of the plan of %s %w", i, who, err)
+			return fmt.Errorf("phase %d of the plan of %s %w", i, owner, err)
 		}
 		slots += ph.Slots
 		for _, r := range ph.Steps {
 			if r.Count < 1 || r.Count > maxRounds-steps {
-				return fmt.Errorf("phase %d of the plan of %s has a run of %d steps, where a plan can have 1..%d", i, who, r.Count, maxRounds)
+				return fmt.Errorf("phase %d of the plan of %s has a run of %d steps, where a plan can have 1..%d", i, owner, r.Count, maxRounds)
 			}
 			steps += r.Count
 			bytes += float64(r.Count) * float64(r.Bytes)
 			end += float64(r.Count) * r.StepS
 			if r.Bytes < 0 || bytes > 1<<62 || !(r.StepS >= 0) {
-				return fmt.Errorf("phase %d of the plan of %s has steps of %d B and %g s", i, who, r.Bytes, r.StepS)
+				return fmt.Errorf("phase %d of the plan of %s has steps of %d B and %g s", i, owner, r.Bytes, r.StepS)
 			}
 		}
 	}
@@ -53,11 +54,12 @@ func (s *Schedule) check(who string) error {
 	return nil
 }
 
-// check fails on a phase whose parts do not fit together; the plan can have so many more slots.
-func (ph *SchedulePhase) check(gpus, most int) error {
+// check fails on inconsistent parts of a phase. maxSlots is the number of slots that the
+// plan may still have.
+func (ph *SchedulePhase) check(gpus, maxSlots int) error {
 	inside := func(g int) bool { return g >= 0 && g < gpus }
 	switch {
-	case ph.Slots < 0 || ph.Slots > most:
+	case ph.Slots < 0 || ph.Slots > maxSlots:
 		return fmt.Errorf("has %d slots, where a plan can have 0..%d", ph.Slots, maxRounds)
 	case len(ph.Busy) != 0 && len(ph.Busy) != ph.Slots:
 		return fmt.Errorf("says of %d slots how busy they are, of %d", len(ph.Busy), ph.Slots)

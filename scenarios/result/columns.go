@@ -9,48 +9,50 @@ import (
 	"sim/internal/text"
 )
 
-// Of a run of up to maxJobs jobs the table has columns for each, of up to maxTimedJobs their times too; of more only
-// metrics of all jobs.
+// Limits of the table of several jobs. Up to maxJobsWithColumns jobs have columns of
+// their own, up to maxJobsWithTimes with times. With more jobs, only metrics of all jobs
+// are shown.
 const (
-	maxJobs      = 4
-	maxTimedJobs = 2
+	maxJobsWithColumns = 4
+	maxJobsWithTimes   = 2
 )
 
-// jobWidth is the longest name of a job that a table prints whole.
-const jobWidth = 10
+// maxJobNameWidth is the length to which names of jobs are shortened in heads of columns.
+const maxJobNameWidth = 10
 
-// Columns returns the metrics that are columns of the table of results: those of the table of metrics that some row
-// fills, with those of each of several jobs, or if none does all that there are.
+// Columns returns the metrics that are columns of the table of results: the table metrics
+// that some row has, and the metrics of each of several jobs. If no such column exists,
+// it returns all metrics.
 func (d *Document) Columns() []Metric {
-	has := d.AsSweep().Has()
+	has := d.AsSweep().MetricNames()
 	all := slices.Sorted(maps.Keys(has))
 	has[GapToBound] = slices.ContainsFunc(d.Rows, func(r Row) bool {
 		of, ok := r.GapOf(d.Reference)
-		return ok && of.Beside != GapToBound
+		return ok && of.Secondary != GapToBound
 	})
 	jobs := d.JobNames()
 	var out []Metric
-	at := -1 // where columns of jobs go
+	jobsIndex := -1 // index for the columns of jobs, or -1
 	for _, m := range Metrics {
 		switch {
-		case len(jobs) > 0 && m.Job != "": // jobs have columns of their own
-			if at < 0 {
-				at = len(out)
+		case len(jobs) > 0 && m.JobHead != "": // shown in columns for each job
+			if jobsIndex < 0 {
+				jobsIndex = len(out)
 			}
 		case m.Head == "" || m.Table != "" || !has[m.Name]:
 		case m.Needs != "" && !has[m.Needs]:
-		case m.Rare && Most(d.Rows, m.Name) == 0:
-		case m.Many && len(jobs) <= maxJobs:
-		case slices.ContainsFunc(m.Unless, func(name string) bool { return has[name] }):
+		case m.HideIfZero && MaxOf(d.Rows, m.Name) == 0:
+		case m.ForManyJobs && len(jobs) <= maxJobsWithColumns:
+		case slices.ContainsFunc(m.HiddenBy, func(name string) bool { return has[name] }):
 		default:
-			if end := strings.Index(m.Head, ",\n"); end >= 0 && m.Beside != "" && !slices.ContainsFunc(d.Rows, func(r Row) bool { _, ok := d.Beside(&r, &m); return ok }) {
-				m.Head = m.Head[:end] // it promises what no row has
+			if end := strings.Index(m.Head, ",\n"); end >= 0 && m.Secondary != "" && !slices.ContainsFunc(d.Rows, func(r Row) bool { _, ok := d.SecondaryValue(&r, &m); return ok }) {
+				m.Head = m.Head[:end] // no row has the secondary value of the head's last line
 			}
 			out = append(out, m)
 		}
 	}
-	if at >= 0 && len(jobs) <= maxJobs {
-		out = slices.Insert(out, at, jobColumns(jobs, has)...)
+	if jobsIndex >= 0 && len(jobs) <= maxJobsWithColumns {
+		out = slices.Insert(out, jobsIndex, jobColumns(jobs, has)...)
 	}
 	if out == nil {
 		for _, name := range all {
@@ -60,17 +62,17 @@ func (d *Document) Columns() []Metric {
 	return out
 }
 
-// jobColumns are the columns of each of several jobs.
+// jobColumns returns the columns for each of several jobs.
 func jobColumns(jobs []string, has map[string]bool) []Metric {
 	var out []Metric
 	for _, job := range jobs {
 		for _, m := range Metrics {
 			switch {
-			case m.Job == "" || m.Needs != "" && !has[m.Needs]:
-			case m.Format == Time && len(jobs) > maxTimedJobs:
-			case slices.ContainsFunc(m.Unless, func(name string) bool { return has[name] }):
+			case m.JobHead == "" || m.Needs != "" && !has[m.Needs]:
+			case m.Format == Time && len(jobs) > maxJobsWithTimes:
+			case slices.ContainsFunc(m.HiddenBy, func(name string) bool { return has[name] }):
 			default:
-				m.Name, m.Head, m.Needs, m.Job = OfJob(job, m.Name), text.Snip(job, jobWidth)+"\n"+m.Job, "", ""
+				m.Name, m.Head, m.Needs, m.JobHead = OfJob(job, m.Name), text.Snip(job, maxJobNameWidth)+"\n"+m.JobHead, "", ""
 				out = append(out, m)
 			}
 		}
@@ -78,12 +80,12 @@ func jobColumns(jobs []string, has map[string]bool) []Metric {
 	return out
 }
 
-// JobNames returns the jobs of a run of several, in alphabetical order.
+// JobNames returns the names of several jobs, sorted.
 func (d *Document) JobNames() []string {
 	var names []string
 	for _, r := range d.Rows {
 		for metric := range r.Metrics {
-			if name, of, ok := cutJob(metric); ok && of == IterationTime && !slices.Contains(names, name) {
+			if name, of, ok := splitJob(metric); ok && of == IterationTime && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
@@ -92,33 +94,35 @@ func (d *Document) JobNames() []string {
 	return names
 }
 
-// Beside returns the value that a row shows beside that of a column, if it has one: a gap beside the metric that it is of.
-func (d *Document) Beside(r *Row, m *Metric) (float64, bool) {
-	v, ok := r.Metrics[m.Beside]
-	if ok && m.Beside == GapToBound {
+// SecondaryValue returns the value that is printed after the value of column m, if the
+// row has one. A gap is printed after the metric to which it refers.
+func (d *Document) SecondaryValue(r *Row, m *Metric) (float64, bool) {
+	v, ok := r.Metrics[m.Secondary]
+	if ok && m.Secondary == GapToBound {
 		of, bounded := r.GapOf(d.Reference)
 		ok = bounded && of.Name == m.Name
 	}
 	return v, ok
 }
 
-// TrialColumns are the columns of the table of trials: what was planned, and the metrics of trials.
+// TrialColumns returns the columns of the table of trials: the planned values, then the
+// metrics of trials.
 func TrialColumns() []Metric {
-	var planned, out []Metric
+	var plannedColumns, out []Metric
 	for _, m := range Metrics {
 		switch {
-		case m.Planned != "":
-			m.Head = m.Planned
-			planned = append(planned, m)
+		case m.PlannedHead != "":
+			m.Head = m.PlannedHead
+			plannedColumns = append(plannedColumns, m)
 		case m.Table == "replay":
 			out = append(out, m)
 		}
 	}
-	return append(planned, out...)
+	return append(plannedColumns, out...)
 }
 
-// Most returns the largest value of a metric in rows, 0 if none has it.
-func Most(rows []Row, metric string) float64 {
+// MaxOf returns the largest value of a metric in rows, or 0 if no row has it.
+func MaxOf(rows []Row, metric string) float64 {
 	v := 0.0
 	for _, r := range rows {
 		v = max(v, r.Metrics[metric])
@@ -126,14 +130,15 @@ func Most(rows []Row, metric string) float64 {
 	return v
 }
 
-// WholePart is a part of a whole in every row.
+// WholePart is one part of a whole, such as a share of the chip-time.
 type WholePart struct {
 	Words  string
-	Values []float64 // indexed by row; the parts of a row add up to 1
+	Values []float64 // indexed by row; the parts of each row add up to 1
 }
 
-// PartsOf returns the parts of a whole that some row has more than 0 of: in the order of the table of metrics, those of
-// one line of it from the largest sum over all rows down. It returns nil if no row has one.
+// PartsOf returns the positive parts of a whole, in the order of the table of metrics.
+// Parts of one table row with "*" are sorted by their sum over all rows, the largest
+// first. It returns nil if no row has a part.
 func PartsOf(whole string, rows []Row) []WholePart {
 	var parts []WholePart
 	for _, m := range Metrics {

@@ -10,53 +10,59 @@ import (
 	"sync"
 )
 
-// A document that is read may have been damaged or made up. What of it is in memory is bounded while it is read, not
-// after: a few megabytes of gzip, or of empty braces, would otherwise take gigabytes.
+// Documents may be damaged or malicious. Memory is therefore limited during decoding:
+// otherwise a few megabytes of gzip data, or of empty braces, could expand to gigabytes.
 
-// limits bound a document.
-type limits struct {
-	text   int64 // bytes of JSON
-	memory int64 // bytes that it takes when it is read, about
+// decodeLimits limits a document.
+type decodeLimits struct {
+	textBytes   int64 // bytes of JSON
+	memoryBytes int64 // memory of the decoded value, approximately
 }
 
-// limitsOf returns the limits of a document that is read into a pointer from a file of so many bytes.
+// decodeLimitsOf returns the limits of a document that is read into a pointer from a file
+// of size bytes.
 //
-// Of a run the largest is the detail, of some 65 bytes of memory and 75 of text a span: it may have two million, as
-// many as the largest scenarios have tasks. What belongs to a sweep has no largest size; it may take memory in
-// proportion to what lies on the disk, of which a cell takes about twice its text.
-func limitsOf(into any, size int64) limits {
-	of := limits{text: 256 << 20, memory: 128 << 20}
+// The largest document of a run is the detail. A span takes about 65 bytes of memory and
+// 75 bytes of text, and the limit allows two million spans: the number of tasks of the
+// largest scenarios. Documents of a sweep have no maximum size. They may use memory in
+// proportion to the file; a cell takes about twice its text.
+func decodeLimitsOf(into any, size int64) decodeLimits {
+	of := decodeLimits{textBytes: 256 << 20, memoryBytes: 128 << 20}
 	switch into.(type) {
 	case *Manifest:
-		return limits{text: 1 << 20, memory: 4 << 20}
+		return decodeLimits{textBytes: 1 << 20, memoryBytes: 4 << 20}
 	case *Document, *Timings, *Detail:
 		return of
 	}
-	return limits{text: max(of.text, size), memory: 4<<20 + 4*size}
+	return decodeLimits{textBytes: max(of.textBytes, size), memoryBytes: 4<<20 + 4*size}
 }
 
 const (
-	// mostValue is the most text of what is read at once: a string, a number, a list of them, a small struct. The
-	// longest is a series over time, of a million points.
-	mostValue = 16 << 20
-	// mostName is the most text between values: names, brackets and spaces.
-	mostName = 64 << 10
-	// mostList is the most memory of one list, which takes three times as much while it grows.
-	mostList = 64 << 20
+	// maxValueBytes is the maximum text of a value that is decoded at once: a string, a
+	// number, a list of these, or a small struct. The longest is a series of a million
+	// points.
+	maxValueBytes = 16 << 20
+	// maxNameBytes is the maximum text between values: names, brackets and spaces.
+	maxNameBytes = 64 << 10
+	// maxListBytes is the maximum memory of a list. A growing list temporarily takes
+	// three times as much.
+	maxListBytes = 64 << 20
 )
 
-// errLarge is wrapped where a document is beyond its limits.
-var errLarge = errors.New("it holds more than a run can")
+// errTooLarge is wrapped by errors about documents that exceed their limits.
+var errTooLarge = errors.New("it holds more than a run can")
 
-// Decode is Load of a reader, of a file of so many bytes.
-func Decode(r io.Reader, size int64, into any) error { return decode(r, into, limitsOf(into, size)) }
+// Decode is Load for a reader. size is the size of the file in bytes.
+func Decode(r io.Reader, size int64, into any) error {
+	return decode(r, into, decodeLimitsOf(into, size))
+}
 
-// decode reads the one JSON document in r as json.Unmarshal does, but value by value and within limits. into points to
-// a struct or a slice.
-func decode(r io.Reader, into any, most limits) error {
-	in := &meter{r: r, left: most.text}
-	d := &decoder{Decoder: json.NewDecoder(in), in: in, memory: most.memory}
-	if err := d.value(reflect.ValueOf(into).Elem(), ""); err != nil {
+// decode reads the single JSON document in r like json.Unmarshal, but value by value and
+// within limits. into points to a struct or a slice.
+func decode(r io.Reader, into any, lim decodeLimits) error {
+	in := &limitedReader{r: r, remaining: lim.textBytes}
+	d := &decoder{Decoder: json.NewDecoder(in), in: in, memory: lim.memoryBytes}
+	if err := d.readValue(reflect.ValueOf(into).Elem(), ""); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return errors.New("unexpected end of JSON input")
 		}
@@ -70,66 +76,67 @@ func decode(r io.Reader, into any, most limits) error {
 	return nil
 }
 
-// meter hands on a text, and fails where it is longer than it may be.
-type meter struct {
-	r    io.Reader
-	left int64 // bytes that may still come
-	read int64
-	from int64 // where what is being read begins
-	most int64 // bytes that it may have
+// limitedReader passes a text through and fails if the document or a value is too long.
+type limitedReader struct {
+	r          io.Reader
+	remaining  int64 // remaining bytes of the document
+	consumed   int64 // bytes read
+	valueStart int64 // offset of the value being read
+	maxValue   int64 // limit of that value, in bytes
 }
 
-// readAhead is how far a json.Decoder reads beyond what it returns.
-const readAhead = 32 << 10
+// decoderBufferBytes is how far a json.Decoder may read past the returned value.
+const decoderBufferBytes = 32 << 10
 
-func (m *meter) Read(p []byte) (int, error) {
-	if m.read > m.from+m.most+readAhead {
-		return 0, fmt.Errorf("%w: a value of more than %d KiB", errLarge, m.most>>10)
+func (m *limitedReader) Read(p []byte) (int, error) {
+	if m.consumed > m.valueStart+m.maxValue+decoderBufferBytes {
+		return 0, fmt.Errorf("%w: a value of more than %d KiB", errTooLarge, m.maxValue>>10)
 	}
-	n, err := m.r.Read(p[:min(len(p), readAhead)])
-	m.read += int64(n)
-	if m.left -= int64(n); m.left < 0 {
-		return 0, fmt.Errorf("%w: more than %d MiB of text", errLarge, (m.read+m.left)>>20)
+	n, err := m.r.Read(p[:min(len(p), decoderBufferBytes)])
+	m.consumed += int64(n)
+	if m.remaining -= int64(n); m.remaining < 0 {
+		return 0, fmt.Errorf("%w: more than %d MiB of text", errTooLarge, (m.consumed+m.remaining)>>20)
 	}
 	return n, err
 }
 
-// decoder reads a document.
+// decoder reads a document into a Go value.
 type decoder struct {
 	*json.Decoder
-	in     *meter
-	memory int64 // bytes that may still be taken
+	in     *limitedReader
+	memory int64 // remaining budget in bytes
 }
 
-// expect lets what comes next have so many bytes.
-func (d *decoder) expect(most int64) { d.in.from, d.in.most = d.InputOffset(), most }
+// limitNext limits the next value to max bytes.
+func (d *decoder) limitNext(max int64) { d.in.valueStart, d.in.maxValue = d.InputOffset(), max }
 
-// token returns the next token, which is a bracket or a name.
+// token returns the next token: a bracket or a name.
 func (d *decoder) token() (json.Token, error) {
-	d.expect(mostName)
+	d.limitNext(maxNameBytes)
 	return d.Token()
 }
 
-// more reports whether an object or a list goes on. Where it cannot be read, token tells.
+// more reports whether an object or a list has another element. A read error is reported
+// by the next call of token.
 func (d *decoder) more() bool {
-	d.expect(mostName)
+	d.limitNext(maxNameBytes)
 	return d.More()
 }
 
-// take takes n bytes of memory.
-func (d *decoder) take(n int64) error {
+// charge uses n bytes of the memory budget.
+func (d *decoder) charge(n int64) error {
 	if d.memory -= n; d.memory < 0 {
-		return fmt.Errorf("%w, at byte %d", errLarge, d.InputOffset())
+		return fmt.Errorf("%w, at byte %d", errTooLarge, d.InputOffset())
 	}
 	return nil
 }
 
-// value reads a value into v. at says which it is, for messages.
-func (d *decoder) value(v reflect.Value, at string) error {
+// readValue reads a value into v. at is its path for messages.
+func (d *decoder) readValue(v reflect.Value, at string) error {
 	t := v.Type()
 	switch {
-	case flat(t), t.Kind() == reflect.Pointer && flat(t.Elem()), t.Kind() == reflect.Slice && scalar(t.Elem()):
-		return d.whole(v, at)
+	case isFlat(t), t.Kind() == reflect.Pointer && isFlat(t.Elem()), t.Kind() == reflect.Slice && isScalar(t.Elem()):
+		return d.decodeWhole(v, at)
 	}
 	begin, err := d.token()
 	switch {
@@ -139,7 +146,7 @@ func (d *decoder) value(v reflect.Value, at string) error {
 		v.SetZero()
 		return nil
 	case t.Kind() == reflect.Pointer:
-		if err := d.take(int64(t.Elem().Size())); err != nil {
+		if err := d.charge(int64(t.Elem().Size())); err != nil {
 			return err
 		}
 		v.Set(reflect.New(t.Elem()))
@@ -147,35 +154,35 @@ func (d *decoder) value(v reflect.Value, at string) error {
 	}
 	switch kind := v.Kind(); {
 	case kind == reflect.Slice && begin != json.Delim('['):
-		return d.mismatch(at, begin, "a list")
+		return d.mismatchError(at, begin, "a list")
 	case kind == reflect.Slice:
-		return d.list(v, at)
+		return d.readList(v, at)
 	case begin != json.Delim('{'):
-		return d.mismatch(at, begin, "an object")
+		return d.mismatchError(at, begin, "an object")
 	case kind == reflect.Map:
-		return d.table(v, at)
+		return d.readMap(v, at)
 	}
-	return d.object(v, at)
+	return d.readObject(v, at)
 }
 
-// whole reads a value that takes little, all at once.
-func (d *decoder) whole(v reflect.Value, at string) error {
-	d.expect(mostValue)
-	from := d.in.from
+// decodeWhole reads a small value with a single call of Decode.
+func (d *decoder) decodeWhole(v reflect.Value, at string) error {
+	d.limitNext(maxValueBytes)
+	from := d.in.valueStart
 	err := d.Decode(v.Addr().Interface())
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		return fmt.Errorf("%s: a %.40s does not belong there, at byte %d", place(at), wrong.Value, from)
+		return fmt.Errorf("%s: a %.40s does not belong there, at byte %d", describePath(at), wrong.Value, from)
 	}
 	if err != nil {
 		return err
 	}
-	return d.take(held(v))
+	return d.charge(heldBytes(v))
 }
 
-// object reads a struct after its brace. Members that it does not know are passed over.
-func (d *decoder) object(v reflect.Value, at string) error {
-	known := members(v.Type())
+// readObject reads a struct after its opening brace. Unknown members are skipped.
+func (d *decoder) readObject(v reflect.Value, at string) error {
+	known := fieldsByName(v.Type())
 	for d.more() {
 		name, err := d.token()
 		if err != nil {
@@ -183,9 +190,9 @@ func (d *decoder) object(v reflect.Value, at string) error {
 		}
 		i, ok := known[name.(string)] // JSON's names are strings
 		if ok {
-			err = d.value(v.Field(i), at+"."+name.(string))
+			err = d.readValue(v.Field(i), at+"."+name.(string))
 		} else {
-			err = d.whole(reflect.ValueOf(new(json.RawMessage)).Elem(), at)
+			err = d.decodeWhole(reflect.ValueOf(new(json.RawMessage)).Elem(), at)
 		}
 		if err != nil {
 			return err
@@ -195,8 +202,8 @@ func (d *decoder) object(v reflect.Value, at string) error {
 	return err
 }
 
-// table reads a map after its brace.
-func (d *decoder) table(v reflect.Value, at string) error {
+// readMap reads a map after its opening brace.
+func (d *decoder) readMap(v reflect.Value, at string) error {
 	t := v.Type()
 	v.Set(reflect.MakeMap(t))
 	for d.more() {
@@ -204,12 +211,12 @@ func (d *decoder) table(v reflect.Value, at string) error {
 		if err != nil {
 			return err
 		}
-		const place = 32 // of a key and of what a map needs beside keys and elements
-		if err := d.take(place + int64(len(name.(string))) + int64(t.Elem().Size())); err != nil {
+		const place = 32 // bytes of a map entry besides the text of the key and the element
+		if err := d.charge(place + int64(len(name.(string))) + int64(t.Elem().Size())); err != nil {
 			return err
 		}
 		e := reflect.New(t.Elem()).Elem()
-		if err := d.value(e, at+"."+name.(string)); err != nil {
+		if err := d.readValue(e, at+"."+name.(string)); err != nil {
 			return err
 		}
 		v.SetMapIndex(reflect.ValueOf(name.(string)), e)
@@ -218,24 +225,24 @@ func (d *decoder) table(v reflect.Value, at string) error {
 	return err
 }
 
-// list reads a slice after its bracket.
-func (d *decoder) list(v reflect.Value, at string) error {
+// readList reads a slice after its opening bracket.
+func (d *decoder) readList(v reflect.Value, at string) error {
 	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 	elem := v.Type().Elem()
-	read := d.value
-	if flat(elem) {
-		read = d.whole
+	read := d.readValue
+	if isFlat(elem) {
+		read = d.decodeWhole
 	}
 	for n := 0; d.more(); n++ {
 		size := int64(elem.Size())
-		if int64(n)*size > mostList {
-			return fmt.Errorf("%w: more than %d entries of %s", errLarge, n-1, place(at))
+		if int64(n)*size > maxListBytes {
+			return fmt.Errorf("%w: more than %d entries of %s", errTooLarge, n-1, describePath(at))
 		}
-		if err := d.take(size); err != nil {
+		if err := d.charge(size); err != nil {
 			return err
 		}
 		if n == v.Cap() {
-			v.Grow(max(1, n)) // twice as many: a quarter more, as append does, copies them four times
+			v.Grow(max(1, n)) // doubling copies elements less often than append's growth by a quarter
 		}
 		v.SetLen(n + 1)
 		if err := read(v.Index(n), at); err != nil {
@@ -246,7 +253,7 @@ func (d *decoder) list(v reflect.Value, at string) error {
 	return err
 }
 
-func (d *decoder) mismatch(at string, got json.Token, want string) error {
+func (d *decoder) mismatchError(at string, got json.Token, want string) error {
 	what := "a string"
 	switch got.(type) {
 	case json.Delim:
@@ -256,30 +263,30 @@ func (d *decoder) mismatch(at string, got json.Token, want string) error {
 	case bool:
 		what = "true or false"
 	}
-	return fmt.Errorf("%s: %s where %s belongs, at byte %d", place(at), what, want, d.InputOffset())
+	return fmt.Errorf("%s: %s where %s belongs, at byte %d", describePath(at), what, want, d.InputOffset())
 }
 
-// place words where in a document something is.
-func place(at string) string {
+// describePath names the location of a value for messages.
+func describePath(at string) string {
 	if at == "" {
 		return "the document"
 	}
 	return at[1:]
 }
 
-// scalar reports whether values of a type are numbers, strings or truth values.
-func scalar(t reflect.Type) bool {
-	return t.Kind() != reflect.Struct && t.Kind() != reflect.Array && flat(t)
+// isScalar reports whether a type is a number, string or bool.
+func isScalar(t reflect.Type) bool {
+	return t.Kind() != reflect.Struct && t.Kind() != reflect.Array && isFlat(t)
 }
 
-// flat reports whether values of a type take no memory but their own and that of strings.
-func flat(t reflect.Type) bool {
+// isFlat reports whether values of a type consist of fixed-size memory and strings.
+func isFlat(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Map, reflect.Pointer:
 		return false
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if !flat(t.Field(i).Type) {
+			if !isFlat(t.Field(i).Type) {
 				return false
 			}
 		}
@@ -287,8 +294,9 @@ func flat(t reflect.Type) bool {
 	return true
 }
 
-// held returns the memory that a value has besides its own: of strings, and of a list of scalars.
-func held(v reflect.Value) (n int64) {
+// heldBytes returns the memory that a value references: strings, and the elements of a
+// list of scalars.
+func heldBytes(v reflect.Value) (n int64) {
 	switch v.Kind() {
 	case reflect.String:
 		return int64(v.Len()+7) &^ 7
@@ -296,20 +304,20 @@ func held(v reflect.Value) (n int64) {
 		n = int64(v.Len()) * int64(v.Type().Elem().Size())
 		if v.Type().Elem().Kind() == reflect.String {
 			for i := range v.Len() {
-				n += held(v.Index(i))
+				n += heldBytes(v.Index(i))
 			}
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			n += held(v.Field(i))
+			n += heldBytes(v.Field(i))
 		}
 	}
 	return n
 }
 
-// members returns the fields of a struct by their names in JSON.
-func members(t reflect.Type) map[string]int {
-	if m, ok := known.Load(t); ok {
+// fieldsByName returns the field indices of a struct by JSON name.
+func fieldsByName(t reflect.Type) map[string]int {
+	if m, ok := fieldCache.Load(t); ok {
 		return m.(map[string]int)
 	}
 	m := map[string]int{}
@@ -317,8 +325,8 @@ func members(t reflect.Type) map[string]int {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		m[name] = i
 	}
-	known.Store(t, m)
+	fieldCache.Store(t, m)
 	return m
 }
 
-var known sync.Map // of members, by type
+var fieldCache sync.Map // fieldsByName of each type

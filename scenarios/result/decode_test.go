@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// filled sets everything in v, lists and maps included, to something of its own; of lists of what holds them, two
-// levels.
+// filled sets every field, list and map below v to a unique value. Recursive lists have
+// two levels.
 func filled(v reflect.Value, n *int) { filledIn(v, n, map[reflect.Type]int{}) }
 
 func filledIn(v reflect.Value, n *int, within map[reflect.Type]int) {
@@ -61,7 +61,7 @@ func filledIn(v reflect.Value, n *int, within map[reflect.Type]int) {
 	}
 }
 
-// TestDecode: documents are read as encoding/json reads them.
+// TestDecode: documents are decoded as by encoding/json.
 func TestDecode(t *testing.T) {
 	n := 0
 	for _, of := range []any{&Manifest{}, &Document{}, &Timings{}, &Detail{}, &Sweep{}, &SweepTimings{}, &[]Plot{}} {
@@ -92,7 +92,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeWrong: what is no such document is told with its place.
+// TestDecodeWrong: the error for an invalid document contains the location.
 func TestDecodeWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                                      "unexpected end of JSON input",
@@ -116,8 +116,8 @@ func TestDecodeWrong(t *testing.T) {
 	}
 }
 
-// TestBombs packs gigabytes into a detail: it is refused as soon as it is beyond what a run can hold. Where lists of
-// all sorts grow without end, limits a sixteenth as large show it.
+// TestBombs: a detail that expands to gigabytes is rejected as soon as it exceeds the
+// limits. For lists of all kinds, limits reduced to a sixteenth show it.
 func TestBombs(t *testing.T) {
 	pack := func(text string) []byte {
 		var b bytes.Buffer
@@ -133,7 +133,7 @@ func TestBombs(t *testing.T) {
 		head, body string
 		part       int64
 	}{
-		{`{"policies": [`, "{},", 1}, // which takes most memory
+		{`{"policies": [`, "{},", 1}, // uses the most memory per byte
 		{``, " ", 16},
 		{`{"title": "`, "a", 16},
 		{`{"later": `, "[", 16},
@@ -147,11 +147,11 @@ func TestBombs(t *testing.T) {
 		{`{"windows":{"task":[`, `"",`, 16},
 	} {
 		block := pack(strings.Repeat(c.body, 1<<20/len(c.body)))
-		packed := append(pack(c.head), bytes.Repeat(block, 3<<10/int(c.part))...) // members of a gzip file follow each other
+		packed := append(pack(c.head), bytes.Repeat(block, 3<<10/int(c.part))...) // a gzip file may have several members
 		if err := os.WriteFile(filepath.Join(dir, DetailGzip), packed, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		most := limitsOf(&Detail{}, int64(len(packed)))
+		most := decodeLimitsOf(&Detail{}, int64(len(packed)))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		var err error
@@ -160,35 +160,36 @@ func TestBombs(t *testing.T) {
 		} else if z, bad := gzip.NewReader(bytes.NewReader(packed)); bad != nil {
 			t.Fatal(bad)
 		} else {
-			err = decode(z, &Detail{}, limits{most.text / c.part, most.memory / c.part})
+			err = decode(z, &Detail{}, decodeLimits{most.textBytes / c.part, most.memoryBytes / c.part})
 		}
 		runtime.ReadMemStats(&after)
 		if err == nil || strings.Contains(err.Error(), "unexpected end") || c.part == 1 && !strings.Contains(err.Error(), DetailGzip+" is corrupt: ") {
 			t.Errorf("%s: %v", c.head, err)
 		}
-		// What was allocated in all, which is more than there was at any time. One value may have mostValue.
-		if mib := int64(after.TotalAlloc-before.TotalAlloc) >> 20; mib > 800/c.part+6*mostValue>>20 {
+		// TotalAlloc is an upper bound on the memory in use. One value may have
+		// maxValueBytes.
+		if mib := int64(after.TotalAlloc-before.TotalAlloc) >> 20; mib > 800/c.part+6*maxValueBytes>>20 {
 			t.Errorf("%s: reading it took %d MiB: %v", c.head, mib, err)
 		}
 	}
 }
 
-// TestLimits: a document at its limit is read, and one beyond is not.
+// TestLimits: a document at its limit is read, a larger one is not.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		text string
-		most limits
+		most decodeLimits
 		ok   bool
 	}{
-		{`{"title": "abc"}`, limits{16, 100}, true},
-		{`{"title": "abc"}`, limits{15, 100}, false},
-		{`{"title": "abc"}`, limits{16, 8}, true},
-		{`{"title": "abc"}`, limits{16, 7}, false},
-		{`{"policies": [{}]}`, limits{100, int64(reflect.TypeFor[Simulation]().Size())}, true},
-		{`{"policies": [{}, {}]}`, limits{100, int64(reflect.TypeFor[Simulation]().Size())}, false},
+		{`{"title": "abc"}`, decodeLimits{16, 100}, true},
+		{`{"title": "abc"}`, decodeLimits{15, 100}, false},
+		{`{"title": "abc"}`, decodeLimits{16, 8}, true},
+		{`{"title": "abc"}`, decodeLimits{16, 7}, false},
+		{`{"policies": [{}]}`, decodeLimits{100, int64(reflect.TypeFor[Simulation]().Size())}, true},
+		{`{"policies": [{}, {}]}`, decodeLimits{100, int64(reflect.TypeFor[Simulation]().Size())}, false},
 	} {
 		err := decode(strings.NewReader(c.text), &Detail{}, c.most)
-		if err == nil != c.ok || err != nil && !errors.Is(err, errLarge) {
+		if err == nil != c.ok || err != nil && !errors.Is(err, errTooLarge) {
 			t.Errorf("%s within %v: %v", c.text, c.most, err)
 		}
 	}

@@ -12,13 +12,15 @@ import (
 )
 
 const (
-	// unfinished marks <dir>.tmp as made by a run, which holds it locked.
-	unfinished = ".unfinished"
-	// replaced is where Commit puts the older run inside <dir>.tmp.
-	replaced = ".replaced"
+	// unfinishedFile is the locked file that marks <dir>.tmp as the directory of an
+	// unfinished run.
+	unfinishedFile = ".unfinished"
+	// replacedDir is the directory inside <dir>.tmp to which Commit moves the previous
+	// run.
+	replacedDir = ".replaced"
 )
 
-// A PlaceError says why a path cannot be written to or read from.
+// A PlaceError states why a path cannot be read or written.
 type PlaceError struct {
 	Path string
 	Why  string
@@ -26,71 +28,72 @@ type PlaceError struct {
 
 func (e *PlaceError) Error() string { return e.Path + ": " + e.Why }
 
-// Dir is a run directory being written. Its files are put into <dir>.tmp, which Commit renames: whoever looks at <dir>
-// sees a whole run or none.
+// Dir is a run directory being written. Its files are in <dir>.tmp until Commit renames
+// it, so <dir> is always absent or complete.
 type Dir struct {
-	path, tmp string
-	shown     string // the path as the user gave it
-	parents   Made   // above path
-	lock      *os.File
-	manifest  *Manifest // once Write has it; Commit adds the files
+	path, tmp   string
+	displayPath string      // path as the user gave it
+	parents     CreatedDirs // created parent directories
+	// lock is the locked unfinishedFile.
+	lock     *os.File
+	manifest *Manifest // set by Write; Commit adds the file list
 
-	mu   sync.Mutex // an interrupted command may be abandoned while it writes
-	over bool       // committed or aborted
+	mu     sync.Mutex // protects against a command that is interrupted while it writes
+	closed bool       // committed or aborted
 }
 
-// Claim says whose directory is created.
+// Claim identifies the result for which a directory is created.
 type Claim struct {
-	Scenario, Digest string // of the run or sweep; a name with part of a digest tells it from others
-	Force            bool   // to take the place of another's results
+	Scenario, Digest string // the name and a part of the digest identify the result in messages
+	Force            bool   // replace the results of other scenarios
 }
 
-// Create claims path for a run and proves that it can be written, before anything is computed. An older run of the same
-// digest, or with Force of any, stays there until Commit; anything else there is a *PlaceError, as is a place that
-// cannot be written.
+// Create claims path for a run and proves that it is writable, before anything is
+// computed. A previous run with the same digest stays there until Commit; with Force, any
+// run does. Other content, or a path that is not writable, is a *PlaceError.
 func Create(path string, c Claim) (*Dir, error) {
-	d := &Dir{shown: path}
+	d := &Dir{displayPath: path}
 	abs, err := realPath(path)
 	if err != nil {
-		return nil, d.fault(err)
+		return nil, d.writeError(err)
 	}
 	d.path, d.tmp = abs, abs+".tmp"
-	if err := d.clearTmp(); err != nil {
+	if err := d.removeStaleTmp(); err != nil {
 		return nil, err
 	}
-	if why := inTheWay(d.path, c); why != "" {
+	if why := obstacle(d.path, c); why != "" {
 		return nil, &PlaceError{path, why}
 	}
-	if err := d.settleKilled(); err != nil {
+	if err := d.finishKilledCommit(); err != nil {
 		return nil, err
 	}
-	if d.parents, err = MakeAll(filepath.Dir(d.path)); err != nil {
-		return nil, d.fault(err)
+	if d.parents, err = CreateDirs(filepath.Dir(d.path)); err != nil {
+		return nil, d.writeError(err)
 	}
 	if err := os.Mkdir(d.tmp, 0o777); err != nil {
-		d.tmp = "" // not ours to remove
+		d.tmp = "" // Abort must not remove it
 		d.Abort()
-		return nil, d.fault(err)
+		return nil, d.writeError(err)
 	}
-	d.lock, err = os.Create(filepath.Join(d.tmp, unfinished))
+	d.lock, err = os.Create(filepath.Join(d.tmp, unfinishedFile))
 	if err != nil {
 		d.Abort()
-		return nil, d.fault(err)
+		return nil, d.writeError(err)
 	}
 	Lock(d.lock)
 	return d, nil
 }
 
-// clearTmp removes what a killed run left in <dir>.tmp, and nothing else. An older run that it was about to replace
-// goes back to its place.
-func (d *Dir) clearTmp() error {
+// removeStaleTmp removes <dir>.tmp if a killed run left it. If that run was about to
+// replace a previous run, the previous run is restored.
+func (d *Dir) removeStaleTmp() error {
 	if _, err := os.Lstat(d.tmp); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		return d.fault(err)
+		return d.writeError(err)
 	}
-	f, _, err := infile.Open(filepath.Join(d.tmp, unfinished))
+	f, _, err := infile.Open(filepath.Join(d.tmp, unfinishedFile))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if os.Remove(d.tmp) == nil { // it was empty
@@ -98,81 +101,83 @@ func (d *Dir) clearTmp() error {
 		}
 		fallthrough
 	case err != nil:
-		return &PlaceError{d.shown + ".tmp", "is in the way of the run's unfinished files; move it or choose another directory with --out"}
+		return &PlaceError{d.displayPath + ".tmp", "is in the way of the run's unfinished files; move it or choose another directory with --out"}
 	}
 	defer f.Close()
 	if !Lock(f) {
-		return d.busy()
+		return d.busyError()
 	}
 	if _, err := os.Lstat(d.path); errors.Is(err, fs.ErrNotExist) {
-		os.Rename(filepath.Join(d.tmp, replaced), d.path) // fails where there is none
+		os.Rename(filepath.Join(d.tmp, replacedDir), d.path) // fails if there is none
 	}
-	if !renamesOpen {
+	if !canRenameOpen {
 		f.Close()
 	}
 	if err := os.RemoveAll(d.tmp); err != nil {
-		return d.fault(err)
+		return d.writeError(err)
 	}
 	return nil
 }
 
-// settleKilled does what a Commit that was killed left to be done.
-func (d *Dir) settleKilled() error {
+// finishKilledCommit completes a Commit that was killed.
+func (d *Dir) finishKilledCommit() error {
 	if _, run := ReadManifest(d.path, ManifestSchema); !run {
 		return nil
 	}
-	if f, _, err := infile.Open(filepath.Join(d.path, unfinished)); err == nil {
+	if f, _, err := infile.Open(filepath.Join(d.path, unfinishedFile)); err == nil {
 		defer f.Close()
 		if !Lock(f) {
-			return d.busy()
+			return d.busyError()
 		}
-		if !renamesOpen {
+		if !canRenameOpen {
 			f.Close()
 		}
 	}
-	if err := settle(d.path); err != nil {
-		return d.fault(err)
+	if err := finishReplace(d.path); err != nil {
+		return d.writeError(err)
 	}
 	return nil
 }
 
-// settle moves into the run at path what others had put into the run that it replaced, and removes the rest of that.
-func settle(path string) error {
-	aside := filepath.Join(path, replaced)
-	if _, err := os.Lstat(aside); err == nil {
-		if err := keepOthers(aside, path); err != nil {
+// finishReplace moves foreign files from the replaced run into the run at path, and
+// removes the rest of the replaced run.
+func finishReplace(path string) error {
+	replacedPath := filepath.Join(path, replacedDir)
+	if _, err := os.Lstat(replacedPath); err == nil {
+		if err := preserveForeignFiles(replacedPath, path); err != nil {
 			return err
 		}
-		if err := os.RemoveAll(aside); err != nil {
+		if err := os.RemoveAll(replacedPath); err != nil {
 			return err
 		}
 	}
-	if err := os.Remove(filepath.Join(path, unfinished)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(path, unfinishedFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-// realPath returns path without symbolic links and "..", as far as it exists.
+// realPath returns path without symbolic links and "..". Components that do not exist are
+// kept.
 func realPath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
 	}
 	rest := ""
-	for at := abs; ; at = filepath.Dir(at) {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
+	for dir := abs; ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			return filepath.Join(real, rest), nil
 		}
-		if filepath.Dir(at) == at {
+		if filepath.Dir(dir) == dir {
 			return abs, nil
 		}
-		rest = filepath.Join(filepath.Base(at), rest)
+		rest = filepath.Join(filepath.Base(dir), rest)
 	}
 }
 
-// inTheWay says what at path forbids a run there, "" when nothing does.
-func inTheWay(path string, c Claim) string {
+// obstacle states why a run cannot be created at path, or returns "".
+func obstacle(path string, c Claim) string {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -183,7 +188,7 @@ func inTheWay(path string, c Claim) string {
 		return "is a file; a run needs a directory, choose another with --out"
 	}
 	if m, ok := ReadManifest(path, ManifestSchema); ok {
-		return c.Against(m)
+		return c.Conflict(m)
 	}
 	if entries, err := os.ReadDir(path); err != nil || len(entries) > 0 {
 		return "is a directory that holds no run (it has no manifest.json of one), so it is not replaced; choose another with --out"
@@ -191,8 +196,8 @@ func inTheWay(path string, c Claim) string {
 	return ""
 }
 
-// Against says why the directory of a manifest may not be claimed, "" where it may.
-func (c Claim) Against(m Manifest) string {
+// Conflict states why the directory with manifest m may not be claimed, or returns "".
+func (c Claim) Conflict(m Manifest) string {
 	if c.Force || m.Digest == c.Digest {
 		return ""
 	}
@@ -201,12 +206,13 @@ func (c Claim) Against(m Manifest) string {
 		name(m.Scenario, m.Digest), name(c.Scenario, c.Digest))
 }
 
-// Made are directories that were made for something to be put into, innermost first.
-type Made []string
+// CreatedDirs are directories created by CreateDirs, innermost first.
+type CreatedDirs []string
 
-// MakeAll makes a directory and those above it that are missing. On failure it leaves none that it made.
-func MakeAll(path string) (Made, error) {
-	var m Made
+// CreateDirs creates a directory and its missing parents. On failure it removes those
+// that it created.
+func CreateDirs(path string) (CreatedDirs, error) {
+	var m CreatedDirs
 	for p := path; ; p = filepath.Dir(p) {
 		if _, err := os.Lstat(p); !errors.Is(err, fs.ErrNotExist) {
 			break
@@ -220,22 +226,23 @@ func MakeAll(path string) (Made, error) {
 	return m, nil
 }
 
-// Remove removes those that nothing was put into.
-func (m Made) Remove() {
+// Remove removes the directories that are still empty.
+func (m CreatedDirs) Remove() {
 	for _, p := range m {
 		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return // something moved in
+			return // no longer empty
 		}
 	}
 }
 
-// Probe fails where nothing can be written into the directory at path, made if it is missing. It leaves nothing behind.
+// Probe fails if no file can be created in the directory at path, which it creates if it
+// is missing. It leaves nothing behind.
 func Probe(path string) error {
-	made, err := MakeAll(path)
+	created, err := CreateDirs(path)
 	if err != nil {
 		return err
 	}
-	defer made.Remove()
+	defer created.Remove()
 	f, err := os.CreateTemp(path, ".probe-")
 	if err != nil {
 		return err
@@ -243,7 +250,7 @@ func Probe(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// Reason returns err without the operation and the path that the os package puts into it.
+// Reason returns err without the operation and path that the os package adds.
 func Reason(err error) string {
 	var pe *fs.PathError
 	var le *os.LinkError
@@ -256,33 +263,34 @@ func Reason(err error) string {
 	return err.Error()
 }
 
-// Unwritable is the error of a place that cannot be written.
+// Unwritable returns the error for a path that cannot be written.
 func Unwritable(path string, err error) error {
 	return &PlaceError{path, "cannot be written: " + Reason(err)}
 }
 
-// Unreadable is the error of a place that cannot be read.
+// Unreadable returns the error for a path that cannot be read.
 func Unreadable(path string, err error) error {
 	return &PlaceError{path, "cannot be read: " + Reason(err)}
 }
 
-func (d *Dir) fault(err error) error {
-	return Unwritable(d.shown, err)
+func (d *Dir) writeError(err error) error {
+	return Unwritable(d.displayPath, err)
 }
 
-func (d *Dir) busy() error {
-	return &PlaceError{d.shown, "another run is being written there; wait for it or choose another directory with --out"}
+func (d *Dir) busyError() error {
+	return &PlaceError{d.displayPath, "another run is being written there; wait for it or choose another directory with --out"}
 }
 
-// Temp is where the files of the run go until Commit.
+// Temp returns the directory of the run's files before Commit.
 func (d *Dir) Temp() string { return d.tmp }
 
-// Path is where the run will be after Commit, as it was given to Create.
-func (d *Dir) Path() string { return d.shown }
+// Path returns the final directory, as it was given to Create.
+func (d *Dir) Path() string { return d.displayPath }
 
-// Place returns where to write, before Commit, a file that is asked for at path: there, or where that lies in the run's
-// directory, in Temp. It is a *PlaceError where the run itself keeps a file of that name.
-func (d *Dir) Place(path string) (string, error) {
+// OutputPath returns the path at which to write a requested file before Commit. A path
+// inside the run directory is mapped to Temp. It is a *PlaceError if the run itself
+// writes a file of that name.
+func (d *Dir) OutputPath(path string) (string, error) {
 	name, where, err := d.within(path)
 	switch {
 	case err != nil:
@@ -291,20 +299,21 @@ func (d *Dir) Place(path string) (string, error) {
 		return "", &PlaceError{path, "lies where the run is written until it is whole; choose another place"}
 	case where == "":
 		return path, nil
-	case ownName(name):
+	case isRunFile(name):
 		return "", &PlaceError{path, "is a file of the run itself; choose another name"}
 	}
 	return filepath.Join(d.tmp, filepath.FromSlash(name)), nil
 }
 
-// Holds reports whether path lies in the run's directory, or where it is written until it is whole.
-func (d *Dir) Holds(path string) bool {
+// Contains reports whether path is in the run directory or in Temp.
+func (d *Dir) Contains(path string) bool {
 	_, where, err := d.within(path)
 	return err == nil && where != ""
 }
 
-// within returns in which of the run's directories path lies, "" where in neither, and its name there.
-func (d *Dir) within(path string) (name, where string, err error) {
+// within returns which of the two directories contains path, and the name of path there.
+// parent is "" if neither does.
+func (d *Dir) within(path string) (name, parent string, err error) {
 	real, err := realPath(path)
 	if err != nil {
 		return "", "", err
@@ -317,63 +326,64 @@ func (d *Dir) within(path string) (name, where string, err error) {
 	return "", "", nil
 }
 
-// Commit makes the run visible, in place of an older one at the same path, of which it keeps what that did not write.
-// The older one is moved into <dir>.tmp first, from where a later Create restores it should this process be killed
-// between the two renames; what is left to be done after these a later Create does.
+// Commit makes the run visible and replaces a previous run at the same path. Files that
+// the previous run did not write are preserved. The previous run is first moved into
+// <dir>.tmp. If the process is killed between the two renames, a later Create restores
+// it; if it is killed after them, a later Create completes the Commit.
 func (d *Dir) Commit() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.over {
-		return fmt.Errorf("%s: the run was given up", d.shown)
+	if d.closed {
+		return fmt.Errorf("%s: the run was given up", d.displayPath)
 	}
 	if d.manifest != nil {
 		if err := d.writeManifest(); err != nil {
 			return err
 		}
 	}
-	os.Remove(d.path) // an empty directory; a run is not empty and stays
-	aside := filepath.Join(d.tmp, replaced)
-	if err := os.Rename(d.path, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return d.commitFault(err)
+	os.Remove(d.path) // removes an empty directory only
+	replacedPath := filepath.Join(d.tmp, replacedDir)
+	if err := os.Rename(d.path, replacedPath); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return d.commitError(err)
 	}
-	if !renamesOpen {
+	if !canRenameOpen {
 		d.lock.Close()
 	}
 	if err := os.Rename(d.tmp, d.path); err != nil {
-		os.Rename(aside, d.path)
-		return d.commitFault(err)
+		os.Rename(replacedPath, d.path)
+		return d.commitError(err)
 	}
-	err := settle(d.path)
+	err := finishReplace(d.path)
 	d.lock.Close()
-	d.lock, d.parents, d.over = nil, nil, true
+	d.lock, d.parents, d.closed = nil, nil, true
 	if err != nil {
-		return fmt.Errorf("%s: the run is there, but what it replaced is left in %s: %s", d.shown, replaced, Reason(err))
+		return fmt.Errorf("%s: the run is there, but what it replaced is left in %s: %s", d.displayPath, replacedDir, Reason(err))
 	}
 	return nil
 }
 
-// writeManifest writes the manifest, with the names of all files that are there.
+// writeManifest writes the manifest with the list of all files.
 func (d *Dir) writeManifest() error {
 	var err error
-	if d.manifest.Files, err = files(d.tmp); err != nil {
-		return d.commitFault(err)
+	if d.manifest.Files, err = listFiles(d.tmp); err != nil {
+		return d.commitError(err)
 	}
 	data, err := JSON(d.manifest)
 	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(d.tmp, ManifestFile), data, 0o666); err != nil {
-		return d.commitFault(err)
+		return d.commitError(err)
 	}
 	return nil
 }
 
-func (d *Dir) commitFault(err error) error {
-	return fmt.Errorf("%s: the run could not be put in place: %s", d.shown, Reason(err))
+func (d *Dir) commitError(err error) error {
+	return fmt.Errorf("%s: the run could not be put in place: %s", d.displayPath, Reason(err))
 }
 
-// Abort removes what was written and the parent directories made for it. After Commit it does nothing, so it can be
-// deferred.
+// Abort removes the written files and the created parent directories. After Commit it
+// does nothing, so it can be deferred.
 func (d *Dir) Abort() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -381,14 +391,14 @@ func (d *Dir) Abort() {
 		d.lock.Close()
 		d.lock = nil
 	}
-	if d.tmp != "" && !d.over {
-		for range 3 { // where somebody still writes a file there, once more
+	if d.tmp != "" && !d.closed {
+		for range 3 { // again if another goroutine is still writing a file
 			if os.RemoveAll(d.tmp) == nil {
 				break
 			}
 		}
 	}
-	d.over = true
+	d.closed = true
 	d.parents.Remove()
 	d.parents = nil
 }

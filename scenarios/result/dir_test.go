@@ -44,7 +44,7 @@ func entries(t *testing.T, dir string) string {
 func TestRoundTrip(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs", "tiny")
 	want := sample()
-	for range 2 { // the second time it replaces the first
+	for range 2 { // the second run replaces the first
 		keep(t, dir, want)
 		got, err := Read(dir)
 		if err != nil {
@@ -68,7 +68,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestLargeDetail wants a large detail compressed, to the same bytes each time.
+// TestLargeDetail: a large detail is compressed, to the same bytes each time.
 func TestLargeDetail(t *testing.T) {
 	r := sample()
 	s := &r.Detail.Policies[0].Demand[0]
@@ -109,8 +109,8 @@ func TestAbortLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestKilled leaves what a process killed at each stage of a run leaves, and wants the older run readable afterwards or
-// restored, and a new run possible.
+// TestKilled: after a process was killed at any stage of a run, the previous run is
+// readable or restored, and a new run is possible.
 func TestKilled(t *testing.T) {
 	older, newer := sample(), sample()
 	claim := Claim{older.Manifest.Scenario, older.Manifest.Digest, false}
@@ -122,17 +122,17 @@ func TestKilled(t *testing.T) {
 		{"before it wrote", func(t *testing.T, dir string) { must(t, os.Mkdir(dir+".tmp", 0o777)) }},
 		{"while it wrote", func(t *testing.T, dir string) {
 			must(t, os.Mkdir(dir+".tmp", 0o777))
-			must(t, os.WriteFile(filepath.Join(dir+".tmp", unfinished), nil, 0o666))
+			must(t, os.WriteFile(filepath.Join(dir+".tmp", unfinishedFile), nil, 0o666))
 			must(t, os.WriteFile(filepath.Join(dir+".tmp", ResultFile), []byte("{"), 0o666))
 		}},
 		{"between the renames", func(t *testing.T, dir string) {
 			must(t, os.Mkdir(dir+".tmp", 0o777))
-			must(t, os.WriteFile(filepath.Join(dir+".tmp", unfinished), nil, 0o666))
-			must(t, os.Rename(dir, filepath.Join(dir+".tmp", replaced)))
+			must(t, os.WriteFile(filepath.Join(dir+".tmp", unfinishedFile), nil, 0o666))
+			must(t, os.Rename(dir, filepath.Join(dir+".tmp", replacedDir)))
 		}},
 		{"after the renames", func(t *testing.T, dir string) {
-			must(t, os.WriteFile(filepath.Join(dir, unfinished), nil, 0o666))
-			must(t, os.Mkdir(filepath.Join(dir, replaced), 0o777))
+			must(t, os.WriteFile(filepath.Join(dir, unfinishedFile), nil, 0o666))
+			must(t, os.Mkdir(filepath.Join(dir, replacedDir), 0o777))
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestLinkedDirectory(t *testing.T) {
 	}
 }
 
-// TestNumbers wants NaN and Inf refused by the name of the metric.
+// TestNumbers: NaN and Inf are rejected with the name of the metric.
 func TestNumbers(t *testing.T) {
 	for _, c := range []struct {
 		spoil func(r *Run)
@@ -229,7 +229,8 @@ func TestLatest(t *testing.T) {
 	}
 }
 
-// TestProbe: a directory in which no file can be made is refused, and one in which files can be made is left as it was.
+// TestProbe: a directory without write access is rejected, and a writable one remains
+// unchanged.
 func TestProbe(t *testing.T) {
 	if _, err := os.Stat("/proc/self"); err == nil {
 		if err := Probe("/proc"); err == nil {

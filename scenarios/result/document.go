@@ -1,6 +1,15 @@
-// Package result holds what a run leaves behind: the result document, the figures' data and the run directory, written
-// whole or not at all. It knows no policy by name and computes no physics; package scenarios fills it, plots and the
-// command read it.
+// Package result defines the stored results of runs and sweeps, and reads and writes
+// their directories.
+//
+// A Document (result.json) has one Row per policy with its metrics. A Detail
+// (detail.json) has the timelines, link loads and topologies for figures and
+// explanations. A Sweep (sweep.json) has one Cell per scenario and policy. Metrics is the
+// table of all metrics: names, directions, units and formats. Dir writes a run directory
+// atomically; Read and ReadSweep read and verify stored results.
+//
+// The package contains no policy names and no simulation. Package scenarios fills the
+// types; plots, reports and the command read them. Begin reading with Document, Detail
+// and Metric.
 package result
 
 import (
@@ -10,11 +19,12 @@ import (
 	"strings"
 )
 
-// Schema is the version of Document. Minor versions add members; a change of meaning is a new major.
+// Schema is the version of Document. Minor versions add members; a change of meaning is a
+// new major version.
 const Schema = "sim.result/1"
 
-// Document is result.json. Everything in it is a function of the scenario and the seed alone: wall-clock figures live
-// in Timings.
+// Document is result.json. Its content depends only on the scenario and the seed.
+// Wall-clock times are in Timings.
 type Document struct {
 	Schema    string             `json:"schema"`
 	Scenario  string             `json:"scenario"`
@@ -23,38 +33,39 @@ type Document struct {
 	Version   string             `json:"version"`
 	Reference map[string]float64 `json:"reference"` // metrics of the ideal fabric
 	Rows      []Row              `json:"rows"`
-	Timings   *Timings           `json:"timings,omitempty"` // only in what --json prints
+	Timings   *Timings           `json:"timings,omitempty"` // only in the output of --json
 }
 
-// Row is what one policy reached. Metric names end in their unit; plain ratios and counts have none. An undefined
-// metric is left out and a label of the same name says why.
+// Row is the result of one policy. Metric names end in their unit; ratios and counts have
+// none. An undefined metric is absent, and the label of the same name states why.
 type Row struct {
 	Policy  string             `json:"policy"`
 	Metrics map[string]float64 `json:"metrics"`
 	Labels  map[string]string  `json:"labels,omitempty"`
-	// Samples are the values of a metric over many simulations, as of a replay.
+	// Samples are the values of a metric in many simulations, such as trials. They are
+	// keyed by metric.
 	Samples map[string][]float64 `json:"samples,omitempty"`
-	// Bounds is for ShareBounds; nil where rows share none.
+	// Bounds is the input of ShareBounds; nil if the row shares no bounds.
 	Bounds *Bounds `json:"-"`
 }
 
-// Timings is timings.json: wall-clock seconds, which differ from run to run.
+// Timings is timings.json: wall-clock seconds, which differ between runs.
 type Timings struct {
 	WallS    float64                  `json:"wall_s"`
-	Policies map[string]PolicyTimings `json:"policies"`
+	Policies map[string]PolicyTimings `json:"policies"` // keyed by policy
 }
 
-// PolicyTimings splits a policy's wall-clock seconds.
+// PolicyTimings are the wall-clock seconds of a policy.
 type PolicyTimings struct {
-	SolveS    float64 `json:"solve_s"` // making the decision
-	SimulateS float64 `json:"play_s"`  // simulating it in full for traces and metrics
+	SolveS    float64 `json:"solve_s"` // time to make the decision
+	SimulateS float64 `json:"play_s"`  // time of the full simulation for traces and metrics
 }
 
-// ManifestSchema is the version of Manifest. It also tells a run directory from any other directory that has a
-// manifest.json.
+// ManifestSchema is the version of Manifest. It also identifies a run directory: other
+// directories may have a manifest.json, too.
 const ManifestSchema = "sim.run/1"
 
-// Manifest is manifest.json: which program made the run, from what, and when.
+// Manifest is manifest.json: the program, input and time of a run.
 type Manifest struct {
 	Schema    string   `json:"schema"`
 	Version   string   `json:"version"`
@@ -65,29 +76,30 @@ type Manifest struct {
 	Arguments []string `json:"arguments"`
 	Start     string   `json:"start"` // RFC 3339
 	End       string   `json:"end"`
-	Files     []string `json:"files,omitempty"` // that the run wrote, slashes between; of a sweep none
-	// Sums are the SHA-256, in hex, of the files of a run but its figures and files that flags ask for; of a sweep none.
+	Files     []string `json:"files,omitempty"` // files written by the run, with slashes as separators; nil for a sweep
+	// Sums are the hexadecimal SHA-256 digests of the files of a run. Figures and files
+	// requested by flags have none. nil for a sweep.
 	Sums map[string]string `json:"sha256,omitempty"`
 }
 
-// Run is all that a run directory holds beside its figures.
+// Run is the content of a run directory without its figures.
 type Run struct {
-	Dir      string // where it was read from
+	Dir      string // directory it was read from
 	Manifest Manifest
 	Scenario []byte // scenario.toml, resolved
 	Document Document
 	Timings  Timings
 	Detail   Detail
-	Files    []File // further ones; not read back
+	Files    []File // additional files; not read back
 }
 
-// File is a file of a run directory beside those that every run has.
+// File is an additional file of a run directory, which only some runs have.
 type File struct {
 	Name string
 	Data []byte
 }
 
-// Row returns the row of a policy, nil when the run has none.
+// Row returns the row of a policy, or nil if the run does not have it.
 func (d *Document) Row(policy string) *Row {
 	for i := range d.Rows {
 		if d.Rows[i].Policy == policy {
@@ -97,13 +109,13 @@ func (d *Document) Row(policy string) *Row {
 	return nil
 }
 
-// RowGroup is the rows that a key puts together.
+// RowGroup is a set of rows with the same key.
 type RowGroup struct {
 	Key  string
 	Rows []*Row
 }
 
-// Policies lists the policies of the group.
+// Policies lists the policies of the group, separated by commas.
 func (g *RowGroup) Policies() string {
 	var names []string
 	for _, r := range g.Rows {
@@ -112,31 +124,33 @@ func (g *RowGroup) Policies() string {
 	return strings.Join(names, ", ")
 }
 
-// Group puts rows of one key together, in the order in which keys appear, without those whose key is "".
+// Group groups rows by key. Groups are in the order of their first rows. Rows with the
+// key "" are left out.
 func (d *Document) Group(key func(*Row) string) []RowGroup {
 	var groups []RowGroup
 	for i := range d.Rows {
 		r := &d.Rows[i]
-		of := key(r)
-		at := slices.IndexFunc(groups, func(g RowGroup) bool { return g.Key == of })
-		if at < 0 && of != "" {
-			at, groups = len(groups), append(groups, RowGroup{Key: of})
+		groupKey := key(r)
+		index := slices.IndexFunc(groups, func(g RowGroup) bool { return g.Key == groupKey })
+		if index < 0 && groupKey != "" {
+			index, groups = len(groups), append(groups, RowGroup{Key: groupKey})
 		}
-		if of != "" {
-			groups[at].Rows = append(groups[at].Rows, r)
+		if groupKey != "" {
+			groups[index].Rows = append(groups[index].Rows, r)
 		}
 	}
 	return groups
 }
 
-// Best returns the index of the row with the best value of metric, or -1 when no row has it. A fluid schedule, which no
-// plan of whole chunks carries out, is best only among its like. Ties go to the row with fewer ports, then to the first.
+// Best returns the index of the row with the best value of metric, or -1 if no row has
+// the metric. A fluid schedule cannot be executed as a plan of chunks, so it is best only
+// if all rows are fluid. Ties go to the row with fewer ports, then to the first row.
 func (d *Document) Best(metric string) int {
 	m, _ := Find(metric)
 	best, higher := -1, m.Better == Higher
 	for i, r := range d.Rows {
 		v, ok := r.Metrics[metric]
-		if !ok || r.Labels["failed"] != "" { // what came to no end is no best
+		if !ok || r.Labels["failed"] != "" { // incomplete work has no valid value
 			continue
 		}
 		if best < 0 || d.Rows[best].Fluid() && !r.Fluid() {
@@ -154,11 +168,12 @@ func (d *Document) Best(metric string) int {
 	return best
 }
 
-// Winner returns the index of the row that is best by the first metric by which a run may have a best, and that metric; -1
-// if there is none.
+// Winner returns the index of the best row and the metric by which it is best. That is
+// the first main metric with a WinPhrase that some row has. The index is -1 if there is
+// none.
 func (d *Document) Winner() (int, *Metric) {
 	for _, m := range MainMetrics() {
-		if m.Wins == "" || m.Rare && Most(d.Rows, m.Name) == 0 {
+		if m.WinPhrase == "" || m.HideIfZero && MaxOf(d.Rows, m.Name) == 0 {
 			continue
 		}
 		if best := d.Best(m.Name); best >= 0 {
@@ -168,10 +183,11 @@ func (d *Document) Winner() (int, *Metric) {
 	return -1, nil
 }
 
-// Fluid reports whether a row is of a fluid schedule: of links that many chunks share at a time.
+// Fluid reports whether the row is a fluid schedule, in which many chunks share a link at
+// the same time.
 func (r *Row) Fluid() bool { return r.Labels["schedule"] == "fluid" }
 
-// Simulation returns a policy's simulation, nil when the detail has none.
+// Simulation returns the simulation of a policy, or nil if the detail has none.
 func (d *Detail) Simulation(policy string) *Simulation {
 	for i := range d.Policies {
 		if d.Policies[i].Policy == policy {
@@ -181,7 +197,8 @@ func (d *Detail) Simulation(policy string) *Simulation {
 	return nil
 }
 
-// LinkName is the name that PathStep.Link and Simulation.Circuits use for the direction of p that leaves its first pod.
+// LinkName returns the name that PathStep.Link and Simulation.Circuits use for the
+// direction of p from pod A to pod B.
 func (t *Topology) LinkName(p Pair) string {
 	if p.DP {
 		return t.Pods[p.A].Name + " to DP peer"
@@ -189,11 +206,11 @@ func (t *Topology) LinkName(p Pair) string {
 	return fmt.Sprintf("%s to %s", t.Pods[p.A].Name, t.Pods[p.B].Name)
 }
 
-// formerName is what runs of before call the circuits of a pod to its DP peers.
-func (t *Topology) formerName(p Pair) string { return t.Pods[p.A].Name + " to its twin" }
+// legacyLinkName is the name of the circuits to DP peers in results of older versions.
+func (t *Topology) legacyLinkName(p Pair) string { return t.Pods[p.A].Name + " to its twin" }
 
-// FindPair returns the pair of t that a link's name means, in either direction; nil when there is none. A nil topology
-// has no pairs.
+// FindPair returns the pair with a link name, in either direction. It returns nil if
+// there is none or t is nil.
 func (t *Topology) FindPair(link string) *Pair {
 	if t == nil || link == "" {
 		return nil
@@ -202,22 +219,23 @@ func (t *Topology) FindPair(link string) *Pair {
 		p := &t.Pairs[i]
 		back := *p
 		back.A, back.B = p.B, p.A
-		if link == t.LinkName(*p) || p.DP && link == t.formerName(*p) || !p.DP && link == t.LinkName(back) {
+		if link == t.LinkName(*p) || p.DP && link == t.legacyLinkName(*p) || !p.DP && link == t.LinkName(back) {
 			return p
 		}
 	}
 	return nil
 }
 
-// Version is the version of sim. It is written into every result.
+// Version is the version of sim. Every result contains it.
 const Version = "0.2.0"
 
-// Model is the version of the models: it rises whenever some result changes for the same scenario and seed. Results of
-// one version may be compared and reused; the baselines in scenarios/baselines hold it to that.
+// Model is the version of the models. It increases whenever a result changes for the same
+// scenario and seed. Results of the same version can be compared and reused. The
+// baselines in scenarios/baselines verify this.
 const Model = 12
 
-// Revision returns the commit that the program was built from, with "+dirty" when its tree had changes, or "unknown"
-// when the build did not record it.
+// Revision returns the commit of the program, with "+dirty" if its tree had changes, or
+// "unknown" if the build did not record it.
 func Revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

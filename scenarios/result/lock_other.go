@@ -4,8 +4,8 @@ package result
 
 import "os"
 
-// lock does nothing where there are no advisory locks.
+// Lock does nothing: the platform has no advisory locks.
 func Lock(*os.File) bool { return true }
 
-// lockedSurely reports false: there are no locks.
+// lockedSurely returns false: the platform has no locks.
 func lockedSurely(*os.File) bool { return false }

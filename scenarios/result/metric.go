@@ -6,110 +6,122 @@ import (
 	"strings"
 )
 
-// Directions in which a metric may get better. One that has neither says what something is, not how good.
+// Directions of improvement. A metric without a direction describes a result and does not
+// rate it.
 const (
 	Lower  = "lower"
 	Higher = "higher"
 )
 
-// Format is how tables print a metric.
+// Format is the format of a metric in tables.
 type Format int
 
 const (
 	Plain   Format = iota // six digits
 	Fixed                 // four decimals
 	Time                  // a unit of time that the column shares
-	Class                 // the upper end of a class of times: three digits
-	Wall                  // wall-clock time, of which two digits are worth reading
-	Count                 // a whole number
-	Amount                // a whole number, or three decimals
+	Class                 // upper end of a histogram bin of times: three digits
+	Wall                  // wall-clock time: two digits
+	Count                 // integer
+	Amount                // integer, or three decimals
 	Rate                  // bytes per second
-	Percent               // a ratio in percent
-	Gap                   // the same, and "optimal" where it is 0
+	Percent               // ratio in percent
+	Gap                   // ratio in percent, and "optimal" for 0
 )
 
-// Metric is a row of the table of metrics: everything that tables, figures, comparisons and documents know of one. What
-// measures it fills Row.Metrics under its name, or is From.
+// Metric is a row of the table of metrics. Tables, figures, comparisons and documents
+// take everything about a metric from it. The value of a metric is in Row.Metrics, or
+// Formula computes it.
 type Metric struct {
-	// Name ends in the unit; plain ratios and counts have none. One that ends or begins with "*" stands for all metrics
-	// whose names begin or end with the rest and that have no row of their own.
+	// Name ends in the unit; ratios and counts have none. A name that begins or ends with
+	// "*" stands for all metrics with the rest as suffix or prefix that have no row of
+	// their own.
 	Name   string
-	Better string // Lower, Higher, or "" where neither is
-	Words  string // what it is, without unit, as titles of figures have it
-	Of     string // what has it
+	Better string // Lower, Higher or ""
+	Words  string // name in titles of figures, without unit
+	Of     string // subject that has the metric, such as "packets"
 
-	Unit string  // of values in figures, where it does not follow from the name: "%" or "hops"
-	Axis string  // label of an axis, where it is not Words and the unit
-	Base float64 // where bars start
-	// Relative is the metric of the reference to which values are relative. Values of rows that differ in it are not
-	// comparable. "" if values do not depend on a reference.
+	Unit string  // unit in figures, such as "%" or "hops"; "" if the name determines it
+	Axis string  // axis label; "" stands for Words and the unit
+	Base float64 // value at which bars start
+	// Relative is the metric of the reference to which values are relative. Rows with
+	// different values of it are not comparable. "" if values do not depend on a
+	// reference.
 	Relative string
 
-	Head   string   // of its column in a table, in lines; "" where it has none
-	Table  string   // that the column is in: "" for that of the results
-	Format Format   // of its values there
-	Beside string   // metric that is printed in the same column
-	Zero   string   // what a gap of 0 beside it is called, if not "optimal"
-	Needs  string   // metric without which tables do not show it
-	Unless []string // metrics beside which there is no room for it
-	Rare   bool     // tables show it where some row has more than 0
-	Many   bool     // tables show it of more jobs than they have columns for
-	Job    string   // head of its column for each of several jobs; "" where jobs have none
-	// Planned is the head of its column in the table of trials, where it says what was planned; "" where it has none.
-	Planned string
-	Below   string // line below a table that shows it
-	Doubted bool   // a label says where its value cannot be
+	Head        string   // column head in tables, with line breaks; "" if tables have no such column
+	Table       string   // table that has the column; "" is the table of results
+	Format      Format   // format of values in the column
+	Secondary   string   // metric printed in the same column, after the value
+	ZeroLabel   string   // text for a Secondary value of 0, if not "optimal"
+	Needs       string   // tables show the column only if this metric is present
+	HiddenBy    []string // tables show the column only if these metrics are absent
+	HideIfZero  bool     // tables show the column only if a value is above 0
+	ForManyJobs bool     // tables show the column only if jobs are too many for columns of their own
+	JobHead     string   // column head for each of several jobs; "" if jobs have no such metric
+	// PlannedHead is the column head of the planned value in the table of trials; "" if
+	// that table does not show it.
+	PlannedHead string
+	Footnote    string // line below tables that show the metric
+	Doubted     bool   // a label states why the value may be undefined
 
-	// Main is its rank among the metrics that tell most of a result, from 1: tables of sweeps and proposed figures show
-	// the first that there is, and the best policy is the best by the first that has Wins.
-	Main int
-	Wins string // what the best policy by it does: "is fastest"
-	// Bounded says what a lower bound on it is on, of metrics that a row's gap may be of.
-	Bounded string
-	// Judged tells that a comparison fails where it got worse, unless it is asked for others.
-	Judged bool
+	// Main is the rank among main metrics, from 1; 0 for other metrics. Tables of sweeps
+	// and proposed figures show the first main metric that is present. Winner uses the
+	// first one with a WinPhrase.
+	Main      int
+	WinPhrase string // predicate of the best policy, such as "is fastest"
+	// BoundSubject names the metric in sentences about its lower bound, such as "the
+	// iteration time". Only metrics that have one can be the metric of a row's gap.
+	BoundSubject string
+	// FailsComparison reports whether a worse value fails a comparison by default.
+	FailsComparison bool
 
-	// Means is what it is in a sentence below a figure, where Words leave that open.
-	Means  string
-	Figure Panel // of a run, that shows it by policy
-	// Whole names what it is a part of, if tables and figures show how the parts make up the whole: its parts are shares
-	// that add up to 1. Part words it there; "" stands for what the * of Name stands for.
+	// Meaning explains the metric in a sentence below a figure, if Words are not
+	// sufficient.
+	Meaning string
+	Figure  Panel // panel of a run's figure that shows the metric by policy
+	// Whole names the total that the metric is a share of. Tables and figures show all
+	// parts of a whole; they add up to 1. Part is the name of this part; "" stands for
+	// the text that matches the * of Name.
 	Whole, Part string
-	// Bound is a lower bound on it, where a row has none under its name.
-	Bound func(row, reference map[string]float64) (v float64, ok bool)
+	// BoundFormula computes a lower bound on the metric for rows that do not store one.
+	BoundFormula func(row, reference map[string]float64) (v float64, ok bool)
 
-	// Since is the version of the table that first had the metric: of a new row one more than the largest. Cells that
-	// sweeps kept are computed again for it where it is asked for, and else stay as they are.
+	// Since is the first version of the table with this metric; a new row has the largest
+	// version plus one. Stored cells of older versions are computed again only if the
+	// metric is requested.
 	Since int
-	// From measures it by a row's metrics and those of the reference, where nothing else is needed: rows that were
-	// stored before there was such a metric have it, too.
-	From func(row, reference map[string]float64) (v float64, ok bool)
+	// Formula computes the metric from other metrics of the row and the reference. Rows
+	// stored before the metric existed have it, too. nil if the metric is measured.
+	Formula func(row, reference map[string]float64) (v float64, ok bool)
 }
 
-// Panel is a panel of a figure of a run: bars by policy. Of metrics of one panel the first is shown that a run has.
+// Panel is one panel of a run's figure, with bars by policy. Of several metrics with the
+// same panel, the first one that the run has is shown.
 type Panel struct {
-	Name  string // of the figure
-	Row   int    // from the top
-	Rank  bool   // bars are in order, the best first, on a logarithmic axis where they lie far apart
-	Needs string // metric without which a run does not show it
+	Name   string // name of the figure
+	Row    int    // row of the panel, from the top
+	Ranked bool   // bars are sorted, best first; the axis is logarithmic if values differ widely
+	Needs  string // the panel is shown only if this metric is present
 }
 
-// BoundOf is the lower bound on a metric of a row.
+// BoundOf returns the lower bound on m for a row.
 func (m Metric) BoundOf(row, reference map[string]float64) (v float64, ok bool) {
-	if v, ok = row[BoundPrefix+m.Name]; !ok && m.Bound != nil {
-		return m.Bound(row, reference)
+	if v, ok = row[BoundPrefix+m.Name]; !ok && m.BoundFormula != nil {
+		return m.BoundFormula(row, reference)
 	}
 	return v, ok
 }
 
-// suffixes are the units that names of metrics end in, the longest first, and how they are written.
-var suffixes = []struct{ suffix, unit string }{
+// unitSuffixes are the units at the end of metric names, the longest first, with their
+// symbols.
+var unitSuffixes = []struct{ suffix, unit string }{
 	{"_bytes_per_s", "B/s"}, {"_bits_per_s", "b/s"}, {"_per_s", "1/s"}, {"_bytes", "B"}, {"_bits", "b"}, {"_s", "s"},
 }
 
-// splitUnit cuts the unit off a name.
+// splitUnit separates the unit from a name.
 func splitUnit(name string) (rest, unit string) {
-	for _, s := range suffixes {
+	for _, s := range unitSuffixes {
 		if rest, ok := strings.CutSuffix(name, s.suffix); ok && rest != "" {
 			return rest, s.unit
 		}
@@ -117,14 +129,15 @@ func splitUnit(name string) (rest, unit string) {
 	return name, ""
 }
 
-// ReferencePrefix begins the names of the ideal fabric's metrics among those of a policy.
+// ReferencePrefix begins the names of metrics of the ideal fabric.
 const ReferencePrefix = "reference."
 
-// Find returns what there is to know of the metric of a name, and whether the table knows it. Of one that it does not
-// know, such as one of an older file, direction, words and unit follow from the name.
+// Find returns the description of a metric and whether the table contains it. For an
+// unknown name, for example from an older file, the direction, words and unit are derived
+// from the name.
 func Find(name string) (m Metric, known bool) {
-	if at := slices.IndexFunc(Metrics, func(m Metric) bool { return m.Name == name }); at >= 0 {
-		m = Metrics[at]
+	if index := slices.IndexFunc(Metrics, func(m Metric) bool { return m.Name == name }); index >= 0 {
+		m = Metrics[index]
 		if m.Unit == "" {
 			_, m.Unit = splitUnit(name)
 		}
@@ -140,7 +153,7 @@ func Find(name string) (m Metric, known bool) {
 		b, knowsB := Find(strings.TrimSpace(under))
 		return Metric{Name: name, Better: a.Better, Words: a.Words + " / " + b.Words}, knowsA && knowsB
 	}
-	if job, rest, ok := cutJob(name); ok {
+	if job, rest, ok := splitJob(name); ok {
 		m, known = Find(rest)
 		m.Name, m.Words = name, m.Words+" of "+job
 		return m, known
@@ -153,21 +166,21 @@ func Find(name string) (m Metric, known bool) {
 	case strings.HasSuffix(unit, "/s"):
 		m.Better = Higher
 	}
-	for _, of := range Metrics {
-		from, begins := strings.CutSuffix(of.Name, "*")
-		to, ends := strings.CutPrefix(of.Name, "*")
+	for _, pattern := range Metrics {
+		from, begins := strings.CutSuffix(pattern.Name, "*")
+		to, ends := strings.CutPrefix(pattern.Name, "*")
 		if begins && strings.HasPrefix(name, from) || ends && strings.HasSuffix(name, to) {
-			m.Better, m.Of, known = of.Better, of.Of, true
+			m.Better, m.Of, known = pattern.Better, pattern.Of, true
 		}
 	}
 	return m, known
 }
 
-// OfJob is the name of a metric of one of several jobs.
+// OfJob returns the name of a metric of one of several jobs.
 func OfJob(job, metric string) string { return "job." + job + "." + metric }
 
-// cutJob splits what OfJob joins.
-func cutJob(name string) (job, metric string, ok bool) {
+// splitJob is the inverse of OfJob.
+func splitJob(name string) (job, metric string, ok bool) {
 	rest, ok := strings.CutPrefix(name, "job.")
 	dot := strings.LastIndexByte(rest, '.')
 	if !ok || dot < 0 {
@@ -176,13 +189,14 @@ func cutJob(name string) (job, metric string, ok bool) {
 	return rest[:dot], rest[dot+1:], true
 }
 
-// Better says whether Lower or Higher values of a metric are good, "" when neither are.
+// Better returns Lower or Higher, the direction in which a metric improves, or "" if it
+// has none.
 func Better(name string) string {
 	m, _ := Find(name)
 	return m.Better
 }
 
-// MainMetrics are the metrics that tell most of a result, by rank.
+// MainMetrics returns the main metrics by rank.
 func MainMetrics() []Metric {
 	var out []Metric
 	for _, m := range Metrics {
@@ -194,11 +208,11 @@ func MainMetrics() []Metric {
 	return out
 }
 
-// MainOf returns the metric that tells most of rows that have some metrics: the first in the order of the table that is
-// no more than a rarity, else the first by name; "" of none.
+// MainOf returns the first main metric among has that is not hidden if zero. If there is
+// none, it returns the alphabetically first metric, or "" if has is empty.
 func MainOf(has map[string]bool) string {
 	for _, m := range MainMetrics() {
-		if has[m.Name] && !m.Rare {
+		if has[m.Name] && !m.HideIfZero {
 			return m.Name
 		}
 	}
@@ -211,26 +225,27 @@ func MainOf(has map[string]bool) string {
 	return first
 }
 
-// Judged are the metrics that fail a comparison where they got worse, in the order of the table.
-func Judged() []string {
+// FailureMetrics returns the metrics that fail a comparison by default if they get worse,
+// in table order.
+func FailureMetrics() []string {
 	var out []string
 	for _, m := range Metrics {
-		if m.Judged {
+		if m.FailsComparison {
 			out = append(out, m.Name)
 		}
 	}
 	return out
 }
 
-// GapOf returns the metric that the gap of a row is of: one that has a lower bound in the row, or else in the
-// reference. ok is false where none has.
+// GapOf returns the metric to which the gap of a row refers: one with a lower bound in
+// the row, or else in the reference. ok is false if there is none.
 func (r *Row) GapOf(reference map[string]float64) (m Metric, ok bool) {
 	if _, ok := r.Metrics[GapToBound]; !ok {
 		return Metric{}, false
 	}
 	for _, bounds := range []map[string]float64{r.Metrics, reference} {
 		for _, m := range slices.Concat(MainMetrics(), Metrics) {
-			if _, has := r.Metrics[m.Name]; !has || m.Bounded == "" {
+			if _, has := r.Metrics[m.Name]; !has || m.BoundSubject == "" {
 				continue
 			}
 			for name := range bounds {
@@ -243,14 +258,15 @@ func (r *Row) GapOf(reference map[string]float64) (m Metric, ok bool) {
 	return Metric{}, false
 }
 
-// Derive returns a row's metrics with those that follow from others: itself where there is none to add.
+// Derive returns metrics with the metrics added that Formula computes. If there is
+// nothing to add, it returns metrics itself.
 func Derive(metrics, reference map[string]float64) map[string]float64 {
 	all := metrics
 	for _, m := range Metrics {
-		if _, has := metrics[m.Name]; has || m.From == nil {
+		if _, has := metrics[m.Name]; has || m.Formula == nil {
 			continue
 		}
-		if v, ok := m.From(metrics, reference); ok {
+		if v, ok := m.Formula(metrics, reference); ok {
 			if len(all) == len(metrics) {
 				all = maps.Clone(metrics)
 			}
@@ -260,7 +276,7 @@ func Derive(metrics, reference map[string]float64) map[string]float64 {
 	return all
 }
 
-// TableVersion is the version of the table of metrics.
+// TableVersion returns the version of the table of metrics.
 func TableVersion() int {
 	version := 0
 	for _, m := range Metrics {

@@ -2,7 +2,7 @@ package result
 
 import "cmp"
 
-// Whatever has metrics, as Metric.Of says it.
+// Values of Metric.Of.
 const (
 	ofIteration = "a training iteration"
 	ofBorrowing = "a job that borrows ports"
@@ -20,10 +20,10 @@ const (
 	ofRuns      = "every run"
 )
 
-// ChipTime is the whole that fleets divide: the time of all chips.
+// ChipTime is the Whole of the shares of a fleet: the time of all chips.
 const ChipTime = "chip-time"
 
-// Names of metrics that code reads.
+// Names of metrics used in code.
 const (
 	GapToBound       = "gap"
 	IterationTime    = "makespan_s"
@@ -52,33 +52,33 @@ const (
 	InjectedPackets  = "injected"
 	Goodput          = "goodput"
 
-	// TierExposed is the metric of the time that a tier of a machine exposes.
+	// TierExposed is the metric of exposed communication, also in figures of tiers.
 	TierExposed = "comm_exposed_s"
 )
 
-// BoundPrefix begins the name of the lower bound on a metric.
+// BoundPrefix precedes a metric's name in the name of its lower bound.
 const BoundPrefix = "bound_"
 
 // Metrics is the table of metrics, in the order in which tables show them.
 var Metrics = ungrouped([]metricGroup{
 	{ofJobs, 0, []Metric{
-		{Name: Objective, Better: Lower, Words: "objective", Axis: "objective (1 = ideal fabric)", Base: 1, Head: "objective", Format: Fixed, Main: 1, Wins: "is fastest",
-			Bounded: "the objective", Judged: true, Figure: Panel{Name: "nct"}},
-		{Name: "nct_max", Better: Lower, Words: "largest NCT of a job", Head: "largest\nNCT", Format: Fixed, Many: true},
+		{Name: Objective, Better: Lower, Words: "objective", Axis: "objective (1 = ideal fabric)", Base: 1, Head: "objective", Format: Fixed, Main: 1, WinPhrase: "is fastest",
+			BoundSubject: "the objective", FailsComparison: true, Figure: Panel{Name: "nct"}},
+		{Name: "nct_max", Better: Lower, Words: "largest NCT of a job", Head: "largest\nNCT", Format: Fixed, ForManyJobs: true},
 		{Name: "pooled_objective", Better: Lower, Words: "objective where jobs share their circuits", Head: "objective\npooled", Format: Fixed},
-		{Name: "nct_mean", Better: Lower, Words: "NCT of the mean iteration on shared circuits", Format: Fixed, Job: "pooled", Needs: "pooled_objective"},
+		{Name: "nct_mean", Better: Lower, Words: "NCT of the mean iteration on shared circuits", Format: Fixed, JobHead: "pooled", Needs: "pooled_objective"},
 	}},
 	{ofIteration, 0, []Metric{
 		{Name: "nct_before", Relative: TierExposed, Better: Lower, Words: "NCT without borrowed ports", Of: ofBorrowing, Head: "NCT\nbefore", Format: Fixed},
-		{Name: NCT, Relative: TierExposed, Better: Lower, Words: "NCT", Axis: "NCT (1 = ideal fabric)", Base: 1, Head: "NCT", Format: Fixed, Job: "NCT", Unless: []string{"pooled_objective"}, Planned: "NCT as\nplanned",
-			Below: "NCT: exposed communication as a multiple of the ideal fabric's",
-			Main:  2, Judged: true, Figure: Panel{Name: "nct"}, Bound: boundNCT,
-			Means: "the communication time that computing does not hide, over that on the ideal fabric"},
+		{Name: NCT, Relative: TierExposed, Better: Lower, Words: "NCT", Axis: "NCT (1 = ideal fabric)", Base: 1, Head: "NCT", Format: Fixed, JobHead: "NCT", HiddenBy: []string{"pooled_objective"}, PlannedHead: "NCT as\nplanned",
+			Footnote: "NCT: exposed communication as a multiple of the ideal fabric's",
+			Main:     2, FailsComparison: true, Figure: Panel{Name: "nct"}, BoundFormula: boundNCT,
+			Meaning: "the communication time that computing does not hide, over that on the ideal fabric"},
 		{Name: "nct_first", Relative: TierExposed, Better: Lower, Words: "NCT of the first iteration", Head: "NCT\nfirst", Format: Fixed, Since: 1,
-			Means: "that of an iteration that finds the topology of its beginning in place"},
-		{Name: IterationTime, Better: Lower, Words: "iteration time", Head: "iteration\ntime", Format: Time, Job: "iteration", Unless: []string{"pooled_objective"},
-			Main: 3, Wins: "is fastest", Bounded: "the iteration time", Judged: true,
-			Figure: Panel{Name: "completion", Needs: "reconfigurations", Rank: true}},
+			Meaning: "that of an iteration that finds the topology of its beginning in place"},
+		{Name: IterationTime, Better: Lower, Words: "iteration time", Head: "iteration\ntime", Format: Time, JobHead: "iteration", HiddenBy: []string{"pooled_objective"},
+			Main: 3, WinPhrase: "is fastest", BoundSubject: "the iteration time", FailsComparison: true,
+			Figure: Panel{Name: "completion", Needs: "reconfigurations", Ranked: true}},
 		{Name: TierExposed, Better: Lower, Words: "exposed communication", Head: "exposed\ncomm.", Format: Time},
 		{Name: "tp_exposed_s", Better: Lower, Words: "exposed time of tensor-parallel calls", Head: "exposed\nTP", Format: Time},
 		{Name: "cp_exposed_s", Better: Lower, Words: "exposed time of context-parallel calls", Head: "exposed\nCP", Format: Time},
@@ -87,44 +87,44 @@ var Metrics = ungrouped([]metricGroup{
 	}},
 	{ofPaths, 0, []Metric{
 		{Name: "hops_per_byte", Better: Lower, Words: "hops of shortest paths of a byte", Of: ofMappings, Unit: "hops",
-			Head: "hops a byte,\ngap to bound", Format: Fixed, Beside: "gap_hop_bytes", Unless: []string{"objective"}},
-		{Name: "gap_mapping", Better: Lower, Words: "gap to bound on the iteration time or objective, all mappings", Of: ofMappings, Head: "gap to bound,\nall mappings", Format: Gap, Unless: []string{"objective"}},
+			Head: "hops a byte,\ngap to bound", Format: Fixed, Secondary: "gap_hop_bytes", HiddenBy: []string{"objective"}},
+		{Name: "gap_mapping", Better: Lower, Words: "gap to bound on the iteration time or objective, all mappings", Of: ofMappings, Head: "gap to bound,\nall mappings", Format: Gap, HiddenBy: []string{"objective"}},
 		{Name: averageHops, Better: Lower, Words: "average distance", Unit: "hops", Head: "average\nhops", Format: Fixed},
 		{Name: maxLinkLoad, Better: Lower, Words: "load of the most loaded link", Head: "max link load,\ngap to bound",
-			Format: Amount, Beside: "gap", Unless: []string{"max_load_over_rate"}, Main: 8, Wins: "spreads the load best",
-			Bounded: "the load of the most loaded link", Judged: true, Figure: Panel{Name: "loads"}},
+			Format: Amount, Secondary: "gap", HiddenBy: []string{"max_load_over_rate"}, Main: 8, WinPhrase: "spreads the load best",
+			BoundSubject: "the load of the most loaded link", FailsComparison: true, Figure: Panel{Name: "loads"}},
 		{Name: maxLoadOverRate, Better: Lower, Words: "largest load of a link over its rate",
-			Head: "load over rate,\ngap to bound", Format: Amount, Beside: "gap", Main: 7, Wins: "spreads the load best",
-			Bounded: "the load of the most loaded link", Judged: true, Figure: Panel{Name: "loads"}},
+			Head: "load over rate,\ngap to bound", Format: Amount, Secondary: "gap", Main: 7, WinPhrase: "spreads the load best",
+			BoundSubject: "the load of the most loaded link", FailsComparison: true, Figure: Panel{Name: "loads"}},
 	}},
 	{ofCircuits, 4, []Metric{
 		{Name: MaxCircuitTime, Better: Lower, Words: "time that the most loaded circuit needs", Head: "most loaded\ncircuit, gap", Format: Time,
-			Beside: "gap", Main: 10, Wins: "spreads the load best", Bounded: "the load of the most loaded circuit", Judged: true, Figure: Panel{Name: "loads"}},
+			Secondary: "gap", Main: 10, WinPhrase: "spreads the load best", BoundSubject: "the load of the most loaded circuit", FailsComparison: true, Figure: Panel{Name: "loads"}},
 		{Name: MaxCircuitBytes, Better: Lower, Words: "bytes of the most loaded circuit", Head: "most bytes\na circuit", Format: Count},
 		{Name: MeanCircuitBytes, Better: Lower, Words: "bytes of a circuit, on average", Head: "mean bytes\na circuit", Format: Count},
 	}},
 	{ofCalls, 0, []Metric{
 		{Name: "all_to_all_bytes_per_s", Better: Higher, Words: "all-to-all throughput", Of: ofPaths, Head: "all to all",
-			Format: Rate, Judged: true, Figure: Panel{Name: "loads", Row: 1}},
+			Format: Rate, FailsComparison: true, Figure: Panel{Name: "loads", Row: 1}},
 		{Name: faultRatio, Better: Higher, Words: "throughput under the fault, over that without", Of: ofPaths,
 			Head: "against\nno fault", Format: Percent},
-		{Name: CallTime, Better: Lower, Words: "time of an all-to-all", Head: "all to all", Format: Time, Judged: true},
+		{Name: CallTime, Better: Lower, Words: "time of an all-to-all", Head: "all to all", Format: Time, FailsComparison: true},
 		{Name: CompletionTime, Better: Lower, Words: "completion time", Head: "completion", Format: Time, Main: 4,
-			Wins: "is fastest", Bounded: "the completion time", Judged: true,
-			Figure: Panel{Name: "completion", Needs: "reconfigurations", Rank: true}},
+			WinPhrase: "is fastest", BoundSubject: "the completion time", FailsComparison: true,
+			Figure: Panel{Name: "completion", Needs: "reconfigurations", Ranked: true}},
 		{Name: GapToBound, Better: Lower, Words: "gap to bound", Of: ofRuns, Head: "gap to\nbound", Format: Gap},
 		{Name: "algorithm_bytes_per_s", Better: Higher, Words: "algorithm bandwidth", Head: "algorithm\nbandwidth", Format: Rate,
-			Means: "what a rank has, puts in or is left with, over the completion time"},
+			Meaning: "what a rank has, puts in or is left with, over the completion time"},
 	}},
 	{ofPlans, 0, []Metric{
 		{Name: "gap_completion", Better: Lower, Words: "gap to bound, any number of topologies",
 			Head: "gap to\nbound", Format: Gap},
 		{Name: "reconfigurations", Words: "reconfigurations", Head: "reconfig-\nurations", Format: Count},
-		{Name: "slots", Better: Lower, Words: "slots", Head: "slots, gap\nto fewest", Format: Amount, Beside: "gap",
-			Zero: "fewest", Bounded: "the slots of plans of as many topologies", Judged: true},
+		{Name: "slots", Better: Lower, Words: "slots", Head: "slots, gap\nto fewest", Format: Amount, Secondary: "gap",
+			ZeroLabel: "fewest", BoundSubject: "the slots of plans of as many topologies", FailsComparison: true},
 		{Name: "steps", Better: Lower, Words: "steps", Head: "steps", Format: Count},
 		{Name: "buffer_chunks", Better: Lower, Words: "chunks that a GPU holds", Head: "peak\nbuffer", Format: Count,
-			Unless: []string{"synchronised_s", "all_to_all_s"}},
+			HiddenBy: []string{"synchronised_s", "all_to_all_s"}},
 		{Name: "synchronised_s", Better: Lower, Words: "time of packets, slot by slot", Head: "slot\nby slot", Format: Time},
 		{Name: "free_running_s", Better: Lower, Words: "time of packets, as links are free", Head: "as links\nare free",
 			Format: Time},
@@ -132,20 +132,20 @@ var Metrics = ungrouped([]metricGroup{
 	{ofPackets, 0, []Metric{
 		{Name: FluidTime, Better: Lower, Words: "time of a fluid", Of: ofCalls, Head: "as fluid", Format: Time, Needs: "slots"},
 		{Name: MeanDelay, Better: Lower, Words: "mean packet delay", Head: "mean\ndelay", Format: Time, Main: 6,
-			Wins: "delivers soonest", Judged: true},
+			WinPhrase: "delivers soonest", FailsComparison: true},
 		{Name: "p99_delay_s", Better: Lower, Words: "99th percentile of packet delay", Head: "99 % within", Format: Class,
-			Unless: []string{"completion_s"}, Judged: true},
+			HiddenBy: []string{"completion_s"}, FailsComparison: true},
 		{Name: "accepted_load", Words: "accepted load", Head: "accepted", Format: Fixed},
-		{Name: "delivered", Better: Higher, Words: "packets delivered", Format: Count, Judged: true},
-		{Name: "dropped", Better: Lower, Words: "packets dropped", Head: "dropped", Format: Count, Rare: true, Main: 5,
-			Wins: "drops the fewest packets", Judged: true},
+		{Name: "delivered", Better: Higher, Words: "packets delivered", Format: Count, FailsComparison: true},
+		{Name: "dropped", Better: Lower, Words: "packets dropped", Head: "dropped", Format: Count, HideIfZero: true, Main: 5,
+			WinPhrase: "drops the fewest packets", FailsComparison: true},
 	}},
 	{ofTrials, 0, []Metric{
-		{Name: PortsUsed, Better: Lower, Words: "ports used", Of: ofIteration, Head: "ports\nused", Format: Count, Beside: "port_ratio",
-			Judged: true},
-		{Name: "evaluations", Better: Lower, Words: "topologies tried", Of: ofIteration, Head: "topologies\ntried", Format: Count, Unless: []string{"objective"}},
+		{Name: PortsUsed, Better: Lower, Words: "ports used", Of: ofIteration, Head: "ports\nused", Format: Count, Secondary: "port_ratio",
+			FailsComparison: true},
+		{Name: "evaluations", Better: Lower, Words: "topologies tried", Of: ofIteration, Head: "topologies\ntried", Format: Count, HiddenBy: []string{"objective"}},
 		{Name: TrialNCT, Relative: TierExposed, Better: Lower, Words: "mean NCT of trials", Table: "replay", Head: "NCT\nmean",
-			Format: Fixed, Judged: true},
+			Format: Fixed, FailsComparison: true},
 		{Name: "replay_nct_p50", Relative: TierExposed, Better: Lower, Words: "median NCT of trials", Table: "replay", Head: "NCT\nmedian",
 			Format: Fixed},
 		{Name: "replay_nct_p95", Relative: TierExposed, Better: Lower, Words: "95th percentile of the NCT of trials", Table: "replay",
@@ -155,9 +155,9 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "replay_nct_max", Relative: TierExposed, Better: Lower, Words: "largest NCT of trials", Table: "replay", Head: "NCT\nmost",
 			Format: Fixed},
 		{Name: TrialTime, Better: Lower, Words: "mean iteration time of trials", Table: "replay",
-			Head: "iteration\nmean", Format: Time, Judged: true},
+			Head: "iteration\nmean", Format: Time, FailsComparison: true},
 		{Name: TrialStalls, Better: Lower, Words: "trials that stalled", Table: "replay", Head: "trials\nstalled",
-			Format: Count, Judged: true},
+			Format: Count, FailsComparison: true},
 		named("replay_makespan_p95_s", Lower, "95th percentile of the iteration time of trials"),
 		named(TrialCount, "", "trials"),
 		named("replay_*", Lower, "other figures of trials"),
@@ -171,7 +171,7 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "bound_max_circuit_s", Words: "lower bound on the time that the most loaded circuit needs", Of: ofCircuits, Since: 4},
 		{Name: "port_ratio", Better: Lower, Words: "ports used", Format: Percent},
 		{Name: "bound_ports", Words: "lower bound on ports",
-			Means: "what every topology needs that is as fast; missing where heterogeneous replicas are decided by kind, of which no search looks through all topologies"},
+			Meaning: "what every topology needs that is as fast; missing where heterogeneous replicas are decided by kind, of which no search looks through all topologies"},
 		named("tasks", Lower, "tasks of the graph"),
 		named("transfers", Lower, "transfers between pods"),
 		named("exchange_exposed_s", Lower, "exposed time of all-to-alls"),
@@ -187,16 +187,16 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "milp_*", Better: Lower, Words: "what a solver says of its model", Of: ofSolvers},
 	}},
 	{ofFleets, 2, []Metric{
-		{Name: Goodput, Better: Higher, Words: "goodput", Head: "goodput,\ngap to bound", Format: Percent, Beside: "gap",
-			Main: 9, Wins: "does most work", Bounded: "goodput", Judged: true, Figure: Panel{Name: "fleet"}, Whole: ChipTime, Part: "work that is kept",
-			Means: "the share of chip-time that is work which is kept, at full speed"},
+		{Name: Goodput, Better: Higher, Words: "goodput", Head: "goodput,\ngap to bound", Format: Percent, Secondary: "gap",
+			Main: 9, WinPhrase: "does most work", BoundSubject: "goodput", FailsComparison: true, Figure: Panel{Name: "fleet"}, Whole: ChipTime, Part: "work that is kept",
+			Meaning: "the share of chip-time that is work which is kept, at full speed"},
 		{Name: "utilisation", Better: Higher, Words: "utilisation", Head: "utilis-\nation", Format: Percent},
-		{Name: "queue_mean_s", Better: Lower, Words: "mean time in the queue", Head: "queue\nmean", Format: Time, Judged: true,
+		{Name: "queue_mean_s", Better: Lower, Words: "mean time in the queue", Head: "queue\nmean", Format: Time, FailsComparison: true,
 			Figure: Panel{Name: "fleet", Row: 1}},
 		{Name: "queue_p99_s", Better: Lower, Words: "99th percentile of the time in the queue", Head: "queue\np99", Format: Time},
 		{Name: "interrupted_share", Better: Lower, Words: "jobs that a failure interrupts", Head: "jobs\ninterrupted", Format: Percent},
 		{Name: "ft_share", Words: "jobs on routes round a switch that is down", Head: "jobs\nrerouted", Format: Percent},
-		{Name: "jobs_refused", Better: Lower, Words: "jobs that no empty pod has room for", Head: "jobs\nrefused", Format: Count, Rare: true},
+		{Name: "jobs_refused", Better: Lower, Words: "jobs that no empty pod has room for", Head: "jobs\nrefused", Format: Count, HideIfZero: true},
 		{Name: "xconnects_per_day", Words: "connections of slices a day", Unit: "1/day", Head: "connections\na day", Format: Count},
 		{Name: "xconnect_changes_per_day", Words: "connections made a day", Unit: "1/day"},
 		{Name: "goodput_of_healthy", Better: Higher, Words: "goodput of chips that are up", Format: Percent},
@@ -280,7 +280,7 @@ var Metrics = ungrouped([]metricGroup{
 		{Name: "implied_share", Words: "implied share of communication", Unit: "%", Doubted: true},
 	}},
 	{ofPackets, 0, []Metric{
-		{Name: "over_fluid", Better: Lower, Words: "completion time over that of a fluid", From: overFluid},
+		{Name: "over_fluid", Better: Lower, Words: "completion time over that of a fluid", Formula: overFluid},
 		named("packet_slack_s", "", "bound on what packets take longer than a fluid"),
 		{Name: "ranks", Words: "ranks", Of: ofCalls},
 		{Name: "bound_completion_s", Words: "lower bound on the completion time", Of: ofCalls},
@@ -319,19 +319,21 @@ var Metrics = ungrouped([]metricGroup{
 	}},
 })
 
-// metricGroup is metrics that follow each other in the table, with their Of and Since where they do not state others.
+// metricGroup is consecutive metrics of the table. of and since are the defaults of
+// Metric.Of and Metric.Since.
 type metricGroup struct {
 	of      string
 	since   int
 	metrics []Metric
 }
 
-// named is a metric that tables do not show.
+// named returns a metric that tables do not show.
 func named(name, better, words string) Metric {
 	return Metric{Name: name, Better: better, Words: words}
 }
 
-// ungrouped returns the metrics of all groups. What tables print in percent figures show so, too.
+// ungrouped returns the metrics of all groups. Metrics in percent in tables are in
+// percent in figures, too.
 func ungrouped(groups []metricGroup) (all []Metric) {
 	for _, g := range groups {
 		for _, m := range g.metrics {
@@ -345,15 +347,16 @@ func ungrouped(groups []metricGroup) (all []Metric) {
 	return all
 }
 
-// overFluid is the end of packets over that of a fluid: of messages, the time that the link that takes longest needs
-// for all.
+// overFluid is the completion time of packets over the fluid time: the busy time of the
+// bottleneck link.
 func overFluid(row, _ map[string]float64) (v float64, ok bool) {
 	_, packets := row[InjectedPackets]
-	fluid, CompletionTime := row[FluidTime], cmp.Or(row[CompletionTime], row[IterationTime])
-	return CompletionTime / fluid, packets && fluid > 0 && CompletionTime > 0
+	fluid, completion := row[FluidTime], cmp.Or(row[CompletionTime], row[IterationTime])
+	return completion / fluid, packets && fluid > 0 && completion > 0
 }
 
-// boundNCT is the NCT that the lower bound on the iteration time allows.
+// boundNCT is the lower bound on the NCT that follows from the bound on the iteration
+// time.
 func boundNCT(row, reference map[string]float64) (float64, bool) {
 	bound, ok := row["bound_makespan_s"]
 	ideal, compute := reference[IterationTime], reference[ComputeTime]

@@ -13,7 +13,7 @@ func TestMetricTable(t *testing.T) {
 			t.Errorf("row %+v: twice, without words, or better in no direction", m)
 		}
 		seen[m.Name] = true
-		for _, name := range append(slices.Clone(m.Unless), m.Needs, m.Beside) {
+		for _, name := range append(slices.Clone(m.HiddenBy), m.Needs, m.Secondary) {
 			if _, known := Find(name); name != "" && !known {
 				t.Errorf("%s: there is no %s", m.Name, name)
 			}

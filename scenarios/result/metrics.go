@@ -12,10 +12,10 @@ import (
 	"sim/internal/text"
 )
 
-// referencePolicy is the name that the ideal fabric goes by among policies.
+// referencePolicy is the name of the ideal fabric in the policy column.
 const referencePolicy = "reference"
 
-// AsSweep returns the document as a sweep that varies nothing but the policy.
+// AsSweep returns the document as a sweep without axes: one cell per policy.
 func (d *Document) AsSweep() *Sweep {
 	s := &Sweep{Name: d.Scenario}
 	for _, r := range d.Rows {
@@ -27,7 +27,8 @@ func (d *Document) AsSweep() *Sweep {
 	return s
 }
 
-// CSV is the sweep as tidy rows: scenario, a column an axis, policy, metric and value, one fact a row.
+// CSV returns the sweep in long form: one line per cell and metric, with the scenario,
+// one column per axis, the policy, the metric and the value.
 func (s *Sweep) CSV() []byte {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -47,20 +48,21 @@ func (s *Sweep) CSV() []byte {
 	return b.Bytes()
 }
 
-// CSV is the document as tidy rows, the ideal fabric's first.
+// CSV returns the document in long form, beginning with the ideal fabric.
 func (d *Document) CSV() []byte {
 	s := d.AsSweep()
 	s.Cells = slices.Insert(s.Cells, 0, Cell{Scenario: d.Scenario, Policy: referencePolicy, Metrics: d.Reference})
 	return s.CSV()
 }
 
-// Bench is the sweep in Go's benchmark format (golang.org/x/perf/benchfmt), a benchmark a cell with its place on
-// the axes in the name, so that benchstat compares two runs. The only configuration key is the scenario: benchstat
-// would put runs that differ in any other into different tables.
+// Bench returns the sweep in Go's benchmark format (golang.org/x/perf/benchfmt), for
+// benchstat. There is one benchmark per cell; its name contains the cell's coordinates.
+// The only configuration key is the scenario: benchstat separates runs that differ in any
+// other key into different tables.
 func (s *Sweep) Bench() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "scenario: %s\n", s.Name)
-	for _, u := range slices.Sorted(maps.Keys(s.Has())) {
+	for _, u := range slices.Sorted(maps.Keys(s.MetricNames())) {
 		fmt.Fprintf(&b, "Unit %s", u)
 		if better := Better(u); better != "" {
 			fmt.Fprintf(&b, " better=%s", better)
@@ -85,7 +87,7 @@ func (s *Sweep) Bench() []byte {
 	return b.Bytes()
 }
 
-// BenchName is the name of a cell in the benchmark format.
+// BenchName returns the name of a cell in the benchmark format.
 func (s *Sweep) BenchName(c *Cell) Name {
 	name := append(Name{{ScenarioKey, s.Name}}, s.NameOf(c)...)
 	for i, p := range name {
@@ -94,7 +96,7 @@ func (s *Sweep) BenchName(c *Cell) Name {
 	return name
 }
 
-// benchName makes s fit to stand in a benchmark's name.
+// benchName replaces characters that end a benchmark name or one of its parts.
 func benchName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || r == '/' || r == 0x7f {

@@ -10,34 +10,36 @@ import (
 	"sim/internal/text"
 )
 
-// NamePart is a part of a row's name: the scenario, the policy, or a coordinate of a sweep.
+// NamePart is a part of a row's name: the scenario, the policy or a coordinate of a
+// sweep.
 type NamePart struct{ Key, Value string }
 
-// Keys of the parts that every row of sim has. Rows of other benchmarks have the benchmark's name.
+// Keys of the parts of names. BenchmarkKey is for rows of other programs' benchmarks.
 const (
 	ScenarioKey  = "scenario"
 	PolicyKey    = "policy"
 	BenchmarkKey = "benchmark"
 )
 
-// LeadingKeys are the keys of parts that stand first in a name.
+// LeadingKeys are the keys of the parts that come first in a name, in order.
 var LeadingKeys = []string{BenchmarkKey, ScenarioKey, PolicyKey}
 
-// leads is the place of a key among LeadingKeys.
-func leads(key string) int {
-	if at := slices.Index(LeadingKeys, key); at >= 0 {
-		return at
+// leadingIndex returns the index of a key in LeadingKeys, or their number for other keys.
+func leadingIndex(key string) int {
+	if index := slices.Index(LeadingKeys, key); index >= 0 {
+		return index
 	}
 	return len(LeadingKeys)
 }
 
-// IsCoordinate reports whether a key is that of a coordinate of a sweep.
+// IsCoordinate reports whether a key is a coordinate of a sweep.
 func IsCoordinate(key string) bool { return !slices.Contains(LeadingKeys, key) }
 
-// Name is what a row of a table is called: its scenario and policy, then its coordinates in the order of the sweep.
+// Name identifies a row of a table: its scenario and policy, then its coordinates in the
+// order of the sweep.
 type Name []NamePart
 
-// Get returns the value of a part, "" when the name has none.
+// Get returns the value of a part, or "" if the name lacks it.
 func (n Name) Get(key string) string {
 	for _, p := range n {
 		if p.Key == key {
@@ -47,7 +49,7 @@ func (n Name) Get(key string) string {
 	return ""
 }
 
-// Keys are the keys of the parts.
+// Keys returns the keys of the parts.
 func (n Name) Keys() (keys []string) {
 	for _, p := range n {
 		keys = append(keys, p.Key)
@@ -55,18 +57,18 @@ func (n Name) Keys() (keys []string) {
 	return keys
 }
 
-// Without returns the name less the parts with some keys.
+// Without returns the name without the parts with the given keys.
 func (n Name) Without(keys []string) Name {
 	return slices.DeleteFunc(slices.Clone(n), func(p NamePart) bool { return slices.Contains(keys, p.Key) })
 }
 
-// Sorted returns the name with its leading parts first.
+// Sorted moves the leading parts to the front and returns the name.
 func (n Name) Sorted() Name {
-	slices.SortStableFunc(n, func(a, b NamePart) int { return leads(a.Key) - leads(b.Key) })
+	slices.SortStableFunc(n, func(a, b NamePart) int { return leadingIndex(a.Key) - leadingIndex(b.Key) })
 	return n
 }
 
-// String returns the name as messages give it: "gpt7b prop-alloc workload.sequence=4096".
+// String returns the name for messages: "gpt7b prop-alloc workload.sequence=4096".
 func (n Name) String() string {
 	words := make([]string, len(n))
 	for i, p := range n {
@@ -78,16 +80,16 @@ func (n Name) String() string {
 	return strings.Join(words, " ")
 }
 
-// MarshalJSON writes the name as an object of its parts, in their order.
+// MarshalJSON writes the name as an object of its parts, in order.
 func (n Name) MarshalJSON() ([]byte, error) {
 	var parts []string
 	for _, p := range n {
-		parts = append(parts, quote(p.Key)+":"+quote(p.Value))
+		parts = append(parts, quoteJSON(p.Key)+":"+quoteJSON(p.Value))
 	}
 	return []byte("{" + strings.Join(parts, ",") + "}"), nil
 }
 
-// ID is the same for names with the same parts in any order.
+// ID returns the same text for names with the same parts in any order.
 func (n Name) ID() string {
 	parts := slices.Clone(n)
 	slices.SortStableFunc(parts, func(a, b NamePart) int { return strings.Compare(a.Key, b.Key) })
@@ -98,7 +100,7 @@ func (n Name) ID() string {
 	return b.String()
 }
 
-// NameOf is what cell c is called: its policy and its coordinates.
+// NameOf returns the name of cell c: its policy and coordinates.
 func (s *Sweep) NameOf(c *Cell) Name {
 	n := Name{{PolicyKey, c.Policy}}
 	for a, label := range s.Place(c) {
@@ -107,8 +109,9 @@ func (s *Sweep) NameOf(c *Cell) Name {
 	return n
 }
 
-// Project returns the keys of the parts that tell names apart, which are the columns of a table: coordinates in the
-// order in which they were found, then the policy, always. common are the parts that all names have with one value.
+// Project returns the keys of the parts in which names differ: the columns of a table.
+// Coordinates are in order of appearance, followed by the policy, which is always
+// included. common are the parts that all names share.
 func Project(names []Name) (keys []string, common Name) {
 	var order []string
 	for _, name := range names {
@@ -118,12 +121,12 @@ func Project(names []Name) (keys []string, common Name) {
 			}
 		}
 	}
-	slices.SortStableFunc(order, func(a, b string) int { return leads(a) - leads(b) })
+	slices.SortStableFunc(order, func(a, b string) int { return leadingIndex(a) - leadingIndex(b) })
 	policy := slices.Contains(order, PolicyKey)
 	for _, key := range order {
 		value := names[0].Get(key)
 		switch {
-		case key == PolicyKey: // of a cell policies are compared
+		case key == PolicyKey: // always the last column
 		case slices.ContainsFunc(names, func(n Name) bool { return n.Get(key) != value }):
 			keys = append(keys, key)
 		default:
@@ -136,8 +139,8 @@ func Project(names []Name) (keys []string, common Name) {
 	return keys, common
 }
 
-// Heads are keys as heads of columns: without what stands before the last dot, where they stay different.
-func Heads(keys []string) []string {
+// ColumnHeads shortens keys to their last parts, unless two keys would become equal.
+func ColumnHeads(keys []string) []string {
 	short := make([]string, len(keys))
 	count := map[string]int{}
 	for i, key := range keys {
@@ -152,11 +155,12 @@ func Heads(keys []string) []string {
 	return short
 }
 
-// Where is a filter: by key the values of which one is wanted.
-type Where map[string][]string
+// NameFilter selects names. Keyed by part; the value lists the accepted values of the
+// part.
+type NameFilter map[string][]string
 
-// Has reports whether a name has the wanted parts.
-func (w Where) Has(n Name) bool {
+// Matches reports whether a name passes the filter.
+func (w NameFilter) Matches(n Name) bool {
 	for key, values := range w {
 		if !slices.Contains(values, n.Get(key)) {
 			return false
@@ -165,9 +169,9 @@ func (w Where) Has(n Name) bool {
 	return true
 }
 
-// Resolve returns the filter with its keys written in full, where their last part was given. It fails on keys and
-// values that no name has.
-func (w Where) Resolve(names []Name) (Where, error) {
+// Resolve returns the filter with shortened keys replaced by full ones. It fails on keys
+// and values that no name has.
+func (w NameFilter) Resolve(names []Name) (NameFilter, error) {
 	known := map[string][]string{}
 	for _, n := range names {
 		for _, p := range n {
@@ -176,7 +180,7 @@ func (w Where) Resolve(names []Name) (Where, error) {
 			}
 		}
 	}
-	out := Where{}
+	out := NameFilter{}
 	for _, key := range slices.Sorted(maps.Keys(w)) {
 		full := key
 		if known[key] == nil {
@@ -199,7 +203,7 @@ func (w Where) Resolve(names []Name) (Where, error) {
 		}
 		out[full] = w[key]
 	}
-	if len(names) > 0 && !slices.ContainsFunc(names, out.Has) {
+	if len(names) > 0 && !slices.ContainsFunc(names, out.Matches) {
 		return nil, errors.New("no row has all of that")
 	}
 	return out, nil

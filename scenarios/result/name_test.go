@@ -13,7 +13,7 @@ func TestProject(t *testing.T) {
 		{{ScenarioKey, "s"}, {PolicyKey, "p"}, {"a.n", "3"}, {"b.n", "2"}, {"c", "x"}},
 	}
 	keys, common := Project(names)
-	if got := fmt.Sprint(keys, common, Heads(keys)); got != "[a.n c policy] s b.n=2 [n c policy]" {
+	if got := fmt.Sprint(keys, common, ColumnHeads(keys)); got != "[a.n c policy] s b.n=2 [n c policy]" {
 		t.Errorf("%s", got)
 	}
 	if keys, common = Project(names[:1]); fmt.Sprint(keys) != "[policy]" || len(common) != 3 {
@@ -21,22 +21,23 @@ func TestProject(t *testing.T) {
 	}
 }
 
-// TestWhere: a key may be given by its last part where that is clear; keys and values that no name has are told of.
+// TestWhere: a key may be shortened to its last part if that is unique; unknown keys and
+// values are reported.
 func TestWhere(t *testing.T) {
 	names := []Name{{{PolicyKey, "p"}, {"a.size", "1"}}, {{PolicyKey, "q"}, {"a.size", "2"}}}
 	for _, c := range []struct {
-		where Where
-		want  string // which names, or the error
+		where NameFilter
+		want  string // matching names, or the error
 	}{
 		{nil, "[true true]"},
-		{Where{"size": {"2"}}, "[false true]"},
-		{Where{"a.size": {"1", "2"}, PolicyKey: {"p"}}, "[true false]"},
-		{Where{"a.size": {"1"}, PolicyKey: {"q"}}, "no row has all of that"},
-		{Where{"sise": {"1"}}, `no row has a part "sise"`},
-		{Where{"size": {"3"}}, "no row has a.size=3; there are 1, 2"},
+		{NameFilter{"size": {"2"}}, "[false true]"},
+		{NameFilter{"a.size": {"1", "2"}, PolicyKey: {"p"}}, "[true false]"},
+		{NameFilter{"a.size": {"1"}, PolicyKey: {"q"}}, "no row has all of that"},
+		{NameFilter{"sise": {"1"}}, `no row has a part "sise"`},
+		{NameFilter{"size": {"3"}}, "no row has a.size=3; there are 1, 2"},
 	} {
 		w, err := c.where.Resolve(names)
-		got := fmt.Sprint([]bool{w.Has(names[0]), w.Has(names[1])})
+		got := fmt.Sprint([]bool{w.Matches(names[0]), w.Matches(names[1])})
 		if err != nil {
 			got = err.Error()
 		}

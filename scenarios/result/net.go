@@ -8,45 +8,48 @@ import (
 	"strings"
 )
 
-// Net is the links of a torus or a graph laid out to be drawn. Lengths are shares of the width of the picture, y goes
-// down.
-type Net struct {
-	Names []string     `json:"names"`          // of nodes
-	Idle  []bool       `json:"idle,omitempty"` // nodes that neither send nor receive
-	Links []NetLink    `json:"links"`          // in the order of the torus or the graph
-	At    [][2]float64 `json:"at"`             // of nodes
-	Texts []NetText    `json:"texts"`
-	High  float64      `json:"high"`  // height of the picture
-	Step  float64      `json:"step"`  // distance of neighbours
-	Stubs bool         `json:"stubs"` // some links are drawn as a stub at the node that they leave
-	Unit  string       `json:"unit"`  // of loads
+// NetworkLayout is a drawing of the links of a torus or a graph. Lengths are fractions of
+// the picture's width; y points down.
+type NetworkLayout struct {
+	Names     []string     `json:"names"`          // indexed by node
+	Idle      []bool       `json:"idle,omitempty"` // indexed by node: it neither sends nor receives
+	Links     []LayoutLink `json:"links"`          // in the order of the torus or the graph
+	Positions [][2]float64 `json:"at"`             // x and y, indexed by node
+	Texts     []LayoutText `json:"texts"`
+	Height    float64      `json:"high"`  // height of the picture
+	Step      float64      `json:"step"`  // distance of neighbouring nodes
+	Stubs     bool         `json:"stubs"` // some links are drawn as stubs at their source
+	Unit      string       `json:"unit"`  // unit of loads
 
-	MaxLoad float64 `json:"-"` // of a link
+	MaxLoad float64 `json:"-"` // largest load of a link
 }
 
-// NetLink is a directed link. In JSON it has its layout alone, which policies share.
-type NetLink struct {
+// LayoutLink is a directed link. Its JSON contains only the geometry, which policies
+// share.
+type LayoutLink struct {
 	From  int       `json:"-"`
 	To    int       `json:"-"`
 	Load  float64   `json:"-"`
-	State string    `json:"-"`             // "down", "drained"; "" is up
-	Way   string    `json:"way,omitempty"` // what the link is called at its node
-	Line  []float64 `json:"line"`          // x and y of its points, from its node on
+	State string    `json:"-"`             // "down", "drained", or "" for up
+	Label string    `json:"way,omitempty"` // label of the link at its source, such as "x+"
+	Line  []float64 `json:"line"`          // x and y of its points, from the source on
 }
 
-// NetText is a text whose middle is at a place; it is left out where it is wider than Wide, unless that is 0.
-type NetText struct {
-	Text string  `json:"text"`
-	X    float64 `json:"x"`
-	Y    float64 `json:"y"`
-	Wide float64 `json:"wide,omitempty"`
+// LayoutText is a text centred at a point. Viewers omit it if it is wider than MaxWidth;
+// 0 means no limit.
+type LayoutText struct {
+	Text     string  `json:"text"`
+	X        float64 `json:"x"`
+	Y        float64 `json:"y"`
+	MaxWidth float64 `json:"wide,omitempty"`
 }
 
-// maxNetNodes bounds the nodes of a layout: those of more could not be told apart on any screen.
-const maxNetNodes = 1 << 17
+// maxLayoutNodes is the largest drawn network. Nodes of larger ones are indistinguishable
+// on a screen.
+const maxLayoutNodes = 1 << 17
 
-// nodes is how many nodes a torus has.
-func (t *Torus) nodes() int {
+// numNodes returns the number of nodes of a torus.
+func (t *Torus) numNodes() int {
 	nodes := 1
 	for _, d := range t.Dims {
 		nodes *= d
@@ -54,16 +57,17 @@ func (t *Torus) nodes() int {
 	return nodes
 }
 
-// netTall is how high the picture of a torus is at most, as a share of its width.
-const netTall = 0.8
+// maxTorusHeight is the maximum height of a torus's picture, as a fraction of its width.
+const maxTorusHeight = 0.8
 
-// Net lays out the links of a simulation; nil if it has neither a torus nor a graph, or too large a one.
-func (p *Simulation) Net() *Net {
-	var n *Net
+// Net returns the layout of a simulation's links, or nil if it has neither a torus nor a
+// graph, or more than maxLayoutNodes nodes.
+func (p *Simulation) Net() *NetworkLayout {
+	var n *NetworkLayout
 	switch {
-	case p.Torus != nil && len(p.Torus.Dims) > 0 && p.Torus.nodes() <= maxNetNodes:
+	case p.Torus != nil && len(p.Torus.Dims) > 0 && p.Torus.numNodes() <= maxLayoutNodes:
 		n = p.Torus.net()
-	case p.Graph != nil && len(p.Graph.Nodes) <= maxNetNodes:
+	case p.Graph != nil && len(p.Graph.Nodes) <= maxLayoutNodes:
 		n = p.Graph.net()
 	default:
 		return nil
@@ -75,25 +79,28 @@ func (p *Simulation) Net() *Net {
 		}
 		n.MaxLoad = max(n.MaxLoad, l.Load)
 	}
-	for i, at := range n.At {
-		n.At[i] = [2]float64{math.Round(1e4*at[0]) / 1e4, math.Round(1e4*at[1]) / 1e4}
+	for i, at := range n.Positions {
+		n.Positions[i] = [2]float64{math.Round(1e4*at[0]) / 1e4, math.Round(1e4*at[1]) / 1e4}
 	}
 	return n
 }
 
-// Coordinates writes a node of a torus as "(1,0,3)"; the last dimension is the fastest.
+// Coordinates returns the coordinates of a node, such as "(1,0,3)". Node numbers increase
+// fastest along the last dimension.
 func Coordinates(dims []int, node int) string {
-	at := make([]string, len(dims))
+	coordinates := make([]string, len(dims))
 	for i := len(dims) - 1; i >= 0; i-- {
-		at[i] = fmt.Sprint(node % dims[i])
+		coordinates[i] = fmt.Sprint(node % dims[i])
 		node /= dims[i]
 	}
-	return "(" + strings.Join(at, ",") + ")"
+	return "(" + strings.Join(coordinates, ",") + ")"
 }
 
-// net lays the slices of the third dimension beside each other, x to the right and y up, in as many columns as make
-// the steps long and leave few places of the last row empty. A link round the torus is a stub at the node that it leaves, one of further dimensions a stub across.
-func (t *Torus) net() *Net {
+// net places the slices of the third dimension next to each other, with x to the right
+// and y up. The number of columns makes the distance of nodes large and leaves few places
+// of the last row empty. A wrap-around link is drawn as a stub at its source, a link of a
+// higher dimension as a diagonal stub.
+func (t *Torus) net() *NetworkLayout {
 	x, y, z := t.Dims[0], 1, 1
 	for i, d := range t.Dims[1:] {
 		if i == 0 {
@@ -102,13 +109,13 @@ func (t *Torus) net() *Net {
 			z *= d
 		}
 	}
-	n := &Net{Unit: t.Unit}
+	n := &NetworkLayout{Unit: t.Unit}
 	columns, rows := 1, 1
-	const besides, above = 0.7, 0.9 // steps between slices
+	const besides, above = 0.7, 0.9 // gaps between slices, in node distances
 	for c, best := 1, 0.0; c <= z; c++ {
 		r := (z + c - 1) / c
-		step := min(1/(float64(c)*(float64(x)+besides)), netTall/(float64(r)*(float64(y)+above)))
-		if full := step * float64(z) / float64(c*r); full > best { // rows that are full are preferred
+		step := min(1/(float64(c)*(float64(x)+besides)), maxTorusHeight/(float64(r)*(float64(y)+above)))
+		if full := step * float64(z) / float64(c*r); full > best { // prefers full rows
 			best, n.Step, columns, rows = full, step, c, r
 		}
 	}
@@ -116,19 +123,19 @@ func (t *Torus) net() *Net {
 	if z > 1 {
 		head = 0.6 * n.Step
 	}
-	tall := n.Step*(float64(y)+above-0.6) + head
-	n.High = float64(rows)*tall + 0.2*n.Step
+	rowHeight := n.Step*(float64(y)+above-0.6) + head
+	n.Height = float64(rows)*rowHeight + 0.2*n.Step
 	for node := range x * y * z {
 		i, j, k := node/z/y, node/z%y, node%z
-		at := [2]float64{n.Step * (float64(k%columns)*(float64(x)+besides) + float64(i) + 0.85), float64(k/columns)*tall + head + n.Step*(float64(y-j)-0.35)}
-		n.Names, n.At = append(n.Names, Coordinates(t.Dims, node)), append(n.At, at)
+		at := [2]float64{n.Step * (float64(k%columns)*(float64(x)+besides) + float64(i) + 0.85), float64(k/columns)*rowHeight + head + n.Step*(float64(y-j)-0.35)}
+		n.Names, n.Positions = append(n.Names, Coordinates(t.Dims, node)), append(n.Positions, at)
 		if z > 1 && i+j == 0 {
-			n.Texts = append(n.Texts, NetText{Text: fmt.Sprintf("z = %d", k), X: at[0] + n.Step*float64(x-1)/2, Y: float64(k/columns)*tall + head/2, Wide: n.Step * float64(x)})
+			n.Texts = append(n.Texts, LayoutText{Text: fmt.Sprintf("z = %d", k), X: at[0] + n.Step*float64(x-1)/2, Y: float64(k/columns)*rowHeight + head/2, MaxWidth: n.Step * float64(x)})
 		}
 	}
 	for _, l := range t.Links {
-		const off, stub, slant = 0.075, 0.42, 0.27 // steps: of the two directions from the middle, and lengths of stubs
-		at, sign, long := n.At[l.From], -1.0, 1.0
+		const off, stub, slant = 0.075, 0.42, 0.27 // in node distances: offset of a direction from the middle, and lengths of stubs
+		at, sign, long := n.Positions[l.From], -1.0, 1.0
 		if l.Up {
 			sign = 1
 		}
@@ -136,7 +143,7 @@ func (t *Torus) net() *Net {
 			long = stub
 		}
 		n.Stubs = n.Stubs || l.Wrap || l.Dim > 1
-		var d [4]float64 // from the node, in steps
+		var d [4]float64 // x and y of both ends relative to the node, in node distances
 		switch {
 		case l.Dim == 0:
 			d = [4]float64{0, -sign * off, sign * long, -sign * off}
@@ -147,24 +154,26 @@ func (t *Torus) net() *Net {
 		default:
 			d = [4]float64{0, 0, -sign * slant, -sign * slant}
 		}
-		way := fmt.Sprint(l.Dim)
+		label := fmt.Sprint(l.Dim)
 		if l.Dim < len("xyzuvw") {
-			way = "xyzuvw"[l.Dim : l.Dim+1]
+			label = "xyzuvw"[l.Dim : l.Dim+1]
 		}
-		way += map[bool]string{true: "+", false: "-"}[l.Up]
-		n.Links = append(n.Links, NetLink{l.From, l.To, l.Load, l.State, way,
+		label += map[bool]string{true: "+", false: "-"}[l.Up]
+		n.Links = append(n.Links, LayoutLink{l.From, l.To, l.Load, l.State, label,
 			[]float64{at[0] + d[0]*n.Step, at[1] + d[1]*n.Step, at[0] + d[2]*n.Step, at[1] + d[3]*n.Step}})
 	}
 	return n
 }
 
-// net lays nodes out in rows by how far they are from those that send, those in the lowest row, or on a circle if all
-// send.
-func (g *Graph) net() *Net {
-	n := &Net{Unit: g.Unit, At: make([][2]float64, len(g.Nodes))}
-	near := make([][]int, len(g.Nodes))
+// net places nodes in rows by their distance from the sending nodes, which form the
+// lowest row. If all nodes send, they are placed on a circle. Each row is sorted by the
+// mean position of neighbours in the row below (barycentre heuristic of Sugiyama, Tagawa
+// and Toda, 1981).
+func (g *Graph) net() *NetworkLayout {
+	n := &NetworkLayout{Unit: g.Unit, Positions: make([][2]float64, len(g.Nodes))}
+	neighbours := make([][]int, len(g.Nodes))
 	for _, l := range g.Links {
-		near[l.From], near[l.To] = append(near[l.From], l.To), append(near[l.To], l.From)
+		neighbours[l.From], neighbours[l.To] = append(neighbours[l.From], l.To), append(neighbours[l.To], l.From)
 	}
 	level := make([]int, len(g.Nodes))
 	var queue []int
@@ -178,7 +187,7 @@ func (g *Graph) net() *Net {
 	}
 	top := 0
 	for ; len(queue) > 0; queue = queue[1:] {
-		for _, j := range near[queue[0]] {
+		for _, j := range neighbours[queue[0]] {
 			if level[j] < 0 {
 				level[j] = level[queue[0]] + 1
 				top, queue = max(top, level[j]), append(queue, j)
@@ -186,7 +195,7 @@ func (g *Graph) net() *Net {
 		}
 	}
 	flat := top == 0
-	const apart, high = 0.13, 0.55 // of rows, and of the circle
+	const rowGap, high = 0.13, 0.55 // distance of rows, and height of the circle
 	widest := 1
 	across := make([]float64, len(g.Nodes))
 	for k := range top + 1 {
@@ -198,7 +207,7 @@ func (g *Graph) net() *Net {
 		}
 		mean := func(i int) float64 {
 			sum, count := 0.0, 0.0
-			for _, j := range near[i] {
+			for _, j := range neighbours[i] {
 				if level[j] == k-1 {
 					sum, count = sum+across[j], count+1
 				}
@@ -211,34 +220,34 @@ func (g *Graph) net() *Net {
 		widest = max(widest, len(row))
 		for j, i := range row {
 			across[i] = (float64(j) + 0.5) / float64(len(row))
-			n.At[i] = [2]float64{0.02 + 0.96*across[i], 0.03 + apart*float64(top-k)}
-			text := NetText{strings.TrimPrefix(g.Nodes[i].Name, "switch "), n.At[i][0], n.At[i][1] + 0.025, 0.96 / float64(len(row))}
-			if k > 0 { // beside a switch, off its links
+			n.Positions[i] = [2]float64{0.02 + 0.96*across[i], 0.03 + rowGap*float64(top-k)}
+			text := LayoutText{strings.TrimPrefix(g.Nodes[i].Name, "switch "), n.Positions[i][0], n.Positions[i][1] + 0.025, 0.96 / float64(len(row))}
+			if k > 0 { // next to a switch, clear of its links
 				off := 0.018 + 0.004*float64(len(text.Text))
 				if text.X < 0.5 {
 					off = -off
 				}
-				text.X, text.Y, text.Wide = text.X+off, n.At[i][1], 0.07
+				text.X, text.Y, text.MaxWidth = text.X+off, n.Positions[i][1], 0.07
 			}
 			n.Texts = append(n.Texts, text)
 		}
 	}
-	n.Step, n.High = min(0.05, 0.96/float64(widest)), 0.09+apart*float64(top)
+	n.Step, n.Height = min(0.05, 0.96/float64(widest)), 0.09+rowGap*float64(top)
 	if flat {
 		radius := high/2 - 0.05
-		n.High, n.Step = high, min(0.05, 2*math.Pi*radius/float64(len(g.Nodes)))
-		for i := range n.At {
+		n.Height, n.Step = high, min(0.05, 2*math.Pi*radius/float64(len(g.Nodes)))
+		for i := range n.Positions {
 			sin, cos := math.Sincos(2*math.Pi*float64(i)/float64(len(g.Nodes)) - math.Pi/2)
-			n.At[i] = [2]float64{0.5 + radius*cos, high/2 + radius*sin}
-			n.Texts[i].X, n.Texts[i].Y, n.Texts[i].Wide = n.At[i][0], n.At[i][1]+0.025, 0.08
+			n.Positions[i] = [2]float64{0.5 + radius*cos, high/2 + radius*sin}
+			n.Texts[i].X, n.Texts[i].Y, n.Texts[i].MaxWidth = n.Positions[i][0], n.Positions[i][1]+0.025, 0.08
 		}
 	}
 	for _, l := range g.Links {
-		a, b := n.At[l.From], n.At[l.To]
+		a, b := n.Positions[l.From], n.Positions[l.To]
 		dx, dy := b[0]-a[0], b[1]-a[1]
 		d := max(math.Hypot(dx, dy), 1e-9)
 		off, bend, parts := min(0.004, n.Step*0.09), 0.0, 1
-		if !flat && level[l.From] == level[l.To] { // round what stands between
+		if !flat && level[l.From] == level[l.To] { // an arc around the nodes between the two
 			bend, parts = min(0.05, d*0.16)+0.006, 12
 		}
 		var line []float64
@@ -246,17 +255,17 @@ func (g *Graph) net() *Net {
 			f := float64(k) / float64(parts)
 			line = append(line, a[0]+dx*f-dy/d*off, a[1]+dy*f+dx/d*off-bend*4*f*(1-f))
 		}
-		way := ""
+		label := ""
 		if l.Speed != 1 {
-			way = fmt.Sprintf("%.6g times the rate", l.Speed)
+			label = fmt.Sprintf("%.6g times the rate", l.Speed)
 		}
-		n.Links = append(n.Links, NetLink{l.From, l.To, l.Load, "", way, line})
+		n.Links = append(n.Links, LayoutLink{l.From, l.To, l.Load, "", label, line})
 	}
 	return n
 }
 
-// SameLayout reports whether two nets differ in loads and states alone.
-func (n *Net) SameLayout(other *Net) bool {
-	return slices.Equal(n.Names, other.Names) && slices.Equal(n.At, other.At) &&
-		slices.EqualFunc(n.Links, other.Links, func(a, b NetLink) bool { return a.Way == b.Way && slices.Equal(a.Line, b.Line) })
+// SameLayout reports whether two layouts differ only in loads and states.
+func (n *NetworkLayout) SameLayout(other *NetworkLayout) bool {
+	return slices.Equal(n.Names, other.Names) && slices.Equal(n.Positions, other.Positions) &&
+		slices.EqualFunc(n.Links, other.Links, func(a, b LayoutLink) bool { return a.Label == b.Label && slices.Equal(a.Line, b.Line) })
 }

@@ -11,26 +11,28 @@ import (
 	"strings"
 )
 
-// Pending is a file that comes to be whole or not at all: it is written under a hidden name beside its place,
-// .NAME-NUMBER, and locked, so that what a killed process left can be told from what another is writing.
-type Pending struct {
+// PendingFile is a file that becomes visible completely or not at all. It is written
+// under a hidden name in the same directory, .NAME-NUMBER, and locked. The lock
+// distinguishes files being written from files left by killed processes.
+type PendingFile struct {
 	*os.File
-	path string
+	path string // final path
 }
 
-// renamesOpen tells that a file may be renamed while it is open, and so is ours until it is in its place.
-const renamesOpen = runtime.GOOS != "windows"
+// canRenameOpen reports whether an open file can be renamed. If so, the lock is held
+// until the file has its final name.
+const canRenameOpen = runtime.GOOS != "windows"
 
-// mostTries bounds the names that are tried for a hidden file.
-const mostTries = 100
+// maxTries is the number of random hidden names that are tried.
+const maxTries = 100
 
-// CreatePending opens a file that Commit puts at path. Its directory must exist. What killed processes left on their
-// way to path is removed.
-func CreatePending(path string) (*Pending, error) {
+// CreatePending opens a file that Commit moves to path. The directory must exist. Files
+// left by killed processes for the same path are removed.
+func CreatePending(path string) (*PendingFile, error) {
 	RemoveStale(path)
 	var f *os.File
 	var err error
-	for range mostTries {
+	for range maxTries {
 		hidden := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s-%d", filepath.Base(path), rand.Uint32()))
 		if f, err = os.OpenFile(hidden, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666); errors.Is(err, fs.ErrExist) {
 			continue
@@ -38,8 +40,8 @@ func CreatePending(path string) (*Pending, error) {
 		if err != nil {
 			return nil, err
 		}
-		if Lock(f) && isAt(f, hidden) { // else another process has just taken it for stale
-			return &Pending{f, path}, nil
+		if Lock(f) && isSameFile(f, hidden) { // else another process has removed it as stale
+			return &PendingFile{f, path}, nil
 		}
 		f.Close()
 		err = fs.ErrExist
@@ -47,10 +49,11 @@ func CreatePending(path string) (*Pending, error) {
 	return nil, err
 }
 
-// Commit puts the file in place of any that is there. On failure it leaves nothing behind.
-func (p *Pending) Commit() error {
-	err := p.Sync() // tells what a close would, while the file is still ours
-	if err == nil && !renamesOpen {
+// Commit moves the file to its path and replaces an existing one. If it fails, nothing is
+// left behind.
+func (p *PendingFile) Commit() error {
+	err := p.Sync() // reports the errors of Close while the file is still locked
+	if err == nil && !canRenameOpen {
 		err = p.Close()
 	}
 	if err == nil {
@@ -60,28 +63,29 @@ func (p *Pending) Commit() error {
 		p.Abort()
 		return err
 	}
-	if renamesOpen {
+	if canRenameOpen {
 		return p.Close()
 	}
 	return nil
 }
 
-// Abort leaves nothing behind. It must not follow Commit.
-func (p *Pending) Abort() {
-	if !renamesOpen { // nor removes
+// Abort removes the file. It must not follow Commit.
+func (p *PendingFile) Abort() {
+	if !canRenameOpen { // an open file cannot be removed either
 		p.Close()
 	}
 	os.Remove(p.Name())
 	p.Close()
 }
 
-// RemoveStale removes what killed processes left on their way to path. Where the file system has no locks, and so
-// nothing tells these from files that are being written, it removes nothing.
+// RemoveStale removes hidden files for path that killed processes left. It removes
+// nothing if the file system has no locks, because stale files cannot be recognised
+// there.
 func RemoveStale(path string) {
 	dir, base := filepath.Dir(path), filepath.Base(path)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return // whoever writes there tells
+		return // a later write reports the error
 	}
 	for _, e := range entries {
 		number, ok := strings.CutPrefix(e.Name(), "."+base+"-")
@@ -93,7 +97,7 @@ func RemoveStale(path string) {
 			continue
 		}
 		stale := lockedSurely(f)
-		if stale && renamesOpen {
+		if stale && canRenameOpen {
 			os.Remove(f.Name())
 		}
 		f.Close()
@@ -103,12 +107,12 @@ func RemoveStale(path string) {
 	}
 }
 
-// isAt reports whether path still names f.
-func isAt(f *os.File, path string) bool {
-	mine, err := f.Stat()
+// isSameFile reports whether path is still a name of f.
+func isSameFile(f *os.File, path string) bool {
+	opened, err := f.Stat()
 	if err != nil {
 		return false
 	}
-	there, err := os.Lstat(path)
-	return err == nil && os.SameFile(mine, there)
+	stored, err := os.Lstat(path)
+	return err == nil && os.SameFile(opened, stored)
 }

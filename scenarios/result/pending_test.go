@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A file is there whole or not at all, and what killed processes left on the way to it goes, but nothing else.
+// TestPending: a file is complete or absent; files left by killed processes for the same
+// path are removed, and no others.
 func TestPending(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "t.json")
@@ -17,9 +18,9 @@ func TestPending(t *testing.T) {
 	const others = ".t.json- .t.json-mine .u.json-17 t.json.tmp"
 	first, err := CreatePending(path)
 	must(t, err)
-	second, err := CreatePending(path) // leaves the first alone
+	second, err := CreatePending(path) // does not affect the first
 	must(t, err)
-	for i, p := range []*Pending{first, second} {
+	for i, p := range []*PendingFile{first, second} {
 		if _, err := p.WriteString([]string{"one", "two"}[i]); err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +38,8 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// TestCommitFails: a file that cannot take its place is an error, and leaves nothing behind.
+// TestCommitFails: a file that cannot be moved to its path is an error and leaves nothing
+// behind.
 func TestCommitFails(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "t.json")

@@ -2,52 +2,53 @@ package result
 
 import "slices"
 
-// Plan is a Schedule prepared to be shown. It goes in rounds: slots of whole chunks, or steps whose messages have
-// lengths of their own.
+// Plan is a Schedule prepared for display. A round is a slot, in which each link carries
+// one chunk, or a step, whose messages have different sizes.
 type Plan struct {
 	*Schedule `json:"-"`
 
-	Steps   bool       `json:"steps"` // rounds are steps
-	Sets    []PlanSet  `json:"sets"`  // topologies, in the order in which they are set up
-	Parts   []PlanPart `json:"parts"` // indexed by phase
-	Rounds  int        `json:"rounds"`
-	MaxHops int        `json:"max_hops"` // of a chunk; 0 if transmissions are not kept
-	EndS    float64    `json:"end_s"`
+	Steps      bool           `json:"steps"` // rounds are steps, not slots
+	Topologies []PlanTopology `json:"sets"`  // topologies, in the order of their setup
+	Parts      []PlanPhase    `json:"parts"` // indexed by phase
+	Rounds     int            `json:"rounds"`
+	MaxHops    int            `json:"max_hops"` // largest number of hops of a chunk; 0 if transmissions are not stored
+	EndS       float64        `json:"end_s"`    // completion time of the plan
 
-	Bytes    int64 `json:"-"` // of the longest messages of all steps
-	MaxBytes int64 `json:"-"` // of a step
+	Bytes    int64 `json:"-"` // sum over all steps of the bytes of their longest message
+	MaxBytes int64 `json:"-"` // bytes of the longest message
 }
 
-// PlanSet is a topology that a plan sets up.
-type PlanSet struct {
-	Links   [][2]int `json:"links"`             // in order of (from, to)
-	Offsets []int    `json:"offsets,omitempty"` // of a circulant of at most maxOffsets
-	Left    int      `json:"left,omitempty"`    // links that are too many to list
-	Rounds  int      `json:"rounds"`            // on it
+// PlanTopology is a topology that a plan sets up.
+type PlanTopology struct {
+	Links    [][2]int `json:"links"`             // pairs (from, to), sorted
+	Offsets  []int    `json:"offsets,omitempty"` // offsets of a circulant with at most maxOffsets of them
+	Unlisted int      `json:"left,omitempty"`    // number of links if they are too many to list
+	Rounds   int      `json:"rounds"`            // number of rounds with this topology
 }
 
-// PlanPart is a phase of a plan.
-type PlanPart struct {
-	Set    int     `json:"set"`    // index into Plan.Sets
-	Before int     `json:"before"` // rounds before it
-	FromS  float64 `json:"from_s"` // when its first round begins
-	Busy   int     `json:"-"`      // links that carry a chunk, summed over slots
-	// Hops says which hop of its chunk a transmission is, from 1. Indexed as SchedulePhase.Sent.
+// PlanPhase is a phase of a plan.
+type PlanPhase struct {
+	Topology   int     `json:"set"`    // index into Plan.Topologies
+	FirstRound int     `json:"before"` // number of rounds before the phase
+	FromS      float64 `json:"from_s"` // start of its first round
+	Busy       int     `json:"-"`      // busy links, summed over slots
+	// Hops are the hop numbers of transmissions within the paths of their chunks, from 1.
+	// Indexed like SchedulePhase.Sent.
 	Hops []int `json:"hops,omitempty"`
 }
 
-// maxOffsets is how many offsets a circulant has at most that is told by them.
+// maxOffsets is the largest number of offsets by which a circulant is described.
 const maxOffsets = 4
 
-// Plan prepares a schedule whose parts fit together.
+// Plan prepares a schedule, which must pass its check.
 func (s *Schedule) Plan() *Plan {
 	p := &Plan{Schedule: s, Steps: s.InSteps()}
 	type place struct{ src, dst, chunk, gpu int }
-	at := map[place]int{} // hops of a chunk to a GPU: it may leave its source several times, as parts of an all-gather do
+	hopsTo := map[place]int{} // hops from a chunk's source to a GPU; a chunk of an all-gather leaves its source several times
 	for i := range s.Phases {
 		ph := &s.Phases[i]
 		if !ph.Reused || i == 0 {
-			p.Sets = append(p.Sets, s.setUp(ph))
+			p.Topologies = append(p.Topologies, s.topologyOf(ph))
 		}
 		if !ph.Reused && !s.Intervals {
 			p.EndS += s.DelayS
@@ -56,10 +57,10 @@ func (s *Schedule) Plan() *Plan {
 		for _, r := range ph.Steps {
 			p.MaxBytes = max(p.MaxBytes, r.Bytes)
 		}
-		part := PlanPart{Set: len(p.Sets) - 1, Before: p.Rounds, FromS: p.EndS}
+		part := PlanPhase{Topology: len(p.Topologies) - 1, FirstRound: p.Rounds, FromS: p.EndS}
 		for _, t := range ph.Sent {
-			hop := at[place{t[3], t[4], t[5], t[1]}] + 1
-			at[place{t[3], t[4], t[5], t[2]}] = hop
+			hop := hopsTo[place{t[3], t[4], t[5], t[1]}] + 1
+			hopsTo[place{t[3], t[4], t[5], t[2]}] = hop
 			part.Hops = append(part.Hops, hop)
 			p.MaxHops = max(p.MaxHops, hop)
 		}
@@ -70,17 +71,18 @@ func (s *Schedule) Plan() *Plan {
 		if p.Steps {
 			n = steps
 		}
-		p.Sets[part.Set].Rounds += n
+		p.Topologies[part.Topology].Rounds += n
 		p.Parts, p.Rounds = append(p.Parts, part), p.Rounds+n
 		p.Bytes, p.EndS = p.Bytes+bytes, p.EndS+timeS+float64(ph.Slots)*s.SlotS
 	}
 	return p
 }
 
-// setUp is the topology of a phase: its links, or if they are left out those of its circulant, unless they are too many.
-func (s *Schedule) setUp(ph *SchedulePhase) PlanSet {
-	const maxLinks = 1 << 16 // of a circulant, that are written out
-	set := PlanSet{Links: slices.Clone(ph.Edges)}
+// topologyOf returns the topology of a phase: its links, or the links of its circulant
+// unless they are too many.
+func (s *Schedule) topologyOf(ph *SchedulePhase) PlanTopology {
+	const maxLinks = 1 << 16 // of a circulant whose links are listed
+	set := PlanTopology{Links: slices.Clone(ph.Edges)}
 	if len(set.Links) == 0 && s.GPUs*len(ph.Offsets) <= maxLinks {
 		for u := range s.GPUs {
 			for _, o := range ph.Offsets {
@@ -89,7 +91,7 @@ func (s *Schedule) setUp(ph *SchedulePhase) PlanSet {
 		}
 	}
 	if len(set.Links) == 0 {
-		set.Links, set.Left = [][2]int{}, ph.Links
+		set.Links, set.Unlisted = [][2]int{}, ph.Links
 	}
 	slices.SortFunc(set.Links, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 	if set.Offsets = offsetsOf(set.Links, s.GPUs); set.Offsets == nil && len(ph.Offsets) <= maxOffsets {
@@ -98,7 +100,8 @@ func (s *Schedule) setUp(ph *SchedulePhase) PlanSet {
 	return set
 }
 
-// offsetsOf are what every GPU's links add to its number, mod n, in a circulant of few of them; nil in another topology.
+// offsetsOf returns the offsets of a circulant: GPU u has links to u+offset mod n. It
+// returns nil for other topologies and for more than maxOffsets offsets.
 func offsetsOf(links [][2]int, n int) []int {
 	k := len(links) / n
 	if k == 0 || k > maxOffsets || len(links) != k*n {
@@ -106,18 +109,18 @@ func offsetsOf(links [][2]int, n int) []int {
 	}
 	var first []int
 	for g := range n {
-		var own []int
+		var offsets []int
 		for _, l := range links[g*k : (g+1)*k] {
 			if l[0] != g {
 				return nil
 			}
-			own = append(own, (l[1]-g+n)%n)
+			offsets = append(offsets, (l[1]-g+n)%n)
 		}
-		slices.Sort(own)
+		slices.Sort(offsets)
 		if g == 0 {
-			first = own
+			first = offsets
 		}
-		if !slices.Equal(first, own) {
+		if !slices.Equal(first, offsets) {
 			return nil
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"sim/internal/infile"
 )
 
-// Read reads a run directory. A directory that is missing, half-written or corrupt is a *PlaceError that names the file
-// at fault.
+// Read reads and verifies a run directory. If it is missing, incomplete or corrupt, the
+// error is a *PlaceError that names the file.
 func Read(dir string) (*Run, error) {
 	info, err := os.Stat(dir)
 	switch {
@@ -52,33 +52,34 @@ func Read(dir string) (*Run, error) {
 		return nil, err
 	}
 	if r.Scenario, err = readText(filepath.Join(dir, ScenarioFile)); err != nil {
-		return nil, missing(dir, ScenarioFile, err)
+		return nil, missingFile(dir, ScenarioFile, err)
 	}
 	if err := loadDetail(dir, &r.Detail); err != nil {
 		return nil, err
 	}
 	if err := r.Document.Check(); err != nil {
-		return nil, corrupt(dir, ResultFile, err)
+		return nil, corruptFile(dir, ResultFile, err)
 	}
-	if err := r.Possible(); err != nil {
-		return nil, corrupt(dir, ResultFile, err)
+	if err := r.CheckMetrics(); err != nil {
+		return nil, corruptFile(dir, ResultFile, err)
 	}
 	if err := r.Detail.Check(); err != nil {
-		return nil, corrupt(dir, DetailFile, err)
+		return nil, corruptFile(dir, DetailFile, err)
 	}
-	if err := r.Manifest.Intact(dir); err != nil {
+	if err := r.Manifest.VerifySums(dir); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// HasSchema reports whether a schema is the wanted one or a minor version of it.
+// HasSchema reports whether schema equals want or is a minor version of it.
 func HasSchema(schema, want string) bool {
 	return schema == want || strings.HasPrefix(schema, want+".")
 }
 
-// Load reads a JSON document of a run or a sweep from a file, and no more of it than such a document can hold. into
-// points to what it is: a Document, a Detail, a Sweep. The error does not name the file.
+// Load reads a JSON document of a run or sweep from a file, within the limits of Decode.
+// into points to a Document, Detail, Sweep or similar. The error does not contain the
+// path.
 func Load(path string, into any) error {
 	f, size, err := infile.Open(path)
 	if err != nil {
@@ -88,8 +89,8 @@ func Load(path string, into any) error {
 	return Decode(f, size, into)
 }
 
-// ReadManifest reads the manifest of a directory; false where it has none of one of the schemas, which are those of
-// runs and of sweeps.
+// ReadManifest reads the manifest of a directory. ok is false if there is none with one
+// of the schemas.
 func ReadManifest(dir string, schemas ...string) (m Manifest, ok bool) {
 	err := Load(filepath.Join(dir, ManifestFile), &m)
 	return m, err == nil && slices.Contains(schemas, m.Schema)
@@ -107,7 +108,7 @@ func IsResult(dir string) bool {
 	return ok
 }
 
-// load reads a document of a directory.
+// load reads a document of a directory; its error names the file.
 func load(dir, name string, into any) error {
 	err := Load(filepath.Join(dir, name), into)
 	var file *fs.PathError
@@ -115,98 +116,102 @@ func load(dir, name string, into any) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &file):
-		return missing(dir, name, err)
+		return missingFile(dir, name, err)
 	}
-	return corrupt(dir, name, err)
+	return corruptFile(dir, name, err)
 }
 
-// mostScenario bounds a resolved scenario, which holds the files that it was made of, of 4 MiB each.
-const mostScenario = 64 << 20
+// maxScenarioBytes is the largest stored scenario. A resolved scenario contains its input
+// files of at most 4 MiB each.
+const maxScenarioBytes = 64 << 20
 
-// readText reads a file that is not JSON.
+// readText reads a text file.
 func readText(path string) ([]byte, error) {
 	f, size, err := infile.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if size > mostScenario {
-		return nil, fmt.Errorf("%w: more than %d MiB of text", errLarge, mostScenario>>20)
+	if size > maxScenarioBytes {
+		return nil, fmt.Errorf("%w: more than %d MiB of text", errTooLarge, maxScenarioBytes>>20)
 	}
-	return io.ReadAll(io.LimitReader(f, mostScenario))
+	return io.ReadAll(io.LimitReader(f, maxScenarioBytes))
 }
 
-// mostPacked is the most that a byte of a compressed detail unpacks to. Of runs it is 5 to 8 bytes, of what is made to
-// fill the memory up to 1000.
-const mostPacked = 32
+// maxUnpackRatio is the largest accepted ratio of a detail to its compressed size. Real
+// ones have 5 to 8; a file made to exhaust memory has up to 1000.
+const maxUnpackRatio = 32
 
+// loadDetail reads the detail, compressed or not.
 func loadDetail(dir string, into *Detail) error {
 	f, size, err := infile.Open(filepath.Join(dir, DetailGzip))
 	if errors.Is(err, fs.ErrNotExist) {
 		return load(dir, DetailFile, into)
 	}
 	if err != nil {
-		return missing(dir, DetailGzip, err)
+		return missingFile(dir, DetailGzip, err)
 	}
 	defer f.Close()
-	most := limitsOf(into, 0)
-	most.text = min(most.text, detailLimit+mostPacked*size)
+	lim := decodeLimitsOf(into, 0)
+	lim.textBytes = min(lim.textBytes, maxPlainDetailBytes+maxUnpackRatio*size)
 	z, err := gzip.NewReader(bufio.NewReader(f))
 	if err == nil {
-		err = decode(z, into, most)
+		err = decode(z, into, lim)
 	}
 	if err != nil {
-		return corrupt(dir, DetailGzip, err)
+		return corruptFile(dir, DetailGzip, err)
 	}
 	return nil
 }
 
-func missing(dir, name string, err error) error {
+// missingFile returns the error for a file that cannot be opened.
+func missingFile(dir, name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &PlaceError{dir, "is not a whole run: " + name + " is missing"}
 	}
 	return &PlaceError{dir, "cannot read " + name + ": " + Reason(err)}
 }
 
-func corrupt(dir, name string, err error) error {
+// corruptFile returns the error for a file with invalid content.
+func corruptFile(dir, name string, err error) error {
 	return &PlaceError{dir, name + " is corrupt: " + err.Error()}
 }
 
-// Kept is a finished run or sweep.
-type Kept struct {
+// StoredResult is a finished run or sweep on disk.
+type StoredResult struct {
 	Dir string
 	Manifest
 }
 
-// List returns the runs and finished sweeps directly under root, in order of their directories. What is neither is
-// passed over.
-func List(root string) []Kept {
+// List returns the runs and finished sweeps directly below root, sorted by directory.
+// Other directories are skipped.
+func List(root string) []StoredResult {
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return nil // none yet
 	}
-	var kept []Kept
+	var stored []StoredResult
 	for _, e := range entries {
 		dir := filepath.Join(root, e.Name())
 		m, ok := ReadManifest(dir, ManifestSchema, SweepManifestSchema)
-		_, err := os.Lstat(filepath.Join(dir, unfinished))
+		_, err := os.Lstat(filepath.Join(dir, unfinishedFile))
 		writing := err == nil && strings.HasSuffix(dir, ".tmp") // or killed
 		if _, err := os.Stat(filepath.Join(dir, BenchFile)); ok && !writing && (m.Schema == ManifestSchema || err == nil) {
-			kept = append(kept, Kept{dir, m})
+			stored = append(stored, StoredResult{dir, m})
 		}
 	}
-	return kept
+	return stored
 }
 
-// Runs are those that are no sweeps.
-func Runs(kept []Kept) []Kept {
-	return slices.DeleteFunc(slices.Clone(kept), func(k Kept) bool { return k.Schema != ManifestSchema })
+// Runs returns the results that are runs.
+func Runs(stored []StoredResult) []StoredResult {
+	return slices.DeleteFunc(slices.Clone(stored), func(k StoredResult) bool { return k.Schema != ManifestSchema })
 }
 
-// Scenarios are the names of the scenarios that were run, each once.
-func Scenarios(kept []Kept) []string {
+// Scenarios returns the names of the scenarios, each once.
+func Scenarios(stored []StoredResult) []string {
 	var names []string
-	for _, k := range kept {
+	for _, k := range stored {
 		if !slices.Contains(names, k.Scenario) {
 			names = append(names, k.Scenario)
 		}
@@ -214,19 +219,20 @@ func Scenarios(kept []Kept) []string {
 	return names
 }
 
-// Latest returns the directory of the newest run or sweep of a scenario, "" when there is none.
-func Latest(kept []Kept, scenario string) string {
+// Latest returns the directory of the latest run or sweep of a scenario, or "" if there
+// is none.
+func Latest(stored []StoredResult, scenario string) string {
 	best, newest := "", time.Time{}
-	for _, k := range kept {
-		if at := k.made(); k.Scenario == scenario && (best == "" || at.After(newest)) {
+	for _, k := range stored {
+		if at := k.endTime(); k.Scenario == scenario && (best == "" || at.After(newest)) {
 			best, newest = k.Dir, at
 		}
 	}
 	return best
 }
 
-// made is when a run ended; of a sweep that does not say so, when it began.
-func (m *Manifest) made() time.Time {
+// endTime returns the end of a run, or the start if the manifest has no end.
+func (m *Manifest) endTime() time.Time {
 	for _, text := range []string{m.End, m.Start} {
 		if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
 			return at

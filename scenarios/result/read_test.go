@@ -11,8 +11,8 @@ import (
 	_ "sim/internal/testseed"
 )
 
-// TestReadCorrupt spoils a byte range of one file at a time: Read must fail with a clear error or return a run that the
-// checks hold for, and not panic.
+// TestReadCorrupt damages a byte range of one file at a time: Read fails with a clear
+// error or returns a valid run, and does not panic.
 func TestReadCorrupt(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	keep(t, dir, sample())
@@ -38,7 +38,7 @@ func TestReadCorrupt(t *testing.T) {
 	})
 }
 
-// readable fails unless dir reads as a sound run or gives a clear error.
+// readable fails unless Read returns a valid run or a clear error.
 func readable(t interface{ Errorf(string, ...any) }, dir string) {
 	r, err := Read(dir)
 	var place *PlaceError

@@ -33,10 +33,10 @@ type TaskSample struct {
 	Stride int
 }
 
-// Sample selects the whole critical path of a timeline of n tasks, and at most max other tasks: those
-// that overlap with some time windows. The windows have one length. They are tried in the order
-// first, last, middle, quarters and so on, so that the beginning and the end are shown, and a
-// window that would exceed max is left out as a whole.
+// Sample selects the critical path of a timeline of n tasks and at most max other tasks.
+// The other tasks are all tasks in certain time windows of equal length. Windows are
+// tried in bisection order: first, last, middle, quarters and so on. So the beginning and
+// the end are always shown. A window that would exceed max is skipped.
 func Sample(n, max int, task func(i int) TaskInterval) TaskSample {
 	selected := make([]bool, n)
 	end := 0.0
@@ -44,7 +44,7 @@ func Sample(n, max int, task func(i int) TaskInterval) TaskSample {
 		end = math.Max(end, task(i).End)
 	}
 	if end == 0 {
-		end = 1 // any unit: all tasks are in the first window
+		end = 1 // any positive value: all tasks are in the first window
 	}
 	numWindows := minWindows
 	for numWindows < maxWindows && numWindows/windowsPerSample*max < n {
@@ -101,8 +101,8 @@ func Sample(n, max int, task func(i int) TaskInterval) TaskSample {
 	return s
 }
 
-// bisection lists 0, n-1, and then the middles of the gaps between listed numbers, the longest
-// gaps first.
+// bisection returns 0, n-1, and then repeatedly the middles of the longest gaps between
+// returned numbers.
 func bisection(n int) []int {
 	order := []int{0, n - 1}
 	gaps := [][2]int{{0, n - 1}}
@@ -122,7 +122,7 @@ func bisection(n int) []int {
 // maxDescribedWindows is the number of windows that Describe lists.
 const maxDescribedWindows = 8
 
-// Describe states which tasks are missing. end is the time until the last task ends, in seconds.
+// Describe states which tasks are missing. end is the end of the last task in seconds.
 func (s *TaskSample) Describe(end float64) string {
 	missing := 0
 	for _, selected := range s.Selected {
@@ -149,15 +149,15 @@ func (s *TaskSample) Describe(end float64) string {
 // readers, which are 256 MiB of text and 128 MiB of memory (limitsOf), 64 MiB of memory per list
 // (mostList) and 16 MiB of text per series (mostValue).
 const (
-	maxDetailSpans  = 600_000   // of all simulations together: about 40 MB of memory, 45 MB of text
-	maxDetailPoints = 1_500_000 // of all series together: about 24 MB of memory, 40 MB of text
-	maxSeriesPoints = 500_000   // of one series: about 10 MB of text per list
-	maxUncheckedLen = mostValue // a text of at most this length is within every limit
+	maxDetailSpans  = 600_000       // of all simulations together: about 40 MB of memory, 45 MB of text
+	maxDetailPoints = 1_500_000     // of all series together: about 24 MB of memory, 40 MB of text
+	maxSeriesPoints = 500_000       // of one series: about 10 MB of text per list
+	maxUncheckedLen = maxValueBytes // a text of this length or less meets every limit
 )
 
-// fit samples the tracks and coarsens the series of d until readers accept it, and returns the
-// text of the file. What still does not fit is left out, largest section first. Omitted then
-// states what is missing.
+// fit samples tracks and coarsens series until readers accept the detail, and returns the
+// text of the file. If that is not sufficient, it removes the largest sections. Omitted
+// then lists the missing data.
 func (d *Detail) fit() ([]byte, error) {
 	d.Policies = slices.Clone(d.Policies) // the caller's simulations keep all data
 	for i := range d.Policies {
@@ -171,7 +171,7 @@ func (d *Detail) fit() ([]byte, error) {
 		if err != nil || len(text) <= maxUncheckedLen {
 			return text, err
 		}
-		if decode(strings.NewReader(string(text)), new(Detail), limitsOf(d, 0)) == nil {
+		if decode(strings.NewReader(string(text)), new(Detail), decodeLimitsOf(d, 0)) == nil {
 			return text, nil
 		}
 		if !d.dropLargest() {
@@ -180,7 +180,7 @@ func (d *Detail) fit() ([]byte, error) {
 	}
 }
 
-// simulations visits all simulations of d, with those of jobs.
+// simulations calls visit for all simulations of d, including the simulations of jobs.
 func (d *Detail) simulations(visit func(p *Simulation)) {
 	var each func(p *Simulation)
 	each = func(p *Simulation) {
@@ -195,8 +195,8 @@ func (d *Detail) simulations(visit func(p *Simulation)) {
 	}
 }
 
-// sampleTracks bounds the number of spans: it samples every list of tracks with more than an even
-// share.
+// sampleTracks limits the number of spans: every list of tracks above an even share is
+// sampled.
 func (d *Detail) sampleTracks() {
 	var sizes []int
 	lists := func(p *Simulation) []*[]Track { return []*[]Track{&p.Tracks, &p.Nodes} }
@@ -210,15 +210,15 @@ func (d *Detail) sampleTracks() {
 		for _, tracks := range lists(p) {
 			if n := numSpans(*tracks); n > max {
 				var what string
-				*tracks, what = sampled(*tracks, n, max)
+				*tracks, what = sampleSpans(*tracks, n, max)
 				d.omit("timeline of %s: %s", p.name(), what)
 			}
 		}
 	})
 }
 
-// evenShare returns the largest number such that sizes, each reduced to at most that number, add up
-// to at most total.
+// evenShare returns the largest limit such that the sizes, each reduced to at most that
+// limit, add up to at most total.
 func evenShare(sizes []int, total int) int {
 	slices.Sort(sizes)
 	for i, n := range sizes {
@@ -230,6 +230,7 @@ func evenShare(sizes []int, total int) int {
 	return math.MaxInt
 }
 
+// numSpans returns the number of spans of all tracks.
 func numSpans(tracks []Track) (n int) {
 	for i := range tracks {
 		n += len(tracks[i].Spans)
@@ -237,8 +238,9 @@ func numSpans(tracks []Track) (n int) {
 	return n
 }
 
-// sampled returns tracks with about max of their n spans, and a description of the sample.
-func sampled(tracks []Track, n, max int) ([]Track, string) {
+// sampleSpans returns tracks with about max of their n spans, and a description of the
+// sample.
+func sampleSpans(tracks []Track, n, max int) ([]Track, string) {
 	spans := make([]*Span, 0, n)
 	end := 0.0
 	for i := range tracks {
@@ -251,14 +253,14 @@ func sampled(tracks []Track, n, max int) ([]Track, string) {
 	out := slices.Clone(tracks)
 	next := 0
 	for i := range out {
-		var kept []Span
+		var stored []Span
 		for _, s := range tracks[i].Spans {
 			if sample.Selected[next] {
-				kept = append(kept, s)
+				stored = append(stored, s)
 			}
 			next++
 		}
-		out[i].Spans = kept
+		out[i].Spans = stored
 	}
 	return out, sample.Describe(end)
 }
@@ -283,7 +285,7 @@ func (d *Detail) coarsenSeries() {
 			}
 			for i := range *group {
 				if s := &(*group)[i]; len(s.TimeS) > max {
-					*s = s.coarsened(max)
+					*s = s.coarsen(max)
 					coarse++
 				}
 			}
@@ -294,9 +296,9 @@ func (d *Detail) coarsenSeries() {
 	})
 }
 
-// coarsened returns s with at most about max steps. Consecutive steps are replaced by their average
-// over time, so the integral of s is unchanged.
-func (s Series) coarsened(max int) Series {
+// coarsen returns s with about max steps. Consecutive steps are replaced by their average
+// over time, so the integral is unchanged.
+func (s Series) coarsen(max int) Series {
 	n := len(s.TimeS) - 1 // steps
 	group := (n + max - 1) / max
 	out := Series{Name: s.Name, Group: s.Group}
@@ -316,8 +318,8 @@ func (s Series) coarsened(max int) Series {
 	return out
 }
 
-// dropLargest leaves out the section of a simulation or the windows, whichever has the longest
-// text. It returns false if no section is left.
+// dropLargest removes the section with the longest text: a section of a simulation, or
+// the windows. It returns false if no section is left.
 func (d *Detail) dropLargest() bool {
 	largest, length, what := reflect.Value{}, 2, "" // "{}" and "[]" hold nothing
 	consider := func(v reflect.Value, format string, args ...any) {
@@ -347,6 +349,7 @@ func (d *Detail) dropLargest() bool {
 	return true
 }
 
+// name returns the policy, or "the reference" for the ideal fabric.
 func (p *Simulation) name() string {
 	if p.Policy == "" {
 		return "the reference"
@@ -354,6 +357,7 @@ func (p *Simulation) name() string {
 	return p.Policy
 }
 
+// omit adds a line to Omitted.
 func (d *Detail) omit(format string, args ...any) {
 	d.Omitted = append(d.Omitted, fmt.Sprintf(format, args...))
 }

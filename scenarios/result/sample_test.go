@@ -73,7 +73,7 @@ func TestCoarsened(t *testing.T) {
 		}
 		s.Value = append(s.Value, 0)
 		max := rapid.IntRange(1, n).Draw(t, "max")
-		got := s.coarsened(max)
+		got := s.coarsen(max)
 		if a, b := integral(s), integral(got); math.Abs(a-b) > 1e-9*(1+a) {
 			t.Fatalf("the integral is %g, want %g", b, a)
 		}
@@ -94,7 +94,8 @@ func integral(s Series) (sum float64) {
 	return sum
 }
 
-// TestWrittenIsReadable: whatever is too large for readers is sampled or left out when a run is written, with a line for each.
+// TestWrittenIsReadable: sections that are too large for readers are sampled or left out
+// when a run is written, and Omitted has a line for each.
 func TestWrittenIsReadable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes large files")

@@ -1,52 +1,56 @@
 package result
 
-// Schedule is the plan of a collective on a scale-up domain, for pictures. Plans of whole chunks go in slots that are
-// all of SlotS; those of other collectives in Steps whose messages have lengths of their own, each LatencyS and its
-// bytes at RateBitsPerS.
+// Schedule is the plan of a collective on a scale-up domain, for figures. A plan of whole
+// chunks consists of slots of SlotS each. Plans of other collectives consist of steps
+// with different message sizes; a step takes LatencyS plus its bytes at RateBitsPerS.
 type Schedule struct {
-	Origin string          `json:"origin"` // which construction
+	Origin string          `json:"origin"` // name of the construction
 	GPUs   int             `json:"gpus"`
-	Degree int             `json:"degree"`  // links out of and into a GPU
+	Degree int             `json:"degree"`  // links out of a GPU, and also into a GPU
 	SlotS  float64         `json:"slot_s"`  // time of a chunk on a link
-	DelayS float64         `json:"delay_s"` // of a reconfiguration
+	DelayS float64         `json:"delay_s"` // reconfiguration delay
 	Phases []SchedulePhase `json:"phases"`
-	// Intervals: switches reconfigure on their own, phases are intervals in which none changes, and slots in which some
-	// are dark count.
+	// Intervals reports whether switches reconfigure independently. Phases are then
+	// intervals without a reconfiguration, and slots in which some switches are down
+	// count.
 	Intervals bool `json:"intervals,omitempty"`
 
-	LatencyS     float64 `json:"latency_s,omitempty"` // of a step, besides its bytes
+	LatencyS     float64 `json:"latency_s,omitempty"` // latency of a step, in addition to its bytes
 	RateBitsPerS float64 `json:"rate_bits_per_s,omitempty"`
 }
 
-// SchedulePhase is what happens between two reconfigurations; of a plan in steps, one kind of
-// operation on the data.
+// SchedulePhase is the time between two reconfigurations. In a plan of steps it is also
+// one kind of operation on the data.
 type SchedulePhase struct {
-	Edges [][2]int `json:"edges"` // from, to; a double one has two links
+	Edges [][2]int `json:"edges"` // pairs (from, to); a double link is listed twice
 	Slots int      `json:"slots"`
-	Busy  []int    `json:"busy"` // by slot: links that carry a chunk
-	// Sent is the transmissions in order of slots: slot, from, to, source, destination, chunk. Empty where there are
-	// too many to draw.
+	Busy  []int    `json:"busy"` // links that carry a chunk, indexed by slot
+	// Sent lists the transmissions by slot: slot, from, to, source, destination, chunk.
+	// It is empty if they are too many to draw.
 	Sent [][6]int `json:"sent,omitempty"`
 
-	// Kind is what a phase of steps does: "scatter", "exchange", "gather" or "fold". "" of a phase of slots.
+	// Kind is the operation of a phase of steps: "scatter", "exchange", "gather" or
+	// "fold". "" for slots.
 	Kind string `json:"kind,omitempty"`
-	// Reused: the topology is that of the phase before, at no reconfiguration; Edges is then empty.
+	// Reused reports that the phase keeps the previous topology without a
+	// reconfiguration. Edges is then empty.
 	Reused bool `json:"reused,omitempty"`
-	// Offsets make the topology a circulant: links lead from GPU u to u+Offsets[i] mod GPUs. nil of others.
+	// Offsets describe a circulant: links lead from GPU u to u+Offsets[i] mod GPUs. nil
+	// for other topologies.
 	Offsets []int `json:"offsets,omitempty"`
-	// Links is how many the topology has, where Edges is empty because they are too many to draw.
+	// Links is the number of links if Edges is empty because they are too many to draw.
 	Links int           `json:"links,omitempty"`
 	Steps []ScheduleRun `json:"steps,omitempty"` // in order of time
 }
 
-// ScheduleRun is steps in a row whose longest messages are identical.
+// ScheduleRun is consecutive steps whose longest messages have the same size.
 type ScheduleRun struct {
 	Count int     `json:"count"`
-	Bytes int64   `json:"bytes"`  // of the longest message of a step
-	StepS float64 `json:"step_s"` // time of a step: latency and bytes at the rate
+	Bytes int64   `json:"bytes"`  // bytes of the longest message of a step
+	StepS float64 `json:"step_s"` // time of a step: latency plus bytes at the rate
 }
 
-// InSteps reports whether the plan goes in steps and not in slots.
+// InSteps reports whether the plan consists of steps instead of slots.
 func (s *Schedule) InSteps() bool {
 	for i := range s.Phases {
 		if len(s.Phases[i].Steps) > 0 {
@@ -56,7 +60,7 @@ func (s *Schedule) InSteps() bool {
 	return false
 }
 
-// Reconfigurations counts the topologies that are set up, the first included.
+// Reconfigurations returns the number of topologies that are set up, including the first.
 func (s *Schedule) Reconfigurations() int {
 	d := 0
 	for i := range s.Phases {
@@ -67,7 +71,8 @@ func (s *Schedule) Reconfigurations() int {
 	return d
 }
 
-// Totals sums the steps of a phase: how many, the bytes of their longest messages, and their time in seconds.
+// Totals returns the number of steps of a phase, the sum of the bytes of their longest
+// messages, and their time in seconds.
 func (p *SchedulePhase) Totals() (steps int, bytes int64, timeS float64) {
 	for _, r := range p.Steps {
 		steps += r.Count

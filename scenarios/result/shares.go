@@ -6,34 +6,35 @@ import (
 	"slices"
 )
 
-// Shares splits a simulation's makespan along its critical path. The five parts add up to the makespan.
+// Shares splits a makespan along its critical path. The five parts, in seconds, add up to
+// the makespan.
 type Shares struct {
 	ComputeS  float64 // work inside pods
-	FullRateS float64 // transfers between pods, had each had the full rate of its NICs
-	CircuitS  float64 // lost to fewer circuits than flows
-	SharingS  float64 // lost to others on the same circuits or NICs
-	WaitS     float64 // the rest: nothing on the path was running
+	FullRateS float64 // transfers between pods at the full rate of their NICs
+	CircuitS  float64 // loss by fewer circuits than flows
+	SharingS  float64 // loss by sharing circuits or NICs
+	WaitS     float64 // rest: no task of the path was running
 }
 
-// roundingPart of the makespan is the largest rest that counts as rounding: a path of a million steps in picoseconds,
-// of a second, stays below it.
-const roundingPart = 1e-6
+// maxRounding is the largest rest, as a fraction of the makespan, that counts as a
+// rounding error. A path of a million steps with times in picoseconds stays below it.
+const maxRounding = 1e-6
 
-// Shares returns where the makespan of p goes.
+// Shares splits the makespan of p.
 func (p *Simulation) Shares() Shares {
 	var s Shares
 	for i := range p.Path {
 		s.Add(&p.Path[i])
 	}
 	s.WaitS = p.MakespanS - s.ComputeS - s.FullRateS - s.CircuitS - s.SharingS
-	if math.Abs(s.WaitS) <= roundingPart*p.MakespanS {
-		s.ComputeS += s.WaitS // at most a digit nobody prints
+	if math.Abs(s.WaitS) <= maxRounding*p.MakespanS {
+		s.ComputeS += s.WaitS // below the printed precision
 		s.WaitS = 0
 	}
 	return s
 }
 
-// Add adds a step of a critical path.
+// Add adds a step of a critical path to the shares.
 func (s *Shares) Add(t *PathStep) {
 	s.ComputeS += t.LagS
 	if t.Transfer() {
@@ -45,10 +46,11 @@ func (s *Shares) Add(t *PathStep) {
 	s.SharingS += t.SharingS
 }
 
-// LostS is what fewer circuits and sharing cost together.
+// LostS returns the loss by fewer circuits and by sharing.
 func (s Shares) LostS() float64 { return s.CircuitS + s.SharingS }
 
-// Transfer tells a transfer between pods from work inside one.
+// Transfer reports whether the step is a transfer between pods, rather than work inside
+// one.
 func (t *PathStep) Transfer() bool {
 	switch t.Kind {
 	case "", "compute", "forward", "backward":
@@ -57,15 +59,15 @@ func (t *PathStep) Transfer() bool {
 	return true
 }
 
-// LinkShares is what the critical path spends on one link.
+// LinkShares is the time of the critical path on one link.
 type LinkShares struct {
 	Link      string
 	Transfers int
 	Shares
 }
 
-// ByLink returns what the critical path spends on each link, in order of the time lost there, then of the time spent,
-// then by name.
+// ByLink returns the time of the critical path on each link. It is sorted by lost time,
+// then by full-rate time, both descending, then by name.
 func (p *Simulation) ByLink() []LinkShares {
 	var out []LinkShares
 	for i := range p.Path {
@@ -73,15 +75,15 @@ func (p *Simulation) ByLink() []LinkShares {
 		if !t.Transfer() {
 			continue
 		}
-		at := slices.IndexFunc(out, func(l LinkShares) bool { return l.Link == t.Link })
-		if at < 0 {
-			at = len(out)
+		index := slices.IndexFunc(out, func(l LinkShares) bool { return l.Link == t.Link })
+		if index < 0 {
+			index = len(out)
 			out = append(out, LinkShares{Link: t.Link})
 		}
-		out[at].Transfers++
-		out[at].FullRateS += t.IdealS
-		out[at].CircuitS += t.CircuitS
-		out[at].SharingS += t.SharingS
+		out[index].Transfers++
+		out[index].FullRateS += t.IdealS
+		out[index].CircuitS += t.CircuitS
+		out[index].SharingS += t.SharingS
 	}
 	slices.SortFunc(out, func(a, b LinkShares) int {
 		return cmp.Or(cmp.Compare(b.LostS(), a.LostS()), cmp.Compare(b.FullRateS, a.FullRateS), cmp.Compare(a.Link, b.Link))

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSharesAddUp wants the parts of any path to add up to the makespan.
+// TestSharesAddUp: the parts of any path add up to the makespan.
 func TestSharesAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.Float64Range(0, 10)
@@ -50,7 +50,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// A pair is found by its link in either direction, and to DP peers also as runs of before name it.
+// TestFindPair: a pair is found by its link name in either direction, and by the legacy
+// name for DP peers.
 func TestFindPair(t *testing.T) {
 	top := &Topology{Pods: []PodPorts{{Name: "pod 0"}, {Name: "pod 1"}}, Pairs: []Pair{{A: 0, B: 1}, {A: 1, B: 1, DP: true}}}
 	for link, want := range map[string]*Pair{

@@ -9,26 +9,27 @@ import (
 // SweepSchema is the version of Sweep.
 const SweepSchema = "sim.sweep/1"
 
-// Sweep is sweep.json: what every cell of a sweep reached, in the order of the cells. It is a function of the study
-// alone.
+// Sweep is sweep.json: the results of all cells of a sweep, in order. It depends only on
+// the study.
 type Sweep struct {
 	Schema  string `json:"schema"`
 	Name    string `json:"name"`
 	Title   string `json:"title,omitempty"`
-	Digest  string `json:"digest"` // sha256 of the study, hex
+	Digest  string `json:"digest"` // SHA-256 of the study, hexadecimal
 	Version string `json:"version"`
-	Model   int    `json:"model"` // version of the models; results of the same may be compared
+	Model   int    `json:"model"` // version of the models; results of equal versions are comparable
 	Axes    []Axis `json:"axes"`
 	Cells   []Cell `json:"cells"`
 }
 
-// Axis is what a sweep varies: one key of the scenario, or several that go together.
+// Axis is a varied key of the scenario, or several keys that vary together.
 type Axis struct {
-	Name string   `json:"name"` // its key, or the name of its group of keys
+	Name string   `json:"name"` // the key, or the name of the group of keys
 	Keys []string `json:"keys"`
-	// Labels are the values as texts, in order; of a group the first key's.
+	// Labels are the values as text, in order. A group has the labels of its first key.
 	Labels []string `json:"labels"`
-	// Numbers are the values as numbers in their base unit (bits per second, bytes, seconds), nil where some are none.
+	// Numbers are the values in their base unit (bits per second, bytes, seconds); nil if
+	// some are not numbers.
 	Numbers []float64 `json:"numbers,omitempty"`
 }
 
@@ -36,23 +37,23 @@ type Axis struct {
 type Cell struct {
 	At        []int                `json:"at"` // index into Labels, by axis
 	Policy    string               `json:"policy"`
-	Key       string               `json:"key"` // hash of resolved scenario, policy, seed and model version, hex
+	Key       string               `json:"key"` // hexadecimal hash of resolved scenario, policy, seed and model version
 	Scenario  string               `json:"scenario"`
 	Seed      uint64               `json:"seed"`
 	Reference map[string]float64   `json:"reference,omitempty"`
 	Metrics   map[string]float64   `json:"metrics,omitempty"`
 	Labels    map[string]string    `json:"labels,omitempty"`
 	Samples   map[string][]float64 `json:"samples,omitempty"`
-	Failed    string               `json:"failed,omitempty"` // why the cell has no metrics
+	Failed    string               `json:"failed,omitempty"` // reason if the cell has no metrics
 }
 
-// SweepTimings is timings.json of a sweep: wall-clock seconds by cell key.
+// SweepTimings is timings.json of a sweep: wall-clock seconds keyed by Cell.Key.
 type SweepTimings struct {
 	WallS float64                  `json:"wall_s"`
 	Cells map[string]PolicyTimings `json:"cells"`
 }
 
-// Plot is a figure that a scenario asks for with a [[plot]] table.
+// Plot is a figure requested by a [[plot]] table of a scenario.
 type Plot struct {
 	Name     string              `json:"name" key:"name" doc:"name of the figure file"`
 	Title    string              `json:"title,omitempty" key:"title" doc:"title of the figure"`
@@ -79,16 +80,18 @@ type Plot struct {
 	Marks    []Mark              `json:"mark,omitempty" key:"mark" doc:"array of tables '[[plot.mark]]': values from other sources, each with 'label', 'x', 'series', 'panel' and 'y'"`
 }
 
-// Mark is a figure that somebody else states, such as a paper. Its places are labels of the plot's axes.
+// Mark is a published value shown in a figure. X, Series and Panel are labels of the
+// plot's axes.
 type Mark struct {
-	Label  string  `json:"label" key:"label"` // who states it, for the legend
+	Label  string  `json:"label" key:"label"` // source, for the legend
 	X      string  `json:"x,omitempty" key:"x"`
 	Series string  `json:"series,omitempty" key:"series"`
 	Panel  string  `json:"panel,omitempty" key:"panel"`
-	Y      float64 `json:"y" key:"y" min:"-inf"` // in the units of the y axis, after Scale and Offset
+	Y      float64 `json:"y" key:"y" min:"-inf"` // in the unit of the y axis, after Scale and Offset
 }
 
-// ShortKey words a dotted key by its last part; what is one of several jobs' keeps the job's number.
+// ShortKey shortens a dotted key to its last part. Keys of one of several jobs retain the
+// number of the job.
 func ShortKey(key string) string {
 	parts := strings.Split(key, ".")
 	last := parts[len(parts)-1]
@@ -98,8 +101,8 @@ func ShortKey(key string) string {
 	return last
 }
 
-// Has returns the names of the metrics that cells have.
-func (s *Sweep) Has() map[string]bool {
+// MetricNames returns the names of the metrics of all cells.
+func (s *Sweep) MetricNames() map[string]bool {
 	has := map[string]bool{}
 	for i := range s.Cells {
 		for name := range s.Cells[i].Metrics {
@@ -109,8 +112,8 @@ func (s *Sweep) Has() map[string]bool {
 	return has
 }
 
-// MainOf returns the metric among has that tells most of the sweep, leaving out those that are
-// relative to a reference that differs between rows.
+// MainOf returns the main metric among has (see MainOf). Metrics relative to a reference
+// that differs between rows are excluded.
 func (s *Sweep) MainOf(has map[string]bool) string {
 	comparable := map[string]bool{}
 	for name := range has {
@@ -120,12 +123,13 @@ func (s *Sweep) MainOf(has map[string]bool) string {
 	return MainOf(comparable)
 }
 
-// referenceTie is the relative difference up to which references count as equal: rounding to ticks.
+// referenceTie is the relative difference up to which references are equal; it covers
+// rounding to ticks.
 const referenceTie = 1e-9
 
-// ReferenceDiffers reports whether values of a metric are relative to a reference that differs
-// between fabrics of different kinds for one work: between cells whose references compute for the
-// same time.
+// ReferenceDiffers reports whether values of a metric are relative to references that
+// differ between kinds of fabrics for the same work. Cells have the same work if their
+// references have the same compute time.
 func (s *Sweep) ReferenceDiffers(m *Metric) bool {
 	changesKind := slices.ContainsFunc(s.Axes, func(a Axis) bool {
 		return slices.Contains(a.Keys, "fabric") || slices.Contains(a.Keys, "fabric.kind")
@@ -133,7 +137,7 @@ func (s *Sweep) ReferenceDiffers(m *Metric) bool {
 	if m.Relative == "" || !changesKind {
 		return false
 	}
-	first := map[float64]float64{} // by the time of computing
+	first := map[float64]float64{} // keyed by compute time
 	for i := range s.Cells {
 		reference := s.Cells[i].Reference
 		compute, hasCompute := reference[ComputeTime]

@@ -6,29 +6,31 @@ import (
 	"slices"
 )
 
-// Timeline is what nodes of a network do, for WriteTrace: runs keep the tracks of short ones alone. Times are in picoseconds.
+// Timeline is the activity of the nodes of a network, for WriteTrace. Runs store only the
+// tracks of short ones. Times are in picoseconds.
 type Timeline struct {
-	Nodes []string // tracks
+	Nodes []string // names of the nodes
 	Tasks []TimelineTask
-	Links []Series // average rates over the transfers that are under way, of the most loaded links
-	// LeftOut says what is not there, for size or since it is not known; "" is nothing.
-	LeftOut string
+	Links []Series // average rates of the most loaded links over the transfers in progress
+	// Omitted describes the missing parts, which are too large or unknown; "" if nothing
+	// is missing.
+	Omitted string
 }
 
-// TimelineTask is a compute, or a transfer on the track of its source.
+// TimelineTask is a compute task, or a transfer on the track of its source.
 type TimelineTask struct {
 	Name       string
-	Kind       string // as Span.Kind
-	Node       int32
+	Kind       string // like Span.Kind
+	Node       int32  // index into Nodes
 	Start, End int64
 	Transfer   bool
-	Dst        int32 // of a transfer
-	Bytes      int64
-	Waited     int32 // the task that it waited for last, by index; -1 of none
+	Dst        int32 // destination node of a transfer
+	Bytes      int64 // bytes of a transfer
+	WaitedFor  int32 // index of the last predecessor to end; -1 if there is none
 	Critical   bool  // on the critical path
 }
 
-// Tracks are the tasks of each node that has some, as runs keep them.
+// Tracks returns the tracks of the nodes that have tasks.
 func (l *Timeline) Tracks() []Track {
 	spans := make([][]Span, len(l.Nodes))
 	for i := range l.Tasks {
@@ -49,13 +51,15 @@ func (l *Timeline) Tracks() []Track {
 	return out
 }
 
+// seconds converts picoseconds to seconds.
 func seconds(ps int64) float64 { return float64(ps) / 1e12 }
 
-// timeline adds the tracks of a timeline: for each node its computes and its transfers, on as many threads as overlap,
-// an arrow to each task from the one that it waited for last, and counters.
-func (t *tracer) timeline(l *Timeline) {
-	if l.LeftOut != "" {
-		t.event(`{"ph":"M","pid":%d,"tid":0,"name":"process_labels","args":{"labels":%s}}`, t.pid, quote("left out: "+l.LeftOut))
+// timeline writes the tracks of a timeline. Each node has threads for computes and for
+// transfers, as many as overlap. Each task has an arrow from its last predecessor. Link
+// rates are counters.
+func (t *traceWriter) timeline(l *Timeline) {
+	if l.Omitted != "" {
+		t.writeEvent(`{"ph":"M","pid":%d,"tid":0,"name":"process_labels","args":{"labels":%s}}`, t.pid, quoteJSON("left out: "+l.Omitted))
 	}
 	thread := make([]int, len(l.Tasks))
 	interval := func(i int32) (from, to int64) { return l.Tasks[i].Start, l.Tasks[i].End }
@@ -71,36 +75,36 @@ func (t *tracer) timeline(l *Timeline) {
 		for k, label := range []string{name, name + ", sends"} {
 			list := of[node][k]
 			slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(l.Tasks[a].Start, l.Tasks[b].Start) })
-			rows(t, label, list, interval, func(row []int32) {
+			assignRows(t, label, list, interval, func(row []int32) {
 				for _, i := range row {
 					thread[i] = t.tid
 				}
 			})
 		}
 	}
-	pid := t.pid // events are written when all processes are there
+	pid := t.pid // events are formatted after t.pid has changed
 	task := func(i int32) string {
 		k := &l.Tasks[i]
 		if k.Transfer {
-			return slice(pid, thread[i], k.Start, k.End, "transfer", k.Name, fmt.Sprintf(`,"args":{"bytes":%d,"to":%s}`, k.Bytes, quote(l.Nodes[k.Dst])))
+			return sliceJSON(pid, thread[i], k.Start, k.End, "transfer", k.Name, fmt.Sprintf(`,"args":{"bytes":%d,"to":%s}`, k.Bytes, quoteJSON(l.Nodes[k.Dst])))
 		}
-		return slice(pid, thread[i], k.Start, k.End, "compute", k.Name, "")
+		return sliceJSON(pid, thread[i], k.Start, k.End, "compute", k.Name, "")
 	}
 	arrow := func(phase string, tid int, at int64, i int32) string {
-		return fmt.Sprintf(`{%s,"pid":%d,"tid":%d,"ts":%s,"id":%d,"cat":"waits","name":"waits"}`, phase, pid, tid, micros(at), int64(pid)<<32|int64(i))
+		return fmt.Sprintf(`{%s,"pid":%d,"tid":%d,"ts":%s,"id":%d,"cat":"waits","name":"waits"}`, phase, pid, tid, formatMicros(at), int64(pid)<<32|int64(i))
 	}
-	leaves := func(i int32) int64 { // the last moment of what the task waited for
-		w := &l.Tasks[l.Tasks[i].Waited]
+	leaves := func(i int32) int64 { // start of the arrow: the last picosecond of the predecessor
+		w := &l.Tasks[l.Tasks[i].WaitedFor]
 		return max(w.Start, w.End-1)
 	}
-	begin := func(i int32) string { return arrow(`"ph":"s"`, thread[l.Tasks[i].Waited], leaves(i), i) }
+	begin := func(i int32) string { return arrow(`"ph":"s"`, thread[l.Tasks[i].WaitedFor], leaves(i), i) }
 	end := func(i int32) string { return arrow(`"ph":"f","bp":"e"`, thread[i], l.Tasks[i].Start, i) }
 	for i := range l.Tasks {
 		k := &l.Tasks[i]
-		t.add(k.Start, task, i)
-		if k.Waited >= 0 {
-			t.add(leaves(int32(i)), begin, i)
-			t.add(k.Start, end, i)
+		t.enqueue(k.Start, task, i)
+		if k.WaitedFor >= 0 {
+			t.enqueue(leaves(int32(i)), begin, i)
+			t.enqueue(k.Start, end, i)
 		}
 	}
 	t.counters("link", l.Links)

@@ -1,43 +1,44 @@
 package result
 
-// Torus is a torus or mesh, and what each of its links carries.
+// Torus is a torus or mesh with the loads of its links.
 type Torus struct {
 	Dims  []int       `json:"dims"`
-	Unit  string      `json:"unit"` // of loads: "messages"
+	Unit  string      `json:"unit"` // unit of loads, such as "messages"
 	Links []TorusLink `json:"links"`
-	// Routes are routes worth showing, such as those round a fault.
+	// Routes are selected paths, such as detours around a fault.
 	Routes []TorusRoute `json:"ways,omitempty"`
-	// Pairs are the routes of each node to every node in order, separated by spaces: a character a hop, '0' for the
-	// first of Links that leaves the node, '1' for the second and so on. Of routes that a pair shares its messages
-	// among it is the one with most. Empty where they are too many.
+	// Pairs has the paths from each node to all nodes, separated by spaces. A path has
+	// one character per hop: '0' for the first of Links that leaves the node, '1' for the
+	// second and so on. If messages of a pair are split, it is the path with most of
+	// them. It is empty if the paths are too many.
 	Pairs []string `json:"pairs,omitempty"`
 }
 
-// TorusLink is a directed link. Nodes are numbered with the last dimension fastest.
+// TorusLink is a directed link. Node numbers increase fastest along the last dimension.
 type TorusLink struct {
 	From  int     `json:"from"`
 	To    int     `json:"to"`
 	Dim   int     `json:"dim"`
-	Up    bool    `json:"up,omitempty"`
-	Wrap  bool    `json:"wrap,omitempty"`  // goes round the torus
-	State string  `json:"state,omitempty"` // "down", "drained"; "" is up
+	Up    bool    `json:"up,omitempty"`    // in the direction of increasing coordinates
+	Wrap  bool    `json:"wrap,omitempty"`  // wrap-around link
+	State string  `json:"state,omitempty"` // "down", "drained", or "" for up
 	Load  float64 `json:"load"`
 }
 
-// TorusRoute is the route of a pair of nodes.
+// TorusRoute is a path between a pair of nodes.
 type TorusRoute struct {
-	Src   int   `json:"src"`
-	Dst   int   `json:"dst"`
-	Links []int `json:"links"`           // indices into Links, in order
-	Usual bool  `json:"usual,omitempty"` // the one that is taken where nothing is down
+	Src       int   `json:"src"`
+	Dst       int   `json:"dst"`
+	Links     []int `json:"links"`           // indices into Torus.Links, in order
+	FaultFree bool  `json:"usual,omitempty"` // path of the fault-free fabric
 }
 
-// Graph is nodes joined by any links, and what each of these carries.
+// Graph is a network of nodes and links with the loads of the links.
 type Graph struct {
-	Unit  string      `json:"unit"` // of loads: "messages"
+	Unit  string      `json:"unit"` // unit of loads, such as "messages"
 	Nodes []GraphNode `json:"nodes"`
 	Links []GraphLink `json:"links"`
-	Pairs []string    `json:"pairs,omitempty"` // as of a Torus
+	Pairs []string    `json:"pairs,omitempty"` // like Torus.Pairs
 }
 
 // GraphNode is a node of a Graph.
@@ -51,48 +52,49 @@ type GraphLink struct {
 	From  int     `json:"from"`
 	To    int     `json:"to"`
 	Load  float64 `json:"load"`
-	Speed float64 `json:"speed"` // its rate over the fabric's
+	Speed float64 `json:"speed"` // rate divided by the fabric's link rate
 }
 
-// Delay is how long packets took from source to destination.
+// Delay is the distribution of packet delays from source to destination.
 type Delay struct {
 	MeanS float64    `json:"mean_s"`
 	P50S  float64    `json:"p50_s"`
 	P99S  float64    `json:"p99_s"`
 	MaxS  float64    `json:"max_s"`
-	Bins  []DelayBin `json:"bins"` // ordered
+	Bins  []DelayBin `json:"bins"` // sorted
 }
 
-// DelayBin counts packets with delays in [FromS, ToS).
+// DelayBin counts the packets with delays in [FromS, ToS).
 type DelayBin struct {
 	FromS   float64 `json:"from_s"`
 	ToS     float64 `json:"to_s"`
 	Packets int64   `json:"packets"`
 }
 
-// Forms in which a topology is drawn, of several the later serves for all.
+// Forms of drawings of a topology. If several topologies are drawn, the largest form
+// applies to all.
 const (
-	RowForm    = iota // a row of pods for each replica, in which only neighbours are joined
+	RowForm    = iota // one row of pods per replica; only neighbours are joined
 	RingForm          // pods on an ellipse
-	MatrixForm        // too many pods for lines
+	MatrixForm        // a matrix, for more pods
 )
 
-// Limits of the forms.
+// Limits of the forms: pods per row, rows, and pods on an ellipse.
 const (
 	maxRowPods  = 10
 	maxRows     = 4
 	maxRingPods = 16
 )
 
-// Wiring is how a topology is laid out.
+// Wiring is the layout of a drawn topology.
 type Wiring struct {
 	Form    int      `json:"form"`
-	Places  [][2]int `json:"places"` // column and row of each pod, a row for each replica in order of appearance
+	Places  [][2]int `json:"places"` // column and row, indexed by pod; one row per replica, in order of appearance
 	Columns int      `json:"columns"`
 	Rows    int      `json:"rows"`
 }
 
-// Wiring lays a topology out.
+// Wiring returns the layout of t.
 func (t *Topology) Wiring() *Wiring {
 	w := &Wiring{}
 	row := map[int]int{}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// ringOf4 is a ring of four nodes with a route half round.
+// ringOf4 returns a ring of four nodes with a path half-way around.
 func ringOf4() Detail {
 	l := &Torus{Dims: []int{4}, Unit: "messages"}
 	for n := range 4 {
@@ -61,8 +61,8 @@ func TestCheckTorus(t *testing.T) {
 	}
 }
 
-// TestCheckSimulation: a detail whose parts fit together passes, up to the last node, pod and moment; each part that
-// does not fit is an error.
+// TestCheckSimulation: a consistent detail passes, including the last node, pod and time;
+// each inconsistent part is an error.
 func TestCheckSimulation(t *testing.T) {
 	series := []Series{{Name: "s", TimeS: []float64{0, 1, 1}, Value: []float64{1, 2, 3}}}
 	spans := []Track{{Name: "t", Spans: []Span{{Label: "a", StartS: 0, EndS: 0}, {Label: "b", StartS: 0, EndS: 2}, {Label: "c", StartS: 1, EndS: 1}}}}

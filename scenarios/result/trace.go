@@ -12,15 +12,16 @@ import (
 	"sim/internal/text"
 )
 
-// WriteTrace writes the timelines of d as Chrome trace-event JSON, which Perfetto and chrome://tracing open: a process
-// for the ideal fabric, where that has timelines, and one for each policy, a thread for each stage (and one for its
-// transfers) and for each direction of a circuit bundle, and the rates as counters. Events come in order of time, then
-// of process and thread, and are written one by one, so that a large trace takes no more memory than d.
+// WriteTrace writes the timelines of d as Chrome trace-event JSON, for Perfetto and
+// chrome://tracing. There is one process for the ideal fabric, if it has timelines, and
+// one per policy. A process has one thread per stage, one for the stage's transfers, and
+// one per direction of a circuit bundle. Rates are counters. Events are sorted by time,
+// process and thread, and written one by one: a large trace needs no more memory than d.
 func WriteTrace(w io.Writer, doc *Document, d *Detail) error {
 	b := bufio.NewWriterSize(w, 1<<16)
-	t := &tracer{w: b}
-	t.line(`{"displayTimeUnit":"ms","otherData":{"scenario":%s,"version":%s,"digest":%s},"traceEvents":[`,
-		quote(doc.Scenario), quote(doc.Version), quote(doc.Digest))
+	t := &traceWriter{w: b}
+	t.printf(`{"displayTimeUnit":"ms","otherData":{"scenario":%s,"version":%s,"digest":%s},"traceEvents":[`,
+		quoteJSON(doc.Scenario), quoteJSON(doc.Version), quoteJSON(doc.Digest))
 	ref := d.Reference
 	if ref.Policy == "" {
 		ref.Policy = "ideal fabric"
@@ -32,47 +33,49 @@ func WriteTrace(w io.Writer, doc *Document, d *Detail) error {
 	for i := range d.Policies {
 		t.simulation(&d.Policies[i])
 	}
-	slices.SortStableFunc(t.events, func(a, b event) int { return cmp.Compare(a.at, b.at) }) // threads are in order
+	slices.SortStableFunc(t.events, func(a, b queuedEvent) int { return cmp.Compare(a.ps, b.ps) }) // stable: events of one time stay sorted by process and thread
 	for _, e := range t.events {
-		t.event("%s", e.line(e.i))
+		t.writeEvent("%s", e.format(e.index))
 	}
-	t.line("\n]}\n")
+	t.printf("\n]}\n")
 	return b.Flush() // reports the first failed write
 }
 
-// tracer numbers processes and threads and lists their events.
-type tracer struct {
-	w      *bufio.Writer
-	pid    int
-	tid    int
-	any    bool // event was written
-	events []event
+// traceWriter assigns numbers to processes and threads and collects their events.
+type traceWriter struct {
+	w          *bufio.Writer
+	pid        int
+	tid        int
+	wroteEvent bool // an event was written, so the next one needs a comma
+	events     []queuedEvent
 }
 
-// event is an event at a time in picoseconds, written by line(i).
-type event struct {
-	at   int64
-	line func(i int32) string
-	i    int32
+// queuedEvent is an event that is formatted when it is written, by format(index).
+type queuedEvent struct {
+	ps     int64 // time in picoseconds
+	format func(i int32) string
+	index  int32
 }
 
-func (t *tracer) line(format string, args ...any) { fmt.Fprintf(t.w, format, args...) }
+// printf writes text.
+func (t *traceWriter) printf(format string, args ...any) { fmt.Fprintf(t.w, format, args...) }
 
-func (t *tracer) event(format string, args ...any) {
-	if t.any {
+// writeEvent writes one event after a comma and a line break.
+func (t *traceWriter) writeEvent(format string, args ...any) {
+	if t.wroteEvent {
 		t.w.WriteByte(',')
 	}
-	t.any = true
+	t.wroteEvent = true
 	t.w.WriteByte('\n')
-	t.line(format, args...)
+	t.printf(format, args...)
 }
 
 // simulation adds a process with its threads and counters.
-func (t *tracer) simulation(p *Simulation) {
+func (t *traceWriter) simulation(p *Simulation) {
 	t.pid++
 	t.tid = 0
-	t.event(`{"ph":"M","pid":%d,"tid":0,"name":"process_name","args":{"name":%s}}`, t.pid, quote(p.Policy))
-	t.event(`{"ph":"M","pid":%d,"tid":0,"name":"process_sort_index","args":{"sort_index":%d}}`, t.pid, t.pid)
+	t.writeEvent(`{"ph":"M","pid":%d,"tid":0,"name":"process_name","args":{"name":%s}}`, t.pid, quoteJSON(p.Policy))
+	t.writeEvent(`{"ph":"M","pid":%d,"tid":0,"name":"process_sort_index","args":{"sort_index":%d}}`, t.pid, t.pid)
 	for i := range p.Tracks {
 		t.track(&p.Tracks[i])
 	}
@@ -81,12 +84,12 @@ func (t *tracer) simulation(p *Simulation) {
 		t.thread("circuit " + s.Name)
 		pid, tid := t.pid, t.tid
 		busy := func(i int32) string {
-			return slice(pid, tid, ticks(s.TimeS[i]), ticks(s.TimeS[i+1]), "circuit", fmt.Sprintf("%.4g Gb/s", s.Value[i]/1e9),
+			return sliceJSON(pid, tid, picoseconds(s.TimeS[i]), picoseconds(s.TimeS[i+1]), "circuit", fmt.Sprintf("%.4g Gb/s", s.Value[i]/1e9),
 				fmt.Sprintf(`,"args":{"rate_bits_per_s":%s}`, text.Exact(s.Value[i])))
 		}
 		for i := range max(len(s.TimeS)-1, 0) {
-			if s.Value[i] > 0 && ticks(s.TimeS[i+1]) > ticks(s.TimeS[i]) {
-				t.add(ticks(s.TimeS[i]), busy, i)
+			if s.Value[i] > 0 && picoseconds(s.TimeS[i+1]) > picoseconds(s.TimeS[i]) {
+				t.enqueue(picoseconds(s.TimeS[i]), busy, i)
 			}
 		}
 	}
@@ -98,22 +101,22 @@ func (t *tracer) simulation(p *Simulation) {
 	t.counters("rate", p.Rates)
 }
 
-// counters adds rates.
-func (t *tracer) counters(what string, series []Series) {
+// counters adds series of rates as counters.
+func (t *traceWriter) counters(what string, series []Series) {
 	for i := range series {
 		s := &series[i]
-		pid, name := t.pid, quote(what+" "+s.Name+" (Gb/s)")
+		pid, name := t.pid, quoteJSON(what+" "+s.Name+" (Gb/s)")
 		counter := func(i int32) string {
-			return fmt.Sprintf(`{"ph":"C","pid":%d,"ts":%s,"name":%s,"args":{"Gb/s":%s}}`, pid, micros(ticks(s.TimeS[i])), name, text.Exact(s.Value[i]/1e9))
+			return fmt.Sprintf(`{"ph":"C","pid":%d,"ts":%s,"name":%s,"args":{"Gb/s":%s}}`, pid, formatMicros(picoseconds(s.TimeS[i])), name, text.Exact(s.Value[i]/1e9))
 		}
 		for i, at := range s.TimeS {
-			t.add(ticks(at), counter, i)
+			t.enqueue(picoseconds(at), counter, i)
 		}
 	}
 }
 
 // track adds a stage: threads for its work and for its transfers.
-func (t *tracer) track(l *Track) {
+func (t *traceWriter) track(l *Track) {
 	name := l.Name
 	if l.Group != "" {
 		name += ", " + l.Group
@@ -126,24 +129,24 @@ func (t *tracer) track(l *Track) {
 			work = append(work, s)
 		}
 	}
-	interval := func(s Span) (from, to int64) { return ticks(s.StartS), ticks(s.EndS) }
+	interval := func(s Span) (from, to int64) { return picoseconds(s.StartS), picoseconds(s.EndS) }
 	add := func(row []Span) {
 		pid, tid := t.pid, t.tid
 		span := func(i int32) string {
 			from, to := interval(row[i])
-			return slice(pid, tid, from, to, row[i].Kind, row[i].Kind+" "+row[i].Label, "")
+			return sliceJSON(pid, tid, from, to, row[i].Kind, row[i].Kind+" "+row[i].Label, "")
 		}
 		for i := range row {
-			t.add(ticks(row[i].StartS), span, i)
+			t.enqueue(picoseconds(row[i].StartS), span, i)
 		}
 	}
-	rows(t, name, work, interval, add)
-	rows(t, name+", transfers", moves, interval, add)
+	assignRows(t, name, work, interval, add)
+	assignRows(t, name+", transfers", moves, interval, add)
 }
 
-// rows deals what is on a track, in order of start, to rows in which nothing overlaps what is before it. Each row is a
-// thread of its own, whose content goes to add.
-func rows[T any](t *tracer, label string, list []T, interval func(T) (from, to int64), add func(row []T)) {
+// assignRows distributes intervals, sorted by start, over rows without overlaps, using
+// the first row that is free. Each row becomes a thread; add adds its events.
+func assignRows[T any](t *traceWriter, label string, list []T, interval func(T) (from, to int64), add func(row []T)) {
 	var all [][]T
 	for _, x := range list {
 		from, _ := interval(x)
@@ -163,28 +166,33 @@ func rows[T any](t *tracer, label string, list []T, interval func(T) (from, to i
 	}
 }
 
-func (t *tracer) thread(name string) {
+// thread begins a thread.
+func (t *traceWriter) thread(name string) {
 	t.tid++
-	t.event(`{"ph":"M","pid":%d,"tid":%d,"name":"thread_name","args":{"name":%s}}`, t.pid, t.tid, quote(name))
-	t.event(`{"ph":"M","pid":%d,"tid":%d,"name":"thread_sort_index","args":{"sort_index":%d}}`, t.pid, t.tid, t.tid)
+	t.writeEvent(`{"ph":"M","pid":%d,"tid":%d,"name":"thread_name","args":{"name":%s}}`, t.pid, t.tid, quoteJSON(name))
+	t.writeEvent(`{"ph":"M","pid":%d,"tid":%d,"name":"thread_sort_index","args":{"sort_index":%d}}`, t.pid, t.tid, t.tid)
 }
 
-func (t *tracer) add(at int64, line func(i int32) string, i int) {
-	t.events = append(t.events, event{at, line, int32(i)})
+// enqueue adds an event.
+func (t *traceWriter) enqueue(at int64, line func(i int32) string, i int) {
+	t.events = append(t.events, queuedEvent{at, line, int32(i)})
 }
 
-// slice is what a thread does from one time to another, in picoseconds, as JSON; more is what follows its name.
-func slice(pid, tid int, from, to int64, category, name, more string) string {
+// sliceJSON returns an activity of a thread as JSON. Times are in picoseconds; more is
+// appended after the name.
+func sliceJSON(pid, tid int, from, to int64, category, name, more string) string {
 	return fmt.Sprintf(`{"ph":"X","pid":%d,"tid":%d,"ts":%s,"dur":%s,"cat":%s,"name":%s%s}`,
-		pid, tid, micros(from), micros(to-from), quote(category), quote(name), more)
+		pid, tid, formatMicros(from), formatMicros(to-from), quoteJSON(category), quoteJSON(name), more)
 }
 
-func ticks(s float64) int64 { return int64(math.Round(s * 1e12)) }
+// picoseconds converts seconds to picoseconds.
+func picoseconds(s float64) int64 { return int64(math.Round(s * 1e12)) }
 
-// micros writes picoseconds as microseconds, exactly.
-func micros(ps int64) string { return fmt.Sprintf("%d.%06d", ps/1e6, ps%1e6) }
+// formatMicros formats picoseconds as microseconds without rounding.
+func formatMicros(ps int64) string { return fmt.Sprintf("%d.%06d", ps/1e6, ps%1e6) }
 
-func quote(s string) string {
-	b, _ := json.Marshal(s) // a string always can be
+// quoteJSON returns s as a JSON string.
+func quoteJSON(s string) string {
+	b, _ := json.Marshal(s) // never fails for a string
 	return string(b)
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// traceEvent is an event as a viewer reads it.
+// traceEvent is an event as read by a viewer.
 type traceEvent struct {
 	Ph   string
 	Pid  int
@@ -61,7 +61,8 @@ func TestTrace(t *testing.T) {
 		}
 		ends[thread] = e.Ts + e.Dur
 	}
-	// Of 4 simulations: 12 spans and 2 busy steps of a circuit; counters have 4+2+2.
+	// 4 simulations with 12 spans and 2 busy steps of a circuit; counters have 4+2+2
+	// events.
 	if counts["X"] != 4*14 || counts["C"] != 4*8 {
 		t.Errorf("got %d complete and %d counter events, want %d and %d", counts["X"], counts["C"], 4*14, 4*8)
 	}
@@ -73,9 +74,9 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestTraceExact wants picoseconds kept: 1 ps after an hour.
+// TestTraceExact: picoseconds are exact, also 1 ps after an hour.
 func TestTraceExact(t *testing.T) {
-	if got := micros(ticks(3600) + 1); got != "3600000000.000001" {
+	if got := formatMicros(picoseconds(3600) + 1); got != "3600000000.000001" {
 		t.Errorf("an hour and a picosecond is %s µs", got)
 	}
 }

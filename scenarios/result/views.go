@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// WallMetrics are the names of the wall-clock times that are measured beside metrics: to decide, and to simulate.
+// WallMetrics are the names of the wall-clock times: time to decide and time to simulate.
 var WallMetrics = []string{solveTime, simulateTime}
 
-// Metrics returns the times by the names of WallMetrics.
+// Metrics returns the times, keyed by the names of WallMetrics.
 func (t PolicyTimings) Metrics() map[string]float64 {
 	return map[string]float64{solveTime: t.SolveS, simulateTime: t.SimulateS}
 }
 
-// Value returns a metric of a cell, one of the ideal fabric after ReferencePrefix, or a time of WallMetrics; t may be nil.
+// Value returns a metric of a cell, a metric of the ideal fabric after ReferencePrefix,
+// or a time of WallMetrics. t may be nil.
 func (c *Cell) Value(name string, t *SweepTimings) (v float64, ok bool) {
 	if v, ok = c.Metrics[name]; ok {
 		return v, true
@@ -31,61 +32,64 @@ func (c *Cell) Value(name string, t *SweepTimings) (v float64, ok bool) {
 	return v, ok
 }
 
-// End is when the work of a row ends, and what takes that time: an iteration, or the completion of calls.
-type End struct {
+// WorkEnd is the end of a row's work: of an iteration, or of collective calls.
+type WorkEnd struct {
 	Metric string
-	Span   string // "iteration" or "completion"
-	S      float64
+	Span   string  // "iteration" or "completion"
+	S      float64 // in seconds
 }
 
-var ends = []End{{CompletionTime, "completion", 0}, {IterationTime, "iteration", 0}}
+var endMetrics = []WorkEnd{{CompletionTime, "completion", 0}, {IterationTime, "iteration", 0}}
 
-// Ends returns the end of a row's work: its completion if it has one, else its iteration; ok is false if it has neither.
-func (r *Row) Ends() (e End, ok bool) {
-	for _, e := range ends {
+// End returns the completion of a row if it has one, else its iteration time. ok is false
+// if it has neither.
+func (r *Row) End() (e WorkEnd, ok bool) {
+	for _, e := range endMetrics {
 		if v, ok := r.Metrics[e.Metric]; ok {
 			e.S = v
 			return e, true
 		}
 	}
-	return ends[1], false
+	return endMetrics[1], false
 }
 
-// Bounded returns the lower bound on the time at which a row's work ends, and that end; ok is false if it has none.
-func (r *Row) Bounded() (e End, bound float64, ok bool) {
-	for _, e := range slices.Backward(ends) {
+// EndBound returns the end of a row's work that has a lower bound, and the bound. ok is
+// false if there is no bound.
+func (r *Row) EndBound() (e WorkEnd, bound float64, ok bool) {
+	for _, e := range slices.Backward(endMetrics) {
 		if v, has := r.Metrics[BoundPrefix+e.Metric]; has {
 			e.S = r.Metrics[e.Metric]
 			return e, v, true
 		}
 	}
-	return End{}, 0, false
+	return WorkEnd{}, 0, false
 }
 
-// LinkLoads is what links carry under a row's routes.
+// LinkLoads are the link loads of a row.
 type LinkLoads struct {
 	Max, Bound float64
-	OverRate   bool    // loads are over the rates of links
-	FaultRatio float64 // of throughput, under what is down to that without; 0 if not known
-	Healthy    float64 // the largest load of a link without faults, if FaultRatio is known
-	Hops       float64 // on average
-	FluidS     float64 // time of a fluid; 0 if not known
+	OverRate   bool    // loads are divided by link rates
+	FaultRatio float64 // throughput with faults divided by throughput without; 0 if unknown
+	FaultFree  float64 // largest link load without faults, if FaultRatio is known
+	Hops       float64 // mean number of hops
+	FluidS     float64 // fluid time in seconds; 0 if unknown
 }
 
-// LinkLoads returns what a row's links carry; ok is false if it was not measured.
+// LinkLoads returns the link loads of a row; ok is false if they were not computed.
 func (r *Row) LinkLoads() (l LinkLoads, ok bool) {
 	m := r.Metrics
 	l.Max, ok = m[maxLinkLoad]
 	l.Bound, l.FaultRatio, l.Hops, l.FluidS = m[BoundPrefix+maxLinkLoad], m[faultRatio], m[averageHops], m[FluidTime]
-	l.Healthy = l.Max * l.FaultRatio
+	l.FaultFree = l.Max * l.FaultRatio
 	if over, has := m[maxLoadOverRate]; has {
 		l.Max, l.Bound, l.OverRate = over, m[BoundPrefix+maxLoadOverRate], true
 	}
 	return l, ok
 }
 
-// ExposedCalls returns by how much a row would end sooner without the calls of dimensions of parallelism, in the order
-// of the table; nil if that is not measured.
+// ExposedCalls returns the exposed communication time of each dimension of parallelism,
+// in table order: how much earlier the row would end without its calls. It returns nil if
+// that is not computed.
 func (r *Row) ExposedCalls() (dims []string, seconds []float64) {
 	for _, m := range Metrics {
 		dim, _ := strings.CutSuffix(m.Name, "_exposed_s")
@@ -96,19 +100,19 @@ func (r *Row) ExposedCalls() (dims []string, seconds []float64) {
 	return dims, seconds
 }
 
-// TierKinds is the label of a row that lists the kinds of the tiers of its machine, from the inside out.
+// TierKinds is the label with the kinds of a machine's tiers, from the inside out.
 const TierKinds = "tiers"
 
-// Tier is what a row says of a tier of a machine.
+// Tier is the metrics of one tier of a machine.
 type Tier struct {
-	Name     string  `json:"name"` // its number from the inside out, and its kind
+	Name     string  `json:"name"` // number from the inside out, and kind
 	Bytes    float64 `json:"bytes"`
 	Busy     float64 `json:"busy"`
 	ExposedS float64 `json:"exposed_s"`
 	DoubledS float64 `json:"doubled_s"`
 }
 
-// Tiers returns what a row says of the tiers of its machine, from the inside out; none of other fabrics.
+// Tiers returns the tiers of a row's machine, from the inside out; nil for other fabrics.
 func Tiers(r *Row) (list []Tier) {
 	kinds := strings.Split(r.Labels[TierKinds], ", ")
 	for i := 1; ; i++ {

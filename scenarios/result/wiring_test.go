@@ -2,7 +2,8 @@ package result
 
 import "testing"
 
-// TestWiring: a row for each replica if only neighbours are joined, an ellipse of few pods, else a matrix.
+// TestWiring: rows for each replica if only neighbours are joined, an ellipse for few
+// pods, else a matrix.
 func TestWiring(t *testing.T) {
 	pods := func(n, replicas int) (out []PodPorts) {
 		for r := range replicas {

@@ -22,19 +22,18 @@ const (
 	ScenarioFile = "scenario.toml"
 	ResultFile   = "result.json"
 	TimingsFile  = "timings.json"
-	DetailFile   = "detail.json"    // or, when large,
-	DetailGzip   = "detail.json.gz" // the same, compressed
+	DetailFile   = "detail.json"    // or DetailGzip if it is large
+	DetailGzip   = "detail.json.gz" // compressed detail
 	CSVFile      = "metrics.csv"
 	BenchFile    = "metrics.bench"
 	PlotsDir     = "plots"
 )
 
-// detailLimit is the size in bytes from which the detail is compressed: below it a person may want to open the file,
-// above it nobody does.
-const detailLimit = 1 << 20
+// maxPlainDetailBytes is the size above which the detail is compressed. Smaller files
+// stay readable in an editor.
+const maxPlainDetailBytes = 1 << 20
 
-// JSON returns the document as result.json holds it: indented, members in a fixed order, the same bytes for the same
-// document.
+// JSON returns the content of result.json: indented, with members in a fixed order.
 func (d *Document) JSON() ([]byte, error) {
 	if err := d.Check(); err != nil {
 		return nil, err
@@ -42,7 +41,7 @@ func (d *Document) JSON() ([]byte, error) {
 	return JSON(d)
 }
 
-// JSON returns v as the files of run directories hold it: indented, the same bytes for the same value.
+// JSON returns v as indented JSON; equal values give equal bytes.
 func JSON(v any) ([]byte, error) { return marshal(v, "  ") }
 
 func marshal(v any, indent string) ([]byte, error) {
@@ -56,9 +55,9 @@ func marshal(v any, indent string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Write writes every file of r but its figures and its manifest, which Commit writes. Nothing wall-clock reaches
-// result.json, even when the document carries timings. If the detail is larger than readers accept, Write replaces
-// r.Detail by a copy that is sampled; its Omitted states what is missing.
+// Write writes all files of r except the figures and the manifest, which Commit writes.
+// result.json contains no wall-clock times. If the detail exceeds the limits of readers,
+// Write replaces r.Detail by a sample; its Omitted lists the missing data.
 func (d *Dir) Write(r *Run) error {
 	if err := r.Detail.Check(); err != nil {
 		return err
@@ -79,7 +78,7 @@ func (d *Dir) Write(r *Run) error {
 	}
 	sums := map[string]string{}
 	detailName := DetailFile
-	if len(detail) > detailLimit {
+	if len(detail) > maxPlainDetailBytes {
 		detailName, detail = DetailGzip, compress(detail)
 	}
 	for _, f := range append(r.Files[:len(r.Files):len(r.Files)],
@@ -92,11 +91,11 @@ func (d *Dir) Write(r *Run) error {
 	) {
 		sum := sha256.Sum256(f.Data)
 		sums[f.Name] = hex.EncodeToString(sum[:])
-		if !ownName(f.Name) {
-			return fmt.Errorf("%s: %s is no name of a run's file", d.shown, f.Name)
+		if !isRunFile(f.Name) {
+			return fmt.Errorf("%s: %s is no name of a run's file", d.displayPath, f.Name)
 		}
 		if err := os.WriteFile(filepath.Join(d.tmp, f.Name), f.Data, 0o666); err != nil {
-			return fmt.Errorf("%s: cannot write %s: %s", d.shown, f.Name, Reason(err))
+			return fmt.Errorf("%s: cannot write %s: %s", d.displayPath, f.Name, Reason(err))
 		}
 	}
 	m := r.Manifest
@@ -105,15 +104,16 @@ func (d *Dir) Write(r *Run) error {
 	return nil
 }
 
-// maxSummed is more than any file of a run has, in bytes: a larger one was changed.
-const maxSummed = 512 << 20
+// maxFileBytes exceeds the size of every file of a run. A larger file must have been
+// changed.
+const maxFileBytes = 512 << 20
 
-// Intact fails, with a *PlaceError, if one of the named files of a run, or of all, was changed since the run wrote it: its
-// digest is not that of the manifest. Files that
-// are missing are told by whoever needs them, and runs of earlier versions have no digests.
-func (m *Manifest) Intact(dir string, names ...string) error {
+// VerifySums fails with a *PlaceError if a file of a run has changed: its digest differs
+// from the manifest. It checks the named files, or all. Missing files are not reported.
+// Runs of older versions have no digests.
+func (m *Manifest) VerifySums(dir string, names ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(m.Sums)) {
-		if !ownName(name) || len(names) > 0 && !slices.Contains(names, name) {
+		if !isRunFile(name) || len(names) > 0 && !slices.Contains(names, name) {
 			continue
 		}
 		f, size, err := infile.Open(filepath.Join(dir, name))
@@ -121,7 +121,7 @@ func (m *Manifest) Intact(dir string, names ...string) error {
 			continue
 		}
 		h := sha256.New()
-		if size <= maxSummed {
+		if size <= maxFileBytes {
 			_, err = io.Copy(h, f)
 		}
 		f.Close()
@@ -132,7 +132,8 @@ func (m *Manifest) Intact(dir string, names ...string) error {
 	return nil
 }
 
-// compress is gzip without a time, so that equal data give equal bytes.
+// compress compresses data with gzip, without a time stamp, so that equal data give equal
+// bytes.
 func compress(data []byte) []byte {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // fails only on a bad level

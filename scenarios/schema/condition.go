@@ -6,48 +6,50 @@ import (
 	"strings"
 )
 
-// Condition says when a key or table is used.
+// Condition states when a key or table is used.
 type Condition struct {
-	Keys []string // what it depends on; not judged while one of these is at fault
-	OK   func() bool
-	By   func() string // names what does not use it
-	Want string        // what makes it used
-	// Instead replaces leaving it out, and Want; "" does not.
-	Instead string
+	Keys      []string // keys on which the condition depends; it is not checked while one of them is invalid
+	Holds     func() bool
+	NotUsedBy func() string // text for messages: why the key is not used
+	Hint      string        // how to make the condition hold, such as `set kind = "x"`
+	// Replacement is the complete remedy if it is neither to leave the key out nor Hint;
+	// "" if it is.
+	Replacement string
 
-	all []*Condition // of which the first that does not hold speaks
+	terms []*Condition // conditions combined by AllOf; the first one that does not hold provides the messages
 }
 
-// Applies reports whether the condition holds; nil always does.
-func (c *Condition) Applies() bool { return c == nil || c.OK() }
+// Applies reports whether the condition holds. A nil condition always holds.
+func (c *Condition) Applies() bool { return c == nil || c.Holds() }
 
-// remedy says what to do about a key that is not used.
+// remedy states what to do about a key that is not used.
 func (c *Condition) remedy() string {
-	for _, one := range c.all {
-		if !one.OK() {
+	for _, one := range c.terms {
+		if !one.Holds() {
 			return one.remedy()
 		}
 	}
-	if c.Instead != "" {
-		return c.Instead
+	if c.Replacement != "" {
+		return c.Replacement
 	}
-	return "leave it out, or " + c.Want
+	return "leave it out, or " + c.Hint
 }
 
-// All is the condition of what needs several, of which the first that does not hold speaks.
-func All(all ...*Condition) *Condition {
+// AllOf is the conjunction of conditions. Messages come from the first condition that
+// does not hold.
+func AllOf(all ...*Condition) *Condition {
 	failing := func() *Condition {
 		for _, one := range all {
-			if !one.OK() {
+			if !one.Holds() {
 				return one
 			}
 		}
 		return nil
 	}
 	c := &Condition{
-		all: all, Want: all[len(all)-1].Want,
-		OK: func() bool { return failing() == nil },
-		By: func() string { return failing().By() },
+		terms: all, Hint: all[len(all)-1].Hint,
+		Holds:     func() bool { return failing() == nil },
+		NotUsedBy: func() string { return failing().NotUsedBy() },
 	}
 	for _, one := range all {
 		c.Keys = append(c.Keys, one.Keys...)
@@ -55,8 +57,9 @@ func All(all ...*Condition) *Condition {
 	return c
 }
 
-// Condition returns what an expression of a table's tag says, nil of an empty one.
-func (s *Schema) Condition(path, expr string) *Condition {
+// ParseCondition parses a condition of a tag (see the package comment) for a table at
+// path. It returns nil for "".
+func (s *Schema) ParseCondition(path, expr string) *Condition {
 	if expr == "" {
 		return nil
 	}
@@ -66,17 +69,18 @@ func (s *Schema) Condition(path, expr string) *Condition {
 	}
 	var all []*Condition
 	for term := range strings.SplitSeq(expr, "&") {
-		all = append(all, s.term(path, strings.TrimSpace(term)))
+		all = append(all, s.parseTerm(path, strings.TrimSpace(term)))
 	}
 	c := all[0]
 	if len(all) > 1 {
-		c = All(all...)
+		c = AllOf(all...)
 	}
 	s.conditions[known] = c
 	return c
 }
 
-func (s *Schema) term(path, text string) *Condition {
+// parseTerm parses one term of a condition.
+func (s *Schema) parseTerm(path, text string) *Condition {
 	i := strings.IndexAny(text, "=~")
 	if i < 0 {
 		name, rest, _ := strings.Cut(text, "(")
@@ -84,50 +88,51 @@ func (s *Schema) term(path, text string) *Condition {
 		if rest = strings.TrimSuffix(rest, ")"); rest != "" {
 			args = strings.Split(rest, "|")
 		}
-		of, ok := s.names.Conditions[name]
+		build, ok := s.names.Conditions[name]
 		if !ok {
 			panic(fmt.Sprintf("schema: %s: no condition %q", path, text))
 		}
-		return of(s, args)
+		return build(s, args)
 	}
 	name, values := text[:i], strings.Split(text[i+1:], "|")
-	at := name
+	keyPath := name
 	if !strings.Contains(name, ".") {
-		at = path + "." + name
+		keyPath = path + "." + name
 	}
-	c := &Condition{Keys: []string{at}}
+	c := &Condition{Keys: []string{keyPath}}
 	if text[i] == '=' {
-		c.OK = func() bool { return slices.Contains(values, s.text(at)) }
+		c.Holds = func() bool { return slices.Contains(values, s.valueText(keyPath)) }
 		quote := QuotedList
 		if values[0] == "true" || values[0] == "false" {
 			quote = func(words []string) string { return words[0] }
 		}
-		c.By = func() string { return s.called(at) + " " + quote([]string{Clipped(s.text(at), 60)}) }
-		c.Want = "set " + name + " = " + quote(values)
+		c.NotUsedBy = func() string { return s.label(keyPath) + " " + quote([]string{Clip(s.valueText(keyPath), 60)}) }
+		c.Hint = "set " + name + " = " + quote(values)
 		return c
 	}
-	c.OK = func() bool {
-		k := s.Key(at)
+	c.Holds = func() bool {
+		k := s.Key(keyPath)
 		return k != nil && slices.ContainsFunc(k.Field(0).Interface().([]string), func(one string) bool { return slices.Contains(values, one) })
 	}
-	_, last := CutLast(at)
-	c.By = func() string { return "the " + last + " that are listed" }
-	c.Want = "add " + QuotedList(values) + " to " + at
+	_, last := CutLast(keyPath)
+	c.NotUsedBy = func() string { return "the " + last + " that are listed" }
+	c.Hint = "add " + QuotedList(values) + " to " + keyPath
 	return c
 }
 
-// text is the value of a key that is a text or a truth, "" where there is none.
-func (s *Schema) text(path string) string {
+// valueText returns the value of a key with a text or a bool, or "" if the key does not
+// exist.
+func (s *Schema) valueText(path string) string {
 	if k := s.Key(path); k != nil {
 		return fmt.Sprint(k.Field(0))
 	}
 	return ""
 }
 
-// called is the name of a key in messages.
-func (s *Schema) called(path string) string {
+// label returns the name of a key in messages.
+func (s *Schema) label(path string) string {
 	if k := s.Key(path); k != nil {
-		return k.called
+		return k.label
 	}
 	_, last := CutLast(path)
 	return last

@@ -12,24 +12,24 @@ import (
 	"sim/internal/text"
 )
 
-// ErrInput is what errors.Is finds in every error that an unusable input causes: a file that cannot be read, broken
-// TOML, or a diagnostic of a scenario.
+// ErrInput matches, with errors.Is, every error about invalid input: an unreadable file,
+// broken TOML, or a diagnostic of a scenario.
 var ErrInput = errors.New("unusable input")
 
-// Diagnostic is one thing that is wrong with an input.
+// Diagnostic is a single error in an input.
 type Diagnostic struct {
-	File    string // SetFile if an override is at fault
-	Line    int    // from 1; 0 if no line is at fault
-	Key     string // dotted; empty if no key is at fault
-	Problem string // what is wrong
-	Remedy  string // what would be right
+	File    string // file name, or SetFile for an override
+	Line    int    // from 1; 0 if the error has no line
+	Key     string // dotted path; empty if the error has no key
+	Problem string // description of the error
+	Remedy  string // correction, or the accepted values
 }
 
-// SetFile stands for the file in diagnostics of overrides.
+// SetFile replaces the file name in diagnostics of overrides.
 const SetFile = "--set"
 
-// String formats d as one line, "FILE:LINE: key: what is wrong; what would be right", leaving out what does not apply.
-// It is printable and of bounded length, whatever the input holds.
+// String formats d as one line: "FILE:LINE: key: problem; remedy". Empty parts are
+// omitted. The line is printable and its length is limited, whatever the input contains.
 func (d Diagnostic) String() string {
 	var b strings.Builder
 	if d.File == "" || strings.ContainsFunc(d.File, IsControl) {
@@ -41,38 +41,39 @@ func (d Diagnostic) String() string {
 		fmt.Fprintf(&b, ":%d", d.Line)
 	}
 	if d.Key != "" {
-		b.WriteString(": " + Clipped(d.Key, 200))
+		b.WriteString(": " + Clip(d.Key, 200))
 	}
-	b.WriteString(": " + Clipped(d.Problem, 300))
+	b.WriteString(": " + Clip(d.Problem, 300))
 	if d.Remedy != "" {
 		b.WriteString("; " + d.Remedy)
 	}
-	return text.Line(b.String(), mostLine)
+	return text.Line(b.String(), maxLineBytes)
 }
 
-// Clipped shortens a text of more than so many bytes: names of keys and of what files hold may be of any length.
-func Clipped(text string, most int) string {
-	if len(text) <= most {
+// Clip shortens a text to maxBytes. Names of keys and contents of files may have any
+// length.
+func Clip(text string, maxBytes int) string {
+	if len(text) <= maxBytes {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
+	return strings.ToValidUTF8(text[:maxBytes], "") + "..."
 }
 
-// IsControl reports whether a line of text may not hold r.
+// IsControl reports whether r must not be part of a line of text.
 func IsControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 }
 
-// Bounds of what is told of an input: bytes of a line; diagnostics of one place that differ in numbers and names alone;
-// and all diagnostics, as nobody mends more at a time.
+// Limits of printed diagnostics: bytes per line; diagnostics of one place that differ
+// only in numbers and names; and all diagnostics, because nobody corrects more at once.
 const (
-	mostLine    = 500
-	mostAlike   = 3
-	mostOfInput = 100
+	maxLineBytes   = 500
+	maxSimilar     = 3
+	maxDiagnostics = 100
 )
 
-// Diagnostics are all that is wrong with an input, an error.
+// Diagnostics is an error with all problems of an input.
 type Diagnostics []Diagnostic
 
-// Error returns one line a diagnostic.
+// Error returns one line per diagnostic.
 func (ds Diagnostics) Error() string {
 	lines := make([]string, len(ds))
 	for i, d := range ds {
@@ -84,35 +85,38 @@ func (ds Diagnostics) Error() string {
 // Is reports whether target is ErrInput.
 func (ds Diagnostics) Is(target error) bool { return target == ErrInput }
 
-// specific is what differs in what is wrong at several places of a list or file.
-var specific = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[0-9]+`)
+// variableText matches the parts in which similar diagnostics differ: quoted names and
+// numbers.
+var variableText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[0-9]+`)
 
-// capped leaves out diagnostics that are like others of the same place, and says how many.
-func (ds Diagnostics) capped() Diagnostics {
-	alike := func(d Diagnostic) Diagnostic {
-		d.Problem = specific.ReplaceAllString(d.Problem, "")
+// limitSimilar retains maxSimilar of similar diagnostics of the same place and counts the
+// others.
+func (ds Diagnostics) limitSimilar() Diagnostics {
+	template := func(d Diagnostic) Diagnostic {
+		d.Problem = variableText.ReplaceAllString(d.Problem, "")
 		return d
 	}
 	count := map[Diagnostic]int{}
 	for _, d := range ds {
-		count[alike(d)]++
+		count[template(d)]++
 	}
-	told := map[Diagnostic]int{}
+	reported := map[Diagnostic]int{}
 	var kept Diagnostics
 	for _, d := range ds {
-		like := alike(d)
-		switch told[like]++; {
-		case told[like] <= mostAlike:
+		pattern := template(d)
+		switch reported[pattern]++; {
+		case reported[pattern] <= maxSimilar:
 			kept = append(kept, d)
-		case told[like] == mostAlike+1:
-			kept = append(kept, Diagnostic{File: d.File, Line: d.Line, Key: d.Key, Problem: fmt.Sprintf("and %d more like these", count[like]-mostAlike)})
+		case reported[pattern] == maxSimilar+1:
+			kept = append(kept, Diagnostic{File: d.File, Line: d.Line, Key: d.Key, Problem: fmt.Sprintf("and %d more like these", count[pattern]-maxSimilar)})
 		}
 	}
 	return kept
 }
 
-// Sorted returns them by line, those of overrides last, else as they were found, without repeats and what is like many
-// others. Of too many it keeps the first and says how many there are.
+// Sorted returns the diagnostics by line, without duplicates and with similar ones
+// limited. Diagnostics of overrides come last. If there are more than maxDiagnostics, the
+// last one states how many are missing.
 func (ds Diagnostics) Sorted() Diagnostics {
 	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
 		switch {
@@ -123,9 +127,9 @@ func (ds Diagnostics) Sorted() Diagnostics {
 		}
 		return cmp.Compare(a.Line, b.Line)
 	})
-	ds = slices.Compact(ds).capped()
-	if more := len(ds) - mostOfInput; more > 0 {
-		ds = append(ds[:mostOfInput:mostOfInput], Diagnostic{File: ds[mostOfInput].File, Problem: fmt.Sprintf("and %d more", more), Remedy: "mend these first"})
+	ds = slices.Compact(ds).limitSimilar()
+	if more := len(ds) - maxDiagnostics; more > 0 {
+		ds = append(ds[:maxDiagnostics:maxDiagnostics], Diagnostic{File: ds[maxDiagnostics].File, Problem: fmt.Sprintf("and %d more", more), Remedy: "mend these first"})
 	}
 	return ds
 }

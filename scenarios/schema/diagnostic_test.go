@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDiagnosticString: the line of a diagnostic leaves out what does not apply, quotes names that a terminal would
-// act on, and is of bounded length.
+// TestDiagnosticString: the line of a diagnostic omits empty parts, quotes names with
+// control characters, and has limited length.
 func TestDiagnosticString(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	for want, d := range map[string]Diagnostic{
@@ -24,21 +24,21 @@ func TestDiagnosticString(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	if got := (Diagnostic{long, 1, long, long, long}).String(); len(got) > mostLine+10 {
+	if got := (Diagnostic{long, 1, long, long, long}).String(); len(got) > maxLineBytes+10 {
 		t.Errorf("a line has %d bytes", len(got))
 	}
 	for _, c := range []struct {
 		text, want string
 		most       int
 	}{{"abc", "abc", 3}, {"abcd", "abc...", 3}, {"aé", "a...", 2}, {"", "", 0}} {
-		if got := Clipped(c.text, c.most); got != c.want {
+		if got := Clip(c.text, c.most); got != c.want {
 			t.Errorf("%q of at most %d bytes is %q, want %q", c.text, c.most, got, c.want)
 		}
 	}
 }
 
-// TestSorted: diagnostics are in order of lines, those of overrides last, without repeats; of those alike three are told
-// and the others counted, and so are those beyond a hundred.
+// TestSorted: diagnostics are sorted by line, overrides last, without duplicates. Three
+// similar ones are printed and the others counted, and so are those beyond a hundred.
 func TestSorted(t *testing.T) {
 	at := func(file string, line int, problem string) Diagnostic {
 		return Diagnostic{File: file, Line: line, Problem: problem}
@@ -57,20 +57,20 @@ func TestSorted(t *testing.T) {
 	if got, want := ds.Sorted().Error(), "a:2: \"v0\" is no. 0\na:2: entry 0\na:2: \"v1\" is no. 1\na:2: entry 1\na:2: \"v2\" is no. 2\na:2: entry 2\na:2: and 2 more like these\na:2: and 2 more like these"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	for n, last := range map[int]string{mostOfInput: "a:100: p", mostOfInput + 1: "a: and 1 more; mend these first", mostOfInput + 9: "a: and 9 more; mend these first"} {
+	for n, last := range map[int]string{maxDiagnostics: "a:100: p", maxDiagnostics + 1: "a: and 1 more; mend these first", maxDiagnostics + 9: "a: and 9 more; mend these first"} {
 		ds = nil
 		for i := range n {
 			ds = append(ds, at("a", n-i, "p"))
 		}
 		got := ds.Sorted()
-		if len(got) != min(n, mostOfInput+1) || got[len(got)-1].String() != last {
+		if len(got) != min(n, maxDiagnostics+1) || got[len(got)-1].String() != last {
 			t.Errorf("of %d are kept %d, the last %s", n, len(got), got[len(got)-1])
 		}
 	}
 }
 
-// TestDecodeRefused: texts that are no TOML, too large or too deep are refused with their line; of files that are no
-// scenarios by their names nothing is quoted.
+// TestDecodeRefused: invalid, too large or too deep TOML is rejected with its line. The
+// content of files that are not scenarios by name is not printed.
 func TestDecodeRefused(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a.toml", "a = 1\nb = \n", "a.toml:2: broken TOML: "},

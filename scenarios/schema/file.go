@@ -12,18 +12,19 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Layer is a file that an input is made of: its own, or one that it is based on.
+// Layer is one of the files of an input: the file itself, or a file it is based on.
 type Layer struct {
 	File  string
-	lines lines
+	lines lineIndex
 }
 
-// Line returns the line of the key or table at path, 0 where the file has none.
+// Line returns the line of the key or table at path, or 0 if the file does not contain
+// it.
 func (l Layer) Line(path string) int { return l.lines[path] }
 
-// Find returns where the key at path stands, or else the table where it would; without either the first line of the
-// first layer.
-func Find(layers []Layer, path string) (file string, line int) {
+// FindLine returns the location of the key at path. If no layer contains the key, it
+// returns the table that would contain it, or else the first line of the first layer.
+func FindLine(layers []Layer, path string) (file string, line int) {
 	for _, l := range layers {
 		if n, ok := l.lines[path]; ok {
 			return l.File, n
@@ -38,7 +39,7 @@ func Find(layers []Layer, path string) (file string, line int) {
 	return layers[0].File, 1
 }
 
-// Decode reads a file's text without looking at what its keys mean.
+// Decode decodes a TOML file without interpreting its keys.
 func Decode(name string, data []byte) (map[string]any, Layer, Diagnostics) {
 	if len(data) > MaxFileBytes {
 		return nil, Layer{}, Diagnostics{{
@@ -51,12 +52,13 @@ func Decode(name string, data []byte) (map[string]any, Layer, Diagnostics) {
 	}
 	root := map[string]any{}
 	if _, err := toml.Decode(string(data), &root); err != nil {
-		return nil, Layer{}, Diagnostics{broken(name, data, err)}
+		return nil, Layer{}, Diagnostics{tomlDiagnostic(name, data, err)}
 	}
 	return root, Layer{name, found}, nil
 }
 
-// DecodeValue reads a text as a TOML value, or else as plain text.
+// DecodeValue decodes a text as a TOML value. If that fails, the text itself is the
+// value.
 func DecodeValue(text string) any {
 	doc := "v = " + text
 	if _, excess, _ := scanLines([]byte(doc)); excess != "" || len(doc) > MaxFileBytes {
@@ -69,28 +71,29 @@ func DecodeValue(text string) any {
 	return m["v"]
 }
 
-// broken turns an error of the TOML library into a diagnostic.
-func broken(name string, data []byte, err error) Diagnostic {
+// tomlDiagnostic converts an error of the TOML library into a diagnostic.
+func tomlDiagnostic(name string, data []byte, err error) Diagnostic {
 	message, key := err.Error(), ""
 	line := 0
 	var p toml.ParseError
 	if errors.As(err, &p) {
 		message, key = p.Message, p.LastKey
-		// The library counts a line end that it stumbles over as the next line.
+		// The library attributes an error at a line end to the next line.
 		line = 1 + bytes.Count(data[:min(len(data), max(0, p.Position.Start))], []byte("\n"))
 	}
-	if filepath.Ext(name) != ".toml" { // no scenario by its name: nothing of it is quoted
+	if filepath.Ext(name) != ".toml" { // not a scenario by its name: its content is not printed
 		return Diagnostic{File: name, Line: line, Problem: "is no TOML", Remedy: "see https://toml.io"}
 	}
 	if number, ok := strings.CutSuffix(strings.TrimSuffix(message, "."), " is out of range for int64"); ok {
 		return Diagnostic{
-			File: name, Line: line, Key: key, Problem: Clipped(oneLine(number), 60) + " is out of bounds",
+			File: name, Line: line, Key: key, Problem: Clip(oneLine(number), 60) + " is out of bounds",
 			Remedy: fmt.Sprintf("write a whole number from %d to %d", math.MinInt64, math.MaxInt64),
 		}
 	}
 	return Diagnostic{File: name, Line: line, Problem: "broken TOML: " + strings.TrimSuffix(oneLine(message), "."), Remedy: "see https://toml.io"}
 }
 
+// oneLine returns text with control characters escaped.
 func oneLine(text string) string {
 	q := strconv.Quote(strings.TrimSpace(text))
 	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(q[1 : len(q)-1])

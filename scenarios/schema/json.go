@@ -14,12 +14,12 @@ import (
 // Object is a JSON object.
 type Object = map[string]any
 
-// quantityPattern is what texts of quantities look like: a number and a unit.
+// quantityPattern matches texts of quantities: a number and a unit.
 const quantityPattern = `^\s*[0-9.]+([eE][-+]?[0-9]+)?\s*[A-Za-z/]+\s*$`
 
-// JSON returns the JSON Schema (draft 7) of a file's part at path, of which tables are all that may stand at or below
-// it: of several tables at one path it has the keys of all. Keys that must be given are not marked, since a file may
-// take them from another.
+// JSON returns the JSON Schema (draft 7) of the part of a file at path. tables are all
+// tables at or below path; the keys of several tables at one path are combined. No key is
+// marked as required, because a file may inherit it from another file.
 func JSON(path string, tables []*Table) Object {
 	properties, docs := Object{}, []string{}
 	isArray := false
@@ -33,7 +33,7 @@ func JSON(path string, tables []*Table) Object {
 				docs = append(docs, t.Doc)
 			}
 			for _, k := range t.Keys {
-				properties[k.Name] = either(properties[k.Name], k.object())
+				properties[k.Name] = anyOf(properties[k.Name], k.jsonObject())
 			}
 		case path == "" && t.Path != "", inside && strings.HasPrefix(rest, "."):
 			if first, _ := CutFirst(strings.TrimPrefix(rest, ".")); !slices.Contains(below, first) {
@@ -45,7 +45,7 @@ func JSON(path string, tables []*Table) Object {
 		properties[name] = JSON(JoinPath(path, name), tables)
 	}
 	object := Object{"type": "object", "additionalProperties": false, "properties": properties}
-	if len(docs) == 1 { // else what its keys say must do
+	if len(docs) == 1 { // several descriptions do not fit
 		object["description"] = docs[0]
 	}
 	if isArray {
@@ -54,8 +54,8 @@ func JSON(path string, tables []*Table) Object {
 	return object
 }
 
-// either returns what is as one or another says; one may be nil.
-func either(one any, other Object) Object {
+// anyOf returns a schema for values that match either schema. one may be nil.
+func anyOf(one any, other Object) Object {
 	before, ok := one.(Object)
 	switch {
 	case !ok || reflect.DeepEqual(before, other):
@@ -69,9 +69,9 @@ func either(one any, other Object) Object {
 	return Object{"anyOf": []Object{before, other}}
 }
 
-// json describes what may be written for a key.
-func (k *Key) object() Object {
-	o := k.json(k.Type, k.Choices())
+// jsonObject returns the JSON Schema of a key.
+func (k *Key) jsonObject() Object {
+	o := k.typeObject(k.Type, k.Choices())
 	if c := k.choice(); c != nil && c.Parts != nil {
 		each, parts := Object{}, strings.Join(c.Parts, "|")
 		for _, part := range c.Parts {
@@ -82,10 +82,10 @@ func (k *Key) object() Object {
 		}}
 	}
 	o["description"] = k.Doc
-	if used := k.Used(); used != nil {
-		o["description"] = k.Doc + "; to use it, " + used.Want
+	if used := k.UseCondition(); used != nil {
+		o["description"] = k.Doc + "; to use it, " + used.Hint
 	}
-	if words := k.fallback(); k.Required {
+	if words := k.defaultText(); k.Required {
 		o["description"] = o["description"].(string) + ". Required."
 	} else if words != "" {
 		o["description"] = o["description"].(string) + ". Default: " + words + "."
@@ -93,23 +93,24 @@ func (k *Key) object() Object {
 	return o
 }
 
-func (k *option) json(of reflect.Type, choices []string) Object {
+// typeObject returns the JSON Schema of a type.
+func (k *keySpec) typeObject(of reflect.Type, choices []string) Object {
 	switch of.Kind() {
 	case reflect.Map:
 		return Object{"type": "object"}
 	case reflect.Struct:
 		properties := Object{}
 		for _, k := range layoutOf(of, nil).options {
-			properties[k.Name] = k.json(k.Type, nil)
+			properties[k.Name] = k.typeObject(k.Type, nil)
 		}
 		return Object{"type": "object", "additionalProperties": false, "properties": properties}
 	case reflect.Pointer:
-		return k.json(of.Elem(), choices)
+		return k.typeObject(of.Elem(), choices)
 	case reflect.Slice:
-		o := Object{"type": "array", "items": k.json(of.Elem(), choices)}
+		o := Object{"type": "array", "items": k.typeObject(of.Elem(), choices)}
 		if of.Elem().Kind() == reflect.String {
 			o["uniqueItems"] = true
-			if !k.empty {
+			if !k.allowsEmpty {
 				o["minItems"] = 1
 			}
 		}
@@ -124,7 +125,7 @@ func (k *option) json(of reflect.Type, choices []string) Object {
 		if choices == nil {
 			return Object{"type": "string", "maxLength": MaxText}
 		}
-		if k.unset {
+		if k.allowsUnset {
 			choices = append([]string{""}, choices...)
 		}
 		return Object{"type": "string", "enum": choices}
@@ -136,7 +137,7 @@ func (k *option) json(of reflect.Type, choices []string) Object {
 	if math.IsInf(k.Min, -1) {
 		delete(o, "minimum")
 	}
-	if k.Above {
+	if k.ExclusiveMin {
 		delete(o, "minimum")
 		o["exclusiveMinimum"] = k.Min
 	}

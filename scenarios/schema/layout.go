@@ -13,74 +13,76 @@ import (
 	"sim/engine/units"
 )
 
-// option is a key as the tags of its field describe it.
-type option struct {
+// keySpec is the description of a key by the tags of its field. See the package comment
+// for the tags.
+type keySpec struct {
 	Name string
 	Doc  string
 	Type reflect.Type
-	// Required keys must be given where they are used.
+	// Required reports whether the key must be given if it is used.
 	Required bool
-	// Fallback words the default, "" where there is none.
-	Fallback string
+	// DefaultText is the default as text, or "" if there is none.
+	DefaultText string
 
-	Min, Max float64
-	Above    bool
-	choices  string
-	unset    bool
-	empty    bool
-	called   string
-	when     string
-	kept     bool          // it has a field of its own
-	source   bool          // it is not written back
-	implicit bool          // it is written back only where it is not its default
-	computed bool          // by Part.Defaults
-	fixed    reflect.Value // the default of others; may be invalid
-	all      bool          // the default is all choices
-	index    []int         // of the field in the part's struct
+	Min, Max           float64
+	ExclusiveMin       bool
+	choices            string
+	allowsUnset        bool
+	allowsEmpty        bool
+	label              string
+	when               string
+	hasField           bool          // the struct has a field for the key
+	isSource           bool          // stands for other keys, and is not written back
+	omitDefault        bool          // not written back if it has its default
+	hasComputedDefault bool          // Part.Defaults computes the default
+	defaultValue       reflect.Value // default value; may be invalid
+	defaultAll         bool          // the default is all choices
+	fieldIndex         []int         // index of the field in the part's struct
 }
 
-// layout is what the tags of a struct type say: its own options, and the tables below it.
+// layout is the keys of a struct type and the tables below it.
 type layout struct {
-	options []*option
-	tables  []nested
+	options []*keySpec
+	tables  []subtable
 }
 
-// nested is a table below that of a struct. Of its layout the indices start at the struct.
-type nested struct {
+// subtable is a table below the table of a struct. Field indices of its options start at
+// the outer struct.
+type subtable struct {
 	path, doc, when string
-	options         []*option
+	options         []*keySpec
 }
 
-// layouts are those of all types that were asked for, with their own tags or others.
-var layouts sync.Map // layoutKey -> *layout
+// layoutCache maps layoutKey to *layout.
+var layoutCache sync.Map // layoutKey -> *layout
 
 type layoutKey struct {
-	of   reflect.Type
-	tags string
+	structType reflect.Type
+	tags       string
 }
 
-// layoutOf returns the layout of a struct type, by other tags than its own if these are not nil. Tags that say nothing
-// sensible are a mistake of the program, and panic.
+// layoutOf returns the layout of a struct type. tags replace the type's own tags unless
+// they are nil. Invalid tags are a programming error and cause a panic.
 func layoutOf(t reflect.Type, tags Tags) *layout {
-	key := layoutKey{of: t}
+	key := layoutKey{structType: t}
 	if tags != nil {
-		key.tags = fmt.Sprint(tags) // in the order of their names
+		key.tags = fmt.Sprint(tags) // maps are printed sorted by key
 	}
-	if l, ok := layouts.Load(key); ok {
+	if l, ok := layoutCache.Load(key); ok {
 		return l.(*layout)
 	}
 	l := &layout{}
 	if tags == nil {
 		l.add(t, nil)
 	} else {
-		l.retag(t, tags)
+		l.addRetagged(t, tags)
 	}
-	layouts.Store(key, l)
+	layoutCache.Store(key, l)
 	return l
 }
 
-// retag adds the fields of a struct that tags name.
-func (l *layout) retag(t reflect.Type, tags Tags) {
+// addRetagged adds the fields of a struct that have an entry in tags.
+func (l *layout) addRetagged(t reflect.Type, tags Tags) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		tag, ok := tags[f.Name]
@@ -94,6 +96,7 @@ func (l *layout) retag(t reflect.Type, tags Tags) {
 	}
 }
 
+// add adds the fields of a struct with field index prefix at.
 func (l *layout) add(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -103,8 +106,8 @@ func (l *layout) add(t reflect.Type, at []int) {
 		case isTable:
 			below := &layout{}
 			below.add(f.Type, index)
-			below.redefine(f.Tag.Get("with"))
-			l.tables = append(l.tables, nested{JoinPath("", name), code(f.Tag.Get("doc")), f.Tag.Get("when"), below.options})
+			below.overrideDefault(f.Tag.Get("with"))
+			l.tables = append(l.tables, subtable{JoinPath("", name), markCode(f.Tag.Get("doc")), f.Tag.Get("when"), below.options})
 			for _, n := range below.tables {
 				n.path = JoinPath("", name) + "." + n.path
 				l.tables = append(l.tables, n)
@@ -119,8 +122,8 @@ func (l *layout) add(t reflect.Type, at []int) {
 	}
 }
 
-// redefine gives a key another default: "KEY=VALUE".
-func (l *layout) redefine(with string) {
+// overrideDefault changes the default of a key: "KEY=VALUE".
+func (l *layout) overrideDefault(with string) {
 	name, text, _ := strings.Cut(with, "=")
 	for _, k := range l.options {
 		if k.Name != name {
@@ -130,12 +133,12 @@ func (l *layout) redefine(with string) {
 		if err != nil {
 			panic(fmt.Sprintf("schema: with %s: %v", with, err))
 		}
-		k.fixed, k.Fallback = v, "`"+Literal(v.Interface())+"`"
+		k.defaultValue, k.DefaultText = v, "`"+Literal(v.Interface())+"`"
 	}
 }
 
-// optionOf reads the tags of a field, nil of one that is no key.
-func optionOf(t reflect.Type, f reflect.StructField, index []int) *option {
+// optionOf parses the tags of a field. It returns nil if the field is not a key.
+func optionOf(t reflect.Type, f reflect.StructField, index []int) *keySpec {
 	name, ok := f.Tag.Lookup("key")
 	if !ok {
 		return nil
@@ -149,39 +152,40 @@ func optionOf(t reflect.Type, f reflect.StructField, index []int) *option {
 		}
 		return v
 	}
-	k := &option{
-		Name: name, Doc: code(tag.Get("doc")), Type: f.Type, Required: has("required"), Fallback: code(tag.Get("else")),
-		Min: number("min"), Max: number("max"), Above: has("above"), choices: tag.Get("choices"), unset: has("unset"), empty: has("empty"),
-		called: tag.Get("called"), when: tag.Get("when"), kept: f.Name != "_", source: has("source"), implicit: has("implicit"), computed: has("else") || has("computed"), index: index,
+	k := &keySpec{
+		Name: name, Doc: markCode(tag.Get("doc")), Type: f.Type, Required: has("required"), DefaultText: markCode(tag.Get("else")),
+		Min: number("min"), Max: number("max"), ExclusiveMin: has("above"), choices: tag.Get("choices"), allowsUnset: has("unset"), allowsEmpty: has("empty"),
+		label: tag.Get("called"), when: tag.Get("when"), hasField: f.Name != "_", isSource: has("source"), omitDefault: has("implicit"), hasComputedDefault: has("else") || has("computed"), fieldIndex: index,
 	}
-	if k.Above {
+	if k.ExclusiveMin {
 		k.Min = number("above")
 	}
-	if k.called == "" {
-		k.called = name
+	if k.label == "" {
+		k.label = name
 	}
 	if text, ok := tag.Lookup("default"); ok {
-		if k.all = text == "*"; k.all {
+		if k.defaultAll = text == "*"; k.defaultAll {
 			return k
 		}
 		v, err := parseText(f.Type, text)
 		if err != nil {
 			panic(fmt.Sprintf("schema: %s.%s: default: %v", t, f.Name, err))
 		}
-		if k.fixed, k.computed = v, false; k.Fallback == "" {
-			k.Fallback = "`" + Literal(v.Interface()) + "`"
+		if k.defaultValue, k.hasComputedDefault = v, false; k.DefaultText == "" {
+			k.DefaultText = "`" + Literal(v.Interface()) + "`"
 		}
 	}
 	return k
 }
 
-// quoted is what stands in single quotes in a doc, behind what is no letter.
-var quoted = regexp.MustCompile(`(^|[^\pL])'([^']+)'`)
+// quotedText matches text in single quotes that does not follow a letter.
+var quotedText = regexp.MustCompile(`(^|[^\pL])'([^']+)'`)
 
-// code sets what a doc quotes as code: tags cannot hold the marks of it.
-func code(doc string) string { return quoted.ReplaceAllString(doc, "$1`$2`") }
+// markCode converts quoted text of a doc into Markdown code: struct tags cannot contain
+// backquotes.
+func markCode(doc string) string { return quotedText.ReplaceAllString(doc, "$1`$2`") }
 
-// parseText reads a value from the text of a tag: of a list, its elements with commas between.
+// parseText parses the text of a tag. Elements of lists are separated by commas.
 func parseText(t reflect.Type, text string) (reflect.Value, error) {
 	v := reflect.New(t).Elem()
 	var err error

@@ -7,7 +7,8 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// Limits of a file's shape. They keep the reader's time and stack small; no real scenario comes near.
+// Limits of the shape of a file. They limit the time and stack of the reader and exceed
+// every real scenario.
 const (
 	MaxFileBytes = 4 << 20
 	MaxKeyParts  = 16
@@ -15,48 +16,50 @@ const (
 	maxKeys      = 100_000
 )
 
-// lines maps the path of every key, table and nested list of a TOML file to its line. Path parts are joined by
-// JoinPath; elements of lists are numbered from 0.
-type lines map[string]int
+// lineIndex maps the path of each key, table and nested list to its line. Parts of paths
+// are joined by JoinPath; elements of lists are numbered from 0.
+type lineIndex map[string]int
 
-// scanLines finds the lines of a TOML file's keys, which the library that reads the values does not tell. It leaves it
-// to that to refuse broken files: on these it stops where it is lost. A non-empty excess says at line at that the file
-// exceeds the limits above.
-func scanLines(src []byte) (found lines, excess string, at int) {
-	s := &scanner{src: bytes.TrimPrefix(src, []byte("\uFEFF")), line: 1, lines: lines{}, count: map[string]int{}}
+// scanLines finds the lines of a TOML file's keys, because the library that decodes the
+// values does not report them. Invalid files are left to that library: scanning stops at
+// the first error. If the file exceeds a limit, excess names the limit, and at is the
+// line.
+func scanLines(src []byte) (found lineIndex, excess string, at int) {
+	s := &lineScanner{src: bytes.TrimPrefix(src, []byte("\uFEFF")), line: 1, lines: lineIndex{}, numElements: map[string]int{}}
 	var p unstable.Parser
 	p.Reset(s.src)
 	table := ""
 	for s.excess == "" && p.NextExpression() {
 		switch e := p.Expression(); e.Kind {
 		case unstable.KeyValue:
-			s.pair(e, table, 0)
+			s.recordPair(e, table, 0)
 		case unstable.Table, unstable.ArrayTable:
-			table = s.header(e)
+			table = s.enterTable(e)
 		}
 	}
 	if p.Error() != nil && s.excess == "" {
-		s.deep() // what is broken behind so many brackets matters to nobody, and the other library has no bound
+		s.checkDepth() // the decoding library has no depth limit of its own
 	}
 	return s.lines, s.excess, s.line
 }
 
 var tooDeep = "lists or tables nested more than " + strconv.Itoa(maxDepth) + " deep"
 
-// scanner notes the lines of keys, which it meets in the order of the source.
-type scanner struct {
-	src    []byte
-	offset int // up to which lines are counted
-	line   int // of offset
-	lines  lines
-	count  map[string]int // elements so far of each array of tables
+// lineScanner records the lines of keys in the order of the source.
+type lineScanner struct {
+	src         []byte
+	offset      int // lines are counted up to this byte
+	line        int // line at offset
+	lines       lineIndex
+	numElements map[string]int // number of elements so far, keyed by array of tables
+	// excess names the exceeded limit, or is "".
 	excess string
 }
 
-// key returns the parts of a dotted key, none of one that has too many.
-func (s *scanner) key(it unstable.Iterator) (parts []string) {
+// keyParts returns the parts of a dotted key, or nil if it has too many.
+func (s *lineScanner) keyParts(it unstable.Iterator) (parts []string) {
 	for it.Next() {
-		s.reach(it.Node())
+		s.countTo(it.Node())
 		if len(parts) == MaxKeyParts {
 			s.excess = "a key of more than " + strconv.Itoa(MaxKeyParts) + " parts"
 			return nil
@@ -66,16 +69,17 @@ func (s *scanner) key(it unstable.Iterator) (parts []string) {
 	return parts
 }
 
-// reach counts lines up to a node whose place is known.
-func (s *scanner) reach(n *unstable.Node) {
+// countTo counts lines up to a node with a known offset.
+func (s *lineScanner) countTo(n *unstable.Node) {
 	if at := int(n.Raw.Offset); n.Raw.Length > 0 && at > s.offset {
 		s.line += bytes.Count(s.src[s.offset:at], []byte("\n"))
 		s.offset = at
 	}
 }
 
-// deep looks for brackets that are nested too deep, whatever they stand in.
-func (s *scanner) deep() {
+// checkDepth searches the rest of the file for brackets that are nested too deeply,
+// regardless of their context.
+func (s *lineScanner) checkDepth() {
 	depth := 0
 	for _, c := range s.src[s.offset:] {
 		switch c {
@@ -92,27 +96,28 @@ func (s *scanner) deep() {
 	}
 }
 
-// header enters the table that parts name. Parts before the last that are arrays of tables mean their newest element.
-func (s *scanner) header(e *unstable.Node) string {
-	path, parts := "", s.key(e.Key())
+// enterTable enters the table of a header. Parts before the last that are arrays of
+// tables stand for their last element.
+func (s *lineScanner) enterTable(e *unstable.Node) string {
+	path, parts := "", s.keyParts(e.Key())
 	for i, part := range parts {
 		path = JoinPath(path, part)
-		s.mark(path)
-		n, isArray := s.count[path]
+		s.record(path)
+		n, isArray := s.numElements[path]
 		if last := i == len(parts)-1; last && e.Kind == unstable.ArrayTable {
-			s.count[path] = n + 1
+			s.numElements[path] = n + 1
 			path = JoinPath(path, strconv.Itoa(n))
 		} else if isArray {
 			path = JoinPath(path, strconv.Itoa(n-1))
 		}
 	}
-	// A header outranks dotted keys that made the table before.
+	// A header takes precedence over dotted keys that created the table earlier.
 	s.lines[path] = s.line
 	return path
 }
 
-// mark notes the first line on which path appears.
-func (s *scanner) mark(path string) {
+// record records the first line of path.
+func (s *lineScanner) record(path string) {
 	if _, ok := s.lines[path]; !ok {
 		s.lines[path] = s.line
 	}
@@ -121,21 +126,22 @@ func (s *scanner) mark(path string) {
 	}
 }
 
-// pair notes a key of the table at path, and what its value holds.
-func (s *scanner) pair(e *unstable.Node, path string, depth int) {
-	parts := s.key(e.Key())
+// recordPair records a key of the table at path, and the keys inside its value.
+func (s *lineScanner) recordPair(e *unstable.Node, path string, depth int) {
+	parts := s.keyParts(e.Key())
 	for i, part := range parts {
 		path = JoinPath(path, part)
-		s.mark(path)
-		if n, isArray := s.count[path]; isArray && i < len(parts)-1 {
-			path = JoinPath(path, strconv.Itoa(n-1)) // the library lets this pass
+		s.record(path)
+		if n, isArray := s.numElements[path]; isArray && i < len(parts)-1 {
+			path = JoinPath(path, strconv.Itoa(n-1)) // the decoding library accepts this
 		}
 	}
-	s.value(e.Value(), path, depth)
+	s.recordValue(e.Value(), path, depth)
 }
 
-// value notes the keys in a value, which belongs to path, and the elements of a list that are lists or tables.
-func (s *scanner) value(v *unstable.Node, path string, depth int) {
+// recordValue records the keys inside a value at path, and the elements of a list that
+// are lists or tables.
+func (s *lineScanner) recordValue(v *unstable.Node, path string, depth int) {
 	if depth > maxDepth {
 		s.excess = tooDeep
 	}
@@ -143,22 +149,22 @@ func (s *scanner) value(v *unstable.Node, path string, depth int) {
 	for n := 0; s.excess == "" && children.Next(); n++ {
 		switch child := children.Node(); {
 		case v.Kind == unstable.InlineTable:
-			s.pair(child, path, depth+1)
+			s.recordPair(child, path, depth+1)
 		case child.Kind == unstable.Array || child.Kind == unstable.InlineTable:
 			element := JoinPath(path, strconv.Itoa(n))
-			s.first(child)
-			s.mark(element)
-			s.value(child, element, depth+1)
+			s.countToFirst(child)
+			s.record(element)
+			s.recordValue(child, element, depth+1)
 		default:
-			s.reach(child)
+			s.countTo(child)
 		}
 	}
 }
 
-// first counts lines up to the first thing in a list or table whose place is known.
-func (s *scanner) first(v *unstable.Node) {
+// countToFirst counts lines up to the first node with a known offset inside v.
+func (s *lineScanner) countToFirst(v *unstable.Node) {
 	for depth := 0; v != nil && depth <= maxDepth; depth++ {
-		s.reach(v)
+		s.countTo(v)
 		children := v.Children()
 		if v.Kind == unstable.KeyValue {
 			children = v.Key()

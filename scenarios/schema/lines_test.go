@@ -45,7 +45,7 @@ func TestScanLines(t *testing.T) {
 	if excess != "" {
 		t.Fatal(excess)
 	}
-	want := lines{
+	want := lineIndex{
 		"top": 2, "a": 3, "a.b": 3, `a.b."c.d"`: 3, "text": 4, "raw": 7, `"éA\n"`: 9,
 		"list": 10, "list.2": 12, "list.3": 13, "list.3.k": 13, "list.3.l": 13, "list.3.l.m": 13,
 		"table": 14, `table."q.r"`: 14, `table."q.r".k`: 15,
@@ -71,7 +71,7 @@ func TestScanLinesLimits(t *testing.T) {
 }
 
 // everyLine fails if a key or table of a decoded file has no line.
-func everyLine(t interface{ Errorf(string, ...any) }, found lines, path string, v any) {
+func everyLine(t interface{ Errorf(string, ...any) }, found lineIndex, path string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, sub := range v {
@@ -92,8 +92,8 @@ func everyLine(t interface{ Errorf(string, ...any) }, found lines, path string, 
 	}
 }
 
-// Keys get numbered names and are written in every way that TOML has; the scanner must find each on the line it was
-// written on.
+// TestScanLinesFindsAllKeys: keys have numbered names and are written in every notation
+// of TOML. The scanner must find each one on its line.
 func TestScanLinesFindsAllKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b strings.Builder

@@ -10,56 +10,59 @@ import (
 	"sim/engine/units"
 )
 
-// Reader fills what a schema is bound to from a decoded file, and gathers what is wrong.
+// Reader fills the structs of a schema from a decoded file and collects diagnostics.
 type Reader struct {
 	*Schema
-	Root        map[string]any // what the file gives
-	Layers      []Layer        // the file, and those that it is based on
+	Root        map[string]any // decoded file
+	Layers      []Layer        // the file, followed by the files it is based on
 	Diagnostics Diagnostics
 
-	Set     map[string]bool   // paths that overrides give
-	Varied  map[string]Origin // paths that a study varies
-	Settled map[string]bool   // tables whose values follow from elsewhere
-	// Stands returns the path in the file of a key that checks know by another.
-	Stands func(path string) string
-	// Elsewhere returns what is wrong with a key or table that there is not, and there is for other kinds; nil where there
-	// is none either.
-	Elsewhere func(path, name string) *Wrong
-	// Kind returns on what the keys of a table depend, "" where they do not.
+	Overrides map[string]bool   // paths set by overrides
+	Varied    map[string]Origin // paths varied by a study
+	Derived   map[string]bool   // tables whose values are computed from other tables
+	// FilePath maps the path of a key in checks to its path in the file.
+	FilePath func(path string) string
+	// OtherKind explains an unknown key or table that exists for other kinds; it returns
+	// nil for other names.
+	OtherKind func(path, name string) *Rejection
+	// Kind returns the kind on which the keys of a table depend, or "" if they depend on
+	// none.
 	Kind func(path string) string
 
-	unknowns int             // keys so far that unknownKey has refused
-	seen     map[string]bool // paths given at all
-	bad      map[string]bool // paths that something is wrong with
-	indexed  map[int]bool    // elements of an array whose key index is known
+	numUnknown int             // number of unknown keys rejected by rejectUnknownKey
+	given      map[string]bool // paths present in the file or in overrides
+	invalid    map[string]bool // paths with an error
+	hasIndex   map[int]bool    // elements of an array of tables with a valid key "index"
 }
 
-// Origin is where a study says that it varies a key.
+// Origin is the location at which a study varies a key.
 type Origin struct {
 	File string
 	Line int
 	Key  string
 }
 
-// mostElements bounds the elements of an array of tables.
-const mostElements = 10_000
+// maxElements is the maximum number of elements of an array of tables.
+const maxElements = 10_000
 
-// NewReader returns what reads a file. Its Schema, of no tables, is replaced before it reads.
+// NewReader returns a reader of a file. The caller replaces its empty Schema before
+// reading.
 func NewReader(root map[string]any, layers []Layer) *Reader {
 	return &Reader{
-		Schema: New(nil), Root: root, Layers: layers, Set: map[string]bool{}, Settled: map[string]bool{},
-		seen: map[string]bool{}, bad: map[string]bool{}, indexed: map[int]bool{},
-		Stands: func(path string) string { return path }, Elsewhere: func(string, string) *Wrong { return nil }, Kind: func(string) string { return "" },
+		Schema: New(nil), Root: root, Layers: layers, Overrides: map[string]bool{}, Derived: map[string]bool{},
+		given: map[string]bool{}, invalid: map[string]bool{}, hasIndex: map[int]bool{},
+		FilePath: func(path string) string { return path }, OtherKind: func(string, string) *Rejection { return nil }, Kind: func(string) string { return "" },
 	}
 }
 
-// Child returns the table called name in m, nil if there is none.
+// Child returns the table called name in m, or nil.
 func Child(m map[string]any, name string) map[string]any {
 	t, _ := m[name].(map[string]any)
 	return t
 }
 
-// Rows returns the elements of an array of tables, however it is written; nil if it is none.
+// Rows returns the elements of an array of tables in either TOML notation, or nil if v is
+// not one.
 func Rows(v any) []map[string]any {
 	switch v := v.(type) {
 	case []map[string]any:
@@ -78,7 +81,7 @@ func Rows(v any) []map[string]any {
 	return nil
 }
 
-// rows returns the elements of t that the file has.
+// rows returns the elements of t in the file.
 func (r *Reader) rows(t *Table) []map[string]any {
 	m, path := r.Root, t.Path
 	for path != "" {
@@ -94,123 +97,124 @@ func (r *Reader) rows(t *Table) []map[string]any {
 	return []map[string]any{m}
 }
 
-// Read stores the values that the file gives, and tells keys that there are not. Complete says that the tables are all
-// that the file may have.
+// Read stores the values of the file and rejects unknown keys. complete reports whether
+// the schema has all tables of the file.
 func (r *Reader) Read(complete bool) {
 	for _, t := range r.Tables {
 		r.read(t)
 	}
-	r.unknown(r.Root, "", complete)
+	r.rejectUnknown(r.Root, "", complete)
 }
 
-// Settle gives absent keys their defaults, refuses keys that are given and not used, and misses those that are used,
-// required and not given.
-func (r *Reader) Settle() {
-	r.fill()
+// ApplyDefaults fills absent keys with their defaults. It rejects given keys that are not
+// used, and reports required keys that are missing.
+func (r *Reader) ApplyDefaults() {
+	r.fillDefaults()
 	for _, t := range r.Tables {
-		r.conditions(t)
+		r.checkConditions(t)
 	}
-	r.fill() // again what follows from keys that are not used and now hold their defaults
+	r.fillDefaults() // again, because unused keys now have their defaults
 }
 
-// ReadTable stores what a file gives for an array of tables alone, whose value is v.
+// ReadTable reads only an array of tables with the value v.
 func (r *Reader) ReadTable(path string, v any) {
 	t := r.Table(path)
 	r.read(t)
-	r.unknownRows(v, t)
+	r.rejectUnknownInRows(v, t)
 }
 
 func (r *Reader) read(t *Table) {
 	for i, row := range r.rows(t) {
 		if t.IsArray() {
-			if i == mostElements {
-				r.Refuse(t.Path, "stands more than "+strconv.Itoa(mostElements)+" times", "describe fewer")
+			if i == maxElements {
+				r.Reject(t.Path, "stands more than "+strconv.Itoa(maxElements)+" times", "describe fewer")
 				return
 			}
 			t.array.Set(reflect.Append(t.array, reflect.Zero(t.array.Type().Elem())))
 		}
 		if t.Path != "" {
-			r.seen[t.at(i)] = true
+			r.given[t.elementPath(i)] = true
 		}
 		for _, k := range t.Keys {
-			path := k.at(i)
+			path := k.elementPath(i)
 			v, given := row[k.Name]
-			if !given || r.seen[path] { // kind was read before
+			if !given || r.given[path] { // read earlier, such as kind
 				continue
 			}
-			r.seen[path] = true
+			r.given[path] = true
 			if w := k.Set(i, v); w != nil {
-				r.Refuse(path, w.Problem, w.Remedy)
+				r.Reject(path, w.Problem, w.Remedy)
 			} else if t.IsArray() && k.Name == "index" {
-				r.indexed[i] = true
+				r.hasIndex[i] = true
 			}
 		}
 	}
 }
 
-// fill gives absent keys their defaults.
-func (r *Reader) fill() {
+// fillDefaults fills absent keys with their defaults.
+func (r *Reader) fillDefaults() {
 	for _, t := range r.Tables {
-		if r.Settled[t.Path] {
+		if r.Derived[t.Path] {
 			continue
 		}
 		for i := range t.elements() {
 			var computed []any
 			for _, k := range t.Keys {
-				if !r.seen[k.at(i)] && !slices.Contains(t.Lent, k.Name) {
-					k.fill(i, &computed)
+				if !r.given[k.elementPath(i)] && !slices.Contains(t.Optional, k.Name) {
+					k.fillDefault(i, &computed)
 				}
 			}
 		}
 	}
 }
 
-func (r *Reader) conditions(t *Table) {
+// checkConditions rejects the keys of a table that are not used.
+func (r *Reader) checkConditions(t *Table) {
 	if t.Path != "" && !r.OK(t.Path) || t.When != nil && !r.OK(t.When.Keys...) {
 		return
 	}
 	used := t.When.Applies()
 	for i := range t.elements() {
-		at := t.at(i)
+		at := t.elementPath(i)
 		if !used {
 			switch {
-			case !r.seen[at]:
-			case r.Switched(at, t.When.Keys...):
+			case !r.given[at]:
+			case r.IsSwitchedOff(at, t.When.Keys...):
 				for _, k := range t.Keys {
 					k.reset(i)
 				}
 			default:
-				r.Refuse(at, "is not used by "+t.When.By(), t.When.remedy())
+				r.Reject(at, "is not used by "+t.When.NotUsedBy(), t.When.remedy())
 			}
 			continue
 		}
-		if r.Settled[t.Path] {
+		if r.Derived[t.Path] {
 			continue
 		}
 		for _, k := range t.Keys {
-			r.used(t, k, i)
+			r.checkKey(t, k, i)
 		}
 	}
 }
 
-// used is conditions of one key.
-func (r *Reader) used(t *Table, k *Key, i int) {
-	when := k.Used()
+// checkKey checks the condition of key k in element i and whether it is missing.
+func (r *Reader) checkKey(t *Table, k *Key, i int) {
+	when := k.UseCondition()
 	if when != nil && !r.OK(when.Keys...) {
 		return
 	}
-	path := k.at(i)
+	path := k.elementPath(i)
 	switch applies := when.Applies(); {
-	case r.seen[path] && !applies && r.Switched(path, when.Keys...):
+	case r.given[path] && !applies && r.IsSwitchedOff(path, when.Keys...):
 		k.reset(i)
-	case r.seen[path] && !applies:
-		r.Refuse(path, "is not used by "+when.By(), when.remedy())
-	case !r.seen[path] && r.OK(path) && applies && k.Required && !slices.Contains(t.Lent, k.Name):
-		r.Refuse(path, "is missing", k.example())
+	case r.given[path] && !applies:
+		r.Reject(path, "is not used by "+when.NotUsedBy(), when.remedy())
+	case !r.given[path] && r.OK(path) && applies && k.Required && !slices.Contains(t.Optional, k.Name):
+		r.Reject(path, "is missing", k.example())
 	}
 }
 
-// example says what to write for a key that is missing.
+// example states what to write for a missing key.
 func (k *Key) example() string {
 	value := "N"
 	switch k.Type {
@@ -224,12 +228,12 @@ func (k *Key) example() string {
 	return fmt.Sprintf("write %s = %s: %s", k.Name, value, k.Doc)
 }
 
-// Switched reports whether it is an override, or what a study varies, of the keys that the one at path depends on that
-// puts this out of use: what a file says for other cases is no mistake then. Nor is what a study varies for other
-// variants than this.
-func (r *Reader) Switched(path string, on ...string) bool {
+// IsSwitchedOff reports whether the key at path is unused because an override or a study
+// changed one of the keys on. Values of the file for other cases are then no error. The
+// same holds for values that a study varies for its other variants.
+func (r *Reader) IsSwitchedOff(path string, on ...string) bool {
 	varied := func(at string) bool {
-		_, ok := r.varied(at)
+		_, ok := r.variedAt(at)
 		return ok
 	}
 	if varied(path) {
@@ -238,25 +242,26 @@ func (r *Reader) Switched(path string, on ...string) bool {
 	return !r.Overridden(path) && slices.ContainsFunc(on, func(at string) bool { return varied(at) || r.Overridden(at) })
 }
 
-// Given reports whether the file or an override gives the key at path.
-func (r *Reader) Given(path string) bool { return r.seen[path] }
+// Given reports whether the file or an override sets the key at path.
+func (r *Reader) Given(path string) bool { return r.given[path] }
 
-// Give notes that the key at path is given, by what another names.
-func (r *Reader) Give(path string) { r.seen[path] = true }
+// MarkGiven marks the key at path as given, because another key stands for it.
+func (r *Reader) MarkGiven(path string) { r.given[path] = true }
 
-// OK reports whether nothing is wrong with the keys at paths, nor a table that holds one.
+// OK reports whether the keys at paths and the tables that contain them have no errors.
 func (r *Reader) OK(paths ...string) bool {
-	return !slices.ContainsFunc(paths, func(p string) bool { return withParents(r.bad, p) })
+	return !slices.ContainsFunc(paths, func(p string) bool { return containsPathOrParent(r.invalid, p) })
 }
 
-// Refuse notes that the value of the key at path cannot be used. Checks that need it are left out.
-func (r *Reader) Refuse(path, problem, remedy string) {
+// Reject reports an unusable value of the key at path. Checks that depend on it are
+// skipped.
+func (r *Reader) Reject(path, problem, remedy string) {
 	r.Add(path, problem, remedy)
-	r.bad[path] = true
+	r.invalid[path] = true
 }
 
-// Clash notes that the keys at paths do not go together. It names the first that is given by an override, else the
-// first that is given.
+// Clash reports that the keys at paths exclude each other. It names the first one set by
+// an override, else the first one given.
 func (r *Reader) Clash(paths []string, problem, remedy string) {
 	at := slices.IndexFunc(paths, func(p string) bool { return r.Given(p) && r.Overridden(p) })
 	if at < 0 {
@@ -265,17 +270,17 @@ func (r *Reader) Clash(paths []string, problem, remedy string) {
 	r.Add(paths[at], problem, remedy)
 }
 
-// Add notes what is wrong with the key at path, which still serves.
+// Add reports a problem of the key at path whose value remains usable.
 func (r *Reader) Add(path, problem, remedy string) {
 	r.Diagnostics = append(r.Diagnostics, r.Diagnose(path, problem, remedy))
 }
 
-// Diagnose words what is wrong with the key at path.
+// Diagnose returns the diagnostic for the key at path.
 func (r *Reader) Diagnose(path, problem, remedy string) Diagnostic {
-	path = r.Stands(path)
+	path = r.FilePath(path)
 	d := Diagnostic{Key: r.display(path), Problem: problem, Remedy: remedy}
-	d.File, d.Line = Find(r.Layers, path)
-	if o, ok := r.varied(path); ok {
+	d.File, d.Line = FindLine(r.Layers, path)
+	if o, ok := r.variedAt(path); ok {
 		d.File, d.Line, d.Key = o.File, o.Line, "sweep."+o.Key
 	} else if r.Overridden(path) {
 		d.File, d.Line = SetFile, 0
@@ -283,9 +288,9 @@ func (r *Reader) Diagnose(path, problem, remedy string) Diagnostic {
 	return d
 }
 
-// varied returns where the study varies the key at path, or a table that holds it.
-func (r *Reader) varied(path string) (Origin, bool) {
-	for path = r.Stands(path); path != ""; path, _ = CutLast(path) {
+// variedAt returns where the study varies the key at path or a table that contains it.
+func (r *Reader) variedAt(path string) (Origin, bool) {
+	for path = r.FilePath(path); path != ""; path, _ = CutLast(path) {
 		if o, ok := r.Varied[path]; ok {
 			return o, true
 		}
@@ -293,11 +298,13 @@ func (r *Reader) varied(path string) (Origin, bool) {
 	return Origin{}, false
 }
 
-// Overridden reports whether an override gives the key at path, or a table that holds it.
-func (r *Reader) Overridden(path string) bool { return withParents(r.Set, r.Stands(path)) }
+// Overridden reports whether an override sets the key at path or a table that contains it.
+func (r *Reader) Overridden(path string) bool {
+	return containsPathOrParent(r.Overrides, r.FilePath(path))
+}
 
-// withParents reports whether a set holds path or a table that path is in.
-func withParents(set map[string]bool, path string) bool {
+// containsPathOrParent reports whether set contains path or a table that contains path.
+func containsPathOrParent(set map[string]bool, path string) bool {
 	for ; path != ""; path, _ = CutLast(path) {
 		if set[path] {
 			return true
@@ -306,8 +313,8 @@ func withParents(set map[string]bool, path string) bool {
 	return false
 }
 
-// display names the key at path as an override would: elements that have an index go by it, not by their place in the
-// file.
+// display returns the name of the key at path in overrides. Elements with a key "index"
+// are identified by it, not by their position in the file.
 func (r *Reader) display(path string) string {
 	for _, t := range r.Tables {
 		rest, ok := strings.CutPrefix(path, t.Path+".")
@@ -315,7 +322,7 @@ func (r *Reader) display(path string) string {
 			continue
 		}
 		place, key, _ := strings.Cut(rest, ".")
-		if i, err := strconv.Atoi(place); err == nil && i < t.elements() && r.indexed[i] {
+		if i, err := strconv.Atoi(place); err == nil && i < t.elements() && r.hasIndex[i] {
 			return JoinPath(t.Path, strconv.FormatInt(t.Find("index").Field(i).Int(), 10)) + strings.TrimSuffix("."+key, ".")
 		}
 	}

@@ -7,58 +7,63 @@ import (
 	"strings"
 )
 
-// Part is a table of a file, those below it included, and the structs that its keys set.
+// Part is a table of a file with the tables below it, and the structs that its keys set.
 type Part struct {
-	Path string // dotted; "" is what stands before the first table
+	Path string // dotted path; "" for the keys before the first table
 	Doc  string
-	When string // the condition for its use
-	// Specs point to structs, whose keys follow each other. Of an array of tables it is one pointer to a slice of
-	// structs.
+	When string // condition of its use
+	// Specs point to structs whose keys follow each other. For an array of tables, the
+	// only element points to a slice of structs.
 	Specs []any
-	// Defaults returns copies of some of the specs, of element i of an array, in which keys with the tag else that the
-	// file does not give have their values. It is asked again for each such key, in order. nil leaves them as they are.
+	// Defaults returns copies of some specs, for element i of an array, in which keys
+	// with the tag "else" have computed defaults. It is called again after each change.
+	// nil if no defaults are computed.
 	Defaults func(i int) []any
-	// Silent reports whether it says nothing that counts, and is not written back; nil never does.
-	Silent func() bool
-	// Inner are tables in an element of an array that are read elsewhere.
-	Inner []string
+	// Omit reports whether the part has no relevant values and is not written back. nil
+	// means that it is written.
+	Omit func() bool
+	// NestedTables are tables in an element of an array that other code reads.
+	NestedTables []string
 }
 
-// Used is a spec whose keys are used on a condition, beside those of their own.
-type Used struct {
+// ConditionalSpec is a spec whose keys have an additional condition.
+type ConditionalSpec struct {
 	Spec any
 	When string
 }
 
-// Retagged is a spec of which the fields that Tags names are keys, and no others.
-type Retagged struct {
+// RetaggedSpec is a spec whose keys are the fields named in Tags.
+type RetaggedSpec struct {
 	Spec any
 	Tags Tags
 }
 
-// Tags are tags in place of those of a struct's own fields, by name of the field; "" is its own.
+// Tags are replacements for the tags of struct fields, keyed by field name; "" keeps the
+// field's own tags.
 type Tags map[string]string
 
-// Names resolves the names that tags use.
+// Names resolves names in tags.
 type Names struct {
 	Choices    map[string]Choices
 	Conditions map[string]func(s *Schema, args []string) *Condition
 }
 
-// Choices are texts that a key may have.
+// Choices are the accepted texts of a key.
 type Choices struct {
 	Names func() []string
-	// Refuse words why a text that is known elsewhere is none of them, "" where it is not known either; nil never does.
-	Refuse func(text string) string
-	// Parts, where there are any, may each be given one of the texts instead: "a=x,b=y".
+	// Reason explains why a text is not accepted here although it is known elsewhere, or
+	// returns "". May be nil.
+	Reason func(text string) string
+	// Parts are names that may each be assigned one of the texts instead: "a=x,b=y". May
+	// be empty.
 	Parts []string
 }
 
-// Schema is the tables of a file, bound to what they set.
+// Schema is the tables of a file, bound to the structs that they set.
 type Schema struct {
 	Tables     []*Table
 	names      *Names
-	conditions map[string]*Condition // that were asked for, by table and expression
+	conditions map[string]*Condition // cache, keyed by table and expression
 }
 
 // Table is a table of keys.
@@ -66,28 +71,30 @@ type Table struct {
 	Path string
 	Doc  string
 	Keys []*Key
-	// When is the condition for its use, nil of none. It may be replaced before anything is read.
+	// When is the condition of its use; nil if it is always used. It may be replaced
+	// before reading.
 	When *Condition
-	// Lent are keys that, where the file does not give them, are not missed and get no default.
-	Lent []string
+	// Optional are keys that may be absent without a default.
+	Optional []string
 
 	schema *Schema
 	part   *Part
-	array  reflect.Value // the slice that an array of tables is, else the zero value
+	array  reflect.Value // the slice of an array of tables, else the zero value
 }
 
 // Key is a key of a table of one file.
 type Key struct {
-	*option
-	table *Table
-	of    reflect.Value // the struct that it sets, or a slice of such
-	path  string        // but of an array
-	also  string        // the condition of all keys of the struct
-	used  *Condition
-	asked bool // used is known
+	*keySpec
+	table           *Table
+	target          reflect.Value // the struct that contains the key, or a slice of such structs
+	path            string        // dotted path; not set for arrays of tables
+	structCondition string        // condition of all keys of the struct
+	condition       *Condition
+	hasCondition    bool // condition is valid
 }
 
-// New returns the schema of a file of those parts. The names resolve what tags of theirs name.
+// New returns the schema of a file with the given parts. names resolves names in their
+// tags.
 func New(names *Names, parts ...Part) *Schema {
 	s := &Schema{names: names, conditions: map[string]*Condition{}}
 	for i := range parts {
@@ -96,15 +103,16 @@ func New(names *Names, parts ...Part) *Schema {
 	return s
 }
 
+// add adds the tables of a part.
 func (s *Schema) add(p *Part) {
-	own := &Table{Path: p.Path, Doc: p.Doc, When: s.Condition(p.Path, p.When), schema: s, part: p}
+	own := &Table{Path: p.Path, Doc: p.Doc, When: s.ParseCondition(p.Path, p.When), schema: s, part: p}
 	tables := []*Table{own}
 	for _, spec := range p.Specs {
 		also, tags := "", Tags(nil)
 		switch u := spec.(type) {
-		case Used:
+		case ConditionalSpec:
 			spec, also = u.Spec, u.When
-		case Retagged:
+		case RetaggedSpec:
 			spec, tags = u.Spec, u.Tags
 		}
 		v := reflect.ValueOf(spec).Elem()
@@ -116,8 +124,8 @@ func (s *Schema) add(p *Part) {
 		own.add(l.options, v, also)
 		for _, below := range l.tables {
 			path := p.Path + "." + below.path
-			parent, _ := CutLast(path) // whose keys its condition is about
-			inner := &Table{Path: path, Doc: below.doc, When: s.Condition(parent, below.when), schema: s, part: p}
+			parent, _ := CutLast(path) // its condition refers to keys of the parent
+			inner := &Table{Path: path, Doc: below.doc, When: s.ParseCondition(parent, below.when), schema: s, part: p}
 			inner.add(below.options, v, also)
 			tables = append(tables, inner)
 		}
@@ -125,18 +133,18 @@ func (s *Schema) add(p *Part) {
 	s.Tables = append(s.Tables, slices.DeleteFunc(tables, func(t *Table) bool { return len(t.Keys) == 0 })...)
 }
 
-// add appends keys of a struct.
-func (t *Table) add(options []*option, of reflect.Value, also string) {
+// add adds the keys of a struct.
+func (t *Table) add(options []*keySpec, of reflect.Value, also string) {
 	keys := make([]Key, len(options))
 	t.Keys = slices.Grow(t.Keys, len(options))
 	path := strings.TrimPrefix(t.Path+".", ".")
 	for i, o := range options {
-		keys[i] = Key{option: o, table: t, of: of, also: also, path: path + o.Name}
+		keys[i] = Key{keySpec: o, table: t, target: of, structCondition: also, path: path + o.Name}
 		t.Keys = append(t.Keys, &keys[i])
 	}
 }
 
-// Table returns the table at path, nil if there is none.
+// Table returns the table at path, or nil.
 func (s *Schema) Table(path string) *Table {
 	if i := slices.IndexFunc(s.Tables, func(t *Table) bool { return t.Path == path }); i >= 0 {
 		return s.Tables[i]
@@ -144,7 +152,7 @@ func (s *Schema) Table(path string) *Table {
 	return nil
 }
 
-// Key returns the key at path, nil if there is none. Keys of arrays have no path.
+// Key returns the key at path, or nil. Keys of arrays of tables have no path.
 func (s *Schema) Key(path string) *Key {
 	parent, name := CutLast(path)
 	for _, t := range s.Tables {
@@ -157,13 +165,13 @@ func (s *Schema) Key(path string) *Key {
 	return nil
 }
 
-// PathOf returns the path of the key that sets what field points to, or of the table whose struct that is: "" where
-// there is none, or it is in an array of tables.
+// PathOf returns the path of the key whose field has the address field, or of the table
+// whose struct has it. It returns "" for other addresses and inside arrays of tables.
 func (s *Schema) PathOf(field any) string {
 	of := reflect.ValueOf(field)
 	for _, t := range s.Tables {
 		for i, k := range t.Keys {
-			if t.IsArray() || !k.kept {
+			if t.IsArray() || !k.hasField {
 				continue
 			}
 			switch at := k.Field(0).Addr(); {
@@ -178,16 +186,16 @@ func (s *Schema) PathOf(field any) string {
 	return ""
 }
 
-// Uses reports whether the key at path, or the table, is there and used.
-func (s *Schema) Uses(path string) bool {
+// IsUsed reports whether the key or table at path exists and is used.
+func (s *Schema) IsUsed(path string) bool {
 	if k := s.Key(path); k != nil {
-		return k.table.When.Applies() && k.Used().Applies()
+		return k.table.When.Applies() && k.UseCondition().Applies()
 	}
 	t := s.Table(path)
 	return t != nil && t.When.Applies()
 }
 
-// Find returns the key called name, nil if there is none.
+// Find returns the key called name, or nil.
 func (t *Table) Find(name string) *Key {
 	if i := slices.IndexFunc(t.Keys, func(k *Key) bool { return k.Name == name }); i >= 0 {
 		return t.Keys[i]
@@ -195,37 +203,37 @@ func (t *Table) Find(name string) *Key {
 	return nil
 }
 
-// Used returns the condition for the use of a key, nil of none.
-func (k *Key) Used() *Condition {
-	if !k.asked {
+// UseCondition returns the condition of the use of a key, or nil if it is always used.
+func (k *Key) UseCondition() *Condition {
+	if !k.hasCondition {
 		expr := k.when
-		if k.also != "" {
-			expr = strings.TrimSuffix(k.also+" & "+expr, " & ")
+		if k.structCondition != "" {
+			expr = strings.TrimSuffix(k.structCondition+" & "+expr, " & ")
 		}
-		k.Restrict(k.table.schema.Condition(k.table.Path, expr))
+		k.SetCondition(k.table.schema.ParseCondition(k.table.Path, expr))
 	}
-	return k.used
+	return k.condition
 }
 
-// Restrict has a key be used on another condition than its tag says.
-func (k *Key) Restrict(c *Condition) { k.used, k.asked = c, true }
+// SetCondition replaces the condition of a key's tag.
+func (k *Key) SetCondition(c *Condition) { k.condition, k.hasCondition = c, true }
 
-// Silent reports whether the table says nothing that counts.
-func (t *Table) Silent() bool { return t.part.Silent != nil && t.part.Silent() }
+// IsOmitted reports whether the table has no relevant values and is not written back.
+func (t *Table) IsOmitted() bool { return t.part.Omit != nil && t.part.Omit() }
 
-// Names returns the names of the keys, and of tables in the elements.
+// Names returns the names of the keys and of nested tables.
 func (t *Table) Names() []string {
 	names := make([]string, len(t.Keys))
 	for i, k := range t.Keys {
 		names[i] = k.Name
 	}
-	return append(names, t.part.Inner...)
+	return append(names, t.part.NestedTables...)
 }
 
 // IsArray reports whether the table is an array of tables.
 func (t *Table) IsArray() bool { return t.array.IsValid() }
 
-// elements returns how many times the table stands in what the schema is bound to.
+// elements returns the number of elements of an array of tables, or 1 for a table.
 func (t *Table) elements() int {
 	if t.IsArray() {
 		return t.array.Len()
@@ -233,35 +241,36 @@ func (t *Table) elements() int {
 	return 1
 }
 
-// at returns the path of element i.
-func (t *Table) at(i int) string {
+// elementPath returns the path of element i.
+func (t *Table) elementPath(i int) string {
 	if t.IsArray() {
 		return JoinPath(t.Path, strconv.Itoa(i))
 	}
 	return t.Path
 }
 
-// at returns the path of the key in element i.
-func (k *Key) at(i int) string {
+// elementPath returns the path of the key in element i.
+func (k *Key) elementPath(i int) string {
 	if k.table.IsArray() {
-		return JoinPath(k.table.at(i), k.Name)
+		return JoinPath(k.table.elementPath(i), k.Name)
 	}
 	return k.path
 }
 
-// Field returns what the key sets in element i: of one that is not kept, something else.
+// Field returns the field of the key in element i. For a key without a field it returns a
+// new value.
 func (k *Key) Field(i int) reflect.Value {
-	if !k.kept {
+	if !k.hasField {
 		return reflect.New(k.Type).Elem()
 	}
-	of := k.of
+	of := k.target
 	if k.table.IsArray() {
 		of = of.Index(i)
 	}
-	return of.FieldByIndex(k.index)
+	return of.FieldByIndex(k.fieldIndex)
 }
 
-// Choices returns the texts that the key may have, nil where it is any.
+// Choices returns the accepted texts, or nil if any text is accepted.
 func (k *Key) Choices() []string {
 	if c := k.choice(); c != nil {
 		return c.Names()
@@ -269,6 +278,7 @@ func (k *Key) Choices() []string {
 	return nil
 }
 
+// choice returns the choices of the key, or nil.
 func (k *Key) choice() *Choices {
 	name, named := strings.CutPrefix(k.choices, "@")
 	switch {
@@ -284,28 +294,28 @@ func (k *Key) choice() *Choices {
 	return nil
 }
 
-// fill gives the key of element i its default, if it has one. computed is what Part.Defaults returns where nothing was
-// set since it was asked; else it is nil.
-func (k *Key) fill(i int, computed *[]any) {
-	if !k.kept {
+// fillDefault sets the key of element i to its default, if it has one. computed caches
+// the result of Part.Defaults; it is cleared when a value changes.
+func (k *Key) fillDefault(i int, computed *[]any) {
+	if !k.hasField {
 		return
 	}
 	field := k.Field(i)
 	set := func(v reflect.Value) {
 		if !v.Comparable() || !field.Equal(v) {
 			field.Set(v)
-			*computed = nil // others may follow from it
+			*computed = nil // other defaults may depend on it
 		}
 	}
 	switch {
-	case k.all:
+	case k.defaultAll:
 		set(reflect.ValueOf(slices.Clone(k.Choices())))
-	case k.fixed.IsValid() && k.fixed.Kind() == reflect.Slice: // of which nobody else has the elements
-		set(reflect.AppendSlice(reflect.MakeSlice(k.Type, 0, k.fixed.Len()), k.fixed))
-	case k.fixed.IsValid():
-		set(k.fixed)
-	case k.computed && k.table.part.Defaults != nil:
-		of := k.of.Type()
+	case k.defaultValue.IsValid() && k.defaultValue.Kind() == reflect.Slice: // a copy, because the spec is shared
+		set(reflect.AppendSlice(reflect.MakeSlice(k.Type, 0, k.defaultValue.Len()), k.defaultValue))
+	case k.defaultValue.IsValid():
+		set(k.defaultValue)
+	case k.hasComputedDefault && k.table.part.Defaults != nil:
+		of := k.target.Type()
 		if k.table.IsArray() {
 			of = of.Elem()
 		}
@@ -314,25 +324,25 @@ func (k *Key) fill(i int, computed *[]any) {
 		}
 		for _, d := range *computed {
 			if v := reflect.ValueOf(d).Elem(); v.Type() == of {
-				set(v.FieldByIndex(k.index))
+				set(v.FieldByIndex(k.fieldIndex))
 			}
 		}
 	}
 }
 
-// reset gives a key that is not used its default, or no value.
+// reset sets an unused key to its default or to its zero value.
 func (k *Key) reset(i int) {
 	k.Field(i).SetZero()
-	k.fill(i, new([]any))
+	k.fillDefault(i, new([]any))
 }
 
-// fallback words the default: "required", or nothing where there is none.
-func (k *Key) fallback() string {
+// defaultText returns the default as text, "required", or "" if there is none.
+func (k *Key) defaultText() string {
 	switch {
 	case k.Required:
 		return "required"
-	case k.all:
+	case k.defaultAll:
 		return "`" + Literal(k.Choices()) + "`"
 	}
-	return k.Fallback
+	return k.DefaultText
 }

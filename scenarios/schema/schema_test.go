@@ -12,7 +12,7 @@ import (
 	"sim/engine/units"
 )
 
-// oven is a small file: what is baked, and how.
+// oven is the spec of a small file.
 type oven struct {
 	Name  string   `key:"name" doc:"what it is called" else:"the file's name"`
 	Heat  int      `key:"heat" doc:"how hot" required:"" min:"1" max:"300"`
@@ -49,12 +49,12 @@ func (k *kitchen) schema() *Schema {
 	names := &Names{
 		Choices: map[string]Choices{"trays": {
 			Names:  func() []string { return []string{"top", "bottom"} },
-			Refuse: func(text string) string { return strings.Repeat("is a grill, no tray", len(text)/len("grill")) },
+			Reason: func(text string) string { return strings.Repeat("is a grill, no tray", len(text)/len("grill")) },
 		}},
 		Conditions: map[string]func(*Schema, []string) *Condition{"low": func(*Schema, []string) *Condition {
 			return &Condition{
-				Keys: []string{"oven.heat"}, OK: func() bool { return k.oven.Heat < 100 },
-				By: func() string { return "a hot oven" }, Want: "set heat below 100", Instead: "cool it",
+				Keys: []string{"oven.heat"}, Holds: func() bool { return k.oven.Heat < 100 },
+				NotUsedBy: func() string { return "a hot oven" }, Hint: "set heat below 100", Replacement: "cool it",
 			}
 		}},
 	}
@@ -64,7 +64,7 @@ func (k *kitchen) schema() *Schema {
 			d.Name, d.Grow = "stove", 2*d.Heat
 			return []any{&d}
 		}},
-		Part{Path: "guest", Doc: "Who comes.", Specs: []any{&k.guests}, Inner: []string{"wish"}, Defaults: func(i int) []any {
+		Part{Path: "guest", Doc: "Who comes.", Specs: []any{&k.guests}, NestedTables: []string{"wish"}, Defaults: func(i int) []any {
 			d := k.guests[i]
 			d.Seat = k.oven.Fan
 			return []any{&d}
@@ -85,10 +85,10 @@ func read(t *testing.T, text string, set ...string) (*kitchen, *Reader) {
 		path, value, _ := strings.Cut(s, "=")
 		table, name := CutLast(path)
 		Child(root, table)[name] = DecodeValue(value)
-		r.Set[path] = true
+		r.Overrides[path] = true
 	}
 	r.Read(true)
-	r.Settle()
+	r.ApplyDefaults()
 	return k, r
 }
 
@@ -176,7 +176,7 @@ func TestDiagnostics(t *testing.T) {
 		{"[oven]\nheat = 1\n[tap]", nil, "x.toml:3: tap: unknown table; known keys: oven, guest"},
 		{"[oven]\nheat = 1\n[[guest]]\nindex = 3\nsaet = \"x\"", nil, "x.toml:5: guest.3.saet: unknown key; did you mean seat?"},
 		{"guest = 3\n[oven]\nheat = 1", nil, "x.toml:1: guest: is the number 3; write it as an array of tables: [[guest]]"},
-		// What an override puts out of use is not told, but what it gives in vain is.
+		// A key that an override makes unused is not reported, but an unused override is.
 		{"[oven]\nheat = 1\nfan = \"on\"\nspeed = 1", []string{"oven.fan=off"}, ""},
 		{"[oven]\nheat = 1", []string{"oven.speed=1"}, `--set: oven.speed: is not used by fan "off"; leave it out, or set fan = "on"`},
 	} {
@@ -187,16 +187,18 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-// Elements that have an index go by it in diagnostics, not by their place.
+// TestElementsByIndex: diagnostics identify elements with an index by it, not by
+// position.
 func TestElementsByIndex(t *testing.T) {
 	_, r := read(t, "[oven]\nheat = 1\n[[guest]]\nindex = 7\n")
-	r.Refuse("guest.0.seat", "is taken", "")
+	r.Reject("guest.0.seat", "is taken", "")
 	if got := r.Diagnostics.Error(); got != "x.toml:3: guest.7.seat: is taken" {
 		t.Error(got)
 	}
 }
 
-// The first that is given, and rather by an override, is told of keys that clash.
+// TestClash: keys that exclude each other are reported at the first one given, preferably
+// by an override.
 func TestClash(t *testing.T) {
 	for _, c := range []struct {
 		set  []string

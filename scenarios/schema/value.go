@@ -15,71 +15,72 @@ import (
 	"sim/engine/units"
 )
 
-// Wrong is what is wrong with a value, and what would be right.
-type Wrong struct{ Problem, Remedy string }
+// Rejection is the reason why a value is invalid, with the accepted values.
+type Rejection struct{ Problem, Remedy string }
 
-// MaxText bounds the bytes of a text.
+// MaxText is the maximum length of a text in bytes.
 const MaxText = 200
 
-// Set stores a TOML value in the field of element i. It returns nil when the value is right, and else leaves the field
-// as it was.
-func (k *Key) Set(i int, v any) *Wrong { return k.set(k.Field(i).Addr().Interface(), v) }
+// Set stores a TOML value in the field of element i. If the value is invalid, it returns
+// the reason and does not change the field.
+func (k *Key) Set(i int, v any) *Rejection { return k.setValue(k.Field(i).Addr().Interface(), v) }
 
-func (k *Key) set(dst, v any) *Wrong {
+// setValue stores a TOML value in the variable that dst points to.
+func (k *Key) setValue(dst, v any) *Rejection {
 	switch dst := dst.(type) {
 	case *string:
-		return k.text(dst, v)
+		return k.setText(dst, v)
 	case *bool:
 		b, ok := v.(bool)
 		if !ok {
-			return &Wrong{"is " + Describe(v), "write true or false"}
+			return &Rejection{"is " + Describe(v), "write true or false"}
 		}
 		*dst = b
 	case *int:
-		return k.whole(v, func(n int64) { *dst = int(n) })
+		return k.setInteger(v, func(n int64) { *dst = int(n) })
 	case *int64:
-		return k.whole(v, func(n int64) { *dst = n })
+		return k.setInteger(v, func(n int64) { *dst = n })
 	case *uint64:
-		return k.whole(v, func(n int64) { *dst = uint64(n) })
+		return k.setInteger(v, func(n int64) { *dst = uint64(n) })
 	case *float64:
-		return k.number(dst, v)
+		return k.setNumber(dst, v)
 	case *units.Rate:
-		return k.rate(dst, v)
+		return k.setRate(dst, v)
 	case *units.Bytes:
-		return quantity(dst, v, units.ParseBytes, `"4MB"`)
+		return parseQuantity(dst, v, units.ParseBytes, `"4MB"`)
 	case *engine.Time:
-		return quantity(dst, v, units.ParseTime, `"500ns"`)
+		return parseQuantity(dst, v, units.ParseTime, `"500ns"`)
 	case *units.Frequency:
-		return quantity(dst, v, units.ParseFrequency, `"0.0008/day"`)
+		return parseQuantity(dst, v, units.ParseFrequency, `"0.0008/day"`)
 	case *[]string:
-		return k.names(dst, v)
+		return k.setNames(dst, v)
 	case *[]int:
-		return list(dst, v, "whole numbers", func(n *int, v any) *Wrong { return k.set(n, v) })
+		return parseList(dst, v, "whole numbers", func(n *int, v any) *Rejection { return k.setValue(n, v) })
 	case *[][]int:
-		return list(dst, v, "rows of whole numbers", func(row *[]int, v any) *Wrong { return k.set(row, v) })
+		return parseList(dst, v, "rows of whole numbers", func(row *[]int, v any) *Rejection { return k.setValue(row, v) })
 	case **float64:
 		*dst = new(float64)
-		return k.number(*dst, v)
+		return k.setNumber(*dst, v)
 	case *map[string][]string:
-		return lists(dst, v)
+		return parseLists(dst, v)
 	default:
-		return structs(reflect.ValueOf(dst).Elem(), v)
+		return parseStructs(reflect.ValueOf(dst).Elem(), v)
 	}
 	return nil
 }
 
-// lists reads a table of lists, whose numbers and truth values count as texts.
-func lists(dst *map[string][]string, v any) *Wrong {
+// parseLists parses a table of lists. Numbers and booleans are converted to text.
+func parseLists(dst *map[string][]string, v any) *Rejection {
 	const want = "write a table of lists"
 	m, ok := v.(map[string]any)
 	if !ok {
-		return &Wrong{"is " + Describe(v), want}
+		return &Rejection{"is " + Describe(v), want}
 	}
 	*dst = map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		rv := reflect.ValueOf(m[name])
 		if rv.Kind() != reflect.Slice {
-			return &Wrong{Quote(name) + " is " + Describe(m[name]), want}
+			return &Rejection{Quote(name) + " is " + Describe(m[name]), want}
 		}
 		texts := make([]string, rv.Len())
 		for i := range texts {
@@ -90,22 +91,22 @@ func lists(dst *map[string][]string, v any) *Wrong {
 	return nil
 }
 
-// structs reads an array of tables within a table.
-func structs(dst reflect.Value, v any) *Wrong {
+// parseStructs parses an array of tables inside a table.
+func parseStructs(dst reflect.Value, v any) *Rejection {
 	rows := Rows(v)
 	if rows == nil {
-		return &Wrong{"is " + Describe(v), "write it as an array of tables"}
+		return &Rejection{"is " + Describe(v), "write it as an array of tables"}
 	}
 	l := layoutOf(dst.Type().Elem(), nil)
 	all := reflect.MakeSlice(dst.Type(), len(rows), len(rows))
 	for i, row := range rows {
 		for _, name := range slices.Sorted(maps.Keys(row)) {
-			at := slices.IndexFunc(l.options, func(o *option) bool { return o.Name == name })
+			at := slices.IndexFunc(l.options, func(o *keySpec) bool { return o.Name == name })
 			if at < 0 {
-				return &Wrong{fmt.Sprintf("element %d has an unknown key %s", i, Quote(name)), "see docs/scenario.md"}
+				return &Rejection{fmt.Sprintf("element %d has an unknown key %s", i, Quote(name)), "see docs/scenario.md"}
 			}
-			if w := (&Key{option: l.options[at]}).set(all.Index(i).FieldByIndex(l.options[at].index).Addr().Interface(), row[name]); w != nil {
-				return &Wrong{fmt.Sprintf("element %d: %s %s", i, name, w.Problem), w.Remedy}
+			if w := (&Key{keySpec: l.options[at]}).setValue(all.Index(i).FieldByIndex(l.options[at].fieldIndex).Addr().Interface(), row[name]); w != nil {
+				return &Rejection{fmt.Sprintf("element %d: %s %s", i, name, w.Problem), w.Remedy}
 			}
 		}
 	}
@@ -113,73 +114,73 @@ func structs(dst reflect.Value, v any) *Wrong {
 	return nil
 }
 
-func (k *Key) text(dst *string, v any) *Wrong {
+func (k *Key) setText(dst *string, v any) *Rejection {
 	text, ok := v.(string)
 	if !ok {
-		return &Wrong{"is " + Describe(v), "write a text in quotes"}
+		return &Rejection{"is " + Describe(v), "write a text in quotes"}
 	}
-	if c := k.choice(); c != nil && !(k.unset && text == "") {
+	if c := k.choice(); c != nil && !(k.allowsUnset && text == "") {
 		if allowed := c.Names(); c.Parts != nil && strings.Contains(text, "=") {
-			if w := c.parts(text); w != nil {
+			if w := c.checkParts(text); w != nil {
 				return w
 			}
 		} else if !slices.Contains(allowed, text) {
-			if c.Refuse != nil && c.Refuse(text) != "" {
-				return &Wrong{c.Refuse(text), "choose one of " + QuotedList(allowed)}
+			if c.Reason != nil && c.Reason(text) != "" {
+				return &Rejection{c.Reason(text), "choose one of " + QuotedList(allowed)}
 			}
-			return &Wrong{Quote(text) + " is not known", OneOf(text, allowed)}
+			return &Rejection{Quote(text) + " is not known", OneOf(text, allowed)}
 		}
 	}
 	if k.choices == "" && (strings.ContainsFunc(text, IsControl) || !utf8.ValidString(text)) {
-		return &Wrong{Quote(text) + " holds a line end or another control character", "write one line of text"}
+		return &Rejection{Quote(text) + " holds a line end or another control character", "write one line of text"}
 	}
 	if len(text) > MaxText {
-		return &Wrong{fmt.Sprintf("is %d bytes long", len(text)), fmt.Sprintf("write at most %d", MaxText)}
+		return &Rejection{fmt.Sprintf("is %d bytes long", len(text)), fmt.Sprintf("write at most %d", MaxText)}
 	}
 	*dst = text
 	return nil
 }
 
-// parts returns what is wrong with a text that gives parts choices.
-func (c *Choices) parts(text string) *Wrong {
+// checkParts checks a text that assigns choices to parts, such as "a=x,b=y".
+func (c *Choices) checkParts(text string) *Rejection {
 	var seen []string
 	for one := range strings.SplitSeq(text, ",") {
 		part, name, _ := strings.Cut(one, "=")
 		switch {
 		case !slices.Contains(c.Parts, part):
-			return &Wrong{Quote(part) + " is not known", OneOf(part, c.Parts)}
+			return &Rejection{Quote(part) + " is not known", OneOf(part, c.Parts)}
 		case slices.Contains(seen, part):
-			return &Wrong{Quote(part) + " stands twice", "give it once"}
+			return &Rejection{Quote(part) + " stands twice", "give it once"}
 		case !slices.Contains(c.Names(), name):
-			return &Wrong{Quote(name) + " of " + part + " is not known", OneOf(name, c.Names())}
+			return &Rejection{Quote(name) + " of " + part + " is not known", OneOf(name, c.Names())}
 		}
 		seen = append(seen, part)
 	}
 	return nil
 }
 
-func (k *Key) whole(v any, store func(int64)) *Wrong {
+func (k *Key) setInteger(v any, store func(int64)) *Rejection {
 	n, ok := v.(int64)
 	if !ok {
 		if f, isFloat := v.(float64); isFloat && !math.IsNaN(f) && !math.IsInf(f, 0) {
-			return &Wrong{Literal(f) + " is not a whole number", "write " + k.bounds("a whole number")}
+			return &Rejection{Literal(f) + " is not a whole number", "write " + k.boundsText("a whole number")}
 		}
-		return &Wrong{"is " + Describe(v), "write " + k.bounds("a whole number")}
+		return &Rejection{"is " + Describe(v), "write " + k.boundsText("a whole number")}
 	}
-	// Bounds are small enough to be exact.
+	// Bounds are small enough to be exact as floats.
 	if float64(n) < k.Min || k.Max != 0 && float64(n) > k.Max {
-		return &Wrong{strconv.FormatInt(n, 10) + " is out of bounds", "write " + k.bounds("a whole number")}
+		return &Rejection{strconv.FormatInt(n, 10) + " is out of bounds", "write " + k.boundsText("a whole number")}
 	}
 	store(n)
 	return nil
 }
 
-// outside reports whether a number is out of bounds.
-func (k *option) outside(f float64) bool {
-	return math.IsNaN(f) || math.IsInf(f, 0) || f < k.Min || k.Above && f == k.Min || k.Max != 0 && f > k.Max
+// outOfBounds reports whether a number is invalid or out of bounds.
+func (k *keySpec) outOfBounds(f float64) bool {
+	return math.IsNaN(f) || math.IsInf(f, 0) || f < k.Min || k.ExclusiveMin && f == k.Min || k.Max != 0 && f > k.Max
 }
 
-func (k *Key) number(dst *float64, v any) *Wrong {
+func (k *Key) setNumber(dst *float64, v any) *Rejection {
 	var f float64
 	switch v := v.(type) {
 	case float64:
@@ -187,58 +188,58 @@ func (k *Key) number(dst *float64, v any) *Wrong {
 	case int64:
 		f = float64(v)
 	default:
-		return &Wrong{"is " + Describe(v), "write " + k.bounds("a number")}
+		return &Rejection{"is " + Describe(v), "write " + k.boundsText("a number")}
 	}
-	if k.outside(f) {
-		return &Wrong{strings.ToLower(strconv.FormatFloat(f, 'g', -1, 64)) + " is out of bounds", "write " + k.bounds("a number")}
+	if k.outOfBounds(f) {
+		return &Rejection{strings.ToLower(strconv.FormatFloat(f, 'g', -1, 64)) + " is out of bounds", "write " + k.boundsText("a number")}
 	}
 	if f == 0 {
-		f = 0 // -0 would be written differently
+		f = 0 // replaces -0, which is written differently
 	}
 	*dst = f
 	return nil
 }
 
-func (k *Key) rate(dst *units.Rate, v any) *Wrong {
+func (k *Key) setRate(dst *units.Rate, v any) *Rejection {
 	var r units.Rate
-	if w := quantity(&r, v, units.ParseRate, `"400Gbps"`); w != nil {
+	if w := parseQuantity(&r, v, units.ParseRate, `"400Gbps"`); w != nil {
 		return w
 	}
-	if k.outside(float64(r)) {
-		return &Wrong{Quote(v.(string)) + " is out of bounds", "write " + k.bounds("a rate")}
+	if k.outOfBounds(float64(r)) {
+		return &Rejection{Quote(v.(string)) + " is out of bounds", "write " + k.boundsText("a rate")}
 	}
 	*dst = r
 	return nil
 }
 
-// quantity reads a quantity with its unit.
-func quantity[T any](dst *T, v any, parse func(string) (T, error), example string) *Wrong {
+// parseQuantity parses a quantity with a unit.
+func parseQuantity[T any](dst *T, v any, parse func(string) (T, error), example string) *Rejection {
 	text, ok := v.(string)
 	if !ok {
-		return &Wrong{"is " + Describe(v), "write a text with a unit, such as " + example}
+		return &Rejection{"is " + Describe(v), "write a text with a unit, such as " + example}
 	}
 	q, err := parse(text)
 	if err != nil {
-		// "X is no rate: write ..." is both parts at once.
+		// The error contains both parts: "X is no rate: write ...".
 		what, want, _ := strings.Cut(err.Error(), ": write ")
-		return &Wrong{what, "write " + want}
+		return &Rejection{what, "write " + want}
 	}
 	*dst = q
 	return nil
 }
 
-func (k *Key) names(dst *[]string, v any) *Wrong {
+func (k *Key) setNames(dst *[]string, v any) *Rejection {
 	var names []string
-	if w := list(&names, v, "texts", k.text); w != nil {
+	if w := parseList(&names, v, "texts", k.setText); w != nil {
 		return w
 	}
-	if len(names) == 0 && !k.empty {
-		return &Wrong{"is empty", "list at least one of " + QuotedList(k.Choices())}
+	if len(names) == 0 && !k.allowsEmpty {
+		return &Rejection{"is empty", "list at least one of " + QuotedList(k.Choices())}
 	}
 	seen := make(map[string]bool, len(names))
 	for _, n := range names {
 		if seen[n] {
-			return &Wrong{Quote(n) + " is listed twice", "list it once"}
+			return &Rejection{Quote(n) + " is listed twice", "list it once"}
 		}
 		seen[n] = true
 	}
@@ -246,36 +247,37 @@ func (k *Key) names(dst *[]string, v any) *Wrong {
 	return nil
 }
 
-// list reads a list of elements that one reads.
-func list[T any](dst *[]T, v any, of string, one func(*T, any) *Wrong) *Wrong {
+// parseList parses a list; parse stores an element, and kind names the elements for
+// messages.
+func parseList[T any](dst *[]T, v any, kind string, parse func(*T, any) *Rejection) *Rejection {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Slice {
-		want := "write a list of " + of
+		want := "write a list of " + kind
 		switch bare, ok := v.(string); {
-		case ok && len(bare) > 2 && bare[0] == '[' && bare[len(bare)-1] == ']': // texts whose quotes a shell took
-			if of == "texts" {
+		case ok && len(bare) > 2 && bare[0] == '[' && bare[len(bare)-1] == ']': // a shell has removed the quotes
+			if kind == "texts" {
 				want += `, each in quotes: ["` + strings.Join(strings.FieldsFunc(bare[1:len(bare)-1], func(r rune) bool { return strings.ContainsRune(", \"'", r) }), `", "`) + `"]`
 			}
-		case one(new(T), v) == nil:
+		case parse(new(T), v) == nil:
 			want += ": [" + Literal(v) + "]"
 		}
-		return &Wrong{"is " + Describe(v), want}
+		return &Rejection{"is " + Describe(v), want}
 	}
 	elements := make([]T, rv.Len())
 	for i := range elements {
-		if w := one(&elements[i], rv.Index(i).Interface()); w != nil {
+		if w := parse(&elements[i], rv.Index(i).Interface()); w != nil {
 			if strings.HasPrefix(w.Problem, "element ") {
-				return &Wrong{fmt.Sprintf("element %d, ", i+1) + w.Problem, w.Remedy}
+				return &Rejection{fmt.Sprintf("element %d, ", i+1) + w.Problem, w.Remedy}
 			}
-			return &Wrong{fmt.Sprintf("element %d: ", i+1) + w.Problem, w.Remedy}
+			return &Rejection{fmt.Sprintf("element %d: ", i+1) + w.Problem, w.Remedy}
 		}
 	}
 	*dst = elements
 	return nil
 }
 
-// bounds words the bounds of a number: "a number above 0 and up to 5".
-func (k *option) bounds(what string) string {
+// boundsText describes the bounds of a number, such as "a number above 0 and up to 5".
+func (k *keySpec) boundsText(what string) string {
 	bound := func(v float64) string {
 		if what == "a rate" {
 			return units.Rate(v).String()
@@ -285,19 +287,19 @@ func (k *option) bounds(what string) string {
 	switch {
 	case math.IsInf(k.Min, -1):
 		return what
-	case k.Max == 0 && k.Above:
+	case k.Max == 0 && k.ExclusiveMin:
 		return what + " above " + bound(k.Min)
 	case k.Max == 0 && k.Min == 0:
 		return what + " that is not negative"
 	case k.Max == 0:
 		return what + " of at least " + bound(k.Min)
-	case k.Above:
+	case k.ExclusiveMin:
 		return what + " above " + bound(k.Min) + " and up to " + bound(k.Max)
 	}
 	return what + " from " + bound(k.Min) + " to " + bound(k.Max)
 }
 
-// Describe names a value's type and, if it is short, the value.
+// Describe describes a value for messages by its type and, if it is short, its value.
 func Describe(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -318,7 +320,7 @@ func Describe(v any) string {
 	return "a list"
 }
 
-// Literal writes a value as TOML.
+// Literal formats a value as TOML.
 func Literal(v any) string {
 	switch v := v.(type) {
 	case units.Rate:
@@ -332,7 +334,7 @@ func Literal(v any) string {
 	case string:
 		return strconv.Quote(v)
 	case float64:
-		return decimal(v)
+		return formatFloat(v)
 	}
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Slice {
@@ -345,8 +347,8 @@ func Literal(v any) string {
 	return "[" + strings.Join(elements, ", ") + "]"
 }
 
-// decimal writes f so that TOML reads it back as the same float.
-func decimal(f float64) string {
+// formatFloat formats f such that TOML reads the same float.
+func formatFloat(f float64) string {
 	text := strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(f, 'g', -1, 64), "+"))
 	if !strings.ContainsAny(text, ".ein") { // neither a float nor inf or nan
 		text += ".0"

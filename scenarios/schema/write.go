@@ -13,24 +13,26 @@ import (
 	"sim/internal/text"
 )
 
-// Write writes the tables that are used, with all keys that are, in the order of the fields: defaults included, but for
-// those of keys with the tag implicit. A file of that text means the same.
+// Write writes the used tables with all used keys in the order of the fields, including
+// defaults. Only keys with the tag "implicit" are left out if they have their default.
+// Reading the text gives the same values.
 func (s *Schema) Write(b *bytes.Buffer) {
 	for _, t := range s.Tables {
-		if t.When.Applies() && !t.Silent() {
+		if t.When.Applies() && !t.IsOmitted() {
 			t.Write(b, t.Path)
 		}
 	}
 }
 
-// Write writes a table, of an array all elements, under a path, and of its keys those of the given names, or all.
+// Write writes a table, or all elements of an array of tables, under a path. If names are
+// given, only these keys are written.
 func (t *Table) Write(b *bytes.Buffer, path string, names ...string) {
 	for i := range t.elements() {
 		t.WriteElement(b, i, path, names...)
 	}
 }
 
-// WriteElement writes element i of an array, or a table.
+// WriteElement writes element i of an array of tables, or a table.
 func (t *Table) WriteElement(b *bytes.Buffer, i int, path string, names ...string) {
 	if path != "" {
 		header := "[" + path + "]"
@@ -40,36 +42,36 @@ func (t *Table) WriteElement(b *bytes.Buffer, i int, path string, names ...strin
 		fmt.Fprintf(b, "\n%s\n", header)
 	}
 	for _, k := range t.Keys {
-		if k.kept && !k.source && !k.silent(i) && k.Used().Applies() && (len(names) == 0 || slices.Contains(names, k.Name)) {
+		if k.hasField && !k.isSource && !k.isOmitted(i) && k.UseCondition().Applies() && (len(names) == 0 || slices.Contains(names, k.Name)) {
 			fmt.Fprintf(b, "%s = %s\n", k.Name, Literal(k.Field(i).Interface()))
 		}
 	}
 }
 
-// silent reports whether the key has a default in element i that is not written back: one younger than files, results
-// and cells that must stay as they are.
+// isOmitted reports whether the key has a default in element i that is not written back.
+// Such keys were added later; files, results and cells written before must not change.
 //
-// A computed default of 0 is unknown if the key must be above 0. Nothing uses the key then, and it is
-// not written back either.
-func (k *Key) silent(i int) bool {
+// A computed default of 0 is unknown if the key must be above 0. Nothing uses the key
+// then, and it is not written back either.
+func (k *Key) isOmitted(i int) bool {
 	v := k.Field(i)
-	if k.computed && k.Above && k.Min == 0 && v.IsZero() {
+	if k.hasComputedDefault && k.ExclusiveMin && k.Min == 0 && v.IsZero() {
 		return true
 	}
 	if v.Kind() == reflect.Slice {
-		return k.implicit && v.Len() == 0
+		return k.omitDefault && v.Len() == 0
 	}
-	return k.implicit && v.Equal(k.fixed)
+	return k.omitDefault && v.Equal(k.defaultValue)
 }
 
-// Reference writes a table as Markdown, with those of its keys that rows has.
-func (t *Table) Reference(w io.Writer, title string, rows []Row) {
+// Reference writes a table of keys as Markdown. rows are the keys to include.
+func (t *Table) Reference(w io.Writer, title string, rows []ReferenceRow) {
 	if title == "" {
 		title = "`" + t.Title() + "`"
 	}
 	fmt.Fprintf(w, "### %s\n\n%s", title, t.Doc)
 	if t.When != nil {
-		fmt.Fprintf(w, " To use it, %s.", t.When.Want)
+		fmt.Fprintf(w, " To use it, %s.", t.When.Hint)
 	}
 	fmt.Fprint(w, "\n\n")
 	if len(rows) == 0 {
@@ -82,22 +84,23 @@ func (t *Table) Reference(w io.Writer, title string, rows []Row) {
 	fmt.Fprintln(w)
 }
 
-// A Row is a key as the reference has it.
-type Row struct {
+// A ReferenceRow is a key in the reference.
+type ReferenceRow struct {
 	Key  string
 	Text string // in Markdown, without a newline
 }
 
-// Rows returns the rows of all keys of a table.
-func (t *Table) Rows() []Row {
-	var list []Row
+// Rows returns the reference rows of all keys.
+func (t *Table) Rows() []ReferenceRow {
+	var list []ReferenceRow
 	for _, k := range t.Keys {
-		list = append(list, Row{k.Name, fmt.Sprintf("| `%s` | %s | %s | %s |", k.Name, k.values(), k.fallback(), k.meaning())})
+		list = append(list, ReferenceRow{k.Name, fmt.Sprintf("| `%s` | %s | %s | %s |", k.Name, k.valueText(), k.defaultText(), k.meaning())})
 	}
 	return list
 }
 
-// Title is the table's header in a file, "" of what stands before the first.
+// Title returns the header of the table in a file, or "" for the keys before the first
+// table.
 func (t *Table) Title() string {
 	switch {
 	case t.Path == "":
@@ -108,8 +111,8 @@ func (t *Table) Title() string {
 	return "[" + t.Path + "]"
 }
 
-// Describe words those keys of a table whose dotted path is wanted, for a terminal: a line with values and default, and
-// lines with the meaning.
+// Describe describes the keys of a table for a terminal. wanted selects them by dotted
+// path. A key has a line with its values and default, followed by its meaning.
 func (t *Table) Describe(wanted func(path string) bool) string {
 	var b strings.Builder
 	plain := strings.NewReplacer("`", "")
@@ -117,8 +120,8 @@ func (t *Table) Describe(wanted func(path string) bool) string {
 		if !wanted(strings.TrimPrefix(t.Path+"."+k.Name, ".")) {
 			continue
 		}
-		fmt.Fprintf(&b, "  %s: %s", k.Name, plain.Replace(k.values()))
-		if d := k.fallback(); d != "" {
+		fmt.Fprintf(&b, "  %s: %s", k.Name, plain.Replace(k.valueText()))
+		if d := k.defaultText(); d != "" {
 			fmt.Fprintf(&b, " (%s)", plain.Replace(d))
 		}
 		fmt.Fprintf(&b, "\n%s\n", text.Indent(text.Wrap(plain.Replace(k.meaning()), text.Width-6, 0), 6))
@@ -126,16 +129,17 @@ func (t *Table) Describe(wanted func(path string) bool) string {
 	return b.String()
 }
 
-// meaning is what a key is for, and when it is used.
+// meaning returns the doc of a key with the condition of its use.
 func (k *Key) meaning() string {
-	if used := k.Used(); used != nil {
-		return k.Doc + "; to use it, " + used.Want
+	if used := k.UseCondition(); used != nil {
+		return k.Doc + "; to use it, " + used.Hint
 	}
 	return k.Doc
 }
 
-// sorts are types of fields as the reference words them, of numbers but for their bounds.
-var sorts = map[reflect.Type]string{
+// typeNames are the descriptions of types in the reference. Numbers with bounds are
+// described by boundsText.
+var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[string]():          "text",
 	reflect.TypeFor[bool]():            "`true` or `false`",
 	reflect.TypeFor[units.Bytes]():     "a size",
@@ -148,13 +152,13 @@ var sorts = map[reflect.Type]string{
 	reflect.TypeFor[map[string][]string](): "table of lists",
 }
 
-// values words what may be written for a key.
-func (k *Key) values() string {
+// valueText describes the accepted values of a key.
+func (k *Key) valueText() string {
 	names := ""
 	if c := k.Choices(); c != nil {
 		names = "`" + strings.Join(c, "`, `") + "`"
 	}
-	sort, known := sorts[k.Type]
+	sort, known := typeNames[k.Type]
 	switch {
 	case names != "" && k.Type.Kind() == reflect.Slice:
 		return "list of " + names
@@ -163,11 +167,11 @@ func (k *Key) values() string {
 	case known:
 		return sort
 	case k.Type == reflect.TypeFor[units.Rate]():
-		return k.bounds("a rate")
+		return k.boundsText("a rate")
 	case k.Type.Kind() == reflect.Float64, k.Type == reflect.TypeFor[*float64]():
-		return k.bounds("number")
+		return k.boundsText("number")
 	case k.Type.Kind() == reflect.Slice:
 		return "array of tables"
 	}
-	return k.bounds("whole number")
+	return k.boundsText("whole number")
 }

@@ -8,8 +8,8 @@ import (
 	"sim/scenarios"
 )
 
-// TestCellsShareBounds: a sweep's document has the bounds that a run of the same scenario has, each variant its own;
-// what is kept of a cell is what it proves alone.
+// TestCellsShareBounds: each variant of a sweep has the bounds of a run of the same
+// scenario; the store keeps only the bounds that a cell proves itself.
 func TestCellsShareBounds(t *testing.T) {
 	const text = `
 [workload]
@@ -39,7 +39,7 @@ level = "static"
 	for i := range all {
 		all[i] = i
 	}
-	if err := Local(2)(context.Background(), plan, all, func(_ int, r *Record) error {
+	if err := LocalRunner(2)(context.Background(), plan, all, func(_ int, r *Record) error {
 		store.records[r.Key] = r
 		return nil
 	}); err != nil {

@@ -8,8 +8,8 @@ import (
 	"sim/scenarios"
 )
 
-// TestDecidesOnce: cells that differ in nothing but [workload.step] have their routes decided once, and reach what each
-// reaches by itself.
+// TestDecidesOnce: cells that differ only in [workload.step] share the decision of paths
+// and have the same results as if computed separately.
 func TestDecidesOnce(t *testing.T) {
 	p := plan(t, `
 [workload]
@@ -31,7 +31,7 @@ level = "static"
 		all[i] = i
 	}
 	decided := 0
-	if err := Local(2)(context.Background(), p, all, func(i int, r *Record) error {
+	if err := LocalRunner(2)(context.Background(), p, all, func(i int, r *Record) error {
 		if r.Timings.SolveS > 0 {
 			decided++
 		}
@@ -59,8 +59,8 @@ level = "static"
 	}
 }
 
-// TestCellOfOnePolicy: a cell has the same numbers whichever policies stand beside its own, since its key does not
-// tell.
+// TestCellOfOnePolicy: the result of a cell does not depend on the other policies of the
+// run, because its key does not either.
 func TestCellOfOnePolicy(t *testing.T) {
 	p := plan(t, `
 [workload]
@@ -78,12 +78,12 @@ planners = ["fast", "bruck", "static-ring"]
 	for i := range all {
 		all[i] = i
 	}
-	if err := Local(2)(t.Context(), p, all, func(i int, r *Record) error {
+	if err := LocalRunner(2)(t.Context(), p, all, func(i int, r *Record) error {
 		task, err := p.Task(i)
 		if err != nil {
 			return err
 		}
-		data, err := Do(t.Context(), task)
+		data, err := RunTask(t.Context(), task)
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ planners = ["fast", "bruck", "static-ring"]
 	}
 }
 
-// TestRecordOfOthers: what a terminal would act on is not taken from elsewhere.
+// TestRecordOfOthers: records from other machines with control characters are rejected.
 func TestRecordOfOthers(t *testing.T) {
 	for _, tt := range []struct {
 		record string

@@ -13,57 +13,62 @@ import (
 	"sim/scenarios/result"
 )
 
-// Forecast is how long the missing cells of a sweep take.
+// Forecast is the expected time to compute the missing cells of a sweep.
 type Forecast struct {
-	Missing int            // cells
-	Seconds float64        // of one processor
-	Cost    scenarios.Cost // estimated before any cell is computed
-	// Unknown reports whether no cell of the policy of some missing cell has a time.
+	Missing int            // number of missing cells
+	Seconds float64        // processor seconds
+	Cost    scenarios.Cost // cost estimate of the models, without measured times
+	// Unknown reports whether no cell of some missing cell's policy has a time.
 	Unknown bool
-	// Rough reports whether most of Seconds is for policies without a time, or for values of an axis of which only one has a
-	// time.
+	// Rough reports whether at least half of Seconds is for policies without measured
+	// times, or for values of an axis with a single measured value.
 	Rough bool
 }
 
-// Wall returns the wall-clock seconds on a number of processors.
+// Wall returns the wall-clock seconds with a number of processors.
 func (f *Forecast) Wall(workers int) float64 {
 	return f.Seconds / float64(max(1, min(workers, f.Missing)))
 }
 
-// maxEstimated bounds the variants whose costs are estimated. In a larger sweep each stands for those behind it.
-const maxEstimated = 2000
+// maxCostEstimates is the maximum number of variants with cost estimates. In larger
+// sweeps, an estimate applies to several consecutive variants.
+const maxCostEstimates = 2000
 
-// minCost is the seconds that a cell takes at least.
-const minCost = 0.001
+// minCellSeconds is added to every estimate: the minimum time of a cell in seconds.
+const minCellSeconds = 0.001
 
-// costs returns a function that returns the cost of a variant. It fails only if ctx ends.
+// costs returns a function that returns the cost estimate of a variant. It fails only if
+// ctx ends.
 func (p *Plan) costs(ctx context.Context) (func(variant int) scenarios.Cost, error) {
 	variants := 0
 	for _, v := range p.Variant {
 		variants = max(variants, v+1)
 	}
-	every := 1 + variants/maxEstimated
-	if p.estimated == nil {
+	every := 1 + variants/maxCostEstimates
+	if p.costEstimates == nil {
 		list := make([]scenarios.Cost, 1+variants/every)
 		if err := parallel(ctx, runtime.GOMAXPROCS(0), (variants+every-1)/every, func(k int) {
-			if s, err := p.Study.Variant(k * every); err == nil { // else its cells fail
+			if s, err := p.Study.Variant(k * every); err == nil { // invalid variants cost nothing
 				list[k], _ = s.Cost(ctx)
 			}
 		}); err != nil {
 			return nil, err
 		}
-		p.estimated = list
+		p.costEstimates = list
 	}
-	return func(variant int) scenarios.Cost { return p.estimated[variant/every] }, nil
+	return func(variant int) scenarios.Cost { return p.costEstimates[variant/every] }, nil
 }
 
-// Forecast predicts how long the cells take that store does not hold, from the times of those that it holds and of samples,
-// which are missing cells. It fails only if ctx ends.
+// Forecast predicts the time of the cells that store does not have, from the times of
+// stored cells and of samples, which are measured missing cells. It fails only if ctx
+// ends.
 //
-// The time of a cell is its estimated cost, times a factor for its policy, times a factor for each value of an axis or, if
-// no cell has the value, for the nearest one that some cell has. Some cells that differ in few axes share most of their work,
-// such as plans that are kept. The first of them then has the time of first ones, and the others have that of the others.
-// Cells that one decision serves are counted once.
+// The model is multiplicative: the time of a cell is its cost estimate times a factor of
+// its policy times a factor of each axis value. A value without measured cells has the
+// factor of the nearest measured value. Cells that differ only in certain axes may share
+// most of their work, such as cached plans. The first cell of such a group then has the
+// predicted time of first cells, and the others have the predicted time of other cells.
+// Cells with the same decision are counted once.
 func (p *Plan) Forecast(ctx context.Context, store *Store, samples map[string]*Record) (*Forecast, error) {
 	if !slices.ContainsFunc(p.Sweep.Cells, func(c result.Cell) bool { return !store.Has(c.Key) }) {
 		return &Forecast{}, nil
@@ -72,10 +77,10 @@ func (p *Plan) Forecast(ctx context.Context, store *Store, samples map[string]*R
 	if err != nil {
 		return nil, err
 	}
-	f, known := &Forecast{}, map[string][]timed{}
-	var missing []timed // without a time
-	for _, b := range batches(p, upTo(len(p.Sweep.Cells))) {
-		lacks, there, took := 0, false, 0.0
+	f, known := &Forecast{}, map[string][]timedCell{}
+	var missing []timedCell // batches without a measured time
+	for _, b := range batchesByDecision(p, indices(len(p.Sweep.Cells))) {
+		lacks, there, elapsed := 0, false, 0.0
 		for _, i := range b {
 			key := p.Sweep.Cells[i].Key
 			r := store.records[key]
@@ -84,38 +89,39 @@ func (p *Plan) Forecast(ctx context.Context, store *Store, samples map[string]*R
 				r = samples[key]
 			}
 			if r != nil {
-				there, took = true, took+r.Timings.SolveS+r.Timings.SimulateS
+				there, elapsed = true, elapsed+r.Timings.SolveS+r.Timings.SimulateS
 			}
 		}
 		estimate := cost(p.Variant[b[0]])
-		one := timed{&p.Sweep.Cells[b[0]], estimate.Seconds + minCost, took}
-		if took > 0 {
+		one := timedCell{&p.Sweep.Cells[b[0]], estimate.Seconds + minCellSeconds, elapsed}
+		if elapsed > 0 {
 			known[one.Policy], known[""] = append(known[one.Policy], one), append(known[""], one)
 		}
 		switch {
 		case lacks == 0:
 			continue
 		case there:
-			f.Seconds += took // to decide once more
+			f.Seconds += elapsed // the decision is made again
 		default:
 			missing = append(missing, one)
 		}
 		f.Missing += lacks
 		f.Cost = f.Cost.Plus(estimate)
 	}
-	paces, unsure := map[string]*pace{}, 0.0
+
+	paces, unsure := map[string]*timeModel{}, 0.0
 	for _, c := range missing {
 		by := c.Policy
 		if known[by] == nil {
 			f.Unknown, by = true, ""
 		}
 		if paces[by] == nil {
-			paces[by] = newPace(&p.Sweep, known[by])
+			paces[by] = newTimeModel(&p.Sweep, known[by])
 		}
-		took, explored := paces[by].next(c)
-		f.Seconds += took
+		elapsed, explored := paces[by].predict(c)
+		f.Seconds += elapsed
 		if by == "" || !explored {
-			unsure += took
+			unsure += elapsed
 		}
 	}
 	if len(known) == 0 {
@@ -125,108 +131,115 @@ func (p *Plan) Forecast(ctx context.Context, store *Store, samples map[string]*R
 	return f, nil
 }
 
-// timed is a cell with the seconds that it is estimated to take, and those that it took.
-type timed struct {
+// timedCell is a cell with its estimated and its measured seconds.
+type timedCell struct {
 	*result.Cell
-	estimate, took float64
+	estimate, elapsed float64
 }
 
-// ratio returns how many times its estimate a cell took.
-func (c *timed) ratio() float64 { return c.took / c.estimate }
+// ratio returns the measured time divided by the estimate.
+func (c *timedCell) ratio() float64 { return c.elapsed / c.estimate }
 
-// pace predicts the times of cells of a policy from those of others.
-type pace struct {
-	shares       []bool // by axis: cells that differ in it alone share most of their work
-	begun        map[string]bool
-	firsts, rest *product
-	alone        []int // by axis: the only value of a cell with a time, -1 of several
+// timeModel predicts the times of cells of a policy from the times of other cells.
+type timeModel struct {
+	sharesWork []bool // indexed by axis: cells that differ only in it share most of their work
+	// started are the keys of groups whose first cell has been measured or predicted.
+	started                map[string]bool
+	firstCells, otherCells *productModel
+	onlyValue              []int // by axis: the only measured value, or -1 if there are several
 }
 
-func newPace(s *result.Sweep, cells []timed) *pace {
-	p := &pace{begun: map[string]bool{}}
+// newTimeModel fits a model to measured cells.
+func newTimeModel(s *result.Sweep, cells []timedCell) *timeModel {
+	p := &timeModel{started: map[string]bool{}}
 	for a := range s.Axes {
-		lines := map[string][]float64{} // along the axis
-		p.alone = append(p.alone, -1)
+		lines := map[string][]float64{} // ratios of cells that differ only along the axis, keyed by the other coordinates
+		p.onlyValue = append(p.onlyValue, -1)
 		for i, c := range cells {
 			key := fmt.Sprint(slices.Delete(slices.Clone(c.At), a, a+1))
 			lines[key] = append(lines[key], c.ratio())
 			if i == 0 {
-				p.alone[a] = c.At[a]
-			} else if p.alone[a] != c.At[a] {
-				p.alone[a] = -1
+				p.onlyValue[a] = c.At[a]
+			} else if p.onlyValue[a] != c.At[a] {
+				p.onlyValue[a] = -1
 			}
 		}
-		const most = 0.01 // of the first one's time, that those take which follow
+		const most = 0.01 // largest mean time of the other cells, as a fraction of the first one's, that indicates shared work
 		shared, of := 0, 0
-		for _, took := range lines {
-			if n := float64(len(took)); n > 1 {
+		for _, elapsed := range lines {
+			if n := float64(len(elapsed)); n > 1 {
 				of++
-				if longest := slices.Max(took); floats.Sum(took)-longest < most*longest*(n-1) {
+				if longest := slices.Max(elapsed); floats.Sum(elapsed)-longest < most*longest*(n-1) {
 					shared++
 				}
 			}
 		}
-		p.shares = append(p.shares, of > 0 && 2*shared > of)
+		p.sharesWork = append(p.sharesWork, of > 0 && 2*shared > of)
 	}
 	longest := map[string]int{}
 	for i, c := range cells {
-		key := p.group(c.At)
+		key := p.groupKey(c.At)
 		if k, ok := longest[key]; !ok || cells[k].ratio() < c.ratio() {
 			longest[key] = i
 		}
-		p.begun[key] = true
+		p.started[key] = true
 	}
-	var firsts, rest []timed
+	var firsts, rest []timedCell
 	for i, c := range cells {
-		if longest[p.group(c.At)] == i {
+		if longest[p.groupKey(c.At)] == i {
 			firsts = append(firsts, c)
 		} else {
 			rest = append(rest, c)
 		}
 	}
-	p.firsts, p.rest = newProduct(s, firsts), newProduct(s, rest)
+	p.firstCells, p.otherCells = newProductModel(s, firsts), newProductModel(s, rest)
 	return p
 }
 
-// group names the cells that share most of their work with one at a place.
-func (p *pace) group(at []int) string {
+// groupKey identifies the cells that share most of their work with the cell at given
+// coordinates.
+func (p *timeModel) groupKey(at []int) string {
 	var key []byte
 	for a, v := range at {
-		if !p.shares[a] {
+		if !p.sharesWork[a] {
 			key = fmt.Append(key, v, " ")
 		}
 	}
 	return string(key)
 }
 
-// next returns the seconds that the next cell takes, and whether cells with a time have its value of each axis, or several
-// values.
-func (p *pace) next(c timed) (took float64, explored bool) {
-	of := p.firsts
-	if key := p.group(c.At); p.begun[key] {
-		of = p.rest
+// predict returns the seconds of the next cell. explored reports whether its value on
+// each axis has been measured, or at least two other values.
+func (p *timeModel) predict(c timedCell) (elapsed float64, explored bool) {
+	of := p.firstCells
+	if key := p.groupKey(c.At); p.started[key] {
+		of = p.otherCells
 	} else {
-		p.begun[key] = true
+		p.started[key] = true
 	}
 	explored = true
 	for a, v := range c.At {
-		explored = explored && (p.alone[a] < 0 || p.alone[a] == v)
+		explored = explored && (p.onlyValue[a] < 0 || p.onlyValue[a] == v)
 	}
-	return c.estimate * of.of(c.At), explored
+	return c.estimate * of.ratio(c.At), explored
 }
 
-// product is a product of factors fitted to ratios of times to estimates: logarithms are sums.
-type product struct {
-	mean    float64     // of logarithms
-	effects [][]float64 // by axis and value; NaN of those without cells
-	scale   float64     // makes the sum of the fitted times that of the times
+// productModel is a product of factors fitted to the ratios of measured times to
+// estimates. The fit uses logarithms, so factors become sums of effects.
+type productModel struct {
+	mean    float64     // mean logarithm of the ratios
+	effects [][]float64 // logarithms of factors, indexed by axis and value; NaN for values without cells
+	scale   float64     // corrects the sum of the fitted times to the sum of the measured times
 }
 
-// rounds is how often effects of the axes are fitted to what the others leave.
-const rounds = 12
+// fitRounds is the number of rounds of backfitting: each round fits the effects of one
+// axis after the other to the residuals of the rest.
+const fitRounds = 12
 
-func newProduct(s *result.Sweep, cells []timed) *product {
-	p := &product{scale: 1}
+// newProductModel fits a model to measured cells by backfitting (Friedman and Stuetzle,
+// 1981).
+func newProductModel(s *result.Sweep, cells []timedCell) *productModel {
+	p := &productModel{scale: 1}
 	if len(cells) == 0 {
 		p.scale = 0
 		return p
@@ -237,34 +250,35 @@ func newProduct(s *result.Sweep, cells []timed) *product {
 	for _, a := range s.Axes {
 		p.effects = append(p.effects, make([]float64, len(a.Labels)))
 	}
-	for range rounds {
+	for range fitRounds {
 		for a, effects := range p.effects {
 			sum, n := make([]float64, len(effects)), make([]float64, len(effects))
 			for _, c := range cells {
 				v := c.At[a]
-				sum[v] += math.Log(c.ratio()) - p.log(c.At) + effects[v]
+				sum[v] += math.Log(c.ratio()) - p.logRatio(c.At) + effects[v]
 				n[v]++
 			}
 			for v := range effects {
-				effects[v] = sum[v] / n[v] // NaN of none
+				effects[v] = sum[v] / n[v] // NaN without cells
 			}
 		}
 	}
-	took, fitted := 0.0, 0.0
+	elapsed, fitted := 0.0, 0.0
 	for _, c := range cells {
-		took, fitted = took+c.took, fitted+c.estimate*math.Exp(p.log(c.At))
+		elapsed, fitted = elapsed+c.elapsed, fitted+c.estimate*math.Exp(p.logRatio(c.At))
 	}
-	p.scale = took / fitted
+	p.scale = elapsed / fitted
 	return p
 }
 
-// of returns the ratio of a cell at a place.
-func (p *product) of(at []int) float64 { return p.scale * math.Exp(p.log(at)) }
+// ratio returns the predicted ratio of the cell at given coordinates.
+func (p *productModel) ratio(at []int) float64 { return p.scale * math.Exp(p.logRatio(at)) }
 
-func (p *product) log(at []int) float64 {
+// logRatio returns the logarithm of the unscaled ratio.
+func (p *productModel) logRatio(at []int) float64 {
 	sum := p.mean
 	for a, effects := range p.effects {
-		for d := range effects { // the nearest value that is known
+		for d := range effects { // searches for the nearest measured value
 			if lo := at[a] - d; lo >= 0 && !math.IsNaN(effects[lo]) {
 				sum += effects[lo]
 				break

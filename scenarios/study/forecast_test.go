@@ -9,8 +9,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestForecast: where times are products of factors of policy and values, a third of the cells tells what the others
-// take; a value that no cell has is taken to be as the nearest.
+// TestForecast: if times are products of factors of policy and values, a third of the
+// cells predicts the rest; an unmeasured value is predicted like the nearest measured
+// one.
 func TestForecast(t *testing.T) {
 	p := &Plan{Sweep: result.Sweep{Axes: []result.Axis{{Labels: []string{"1", "2", "3", "4"}}, {Labels: []string{"a", "b", "c"}}}}}
 	store := newStore("")
@@ -25,19 +26,19 @@ func TestForecast(t *testing.T) {
 				key := fmt.Sprint(at, policy)
 				p.Sweep.Cells = append(p.Sweep.Cells, result.Cell{At: at, Policy: fmt.Sprint(policy), Key: key})
 				variant := x*3 + y
-				p.Variant, p.Decides = append(p.Variant, variant), append(p.Decides, variant)
-				took := factor(at, policy)
+				p.Variant, p.DecisionVariant = append(p.Variant, variant), append(p.DecisionVariant, variant)
+				elapsed := factor(at, policy)
 				switch {
-				case x == 0 || y == x%3: // the first value, and of the others one cell each
-					store.records[key] = &Record{Key: key, Timings: result.PolicyTimings{SimulateS: took}}
+				case x == 0 || y == x%3: // the first value, and one cell of each other value
+					store.records[key] = &Record{Key: key, Timings: result.PolicyTimings{SimulateS: elapsed}}
 				default:
-					want += took
+					want += elapsed
 				}
 			}
 		}
 	}
 	remaining := func(store *Store) (float64, bool) {
-		p.estimated = make([]scenarios.Cost, len(p.Sweep.Cells)+1) // all alike
+		p.costEstimates = make([]scenarios.Cost, len(p.Sweep.Cells)+1) // equal costs
 		f, err := p.Forecast(t.Context(), store, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -48,7 +49,7 @@ func TestForecast(t *testing.T) {
 		t.Errorf("%g s remain, want %g (rough %t)", got, want, rough)
 	}
 	for key := range store.records {
-		if key[len(key)-1] == '1' { // of the slower policy none
+		if key[len(key)-1] == '1' { // no cell of the slower policy
 			delete(store.records, key)
 		}
 	}
@@ -60,29 +61,29 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// TestForecastShared: where the first cell of a group does the work of all that differ in one axis alone, the others are
-// known to take little as soon as one of them has been seen.
+// TestForecastShared: if the first cell of a group does the work of all cells that differ
+// in one axis, the others are predicted to be fast once one of them has been measured.
 func TestForecastShared(t *testing.T) {
 	p := &Plan{Sweep: result.Sweep{Axes: []result.Axis{{Labels: []string{"1", "2"}}, {Labels: make([]string, 50)}, {Labels: []string{"a", "b", "c"}}}}}
 	for i := range 2 * 50 * 3 {
 		at := []int{1 - i/150, 49 - i/3%50, i % 3}
 		p.Sweep.Cells = append(p.Sweep.Cells, result.Cell{At: at, Policy: "p", Key: fmt.Sprint(i)})
-		p.Variant, p.Decides = append(p.Variant, i), append(p.Decides, i)
+		p.Variant, p.DecisionVariant = append(p.Variant, i), append(p.DecisionVariant, i)
 	}
 	store := newStore("")
 	finish := func(i int) {
-		took := 1e-5
+		elapsed := 1e-5
 		if c := p.Sweep.Cells[i]; c.At[1] == 49 {
-			took = math.Pow(10, float64(c.At[2]))
+			elapsed = math.Pow(10, float64(c.At[2]))
 		}
 		key := p.Sweep.Cells[i].Key
-		store.records[key] = &Record{Key: key, Timings: result.PolicyTimings{SolveS: took}}
+		store.records[key] = &Record{Key: key, Timings: result.PolicyTimings{SolveS: elapsed}}
 	}
 	for i := range 3 {
 		finish(i)
 	}
 	remaining := func() (float64, bool) {
-		p.estimated = make([]scenarios.Cost, len(p.Sweep.Cells)+1) // all alike
+		p.costEstimates = make([]scenarios.Cost, len(p.Sweep.Cells)+1) // equal costs
 		f, err := p.Forecast(t.Context(), store, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -106,8 +107,8 @@ func TestForecastShared(t *testing.T) {
 	}
 }
 
-// TestForecastPackets: cells of packets are estimated by their hops, so the time of a small one predicts that of a large one.
-// Cells that another's decision serves take no time.
+// TestForecastPackets: packet-level cells are estimated by their hops, so a small one
+// predicts a large one. Cells that reuse another cell's decision take no time.
 func TestForecastPackets(t *testing.T) {
 	const text = `
 [workload]
@@ -135,7 +136,7 @@ routers = ["wild-first"]
 	f := forecast(p, nil)
 	const pairs, hops = 64 * 63, 64.0 / 63 * 3         // on average
 	want := pairs * hops * (1 + 1e5)                   // packets
-	if f.Cost.Hops < want || f.Cost.Hops > 1.02*want { // round the switch
+	if f.Cost.Hops < want || f.Cost.Hops > 1.02*want { // detours around the switch
 		t.Errorf("%g hops, want %g and a little more", f.Cost.Hops, want)
 	}
 	if f.Missing != 4 || !f.Unknown || f.Seconds != f.Cost.Seconds {
@@ -146,7 +147,7 @@ routers = ["wild-first"]
 		t.Fatal(err)
 	}
 	small := &Record{Key: p.Sweep.Cells[0].Key}
-	small.Timings.SimulateS = 2 * (cost(0).Seconds + minCost)
+	small.Timings.SimulateS = 2 * (cost(0).Seconds + minCellSeconds)
 	least := 2 * cost(p.Variant[2]).Seconds
 	if f := forecast(p, map[string]*Record{small.Key: small}); f.Unknown || f.Missing != 4 || f.Seconds < least || f.Seconds > 1.01*least {
 		t.Errorf("by a sample: %+v, want %g s", f, least)

@@ -12,12 +12,13 @@ import (
 	"sim/scenarios/result"
 )
 
-// Join opens or makes a directory, as Open does, that several workers share, on one machine or on more: each takes cells
-// that nobody has taken, keeps a journal of its own and reads those of the others. What it says of itself is good for
-// term, and then its cells are others' to take; it is renewed all the time. Workers of another sweep or of another version
-// of sim are refused, with a *result.PlaceError. Store.Joined computes the cells.
+// Join opens or creates a directory that several workers share, on one machine or
+// several. Each worker leases cells, writes a journal of its own and reads the journals
+// of the others. Leases are renewed continuously; if one is not renewed for term, other
+// workers may take the cells over. A directory of another sweep or version of sim is
+// rejected with a *result.PlaceError. Store.Joined computes the cells.
 func Join(dir string, p *Plan, study []byte, manifest result.Manifest, term time.Duration) (*Store, error) {
-	if err := Vacant(dir, p.Claim(false)); err != nil {
+	if err := CheckDir(dir, p.Claim(false)); err != nil {
 		return nil, err
 	}
 	there, _, err := result.ReadPlan(dir)
@@ -30,18 +31,18 @@ func Join(dir string, p *Plan, study []byte, manifest result.Manifest, term time
 		return nil, result.Unwritable(dir, err)
 	}
 	s := newStore(dir)
-	s.follows = map[string]int64{}
+	s.journalOffsets = map[string]int64{}
 	if s.leases, err = openLeases(dir, p, term); err != nil {
 		return nil, err
 	}
-	if err = s.claim("cells-" + s.leases.owner + ".jsonl"); err != nil {
+	if err = s.openJournal("cells-" + s.leases.owner + ".jsonl"); err != nil {
 		s.leases.close()
 		return nil, err
 	}
 	if there != nil && there.Digest == p.Sweep.Digest {
-		err = s.readAll(dir) // the first worker wrote what is to be done
+		err = s.readAll(dir) // another worker has initialised the directory
 	} else {
-		err = s.begin(p, study, manifest)
+		err = s.initialize(p, study, manifest)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -49,22 +50,24 @@ func Join(dir string, p *Plan, study []byte, manifest result.Manifest, term time
 	return s, nil
 }
 
-// Joined returns the Runner of a directory that Join opened: it computes cells in this process, so many at a time, until
-// each has a result or has failed, here or elsewhere.
+// Joined returns the Runner of a directory opened by Join. It computes cells with several
+// goroutines in this process until each cell has a result or has failed, here or
+// elsewhere.
 func (s *Store) Joined(workers int) Runner {
 	return func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
-		j := &joined{Store: s, local: newLocal(p, todo, done), names: leaseNames(p)}
+		j := &sharedRunner{Store: s, batchRunner: newBatchRunner(p, todo, done), names: leaseNames(p)}
 		for _, b := range j.todo {
-			s.leases.begin(j.names[b[0]])
+			s.leases.observe(j.names[b[0]])
 		}
-		return j.run(ctx, workers, j.take, j.settle)
+		return j.run(ctx, workers, j.nextBatch, j.recordOutcome)
 	}
 }
 
-// leaseNames returns what cells are called in the leases: those that one decision serves are leased together.
+// leaseNames returns the lease name of each cell. Cells with the same decision have the
+// same lease.
 func leaseNames(p *Plan) []string {
 	names := make([]string, len(p.Sweep.Cells))
-	for _, b := range batches(p, upTo(len(names))) {
+	for _, b := range batchesByDecision(p, indices(len(names))) {
 		for _, i := range b {
 			names[i] = strconv.Itoa(b[0] + 1)
 		}
@@ -72,51 +75,54 @@ func leaseNames(p *Plan) []string {
 	return names
 }
 
-// joined hands out the batches of a worker among others: those that nobody else computes. What it reads of others is done,
-// too.
-type joined struct {
+// sharedRunner computes the batches that no other worker computes. Results of other
+// workers count as done.
+type sharedRunner struct {
 	*Store
-	*local
-	names []string
+	*batchRunner
+	names []string // lease name, indexed by cell
 
-	looked time.Time // when those journals of others were read
-	gone   time.Time // since when there are no leases, the zero time where there are
+	lastRead           time.Time // time at which the journals of other workers were read
+	leasesMissingSince time.Time // time since which the leases are missing; zero if they exist
 }
 
-func (j *joined) take(ctx context.Context) ([]int, context.Context, error) {
+// nextBatch waits for a batch that this worker may compute. It returns nil if none
+// remains.
+func (j *sharedRunner) nextBatch(ctx context.Context) ([]int, context.Context, error) {
 	for {
-		batch, within, left, err := j.claim(ctx)
+		batch, within, left, err := j.tryNextBatch(ctx)
 		if batch != nil || !left || err != nil {
 			return batch, within, err
 		}
-		if err := sleep(ctx, j.leases.poll()); err != nil {
+		if err := sleep(ctx, j.leases.pollInterval()); err != nil {
 			return nil, nil, err
 		}
 	}
 }
 
-// claim is take, which does not wait: left tells that others have what is left.
-func (j *joined) claim(ctx context.Context) (batch []int, within context.Context, left bool, err error) {
+// tryNextBatch is nextBatch without waiting. left reports whether other workers hold the
+// remaining batches.
+func (j *sharedRunner) tryNextBatch(ctx context.Context) (batch []int, within context.Context, left bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if err := j.follow(); err != nil {
+	if err := j.readOthers(); err != nil {
 		return nil, nil, false, err
 	}
-	for k := len(j.todo) - 1; k >= 0; k-- { // in the order of a worker that is alone
+	for k := len(j.todo) - 1; k >= 0; k-- { // in the order of batchRunner.nextBatch
 		b := j.todo[k]
 		within, lose := context.WithCancel(ctx)
-		ours, other, err := j.leases.take(j.names[b[0]], lose)
+		ours, other, err := j.leases.acquire(j.names[b[0]], lose)
 		switch {
 		case ours:
 			j.todo = slices.Delete(j.todo, k, k+1)
 			return b, within, true, nil
-		case errors.Is(err, errGone):
-			if j.gone.IsZero() {
-				j.gone = time.Now()
-			} else if time.Since(j.gone) > j.leases.term { // and the journals do not come to be seen
+		case errors.Is(err, errLeasesRemoved):
+			if j.leasesMissingSince.IsZero() {
+				j.leasesMissingSince = time.Now()
+			} else if time.Since(j.leasesMissingSince) > j.leases.term { // the results have not become visible either
 				err = fmt.Errorf("%s: the leases of its workers were removed, and %d cells have no result; run the same command again", j.Dir, len(j.todo))
 			}
-			if err == errGone {
+			if err == errLeasesRemoved {
 				err = nil
 			}
 		case other.Failed != "":
@@ -124,7 +130,7 @@ func (j *joined) claim(ctx context.Context) (batch []int, within context.Context
 			j.release(b)
 			for _, cell := range b {
 				if err == nil {
-					err = j.done(cell, &Record{Key: j.p.Sweep.Cells[cell].Key, Failed: other.Failed, Input: other.Input})
+					err = j.done(cell, &Record{Key: j.p.Sweep.Cells[cell].Key, Failed: other.Failed, InvalidInput: other.Input})
 				}
 			}
 		}
@@ -136,16 +142,16 @@ func (j *joined) claim(ctx context.Context) (batch []int, within context.Context
 	return nil, nil, len(j.todo) > 0, nil
 }
 
-// follow reads what others have computed since it was last called, and drops these cells.
-func (j *joined) follow() error {
-	if time.Since(j.looked) < j.leases.poll() {
+// readOthers reads the results of other workers and drops their cells from todo.
+func (j *sharedRunner) readOthers() error {
+	if time.Since(j.lastRead) < j.leases.pollInterval() {
 		return nil
 	}
-	j.looked = time.Now()
+	j.lastRead = time.Now()
 	if err := j.readAll(j.Dir); err != nil {
 		return err
 	}
-	kept := j.todo[:0]
+	saved := j.todo[:0]
 	for _, b := range j.todo {
 		var missing []int
 		for _, cell := range b {
@@ -156,47 +162,47 @@ func (j *joined) follow() error {
 			}
 		}
 		if len(missing) > 0 {
-			kept = append(kept, missing)
+			saved = append(saved, missing)
 		} else {
 			j.release(b)
 		}
 	}
-	j.todo = kept
+	j.todo = saved
 	return nil
 }
 
-// settle notes what came of a batch in its lease.
-func (j *joined) settle(batch []int, records []*Record) {
-	var n note
+// recordOutcome writes the outcome of a batch to its lease.
+func (j *sharedRunner) recordOutcome(batch []int, records []*Record) {
+	var n leaseNote
 	for _, r := range records {
 		if r.Failed != "" {
-			n.Failed, n.Input = r.Failed, r.Input
+			n.Failed, n.Input = r.Failed, r.InvalidInput
 		}
 	}
-	j.leases.settle(j.names[batch[0]], n)
+	j.leases.endLease(j.names[batch[0]], n)
 }
 
-// Finishes waits until the files of a joined sweep all of whose cells are there are written, and reports whether this
-// worker is to do so, by Finish and then Leave.
-func (s *Store) Finishes(ctx context.Context) (bool, error) {
+// AwaitFinish waits until the files of a complete sweep are written by another worker, or
+// returns true if this worker must write them with Finish and RemoveLeases.
+func (s *Store) AwaitFinish(ctx context.Context) (bool, error) {
 	for {
-		ours, _, err := s.leases.take("finish", func() {})
-		if ours || errors.Is(err, errGone) {
+		ours, _, err := s.leases.acquire("finish", func() {})
+		if ours || errors.Is(err, errLeasesRemoved) {
 			return ours, nil
 		}
 		if err != nil {
 			return false, err
 		}
-		if err := sleep(ctx, s.leases.poll()); err != nil {
+		if err := sleep(ctx, s.leases.pollInterval()); err != nil {
 			return false, err
 		}
 	}
 }
 
-// Leave ends what workers have in common: the sweep is finished.
-func (s *Store) Leave() { s.leases.remove() }
+// RemoveLeases removes the leases of a finished sweep.
+func (s *Store) RemoveLeases() { s.leases.remove() }
 
-// sleep waits, or until ctx ends.
+// sleep waits for d or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -27,18 +27,18 @@ func join(t testing.TB, dir string, p *Plan, term time.Duration) *Store {
 	return s
 }
 
-// kill leaves a store as a process that is killed does.
+// kill leaves a store in the state of a killed process.
 func (s *Store) kill() {
 	s.journal.Close()
 	close(s.leases.stop)
 	s.leases.stopped.Wait()
 }
 
-// Four workers, of which one is killed while it computes, make what one makes alone, and nothing twice but what that one
-// was at.
+// TestJoin: four workers, one of which is killed, produce the results of a single worker.
+// Only the killed worker's current cell is computed twice.
 func TestJoin(t *testing.T) {
 	p := plan(t, tiny)
-	want := whole(t, t.TempDir(), p, Local(2))
+	want := whole(t, t.TempDir(), p, LocalRunner(2))
 	dir := t.TempDir()
 	var computed, known, finishers atomic.Int64
 	victim := join(t, dir, p, testTerm)
@@ -51,7 +51,7 @@ func TestJoin(t *testing.T) {
 	if err == nil || st.Computed != 3 {
 		t.Fatalf("%+v, %v", st, err)
 	}
-	if _, _, err := victim.leases.take("1", cancel); err != nil { // the cell that it is at
+	if _, _, err := victim.leases.acquire("1", cancel); err != nil { // its current cell
 		t.Fatal(err)
 	}
 	victim.kill()
@@ -66,18 +66,18 @@ func TestJoin(t *testing.T) {
 			}
 			computed.Add(int64(st.Computed))
 			known.Add(int64(st.Known))
-			if ours, err := s.Finishes(context.Background()); err != nil {
+			if ours, err := s.AwaitFinish(context.Background()); err != nil {
 				t.Error(err)
 			} else if ours {
 				finishers.Add(1)
 				made, err := filepath.Glob(filepath.Join(s.leases.dir, "[0-9]*"))
-				if err != nil || len(made) != len(p.Sweep.Cells)+1 { // the killed worker's last cell twice
+				if err != nil || len(made) != len(p.Sweep.Cells)+1 { // the killed worker's last cell is stored twice
 					t.Errorf("%d leases of %d cells: %v", len(made), len(p.Sweep.Cells), made)
 				}
 				if got := finish(t, p, s); !bytes.Equal(got, want) {
 					t.Error("workers that joined made another sweep")
 				}
-				s.Leave()
+				s.RemoveLeases()
 			}
 		})
 	}
@@ -93,7 +93,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-func testLeases(t testing.TB, dir string, p *Plan, term time.Duration) *leases {
+func testLeases(t testing.TB, dir string, p *Plan, term time.Duration) *leaseDirectory {
 	t.Helper()
 	l, err := openLeases(dir, p, term)
 	if err != nil {
@@ -102,27 +102,27 @@ func testLeases(t testing.TB, dir string, p *Plan, term time.Duration) *leases {
 	return l
 }
 
-// tryFor takes a lease within a time, else reports false.
-func tryFor(l *leases, name string, d time.Duration) bool {
-	for begun := time.Now(); ; time.Sleep(l.poll()) {
-		if ours, _, err := l.take(name, func() {}); ours || err != nil || time.Since(begun) > d {
+// tryFor acquires a lease within a time, else returns false.
+func tryFor(l *leaseDirectory, name string, d time.Duration) bool {
+	for begun := time.Now(); ; time.Sleep(l.pollInterval()) {
+		if ours, _, err := l.acquire(name, func() {}); ours || err != nil || time.Since(begun) > d {
 			return ours
 		}
 	}
 }
 
-// Nobody takes what another has, however its clock goes; what is not renewed one of all takes over, and its owner, should
-// it live, is told.
+// TestLeases: a held lease cannot be acquired, whatever its owner's clock shows. An
+// expired one is acquired by exactly one worker, and its previous owner is notified.
 func TestLeases(t *testing.T) {
 	p := plan(t, tiny, "seed=1")
 	dir := t.TempDir()
 	const term = testTerm
 	first := testLeases(t, dir, p, term)
 	var lost atomic.Bool
-	if ours, _, err := first.take("7", func() { lost.Store(true) }); !ours || err != nil {
+	if ours, _, err := first.acquire("7", func() { lost.Store(true) }); !ours || err != nil {
 		t.Fatal(ours, err)
 	}
-	var others [4]*leases
+	var others [4]*leaseDirectory
 	for i := range others {
 		others[i] = testLeases(t, dir, p, term)
 	}
@@ -154,7 +154,7 @@ func TestLeases(t *testing.T) {
 			t.Fatalf("%d workers have one lease", n)
 		}
 	}
-	first.mu.Lock() // it hangs
+	first.mu.Lock() // its renewals hang
 	clock(2090)
 	if n := race("7", 5*term); n != 1 {
 		t.Errorf("%d took over what is not renewed", n)
@@ -166,9 +166,9 @@ func TestLeases(t *testing.T) {
 		}
 	}
 	first.close()
-	// What is given back is taken at once.
+	// A released lease is acquired immediately.
 	giver := testLeases(t, dir, p, time.Hour)
-	if ours, _, err := giver.take("8", nil); !ours || err != nil {
+	if ours, _, err := giver.acquire("8", nil); !ours || err != nil {
 		t.Fatal(ours, err)
 	}
 	giver.close()
@@ -176,22 +176,23 @@ func TestLeases(t *testing.T) {
 		t.Errorf("%d took what was given back", n)
 	}
 	others[1].remove()
-	if _, _, err := others[1].take("9", nil); err != errGone {
+	if _, _, err := others[1].acquire("9", nil); err != errLeasesRemoved {
 		t.Errorf("leases that are not there: %v", err)
 	}
 }
 
-// What failed elsewhere is not tried again, but by workers that begin later.
+// TestJoinFailures: a cell that failed elsewhere is retried only by workers that begin
+// later.
 func TestJoinFailures(t *testing.T) {
 	p := plan(t, tiny, "seed=1")
 	dir := t.TempDir()
 	other := testLeases(t, dir, p, testTerm)
 	defer other.close()
 	fail := func(name, why string) {
-		if ours, _, err := other.take(name, func() {}); !ours || err != nil {
+		if ours, _, err := other.acquire(name, func() {}); !ours || err != nil {
 			t.Fatal(ours, err)
 		}
-		other.settle(name, note{Failed: why})
+		other.endLease(name, leaseNote{Failed: why})
 	}
 	fail("1", "of old")
 	s := join(t, dir, p, testTerm)
@@ -208,7 +209,7 @@ func TestJoinFailures(t *testing.T) {
 	}
 }
 
-// Workers of another sweep or another version are refused, and nothing of the first is touched.
+// TestJoinRefuses: workers of another sweep or version are rejected and change nothing.
 func TestJoinRefuses(t *testing.T) {
 	p, dir := plan(t, tiny), t.TempDir()
 	s := join(t, dir, p, testTerm)
@@ -230,7 +231,7 @@ func TestJoinRefuses(t *testing.T) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
-	os.Remove(filepath.Join(dir, result.PlanFile)) // as while the first is about to write it
+	os.Remove(filepath.Join(dir, result.PlanFile)) // as before the first worker has written it
 	if _, err := Join(dir, &both, nil, result.Manifest{Digest: p.Sweep.Digest}, testTerm); err == nil || !strings.Contains(err.Error(), "another version of sim have joined there") {
 		t.Error(err)
 	}

@@ -19,63 +19,71 @@ import (
 	"sim/scenarios/result"
 )
 
-// leases are the files by which the workers of a joined sweep say who computes what, in a directory that all of them see.
-// What is leased has a name, and its leases are NAME.0, NAME.1 ...: each is made once, by the worker that it belongs to,
-// and the last one counts. Making a file that must not be there is atomic on NFS and Lustre as on a disk. So nothing is
-// renamed, and no lease is taken from one who just got it.
+// leaseDirectory assigns the cells of a sweep to the workers that share its directory.
+// The leases of a name are the files NAME.0, NAME.1 and so on. Each file is created once,
+// by its owner, and the last one is valid. Exclusive creation of a file is atomic on NFS
+// and Lustre as on a local disk. No file is renamed, so a lease cannot be taken from a
+// worker that has just acquired it.
 //
-// Whoever has a lease writes into it again and again. It is over, and the next may be made, when another worker has seen it
-// unchanged for as long as it says of itself, by that worker's own clock: clocks of different machines are not compared.
-type leases struct {
+// The owner writes to its lease periodically. A lease expires if another worker has seen
+// it unchanged for the term stated in it. Expiry is measured with that worker's own
+// clock, so clocks of machines are never compared. (See Gray and Cheriton, "Leases", SOSP
+// 1989.)
+type leaseDirectory struct {
 	dir, owner string
 	term       time.Duration
 	stop       chan struct{}
 	stopped    sync.WaitGroup
 
-	mu     sync.Mutex
-	held   map[string]*lease
-	seen   map[string]*sight
-	failed map[string]int // of what had failed before this worker began: generations, which it may follow
+	mu           sync.Mutex
+	owned        map[string]*heldLease
+	seen         map[string]*leaseObservation // last observations of leases of other workers
+	failedBefore map[string]int               // generations of leases that had failed before this worker began; it may retry these
 }
 
-// lease is one that is ours.
-type lease struct {
+// heldLease is a lease held by this worker.
+type heldLease struct {
+	// generation is the number in the file name; renewed counts the renewals.
 	generation, renewed int
-	lost                func() // called when another worker has taken it over
+	lost                func() // called after another worker has taken over
 }
 
-// sight is what was seen last of a lease that is another's.
-type sight struct {
+// leaseObservation is the last observed state of another worker's lease.
+type leaseObservation struct {
 	generation int
-	text       string
-	since      time.Time // it is seen so
-	looked     time.Time
+	// text is the content of the file.
+	text           string
+	unchangedSince time.Time // time since which the content is unchanged
+	lastRead       time.Time // time of the last read
 }
 
-// maxLease bounds what is read of a lease, in bytes: the reason of a failure may be a few lines.
-const maxLease = 64 << 10
+// maxLeaseBytes is the maximum size of a lease file; the reason of a failure may have a
+// few lines.
+const maxLeaseBytes = 64 << 10
 
-// note is what stands in a lease.
-type note struct {
+// leaseNote is the content of a lease file.
+type leaseNote struct {
 	Owner   string `json:"owner"`
 	TermMS  int64  `json:"term_ms"`
 	Renewed int    `json:"renewed"`
-	Free    bool   `json:"free,omitempty"` // its owner gave it back
-	// Failed says why what it is for cannot be computed, and Input that this is a fault of the input.
+	Free    bool   `json:"free,omitempty"` // given back by its owner
+	// Failed is the reason if the cell cannot be computed. Input reports that the input
+	// is invalid.
 	Failed string `json:"failed,omitempty"`
 	Input  bool   `json:"input,omitempty"`
 }
 
-// leasesPrefix begins the name of the directory of leases in a sweep's.
+// leasesPrefix begins the name of the lease directory in the directory of a sweep.
 const leasesPrefix = "leases-"
 
-// leaseDir is the name of the directory of leases of a plan: workers of another plan, or of another version of sim, have
-// another.
-func leaseDir(p *Plan) string {
+// leaseDirName returns the name of a plan's lease directory. It differs between plans and
+// versions of sim.
+func leaseDirName(p *Plan) string {
 	return fmt.Sprintf("%s%.10s-%s-model%d", leasesPrefix, p.Sweep.Digest, p.Sweep.Version, p.Sweep.Model)
 }
 
-// newOwner names this process: its machine, for people, and 64 random bits.
+// newOwner returns a name for this process: the host name, for people, and 64 random
+// bits.
 func newOwner() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -92,12 +100,14 @@ func newOwner() string {
 	return fmt.Sprintf("%.40s-%s", host, hex.EncodeToString(token[:]))
 }
 
-// openLeases makes the directory of a plan's leases in dir. Where workers of another plan have one there it fails with a
-// *result.PlaceError. Of two who come at the same time one at least sees the other, since each makes its own first.
-func openLeases(dir string, p *Plan, term time.Duration) (*leases, error) {
-	l := &leases{
-		dir: filepath.Join(dir, leaseDir(p)), owner: newOwner(), term: term, stop: make(chan struct{}),
-		held: map[string]*lease{}, seen: map[string]*sight{}, failed: map[string]int{},
+// openLeases creates the lease directory of a plan in dir. It fails with a
+// *result.PlaceError if dir has leases of another plan. If two workers begin at the same
+// time, at least one sees the other, because each creates its own directory before it
+// looks.
+func openLeases(dir string, p *Plan, term time.Duration) (*leaseDirectory, error) {
+	l := &leaseDirectory{
+		dir: filepath.Join(dir, leaseDirName(p)), owner: newOwner(), term: term, stop: make(chan struct{}),
+		owned: map[string]*heldLease{}, seen: map[string]*leaseObservation{}, failedBefore: map[string]int{},
 	}
 	if err := os.MkdirAll(l.dir, 0o777); err != nil {
 		return nil, result.Unwritable(dir, err)
@@ -108,18 +118,18 @@ func openLeases(dir string, p *Plan, term time.Duration) (*leases, error) {
 	}
 	for _, e := range entries {
 		if e.IsDir() && strings.HasPrefix(e.Name(), leasesPrefix) && e.Name() != filepath.Base(l.dir) {
-			os.Remove(l.dir) // unless others are in it
+			os.Remove(l.dir) // fails if other workers use it
 			return nil, &result.PlaceError{Path: dir, Why: fmt.Sprintf(
 				"workers of another sweep or another version of sim have joined there (%s); use one scenario and one build of sim everywhere, or choose another directory with --out",
 				e.Name())}
 		}
 	}
-	l.stopped.Go(l.renew)
+	l.stopped.Go(l.renewLoop)
 	return l, nil
 }
 
-// renew writes into all leases that are held, so often that four writes may fail.
-func (l *leases) renew() {
+// renewLoop renews all held leases five times per term, so up to four writes may fail.
+func (l *leaseDirectory) renewLoop() {
 	tick := time.NewTicker(l.term / 5)
 	defer tick.Stop()
 	for {
@@ -129,154 +139,161 @@ func (l *leases) renew() {
 		case <-tick.C:
 		}
 		l.mu.Lock()
-		for name, own := range l.held {
-			own.renewed++
-			if err := l.write(name, own.generation, note{Renewed: own.renewed}); isGone(err) || l.exists(name, own.generation+1) {
-				delete(l.held, name)
-				own.lost()
-			} // else the next write may do
+		for name, held := range l.owned {
+			held.renewed++
+			if err := l.write(name, held.generation, leaseNote{Renewed: held.renewed}); isRemoved(err) || l.exists(name, held.generation+1) {
+				delete(l.owned, name)
+				held.lost()
+			} // other errors: the next renewal may succeed
 		}
 		l.mu.Unlock()
 	}
 }
 
-// close gives back what is held.
-func (l *leases) close() {
+// close gives back the held leases.
+func (l *leaseDirectory) close() {
 	close(l.stop)
 	l.stopped.Wait()
-	for name := range l.held {
-		l.settle(name, note{Free: true})
+	for name := range l.owned {
+		l.endLease(name, leaseNote{Free: true})
 	}
 }
 
-// remove removes all leases: what they were for is done. What cannot be removed the next worker finds done.
-func (l *leases) remove() {
+// remove removes all leases of a finished sweep. Leases that cannot be removed are
+// ignored by later workers, because the sweep is complete.
+func (l *leaseDirectory) remove() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	clear(l.held)
-	for range 5 { // on NFS what others are reading stays a little longer
+	clear(l.owned)
+	for range 5 { // NFS keeps files that other workers are reading
 		if os.RemoveAll(l.dir) == nil {
 			return
 		}
-		time.Sleep(l.poll() / 5)
+		time.Sleep(l.pollInterval() / 5)
 	}
 }
 
-// poll is how long to wait before a lease of another worker is looked at again.
-func (l *leases) poll() time.Duration { return min(l.term/10, 2*time.Second) }
+// pollInterval is the time between reads of another worker's lease.
+func (l *leaseDirectory) pollInterval() time.Duration { return min(l.term/10, 2*time.Second) }
 
-func (l *leases) path(name string, generation int) string {
+// path returns the file of a lease.
+func (l *leaseDirectory) path(name string, generation int) string {
 	return filepath.Join(l.dir, name+"."+strconv.Itoa(generation))
 }
 
-func (l *leases) exists(name string, generation int) bool {
+func (l *leaseDirectory) exists(name string, generation int) bool {
 	_, err := os.Lstat(l.path(name, generation))
 	return err == nil
 }
 
-// write puts a note into a lease that is there.
-func (l *leases) write(name string, generation int, n note) error {
+// write overwrites an existing lease.
+func (l *leaseDirectory) write(name string, generation int, n leaseNote) error {
 	n.Owner, n.TermMS = l.owner, l.term.Milliseconds()
 	f, err := os.OpenFile(l.path(name, generation), os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
 		return err
 	}
 	if err = json.NewEncoder(f).Encode(n); err == nil {
-		err = f.Sync() // other machines see it
+		err = f.Sync() // makes it visible to other machines
 	}
 	return errors.Join(err, f.Close())
 }
 
-// settle writes the last note of a lease that is held: it is not renewed any more.
-func (l *leases) settle(name string, n note) {
+// endLease writes the last note of a held lease and stops renewing it.
+func (l *leaseDirectory) endLease(name string, n leaseNote) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if own := l.held[name]; own != nil {
-		n.Renewed = own.renewed + 1
-		_ = l.write(name, own.generation, n) // unwritten it runs out
-		delete(l.held, name)
+	if held := l.owned[name]; held != nil {
+		n.Renewed = held.renewed + 1
+		_ = l.write(name, held.generation, n) // if this fails, the lease expires
+		delete(l.owned, name)
 	}
 }
 
-// errGone is returned where the leases are no longer there: the sweep is finished.
-var errGone = errors.New("the leases are gone")
+// errLeasesRemoved reports that the leases were removed because the sweep is finished.
+var errLeasesRemoved = errors.New("the leases are gone")
 
-// isGone reports whether a file is not there, or was removed on another machine.
-func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESTALE) }
+// isRemoved reports whether a file is missing, also if another machine removed it.
+func isRemoved(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESTALE)
+}
 
-// begin notes whether what name stands for failed before this worker began: then it tries again.
-func (l *leases) begin(name string) {
+// observe records whether the cells of a lease failed before this worker began. If so,
+// this worker tries them again.
+func (l *leaseDirectory) observe(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := &sight{since: time.Now()}
-	if _, n, err := l.look(name, s); err == nil {
+	s := &leaseObservation{unchangedSince: time.Now()}
+	if _, n, err := l.inspect(name, s); err == nil {
 		l.seen[name] = s
 		if n.Failed != "" {
-			l.failed[name] = s.generation
+			l.failedBefore[name] = s.generation
 		}
 	}
 }
 
-// take makes the lease of name ours if nobody has it; lost is called when it is taken over, from another goroutine. Else
-// it returns what its owner noted.
-func (l *leases) take(name string, lost func()) (ours bool, other note, err error) {
+// acquire acquires the lease of name unless another worker holds it. lost is called, from
+// another goroutine, if the lease is taken over. If another worker holds it, other is the
+// content of its lease.
+func (l *leaseDirectory) acquire(name string, lost func()) (ours bool, other leaseNote, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.seen[name]
 	next := 0
 	if s != nil {
-		if time.Since(s.looked) < l.poll() {
-			return false, note{}, nil
+		if time.Since(s.lastRead) < l.pollInterval() {
+			return false, leaseNote{}, nil
 		}
-		if next, other, err = l.look(name, s); err != nil || next == s.generation {
+		if next, other, err = l.inspect(name, s); err != nil || next == s.generation {
 			return false, other, err
 		}
 	}
 	f, err := os.OpenFile(l.path(name, next), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	switch {
-	case errors.Is(err, fs.ErrExist): // what is in it is looked at the next time
+	case errors.Is(err, fs.ErrExist): // another worker was faster; its lease is read at the next call
 		if s == nil || s.generation != next {
-			l.seen[name] = &sight{generation: next, since: time.Now()}
+			l.seen[name] = &leaseObservation{generation: next, unchangedSince: time.Now()}
 		}
-		return false, note{}, nil
-	case isGone(err):
-		return false, note{}, errGone
+		return false, leaseNote{}, nil
+	case isRemoved(err):
+		return false, leaseNote{}, errLeasesRemoved
 	case err != nil:
-		return false, note{}, result.Unwritable(l.dir, err)
+		return false, leaseNote{}, result.Unwritable(l.dir, err)
 	}
 	if err := f.Close(); err != nil {
-		return false, note{}, result.Unwritable(l.dir, err)
+		return false, leaseNote{}, result.Unwritable(l.dir, err)
 	}
 	delete(l.seen, name)
-	l.held[name] = &lease{generation: next, lost: lost}
-	_ = l.write(name, next, note{}) // so does the next that is due
-	return true, note{}, nil
+	l.owned[name] = &heldLease{generation: next, lost: lost}
+	_ = l.write(name, next, leaseNote{}) // if this fails, the next renewal writes it
+	return true, leaseNote{}, nil
 }
 
-// look reads a lease of another worker. It returns the generation to make: the one that is there, where that is not over.
-func (l *leases) look(name string, s *sight) (next int, n note, err error) {
-	s.looked = time.Now()
+// inspect reads a lease of another worker. It returns the generation that may be created
+// next; if the lease is valid, that is the existing generation.
+func (l *leaseDirectory) inspect(name string, s *leaseObservation) (next int, n leaseNote, err error) {
+	s.lastRead = time.Now()
 	for l.exists(name, s.generation+1) {
-		s.generation, s.text, s.since = s.generation+1, "", time.Now()
+		s.generation, s.text, s.unchangedSince = s.generation+1, "", time.Now()
 	}
-	data, err := infile.Read(l.path(name, s.generation), maxLease)
-	if isGone(err) {
-		return 0, n, errGone
+	data, err := infile.Read(l.path(name, s.generation), maxLeaseBytes)
+	if isRemoved(err) {
+		return 0, n, errLeasesRemoved
 	}
 	if err != nil {
 		return 0, n, result.Unreadable(l.dir, err)
 	}
 	if text := string(data); text != s.text {
-		s.text, s.since = text, time.Now()
+		s.text, s.unchangedSince = text, time.Now()
 	}
 	term := l.term
-	if json.Unmarshal(data, &n) != nil { // it is being written, or its owner was killed while it wrote
-		n = note{}
+	if json.Unmarshal(data, &n) != nil { // being written, or its owner was killed during a write
+		n = leaseNote{}
 	} else if n.TermMS > 0 {
 		term = time.Duration(n.TermMS) * time.Millisecond
 	}
-	before, known := l.failed[name]
-	if n.Free || n.Failed != "" && known && before == s.generation || n.Failed == "" && time.Since(s.since) > term {
+	before, known := l.failedBefore[name]
+	if n.Free || n.Failed != "" && known && before == s.generation || n.Failed == "" && time.Since(s.unchangedSince) > term {
 		return s.generation + 1, n, nil
 	}
 	return s.generation, n, nil

@@ -9,18 +9,19 @@ import (
 	"sim/scenarios/result"
 )
 
-// Local returns the Runner that computes cells in this process, so many at a time. Cells of one variant share what
-// their policies have in common.
-func Local(workers int) Runner {
+// LocalRunner returns a Runner that computes cells with workers goroutines in this
+// process. Cells of one variant share the work that is common to their policies.
+func LocalRunner(workers int) Runner {
 	return func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
-		l := newLocal(p, todo, done)
-		return l.run(ctx, workers, l.last, func([]int, []*Record) {})
+		l := newBatchRunner(p, todo, done)
+		return l.run(ctx, workers, l.nextBatch, func([]int, []*Record) {})
 	}
 }
 
-// run computes batches in so many goroutines: those that take hands out, each in a context, until it hands out none. kept
-// is told what came of each batch.
-func (l *local) run(ctx context.Context, workers int, take func(context.Context) ([]int, context.Context, error), kept func(batch []int, records []*Record)) error {
+// run computes batches with workers goroutines. take returns the next batch with a
+// context for it, or nil if none remains. saved is called after the records of a batch
+// are stored.
+func (l *batchRunner) run(ctx context.Context, workers int, take func(context.Context) ([]int, context.Context, error), saved func(batch []int, records []*Record)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
@@ -44,7 +45,7 @@ func (l *local) run(ctx context.Context, workers int, take func(context.Context)
 					l.mu.Unlock()
 					continue
 				}
-				if err := l.keep(batch, records, kept); err != nil {
+				if err := l.saveRecords(batch, records, saved); err != nil {
 					cancel(err)
 				}
 			}
@@ -54,9 +55,10 @@ func (l *local) run(ctx context.Context, workers int, take func(context.Context)
 	return context.Cause(ctx)
 }
 
-// last hands out the last batch, since people list values upwards and more of anything takes longer, so that no long one
-// is left alone at the end.
-func (l *local) last(ctx context.Context) ([]int, context.Context, error) {
+// nextBatch returns the last batch. Values of an axis are usually increasing and so are
+// run times; starting with the longest batches balances the load at the end (longest
+// processing time first).
+func (l *batchRunner) nextBatch(ctx context.Context) ([]int, context.Context, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := len(l.todo) - 1
@@ -68,8 +70,8 @@ func (l *local) last(ctx context.Context) ([]int, context.Context, error) {
 	return batch, ctx, nil
 }
 
-// keep notes the records of a batch.
-func (l *local) keep(batch []int, records []*Record, kept func(batch []int, records []*Record)) error {
+// saveRecords stores the records of a batch.
+func (l *batchRunner) saveRecords(batch []int, records []*Record, saved func(batch []int, records []*Record)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.release(batch)
@@ -78,12 +80,13 @@ func (l *local) keep(batch []int, records []*Record, kept func(batch []int, reco
 			return err
 		}
 	}
-	kept(batch, records)
+	saved(batch, records)
 	return nil
 }
 
-// batches puts cells together that one decision serves, where the first of them is.
-func batches(p *Plan, todo []int) [][]int {
+// batchesByDecision groups cells that share a decision. A batch has the position of its
+// first cell.
+func batchesByDecision(p *Plan, todo []int) [][]int {
 	type decision struct {
 		variant int
 		policy  string
@@ -91,7 +94,7 @@ func batches(p *Plan, todo []int) [][]int {
 	var all [][]int
 	at := map[decision]int{}
 	for _, i := range todo {
-		d := decision{p.Decides[i], p.Sweep.Cells[i].Policy}
+		d := decision{p.DecisionVariant[i], p.Sweep.Cells[i].Policy}
 		k, ok := at[d]
 		if !ok {
 			k = len(all)
@@ -102,90 +105,95 @@ func batches(p *Plan, todo []int) [][]int {
 	return all
 }
 
-// local computes batches of cells.
-type local struct {
-	p    *Plan
+// batchRunner computes batches of cells.
+type batchRunner struct {
+	p *Plan
+	// done receives the record of each cell.
 	done func(int, *Record) error
 
-	mu     sync.Mutex // held while done is called
+	mu sync.Mutex // held during calls of done; protects the fields below
+	// todo are the remaining batches, as indices of cells.
 	todo   [][]int
-	shared map[int]*variant
+	shared map[int]*sharedVariant // keyed by variant
 }
 
-func newLocal(p *Plan, todo []int, done func(int, *Record) error) *local {
-	l := &local{p: p, done: done, todo: batches(p, todo), shared: map[int]*variant{}}
+func newBatchRunner(p *Plan, todo []int, done func(int, *Record) error) *batchRunner {
+	l := &batchRunner{p: p, done: done, todo: batchesByDecision(p, todo), shared: map[int]*sharedVariant{}}
 	for _, b := range l.todo {
-		v := p.Decides[b[0]]
+		v := p.DecisionVariant[b[0]]
 		if l.shared[v] == nil {
-			l.shared[v] = &variant{}
+			l.shared[v] = &sharedVariant{}
 		}
-		l.shared[v].users++
+		l.shared[v].pendingBatches++
 	}
 	return l
 }
 
-// variant is a scenario that several batches share while some are to come.
-type variant struct {
-	users int // batches that are not done
-	once  sync.Once
-	built *scenarios.Prepared
-	err   error
+// sharedVariant is a prepared scenario that several batches share. It is dropped when no
+// batch needs it.
+type sharedVariant struct {
+	pendingBatches int // batches that are not done
+	once           sync.Once
+	prepared       *scenarios.Prepared
+	err            error
 }
 
-// release notes that a batch is done with its variant. It is for who holds the lock.
-func (l *local) release(batch []int) {
-	v := l.p.Decides[batch[0]]
-	if l.shared[v].users--; l.shared[v].users == 0 {
+// release counts a batch as done with its variant. The caller holds the lock.
+func (l *batchRunner) release(batch []int) {
+	v := l.p.DecisionVariant[batch[0]]
+	if l.shared[v].pendingBatches--; l.shared[v].pendingBatches == 0 {
 		delete(l.shared, v)
 	}
 }
 
-// compute simulates the cells of a batch in this goroutine, until within ends; what others share is made until ctx does.
-func (l *local) compute(ctx, within context.Context, batch []int) []*Record {
+// compute simulates the cells of a batch until within ends. Work shared with other
+// batches continues until ctx ends.
+func (l *batchRunner) compute(ctx, within context.Context, batch []int) []*Record {
 	l.mu.Lock()
-	v := l.shared[l.p.Decides[batch[0]]]
+	v := l.shared[l.p.DecisionVariant[batch[0]]]
 	l.mu.Unlock()
 	records, err := l.decide(ctx, within, batch, v)
 	if err != nil {
 		records = nil
 		for _, cell := range batch {
-			records = append(records, &Record{Key: l.p.Sweep.Cells[cell].Key, Failed: err.Error(), Input: errors.Is(err, scenarios.ErrInput)})
+			records = append(records, &Record{Key: l.p.Sweep.Cells[cell].Key, Failed: err.Error(), InvalidInput: errors.Is(err, scenarios.ErrInput)})
 		}
 	}
 	return records
 }
 
-func (l *local) decide(ctx, within context.Context, batch []int, v *variant) ([]*Record, error) {
+// decide computes a batch with the prepared scenario of its variant.
+func (l *batchRunner) decide(ctx, within context.Context, batch []int, v *sharedVariant) ([]*Record, error) {
 	v.once.Do(func() {
 		var s *scenarios.Scenario
-		if s, v.err = l.p.Study.Variant(l.p.Decides[batch[0]]); v.err != nil {
+		if s, v.err = l.p.Study.Variant(l.p.DecisionVariant[batch[0]]); v.err != nil {
 			return
 		}
-		v.built, v.err = scenarios.Prepare(ctx, s)
+		v.prepared, v.err = scenarios.Prepare(ctx, s)
 	})
 	if v.err != nil {
 		return nil, v.err
 	}
-	of := make([]*scenarios.Scenario, len(batch))
+	cellScenarios := make([]*scenarios.Scenario, len(batch))
 	for i, cell := range batch {
 		var err error
-		if of[i], err = l.p.Study.Variant(l.p.Variant[cell]); err != nil {
+		if cellScenarios[i], err = l.p.Study.Variant(l.p.Variant[cell]); err != nil {
 			return nil, err
 		}
 	}
-	rows, timings, err := v.built.DecideFor(within, l.p.Sweep.Cells[batch[0]].Policy, 1, of...)
+	rows, timings, err := v.prepared.DecideFor(within, l.p.Sweep.Cells[batch[0]].Policy, 1, cellScenarios...)
 	if err != nil {
 		return nil, err
 	}
 	records := make([]*Record, len(batch))
 	for i, cell := range batch {
-		records[i] = newRecord(l.p.Sweep.Cells[cell].Key, v.built, rows[i], timings)
-		timings = result.PolicyTimings{} // others took none
+		records[i] = newRecord(l.p.Sweep.Cells[cell].Key, v.prepared, rows[i], timings)
+		timings = result.PolicyTimings{} // only the first cell of a batch has the times
 	}
 	return records, nil
 }
 
-// newRecord returns what a prepared scenario's policy reached.
+// newRecord returns the record of a policy's row.
 func newRecord(key string, built *scenarios.Prepared, row result.Row, timings result.PolicyTimings) *Record {
 	reference := built.Reference()
 	return &Record{

@@ -10,7 +10,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// block puts a directory that is not empty in the place of a file.
+// block puts a non-empty directory in place of a file.
 func block(t *testing.T, dir, name string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -22,8 +22,8 @@ func block(t *testing.T, dir, name string) {
 	}
 }
 
-// TestObstacles: whichever file of a sweep cannot be written or removed, that is an error, and no cell is taken for
-// finished whose record is not in the journal.
+// TestObstacles: if any file of a sweep cannot be written or removed, that is an error,
+// and no cell counts as finished unless its record is in the journal.
 func TestObstacles(t *testing.T) {
 	first, second := plan(t, tiny, "seed=1,2"), plan(t, tiny, "seed=2,3")
 	reopen := func(p *Plan, dir string) error {
@@ -34,7 +34,7 @@ func TestObstacles(t *testing.T) {
 		return err
 	}
 	template := t.TempDir()
-	whole(t, template, first, Local(2))
+	whole(t, template, first, LocalRunner(2))
 	fresh := func() string {
 		dir := t.TempDir()
 		if err := os.CopyFS(dir, os.DirFS(template)); err != nil {
@@ -48,12 +48,12 @@ func TestObstacles(t *testing.T) {
 			t.Errorf("a sweep is opened whose %s cannot be written", name)
 		}
 		if name == "cells.jsonl" {
-			if s := Peek(dir); len(s.Warnings) != 1 || len(s.records) > 0 {
+			if s := ReadStore(dir); len(s.Warnings) != 1 || len(s.records) > 0 {
 				t.Errorf("a journal that is a directory has %d records, warnings %q", len(s.records), s.Warnings)
 			}
 		}
 	}
-	for _, name := range finished {
+	for _, name := range resultFiles {
 		dir := fresh()
 		if block(t, dir, name); reopen(second, dir) == nil {
 			t.Errorf("a sweep is opened where %s of another one cannot be removed", name)
@@ -71,17 +71,17 @@ func TestObstacles(t *testing.T) {
 	if err := reopen(first, dir); err != nil {
 		t.Errorf("without obstacles: %v", err)
 	}
-	if err := Vacant(filepath.Join(dir, result.PlanFile), first.Claim(false)); err == nil {
+	if err := CheckDir(filepath.Join(dir, result.PlanFile), first.Claim(false)); err == nil {
 		t.Error("a file is a place for a sweep")
 	}
 	if err := reopen(first, filepath.Join(dir, result.PlanFile, "x")); err == nil {
 		t.Error("a sweep is opened below a file")
 	}
-	if s := Peek(filepath.Join(dir, "none")); len(s.Warnings) != 1 {
+	if s := ReadStore(filepath.Join(dir, "none")); len(s.Warnings) != 1 {
 		t.Errorf("a directory that is not there: warnings %q", s.Warnings)
 	}
 
-	sound := Peek(template)
+	sound := ReadStore(template)
 	record := sound.records[first.Sweep.Cells[0].Key]
 	s := open(t, t.TempDir(), first)
 	bad := *record

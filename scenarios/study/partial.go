@@ -10,30 +10,31 @@ import (
 	"sim/scenarios/result"
 )
 
-// Partial returns what an unfinished sweep's directory holds: the cells that have results, of all that there are to be,
-// and the figures that the study asks for. Errors are as of result.ReadPlan.
-func Partial(dir string) (s *result.Sweep, t *result.SweepTimings, plots []result.Plot, all int, err error) {
+// ReadPartial reads the directory of an unfinished sweep: the cells with results, the
+// number of all cells, and the study's figures. Errors are like those of result.ReadPlan.
+func ReadPartial(dir string) (s *result.Sweep, t *result.SweepTimings, plots []result.Plot, all int, err error) {
 	plan, plots, err := result.ReadPlan(dir)
 	if err != nil {
 		return nil, nil, nil, 0, err
 	}
-	s, t = finishedOf(*plan, Peek(dir))
+	s, t = finishedCells(*plan, ReadStore(dir))
 	return s, t, plots, len(plan.Cells), nil
 }
 
-// finishedOf is a sweep with those cells only that store holds.
-func finishedOf(plan result.Sweep, store *Store) (*result.Sweep, *result.SweepTimings) {
+// finishedCells returns a sweep reduced to the cells in store.
+func finishedCells(plan result.Sweep, store *Store) (*result.Sweep, *result.SweepTimings) {
 	s, t := fill(plan, store)
 	s.Cells = slices.DeleteFunc(s.Cells, func(c result.Cell) bool { return !store.Has(c.Key) })
 	return s, t
 }
 
-// WritePartial puts the metrics of the cells of p that are there into metrics.csv, for those who look while the others are
-// computed; unless the directory holds the whole sweep of before.
+// WritePartial writes the metrics of the finished cells to metrics.csv, so that they can
+// be viewed during the sweep. It does nothing if the directory already has a complete
+// sweep.
 func (s *Store) WritePartial(p *Plan) error {
 	if _, err := os.Stat(filepath.Join(s.Dir, result.SweepFile)); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	doc, _ := finishedOf(p.Sweep, s)
-	return s.write(file{result.CSVFile, doc.CSV()})
+	doc, _ := finishedCells(p.Sweep, s)
+	return s.writeFiles(outputFile{result.CSVFile, doc.CSV()})
 }

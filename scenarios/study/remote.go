@@ -17,16 +17,16 @@ import (
 	"sim/scenarios/result"
 )
 
-// Task is a cell on its way to another machine. It holds all files that the cell needs.
+// Task is a cell sent to another machine. It contains all files that the cell needs.
 type Task struct {
 	Key      string            `json:"key"`
 	Policy   string            `json:"policy"`
 	Model    int               `json:"model"`
 	Scenario string            `json:"scenario"`        // resolved TOML
-	Files    map[string][]byte `json:"files,omitempty"` // that the scenario names, such as traces, by their paths in it
+	Files    map[string][]byte `json:"files,omitempty"` // files named by the scenario, such as traces, keyed by path
 }
 
-// Task returns the JSON of cell i's task.
+// Task returns the task of cell i as JSON.
 func (p *Plan) Task(i int) ([]byte, error) {
 	s, err := p.Study.Variant(p.Variant[i])
 	if err != nil {
@@ -41,10 +41,11 @@ func (p *Plan) Task(i int) ([]byte, error) {
 	return json.Marshal(Task{c.Key, c.Policy, result.Model, string(one.TOML()), files})
 }
 
-// Do computes a task that Plan.Task made and returns its Record as JSON. Tasks come from whoever has access to the queue:
-// no file of this machine is opened for one. A cell that fails by itself is a Record that
-// says so; the error is for tasks that are none, or of another version of the models.
-func Do(ctx context.Context, task []byte) ([]byte, error) {
+// RunTask computes a task made by Plan.Task and returns its Record as JSON. Anyone with
+// access to the queue can send tasks, so no file of this machine is opened for one. A
+// failing cell is a Record with Failed set. The error is for invalid tasks and other
+// versions of the models.
+func RunTask(ctx context.Context, task []byte) ([]byte, error) {
 	var t Task
 	if err := json.Unmarshal(task, &t); err != nil {
 		return nil, fmt.Errorf("sweep: a task that cannot be read: %w", err)
@@ -52,17 +53,17 @@ func Do(ctx context.Context, task []byte) ([]byte, error) {
 	if t.Model != result.Model {
 		return nil, fmt.Errorf("sweep: the task is for version %d of the models, this sim has %d", t.Model, result.Model)
 	}
-	r, err := t.record(ctx)
+	r, err := t.run(ctx)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		r = &Record{Key: t.Key, Failed: err.Error(), Input: errors.Is(err, scenarios.ErrInput)}
+		r = &Record{Key: t.Key, Failed: err.Error(), InvalidInput: errors.Is(err, scenarios.ErrInput)}
 	}
 	return json.Marshal(r)
 }
 
-func (t *Task) record(ctx context.Context) (*Record, error) {
+func (t *Task) run(ctx context.Context) (*Record, error) {
 	s, err := scenarios.ParseCarried("cell.toml", []byte(t.Scenario), t.Files)
 	if err != nil {
 		return nil, err
@@ -81,15 +82,15 @@ func (t *Task) record(ctx context.Context) (*Record, error) {
 	return newRecord(t.Key, built, row, timings), nil
 }
 
-// ReadRecord reads what Do returned. It comes from elsewhere: a record that says nothing, or whose names are no names,
-// is an error.
+// ReadRecord reads and verifies the result of RunTask, which comes from another machine.
+// It rejects empty records and names or labels that are not printable.
 func ReadRecord(data []byte) (*Record, error) {
 	r := &Record{}
 	if err := result.Decode(bytes.NewReader(data), int64(len(data)), r); err != nil {
 		return nil, fmt.Errorf("sweep: a result that cannot be read: %w", err)
 	}
 	if r.Failed != "" {
-		r.Failed = text.Line(r.Failed, mostReason)
+		r.Failed = text.Line(r.Failed, maxReasonBytes)
 		return r, nil
 	}
 	if len(r.Metrics)+len(r.Labels) == 0 {
@@ -97,34 +98,34 @@ func ReadRecord(data []byte) (*Record, error) {
 	}
 	for _, names := range []iter.Seq[string]{maps.Keys(r.Reference), maps.Keys(r.Metrics), maps.Keys(r.Labels), maps.Keys(r.Samples)} {
 		for name := range names {
-			if line := text.Line(name, mostReason); line != name || name == "" {
+			if line := text.Line(name, maxReasonBytes); line != name || name == "" {
 				return nil, fmt.Errorf("sweep: a result with a metric %q", line)
 			}
 		}
 	}
 	for text := range maps.Values(r.Labels) {
-		if !printable(text) {
+		if !isPrintable(text) {
 			return nil, errors.New("sweep: a result with a label that cannot be printed")
 		}
 	}
-	if err := r.possible(); err != nil {
+	if err := r.checkMetrics(); err != nil {
 		return nil, fmt.Errorf("sweep: a result that is none: %w", err)
 	}
-	if r.Bounds != nil && slices.ContainsFunc(r.Bounds.Proofs, func(p result.Proof) bool { return !printable(p.Model) }) {
+	if r.Bounds != nil && slices.ContainsFunc(r.Bounds.Proofs, func(p result.ProvedBound) bool { return !isPrintable(p.Model) }) {
 		return nil, errors.New("sweep: a result with a bound whose model cannot be printed")
 	}
 	return r, nil
 }
 
-// possible fails on metrics, samples and times that no run can have.
-func (r *Record) possible() error {
-	return errors.Join(result.Possible("the reference", nil, r.Reference), result.Possible("the cell", r.Samples, r.Metrics, r.Timings.Metrics()))
+// checkMetrics fails on metrics, samples and times that no run can have.
+func (r *Record) checkMetrics() error {
+	return errors.Join(result.CheckMetrics("the reference", nil, r.Reference), result.CheckMetrics("the cell", r.Samples, r.Metrics, r.Timings.Metrics()))
 }
 
-// printable reports whether a terminal would act on nothing of a text but its line ends.
-func printable(text string) bool {
+// isPrintable reports whether a text contains no control characters other than line ends.
+func isPrintable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' })
 }
 
-// mostReason bounds why a cell failed elsewhere, and the name of a metric.
-const mostReason = 400
+// maxReasonBytes is the maximum length of a remote failure reason and of a metric name.
+const maxReasonBytes = 400

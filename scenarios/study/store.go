@@ -19,54 +19,55 @@ import (
 	"sim/scenarios/result"
 )
 
-// Store is the directory of a sweep: what is to be computed, and a journal of finished cells to which every cell is
-// added by itself. A journal is lines of JSON, each with a checksum, so that one that was cut short or damaged costs
-// that cell only.
+// Store is the directory of a sweep: the plan, and a journal to which every finished cell
+// is appended. A journal consists of lines of JSON, each with a checksum. A truncated or
+// damaged line loses only its cell.
 type Store struct {
 	Dir string
-	// Warnings tell, a line each, of damaged records: their cells are computed again.
+	// Warnings are messages about damaged records, whose cells are computed again.
 	Warnings []string
 
-	journal  *os.File
-	size     int64 // of the journal's whole records
-	leases   *leases
-	follows  map[string]int64 // of a joined sweep: how far the journals were read that other workers write
-	records  map[string]*Record
-	failures map[string]string // in this run; not kept, so that the next run tries again
+	journal        *os.File
+	size           int64 // length of the complete records in the journal
+	leases         *leaseDirectory
+	journalOffsets map[string]int64 // shared sweeps: bytes read of the journals of other workers, keyed by path; nil otherwise
+	records        map[string]*Record
+	failures       map[string]string // reasons of failed cells in this run, keyed by cell key; not stored, so that the next run tries again
 }
 
 func newStore(dir string) *Store {
 	return &Store{Dir: dir, records: map[string]*Record{}, failures: map[string]string{}}
 }
 
-// journalFile is the journal of a sweep that one process computes.
+// journalFile is the journal of a sweep computed by one process.
 const journalFile = "cells.jsonl"
 
-// Open opens or makes the directory for a plan and claims its journal. study is the study's text. A place that cannot
-// serve, as one of another sweep unless force is set, is a *result.PlaceError.
+// Open opens or creates the directory of a plan and locks its journal. study is the text
+// of the study. An unsuitable directory is a *result.PlaceError; one with another sweep
+// is accepted only with force.
 func Open(dir string, p *Plan, study []byte, manifest result.Manifest, force bool) (*Store, error) {
-	if err := Vacant(dir, p.Claim(force)); err != nil {
+	if err := CheckDir(dir, p.Claim(force)); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, result.Unwritable(dir, err)
 	}
 	s := newStore(dir)
-	if err := s.claim(journalFile); err != nil {
+	if err := s.openJournal(journalFile); err != nil {
 		return nil, err
 	}
-	if err := s.begin(p, study, manifest); err != nil {
+	if err := s.initialize(p, study, manifest); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-// begin writes what is to be computed, and reads what is there of it.
-func (s *Store) begin(p *Plan, study []byte, manifest result.Manifest) error {
-	for _, name := range finished {
+// initialize writes the plan and reads the finished cells.
+func (s *Store) initialize(p *Plan, study []byte, manifest result.Manifest) error {
+	for _, name := range resultFiles {
 		result.RemoveStale(filepath.Join(s.Dir, name))
 	}
-	if err := s.leave(p); err != nil {
+	if err := s.removeForeignResults(p); err != nil {
 		return err
 	}
 	manifest.Schema = result.SweepManifestSchema
@@ -74,30 +75,30 @@ func (s *Store) begin(p *Plan, study []byte, manifest result.Manifest) error {
 	if plots == nil {
 		plots = []result.Plot{}
 	}
-	if err := s.write( // the manifest first: it says whose the directory is
-		file{result.ManifestFile, manifest}, file{result.PlanFile, &p.Sweep}, file{result.PlotsFile, plots}, file{result.ScenarioFile, study},
+	if err := s.writeFiles( // the manifest first, because it identifies the sweep
+		outputFile{result.ManifestFile, manifest}, outputFile{result.PlanFile, &p.Sweep}, outputFile{result.PlotsFile, plots}, outputFile{result.ScenarioFile, study},
 	); err != nil {
 		return err
 	}
 	return s.readAll(s.Dir)
 }
 
-// Claim is what a sweep of p says of its directory.
+// Claim returns the identification of p's directory.
 func (p *Plan) Claim(force bool) result.Claim {
 	return result.Claim{Scenario: p.Sweep.Name, Digest: p.Sweep.Digest, Force: force}
 }
 
-// finished are the files that a sweep has when all of its cells are there.
-var finished = []string{result.TimingsFile, result.CSVFile, result.BenchFile, result.SweepFile}
+// resultFiles are written when all cells of a sweep are finished.
+var resultFiles = []string{result.TimingsFile, result.CSVFile, result.BenchFile, result.SweepFile}
 
-// leave removes the results and figures of another sweep in the directory, whose cells stay: they are not those of the
-// plan that is put there.
-func (s *Store) leave(p *Plan) error {
+// removeForeignResults removes the results and figures of another sweep from the
+// directory. Its journal stays, because its cells may be part of the plan.
+func (s *Store) removeForeignResults(p *Plan) error {
 	old, plots, err := result.ReadPlan(s.Dir)
 	if err == nil && old.Digest == p.Sweep.Digest && old.Model == p.Sweep.Model {
 		return nil
 	}
-	names := slices.Clone(finished)
+	names := slices.Clone(resultFiles)
 	for i := range plots {
 		for _, format := range []string{".png", ".svg"} {
 			names = append(names, filepath.Join(result.PlotsDir, filepath.Base(plots[i].Name)+format))
@@ -108,12 +109,12 @@ func (s *Store) leave(p *Plan) error {
 			return result.Unwritable(s.Dir, err)
 		}
 	}
-	os.Remove(filepath.Join(s.Dir, result.PlotsDir)) // unless others put something into it
+	os.Remove(filepath.Join(s.Dir, result.PlotsDir)) // fails if it has other files
 	return nil
 }
 
-// Vacant fails, with a *result.PlaceError, where the sweep of c may not be put into dir.
-func Vacant(dir string, c result.Claim) error {
+// CheckDir fails with a *result.PlaceError if the sweep of c must not be stored in dir.
+func CheckDir(dir string, c result.Claim) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -129,7 +130,7 @@ func Vacant(dir string, c result.Claim) error {
 		return result.Unreadable(dir, err)
 	}
 	if m, ok := result.ReadManifest(dir, result.SweepManifestSchema); ok {
-		if why := c.Against(m); why != "" {
+		if why := c.Conflict(m); why != "" {
 			return &result.PlaceError{Path: dir, Why: why}
 		}
 		return nil
@@ -137,14 +138,14 @@ func Vacant(dir string, c result.Claim) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	// A sweep that was killed before it wrote its manifest has journals without records. Without a manifest nothing says
-	// whose the records of others are.
-	kept := func(e fs.DirEntry) bool {
+	// A sweep killed before it wrote its manifest has empty journals. Records without a
+	// manifest could belong to any sweep.
+	saved := func(e fs.DirEntry) bool {
 		info, err := e.Info()
 		return result.IsJournal(e.Name()) && (err != nil || info.Size() > 0)
 	}
 	switch {
-	case slices.ContainsFunc(entries, kept) && !c.Force:
+	case slices.ContainsFunc(entries, saved) && !c.Force:
 		return &result.PlaceError{Path: dir, Why: "holds cells of a sweep whose manifest.json is missing or damaged; use them with --force, or choose another directory with --out"}
 	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		return result.IsJournal(e.Name()) || strings.HasPrefix(e.Name(), leasesPrefix)
@@ -154,8 +155,8 @@ func Vacant(dir string, c result.Claim) error {
 	return &result.PlaceError{Path: dir, Why: "is a directory that holds no sweep, so it is not written to; choose another with --out"}
 }
 
-// claim opens a journal for this process alone and cuts off a record that was not written to its end.
-func (s *Store) claim(name string) error {
+// openJournal locks a journal for this process and removes an incomplete last record.
+func (s *Store) openJournal(name string) error {
 	path := filepath.Join(s.Dir, name)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
@@ -165,7 +166,7 @@ func (s *Store) claim(name string) error {
 		f.Close()
 		return &result.PlaceError{Path: s.Dir, Why: "another sweep is being written there; wait for it, share its cells with --join, or choose another directory with --out"}
 	}
-	whole, length, err := wholeLines(f, 0)
+	whole, length, err := completeLines(f, 0)
 	if err != nil {
 		return errors.Join(result.Unreadable(path, err), f.Close())
 	}
@@ -182,8 +183,9 @@ func (s *Store) claim(name string) error {
 	return nil
 }
 
-// Peek reads what a directory holds of finished cells, without claiming it: nothing where it is none.
-func Peek(dir string) *Store {
+// ReadStore reads the finished cells of a directory without locking it. An invalid
+// directory has none.
+func ReadStore(dir string) *Store {
 	s := newStore(dir)
 	if err := s.readAll(dir); err != nil {
 		s.Warnings = append(s.Warnings, err.Error())
@@ -191,7 +193,7 @@ func Peek(dir string) *Store {
 	return s
 }
 
-// readAll reads the journals of a sweep's directory.
+// readAll reads all journals of a directory.
 func (s *Store) readAll(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -199,7 +201,7 @@ func (s *Store) readAll(dir string) error {
 	}
 	for _, e := range entries { // sorted by name
 		path := filepath.Join(dir, e.Name())
-		if !result.IsJournal(e.Name()) || s.follows != nil && s.journal != nil && path == s.journal.Name() {
+		if !result.IsJournal(e.Name()) || s.journalOffsets != nil && s.journal != nil && path == s.journal.Name() {
 			continue
 		}
 		if err := s.readJournal(path); err != nil {
@@ -209,9 +211,9 @@ func (s *Store) readAll(dir string) error {
 	return nil
 }
 
-// wholeLines returns the length of a file up to the end of its last whole line, and all of it, having read what is
-// behind from, where a line begins.
-func wholeLines(f *os.File, from int64) (whole, length int64, err error) {
+// completeLines reads a file from offset from, which is the start of a line. It returns
+// the offset after the last complete line and the length of the file.
+func completeLines(f *os.File, from int64) (whole, length int64, err error) {
 	block := make([]byte, 1<<16)
 	whole, length = from, from
 	for {
@@ -229,13 +231,15 @@ func wholeLines(f *os.File, from int64) (whole, length int64, err error) {
 	}
 }
 
-// maxRecord bounds the bytes of a line that is looked at: ten times what the most trials of a scenario take. Tests
-// lower it.
-var maxRecord = 64 << 20
+// maxRecordBytes is the maximum length of a record: ten times the largest one with
+// trials. Tests reduce it.
+var maxRecordBytes = 64 << 20
 
-// mostWarnings is how many damaged records of a journal are told of one by one.
-const mostWarnings = 20
+// maxWarningsPerJournal is the number of damaged records of a journal that are reported
+// individually.
+const maxWarningsPerJournal = 20
 
+// readJournal reads the records of a journal.
 func (s *Store) readJournal(path string) error {
 	f, _, err := infile.Open(path)
 	if err != nil {
@@ -243,13 +247,13 @@ func (s *Store) readJournal(path string) error {
 	}
 	defer f.Close()
 	var from io.Reader = f
-	if s.follows != nil { // somebody may be writing the last line
-		begin := s.follows[path]
-		end, _, err := wholeLines(f, begin)
+	if s.journalOffsets != nil { // another process may be writing the last line
+		begin := s.journalOffsets[path]
+		end, _, err := completeLines(f, begin)
 		if err != nil {
 			return result.Unreadable(path, err)
 		}
-		from, s.follows[path] = io.NewSectionReader(f, begin, end-begin), end
+		from, s.journalOffsets[path] = io.NewSectionReader(f, begin, end-begin), end
 	}
 	in, text, damaged := bufio.NewReaderSize(from, 1<<16), []byte(nil), 0
 	for n := 1; ; n++ {
@@ -264,12 +268,12 @@ func (s *Store) readJournal(path string) error {
 				s.records[r.Key] = r
 			}
 		case errors.Is(err, io.EOF):
-			if more := damaged - mostWarnings; more > 0 {
+			if more := damaged - maxWarningsPerJournal; more > 0 {
 				s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %d more records are damaged", path, more))
 			}
 			return nil
-		case errors.Is(err, errRecord):
-			if damaged++; damaged <= mostWarnings {
+		case errors.Is(err, errInvalidRecord):
+			if damaged++; damaged <= maxWarningsPerJournal {
 				s.Warnings = append(s.Warnings, fmt.Sprintf("%s:%d: %v; a cell that it alone held is computed again", path, n, err))
 			}
 		default:
@@ -278,16 +282,16 @@ func (s *Store) readJournal(path string) error {
 	}
 }
 
-// errRecord is wrapped where a line of a journal is no record.
-var errRecord = errors.New("damaged")
+// errInvalidRecord is wrapped by errors about invalid lines of a journal.
+var errInvalidRecord = errors.New("damaged")
 
-// readLine reads a line, into the memory of the one before. At the end of the file it is io.EOF; of a line that is
-// longer than any record it reads past the end.
+// readLine reads a line into the buffer of the previous one. It returns io.EOF at the end
+// of the file. A line longer than maxRecordBytes is skipped with an error.
 func readLine(in *bufio.Reader, text []byte) ([]byte, error) {
 	text = text[:0]
 	for long := false; ; {
 		part, err := in.ReadSlice('\n')
-		if long = long || len(text)+len(part) > maxRecord; !long {
+		if long = long || len(text)+len(part) > maxRecordBytes; !long {
 			text = append(text, part...)
 		}
 		switch {
@@ -296,89 +300,92 @@ func readLine(in *bufio.Reader, text []byte) ([]byte, error) {
 		case err != nil && (!errors.Is(err, io.EOF) || len(text) == 0 && !long):
 			return text, err
 		case long:
-			return text, fmt.Errorf("%w (longer than %d MiB)", errRecord, maxRecord>>20)
+			return text, fmt.Errorf("%w (longer than %d MiB)", errInvalidRecord, maxRecordBytes>>20)
 		}
 		return bytes.TrimSuffix(text, []byte("\n")), nil
 	}
 }
 
-// line is a journal's line: a record with the checksum of its JSON.
-type line struct {
+// journalLine is a line of a journal: a record and the checksum of its JSON.
+type journalLine struct {
 	Sum  string          `json:"sum"`
 	Cell json.RawMessage `json:"cell"`
 }
 
+// parseRecord parses and verifies a line.
 func parseRecord(text []byte) (*Record, error) {
-	var l line
+	var l journalLine
 	if err := json.Unmarshal(text, &l); err != nil {
-		return nil, fmt.Errorf("%w (no JSON)", errRecord)
+		return nil, fmt.Errorf("%w (no JSON)", errInvalidRecord)
 	}
 	if l.Sum != checksum(l.Cell) {
-		return nil, fmt.Errorf("%w (wrong checksum)", errRecord)
+		return nil, fmt.Errorf("%w (wrong checksum)", errInvalidRecord)
 	}
 	r := &Record{}
 	if err := json.Unmarshal(l.Cell, r); err != nil || r.Key == "" {
-		return nil, fmt.Errorf("%w (no record)", errRecord)
+		return nil, fmt.Errorf("%w (no record)", errInvalidRecord)
 	}
-	if err := r.possible(); err != nil {
-		return nil, fmt.Errorf("%w (%v)", errRecord, err)
+	if err := r.checkMetrics(); err != nil {
+		return nil, fmt.Errorf("%w (%v)", errInvalidRecord, err)
 	}
 	return r, nil
 }
 
-// checksum returns the SHA-256 of a record's JSON in hex, of which half tells any two apart.
+// checksum returns half of the hexadecimal SHA-256 of a record's JSON, which is enough to
+// detect damage.
 func checksum(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:sha256.Size/2])
 }
 
-// Has reports whether the cell of a key has a result.
+// Has reports whether the store has a result for a cell key.
 func (s *Store) Has(key string) bool { return s.records[key] != nil }
 
-// Failure returns why the cell of a key failed in this run, "" if it did not.
+// Failure returns the reason why a cell failed in this run, or "".
 func (s *Store) Failure(key string) string { return s.failures[key] }
 
-// Put adds a finished cell to the journal.
+// Put appends a finished cell to the journal.
 func (s *Store) Put(r *Record) error {
 	cell, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("sweep: a result that is no JSON: %w", err)
 	}
-	text, err := json.Marshal(line{checksum(cell), cell})
+	text, err := json.Marshal(journalLine{checksum(cell), cell})
 	if err != nil {
 		return fmt.Errorf("sweep: a result that is no JSON: %w", err)
 	}
 	n, err := s.journal.Write(append(text, '\n'))
 	if err != nil {
-		if s.journal.Truncate(s.size) == nil { // a record is whole or not there
-			_, _ = s.journal.Seek(s.size, io.SeekStart) // the next write tells
+		if s.journal.Truncate(s.size) == nil { // removes an incomplete record
+			_, _ = s.journal.Seek(s.size, io.SeekStart) // the next write reports an error
 		}
-		return s.fault(err)
+		return s.writeError(err)
 	}
 	s.size += int64(n)
 	s.records[r.Key] = r
 	if s.leases != nil {
-		if err := s.journal.Sync(); err != nil { // other machines see it
-			return s.fault(err)
+		if err := s.journal.Sync(); err != nil { // makes it visible to other machines
+			return s.writeError(err)
 		}
 	}
 	return nil
 }
 
-// fault says that the directory can no longer be written, and what is kept.
-func (s *Store) fault(err error) error {
+// writeError states that the directory can no longer be written and which cells are
+// stored.
+func (s *Store) writeError(err error) error {
 	return fmt.Errorf("%s cannot be written: %s; %d finished cells are kept, the same command goes on from there",
 		s.Dir, result.Reason(err), len(s.records))
 }
 
-// file is a file of a sweep: bytes, or what is written as JSON.
-type file struct {
+// outputFile is a file of a sweep. v is its bytes, or a value written as JSON.
+type outputFile struct {
 	name string
 	v    any
 }
 
-// write puts files in place, each whole or not at all.
-func (s *Store) write(files ...file) (err error) {
+// writeFiles writes files atomically, in order.
+func (s *Store) writeFiles(files ...outputFile) (err error) {
 	data := make([][]byte, len(files))
 	for i, f := range files {
 		if text, ok := f.v.([]byte); ok {
@@ -397,19 +404,20 @@ func (s *Store) write(files ...file) (err error) {
 			}
 		}
 		if err != nil {
-			return s.fault(err)
+			return s.writeError(err)
 		}
 	}
 	return nil
 }
 
-// Finish writes the files of a finished sweep, the document last.
+// Finish writes the files of a finished sweep, sweep.json last.
 func (s *Store) Finish(sweep *result.Sweep, timings *result.SweepTimings) error {
-	return s.write(file{result.TimingsFile, timings}, file{result.CSVFile, sweep.CSV()}, file{result.BenchFile, sweep.Bench()}, file{result.SweepFile, sweep})
+	return s.writeFiles(outputFile{result.TimingsFile, timings}, outputFile{result.CSVFile, sweep.CSV()}, outputFile{result.BenchFile, sweep.Bench()}, outputFile{result.SweepFile, sweep})
 }
 
-// Adopt takes over the cells of other sweeps' directories that the plan has and the store has not: a study that grew
-// computes only what is new. What cannot be read there is passed over.
+// Adopt copies the missing cells of the plan from other sweeps' directories. After a
+// study was extended, only its new cells are computed. Unreadable directories are
+// skipped.
 func (s *Store) Adopt(p *Plan, dirs []string) (int, error) {
 	other := newStore("")
 	for _, d := range dirs {
@@ -432,12 +440,12 @@ func (s *Store) Adopt(p *Plan, dirs []string) (int, error) {
 	return n, nil
 }
 
-// Close gives the journal back, and the cells that this worker of a joined sweep has not computed.
+// Close unlocks the journal and releases the leases of cells that are not computed.
 func (s *Store) Close() error {
 	if s.leases != nil {
 		s.leases.close()
 		if s.size == 0 {
-			os.Remove(s.journal.Name()) // a worker that came too late
+			os.Remove(s.journal.Name()) // this worker computed nothing
 		}
 	}
 	return s.journal.Close()

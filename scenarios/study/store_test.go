@@ -14,13 +14,13 @@ import (
 	"sim/scenarios/result"
 )
 
-// A record that is longer than any costs its cell, wherever it stands, and blocks nothing.
+// TestLongRecord: an oversized record loses only its cell, wherever it is in the journal.
 func TestLongRecord(t *testing.T) {
-	defer func(was int) { maxRecord = was }(maxRecord)
-	maxRecord = 1 << 17
+	defer func(was int) { maxRecordBytes = was }(maxRecordBytes)
+	maxRecordBytes = 1 << 17
 	p := plan(t, tiny, "policy.allocators=[\"prop-alloc\"]")
 	dir := t.TempDir()
-	want := whole(t, dir, p, Local(2))
+	want := whole(t, dir, p, LocalRunner(2))
 	journal := filepath.Join(dir, "cells.jsonl")
 	sound, err := os.ReadFile(journal)
 	if err != nil {
@@ -28,7 +28,7 @@ func TestLongRecord(t *testing.T) {
 	}
 	lines := slices.Collect(bytes.Lines(sound))
 	for at := range len(lines) + 1 {
-		long := append(bytes.Repeat([]byte{'x'}, maxRecord+1), '\n')
+		long := append(bytes.Repeat([]byte{'x'}, maxRecordBytes+1), '\n')
 		if err := os.WriteFile(journal, bytes.Join(slices.Insert(slices.Clone(lines), at, long), nil), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -43,14 +43,14 @@ func TestLongRecord(t *testing.T) {
 	}
 }
 
-// Many damaged records are told of in few lines.
+// TestManyWarnings: many damaged records are reported in few lines.
 func TestManyWarnings(t *testing.T) {
 	p := plan(t, tiny)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "cells.jsonl"), bytes.Repeat([]byte("x\n"), 1000), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := Vacant(dir, p.Claim(false)); err == nil { // nothing says whose the records are
+	if err := CheckDir(dir, p.Claim(false)); err == nil { // records without a manifest
 		t.Error("a directory of cells without a manifest is used, want it refused")
 	}
 	s, err := Open(dir, p, nil, result.Manifest{}, true)
@@ -58,12 +58,12 @@ func TestManyWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if n := len(s.Warnings); n != mostWarnings+1 || !strings.HasSuffix(s.Warnings[n-1], ": 980 more records are damaged") {
+	if n := len(s.Warnings); n != maxWarningsPerJournal+1 || !strings.HasSuffix(s.Warnings[n-1], ": 980 more records are damaged") {
 		t.Errorf("%d warnings, the last %q", n, s.Warnings[n-1])
 	}
 }
 
-// What a killed process left half written goes when the sweep is run again.
+// TestStale: files left half written by a killed process are removed by the next run.
 func TestStale(t *testing.T) {
 	p := plan(t, tiny)
 	dir := t.TempDir()
@@ -81,11 +81,12 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// A directory of another sweep is taken by force alone, which leaves what is no sweep's.
+// TestForce: the directory of another sweep is used only with force, and foreign files
+// stay.
 func TestForce(t *testing.T) {
 	first, second := plan(t, tiny, "seed=1,2"), plan(t, tiny, "seed=2,3")
 	dir := t.TempDir()
-	whole(t, dir, first, Local(2))
+	whole(t, dir, first, LocalRunner(2))
 	photo := filepath.Join(dir, result.PlotsDir, "photo.png")
 	if err := os.Mkdir(filepath.Dir(photo), 0o777); err != nil {
 		t.Fatal(err)
@@ -117,7 +118,8 @@ func TestForce(t *testing.T) {
 	}
 }
 
-// A cell that its policy cannot serve is the same whichever others are listed, here and by way of a queue.
+// TestUnserved: a cell that its policy cannot solve has the same record whichever other
+// policies are listed, here and through a queue.
 func TestUnserved(t *testing.T) {
 	const ring = `
 name = "ring"
@@ -140,11 +142,11 @@ link_rate = "50GB/s"
 		if err != nil {
 			t.Fatal(err)
 		}
-		away, err := Do(context.Background(), task)
+		away, err := RunTask(context.Background(), task)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = Local(1)(context.Background(), p, []int{cell}, func(_ int, r *Record) error {
+		err = LocalRunner(1)(context.Background(), p, []int{cell}, func(_ int, r *Record) error {
 			here, err := json.Marshal(r)
 			if want == nil {
 				want = here
@@ -160,7 +162,8 @@ link_rate = "50GB/s"
 	}
 }
 
-// A record that was changed, or that no run can have, is no record: its cell is computed again.
+// TestChangedRecords: a changed or impossible record is ignored and its cell computed
+// again.
 func TestChangedRecords(t *testing.T) {
 	good := &Record{Key: "k", Metrics: map[string]float64{"nct": 1.5, "makespan_s": 2, "x": -1}}
 	text := func(r *Record) []byte {
@@ -168,7 +171,7 @@ func TestChangedRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := json.Marshal(line{checksum(cell), cell})
+		l, err := json.Marshal(journalLine{checksum(cell), cell})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +180,7 @@ func TestChangedRecords(t *testing.T) {
 	if _, err := parseRecord(text(good)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parseRecord(bytes.Replace(text(good), []byte("1.5"), []byte("1.4"), 1)); !errors.Is(err, errRecord) {
+	if _, err := parseRecord(bytes.Replace(text(good), []byte("1.5"), []byte("1.4"), 1)); !errors.Is(err, errInvalidRecord) {
 		t.Errorf("a changed record: %v, want it refused", err)
 	}
 	for _, bad := range []*Record{
@@ -187,7 +190,7 @@ func TestChangedRecords(t *testing.T) {
 		{Key: "k", Metrics: map[string]float64{"nct": 1}, Samples: map[string][]float64{"nct": {1, -1}}},
 		{Key: "k", Metrics: map[string]float64{"nct": 1}, Timings: result.PolicyTimings{SolveS: -1}},
 	} {
-		if _, err := parseRecord(text(bad)); !errors.Is(err, errRecord) || !strings.Contains(err.Error(), "no run can have") {
+		if _, err := parseRecord(text(bad)); !errors.Is(err, errInvalidRecord) || !strings.Contains(err.Error(), "no run can have") {
 			t.Errorf("%+v in a journal: %v, want it refused", bad, err)
 		}
 		data, err := json.Marshal(bad)

@@ -1,9 +1,12 @@
-// Package study runs studies: it lists the cells of a study, computes those that are missing, each in one goroutine and
-// several at a time, and keeps every finished cell at once, so that a sweep that was stopped goes on where it was.
-// Where cells are computed is a Runner's matter: here, or on other machines by way of a queue.
+// Package study runs sweeps. NewPlan lists the cells of a study: one per variant of the
+// scenario and policy. Execute computes the cells that a Store does not have, several at
+// a time, and stores each finished cell immediately. An interrupted sweep therefore
+// continues where it stopped. A Runner determines where cells are computed: in this
+// process (LocalRunner), shared with other workers through a directory (Join), or on
+// other machines through a queue (Task, RunTask).
 //
-// What a cell is, and how it is simulated, is left to package scenarios; what the files mean to package
-// scenarios/result; flags, progress and tables to the command.
+// Package scenarios defines cells and simulates them; scenarios/result defines the files;
+// the command has flags, progress and tables. Begin reading with Plan, Execute and Store.
 package study
 
 import (
@@ -19,33 +22,38 @@ import (
 	"sim/scenarios/result"
 )
 
-// Plan is a study with all its cells: variants in the order of the study, and for each its policies in their order.
+// Plan is a study with all its cells: variants in the order of the study, each with its
+// policies in their order.
 type Plan struct {
 	Study *scenarios.Study
-	Sweep result.Sweep // its cells without results
-	// Variant is, by cell, the study's variant that it is of.
+	Sweep result.Sweep // all cells, without results
+	// Variant is the study's variant of each cell, indexed by cell.
 	Variant []int
-	// Decides is, by cell, the first variant with the same scenarios.Scenario.DecisionKey: what its policy decides
-	// serves the cell.
-	Decides []int
+	// DecisionVariant is the first variant with the same scenarios.Scenario.DecisionKey,
+	// indexed by cell. The policy's decision for that variant is used for the cell, too.
+	DecisionVariant []int
 
-	estimated []scenarios.Cost // of its variants, after the first forecast
+	costEstimates []scenarios.Cost // costs of variants; set by the first forecast
 }
 
-// most is how many faults are told of, and together how many variants are checked before those found are told.
+// maxFaults is the number of reported errors. variantsPerCheck is the number of variants
+// that are checked before found errors are reported.
 const (
-	most     = 20
-	together = 10_000
+	maxFaults        = 20
+	variantsPerCheck = 10_000
 )
 
-// maxSuspects is how many variants of a large study are checked before all others.
+// maxSuspects is the number of variants of a large study that are checked first, because
+// they are the likeliest to be invalid.
 const maxSuspects = 1000
 
-// mostCells bounds the cells of a sweep, of which each takes about a kilobyte.
-const mostCells = 1_000_000
+// maxCells is the maximum number of cells of a sweep; each takes about one kilobyte of
+// memory.
+const maxCells = 1_000_000
 
-// NewPlan lists the cells of a study. It checks every variant; the error, of type scenarios.Diagnostics, holds the
-// faults of all, or of the first thousands that have some.
+// NewPlan lists the cells of a study and checks every variant. An error of type
+// scenarios.Diagnostics has the errors of all variants, or of the first batch of
+// variantsPerCheck with errors.
 func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	digest, err := st.Digest()
 	if err != nil {
@@ -56,25 +64,25 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 		Version: result.Version, Model: result.Model, Axes: st.ResultAxes(),
 	}}
 	n := st.Variants()
-	if s, err := st.Variant(0); err == nil { // else its faults are told with those of the others
-		if count := n * len(s.PolicyNames()); count > mostCells {
+	if s, err := st.Variant(0); err == nil { // its errors are reported below
+		if count := n * len(s.PolicyNames()); count > maxCells {
 			return nil, scenarios.Diagnostics{{
 				File: st.Name, Key: "sweep", Problem: fmt.Sprintf("makes %d cells: %d variants of %d policies", count, n, len(s.PolicyNames())),
-				Remedy: fmt.Sprintf("vary fewer keys or values, for at most %d", mostCells),
+				Remedy: fmt.Sprintf("vary fewer keys or values, for at most %d", maxCells),
 			}}
 		}
 	}
-	if n > together { // naming a cell takes several times as long as checking its variant
+	if n > variantsPerCheck { // checking a variant is several times faster than computing the keys of its cells
 		if err := checkVariants(ctx, st, st.Suspects(maxSuspects), nil); err != nil {
 			return nil, err
 		}
-		if err := checkVariants(ctx, st, upTo(n), nil); err != nil {
+		if err := checkVariants(ctx, st, indices(n), nil); err != nil {
 			return nil, err
 		}
 	}
 	cells := make([][]result.Cell, n)
 	decisions := make([]string, n)
-	err = checkVariants(ctx, st, upTo(n), func(i int, s *scenarios.Scenario) {
+	err = checkVariants(ctx, st, indices(n), func(i int, s *scenarios.Scenario) {
 		decisions[i] = s.DecisionKey()
 		for _, policy := range s.PolicyNames() {
 			cells[i] = append(cells[i], result.Cell{
@@ -95,7 +103,7 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 			by = i
 		}
 		for range cells[i] {
-			p.Variant, p.Decides = append(p.Variant, i), append(p.Decides, by)
+			p.Variant, p.DecisionVariant = append(p.Variant, i), append(p.DecisionVariant, by)
 		}
 		p.Sweep.Cells = append(p.Sweep.Cells, cells[i]...)
 		cells[i] = nil
@@ -103,8 +111,8 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	return p, nil
 }
 
-// upTo returns the numbers from 0 to n-1.
-func upTo(n int) []int {
+// indices returns the numbers from 0 to n-1.
+func indices(n int) []int {
 	list := make([]int, n)
 	for i := range list {
 		list[i] = i
@@ -112,10 +120,11 @@ func upTo(n int) []int {
 	return list
 }
 
-// checkVariants checks the given variants of a study in batches, and calls each of those without a fault, from several
-// goroutines; each may be nil. The error, of type scenarios.Diagnostics, holds the faults of the first batch with some.
+// checkVariants checks variants of a study in batches. It calls each for valid variants,
+// from several goroutines; each may be nil. An error of type scenarios.Diagnostics has
+// the errors of the first batch with errors.
 func checkVariants(ctx context.Context, st *scenarios.Study, variants []int, each func(i int, s *scenarios.Scenario)) error {
-	for batch := range slices.Chunk(variants, together) {
+	for batch := range slices.Chunk(variants, variantsPerCheck) {
 		faults := make([]scenarios.Diagnostics, len(batch))
 		err := parallel(ctx, runtime.GOMAXPROCS(0), len(batch), func(k int) {
 			s, err := st.Variant(batch[k])
@@ -132,7 +141,7 @@ func checkVariants(ctx context.Context, st *scenarios.Study, variants []int, eac
 		var all scenarios.Diagnostics
 		for _, fs := range faults {
 			for _, f := range fs {
-				if len(all) < most && !slices.Contains(all, f) {
+				if len(all) < maxFaults && !slices.Contains(all, f) {
 					all = append(all, f)
 				}
 			}
@@ -144,7 +153,7 @@ func checkVariants(ctx context.Context, st *scenarios.Study, variants []int, eac
 	return nil
 }
 
-// parallel calls f for 0..n-1 from several goroutines.
+// parallel calls f for 0..n-1 from several goroutines. It fails only if ctx ends.
 func parallel(ctx context.Context, workers, n int, f func(i int)) error {
 	var wg sync.WaitGroup
 	var next atomic.Int64
@@ -159,41 +168,42 @@ func parallel(ctx context.Context, workers, n int, f func(i int)) error {
 	return ctx.Err()
 }
 
-// Record is what came of a cell.
+// Record is the result of a cell.
 type Record struct {
-	Key       string               `json:"key"`
-	Table     int                  `json:"table,omitempty"` // version of the table of metrics that it was computed with
-	Reference map[string]float64   `json:"reference,omitempty"`
-	Metrics   map[string]float64   `json:"metrics,omitempty"`
-	Labels    map[string]string    `json:"labels,omitempty"`
-	Samples   map[string][]float64 `json:"samples,omitempty"`
-	Bounds    *result.Bounds       `json:"bounds,omitempty"`
-	Timings   result.PolicyTimings `json:"timings"`
-	Failed    string               `json:"failed,omitempty"`
-	Input     bool                 `json:"input,omitempty"` // it failed by a fault of the input (scenarios.ErrInput)
+	Key          string               `json:"key"`
+	Table        int                  `json:"table,omitempty"` // version of the table of metrics at the time of the computation
+	Reference    map[string]float64   `json:"reference,omitempty"`
+	Metrics      map[string]float64   `json:"metrics,omitempty"`
+	Labels       map[string]string    `json:"labels,omitempty"`
+	Samples      map[string][]float64 `json:"samples,omitempty"`
+	Bounds       *result.Bounds       `json:"bounds,omitempty"`
+	Timings      result.PolicyTimings `json:"timings"`
+	Failed       string               `json:"failed,omitempty"`
+	InvalidInput bool                 `json:"input,omitempty"` // the input is invalid (scenarios.ErrInput), so the cell always fails
 }
 
-// Runner computes the cells of p that todo lists and calls done for each, from one goroutine at a time and in any
-// order. It ends early with an error where done fails, ctx ends or no more cells can be computed; a cell that fails by
-// itself is a Record that says so.
+// Runner computes the cells of p whose indices are in todo. It calls done for each, in
+// any order and from one goroutine at a time. It fails if done fails, ctx ends, or no
+// more cells can be computed. A cell that fails is a Record with Failed set.
 type Runner func(ctx context.Context, p *Plan, todo []int, done func(cell int, r *Record) error) error
 
-// Options say how a sweep is run; none of it changes a result.
+// Options state how a sweep is run. They do not change results.
 type Options struct {
 	Run      Runner
 	Progress func(done, total, failed int) // called from one goroutine at a time; may be nil
 }
 
-// Status says how far a sweep has come.
+// Status is the progress of a sweep.
 type Status struct {
-	Total    int // cells
-	Known    int // that were there before
+	Total    int // number of cells
+	Known    int // cells that were stored before
 	Computed int
-	Failed   []int // cells, in order
-	Unusable int   // of these, by faults of the input: they fail each time
+	Failed   []int // indices of failed cells, sorted
+	Unusable int   // number of failed cells with invalid input, which fail each time
 }
 
-// Execute computes the cells of p that store does not hold. The status is valid also if Execute fails.
+// Execute computes the cells of p that store does not have. The status is also valid if
+// Execute fails.
 func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, error) {
 	var st Status
 	var todo []int
@@ -204,7 +214,7 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 		switch {
 		case store.Has(key):
 			st.Known++
-		case known[key]: // the same scenario in another place
+		case known[key]: // the same scenario and policy at other coordinates
 			st.Total--
 		default:
 			known[key] = true
@@ -221,11 +231,11 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 		err = opt.Run(ctx, p, todo, func(cell int, r *Record) error {
 			if r.Failed != "" {
 				st.Failed = append(st.Failed, cell)
-				if r.Input {
+				if r.InvalidInput {
 					st.Unusable++
 				}
 				store.failures[r.Key] = r.Failed
-			} else if store.records[r.Key] == r { // another worker's
+			} else if store.records[r.Key] == r { // computed by another worker
 				st.Known++
 			} else {
 				if err := store.Put(r); err != nil {
@@ -241,11 +251,12 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 	return st, err
 }
 
-// Fill returns p's sweep with the results that store holds, and the times that they took.
+// Fill returns p's sweep with the results in store, and their wall-clock times.
 func (p *Plan) Fill(store *Store) (*result.Sweep, *result.SweepTimings) {
 	return fill(p.Sweep, store)
 }
 
+// fill returns s with the results in store, and their wall-clock times.
 func fill(s result.Sweep, store *Store) (*result.Sweep, *result.SweepTimings) {
 	s.Cells = slices.Clone(s.Cells)
 	t := &result.SweepTimings{Cells: map[string]result.PolicyTimings{}}
@@ -263,8 +274,9 @@ func fill(s result.Sweep, store *Store) (*result.Sweep, *result.SweepTimings) {
 	return &s, t
 }
 
-// shareBounds has cells of one variant share their bounds, as the rows of a run do. What store holds stays what each
-// cell proves by itself: it may come to stand beside others.
+// shareBounds shares bounds between cells of one variant, as between the rows of a run.
+// The store keeps only the bounds that each cell proves itself, because cells may later
+// be combined with others.
 func shareBounds(cells []result.Cell, store *Store) {
 	for first := 0; first < len(cells); {
 		end := first + 1
@@ -288,7 +300,7 @@ func shareBounds(cells []result.Cell, store *Store) {
 	}
 }
 
-// Name says which cell i is, for messages.
+// Name returns the name of cell i for messages.
 func (p *Plan) Name(i int) string {
 	return p.Sweep.NameOf(&p.Sweep.Cells[i]).String()
 }

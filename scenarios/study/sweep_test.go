@@ -79,7 +79,7 @@ func finish(t testing.TB, p *Plan, s *Store) []byte {
 	return data
 }
 
-// refuse is a Runner for sweeps in which nothing is left to compute.
+// refuse is a Runner for sweeps without missing cells.
 func refuse(t testing.TB) Runner {
 	return func(_ context.Context, _ *Plan, todo []int, _ func(int, *Record) error) error {
 		t.Errorf("%d cells were computed again", len(todo))
@@ -104,11 +104,11 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// A cell's result is the row of the scenario run by itself.
+// TestCellsAreRuns: a cell's result equals the row of the scenario run by itself.
 func TestCellsAreRuns(t *testing.T) {
 	p := plan(t, tiny)
 	var doc result.Sweep
-	if err := json.Unmarshal(whole(t, t.TempDir(), p, Local(2)), &doc); err != nil {
+	if err := json.Unmarshal(whole(t, t.TempDir(), p, LocalRunner(2)), &doc); err != nil {
 		t.Fatal(err)
 	}
 	for v := range p.Study.Variants() {
@@ -131,14 +131,14 @@ func TestCellsAreRuns(t *testing.T) {
 	}
 }
 
-// stopped holds a sweep that is interrupted after seven cells, and goes on, to what it gives at once: the cells that were
-// finished are not computed again.
+// A sweep interrupted after seven cells and continued equals an uninterrupted one;
+// finished cells are not computed again.
 func stopped(t *testing.T, p *Plan, want []byte) {
 	t.Helper()
 	dir := t.TempDir()
 	s := open(t, dir, p)
 	ctx, cancel := context.WithCancel(context.Background())
-	st, err := Execute(ctx, p, s, Options{Run: Local(2), Progress: func(done, _, _ int) {
+	st, err := Execute(ctx, p, s, Options{Run: LocalRunner(2), Progress: func(done, _, _ int) {
 		if done == 7 {
 			cancel()
 		}
@@ -150,14 +150,14 @@ func stopped(t *testing.T, p *Plan, want []byte) {
 	n := 0
 	got := whole(t, dir, p, func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
 		n = len(todo)
-		return Local(2)(ctx, p, todo, done)
+		return LocalRunner(2)(ctx, p, todo, done)
 	})
 	if n != len(p.Sweep.Cells)-st.Computed || !bytes.Equal(got, want) {
 		t.Errorf("%d cells were computed after a stop at %d; the result is the same: %v", n, st.Computed, bytes.Equal(got, want))
 	}
 }
 
-// fleets is a study of fleets of pods.
+// fleets returns a study of fleets of pods.
 const fleets = `
 name = "fleets"
 base = "fleet-10d"
@@ -167,29 +167,30 @@ workload.days = 3
 seed = "1..3"
 `
 
-// TestFleetsStop: a sweep of fleets that is interrupted keeps the cells that it finished, and the number of workers changes
-// no byte.
+// TestFleetsStop: an interrupted sweep of fleets keeps its finished cells, and the number
+// of workers does not change the result.
 func TestFleetsStop(t *testing.T) {
 	p := plan(t, fleets)
-	want := whole(t, t.TempDir(), p, Local(1))
+	want := whole(t, t.TempDir(), p, LocalRunner(1))
 	stopped(t, p, want)
-	if got := whole(t, t.TempDir(), p, Local(4)); !bytes.Equal(got, want) {
+	if got := whole(t, t.TempDir(), p, LocalRunner(4)); !bytes.Equal(got, want) {
 		t.Error("4 workers changed the result")
 	}
 }
 
-// Neither the number of workers, nor a stop in between, nor the way over a queue changes a byte.
+// TestSameBytes: the result is byte-identical for any number of workers, after an
+// interruption, and through a queue.
 func TestSameBytes(t *testing.T) {
 	p := plan(t, tiny)
-	want := whole(t, t.TempDir(), p, Local(1))
+	want := whole(t, t.TempDir(), p, LocalRunner(1))
 	t.Run("workers", func(t *testing.T) {
-		if got := whole(t, t.TempDir(), p, Local(4)); !bytes.Equal(got, want) {
+		if got := whole(t, t.TempDir(), p, LocalRunner(4)); !bytes.Equal(got, want) {
 			t.Error("4 workers changed the result")
 		}
 	})
 	t.Run("again", func(t *testing.T) {
 		dir := t.TempDir()
-		whole(t, dir, p, Local(2))
+		whole(t, dir, p, LocalRunner(2))
 		if got := whole(t, dir, p, refuse(t)); !bytes.Equal(got, want) {
 			t.Error("a second run changed the result")
 		}
@@ -202,7 +203,7 @@ func TestSameBytes(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				data, err := Do(ctx, task)
+				data, err := RunTask(ctx, task)
 				if err != nil {
 					return err
 				}
@@ -222,11 +223,12 @@ func TestSameBytes(t *testing.T) {
 	})
 }
 
-// Whatever happens to the journal's bytes, what is read from it is right, and what is damaged is computed again.
+// TestDamage: whatever damages the journal, each record read from it is correct, and
+// damaged cells are computed again.
 func TestDamage(t *testing.T) {
 	p := plan(t, tiny, "policy.allocators=[\"prop-alloc\"]")
 	dir := t.TempDir()
-	want := whole(t, dir, p, Local(2))
+	want := whole(t, dir, p, LocalRunner(2))
 	journal := filepath.Join(dir, "cells.jsonl")
 	sound, err := os.ReadFile(journal)
 	if err != nil {
@@ -251,22 +253,22 @@ func TestDamage(t *testing.T) {
 			r.Errorf("%d cells were lost without a word", lost)
 		}
 		s.Close()
-		if got := whole(t, dir, p, Local(1)); !bytes.Equal(got, want) {
+		if got := whole(t, dir, p, LocalRunner(1)); !bytes.Equal(got, want) {
 			r.Error("damage reached the result")
 		}
 	})
 }
 
-// A cell that fails is told of and tried again; the others are kept.
+// TestFailure: a failed cell is reported and tried again; the others are kept.
 func TestFailure(t *testing.T) {
 	p := plan(t, tiny)
 	dir := t.TempDir()
 	s := open(t, dir, p)
 	bad := p.Sweep.Cells[4].Key
 	st, err := Execute(context.Background(), p, s, Options{Run: func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
-		return Local(2)(ctx, p, todo, func(i int, r *Record) error {
+		return LocalRunner(2)(ctx, p, todo, func(i int, r *Record) error {
 			if r.Key == bad {
-				r = &Record{Key: bad, Failed: "no luck", Input: true}
+				r = &Record{Key: bad, Failed: "no luck", InvalidInput: true}
 			}
 			return done(i, r)
 		})
@@ -282,30 +284,30 @@ func TestFailure(t *testing.T) {
 	n := 0
 	whole(t, dir, p, func(ctx context.Context, p *Plan, todo []int, done func(int, *Record) error) error {
 		n = len(todo)
-		return Local(2)(ctx, p, todo, done)
+		return LocalRunner(2)(ctx, p, todo, done)
 	})
 	if n != 1 {
 		t.Errorf("%d cells were computed after one had failed", n)
 	}
 }
 
-// A study that grew computes only what is new.
+// TestAdopt: a study that was extended computes only the new cells.
 func TestAdopt(t *testing.T) {
 	small, large := plan(t, tiny, "seed=1,2"), plan(t, tiny, "seed=2,3")
 	old, dir := t.TempDir(), t.TempDir()
-	whole(t, old, small, Local(2))
+	whole(t, old, small, LocalRunner(2))
 	s := open(t, dir, large)
 	n, err := s.Adopt(large, []string{old, dir, t.TempDir()})
 	if err != nil || n != 6 {
 		t.Fatalf("%d cells taken over, %v", n, err)
 	}
 	s.Close()
-	if got, want := whole(t, dir, large, Local(2)), whole(t, t.TempDir(), large, Local(2)); !bytes.Equal(got, want) {
+	if got, want := whole(t, dir, large, LocalRunner(2)), whole(t, t.TempDir(), large, LocalRunner(2)); !bytes.Equal(got, want) {
 		t.Error("cells that were taken over differ")
 	}
 }
 
-// Places that cannot serve are refused, and nothing of them is touched.
+// TestPlaces: unsuitable directories are rejected and unchanged.
 func TestPlaces(t *testing.T) {
 	p := plan(t, tiny)
 	dir := t.TempDir()
@@ -331,7 +333,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// What reading, planning and keeping a cell costs beside computing it.
+// BenchmarkCells: benchmark of reading, planning and storing a cell without computing it.
 func BenchmarkCells(b *testing.B) {
 	for b.Loop() {
 		p := plan(b, `
@@ -342,7 +344,7 @@ policy.allocators = ["prop-alloc"]
 seed = "1..1000"
 `)
 		s := open(b, b.TempDir(), p)
-		if _, err := Execute(context.Background(), p, s, Options{Run: Local(1)}); err != nil {
+		if _, err := Execute(context.Background(), p, s, Options{Run: LocalRunner(1)}); err != nil {
 			b.Fatal(err)
 		}
 		finish(b, p, s)
@@ -350,7 +352,8 @@ seed = "1..1000"
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "µs/cell")
 }
 
-// A full disk ends the sweep with what is kept; the journal stays sound.
+// TestFullDisk: a full disk ends the sweep with the stored cells; the journal stays
+// valid.
 func TestFullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
 	if err != nil {
@@ -359,7 +362,7 @@ func TestFullDisk(t *testing.T) {
 	p := plan(t, tiny)
 	s := open(t, t.TempDir(), p)
 	n := 0
-	_, err = Execute(context.Background(), p, s, Options{Run: Local(1), Progress: func(done, _, _ int) {
+	_, err = Execute(context.Background(), p, s, Options{Run: LocalRunner(1), Progress: func(done, _, _ int) {
 		if n = done; n == 3 {
 			s.journal.Close()
 			s.journal = full

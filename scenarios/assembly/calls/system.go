@@ -207,7 +207,7 @@ func bind(row *result.Row, limit collective.LowerBound) {
 		return
 	}
 	model := "any algorithm on any routes: " + limit.Reason
-	row.Bounds = &result.Bounds{Of: "completion_s", Split: true, Proofs: []result.Proof{{Metric: "completion_s", Bound: limit.Seconds, Model: model, Split: true}}}
+	row.Bounds = &result.Bounds{GapMetric: "completion_s", MultiPath: true, Proofs: []result.ProvedBound{{Metric: "completion_s", Bound: limit.Seconds, Model: model, MultiPath: true}}}
 	row.Labels["gap_model"] = model
 	if m["gap"] = m["completion_s"]/limit.Seconds - 1; m["gap"] > -rounding {
 		m["gap"] = max(0, m["gap"])

@@ -123,7 +123,7 @@ func (in *instance) words(m *topology.Moves) string {
 		for _, c := range v.Circuits {
 			what = append(what, fmt.Sprintf("%s %d to %d", in.pair(c.A, c.B), c.From, c.To))
 		}
-		lines = append(lines, v.When+": "+strings.Join(what, ", "))
+		lines = append(lines, v.Event+": "+strings.Join(what, ", "))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -156,12 +156,12 @@ func (in *instance) moves(m *topology.Moves) []result.Move {
 		v := result.Move{AtS: run.Fired[i].Seconds(), UpS: (run.Fired[i] + in.problem.Switching.Delay).Seconds()}
 		switch s.Bundle {
 		case topology.AtEnd:
-			v.When = "at the end of the iteration"
+			v.Event = "at the end of the iteration"
 		case topology.AtTime:
-			v.When = fmt.Sprintf("%v after its beginning", s.Time)
+			v.Event = fmt.Sprintf("%v after its beginning", s.Time)
 		default:
 			b := in.optical.Bundles[s.Bundle]
-			v.When = fmt.Sprintf("after transfer %d of %d, %s", s.Count, transfers[s.Bundle], in.pair(int(b.A), int(b.B)))
+			v.Event = fmt.Sprintf("after transfer %d of %d, %s", s.Count, transfers[s.Bundle], in.pair(int(b.A), int(b.B)))
 		}
 		for e, n := range s.Circuits {
 			if b := in.optical.Bundles[e]; n != before[e] {

@@ -59,7 +59,7 @@ func (in *instance) loads(name string, d *topology.Decision) (*loads, error) {
 	least := in.leastLoad(z.bytes)
 	m["bound_max_circuit_s"], m["gap"] = least, max(0, m["max_circuit_s"]/least-1)
 	row.Labels["gap_model"] = "any circuits that the ports of pods allow"
-	row.Bounds = &result.Bounds{Of: "max_circuit_s", Proofs: []result.Proof{{Metric: "max_circuit_s", Bound: least, Model: row.Labels["gap_model"]}}}
+	row.Bounds = &result.Bounds{GapMetric: "max_circuit_s", Proofs: []result.ProvedBound{{Metric: "max_circuit_s", Bound: least, Model: row.Labels["gap_model"]}}}
 	in.measureStages(&row)
 	z.row = row
 	return z, nil

@@ -18,7 +18,7 @@ type recorder struct {
 	gone     map[int]fleet.Time // by job, when it last left a place
 	events   []event
 	out      []outage
-	looks    []result.Look
+	looks    []result.FreeSample
 	since    [fleet.PodCubes]fleet.Time // when a cube of the first pod went out of use, below 0 of one that is in use
 }
 
@@ -155,7 +155,7 @@ func (r *recorder) cube(s *state, pod, number int, was, now *placement.Cube) {
 // look notes what is free of the first pod, in the days that are shown.
 func (r *recorder) look(s *state, at fleet.Time, pod, free, largest int) {
 	if r != nil && pod == 0 && at < s.c.From+shownDays*fleet.Day {
-		r.looks = append(r.looks, result.Look{AtS: at.Seconds(), Free: free, Largest: largest})
+		r.looks = append(r.looks, result.FreeSample{AtS: at.Seconds(), Free: free, Largest: largest})
 	}
 }
 

@@ -237,7 +237,7 @@ func (c *Config) describe(policy string, rec *recorder, o *assembly.Outcome) {
 	o.Files = append(o.Files, rec.files(policy)...)
 	from, until := c.From, min(c.Until, c.From+shownDays*fleet.Day)
 	o.Detail.Policies = append(o.Detail.Policies, result.Simulation{
-		Policy: policy, Fleet: &result.Fleet{FromS: from.Seconds(), UntilS: until.Seconds(), Cubes: rec.cubes(c), Looks: rec.looks, Events: rec.shown(c)},
+		Policy: policy, Fleet: &result.Fleet{FromS: from.Seconds(), UntilS: until.Seconds(), Cubes: rec.cubes(c), FreeSamples: rec.looks, Events: rec.shown(c)},
 	})
 }
 

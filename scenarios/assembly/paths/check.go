@@ -224,11 +224,11 @@ func CheckStep(c *schema.Reader, s *Scenario) {
 		}
 		switch {
 		case k.key == at+".overlap" && step.Share == 0:
-			if !c.Switched(k.key, at+".share") {
+			if !c.IsSwitchedOff(k.key, at+".share") {
 				c.Clash([]string{k.key}, "is not used without share", "set workload.step.share, or leave it out")
 			}
 			return
-		case c.Switched(k.key, slices.Concat(links, nodes)...):
+		case c.IsSwitchedOff(k.key, slices.Concat(links, nodes)...):
 			return
 		case !l.Faulty():
 			c.Clash([]string{k.key}, "is not used where no link is down, so that the step stays as it is", "leave it out, or name what is down, such as fabric.failed_links")

@@ -198,7 +198,7 @@ func (a *routedAnswer) addWays(ctx context.Context, l *result.Torus) {
 			usual bool
 		}{{usual, true}, {walks, false}} {
 			flow := flows[f]
-			way := result.TorusRoute{Src: int(flow.Src), Dst: int(flow.Dst), Usual: w.usual}
+			way := result.TorusRoute{Src: int(flow.Src), Dst: int(flow.Dst), FaultFree: w.usual}
 			first, _ := w.walks.Of(w.walks.ClassOf(f))
 			for link := range w.walks.Links(flow.Src, first, a.r.Whole.Links) {
 				way.Links = append(way.Links, int(link))

@@ -35,7 +35,7 @@ func (a *routedAnswer) traffic(ctx context.Context) *result.Traffic {
 	if float64(a.loads.SumHops) <= mostTraced {
 		a.addPairs(ctx, out, hot)
 	} else {
-		out.Untraced = true
+		out.PairsUnknown = true
 	}
 	if s := a.Stats; s != nil && s.Delay.Count > 0 {
 		out.Delay = a.delayParts()
@@ -72,7 +72,7 @@ func (a *routedAnswer) groups() []result.LinkGroup {
 		}
 		if a.seen.Links[i].Rate > 0 {
 			g.Capacity += r.speed(i)
-			g.Most = max(g.Most, load/r.speed(i))
+			g.MaxLoad = max(g.MaxLoad, load/r.speed(i))
 		}
 		g.Load += load
 		if a.Stats != nil {
@@ -104,7 +104,7 @@ func (a *routedAnswer) mostLoaded(out *result.Traffic) []int32 {
 		if over(i) < over(hot[0])*(1-nearLoad) {
 			break
 		}
-		out.Equal++
+		out.NumTied++
 	}
 	hot = hot[:min(len(hot), mostExplained)]
 	for _, i := range hot {
@@ -117,7 +117,7 @@ func (a *routedAnswer) mostLoaded(out *result.Traffic) []int32 {
 			busy := a.Stats.Utilisation(i)
 			one.Busy = &busy
 		}
-		out.MostLoaded = append(out.MostLoaded, one)
+		out.Bottlenecks = append(out.Bottlenecks, one)
 	}
 	return hot
 }
@@ -208,7 +208,7 @@ func (a *routedAnswer) addPairs(ctx context.Context, out *result.Traffic, hot []
 		}
 	}
 	for k := range of {
-		of[k].describe(r, &out.MostLoaded[k], usual != nil)
+		of[k].describe(r, &out.Bottlenecks[k], usual != nil)
 	}
 }
 
@@ -266,18 +266,18 @@ func (z *loader) describe(r *routed, to *result.LoadedLink, usual bool) {
 		return n, most
 	}
 	to.Pairs = z.pairs
-	to.Sources, to.MostFrom = count(z.from)
-	to.Destinations, to.MostTo = count(z.to)
+	to.Sources, to.TopSource = count(z.from)
+	to.Destinations, to.TopDestination = count(z.to)
 	if r.load.demand != nil {
 		for _, p := range z.heaviest {
 			flow := r.load.flows[p.flow]
-			to.Heaviest = append(to.Heaviest, result.PairLoad{Src: r.nodeName(flow.Src), Dst: r.nodeName(flow.Dst), Load: p.load})
+			to.TopPairs = append(to.TopPairs, result.PairLoad{Src: r.nodeName(flow.Src), Dst: r.nodeName(flow.Dst), Load: p.load})
 		}
 	}
 	if !usual {
 		return
 	}
-	to.Usual = &z.usual
+	to.FaultFreeLoad = &z.usual
 	for cause, load := range z.detours {
 		to.Detours = append(to.Detours, result.Detour{Cause: cause, Load: load})
 	}
@@ -386,11 +386,11 @@ func (a *routedAnswer) chain() *result.Chain {
 		p.Bytes += k.Bytes
 		p.Dst = a.r.nodeName(a.r.load.flows[flow].Dst)
 		p.LatencyS += late + (start - before).Seconds()
-		p.AloneS += alone
+		p.UnsharedS += alone
 		if more := took - late - alone; more > assembly.TickSeconds {
 			p.SharingS += more
 		} else {
-			p.AloneS += more
+			p.UnsharedS += more
 		}
 		before, last = end, i
 	}

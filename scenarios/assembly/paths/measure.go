@@ -116,7 +116,7 @@ const AllLinks = "any routes, over all links as if they were one"
 // them.
 func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 	r, m := a.r, a.Row.Metrics
-	b := &result.Bounds{Of: "max_link_load", Split: d.Paths.First != nil || d.Paths.Spread != nil}
+	b := &result.Bounds{GapMetric: "max_link_load", MultiPath: d.Paths.First != nil || d.Paths.Spread != nil}
 	own, model := d.Bound, d.BoundModel
 	least, split := AllLinks, routing.ModelSplitPaths
 	if r.Tiers != nil {
@@ -124,9 +124,9 @@ func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 	}
 	if r.overRates {
 		const over = "; of load over rate"
-		b.Of, top, least, split = "max_load_over_rate", a.pressed, least+over, split+over
+		b.GapMetric, top, least, split = "max_load_over_rate", a.pressed, least+over, split+over
 		own, model = d.Metrics["bound_max_load_over_rate"], d.Labels["gap_model"]
-		m[b.Of] = top
+		m[b.GapMetric] = top
 	} else if r.load.demand == nil { // whole messages on one way each
 		a.proves(b, math.Ceil(r.least-1e-9), least, false)
 	}
@@ -134,7 +134,7 @@ func (a *routedAnswer) bound(d *routing.Decision, top float64) {
 	if r.load.call != nil { // the router has led some of the flows
 		own, d.BoundSplit = 0, 0
 	}
-	a.proves(b, own, model, b.Split)
+	a.proves(b, own, model, b.MultiPath)
 	a.proves(b, d.BoundSplit, split, true)
 	a.gap(b, top)
 }
@@ -151,7 +151,7 @@ func (a *routedAnswer) timeBound(ctx context.Context, d *routing.Decision) error
 		return err
 	}
 	b := a.Row.Bounds
-	b.Of = a.r.end()
+	b.GapMetric = a.r.end()
 	a.proves(b, least.split.Seconds(), routing.TimeModelSplitPaths, true)
 	a.proves(b, least.one.Seconds(), routing.TimeModelSinglePath, false)
 	a.proves(b, d.MakespanBoundSplit.Seconds(), routing.TimeModelSplitPaths, true)
@@ -163,7 +163,7 @@ func (a *routedAnswer) timeBound(ctx context.Context, d *routing.Decision) error
 // proves adds a bound to those that a row's router proves.
 func (a *routedAnswer) proves(b *result.Bounds, bound float64, model string, split bool) {
 	if bound > 0 {
-		b.Proofs = append(b.Proofs, result.Proof{Metric: b.Of, Bound: bound, Model: model, Split: split})
+		b.Proofs = append(b.Proofs, result.ProvedBound{Metric: b.GapMetric, Bound: bound, Model: model, MultiPath: split})
 	}
 }
 
@@ -173,12 +173,12 @@ const boundRounding = 1e-9
 
 // gap measures what a row reaches against the best of its bounds.
 func (a *routedAnswer) gap(b *result.Bounds, reached float64) {
-	m, name := a.Row.Metrics, "bound_"+b.Of
+	m, name := a.Row.Metrics, "bound_"+b.GapMetric
 	a.Row.Bounds, m[name] = b, 0
 	for _, p := range b.Proofs { // later ones say more of what they hold for
-		if p.Metric == b.Of && (p.Split || !b.Split) && p.Bound >= m[name] {
+		if p.Metric == b.GapMetric && (p.MultiPath || !b.MultiPath) && p.Bound >= m[name] {
 			m[name], a.Row.Labels["gap_model"] = p.Bound, p.Model
-			if m["gap"] = reached/p.Bound - 1; b.Of != "max_link_load" && m["gap"] > -boundRounding {
+			if m["gap"] = reached/p.Bound - 1; b.GapMetric != "max_link_load" && m["gap"] > -boundRounding {
 				m["gap"] = max(0, m["gap"])
 			}
 		}

@@ -16,7 +16,7 @@ func (a *routedAnswer) addTimeline(p *result.Simulation, limit int) {
 	asked := limit > 0
 	if a.Trace == nil || len(a.Trace.End) != len(a.Graph.Tasks) {
 		if asked {
-			p.Timeline = &result.Timeline{LeftOut: "all, as the simulation was cut off or sends in groups at one rate"}
+			p.Timeline = &result.Timeline{Omitted: "all, as the simulation was cut off or sends in groups at one rate"}
 		}
 		return
 	}

@@ -232,7 +232,7 @@ func (a *planned) describe(ctx context.Context, o *assembly.Outcome) {
 	if a.plan != nil && o.TimelineTasks > 0 {
 		p.Timeline = inSlots(a.plan, a.domain(), d.slot, d.chunk, o.TimelineTasks)
 	} else if o.TimelineTasks > 0 {
-		p.Timeline = &result.Timeline{LeftOut: "all, as there is no plan in slots: " + cmp.Or(a.Row.Labels["plan"], "the schedule is fluid")}
+		p.Timeline = &result.Timeline{Omitted: "all, as there is no plan in slots: " + cmp.Or(a.Row.Labels["plan"], "the schedule is fluid")}
 	}
 	if a.plan != nil {
 		p.Schedule = schedule(a.plan, a.chosen.Origin, d.slot, a.domain().Delay)

@@ -153,7 +153,7 @@ func described(t *testing.T, name string, row result.Row, o *assembly.Outcome, u
 		t.Errorf("%s: described as %v s", name, p.MakespanS)
 	}
 	if unwritten {
-		if len(o.Schedules) > 0 || p.Schedule != nil || p.Timeline.LeftOut == "" {
+		if len(o.Schedules) > 0 || p.Schedule != nil || p.Timeline.Omitted == "" {
 			t.Errorf("%s has a plan", name)
 		}
 		return
@@ -311,10 +311,10 @@ func TestTimelines(t *testing.T) {
 			t.Errorf("%s starts at %v s, want %v s", k.Name, float64(k.Start)/float64(engine.Second), want)
 		}
 		delete(starts, k.Name)
-		if k.Transfer && k.Waited < 0 {
+		if k.Transfer && k.WaitedFor < 0 {
 			t.Errorf("%s waits for nothing", k.Name)
-		} else if k.Transfer && line.Tasks[k.Waited].End > k.Start {
-			t.Errorf("%s starts at %v, before the end of what it waits for, %s", k.Name, k.Start, line.Tasks[k.Waited].Name)
+		} else if k.Transfer && line.Tasks[k.WaitedFor].End > k.Start {
+			t.Errorf("%s starts at %v, before the end of what it waits for, %s", k.Name, k.Start, line.Tasks[k.WaitedFor].Name)
 		}
 	}
 	if len(starts) > 0 {

@@ -93,7 +93,7 @@ func inSlots(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64, lim
 		return fmt.Sprintf("chunk %d of %d to %d (slot %d of topology %d)", x.Chunk, x.Src, x.Dst, x.Slot+1, x.Phase+1)
 	}
 	if err := g.Freeze(); err != nil {
-		return &result.Timeline{LeftOut: "all: " + err.Error()}
+		return &result.Timeline{Omitted: "all: " + err.Error()}
 	}
 	t.Node = func(id int32) int32 { return node[id] }
 	t.Uses = func(id int32, visit func(int32, float64)) { visit(uses[id], 1) }
@@ -104,7 +104,7 @@ func inSlots(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64, lim
 func inSteps(ctx context.Context, p *plan.Plan, fluid bool, limit int) *result.Timeline {
 	m, err := simulate.InSteps(ctx, p, fluid)
 	if err != nil {
-		return &result.Timeline{LeftOut: "all: " + err.Error()}
+		return &result.Timeline{Omitted: "all: " + err.Error()}
 	}
 	t := &assembly.Timed{
 		Graph: m.Graph, Trace: m.Trace, Nodes: tracks(p.GPUs, 1), Links: m.Links,

@@ -1,5 +1,6 @@
-// Package embedded runs a NATS server with JetStream in this process, for sweeps without a server of their own.
-// Only builds with the tag nats import it, because a server makes the program a third larger.
+// Package embedded runs a NATS server with JetStream in this process, for sweeps without
+// a separate server. Only builds with the tag nats import it, because the server makes
+// the program a third larger.
 package embedded
 
 import (
@@ -15,23 +16,24 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Server is a NATS server with JetStream in this process.
+// Server is a NATS server with JetStream in this process. Start creates it.
 type Server struct {
 	s     *server.Server
-	url   string
+	url   string // address with token; "" if it does not listen
 	token string
 	dir   string
-	stop  func() error
+	// stop closes the server once.
+	stop func() error
 }
 
-// MaxPayload is the largest item that an embedded server takes, in bytes; other servers take 1 MiB unless their
-// configuration says otherwise.
+// MaxPayload is the maximum size of an item in bytes. Other servers accept 1 MiB by
+// default.
 const MaxPayload = 8 << 20
 
-// Start starts a server that keeps its store in a temporary directory.
-// It listens at address, HOST:PORT, for other processes, which need token unless it is empty. If address
-// is empty, only this process can connect. Port 0 stands for any free port. log receives the server's errors, one at
-// a time; it may be nil.
+// Start starts a server with its store in a temporary directory. It listens at address,
+// HOST:PORT, for other processes, which need token unless it is empty. If address is
+// empty, only this process can connect. Port 0 stands for any free port. log receives the
+// server's errors, without overlapping calls; it may be nil.
 func Start(address, token string, log func(format string, args ...any)) (*Server, error) {
 	host, port := "", 0
 	if address != "" {
@@ -60,7 +62,7 @@ func Start(address, token string, log func(format string, args ...any)) (*Server
 	e.s, err = server.NewServer(&server.Options{
 		ServerName: "sim", DontListen: address == "", Host: host, Port: port, Authorization: token,
 		JetStream: true, StoreDir: e.dir, MaxPayload: MaxPayload, NoSigs: true, NoLog: true,
-		JetStreamMaxMemory: -1, JetStreamMaxStore: -1, // what the machine has
+		JetStreamMaxMemory: -1, JetStreamMaxStore: -1, // no limits
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("queue: the embedded server cannot be set up: %w", err), e.stop())
@@ -68,7 +70,7 @@ func Start(address, token string, log func(format string, args ...any)) (*Server
 	e.s.SetLoggerV2(errs, false, false, false)
 	e.s.Start()
 	for begun := time.Now(); !e.s.ReadyForConnections(20 * time.Millisecond); {
-		why := errs.fatal()
+		why := errs.fatalMessage()
 		if why == "" && (time.Since(begun) > 10*time.Second || !e.s.Running()) {
 			why = "it is not ready after 10 s"
 		}
@@ -92,10 +94,10 @@ func Start(address, token string, log func(format string, args ...any)) (*Server
 // InProcessConn connects to the server within this process.
 func (e *Server) InProcessConn() (net.Conn, error) { return e.s.InProcessConn() }
 
-// Token is what the server asks for; "" if it asks for none.
+// Token returns the token that clients need, or "".
 func (e *Server) Token() string { return e.token }
 
-// URL is where the server listens, token included; "" if it does not.
+// URL returns the server's address with the token, or "" if it does not listen.
 func (e *Server) URL() string { return e.url }
 
 // Close stops the server and removes its store.
@@ -112,24 +114,24 @@ func (e *Server) close() error {
 	return nil
 }
 
-// serverLog passes on a server's errors and keeps what ends it.
+// serverLog forwards a server's errors and stores the first fatal one.
 type serverLog struct {
-	log func(string, ...any)
-	mu  sync.Mutex
-	end string
+	log       func(string, ...any)
+	mu        sync.Mutex
+	fatalText string
 }
 
-func (l *serverLog) fatal() string {
+func (l *serverLog) fatalMessage() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.end
+	return l.fatalText
 }
 
 func (l *serverLog) Fatalf(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.end == "" {
-		l.end = fmt.Sprintf(format, args...)
+	if l.fatalText == "" {
+		l.fatalText = fmt.Sprintf(format, args...)
 	}
 }
 

@@ -12,59 +12,62 @@ import (
 	"sim/scenarios/result"
 )
 
-// Document is a result that a page shows. Kind says which of the three parts it has; the others are nil.
+// Document is a result shown by a page. Kind states which of Run, Sweep and Comparison is
+// set; the others are nil.
 type Document struct {
 	Kind  string `json:"kind"` // "run", "sweep" or "comparison"
-	Name  string `json:"name"` // unlike those of the page's other documents
+	Name  string `json:"name"` // unique among the documents of the page
 	Title string `json:"title"`
-	TOML  string `json:"toml,omitempty"` // the scenario as it was resolved, or the study
+	TOML  string `json:"toml,omitempty"` // resolved scenario of a run, or the study of a sweep
 
 	*Run
 	*Sweep
 	*Comparison
 }
 
-// Run is what a page knows of a run.
+// Run is the data of a run.
 type Run struct {
 	Result  *result.Document  `json:"result"`
 	Timings *result.Timings   `json:"timings"`
 	Detail  *result.Detail    `json:"detail"`
-	Table   report.Results    `json:"table"`   // as sim run prints it
-	Notes   string            `json:"notes"`   // below the table, a paragraph a line
-	Explain map[string]string `json:"explain"` // by policy, as sim explain prints it, a paragraph a line
-	// Nets are layouts of links, and NetOf says which a policy has.
-	Nets  []*result.Net  `json:"nets,omitempty"`
-	NetOf map[string]int `json:"net_of,omitempty"`
-	// Wirings are the layouts of a policy's topology and then of those of its jobs.
+	Table   report.Results    `json:"table"`   // table of sim run
+	Notes   string            `json:"notes"`   // text below the table, one line per paragraph
+	Explain map[string]string `json:"explain"` // text of sim explain by policy, one line per paragraph
+	// Nets are layouts of links. NetOf is the index into Nets, keyed by policy.
+	Nets  []*result.NetworkLayout `json:"nets,omitempty"`
+	NetOf map[string]int          `json:"net_of,omitempty"`
+	// Wirings are the layouts of topologies by policy: of the policy's own, then of its
+	// jobs'.
 	Wirings map[string][]*result.Wiring `json:"wirings,omitempty"`
-	// Plans are the plans of policies that have one, prepared.
+	// Plans are prepared plans, keyed by policy.
 	Plans map[string]*result.Plan `json:"plans,omitempty"`
-	// Tiers are what rows say of the tiers of a machine, by policy.
+	// Tiers are the tiers of a machine, keyed by policy.
 	Tiers map[string][]result.Tier `json:"tiers,omitempty"`
-	// Moment is when free cubes of a fleet are most fragmented, in seconds; 0 of other runs.
+	// Moment is the time in seconds at which the free cubes of a fleet are most
+	// fragmented; 0 for other runs.
 	Moment float64 `json:"moment"`
 }
 
-// Sweep is what a page knows of a sweep.
+// Sweep is the data of a sweep.
 type Sweep struct {
-	Sweep  *result.Sweep        `json:"sweep"`
-	Took   *result.SweepTimings `json:"took"`
-	Plots  []result.Plot        `json:"plots"`
-	Metric string               `json:"metric"` // that tells most of its cells
-	All    int                  `json:"all"`    // cells that there are to be
+	Sweep    *result.Sweep        `json:"sweep"`
+	Took     *result.SweepTimings `json:"took"`
+	Plots    []result.Plot        `json:"plots"`
+	Metric   string               `json:"metric"` // main metric
+	NumCells int                  `json:"all"`    // number of cells, including those without results
 }
 
-// Comparison is what a page knows of a comparison.
+// Comparison is the data of a comparison.
 type Comparison struct {
-	Comparison *compare.Comparison `json:"comparison"`
-	Keys       []string            `json:"keys"`  // of the parts that tell its rows apart
-	Words      []compare.Words     `json:"words"` // of its differences, in their order
-	Summary    string              `json:"summary"`
-	Rules      string              `json:"rules"`
+	Comparison *compare.Comparison      `json:"comparison"`
+	Keys       []string                 `json:"keys"`  // keys of the parts in which names of rows differ
+	Words      []compare.DifferenceText `json:"words"` // formatted differences, in order
+	Summary    string                   `json:"summary"`
+	Rules      string                   `json:"rules"`
 }
 
-// OfRun is the document of a run.
-func OfRun(run *result.Run) Document {
+// RunDocument returns the document of a run.
+func RunDocument(run *result.Run) Document {
 	d := Document{Kind: "run", Name: nameOf(run.Document.Scenario, run.Dir), Title: run.Detail.Title, TOML: string(run.Scenario)}
 	d.Run = &Run{
 		Result: &run.Document, Timings: &run.Timings, Detail: &run.Detail,
@@ -76,7 +79,7 @@ func OfRun(run *result.Run) Document {
 			d.Plans[p.Policy] = p.Schedule.Plan()
 		}
 		for _, of := range slices.Concat([]result.Simulation{*p}, p.Jobs) {
-			if p.Topology != nil && of.Topology != nil { // all jobs have one, or none
+			if p.Topology != nil && of.Topology != nil { // either all jobs have a topology or none
 				d.Wirings[p.Policy] = append(d.Wirings[p.Policy], of.Topology.Wiring())
 			}
 		}
@@ -88,7 +91,7 @@ func OfRun(run *result.Run) Document {
 			d.NetOf[p.Policy] = at
 		}
 	}
-	_, worst := run.Detail.Fragmented()
+	_, worst := run.Detail.WorstFragmentation()
 	d.Moment = worst.AtS
 	for i := range run.Document.Rows {
 		policy := run.Document.Rows[i].Policy
@@ -102,24 +105,25 @@ func OfRun(run *result.Run) Document {
 	return d
 }
 
-// OfSweep is the document of a sweep that is kept in dir, with the text of its study, of which all cells there are to be
-// may not be there yet.
-func OfSweep(dir string, s *result.Sweep, t *result.SweepTimings, plots []result.Plot, study []byte, all int) (Document, error) {
+// SweepDocument returns the document of a sweep stored in dir. study is the text of its
+// study. numCells is the number of cells of a complete sweep.
+func SweepDocument(dir string, s *result.Sweep, t *result.SweepTimings, plots []result.Plot, study []byte, all int) (Document, error) {
 	metric, err := report.SweepMetric(s, plots, "")
 	d := Document{Kind: "sweep", Name: nameOf(s.Name, dir), Title: s.Title, TOML: string(study)}
 	d.Sweep = &Sweep{s, t, plots, metric, all}
 	return d, err
 }
 
-// OfComparison is the document of a comparison.
-func OfComparison(c *compare.Comparison) Document {
+// ComparisonDocument returns the document of a comparison.
+func ComparisonDocument(c *compare.Comparison) Document {
 	d := Document{Kind: "comparison", Name: "what differs", Title: fmt.Sprintf("%s -> %s", c.Old, c.New)}
 	keys, _ := c.Project()
-	d.Comparison = &Comparison{c, keys, c.Words(), c.Summary(), c.Rules()}
+	d.Comparison = &Comparison{c, keys, c.DifferenceTexts(), c.Summary(), c.Rules()}
 	return d
 }
 
-// nameOf is the name of a scenario with, where it says something else, that of the directory that its results are in.
+// nameOf returns the name of a scenario, followed by its directory's name if that
+// differs.
 func nameOf(scenario, dir string) string {
 	if base := filepath.Base(dir); base != scenario && len(base) > 1 {
 		return fmt.Sprintf("%s (%s)", scenario, base)
@@ -127,23 +131,23 @@ func nameOf(scenario, dir string) string {
 	return scenario
 }
 
-// Metric is what views know of a metric.
+// Metric is the description of a metric for views.
 type Metric struct {
-	Words  string `json:"words"`
-	Better string `json:"better"` // "lower", "higher" or ""
-	Unit   string `json:"unit"`   // "s", "B", "B/s", "%", ...
-	Format string `json:"format"` // how values are printed; "" with six digits
-	Means  string `json:"means"`  // what it is in a sentence, where Words leave that open
-	Rank   int    `json:"rank"`   // among those that tell most of a result, from 1; 0 of others
+	Words   string `json:"words"`
+	Better  string `json:"better"` // "lower", "higher" or ""
+	Unit    string `json:"unit"`   // "s", "B", "B/s", "%", ...
+	Format  string `json:"format"` // format of values; "" for six digits
+	Meaning string `json:"means"`  // explanation in a sentence, if Words are not sufficient
+	Rank    int    `json:"rank"`   // rank among main metrics, from 1; 0 for other metrics
 }
 
-// formats are the names of result.Format.
+// formats are the names of result.Format in the page.
 var formats = map[result.Format]string{
 	result.Fixed: "decimals", result.Time: "time", result.Class: "time", result.Wall: "time", result.Count: "count",
 	result.Amount: "amount", result.Rate: "rate", result.Percent: "percent", result.Gap: "gap",
 }
 
-// metricsOf returns what is to know of the metrics of documents.
+// metricsOf returns the descriptions of the metrics in documents.
 func metricsOf(docs []Document) map[string]Metric {
 	all := map[string]Metric{}
 	add := func(names iter.Seq[string]) {
@@ -152,7 +156,7 @@ func metricsOf(docs []Document) map[string]Metric {
 				continue
 			}
 			m, _ := result.Find(name)
-			all[name] = Metric{m.Words, m.Better, m.Unit, formats[m.Format], m.Means, m.Main}
+			all[name] = Metric{m.Words, m.Better, m.Unit, formats[m.Format], m.Meaning, m.Main}
 		}
 	}
 	add(slices.Values(result.WallMetrics))

@@ -11,26 +11,27 @@ import (
 	"sim/scenarios/result"
 )
 
-// part is something of a simulation that a page can do without.
-type part struct {
-	what   string // in a sentence
-	policy string
-	of     string // the document
-	best   bool   // of the best policy
-	size   int
-	drop   func()
+// optionalPart is a section of a simulation that a page can omit.
+type optionalPart struct {
+	what     string // name for messages
+	policy   string
+	document string // name of the document
+	best     bool   // belongs to the best policy
+	size     int
+	drop     func()
 }
 
-// fit returns documents that take no more than so many bytes when they are compressed, and says what was left out of
-// them: of simulations, those of the best policies last, and of each the largest part first. Nothing of what is given is
-// changed. Sizes are of quick compression, which is not the best.
-func fit(docs []Document, most int) (fitting []Document, left []string, err error) {
-	whole, err := pack(docs, gzip.BestSpeed)
-	if err != nil || len(whole) <= most {
+// fit returns documents whose compressed size is at most maxBytes, and messages about
+// omitted parts. It omits parts of simulations, the largest first, and those of the best
+// policy last. The input is not changed. Sizes are measured with fast compression and so
+// are upper estimates.
+func fit(docs []Document, maxBytes int) (fitting []Document, left []string, err error) {
+	whole, err := compressedJSON(docs, gzip.BestSpeed)
+	if err != nil || len(whole) <= maxBytes {
 		return docs, []string{}, err
 	}
 	fitting = slices.Clone(docs)
-	var parts []part
+	var parts []optionalPart
 	for i := range fitting {
 		d := &fitting[i]
 		if d.Run == nil {
@@ -45,7 +46,7 @@ func fit(docs []Document, most int) (fitting []Document, left []string, err erro
 		}
 		parts = append(parts, list...)
 	}
-	slices.SortStableFunc(parts, func(a, b part) int {
+	slices.SortStableFunc(parts, func(a, b optionalPart) int {
 		if a.best != b.best {
 			if a.best {
 				return 1
@@ -55,17 +56,17 @@ func fit(docs []Document, most int) (fitting []Document, left []string, err erro
 		return cmp.Compare(b.size, a.size)
 	})
 	left = []string{}
-	for size, i := len(whole), 0; size > most && i < len(parts); i++ {
+	for size, i := len(whole), 0; size > maxBytes && i < len(parts); i++ {
 		p := &parts[i]
 		p.drop()
-		left = append(left, fmt.Sprintf("%s: %s of %s", p.of, p.what, p.policy))
+		left = append(left, fmt.Sprintf("%s: %s of %s", p.document, p.what, p.policy))
 		size -= p.size
 	}
 	return fitting, left, nil
 }
 
-// optional are the fields of a simulation that a page can do without.
-var optional = []struct{ field, what string }{
+// optionalFields are the fields of a simulation that a page can omit.
+var optionalFields = []struct{ field, what string }{
 	{"Tracks", "the timeline"},
 	{"Circuits", "the rates of circuits"},
 	{"Demand", "the bandwidth that pods need"},
@@ -77,17 +78,17 @@ var optional = []struct{ field, what string }{
 	{"Fleet", "the jobs on cubes"},
 }
 
-// partsOf lists what a run's document can do without.
-func partsOf(d *Document) (list []part, err error) {
+// partsOf lists the optional parts of a run's document.
+func partsOf(d *Document) (list []optionalPart, err error) {
 	best := ""
 	if d.Table.Best >= 0 {
 		best = d.Result.Rows[d.Table.Best].Policy
 	}
 	add := func(p *result.Simulation, what string, v any, drop func()) {
-		packed, e := pack(v, gzip.BestSpeed)
+		packed, e := compressedJSON(v, gzip.BestSpeed)
 		err = cmp.Or(err, e)
-		if len(packed) > 1<<10 { // else it is not worth a word
-			list = append(list, part{what, cmp.Or(p.Policy, "the ideal fabric"), d.Name, p.Policy == best, len(packed), drop})
+		if len(packed) > 1<<10 { // smaller parts are not omitted
+			list = append(list, optionalPart{what, cmp.Or(p.Policy, "the ideal fabric"), d.Name, p.Policy == best, len(packed), drop})
 		}
 	}
 	sims := []*result.Simulation{&d.Detail.Reference}
@@ -96,7 +97,7 @@ func partsOf(d *Document) (list []part, err error) {
 	}
 	for _, p := range sims {
 		fields := reflect.ValueOf(p).Elem()
-		for _, o := range optional {
+		for _, o := range optionalFields {
 			field := fields.FieldByName(o.field)
 			add(p, o.what, field.Interface(), field.SetZero)
 		}

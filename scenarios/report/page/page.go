@@ -1,22 +1,25 @@
-// Package page writes results as one HTML file that is explored in a browser: no other file, no network, and nothing but
-// what the file holds runs in it, which its content security policy says by the hashes of its script and its style.
+// Package page writes results as a single HTML file for a browser. The file needs no
+// network and no other file. Its content security policy allows only its own script and
+// style, identified by their hashes.
 //
-// A page is a list of Documents: runs, sweeps, comparisons. They are put into the file as JSON, compressed, and the views
-// of assets/js show them. Which views a document has follows from its data alone: neither policies nor metrics nor kinds
-// of scenarios are known by name, here or there.
+// A page shows a list of Documents: runs, sweeps and comparisons. Write stores them in the
+// file as compressed JSON, and the views in assets/js show them. The data of a document
+// determine its views: the names of policies, metrics and kinds of scenarios occur neither
+// here nor in the views. Begin reading with Document, RunDocument and Write.
 //
 // # The data
 //
 //	schema      "sim.report/1"
 //	version     of sim
 //	title       of the page
-//	docs        the documents, as type Document has them
-//	metrics     by name, type Metric: what is to know of those that the documents have
-//	look        type Look: colours, as figures have them
-//	left_out    what does not fit, a sentence each
+//	docs        the documents, see type Document
+//	metrics     descriptions of the metrics of the documents, keyed by name, see type Metric
+//	look        colours of figures, see type Style
+//	left_out    one sentence for each omitted part
 //
-// What is kept of a run's simulations is result.Detail, by its JSON names: "lanes" are tracks, "lattice" a torus, its
-// "ways" routes, "pairs" the routes of all pairs of nodes, "twin" circuits to DP peers.
+// Simulations of a run are a result.Detail with its JSON names: "lanes" are tracks,
+// "lattice" is a torus with its paths in "ways", "pairs" are the paths of all pairs of
+// nodes, and "twin" marks circuits to DP peers.
 package page
 
 import (
@@ -35,21 +38,22 @@ import (
 	"sim/scenarios/result"
 )
 
-// Look is how pages look where figures have colours too, so that both have the same.
-type Look struct {
-	Series []Line   `json:"series"` // of policies, in turn
-	Heat   []string `json:"heat"`   // colours from little to much, at equal distances
-	Spans  []Span   `json:"spans"`  // kinds of spans in the order of the legend; others are work, in grey
+// Style has the colours of figures, so that pages and figures look the same.
+type Style struct {
+	Series []LineStyle `json:"series"` // of policies, in rotation
+	Heat   []string    `json:"heat"`   // colour scale from low to high, at equal distances
+	Spans  []SpanStyle `json:"spans"`  // kinds of spans in the order of the legend; other kinds are work, in grey
 }
 
-// Line is how the line of a policy looks. Colours are as CSS has them.
-type Line struct {
+// LineStyle is the style of the line of a policy. Colours are in CSS notation.
+type LineStyle struct {
 	Color  string    `json:"color"`
 	Dashes []float64 `json:"dashes"`
 }
 
-// Span is how spans of a kind look. Row counts the rows of thin bars of transfers below the work from 1; 0 is work.
-type Span struct {
+// SpanStyle is the style of a kind of span. Row is the row of transfers below the work,
+// from 1; 0 is work.
+type SpanStyle struct {
 	Name  string `json:"name"`
 	Words string `json:"words"`
 	Color string `json:"color"`
@@ -59,20 +63,21 @@ type Span struct {
 //go:embed assets
 var assets embed.FS
 
-// Generator is what the head of every page says that it was made by, so that others are not overwritten.
+// Generator is an element in the head of every page. It identifies pages that may be
+// overwritten.
 const Generator = `<meta name="generator" content="sim report">`
 
-// Most is the size in bytes that a page is kept within, by leaving out what simulations of other than the best policies
-// hold, and then the largest of what is left.
-const Most = 5 << 20
+// MaxBytes is the size limit of a page. Larger pages omit data of simulations: first of
+// other policies than the best, then the largest parts.
+const MaxBytes = 5 << 20
 
 // Write writes a page of documents. Equal documents give equal bytes.
-func Write(w io.Writer, docs []Document, look Look) error {
-	script, err := join("assets/uplot.min.js", "assets/js")
+func Write(w io.Writer, docs []Document, look Style) error {
+	script, err := concatenate("assets/uplot.min.js", "assets/js")
 	if err != nil {
 		return err
 	}
-	style, err := join("assets/uplot.min.css", "assets/style.css", "assets/pictures.css")
+	style, err := concatenate("assets/uplot.min.css", "assets/style.css", "assets/pictures.css")
 	if err != nil {
 		return err
 	}
@@ -84,13 +89,13 @@ func Write(w io.Writer, docs []Document, look Look) error {
 	if err != nil {
 		return err
 	}
-	room := Most - len(script) - len(style) - len(frame) - len(license)
+	room := MaxBytes - len(script) - len(style) - len(frame) - len(license)
 	docs, left, err := fit(docs, room/4*3)
 	if err != nil {
 		return err
 	}
 	title := titleOf(docs)
-	data, err := pack(map[string]any{
+	data, err := compressedJSON(map[string]any{
 		"schema": "sim.report/1", "version": result.Version, "title": title, "docs": docs,
 		"metrics": metricsOf(docs), "look": look, "left_out": left,
 	}, gzip.BestCompression)
@@ -99,7 +104,7 @@ func Write(w io.Writer, docs []Document, look Look) error {
 	}
 	_, err = strings.NewReplacer(
 		"{{generator}}", Generator,
-		"{{policy}}", fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; img-src data:; base-uri 'none'; form-action 'none'", hash(script), hash(style)),
+		"{{policy}}", fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; img-src data:; base-uri 'none'; form-action 'none'", sourceHash(script), sourceHash(style)),
 		"{{title}}", html.EscapeString(title),
 		"{{license}}", html.EscapeString(string(license)),
 		"{{style}}", string(style),
@@ -109,8 +114,8 @@ func Write(w io.Writer, docs []Document, look Look) error {
 	return err
 }
 
-// join concatenates files, and those of directories in order of their names.
-func join(names ...string) ([]byte, error) {
+// concatenate concatenates files, and the files of directories sorted by name.
+func concatenate(names ...string) ([]byte, error) {
 	var b bytes.Buffer
 	for _, name := range names {
 		err := fs.WalkDir(assets, name, func(path string, e fs.DirEntry, err error) error {
@@ -129,14 +134,16 @@ func join(names ...string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// hash is the source of a content security policy that allows an inline element of this text.
-func hash(text []byte) string {
+// sourceHash returns the source expression of a content security policy that allows an
+// inline element with this text.
+func sourceHash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// pack is v as JSON, compressed at a level of gzip, without a time: equal values give equal bytes.
-func pack(v any, level int) ([]byte, error) {
+// compressedJSON returns v as gzip-compressed JSON without a time stamp: equal values
+// give equal bytes.
+func compressedJSON(v any, level int) ([]byte, error) {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, level)
 	if err != nil {
@@ -149,7 +156,7 @@ func pack(v any, level int) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// titleOf names what a page is of.
+// titleOf returns the title of a page.
 func titleOf(docs []Document) string {
 	var names []string
 	for i := range docs {

@@ -16,7 +16,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// runOf is a run of two policies, the second of which is better, with so many spans each.
+// runOf returns a run of two policies with the given number of spans each; the second
+// policy is better.
 func runOf(spans int) *result.Run {
 	r := &result.Run{Dir: "runs/tiny", Scenario: []byte("name = \"tiny\"\n")}
 	r.Document = result.Document{Schema: result.Schema, Scenario: "tiny", Reference: map[string]float64{"makespan_s": 1}}
@@ -25,7 +26,7 @@ func runOf(spans int) *result.Run {
 		r.Document.Rows = append(r.Document.Rows, result.Row{Policy: policy, Metrics: map[string]float64{"makespan_s": end, "nct": 2 * end}})
 		sim := result.Simulation{Policy: policy, MakespanS: end, Tracks: []result.Track{{Name: "</script><b>stage"}}}
 		for k := range spans {
-			x := uint64(k)*2654435761 + uint64(i) // digits that do not compress
+			x := uint64(k)*2654435761 + uint64(i) // incompressible digits
 			sim.Tracks[0].Spans = append(sim.Tracks[0].Spans, result.Span{Kind: "forward", Label: fmt.Sprint(x), StartS: float64(k), EndS: float64(k) + float64(x%1000003)/1e7})
 		}
 		r.Detail.Policies = append(r.Detail.Policies, sim)
@@ -33,11 +34,11 @@ func runOf(spans int) *result.Run {
 	return r
 }
 
-// written is a page and its data.
+// written returns a page and its decoded data.
 func written(t *testing.T, docs ...Document) (page string, data map[string]any) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, docs, Look{Series: []Line{{Color: "#000000"}}}); err != nil {
+	if err := Write(&b, docs, Style{Series: []LineStyle{{Color: "#000000"}}}); err != nil {
 		t.Fatal(err)
 	}
 	page = b.String()
@@ -57,11 +58,11 @@ func written(t *testing.T, docs ...Document) (page string, data map[string]any) 
 	return page, data
 }
 
-// TestWrite: the page allows its own script and style alone, by their hashes, names nothing elsewhere, is the same each
-// time, and holds the numbers of the run.
+// TestWrite: the page allows only its own script and style, by their hashes, refers to no
+// other resource, is reproducible, and contains the values of the run.
 func TestWrite(t *testing.T) {
-	page, data := written(t, OfRun(runOf(3)))
-	if again, _ := written(t, OfRun(runOf(3))); again != page {
+	page, data := written(t, RunDocument(runOf(3)))
+	if again, _ := written(t, RunDocument(runOf(3))); again != page {
 		t.Error("two pages of one run differ")
 	}
 	if !strings.Contains(page, Generator) {
@@ -95,11 +96,12 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestFit: what there is no room for is left out, that of the best policy last, and said; the run stays as it was.
+// TestFit: parts that do not fit are omitted and reported, the best policy's last; the
+// run is not changed.
 func TestFit(t *testing.T) {
 	run := runOf(3000)
-	docs := []Document{OfRun(run)}
-	packed, err := pack(docs, gzip.BestSpeed)
+	docs := []Document{RunDocument(run)}
+	packed, err := compressedJSON(docs, gzip.BestSpeed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +127,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestFormats: views know every way in which tables print metrics.
+// TestFormats: views support all formats of metrics.
 func TestFormats(t *testing.T) {
 	for _, m := range result.Metrics {
 		if _, known := formats[m.Format]; !known && m.Format != result.Plain {
@@ -143,7 +145,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestAssets: scripts end no element early, set no style in markup, and are files that a person reads.
+// TestAssets: scripts contain no end tags and no inline styles, and are readable source
+// files.
 func TestAssets(t *testing.T) {
 	err := fs.WalkDir(assets, "assets/js", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

@@ -8,17 +8,17 @@ import (
 	"path/filepath"
 )
 
-// Files of a sweep's directory, beside those that it has in common with a run's.
+// Files of a sweep's directory, in addition to those shared with runs.
 const (
 	SweepFile = "sweep.json"
-	PlanFile  = "plan.json"  // the sweep with its cells' places, before they have results
-	PlotsFile = "plots.json" // the figures that the study asks for
+	PlanFile  = "plan.json"  // the sweep with all cells, before they have results
+	PlotsFile = "plots.json" // figures of the study
 )
 
 // SweepManifestSchema is the version of the Manifest of a sweep's directory.
 const SweepManifestSchema = "sim.sweep-run/1"
 
-// Place returns the labels of a cell's place, by axis.
+// Place returns the labels of a cell's coordinates, indexed by axis.
 func (s *Sweep) Place(c *Cell) []string {
 	place := make([]string, len(s.Axes))
 	for a := range place {
@@ -27,7 +27,7 @@ func (s *Sweep) Place(c *Cell) []string {
 	return place
 }
 
-// Check fails where a sweep's cells do not fit its axes, as in a file that was damaged.
+// Check fails if the cells of a sweep do not match its axes, as in a damaged file.
 func (s *Sweep) Check() error {
 	for i := range s.Cells {
 		c := &s.Cells[i]
@@ -39,7 +39,7 @@ func (s *Sweep) Check() error {
 				return fmt.Errorf("cell %d is at value %d of %d on axis %s", i, v, len(s.Axes[a].Labels), s.Axes[a].Name)
 			}
 		}
-		if err := Possible(fmt.Sprintf("cell %d", i), c.Samples, c.Reference, c.Metrics); err != nil {
+		if err := CheckMetrics(fmt.Sprintf("cell %d", i), c.Samples, c.Reference, c.Metrics); err != nil {
 			return err
 		}
 	}
@@ -51,8 +51,8 @@ func (s *Sweep) Check() error {
 	return nil
 }
 
-// ReadSweep reads the directory of a finished sweep. Whatever is missing, half-written or corrupt is a *PlaceError that
-// names the file at fault.
+// ReadSweep reads the directory of a finished sweep. If a file is missing, incomplete or
+// corrupt, the error is a *PlaceError that names the file.
 func ReadSweep(dir string) (*Sweep, *SweepTimings, []Plot, error) {
 	s, err := readSweep(dir, SweepFile)
 	if err != nil {
@@ -73,19 +73,21 @@ func ReadSweep(dir string) (*Sweep, *SweepTimings, []Plot, error) {
 	return s, t, plots, nil
 }
 
-// ReadStudy reads the text of a sweep's study from its directory, nil where there is none. Errors are as of ReadSweep.
+// ReadStudy reads the text of a sweep's study. It returns nil if the directory has none.
+// Errors are like the errors of ReadSweep.
 func ReadStudy(dir string) ([]byte, error) {
 	text, err := readText(filepath.Join(dir, ScenarioFile))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, missing(dir, ScenarioFile, err)
+		return nil, missingFile(dir, ScenarioFile, err)
 	}
 	return text, nil
 }
 
-// ReadPlan reads what a sweep is to compute, finished or not. Errors are as of ReadSweep.
+// ReadPlan reads the cells and figures of a sweep, finished or not. Errors are like those
+// of ReadSweep.
 func ReadPlan(dir string) (*Sweep, []Plot, error) {
 	s, err := readSweep(dir, PlanFile)
 	if err != nil {
@@ -96,6 +98,7 @@ func ReadPlan(dir string) (*Sweep, []Plot, error) {
 	return s, plots, err
 }
 
+// readSweep reads and verifies a sweep document.
 func readSweep(dir, file string) (*Sweep, error) {
 	s := &Sweep{}
 	if err := load(dir, file, s); err != nil {
@@ -105,7 +108,7 @@ func readSweep(dir, file string) (*Sweep, error) {
 		return nil, &PlaceError{dir, fmt.Sprintf("%s has schema %q, want %q", file, s.Schema, SweepSchema)}
 	}
 	if err := s.Check(); err != nil {
-		return nil, corrupt(dir, file, err)
+		return nil, corruptFile(dir, file, err)
 	}
 	return s, nil
 }

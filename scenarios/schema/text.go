@@ -7,7 +7,7 @@ import (
 	"sim/internal/text"
 )
 
-// OneOf says which names are allowed, the likeliest first.
+// OneOf returns a hint with the accepted names, or the most similar one.
 func OneOf(name string, allowed []string) string {
 	if n := text.Nearest(name, allowed); n != "" {
 		return "did you mean " + Quote(n) + "?"
@@ -15,7 +15,7 @@ func OneOf(name string, allowed []string) string {
 	return "choose " + QuotedList(allowed)
 }
 
-// QuotedList writes `"a", "b" or "c"`.
+// QuotedList formats names as `"a", "b" or "c"`.
 func QuotedList(names []string) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {
@@ -28,10 +28,10 @@ func QuotedList(names []string) string {
 	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 }
 
-// Quote quotes a text for a message of one line, shortened if it is long.
-func Quote(text string) string { return strconv.Quote(Clipped(text, 60)) }
+// Quote quotes a text for a one-line message, shortened if it is long.
+func Quote(text string) string { return strconv.Quote(Clip(text, 60)) }
 
-// JoinPath appends a part to a dotted path, quoted if it is not a bare key.
+// JoinPath appends a part to a dotted path. The part is quoted if it is not a bare key.
 func JoinPath(path, part string) string {
 	if part == "" || strings.ContainsFunc(part, func(r rune) bool { return !IsBare(r) }) {
 		part = strconv.Quote(part)
@@ -42,7 +42,7 @@ func JoinPath(path, part string) string {
 	return path + "." + part
 }
 
-// IsBare reports whether r may stand in a key without quotes.
+// IsBare reports whether r may be part of an unquoted key.
 func IsBare(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-'
 }
@@ -53,7 +53,7 @@ func CutLast(path string) (parent, last string) {
 	return path[:max(0, i)], path[i+1:]
 }
 
-// CutFirst splits a path behind its first part, which it frees of quotes.
+// CutFirst splits a path after its first part and removes the quotes of that part.
 func CutFirst(path string) (first, rest string) {
 	if quoted, err := strconv.QuotedPrefix(path); err == nil {
 		first, _ = strconv.Unquote(quoted)

@@ -13,7 +13,8 @@ func put(t *testing.T, path string) {
 	must(t, os.WriteFile(path, []byte("mine"), 0o666))
 }
 
-// What a run did not write stays when another takes its place, wherever it stands and however the commit is killed.
+// TestOthersStay: files that the replaced run did not write are preserved, wherever they
+// are and whenever the commit is killed.
 func TestOthersStay(t *testing.T) {
 	others := []string{"notes.md", "plots/photo.png", "deep/er/notes.md", ".hidden", "links-mine.csv"}
 	first := func(t *testing.T) (dir string, r *Run) {
@@ -33,7 +34,7 @@ func TestOthersStay(t *testing.T) {
 				t.Errorf("%s is lost: %v", name, err)
 			}
 		}
-		for _, name := range []string{"links-dor.csv", replaced, unfinished} {
+		for _, name := range []string{"links-dor.csv", replacedDir, unfinishedFile} {
 			if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 				t.Errorf("%s is left", name)
 			}
@@ -68,8 +69,8 @@ func TestOthersStay(t *testing.T) {
 	t.Run("killed before the renames", func(t *testing.T) {
 		dir, r := first(t)
 		must(t, os.Mkdir(dir+".tmp", 0o777))
-		must(t, os.WriteFile(filepath.Join(dir+".tmp", unfinished), nil, 0o666))
-		must(t, os.Rename(dir, filepath.Join(dir+".tmp", replaced)))
+		must(t, os.WriteFile(filepath.Join(dir+".tmp", unfinishedFile), nil, 0o666))
+		must(t, os.Rename(dir, filepath.Join(dir+".tmp", replacedDir)))
 		keep(t, dir, r)
 		check(t, dir)
 	})
@@ -83,8 +84,8 @@ func TestOthersStay(t *testing.T) {
 				must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777))
 				must(t, os.Rename(filepath.Join(aside, name), filepath.Join(dir, name)))
 			}
-			must(t, os.Rename(aside, filepath.Join(dir, replaced)))
-			must(t, os.WriteFile(filepath.Join(dir, unfinished), nil, 0o666))
+			must(t, os.Rename(aside, filepath.Join(dir, replacedDir)))
+			must(t, os.WriteFile(filepath.Join(dir, unfinishedFile), nil, 0o666))
 			d, err := Create(dir, Claim{Digest: r.Manifest.Digest})
 			must(t, err)
 			d.Abort()
@@ -93,7 +94,7 @@ func TestOthersStay(t *testing.T) {
 	})
 }
 
-// The directory of another run is claimed by force alone.
+// TestClaim: the directory of another run is claimed only with Force.
 func TestClaim(t *testing.T) {
 	dir, r := filepath.Join(t.TempDir(), "run"), sample()
 	keep(t, dir, r)
@@ -135,7 +136,7 @@ func TestPlace(t *testing.T) {
 		{filepath.Join(root, "link", "run.tmp", "t.json"), ""},
 		{filepath.Join(root, "real", "runs", "t.json"), filepath.Join(root, "real", "runs", "t.json")},
 	} {
-		if got, err := d.Place(c.path); got != c.want || (err == nil) != (c.want != "") {
+		if got, err := d.OutputPath(c.path); got != c.want || (err == nil) != (c.want != "") {
 			t.Errorf("%s goes to %q, %v; want %q", c.path, got, err, c.want)
 		}
 	}
@@ -147,7 +148,7 @@ func TestKeeper(t *testing.T) {
 	for name, want := range map[string]string{
 		ResultFile: dir, "plots/nct.png": dir, "queues-dor.csv": dir, "cells.jsonl": dir, "notes.md": "", "plots/notes.md": "", "deep/result.json": "",
 	} {
-		if got := Keeper(filepath.Join(dir, name)); got != want {
+		if got := OwningDir(filepath.Join(dir, name)); got != want {
 			t.Errorf("%s is kept by %q, want %q", name, got, want)
 		}
 	}

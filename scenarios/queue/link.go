@@ -17,27 +17,29 @@ import (
 // link is a connection to the queue.
 type link struct {
 	Peer
-	inside Server // a server of this process, instead of Peer.URL; nil if there is none
-	where  string // the URL without secrets
-	nc     *nats.Conn
-	js     jetstream.JetStream
+	embedded Server // server in this process instead of Peer.URL; nil if there is none
+	address  string // URL without secrets
+	nc       *nats.Conn
+	js       jetstream.JetStream
 
-	// ctx ends with the context that was given to dial, or when the connection was lost for too long; its cause then
-	// says so.
+	// ctx ends with the context given to dial, or if the connection was lost for too
+	// long. Its cause then says so.
 	ctx  context.Context
-	lose context.CancelCauseFunc
+	fail context.CancelCauseFunc
 
-	mu      sync.Mutex
-	lostTry *time.Timer // runs while the connection is lost
-	epoch   context.Context
-	next    context.CancelFunc // ends the epoch: the answers under way will not come
+	mu             sync.Mutex
+	reconnectTimer *time.Timer // runs while the connection is lost
+	// epoch ends when the connection is lost: pending requests get no answer.
+	epoch    context.Context
+	endEpoch context.CancelFunc // ends epoch
 }
 
-// callTimeout is how long the server may take to answer a request.
+// callTimeout is the maximum time for the answer to a request.
 const callTimeout = 5 * time.Second
 
-// call bounds a request to the server; it also ends when the connection is lost.
-func (l *link) call(ctx context.Context) (context.Context, context.CancelFunc) {
+// requestContext returns the context of a request. It also ends if the connection is
+// lost.
+func (l *link) requestContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	l.mu.Lock()
 	epoch := l.epoch
 	l.mu.Unlock()
@@ -49,40 +51,42 @@ func (l *link) call(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// connectTimeout is how long one server may take to answer; tests have less time.
+// connectTimeout is the maximum time for a server to accept a connection. Tests reduce
+// it.
 var connectTimeout = 3 * time.Second
 
-// dial connects and makes sure that the server has JetStream. The caller must close the link.
+// dial connects and verifies that the server has JetStream. The caller must close the
+// link.
 func dial(ctx context.Context, o Peer, inside Server) (*link, error) {
-	l := &link{Peer: o, inside: inside, where: plainURL(o.URL)}
+	l := &link{Peer: o, embedded: inside, address: plainURL(o.URL)}
 	if o.Version == "" {
 		return nil, errors.New("queue: a version is needed")
 	}
 	if err := CheckURL(o.URL); inside == nil && err != nil {
 		return nil, err
 	}
-	l.ctx, l.lose = context.WithCancelCause(ctx)
-	l.epoch, l.next = context.WithCancel(context.Background())
+	l.ctx, l.fail = context.WithCancelCause(ctx)
+	l.epoch, l.endEpoch = context.WithCancel(context.Background())
 	opts := []nats.Option{
-		nats.Name("sim (" + here() + ")"), nats.Timeout(connectTimeout), nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(3),
+		nats.Name("sim (" + processName() + ")"), nats.Timeout(connectTimeout), nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(3),
 		nats.MaxReconnects(-1), nats.ReconnectWait(min(500*time.Millisecond, o.Reconnect/4)),
 		nats.DisconnectErrHandler(l.disconnected), nats.ReconnectHandler(l.reconnected), nats.ClosedHandler(l.closed),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Log("%s: %v", l.where, err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Log("%s: %v", l.address, err) }),
 	}
 	switch {
 	case o.Credentials != "":
 		opts = append(opts, nats.UserCredentials(o.Credentials))
 	case o.Token != "" && inside == nil:
-		opts = append(opts, nats.Token(o.Token)) // of servers whose URL has none
+		opts = append(opts, nats.Token(o.Token)) // for servers without a token in the URL
 	}
 	if inside != nil {
 		opts = append(opts, nats.InProcessServer(inside), nats.Token(inside.Token()))
 	}
 	var err error
 	if l.nc, err = nats.Connect(o.URL, opts...); err != nil {
-		l.lose(nil)
-		l.next()
-		return nil, l.refused(err)
+		l.fail(nil)
+		l.endEpoch()
+		return nil, l.connectError(err)
 	}
 	if l.js, err = jetstream.New(l.nc, jetstream.WithPublishAsyncMaxPending(4*feedItems), jetstream.WithPublishAsyncTimeout(sendTimeout)); err == nil {
 		err = l.checkJetStream()
@@ -94,41 +98,41 @@ func dial(ctx context.Context, o Peer, inside Server) (*link, error) {
 	return l, nil
 }
 
-// close ends the connection after what was sent is there.
+// close closes the connection after pending messages are sent.
 func (l *link) close() {
 	if l.nc.IsConnected() {
 		if err := l.nc.FlushTimeout(2 * time.Second); err != nil && l.ctx.Err() == nil {
-			l.Log("%s: the last messages may be lost: %v", l.where, err)
+			l.Log("%s: the last messages may be lost: %v", l.address, err)
 		}
 	}
-	l.lose(nil)
+	l.fail(nil)
 	if l.js != nil {
-		l.js.CleanupPublisher() // or what it began on a lost connection may stay
+		l.js.CleanupPublisher() // otherwise goroutines of a lost connection may remain
 	}
 	l.nc.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.next()
-	if l.lostTry != nil {
-		l.lostTry.Stop()
+	l.endEpoch()
+	if l.reconnectTimer != nil {
+		l.reconnectTimer.Stop()
 	}
 }
 
-// refused says in one line why there is no connection.
-func (l *link) refused(err error) error {
+// connectError returns a one-line error for a failed connection.
+func (l *link) connectError(err error) error {
 	switch {
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
-		return fmt.Errorf("%s: the server does not accept this user, token or credentials file", l.where)
+		return fmt.Errorf("%s: the server does not accept this user, token or credentials file", l.address)
 	case errors.Is(err, nats.ErrNoServers):
-		return fmt.Errorf("%s: no server answers; start one with: nats-server -js", l.where)
+		return fmt.Errorf("%s: no server answers; start one with: nats-server -js", l.address)
 	case errors.Is(err, nats.ErrTimeout), strings.Contains(err.Error(), "i/o timeout"):
-		return fmt.Errorf("%s: no server answers within %v; start one with: nats-server -js", l.where, connectTimeout)
+		return fmt.Errorf("%s: no server answers within %v; start one with: nats-server -js", l.address, connectTimeout)
 	}
-	return fmt.Errorf("%s: no connection: %w", l.where, err)
+	return fmt.Errorf("%s: no connection: %w", l.address, err)
 }
 
 func (l *link) checkJetStream() error {
-	ctx, cancel := l.call(l.ctx)
+	ctx, cancel := l.requestContext(l.ctx)
 	defer cancel()
 	_, err := l.js.AccountInfo(ctx)
 	switch {
@@ -137,45 +141,45 @@ func (l *link) checkJetStream() error {
 	case l.ctx.Err() != nil:
 		return context.Cause(l.ctx)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, nats.ErrNoResponders):
-		return fmt.Errorf("%s: the server runs without JetStream; start it with: nats-server -js", l.where)
+		return fmt.Errorf("%s: the server runs without JetStream; start it with: nats-server -js", l.address)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
-		return fmt.Errorf("%s: the server has JetStream, but not for this account", l.where)
+		return fmt.Errorf("%s: the server has JetStream, but not for this account", l.address)
 	}
-	return fmt.Errorf("%s: JetStream does not answer: %w", l.where, err)
+	return fmt.Errorf("%s: JetStream does not answer: %w", l.address, err)
 }
 
 func (l *link) disconnected(_ *nats.Conn, err error) {
 	if l.ctx.Err() != nil {
 		return
 	}
-	l.Log("%s: the connection is lost (%v); trying for %v to have it back", l.where, cmp.Or(err, errors.New("closed by the server")), l.Reconnect)
+	l.Log("%s: the connection is lost (%v); trying for %v to have it back", l.address, cmp.Or(err, errors.New("closed by the server")), l.Reconnect)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.lostTry != nil {
-		l.lostTry.Stop()
+	if l.reconnectTimer != nil {
+		l.reconnectTimer.Stop()
 	}
-	l.next()
-	l.epoch, l.next = context.WithCancel(context.Background())
-	l.lostTry = time.AfterFunc(l.Reconnect, func() { l.lose(l.lostError()) })
+	l.endEpoch()
+	l.epoch, l.endEpoch = context.WithCancel(context.Background())
+	l.reconnectTimer = time.AfterFunc(l.Reconnect, func() { l.fail(l.lostError()) })
 }
 
 func (l *link) reconnected(*nats.Conn) {
 	l.mu.Lock()
-	if l.lostTry != nil {
-		l.lostTry.Stop()
+	if l.reconnectTimer != nil {
+		l.reconnectTimer.Stop()
 	}
 	l.mu.Unlock()
-	l.Log("%s: connected again", l.where)
+	l.Log("%s: connected again", l.address)
 }
 
-func (l *link) closed(*nats.Conn) { l.lose(l.lostError()) }
+func (l *link) closed(*nats.Conn) { l.fail(l.lostError()) }
 
 func (l *link) lostError() error {
-	return fmt.Errorf("%s: the connection was lost and did not come back within %v; what was finished is kept", l.where, l.Reconnect)
+	return fmt.Errorf("%s: the connection was lost and did not come back within %v; what was finished is kept", l.address, l.Reconnect)
 }
 
-// CheckURL fails, in one line, where a text is no URL of a server, or several joined by commas: for commands that tell
-// such errors before they begin.
+// CheckURL fails if text is neither the URL of a server nor several URLs separated by
+// commas. Commands call it before they start.
 func CheckURL(text string) error {
 	for s := range strings.SplitSeq(text, ",") {
 		u, err := url.Parse(strings.TrimSpace(s))
@@ -194,7 +198,7 @@ func CheckURL(text string) error {
 	return nil
 }
 
-// plainURL takes users, passwords and tokens out of URLs.
+// plainURL removes users, passwords and tokens from URLs.
 func plainURL(text string) string {
 	parts := strings.Split(text, ",")
 	for i, s := range parts {

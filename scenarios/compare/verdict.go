@@ -10,18 +10,19 @@ import (
 	"sim/scenarios/result"
 )
 
-// wallFloor is the least growth in seconds that times of timings.json are held responsible for: what is shorter is the
-// machine's.
-const wallFloor = 10e-3
+// minWallChange is the smallest growth in seconds for which times of timings.json can
+// fail. Smaller changes are noise of the machine.
+const minWallChange = 10e-3
 
-// slack keeps a change of exactly the limit from failing by rounding.
-const slack = 1 + 1e-9
+// roundingSlack prevents a change of exactly the limit from failing because of rounding.
+const roundingSlack = 1 + 1e-9
 
-// confidence is asked of the intervals of measured values. Only their centres are used.
+// confidence is the level of confidence intervals of measured values. Only their centres
+// are used.
 const confidence = 0.95
 
-// judge compares the values of a metric in a row, of which one side may have none.
-func (c *Comparison) judge(m *Metric, older, newer []float64) Difference {
+// judge compares the values of a metric in a row. One of the sets may have no values.
+func (c *Comparison) judge(m *Metric, previous, current []float64) Difference {
 	var d Difference
 	var assume benchmath.Assumption = benchmath.AssumeExact
 	if m.Wall {
@@ -34,11 +35,11 @@ func (c *Comparison) judge(m *Metric, older, newer []float64) Difference {
 		v := assume.Summary(sample(values), confidence).Center
 		return &v
 	}
-	d.Old, d.New = center(older), center(newer)
+	d.Old, d.New = center(previous), center(current)
 	switch {
 	case d.New == nil:
 		d.Mark = Missing
-		d.Fails = m.mustStay
+		d.Fails = m.isRequired
 		return d
 	case d.Old == nil:
 		d.Mark = New
@@ -62,13 +63,13 @@ func (c *Comparison) judge(m *Metric, older, newer []float64) Difference {
 		d.Change = &change
 	}
 	d.Mark = m.mark(change)
-	if c.rounded(m, now-old, change) {
+	if c.isRounding(m, now-old, change) {
 		d.Mark = Same
 	}
-	d.Fails = m.MayFail && c.beyond(m, &d, change)
+	d.Fails = m.MayFail && c.exceedsLimit(m, &d, change)
 	if m.Wall {
-		test := assume.Compare(sample(older), sample(newer))
-		if len(test.Warnings) == 0 { // samples enough to tell
+		test := assume.Compare(sample(previous), sample(current))
+		if len(test.Warnings) == 0 { // enough samples for the test
 			d.P = &test.P
 			d.Fails = d.Fails && test.P <= test.Alpha
 		}
@@ -76,18 +77,18 @@ func (c *Comparison) judge(m *Metric, older, newer []float64) Difference {
 	return d
 }
 
-// rounded reports whether a difference of simulated values is within rounding.
-func (c *Comparison) rounded(m *Metric, difference, change float64) bool {
+// isRounding reports whether a difference of simulated values is a rounding error.
+func (c *Comparison) isRounding(m *Metric, difference, change float64) bool {
 	if m.Wall {
 		return false
 	}
 	if known, _ := result.Find(m.Name); known.Format == result.Gap {
 		change = difference
 	}
-	return math.Abs(change) <= min(c.FailOver, Rounding)*slack
+	return math.Abs(change) <= min(c.FailOver, Rounding)*roundingSlack
 }
 
-// mark says what a relative change of m means.
+// mark classifies a relative change of m.
 func (m *Metric) mark(change float64) Mark {
 	switch {
 	case change == 0:
@@ -100,22 +101,22 @@ func (m *Metric) mark(change float64) Mark {
 	return Worse
 }
 
-// beyond reports whether a change is more than the limit allows.
-func (c *Comparison) beyond(m *Metric, d *Difference, change float64) bool {
+// exceedsLimit reports whether a change is larger than allowed.
+func (c *Comparison) exceedsLimit(m *Metric, d *Difference, change float64) bool {
 	limit := c.FailOver
 	if m.Wall {
-		limit = *c.WallFailOver // where there is none, no wall-clock may fail
-		if m.timed && math.Abs(*d.New-*d.Old) < wallFloor {
+		limit = *c.WallFailOver // set, because only then may wall-clock times fail
+		if m.fromTimings && math.Abs(*d.New-*d.Old) < minWallChange {
 			return false
 		}
 	}
 	if d.Mark == Same || d.Mark != Worse && (m.Wall || !c.FailOnChange) {
 		return false
 	}
-	return math.Abs(change) > limit*slack
+	return math.Abs(change) > limit*roundingSlack
 }
 
-// why says why a difference fails.
+// why explains why a difference fails.
 func (c *Comparison) why(m *Metric, d *Difference) string {
 	number := scaleFor(m.Name, []Difference{*d}).digitsFor(d)
 	if d.New == nil {

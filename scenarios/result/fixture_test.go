@@ -2,7 +2,7 @@ package result
 
 import "fmt"
 
-// sample is a run with a little of everything.
+// sample returns a run with all parts.
 func sample() *Run {
 	r := &Run{
 		Manifest: Manifest{Schema: ManifestSchema, Version: Version, Revision: "unknown", Scenario: "tiny", Digest: "abc", Seed: 1,

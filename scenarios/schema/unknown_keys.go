@@ -8,10 +8,10 @@ import (
 	"sim/internal/text"
 )
 
-// unknown refuses keys that no table has, and tables that are none.
-func (r *Reader) unknown(m map[string]any, path string, complete bool) {
+// rejectUnknown rejects keys and tables of m that the schema does not have.
+func (r *Reader) rejectUnknown(m map[string]any, path string, complete bool) {
 	own := r.Table(path)
-	for _, name := range r.inOrder(m, path) {
+	for _, name := range r.namesInOrder(m, path) {
 		v := m[name]
 		if _, isTable := v.(map[string]any); !isTable && own != nil && own.Find(name) != nil {
 			continue
@@ -21,62 +21,63 @@ func (r *Reader) unknown(m map[string]any, path string, complete bool) {
 		inner := slices.ContainsFunc(r.Tables, func(t *Table) bool { return strings.HasPrefix(t.Path, at+".") })
 		switch {
 		case t != nil && t.IsArray():
-			r.unknownRows(v, t)
+			r.rejectUnknownInRows(v, t)
 		case t != nil || inner:
 			sub, ok := v.(map[string]any)
 			if !ok {
-				r.Refuse(at, "is "+Describe(v), "write it as a table: ["+at+"]")
+				r.Reject(at, "is "+Describe(v), "write it as a table: ["+at+"]")
 				continue
 			}
-			r.unknown(sub, at, complete)
+			r.rejectUnknown(sub, at, complete)
 		case own != nil && own.Find(name) != nil:
-		case !complete && path == "" && r.Elsewhere(path, name) != nil:
+		case !complete && path == "" && r.OtherKind(path, name) != nil:
 		default:
-			r.unknownKey(path, name, v)
+			r.rejectUnknownKey(path, name, v)
 		}
 	}
 }
 
-// inOrder returns the names of the keys of the table at path in the order of the file.
-func (r *Reader) inOrder(m map[string]any, path string) []string {
+// namesInOrder returns the names of the keys of a table in the order of the file.
+func (r *Reader) namesInOrder(m map[string]any, path string) []string {
 	names := slices.Sorted(maps.Keys(m))
 	line := make(map[string]int, len(names))
 	for _, name := range names {
-		_, line[name] = Find(r.Layers, r.Stands(JoinPath(path, name)))
+		_, line[name] = FindLine(r.Layers, r.FilePath(JoinPath(path, name)))
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return line[a] - line[b] })
 	return names
 }
 
-// unknownRows looks into the elements of an array of tables.
-func (r *Reader) unknownRows(v any, t *Table) {
+// rejectUnknownInRows rejects unknown keys in the elements of an array of tables.
+func (r *Reader) rejectUnknownInRows(v any, t *Table) {
 	rows := Rows(v)
 	if list, ok := v.([]any); rows == nil && (!ok || len(list) > 0) {
-		r.Refuse(t.Path, "is "+Describe(v), "write it as an array of tables: [["+t.Path+"]]")
+		r.Reject(t.Path, "is "+Describe(v), "write it as an array of tables: [["+t.Path+"]]")
 		return
 	}
 	for i, row := range rows {
-		for _, name := range r.inOrder(row, t.at(i)) {
-			if t.Find(name) == nil && !slices.Contains(t.part.Inner, name) {
-				r.Unknown(t.at(i), name, "unknown key", t.Names())
+		for _, name := range r.namesInOrder(row, t.elementPath(i)) {
+			if t.Find(name) == nil && !slices.Contains(t.part.NestedTables, name) {
+				r.RejectUnknown(t.elementPath(i), name, "unknown key", t.Names())
 			}
 		}
 	}
 }
 
-// unknownKey refuses a key, saying which kinds use it, where it belongs or what was meant. Only as many unknown keys as
-// are printed of all diagnostics have such a remedy, because looking for it takes long.
-func (r *Reader) unknownKey(path, name string, v any) {
+// rejectUnknownKey rejects a key. The remedy states which kinds use it, where it belongs,
+// or which key was probably meant. Finding a remedy is slow, so only as many unknown keys
+// have one as diagnostics are printed.
+func (r *Reader) rejectUnknownKey(path, name string, v any) {
 	at, what := JoinPath(path, name), "unknown key"
 	if _, isTable := v.(map[string]any); isTable {
 		what = "unknown table"
 	}
-	if r.unknowns++; r.unknowns > mostOfInput {
-		r.Refuse(at, what, "")
+	if r.numUnknown++; r.numUnknown > maxDiagnostics {
+		r.Reject(at, what, "")
 		return
 	}
-	if w := r.Elsewhere(path, name); w != nil {
-		r.Refuse(at, w.Problem, w.Remedy)
+	if w := r.OtherKind(path, name); w != nil {
+		r.Reject(at, w.Problem, w.Remedy)
 		return
 	}
 	known := r.namesIn(path)
@@ -90,15 +91,15 @@ func (r *Reader) unknownKey(path, name string, v any) {
 				if t.Path == "" {
 					where = "the top, before any table"
 				}
-				r.Refuse(at, what, "it belongs in "+where)
+				r.Reject(at, what, "it belongs in "+where)
 				return
 			}
 		}
 	}
-	r.Unknown(path, name, what, known)
+	r.RejectUnknown(path, name, what, known)
 }
 
-// namesIn returns the keys and tables that stand in the table at path.
+// namesIn returns the names of keys and tables in the table at path.
 func (r *Reader) namesIn(path string) []string {
 	var names []string
 	for _, t := range r.Tables {
@@ -118,20 +119,20 @@ func (r *Reader) namesIn(path string) []string {
 	return names
 }
 
-// Unknown refuses a key and suggests a known one, rather one that is not given yet. That one is then not reported as
-// missing.
-func (r *Reader) Unknown(path, name, what string, known []string) {
+// RejectUnknown rejects a key and suggests a known one, preferably one that is not given
+// yet. The suggested key is then not reported as missing.
+func (r *Reader) RejectUnknown(path, name, what string, known []string) {
 	known = slices.DeleteFunc(slices.Clone(known), func(k string) bool { return k == name })
 	want := "known keys: " + strings.Join(known, ", ")
-	absent := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return r.seen[JoinPath(path, k)] })
+	absent := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return r.given[JoinPath(path, k)] })
 	meant := text.Nearest(name, absent)
 	if meant != "" {
-		r.bad[JoinPath(path, meant)] = true
+		r.invalid[JoinPath(path, meant)] = true
 	} else {
 		meant = text.Nearest(name, known)
 	}
 	if meant != "" {
 		want = "did you mean " + meant + "?"
 	}
-	r.Refuse(JoinPath(path, name), what, want)
+	r.Reject(JoinPath(path, name), what, want)
 }

@@ -10,7 +10,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestUnknown: a metric that neither the table nor a kept cell has is told, and so is one of a quotient.
+// TestUnknown: a metric that neither the table nor a stored cell has is reported, also in
+// a quotient.
 func TestUnknown(t *testing.T) {
 	s := &Store{records: map[string]*Record{"a": {Metrics: map[string]float64{"oddity": 2}, Reference: map[string]float64{"depth_m": 1}}}}
 	for name, known := range map[string]bool{
@@ -18,13 +19,13 @@ func TestUnknown(t *testing.T) {
 		"oddity": true, "nct / oddity": true, "reference.depth_m": true,
 		"nctt": false, "reference.nctt": false, "nct/portz": false, "nct/": false, "odity": false, "reference.oddity": false,
 	} {
-		if unknown := s.Unknown([]Asked{{"plot a", "makespan_s"}, {"plot b", name}}); (unknown == nil) != known {
+		if unknown := s.UnknownMetric([]MetricRequest{{"plot a", "makespan_s"}, {"plot b", name}}); (unknown == nil) != known {
 			t.Errorf("%s: %v", name, unknown)
 		}
 	}
 }
 
-// TestNamed: all metrics that are stored are known by name, and what is near to one is not.
+// TestNamed: all stored metrics are known by name, and misspelt names are not.
 func TestNamed(t *testing.T) {
 	files, err := filepath.Glob("../baselines/*.bench")
 	if err != nil || len(files) < 20 {
@@ -37,25 +38,25 @@ func TestNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(data)) {
-			if words := strings.Fields(line); len(words) > 1 && words[0] == "Unit" && !s.knows(words[1]) {
+			if words := strings.Fields(line); len(words) > 1 && words[0] == "Unit" && !s.hasMetric(words[1]) {
 				t.Errorf("%s: %s is not known", file, words[1])
 			}
 		}
 	}
 	for _, name := range []string{"nctt", "makespan", "ns/op", ""} {
-		if s.knows(name) {
+		if s.hasMetric(name) {
 			t.Errorf("%q is known", name)
 		}
 	}
 }
 
-// TestAskedBy: what figures show is asked for, not what they are sorted by.
+// TestAskedBy: metrics shown by figures are requested, the keys of their axes are not.
 func TestAskedBy(t *testing.T) {
-	got := AskedBy([]result.Plot{
+	got := PlotMetrics([]result.Plot{
 		{Name: "l", Kind: "lines", X: "seed", Y: "nct", Also: []string{"gap"}, Below: "ports"}, {Name: "h", Kind: "heatmap", X: "a", Y: "b", Z: "nct"},
 		{Name: "s", Kind: "scatter", X: "ports", Y: "nct/ports"}, {Name: "t", Kind: "twists", Z: "mean_delay_s"},
 	})
-	want := []Asked{{"plot l", "nct"}, {"plot l", "gap"}, {"plot l", "ports"}, {"plot h", "nct"}, {"plot s", "nct/ports"}, {"plot s", "ports"}, {"plot t", "mean_delay_s"}}
+	want := []MetricRequest{{"plot l", "nct"}, {"plot l", "gap"}, {"plot l", "ports"}, {"plot h", "nct"}, {"plot s", "nct/ports"}, {"plot s", "ports"}, {"plot t", "mean_delay_s"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
