@@ -10,9 +10,9 @@ import (
 	"sim/internal/text"
 )
 
-// arrange checks the command's name and flags and returns args with the flags before the positional arguments:
+// flagsFirst checks the command's name and flags and returns args with the flags before the positional arguments:
 // urfave/cli stops looking for flags at the first argument that is none, people do not.
-func arrange(app *cli.App, args []string) ([]string, error) {
+func flagsFirst(app *cli.App, args []string) ([]string, error) {
 	if len(args) < 2 {
 		return args, nil
 	}
@@ -36,7 +36,7 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 	case cmd.SkipFlagParsing:
 		return args, nil
 	}
-	flags, positional, err := split(cmd, rest)
+	flags, positional, err := splitArgs(cmd, rest)
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +47,8 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 	return out, nil
 }
 
-// split parts the arguments of cmd into flags with their values and the rest.
-func split(cmd *cli.Command, args []string) (flags, positional []string, err error) {
+// splitArgs parts the arguments of cmd into flags with their values and the rest.
+func splitArgs(cmd *cli.Command, args []string) (flags, positional []string, err error) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		if arg == "--" {
@@ -70,7 +70,7 @@ func split(cmd *cli.Command, args []string) (flags, positional []string, err err
 		if f == nil {
 			return nil, nil, unknownFlag(cmd, arg)
 		}
-		shown := dashes(name)
+		shown := withDashes(name)
 		if _, ok := f.(*cli.BoolFlag); ok {
 			if joined {
 				if _, err := strconv.ParseBool(value); err != nil {
@@ -88,7 +88,7 @@ func split(cmd *cli.Command, args []string) (flags, positional []string, err err
 			i++
 			value = args[i]
 		}
-		if err := checkValue(f, shown, value); err != nil {
+		if err := validateValue(f, shown, value); err != nil {
 			return nil, nil, err
 		}
 		flags = append(flags, shown+"="+value)
@@ -96,8 +96,8 @@ func split(cmd *cli.Command, args []string) (flags, positional []string, err err
 	return flags, positional, nil
 }
 
-// checkValue refuses values that are none, and numbers that are none or too small.
-func checkValue(f cli.Flag, shown, value string) error {
+// validateValue refuses values that are none, and numbers that are none or too small.
+func validateValue(f cli.Flag, shown, value string) error {
 	if value == "" {
 		return usagef("flag %s needs a value", shown)
 	}
@@ -140,7 +140,7 @@ func isFlag(cmd *cli.Command, arg string) bool {
 	return strings.HasPrefix(arg, "-") && findFlag(cmd, name) != nil
 }
 
-func dashes(name string) string {
+func withDashes(name string) string {
 	if len(name) == 1 {
 		return "-" + name
 	}
@@ -162,7 +162,7 @@ func unknownFlag(cmd *cli.Command, arg string) error {
 	var names []string
 	for _, f := range cmd.Flags {
 		for _, n := range f.Names() {
-			names = append(names, dashes(n))
+			names = append(names, withDashes(n))
 		}
 	}
 	return usagef("sim %s has no flag %s%s", cmd.Name, arg, text.DidYouMean(arg, names, "sim help "+cmd.Name+" lists them"))

@@ -31,18 +31,18 @@ var badInputs = []string{"toml", "values", "kinds", "files", "flags", "results",
 
 // Bounds of what unusable input may cost.
 const (
-	mostBadTime   = 10 * time.Second
-	mostBadMemory = 512 << 20
-	mostBadLine   = 500
+	maxBadInputTime     = 10 * time.Second
+	maxBadInputBytes    = 512 << 20
+	maxMessageLineBytes = 500
 )
 
 // badCase is a command that must not work.
 type badCase struct {
-	place string // of the table, with its line
-	code  int
-	args  []string
-	want  []string          // parts of lines of stderr
-	files map[string]string // beside those of badThings
+	location string // of the table, with its line
+	code     int
+	args     []string
+	want     []string          // parts of lines of stderr
+	files    map[string]string // beside those of badThings
 }
 
 // TestBadInput runs every case: the exit code is as the table says, stderr has a printable line
@@ -59,15 +59,15 @@ func TestBadInput(t *testing.T) {
 	if len(cases) < 500 {
 		t.Errorf("%d cases are too few", len(cases))
 	}
-	tryBadCases(t, cases)
+	runBadCases(t, cases)
 }
 
-// together is how many cases share one look at what they left behind, which takes longer than most of them.
-const together = 16
+// maxConcurrentCases is how many cases share one look at what they left behind, which takes longer than most of them.
+const maxConcurrentCases = 16
 
-// tryBadCases tries cases, as many at a time as there are processors.
-func tryBadCases(t *testing.T, cases []badCase) {
-	whole := wholeRuns(t)
+// runBadCases tries cases, as many at a time as there are processors.
+func runBadCases(t *testing.T, cases []badCase) {
+	whole := makeRuns(t)
 	todo := make(chan []badCase)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -76,17 +76,17 @@ func tryBadCases(t *testing.T, cases []badCase) {
 			s := &runner{t: t}
 			defer s.stop()
 			var dir string
-			var before map[string]content
+			var before map[string]fileContent
 			try := func(some []badCase) (changed string) {
 				if before == nil {
-					dir = filepath.Join(root, strings.ReplaceAll(some[0].place, "/", "-"))
-					badThings(t, dir, whole)
-					before = contents(t, dir)
+					dir = filepath.Join(root, strings.ReplaceAll(some[0].location, "/", "-"))
+					writeBadFiles(t, dir, whole)
+					before = readContents(t, dir)
 				}
 				for _, c := range some {
-					c.try(t, s, dir)
+					c.run(t, s, dir)
 				}
-				if changed = changes(before, contents(t, dir)); changed != "" {
+				if changed = fileChanges(before, readContents(t, dir)); changed != "" {
 					before = nil // the next begin anew
 				}
 				return changed
@@ -95,15 +95,15 @@ func tryBadCases(t *testing.T, cases []badCase) {
 				if changed := try(some); changed != "" {
 					for i := range some { // which it was
 						if changed := try(some[i : i+1]); changed != "" {
-							t.Errorf("%s: sim %s: written: %s", some[i].place, strings.Join(some[i].args, " "), changed)
+							t.Errorf("%s: sim %s: written: %s", some[i].location, strings.Join(some[i].args, " "), changed)
 						}
 					}
-					t.Errorf("%s to %s: written: %s", some[0].place, some[len(some)-1].place, changed)
+					t.Errorf("%s to %s: written: %s", some[0].location, some[len(some)-1].location, changed)
 				}
 			}
 		})
 	}
-	for some := range slices.Chunk(cases, together) {
+	for some := range slices.Chunk(cases, maxConcurrentCases) {
 		todo <- some
 	}
 	close(todo)
@@ -113,8 +113,8 @@ func tryBadCases(t *testing.T, cases []badCase) {
 // diagnostic is what a line of stderr begins with: the program, or a place.
 var diagnostic = regexp.MustCompile(`^(sim: |[^ :]+(:[0-9]+)?: |"[^"]+": )[^ ]`)
 
-// try runs a case in dir.
-func (c *badCase) try(t *testing.T, s *runner, dir string) {
+// run runs a case in dir.
+func (c *badCase) run(t *testing.T, s *runner, dir string) {
 	for name, text := range c.files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Error(err)
@@ -128,7 +128,7 @@ func (c *badCase) try(t *testing.T, s *runner, dir string) {
 	got := s.run(dir, c.args)
 	stderr := string(got.Stderr)
 	fail := func(format string, args ...any) {
-		t.Errorf("%s: sim %s: %s\n%.2000s", c.place, strings.Join(c.args, " "), fmt.Sprintf(format, args...), stderr)
+		t.Errorf("%s: sim %s: %s\n%.2000s", c.location, strings.Join(c.args, " "), fmt.Sprintf(format, args...), stderr)
 	}
 	if got.err != nil {
 		fail("%v", got.err)
@@ -137,7 +137,7 @@ func (c *badCase) try(t *testing.T, s *runner, dir string) {
 	if got.Code != c.code {
 		fail("exit code %d, want %d", got.Code, c.code)
 	}
-	if got.Used > mostBadTime { // others may be at work beside it
+	if got.Used > maxBadInputTime { // others may be at work beside it
 		fail("took %v", got.Used)
 	}
 	for _, want := range c.want {
@@ -152,7 +152,7 @@ func (c *badCase) try(t *testing.T, s *runner, dir string) {
 			fail("no diagnostic: %.200q", line)
 		case strings.ContainsFunc(line, unicode.IsControl) || !utf8.ValidString(line):
 			fail("not printable: %.200q", line)
-		case len(line) > mostBadLine:
+		case len(line) > maxMessageLineBytes:
 			fail("a line of %d bytes", len(line))
 		case strings.Contains(line, "goroutine ") || strings.Contains(line, "panic"):
 			fail("a panic")
@@ -166,8 +166,8 @@ func (c *badCase) try(t *testing.T, s *runner, dir string) {
 	}
 }
 
-// changes lists what was changed.
-func changes(before, after map[string]content) string {
+// fileChanges lists what was changed.
+func fileChanges(before, after map[string]fileContent) string {
 	var changed []string
 	for name := range after {
 		if after[name] != before[name] && name != "" {
@@ -183,16 +183,16 @@ func changes(before, after map[string]content) string {
 	return strings.Join(changed, ", ")
 }
 
-// content is what a file is known by; of a directory only its mode counts.
-type content struct {
+// fileContent is what a file is known by; of a directory only its mode counts.
+type fileContent struct {
 	mode fs.FileMode
 	size int64
 	at   int64 // when it was written
 }
 
-// contents tells what is below a directory.
-func contents(t *testing.T, dir string) map[string]content {
-	found := map[string]content{}
+// readContents tells what is below a directory.
+func readContents(t *testing.T, dir string) map[string]fileContent {
+	found := map[string]fileContent{}
 	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -201,7 +201,7 @@ func contents(t *testing.T, dir string) map[string]content {
 		if err != nil {
 			return err
 		}
-		c := content{mode: info.Mode()}
+		c := fileContent{mode: info.Mode()}
 		if !d.IsDir() {
 			c.size, c.at = info.Size(), info.ModTime().UnixNano()
 		}
@@ -245,7 +245,7 @@ func readBadCases(t *testing.T, name string) (cases []badCase) {
 			command, want, ok := strings.Cut(line, " => ")
 			code, rest, _ := strings.Cut(command, " ")
 			n, err := strconv.Atoi(code)
-			args, bad := words(rest)
+			args, bad := splitWords(rest)
 			if err != nil || bad != "" || !ok {
 				t.Fatalf("%s: no case: %s %s", place, line, bad)
 			}
@@ -261,8 +261,8 @@ func readBadCases(t *testing.T, name string) (cases []badCase) {
 	return cases
 }
 
-// words splits a line as a shell does: single quotes hold all as it is, double ones Go's escapes.
-func words(line string) (list []string, bad string) {
+// splitWords splits a line as a shell does: single quotes hold all as it is, double ones Go's escapes.
+func splitWords(line string) (list []string, bad string) {
 	for line = strings.TrimLeft(line, " "); line != ""; line = strings.TrimLeft(line, " ") {
 		word := ""
 		for line != "" && line[0] != ' ' {

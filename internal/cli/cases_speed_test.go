@@ -12,7 +12,7 @@ var speedCases = []correctedCase{
 		before: "1.5338 ms, 38.4 % above the bound, decided in 29 s",
 		right:  "1.5338 ms, optimal, decided within 10 ms",
 		check: func(o caseOutcome) (string, error) {
-			now, err := metricIs("completion_s", map[string]float64{"delta-topo": 0.001533846154})(o)
+			now, err := checkMetricValues("completion_s", map[string]float64{"delta-topo": 0.001533846154})(o)
 			if err != nil {
 				return now, err
 			}

@@ -84,11 +84,11 @@ func runCase(t *testing.T, area string, args []string) caseOutcome {
 	if args[0] == "run" || args[0] == "sweep" {
 		args = append(args, "--no-plots", "--out", o.dir)
 	}
-	c, stdout, stderr := buffered()
+	c, stdout, stderr := newBufferedCommand()
 	c.run = scenarios.Run
-	o.code = c.mainWithin(t.Context(), append([]string{"sim"}, args...))
+	o.code = c.mainUntilCancelled(t.Context(), append([]string{"sim"}, args...))
 	o.stdout, o.stderr = stdout.String(), stderr.String()
-	if args[0] == "run" && o.code == exitDone {
+	if args[0] == "run" && o.code == exitOK {
 		run, err := result.Read(o.dir)
 		if err != nil {
 			t.Fatal(err)
@@ -98,11 +98,11 @@ func runCase(t *testing.T, area string, args []string) caseOutcome {
 	return o
 }
 
-// metricIs returns a check that the rows of the given policies have the given values of a
+// checkMetricValues returns a check that the rows of the given policies have the given values of a
 // metric, within a relative error of 1e-9.
-func metricIs(metric string, want map[string]float64) func(caseOutcome) (string, error) {
+func checkMetricValues(metric string, want map[string]float64) func(caseOutcome) (string, error) {
 	return func(o caseOutcome) (string, error) {
-		if o.code != exitDone {
+		if o.code != exitOK {
 			return o.stderr, fmt.Errorf("exit code %d, want 0", o.code)
 		}
 		got := map[string]float64{}

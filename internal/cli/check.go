@@ -22,7 +22,7 @@ func (c *command) checkCommand() *cli.Command {
 			example{"sim check my.toml other.toml", "every mistake of both, with its line"},
 			example{"sim check gpt7b --resolved", "the scenario with all defaults, to begin a file with"}),
 		Flags: append(scenarioFlags(),
-			toggle("resolved", "print the scenario with every default filled in"),
+			boolFlag("resolved", "print the scenario with every default filled in"),
 		),
 		Action: func(cc *cli.Context) error {
 			files := cc.Args().Slice()
@@ -36,7 +36,7 @@ func (c *command) checkCommand() *cli.Command {
 			var all scenarios.Diagnostics
 			for _, file := range files {
 				shown, err := c.checkFile(cc.Context, file, set, cc.Bool("resolved"))
-				if err := gather(&all, err); err != nil {
+				if err := collectDiagnostics(&all, err); err != nil {
 					return err
 				}
 				fmt.Fprintf(c.stdout, "%s", shown)
@@ -85,8 +85,8 @@ func (c *command) checkFile(ctx context.Context, file string, overrides []string
 	return fmt.Appendf(nil, "%s: %s is a study of %s, fit for sim sweep\n", file, st.Name, text.Plural(len(plan.Sweep.Cells), "cell")), nil
 }
 
-// gather adds the faults in err to all, each once, such as a mistaken --set of several files. It returns another error.
-func gather(all *scenarios.Diagnostics, err error) error {
+// collectDiagnostics adds the faults in err to all, each once, such as a mistaken --set of several files. It returns another error.
+func collectDiagnostics(all *scenarios.Diagnostics, err error) error {
 	var faults scenarios.Diagnostics
 	if !errors.As(err, &faults) {
 		return err
@@ -108,7 +108,7 @@ func (c *command) loadAll(files, overrides []string) (list []*scenarios.Scenario
 			c.warnDeprecated(s)
 			list = append(list, s)
 		}
-		if err := gather(&all, err); err != nil {
+		if err := collectDiagnostics(&all, err); err != nil {
 			return nil, err
 		}
 	}
@@ -121,6 +121,6 @@ func (c *command) loadAll(files, overrides []string) (list []*scenarios.Scenario
 // warnDeprecated tells which names of a scenario's file are deprecated.
 func (c *command) warnDeprecated(s *scenarios.Scenario) {
 	for _, d := range s.Deprecated {
-		c.say("%s", d)
+		c.logf("%s", d)
 	}
 }

@@ -26,20 +26,20 @@ import (
 type command struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
-	terminal       func(io.Writer) bool // whether a person is at the other end
+	isTerminal     func(io.Writer) bool // whether a person is at the other end
 	now            func() time.Time
 	args           []string // as given, for the manifest
 	run            func(context.Context, *scenarios.Scenario, scenarios.RunOptions) (*scenarios.Outcome, error)
-	left           leftovers
+	cleanup        cleanupList
 }
 
-// standard is the command as Main runs it.
-func standard() *command {
+// newCommand is the command as Main runs it.
+func newCommand() *command {
 	return &command{
 		stdout: os.Stdout,
 		stderr: os.Stderr,
 		getenv: os.Getenv,
-		terminal: func(w io.Writer) bool {
+		isTerminal: func(w io.Writer) bool {
 			f, ok := w.(*os.File)
 			return ok && term.IsTerminal(int(f.Fd()))
 		},
@@ -49,24 +49,24 @@ func standard() *command {
 }
 
 // Main runs the command on the process's arguments and returns its exit code.
-func Main() int { return start(standard()) }
+func Main() int { return runWithSignals(newCommand()) }
 
-// start runs c on the process's arguments. The first interrupt cancels the work in hand, which is not waited for long;
+// runWithSignals runs c on the process's arguments. The first interrupt cancels the work in hand, which is not waited for long;
 // after it signals have their default effect again, so that a second one kills.
-func start(c *command) int {
+func runWithSignals(c *command) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	return c.mainWithin(ctx, os.Args)
+	return c.mainUntilCancelled(ctx, os.Args)
 }
 
 // Exit codes.
 const (
-	exitDone        = 0
-	exitFailed      = 1   // a run failed
-	exitUnusable    = 2   // unusable input; nothing was written
-	exitRegression  = 3   // sim compare found one
-	exitInterrupted = 130 // as a shell reports death by SIGINT
+	exitOK           = 0
+	exitFailed       = 1   // a run failed
+	exitInvalidInput = 2   // unusable input; nothing was written
+	exitRegression   = 3   // sim compare found one
+	exitInterrupted  = 130 // as a shell reports death by SIGINT
 )
 
 // usageError is a fault of the command line, reported in one line.
@@ -76,19 +76,19 @@ func (e usageError) Error() string { return string(e) }
 
 func usagef(format string, args ...any) error { return usageError(fmt.Sprintf(format, args...)) }
 
-// failures are the errors of several runs, reported one by one.
-type failures []error
+// errorList are the errors of several runs, reported one by one.
+type errorList []error
 
-func (f failures) Error() string { return errors.Join(f...).Error() }
+func (f errorList) Error() string { return errors.Join(f...).Error() }
 
 // main runs args, args[0] being the program's name, and returns the exit code.
 func (c *command) main(ctx context.Context, args []string) int {
 	c.args = args[1:]
-	out, narration := newChecked(c.stdout), newChecked(c.stderr)
-	c.stdout, c.stderr = out, narration
-	defer narration.flush()
+	out, messages := newCheckedWriter(c.stdout), newCheckedWriter(c.stderr)
+	c.stdout, c.stderr = out, messages
+	defer messages.flush()
 	app := c.app()
-	args, err := arrange(app, args)
+	args, err := flagsFirst(app, args)
 	if err == nil {
 		err = app.RunContext(ctx, args)
 	}
@@ -96,22 +96,24 @@ func (c *command) main(ctx context.Context, args []string) int {
 	if err == nil {
 		err = out.err
 	}
-	return c.report(ctx, err)
+	return c.reportError(ctx, err)
 }
 
-// checked writes to standard output or standard error as text.Screen does, and keeps the first error, as callers that
+// checkedWriter writes to standard output or standard error as text.Screen does, and keeps the first error, as callers that
 // print many lines and libraries may ignore it.
-type checked struct {
-	bare io.Writer // that it writes to
+type checkedWriter struct {
+	out io.Writer // that it writes to
 
 	mu     sync.Mutex // several goroutines write narration
 	screen text.Screen
 	err    error
 }
 
-func newChecked(w io.Writer) *checked { return &checked{bare: w, screen: text.Screen{W: w}} }
+func newCheckedWriter(w io.Writer) *checkedWriter {
+	return &checkedWriter{out: w, screen: text.Screen{W: w}}
+}
 
-func (w *checked) Write(p []byte) (int, error) {
+func (w *checkedWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n, err := w.screen.Write(p)
@@ -122,7 +124,7 @@ func (w *checked) Write(p []byte) (int, error) {
 }
 
 // flush writes what text.Screen holds back.
-func (w *checked) flush() {
+func (w *checkedWriter) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.screen.Flush(); w.err == nil {
@@ -130,68 +132,68 @@ func (w *checked) flush() {
 	}
 }
 
-// bare returns what w writes to if it is a checked writer, else w.
-func bare(w io.Writer) io.Writer {
-	if out, ok := w.(*checked); ok {
-		return out.bare
+// unwrapWriter returns what w writes to if it is a checked writer, else w.
+func unwrapWriter(w io.Writer) io.Writer {
+	if out, ok := w.(*checkedWriter); ok {
+		return out.out
 	}
 	return w
 }
 
-// report says what went wrong and returns the exit code for it.
-func (c *command) report(ctx context.Context, err error) int {
-	var all failures
+// reportError says what went wrong and returns the exit code for it.
+func (c *command) reportError(ctx context.Context, err error) int {
+	var all errorList
 	switch {
 	case err == nil:
-		return exitDone
+		return exitOK
 	case errors.As(err, &all):
-		code := exitDone
+		code := exitOK
 		for _, e := range all {
-			code = max(code, c.report(ctx, e))
+			code = max(code, c.reportError(ctx, e))
 		}
 		return code
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		var part *interrupted
+		var part *sweepInterrupt
 		if errors.As(err, &part) {
-			c.say("%v", part)
+			c.logf("%v", part)
 			return exitInterrupted
 		}
-		c.say("interrupted; %s", nothingWritten)
+		c.logf("interrupted; %s", nothingWrittenNote)
 		return exitInterrupted
 	}
-	var worse regressions
+	var worse regressionList
 	if errors.As(err, &worse) {
 		return c.reportRegressions(worse)
 	}
 	if errors.Is(err, scenarios.ErrInput) { // its lines begin with file and line, as editors like it
 		fmt.Fprintln(c.stderr, strings.TrimRight(err.Error(), "\n"))
-		return exitUnusable
+		return exitInvalidInput
 	}
-	c.say("%v", err)
+	c.logf("%v", err)
 	var usage usageError
 	var place *result.PlaceError
 	if errors.As(err, &usage) || errors.As(err, &place) {
-		return exitUnusable
+		return exitInvalidInput
 	}
 	return exitFailed
 }
 
-// say writes a line of narration. Names and errors in it may hold anything.
-func (c *command) say(format string, args ...any) {
-	fmt.Fprintln(c.stderr, "sim: "+text.Line(fmt.Sprintf(format, args...), mostNarration))
+// logf writes a line of narration. Names and errors in it may hold anything.
+func (c *command) logf(format string, args ...any) {
+	fmt.Fprintln(c.stderr, "sim: "+text.Line(fmt.Sprintf(format, args...), maxMessageBytes))
 }
 
-// mostNarration is the most bytes of a line of narration.
-const mostNarration = 490
+// maxMessageBytes is the most bytes of a line of narration.
+const maxMessageBytes = 490
 
-// colours reports whether w takes them.
-func (c *command) colours(w io.Writer) bool {
-	return c.getenv("NO_COLOR") == "" && c.getenv("TERM") != "dumb" && c.terminal(bare(w))
+// hasColours reports whether w takes them.
+func (c *command) hasColours(w io.Writer) bool {
+	return c.getenv("NO_COLOR") == "" && c.getenv("TERM") != "dumb" && c.isTerminal(unwrapWriter(w))
 }
 
 // bold is how to print bold on stdout, nil where that takes no colours.
 func (c *command) bold() func(string) string {
-	if !c.colours(c.stdout) {
+	if !c.hasColours(c.stdout) {
 		return nil
 	}
 	return text.Bold

@@ -52,28 +52,28 @@ func (c *command) compareCommand() *cli.Command {
 			example{"sim compare scenarios/baselines new --fail-on-change", "hold results to stored ones"},
 			example{"sim compare old new --format markdown --out diff.md", "for a comment on a change"}),
 		Flags: []cli.Flag{
-			preset("fail-over", "how much worse a metric may get: `SHARE`, such as 0.5% or 0.005", showShare(compare.Rounding)),
-			repeated("metric", "only `NAME` may fail; all for every metric that has a better direction (repeatable)", ""),
-			toggle("fail-on-change", "fail on changes of simulated metrics for the better too, and of those that have no better direction"),
-			toggle("wall", "list wall-clock times by row and let them fail too; else they are only shown"),
-			preset("wall-fail-over", "with --wall: how much longer it may take: `SHARE`; up to 10 ms never fail", showShare(compare.WallFailOver)),
-			repeated("ignore", "leave the part `KEY` of rows' names out, as in --ignore scenario (repeatable)", ""),
-			repeated("where", "compare the rows where `KEY=A,B`, as in --where seed=1,2 (repeatable)", "all"),
-			toggle("all", "list what is the same, too"),
-			preset("format", "write `FORMAT`: "+strings.Join(compareFormatNames(), ", "), "text"),
-			option("out", "write to `FILE`", "stdout"),
+			defaultedFlag("fail-over", "how much worse a metric may get: `SHARE`, such as 0.5% or 0.005", formatShare(compare.Rounding)),
+			repeatableFlag("metric", "only `NAME` may fail; all for every metric that has a better direction (repeatable)", ""),
+			boolFlag("fail-on-change", "fail on changes of simulated metrics for the better too, and of those that have no better direction"),
+			boolFlag("wall", "list wall-clock times by row and let them fail too; else they are only shown"),
+			defaultedFlag("wall-fail-over", "with --wall: how much longer it may take: `SHARE`; up to 10 ms never fail", formatShare(compare.WallFailOver)),
+			repeatableFlag("ignore", "leave the part `KEY` of rows' names out, as in --ignore scenario (repeatable)", ""),
+			repeatableFlag("where", "compare the rows where `KEY=A,B`, as in --where seed=1,2 (repeatable)", "all"),
+			boolFlag("all", "list what is the same, too"),
+			defaultedFlag("format", "write `FORMAT`: "+strings.Join(compareFormatNames(), ", "), "text"),
+			stringFlag("out", "write to `FILE`", "stdout"),
 		},
 		Action: c.compare,
 	}
 }
 
-// regressions is the error of a comparison that found some.
-type regressions []compare.Regression
+// regressionList is the error of a comparison that found some.
+type regressionList []compare.Regression
 
-func (r regressions) Error() string { return text.Plural(len(r), "regression") }
+func (r regressionList) Error() string { return text.Plural(len(r), "regression") }
 
-// mostRegressions is how many of them are named on stderr.
-const mostRegressions = 20
+// maxReportedRegressions is how many of them are named on stderr.
+const maxReportedRegressions = 20
 
 func (c *command) compare(cc *cli.Context) error {
 	if cc.NArg() != 2 {
@@ -147,7 +147,7 @@ func (c *command) compare(cc *cli.Context) error {
 		}
 	}
 	if len(found.Regressions) > 0 {
-		return regressions(found.Regressions)
+		return regressionList(found.Regressions)
 	}
 	return nil
 }
@@ -162,15 +162,15 @@ func compareOptions(cc *cli.Context) (o compare.Options, err error) {
 	if cc.IsSet("wall-fail-over") && !o.Wall {
 		return o, usagef("flag --wall-fail-over goes with --wall")
 	}
-	if o.FailOver, err = readShare("fail-over", cc.String("fail-over")); err != nil {
+	if o.FailOver, err = parseShare("fail-over", cc.String("fail-over")); err != nil {
 		return o, err
 	}
-	o.WallFailOver, err = readShare("wall-fail-over", cc.String("wall-fail-over"))
+	o.WallFailOver, err = parseShare("wall-fail-over", cc.String("wall-fail-over"))
 	return o, err
 }
 
-// readShare reads "0.5%" or "0.005".
-func readShare(flag, text string) (float64, error) {
+// parseShare reads "0.5%" or "0.005".
+func parseShare(flag, text string) (float64, error) {
 	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
@@ -185,8 +185,8 @@ func readShare(flag, text string) (float64, error) {
 	return v, nil
 }
 
-// showShare writes what readShare reads.
-func showShare(v float64) string { return strconv.FormatFloat(100*v, 'g', 6, 64) + "%" }
+// formatShare writes what readShare reads.
+func formatShare(v float64) string { return strconv.FormatFloat(100*v, 'g', 6, 64) + "%" }
 
 // findResult returns the file or directory that name means: itself, or the newest of a scenario's kept runs or sweeps. what
 // says which of them are kept.
@@ -205,14 +205,14 @@ func findResult(name, what string, kept []result.Kept) (string, error) {
 }
 
 // reportRegressions names regressions, a line each.
-func (c *command) reportRegressions(all regressions) int {
+func (c *command) reportRegressions(all regressionList) int {
 	worst := compare.Worst(all)
 	for i, line := range worst {
-		if i == mostRegressions {
-			c.say("and %s", text.Plural(len(worst)-i, "more regression"))
+		if i == maxReportedRegressions {
+			c.logf("and %s", text.Plural(len(worst)-i, "more regression"))
 			break
 		}
-		c.say("regression: %s", line)
+		c.logf("regression: %s", line)
 	}
 	return exitRegression
 }

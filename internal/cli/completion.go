@@ -23,8 +23,8 @@ var shells = []string{"bash", "zsh", "fish", "powershell"}
 //go:embed shells
 var scripts embed.FS
 
-// filesToo is the line that asks a script to complete file names as well.
-const filesToo = ":files"
+// completeFiles is the line that asks a script to complete file names as well.
+const completeFiles = ":files"
 
 func (c *command) completionCommand() *cli.Command {
 	return &cli.Command{
@@ -76,7 +76,7 @@ func complete(app *cli.App, words []string) []string {
 	last, before := words[len(words)-1], words[:len(words)-1]
 	var out []string
 	for _, s := range candidates(app, before, last) {
-		if strings.HasPrefix(s, last) || s == filesToo {
+		if strings.HasPrefix(s, last) || s == completeFiles {
 			out = append(out, s)
 		}
 	}
@@ -108,11 +108,11 @@ func candidates(app *cli.App, before []string, last string) []string {
 	if strings.HasPrefix(last, "-") {
 		var out []string
 		for _, f := range cmd.Flags {
-			out = append(out, dashes(f.Names()[0]))
+			out = append(out, withDashes(f.Names()[0]))
 		}
 		return out
 	}
-	_, positional, err := split(cmd, before[1:])
+	_, positional, err := splitArgs(cmd, before[1:])
 	if err != nil {
 		return nil
 	}
@@ -131,13 +131,13 @@ func flagValues(cmd, flag string) []string {
 	case "format":
 		return []string{"png", "svg", "png,svg"}
 	case "policy":
-		return slices.Concat(names("allocators"), names("arbiters"), names("routers"))
+		return slices.Concat(namesOfKind("allocators"), namesOfKind("arbiters"), namesOfKind("routers"))
 	case "kind":
 		return chart.Kinds
 	case "metric":
 		return metricNames()
 	case "out", "trace", "plan-out", "routes-out", "goal-out", "chakra-out", "cm-out", "spec", "creds", "token-file":
-		return []string{filesToo}
+		return []string{completeFiles}
 	}
 	return nil
 }
@@ -146,9 +146,9 @@ func flagValues(cmd, flag string) []string {
 func argumentValues(cmd string, before []string) []string {
 	switch {
 	case cmd == "run" || cmd == "check":
-		return append(scenarios.Embedded(), filesToo)
+		return append(scenarios.Embedded(), completeFiles)
 	case cmd == "explain" && len(before) == 0:
-		return append(names("runs"), filesToo)
+		return append(namesOfKind("runs"), completeFiles)
 	case cmd == "explain" && len(before) == 1:
 		run, err := findRun(before[0])
 		if err != nil {
@@ -160,9 +160,9 @@ func argumentValues(cmd string, before []string) []string {
 		}
 		return out
 	case cmd == "compare" && len(before) < 2:
-		return append(result.Scenarios(result.List(runsRoot)), filesToo)
+		return append(result.Scenarios(result.List(runsRoot)), completeFiles)
 	case cmd == "plot" || cmd == "report":
-		return append(result.Scenarios(result.List(runsRoot)), filesToo)
+		return append(result.Scenarios(result.List(runsRoot)), completeFiles)
 	case cmd == "list" && len(before) == 0:
 		out := []string{"keys", "metrics"}
 		for _, l := range listings() {
@@ -175,8 +175,8 @@ func argumentValues(cmd string, before []string) []string {
 	return nil
 }
 
-// names returns the names of a kind.
-func names(kind string) []string {
+// namesOfKind returns the names of a kind.
+func namesOfKind(kind string) []string {
 	var out []string
 	for _, l := range listings() {
 		if l.kind != kind {

@@ -43,13 +43,13 @@ func (c *command) explainCommand() *cli.Command {
 			if _, err = io.WriteString(c.stdout, report.Explain(run, sim, c.bold())); err != nil || sim.Fleet == nil {
 				return err
 			}
-			return c.gains(cc.Context, run, sim.Policy)
+			return c.printGains(cc.Context, run, sim.Policy)
 		},
 	}
 }
 
-// gains prints what single changes would give a fleet under a policy, which is simulated with each.
-func (c *command) gains(ctx context.Context, run *result.Run, policy string) error {
+// printGains prints what single changes would give a fleet under a policy, which is simulated with each.
+func (c *command) printGains(ctx context.Context, run *result.Run, policy string) error {
 	file := filepath.Join(run.Dir, result.ScenarioFile)
 	s, err := scenarios.Load(file, nil)
 	if err != nil {
@@ -72,13 +72,13 @@ func findRun(name string) (*result.Run, error) {
 	return result.Read(dir)
 }
 
-// errNoSimulation is for runs whose engine keeps no critical paths.
-var errNoSimulation = errors.New("it holds no policy's timeline, so there is nothing to explain")
+// errNoTimeline is for runs whose engine keeps no critical paths.
+var errNoTimeline = errors.New("it holds no policy's timeline, so there is nothing to explain")
 
 // findSimulation returns the simulation of a policy, or of the best when it is "".
 func findSimulation(run *result.Run, policy string) (*result.Simulation, error) {
 	if len(run.Detail.Policies) == 0 {
-		return nil, &result.PlaceError{Path: run.Dir, Why: errNoSimulation.Error()}
+		return nil, &result.PlaceError{Path: run.Dir, Why: errNoTimeline.Error()}
 	}
 	if policy == "" {
 		if best, _ := run.Document.Winner(); best >= 0 {

@@ -38,5 +38,5 @@ func TestExplainedLinks(t *testing.T) {
 	if strings.Contains(got, "NaN") || strings.Contains(got, "Inf") {
 		t.Error(got)
 	}
-	narrow(t, got)
+	checkLineWidths(t, got)
 }

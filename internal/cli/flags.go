@@ -15,37 +15,37 @@ import (
 	"sim/scenarios"
 )
 
-// toggle is a flag without a value.
-func toggle(name, usage string) cli.Flag {
+// boolFlag is a flag without a value.
+func boolFlag(name, usage string) cli.Flag {
 	return &cli.BoolFlag{Name: name, DisableDefaultText: true, Usage: usage}
 }
 
-// option is a flag with a text; help shows what holds without it, "" for nothing.
-func option(name, usage, otherwise string) cli.Flag {
-	return &cli.StringFlag{Name: name, Usage: usage, DefaultText: otherwise}
+// stringFlag is a flag with a text; help shows what holds without it, "" for nothing.
+func stringFlag(name, usage, defaultText string) cli.Flag {
+	return &cli.StringFlag{Name: name, Usage: usage, DefaultText: defaultText}
 }
 
-// preset is a flag with a text that has a default.
-func preset(name, usage, value string) cli.Flag {
+// defaultedFlag is a flag with a text that has a default.
+func defaultedFlag(name, usage, value string) cli.Flag {
 	return &cli.StringFlag{Name: name, Usage: usage, Value: value}
 }
 
-// repeated is an option that may be given several times.
-func repeated(name, usage, otherwise string) cli.Flag {
-	return &cli.StringSliceFlag{Name: name, Usage: usage, DefaultText: otherwise}
+// repeatableFlag is an option that may be given several times.
+func repeatableFlag(name, usage, defaultText string) cli.Flag {
+	return &cli.StringSliceFlag{Name: name, Usage: usage, DefaultText: defaultText}
 }
 
 // formatFlag is that of all commands that draw figures.
 func formatFlag() cli.Flag {
-	return preset("format", "draw figures as `FORMATS`: png, svg or png,svg", "png")
+	return defaultedFlag("format", "draw figures as `FORMATS`: png, svg or png,svg", "png")
 }
 
 // scenarioFlags change what a scenario file says.
 func scenarioFlags() []cli.Flag {
 	return []cli.Flag{
-		repeated("set", "override `KEY=VALUE` of the scenario, as in --set fabric.port_bandwidth=800Gbps (repeatable)", ""),
+		repeatableFlag("set", "override `KEY=VALUE` of the scenario, as in --set fabric.port_bandwidth=800Gbps (repeatable)", ""),
 		&cli.Uint64Flag{Name: "seed", Usage: "override the scenario's seed with `N`", DefaultText: "the scenario's"},
-		repeated("policy", "run the policy `NAME` instead of those the scenario names (repeatable; sim list allocators names them, of tori sim list routers, and of several jobs sim list arbiters)", ""),
+		repeatableFlag("policy", "run the policy `NAME` instead of those the scenario names (repeatable; sim list allocators names them, of tori sim list routers, and of several jobs sim list arbiters)", ""),
 	}
 }
 
@@ -82,10 +82,10 @@ func overrides(cc *cli.Context) ([]string, error) {
 
 // runFlags are the flags of `sim run` that are not the scenario's.
 type runFlags struct {
-	json    bool
-	out     string
-	workers int
-	asked   map[string]string // files by flag of fileFlags
+	json        bool
+	out         string
+	workers     int
+	outputPaths map[string]string // files by flag of fileFlags
 	// traceTasks is the number of tasks of each timeline in a trace, besides critical paths.
 	traceTasks int
 	routesOut  string
@@ -96,58 +96,58 @@ type runFlags struct {
 
 func runFlagList() []cli.Flag {
 	return append(scenarioFlags(),
-		toggle("json", "print the result document instead of the table"),
-		option("out", "keep the run in `DIR`; with several FILEs, each in DIR/<scenario>-<hash>", "runs/<scenario>-<hash>"),
+		boolFlag("json", "print the result document instead of the table"),
+		stringFlag("out", "keep the run in `DIR`; with several FILEs, each in DIR/<scenario>-<hash>", "runs/<scenario>-<hash>"),
 		forceFlag(),
 		&cli.IntFlag{Name: "j", Usage: "compute on `N` processors; changes no result", DefaultText: "all"},
-		option("trace", "write the timelines to `FILE` for https://ui.perfetto.dev", ""),
+		stringFlag("trace", "write the timelines to `FILE` for https://ui.perfetto.dev", ""),
 		&cli.IntFlag{Name: "trace-tasks", Usage: "with --trace, show the critical path and up to `N` other tasks of each timeline, in whole time windows", Value: scenarios.DefaultTimelineTasks},
-		option("plan-out", "write what policies plan to `FILE`: rate schedules as CSV, plans of a collective as JSON", ""),
-		option("routes-out", "write the forwarding tables of every router into `DIR` as CSV", ""),
-		option("goal-out", "write what is simulated to `FILE` as a GOAL schedule, binary where its name ends in .bin", ""),
-		option("chakra-out", "write what is simulated as Chakra execution traces, `PREFIX`.N.et for rank N", ""),
-		option("cm-out", "write what is sent to `FILE` as a connection matrix of htsim", ""),
-		option("milp-export", "write each model of a MILP solver into `DIR` as MPS and LP", ""),
+		stringFlag("plan-out", "write what policies plan to `FILE`: rate schedules as CSV, plans of a collective as JSON", ""),
+		stringFlag("routes-out", "write the forwarding tables of every router into `DIR` as CSV", ""),
+		stringFlag("goal-out", "write what is simulated to `FILE` as a GOAL schedule, binary where its name ends in .bin", ""),
+		stringFlag("chakra-out", "write what is simulated as Chakra execution traces, `PREFIX`.N.et for rank N", ""),
+		stringFlag("cm-out", "write what is sent to `FILE` as a connection matrix of htsim", ""),
+		stringFlag("milp-export", "write each model of a MILP solver into `DIR` as MPS and LP", ""),
 		routeCacheFlag(),
-		toggle("no-plots", "draw no figures"),
+		boolFlag("no-plots", "draw no figures"),
 		formatFlag(),
 	)
 }
 
 // routeCacheFlag is a flag of `sim run` and `sim sweep`.
 func routeCacheFlag() cli.Flag {
-	return option("route-cache", "keep the routes that an optimising router finds in `DIR`, for the next run", "")
+	return stringFlag("route-cache", "keep the routes that an optimising router finds in `DIR`, for the next run", "")
 }
 
 // forceFlag is that of `sim run` and `sim sweep`.
 func forceFlag() cli.Flag {
-	return toggle("force", "replace what --out's DIR holds of another scenario, or of the same with other keys")
+	return boolFlag("force", "replace what --out's DIR holds of another scenario, or of the same with other keys")
 }
 
 // readRunFlags checks the flags for a run of so many files.
 func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
-	f, err := readKeptFlags(cc)
+	f, err := readStorageFlags(cc)
 	if err != nil {
 		return f, err
 	}
-	f.traceTasks, f.routesOut, f.asked = cc.Int("trace-tasks"), cc.String("routes-out"), map[string]string{}
+	f.traceTasks, f.routesOut, f.outputPaths = cc.Int("trace-tasks"), cc.String("routes-out"), map[string]string{}
 	for _, name := range fileFlags {
-		f.asked[name] = cc.String(name)
+		f.outputPaths[name] = cc.String(name)
 	}
-	if err := f.singleFiles(files); err != nil {
+	if err := f.checkOutputPaths(files); err != nil {
 		return f, err
 	}
 	switch {
 	case f.traceTasks < 1:
 		return f, usagef("--trace-tasks is %d, want at least 1", f.traceTasks)
-	case cc.IsSet("trace-tasks") && f.asked["trace"] == "":
+	case cc.IsSet("trace-tasks") && f.outputPaths["trace"] == "":
 		return f, usagef("--trace-tasks has no effect without --trace")
 	}
 	return f, nil
 }
 
-// readKeptFlags reads the flags that sim run and sim sweep have in common: where results are kept, and how.
-func readKeptFlags(cc *cli.Context) (f runFlags, err error) {
+// readStorageFlags reads the flags that sim run and sim sweep have in common: where results are kept, and how.
+func readStorageFlags(cc *cli.Context) (f runFlags, err error) {
 	f = runFlags{
 		json: cc.Bool("json"), out: cc.String("out"), workers: workers(cc), force: cc.Bool("force"),
 		dirs: scenarios.OutputDirs{Models: cc.String("milp-export"), Routes: cc.String("route-cache")},
@@ -164,13 +164,13 @@ func workers(cc *cli.Context) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// singleFiles fails where two flags write one file, or one would be written by so many scenarios.
-func (f *runFlags) singleFiles(scenarios int) error {
+// checkOutputPaths fails where two flags write one file, or one would be written by so many scenarios.
+func (f *runFlags) checkOutputPaths(scenarios int) error {
 	if scenarios > 1 && f.routesOut != "" {
 		return usagef("--routes-out holds the routes of one scenario, so it takes one at a time, not %d", scenarios)
 	}
 	written := map[string]string{}
-	for _, of := range f.files() {
+	for _, of := range f.outputFlags() {
 		flag, file := of[0], of[1]
 		switch other := written[filepath.Clean(file)]; {
 		case other != "":
@@ -202,8 +202,8 @@ func readFormats(cc *cli.Context) (formats []string, err error) {
 	return formats, nil
 }
 
-// unfitForPath is what of a scenario's name does not go into a file's.
-var unfitForPath = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+// unsafeInPath is what of a scenario's name does not go into a file's.
+var unsafeInPath = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // runDir is where the run of s is kept.
 func runDir(s *scenarios.Scenario, f runFlags, files int) string {
@@ -215,7 +215,7 @@ func runDir(s *scenarios.Scenario, f runFlags, files int) string {
 
 // resultDir is the directory of a run or a sweep in another.
 func resultDir(root, name, digest string) string {
-	return filepath.Join(root, fmt.Sprintf("%s-%.10s", unfitForPath.ReplaceAllString(name, "-"), digest))
+	return filepath.Join(root, fmt.Sprintf("%s-%.10s", unsafeInPath.ReplaceAllString(name, "-"), digest))
 }
 
 // runsRoot is where runs are kept unless --out says otherwise.

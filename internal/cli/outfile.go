@@ -12,35 +12,35 @@ import (
 	"sim/scenarios/result"
 )
 
-// outFile is a file that a flag asks for, opened before the work begins and written whole or not at all.
-type outFile struct {
+// outputFile is a file that a flag asks for, opened before the work begins and written whole or not at all.
+type outputFile struct {
 	mu      sync.Mutex      // an interrupted command may be abandoned while it writes
 	path    string          // as it was given
 	pending *result.Pending // nil where path is a device or pipe
 	device  *os.File
 }
 
-// createFile opens path, which is at a place of another name until the run's directory is. Where a file cannot be it is a
+// createOutputFile opens path, which is at a place of another name until the run's directory is. Where a file cannot be it is a
 // *result.PlaceError, as where it is one of those that are read or that a run or sweep keeps. A device or pipe is written
 // as it is.
-func createFile(path, place string, read []string) (*outFile, error) {
-	o := &outFile{path: path}
+func createOutputFile(path, finalPath string, read []string) (*outputFile, error) {
+	o := &outputFile{path: path}
 	info, err := os.Stat(path)
 	switch {
-	case err == nil && info.IsDir() || isDir(place):
+	case err == nil && info.IsDir() || isDir(finalPath):
 		return nil, &result.PlaceError{Path: path, Why: "is a directory, not a file to write"}
 	case err == nil && !info.Mode().IsRegular():
 		o.device, err = os.OpenFile(path, os.O_WRONLY, 0)
 	default:
 		if err == nil {
-			if err := spared(path, info, read); err != nil {
+			if err := checkReplaceable(path, info, read); err != nil {
 				return nil, err
 			}
 		}
-		if real, err := filepath.EvalSymlinks(place); err == nil {
-			place = real // the link stays
+		if real, err := filepath.EvalSymlinks(finalPath); err == nil {
+			finalPath = real // the link stays
 		}
-		o.pending, err = result.CreatePending(place)
+		o.pending, err = result.CreatePending(finalPath)
 	}
 	if err != nil {
 		return nil, result.Unwritable(path, err)
@@ -53,9 +53,9 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// spared fails where a file that is there must not be replaced: what is read, scenarios at large, and what results are
+// checkReplaceable fails where a file that is there must not be replaced: what is read, scenarios at large, and what results are
 // of.
-func spared(path string, info os.FileInfo, read []string) error {
+func checkReplaceable(path string, info os.FileInfo, read []string) error {
 	for _, name := range read {
 		if in, err := os.Stat(name); err == nil && os.SameFile(in, info) {
 			return &result.PlaceError{Path: path, Why: "is read as input; choose another file to write"}
@@ -72,20 +72,20 @@ func spared(path string, info os.FileInfo, read []string) error {
 
 // writeFile writes the file that a flag of a command asks for, which read some.
 func (c *command) writeFile(path string, read []string, fill func(io.Writer) error) error {
-	out, err := createFile(path, path, read)
+	out, err := createOutputFile(path, path, read)
 	if err != nil {
 		return err
 	}
 	defer out.abort()
-	c.left.onAbandon(out.abort)
+	c.cleanup.onAbandon(out.abort)
 	return out.write(fill)
 }
 
 // write fills the file and puts it in place.
-func (o *outFile) write(fill func(io.Writer) error) error { return o.commit(o.fill(fill)) }
+func (o *outputFile) write(fill func(io.Writer) error) error { return o.commit(o.fill(fill)) }
 
 // fill writes the file, and leaves it to commit to put it in place.
-func (o *outFile) fill(fill func(io.Writer) error) error {
+func (o *outputFile) fill(fill func(io.Writer) error) error {
 	o.mu.Lock()
 	var w io.Writer = o.device
 	if o.pending != nil {
@@ -101,7 +101,7 @@ func (o *outFile) fill(fill func(io.Writer) error) error {
 }
 
 // commit puts the file in place, or leaves nothing behind where filling it failed.
-func (o *outFile) commit(err error) error {
+func (o *outputFile) commit(err error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
@@ -116,24 +116,24 @@ func (o *outFile) commit(err error) error {
 		o.device = nil
 	}
 	if err != nil {
-		o.drop()
+		o.discard()
 		return errors.New(o.path + ": cannot be written: " + result.Reason(err))
 	}
 	return nil
 }
 
 // abort leaves nothing behind. After write, and on nil, it does nothing.
-func (o *outFile) abort() {
+func (o *outputFile) abort() {
 	if o == nil {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.drop()
+	o.discard()
 }
 
-// drop is abort for who holds the lock.
-func (o *outFile) drop() {
+// discard is abort for who holds the lock.
+func (o *outputFile) discard() {
 	switch {
 	case o.pending != nil:
 		o.pending.Abort()

@@ -14,14 +14,14 @@ import (
 	"sim/workloads/trace"
 )
 
-// refuseOutputs fails where a run of s has nothing of what the flags ask for.
-func refuseOutputs(s *scenarios.Scenario, flags runFlags) error {
+// checkOutputs fails where a run of s has nothing of what the flags ask for.
+func checkOutputs(s *scenarios.Scenario, flags runFlags) error {
 	plan, err := s.NoPlan()
 	if err != nil {
 		return err
 	}
 	lacks := map[string]string{"--trace": s.NoTrace(), "--plan-out": plan, "--routes-out": s.NoRoutes()}
-	for _, o := range append(flags.files(), example{"--routes-out", flags.routesOut}) {
+	for _, o := range append(flags.outputFlags(), example{"--routes-out", flags.routesOut}) {
 		why, other := lacks[o[0]]
 		if !other {
 			why = s.NoWork()
@@ -36,20 +36,20 @@ func refuseOutputs(s *scenarios.Scenario, flags runFlags) error {
 // outputs are the files that flags ask a run for. All are opened before the run begins, and written before its
 // directory is put in place, since they may lie in it.
 type outputs struct {
-	trace, plan *outFile              // may be nil
+	trace, plan *outputFile           // may be nil
 	routes      map[string]routeFiles // by router
-	made        result.Made           // for routes
-	works       []workFile            // of what is simulated
-	ranks       *trace.Job            // the same, for the files of all ranks
-	create      func(path string) (*outFile, error)
+	createdDirs result.Made           // for routes
+	workloads   []workloadFile        // of what is simulated
+	rankTraces  *trace.Job            // the same, for the files of all ranks
+	create      func(path string) (*outputFile, error)
 }
 
-type routeFiles struct{ tables, tags *outFile }
+type routeFiles struct{ tables, tags *outputFile }
 
 // open opens the outputs of the run of s, which was read from file with the overrides and goes to dir. On failure what
 // is open is to be aborted, too.
 func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, dir *result.Dir, flags runFlags) error {
-	if len(flags.files()) == 0 && flags.routesOut == "" {
+	if len(flags.outputFlags()) == 0 && flags.routesOut == "" {
 		return nil
 	}
 	read, taken := scenarios.Inputs(file, overrides), map[string]bool{}
@@ -61,7 +61,7 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 		taken[place] = true
 		return place, err
 	}
-	create := func(path string) (*outFile, error) {
+	create := func(path string) (*outputFile, error) {
 		at, err := place(path)
 		if err == nil && at != path { // in the run's directory, which is new
 			err = os.MkdirAll(filepath.Dir(at), 0o777)
@@ -69,10 +69,10 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 		if err != nil {
 			return nil, err
 		}
-		return createFile(path, at, read)
+		return createOutputFile(path, at, read)
 	}
 	o.create = create
-	for _, w := range flags.files() {
+	for _, w := range flags.outputFlags() {
 		f, err := create(w[1])
 		if err != nil {
 			return err
@@ -83,7 +83,7 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 		case "--plan-out":
 			o.plan = f
 		default:
-			o.works = append(o.works, workFile{w[0], f})
+			o.workloads = append(o.workloads, workloadFile{w[0], f})
 		}
 	}
 	if flags.routesOut == "" {
@@ -93,7 +93,7 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 	if err != nil {
 		return err
 	}
-	if o.made, err = result.MakeAll(at); err != nil {
+	if o.createdDirs, err = result.MakeAll(at); err != nil {
 		return result.Unwritable(flags.routesOut, err)
 	}
 	o.routes = map[string]routeFiles{}
@@ -115,20 +115,20 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 func (o *outputs) abort() {
 	o.trace.abort()
 	o.plan.abort()
-	for _, f := range o.works {
+	for _, f := range o.workloads {
 		f.file.abort()
 	}
 	for _, f := range o.routes {
 		f.tables.abort()
 		f.tags.abort()
 	}
-	o.made.Remove()
+	o.createdDirs.Remove()
 }
 
 // write writes what was asked for. A failure of one does not keep the others from being written.
 func (o *outputs) write(c *command, out *scenarios.Outcome) error {
-	failed := o.commitWork()
-	write := func(f *outFile, fill func(io.Writer) error) {
+	failed := o.commitWorkloads()
+	write := func(f *outputFile, fill func(io.Writer) error) {
 		if f != nil {
 			if err := f.write(fill); err != nil {
 				failed = append(failed, err)
@@ -138,15 +138,15 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 	name := out.Document.Scenario
 	for i := range out.Detail.Policies {
 		if l := out.Detail.Policies[i].Timeline; o.trace != nil && l != nil && l.LeftOut != "" {
-			c.say("%s: %s leaves out: %s", name, o.trace.path, l.LeftOut)
+			c.logf("%s: %s leaves out: %s", name, o.trace.path, l.LeftOut)
 		}
 	}
 	write(o.trace, func(w io.Writer) error { return result.WriteTrace(w, &out.Document, &out.Detail) })
 	if o.plan != nil && len(out.Plans)+len(out.Schedules) == 0 {
 		if out.Planned {
-			c.say("no planner of %s wrote a plan out, so %s has none: fluid schedules have no plan", name, o.plan.path)
+			c.logf("no planner of %s wrote a plan out, so %s has none: fluid schedules have no plan", name, o.plan.path)
 		} else {
-			c.say("no policy of %s came to schedule rates, so %s has no rows", name, o.plan.path)
+			c.logf("no policy of %s came to schedule rates, so %s has no rows", name, o.plan.path)
 		}
 	}
 	write(o.plan, func(w io.Writer) error {
@@ -169,12 +169,12 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 		}
 	}
 	o.abort() // files of routers that have no routes
-	return several(failed...)
+	return joinErrors(failed...)
 }
 
-// claimDirs fails with a *result.PlaceError if a directory that policies write to while they decide cannot be written, or
+// checkOutputDirs fails with a *result.PlaceError if a directory that policies write to while they decide cannot be written, or
 // lies in the run's own, which may be nil. It makes none.
-func claimDirs(dirs scenarios.OutputDirs, run *result.Dir) error {
+func checkOutputDirs(dirs scenarios.OutputDirs, run *result.Dir) error {
 	for _, d := range []string{dirs.Models, dirs.Routes} {
 		switch {
 		case d == "":

@@ -35,43 +35,43 @@ func (c *command) plotCommand() *cli.Command {
 			example{"sim plot delta-fig6 -x port_bandwidth -y makespan_s", "a figure of the newest sweep"},
 			example{"sim plot runs/a runs/b -y nct --out figures", "two runs beside each other"}),
 		Flags: []cli.Flag{
-			option("out", "write the figures into `DIR`", "the result's "+result.PlotsDir+"/"),
+			stringFlag("out", "write the figures into `DIR`", "the result's "+result.PlotsDir+"/"),
 			formatFlag(),
-			option("spec", "draw what the [[plot]] tables of `FILE` ask for", ""),
-			option("kind", "draw one figure of `KIND` "+strings.Join(chart.Kinds[:len(chart.Kinds)-1], ", ")+" or "+chart.Kinds[len(chart.Kinds)-1], "by what is on the x axis"),
-			option("x", "put `NAME` on the x axis: a key that is varied, policy, or for lines and scatter a metric", ""),
-			option("y", "show the metric `NAME`, or solve_s, play_s or reference.METRIC; of a heatmap what is on the y axis", ""),
-			option("z", "colour a heatmap or twists by the metric `NAME`", ""),
-			option("series", "give each value of `NAME` a line or a colour", "policy"),
-			option("panels", "give each value of `NAME` a panel", ""),
-			repeated("where", "show only where KEY is A or B: `KEY=A,B` (repeatable)", ""),
-			option("name", "call the figure's file `NAME`, without ending", ""),
-			option("title", "write `TEXT` above the figure", ""),
-			toggle("log-x", "make the x axis logarithmic"),
-			toggle("log-y", "make the y axis logarithmic"),
+			stringFlag("spec", "draw what the [[plot]] tables of `FILE` ask for", ""),
+			stringFlag("kind", "draw one figure of `KIND` "+strings.Join(chart.Kinds[:len(chart.Kinds)-1], ", ")+" or "+chart.Kinds[len(chart.Kinds)-1], "by what is on the x axis"),
+			stringFlag("x", "put `NAME` on the x axis: a key that is varied, policy, or for lines and scatter a metric", ""),
+			stringFlag("y", "show the metric `NAME`, or solve_s, play_s or reference.METRIC; of a heatmap what is on the y axis", ""),
+			stringFlag("z", "colour a heatmap or twists by the metric `NAME`", ""),
+			stringFlag("series", "give each value of `NAME` a line or a colour", "policy"),
+			stringFlag("panels", "give each value of `NAME` a panel", ""),
+			repeatableFlag("where", "show only where KEY is A or B: `KEY=A,B` (repeatable)", ""),
+			stringFlag("name", "call the figure's file `NAME`, without ending", ""),
+			stringFlag("title", "write `TEXT` above the figure", ""),
+			boolFlag("log-x", "make the x axis logarithmic"),
+			boolFlag("log-y", "make the y axis logarithmic"),
 		},
 		Action: c.plot,
 	}
 }
 
-// mostTitle bounds names and titles, in bytes.
-const mostTitle = 200
+// maxTitleBytes bounds names and titles, in bytes.
+const maxTitleBytes = 200
 
-// askFlags are the flags that ask for one figure.
-var askFlags = []string{"kind", "x", "y", "z", "series", "panels", "where", "name", "title", "log-x", "log-y"}
+// figureFlags are the flags that ask for one figure.
+var figureFlags = []string{"kind", "x", "y", "z", "series", "panels", "where", "name", "title", "log-x", "log-y"}
 
 // plotFlags are the flags of `sim plot`.
 type plotFlags struct {
 	out, spec string
 	formats   []string
-	asked     *result.Plot // nil where no flag asks for a figure
-	logX      bool         // --log-x is given, true or false
+	figure    *result.Plot // nil where no flag asks for a figure
+	isLogXSet bool         // --log-x is given, true or false
 }
 
 func readPlotFlags(cc *cli.Context) (f plotFlags, err error) {
 	for _, name := range []string{"name", "title"} {
-		if given := cc.String(name); text.Line(given, mostTitle) != given {
-			return f, usagef("flag --%s wants a line of text of at most %d bytes, not %q", name, mostTitle, text.Line(given, mostTitle))
+		if given := cc.String(name); text.Line(given, maxTitleBytes) != given {
+			return f, usagef("flag --%s wants a line of text of at most %d bytes, not %q", name, maxTitleBytes, text.Line(given, maxTitleBytes))
 		}
 	}
 	if name := cc.String("name"); strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") {
@@ -81,20 +81,20 @@ func readPlotFlags(cc *cli.Context) (f plotFlags, err error) {
 	if f.formats, err = readFormats(cc); err != nil {
 		return f, err
 	}
-	i := slices.IndexFunc(askFlags, cc.IsSet)
+	i := slices.IndexFunc(figureFlags, cc.IsSet)
 	if i < 0 {
 		return f, nil
 	}
 	if f.spec != "" {
-		return f, usagef("--%s asks for a figure and --spec takes those of a file; use one of the two", askFlags[i])
+		return f, usagef("--%s asks for a figure and --spec takes those of a file; use one of the two", figureFlags[i])
 	}
-	f.asked = &result.Plot{
+	f.figure = &result.Plot{
 		Kind: cc.String("kind"), X: cc.String("x"), Y: cc.String("y"), Z: cc.String("z"),
 		Series: cc.String("series"), Panels: cc.String("panels"), Name: cc.String("name"), Title: cc.String("title"),
 		LogX: cc.Bool("log-x"), LogY: cc.Bool("log-y"),
 	}
-	f.logX = cc.IsSet("log-x")
-	f.asked.Where, err = readWhere(cc.StringSlice("where"))
+	f.isLogXSet = cc.IsSet("log-x")
+	f.figure.Where, err = readWhere(cc.StringSlice("where"))
 	return f, err
 }
 
@@ -185,7 +185,7 @@ func (c *command) drawResults(names []string, specs []result.Plot, flags plotFla
 				specs = own
 			}
 			figs, err := drawSweep(s, t, specs, flags)
-			return figs, outOr(flags, dir), err
+			return figs, plotDir(flags, dir), err
 		}
 		run, err := result.Read(dir)
 		if err != nil {
@@ -196,15 +196,15 @@ func (c *command) drawResults(names []string, specs []result.Plot, flags plotFla
 	if len(runs) > 1 && flags.out == "" {
 		return nil, "", usagef("several runs have no directory in common; say where the figures go with --out DIR")
 	}
-	dir = outOr(flags, dirs[0])
-	if len(runs) == 1 && specs == nil && flags.asked == nil {
+	dir = plotDir(flags, dirs[0])
+	if len(runs) == 1 && specs == nil && flags.figure == nil {
 		figs, err = plots.All(&runs[0].Document, &runs[0].Detail)
 		if err != nil {
 			err = &result.PlaceError{Path: dirs[0], Why: err.Error()}
 		}
 		return figs, dir, err
 	}
-	s, t, err := besides(runs, dirs)
+	s, t, err := runsAsSweep(runs, dirs)
 	if err != nil {
 		return nil, "", err
 	}
@@ -214,18 +214,18 @@ func (c *command) drawResults(names []string, specs []result.Plot, flags plotFla
 
 // readSweep reads a sweep, of one that is not finished the cells that are there, and says so. all is how many there are
 // to be.
-func (c *command) readSweep(dir string) (s *result.Sweep, t *result.SweepTimings, own []result.Plot, all int, err error) {
+func (c *command) readSweep(dir string) (s *result.Sweep, t *result.SweepTimings, plots []result.Plot, all int, err error) {
 	if _, err := os.Stat(filepath.Join(dir, result.SweepFile)); err != nil {
-		s, t, own, all, err = study.Partial(dir)
+		s, t, plots, all, err = study.Partial(dir)
 		if err == nil && len(s.Cells) > 0 {
-			c.say("%s is not finished: figures show %s of %s", dir, text.Count(len(s.Cells)), text.Plural(all, "cell"))
-			return s, t, own, all, nil
+			c.logf("%s is not finished: figures show %s of %s", dir, text.Count(len(s.Cells)), text.Plural(all, "cell"))
+			return s, t, plots, all, nil
 		}
 	}
-	if s, t, own, err = result.ReadSweep(dir); err != nil { // which says what is missing
+	if s, t, plots, err = result.ReadSweep(dir); err != nil { // which says what is missing
 		return nil, nil, nil, 0, err
 	}
-	return s, t, own, len(s.Cells), nil
+	return s, t, plots, len(s.Cells), nil
 }
 
 // isSweep reports whether dir is that of a sweep, whole or not.
@@ -234,18 +234,18 @@ func isSweep(dir string) bool {
 	return err == nil || result.IsSweep(dir)
 }
 
-// outOr is where figures go: --out, or beside the result.
-func outOr(flags plotFlags, dir string) string {
+// plotDir is where figures go: --out, or beside the result.
+func plotDir(flags plotFlags, dir string) string {
 	return cmp.Or(flags.out, filepath.Join(dir, result.PlotsDir))
 }
 
 // drawSweep draws what the flags or else the plots ask for. Faults of plots are unusable input, unless others can be
 // drawn.
 func drawSweep(s *result.Sweep, t *result.SweepTimings, specs []result.Plot, flags plotFlags) ([]sheet.Figure, error) {
-	if flags.asked != nil {
-		p := chart.Propose(s, *flags.asked)
-		if flags.logX {
-			p.LogX = flags.asked.LogX
+	if flags.figure != nil {
+		p := chart.Propose(s, *flags.figure)
+		if flags.isLogXSet {
+			p.LogX = flags.figure.LogX
 		}
 		specs = []result.Plot{p}
 	}
@@ -255,11 +255,11 @@ func drawSweep(s *result.Sweep, t *result.SweepTimings, specs []result.Plot, fla
 			errs[i] = usageError(e.Error())
 		}
 	}
-	return figs, several(errs...)
+	return figs, joinErrors(errs...)
 }
 
-// besides makes one table of several runs, as if a sweep had varied the run.
-func besides(runs []*result.Run, dirs []string) (*result.Sweep, *result.SweepTimings, error) {
+// runsAsSweep makes one table of several runs, as if a sweep had varied the run.
+func runsAsSweep(runs []*result.Run, dirs []string) (*result.Sweep, *result.SweepTimings, error) {
 	axis := result.Axis{Name: "run", Keys: []string{"run"}}
 	for _, dir := range dirs {
 		label := filepath.Base(filepath.Clean(dir))
@@ -305,5 +305,5 @@ func drawCharts(ctx context.Context, dir string, specs []result.Plot, s *result.
 			errs = append(errs, fmt.Errorf("%s: the results are whole but the figures are not: %w", s.Name, err))
 		}
 	}
-	return several(errs...)
+	return joinErrors(errs...)
 }

@@ -41,7 +41,7 @@ func TestBesides(t *testing.T) {
 		d.Title = title
 		return &result.Run{Document: o.Document, Timings: o.Timings, Detail: d}
 	}
-	s, times, err := besides([]*result.Run{run("t"), run("t"), run("t")}, []string{"runs/a/", "old/a", "b"})
+	s, times, err := runsAsSweep([]*result.Run{run("t"), run("t"), run("t")}, []string{"runs/a/", "old/a", "b"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,28 +63,28 @@ func TestBesides(t *testing.T) {
 			t.Errorf("cell %d has times %+v", i, times.Cells[c.Key])
 		}
 	}
-	if s, _, err := besides([]*result.Run{run("t"), run("u")}, []string{"a", "b"}); err != nil || s.Title != "" {
+	if s, _, err := runsAsSweep([]*result.Run{run("t"), run("u")}, []string{"a", "b"}); err != nil || s.Title != "" {
 		t.Errorf("different runs have the title %q: %v", s.Title, err)
 	}
-	if _, _, err := besides([]*result.Run{run("t"), run("t")}, []string{"a", "a/"}); err == nil || !strings.Contains(err.Error(), "twice") {
+	if _, _, err := runsAsSweep([]*result.Run{run("t"), run("t")}, []string{"a", "a/"}); err == nil || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("the same run twice: %v", err)
 	}
-	if _, _, err := besides([]*result.Run{{}}, []string{"a"}); err == nil {
+	if _, _, err := runsAsSweep([]*result.Run{{}}, []string{"a"}); err == nil {
 		t.Error("a run of nothing is drawn")
 	}
 }
 
 // Results of the scenarios that come with sim can be drawn after the fact.
 func TestPlotOfTrueRun(t *testing.T) {
-	c, stdout, stderr := buffered()
+	c, stdout, stderr := newBufferedCommand()
 	c.run = scenarios.Run
 	dir := t.TempDir()
-	if code := c.main(context.Background(), []string{"sim", "run", "gpt7b", "--no-plots", "--out", dir + "/run"}); code != exitDone {
+	if code := c.main(context.Background(), []string{"sim", "run", "gpt7b", "--no-plots", "--out", dir + "/run"}); code != exitOK {
 		t.Fatal(stderr)
 	}
 	stdout.Reset()
 	for _, args := range [][]string{nil, {"--y", "reference.makespan_s"}, {"--kind", "cdf", "--y", "ports"}, {"--x", "ports", "--y", "nct"}} {
-		if code := c.main(context.Background(), append([]string{"sim", "plot", dir + "/run", "--format", "svg"}, args...)); code != exitDone {
+		if code := c.main(context.Background(), append([]string{"sim", "plot", dir + "/run", "--format", "svg"}, args...)); code != exitOK {
 			t.Errorf("%q: %s", args, stderr)
 		}
 	}

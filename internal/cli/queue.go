@@ -41,7 +41,7 @@ func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner,
 		return nil, err
 	}
 	if flags.listen != "" && given == "" && token == "" {
-		c.say("whoever reaches %s may take cells and answer with anything; ask for a token with --listen TOKEN@%[1]s, --token-file or %s", flags.listen, tokenVariable)
+		c.logf("whoever reaches %s may take cells and answer with anything; ask for a token with --listen TOKEN@%[1]s, --token-file or %s", flags.listen, tokenVariable)
 	}
 	return func(ctx context.Context, p *study.Plan, todo []int, done func(int, *study.Record) error) error {
 		cell := make(map[string]int, len(todo))
@@ -52,7 +52,7 @@ func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner,
 			items[n] = queue.Item{Key: key, Payload: func() ([]byte, error) { return p.Task(i) }}
 		}
 		o := queue.Options{
-			Peer: queue.Peer{URL: flags.queue, Version: queueVersion(), Credentials: flags.creds, Token: token, Log: c.say},
+			Peer: queue.Peer{URL: flags.queue, Version: queueVersion(), Credentials: flags.creds, Token: token, Log: c.logf},
 			Name: p.Sweep.Name + "-" + p.Sweep.Digest[:10], Listen: flags.listen,
 		}
 		if embedded {
@@ -128,16 +128,16 @@ func (c *command) workerCommand() *cli.Command {
 			example{"sim worker nats://host:4222 --idle 10m", "on each machine, until there is nothing to do"}),
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "j", Usage: "compute `N` cells at a time", DefaultText: "as many as there are processors"},
-			option("creds", "NATS credentials `FILE`", ""),
-			option("token-file", "read the server's token from `FILE`", "$"+tokenVariable),
-			option("idle", "end when there was nothing to do for a `TIME` such as 10m", "never"),
+			stringFlag("creds", "NATS credentials `FILE`", ""),
+			stringFlag("token-file", "read the server's token from `FILE`", "$"+tokenVariable),
+			stringFlag("idle", "end when there was nothing to do for a `TIME` such as 10m", "never"),
 		},
 		Action: func(cc *cli.Context) error {
 			if cc.NArg() != 1 {
 				return usagef("sim worker needs the URL of a queue, such as nats://host:4222")
 			}
 			o := queue.WorkerOptions{Peer: queue.Peer{
-				URL: cc.Args().First(), Version: queueVersion(), Credentials: cc.String("creds"), Workers: workers(cc), Log: c.say,
+				URL: cc.Args().First(), Version: queueVersion(), Credentials: cc.String("creds"), Workers: workers(cc), Log: c.logf,
 			}}
 			if o.URL == queue.EmbeddedURL {
 				return usagef("sim worker needs the address of a server, such as nats://HOST:4222; embedded is for sim sweep")
@@ -153,15 +153,15 @@ func (c *command) workerCommand() *cli.Command {
 				}
 				o.Idle = d
 			}
-			return c.work(cc.Context, o)
+			return c.runWorker(cc.Context, o)
 		},
 	}
 }
 
-// work computes cells until it is told to stop, which is no failure.
-func (c *command) work(ctx context.Context, o queue.WorkerOptions) error {
+// runWorker computes cells until it is told to stop, which is no failure.
+func (c *command) runWorker(ctx context.Context, o queue.WorkerOptions) error {
 	var computed atomic.Int64
-	c.left.wait()
+	c.cleanup.requireWait()
 	begun := c.now()
 	err := queue.Work(ctx, o, func(ctx context.Context, task []byte) ([]byte, error) {
 		data, err := study.Do(ctx, task)
@@ -170,16 +170,16 @@ func (c *command) work(ctx context.Context, o queue.WorkerOptions) error {
 		}
 		return data, err
 	})
-	c.say("%s computed in %s", text.Plural(int(computed.Load()), "cell"), c.now().Sub(begun).Round(time.Second))
+	c.logf("%s computed in %s", text.Plural(int(computed.Load()), "cell"), c.now().Sub(begun).Round(time.Second))
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err
 }
 
-// wait has the command waited for: it gives back what it has taken.
-func (l *leftovers) wait() {
+// requireWait has the command waited for: it gives back what it has taken.
+func (l *cleanupList) requireWait() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.waits = true
+	l.waitForEnd = true
 }

@@ -17,7 +17,7 @@ import (
 	"sim/scenarios/result"
 )
 
-const queued = `
+const queuedStudy = `
 name = "queued"
 base = "gpt7b"
 policy.allocators = ["sqrt-alloc", "delta-fast", "delta-joint"]
@@ -26,8 +26,8 @@ workload.microbatches = "2..16 step 2"
 seed = "1..5"
 `
 
-// truesim returns the command in a process of its own.
-func truesim(t *testing.T, dir string, args ...string) (*exec.Cmd, *bytes.Buffer) {
+// simCommand returns the command in a process of its own.
+func simCommand(t *testing.T, dir string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -41,26 +41,26 @@ func truesim(t *testing.T, dir string, args ...string) (*exec.Cmd, *bytes.Buffer
 	return cmd, out
 }
 
-func runTrue(t *testing.T, dir string, args ...string) string {
+func runSim(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd, out := truesim(t, dir, args...)
+	cmd, out := simCommand(t, dir, args...)
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("sim %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return out.String()
 }
 
-// local runs the study here, for comparison.
-func local(t *testing.T, dir string) []byte {
+// localSweep runs the study here, for comparison.
+func localSweep(t *testing.T, dir string) []byte {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, "queued.toml"), []byte(queued), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "queued.toml"), []byte(queuedStudy), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	runTrue(t, dir, "sweep", "queued.toml", "--no-plots", "--out", "local")
-	return read(t, dir, "local")
+	runSim(t, dir, "sweep", "queued.toml", "--no-plots", "--out", "local")
+	return readSweepFile(t, dir, "local")
 }
 
-func read(t *testing.T, dir, sweep string) []byte {
+func readSweepFile(t *testing.T, dir, sweep string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, sweep, result.SweepFile))
 	if err != nil {
@@ -72,9 +72,9 @@ func read(t *testing.T, dir, sweep string) []byte {
 // A server within the sweep's process gives the same bytes.
 func TestEmbeddedQueue(t *testing.T) {
 	dir := t.TempDir()
-	want := local(t, dir)
-	runTrue(t, dir, "sweep", "queued.toml", "--queue", "embedded", "-j", "3", "--no-plots", "--out", "embedded")
-	if !bytes.Equal(read(t, dir, "embedded"), want) {
+	want := localSweep(t, dir)
+	runSim(t, dir, "sweep", "queued.toml", "--queue", "embedded", "-j", "3", "--no-plots", "--out", "embedded")
+	if !bytes.Equal(readSweepFile(t, dir, "embedded"), want) {
 		t.Error("the queue changed the result")
 	}
 }
@@ -86,7 +86,7 @@ func TestKilledWorker(t *testing.T) {
 		t.Skip("waits until the queue misses a worker: go test -tags nats . -run KilledWorker -long")
 	}
 	dir := t.TempDir()
-	want := local(t, dir)
+	want := localSweep(t, dir)
 	server, err := embedded.Start("127.0.0.1:0", "", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestKilledWorker(t *testing.T) {
 	}
 	var workers []*exec.Cmd
 	for range 3 {
-		w, _ := truesim(t, dir, "worker", at.String(), "-j", "1")
+		w, _ := simCommand(t, dir, "worker", at.String(), "-j", "1")
 		if err := w.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestKilledWorker(t *testing.T) {
 		}()
 		workers = append(workers, w)
 	}
-	sweep, out := truesim(t, dir, "sweep", "queued.toml", "--queue", at.String(), "--no-plots", "--out", "queue")
+	sweep, out := simCommand(t, dir, "sweep", "queued.toml", "--queue", at.String(), "--no-plots", "--out", "queue")
 	if err := sweep.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestKilledWorker(t *testing.T) {
 	if err := sweep.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if !bytes.Equal(read(t, dir, "queue"), want) {
+	if !bytes.Equal(readSweepFile(t, dir, "queue"), want) {
 		t.Error("the queue changed the result")
 	}
 	data, err := os.ReadFile(journal)
@@ -144,14 +144,14 @@ func TestKilledWorker(t *testing.T) {
 // A dead queue is told of in a line, and what is finished is kept.
 func TestDeadQueue(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "queued.toml"), []byte(queued), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "queued.toml"), []byte(queuedStudy), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
 		{"sweep", "queued.toml", "--queue", "nats://127.0.0.1:1", "--no-plots", "--out", "dead"},
 		{"worker", "nats://127.0.0.1:1"},
 	} {
-		cmd, out := truesim(t, dir, args...)
+		cmd, out := simCommand(t, dir, args...)
 		err := cmd.Run()
 		if code := cmd.ProcessState.ExitCode(); err == nil || code != exitFailed {
 			t.Errorf("%v: exit %d\n%s", args, code, out)
@@ -161,8 +161,8 @@ func TestDeadQueue(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"sweep", "queued.toml", "--queue", "here"}, {"worker"}, {"worker", "nats://x", "-j", "0"}, {"worker", "nats://x", "--idle", "soon"}} {
-		cmd, out := truesim(t, dir, args...)
-		if cmd.Run(); cmd.ProcessState.ExitCode() != exitUnusable {
+		cmd, out := simCommand(t, dir, args...)
+		if cmd.Run(); cmd.ProcessState.ExitCode() != exitInvalidInput {
 			t.Errorf("%v: exit %d\n%s", args, cmd.ProcessState.ExitCode(), out)
 		}
 	}

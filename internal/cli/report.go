@@ -32,18 +32,18 @@ func (c *command) reportCommand() *cli.Command {
 			example{"sim report runs/old runs/new --compare -o diff.html", "and what differs between them"}),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write `FILE`, or - for standard output", DefaultText: "of one RESULT, " + reportFile + " in its directory"},
-			toggle("compare", "show what differs between two RESULTs, OLD and NEW"),
-			toggle("force", "replace FILE even where it is no report"),
+			boolFlag("compare", "show what differs between two RESULTs, OLD and NEW"),
+			boolFlag("force", "replace FILE even where it is no report"),
 		},
-		Action: c.reportResults,
+		Action: c.writeReport,
 	}
 }
 
 // reportFile is where the report of one result goes.
 const reportFile = "report.html"
 
-// reportResults writes a report and prints where it is.
-func (c *command) reportResults(cc *cli.Context) error {
+// writeReport writes a report and prints where it is.
+func (c *command) writeReport(cc *cli.Context) error {
 	names := cc.Args().Slice()
 	switch n := len(names); {
 	case n == 0:
@@ -66,7 +66,7 @@ func (c *command) reportResults(cc *cli.Context) error {
 		read = append(read, path)
 	}
 	if cc.Bool("compare") {
-		d, err := comparisonOf(read[0], read[1])
+		d, err := compareResults(read[0], read[1])
 		if err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (c *command) reportResults(cc *cli.Context) error {
 		if cc.Bool("compare") && !result.IsResult(path) {
 			continue // what has nothing to show but its metrics
 		}
-		d, err := c.documentOf(path)
+		d, err := c.readDocument(path)
 		if err != nil {
 			return err
 		}
@@ -86,11 +86,11 @@ func (c *command) reportResults(cc *cli.Context) error {
 	if path == "" {
 		path = filepath.Join(read[0], reportFile)
 	}
-	write := func(w io.Writer) error { return page.Write(w, docs, look()) }
+	write := func(w io.Writer) error { return page.Write(w, docs, figureStyle()) }
 	if path == "-" {
 		return write(c.stdout)
 	}
-	if !cc.Bool("force") && !replaceable(path) {
+	if !cc.Bool("force") && !isReplaceable(path) {
 		return &result.PlaceError{Path: path, Why: "is there and is no report of sim; choose another file with -o, or replace it with --force"}
 	}
 	if err := c.writeFile(path, read, write); err != nil {
@@ -100,8 +100,8 @@ func (c *command) reportResults(cc *cli.Context) error {
 	return err
 }
 
-// documentOf reads the directory of a run or a sweep, finished or not.
-func (c *command) documentOf(dir string) (page.Document, error) {
+// readDocument reads the directory of a run or a sweep, finished or not.
+func (c *command) readDocument(dir string) (page.Document, error) {
 	if !isSweep(dir) {
 		run, err := result.Read(dir)
 		if err != nil {
@@ -120,10 +120,10 @@ func (c *command) documentOf(dir string) (page.Document, error) {
 	return page.OfSweep(dir, s, t, asked, study, all)
 }
 
-// comparisonOf compares two results.
-func comparisonOf(older, newer string) (page.Document, error) {
+// compareResults compares two results.
+func compareResults(oldPath, newPath string) (page.Document, error) {
 	var sides [2]*compare.Set
-	for i, path := range []string{older, newer} {
+	for i, path := range []string{oldPath, newPath} {
 		var err error
 		if sides[i], err = compare.Read(path, nil); err != nil {
 			return page.Document{}, err
@@ -136,8 +136,8 @@ func comparisonOf(older, newer string) (page.Document, error) {
 	return page.OfComparison(found), nil
 }
 
-// replaceable reports whether a report may be written to path: where nothing is, or a report, or what is no file.
-func replaceable(path string) bool {
+// isReplaceable reports whether a report may be written to path: where nothing is, or a report, or what is no file.
+func isReplaceable(path string) bool {
 	f, _, err := infile.Open(path)
 	if err != nil {
 		return true // creating it tells what is wrong
@@ -148,11 +148,11 @@ func replaceable(path string) bool {
 	return n == 0 || bytes.Contains(head[:n], []byte(page.Generator))
 }
 
-// look has the colours of figures.
-func look() page.Look {
+// figureStyle has the colours of figures.
+func figureStyle() page.Look {
 	var l page.Look
 	for _, s := range sheet.LineStyles {
-		line := page.Line{Color: css(s.Color), Dashes: []float64{}}
+		line := page.Line{Color: cssColor(s.Color), Dashes: []float64{}}
 		for _, d := range s.Dashes {
 			line.Dashes = append(line.Dashes, d.Points())
 		}
@@ -160,16 +160,16 @@ func look() page.Look {
 	}
 	const steps = 32
 	for i := range steps + 1 {
-		l.Heat = append(l.Heat, css(sheet.Heat(float64(i)/steps)))
+		l.Heat = append(l.Heat, cssColor(sheet.Heat(float64(i)/steps)))
 	}
 	for _, k := range plots.Kinds() {
-		l.Spans = append(l.Spans, page.Span{Name: k.Name, Words: k.Words, Color: css(k.Color), Row: k.Row})
+		l.Spans = append(l.Spans, page.Span{Name: k.Name, Words: k.Words, Color: cssColor(k.Color), Row: k.Row})
 	}
 	return l
 }
 
-// css writes a colour as style sheets do.
-func css(c color.Color) string {
+// cssColor writes a colour as style sheets do.
+func cssColor(c color.Color) string {
 	r := sheet.ToRGBA(c)
 	return fmt.Sprintf("#%02x%02x%02x", r.R, r.G, r.B)
 }

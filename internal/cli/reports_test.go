@@ -59,7 +59,7 @@ func TestReports(t *testing.T) {
 					out.WriteString(timelineStart(p.Timeline))
 				}
 			}
-			golden(t, "report-"+c.name+".txt", out.String())
+			compareGolden(t, "report-"+c.name+".txt", out.String())
 		})
 	}
 }

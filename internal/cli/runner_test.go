@@ -38,7 +38,7 @@ type (
 		Dir  string
 		Args [][]byte // they need not be UTF-8
 	}
-	answered struct {
+	commandResult struct {
 		Code           int
 		Stdout, Stderr []byte
 		Used           time.Duration // of processors
@@ -48,15 +48,15 @@ type (
 )
 
 // run runs the true sim in dir.
-func (s *runner) run(dir string, args []string) answered {
+func (s *runner) run(dir string, args []string) commandResult {
 	if s.cmd == nil {
 		if err := s.start(); err != nil {
-			return answered{err: err}
+			return commandResult{err: err}
 		}
 	}
-	late := time.AfterFunc(6*mostBadTime, func() { s.cmd.Process.Kill() })
+	late := time.AfterFunc(6*maxBadInputTime, func() { s.cmd.Process.Kill() })
 	defer late.Stop()
-	var a answered
+	var a commandResult
 	asked := served{Dir: dir}
 	for _, arg := range args {
 		asked.Args = append(asked.Args, []byte(arg))
@@ -67,7 +67,7 @@ func (s *runner) run(dir string, args []string) answered {
 	}
 	if err != nil {
 		s.stop()
-		return answered{Stderr: s.log.Bytes(), err: fmt.Errorf("the process ended (%v) or took too long", s.cmd)}
+		return commandResult{Stderr: s.log.Bytes(), err: fmt.Errorf("the process ended (%v) or took too long", s.cmd)}
 	}
 	s.peak = a.Peak
 	return a
@@ -102,16 +102,16 @@ func (s *runner) stop() {
 	}
 	s.end.Close()
 	s.cmd.Wait() // how it ended has been told
-	if s.peak > mostBadMemory {
+	if s.peak > maxBadInputBytes {
 		s.t.Errorf("a command took %d MiB", s.peak>>20)
 	}
 	s.cmd, s.peak = nil, 0
 }
 
-func init() { programs["simrunner"] = func() { os.Exit(serve()) } }
+func init() { programs["simrunner"] = func() { os.Exit(runServer()) } }
 
-// serve is the process: it runs what it reads until there is no more, and returns its exit code.
-func serve() int {
+// runServer is the process: it runs what it reads until there is no more, and returns its exit code.
+func runServer() int {
 	debug.SetGCPercent(100) // as the program has it, whose memory is measured
 	debug.SetMemoryLimit(math.MaxInt64)
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
@@ -132,11 +132,11 @@ func serve() int {
 			args = append(args, string(arg))
 		}
 		var stdout, stderr bytes.Buffer
-		c := standard()
+		c := newCommand()
 		c.stdout, c.stderr = &stdout, &stderr
-		begin := processors()
-		code := c.mainWithin(context.Background(), args)
-		a := answered{Code: code, Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), Used: processors() - begin, Peak: peakMemory()}
+		begin := processorTime()
+		code := c.mainUntilCancelled(context.Background(), args)
+		a := commandResult{Code: code, Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), Used: processorTime() - begin, Peak: peakMemory()}
 		if err := out.Encode(a); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
@@ -148,8 +148,8 @@ func serve() int {
 	}
 }
 
-// processors is the time that processors have spent on this process.
-func processors() time.Duration {
+// processorTime is the time that processors have spent on this process.
+func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		panic(err)

@@ -20,8 +20,8 @@ import (
 	"sim/scenarios/study"
 )
 
-// freeCells is the number of cells from which --yes must be said.
-const freeCells = 100_000
+// maxCellsWithoutYes is the number of cells from which --yes must be said.
+const maxCellsWithoutYes = 100_000
 
 func (c *command) sweepCommand() *cli.Command {
 	return &cli.Command{
@@ -70,7 +70,7 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	}
 	var run study.Runner = study.Local(flags.workers)
 	if flags.queue == "" { // else others write them
-		if err := claimDirs(flags.dirs, nil); err != nil {
+		if err := checkOutputDirs(flags.dirs, nil); err != nil {
 			return err
 		}
 	} else if !flags.dryRun {
@@ -99,8 +99,8 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	if flags.join {
 		run = store.Joined(flags.workers)
 	}
-	c.left.kept("the cells that were finished are kept, and the same command goes on from there")
-	err = c.fillSweep(ctx, plan, store, run, begun, flags)
+	c.cleanup.setKeptNote("the cells that were finished are kept, and the same command goes on from there")
+	err = c.computeCells(ctx, plan, store, run, begun, flags)
 	if e := store.Close(); err == nil {
 		err = e
 	}
@@ -118,7 +118,7 @@ func (c *command) plan(ctx context.Context, file string, overrides []string, fla
 		return nil, nil, err
 	}
 	c.warnDeprecated(first)
-	if n := st.Variants(); n > freeCells/max(1, len(first.PolicyNames())) && !flags.yes {
+	if n := st.Variants(); n > maxCellsWithoutYes/max(1, len(first.PolicyNames())) && !flags.yes {
 		return nil, nil, usagef("%s has about %s cells (%s variants of %s); say --yes if you mean it",
 			st.Name, text.Thousands(float64(n)*float64(len(first.PolicyNames()))), text.Count(n), text.Plural(len(first.PolicyNames()), "policy", "policies"))
 	}
@@ -136,19 +136,19 @@ func (c *command) plan(ctx context.Context, file string, overrides []string, fla
 			}
 		}
 	}
-	if asked := study.Peek(sweepDir(plan, flags)).Unknown(askedFor(plan, flags)); asked != nil {
+	if asked := study.Peek(sweepDir(plan, flags)).Unknown(requestedMetrics(plan, flags)); asked != nil {
 		return nil, nil, usagef("%s: there is no metric %q%s", asked.By, asked.Name,
 			text.DidYouMean(asked.Name, metricNames(), "sim list metrics names them"))
 	}
 	return st, plan, nil
 }
 
-// fillSweep computes the cells that store does not hold, and finishes the sweep when all are there.
-func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.Store, run study.Runner, begun time.Time, flags sweepFlags) error {
+// computeCells computes the cells that store does not hold, and finishes the sweep when all are there.
+func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *study.Store, run study.Runner, begun time.Time, flags sweepFlags) error {
 	for _, w := range store.Warnings {
-		c.say("%s", w)
+		c.logf("%s", w)
 	}
-	kin, err := filepath.Glob(filepath.Join(filepath.Dir(store.Dir), unfitForPath.ReplaceAllString(plan.Sweep.Name, "-")+"-*"))
+	kin, err := filepath.Glob(filepath.Join(filepath.Dir(store.Dir), unsafeInPath.ReplaceAllString(plan.Sweep.Name, "-")+"-*"))
 	if err != nil {
 		return err
 	}
@@ -156,9 +156,9 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 	if err != nil {
 		return err
 	}
-	store.Outdate(askedFor(plan, flags))
+	store.Outdate(requestedMetrics(plan, flags))
 	if adopted > 0 {
-		c.say("%s taken over from earlier sweeps of %s", text.Plural(adopted, "cell"), plan.Sweep.Name)
+		c.logf("%s taken over from earlier sweeps of %s", text.Plural(adopted, "cell"), plan.Sweep.Name)
 	}
 	if err := c.announce(ctx, plan, store, flags); err != nil {
 		return err
@@ -167,8 +167,8 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 	if flags.queue == "" { // whose workers nobody counts
 		left = func() (*study.Forecast, error) { return plan.Forecast(ctx, store, nil) }
 	}
-	m, update := c.startSweep(plan.Sweep.Name, flags.workers, left)
-	show := c.seldom(func() error { return store.WritePartial(plan) })
+	m, update := c.startSweepProgress(plan.Sweep.Name, flags.workers, left)
+	show := c.throttle(func() error { return store.WritePartial(plan) })
 	first := -1
 	status, err := study.Execute(ctx, plan, store, study.Options{Run: run, Progress: func(done, total, failed int) {
 		if update(done, total, failed); first < 0 {
@@ -180,7 +180,7 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 	m.stop()
 	stopped := func(err error) error {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			return &interrupted{status, store.Dir}
+			return &sweepInterrupt{status, store.Dir}
 		}
 		return err
 	}
@@ -188,7 +188,7 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 		show(true)
 	}
 	for _, i := range status.Failed {
-		c.say("%s failed: %s", plan.Name(i), store.Failure(plan.Sweep.Cells[i].Key))
+		c.logf("%s failed: %s", plan.Name(i), store.Failure(plan.Sweep.Cells[i].Key))
 	}
 	if err != nil {
 		return stopped(err)
@@ -197,7 +197,7 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 	timings.WallS = c.now().Sub(begun).Seconds()
 	writes := true
 	if flags.join {
-		c.say("%s computed by this worker, %d by others or before", text.Plural(status.Computed, "cell"), status.Known)
+		c.logf("%s computed by this worker, %d by others or before", text.Plural(status.Computed, "cell"), status.Known)
 		writes, err = store.Finishes(ctx)
 	}
 	if err == nil {
@@ -210,9 +210,9 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 		return stopped(err)
 	}
 	if status.Computed == 0 && len(status.Failed) == 0 && !flags.join {
-		c.say("all %s were there already", text.Plural(status.Total, "cell"))
+		c.logf("all %s were there already", text.Plural(status.Total, "cell"))
 	}
-	return failedCells(status)
+	return failedCellsError(status)
 }
 
 // checkMetric fails on names that figures know and the table does not.
@@ -227,8 +227,8 @@ func checkMetric(name string) error {
 	return nil
 }
 
-// askedFor returns the metrics that the table and the figures of a sweep are to show.
-func askedFor(plan *study.Plan, flags sweepFlags) []study.Asked {
+// requestedMetrics returns the metrics that the table and the figures of a sweep are to show.
+func requestedMetrics(plan *study.Plan, flags sweepFlags) []study.Asked {
 	var asked []study.Asked
 	if flags.metric != "" {
 		asked = append(asked, study.Asked{By: "flag --metric", Name: flags.metric})
@@ -239,8 +239,8 @@ func askedFor(plan *study.Plan, flags sweepFlags) []study.Asked {
 	return asked
 }
 
-// failedCells is the error of a sweep some of whose cells failed.
-func failedCells(s study.Status) error {
+// failedCellsError is the error of a sweep some of whose cells failed.
+func failedCellsError(s study.Status) error {
 	if len(s.Failed) == 0 {
 		return nil
 	}
@@ -254,22 +254,22 @@ func failedCells(s study.Status) error {
 	return fmt.Errorf("%s, and the same command tries these again; %d fail each time: change the scenario", what, s.Unusable)
 }
 
-// interrupted is the error of a sweep that was interrupted.
-type interrupted struct {
+// sweepInterrupt is the error of a sweep that was interrupted.
+type sweepInterrupt struct {
 	status study.Status
 	dir    string
 }
 
-func (e *interrupted) Error() string {
+func (e *sweepInterrupt) Error() string {
 	return fmt.Sprintf("interrupted after %d of %d cells, which are kept in %s; the same command goes on from there",
 		e.status.Known+e.status.Computed, e.status.Total, e.dir)
 }
 
-func (e *interrupted) Unwrap() error { return context.Canceled }
+func (e *sweepInterrupt) Unwrap() error { return context.Canceled }
 
 // finishSweep prints what a whole sweep found, and writes it, unless another worker does.
 func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *result.Sweep, timings *result.SweepTimings, plots []result.Plot, flags sweepFlags, writes bool) error {
-	if why := nothingServed(doc); why != "" {
+	if why := unservedReason(doc); why != "" {
 		return usagef("no policy can serve any of %s: %s; change the scenario", text.Plural(len(doc.Cells), "cell"), why)
 	}
 	if writes {
@@ -318,8 +318,8 @@ func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *resu
 	return drawn
 }
 
-// nothingServed says why no cell of a sweep could be served by its policy, "" where some could.
-func nothingServed(s *result.Sweep) string {
+// unservedReason says why no cell of a sweep could be served by its policy, "" where some could.
+func unservedReason(s *result.Sweep) string {
 	why := ""
 	for i := range s.Cells {
 		label := s.Cells[i].Labels["unserved"]

@@ -14,17 +14,17 @@ import (
 	"sim/scenarios/result"
 )
 
-// reportOf is what is printed of an outcome.
-func reportOf(o *scenarios.Outcome, dir string) string {
+// formatReport is what is printed of an outcome.
+func formatReport(o *scenarios.Outcome, dir string) string {
 	return report.Run(&result.Run{Document: o.Document, Detail: o.Detail, Timings: o.Timings}, dir, nil)
 }
 
 func TestTable(t *testing.T) {
 	var out strings.Builder
 	o := fakeOutcome()
-	out.WriteString(reportOf(o, "runs/deepseek671b-0123456789"))
-	golden(t, "table.txt", out.String())
-	narrow(t, out.String())
+	out.WriteString(formatReport(o, "runs/deepseek671b-0123456789"))
+	compareGolden(t, "table.txt", out.String())
+	checkLineWidths(t, out.String())
 }
 
 // TestTableOddities has a tie, an undefined metric with its reason, a policy without timings, a large topology and very
@@ -42,34 +42,34 @@ func TestTableOddities(t *testing.T) {
 		d.Rows[i].Labels["topology"] = strings.Repeat(strings.Repeat("12 ", 64)+"\n", 64)
 	}
 	d.Reference["makespan_s"] = 12.3456e-6
-	out.WriteString(reportOf(o, "out"))
-	golden(t, "table-odd.txt", out.String())
-	narrow(t, out.String())
+	out.WriteString(formatReport(o, "out"))
+	compareGolden(t, "table-odd.txt", out.String())
+	checkLineWidths(t, out.String())
 }
 
 // TestTableUnknownMetrics shows whatever there is when no column is known.
 func TestTableUnknownMetrics(t *testing.T) {
 	var out strings.Builder
 	o := &scenarios.Outcome{Document: result.Document{Scenario: "ring", Rows: []result.Row{{Policy: "dor", Metrics: map[string]float64{"crossings": 8, "echo_s": 1.25}}}}}
-	out.WriteString(reportOf(o, "out"))
-	golden(t, "table-unknown.txt", out.String())
+	out.WriteString(formatReport(o, "out"))
+	compareGolden(t, "table-unknown.txt", out.String())
 }
 
 func TestExplanation(t *testing.T) {
 	o := fakeOutcome()
 	short := fakeSimulation("short", 3.6834, 0.07, 0.02)
-	shrink(&short, 0.1583) // milliseconds, whose figures are wide
+	scaleTimes(&short, 0.1583) // milliseconds, whose figures are wide
 	o.Detail.Policies = append(o.Detail.Policies, short)
 	run := &result.Run{Document: o.Document, Detail: o.Detail}
 	for _, policy := range []string{"delta-joint", "short"} {
 		got := report.Explain(run, run.Detail.Simulation(policy), nil)
-		golden(t, "explain-"+policy+".txt", got)
-		narrow(t, got)
+		compareGolden(t, "explain-"+policy+".txt", got)
+		checkLineWidths(t, got)
 	}
 }
 
-// shrink makes everything on p's path shorter by a factor.
-func shrink(p *result.Simulation, by float64) {
+// scaleTimes makes everything on p's path shorter by a factor.
+func scaleTimes(p *result.Simulation, by float64) {
 	p.MakespanS *= by
 	for i := range p.Path {
 		s := &p.Path[i]
@@ -79,8 +79,8 @@ func shrink(p *result.Simulation, by float64) {
 	}
 }
 
-// narrow fails on lines that do not fit a terminal of text.Width.
-func narrow(t *testing.T, s string) {
+// checkLineWidths fails on lines that do not fit a terminal of text.Width.
+func checkLineWidths(t *testing.T, s string) {
 	t.Helper()
 	for _, l := range strings.Split(s, "\n") {
 		if n := utf8.RuneCountInString(l); n > text.Width {
@@ -94,16 +94,16 @@ func narrow(t *testing.T, s string) {
 
 // TestColours wants them on a terminal alone, and never with NO_COLOR.
 func TestColours(t *testing.T) {
-	c, _, _ := buffered()
-	if c.colours(os.Stdout) {
+	c, _, _ := newBufferedCommand()
+	if c.hasColours(os.Stdout) {
 		t.Error("colours where there is no terminal")
 	}
-	c.terminal = func(io.Writer) bool { return true }
-	if !c.colours(os.Stdout) {
+	c.isTerminal = func(io.Writer) bool { return true }
+	if !c.hasColours(os.Stdout) {
 		t.Error("no colours on a terminal")
 	}
 	c.getenv = func(name string) string { return map[string]string{"NO_COLOR": "1"}[name] }
-	if c.colours(os.Stdout) {
+	if c.hasColours(os.Stdout) {
 		t.Error("colours despite NO_COLOR")
 	}
 }

@@ -28,7 +28,7 @@ func TestAnnounce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd, _, stderr := buffered()
+		cmd, _, stderr := newBufferedCommand()
 		flags := sweepFlags{runFlags: runFlags{workers: 2}}
 		if err := cmd.announce(t.Context(), plan, study.Peek(t.TempDir()), flags); err != nil {
 			t.Fatal(err)

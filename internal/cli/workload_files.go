@@ -14,10 +14,10 @@ import (
 // fileFlags are the flags that ask for a file: the timelines, the plans, and what is simulated in formats of other tools.
 var fileFlags = []string{"trace", "plan-out", "goal-out", "chakra-out", "cm-out"}
 
-// files returns the flags that ask for a file, with it: of several the first.
-func (f *runFlags) files() (list []example) {
+// outputFlags returns the flags that ask for a file, with it: of several the first.
+func (f *runFlags) outputFlags() (list []example) {
 	for _, name := range fileFlags {
-		path := f.asked[name]
+		path := f.outputPaths[name]
 		if path != "" && name == "chakra-out" {
 			path = chakraFile(path, 0)
 		}
@@ -31,17 +31,17 @@ func (f *runFlags) files() (list []example) {
 // chakraFile is the file of a rank.
 func chakraFile(prefix string, rank int) string { return fmt.Sprintf("%s.%d.et", prefix, rank) }
 
-// workFile is a file of what is simulated, of the first rank or of all.
-type workFile struct {
+// workloadFile is a file of what is simulated, of the first rank or of all.
+type workloadFile struct {
 	flag string
-	file *outFile
+	file *outputFile
 }
 
-// fillWork writes the work of a scenario to the files that are open, of which none is put in place yet. Those of
+// fillWorkloads writes the work of a scenario to the files that are open, of which none is put in place yet. Those of
 // further ranks follow when these are, as there may be more than can be open at once; that they are not too large is
 // found out here.
-func (o *outputs) fillWork(w *trace.Work) error {
-	for _, f := range o.works {
+func (o *outputs) fillWorkloads(w *trace.Work) error {
+	for _, f := range o.workloads {
 		var j *trace.Job
 		var err error
 		fill := w.WriteCM
@@ -60,7 +60,7 @@ func (o *outputs) fillWork(w *trace.Work) error {
 			err = f.file.fill(fill)
 		}
 		if f.flag == "--chakra-out" && err == nil {
-			o.ranks = j
+			o.rankTraces = j
 			all := trace.Bounded(io.Discard)
 			for rank := 0; rank < j.Ranks && err == nil; rank++ {
 				err = j.WriteChakra(all, rank)
@@ -77,14 +77,14 @@ func (o *outputs) fillWork(w *trace.Work) error {
 	return nil
 }
 
-// commitWork puts the files in place.
-func (o *outputs) commitWork() (failed failures) {
-	for _, f := range o.works {
+// commitWorkloads puts the files in place.
+func (o *outputs) commitWorkloads() (failed errorList) {
+	for _, f := range o.workloads {
 		err := f.file.commit(nil)
-		for rank := 1; f.flag == "--chakra-out" && rank < o.ranks.Ranks && err == nil; rank++ {
-			var one *outFile
+		for rank := 1; f.flag == "--chakra-out" && rank < o.rankTraces.Ranks && err == nil; rank++ {
+			var one *outputFile
 			if one, err = o.create(chakraFile(strings.TrimSuffix(f.file.path, ".0.et"), rank)); err == nil {
-				err = one.write(func(to io.Writer) error { return o.ranks.WriteChakra(to, rank) })
+				err = one.write(func(to io.Writer) error { return o.rankTraces.WriteChakra(to, rank) })
 			}
 		}
 		if err != nil {

@@ -15,22 +15,22 @@ import (
 
 func sweepFlagList() []cli.Flag {
 	return append(scenarioFlags(),
-		toggle("dry-run", "print the cells and how long they might take, and compute nothing but one cell a policy"),
-		toggle("yes", fmt.Sprintf("go on though there are more than %s cells", text.Count(freeCells))),
-		toggle("join", "share the cells with all who run the same command and see the same directory"),
-		preset("lease", "with --join: others take over the cells of a worker that gave no sign of life for a `TIME`", "1m"),
-		option("queue", "have the cells computed by the workers of a queue at `URL`, such as nats://host:4222, or embedded in a build with the tag nats", ""),
-		option("listen", "with --queue embedded: take workers of other machines at `ADDRESS`, such as :4222", ""),
-		option("creds", "with --queue: NATS credentials `FILE`", ""),
-		option("token-file", "with --queue: read the token that is asked for from `FILE`", "$SIM_TOKEN"),
-		toggle("json", "print the sweep document instead of the table"),
-		option("metric", "print `NAME` in the table", "nct, or else the first of time"),
-		repeated("where", "print cells where `KEY=A,B` in the table (repeatable)", "all"),
-		option("out", "keep the sweep in `DIR`", "runs/<name>-<hash>"),
+		boolFlag("dry-run", "print the cells and how long they might take, and compute nothing but one cell a policy"),
+		boolFlag("yes", fmt.Sprintf("go on though there are more than %s cells", text.Count(maxCellsWithoutYes))),
+		boolFlag("join", "share the cells with all who run the same command and see the same directory"),
+		defaultedFlag("lease", "with --join: others take over the cells of a worker that gave no sign of life for a `TIME`", "1m"),
+		stringFlag("queue", "have the cells computed by the workers of a queue at `URL`, such as nats://host:4222, or embedded in a build with the tag nats", ""),
+		stringFlag("listen", "with --queue embedded: take workers of other machines at `ADDRESS`, such as :4222", ""),
+		stringFlag("creds", "with --queue: NATS credentials `FILE`", ""),
+		stringFlag("token-file", "with --queue: read the token that is asked for from `FILE`", "$SIM_TOKEN"),
+		boolFlag("json", "print the sweep document instead of the table"),
+		stringFlag("metric", "print `NAME` in the table", "nct, or else the first of time"),
+		repeatableFlag("where", "print cells where `KEY=A,B` in the table (repeatable)", "all"),
+		stringFlag("out", "keep the sweep in `DIR`", "runs/<name>-<hash>"),
 		forceFlag(),
 		routeCacheFlag(),
 		&cli.IntFlag{Name: "j", Usage: "compute `N` cells at a time; changes no result", DefaultText: "as many as there are processors"},
-		toggle("no-plots", "draw no figures"),
+		boolFlag("no-plots", "draw no figures"),
 		formatFlag(),
 		&cli.StringFlag{Name: "shard", Hidden: true}, // refused, with what serves instead
 		&cli.BoolFlag{Name: "merge", Hidden: true},   // refused likewise
@@ -54,7 +54,7 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 		join: cc.Bool("join"), dryRun: cc.Bool("dry-run"), yes: cc.Bool("yes"),
 		queue: cc.String("queue"), listen: cc.String("listen"), creds: cc.String("creds"), tokenFile: cc.String("token-file"), metric: cc.String("metric"),
 	}
-	if f.runFlags, err = readKeptFlags(cc); err != nil {
+	if f.runFlags, err = readStorageFlags(cc); err != nil {
 		return f, err
 	}
 	if f.where, err = readWhere(cc.StringSlice("where")); err != nil {
@@ -95,15 +95,15 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 	return f, nil
 }
 
-// secret is what stands before the host of a queue's address.
-var secret = regexp.MustCompile(`[^/=,\s]+@`)
+// secretPattern is what stands before the host of a queue's address.
+var secretPattern = regexp.MustCompile(`[^/=,\s]+@`)
 
 // withoutSecrets returns arguments fit to be kept: the addresses of queues hold passwords and tokens.
 func withoutSecrets(args []string) []string {
 	kept := slices.Clone(args)
 	for i, a := range kept {
 		if strings.Contains(a, "://") || i > 0 && strings.Contains(args[i-1], "listen") || strings.Contains(a, "listen=") {
-			kept[i] = secret.ReplaceAllString(a, "***@")
+			kept[i] = secretPattern.ReplaceAllString(a, "***@")
 		}
 	}
 	return kept

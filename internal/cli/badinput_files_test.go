@@ -18,9 +18,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// badThings puts into dir what unusable input may name: files and directories that are no scenarios, and the runs and
+// writeBadFiles puts into dir what unusable input may name: files and directories that are no scenarios, and the runs and
 // sweeps of whole with something broken.
-func badThings(t *testing.T, dir, whole string) {
+func writeBadFiles(t *testing.T, dir, whole string) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -185,13 +185,13 @@ func badThings(t *testing.T, dir, whole string) {
 	} {
 		run(name, "pods", func(at string) {
 			must(os.Remove(filepath.Join(at, result.DetailFile)))
-			block := gzipped(strings.Repeat(of[1], 1<<20/len(of[1])))
-			must(os.WriteFile(filepath.Join(at, result.DetailGzip), append(gzipped(of[0]), bytes.Repeat(block, 3<<10)...), 0o666))
+			block := gzipBytes(strings.Repeat(of[1], 1<<20/len(of[1])))
+			must(os.WriteFile(filepath.Join(at, result.DetailGzip), append(gzipBytes(of[0]), bytes.Repeat(block, 3<<10)...), 0o666))
 		})
 	}
 	run("not-gzip", "pods", replaced(result.DetailGzip, "plain"))
 	run("cut-gzip", "pods", func(at string) {
-		data := gzipped(`{"title": "` + strings.Repeat("a", 1000) + `"}`)
+		data := gzipBytes(`{"title": "` + strings.Repeat("a", 1000) + `"}`)
 		must(os.WriteFile(filepath.Join(at, result.DetailGzip), data[:len(data)-9], 0o666))
 	})
 	run("rows", "pods", replaced(result.ResultFile, `{"schema": "sim.result/1", "rows": [`+strings.Repeat("{},", 4<<20)+"{}]}"))
@@ -228,7 +228,7 @@ func manyKeys(n int) string {
 	return b.String()
 }
 
-func gzipped(text string) []byte {
+func gzipBytes(text string) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	z.Write([]byte(text)) // a Buffer does not fail
@@ -236,8 +236,8 @@ func gzipped(text string) []byte {
 	return b.Bytes()
 }
 
-// wholeRuns makes runs and a sweep that have nothing wrong with them: "pods", "torus" and "sweep".
-func wholeRuns(t *testing.T) (dir string) {
+// makeRuns makes runs and a sweep that have nothing wrong with them: "pods", "torus" and "sweep".
+func makeRuns(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for _, args := range [][]string{
@@ -245,9 +245,9 @@ func wholeRuns(t *testing.T) (dir string) {
 		{"run", "twisted", "--out", filepath.Join(dir, "torus")},
 		{"sweep", "gpt7b", "--out", filepath.Join(dir, "sweep"), "--policy", "prop-alloc", "--set", "seed=1,2"},
 	} {
-		c, _, stderr := buffered()
+		c, _, stderr := newBufferedCommand()
 		c.run = scenarios.Run
-		if code := c.main(context.Background(), append([]string{"sim"}, append(args, "--no-plots")...)); code != exitDone {
+		if code := c.main(context.Background(), append([]string{"sim"}, append(args, "--no-plots")...)); code != exitOK {
 			t.Fatal(stderr)
 		}
 	}
