@@ -17,7 +17,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestArrange shuffles flags among the files: what arrange makes of them is the same wherever they stand.
+// TestArrange inserts flags at random positions among the files: flagsFirst returns the same
+// arguments for every position.
 func TestArrange(t *testing.T) {
 	c, _, _ := newBufferedCommand()
 	app := c.app()
@@ -54,7 +55,7 @@ func TestArrange(t *testing.T) {
 	})
 }
 
-// TestArrangeAnything wants no panic on any words.
+// TestArrangeAnything: flagsFirst does not panic on arbitrary words.
 func TestArrangeAnything(t *testing.T) {
 	c, _, _ := newBufferedCommand()
 	app := c.app()
@@ -66,7 +67,7 @@ func TestArrangeAnything(t *testing.T) {
 	})
 }
 
-// TestReport pins the exit codes.
+// TestReport compares the exit code of each kind of error with a table.
 func TestReport(t *testing.T) {
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -77,7 +78,7 @@ func TestReport(t *testing.T) {
 	}{
 		{context.Background(), nil, 0},
 		{context.Background(), errors.New("broken"), 1},
-		{context.Background(), context.Canceled, 1}, // nobody asked for it
+		{context.Background(), context.Canceled, 1}, // the context of the command was not cancelled
 		{context.Background(), usagef("no"), 2},
 		{context.Background(), &result.PlaceError{Path: "a", Why: "b"}, 2},
 		{context.Background(), scenarios.Diagnostics{{File: "a", Problem: "b"}}, 2},
@@ -94,7 +95,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestProgressBar wants the bar drawn on a terminal and taken away after.
+// TestProgressBar: the bar is drawn on a terminal and erased at the end.
 func TestProgressBar(t *testing.T) {
 	c, _, stderr := newBufferedCommand()
 	c.isTerminal = func(io.Writer) bool { return true }
@@ -115,8 +116,8 @@ func TestProgressBar(t *testing.T) {
 	}
 }
 
-// TestPolicyProgress: the line of a run says how far the policy has come that decides, and how long it will take at the
-// same rate. The next policy begins anew.
+// TestPolicyProgress: the progress line of a run contains the completed share of the current
+// policy and its remaining time at constant speed. Both start again with the next policy.
 func TestPolicyProgress(t *testing.T) {
 	c, _, _ := newBufferedCommand()
 	now := time.Unix(1000, 0)

@@ -18,8 +18,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// writeBadFiles puts into dir what unusable input may name: files and directories that are no scenarios, and the runs and
-// sweeps of whole with something broken.
+// writeBadFiles writes files and directories to dir that invalid input can name: files that
+// are not scenarios, and damaged copies of the runs and sweeps in whole.
 func writeBadFiles(t *testing.T, dir, whole string) {
 	t.Helper()
 	must := func(err error) {
@@ -158,7 +158,7 @@ func writeBadFiles(t *testing.T, dir, whole string) {
 	run("torus-link", "torus", edited("detail.json", func(m map[string]any) {
 		first(m)["lattice"] = map[string]any{"dims": []int{2}, "links": []any{map[string]any{"from": 7}}}
 	}))
-	unsummed := edited("manifest.json", func(m map[string]any) { delete(m, "sha256") }) // as an earlier version writes it
+	unsummed := edited("manifest.json", func(m map[string]any) { delete(m, "sha256") }) // without checksums; they are optional
 	run("no-simulation", "pods", func(at string) {
 		unsummed(at)
 		edited("detail.json", func(m map[string]any) { m["policies"] = []any{} })(at)
@@ -216,10 +216,10 @@ func writeBadFiles(t *testing.T, dir, whole string) {
 	})
 }
 
-// secretWord is in files that are no scenarios, of which no refusal may quote anything.
+// secretWord is part of files that are not scenarios. No error message may quote it.
 const secretWord = "hunter2"
 
-// manyKeys are keys that no scenario has, n of them.
+// manyKeys returns n lines with keys that no scenario has.
 func manyKeys(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -231,12 +231,12 @@ func manyKeys(n int) string {
 func gzipBytes(text string) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	z.Write([]byte(text)) // a Buffer does not fail
+	z.Write([]byte(text)) // writing to a Buffer does not fail
 	z.Close()
 	return b.Bytes()
 }
 
-// makeRuns makes runs and a sweep that have nothing wrong with them: "pods", "torus" and "sweep".
+// makeRuns creates the valid results "pods", "torus" and "sweep" and returns their directory.
 func makeRuns(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

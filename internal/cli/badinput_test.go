@@ -20,33 +20,39 @@ import (
 	"unicode/utf8"
 )
 
-// badInputs are the tables of unusable input, in testdata/badinput. A line that begins with an exit code is a case:
+// badInputs lists the tables of invalid input in testdata/badinput. A line that begins with an
+// exit code is a case:
 //
 //	2 check x.toml => x.toml:3: workload.tp: is missing
 //
-// the arguments of sim, as in a shell but that double quotes hold Go's escapes, and what a line of stderr must hold; a
-// line below it that begins with "&" is another. A line that ends in a colon begins a file, whose lines are indented by
-// a tab, for the cases of its section; "==" begins a section. What else there is to name is made by badThings.
+// On the left are the arguments of sim as in a shell, except that double quotes contain Go
+// escapes; on the right is a part of a line of stderr. Further lines that begin with "&" are
+// further parts. A line that ends with a colon begins a file for the cases of its section; the
+// lines of the file are indented by a tab. "==" begins a section. Other files that cases name
+// are created by writeBadFiles.
 var badInputs = []string{"toml", "values", "kinds", "files", "flags", "results", "sweeps", "others", "moves", "queue"}
 
 // Bounds of what unusable input may cost.
 const (
+	// Limits for the resources of invalid input: processor time, memory, and the length of a
+	// message line.
 	maxBadInputTime     = 10 * time.Second
 	maxBadInputBytes    = 512 << 20
 	maxMessageLineBytes = 500
 )
 
-// badCase is a command that must not work.
+// badCase is a command that must be rejected.
 type badCase struct {
-	location string // of the table, with its line
+	location string // file and line of the table
 	code     int
 	args     []string
 	want     []string          // parts of lines of stderr
-	files    map[string]string // beside those of badThings
+	files    map[string]string // files in addition to those of writeBadFiles
 }
 
-// TestBadInput runs every case: the exit code is as the table says, stderr has a printable line
-// of bounded length for each diagnostic, nothing is written, and neither time nor memory run out.
+// TestBadInput runs every case. The exit code is that of the table, stderr has one printable
+// line of limited length per diagnostic, no file is written, and processor time and memory
+// stay below their limits.
 func TestBadInput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the command some seven hundred times")
@@ -62,10 +68,11 @@ func TestBadInput(t *testing.T) {
 	runBadCases(t, cases)
 }
 
-// maxConcurrentCases is how many cases share one look at what they left behind, which takes longer than most of them.
+// maxConcurrentCases is the number of cases after which the directory is compared with its
+// original state. The comparison takes longer than most cases.
 const maxConcurrentCases = 16
 
-// runBadCases tries cases, as many at a time as there are processors.
+// runBadCases runs cases, as many in parallel as there are processors.
 func runBadCases(t *testing.T, cases []badCase) {
 	whole := makeRuns(t)
 	todo := make(chan []badCase)
@@ -87,13 +94,13 @@ func runBadCases(t *testing.T, cases []badCase) {
 					c.run(t, s, dir)
 				}
 				if changed = fileChanges(before, readContents(t, dir)); changed != "" {
-					before = nil // the next begin anew
+					before = nil // compare the next cases with a new state
 				}
 				return changed
 			}
 			for some := range todo {
 				if changed := try(some); changed != "" {
-					for i := range some { // which it was
+					for i := range some { // find the case that changed the directory
 						if changed := try(some[i : i+1]); changed != "" {
 							t.Errorf("%s: sim %s: written: %s", some[i].location, strings.Join(some[i].args, " "), changed)
 						}
@@ -110,10 +117,11 @@ func runBadCases(t *testing.T, cases []badCase) {
 	wg.Wait()
 }
 
-// diagnostic is what a line of stderr begins with: the program, or a place.
+// diagnostic matches the start of a message line: the program name, or a file with line or
+// key.
 var diagnostic = regexp.MustCompile(`^(sim: |[^ :]+(:[0-9]+)?: |"[^"]+": )[^ ]`)
 
-// run runs a case in dir.
+// run runs a case in dir and compares the result with the table.
 func (c *badCase) run(t *testing.T, s *runner, dir string) {
 	for name, text := range c.files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
@@ -137,7 +145,7 @@ func (c *badCase) run(t *testing.T, s *runner, dir string) {
 	if got.Code != c.code {
 		fail("exit code %d, want %d", got.Code, c.code)
 	}
-	if got.Used > maxBadInputTime { // others may be at work beside it
+	if got.Used > maxBadInputTime { // processor time, because other processes may use the machine
 		fail("took %v", got.Used)
 	}
 	for _, want := range c.want {
@@ -166,7 +174,7 @@ func (c *badCase) run(t *testing.T, s *runner, dir string) {
 	}
 }
 
-// fileChanges lists what was changed.
+// fileChanges lists the differences between two states of a directory.
 func fileChanges(before, after map[string]fileContent) string {
 	var changed []string
 	for name := range after {
@@ -183,14 +191,14 @@ func fileChanges(before, after map[string]fileContent) string {
 	return strings.Join(changed, ", ")
 }
 
-// fileContent is what a file is known by; of a directory only its mode counts.
+// fileContent identifies the content of a file. For directories only the mode is compared.
 type fileContent struct {
 	mode fs.FileMode
 	size int64
-	at   int64 // when it was written
+	at   int64 // modification time
 }
 
-// readContents tells what is below a directory.
+// readContents returns the state of all files below a directory.
 func readContents(t *testing.T, dir string) map[string]fileContent {
 	found := map[string]fileContent{}
 	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -213,7 +221,7 @@ func readContents(t *testing.T, dir string) map[string]fileContent {
 	return found
 }
 
-// readBadCases reads a table.
+// readBadCases reads a table of cases.
 func readBadCases(t *testing.T, name string) (cases []badCase) {
 	t.Helper()
 	path := filepath.Join("testdata", "badinput", name+".txt")
@@ -261,7 +269,8 @@ func readBadCases(t *testing.T, name string) (cases []badCase) {
 	return cases
 }
 
-// splitWords splits a line as a shell does: single quotes hold all as it is, double ones Go's escapes.
+// splitWords splits a line into words as a shell does. Text in single quotes is literal; text
+// in double quotes has Go escapes.
 func splitWords(line string) (list []string, bad string) {
 	for line = strings.TrimLeft(line, " "); line != ""; line = strings.TrimLeft(line, " ") {
 		word := ""

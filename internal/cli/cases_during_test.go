@@ -67,8 +67,9 @@ var duringCases = []correctedCase{
 	breakEvenCase("6200us", "depends on the delay"),
 }
 
-// checkMovesByPacket returns a check that circuits move under delta-during, that no packet is lost, and that an iteration takes
-// at least its bound and at most so many times as long as the fluid's.
+// checkMovesByPacket returns a check of delta-during at packet level: circuits move, no packet
+// is lost, and an iteration takes at least its bound and at most longer times the iteration at
+// flow level.
 func checkMovesByPacket(longer float64) func(caseOutcome) (string, error) {
 	return func(o caseOutcome) (string, error) {
 		if o.code != exitOK {
@@ -89,8 +90,8 @@ func checkMovesByPacket(longer float64) func(caseOutcome) (string, error) {
 	}
 }
 
-// checkTrialTimes returns a check that no trial stalls, and of the mean NCT of trials and its 95th percentile by policy, to
-// four decimals.
+// checkTrialTimes returns a check that no trial stalls, and that the mean and the 95th
+// percentile of NCT over trials have the given values, indexed by policy, to four decimals.
 func checkTrialTimes(want map[string][2]float64) func(caseOutcome) (string, error) {
 	return func(o caseOutcome) (string, error) {
 		if o.code != exitOK {
@@ -117,7 +118,8 @@ func checkTrialTimes(want map[string][2]float64) func(caseOutcome) (string, erro
 	}
 }
 
-// checkNoSlower returns a check that an iteration of delta-during takes no longer than some seconds.
+// checkNoSlower returns a check that an iteration of delta-during takes at most the given
+// number of seconds.
 func checkNoSlower(seconds float64) func(caseOutcome) (string, error) {
 	return func(o caseOutcome) (string, error) {
 		got, err := duringRow(o.document)
@@ -132,10 +134,11 @@ func checkNoSlower(seconds float64) func(caseOutcome) (string, error) {
 	}
 }
 
-// breakEvenCase returns the case of a job at one reconfiguration delay. Its break-even is that of the same job at a delay
-// of 1 us. Circuits move if the delay is not longer, and the iteration is then faster than with circuits that stay,
-// which proves that moving them pays. At longer delays the row says that none was found. The break-even itself is the
-// longest that a search finds, so no value of it is right but the best, which is not known.
+// breakEvenCase returns the case of a job at one reconfiguration delay. The break-even must
+// not depend on the delay, so it is compared with that at a delay of 1 us. If the delay is at
+// most the break-even, circuits move and the iteration is faster than with fixed circuits,
+// which proves that moving them pays. At longer delays the row states that no better plan was
+// found. The exact break-even is unknown, because a search finds it.
 func breakEvenCase(delay, before string) correctedCase {
 	const file = "testdata/cases/during/break-even-contradiction.toml"
 	return correctedCase{
@@ -178,10 +181,10 @@ func breakEvenCase(delay, before string) correctedCase {
 	}
 }
 
-// duringResult is the row of delta-during.
+// duringResult holds the values of the row of delta-during.
 type duringResult struct {
 	makespan, breakEven float64 // in seconds
-	still               float64 // iteration of delta-joint, whose circuits stay, in seconds
+	still               float64 // iteration of delta-joint, whose circuits do not move, in seconds
 	moves               string
 }
 

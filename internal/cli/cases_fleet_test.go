@@ -58,8 +58,9 @@ var fleetCases = []correctedCase{
 	},
 }
 
-// ongoingRepairCase is the case of a log of 100 days with a fault from day 10 to 90 and another in the last 0.1 days. Machines read
-// it from moments evenly apart, so that 0.801 of them are down at any time.
+// ongoingRepairCase is the case of a fault log of 100 days with one fault from day 10 to day
+// 90 and another during the last 0.1 days. Machines read the log from evenly spaced start
+// times, so that 0.801 of them are down on average at any time.
 func ongoingRepairCase(days int, before string) correctedCase {
 	return correctedCase{
 		name:   fmt.Sprintf("fault-log-ongoing-%d", days),
@@ -70,7 +71,7 @@ func ongoingRepairCase(days int, before string) correctedCase {
 	}
 }
 
-// checkMetricNear returns a check of a metric within a relative error.
+// checkMetricNear returns a check that a metric has a value within a relative error.
 func checkMetricNear(metric, policy string, want, within float64) func(caseOutcome) (string, error) {
 	return func(o caseOutcome) (string, error) {
 		if o.code != exitOK {
@@ -91,7 +92,7 @@ func checkMetricNear(metric, policy string, want, within float64) func(caseOutco
 	}
 }
 
-// forEachRecord calls do for each row of a CSV file of a run, by the names of its columns.
+// forEachRecord calls do for each row of a CSV file of a run. A row is indexed by column name.
 func forEachRecord(o caseOutcome, file string, do func(map[string]string)) error {
 	if o.code != exitOK {
 		return fmt.Errorf("exit code %d, want 0: %s", o.code, o.stderr)
@@ -115,13 +116,14 @@ func forEachRecord(o caseOutcome, file string, do func(map[string]string)) error
 	return nil
 }
 
-// checkDrains checks that no job leaves with a checkpoint while a machine of its cubes fails in the two minutes in which
-// it writes that. All of its jobs of whole cubes are on all machines of their cubes.
+// checkDrains checks that no job leaves with a checkpoint if a machine of its cubes fails
+// during the two minutes in which the checkpoint is written. All jobs use whole cubes and
+// therefore all machines of these.
 func checkDrains(o caseOutcome) (string, error) {
 	leaves, lost, interrupted := 0, 0, 0
 	var errs []error
 	for _, policy := range []string{"reconfigurable", "static-first-fit", "folding"} {
-		failures := map[string][]float64{} // moments by cube
+		failures := map[string][]float64{} // failure times, indexed by cube
 		err := forEachRecord(o, "events-"+policy+".csv", func(r map[string]string) {
 			if r["part"] == "machine" && r["event"] == "down" {
 				number, err := strconv.Atoi(r["number"])

@@ -77,8 +77,8 @@ var inputCases = []correctedCase{
 	},
 }
 
-// checkRejected returns a check that the command ends with exit code 2 and exactly as many lines as are given, line i with
-// the text of number i.
+// checkRejected returns a check that the command exits with 2 and prints exactly one line per
+// element of want, which the line contains.
 func checkRejected(want ...string) func(caseOutcome) (string, error) {
 	return func(o caseOutcome) (string, error) {
 		lines := strings.Split(strings.TrimRight(o.stderr, "\n"), "\n")
@@ -95,7 +95,8 @@ func checkRejected(want ...string) func(caseOutcome) (string, error) {
 	}
 }
 
-// checkEscaped checks that a terminal acts on nothing that the command prints, and that the characters of bidi.toml are shown.
+// checkEscaped checks that the output contains no character that a terminal would interpret,
+// and that the characters of bidi.toml are printed as escapes.
 func checkEscaped(o caseOutcome) (string, error) {
 	all := o.stdout + o.stderr
 	now, _, _ := strings.Cut(all, "\n")
@@ -108,8 +109,9 @@ func checkEscaped(o caseOutcome) (string, error) {
 	return now, nil
 }
 
-// A refusal of a list of many thousand elements, keys or tables takes less than a second of a free machine: no check
-// compares each with each. The limit leaves room for a busy one.
+// TestLongLists: a list of many thousand elements, keys or tables is rejected in less than a
+// second on a free machine, so no check compares all pairs. The limit is higher, because the
+// machine may be busy.
 func TestLongLists(t *testing.T) {
 	if testing.Short() {
 		t.Skip("checks long files")

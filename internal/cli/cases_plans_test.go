@@ -24,7 +24,8 @@ var planCases = []correctedCase{
 	},
 }
 
-// exhaustiveSearchCase is the case of a small demand for which an exhaustive search found the least completion time of plans.
+// exhaustiveSearchCase is the case of a small demand. Its minimum completion time of plans was
+// found by exhaustive search.
 func exhaustiveSearchCase(file, before, right string, seconds float64) correctedCase {
 	return correctedCase{
 		name: file, args: []string{"run", "@/" + file + ".toml"}, before: before, right: right,
@@ -32,8 +33,8 @@ func exhaustiveSearchCase(file, before, right string, seconds float64) corrected
 	}
 }
 
-// checkPrintedBounds checks that each row's gap is to the bound that is printed with its policy, and that the starred row
-// is below no bound.
+// checkPrintedBounds checks that the gap of each row refers to the bound that is printed for
+// its policy, and that the row with a star is not below any bound.
 func checkPrintedBounds(o caseOutcome) (string, error) {
 	if o.code != exitOK {
 		return o.stderr, fmt.Errorf("exit code %d, want 0", o.code)

@@ -23,7 +23,7 @@ var speedCases = []correctedCase{
 			}
 			decided := run.Timings.Policies["delta-topo"].SolveS
 			now = fmt.Sprintf("%s, gap %.1g, decided in %.1f ms", now, gap, 1e3*decided)
-			if gap > 1e-8 || decided > 0.1 { // 10 ms on a machine that does nothing else
+			if gap > 1e-8 || decided > 0.1 { // 10 ms on an idle machine
 				return now, fmt.Errorf("gap %g, decided in %g s", gap, decided)
 			}
 			return now, nil

@@ -37,7 +37,7 @@ var tierCases = []correctedCase{
 		check:  checkMetricValues("completion_s", map[string]float64{"dor": 0.0001923}),
 	},
 	{
-		name:   "read-late", // the file is what the case before writes
+		name:   "read-late", // reads the file that the previous case writes
 		args:   []string{"run", "@/written-b.toml"},
 		before: "240.000 us; each send waited for the arrival of the one before",
 		right:  "192.300 us, as what was written",

@@ -36,7 +36,7 @@ var uxCases = []correctedCase{
 	},
 }
 
-// checkReadable runs the commands that read a run directory.
+// checkReadable checks that the commands that read a run directory accept it.
 func checkReadable(o caseOutcome) (string, error) {
 	if o.code != exitOK {
 		return o.stderr, fmt.Errorf("exit code %d, want 0", o.code)

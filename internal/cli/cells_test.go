@@ -23,7 +23,8 @@ import (
 
 var logRejections = flag.Bool("refusals", false, "the tests of cells log why scenarios are refused")
 
-// goldenCell is a small scenario, which runs with each of its overrides under each of its policies alone.
+// goldenCell is a small scenario. It is run for each combination of an override and a single
+// policy.
 type goldenCell struct {
 	name, text string
 	policies   string   // key of the list of policies
@@ -31,9 +32,10 @@ type goldenCell struct {
 	sets       []string // overrides separated by "; ", "" for none
 }
 
-// The tests of cells compare results of small scenarios under every policy with stored digests: of rows, details, plans,
-// routes, timelines and exported work. A change of a model or search that moves any of them shows. To see what moved, run
-// the scenario before and after the change and compare the two.
+// The tests TestCells... compare the results of small scenarios under every policy with stored
+// digests: of rows, details, plans, paths, timelines and exported tasks. They detect every
+// change of a result by a change of a model or a search. To see what changed, run the scenario
+// before and after the change and compare the two.
 func TestCellsPods(t *testing.T)    { compareCells(t, "pods") }
 func TestCellsJobs(t *testing.T)    { compareCells(t, "jobs") }
 func TestCellsTorus(t *testing.T)   { compareCells(t, "torus") }
@@ -42,7 +44,8 @@ func TestCellsScaleUp(t *testing.T) { compareCells(t, "scaleup") }
 func TestCellsTiers(t *testing.T)   { compareCells(t, "tiers") }
 func TestCellsFleets(t *testing.T)  { compareCells(t, "fleet") }
 
-// compareCells compares the cells whose names begin with a prefix.
+// compareCells compares the cells of a group with their stored digests; prefix is the
+// beginning of their names.
 func compareCells(t *testing.T, prefix string) {
 	for _, c := range goldenCells {
 		if !strings.HasPrefix(c.name, prefix) {
@@ -71,8 +74,8 @@ func compareCells(t *testing.T, prefix string) {
 	}
 }
 
-// cellDigests runs a scenario and returns digests of all that it writes but times and texts, or "refused". Figures are drawn
-// if drawn is true.
+// cellDigests runs a scenario and returns digests of its whole output except times and text,
+// or "refused". Figures are included if drawn is true.
 func cellDigests(t *testing.T, text string, overrides []string, drawn bool) string {
 	t.Helper()
 	s, err := scenarios.Parse("cell.toml", []byte(text), overrides)
@@ -82,7 +85,7 @@ func cellDigests(t *testing.T, text string, overrides []string, drawn bool) stri
 	if err == nil {
 		options := scenarios.RunOptions{Workers: 1, TimelineTasks: 50}
 		options.Work = func(w *trace.Work) error { work = w; return nil }
-		if o, err = scenarios.Run(t.Context(), s, options); errors.As(err, &faults) { // some work cannot be written
+		if o, err = scenarios.Run(t.Context(), s, options); errors.As(err, &faults) { // some tasks have no export format
 			options.Work = nil
 			o, err = scenarios.Run(t.Context(), s, options)
 		}
@@ -125,7 +128,7 @@ func cellDigests(t *testing.T, text string, overrides []string, drawn bool) stri
 		}
 		return nil
 	})
-	document := o.Document // its digest and version are of the scenario's text and the program
+	document := o.Document // without the digest of the scenario's text and the program version
 	document.Digest, document.Version = "", ""
 	digest("timeline", func(w io.Writer) error { return result.WriteTrace(w, &document, &o.Detail) })
 	if len(o.Schedules) > 0 {
@@ -189,7 +192,8 @@ func writeFigures(t *testing.T, w io.Writer, doc *result.Document, detail *resul
 	return err
 }
 
-// keepNumbers leaves of a text the words that have digits, so that wording may change.
+// keepNumbers keeps only the words of a text that contain digits, so that the wording may
+// change.
 func keepNumbers(text string) string {
 	var b strings.Builder
 	for word := range strings.FieldsSeq(text) {
@@ -200,7 +204,7 @@ func keepNumbers(text string) string {
 	return b.String()
 }
 
-// seedOverrides returns overrides with each of n seeds, for each of the sets.
+// seedOverrides returns each element of sets with each of the seeds 1 to n.
 func seedOverrides(n int, sets ...string) (list []string) {
 	for _, set := range sets {
 		for seed := range n {
@@ -210,7 +214,7 @@ func seedOverrides(n int, sets ...string) (list []string) {
 	return list
 }
 
-// skewedMatrix is a matrix of n x n sizes in bytes of which a few are large.
+// skewedMatrix returns a matrix of n x n sizes in bytes, of which a few are large.
 func skewedMatrix(n, scale int) string {
 	var rows []string
 	for i := range n {
@@ -245,7 +249,8 @@ var (
 	calls      = []string{"all-to-all", "all-reduce", "reduce-scatter", "all-gather", "broadcast", "reduce"}
 )
 
-// searchLimits keep each run within a fraction of a second, indexed by policy.
+// searchLimits limits the searches of policies so that each run takes a fraction of a second;
+// indexed by policy.
 var searchLimits = map[string]string{
 	"delta-fast":      "policy.delta-fast.max_generations=30; policy.delta-fast.population=12; policy.port_evaluations=200",
 	"delta-topo":      "policy.delta-topo.max_evaluations=300; policy.port_evaluations=200",
@@ -315,7 +320,8 @@ var goldenCells = []goldenCell{
 			"workload.faults.machine=0.02/day; workload.faults.host_availability=0.95; workload.faults.ocs=0.05/day; policy.fault.repair_crews=2; workload.faults.link=0.001/day")},
 }
 
-// callOverrides returns overrides for each kind of call, one for packets, and more.
+// callOverrides returns overrides for each kind of collective call, one override for level
+// packet, and those in more.
 func callOverrides(more ...string) []string {
 	list := []string{"engine.level=packet"}
 	for _, kind := range calls {

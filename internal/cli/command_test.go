@@ -25,15 +25,15 @@ var (
 	long   = flag.Bool("long", false, "run the tests that take a minute")
 )
 
-// scriptCommand is the command that the scripts call as sim: its figures are made up, so that the scripts can state them.
-// truesim is the true one.
+// scriptCommand returns the command that scripts call as sim. Its results are invented (see
+// fakeRun), so that scripts can contain them. The real command is truesim.
 func scriptCommand() *command {
 	c := newCommand()
 	c.run = fakeRun
 	return c
 }
 
-// programs are what the test binary is under other names.
+// programs lists the programs that the test binary can act as, by name.
 var programs = map[string]func(){
 	"sim":     func() { os.Exit(runWithSignals(scriptCommand())) },
 	"truesim": func() { os.Exit(runWithSignals(newCommand())) },
@@ -62,8 +62,9 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// expectExit runs a program and wants an exit code of it: exits CODE [interrupted] PROGRAM ARG... An interrupted program
-// gets SIGINT once it has printed something.
+// expectExit implements the script command "exits CODE [interrupted] PROGRAM ARG...", which
+// runs a program and compares its exit code. An interrupted program gets SIGINT after its
+// first output.
 func expectExit(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE [interrupted] PROGRAM ARG...")
@@ -90,8 +91,8 @@ func expectExit(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// expectWriteFailure runs a program whose output nobody can write, and wants it to say so and exit with 1: unprinted PROGRAM
-// ARG...
+// expectWriteFailure implements the script command "unprinted PROGRAM ARG...", which runs a
+// program whose output cannot be written. The program must report this and exit with 1.
 func expectWriteFailure(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: unprinted PROGRAM ARG...")
@@ -105,13 +106,14 @@ func expectWriteFailure(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Dir, cmd.Env = ts.Getenv("WORK"), append(os.Environ(), "HOME="+ts.Getenv("HOME"))
 	cmd.Stdout, cmd.Stderr = full, &said
-	cmd.Run() // its exit code says what came of it
+	cmd.Run() // the exit code is checked below
 	if code := cmd.ProcessState.ExitCode(); code != 1 || bytes.Count(said.Bytes(), []byte("no space left on device")) != 1 {
 		ts.Fatalf("%s exited with %d and said %q", strings.Join(args, " "), code, said.String())
 	}
 }
 
-// expectKill kills a program with SIGKILL as soon as a file has so many lines: killed FILE LINES PROGRAM ARG...
+// expectKill implements the script command "killed FILE LINES PROGRAM ARG...", which kills a
+// program with SIGKILL as soon as a file has the given number of lines.
 func expectKill(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: killed FILE LINES PROGRAM ARG...")
@@ -152,7 +154,7 @@ func expectKill(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// firstWriteSignal tells when something is written for the first time.
+// firstWriteSignal closes a channel at the first write.
 type firstWriteSignal struct {
 	once     sync.Once
 	happened chan struct{}
@@ -163,7 +165,7 @@ func (w *firstWriteSignal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// newBufferedCommand returns a command with its outputs, as if piped.
+// newBufferedCommand returns a command whose outputs are buffers, as if they were pipes.
 func newBufferedCommand() (c *command, stdout, stderr *bytes.Buffer) {
 	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
 	return &command{
@@ -175,7 +177,7 @@ func newBufferedCommand() (c *command, stdout, stderr *bytes.Buffer) {
 	}, stdout, stderr
 }
 
-// compareGolden compares got with testdata/golden/name.
+// compareGolden compares got with the file testdata/golden/name.
 func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", "golden", name)
@@ -196,7 +198,7 @@ func compareGolden(t *testing.T, name, got string) {
 	}
 }
 
-// TestExamples: every command's help has examples, whose flags and scenarios there are.
+// TestExamples: the help of every command has examples, and their flags and scenarios exist.
 func TestExamples(t *testing.T) {
 	app := newCommand().app()
 	for _, cmd := range app.Commands {
@@ -210,7 +212,7 @@ func TestExamples(t *testing.T) {
 		for line := range strings.SplitSeq(lines, "\n") {
 			text, _, _ := strings.Cut(strings.TrimSpace(line), "  ")
 			if !strings.HasPrefix(text, "sim ") {
-				continue // of a shell
+				continue
 			}
 			text, _, _ = strings.Cut(text, " > ")
 			text, _, _ = strings.Cut(text, " | ")

@@ -12,6 +12,7 @@ import (
 	"sim/scenarios/result"
 )
 
+// TestReadShare compares parsed shares with a table of valid and invalid texts.
 func TestReadShare(t *testing.T) {
 	for text, want := range map[string]float64{
 		"0.5%": 0.005, "0.005": 0.005, "0": 0, " 3 % ": 0.03, "150%": 1.5, "1e-6": 1e-6, formatShare(compare.Rounding): compare.Rounding,
@@ -27,8 +28,8 @@ func TestReadShare(t *testing.T) {
 	}
 }
 
-// TestReportRegressions wants a line for each row that is missing and each metric that got worse, up to a number, and exit
-// code 3.
+// TestReportRegressions: there is one line per missing row and per metric that became worse,
+// up to a limit, and the exit code is 3.
 func TestReportRegressions(t *testing.T) {
 	var all regressionList
 	for i := range maxReportedRegressions + 2 {
@@ -53,7 +54,8 @@ func TestReportRegressions(t *testing.T) {
 	}
 }
 
-// TestWorst: of a metric's regressions the largest is named, with how many rows have one.
+// TestWorst: for each metric, the largest regression is listed with the number of rows that
+// have one.
 func TestWorst(t *testing.T) {
 	bench := func(a, b float64) string {
 		return fmt.Sprintf("Unit nct better=lower assume=exact\nBenchmarkX/scenario=s/policy=a 1 %g nct\nBenchmarkX/scenario=s/policy=b 1 %g nct\n", a, b)

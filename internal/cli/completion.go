@@ -15,17 +15,20 @@ import (
 	"sim/scenarios/result"
 )
 
+// shells lists the shells that have a completion script.
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
-// The scripts ask "sim __complete WORD..." for the continuations of the last word, one a line, and complete file names
-// themselves where a line is filesToo.
+// scripts holds the completion scripts. A script calls "sim __complete WORD..." and offers the
+// printed lines as continuations of the last word. If one of the lines is completeFiles, the
+// script also completes file names itself.
 //
 //go:embed shells
 var scripts embed.FS
 
-// completeFiles is the line that asks a script to complete file names as well.
+// completeFiles is the output line that requests completion of file names.
 const completeFiles = ":files"
 
+// completionCommand returns the definition of sim completion.
 func (c *command) completionCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
@@ -54,6 +57,7 @@ func (c *command) completionCommand() *cli.Command {
 	}
 }
 
+// completeCommand returns the definition of the hidden command that the scripts call.
 func (c *command) completeCommand() *cli.Command {
 	return &cli.Command{
 		Name:            "__complete",
@@ -68,7 +72,8 @@ func (c *command) completeCommand() *cli.Command {
 	}
 }
 
-// complete returns the continuations of the last of words, which follow the program's name.
+// complete returns the continuations of the last word of a command line without the program
+// name.
 func complete(app *cli.App, words []string) []string {
 	if len(words) == 0 {
 		words = []string{""}
@@ -83,6 +88,8 @@ func complete(app *cli.App, words []string) []string {
 	return out
 }
 
+// candidates returns all words that can follow the words before; last decides only between
+// flags and arguments.
 func candidates(app *cli.App, before []string, last string) []string {
 	if len(before) == 0 {
 		out := []string{"help"}
@@ -119,7 +126,7 @@ func candidates(app *cli.App, before []string, last string) []string {
 	return argumentValues(cmd.Name, positional)
 }
 
-// flagValues are the values that a flag of a command may take.
+// flagValues returns the possible values of a flag.
 func flagValues(cmd, flag string) []string {
 	switch {
 	case cmd == "compare" && flag == "format":
@@ -142,7 +149,8 @@ func flagValues(cmd, flag string) []string {
 	return nil
 }
 
-// argumentValues are what may follow the positional arguments of a command.
+// argumentValues returns the possible values of the next positional argument of a command,
+// after those in before.
 func argumentValues(cmd string, before []string) []string {
 	switch {
 	case cmd == "run" || cmd == "check":
@@ -175,7 +183,7 @@ func argumentValues(cmd string, before []string) []string {
 	return nil
 }
 
-// namesOfKind returns the names of a kind.
+// namesOfKind returns the names that sim list prints for a kind.
 func namesOfKind(kind string) []string {
 	var out []string
 	for _, l := range listings() {

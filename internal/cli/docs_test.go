@@ -18,12 +18,13 @@ import (
 	"sim/scenarios"
 )
 
-// documents match the files whose commands and scenarios must work. The steps example and tutorial of .ci/run also run the
-// commands of extending.md and tutorial.md in order.
+// documents are patterns of the files whose commands and scenarios must work. The steps
+// example and tutorial of .ci/run also execute the commands of extending.md and tutorial.md in
+// order.
 var documents = []string{"../../README.md", "../../CONTRIBUTING.md", "../../docs/*.md"}
 
-// skippedCommands begin commands that take more than some seconds, with what they take: of runs the scenarios are checked here,
-// of sweeps the studies.
+// skippedCommands are beginnings of commands that take more than a few seconds, with their
+// duration. For these, TestDocs only checks the scenarios of runs and the studies of sweeps.
 var skippedCommands = map[string]string{
 	"sim run deepseek671b --set workload.gpus":              "8 to 16 s",
 	"sim run scenarios/deepseek671b.toml --set fabric.port": "5 s, and TestCertified runs it",
@@ -43,7 +44,8 @@ var skippedCommands = map[string]string{
 	"sim run mixtral8x22b --set policy.donor":               "1 s, and TestScripts/donor runs it",
 }
 
-// externalFiles begin commands that are not run here, with what sees to it that they work.
+// externalFiles are beginnings of commands that TestDocs does not run, with the reason or the
+// test that covers them.
 var externalFiles = map[string]string{
 	"go run .":                          "steps readme and example",
 	"go build":                          "steps example and queue",
@@ -65,7 +67,8 @@ var externalFiles = map[string]string{
 	"kubectl apply":                                "TestClusters",
 }
 
-// A docStep is what a document has its reader type, or a scenario that it shows, under a name to be saved by if it has one.
+// docStep is a command or a scenario in a document. A scenario has the file name under which
+// the reader saves it, if there is one.
 type docStep struct {
 	place, command string
 	name, scenario string
@@ -73,14 +76,15 @@ type docStep struct {
 
 var inlineCommand = regexp.MustCompile("`(sim [^`]+)`")
 
-// readDocSteps returns the steps of a document: blocks of sh and of TOML in order, then commands between backquotes.
+// readDocSteps returns the steps of a document: blocks of sh and TOML in order, followed by
+// commands in backquotes.
 func readDocSteps(t *testing.T, path string) (list []docStep) {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var info string // of the block that is open
+	var info string // info string of the current block
 	open, n := false, 0
 	var prose strings.Builder
 	for line := range strings.Lines(string(data)) {
@@ -115,12 +119,13 @@ func readDocSteps(t *testing.T, path string) (list []docStep) {
 	return list
 }
 
-// placeholderPattern is a word that stands for one of the reader's: FILE, [POLICY], host, and what dots leave out.
+// placeholderPattern matches words that the reader replaces, such as FILE, [POLICY] and host,
+// and dots for omitted text.
 var placeholderPattern = regexp.MustCompile(`^\[?-*[A-Z][A-Z|]*\]?(\.\.\.)?$|\.\.\.|^[^=]*//|=[A-Z]+$|TOKEN`)
 
-// TestDocs: the commands that documents name end well, and their scenarios are sound. Those that take long are only
-// checked; of those that have placeholders, and of shipped scenarios and studies as they are, which TestBaselines runs
-// and TestEmbeddedStudies checks, the flags.
+// TestDocs: the commands in documents succeed and the scenarios are valid. Slow commands are
+// only checked. For commands with placeholders, and for shipped scenarios and studies without
+// changes (see TestBaselines and TestEmbeddedStudies), only the flags are checked.
 func TestDocs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a hundred commands")
@@ -151,7 +156,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// makeDocRuns makes two runs that documents may name.
+// makeDocRuns makes two runs that documents name.
 func makeDocRuns(t *testing.T, r *runner) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -164,7 +169,8 @@ func makeDocRuns(t *testing.T, r *runner) (dir string) {
 	return dir
 }
 
-// addSurroundings makes what documents take for granted: the scenarios that are shipped, a workload, and two runs.
+// addSurroundings creates the files that documents presuppose: the shipped scenarios, a
+// workload, and two runs.
 func addSurroundings(t *testing.T, runs, dir string) {
 	t.Helper()
 	shipped, err := filepath.Abs("../../scenarios")
@@ -183,10 +189,10 @@ func addSurroundings(t *testing.T, runs, dir string) {
 	}
 }
 
-// check checks a block of TOML, which is kept in dir.
+// check checks a TOML block and saves it in dir.
 func (c *docStep) check(t *testing.T, r *runner, dir string, i int) {
 	name := c.name
-	if strings.HasPrefix(name, ".") { // another program's
+	if strings.HasPrefix(name, ".") { // a file of another program
 		return
 	}
 	if name == "" {
@@ -200,7 +206,7 @@ func (c *docStep) check(t *testing.T, r *runner, dir string, i int) {
 	}
 }
 
-// run runs a command, or checks it.
+// run runs a command, or only checks it if it is slow.
 func (c *docStep) run(t *testing.T, r *runner, dir string) {
 	for begin := range externalFiles {
 		if strings.HasPrefix(c.command, begin) {
@@ -208,7 +214,7 @@ func (c *docStep) run(t *testing.T, r *runner, dir string) {
 		}
 	}
 	args, bad := splitWords(c.command)
-	for len(args) > 0 && strings.Contains(args[0], "=") { // the environment
+	for len(args) > 0 && strings.Contains(args[0], "=") { // environment variables
 		args = args[1:]
 	}
 	if bad != "" || len(args) == 0 || args[0] != "sim" && args[0] != "./sim" {
@@ -256,14 +262,15 @@ func (c *docStep) run(t *testing.T, r *runner, dir string) {
 	}
 }
 
-// isShipped reports whether a scenario or study of this name is built in.
+// isShipped reports whether name is a built-in scenario or study.
 func isShipped(name string) bool {
 	return slices.ContainsFunc(append(scenarios.Embedded(), scenarios.EmbeddedStudies()...), func(path string) bool {
 		return strings.TrimSuffix(filepath.Base(path), ".toml") == strings.TrimSuffix(filepath.Base(name), ".toml")
 	})
 }
 
-// checkArgs returns the arguments of sim check for those of a run or a sweep: its files and what is set.
+// checkArgs returns the arguments of sim check that correspond to those of a run or a sweep:
+// its files and overrides.
 func checkArgs(args []string) []string {
 	list := []string{"check"}
 	for i := 1; i < len(args); i++ {

@@ -6,34 +6,37 @@ import (
 	"time"
 )
 
-// gracePeriod is how long a command that was interrupted may take to end by itself. Searches and simulations take a fifth
-// of it at most; what cannot be interrupted (a figure being drawn, a large file being read, compressed or printed) is
-// not waited for.
+// gracePeriod is the time in which an interrupted command should end by itself. Searches and
+// simulations stop within a fifth of it. Work that cannot be interrupted is abandoned: drawing
+// a figure, or reading, compressing or printing a large file.
 const gracePeriod = 400 * time.Millisecond
 
-// cleanupList removes what a command has begun to write, should the process end without it. Its zero value is ready.
+// cleanupList removes the unfinished files of a command if the process ends before the command
+// does. Its zero value is ready to use.
 type cleanupList struct {
 	mu         sync.Mutex
-	remove     []func()
-	keptNote   string // what is said of what was finished before
-	waitForEnd bool   // the command ends by itself, however long it takes
+	remove     []func() // called when the command is abandoned
+	keptNote   string   // message about results that were finished before
+	waitForEnd bool     // the process waits until the command ends, however long it takes
 }
 
-// onAbandon has remove called where the command is not waited for. It may run beside the command.
+// onAbandon registers a function that is called if the command is abandoned. It may run
+// concurrently with the command.
 func (l *cleanupList) onAbandon(remove func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.remove = append(l.remove, remove)
 }
 
-// setKeptNote says what stays of a command that is not waited for.
+// setKeptNote sets the message about stored results that an abandoned command prints.
 func (l *cleanupList) setKeptNote(what string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.keptNote = what
 }
 
-// mainUntilCancelled is main, but returns some time after ctx has ended even where main does not.
+// mainUntilCancelled calls main, but returns about gracePeriod after ctx was cancelled even if
+// main does not.
 func (c *command) mainUntilCancelled(ctx context.Context, args []string) int {
 	done := make(chan int, 1)
 	go func() { done <- c.main(ctx, args) }()
@@ -59,7 +62,8 @@ func (c *command) mainUntilCancelled(ctx context.Context, args []string) int {
 	return c.abandon(done)
 }
 
-// abandon ends a command that is still at work.
+// abandon ends the process while the command is still running: it removes unfinished files and
+// prints a message.
 func (c *command) abandon(done <-chan int) int {
 	l := &c.cleanup
 	l.mu.Lock()
@@ -68,7 +72,7 @@ func (c *command) abandon(done <-chan int) int {
 		remove()
 	}
 	select {
-	case code := <-done: // it has made it after all
+	case code := <-done: // the command ended in the meantime
 		return code
 	default:
 	}
@@ -80,5 +84,5 @@ func (c *command) abandon(done <-chan int) int {
 	return exitInterrupted
 }
 
-// nothingWrittenNote is said where an interrupted command leaves nothing.
+// nothingWrittenNote is printed if an interrupted command stores nothing.
 const nothingWrittenNote = "nothing of the unfinished run was written, run the same command to start again"

@@ -23,7 +23,8 @@ import (
 
 var interruptRepeats = flag.Int("moments", 1, "how often the long test of interrupts interrupts each command")
 
-// hugeScenario is a job whose allocators search for minutes: one replica is simulated flow by flow.
+// hugeScenario is a job whose allocators search for minutes. One replica is simulated at flow
+// level.
 const hugeScenario = `
 name = "huge"
 
@@ -46,7 +47,7 @@ ports_per_pod = 10
 port_bandwidth = "400Gbps"
 `
 
-// gridGraph is a grid of nodes and links both ways, as a graph of any form.
+// gridGraph returns a grid of nodes with links in both directions, for a fabric of kind graph.
 func gridGraph(side int) string {
 	var b strings.Builder
 	b.WriteString(`
@@ -75,11 +76,11 @@ edges = [
 	return b.String()
 }
 
-// interruptedCommands are commands of every kind, most of which take well over ten seconds. big is a run of 10,000
-// micro-batches.
+// interruptedCommands has commands of every kind, most of which take much longer than ten
+// seconds. big is a run of 10,000 micro-batches.
 var interruptedCommands = []struct {
 	name string
-	args string // separated by blanks; lists are without
+	args string // separated by spaces, so values contain none
 }{
 	{"delta-fast", `run huge.toml --set policy.allocators=["delta-fast"]`},
 	{"delta-topo", `run huge.toml --set policy.allocators=["delta-topo"]`},
@@ -104,12 +105,12 @@ var interruptedCommands = []struct {
 	{"explanation", `explain big`},
 }
 
-// maxInterruptWait is how long commands are left to themselves before they are interrupted.
+// maxInterruptWait is the maximum running time before a command is interrupted.
 const maxInterruptWait = 10 * time.Second
 
-// TestInterruptedInTime interrupts commands at random moments, of those that end by themselves in the first three
-// quarters of their time here: each ends within a second with exit code 130, and leaves nothing that was not there, but
-// the cells of a sweep.
+// TestInterruptedInTime interrupts commands at random times, or within the first three
+// quarters of their duration if they end earlier. Each exits with 130 within a second and
+// leaves no new files, except the finished cells of a sweep.
 func TestInterruptedInTime(t *testing.T) {
 	if !*long {
 		t.Skip("takes minutes")
@@ -151,8 +152,9 @@ func TestInterruptedInTime(t *testing.T) {
 	}
 }
 
-// interruptAt runs a command in home, interrupts it at a moment and returns how long it then took to end; of one that
-// ended before, by itself and well, how long it took.
+// interruptAt runs a command in home, interrupts it after the time moment and returns how long
+// it then took to exit. If the command succeeded before, ended is true and took is its
+// duration.
 func interruptAt(t *testing.T, home string, args []string, moment time.Duration) (took time.Duration, ended bool) {
 	t.Helper()
 	defer os.RemoveAll(filepath.Join(home, "runs"))
@@ -198,7 +200,7 @@ func interruptAt(t *testing.T, home string, args []string, moment time.Duration)
 	return took, false
 }
 
-// pathsBelow names all files below a directory.
+// pathsBelow returns the paths of all files below a directory.
 func pathsBelow(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
@@ -214,8 +216,8 @@ func pathsBelow(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestAbandoned: a command that does not heed an interrupt is not waited for: what it has begun to write is removed,
-// and it cannot put it in place any more.
+// TestAbandoned: the process does not wait for a command that ignores an interrupt. The
+// unfinished file is removed, and the command cannot commit it afterwards.
 func TestAbandoned(t *testing.T) {
 	c, _, stderr := newBufferedCommand()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -244,7 +246,7 @@ func TestAbandoned(t *testing.T) {
 	<-ended
 }
 
-// TestAbandonedDir: a run that was given up is not put in place.
+// TestAbandonedDir: the directory of an abandoned run is not committed.
 func TestAbandonedDir(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	d, err := result.Create(path, result.Claim{Scenario: "s", Digest: "d"})

@@ -12,17 +12,21 @@ import (
 	"sim/scenarios/result"
 )
 
-// outputFile is a file that a flag asks for, opened before the work begins and written whole or not at all.
+// outputFile is a file that a flag requests. It is opened before the simulation starts, and
+// written completely or not at all.
 type outputFile struct {
-	mu      sync.Mutex      // an interrupted command may be abandoned while it writes
-	path    string          // as it was given
-	pending *result.Pending // nil where path is a device or pipe
-	device  *os.File
+	mu      sync.Mutex      // an interrupted command can be abandoned while it writes
+	path    string          // as given on the command line
+	pending *result.Pending // temporary file; nil if path is a device or a pipe
+	device  *os.File        // device or pipe; nil for a regular file
 }
 
-// createOutputFile opens path, which is at a place of another name until the run's directory is. Where a file cannot be it is a
-// *result.PlaceError, as where it is one of those that are read or that a run or sweep keeps. A device or pipe is written
-// as it is.
+// createOutputFile opens the file path for writing. finalPath is where the file must be
+// created now: it differs from path if path is in the directory of the run, which has a
+// temporary name until the run is stored.
+//
+// The error is a *result.PlaceError if the file cannot be created, if it is one of the input
+// files in read, or if it belongs to a stored result. Devices and pipes are written directly.
 func createOutputFile(path, finalPath string, read []string) (*outputFile, error) {
 	o := &outputFile{path: path}
 	info, err := os.Stat(path)
@@ -38,7 +42,7 @@ func createOutputFile(path, finalPath string, read []string) (*outputFile, error
 			}
 		}
 		if real, err := filepath.EvalSymlinks(finalPath); err == nil {
-			finalPath = real // the link stays
+			finalPath = real // replace the target of a symbolic link, not the link
 		}
 		o.pending, err = result.CreatePending(finalPath)
 	}
@@ -48,13 +52,14 @@ func createOutputFile(path, finalPath string, read []string) (*outputFile, error
 	return o, nil
 }
 
+// isDir reports whether path is an existing directory.
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }
 
-// checkReplaceable fails where a file that is there must not be replaced: what is read, scenarios at large, and what results are
-// of.
+// checkReplaceable returns an error if an existing file must not be replaced: an input file in
+// read, any TOML file (it may be a scenario), or a file of a stored result.
 func checkReplaceable(path string, info os.FileInfo, read []string) error {
 	for _, name := range read {
 		if in, err := os.Stat(name); err == nil && os.SameFile(in, info) {
@@ -62,7 +67,7 @@ func checkReplaceable(path string, info os.FileInfo, read []string) error {
 		}
 	}
 	if filepath.Ext(path) == ".toml" {
-		return &result.PlaceError{Path: path, Why: "is a TOML file, which no output is; choose another file to write"}
+		return &result.PlaceError{Path: path, Why: "is a TOML file, and outputs are never TOML; choose another file to write"}
 	}
 	if dir := result.Keeper(path); dir != "" {
 		return &result.PlaceError{Path: path, Why: "is a file of the results in " + dir + "; choose another file to write"}
@@ -70,7 +75,8 @@ func checkReplaceable(path string, info os.FileInfo, read []string) error {
 	return nil
 }
 
-// writeFile writes the file that a flag of a command asks for, which read some.
+// writeFile writes the file that a flag requests. read lists the input files, which are not
+// replaced.
 func (c *command) writeFile(path string, read []string, fill func(io.Writer) error) error {
 	out, err := createOutputFile(path, path, read)
 	if err != nil {
@@ -81,10 +87,10 @@ func (c *command) writeFile(path string, read []string, fill func(io.Writer) err
 	return out.write(fill)
 }
 
-// write fills the file and puts it in place.
+// write calls fill to write the content, and then commits the file.
 func (o *outputFile) write(fill func(io.Writer) error) error { return o.commit(o.fill(fill)) }
 
-// fill writes the file, and leaves it to commit to put it in place.
+// fill writes the content but does not commit the file.
 func (o *outputFile) fill(fill func(io.Writer) error) error {
 	o.mu.Lock()
 	var w io.Writer = o.device
@@ -100,7 +106,8 @@ func (o *outputFile) fill(fill func(io.Writer) error) error {
 	return err
 }
 
-// commit puts the file in place, or leaves nothing behind where filling it failed.
+// commit moves the completed file to its path. If err, the error of fill, is not nil, it
+// removes the file instead.
 func (o *outputFile) commit(err error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -122,7 +129,7 @@ func (o *outputFile) commit(err error) error {
 	return nil
 }
 
-// abort leaves nothing behind. After write, and on nil, it does nothing.
+// abort removes the unfinished file. It does nothing after write, and on nil.
 func (o *outputFile) abort() {
 	if o == nil {
 		return
@@ -132,7 +139,7 @@ func (o *outputFile) abort() {
 	o.discard()
 }
 
-// discard is abort for who holds the lock.
+// discard is abort for a caller that holds the lock.
 func (o *outputFile) discard() {
 	switch {
 	case o.pending != nil:

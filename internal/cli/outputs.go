@@ -14,7 +14,8 @@ import (
 	"sim/workloads/trace"
 )
 
-// checkOutputs fails where a run of s has nothing of what the flags ask for.
+// checkOutputs returns an error if the flags request an output that a run of s does not
+// produce.
 func checkOutputs(s *scenarios.Scenario, flags runFlags) error {
 	plan, err := s.NoPlan()
 	if err != nil {
@@ -33,21 +34,23 @@ func checkOutputs(s *scenarios.Scenario, flags runFlags) error {
 	return nil
 }
 
-// outputs are the files that flags ask a run for. All are opened before the run begins, and written before its
-// directory is put in place, since they may lie in it.
+// outputs holds the output files that the flags of a run request. They are all opened before
+// the run starts, and written before the run directory gets its final name, because they may
+// be in it.
 type outputs struct {
-	trace, plan *outputFile           // may be nil
-	routes      map[string]routeFiles // by router
-	createdDirs result.Made           // for routes
-	workloads   []workloadFile        // of what is simulated
-	rankTraces  *trace.Job            // the same, for the files of all ranks
-	create      func(path string) (*outputFile, error)
+	trace, plan *outputFile                            // nil if not requested
+	routes      map[string]routeFiles                  // forwarding tables, indexed by router
+	createdDirs result.Made                            // directories created for routes, which abort removes
+	workloads   []workloadFile                         // files with the simulated tasks
+	rankTraces  *trace.Job                             // the simulated tasks, for the Chakra files of ranks 1 and up
+	create      func(path string) (*outputFile, error) // opens a further output file
 }
 
+// routeFiles holds the forwarding tables of a router and its tags of source-destination pairs.
 type routeFiles struct{ tables, tags *outputFile }
 
-// open opens the outputs of the run of s, which was read from file with the overrides and goes to dir. On failure what
-// is open is to be aborted, too.
+// open opens the outputs of the run of s in directory dir. s was read from file with the
+// overrides. If open fails, the caller must call abort.
 func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, dir *result.Dir, flags runFlags) error {
 	if len(flags.outputFlags()) == 0 && flags.routesOut == "" {
 		return nil
@@ -63,7 +66,7 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 	}
 	create := func(path string) (*outputFile, error) {
 		at, err := place(path)
-		if err == nil && at != path { // in the run's directory, which is new
+		if err == nil && at != path { // in the run directory, which is new
 			err = os.MkdirAll(filepath.Dir(at), 0o777)
 		}
 		if err != nil {
@@ -111,7 +114,7 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 	return nil
 }
 
-// abort leaves nothing behind of what is not written.
+// abort removes all files that are not committed, and the directories created for them.
 func (o *outputs) abort() {
 	o.trace.abort()
 	o.plan.abort()
@@ -125,7 +128,7 @@ func (o *outputs) abort() {
 	o.createdDirs.Remove()
 }
 
-// write writes what was asked for. A failure of one does not keep the others from being written.
+// write writes all requested files. If one fails, the others are still written.
 func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 	failed := o.commitWorkloads()
 	write := func(f *outputFile, fill func(io.Writer) error) {
@@ -144,9 +147,9 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 	write(o.trace, func(w io.Writer) error { return result.WriteTrace(w, &out.Document, &out.Detail) })
 	if o.plan != nil && len(out.Plans)+len(out.Schedules) == 0 {
 		if out.Planned {
-			c.logf("no planner of %s wrote a plan out, so %s has none: fluid schedules have no plan", name, o.plan.path)
+			c.logf("no planner of %s produced a plan, so %s has none: fluid schedules have no plan", name, o.plan.path)
 		} else {
-			c.logf("no policy of %s came to schedule rates, so %s has no rows", name, o.plan.path)
+			c.logf("no policy of %s scheduled rates, so %s has no rows", name, o.plan.path)
 		}
 	}
 	write(o.plan, func(w io.Writer) error {
@@ -168,19 +171,20 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 			}
 		}
 	}
-	o.abort() // files of routers that have no routes
+	o.abort() // remove the files of routers without routes
 	return joinErrors(failed...)
 }
 
-// checkOutputDirs fails with a *result.PlaceError if a directory that policies write to while they decide cannot be written, or
-// lies in the run's own, which may be nil. It makes none.
+// checkOutputDirs returns a *result.PlaceError if a directory that policies write to during
+// the run cannot be written, or is inside the run directory. run may be nil. No directory is
+// created.
 func checkOutputDirs(dirs scenarios.OutputDirs, run *result.Dir) error {
 	for _, d := range []string{dirs.Models, dirs.Routes} {
 		switch {
 		case d == "":
 			continue
 		case run != nil && run.Holds(d):
-			return &result.PlaceError{Path: d, Why: "lies in the run's own directory, which is put in place when the run ends; choose another directory"}
+			return &result.PlaceError{Path: d, Why: "is inside the run's own directory, which is created when the run ends; choose another directory"}
 		}
 		if err := result.Probe(d); err != nil {
 			return result.Unwritable(d, err)
@@ -189,11 +193,12 @@ func checkOutputDirs(dirs scenarios.OutputDirs, run *result.Dir) error {
 	return nil
 }
 
-// writePlans writes rate schedules as CSV: task, from_s, to_s, rate_bits_per_s. With the schedules of several policies,
-// in the order of the document's rows, the policy comes first.
+// writePlans writes rate schedules as CSV with the columns task, from_s, to_s and
+// rate_bits_per_s. If several policies have schedules, policy is the first column, and the
+// policies are in the order of the rows of doc.
 func writePlans(w io.Writer, doc *result.Document, plans map[string][]scenarios.PlanRow) error {
 	out := csv.NewWriter(w)
-	var policy []string // the first column, when there is one
+	var policy []string // the first column; empty with one schedule
 	if len(plans) > 1 {
 		policy = []string{"policy"}
 	}

@@ -12,10 +12,11 @@ import (
 	"sim/scenarios/result"
 )
 
+// TestReadWhere compares parsed values of --where with a table of valid and invalid texts.
 func TestReadWhere(t *testing.T) {
 	for _, c := range []struct {
 		texts []string
-		want  result.Where // nil for a fault
+		want  result.Where // nil if an error is expected
 	}{
 		{[]string{"policy=a,b"}, result.Where{"policy": {"a", "b"}}},
 		{[]string{"policy=a", " policy = b "}, result.Where{"policy": {"a", "b"}}},
@@ -33,7 +34,8 @@ func TestReadWhere(t *testing.T) {
 	}
 }
 
-// Runs beside each other keep every metric, time and label, under names that tell them apart.
+// TestBesides: runs drawn side by side keep all metrics, times and labels, under distinct
+// names.
 func TestBesides(t *testing.T) {
 	o := fakeOutcome()
 	run := func(title string) *result.Run {
@@ -74,7 +76,7 @@ func TestBesides(t *testing.T) {
 	}
 }
 
-// Results of the scenarios that come with sim can be drawn after the fact.
+// TestPlotOfTrueRun: sim plot draws the results of built-in scenarios.
 func TestPlotOfTrueRun(t *testing.T) {
 	c, stdout, stderr := newBufferedCommand()
 	c.run = scenarios.Run
@@ -93,12 +95,12 @@ func TestPlotOfTrueRun(t *testing.T) {
 	}
 }
 
-// TestArgumentValues: a command that takes one argument completes one.
+// TestArgumentValues: a command that takes one argument completes only one.
 func TestArgumentValues(t *testing.T) {
 	for _, c := range []struct {
 		cmd    string
 		before []string
-		want   string // among the values; empty for none
+		want   string // one of the values; empty if there are none
 	}{{"list", nil, "metrics"}, {"list", []string{"metrics"}, ""}, {"completion", nil, "bash"}, {"completion", []string{"bash"}, ""}, {"compare", []string{"a", "b"}, ""}} {
 		got := argumentValues(c.cmd, c.before)
 		if c.want == "" && len(got) > 0 || c.want != "" && !slices.Contains(got, c.want) {

@@ -14,33 +14,35 @@ import (
 )
 
 const (
-	// barDelay is how long work takes before its progress is shown.
+	// barDelay is the running time after which a progress bar appears; short work shows none.
 	barDelay = 500 * time.Millisecond
-	// firstLineDelay is when the first line is printed where no terminal is watched, and progressEvery the time between those
-	// that follow.
+	// firstLineDelay is the running time before the first progress line if stderr is not a
+	// terminal, and lineInterval the time between further lines.
 	firstLineDelay = time.Second
 	lineInterval   = 10 * time.Second
 )
 
-// progressState is how far work has come.
+// progressState describes the progress of a run or a sweep.
 type progressState struct {
-	message     string // beside a bar
-	line        string // where no terminal is watched
-	done, total int
+	message     string // text beside the bar
+	line        string // text without a terminal
+	done, total int    // steps
 }
 
-// progressMeter shows how far work has come: as a bar on a terminal, else as a line now and then.
+// progressMeter shows the progress of work on stderr: as a bar on a terminal, otherwise as
+// occasional lines.
 type progressMeter struct {
 	c       *command
-	start   time.Time
-	quit    chan struct{}
-	display sync.WaitGroup
+	start   time.Time      // when the work started
+	quit    chan struct{}  // closed by stop
+	display sync.WaitGroup // the goroutine that shows the progress
 
 	mu      sync.Mutex
-	current func() progressState // asked for under mu
+	current func() progressState // returns the state; called with mu held
 }
 
-// startMeter begins to show what state returns. What state reads is to be changed by set.
+// startMeter shows the state that now returns until stop is called. The argument of now is the
+// running time in seconds. Variables that now reads must be changed through update.
 func (c *command) startMeter(now func(spent float64) progressState) *progressMeter {
 	m := &progressMeter{c: c, start: c.now(), quit: make(chan struct{})}
 	m.current = func() progressState {
@@ -56,22 +58,22 @@ func (c *command) startMeter(now func(spent float64) progressState) *progressMet
 	return m
 }
 
-// update changes what the state is made of.
+// update changes the variables from which the state is computed.
 func (m *progressMeter) update(change func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	change()
 }
 
-// stop takes the display away.
+// stop ends the display and removes the bar.
 func (m *progressMeter) stop() {
 	close(m.quit)
 	m.display.Wait()
 }
 
-// startRunProgress begins to show the progress of the run of a scenario, which update notes: the policy that decides, and how
-// many did. share notes how far that policy has come, if it tells so: its line then says how long the policy will take
-// yet, if it goes on as fast.
+// startRunProgress shows the progress of a run. update sets the policy that is being decided
+// and the number of policies done. share sets the completed share of that policy, if it is
+// known; the line then predicts the remaining time of the policy at constant speed.
 func (c *command) startRunProgress(name string) (m *progressMeter, update func(policy string, done, total int), share func(float64)) {
 	at := progressState{message: name, line: name}
 	part, began := 0.0, 0.0 // share of the policy, and when it began to decide, in seconds
@@ -101,12 +103,13 @@ func (c *command) startRunProgress(name string) (m *progressMeter, update func(p
 		}
 }
 
-// startSweepProgress begins to show the progress of a sweep, which update notes: how far it has come, how fast, and how long it
-// will take, as in "34 of 96 cells, 2.1 a second, about 29 s to go". left predicts the latter, for so many workers; nil is by
-// the number of cells.
+// startSweepProgress shows the progress of a sweep, as in "34 of 96 cells, 2.1 a second, about
+// 29 s to go". update sets the numbers of finished, all and failed cells. left predicts the
+// remaining work, which is divided by the number of workers; if it is nil, the prediction is
+// proportional to the number of cells.
 func (c *command) startSweepProgress(name string, workers int, left func() (*study.Forecast, error)) (m *progressMeter, update func(done, total, failed int)) {
-	first, made, total, failed := -1, 0, 0, 0 // first is what was there at the start
-	var guess, guessedAt float64              // seconds to go, when so many were spent
+	first, made, total, failed := -1, 0, 0, 0 // first is the number of cells that were stored before
+	var guess, guessedAt float64              // predicted remaining seconds, and the running time of that prediction
 	var words string
 	m = c.startMeter(func(spent float64) progressState {
 		line := fmt.Sprintf("%s: %s of %s cells", name, text.Count(made+failed), text.Count(total))
@@ -130,7 +133,7 @@ func (c *command) startSweepProgress(name string, workers int, left func() (*stu
 		}
 		m.update(func() {
 			guess, guessedAt, words = f.Wall(workers), c.now().Sub(m.start).Seconds(), "about "
-			if f.Rough { // the longest cells come first
+			if f.Rough { // the longest cells are computed first
 				words = "up to "
 			}
 		})
@@ -149,8 +152,8 @@ func (c *command) startSweepProgress(name string, workers int, left func() (*stu
 	}
 }
 
-// throttle returns a function that calls do so seldom that it takes little of the time, or at once where it must; what
-// fails is not asked for again.
+// throttle returns a function that calls do at most about every 200 ms and for at most about 2
+// % of the time, or immediately if must is true. After an error, do is not called again.
 func (c *command) throttle(do func() error) func(must bool) {
 	var next time.Time
 	failed := false
@@ -165,7 +168,7 @@ func (c *command) throttle(do func() error) func(must bool) {
 	}
 }
 
-// showLines prints a line after a moment, and then every so often.
+// showLines prints a line after firstLineDelay and then every lineInterval.
 func (m *progressMeter) showLines() {
 	wait := time.NewTimer(firstLineDelay)
 	defer wait.Stop()
@@ -180,7 +183,7 @@ func (m *progressMeter) showLines() {
 	}
 }
 
-// showBar draws a bar once the work has lasted a moment.
+// showBar draws a progress bar after barDelay.
 func (m *progressMeter) showBar() {
 	select {
 	case <-m.quit:
@@ -188,7 +191,7 @@ func (m *progressMeter) showBar() {
 	case <-time.After(barDelay):
 	}
 	pw := progress.NewWriter()
-	out := &byteCounter{w: unwrapWriter(m.c.stderr)} // which takes sequences that move the cursor
+	out := &byteCounter{w: unwrapWriter(m.c.stderr)} // the terminal itself, because the bar moves the cursor
 	pw.SetOutputWriter(out)
 	pw.SetUpdateFrequency(100 * time.Millisecond)
 	style := progress.StyleDefault
@@ -205,7 +208,7 @@ func (m *progressMeter) showBar() {
 	pw.AppendTracker(tracker)
 	rendered := make(chan struct{})
 	go func() { pw.Render(); close(rendered) }()
-	for !pw.IsRenderInProgress() { // Stop before that would do nothing
+	for !pw.IsRenderInProgress() { // calling Stop earlier has no effect
 		time.Sleep(time.Millisecond)
 	}
 	tick := time.NewTicker(100 * time.Millisecond)
@@ -213,13 +216,13 @@ func (m *progressMeter) showBar() {
 	for {
 		s := m.current()
 		tracker.UpdateTotal(int64(max(s.total, 1)))
-		tracker.SetValue(int64(min(s.done, max(s.total-1, 0)))) // the last step ends with the work
+		tracker.SetValue(int64(min(s.done, max(s.total-1, 0)))) // never full before the work has ended
 		tracker.UpdateMessage(fmt.Sprintf("%-44s", text.Shown(s.message)))
 		select {
 		case <-m.quit:
 			pw.Stop()
 			<-rendered
-			if out.n > 0 { // the bar's line
+			if out.n > 0 { // a bar was drawn; erase it
 				fmt.Fprint(unwrapWriter(m.c.stderr), pretty.CursorUp.Sprint(), pretty.EraseLine.Sprint())
 			}
 			return
@@ -228,7 +231,7 @@ func (m *progressMeter) showBar() {
 	}
 }
 
-// byteCounter counts what is written through it.
+// byteCounter counts the bytes that are written to w.
 type byteCounter struct {
 	w io.Writer
 	n int

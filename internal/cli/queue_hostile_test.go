@@ -21,7 +21,7 @@ import (
 	"sim/scenarios/study"
 )
 
-// writeFiles writes files into a new directory.
+// writeFiles writes files to a new directory and returns it.
 func writeFiles(t *testing.T, files map[string]string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -33,7 +33,7 @@ func writeFiles(t *testing.T, files map[string]string) (dir string) {
 	return dir
 }
 
-// Where somebody listens already, nobody else can, and nothing is left.
+// TestQueueTaken: if the address is in use, the sweep fails and leaves no files.
 func TestQueueTaken(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -52,7 +52,8 @@ func TestQueueTaken(t *testing.T) {
 	}
 }
 
-// Whoever listens without a token is warned; a file and the environment give one, and then nobody is.
+// TestQueueToken: listening without a token prints a warning. With a token from a file or the
+// environment there is none.
 func TestQueueToken(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"token": "s3/cret\n", "queued.toml": `
 name = "queued"
@@ -103,7 +104,8 @@ seed = "1..2"
 	}
 }
 
-// What strange workers and servers answer ends as cells that failed, in plain lines.
+// TestQueueStrangeWorkers: unexpected answers of workers and servers become failed cells with
+// plain messages.
 func TestQueueStrangeWorkers(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"queued.toml": `
 name = "queued"
@@ -168,7 +170,8 @@ seed = "1..6"
 	}
 }
 
-// A cell that is too large for the server fails each time, and nobody is told to try again.
+// TestQueueLargeItem: a cell that is too large for the server fails each time, and the message
+// does not suggest another attempt.
 func TestQueueLargeItem(t *testing.T) {
 	row := strings.Repeat("1,", 128)
 	var matrix strings.Builder
@@ -213,8 +216,9 @@ seed = "1..2"
 	}
 }
 
-// What a cell needs travels with it: a worker in another directory computes cells of traces, mappings and steps whose
-// files it does not have, and the results are those of a sweep without a queue.
+// TestQueueCarriesFiles: a task contains the files that its cell needs. A worker in another
+// directory computes cells with traces, mappings and steps, and the results equal those of a
+// sweep without a queue.
 func TestQueueCarriesFiles(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
 		"t.goal":    "num_ranks 2\nrank 0 {\nl1: send 1000b to 1 tag 0\n}\nrank 1 {\nl1: recv 1000b from 0 tag 0\n}\n",
@@ -260,8 +264,9 @@ seed = "1..2"
 	}
 }
 
-// Whoever can put tasks on a queue learns nothing of a worker's files: tasks that name one fail alike whether it is there
-// or not, and quote nothing.
+// TestQueueOpensNoFiles: a process that adds tasks to a queue cannot read files of a worker. A
+// task that names a file fails in the same way whether the file exists or not, and the message
+// quotes no content.
 func TestQueueOpensNoFiles(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"secret": "password = hunter2\n"})
 	for _, scenario := range []string{

@@ -26,7 +26,7 @@ workload.microbatches = "2..16 step 2"
 seed = "1..5"
 `
 
-// simCommand returns the command in a process of its own.
+// simCommand returns a sim command that runs in its own process.
 func simCommand(t *testing.T, dir string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	self, err := os.Executable()
@@ -34,7 +34,7 @@ func simCommand(t *testing.T, dir string, args ...string) (*exec.Cmd, *bytes.Buf
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Args = append([]string{"truesim"}, args...) // TestMain goes by the name
+	cmd.Args = append([]string{"truesim"}, args...) // TestMain selects the program by name
 	cmd.Dir = dir
 	out := &bytes.Buffer{}
 	cmd.Stdout, cmd.Stderr = out, out
@@ -50,7 +50,7 @@ func runSim(t *testing.T, dir string, args ...string) string {
 	return out.String()
 }
 
-// localSweep runs the study here, for comparison.
+// localSweep runs the study without a queue, for comparison.
 func localSweep(t *testing.T, dir string) []byte {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, "queued.toml"), []byte(queuedStudy), 0o666); err != nil {
@@ -69,7 +69,8 @@ func readSweepFile(t *testing.T, dir, sweep string) []byte {
 	return data
 }
 
-// A server within the sweep's process gives the same bytes.
+// TestEmbeddedQueue: a sweep with an embedded server gives the same bytes as one without a
+// queue.
 func TestEmbeddedQueue(t *testing.T) {
 	dir := t.TempDir()
 	want := localSweep(t, dir)
@@ -79,8 +80,8 @@ func TestEmbeddedQueue(t *testing.T) {
 	}
 }
 
-// One server, three workers, one of which is killed in the middle of a cell: every cell is in the result once, and the
-// result is that of a local run.
+// TestKilledWorker runs one server and three workers and kills one worker during a cell. Every
+// cell is in the result once, and the result equals that of a local sweep.
 func TestKilledWorker(t *testing.T) {
 	if !*long {
 		t.Skip("waits until the queue misses a worker: go test -tags nats . -run KilledWorker -long")
@@ -141,7 +142,7 @@ func TestKilledWorker(t *testing.T) {
 	}
 }
 
-// A dead queue is told of in a line, and what is finished is kept.
+// TestDeadQueue: an unreachable queue is reported in one line, and finished cells are kept.
 func TestDeadQueue(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "queued.toml"), []byte(queuedStudy), 0o666); err != nil {

@@ -11,8 +11,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestReports compares what is printed of small runs of every kind of fabric, and each explanation of a policy, with
-// stored files. Wall-clock times are left out.
+// TestReports compares the printed results of small runs of every kind of fabric, and the
+// explanation of each policy, with stored files. Wall-clock times are omitted.
 func TestReports(t *testing.T) {
 	cases := func(name string) string { return filepath.Join("testdata", "cases", filepath.FromSlash(name)+".toml") }
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// timelineStart lists the first tasks of a timeline and its most loaded links.
+// timelineStart returns the first tasks of a timeline and its most loaded links, as text.
 func timelineStart(l *result.Timeline) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "\n%d tasks on %d tracks %s\n", len(l.Tasks), len(l.Nodes), l.LeftOut)

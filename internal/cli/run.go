@@ -17,22 +17,23 @@ import (
 	"sim/scenarios/result"
 )
 
+// runCommand returns the definition of sim run.
 func (c *command) runCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "run",
-		Usage:     "run scenarios, print what each policy reached and keep it in a run directory",
+		Usage:     "run scenarios, print the results of each policy and store them in a run directory",
 		ArgsUsage: "FILE...",
-		Description: describe("FILE is a scenario's file, or the name of one that comes with sim (sim list scenarios).",
-			example{"sim run deepseek671b", "every policy that the scenario names, kept under runs/"},
-			example{"sim run my.toml --policy NAME", "under one policy (sim list allocators)"},
-			example{"sim run gpt7b --set fabric.port_bandwidth=800Gbps", "another value of a key (sim list keys fabric.ocs-pods)"},
-			example{"sim run gpt7b --out mine --trace mine.json", "kept elsewhere, with a timeline for ui.perfetto.dev"},
+		Description: describe("FILE is a scenario file or the name of a built-in scenario (sim list scenarios).",
+			example{"sim run deepseek671b", "all policies of the scenario, stored under runs/"},
+			example{"sim run my.toml --policy NAME", "one policy (see sim list allocators)"},
+			example{"sim run gpt7b --set fabric.port_bandwidth=800Gbps", "another value of a key (see sim list keys fabric.ocs-pods)"},
+			example{"sim run gpt7b --out mine --trace mine.json", "stored in another directory, with a timeline for ui.perfetto.dev"},
 			example{"sim run gpt7b --json --no-plots > r.json", "the result as JSON"}),
 		Flags: runFlagList(),
 		Action: func(cc *cli.Context) error {
 			files := cc.Args().Slice()
 			if len(files) == 0 {
-				return usagef("sim run needs a scenario FILE; sim list scenarios names those that come with sim")
+				return usagef("sim run needs a scenario FILE; sim list scenarios lists the built-in ones")
 			}
 			flags, err := readRunFlags(cc, len(files))
 			if err != nil {
@@ -53,7 +54,7 @@ func (c *command) runCommand() *cli.Command {
 			}
 			var failed errorList
 			for _, j := range jobs {
-				err := cc.Context.Err() // an interrupt leaves the rest undone
+				err := cc.Context.Err() // after an interrupt the other scenarios are not run
 				if err == nil {
 					err = c.runPrepared(cc.Context, j, flags)
 				}
@@ -69,21 +70,22 @@ func (c *command) runCommand() *cli.Command {
 	}
 }
 
-// preparedRun is a scenario with the places claimed for its results.
+// preparedRun is a scenario whose result directory and output files have been created.
 type preparedRun struct {
 	scenario *scenarios.Scenario
 	dir      *result.Dir
 	outputs  outputs
 }
 
-// abort removes what of the job is not finished.
+// abort removes all unfinished files and directories of the run.
 func (j *preparedRun) abort() {
-	j.outputs.abort() // some may lie in dir
+	j.outputs.abort() // first, because output files may be in dir
 	j.dir.Abort()
 }
 
-// prepare loads all files, reporting the faults of all, and claims every place that results will go to. It computes
-// nothing. The jobs that it made are returned on failure too, to be aborted.
+// prepare loads all files and creates the result directories and output files, so that errors
+// appear before anything is computed. It reports the errors of all files. The returned runs
+// must be aborted even if prepare fails.
 func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*preparedRun, err error) {
 	list, err := c.loadAll(files, overrides)
 	if err != nil {
@@ -120,7 +122,7 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*pr
 	return jobs, nil
 }
 
-// runPrepared runs a scenario, keeps its results and prints them.
+// runPrepared runs a scenario, stores its results and prints them.
 func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlags) error {
 	s, begun := j.scenario, c.now()
 	m, update, share := c.startRunProgress(s.Name)
@@ -169,15 +171,15 @@ func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlag
 	if err := c.printRun(j, run, flags); err != nil {
 		return err
 	}
-	c.cleanup.setKeptNote("") // of the runs that follow
+	c.cleanup.setKeptNote("") // for the runs that follow
 	failed := []error{drawn, written}
-	for _, err := range outcome.Failed { // policies whose simulation came to no end: their rows say so
+	for _, err := range outcome.Failed { // policies whose simulation did not finish; their rows contain the reason
 		failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))
 	}
 	return joinErrors(failed...)
 }
 
-// manifest is that of a run or a sweep from one moment to another.
+// manifest returns the manifest of a run or sweep with its start and end times.
 func (c *command) manifest(name, digest string, begun, end time.Time) result.Manifest {
 	return result.Manifest{
 		Version: result.Version, Revision: result.Revision(), Scenario: name, Digest: digest, Arguments: c.args,
@@ -185,7 +187,7 @@ func (c *command) manifest(name, digest string, begun, end time.Time) result.Man
 	}
 }
 
-// joinErrors returns the errors that are none as one.
+// joinErrors returns the errors that are not nil as one error, or nil.
 func joinErrors(errs ...error) error {
 	var all errorList
 	for _, err := range errs {
@@ -199,7 +201,8 @@ func joinErrors(errs ...error) error {
 	return all
 }
 
-// drawFigures makes the figures. The numbers are good without them, so the run is kept when it fails.
+// drawFigures writes the figures of a run. If this fails, the run is stored anyway, because
+// its numbers are valid without them.
 func (c *command) drawFigures(ctx context.Context, j *preparedRun, r *result.Run, flags runFlags) error {
 	if len(flags.formats) == 0 {
 		return nil
@@ -209,12 +212,12 @@ func (c *command) drawFigures(ctx context.Context, j *preparedRun, r *result.Run
 		err = sheet.WriteAll(ctx, filepath.Join(j.dir.Temp(), result.PlotsDir), flags.formats, figures, flags.workers)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: the results are whole but the figures are not: %w", j.scenario.Name, err)
+		return fmt.Errorf("%s: the results are complete but the figures are not: %w", j.scenario.Name, err)
 	}
 	return nil
 }
 
-// printRun prints the table, or the document with --json.
+// printRun prints the result table, or the result document if --json is set.
 func (c *command) printRun(j *preparedRun, r *result.Run, flags runFlags) error {
 	if !flags.json {
 		_, err := io.WriteString(c.stdout, report.Run(r, j.dir.Path(), c.bold()))

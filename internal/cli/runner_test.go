@@ -19,35 +19,36 @@ import (
 	"time"
 )
 
-// runner is a process that runs commands one after the other, which costs less than a process for each. It begins when
-// it is first needed, and anew after one that ended it.
+// runner is a process that runs sim commands one after another, which is faster than one
+// process per command. It is started on first use, and again after a command that ended it.
 type runner struct {
 	t   *testing.T
 	cmd *exec.Cmd
 	in  *json.Encoder
 	out *json.Decoder
 	end io.Closer
-	// peak is the memory of the process, in bytes.
+	// peak is the maximum memory of the process, in bytes.
 	peak int64
-	log  bytes.Buffer // of stderr: what a crash left
+	log  bytes.Buffer // stderr of the process, for crash messages
 }
 
 // served is a command for the runner, and answered what came of it.
 type (
+	// served is a command for the runner, and commandResult its result.
 	served struct {
 		Dir  string
-		Args [][]byte // they need not be UTF-8
+		Args [][]byte // may be invalid UTF-8
 	}
 	commandResult struct {
 		Code           int
 		Stdout, Stderr []byte
-		Used           time.Duration // of processors
-		Peak           int64         // memory of the process so far, in bytes
+		Used           time.Duration // processor time
+		Peak           int64         // maximum memory of the process so far, in bytes
 		err            error
 	}
 )
 
-// run runs the true sim in dir.
+// run runs the real sim in dir.
 func (s *runner) run(dir string, args []string) commandResult {
 	if s.cmd == nil {
 		if err := s.start(); err != nil {
@@ -80,7 +81,7 @@ func (s *runner) start() error {
 	}
 	s.log.Reset()
 	s.cmd = exec.Command(self)
-	s.cmd.Args = []string{"simrunner"} // TestMain goes by the name
+	s.cmd.Args = []string{"simrunner"} // TestMain selects the program by name
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}
 	s.cmd.Stderr = &s.log
 	in, err := s.cmd.StdinPipe()
@@ -95,13 +96,13 @@ func (s *runner) start() error {
 	return s.cmd.Start()
 }
 
-// stop ends the process, which must not have needed more memory than unusable input may cost.
+// stop ends the process and checks that its memory stayed below the limit for invalid input.
 func (s *runner) stop() {
 	if s.cmd == nil {
 		return
 	}
 	s.end.Close()
-	s.cmd.Wait() // how it ended has been told
+	s.cmd.Wait() // the exit status has been reported
 	if s.peak > maxBadInputBytes {
 		s.t.Errorf("a command took %d MiB", s.peak>>20)
 	}
@@ -110,9 +111,10 @@ func (s *runner) stop() {
 
 func init() { programs["simrunner"] = func() { os.Exit(runServer()) } }
 
-// runServer is the process: it runs what it reads until there is no more, and returns its exit code.
+// runServer is the main function of the process: it runs the commands that it reads, until
+// there are no more, and returns the exit code.
 func runServer() int {
-	debug.SetGCPercent(100) // as the program has it, whose memory is measured
+	debug.SetGCPercent(100) // the default of sim, whose memory is measured
 	debug.SetMemoryLimit(math.MaxInt64)
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	for {
@@ -143,12 +145,12 @@ func runServer() int {
 		}
 		var m runtime.MemStats
 		if runtime.ReadMemStats(&m); m.HeapAlloc > 64<<20 {
-			debug.FreeOSMemory() // what one left is not the next one's
+			debug.FreeOSMemory() // so that the memory of one command is not counted for the next
 		}
 	}
 }
 
-// processorTime is the time that processors have spent on this process.
+// processorTime returns the processor time that this process has used.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -157,8 +159,8 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peakMemory returns the most memory that this process has had, in bytes. Linux counts in
-// Rusage.Maxrss the memory of the process that started this one, too, so it is read elsewhere.
+// peakMemory returns the maximum memory that this process has used, in bytes. On Linux,
+// Rusage.Maxrss includes the memory of the parent process, so the value is read from /proc.
 func peakMemory() int64 {
 	if status, err := os.ReadFile("/proc/self/status"); err == nil {
 		if _, rest, ok := strings.Cut(string(status), "VmHWM:"); ok {

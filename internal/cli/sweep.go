@@ -20,24 +20,26 @@ import (
 	"sim/scenarios/study"
 )
 
-// maxCellsWithoutYes is the number of cells from which --yes must be said.
+// maxCellsWithoutYes is the number of cells above which a sweep requires --yes, because a
+// mistyped range can easily produce millions.
 const maxCellsWithoutYes = 100_000
 
+// sweepCommand returns the definition of sim sweep.
 func (c *command) sweepCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "sweep",
-		Usage:     "run a scenario over values of its keys, many cells at a time, and keep every finished cell",
+		Usage:     "run a scenario for all combinations of values of its keys, and store each finished cell",
 		ArgsUsage: "FILE",
-		Description: describe("A cell is one scenario under one policy. The keys to vary are named by the table [sweep] of FILE and by\n"+
-			"--set key=a,b,c or --set key=1..8. What is already there is not computed again: a sweep that was stopped\n"+
-			"goes on where it was when the same command is run. With --join the same command, run any number of times on\n"+
-			"machines that see one directory, shares the cells among these workers. With --queue workers need no directory\n"+
-			"in common.",
-			example{"sim sweep delta-fig6", "a study that comes with sim (sim list studies)"},
-			example{"sim sweep gpt7b --set seed=1..8", "any scenario over values of a key"},
+		Description: describe("A cell is one scenario under one policy. The table [sweep] of FILE lists the keys to vary, and so do\n"+
+			"--set key=a,b,c and --set key=1..8. Stored cells are not computed again: an interrupted sweep continues\n"+
+			"if the same command runs again. With --join, all processes that run the same command on machines with a\n"+
+			"shared directory divide the cells among them. With --queue, the workers need no shared\n"+
+			"directory.",
+			example{"sim sweep delta-fig6", "a built-in study (see sim list studies)"},
+			example{"sim sweep gpt7b --set seed=1..8", "any scenario for several values of a key"},
 			example{"sim sweep gpt7b --set fabric.port_bandwidth=100Gbps,200Gbps --metric makespan_s", "another metric in the table"},
-			example{"sim sweep delta-fig6 --dry-run", "which cells there are, and how long they take"},
-			example{"sim sweep delta-fig6 --join --out /shared/fig6", "on as many machines as there are: they share the cells"}),
+			example{"sim sweep delta-fig6 --dry-run", "list the cells and predict the computing time"},
+			example{"sim sweep delta-fig6 --join --out /shared/fig6", "on each of several machines, which share the cells"}),
 		Flags: sweepFlagList(),
 		Action: func(cc *cli.Context) error {
 			flags, err := c.readSweepFlags(cc)
@@ -50,14 +52,14 @@ func (c *command) sweepCommand() *cli.Command {
 			}
 			args := cc.Args().Slice()
 			if len(args) != 1 {
-				return usagef("sim sweep needs one scenario FILE, not %d; sim list studies names those that come with sim", len(args))
+				return usagef("sim sweep needs one scenario FILE, not %d; sim list studies lists the built-in studies", len(args))
 			}
 			return c.sweep(cc.Context, args[0], set, flags)
 		},
 	}
 }
 
-// sweep computes what is missing of a study.
+// sweep computes the missing cells of a study.
 func (c *command) sweep(ctx context.Context, file string, overrides []string, flags sweepFlags) error {
 	begun := c.now()
 	st, plan, err := c.plan(ctx, file, overrides, flags)
@@ -69,7 +71,7 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 		return err
 	}
 	var run study.Runner = study.Local(flags.workers)
-	if flags.queue == "" { // else others write them
+	if flags.queue == "" { // with a queue, its workers write
 		if err := checkOutputDirs(flags.dirs, nil); err != nil {
 			return err
 		}
@@ -107,7 +109,8 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	return err
 }
 
-// plan lists the cells of a study, with all that can be wrong with it found before anything is computed.
+// plan returns the cells of a study. It reports all errors that can be found before anything
+// is computed.
 func (c *command) plan(ctx context.Context, file string, overrides []string, flags sweepFlags) (*scenarios.Study, *study.Plan, error) {
 	st, err := scenarios.LoadStudy(file, overrides)
 	if err != nil {
@@ -119,7 +122,7 @@ func (c *command) plan(ctx context.Context, file string, overrides []string, fla
 	}
 	c.warnDeprecated(first)
 	if n := st.Variants(); n > maxCellsWithoutYes/max(1, len(first.PolicyNames())) && !flags.yes {
-		return nil, nil, usagef("%s has about %s cells (%s variants of %s); say --yes if you mean it",
+		return nil, nil, usagef("%s has about %s cells (%s variants of %s); confirm with --yes",
 			st.Name, text.Thousands(float64(n)*float64(len(first.PolicyNames()))), text.Count(n), text.Plural(len(first.PolicyNames()), "policy", "policies"))
 	}
 	if err := st.WriteTo(flags.dirs); err != nil {
@@ -143,7 +146,8 @@ func (c *command) plan(ctx context.Context, file string, overrides []string, fla
 	return st, plan, nil
 }
 
-// computeCells computes the cells that store does not hold, and finishes the sweep when all are there.
+// computeCells computes the cells that store does not contain, and finishes the sweep when all
+// are stored.
 func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *study.Store, run study.Runner, begun time.Time, flags sweepFlags) error {
 	for _, w := range store.Warnings {
 		c.logf("%s", w)
@@ -215,19 +219,19 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 	return failedCellsError(status)
 }
 
-// checkMetric fails on names that figures know and the table does not.
+// checkMetric returns an error for metrics that figures can show but the table cannot.
 func checkMetric(name string) error {
 	const want = "choose a metric of cells, such as nct, or draw a figure"
 	if strings.HasPrefix(name, "reference.") {
-		return usagef("flag --metric: %s is of the reference, which the table does not show; %s", name, want)
+		return usagef("flag --metric: %s is a metric of the ideal fabric, which the table does not show; %s", name, want)
 	}
-	if strings.Contains(name, "/") && !strings.HasPrefix(name, "job.") { // names of jobs are anybody's
+	if strings.Contains(name, "/") && !strings.HasPrefix(name, "job.") { // names of jobs may contain a slash
 		return usagef("flag --metric: %s is a quotient, which the table does not show; %s", name, want)
 	}
 	return nil
 }
 
-// requestedMetrics returns the metrics that the table and the figures of a sweep are to show.
+// requestedMetrics returns the metrics that the table and the figures of a sweep will show.
 func requestedMetrics(plan *study.Plan, flags sweepFlags) []study.Asked {
 	var asked []study.Asked
 	if flags.metric != "" {
@@ -239,7 +243,7 @@ func requestedMetrics(plan *study.Plan, flags sweepFlags) []study.Asked {
 	return asked
 }
 
-// failedCellsError is the error of a sweep some of whose cells failed.
+// failedCellsError returns the error of a sweep with failed cells, or nil.
 func failedCellsError(s study.Status) error {
 	if len(s.Failed) == 0 {
 		return nil
@@ -254,10 +258,10 @@ func failedCellsError(s study.Status) error {
 	return fmt.Errorf("%s, and the same command tries these again; %d fail each time: change the scenario", what, s.Unusable)
 }
 
-// sweepInterrupt is the error of a sweep that was interrupted.
+// sweepInterrupt is the error of an interrupted sweep.
 type sweepInterrupt struct {
-	status study.Status
-	dir    string
+	status study.Status // progress at the interrupt
+	dir    string       // directory with the stored cells
 }
 
 func (e *sweepInterrupt) Error() string {
@@ -267,7 +271,8 @@ func (e *sweepInterrupt) Error() string {
 
 func (e *sweepInterrupt) Unwrap() error { return context.Canceled }
 
-// finishSweep prints what a whole sweep found, and writes it, unless another worker does.
+// finishSweep prints the results of a complete sweep. It also stores them if writes is true;
+// with --join, one worker does.
 func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *result.Sweep, timings *result.SweepTimings, plots []result.Plot, flags sweepFlags, writes bool) error {
 	if why := unservedReason(doc); why != "" {
 		return usagef("no policy can serve any of %s: %s; change the scenario", text.Plural(len(doc.Cells), "cell"), why)
@@ -318,7 +323,8 @@ func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *resu
 	return drawn
 }
 
-// unservedReason says why no cell of a sweep could be served by its policy, "" where some could.
+// unservedReason returns the reason why no policy could serve any cell of a sweep, or "" if a
+// cell was served.
 func unservedReason(s *result.Sweep) string {
 	why := ""
 	for i := range s.Cells {
@@ -333,7 +339,7 @@ func unservedReason(s *result.Sweep) string {
 	return why
 }
 
-// sweepDir is where a sweep is kept.
+// sweepDir returns the directory of a sweep.
 func sweepDir(p *study.Plan, f sweepFlags) string {
 	return cmp.Or(f.out, resultDir(runsRoot, p.Sweep.Name, p.Sweep.Digest))
 }

@@ -11,11 +11,11 @@ import (
 	"sim/scenarios/study"
 )
 
-// maxSampleTime bounds what --dry-run computes for its estimate.
+// maxSampleTime limits the time in which --dry-run computes cells for its prediction.
 const maxSampleTime = 10 * time.Second
 
-// dryRun prints the cells that a sweep would compute, and how long that might take: by the times of cells that are
-// there, or else of one cell a policy.
+// dryRun prints the cells of a sweep and predicts the time of the missing ones: from the times
+// of stored cells, or else of one computed cell per policy.
 func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags) error {
 	dir := sweepDir(plan, flags)
 	store := study.Peek(dir)
@@ -60,17 +60,19 @@ func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags
 	return nil
 }
 
-// minAnnouncedSeconds is how many seconds a sweep takes, about, that is announced as long.
+// minAnnouncedSeconds is the predicted time in seconds from which a sweep is announced before
+// it starts.
 const minAnnouncedSeconds = 10
 
-// announce says before a sweep begins that it is a long one: by the times of cells that are there, or else by an estimate.
+// announce prints the predicted time of a long sweep before it starts. The prediction uses the
+// times of stored cells, or else an estimate of the cost.
 func (c *command) announce(ctx context.Context, plan *study.Plan, store *study.Store, flags sweepFlags) error {
 	f, err := plan.Forecast(ctx, store, nil)
 	if err != nil {
 		return err
 	}
 	if flags.queue != "" {
-		flags.workers = 1 // how many there will be is not known
+		flags.workers = 1 // the number of workers is unknown
 	}
 	how := "by the cells that are there"
 	if f.Unknown {
@@ -83,7 +85,8 @@ func (c *command) announce(ctx context.Context, plan *study.Plan, store *study.S
 	return nil
 }
 
-// computeSamples computes the first missing cell of each policy, by key.
+// computeSamples computes the first missing cell of each policy and returns the records by
+// key. Cells that take longer than maxSampleTime are left out.
 func (c *command) computeSamples(ctx context.Context, plan *study.Plan, store *study.Store, flags sweepFlags) (map[string]*study.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxSampleTime)
 	defer cancel()
@@ -104,7 +107,7 @@ func (c *command) computeSamples(ctx context.Context, plan *study.Plan, store *s
 		return nil
 	})
 	if ctx.Err() == context.DeadlineExceeded {
-		err = nil // no estimate for what takes longer
+		err = nil // cells that take longer have no prediction
 	}
 	return samples, err
 }

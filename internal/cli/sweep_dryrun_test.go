@@ -8,7 +8,7 @@ import (
 	"sim/scenarios/study"
 )
 
-// TestAnnounce: a sweep that takes long says so before it begins, and others do not.
+// TestAnnounce: a message with the predicted time precedes a long sweep, and no other sweep.
 func TestAnnounce(t *testing.T) {
 	for _, c := range []struct {
 		study string

@@ -13,42 +13,44 @@ import (
 	"sim/scenarios/result"
 )
 
+// sweepFlagList returns the definitions of the flags of sim sweep.
 func sweepFlagList() []cli.Flag {
 	return append(scenarioFlags(),
-		boolFlag("dry-run", "print the cells and how long they might take, and compute nothing but one cell a policy"),
-		boolFlag("yes", fmt.Sprintf("go on though there are more than %s cells", text.Count(maxCellsWithoutYes))),
-		boolFlag("join", "share the cells with all who run the same command and see the same directory"),
-		defaultedFlag("lease", "with --join: others take over the cells of a worker that gave no sign of life for a `TIME`", "1m"),
-		stringFlag("queue", "have the cells computed by the workers of a queue at `URL`, such as nats://host:4222, or embedded in a build with the tag nats", ""),
-		stringFlag("listen", "with --queue embedded: take workers of other machines at `ADDRESS`, such as :4222", ""),
-		stringFlag("creds", "with --queue: NATS credentials `FILE`", ""),
-		stringFlag("token-file", "with --queue: read the token that is asked for from `FILE`", "$SIM_TOKEN"),
+		boolFlag("dry-run", "print the cells and their predicted time; compute at most one cell per policy for it"),
+		boolFlag("yes", fmt.Sprintf("allow more than %s cells", text.Count(maxCellsWithoutYes))),
+		boolFlag("join", "share the cells with all processes that run the same command with the same directory"),
+		defaultedFlag("lease", "with --join: other workers take over the cells of a worker that has not renewed its leases for a `TIME`", "1m"),
+		stringFlag("queue", "let the workers of the queue at `URL` compute the cells, such as nats://host:4222, or embedded in a build with the tag nats", ""),
+		stringFlag("listen", "with --queue embedded: accept workers of other machines at `ADDRESS`, such as :4222", ""),
+		stringFlag("creds", "with --queue: read NATS credentials from `FILE`", ""),
+		stringFlag("token-file", "with --queue: read the token of the server from `FILE`", "$SIM_TOKEN"),
 		boolFlag("json", "print the sweep document instead of the table"),
-		stringFlag("metric", "print `NAME` in the table", "nct, or else the first of time"),
-		repeatableFlag("where", "print cells where `KEY=A,B` in the table (repeatable)", "all"),
-		stringFlag("out", "keep the sweep in `DIR`", "runs/<name>-<hash>"),
+		stringFlag("metric", "print the metric `NAME` in the table", "nct, or else the first metric that is a time"),
+		repeatableFlag("where", "print only cells in which KEY is A or B in the table: `KEY=A,B` (repeatable)", "all"),
+		stringFlag("out", "store the sweep in `DIR`", "runs/<name>-<hash>"),
 		forceFlag(),
 		routeCacheFlag(),
-		&cli.IntFlag{Name: "j", Usage: "compute `N` cells at a time; changes no result", DefaultText: "as many as there are processors"},
+		&cli.IntFlag{Name: "j", Usage: "compute `N` cells at the same time; the results do not depend on N", DefaultText: "the number of processors"},
 		boolFlag("no-plots", "draw no figures"),
 		formatFlag(),
-		&cli.StringFlag{Name: "shard", Hidden: true}, // refused, with what serves instead
-		&cli.BoolFlag{Name: "merge", Hidden: true},   // refused likewise
+		&cli.StringFlag{Name: "shard", Hidden: true}, // rejected with a message that names the alternative
+		&cli.BoolFlag{Name: "merge", Hidden: true},   // rejected likewise
 	)
 }
 
-// sweepFlags are the flags of `sim sweep` that are not the scenario's.
+// sweepFlags holds the flags of sim sweep other than the scenario flags.
 type sweepFlags struct {
 	runFlags
-	dryRun, yes          bool
-	join                 bool
-	lease                time.Duration
-	queue, listen, creds string
-	tokenFile            string
-	metric               string
-	where                result.Where
+	dryRun, yes          bool          // print cells only; allow many cells
+	join                 bool          // share the cells of a directory with other workers
+	lease                time.Duration // time after which other workers take over unrenewed cells
+	queue, listen, creds string        // URL of the queue; address of its server; credentials file
+	tokenFile            string        // file with the token of the queue
+	metric               string        // metric in the table; "" for the default
+	where                result.Where  // cells in the table; nil for all
 }
 
+// readSweepFlags reads and checks the flags of sim sweep.
 func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 	f = sweepFlags{
 		join: cc.Bool("join"), dryRun: cc.Bool("dry-run"), yes: cc.Bool("yes"),
@@ -78,13 +80,13 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 	case cc.IsSet("lease") && !f.join:
 		why = "flag --lease goes with --join"
 	case f.dirs.Routes != "" && f.queue != "":
-		why = "flag --route-cache is for cells that this process computes; leave it out"
+		why = "flag --route-cache is for cells that this process computes, so it does not go with --queue"
 	case f.json && f.metric != "":
-		why = "--metric is of the table, which --json leaves out; use one of the two"
+		why = "--metric selects a column of the table, which --json does not print; use one of the two"
 	case f.json && f.where != nil:
-		why = "--where is of the table, which --json leaves out; use one of the two"
+		why = "--where selects rows of the table, which --json does not print; use one of the two"
 	case f.json && f.dryRun:
-		why = "--json prints results, of which --dry-run has none; use one of the two"
+		why = "--json prints results, and --dry-run has none; use one of the two"
 	}
 	if why != "" {
 		return f, usageError(why)
@@ -95,10 +97,11 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 	return f, nil
 }
 
-// secretPattern is what stands before the host of a queue's address.
+// secretPattern matches the user, password or token before the host in the address of a queue.
 var secretPattern = regexp.MustCompile(`[^/=,\s]+@`)
 
-// withoutSecrets returns arguments fit to be kept: the addresses of queues hold passwords and tokens.
+// withoutSecrets returns a copy of the arguments for the manifest, in which passwords and
+// tokens in addresses of queues are replaced by ***.
 func withoutSecrets(args []string) []string {
 	kept := slices.Clone(args)
 	for i, a := range kept {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestTrialsTable has policies that stall sometimes, always, and one without trials.
+// TestTrialsTable prints policies whose trials stall sometimes or always, and a policy without
+// trials.
 func TestTrialsTable(t *testing.T) {
 	var out strings.Builder
 	o := fakeOutcome()

@@ -11,10 +11,12 @@ import (
 	"sim/workloads/trace"
 )
 
-// fileFlags are the flags that ask for a file: the timelines, the plans, and what is simulated in formats of other tools.
+// fileFlags lists the flags that request one output file: timelines, plans, and the simulated
+// tasks in formats of other tools.
 var fileFlags = []string{"trace", "plan-out", "goal-out", "chakra-out", "cm-out"}
 
-// outputFlags returns the flags that ask for a file, with it: of several the first.
+// outputFlags returns the flags of fileFlags that are set, each with its file. For
+// --chakra-out, which writes one file per rank, this is the file of rank 0.
 func (f *runFlags) outputFlags() (list []example) {
 	for _, name := range fileFlags {
 		path := f.outputPaths[name]
@@ -28,18 +30,19 @@ func (f *runFlags) outputFlags() (list []example) {
 	return list
 }
 
-// chakraFile is the file of a rank.
+// chakraFile returns the name of the Chakra file of a rank.
 func chakraFile(prefix string, rank int) string { return fmt.Sprintf("%s.%d.et", prefix, rank) }
 
-// workloadFile is a file of what is simulated, of the first rank or of all.
+// workloadFile is an output file with the simulated tasks. For --chakra-out it is the file of
+// rank 0.
 type workloadFile struct {
 	flag string
 	file *outputFile
 }
 
-// fillWorkloads writes the work of a scenario to the files that are open, of which none is put in place yet. Those of
-// further ranks follow when these are, as there may be more than can be open at once; that they are not too large is
-// found out here.
+// fillWorkloads writes the simulated tasks to the open files without committing them. The
+// Chakra files of further ranks are written by commitWorkloads, because there may be more than
+// can be open at the same time. Whether they exceed the size limit is checked here.
 func (o *outputs) fillWorkloads(w *trace.Work) error {
 	for _, f := range o.workloads {
 		var j *trace.Job
@@ -77,7 +80,7 @@ func (o *outputs) fillWorkloads(w *trace.Work) error {
 	return nil
 }
 
-// commitWorkloads puts the files in place.
+// commitWorkloads commits the files, and writes the Chakra files of the further ranks.
 func (o *outputs) commitWorkloads() (failed errorList) {
 	for _, f := range o.workloads {
 		err := f.file.commit(nil)
