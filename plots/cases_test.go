@@ -70,10 +70,10 @@ func meshTopology(pods, replicas int) *result.Topology {
 }
 
 // a run is a case of the tests.
-type run func() (*result.Document, *result.Detail)
+type makeRun func() (*result.Document, *result.Detail)
 
 // runs are the sizes and shapes that figures must cope with.
-var runs = map[string]run{
+var runs = map[string]makeRun{
 	"small":  func() (*result.Document, *result.Detail) { return synthetic(small) },
 	"large":  func() (*result.Document, *result.Detail) { return synthetic(large) },
 	"many":   manyPolicies,
@@ -82,7 +82,7 @@ var runs = map[string]run{
 	"matrix": func() (*result.Document, *result.Detail) { return withTopology(meshTopology(20, 1)) },
 	"grid":   func() (*result.Document, *result.Detail) { return withTopology(meshTopology(4, 3)) },
 	"one": func() (*result.Document, *result.Detail) {
-		return synthetic(shape{stages: 1, perPod: 1, micro: 1, forward: 1e-6, transfer: 1e-7, sync: 100,
+		return synthetic(runShape{stages: 1, perPod: 1, micro: 1, forward: 1e-6, transfer: 1e-7, sync: 100,
 			nic: 1e9, circuit: 1e9, replicas: 1, policies: []string{"only"}})
 	},
 	"tiny": func() (*result.Document, *result.Detail) {

@@ -65,8 +65,8 @@ func delaysFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	add("delays", page)
 }
 
-// leastTime is what figures tell from no time, in seconds: less than a tick, and more than none, which a logarithmic axis lacks.
-const leastTime = 1e-15
+// minPlottedTime is what figures tell from no time, in seconds: less than a tick, and more than none, which a logarithmic axis lacks.
+const minPlottedTime = 1e-15
 
 // quantiles are n delays of which each has as many packets up to it; nil without packets. Within a bin packets are
 // spread evenly, and none took longer than the longest, although its bin reaches further.
@@ -88,7 +88,7 @@ func quantiles(d *result.Delay, n int) []float64 {
 				break
 			}
 			at := b.FromS + (to-b.FromS)*(k-before)/packets
-			out = append(out, max(at, leastTime))
+			out = append(out, max(at, minPlottedTime))
 		}
 		before += packets
 	}

@@ -13,38 +13,38 @@ import (
 )
 
 const (
-	podsShown  = 4   // one below the other; more would be too flat to read
-	denseSteps = 150 // steps from which the whole hides single transfers
+	maxPods       = 4   // one below the other; more would be too flat to read
+	minDenseSteps = 150 // steps from which the whole hides single transfers
 )
 
 // demandFigure shows the bandwidth that leaves each pod on the ideal fabric, and for long iterations their end beside
 // the whole.
 func demandFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	ref := &d.Reference
-	pods := carrying(ref.Demand)
+	pods := nonZeroSeries(ref.Demand)
 	if len(pods) == 0 {
 		return
 	}
 	s := &sheet.Sheet{Title: "Bandwidth that leaves each pod on the ideal fabric"}
-	s.Explain("bandwidth used", func(c draw.Canvas) {
+	s.AddLegend("bandwidth used", func(c draw.Canvas) {
 		sheet.FillBox(c, sheet.BlueTint, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y)
 		sheet.HLine(c, demandLine, c.Max.Y)
 	})
-	s.Explain("peak", sheet.Dot(sheet.Vermillion))
-	pods = sheet.First(s, pods, podsShown, "pods")
+	s.AddLegend("peak", sheet.DotSample(sheet.Vermillion))
+	pods = sheet.First(s, pods, maxPods, "pods")
 	end, top, steps := ref.MakespanS, 0.0, 0
 	for _, p := range pods {
-		_, to, _ := active(p)
+		_, to, _ := activeRange(p)
 		_, v := peak(p)
 		end, top, steps = max(end, to), max(top, v), max(steps, len(p.TimeS))
 	}
 	rate := portRate(d)
 	if rate > 0 {
-		s.Note("In brackets: how many ports of %s Gb/s that fills.", sheet.Digits(rate*sheet.Gigabits.Per, 4))
+		s.Note("In brackets: how many ports of %s Gb/s that fills.", sheet.Digits(rate*sheet.GigabitsPerSecond.Per, 4))
 	}
 	block := sheet.Block{Height: 72, YTitle: "Gb/s"}
 	var tail *[2]float64
-	if z := zoom(ref.Tracks, end); z != nil && steps > denseSteps {
+	if z := zoom(ref.Tracks, end); z != nil && steps > minDenseSteps {
 		tail, block.Cols = &z.end, 2
 		if from, ok := firstSync(ref.Tracks); ok {
 			const before = 0.15 // of what follows, to see what comes before it
@@ -57,7 +57,7 @@ func demandFigure(_ *result.Document, d *result.Detail, add addFigure) {
 			if i < len(pods)-1 {
 				p.X.Label.Text = ""
 			}
-			sheet.Head(p, pod.Name+head)
+			sheet.AddHeading(p, pod.Name+head)
 			block.Plots = append(block.Plots, p)
 		}
 		if tail == nil {
@@ -73,7 +73,7 @@ func demandFigure(_ *result.Document, d *result.Detail, add addFigure) {
 
 // firstSync is when the first gradient synchronisation begins.
 func firstSync(tracks []result.Track) (from float64, ok bool) {
-	for _, s := range spans(tracks) {
+	for _, s := range allSpans(tracks) {
 		if s.Kind == "dp" && (!ok || s.StartS < from) {
 			from, ok = s.StartS, true
 		}
@@ -115,11 +115,11 @@ func markPeak(c draw.Canvas, pod *result.Series, x, y func(float64) vg.Length, f
 		return
 	}
 	sheet.Disc(c, sheet.Point(x(at), y(v)), 3.5, sheet.Vermillion)
-	text := "peak " + sheet.Digits(v*sheet.Gigabits.Per, 5) + " Gb/s"
+	text := "peak " + sheet.Digits(v*sheet.GigabitsPerSecond.Per, 5) + " Gb/s"
 	if rate > 0 {
 		text += " = " + sheet.Digits(v/rate, 4) + " ports"
 	}
-	boxed(c, sheet.Sans(sheet.NoteSize, sheet.Ink), sheet.Point(x(at), y(v)+6), text)
+	drawBoxedText(c, sheet.Sans(sheet.NoteSize, sheet.Ink), sheet.Point(x(at), y(v)+6), text)
 }
 
 // portRate infers the rate of a port in bits per second, 0 when the data do not tell. A bundle of n circuits carries at
@@ -174,7 +174,7 @@ func circuits(p *result.Simulation, name string) int {
 func rateTicker(top, rate float64) plot.Ticker {
 	const few = 4
 	if rate <= 0 || top/rate > 1e6 {
-		return sheet.Ticker{Unit: sheet.Gigabits, Count: few}
+		return sheet.Ticker{Unit: sheet.GigabitsPerSecond, Count: few}
 	}
 	n := 1.0 // ports per tick, a power of two as fabrics are
 	for top/(rate*n) > few {
@@ -182,7 +182,7 @@ func rateTicker(top, rate float64) plot.Ticker {
 	}
 	return plot.TickerFunc(func(_, hi float64) (out []plot.Tick) {
 		for i := 0.0; i*n*rate <= hi; i++ {
-			label := sheet.Digits(i*n*rate*sheet.Gigabits.Per, 5)
+			label := sheet.Digits(i*n*rate*sheet.GigabitsPerSecond.Per, 5)
 			if i > 0 {
 				label += " (" + sheet.Digits(i*n, 4) + ")"
 			}

@@ -40,18 +40,18 @@ var figures = []struct {
 	{"routes worth showing", byPolicy(newRouteMap)},
 	{"chip-time by use", chipTimeFigure},
 	{"jobs on cubes", cubesFigure},
-	{"what is free of a pod", stillFigure},
+	{"what is free of a pod", podStateFigure},
 	{"plans", byPolicy(func(p *result.Simulation) *planPicture { return newPlanPicture(p.Schedule) })},
 }
 
-// picture is what is drawn of a policy's simulation.
-type picture interface {
+// policyFigure is what is drawn of a policy's simulation.
+type policyFigure interface {
 	comparable
 	figure(policy, subtitle string) (name string, s *sheet.Sheet)
 }
 
 // byPolicy draws a figure for each policy that has the data, of which there is else no picture.
-func byPolicy[P picture](of func(p *result.Simulation) P) figureFunc {
+func byPolicy[P policyFigure](of func(p *result.Simulation) P) figureFunc {
 	return func(_ *result.Document, d *result.Detail, add addFigure) {
 		var none P
 		for i := range d.Policies {
@@ -78,14 +78,14 @@ func All(doc *result.Document, d *result.Detail) ([]sheet.Figure, error) {
 	}
 	var all []sheet.Figure
 	for _, f := range figures {
-		all = append(all, f.draw.of(doc, d)...)
+		all = append(all, f.draw.draw(doc, d)...)
 	}
 	sheet.Unique(all)
 	return all, nil
 }
 
-// of returns the figures that are drawn of a run.
-func (f figureFunc) of(doc *result.Document, d *result.Detail) (all []sheet.Figure) {
+// draw returns the figures that are drawn of a run.
+func (f figureFunc) draw(doc *result.Document, d *result.Detail) (all []sheet.Figure) {
 	f(doc, d, func(name string, s *sheet.Sheet) {
 		s.Subtitle = cmp.Or(s.Subtitle, d.Title)
 		all = append(all, s.Figure(name))

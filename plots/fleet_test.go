@@ -43,7 +43,7 @@ func TestFleetFigures(t *testing.T) {
 		t.Errorf("figures %s", got)
 	}
 	cubes.Looks = []result.Look{{AtS: 0, Free: 2, Largest: 2}, {AtS: 3000, Free: 9, Largest: 4}, {AtS: 5000, Free: 5, Largest: 1}}
-	still := figureFunc(stillFigure).of(doc, d)
+	still := figureFunc(podStateFigure).draw(doc, d)
 	if len(still) != 1 || still[0].Name != "fragmentation" {
 		t.Fatalf("%d figures of a moment", len(still))
 	}
@@ -51,7 +51,7 @@ func TestFleetFigures(t *testing.T) {
 		t.Errorf("at that moment there are %v", on)
 	}
 	doc.Rows = []result.Row{{Policy: "one", Metrics: map[string]float64{"nct": 1}}}
-	if len(figureFunc(chipTimeFigure).of(doc, d)) > 0 || len(figureFunc(cubesFigure).of(doc, &result.Detail{})) > 0 {
+	if len(figureFunc(chipTimeFigure).draw(doc, d)) > 0 || len(figureFunc(cubesFigure).draw(doc, &result.Detail{})) > 0 {
 		t.Error("figures of fleets of what is none")
 	}
 }

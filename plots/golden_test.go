@@ -47,7 +47,7 @@ func TestGolden(t *testing.T) {
 				if i < 0 {
 					t.Fatalf("the run has no figure %s", w)
 				}
-				sheettest.Golden(t, figs[i], filepath.Join("testdata", name+"-"+w+".png"))
+				sheettest.CompareImage(t, figs[i], filepath.Join("testdata", name+"-"+w+".png"))
 			})
 		}
 	}
@@ -70,7 +70,7 @@ func TestGoldenFilesAreUsed(t *testing.T) {
 // TestDrawings compares the texts, shapes and places of every figure of the runs, and of 60 random runs and plans, with
 // stored digests.
 func TestDrawings(t *testing.T) {
-	sheettest.Digests(t, filepath.Join("testdata", "drawings.txt"), func(yield func(string, sheet.Figure) bool) {
+	sheettest.CompareDigests(t, filepath.Join("testdata", "drawings.txt"), func(yield func(string, sheet.Figure) bool) {
 		all := maps.Clone(runs)
 		all["fleet"], all["fragmented"] = fleetRun, fragmentedRun
 		all["moves"] = func() (*result.Document, *result.Detail) {

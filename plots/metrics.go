@@ -12,8 +12,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// sweepOf is a run as a sweep that varies nothing but the policies.
-func sweepOf(doc *result.Document, d *result.Detail) *result.Sweep {
+// runAsSweep is a run as a sweep that varies nothing but the policies.
+func runAsSweep(doc *result.Document, d *result.Detail) *result.Sweep {
 	s := doc.AsSweep()
 	s.Title = d.Title
 	return s
@@ -39,7 +39,7 @@ func metricFigures(doc *result.Document, d *result.Detail, add addFigure) {
 	for _, list := range shown {
 		if s := metricSheet(doc, d, list); s != nil {
 			if list[0].Base > 0 {
-				jobsBlock(s, doc, d)
+				addJobsBlock(s, doc, d)
 			}
 			add(list[0].Figure.Name, s)
 		}
@@ -69,16 +69,16 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 				}
 			}
 		}
-		of := sweepOf(doc, d)
+		of := runAsSweep(doc, d)
 		if m.Figure.Rank {
-			spec.LogY = rank(of.Cells, &m)
+			spec.LogY = sortByMetric(of.Cells, &m)
 		}
 		s, err := chart.Sheet(spec, of, nil)
 		if err != nil {
 			continue // more policies than bars could show
 		}
 		words = append(words, m.Words)
-		if note := notesOf(m, doc, models); note != nil {
+		if note := metricNotes(m, doc, models); note != nil {
 			s.Notes = append(note, s.Notes...)
 		}
 		if page == nil {
@@ -88,14 +88,14 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 		const high = 170 // points, of one of several
 		page.Blocks[0].Height, s.Blocks[0].Height = high, high
 		page.Blocks, page.Notes = append(page.Blocks, s.Blocks...), append(page.Notes, s.Notes...)
-		page.Title = sheet.Sentence(strings.Join(words, " and ")) + " by policy"
+		page.Title = sheet.Capitalise(strings.Join(words, " and ")) + " by policy"
 	}
 	return page
 }
 
-// rank puts cells in order of a metric, the best first, and reports whether the values lie so far apart that a linear axis
+// sortByMetric puts cells in order of a metric, the best first, and reports whether the values lie so far apart that a linear axis
 // would hide the shorter ones.
-func rank(cells []result.Cell, m *result.Metric) (apart bool) {
+func sortByMetric(cells []result.Cell, m *result.Metric) (apart bool) {
 	const far = 4 // times the least
 	least, most := math.Inf(1), 0.0
 	for i := range cells {
@@ -117,8 +117,8 @@ func rank(cells []result.Cell, m *result.Metric) (apart bool) {
 	return least > 0 && most > far*least
 }
 
-// jobsBlock adds the same metric of each job to the figure of one that is of several jobs.
-func jobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
+// addJobsBlock adds the same metric of each job to the figure of one that is of several jobs.
+func addJobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
 	own, err := barsBy(doc, d, "job", func(r *result.Row, add func(job, metric string, v float64)) {
 		for _, job := range doc.JobNames() {
 			if v, ok := r.Metrics[result.OfJob(job, result.NCT)]; ok {
@@ -129,15 +129,15 @@ func jobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
 	if err != nil {
 		return // one job, or more than bars could show
 	}
-	sheet.Head(page.Blocks[0].Plots[0], "All jobs")
-	sheet.Head(own.Blocks[0].Plots[0], "Each job")
+	sheet.AddHeading(page.Blocks[0].Plots[0], "All jobs")
+	sheet.AddHeading(own.Blocks[0].Plots[0], "Each job")
 	own.Blocks[0].Height = page.Blocks[0].Height
 	page.Title, page.Blocks, page.Legend = page.Title+" and job", append(page.Blocks, own.Blocks...), append(page.Legend, own.Legend...)
 	page.Notes = append(page.Notes, own.Notes[:1]...)
 }
 
-// notesOf says what a metric is and what lower bounds on it hold for.
-func notesOf(m result.Metric, doc *result.Document, models map[string]string) []string {
+// metricNotes says what a metric is and what lower bounds on it hold for.
+func metricNotes(m result.Metric, doc *result.Document, models map[string]string) []string {
 	var notes []string
 	if label := doc.Rows[0].Labels[m.Name]; label != "" && m.Means == "" {
 		notes = append(notes, fmt.Sprintf("The %s is the %s.", m.Words, label))
@@ -175,7 +175,7 @@ func trialsFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	}
 	name := result.MainOf(sampled)
 	m, _ := result.Find(name)
-	spec := &result.Plot{Kind: "cdf", Y: name, Series: "policy", Title: sheet.Sentence(m.Words + " over trials, by policy")}
+	spec := &result.Plot{Kind: "cdf", Y: name, Series: "policy", Title: sheet.Capitalise(m.Words + " over trials, by policy")}
 	var kept []string
 	for _, r := range doc.Rows {
 		if len(r.Samples[name]) == 0 || len(kept) == len(sheet.LineStyles) {
@@ -190,7 +190,7 @@ func trialsFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	if m.Base > 0 {
 		spec.Marks = append(spec.Marks, result.Mark{Label: "ideal non-blocking fabric", Y: m.Base})
 	}
-	s, err := chart.Sheet(spec, sweepOf(doc, d), nil)
+	s, err := chart.Sheet(spec, runAsSweep(doc, d), nil)
 	if err != nil {
 		return // without samples
 	}

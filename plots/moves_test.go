@@ -28,15 +28,15 @@ func moved() *result.Simulation {
 
 // TestSteps: what is released stops at once, what is set up carries after the delay, into the next iteration.
 func TestSteps(t *testing.T) {
-	s := newStepped(moved())
-	if !slices.Equal(s.at, []float64{0, 3, 4, 7, 10}) {
-		t.Fatalf("changes at %v", s.at)
+	s := newCircuitHistory(moved())
+	if !slices.Equal(s.times, []float64{0, 3, 4, 7, 10}) {
+		t.Fatalf("changes at %v", s.times)
 	}
 	for k, want := range []struct{ carrying, held []int }{
 		{[]int{1, 1}, []int{2, 0}}, {[]int{3, 1}, []int{0, 0}}, {[]int{1, 1}, []int{0, 2}}, {[]int{1, 3}, []int{0, 0}},
 	} {
-		if !slices.Equal(s.carrying[k], want.carrying) || !slices.Equal(s.held[k], want.held) {
-			t.Errorf("from %g s: %v carry and %v are set up, want %v", s.at[k], s.carrying[k], s.held[k], want)
+		if !slices.Equal(s.carrying[k], want.carrying) || !slices.Equal(s.settingUp[k], want.held) {
+			t.Errorf("from %g s: %v carry and %v are set up, want %v", s.times[k], s.carrying[k], s.settingUp[k], want)
 		}
 	}
 }
@@ -45,12 +45,12 @@ func TestSteps(t *testing.T) {
 func TestMovesFigure(t *testing.T) {
 	p := moved()
 	d := &result.Detail{Policies: []result.Simulation{*p, {Policy: "q", MakespanS: 1, Topology: p.Topology}}}
-	figures := figureFunc(movesFigures).of(nil, d)
+	figures := figureFunc(movesFigures).draw(nil, d)
 	if len(figures) != 1 || figures[0].Name != "moves-p" {
 		t.Fatalf("%d figures", len(figures))
 	}
-	m := &movesPicture{sim: p, pods: 2, port: 1e11, moving: newStepped(p)}
-	m.paint()
+	m := &movesPicture{sim: p, pods: 2, portRate: 1e11, history: newCircuitHistory(p)}
+	m.assignColors()
 	high := map[[2]float64]float64{} // by track and beginning
 	for _, b := range m.chart().bars {
 		if b.to > 0.9+1e-9 || b.hi <= b.lo {

@@ -16,15 +16,15 @@ import (
 // planPicture is the plan of a collective as it is drawn.
 type planPicture struct {
 	*result.Plan
-	chunks *chunks // nil if there are too many transmissions to draw, or none
+	chunks *chunkStrips // nil if there are too many transmissions to draw, or none
 }
 
 // What one figure of a plan has room for.
 const (
-	phasesShown = 8  // topologies
-	circleGPUs  = 24 // on a circle; a matrix shows more
-	pictureHigh = 176
-	smallHigh   = 142 // where there are four side by side
+	maxTopologies      = 8  // topologies
+	maxCircleGPUs      = 24 // on a circle; a matrix shows more
+	pictureHeight      = 176
+	smallPictureHeight = 142 // where there are four side by side
 )
 
 // newPlanPicture prepares a plan whose parts fit together; nil for one without phases.
@@ -38,7 +38,7 @@ func newPlanPicture(s *result.Schedule) *planPicture {
 		whole = whole && len(s.Phases[i].Sent) >= part.Busy
 	}
 	if whole {
-		p.chunks = newChunks(p)
+		p.chunks = newChunkStrips(p)
 	}
 	return p
 }
@@ -57,24 +57,24 @@ func (p *planPicture) linksOf(phase, gpu int) [][2]int {
 // figure puts the topologies above what is sent when.
 func (p *planPicture) figure(policy, subtitle string) (string, *sheet.Sheet) {
 	s := &sheet.Sheet{Title: "Plan of " + policy, Subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; ")}
-	shown := min(len(p.Sets), phasesShown)
-	block := sheet.Block{Cols: min(shown, 3), Height: pictureHigh}
+	shown := min(len(p.Sets), maxTopologies)
+	block := sheet.Block{Cols: min(shown, 3), Height: pictureHeight}
 	if shown > 3 {
-		block.Cols, block.Height = 4, smallHigh
+		block.Cols, block.Height = 4, smallPictureHeight
 	}
 	for i := range shown {
-		block.Plots = append(block.Plots, sheet.Picture(p.head(i, sheet.Inside/vg.Length(block.Cols)-14), func(c draw.Canvas) { p.topology(c, i, block.Height) }))
+		block.Plots = append(block.Plots, sheet.NewPicture(p.heading(i, sheet.ContentWidth/vg.Length(block.Cols)-14), func(c draw.Canvas) { p.topology(c, i, block.Height) }))
 	}
 	s.Blocks = []sheet.Block{block}
 	p.notes(s, shown)
 	switch {
 	case p.Steps:
-		p.explain(s)
+		p.addLegend(s)
 		s.Add(45, p.timePanel())
 		s.Add(110, p.bytesPanel())
 		return "plan-" + sheet.FileName(policy), s
 	case p.chunks != nil:
-		p.chunks.explain(s)
+		p.chunks.addLegend(s)
 		s.Blocks = append(s.Blocks, p.chunks.block())
 	}
 	if busy := p.busyPanel(); busy != nil {
@@ -117,8 +117,8 @@ func (p *planPicture) cost(policy string) string {
 	return cost
 }
 
-// head names a topology in a width: by its number and the offsets of a circulant, with its rounds where there is room.
-func (p *planPicture) head(i int, width vg.Length) string {
+// heading names a topology in a width: by its number and the offsets of a circulant, with its rounds where there is room.
+func (p *planPicture) heading(i int, width vg.Length) string {
 	name, rounds := fmt.Sprintf("Topology %d", i+1), text.Plural(p.Sets[i].Rounds, "slot")
 	if len(p.Sets) == 1 {
 		name = "Topology"
@@ -136,7 +136,7 @@ func (p *planPicture) head(i int, width vg.Length) string {
 	}
 	long := fmt.Sprintf("%s (%s): %s", name, strings.Join(offsets, ", "), rounds)
 	for _, text := range []string{long, strings.TrimPrefix(long, "Topology ")} {
-		if sheet.Bold(sheet.HeadSize, sheet.Ink).Width(text) <= width {
+		if sheet.Bold(sheet.HeadingSize, sheet.Ink).Width(text) <= width {
 			return text
 		}
 	}
@@ -148,7 +148,7 @@ func (p *planPicture) notes(s *sheet.Sheet, shown int) {
 	if n := len(p.Sets) - shown; n > 0 {
 		s.Note("The first %d of %d topologies are drawn; %d are left out.", shown, len(p.Sets), n)
 	}
-	if p.GPUs > circleGPUs {
+	if p.GPUs > maxCircleGPUs {
 		s.Note("A dot is a link from the GPU of its row to that of its column.")
 	}
 	switch {
@@ -159,7 +159,7 @@ func (p *planPicture) notes(s *sheet.Sheet, shown int) {
 		}
 		s.Note("%s", text)
 	case p.chunks != nil:
-		s.Note("%s", p.chunks.reading())
+		s.Note("%s", p.chunks.readingNote())
 	case p.share() > 0:
 		s.Note("The plan has too many transmissions to draw one by one.")
 	}

@@ -7,9 +7,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// aPlan is a synthetic all-to-all on circulant topologies: offsets by phase. Each destination is served in the phase
+// planCase is a synthetic all-to-all on circulant topologies: offsets by phase. Each destination is served in the phase
 // that has the shortest path to it.
-type aPlan struct {
+type planCase struct {
 	gpus, degree int
 	offsets      [][]int
 	bare         bool // says only how many links are busy
@@ -17,7 +17,7 @@ type aPlan struct {
 
 // schedule finds slots for the chunks of GPU 0, longest path first, and gives all others the same, turned: hops of an
 // offset never contend, as all are taken at once.
-func (a aPlan) schedule() *result.Schedule {
+func (a planCase) schedule() *result.Schedule {
 	n := a.gpus
 	out := &result.Schedule{Origin: "circulant, synthetic", GPUs: n, Degree: a.degree, SlotS: 40.5e-6, DelayS: 1e-3}
 	paths := make([][][]int, len(a.offsets)) // by phase and destination: offsets to take
@@ -117,8 +117,8 @@ func stepRun(count int, bytes int64) result.ScheduleRun {
 	return result.ScheduleRun{Count: count, Bytes: bytes, StepS: 500e-9 + float64(bytes)*8/800e9}
 }
 
-// aPhase is a phase of steps on a circulant topology, or with none on that of the phase before.
-func aPhase(gpus int, kind string, offsets []int, steps ...result.ScheduleRun) result.SchedulePhase {
+// phaseCase is a phase of steps on a circulant topology, or with none on that of the phase before.
+func phaseCase(gpus int, kind string, offsets []int, steps ...result.ScheduleRun) result.SchedulePhase {
 	ph := result.SchedulePhase{Kind: kind, Reused: offsets == nil, Offsets: offsets, Steps: steps}
 	for u := range gpus {
 		for _, o := range offsets {
@@ -133,10 +133,10 @@ func stepsPlan() *result.Schedule {
 	return &result.Schedule{
 		Origin: "scatter, exchange, fold and gather, synthetic", GPUs: 8, Degree: 2, DelayS: 2e-6, LatencyS: 500e-9, RateBitsPerS: 800e9,
 		Phases: []result.SchedulePhase{
-			aPhase(8, "scatter", []int{1, 4}, stepRun(2, 500_000), stepRun(1, 250_000)),
-			aPhase(8, "exchange", []int{2, 6}, stepRun(1, 250_000)),
-			aPhase(8, "fold", nil, stepRun(2, 125_000)),
-			aPhase(8, "gather", []int{1, 4}, stepRun(1, 250_000), stepRun(2, 500_000)),
+			phaseCase(8, "scatter", []int{1, 4}, stepRun(2, 500_000), stepRun(1, 250_000)),
+			phaseCase(8, "exchange", []int{2, 6}, stepRun(1, 250_000)),
+			phaseCase(8, "fold", nil, stepRun(2, 125_000)),
+			phaseCase(8, "gather", []int{1, 4}, stepRun(1, 250_000), stepRun(2, 500_000)),
 		},
 	}
 }
@@ -145,7 +145,7 @@ func stepsPlan() *result.Schedule {
 func ringSteps() *result.Schedule {
 	return &result.Schedule{
 		Origin: "ring 64", GPUs: 64, Degree: 1, DelayS: 1e-6, LatencyS: 500e-9, RateBitsPerS: 800e9,
-		Phases: []result.SchedulePhase{aPhase(64, "scatter", []int{1}, stepRun(63, 15_625)), aPhase(64, "gather", nil, stepRun(63, 15_625))},
+		Phases: []result.SchedulePhase{phaseCase(64, "scatter", []int{1}, stepRun(63, 15_625)), phaseCase(64, "gather", nil, stepRun(63, 15_625))},
 	}
 }
 
@@ -164,19 +164,19 @@ func largeSteps() *result.Schedule {
 
 // plans are those that are looked at.
 var plans = map[string]func() *result.Schedule{
-	"ring":  aPlan{8, 1, [][]int{{1}, {7}}, false}.schedule,
-	"pair":  aPlan{8, 2, [][]int{{2, 3}}, false}.schedule,
-	"three": aPlan{16, 2, [][]int{{1, 4}, {3, 5}, {15, 7}}, false}.schedule,
-	"many":  aPlan{64, 1, spreadOffsets(64, 20), false}.schedule,
-	"long":  aPlan{48, 1, [][]int{{1}}, false}.schedule,
-	"bare":  aPlan{256, 2, [][]int{{11, 12}, {1, 255}, {3, 50}}, true}.schedule,
+	"ring":  planCase{8, 1, [][]int{{1}, {7}}, false}.schedule,
+	"pair":  planCase{8, 2, [][]int{{2, 3}}, false}.schedule,
+	"three": planCase{16, 2, [][]int{{1, 4}, {3, 5}, {15, 7}}, false}.schedule,
+	"many":  planCase{64, 1, spreadOffsets(64, 20), false}.schedule,
+	"long":  planCase{48, 1, [][]int{{1}}, false}.schedule,
+	"bare":  planCase{256, 2, [][]int{{11, 12}, {1, 255}, {3, 50}}, true}.schedule,
 	"steps": stepsPlan,
 	"turns": ringSteps,
 	"large": largeSteps,
 	"kautz": func() *result.Schedule { return kautzPlan(8, 2) },
 }
 
-func planRun(names ...string) run {
+func planRun(names ...string) makeRun {
 	return func() (*result.Document, *result.Detail) {
 		doc, d := &result.Document{Scenario: "plans"}, &result.Detail{Title: "All to all, a chunk of 4 MB a pair, 800 Gb/s a link"}
 		for _, n := range names {

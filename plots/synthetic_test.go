@@ -9,8 +9,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// shape is the size of a synthetic run.
-type shape struct {
+// runShape is the size of a synthetic run.
+type runShape struct {
 	stages, perPod, micro int
 	forward, transfer     float64 // seconds of a forward pass and of a transfer
 	sync                  float64 // bits each stage synchronises
@@ -21,14 +21,14 @@ type shape struct {
 
 // small is like Fig. 1, large like the largest preset, narrow like its DP.
 var (
-	small = shape{stages: 4, perPod: 1, micro: 8, forward: 0.010, transfer: 0.002, sync: 2.2e10, nic: 8e11, circuit: 4e11,
+	small = runShape{stages: 4, perPod: 1, micro: 8, forward: 0.010, transfer: 0.002, sync: 2.2e10, nic: 8e11, circuit: 4e11,
 		replicas: 2, policies: []string{"first", "second"}}
-	large = shape{stages: 16, perPod: 4, micro: 128, forward: 0.0457, transfer: 0.0021, sync: 4.5e11, nic: 1.6e12, circuit: 4e11,
+	large = runShape{stages: 16, perPod: 4, micro: 128, forward: 0.0457, transfer: 0.0021, sync: 4.5e11, nic: 1.6e12, circuit: 4e11,
 		replicas: 8, policies: []string{"prop", "sqrt", "halve", "fast", "topo", "joint"}}
 )
 
 // synthetic makes a whole run of a shape: 1F1B on pods, two ways to share.
-func synthetic(s shape) (*result.Document, *result.Detail) {
+func synthetic(s runShape) (*result.Document, *result.Detail) {
 	doc := &result.Document{Scenario: "synthetic", Reference: map[string]float64{}}
 	d := &result.Detail{Title: fmt.Sprintf("A synthetic model on %d stages in %d pods: %d micro-batches, 1F1B; 400 Gb/s a port",
 		s.stages, s.pods(), s.micro)}
@@ -68,9 +68,9 @@ func synthetic(s shape) (*result.Document, *result.Detail) {
 	return doc, d
 }
 
-func (s shape) pods() int { return (s.stages + s.perPod - 1) / s.perPod }
+func (s runShape) pods() int { return (s.stages + s.perPod - 1) / s.perPod }
 
-func (s shape) topology(i int) *result.Topology {
+func (s runShape) topology(i int) *result.Topology {
 	t := &result.Topology{}
 	for p := range s.pods() {
 		t.Pods = append(t.Pods, result.PodPorts{Name: "pod " + strconv.Itoa(p), Used: 30 + i%3, Total: 32})
@@ -84,7 +84,7 @@ func (s shape) topology(i int) *result.Topology {
 
 // simulate runs 1F1B with transfers that take slower times what is usual, and gradients shared over circuits of a
 // capacity for each pod.
-func (s shape) simulate(policy, service string, slower, capacity float64) result.Simulation {
+func (s runShape) simulate(policy, service string, slower, capacity float64) result.Simulation {
 	p := result.Simulation{Policy: policy, Service: service}
 	b := 2 * s.forward
 	transfer := s.transfer * slower
@@ -171,7 +171,7 @@ func oneForwardOneBackward(depth, micro, k int) (forward bool, m int) {
 
 // share synchronises gradients over a pod's circuits, from when each stage is free: shared evenly, or the first stages
 // first.
-func (s shape) share(p *result.Simulation, free []float64, capacity float64) {
+func (s runShape) share(p *result.Simulation, free []float64, capacity float64) {
 	for first := 0; first < s.stages; first += s.perPod {
 		n := min(s.perPod, s.stages-first)
 		left, series := make([]float64, n), make([]result.Series, n)
@@ -215,7 +215,7 @@ func (s shape) share(p *result.Simulation, free []float64, capacity float64) {
 		}
 		for k := range n {
 			p.Rates = append(p.Rates, series[k])
-			if _, end, ok := active(&series[k]); ok {
+			if _, end, ok := activeRange(&series[k]); ok {
 				p.Tracks[first+k].Spans = append(p.Tracks[first+k].Spans, result.Span{Kind: "dp", StartS: free[first+k], EndS: end})
 			}
 		}
@@ -223,7 +223,7 @@ func (s shape) share(p *result.Simulation, free []float64, capacity float64) {
 }
 
 // demand adds up what leaves each pod, and what each bundle carries.
-func (s shape) demand(p *result.Simulation, slower float64) {
+func (s runShape) demand(p *result.Simulation, slower float64) {
 	type change struct{ t, v float64 }
 	for pod := range s.pods() {
 		var changes []change
@@ -261,12 +261,12 @@ func (s shape) demand(p *result.Simulation, slower float64) {
 }
 
 // windows makes windows round what was simulated.
-func (s shape) windows(p *result.Simulation) result.Windows {
+func (s runShape) windows(p *result.Simulation) result.Windows {
 	var w result.Windows
 	var times []float64
 	for _, l := range p.Tracks {
 		for _, sp := range l.Spans {
-			if kindOf(sp.Kind).Row == 0 {
+			if findSpanKind(sp.Kind).Row == 0 {
 				continue
 			}
 			w.Task = append(w.Task, fmt.Sprintf("%s %s of %s", sp.Kind, sp.Label, l.Name))

@@ -16,17 +16,17 @@ import (
 	"sim/scenarios/result"
 )
 
-// Kind is how spans of a kind look.
-type Kind struct {
-	Name, Words string // in spans, and in the legend
-	Color       color.RGBA
-	Row         int // of a transfer, of the thin bars below the work, from 1; 0 is work
+// SpanKind is how spans of a kind look.
+type SpanKind struct {
+	Name, Text string // in spans, and in the legend
+	Color      color.RGBA
+	Row        int // of a transfer, of the thin bars below the work, from 1; 0 is work
 }
 
-// Kinds returns the kinds of spans that are told apart, in the order of legends. Others are work, in grey.
-func Kinds() []Kind { return slices.Clone(kinds) }
+// SpanKinds returns the kinds of spans that are told apart, in the order of legends. Others are work, in grey.
+func SpanKinds() []SpanKind { return slices.Clone(spanKinds) }
 
-var kinds = []Kind{
+var spanKinds = []SpanKind{
 	{"forward", "forward pass", sheet.SkyBlue, 0},
 	{"backward", "backward pass", sheet.Vermillion, 0},
 	{"pp-forward", "activations to the next stage", sheet.Blue, 1},
@@ -41,16 +41,16 @@ var kinds = []Kind{
 	{"maintenance", "maintenance", sheet.Orange, 0},
 }
 
-// kindOf returns how spans of a kind look.
-func kindOf(name string) Kind {
-	if at := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name }); at >= 0 {
-		return kinds[at]
+// findSpanKind returns how spans of a kind look.
+func findSpanKind(name string) SpanKind {
+	if at := slices.IndexFunc(spanKinds, func(k SpanKind) bool { return k.Name == name }); at >= 0 {
+		return spanKinds[at]
 	}
-	return Kind{Name: name, Color: sheet.Dim}
+	return SpanKind{Name: name, Color: sheet.Dim}
 }
 
-// spans are those of all tracks.
-func spans(tracks []result.Track) iter.Seq2[int, result.Span] {
+// allSpans are those of all tracks.
+func allSpans(tracks []result.Track) iter.Seq2[int, result.Span] {
 	return func(yield func(int, result.Span) bool) {
 		for i, l := range tracks {
 			for _, s := range l.Spans {
@@ -62,33 +62,33 @@ func spans(tracks []result.Track) iter.Seq2[int, result.Span] {
 	}
 }
 
-// kindsOf lists the kinds that tracks have, the known ones first.
-func kindsOf(tracks []result.Track) (known, others []Kind) {
+// usedKinds lists the kinds that tracks have, the known ones first.
+func usedKinds(tracks []result.Track) (known, others []SpanKind) {
 	seen := map[string]bool{}
-	for _, s := range spans(tracks) {
+	for _, s := range allSpans(tracks) {
 		seen[s.Kind] = true
 	}
-	for _, k := range kinds {
+	for _, k := range spanKinds {
 		if seen[k.Name] {
 			known = append(known, k)
 			delete(seen, k.Name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(seen)) {
-		others = append(others, kindOf(name))
+		others = append(others, findSpanKind(name))
 	}
 	return known, others
 }
 
-// explainKinds explains the kinds that tracks have. More unknown kinds than a few share a look and an entry.
-func explainKinds(s *sheet.Sheet, tracks []result.Track) {
-	known, others := kindsOf(tracks)
+// addKindLegend explains the kinds that tracks have. More unknown kinds than a few share a look and an entry.
+func addKindLegend(s *sheet.Sheet, tracks []result.Track) {
+	known, others := usedKinds(tracks)
 	for _, k := range known {
 		height := vg.Length(1)
 		if k.Row > 0 {
 			height = 0.5
 		}
-		s.Explain(k.Words, sheet.Box(k.Color, height))
+		s.AddLegend(k.Text, sheet.BoxSample(k.Color, height))
 	}
 	var names []string
 	for _, k := range others {
@@ -98,7 +98,7 @@ func explainKinds(s *sheet.Sheet, tracks []result.Track) {
 		if len(others) > 3 || strings.Trim(text, ", ") == "" {
 			text = "other work"
 		}
-		s.Explain(text, sheet.Box(sheet.Dim, 1))
+		s.AddLegend(text, sheet.BoxSample(sheet.Dim, 1))
 	}
 }
 
@@ -146,14 +146,14 @@ func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 	}
 	s := &sheet.Sheet{Title: title}
 	tracks := sheet.First(s, p.Tracks, shown, "stages")
-	explainKinds(s, tracks)
-	s.Explain("end of the iteration", sheet.Stroke(endLine))
+	addKindLegend(s, tracks)
+	s.AddLegend("end of the iteration", sheet.LineSample(endLine))
 	s.Note("Numbers count micro-batches. Thin bars are what the stage sends to other pods.")
 	end := max(p.MakespanS, lastEnd(tracks, func(result.Span) bool { return true }))
 	height := max(min(max(least, panel/vg.Length(len(tracks))), most)*vg.Length(len(tracks)), 72)
 	part := func(head string, from, to float64, count int, grouped bool) *plot.Plot {
 		q := trackPlot(tracks, from, to, count, p.MakespanS, grouped)
-		sheet.Head(q, head)
+		sheet.AddHeading(q, head)
 		return q
 	}
 	s.Add(height, part("The whole iteration: "+sheet.Duration(p.MakespanS, 4)+computing(p), 0, end, 10, true))
@@ -167,7 +167,7 @@ func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 // of other tools.
 func computing(p *result.Simulation) string {
 	busy := 0.0
-	for _, s := range spans(p.Tracks) {
+	for _, s := range allSpans(p.Tracks) {
 		if isWork(s) {
 			busy += s.EndS - s.StartS
 		}
@@ -182,7 +182,7 @@ func computing(p *result.Simulation) string {
 // lastEnd is when the last of the spans that count ends.
 func lastEnd(tracks []result.Track, counts func(result.Span) bool) float64 {
 	end := 0.0
-	for _, s := range spans(tracks) {
+	for _, s := range allSpans(tracks) {
 		if counts(s) {
 			end = max(end, s.EndS)
 		}
@@ -190,15 +190,15 @@ func lastEnd(tracks []result.Track, counts func(result.Span) bool) float64 {
 	return end
 }
 
-func isWork(s result.Span) bool { return kindOf(s.Kind).Row == 0 }
+func isWork(s result.Span) bool { return findSpanKind(s.Kind).Row == 0 }
 
-// zooms are two windows of time, in seconds.
-type zooms struct{ start, end [2]float64 }
+// zoomWindows are two windows of time, in seconds.
+type zoomWindows struct{ start, end [2]float64 }
 
 // zoom returns windows at both ends of a trace in which a piece of work has room for its number; nil where the whole
 // trace gives it that room.
-func zoom(tracks []result.Track, end float64) *zooms {
-	work := shortWork(tracks)
+func zoom(tracks []result.Track, end float64) *zoomWindows {
+	work := shortestWork(tracks)
 	const (
 		wholeWorks = 60 // pieces of work side by side on the whole width of a figure
 		zoomWorks  = 30 // and on half of it
@@ -209,13 +209,13 @@ func zoom(tracks []result.Track, end float64) *zooms {
 	}
 	width := min(zoomWorks*work, end/2)
 	from := max(0, min(end-width, lastEnd(tracks, isWork)-before*width)) // some work is seen before the transfers at the end
-	return &zooms{[2]float64{0, width}, [2]float64{from, end}}
+	return &zoomWindows{[2]float64{0, width}, [2]float64{from, end}}
 }
 
-// shortWork is the median duration of the shortest kind of work, without end when there is none.
-func shortWork(tracks []result.Track) float64 {
+// shortestWork is the median duration of the shortest kind of work, without end when there is none.
+func shortestWork(tracks []result.Track) float64 {
 	byKind := map[string][]float64{}
-	for _, s := range spans(tracks) {
+	for _, s := range allSpans(tracks) {
 		if d := s.EndS - s.StartS; isWork(s) && d > 0 {
 			byKind[s.Kind] = append(byKind[s.Kind], d)
 		}
@@ -242,18 +242,18 @@ func trackPlot(tracks []result.Track, from, to float64, count int, makespan floa
 	prefix, rests := sheet.CommonPrefix(names)
 	p := t.plot(sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) { drawGroups(c, p, tracks, makespan, grouped) }))
 	p.Y.Label.Text = sheet.Fit(p.Y.Label.TextStyle, prefix, 60)
-	t.name(p, 80, func(i int) string { return rests[i] })
+	t.nameTracks(p, 80, func(i int) string { return rests[i] })
 	sheet.TimeAxis(&p.X, "time", from, to, count)
 	if grouped {
 		style, widest := sheet.Sans(sheet.NoteSize, sheet.Dim), vg.Length(0)
-		groups(tracks, func(_, _ int, name string) { widest = max(widest, style.Width(sheet.Plain(name))) })
-		sheet.Beside(p, min(widest+8, groupRoom))
+		forEachGroup(tracks, func(_, _ int, name string) { widest = max(widest, style.Width(sheet.Plain(name))) })
+		sheet.ReserveRight(p, min(widest+8, maxGroupWidth))
 	}
 	return p
 }
 
-// groups calls f for each run of tracks of one group.
-func groups(tracks []result.Track, f func(first, last int, name string)) {
+// forEachGroup calls f for each run of tracks of one group.
+func forEachGroup(tracks []result.Track, f func(first, last int, name string)) {
 	for i := 0; i < len(tracks); {
 		j := i
 		for j+1 < len(tracks) && tracks[j+1].Group == tracks[i].Group {
@@ -264,14 +264,14 @@ func groups(tracks []result.Track, f func(first, last int, name string)) {
 	}
 }
 
-// groupRoom is the most that the names of groups take beside a plot.
-const groupRoom = 90
+// maxGroupWidth is the most that the names of groups take beside a plot.
+const maxGroupWidth = 90
 
 // drawGroups draws what lies below the spans: groups, and the end of the iteration.
 func drawGroups(c draw.Canvas, p *plot.Plot, tracks []result.Track, makespan float64, grouped bool) {
 	x, y := p.Transforms(&c)
 	nth := 0
-	groups(tracks, func(first, last int, name string) {
+	forEachGroup(tracks, func(first, last int, name string) {
 		top, foot := y(float64(len(tracks)-first)), y(float64(len(tracks)-last-1))
 		if nth++; nth%2 == 1 {
 			sheet.FillBox(c, sheet.Band, c.Min.X, c.Max.X, foot, top)
@@ -281,7 +281,7 @@ func drawGroups(c draw.Canvas, p *plot.Plot, tracks []result.Track, makespan flo
 		}
 		style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Dim), draw.XLeft, draw.YCenter)
 		if grouped && top-foot >= sheet.NoteSize {
-			c.FillText(style, sheet.Point(c.Max.X+6, (top+foot)/2+1), sheet.Fit(style, name, groupRoom))
+			c.FillText(style, sheet.Point(c.Max.X+6, (top+foot)/2+1), sheet.Fit(style, name, maxGroupWidth))
 		}
 	})
 	if end := x(makespan); end >= c.Min.X && end <= c.Max.X+sheet.Pixel {
@@ -291,7 +291,7 @@ func drawGroups(c draw.Canvas, p *plot.Plot, tracks []result.Track, makespan flo
 
 // newTrackChart has the spans of tracks by kind: work with its numbers above, three rows of transfers below.
 func newTrackChart(tracks []result.Track) *trackChart {
-	t := spansChart(tracks, 1, func(k Kind, thin bool) (from, to float64) {
+	t := spansChart(tracks, 1, func(k SpanKind, thin bool) (from, to float64) {
 		switch {
 		case k.Row > 0:
 			const rows, high = 3, 0.12
@@ -302,19 +302,19 @@ func newTrackChart(tracks []result.Track) *trackChart {
 		}
 		return 0.1, 0.9
 	})
-	t.gap, t.size = sheet.Pixel, sheet.NumberSize+1.5
+	t.barGap, t.labelSize = sheet.Pixel, sheet.NumberSize+1.5
 	return t
 }
 
 // spansChart has the spans of tracks by kind, in units of so many seconds, and labels those of work. place says where in
 // a track a kind is; thin tells that some kinds are transfers.
-func spansChart(tracks []result.Track, unit float64, place func(k Kind, thin bool) (from, to float64)) *trackChart {
+func spansChart(tracks []result.Track, unit float64, place func(k SpanKind, thin bool) (from, to float64)) *trackChart {
 	t := &trackChart{count: len(tracks)}
-	known, others := kindsOf(tracks)
-	thin := slices.ContainsFunc(known, func(k Kind) bool { return k.Row > 0 })
+	known, others := usedKinds(tracks)
+	thin := slices.ContainsFunc(known, func(k SpanKind) bool { return k.Row > 0 })
 	for _, k := range slices.Concat(known, others) {
 		from, to := place(k, thin)
-		for i, s := range spans(tracks) {
+		for i, s := range allSpans(tracks) {
 			if s.Kind != k.Name {
 				continue
 			}

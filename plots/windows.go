@@ -14,16 +14,16 @@ import (
 	"sim/scenarios/result"
 )
 
-// intervals are a bar for each task, in a colour and of a thickness as a fraction of a row.
-type intervals struct {
+// taskBars are a bar for each task, in a colour and of a thickness as a fraction of a row.
+type taskBars struct {
 	color  color.RGBA
 	height float64
 	text   string
 	lo, hi []float64
 }
 
-// canRun is the colour of what may be; vermillion is what was, blue what is left.
-var canRun = color.RGBA{0x9f, 0xd3, 0xf2, 0xff}
+// possibleColor is the colour of what may be; vermillion is what was, blue what is left.
+var possibleColor = color.RGBA{0x9f, 0xd3, 0xf2, 0xff}
 
 // windowsFigure shows for each transfer when it can run at all and when it ran on a baseline's circuits (DELTA, Fig.
 // 12).
@@ -33,12 +33,12 @@ func windowsFigure(_ *result.Document, d *result.Detail, add addFigure) {
 		return
 	}
 	order := byEarliest(w)
-	window := intervals{canRun, 0.9, "can run (earliest start to latest completion)", pick(order, w.EarliestS), pick(order, w.LatestS)}
-	layers := []intervals{window}
+	window := taskBars{possibleColor, 0.9, "can run (earliest start to latest completion)", reorder(order, w.EarliestS), reorder(order, w.LatestS)}
+	layers := []taskBars{window}
 	if len(w.StartS) > 0 && len(w.EndS) > 0 {
-		layers = append(layers, intervals{sheet.Vermillion, 0.6, "ran " + underBaseline(w), pick(order, w.StartS), pick(order, w.EndS)})
+		layers = append(layers, taskBars{sheet.Vermillion, 0.6, "ran " + underBaseline(w), reorder(order, w.StartS), reorder(order, w.EndS)})
 	}
-	lo, hi := span(layers)
+	lo, hi := barsRange(layers)
 	lo = min(lo, 0)
 	p := taskPlot(w, order, layers, true)
 	sheet.TimeAxis(&p.X, "time", lo, hi, 10)
@@ -60,13 +60,13 @@ func indexFigure(_ *result.Document, d *result.Detail, add addFigure) {
 		return
 	}
 	order := byEarliest(w)
-	active := []intervals{{sheet.Vermillion, 0.6, "active " + underBaseline(w), cells(order, w.FirstK, -0.5), cells(order, w.LastK, 0.5)}}
-	var retained []intervals
+	active := []taskBars{{sheet.Vermillion, 0.6, "active " + underBaseline(w), intervalEdges(order, w.FirstK, -0.5), intervalEdges(order, w.LastK, 0.5)}}
+	var retained []taskBars
 	if topo {
-		retained = append(retained, intervals{canRun, 0.9, "left by task order", cells(order, w.TopoMin, -0.5), cells(order, w.TopoMax, 0.5)})
+		retained = append(retained, taskBars{possibleColor, 0.9, "left by task order", intervalEdges(order, w.TopoMin, -0.5), intervalEdges(order, w.TopoMax, 0.5)})
 	}
 	if kept {
-		retained = append(retained, intervals{sheet.Blue, 0.6, "left after pruning by time", cells(order, w.MinK, -0.5), cells(order, w.MaxK, 0.5)})
+		retained = append(retained, taskBars{sheet.Blue, 0.6, "left after pruning by time", intervalEdges(order, w.MinK, -0.5), intervalEdges(order, w.MaxK, 0.5)})
 	}
 	total := float64(max(1, w.Intervals))
 	note := fmt.Sprintf("Of %d × %d pairs of transfer and interval %s are active", len(w.Task), w.Intervals, sheet.Percent(meanWidth(active[0])/total))
@@ -77,15 +77,15 @@ func indexFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	s.Note("%s.", note)
 	all := slices.Concat(active, retained)
 	explainLayers(s, all)
-	lo, hi := span(all)
-	panel := func(layers []intervals, head string, labelled bool) *plot.Plot {
+	lo, hi := barsRange(all)
+	panel := func(layers []taskBars, head string, labelled bool) *plot.Plot {
 		p := taskPlot(w, order, layers, labelled)
 		sheet.SetRange(&p.X, min(lo, 0.5), max(hi, float64(w.Intervals)+0.5))
-		p.X.Tick.Marker = sheet.Ticker{Unit: sheet.Plainly, Count: 5, Whole: true}
-		sheet.Head(p, head)
+		p.X.Tick.Marker = sheet.Ticker{Unit: sheet.NoUnit, Count: 5, IntegersOnly: true}
+		sheet.AddHeading(p, head)
 		return p
 	}
-	s.Add(tasksHeight, panel(active, sheet.Sentence(underBaseline(w)), true), panel(retained, "Left to the search for the best", false))
+	s.Add(tasksHeight, panel(active, sheet.Capitalise(underBaseline(w)), true), panel(retained, "Left to the search for the best", false))
 	s.Blocks[0].XTitle = "interval between events"
 	add("index", s)
 }
@@ -107,7 +107,7 @@ func byEarliest(w *result.Windows) []int {
 	return order
 }
 
-func pick[T any](order []int, col []T) []T {
+func reorder[T any](order []int, col []T) []T {
 	out := make([]T, len(order))
 	for i, k := range order {
 		out[i] = col[k]
@@ -115,23 +115,23 @@ func pick[T any](order []int, col []T) []T {
 	return out
 }
 
-// cells are interval indices as edges of cells, off half a cell.
-func cells(order, col []int, off float64) []float64 {
+// intervalEdges are interval indices as edges of cells, off half a cell.
+func intervalEdges(order, col []int, off float64) []float64 {
 	out := make([]float64, len(order))
-	for i, k := range pick(order, col) {
+	for i, k := range reorder(order, col) {
 		out[i] = float64(k) + off
 	}
 	return out
 }
 
-func explainLayers(s *sheet.Sheet, layers []intervals) {
+func explainLayers(s *sheet.Sheet, layers []taskBars) {
 	for _, l := range layers {
-		s.Explain(l.text, sheet.Box(l.color, vg.Length(l.height)))
+		s.AddLegend(l.text, sheet.BoxSample(l.color, vg.Length(l.height)))
 	}
 }
 
-// span is what the bars cover.
-func span(layers []intervals) (lo, hi float64) {
+// barsRange is what the bars cover.
+func barsRange(layers []taskBars) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, l := range layers {
 		lo, hi = min(lo, slices.Min(l.lo)), max(hi, slices.Max(l.hi))
@@ -143,7 +143,7 @@ func span(layers []intervals) (lo, hi float64) {
 }
 
 // meanWidth is the mean width of a bar; one that ends before it starts has none.
-func meanWidth(l intervals) float64 {
+func meanWidth(l taskBars) float64 {
 	sum := 0.0
 	for i := range l.lo {
 		sum += max(0, l.hi[i]-l.lo[i])
@@ -153,7 +153,7 @@ func meanWidth(l intervals) float64 {
 
 // taskPlot is a plot of a row a task, the first on top, without its x axis. Names of tasks stand beside it where they
 // are few, and numbers where it is the first.
-func taskPlot(w *result.Windows, order []int, layers []intervals, labelled bool) *plot.Plot {
+func taskPlot(w *result.Windows, order []int, layers []taskBars, labelled bool) *plot.Plot {
 	const (
 		namedTasks = 26
 		nameRoom   = 215 // points: of "PP of micro-batch 12 from stage 3 to stage 4", and a little
@@ -165,7 +165,7 @@ func taskPlot(w *result.Windows, order []int, layers []intervals, labelled bool)
 	case n <= namedTasks:
 		p.Y.Tick.Label.Font = sheet.Sans(sheet.SmallSize, sheet.Ink).Font
 		if labelled {
-			t.name(p, nameRoom, func(i int) string { return w.Task[order[i]] })
+			t.nameTracks(p, nameRoom, func(i int) string { return w.Task[order[i]] })
 		}
 	default:
 		p.Y.Tick.Length = p.X.Tick.Length
@@ -173,7 +173,7 @@ func taskPlot(w *result.Windows, order []int, layers []intervals, labelled bool)
 			p.Y.Label.Text = "transfer, in order of earliest start"
 		}
 		var ticks plot.ConstantTicks
-		for _, tick := range (sheet.Ticker{Unit: sheet.Plainly, Count: 6, Whole: true}).Ticks(1, float64(n)) {
+		for _, tick := range (sheet.Ticker{Unit: sheet.NoUnit, Count: 6, IntegersOnly: true}).Ticks(1, float64(n)) {
 			ticks = append(ticks, plot.Tick{Value: float64(n) - tick.Value + 0.5, Label: tick.Label})
 		}
 		p.Y.Tick.Marker = ticks
@@ -183,10 +183,10 @@ func taskPlot(w *result.Windows, order []int, layers []intervals, labelled bool)
 
 // taskTracks has the bars of n tasks. Where rows are finer than pixels, as many as share a pixel become one bar over
 // all their intervals.
-func taskTracks(n int, layers []intervals) *trackChart {
+func taskTracks(n int, layers []taskBars) *trackChart {
 	row := float64(tasksHeight) / float64(n)
 	merged := max(1, int(math.Ceil(sheet.Pixel/row)))
-	t := &trackChart{count: n, least: 1}
+	t := &trackChart{count: n, minBarWidth: 1}
 	for _, l := range layers {
 		height := l.height
 		if row < 4*sheet.Pixel {

@@ -39,7 +39,7 @@ func TestSaid(t *testing.T) {
 		}
 	}
 	doc, d := synthetic(large)
-	c := allCharts(doc, d)[0]
+	c := topologyCharts(doc, d)[0]
 	if used, _ := c.drawn(); !strings.HasPrefix(c.head(1000), "prop: ") || c.replicas() != float64(large.replicas) || c.ports != float64(large.replicas*used) {
 		t.Errorf("%s: %g replicas, %g ports, %d drawn", c.head(1000), c.replicas(), c.ports, used)
 	}

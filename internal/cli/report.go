@@ -165,8 +165,8 @@ func figureStyle() page.Look {
 	for i := range steps + 1 {
 		l.Heat = append(l.Heat, cssColor(sheet.Heat(float64(i)/steps)))
 	}
-	for _, k := range plots.Kinds() {
-		l.Spans = append(l.Spans, page.Span{Name: k.Name, Words: k.Words, Color: cssColor(k.Color), Row: k.Row})
+	for _, k := range plots.SpanKinds() {
+		l.Spans = append(l.Spans, page.Span{Name: k.Name, Words: k.Text, Color: cssColor(k.Color), Row: k.Row})
 	}
 	return l
 }

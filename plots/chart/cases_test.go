@@ -124,8 +124,8 @@ func seedSweep(n int) *result.Sweep {
 
 func from(v float64) *float64 { return &v }
 
-// aChart is a case of the tests.
-type aChart struct {
+// chartCase is a case of the tests.
+type chartCase struct {
 	spec result.Plot
 	data func() (*result.Sweep, *result.SweepTimings)
 }
@@ -135,7 +135,7 @@ func untimed(s *result.Sweep) func() (*result.Sweep, *result.SweepTimings) {
 }
 
 // chartCases are the charts that are looked at.
-func chartCases() []aChart {
+func chartCases() []chartCase {
 	paper := []result.Mark{{Label: "DELTA, Sec. V-B", X: "400Gbps", Series: "delta-joint", Panel: "megatron177b", Y: 1.11}, {Label: "DELTA, Sec. V-B", X: "1600Gbps", Series: "delta-joint", Panel: "megatron177b", Y: 1.012},
 		{Label: "DELTA, Sec. V-B", X: "400Gbps", Series: "delta-joint", Panel: "mixtral8x22b", Y: 1.465}, {Label: "DELTA, Sec. V-B", X: "1600Gbps", Series: "delta-joint", Panel: "mixtral8x22b", Y: 1.127},
 		{Label: "DELTA, Sec. V-B", X: "400Gbps", Series: "delta-joint", Panel: "deepseek671b", Y: 1.243}, {Label: "DELTA, Sec. V-B", X: "1600Gbps", Series: "delta-joint", Panel: "deepseek671b", Y: 1}}
@@ -158,7 +158,7 @@ func chartCases() []aChart {
 		chartPolicies, func(at []int, p int) map[string]float64 {
 			return map[string]float64{"completion_s": 0.002 * float64(1+at[0]) / float64(1+p)}
 		})
-	return append(slotCases(), []aChart{
+	return append(slotCases(), []chartCase{
 		{result.Plot{Name: "fig6", Title: "NCT over port bandwidth (DELTA, Fig. 6)", Kind: "bars", X: "fabric.port_bandwidth", Y: "nct", Series: "policy", Panels: "base", From: from(1), Marks: paper}, untimed(bandwidthSweep())},
 		{result.Plot{Name: "holes", Kind: "bars", X: "port_bandwidth", Y: "nct", Panels: "base"}, untimed(holes)},
 		{result.Plot{Name: "fig6-lines", Kind: "lines", X: "port_bandwidth", Y: "nct", Series: "policy", Panels: "base", LogX: true, Marks: paper}, untimed(bandwidthSweep())},

@@ -43,11 +43,11 @@ func init() { // the functions of a kind refer to the table
 
 // Limits of what one chart shows: more could not be told apart, or would take longer to draw than to compute.
 const (
-	mostSeries = 24
-	mostPanels = 24
-	mostBars   = 480     // of a panel
-	mostTiles  = 400     // of a heat map, each way
-	mostPlaces = 1 << 22 // panels times series times places on the x axis
+	maxSeries       = 24
+	maxPanels       = 24
+	maxBarsPerPanel = 480     // of a panel
+	maxTilesPerSide = 400     // of a heat map, each way
+	maxTableCells   = 1 << 22 // panels times series times places on the x axis
 )
 
 // New draws the figure that spec asks for from the cells of a sweep. The timings may be nil where spec asks for no
@@ -80,7 +80,7 @@ func Sheet(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*sheet.S
 		return nil, chartError(spec, err)
 	}
 	if m, _ := result.Find(v.metric()); m.Means != "" {
-		page.Notes = append([]string{sheet.Sentence(m.Words) + " is " + m.Means + "."}, page.Notes...)
+		page.Notes = append([]string{sheet.Capitalise(m.Words) + " is " + m.Means + "."}, page.Notes...)
 	}
 	return page, nil
 }

@@ -14,8 +14,8 @@ import (
 
 // measure is a figure of cells, before scale and offset.
 type measure struct {
-	name string
-	of   func(c *result.Cell) (float64, bool)
+	name  string
+	value func(c *result.Cell) (float64, bool)
 }
 
 // metricNames lists what cells may be measured by.
@@ -41,8 +41,8 @@ func (v *view) metricNames() []string {
 	return append(out, sortedKeys(reference)...)
 }
 
-// boundOn returns the lower bound that a name is of, of a metric whose bound follows from others: it has none of its own.
-func (v *view) boundOn(name string) (of func(c *result.Cell) (float64, bool), ok bool) {
+// boundMetric returns the lower bound that a name is of, of a metric whose bound follows from others: it has none of its own.
+func (v *view) boundMetric(name string) (of func(c *result.Cell) (float64, bool), ok bool) {
 	on, _ := strings.CutPrefix(name, "bound_")
 	m, known := result.Find(on)
 	if on == name || !known || m.Bound == nil {
@@ -58,7 +58,7 @@ func (v *view) measure(name string) (measure, error) {
 	m := measure{name, func(c *result.Cell) (float64, bool) { return c.Value(name, v.times) }}
 	known := v.metricNames()
 	if !slices.Contains(known, name) {
-		if of, ok := v.boundOn(name); ok {
+		if of, ok := v.boundMetric(name); ok {
 			return measure{name, of}, nil
 		}
 		if a, b, ok := strings.Cut(name, "/"); ok {
@@ -84,8 +84,8 @@ func (v *view) quotient(a, b string) (measure, error) {
 	}
 	under, err := v.measure(strings.TrimSpace(b))
 	return measure{over.name + "/" + under.name, func(c *result.Cell) (float64, bool) {
-		x, ok := over.of(c)
-		y, also := under.of(c)
+		x, ok := over.value(c)
+		y, also := under.value(c)
 		if !ok || !also || y == 0 {
 			return 0, false
 		}
@@ -103,13 +103,13 @@ func (v *view) scaled(x float64) float64 {
 	return y
 }
 
-// spread is what the cells at one place have: how many, their mean, the least and the greatest.
-type spread struct {
+// cellSummary is what the cells at one place have: how many, their mean, the least and the greatest.
+type cellSummary struct {
 	n              int
 	mean, min, max float64
 }
 
-func (s *spread) add(x float64) {
+func (s *cellSummary) add(x float64) {
 	if s.n == 0 {
 		s.mean, s.min, s.max = x, x, x
 	}
@@ -121,19 +121,19 @@ func (s *spread) add(x float64) {
 
 // table holds a spread for each panel, series and place on the x axis.
 type table struct {
-	at            []spread
-	series, width int
-	most          int // cells at one place
+	cells           []cellSummary
+	series, columns int
+	maxPerCell      int // cells at one place
 }
 
-func (t *table) cell(panel, series, x int) *spread {
-	return &t.at[(panel*t.series+series)*t.width+x]
+func (t *table) cell(panel, series, x int) *cellSummary {
+	return &t.cells[(panel*t.series+series)*t.columns+x]
 }
 
 // means are the means of a panel's places that have cells.
 func (t *table) means(panel int) []float64 {
 	var out []float64
-	for _, s := range t.of(panel) {
+	for _, s := range t.panelCells(panel) {
 		if s.n > 0 {
 			out = append(out, s.mean)
 		}
@@ -141,26 +141,26 @@ func (t *table) means(panel int) []float64 {
 	return out
 }
 
-// of are the places of a panel, of all panels for -1.
-func (t *table) of(panel int) []spread {
+// panelCells are the places of a panel, of all panels for -1.
+func (t *table) panelCells(panel int) []cellSummary {
 	if panel < 0 {
-		return t.at
+		return t.cells
 	}
-	n := t.series * t.width
-	return t.at[panel*n : (panel+1)*n]
+	n := t.series * t.columns
+	return t.cells[panel*n : (panel+1)*n]
 }
 
 // tabulate puts the cells' values into their places. It fails where there is none at all.
 func (v *view) tabulate(m measure) (*table, error) {
-	t := &table{series: len(v.series.categories), width: len(v.x.categories)}
-	t.at = make([]spread, len(v.panels.categories)*t.series*t.width)
-	err := v.each(m, func(c *result.Cell, y float64) {
-		s := t.cell(v.panels.at(c), v.series.at(c), v.x.at(c))
+	t := &table{series: len(v.series.categories), columns: len(v.x.categories)}
+	t.cells = make([]cellSummary, len(v.panels.categories)*t.series*t.columns)
+	err := v.forEachValue(m, func(c *result.Cell, y float64) {
+		s := t.cell(v.panels.indexOf(c), v.series.indexOf(c), v.x.indexOf(c))
 		s.add(y)
-		t.most = max(t.most, s.n)
+		t.maxPerCell = max(t.maxPerCell, s.n)
 	})
-	for i := range t.at {
-		t.at[i].take(v.spec.Take)
+	for i := range t.cells {
+		t.cells[i].reduce(v.spec.Take)
 	}
 	return t, err
 }
@@ -175,8 +175,8 @@ func (v *view) tableOf(name string) (measure, *table, error) {
 	return m, tab, err
 }
 
-// take lets the least or the greatest stand for all.
-func (s *spread) take(which string) {
+// reduce lets the least or the greatest stand for all.
+func (s *cellSummary) reduce(which string) {
 	switch which {
 	case "min":
 		s.mean, s.max = s.min, s.min
@@ -185,14 +185,14 @@ func (s *spread) take(which string) {
 	}
 }
 
-// takeWords are what stands for several cells, by what spec.Take says.
-var takeWords = map[string]string{"": "mean", "mean": "mean", "min": "least", "max": "greatest"}
+// reductionTexts are what stands for several cells, by what spec.Take says.
+var reductionTexts = map[string]string{"": "mean", "mean": "mean", "min": "least", "max": "greatest"}
 
-// each calls do with the value of each cell that has one. The others are noted.
-func (v *view) each(m measure, do func(c *result.Cell, y float64)) error {
+// forEachValue calls do with the value of each cell that has one. The others are noted.
+func (v *view) forEachValue(m measure, do func(c *result.Cell, y float64)) error {
 	var missing []*result.Cell
 	for _, c := range v.cells {
-		x, ok := m.of(c)
+		x, ok := m.value(c)
 		x = v.scaled(x)
 		if err := v.checkDrawable(m, c, x); ok && err != nil {
 			return err
@@ -225,7 +225,7 @@ func (v *view) noteMissing(m measure, missing []*result.Cell) error {
 	}
 	if len(missing) == len(v.cells) {
 		err := fmt.Errorf("none of the %s has a value of %s", text.Plural(len(missing), "cell"), m.name)
-		if why := v.why(m, missing[0]); why != "" {
+		if why := v.missingReason(m, missing[0]); why != "" {
 			err = fmt.Errorf("%w: %s", err, why)
 		}
 		return err
@@ -238,7 +238,7 @@ func (v *view) noteMissing(m measure, missing []*result.Cell) error {
 			break
 		}
 		name := v.cellName(c)
-		if why := v.why(m, c); why != "" {
+		if why := v.missingReason(m, c); why != "" {
 			name += " (" + why + ")"
 		}
 		names = append(names, name)
@@ -251,9 +251,9 @@ func (v *view) noteMissing(m measure, missing []*result.Cell) error {
 	return nil
 }
 
-// why says why a cell is not drawn, "" where nothing tells, cut where it would fill the note.
-func (v *view) why(m measure, c *result.Cell) string {
-	if x, ok := m.of(c); ok && c.Failed == "" && v.scaled(x) <= 0 && v.logarithmic() {
+// missingReason says why a cell is not drawn, "" where nothing tells, cut where it would fill the note.
+func (v *view) missingReason(m measure, c *result.Cell) string {
+	if x, ok := m.value(c); ok && c.Failed == "" && v.scaled(x) <= 0 && v.logarithmic() {
 		return sheet.Digits(v.scaled(x), 3) + ", which a logarithmic axis does not have"
 	}
 	why := firstLine(cmp.Or(c.Failed, c.Labels[m.name]))
@@ -274,17 +274,17 @@ func firstLine(s string) string {
 
 // noteSpread says what places with several cells show.
 func (v *view) noteSpread(t *table, what string) {
-	if t.most < 2 {
+	if t.maxPerCell < 2 {
 		return
 	}
 	var over []string
-	for _, f := range v.hidden() {
-		over = append(over, f.words)
+	for _, f := range v.averagedDimensions() {
+		over = append(over, f.text)
 	}
-	which := takeWords[v.spec.Take]
-	note := fmt.Sprintf("%s the %s of up to %d cells", what, which, t.most)
-	if !slices.ContainsFunc(t.at, func(s spread) bool { return s.n > 0 && s.n != t.most }) {
-		note = fmt.Sprintf("%s the %s of %d cells", what, which, t.most)
+	which := reductionTexts[v.spec.Take]
+	note := fmt.Sprintf("%s the %s of up to %d cells", what, which, t.maxPerCell)
+	if !slices.ContainsFunc(t.cells, func(s cellSummary) bool { return s.n > 0 && s.n != t.maxPerCell }) {
+		note = fmt.Sprintf("%s the %s of %d cells", what, which, t.maxPerCell)
 	}
 	if len(over) > 0 {
 		note += ", over " + andList(over)

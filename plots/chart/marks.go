@@ -53,28 +53,28 @@ func (v *view) placeMarks() error {
 		if !slices.Contains(labels, m.Label) {
 			labels = append(labels, m.Label)
 		}
-		p := placedMark{y: m.Y, label: m.Label, shape: hollowShapes[slices.Index(labels, m.Label)%len(hollowShapes)]}
+		p := placedMark{y: m.Y, label: m.Label, shape: statedShapes[slices.Index(labels, m.Label)%len(statedShapes)]}
 		drawn := true // not where its data is kept off by where
 		for _, at := range []struct {
 			name, label string
-			f           *facet
+			f           *dimension
 			place       *int
 		}{{"x", m.X, v.x, &p.x}, {"series", m.Series, v.series, &p.series}, {"panel", m.Panel, v.panels, &p.panel}} {
 			*at.place = -1
-			if at.label == "" || v.byMetric && at.name == "x" {
+			if at.label == "" || v.isXMetric && at.name == "x" {
 				continue
 			}
 			if at.f.index < 0 {
 				return fmt.Errorf("%s: %s is %q, but the plot has no %s", role, at.name, at.label, at.name)
 			}
-			place, err := at.f.place(role+" "+at.name, at.label)
+			place, err := at.f.categoryIndex(role+" "+at.name, at.label)
 			if err != nil {
 				return err
 			}
 			*at.place, drawn = place, drawn && place >= 0
 		}
 		switch {
-		case v.byMetric && m.X != "":
+		case v.isXMetric && m.X != "":
 			n, err := strconv.ParseFloat(strings.TrimSpace(m.X), 64)
 			if err != nil || !drawable(n) {
 				return fmt.Errorf("%s: x is %q, where the axis has numbers", role, m.X)
@@ -92,8 +92,8 @@ func (v *view) placeMarks() error {
 	return nil
 }
 
-// marksOf are the marks of a panel, of all for -1.
-func (v *view) marksOf(panel int) []placedMark {
+// panelMarks are the marks of a panel, of all for -1.
+func (v *view) panelMarks(panel int) []placedMark {
 	var out []placedMark
 	for _, m := range v.marks {
 		if panel < 0 || m.panel < 0 || m.panel == panel {
@@ -106,17 +106,17 @@ func (v *view) marksOf(panel int) []placedMark {
 // markValues are the values of the marks of a panel, of all for -1.
 func (v *view) markValues(panel int) []float64 {
 	var out []float64
-	for _, m := range v.marksOf(panel) {
+	for _, m := range v.panelMarks(panel) {
 		out = append(out, m.y)
 	}
 	return out
 }
 
 // legend lists the series and who states the marks.
-func (v *view) legend(s *sheet.Sheet, styles []seriesStyle, of parts) {
+func (v *view) legend(s *sheet.Sheet, styles []seriesStyle, of seriesParts) {
 	if v.series.index >= 0 {
 		for _, l := range v.series.categories {
-			s.Explain(v.series.category(l), styles[l].sample(of))
+			s.AddLegend(v.series.categoryText(l), styles[l].sample(of))
 		}
 	}
 	shown := map[string]bool{}
@@ -127,11 +127,11 @@ func (v *view) legend(s *sheet.Sheet, styles []seriesStyle, of parts) {
 		}
 		shown[given.Label] = true
 		m := &v.marks[at]
-		s.Explain(m.label, func(c draw.Canvas) {
+		s.AddLegend(m.label, func(c draw.Canvas) {
 			if m.ofGroup() && v.kind.beside {
-				beam(c, c.Min.X, c.Max.X, c.Center().Y)
+				drawBeam(c, c.Min.X, c.Max.X, c.Center().Y)
 			} else {
-				stated(c, m.shape, sheet.Ink, c.Center(), markRadius)
+				drawStatedMark(c, m.shape, sheet.Ink, c.Center(), markRadius)
 			}
 		})
 	}

@@ -44,9 +44,9 @@ func Default(s *result.Sweep) []result.Plot {
 	x, panels, rest := chooseAxes(axes)
 	v := &view{spec: &p, kind: &kinds[0], sweep: s}
 	switch {
-	case v.listFacets() == nil && v.findTwists() == nil && len(v.x.from.labels) == twistSide*twistSide:
+	case v.listDimensions() == nil && v.findTwists() == nil && len(v.x.parent.labels) == twistSide*twistSide:
 		p.Kind, p.Y, p.Z = "twists", "", metric
-		panels, rest = nil, slices.DeleteFunc(axes, func(a *result.Axis) bool { return a.Name == v.x.from.name })
+		panels, rest = nil, slices.DeleteFunc(axes, func(a *result.Axis) bool { return a.Name == v.x.parent.name })
 		if len(rest) > 0 && len(v.policies().labels) < 2 && len(rest[0].Labels) <= manyPanels {
 			panels, rest = rest[0], rest[1:]
 		}
@@ -132,7 +132,7 @@ func combined(p result.Plot, axes []*result.Axis) []result.Plot {
 func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 	p = given
 	v := &view{spec: &p, kind: &kinds[0], sweep: s}
-	if s.Check() != nil || v.listFacets() != nil {
+	if s.Check() != nil || v.listDimensions() != nil {
 		return p // drawing it tells what is wrong
 	}
 	usual := result.Plot{Kind: "bars", X: policyName, Y: s.MainOf(s.Has())}
@@ -144,7 +144,7 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 	if tiles(usual.Kind) {
 		metric, up = usual.Z, usual.Y
 	}
-	find := func(name string) *facet {
+	find := func(name string) *dimension {
 		f, _ := v.find("", name)
 		return f
 	}
@@ -167,7 +167,7 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 		shown = &p.Z
 	}
 	*shown = cmp.Or(*shown, metric)
-	used := map[*facet]bool{nil: true, find(p.X): true, find(p.Series): true, find(p.Panels): true}
+	used := map[*dimension]bool{nil: true, find(p.X): true, find(p.Series): true, find(p.Panels): true}
 	if heat {
 		used[find(p.Y)] = true
 	}
@@ -183,7 +183,7 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 			}
 		}
 	}
-	others := append([]string{usual.X, up, usual.Panels}, v.names()...)
+	others := append([]string{usual.X, up, usual.Panels}, v.dimensionNames()...)
 	switch p.Kind {
 	case "twists":
 		if usual.Kind == "twists" {

@@ -16,10 +16,10 @@ var scatterKind = kind{
 	name: "scatter", draw: (*view).scatter, takes: []string{"series", "log_x", "log_y", "mark"},
 	needs: map[string]string{"x": "", "y": "a metric, such as nct"},
 	roles: func(v *view) error {
-		if v.byMetric = v.spec.X != "" && v.mayBeMetric(v.spec.X); v.spec.X != "" && !v.byMetric {
+		if v.isXMetric = v.spec.X != "" && v.mayBeMetric(v.spec.X); v.spec.X != "" && !v.isXMetric {
 			return unknownName("x", v.spec.X, v.metricNames())
 		}
-		return v.usualRoles()
+		return v.assignRoles()
 	},
 }
 
@@ -44,7 +44,7 @@ func (v *view) scatter() (*sheet.Sheet, error) {
 		if len(rs) > 0 && !inLegend {
 			text = fmt.Sprintf(": r = %s, ρ = %s", between(rs), between(rhos))
 		}
-		v.after = append(v.after, text)
+		v.headingSuffixes = append(v.headingSuffixes, text)
 	}
 	s, err := c.sheet()
 	if err != nil {

@@ -22,7 +22,7 @@ var twistKind = kind{
 		if err := v.findTwists(); err != nil {
 			return err
 		}
-		return v.panelRole()
+		return v.assignPanels()
 	},
 }
 
@@ -75,10 +75,10 @@ func (v *view) findTwists() error {
 			return fmt.Errorf("twists: axis %s: %w", f.name, err)
 		}
 	}
-	half := func(words string, label func(i int) string, at func(cell int) int) *facet {
-		h := &facet{name: f.name, words: words, index: math.MaxInt, from: f, at: func(c *result.Cell) int { return at(cells[c.At[f.index]]) }}
+	half := func(words string, label func(i int) string, at func(cell int) int) *dimension {
+		h := &dimension{name: f.name, text: words, index: math.MaxInt, parent: f, indexOf: func(c *result.Cell) int { return at(cells[c.At[f.index]]) }}
 		for i := range twistSide {
-			h.labels, h.categories, h.slot = append(h.labels, label(i)), append(h.categories, i), append(h.slot, i)
+			h.labels, h.categories, h.position = append(h.labels, label(i)), append(h.categories, i), append(h.position, i)
 		}
 		return h
 	}
@@ -87,22 +87,22 @@ func (v *view) findTwists() error {
 	return nil
 }
 
-// outlines are those of the least and the greatest.
-var outlines = [2]draw.LineStyle{
+// extremeStyles are those of the least and the greatest.
+var extremeStyles = [2]draw.LineStyle{
 	sheet.Line(sheet.Vermillion, 2.2),
 	sheet.Line(sheet.Black, 1.8, 3, 2),
 }
 
-// outline draws a line round the tiles of a panel with its least and greatest value.
-func (h *heatChart) outline(c draw.Canvas, panel int, w, high vg.Length) {
-	ends := h.ends[panel]
-	for e, style := range outlines {
+// outlineExtremes draws a line round the tiles of a panel with its least and greatest value.
+func (h *heatChart) outlineExtremes(c draw.Canvas, panel int, w, high vg.Length) {
+	ends := h.ranges[panel]
+	for e, style := range extremeStyles {
 		var rings [][]vg.Point
 		for s := range h.series {
-			for g := range h.width {
-				if cell := h.cell(panel, s, g); cell.n > 0 && sheet.Near(cell.mean, ends[e]) && !sheet.Near(ends[0], ends[1]) {
+			for g := range h.columns {
+				if cell := h.cell(panel, s, g); cell.n > 0 && sheet.NearlyEqual(cell.mean, ends[e]) && !sheet.NearlyEqual(ends[0], ends[1]) {
 					x, y := c.Min.X+w*vg.Length(g), c.Min.Y+high*vg.Length(s)
-					rings = append(rings, sheet.Ring4(x+1.2, x+w-1.2, y+1.2, y+high-1.2))
+					rings = append(rings, sheet.RectanglePath(x+1.2, x+w-1.2, y+1.2, y+high-1.2))
 				}
 			}
 		}
@@ -120,13 +120,13 @@ func (h *heatChart) legend(s *sheet.Sheet, metric string) {
 	case result.Higher:
 		words = [2]string{"worst", "best"}
 	}
-	for e, style := range outlines {
+	for e, style := range extremeStyles {
 		text := words[e]
-		if len(h.ends) > 1 {
+		if len(h.ranges) > 1 {
 			text += " of a panel"
 		}
-		s.Explain(text+[2]string{" (lowest)", " (highest)"}[e], func(c draw.Canvas) {
-			c.StrokeLines(style, sheet.Ring4(c.Min.X+5, c.Max.X-5, c.Min.Y-1, c.Max.Y+1))
+		s.AddLegend(text+[2]string{" (lowest)", " (highest)"}[e], func(c draw.Canvas) {
+			c.StrokeLines(style, sheet.RectanglePath(c.Min.X+5, c.Max.X-5, c.Min.Y-1, c.Max.Y+1))
 		})
 	}
 }

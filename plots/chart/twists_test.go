@@ -169,7 +169,7 @@ func TestCorrelations(t *testing.T) {
 	of := func(x, y []float64) []linePoint {
 		var out []linePoint
 		for i := range x {
-			out = append(out, linePoint{x: x[i], spread: spread{mean: y[i]}})
+			out = append(out, linePoint{x: x[i], cellSummary: cellSummary{mean: y[i]}})
 		}
 		return out
 	}
@@ -208,8 +208,8 @@ func TestScatter(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := v.newLines()
-	if err != nil || c.joined || !c.marked {
-		t.Fatalf("joined %v, marked %v, error %v", c != nil && c.joined, c != nil && c.marked, err)
+	if err != nil || c.isJoined || !c.hasMarkers {
+		t.Fatalf("joined %v, marked %v, error %v", c != nil && c.isJoined, c != nil && c.hasMarkers, err)
 	}
 	if len(c.lines[0][0])+len(c.lines[0][1]) != len(s.Cells) {
 		t.Errorf("%d and %d points of %d cells", len(c.lines[0][0]), len(c.lines[0][1]), len(s.Cells))
@@ -225,8 +225,8 @@ func TestScatter(t *testing.T) {
 	if v, err = newView(&ordered, bandwidthSweep(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if c, err = v.newLines(); err != nil || c.joined {
-		t.Errorf("points in the order of an axis are joined: %v, error %v", c != nil && c.joined, err)
+	if c, err = v.newLines(); err != nil || c.isJoined {
+		t.Errorf("points in the order of an axis are joined: %v, error %v", c != nil && c.isJoined, err)
 	}
 	for want, p := range map[string]result.Plot{
 		`x: there is no "fabric.dims"`: {Kind: "scatter", X: "fabric.dims", Y: "mean_delay_s"},

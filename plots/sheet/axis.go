@@ -23,8 +23,8 @@ type Unit struct {
 
 // Plainly shows values as they are, Percents shares.
 var (
-	Plainly  = Unit{"", 1}
-	Percents = Unit{"%", 100}
+	NoUnit      = Unit{"", 1}
+	PercentUnit = Unit{"%", 100}
 )
 
 var TimeUnits = []Unit{{"s", 1}, {"ms", 1e3}, {"µs", 1e6}, {"ns", 1e9}}
@@ -39,16 +39,16 @@ func TimeUnit(s float64) Unit {
 	case s >= 2*hour:
 		return Unit{"h", 1.0 / hour}
 	}
-	return largest(s, TimeUnits, TimeUnits[0])
+	return largestUnit(s, TimeUnits, TimeUnits[0])
 }
 
-// Thousands is the multiple of a unit that shows most as one or more.
-func Thousands(most float64, name string) Unit {
-	return largest(most, []Unit{{"P" + name, 1e-15}, {"T" + name, 1e-12}, {"G" + name, 1e-9}, {"M" + name, 1e-6}, {"k" + name, 1e-3}}, Unit{name, 1})
+// PrefixedUnit is the multiple of a unit that shows most as one or more.
+func PrefixedUnit(most float64, name string) Unit {
+	return largestUnit(most, []Unit{{"P" + name, 1e-15}, {"T" + name, 1e-12}, {"G" + name, 1e-9}, {"M" + name, 1e-6}, {"k" + name, 1e-3}}, Unit{name, 1})
 }
 
-// largest is the first of units that shows v as one or more, else another.
-func largest(v float64, units []Unit, other Unit) Unit {
+// largestUnit is the first of units that shows v as one or more, else another.
+func largestUnit(v float64, units []Unit, other Unit) Unit {
 	for _, u := range units {
 		if math.Abs(v)*u.Per >= 1-1e-9 { // one less rounding is one
 			return u
@@ -59,25 +59,25 @@ func largest(v float64, units []Unit, other Unit) Unit {
 
 // Gigabits shows bits per second as Gb/s, gigabytes as GB/s.
 var (
-	Gigabits  = Unit{"Gb/s", 1e-9}
-	Gigabytes = Unit{"GB/s", 1e-9 / 8}
+	GigabitsPerSecond  = Unit{"Gb/s", 1e-9}
+	GigabytesPerSecond = Unit{"GB/s", 1e-9 / 8}
 )
 
 // Ticker is a plot.Ticker that marks about count round values of a unit.
 type Ticker struct {
-	Unit  Unit
-	Count int
-	Whole bool // only whole numbers
+	Unit         Unit
+	Count        int
+	IntegersOnly bool // only whole numbers
 }
 
-// ticksLimit stops a ticker whose step is lost in rounding.
-const ticksLimit = 64
+// maxTicks stops a ticker whose step is lost in rounding.
+const maxTicks = 64
 
 // Ticks implements plot.Ticker.
 func (t Ticker) Ticks(lo, hi float64) []plot.Tick {
 	lo, hi = lo*t.Unit.Per, hi*t.Unit.Per
 	step := RoundStep((hi - lo) / float64(max(1, t.Count)))
-	if t.Whole {
+	if t.IntegersOnly {
 		step = max(1, step)
 	}
 	if !(step > 0) {
@@ -87,7 +87,7 @@ func (t Ticker) Ticks(lo, hi float64) []plot.Tick {
 	eps := step * 1e-6 // a tick on the end counts as inside
 	first := math.Ceil((lo - eps) / step)
 	var out []plot.Tick
-	for i := range ticksLimit {
+	for i := range maxTicks {
 		v := (first + float64(i)) * step
 		if v > hi+eps {
 			break
@@ -106,9 +106,9 @@ func (t Ticker) Ticks(lo, hi float64) []plot.Tick {
 
 // LogTicker marks a logarithmic axis at about Count round values of a unit, or each in a unit of time of its own.
 type LogTicker struct {
-	Unit  Unit
-	Named bool
-	Count int
+	Unit        Unit
+	UnitPerTick bool
+	Count       int
 }
 
 // Ticks implements plot.Ticker.
@@ -132,11 +132,11 @@ func (t LogTicker) Ticks(lo, hi float64) []plot.Tick {
 			switch {
 			case m == 1 && d%stride == 0, span <= 3 && (m == 2 || m == 5), span <= 0.8 && m != 9 && m != 7:
 				u := t.Unit
-				if t.Named {
+				if t.UnitPerTick {
 					u = TimeUnit(v)
 				}
-				tick.Label = Short(v * u.Per)
-				if t.Named {
+				tick.Label = ShortNumber(v * u.Per)
+				if t.UnitPerTick {
 					tick.Label = strings.Replace(tick.Label, "+", "", 1) + " " + u.Name
 				}
 			}
@@ -148,11 +148,11 @@ func (t LogTicker) Ticks(lo, hi float64) []plot.Tick {
 	return out
 }
 
-// Unlabelled has the ticks and grid of a ticker without its labels, which stand beside another plot.
-type Unlabelled struct{ plot.Ticker }
+// UnlabelledTicker has the ticks and grid of a ticker without its labels, which stand beside another plot.
+type UnlabelledTicker struct{ plot.Ticker }
 
 // Ticks implements plot.Ticker.
-func (u Unlabelled) Ticks(lo, hi float64) []plot.Tick {
+func (u UnlabelledTicker) Ticks(lo, hi float64) []plot.Tick {
 	ticks := u.Ticker.Ticks(lo, hi)
 	for i := range ticks {
 		if ticks[i].Label != "" {
@@ -162,21 +162,21 @@ func (u Unlabelled) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// labelLength is the most that a label below an axis may take, in points.
-const labelLength = 125
+// maxLabelLength is the most that a label below an axis may take, in points.
+const maxLabelLength = 125
 
-// levelGap is how far apart level labels are at least, in points.
-const levelGap = 8
+// minLabelGap is how far apart level labels are at least, in points.
+const minLabelGap = 8
 
 // slantedPitch is how far apart lines at 30 degrees start, in their height: twice, and a little.
 const slantedPitch = 2.3
 
-// Categories writes labels at 0, 1, 2 ... below p, whose data is about so wide: level where they fit, else slanted,
+// SetCategories writes labels at 0, 1, 2 ... below p, whose data is about so wide: level where they fit, else slanted,
 // else upright. What is too many is thinned.
-func Categories(p *plot.Plot, labels []string, width vg.Length) {
+func SetCategories(p *plot.Plot, labels []string, width vg.Length) {
 	SetRange(&p.X, -0.5, float64(len(labels))-0.5)
 	style, slot := &p.X.Tick.Label, width/vg.Length(max(1, len(labels)))
-	longest, widest, numbers := vg.Length(labelLength), vg.Length(0), true
+	longest, widest, numbers := vg.Length(maxLabelLength), vg.Length(0), true
 	if len(labels) == 1 { // plot.Plot cannot place a label that hangs over on both sides
 		longest = min(longest, width/2)
 	}
@@ -188,7 +188,7 @@ func Categories(p *plot.Plot, labels []string, width vg.Length) {
 		numbers = numbers && err == nil
 	}
 	p.X.Tick.Color, p.X.Tick.Length = color.Transparent, 6
-	if widest > slot-levelGap && !numbers {
+	if widest > slot-minLabelGap && !numbers {
 		style.XAlign, style.YAlign, style.Rotation = draw.XRight, draw.YCenter, math.Pi/6
 		over := vg.Length(0) // of the axis, that labels reach to the left of it
 		for i, t := range ticks {
@@ -201,12 +201,12 @@ func Categories(p *plot.Plot, labels []string, width vg.Length) {
 			style.Rotation = math.Pi / 2
 		}
 	}
-	Spaced(p, ticks, width)
+	SetTicks(p, ticks, width)
 }
 
-// Spaced sets the ticks of p's axis across, whose data is about so wide, without labels that would touch others if all
+// SetTicks sets the ticks of p's axis across, whose data is about so wide, without labels that would touch others if all
 // were as wide as the widest: of evenly spaced ones each k-th has one.
-func Spaced(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
+func SetTicks(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
 	style := &p.X.Tick.Label
 	at := func(i int) vg.Length { return width * vg.Length(p.X.Norm(ticks[i].Value)) }
 	size := func(i int) vg.Length {
@@ -218,7 +218,7 @@ func Spaced(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
 		case style.Rotation > 0:
 			return style.Height(ticks[i].Label) * slantedPitch
 		}
-		return style.Width(ticks[i].Label) + levelGap
+		return style.Width(ticks[i].Label) + minLabelGap
 	}
 	widest := vg.Length(0)
 	for i := range ticks {
@@ -226,7 +226,7 @@ func Spaced(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
 	}
 	slices.SortStableFunc(ticks, func(a, b plot.Tick) int { return cmp.Compare(a.Value, b.Value) })
 	last := vg.Length(math.Inf(-1))
-	var room boxes
+	var room reservedSpace
 	for i, t := range ticks {
 		if t.Label == "" || at(i)-last < widest {
 			ticks[i].Label = ""
@@ -241,54 +241,54 @@ func Spaced(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
 	p.Add(room)
 }
 
-// boxes keep room within a plot's part of the sheet.
-type boxes []plot.GlyphBox
+// reservedSpace keep room within a plot's part of the sheet.
+type reservedSpace []plot.GlyphBox
 
 // Plot implements plot.Plotter.
-func (boxes) Plot(draw.Canvas, *plot.Plot) {}
+func (reservedSpace) Plot(draw.Canvas, *plot.Plot) {}
 
 // GlyphBoxes implements plot.GlyphBoxer.
-func (b boxes) GlyphBoxes(*plot.Plot) []plot.GlyphBox { return b }
+func (b reservedSpace) GlyphBoxes(*plot.Plot) []plot.GlyphBox { return b }
 
-// Beside keeps room of a width to the right of p's data.
-func Beside(p *plot.Plot, width vg.Length) {
-	p.Add(boxes{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: Point(width, 1)}}})
+// ReserveRight keeps room of a width to the right of p's data.
+func ReserveRight(p *plot.Plot, width vg.Length) {
+	p.Add(reservedSpace{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: Point(width, 1)}}})
 }
 
-// SameSides keeps room at the sides of two plots so that their data are equally far from both.
-func SameSides(a, b *plot.Plot) {
-	c := draw.NewCanvas(new(recorder.Canvas), Inside/2, Inside)
+// AlignSides keeps room at the sides of two plots so that their data are equally far from both.
+func AlignSides(a, b *plot.Plot) {
+	c := draw.NewCanvas(new(recorder.Canvas), ContentWidth/2, ContentWidth)
 	data := [2]draw.Canvas{a.DataCanvas(c), b.DataCanvas(c)}
 	left, right := max(data[0].Min.X, data[1].Min.X), min(data[0].Max.X, data[1].Max.X)
 	for _, p := range []*plot.Plot{a, b} {
 		bare := plot.New()
 		bare.Y = p.Y
 		bare.HideX()
-		p.Add(boxes{
+		p.Add(reservedSpace{
 			{X: 0, Y: 0.5, Rectangle: vg.Rectangle{Min: Point(bare.DataCanvas(c).Min.X-left, 0), Max: Point(0, 1)}},
 			{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: Point(c.Max.X-right, 1)}},
 		})
 	}
 }
 
-// Head writes a heading above p.
-func Head(p *plot.Plot, text string) {
+// AddHeading writes a heading above p.
+func AddHeading(p *plot.Plot, text string) {
 	if text == "" {
 		return
 	}
-	style := Bold(HeadSize, Ink)
-	p.Add(boxes{{Y: 1, Rectangle: vg.Rectangle{Max: Point(0, headRoom)}}}, PlotFunc(func(c draw.Canvas, _ *plot.Plot) {
+	style := Bold(HeadingSize, Ink)
+	p.Add(reservedSpace{{Y: 1, Rectangle: vg.Rectangle{Max: Point(0, headingHeight)}}}, PlotFunc(func(c draw.Canvas, _ *plot.Plot) {
 		c.FillText(style, Point(c.Min.X, c.Max.Y+7), Fit(style, text, c.Max.X-c.Min.X+gap/2))
 	}))
 }
 
-// Picture is a plot without axes.
-func Picture(head string, paint func(c draw.Canvas)) *plot.Plot {
+// NewPicture is a plot without axes.
+func NewPicture(head string, paint func(c draw.Canvas)) *plot.Plot {
 	p := NewPlot("", "")
 	p.HideAxes()
 	SetRange(&p.X, 0, 1)
 	SetRange(&p.Y, 0, 1)
-	Head(p, head)
+	AddHeading(p, head)
 	p.Add(PlotFunc(func(c draw.Canvas, _ *plot.Plot) { paint(c) }))
 	return p
 }
@@ -339,8 +339,8 @@ func Grid(horizontal, vertical bool) *plotter.Grid {
 	return g
 }
 
-// Marks is a fixed set of ticks.
-func Marks(values []float64, labels []string) plot.ConstantTicks {
+// FixedTicks is a fixed set of ticks.
+func FixedTicks(values []float64, labels []string) plot.ConstantTicks {
 	out := make(plot.ConstantTicks, len(values))
 	for i := range values {
 		out[i] = plot.Tick{Value: values[i], Label: labels[i]}
@@ -355,8 +355,8 @@ func Point(x, y vg.Length) vg.Point { return vg.Point{X: x, Y: y} }
 // where sums overflow or ticks can no longer be told apart.
 const DrawableLimit = 1e24
 
-// Thin leaves of each pixel column's points the first, the least, the greatest and the last, which look the same.
-func Thin(pts []vg.Point) []vg.Point {
+// ThinPoints leaves of each pixel column's points the first, the least, the greatest and the last, which look the same.
+func ThinPoints(pts []vg.Point) []vg.Point {
 	column := func(p vg.Point) float64 { return math.Floor(float64(p.X / Pixel)) }
 	var out []vg.Point
 	for i := 0; i < len(pts); {
@@ -381,8 +381,8 @@ func Thin(pts []vg.Point) []vg.Point {
 	return out
 }
 
-// Ring4 is the closed outline of a rectangle.
-func Ring4(x0, x1, y0, y1 vg.Length) []vg.Point {
+// RectanglePath is the closed outline of a rectangle.
+func RectanglePath(x0, x1, y0, y1 vg.Length) []vg.Point {
 	return []vg.Point{Point(x0, y0), Point(x1, y0), Point(x1, y1), Point(x0, y1), Point(x0, y0)}
 }
 
@@ -391,8 +391,8 @@ func Cross(x0, x1, y0, y1 vg.Length) [][]vg.Point {
 	return [][]vg.Point{{Point(x0, y0), Point(x1, y1)}, {Point(x0, y1), Point(x1, y0)}}
 }
 
-// Near tells whether two values are the same but for rounding.
-func Near(a, b float64) bool {
+// NearlyEqual tells whether two values are the same but for rounding.
+func NearlyEqual(a, b float64) bool {
 	const rounding = 1e-9
 	return math.Abs(a-b) <= rounding*max(math.Abs(a), math.Abs(b))
 }

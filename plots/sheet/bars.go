@@ -13,8 +13,8 @@ import (
 // of the time.
 const Pixel = 72.0 / dpi
 
-// together is how many bars are drawn as one path: each path costs a pass over the image.
-const together = 64
+// maxBarsPerPath is how many bars are drawn as one path: each path costs a pass over the image.
+const maxBarsPerPath = 64
 
 // Bars collects rectangles of one colour and draws many at once.
 type Bars []vg.Rectangle
@@ -36,7 +36,7 @@ func (b *Bars) Add(x0, x1, y0, y1 vg.Length) {
 // the left of its row on.
 func (b Bars) Fill(c draw.Canvas, clr color.Color) {
 	c.SetColor(clr)
-	for bars := range slices.Chunk(b, together) {
+	for bars := range slices.Chunk(b, maxBarsPerPath) {
 		path := make(vg.Path, 0, 5*len(bars))
 		for _, bar := range slices.Backward(bars) {
 			path.Move(bar.Min)
@@ -75,7 +75,7 @@ func (b *ColoredBars) Fill(c draw.Canvas) {
 
 // FillBox fills a rectangle.
 func FillBox(c draw.Canvas, clr color.Color, x0, x1, y0, y1 vg.Length) {
-	c.FillPolygon(clr, Ring4(x0, x1, y0, y1)[:4])
+	c.FillPolygon(clr, RectanglePath(x0, x1, y0, y1)[:4])
 }
 
 // Snap moves a length to the edge of a pixel: rows that meet there leave no seam.

@@ -20,16 +20,16 @@ func ToRGBA(c color.Color) color.RGBA {
 	return color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), uint8(a >> 8)}
 }
 
-// heatControls are colours of rising luminance, which heat goes through: those of the map viridis, which colour-blind
+// heatColorStops are colours of rising luminance, which heat goes through: those of the map viridis, which colour-blind
 // readers can tell apart.
-var heatControls = []color.Color{
+var heatColorStops = []color.Color{
 	color.RGBA{0x44, 0x01, 0x54, 0xff}, color.RGBA{0x3b, 0x52, 0x8b, 0xff}, color.RGBA{0x21, 0x91, 0x8c, 0xff},
 	color.RGBA{0x5e, 0xc9, 0x62, 0xff}, color.RGBA{0xfd, 0xe7, 0x25, 0xff},
 }
 
 // heatMap is the map of colours of heat between two values: luminance is linear in the share.
 func heatMap(lo, hi float64) palette.ColorMap {
-	m, err := moreland.NewLuminance(heatControls)
+	m, err := moreland.NewLuminance(heatColorStops)
 	if err != nil {
 		panic(err) // the controls are not of rising luminance
 	}
@@ -77,8 +77,8 @@ var (
 	BlueTint = color.RGBA{0xc5, 0xe3, 0xf6, 0xff}
 )
 
-// Mix is a tint of c: white at share 0, c at 1.
-func Mix(c color.RGBA, share float64) color.RGBA {
+// Tint is a tint of c: white at share 0, c at 1.
+func Tint(c color.RGBA, share float64) color.RGBA {
 	const least = 0.12 // one circuit must differ from none
 	share = min(max(share, 0), 1)
 	share = least + (1-least)*share
@@ -86,8 +86,8 @@ func Mix(c color.RGBA, share float64) color.RGBA {
 	return color.RGBA{f(c.R), f(c.G), f(c.B), 0xff}
 }
 
-// BarLength is the most that a colour bar is long, in points.
-const BarLength = 220
+// MaxColorBarLength is the most that a colour bar is long, in points.
+const MaxColorBarLength = 220
 
 // ColorBar is the scale of the colours of Heat for values from lo to hi, with ticks for a height.
 func ColorBar(title string, u Unit, lo, hi float64, height vg.Length) *plot.Plot {
@@ -97,7 +97,7 @@ func ColorBar(title string, u Unit, lo, hi float64, height vg.Length) *plot.Plot
 	p.Y.Label.Text = strings.Join(Wrap(p.Y.Label.TextStyle, title, height*0.95, 3), "\n")
 	p.Y.Tick.Marker = Ticker{Unit: u, Count: max(2, int(height/each))}
 	if room := max(math.Abs(lo), math.Abs(hi)) * nearlyEqual; hi-lo <= room {
-		p.Y.Tick.Marker = Marks([]float64{lo}, []string{Digits(lo*u.Per, 4)})
+		p.Y.Tick.Marker = FixedTicks([]float64{lo}, []string{Digits(lo*u.Per, 4)})
 		hi = lo + max(room, nearlyEqual)
 	}
 	p.Add(&plotter.ColorBar{ColorMap: heatMap(lo, hi), Vertical: true})
@@ -105,19 +105,19 @@ func ColorBar(title string, u Unit, lo, hi float64, height vg.Length) *plot.Plot
 	return p
 }
 
-// ColorRoom is how wide a colour bar is with the gap left of it.
-func ColorRoom(bar *plot.Plot) vg.Length {
+// ColorBarWidth is how wide a colour bar is with the gap left of it.
+func ColorBarWidth(bar *plot.Plot) vg.Length {
 	const wide, gap = 13, 14
 	c := draw.NewCanvas(new(recorder.Canvas), Width, Width)
 	return bar.DataCanvas(c).Min.X + wide + gap
 }
 
-// AddColors puts a colour bar beside b, at the top.
-func (b *Block) AddColors(bar *plot.Plot) {
-	room := ColorRoom(bar)
-	b.Side = room
+// AddColorBar puts a colour bar beside b, at the top.
+func (b *Block) AddColorBar(bar *plot.Plot) {
+	room := ColorBarWidth(bar)
+	b.AsideWidth = room
 	b.Aside = func(c draw.Canvas) {
-		c.Min, c.Max.X = Point(c.Min.X+14, max(c.Min.Y, c.Max.Y-BarLength)), c.Min.X+room
+		c.Min, c.Max.X = Point(c.Min.X+14, max(c.Min.Y, c.Max.Y-MaxColorBarLength)), c.Min.X+room
 		bar.Draw(c)
 	}
 }

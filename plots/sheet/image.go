@@ -18,13 +18,13 @@ func (f Figure) Image(dpi int) *image.RGBA {
 	ctx := gg.NewContextForRGBA(img)
 	ctx.SetLineCapButt()
 	ctx.InvertY()
-	c := &canvas{vgimg.NewWith(vgimg.UseImageWithContext(img, ctx), vgimg.UseDPI(dpi)), ctx, f.Height, map[font.Font]xfont.Face{}}
+	c := &cachingCanvas{vgimg.NewWith(vgimg.UseImageWithContext(img, ctx), vgimg.UseDPI(dpi)), ctx, f.Height, map[font.Font]xfont.Face{}}
 	f.Draw(draw.NewCanvas(c, f.Width, f.Height))
 	return img
 }
 
-// canvas is a vgimg.Canvas that keeps the faces of fonts, and knows its height where that is not whole pixels.
-type canvas struct {
+// cachingCanvas is a vgimg.Canvas that keeps the faces of fonts, and knows its height where that is not whole pixels.
+type cachingCanvas struct {
 	*vgimg.Canvas
 	ctx    *gg.Context
 	height vg.Length
@@ -32,7 +32,7 @@ type canvas struct {
 }
 
 // FillString implements vg.Canvas.
-func (c *canvas) FillString(f font.Face, at vg.Point, s string) {
+func (c *cachingCanvas) FillString(f font.Face, at vg.Point, s string) {
 	if c.faces[f.Font] == nil {
 		c.faces[f.Font] = f.FontFace(c.DPI())
 	}

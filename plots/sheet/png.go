@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// few is how many pairs of pixels change in a row that is better stored as its difference to the row above: files of all
+// maxChangedPairs is how many pairs of pixels change in a row that is better stored as its difference to the row above: files of all
 // kinds of figures are within 3 % of their smallest.
-const few = 32
+const maxChangedPairs = 32
 
 // writePNG writes an opaque image. Unlike image/png it does not try all filters on each row, which takes three quarters
 // of the time: figures are areas of one colour, which are smaller without.
@@ -33,7 +33,7 @@ func writePNG(w io.Writer, m *image.RGBA) error {
 	for line := range slices.Chunk(m.Pix, m.Stride) {
 		row[0] = 0 // as it is
 		base := zeros
-		if alike(line, above) {
+		if isSimilarRow(line, above) {
 			row[0] = 2 // less the row above
 			base = above
 		}
@@ -63,13 +63,13 @@ func writePNG(w io.Writer, m *image.RGBA) error {
 	return err
 }
 
-// alike tells whether few pairs of pixels differ between two rows.
-func alike(a, b []byte) bool {
+// isSimilarRow tells whether few pairs of pixels differ between two rows.
+func isSimilarRow(a, b []byte) bool {
 	differ := 0
-	for i := 0; i+8 <= len(a) && differ < few; i += 8 {
+	for i := 0; i+8 <= len(a) && differ < maxChangedPairs; i += 8 {
 		if binary.NativeEndian.Uint64(a[i:]) != binary.NativeEndian.Uint64(b[i:]) {
 			differ++
 		}
 	}
-	return differ < few
+	return differ < maxChangedPairs
 }

@@ -17,17 +17,17 @@ import (
 
 // Width of every figure is a page's, with text as in print; Inside is without the margins.
 const (
-	Width  = 9 * vg.Inch
-	Inside = Width - 2*margin
+	Width        = 9 * vg.Inch
+	ContentWidth = Width - 2*margin
 )
 
 // Lengths in points.
 const (
-	margin   = 12 // round the sheet
-	gap      = 14 // between plots
-	Swatch   = 22 // width of a sample in a legend
-	padding  = 6
-	headRoom = HeadSize*LineSpacing + 4
+	margin        = 12 // round the sheet
+	gap           = 14 // between plots
+	Swatch        = 22 // width of a sample in a legend
+	padding       = 6
+	headingHeight = HeadingSize*LineSpacing + 4
 )
 
 // Sheet is the content of a figure, from top to bottom.
@@ -48,8 +48,10 @@ type Entry struct {
 	Sample Sample
 }
 
-// Explain appends an entry to the legend.
-func (s *Sheet) Explain(text string, sample Sample) { s.Legend = append(s.Legend, Entry{text, sample}) }
+// AddLegend appends an entry to the legend.
+func (s *Sheet) AddLegend(text string, sample Sample) {
+	s.Legend = append(s.Legend, Entry{text, sample})
+}
 
 // Note appends a note.
 func (s *Sheet) Note(format string, args ...any) {
@@ -72,20 +74,20 @@ func First[T any](s *Sheet, list []T, limit int, what string) []T {
 
 // Block is plots whose data have one size, in rows of Cols (0 is 1).
 type Block struct {
-	Plots  []*plot.Plot
-	Cols   int
-	Height vg.Length // of each plot's data
-	XTitle string    // of all plots' axes
-	YTitle string
-	Side   vg.Length           // room to the right for Aside
-	Aside  func(c draw.Canvas) // draws beside the data
+	Plots      []*plot.Plot
+	Cols       int
+	Height     vg.Length // of each plot's data
+	XTitle     string    // of all plots' axes
+	YTitle     string
+	AsideWidth vg.Length           // room to the right for Aside
+	Aside      func(c draw.Canvas) // draws beside the data
 }
 
 // Figure makes a figure of s, as high as its parts need.
 func (s *Sheet) Figure(name string) Figure {
 	top := vg.Length(1e5)
 	c := draw.NewCanvas(new(recorder.Canvas), Width, top)
-	height := top - s.frame(&c).Y
+	height := top - s.drawFrame(&c).Y
 	for i := range s.Blocks {
 		height += s.Blocks[i].height() + gap
 	}
@@ -93,14 +95,14 @@ func (s *Sheet) Figure(name string) Figure {
 	return Figure{Name: name, Title: s.Title, Width: Width, Height: height, Draw: s.draw}
 }
 
-// frame draws all but the blocks and takes their room off c. It returns the size of what is left of the sheet below the
+// drawFrame draws all but the blocks and takes their room off c. It returns the size of what is left of the sheet below the
 // blocks' top, if they had no height.
-func (s *Sheet) frame(c *draw.Canvas) (left vg.Point) {
+func (s *Sheet) drawFrame(c *draw.Canvas) (left vg.Point) {
 	*c = draw.Crop(*c, margin, -margin, margin, -margin)
-	s.header(c)
+	s.drawHeader(c)
 	style := Sans(NoteSize, Dim)
 	for _, note := range slices.Backward(s.Notes) {
-		for _, line := range slices.Backward(Wrap(style, note, Inside, 2)) {
+		for _, line := range slices.Backward(Wrap(style, note, ContentWidth, 2)) {
 			c.FillText(style, Point(c.Min.X, c.Min.Y+2), line)
 			c.Min.Y += NoteSize * LineSpacing
 		}
@@ -113,7 +115,7 @@ func (s *Sheet) frame(c *draw.Canvas) (left vg.Point) {
 
 // draw draws s on all of c.
 func (s *Sheet) draw(c draw.Canvas) {
-	s.frame(&c)
+	s.drawFrame(&c)
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
 		own := c
@@ -123,8 +125,8 @@ func (s *Sheet) draw(c draw.Canvas) {
 	}
 }
 
-// header draws title, subtitle and legend and takes their room off c.
-func (s *Sheet) header(c *draw.Canvas) {
+// drawHeader draws title, subtitle and legend and takes their room off c.
+func (s *Sheet) drawHeader(c *draw.Canvas) {
 	width := c.Max.X - c.Min.X
 	lines := func(style draw.TextStyle, text string, most int) {
 		size := style.Font.Size
@@ -166,17 +168,17 @@ func (b *Block) grid() ([][]*plot.Plot, draw.Tiles) {
 	return slices.Collect(slices.Chunk(all[:rows*cols], cols)), draw.Tiles{Cols: cols, Rows: rows, PadX: gap, PadY: gap}
 }
 
-const titleRoom = LabelSize*LineSpacing + 3
+const axisTitleHeight = LabelSize*LineSpacing + 3
 
 // height is what b needs for its data to be as high as they should.
 func (b *Block) height() vg.Length {
 	rows, tiles := b.grid()
 	h := vg.Length(tiles.Rows)*b.Height + vg.Length(tiles.Rows-1)*tiles.PadY
 	if b.XTitle != "" {
-		h += titleRoom
+		h += axisTitleHeight
 	}
 	const high = 1000
-	c := draw.NewCanvas(new(recorder.Canvas), (Inside-b.Side)/vg.Length(tiles.Cols), high)
+	c := draw.NewCanvas(new(recorder.Canvas), (ContentWidth-b.AsideWidth)/vg.Length(tiles.Cols), high)
 	for _, row := range rows {
 		most := vg.Length(0)
 		for _, p := range row {
@@ -193,12 +195,12 @@ func (b *Block) height() vg.Length {
 func (b *Block) draw(c draw.Canvas) {
 	all := c
 	if b.XTitle != "" {
-		c.Min.Y += titleRoom
+		c.Min.Y += axisTitleHeight
 	}
 	if b.YTitle != "" {
-		c.Min.X += titleRoom
+		c.Min.X += axisTitleHeight
 	}
-	c.Max.X -= b.Side
+	c.Max.X -= b.AsideWidth
 	rows, tiles := b.grid()
 	data := vg.Rectangle{Min: c.Max, Max: c.Min}
 	for j, row := range plot.Align(rows, tiles, c) {
@@ -220,7 +222,7 @@ func (b *Block) draw(c draw.Canvas) {
 	x, text := place(b.XTitle, data.Min.X, data.Max.X, all.Max.X)
 	c.FillText(style, Point(x, all.Min.Y+3), text)
 	style.Rotation, style.YAlign = math.Pi/2, draw.YTop
-	y, text := place(b.YTitle, max(data.Min.Y-headRoom, all.Min.Y), data.Max.Y, all.Max.Y)
+	y, text := place(b.YTitle, max(data.Min.Y-headingHeight, all.Min.Y), data.Max.Y, all.Max.Y)
 	c.FillText(style, Point(all.Min.X, y), text)
 	if b.Aside != nil {
 		all.Min, all.Max = Point(c.Max.X, data.Min.Y), Point(all.Max.X, data.Max.Y)
@@ -228,16 +230,16 @@ func (b *Block) draw(c draw.Canvas) {
 	}
 }
 
-// Box is the sample of a bar of a height, 1 at most.
-func Box(clr color.Color, height vg.Length) Sample {
+// BoxSample is the sample of a bar of a height, 1 at most.
+func BoxSample(clr color.Color, height vg.Length) Sample {
 	return func(c draw.Canvas) {
 		mid := c.Center().Y
 		FillBox(c, clr, c.Min.X, c.Max.X, mid-height*4, mid+height*4)
 	}
 }
 
-// Stroke is the sample of a line.
-func Stroke(style draw.LineStyle) Sample {
+// LineSample is the sample of a line.
+func LineSample(style draw.LineStyle) Sample {
 	return func(c draw.Canvas) { HLine(c, style, c.Center().Y) }
 }
 
@@ -251,8 +253,8 @@ func VLine(c draw.Canvas, style draw.LineStyle, x vg.Length) {
 	c.StrokeLine2(style, x, c.Min.Y, x, c.Max.Y)
 }
 
-// Dot is the sample of a mark: a disc in the middle.
-func Dot(clr color.Color) Sample {
+// DotSample is the sample of a mark: a disc in the middle.
+func DotSample(clr color.Color) Sample {
 	return func(c draw.Canvas) { Disc(c, c.Center(), 3.6, clr) }
 }
 
@@ -261,15 +263,15 @@ func Disc(c draw.Canvas, at vg.Point, radius vg.Length, clr color.Color) {
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: clr, Radius: radius, Shape: draw.CircleGlyph{}}, at)
 }
 
-// Toward is a step of a length from the origin in the direction of p, which must not be the origin.
-func Toward(p vg.Point, length vg.Length) vg.Point {
+// WithLength is a step of a length from the origin in the direction of p, which must not be the origin.
+func WithLength(p vg.Point, length vg.Length) vg.Point {
 	return p.Scale(length / vg.Length(math.Hypot(float64(p.X), float64(p.Y))))
 }
 
 // ArrowHead draws the head of an arrow that points along a direction, and returns where its line ends.
 func ArrowHead(c draw.Canvas, clr color.Color, tip, along vg.Point, long, half vg.Length) (neck vg.Point) {
-	neck = tip.Sub(Toward(along, long))
-	side := Toward(Point(along.Y, -along.X), half)
+	neck = tip.Sub(WithLength(along, long))
+	side := WithLength(Point(along.Y, -along.X), half)
 	c.FillPolygon(clr, []vg.Point{tip, neck.Add(side), neck.Sub(side)})
 	return neck
 }

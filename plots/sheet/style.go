@@ -26,7 +26,7 @@ var LineStyles = []draw.LineStyle{
 // Sizes of text in points, for a figure 9 inches wide.
 const (
 	titleSize   = 15
-	HeadSize    = 11 // above a panel
+	HeadingSize = 11 // above a panel
 	LabelSize   = 11 // of an axis
 	TickSize    = 10
 	NoteSize    = 9.5

@@ -90,7 +90,7 @@ func Texts(f sheet.Figure) []PlacedText {
 			w, down, up := style.Width(a.String), a.Size*0.15, a.Size*0.72
 			p := PlacedText{Text: a.String, angle: angles[last]}
 			for i, q := range []vg.Point{{X: 0, Y: -down}, {X: w, Y: -down}, {X: w, Y: up}, {X: 0, Y: up}} {
-				p.Corners[i] = turned(q.Add(a.Point), p.angle)
+				p.Corners[i] = rotate(q.Add(a.Point), p.angle)
 			}
 			out = append(out, p)
 		}
@@ -98,8 +98,8 @@ func Texts(f sheet.Figure) []PlacedText {
 	return out
 }
 
-// turned is a point after a turn round the origin.
-func turned(p vg.Point, angle float64) vg.Point {
+// rotate is a point after a turn round the origin.
+func rotate(p vg.Point, angle float64) vg.Point {
 	sin, cos := math.Sincos(angle)
 	return sheet.Point(p.X*vg.Length(cos)-p.Y*vg.Length(sin), p.X*vg.Length(sin)+p.Y*vg.Length(cos))
 }
@@ -112,7 +112,7 @@ func overlap(a, b PlacedText) bool {
 		var ends [2][]vg.Length
 		for i, p := range []PlacedText{a, b} {
 			for _, q := range p.Corners {
-				ends[i] = append(ends[i], turned(q, -angle).X)
+				ends[i] = append(ends[i], rotate(q, -angle).X)
 			}
 		}
 		if slices.Max(ends[0]) < slices.Min(ends[1])+hair || slices.Max(ends[1]) < slices.Min(ends[0])+hair {
@@ -122,8 +122,8 @@ func overlap(a, b PlacedText) bool {
 	return true
 }
 
-// Misplaced says what of a figure's text leaves it or lies on other text.
-func Misplaced(f sheet.Figure) (out []string) {
+// MisplacedTexts says what of a figure's text leaves it or lies on other text.
+func MisplacedTexts(f sheet.Figure) (out []string) {
 	all := Texts(f)
 	for i, a := range all {
 		if slices.ContainsFunc(a.Corners[:], func(q vg.Point) bool { return q.X < 0 || q.Y < 0 || q.X > f.Width || q.Y > f.Height }) {
@@ -150,8 +150,8 @@ func Text(f sheet.Figure) string {
 	return strings.Join(all, " ")
 }
 
-// Says reports whether f has a text with part in it.
-func Says(f sheet.Figure, part string) bool { return strings.Contains(Text(f), part) }
+// Contains reports whether f has a text with part in it.
+func Contains(f sheet.Figure, part string) bool { return strings.Contains(Text(f), part) }
 
 var update = flag.Bool("update", false, "write the golden images anew; look at each")
 
@@ -160,8 +160,8 @@ const goldenDPI = 60 // text can just be read, files stay small
 // Image is f in few pixels.
 func Image(f sheet.Figure) *image.RGBA { return f.Image(goldenDPI) }
 
-// Golden fails where f differs from the image in file, or with -update writes that anew.
-func Golden(t *testing.T, f sheet.Figure, file string) {
+// CompareImage fails where f differs from the image in file, or with -update writes that anew.
+func CompareImage(t *testing.T, f sheet.Figure, file string) {
 	t.Helper()
 	got := Image(f)
 	write := func(file string) error {
@@ -186,16 +186,16 @@ func Golden(t *testing.T, f sheet.Figure, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if why := differs(got, want.(*image.RGBA)); why != "" {
+	if why := imageDifference(got, want.(*image.RGBA)); why != "" {
 		drawn := filepath.Join(os.TempDir(), "figure-"+filepath.Base(file))
 		write(drawn) // for a person to look at
 		t.Errorf("differs from %s: %s; drawn as %s; -update accepts it", file, why, drawn)
 	}
 }
 
-// Digests compares figures with the digests in file, which -update writes anew: one of the texts and one of the shapes of
+// CompareDigests compares figures with the digests in file, which -update writes anew: one of the texts and one of the shapes of
 // each figure's SVG, whose coordinates have five digits. To see what moved, draw the figure before and after the change.
-func Digests(t *testing.T, file string, figures iter.Seq2[string, sheet.Figure]) {
+func CompareDigests(t *testing.T, file string, figures iter.Seq2[string, sheet.Figure]) {
 	t.Helper()
 	var got strings.Builder
 	for name, f := range figures {
@@ -213,11 +213,11 @@ func Digests(t *testing.T, file string, figures iter.Seq2[string, sheet.Figure])
 		}
 		fmt.Fprintf(&got, "%s %s texts=%x shapes=%x\n", name, strings.Join(strings.Fields(f.Name), "_"), texts.Sum(nil)[:4], shapes.Sum(nil)[:4])
 	}
-	GoldenText(t, file, got.String())
+	CompareText(t, file, got.String())
 }
 
-// GoldenText fails if got differs from the text in file, or with -update writes that anew.
-func GoldenText(t *testing.T, file, got string) {
+// CompareText fails if got differs from the text in file, or with -update writes that anew.
+func CompareText(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
@@ -239,7 +239,7 @@ const (
 	pixelTolerance = 0.001 // share of pixels that may differ by more
 )
 
-func differs(a, b *image.RGBA) string {
+func imageDifference(a, b *image.RGBA) string {
 	if a.Bounds() != b.Bounds() {
 		return "size " + a.Bounds().String() + ", want " + b.Bounds().String()
 	}

@@ -42,14 +42,14 @@ func stepKindOf(kind string) stepKind {
 	return stepKinds[last]
 }
 
-func (p *planPicture) explain(s *sheet.Sheet) {
-	s.Explain("reconfiguration", sheet.Box(bandColor, 1))
+func (p *planPicture) addLegend(s *sheet.Sheet) {
+	s.AddLegend("reconfiguration", sheet.BoxSample(bandColor, 1))
 	if p.LatencyS > 0 {
-		s.Explain("latency of a step", sheet.Box(sheet.Faint, 1))
+		s.AddLegend("latency of a step", sheet.BoxSample(sheet.Faint, 1))
 	}
 	for _, k := range stepKinds {
 		if slices.ContainsFunc(p.Phases, func(ph result.SchedulePhase) bool { return len(ph.Steps) > 0 && stepKindOf(ph.Kind) == k }) {
-			s.Explain(k.text, sheet.Box(k.color, 1))
+			s.AddLegend(k.text, sheet.BoxSample(k.color, 1))
 		}
 	}
 }
@@ -59,13 +59,13 @@ func (p *planPicture) timePanel() *plot.Plot {
 	q := p.timeTracks().plot()
 	sheet.TimeAxis(&q.X, "time", 0, p.EndS, 6)
 	q.Y.Width = 0
-	sheet.Head(q, "Time")
+	sheet.AddHeading(q, "Time")
 	return q
 }
 
 // timeTracks has reconfigurations, and of every step that can be told apart its latency and its bytes.
 func (p *planPicture) timeTracks() *trackChart {
-	t := &trackChart{count: 1, size: sheet.SmallSize}
+	t := &trackChart{count: 1, labelSize: sheet.SmallSize}
 	at := 0.0
 	put := func(length float64, clr color.RGBA, label string) {
 		if length > 0 {
@@ -95,18 +95,18 @@ func (p *planPicture) timeTracks() *trackChart {
 
 // short tells whether steps cannot be told apart in time, of which the width is about that of the sheet.
 func (p *planPicture) short(r result.ScheduleRun) bool {
-	return sheet.Inside*vg.Length(r.StepS/p.EndS) < 2*sheet.Pixel
+	return sheet.ContentWidth*vg.Length(r.StepS/p.EndS) < 2*sheet.Pixel
 }
 
 // byteText words bytes with so many digits.
 func byteText(bytes int64, digits int) string {
-	u := sheet.Thousands(float64(bytes), "B")
+	u := sheet.PrefixedUnit(float64(bytes), "B")
 	return sheet.Digits(float64(bytes)*u.Per, digits) + " " + u.Name
 }
 
 // bytesPanel is the longest message of every step.
 func (p *planPicture) bytesPanel() *plot.Plot {
-	u := sheet.Thousands(float64(p.MaxBytes), "B")
+	u := sheet.PrefixedUnit(float64(p.MaxBytes), "B")
 	const room = 1.16 // above the bars, for figures
 	top := max(float64(p.MaxBytes), 1) * room
 	q := p.bytesTracks(top).plot(sheet.Grid(true, false))
@@ -118,7 +118,7 @@ func (p *planPicture) bytesPanel() *plot.Plot {
 		q.Y.Tick.Marker = append(q.Y.Tick.Marker.(plot.ConstantTicks), plot.Tick{Value: tick.Value / top, Label: tick.Label})
 	}
 	q.Add(sheet.PlotFunc(p.drawSetUps))
-	sheet.Head(q, fmt.Sprintf("Bytes of the longest message, step by step: %s in all%s", byteText(p.Bytes, 4), p.lines()))
+	sheet.AddHeading(q, fmt.Sprintf("Bytes of the longest message, step by step: %s in all%s", byteText(p.Bytes, 4), p.lines()))
 	return q
 }
 
@@ -144,11 +144,11 @@ func stepMarks(steps int) plot.ConstantTicks {
 // bytesTracks has a bar a step, those that are too narrow in one, as high as its bytes are of top, with figures where
 // they fit: above each bar, or above all of a run.
 func (p *planPicture) bytesTracks(top float64) *trackChart {
-	t := &trackChart{count: 1, size: sheet.NumberSize + 0.5, above: true}
-	wide := sheet.Inside / vg.Length(max(p.Rounds, 1))
+	t := &trackChart{count: 1, labelSize: sheet.NumberSize + 0.5, labelsAbove: true}
+	wide := sheet.ContentWidth / vg.Length(max(p.Rounds, 1))
 	const narrow = 4 // points
 	if wide >= narrow {
-		t.gap = min(wide/5, 4)
+		t.barGap = min(wide/5, 4)
 	}
 	at := 0.0
 	for i := range p.Phases {
@@ -157,7 +157,7 @@ func (p *planPicture) bytesTracks(top float64) *trackChart {
 		for _, r := range ph.Steps {
 			high, n, text := float64(r.Bytes)/top, r.Count, byteText(r.Bytes, 3)
 			end := at + float64(n)
-			each := wide >= narrow && sheet.Sans(t.size, sheet.Ink).Width(text) <= wide-4
+			each := wide >= narrow && sheet.Sans(t.labelSize, sheet.Ink).Width(text) <= wide-4
 			if !each {
 				t.bars = append(t.bars, bar{0, at, end, high, high, clr, text})
 				text = ""
@@ -177,7 +177,7 @@ func (p *planPicture) bytesTracks(top float64) *trackChart {
 
 // timed reports whether the plan says how long a slot is, and its end can be drawn.
 func (p *planPicture) timed() bool {
-	return p.SlotS > 0 && p.EndS >= leastTime && p.EndS <= sheet.DrawableLimit
+	return p.SlotS > 0 && p.EndS >= minPlottedTime && p.EndS <= sheet.DrawableLimit
 }
 
 // busyPanel is how many of the links carry a chunk at any time, with reconfigurations as long as they take; nil where
@@ -189,7 +189,7 @@ func (p *planPicture) busyPanel() *plot.Plot {
 	}
 	q := sheet.NewPlot("slot", "links busy")
 	sheet.SetRange(&q.Y, 0, 1)
-	q.Y.Tick.Marker = sheet.Marks([]float64{0, 0.5, 1}, []string{"0 %", "50 %", "100 %"})
+	q.Y.Tick.Marker = sheet.FixedTicks([]float64{0, 0.5, 1}, []string{"0 %", "50 %", "100 %"})
 	head, marks := fmt.Sprintf("Links that carry a chunk: %s of all slots%s", sheet.Percent(mean), p.lines()), p.drawSetUps
 	if p.timed() {
 		head = fmt.Sprintf("Links that carry a chunk, in time: %s of all slots; grey are reconfigurations, to scale", sheet.Percent(mean))
@@ -197,10 +197,10 @@ func (p *planPicture) busyPanel() *plot.Plot {
 		sheet.TimeAxis(&q.X, "time", 0, p.EndS, 10)
 	} else {
 		sheet.SetRange(&q.X, 0, float64(p.Rounds))
-		q.X.Tick.Marker = sheet.Ticker{Unit: sheet.Plainly, Count: 10, Whole: true}
+		q.X.Tick.Marker = sheet.Ticker{Unit: sheet.NoUnit, Count: 10, IntegersOnly: true}
 	}
 	q.Add(sheet.Grid(true, false), p.busyLine(), sheet.PlotFunc(marks))
-	sheet.Head(q, head)
+	sheet.AddHeading(q, head)
 	return q
 }
 
@@ -244,7 +244,7 @@ func (p *planPicture) busyLine() *plotter.Line {
 		return float64(p.Parts[phase].Before + slot)
 	}
 	line := &plotter.Line{StepStyle: plotter.PostStep, FillColor: sheet.SkyBlue}
-	const dots = sheet.Inside / sheet.Pixel
+	const dots = sheet.ContentWidth / sheet.Pixel
 	per := max(1, int(math.Ceil(float64(p.Rounds)/float64(dots)))) // slots that share a dot
 	for i := range p.Phases {
 		ph := &p.Phases[i]

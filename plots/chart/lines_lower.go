@@ -11,34 +11,34 @@ import (
 	"sim/scenarios/result"
 )
 
-// cutAt cuts lines off above a value.
-func (c *lineChart) cutAt(top float64) {
+// clipLines cuts lines off above a value.
+func (c *lineChart) clipLines(top float64) {
 	for _, lines := range c.lines {
 		for s := range lines {
-			lines[s] = c.cut(lines[s], top)
+			lines[s] = c.clip(lines[s], top)
 		}
 	}
-	for _, a := range c.also {
+	for _, a := range c.references {
 		for p := range a.lines {
-			a.lines[p] = c.cut(a.lines[p], top)
+			a.lines[p] = c.clip(a.lines[p], top)
 		}
 	}
 }
 
-// cut is what of a line is no higher than top.
-func (c *lineChart) cut(line []linePoint, top float64) []linePoint {
-	across, up := axisPlace(c.v.spec.LogX), axisPlace(c.v.spec.LogY)
+// clip is what of a line is no higher than top.
+func (c *lineChart) clip(line []linePoint, top float64) []linePoint {
+	across, up := axisTransform(c.v.spec.LogX), axisTransform(c.v.spec.LogY)
 	var out []linePoint
 	for i, q := range line {
-		if i > 0 && !q.gap && (line[i-1].mean > top) != (q.mean > top) {
+		if i > 0 && !q.afterGap && (line[i-1].mean > top) != (q.mean > top) {
 			a := line[i-1]
 			part := (up(top) - up(a.mean)) / (up(q.mean) - up(a.mean))
 			edge := a.x + part*(q.x-a.x)
 			if c.v.spec.LogX {
 				edge = math.Exp(across(a.x) + part*(across(q.x)-across(a.x)))
 			}
-			p := at(edge, top)
-			p.cut, p.gap = true, q.mean <= top
+			p := pointAt(edge, top)
+			p.isEdge, p.afterGap = true, q.mean <= top
 			out = append(out, p)
 		}
 		if q.mean <= top {
@@ -48,66 +48,66 @@ func (c *lineChart) cut(line []linePoint, top float64) []linePoint {
 	return out
 }
 
-// axisPlace is where a number is on an axis.
-func axisPlace(log bool) func(float64) float64 {
+// axisTransform is where a number is on an axis.
+func axisTransform(log bool) func(float64) float64 {
 	if log {
 		return math.Log
 	}
 	return func(x float64) float64 { return x }
 }
 
-// markPlaces finds where lines are at the metric that the plot has marked on them, the largest of a line's cells.
-func (c *lineChart) markPlaces() error {
+// findMarkedPoints finds where lines are at the metric that the plot has marked on them, the largest of a line's cells.
+func (c *lineChart) findMarkedPoints() error {
 	v := c.v
 	if v.spec.MarkedAt == "" {
 		return nil
 	}
-	w := v.beside(v.spec.MarkedAt)
+	w := v.withMetric(v.spec.MarkedAt)
 	_, t, err := w.tableOf(v.spec.MarkedAt)
 	if err != nil {
 		return err
 	}
-	c.places = make([][]*linePoint, len(c.lines))
-	for p, lines := range w.linesOf(t) {
-		c.places[p] = make([]*linePoint, len(lines))
+	c.markedPoints = make([][]*linePoint, len(c.lines))
+	for p, lines := range w.tableLines(t) {
+		c.markedPoints[p] = make([]*linePoint, len(lines))
 		for s, line := range lines {
 			x := math.Inf(-1)
 			for _, q := range line {
 				x = max(x, q.max)
 			}
-			c.places[p][s] = onLine(c.lines[p][s], x, v.spec.LogX)
+			c.markedPoints[p][s] = interpolate(c.lines[p][s], x, v.spec.LogX)
 		}
 	}
 	return nil
 }
 
-// onLine is the point of a line at x, nil where the line has none there.
-func onLine(line []linePoint, x float64, log bool) *linePoint {
-	place := axisPlace(log)
+// interpolate is the point of a line at x, nil where the line has none there.
+func interpolate(line []linePoint, x float64, log bool) *linePoint {
+	place := axisTransform(log)
 	for i := 1; i < len(line); i++ {
-		if a, b := line[i-1], line[i]; !b.gap && a.x <= x && x <= b.x && a.x < b.x {
-			q := at(x, a.mean+(b.mean-a.mean)*(place(x)-place(a.x))/(place(b.x)-place(a.x)))
+		if a, b := line[i-1], line[i]; !b.afterGap && a.x <= x && x <= b.x && a.x < b.x {
+			q := pointAt(x, a.mean+(b.mean-a.mean)*(place(x)-place(a.x))/(place(b.x)-place(a.x)))
 			return &q
 		}
 	}
 	return nil
 }
 
-// beside is v for another metric of the same chart, without what is said of y.
-func (v *view) beside(metric string) *view {
+// withMetric is v for another metric of the same chart, without what is said of y.
+func (v *view) withMetric(metric string) *view {
 	w, spec := *v, *v.spec
 	spec.Y, spec.YLabel, spec.Scale, spec.Offset, spec.From, spec.Marks, spec.Also, spec.MarkedAt, spec.To = metric, "", 0, 0, nil, nil, nil, "", nil
 	w.spec, w.notes, w.marks = &spec, nil, nil
 	return &w
 }
 
-// below adds a lower panel to each, with another metric of the series that the plot names, or of all.
-func (c *lineChart) below(s *sheet.Sheet, panels []*plot.Plot, g grid) error {
+// addLowerPanels adds a lower panel to each, with another metric of the series that the plot names, or of all.
+func (c *lineChart) addLowerPanels(s *sheet.Sheet, panels []*plot.Plot, g panelGrid) error {
 	v := c.v
-	w := v.beside(v.spec.Below)
+	w := v.withMetric(v.spec.Below)
 	if of := v.spec.BelowOf; of != nil {
 		w.cells = slices.DeleteFunc(slices.Clone(v.cells), func(cell *result.Cell) bool {
-			return !slices.Contains(of, v.series.labels[v.series.categories[v.series.at(cell)]])
+			return !slices.Contains(of, v.series.labels[v.series.categories[v.series.indexOf(cell)]])
 		})
 		if len(w.cells) == 0 {
 			return fmt.Errorf("below_of: no cell is of %s", orList(of))
@@ -134,8 +134,8 @@ func (c *lineChart) below(s *sheet.Sheet, panels []*plot.Plot, g grid) error {
 	}
 	s.Blocks[len(s.Blocks)-1].XTitle = xTitle
 	for i, p := range panels {
-		p.X.Tick.Marker = sheet.Unlabelled{Ticker: p.X.Tick.Marker}
-		sheet.SameSides(p, lower[i])
+		p.X.Tick.Marker = sheet.UnlabelledTicker{Ticker: p.X.Tick.Marker}
+		sheet.AlignSides(p, lower[i])
 	}
 	for _, n := range w.notes {
 		if !slices.Contains(v.notes, n) {

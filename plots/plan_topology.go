@@ -23,7 +23,7 @@ func (p *planPicture) topology(c draw.Canvas, i int, high vg.Length) {
 		style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Dim), draw.XLeft, draw.YTop)
 		c.FillText(style, sheet.Point(c.Min.X, c.Max.Y-6), sheet.Fit(style, text.Plural(set.Left, "link")+", too many to draw", size.X))
 		return
-	case p.GPUs > circleGPUs:
+	case p.GPUs > maxCircleGPUs:
 		p.matrix(c, set.Links)
 		return
 	}
@@ -74,16 +74,16 @@ func (p *planPicture) arrow(c draw.Canvas, a, b, mid vg.Point, node vg.Length, c
 	style := sheet.Line(clr, 1.1+0.9*vg.Length(links-1))
 	if a == b {
 		var ring vg.Path
-		ring.Arc(a.Add(sheet.Toward(a.Sub(mid), node)), node*0.6, 0, 2*math.Pi)
+		ring.Arc(a.Add(sheet.WithLength(a.Sub(mid), node)), node*0.6, 0, 2*math.Pi)
 		c.SetLineStyle(style)
 		c.Stroke(ring)
 		return
 	}
 	const beside, long, half = 1.6, 6, 2.6 // of the line from the middle; of the arrow's head
 	d := b.Sub(a)
-	off := sheet.Toward(sheet.Point(d.Y, -d.X), beside)
-	from := a.Add(off).Add(sheet.Toward(d, node))
-	neck := sheet.ArrowHead(c, clr, b.Add(off).Sub(sheet.Toward(d, node)), d, long, half)
+	off := sheet.WithLength(sheet.Point(d.Y, -d.X), beside)
+	from := a.Add(off).Add(sheet.WithLength(d, node))
+	neck := sheet.ArrowHead(c, clr, b.Add(off).Sub(sheet.WithLength(d, node)), d, long, half)
 	c.StrokeLine2(style, from.X, from.Y, neck.X, neck.Y)
 }
 
@@ -93,9 +93,9 @@ func (p *planPicture) matrix(c draw.Canvas, links [][2]int) {
 	for g := range p.GPUs {
 		names = append(names, strconv.Itoa(g))
 	}
-	var all []square
+	var all []matrixCell
 	for i, l := range links {
-		s := square{l[0], l[1], circuitColor, ""}
+		s := matrixCell{l[0], l[1], circuitColor, ""}
 		if i > 0 && links[i-1] == l {
 			s.color = sheet.Vermillion
 		}

@@ -20,7 +20,7 @@ func stepLine(s *result.Series, lo, hi float64, x, y func(float64) vg.Length) []
 			value = s.Value[i]
 		}
 	}
-	return sheet.Thin(append(pts, sheet.Point(x(hi), y(value))))
+	return sheet.ThinPoints(append(pts, sheet.Point(x(hi), y(value))))
 }
 
 // valueAt is what s carries at time t: nothing before its first step.
@@ -31,19 +31,19 @@ func valueAt(s *result.Series, t float64) float64 {
 	return 0
 }
 
-// carrying returns the series that carry something.
-func carrying(all []result.Series) []*result.Series {
+// nonZeroSeries returns the series that carry something.
+func nonZeroSeries(all []result.Series) []*result.Series {
 	var out []*result.Series
 	for i := range all {
-		if _, _, ok := active(&all[i]); ok {
+		if _, _, ok := activeRange(&all[i]); ok {
 			out = append(out, &all[i])
 		}
 	}
 	return out
 }
 
-// active returns when s first and last carries something. ok is false if it never does.
-func active(s *result.Series) (from, to float64, ok bool) {
+// activeRange returns when s first and last carries something. ok is false if it never does.
+func activeRange(s *result.Series) (from, to float64, ok bool) {
 	for i, v := range s.Value {
 		if v <= 0 {
 			continue
@@ -66,12 +66,12 @@ func peak(s *result.Series) (at, value float64) {
 	return at, value
 }
 
-// sliver is the part of the time shown, one in so many, below which a step is left out: less than a pixel, it would
+// minStepsPerRange is the part of the time shown, one in so many, below which a step is left out: less than a pixel, it would
 // stand there as a spike.
-const sliver = 2000
+const minStepsPerRange = 2000
 
-// steady is s without steps shorter than least seconds; the step before takes their place.
-func steady(s *result.Series, least float64) *result.Series {
+// withoutShortSteps is s without steps shorter than least seconds; the step before takes their place.
+func withoutShortSteps(s *result.Series, least float64) *result.Series {
 	out := &result.Series{}
 	for i, t := range s.TimeS {
 		if i+1 == len(s.TimeS) || s.TimeS[i+1]-t >= least {

@@ -12,68 +12,68 @@ import (
 	"sim/plots/sheet"
 )
 
-// chunks are the transmissions of a plan: a track for each link of the GPUs that are shown, a column for each slot, in
+// chunkStrips are the transmissions of a plan: a track for each link of the GPUs that are shown, a column for each slot, in
 // strips below each other.
-type chunks struct {
+type chunkStrips struct {
 	*planPicture
-	some   bool // only GPU 0's links, of more
-	gpus   int  // that are shown
-	degree int  // tracks of a GPU
-	row    vg.Length
-	cell   vg.Length // width of a slot
-	strips [][]stretch
-	left   int // slots that are not drawn
+	onlyFirstGPU bool // only GPU 0's links, of more
+	gpus         int  // that are shown
+	degree       int  // tracks of a GPU
+	row          vg.Length
+	cell         vg.Length // width of a slot
+	strips       [][]slotRange
+	left         int // slots that are not drawn
 }
 
-// sent is a transmission in its cell.
-type sent struct{ src, dst, hop int }
+// transmission is a transmission in its cell.
+type transmission struct{ src, dst, hop int }
 
-// stretch is a run of slots of a phase within a strip.
-type stretch struct{ phase, first, slots int }
+// slotRange is a run of slots of a phase within a strip.
+type slotRange struct{ phase, first, slots int }
 
 // Parts of the strips, in points.
 const (
-	linkRows  = 24 // as many as all links of few GPUs have
-	bandWide  = 19 // a reconfiguration, with room for "→63"
-	gpuWide   = 42 // what stands left of the rows
-	slotWide  = 26 // at most
-	stripRoom = 34 // round a strip
-	roundHigh = 460
+	maxLinkRows     = 24 // as many as all links of few GPUs have
+	bandWidth       = 19 // a reconfiguration, with room for "→63"
+	gpuLabelWidth   = 42 // what stands left of the rows
+	maxSlotWidth    = 26 // at most
+	stripMargin     = 34 // round a strip
+	maxStripsHeight = 460
 )
 
 // Colours of a reconfiguration, and of where a strip goes on with the topology before.
 var (
-	bandColor = color.RGBA{0x77, 0x77, 0x77, 0xff}
-	goesOn    = color.RGBA{0xbb, 0xbb, 0xbb, 0xff}
+	bandColor      = color.RGBA{0x77, 0x77, 0x77, 0xff}
+	continuedColor = color.RGBA{0xbb, 0xbb, 0xbb, 0xff}
 )
 
-// newChunks lays the transmissions of a plan out.
-func newChunks(p *planPicture) *chunks {
-	r := &chunks{planPicture: p, gpus: p.GPUs, row: 11}
+// newChunkStrips lays the transmissions of a plan out.
+func newChunkStrips(p *planPicture) *chunkStrips {
+	r := &chunkStrips{planPicture: p, gpus: p.GPUs, row: 11}
 	for i := range p.Phases {
 		for g := range p.GPUs {
 			r.degree = max(r.degree, len(p.linksOf(i, g)))
 		}
 	}
-	if r.gpus*r.degree > linkRows {
-		r.some, r.gpus, r.row = true, 1, 16
+	if r.gpus*r.degree > maxLinkRows {
+		r.onlyFirstGPU, r.gpus, r.row = true, 1, 16
 	}
-	r.lay()
+	r.chooseLayout()
 	return r
 }
 
-// slotWidths are widths that a slot should have: where destinations can be read, where single slots can be told apart,
+// minSlotWidths are widths that a slot should have: where destinations can be read, where single slots can be told apart,
 // and where colours can be seen.
-var slotWidths = []vg.Length{13, 9, 3, 1}
+var minSlotWidths = []vg.Length{13, 9, 3, 1}
 
-// lay breaks the slots into strips: as few as leave slots a good width. What even narrow slots have no room for is left
+// chooseLayout breaks the slots into strips: as few as leave slots a good width. What even narrow slots have no room for is left
 // out.
-func (r *chunks) lay() {
-	most := max(1, int(roundHigh/(vg.Length(r.gpus*r.degree)*r.row+stripRoom)))
-	for _, least := range slotWidths {
+func (r *chunkStrips) chooseLayout() {
+	most := max(1, int(maxStripsHeight/(vg.Length(r.gpus*r.degree)*r.row+stripMargin)))
+	for _, least := range minSlotWidths {
 		for n := 1; n <= most; n++ {
-			for r.cell = slotWide; r.cell >= least; r.cell-- {
-				if r.strips, r.left = r.strip(r.cell, n); r.left == 0 {
+			for r.cell = maxSlotWidth; r.cell >= least; r.cell-- {
+				if r.strips, r.left = r.splitIntoStrips(r.cell, n); r.left == 0 {
 					return
 				}
 			}
@@ -82,23 +82,23 @@ func (r *chunks) lay() {
 	}
 }
 
-const stripWide = sheet.Inside - gpuWide - 1
+const stripWidth = sheet.ContentWidth - gpuLabelWidth - 1
 
-// strip breaks the slots into at most n strips of slots of a width.
-func (r *chunks) strip(width vg.Length, n int) (strips [][]stretch, left int) {
+// splitIntoStrips breaks the slots into at most n strips of slots of a width.
+func (r *chunkStrips) splitIntoStrips(width vg.Length, n int) (strips [][]slotRange, left int) {
 	room := vg.Length(0)
 	for i := range r.Phases {
 		for s := 0; s < r.Phases[i].Slots; {
-			if room < bandWide+width { // a reconfiguration needs a slot beside it
+			if room < bandWidth+width { // a reconfiguration needs a slot beside it
 				if len(strips) == n {
 					return strips, r.Rounds - r.Parts[i].Before - s
 				}
-				strips, room = append(strips, nil), stripWide
+				strips, room = append(strips, nil), stripWidth
 			}
-			room -= bandWide
+			room -= bandWidth
 			take := min(r.Phases[i].Slots-s, int(room/width))
 			last := &strips[len(strips)-1]
-			*last = append(*last, stretch{i, s, take})
+			*last = append(*last, slotRange{i, s, take})
 			s += take
 			room -= vg.Length(take) * width
 		}
@@ -107,21 +107,21 @@ func (r *chunks) strip(width vg.Length, n int) (strips [][]stretch, left int) {
 }
 
 // block has a plot for each strip.
-func (r *chunks) block() sheet.Block {
+func (r *chunkStrips) block() sheet.Block {
 	b := sheet.Block{Height: vg.Length(r.gpus*r.degree) * r.row}
 	for i, strip := range r.strips {
 		p := r.plot(strip)
 		if i == 0 {
-			sheet.Head(p, r.head())
+			sheet.AddHeading(p, r.head())
 		}
 		b.Plots = append(b.Plots, p)
 	}
 	return b
 }
 
-func (r *chunks) head() string {
+func (r *chunkStrips) head() string {
 	what := "Chunks on every link, slot by slot"
-	if r.some {
+	if r.onlyFirstGPU {
 		what = "Chunks on the links of GPU 0, slot by slot"
 	}
 	if r.left > 0 {
@@ -132,31 +132,31 @@ func (r *chunks) head() string {
 
 // plot draws a strip: for each stretch a reconfiguration, or where the strip goes on, where links lead, and then the
 // cells, by hop so that idle ones lie below.
-func (r *chunks) plot(strip []stretch) *plot.Plot {
-	t := &trackChart{count: r.gpus * r.degree, gap: 0.8, size: sheet.NumberSize}
+func (r *chunkStrips) plot(strip []slotRange) *plot.Plot {
+	t := &trackChart{count: r.gpus * r.degree, barGap: 0.8, labelSize: sheet.NumberSize}
 	if r.cell < 5 {
-		t.gap = r.cell / 10
+		t.barGap = r.cell / 10
 	}
 	cells := make([][]bar, r.MaxHops+1)
 	var ticks []plot.Tick
-	both := r.fits("→", 2)
+	both := r.fitsCell("→", 2)
 	last := math.Inf(-1)
-	style, step := sheet.Sans(sheet.NumberSize, sheet.Dim), r.step()
+	style, step := sheet.Sans(sheet.NumberSize, sheet.Dim), r.numberInterval()
 	x := 0.0
 	for _, s := range strip {
 		clr := bandColor
 		if s.first > 0 {
-			clr = goesOn
+			clr = continuedColor
 		} else if len(r.Phases) > 1 {
-			ticks = append(ticks, plot.Tick{Value: x + bandWide/2, Label: fmt.Sprintf("T%d", s.phase+1)})
-			last = x + bandWide/2 + float64(style.Width(ticks[len(ticks)-1].Label))/2
+			ticks = append(ticks, plot.Tick{Value: x + bandWidth/2, Label: fmt.Sprintf("T%d", s.phase+1)})
+			last = x + bandWidth/2 + float64(style.Width(ticks[len(ticks)-1].Label))/2
 		}
-		t.bars = append(t.bars, bar{t.count - 1, x, x + bandWide - 1, 0, float64(t.count), clr, ""})
-		from, wide, sentIn := x+bandWide, float64(r.cell), r.place(s.phase)
+		t.bars = append(t.bars, bar{t.count - 1, x, x + bandWidth - 1, 0, float64(t.count), clr, ""})
+		from, wide, sentIn := x+bandWidth, float64(r.cell), r.phaseCells(s.phase)
 		for g := range r.gpus {
 			for k, l := range r.linksOf(s.phase, g) {
 				row := g*r.degree + k
-				t.bars = append(t.bars, bar{row, x, x + bandWide - 1, 0.05, 0.95, clr, "→" + strconv.Itoa(l[1])})
+				t.bars = append(t.bars, bar{row, x, x + bandWidth - 1, 0.05, 0.95, clr, "→" + strconv.Itoa(l[1])})
 				for slot := range s.slots {
 					c := sentIn[row*r.Phases[s.phase].Slots+s.first+slot]
 					b := bar{row, from + wide*float64(slot), from + wide*float64(slot+1), 0.04, 0.96, sheet.Faint, ""}
@@ -186,7 +186,7 @@ func (r *chunks) plot(strip []stretch) *plot.Plot {
 		t.bars = append(t.bars, list...)
 	}
 	p := t.plot()
-	sheet.SetRange(&p.X, 0, float64(stripWide))
+	sheet.SetRange(&p.X, 0, float64(stripWidth))
 	p.X.Width, p.Y.Width, p.X.Tick.Length, p.X.Tick.Color = 0, 0, 1, color.Transparent
 	p.X.Tick.Label.Font, p.X.Tick.Label.Color, p.X.Tick.Marker = style.Font, style.Color, plot.ConstantTicks(ticks)
 	var names plot.ConstantTicks
@@ -197,10 +197,10 @@ func (r *chunks) plot(strip []stretch) *plot.Plot {
 	return p
 }
 
-// place puts the transmissions of a phase into cells, by row*slots + slot: of parallel links the first that is free.
-func (r *chunks) place(phase int) map[int]sent {
+// phaseCells puts the transmissions of a phase into cells, by row*slots + slot: of parallel links the first that is free.
+func (r *chunkStrips) phaseCells(phase int) map[int]transmission {
 	ph := &r.Phases[phase]
-	cells := map[int]sent{}
+	cells := map[int]transmission{}
 	for j, t := range ph.Sent {
 		if t[1] >= r.gpus {
 			continue
@@ -208,7 +208,7 @@ func (r *chunks) place(phase int) map[int]sent {
 		for k, l := range r.linksOf(phase, t[1]) {
 			at := (t[1]*r.degree+k)*ph.Slots + t[0]
 			if _, taken := cells[at]; l[1] == t[2] && !taken {
-				cells[at] = sent{t[3], t[4], r.Parts[phase].Hops[j]}
+				cells[at] = transmission{t[3], t[4], r.Parts[phase].Hops[j]}
 				break
 			}
 		}
@@ -217,16 +217,16 @@ func (r *chunks) place(phase int) map[int]sent {
 }
 
 // hopColor is light for the first hop and darker for later ones.
-func (r *chunks) hopColor(hop int) color.Color {
+func (r *chunkStrips) hopColor(hop int) color.Color {
 	const first, last = 0.9, 0.12 // of the scale
 	return sheet.Heat(first + (last-first)*float64(hop-1)/float64(max(1, r.MaxHops-1)))
 }
 
-// explain explains the colours of the hops, of many in one sample that goes through all of them.
-func (r *chunks) explain(s *sheet.Sheet) {
+// addLegend explains the colours of the hops, of many in one sample that goes through all of them.
+func (r *chunkStrips) addLegend(s *sheet.Sheet) {
 	const few = 5
 	if r.MaxHops > few {
-		s.Explain(fmt.Sprintf("hops 1 to %d of a chunk, from light to dark", r.MaxHops), shades(func(share float64) color.Color {
+		s.AddLegend(fmt.Sprintf("hops 1 to %d of a chunk, from light to dark", r.MaxHops), colorScale(func(share float64) color.Color {
 			return r.hopColor(1 + int(share*float64(r.MaxHops-1)+0.5))
 		}))
 	} else {
@@ -235,16 +235,16 @@ func (r *chunks) explain(s *sheet.Sheet) {
 			if hop == 1 {
 				text = "first hop of a chunk"
 			}
-			s.Explain(text, sheet.Box(r.hopColor(hop), 1))
+			s.AddLegend(text, sheet.BoxSample(r.hopColor(hop), 1))
 		}
 	}
-	s.Explain("idle", sheet.Box(sheet.Faint, 1))
-	s.Explain("reconfiguration", sheet.Box(bandColor, 1))
+	s.AddLegend("idle", sheet.BoxSample(sheet.Faint, 1))
+	s.AddLegend("reconfiguration", sheet.BoxSample(bandColor, 1))
 }
 
-func (r *chunks) reading() string {
+func (r *chunkStrips) readingNote() string {
 	whose := "a GPU"
-	if r.some {
+	if r.onlyFirstGPU {
 		whose = "GPU 0"
 	}
 	note := "A row is a link of " + whose + "; in the grey bar of a reconfiguration stands the GPU that it leads to from then on"
@@ -252,9 +252,9 @@ func (r *chunks) reading() string {
 		note += ", below it the number of the topology"
 	}
 	switch {
-	case r.fits("→", 2):
+	case r.fitsCell("→", 2):
 		note += ". Cells say where a chunk comes from and where it is to go"
-	case r.fits("", 1):
+	case r.fitsCell("", 1):
 		note += ". Cells say where a chunk is to go"
 	}
 	if r.timed() {
@@ -266,14 +266,14 @@ func (r *chunks) reading() string {
 	return note + "."
 }
 
-// fits tells whether cells have room for so many GPUs with a sign between.
-func (r *chunks) fits(sign string, gpus vg.Length) bool {
+// fitsCell tells whether cells have room for so many GPUs with a sign between.
+func (r *chunkStrips) fitsCell(sign string, gpus vg.Length) bool {
 	style := sheet.Sans(sheet.NumberSize, sheet.Ink)
 	return gpus*style.Width(strconv.Itoa(max(8, r.GPUs-1)))+style.Width(sign) <= r.cell-1
 }
 
-// step is between slots that have numbers: 1, 2, 5, 10 ...
-func (r *chunks) step() int {
+// numberInterval is between slots that have numbers: 1, 2, 5, 10 ...
+func (r *chunkStrips) numberInterval() int {
 	apart := (sheet.Sans(sheet.NumberSize, sheet.Dim).Width(strconv.Itoa(r.Rounds)) + 5) / r.cell
 	step := 1
 	for vg.Length(step) < apart {

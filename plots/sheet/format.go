@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Short words a round number.
-func Short(v float64) string {
+// ShortNumber words a round number.
+func ShortNumber(v float64) string {
 	if a := math.Abs(v); a >= 1e5 || a < 1e-4 && a > 0 {
 		text := strconv.FormatFloat(v, 'e', -1, 64)
 		mantissa, exponent, _ := strings.Cut(text, "e")
@@ -36,8 +36,8 @@ func RoundTo(v float64, n int) float64 {
 	return r
 }
 
-// Sentence begins s with a capital letter.
-func Sentence(s string) string {
+// Capitalise begins s with a capital letter.
+func Capitalise(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[n:]
 }
