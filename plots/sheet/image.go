@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// Image draws f at so many pixels an inch.
+// Image draws f with the given number of pixels per inch.
 func (f Figure) Image(dpi int) *image.RGBA {
 	dots := func(l vg.Length) int { return int(l.Dots(float64(dpi)) + 0.5) }
 	img := image.NewRGBA(image.Rect(0, 0, dots(f.Width), dots(f.Height)))
@@ -23,12 +23,13 @@ func (f Figure) Image(dpi int) *image.RGBA {
 	return img
 }
 
-// cachingCanvas is a vgimg.Canvas that keeps the faces of fonts, and knows its height where that is not whole pixels.
+// cachingCanvas is a vgimg.Canvas that caches font faces, whose construction dominates the
+// drawing of text, and converts heights that are not a whole number of pixels exactly.
 type cachingCanvas struct {
 	*vgimg.Canvas
 	ctx    *gg.Context
 	height vg.Length
-	faces  map[font.Font]xfont.Face
+	faces  map[font.Font]xfont.Face // indexed by font
 }
 
 // FillString implements vg.Canvas.
