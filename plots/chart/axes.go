@@ -13,19 +13,20 @@ import (
 	"sim/plots/sheet"
 )
 
-// panelGrid is how panels stand: so many side by side, each with data of about this size in points.
+// panelGrid describes the arrangement of panels: the number of columns, and the approximate
+// size of the data area of a panel in points.
 type panelGrid struct {
 	cols          int
 	width, height vg.Length
 }
 
-// dataHeights are heights of data by the number of panels side by side.
+// dataHeights is the height of the data area in points, indexed by the number of columns.
 var dataHeights = [...]vg.Length{0, 250, 175, 150, 130}
 
-// layoutPanels places n panels, fewer side by side where the data of each would be narrower than least. Side is the room that
-// is taken beside them.
+// layoutPanels arranges n panels. It uses fewer columns if panels would otherwise be narrower
+// than least points. side is the width that other parts of the sheet need.
 func layoutPanels(n int, least, side vg.Length) panelGrid {
-	const axis, between = 50, 18 // points: titles and labels of the first, and what the others need
+	const axis, between = 50, 18 // points: for the labels of the first column, and between columns
 	g := panelGrid{cols: min(n, 4)}
 	switch {
 	case n == 4:
@@ -42,7 +43,7 @@ func layoutPanels(n int, least, side vg.Length) panelGrid {
 	}
 }
 
-// newPanels makes a plot for each category of the panels, with its heading.
+// newPanels returns an empty plot with a heading for each panel.
 func (v *view) newPanels() []*plot.Plot {
 	var out []*plot.Plot
 	for i, l := range v.panels.categories {
@@ -57,15 +58,16 @@ func (v *view) newPanels() []*plot.Plot {
 	return out
 }
 
-// newSheet puts panels on a sheet whose title is about what.
+// newSheet returns a sheet with the panels. what is the default title.
 func (v *view) newSheet(what string, panels []*plot.Plot, g panelGrid, xTitle, yTitle string) *sheet.Sheet {
 	s := &sheet.Sheet{Blocks: []sheet.Block{{Plots: panels, Cols: g.cols, Height: g.height, XTitle: xTitle, YTitle: yTitle}}}
 	s.Title, s.Subtitle = v.headings(what)
 	return s
 }
 
-// setNumberedAxes makes the axes across panels that of the drawn categories of f, each at its number, and returns its title;
-// of many that are numbers or times, round ones have ticks.
+// setNumberedAxes sets the x axes of panels to the categories of f, at the positions of their
+// numbers, and returns the axis title. If there are many categories, round values get ticks
+// instead.
 func (f *dimension) setNumberedAxes(panels []*plot.Plot, label string, log bool, width vg.Length) (title string) {
 	labels, title := f.tickLabels(label)
 	var numbers []float64
@@ -74,14 +76,14 @@ func (f *dimension) setNumberedAxes(panels []*plot.Plot, label string, log bool,
 	}
 	lo, hi := padRange(slices.Min(numbers), slices.Max(numbers), log)
 	ticks := []plot.Tick(sheet.FixedTicks(numbers, labels))
-	const many, few = 14, 8 // values that are not each worth a tick; ticks instead
+	const many, few = 14, 8 // maximum number of categories with their own ticks; otherwise, number of ticks
 	switch per, ok := labelFactor(numbers, labels); {
 	case len(labels) <= many:
 	case ok && log:
 		ticks = sheet.LogTicker{Unit: sheet.Unit{Per: per}, Count: few}.Ticks(lo, hi)
 	case ok:
 		ticks = sheet.Ticker{Unit: sheet.Unit{Per: per}, Count: few}.Ticks(lo, hi)
-	case log && label == "" && f.isTime(): // each in a unit of its own
+	case log && label == "" && f.isTime(): // each tick has its own unit
 		ticks = sheet.LogTicker{UnitPerTick: true, Count: few}.Ticks(lo, hi)
 	}
 	for _, p := range panels {
@@ -91,7 +93,7 @@ func (f *dimension) setNumberedAxes(panels []*plot.Plot, label string, log bool,
 	return title
 }
 
-// padRange keeps what is drawn off the ends.
+// padRange extends a range by a margin at both ends.
 func padRange(lo, hi float64, log bool) (float64, float64) {
 	const margin = 0.04
 	if log {
@@ -107,9 +109,10 @@ func padRange(lo, hi float64, log bool) (float64, float64) {
 	return lo - room, hi + room
 }
 
-// constantRangeWidth is what an axis shows of values that are all identical, 0 of others.
+// constantRangeWidth returns a width for the axis of a range that is nearly empty, or 0 if the
+// range is not.
 func constantRangeWidth(lo, hi float64) float64 {
-	const nearlyEqual = 1e-9 // of the greater
+	const nearlyEqual = 1e-9 // relative to the larger absolute value
 	switch {
 	case hi-lo > nearlyEqual*max(math.Abs(lo), math.Abs(hi)):
 		return 0
@@ -119,6 +122,7 @@ func constantRangeWidth(lo, hi float64) float64 {
 	return max(math.Abs(hi)*0.1, 1e-9)
 }
 
+// setScale sets the range of an axis and makes it logarithmic if log is set.
 func setScale(a *plot.Axis, lo, hi float64, log bool) {
 	a.Min, a.Max = lo, hi
 	if log {
@@ -126,7 +130,8 @@ func setScale(a *plot.Axis, lo, hi float64, log bool) {
 	}
 }
 
-// labelFactor returns the factor from numbers to their labels. ok is false if there is none, as if labels have units.
+// labelFactor returns the common factor from numbers to the numbers in their labels. ok is
+// false if there is none, for example because labels have units.
 func labelFactor(numbers []float64, labels []string) (per float64, ok bool) {
 	for i, n := range numbers {
 		v, err := strconv.ParseFloat(labels[i], 64)
@@ -143,7 +148,7 @@ func labelFactor(numbers []float64, labels []string) (per float64, ok bool) {
 	return per, per > 0
 }
 
-// minMax returns the least and the largest of values; lo > hi if there are none.
+// minMax returns the minimum and maximum of values. If there are none, lo > hi.
 func minMax(values []float64) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -152,8 +157,10 @@ func minMax(values []float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// setValueAxis makes a show values of q within [lo, hi] with about count ticks. From is the value that it begins at,
-// unless values lie below; nil leaves that open, bars begin at q's base.
+// setValueAxis makes a an axis for values of q in [lo, hi] with about count ticks.
+//
+// from is the lowest value of the axis unless a value is lower; nil selects it automatically.
+// Axes of bars begin at the base of q, and so do other axes if the values are near the base.
 func setValueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, bars bool, count int) {
 	if log {
 		if from != nil {
@@ -171,11 +178,11 @@ func setValueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, 
 	if from != nil {
 		base = *from
 	}
-	const near = 0.6 // of what lies above the base
+	const near = 0.6 // relative to the distance of the highest value from the base
 	if from != nil || bars || lo >= base && lo-base <= near*(hi-base) {
 		lo, hi = min(lo, base), max(hi, base)
 	}
-	if bars && q.base != 0 { // what is as good as the base should look so
+	if bars && q.base != 0 { // values that nearly equal the base should look like it
 		const least = 0.02
 		hi = max(hi, q.base+least*math.Abs(q.base))
 	}
@@ -185,18 +192,18 @@ func setValueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, 
 	switch {
 	case lo != base:
 		a.Min -= margin * room
-	case from == nil && !bars: // what lies on the base is seen beside the axis
+	case from == nil && !bars: // values at the base remain visible beside the axis
 		a.Min -= margin / 2 * room
 	}
 	a.Tick.Marker = sheet.Ticker{Unit: q.unit, Count: count}
-	if len(a.Tick.Marker.Ticks(a.Min, a.Max)) < 2 { // too narrow for its distance from 0
+	if len(a.Tick.Marker.Ticks(a.Min, a.Max)) < 2 { // the range is too narrow, compared with its values, for round ticks
 		a.Tick.Marker = sheet.FixedTicks([]float64{a.Min, a.Max}, []string{sheet.Digits(a.Min*q.unit.Per, 6), sheet.Digits(a.Max*q.unit.Per, 6)})
 	}
 }
 
-// logRange widens [lo, hi] to powers of ten, or to 2 or 5 of them where that is nearer.
+// logRange extends [lo, hi] to the nearest powers of ten or their multiples by 2 or 5.
 func logRange(lo, hi float64) (float64, float64) {
-	const room = 0.04 // of a decade, for what is drawn round a value
+	const room = 0.04 // decades, for the marker at a value
 	down, up := math.Log10(lo)-room, math.Log10(hi)+room
 	a, b := math.Floor(down), math.Floor(up)
 	from, to := a, b+1
@@ -212,10 +219,12 @@ func logRange(lo, hi float64) (float64, float64) {
 	return max(math.Pow(10, from), math.SmallestNonzeroFloat64), math.Pow(10, to)
 }
 
-// setSharedAxes sets the y axes of panels by set: one for all, unless their values span such different ranges that some would
-// be flat; then it reports true. Extent is the range of a panel, or of all for -1, with lo > hi where there is nothing.
+// setSharedAxes sets the y axes of panels with the function set. All panels get the same axis,
+// unless some of them would look flat because the ranges differ too much; then apart is true.
+// extent returns the range of a panel, or of all panels for -1, with lo > hi if there are no
+// values.
 func (g panelGrid) setSharedAxes(panels []*plot.Plot, extent func(panel int) (lo, hi float64), set func(a *plot.Axis, lo, hi float64)) (apart bool) {
-	const apartFrom = 6 // times as wide
+	const apartFrom = 6 // ratio of the common range to the smallest range
 	all := panels[0].Y
 	lo, hi := extent(-1)
 	set(&all, lo, hi)
@@ -241,13 +250,14 @@ func (g panelGrid) setSharedAxes(panels []*plot.Plot, extent func(panel int) (lo
 	return false
 }
 
-// tickCount is how many ticks serve an axis of a height.
+// tickCount returns a suitable number of ticks for the height of an axis in points.
 func tickCount(height vg.Length) int {
 	const each = 36
 	return max(4, int(height/each))
 }
 
-// decimals is how many decimals tell values of q that span so much apart.
+// decimals returns the number of decimals with which values of q, within a range of the given
+// span, show the given number of significant digits of the span.
 func decimals(q quantity, span float64, digits int) int {
 	span = math.Abs(span) * q.unit.Per
 	if !(span > 0) {

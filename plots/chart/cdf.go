@@ -12,6 +12,7 @@ import (
 	"sim/scenarios/result"
 )
 
+// cdfKind is the kind of cumulative distributions of a metric.
 var cdfKind = kind{
 	name: "cdf", draw: (*view).drawLines, takes: []string{"series", "log_x", "mark"}, across: true,
 	needs: map[string]string{"y": "a metric, such as nct"},
@@ -21,8 +22,8 @@ var cdfKind = kind{
 	},
 }
 
-// stepCurve is the distribution of values, of so many that there would be had all ended: at x ascending, a share of them
-// has at most that value.
+// stepCurve returns the empirical distribution function of values as a polyline. of is the
+// number of samples including those without a value, so the curve may end below 1.
 func stepCurve(values []float64, of int) (line []linePoint) {
 	share := 0.0
 	for i, v := range slices.Sorted(slices.Values(values)) {
@@ -33,7 +34,7 @@ func stepCurve(values []float64, of int) (line []linePoint) {
 	return line
 }
 
-// shareAt is the height of a distribution at x, or the highest there of a step.
+// shareAt returns the value of a distribution function at x; at a step, the upper value.
 func shareAt(line []linePoint, x float64) float64 {
 	i, _ := slices.BinarySearchFunc(line, math.Nextafter(x, math.Inf(1)), func(p linePoint, x float64) int { return cmp.Compare(p.x, x) })
 	if i == 0 {
@@ -42,8 +43,9 @@ func shareAt(line []linePoint, x float64) float64 {
 	return line[i-1].mean
 }
 
-// buildDistribution makes a curve a series: of samples where cells hold them, else of a value a cell. Trials that never end
-// have no sample, but count.
+// buildDistribution builds one curve per series from the samples of cells, or from one value
+// per cell if there are no samples. Trials that do not finish have no sample, but count in the
+// total.
 func (c *lineChart) buildDistribution(m measure) error {
 	v := c.v
 	what, short := "cells", false

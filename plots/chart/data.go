@@ -12,13 +12,14 @@ import (
 	"sim/scenarios/result"
 )
 
-// measure is a figure of cells, before scale and offset.
+// measure is a function of cells that a chart can show, before scale and offset.
 type measure struct {
 	name  string
-	value func(c *result.Cell) (float64, bool)
+	value func(c *result.Cell) (float64, bool) // ok is false if the cell has no value
 }
 
-// metricNames lists what cells may be measured by.
+// metricNames lists the metrics of the cells, including wall-clock metrics and metrics of the
+// ideal fabric.
 func (v *view) metricNames() []string {
 	own, reference := v.sweep.Has(), map[string]bool{}
 	for i := range v.sweep.Cells {
@@ -41,7 +42,8 @@ func (v *view) metricNames() []string {
 	return append(out, sortedKeys(reference)...)
 }
 
-// boundMetric returns the lower bound that a name is of, of a metric whose bound follows from others: it has none of its own.
+// boundMetric returns the bound of a metric for a name "bound_METRIC", if the bound is
+// computed from other metrics and not stored.
 func (v *view) boundMetric(name string) (of func(c *result.Cell) (float64, bool), ok bool) {
 	on, _ := strings.CutPrefix(name, "bound_")
 	m, known := result.Find(on)
@@ -52,8 +54,9 @@ func (v *view) boundMetric(name string) (of func(c *result.Cell) (float64, bool)
 	return of, slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool { _, ok := of(&c); return ok })
 }
 
-// measure looks up a metric, the bound on one, a figure of the timings, one of the ideal fabric with "reference." before
-// it, or one of these over another.
+// measure returns the measure with a name: a metric, the bound of a metric, a wall-clock
+// metric, a metric of the ideal fabric with the prefix "reference.", or the quotient of two of
+// these.
 func (v *view) measure(name string) (measure, error) {
 	m := measure{name, func(c *result.Cell) (float64, bool) { return c.Value(name, v.times) }}
 	known := v.metricNames()
@@ -76,7 +79,8 @@ func (v *view) measure(name string) (measure, error) {
 	return m, nil
 }
 
-// quotient is one metric over another; a cell where the other is 0 has none.
+// quotient returns the quotient of two measures. It is undefined for cells where the
+// denominator is 0.
 func (v *view) quotient(a, b string) (measure, error) {
 	over, err := v.measure(strings.TrimSpace(a))
 	if err != nil {
@@ -93,9 +97,9 @@ func (v *view) quotient(a, b string) (measure, error) {
 	}}, err
 }
 
-// scaled is x with the plot's scale and offset.
+// scaled applies the scale and the offset of the plot to x.
 func (v *view) scaled(x float64) float64 {
-	const rounding = 1e-12 // of what is taken off: less is no value
+	const rounding = 1e-12 // relative to the offset; a smaller difference is a rounding error
 	y := x*cmp.Or(v.spec.Scale, 1) + v.spec.Offset
 	if math.Abs(y) < rounding*math.Abs(v.spec.Offset) {
 		return 0
@@ -103,12 +107,14 @@ func (v *view) scaled(x float64) float64 {
 	return y
 }
 
-// cellSummary is what the cells at one place have: how many, their mean, the least and the greatest.
+// cellSummary summarises the values of the cells at one position: number, mean, minimum and
+// maximum.
 type cellSummary struct {
 	n              int
 	mean, min, max float64
 }
 
+// add adds a value, with a running mean.
 func (s *cellSummary) add(x float64) {
 	if s.n == 0 {
 		s.mean, s.min, s.max = x, x, x
@@ -116,21 +122,23 @@ func (s *cellSummary) add(x float64) {
 	s.n++
 	s.min, s.max = min(s.min, x), max(s.max, x)
 	s.mean += (x - s.mean) / float64(s.n)
-	s.mean = min(max(s.mean, s.min), s.max) // rounding must not leave the values
+	s.mean = min(max(s.mean, s.min), s.max) // rounding must not move the mean out of the range
 }
 
-// table holds a spread for each panel, series and place on the x axis.
+// table holds a summary for each combination of panel, series and x category.
 type table struct {
-	cells           []cellSummary
-	series, columns int
-	maxPerCell      int // cells at one place
+	cells           []cellSummary // indexed by (panel*series + series)*columns + x
+	series, columns int           // numbers of series and of x categories
+	maxPerCell      int           // maximum number of sweep cells per summary
 }
 
+// cell returns the summary at a position.
 func (t *table) cell(panel, series, x int) *cellSummary {
 	return &t.cells[(panel*t.series+series)*t.columns+x]
 }
 
-// means are the means of a panel's places that have cells.
+// means returns the means of all summaries of a panel that have cells; -1 stands for all
+// panels.
 func (t *table) means(panel int) []float64 {
 	var out []float64
 	for _, s := range t.panelCells(panel) {
@@ -141,7 +149,7 @@ func (t *table) means(panel int) []float64 {
 	return out
 }
 
-// panelCells are the places of a panel, of all panels for -1.
+// panelCells returns the summaries of a panel; -1 stands for all panels.
 func (t *table) panelCells(panel int) []cellSummary {
 	if panel < 0 {
 		return t.cells
@@ -150,7 +158,7 @@ func (t *table) panelCells(panel int) []cellSummary {
 	return t.cells[panel*n : (panel+1)*n]
 }
 
-// tabulate puts the cells' values into their places. It fails where there is none at all.
+// tabulate builds the table of a measure. It returns an error if no cell has a value.
 func (v *view) tabulate(m measure) (*table, error) {
 	t := &table{series: len(v.series.categories), columns: len(v.x.categories)}
 	t.cells = make([]cellSummary, len(v.panels.categories)*t.series*t.columns)
@@ -165,7 +173,7 @@ func (v *view) tabulate(m measure) (*table, error) {
 	return t, err
 }
 
-// tableOf looks up a metric and tabulates it.
+// tableOf builds the table of the metric with a name.
 func (v *view) tableOf(name string) (measure, *table, error) {
 	m, err := v.measure(name)
 	if err != nil {
@@ -175,7 +183,7 @@ func (v *view) tableOf(name string) (measure, *table, error) {
 	return m, tab, err
 }
 
-// reduce lets the least or the greatest stand for all.
+// reduce replaces the summary by its minimum or maximum if which is "min" or "max".
 func (s *cellSummary) reduce(which string) {
 	switch which {
 	case "min":
@@ -185,10 +193,11 @@ func (s *cellSummary) reduce(which string) {
 	}
 }
 
-// reductionTexts are what stands for several cells, by what spec.Take says.
+// reductionTexts describes the values of the option take.
 var reductionTexts = map[string]string{"": "mean", "mean": "mean", "min": "least", "max": "greatest"}
 
-// forEachValue calls do with the value of each cell that has one. The others are noted.
+// forEachValue calls do with the value of each cell of the chart. Cells without a value are
+// listed in a note.
 func (v *view) forEachValue(m measure, do func(c *result.Cell, y float64)) error {
 	var missing []*result.Cell
 	for _, c := range v.cells {
@@ -206,11 +215,12 @@ func (v *view) forEachValue(m measure, do func(c *result.Cell, y float64)) error
 	return v.noteMissing(m, missing)
 }
 
-// logarithmic reports whether values are drawn on a logarithmic axis.
+// logarithmic reports whether the metric is on a logarithmic axis.
 func (v *view) logarithmic() bool {
 	return v.spec.LogY || v.kind.across && v.spec.LogX
 }
 
+// checkDrawable returns an error if a value is too large to draw.
 func (v *view) checkDrawable(m measure, c *result.Cell, x float64) error {
 	if !drawable(x) {
 		return fmt.Errorf("%s of %s is %g, which no figure can show", m.name, v.cellName(c), x)
@@ -218,7 +228,8 @@ func (v *view) checkDrawable(m measure, c *result.Cell, x float64) error {
 	return nil
 }
 
-// noteMissing names the cells that are not drawn, and fails where these are all.
+// noteMissing adds a note that lists the cells without a value. If no cell has a value, it
+// returns an error.
 func (v *view) noteMissing(m measure, missing []*result.Cell) error {
 	if len(missing) == 0 {
 		return nil
@@ -251,13 +262,14 @@ func (v *view) noteMissing(m measure, missing []*result.Cell) error {
 	return nil
 }
 
-// missingReason says why a cell is not drawn, "" where nothing tells, cut where it would fill the note.
+// missingReason returns the reason why a cell is not drawn, shortened for a note, or "" if it
+// is unknown.
 func (v *view) missingReason(m measure, c *result.Cell) string {
 	if x, ok := m.value(c); ok && c.Failed == "" && v.scaled(x) <= 0 && v.logarithmic() {
 		return sheet.Digits(v.scaled(x), 3) + ", which a logarithmic axis does not have"
 	}
 	why := firstLine(cmp.Or(c.Failed, c.Labels[m.name]))
-	const longest = 80 // letters
+	const longest = 80 // characters
 	if r := []rune(why); len(r) > longest {
 		why = strings.TrimRight(string(r[:longest]), " ") + "…"
 	}
@@ -267,12 +279,13 @@ func (v *view) missingReason(m measure, c *result.Cell) string {
 	return why
 }
 
+// firstLine returns the first line of s.
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	return sheet.Plain(s)
 }
 
-// noteSpread says what places with several cells show.
+// noteSpread adds a note that explains positions with several cells.
 func (v *view) noteSpread(t *table, what string) {
 	if t.maxPerCell < 2 {
 		return

@@ -15,8 +15,10 @@ import (
 	"sim/plots/sheet"
 )
 
+// logTiles is the reason for rejecting log_x and log_y in charts with tiles.
 const logTiles = "tiles stand side by side, so log_x and log_y mean nothing there"
 
+// heatKind is the kind of heat maps.
 var heatKind = kind{
 	name: "heatmap", draw: (*view).heatmap, takes: []string{"take"}, tiles: true,
 	needs: map[string]string{"x": "", "y": "", "z": "the metric that colours the heat map"},
@@ -29,18 +31,18 @@ var heatKind = kind{
 	},
 }
 
-// heatChart is a heat map, or several.
+// heatChart is a chart with one or more heat maps. The series of the table are the rows.
 type heatChart struct {
 	*table
 	v                 *view
 	q                 quantity
-	lo, hi            float64      // values at the ends of the scale of colours
-	ranges            [][2]float64 // the least and the greatest by panel
+	lo, hi            float64      // values at the ends of the colour scale
+	ranges            [][2]float64 // minimum and maximum of each panel
 	isTwistMap        bool         // tiles are twist patterns
-	hasSeparateColors bool         // panels have colours by ends of their own
+	hasSeparateColors bool         // each panel has its own colour scale
 }
 
-// heatmap draws a map, or one of twist patterns, which have places and outlines of their own.
+// heatmap draws heat maps, also those of twist patterns.
 func (v *view) heatmap() (*sheet.Sheet, error) {
 	m, tab, err := v.tableOf(v.spec.Z)
 	if err != nil {
@@ -57,12 +59,12 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	if from := v.spec.From; from != nil {
 		h.lo, h.hi = min(h.lo, *from), max(h.hi, *from)
 	}
-	const apartFrom = 2 // times what the widest panel spans
+	const apartFrom = 2 // ratio of the common range to the largest range of a panel
 	h.hasSeparateColors = h.isTwistMap && v.spec.From == nil && h.hi-h.lo > apartFrom*widest && widest > 0
 	h.q = v.newQuantity(m.name, "", h.lo, h.hi, true)
-	const high, tallest, lowest = 300, 44, 60 // points: a map, a tile, for the colour bar
+	const high, tallest, lowest = 300, 44, 60 // points: assumed height for the colour bar; maximum height of a tile; minimum height of a map
 	bar := h.colorBar(high)
-	least, flat := vg.Length(120), vg.Length(15) // points: of a map, of a tile for a number
+	least, flat := vg.Length(120), vg.Length(15) // points: minimum width of a map; minimum height of a tile with a number
 	what := " over " + v.x.text + " and " + v.series.text
 	if h.isTwistMap {
 		least, flat, what = 215, 26, " under every twist"
@@ -73,7 +75,7 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	panels := v.newPanels()
 	columns, across := v.x.tickLabels(v.spec.XLabel)
 	rows, up := v.series.tickLabels(v.spec.YLabel)
-	const longest, usual = 120, 30 // points, of a row's label
+	const longest, usual = 120, 30 // points, for the label of a row
 	style, beside := sheet.Sans(sheet.TickSize, sheet.Ink), vg.Length(usual)
 	for r := range rows {
 		rows[r] = sheet.Fit(style, rows[r], longest)
@@ -114,17 +116,17 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	return s, nil
 }
 
-// colorBar is the colour bar, of a height.
+// color returns the colour of a value in a panel. Low values are dark.
 func (h *heatChart) colorBar(height vg.Length) *plot.Plot {
 	if !h.hasSeparateColors {
 		return sheet.ColorBar(h.q.label, h.q.unit, h.lo, h.hi, height)
 	}
-	bar := sheet.ColorBar(h.q.name, sheet.NoUnit, 0, 1, height) // panels may have units of their own
+	bar := sheet.ColorBar(h.q.name, sheet.NoUnit, 0, 1, height) // panels may have different units
 	bar.Y.Tick.Marker = sheet.FixedTicks([]float64{0, 1}, []string{"least", "greatest"})
 	return bar
 }
 
-// quantity is that of a panel, which may have a unit of its own.
+// quantity returns the quantity with the unit for a panel.
 func (h *heatChart) quantity(panel int) quantity {
 	q := h.q
 	if q.hasTickUnits && h.hasSeparateColors {
@@ -145,19 +147,19 @@ func (h *heatChart) color(panel int, v float64) color.Color {
 	return sheet.Heat((v - lo) / (hi - lo))
 }
 
-// draw draws a panel's tiles, from the top left.
+// draw draws the tiles of a panel.
 func (h *heatChart) draw(c draw.Canvas, panel int) {
 	size := c.Size()
 	w, high := size.X/vg.Length(h.columns), size.Y/vg.Length(h.series)
 	q, span, shown, up := h.quantity(panel), h.hi-h.lo, -1, vg.Length(0.5)
-	if h.isTwistMap { // there is a pattern below the number
+	if h.isTwistMap { // the tile also shows the pattern, below the number
 		span, up = h.ranges[panel][1]-h.ranges[panel][0], 0.64
 		shown = panel
 	}
 	note := chooseTileLabel(q, h.means(shown), span, w, high*2*(1-up))
 	for s := h.series - 1; s >= 0; s-- {
 		for g := range h.columns {
-			// Whole pixels, or tiles would have seams.
+			// Whole pixels, so that there are no seams between tiles.
 			x0, x1 := sheet.Snap(c.Min.X+w*vg.Length(g)), sheet.Snap(c.Min.X+w*vg.Length(g+1))
 			y0, y1 := sheet.Snap(c.Min.Y+high*vg.Length(s)), sheet.Snap(c.Min.Y+high*vg.Length(s+1))
 			cell := h.cell(panel, s, g)
@@ -188,7 +190,8 @@ func (h *heatChart) draw(c draw.Canvas, panel int) {
 	}
 }
 
-// chooseTileLabel decides how values that span so much stand in tiles of a size, if at all.
+// chooseTileLabel selects the largest style in which all values fit into tiles of the given
+// size, if there is one.
 func chooseTileLabel(q quantity, values []float64, span float64, width, height vg.Length) numberLabel {
 	for _, try := range []struct {
 		size   vg.Length
@@ -202,7 +205,7 @@ func chooseTileLabel(q quantity, values []float64, span float64, width, height v
 	return numberLabel{}
 }
 
-// rangeText words a panel's least and greatest value for its heading.
+// rangeText returns the range of a panel for its heading.
 func (h *heatChart) rangeText(panel int) string {
 	ends, u := h.ranges[panel], h.quantity(panel).unit
 	if !(ends[0] < ends[1]) {

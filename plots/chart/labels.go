@@ -12,7 +12,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// keyTexts words keys of scenarios whose last part does not read well.
+// keyTexts are names for readers of keys whose last part is hard to understand.
 var keyTexts = map[string]string{
 	"base":                            "scenario",
 	"workload.microbatch":             "micro-batch size",
@@ -35,7 +35,7 @@ var keyTexts = map[string]string{
 	"policy.port_tolerance":           "tolerated slowdown",
 }
 
-// metricUnit is the unit in which values of a metric of up to most read well.
+// metricUnit returns the unit in which values of a metric of up to most are easy to read.
 func metricUnit(name string, most float64) sheet.Unit {
 	switch m, _ := result.Find(name); m.Unit {
 	case "%":
@@ -50,17 +50,19 @@ func metricUnit(name string, most float64) sheet.Unit {
 	return sheet.NoUnit
 }
 
-// quantity is how the values of a metric are worded and shown.
+// quantity describes how the values of a metric are named and formatted.
 type quantity struct {
 	name         string // without unit, for titles
-	label        string // of the axis
+	label        string // axis title, with unit
 	unit         sheet.Unit
-	base         float64 // where bars start, and axes if that is near
-	hasTickUnits bool    // each tick of a logarithmic axis may have a unit of its own
+	base         float64 // value at which bars start; other axes also begin there if the values are near it
+	hasTickUnits bool    // each tick of a logarithmic axis can have its own unit
 }
 
-// newQuantity words a metric whose values, after scale and offset, lie within [lo, hi]. A label that the plot gives says
-// the unit, as do scale and offset: then none is chosen.
+// newQuantity returns the quantity of a metric whose values, after scale and offset, are in
+// [lo, hi]. If the plot has its own label, or a scale or an offset, no unit is selected,
+// because these determine the unit. own is true if the plot's scale and offset apply to the
+// metric.
 func (v *view) newQuantity(name, label string, lo, hi float64, own bool) quantity {
 	m, _ := result.Find(name)
 	q := quantity{name: m.Words, label: m.Words, unit: sheet.NoUnit}
@@ -96,10 +98,11 @@ func (v *view) newQuantity(name, label string, lo, hi float64, own bool) quantit
 	return q
 }
 
-// listPattern is a list of numbers or texts, as scenarios write it, and after a slash what may be empty.
+// listPattern matches a list as in scenario files.
 var listPattern = regexp.MustCompile(`\[([^\[\]]*)\]`)
 
-// displayLabel words a label: lists without their brackets and quotes, of numbers as sizes of a torus are written.
+// displayLabel returns a label for readers: lists without brackets and quotes, and lists of
+// integers as the sizes of a torus, such as 4x4x8.
 func displayLabel(label string) string {
 	label = listPattern.ReplaceAllStringFunc(sheet.Plain(label), func(text string) string {
 		parts := strings.Split(strings.Trim(text, "[]"), ",")
@@ -115,7 +118,8 @@ func displayLabel(label string) string {
 	return strings.TrimSuffix(label, "/")
 }
 
-// categoryText words a label of f where it stands alone: numbers and truth values with what they are of.
+// categoryText returns a label of f as a text of its own: numbers and truth values with the
+// name of f.
 func (f *dimension) categoryText(i int) string {
 	if f.index < 0 {
 		return ""
@@ -130,7 +134,7 @@ func (f *dimension) categoryText(i int) string {
 	return label
 }
 
-// heading words a label of f above a panel: numbers always with what they are of.
+// heading returns a label of f for the heading of a panel: numbers always with the name of f.
 func (f *dimension) heading(i int) string {
 	text := f.categoryText(i)
 	if f.numbers != nil && !strings.HasPrefix(text, f.text) {
@@ -139,14 +143,14 @@ func (f *dimension) heading(i int) string {
 	return text
 }
 
-// amountPattern is a number with its unit, as labels of axes are written.
+// amountPattern matches a number with a unit.
 var amountPattern = regexp.MustCompile(`^([-+]?[0-9.]+) ?([A-Za-zµ%][A-Za-zµ%/]*)$`)
 
-// unitTexts words units as figures do.
+// unitTexts maps units in labels to their usual notation.
 var unitTexts = map[string]string{"bps": "b/s", "kbps": "kb/s", "Kbps": "kb/s", "Mbps": "Mb/s", "Gbps": "Gb/s", "Tbps": "Tb/s", "us": "µs"}
 
-// tickLabels returns the labels of the drawn categories for an axis and what stands beside it: a unit that all labels have
-// is named once.
+// tickLabels returns the labels of the drawn categories and the axis title. A unit that all
+// labels have is moved to the title.
 func (f *dimension) tickLabels(label string) (ticks []string, title string) {
 	name, same := "", label == ""
 	for _, l := range f.categories {
@@ -173,7 +177,7 @@ func (f *dimension) tickLabels(label string) (ticks []string, title string) {
 	return ticks, title
 }
 
-// isTime reports whether the drawn categories are times, with the numbers of their labels.
+// isTime reports whether the drawn categories are times whose numbers are in seconds.
 func (f *dimension) isTime() bool {
 	if f.numbers == nil || len(f.categories) == 0 {
 		return false
@@ -192,7 +196,8 @@ func (f *dimension) isTime() bool {
 	return true
 }
 
-// headings are the title and the subtitle of a chart of what.
+// headings returns the title and the subtitle of a chart. what is the default title. The
+// subtitle lists the options where that the chart does not show otherwise.
 func (v *view) headings(what string) (title, subtitle string) {
 	title = cmp.Or(v.spec.Title, sheet.Capitalise(what))
 	subtitle = cmp.Or(v.sweep.Title, v.sweep.Name)
@@ -200,7 +205,7 @@ func (v *view) headings(what string) (title, subtitle string) {
 	for _, key := range sortedKeys(v.spec.Where) {
 		f, err := v.find("", key)
 		if err != nil || v.uses(f) || len(f.categories) == len(f.labels) {
-			continue // what is drawn shows it
+			continue // the chart shows it
 		}
 		var labels []string
 		for _, l := range f.categories {
@@ -217,7 +222,8 @@ func (v *view) headings(what string) (title, subtitle string) {
 	return title, subtitle
 }
 
-// bySeries names in a title what the legend lists, unless that are policies.
+// bySeries returns the part of the title that names the dimension of the series, unless it is
+// the policies.
 func (v *view) bySeries() string {
 	if v.series.index < 0 || v.series.name == policyName {
 		return ""
@@ -225,7 +231,7 @@ func (v *view) bySeries() string {
 	return ", by " + v.series.text
 }
 
-// format words a value of q with so many decimals.
+// format formats a value of q with a number of decimals.
 func (q quantity) format(v float64, decimals int) string {
 	v *= q.unit.Per
 	if math.Abs(v) >= 1e6 {
@@ -233,7 +239,7 @@ func (q quantity) format(v float64, decimals int) string {
 	}
 	s := strconv.FormatFloat(v, 'f', decimals, 64)
 	if strings.Trim(s, "-0.") == "" {
-		const noise = 1e-6 // of the last decimal; what is greater is no 0
+		const noise = 1e-6 // relative to the last decimal; larger values are not printed as 0
 		if math.Abs(v) > noise*math.Pow(10, -float64(decimals)) {
 			return sheet.ShortNumber(sheet.RoundTo(v, 2))
 		}
@@ -242,7 +248,7 @@ func (q quantity) format(v float64, decimals int) string {
 	return s
 }
 
-// axisTitle is what stands beside an axis of q; ticks with units of their own need none there.
+// axisTitle returns the axis title of q. If ticks have their own units, it contains no unit.
 func (q quantity) axisTitle(log bool) string {
 	if log && q.hasTickUnits {
 		return q.name

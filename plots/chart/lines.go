@@ -16,6 +16,7 @@ import (
 	"sim/scenarios/result"
 )
 
+// lineKind is the kind of line charts over a numeric axis or over a metric.
 var lineKind = kind{
 	name: "lines", draw: (*view).drawLines, takes: []string{"series", "log_x", "log_y", "take", "mark", "also"},
 	needs: map[string]string{"x": "", "y": "a metric, such as nct"},
@@ -30,7 +31,7 @@ var lineKind = kind{
 	check: (*view).checkLines,
 }
 
-// checkLines fails on options that do not go together in lines.
+// checkLines checks the options of line charts.
 func (v *view) checkLines() error {
 	spec := v.spec
 	switch {
@@ -55,49 +56,51 @@ func (v *view) checkLines() error {
 	return nil
 }
 
-// linePoint is a point of a line: the mean of the cells at one place.
+// linePoint is a point of a line: a summary of the cells with one x value.
 type linePoint struct {
 	x float64
 	cellSummary
-	afterGap bool // the line does not lead here: cells before it have no value
-	isEdge   bool // a line enters or leaves the panel here: it is no point of its own
+	afterGap bool // no line leads to this point, because cells before it have no value
+	isEdge   bool // intersection of the line with the limit of the panel, not a value
 }
 
-// pointAt is a point of a single value.
+// pointAt returns a point with a single value.
 func pointAt(x, y float64) linePoint {
 	return linePoint{x: x, cellSummary: cellSummary{n: 1, mean: y, min: y, max: y}}
 }
 
-// lineChart is a chart of lines: over an axis or a metric, or a metric's distributions.
+// lineChart is a chart with lines: over an axis, over a metric, or cumulative distributions.
 type lineChart struct {
 	v            *view
-	q            quantity        // of the metric
-	lines        [][][]linePoint // by panel and series
-	isJoined     bool            // points are in an order that lines may follow
+	q            quantity        // the metric
+	lines        [][][]linePoint // indexed by panel
+	isJoined     bool            // consecutive points are joined by lines
 	hasMarkers   bool            // points have markers
-	styles       []seriesStyle
-	references   []referenceLine
-	markedPoints [][]*linePoint // by panel and series, where a metric has it marked; nil of none
+	styles       []seriesStyle   // indexed by label of the series
+	references   []referenceLine // further lines, without series
+	markedPoints [][]*linePoint  // indexed by panel and series: the point selected by marked_at; nil without that option
 	title        string
-	readingNote  string                                                          // the first note
-	setXAxes     func(panels []*plot.Plot, width vg.Length) (title string)       // sets the axes
-	setYAxes     func(panels []*plot.Plot, g panelGrid) (title string, own bool) // that panels may have of their own
+	readingNote  string                                                          // first note: how to read the chart
+	setXAxes     func(panels []*plot.Plot, width vg.Length) (title string)       // sets the x axes
+	setYAxes     func(panels []*plot.Plot, g panelGrid) (title string, own bool) // sets the y axes and reports whether panels have separate ones
 }
 
-// referenceLine is a metric beside that of a chart of lines, the same whatever the series, such as a bound: a line a panel.
+// referenceLine is the line of a further metric that does not depend on the series, such as a
+// bound. There is one per panel.
 type referenceLine struct {
 	metric string
 	lines  [][]linePoint // by panel
 	style  draw.LineStyle
 }
 
-// referenceStyles are thin and dark, below the lines of the series.
+// referenceStyles are thin and dark. Reference lines are drawn below the lines of the series.
 var referenceStyles = []draw.LineStyle{
 	sheet.Line(sheet.Ink, 1.3, 5, 3),
 	sheet.Line(sheet.Dim, 1.3, 2, 2),
 	sheet.Line(sheet.Dim, 1.3, 8, 3, 2, 3),
 }
 
+// drawLines draws a chart with lines.
 func (v *view) drawLines() (*sheet.Sheet, error) {
 	c, err := v.newLines()
 	if err != nil {
@@ -106,7 +109,7 @@ func (v *view) drawLines() (*sheet.Sheet, error) {
 	return c.sheet()
 }
 
-// newLines collects what a chart of lines shows.
+// newLines collects the points of a chart with lines.
 func (v *view) newLines() (*lineChart, error) {
 	m, err := v.measure(v.spec.Y)
 	if err != nil {
@@ -124,11 +127,11 @@ func (v *view) newLines() (*lineChart, error) {
 	return c, err
 }
 
-// sheet lays the lines out.
+// sheet lays out the chart.
 func (c *lineChart) sheet() (*sheet.Sheet, error) {
 	v := c.v
 	panels := v.newPanels()
-	const least = 150 // points, to follow a line
+	const least = 150 // points; narrower panels hide the course of a line
 	g := layoutPanels(len(panels), least, 0)
 	xTitle, yTitle, apart := c.plot(panels, g)
 	s := v.newSheet(c.title+v.bySeries(), panels, g, xTitle, yTitle)
@@ -162,7 +165,7 @@ func (c *lineChart) sheet() (*sheet.Sheet, error) {
 	return s, nil
 }
 
-// plot puts the lines on panels with their axes.
+// plot adds the lines and the axes to the panels.
 func (c *lineChart) plot(panels []*plot.Plot, g panelGrid) (xTitle, yTitle string, apart bool) {
 	for i, p := range panels {
 		p.Add(sheet.Grid(true, true), sheet.PlotFunc(func(cv draw.Canvas, p *plot.Plot) { c.draw(cv, p, i) }))
@@ -172,9 +175,9 @@ func (c *lineChart) plot(panels []*plot.Plot, g panelGrid) (xTitle, yTitle strin
 	return xTitle, yTitle, apart
 }
 
-// setYMetric makes the axes that go up those of a metric.
+// setYMetric makes the y axes show a metric and decides whether points have markers.
 func (c *lineChart) setYMetric(m measure) {
-	const crowded, long = 160, 40 // points of a panel, of a line; more markers would hide the lines
+	const crowded, long = 160, 40 // points per panel and per line; with more points, markers would hide the lines
 	c.hasMarkers = !c.isJoined || !slices.ContainsFunc(c.lines, func(lines [][]linePoint) bool {
 		return len(slices.Concat(lines...)) > crowded || slices.ContainsFunc(lines, func(line []linePoint) bool { return len(line) > long })
 	})
@@ -188,7 +191,7 @@ func (c *lineChart) setYMetric(m measure) {
 	}
 }
 
-// setXMetric makes the axes across those of a metric.
+// setXMetric makes the x axes show a metric.
 func (c *lineChart) setXMetric(m measure, own bool, from *float64) quantity {
 	lo, hi := c.xRange()
 	q := c.v.newQuantity(m.name, c.v.spec.XLabel, lo, hi, own)
@@ -203,7 +206,7 @@ func (c *lineChart) setXMetric(m measure, own bool, from *float64) quantity {
 	return q
 }
 
-// buildOverAxis makes lines over the numbers of an axis.
+// buildOverAxis builds lines over a numeric axis of the sweep.
 func (c *lineChart) buildOverAxis(m measure) error {
 	v := c.v
 	c.setXAxes = func(panels []*plot.Plot, width vg.Length) string {
@@ -236,7 +239,8 @@ func (c *lineChart) buildOverAxis(m measure) error {
 	return c.findMarkedPoints()
 }
 
-// tableLines are the lines of a table, by panel and series, in the order of the numbers of the axis.
+// tableLines returns the lines of a table, indexed by panel and series. Points are in order of
+// their x values.
 func (v *view) tableLines(t *table) [][][]linePoint {
 	numbers := make([]float64, t.columns)
 	for i, l := range v.x.categories {
@@ -260,7 +264,7 @@ func (v *view) tableLines(t *table) [][][]linePoint {
 	return lines
 }
 
-// emptyLines are lines without points, by panel and series.
+// emptyLines returns lines without points, indexed by panel and series.
 func (v *view) emptyLines() [][][]linePoint {
 	lines := make([][][]linePoint, len(v.panels.categories))
 	for p := range lines {
@@ -269,7 +273,8 @@ func (v *view) emptyLines() [][][]linePoint {
 	return lines
 }
 
-// buildOverMetric makes points of two metrics, in the order of the axis that is not drawn where there is one.
+// buildOverMetric builds points from two metrics. They are joined in the order of the only
+// numeric axis without a role, if there is exactly one such dimension.
 func (c *lineChart) buildOverMetric(m measure) error {
 	v := c.v
 	mx, err := v.measure(v.spec.X)
@@ -305,7 +310,8 @@ func (c *lineChart) buildOverMetric(m measure) error {
 	return nil
 }
 
-// yRange is the range of a panel's points and marks, of all for -1; lo > hi where there are none.
+// yRange returns the range of the points and marks of a panel in y; -1 stands for all panels.
+// If there are none, lo > hi.
 func (c *lineChart) yRange(panel int) (lo, hi float64) {
 	values := c.v.markValues(panel)
 	for p, lines := range c.lines {
@@ -322,7 +328,7 @@ func (c *lineChart) yRange(panel int) (lo, hi float64) {
 	return minMax(values)
 }
 
-// xRange is the range of all points and marks across.
+// xRange returns the range of all points and marks in x.
 func (c *lineChart) xRange() (lo, hi float64) {
 	var values []float64
 	for _, pt := range slices.Concat(slices.Concat(c.lines...)...) {

@@ -11,7 +11,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// clipLines cuts lines off above a value.
+// clip returns the parts of a line that are not above top, with edge points where the line
+// crosses top.
 func (c *lineChart) clipLines(top float64) {
 	for _, lines := range c.lines {
 		for s := range lines {
@@ -48,7 +49,7 @@ func (c *lineChart) clip(line []linePoint, top float64) []linePoint {
 	return out
 }
 
-// axisTransform is where a number is on an axis.
+// axisTransform returns the function from values to positions on a linear or logarithmic axis.
 func axisTransform(log bool) func(float64) float64 {
 	if log {
 		return math.Log
@@ -56,7 +57,8 @@ func axisTransform(log bool) func(float64) float64 {
 	return func(x float64) float64 { return x }
 }
 
-// findMarkedPoints finds where lines are at the metric that the plot has marked on them, the largest of a line's cells.
+// findMarkedPoints finds the point of each line that the option marked_at selects: its x value
+// is the largest value of that metric among the cells of the line.
 func (c *lineChart) findMarkedPoints() error {
 	v := c.v
 	if v.spec.MarkedAt == "" {
@@ -81,7 +83,7 @@ func (c *lineChart) findMarkedPoints() error {
 	return nil
 }
 
-// interpolate is the point of a line at x, nil where the line has none there.
+// interpolate returns the point of a line at x, or nil if the line has none there.
 func interpolate(line []linePoint, x float64, log bool) *linePoint {
 	place := axisTransform(log)
 	for i := 1; i < len(line); i++ {
@@ -93,7 +95,8 @@ func interpolate(line []linePoint, x float64, log bool) *linePoint {
 	return nil
 }
 
-// withMetric is v for another metric of the same chart, without what is said of y.
+// withMetric returns a copy of v for another metric, without the options that apply to the
+// original metric.
 func (v *view) withMetric(metric string) *view {
 	w, spec := *v, *v.spec
 	spec.Y, spec.YLabel, spec.Scale, spec.Offset, spec.From, spec.Marks, spec.Also, spec.MarkedAt, spec.To = metric, "", 0, 0, nil, nil, nil, "", nil
@@ -101,7 +104,8 @@ func (v *view) withMetric(metric string) *view {
 	return &w
 }
 
-// addLowerPanels adds a lower panel to each, with another metric of the series that the plot names, or of all.
+// addLowerPanels adds a panel below each panel, with the metric of the option below. It shows
+// the series listed in below_of, by default all.
 func (c *lineChart) addLowerPanels(s *sheet.Sheet, panels []*plot.Plot, g panelGrid) error {
 	v := c.v
 	w := v.withMetric(v.spec.Below)
@@ -121,7 +125,7 @@ func (c *lineChart) addLowerPanels(s *sheet.Sheet, panels []*plot.Plot, g panelG
 	for i := range lower {
 		lower[i] = sheet.NewPlot("", "")
 	}
-	const share, least = 0.45, 75 // of a panel's height; points
+	const share, least = 0.45, 75 // relative to the height of the upper panel; minimum in points
 	lg := g
 	lg.height = max(g.height*share, least)
 	xTitle, yTitle, _ := low.plot(lower, lg)

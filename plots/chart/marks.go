@@ -13,28 +13,29 @@ import (
 	"sim/plots/sheet"
 )
 
+// Radii in points of marks, and of the markers of points.
 const (
 	markRadius   = 4.5
 	markerRadius = 3.4
 )
 
-// statedLine leads from a stated figure to where it holds.
+// statedLine is the style of the line from a mark to the values for which it holds.
 var statedLine = sheet.Line(sheet.Ink, 1, 4, 3)
 
-// placedMark is a mark with its place among the categories that are drawn; -1 is all of them.
+// placedMark is a mark of the plot with its categories; -1 stands for all categories.
 type placedMark struct {
-	panel, series, x int
-	number           float64 // of x
+	panel, series, x int     // indices of categories
+	number           float64 // the value of x, if it is a number
 	y                float64
 	label            string
-	shape            []vg.Point
+	shape            []vg.Point // one per label
 }
 
-// ofGroup reports whether m stands on all bars of a group.
+// ofGroup reports whether m applies to all bars of a group.
 func (m *placedMark) ofGroup() bool { return m.x >= 0 && m.series < 0 }
 
-// placeMarks finds the marks whose places are drawn, in order of height. It fails on marks at places that there are
-// not.
+// placeMarks resolves the categories of the marks and sorts the marks by y. It omits marks of
+// categories that are not drawn, and returns an error for unknown ones.
 func (v *view) placeMarks() error {
 	var labels []string
 	for i := range v.spec.Marks {
@@ -54,7 +55,7 @@ func (v *view) placeMarks() error {
 			labels = append(labels, m.Label)
 		}
 		p := placedMark{y: m.Y, label: m.Label, shape: statedShapes[slices.Index(labels, m.Label)%len(statedShapes)]}
-		drawn := true // not where its data is kept off by where
+		drawn := true // false if the option where excludes it
 		for _, at := range []struct {
 			name, label string
 			f           *dimension
@@ -92,7 +93,7 @@ func (v *view) placeMarks() error {
 	return nil
 }
 
-// panelMarks are the marks of a panel, of all for -1.
+// panelMarks returns the marks of a panel; -1 stands for all panels.
 func (v *view) panelMarks(panel int) []placedMark {
 	var out []placedMark
 	for _, m := range v.marks {
@@ -103,7 +104,7 @@ func (v *view) panelMarks(panel int) []placedMark {
 	return out
 }
 
-// markValues are the values of the marks of a panel, of all for -1.
+// markValues returns the y values of the marks of a panel; -1 stands for all panels.
 func (v *view) markValues(panel int) []float64 {
 	var out []float64
 	for _, m := range v.panelMarks(panel) {
@@ -112,7 +113,7 @@ func (v *view) markValues(panel int) []float64 {
 	return out
 }
 
-// legend lists the series and who states the marks.
+// legend adds the series and the labels of the marks to the legend.
 func (v *view) legend(s *sheet.Sheet, styles []seriesStyle, of seriesParts) {
 	if v.series.index >= 0 {
 		for _, l := range v.series.categories {

@@ -12,8 +12,10 @@ import (
 	"sim/scenarios/result"
 )
 
+// placedByPattern is the reason for rejecting x, y and series in maps of twists.
 const placedByPattern = "twists have no x, y or series: the place of a tile is its pattern in " + twistKey
 
+// twistKind is the kind of maps of twist patterns.
 var twistKind = kind{
 	name: "twists", draw: (*view).heatmap, takes: []string{"take"}, tiles: true,
 	needs:   map[string]string{"z": "the metric that colours the twists"},
@@ -29,15 +31,16 @@ var twistKind = kind{
 // twistKey is the key whose values are twist patterns.
 const twistKey = "fabric.twist"
 
-// A pattern has twistBits bits; the map has a column for each value of the first half of them and a row for each of the
-// second.
+// A twist pattern has twistBits bits. The map has one column per value of the first half of
+// the bits and one row per value of the second half.
 const (
 	twistBits = 6
 	twistSide = 1 << (twistBits / 2)
 )
 
-// twistCell is the cell of a pattern in the heat maps of Figs. 8 and 9 of the twisted-tori paper (Sec. III-B): row by
-// row from the top left, counting up in binary with the lowest bit written first. It fails on other texts.
+// twistCell returns the cell number of a pattern in the heat maps of Figs. 8 and 9 of the
+// twisted-tori paper (Sec. III-B): row by row from the top left, in binary order with the
+// lowest bit first.
 func twistCell(pattern string) (int, error) {
 	if len(pattern) != twistBits || strings.Trim(pattern, "01") != "" {
 		return 0, fmt.Errorf("%q is no twist pattern of six bits, such as 001010", pattern)
@@ -51,7 +54,7 @@ func twistCell(pattern string) (int, error) {
 	return cell, nil
 }
 
-// bitsOf writes the n lowest bits of v, the lowest first.
+// bitsOf formats the n lowest bits of v, the lowest first.
 func bitsOf(v, n int) string {
 	b := make([]byte, n)
 	for i := range b {
@@ -60,10 +63,12 @@ func bitsOf(v, n int) string {
 	return string(b)
 }
 
-// twistAt is the cell of a column and a row of the map, counted from below.
+// twistAt returns the cell number at a column and a row of the map; rows are counted from the
+// bottom.
 func twistAt(column, row int) int { return column + twistSide*(twistSide-1-row) }
 
-// findTwists finds the axis of twist patterns, and makes the halves of a pattern what goes across and up.
+// findTwists finds the axis of twist patterns and assigns the two halves of the patterns to
+// the x and y axes.
 func (v *view) findTwists() error {
 	f, err := v.find("twists", twistKey)
 	if err != nil {
@@ -87,13 +92,14 @@ func (v *view) findTwists() error {
 	return nil
 }
 
-// extremeStyles are those of the least and the greatest.
+// extremeStyles are the styles of the outlines around the lowest and the highest value.
 var extremeStyles = [2]draw.LineStyle{
 	sheet.Line(sheet.Vermillion, 2.2),
 	sheet.Line(sheet.Black, 1.8, 3, 2),
 }
 
-// outlineExtremes draws a line round the tiles of a panel with its least and greatest value.
+// outlineExtremes draws outlines around the tiles of a panel with the lowest and the highest
+// value.
 func (h *heatChart) outlineExtremes(c draw.Canvas, panel int, w, high vg.Length) {
 	ends := h.ranges[panel]
 	for e, style := range extremeStyles {
@@ -106,12 +112,13 @@ func (h *heatChart) outlineExtremes(c draw.Canvas, panel int, w, high vg.Length)
 				}
 			}
 		}
-		c.StrokeLines(sheet.Line(sheet.White, 3.4), rings...) // the outline is seen on any colour
+		c.StrokeLines(sheet.Line(sheet.White, 3.4), rings...) // visible on any colour
 		c.StrokeLines(style, rings...)
 	}
 }
 
-// legend explains the outlines: best and worst, where the metric has a good side.
+// legend explains the outlines. If the metric has a better direction, they are the best and
+// the worst value.
 func (h *heatChart) legend(s *sheet.Sheet, metric string) {
 	words := [2]string{"least", "greatest"}
 	switch result.Better(metric) {

@@ -12,42 +12,43 @@ import (
 	"sim/scenarios/result"
 )
 
-// dimension is what a chart varies in one way: an axis of the sweep or the policies, or nothing where it has no name.
+// dimension is a quantity that a chart can vary: an axis of the sweep, or the policies. Its
+// categories are the labels that remain after the option where.
 type dimension struct {
-	name       string // the axis' name, or "policy"
-	text       string // for people
-	index      int    // of the axis; the number of axes for the policies
-	labels     []string
-	numbers    []float64                // nil where some label is no number
-	categories []int                    // indices of labels that are drawn
-	position   []int                    // by label: its place among categories, or -1
-	parent     *dimension               // of one that is a part of another
-	indexOf    func(c *result.Cell) int // the place of a cell among categories, or -1
+	name       string                   // name of the axis, or "policy"
+	text       string                   // name for readers
+	index      int                      // index of the axis; the number of axes for the policies; -1 for noDimension
+	labels     []string                 // all values, as text
+	numbers    []float64                // values as numbers; nil if some label is not a number
+	categories []int                    // indices of the labels that are drawn
+	position   []int                    // indexed by label: its index in categories, or -1
+	parent     *dimension               // the dimension of which this one is a part (see findTwists), else nil
+	indexOf    func(c *result.Cell) int // index of a cell in categories, or -1
 }
 
-// noDimension is the facet of what a chart does not vary: one category.
+// noDimension is assigned to the roles that a chart does not vary. It has one category.
 var noDimension = dimension{index: -1, labels: []string{""}, categories: []int{0}, position: []int{0}, indexOf: func(*result.Cell) int { return 0 }}
 
-// view is a plot with its names looked up in a sweep.
+// view is a plot whose names have been resolved in a sweep.
 type view struct {
 	spec       *result.Plot
 	kind       *kind
 	sweep      *result.Sweep
-	times      *result.SweepTimings // nil where there are none
+	times      *result.SweepTimings // nil if there are no timings
 	dimensions []*dimension         // the axes, then the policies
-	// Of a heat map series is the axis that goes up.
+	// x, series and panels are the roles of the chart. In a heat map, series is the y axis.
 	x, series, panels *dimension
-	isXMetric         bool // x is a metric
-	cells             []*result.Cell
-	marks             []placedMark
-	notes             []string
-	headingSuffixes   []string // by panel, of what follows its heading; nil is nothing
+	isXMetric         bool           // the x axis shows a metric instead of a dimension
+	cells             []*result.Cell // cells that remain after the option where
+	marks             []placedMark   // in order of y
+	notes             []string       // notes below the chart
+	headingSuffixes   []string       // appended to the heading of each panel; may be nil
 }
 
-// policyName is what plots call the policies by.
+// policyName is the name of the dimension of policies in plots.
 const policyName = "policy"
 
-// newView looks up what spec names.
+// newView resolves the names in spec and checks its options.
 func newView(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*view, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func newView(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*view,
 	return v, nil
 }
 
-// listDimensions lists what a chart may vary, with all categories.
+// listDimensions lists the dimensions of the sweep, with all labels.
 func (v *view) listDimensions() error {
 	for i := range v.sweep.Axes {
 		a := &v.sweep.Axes[i]
@@ -85,7 +86,7 @@ func (v *view) listDimensions() error {
 		}
 		short := result.ShortKey(a.Name)
 		switch {
-		case a.Name == policyName: // the name of a group, not the policies
+		case a.Name == policyName: // a group of axes with this name, not the policies
 			f.text = "group " + policyName
 		case f.text != "":
 		case slices.ContainsFunc(v.sweep.Axes, func(b result.Axis) bool { return b.Name != a.Name && result.ShortKey(b.Name) == short }):
@@ -106,11 +107,11 @@ func (v *view) listDimensions() error {
 	return nil
 }
 
-// policies is the facet of the policies.
+// policies returns the dimension of the policies.
 func (v *view) policies() *dimension { return v.dimensions[len(v.sweep.Axes)] }
 
-// find returns the facet that a plot calls name: "policy", an axis by its name, by one of its keys, or by the last
-// part of either where that is clear.
+// find returns the dimension with a name: "policy", the name of an axis, one of its keys, or
+// the last part of either if that is unambiguous. role is used in the error message.
 func (v *view) find(role, name string) (*dimension, error) {
 	if name == policyName {
 		return v.policies(), nil
@@ -138,8 +139,8 @@ func (v *view) find(role, name string) (*dimension, error) {
 	return nil, unknownName(role, name, v.dimensionNames())
 }
 
-// categoryIndex returns the place of a label among the categories that are drawn, -1 if where leaves it out. It fails on a label
-// that f lacks, unless f has none.
+// categoryIndex returns the index of a label in the drawn categories, or -1 if the option
+// where excludes it. An unknown label is an error, unless the dimension has no labels yet.
 func (f *dimension) categoryIndex(role, label string) (int, error) {
 	switch at := slices.Index(f.labels, label); {
 	case at >= 0:
@@ -150,7 +151,7 @@ func (f *dimension) categoryIndex(role, label string) (int, error) {
 	return -1, nil
 }
 
-// dimensionNames lists what a plot may vary.
+// dimensionNames returns the names of all dimensions.
 func (v *view) dimensionNames() []string {
 	var out []string
 	for _, f := range v.dimensions {
@@ -159,7 +160,8 @@ func (v *view) dimensionNames() []string {
 	return out
 }
 
-// filter keeps the categories that Where names, and the cells at them.
+// filter applies the option where: it determines the categories of each dimension and the
+// cells of the chart.
 func (v *view) filter() error {
 	kept := map[*dimension][]string{}
 	for _, key := range sortedKeys(v.spec.Where) {
@@ -199,7 +201,7 @@ func (v *view) filter() error {
 	return nil
 }
 
-// assign makes role the facet that a plot names for it, if it names one.
+// assign sets a role to the dimension with a name, unless the name is empty.
 func (v *view) assign(role **dimension, what, name string) (err error) {
 	if name != "" {
 		*role, err = v.find(what, name)
@@ -207,7 +209,7 @@ func (v *view) assign(role **dimension, what, name string) (err error) {
 	return err
 }
 
-// assignRoles looks up what goes across, what the series and what the panels are.
+// assignRoles assigns x, series and panels as most kinds do.
 func (v *view) assignRoles() (err error) {
 	if !v.isXMetric {
 		err = v.assign(&v.x, "x", v.spec.X)
@@ -215,7 +217,8 @@ func (v *view) assignRoles() (err error) {
 	return cmp.Or(err, v.assign(&v.series, "series", v.spec.Series), v.assignPanels())
 }
 
-// assignPanels looks up what the panels are, and gives policies a role that a plot would else mix.
+// assignPanels assigns the panels. If no role has the policies, they become the series, or the
+// panels of charts with tiles, because the chart would otherwise average over them.
 func (v *view) assignPanels() error {
 	if err := v.assign(&v.panels, "panels", v.spec.Panels); err != nil {
 		return err
@@ -232,12 +235,13 @@ func (v *view) assignPanels() error {
 	return nil
 }
 
-// mayBeMetric reports whether name is a metric as far as that is known.
+// mayBeMetric reports whether name is a metric, or may be one because no cell has metrics yet.
 func (v *view) mayBeMetric(name string) bool {
 	return slices.Contains(v.metricNames(), name) || !slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool { return len(c.Metrics) > 0 })
 }
 
-// checkOptions fails on options that the kind does not have or that do not go together.
+// checkOptions returns an error if options are missing, do not belong to the kind, or exclude
+// each other.
 func (v *view) checkOptions() error {
 	spec, k := v.spec, v.kind
 	all := []struct {
@@ -284,13 +288,14 @@ func (v *view) checkOptions() error {
 	return nil
 }
 
-// hasAxisOnlyOptions reports whether the plot has options that only lines over an axis have.
+// hasAxisOnlyOptions reports whether the plot has options that only lines over an axis
+// support.
 func (v *view) hasAxisOnlyOptions() bool {
 	spec := v.spec
 	return spec.Also != nil || spec.Below != "" || spec.BelowOf != nil || spec.MarkedAt != "" || spec.To != nil
 }
 
-// optionErrors says whose the options are that not all kinds have.
+// optionErrors has the messages for options that a kind does not support, indexed by option.
 var optionErrors = map[string]string{
 	"take":  "take is for bars, heat maps, twists, and lines over an axis, which have one value for several cells",
 	"also":  "also, below, below_of, marked_at and to are for lines over an axis",
@@ -299,7 +304,7 @@ var optionErrors = map[string]string{
 	"mark":  "tiles have no place for marks",
 }
 
-// checkLimits fails on more than a chart can show.
+// checkLimits returns an error if the chart would be too large.
 func (v *view) checkLimits() error {
 	x, series, panels := len(v.x.categories), len(v.series.categories), len(v.panels.categories)
 	advice := "keep some with where"
@@ -318,10 +323,11 @@ func (v *view) checkLimits() error {
 	return nil
 }
 
-// drawable reports whether an axis can carry v.
+// drawable reports whether a number can be drawn on an axis.
 func drawable(v float64) bool { return math.Abs(v) <= sheet.DrawableLimit }
 
-// averagedDimensions lists the facets that are averaged over: several categories are drawn at one place.
+// averagedDimensions lists the dimensions with several categories but without a role. Their
+// cells have the same position.
 func (v *view) averagedDimensions() []*dimension {
 	var out []*dimension
 	for i := range v.dimensions {
@@ -337,7 +343,7 @@ func (v *view) uses(f *dimension) bool {
 	return slices.ContainsFunc([]*dimension{v.x, v.series, v.panels}, func(r *dimension) bool { return r != nil && (r == f || r.parent == f) })
 }
 
-// cellName says where a cell stands, by what differs.
+// cellName describes a cell by its categories in all dimensions that vary.
 func (v *view) cellName(c *result.Cell) string {
 	var parts []string
 	for i := range v.dimensions {

@@ -86,7 +86,7 @@ func First[T any](s *Sheet, list []T, limit int, what string) []T {
 type Block struct {
 	Plots      []*plot.Plot        // in rows, from the top left
 	Cols       int                 // plots per row; 0 means 1
-	Height     vg.Length // height of the data area of each plot
+	Height     vg.Length           // height of the data area of each plot
 	XTitle     string              // common title of the x axes
 	YTitle     string              // common title of the y axes
 	AsideWidth vg.Length           // width of the area for Aside, to the right of the plots
