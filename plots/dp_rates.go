@@ -14,14 +14,15 @@ import (
 	"sim/scenarios/result"
 )
 
-// services are the ways to share rates that the figure compares, as Simulation has them, with what they mean.
+// services lists the compared ways to share bandwidth, as named in result.Simulation, with
+// their descriptions.
 var services = []struct{ name, text string }{
 	{"level-priority", "rates by priority, the urgent first"},
 	{"max-min", "rates shared fairly (max-min)"},
 }
 
-// ratesFigure shows the rates at which the stages that compete for a bundle of circuits synchronise their gradients,
-// under joint and fair service one above the other.
+// ratesFigure shows the rates of the gradient synchronisations that compete for one bundle of
+// circuits: under priorities and under max-min fair sharing, one above the other.
 func ratesFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	var chosen []*result.Simulation
 	var texts []string
@@ -33,7 +34,7 @@ func ratesFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	if len(chosen) == 0 {
 		return
 	}
-	// Under fair service the flows of a group overlap whenever they can.
+	// With fair sharing, the flows of a group overlap whenever possible.
 	r := rateFigure{group: busiestGroup(chosen[len(chosen)-1]), from: math.Inf(1)}
 	ends := make([]float64, len(chosen))
 	for i, p := range chosen {
@@ -78,32 +79,32 @@ func ratesFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	add("dp-rates", s)
 }
 
-// rateFigure is what a group carries from a time on, of which the figure shows a span.
+// rateFigure describes the plotted series of one group.
 type rateFigure struct {
-	group           string
-	names           []string
-	from, span, top float64
+	group           string   // group of the series
+	names           []string // names of the series
+	from, span, top float64  // start and length of the plotted time in seconds; maximum rate
 }
 
-// style is that of a line: whole, and wider than those after it, which are drawn over it, so that all are seen where
-// their rates are equal and each stays at its rate.
+// style returns the line style of series i. Lines that are drawn later are narrower, so that
+// all remain visible if their rates are equal.
 func (r *rateFigure) style(i int) draw.LineStyle {
-	const narrowest, wider = 2.0, 1.3 // points; of each line than of the next
+	const narrowest, wider = 2.0, 1.3 // points: width of the last line, and increase per line
 	return sheet.Line(sheet.LineStyles[i].Color, narrowest+wider*vg.Length(len(r.names)-1-i))
 }
 
-// plot is one simulation's plot; times count from the first start.
+// plot plots one simulation. Time 0 is the start of the first series.
 func (r *rateFigure) plot(sim *result.Simulation) *plot.Plot {
 	p := sheet.NewPlot("", "")
 	sheet.SetRange(&p.X, 0, r.span*1.02)
-	sheet.SetRange(&p.Y, -0.03*r.top, r.top*1.08) // room for wide lines
+	sheet.SetRange(&p.Y, -0.03*r.top, r.top*1.08) // space for wide lines
 	p.Y.Tick.Marker = sheet.Ticker{Unit: sheet.GigabytesPerSecond, Count: 5}
 	p.Add(sheet.Grid(true, true), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
-		for _, s := range activeSeries(sim, r.group) { // the narrowest last
+		for _, s := range activeSeries(sim, r.group) { // the narrowest line last
 			if at := slices.Index(r.names, s.Name); at >= 0 {
 				from, to, _ := activeRange(s)
-				// Only where it runs: lines along 0 would hide each other.
+				// Only while the series is active: lines at 0 would hide each other.
 				line := stepLine(withoutShortSteps(s, r.span/minStepsPerRange), from, to, func(t float64) vg.Length { return x(t - r.from) }, y)
 				line = slices.Concat([]vg.Point{sheet.Point(line[0].X, y(0))}, line, []vg.Point{sheet.Point(line[len(line)-1].X, y(0))})
 				c.StrokeLines(r.style(at), line)
@@ -113,13 +114,13 @@ func (r *rateFigure) plot(sim *result.Simulation) *plot.Plot {
 	return p
 }
 
-// activeSeries are the series of a group that carry something.
+// activeSeries returns the series of a group that are not always 0.
 func activeSeries(p *result.Simulation, group string) []*result.Series {
 	return slices.DeleteFunc(nonZeroSeries(p.Rates), func(s *result.Series) bool { return s.Group != group })
 }
 
-// busiestGroup is the group with the most series that carry something; of equals the one that is busy last, then the first
-// by name.
+// busiestGroup returns the group with the largest number of active series. Ties are resolved
+// by the latest end, then by name.
 func busiestGroup(p *result.Simulation) (best string) {
 	most, last := 0, 0.0
 	for _, r := range slices.SortedStableFunc(slices.Values(p.Rates), func(a, b result.Series) int { return cmp.Compare(a.Group, b.Group) }) {

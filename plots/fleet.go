@@ -11,13 +11,14 @@ import (
 	"sim/scenarios/result"
 )
 
-// chipTimeColors are the colours of parts of a whole, the first being the largest after what is wanted.
+// chipTimeColors are the colours of the uses of chip-time other than the first, useful work,
+// which is blue.
 var chipTimeColors = []color.RGBA{
 	sheet.Faint, sheet.Orange, sheet.SkyBlue, sheet.Vermillion, sheet.Purple, sheet.Green, sheet.Tint(sheet.Blue, 0.5), sheet.Black, sheet.Dim,
 	sheet.Tint(sheet.Vermillion, 0.5), sheet.Tint(sheet.Green, 0.5), sheet.Tint(sheet.Purple, 0.5),
 }
 
-// chipTimeFigure shows, by policy, what chip-time went to: bars that are 100 % wide.
+// chipTimeFigure shows the uses of chip-time as stacked bars of 100 %, one per policy.
 func chipTimeFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	parts := result.PartsOf(result.ChipTime, doc.Rows)
 	if len(parts) == 0 {
@@ -45,7 +46,7 @@ func chipTimeFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	add("chip-time", s)
 }
 
-// cubesFigure shows who had each cube, day by day, under a policy.
+// cubesFigure shows for each policy which job used each cube over time.
 func cubesFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	for i := range d.Policies {
 		if f := d.Policies[i].Fleet; f != nil && len(f.Cubes) > 0 && f.UntilS > f.FromS {
@@ -55,8 +56,9 @@ func cubesFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	}
 }
 
+// cubesSheet returns the figure of the cubes under a policy.
 func cubesSheet(policy string, f *result.Fleet) *sheet.Sheet {
-	const day, each = 86400, 8 // seconds; of the rows, that have a name
+	const day, each = 86400, 8 // seconds per day; every each-th row has a name
 	t := spansChart(f.Cubes, day, func(SpanKind, bool) (from, to float64) { return 0, 0.9 })
 	s := &sheet.Sheet{Title: "Jobs on the cubes of a pod under " + policy}
 	s.Note("A row is a cube. Jobs are coloured by the size of their slice; white is free.")
@@ -70,7 +72,7 @@ func cubesSheet(policy string, f *result.Fleet) *sheet.Sheet {
 	})
 	shown, all := f.UntilS-f.FromS, 0.0
 	for _, x := range allSpans(f.Cubes) {
-		if x.Label != "" { // of a job
+		if x.Label != "" { // a job
 			all += min(x.EndS, f.UntilS) - max(x.StartS, f.FromS)
 		}
 	}
@@ -81,8 +83,8 @@ func cubesSheet(policy string, f *result.Fleet) *sheet.Sheet {
 	return s
 }
 
-// podStateFigure shows the cubes of a pod as a grid, under each policy, when most of what is free under some does not fit
-// one slice.
+// podStateFigure shows the cubes of a pod as a grid under each policy, at the time when the
+// most free cubes are outside the largest slice that fits.
 func podStateFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	whose, look := d.Fragmented()
 	if whose == "" {
@@ -104,7 +106,7 @@ func podStateFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	add("fragmentation", s)
 }
 
-// podStatePlot draws the cubes of a pod at a moment.
+// podStatePlot draws the cubes of a pod at a time, as four layers side by side.
 func podStatePlot(policy string, f *result.Fleet, cubes []result.Track, at float64) *plot.Plot {
 	const side, gap = 4, 1
 	t := &trackChart{count: side, labelSize: sheet.NumberSize}

@@ -15,43 +15,46 @@ import (
 	"sim/scenarios/result"
 )
 
-// Limits of what a picture of links shows.
+// Limits of pictures of links.
 const (
 	maxRoutes       = 6
 	maxNodeSpacing  = 40 // points between neighbours
-	minNodeSpacing  = 4  // closer ones could not be told apart
-	minRouteSpacing = 9  // the same with routes beside each other
+	minNodeSpacing  = 4  // points; links of closer nodes would be indistinguishable
+	minRouteSpacing = 9  // points; the same with several paths side by side
 )
 
-// States of links.
+// down and drained are states of links, as in result.Net.
 const down, drained = "down", "drained"
 
-// routeColors tell pairs apart; red is left for links that are down.
+// routeColors distinguish source-destination pairs. Red is reserved for links that are down.
 var routeColors = []color.RGBA{sheet.Blue, sheet.Green, sheet.Orange, sheet.Purple, sheet.SkyBlue, sheet.Black}
 
-// Looks of links that are down and drained.
+// Styles of links that are down or drained.
 var (
 	downLine    = sheet.Line(color.RGBA{0xd0, 0x10, 0x10, 0xff}, 1.1, 2.5, 1.5)
 	drainedLine = sheet.Line(sheet.Dim, 1, 1, 2)
 )
 
-// networkPicture is the links of a torus or a graph: each in the colour of its load, or grey below routes.
+// networkPicture draws the links of a torus or a graph, either coloured by load, or in grey
+// with paths on top.
 type networkPicture struct {
 	*result.Net
 	routes []styledRoute // nil in a picture of loads
-	left   int           // routes that are not shown
-	scale  vg.Length     // points of a share of the width
+	left   int           // number of omitted paths
+	scale  vg.Length     // points per unit of the layout, whose width is 1
 }
 
-// styledRoute is a route with its pair's look.
+// styledRoute is a path with the line style of its pair.
 type styledRoute struct {
 	*result.TorusRoute
-	line draw.LineStyle // bold, or dotted and lighter for the usual one
+	line draw.LineStyle // solid; dotted and lighter for the path without faults
 }
 
-// newLinkLoads is the picture of loads; nil if there are no links, or too many.
+// newLinkLoads returns the picture of link loads, or nil if there are no links or too many.
 func newLinkLoads(p *result.Simulation) *networkPicture { return newNetworkPicture(p, minNodeSpacing) }
 
+// newNetworkPicture returns a picture of the links, or nil if neighbours would be closer than
+// least points.
 func newNetworkPicture(p *result.Simulation, least vg.Length) *networkPicture {
 	n := p.Net()
 	if n == nil || len(n.Links) == 0 {
@@ -64,7 +67,8 @@ func newNetworkPicture(p *result.Simulation, least vg.Length) *networkPicture {
 	return k
 }
 
-// newRouteMap is the picture of routes worth showing; nil without any, or with too many links.
+// newRouteMap returns the picture of selected paths around faults, or nil if there are none or
+// too many links.
 func newRouteMap(p *result.Simulation) *networkPicture {
 	if p.Torus == nil || len(p.Torus.Routes) == 0 {
 		return nil
@@ -93,6 +97,7 @@ func newRouteMap(p *result.Simulation) *networkPicture {
 	return k
 }
 
+// figure implements policyFigure.
 func (k *networkPicture) figure(policy, _ string) (string, *sheet.Sheet) {
 	s, name := &sheet.Sheet{Title: "Load of every link under " + policy}, "links-"
 	if k.routes != nil {
@@ -115,7 +120,8 @@ func (k *networkPicture) figure(policy, _ string) (string, *sheet.Sheet) {
 	return name + sheet.FileName(policy), s
 }
 
-// addLegend explains the colours of loads, or lists routes with their hops, and then what is down.
+// addLegend explains the colours of loads, or lists the paths with their hops, and then the
+// states of links.
 func (k *networkPicture) addLegend(s *sheet.Sheet) {
 	for _, w := range k.routes {
 		words := fmt.Sprintf("%s to %s: %s", k.Names[w.Src], k.Names[w.Dst], text.Plural(len(w.Links), "hop"))
@@ -141,7 +147,7 @@ func (k *networkPicture) addLegend(s *sheet.Sheet) {
 	}
 }
 
-// colorScale is a sample of all colours of a scale.
+// colorScale returns a legend symbol with all colours of a scale.
 func colorScale(of func(share float64) color.Color) sheet.Sample {
 	return func(c draw.Canvas) {
 		const parts = 16
@@ -152,10 +158,11 @@ func colorScale(of func(share float64) color.Color) sheet.Sample {
 	}
 }
 
-// loadColor is light for links with little load, so that they recede on white.
+// loadColor returns the colour of a load relative to the maximum. It is light for small loads,
+// so that these links are inconspicuous on white.
 func loadColor(share float64) color.Color { return sheet.Heat(0.95 * (1 - share)) }
 
-// loadText words a load.
+// loadText formats a load.
 func loadText(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e7 {
 		return text.Thousands(v)
@@ -163,13 +170,13 @@ func loadText(v float64) string {
 	return sheet.Digits(v, 5)
 }
 
-// bottleneckText says which links carry the most.
+// bottleneckText describes the most loaded links.
 func (k *networkPicture) bottleneckText() string {
 	var names []string
 	for i := range k.Links {
 		if l := &k.Links[i]; k.MaxLoad > 0 && sheet.NearlyEqual(l.Load, k.MaxLoad) {
 			name := k.Names[l.From] + " to " + k.Names[l.To]
-			if k.Idle == nil { // of a torus
+			if k.Idle == nil { // a torus
 				name = k.Names[l.From] + " " + l.Way
 			}
 			names = append(names, name)
@@ -186,7 +193,7 @@ func (k *networkPicture) bottleneckText() string {
 	return peak + ": " + strings.Join(names, ", ")
 }
 
-// linkPoints is the points of a link on a canvas.
+// linkPoints returns the polyline of a link on the canvas.
 func (k *networkPicture) linkPoints(c draw.Canvas, link int) []vg.Point {
 	l := k.Links[link].Line
 	pts := make([]vg.Point, 0, len(l)/2)
@@ -196,14 +203,14 @@ func (k *networkPicture) linkPoints(c draw.Canvas, link int) []vg.Point {
 	return pts
 }
 
-// layoutPoint is a place of the layout on a canvas.
+// layoutPoint converts a point of the layout to the canvas.
 func (k *networkPicture) layoutPoint(c draw.Canvas, x, y float64) vg.Point {
 	return sheet.Point(c.Min.X+k.scale*vg.Length(x), c.Max.Y-k.scale*vg.Length(y))
 }
 
-// paint draws the links, the nodes and their texts, and the routes.
+// paint draws the links, the nodes with their texts, and the paths.
 func (k *networkPicture) paint(c draw.Canvas) {
-	const all = 64 // colours
+	const all = 64 // number of colours
 	var byLoad [all + 1][][]vg.Point
 	byState := map[string][][]vg.Point{}
 	step := k.scale * vg.Length(k.Step)
@@ -217,7 +224,7 @@ func (k *networkPicture) paint(c draw.Canvas) {
 		}
 	}
 	style := draw.LineStyle{Width: min(max(step*0.11, 0.7), 3)}
-	for i, lines := range byLoad { // the most loaded on top
+	for i, lines := range byLoad { // the most loaded links on top
 		style.Color = loadColor(float64(i) / all)
 		if k.routes != nil {
 			style.Color, style.Width = sheet.Faint, 0.6
@@ -250,7 +257,8 @@ func (k *networkPicture) paint(c draw.Canvas) {
 	k.drawRoutes(c, step)
 }
 
-// hopLines returns the lines of a link: itself, and if it is a stub one that comes to the node where it ends.
+// hopLines returns the lines of one hop: the link itself, and if the link is drawn as a stub,
+// also the corresponding stub at its other end.
 func (k *networkPicture) hopLines(c draw.Canvas, link int, step vg.Length) [][]vg.Point {
 	pts := k.linkPoints(c, link)
 	to := k.At[k.Links[link].To]
@@ -261,9 +269,10 @@ func (k *networkPicture) hopLines(c draw.Canvas, link int, step vg.Length) [][]v
 	return [][]vg.Point{pts}
 }
 
-// drawRoutes draws the routes, usual ones below, with an arrow on each hop, then the ends and their labels.
+// drawRoutes draws the paths with an arrow on each hop, those without faults below the others,
+// then the endpoints with labels.
 func (k *networkPicture) drawRoutes(c draw.Canvas, step vg.Length) {
-	number := map[[2]int]int{} // of stubs, by the ends of their links
+	number := map[[2]int]int{} // numbers of stubs, indexed by the ends of the link
 	bold := sheet.Aligned(sheet.Bold(sheet.SmallSize, sheet.Ink), draw.XCenter, draw.YCenter)
 	for _, usual := range []bool{true, false} {
 		for i := range k.routes {
@@ -271,7 +280,7 @@ func (k *networkPicture) drawRoutes(c draw.Canvas, step vg.Length) {
 			if w.Usual != usual {
 				continue
 			}
-			apart := min(3.2, step*0.12) * (vg.Length(i) - vg.Length(len(k.routes)-1)/2) // so that routes on the same links are seen beside each other
+			apart := min(3.2, step*0.12) * (vg.Length(i) - vg.Length(len(k.routes)-1)/2) // offset that separates paths on the same link
 			shift := sheet.Point(0.55, -0.8).Scale(apart)
 			for _, link := range w.Links {
 				parts := k.hopLines(c, link, step)
@@ -319,7 +328,7 @@ func (k *networkPicture) drawRoutes(c draw.Canvas, step vg.Length) {
 	}
 }
 
-// drawBoxedText writes text on white, inside c.
+// drawBoxedText draws text on a white background, inside c.
 func drawBoxedText(c draw.Canvas, style draw.TextStyle, p vg.Point, text string) {
 	w := style.Width(text)
 	p.X = max(min(p.X, c.Max.X-w-2), c.Min.X+2)
@@ -327,7 +336,7 @@ func drawBoxedText(c draw.Canvas, style draw.TextStyle, p vg.Point, text string)
 	c.FillText(style, p, text)
 }
 
-// drawCross marks where a link is cut.
+// drawCross marks a link that is down.
 func drawCross(c draw.Canvas, p vg.Point, r vg.Length) {
 	c.StrokeLines(sheet.Line(downLine.Color, max(0.8, r*0.55)), sheet.Cross(p.X-r, p.X+r, p.Y-r, p.Y+r)...)
 }

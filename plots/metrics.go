@@ -12,17 +12,18 @@ import (
 	"sim/scenarios/result"
 )
 
-// runAsSweep is a run as a sweep that varies nothing but the policies.
+// runAsSweep converts a run to a sweep that varies only the policy.
 func runAsSweep(doc *result.Document, d *result.Detail) *result.Sweep {
 	s := doc.AsSweep()
 	s.Title = d.Title
 	return s
 }
 
-// metricFigures compare policies by metrics: those that the table of metrics gives a figure and the rows have.
+// metricFigures compares the policies by the metrics that have a figure in the table of
+// metrics and occur in the rows.
 func metricFigures(doc *result.Document, d *result.Detail, add addFigure) {
 	has := doc.AsSweep().Has()
-	var shown [][]result.Metric // by figure
+	var shown [][]result.Metric // indexed by figure
 	for _, m := range result.Metrics {
 		f := m.Figure
 		if f.Name == "" || !has[m.Name] || f.Needs != "" && !has[f.Needs] || slices.ContainsFunc(m.Unless, func(name string) bool { return has[name] }) {
@@ -46,7 +47,7 @@ func metricFigures(doc *result.Document, d *result.Detail, add addFigure) {
 	}
 }
 
-// metricSheet has a block of bars for each metric, nil where the first cannot be drawn.
+// metricSheet returns a sheet with one block of bars per metric, or nil if none can be drawn.
 func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric) *sheet.Sheet {
 	var page *sheet.Sheet
 	var words []string
@@ -64,7 +65,7 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 					label = "upper bound"
 				}
 				spec.Marks = append(spec.Marks, result.Mark{Label: label, X: r.Policy, Y: bound})
-				if _, calls := r.Metrics[result.BoundPrefix+result.CompletionTime]; !calls || m.Name == result.CompletionTime { // of which the gap is
+				if _, calls := r.Metrics[result.BoundPrefix+result.CompletionTime]; !calls || m.Name == result.CompletionTime { // the gap refers to completion time
 					models[r.Policy] = r.Labels["gap_model"]
 				}
 			}
@@ -75,7 +76,7 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 		}
 		s, err := chart.Sheet(spec, of, nil)
 		if err != nil {
-			continue // more policies than bars could show
+			continue // more policies than a bar chart shows
 		}
 		words = append(words, m.Words)
 		if note := metricNotes(m, doc, models); note != nil {
@@ -85,7 +86,7 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 			page = s
 			continue
 		}
-		const high = 170 // points, of one of several
+		const high = 170 // points, if the figure has several metrics
 		page.Blocks[0].Height, s.Blocks[0].Height = high, high
 		page.Blocks, page.Notes = append(page.Blocks, s.Blocks...), append(page.Notes, s.Notes...)
 		page.Title = sheet.Capitalise(strings.Join(words, " and ")) + " by policy"
@@ -93,10 +94,10 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 	return page
 }
 
-// sortByMetric puts cells in order of a metric, the best first, and reports whether the values lie so far apart that a linear axis
-// would hide the shorter ones.
+// sortByMetric sorts cells by a metric, the best first. It reports whether the values differ
+// so much that short bars would be invisible on a linear axis.
 func sortByMetric(cells []result.Cell, m *result.Metric) (apart bool) {
-	const far = 4 // times the least
+	const far = 4 // ratio of maximum to minimum
 	least, most := math.Inf(1), 0.0
 	for i := range cells {
 		if v, ok := cells[i].Metrics[m.Name]; ok {
@@ -117,7 +118,7 @@ func sortByMetric(cells []result.Cell, m *result.Metric) (apart bool) {
 	return least > 0 && most > far*least
 }
 
-// addJobsBlock adds the same metric of each job to the figure of one that is of several jobs.
+// addJobsBlock adds NCT by job to a figure of several jobs.
 func addJobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
 	own, err := barsBy(doc, d, "job", func(r *result.Row, add func(job, metric string, v float64)) {
 		for _, job := range doc.JobNames() {
@@ -127,7 +128,7 @@ func addJobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
 		}
 	})
 	if err != nil {
-		return // one job, or more than bars could show
+		return // one job, or too many bars
 	}
 	sheet.AddHeading(page.Blocks[0].Plots[0], "All jobs")
 	sheet.AddHeading(own.Blocks[0].Plots[0], "Each job")
@@ -136,7 +137,8 @@ func addJobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
 	page.Notes = append(page.Notes, own.Notes[:1]...)
 }
 
-// metricNotes says what a metric is and what lower bounds on it hold for.
+// metricNotes returns notes about the definition of a metric and the assumptions of its
+// bounds.
 func metricNotes(m result.Metric, doc *result.Document, models map[string]string) []string {
 	var notes []string
 	if label := doc.Rows[0].Labels[m.Name]; label != "" && m.Means == "" {
@@ -148,7 +150,8 @@ func metricNotes(m result.Metric, doc *result.Document, models map[string]string
 	return notes
 }
 
-// boundNote says what the lower bounds hold for, by policy: what most policies have, and who has another.
+// boundNote describes the assumptions of the lower bounds. models has the description for each
+// policy; the most frequent one comes first.
 func boundNote(doc *result.Document, models map[string]string) string {
 	groups := doc.Group(func(r *result.Row) string { return models[r.Policy] })
 	if len(groups) == 0 {
@@ -162,8 +165,8 @@ func boundNote(doc *result.Document, models map[string]string) string {
 	return note + "."
 }
 
-// trialsFigure shows how the metric that tells most of those that are sampled is distributed over each policy's
-// trials.
+// trialsFigure shows the distribution over trials of the most important sampled metric, one
+// curve per policy.
 func trialsFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	sampled := map[string]bool{}
 	for _, r := range doc.Rows {
@@ -192,7 +195,7 @@ func trialsFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	}
 	s, err := chart.Sheet(spec, runAsSweep(doc, d), nil)
 	if err != nil {
-		return // without samples
+		return // no samples
 	}
 	s.Notes = append(s.Notes, "Each trial is held against the ideal fabric under the same compute times.")
 	add("replay", s)

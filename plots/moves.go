@@ -16,27 +16,31 @@ import (
 	"sim/scenarios/result"
 )
 
-// movesPicture is an iteration in which circuits move: what each pod sends, and below it how its ports are connected
-// meanwhile.
+// movesPicture shows an iteration in which circuits move: the data rate of each pod, and below
+// it the connections of its ports.
 type movesPicture struct {
 	sim      *result.Simulation
-	pods     int // shown
-	portRate float64
-	colors   []color.RGBA // by pair, of either pod at its ends
-	history  *circuitHistory
+	pods     int             // number of pods shown
+	portRate float64         // bandwidth of a port in bits per second; 0 if unknown
+	colors   []color.RGBA    // indexed by pair of pods
+	history  *circuitHistory // circuits over time
 }
 
-// circuitHistory is circuits by pair over the iteration, which repeats.
+// circuitHistory holds the circuits of each pair over an iteration. Iterations repeat, so
+// circuits that still move at the end also move at the beginning.
 type circuitHistory struct {
-	times               []float64 // and the end of the iteration
-	carrying, settingUp [][]int   // from each time on, by pair: those that carry, and those that are being set up
+	times               []float64 // start times of intervals in seconds, and the end of the iteration
+	carrying, settingUp [][]int   // indexed by interval and pair: usable circuits, and circuits that are being set up
 }
 
-// pairColors are those of pairs at a pod, as many as pipelines have; those to DP peers are green as synchronisation is.
+// pairColors are the colours of pairs of pods. A pod of a pipeline has few neighbours, so
+// these suffice. Pairs of DP peers are green, as synchronisation is.
 var pairColors = []color.RGBA{sheet.Blue, sheet.SkyBlue, sheet.Purple, sheet.Orange, sheet.Vermillion}
 
+// movingColor is the colour of circuits that are being set up.
 var movingColor = color.RGBA{0x3a, 0x3a, 0x3a, 0xff}
 
+// movesFigures adds a figure for each policy that moves circuits.
 func movesFigures(_ *result.Document, d *result.Detail, add addFigure) {
 	for i := range d.Policies {
 		p := &d.Policies[i]
@@ -49,7 +53,8 @@ func movesFigures(_ *result.Document, d *result.Detail, add addFigure) {
 	}
 }
 
-// newCircuitHistory follows the moves of an iteration, and what those of the one before still have to set up when it begins.
+// newCircuitHistory follows the moves of an iteration, and those of the previous iteration
+// that end in this one.
 func newCircuitHistory(p *result.Simulation) *circuitHistory {
 	type moment struct {
 		at, up   float64
@@ -103,7 +108,7 @@ func newCircuitHistory(p *result.Simulation) *circuitHistory {
 	return s
 }
 
-// assignColors gives the pairs at a pod different colours.
+// assignColors assigns different colours to the pairs of each pod.
 func (m *movesPicture) assignColors() {
 	t := m.sim.Topology
 	m.colors = make([]color.RGBA, len(t.Pairs))
@@ -125,9 +130,9 @@ func (m *movesPicture) assignColors() {
 	}
 }
 
-// chart has two tracks a pod: what it sends, and its ports.
+// chart returns a chart with two tracks per pod: its data rate and its ports.
 func (m *movesPicture) chart() *trackChart {
-	const high = 0.9 // of a track
+	const high = 0.9 // share of the height of a track
 	t := m.sim.Topology
 	c := &trackChart{count: 2 * m.pods, labelSize: sheet.NumberSize}
 	for pod := range m.pods {
@@ -146,7 +151,8 @@ func (m *movesPicture) chart() *trackChart {
 	return c
 }
 
-// traffic adds what a pod sends over its circuits, of what all its ports carry, or where that is not known of its peak.
+// traffic adds the data rate of a pod, relative to the bandwidth of all its ports, or to its
+// maximum if the bandwidth is unknown.
 func (m *movesPicture) traffic(c *trackChart, pod int, high float64) {
 	t := m.sim.Topology
 	var series []*result.Series
@@ -181,6 +187,7 @@ func (m *movesPicture) traffic(c *trackChart, pod int, high float64) {
 	}
 }
 
+// sheet lays out the figure.
 func (m *movesPicture) sheet() *sheet.Sheet {
 	p, t := m.sim, m.sim.Topology
 	s := &sheet.Sheet{Title: "Circuits that move in an iteration under " + p.Policy}
@@ -232,7 +239,7 @@ func (m *movesPicture) sheet() *sheet.Sheet {
 	return s
 }
 
-// durationNote says how long the iteration takes, and how long without moving circuits.
+// durationNote compares the iteration time with and without moves.
 func (m *movesPicture) durationNote() string {
 	p := m.sim
 	out := fmt.Sprintf("With %s of circuits the iteration takes %s", text.Plural(len(p.Moves), "move"), sheet.Duration(p.MakespanS, 4))
@@ -242,11 +249,11 @@ func (m *movesPicture) durationNote() string {
 	return out + "."
 }
 
-// finalChanges is the part of the iteration in which circuits change that are back at its end, if it is much shorter than the
-// whole.
+// finalChanges returns the time range of the changes in the last quarter of the iteration. ok
+// is false if there are none.
 func (m *movesPicture) finalChanges() (from, to float64, ok bool) {
 	end := m.sim.MakespanS
-	const near = 0.25 // of the iteration
+	const near = 0.25 // share of the iteration
 	from = math.Inf(1)
 	for _, v := range m.sim.Moves {
 		if v.AtS > end*(1-near) && v.AtS < end {
@@ -257,7 +264,7 @@ func (m *movesPicture) finalChanges() (from, to float64, ok bool) {
 	return from, end, !math.IsInf(from, 1)
 }
 
-// drawBands sets the pods apart.
+// drawBands draws a background behind every other pod.
 func (m *movesPicture) drawBands(c draw.Canvas, p *plot.Plot) {
 	_, y := p.Transforms(&c)
 	for pod := range m.pods {

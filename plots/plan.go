@@ -13,21 +13,21 @@ import (
 	"sim/scenarios/result"
 )
 
-// planPicture is the plan of a collective as it is drawn.
+// planPicture draws the plan of a collective.
 type planPicture struct {
 	*result.Plan
-	chunks *chunkStrips // nil if there are too many transmissions to draw, or none
+	chunks *chunkStrips // nil if there are no transmissions, or too many to draw
 }
 
-// What one figure of a plan has room for.
+// Limits and sizes of the topologies in a figure.
 const (
-	maxTopologies      = 8  // topologies
-	maxCircleGPUs      = 24 // on a circle; a matrix shows more
-	pictureHeight      = 176
-	smallPictureHeight = 142 // where there are four side by side
+	maxTopologies      = 8   // topologies in a figure
+	maxCircleGPUs      = 24  // GPUs on a circle; larger topologies are matrices
+	pictureHeight      = 176 // points
+	smallPictureHeight = 142 // points, with four pictures per row
 )
 
-// newPlanPicture prepares a plan whose parts fit together; nil for one without phases.
+// newPlanPicture returns the picture of a plan, or nil if it has no phases.
 func newPlanPicture(s *result.Schedule) *planPicture {
 	if s == nil || len(s.Phases) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func newPlanPicture(s *result.Schedule) *planPicture {
 	return p
 }
 
-// linksOf are the links of a GPU in a phase.
+// linksOf returns the links of a GPU in a phase.
 func (p *planPicture) linksOf(phase, gpu int) [][2]int {
 	links := p.Sets[p.Parts[phase].Set].Links
 	at, _ := slices.BinarySearchFunc(links, gpu, func(l [2]int, g int) int { return l[0] - g })
@@ -54,7 +54,7 @@ func (p *planPicture) linksOf(phase, gpu int) [][2]int {
 	return links[at:end]
 }
 
-// figure puts the topologies above what is sent when.
+// figure implements policyFigure. The topologies are above the transmissions.
 func (p *planPicture) figure(policy, subtitle string) (string, *sheet.Sheet) {
 	s := &sheet.Sheet{Title: "Plan of " + policy, Subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; ")}
 	shown := min(len(p.Sets), maxTopologies)
@@ -83,8 +83,9 @@ func (p *planPicture) figure(policy, subtitle string) (string, *sheet.Sheet) {
 	return "plan-" + sheet.FileName(policy), s
 }
 
-// cost words what the plan takes, d reconfigurations, the first topology among them, and the rounds; and then where it
-// comes from, which may be long.
+// cost describes the completion time of the plan as a sum of reconfigurations (including the
+// setup of the first topology) and slots or steps, and then the origin of the plan, which may
+// be a long text.
 func (p *planPicture) cost(policy string) string {
 	d := p.Reconfigurations()
 	topologies := text.Plural(d, "topology")
@@ -117,7 +118,8 @@ func (p *planPicture) cost(policy string) string {
 	return cost
 }
 
-// heading names a topology in a width: by its number and the offsets of a circulant, with its rounds where there is room.
+// heading returns the heading of topology i: its number, the offsets of a circulant topology,
+// and its slots or steps, as far as they fit into width.
 func (p *planPicture) heading(i int, width vg.Length) string {
 	name, rounds := fmt.Sprintf("Topology %d", i+1), text.Plural(p.Sets[i].Rounds, "slot")
 	if len(p.Sets) == 1 {
@@ -143,7 +145,7 @@ func (p *planPicture) heading(i int, width vg.Length) string {
 	return short
 }
 
-// notes say what is left out and how rounds are read.
+// notes adds notes about omitted parts and about how to read the figure.
 func (p *planPicture) notes(s *sheet.Sheet, shown int) {
 	if n := len(p.Sets) - shown; n > 0 {
 		s.Note("The first %d of %d topologies are drawn; %d are left out.", shown, len(p.Sets), n)

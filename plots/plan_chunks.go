@@ -12,42 +12,44 @@ import (
 	"sim/plots/sheet"
 )
 
-// chunkStrips are the transmissions of a plan: a track for each link of the GPUs that are shown, a column for each slot, in
-// strips below each other.
+// chunkStrips draws the transmissions of a plan: one track per link, one column per slot. The
+// columns are divided into strips, one below another.
 type chunkStrips struct {
 	*planPicture
-	onlyFirstGPU bool // only GPU 0's links, of more
-	gpus         int  // that are shown
-	degree       int  // tracks of a GPU
-	row          vg.Length
-	cell         vg.Length // width of a slot
-	strips       [][]slotRange
-	left         int // slots that are not drawn
+	onlyFirstGPU bool          // only the links of GPU 0 are drawn
+	gpus         int           // GPUs whose links are drawn
+	degree       int           // tracks per GPU
+	row          vg.Length     // height of a track in points
+	cell         vg.Length     // width of a slot in points
+	strips       [][]slotRange // ranges of slots, indexed by strip
+	left         int           // slots that are not drawn
 }
 
-// transmission is a transmission in its cell.
+// transmission is a chunk in a cell: its source and destination, and the number of its hop,
+// from 1.
 type transmission struct{ src, dst, hop int }
 
-// slotRange is a run of slots of a phase within a strip.
+// slotRange is a range of slots of a phase within a strip.
 type slotRange struct{ phase, first, slots int }
 
-// Parts of the strips, in points.
+// Sizes in points, except maxLinkRows.
 const (
-	maxLinkRows     = 24 // as many as all links of few GPUs have
-	bandWidth       = 19 // a reconfiguration, with room for "→63"
-	gpuLabelWidth   = 42 // what stands left of the rows
-	maxSlotWidth    = 26 // at most
-	stripMargin     = 34 // round a strip
-	maxStripsHeight = 460
+	maxLinkRows     = 24  // with more links, only those of GPU 0 are drawn
+	bandWidth       = 19  // width of a reconfiguration, for a label such as "→63"
+	gpuLabelWidth   = 42  // labels to the left of the tracks
+	maxSlotWidth    = 26  // at most
+	stripMargin     = 34  // vertical space around a strip
+	maxStripsHeight = 460 // height of all strips
 )
 
-// Colours of a reconfiguration, and of where a strip goes on with the topology before.
+// Colours of a reconfiguration, and of the beginning of a strip that continues with the
+// previous topology.
 var (
 	bandColor      = color.RGBA{0x77, 0x77, 0x77, 0xff}
 	continuedColor = color.RGBA{0xbb, 0xbb, 0xbb, 0xff}
 )
 
-// newChunkStrips lays the transmissions of a plan out.
+// newChunkStrips lays out the transmissions of a plan.
 func newChunkStrips(p *planPicture) *chunkStrips {
 	r := &chunkStrips{planPicture: p, gpus: p.GPUs, row: 11}
 	for i := range p.Phases {
@@ -62,12 +64,12 @@ func newChunkStrips(p *planPicture) *chunkStrips {
 	return r
 }
 
-// minSlotWidths are widths that a slot should have: where destinations can be read, where single slots can be told apart,
-// and where colours can be seen.
+// minSlotWidths are the preferred minimum widths of a slot in points: to read destinations, to
+// distinguish slots, to see colours.
 var minSlotWidths = []vg.Length{13, 9, 3, 1}
 
-// chooseLayout breaks the slots into strips: as few as leave slots a good width. What even narrow slots have no room for is left
-// out.
+// chooseLayout divides the slots into as few strips as possible, with the largest of
+// minSlotWidths that fits. Slots that do not fit even with the smallest width are omitted.
 func (r *chunkStrips) chooseLayout() {
 	most := max(1, int(maxStripsHeight/(vg.Length(r.gpus*r.degree)*r.row+stripMargin)))
 	for _, least := range minSlotWidths {
@@ -82,14 +84,16 @@ func (r *chunkStrips) chooseLayout() {
 	}
 }
 
+// stripWidth is the width of the data of a strip in points.
 const stripWidth = sheet.ContentWidth - gpuLabelWidth - 1
 
-// splitIntoStrips breaks the slots into at most n strips of slots of a width.
+// splitIntoStrips divides the slots into at most n strips with slots of the given width. left
+// is the number of slots that do not fit.
 func (r *chunkStrips) splitIntoStrips(width vg.Length, n int) (strips [][]slotRange, left int) {
 	room := vg.Length(0)
 	for i := range r.Phases {
 		for s := 0; s < r.Phases[i].Slots; {
-			if room < bandWidth+width { // a reconfiguration needs a slot beside it
+			if room < bandWidth+width { // a reconfiguration is followed by at least one slot
 				if len(strips) == n {
 					return strips, r.Rounds - r.Parts[i].Before - s
 				}
@@ -106,7 +110,7 @@ func (r *chunkStrips) splitIntoStrips(width vg.Length, n int) (strips [][]slotRa
 	return strips, 0
 }
 
-// block has a plot for each strip.
+// block returns a block with one plot per strip.
 func (r *chunkStrips) block() sheet.Block {
 	b := sheet.Block{Height: vg.Length(r.gpus*r.degree) * r.row}
 	for i, strip := range r.strips {
@@ -119,6 +123,7 @@ func (r *chunkStrips) block() sheet.Block {
 	return b
 }
 
+// head returns the heading of the first strip.
 func (r *chunkStrips) head() string {
 	what := "Chunks on every link, slot by slot"
 	if r.onlyFirstGPU {
@@ -130,8 +135,9 @@ func (r *chunkStrips) head() string {
 	return what
 }
 
-// plot draws a strip: for each stretch a reconfiguration, or where the strip goes on, where links lead, and then the
-// cells, by hop so that idle ones lie below.
+// plot plots a strip. Each range of slots begins with a bar for the reconfiguration, or for
+// the continued topology, with the destinations of the links. Then follow the cells; they are
+// drawn by hop, so that idle cells are lowest.
 func (r *chunkStrips) plot(strip []slotRange) *plot.Plot {
 	t := &trackChart{count: r.gpus * r.degree, barGap: 0.8, labelSize: sheet.NumberSize}
 	if r.cell < 5 {
@@ -170,7 +176,7 @@ func (r *chunkStrips) plot(strip []slotRange) *plot.Plot {
 				}
 			}
 		}
-		end := from + wide*float64(s.slots) // of what may be numbered: the next topology follows
+		end := from + wide*float64(s.slots) // of the space for slot numbers; the next topology follows
 		for i := range s.slots {
 			slot := r.Parts[s.phase].Before + s.first + i + 1
 			label := strconv.Itoa(slot)
@@ -197,7 +203,8 @@ func (r *chunkStrips) plot(strip []slotRange) *plot.Plot {
 	return p
 }
 
-// phaseCells puts the transmissions of a phase into cells, by row*slots + slot: of parallel links the first that is free.
+// phaseCells assigns the transmissions of a phase to cells, indexed by row*slots + slot. With
+// parallel links, the first free one is used.
 func (r *chunkStrips) phaseCells(phase int) map[int]transmission {
 	ph := &r.Phases[phase]
 	cells := map[int]transmission{}
@@ -216,13 +223,13 @@ func (r *chunkStrips) phaseCells(phase int) map[int]transmission {
 	return cells
 }
 
-// hopColor is light for the first hop and darker for later ones.
+// hopColor returns the colour of a hop: light for the first, darker for later ones.
 func (r *chunkStrips) hopColor(hop int) color.Color {
-	const first, last = 0.9, 0.12 // of the scale
+	const first, last = 0.9, 0.12 // shares of the colour scale
 	return sheet.Heat(first + (last-first)*float64(hop-1)/float64(max(1, r.MaxHops-1)))
 }
 
-// addLegend explains the colours of the hops, of many in one sample that goes through all of them.
+// addLegend explains the colours of hops; many hops share one sample with all their colours.
 func (r *chunkStrips) addLegend(s *sheet.Sheet) {
 	const few = 5
 	if r.MaxHops > few {
@@ -242,6 +249,7 @@ func (r *chunkStrips) addLegend(s *sheet.Sheet) {
 	s.AddLegend("reconfiguration", sheet.BoxSample(bandColor, 1))
 }
 
+// readingNote returns a note that explains how to read the strips.
 func (r *chunkStrips) readingNote() string {
 	whose := "a GPU"
 	if r.onlyFirstGPU {
@@ -266,13 +274,14 @@ func (r *chunkStrips) readingNote() string {
 	return note + "."
 }
 
-// fitsCell tells whether cells have room for so many GPUs with a sign between.
+// fitsCell reports whether a cell can contain the numbers of the given number of GPUs, with a
+// sign between them.
 func (r *chunkStrips) fitsCell(sign string, gpus vg.Length) bool {
 	style := sheet.Sans(sheet.NumberSize, sheet.Ink)
 	return gpus*style.Width(strconv.Itoa(max(8, r.GPUs-1)))+style.Width(sign) <= r.cell-1
 }
 
-// numberInterval is between slots that have numbers: 1, 2, 5, 10 ...
+// numberInterval returns the interval between numbered slots: 1, 2, 5, 10, ...
 func (r *chunkStrips) numberInterval() int {
 	apart := (sheet.Sans(sheet.NumberSize, sheet.Dim).Width(strconv.Itoa(r.Rounds)) + 5) / r.cell
 	step := 1

@@ -16,13 +16,14 @@ import (
 	"sim/scenarios/result"
 )
 
-// stepKind is how steps of a kind look.
+// stepKind describes how the steps of phases of a kind are drawn.
 type stepKind struct {
 	kind, text string
 	color      color.RGBA
 }
 
-// stepKinds are what phases of steps do, in the order of the legend; the last is any other.
+// stepKinds lists the kinds of phases in the order of the legend. The last one stands for all
+// others.
 var stepKinds = []stepKind{
 	{"scatter", "scatter: sums of pieces", sheet.Orange},
 	{"exchange", "exchange: sums, each by itself", sheet.Purple},
@@ -31,7 +32,7 @@ var stepKinds = []stepKind{
 	{"", "other steps", sheet.Vermillion},
 }
 
-// stepKindOf returns how steps of a kind look.
+// stepKindOf returns the description of a kind.
 func stepKindOf(kind string) stepKind {
 	last := len(stepKinds) - 1
 	for _, k := range stepKinds[:last] {
@@ -42,6 +43,7 @@ func stepKindOf(kind string) stepKind {
 	return stepKinds[last]
 }
 
+// addLegend explains the colours of steps.
 func (p *planPicture) addLegend(s *sheet.Sheet) {
 	s.AddLegend("reconfiguration", sheet.BoxSample(bandColor, 1))
 	if p.LatencyS > 0 {
@@ -54,7 +56,7 @@ func (p *planPicture) addLegend(s *sheet.Sheet) {
 	}
 }
 
-// timePanel is the plan in time, to scale.
+// timePanel plots the plan over time, to scale.
 func (p *planPicture) timePanel() *plot.Plot {
 	q := p.timeTracks().plot()
 	sheet.TimeAxis(&q.X, "time", 0, p.EndS, 6)
@@ -63,7 +65,8 @@ func (p *planPicture) timePanel() *plot.Plot {
 	return q
 }
 
-// timeTracks has reconfigurations, and of every step that can be told apart its latency and its bytes.
+// timeTracks returns a track with the reconfigurations and, for each step, its latency and its
+// transmission. For short steps, both have the same colour.
 func (p *planPicture) timeTracks() *trackChart {
 	t := &trackChart{count: 1, labelSize: sheet.SmallSize}
 	at := 0.0
@@ -93,21 +96,21 @@ func (p *planPicture) timeTracks() *trackChart {
 	return t
 }
 
-// short tells whether steps cannot be told apart in time, of which the width is about that of the sheet.
+// short reports whether the steps of r would be narrower than two pixels on the time axis.
 func (p *planPicture) short(r result.ScheduleRun) bool {
 	return sheet.ContentWidth*vg.Length(r.StepS/p.EndS) < 2*sheet.Pixel
 }
 
-// byteText words bytes with so many digits.
+// byteText formats bytes with a number of significant digits.
 func byteText(bytes int64, digits int) string {
 	u := sheet.PrefixedUnit(float64(bytes), "B")
 	return sheet.Digits(float64(bytes)*u.Per, digits) + " " + u.Name
 }
 
-// bytesPanel is the longest message of every step.
+// bytesPanel plots the size of the longest message of each step.
 func (p *planPicture) bytesPanel() *plot.Plot {
 	u := sheet.PrefixedUnit(float64(p.MaxBytes), "B")
-	const room = 1.16 // above the bars, for figures
+	const room = 1.16 // factor that leaves space above the bars for numbers
 	top := max(float64(p.MaxBytes), 1) * room
 	q := p.bytesTracks(top).plot(sheet.Grid(true, false))
 	q.X.Label.Text, q.Y.Label.Text = "step", "longest, "+u.Name
@@ -122,10 +125,10 @@ func (p *planPicture) bytesPanel() *plot.Plot {
 	return q
 }
 
-// stepMarks number steps below their middles.
+// stepMarks returns ticks with step numbers at the centres of steps.
 func stepMarks(steps int) plot.ConstantTicks {
 	step, count := 1, 12
-	switch { // long numbers need room
+	switch { // fewer ticks for long numbers
 	case steps >= 1e7:
 		count = 4
 	case steps >= 1e4:
@@ -141,8 +144,9 @@ func stepMarks(steps int) plot.ConstantTicks {
 	return out
 }
 
-// bytesTracks has a bar a step, those that are too narrow in one, as high as its bytes are of top, with figures where
-// they fit: above each bar, or above all of a run.
+// bytesTracks returns one bar per step with the height of its bytes relative to top. Steps of
+// a run that are too narrow share a bar. The bytes are printed above each bar, or once above a
+// run, if they fit.
 func (p *planPicture) bytesTracks(top float64) *trackChart {
 	t := &trackChart{count: 1, labelSize: sheet.NumberSize + 0.5, labelsAbove: true}
 	wide := sheet.ContentWidth / vg.Length(max(p.Rounds, 1))
@@ -175,13 +179,13 @@ func (p *planPicture) bytesTracks(top float64) *trackChart {
 	return t
 }
 
-// timed reports whether the plan says how long a slot is, and its end can be drawn.
+// timed reports whether the duration of a slot is known and the end of the plan can be drawn.
 func (p *planPicture) timed() bool {
 	return p.SlotS > 0 && p.EndS >= minPlottedTime && p.EndS <= sheet.DrawableLimit
 }
 
-// busyPanel is how many of the links carry a chunk at any time, with reconfigurations as long as they take; nil where
-// the plan does not say.
+// busyPanel plots the share of links that carry a chunk over time, with reconfigurations to
+// scale if their duration is known. It returns nil if the plan lacks this information.
 func (p *planPicture) busyPanel() *plot.Plot {
 	mean := p.share()
 	if math.IsNaN(mean) {
@@ -204,7 +208,7 @@ func (p *planPicture) busyPanel() *plot.Plot {
 	return q
 }
 
-// drawDelays draws the reconfigurations as long as they take.
+// drawDelays draws the reconfigurations to scale.
 func (p *planPicture) drawDelays(c draw.Canvas, q *plot.Plot) {
 	x, _ := q.Transforms(&c)
 	var bars sheet.Bars
@@ -216,7 +220,7 @@ func (p *planPicture) drawDelays(c draw.Canvas, q *plot.Plot) {
 	bars.Fill(c, bandColor)
 }
 
-// lines explains the lines of a panel over rounds.
+// lines explains the vertical lines of drawSetUps.
 func (p *planPicture) lines() string {
 	if len(p.Sets) > 1 {
 		return "; lines are reconfigurations"
@@ -224,7 +228,7 @@ func (p *planPicture) lines() string {
 	return ""
 }
 
-// share is the mean of how many links carry a chunk, over all slots; NaN if the plan does not say.
+// share returns the mean share of links that carry a chunk over all slots, or NaN if unknown.
 func (p *planPicture) share() float64 {
 	busy, links := 0, 0
 	for i, part := range p.Parts {
@@ -233,8 +237,8 @@ func (p *planPicture) share() float64 {
 	return float64(busy) / float64(links)
 }
 
-// busyLine fills each slot, from when it begins, up to its share, or where slots are narrower than a dot, each dot up to
-// the mean of its slots.
+// busyLine returns the share of busy links as a step function. If slots are narrower than a
+// pixel, each pixel shows the mean of its slots.
 func (p *planPicture) busyLine() *plotter.Line {
 	timed := p.timed()
 	at := func(phase, slot int) float64 {
@@ -245,7 +249,7 @@ func (p *planPicture) busyLine() *plotter.Line {
 	}
 	line := &plotter.Line{StepStyle: plotter.PostStep, FillColor: sheet.SkyBlue}
 	const dots = sheet.ContentWidth / sheet.Pixel
-	per := max(1, int(math.Ceil(float64(p.Rounds)/float64(dots)))) // slots that share a dot
+	per := max(1, int(math.Ceil(float64(p.Rounds)/float64(dots)))) // slots per pixel
 	for i := range p.Phases {
 		ph := &p.Phases[i]
 		for s := 0; s < len(ph.Busy); s += per {
@@ -260,9 +264,9 @@ func (p *planPicture) busyLine() *plotter.Line {
 	return line
 }
 
-// drawSetUps draws a line at the first round of each topology but the first.
+// drawSetUps draws a line at the first slot or step of each topology except the first.
 func (p *planPicture) drawSetUps(c draw.Canvas, q *plot.Plot) {
-	const apart = 3 // points, of lines that can be told apart
+	const apart = 3 // points; closer lines would be indistinguishable
 	x, _ := q.Transforms(&c)
 	last := vg.Length(math.Inf(-1))
 	for i, part := range p.Parts {

@@ -9,8 +9,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// stepLine returns s from lo to hi seconds as a polyline, through x and y, which map seconds and values to the canvas.
-// It has at most a few points per pixel.
+// stepLine returns s between lo and hi seconds as a polyline. x and y convert seconds and
+// values to the canvas. The result has at most a few points per pixel.
 func stepLine(s *result.Series, lo, hi float64, x, y func(float64) vg.Length) []vg.Point {
 	value := valueAt(s, lo)
 	pts := []vg.Point{sheet.Point(x(lo), y(value))}
@@ -23,7 +23,7 @@ func stepLine(s *result.Series, lo, hi float64, x, y func(float64) vg.Length) []
 	return sheet.ThinPoints(append(pts, sheet.Point(x(hi), y(value))))
 }
 
-// valueAt is what s carries at time t: nothing before its first step.
+// valueAt returns the value of s at time t in seconds; it is 0 before the first step.
 func valueAt(s *result.Series, t float64) float64 {
 	if next := sort.Search(len(s.TimeS), func(i int) bool { return s.TimeS[i] > t }); next > 0 {
 		return s.Value[next-1]
@@ -31,7 +31,7 @@ func valueAt(s *result.Series, t float64) float64 {
 	return 0
 }
 
-// nonZeroSeries returns the series that carry something.
+// nonZeroSeries returns the series that are not always 0.
 func nonZeroSeries(all []result.Series) []*result.Series {
 	var out []*result.Series
 	for i := range all {
@@ -42,7 +42,8 @@ func nonZeroSeries(all []result.Series) []*result.Series {
 	return out
 }
 
-// activeRange returns when s first and last carries something. ok is false if it never does.
+// activeRange returns the first and the last time in seconds at which s is positive. ok is
+// false if there are none.
 func activeRange(s *result.Series) (from, to float64, ok bool) {
 	for i, v := range s.Value {
 		if v <= 0 {
@@ -56,7 +57,7 @@ func activeRange(s *result.Series) (from, to float64, ok bool) {
 	return from, to, ok
 }
 
-// peak returns the largest value of s and when it is first reached.
+// peak returns the maximum of s and the time when s first reaches it.
 func peak(s *result.Series) (at, value float64) {
 	for i, v := range s.Value {
 		if v > value {
@@ -66,11 +67,12 @@ func peak(s *result.Series) (at, value float64) {
 	return at, value
 }
 
-// minStepsPerRange is the part of the time shown, one in so many, below which a step is left out: less than a pixel, it would
-// stand there as a spike.
+// minStepsPerRange is the number of steps in the plotted time from which a step is omitted:
+// shorter steps are narrower than a pixel and would look like spikes.
 const minStepsPerRange = 2000
 
-// withoutShortSteps is s without steps shorter than least seconds; the step before takes their place.
+// withoutShortSteps returns s without steps shorter than least seconds; the preceding step is
+// extended.
 func withoutShortSteps(s *result.Series, least float64) *result.Series {
 	out := &result.Series{}
 	for i, t := range s.TimeS {

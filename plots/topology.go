@@ -12,25 +12,27 @@ import (
 	"sim/scenarios/result"
 )
 
-// maxTopologyCharts is how many different topologies a figure has room for.
+// maxTopologyCharts limits the number of topologies in a figure.
 const maxTopologyCharts = 12
 
-// topologyChart is a topology with the policies that chose it.
+// topologyChart is a topology with the policies that selected it.
 type topologyChart struct {
 	topology *result.Topology
 	policies []string
-	ports    float64        // of all replicas, as the table has them; 0 where that is not known
-	count    map[[2]int]int // circuits of a pair of pods, the lower index first
-	peer     map[int]peerBundles
-	most     int // circuits on a bundle of any chart in the figure
+	ports    float64             // ports of all replicas, as in the table; 0 if unknown
+	count    map[[2]int]int      // circuits, indexed by pair of pods, the lower index first
+	peer     map[int]peerBundles // bundles to DP peers, indexed by pod
+	most     int                 // maximum number of circuits of a bundle in the figure
 
 	*result.Wiring
 }
 
-// peerBundles are bundles from a pod to its DP peers.
+// peerBundles are the bundles from a pod to its DP peers: circuits per bundle, and number of
+// bundles.
 type peerBundles struct{ circuits, copies int }
 
-// topologyFigure shows the circuits that each policy chose. Policies that chose the same share a picture.
+// topologyFigure shows the circuits that each policy selected. Policies with the same circuits
+// share a chart.
 func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	charts := topologyCharts(doc, d)
 	if len(charts) == 0 {
@@ -41,7 +43,7 @@ func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	for i := range d.Policies {
 		jobs = max(jobs, len(d.Policies[i].Jobs))
 	}
-	const abreast = 2 // jobs whose topologies have room beside that of all
+	const abreast = 2 // maximum number of jobs whose topologies fit next to the common one
 	if jobs > 0 && jobs <= abreast && len(charts)*(1+jobs) <= maxTopologyCharts {
 		charts = withJobs(charts, doc, d)
 	} else {
@@ -58,7 +60,7 @@ func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 		for _, t := range c.peer {
 			most = max(most, t.circuits)
 		}
-		form = max(form, c.Form) // one for all, that they may be compared
+		form = max(form, c.Form) // one form for all charts, so that they are comparable
 	}
 	if n := charts[0].replicas(); n > 1 {
 		s.Note("Ports above a picture are those of all %.0f replicas; one of them is drawn for all.", n)
@@ -76,7 +78,7 @@ func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	add("topology", s)
 }
 
-// withJobs puts the circuits of each job behind those of all.
+// withJobs inserts the circuits of each job after the chart of all jobs.
 func withJobs(charts []*topologyChart, doc *result.Document, d *result.Detail) []*topologyChart {
 	var out []*topologyChart
 	for _, c := range charts {
@@ -94,8 +96,8 @@ func withJobs(charts []*topologyChart, doc *result.Document, d *result.Detail) [
 	return out
 }
 
-// topologyCharts groups the policies' topologies by what they connect, in the document's order. Those of several jobs are
-// sums, which may be identical by chance.
+// topologyCharts groups policies by topology, in the order of the document. Topologies of
+// several jobs are not grouped: they are sums, which can be equal by coincidence.
 func topologyCharts(doc *result.Document, d *result.Detail) []*topologyChart {
 	var charts []*topologyChart
 	for i := range d.Policies {
@@ -118,6 +120,7 @@ func topologyCharts(doc *result.Document, d *result.Detail) []*topologyChart {
 	return charts
 }
 
+// newChart returns the chart of a topology.
 func newChart(t *result.Topology) *topologyChart {
 	c := &topologyChart{topology: t, count: map[[2]int]int{}, peer: map[int]peerBundles{}, Wiring: t.Wiring()}
 	for _, p := range t.Pairs {
@@ -131,7 +134,7 @@ func newChart(t *result.Topology) *topologyChart {
 	return c
 }
 
-// drawn returns the ports that the circuits that are drawn take, and those that there are.
+// drawn returns the used and the total number of ports of the drawn pods.
 func (c *topologyChart) drawn() (used, total int) {
 	for _, p := range c.topology.Pods {
 		used, total = used+p.Used, total+p.Total
@@ -139,13 +142,14 @@ func (c *topologyChart) drawn() (used, total int) {
 	return used, total
 }
 
-// replicas returns how many replicas the one that is drawn stands for.
+// replicas returns the number of replicas that the drawn one represents.
 func (c *topologyChart) replicas() float64 {
 	used, _ := c.drawn()
 	return max(1, c.ports/float64(max(1, used)))
 }
 
-// head names the policies and the ports that they use, of all replicas, in a width.
+// head returns the heading: the policies and the used ports of all replicas, shortened to
+// width.
 func (c *topologyChart) head(width vg.Length) string {
 	used, total := c.drawn()
 	suffix := fmt.Sprintf(": %.0f of %.0f ports", c.replicas()*float64(used), c.replicas()*float64(total))

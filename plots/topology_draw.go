@@ -16,18 +16,20 @@ import (
 	"sim/scenarios/result"
 )
 
-// Colours of a topology's parts.
+// Colours of bundles between pods, and of bundles to DP peers.
 var (
 	circuitColor = sheet.Blue
 	peerColor    = sheet.Vermillion
 )
 
+// Sizes in points.
 const (
-	minLineWidth = 1.0 // width in points of a bundle of few circuits
-	maxLineWidth = 9.0 // and of the largest in the figure
-	nodeHeight   = 28
+	minLineWidth = 1.0 // a bundle with few circuits
+	maxLineWidth = 9.0 // the largest bundle in the figure
+	nodeHeight   = 28  // height of a pod
 )
 
+// explainTopology adds the legend of topologies.
 func explainTopology(s *sheet.Sheet, form int, peers bool, most int) {
 	if form == result.MatrixForm {
 		s.AddLegend("1 circuit between two pods", sheet.BoxSample(sheet.Tint(circuitColor, 1/float64(max(1, most))), 1))
@@ -43,7 +45,8 @@ func explainTopology(s *sheet.Sheet, form int, peers bool, most int) {
 	}
 }
 
-// paint draws a row of pods for each replica with DP peers above, the pods on an ellipse, or a matrix.
+// paint draws the topology in one of three forms: pods in rows with bundles to DP peers above,
+// pods on an ellipse, or a matrix.
 func (c *topologyChart) paint(cv draw.Canvas, form int) {
 	n, mid, size := len(c.topology.Pods), cv.Center(), cv.Size()
 	switch form {
@@ -64,19 +67,20 @@ func (c *topologyChart) paint(cv draw.Canvas, form int) {
 	}
 }
 
-// width is that of a bundle's line.
+// width returns the line width of a bundle.
 func (c *topologyChart) width(circuits int) vg.Length {
 	w := maxLineWidth * float64(circuits) / float64(max(1, c.most))
 	return vg.Length(min(max(w, minLineWidth), maxLineWidth))
 }
 
-// pairs lists the joined pods in a fixed order.
+// pairs returns the connected pairs of pods in order.
 func (c *topologyChart) pairs() [][2]int {
 	return slices.SortedFunc(maps.Keys(c.count), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 }
 
-// paintPods draws pods of a width at their places, with the direction outward, and the bundles between them: of none a
-// faint line, since the pods would otherwise seem unrelated.
+// paintPods draws pods of a width and the bundles between them. at returns the position of a
+// pod and the direction outwards. Pairs without circuits get a faint line, because the pods
+// would otherwise seem unrelated.
 func (c *topologyChart) paintPods(cv draw.Canvas, wide vg.Length, at func(i int) (vg.Point, float64)) {
 	n := len(c.topology.Pods)
 	for _, pair := range c.pairs() {
@@ -94,9 +98,9 @@ func (c *topologyChart) paintPods(cv draw.Canvas, wide vg.Length, at func(i int)
 		b, other := at(pair[1])
 		f := vg.Length(0.5)
 		if d := pair[1] - pair[0]; angle != other && d != 1 && d != n-1 {
-			f = 0.32 // off the centre of a ring, where lines cross
+			f = 0.32 // away from the centre of the ellipse, where lines cross
 		}
-		label := strconv.Itoa(c.count[pair])
+		label := strconv.Itoa(c.count[pair]) // printed if it fits
 		p, w := sheet.Point(a.X+(b.X-a.X)*f, a.Y+(b.Y-a.Y)*f), style.Width(label)/2+1.5
 		sheet.FillBox(cv, sheet.White, p.X-w, p.X+w, p.Y-sheet.SmallSize/2-0.5, p.Y+sheet.SmallSize/2+0.5)
 		cv.FillText(style, sheet.Point(p.X, p.Y+1), label)
@@ -111,7 +115,7 @@ func (c *topologyChart) paintPods(cv draw.Canvas, wide vg.Length, at func(i int)
 	}
 }
 
-// node draws a pod with the ports it uses, of all it has.
+// node draws a pod with its used and total ports.
 func (c *topologyChart) node(cv draw.Canvas, at vg.Point, wide vg.Length, i int) {
 	x0, x1, y0, y1 := at.X-wide/2, at.X+wide/2, at.Y-nodeHeight/2, at.Y+nodeHeight/2
 	sheet.FillBox(cv, sheet.BlueTint, x0, x1, y0, y1)
@@ -129,10 +133,10 @@ func (c *topologyChart) node(cv draw.Canvas, at vg.Point, wide vg.Length, i int)
 	cv.FillText(small, sheet.Point(at.X, at.Y-nodeHeight/4+1), sheet.Fit(small, ports, wide-2))
 }
 
-// peers draws the bundles of a pod to its DP peers, outward at an angle: one, or two that part.
+// peers draws the bundles of a pod to its DP peers, outwards from a point at an angle.
 func (c *topologyChart) peers(cv draw.Canvas, from vg.Point, angle float64, t peerBundles) {
 	const long, part = vg.Length(15), 0.6
-	copies := min(t.copies, 2) // a replica has two neighbours at most on a ring
+	copies := min(t.copies, 2) // a replica in a ring has at most two neighbours
 	for k := range copies {
 		sin, cos := math.Sincos(angle + part*(float64(k)-float64(copies-1)/2)*2)
 		stub(cv, from, from.Add(sheet.Point(long*vg.Length(cos), long*vg.Length(sin))), c.width(t.circuits)/2+0.5)
@@ -150,7 +154,7 @@ func (c *topologyChart) peers(cv draw.Canvas, from vg.Point, angle float64, t pe
 	cv.FillText(style, at, label)
 }
 
-// stub draws a line to a pod that is not in the picture.
+// stub draws a line to a pod outside the picture.
 func stub(cv draw.Canvas, a, b vg.Point, width vg.Length) {
 	cv.StrokeLine2(sheet.Line(peerColor, width), a.X, a.Y, b.X, b.Y)
 	sheet.Disc(cv, b, 4, sheet.White)
@@ -158,7 +162,8 @@ func stub(cv draw.Canvas, a, b vg.Point, width vg.Length) {
 	cv.DrawGlyphNoClip(draw.GlyphStyle{Color: peerColor, Radius: 4, Shape: draw.RingGlyph{}}, b)
 }
 
-// paintMatrix draws the pods as rows and columns; the last column is the DP peers'.
+// paintMatrix draws the circuits as a matrix of pods. Bundles to DP peers are in an additional
+// column.
 func (c *topologyChart) paintMatrix(cv draw.Canvas) {
 	var names []string
 	for _, p := range c.topology.Pods {
@@ -185,17 +190,18 @@ func (c *topologyChart) paintMatrix(cv draw.Canvas) {
 	drawMatrix(cv, names, beside, all)
 }
 
-// matrixCell is a place of a matrix.
+// matrixCell is a filled cell of a matrix.
 type matrixCell struct {
 	row, column int
 	color       color.RGBA
 	label       string // shown where there is room
 }
 
-// drawMatrix draws a matrix of all pairs of names, and beside it, after a gap, a column of its own where that has a
-// name. Labels name as many rows and columns as there is room for.
+// drawMatrix draws a square matrix with the given names of rows and columns. If beside is not
+// empty, it is the name of an additional column to the right. As many rows and columns are
+// labelled as fit.
 func drawMatrix(c draw.Canvas, names []string, beside string, all []matrixCell) {
-	const labels, largest, least = 18, 26, 2 // points: for names, of a cell, and to be seen
+	const labels, largest, least = 18, 26, 2 // points: space for names; maximum size of a cell; minimum visible size
 	n, columns, size := len(names), len(names), c.Size()
 	if beside != "" {
 		columns += 2

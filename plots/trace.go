@@ -16,16 +16,18 @@ import (
 	"sim/scenarios/result"
 )
 
-// SpanKind is how spans of a kind look.
+// SpanKind describes how spans of a kind are drawn.
 type SpanKind struct {
-	Name, Text string // in spans, and in the legend
+	Name, Text string // in the data, and in legends
 	Color      color.RGBA
-	Row        int // of a transfer, of the thin bars below the work, from 1; 0 is work
+	Row        int // 0 is work; transfers are thin bars below the work, in rows from 1
 }
 
-// SpanKinds returns the kinds of spans that are told apart, in the order of legends. Others are work, in grey.
+// SpanKinds returns the kinds of spans with their own colour, in the order of legends. All
+// other kinds are drawn as work, in grey.
 func SpanKinds() []SpanKind { return slices.Clone(spanKinds) }
 
+// spanKinds lists the kinds of training, then those of fleets.
 var spanKinds = []SpanKind{
 	{"forward", "forward pass", sheet.SkyBlue, 0},
 	{"backward", "backward pass", sheet.Vermillion, 0},
@@ -41,7 +43,7 @@ var spanKinds = []SpanKind{
 	{"maintenance", "maintenance", sheet.Orange, 0},
 }
 
-// findSpanKind returns how spans of a kind look.
+// findSpanKind returns the description of a kind.
 func findSpanKind(name string) SpanKind {
 	if at := slices.IndexFunc(spanKinds, func(k SpanKind) bool { return k.Name == name }); at >= 0 {
 		return spanKinds[at]
@@ -49,7 +51,7 @@ func findSpanKind(name string) SpanKind {
 	return SpanKind{Name: name, Color: sheet.Dim}
 }
 
-// allSpans are those of all tracks.
+// allSpans iterates over the spans of all tracks. The index is that of the track.
 func allSpans(tracks []result.Track) iter.Seq2[int, result.Span] {
 	return func(yield func(int, result.Span) bool) {
 		for i, l := range tracks {
@@ -62,7 +64,8 @@ func allSpans(tracks []result.Track) iter.Seq2[int, result.Span] {
 	}
 }
 
-// usedKinds lists the kinds that tracks have, the known ones first.
+// usedKinds returns the kinds that occur in tracks, separated into those of spanKinds and
+// others.
 func usedKinds(tracks []result.Track) (known, others []SpanKind) {
 	seen := map[string]bool{}
 	for _, s := range allSpans(tracks) {
@@ -80,7 +83,8 @@ func usedKinds(tracks []result.Track) (known, others []SpanKind) {
 	return known, others
 }
 
-// addKindLegend explains the kinds that tracks have. More unknown kinds than a few share a look and an entry.
+// addKindLegend adds the kinds of tracks to the legend. If there are many unknown kinds, they
+// share an entry.
 func addKindLegend(s *sheet.Sheet, tracks []result.Track) {
 	known, others := usedKinds(tracks)
 	for _, k := range known {
@@ -102,7 +106,7 @@ func addKindLegend(s *sheet.Sheet, tracks []result.Track) {
 	}
 }
 
-// traceFigures shows who works when: the simulation on the ideal fabric and that of the policy with the least makespan.
+// traceFigure draws the timeline of a simulation.
 func traceFigures(doc *result.Document, d *result.Detail, add addFigure) {
 	traceFigure(&d.Reference, "trace-reference", "Execution trace on the ideal fabric", add)
 	if best := fastest(doc, d, hasSpans); best != nil {
@@ -114,8 +118,8 @@ func traceFigures(doc *result.Document, d *result.Detail, add addFigure) {
 	}
 }
 
-// fastest returns the simulation that is best of those wanted, as the document ranks them by the metrics that tell
-// most, nil when there is none.
+// fastest returns the best simulation of those that wanted accepts, as ranked by the document
+// and else by makespan, or nil if there is none.
 func fastest(doc *result.Document, d *result.Detail, wanted func(*result.Simulation) bool) *result.Simulation {
 	if i, _ := doc.Winner(); i >= 0 {
 		if p := d.Simulation(doc.Rows[i].Policy); p != nil && wanted(p) {
@@ -131,15 +135,16 @@ func fastest(doc *result.Document, d *result.Detail, wanted func(*result.Simulat
 	return best
 }
 
+// hasSpans reports whether a simulation has a timeline.
 func hasSpans(p *result.Simulation) bool {
 	return slices.ContainsFunc(p.Tracks, func(l result.Track) bool { return len(l.Spans) > 0 })
 }
 
 func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 	const (
-		shown       = 24     // more cannot be read; the note says how many there are
-		least, most = 14, 40 // points of a track, among many and among few
-		panel       = 220    // points of a panel of many
+		shown       = 24     // tracks; more would be illegible, and a note has their number
+		least, most = 14, 40 // height of a track in points, with many and with few tracks
+		panel       = 220    // height of a plot with many tracks, in points
 	)
 	if !hasSpans(p) {
 		return
@@ -163,8 +168,8 @@ func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 	add(name, s)
 }
 
-// computing words the mean share of an iteration for which stages compute; "" if tasks of a stage overlap, as in traces
-// of other tools.
+// computing describes the mean share of the iteration in which stages compute. It returns ""
+// if tasks of a stage overlap, as in traces of other tools.
 func computing(p *result.Simulation) string {
 	busy := 0.0
 	for _, s := range allSpans(p.Tracks) {
@@ -179,7 +184,7 @@ func computing(p *result.Simulation) string {
 	return ", of which stages compute for " + sheet.Percent(share)
 }
 
-// lastEnd is when the last of the spans that count ends.
+// lastEnd returns the end of the last span that counts accepts, in seconds.
 func lastEnd(tracks []result.Track, counts func(result.Span) bool) float64 {
 	end := 0.0
 	for _, s := range allSpans(tracks) {
@@ -190,29 +195,31 @@ func lastEnd(tracks []result.Track, counts func(result.Span) bool) float64 {
 	return end
 }
 
+// isWork reports whether a span is work, not a transfer.
 func isWork(s result.Span) bool { return findSpanKind(s.Kind).Row == 0 }
 
-// zoomWindows are two windows of time, in seconds.
+// zoomWindows are two time windows in seconds, at the start and at the end of a trace.
 type zoomWindows struct{ start, end [2]float64 }
 
-// zoom returns windows at both ends of a trace in which a piece of work has room for its number; nil where the whole
-// trace gives it that room.
+// zoom returns windows at both ends of a trace in which the number of a span fits into its
+// bar. It returns nil if the numbers fit without enlargement.
 func zoom(tracks []result.Track, end float64) *zoomWindows {
 	work := shortestWork(tracks)
 	const (
-		wholeWorks = 60 // pieces of work side by side on the whole width of a figure
-		zoomWorks  = 30 // and on half of it
+		wholeWorks = 60 // spans side by side on the width of a figure
+		zoomWorks  = 30 // spans side by side on half the width
 		before     = 0.6
 	)
 	if end <= wholeWorks*work {
 		return nil
 	}
 	width := min(zoomWorks*work, end/2)
-	from := max(0, min(end-width, lastEnd(tracks, isWork)-before*width)) // some work is seen before the transfers at the end
+	from := max(0, min(end-width, lastEnd(tracks, isWork)-before*width)) // includes some work before the transfers at the end
 	return &zoomWindows{[2]float64{0, width}, [2]float64{from, end}}
 }
 
-// shortestWork is the median duration of the shortest kind of work, without end when there is none.
+// shortestWork returns the median duration of the kind of work with the shortest one, or
+// infinity if there is no work.
 func shortestWork(tracks []result.Track) float64 {
 	byKind := map[string][]float64{}
 	for _, s := range allSpans(tracks) {
@@ -221,18 +228,19 @@ func shortestWork(tracks []result.Track) float64 {
 		}
 	}
 	least := math.Inf(1)
-	for _, ds := range byKind { // in any order: it takes the least
+	for _, ds := range byKind { // the order does not matter for the minimum
 		slices.Sort(ds)
 		least = min(least, ds[len(ds)/2])
 	}
 	return least
 }
 
-// endLine is where an iteration ends.
+// endLine is the style of the line at the end of the iteration.
 var endLine = sheet.Line(sheet.Black, 1, 3, 2)
 
-// trackPlot is the plot of tracks between two times in seconds, the first track on top, with about count ticks, a line
-// at the end of the iteration, and the groups named to its right if grouped.
+// trackPlot plots tracks between two times in seconds, the first track on top, with about
+// count ticks and a line at the end of the iteration. If grouped is set, the names of groups
+// are at the right.
 func trackPlot(tracks []result.Track, from, to float64, count int, makespan float64, grouped bool) *plot.Plot {
 	t := newTrackChart(tracks)
 	names := make([]string, len(tracks))
@@ -252,7 +260,7 @@ func trackPlot(tracks []result.Track, from, to float64, count int, makespan floa
 	return p
 }
 
-// forEachGroup calls f for each run of tracks of one group.
+// forEachGroup calls f for each maximal sequence of tracks with the same group.
 func forEachGroup(tracks []result.Track, f func(first, last int, name string)) {
 	for i := 0; i < len(tracks); {
 		j := i
@@ -264,10 +272,10 @@ func forEachGroup(tracks []result.Track, f func(first, last int, name string)) {
 	}
 }
 
-// maxGroupWidth is the most that the names of groups take beside a plot.
+// maxGroupWidth is the maximum width in points of the names of groups.
 const maxGroupWidth = 90
 
-// drawGroups draws what lies below the spans: groups, and the end of the iteration.
+// drawGroups draws the background of groups and the end of the iteration.
 func drawGroups(c draw.Canvas, p *plot.Plot, tracks []result.Track, makespan float64, grouped bool) {
 	x, y := p.Transforms(&c)
 	nth := 0
@@ -289,7 +297,8 @@ func drawGroups(c draw.Canvas, p *plot.Plot, tracks []result.Track, makespan flo
 	}
 }
 
-// newTrackChart has the spans of tracks by kind: work with its numbers above, three rows of transfers below.
+// newTrackChart returns a chart of the spans of tracks: in each track, work with its numbers
+// is above three rows of transfers.
 func newTrackChart(tracks []result.Track) *trackChart {
 	t := spansChart(tracks, 1, func(k SpanKind, thin bool) (from, to float64) {
 		switch {
@@ -306,8 +315,9 @@ func newTrackChart(tracks []result.Track) *trackChart {
 	return t
 }
 
-// spansChart has the spans of tracks by kind, in units of so many seconds, and labels those of work. place says where in
-// a track a kind is; thin tells that some kinds are transfers.
+// spansChart returns a chart of the spans of tracks. unit is the time unit of the axis in
+// seconds. place returns the vertical position of a kind within a track; thin is true if the
+// tracks contain transfers. Only work has labels.
 func spansChart(tracks []result.Track, unit float64, place func(k SpanKind, thin bool) (from, to float64)) *trackChart {
 	t := &trackChart{count: len(tracks)}
 	known, others := usedKinds(tracks)

@@ -10,27 +10,28 @@ import (
 	"sim/plots/sheet"
 )
 
-// trackChart is rows of bars over an axis, the first on top: work of stages, windows of transfers, chunks on links. It
-// is a plot.Plotter.
+// trackChart is a plot.Plotter for rows of horizontal bars over a common axis, the first row
+// on top. It shows work of stages, windows of transfers, and chunks on links.
 type trackChart struct {
-	count       int
-	bars        []bar     // of one colour and track in order; a colour that comes first lies below the others
-	barGap      vg.Length // between bars that have room for it, half at each side
-	minBarWidth vg.Length // of a bar's width, so that it is seen
-	labelSize   vg.Length // of labels
-	labelsAbove bool      // labels stand above their bars
+	count       int       // number of tracks
+	bars        []bar     // sorted by start for each colour and track; colours that occur first are drawn below others
+	barGap      vg.Length // horizontal gap between bars that are wide enough, half of it on each side
+	minBarWidth vg.Length // minimum width, so that short bars are visible
+	labelSize   vg.Length // text size
+	labelsAbove bool      // labels are above the bars instead of inside
 }
 
-// bar is an interval of a track, and of the track's height.
+// bar is a bar of a track.
 type bar struct {
 	track    int
-	lo, hi   float64
-	from, to float64
+	lo, hi   float64 // along the axis
+	from, to float64 // lower and upper edge; the height of a track is 1
 	color    color.RGBA
-	label    string // shown where there is room
+	label    string // printed if it fits
 }
 
-// stackBar adds a bar on those that it has added before to the interval of a track; foot is their height.
+// stackBar adds a bar on top of those that were added for the same interval. foot is their
+// total height, which stackBar increases by high.
 func (t *trackChart) stackBar(track int, lo, hi float64, foot *float64, high float64, clr color.RGBA) {
 	if high > 0 {
 		t.bars = append(t.bars, bar{track, lo, hi, *foot, *foot + high, clr, ""})
@@ -38,7 +39,7 @@ func (t *trackChart) stackBar(track int, lo, hi float64, foot *float64, high flo
 	}
 }
 
-// plot is a plot of t, over what lies below it, without ticks up.
+// plot returns a plot of t above the plotters below. The vertical axis has no ticks.
 func (t *trackChart) plot(below ...plot.Plotter) *plot.Plot {
 	p := sheet.NewPlot("", "")
 	sheet.SetRange(&p.Y, 0, float64(t.count))
@@ -48,7 +49,8 @@ func (t *trackChart) plot(below ...plot.Plotter) *plot.Plot {
 	return p
 }
 
-// nameTracks writes names of tracks, cut to a width, beside p; an empty one leaves its track without.
+// nameTracks writes the names of tracks to the left of p, shortened to width. Tracks with an
+// empty name get none.
 func (t *trackChart) nameTracks(p *plot.Plot, width vg.Length, name func(track int) string) {
 	var ticks plot.ConstantTicks
 	for i := range t.count {
@@ -59,7 +61,7 @@ func (t *trackChart) nameTracks(p *plot.Plot, width vg.Length, name func(track i
 	p.Y.Tick.Marker = ticks
 }
 
-// trackMiddle is where the middle of a track is on the axis that goes up.
+// trackMiddle returns the position of the centre of a track on the vertical axis.
 func (t *trackChart) trackMiddle(track int) float64 { return float64(t.count-track) - 0.5 }
 
 // Plot implements plot.Plotter.
@@ -67,7 +69,7 @@ func (t *trackChart) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	box := func(b *bar) (x0, x1, y0, y1 vg.Length) {
 		foot := float64(t.count - b.track - 1)
-		return x(b.lo), x(b.hi), sheet.Snap(y(foot + b.from)), sheet.Snap(y(foot + b.to)) // so that rows that meet leave no seam
+		return x(b.lo), x(b.hi), sheet.Snap(y(foot + b.from)), sheet.Snap(y(foot + b.to)) // whole pixels, so that there is no seam between adjacent rows
 	}
 	var all sheet.ColoredBars
 	for i := range t.bars {

@@ -14,19 +14,21 @@ import (
 	"sim/scenarios/result"
 )
 
-// taskBars are a bar for each task, in a colour and of a thickness as a fraction of a row.
+// taskBars holds one bar per task, with a common colour and height. The height is relative to
+// a row.
 type taskBars struct {
 	color  color.RGBA
 	height float64
 	text   string
-	lo, hi []float64
+	lo, hi []float64 // ends of the bars, indexed by row
 }
 
-// possibleColor is the colour of what may be; vermillion is what was, blue what is left.
+// possibleColor is the colour of possible times. Actual times are vermillion, times that
+// remain after pruning blue.
 var possibleColor = color.RGBA{0x9f, 0xd3, 0xf2, 0xff}
 
-// windowsFigure shows for each transfer when it can run at all and when it ran on a baseline's circuits (DELTA, Fig.
-// 12).
+// windowsFigure shows for each transfer when it can run, and when it ran on the circuits of a
+// baseline (DELTA, Fig. 12).
 func windowsFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	w := &d.Windows
 	if len(w.Task) == 0 || len(w.EarliestS) == 0 || len(w.LatestS) == 0 {
@@ -49,10 +51,12 @@ func windowsFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	add("windows", s)
 }
 
+// tasksHeight is the height of the data in points.
 const tasksHeight = 3.8 * vg.Inch
 
-// indexFigure shows the intervals between events in which each transfer was active on a baseline's circuits, and those
-// that pruning leaves to it (DELTA, Fig. 5).
+// indexFigure shows the intervals between events in which each transfer was active on the
+// circuits of a baseline, and the intervals that remain possible after pruning (DELTA, Fig.
+// 5).
 func indexFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	w := &d.Windows
 	simulated, topo, kept := len(w.FirstK) > 0 && len(w.LastK) > 0, len(w.TopoMin) > 0 && len(w.TopoMax) > 0, len(w.MinK) > 0 && len(w.MaxK) > 0
@@ -90,7 +94,7 @@ func indexFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	add("index", s)
 }
 
-// underBaseline says on whose circuits transfers ran; runs of old do not say.
+// underBaseline names the baseline. Its name is optional in stored runs.
 func underBaseline(w *result.Windows) string {
 	if w.Baseline == "" {
 		return "in the baseline simulation"
@@ -98,7 +102,8 @@ func underBaseline(w *result.Windows) string {
 	return "on the circuits of " + sheet.Plain(w.Baseline)
 }
 
-// byEarliest orders tasks by earliest start, if that is known: the bars then form a band.
+// byEarliest returns the tasks in order of their earliest start, if it is known, so that the
+// bars form a diagonal band.
 func byEarliest(w *result.Windows) []int {
 	order := make([]int, len(w.Task))
 	start := make([]float64, len(w.Task))
@@ -107,6 +112,7 @@ func byEarliest(w *result.Windows) []int {
 	return order
 }
 
+// reorder returns the elements of col in the given order.
 func reorder[T any](order []int, col []T) []T {
 	out := make([]T, len(order))
 	for i, k := range order {
@@ -115,7 +121,8 @@ func reorder[T any](order []int, col []T) []T {
 	return out
 }
 
-// intervalEdges are interval indices as edges of cells, off half a cell.
+// intervalEdges returns interval numbers in the given order, shifted by off to an edge of the
+// interval.
 func intervalEdges(order, col []int, off float64) []float64 {
 	out := make([]float64, len(order))
 	for i, k := range reorder(order, col) {
@@ -124,13 +131,14 @@ func intervalEdges(order, col []int, off float64) []float64 {
 	return out
 }
 
+// explainLayers adds the layers to the legend.
 func explainLayers(s *sheet.Sheet, layers []taskBars) {
 	for _, l := range layers {
 		s.AddLegend(l.text, sheet.BoxSample(l.color, vg.Length(l.height)))
 	}
 }
 
-// barsRange is what the bars cover.
+// barsRange returns the range of all bars.
 func barsRange(layers []taskBars) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, l := range layers {
@@ -142,7 +150,7 @@ func barsRange(layers []taskBars) (lo, hi float64) {
 	return lo, hi
 }
 
-// meanWidth is the mean width of a bar; one that ends before it starts has none.
+// meanWidth returns the mean length of a bar; bars that end before they start count as 0.
 func meanWidth(l taskBars) float64 {
 	sum := 0.0
 	for i := range l.lo {
@@ -151,12 +159,12 @@ func meanWidth(l taskBars) float64 {
 	return sum / float64(len(l.lo))
 }
 
-// taskPlot is a plot of a row a task, the first on top, without its x axis. Names of tasks stand beside it where they
-// are few, and numbers where it is the first.
+// taskPlot plots one row per task, the first on top, without the x axis. If labelled is set,
+// it shows the names of tasks if they are few, otherwise an axis of row numbers.
 func taskPlot(w *result.Windows, order []int, layers []taskBars, labelled bool) *plot.Plot {
 	const (
 		namedTasks = 26
-		nameRoom   = 215 // points: of "PP of micro-batch 12 from stage 3 to stage 4", and a little
+		nameRoom   = 215 // points, for names such as "PP of micro-batch 12 from stage 3 to stage 4"
 	)
 	n := len(order)
 	t := taskTracks(n, layers)
@@ -181,8 +189,8 @@ func taskPlot(w *result.Windows, order []int, layers []taskBars, labelled bool) 
 	return p
 }
 
-// taskTracks has the bars of n tasks. Where rows are finer than pixels, as many as share a pixel become one bar over
-// all their intervals.
+// taskTracks returns the bars of n tasks. If rows are smaller than pixels, the rows that share
+// a pixel become one bar that covers all of them.
 func taskTracks(n int, layers []taskBars) *trackChart {
 	row := float64(tasksHeight) / float64(n)
 	merged := max(1, int(math.Ceil(sheet.Pixel/row)))
@@ -190,7 +198,7 @@ func taskTracks(n int, layers []taskBars) *trackChart {
 	for _, l := range layers {
 		height := l.height
 		if row < 4*sheet.Pixel {
-			height = 1 // no gaps between rows that fine
+			height = 1 // no gaps between such narrow rows
 		}
 		for i := 0; i < n; i += merged {
 			end := min(i+merged, n)
