@@ -7,7 +7,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// manyPolicies has 40 policies, long names and undefined values.
+// manyPolicies returns a run with 40 policies, long names and undefined values.
 func manyPolicies() (*result.Document, *result.Detail) {
 	s := small
 	s.policies = nil
@@ -21,7 +21,7 @@ func manyPolicies() (*result.Document, *result.Detail) {
 	return doc, d
 }
 
-// nearIdeal has values close to 1, below it, and undefined.
+// nearIdeal returns a run with values close to 1, below 1, and undefined.
 func nearIdeal() (*result.Document, *result.Detail) {
 	s := small
 	s.policies = []string{"one", "two", "three-with-a-rather-long-name-for-a-policy", "four"}
@@ -44,7 +44,7 @@ func withTopology(t *result.Topology) (*result.Document, *result.Detail) {
 	u.Pairs[0].Circuits += 3
 	d.Policies[1].Topology = &u
 	for i := range doc.Rows {
-		delete(doc.Rows[i].Metrics, "ports") // which were of another topology
+		delete(doc.Rows[i].Metrics, "ports") // the value of another topology
 	}
 	return doc, d
 }
@@ -69,10 +69,10 @@ func meshTopology(pods, replicas int) *result.Topology {
 	return t
 }
 
-// a run is a case of the tests.
+// makeRun creates a run for the tests.
 type makeRun func() (*result.Document, *result.Detail)
 
-// runs are the sizes and shapes that figures must cope with.
+// runs are runs of the sizes and shapes that figures must support.
 var runs = map[string]makeRun{
 	"small":  func() (*result.Document, *result.Detail) { return synthetic(small) },
 	"large":  func() (*result.Document, *result.Detail) { return synthetic(large) },

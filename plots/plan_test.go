@@ -42,7 +42,7 @@ func TestPlanCells(t *testing.T) {
 	gpus, slots := map[int]vg.Point{}, map[int]vg.Point{}
 	chunk := regexp.MustCompile(`^(\d+)→(\d+)$`)
 	all := sheettest.Texts(planFigure(t, "ring"))
-	lowest := vg.Length(math.Inf(1)) // numbers above the last row are of GPUs in topologies
+	lowest := vg.Length(math.Inf(1)) // numbers above the last row are GPUs in topologies
 	for _, x := range all {
 		if n, ok := strings.CutPrefix(x.Text, "GPU "); ok {
 			g, _ := strconv.Atoi(n)
@@ -50,7 +50,7 @@ func TestPlanCells(t *testing.T) {
 		}
 	}
 	for _, x := range all {
-		if n, err := strconv.Atoi(x.Text); err == nil && x.Corners[0].Y < lowest && x.Corners[0].Y > lowest-20 { // the panel below is in time
+		if n, err := strconv.Atoi(x.Text); err == nil && x.Corners[0].Y < lowest && x.Corners[0].Y > lowest-20 { // the plot below shows time
 			slots[n] = x.Corners[0].Add(x.Corners[1]).Scale(0.5)
 		}
 	}
@@ -110,7 +110,7 @@ func TestPlanHops(t *testing.T) {
 // Arrows point at the GPUs that links lead to, once for each.
 func TestPlanArrows(t *testing.T) {
 	s := kautzPlan(8, 2)
-	s.Phases[0].Edges[0], s.Phases[0].Busy = [2]int{3, 6}, nil // no longer as many in as out
+	s.Phases[0].Edges[0], s.Phases[0].Busy = [2]int{3, 6}, nil // in-degree and out-degree now differ
 	figs, err := All(&result.Document{}, &result.Detail{Policies: []result.Simulation{{Policy: "p", Schedule: s}}})
 	if err != nil || len(figs) != 1 {
 		t.Fatalf("%d figures, error %v", len(figs), err)
@@ -303,7 +303,7 @@ func TestPlanErrors(t *testing.T) {
 	}
 }
 
-// anySchedule is any plan whose parts fit together.
+// anySchedule draws a consistent plan.
 func anySchedule(t *rapid.T) *result.Schedule {
 	n := rapid.SampledFrom([]int{1, 2, 3, 8, 24, 25, 70}).Draw(t, "gpus")
 	gpu := rapid.IntRange(0, n-1)

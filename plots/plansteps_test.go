@@ -143,9 +143,9 @@ func TestStepsErrors(t *testing.T) {
 	}
 }
 
-// anySteps makes of a plan any in steps that checkSchedule passes.
+// anySteps replaces the phases of a plan by random consistent steps.
 func anySteps(t *rapid.T, s *result.Schedule) {
-	s.DelayS /= 1e3 // all together within what can be drawn
+	s.DelayS /= 1e3 // the total remains drawable
 	s.LatencyS = sheettest.AnyNumber.Draw(t, "latency") / 1e6
 	s.RateBitsPerS = sheettest.AnyNumber.Draw(t, "rate")
 	for i := range s.Phases {
@@ -161,7 +161,7 @@ func anySteps(t *rapid.T, s *result.Schedule) {
 	}
 }
 
-// boxes are what round each shape that is filled, by colour, in order of x.
+// boxes returns the bounding boxes of all filled shapes, indexed by colour and sorted by x.
 func boxes(rec *recorder.Canvas) map[color.Color][]vg.Rectangle {
 	all := sheettest.Boxes(rec)
 	for _, list := range all {

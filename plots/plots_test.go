@@ -180,7 +180,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestRank: bars of a ranked metric are in order, the best first, and those without a value last.
+// TestRank: the bars of a ranked metric are sorted, the best first, and those without a value
+// last.
 func TestRank(t *testing.T) {
 	m, _ := result.Find("completion_s")
 	cells := []result.Cell{{Policy: "none"}}

@@ -9,12 +9,12 @@ import (
 	"sim/scenarios/result"
 )
 
-// runShape is the size of a synthetic run.
+// runShape holds the parameters of a synthetic run.
 type runShape struct {
 	stages, perPod, micro int
-	forward, transfer     float64 // seconds of a forward pass and of a transfer
-	sync                  float64 // bits each stage synchronises
-	nic, circuit          float64 // bits per second of a stage's NICs and of a port
+	forward, transfer     float64 // duration of a forward pass and of a transfer in seconds
+	sync                  float64 // bits that each stage synchronises
+	nic, circuit          float64 // bits per second of the NICs of a stage and of a port
 	replicas              int
 	policies              []string
 }
@@ -27,7 +27,8 @@ var (
 		replicas: 8, policies: []string{"prop", "sqrt", "halve", "fast", "topo", "joint"}}
 )
 
-// synthetic makes a whole run of a shape: 1F1B on pods, two ways to share.
+// synthetic returns a complete run with a 1F1B pipeline on pods and two ways to share
+// bandwidth.
 func synthetic(s runShape) (*result.Document, *result.Detail) {
 	doc := &result.Document{Scenario: "synthetic", Reference: map[string]float64{}}
 	d := &result.Detail{Title: fmt.Sprintf("A synthetic model on %d stages in %d pods: %d micro-batches, 1F1B; 400 Gb/s a port",
@@ -82,19 +83,19 @@ func (s runShape) topology(i int) *result.Topology {
 	return t
 }
 
-// simulate runs 1F1B with transfers that take slower times what is usual, and gradients shared over circuits of a
-// capacity for each pod.
+// simulate returns a 1F1B simulation. Transfers take slower times their usual duration, and
+// gradients share circuits of the given capacity per pod.
 func (s runShape) simulate(policy, service string, slower, capacity float64) result.Simulation {
 	p := result.Simulation{Policy: policy, Service: service}
 	b := 2 * s.forward
 	transfer := s.transfer * slower
-	fwd, bwd := make([][]float64, s.stages), make([][]float64, s.stages) // ends, 0 before
+	fwd, bwd := make([][]float64, s.stages), make([][]float64, s.stages) // end times; 0 before a task has run
 	free, next := make([]float64, s.stages), make([]int, s.stages)
 	for i := range s.stages {
 		fwd[i], bwd[i] = make([]float64, s.micro), make([]float64, s.micro)
 		p.Tracks = append(p.Tracks, result.Track{Name: "stage " + strconv.Itoa(i+1), Group: "pod " + strconv.Itoa(i/s.perPod)})
 	}
-	crosses := func(i int) bool { return i/s.perPod != (i+1)/s.perPod } // from stage i to i+1
+	crosses := func(i int) bool { return i/s.perPod != (i+1)/s.perPod } // stages i and i+1 are in different pods
 	delay := func(i int) float64 {
 		if crosses(i) {
 			return transfer
@@ -155,7 +156,8 @@ func (s runShape) simulate(policy, service string, slower, capacity float64) res
 	return p
 }
 
-// oneForwardOneBackward is the k-th piece of work of a stage with depth stages from it to the last.
+// oneForwardOneBackward returns the k-th task of a stage of a 1F1B pipeline. depth is the
+// number of stages from it to the last.
 func oneForwardOneBackward(depth, micro, k int) (forward bool, m int) {
 	warm := min(depth-1, micro)
 	switch {
@@ -169,8 +171,8 @@ func oneForwardOneBackward(depth, micro, k int) (forward bool, m int) {
 	return false, k - micro
 }
 
-// share synchronises gradients over a pod's circuits, from when each stage is free: shared evenly, or the first stages
-// first.
+// share synchronises gradients over the circuits of a pod from the time when each stage is
+// free: with equal shares, or in order of stages.
 func (s runShape) share(p *result.Simulation, free []float64, capacity float64) {
 	for first := 0; first < s.stages; first += s.perPod {
 		n := min(s.perPod, s.stages-first)
@@ -222,7 +224,7 @@ func (s runShape) share(p *result.Simulation, free []float64, capacity float64) 
 	}
 }
 
-// demand adds up what leaves each pod, and what each bundle carries.
+// demand adds up the data rate of each pod and of each bundle.
 func (s runShape) demand(p *result.Simulation, slower float64) {
 	type change struct{ t, v float64 }
 	for pod := range s.pods() {
@@ -260,7 +262,7 @@ func (s runShape) demand(p *result.Simulation, slower float64) {
 	}
 }
 
-// windows makes windows round what was simulated.
+// windows returns time windows around the simulated times.
 func (s runShape) windows(p *result.Simulation) result.Windows {
 	var w result.Windows
 	var times []float64

@@ -6,7 +6,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestTiersFigure: a run on tiers has the figure, another has none.
+// TestTiersFigure: only a run on tiers has the figure.
 func TestTiersFigure(t *testing.T) {
 	doc := &result.Document{Scenario: "x", Rows: []result.Row{{Policy: "a", Metrics: map[string]float64{"makespan_s": 1}, Labels: map[string]string{"tiers": "electrical, torus"}}}}
 	if f := figureFunc(tiersFigure).draw(doc, &result.Detail{}); f != nil {

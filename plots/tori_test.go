@@ -8,15 +8,16 @@ import (
 	"sim/scenarios/result"
 )
 
-// torusCase is a synthetic torus: dims, how far wrapping in a dimension moves in the others, and a faulty OCS: the links
-// in x that leave cubes of 4x4x4 at one place of their faces.
+// torusCase is a synthetic torus with dimensions, the shift in other dimensions per
+// wrap-around link, and a failed OCS: the links in x at one position of the faces of 4x4x4
+// cubes.
 type torusCase struct {
 	dims   []int
 	shift  map[int][]int
 	mesh   bool // no wrap-around links
 	fault  bool
 	drain  bool
-	random uint64 // how ties of routes are broken
+	random uint64 // seed for ties between paths
 }
 
 var (
@@ -41,7 +42,7 @@ func (a *torusCase) at(node int) []int {
 	return out
 }
 
-// torus has what all-to-all on shortest routes loads, one route a pair.
+// torus returns the link loads of an all-to-all on shortest paths, one path per pair.
 func (a *torusCase) torus() *result.Torus {
 	l := &result.Torus{Dims: a.dims, Unit: "messages"}
 	nodes := 1
@@ -109,11 +110,11 @@ func (a *torusCase) torus() *result.Torus {
 	return l
 }
 
-// routes are shortest ones by pair; whole ignores what is down.
+// routes returns shortest paths, indexed by pair. If whole is set, failed links are used.
 func (a *torusCase) routes(l *result.Torus, out [][]int, nodes int, whole bool) [][]int {
 	routes := make([][]int, nodes*nodes)
 	for s := range nodes {
-		from := make([]int, nodes) // the link by which a node is reached
+		from := make([]int, nodes) // link by which a node is reached
 		for i := range from {
 			from[i] = -1
 		}
@@ -142,7 +143,7 @@ func (a *torusCase) routes(l *result.Torus, out [][]int, nodes int, whole bool) 
 	return routes
 }
 
-// someDelay is a distribution like a gamma's, with a tail.
+// someDelay returns a delay distribution similar to a gamma distribution, with a tail.
 func someDelay(mean, tail float64) *result.Delay {
 	d := &result.Delay{MeanS: mean, P50S: mean * 0.8, P99S: mean * tail, MaxS: mean * tail * 3}
 	for i := range 120 {
@@ -160,7 +161,7 @@ func someDelay(mean, tail float64) *result.Delay {
 	return d
 }
 
-// torusRun is a run of routers on a torus.
+// torusRun returns a run of several routers on a torus.
 func torusRun(a torusCase, policies ...string) (*result.Document, *result.Detail) {
 	doc := &result.Document{Scenario: "torus", Reference: map[string]float64{}}
 	d := &result.Detail{Title: fmt.Sprintf("All to all on a torus of %v, 50 GB/s links", a.dims)}

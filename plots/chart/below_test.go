@@ -114,7 +114,7 @@ func TestTimeLabels(t *testing.T) {
 	if labels, _ := timeLabels(&f); labels != "1 µs, 10 µs, 100 µs, 1 ms, 10 ms, 100 ms" {
 		t.Errorf("labels %q", labels)
 	}
-	f.numbers[3] *= 2 // no longer what its label says
+	f.numbers[3] *= 2 // differs from its label
 	if f.isTime() {
 		t.Error("a label that its number contradicts is taken for a time")
 	}
@@ -132,8 +132,9 @@ func timeLabels(f *dimension) (labels, title string) {
 	return strings.Join(all, ", "), title
 }
 
-// TestPlacesAndTop: a line is marked where another metric says, in the unit of x, between its points by the scale of the
-// axis; one that leaves at the top ends there, and the bound on a metric is shown that follows from others.
+// TestPlacesAndTop: marked_at marks a line at the x value that another metric gives,
+// interpolated on the scale of the axis. A line that leaves the panel at the top ends there,
+// and a bound that is computed from other metrics can be shown.
 func TestPlacesAndTop(t *testing.T) {
 	line := []linePoint{pointAt(1, 1), pointAt(100, 3), pointAt(10000, 9)}
 	c := &lineChart{v: &view{spec: &result.Plot{LogX: true, LogY: true}}}
@@ -173,7 +174,7 @@ func TestPlacesAndTop(t *testing.T) {
 	}
 }
 
-// TestWorded: labels that are lists of scenarios read as people write them.
+// TestWorded: labels with lists of scenarios are printed in the usual notation.
 func TestWorded(t *testing.T) {
 	for label, want := range map[string]string{
 		"[4, 4, 8]": "4x4x8", "[4, 4, 4]/": "4x4x4", "[4, 8, 8]/tpuv4": "4x8x8/tpuv4", "[]": "none", `["x0", "y3"]`: "x0, y3", "400Gbps": "400Gbps", "a/b": "a/b",

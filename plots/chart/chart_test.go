@@ -36,7 +36,7 @@ func TestChartErrors(t *testing.T) {
 		want   string
 		change func(p *result.Plot)
 		data   *result.Sweep
-		early  bool // Check knows
+		early  bool // Check finds the error
 	}{
 		{`plot p: kind: there is no "bar"; did you mean bars? There are bars, lines, scatter, heatmap, twists and cdf`, func(p *result.Plot) { p.Kind = "bar" }, nil, true},
 		{`kind is missing: name bars, lines, scatter, heatmap, twists or cdf`, func(p *result.Plot) { p.Kind = "" }, nil, true},
@@ -81,7 +81,7 @@ func TestChartErrors(t *testing.T) {
 		}
 		_, err := New(&p, s, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
-			// Timings are known to be there before a sweep is run.
+			// Check assumes timings, because every sweep has them.
 			if err2 := Check(&p, s); err2 == nil || !strings.Contains(err2.Error(), c.want) {
 				t.Errorf("error %v\nwant %s", err, c.want)
 			}
@@ -137,7 +137,7 @@ func TestBarLengths(t *testing.T) {
 		}
 		perUnit := got[0] / (bandwidthNCT[0][0][p] - 1)
 		for i, h := range got {
-			want := max(1, perUnit*(bandwidthNCT[i/4][i%4][p]-1)) // at least a point, to be seen
+			want := max(1, perUnit*(bandwidthNCT[i/4][i%4][p]-1)) // at least one point, so that it is visible
 			if math.Abs(h-want) > 0.02 {
 				t.Errorf("%s, bar %d is %.2f points long, want %.2f", chartPolicies[p], i, h, want)
 			}
@@ -404,7 +404,7 @@ func TestSlantedLabels(t *testing.T) {
 	}
 }
 
-// filled returns the heights of what is filled with a colour, in order.
+// filled returns the heights of the shapes that are filled with a colour, in drawing order.
 func filled(f sheet.Figure, clr color.Color) []float64 {
 	var out []float64
 	for _, r := range sheettest.Boxes(sheettest.Record(f))[sheet.ToRGBA(clr)] {

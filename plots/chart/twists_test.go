@@ -15,7 +15,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// twistSweep has the 64 patterns on three shapes, with figures that depend on the pattern as symmetric twists do.
+// twistSweep has all 64 patterns on three shapes, with values that depend on the pattern as
+// for symmetric twists.
 func twistSweep(shapes ...string) *result.Sweep {
 	var patterns []string
 	for i := range 64 {
@@ -44,7 +45,7 @@ func TestTwistCell(t *testing.T) {
 		}
 	}
 	pattern := []byte("000000")
-	for cell := range 64 { // adds 1 to what stands before, by carrying
+	for cell := range 64 { // increments the previous pattern
 		if got, _ := twistCell(string(pattern)); got != cell {
 			t.Errorf("%s: cell %d, want %d", pattern, got, cell)
 		}
@@ -95,7 +96,7 @@ func TestTwistTiles(t *testing.T) {
 			t.Errorf("tile %d is at %v, the one before at %v", tiles, p, last)
 		}
 		got, err := strconv.ParseFloat(texts[i-1].String, 64)
-		const shown = 0.0005 // the last digit
+		const shown = 0.0005 // half of the last digit
 		if err != nil || math.Abs(got-values[text.String]) > shown {
 			t.Errorf("tile %s shows %s, want %g", text.String, texts[i-1].String, values[text.String])
 		}

@@ -23,7 +23,8 @@ import (
 	"sim/plots/sheet/sheettest"
 )
 
-// page is a sheet with so many plots in rows of two, a colour bar, a legend and a note.
+// page returns a sheet with the given number of plots in rows of two, a colour bar, a legend
+// and a note.
 func page(plots int, labels ...string) *sheet.Sheet {
 	s := &sheet.Sheet{Title: "Title", Subtitle: "subtitle", Notes: []string{"A note."}}
 	block := sheet.Block{Cols: 2, Height: 100, XTitle: "across", YTitle: "up"}
@@ -108,8 +109,8 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// TestScales compares ticks of axes of all magnitudes, with their places, and the units and words of numbers with a stored
-// file.
+// TestScales compares the ticks of axes of all magnitudes, and the units and formats of
+// numbers, with a stored file.
 func TestScales(t *testing.T) {
 	var lines strings.Builder
 	write := func(name string, ticks []plot.Tick) {
