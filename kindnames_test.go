@@ -21,7 +21,7 @@ var kindWords = map[string]string{
 	"internal/cli/completion.go trace":                   "a flag",
 	"internal/cli/flags.go trace":                        "a flag",
 	"internal/cli/run.go trace":                          "a flag",
-	"internal/cli/work.go trace":                         "a flag",
+	"internal/cli/workload_files.go trace":               "a flag",
 	"plots/tiers.go tiers":                               "name of a figure",
 	"policies/routing/optimise_pattern.go all-to-all":    "value of a key of a router",
 	"scenarios/assembly/input/domain.go matrix":          "value of the key sizes",

@@ -28,7 +28,7 @@ func BenchmarkAll(b *testing.B) {
 	}
 }
 
-// BenchmarkFigure draws each of them.
+// BenchmarkFigure draws each figure of that run separately.
 func BenchmarkFigure(b *testing.B) {
 	figs, err := All(synthetic(large))
 	if err != nil {

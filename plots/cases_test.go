@@ -7,7 +7,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// manyPolicies has 40 policies, long names and undefined values.
+// manyPolicies returns a run with 40 policies, long names and undefined values.
 func manyPolicies() (*result.Document, *result.Detail) {
 	s := small
 	s.policies = nil
@@ -21,7 +21,7 @@ func manyPolicies() (*result.Document, *result.Detail) {
 	return doc, d
 }
 
-// nearIdeal has values close to 1, below it, and undefined.
+// nearIdeal returns a run with values close to 1, below 1, and undefined.
 func nearIdeal() (*result.Document, *result.Detail) {
 	s := small
 	s.policies = []string{"one", "two", "three-with-a-rather-long-name-for-a-policy", "four"}
@@ -44,7 +44,7 @@ func withTopology(t *result.Topology) (*result.Document, *result.Detail) {
 	u.Pairs[0].Circuits += 3
 	d.Policies[1].Topology = &u
 	for i := range doc.Rows {
-		delete(doc.Rows[i].Metrics, "ports") // which were of another topology
+		delete(doc.Rows[i].Metrics, "ports") // the value of another topology
 	}
 	return doc, d
 }
@@ -69,11 +69,11 @@ func meshTopology(pods, replicas int) *result.Topology {
 	return t
 }
 
-// a run is a case of the tests.
-type run func() (*result.Document, *result.Detail)
+// makeRun creates a run for the tests.
+type makeRun func() (*result.Document, *result.Detail)
 
-// runs are the sizes and shapes that figures must cope with.
-var runs = map[string]run{
+// runs are runs of the sizes and shapes that figures must support.
+var runs = map[string]makeRun{
 	"small":  func() (*result.Document, *result.Detail) { return synthetic(small) },
 	"large":  func() (*result.Document, *result.Detail) { return synthetic(large) },
 	"many":   manyPolicies,
@@ -82,7 +82,7 @@ var runs = map[string]run{
 	"matrix": func() (*result.Document, *result.Detail) { return withTopology(meshTopology(20, 1)) },
 	"grid":   func() (*result.Document, *result.Detail) { return withTopology(meshTopology(4, 3)) },
 	"one": func() (*result.Document, *result.Detail) {
-		return synthetic(shape{stages: 1, perPod: 1, micro: 1, forward: 1e-6, transfer: 1e-7, sync: 100,
+		return synthetic(runShape{stages: 1, perPod: 1, micro: 1, forward: 1e-6, transfer: 1e-7, sync: 100,
 			nic: 1e9, circuit: 1e9, replicas: 1, policies: []string{"only"}})
 	},
 	"tiny": func() (*result.Document, *result.Detail) {

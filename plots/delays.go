@@ -8,11 +8,12 @@ import (
 	"sim/scenarios/result"
 )
 
-// delaysFigure shows the cumulative distribution of packet delays of each policy, with the means marked.
+// delaysFigure shows the cumulative distribution of the packet delays of each policy, with the
+// means. If the delays at a common load are known for all policies, it shows these.
 func delaysFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	const (
-		curve = 1000 // points
-		tail  = 20   // from which ratio of 99th percentile to median a linear axis hides the most
+		curve = 1000 // points per curve
+		tail  = 20   // the axis is logarithmic if the 99th percentile exceeds the median by this factor, because a linear axis would hide most of the curve
 	)
 	s := &result.Sweep{Name: d.Title}
 	spec := &result.Plot{Kind: "cdf", Y: "delay_s", Series: "policy", Title: "Delay of packets by policy: cumulative distribution", YLabel: "share of packets"}
@@ -49,7 +50,7 @@ func delaysFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	}
 	page, err := chart.Sheet(spec, s, nil)
 	if err != nil {
-		return // without packets
+		return // no policy has packets
 	}
 	for i, text := range legend {
 		page.Legend[i].Text = text
@@ -65,11 +66,13 @@ func delaysFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	add("delays", page)
 }
 
-// leastTime is what figures tell from no time, in seconds: less than a tick, and more than none, which a logarithmic axis lacks.
-const leastTime = 1e-15
+// minPlottedTime replaces shorter times in seconds. It is below the resolution of simulated
+// time, and positive because logarithmic axes have no 0.
+const minPlottedTime = 1e-15
 
-// quantiles are n delays of which each has as many packets up to it; nil without packets. Within a bin packets are
-// spread evenly, and none took longer than the longest, although its bin reaches further.
+// quantiles returns n delays that divide the packets into n equal groups, or nil without
+// packets. Packets of a histogram bin are assumed to be evenly distributed between its lower
+// end and its upper end or the maximum delay, whichever is smaller.
 func quantiles(d *result.Delay, n int) []float64 {
 	if d == nil {
 		return nil
@@ -88,7 +91,7 @@ func quantiles(d *result.Delay, n int) []float64 {
 				break
 			}
 			at := b.FromS + (to-b.FromS)*(k-before)/packets
-			out = append(out, max(at, leastTime))
+			out = append(out, max(at, minPlottedTime))
 		}
 		before += packets
 	}

@@ -12,42 +12,43 @@ import (
 	"sim/scenarios/result"
 )
 
+// Limits of the figure.
 const (
-	podsShown  = 4   // one below the other; more would be too flat to read
-	denseSteps = 150 // steps from which the whole hides single transfers
+	maxPods       = 4   // one below another; more plots would be too flat
+	minDenseSteps = 150 // with more steps, the end of the iteration gets its own plots, because single transfers are invisible in the whole
 )
 
-// demandFigure shows the bandwidth that leaves each pod on the ideal fabric, and for long iterations their end beside
-// the whole.
+// demandFigure shows the bandwidth that each pod uses to send on the ideal fabric, and for
+// long iterations also an enlarged view of the end.
 func demandFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	ref := &d.Reference
-	pods := carrying(ref.Demand)
+	pods := nonZeroSeries(ref.Demand)
 	if len(pods) == 0 {
 		return
 	}
 	s := &sheet.Sheet{Title: "Bandwidth that leaves each pod on the ideal fabric"}
-	s.Explain("bandwidth used", func(c draw.Canvas) {
+	s.AddLegend("bandwidth used", func(c draw.Canvas) {
 		sheet.FillBox(c, sheet.BlueTint, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y)
 		sheet.HLine(c, demandLine, c.Max.Y)
 	})
-	s.Explain("peak", sheet.Dot(sheet.Vermillion))
-	pods = sheet.First(s, pods, podsShown, "pods")
+	s.AddLegend("peak", sheet.DotSample(sheet.Vermillion))
+	pods = sheet.First(s, pods, maxPods, "pods")
 	end, top, steps := ref.MakespanS, 0.0, 0
 	for _, p := range pods {
-		_, to, _ := active(p)
+		_, to, _ := activeRange(p)
 		_, v := peak(p)
 		end, top, steps = max(end, to), max(top, v), max(steps, len(p.TimeS))
 	}
 	rate := portRate(d)
 	if rate > 0 {
-		s.Note("In brackets: how many ports of %s Gb/s that fills.", sheet.Digits(rate*sheet.Gigabits.Per, 4))
+		s.Note("In brackets: how many ports of %s Gb/s that fills.", sheet.Digits(rate*sheet.GigabitsPerSecond.Per, 4))
 	}
 	block := sheet.Block{Height: 72, YTitle: "Gb/s"}
 	var tail *[2]float64
-	if z := zoom(ref.Tracks, end); z != nil && steps > denseSteps {
+	if z := zoom(ref.Tracks, end); z != nil && steps > minDenseSteps {
 		tail, block.Cols = &z.end, 2
 		if from, ok := firstSync(ref.Tracks); ok {
-			const before = 0.15 // of what follows, to see what comes before it
+			const before = 0.15 // share of the shown time that precedes the first synchronisation
 			tail[0] = max(0, min(tail[0], from-before*(end-from)))
 		}
 	}
@@ -57,7 +58,7 @@ func demandFigure(_ *result.Document, d *result.Detail, add addFigure) {
 			if i < len(pods)-1 {
 				p.X.Label.Text = ""
 			}
-			sheet.Head(p, pod.Name+head)
+			sheet.AddHeading(p, pod.Name+head)
 			block.Plots = append(block.Plots, p)
 		}
 		if tail == nil {
@@ -71,9 +72,9 @@ func demandFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	add("demand", s)
 }
 
-// firstSync is when the first gradient synchronisation begins.
+// firstSync returns the time at which the first gradient synchronisation starts.
 func firstSync(tracks []result.Track) (from float64, ok bool) {
-	for _, s := range spans(tracks) {
+	for _, s := range allSpans(tracks) {
 		if s.Kind == "dp" && (!ok || s.StartS < from) {
 			from, ok = s.StartS, true
 		}
@@ -81,19 +82,20 @@ func firstSync(tracks []result.Track) (from float64, ok bool) {
 	return from, ok
 }
 
+// demandLine is the style of the demand curve.
 var demandLine = sheet.Line(sheet.Blue, 1)
 
-// demandPlot is a pod's demand between two times, on an axis up to top.
+// demandPlot plots the demand of a pod between two times on an axis up to top.
 func demandPlot(pod *result.Series, from, to, top, rate float64, count int) *plot.Plot {
 	p := sheet.NewPlot("", "")
 	sheet.TimeAxis(&p.X, "time", from, to, count)
-	sheet.SetRange(&p.Y, 0, top*1.28) // room for the peak's label
+	sheet.SetRange(&p.Y, 0, top*1.28) // space for the label of the peak
 	p.Y.Tick.Marker = rateTicker(top, rate)
 	p.Add(sheet.Grid(true, false), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
 		line := stepLine(pod, from, to, x, y)
 		c.FillPolygon(sheet.BlueTint, append(slices.Clone(line), sheet.Point(line[len(line)-1].X, y(0)), sheet.Point(line[0].X, y(0))))
-		const together = 64 // points per path: the rasteriser searches the edges of a path in every row
+		const together = 64 // points per path: in each row, the rasteriser searches all edges of a path
 		for i := 0; i+1 < len(line); i += together {
 			c.StrokeLines(demandLine, line[i:min(i+together+1, len(line))])
 		}
@@ -102,10 +104,10 @@ func demandPlot(pod *result.Series, from, to, top, rate float64, count int) *plo
 	return p
 }
 
-// markPeak marks the greatest value where it is first reached, if that is within the plot.
+// markPeak marks the maximum at its first occurrence, if that is inside the plot.
 func markPeak(c draw.Canvas, pod *result.Series, x, y func(float64) vg.Length, from, to, rate float64) {
 	at, v := peak(pod)
-	for i, w := range pod.Value { // a peak that lasts is better marked where it can be seen
+	for i, w := range pod.Value { // prefer an occurrence inside the plot
 		if w == v && pod.TimeS[i] >= from {
 			at = pod.TimeS[i]
 			break
@@ -115,17 +117,20 @@ func markPeak(c draw.Canvas, pod *result.Series, x, y func(float64) vg.Length, f
 		return
 	}
 	sheet.Disc(c, sheet.Point(x(at), y(v)), 3.5, sheet.Vermillion)
-	text := "peak " + sheet.Digits(v*sheet.Gigabits.Per, 5) + " Gb/s"
+	text := "peak " + sheet.Digits(v*sheet.GigabitsPerSecond.Per, 5) + " Gb/s"
 	if rate > 0 {
 		text += " = " + sheet.Digits(v/rate, 4) + " ports"
 	}
-	boxed(c, sheet.Sans(sheet.NoteSize, sheet.Ink), sheet.Point(x(at), y(v)+6), text)
+	drawBoxedText(c, sheet.Sans(sheet.NoteSize, sheet.Ink), sheet.Point(x(at), y(v)+6), text)
 }
 
-// portRate infers the rate of a port in bits per second, 0 when the data do not tell. A bundle of n circuits carries at
-// most n times that rate, so the greatest rate a circuit carries anywhere is the port's if any bundle was ever full. It
-// counts only when every peak of the reference is a multiple of it that the pods have ports for, which no lower figure
-// would be by chance.
+// portRate infers the bandwidth of a port in bits per second, or 0 if the data are not
+// conclusive.
+//
+// A bundle of n circuits carries at most n times the bandwidth of a port. The maximum rate per
+// circuit therefore equals that bandwidth if any bundle was ever full. The value is accepted
+// only if every peak of the demand is an integer multiple of it, and not more than the number
+// of ports of a pod. A smaller rate would satisfy this only by coincidence.
 func portRate(d *result.Detail) float64 {
 	rate, ports := 0.0, 0
 	for i := range d.Policies {
@@ -143,7 +148,7 @@ func portRate(d *result.Detail) float64 {
 			}
 		}
 	}
-	const slack = 1e-6 // serialisation rounds to picoseconds
+	const slack = 1e-6 // serialisation times are rounded to picoseconds
 	for i := range d.Reference.Demand {
 		_, v := peak(&d.Reference.Demand[i])
 		if n := v / rate; !(math.Abs(n-math.Round(n)) <= slack*max(1, n) && n <= float64(ports)+slack) {
@@ -153,7 +158,8 @@ func portRate(d *result.Detail) float64 {
 	return rate
 }
 
-// circuits is how many circuits the bundle of a series ever has, 0 when its name fits no pair.
+// circuits returns the maximum number of circuits of the bundle to which a series belongs, or
+// 0 if its name matches no pair.
 func circuits(p *result.Simulation, name string) int {
 	pair := p.Topology.FindPair(name)
 	if pair == nil {
@@ -170,19 +176,20 @@ func circuits(p *result.Simulation, name string) int {
 	return most
 }
 
-// rateTicker marks an axis of bits per second up to top in Gb/s, at round multiples of a port's rate if that is known.
+// rateTicker returns ticks in Gb/s for rates up to top, at round multiples of the port
+// bandwidth if that is known.
 func rateTicker(top, rate float64) plot.Ticker {
 	const few = 4
 	if rate <= 0 || top/rate > 1e6 {
-		return sheet.Ticker{Unit: sheet.Gigabits, Count: few}
+		return sheet.Ticker{Unit: sheet.GigabitsPerSecond, Count: few}
 	}
-	n := 1.0 // ports per tick, a power of two as fabrics are
+	n := 1.0 // ports per tick: a power of two, as in most fabrics
 	for top/(rate*n) > few {
 		n *= 2
 	}
 	return plot.TickerFunc(func(_, hi float64) (out []plot.Tick) {
 		for i := 0.0; i*n*rate <= hi; i++ {
-			label := sheet.Digits(i*n*rate*sheet.Gigabits.Per, 5)
+			label := sheet.Digits(i*n*rate*sheet.GigabitsPerSecond.Per, 5)
 			if i > 0 {
 				label += " (" + sheet.Digits(i*n, 4) + ")"
 			}

@@ -1,6 +1,10 @@
-// Package plots draws the figures of a run from its document and detail: one file a figure, and a table of them. It
-// computes no physics and knows neither policies nor metrics by name: what it shows, packages above have measured. The
-// command writes the figures into the run directory.
+// Package plots draws the figures of a run from its result document and its details, which
+// package result defines. It simulates nothing and contains no names of policies.
+//
+// All is the entry point. The table figures lists the kinds of figures with the functions that
+// draw them; each is in a file of its own. A figure without data is left out. Many figures
+// consist of a trackChart (tracks.go), a chart of horizontal bars; comparisons of metrics use
+// package plots/chart. The layout and the file formats are those of plots/sheet.
 package plots
 
 import (
@@ -13,14 +17,15 @@ import (
 	"sim/scenarios/result"
 )
 
-// addFigure adds a figure under the name of its file. Its subtitle is the title of the run unless it has one.
+// addFigure adds a figure to a run. name is the file name without extension. If the sheet has
+// no subtitle, it gets the title of the run.
 type addFigure func(name string, s *sheet.Sheet)
 
-// figureFunc adds the figures of a kind that a run has the data for.
+// figureFunc adds the figures of one kind for which the run has data.
 type figureFunc func(doc *result.Document, d *result.Detail, add addFigure)
 
-// figures lists all figures in the order in which All returns them, with what a run must have for them. One without it
-// gets none.
+// figures lists all kinds of figures in the order in which All returns them. needs describes
+// the required data.
 var figures = []struct {
 	needs string
 	draw  figureFunc
@@ -40,18 +45,19 @@ var figures = []struct {
 	{"routes worth showing", byPolicy(newRouteMap)},
 	{"chip-time by use", chipTimeFigure},
 	{"jobs on cubes", cubesFigure},
-	{"what is free of a pod", stillFigure},
+	{"what is free of a pod", podStateFigure},
 	{"plans", byPolicy(func(p *result.Simulation) *planPicture { return newPlanPicture(p.Schedule) })},
 }
 
-// picture is what is drawn of a policy's simulation.
-type picture interface {
+// policyFigure is a figure of the simulation of one policy.
+type policyFigure interface {
 	comparable
 	figure(policy, subtitle string) (name string, s *sheet.Sheet)
 }
 
-// byPolicy draws a figure for each policy that has the data, of which there is else no picture.
-func byPolicy[P picture](of func(p *result.Simulation) P) figureFunc {
+// byPolicy returns a figureFunc that adds one figure per policy. of returns nil if the policy
+// has no data for it.
+func byPolicy[P policyFigure](of func(p *result.Simulation) P) figureFunc {
 	return func(_ *result.Document, d *result.Detail, add addFigure) {
 		var none P
 		for i := range d.Policies {
@@ -62,8 +68,8 @@ func byPolicy[P picture](of func(p *result.Simulation) P) figureFunc {
 	}
 }
 
-// All returns every figure that a run supports, in a fixed order, without those whose data is absent. It fails on data
-// that cannot be drawn: what Check of doc or d refuses (NaN among it), and numbers beyond any scale.
+// All returns all figures of a run in a fixed order. It returns an error if doc or d is
+// inconsistent or contains a number that is too large to draw.
 func All(doc *result.Document, d *result.Detail) ([]sheet.Figure, error) {
 	if err := doc.Check(); err != nil {
 		return nil, err
@@ -78,14 +84,14 @@ func All(doc *result.Document, d *result.Detail) ([]sheet.Figure, error) {
 	}
 	var all []sheet.Figure
 	for _, f := range figures {
-		all = append(all, f.draw.of(doc, d)...)
+		all = append(all, f.draw.draw(doc, d)...)
 	}
 	sheet.Unique(all)
 	return all, nil
 }
 
-// of returns the figures that are drawn of a run.
-func (f figureFunc) of(doc *result.Document, d *result.Detail) (all []sheet.Figure) {
+// draw returns the figures of one kind.
+func (f figureFunc) draw(doc *result.Document, d *result.Detail) (all []sheet.Figure) {
 	f(doc, d, func(name string, s *sheet.Sheet) {
 		s.Subtitle = cmp.Or(s.Subtitle, d.Title)
 		all = append(all, s.Figure(name))

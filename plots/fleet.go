@@ -11,66 +11,68 @@ import (
 	"sim/scenarios/result"
 )
 
-// chipShades are the colours of parts of a whole, the first being the largest after what is wanted.
-var chipShades = []color.RGBA{
-	sheet.Faint, sheet.Orange, sheet.SkyBlue, sheet.Vermillion, sheet.Purple, sheet.Green, sheet.Mix(sheet.Blue, 0.5), sheet.Black, sheet.Dim,
-	sheet.Mix(sheet.Vermillion, 0.5), sheet.Mix(sheet.Green, 0.5), sheet.Mix(sheet.Purple, 0.5),
+// chipTimeColors are the colours of the uses of chip-time other than the first, useful work,
+// which is blue.
+var chipTimeColors = []color.RGBA{
+	sheet.Faint, sheet.Orange, sheet.SkyBlue, sheet.Vermillion, sheet.Purple, sheet.Green, sheet.Tint(sheet.Blue, 0.5), sheet.Black, sheet.Dim,
+	sheet.Tint(sheet.Vermillion, 0.5), sheet.Tint(sheet.Green, 0.5), sheet.Tint(sheet.Purple, 0.5),
 }
 
-// chipTimeFigure shows, by policy, what chip-time went to: bars that are 100 % wide.
+// chipTimeFigure shows the uses of chip-time as stacked bars of 100 %, one per policy.
 func chipTimeFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	parts := result.PartsOf(result.ChipTime, doc.Rows)
 	if len(parts) == 0 {
 		return
 	}
-	t := &trackChart{count: len(doc.Rows), size: sheet.NumberSize + 1.5}
+	t := &trackChart{count: len(doc.Rows), labelSize: sheet.NumberSize + 1.5}
 	s := &sheet.Sheet{Title: "Where chip-time goes"}
 	ends := make([]float64, len(doc.Rows))
 	for k, part := range parts {
 		shade := sheet.Blue
 		if k > 0 {
-			shade = chipShades[(k-1)%len(chipShades)]
+			shade = chipTimeColors[(k-1)%len(chipTimeColors)]
 		}
-		s.Explain(part.Words, sheet.Box(shade, 1))
+		s.AddLegend(part.Words, sheet.BoxSample(shade, 1))
 		for i, v := range part.Values {
 			t.bars = append(t.bars, bar{i, ends[i], ends[i] + 100*v, 0.12, 0.88, shade, fmt.Sprintf("%.1f", 100*v)})
 			ends[i] += 100 * v
 		}
 	}
 	p := t.plot()
-	t.name(p, 120, func(i int) string { return doc.Rows[i].Policy })
+	t.nameTracks(p, 120, func(i int) string { return doc.Rows[i].Policy })
 	p.X.Label.Text = "share of chip-time, %"
 	sheet.SetRange(&p.X, 0, 100)
 	s.Add(vg.Length(max(60, 36*len(doc.Rows))), p)
 	add("chip-time", s)
 }
 
-// cubesFigure shows who had each cube, day by day, under a policy.
+// cubesFigure shows for each policy which job used each cube over time.
 func cubesFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	for i := range d.Policies {
 		if f := d.Policies[i].Fleet; f != nil && len(f.Cubes) > 0 && f.UntilS > f.FromS {
 			policy := d.Policies[i].Policy
-			add("cubes-"+sheet.FileName(policy), cubesOf(policy, f))
+			add("cubes-"+sheet.FileName(policy), cubesSheet(policy, f))
 		}
 	}
 }
 
-func cubesOf(policy string, f *result.Fleet) *sheet.Sheet {
-	const day, each = 86400, 8 // seconds; of the rows, that have a name
-	t := spansChart(f.Cubes, day, func(Kind, bool) (from, to float64) { return 0, 0.9 })
+// cubesSheet returns the figure of the cubes under a policy.
+func cubesSheet(policy string, f *result.Fleet) *sheet.Sheet {
+	const day, each = 86400, 8 // seconds per day; every each-th row has a name
+	t := spansChart(f.Cubes, day, func(SpanKind, bool) (from, to float64) { return 0, 0.9 })
 	s := &sheet.Sheet{Title: "Jobs on the cubes of a pod under " + policy}
 	s.Note("A row is a cube. Jobs are coloured by the size of their slice; white is free.")
-	explainKinds(s, f.Cubes)
+	addKindLegend(s, f.Cubes)
 	p := t.plot()
-	t.name(p, 120, func(i int) string {
+	t.nameTracks(p, 120, func(i int) string {
 		if i%each > 0 {
 			return ""
 		}
 		return f.Cubes[i].Name
 	})
 	shown, all := f.UntilS-f.FromS, 0.0
-	for _, x := range spans(f.Cubes) {
-		if x.Label != "" { // of a job
+	for _, x := range allSpans(f.Cubes) {
+		if x.Label != "" { // a job
 			all += min(x.EndS, f.UntilS) - max(x.StartS, f.FromS)
 		}
 	}
@@ -81,9 +83,9 @@ func cubesOf(policy string, f *result.Fleet) *sheet.Sheet {
 	return s
 }
 
-// stillFigure shows the cubes of a pod as a grid, under each policy, when most of what is free under some does not fit
-// one slice.
-func stillFigure(_ *result.Document, d *result.Detail, add addFigure) {
+// podStateFigure shows the cubes of a pod as a grid under each policy, at the time when the
+// most free cubes are outside the largest slice that fits.
+func podStateFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	whose, look := d.WorstFragmentation()
 	if whose == "" {
 		return
@@ -97,17 +99,17 @@ func stillFigure(_ *result.Document, d *result.Detail, add addFigure) {
 		if f := d.Policies[i].Fleet; f != nil {
 			cubes := f.CubesAt(at)
 			shown = append(shown, cubes...)
-			s.Add(90, stillOf(d.Policies[i].Policy, f, cubes, at))
+			s.Add(90, podStatePlot(d.Policies[i].Policy, f, cubes, at))
 		}
 	}
-	explainKinds(s, shown)
+	addKindLegend(s, shown)
 	add("fragmentation", s)
 }
 
-// stillOf draws the cubes of a pod at a moment.
-func stillOf(policy string, f *result.Fleet, cubes []result.Track, at float64) *plot.Plot {
+// podStatePlot draws the cubes of a pod at a time, as four layers side by side.
+func podStatePlot(policy string, f *result.Fleet, cubes []result.Track, at float64) *plot.Plot {
 	const side, gap = 4, 1
-	t := &trackChart{count: side, size: sheet.NumberSize}
+	t := &trackChart{count: side, labelSize: sheet.NumberSize}
 	for cube, track := range cubes {
 		lo := float64(cube/(side*side)*(side+gap) + cube%side)
 		add := func(edge float64, clr color.RGBA) {
@@ -116,7 +118,7 @@ func stillOf(policy string, f *result.Fleet, cubes []result.Track, at float64) *
 		add(0, sheet.Faint)
 		add(0.03, sheet.White)
 		for _, span := range track.Spans {
-			add(0, kindOf(span.Kind).Color)
+			add(0, findSpanKind(span.Kind).Color)
 		}
 	}
 	p := t.plot()
@@ -126,7 +128,7 @@ func stillOf(policy string, f *result.Fleet, cubes []result.Track, at float64) *
 			words = fmt.Sprintf("%d free, the largest slice %d", l.Free, l.Largest)
 		}
 	}
-	t.name(p, 150, func(i int) string { return []string{"", policy, words, ""}[i] })
+	t.nameTracks(p, 150, func(i int) string { return []string{"", policy, words, ""}[i] })
 	p.X.Tick.Marker, p.X.Tick.Length = plot.ConstantTicks{}, 0
 	sheet.SetRange(&p.X, 0, side*(side+gap)-gap)
 	return p

@@ -7,7 +7,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// fleetRun is a day of two cubes under two policies.
+// fleetRun returns one day of a fleet of two cubes under two policies.
 func fleetRun() (*result.Document, *result.Detail) {
 	doc := &result.Document{Scenario: "fleet", Rows: []result.Row{
 		{Policy: "one", Metrics: map[string]float64{"goodput": 0.5, "share_idle": 0.3, "share_down": 0.2}},
@@ -19,15 +19,17 @@ func fleetRun() (*result.Document, *result.Detail) {
 	return doc, &result.Detail{Title: "a day", Policies: []result.Simulation{{Policy: "one", Fleet: cubes}, {Policy: "two", Fleet: cubes}}}
 }
 
-// fragmentedRun is a fleetRun in which most of what is free fits no slice.
+// fragmentedRun returns a fleetRun in which most free cubes are outside the largest slice that
+// fits.
 func fragmentedRun() (*result.Document, *result.Detail) {
 	doc, d := fleetRun()
 	d.Policies[0].Fleet.FreeSamples = []result.FreeSample{{AtS: 0, Free: 2, Largest: 2}, {AtS: 3000, Free: 9, Largest: 4}, {AtS: 5000, Free: 5, Largest: 1}}
 	return doc, d
 }
 
-// TestFleetFigures: a fleet's run has a figure of chip-time, one of the cubes for each policy, and one of the moment
-// when most of what is free fits no slice; other runs have none.
+// TestFleetFigures: the run of a fleet has a figure of chip-time, a figure of the cubes for
+// each policy, and one of the time with the most fragmented free cubes. Other runs have none
+// of them.
 func TestFleetFigures(t *testing.T) {
 	doc, d := fleetRun()
 	cubes := d.Policies[0].Fleet
@@ -43,7 +45,7 @@ func TestFleetFigures(t *testing.T) {
 		t.Errorf("figures %s", got)
 	}
 	cubes.FreeSamples = []result.FreeSample{{AtS: 0, Free: 2, Largest: 2}, {AtS: 3000, Free: 9, Largest: 4}, {AtS: 5000, Free: 5, Largest: 1}}
-	still := figureFunc(stillFigure).of(doc, d)
+	still := figureFunc(podStateFigure).draw(doc, d)
 	if len(still) != 1 || still[0].Name != "fragmentation" {
 		t.Fatalf("%d figures of a moment", len(still))
 	}
@@ -51,7 +53,7 @@ func TestFleetFigures(t *testing.T) {
 		t.Errorf("at that moment there are %v", on)
 	}
 	doc.Rows = []result.Row{{Policy: "one", Metrics: map[string]float64{"nct": 1}}}
-	if len(figureFunc(chipTimeFigure).of(doc, d)) > 0 || len(figureFunc(cubesFigure).of(doc, &result.Detail{})) > 0 {
+	if len(figureFunc(chipTimeFigure).draw(doc, d)) > 0 || len(figureFunc(cubesFigure).draw(doc, &result.Detail{})) > 0 {
 		t.Error("figures of fleets of what is none")
 	}
 }

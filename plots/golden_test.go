@@ -15,7 +15,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// goldens are the figures held as images, by run.
+// goldens lists the figures that are compared with stored images, indexed by run.
 var goldens = map[string][]string{
 	"small":  {"nct", "trace-reference", "demand", "dp-rates", "windows", "index"},
 	"large":  {"trace-joint", "demand", "dp-rates", "windows", "index", "topology"},
@@ -47,13 +47,13 @@ func TestGolden(t *testing.T) {
 				if i < 0 {
 					t.Fatalf("the run has no figure %s", w)
 				}
-				sheettest.Golden(t, figs[i], filepath.Join("testdata", name+"-"+w+".png"))
+				sheettest.CompareImage(t, figs[i], filepath.Join("testdata", name+"-"+w+".png"))
 			})
 		}
 	}
 }
 
-// A stale golden would be believed for ever.
+// No stored image is left of a figure that is no longer compared.
 func TestGoldenFilesAreUsed(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.png")
 	if err != nil {
@@ -67,10 +67,10 @@ func TestGoldenFilesAreUsed(t *testing.T) {
 	}
 }
 
-// TestDrawings compares the texts, shapes and places of every figure of the runs, and of 60 random runs and plans, with
-// stored digests.
+// TestDrawings compares the texts, shapes and positions in all figures of the runs, and of 60
+// random runs and plans, with stored digests.
 func TestDrawings(t *testing.T) {
-	sheettest.Digests(t, filepath.Join("testdata", "drawings.txt"), func(yield func(string, sheet.Figure) bool) {
+	sheettest.CompareDigests(t, filepath.Join("testdata", "drawings.txt"), func(yield func(string, sheet.Figure) bool) {
 		all := maps.Clone(runs)
 		all["fleet"], all["fragmented"] = fleetRun, fragmentedRun
 		all["moves"] = func() (*result.Document, *result.Detail) {

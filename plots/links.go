@@ -15,69 +15,73 @@ import (
 	"sim/scenarios/result"
 )
 
-// Limits of what a picture of links shows.
+// Limits of pictures of links.
 const (
-	routesShown = 6
-	mostStep    = 40 // points between neighbours
-	leastStep   = 4  // closer ones could not be told apart
-	leastRoutes = 9  // the same with routes beside each other
+	maxRoutes       = 6
+	maxNodeSpacing  = 40 // points between neighbours
+	minNodeSpacing  = 4  // points; links of closer nodes would be indistinguishable
+	minRouteSpacing = 9  // points; the same with several paths side by side
 )
 
-// States of links.
+// down and drained are states of links, as in result.Net.
 const down, drained = "down", "drained"
 
-// routeColors tell pairs apart; red is left for links that are down.
+// routeColors distinguish source-destination pairs. Red is reserved for links that are down.
 var routeColors = []color.RGBA{sheet.Blue, sheet.Green, sheet.Orange, sheet.Purple, sheet.SkyBlue, sheet.Black}
 
-// Looks of links that are down and drained.
+// Styles of links that are down or drained.
 var (
 	downLine    = sheet.Line(color.RGBA{0xd0, 0x10, 0x10, 0xff}, 1.1, 2.5, 1.5)
 	drainedLine = sheet.Line(sheet.Dim, 1, 1, 2)
 )
 
-// netPicture is the links of a torus or a graph: each in the colour of its load, or grey below routes.
-type netPicture struct {
+// networkPicture draws the links of a torus or a graph, either coloured by load, or in grey
+// with paths on top.
+type networkPicture struct {
 	*result.NetworkLayout
-	routes []shownRoute // nil in a picture of loads
-	left   int          // routes that are not shown
-	scale  vg.Length    // points of a share of the width
+	routes []styledRoute // nil in a picture of loads
+	left   int           // number of omitted paths
+	scale  vg.Length     // points per unit of the layout, whose width is 1
 }
 
-// shownRoute is a route with its pair's look.
-type shownRoute struct {
+// styledRoute is a path with the line style of its pair.
+type styledRoute struct {
 	*result.TorusRoute
-	line draw.LineStyle // bold, or dotted and lighter for the usual one
+	line draw.LineStyle // solid; dotted and lighter for the path without faults
 }
 
-// newLinkLoads is the picture of loads; nil if there are no links, or too many.
-func newLinkLoads(p *result.Simulation) *netPicture { return newNetPicture(p, leastStep) }
+// newLinkLoads returns the picture of link loads, or nil if there are no links or too many.
+func newLinkLoads(p *result.Simulation) *networkPicture { return newNetworkPicture(p, minNodeSpacing) }
 
-func newNetPicture(p *result.Simulation, least vg.Length) *netPicture {
+// newNetworkPicture returns a picture of the links, or nil if neighbours would be closer than
+// least points.
+func newNetworkPicture(p *result.Simulation, least vg.Length) *networkPicture {
 	n := p.Net()
 	if n == nil || len(n.Links) == 0 {
 		return nil
 	}
-	k := &netPicture{NetworkLayout: n, scale: min(sheet.Inside, mostStep/vg.Length(n.Step))}
+	k := &networkPicture{NetworkLayout: n, scale: min(sheet.ContentWidth, maxNodeSpacing/vg.Length(n.Step))}
 	if k.scale*vg.Length(n.Step) < least {
 		return nil
 	}
 	return k
 }
 
-// newRouteMap is the picture of routes worth showing; nil without any, or with too many links.
-func newRouteMap(p *result.Simulation) *netPicture {
+// newRouteMap returns the picture of selected paths around faults, or nil if there are none or
+// too many links.
+func newRouteMap(p *result.Simulation) *networkPicture {
 	if p.Torus == nil || len(p.Torus.Routes) == 0 {
 		return nil
 	}
-	k := newNetPicture(p, leastRoutes)
+	k := newNetworkPicture(p, minRouteSpacing)
 	if k == nil {
 		return nil
 	}
 	all := p.Torus.Routes
-	k.left = max(0, len(all)-routesShown)
+	k.left = max(0, len(all)-maxRoutes)
 	var pairs [][2]int
 	for i := range all[:len(all)-k.left] {
-		w := shownRoute{TorusRoute: &all[i]}
+		w := styledRoute{TorusRoute: &all[i]}
 		pair := slices.Index(pairs, [2]int{w.Src, w.Dst})
 		if pair < 0 {
 			pair = len(pairs)
@@ -86,14 +90,15 @@ func newRouteMap(p *result.Simulation) *netPicture {
 		clr := routeColors[pair%len(routeColors)]
 		w.line = sheet.Line(clr, 2.4)
 		if w.FaultFree {
-			w.line = sheet.Line(sheet.Mix(clr, 0.6), 2, 1.5, 2.5)
+			w.line = sheet.Line(sheet.Tint(clr, 0.6), 2, 1.5, 2.5)
 		}
 		k.routes = append(k.routes, w)
 	}
 	return k
 }
 
-func (k *netPicture) figure(policy, _ string) (string, *sheet.Sheet) {
+// figure implements policyFigure.
+func (k *networkPicture) figure(policy, _ string) (string, *sheet.Sheet) {
 	s, name := &sheet.Sheet{Title: "Load of every link under " + policy}, "links-"
 	if k.routes != nil {
 		s.Title, name = "Routes round what is down under "+policy, "routes-"
@@ -104,28 +109,29 @@ func (k *netPicture) figure(policy, _ string) (string, *sheet.Sheet) {
 			s.Note("%s more left out.", text.Plural(k.left, "route"))
 		}
 	} else {
-		s.Note("%s.", sheet.Sentence(k.peak()))
+		s.Note("%s.", sheet.Capitalise(k.bottleneckText()))
 		s.Note("Of the two lines between nodes each is one direction.")
 		if k.Stubs {
 			s.Note("A link round the torus, or between slices, is a stub at the node that it leaves.")
 		}
 	}
-	k.explain(s)
-	s.Add(max(k.scale*vg.Length(k.Height), 40), sheet.Picture("", k.paint))
+	k.addLegend(s)
+	s.Add(max(k.scale*vg.Length(k.Height), 40), sheet.NewPicture("", k.paint))
 	return name + sheet.FileName(policy), s
 }
 
-// explain explains the colours of loads, or lists routes with their hops, and then what is down.
-func (k *netPicture) explain(s *sheet.Sheet) {
+// addLegend explains the colours of loads, or lists the paths with their hops, and then the
+// states of links.
+func (k *networkPicture) addLegend(s *sheet.Sheet) {
 	for _, w := range k.routes {
 		words := fmt.Sprintf("%s to %s: %s", k.Names[w.Src], k.Names[w.Dst], text.Plural(len(w.Links), "hop"))
 		if w.FaultFree {
 			words += " if nothing were down"
 		}
-		s.Explain(words, sheet.Stroke(w.line))
+		s.AddLegend(words, sheet.LineSample(w.line))
 	}
 	if k.routes == nil {
-		s.Explain("load of a link, 0 to "+loadText(k.MaxLoad)+" "+k.Unit, shades(loadColor))
+		s.AddLegend("load of a link, 0 to "+loadText(k.MaxLoad)+" "+k.Unit, colorScale(loadColor))
 	}
 	count := map[string]int{}
 	for i := range k.Links {
@@ -136,13 +142,13 @@ func (k *netPicture) explain(s *sheet.Sheet) {
 		style draw.LineStyle
 	}{{down, downLine}, {drained, drainedLine}} {
 		if n := count[look.state]; n > 0 {
-			s.Explain(text.Plural(n, "link")+" "+look.state, sheet.Stroke(look.style))
+			s.AddLegend(text.Plural(n, "link")+" "+look.state, sheet.LineSample(look.style))
 		}
 	}
 }
 
-// shades is a sample of all colours of a scale.
-func shades(of func(share float64) color.Color) sheet.Sample {
+// colorScale returns a legend symbol with all colours of a scale.
+func colorScale(of func(share float64) color.Color) sheet.Sample {
 	return func(c draw.Canvas) {
 		const parts = 16
 		for i := range parts {
@@ -152,10 +158,11 @@ func shades(of func(share float64) color.Color) sheet.Sample {
 	}
 }
 
-// loadColor is light for links with little load, so that they recede on white.
+// loadColor returns the colour of a load relative to the maximum. It is light for small loads,
+// so that these links are inconspicuous on white.
 func loadColor(share float64) color.Color { return sheet.Heat(0.95 * (1 - share)) }
 
-// loadText words a load.
+// loadText formats a load.
 func loadText(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e7 {
 		return text.Thousands(v)
@@ -163,13 +170,13 @@ func loadText(v float64) string {
 	return sheet.Digits(v, 5)
 }
 
-// peak says which links carry the most.
-func (k *netPicture) peak() string {
+// bottleneckText describes the most loaded links.
+func (k *networkPicture) bottleneckText() string {
 	var names []string
 	for i := range k.Links {
-		if l := &k.Links[i]; k.MaxLoad > 0 && sheet.Near(l.Load, k.MaxLoad) {
+		if l := &k.Links[i]; k.MaxLoad > 0 && sheet.NearlyEqual(l.Load, k.MaxLoad) {
 			name := k.Names[l.From] + " to " + k.Names[l.To]
-			if k.Idle == nil { // of a torus
+			if k.Idle == nil { // a torus
 				name = k.Names[l.From] + " " + l.Label
 			}
 			names = append(names, name)
@@ -186,29 +193,29 @@ func (k *netPicture) peak() string {
 	return peak + ": " + strings.Join(names, ", ")
 }
 
-// line is the points of a link on a canvas.
-func (k *netPicture) line(c draw.Canvas, link int) []vg.Point {
+// linkPoints returns the polyline of a link on the canvas.
+func (k *networkPicture) linkPoints(c draw.Canvas, link int) []vg.Point {
 	l := k.Links[link].Line
 	pts := make([]vg.Point, 0, len(l)/2)
 	for i := 0; i+1 < len(l); i += 2 {
-		pts = append(pts, k.point(c, l[i], l[i+1]))
+		pts = append(pts, k.layoutPoint(c, l[i], l[i+1]))
 	}
 	return pts
 }
 
-// point is a place of the layout on a canvas.
-func (k *netPicture) point(c draw.Canvas, x, y float64) vg.Point {
+// layoutPoint converts a point of the layout to the canvas.
+func (k *networkPicture) layoutPoint(c draw.Canvas, x, y float64) vg.Point {
 	return sheet.Point(c.Min.X+k.scale*vg.Length(x), c.Max.Y-k.scale*vg.Length(y))
 }
 
-// paint draws the links, the nodes and their texts, and the routes.
-func (k *netPicture) paint(c draw.Canvas) {
-	const all = 64 // colours
+// paint draws the links, the nodes with their texts, and the paths.
+func (k *networkPicture) paint(c draw.Canvas) {
+	const all = 64 // number of colours
 	var byLoad [all + 1][][]vg.Point
 	byState := map[string][][]vg.Point{}
 	step := k.scale * vg.Length(k.Step)
 	for i := range k.Links {
-		l, pts := &k.Links[i], k.line(c, i)
+		l, pts := &k.Links[i], k.linkPoints(c, i)
 		if l.State == "" || l.State == drained && l.Load > 0 {
 			at := min(int(l.Load/max(k.MaxLoad, math.SmallestNonzeroFloat64)*all+0.5), all)
 			byLoad[at] = append(byLoad[at], pts)
@@ -217,7 +224,7 @@ func (k *netPicture) paint(c draw.Canvas) {
 		}
 	}
 	style := draw.LineStyle{Width: min(max(step*0.11, 0.7), 3)}
-	for i, lines := range byLoad { // the most loaded on top
+	for i, lines := range byLoad { // the most loaded links on top
 		style.Color = loadColor(float64(i) / all)
 		if k.routes != nil {
 			style.Color, style.Width = sheet.Faint, 0.6
@@ -228,15 +235,15 @@ func (k *netPicture) paint(c draw.Canvas) {
 	c.StrokeLines(downLine, byState[down]...)
 	if k.routes == nil {
 		for _, pts := range byState[down] {
-			cross(c, pts[len(pts)-1], min(3, step*0.15))
+			drawCross(c, pts[len(pts)-1], min(3, step*0.15))
 		}
 	}
 	for i, at := range k.Positions {
-		p, r := k.point(c, at[0], at[1]), min(3, max(step*0.1, 0.6))
+		p, r := k.layoutPoint(c, at[0], at[1]), min(3, max(step*0.1, 0.6))
 		if k.Idle != nil && k.Idle[i] {
 			r *= 1.4
 			sheet.FillBox(c, sheet.White, p.X-r, p.X+r, p.Y-r, p.Y+r)
-			c.StrokeLines(sheet.Line(sheet.Ink, 0.8), sheet.Ring4(p.X-r, p.X+r, p.Y-r, p.Y+r))
+			c.StrokeLines(sheet.Line(sheet.Ink, 0.8), sheet.RectanglePath(p.X-r, p.X+r, p.Y-r, p.Y+r))
 			continue
 		}
 		sheet.Disc(c, p, r, sheet.Dim)
@@ -244,26 +251,28 @@ func (k *netPicture) paint(c draw.Canvas) {
 	small := sheet.Centered(min(sheet.SmallSize, max(step*0.6, sheet.NumberSize)), sheet.Dim)
 	for _, t := range k.Texts {
 		if t.MaxWidth == 0 || small.Width(t.Text) < k.scale*vg.Length(t.MaxWidth) {
-			c.FillText(small, k.point(c, t.X, t.Y), sheet.Plain(t.Text))
+			c.FillText(small, k.layoutPoint(c, t.X, t.Y), sheet.Plain(t.Text))
 		}
 	}
-	k.paintRoutes(c, step)
+	k.drawRoutes(c, step)
 }
 
-// hop returns the lines of a link: itself, and if it is a stub one that comes to the node where it ends.
-func (k *netPicture) hop(c draw.Canvas, link int, step vg.Length) [][]vg.Point {
-	pts := k.line(c, link)
+// hopLines returns the lines of one hop: the link itself, and if the link is drawn as a stub,
+// also the corresponding stub at its other end.
+func (k *networkPicture) hopLines(c draw.Canvas, link int, step vg.Length) [][]vg.Point {
+	pts := k.linkPoints(c, link)
 	to := k.Positions[k.Links[link].To]
-	end, last := k.point(c, to[0], to[1]), pts[len(pts)-1]
+	end, last := k.layoutPoint(c, to[0], to[1]), pts[len(pts)-1]
 	if d := end.Sub(last); math.Hypot(float64(d.X), float64(d.Y)) > float64(step)/2 {
 		return [][]vg.Point{pts, {end.Sub(last.Sub(pts[0])), end}}
 	}
 	return [][]vg.Point{pts}
 }
 
-// paintRoutes draws the routes, usual ones below, with an arrow on each hop, then the ends and their labels.
-func (k *netPicture) paintRoutes(c draw.Canvas, step vg.Length) {
-	number := map[[2]int]int{} // of stubs, by the ends of their links
+// drawRoutes draws the paths with an arrow on each hop, those without faults below the others,
+// then the endpoints with labels.
+func (k *networkPicture) drawRoutes(c draw.Canvas, step vg.Length) {
+	number := map[[2]int]int{} // numbers of stubs, indexed by the ends of the link
 	bold := sheet.Aligned(sheet.Bold(sheet.SmallSize, sheet.Ink), draw.XCenter, draw.YCenter)
 	for _, usual := range []bool{true, false} {
 		for i := range k.routes {
@@ -271,10 +280,10 @@ func (k *netPicture) paintRoutes(c draw.Canvas, step vg.Length) {
 			if w.FaultFree != usual {
 				continue
 			}
-			apart := min(3.2, step*0.12) * (vg.Length(i) - vg.Length(len(k.routes)-1)/2) // so that routes on the same links are seen beside each other
+			apart := min(3.2, step*0.12) * (vg.Length(i) - vg.Length(len(k.routes)-1)/2) // offset that separates paths on the same link
 			shift := sheet.Point(0.55, -0.8).Scale(apart)
 			for _, link := range w.Links {
-				parts := k.hop(c, link, step)
+				parts := k.hopLines(c, link, step)
 				for _, pts := range parts {
 					for j := range pts {
 						pts[j] = pts[j].Add(shift)
@@ -284,12 +293,12 @@ func (k *netPicture) paintRoutes(c draw.Canvas, step vg.Length) {
 					d := b.Sub(a)
 					if length := vg.Length(math.Hypot(float64(d.X), float64(d.Y))); length >= 3 { // past the middle
 						size := min(7, length*0.5)
-						sheet.ArrowHead(c, w.line.Color, a.Add(d.Scale(0.62)).Add(sheet.Toward(d, size/2)), d, size, size*0.42)
+						sheet.ArrowHead(c, w.line.Color, a.Add(d.Scale(0.62)).Add(sheet.WithLength(d, size/2)), d, size, size*0.42)
 					}
 				}
 				l := &k.Links[link]
 				if l.State == down {
-					cross(c, parts[0][len(parts[0])-1], 3.5)
+					drawCross(c, parts[0][len(parts[0])-1], 3.5)
 				}
 				if len(parts) < 2 {
 					continue
@@ -299,8 +308,8 @@ func (k *netPicture) paintRoutes(c draw.Canvas, step vg.Length) {
 					number[both] = len(number) + 1
 					label := fmt.Sprint(number[both])
 					out := parts[0][1].Sub(parts[0][0])
-					c.FillText(bold, parts[0][1].Add(sheet.Toward(out, 6)), label)
-					c.FillText(bold, parts[1][0].Sub(sheet.Toward(out, 6)), label)
+					c.FillText(bold, parts[0][1].Add(sheet.WithLength(out, 6)), label)
+					c.FillText(bold, parts[1][0].Sub(sheet.WithLength(out, 6)), label)
 				}
 			}
 		}
@@ -308,26 +317,26 @@ func (k *netPicture) paintRoutes(c draw.Canvas, step vg.Length) {
 	labelled := map[int]bool{}
 	for _, w := range k.routes {
 		for _, node := range []int{w.Src, w.Dst} {
-			p := k.point(c, k.Positions[node][0], k.Positions[node][1])
+			p := k.layoutPoint(c, k.Positions[node][0], k.Positions[node][1])
 			sheet.Disc(c, p, 5, sheet.White)
 			sheet.Disc(c, p, 3.8, w.line.Color)
 			if !labelled[node] {
 				labelled[node] = true
-				boxed(c, sheet.Bold(sheet.SmallSize, sheet.Ink), sheet.Point(p.X+5, p.Y-sheet.SmallSize-4), k.Names[node])
+				drawBoxedText(c, sheet.Bold(sheet.SmallSize, sheet.Ink), sheet.Point(p.X+5, p.Y-sheet.SmallSize-4), k.Names[node])
 			}
 		}
 	}
 }
 
-// boxed writes text on white, inside c.
-func boxed(c draw.Canvas, style draw.TextStyle, p vg.Point, text string) {
+// drawBoxedText draws text on a white background, inside c.
+func drawBoxedText(c draw.Canvas, style draw.TextStyle, p vg.Point, text string) {
 	w := style.Width(text)
 	p.X = max(min(p.X, c.Max.X-w-2), c.Min.X+2)
 	sheet.FillBox(c, sheet.White, p.X-1.5, p.X+w+1.5, p.Y-0.5, p.Y+style.Font.Size)
 	c.FillText(style, p, text)
 }
 
-// cross marks where a link is cut.
-func cross(c draw.Canvas, p vg.Point, r vg.Length) {
+// drawCross marks a link that is down.
+func drawCross(c draw.Canvas, p vg.Point, r vg.Length) {
 	c.StrokeLines(sheet.Line(downLine.Color, max(0.8, r*0.55)), sheet.Cross(p.X-r, p.X+r, p.Y-r, p.Y+r)...)
 }

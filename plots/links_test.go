@@ -24,7 +24,7 @@ func TestNetLayout(t *testing.T) {
 		for range rapid.IntRange(1, 4).Draw(t, "n") {
 			dims = append(dims, rapid.IntRange(1, 6).Draw(t, "dim"))
 		}
-		a := aTorus{dims: dims}
+		a := torusCase{dims: dims}
 		n := (&result.Simulation{Torus: &result.Torus{Dims: dims}}).Net()
 		for i, p := range n.Positions {
 			if p[0] < 0 || p[0] > 1 || p[1] < 0 || p[1] > n.Height {
@@ -50,7 +50,7 @@ func TestNetLinks(t *testing.T) {
 	l := twistedFault.torus()
 	k := newLinkLoads(&result.Simulation{Torus: l})
 	var s sheet.Sheet
-	k.explain(&s)
+	k.addLegend(&s)
 	if legend := s.Legend; legend[len(legend)-1].Text != "4 links down" {
 		t.Errorf("the legend ends with %q", legend[len(legend)-1].Text)
 	}
@@ -69,8 +69,8 @@ func TestNetLinks(t *testing.T) {
 			most, heaviest = link.Load, i
 		}
 	}
-	if k.MaxLoad != most || !strings.Contains(k.peak(), k.Names[k.Links[heaviest].From]+" "+k.Links[heaviest].Label) {
-		t.Errorf("most %g, want %g; %s", k.MaxLoad, most, k.peak())
+	if k.MaxLoad != most || !strings.Contains(k.bottleneckText(), k.Names[k.Links[heaviest].From]+" "+k.Links[heaviest].Label) {
+		t.Errorf("most %g, want %g; %s", k.MaxLoad, most, k.bottleneckText())
 	}
 	if got := result.Coordinates([]int{4, 4, 8}, 1*32+2*8+5); got != "(1,2,5)" {
 		t.Errorf("coordinates %s", got)
@@ -85,7 +85,7 @@ func TestLinkColors(t *testing.T) {
 	}
 	k := newLinkLoads(&result.Simulation{Torus: l})
 	rec := new(recorder.Canvas)
-	k.paint(draw.NewCanvas(rec, sheet.Inside, 200))
+	k.paint(draw.NewCanvas(rec, sheet.ContentWidth, 200))
 	got := map[color.Color]int{}
 	var clr color.Color
 	for _, a := range rec.Actions {
@@ -121,7 +121,7 @@ func TestRoutesShown(t *testing.T) {
 	l := cubeFault.torus()
 	l.Routes = append(l.Routes, l.Routes[:3]...)
 	m := newRouteMap(&result.Simulation{Torus: l})
-	if len(m.routes) != routesShown || m.routes[0].line.Width == m.routes[1].line.Width || m.routes[1].line.Color == m.routes[3].line.Color {
+	if len(m.routes) != maxRoutes || m.routes[0].line.Width == m.routes[1].line.Width || m.routes[1].line.Color == m.routes[3].line.Color {
 		t.Errorf("%d routes, looks %v %v %v", len(m.routes), m.routes[0].line, m.routes[1].line, m.routes[3].line)
 	}
 	_, page := m.figure("p", "")
@@ -170,8 +170,8 @@ func TestDelaysOfMany(t *testing.T) {
 		for i := range n {
 			d.Policies = append(d.Policies, result.Simulation{Policy: fmt.Sprint("p", i), Delay: someDelay(2e-5, 4)})
 		}
-		figs := figureFunc(delaysFigure).of(nil, d)
-		if len(figs) != 1 || sheettest.Says(figs[0], "policies are shown") != (want != "") || !sheettest.Says(figs[0], want) {
+		figs := figureFunc(delaysFigure).draw(nil, d)
+		if len(figs) != 1 || sheettest.Contains(figs[0], "policies are shown") != (want != "") || !sheettest.Contains(figs[0], want) {
 			t.Errorf("%d policies: %s", n, sheettest.Text(figs[0]))
 		}
 	}

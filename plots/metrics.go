@@ -12,17 +12,18 @@ import (
 	"sim/scenarios/result"
 )
 
-// sweepOf is a run as a sweep that varies nothing but the policies.
-func sweepOf(doc *result.Document, d *result.Detail) *result.Sweep {
+// runAsSweep converts a run to a sweep that varies only the policy.
+func runAsSweep(doc *result.Document, d *result.Detail) *result.Sweep {
 	s := doc.AsSweep()
 	s.Title = d.Title
 	return s
 }
 
-// metricFigures compare policies by metrics: those that the table of metrics gives a figure and the rows have.
+// metricFigures compares the policies by the metrics that have a figure in the table of
+// metrics and occur in the rows.
 func metricFigures(doc *result.Document, d *result.Detail, add addFigure) {
 	has := doc.AsSweep().MetricNames()
-	var shown [][]result.Metric // by figure
+	var shown [][]result.Metric // indexed by figure
 	for _, m := range result.Metrics {
 		f := m.Figure
 		if f.Name == "" || !has[m.Name] || f.Needs != "" && !has[f.Needs] || slices.ContainsFunc(m.HiddenBy, func(name string) bool { return has[name] }) {
@@ -39,14 +40,14 @@ func metricFigures(doc *result.Document, d *result.Detail, add addFigure) {
 	for _, list := range shown {
 		if s := metricSheet(doc, d, list); s != nil {
 			if list[0].Base > 0 {
-				jobsBlock(s, doc, d)
+				addJobsBlock(s, doc, d)
 			}
 			add(list[0].Figure.Name, s)
 		}
 	}
 }
 
-// metricSheet has a block of bars for each metric, nil where the first cannot be drawn.
+// metricSheet returns a sheet with one block of bars per metric, or nil if none can be drawn.
 func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric) *sheet.Sheet {
 	var page *sheet.Sheet
 	var words []string
@@ -64,39 +65,39 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 					label = "upper bound"
 				}
 				spec.Marks = append(spec.Marks, result.Mark{Label: label, X: r.Policy, Y: bound})
-				if _, calls := r.Metrics[result.BoundPrefix+result.CompletionTime]; !calls || m.Name == result.CompletionTime { // of which the gap is
+				if _, calls := r.Metrics[result.BoundPrefix+result.CompletionTime]; !calls || m.Name == result.CompletionTime { // the gap refers to completion time
 					models[r.Policy] = r.Labels["gap_model"]
 				}
 			}
 		}
-		of := sweepOf(doc, d)
+		of := runAsSweep(doc, d)
 		if m.Figure.Ranked {
-			spec.LogY = rank(of.Cells, &m)
+			spec.LogY = sortByMetric(of.Cells, &m)
 		}
 		s, err := chart.Sheet(spec, of, nil)
 		if err != nil {
-			continue // more policies than bars could show
+			continue // more policies than a bar chart shows
 		}
 		words = append(words, m.Words)
-		if note := notesOf(m, doc, models); note != nil {
+		if note := metricNotes(m, doc, models); note != nil {
 			s.Notes = append(note, s.Notes...)
 		}
 		if page == nil {
 			page = s
 			continue
 		}
-		const high = 170 // points, of one of several
+		const high = 170 // points, if the figure has several metrics
 		page.Blocks[0].Height, s.Blocks[0].Height = high, high
 		page.Blocks, page.Notes = append(page.Blocks, s.Blocks...), append(page.Notes, s.Notes...)
-		page.Title = sheet.Sentence(strings.Join(words, " and ")) + " by policy"
+		page.Title = sheet.Capitalise(strings.Join(words, " and ")) + " by policy"
 	}
 	return page
 }
 
-// rank puts cells in order of a metric, the best first, and reports whether the values lie so far apart that a linear axis
-// would hide the shorter ones.
-func rank(cells []result.Cell, m *result.Metric) (apart bool) {
-	const far = 4 // times the least
+// sortByMetric sorts cells by a metric, the best first. It reports whether the values differ
+// so much that short bars would be invisible on a linear axis.
+func sortByMetric(cells []result.Cell, m *result.Metric) (apart bool) {
+	const far = 4 // ratio of maximum to minimum
 	least, most := math.Inf(1), 0.0
 	for i := range cells {
 		if v, ok := cells[i].Metrics[m.Name]; ok {
@@ -117,8 +118,8 @@ func rank(cells []result.Cell, m *result.Metric) (apart bool) {
 	return least > 0 && most > far*least
 }
 
-// jobsBlock adds the same metric of each job to the figure of one that is of several jobs.
-func jobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
+// addJobsBlock adds NCT by job to a figure of several jobs.
+func addJobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
 	own, err := barsBy(doc, d, "job", func(r *result.Row, add func(job, metric string, v float64)) {
 		for _, job := range doc.JobNames() {
 			if v, ok := r.Metrics[result.OfJob(job, result.NCT)]; ok {
@@ -127,17 +128,18 @@ func jobsBlock(page *sheet.Sheet, doc *result.Document, d *result.Detail) {
 		}
 	})
 	if err != nil {
-		return // one job, or more than bars could show
+		return // one job, or too many bars
 	}
-	sheet.Head(page.Blocks[0].Plots[0], "All jobs")
-	sheet.Head(own.Blocks[0].Plots[0], "Each job")
+	sheet.AddHeading(page.Blocks[0].Plots[0], "All jobs")
+	sheet.AddHeading(own.Blocks[0].Plots[0], "Each job")
 	own.Blocks[0].Height = page.Blocks[0].Height
 	page.Title, page.Blocks, page.Legend = page.Title+" and job", append(page.Blocks, own.Blocks...), append(page.Legend, own.Legend...)
 	page.Notes = append(page.Notes, own.Notes[:1]...)
 }
 
-// notesOf says what a metric is and what lower bounds on it hold for.
-func notesOf(m result.Metric, doc *result.Document, models map[string]string) []string {
+// metricNotes returns notes about the definition of a metric and the assumptions of its
+// bounds.
+func metricNotes(m result.Metric, doc *result.Document, models map[string]string) []string {
 	var notes []string
 	if label := doc.Rows[0].Labels[m.Name]; label != "" && m.Meaning == "" {
 		notes = append(notes, fmt.Sprintf("The %s is the %s.", m.Words, label))
@@ -148,7 +150,8 @@ func notesOf(m result.Metric, doc *result.Document, models map[string]string) []
 	return notes
 }
 
-// boundNote says what the lower bounds hold for, by policy: what most policies have, and who has another.
+// boundNote describes the assumptions of the lower bounds. models has the description for each
+// policy; the most frequent one comes first.
 func boundNote(doc *result.Document, models map[string]string) string {
 	groups := doc.Group(func(r *result.Row) string { return models[r.Policy] })
 	if len(groups) == 0 {
@@ -162,8 +165,8 @@ func boundNote(doc *result.Document, models map[string]string) string {
 	return note + "."
 }
 
-// trialsFigure shows how the metric that tells most of those that are sampled is distributed over each policy's
-// trials.
+// trialsFigure shows the distribution over trials of the most important sampled metric, one
+// curve per policy.
 func trialsFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	sampled := map[string]bool{}
 	for _, r := range doc.Rows {
@@ -175,7 +178,7 @@ func trialsFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	}
 	name := result.MainOf(sampled)
 	m, _ := result.Find(name)
-	spec := &result.Plot{Kind: "cdf", Y: name, Series: "policy", Title: sheet.Sentence(m.Words + " over trials, by policy")}
+	spec := &result.Plot{Kind: "cdf", Y: name, Series: "policy", Title: sheet.Capitalise(m.Words + " over trials, by policy")}
 	var kept []string
 	for _, r := range doc.Rows {
 		if len(r.Samples[name]) == 0 || len(kept) == len(sheet.LineStyles) {
@@ -190,9 +193,9 @@ func trialsFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	if m.Base > 0 {
 		spec.Marks = append(spec.Marks, result.Mark{Label: "ideal non-blocking fabric", Y: m.Base})
 	}
-	s, err := chart.Sheet(spec, sweepOf(doc, d), nil)
+	s, err := chart.Sheet(spec, runAsSweep(doc, d), nil)
 	if err != nil {
-		return // without samples
+		return // no samples
 	}
 	s.Notes = append(s.Notes, "Each trial is held against the ideal fabric under the same compute times.")
 	add("replay", s)

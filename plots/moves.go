@@ -16,41 +16,46 @@ import (
 	"sim/scenarios/result"
 )
 
-// movesPicture is an iteration in which circuits move: what each pod sends, and below it how its ports are connected
-// meanwhile.
+// movesPicture shows an iteration in which circuits move: the data rate of each pod, and below
+// it the connections of its ports.
 type movesPicture struct {
-	sim    *result.Simulation
-	pods   int // shown
-	port   float64
-	colors []color.RGBA // by pair, of either pod at its ends
-	moving *stepped
+	sim      *result.Simulation
+	pods     int             // number of pods shown
+	portRate float64         // bandwidth of a port in bits per second; 0 if unknown
+	colors   []color.RGBA    // indexed by pair of pods
+	history  *circuitHistory // circuits over time
 }
 
-// stepped is circuits by pair over the iteration, which repeats.
-type stepped struct {
-	at             []float64 // and the end of the iteration
-	carrying, held [][]int   // from each time on, by pair: those that carry, and those that are being set up
+// circuitHistory holds the circuits of each pair over an iteration. Iterations repeat, so
+// circuits that still move at the end also move at the beginning.
+type circuitHistory struct {
+	times               []float64 // start times of intervals in seconds, and the end of the iteration
+	carrying, settingUp [][]int   // indexed by interval and pair: usable circuits, and circuits that are being set up
 }
 
-// pairColors are those of pairs at a pod, as many as pipelines have; those to DP peers are green as synchronisation is.
+// pairColors are the colours of pairs of pods. A pod of a pipeline has few neighbours, so
+// these suffice. Pairs of DP peers are green, as synchronisation is.
 var pairColors = []color.RGBA{sheet.Blue, sheet.SkyBlue, sheet.Purple, sheet.Orange, sheet.Vermillion}
 
+// movingColor is the colour of circuits that are being set up.
 var movingColor = color.RGBA{0x3a, 0x3a, 0x3a, 0xff}
 
+// movesFigures adds a figure for each policy that moves circuits.
 func movesFigures(_ *result.Document, d *result.Detail, add addFigure) {
 	for i := range d.Policies {
 		p := &d.Policies[i]
 		if p.Topology == nil || len(p.Moves) == 0 || !(p.MakespanS > 0) {
 			continue
 		}
-		m := &movesPicture{sim: p, pods: min(len(p.Topology.Pods), podsShown), port: portRate(d), moving: newStepped(p)}
-		m.paint()
+		m := &movesPicture{sim: p, pods: min(len(p.Topology.Pods), maxPods), portRate: portRate(d), history: newCircuitHistory(p)}
+		m.assignColors()
 		add("moves-"+sheet.FileName(p.Policy), m.sheet())
 	}
 }
 
-// newStepped follows the moves of an iteration, and what those of the one before still have to set up when it begins.
-func newStepped(p *result.Simulation) *stepped {
+// newCircuitHistory follows the moves of an iteration, and those of the previous iteration
+// that end in this one.
+func newCircuitHistory(p *result.Simulation) *circuitHistory {
 	type moment struct {
 		at, up   float64
 		circuits []int
@@ -72,17 +77,17 @@ func newStepped(p *result.Simulation) *stepped {
 			list = append(list, moment{v.AtS + iteration*p.MakespanS, v.UpS + iteration*p.MakespanS, slices.Clone(now)})
 		}
 	}
-	s := &stepped{at: []float64{0, p.MakespanS}}
+	s := &circuitHistory{times: []float64{0, p.MakespanS}}
 	for _, m := range list[1:] {
 		for _, t := range []float64{m.at, m.up} {
 			if t > 0 && t < p.MakespanS {
-				s.at = append(s.at, t)
+				s.times = append(s.times, t)
 			}
 		}
 	}
-	slices.Sort(s.at)
-	s.at = slices.Compact(s.at)
-	for _, t := range s.at[:len(s.at)-1] {
+	slices.Sort(s.times)
+	s.times = slices.Compact(s.times)
+	for _, t := range s.times[:len(s.times)-1] {
 		least, held := make([]int, len(now)), make([]int, len(now))
 		for _, m := range list {
 			if m.at > t {
@@ -98,13 +103,13 @@ func newStepped(p *result.Simulation) *stepped {
 		for e := range held {
 			held[e] -= least[e]
 		}
-		s.carrying, s.held = append(s.carrying, least), append(s.held, held)
+		s.carrying, s.settingUp = append(s.carrying, least), append(s.settingUp, held)
 	}
 	return s
 }
 
-// paint gives the pairs at a pod different colours.
-func (m *movesPicture) paint() {
+// assignColors assigns different colours to the pairs of each pod.
+func (m *movesPicture) assignColors() {
 	t := m.sim.Topology
 	m.colors = make([]color.RGBA, len(t.Pairs))
 	for i, q := range t.Pairs {
@@ -125,20 +130,20 @@ func (m *movesPicture) paint() {
 	}
 }
 
-// chart has two tracks a pod: what it sends, and its ports.
+// chart returns a chart with two tracks per pod: its data rate and its ports.
 func (m *movesPicture) chart() *trackChart {
-	const high = 0.9 // of a track
+	const high = 0.9 // share of the height of a track
 	t := m.sim.Topology
-	c := &trackChart{count: 2 * m.pods, size: sheet.NumberSize}
+	c := &trackChart{count: 2 * m.pods, labelSize: sheet.NumberSize}
 	for pod := range m.pods {
 		m.traffic(c, pod, high)
-		for k, carrying := range m.moving.carrying {
+		for k, carrying := range m.history.carrying {
 			foot := 0.0
 			for e, q := range t.Pairs {
 				if q.A == pod || q.B == pod {
 					one := high * float64(q.Copies) / float64(t.Pods[pod].Total) // a circuit
-					c.stack(2*pod+1, m.moving.at[k], m.moving.at[k+1], &foot, one*float64(carrying[e]), m.colors[e])
-					c.stack(2*pod+1, m.moving.at[k], m.moving.at[k+1], &foot, one*float64(m.moving.held[k][e]), movingColor)
+					c.stackBar(2*pod+1, m.history.times[k], m.history.times[k+1], &foot, one*float64(carrying[e]), m.colors[e])
+					c.stackBar(2*pod+1, m.history.times[k], m.history.times[k+1], &foot, one*float64(m.history.settingUp[k][e]), movingColor)
 				}
 			}
 		}
@@ -146,7 +151,8 @@ func (m *movesPicture) chart() *trackChart {
 	return c
 }
 
-// traffic adds what a pod sends over its circuits, of what all its ports carry, or where that is not known of its peak.
+// traffic adds the data rate of a pod, relative to the bandwidth of all its ports, or to its
+// maximum if the bandwidth is unknown.
 func (m *movesPicture) traffic(c *trackChart, pod int, high float64) {
 	t := m.sim.Topology
 	var series []*result.Series
@@ -163,7 +169,7 @@ func (m *movesPicture) traffic(c *trackChart, pod int, high float64) {
 	}
 	slices.Sort(at)
 	at = slices.Compact(at)
-	full := m.port * float64(t.Pods[pod].Total)
+	full := m.portRate * float64(t.Pods[pod].Total)
 	if full <= 0 {
 		for _, t := range at {
 			sum := 0.0
@@ -176,11 +182,12 @@ func (m *movesPicture) traffic(c *trackChart, pod int, high float64) {
 	for k := 0; k+1 < len(at) && full > 0; k++ {
 		foot := 0.0
 		for i, s := range series {
-			c.stack(2*pod, at[k], at[k+1], &foot, high*valueAt(s, at[k])/full, colors[i])
+			c.stackBar(2*pod, at[k], at[k+1], &foot, high*valueAt(s, at[k])/full, colors[i])
 		}
 	}
 }
 
+// sheet lays out the figure.
 func (m *movesPicture) sheet() *sheet.Sheet {
 	p, t := m.sim, m.sim.Topology
 	s := &sheet.Sheet{Title: "Circuits that move in an iteration under " + p.Policy}
@@ -202,38 +209,38 @@ func (m *movesPicture) sheet() *sheet.Sheet {
 	}
 	for _, clr := range append(slices.Clone(pairColors), sheet.Dim, sheet.Green) {
 		if shown[clr] != "" {
-			s.Explain(shown[clr], sheet.Box(clr, 1))
+			s.AddLegend(shown[clr], sheet.BoxSample(clr, 1))
 		}
 	}
-	s.Explain("moving, down for the delay", sheet.Box(movingColor, 1))
+	s.AddLegend("moving, down for the delay", sheet.BoxSample(movingColor, 1))
 	add := func(head string, from, to float64, ticks int) {
-		q := chart.plot(sheet.PlotFunc(m.bands))
-		chart.name(q, 150, func(i int) string {
+		q := chart.plot(sheet.PlotFunc(m.drawBands))
+		chart.nameTracks(q, 150, func(i int) string {
 			if i%2 == 1 {
 				return "its ports"
 			}
 			return t.Pods[i/2].Name + " sends"
 		})
 		sheet.TimeAxis(&q.X, "time", from, to, ticks)
-		sheet.Head(q, head)
+		sheet.AddHeading(q, head)
 		s.Add(vg.Length(34*2*m.pods), q)
 	}
 	add("The whole iteration: "+sheet.Duration(p.MakespanS, 4), 0, p.MakespanS, 10)
-	if from, to, ok := m.busiest(); ok {
+	if from, to, ok := m.finalChanges(); ok {
 		add("Its last changes before the end", from, to, 8)
 	}
 	what := "A row is as high as what a pod sends at its peak, or its ports"
-	if m.port > 0 {
+	if m.portRate > 0 {
 		what = "A row is as high as all ports of a pod: what it sends over them"
 	}
-	s.Note("%s", m.saved())
+	s.Note("%s", m.durationNote())
 	s.Note("%s, and below it the pods at the other ends of its ports. Pipelines send between pods; when gradients are complete, pods synchronise them with the same pods of other replicas, their DP peers.", what)
 	sheet.First(s, t.Pods, m.pods, "pods")
 	return s
 }
 
-// saved says how long the iteration takes, and how long without moving circuits.
-func (m *movesPicture) saved() string {
+// durationNote compares the iteration time with and without moves.
+func (m *movesPicture) durationNote() string {
 	p := m.sim
 	out := fmt.Sprintf("With %s of circuits the iteration takes %s", text.Plural(len(p.Moves), "move"), sheet.Duration(p.MakespanS, 4))
 	if p.UnchangedS > p.MakespanS {
@@ -242,11 +249,11 @@ func (m *movesPicture) saved() string {
 	return out + "."
 }
 
-// busiest is the part of the iteration in which circuits change that are back at its end, if it is much shorter than the
-// whole.
-func (m *movesPicture) busiest() (from, to float64, ok bool) {
+// finalChanges returns the time range of the changes in the last quarter of the iteration. ok
+// is false if there are none.
+func (m *movesPicture) finalChanges() (from, to float64, ok bool) {
 	end := m.sim.MakespanS
-	const near = 0.25 // of the iteration
+	const near = 0.25 // share of the iteration
 	from = math.Inf(1)
 	for _, v := range m.sim.Moves {
 		if v.AtS > end*(1-near) && v.AtS < end {
@@ -257,8 +264,8 @@ func (m *movesPicture) busiest() (from, to float64, ok bool) {
 	return from, end, !math.IsInf(from, 1)
 }
 
-// bands sets the pods apart.
-func (m *movesPicture) bands(c draw.Canvas, p *plot.Plot) {
+// drawBands draws a background behind every other pod.
+func (m *movesPicture) drawBands(c draw.Canvas, p *plot.Plot) {
 	_, y := p.Transforms(&c)
 	for pod := range m.pods {
 		top, foot := y(float64(2*(m.pods-pod))), y(float64(2*(m.pods-pod)-2))

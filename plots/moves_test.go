@@ -7,8 +7,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// moved is an iteration of 10 s in which pods 0 and 1 give two of three circuits to synchronisation at 4 s and take them
-// back at its end, with a delay of 3 s.
+// moved returns an iteration of 10 s in which pods 0 and 1 move two of three circuits to
+// synchronisation at 4 s and back at the end, with a delay of 3 s.
 func moved() *result.Simulation {
 	move := func(at float64, pair, peers [2]int) result.Move {
 		return result.Move{AtS: at, UpS: at + 3, Circuits: []result.PairMoves{
@@ -26,32 +26,34 @@ func moved() *result.Simulation {
 	}
 }
 
-// TestSteps: what is released stops at once, what is set up carries after the delay, into the next iteration.
+// TestSteps: released circuits stop immediately; circuits that are set up carry data after the
+// delay, also in the next iteration.
 func TestSteps(t *testing.T) {
-	s := newStepped(moved())
-	if !slices.Equal(s.at, []float64{0, 3, 4, 7, 10}) {
-		t.Fatalf("changes at %v", s.at)
+	s := newCircuitHistory(moved())
+	if !slices.Equal(s.times, []float64{0, 3, 4, 7, 10}) {
+		t.Fatalf("changes at %v", s.times)
 	}
 	for k, want := range []struct{ carrying, held []int }{
 		{[]int{1, 1}, []int{2, 0}}, {[]int{3, 1}, []int{0, 0}}, {[]int{1, 1}, []int{0, 2}}, {[]int{1, 3}, []int{0, 0}},
 	} {
-		if !slices.Equal(s.carrying[k], want.carrying) || !slices.Equal(s.held[k], want.held) {
-			t.Errorf("from %g s: %v carry and %v are set up, want %v", s.at[k], s.carrying[k], s.held[k], want)
+		if !slices.Equal(s.carrying[k], want.carrying) || !slices.Equal(s.settingUp[k], want.held) {
+			t.Errorf("from %g s: %v carry and %v are set up, want %v", s.times[k], s.carrying[k], s.settingUp[k], want)
 		}
 	}
 }
 
-// TestMovesFigure: ports of a pod are never more than full, and there is a figure for what moves alone.
+// TestMovesFigure: the bars of a pod's ports never exceed its height, and only runs whose
+// circuits move have a figure.
 func TestMovesFigure(t *testing.T) {
 	p := moved()
 	d := &result.Detail{Policies: []result.Simulation{*p, {Policy: "q", MakespanS: 1, Topology: p.Topology}}}
-	figures := figureFunc(movesFigures).of(nil, d)
+	figures := figureFunc(movesFigures).draw(nil, d)
 	if len(figures) != 1 || figures[0].Name != "moves-p" {
 		t.Fatalf("%d figures", len(figures))
 	}
-	m := &movesPicture{sim: p, pods: 2, port: 1e11, moving: newStepped(p)}
-	m.paint()
-	high := map[[2]float64]float64{} // by track and beginning
+	m := &movesPicture{sim: p, pods: 2, portRate: 1e11, history: newCircuitHistory(p)}
+	m.assignColors()
+	high := map[[2]float64]float64{} // indexed by track and start
 	for _, b := range m.chart().bars {
 		if b.to > 0.9+1e-9 || b.hi <= b.lo {
 			t.Errorf("bar %+v", b)
@@ -59,7 +61,7 @@ func TestMovesFigure(t *testing.T) {
 		at := [2]float64{float64(b.track), b.lo}
 		high[at] = max(high[at], b.to)
 	}
-	if got := high[[2]float64{1, 4}]; got < 0.899 { // one carries, one to peers does, two are being set up
+	if got := high[[2]float64{1, 4}]; got < 0.899 { // one carries, one leads to DP peers, two are being set up
 		t.Errorf("pod 0 has %g of its ports in use at 4 s", got/0.9)
 	}
 	if circuits(p, "pod 0 to pod 1") != 3 || portRate(d) != 1e11 {

@@ -13,21 +13,21 @@ import (
 	"sim/scenarios/result"
 )
 
-// planPicture is the plan of a collective as it is drawn.
+// planPicture draws the plan of a collective.
 type planPicture struct {
 	*result.Plan
-	chunks *chunks // nil if there are too many transmissions to draw, or none
+	chunks *chunkStrips // nil if there are no transmissions, or too many to draw
 }
 
-// What one figure of a plan has room for.
+// Limits and sizes of the topologies in a figure.
 const (
-	phasesShown = 8  // topologies
-	circleGPUs  = 24 // on a circle; a matrix shows more
-	pictureHigh = 176
-	smallHigh   = 142 // where there are four side by side
+	maxTopologies      = 8   // topologies in a figure
+	maxCircleGPUs      = 24  // GPUs on a circle; larger topologies are matrices
+	pictureHeight      = 176 // points
+	smallPictureHeight = 142 // points, with four pictures per row
 )
 
-// newPlanPicture prepares a plan whose parts fit together; nil for one without phases.
+// newPlanPicture returns the picture of a plan, or nil if it has no phases.
 func newPlanPicture(s *result.Schedule) *planPicture {
 	if s == nil || len(s.Phases) == 0 {
 		return nil
@@ -38,12 +38,12 @@ func newPlanPicture(s *result.Schedule) *planPicture {
 		whole = whole && len(s.Phases[i].Sent) >= part.Busy
 	}
 	if whole {
-		p.chunks = newChunks(p)
+		p.chunks = newChunkStrips(p)
 	}
 	return p
 }
 
-// linksOf are the links of a GPU in a phase.
+// linksOf returns the links of a GPU in a phase.
 func (p *planPicture) linksOf(phase, gpu int) [][2]int {
 	links := p.Topologies[p.Parts[phase].Topology].Links
 	at, _ := slices.BinarySearchFunc(links, gpu, func(l [2]int, g int) int { return l[0] - g })
@@ -54,27 +54,27 @@ func (p *planPicture) linksOf(phase, gpu int) [][2]int {
 	return links[at:end]
 }
 
-// figure puts the topologies above what is sent when.
+// figure implements policyFigure. The topologies are above the transmissions.
 func (p *planPicture) figure(policy, subtitle string) (string, *sheet.Sheet) {
 	s := &sheet.Sheet{Title: "Plan of " + policy, Subtitle: strings.TrimPrefix(subtitle+"; "+p.cost(policy), "; ")}
-	shown := min(len(p.Topologies), phasesShown)
-	block := sheet.Block{Cols: min(shown, 3), Height: pictureHigh}
+	shown := min(len(p.Topologies), maxTopologies)
+	block := sheet.Block{Cols: min(shown, 3), Height: pictureHeight}
 	if shown > 3 {
-		block.Cols, block.Height = 4, smallHigh
+		block.Cols, block.Height = 4, smallPictureHeight
 	}
 	for i := range shown {
-		block.Plots = append(block.Plots, sheet.Picture(p.head(i, sheet.Inside/vg.Length(block.Cols)-14), func(c draw.Canvas) { p.topology(c, i, block.Height) }))
+		block.Plots = append(block.Plots, sheet.NewPicture(p.heading(i, sheet.ContentWidth/vg.Length(block.Cols)-14), func(c draw.Canvas) { p.topology(c, i, block.Height) }))
 	}
 	s.Blocks = []sheet.Block{block}
 	p.notes(s, shown)
 	switch {
 	case p.Steps:
-		p.explain(s)
+		p.addLegend(s)
 		s.Add(45, p.timePanel())
 		s.Add(110, p.bytesPanel())
 		return "plan-" + sheet.FileName(policy), s
 	case p.chunks != nil:
-		p.chunks.explain(s)
+		p.chunks.addLegend(s)
 		s.Blocks = append(s.Blocks, p.chunks.block())
 	}
 	if busy := p.busyPanel(); busy != nil {
@@ -83,8 +83,9 @@ func (p *planPicture) figure(policy, subtitle string) (string, *sheet.Sheet) {
 	return "plan-" + sheet.FileName(policy), s
 }
 
-// cost words what the plan takes, d reconfigurations, the first topology among them, and the rounds; and then where it
-// comes from, which may be long.
+// cost describes the completion time of the plan as a sum of reconfigurations (including the
+// setup of the first topology) and slots or steps, and then the origin of the plan, which may
+// be a long text.
 func (p *planPicture) cost(policy string) string {
 	d := p.Reconfigurations()
 	topologies := text.Plural(d, "topology")
@@ -117,8 +118,9 @@ func (p *planPicture) cost(policy string) string {
 	return cost
 }
 
-// head names a topology in a width: by its number and the offsets of a circulant, with its rounds where there is room.
-func (p *planPicture) head(i int, width vg.Length) string {
+// heading returns the heading of topology i: its number, the offsets of a circulant topology,
+// and its slots or steps, as far as they fit into width.
+func (p *planPicture) heading(i int, width vg.Length) string {
 	name, rounds := fmt.Sprintf("Topology %d", i+1), text.Plural(p.Topologies[i].Rounds, "slot")
 	if len(p.Topologies) == 1 {
 		name = "Topology"
@@ -136,19 +138,19 @@ func (p *planPicture) head(i int, width vg.Length) string {
 	}
 	long := fmt.Sprintf("%s (%s): %s", name, strings.Join(offsets, ", "), rounds)
 	for _, text := range []string{long, strings.TrimPrefix(long, "Topology ")} {
-		if sheet.Bold(sheet.HeadSize, sheet.Ink).Width(text) <= width {
+		if sheet.Bold(sheet.HeadingSize, sheet.Ink).Width(text) <= width {
 			return text
 		}
 	}
 	return short
 }
 
-// notes say what is left out and how rounds are read.
+// notes adds notes about omitted parts and about how to read the figure.
 func (p *planPicture) notes(s *sheet.Sheet, shown int) {
 	if n := len(p.Topologies) - shown; n > 0 {
 		s.Note("The first %d of %d topologies are drawn; %d are left out.", shown, len(p.Topologies), n)
 	}
-	if p.GPUs > circleGPUs {
+	if p.GPUs > maxCircleGPUs {
 		s.Note("A dot is a link from the GPU of its row to that of its column.")
 	}
 	switch {
@@ -159,7 +161,7 @@ func (p *planPicture) notes(s *sheet.Sheet, shown int) {
 		}
 		s.Note("%s", text)
 	case p.chunks != nil:
-		s.Note("%s", p.chunks.reading())
+		s.Note("%s", p.chunks.readingNote())
 	case p.share() > 0:
 		s.Note("The plan has too many transmissions to draw one by one.")
 	}

@@ -42,7 +42,7 @@ func TestPlanCells(t *testing.T) {
 	gpus, slots := map[int]vg.Point{}, map[int]vg.Point{}
 	chunk := regexp.MustCompile(`^(\d+)→(\d+)$`)
 	all := sheettest.Texts(planFigure(t, "ring"))
-	lowest := vg.Length(math.Inf(1)) // numbers above the last row are of GPUs in topologies
+	lowest := vg.Length(math.Inf(1)) // numbers above the last row are GPUs in topologies
 	for _, x := range all {
 		if n, ok := strings.CutPrefix(x.Text, "GPU "); ok {
 			g, _ := strconv.Atoi(n)
@@ -50,7 +50,7 @@ func TestPlanCells(t *testing.T) {
 		}
 	}
 	for _, x := range all {
-		if n, err := strconv.Atoi(x.Text); err == nil && x.Corners[0].Y < lowest && x.Corners[0].Y > lowest-20 { // the panel below is in time
+		if n, err := strconv.Atoi(x.Text); err == nil && x.Corners[0].Y < lowest && x.Corners[0].Y > lowest-20 { // the plot below shows time
 			slots[n] = x.Corners[0].Add(x.Corners[1]).Scale(0.5)
 		}
 	}
@@ -110,7 +110,7 @@ func TestPlanHops(t *testing.T) {
 // Arrows point at the GPUs that links lead to, once for each.
 func TestPlanArrows(t *testing.T) {
 	s := kautzPlan(8, 2)
-	s.Phases[0].Edges[0], s.Phases[0].Busy = [2]int{3, 6}, nil // no longer as many in as out
+	s.Phases[0].Edges[0], s.Phases[0].Busy = [2]int{3, 6}, nil // in-degree and out-degree now differ
 	figs, err := All(&result.Document{}, &result.Detail{Policies: []result.Simulation{{Policy: "p", Schedule: s}}})
 	if err != nil || len(figs) != 1 {
 		t.Fatalf("%d figures, error %v", len(figs), err)
@@ -173,7 +173,7 @@ func TestPlanBusy(t *testing.T) {
 		if q == nil || math.Abs(p.share()-want) > 1e-12 {
 			t.Fatalf("%s: share %g, want %g", name, p.share(), want)
 		}
-		if f := planFigure(t, name); !sheettest.Says(f, sheet.Percent(want)+" of all slots") && p.chunks == nil {
+		if f := planFigure(t, name); !sheettest.Contains(f, sheet.Percent(want)+" of all slots") && p.chunks == nil {
 			t.Errorf("%s: the figure does not say how busy links are", name)
 		}
 		rec := new(recorder.Canvas)
@@ -213,8 +213,8 @@ func TestPlanStrips(t *testing.T) {
 			s.Phases = append(s.Phases, result.SchedulePhase{Slots: n})
 		}
 		p := &planPicture{Plan: s.Plan()}
-		r := &chunks{planPicture: p, gpus: rapid.IntRange(1, 12).Draw(t, "gpus"), degree: rapid.IntRange(1, 2).Draw(t, "degree"), row: 11}
-		r.lay()
+		r := &chunkStrips{planPicture: p, gpus: rapid.IntRange(1, 12).Draw(t, "gpus"), degree: rapid.IntRange(1, 2).Draw(t, "degree"), row: 11}
+		r.chooseLayout()
 		next := 0
 		for _, strip := range r.strips {
 			wide := vg.Length(0)
@@ -223,13 +223,13 @@ func TestPlanStrips(t *testing.T) {
 					t.Fatalf("%+v, after %d slots", s, next)
 				}
 				next += s.slots
-				wide += bandWide + r.cell*vg.Length(s.slots)
+				wide += bandWidth + r.cell*vg.Length(s.slots)
 			}
-			if wide > stripWide {
+			if wide > stripWidth {
 				t.Fatalf("a strip is %g wide", wide)
 			}
 		}
-		if next+r.left != p.Rounds || r.cell < slotWidths[len(slotWidths)-1] || r.left > 0 && r.cell > slotWidths[len(slotWidths)-1] {
+		if next+r.left != p.Rounds || r.cell < minSlotWidths[len(minSlotWidths)-1] || r.left > 0 && r.cell > minSlotWidths[len(minSlotWidths)-1] {
 			t.Fatalf("%d slots are drawn and %d left of %d, each %g wide", next, r.left, p.Rounds, r.cell)
 		}
 	})
@@ -237,7 +237,7 @@ func TestPlanStrips(t *testing.T) {
 
 func TestPlanText(t *testing.T) {
 	for name := range plans {
-		for _, m := range sheettest.Misplaced(planFigure(t, name)) {
+		for _, m := range sheettest.MisplacedTexts(planFigure(t, name)) {
 			t.Errorf("%s: %s", name, m)
 		}
 	}
@@ -246,17 +246,17 @@ func TestPlanText(t *testing.T) {
 		"Plan of many", "The first 8 of 20 topologies are drawn; 12 are left out.", "20 topologies, 206 slots", "= 28.34 ms; circulant, synthetic",
 		"completion = reconfigurations + slots = 20 × 1 ms + 206 × 40.5 µs = 28.34 ms", "Topology 2 (+4): 3 slots",
 	} {
-		if !sheettest.Says(f, part) {
+		if !sheettest.Contains(f, part) {
 			t.Errorf("the figure does not say %q", part)
 		}
 	}
-	if f := planFigure(t, "long"); !sheettest.Says(f, "hops 1 to 47 of a chunk, from light to dark") || sheettest.Says(f, "hop 2") {
+	if f := planFigure(t, "long"); !sheettest.Contains(f, "hops 1 to 47 of a chunk, from light to dark") || sheettest.Contains(f, "hop 2") {
 		t.Error("the legend does not name all hops together")
 	}
-	if f := planFigure(t, "ring"); !sheettest.Says(f, "first hop of a chunk hop 2 hop 3 hop 4 idle") {
+	if f := planFigure(t, "ring"); !sheettest.Contains(f, "first hop of a chunk hop 2 hop 3 hop 4 idle") {
 		t.Error("the legend does not name each of the four hops")
 	}
-	if f := planFigure(t, "bare"); !sheettest.Says(f, "too many transmissions") {
+	if f := planFigure(t, "bare"); !sheettest.Contains(f, "too many transmissions") {
 		t.Error("the figure does not say what it leaves out")
 	}
 }
@@ -274,7 +274,7 @@ func TestPlanCost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !sheettest.Says(figs[0], cost) || !sheettest.Says(figs[0], "relabelled") {
+		if !sheettest.Contains(figs[0], cost) || !sheettest.Contains(figs[0], "relabelled") {
 			t.Errorf("%s: the figure does not say %q and what comes after", name, cost)
 		}
 	}
@@ -303,7 +303,7 @@ func TestPlanErrors(t *testing.T) {
 	}
 }
 
-// anySchedule is any plan whose parts fit together.
+// anySchedule draws a consistent plan.
 func anySchedule(t *rapid.T) *result.Schedule {
 	n := rapid.SampledFrom([]int{1, 2, 3, 8, 24, 25, 70}).Draw(t, "gpus")
 	gpu := rapid.IntRange(0, n-1)
@@ -341,7 +341,7 @@ func TestAnyPlan(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range figs {
-			if m := sheettest.Misplaced(f); len(m) > 0 {
+			if m := sheettest.MisplacedTexts(f); len(m) > 0 {
 				t.Fatalf("%q", m)
 			}
 		}

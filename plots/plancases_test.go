@@ -7,20 +7,20 @@ import (
 	"sim/scenarios/result"
 )
 
-// aPlan is a synthetic all-to-all on circulant topologies: offsets by phase. Each destination is served in the phase
-// that has the shortest path to it.
-type aPlan struct {
+// planCase is a synthetic all-to-all on circulant topologies with the given offsets per phase.
+// Each destination is served in the phase with the shortest path to it.
+type planCase struct {
 	gpus, degree int
 	offsets      [][]int
-	bare         bool // says only how many links are busy
+	bare         bool // contains only the number of busy links
 }
 
-// schedule finds slots for the chunks of GPU 0, longest path first, and gives all others the same, turned: hops of an
-// offset never contend, as all are taken at once.
-func (a aPlan) schedule() *result.Schedule {
+// schedule assigns slots to the chunks of GPU 0, the longest path first. All other GPUs use
+// the same slots with rotated indices, so the hops of an offset never contend.
+func (a planCase) schedule() *result.Schedule {
 	n := a.gpus
 	out := &result.Schedule{Origin: "circulant, synthetic", GPUs: n, Degree: a.degree, SlotS: 40.5e-6, DelayS: 1e-3}
-	paths := make([][][]int, len(a.offsets)) // by phase and destination: offsets to take
+	paths := make([][][]int, len(a.offsets)) // offsets of the hops, indexed by phase and destination
 	for p, offsets := range a.offsets {
 		paths[p] = make([][]int, n)
 		queue := []int{0}
@@ -89,7 +89,7 @@ func (a aPlan) schedule() *result.Schedule {
 	return out
 }
 
-// spread is d phases of one offset each, over n GPUs.
+// spreadOffsets returns d phases of one offset each, over n GPUs.
 func spreadOffsets(n, d int) [][]int {
 	var out [][]int
 	for i := range d {
@@ -98,7 +98,7 @@ func spreadOffsets(n, d int) [][]int {
 	return out
 }
 
-// kautz is a static generalised Kautz graph with its loops and nothing sent.
+// kautzPlan returns a static generalised Kautz graph with its loops and without transmissions.
 func kautzPlan(n, k int) *result.Schedule {
 	s := &result.Schedule{Origin: "kautz", GPUs: n, Degree: k, SlotS: 40.5e-6, DelayS: 1e-3}
 	var ph result.SchedulePhase
@@ -112,13 +112,15 @@ func kautzPlan(n, k int) *result.Schedule {
 	return s
 }
 
-// stepRun is so many steps of a length, 500 ns and the bytes at 800 Gb/s.
+// stepRun returns count steps with a message of the given bytes at 800 Gb/s and a latency of
+// 500 ns.
 func stepRun(count int, bytes int64) result.ScheduleRun {
 	return result.ScheduleRun{Count: count, Bytes: bytes, StepS: 500e-9 + float64(bytes)*8/800e9}
 }
 
-// aPhase is a phase of steps on a circulant topology, or with none on that of the phase before.
-func aPhase(gpus int, kind string, offsets []int, steps ...result.ScheduleRun) result.SchedulePhase {
+// phaseCase returns a phase of steps on a circulant topology; without offsets, on the topology
+// of the previous phase.
+func phaseCase(gpus int, kind string, offsets []int, steps ...result.ScheduleRun) result.SchedulePhase {
 	ph := result.SchedulePhase{Kind: kind, Reused: offsets == nil, Offsets: offsets, Steps: steps}
 	for u := range gpus {
 		for _, o := range offsets {
@@ -128,28 +130,29 @@ func aPhase(gpus int, kind string, offsets []int, steps ...result.ScheduleRun) r
 	return ph
 }
 
-// stepsPlan is an all-reduce in steps with every kind of phase, on three topologies.
+// stepsPlan returns an all-reduce in steps with every kind of phase, on three topologies.
 func stepsPlan() *result.Schedule {
 	return &result.Schedule{
 		Origin: "scatter, exchange, fold and gather, synthetic", GPUs: 8, Degree: 2, DelayS: 2e-6, LatencyS: 500e-9, RateBitsPerS: 800e9,
 		Phases: []result.SchedulePhase{
-			aPhase(8, "scatter", []int{1, 4}, stepRun(2, 500_000), stepRun(1, 250_000)),
-			aPhase(8, "exchange", []int{2, 6}, stepRun(1, 250_000)),
-			aPhase(8, "fold", nil, stepRun(2, 125_000)),
-			aPhase(8, "gather", []int{1, 4}, stepRun(1, 250_000), stepRun(2, 500_000)),
+			phaseCase(8, "scatter", []int{1, 4}, stepRun(2, 500_000), stepRun(1, 250_000)),
+			phaseCase(8, "exchange", []int{2, 6}, stepRun(1, 250_000)),
+			phaseCase(8, "fold", nil, stepRun(2, 125_000)),
+			phaseCase(8, "gather", []int{1, 4}, stepRun(1, 250_000), stepRun(2, 500_000)),
 		},
 	}
 }
 
-// ringSteps is a ring of 64 GPUs, in 126 steps.
+// ringSteps returns an all-reduce on a ring of 64 GPUs, in 126 steps.
 func ringSteps() *result.Schedule {
 	return &result.Schedule{
 		Origin: "ring 64", GPUs: 64, Degree: 1, DelayS: 1e-6, LatencyS: 500e-9, RateBitsPerS: 800e9,
-		Phases: []result.SchedulePhase{aPhase(64, "scatter", []int{1}, stepRun(63, 15_625)), aPhase(64, "gather", nil, stepRun(63, 15_625))},
+		Phases: []result.SchedulePhase{phaseCase(64, "scatter", []int{1}, stepRun(63, 15_625)), phaseCase(64, "gather", nil, stepRun(63, 15_625))},
 	}
 }
 
-// largeSteps has more topologies than are drawn, steps too short to tell apart, and links too many to list.
+// largeSteps returns a plan with too many topologies and links to draw, and with steps too
+// short to distinguish.
 func largeSteps() *result.Schedule {
 	s := &result.Schedule{Origin: "large", GPUs: 1 << 14, Degree: 8, DelayS: 1e-3, LatencyS: 500e-9, RateBitsPerS: 800e9}
 	for i := range 12 {
@@ -162,21 +165,21 @@ func largeSteps() *result.Schedule {
 	return s
 }
 
-// plans are those that are looked at.
+// plans are the plans that are drawn in tests.
 var plans = map[string]func() *result.Schedule{
-	"ring":  aPlan{8, 1, [][]int{{1}, {7}}, false}.schedule,
-	"pair":  aPlan{8, 2, [][]int{{2, 3}}, false}.schedule,
-	"three": aPlan{16, 2, [][]int{{1, 4}, {3, 5}, {15, 7}}, false}.schedule,
-	"many":  aPlan{64, 1, spreadOffsets(64, 20), false}.schedule,
-	"long":  aPlan{48, 1, [][]int{{1}}, false}.schedule,
-	"bare":  aPlan{256, 2, [][]int{{11, 12}, {1, 255}, {3, 50}}, true}.schedule,
+	"ring":  planCase{8, 1, [][]int{{1}, {7}}, false}.schedule,
+	"pair":  planCase{8, 2, [][]int{{2, 3}}, false}.schedule,
+	"three": planCase{16, 2, [][]int{{1, 4}, {3, 5}, {15, 7}}, false}.schedule,
+	"many":  planCase{64, 1, spreadOffsets(64, 20), false}.schedule,
+	"long":  planCase{48, 1, [][]int{{1}}, false}.schedule,
+	"bare":  planCase{256, 2, [][]int{{11, 12}, {1, 255}, {3, 50}}, true}.schedule,
 	"steps": stepsPlan,
 	"turns": ringSteps,
 	"large": largeSteps,
 	"kautz": func() *result.Schedule { return kautzPlan(8, 2) },
 }
 
-func planRun(names ...string) run {
+func planRun(names ...string) makeRun {
 	return func() (*result.Document, *result.Detail) {
 		doc, d := &result.Document{Scenario: "plans"}, &result.Detail{Title: "All to all, a chunk of 4 MB a pair, 800 Gb/s a link"}
 		for _, n := range names {

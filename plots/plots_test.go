@@ -144,7 +144,7 @@ func TestWriteErrors(t *testing.T) {
 		t.Error("a bad format leaves a directory")
 	}
 	for _, format := range sheet.Formats {
-		if err := figs[0].Write(full{}, format); !errors.Is(err, errFull) {
+		if err := figs[0].Write(failingWriter{}, format); !errors.Is(err, errFull) {
 			t.Errorf("%s on a full disk: %v", format, err)
 		}
 	}
@@ -159,9 +159,9 @@ func TestWriteErrors(t *testing.T) {
 
 var errFull = errors.New("disk full")
 
-type full struct{}
+type failingWriter struct{}
 
-func (full) Write([]byte) (int, error) { return 0, errFull }
+func (failingWriter) Write([]byte) (int, error) { return 0, errFull }
 
 // Names that are the same on any file system get different files.
 func TestNames(t *testing.T) {
@@ -180,14 +180,15 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestRank: bars of a ranked metric are in order, the best first, and those without a value last.
+// TestRank: the bars of a ranked metric are sorted, the best first, and those without a value
+// last.
 func TestRank(t *testing.T) {
 	m, _ := result.Find("completion_s")
 	cells := []result.Cell{{Policy: "none"}}
 	for i, v := range []float64{3, 1, 2} {
 		cells = append(cells, result.Cell{Policy: string(rune('a' + i)), Metrics: map[string]float64{m.Name: v}})
 	}
-	apart := rank(cells, &m)
+	apart := sortByMetric(cells, &m)
 	got := ""
 	for _, c := range cells {
 		got += c.Policy + " "
@@ -196,7 +197,7 @@ func TestRank(t *testing.T) {
 		t.Errorf("order %q, far apart %t", got, apart)
 	}
 	cells[0].Metrics[m.Name] = 0.5
-	if !rank(cells, &m) {
+	if !sortByMetric(cells, &m) {
 		t.Error("0.5 and 3 share a linear axis")
 	}
 }

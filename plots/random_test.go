@@ -47,7 +47,7 @@ func TestNotEmpty(t *testing.T) {
 					drawn++
 				}
 			}
-			const least = 0.02 // of the pixels: text alone takes more
+			const least = 0.02 // share of the pixels; text alone covers more
 			if share := float64(drawn) / float64(r.Dx()*r.Dy()); share < least {
 				t.Errorf("%s of %s is all but empty: %s", f.Name, name, sheet.Percent(share))
 			}
@@ -135,7 +135,7 @@ func anySimulation(t *rapid.T, policy string) result.Simulation {
 	return p
 }
 
-// anyTorus has links between any nodes and routes along them.
+// anyTorus draws links between arbitrary nodes, and paths along them.
 func anyTorus(t *rapid.T) *result.Torus {
 	l := &result.Torus{Unit: sheettest.AnyName.Draw(t, "unit")}
 	nodes := 1

@@ -9,26 +9,27 @@ import (
 	"sim/scenarios/result"
 )
 
-// shape is the size of a synthetic run.
-type shape struct {
+// runShape holds the parameters of a synthetic run.
+type runShape struct {
 	stages, perPod, micro int
-	forward, transfer     float64 // seconds of a forward pass and of a transfer
-	sync                  float64 // bits each stage synchronises
-	nic, circuit          float64 // bits per second of a stage's NICs and of a port
+	forward, transfer     float64 // duration of a forward pass and of a transfer in seconds
+	sync                  float64 // bits that each stage synchronises
+	nic, circuit          float64 // bits per second of the NICs of a stage and of a port
 	replicas              int
 	policies              []string
 }
 
 // small is like Fig. 1, large like the largest preset, narrow like its DP.
 var (
-	small = shape{stages: 4, perPod: 1, micro: 8, forward: 0.010, transfer: 0.002, sync: 2.2e10, nic: 8e11, circuit: 4e11,
+	small = runShape{stages: 4, perPod: 1, micro: 8, forward: 0.010, transfer: 0.002, sync: 2.2e10, nic: 8e11, circuit: 4e11,
 		replicas: 2, policies: []string{"first", "second"}}
-	large = shape{stages: 16, perPod: 4, micro: 128, forward: 0.0457, transfer: 0.0021, sync: 4.5e11, nic: 1.6e12, circuit: 4e11,
+	large = runShape{stages: 16, perPod: 4, micro: 128, forward: 0.0457, transfer: 0.0021, sync: 4.5e11, nic: 1.6e12, circuit: 4e11,
 		replicas: 8, policies: []string{"prop", "sqrt", "halve", "fast", "topo", "joint"}}
 )
 
-// synthetic makes a whole run of a shape: 1F1B on pods, two ways to share.
-func synthetic(s shape) (*result.Document, *result.Detail) {
+// synthetic returns a complete run with a 1F1B pipeline on pods and two ways to share
+// bandwidth.
+func synthetic(s runShape) (*result.Document, *result.Detail) {
 	doc := &result.Document{Scenario: "synthetic", Reference: map[string]float64{}}
 	d := &result.Detail{Title: fmt.Sprintf("A synthetic model on %d stages in %d pods: %d micro-batches, 1F1B; 400 Gb/s a port",
 		s.stages, s.pods(), s.micro)}
@@ -68,9 +69,9 @@ func synthetic(s shape) (*result.Document, *result.Detail) {
 	return doc, d
 }
 
-func (s shape) pods() int { return (s.stages + s.perPod - 1) / s.perPod }
+func (s runShape) pods() int { return (s.stages + s.perPod - 1) / s.perPod }
 
-func (s shape) topology(i int) *result.Topology {
+func (s runShape) topology(i int) *result.Topology {
 	t := &result.Topology{}
 	for p := range s.pods() {
 		t.Pods = append(t.Pods, result.PodPorts{Name: "pod " + strconv.Itoa(p), Used: 30 + i%3, Total: 32})
@@ -82,19 +83,19 @@ func (s shape) topology(i int) *result.Topology {
 	return t
 }
 
-// simulate runs 1F1B with transfers that take slower times what is usual, and gradients shared over circuits of a
-// capacity for each pod.
-func (s shape) simulate(policy, service string, slower, capacity float64) result.Simulation {
+// simulate returns a 1F1B simulation. Transfers take slower times their usual duration, and
+// gradients share circuits of the given capacity per pod.
+func (s runShape) simulate(policy, service string, slower, capacity float64) result.Simulation {
 	p := result.Simulation{Policy: policy, Service: service}
 	b := 2 * s.forward
 	transfer := s.transfer * slower
-	fwd, bwd := make([][]float64, s.stages), make([][]float64, s.stages) // ends, 0 before
+	fwd, bwd := make([][]float64, s.stages), make([][]float64, s.stages) // end times; 0 before a task has run
 	free, next := make([]float64, s.stages), make([]int, s.stages)
 	for i := range s.stages {
 		fwd[i], bwd[i] = make([]float64, s.micro), make([]float64, s.micro)
 		p.Tracks = append(p.Tracks, result.Track{Name: "stage " + strconv.Itoa(i+1), Group: "pod " + strconv.Itoa(i/s.perPod)})
 	}
-	crosses := func(i int) bool { return i/s.perPod != (i+1)/s.perPod } // from stage i to i+1
+	crosses := func(i int) bool { return i/s.perPod != (i+1)/s.perPod } // stages i and i+1 are in different pods
 	delay := func(i int) float64 {
 		if crosses(i) {
 			return transfer
@@ -155,7 +156,8 @@ func (s shape) simulate(policy, service string, slower, capacity float64) result
 	return p
 }
 
-// oneForwardOneBackward is the k-th piece of work of a stage with depth stages from it to the last.
+// oneForwardOneBackward returns the k-th task of a stage of a 1F1B pipeline. depth is the
+// number of stages from it to the last.
 func oneForwardOneBackward(depth, micro, k int) (forward bool, m int) {
 	warm := min(depth-1, micro)
 	switch {
@@ -169,9 +171,9 @@ func oneForwardOneBackward(depth, micro, k int) (forward bool, m int) {
 	return false, k - micro
 }
 
-// share synchronises gradients over a pod's circuits, from when each stage is free: shared evenly, or the first stages
-// first.
-func (s shape) share(p *result.Simulation, free []float64, capacity float64) {
+// share synchronises gradients over the circuits of a pod from the time when each stage is
+// free: with equal shares, or in order of stages.
+func (s runShape) share(p *result.Simulation, free []float64, capacity float64) {
 	for first := 0; first < s.stages; first += s.perPod {
 		n := min(s.perPod, s.stages-first)
 		left, series := make([]float64, n), make([]result.Series, n)
@@ -215,15 +217,15 @@ func (s shape) share(p *result.Simulation, free []float64, capacity float64) {
 		}
 		for k := range n {
 			p.Rates = append(p.Rates, series[k])
-			if _, end, ok := active(&series[k]); ok {
+			if _, end, ok := activeRange(&series[k]); ok {
 				p.Tracks[first+k].Spans = append(p.Tracks[first+k].Spans, result.Span{Kind: "dp", StartS: free[first+k], EndS: end})
 			}
 		}
 	}
 }
 
-// demand adds up what leaves each pod, and what each bundle carries.
-func (s shape) demand(p *result.Simulation, slower float64) {
+// demand adds up the data rate of each pod and of each bundle.
+func (s runShape) demand(p *result.Simulation, slower float64) {
 	type change struct{ t, v float64 }
 	for pod := range s.pods() {
 		var changes []change
@@ -260,13 +262,13 @@ func (s shape) demand(p *result.Simulation, slower float64) {
 	}
 }
 
-// windows makes windows round what was simulated.
-func (s shape) windows(p *result.Simulation) result.Windows {
+// windows returns time windows around the simulated times.
+func (s runShape) windows(p *result.Simulation) result.Windows {
 	var w result.Windows
 	var times []float64
 	for _, l := range p.Tracks {
 		for _, sp := range l.Spans {
-			if kindOf(sp.Kind).Row == 0 {
+			if findSpanKind(sp.Kind).Row == 0 {
 				continue
 			}
 			w.Task = append(w.Task, fmt.Sprintf("%s %s of %s", sp.Kind, sp.Label, l.Name))

@@ -8,7 +8,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// tiersFigure compares, by policy, the time that each tier of a machine exposes, and for how much of the iteration it is busy.
+// tiersFigure compares the exposed communication of each tier by policy.
 func tiersFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	page, err := barsBy(doc, d, "tier", func(r *result.Row, add func(tier, metric string, v float64)) {
 		for _, t := range result.Tiers(r) {
@@ -16,14 +16,15 @@ func tiersFigure(doc *result.Document, d *result.Detail, add addFigure) {
 		}
 	})
 	if err != nil {
-		return // no tiers, or more policies than bars could show
+		return // no tiers, or too many policies for bars
 	}
 	page.Title = "Time by tier"
 	page.Notes = append([]string{"Exposed by a tier is how much shorter the iteration would be if the tier took no time."}, page.Notes...)
 	add("tiers", page)
 }
 
-// barsBy is a chart of bars by policy, with a series for each of the parts that list adds of a row.
+// barsBy returns a bar chart by policy with one series per part. list adds the parts of a row
+// with their values.
 func barsBy(doc *result.Document, d *result.Detail, part string, list func(r *result.Row, add func(part, metric string, v float64))) (*sheet.Sheet, error) {
 	by := result.Axis{Name: part, Keys: []string{part}}
 	s := &result.Sweep{Name: doc.Scenario, Title: d.Title}

@@ -6,14 +6,14 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestTiersFigure: a run on tiers has the figure, another has none.
+// TestTiersFigure: only a run on tiers has the figure.
 func TestTiersFigure(t *testing.T) {
 	doc := &result.Document{Scenario: "x", Rows: []result.Row{{Policy: "a", Metrics: map[string]float64{"makespan_s": 1}, Labels: map[string]string{"tiers": "electrical, torus"}}}}
-	if f := figureFunc(tiersFigure).of(doc, &result.Detail{}); f != nil {
+	if f := figureFunc(tiersFigure).draw(doc, &result.Detail{}); f != nil {
 		t.Errorf("%d figures without tiers", len(f))
 	}
 	doc.Rows[0].Metrics["tier1_exposed_s"], doc.Rows[0].Metrics["tier2_exposed_s"] = 0.1, 0.2
-	if f := figureFunc(tiersFigure).of(doc, &result.Detail{}); len(f) != 1 || f[0].Name != "tiers" {
+	if f := figureFunc(tiersFigure).draw(doc, &result.Detail{}); len(f) != 1 || f[0].Name != "tiers" {
 		t.Errorf("%v", f)
 	}
 }

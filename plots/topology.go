@@ -12,27 +12,29 @@ import (
 	"sim/scenarios/result"
 )
 
-// topologiesShown is how many different topologies a figure has room for.
-const topologiesShown = 12
+// maxTopologyCharts limits the number of topologies in a figure.
+const maxTopologyCharts = 12
 
-// wiring is a topology with the policies that chose it.
-type wiring struct {
+// topologyChart is a topology with the policies that selected it.
+type topologyChart struct {
 	topology *result.Topology
 	policies []string
-	ports    float64        // of all replicas, as the table has them; 0 where that is not known
-	count    map[[2]int]int // circuits of a pair of pods, the lower index first
-	peer     map[int]stubs
-	most     int // circuits on a bundle of any chart in the figure
+	ports    float64             // ports of all replicas, as in the table; 0 if unknown
+	count    map[[2]int]int      // circuits, indexed by pair of pods, the lower index first
+	peer     map[int]peerBundles // bundles to DP peers, indexed by pod
+	most     int                 // maximum number of circuits of a bundle in the figure
 
 	*result.Wiring
 }
 
-// stubs are bundles from a pod to its DP peers.
-type stubs struct{ circuits, copies int }
+// peerBundles are the bundles from a pod to its DP peers: circuits per bundle, and number of
+// bundles.
+type peerBundles struct{ circuits, copies int }
 
-// topologyFigure shows the circuits that each policy chose. Policies that chose the same share a picture.
+// topologyFigure shows the circuits that each policy selected. Policies with the same circuits
+// share a chart.
 func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
-	charts := allCharts(doc, d)
+	charts := topologyCharts(doc, d)
 	if len(charts) == 0 {
 		return
 	}
@@ -41,13 +43,13 @@ func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	for i := range d.Policies {
 		jobs = max(jobs, len(d.Policies[i].Jobs))
 	}
-	const abreast = 2 // jobs whose topologies have room beside that of all
-	if jobs > 0 && jobs <= abreast && len(charts)*(1+jobs) <= topologiesShown {
+	const abreast = 2 // maximum number of jobs whose topologies fit next to the common one
+	if jobs > 0 && jobs <= abreast && len(charts)*(1+jobs) <= maxTopologyCharts {
 		charts = withJobs(charts, doc, d)
 	} else {
 		jobs = 0
 	}
-	charts = sheet.First(s, charts, topologiesShown, "different topologies")
+	charts = sheet.First(s, charts, maxTopologyCharts, "different topologies")
 	most, peers, form, columns, rows := 1, false, result.RowForm, 0, 1
 	for _, c := range charts {
 		columns, rows = max(columns, c.Columns), max(rows, c.Rows)
@@ -58,7 +60,7 @@ func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 		for _, t := range c.peer {
 			most = max(most, t.circuits)
 		}
-		form = max(form, c.Form) // one for all, that they may be compared
+		form = max(form, c.Form) // one form for all charts, so that they are comparable
 	}
 	if n := charts[0].replicas(); n > 1 {
 		s.Note("Ports above a picture are those of all %.0f replicas; one of them is drawn for all.", n)
@@ -70,15 +72,15 @@ func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	}
 	for _, c := range charts {
 		c.most = most
-		block.Plots = append(block.Plots, sheet.Picture(c.head(sheet.Inside/vg.Length(block.Cols)-20), func(cv draw.Canvas) { c.paint(cv, form) }))
+		block.Plots = append(block.Plots, sheet.NewPicture(c.head(sheet.ContentWidth/vg.Length(block.Cols)-20), func(cv draw.Canvas) { c.paint(cv, form) }))
 	}
 	s.Blocks = []sheet.Block{block}
 	add("topology", s)
 }
 
-// withJobs puts the circuits of each job behind those of all.
-func withJobs(charts []*wiring, doc *result.Document, d *result.Detail) []*wiring {
-	var out []*wiring
+// withJobs inserts the circuits of each job after the chart of all jobs.
+func withJobs(charts []*topologyChart, doc *result.Document, d *result.Detail) []*topologyChart {
+	var out []*topologyChart
 	for _, c := range charts {
 		out = append(out, c)
 		p := d.Simulation(c.policies[0])
@@ -94,16 +96,16 @@ func withJobs(charts []*wiring, doc *result.Document, d *result.Detail) []*wirin
 	return out
 }
 
-// allCharts groups the policies' topologies by what they connect, in the document's order. Those of several jobs are
-// sums, which may be identical by chance.
-func allCharts(doc *result.Document, d *result.Detail) []*wiring {
-	var charts []*wiring
+// topologyCharts groups policies by topology, in the order of the document. Topologies of
+// several jobs are not grouped: they are sums, which can be equal by coincidence.
+func topologyCharts(doc *result.Document, d *result.Detail) []*topologyChart {
+	var charts []*topologyChart
 	for i := range d.Policies {
 		p := &d.Policies[i]
 		if p.Topology == nil || len(p.Topology.Pods) == 0 {
 			continue
 		}
-		at := slices.IndexFunc(charts, func(c *wiring) bool {
+		at := slices.IndexFunc(charts, func(c *topologyChart) bool {
 			return len(p.Jobs) == 0 && slices.Equal(c.topology.Pods, p.Topology.Pods) && slices.Equal(c.topology.Pairs, p.Topology.Pairs)
 		})
 		if at < 0 {
@@ -118,12 +120,13 @@ func allCharts(doc *result.Document, d *result.Detail) []*wiring {
 	return charts
 }
 
-func newChart(t *result.Topology) *wiring {
-	c := &wiring{topology: t, count: map[[2]int]int{}, peer: map[int]stubs{}, Wiring: t.Wiring()}
+// newChart returns the chart of a topology.
+func newChart(t *result.Topology) *topologyChart {
+	c := &topologyChart{topology: t, count: map[[2]int]int{}, peer: map[int]peerBundles{}, Wiring: t.Wiring()}
 	for _, p := range t.Pairs {
 		if p.DP || p.A == p.B {
 			s := c.peer[p.A]
-			c.peer[p.A] = stubs{s.circuits + p.Circuits, max(s.copies, p.Copies, 1)}
+			c.peer[p.A] = peerBundles{s.circuits + p.Circuits, max(s.copies, p.Copies, 1)}
 			continue
 		}
 		c.count[[2]int{min(p.A, p.B), max(p.A, p.B)}] += p.Circuits
@@ -131,24 +134,25 @@ func newChart(t *result.Topology) *wiring {
 	return c
 }
 
-// drawn returns the ports that the circuits that are drawn take, and those that there are.
-func (c *wiring) drawn() (used, total int) {
+// drawn returns the used and the total number of ports of the drawn pods.
+func (c *topologyChart) drawn() (used, total int) {
 	for _, p := range c.topology.Pods {
 		used, total = used+p.Used, total+p.Total
 	}
 	return used, total
 }
 
-// replicas returns how many replicas the one that is drawn stands for.
-func (c *wiring) replicas() float64 {
+// replicas returns the number of replicas that the drawn one represents.
+func (c *topologyChart) replicas() float64 {
 	used, _ := c.drawn()
 	return max(1, c.ports/float64(max(1, used)))
 }
 
-// head names the policies and the ports that they use, of all replicas, in a width.
-func (c *wiring) head(width vg.Length) string {
+// head returns the heading: the policies and the used ports of all replicas, shortened to
+// width.
+func (c *topologyChart) head(width vg.Length) string {
 	used, total := c.drawn()
 	suffix := fmt.Sprintf(": %.0f of %.0f ports", c.replicas()*float64(used), c.replicas()*float64(total))
-	style := sheet.Bold(sheet.HeadSize, sheet.Ink)
+	style := sheet.Bold(sheet.HeadingSize, sheet.Ink)
 	return sheet.Fit(style, strings.Join(c.policies, ", "), width-style.Width(suffix)) + suffix
 }

@@ -8,23 +8,24 @@ import (
 	"sim/scenarios/result"
 )
 
-// aTorus is a synthetic torus: dims, how far wrapping in a dimension moves in the others, and a faulty OCS: the links
-// in x that leave cubes of 4x4x4 at one place of their faces.
-type aTorus struct {
+// torusCase is a synthetic torus with dimensions, the shift in other dimensions per
+// wrap-around link, and a failed OCS: the links in x at one position of the faces of 4x4x4
+// cubes.
+type torusCase struct {
 	dims   []int
 	shift  map[int][]int
 	mesh   bool // no wrap-around links
 	fault  bool
 	drain  bool
-	random uint64 // how ties of routes are broken
+	random uint64 // seed for ties between paths
 }
 
 var (
-	twistedFault = aTorus{dims: []int{4, 4, 8}, shift: map[int][]int{0: {0, 0, 4}, 1: {0, 0, 4}}, fault: true}
-	cubeFault    = aTorus{dims: []int{8, 8, 8}, fault: true, drain: true}
+	twistedFault = torusCase{dims: []int{4, 4, 8}, shift: map[int][]int{0: {0, 0, 4}, 1: {0, 0, 4}}, fault: true}
+	cubeFault    = torusCase{dims: []int{8, 8, 8}, fault: true, drain: true}
 )
 
-func (a *aTorus) node(at []int) int {
+func (a *torusCase) node(at []int) int {
 	n := 0
 	for i, k := range a.dims {
 		n = n*k + at[i]
@@ -32,7 +33,7 @@ func (a *aTorus) node(at []int) int {
 	return n
 }
 
-func (a *aTorus) at(node int) []int {
+func (a *torusCase) at(node int) []int {
 	out := make([]int, len(a.dims))
 	for i := len(a.dims) - 1; i >= 0; i-- {
 		out[i] = node % a.dims[i]
@@ -41,8 +42,8 @@ func (a *aTorus) at(node int) []int {
 	return out
 }
 
-// torus has what all-to-all on shortest routes loads, one route a pair.
-func (a *aTorus) torus() *result.Torus {
+// torus returns the link loads of an all-to-all on shortest paths, one path per pair.
+func (a *torusCase) torus() *result.Torus {
 	l := &result.Torus{Dims: a.dims, Unit: "messages"}
 	nodes := 1
 	for _, n := range a.dims {
@@ -109,11 +110,11 @@ func (a *aTorus) torus() *result.Torus {
 	return l
 }
 
-// routes are shortest ones by pair; whole ignores what is down.
-func (a *aTorus) routes(l *result.Torus, out [][]int, nodes int, whole bool) [][]int {
+// routes returns shortest paths, indexed by pair. If whole is set, failed links are used.
+func (a *torusCase) routes(l *result.Torus, out [][]int, nodes int, whole bool) [][]int {
 	routes := make([][]int, nodes*nodes)
 	for s := range nodes {
-		from := make([]int, nodes) // the link by which a node is reached
+		from := make([]int, nodes) // link by which a node is reached
 		for i := range from {
 			from[i] = -1
 		}
@@ -142,7 +143,7 @@ func (a *aTorus) routes(l *result.Torus, out [][]int, nodes int, whole bool) [][
 	return routes
 }
 
-// someDelay is a distribution like a gamma's, with a tail.
+// someDelay returns a delay distribution similar to a gamma distribution, with a tail.
 func someDelay(mean, tail float64) *result.Delay {
 	d := &result.Delay{MeanS: mean, P50S: mean * 0.8, P99S: mean * tail, MaxS: mean * tail * 3}
 	for i := range 120 {
@@ -160,8 +161,8 @@ func someDelay(mean, tail float64) *result.Delay {
 	return d
 }
 
-// torusRun is a run of routers on a torus.
-func torusRun(a aTorus, policies ...string) (*result.Document, *result.Detail) {
+// torusRun returns a run of several routers on a torus.
+func torusRun(a torusCase, policies ...string) (*result.Document, *result.Detail) {
 	doc := &result.Document{Scenario: "torus", Reference: map[string]float64{}}
 	d := &result.Detail{Title: fmt.Sprintf("All to all on a torus of %v, 50 GB/s links", a.dims)}
 	for i, name := range policies {
@@ -181,13 +182,13 @@ func torusRun(a aTorus, policies ...string) (*result.Document, *result.Detail) {
 }
 
 func init() {
-	torus := func(a aTorus, policies ...string) run {
+	torus := func(a torusCase, policies ...string) makeRun {
 		return func() (*result.Document, *result.Detail) { return torusRun(a, policies...) }
 	}
 	runs["twisted"] = torus(twistedFault, "dor", "wild-first", "route-optimised")
 	runs["eight"] = torus(cubeFault, "wild-first")
-	runs["four"] = torus(aTorus{dims: []int{4, 4, 4}}, "dor")
-	runs["flat"] = torus(aTorus{dims: []int{6, 8}, fault: true}, "shortest")
-	runs["line"] = torus(aTorus{dims: []int{16}, mesh: true}, "shortest")
-	runs["hyper"] = torus(aTorus{dims: []int{2, 2, 2, 2}}, "ecmp")
+	runs["four"] = torus(torusCase{dims: []int{4, 4, 4}}, "dor")
+	runs["flat"] = torus(torusCase{dims: []int{6, 8}, fault: true}, "shortest")
+	runs["line"] = torus(torusCase{dims: []int{16}, mesh: true}, "shortest")
+	runs["hyper"] = torus(torusCase{dims: []int{2, 2, 2, 2}}, "ecmp")
 }

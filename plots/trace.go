@@ -16,17 +16,19 @@ import (
 	"sim/scenarios/result"
 )
 
-// Kind is how spans of a kind look.
-type Kind struct {
-	Name, Words string // in spans, and in the legend
-	Color       color.RGBA
-	Row         int // of a transfer, of the thin bars below the work, from 1; 0 is work
+// SpanKind describes how spans of a kind are drawn.
+type SpanKind struct {
+	Name, Text string // in the data, and in legends
+	Color      color.RGBA
+	Row        int // 0 is work; transfers are thin bars below the work, in rows from 1
 }
 
-// Kinds returns the kinds of spans that are told apart, in the order of legends. Others are work, in grey.
-func Kinds() []Kind { return slices.Clone(kinds) }
+// SpanKinds returns the kinds of spans with their own colour, in the order of legends. All
+// other kinds are drawn as work, in grey.
+func SpanKinds() []SpanKind { return slices.Clone(spanKinds) }
 
-var kinds = []Kind{
+// spanKinds lists the kinds of training, then those of fleets.
+var spanKinds = []SpanKind{
 	{"forward", "forward pass", sheet.SkyBlue, 0},
 	{"backward", "backward pass", sheet.Vermillion, 0},
 	{"pp-forward", "activations to the next stage", sheet.Blue, 1},
@@ -41,16 +43,16 @@ var kinds = []Kind{
 	{"maintenance", "maintenance", sheet.Orange, 0},
 }
 
-// kindOf returns how spans of a kind look.
-func kindOf(name string) Kind {
-	if at := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name }); at >= 0 {
-		return kinds[at]
+// findSpanKind returns the description of a kind.
+func findSpanKind(name string) SpanKind {
+	if at := slices.IndexFunc(spanKinds, func(k SpanKind) bool { return k.Name == name }); at >= 0 {
+		return spanKinds[at]
 	}
-	return Kind{Name: name, Color: sheet.Dim}
+	return SpanKind{Name: name, Color: sheet.Dim}
 }
 
-// spans are those of all tracks.
-func spans(tracks []result.Track) iter.Seq2[int, result.Span] {
+// allSpans iterates over the spans of all tracks. The index is that of the track.
+func allSpans(tracks []result.Track) iter.Seq2[int, result.Span] {
 	return func(yield func(int, result.Span) bool) {
 		for i, l := range tracks {
 			for _, s := range l.Spans {
@@ -62,33 +64,35 @@ func spans(tracks []result.Track) iter.Seq2[int, result.Span] {
 	}
 }
 
-// kindsOf lists the kinds that tracks have, the known ones first.
-func kindsOf(tracks []result.Track) (known, others []Kind) {
+// usedKinds returns the kinds that occur in tracks, separated into those of spanKinds and
+// others.
+func usedKinds(tracks []result.Track) (known, others []SpanKind) {
 	seen := map[string]bool{}
-	for _, s := range spans(tracks) {
+	for _, s := range allSpans(tracks) {
 		seen[s.Kind] = true
 	}
-	for _, k := range kinds {
+	for _, k := range spanKinds {
 		if seen[k.Name] {
 			known = append(known, k)
 			delete(seen, k.Name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(seen)) {
-		others = append(others, kindOf(name))
+		others = append(others, findSpanKind(name))
 	}
 	return known, others
 }
 
-// explainKinds explains the kinds that tracks have. More unknown kinds than a few share a look and an entry.
-func explainKinds(s *sheet.Sheet, tracks []result.Track) {
-	known, others := kindsOf(tracks)
+// addKindLegend adds the kinds of tracks to the legend. If there are many unknown kinds, they
+// share an entry.
+func addKindLegend(s *sheet.Sheet, tracks []result.Track) {
+	known, others := usedKinds(tracks)
 	for _, k := range known {
 		height := vg.Length(1)
 		if k.Row > 0 {
 			height = 0.5
 		}
-		s.Explain(k.Words, sheet.Box(k.Color, height))
+		s.AddLegend(k.Text, sheet.BoxSample(k.Color, height))
 	}
 	var names []string
 	for _, k := range others {
@@ -98,11 +102,11 @@ func explainKinds(s *sheet.Sheet, tracks []result.Track) {
 		if len(others) > 3 || strings.Trim(text, ", ") == "" {
 			text = "other work"
 		}
-		s.Explain(text, sheet.Box(sheet.Dim, 1))
+		s.AddLegend(text, sheet.BoxSample(sheet.Dim, 1))
 	}
 }
 
-// traceFigures shows who works when: the simulation on the ideal fabric and that of the policy with the least makespan.
+// traceFigure draws the timeline of a simulation.
 func traceFigures(doc *result.Document, d *result.Detail, add addFigure) {
 	traceFigure(&d.Reference, "trace-reference", "Execution trace on the ideal fabric", add)
 	if best := fastest(doc, d, hasSpans); best != nil {
@@ -114,8 +118,8 @@ func traceFigures(doc *result.Document, d *result.Detail, add addFigure) {
 	}
 }
 
-// fastest returns the simulation that is best of those wanted, as the document ranks them by the metrics that tell
-// most, nil when there is none.
+// fastest returns the best simulation of those that wanted accepts, as ranked by the document
+// and else by makespan, or nil if there is none.
 func fastest(doc *result.Document, d *result.Detail, wanted func(*result.Simulation) bool) *result.Simulation {
 	if i, _ := doc.Winner(); i >= 0 {
 		if p := d.Simulation(doc.Rows[i].Policy); p != nil && wanted(p) {
@@ -131,29 +135,30 @@ func fastest(doc *result.Document, d *result.Detail, wanted func(*result.Simulat
 	return best
 }
 
+// hasSpans reports whether a simulation has a timeline.
 func hasSpans(p *result.Simulation) bool {
 	return slices.ContainsFunc(p.Tracks, func(l result.Track) bool { return len(l.Spans) > 0 })
 }
 
 func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 	const (
-		shown       = 24     // more cannot be read; the note says how many there are
-		least, most = 14, 40 // points of a track, among many and among few
-		panel       = 220    // points of a panel of many
+		shown       = 24     // tracks; more would be illegible, and a note has their number
+		least, most = 14, 40 // height of a track in points, with many and with few tracks
+		panel       = 220    // height of a plot with many tracks, in points
 	)
 	if !hasSpans(p) {
 		return
 	}
 	s := &sheet.Sheet{Title: title}
 	tracks := sheet.First(s, p.Tracks, shown, "stages")
-	explainKinds(s, tracks)
-	s.Explain("end of the iteration", sheet.Stroke(endLine))
+	addKindLegend(s, tracks)
+	s.AddLegend("end of the iteration", sheet.LineSample(endLine))
 	s.Note("Numbers count micro-batches. Thin bars are what the stage sends to other pods.")
 	end := max(p.MakespanS, lastEnd(tracks, func(result.Span) bool { return true }))
 	height := max(min(max(least, panel/vg.Length(len(tracks))), most)*vg.Length(len(tracks)), 72)
 	part := func(head string, from, to float64, count int, grouped bool) *plot.Plot {
 		q := trackPlot(tracks, from, to, count, p.MakespanS, grouped)
-		sheet.Head(q, head)
+		sheet.AddHeading(q, head)
 		return q
 	}
 	s.Add(height, part("The whole iteration: "+sheet.Duration(p.MakespanS, 4)+computing(p), 0, end, 10, true))
@@ -163,11 +168,11 @@ func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 	add(name, s)
 }
 
-// computing words the mean share of an iteration for which stages compute; "" if tasks of a stage overlap, as in traces
-// of other tools.
+// computing describes the mean share of the iteration in which stages compute. It returns ""
+// if tasks of a stage overlap, as in traces of other tools.
 func computing(p *result.Simulation) string {
 	busy := 0.0
-	for _, s := range spans(p.Tracks) {
+	for _, s := range allSpans(p.Tracks) {
 		if isWork(s) {
 			busy += s.EndS - s.StartS
 		}
@@ -179,10 +184,10 @@ func computing(p *result.Simulation) string {
 	return ", of which stages compute for " + sheet.Percent(share)
 }
 
-// lastEnd is when the last of the spans that count ends.
+// lastEnd returns the end of the last span that counts accepts, in seconds.
 func lastEnd(tracks []result.Track, counts func(result.Span) bool) float64 {
 	end := 0.0
-	for _, s := range spans(tracks) {
+	for _, s := range allSpans(tracks) {
 		if counts(s) {
 			end = max(end, s.EndS)
 		}
@@ -190,49 +195,52 @@ func lastEnd(tracks []result.Track, counts func(result.Span) bool) float64 {
 	return end
 }
 
-func isWork(s result.Span) bool { return kindOf(s.Kind).Row == 0 }
+// isWork reports whether a span is work, not a transfer.
+func isWork(s result.Span) bool { return findSpanKind(s.Kind).Row == 0 }
 
-// zooms are two windows of time, in seconds.
-type zooms struct{ start, end [2]float64 }
+// zoomWindows are two time windows in seconds, at the start and at the end of a trace.
+type zoomWindows struct{ start, end [2]float64 }
 
-// zoom returns windows at both ends of a trace in which a piece of work has room for its number; nil where the whole
-// trace gives it that room.
-func zoom(tracks []result.Track, end float64) *zooms {
-	work := shortWork(tracks)
+// zoom returns windows at both ends of a trace in which the number of a span fits into its
+// bar. It returns nil if the numbers fit without enlargement.
+func zoom(tracks []result.Track, end float64) *zoomWindows {
+	work := shortestWork(tracks)
 	const (
-		wholeWorks = 60 // pieces of work side by side on the whole width of a figure
-		zoomWorks  = 30 // and on half of it
+		wholeWorks = 60 // spans side by side on the width of a figure
+		zoomWorks  = 30 // spans side by side on half the width
 		before     = 0.6
 	)
 	if end <= wholeWorks*work {
 		return nil
 	}
 	width := min(zoomWorks*work, end/2)
-	from := max(0, min(end-width, lastEnd(tracks, isWork)-before*width)) // some work is seen before the transfers at the end
-	return &zooms{[2]float64{0, width}, [2]float64{from, end}}
+	from := max(0, min(end-width, lastEnd(tracks, isWork)-before*width)) // includes some work before the transfers at the end
+	return &zoomWindows{[2]float64{0, width}, [2]float64{from, end}}
 }
 
-// shortWork is the median duration of the shortest kind of work, without end when there is none.
-func shortWork(tracks []result.Track) float64 {
+// shortestWork returns the median duration of the kind of work with the shortest one, or
+// infinity if there is no work.
+func shortestWork(tracks []result.Track) float64 {
 	byKind := map[string][]float64{}
-	for _, s := range spans(tracks) {
+	for _, s := range allSpans(tracks) {
 		if d := s.EndS - s.StartS; isWork(s) && d > 0 {
 			byKind[s.Kind] = append(byKind[s.Kind], d)
 		}
 	}
 	least := math.Inf(1)
-	for _, ds := range byKind { // in any order: it takes the least
+	for _, ds := range byKind { // the order does not matter for the minimum
 		slices.Sort(ds)
 		least = min(least, ds[len(ds)/2])
 	}
 	return least
 }
 
-// endLine is where an iteration ends.
+// endLine is the style of the line at the end of the iteration.
 var endLine = sheet.Line(sheet.Black, 1, 3, 2)
 
-// trackPlot is the plot of tracks between two times in seconds, the first track on top, with about count ticks, a line
-// at the end of the iteration, and the groups named to its right if grouped.
+// trackPlot plots tracks between two times in seconds, the first track on top, with about
+// count ticks and a line at the end of the iteration. If grouped is set, the names of groups
+// are at the right.
 func trackPlot(tracks []result.Track, from, to float64, count int, makespan float64, grouped bool) *plot.Plot {
 	t := newTrackChart(tracks)
 	names := make([]string, len(tracks))
@@ -242,18 +250,18 @@ func trackPlot(tracks []result.Track, from, to float64, count int, makespan floa
 	prefix, rests := sheet.CommonPrefix(names)
 	p := t.plot(sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) { drawGroups(c, p, tracks, makespan, grouped) }))
 	p.Y.Label.Text = sheet.Fit(p.Y.Label.TextStyle, prefix, 60)
-	t.name(p, 80, func(i int) string { return rests[i] })
+	t.nameTracks(p, 80, func(i int) string { return rests[i] })
 	sheet.TimeAxis(&p.X, "time", from, to, count)
 	if grouped {
 		style, widest := sheet.Sans(sheet.NoteSize, sheet.Dim), vg.Length(0)
-		groups(tracks, func(_, _ int, name string) { widest = max(widest, style.Width(sheet.Plain(name))) })
-		sheet.Beside(p, min(widest+8, groupRoom))
+		forEachGroup(tracks, func(_, _ int, name string) { widest = max(widest, style.Width(sheet.Plain(name))) })
+		sheet.ReserveRight(p, min(widest+8, maxGroupWidth))
 	}
 	return p
 }
 
-// groups calls f for each run of tracks of one group.
-func groups(tracks []result.Track, f func(first, last int, name string)) {
+// forEachGroup calls f for each maximal sequence of tracks with the same group.
+func forEachGroup(tracks []result.Track, f func(first, last int, name string)) {
 	for i := 0; i < len(tracks); {
 		j := i
 		for j+1 < len(tracks) && tracks[j+1].Group == tracks[i].Group {
@@ -264,14 +272,14 @@ func groups(tracks []result.Track, f func(first, last int, name string)) {
 	}
 }
 
-// groupRoom is the most that the names of groups take beside a plot.
-const groupRoom = 90
+// maxGroupWidth is the maximum width in points of the names of groups.
+const maxGroupWidth = 90
 
-// drawGroups draws what lies below the spans: groups, and the end of the iteration.
+// drawGroups draws the background of groups and the end of the iteration.
 func drawGroups(c draw.Canvas, p *plot.Plot, tracks []result.Track, makespan float64, grouped bool) {
 	x, y := p.Transforms(&c)
 	nth := 0
-	groups(tracks, func(first, last int, name string) {
+	forEachGroup(tracks, func(first, last int, name string) {
 		top, foot := y(float64(len(tracks)-first)), y(float64(len(tracks)-last-1))
 		if nth++; nth%2 == 1 {
 			sheet.FillBox(c, sheet.Band, c.Min.X, c.Max.X, foot, top)
@@ -281,7 +289,7 @@ func drawGroups(c draw.Canvas, p *plot.Plot, tracks []result.Track, makespan flo
 		}
 		style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Dim), draw.XLeft, draw.YCenter)
 		if grouped && top-foot >= sheet.NoteSize {
-			c.FillText(style, sheet.Point(c.Max.X+6, (top+foot)/2+1), sheet.Fit(style, name, groupRoom))
+			c.FillText(style, sheet.Point(c.Max.X+6, (top+foot)/2+1), sheet.Fit(style, name, maxGroupWidth))
 		}
 	})
 	if end := x(makespan); end >= c.Min.X && end <= c.Max.X+sheet.Pixel {
@@ -289,9 +297,10 @@ func drawGroups(c draw.Canvas, p *plot.Plot, tracks []result.Track, makespan flo
 	}
 }
 
-// newTrackChart has the spans of tracks by kind: work with its numbers above, three rows of transfers below.
+// newTrackChart returns a chart of the spans of tracks: in each track, work with its numbers
+// is above three rows of transfers.
 func newTrackChart(tracks []result.Track) *trackChart {
-	t := spansChart(tracks, 1, func(k Kind, thin bool) (from, to float64) {
+	t := spansChart(tracks, 1, func(k SpanKind, thin bool) (from, to float64) {
 		switch {
 		case k.Row > 0:
 			const rows, high = 3, 0.12
@@ -302,19 +311,20 @@ func newTrackChart(tracks []result.Track) *trackChart {
 		}
 		return 0.1, 0.9
 	})
-	t.gap, t.size = sheet.Pixel, sheet.NumberSize+1.5
+	t.barGap, t.labelSize = sheet.Pixel, sheet.NumberSize+1.5
 	return t
 }
 
-// spansChart has the spans of tracks by kind, in units of so many seconds, and labels those of work. place says where in
-// a track a kind is; thin tells that some kinds are transfers.
-func spansChart(tracks []result.Track, unit float64, place func(k Kind, thin bool) (from, to float64)) *trackChart {
+// spansChart returns a chart of the spans of tracks. unit is the time unit of the axis in
+// seconds. place returns the vertical position of a kind within a track; thin is true if the
+// tracks contain transfers. Only work has labels.
+func spansChart(tracks []result.Track, unit float64, place func(k SpanKind, thin bool) (from, to float64)) *trackChart {
 	t := &trackChart{count: len(tracks)}
-	known, others := kindsOf(tracks)
-	thin := slices.ContainsFunc(known, func(k Kind) bool { return k.Row > 0 })
+	known, others := usedKinds(tracks)
+	thin := slices.ContainsFunc(known, func(k SpanKind) bool { return k.Row > 0 })
 	for _, k := range slices.Concat(known, others) {
 		from, to := place(k, thin)
-		for i, s := range spans(tracks) {
+		for i, s := range allSpans(tracks) {
 			if s.Kind != k.Name {
 				continue
 			}

@@ -10,35 +10,36 @@ import (
 	"sim/plots/sheet"
 )
 
-// trackChart is rows of bars over an axis, the first on top: work of stages, windows of transfers, chunks on links. It
-// is a plot.Plotter.
+// trackChart is a plot.Plotter for rows of horizontal bars over a common axis, the first row
+// on top. It shows work of stages, windows of transfers, and chunks on links.
 type trackChart struct {
-	count int
-	bars  []bar     // of one colour and track in order; a colour that comes first lies below the others
-	gap   vg.Length // between bars that have room for it, half at each side
-	least vg.Length // of a bar's width, so that it is seen
-	size  vg.Length // of labels
-	above bool      // labels stand above their bars
+	count       int       // number of tracks
+	bars        []bar     // sorted by start for each colour and track; colours that occur first are drawn below others
+	barGap      vg.Length // horizontal gap between bars that are wide enough, half of it on each side
+	minBarWidth vg.Length // minimum width, so that short bars are visible
+	labelSize   vg.Length // text size
+	labelsAbove bool      // labels are above the bars instead of inside
 }
 
-// bar is an interval of a track, and of the track's height.
+// bar is a bar of a track.
 type bar struct {
 	track    int
-	lo, hi   float64
-	from, to float64
+	lo, hi   float64 // along the axis
+	from, to float64 // lower and upper edge; the height of a track is 1
 	color    color.RGBA
-	label    string // shown where there is room
+	label    string // printed if it fits
 }
 
-// stack adds a bar on those that it has added before to the interval of a track; foot is their height.
-func (t *trackChart) stack(track int, lo, hi float64, foot *float64, high float64, clr color.RGBA) {
+// stackBar adds a bar on top of those that were added for the same interval. foot is their
+// total height, which stackBar increases by high.
+func (t *trackChart) stackBar(track int, lo, hi float64, foot *float64, high float64, clr color.RGBA) {
 	if high > 0 {
 		t.bars = append(t.bars, bar{track, lo, hi, *foot, *foot + high, clr, ""})
 		*foot += high
 	}
 }
 
-// plot is a plot of t, over what lies below it, without ticks up.
+// plot returns a plot of t above the plotters below. The vertical axis has no ticks.
 func (t *trackChart) plot(below ...plot.Plotter) *plot.Plot {
 	p := sheet.NewPlot("", "")
 	sheet.SetRange(&p.Y, 0, float64(t.count))
@@ -48,26 +49,27 @@ func (t *trackChart) plot(below ...plot.Plotter) *plot.Plot {
 	return p
 }
 
-// name writes names of tracks, cut to a width, beside p; an empty one leaves its track without.
-func (t *trackChart) name(p *plot.Plot, width vg.Length, name func(track int) string) {
+// nameTracks writes the names of tracks to the left of p, shortened to width. Tracks with an
+// empty name get none.
+func (t *trackChart) nameTracks(p *plot.Plot, width vg.Length, name func(track int) string) {
 	var ticks plot.ConstantTicks
 	for i := range t.count {
 		if n := name(i); n != "" {
-			ticks = append(ticks, plot.Tick{Value: t.middle(i), Label: sheet.Fit(p.Y.Tick.Label, n, width)})
+			ticks = append(ticks, plot.Tick{Value: t.trackMiddle(i), Label: sheet.Fit(p.Y.Tick.Label, n, width)})
 		}
 	}
 	p.Y.Tick.Marker = ticks
 }
 
-// middle is where the middle of a track is on the axis that goes up.
-func (t *trackChart) middle(track int) float64 { return float64(t.count-track) - 0.5 }
+// trackMiddle returns the position of the centre of a track on the vertical axis.
+func (t *trackChart) trackMiddle(track int) float64 { return float64(t.count-track) - 0.5 }
 
 // Plot implements plot.Plotter.
 func (t *trackChart) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	box := func(b *bar) (x0, x1, y0, y1 vg.Length) {
 		foot := float64(t.count - b.track - 1)
-		return x(b.lo), x(b.hi), sheet.Snap(y(foot + b.from)), sheet.Snap(y(foot + b.to)) // so that rows that meet leave no seam
+		return x(b.lo), x(b.hi), sheet.Snap(y(foot + b.from)), sheet.Snap(y(foot + b.to)) // whole pixels, so that there is no seam between adjacent rows
 	}
 	var all sheet.ColoredBars
 	for i := range t.bars {
@@ -76,12 +78,12 @@ func (t *trackChart) Plot(c draw.Canvas, p *plot.Plot) {
 		if b.hi < b.lo || b.to <= b.from || x1 < c.Min.X || x0 > c.Max.X {
 			continue
 		}
-		if x1-x0 < t.least {
-			x0 = min(max((x0+x1-t.least)/2, c.Min.X), c.Max.X-t.least)
-			x1 = x0 + t.least
+		if x1-x0 < t.minBarWidth {
+			x0 = min(max((x0+x1-t.minBarWidth)/2, c.Min.X), c.Max.X-t.minBarWidth)
+			x1 = x0 + t.minBarWidth
 		}
 		if x0, x1 = max(x0, c.Min.X), min(x1, c.Max.X); x1-x0 > 4*sheet.Pixel {
-			x0, x1 = x0+t.gap/2, x1-t.gap/2
+			x0, x1 = x0+t.barGap/2, x1-t.barGap/2
 		}
 		all.Add(b.color, x0, x1, y0, y1)
 	}
@@ -94,12 +96,12 @@ func (t *trackChart) Plot(c draw.Canvas, p *plot.Plot) {
 	for i := range t.bars {
 		b := &t.bars[i]
 		x0, x1, y0, y1 := box(b)
-		if b.label == "" || x0 < c.Min.X-sheet.Pixel || x1 > c.Max.X+sheet.Pixel || x1-x0 < t.size/2 {
+		if b.label == "" || x0 < c.Min.X-sheet.Pixel || x1 > c.Max.X+sheet.Pixel || x1-x0 < t.labelSize/2 {
 			continue
 		}
-		style, at := sheet.Centered(t.size, sheet.Ink), sheet.Point((x0+x1)/2, y1+2)
-		if style.YAlign = draw.YBottom; !t.above {
-			size := min(t.size, (y1-y0)*0.9)
+		style, at := sheet.Centered(t.labelSize, sheet.Ink), sheet.Point((x0+x1)/2, y1+2)
+		if style.YAlign = draw.YBottom; !t.labelsAbove {
+			size := min(t.labelSize, (y1-y0)*0.9)
 			if size < sheet.NumberSize*0.9 {
 				continue
 			}

@@ -35,8 +35,8 @@ func withTrials() (*result.Document, *result.Detail) {
 	return doc, d
 }
 
-// TestReplayFigure: it is drawn where there are samples, notes say what is not seen, and numbers beyond any scale are
-// refused.
+// TestReplayFigure: the figure exists if there are samples, notes list what it does not show,
+// and numbers that are too large are rejected.
 func TestReplayFigure(t *testing.T) {
 	has := func(doc *result.Document, d *result.Detail) bool {
 		t.Helper()
@@ -56,7 +56,7 @@ func TestReplayFigure(t *testing.T) {
 	if !has(doc, d) {
 		t.Error("a run with trials has no figure")
 	}
-	for i := range 20 { // more than there are styles, one sample each, no plan
+	for i := range 20 { // more series than line styles, with one sample each, without a decision
 		doc.Rows = append(doc.Rows, result.Row{Policy: fmt.Sprint("more ", i), Samples: map[string][]float64{"nct": {1}}})
 	}
 	if !has(doc, d) {

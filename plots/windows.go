@@ -14,31 +14,33 @@ import (
 	"sim/scenarios/result"
 )
 
-// intervals are a bar for each task, in a colour and of a thickness as a fraction of a row.
-type intervals struct {
+// taskBars holds one bar per task, with a common colour and height. The height is relative to
+// a row.
+type taskBars struct {
 	color  color.RGBA
 	height float64
 	text   string
-	lo, hi []float64
+	lo, hi []float64 // ends of the bars, indexed by row
 }
 
-// canRun is the colour of what may be; vermillion is what was, blue what is left.
-var canRun = color.RGBA{0x9f, 0xd3, 0xf2, 0xff}
+// possibleColor is the colour of possible times. Actual times are vermillion, times that
+// remain after pruning blue.
+var possibleColor = color.RGBA{0x9f, 0xd3, 0xf2, 0xff}
 
-// windowsFigure shows for each transfer when it can run at all and when it ran on a baseline's circuits (DELTA, Fig.
-// 12).
+// windowsFigure shows for each transfer when it can run, and when it ran on the circuits of a
+// baseline (DELTA, Fig. 12).
 func windowsFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	w := &d.Windows
 	if len(w.Task) == 0 || len(w.EarliestS) == 0 || len(w.LatestS) == 0 {
 		return
 	}
 	order := byEarliest(w)
-	window := intervals{canRun, 0.9, "can run (earliest start to latest completion)", pick(order, w.EarliestS), pick(order, w.LatestS)}
-	layers := []intervals{window}
+	window := taskBars{possibleColor, 0.9, "can run (earliest start to latest completion)", reorder(order, w.EarliestS), reorder(order, w.LatestS)}
+	layers := []taskBars{window}
 	if len(w.StartS) > 0 && len(w.EndS) > 0 {
-		layers = append(layers, intervals{sheet.Vermillion, 0.6, "ran " + underBaseline(w), pick(order, w.StartS), pick(order, w.EndS)})
+		layers = append(layers, taskBars{sheet.Vermillion, 0.6, "ran " + underBaseline(w), reorder(order, w.StartS), reorder(order, w.EndS)})
 	}
-	lo, hi := span(layers)
+	lo, hi := barsRange(layers)
 	lo = min(lo, 0)
 	p := taskPlot(w, order, layers, true)
 	sheet.TimeAxis(&p.X, "time", lo, hi, 10)
@@ -49,10 +51,12 @@ func windowsFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	add("windows", s)
 }
 
+// tasksHeight is the height of the data in points.
 const tasksHeight = 3.8 * vg.Inch
 
-// indexFigure shows the intervals between events in which each transfer was active on a baseline's circuits, and those
-// that pruning leaves to it (DELTA, Fig. 5).
+// indexFigure shows the intervals between events in which each transfer was active on the
+// circuits of a baseline, and the intervals that remain possible after pruning (DELTA, Fig.
+// 5).
 func indexFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	w := &d.Windows
 	simulated, topo, kept := len(w.FirstK) > 0 && len(w.LastK) > 0, len(w.TopoMin) > 0 && len(w.TopoMax) > 0, len(w.MinK) > 0 && len(w.MaxK) > 0
@@ -60,13 +64,13 @@ func indexFigure(_ *result.Document, d *result.Detail, add addFigure) {
 		return
 	}
 	order := byEarliest(w)
-	active := []intervals{{sheet.Vermillion, 0.6, "active " + underBaseline(w), cells(order, w.FirstK, -0.5), cells(order, w.LastK, 0.5)}}
-	var retained []intervals
+	active := []taskBars{{sheet.Vermillion, 0.6, "active " + underBaseline(w), intervalEdges(order, w.FirstK, -0.5), intervalEdges(order, w.LastK, 0.5)}}
+	var retained []taskBars
 	if topo {
-		retained = append(retained, intervals{canRun, 0.9, "left by task order", cells(order, w.TopoMin, -0.5), cells(order, w.TopoMax, 0.5)})
+		retained = append(retained, taskBars{possibleColor, 0.9, "left by task order", intervalEdges(order, w.TopoMin, -0.5), intervalEdges(order, w.TopoMax, 0.5)})
 	}
 	if kept {
-		retained = append(retained, intervals{sheet.Blue, 0.6, "left after pruning by time", cells(order, w.MinK, -0.5), cells(order, w.MaxK, 0.5)})
+		retained = append(retained, taskBars{sheet.Blue, 0.6, "left after pruning by time", intervalEdges(order, w.MinK, -0.5), intervalEdges(order, w.MaxK, 0.5)})
 	}
 	total := float64(max(1, w.Intervals))
 	note := fmt.Sprintf("Of %d × %d pairs of transfer and interval %s are active", len(w.Task), w.Intervals, sheet.Percent(meanWidth(active[0])/total))
@@ -77,20 +81,20 @@ func indexFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	s.Note("%s.", note)
 	all := slices.Concat(active, retained)
 	explainLayers(s, all)
-	lo, hi := span(all)
-	panel := func(layers []intervals, head string, labelled bool) *plot.Plot {
+	lo, hi := barsRange(all)
+	panel := func(layers []taskBars, head string, labelled bool) *plot.Plot {
 		p := taskPlot(w, order, layers, labelled)
 		sheet.SetRange(&p.X, min(lo, 0.5), max(hi, float64(w.Intervals)+0.5))
-		p.X.Tick.Marker = sheet.Ticker{Unit: sheet.Plainly, Count: 5, Whole: true}
-		sheet.Head(p, head)
+		p.X.Tick.Marker = sheet.Ticker{Unit: sheet.NoUnit, Count: 5, IntegersOnly: true}
+		sheet.AddHeading(p, head)
 		return p
 	}
-	s.Add(tasksHeight, panel(active, sheet.Sentence(underBaseline(w)), true), panel(retained, "Left to the search for the best", false))
+	s.Add(tasksHeight, panel(active, sheet.Capitalise(underBaseline(w)), true), panel(retained, "Left to the search for the best", false))
 	s.Blocks[0].XTitle = "interval between events"
 	add("index", s)
 }
 
-// underBaseline says on whose circuits transfers ran; runs of old do not say.
+// underBaseline names the baseline. Its name is optional in stored runs.
 func underBaseline(w *result.Windows) string {
 	if w.Baseline == "" {
 		return "in the baseline simulation"
@@ -98,7 +102,8 @@ func underBaseline(w *result.Windows) string {
 	return "on the circuits of " + sheet.Plain(w.Baseline)
 }
 
-// byEarliest orders tasks by earliest start, if that is known: the bars then form a band.
+// byEarliest returns the tasks in order of their earliest start, if it is known, so that the
+// bars form a diagonal band.
 func byEarliest(w *result.Windows) []int {
 	order := make([]int, len(w.Task))
 	start := make([]float64, len(w.Task))
@@ -107,7 +112,8 @@ func byEarliest(w *result.Windows) []int {
 	return order
 }
 
-func pick[T any](order []int, col []T) []T {
+// reorder returns the elements of col in the given order.
+func reorder[T any](order []int, col []T) []T {
 	out := make([]T, len(order))
 	for i, k := range order {
 		out[i] = col[k]
@@ -115,23 +121,25 @@ func pick[T any](order []int, col []T) []T {
 	return out
 }
 
-// cells are interval indices as edges of cells, off half a cell.
-func cells(order, col []int, off float64) []float64 {
+// intervalEdges returns interval numbers in the given order, shifted by off to an edge of the
+// interval.
+func intervalEdges(order, col []int, off float64) []float64 {
 	out := make([]float64, len(order))
-	for i, k := range pick(order, col) {
+	for i, k := range reorder(order, col) {
 		out[i] = float64(k) + off
 	}
 	return out
 }
 
-func explainLayers(s *sheet.Sheet, layers []intervals) {
+// explainLayers adds the layers to the legend.
+func explainLayers(s *sheet.Sheet, layers []taskBars) {
 	for _, l := range layers {
-		s.Explain(l.text, sheet.Box(l.color, vg.Length(l.height)))
+		s.AddLegend(l.text, sheet.BoxSample(l.color, vg.Length(l.height)))
 	}
 }
 
-// span is what the bars cover.
-func span(layers []intervals) (lo, hi float64) {
+// barsRange returns the range of all bars.
+func barsRange(layers []taskBars) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, l := range layers {
 		lo, hi = min(lo, slices.Min(l.lo)), max(hi, slices.Max(l.hi))
@@ -142,8 +150,8 @@ func span(layers []intervals) (lo, hi float64) {
 	return lo, hi
 }
 
-// meanWidth is the mean width of a bar; one that ends before it starts has none.
-func meanWidth(l intervals) float64 {
+// meanWidth returns the mean length of a bar; bars that end before they start count as 0.
+func meanWidth(l taskBars) float64 {
 	sum := 0.0
 	for i := range l.lo {
 		sum += max(0, l.hi[i]-l.lo[i])
@@ -151,12 +159,12 @@ func meanWidth(l intervals) float64 {
 	return sum / float64(len(l.lo))
 }
 
-// taskPlot is a plot of a row a task, the first on top, without its x axis. Names of tasks stand beside it where they
-// are few, and numbers where it is the first.
-func taskPlot(w *result.Windows, order []int, layers []intervals, labelled bool) *plot.Plot {
+// taskPlot plots one row per task, the first on top, without the x axis. If labelled is set,
+// it shows the names of tasks if they are few, otherwise an axis of row numbers.
+func taskPlot(w *result.Windows, order []int, layers []taskBars, labelled bool) *plot.Plot {
 	const (
 		namedTasks = 26
-		nameRoom   = 215 // points: of "PP of micro-batch 12 from stage 3 to stage 4", and a little
+		nameRoom   = 215 // points, for names such as "PP of micro-batch 12 from stage 3 to stage 4"
 	)
 	n := len(order)
 	t := taskTracks(n, layers)
@@ -165,7 +173,7 @@ func taskPlot(w *result.Windows, order []int, layers []intervals, labelled bool)
 	case n <= namedTasks:
 		p.Y.Tick.Label.Font = sheet.Sans(sheet.SmallSize, sheet.Ink).Font
 		if labelled {
-			t.name(p, nameRoom, func(i int) string { return w.Task[order[i]] })
+			t.nameTracks(p, nameRoom, func(i int) string { return w.Task[order[i]] })
 		}
 	default:
 		p.Y.Tick.Length = p.X.Tick.Length
@@ -173,7 +181,7 @@ func taskPlot(w *result.Windows, order []int, layers []intervals, labelled bool)
 			p.Y.Label.Text = "transfer, in order of earliest start"
 		}
 		var ticks plot.ConstantTicks
-		for _, tick := range (sheet.Ticker{Unit: sheet.Plainly, Count: 6, Whole: true}).Ticks(1, float64(n)) {
+		for _, tick := range (sheet.Ticker{Unit: sheet.NoUnit, Count: 6, IntegersOnly: true}).Ticks(1, float64(n)) {
 			ticks = append(ticks, plot.Tick{Value: float64(n) - tick.Value + 0.5, Label: tick.Label})
 		}
 		p.Y.Tick.Marker = ticks
@@ -181,16 +189,16 @@ func taskPlot(w *result.Windows, order []int, layers []intervals, labelled bool)
 	return p
 }
 
-// taskTracks has the bars of n tasks. Where rows are finer than pixels, as many as share a pixel become one bar over
-// all their intervals.
-func taskTracks(n int, layers []intervals) *trackChart {
+// taskTracks returns the bars of n tasks. If rows are smaller than pixels, the rows that share
+// a pixel become one bar that covers all of them.
+func taskTracks(n int, layers []taskBars) *trackChart {
 	row := float64(tasksHeight) / float64(n)
 	merged := max(1, int(math.Ceil(sheet.Pixel/row)))
-	t := &trackChart{count: n, least: 1}
+	t := &trackChart{count: n, minBarWidth: 1}
 	for _, l := range layers {
 		height := l.height
 		if row < 4*sheet.Pixel {
-			height = 1 // no gaps between rows that fine
+			height = 1 // no gaps between such narrow rows
 		}
 		for i := 0; i < n; i += merged {
 			end := min(i+merged, n)

@@ -9,7 +9,7 @@ import (
 	"sim/plots/sheet/sheettest"
 )
 
-// said returns all text of a figure of a run, in one line.
+// said returns all text of a figure of a run as one line.
 func said(t *testing.T, run, figure string) string {
 	t.Helper()
 	figs, err := All(runs[run]())
@@ -23,14 +23,14 @@ func said(t *testing.T, run, figure string) string {
 	return sheettest.Text(figs[i])
 }
 
-// TestSaid: figures have the table's ports, name the policy that they take for a baseline, and say what bounds hold
-// for.
+// TestSaid: figures have the ports of the table, name the baseline policy, and describe the
+// assumptions of bounds.
 func TestSaid(t *testing.T) {
 	for _, tt := range []struct{ run, figure, want, not string }{
 		{"large", "topology", "one of them is drawn for all", ""},
 		{"large", "windows", "ran on the circuits of sqrt", "baseline"},
 		{"large", "index", "On the circuits of sqrt", "baseline"},
-		{"small", "windows", "ran in the baseline simulation", ""}, // of runs that do not name it
+		{"small", "windows", "ran in the baseline simulation", ""}, // for runs that do not name it
 		{"large", "nct", "which holds for any way of sharing, all topologies; that of topo for max-min fair sharing, all topologies.", "proved for the policy"},
 		{"large", "dp-rates", "Of equal rates the wider lines are seen beside the narrower.", "side by side"},
 	} {
@@ -39,7 +39,7 @@ func TestSaid(t *testing.T) {
 		}
 	}
 	doc, d := synthetic(large)
-	c := allCharts(doc, d)[0]
+	c := topologyCharts(doc, d)[0]
 	if used, _ := c.drawn(); !strings.HasPrefix(c.head(1000), "prop: ") || c.replicas() != float64(large.replicas) || c.ports != float64(large.replicas*used) {
 		t.Errorf("%s: %g replicas, %g ports, %d drawn", c.head(1000), c.replicas(), c.ports, used)
 	}

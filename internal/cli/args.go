@@ -10,9 +10,10 @@ import (
 	"sim/internal/text"
 )
 
-// arrange checks the command's name and flags and returns args with the flags before the positional arguments:
-// urfave/cli stops looking for flags at the first argument that is none, people do not.
-func arrange(app *cli.App, args []string) ([]string, error) {
+// flagsFirst checks the name of the command and its flags, and returns args with all flags
+// before the positional arguments. The library urfave/cli stops parsing flags at the first
+// positional argument, but people also write flags after it.
+func flagsFirst(app *cli.App, args []string) ([]string, error) {
 	if len(args) < 2 {
 		return args, nil
 	}
@@ -36,7 +37,7 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 	case cmd.SkipFlagParsing:
 		return args, nil
 	}
-	flags, positional, err := split(cmd, rest)
+	flags, positional, err := splitArgs(cmd, rest)
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +48,9 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 	return out, nil
 }
 
-// split parts the arguments of cmd into flags with their values and the rest.
-func split(cmd *cli.Command, args []string) (flags, positional []string, err error) {
+// splitArgs separates the arguments of cmd into flags with their values and positional
+// arguments.
+func splitArgs(cmd *cli.Command, args []string) (flags, positional []string, err error) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		if arg == "--" {
@@ -70,7 +72,7 @@ func split(cmd *cli.Command, args []string) (flags, positional []string, err err
 		if f == nil {
 			return nil, nil, unknownFlag(cmd, arg)
 		}
-		shown := dashes(name)
+		shown := withDashes(name)
 		if _, ok := f.(*cli.BoolFlag); ok {
 			if joined {
 				if _, err := strconv.ParseBool(value); err != nil {
@@ -88,7 +90,7 @@ func split(cmd *cli.Command, args []string) (flags, positional []string, err err
 			i++
 			value = args[i]
 		}
-		if err := checkValue(f, shown, value); err != nil {
+		if err := validateValue(f, shown, value); err != nil {
 			return nil, nil, err
 		}
 		flags = append(flags, shown+"="+value)
@@ -96,14 +98,15 @@ func split(cmd *cli.Command, args []string) (flags, positional []string, err err
 	return flags, positional, nil
 }
 
-// checkValue refuses values that are none, and numbers that are none or too small.
-func checkValue(f cli.Flag, shown, value string) error {
+// validateValue returns an error if the value of a flag is empty, or if a numeric flag has no
+// valid number. Integer flags are counts and must be at least 1.
+func validateValue(f cli.Flag, shown, value string) error {
 	if value == "" {
 		return usagef("flag %s needs a value", shown)
 	}
 	var err error
 	switch f.(type) {
-	case *cli.IntFlag: // how many there are to be of something
+	case *cli.IntFlag: // a count
 		n, e := strconv.Atoi(value)
 		if err = e; e == nil && n < 1 {
 			return usagef("flag %s wants at least 1, not %d", shown, n)
@@ -117,6 +120,7 @@ func checkValue(f cli.Flag, shown, value string) error {
 	return nil
 }
 
+// findCommand returns the command with a name or alias, or nil.
 func findCommand(app *cli.App, name string) *cli.Command {
 	for _, c := range app.Commands {
 		if c.HasName(name) {
@@ -126,6 +130,7 @@ func findCommand(app *cli.App, name string) *cli.Command {
 	return nil
 }
 
+// findFlag returns the flag of cmd with a name or alias, or nil.
 func findFlag(cmd *cli.Command, name string) cli.Flag {
 	for _, f := range cmd.Flags {
 		if slices.Contains(f.Names(), name) {
@@ -135,18 +140,21 @@ func findFlag(cmd *cli.Command, name string) cli.Flag {
 	return nil
 }
 
+// isFlag reports whether arg is a flag of cmd.
 func isFlag(cmd *cli.Command, arg string) bool {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	return strings.HasPrefix(arg, "-") && findFlag(cmd, name) != nil
 }
 
-func dashes(name string) string {
+// withDashes returns the name of a flag as people write it: -j or --name.
+func withDashes(name string) string {
 	if len(name) == 1 {
 		return "-" + name
 	}
 	return "--" + name
 }
 
+// unknownCommand returns the error for a command that does not exist, with a suggestion.
 func unknownCommand(app *cli.App, name string) error {
 	var names []string
 	for _, c := range app.Commands {
@@ -157,12 +165,13 @@ func unknownCommand(app *cli.App, name string) error {
 	return usagef("there is no command %q%s", name, text.DidYouMean(name, names, "sim help lists them"))
 }
 
+// unknownFlag returns the error for a flag that cmd does not have, with a suggestion.
 func unknownFlag(cmd *cli.Command, arg string) error {
 	arg, _, _ = strings.Cut(arg, "=")
 	var names []string
 	for _, f := range cmd.Flags {
 		for _, n := range f.Names() {
-			names = append(names, dashes(n))
+			names = append(names, withDashes(n))
 		}
 	}
 	return usagef("sim %s has no flag %s%s", cmd.Name, arg, text.DidYouMean(arg, names, "sim help "+cmd.Name+" lists them"))

@@ -17,9 +17,10 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestArrange shuffles flags among the files: what arrange makes of them is the same wherever they stand.
+// TestArrange inserts flags at random positions among the files: flagsFirst returns the same
+// arguments for every position.
 func TestArrange(t *testing.T) {
-	c, _, _ := buffered()
+	c, _, _ := newBufferedCommand()
 	app := c.app()
 	flags := [][]string{{"--json"}, {"--out", "dir"}, {"--out=dir"}, {"-j", "2"}, {"-j2"}, {"--set", "a=[1, 2]"}, {"--set=a=-1"}, {"-set", "b.c=x"}}
 	rapid.Check(t, func(t *rapid.T) {
@@ -37,11 +38,11 @@ func TestArrange(t *testing.T) {
 			}
 		}
 		first := append([]string{"sim", "run"}, slices.Concat(chosen...)...)
-		got, err := arrange(app, args)
+		got, err := flagsFirst(app, args)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := arrange(app, append(first, files...))
+		want, err := flagsFirst(app, append(first, files...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,19 +55,19 @@ func TestArrange(t *testing.T) {
 	})
 }
 
-// TestArrangeAnything wants no panic on any words.
+// TestArrangeAnything: flagsFirst does not panic on arbitrary words.
 func TestArrangeAnything(t *testing.T) {
-	c, _, _ := buffered()
+	c, _, _ := newBufferedCommand()
 	app := c.app()
 	word := rapid.OneOf(rapid.SampledFrom([]string{"run", "list", "-", "--", "---", "-j", "--out", "--=", "-=", "help", ""}), rapid.String())
 	rapid.Check(t, func(t *rapid.T) {
 		args := rapid.SliceOfN(word, 0, 6).Draw(t, "args")
-		arrange(app, append([]string{"sim"}, args...))
+		flagsFirst(app, append([]string{"sim"}, args...))
 		complete(app, args)
 	})
 }
 
-// TestReport pins the exit codes.
+// TestReport compares the exit code of each kind of error with a table.
 func TestReport(t *testing.T) {
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -77,15 +78,15 @@ func TestReport(t *testing.T) {
 	}{
 		{context.Background(), nil, 0},
 		{context.Background(), errors.New("broken"), 1},
-		{context.Background(), context.Canceled, 1}, // nobody asked for it
+		{context.Background(), context.Canceled, 1}, // the context of the command was not cancelled
 		{context.Background(), usagef("no"), 2},
 		{context.Background(), &result.PlaceError{Path: "a", Why: "b"}, 2},
 		{context.Background(), scenarios.Diagnostics{{File: "a", Problem: "b"}}, 2},
-		{context.Background(), failures{errors.New("a"), usagef("b")}, 2},
-		{cancelled, failures{errors.New("a"), context.Canceled}, 130},
+		{context.Background(), errorList{errors.New("a"), usagef("b")}, 2},
+		{cancelled, errorList{errors.New("a"), context.Canceled}, 130},
 	} {
-		cmd, stdout, stderr := buffered()
-		if got := cmd.report(c.ctx, c.err); got != c.want {
+		cmd, stdout, stderr := newBufferedCommand()
+		if got := cmd.reportError(c.ctx, c.err); got != c.want {
 			t.Errorf("%v gave exit code %d, want %d", c.err, got, c.want)
 		}
 		if stdout.Len() > 0 || strings.Count(stderr.String(), "\n") == 0 != (c.err == nil) {
@@ -94,38 +95,38 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestProgressBar wants the bar drawn on a terminal and taken away after.
+// TestProgressBar: the bar is drawn on a terminal and erased at the end.
 func TestProgressBar(t *testing.T) {
-	c, _, stderr := buffered()
-	c.terminal = func(io.Writer) bool { return true }
-	p, update, _ := c.startRun("tiny")
+	c, _, stderr := newBufferedCommand()
+	c.isTerminal = func(io.Writer) bool { return true }
+	p, update, _ := c.startRunProgress("tiny")
 	update("delta-joint", 3, 7)
-	time.Sleep(progressAfter + 300*time.Millisecond)
+	time.Sleep(barDelay + 300*time.Millisecond)
 	p.stop()
 	if got := stderr.String(); !strings.Contains(got, "tiny: delta-joint") || !strings.HasSuffix(got, "\x1b[A\x1b[K") {
 		t.Errorf("the bar was %q", got)
 	}
 
-	c, _, stderr = buffered()
-	c.terminal = func(io.Writer) bool { return true }
-	p, _, _ = c.startRun("short")
+	c, _, stderr = newBufferedCommand()
+	c.isTerminal = func(io.Writer) bool { return true }
+	p, _, _ = c.startRunProgress("short")
 	p.stop()
 	if stderr.Len() > 0 {
 		t.Errorf("a short run drew %q", stderr)
 	}
 }
 
-// TestPolicyProgress: the line of a run says how far the policy has come that decides, and how long it will take at the
-// same rate. The next policy begins anew.
+// TestPolicyProgress: the progress line of a run contains the completed share of the current
+// policy and its remaining time at constant speed. Both start again with the next policy.
 func TestPolicyProgress(t *testing.T) {
-	c, _, _ := buffered()
+	c, _, _ := newBufferedCommand()
 	now := time.Unix(1000, 0)
 	c.now = func() time.Time { return now }
-	m, update, share := c.startRun("tiny")
+	m, update, share := c.startRunProgress("tiny")
 	defer m.stop()
 	line := func(want string) {
 		t.Helper()
-		if got := m.now().line; got != want {
+		if got := m.current().line; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -4,4 +4,4 @@ package cli
 
 import "testing"
 
-func TestQueueBadInput(t *testing.T) { tryBadCases(t, readBadCases(t, "embedded")) }
+func TestQueueBadInput(t *testing.T) { runBadCases(t, readBadCases(t, "embedded")) }

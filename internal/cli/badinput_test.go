@@ -20,33 +20,39 @@ import (
 	"unicode/utf8"
 )
 
-// badInputs are the tables of unusable input, in testdata/badinput. A line that begins with an exit code is a case:
+// badInputs lists the tables of invalid input in testdata/badinput. A line that begins with an
+// exit code is a case:
 //
 //	2 check x.toml => x.toml:3: workload.tp: is missing
 //
-// the arguments of sim, as in a shell but that double quotes hold Go's escapes, and what a line of stderr must hold; a
-// line below it that begins with "&" is another. A line that ends in a colon begins a file, whose lines are indented by
-// a tab, for the cases of its section; "==" begins a section. What else there is to name is made by badThings.
+// On the left are the arguments of sim as in a shell, except that double quotes contain Go
+// escapes; on the right is a part of a line of stderr. Further lines that begin with "&" are
+// further parts. A line that ends with a colon begins a file for the cases of its section; the
+// lines of the file are indented by a tab. "==" begins a section. Other files that cases name
+// are created by writeBadFiles.
 var badInputs = []string{"toml", "values", "kinds", "files", "flags", "results", "sweeps", "others", "moves", "queue"}
 
 // Bounds of what unusable input may cost.
 const (
-	mostBadTime   = 10 * time.Second
-	mostBadMemory = 512 << 20
-	mostBadLine   = 500
+	// Limits for the resources of invalid input: processor time, memory, and the length of a
+	// message line.
+	maxBadInputTime     = 10 * time.Second
+	maxBadInputBytes    = 512 << 20
+	maxMessageLineBytes = 500
 )
 
-// badCase is a command that must not work.
+// badCase is a command that must be rejected.
 type badCase struct {
-	place string // of the table, with its line
-	code  int
-	args  []string
-	want  []string          // parts of lines of stderr
-	files map[string]string // beside those of badThings
+	location string // file and line of the table
+	code     int
+	args     []string
+	want     []string          // parts of lines of stderr
+	files    map[string]string // files in addition to those of writeBadFiles
 }
 
-// TestBadInput runs every case: the exit code is as the table says, stderr has a printable line
-// of bounded length for each diagnostic, nothing is written, and neither time nor memory run out.
+// TestBadInput runs every case. The exit code is that of the table, stderr has one printable
+// line of limited length per diagnostic, no file is written, and processor time and memory
+// stay below their limits.
 func TestBadInput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the command some seven hundred times")
@@ -59,15 +65,16 @@ func TestBadInput(t *testing.T) {
 	if len(cases) < 500 {
 		t.Errorf("%d cases are too few", len(cases))
 	}
-	tryBadCases(t, cases)
+	runBadCases(t, cases)
 }
 
-// together is how many cases share one look at what they left behind, which takes longer than most of them.
-const together = 16
+// maxConcurrentCases is the number of cases after which the directory is compared with its
+// original state. The comparison takes longer than most cases.
+const maxConcurrentCases = 16
 
-// tryBadCases tries cases, as many at a time as there are processors.
-func tryBadCases(t *testing.T, cases []badCase) {
-	whole := wholeRuns(t)
+// runBadCases runs cases, as many in parallel as there are processors.
+func runBadCases(t *testing.T, cases []badCase) {
+	whole := makeRuns(t)
 	todo := make(chan []badCase)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -76,45 +83,46 @@ func tryBadCases(t *testing.T, cases []badCase) {
 			s := &runner{t: t}
 			defer s.stop()
 			var dir string
-			var before map[string]content
+			var before map[string]fileContent
 			try := func(some []badCase) (changed string) {
 				if before == nil {
-					dir = filepath.Join(root, strings.ReplaceAll(some[0].place, "/", "-"))
-					badThings(t, dir, whole)
-					before = contents(t, dir)
+					dir = filepath.Join(root, strings.ReplaceAll(some[0].location, "/", "-"))
+					writeBadFiles(t, dir, whole)
+					before = readContents(t, dir)
 				}
 				for _, c := range some {
-					c.try(t, s, dir)
+					c.run(t, s, dir)
 				}
-				if changed = changes(before, contents(t, dir)); changed != "" {
-					before = nil // the next begin anew
+				if changed = fileChanges(before, readContents(t, dir)); changed != "" {
+					before = nil // compare the next cases with a new state
 				}
 				return changed
 			}
 			for some := range todo {
 				if changed := try(some); changed != "" {
-					for i := range some { // which it was
+					for i := range some { // find the case that changed the directory
 						if changed := try(some[i : i+1]); changed != "" {
-							t.Errorf("%s: sim %s: written: %s", some[i].place, strings.Join(some[i].args, " "), changed)
+							t.Errorf("%s: sim %s: written: %s", some[i].location, strings.Join(some[i].args, " "), changed)
 						}
 					}
-					t.Errorf("%s to %s: written: %s", some[0].place, some[len(some)-1].place, changed)
+					t.Errorf("%s to %s: written: %s", some[0].location, some[len(some)-1].location, changed)
 				}
 			}
 		})
 	}
-	for some := range slices.Chunk(cases, together) {
+	for some := range slices.Chunk(cases, maxConcurrentCases) {
 		todo <- some
 	}
 	close(todo)
 	wg.Wait()
 }
 
-// diagnostic is what a line of stderr begins with: the program, or a place.
+// diagnostic matches the start of a message line: the program name, or a file with line or
+// key.
 var diagnostic = regexp.MustCompile(`^(sim: |[^ :]+(:[0-9]+)?: |"[^"]+": )[^ ]`)
 
-// try runs a case in dir.
-func (c *badCase) try(t *testing.T, s *runner, dir string) {
+// run runs a case in dir and compares the result with the table.
+func (c *badCase) run(t *testing.T, s *runner, dir string) {
 	for name, text := range c.files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Error(err)
@@ -128,7 +136,7 @@ func (c *badCase) try(t *testing.T, s *runner, dir string) {
 	got := s.run(dir, c.args)
 	stderr := string(got.Stderr)
 	fail := func(format string, args ...any) {
-		t.Errorf("%s: sim %s: %s\n%.2000s", c.place, strings.Join(c.args, " "), fmt.Sprintf(format, args...), stderr)
+		t.Errorf("%s: sim %s: %s\n%.2000s", c.location, strings.Join(c.args, " "), fmt.Sprintf(format, args...), stderr)
 	}
 	if got.err != nil {
 		fail("%v", got.err)
@@ -137,7 +145,7 @@ func (c *badCase) try(t *testing.T, s *runner, dir string) {
 	if got.Code != c.code {
 		fail("exit code %d, want %d", got.Code, c.code)
 	}
-	if got.Used > mostBadTime { // others may be at work beside it
+	if got.Used > maxBadInputTime { // processor time, because other processes may use the machine
 		fail("took %v", got.Used)
 	}
 	for _, want := range c.want {
@@ -152,7 +160,7 @@ func (c *badCase) try(t *testing.T, s *runner, dir string) {
 			fail("no diagnostic: %.200q", line)
 		case strings.ContainsFunc(line, unicode.IsControl) || !utf8.ValidString(line):
 			fail("not printable: %.200q", line)
-		case len(line) > mostBadLine:
+		case len(line) > maxMessageLineBytes:
 			fail("a line of %d bytes", len(line))
 		case strings.Contains(line, "goroutine ") || strings.Contains(line, "panic"):
 			fail("a panic")
@@ -166,8 +174,8 @@ func (c *badCase) try(t *testing.T, s *runner, dir string) {
 	}
 }
 
-// changes lists what was changed.
-func changes(before, after map[string]content) string {
+// fileChanges lists the differences between two states of a directory.
+func fileChanges(before, after map[string]fileContent) string {
 	var changed []string
 	for name := range after {
 		if after[name] != before[name] && name != "" {
@@ -183,16 +191,16 @@ func changes(before, after map[string]content) string {
 	return strings.Join(changed, ", ")
 }
 
-// content is what a file is known by; of a directory only its mode counts.
-type content struct {
+// fileContent identifies the content of a file. For directories only the mode is compared.
+type fileContent struct {
 	mode fs.FileMode
 	size int64
-	at   int64 // when it was written
+	at   int64 // modification time
 }
 
-// contents tells what is below a directory.
-func contents(t *testing.T, dir string) map[string]content {
-	found := map[string]content{}
+// readContents returns the state of all files below a directory.
+func readContents(t *testing.T, dir string) map[string]fileContent {
+	found := map[string]fileContent{}
 	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -201,7 +209,7 @@ func contents(t *testing.T, dir string) map[string]content {
 		if err != nil {
 			return err
 		}
-		c := content{mode: info.Mode()}
+		c := fileContent{mode: info.Mode()}
 		if !d.IsDir() {
 			c.size, c.at = info.Size(), info.ModTime().UnixNano()
 		}
@@ -213,7 +221,7 @@ func contents(t *testing.T, dir string) map[string]content {
 	return found
 }
 
-// readBadCases reads a table.
+// readBadCases reads a table of cases.
 func readBadCases(t *testing.T, name string) (cases []badCase) {
 	t.Helper()
 	path := filepath.Join("testdata", "badinput", name+".txt")
@@ -245,7 +253,7 @@ func readBadCases(t *testing.T, name string) (cases []badCase) {
 			command, want, ok := strings.Cut(line, " => ")
 			code, rest, _ := strings.Cut(command, " ")
 			n, err := strconv.Atoi(code)
-			args, bad := words(rest)
+			args, bad := splitWords(rest)
 			if err != nil || bad != "" || !ok {
 				t.Fatalf("%s: no case: %s %s", place, line, bad)
 			}
@@ -261,8 +269,9 @@ func readBadCases(t *testing.T, name string) (cases []badCase) {
 	return cases
 }
 
-// words splits a line as a shell does: single quotes hold all as it is, double ones Go's escapes.
-func words(line string) (list []string, bad string) {
+// splitWords splits a line into words as a shell does. Text in single quotes is literal; text
+// in double quotes has Go escapes.
+func splitWords(line string) (list []string, bad string) {
 	for line = strings.TrimLeft(line, " "); line != ""; line = strings.TrimLeft(line, " ") {
 		word := ""
 		for line != "" && line[0] != ' ' {

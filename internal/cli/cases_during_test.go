@@ -19,59 +19,60 @@ var duringCases = []correctedCase{
 		args:   []string{"run", "@/packet-stall.toml"},
 		before: "stalls",
 		right:  "circuits move by events, so that no packet is left behind: up to 2 % longer than fluid, and not below the bound",
-		check:  movesByPacket(1.02),
+		check:  checkMovesByPacket(1.02),
 	},
 	{
 		name:   "packets-stall-mixtral",
 		args:   []string{"run", "mixtral8x22b", "--policy", "delta-during", "--set", "engine.level=packet", "--set", "workload.packet=16MB"},
 		before: "stalls",
 		right:  "up to 0.5 % longer than fluid, and not below the bound",
-		check:  movesByPacket(1.005),
+		check:  checkMovesByPacket(1.005),
 	},
 	{
 		name:   "trials-stall",
 		args:   []string{"run", "@/replay-gpt7b.toml"},
 		before: "20 of 20 trials stall",
 		right:  "no stall; with jitter of 1e-6 as planned, 1.0526",
-		check:  trialsTake(map[string][2]float64{"demand-matched": {1.0526, 1.0526}}),
+		check:  checkTrialTimes(map[string][2]float64{"demand-matched": {1.0526, 1.0526}}),
 	},
 	{
 		name:   "trials-stall-36",
 		args:   []string{"run", "@/replay-stall-36.toml"},
 		before: "5 of 5 trials stall",
 		right:  "no stall; with jitter of 1e-6 as planned, 1.0824",
-		check:  trialsTake(map[string][2]float64{"demand-matched": {1.0824, 1.0824}}),
+		check:  checkTrialTimes(map[string][2]float64{"demand-matched": {1.0824, 1.0824}}),
 	},
 	{
 		name:   "trials-of-all-replicas",
 		args:   []string{"run", "robustness", "--policy", "demand-matched", "--policy", "mixnet-during", "--set", "replay.lost_circuits=0"},
 		before: "demand-matched: all trials stall; mixnet-during: mean 1.4672, p95 1.5278",
 		right:  "no stall; mixnet-during: mean 1.4800, p95 1.4914",
-		check:  trialsTake(map[string][2]float64{"demand-matched": {1.5300, 1.5484}, "mixnet-during": {1.4800, 1.4914}}),
+		check:  checkTrialTimes(map[string][2]float64{"demand-matched": {1.5300, 1.5484}, "mixnet-during": {1.4800, 1.4914}}),
 	},
 	{
 		name: "search beaten by another seed", args: []string{"run", "@/during-beaten.toml"},
 		before: "4.0495 ms", right: "at most 3.6409 ms",
-		check: noSlower(0.003640905543),
+		check: checkNoSlower(0.003640905543),
 	},
 	{
 		name: "search beaten by two topologies", args: []string{"run", "@/during-beaten2.toml"},
 		before: "5.4251 ms, none pays", right: "at most 5.2573 ms",
-		check: noSlower(0.0052573),
+		check: checkNoSlower(0.0052573),
 	},
-	breakEvenAt("10us", "5.68 ms"),
-	breakEvenAt("284us", "5.68 ms"),
-	breakEvenAt("3977us", "3.00 ms, yet circuits move"),
-	breakEvenAt("5511us", "5.00 ms"),
-	breakEvenAt("5500us", "5.00 ms"),
-	breakEvenAt("6200us", "depends on the delay"),
+	breakEvenCase("10us", "5.68 ms"),
+	breakEvenCase("284us", "5.68 ms"),
+	breakEvenCase("3977us", "3.00 ms, yet circuits move"),
+	breakEvenCase("5511us", "5.00 ms"),
+	breakEvenCase("5500us", "5.00 ms"),
+	breakEvenCase("6200us", "depends on the delay"),
 }
 
-// movesByPacket returns a check that circuits move under delta-during, that no packet is lost, and that an iteration takes
-// at least its bound and at most so many times as long as the fluid's.
-func movesByPacket(longer float64) func(caseOutcome) (string, error) {
+// checkMovesByPacket returns a check of delta-during at packet level: circuits move, no packet
+// is lost, and an iteration takes at least its bound and at most longer times the iteration at
+// flow level.
+func checkMovesByPacket(longer float64) func(caseOutcome) (string, error) {
 	return func(o caseOutcome) (string, error) {
-		if o.code != exitDone {
+		if o.code != exitOK {
 			return o.stderr, fmt.Errorf("exit code %d, want 0", o.code)
 		}
 		for _, row := range o.document.Rows {
@@ -89,11 +90,11 @@ func movesByPacket(longer float64) func(caseOutcome) (string, error) {
 	}
 }
 
-// trialsTake returns a check that no trial stalls, and of the mean NCT of trials and its 95th percentile by policy, to
-// four decimals.
-func trialsTake(want map[string][2]float64) func(caseOutcome) (string, error) {
+// checkTrialTimes returns a check that no trial stalls, and that the mean and the 95th
+// percentile of NCT over trials have the given values, indexed by policy, to four decimals.
+func checkTrialTimes(want map[string][2]float64) func(caseOutcome) (string, error) {
 	return func(o caseOutcome) (string, error) {
-		if o.code != exitDone {
+		if o.code != exitOK {
 			return o.stderr, fmt.Errorf("exit code %d, want 0", o.code)
 		}
 		var now []string
@@ -117,8 +118,9 @@ func trialsTake(want map[string][2]float64) func(caseOutcome) (string, error) {
 	}
 }
 
-// noSlower returns a check that an iteration of delta-during takes no longer than some seconds.
-func noSlower(seconds float64) func(caseOutcome) (string, error) {
+// checkNoSlower returns a check that an iteration of delta-during takes at most the given
+// number of seconds.
+func checkNoSlower(seconds float64) func(caseOutcome) (string, error) {
 	return func(o caseOutcome) (string, error) {
 		got, err := duringRow(o.document)
 		if err != nil {
@@ -132,11 +134,12 @@ func noSlower(seconds float64) func(caseOutcome) (string, error) {
 	}
 }
 
-// breakEvenAt returns the case of a job at one reconfiguration delay. Its break-even is that of the same job at a delay
-// of 1 us. Circuits move if the delay is not longer, and the iteration is then faster than with circuits that stay,
-// which proves that moving them pays. At longer delays the row says that none was found. The break-even itself is the
-// longest that a search finds, so no value of it is right but the best, which is not known.
-func breakEvenAt(delay, before string) correctedCase {
+// breakEvenCase returns the case of a job at one reconfiguration delay. The break-even must
+// not depend on the delay, so it is compared with that at a delay of 1 us. If the delay is at
+// most the break-even, circuits move and the iteration is faster than with fixed circuits,
+// which proves that moving them pays. At longer delays the row states that no better plan was
+// found. The exact break-even is unknown, because a search finds it.
+func breakEvenCase(delay, before string) correctedCase {
 	const file = "testdata/cases/during/break-even-contradiction.toml"
 	return correctedCase{
 		name:   "break-even at " + delay,
@@ -147,10 +150,10 @@ func breakEvenAt(delay, before string) correctedCase {
 			if err != nil {
 				return o.stderr, err
 			}
-			c, _, stderr := buffered()
+			c, _, stderr := newBufferedCommand()
 			c.run = scenarios.Run
 			dir := filepath.Join(filepath.Dir(o.dir), "short")
-			if code := c.mainWithin(context.Background(), []string{"sim", "run", file, "--set", "fabric.reconfiguration_delay=1us", "--no-plots", "--out", dir}); code != exitDone {
+			if code := c.mainUntilCancelled(context.Background(), []string{"sim", "run", file, "--set", "fabric.reconfiguration_delay=1us", "--no-plots", "--out", dir}); code != exitOK {
 				return stderr.String(), fmt.Errorf("exit code %d at a delay of 1 us, want 0", code)
 			}
 			run, err := result.Read(dir)
@@ -178,10 +181,10 @@ func breakEvenAt(delay, before string) correctedCase {
 	}
 }
 
-// duringResult is the row of delta-during.
+// duringResult holds the values of the row of delta-during.
 type duringResult struct {
 	makespan, breakEven float64 // in seconds
-	still               float64 // iteration of delta-joint, whose circuits stay, in seconds
+	still               float64 // iteration of delta-joint, whose circuits do not move, in seconds
 	moves               string
 }
 

@@ -20,7 +20,7 @@ var fleetCases = []correctedCase{
 		right:  "job 3 starts at 3 s, job 4 at 4 s: neither delays job 1",
 		check: func(o caseOutcome) (string, error) {
 			starts := map[string]string{}
-			err := eachRecord(o, "jobs-reconfigurable.csv", func(r map[string]string) { starts[r["job"]] = r["placed_s"] })
+			err := forEachRecord(o, "jobs-reconfigurable.csv", func(r map[string]string) { starts[r["job"]] = r["placed_s"] })
 			want := map[string]string{"0": "0.000", "1": "1000.000", "2": "2000.000", "3": "3.000", "4": "4.000"}
 			for job, at := range want {
 				if starts[job] != at {
@@ -30,13 +30,13 @@ var fleetCases = []correctedCase{
 			return fmt.Sprint("starts ", starts), err
 		},
 	},
-	ongoing(1, "0.006"), ongoing(10, "0.051"), ongoing(100, "0.481"),
+	ongoingRepairCase(1, "0.006"), ongoingRepairCase(10, "0.051"), ongoingRepairCase(100, "0.481"),
 	{
 		name:   "fault-log-bias",
 		args:   []string{"run", "@/fleet-fault-log-bias.toml"},
 		before: "share_down 0.0584: servers that failed were copied more often",
 		right:  "share_down 0.0500: half of the servers are down for a tenth of the time",
-		check:  metricNear("share_down", "reconfigurable", (200.*10+1)/(400*100), 1e-3),
+		check:  checkMetricNear("share_down", "reconfigurable", (200.*10+1)/(400*100), 1e-3),
 	},
 	{
 		name:   "failure-during-drain",
@@ -51,29 +51,30 @@ var fleetCases = []correctedCase{
 		before: "efficiency 0.83",
 		right:  "above 0.90, as published for 419 interruptions in 54 days",
 		check: func(o caseOutcome) (string, error) {
-			now, err := metricNear("interrupts", "reconfigurable", 419, 0.15)(o)
-			also, err2 := metricNear("efficiency", "reconfigurable", 0.925, 0.025/0.925)(o)
+			now, err := checkMetricNear("interrupts", "reconfigurable", 419, 0.15)(o)
+			also, err2 := checkMetricNear("efficiency", "reconfigurable", 0.925, 0.025/0.925)(o)
 			return now + ", " + also, errors.Join(err, err2)
 		},
 	},
 }
 
-// ongoing is the case of a log of 100 days with a fault from day 10 to 90 and another in the last 0.1 days. Machines read
-// it from moments evenly apart, so that 0.801 of them are down at any time.
-func ongoing(days int, before string) correctedCase {
+// ongoingRepairCase is the case of a fault log of 100 days with one fault from day 10 to day
+// 90 and another during the last 0.1 days. Machines read the log from evenly spaced start
+// times, so that 0.801 of them are down on average at any time.
+func ongoingRepairCase(days int, before string) correctedCase {
 	return correctedCase{
 		name:   fmt.Sprintf("fault-log-ongoing-%d", days),
 		args:   []string{"run", "@/fleet-fault-log-ongoing.toml", "--set", fmt.Sprintf("workload.days=%d", days)},
 		before: "share_down " + before,
 		right:  "0.801: an outage that began before the window counts",
-		check:  metricNear("share_down", "reconfigurable", 0.801, 1e-3),
+		check:  checkMetricNear("share_down", "reconfigurable", 0.801, 1e-3),
 	}
 }
 
-// metricNear returns a check of a metric within a relative error.
-func metricNear(metric, policy string, want, within float64) func(caseOutcome) (string, error) {
+// checkMetricNear returns a check that a metric has a value within a relative error.
+func checkMetricNear(metric, policy string, want, within float64) func(caseOutcome) (string, error) {
 	return func(o caseOutcome) (string, error) {
-		if o.code != exitDone {
+		if o.code != exitOK {
 			return o.stderr, fmt.Errorf("exit code %d, want 0", o.code)
 		}
 		for _, row := range o.document.Rows {
@@ -91,9 +92,9 @@ func metricNear(metric, policy string, want, within float64) func(caseOutcome) (
 	}
 }
 
-// eachRecord calls do for each row of a CSV file of a run, by the names of its columns.
-func eachRecord(o caseOutcome, file string, do func(map[string]string)) error {
-	if o.code != exitDone {
+// forEachRecord calls do for each row of a CSV file of a run. A row is indexed by column name.
+func forEachRecord(o caseOutcome, file string, do func(map[string]string)) error {
+	if o.code != exitOK {
 		return fmt.Errorf("exit code %d, want 0: %s", o.code, o.stderr)
 	}
 	f, err := os.Open(filepath.Join(o.dir, file))
@@ -115,14 +116,15 @@ func eachRecord(o caseOutcome, file string, do func(map[string]string)) error {
 	return nil
 }
 
-// checkDrains checks that no job leaves with a checkpoint while a machine of its cubes fails in the two minutes in which
-// it writes that. All of its jobs of whole cubes are on all machines of their cubes.
+// checkDrains checks that no job leaves with a checkpoint if a machine of its cubes fails
+// during the two minutes in which the checkpoint is written. All jobs use whole cubes and
+// therefore all machines of these.
 func checkDrains(o caseOutcome) (string, error) {
 	leaves, lost, interrupted := 0, 0, 0
 	var errs []error
 	for _, policy := range []string{"reconfigurable", "static-first-fit", "folding"} {
-		failures := map[string][]float64{} // moments by cube
-		err := eachRecord(o, "events-"+policy+".csv", func(r map[string]string) {
+		failures := map[string][]float64{} // failure times, indexed by cube
+		err := forEachRecord(o, "events-"+policy+".csv", func(r map[string]string) {
 			if r["part"] == "machine" && r["event"] == "down" {
 				number, err := strconv.Atoi(r["number"])
 				at, err2 := strconv.ParseFloat(r["at_s"], 64)
@@ -132,7 +134,7 @@ func checkDrains(o caseOutcome) (string, error) {
 			}
 		})
 		errs = append(errs, err)
-		err = eachRecord(o, "jobs-"+policy+".csv", func(r map[string]string) {
+		err = forEachRecord(o, "jobs-"+policy+".csv", func(r map[string]string) {
 			chips, err := strconv.Atoi(r["chips"])
 			left, err2 := strconv.ParseFloat(r["left_s"], 64)
 			errs = append(errs, err, err2)

@@ -15,75 +15,75 @@ var inputCases = []correctedCase{
 	{
 		name: "panic", args: []string{"check", "@/panic.toml"},
 		before: "panic in inpods.go", right: "the two diagnostics that appear without mappings",
-		check: refusedWith("panic.toml:5: workload.tp: ", "panic.toml:8: workload.architecture.top_k: "),
+		check: checkRejected("panic.toml:5: workload.tp: ", "panic.toml:8: workload.architecture.top_k: "),
 	},
 	{
 		name: "nan-in-axis", args: []string{"check", "@/mixed.toml"},
 		before: "exit 1, json: unsupported value: NaN", right: "exit 2 with file, line and key",
-		check: refusedWith("mixed.toml:3: sweep.workload.schedule: "),
+		check: checkRejected("mixed.toml:3: sweep.workload.schedule: "),
 	},
 	{
 		name: "nan-beneath-axis", args: []string{"check", "@/swept2.toml"},
 		before: "exit 1, json: unsupported value: NaN", right: "exit 2 with file, line and key",
-		check: refusedWith("swept2.toml:3: workload.microbatches: "),
+		check: checkRejected("swept2.toml:3: workload.microbatches: "),
 	},
 	{
 		name: "bidi", args: []string{"run", "@/bidi.toml"},
-		before: "control characters reach the terminal", right: "escaped", check: escaped,
+		before: "control characters reach the terminal", right: "escaped", check: checkEscaped,
 	},
 	{
 		name: "bidi-check", args: []string{"check", "@/bidi.toml"},
-		before: "control characters reach the terminal", right: "escaped", check: escaped,
+		before: "control characters reach the terminal", right: "escaped", check: checkEscaped,
 	},
 	{
 		name: "wrong-peer", args: []string{"check", "@/wrong-peer.toml"},
 		before: "blames workload.root", right: "blames workload.peer",
-		check: refusedWith("wrong-peer.toml:1: workload.peer: "),
+		check: checkRejected("wrong-peer.toml:1: workload.peer: "),
 	},
 	{
 		name: "payload-of-call", args: []string{"check", "@/payload.toml"},
 		before: "a key without effect", right: "refused, or an effect",
-		check: refusedWith("payload.toml:5: workload.payload: is not used by a collective call"),
+		check: checkRejected("payload.toml:5: workload.payload: is not used by a collective call"),
 	},
 	{
 		name: "duration-of-phases", args: []string{"check", "@/dur.toml"},
 		before: "a key without effect", right: "refused, or an effect",
-		check: refusedWith("dur.toml:7: workload.duration: is not used by workload"),
+		check: checkRejected("dur.toml:7: workload.duration: is not used by workload"),
 	},
 	{
 		name: "milp-export", args: []string{"check", "@/milp-export.toml"},
 		before: "writes files outside the run", right: "refused: outputs are flags",
-		check: refusedWith("milp-export.toml:6: policy.milp.export: names an output, which no key does any more; leave it out, and give sim run --milp-export DIR"),
+		check: checkRejected("milp-export.toml:6: policy.milp.export: names an output, which no key does any more; leave it out, and give sim run --milp-export DIR"),
 	},
 	{
 		name: "too-few-ports", args: []string{"check", "@/too-few-ports.toml"},
 		before: "check OK, run fails", right: "check refuses",
-		check: refusedWith("too-few-ports.toml:11: fabric.ports_per_pod: direct: too few ports: pod 0 exchanges data with 10 pods and has 4 ports"),
+		check: checkRejected("too-few-ports.toml:11: fabric.ports_per_pod: direct: too few ports: pod 0 exchanges data with 10 pods and has 4 ports"),
 	},
 	{
 		name: "pods255", args: []string{"check", "@/pods255.toml"},
 		before: "check OK, run fails", right: "check refuses",
-		check: refusedWith("fabric.tier.1.ports_per_pod: direct: too few ports: pod 0 exchanges data with 254 pods and has 4 ports"),
+		check: checkRejected("fabric.tier.1.ports_per_pod: direct: too few ports: pod 0 exchanges data with 254 pods and has 4 ports"),
 	},
 	{
 		name: "tiny-chunk", args: []string{"check", "@/tiny-chunk.toml", "--set", "workload.message=128KB"},
 		before: "check OK, then out of memory", right: "refused by check, with the estimate",
-		check: refusedWith("tiny-chunk.toml:29: policy.chunk: ring: broadcast among 16 ranks is 1,920,000 transfers, which take 3.84 GB of memory"),
+		check: checkRejected("tiny-chunk.toml:29: policy.chunk: ring: broadcast among 16 ranks is 1,920,000 transfers, which take 3.84 GB of memory"),
 	},
 	{
 		name: "tiny-chunk-of-much", args: []string{"check", "@/tiny-chunk.toml", "--set", "workload.message=1TB"},
 		before: "check OK, then out of memory", right: "refused by check, with the estimate",
-		check: refusedWith("tiny-chunk.toml:29: policy.chunk: ring: broadcast among 16 ranks is more than"),
+		check: checkRejected("tiny-chunk.toml:29: policy.chunk: ring: broadcast among 16 ranks is more than"),
 	},
 }
 
-// refusedWith returns a check that the command ends with exit code 2 and exactly as many lines as are given, line i with
-// the text of number i.
-func refusedWith(want ...string) func(caseOutcome) (string, error) {
+// checkRejected returns a check that the command exits with 2 and prints exactly one line per
+// element of want, which the line contains.
+func checkRejected(want ...string) func(caseOutcome) (string, error) {
 	return func(o caseOutcome) (string, error) {
 		lines := strings.Split(strings.TrimRight(o.stderr, "\n"), "\n")
 		now := strings.Join(lines, " / ")
-		if o.code != exitUnusable || len(lines) != len(want) {
+		if o.code != exitInvalidInput || len(lines) != len(want) {
 			return now, fmt.Errorf("exit code %d with %d lines, want 2 with %d", o.code, len(lines), len(want))
 		}
 		for i := range want {
@@ -95,21 +95,23 @@ func refusedWith(want ...string) func(caseOutcome) (string, error) {
 	}
 }
 
-// escaped checks that a terminal acts on nothing that the command prints, and that the characters of bidi.toml are shown.
-func escaped(o caseOutcome) (string, error) {
+// checkEscaped checks that the output contains no character that a terminal would interpret,
+// and that the characters of bidi.toml are printed as escapes.
+func checkEscaped(o caseOutcome) (string, error) {
 	all := o.stdout + o.stderr
 	now, _, _ := strings.Cut(all, "\n")
 	if i := strings.IndexFunc(all, func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }); i >= 0 {
 		return now, fmt.Errorf("a character of %q reorders text", all[i:i+3])
 	}
-	if o.code != exitDone || !strings.Contains(all, `\u202ea`) {
+	if o.code != exitOK || !strings.Contains(all, `\u202ea`) {
 		return now, fmt.Errorf(`exit code %d, want 0 and \u202ea in the output`, o.code)
 	}
 	return now, nil
 }
 
-// A refusal of a list of many thousand elements, keys or tables takes less than a second of a free machine: no check
-// compares each with each. The limit leaves room for a busy one.
+// TestLongLists: a list of many thousand elements, keys or tables is rejected in less than a
+// second on a free machine, so no check compares all pairs. The limit is higher, because the
+// machine may be busy.
 func TestLongLists(t *testing.T) {
 	if testing.Short() {
 		t.Skip("checks long files")
@@ -142,11 +144,11 @@ func TestLongLists(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		c, _, stderr := buffered()
+		c, _, stderr := newBufferedCommand()
 		begun := time.Now()
-		code := c.mainWithin(t.Context(), []string{"sim", "check", file})
+		code := c.mainUntilCancelled(t.Context(), []string{"sim", "check", file})
 		took := time.Since(begun)
-		if code != exitUnusable || took > 4*time.Second {
+		if code != exitInvalidInput || took > 4*time.Second {
 			t.Errorf("%s: exit code %d after %v, want 2 within 4 s\n%.300s", name, code, took, stderr)
 		}
 		if n := strings.Count(stderr.String(), "\n"); n > 101 || !slices.Contains(strings.Split(stderr.String(), "\n"), "") {

@@ -14,15 +14,15 @@ import (
 	"sim/scenarios/result"
 )
 
-// correctedCase is a small input on which an earlier version of the program was wrong. Its
-// right value was computed independently: by a closed form, an exhaustive search or a
-// reference simulator. Each area of testdata/cases has a list of them in a file of its own.
+// correctedCase is a small input on which the program was once wrong. The right value was
+// computed independently: by a closed form, an exhaustive search or a reference simulator.
+// Each area of testdata/cases has a list of cases in its own file.
 type correctedCase struct {
 	name   string   // unique within the area
 	args   []string // arguments of sim, without the program's name; "@/x" is file x in the area's folder
-	before string   // result of the version that was wrong
-	right  string   // right result, as people read it
-	// check returns the current result as people read it, and an error if it is not right.
+	before string   // wrong result
+	right  string   // right result, as text
+	// check returns the current result as text, and an error if it is wrong.
 	check func(o caseOutcome) (string, error)
 }
 
@@ -47,7 +47,7 @@ var correctedCases = map[string][]correctedCase{
 	"speed":   speedCases,
 }
 
-// TestCorrectedCases runs every case and prints a table: result before, now, and right.
+// TestCorrectedCases runs every case and prints a table of wrong, current and right results.
 func TestCorrectedCases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs many commands")
@@ -66,8 +66,8 @@ func TestCorrectedCases(t *testing.T) {
 	}
 }
 
-// runCase runs one command in this process. The output directory of sim run and sim
-// sweep is a temporary one, and no figures are drawn.
+// runCase runs a command in this process. For sim run and sim sweep, the output directory is
+// temporary and no figures are drawn.
 func runCase(t *testing.T, area string, args []string) caseOutcome {
 	t.Helper()
 	folder, err := filepath.Abs(filepath.Join("testdata", "cases", area))
@@ -84,11 +84,11 @@ func runCase(t *testing.T, area string, args []string) caseOutcome {
 	if args[0] == "run" || args[0] == "sweep" {
 		args = append(args, "--no-plots", "--out", o.dir)
 	}
-	c, stdout, stderr := buffered()
+	c, stdout, stderr := newBufferedCommand()
 	c.run = scenarios.Run
-	o.code = c.mainWithin(t.Context(), append([]string{"sim"}, args...))
+	o.code = c.mainUntilCancelled(t.Context(), append([]string{"sim"}, args...))
 	o.stdout, o.stderr = stdout.String(), stderr.String()
-	if args[0] == "run" && o.code == exitDone {
+	if args[0] == "run" && o.code == exitOK {
 		run, err := result.Read(o.dir)
 		if err != nil {
 			t.Fatal(err)
@@ -98,11 +98,11 @@ func runCase(t *testing.T, area string, args []string) caseOutcome {
 	return o
 }
 
-// metricIs returns a check that the rows of the given policies have the given values of a
+// checkMetricValues returns a check that the rows of the given policies have the given values of a
 // metric, within a relative error of 1e-9.
-func metricIs(metric string, want map[string]float64) func(caseOutcome) (string, error) {
+func checkMetricValues(metric string, want map[string]float64) func(caseOutcome) (string, error) {
 	return func(o caseOutcome) (string, error) {
-		if o.code != exitDone {
+		if o.code != exitOK {
 			return o.stderr, fmt.Errorf("exit code %d, want 0", o.code)
 		}
 		got := map[string]float64{}

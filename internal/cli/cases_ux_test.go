@@ -13,7 +13,7 @@ var uxCases = []correctedCase{
 		args:   []string{"run", "@/t.toml", "--policy", "prop-alloc", "--policy", "uniform"},
 		before: "sim report, explain and plot: detail.json.gz is corrupt",
 		right:  "they read the run",
-		check:  isReadable,
+		check:  checkReadable,
 	},
 	{
 		name:   "ideal",
@@ -32,13 +32,13 @@ var uxCases = []correctedCase{
 		args:   []string{"run", "@/a2a.toml", "--set", "engine.level=static", "--set", "fabric.dims=[4, 4, 32]", "--set", `policy.routers=["dor", "route-optimised"]`},
 		before: "dor 2048, route-optimised 2176 after 93 s",
 		right:  "2048 each: route-optimised is never worse than a router whose routes it may choose",
-		check:  metricIs("max_link_load", map[string]float64{"dor": 2048, "route-optimised": 2048}),
+		check:  checkMetricValues("max_link_load", map[string]float64{"dor": 2048, "route-optimised": 2048}),
 	},
 }
 
-// isReadable runs the commands that read a run directory.
-func isReadable(o caseOutcome) (string, error) {
-	if o.code != exitDone {
+// checkReadable checks that the commands that read a run directory accept it.
+func checkReadable(o caseOutcome) (string, error) {
+	if o.code != exitOK {
 		return o.stderr, fmt.Errorf("exit code %d, want 0", o.code)
 	}
 	for _, args := range [][]string{
@@ -46,8 +46,8 @@ func isReadable(o caseOutcome) (string, error) {
 		{"report", o.dir, "-o", filepath.Join(filepath.Dir(o.dir), "report.html")},
 		{"plot", o.dir, "--out", filepath.Join(filepath.Dir(o.dir), "figures")},
 	} {
-		c, _, stderr := buffered()
-		if code := c.mainWithin(context.Background(), append([]string{"sim"}, args...)); code != exitDone {
+		c, _, stderr := newBufferedCommand()
+		if code := c.mainUntilCancelled(context.Background(), append([]string{"sim"}, args...)); code != exitOK {
 			return stderr.String(), fmt.Errorf("sim %s ends with code %d, want 0", args[0], code)
 		}
 	}

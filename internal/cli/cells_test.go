@@ -21,9 +21,10 @@ import (
 	"sim/workloads/trace"
 )
 
-var showRefusals = flag.Bool("refusals", false, "the tests of cells log why scenarios are refused")
+var logRejections = flag.Bool("refusals", false, "the tests of cells log why scenarios are refused")
 
-// goldenCell is a small scenario, which runs with each of its overrides under each of its policies alone.
+// goldenCell is a small scenario. It is run for each combination of an override and a single
+// policy.
 type goldenCell struct {
 	name, text string
 	policies   string   // key of the list of policies
@@ -31,9 +32,10 @@ type goldenCell struct {
 	sets       []string // overrides separated by "; ", "" for none
 }
 
-// The tests of cells compare results of small scenarios under every policy with stored digests: of rows, details, plans,
-// routes, timelines and exported work. A change of a model or search that moves any of them shows. To see what moved, run
-// the scenario before and after the change and compare the two.
+// The tests TestCells... compare the results of small scenarios under every policy with stored
+// digests: of rows, details, plans, paths, timelines and exported tasks. They detect every
+// change of a result by a change of a model or a search. To see what changed, run the scenario
+// before and after the change and compare the two.
 func TestCellsPods(t *testing.T)    { compareCells(t, "pods") }
 func TestCellsJobs(t *testing.T)    { compareCells(t, "jobs") }
 func TestCellsTorus(t *testing.T)   { compareCells(t, "torus") }
@@ -42,7 +44,8 @@ func TestCellsScaleUp(t *testing.T) { compareCells(t, "scaleup") }
 func TestCellsTiers(t *testing.T)   { compareCells(t, "tiers") }
 func TestCellsFleets(t *testing.T)  { compareCells(t, "fleet") }
 
-// compareCells compares the cells whose names begin with a prefix.
+// compareCells compares the cells of a group with their stored digests; prefix is the
+// beginning of their names.
 func compareCells(t *testing.T, prefix string) {
 	for _, c := range goldenCells {
 		if !strings.HasPrefix(c.name, prefix) {
@@ -66,13 +69,13 @@ func compareCells(t *testing.T, prefix string) {
 					fmt.Fprintf(&lines, "%s %s:%s\n", name, set, cellDigests(t, c.text, overrides, i < 2))
 				}
 			}
-			golden(t, "cells-"+c.name+".txt", lines.String())
+			compareGolden(t, "cells-"+c.name+".txt", lines.String())
 		})
 	}
 }
 
-// cellDigests runs a scenario and returns digests of all that it writes but times and texts, or "refused". Figures are drawn
-// if drawn is true.
+// cellDigests runs a scenario and returns digests of its whole output except times and text,
+// or "refused". Figures are included if drawn is true.
 func cellDigests(t *testing.T, text string, overrides []string, drawn bool) string {
 	t.Helper()
 	s, err := scenarios.Parse("cell.toml", []byte(text), overrides)
@@ -82,13 +85,13 @@ func cellDigests(t *testing.T, text string, overrides []string, drawn bool) stri
 	if err == nil {
 		options := scenarios.RunOptions{Workers: 1, TimelineTasks: 50}
 		options.Work = func(w *trace.RankGraph) error { work = w; return nil }
-		if o, err = scenarios.Run(t.Context(), s, options); errors.As(err, &faults) { // some work cannot be written
+		if o, err = scenarios.Run(t.Context(), s, options); errors.As(err, &faults) { // some tasks have no export format
 			options.Work = nil
 			o, err = scenarios.Run(t.Context(), s, options)
 		}
 	}
 	if errors.As(err, &faults) {
-		if *showRefusals {
+		if *logRejections {
 			t.Log(overrides, err)
 		}
 		return " refused"
@@ -121,11 +124,11 @@ func cellDigests(t *testing.T, text string, overrides []string, drawn bool) stri
 	digest("explain", func(w io.Writer) error {
 		run := &result.Run{Document: o.Document, Detail: o.Detail}
 		for i := range run.Detail.Policies {
-			io.WriteString(w, onlyNumbers(report.Explain(run, &run.Detail.Policies[i], nil)))
+			io.WriteString(w, keepNumbers(report.Explain(run, &run.Detail.Policies[i], nil)))
 		}
 		return nil
 	})
-	document := o.Document // its digest and version are of the scenario's text and the program
+	document := o.Document // without the digest of the scenario's text and the program version
 	document.Digest, document.Version = "", ""
 	digest("timeline", func(w io.Writer) error { return result.WriteTrace(w, &document, &o.Detail) })
 	if len(o.Schedules) > 0 {
@@ -189,8 +192,9 @@ func writeFigures(t *testing.T, w io.Writer, doc *result.Document, detail *resul
 	return err
 }
 
-// onlyNumbers leaves of a text the words that have digits, so that wording may change.
-func onlyNumbers(text string) string {
+// keepNumbers keeps only the words of a text that contain digits, so that the wording may
+// change.
+func keepNumbers(text string) string {
 	var b strings.Builder
 	for word := range strings.FieldsSeq(text) {
 		if strings.ContainsAny(word, "0123456789") {
@@ -200,8 +204,8 @@ func onlyNumbers(text string) string {
 	return b.String()
 }
 
-// seeds returns overrides with each of n seeds, for each of the sets.
-func seeds(n int, sets ...string) (list []string) {
+// seedOverrides returns each element of sets with each of the seeds 1 to n.
+func seedOverrides(n int, sets ...string) (list []string) {
 	for _, set := range sets {
 		for seed := range n {
 			list = append(list, strings.TrimSuffix(fmt.Sprintf("seed=%d; %s", seed+1, set), "; "))
@@ -210,8 +214,8 @@ func seeds(n int, sets ...string) (list []string) {
 	return list
 }
 
-// skewed is a matrix of n x n sizes in bytes of which a few are large.
-func skewed(n, scale int) string {
+// skewedMatrix returns a matrix of n x n sizes in bytes, of which a few are large.
+func skewedMatrix(n, scale int) string {
 	var rows []string
 	for i := range n {
 		var row []string
@@ -231,9 +235,9 @@ func skewed(n, scale int) string {
 }
 
 const (
-	smallModel = `architecture = {layers = 8, hidden = 256, heads = 4, ffn = 1024, vocab = 1024, effective_tflops = 10}`
-	dense      = `workload = {kind = "training", sequence = 256, microbatches = 4, pp = 4, tp = 2, gpus = 16, ` + smallModel + "}\n"
-	experts    = `workload = {kind = "training", sequence = 256, microbatches = 3, pp = 4, tp = 1, ep = 4, gpus = 32, architecture = {layers = 8, hidden = 256, heads = 4, ffn = 512, vocab = 1024, effective_tflops = 10, experts = 8, top_k = 2}}` + "\n"
+	smallModel     = `architecture = {layers = 8, hidden = 256, heads = 4, ffn = 1024, vocab = 1024, effective_tflops = 10}`
+	denseWorkload  = `workload = {kind = "training", sequence = 256, microbatches = 4, pp = 4, tp = 2, gpus = 16, ` + smallModel + "}\n"
+	expertWorkload = `workload = {kind = "training", sequence = 256, microbatches = 3, pp = 4, tp = 1, ep = 4, gpus = 32, architecture = {layers = 8, hidden = 256, heads = 4, ffn = 512, vocab = 1024, effective_tflops = 10, experts = 8, top_k = 2}}` + "\n"
 )
 
 var (
@@ -245,7 +249,8 @@ var (
 	calls      = []string{"all-to-all", "all-reduce", "reduce-scatter", "all-gather", "broadcast", "reduce"}
 )
 
-// searchLimits keep each run within a fraction of a second, indexed by policy.
+// searchLimits limits the searches of policies so that each run takes a fraction of a second;
+// indexed by policy.
 var searchLimits = map[string]string{
 	"delta-fast":      "policy.delta-fast.max_generations=30; policy.delta-fast.population=12; policy.port_evaluations=200",
 	"delta-topo":      "policy.delta-topo.max_evaluations=300; policy.port_evaluations=200",
@@ -257,50 +262,50 @@ var searchLimits = map[string]string{
 }
 
 var goldenCells = []goldenCell{
-	{"pods-dense", dense + `fabric = {kind = "ocs-pods", gpus_per_pod_per_replica = 2, port_bandwidth = "100Gbps", ports_per_pod = 4, reconfiguration_delay = "10us"}`,
-		"policy.allocators", allocators, append(seeds(2, "", "engine.level=packet", "fabric.reverse=true; workload.schedule=gpipe"),
+	{"pods-dense", denseWorkload + `fabric = {kind = "ocs-pods", gpus_per_pod_per_replica = 2, port_bandwidth = "100Gbps", ports_per_pod = 4, reconfiguration_delay = "10us"}`,
+		"policy.allocators", allocators, append(seedOverrides(2, "", "engine.level=packet", "fabric.reverse=true; workload.schedule=gpipe"),
 			"fabric.ports_per_pod=5; workload.schedule=zb-h1", "policy.service=level-priority", "policy.port_tolerance=0.1", "fabric.switching=per-switch", "fabric.nic_bandwidth=50Gbps", "workload.replicas=all")},
-	{"pods-experts", experts + `fabric = {kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "50Gbps", ports_per_pod = 5, reconfiguration_delay = "5us"}`,
-		"policy.allocators", allocators, append(seeds(2, ""), "engine.level=packet", "workload.collectives=graph; fabric.inside_bandwidth=1Tbps",
+	{"pods-experts", expertWorkload + `fabric = {kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "50Gbps", ports_per_pod = 5, reconfiguration_delay = "5us"}`,
+		"policy.allocators", allocators, append(seedOverrides(2, ""), "engine.level=packet", "workload.collectives=graph; fabric.inside_bandwidth=1Tbps",
 			"replay.seeds=5; replay.compute_jitter=0.1; replay.lost_circuits=1", "replay.seeds=4; replay.stage_jitter=0.2", "replay.seeds=4; replay.lost_circuits=1; replay.react=redecide; replay.decision_time=1us", "policy.port_tolerance=0.05")},
-	{"pods-matrix", `workload = {kind = "matrix", matrix = ` + skewed(5, 20000) + "}\n" + `fabric = {kind = "ocs-pods", pods = 5, gpus_per_pod = 1, ports_per_pod = 5, port_bandwidth = "100Gbps", nic_bandwidth = "400Gbps", reconfiguration_delay = "2us"}`,
-		"policy.allocators", allocators, append(seeds(2, "", "fabric.ports_per_pod=9"), "engine.level=packet", "engine.level=static", "policy.port_tolerance=0.2", "policy.service=max-min")},
+	{"pods-matrix", `workload = {kind = "matrix", matrix = ` + skewedMatrix(5, 20000) + "}\n" + `fabric = {kind = "ocs-pods", pods = 5, gpus_per_pod = 1, ports_per_pod = 5, port_bandwidth = "100Gbps", nic_bandwidth = "400Gbps", reconfiguration_delay = "2us"}`,
+		"policy.allocators", allocators, append(seedOverrides(2, "", "fabric.ports_per_pod=9"), "engine.level=packet", "engine.level=static", "policy.port_tolerance=0.2", "policy.service=max-min")},
 	{"pods-calls", `workload = {kind = "all-reduce", message = "1MB"}` + "\n" + `fabric = {kind = "ocs-pods", pods = 4, gpus_per_pod = 2, ports_per_pod = 4, port_bandwidth = "100Gbps"}`,
 		"policy.collectives", algorithms, []string{"", "workload.kind=all-to-all", "workload.kind=broadcast", "engine.level=packet", "policy.allocators=[\"iter-halve\"]"}},
-	{"jobs", dense + `fabric = {kind = "ocs-pods", port_bandwidth = "100Gbps", ports_per_pod = 7}` + "\n[[job]]\nname = \"a\"\nfabric = {gpus_per_pod_per_replica = 2}\n[[job]]\nname = \"b\"\nweight = 2.0\nworkload = {pp = 4, microbatches = 6, gpus = 16}\nfabric = {gpus_per_pod_per_replica = 2}\n",
-		"policy.arbiters", []string{"even-split", "aggregate", "surplus", "joint"}, append(seeds(2, "policy.allocator=delta-topo"), "policy.allocator=delta-fast; policy.objective=max-min",
+	{"jobs", denseWorkload + `fabric = {kind = "ocs-pods", port_bandwidth = "100Gbps", ports_per_pod = 7}` + "\n[[job]]\nname = \"a\"\nfabric = {gpus_per_pod_per_replica = 2}\n[[job]]\nname = \"b\"\nweight = 2.0\nworkload = {pp = 4, microbatches = 6, gpus = 16}\nfabric = {gpus_per_pod_per_replica = 2}\n",
+		"policy.arbiters", []string{"even-split", "aggregate", "surplus", "joint"}, append(seedOverrides(2, "policy.allocator=delta-topo"), "policy.allocator=delta-fast; policy.objective=max-min",
 			"policy.allocator=delta-fast; policy.circuits=shared; policy.repeat.iterations=5")},
 	{"torus-traffic", `workload = {kind = "all-to-all", message = "16KB"}` + "\n" + `fabric = {kind = "torus", dims = [3, 4], link_rate = "100Gbps"}`,
-		"policy.routers", routers, append(seeds(2, "", "engine.level=packet", "workload.kind=permutation"), "fabric.dims=[2, 4]", "engine.level=static",
+		"policy.routers", routers, append(seedOverrides(2, "", "engine.level=packet", "workload.kind=permutation"), "fabric.dims=[2, 4]", "engine.level=static",
 			"fabric.dims=[2, 2, 4]; fabric.twist=\"001000\"; engine.level=static", "fabric.failed_links=[\"0 x+\"]", "fabric.failed_chips=[5]; engine.level=static", "fabric.failed_links=[\"0 x+\", \"7 y-\"]; engine.level=packet; workload.kind=permutation",
 			"engine.level=packet; fabric.queue=credit; fabric.link_latency=100ns", "workload.kind=hotspot", "workload.kind=nearest-neighbour",
 			"workload.kind=uniform-random; workload.load=0.6; workload.duration=200us; workload.warmup=20us; engine.level=packet")},
 	{"torus-cubes", `workload = {kind = "all-to-all", message = "4KB"}` + "\n" + `fabric = {kind = "torus", dims = [4, 4, 8], twist = "tpuv4"}` + "\nengine = {level = \"static\"}\n",
 		"policy.routers", routers, []string{"", "fabric.failed_ocs=[\"x3\"]", "fabric.failed_links=[\"3 x+\", \"70 z-\"]", "fabric.dims=[4, 4, 4]; fabric.twist=\"000000\""}},
 	{"graphs", `workload = {kind = "all-to-all", message = "16KB"}` + "\n" + `fabric = {kind = "graph", generator = "fat-tree", switch_ports = 4}`,
-		"policy.routers", routers[2:], append(seeds(2, "", "fabric.levels=2"), "engine.level=packet", "fabric.generator=dragonfly", "fabric.generator=dual-plane", "fabric.generator=rail-optimised",
+		"policy.routers", routers[2:], append(seedOverrides(2, "", "fabric.levels=2"), "engine.level=packet", "fabric.generator=dragonfly", "fabric.generator=dual-plane", "fabric.generator=rail-optimised",
 			"workload.kind=permutation; engine.level=packet", "fabric.link_rate=10Gbps")},
-	{"torus-training", dense + `fabric = {kind = "torus", dims = [4, 4], link_rate = "100Gbps"}`,
+	{"torus-training", denseWorkload + `fabric = {kind = "torus", dims = [4, 4], link_rate = "100Gbps"}`,
 		"policy.routers", routers, []string{"", "engine.level=packet", "workload.collectives=graph; policy.collective=bucket", "fabric.failed_links=[\"0 x+\"]", "workload.schedule=gpipe; engine.message_overhead=1us", "workload.tp=1; workload.cp=2"}},
-	{"torus-mappings", experts + `fabric = {kind = "torus", dims = [4, 4, 2], link_rate = "100Gbps"}`,
-		"policy.mappings", []string{"tp-cp-ep-pp-dp", "tp-cp-ep-dp-pp", "ep=x,pp=y,dp=z", "optimised"}, append(seeds(2, ""), "engine.level=packet; workload.collectives=graph")},
-	{"pods-mappings", experts + `fabric = {kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "50Gbps", ports_per_pod = 4}`,
-		"policy.mappings", []string{"tp-cp-ep-pp-dp", "optimised"}, seeds(2, "policy.allocators=[\"iter-halve\"]")},
+	{"torus-mappings", expertWorkload + `fabric = {kind = "torus", dims = [4, 4, 2], link_rate = "100Gbps"}`,
+		"policy.mappings", []string{"tp-cp-ep-pp-dp", "tp-cp-ep-dp-pp", "ep=x,pp=y,dp=z", "optimised"}, append(seedOverrides(2, ""), "engine.level=packet; workload.collectives=graph")},
+	{"pods-mappings", expertWorkload + `fabric = {kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "50Gbps", ports_per_pod = 4}`,
+		"policy.mappings", []string{"tp-cp-ep-pp-dp", "optimised"}, seedOverrides(2, "policy.allocators=[\"iter-halve\"]")},
 	{"torus-data-tensor", `workload = {kind = "data-tensor", tensor_dims = ["x"], data_dims = ["y"], rate = "1Gbps", phase = "100us", start = "0s"}` + "\n" + `fabric = {kind = "torus", dims = [4, 4]}`,
-		"policy.routers", routers, seeds(2, "engine.level=packet")},
+		"policy.routers", routers, seedOverrides(2, "engine.level=packet")},
 	{"scaleup-exchange", `workload = {kind = "all-to-all", message = "1MB"}` + "\n" + `fabric = {kind = "scaleup", gpus = 8, switches = 2, link_rate = "400Gbps", reconfiguration_delay = "5us"}`,
-		"policy.planners", planners, append(seeds(2, "", "workload.kind=matrix; workload.matrix="+skewed(8, 50000)), "fabric.reconfiguration_delay=200us", "fabric.gpus=9; fabric.switches=3", "engine.level=packet", "workload.message=20KB; fabric.gpus=6; fabric.switches=4")},
+		"policy.planners", planners, append(seedOverrides(2, "", "workload.kind=matrix; workload.matrix="+skewedMatrix(8, 50000)), "fabric.reconfiguration_delay=200us", "fabric.gpus=9; fabric.switches=3", "engine.level=packet", "workload.message=20KB; fabric.gpus=6; fabric.switches=4")},
 	{"scaleup-gather", `workload = {kind = "all-reduce", message = "4MB"}` + "\n" + `fabric = {kind = "scaleup", gpus = 8, switches = 2, link_rate = "400Gbps", reconfiguration_delay = "5us"}`,
 		"policy.planners", []string{"reconfigure-during+", "static-ring"}, []string{"", "workload.kind=all-gather", "workload.kind=reduce-scatter", "fabric.reconfiguration_delay=1ms", "fabric.gpus=12; fabric.switches=3", "engine.level=packet", "fabric.gpus=6; fabric.switches=4; workload.message=30KB"}},
-	{"scaleup-training", experts + `fabric = {kind = "scaleup", gpus = 4, switches = 2, link_rate = "400Gbps", reconfiguration_delay = "5us"}`,
+	{"scaleup-training", expertWorkload + `fabric = {kind = "scaleup", gpus = 4, switches = 2, link_rate = "400Gbps", reconfiguration_delay = "5us"}`,
 		"policy.planners", planners, []string{"", "workload.ep=8; workload.pp=2; fabric.gpus=8"}},
 	{"torus-calls", `workload = {kind = "all-reduce", message = "600KB"}` + "\n" + `fabric = {kind = "torus", dims = [4, 4]}`,
-		"policy.collectives", algorithms, callSets("fabric.dims=[2, 2, 3]", "fabric.dims=[2, 2, 4]; fabric.twist=\"001000\"", "fabric.failed_links=[\"0 x+\"]")},
+		"policy.collectives", algorithms, callOverrides("fabric.dims=[2, 2, 3]", "fabric.dims=[2, 2, 4]; fabric.twist=\"001000\"", "fabric.failed_links=[\"0 x+\"]")},
 	{"graph-calls", `workload = {kind = "all-reduce", message = "600KB"}` + "\n" + `fabric = {kind = "graph", edges = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 0], [0, 3], [1, 4]]}`,
-		"policy.collectives", algorithms, callSets("fabric.link_latency=2us")},
+		"policy.collectives", algorithms, callOverrides("fabric.link_latency=2us")},
 	{"tiers-calls", `workload = {kind = "all-reduce", message = "600KB"}` + "\n" + `fabric = {kind = "tiers", tier = [{kind = "electrical", gpus = 4}, {kind = "torus", dims = [4, 4], link_rate = "50Gbps"}]}`,
-		"policy.collectives", algorithms, callSets()},
-	{"tiers-training", strings.NewReplacer("tp = 1, ep = 4, gpus = 32", "tp = 2, ep = 8, gpus = 64").Replace(experts) + `fabric = {kind = "tiers", tier = [{kind = "electrical", gpus = 2}, {kind = "scaleup", gpus = 8, switches = 2}, {kind = "ocs-pods", gpus_per_pod_per_replica = 8, port_bandwidth = "100Gbps"}]}`,
+		"policy.collectives", algorithms, callOverrides()},
+	{"tiers-training", strings.NewReplacer("tp = 1, ep = 4, gpus = 32", "tp = 2, ep = 8, gpus = 64").Replace(expertWorkload) + `fabric = {kind = "tiers", tier = [{kind = "electrical", gpus = 2}, {kind = "scaleup", gpus = 8, switches = 2}, {kind = "ocs-pods", gpus_per_pod_per_replica = 8, port_bandwidth = "100Gbps"}]}`,
 		"policy.allocators", []string{"prop-alloc", "iter-halve", "delta-fast"}, []string{"", "workload.gpus=128", "workload.pp=2"}},
 	{"pods-recommendation", `workload = {kind = "recommendation", gpus = 8, samples = 64, tables = 12, width = 32, dense_parameters = 100_000, effective_tflops = 80}` + "\n" + `fabric = {kind = "ocs-pods", pods = 4, gpus_per_pod = 2, ports_per_pod = 3, port_bandwidth = "100Gbps"}`,
 		"policy.allocators", allocators[:6], []string{"", "engine.level=packet"}},
@@ -311,12 +316,13 @@ var goldenCells = []goldenCell{
 	{"pods-trace", `workload = {kind = "trace", files = "scenarios/compose/trace.txt"}` + "\n" + `fabric = {kind = "ocs-pods", gpus_per_pod_per_replica = 4, ports_per_pod = 3, port_bandwidth = "100Gbps"}`,
 		"policy.allocators", allocators, []string{"", "engine.level=packet"}},
 	{"fleets", "workload = {kind = \"fleet\", days = 12, warm_up = 1, load = 1.3}\nfabric = {kind = \"pods-of-cubes\"}\n",
-		"policy.placements", placements, append(seeds(2, ""), "policy.queue.discipline=easy", "policy.queue.preemption=true", "policy.queue.discipline=easy; workload.estimates=3",
+		"policy.placements", placements, append(seedOverrides(2, ""), "policy.queue.discipline=easy", "policy.queue.preemption=true", "policy.queue.discipline=easy; workload.estimates=3",
 			"workload.faults.machine=0.02/day; workload.faults.host_availability=0.95; workload.faults.ocs=0.05/day; policy.fault.repair_crews=2; workload.faults.link=0.001/day")},
 }
 
-// callSets returns overrides for each kind of call, one for packets, and more.
-func callSets(more ...string) []string {
+// callOverrides returns overrides for each kind of collective call, one override for level
+// packet, and those in more.
+func callOverrides(more ...string) []string {
 	list := []string{"engine.level=packet"}
 	for _, kind := range calls {
 		list = append(list, "workload.kind="+kind)

@@ -13,16 +13,17 @@ import (
 	"sim/scenarios/study"
 )
 
+// checkCommand returns the definition of sim check.
 func (c *command) checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "check",
-		Usage:     "check scenarios without running them, reporting every error",
+		Usage:     "check scenarios without running them, and report all errors",
 		ArgsUsage: "FILE...",
 		Description: describe("",
-			example{"sim check my.toml other.toml", "every mistake of both, with its line"},
-			example{"sim check gpt7b --resolved", "the scenario with all defaults, to begin a file with"}),
+			example{"sim check my.toml other.toml", "all errors of both files, with line numbers"},
+			example{"sim check gpt7b --resolved", "the scenario with all defaults, as a start for a file"}),
 		Flags: append(scenarioFlags(),
-			toggle("resolved", "print the scenario with every default filled in"),
+			boolFlag("resolved", "print the scenario with all defaults"),
 		),
 		Action: func(cc *cli.Context) error {
 			files := cc.Args().Slice()
@@ -36,7 +37,7 @@ func (c *command) checkCommand() *cli.Command {
 			var all scenarios.Diagnostics
 			for _, file := range files {
 				shown, err := c.checkFile(cc.Context, file, set, cc.Bool("resolved"))
-				if err := gather(&all, err); err != nil {
+				if err := collectDiagnostics(&all, err); err != nil {
 					return err
 				}
 				fmt.Fprintf(c.stdout, "%s", shown)
@@ -49,7 +50,7 @@ func (c *command) checkCommand() *cli.Command {
 	}
 }
 
-// checkFile returns what is said of a scenario or a study without faults.
+// checkFile returns the output of sim check for a valid scenario or study, or its errors.
 func (c *command) checkFile(ctx context.Context, file string, overrides []string, resolved bool) (shown []byte, err error) {
 	if !scenarios.IsStudy(file) {
 		s, err := scenarios.Load(file, overrides)
@@ -85,8 +86,9 @@ func (c *command) checkFile(ctx context.Context, file string, overrides []string
 	return fmt.Appendf(nil, "%s: %s is a study of %s, fit for sim sweep\n", file, st.Name, text.Plural(len(plan.Sweep.Cells), "cell")), nil
 }
 
-// gather adds the faults in err to all, each once, such as a mistaken --set of several files. It returns another error.
-func gather(all *scenarios.Diagnostics, err error) error {
+// collectDiagnostics adds the diagnostics in err to all. Each is added once, because an
+// invalid --set fails for every file. Any other error is returned.
+func collectDiagnostics(all *scenarios.Diagnostics, err error) error {
 	var faults scenarios.Diagnostics
 	if !errors.As(err, &faults) {
 		return err
@@ -99,7 +101,8 @@ func gather(all *scenarios.Diagnostics, err error) error {
 	return nil
 }
 
-// loadAll loads scenarios, one for each file, and returns the faults of all. It warns of deprecated names.
+// loadAll loads all scenario files and returns their errors together. It prints warnings for
+// deprecated names.
 func (c *command) loadAll(files, overrides []string) (list []*scenarios.Scenario, err error) {
 	var all scenarios.Diagnostics
 	for _, file := range files {
@@ -108,7 +111,7 @@ func (c *command) loadAll(files, overrides []string) (list []*scenarios.Scenario
 			c.warnDeprecated(s)
 			list = append(list, s)
 		}
-		if err := gather(&all, err); err != nil {
+		if err := collectDiagnostics(&all, err); err != nil {
 			return nil, err
 		}
 	}
@@ -118,9 +121,9 @@ func (c *command) loadAll(files, overrides []string) (list []*scenarios.Scenario
 	return list, nil
 }
 
-// warnDeprecated tells which names of a scenario's file are deprecated.
+// warnDeprecated prints a warning for each deprecated name in a scenario.
 func (c *command) warnDeprecated(s *scenarios.Scenario) {
 	for _, d := range s.Deprecated {
-		c.say("%s", d)
+		c.logf("%s", d)
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestClusters runs docs/examples as Slurm and Kubernetes would, and wants of each what one process makes.
+// TestClusters runs the files in docs/examples as Slurm and Kubernetes would. The results
+// equal those of a single process.
 func TestClusters(t *testing.T) {
 	dir := t.TempDir()
 	study := filepath.Join(dir, "small.toml")

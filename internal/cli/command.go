@@ -1,5 +1,10 @@
-// Package cli is the command sim: it turns flags into calls and results into tables and files, one file a command. It
-// holds no physics. Package main only calls it.
+// Package cli implements the command sim: it parses flags, calls the packages that simulate,
+// and prints or stores their results. It contains no model of a network. Package main only
+// calls Main.
+//
+// Each subcommand has its own file, such as run.go or sweep.go; begin reading there. The type
+// command holds the environment of the process, so that tests can run the whole program with
+// their own streams, clock and runner.
 package cli
 
 import (
@@ -22,24 +27,24 @@ import (
 	"sim/scenarios/result"
 )
 
-// command is the whole program as a function of its arguments and surroundings, so that tests run it whole.
+// command is the program with its environment, which tests replace.
 type command struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
-	terminal       func(io.Writer) bool // whether a person is at the other end
+	isTerminal     func(io.Writer) bool // whether a person reads the stream
 	now            func() time.Time
-	args           []string // as given, for the manifest
-	run            func(context.Context, *scenarios.Scenario, scenarios.RunOptions) (*scenarios.Outcome, error)
-	left           leftovers
+	args           []string                                                                                     // command line without the program name, for the manifest
+	run            func(context.Context, *scenarios.Scenario, scenarios.RunOptions) (*scenarios.Outcome, error) // runs a scenario
+	cleanup        cleanupList                                                                                  // what to remove if the process ends early
 }
 
-// standard is the command as Main runs it.
-func standard() *command {
+// newCommand returns the command with the streams, clock and environment of the process.
+func newCommand() *command {
 	return &command{
 		stdout: os.Stdout,
 		stderr: os.Stderr,
 		getenv: os.Getenv,
-		terminal: func(w io.Writer) bool {
+		isTerminal: func(w io.Writer) bool {
 			f, ok := w.(*os.File)
 			return ok && term.IsTerminal(int(f.Fd()))
 		},
@@ -49,46 +54,49 @@ func standard() *command {
 }
 
 // Main runs the command on the process's arguments and returns its exit code.
-func Main() int { return start(standard()) }
+func Main() int { return runWithSignals(newCommand()) }
 
-// start runs c on the process's arguments. The first interrupt cancels the work in hand, which is not waited for long;
-// after it signals have their default effect again, so that a second one kills.
-func start(c *command) int {
+// runWithSignals runs c with the arguments of the process. The first interrupt cancels the
+// context, and the command ends within gracePeriod. After it, signals have their default
+// effect, so a second one kills the process.
+func runWithSignals(c *command) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	return c.mainWithin(ctx, os.Args)
+	return c.mainUntilCancelled(ctx, os.Args)
 }
 
 // Exit codes.
 const (
-	exitDone        = 0
-	exitFailed      = 1   // a run failed
-	exitUnusable    = 2   // unusable input; nothing was written
-	exitRegression  = 3   // sim compare found one
-	exitInterrupted = 130 // as a shell reports death by SIGINT
+	exitOK           = 0
+	exitFailed       = 1   // a run failed
+	exitInvalidInput = 2   // invalid input; nothing was written
+	exitRegression   = 3   // sim compare found a regression
+	exitInterrupted  = 130 // the code with which shells report death by SIGINT
 )
 
-// usageError is a fault of the command line, reported in one line.
+// usageError is an error of the command line, reported in one line.
 type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
+// usagef returns a usageError with a formatted message.
 func usagef(format string, args ...any) error { return usageError(fmt.Sprintf(format, args...)) }
 
-// failures are the errors of several runs, reported one by one.
-type failures []error
+// errorList holds the errors of several runs, which are reported one by one.
+type errorList []error
 
-func (f failures) Error() string { return errors.Join(f...).Error() }
+func (f errorList) Error() string { return errors.Join(f...).Error() }
 
-// main runs args, args[0] being the program's name, and returns the exit code.
+// main runs the command line args, whose first element is the program name, and returns the
+// exit code.
 func (c *command) main(ctx context.Context, args []string) int {
 	c.args = args[1:]
-	out, narration := newChecked(c.stdout), newChecked(c.stderr)
-	c.stdout, c.stderr = out, narration
-	defer narration.flush()
+	out, messages := newCheckedWriter(c.stdout), newCheckedWriter(c.stderr)
+	c.stdout, c.stderr = out, messages
+	defer messages.flush()
 	app := c.app()
-	args, err := arrange(app, args)
+	args, err := flagsFirst(app, args)
 	if err == nil {
 		err = app.RunContext(ctx, args)
 	}
@@ -96,22 +104,25 @@ func (c *command) main(ctx context.Context, args []string) int {
 	if err == nil {
 		err = out.err
 	}
-	return c.report(ctx, err)
+	return c.reportError(ctx, err)
 }
 
-// checked writes to standard output or standard error as text.Screen does, and keeps the first error, as callers that
-// print many lines and libraries may ignore it.
-type checked struct {
-	bare io.Writer // that it writes to
+// checkedWriter writes to standard output or standard error through a text.Screen. It stores
+// the first error, because callers that print many lines, and libraries, may ignore errors.
+type checkedWriter struct {
+	out io.Writer // the underlying stream
 
-	mu     sync.Mutex // several goroutines write narration
+	mu     sync.Mutex // several goroutines write messages
 	screen text.Screen
 	err    error
 }
 
-func newChecked(w io.Writer) *checked { return &checked{bare: w, screen: text.Screen{W: w}} }
+// newCheckedWriter returns a checkedWriter for w.
+func newCheckedWriter(w io.Writer) *checkedWriter {
+	return &checkedWriter{out: w, screen: text.Screen{W: w}}
+}
 
-func (w *checked) Write(p []byte) (int, error) {
+func (w *checkedWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n, err := w.screen.Write(p)
@@ -121,8 +132,8 @@ func (w *checked) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// flush writes what text.Screen holds back.
-func (w *checked) flush() {
+// flush writes the bytes that the text.Screen still holds back.
+func (w *checkedWriter) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.screen.Flush(); w.err == nil {
@@ -130,77 +141,82 @@ func (w *checked) flush() {
 	}
 }
 
-// bare returns what w writes to if it is a checked writer, else w.
-func bare(w io.Writer) io.Writer {
-	if out, ok := w.(*checked); ok {
-		return out.bare
+// unwrapWriter returns the underlying stream of w if w is a checkedWriter, else w.
+func unwrapWriter(w io.Writer) io.Writer {
+	if out, ok := w.(*checkedWriter); ok {
+		return out.out
 	}
 	return w
 }
 
-// report says what went wrong and returns the exit code for it.
-func (c *command) report(ctx context.Context, err error) int {
-	var all failures
+// reportError prints err and returns its exit code.
+func (c *command) reportError(ctx context.Context, err error) int {
+	var all errorList
 	switch {
 	case err == nil:
-		return exitDone
+		return exitOK
 	case errors.As(err, &all):
-		code := exitDone
+		code := exitOK
 		for _, e := range all {
-			code = max(code, c.report(ctx, e))
+			code = max(code, c.reportError(ctx, e))
 		}
 		return code
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		var part *interrupted
+		var part *sweepInterrupt
 		if errors.As(err, &part) {
-			c.say("%v", part)
+			c.logf("%v", part)
 			return exitInterrupted
 		}
-		c.say("interrupted; %s", nothingWritten)
+		c.logf("interrupted; %s", nothingWrittenNote)
 		return exitInterrupted
 	}
-	var worse regressions
+	var worse regressionList
 	if errors.As(err, &worse) {
 		return c.reportRegressions(worse)
 	}
-	if errors.Is(err, scenarios.ErrInput) { // its lines begin with file and line, as editors like it
+	if errors.Is(err, scenarios.ErrInput) { // lines begin with file and line number, as editors expect
 		fmt.Fprintln(c.stderr, strings.TrimRight(err.Error(), "\n"))
-		return exitUnusable
+		return exitInvalidInput
 	}
-	c.say("%v", err)
+	c.logf("%v", err)
 	var usage usageError
 	var place *result.PlaceError
 	if errors.As(err, &usage) || errors.As(err, &place) {
-		return exitUnusable
+		return exitInvalidInput
 	}
 	return exitFailed
 }
 
-// say writes a line of narration. Names and errors in it may hold anything.
-func (c *command) say(format string, args ...any) {
-	fmt.Fprintln(c.stderr, "sim: "+text.Line(fmt.Sprintf(format, args...), mostNarration))
+// logf prints one line on standard error. Untrusted names and error texts in it are escaped
+// and shortened.
+func (c *command) logf(format string, args ...any) {
+	fmt.Fprintln(c.stderr, "sim: "+text.Line(fmt.Sprintf(format, args...), maxMessageBytes))
 }
 
-// mostNarration is the most bytes of a line of narration.
-const mostNarration = 490
+// maxMessageBytes limits a line on standard error so that it stays readable even if it quotes
+// a long value.
+const maxMessageBytes = 490
 
-// colours reports whether w takes them.
-func (c *command) colours(w io.Writer) bool {
-	return c.getenv("NO_COLOR") == "" && c.getenv("TERM") != "dumb" && c.terminal(bare(w))
+// hasColours reports whether w is a terminal that shows colours and the environment does not
+// disable them.
+func (c *command) hasColours(w io.Writer) bool {
+	return c.getenv("NO_COLOR") == "" && c.getenv("TERM") != "dumb" && c.isTerminal(unwrapWriter(w))
 }
 
-// bold is how to print bold on stdout, nil where that takes no colours.
+// bold returns the function that formats bold text on standard output, or nil if it shows no
+// colours.
 func (c *command) bold() func(string) string {
-	if !c.colours(c.stdout) {
+	if !c.hasColours(c.stdout) {
 		return nil
 	}
 	return text.Bold
 }
 
+// app returns the definition of all subcommands for the library urfave/cli.
 func (c *command) app() *cli.App {
 	return &cli.App{
 		Name:                      "sim",
-		Usage:                     "which network finishes a large AI job first, and how far is that from the best possible",
+		Usage:                     "compare networks for large AI jobs: which finishes first, and how far it is from the optimum",
 		UsageText:                 "sim COMMAND [flags] [arguments]",
 		Writer:                    c.stdout,
 		ErrWriter:                 c.stderr,
@@ -237,17 +253,17 @@ Usage:
 Commands:{{template "visibleCommandTemplate" .}}
 
 To begin:
-   sim run deepseek671b                   runs a scenario; its results are printed and kept under runs/
-   sim explain deepseek671b               says where each policy's time went
-   sim list scenarios                     says what scenarios come with sim
-   sim help run                           lists the flags of a command, with examples
+   sim run deepseek671b                   run a scenario, print its results and store them under runs/
+   sim explain deepseek671b               explain where the time of each policy goes
+   sim list scenarios                     list the built-in scenarios
+   sim help run                           show the flags of a command, with examples
 `
 
-// example is a command line and what it does.
+// example is a command line and its explanation.
 type example [2]string
 
-// describe is the description of a command: what is to be said of it, and examples, which help
-// and manual show as they are.
+// describe returns the description of a command for its help text and the manual: a text and a
+// list of examples.
 func describe(what string, examples ...example) string {
 	width := 0
 	for _, e := range examples {

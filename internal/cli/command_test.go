@@ -25,18 +25,18 @@ var (
 	long   = flag.Bool("long", false, "run the tests that take a minute")
 )
 
-// scripted is the command that the scripts call as sim: its figures are made up, so that the scripts can state them.
-// truesim is the true one.
-func scripted() *command {
-	c := standard()
+// scriptCommand returns the command that scripts call as sim. Its results are invented (see
+// fakeRun), so that scripts can contain them. The real command is truesim.
+func scriptCommand() *command {
+	c := newCommand()
 	c.run = fakeRun
 	return c
 }
 
-// programs are what the test binary is under other names.
+// programs lists the programs that the test binary can act as, by name.
 var programs = map[string]func(){
-	"sim":     func() { os.Exit(start(scripted())) },
-	"truesim": func() { os.Exit(start(standard())) },
+	"sim":     func() { os.Exit(runWithSignals(scriptCommand())) },
+	"truesim": func() { os.Exit(runWithSignals(newCommand())) },
 }
 
 func TestMain(m *testing.M) {
@@ -48,7 +48,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "killed": killed, "unprinted": unprinted},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": expectExit, "killed": expectKill, "unprinted": expectWriteFailure},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
 			case "root":
@@ -62,9 +62,10 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits runs a program and wants an exit code of it: exits CODE [interrupted] PROGRAM ARG... An interrupted program
-// gets SIGINT once it has printed something.
-func exits(ts *testscript.TestScript, neg bool, args []string) {
+// expectExit implements the script command "exits CODE [interrupted] PROGRAM ARG...", which
+// runs a program and compares its exit code. An interrupted program gets SIGINT after its
+// first output.
+func expectExit(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE [interrupted] PROGRAM ARG...")
 	}
@@ -77,7 +78,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Dir, cmd.Env = ts.Getenv("WORK"), append(os.Environ(), "HOME="+ts.Getenv("HOME"))
-	stdout := &firstWrite{happened: make(chan struct{})}
+	stdout := &firstWriteSignal{happened: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(ts.Stdout(), stdout), ts.Stderr()
 	ts.Check(cmd.Start())
 	if interrupt {
@@ -90,9 +91,9 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// unprinted runs a program whose output nobody can write, and wants it to say so and exit with 1: unprinted PROGRAM
-// ARG...
-func unprinted(ts *testscript.TestScript, neg bool, args []string) {
+// expectWriteFailure implements the script command "unprinted PROGRAM ARG...", which runs a
+// program whose output cannot be written. The program must report this and exit with 1.
+func expectWriteFailure(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: unprinted PROGRAM ARG...")
 	}
@@ -105,14 +106,15 @@ func unprinted(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Dir, cmd.Env = ts.Getenv("WORK"), append(os.Environ(), "HOME="+ts.Getenv("HOME"))
 	cmd.Stdout, cmd.Stderr = full, &said
-	cmd.Run() // its exit code says what came of it
+	cmd.Run() // the exit code is checked below
 	if code := cmd.ProcessState.ExitCode(); code != 1 || bytes.Count(said.Bytes(), []byte("no space left on device")) != 1 {
 		ts.Fatalf("%s exited with %d and said %q", strings.Join(args, " "), code, said.String())
 	}
 }
 
-// killed kills a program with SIGKILL as soon as a file has so many lines: killed FILE LINES PROGRAM ARG...
-func killed(ts *testscript.TestScript, neg bool, args []string) {
+// expectKill implements the script command "killed FILE LINES PROGRAM ARG...", which kills a
+// program with SIGKILL as soon as a file has the given number of lines.
+func expectKill(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: killed FILE LINES PROGRAM ARG...")
 	}
@@ -152,31 +154,31 @@ func killed(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// firstWrite tells when something is written for the first time.
-type firstWrite struct {
+// firstWriteSignal closes a channel at the first write.
+type firstWriteSignal struct {
 	once     sync.Once
 	happened chan struct{}
 }
 
-func (w *firstWrite) Write(p []byte) (int, error) {
+func (w *firstWriteSignal) Write(p []byte) (int, error) {
 	w.once.Do(func() { close(w.happened) })
 	return len(p), nil
 }
 
-// buffered returns a command with its outputs, as if piped.
-func buffered() (c *command, stdout, stderr *bytes.Buffer) {
+// newBufferedCommand returns a command whose outputs are buffers, as if they were pipes.
+func newBufferedCommand() (c *command, stdout, stderr *bytes.Buffer) {
 	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
 	return &command{
 		stdout: stdout, stderr: stderr,
-		getenv:   func(string) string { return "" },
-		terminal: func(io.Writer) bool { return false },
-		now:      func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
-		run:      fakeRun,
+		getenv:     func(string) string { return "" },
+		isTerminal: func(io.Writer) bool { return false },
+		now:        func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
+		run:        fakeRun,
 	}, stdout, stderr
 }
 
-// golden compares got with testdata/golden/name.
-func golden(t *testing.T, name, got string) {
+// compareGolden compares got with the file testdata/golden/name.
+func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", "golden", name)
 	if *update {
@@ -196,9 +198,9 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestExamples: every command's help has examples, whose flags and scenarios there are.
+// TestExamples: the help of every command has examples, and their flags and scenarios exist.
 func TestExamples(t *testing.T) {
-	app := standard().app()
+	app := newCommand().app()
 	for _, cmd := range app.Commands {
 		if cmd.Hidden {
 			continue
@@ -210,11 +212,11 @@ func TestExamples(t *testing.T) {
 		for line := range strings.SplitSeq(lines, "\n") {
 			text, _, _ := strings.Cut(strings.TrimSpace(line), "  ")
 			if !strings.HasPrefix(text, "sim ") {
-				continue // of a shell
+				continue
 			}
 			text, _, _ = strings.Cut(text, " > ")
 			text, _, _ = strings.Cut(text, " | ")
-			args, err := arrange(app, strings.Fields(text))
+			args, err := flagsFirst(app, strings.Fields(text))
 			if err != nil {
 				t.Errorf("%s: %v", text, err)
 				continue

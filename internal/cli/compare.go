@@ -18,7 +18,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// compareFormats are the ways to write a comparison.
+// compareFormats lists the output formats of sim compare.
 var compareFormats = []struct {
 	name  string
 	write func(*compare.Comparison, io.Writer, compare.View) error
@@ -29,6 +29,7 @@ var compareFormats = []struct {
 	{"json", (*compare.Comparison).WriteJSON},
 }
 
+// compareFormatNames returns the names of compareFormats in order.
 func compareFormatNames() []string {
 	var out []string
 	for _, f := range compareFormats {
@@ -37,43 +38,44 @@ func compareFormatNames() []string {
 	return out
 }
 
+// compareCommand returns the definition of sim compare.
 func (c *command) compareCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "compare",
-		Usage:     "say what differs between two runs, sweeps or stored baselines, and fail where something got worse",
+		Usage:     "show the differences between two runs, sweeps or baselines, and fail if a metric became worse",
 		ArgsUsage: "OLD NEW",
-		Description: describe("OLD and NEW are directories of runs or sweeps, directories that hold several of them or .bench files, single\n"+
-			".bench or result.json files, or names of scenarios whose newest run or sweep under runs/ is meant.\n"+
-			"A regression is a row or metric that is missing in NEW, or by default one of these that got worse:\n"+
+		Description: describe("OLD and NEW are each the directory of a run or sweep, a directory with several of them or with .bench files, a\n"+
+			".bench or result.json file, or the name of a scenario, for its newest run or sweep under runs/.\n"+
+			"A regression is a row or metric that is missing in NEW, or by default one of these metrics that became worse:\n"+
 			text.Wrap(strings.Join(result.FailureMetrics(), ", "), text.Width, 0)+"\n"+
-			"(where there is none of them, any metric). Where there are regressions the exit code is 3, and stderr names them.",
+			"(if the results have none of them, any metric). With regressions, the exit code is 3, and stderr lists them.",
 			example{"sim compare runs/old runs/new", "two runs"},
-			example{"sim compare old new --fail-over 0.5% --metric nct", "fail where NCT grew by more than half a percent"},
-			example{"sim compare scenarios/baselines new --fail-on-change", "hold results to stored ones"},
-			example{"sim compare old new --format markdown --out diff.md", "for a comment on a change"}),
+			example{"sim compare old new --fail-over 0.5% --metric nct", "fail if NCT grew by more than half a percent"},
+			example{"sim compare scenarios/baselines new --fail-on-change", "compare with stored baselines, and fail on any change"},
+			example{"sim compare old new --format markdown --out diff.md", "Markdown for a code review"}),
 		Flags: []cli.Flag{
-			preset("fail-over", "how much worse a metric may get: `SHARE`, such as 0.5% or 0.005", showShare(compare.Rounding)),
-			repeated("metric", "only `NAME` may fail; all for every metric that has a better direction (repeatable)", ""),
-			toggle("fail-on-change", "fail on changes of simulated metrics for the better too, and of those that have no better direction"),
-			toggle("wall", "list wall-clock times by row and let them fail too; else they are only shown"),
-			preset("wall-fail-over", "with --wall: how much longer it may take: `SHARE`; up to 10 ms never fail", showShare(compare.WallFailOver)),
-			repeated("ignore", "leave the part `KEY` of rows' names out, as in --ignore scenario (repeatable)", ""),
-			repeated("where", "compare the rows where `KEY=A,B`, as in --where seed=1,2 (repeatable)", "all"),
-			toggle("all", "list what is the same, too"),
-			preset("format", "write `FORMAT`: "+strings.Join(compareFormatNames(), ", "), "text"),
-			option("out", "write to `FILE`", "stdout"),
+			defaultedFlag("fail-over", "how much worse a metric may become: `SHARE`, such as 0.5% or 0.005", formatShare(compare.Rounding)),
+			repeatableFlag("metric", "only metric `NAME` can fail; all for every metric with a better direction (repeatable)", ""),
+			boolFlag("fail-on-change", "also fail on improvements of simulated metrics and on changes of metrics without a better direction"),
+			boolFlag("wall", "list wall-clock times by row and let them fail; without it they are shown but never fail"),
+			defaultedFlag("wall-fail-over", "with --wall: how much longer a row may take: `SHARE`; growth of up to 10 ms never fails", formatShare(compare.WallFailOver)),
+			repeatableFlag("ignore", "ignore the part `KEY` of row names, as in --ignore scenario (repeatable)", ""),
+			repeatableFlag("where", "compare only rows in which KEY is A or B: `KEY=A,B`, as in --where seed=1,2 (repeatable)", "all"),
+			boolFlag("all", "also list rows without differences"),
+			defaultedFlag("format", "write `FORMAT`: "+strings.Join(compareFormatNames(), ", "), "text"),
+			stringFlag("out", "write to `FILE`", "stdout"),
 		},
 		Action: c.compare,
 	}
 }
 
-// regressions is the error of a comparison that found some.
-type regressions []compare.Regression
+// regressionList is the error of a comparison with regressions.
+type regressionList []compare.Regression
 
-func (r regressions) Error() string { return text.Plural(len(r), "regression") }
+func (r regressionList) Error() string { return text.Plural(len(r), "regression") }
 
-// mostRegressions is how many of them are named on stderr.
-const mostRegressions = 20
+// maxReportedRegressions limits the regressions that are listed on stderr.
+const maxReportedRegressions = 20
 
 func (c *command) compare(cc *cli.Context) error {
 	if cc.NArg() != 2 {
@@ -147,12 +149,12 @@ func (c *command) compare(cc *cli.Context) error {
 		}
 	}
 	if len(found.Regressions) > 0 {
-		return regressions(found.Regressions)
+		return regressionList(found.Regressions)
 	}
 	return nil
 }
 
-// compareOptions reads the flags that say what a regression is.
+// compareOptions reads the flags that define a regression.
 func compareOptions(cc *cli.Context) (o compare.Options, err error) {
 	o = compare.Options{
 		Metrics:      cc.StringSlice("metric"),
@@ -162,15 +164,15 @@ func compareOptions(cc *cli.Context) (o compare.Options, err error) {
 	if cc.IsSet("wall-fail-over") && !o.Wall {
 		return o, usagef("flag --wall-fail-over goes with --wall")
 	}
-	if o.FailOver, err = readShare("fail-over", cc.String("fail-over")); err != nil {
+	if o.FailOver, err = parseShare("fail-over", cc.String("fail-over")); err != nil {
 		return o, err
 	}
-	o.WallFailOver, err = readShare("wall-fail-over", cc.String("wall-fail-over"))
+	o.WallFailOver, err = parseShare("wall-fail-over", cc.String("wall-fail-over"))
 	return o, err
 }
 
-// readShare reads "0.5%" or "0.005".
-func readShare(flag, text string) (float64, error) {
+// parseShare parses a share such as "0.5%" or "0.005".
+func parseShare(flag, text string) (float64, error) {
 	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
@@ -185,11 +187,12 @@ func readShare(flag, text string) (float64, error) {
 	return v, nil
 }
 
-// showShare writes what readShare reads.
-func showShare(v float64) string { return strconv.FormatFloat(100*v, 'g', 6, 64) + "%" }
+// formatShare is the inverse of parseShare; it formats a share in percent.
+func formatShare(v float64) string { return strconv.FormatFloat(100*v, 'g', 6, 64) + "%" }
 
-// findResult returns the file or directory that name means: itself, or the newest of a scenario's kept runs or sweeps. what
-// says which of them are kept.
+// findResult returns the file or directory with a name: the path itself if it exists, or the
+// newest stored result of the scenario with this name. kept lists the candidates, and what
+// describes them in the error message.
 func findResult(name, what string, kept []result.StoredResult) (string, error) {
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(name, ".toml") {
 		return name, nil
@@ -204,15 +207,15 @@ func findResult(name, what string, kept []result.StoredResult) (string, error) {
 	return "", usagef("there is no %s, and no %s of a scenario of that name under %s%s", name, what, runsRoot, text.DidYouMean(name, known, otherwise))
 }
 
-// reportRegressions names regressions, a line each.
-func (c *command) reportRegressions(all regressions) int {
+// reportRegressions prints one line per regression, the worst first.
+func (c *command) reportRegressions(all regressionList) int {
 	worst := compare.Worst(all)
 	for i, line := range worst {
-		if i == mostRegressions {
-			c.say("and %s", text.Plural(len(worst)-i, "more regression"))
+		if i == maxReportedRegressions {
+			c.logf("and %s", text.Plural(len(worst)-i, "more regression"))
 			break
 		}
-		c.say("regression: %s", line)
+		c.logf("regression: %s", line)
 	}
 	return exitRegression
 }

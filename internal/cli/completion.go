@@ -15,17 +15,20 @@ import (
 	"sim/scenarios/result"
 )
 
+// shells lists the shells that have a completion script.
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
-// The scripts ask "sim __complete WORD..." for the continuations of the last word, one a line, and complete file names
-// themselves where a line is filesToo.
+// scripts holds the completion scripts. A script calls "sim __complete WORD..." and offers the
+// printed lines as continuations of the last word. If one of the lines is completeFiles, the
+// script also completes file names itself.
 //
 //go:embed shells
 var scripts embed.FS
 
-// filesToo is the line that asks a script to complete file names as well.
-const filesToo = ":files"
+// completeFiles is the output line that requests completion of file names.
+const completeFiles = ":files"
 
+// completionCommand returns the definition of sim completion.
 func (c *command) completionCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
@@ -54,6 +57,7 @@ func (c *command) completionCommand() *cli.Command {
 	}
 }
 
+// completeCommand returns the definition of the hidden command that the scripts call.
 func (c *command) completeCommand() *cli.Command {
 	return &cli.Command{
 		Name:            "__complete",
@@ -68,7 +72,8 @@ func (c *command) completeCommand() *cli.Command {
 	}
 }
 
-// complete returns the continuations of the last of words, which follow the program's name.
+// complete returns the continuations of the last word of a command line without the program
+// name.
 func complete(app *cli.App, words []string) []string {
 	if len(words) == 0 {
 		words = []string{""}
@@ -76,13 +81,15 @@ func complete(app *cli.App, words []string) []string {
 	last, before := words[len(words)-1], words[:len(words)-1]
 	var out []string
 	for _, s := range candidates(app, before, last) {
-		if strings.HasPrefix(s, last) || s == filesToo {
+		if strings.HasPrefix(s, last) || s == completeFiles {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
+// candidates returns all words that can follow the words before; last decides only between
+// flags and arguments.
 func candidates(app *cli.App, before []string, last string) []string {
 	if len(before) == 0 {
 		out := []string{"help"}
@@ -108,18 +115,18 @@ func candidates(app *cli.App, before []string, last string) []string {
 	if strings.HasPrefix(last, "-") {
 		var out []string
 		for _, f := range cmd.Flags {
-			out = append(out, dashes(f.Names()[0]))
+			out = append(out, withDashes(f.Names()[0]))
 		}
 		return out
 	}
-	_, positional, err := split(cmd, before[1:])
+	_, positional, err := splitArgs(cmd, before[1:])
 	if err != nil {
 		return nil
 	}
 	return argumentValues(cmd.Name, positional)
 }
 
-// flagValues are the values that a flag of a command may take.
+// flagValues returns the possible values of a flag.
 func flagValues(cmd, flag string) []string {
 	switch {
 	case cmd == "compare" && flag == "format":
@@ -131,24 +138,25 @@ func flagValues(cmd, flag string) []string {
 	case "format":
 		return []string{"png", "svg", "png,svg"}
 	case "policy":
-		return slices.Concat(names("allocators"), names("arbiters"), names("routers"))
+		return slices.Concat(namesOfKind("allocators"), namesOfKind("arbiters"), namesOfKind("routers"))
 	case "kind":
 		return chart.Kinds
 	case "metric":
 		return metricNames()
 	case "out", "trace", "plan-out", "routes-out", "goal-out", "chakra-out", "cm-out", "spec", "creds", "token-file":
-		return []string{filesToo}
+		return []string{completeFiles}
 	}
 	return nil
 }
 
-// argumentValues are what may follow the positional arguments of a command.
+// argumentValues returns the possible values of the next positional argument of a command,
+// after those in before.
 func argumentValues(cmd string, before []string) []string {
 	switch {
 	case cmd == "run" || cmd == "check":
-		return append(scenarios.Embedded(), filesToo)
+		return append(scenarios.Embedded(), completeFiles)
 	case cmd == "explain" && len(before) == 0:
-		return append(names("runs"), filesToo)
+		return append(namesOfKind("runs"), completeFiles)
 	case cmd == "explain" && len(before) == 1:
 		run, err := findRun(before[0])
 		if err != nil {
@@ -160,9 +168,9 @@ func argumentValues(cmd string, before []string) []string {
 		}
 		return out
 	case cmd == "compare" && len(before) < 2:
-		return append(result.Scenarios(result.List(runsRoot)), filesToo)
+		return append(result.Scenarios(result.List(runsRoot)), completeFiles)
 	case cmd == "plot" || cmd == "report":
-		return append(result.Scenarios(result.List(runsRoot)), filesToo)
+		return append(result.Scenarios(result.List(runsRoot)), completeFiles)
 	case cmd == "list" && len(before) == 0:
 		out := []string{"keys", "metrics"}
 		for _, l := range listings() {
@@ -175,8 +183,8 @@ func argumentValues(cmd string, before []string) []string {
 	return nil
 }
 
-// names returns the names of a kind.
-func names(kind string) []string {
+// namesOfKind returns the names that sim list prints for a kind.
+func namesOfKind(kind string) []string {
 	var out []string
 	for _, l := range listings() {
 		if l.kind != kind {

@@ -18,13 +18,14 @@ import (
 	"sim/scenarios"
 )
 
-// documents match the files whose commands and scenarios must work. The steps example and tutorial of .ci/run also run the
-// commands of extending.md and tutorial.md in order.
+// documents are patterns of the files whose commands and scenarios must work. The steps
+// example and tutorial of .ci/run also execute the commands of extending.md and tutorial.md in
+// order.
 var documents = []string{"../../README.md", "../../CONTRIBUTING.md", "../../docs/*.md"}
 
-// tooLong begin commands that take more than some seconds, with what they take: of runs the scenarios are checked here,
-// of sweeps the studies.
-var tooLong = map[string]string{
+// skippedCommands are beginnings of commands that take more than a few seconds, with their
+// duration. For these, TestDocs only checks the scenarios of runs and the studies of sweeps.
+var skippedCommands = map[string]string{
 	"sim run deepseek671b --set workload.gpus":              "8 to 16 s",
 	"sim run scenarios/deepseek671b.toml --set fabric.port": "5 s, and TestCertified runs it",
 	"sim run compose/tiers --set workload.gpus=65536":       "8 s",
@@ -43,8 +44,9 @@ var tooLong = map[string]string{
 	"sim run mixtral8x22b --set policy.donor":               "1 s, and TestScripts/donor runs it",
 }
 
-// elsewhere begin commands that are not run here, with what sees to it that they work.
-var elsewhere = map[string]string{
+// externalFiles are beginnings of commands that TestDocs does not run, with the reason or the
+// test that covers them.
+var externalFiles = map[string]string{
 	"go run .":                          "steps readme and example",
 	"go build":                          "steps example and queue",
 	"go test":                           "step tests",
@@ -65,22 +67,24 @@ var elsewhere = map[string]string{
 	"kubectl apply":                                "TestClusters",
 }
 
-// A step is what a document has its reader type, or a scenario that it shows, under a name to be saved by if it has one.
-type step struct {
+// docStep is a command or a scenario in a document. A scenario has the file name under which
+// the reader saves it, if there is one.
+type docStep struct {
 	place, command string
 	name, scenario string
 }
 
 var inlineCommand = regexp.MustCompile("`(sim [^`]+)`")
 
-// readDocument returns the steps of a document: blocks of sh and of TOML in order, then commands between backquotes.
-func readDocument(t *testing.T, path string) (list []step) {
+// readDocSteps returns the steps of a document: blocks of sh and TOML in order, followed by
+// commands in backquotes.
+func readDocSteps(t *testing.T, path string) (list []docStep) {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var info string // of the block that is open
+	var info string // info string of the current block
 	open, n := false, 0
 	var prose strings.Builder
 	for line := range strings.Lines(string(data)) {
@@ -92,7 +96,7 @@ func readDocument(t *testing.T, path string) (list []step) {
 		case isFence:
 			open, info = !open, text
 			if language, name, _ := strings.Cut(info, " "); open && language == "toml" {
-				list = append(list, step{place: place, name: name})
+				list = append(list, docStep{place: place, name: name})
 			}
 			prose.WriteString("\n")
 		case !open:
@@ -100,7 +104,7 @@ func readDocument(t *testing.T, path string) (list []step) {
 		case language == "sh":
 			command, _, _ := strings.Cut(line, " #")
 			if command = strings.TrimSpace(command); command != "" {
-				list = append(list, step{place: place, command: command})
+				list = append(list, docStep{place: place, command: command})
 			}
 		case language == "toml":
 			list[len(list)-1].scenario += line
@@ -110,17 +114,18 @@ func readDocument(t *testing.T, path string) (list []step) {
 		t.Errorf("%s: a block is not closed", path)
 	}
 	for _, m := range inlineCommand.FindAllStringSubmatch(prose.String(), -1) {
-		list = append(list, step{place: path, command: strings.Join(strings.Fields(m[1]), " ")})
+		list = append(list, docStep{place: path, command: strings.Join(strings.Fields(m[1]), " ")})
 	}
 	return list
 }
 
-// placeholder is a word that stands for one of the reader's: FILE, [POLICY], host, and what dots leave out.
-var placeholder = regexp.MustCompile(`^\[?-*[A-Z][A-Z|]*\]?(\.\.\.)?$|\.\.\.|^[^=]*//|=[A-Z]+$|TOKEN`)
+// placeholderPattern matches words that the reader replaces, such as FILE, [POLICY] and host,
+// and dots for omitted text.
+var placeholderPattern = regexp.MustCompile(`^\[?-*[A-Z][A-Z|]*\]?(\.\.\.)?$|\.\.\.|^[^=]*//|=[A-Z]+$|TOKEN`)
 
-// TestDocs: the commands that documents name end well, and their scenarios are sound. Those that take long are only
-// checked; of those that have placeholders, and of shipped scenarios and studies as they are, which TestBaselines runs
-// and TestEmbeddedStudies checks, the flags.
+// TestDocs: the commands in documents succeed and the scenarios are valid. Slow commands are
+// only checked. For commands with placeholders, and for shipped scenarios and studies without
+// changes (see TestBaselines and TestEmbeddedStudies), only the flags are checked.
 func TestDocs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a hundred commands")
@@ -129,7 +134,7 @@ func TestDocs(t *testing.T) {
 	r := &runner{t: t}
 	defer r.stop()
 	done := map[string]bool{}
-	runs := someRuns(t, r)
+	runs := makeDocRuns(t, r)
 	for _, pattern := range documents {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
@@ -137,35 +142,36 @@ func TestDocs(t *testing.T) {
 		}
 		for _, file := range files {
 			dir := t.TempDir()
-			surround(t, runs, dir)
-			for i, c := range readDocument(t, file) {
+			addSurroundings(t, runs, dir)
+			for i, c := range readDocSteps(t, file) {
 				switch {
 				case c.command == "":
 					c.check(t, r, dir, i)
 				case !done[file+c.command]:
 					done[file+c.command] = true
-					c.try(t, r, dir)
+					c.run(t, r, dir)
 				}
 			}
 		}
 	}
 }
 
-// someRuns makes two runs that documents may name.
-func someRuns(t *testing.T, r *runner) (dir string) {
+// makeDocRuns makes two runs that documents name.
+func makeDocRuns(t *testing.T, r *runner) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for name, rate := range map[string]string{"old": "400Gbps", "new": "200Gbps"} {
 		a := r.run(dir, []string{"run", "gpt7b", "--policy", "sqrt-alloc", "--set", "fabric.port_bandwidth=" + rate, "--no-plots", "--out", name})
-		if a.err != nil || a.Code != exitDone {
+		if a.err != nil || a.Code != exitOK {
 			t.Fatalf("%v\n%s", a.err, a.Stderr)
 		}
 	}
 	return dir
 }
 
-// surround makes what documents take for granted: the scenarios that are shipped, a workload, and two runs.
-func surround(t *testing.T, runs, dir string) {
+// addSurroundings creates the files that documents presuppose: the shipped scenarios, a
+// workload, and two runs.
+func addSurroundings(t *testing.T, runs, dir string) {
 	t.Helper()
 	shipped, err := filepath.Abs("../../scenarios")
 	if err != nil {
@@ -183,10 +189,10 @@ func surround(t *testing.T, runs, dir string) {
 	}
 }
 
-// check checks a block of TOML, which is kept in dir.
-func (c *step) check(t *testing.T, r *runner, dir string, i int) {
+// check checks a TOML block and saves it in dir.
+func (c *docStep) check(t *testing.T, r *runner, dir string, i int) {
 	name := c.name
-	if strings.HasPrefix(name, ".") { // another program's
+	if strings.HasPrefix(name, ".") { // a file of another program
 		return
 	}
 	if name == "" {
@@ -195,20 +201,20 @@ func (c *step) check(t *testing.T, r *runner, dir string, i int) {
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(c.scenario), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if a := r.run(dir, []string{"check", name}); a.err != nil || a.Code != exitDone {
+	if a := r.run(dir, []string{"check", name}); a.err != nil || a.Code != exitOK {
 		t.Errorf("%s: %v\n%s", c.place, a.err, a.Stderr)
 	}
 }
 
-// try runs a command, or checks it.
-func (c *step) try(t *testing.T, r *runner, dir string) {
-	for begin := range elsewhere {
+// run runs a command, or only checks it if it is slow.
+func (c *docStep) run(t *testing.T, r *runner, dir string) {
+	for begin := range externalFiles {
 		if strings.HasPrefix(c.command, begin) {
 			return
 		}
 	}
-	args, bad := words(c.command)
-	for len(args) > 0 && strings.Contains(args[0], "=") { // the environment
+	args, bad := splitWords(c.command)
+	for len(args) > 0 && strings.Contains(args[0], "=") { // environment variables
 		args = args[1:]
 	}
 	if bad != "" || len(args) == 0 || args[0] != "sim" && args[0] != "./sim" {
@@ -219,22 +225,22 @@ func (c *step) try(t *testing.T, r *runner, dir string) {
 	if i := slices.IndexFunc(args, func(a string) bool { return a == ">" || a == "|" }); i >= 0 {
 		args = args[:i]
 	}
-	if slices.ContainsFunc(args, func(a string) bool { return placeholder.MatchString(a) }) || len(args) == 1 {
-		c.known(t, args)
+	if slices.ContainsFunc(args, func(a string) bool { return placeholderPattern.MatchString(a) }) || len(args) == 1 {
+		c.checkFlags(t, args)
 		return
 	}
 	checked := false
-	for begin := range tooLong {
+	for begin := range skippedCommands {
 		checked = checked || strings.HasPrefix(c.command, begin)
 	}
 	if args[0] == "run" || args[0] == "sweep" || args[0] == "check" {
-		if len(args) == 2 && shipped(args[1]) {
-			c.known(t, args)
+		if len(args) == 2 && isShipped(args[1]) {
+			c.checkFlags(t, args)
 			return
 		}
 		if checked && args[0] != "check" {
-			c.known(t, args)
-			args = checking(args)
+			c.checkFlags(t, args)
+			args = checkArgs(args)
 		}
 	}
 	switch args[0] {
@@ -251,20 +257,21 @@ func (c *step) try(t *testing.T, r *runner, dir string) {
 		t.Logf("left out without a solver: %s", c.command)
 		return
 	}
-	if a.err != nil || a.Code != exitDone && !(args[0] == "compare" && a.Code == exitRegression) {
+	if a.err != nil || a.Code != exitOK && !(args[0] == "compare" && a.Code == exitRegression) {
 		t.Errorf("%s: %s: exit code %d %v\n%s", c.place, c.command, a.Code, a.err, bytes.TrimSpace(a.Stderr))
 	}
 }
 
-// shipped reports whether a scenario or study of this name is built in.
-func shipped(name string) bool {
+// isShipped reports whether name is a built-in scenario or study.
+func isShipped(name string) bool {
 	return slices.ContainsFunc(append(scenarios.Embedded(), scenarios.EmbeddedStudies()...), func(path string) bool {
 		return strings.TrimSuffix(filepath.Base(path), ".toml") == strings.TrimSuffix(filepath.Base(name), ".toml")
 	})
 }
 
-// checking returns the arguments of sim check for those of a run or a sweep: its files and what is set.
-func checking(args []string) []string {
+// checkArgs returns the arguments of sim check that correspond to those of a run or a sweep:
+// its files and overrides.
+func checkArgs(args []string) []string {
 	list := []string{"check"}
 	for i := 1; i < len(args); i++ {
 		switch {
@@ -280,9 +287,9 @@ func checking(args []string) []string {
 	return list
 }
 
-// known checks that a command and its flags exist.
-func (c *step) known(t *testing.T, args []string) {
-	app := standard().app()
+// checkFlags checks that a command and its flags exist.
+func (c *docStep) checkFlags(t *testing.T, args []string) {
+	app := newCommand().app()
 	at := slices.IndexFunc(app.Commands, func(k *cli.Command) bool { return k.Name == args[0] })
 	if at < 0 {
 		if args[0] != "help" {

@@ -15,22 +15,23 @@ import (
 	"sim/scenarios/result"
 )
 
+// explainCommand returns the definition of sim explain.
 func (c *command) explainCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "explain",
-		Usage:     "say what sets the time of a finished run, and where each policy's time goes",
+		Usage:     "explain what determines the time of a finished run, and where the time of each policy goes",
 		ArgsUsage: "RUN [POLICY]",
-		Description: describe("RUN is a run directory, or the name of a scenario whose newest run under runs/ is meant.\n"+
-			"Without POLICY the best one is explained.\n"+
-			"Of a training, the critical path, and how it differs from those of other policies; of several jobs, each\n"+
-			"job's, and the ports that each has; of traffic on links, the most loaded links and who loads them; of a\n"+
-			"collective's plan, its phases; of a fleet, what chip-time goes to, and what single changes would give, each of\n"+
+		Description: describe("RUN is a run directory or the name of a scenario, for its newest run under runs/.\n"+
+			"Without POLICY, the best policy is explained. The explanation depends on the scenario:\n"+
+			"for training, the critical path and how it differs from those of other policies; for several jobs, the critical\n"+
+			"path and the ports of each job; for traffic on links, the most loaded links and the flows on them; for a\n"+
+			"collective plan, its phases; for a fleet, the uses of chip-time and the effect of single changes, each of\n"+
 			"which is simulated.",
 			example{"sim explain deepseek671b", "the best policy of the newest run"},
-			example{"sim explain runs/mine POLICY", "another one"}),
+			example{"sim explain runs/mine POLICY", "another policy"}),
 		Action: func(cc *cli.Context) error {
 			if cc.NArg() < 1 || cc.NArg() > 2 {
-				return usagef("sim explain takes a RUN and perhaps a POLICY")
+				return usagef("sim explain takes a RUN and optionally a POLICY")
 			}
 			run, err := findRun(cc.Args().Get(0))
 			if err != nil {
@@ -43,13 +44,14 @@ func (c *command) explainCommand() *cli.Command {
 			if _, err = io.WriteString(c.stdout, report.Explain(run, sim, c.bold())); err != nil || sim.Fleet == nil {
 				return err
 			}
-			return c.gains(cc.Context, run, sim.Policy)
+			return c.printGains(cc.Context, run, sim.Policy)
 		},
 	}
 }
 
-// gains prints what single changes would give a fleet under a policy, which is simulated with each.
-func (c *command) gains(ctx context.Context, run *result.Run, policy string) error {
+// printGains prints how single changes would affect a fleet under a policy. Each change is
+// simulated.
+func (c *command) printGains(ctx context.Context, run *result.Run, policy string) error {
 	file := filepath.Join(run.Dir, result.ScenarioFile)
 	s, err := scenarios.Load(file, nil)
 	if err != nil {
@@ -72,13 +74,14 @@ func findRun(name string) (*result.Run, error) {
 	return result.Read(dir)
 }
 
-// errNoSimulation is for runs whose engine keeps no critical paths.
-var errNoSimulation = errors.New("it holds no policy's timeline, so there is nothing to explain")
+// errNoTimeline is the reason for runs whose engine stores no critical paths.
+var errNoTimeline = errors.New("the run has no timeline of any policy, so there is nothing to explain")
 
-// findSimulation returns the simulation of a policy, or of the best when it is "".
+// findSimulation returns the simulation of a policy, or that of the best policy if the name is
+// empty.
 func findSimulation(run *result.Run, policy string) (*result.Simulation, error) {
 	if len(run.Detail.Policies) == 0 {
-		return nil, &result.PlaceError{Path: run.Dir, Why: errNoSimulation.Error()}
+		return nil, &result.PlaceError{Path: run.Dir, Why: errNoTimeline.Error()}
 	}
 	if policy == "" {
 		if best, _ := run.Document.Winner(); best >= 0 {

@@ -8,7 +8,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestUnexplained: a run that keeps nothing to explain says so in a line, and what would help.
+// TestUnexplained: for a run without timelines, sim explain prints one line with the reason
+// and an alternative.
 func TestUnexplained(t *testing.T) {
 	for _, tt := range []struct {
 		metric, want string
@@ -28,7 +29,8 @@ func TestUnexplained(t *testing.T) {
 	}
 }
 
-// TestExplainedLinks is of odd details: nothing is divided by zero, and what is not known is not said.
+// TestExplainedLinks explains unusual details: no division by zero occurs, and unknown values
+// are not printed.
 func TestExplainedLinks(t *testing.T) {
 	run := &result.Run{
 		Document: result.Document{Scenario: "fault", Rows: []result.Row{{Policy: "dor", Metrics: map[string]float64{"max_link_load": 1, "completion_s": 2}}}},
@@ -38,5 +40,5 @@ func TestExplainedLinks(t *testing.T) {
 	if strings.Contains(got, "NaN") || strings.Contains(got, "Inf") {
 		t.Error(got)
 	}
-	narrow(t, got)
+	checkLineWidths(t, got)
 }

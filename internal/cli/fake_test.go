@@ -11,8 +11,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// fakeRun stands in for scenarios.Run: it computes nothing, and its figures are such that every part of the output has
-// something to show. Scenarios named "fails", "slow" and "inf" do what their names say.
+// fakeRun replaces scenarios.Run in scripts. It simulates nothing and returns invented results
+// that fill every part of the output. The scenarios "fails", "slow" and "inf" fail, wait and
+// return infinite values.
 func fakeRun(ctx context.Context, s *scenarios.Scenario, opt scenarios.RunOptions) (*scenarios.Outcome, error) {
 	switch s.Name {
 	case "fails":
@@ -38,7 +39,7 @@ const (
 	fakeIdeal   = 3.592202
 )
 
-// fakeOutcome is a run of four policies on two pods.
+// fakeOutcome returns the outcome of a run of four policies on two pods.
 func fakeOutcome() *scenarios.Outcome {
 	o := &scenarios.Outcome{
 		Document: result.Document{
@@ -90,8 +91,8 @@ func fakeOutcome() *scenarios.Outcome {
 	return o
 }
 
-// fakeSimulation is a simulation whose critical path goes forward over the link between the pods, computes, and ends
-// with the gradients.
+// fakeSimulation returns a simulation whose critical path crosses the link between the pods,
+// computes, and ends with the gradient synchronisation.
 func fakeSimulation(policy string, makespan, circuit, sharing float64) result.Simulation {
 	p := result.Simulation{Policy: policy, Service: "max-min", MakespanS: makespan}
 	at := 0.0

@@ -15,41 +15,43 @@ import (
 	"sim/scenarios"
 )
 
-// toggle is a flag without a value.
-func toggle(name, usage string) cli.Flag {
+// boolFlag returns a flag without a value.
+func boolFlag(name, usage string) cli.Flag {
 	return &cli.BoolFlag{Name: name, DisableDefaultText: true, Usage: usage}
 }
 
-// option is a flag with a text; help shows what holds without it, "" for nothing.
-func option(name, usage, otherwise string) cli.Flag {
-	return &cli.StringFlag{Name: name, Usage: usage, DefaultText: otherwise}
+// stringFlag returns a flag with a text value. defaultText describes in the help what happens
+// without the flag; "" shows nothing.
+func stringFlag(name, usage, defaultText string) cli.Flag {
+	return &cli.StringFlag{Name: name, Usage: usage, DefaultText: defaultText}
 }
 
-// preset is a flag with a text that has a default.
-func preset(name, usage, value string) cli.Flag {
+// defaultedFlag returns a flag with a text value and a default value.
+func defaultedFlag(name, usage, value string) cli.Flag {
 	return &cli.StringFlag{Name: name, Usage: usage, Value: value}
 }
 
-// repeated is an option that may be given several times.
-func repeated(name, usage, otherwise string) cli.Flag {
-	return &cli.StringSliceFlag{Name: name, Usage: usage, DefaultText: otherwise}
+// repeatableFlag returns a flag with a text value that may be given several times.
+func repeatableFlag(name, usage, defaultText string) cli.Flag {
+	return &cli.StringSliceFlag{Name: name, Usage: usage, DefaultText: defaultText}
 }
 
-// formatFlag is that of all commands that draw figures.
+// formatFlag returns --format, which all commands that draw figures have.
 func formatFlag() cli.Flag {
-	return preset("format", "draw figures as `FORMATS`: png, svg or png,svg", "png")
+	return defaultedFlag("format", "draw figures as `FORMATS`: png, svg or png,svg", "png")
 }
 
-// scenarioFlags change what a scenario file says.
+// scenarioFlags returns the flags that override values of a scenario file.
 func scenarioFlags() []cli.Flag {
 	return []cli.Flag{
-		repeated("set", "override `KEY=VALUE` of the scenario, as in --set fabric.port_bandwidth=800Gbps (repeatable)", ""),
-		&cli.Uint64Flag{Name: "seed", Usage: "override the scenario's seed with `N`", DefaultText: "the scenario's"},
-		repeated("policy", "run the policy `NAME` instead of those the scenario names (repeatable; sim list allocators names them, of tori sim list routers, and of several jobs sim list arbiters)", ""),
+		repeatableFlag("set", "set a key of the scenario, `KEY=VALUE`, as in --set fabric.port_bandwidth=800Gbps (repeatable)", ""),
+		&cli.Uint64Flag{Name: "seed", Usage: "use the random seed `N`", DefaultText: "the scenario's"},
+		repeatableFlag("policy", "run the policy `NAME` instead of those in the scenario (repeatable; see sim list allocators, for tori sim list routers, for several jobs sim list arbiters)", ""),
 	}
 }
 
-// overrides returns the scenario flags as key=value. It fails where --set says what another flag says.
+// overrides returns the scenario flags as KEY=VALUE. It returns an error if --set has the key
+// of --seed or --policy.
 func overrides(cc *cli.Context) ([]string, error) {
 	var out []string
 	set := cc.StringSlice("set")
@@ -80,74 +82,77 @@ func overrides(cc *cli.Context) ([]string, error) {
 	return append(out, set...), nil
 }
 
-// runFlags are the flags of `sim run` that are not the scenario's.
+// runFlags holds the flags of sim run other than the scenario flags.
 type runFlags struct {
-	json    bool
-	out     string
-	workers int
-	asked   map[string]string // files by flag of fileFlags
-	// traceTasks is the number of tasks of each timeline in a trace, besides critical paths.
+	json        bool              // print JSON instead of a table
+	out         string            // result directory; "" for the default
+	workers     int               // goroutines
+	outputPaths map[string]string // output files, indexed by the names in fileFlags
+	// traceTasks is the number of tasks per timeline in the file of --trace, in addition to
+	// the critical path.
 	traceTasks int
-	routesOut  string
-	dirs       scenarios.OutputDirs
-	force      bool     // replace the results of others
-	formats    []string // of figures; none for no figures
+	routesOut  string               // directory for forwarding tables
+	dirs       scenarios.OutputDirs // directories that policies write to
+	force      bool                 // replace results of another scenario
+	formats    []string             // formats of figures; empty for no figures
 }
 
+// runFlagList returns the definitions of the flags of sim run.
 func runFlagList() []cli.Flag {
 	return append(scenarioFlags(),
-		toggle("json", "print the result document instead of the table"),
-		option("out", "keep the run in `DIR`; with several FILEs, each in DIR/<scenario>-<hash>", "runs/<scenario>-<hash>"),
+		boolFlag("json", "print the result document instead of the table"),
+		stringFlag("out", "store the run in `DIR`; with several FILEs, each run in DIR/<scenario>-<hash>", "runs/<scenario>-<hash>"),
 		forceFlag(),
-		&cli.IntFlag{Name: "j", Usage: "compute on `N` processors; changes no result", DefaultText: "all"},
-		option("trace", "write the timelines to `FILE` for https://ui.perfetto.dev", ""),
-		&cli.IntFlag{Name: "trace-tasks", Usage: "with --trace, show the critical path and up to `N` other tasks of each timeline, in whole time windows", Value: scenarios.DefaultTimelineTasks},
-		option("plan-out", "write what policies plan to `FILE`: rate schedules as CSV, plans of a collective as JSON", ""),
-		option("routes-out", "write the forwarding tables of every router into `DIR` as CSV", ""),
-		option("goal-out", "write what is simulated to `FILE` as a GOAL schedule, binary where its name ends in .bin", ""),
-		option("chakra-out", "write what is simulated as Chakra execution traces, `PREFIX`.N.et for rank N", ""),
-		option("cm-out", "write what is sent to `FILE` as a connection matrix of htsim", ""),
-		option("milp-export", "write each model of a MILP solver into `DIR` as MPS and LP", ""),
+		&cli.IntFlag{Name: "j", Usage: "use `N` processors; the results do not depend on N", DefaultText: "all"},
+		stringFlag("trace", "write the timelines to `FILE` as a trace for https://ui.perfetto.dev", ""),
+		&cli.IntFlag{Name: "trace-tasks", Usage: "with --trace: write the critical path and up to `N` other tasks per timeline, from complete time windows", Value: scenarios.DefaultTimelineTasks},
+		stringFlag("plan-out", "write the plans of policies to `FILE`: rate schedules as CSV, plans of a collective as JSON", ""),
+		stringFlag("routes-out", "write the forwarding tables of each router to `DIR` as CSV", ""),
+		stringFlag("goal-out", "write the simulated tasks to `FILE` as a GOAL schedule; binary if the name ends in .bin", ""),
+		stringFlag("chakra-out", "write the simulated tasks as Chakra execution traces, one file `PREFIX`.N.et per rank N", ""),
+		stringFlag("cm-out", "write the simulated transfers to `FILE` as a connection matrix of htsim", ""),
+		stringFlag("milp-export", "write each mixed-integer linear program (MILP) that a policy solves to `DIR` as MPS and LP", ""),
 		routeCacheFlag(),
-		toggle("no-plots", "draw no figures"),
+		boolFlag("no-plots", "draw no figures"),
 		formatFlag(),
 	)
 }
 
-// routeCacheFlag is a flag of `sim run` and `sim sweep`.
+// routeCacheFlag returns --route-cache, which sim run and sim sweep share.
 func routeCacheFlag() cli.Flag {
-	return option("route-cache", "keep the routes that an optimising router finds in `DIR`, for the next run", "")
+	return stringFlag("route-cache", "store the paths of optimising routers in `DIR` and reuse them in later runs", "")
 }
 
-// forceFlag is that of `sim run` and `sim sweep`.
+// forceFlag returns --force, which sim run and sim sweep share.
 func forceFlag() cli.Flag {
-	return toggle("force", "replace what --out's DIR holds of another scenario, or of the same with other keys")
+	return boolFlag("force", "replace the results in DIR of --out even if they belong to another scenario or have other keys")
 }
 
-// readRunFlags checks the flags for a run of so many files.
+// readRunFlags reads and checks the flags of sim run for the given number of scenario files.
 func readRunFlags(cc *cli.Context, files int) (runFlags, error) {
-	f, err := readKeptFlags(cc)
+	f, err := readStorageFlags(cc)
 	if err != nil {
 		return f, err
 	}
-	f.traceTasks, f.routesOut, f.asked = cc.Int("trace-tasks"), cc.String("routes-out"), map[string]string{}
+	f.traceTasks, f.routesOut, f.outputPaths = cc.Int("trace-tasks"), cc.String("routes-out"), map[string]string{}
 	for _, name := range fileFlags {
-		f.asked[name] = cc.String(name)
+		f.outputPaths[name] = cc.String(name)
 	}
-	if err := f.singleFiles(files); err != nil {
+	if err := f.checkOutputPaths(files); err != nil {
 		return f, err
 	}
 	switch {
 	case f.traceTasks < 1:
 		return f, usagef("--trace-tasks is %d, want at least 1", f.traceTasks)
-	case cc.IsSet("trace-tasks") && f.asked["trace"] == "":
+	case cc.IsSet("trace-tasks") && f.outputPaths["trace"] == "":
 		return f, usagef("--trace-tasks has no effect without --trace")
 	}
 	return f, nil
 }
 
-// readKeptFlags reads the flags that sim run and sim sweep have in common: where results are kept, and how.
-func readKeptFlags(cc *cli.Context) (f runFlags, err error) {
+// readStorageFlags reads the flags that sim run and sim sweep share: where and how results are
+// stored.
+func readStorageFlags(cc *cli.Context) (f runFlags, err error) {
 	f = runFlags{
 		json: cc.Bool("json"), out: cc.String("out"), workers: workers(cc), force: cc.Bool("force"),
 		dirs: scenarios.OutputDirs{Models: cc.String("milp-export"), Routes: cc.String("route-cache")},
@@ -156,7 +161,7 @@ func readKeptFlags(cc *cli.Context) (f runFlags, err error) {
 	return f, err
 }
 
-// workers is what -j says, or as many as there are processors.
+// workers returns the value of -j, by default the number of processors.
 func workers(cc *cli.Context) int {
 	if cc.IsSet("j") {
 		return cc.Int("j")
@@ -164,13 +169,14 @@ func workers(cc *cli.Context) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// singleFiles fails where two flags write one file, or one would be written by so many scenarios.
-func (f *runFlags) singleFiles(scenarios int) error {
+// checkOutputPaths returns an error if two flags name the same file, or if several scenarios
+// would write the same file.
+func (f *runFlags) checkOutputPaths(scenarios int) error {
 	if scenarios > 1 && f.routesOut != "" {
 		return usagef("--routes-out holds the routes of one scenario, so it takes one at a time, not %d", scenarios)
 	}
 	written := map[string]string{}
-	for _, of := range f.files() {
+	for _, of := range f.outputFlags() {
 		flag, file := of[0], of[1]
 		switch other := written[filepath.Clean(file)]; {
 		case other != "":
@@ -183,11 +189,11 @@ func (f *runFlags) singleFiles(scenarios int) error {
 	return nil
 }
 
-// readFormats returns the formats of figures, none where none are to be drawn.
+// readFormats returns the formats of figures, or nil with --no-plots.
 func readFormats(cc *cli.Context) (formats []string, err error) {
 	if cc.Bool("no-plots") {
 		if cc.IsSet("format") {
-			return nil, usagef("--format says how figures are drawn and --no-plots draws none; use one of the two")
+			return nil, usagef("--format selects how figures are drawn and --no-plots draws none; use one of the two")
 		}
 		return nil, nil
 	}
@@ -202,10 +208,10 @@ func readFormats(cc *cli.Context) (formats []string, err error) {
 	return formats, nil
 }
 
-// unfitForPath is what of a scenario's name does not go into a file's.
-var unfitForPath = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+// unsafeInPath matches the characters of a scenario name that are replaced in file names.
+var unsafeInPath = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// runDir is where the run of s is kept.
+// runDir returns the directory for the run of s.
 func runDir(s *scenarios.Scenario, f runFlags, files int) string {
 	if f.out != "" && files == 1 {
 		return f.out
@@ -213,10 +219,10 @@ func runDir(s *scenarios.Scenario, f runFlags, files int) string {
 	return resultDir(cmp.Or(f.out, runsRoot), s.Name, s.Digest())
 }
 
-// resultDir is the directory of a run or a sweep in another.
+// resultDir returns the default directory of a run or sweep below root.
 func resultDir(root, name, digest string) string {
-	return filepath.Join(root, fmt.Sprintf("%s-%.10s", unfitForPath.ReplaceAllString(name, "-"), digest))
+	return filepath.Join(root, fmt.Sprintf("%s-%.10s", unsafeInPath.ReplaceAllString(name, "-"), digest))
 }
 
-// runsRoot is where runs are kept unless --out says otherwise.
+// runsRoot is the directory for results if --out is not given.
 const runsRoot = "runs"

@@ -6,35 +6,38 @@ import (
 	"time"
 )
 
-// patience is how long a command that was interrupted may take to end by itself. Searches and simulations take a fifth
-// of it at most; what cannot be interrupted (a figure being drawn, a large file being read, compressed or printed) is
-// not waited for.
-const patience = 400 * time.Millisecond
+// gracePeriod is the time in which an interrupted command should end by itself. Searches and
+// simulations stop within a fifth of it. Work that cannot be interrupted is abandoned: drawing
+// a figure, or reading, compressing or printing a large file.
+const gracePeriod = 400 * time.Millisecond
 
-// leftovers removes what a command has begun to write, should the process end without it. Its zero value is ready.
-type leftovers struct {
-	mu       sync.Mutex
-	remove   []func()
-	finished string // what is said of what was finished before
-	waits    bool   // the command ends by itself, however long it takes
+// cleanupList removes the unfinished files of a command if the process ends before the command
+// does. Its zero value is ready to use.
+type cleanupList struct {
+	mu         sync.Mutex
+	remove     []func() // called when the command is abandoned
+	keptNote   string   // message about results that were finished before
+	waitForEnd bool     // the process waits until the command ends, however long it takes
 }
 
-// onAbandon has remove called where the command is not waited for. It may run beside the command.
-func (l *leftovers) onAbandon(remove func()) {
+// onAbandon registers a function that is called if the command is abandoned. It may run
+// concurrently with the command.
+func (l *cleanupList) onAbandon(remove func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.remove = append(l.remove, remove)
 }
 
-// kept says what stays of a command that is not waited for.
-func (l *leftovers) kept(what string) {
+// setKeptNote sets the message about stored results that an abandoned command prints.
+func (l *cleanupList) setKeptNote(what string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.finished = what
+	l.keptNote = what
 }
 
-// mainWithin is main, but returns some time after ctx has ended even where main does not.
-func (c *command) mainWithin(ctx context.Context, args []string) int {
+// mainUntilCancelled calls main, but returns about gracePeriod after ctx was cancelled even if
+// main does not.
+func (c *command) mainUntilCancelled(ctx context.Context, args []string) int {
 	done := make(chan int, 1)
 	go func() { done <- c.main(ctx, args) }()
 	select {
@@ -42,16 +45,16 @@ func (c *command) mainWithin(ctx context.Context, args []string) int {
 		return code
 	case <-ctx.Done():
 	}
-	patient := time.NewTimer(patience)
+	patient := time.NewTimer(gracePeriod)
 	defer patient.Stop()
 	select {
 	case code := <-done:
 		return code
 	case <-patient.C:
 	}
-	l := &c.left
+	l := &c.cleanup
 	l.mu.Lock()
-	waits := l.waits
+	waits := l.waitForEnd
 	l.mu.Unlock()
 	if waits {
 		return <-done
@@ -59,26 +62,27 @@ func (c *command) mainWithin(ctx context.Context, args []string) int {
 	return c.abandon(done)
 }
 
-// abandon ends a command that is still at work.
+// abandon ends the process while the command is still running: it removes unfinished files and
+// prints a message.
 func (c *command) abandon(done <-chan int) int {
-	l := &c.left
+	l := &c.cleanup
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, remove := range l.remove {
 		remove()
 	}
 	select {
-	case code := <-done: // it has made it after all
+	case code := <-done: // the command ended in the meantime
 		return code
 	default:
 	}
-	what := l.finished
+	what := l.keptNote
 	if what == "" {
-		what = nothingWritten
+		what = nothingWrittenNote
 	}
-	c.say("interrupted; %s", what)
+	c.logf("interrupted; %s", what)
 	return exitInterrupted
 }
 
-// nothingWritten is said where an interrupted command leaves nothing.
-const nothingWritten = "nothing of the unfinished run was written, run the same command to start again"
+// nothingWrittenNote is printed if an interrupted command stores nothing.
+const nothingWrittenNote = "nothing of the unfinished run was written, run the same command to start again"

@@ -21,10 +21,11 @@ import (
 	"sim/scenarios/result"
 )
 
-var moments = flag.Int("moments", 1, "how often the long test of interrupts interrupts each command")
+var interruptRepeats = flag.Int("moments", 1, "how often the long test of interrupts interrupts each command")
 
-// hugeJob is a job whose allocators search for minutes: one replica is simulated flow by flow.
-const hugeJob = `
+// hugeScenario is a job whose allocators search for minutes. One replica is simulated at flow
+// level.
+const hugeScenario = `
 name = "huge"
 
 [workload]
@@ -46,8 +47,8 @@ ports_per_pod = 10
 port_bandwidth = "400Gbps"
 `
 
-// grid is a grid of nodes and links both ways, as a graph of any form.
-func grid(side int) string {
+// gridGraph returns a grid of nodes with links in both directions, for a fabric of kind graph.
+func gridGraph(side int) string {
 	var b strings.Builder
 	b.WriteString(`
 name = "grid"
@@ -75,11 +76,11 @@ edges = [
 	return b.String()
 }
 
-// interruptions are commands of every kind, most of which take well over ten seconds. big is a run of 10,000
-// micro-batches.
-var interruptions = []struct {
+// interruptedCommands has commands of every kind, most of which take much longer than ten
+// seconds. big is a run of 10,000 micro-batches.
+var interruptedCommands = []struct {
 	name string
-	args string // separated by blanks; lists are without
+	args string // separated by spaces, so values contain none
 }{
 	{"delta-fast", `run huge.toml --set policy.allocators=["delta-fast"]`},
 	{"delta-topo", `run huge.toml --set policy.allocators=["delta-topo"]`},
@@ -104,18 +105,18 @@ var interruptions = []struct {
 	{"explanation", `explain big`},
 }
 
-// longestWait is how long commands are left to themselves before they are interrupted.
-const longestWait = 10 * time.Second
+// maxInterruptWait is the maximum running time before a command is interrupted.
+const maxInterruptWait = 10 * time.Second
 
-// TestInterruptedInTime interrupts commands at random moments, of those that end by themselves in the first three
-// quarters of their time here: each ends within a second with exit code 130, and leaves nothing that was not there, but
-// the cells of a sweep.
+// TestInterruptedInTime interrupts commands at random times, or within the first three
+// quarters of their duration if they end earlier. Each exits with 130 within a second and
+// leaves no new files, except the finished cells of a sweep.
 func TestInterruptedInTime(t *testing.T) {
 	if !*long {
 		t.Skip("takes minutes")
 	}
 	home := t.TempDir()
-	for name, text := range map[string]string{"huge.toml": hugeJob, "grid.toml": grid(16)} {
+	for name, text := range map[string]string{"huge.toml": hugeScenario, "grid.toml": gridGraph(16)} {
 		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +124,7 @@ func TestInterruptedInTime(t *testing.T) {
 	if out, err := exec.Command("truesim", "run", "gpt7b", "--set", "workload.microbatches=10000", "--no-plots", "--out", filepath.Join(home, "big")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, tt := range interruptions {
+	for _, tt := range interruptedCommands {
 		t.Run(tt.name, func(t *testing.T) {
 			if _, _, err := milp.Find(""); err != nil && tt.name == "milp" {
 				t.Skip(err)
@@ -133,11 +134,11 @@ func TestInterruptedInTime(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, h.Sum64()))
 			worst, at := time.Duration(0), time.Duration(0)
 			args := strings.Fields(tt.args)
-			most, ended := interruptAt(t, home, args, longestWait)
+			most, ended := interruptAt(t, home, args, maxInterruptWait)
 			if !ended {
-				most = longestWait
+				most = maxInterruptWait
 			}
-			for range *moments {
+			for range *interruptRepeats {
 				moment := 50*time.Millisecond + time.Duration(random.Int64N(int64(most)*3/4))
 				took, ended := interruptAt(t, home, args, moment)
 				if ended {
@@ -146,17 +147,18 @@ func TestInterruptedInTime(t *testing.T) {
 					worst, at = took, moment
 				}
 			}
-			t.Logf("%d moments, at worst ended %v after the interrupt at %v", *moments, worst.Round(time.Millisecond), at.Round(time.Millisecond))
+			t.Logf("%d moments, at worst ended %v after the interrupt at %v", *interruptRepeats, worst.Round(time.Millisecond), at.Round(time.Millisecond))
 		})
 	}
 }
 
-// interruptAt runs a command in home, interrupts it at a moment and returns how long it then took to end; of one that
-// ended before, by itself and well, how long it took.
+// interruptAt runs a command in home, interrupts it after the time moment and returns how long
+// it then took to exit. If the command succeeded before, ended is true and took is its
+// duration.
 func interruptAt(t *testing.T, home string, args []string, moment time.Duration) (took time.Duration, ended bool) {
 	t.Helper()
 	defer os.RemoveAll(filepath.Join(home, "runs"))
-	before := below(t, home)
+	before := pathsBelow(t, home)
 	defer os.RemoveAll(filepath.Join(home, "sweep"))
 	defer os.RemoveAll(filepath.Join(home, "figures"))
 	cmd := exec.Command("truesim", args...)
@@ -190,7 +192,7 @@ func interruptAt(t *testing.T, home string, args []string, moment time.Duration)
 	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || took > time.Second {
 		t.Errorf("%s, interrupted at %v, ended %v later with %d: %s", strings.Join(args, " "), moment, took, code, &said)
 	}
-	for _, name := range below(t, home) {
+	for _, name := range pathsBelow(t, home) {
 		if kept := strings.HasPrefix(name, "sweep") || strings.HasPrefix(name, "figures"); !slices.Contains(before, name) && (!kept || strings.Contains(name, "tmp")) {
 			t.Errorf("%s, interrupted at %v, leaves %s", strings.Join(args, " "), moment, name)
 		}
@@ -198,8 +200,8 @@ func interruptAt(t *testing.T, home string, args []string, moment time.Duration)
 	return took, false
 }
 
-// below names all files below a directory.
-func below(t *testing.T, dir string) (names []string) {
+// pathsBelow returns the paths of all files below a directory.
+func pathsBelow(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err == nil {
@@ -214,10 +216,10 @@ func below(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestAbandoned: a command that does not heed an interrupt is not waited for: what it has begun to write is removed,
-// and it cannot put it in place any more.
+// TestAbandoned: the process does not wait for a command that ignores an interrupt. The
+// unfinished file is removed, and the command cannot commit it afterwards.
 func TestAbandoned(t *testing.T) {
-	c, _, stderr := buffered()
+	c, _, stderr := newBufferedCommand()
 	dir := filepath.Join(t.TempDir(), "run")
 	begun, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	c.run = func(context.Context, *scenarios.Scenario, scenarios.RunOptions) (*scenarios.Outcome, error) {
@@ -231,20 +233,20 @@ func TestAbandoned(t *testing.T) {
 		<-begun
 		cancel()
 	}()
-	if code := c.mainWithin(ctx, []string{"sim", "run", "gpt7b", "--no-plots", "--out", dir}); code != exitInterrupted {
+	if code := c.mainUntilCancelled(ctx, []string{"sim", "run", "gpt7b", "--no-plots", "--out", dir}); code != exitInterrupted {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(entries) > 0 {
 		t.Errorf("it leaves %v, %v", entries, err)
 	}
-	if got, want := stderr.String(), "sim: interrupted; "+nothingWritten+"\n"; !strings.HasSuffix(got, want) {
+	if got, want := stderr.String(), "sim: interrupted; "+nothingWrittenNote+"\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("it says %q, want %q at the end", got, want)
 	}
 	close(end)
 	<-ended
 }
 
-// TestAbandonedDir: a run that was given up is not put in place.
+// TestAbandonedDir: the directory of an abandoned run is not committed.
 func TestAbandonedDir(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	d, err := result.Create(path, result.Claim{Scenario: "s", Digest: "d"})

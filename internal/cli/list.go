@@ -14,13 +14,14 @@ import (
 	"sim/scenarios/result"
 )
 
-// listing is what `sim list KIND` prints.
+// listing is the output of sim list for one kind of name.
 type listing struct {
 	kind  string
 	items []scenarios.PolicyInfo
 }
 
-// listings returns the kinds there are, the policies' first in their order.
+// listings returns all kinds: the kinds of policies in their order, then scenarios, studies
+// and stored runs.
 func listings() []listing {
 	var out []listing
 	add := func(i scenarios.PolicyInfo) {
@@ -49,19 +50,20 @@ func listings() []listing {
 	return out
 }
 
+// listCommand returns the definition of sim list.
 func (c *command) listCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "list",
-		Usage:     "list what scenarios may name: allocators, models, presets, the scenarios that come with sim, keys ...",
+		Usage:     "list the names that scenarios can use: policies, models, presets, keys, metrics, built-in scenarios and stored runs",
 		ArgsUsage: "[KIND [NAME]]",
 		Description: describe("",
-			example{"sim list scenarios", "what comes with sim, in a line each"},
-			example{"sim list routers", "the policies of a torus"},
-			example{"sim list keys fabric.torus", "the keys of a kind"},
-			example{"sim list keys policy.delta", "the keys that begin so"},
-			example{"sim list keys --json-schema > schema.json", "for editors"}),
+			example{"sim list scenarios", "the built-in scenarios, one line each"},
+			example{"sim list routers", "the routers, which are the policies of tori"},
+			example{"sim list keys fabric.torus", "the keys of a kind of fabric or workload"},
+			example{"sim list keys policy.delta", "the keys that begin with this text"},
+			example{"sim list keys --json-schema > schema.json", "a schema for editors"}),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "json-schema", Usage: "with keys: print a JSON Schema, by which editors complete and check scenarios"},
+			&cli.BoolFlag{Name: "json-schema", Usage: "with keys: print a JSON Schema, with which editors complete and check scenarios"},
 		},
 		Action: func(cc *cli.Context) error {
 			switch cc.NArg() {
@@ -70,13 +72,13 @@ func (c *command) listCommand() *cli.Command {
 					fmt.Fprintf(c.stdout, "%s:\n", l.kind)
 					c.printItems(l.items, "  ")
 				}
-				_, err := fmt.Fprintln(c.stdout, "keys, metrics:\n  sim list keys and sim list metrics print all keys of scenarios and all metrics with their meaning")
+				_, err := fmt.Fprintln(c.stdout, "keys, metrics:\n  sim list keys and sim list metrics print the meaning of all keys of scenarios and of all metrics")
 				return err
 			case 1:
 				if kind := cc.Args().First(); !cc.Bool("json-schema") {
 					return c.list(kind)
 				} else if kind != "keys" {
-					return usagef("--json-schema is of sim list keys")
+					return usagef("--json-schema is only for sim list keys")
 				}
 				return scenarios.JSONSchema(c.stdout)
 			case 2:
@@ -84,11 +86,12 @@ func (c *command) listCommand() *cli.Command {
 					return c.listKeys(cc.Args().Get(1))
 				}
 			}
-			return usagef("sim list takes one kind at a time, and of keys where they begin, as in sim list keys fabric.torus")
+			return usagef("sim list takes one kind, and for keys also a prefix, as in sim list keys fabric.torus")
 		},
 	}
 }
 
+// list prints the names of a kind.
 func (c *command) list(kind string) error {
 	switch kind {
 	case "keys":
@@ -105,20 +108,21 @@ func (c *command) list(kind string) error {
 		kinds = append(kinds, l.kind)
 	}
 	if kind == "runs" {
-		return nil // none yet
+		return nil // no run is stored
 	}
 	return usagef("nothing of the kind %q can be listed%s", kind, text.DidYouMean(kind, kinds, "there are "+strings.Join(kinds, ", ")))
 }
 
-// listKeys prints the keys of a kind or a table, or those that begin with a text.
+// listKeys prints the keys of a kind or a table, or the keys that begin with a text.
 func (c *command) listKeys(of string) error {
 	known, err := scenarios.Keys(c.stdout, of)
 	if err == nil && known != nil {
-		err = usagef("no key or kind begins with %q%s", of, text.DidYouMean(of, known, "sim list keys has all"))
+		err = usagef("no key or kind begins with %q%s", of, text.DidYouMean(of, known, "sim list keys lists them all"))
 	}
 	return err
 }
 
+// printItems prints one line per item: its name and its description, aligned.
 func (c *command) printItems(items []scenarios.PolicyInfo, indent string) {
 	width := 0
 	for _, i := range items {
@@ -130,7 +134,7 @@ func (c *command) printItems(items []scenarios.PolicyInfo, indent string) {
 	}
 }
 
-// metricNames are the names of all metrics in the table.
+// metricNames returns the names of all metrics except patterns with *.
 func metricNames() []string {
 	var names []string
 	for _, m := range result.Metrics {
@@ -141,7 +145,7 @@ func metricNames() []string {
 	return names
 }
 
-// listMetrics prints the table of metrics, as docs/metrics.md has it.
+// listMetrics prints the table of metrics in Markdown; docs/metrics.md contains it.
 func listMetrics(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
 	fmt.Fprint(tw, "| metric\t| unit\t| better\t| judged\t| of\t| what it is |\n|---\t|---\t|---\t|---\t|---\t|--- |\n")
@@ -152,7 +156,7 @@ func listMetrics(w io.Writer) error {
 		}
 		known, _ := result.Find(m.Name)
 		if known.Unit == "%" {
-			known.Unit = "" // in figures
+			known.Unit = "" // percentages are a matter of printing; the values are ratios
 		}
 		words := m.Words
 		if m.Meaning != "" {

@@ -12,35 +12,39 @@ import (
 	"sim/scenarios/result"
 )
 
-// outFile is a file that a flag asks for, opened before the work begins and written whole or not at all.
-type outFile struct {
-	mu      sync.Mutex          // an interrupted command may be abandoned while it writes
-	path    string              // as it was given
-	pending *result.PendingFile // nil where path is a device or pipe
-	device  *os.File
+// outputFile is a file that a flag requests. It is opened before the simulation starts, and
+// written completely or not at all.
+type outputFile struct {
+	mu      sync.Mutex          // an interrupted command can be abandoned while it writes
+	path    string              // as given on the command line
+	pending *result.PendingFile // temporary file; nil if path is a device or a pipe
+	device  *os.File            // device or pipe; nil for a regular file
 }
 
-// createFile opens path, which is at a place of another name until the run's directory is. Where a file cannot be it is a
-// *result.PlaceError, as where it is one of those that are read or that a run or sweep keeps. A device or pipe is written
-// as it is.
-func createFile(path, place string, read []string) (*outFile, error) {
-	o := &outFile{path: path}
+// createOutputFile opens the file path for writing. finalPath is where the file must be
+// created now: it differs from path if path is in the directory of the run, which has a
+// temporary name until the run is stored.
+//
+// The error is a *result.PlaceError if the file cannot be created, if it is one of the input
+// files in read, or if it belongs to a stored result. Devices and pipes are written directly.
+func createOutputFile(path, finalPath string, read []string) (*outputFile, error) {
+	o := &outputFile{path: path}
 	info, err := os.Stat(path)
 	switch {
-	case err == nil && info.IsDir() || isDir(place):
+	case err == nil && info.IsDir() || isDir(finalPath):
 		return nil, &result.PlaceError{Path: path, Why: "is a directory, not a file to write"}
 	case err == nil && !info.Mode().IsRegular():
 		o.device, err = os.OpenFile(path, os.O_WRONLY, 0)
 	default:
 		if err == nil {
-			if err := spared(path, info, read); err != nil {
+			if err := checkReplaceable(path, info, read); err != nil {
 				return nil, err
 			}
 		}
-		if real, err := filepath.EvalSymlinks(place); err == nil {
-			place = real // the link stays
+		if real, err := filepath.EvalSymlinks(finalPath); err == nil {
+			finalPath = real // replace the target of a symbolic link, not the link
 		}
-		o.pending, err = result.CreatePending(place)
+		o.pending, err = result.CreatePending(finalPath)
 	}
 	if err != nil {
 		return nil, result.Unwritable(path, err)
@@ -48,21 +52,22 @@ func createFile(path, place string, read []string) (*outFile, error) {
 	return o, nil
 }
 
+// isDir reports whether path is an existing directory.
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }
 
-// spared fails where a file that is there must not be replaced: what is read, scenarios at large, and what results are
-// of.
-func spared(path string, info os.FileInfo, read []string) error {
+// checkReplaceable returns an error if an existing file must not be replaced: an input file in
+// read, any TOML file (it may be a scenario), or a file of a stored result.
+func checkReplaceable(path string, info os.FileInfo, read []string) error {
 	for _, name := range read {
 		if in, err := os.Stat(name); err == nil && os.SameFile(in, info) {
 			return &result.PlaceError{Path: path, Why: "is read as input; choose another file to write"}
 		}
 	}
 	if filepath.Ext(path) == ".toml" {
-		return &result.PlaceError{Path: path, Why: "is a TOML file, which no output is; choose another file to write"}
+		return &result.PlaceError{Path: path, Why: "is a TOML file, and outputs are never TOML; choose another file to write"}
 	}
 	if dir := result.OwningDir(path); dir != "" {
 		return &result.PlaceError{Path: path, Why: "is a file of the results in " + dir + "; choose another file to write"}
@@ -70,22 +75,23 @@ func spared(path string, info os.FileInfo, read []string) error {
 	return nil
 }
 
-// writeFile writes the file that a flag of a command asks for, which read some.
+// writeFile writes the file that a flag requests. read lists the input files, which are not
+// replaced.
 func (c *command) writeFile(path string, read []string, fill func(io.Writer) error) error {
-	out, err := createFile(path, path, read)
+	out, err := createOutputFile(path, path, read)
 	if err != nil {
 		return err
 	}
 	defer out.abort()
-	c.left.onAbandon(out.abort)
+	c.cleanup.onAbandon(out.abort)
 	return out.write(fill)
 }
 
-// write fills the file and puts it in place.
-func (o *outFile) write(fill func(io.Writer) error) error { return o.commit(o.fill(fill)) }
+// write calls fill to write the content, and then commits the file.
+func (o *outputFile) write(fill func(io.Writer) error) error { return o.commit(o.fill(fill)) }
 
-// fill writes the file, and leaves it to commit to put it in place.
-func (o *outFile) fill(fill func(io.Writer) error) error {
+// fill writes the content but does not commit the file.
+func (o *outputFile) fill(fill func(io.Writer) error) error {
 	o.mu.Lock()
 	var w io.Writer = o.device
 	if o.pending != nil {
@@ -100,8 +106,9 @@ func (o *outFile) fill(fill func(io.Writer) error) error {
 	return err
 }
 
-// commit puts the file in place, or leaves nothing behind where filling it failed.
-func (o *outFile) commit(err error) error {
+// commit moves the completed file to its path. If err, the error of fill, is not nil, it
+// removes the file instead.
+func (o *outputFile) commit(err error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
@@ -116,24 +123,24 @@ func (o *outFile) commit(err error) error {
 		o.device = nil
 	}
 	if err != nil {
-		o.drop()
+		o.discard()
 		return errors.New(o.path + ": cannot be written: " + result.Reason(err))
 	}
 	return nil
 }
 
-// abort leaves nothing behind. After write, and on nil, it does nothing.
-func (o *outFile) abort() {
+// abort removes the unfinished file. It does nothing after write, and on nil.
+func (o *outputFile) abort() {
 	if o == nil {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.drop()
+	o.discard()
 }
 
-// drop is abort for who holds the lock.
-func (o *outFile) drop() {
+// discard is abort for a caller that holds the lock.
+func (o *outputFile) discard() {
 	switch {
 	case o.pending != nil:
 		o.pending.Abort()

@@ -14,14 +14,15 @@ import (
 	"sim/workloads/trace"
 )
 
-// refuseOutputs fails where a run of s has nothing of what the flags ask for.
-func refuseOutputs(s *scenarios.Scenario, flags runFlags) error {
+// checkOutputs returns an error if the flags request an output that a run of s does not
+// produce.
+func checkOutputs(s *scenarios.Scenario, flags runFlags) error {
 	plan, err := s.NoPlan()
 	if err != nil {
 		return err
 	}
 	lacks := map[string]string{"--trace": s.NoTrace(), "--plan-out": plan, "--routes-out": s.NoRoutes()}
-	for _, o := range append(flags.files(), example{"--routes-out", flags.routesOut}) {
+	for _, o := range append(flags.outputFlags(), example{"--routes-out", flags.routesOut}) {
 		why, other := lacks[o[0]]
 		if !other {
 			why = s.NoWork()
@@ -33,23 +34,25 @@ func refuseOutputs(s *scenarios.Scenario, flags runFlags) error {
 	return nil
 }
 
-// outputs are the files that flags ask a run for. All are opened before the run begins, and written before its
-// directory is put in place, since they may lie in it.
+// outputs holds the output files that the flags of a run request. They are all opened before
+// the run starts, and written before the run directory gets its final name, because they may
+// be in it.
 type outputs struct {
-	trace, plan *outFile              // may be nil
-	routes      map[string]routeFiles // by router
-	made        result.CreatedDirs    // for routes
-	works       []workFile            // of what is simulated
-	ranks       *trace.Job            // the same, for the files of all ranks
-	create      func(path string) (*outFile, error)
+	trace, plan *outputFile                            // nil if not requested
+	routes      map[string]routeFiles                  // forwarding tables, indexed by router
+	createdDirs result.CreatedDirs                     // directories created for routes, which abort removes
+	workloads   []workloadFile                         // files with the simulated tasks
+	rankTraces  *trace.Job                             // the simulated tasks, for the Chakra files of ranks 1 and up
+	create      func(path string) (*outputFile, error) // opens a further output file
 }
 
-type routeFiles struct{ tables, tags *outFile }
+// routeFiles holds the forwarding tables of a router and its tags of source-destination pairs.
+type routeFiles struct{ tables, tags *outputFile }
 
-// open opens the outputs of the run of s, which was read from file with the overrides and goes to dir. On failure what
-// is open is to be aborted, too.
+// open opens the outputs of the run of s in directory dir. s was read from file with the
+// overrides. If open fails, the caller must call abort.
 func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, dir *result.Dir, flags runFlags) error {
-	if len(flags.files()) == 0 && flags.routesOut == "" {
+	if len(flags.outputFlags()) == 0 && flags.routesOut == "" {
 		return nil
 	}
 	read, taken := scenarios.Inputs(file, overrides), map[string]bool{}
@@ -61,18 +64,18 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 		taken[place] = true
 		return place, err
 	}
-	create := func(path string) (*outFile, error) {
+	create := func(path string) (*outputFile, error) {
 		at, err := place(path)
-		if err == nil && at != path { // in the run's directory, which is new
+		if err == nil && at != path { // in the run directory, which is new
 			err = os.MkdirAll(filepath.Dir(at), 0o777)
 		}
 		if err != nil {
 			return nil, err
 		}
-		return createFile(path, at, read)
+		return createOutputFile(path, at, read)
 	}
 	o.create = create
-	for _, w := range flags.files() {
+	for _, w := range flags.outputFlags() {
 		f, err := create(w[1])
 		if err != nil {
 			return err
@@ -83,7 +86,7 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 		case "--plan-out":
 			o.plan = f
 		default:
-			o.works = append(o.works, workFile{w[0], f})
+			o.workloads = append(o.workloads, workloadFile{w[0], f})
 		}
 	}
 	if flags.routesOut == "" {
@@ -93,7 +96,7 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 	if err != nil {
 		return err
 	}
-	if o.made, err = result.CreateDirs(at); err != nil {
+	if o.createdDirs, err = result.CreateDirs(at); err != nil {
 		return result.Unwritable(flags.routesOut, err)
 	}
 	o.routes = map[string]routeFiles{}
@@ -111,24 +114,24 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 	return nil
 }
 
-// abort leaves nothing behind of what is not written.
+// abort removes all files that are not committed, and the directories created for them.
 func (o *outputs) abort() {
 	o.trace.abort()
 	o.plan.abort()
-	for _, f := range o.works {
+	for _, f := range o.workloads {
 		f.file.abort()
 	}
 	for _, f := range o.routes {
 		f.tables.abort()
 		f.tags.abort()
 	}
-	o.made.Remove()
+	o.createdDirs.Remove()
 }
 
-// write writes what was asked for. A failure of one does not keep the others from being written.
+// write writes all requested files. If one fails, the others are still written.
 func (o *outputs) write(c *command, out *scenarios.Outcome) error {
-	failed := o.commitWork()
-	write := func(f *outFile, fill func(io.Writer) error) {
+	failed := o.commitWorkloads()
+	write := func(f *outputFile, fill func(io.Writer) error) {
 		if f != nil {
 			if err := f.write(fill); err != nil {
 				failed = append(failed, err)
@@ -138,15 +141,15 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 	name := out.Document.Scenario
 	for i := range out.Detail.Policies {
 		if l := out.Detail.Policies[i].Timeline; o.trace != nil && l != nil && l.Omitted != "" {
-			c.say("%s: %s leaves out: %s", name, o.trace.path, l.Omitted)
+			c.logf("%s: %s leaves out: %s", name, o.trace.path, l.Omitted)
 		}
 	}
 	write(o.trace, func(w io.Writer) error { return result.WriteTrace(w, &out.Document, &out.Detail) })
 	if o.plan != nil && len(out.Plans)+len(out.Schedules) == 0 {
 		if out.Planned {
-			c.say("no planner of %s wrote a plan out, so %s has none: fluid schedules have no plan", name, o.plan.path)
+			c.logf("no planner of %s produced a plan, so %s has none: fluid schedules have no plan", name, o.plan.path)
 		} else {
-			c.say("no policy of %s came to schedule rates, so %s has no rows", name, o.plan.path)
+			c.logf("no policy of %s scheduled rates, so %s has no rows", name, o.plan.path)
 		}
 	}
 	write(o.plan, func(w io.Writer) error {
@@ -168,19 +171,20 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 			}
 		}
 	}
-	o.abort() // files of routers that have no routes
-	return several(failed...)
+	o.abort() // remove the files of routers without routes
+	return joinErrors(failed...)
 }
 
-// claimDirs fails with a *result.PlaceError if a directory that policies write to while they decide cannot be written, or
-// lies in the run's own, which may be nil. It makes none.
-func claimDirs(dirs scenarios.OutputDirs, run *result.Dir) error {
+// checkOutputDirs returns a *result.PlaceError if a directory that policies write to during
+// the run cannot be written, or is inside the run directory. run may be nil. No directory is
+// created.
+func checkOutputDirs(dirs scenarios.OutputDirs, run *result.Dir) error {
 	for _, d := range []string{dirs.Models, dirs.Routes} {
 		switch {
 		case d == "":
 			continue
 		case run != nil && run.Contains(d):
-			return &result.PlaceError{Path: d, Why: "lies in the run's own directory, which is put in place when the run ends; choose another directory"}
+			return &result.PlaceError{Path: d, Why: "is inside the run's own directory, which is created when the run ends; choose another directory"}
 		}
 		if err := result.Probe(d); err != nil {
 			return result.Unwritable(d, err)
@@ -189,11 +193,12 @@ func claimDirs(dirs scenarios.OutputDirs, run *result.Dir) error {
 	return nil
 }
 
-// writePlans writes rate schedules as CSV: task, from_s, to_s, rate_bits_per_s. With the schedules of several policies,
-// in the order of the document's rows, the policy comes first.
+// writePlans writes rate schedules as CSV with the columns task, from_s, to_s and
+// rate_bits_per_s. If several policies have schedules, policy is the first column, and the
+// policies are in the order of the rows of doc.
 func writePlans(w io.Writer, doc *result.Document, plans map[string][]scenarios.PlanRow) error {
 	out := csv.NewWriter(w)
-	var policy []string // the first column, when there is one
+	var policy []string // the first column; empty with one schedule
 	if len(plans) > 1 {
 		policy = []string{"policy"}
 	}

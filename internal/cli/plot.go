@@ -22,56 +22,59 @@ import (
 	"sim/scenarios/study"
 )
 
+// plotCommand returns the definition of sim plot.
 func (c *command) plotCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "plot",
-		Usage:     "draw figures from finished runs and sweeps, without running them again",
+		Usage:     "draw figures of finished runs and sweeps without running them again",
 		ArgsUsage: "RESULT...",
-		Description: describe("RESULT is the directory of a run or a sweep, or the name of a scenario whose newest run or sweep under runs/ is\n"+
-			"meant. Of a run its figures are drawn again, of a sweep those that its study asks for. Several runs are drawn\n"+
-			"beside each other, on an axis named run. --x, --y and the like ask for one figure instead; they name keys that\n"+
-			"are varied (fabric.port_bandwidth, or port_bandwidth where that is clear), policy, or metrics.",
-			example{"sim plot gpt7b --format svg", "the newest run's figures as SVG"},
+		Description: describe("RESULT is the directory of a run or a sweep, or the name of a scenario, for its newest run or sweep under runs/.\n"+
+			"For a run, its figures are drawn again; for a sweep, the figures that its study defines. Several runs are drawn\n"+
+			"side by side, on an axis named run. --x, --y and similar flags define one figure instead. They take names of varied\n"+
+			"keys (fabric.port_bandwidth, or port_bandwidth if that is unambiguous), policy, or metrics.",
+			example{"sim plot gpt7b --format svg", "the figures of the newest run as SVG"},
 			example{"sim plot delta-fig6 -x port_bandwidth -y makespan_s", "a figure of the newest sweep"},
-			example{"sim plot runs/a runs/b -y nct --out figures", "two runs beside each other"}),
+			example{"sim plot runs/a runs/b -y nct --out figures", "two runs side by side"}),
 		Flags: []cli.Flag{
-			option("out", "write the figures into `DIR`", "the result's "+result.PlotsDir+"/"),
+			stringFlag("out", "write the figures into `DIR`", "the result's "+result.PlotsDir+"/"),
 			formatFlag(),
-			option("spec", "draw what the [[plot]] tables of `FILE` ask for", ""),
-			option("kind", "draw one figure of `KIND` "+strings.Join(chart.Kinds[:len(chart.Kinds)-1], ", ")+" or "+chart.Kinds[len(chart.Kinds)-1], "by what is on the x axis"),
-			option("x", "put `NAME` on the x axis: a key that is varied, policy, or for lines and scatter a metric", ""),
-			option("y", "show the metric `NAME`, or solve_s, play_s or reference.METRIC; of a heatmap what is on the y axis", ""),
-			option("z", "colour a heatmap or twists by the metric `NAME`", ""),
-			option("series", "give each value of `NAME` a line or a colour", "policy"),
-			option("panels", "give each value of `NAME` a panel", ""),
-			repeated("where", "show only where KEY is A or B: `KEY=A,B` (repeatable)", ""),
-			option("name", "call the figure's file `NAME`, without ending", ""),
-			option("title", "write `TEXT` above the figure", ""),
-			toggle("log-x", "make the x axis logarithmic"),
-			toggle("log-y", "make the y axis logarithmic"),
+			stringFlag("spec", "draw the figures that the [[plot]] tables of `FILE` define", ""),
+			stringFlag("kind", "draw one figure of `KIND` "+strings.Join(chart.Kinds[:len(chart.Kinds)-1], ", ")+" or "+chart.Kinds[len(chart.Kinds)-1], "depending on the x axis"),
+			stringFlag("x", "put `NAME` on the x axis: a varied key, policy, or for lines and scatter a metric", ""),
+			stringFlag("y", "show the metric `NAME`, or solve_s, play_s or reference.METRIC; for a heatmap, put NAME on the y axis", ""),
+			stringFlag("z", "colour a heatmap or twists by the metric `NAME`", ""),
+			stringFlag("series", "draw a line or colour for each value of `NAME`", "policy"),
+			stringFlag("panels", "draw a panel for each value of `NAME`", ""),
+			repeatableFlag("where", "show only cells in which KEY is A or B: `KEY=A,B` (repeatable)", ""),
+			stringFlag("name", "name the file of the figure `NAME`, without extension", ""),
+			stringFlag("title", "use `TEXT` as the title of the figure", ""),
+			boolFlag("log-x", "make the x axis logarithmic"),
+			boolFlag("log-y", "make the y axis logarithmic"),
 		},
 		Action: c.plot,
 	}
 }
 
-// mostTitle bounds names and titles, in bytes.
-const mostTitle = 200
+// maxTitleBytes limits the name and the title of a figure, so that they fit into a file name
+// and onto the page.
+const maxTitleBytes = 200
 
-// askFlags are the flags that ask for one figure.
-var askFlags = []string{"kind", "x", "y", "z", "series", "panels", "where", "name", "title", "log-x", "log-y"}
+// figureFlags lists the flags that define one figure.
+var figureFlags = []string{"kind", "x", "y", "z", "series", "panels", "where", "name", "title", "log-x", "log-y"}
 
-// plotFlags are the flags of `sim plot`.
+// plotFlags holds the flags of sim plot.
 type plotFlags struct {
-	out, spec string
-	formats   []string
-	asked     *result.Plot // nil where no flag asks for a figure
-	logX      bool         // --log-x is given, true or false
+	out, spec string       // directory for the figures; file with [[plot]] tables
+	formats   []string     // png, svg
+	figure    *result.Plot // figure that the flags define; nil if none of figureFlags is given
+	isLogXSet bool         // --log-x is given, as true or false
 }
 
+// readPlotFlags reads and checks the flags of sim plot.
 func readPlotFlags(cc *cli.Context) (f plotFlags, err error) {
 	for _, name := range []string{"name", "title"} {
-		if given := cc.String(name); text.Line(given, mostTitle) != given {
-			return f, usagef("flag --%s wants a line of text of at most %d bytes, not %q", name, mostTitle, text.Line(given, mostTitle))
+		if given := cc.String(name); text.Line(given, maxTitleBytes) != given {
+			return f, usagef("flag --%s wants a line of text of at most %d bytes, not %q", name, maxTitleBytes, text.Line(given, maxTitleBytes))
 		}
 	}
 	if name := cc.String("name"); strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") {
@@ -81,24 +84,25 @@ func readPlotFlags(cc *cli.Context) (f plotFlags, err error) {
 	if f.formats, err = readFormats(cc); err != nil {
 		return f, err
 	}
-	i := slices.IndexFunc(askFlags, cc.IsSet)
+	i := slices.IndexFunc(figureFlags, cc.IsSet)
 	if i < 0 {
 		return f, nil
 	}
 	if f.spec != "" {
-		return f, usagef("--%s asks for a figure and --spec takes those of a file; use one of the two", askFlags[i])
+		return f, usagef("--%s defines a figure and --spec draws the figures of a file; use one of the two", figureFlags[i])
 	}
-	f.asked = &result.Plot{
+	f.figure = &result.Plot{
 		Kind: cc.String("kind"), X: cc.String("x"), Y: cc.String("y"), Z: cc.String("z"),
 		Series: cc.String("series"), Panels: cc.String("panels"), Name: cc.String("name"), Title: cc.String("title"),
 		LogX: cc.Bool("log-x"), LogY: cc.Bool("log-y"),
 	}
-	f.logX = cc.IsSet("log-x")
-	f.asked.Where, err = readWhere(cc.StringSlice("where"))
+	f.isLogXSet = cc.IsSet("log-x")
+	f.figure.Where, err = readWhere(cc.StringSlice("where"))
 	return f, err
 }
 
-// readWhere reads key=a,b. Brackets keep commas together.
+// readWhere parses the values KEY=A,B of --where. Commas inside brackets do not separate
+// values.
 func readWhere(texts []string) (result.NameFilter, error) {
 	if len(texts) == 0 {
 		return nil, nil
@@ -125,7 +129,7 @@ func readWhere(texts []string) (result.NameFilter, error) {
 	return where, nil
 }
 
-// plot draws what is asked for and prints where it is.
+// plot draws the requested figures and prints their files.
 func (c *command) plot(cc *cli.Context) error {
 	if cc.NArg() == 0 {
 		return usagef("sim plot needs a RESULT: the directory of a run or a sweep, or the name of a scenario that was run")
@@ -143,7 +147,7 @@ func (c *command) plot(cc *cli.Context) error {
 	figs, dir, drawn := c.drawResults(cc.Args().Slice(), specs, flags)
 	if len(figs) == 0 {
 		if drawn == nil {
-			drawn = usagef("%s holds nothing that a figure could show", strings.Join(cc.Args().Slice(), ", "))
+			drawn = usagef("%s has no data for a figure", strings.Join(cc.Args().Slice(), ", "))
 		}
 		return drawn
 	}
@@ -163,8 +167,8 @@ func (c *command) plot(cc *cli.Context) error {
 	return drawn
 }
 
-// drawResults draws the figures of results, and says which directory they are for. Where only some can be drawn these
-// come with an error for the others.
+// drawResults draws the figures of results and returns the directory for them. If only some
+// figures can be drawn, it returns these and an error for the others.
 func (c *command) drawResults(names []string, specs []result.Plot, flags plotFlags) (figs []sheet.Figure, dir string, err error) {
 	var runs []*result.Run
 	var dirs []string
@@ -175,7 +179,7 @@ func (c *command) drawResults(names []string, specs []result.Plot, flags plotFla
 		}
 		if isSweep(dir) {
 			if len(names) > 1 {
-				return nil, "", usagef("%s is a sweep; draw it by itself, only runs are drawn beside each other", dir)
+				return nil, "", usagef("%s is a sweep; draw it by itself, only runs are drawn side by side", dir)
 			}
 			s, t, own, _, err := c.readSweep(dir)
 			if err != nil {
@@ -185,7 +189,7 @@ func (c *command) drawResults(names []string, specs []result.Plot, flags plotFla
 				specs = own
 			}
 			figs, err := drawSweep(s, t, specs, flags)
-			return figs, outOr(flags, dir), err
+			return figs, plotDir(flags, dir), err
 		}
 		run, err := result.Read(dir)
 		if err != nil {
@@ -194,17 +198,17 @@ func (c *command) drawResults(names []string, specs []result.Plot, flags plotFla
 		runs, dirs = append(runs, run), append(dirs, dir)
 	}
 	if len(runs) > 1 && flags.out == "" {
-		return nil, "", usagef("several runs have no directory in common; say where the figures go with --out DIR")
+		return nil, "", usagef("several runs have no common directory; give the figures one with --out DIR")
 	}
-	dir = outOr(flags, dirs[0])
-	if len(runs) == 1 && specs == nil && flags.asked == nil {
+	dir = plotDir(flags, dirs[0])
+	if len(runs) == 1 && specs == nil && flags.figure == nil {
 		figs, err = plots.All(&runs[0].Document, &runs[0].Detail)
 		if err != nil {
 			err = &result.PlaceError{Path: dirs[0], Why: err.Error()}
 		}
 		return figs, dir, err
 	}
-	s, t, err := besides(runs, dirs)
+	s, t, err := runsAsSweep(runs, dirs)
 	if err != nil {
 		return nil, "", err
 	}
@@ -212,40 +216,41 @@ func (c *command) drawResults(names []string, specs []result.Plot, flags plotFla
 	return figs, dir, err
 }
 
-// readSweep reads a sweep, of one that is not finished the cells that are there, and says so. all is how many there are
-// to be.
-func (c *command) readSweep(dir string) (s *result.Sweep, t *result.SweepTimings, own []result.Plot, all int, err error) {
+// readSweep reads a sweep with its timings and the plots of its study. For an unfinished
+// sweep, it returns the finished cells and prints a message. all is the total number of cells.
+func (c *command) readSweep(dir string) (s *result.Sweep, t *result.SweepTimings, plots []result.Plot, all int, err error) {
 	if _, err := os.Stat(filepath.Join(dir, result.SweepFile)); err != nil {
-		s, t, own, all, err = study.ReadPartial(dir)
+		s, t, plots, all, err = study.ReadPartial(dir)
 		if err == nil && len(s.Cells) > 0 {
-			c.say("%s is not finished: figures show %s of %s", dir, text.Count(len(s.Cells)), text.Plural(all, "cell"))
-			return s, t, own, all, nil
+			c.logf("%s is not finished: figures show %s of %s", dir, text.Count(len(s.Cells)), text.Plural(all, "cell"))
+			return s, t, plots, all, nil
 		}
 	}
-	if s, t, own, err = result.ReadSweep(dir); err != nil { // which says what is missing
+	if s, t, plots, err = result.ReadSweep(dir); err != nil { // the error describes what is missing
 		return nil, nil, nil, 0, err
 	}
-	return s, t, own, len(s.Cells), nil
+	return s, t, plots, len(s.Cells), nil
 }
 
-// isSweep reports whether dir is that of a sweep, whole or not.
+// isSweep reports whether dir is the directory of a sweep, finished or not.
 func isSweep(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, result.SweepFile))
 	return err == nil || result.IsSweep(dir)
 }
 
-// outOr is where figures go: --out, or beside the result.
-func outOr(flags plotFlags, dir string) string {
+// plotDir returns the directory for figures: --out, or by default a directory in that of the
+// result.
+func plotDir(flags plotFlags, dir string) string {
 	return cmp.Or(flags.out, filepath.Join(dir, result.PlotsDir))
 }
 
-// drawSweep draws what the flags or else the plots ask for. Faults of plots are unusable input, unless others can be
-// drawn.
+// drawSweep draws the figure that the flags define, or else those of specs. An invalid figure
+// is a usage error, unless another figure can be drawn.
 func drawSweep(s *result.Sweep, t *result.SweepTimings, specs []result.Plot, flags plotFlags) ([]sheet.Figure, error) {
-	if flags.asked != nil {
-		p := chart.Propose(s, *flags.asked)
-		if flags.logX {
-			p.LogX = flags.asked.LogX
+	if flags.figure != nil {
+		p := chart.Propose(s, *flags.figure)
+		if flags.isLogXSet {
+			p.LogX = flags.figure.LogX
 		}
 		specs = []result.Plot{p}
 	}
@@ -255,11 +260,11 @@ func drawSweep(s *result.Sweep, t *result.SweepTimings, specs []result.Plot, fla
 			errs[i] = usageError(e.Error())
 		}
 	}
-	return figs, several(errs...)
+	return figs, joinErrors(errs...)
 }
 
-// besides makes one table of several runs, as if a sweep had varied the run.
-func besides(runs []*result.Run, dirs []string) (*result.Sweep, *result.SweepTimings, error) {
+// runsAsSweep combines several runs into a sweep with the axis "run".
+func runsAsSweep(runs []*result.Run, dirs []string) (*result.Sweep, *result.SweepTimings, error) {
 	axis := result.Axis{Name: "run", Keys: []string{"run"}}
 	for _, dir := range dirs {
 		label := filepath.Base(filepath.Clean(dir))
@@ -294,16 +299,17 @@ func besides(runs []*result.Run, dirs []string) (*result.Sweep, *result.SweepTim
 	return s, t, nil
 }
 
-// drawCharts writes the figures of a finished sweep. Those that can be drawn are written though others cannot.
+// drawCharts writes the figures of a finished sweep. If some cannot be drawn, the others are
+// still written.
 func drawCharts(ctx context.Context, dir string, specs []result.Plot, s *result.Sweep, t *result.SweepTimings, flags runFlags) error {
 	figs, errs := chart.All(specs, s, t)
 	for i, e := range errs {
-		errs[i] = fmt.Errorf("%s: the results are whole but a figure is not: %w", s.Name, e)
+		errs[i] = fmt.Errorf("%s: the results are complete but a figure is not: %w", s.Name, e)
 	}
 	if len(figs) > 0 {
 		if err := sheet.WriteAll(ctx, dir, flags.formats, figs, flags.workers); err != nil {
-			errs = append(errs, fmt.Errorf("%s: the results are whole but the figures are not: %w", s.Name, err))
+			errs = append(errs, fmt.Errorf("%s: the results are complete but the figures are not: %w", s.Name, err))
 		}
 	}
-	return several(errs...)
+	return joinErrors(errs...)
 }

@@ -12,10 +12,11 @@ import (
 	"sim/scenarios/result"
 )
 
+// TestReadWhere compares parsed values of --where with a table of valid and invalid texts.
 func TestReadWhere(t *testing.T) {
 	for _, c := range []struct {
 		texts []string
-		want  result.NameFilter // nil for a fault
+		want  result.NameFilter // nil if an error is expected
 	}{
 		{[]string{"policy=a,b"}, result.NameFilter{"policy": {"a", "b"}}},
 		{[]string{"policy=a", " policy = b "}, result.NameFilter{"policy": {"a", "b"}}},
@@ -33,7 +34,8 @@ func TestReadWhere(t *testing.T) {
 	}
 }
 
-// Runs beside each other keep every metric, time and label, under names that tell them apart.
+// TestBesides: runs drawn side by side keep all metrics, times and labels, under distinct
+// names.
 func TestBesides(t *testing.T) {
 	o := fakeOutcome()
 	run := func(title string) *result.Run {
@@ -41,7 +43,7 @@ func TestBesides(t *testing.T) {
 		d.Title = title
 		return &result.Run{Document: o.Document, Timings: o.Timings, Detail: d}
 	}
-	s, times, err := besides([]*result.Run{run("t"), run("t"), run("t")}, []string{"runs/a/", "old/a", "b"})
+	s, times, err := runsAsSweep([]*result.Run{run("t"), run("t"), run("t")}, []string{"runs/a/", "old/a", "b"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,28 +65,28 @@ func TestBesides(t *testing.T) {
 			t.Errorf("cell %d has times %+v", i, times.Cells[c.Key])
 		}
 	}
-	if s, _, err := besides([]*result.Run{run("t"), run("u")}, []string{"a", "b"}); err != nil || s.Title != "" {
+	if s, _, err := runsAsSweep([]*result.Run{run("t"), run("u")}, []string{"a", "b"}); err != nil || s.Title != "" {
 		t.Errorf("different runs have the title %q: %v", s.Title, err)
 	}
-	if _, _, err := besides([]*result.Run{run("t"), run("t")}, []string{"a", "a/"}); err == nil || !strings.Contains(err.Error(), "twice") {
+	if _, _, err := runsAsSweep([]*result.Run{run("t"), run("t")}, []string{"a", "a/"}); err == nil || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("the same run twice: %v", err)
 	}
-	if _, _, err := besides([]*result.Run{{}}, []string{"a"}); err == nil {
+	if _, _, err := runsAsSweep([]*result.Run{{}}, []string{"a"}); err == nil {
 		t.Error("a run of nothing is drawn")
 	}
 }
 
-// Results of the scenarios that come with sim can be drawn after the fact.
+// TestPlotOfTrueRun: sim plot draws the results of built-in scenarios.
 func TestPlotOfTrueRun(t *testing.T) {
-	c, stdout, stderr := buffered()
+	c, stdout, stderr := newBufferedCommand()
 	c.run = scenarios.Run
 	dir := t.TempDir()
-	if code := c.main(context.Background(), []string{"sim", "run", "gpt7b", "--no-plots", "--out", dir + "/run"}); code != exitDone {
+	if code := c.main(context.Background(), []string{"sim", "run", "gpt7b", "--no-plots", "--out", dir + "/run"}); code != exitOK {
 		t.Fatal(stderr)
 	}
 	stdout.Reset()
 	for _, args := range [][]string{nil, {"--y", "reference.makespan_s"}, {"--kind", "cdf", "--y", "ports"}, {"--x", "ports", "--y", "nct"}} {
-		if code := c.main(context.Background(), append([]string{"sim", "plot", dir + "/run", "--format", "svg"}, args...)); code != exitDone {
+		if code := c.main(context.Background(), append([]string{"sim", "plot", dir + "/run", "--format", "svg"}, args...)); code != exitOK {
 			t.Errorf("%q: %s", args, stderr)
 		}
 	}
@@ -93,12 +95,12 @@ func TestPlotOfTrueRun(t *testing.T) {
 	}
 }
 
-// TestArgumentValues: a command that takes one argument completes one.
+// TestArgumentValues: a command that takes one argument completes only one.
 func TestArgumentValues(t *testing.T) {
 	for _, c := range []struct {
 		cmd    string
 		before []string
-		want   string // among the values; empty for none
+		want   string // one of the values; empty if there are none
 	}{{"list", nil, "metrics"}, {"list", []string{"metrics"}, ""}, {"completion", nil, "bash"}, {"completion", []string{"bash"}, ""}, {"compare", []string{"a", "b"}, ""}} {
 		got := argumentValues(c.cmd, c.before)
 		if c.want == "" && len(got) > 0 || c.want != "" && !slices.Contains(got, c.want) {

@@ -14,101 +14,104 @@ import (
 )
 
 const (
-	// progressAfter is how long work takes before its progress is shown.
-	progressAfter = 500 * time.Millisecond
-	// firstLine is when the first line is printed where no terminal is watched, and progressEvery the time between those
-	// that follow.
-	firstLine     = time.Second
-	progressEvery = 10 * time.Second
+	// barDelay is the running time after which a progress bar appears; short work shows none.
+	barDelay = 500 * time.Millisecond
+	// firstLineDelay is the running time before the first progress line if stderr is not a
+	// terminal, and lineInterval the time between further lines.
+	firstLineDelay = time.Second
+	lineInterval   = 10 * time.Second
 )
 
-// state is how far work has come.
-type state struct {
-	words       string // beside a bar
-	line        string // where no terminal is watched
-	made, total int
+// progressState describes the progress of a run or a sweep.
+type progressState struct {
+	message     string // text beside the bar
+	line        string // text without a terminal
+	done, total int    // steps
 }
 
-// meter shows how far work has come: as a bar on a terminal, else as a line now and then.
-type meter struct {
-	c     *command
-	begun time.Time
-	quit  chan struct{}
-	done  sync.WaitGroup
+// progressMeter shows the progress of work on stderr: as a bar on a terminal, otherwise as
+// occasional lines.
+type progressMeter struct {
+	c       *command
+	start   time.Time      // when the work started
+	quit    chan struct{}  // closed by stop
+	display sync.WaitGroup // the goroutine that shows the progress
 
-	mu  sync.Mutex
-	now func() state // asked for under mu
+	mu      sync.Mutex
+	current func() progressState // returns the state; called with mu held
 }
 
-// startMeter begins to show what state returns. What state reads is to be changed by set.
-func (c *command) startMeter(now func(spent float64) state) *meter {
-	m := &meter{c: c, begun: c.now(), quit: make(chan struct{})}
-	m.now = func() state {
+// startMeter shows the state that now returns until stop is called. The argument of now is the
+// running time in seconds. Variables that now reads must be changed through update.
+func (c *command) startMeter(now func(spent float64) progressState) *progressMeter {
+	m := &progressMeter{c: c, start: c.now(), quit: make(chan struct{})}
+	m.current = func() progressState {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		return now(c.now().Sub(m.begun).Seconds())
+		return now(c.now().Sub(m.start).Seconds())
 	}
-	show := m.lines
-	if c.terminal(bare(c.stderr)) {
-		show = m.bar
+	show := m.showLines
+	if c.isTerminal(unwrapWriter(c.stderr)) {
+		show = m.showBar
 	}
-	m.done.Go(show)
+	m.display.Go(show)
 	return m
 }
 
-// set changes what the state is made of.
-func (m *meter) set(change func()) {
+// update changes the variables from which the state is computed.
+func (m *progressMeter) update(change func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	change()
 }
 
-// stop takes the display away.
-func (m *meter) stop() {
+// stop ends the display and removes the bar.
+func (m *progressMeter) stop() {
 	close(m.quit)
-	m.done.Wait()
+	m.display.Wait()
 }
 
-// startRun begins to show the progress of the run of a scenario, which update notes: the policy that decides, and how
-// many did. share notes how far that policy has come, if it tells so: its line then says how long the policy will take
-// yet, if it goes on as fast.
-func (c *command) startRun(name string) (m *meter, update func(policy string, done, total int), share func(float64)) {
-	at := state{words: name, line: name}
+// startRunProgress shows the progress of a run. update sets the policy that is being decided
+// and the number of policies done. share sets the completed share of that policy, if it is
+// known; the line then predicts the remaining time of the policy at constant speed.
+func (c *command) startRunProgress(name string) (m *progressMeter, update func(policy string, done, total int), share func(float64)) {
+	at := progressState{message: name, line: name}
 	part, began := 0.0, 0.0 // share of the policy, and when it began to decide, in seconds
-	m = c.startMeter(func(spent float64) state {
+	m = c.startMeter(func(spent float64) progressState {
 		s := at
 		if part > 0 {
 			togo := (spent - began) * (1 - part) / part
-			s.words += fmt.Sprintf(" (%.0f %%)", 100*part)
+			s.message += fmt.Sprintf(" (%.0f %%)", 100*part)
 			s.line += fmt.Sprintf(" %.0f %% of it, about %s to go,", 100*part, text.Roughly(max(togo, 1)))
 		}
 		s.line += fmt.Sprintf(" after %.0f s", spent)
 		return s
 	})
 	return m, func(policy string, done, total int) {
-			m.set(func() {
-				at = state{words: name, made: done, total: total}
-				part, began = 0, c.now().Sub(m.begun).Seconds()
+			m.update(func() {
+				at = progressState{message: name, done: done, total: total}
+				part, began = 0, c.now().Sub(m.start).Seconds()
 				if policy != "" {
-					at.words += ": " + policy
+					at.message += ": " + policy
 				}
-				if at.line = at.words; total > 0 {
+				if at.line = at.message; total > 0 {
 					at.line += fmt.Sprintf(", step %d of %d,", done, total)
 				}
 			})
 		}, func(share float64) {
-			m.set(func() { part = share })
+			m.update(func() { part = share })
 		}
 }
 
-// startSweep begins to show the progress of a sweep, which update notes: how far it has come, how fast, and how long it
-// will take, as in "34 of 96 cells, 2.1 a second, about 29 s to go". left predicts the latter, for so many workers; nil is by
-// the number of cells.
-func (c *command) startSweep(name string, workers int, left func() (*study.Forecast, error)) (m *meter, update func(done, total, failed int)) {
-	first, made, total, failed := -1, 0, 0, 0 // first is what was there at the start
-	var guess, guessedAt float64              // seconds to go, when so many were spent
+// startSweepProgress shows the progress of a sweep, as in "34 of 96 cells, 2.1 a second, about
+// 29 s to go". update sets the numbers of finished, all and failed cells. left predicts the
+// remaining work, which is divided by the number of workers; if it is nil, the prediction is
+// proportional to the number of cells.
+func (c *command) startSweepProgress(name string, workers int, left func() (*study.Forecast, error)) (m *progressMeter, update func(done, total, failed int)) {
+	first, made, total, failed := -1, 0, 0, 0 // first is the number of cells that were stored before
+	var guess, guessedAt float64              // predicted remaining seconds, and the running time of that prediction
 	var words string
-	m = c.startMeter(func(spent float64) state {
+	m = c.startMeter(func(spent float64) progressState {
 		line := fmt.Sprintf("%s: %s of %s cells", name, text.Count(made+failed), text.Count(total))
 		if failed > 0 {
 			line += fmt.Sprintf(" (%d failed)", failed)
@@ -121,23 +124,23 @@ func (c *command) startSweep(name string, workers int, left func() (*study.Forec
 			}
 			line += fmt.Sprintf(", %.3g a second, %s%s to go", rate, how, text.Roughly(max(togo, 1)))
 		}
-		return state{line, line, made + failed, total}
+		return progressState{line, line, made + failed, total}
 	})
-	look := c.seldom(func() error {
+	look := c.throttle(func() error {
 		f, err := left()
 		if err != nil {
 			return err
 		}
-		m.set(func() {
-			guess, guessedAt, words = f.Wall(workers), c.now().Sub(m.begun).Seconds(), "about "
-			if f.Rough { // the longest cells come first
+		m.update(func() {
+			guess, guessedAt, words = f.Wall(workers), c.now().Sub(m.start).Seconds(), "about "
+			if f.Rough { // the longest cells are computed first
 				words = "up to "
 			}
 		})
 		return nil
 	})
 	return m, func(done, all, bad int) {
-		m.set(func() {
+		m.update(func() {
 			if first < 0 {
 				first = done
 			}
@@ -149,9 +152,9 @@ func (c *command) startSweep(name string, workers int, left func() (*study.Forec
 	}
 }
 
-// seldom returns a function that calls do so seldom that it takes little of the time, or at once where it must; what
-// fails is not asked for again.
-func (c *command) seldom(do func() error) func(must bool) {
+// throttle returns a function that calls do at most about every 200 ms and for at most about 2
+// % of the time, or immediately if must is true. After an error, do is not called again.
+func (c *command) throttle(do func() error) func(must bool) {
 	var next time.Time
 	failed := false
 	return func(must bool) {
@@ -165,34 +168,34 @@ func (c *command) seldom(do func() error) func(must bool) {
 	}
 }
 
-// lines prints a line after a moment, and then every so often.
-func (m *meter) lines() {
-	wait := time.NewTimer(firstLine)
+// showLines prints a line after firstLineDelay and then every lineInterval.
+func (m *progressMeter) showLines() {
+	wait := time.NewTimer(firstLineDelay)
 	defer wait.Stop()
 	for {
 		select {
 		case <-m.quit:
 			return
 		case <-wait.C:
-			m.c.say("%s", m.now().line)
-			wait.Reset(progressEvery)
+			m.c.logf("%s", m.current().line)
+			wait.Reset(lineInterval)
 		}
 	}
 }
 
-// bar draws a bar once the work has lasted a moment.
-func (m *meter) bar() {
+// showBar draws a progress bar after barDelay.
+func (m *progressMeter) showBar() {
 	select {
 	case <-m.quit:
 		return
-	case <-time.After(progressAfter):
+	case <-time.After(barDelay):
 	}
 	pw := progress.NewWriter()
-	out := &counter{w: bare(m.c.stderr)} // which takes sequences that move the cursor
+	out := &byteCounter{w: unwrapWriter(m.c.stderr)} // the terminal itself, because the bar moves the cursor
 	pw.SetOutputWriter(out)
 	pw.SetUpdateFrequency(100 * time.Millisecond)
 	style := progress.StyleDefault
-	if m.c.colours(m.c.stderr) {
+	if m.c.hasColours(m.c.stderr) {
 		style = progress.StyleBlocks
 		style.Colors.Tracker = pretty.Colors{pretty.FgCyan}
 	}
@@ -201,26 +204,26 @@ func (m *meter) bar() {
 	style.Visibility.Value, style.Visibility.Speed = false, false
 	pw.SetStyle(style)
 	pw.SetTrackerLength(24)
-	tracker := &progress.Tracker{Message: text.Shown(m.now().words)}
+	tracker := &progress.Tracker{Message: text.Shown(m.current().message)}
 	pw.AppendTracker(tracker)
 	rendered := make(chan struct{})
 	go func() { pw.Render(); close(rendered) }()
-	for !pw.IsRenderInProgress() { // Stop before that would do nothing
+	for !pw.IsRenderInProgress() { // calling Stop earlier has no effect
 		time.Sleep(time.Millisecond)
 	}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		s := m.now()
+		s := m.current()
 		tracker.UpdateTotal(int64(max(s.total, 1)))
-		tracker.SetValue(int64(min(s.made, max(s.total-1, 0)))) // the last step ends with the work
-		tracker.UpdateMessage(fmt.Sprintf("%-44s", text.Shown(s.words)))
+		tracker.SetValue(int64(min(s.done, max(s.total-1, 0)))) // never full before the work has ended
+		tracker.UpdateMessage(fmt.Sprintf("%-44s", text.Shown(s.message)))
 		select {
 		case <-m.quit:
 			pw.Stop()
 			<-rendered
-			if out.n > 0 { // the bar's line
-				fmt.Fprint(bare(m.c.stderr), pretty.CursorUp.Sprint(), pretty.EraseLine.Sprint())
+			if out.n > 0 { // a bar was drawn; erase it
+				fmt.Fprint(unwrapWriter(m.c.stderr), pretty.CursorUp.Sprint(), pretty.EraseLine.Sprint())
 			}
 			return
 		case <-tick.C:
@@ -228,13 +231,13 @@ func (m *meter) bar() {
 	}
 }
 
-// counter counts what is written through it.
-type counter struct {
+// byteCounter counts the bytes that are written to w.
+type byteCounter struct {
 	w io.Writer
 	n int
 }
 
-func (c *counter) Write(p []byte) (int, error) {
+func (c *byteCounter) Write(p []byte) (int, error) {
 	c.n += len(p)
 	return c.w.Write(p)
 }

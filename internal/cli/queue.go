@@ -16,10 +16,10 @@ import (
 	"sim/scenarios/study"
 )
 
-// queueVersion is what publisher and workers must have in common.
+// queueVersion returns the version that the publisher and the workers of a queue must share.
 func queueVersion() string { return fmt.Sprintf("%s-model%d", result.Version, result.Model) }
 
-// queueRunner returns the Runner that has cells computed by the workers of a queue.
+// queueRunner returns a study.Runner whose cells are computed by the workers of a queue.
 func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner, error) {
 	embedded := flags.queue == queue.EmbeddedURL
 	if embedded && embedServer == nil {
@@ -34,14 +34,14 @@ func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner,
 		given = token
 	}
 	if embedded && flags.tokenFile != "" && flags.listen == "" {
-		return nil, usagef("flag --token-file goes with --listen: nobody else reaches this queue")
+		return nil, usagef("flag --token-file requires --listen: without it, no other machine can reach this queue")
 	}
 	token, err := c.queueToken(flags.queue, flags.creds, flags.tokenFile, given)
 	if err != nil {
 		return nil, err
 	}
 	if flags.listen != "" && given == "" && token == "" {
-		c.say("whoever reaches %s may take cells and answer with anything; ask for a token with --listen TOKEN@%[1]s, --token-file or %s", flags.listen, tokenVariable)
+		c.logf("any process that reaches %s can take cells and return arbitrary results; require a token with --listen TOKEN@%[1]s, --token-file or %s", flags.listen, tokenVariable)
 	}
 	return func(ctx context.Context, p *study.Plan, todo []int, done func(int, *study.Record) error) error {
 		cell := make(map[string]int, len(todo))
@@ -52,7 +52,7 @@ func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner,
 			items[n] = queue.Item{Key: key, Payload: func() ([]byte, error) { return p.Task(i) }}
 		}
 		o := queue.Options{
-			Peer: queue.Peer{URL: flags.queue, Version: queueVersion(), Credentials: flags.creds, Token: token, Log: c.say},
+			Peer: queue.Peer{URL: flags.queue, Version: queueVersion(), Credentials: flags.creds, Token: token, Log: c.logf},
 			Name: p.Sweep.Name + "-" + p.Sweep.Digest[:10], Listen: flags.listen,
 		}
 		if embedded {
@@ -74,12 +74,13 @@ func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner,
 	}, nil
 }
 
-// tokenVariable is the environment variable that holds a queue's token, which arguments show to whoever lists
-// processes.
+// tokenVariable is the environment variable with the token of a queue. A token on the command
+// line would be visible in the list of processes.
 const tokenVariable = "SIM_TOKEN"
 
-// queueToken checks a queue's address and credentials and returns the token for it, "" where there is none: that of a
-// file or else of the environment. given is a token that stands in an address.
+// queueToken checks the address and the credentials of a queue and returns its token: from the
+// file, or else from the environment, or "" if there is none. given is a token that is part of
+// an address, "" if none is.
 func (c *command) queueToken(address, creds, file, given string) (string, error) {
 	if address != queue.EmbeddedURL {
 		if err := queue.CheckURL(address); err != nil {
@@ -91,7 +92,7 @@ func (c *command) queueToken(address, creds, file, given string) (string, error)
 	}
 	if creds != "" {
 		if address == queue.EmbeddedURL {
-			return "", usagef("flag --creds is for a server elsewhere; an embedded queue asks for a token")
+			return "", usagef("flag --creds is for an external server; an embedded queue uses a token")
 		}
 		if err := queue.CheckCredentials(creds); err != nil {
 			return "", usageError(err.Error())
@@ -102,7 +103,7 @@ func (c *command) queueToken(address, creds, file, given string) (string, error)
 	var err error
 	switch {
 	case file != "" && given != "":
-		return "", usagef("flag --token-file stands beside a token, user or --creds; give one of them")
+		return "", usagef("flag --token-file excludes a token or user in the address and --creds; use one of them")
 	case file != "":
 		token, err = queue.ReadToken(file)
 	case given == "":
@@ -118,26 +119,27 @@ func (c *command) queueToken(address, creds, file, given string) (string, error)
 	return token, nil
 }
 
+// workerCommand returns the definition of sim worker.
 func (c *command) workerCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "worker",
-		Usage:     "compute the cells of a queue until interrupted",
+		Usage:     "compute the cells of sweeps from a queue until interrupted",
 		ArgsUsage: "URL",
-		Description: describe("URL is a NATS server's with JetStream, such as nats://host:4222. Cells of all sweeps there are taken that are of\n"+
-			"this version of sim. A cell is off the queue when its result is stored: a worker that is killed loses nothing.",
-			example{"sim worker nats://host:4222 --idle 10m", "on each machine, until there is nothing to do"}),
+		Description: describe("URL is the address of a NATS server with JetStream, such as nats://host:4222. The worker computes the cells of all\n"+
+			"sweeps of the same sim version. A cell leaves the queue when its result is stored, so a killed worker loses nothing.",
+			example{"sim worker nats://host:4222 --idle 10m", "on each machine, until the queue is idle for 10 minutes"}),
 		Flags: []cli.Flag{
-			&cli.IntFlag{Name: "j", Usage: "compute `N` cells at a time", DefaultText: "as many as there are processors"},
-			option("creds", "NATS credentials `FILE`", ""),
-			option("token-file", "read the server's token from `FILE`", "$"+tokenVariable),
-			option("idle", "end when there was nothing to do for a `TIME` such as 10m", "never"),
+			&cli.IntFlag{Name: "j", Usage: "compute `N` cells at the same time", DefaultText: "the number of processors"},
+			stringFlag("creds", "read NATS credentials from `FILE`", ""),
+			stringFlag("token-file", "read the server's token from `FILE`", "$"+tokenVariable),
+			stringFlag("idle", "end after an idle `TIME` such as 10m", "never"),
 		},
 		Action: func(cc *cli.Context) error {
 			if cc.NArg() != 1 {
 				return usagef("sim worker needs the URL of a queue, such as nats://host:4222")
 			}
 			o := queue.WorkerOptions{Peer: queue.Peer{
-				URL: cc.Args().First(), Version: queueVersion(), Credentials: cc.String("creds"), Workers: workers(cc), Log: c.say,
+				URL: cc.Args().First(), Version: queueVersion(), Credentials: cc.String("creds"), Workers: workers(cc), Log: c.logf,
 			}}
 			if o.URL == queue.EmbeddedURL {
 				return usagef("sim worker needs the address of a server, such as nats://HOST:4222; embedded is for sim sweep")
@@ -153,15 +155,15 @@ func (c *command) workerCommand() *cli.Command {
 				}
 				o.Idle = d
 			}
-			return c.work(cc.Context, o)
+			return c.runWorker(cc.Context, o)
 		},
 	}
 }
 
-// work computes cells until it is told to stop, which is no failure.
-func (c *command) work(ctx context.Context, o queue.WorkerOptions) error {
+// runWorker computes cells until it is interrupted, which is not an error.
+func (c *command) runWorker(ctx context.Context, o queue.WorkerOptions) error {
 	var computed atomic.Int64
-	c.left.wait()
+	c.cleanup.requireWait()
 	begun := c.now()
 	err := queue.Work(ctx, o, func(ctx context.Context, task []byte) ([]byte, error) {
 		data, err := study.RunTask(ctx, task)
@@ -170,16 +172,17 @@ func (c *command) work(ctx context.Context, o queue.WorkerOptions) error {
 		}
 		return data, err
 	})
-	c.say("%s computed in %s", text.Plural(int(computed.Load()), "cell"), c.now().Sub(begun).Round(time.Second))
+	c.logf("%s computed in %s", text.Plural(int(computed.Load()), "cell"), c.now().Sub(begun).Round(time.Second))
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err
 }
 
-// wait has the command waited for: it gives back what it has taken.
-func (l *leftovers) wait() {
+// requireWait makes an interrupted process wait for the command, which returns its claimed
+// cells to the queue.
+func (l *cleanupList) requireWait() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.waits = true
+	l.waitForEnd = true
 }

@@ -21,8 +21,8 @@ import (
 	"sim/scenarios/study"
 )
 
-// put writes files into a new directory.
-func put(t *testing.T, files map[string]string) (dir string) {
+// writeFiles writes files to a new directory and returns it.
+func writeFiles(t *testing.T, files map[string]string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for name, text := range files {
@@ -33,18 +33,18 @@ func put(t *testing.T, files map[string]string) (dir string) {
 	return dir
 }
 
-// Where somebody listens already, nobody else can, and nothing is left.
+// TestQueueTaken: if the address is in use, the sweep fails and leaves no files.
 func TestQueueTaken(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	dir := put(t, map[string]string{"queued.toml": queued})
+	dir := writeFiles(t, map[string]string{"queued.toml": queuedStudy})
 	address := taken.Addr().String()
-	cmd, out := truesim(t, dir, "sweep", "queued.toml", "--queue", "embedded", "--listen", "t@"+address, "--no-plots")
+	cmd, out := simCommand(t, dir, "sweep", "queued.toml", "--queue", "embedded", "--listen", "t@"+address, "--no-plots")
 	cmd.Run()
-	if code := cmd.ProcessState.ExitCode(); code != exitUnusable || !strings.Contains(out.String(), "nobody can listen at "+address+": bind: address already in use") {
+	if code := cmd.ProcessState.ExitCode(); code != exitInvalidInput || !strings.Contains(out.String(), "nobody can listen at "+address+": bind: address already in use") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
@@ -52,9 +52,10 @@ func TestQueueTaken(t *testing.T) {
 	}
 }
 
-// Whoever listens without a token is warned; a file and the environment give one, and then nobody is.
+// TestQueueToken: listening without a token prints a warning. With a token from a file or the
+// environment there is none.
 func TestQueueToken(t *testing.T) {
-	dir := put(t, map[string]string{"token": "s3/cret\n", "queued.toml": `
+	dir := writeFiles(t, map[string]string{"token": "s3/cret\n", "queued.toml": `
 name = "queued"
 base = "gpt7b"
 policy.allocators = ["prop-alloc"]
@@ -72,7 +73,7 @@ seed = "1..2"
 		{[]string{"SIM_TOKEN="}, nil, true},
 	} {
 		args := append([]string{"sweep", "queued.toml", "--queue", "embedded", "--listen", "127.0.0.1:0", "--no-plots", "--out", fmt.Sprint("out", i)}, c.args...)
-		cmd, out := truesim(t, dir, args...)
+		cmd, out := simCommand(t, dir, args...)
 		cmd.Env = append(os.Environ(), c.env...)
 		if err := cmd.Run(); err != nil {
 			t.Fatalf("%v: %v\n%s", c, err, out)
@@ -88,7 +89,7 @@ seed = "1..2"
 	}
 	defer s.Close()
 	address := "nats://" + s.URL()[strings.LastIndex(s.URL(), "@")+1:]
-	worker, _ := truesim(t, dir, "worker", address)
+	worker, _ := simCommand(t, dir, "worker", address)
 	worker.Env = append(os.Environ(), "SIM_TOKEN=s3/cret")
 	if err := worker.Start(); err != nil {
 		t.Fatal(err)
@@ -97,15 +98,16 @@ seed = "1..2"
 		worker.Process.Kill()
 		worker.Wait()
 	}()
-	runTrue(t, dir, "sweep", "queued.toml", "--queue", address, "--token-file", "token", "--no-plots", "--out", "there")
+	runSim(t, dir, "sweep", "queued.toml", "--queue", address, "--token-file", "token", "--no-plots", "--out", "there")
 	if manifest, err := os.ReadFile(filepath.Join(dir, "there", "manifest.json")); err != nil || strings.Contains(string(manifest), "cret") {
 		t.Errorf("the token is kept: %v\n%s", err, manifest)
 	}
 }
 
-// What strange workers and servers answer ends as cells that failed, in plain lines.
+// TestQueueStrangeWorkers: unexpected answers of workers and servers become failed cells with
+// plain messages.
 func TestQueueStrangeWorkers(t *testing.T) {
-	dir := put(t, map[string]string{"queued.toml": `
+	dir := writeFiles(t, map[string]string{"queued.toml": `
 name = "queued"
 base = "gpt7b"
 policy.allocators = ["prop-alloc"]
@@ -148,7 +150,7 @@ seed = "1..6"
 			t.Error(err)
 		}
 	}()
-	cmd, out := truesim(t, dir, "sweep", "queued.toml", "--queue", s.URL(), "--no-plots", "--out", "out")
+	cmd, out := simCommand(t, dir, "sweep", "queued.toml", "--queue", s.URL(), "--no-plots", "--out", "out")
 	cmd.Run()
 	if code := cmd.ProcessState.ExitCode(); code != exitFailed {
 		t.Errorf("exit %d", code)
@@ -168,14 +170,15 @@ seed = "1..6"
 	}
 }
 
-// A cell that is too large for the server fails each time, and nobody is told to try again.
+// TestQueueLargeItem: a cell that is too large for the server fails each time, and the message
+// does not suggest another attempt.
 func TestQueueLargeItem(t *testing.T) {
 	row := strings.Repeat("1,", 128)
 	var matrix strings.Builder
 	for i := range 128 {
 		matrix.WriteString(row[:2*i] + "0" + row[2*i+1:len(row)-1] + "\n")
 	}
-	dir := put(t, map[string]string{"m.csv": matrix.String(), "queued.toml": `
+	dir := writeFiles(t, map[string]string{"m.csv": matrix.String(), "queued.toml": `
 name = "queued"
 [workload]
 kind = "matrix"
@@ -202,9 +205,9 @@ seed = "1..2"
 	if !s.ReadyForConnections(5 * time.Second) {
 		t.Fatal("no server")
 	}
-	cmd, out := truesim(t, dir, "sweep", "queued.toml", "--queue", s.ClientURL(), "--no-plots", "--out", "out")
+	cmd, out := simCommand(t, dir, "sweep", "queued.toml", "--queue", s.ClientURL(), "--no-plots", "--out", "out")
 	cmd.Run()
-	if code := cmd.ProcessState.ExitCode(); code != exitUnusable {
+	if code := cmd.ProcessState.ExitCode(); code != exitInvalidInput {
 		t.Errorf("exit %d", code)
 	}
 	if text := out.String(); strings.Count(text, "of which the server takes 32768 at most; raise its max_payload") != 2 ||
@@ -213,10 +216,11 @@ seed = "1..2"
 	}
 }
 
-// What a cell needs travels with it: a worker in another directory computes cells of traces, mappings and steps whose
-// files it does not have, and the results are those of a sweep without a queue.
+// TestQueueCarriesFiles: a task contains the files that its cell needs. A worker in another
+// directory computes cells with traces, mappings and steps, and the results equal those of a
+// sweep without a queue.
 func TestQueueCarriesFiles(t *testing.T) {
-	dir := put(t, map[string]string{
+	dir := writeFiles(t, map[string]string{
 		"t.goal":    "num_ranks 2\nrank 0 {\nl1: send 1000b to 1 tag 0\n}\nrank 1 {\nl1: recv 1000b from 0 tag 0\n}\n",
 		"ranks.txt": "1\n0\n",
 		"queued.toml": `
@@ -237,7 +241,7 @@ seed = "1..2"
 		t.Fatal(err)
 	}
 	defer s.Close()
-	worker, _ := truesim(t, t.TempDir(), "worker", s.URL())
+	worker, _ := simCommand(t, t.TempDir(), "worker", s.URL())
 	if err := worker.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -245,8 +249,8 @@ seed = "1..2"
 		worker.Process.Kill()
 		worker.Wait()
 	}()
-	runTrue(t, dir, "sweep", "queued.toml", "--queue", s.URL(), "--no-plots", "--out", "there")
-	runTrue(t, dir, "sweep", "queued.toml", "--no-plots", "--out", "here")
+	runSim(t, dir, "sweep", "queued.toml", "--queue", s.URL(), "--no-plots", "--out", "there")
+	runSim(t, dir, "sweep", "queued.toml", "--no-plots", "--out", "here")
 	var csv [2]string
 	for i, name := range []string{"there", "here"} {
 		data, err := os.ReadFile(filepath.Join(dir, name, "metrics.csv"))
@@ -260,10 +264,11 @@ seed = "1..2"
 	}
 }
 
-// Whoever can put tasks on a queue learns nothing of a worker's files: tasks that name one fail alike whether it is there
-// or not, and quote nothing.
+// TestQueueOpensNoFiles: a process that adds tasks to a queue cannot read files of a worker. A
+// task that names a file fails in the same way whether the file exists or not, and the message
+// quotes no content.
 func TestQueueOpensNoFiles(t *testing.T) {
-	dir := put(t, map[string]string{"secret": "password = hunter2\n"})
+	dir := writeFiles(t, map[string]string{"secret": "password = hunter2\n"})
 	for _, scenario := range []string{
 		"base = \"%s\"\n",
 		"base = \"/proc/self/environ\" # %s\n",

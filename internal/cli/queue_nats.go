@@ -7,7 +7,7 @@ import (
 	"sim/scenarios/queue/embedded"
 )
 
-// embedServer starts the server of --queue embedded.
+// embedServer starts the server for --queue embedded.
 var embedServer queue.Embed = func(address, token string, log func(string, ...any)) (queue.Server, error) {
 	return embedded.Start(address, token, log)
 }

@@ -4,5 +4,6 @@ package cli
 
 import "sim/scenarios/queue"
 
-// embedServer starts the server of --queue embedded, which this build has not.
+// embedServer starts the server for --queue embedded; it is nil because this build has no
+// server.
 var embedServer queue.Embed

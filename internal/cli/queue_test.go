@@ -17,7 +17,7 @@ import (
 	"sim/scenarios/result"
 )
 
-const queued = `
+const queuedStudy = `
 name = "queued"
 base = "gpt7b"
 policy.allocators = ["sqrt-alloc", "delta-fast", "delta-joint"]
@@ -26,41 +26,41 @@ workload.microbatches = "2..16 step 2"
 seed = "1..5"
 `
 
-// truesim returns the command in a process of its own.
-func truesim(t *testing.T, dir string, args ...string) (*exec.Cmd, *bytes.Buffer) {
+// simCommand returns a sim command that runs in its own process.
+func simCommand(t *testing.T, dir string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Args = append([]string{"truesim"}, args...) // TestMain goes by the name
+	cmd.Args = append([]string{"truesim"}, args...) // TestMain selects the program by name
 	cmd.Dir = dir
 	out := &bytes.Buffer{}
 	cmd.Stdout, cmd.Stderr = out, out
 	return cmd, out
 }
 
-func runTrue(t *testing.T, dir string, args ...string) string {
+func runSim(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd, out := truesim(t, dir, args...)
+	cmd, out := simCommand(t, dir, args...)
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("sim %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return out.String()
 }
 
-// local runs the study here, for comparison.
-func local(t *testing.T, dir string) []byte {
+// localSweep runs the study without a queue, for comparison.
+func localSweep(t *testing.T, dir string) []byte {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, "queued.toml"), []byte(queued), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "queued.toml"), []byte(queuedStudy), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	runTrue(t, dir, "sweep", "queued.toml", "--no-plots", "--out", "local")
-	return read(t, dir, "local")
+	runSim(t, dir, "sweep", "queued.toml", "--no-plots", "--out", "local")
+	return readSweepFile(t, dir, "local")
 }
 
-func read(t *testing.T, dir, sweep string) []byte {
+func readSweepFile(t *testing.T, dir, sweep string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, sweep, result.SweepFile))
 	if err != nil {
@@ -69,24 +69,25 @@ func read(t *testing.T, dir, sweep string) []byte {
 	return data
 }
 
-// A server within the sweep's process gives the same bytes.
+// TestEmbeddedQueue: a sweep with an embedded server gives the same bytes as one without a
+// queue.
 func TestEmbeddedQueue(t *testing.T) {
 	dir := t.TempDir()
-	want := local(t, dir)
-	runTrue(t, dir, "sweep", "queued.toml", "--queue", "embedded", "-j", "3", "--no-plots", "--out", "embedded")
-	if !bytes.Equal(read(t, dir, "embedded"), want) {
+	want := localSweep(t, dir)
+	runSim(t, dir, "sweep", "queued.toml", "--queue", "embedded", "-j", "3", "--no-plots", "--out", "embedded")
+	if !bytes.Equal(readSweepFile(t, dir, "embedded"), want) {
 		t.Error("the queue changed the result")
 	}
 }
 
-// One server, three workers, one of which is killed in the middle of a cell: every cell is in the result once, and the
-// result is that of a local run.
+// TestKilledWorker runs one server and three workers and kills one worker during a cell. Every
+// cell is in the result once, and the result equals that of a local sweep.
 func TestKilledWorker(t *testing.T) {
 	if !*long {
 		t.Skip("waits until the queue misses a worker: go test -tags nats . -run KilledWorker -long")
 	}
 	dir := t.TempDir()
-	want := local(t, dir)
+	want := localSweep(t, dir)
 	server, err := embedded.Start("127.0.0.1:0", "", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +99,7 @@ func TestKilledWorker(t *testing.T) {
 	}
 	var workers []*exec.Cmd
 	for range 3 {
-		w, _ := truesim(t, dir, "worker", at.String(), "-j", "1")
+		w, _ := simCommand(t, dir, "worker", at.String(), "-j", "1")
 		if err := w.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +109,7 @@ func TestKilledWorker(t *testing.T) {
 		}()
 		workers = append(workers, w)
 	}
-	sweep, out := truesim(t, dir, "sweep", "queued.toml", "--queue", at.String(), "--no-plots", "--out", "queue")
+	sweep, out := simCommand(t, dir, "sweep", "queued.toml", "--queue", at.String(), "--no-plots", "--out", "queue")
 	if err := sweep.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func TestKilledWorker(t *testing.T) {
 	if err := sweep.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if !bytes.Equal(read(t, dir, "queue"), want) {
+	if !bytes.Equal(readSweepFile(t, dir, "queue"), want) {
 		t.Error("the queue changed the result")
 	}
 	data, err := os.ReadFile(journal)
@@ -141,17 +142,17 @@ func TestKilledWorker(t *testing.T) {
 	}
 }
 
-// A dead queue is told of in a line, and what is finished is kept.
+// TestDeadQueue: an unreachable queue is reported in one line, and finished cells are kept.
 func TestDeadQueue(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "queued.toml"), []byte(queued), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "queued.toml"), []byte(queuedStudy), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
 		{"sweep", "queued.toml", "--queue", "nats://127.0.0.1:1", "--no-plots", "--out", "dead"},
 		{"worker", "nats://127.0.0.1:1"},
 	} {
-		cmd, out := truesim(t, dir, args...)
+		cmd, out := simCommand(t, dir, args...)
 		err := cmd.Run()
 		if code := cmd.ProcessState.ExitCode(); err == nil || code != exitFailed {
 			t.Errorf("%v: exit %d\n%s", args, code, out)
@@ -161,8 +162,8 @@ func TestDeadQueue(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"sweep", "queued.toml", "--queue", "here"}, {"worker"}, {"worker", "nats://x", "-j", "0"}, {"worker", "nats://x", "--idle", "soon"}} {
-		cmd, out := truesim(t, dir, args...)
-		if cmd.Run(); cmd.ProcessState.ExitCode() != exitUnusable {
+		cmd, out := simCommand(t, dir, args...)
+		if cmd.Run(); cmd.ProcessState.ExitCode() != exitInvalidInput {
 			t.Errorf("%v: exit %d\n%s", args, cmd.ProcessState.ExitCode(), out)
 		}
 	}

@@ -18,40 +18,41 @@ import (
 	"sim/scenarios/result"
 )
 
+// reportCommand returns the definition of sim report.
 func (c *command) reportCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "report",
-		Usage:     "write finished runs and sweeps as one HTML file, to explore in a browser",
+		Usage:     "write an interactive HTML report of finished runs and sweeps",
 		ArgsUsage: "RESULT...",
-		Description: describe("RESULT is the directory of a run or a sweep, or the name of a scenario whose newest run or sweep under runs/ is\n"+
-			"meant. The file holds all that it shows and asks for nothing from elsewhere, so that it can be sent and kept.\n"+
-			"With --compare two results are OLD and NEW, as for sim compare: what differs between them is shown first, and\n"+
-			".bench files and directories of such will do.",
+		Description: describe("RESULT is the directory of a run or a sweep, or the name of a scenario, for its newest run or sweep under runs/.\n"+
+			"The file is self-contained: it needs no other files and no network.\n"+
+			"With --compare, the two results are OLD and NEW, as for sim compare, and the report begins with their differences;\n"+
+			".bench files and directories of them are also accepted.",
 			example{"sim report deepseek671b", "the newest run of a scenario"},
 			example{"sim report runs/a runs/b -o both.html", "two runs side by side"},
-			example{"sim report runs/old runs/new --compare -o diff.html", "and what differs between them"}),
+			example{"sim report runs/old runs/new --compare -o diff.html", "two runs and their differences"}),
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write `FILE`, or - for standard output", DefaultText: "of one RESULT, " + reportFile + " in its directory"},
-			toggle("compare", "show what differs between two RESULTs, OLD and NEW"),
-			toggle("force", "replace FILE even where it is no report"),
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write `FILE`, or - for standard output", DefaultText: reportFile + " in the directory of a single RESULT"},
+			boolFlag("compare", "show the differences between two RESULTs, OLD and NEW"),
+			boolFlag("force", "replace FILE even if it is not a report"),
 		},
-		Action: c.reportResults,
+		Action: c.writeReport,
 	}
 }
 
-// reportFile is where the report of one result goes.
+// reportFile is the default file name of the report of one result.
 const reportFile = "report.html"
 
-// reportResults writes a report and prints where it is.
-func (c *command) reportResults(cc *cli.Context) error {
+// writeReport writes a report and prints its path.
+func (c *command) writeReport(cc *cli.Context) error {
 	names := cc.Args().Slice()
 	switch n := len(names); {
 	case n == 0:
 		return usagef("sim report needs a RESULT: the directory of a run or a sweep, or the name of a scenario that was run")
 	case cc.Bool("compare") && n != 2:
-		return usagef("flag --compare wants two RESULTs, OLD and NEW, not %d", n)
+		return usagef("flag --compare needs two RESULTs, OLD and NEW, not %d", n)
 	case n > 1 && !cc.IsSet("out"):
-		return usagef("several results have no directory in common; say where the report goes with -o FILE")
+		return usagef("several results have no common directory; give the report a file with -o FILE")
 	}
 	var docs []page.Document
 	var read []string
@@ -66,7 +67,7 @@ func (c *command) reportResults(cc *cli.Context) error {
 		read = append(read, path)
 	}
 	if cc.Bool("compare") {
-		d, err := comparisonOf(read[0], read[1])
+		d, err := compareResults(read[0], read[1])
 		if err != nil {
 			return err
 		}
@@ -74,9 +75,9 @@ func (c *command) reportResults(cc *cli.Context) error {
 	}
 	for _, path := range read {
 		if cc.Bool("compare") && !result.IsResult(path) {
-			continue // what has nothing to show but its metrics
+			continue // it has metrics only, which the comparison shows
 		}
-		d, err := c.documentOf(path)
+		d, err := c.readDocument(path)
 		if err != nil {
 			return err
 		}
@@ -86,12 +87,12 @@ func (c *command) reportResults(cc *cli.Context) error {
 	if path == "" {
 		path = filepath.Join(read[0], reportFile)
 	}
-	write := func(w io.Writer) error { return page.Write(w, docs, look()) }
+	write := func(w io.Writer) error { return page.Write(w, docs, figureStyle()) }
 	if path == "-" {
 		return write(c.stdout)
 	}
-	if !cc.Bool("force") && !replaceable(path) {
-		return &result.PlaceError{Path: path, Why: "is there and is no report of sim; choose another file with -o, or replace it with --force"}
+	if !cc.Bool("force") && !isReplaceable(path) {
+		return &result.PlaceError{Path: path, Why: "exists and is not a report of sim; choose another file with -o, or replace it with --force"}
 	}
 	if err := c.writeFile(path, read, write); err != nil {
 		return err
@@ -100,8 +101,8 @@ func (c *command) reportResults(cc *cli.Context) error {
 	return err
 }
 
-// documentOf reads the directory of a run or a sweep, finished or not.
-func (c *command) documentOf(dir string) (page.Document, error) {
+// readDocument reads the directory of a run or a sweep, finished or not.
+func (c *command) readDocument(dir string) (page.Document, error) {
 	if !isSweep(dir) {
 		run, err := result.Read(dir)
 		if err != nil {
@@ -120,10 +121,10 @@ func (c *command) documentOf(dir string) (page.Document, error) {
 	return page.SweepDocument(dir, s, t, asked, study, all)
 }
 
-// comparisonOf compares two results.
-func comparisonOf(older, newer string) (page.Document, error) {
+// compareResults compares two results for the report.
+func compareResults(oldPath, newPath string) (page.Document, error) {
 	var sides [2]*compare.Set
-	for i, path := range []string{older, newer} {
+	for i, path := range []string{oldPath, newPath} {
 		var err error
 		if sides[i], err = compare.Read(path, nil); err != nil {
 			return page.Document{}, err
@@ -136,11 +137,12 @@ func comparisonOf(older, newer string) (page.Document, error) {
 	return page.ComparisonDocument(found), nil
 }
 
-// replaceable reports whether a report may be written to path: where nothing is, or a report, or what is no file.
-func replaceable(path string) bool {
+// isReplaceable reports whether a report can be written to path: nothing exists there, or an
+// empty file, a report or a special file.
+func isReplaceable(path string) bool {
 	f, _, err := infile.Open(path)
 	if err != nil {
-		return true // creating it tells what is wrong
+		return true // creating the file reports the error
 	}
 	defer f.Close()
 	head := make([]byte, 4<<10)
@@ -148,11 +150,12 @@ func replaceable(path string) bool {
 	return n == 0 || bytes.Contains(head[:n], []byte(page.Generator))
 }
 
-// look has the colours of figures.
-func look() page.Style {
+// figureStyle returns the colours and line styles of the figures, so that reports use the same
+// ones.
+func figureStyle() page.Style {
 	var l page.Style
 	for _, s := range sheet.LineStyles {
-		line := page.LineStyle{Color: css(s.Color), Dashes: []float64{}}
+		line := page.LineStyle{Color: cssColor(s.Color), Dashes: []float64{}}
 		for _, d := range s.Dashes {
 			line.Dashes = append(line.Dashes, d.Points())
 		}
@@ -160,16 +163,16 @@ func look() page.Style {
 	}
 	const steps = 32
 	for i := range steps + 1 {
-		l.Heat = append(l.Heat, css(sheet.Heat(float64(i)/steps)))
+		l.Heat = append(l.Heat, cssColor(sheet.Heat(float64(i)/steps)))
 	}
-	for _, k := range plots.Kinds() {
-		l.Spans = append(l.Spans, page.SpanStyle{Name: k.Name, Words: k.Words, Color: css(k.Color), Row: k.Row})
+	for _, k := range plots.SpanKinds() {
+		l.Spans = append(l.Spans, page.SpanStyle{Name: k.Name, Words: k.Text, Color: cssColor(k.Color), Row: k.Row})
 	}
 	return l
 }
 
-// css writes a colour as style sheets do.
-func css(c color.Color) string {
+// cssColor formats a colour for style sheets.
+func cssColor(c color.Color) string {
 	r := sheet.ToRGBA(c)
 	return fmt.Sprintf("#%02x%02x%02x", r.R, r.G, r.B)
 }

@@ -131,9 +131,9 @@ func stopClocks(t *testing.T, dir string) {
 func succeed(t *testing.T, args []string) {
 	t.Helper()
 	var out, err strings.Builder
-	c := standard()
+	c := newCommand()
 	c.stdout, c.stderr = &out, &err
-	if code := c.main(context.Background(), append([]string{"sim"}, args...)); code != exitDone {
+	if code := c.main(context.Background(), append([]string{"sim"}, args...)); code != exitOK {
 		t.Fatalf("sim %s: code %d: %s", strings.Join(args, " "), code, &err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestReports compares what is printed of small runs of every kind of fabric, and each explanation of a policy, with
-// stored files. Wall-clock times are left out.
+// TestReports compares the printed results of small runs of every kind of fabric, and the
+// explanation of each policy, with stored files. Wall-clock times are omitted.
 func TestReports(t *testing.T) {
 	cases := func(name string) string { return filepath.Join("testdata", "cases", filepath.FromSlash(name)+".toml") }
 	for _, c := range []struct {
@@ -59,12 +59,12 @@ func TestReports(t *testing.T) {
 					out.WriteString(timelineStart(p.Timeline))
 				}
 			}
-			golden(t, "report-"+c.name+".txt", out.String())
+			compareGolden(t, "report-"+c.name+".txt", out.String())
 		})
 	}
 }
 
-// timelineStart lists the first tasks of a timeline and its most loaded links.
+// timelineStart returns the first tasks of a timeline and its most loaded links, as text.
 func timelineStart(l *result.Timeline) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "\n%d tasks on %d tracks %s\n", len(l.Tasks), len(l.Nodes), l.Omitted)

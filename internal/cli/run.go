@@ -17,22 +17,23 @@ import (
 	"sim/scenarios/result"
 )
 
+// runCommand returns the definition of sim run.
 func (c *command) runCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "run",
-		Usage:     "run scenarios, print what each policy reached and keep it in a run directory",
+		Usage:     "run scenarios, print the results of each policy and store them in a run directory",
 		ArgsUsage: "FILE...",
-		Description: describe("FILE is a scenario's file, or the name of one that comes with sim (sim list scenarios).",
-			example{"sim run deepseek671b", "every policy that the scenario names, kept under runs/"},
-			example{"sim run my.toml --policy NAME", "under one policy (sim list allocators)"},
-			example{"sim run gpt7b --set fabric.port_bandwidth=800Gbps", "another value of a key (sim list keys fabric.ocs-pods)"},
-			example{"sim run gpt7b --out mine --trace mine.json", "kept elsewhere, with a timeline for ui.perfetto.dev"},
+		Description: describe("FILE is a scenario file or the name of a built-in scenario (sim list scenarios).",
+			example{"sim run deepseek671b", "all policies of the scenario, stored under runs/"},
+			example{"sim run my.toml --policy NAME", "one policy (see sim list allocators)"},
+			example{"sim run gpt7b --set fabric.port_bandwidth=800Gbps", "another value of a key (see sim list keys fabric.ocs-pods)"},
+			example{"sim run gpt7b --out mine --trace mine.json", "stored in another directory, with a timeline for ui.perfetto.dev"},
 			example{"sim run gpt7b --json --no-plots > r.json", "the result as JSON"}),
 		Flags: runFlagList(),
 		Action: func(cc *cli.Context) error {
 			files := cc.Args().Slice()
 			if len(files) == 0 {
-				return usagef("sim run needs a scenario FILE; sim list scenarios names those that come with sim")
+				return usagef("sim run needs a scenario FILE; sim list scenarios lists the built-in ones")
 			}
 			flags, err := readRunFlags(cc, len(files))
 			if err != nil {
@@ -51,11 +52,11 @@ func (c *command) runCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			var failed failures
+			var failed errorList
 			for _, j := range jobs {
-				err := cc.Context.Err() // an interrupt leaves the rest undone
+				err := cc.Context.Err() // after an interrupt the other scenarios are not run
 				if err == nil {
-					err = c.runJob(cc.Context, j, flags)
+					err = c.runPrepared(cc.Context, j, flags)
 				}
 				if err != nil {
 					failed = append(failed, err)
@@ -64,34 +65,35 @@ func (c *command) runCommand() *cli.Command {
 					break
 				}
 			}
-			return several(failed...)
+			return joinErrors(failed...)
 		},
 	}
 }
 
-// job is a scenario with the places claimed for its results.
-type job struct {
+// preparedRun is a scenario whose result directory and output files have been created.
+type preparedRun struct {
 	scenario *scenarios.Scenario
 	dir      *result.Dir
 	outputs  outputs
 }
 
-// abort removes what of the job is not finished.
-func (j *job) abort() {
-	j.outputs.abort() // some may lie in dir
+// abort removes all unfinished files and directories of the run.
+func (j *preparedRun) abort() {
+	j.outputs.abort() // first, because output files may be in dir
 	j.dir.Abort()
 }
 
-// prepare loads all files, reporting the faults of all, and claims every place that results will go to. It computes
-// nothing. The jobs that it made are returned on failure too, to be aborted.
-func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*job, err error) {
+// prepare loads all files and creates the result directories and output files, so that errors
+// appear before anything is computed. It reports the errors of all files. The returned runs
+// must be aborted even if prepare fails.
+func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*preparedRun, err error) {
 	list, err := c.loadAll(files, overrides)
 	if err != nil {
 		return nil, err
 	}
 	claimed := map[string]string{}
 	for i, s := range list {
-		if err := refuseOutputs(s, flags); err != nil {
+		if err := checkOutputs(s, flags); err != nil {
 			return jobs, err
 		}
 		if err := s.WriteTo(flags.dirs); err != nil {
@@ -106,30 +108,30 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*jo
 		if err != nil {
 			return jobs, err
 		}
-		j := &job{scenario: s, dir: dir}
+		j := &preparedRun{scenario: s, dir: dir}
 		jobs = append(jobs, j)
-		c.left.onAbandon(dir.Abort)
-		if err := claimDirs(flags.dirs, dir); err != nil {
+		c.cleanup.onAbandon(dir.Abort)
+		if err := checkOutputDirs(flags.dirs, dir); err != nil {
 			return jobs, err
 		}
 		if err := j.outputs.open(s, files[i], overrides, dir, flags); err != nil {
 			return jobs, err
 		}
-		c.left.onAbandon(j.outputs.abort)
+		c.cleanup.onAbandon(j.outputs.abort)
 	}
 	return jobs, nil
 }
 
-// runJob runs a scenario, keeps its results and prints them.
-func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
+// runPrepared runs a scenario, stores its results and prints them.
+func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlags) error {
 	s, begun := j.scenario, c.now()
-	m, update, share := c.startRun(s.Name)
+	m, update, share := c.startRunProgress(s.Name)
 	options := scenarios.RunOptions{Workers: flags.workers, Progress: update, Share: share}
-	if flags.asked["trace"] != "" {
+	if flags.outputPaths["trace"] != "" {
 		options.TimelineTasks = flags.traceTasks
 	}
-	if len(j.outputs.works) > 0 {
-		options.Work = j.outputs.fillWork
+	if len(j.outputs.workloads) > 0 {
+		options.Work = j.outputs.fillWorkloads
 	}
 	outcome, err := c.run(ctx, s, options)
 	m.stop()
@@ -154,7 +156,7 @@ func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 	if err := j.dir.Write(run); err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
-	drawn := c.draw(ctx, j, run, flags)
+	drawn := c.drawFigures(ctx, j, run, flags)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -165,19 +167,19 @@ func (c *command) runJob(ctx context.Context, j *job, flags runFlags) error {
 	if err := j.dir.Commit(); err != nil {
 		return err
 	}
-	c.left.kept("the run is kept in " + j.dir.Path())
+	c.cleanup.setKeptNote("the run is kept in " + j.dir.Path())
 	if err := c.printRun(j, run, flags); err != nil {
 		return err
 	}
-	c.left.kept("") // of the runs that follow
+	c.cleanup.setKeptNote("") // for the runs that follow
 	failed := []error{drawn, written}
-	for _, err := range outcome.Failed { // policies whose simulation came to no end: their rows say so
+	for _, err := range outcome.Failed { // policies whose simulation did not finish; their rows contain the reason
 		failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))
 	}
-	return several(failed...)
+	return joinErrors(failed...)
 }
 
-// manifest is that of a run or a sweep from one moment to another.
+// manifest returns the manifest of a run or sweep with its start and end times.
 func (c *command) manifest(name, digest string, begun, end time.Time) result.Manifest {
 	return result.Manifest{
 		Version: result.Version, Revision: result.Revision(), Scenario: name, Digest: digest, Arguments: c.args,
@@ -185,9 +187,9 @@ func (c *command) manifest(name, digest string, begun, end time.Time) result.Man
 	}
 }
 
-// several returns the errors that are none as one.
-func several(errs ...error) error {
-	var all failures
+// joinErrors returns the errors that are not nil as one error, or nil.
+func joinErrors(errs ...error) error {
+	var all errorList
 	for _, err := range errs {
 		if err != nil {
 			all = append(all, err)
@@ -199,8 +201,9 @@ func several(errs ...error) error {
 	return all
 }
 
-// draw makes the figures. The numbers are good without them, so the run is kept when it fails.
-func (c *command) draw(ctx context.Context, j *job, r *result.Run, flags runFlags) error {
+// drawFigures writes the figures of a run. If this fails, the run is stored anyway, because
+// its numbers are valid without them.
+func (c *command) drawFigures(ctx context.Context, j *preparedRun, r *result.Run, flags runFlags) error {
 	if len(flags.formats) == 0 {
 		return nil
 	}
@@ -209,13 +212,13 @@ func (c *command) draw(ctx context.Context, j *job, r *result.Run, flags runFlag
 		err = sheet.WriteAll(ctx, filepath.Join(j.dir.Temp(), result.PlotsDir), flags.formats, figures, flags.workers)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: the results are whole but the figures are not: %w", j.scenario.Name, err)
+		return fmt.Errorf("%s: the results are complete but the figures are not: %w", j.scenario.Name, err)
 	}
 	return nil
 }
 
-// printRun prints the table, or the document with --json.
-func (c *command) printRun(j *job, r *result.Run, flags runFlags) error {
+// printRun prints the result table, or the result document if --json is set.
+func (c *command) printRun(j *preparedRun, r *result.Run, flags runFlags) error {
 	if !flags.json {
 		_, err := io.WriteString(c.stdout, report.Run(r, j.dir.Path(), c.bold()))
 		return err

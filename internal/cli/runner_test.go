@@ -19,44 +19,45 @@ import (
 	"time"
 )
 
-// runner is a process that runs commands one after the other, which costs less than a process for each. It begins when
-// it is first needed, and anew after one that ended it.
+// runner is a process that runs sim commands one after another, which is faster than one
+// process per command. It is started on first use, and again after a command that ended it.
 type runner struct {
 	t   *testing.T
 	cmd *exec.Cmd
 	in  *json.Encoder
 	out *json.Decoder
 	end io.Closer
-	// peak is the memory of the process, in bytes.
+	// peak is the maximum memory of the process, in bytes.
 	peak int64
-	log  bytes.Buffer // of stderr: what a crash left
+	log  bytes.Buffer // stderr of the process, for crash messages
 }
 
 // served is a command for the runner, and answered what came of it.
 type (
+	// served is a command for the runner, and commandResult its result.
 	served struct {
 		Dir  string
-		Args [][]byte // they need not be UTF-8
+		Args [][]byte // may be invalid UTF-8
 	}
-	answered struct {
+	commandResult struct {
 		Code           int
 		Stdout, Stderr []byte
-		Used           time.Duration // of processors
-		Peak           int64         // memory of the process so far, in bytes
+		Used           time.Duration // processor time
+		Peak           int64         // maximum memory of the process so far, in bytes
 		err            error
 	}
 )
 
-// run runs the true sim in dir.
-func (s *runner) run(dir string, args []string) answered {
+// run runs the real sim in dir.
+func (s *runner) run(dir string, args []string) commandResult {
 	if s.cmd == nil {
 		if err := s.start(); err != nil {
-			return answered{err: err}
+			return commandResult{err: err}
 		}
 	}
-	late := time.AfterFunc(6*mostBadTime, func() { s.cmd.Process.Kill() })
+	late := time.AfterFunc(6*maxBadInputTime, func() { s.cmd.Process.Kill() })
 	defer late.Stop()
-	var a answered
+	var a commandResult
 	asked := served{Dir: dir}
 	for _, arg := range args {
 		asked.Args = append(asked.Args, []byte(arg))
@@ -67,7 +68,7 @@ func (s *runner) run(dir string, args []string) answered {
 	}
 	if err != nil {
 		s.stop()
-		return answered{Stderr: s.log.Bytes(), err: fmt.Errorf("the process ended (%v) or took too long", s.cmd)}
+		return commandResult{Stderr: s.log.Bytes(), err: fmt.Errorf("the process ended (%v) or took too long", s.cmd)}
 	}
 	s.peak = a.Peak
 	return a
@@ -80,7 +81,7 @@ func (s *runner) start() error {
 	}
 	s.log.Reset()
 	s.cmd = exec.Command(self)
-	s.cmd.Args = []string{"simrunner"} // TestMain goes by the name
+	s.cmd.Args = []string{"simrunner"} // TestMain selects the program by name
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}
 	s.cmd.Stderr = &s.log
 	in, err := s.cmd.StdinPipe()
@@ -95,24 +96,25 @@ func (s *runner) start() error {
 	return s.cmd.Start()
 }
 
-// stop ends the process, which must not have needed more memory than unusable input may cost.
+// stop ends the process and checks that its memory stayed below the limit for invalid input.
 func (s *runner) stop() {
 	if s.cmd == nil {
 		return
 	}
 	s.end.Close()
-	s.cmd.Wait() // how it ended has been told
-	if s.peak > mostBadMemory {
+	s.cmd.Wait() // the exit status has been reported
+	if s.peak > maxBadInputBytes {
 		s.t.Errorf("a command took %d MiB", s.peak>>20)
 	}
 	s.cmd, s.peak = nil, 0
 }
 
-func init() { programs["simrunner"] = func() { os.Exit(serve()) } }
+func init() { programs["simrunner"] = func() { os.Exit(runServer()) } }
 
-// serve is the process: it runs what it reads until there is no more, and returns its exit code.
-func serve() int {
-	debug.SetGCPercent(100) // as the program has it, whose memory is measured
+// runServer is the main function of the process: it runs the commands that it reads, until
+// there are no more, and returns the exit code.
+func runServer() int {
+	debug.SetGCPercent(100) // the default of sim, whose memory is measured
 	debug.SetMemoryLimit(math.MaxInt64)
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	for {
@@ -132,24 +134,24 @@ func serve() int {
 			args = append(args, string(arg))
 		}
 		var stdout, stderr bytes.Buffer
-		c := standard()
+		c := newCommand()
 		c.stdout, c.stderr = &stdout, &stderr
-		begin := processors()
-		code := c.mainWithin(context.Background(), args)
-		a := answered{Code: code, Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), Used: processors() - begin, Peak: peakMemory()}
+		begin := processorTime()
+		code := c.mainUntilCancelled(context.Background(), args)
+		a := commandResult{Code: code, Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), Used: processorTime() - begin, Peak: peakMemory()}
 		if err := out.Encode(a); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 		var m runtime.MemStats
 		if runtime.ReadMemStats(&m); m.HeapAlloc > 64<<20 {
-			debug.FreeOSMemory() // what one left is not the next one's
+			debug.FreeOSMemory() // so that the memory of one command is not counted for the next
 		}
 	}
 }
 
-// processors is the time that processors have spent on this process.
-func processors() time.Duration {
+// processorTime returns the processor time that this process has used.
+func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		panic(err)
@@ -157,8 +159,8 @@ func processors() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peakMemory returns the most memory that this process has had, in bytes. Linux counts in
-// Rusage.Maxrss the memory of the process that started this one, too, so it is read elsewhere.
+// peakMemory returns the maximum memory that this process has used, in bytes. On Linux,
+// Rusage.Maxrss includes the memory of the parent process, so the value is read from /proc.
 func peakMemory() int64 {
 	if status, err := os.ReadFile("/proc/self/status"); err == nil {
 		if _, rest, ok := strings.Cut(string(status), "VmHWM:"); ok {

@@ -20,24 +20,26 @@ import (
 	"sim/scenarios/study"
 )
 
-// freeCells is the number of cells from which --yes must be said.
-const freeCells = 100_000
+// maxCellsWithoutYes is the number of cells above which a sweep requires --yes, because a
+// mistyped range can easily produce millions.
+const maxCellsWithoutYes = 100_000
 
+// sweepCommand returns the definition of sim sweep.
 func (c *command) sweepCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "sweep",
-		Usage:     "run a scenario over values of its keys, many cells at a time, and keep every finished cell",
+		Usage:     "run a scenario for all combinations of values of its keys, and store each finished cell",
 		ArgsUsage: "FILE",
-		Description: describe("A cell is one scenario under one policy. The keys to vary are named by the table [sweep] of FILE and by\n"+
-			"--set key=a,b,c or --set key=1..8. What is already there is not computed again: a sweep that was stopped\n"+
-			"goes on where it was when the same command is run. With --join the same command, run any number of times on\n"+
-			"machines that see one directory, shares the cells among these workers. With --queue workers need no directory\n"+
-			"in common.",
-			example{"sim sweep delta-fig6", "a study that comes with sim (sim list studies)"},
-			example{"sim sweep gpt7b --set seed=1..8", "any scenario over values of a key"},
+		Description: describe("A cell is one scenario under one policy. The table [sweep] of FILE lists the keys to vary, and so do\n"+
+			"--set key=a,b,c and --set key=1..8. Stored cells are not computed again: an interrupted sweep continues\n"+
+			"if the same command runs again. With --join, all processes that run the same command on machines with a\n"+
+			"shared directory divide the cells among them. With --queue, the workers need no shared\n"+
+			"directory.",
+			example{"sim sweep delta-fig6", "a built-in study (see sim list studies)"},
+			example{"sim sweep gpt7b --set seed=1..8", "any scenario for several values of a key"},
 			example{"sim sweep gpt7b --set fabric.port_bandwidth=100Gbps,200Gbps --metric makespan_s", "another metric in the table"},
-			example{"sim sweep delta-fig6 --dry-run", "which cells there are, and how long they take"},
-			example{"sim sweep delta-fig6 --join --out /shared/fig6", "on as many machines as there are: they share the cells"}),
+			example{"sim sweep delta-fig6 --dry-run", "list the cells and predict the computing time"},
+			example{"sim sweep delta-fig6 --join --out /shared/fig6", "on each of several machines, which share the cells"}),
 		Flags: sweepFlagList(),
 		Action: func(cc *cli.Context) error {
 			flags, err := c.readSweepFlags(cc)
@@ -50,14 +52,14 @@ func (c *command) sweepCommand() *cli.Command {
 			}
 			args := cc.Args().Slice()
 			if len(args) != 1 {
-				return usagef("sim sweep needs one scenario FILE, not %d; sim list studies names those that come with sim", len(args))
+				return usagef("sim sweep needs one scenario FILE, not %d; sim list studies lists the built-in studies", len(args))
 			}
 			return c.sweep(cc.Context, args[0], set, flags)
 		},
 	}
 }
 
-// sweep computes what is missing of a study.
+// sweep computes the missing cells of a study.
 func (c *command) sweep(ctx context.Context, file string, overrides []string, flags sweepFlags) error {
 	begun := c.now()
 	st, plan, err := c.plan(ctx, file, overrides, flags)
@@ -69,8 +71,8 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 		return err
 	}
 	var run study.Runner = study.LocalRunner(flags.workers)
-	if flags.queue == "" { // else others write them
-		if err := claimDirs(flags.dirs, nil); err != nil {
+	if flags.queue == "" { // with a queue, its workers write
+		if err := checkOutputDirs(flags.dirs, nil); err != nil {
 			return err
 		}
 	} else if !flags.dryRun {
@@ -99,15 +101,16 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	if flags.join {
 		run = store.Joined(flags.workers)
 	}
-	c.left.kept("the cells that were finished are kept, and the same command goes on from there")
-	err = c.fillSweep(ctx, plan, store, run, begun, flags)
+	c.cleanup.setKeptNote("the cells that were finished are kept, and the same command goes on from there")
+	err = c.computeCells(ctx, plan, store, run, begun, flags)
 	if e := store.Close(); err == nil {
 		err = e
 	}
 	return err
 }
 
-// plan lists the cells of a study, with all that can be wrong with it found before anything is computed.
+// plan returns the cells of a study. It reports all errors that can be found before anything
+// is computed.
 func (c *command) plan(ctx context.Context, file string, overrides []string, flags sweepFlags) (*scenarios.Study, *study.Plan, error) {
 	st, err := scenarios.LoadStudy(file, overrides)
 	if err != nil {
@@ -118,8 +121,8 @@ func (c *command) plan(ctx context.Context, file string, overrides []string, fla
 		return nil, nil, err
 	}
 	c.warnDeprecated(first)
-	if n := st.Variants(); n > freeCells/max(1, len(first.PolicyNames())) && !flags.yes {
-		return nil, nil, usagef("%s has about %s cells (%s variants of %s); say --yes if you mean it",
+	if n := st.Variants(); n > maxCellsWithoutYes/max(1, len(first.PolicyNames())) && !flags.yes {
+		return nil, nil, usagef("%s has about %s cells (%s variants of %s); confirm with --yes",
 			st.Name, text.Thousands(float64(n)*float64(len(first.PolicyNames()))), text.Count(n), text.Plural(len(first.PolicyNames()), "policy", "policies"))
 	}
 	if err := st.WriteTo(flags.dirs); err != nil {
@@ -136,19 +139,20 @@ func (c *command) plan(ctx context.Context, file string, overrides []string, fla
 			}
 		}
 	}
-	if asked := study.ReadStore(sweepDir(plan, flags)).UnknownMetric(askedFor(plan, flags)); asked != nil {
+	if asked := study.ReadStore(sweepDir(plan, flags)).UnknownMetric(requestedMetrics(plan, flags)); asked != nil {
 		return nil, nil, usagef("%s: there is no metric %q%s", asked.Source, asked.Name,
 			text.DidYouMean(asked.Name, metricNames(), "sim list metrics names them"))
 	}
 	return st, plan, nil
 }
 
-// fillSweep computes the cells that store does not hold, and finishes the sweep when all are there.
-func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.Store, run study.Runner, begun time.Time, flags sweepFlags) error {
+// computeCells computes the cells that store does not contain, and finishes the sweep when all
+// are stored.
+func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *study.Store, run study.Runner, begun time.Time, flags sweepFlags) error {
 	for _, w := range store.Warnings {
-		c.say("%s", w)
+		c.logf("%s", w)
 	}
-	kin, err := filepath.Glob(filepath.Join(filepath.Dir(store.Dir), unfitForPath.ReplaceAllString(plan.Sweep.Name, "-")+"-*"))
+	kin, err := filepath.Glob(filepath.Join(filepath.Dir(store.Dir), unsafeInPath.ReplaceAllString(plan.Sweep.Name, "-")+"-*"))
 	if err != nil {
 		return err
 	}
@@ -156,9 +160,9 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 	if err != nil {
 		return err
 	}
-	store.DropOutdated(askedFor(plan, flags))
+	store.DropOutdated(requestedMetrics(plan, flags))
 	if adopted > 0 {
-		c.say("%s taken over from earlier sweeps of %s", text.Plural(adopted, "cell"), plan.Sweep.Name)
+		c.logf("%s taken over from earlier sweeps of %s", text.Plural(adopted, "cell"), plan.Sweep.Name)
 	}
 	if err := c.announce(ctx, plan, store, flags); err != nil {
 		return err
@@ -167,8 +171,8 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 	if flags.queue == "" { // whose workers nobody counts
 		left = func() (*study.Forecast, error) { return plan.Forecast(ctx, store, nil) }
 	}
-	m, update := c.startSweep(plan.Sweep.Name, flags.workers, left)
-	show := c.seldom(func() error { return store.WritePartial(plan) })
+	m, update := c.startSweepProgress(plan.Sweep.Name, flags.workers, left)
+	show := c.throttle(func() error { return store.WritePartial(plan) })
 	first := -1
 	status, err := study.Execute(ctx, plan, store, study.Options{Run: run, Progress: func(done, total, failed int) {
 		if update(done, total, failed); first < 0 {
@@ -180,7 +184,7 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 	m.stop()
 	stopped := func(err error) error {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			return &interrupted{status, store.Dir}
+			return &sweepInterrupt{status, store.Dir}
 		}
 		return err
 	}
@@ -188,7 +192,7 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 		show(true)
 	}
 	for _, i := range status.Failed {
-		c.say("%s failed: %s", plan.Name(i), store.Failure(plan.Sweep.Cells[i].Key))
+		c.logf("%s failed: %s", plan.Name(i), store.Failure(plan.Sweep.Cells[i].Key))
 	}
 	if err != nil {
 		return stopped(err)
@@ -197,7 +201,7 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 	timings.WallS = c.now().Sub(begun).Seconds()
 	writes := true
 	if flags.join {
-		c.say("%s computed by this worker, %d by others or before", text.Plural(status.Computed, "cell"), status.Known)
+		c.logf("%s computed by this worker, %d by others or before", text.Plural(status.Computed, "cell"), status.Known)
 		writes, err = store.AwaitFinish(ctx)
 	}
 	if err == nil {
@@ -210,25 +214,25 @@ func (c *command) fillSweep(ctx context.Context, plan *study.Plan, store *study.
 		return stopped(err)
 	}
 	if status.Computed == 0 && len(status.Failed) == 0 && !flags.join {
-		c.say("all %s were there already", text.Plural(status.Total, "cell"))
+		c.logf("all %s were there already", text.Plural(status.Total, "cell"))
 	}
-	return failedCells(status)
+	return failedCellsError(status)
 }
 
-// checkMetric fails on names that figures know and the table does not.
+// checkMetric returns an error for metrics that figures can show but the table cannot.
 func checkMetric(name string) error {
 	const want = "choose a metric of cells, such as nct, or draw a figure"
 	if strings.HasPrefix(name, "reference.") {
-		return usagef("flag --metric: %s is of the reference, which the table does not show; %s", name, want)
+		return usagef("flag --metric: %s is a metric of the ideal fabric, which the table does not show; %s", name, want)
 	}
-	if strings.Contains(name, "/") && !strings.HasPrefix(name, "job.") { // names of jobs are anybody's
+	if strings.Contains(name, "/") && !strings.HasPrefix(name, "job.") { // names of jobs may contain a slash
 		return usagef("flag --metric: %s is a quotient, which the table does not show; %s", name, want)
 	}
 	return nil
 }
 
-// askedFor returns the metrics that the table and the figures of a sweep are to show.
-func askedFor(plan *study.Plan, flags sweepFlags) []study.MetricRequest {
+// requestedMetrics returns the metrics that the table and the figures of a sweep will show.
+func requestedMetrics(plan *study.Plan, flags sweepFlags) []study.MetricRequest {
 	var asked []study.MetricRequest
 	if flags.metric != "" {
 		asked = append(asked, study.MetricRequest{Source: "flag --metric", Name: flags.metric})
@@ -239,8 +243,8 @@ func askedFor(plan *study.Plan, flags sweepFlags) []study.MetricRequest {
 	return asked
 }
 
-// failedCells is the error of a sweep some of whose cells failed.
-func failedCells(s study.Status) error {
+// failedCellsError returns the error of a sweep with failed cells, or nil.
+func failedCellsError(s study.Status) error {
 	if len(s.Failed) == 0 {
 		return nil
 	}
@@ -254,22 +258,23 @@ func failedCells(s study.Status) error {
 	return fmt.Errorf("%s, and the same command tries these again; %d fail each time: change the scenario", what, s.Unusable)
 }
 
-// interrupted is the error of a sweep that was interrupted.
-type interrupted struct {
-	status study.Status
-	dir    string
+// sweepInterrupt is the error of an interrupted sweep.
+type sweepInterrupt struct {
+	status study.Status // progress at the interrupt
+	dir    string       // directory with the stored cells
 }
 
-func (e *interrupted) Error() string {
+func (e *sweepInterrupt) Error() string {
 	return fmt.Sprintf("interrupted after %d of %d cells, which are kept in %s; the same command goes on from there",
 		e.status.Known+e.status.Computed, e.status.Total, e.dir)
 }
 
-func (e *interrupted) Unwrap() error { return context.Canceled }
+func (e *sweepInterrupt) Unwrap() error { return context.Canceled }
 
-// finishSweep prints what a whole sweep found, and writes it, unless another worker does.
+// finishSweep prints the results of a complete sweep. It also stores them if writes is true;
+// with --join, one worker does.
 func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *result.Sweep, timings *result.SweepTimings, plots []result.Plot, flags sweepFlags, writes bool) error {
-	if why := nothingServed(doc); why != "" {
+	if why := unservedReason(doc); why != "" {
 		return usagef("no policy can serve any of %s: %s; change the scenario", text.Plural(len(doc.Cells), "cell"), why)
 	}
 	if writes {
@@ -318,8 +323,9 @@ func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *resu
 	return drawn
 }
 
-// nothingServed says why no cell of a sweep could be served by its policy, "" where some could.
-func nothingServed(s *result.Sweep) string {
+// unservedReason returns the reason why no policy could serve any cell of a sweep, or "" if a
+// cell was served.
+func unservedReason(s *result.Sweep) string {
 	why := ""
 	for i := range s.Cells {
 		label := s.Cells[i].Labels["unserved"]
@@ -333,7 +339,7 @@ func nothingServed(s *result.Sweep) string {
 	return why
 }
 
-// sweepDir is where a sweep is kept.
+// sweepDir returns the directory of a sweep.
 func sweepDir(p *study.Plan, f sweepFlags) string {
 	return cmp.Or(f.out, resultDir(runsRoot, p.Sweep.Name, p.Sweep.Digest))
 }

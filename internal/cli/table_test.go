@@ -14,21 +14,21 @@ import (
 	"sim/scenarios/result"
 )
 
-// reportOf is what is printed of an outcome.
-func reportOf(o *scenarios.Outcome, dir string) string {
+// formatReport returns the printed report of an outcome.
+func formatReport(o *scenarios.Outcome, dir string) string {
 	return report.Run(&result.Run{Document: o.Document, Detail: o.Detail, Timings: o.Timings}, dir, nil)
 }
 
 func TestTable(t *testing.T) {
 	var out strings.Builder
 	o := fakeOutcome()
-	out.WriteString(reportOf(o, "runs/deepseek671b-0123456789"))
-	golden(t, "table.txt", out.String())
-	narrow(t, out.String())
+	out.WriteString(formatReport(o, "runs/deepseek671b-0123456789"))
+	compareGolden(t, "table.txt", out.String())
+	checkLineWidths(t, out.String())
 }
 
-// TestTableOddities has a tie, an undefined metric with its reason, a policy without timings, a large topology and very
-// short times.
+// TestTableOddities prints unusual results: a tie, an undefined metric with its reason, a
+// policy without timings, a large topology and very short times.
 func TestTableOddities(t *testing.T) {
 	var out strings.Builder
 	o := fakeOutcome()
@@ -42,34 +42,34 @@ func TestTableOddities(t *testing.T) {
 		d.Rows[i].Labels["topology"] = strings.Repeat(strings.Repeat("12 ", 64)+"\n", 64)
 	}
 	d.Reference["makespan_s"] = 12.3456e-6
-	out.WriteString(reportOf(o, "out"))
-	golden(t, "table-odd.txt", out.String())
-	narrow(t, out.String())
+	out.WriteString(formatReport(o, "out"))
+	compareGolden(t, "table-odd.txt", out.String())
+	checkLineWidths(t, out.String())
 }
 
-// TestTableUnknownMetrics shows whatever there is when no column is known.
+// TestTableUnknownMetrics: if no column of the table is known, the existing metrics are shown.
 func TestTableUnknownMetrics(t *testing.T) {
 	var out strings.Builder
 	o := &scenarios.Outcome{Document: result.Document{Scenario: "ring", Rows: []result.Row{{Policy: "dor", Metrics: map[string]float64{"crossings": 8, "echo_s": 1.25}}}}}
-	out.WriteString(reportOf(o, "out"))
-	golden(t, "table-unknown.txt", out.String())
+	out.WriteString(formatReport(o, "out"))
+	compareGolden(t, "table-unknown.txt", out.String())
 }
 
 func TestExplanation(t *testing.T) {
 	o := fakeOutcome()
 	short := fakeSimulation("short", 3.6834, 0.07, 0.02)
-	shrink(&short, 0.1583) // milliseconds, whose figures are wide
+	scaleTimes(&short, 0.1583) // milliseconds, whose numbers are wide
 	o.Detail.Policies = append(o.Detail.Policies, short)
 	run := &result.Run{Document: o.Document, Detail: o.Detail}
 	for _, policy := range []string{"delta-joint", "short"} {
 		got := report.Explain(run, run.Detail.Simulation(policy), nil)
-		golden(t, "explain-"+policy+".txt", got)
-		narrow(t, got)
+		compareGolden(t, "explain-"+policy+".txt", got)
+		checkLineWidths(t, got)
 	}
 }
 
-// shrink makes everything on p's path shorter by a factor.
-func shrink(p *result.Simulation, by float64) {
+// scaleTimes multiplies all times on the critical path of p by a factor.
+func scaleTimes(p *result.Simulation, by float64) {
 	p.MakespanS *= by
 	for i := range p.Path {
 		s := &p.Path[i]
@@ -79,8 +79,8 @@ func shrink(p *result.Simulation, by float64) {
 	}
 }
 
-// narrow fails on lines that do not fit a terminal of text.Width.
-func narrow(t *testing.T, s string) {
+// checkLineWidths fails if a line is wider than text.Width.
+func checkLineWidths(t *testing.T, s string) {
 	t.Helper()
 	for _, l := range strings.Split(s, "\n") {
 		if n := utf8.RuneCountInString(l); n > text.Width {
@@ -92,22 +92,24 @@ func narrow(t *testing.T, s string) {
 	}
 }
 
-// TestColours wants them on a terminal alone, and never with NO_COLOR.
+// TestColours: colours are used only on a terminal, and never with NO_COLOR.
 func TestColours(t *testing.T) {
-	c, _, _ := buffered()
-	if c.colours(os.Stdout) {
+	c, _, _ := newBufferedCommand()
+	if c.hasColours(os.Stdout) {
 		t.Error("colours where there is no terminal")
 	}
-	c.terminal = func(io.Writer) bool { return true }
-	if !c.colours(os.Stdout) {
+	c.isTerminal = func(io.Writer) bool { return true }
+	if !c.hasColours(os.Stdout) {
 		t.Error("no colours on a terminal")
 	}
 	c.getenv = func(name string) string { return map[string]string{"NO_COLOR": "1"}[name] }
-	if c.colours(os.Stdout) {
+	if c.hasColours(os.Stdout) {
 		t.Error("colours despite NO_COLOR")
 	}
 }
 
+// TestWithoutSecrets: users, passwords and tokens in addresses are replaced, and all other
+// arguments are unchanged.
 func TestWithoutSecrets(t *testing.T) {
 	args := []string{"sweep", "a@b.toml", "--queue", "nats://me:word@host:4222,nats://token@other", "--queue=tls://u:p@h", "--listen", "TOKEN@:4222", "--listen=x@:1", "--set", "title=x@y"}
 	want := []string{"sweep", "a@b.toml", "--queue", "nats://***@host:4222,nats://***@other", "--queue=tls://***@h", "--listen", "***@:4222", "--listen=***@:1", "--set", "title=x@y"}
@@ -119,7 +121,8 @@ func TestWithoutSecrets(t *testing.T) {
 	}
 }
 
-// TestBestOfLossy: losing packets does not make a row the best, though what is left arrives sooner.
+// TestBestOfLossy: a policy that loses packets is not the best, although its remaining packets
+// arrive sooner.
 func TestBestOfLossy(t *testing.T) {
 	row := func(name string, dropped, delay float64) result.Row {
 		return result.Row{Policy: name, Metrics: map[string]float64{"dropped": dropped, "mean_delay_s": delay, "max_link_load": 1}}

@@ -5,12 +5,13 @@ import (
 	"testing"
 )
 
-// TestTrialsTable has policies that stall sometimes, always, and one without trials.
+// TestTrialsTable prints policies whose trials stall sometimes or always, and a policy without
+// trials.
 func TestTrialsTable(t *testing.T) {
 	var out strings.Builder
 	o := fakeOutcome()
 	d := &o.Document
-	out.WriteString(reportOf(o, "out"))
+	out.WriteString(formatReport(o, "out"))
 	if strings.Contains(strings.ToLower(out.String()), "replay") {
 		t.Error("the table of a run without trials speaks of them")
 	}
@@ -31,7 +32,7 @@ func TestTrialsTable(t *testing.T) {
 	d.Reference["replay_makespan_mean_s"], d.Reference["replay_compute_makespan_mean_s"] = 3.677, 3.333
 	d.Reference["replay_gap_max"] = 0.0123
 	out.Reset()
-	out.WriteString(reportOf(o, "out"))
-	golden(t, "table-replay.txt", out.String())
-	narrow(t, out.String())
+	out.WriteString(formatReport(o, "out"))
+	compareGolden(t, "table-replay.txt", out.String())
+	checkLineWidths(t, out.String())
 }

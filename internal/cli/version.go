@@ -10,6 +10,7 @@ import (
 	"sim/scenarios/result"
 )
 
+// versionCommand returns the definition of sim version.
 func (c *command) versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "version",
@@ -26,7 +27,8 @@ func (c *command) versionCommand() *cli.Command {
 	}
 }
 
-// manCommand prints the manual that the flags and descriptions of all commands make.
+// manCommand returns the definition of sim man, which prints the manual. It is generated from
+// the flags and descriptions of all commands.
 func (c *command) manCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "man",

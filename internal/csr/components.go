@@ -1,13 +1,19 @@
 package csr
 
-// Components returns, by row of a graph whose arcs out of row r lead to the rows to[start[r]:start[r+1]], the number of its
-// strongly connected component over the arcs to keep, and how many components there are; those that arcs lead to have
-// lower numbers (Tarjan, Depth-First Search and Linear Graph Algorithms, SIAM J. Computing 1, 1972).
+// Components returns the strongly connected components of a directed graph. The successors of
+// node r are to[start[r]:start[r+1]]; only the arcs for which keep is true count.
+//
+// component is indexed by node and holds component numbers 0..n-1. An arc between two
+// components leads to the lower number, so increasing numbers are a reverse topological order.
+//
+// The algorithm is Tarjan's, without recursion (Depth-First Search and Linear Graph
+// Algorithms, SIAM J. Computing 1, 1972). Until a component is closed, component holds the
+// visit number of a node and low its low link.
 func Components(start, to []int32, keep func(arc int32) bool) (of []int32, n int) {
 	const closed = 1 << 30
 	rows := int32(len(start) - 1)
 	of = make([]int32, rows)
-	low, next := make([]int32, rows), make([]int32, rows) // low is 0 of rows that are yet to be found
+	low, next := make([]int32, rows), make([]int32, rows) // low is 0 for unvisited nodes; next is the next arc to examine
 	var open, path []int32
 	found := int32(0)
 	for root := range rows {
@@ -30,7 +36,7 @@ func Components(start, to []int32, keep func(arc int32) bool) (of []int32, n int
 					low[at] = min(low[at], low[to[k]])
 				}
 			}
-			if next[at] = k; k < start[at+1] { // to be looked at again when where it leads to is done
+			if next[at] = k; k < start[at+1] { // descend; arc k is examined again afterwards
 				path = append(path, to[k])
 				continue
 			}

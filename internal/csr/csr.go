@@ -1,8 +1,12 @@
-// Package csr lays items out in compressed rows: those of row r are items[start[r]:start[r+1]].
+// Package csr stores groups of items in compressed sparse rows (CSR): the items of row r are
+// items[start[r]:start[r+1]].
+//
+// Sort and Index build such rows. Components finds the strongly connected components of a
+// graph whose arcs are stored by source node.
 package csr
 
-// Sort returns items by row, those of a row in the order in which they stand in items (a stable counting sort). row
-// returns that of an item, 0..rows-1, or -1 for one that is left out.
+// Sort groups items by row with a stable counting sort: items of one row keep their order. row
+// returns the row of an item, 0..rows-1, or -1 to omit the item.
 func Sort[T any](items []T, rows int, row func(T) int32) (start []int32, sorted []T) {
 	start = make([]int32, rows+1)
 	for _, x := range items {
@@ -24,7 +28,8 @@ func Sort[T any](items []T, rows int, row func(T) int32) (start []int32, sorted 
 	return start, sorted
 }
 
-// Index is Sort of the numbers 0..len(row)-1, of which number i is in row[i].
+// Index groups the indices 0..len(row)-1 by row: index i goes to row[i], or nowhere if row[i]
+// is -1.
 func Index(row []int32, rows int) (start, index []int32) {
 	all := make([]int32, len(row))
 	for i := range all {

@@ -5,6 +5,8 @@ import (
 	"testing"
 )
 
+// TestSort compares Sort and Index with rows written by hand, with an empty row and omitted
+// items.
 func TestSort(t *testing.T) {
 	start, words := Sort([]string{"b2", "a1", "", "b1", "d0"}, 4, func(s string) int32 {
 		if s == "" {

@@ -1,4 +1,5 @@
-// Package csvfield makes texts of unknown origin safe as fields of CSV files that people open in spreadsheets.
+// Package csvfield makes text of unknown origin safe as fields of CSV files that people open
+// in spreadsheets.
 package csvfield
 
 import (
@@ -7,8 +8,9 @@ import (
 	"strings"
 )
 
-// Safe returns the fields of a row such that no spreadsheet takes one for a formula: a field that begins with =, +, -, @,
-// a tab or a carriage return and is not a finite number gets an apostrophe in front, which spreadsheets do not show.
+// Safe returns the fields of a row so that no spreadsheet evaluates one as a formula. A field
+// that begins with =, +, -, @, a tab or a carriage return and is not a finite number gets a
+// leading apostrophe, which spreadsheets do not show.
 func Safe(fields ...string) []string {
 	row := make([]string, len(fields))
 	for i, f := range fields {
@@ -19,6 +21,7 @@ func Safe(fields ...string) []string {
 	return row
 }
 
+// isNumber reports whether s is a finite number.
 func isNumber(s string) bool {
 	v, err := strconv.ParseFloat(s, 64)
 	return err == nil && !math.IsInf(v, 0) && !math.IsNaN(v)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Numbers and ordinary texts stay as they are; what a spreadsheet takes for a formula begins with an apostrophe.
+// TestSafe: numbers and ordinary text are unchanged; text that a spreadsheet would evaluate as
+// a formula gets a leading apostrophe.
 func TestSafe(t *testing.T) {
 	same := []string{"", "a", "a=b", "400Gbps", "-1", "+2.5", "-1e-9", "1e9", " =1"}
 	if got := Safe(same...); !slices.Equal(got, same) {

@@ -12,8 +12,9 @@ import (
 // ErrIrregular is wrapped by the error for a path that names a FIFO, a device or a socket.
 var ErrIrregular = errors.New("it is no regular file")
 
-// Open opens a regular file for reading and returns its size in bytes. Other things, such as FIFOs and devices, are
-// refused without being opened: opening a FIFO may block, and reading a device may never end.
+// Open opens a regular file for reading and returns its size in bytes. FIFOs, devices and
+// sockets are rejected without being opened: opening a FIFO can block, and reading a device
+// may never end.
 func Open(path string) (*os.File, int64, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -26,7 +27,8 @@ func Open(path string) (*os.File, int64, error) {
 	return f, info.Size(), err
 }
 
-// Read reads a regular file of at most maxBytes bytes. Of a larger file it returns the first maxBytes+1 bytes.
+// Read reads a regular file of at most maxBytes bytes. If the file is larger, Read returns its
+// first maxBytes+1 bytes, so that the caller can detect it.
 func Read(path string, maxBytes int) ([]byte, error) {
 	f, size, err := Open(path)
 	if err != nil {
@@ -34,7 +36,7 @@ func Read(path string, maxBytes int) ([]byte, error) {
 	}
 	defer f.Close()
 	var b bytes.Buffer
-	b.Grow(int(min(size, int64(maxBytes))) + bytes.MinRead) // a file may still grow, and those of /proc have no size
+	b.Grow(int(min(size, int64(maxBytes))) + bytes.MinRead) // the file may grow while it is read, and files of /proc have size 0
 	_, err = b.ReadFrom(io.LimitReader(f, int64(maxBytes)+1))
 	return b.Bytes(), err
 }

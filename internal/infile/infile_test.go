@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Regular files and symbolic links to them are read up to a bound. A FIFO without a writer and an endless device are
-// refused at once.
+// TestRead: regular files and symbolic links to them are read up to the limit. A FIFO without
+// a writer and an endless device are rejected immediately.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }

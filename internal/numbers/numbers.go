@@ -1,4 +1,4 @@
-// Package numbers makes lists of consecutive numbers, which searches order, draw from and exchange.
+// Package numbers makes slices of consecutive numbers, which searches permute and sample.
 package numbers
 
 // Below returns the numbers 0 to n-1.

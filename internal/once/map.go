@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// Map holds a Value for each key. Its zero value holds none.
+// Map holds one lazily computed Value per key. Its zero value is empty and ready to use.
 type Map[K comparable, V any] struct {
 	mu sync.Mutex
 	of map[K]*Value[V]
 }
 
-// Get is Value.Get of the value of a key.
+// Get returns the value of key and computes it first if necessary; see Value.Get.
 func (m *Map[K, V]) Get(ctx context.Context, key K, compute func() (V, error)) (V, error) {
 	m.mu.Lock()
 	if m.of == nil {

@@ -1,6 +1,8 @@
-// Package once computes once what several ask for, unless who computes it is interrupted: then the next one does.
+// Package once computes a shared value at most once, as sync.Once does, but with cancellation:
+// if the caller that computes the value is cancelled, the next caller computes it.
 //
-// It is used for what the policies of a scenario have in common, such as bounds and plans.
+// The policies of a scenario share values such as bounds and plans in this way. Value holds
+// one value, and Map one per key.
 package once
 
 import (
@@ -8,17 +10,18 @@ import (
 	"sync"
 )
 
-// Value holds what is computed once. Its zero value holds nothing.
+// Value is a value that is computed on first use. Its zero value is ready to use.
 type Value[T any] struct {
-	begin sync.Once
-	turn  chan struct{} // taken by who computes
-	known bool
+	begin sync.Once     // creates turn
+	turn  chan struct{} // semaphore of capacity 1, held by the caller that computes
+	known bool          // value and err are set
 	value T
 	err   error
 }
 
-// Get returns what compute returns, or did before. While another computes it waits. It fails with ctx's error where ctx
-// ends before the value is known, and then keeps nothing.
+// Get returns the result of compute, or the result that an earlier call stored. If another
+// goroutine is computing, Get waits for it. If ctx is cancelled first, Get returns the error
+// of ctx and stores nothing.
 func (v *Value[T]) Get(ctx context.Context, compute func() (T, error)) (T, error) {
 	var none T
 	v.begin.Do(func() { v.turn = make(chan struct{}, 1) })

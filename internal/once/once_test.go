@@ -8,8 +8,8 @@ import (
 	"sim/internal/once"
 )
 
-// TestInterrupted: who is interrupted keeps nothing, and the next one computes; then the value is there for all,
-// interrupted or not.
+// TestInterrupted: a cancelled call stores nothing, and the next call computes the value. All
+// later calls get that value, even if their context is cancelled.
 func TestInterrupted(t *testing.T) {
 	var v once.Value[int]
 	ctx, cancel := context.WithCancel(t.Context())
@@ -31,7 +31,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestWaitersLeave: who waits for another's value leaves when interrupted.
+// TestWaitersLeave: a call that waits for the computation of another goroutine returns when
+// its context is cancelled.
 func TestWaitersLeave(t *testing.T) {
 	var v once.Value[int]
 	begun, end := make(chan struct{}), make(chan struct{})

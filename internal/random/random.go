@@ -1,4 +1,5 @@
-// Package random draws numbers that depend on a seed and a name alone, so that searches with one seed share none.
+// Package random provides random number generators that depend only on a seed and a name.
+// Different consumers with the same seed therefore get independent numbers.
 package random
 
 import (
@@ -6,7 +7,7 @@ import (
 	"math/rand/v2"
 )
 
-// Stream returns the generator of the consumer of a name under a seed.
+// Stream returns the random number generator of the named consumer for a seed.
 func Stream(seed uint64, name string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(name))

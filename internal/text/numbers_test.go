@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the stored numbers anew")
+var update = flag.Bool("update", false, "rewrite the stored numbers")
 
-// TestNumbers compares how numbers of all magnitudes are printed by each function with a stored file: values just below,
-// at and above those where units and digits change.
+// TestNumbers compares the number formats with a stored file, for numbers of all magnitudes:
+// just below, at and just above the values at which units and digits change.
 func TestNumbers(t *testing.T) {
 	values := []float64{0, 1.0 / 3, 59.9999, 60, 3600, 7199.99, 7200, 86399, 86400, 172799, 172800, 1e7, 123456789}
 	for k := -10; k <= 10; k++ {

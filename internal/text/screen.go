@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Acts reports whether a terminal may act on r rather than show it: a control character of C0 or C1 other than tab and
-// line end, a line or paragraph separator, or one of the characters that reorder text (Unicode UAX #9: marks, embeddings,
-// overrides and isolates).
+// Acts reports whether a terminal could interpret r as a command instead of showing it. Such
+// characters are the C0 and C1 control characters except tab and newline, line and paragraph
+// separators, and the bidirectional formatting characters of Unicode UAX #9.
 func Acts(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -20,15 +20,17 @@ func Acts(r rune) bool {
 	return r == 0x061c || r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
-// Screen writes text to a terminal or file, in which names and labels may come from files of unknown origin. Characters
-// on which a terminal acts are written as Go and JSON write them in strings, and so are bytes that are no UTF-8. Bold
-// (see Bold) passes.
+// Screen writes text for a terminal or a file. Names and labels in the text may come from
+// files of unknown origin, so characters that a terminal would interpret, and bytes that are
+// not UTF-8, are escaped as in Go and JSON strings. The sequences of Bold are written
+// unchanged.
 type Screen struct {
 	W    io.Writer
-	rest []byte // the beginning of a character or sequence whose end is not written yet
+	rest []byte // incomplete character or sequence at the end of the previous Write
 }
 
-// Write writes p but for the beginning of a character or of a sequence at its end, which waits for the next call.
+// Write writes p, except for an incomplete character or sequence at its end, which is kept for
+// the next call.
 func (s *Screen) Write(p []byte) (int, error) {
 	all := p
 	if len(s.rest) > 0 {
@@ -49,17 +51,17 @@ func (s *Screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes the beginning of a character or sequence that never ended.
+// Flush writes the incomplete character or sequence that is still held back.
 func (s *Screen) Flush() error {
 	_, err := s.W.Write(shown(s.rest))
 	s.rest = nil
 	return err
 }
 
-// passes are the sequences that Bold writes.
+// passes lists the sequences that Bold writes; they are not escaped.
 var passes = [][]byte{[]byte("\x1b[1m"), []byte("\x1b[0m")}
 
-// begins reports whether p is the beginning of a character or of a sequence that passes, and not all of it.
+// begins reports whether p is an incomplete character or an incomplete sequence of passes.
 func begins(p []byte) bool {
 	for _, sequence := range passes {
 		if len(p) < len(sequence) && bytes.HasPrefix(sequence, p) {
@@ -69,7 +71,8 @@ func begins(p []byte) bool {
 	return utf8.RuneStart(p[0]) && !utf8.FullRune(p)
 }
 
-// shown returns p with what a terminal would act on escaped. It returns p itself if there is nothing to escape.
+// shown returns p with all characters escaped that a terminal would interpret. If there are
+// none, it returns p itself.
 func shown(p []byte) []byte {
 	if utf8.Valid(p) && !bytes.ContainsFunc(p, Acts) {
 		return p
@@ -84,7 +87,7 @@ func shown(p []byte) []byte {
 			}
 		}
 		switch {
-		case size > 1 && r == 0: // a sequence
+		case size > 1 && r == 0: // a sequence of passes, already written
 		case r == utf8.RuneError && size == 1, r < ' ' && Acts(r):
 			fmt.Fprintf(&b, `\x%02x`, p[0])
 		case Acts(r):
@@ -97,7 +100,7 @@ func shown(p []byte) []byte {
 	return b.Bytes()
 }
 
-// Shown returns s with what a terminal would act on escaped.
+// Shown returns s with all characters escaped that a terminal would interpret.
 func Shown(s string) string {
 	return string(shown([]byte(s)))
 }

@@ -10,8 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// However a text is cut into writes, the screen gets the same bytes: no control or reordering character but tabs and line
-// ends, no invalid UTF-8, and every other character as it was.
+// TestScreen: the output does not depend on how a text is divided into writes. It contains no
+// control or bidirectional characters except tabs and newlines, and no invalid UTF-8; all
+// other characters are unchanged.
 func TestScreen(t *testing.T) {
 	pieces := []string{
 		"a", "é", "…", "世", "𝄞", "\n", "\t", "\x1b[1m", "\x1b[0m", "\x1b[2J", "\x1b", "\r", "\x00", "\x7f", "\u0085", "\u009b", "\u2028", "\u061c",

@@ -8,29 +8,31 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Width is the widest that anything is printed.
+// Width is the maximum line width of printed text, in characters.
 const Width = 100
 
-// Table is a table of texts: the first column to the left, the others to the right.
+// Table is a table of text cells. By default the first column is aligned to the left and the
+// others to the right.
 type Table struct {
-	Heads []string // in lines
-	Rows  [][]string
-	bold  []bool // by row
-	left  []int  // columns
-	gone  []int
-	unit  Unit
+	Heads []string   // column headings; they may have several lines
+	Rows  [][]string // cells, indexed by row and column
+	bold  []bool     // whether to emphasise a row, indexed by row
+	left  []int      // indices of the columns aligned to the left
+	gone  []int      // indices of the hidden columns
+	unit  Unit       // unit of float64 cells, which are times in seconds
 }
 
-// NewTable returns an empty table with columns of these heads.
+// NewTable returns an empty table with the given column headings.
 func NewTable(heads ...string) *Table { return &Table{Heads: heads, left: []int{0}} }
 
-// Left aligns columns to the left, counted from 0, and the others to the right.
+// Left aligns the columns with the given indices to the left, and all others to the right.
 func (t *Table) Left(columns ...int) *Table {
 	t.left = columns
 	return t
 }
 
-// Show leaves the columns of a head out unless they are to be shown. Rows have cells for them all the same.
+// Show hides the columns with a heading unless shown is true. Rows have cells for hidden
+// columns, too.
 func (t *Table) Show(head string, shown bool) {
 	for i, h := range t.Heads {
 		if h == head && !shown {
@@ -39,14 +41,15 @@ func (t *Table) Show(head string, shown bool) {
 	}
 }
 
-// In sets the unit of times.
+// In sets the unit in which float64 cells, which are times in seconds, are printed.
 func (t *Table) In(unit Unit) *Table {
 	t.unit = unit
 	return t
 }
 
-// Row adds a row of cells: texts, lists of texts, whole numbers with their thousands apart, and times in seconds in the
-// unit of In. Cells that it lacks are empty.
+// Row adds a row. A cell is a string, a []string (several cells), an integer, which is printed
+// with thousands separators, or a float64, a time in seconds that is printed in the unit set
+// by In. Missing cells at the end are empty.
 func (t *Table) Row(cells ...any) {
 	var row []string
 	for _, c := range cells {
@@ -66,14 +69,14 @@ func (t *Table) Row(cells ...any) {
 	t.Rows, t.bold = append(t.Rows, row), append(t.bold, false)
 }
 
-// BoldRow adds a row that stands out.
+// BoldRow adds a row that is emphasised.
 func (t *Table) BoldRow(cells ...any) {
 	t.Row(cells...)
 	t.bold[len(t.bold)-1] = true
 }
 
-// String draws the table as text with a line under the head. Rows that stand out are printed by bold, where it is not
-// nil.
+// String returns the table as text with a line below the headings. The function bold formats
+// the cells of emphasised rows; if it is nil, they are printed as the others.
 func (t *Table) String(bold func(string) string) string {
 	style := table.StyleLight
 	style.Options = table.Options{SeparateHeader: true}
@@ -90,10 +93,10 @@ func (t *Table) String(bold func(string) string) string {
 	return tw.Render() + "\n"
 }
 
-// markdown escapes what Markdown would act on.
+// markdown escapes the characters that have a meaning in Markdown.
 var markdown = strings.NewReplacer("_", `\_`, "*", `\*`, "`", "'", "<", "&lt;")
 
-// Markdown draws the table in Markdown.
+// Markdown returns the table in Markdown. Emphasised rows are bold.
 func (t *Table) Markdown() string {
 	return t.writer(func(cell string, stands bool) string {
 		if cell = markdown.Replace(cell); stands && cell != "" {
@@ -103,7 +106,8 @@ func (t *Table) Markdown() string {
 	}).RenderMarkdown() + "\n"
 }
 
-// writer fills the writer of the library.
+// writer converts the visible columns to a table of the go-pretty library. The function format
+// is applied to each cell; its second argument is true for cells of emphasised rows.
 func (t *Table) writer(format func(cell string, stands bool) string) table.Writer {
 	tw := table.NewWriter()
 	kept := func(cells []string, format func(string) string) table.Row {
@@ -134,7 +138,7 @@ func (t *Table) writer(format func(cell string, stands bool) string) table.Write
 	return tw
 }
 
-// TextWidth is how wide the table is drawn as text, all columns shown.
+// TextWidth returns the width in characters of the table as text, including hidden columns.
 func (t *Table) TextWidth() int {
 	sum := 0
 	for i, head := range t.Heads {
@@ -147,7 +151,8 @@ func (t *Table) TextWidth() int {
 	return sum
 }
 
-// Map returns the table with its rows changed; heads are those of the columns.
+// Map returns a copy of the table with change applied to each row. The first argument of
+// change is the column headings.
 func (t *Table) Map(change func(heads, cells []string) []string) *Table {
 	out := *t
 	out.Rows = make([][]string, len(t.Rows))

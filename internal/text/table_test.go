@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTable: a table by hand, as text and in Markdown, with a row that stands out, a column that is left out, and columns
-// to the left.
+// TestTable compares a small table with text and Markdown written by hand: with an emphasised
+// row, a hidden column and columns aligned to the left.
 func TestTable(t *testing.T) {
 	table := NewTable("policy", "time\ns", "seen", "note").Left(0, 3)
 	table.Show("seen", false)

@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// Unit is a unit of time that a column of times is printed in.
+// Unit is a unit of time and a number of decimals, for example for one column of a table.
 type Unit struct {
-	name   string
-	second float64
-	digits int
+	name   string  // printed after the number
+	second float64 // one second in this unit
+	digits int     // decimals
 }
 
-// UnitFor returns the unit in which most seconds reads well, with up to six digits.
+// UnitFor returns the unit for times of up to most seconds, with enough decimals for five
+// significant digits of that time.
 func UnitFor(most float64) Unit {
 	u := Unit{"ns", 1e9, 4}
 	switch most = math.Abs(most); {
@@ -35,15 +36,15 @@ func UnitFor(most float64) Unit {
 	return u
 }
 
-// Of prints v seconds.
+// Of formats v seconds with the unit.
 func (u Unit) Of(v float64) string {
 	return strconv.FormatFloat(v*u.second, 'f', u.digits, 64) + " " + u.name
 }
 
-// In is v seconds as a number of the unit.
+// In converts v seconds to the unit.
 func (u Unit) In(v float64) float64 { return v * u.second }
 
-// Signed prints v seconds with its sign.
+// Signed formats v seconds with a sign, unless the value is printed as zero.
 func (u Unit) Signed(v float64) string {
 	if text := u.Of(math.Abs(v)); strings.Trim(text, "0. "+u.name) != "" {
 		return map[bool]string{true: "-", false: "+"}[v < 0] + text
@@ -51,13 +52,15 @@ func (u Unit) Signed(v float64) string {
 	return u.Of(0)
 }
 
-// AddUp rounds parts, in seconds, to what u prints, such that they add up to their sum as u prints it.
+// AddUp rounds parts, in seconds, to the precision of u so that the printed parts sum to the
+// printed total.
 func (u Unit) AddUp(parts ...float64) []float64 {
 	return AddUp(u.second*math.Pow10(u.digits), parts...)
 }
 
-// AddUp rounds parts to multiples of 1/scale such that they add up to their rounded sum: those that rounding took
-// farthest from themselves go the other way.
+// AddUp rounds parts to multiples of 1/scale so that they sum to their rounded total. Each
+// part is rounded to the nearest multiple; the parts with the largest rounding errors are then
+// moved by 1/scale until the sum is right (largest remainder method).
 func AddUp(scale float64, parts ...float64) []float64 {
 	out, off := make([]float64, len(parts)), 0.0
 	for i, v := range parts {
@@ -83,10 +86,12 @@ func AddUp(scale float64, parts ...float64) []float64 {
 	return out
 }
 
-// Seconds prints v with four decimals of the unit that fits it.
+// Seconds formats a time of v seconds with the unit that UnitFor selects.
 func Seconds(v float64) string { return UnitFor(v).Of(v) }
 
-// Class prints a percentile of delays with the three digits that it has: it is the upper end of a class 1/128 wide.
+// Class formats a percentile of packet delays, in seconds, with three significant digits. More
+// would be meaningless: the value is the upper end of a histogram class whose relative width
+// is 1/128.
 func Class(v float64) string {
 	u := UnitFor(v)
 	u.digits = 2
@@ -96,7 +101,7 @@ func Class(v float64) string {
 	return u.Of(v)
 }
 
-// Roughly prints a wall-clock time, of which two digits are worth reading.
+// Roughly formats a wall-clock time of v seconds with two significant digits.
 func Roughly(v float64) string {
 	u := UnitFor(v)
 	if v == 0 || u.name == "ns" {
@@ -110,7 +115,7 @@ func Roughly(v float64) string {
 	return strconv.FormatFloat(v, 'f', digits, 64) + " " + u.name
 }
 
-// BytesPerSecond prints a rate in bytes, as networks of chips have it.
+// BytesPerSecond formats a rate of v bytes per second, the usual unit for networks of chips.
 func BytesPerSecond(v float64) string {
 	for _, u := range []struct {
 		name string

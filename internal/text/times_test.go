@@ -9,7 +9,8 @@ import (
 	_ "sim/internal/testseed"
 )
 
-// TestPartsAddUp: as printed, parts add up to their sum, each within one of the last digit.
+// TestPartsAddUp: the printed parts sum to the printed total, and each differs from its value
+// by at most one unit of the last digit.
 func TestPartsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.Float64Range(-0.5, 4), 1, 6).Draw(t, "parts")
@@ -35,6 +36,8 @@ func TestPartsAddUp(t *testing.T) {
 	})
 }
 
+// TestFormats compares the formats of times, ratios and whole numbers with text written by
+// hand.
 func TestFormats(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{Seconds(3.6834), "3.6834 s"},

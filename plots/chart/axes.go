@@ -13,20 +13,21 @@ import (
 	"sim/plots/sheet"
 )
 
-// grid is how panels stand: so many side by side, each with data of about this size in points.
-type grid struct {
+// panelGrid describes the arrangement of panels: the number of columns, and the approximate
+// size of the data area of a panel in points.
+type panelGrid struct {
 	cols          int
 	width, height vg.Length
 }
 
-// dataHeights are heights of data by the number of panels side by side.
+// dataHeights is the height of the data area in points, indexed by the number of columns.
 var dataHeights = [...]vg.Length{0, 250, 175, 150, 130}
 
-// layout places n panels, fewer side by side where the data of each would be narrower than least. Side is the room that
-// is taken beside them.
-func layout(n int, least, side vg.Length) grid {
-	const axis, between = 50, 18 // points: titles and labels of the first, and what the others need
-	g := grid{cols: min(n, 4)}
+// layoutPanels arranges n panels. It uses fewer columns if panels would otherwise be narrower
+// than least points. side is the width that other parts of the sheet need.
+func layoutPanels(n int, least, side vg.Length) panelGrid {
+	const axis, between = 50, 18 // points: for the labels of the first column, and between columns
+	g := panelGrid{cols: min(n, 4)}
 	switch {
 	case n == 4:
 		g.cols = 2
@@ -34,7 +35,7 @@ func layout(n int, least, side vg.Length) grid {
 		g.cols = 3
 	}
 	for ; ; g.cols-- {
-		g.width = (sheet.Inside-side-axis)/vg.Length(g.cols) - between
+		g.width = (sheet.ContentWidth-side-axis)/vg.Length(g.cols) - between
 		if g.cols == 1 || g.width >= least {
 			g.height = dataHeights[g.cols]
 			return g
@@ -42,63 +43,64 @@ func layout(n int, least, side vg.Length) grid {
 	}
 }
 
-// panelsOf makes a plot for each category of the panels, with its heading.
-func (v *view) panelsOf() []*plot.Plot {
+// newPanels returns an empty plot with a heading for each panel.
+func (v *view) newPanels() []*plot.Plot {
 	var out []*plot.Plot
 	for i, l := range v.panels.categories {
 		p := sheet.NewPlot("", "")
-		head := v.panels.head(l)
-		if v.after != nil {
-			head += v.after[i]
+		head := v.panels.heading(l)
+		if v.headingSuffixes != nil {
+			head += v.headingSuffixes[i]
 		}
-		sheet.Head(p, strings.TrimPrefix(head, ": "))
+		sheet.AddHeading(p, strings.TrimPrefix(head, ": "))
 		out = append(out, p)
 	}
 	return out
 }
 
-// page puts panels on a sheet whose title is about what.
-func (v *view) page(what string, panels []*plot.Plot, g grid, xTitle, yTitle string) *sheet.Sheet {
+// newSheet returns a sheet with the panels. what is the default title.
+func (v *view) newSheet(what string, panels []*plot.Plot, g panelGrid, xTitle, yTitle string) *sheet.Sheet {
 	s := &sheet.Sheet{Blocks: []sheet.Block{{Plots: panels, Cols: g.cols, Height: g.height, XTitle: xTitle, YTitle: yTitle}}}
 	s.Title, s.Subtitle = v.headings(what)
 	return s
 }
 
-// numbered makes the axes across panels that of the drawn categories of f, each at its number, and returns its title;
-// of many that are numbers or times, round ones have ticks.
-func (f *facet) numbered(panels []*plot.Plot, label string, log bool, width vg.Length) (title string) {
-	labels, title := f.ticksOf(label)
+// setNumberedAxes sets the x axes of panels to the categories of f, at the positions of their
+// numbers, and returns the axis title. If there are many categories, round values get ticks
+// instead.
+func (f *dimension) setNumberedAxes(panels []*plot.Plot, label string, log bool, width vg.Length) (title string) {
+	labels, title := f.tickLabels(label)
 	var numbers []float64
 	for _, l := range f.categories {
 		numbers = append(numbers, f.numbers[l])
 	}
-	lo, hi := padded(slices.Min(numbers), slices.Max(numbers), log)
-	ticks := []plot.Tick(sheet.Marks(numbers, labels))
-	const many, few = 14, 8 // values that are not each worth a tick; ticks instead
-	switch per, ok := unitOf(numbers, labels); {
+	lo, hi := padRange(slices.Min(numbers), slices.Max(numbers), log)
+	ticks := []plot.Tick(sheet.FixedTicks(numbers, labels))
+	const many, few = 14, 8 // maximum number of categories with their own ticks; otherwise, number of ticks
+	switch per, ok := labelFactor(numbers, labels); {
 	case len(labels) <= many:
 	case ok && log:
 		ticks = sheet.LogTicker{Unit: sheet.Unit{Per: per}, Count: few}.Ticks(lo, hi)
 	case ok:
 		ticks = sheet.Ticker{Unit: sheet.Unit{Per: per}, Count: few}.Ticks(lo, hi)
-	case log && label == "" && f.times(): // each in a unit of its own
-		ticks = sheet.LogTicker{Named: true, Count: few}.Ticks(lo, hi)
+	case log && label == "" && f.isTime(): // each tick has its own unit
+		ticks = sheet.LogTicker{UnitPerTick: true, Count: few}.Ticks(lo, hi)
 	}
 	for _, p := range panels {
 		setScale(&p.X, lo, hi, log)
-		sheet.Spaced(p, slices.Clone(ticks), width)
+		sheet.SetTicks(p, slices.Clone(ticks), width)
 	}
 	return title
 }
 
-// padded keeps what is drawn off the ends.
-func padded(lo, hi float64, log bool) (float64, float64) {
+// padRange extends a range by a margin at both ends.
+func padRange(lo, hi float64, log bool) (float64, float64) {
 	const margin = 0.04
 	if log {
 		lo, hi = math.Log10(lo), math.Log10(hi)
 	}
 	room := margin * (hi - lo)
-	if flat := flatRoom(lo, hi); flat > 0 {
+	if flat := constantRangeWidth(lo, hi); flat > 0 {
 		room = flat
 	}
 	if log {
@@ -107,9 +109,10 @@ func padded(lo, hi float64, log bool) (float64, float64) {
 	return lo - room, hi + room
 }
 
-// flatRoom is what an axis shows of values that are all identical, 0 of others.
-func flatRoom(lo, hi float64) float64 {
-	const nearlyEqual = 1e-9 // of the greater
+// constantRangeWidth returns a width for the axis of a range that is nearly empty, or 0 if the
+// range is not.
+func constantRangeWidth(lo, hi float64) float64 {
+	const nearlyEqual = 1e-9 // relative to the larger absolute value
 	switch {
 	case hi-lo > nearlyEqual*max(math.Abs(lo), math.Abs(hi)):
 		return 0
@@ -119,6 +122,7 @@ func flatRoom(lo, hi float64) float64 {
 	return max(math.Abs(hi)*0.1, 1e-9)
 }
 
+// setScale sets the range of an axis and makes it logarithmic if log is set.
 func setScale(a *plot.Axis, lo, hi float64, log bool) {
 	a.Min, a.Max = lo, hi
 	if log {
@@ -126,8 +130,9 @@ func setScale(a *plot.Axis, lo, hi float64, log bool) {
 	}
 }
 
-// unitOf returns the factor from numbers to their labels. ok is false if there is none, as if labels have units.
-func unitOf(numbers []float64, labels []string) (per float64, ok bool) {
+// labelFactor returns the common factor from numbers to the numbers in their labels. ok is
+// false if there is none, for example because labels have units.
+func labelFactor(numbers []float64, labels []string) (per float64, ok bool) {
 	for i, n := range numbers {
 		v, err := strconv.ParseFloat(labels[i], 64)
 		switch {
@@ -143,8 +148,8 @@ func unitOf(numbers []float64, labels []string) (per float64, ok bool) {
 	return per, per > 0
 }
 
-// rangeOf returns the least and the largest of values; lo > hi if there are none.
-func rangeOf(values []float64) (lo, hi float64) {
+// minMax returns the minimum and maximum of values. If there are none, lo > hi.
+func minMax(values []float64) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, v := range values {
 		lo, hi = min(lo, v), max(hi, v)
@@ -152,9 +157,11 @@ func rangeOf(values []float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// valueAxis makes a show values of q within [lo, hi] with about count ticks. From is the value that it begins at,
-// unless values lie below; nil leaves that open, bars begin at q's base.
-func valueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, bars bool, count int) {
+// setValueAxis makes a an axis for values of q in [lo, hi] with about count ticks.
+//
+// from is the lowest value of the axis unless a value is lower; nil selects it automatically.
+// Axes of bars begin at the base of q, and so do other axes if the values are near the base.
+func setValueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, bars bool, count int) {
 	if log {
 		if from != nil {
 			lo = min(lo, *from)
@@ -164,39 +171,39 @@ func valueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, bar
 			down = *from
 		}
 		setScale(a, down, up, true)
-		a.Tick.Marker = sheet.LogTicker{Unit: q.unit, Named: q.named, Count: count}
+		a.Tick.Marker = sheet.LogTicker{Unit: q.unit, UnitPerTick: q.hasTickUnits, Count: count}
 		return
 	}
 	base := q.base
 	if from != nil {
 		base = *from
 	}
-	const near = 0.6 // of what lies above the base
+	const near = 0.6 // relative to the distance of the highest value from the base
 	if from != nil || bars || lo >= base && lo-base <= near*(hi-base) {
 		lo, hi = min(lo, base), max(hi, base)
 	}
-	if bars && q.base != 0 { // what is as good as the base should look so
+	if bars && q.base != 0 { // values that nearly equal the base should look like it
 		const least = 0.02
 		hi = max(hi, q.base+least*math.Abs(q.base))
 	}
-	room := cmp.Or(flatRoom(lo, hi), hi-lo)
+	room := cmp.Or(constantRangeWidth(lo, hi), hi-lo)
 	const margin = 0.06
 	setScale(a, lo, hi+margin*room, false)
 	switch {
 	case lo != base:
 		a.Min -= margin * room
-	case from == nil && !bars: // what lies on the base is seen beside the axis
+	case from == nil && !bars: // values at the base remain visible beside the axis
 		a.Min -= margin / 2 * room
 	}
 	a.Tick.Marker = sheet.Ticker{Unit: q.unit, Count: count}
-	if len(a.Tick.Marker.Ticks(a.Min, a.Max)) < 2 { // too narrow for its distance from 0
-		a.Tick.Marker = sheet.Marks([]float64{a.Min, a.Max}, []string{sheet.Digits(a.Min*q.unit.Per, 6), sheet.Digits(a.Max*q.unit.Per, 6)})
+	if len(a.Tick.Marker.Ticks(a.Min, a.Max)) < 2 { // the range is too narrow, compared with its values, for round ticks
+		a.Tick.Marker = sheet.FixedTicks([]float64{a.Min, a.Max}, []string{sheet.Digits(a.Min*q.unit.Per, 6), sheet.Digits(a.Max*q.unit.Per, 6)})
 	}
 }
 
-// logRange widens [lo, hi] to powers of ten, or to 2 or 5 of them where that is nearer.
+// logRange extends [lo, hi] to the nearest powers of ten or their multiples by 2 or 5.
 func logRange(lo, hi float64) (float64, float64) {
-	const room = 0.04 // of a decade, for what is drawn round a value
+	const room = 0.04 // decades, for the marker at a value
 	down, up := math.Log10(lo)-room, math.Log10(hi)+room
 	a, b := math.Floor(down), math.Floor(up)
 	from, to := a, b+1
@@ -212,10 +219,12 @@ func logRange(lo, hi float64) (float64, float64) {
 	return max(math.Pow(10, from), math.SmallestNonzeroFloat64), math.Pow(10, to)
 }
 
-// share sets the y axes of panels by set: one for all, unless their values span such different ranges that some would
-// be flat; then it reports true. Extent is the range of a panel, or of all for -1, with lo > hi where there is nothing.
-func (g grid) share(panels []*plot.Plot, extent func(panel int) (lo, hi float64), set func(a *plot.Axis, lo, hi float64)) (apart bool) {
-	const apartFrom = 6 // times as wide
+// setSharedAxes sets the y axes of panels with the function set. All panels get the same axis,
+// unless some of them would look flat because the ranges differ too much; then apart is true.
+// extent returns the range of a panel, or of all panels for -1, with lo > hi if there are no
+// values.
+func (g panelGrid) setSharedAxes(panels []*plot.Plot, extent func(panel int) (lo, hi float64), set func(a *plot.Axis, lo, hi float64)) (apart bool) {
+	const apartFrom = 6 // ratio of the common range to the smallest range
 	all := panels[0].Y
 	lo, hi := extent(-1)
 	set(&all, lo, hi)
@@ -235,19 +244,20 @@ func (g grid) share(panels []*plot.Plot, extent func(panel int) (lo, hi float64)
 	for i, p := range panels {
 		p.Y = all
 		if i%g.cols > 0 {
-			p.Y.Tick.Marker = sheet.Unlabelled{Ticker: all.Tick.Marker}
+			p.Y.Tick.Marker = sheet.UnlabelledTicker{Ticker: all.Tick.Marker}
 		}
 	}
 	return false
 }
 
-// ticksFor is how many ticks serve an axis of a height.
-func ticksFor(height vg.Length) int {
+// tickCount returns a suitable number of ticks for the height of an axis in points.
+func tickCount(height vg.Length) int {
 	const each = 36
 	return max(4, int(height/each))
 }
 
-// decimals is how many decimals tell values of q that span so much apart.
+// decimals returns the number of decimals with which values of q, within a range of the given
+// span, show the given number of significant digits of the span.
 func decimals(q quantity, span float64, digits int) int {
 	span = math.Abs(span) * q.unit.Per
 	if !(span > 0) {

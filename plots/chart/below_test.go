@@ -33,7 +33,7 @@ func TestAlsoAndBelow(t *testing.T) {
 		t.Fatal(err)
 	}
 	for p, n := range []int{8, 32} {
-		line := c.also[0].lines[p]
+		line := c.references[0].lines[p]
 		if len(line) != n-1 {
 			t.Errorf("%d points of the bound for %d GPUs", len(line), n)
 		}
@@ -87,12 +87,12 @@ func TestTakeQuotient(t *testing.T) {
 					}
 				}
 				if got := c.lines[0][p][x]; got.mean != want || got.min != want || got.max != want {
-					t.Errorf("%s of %s: %+v, want %g", take, policy, got.spread, want)
+					t.Errorf("%s of %s: %+v, want %g", take, policy, got.cellSummary, want)
 				}
 			}
 		}
 		if !slices.ContainsFunc(v.notes, func(n string) bool {
-			return strings.HasPrefix(n, "A point is the "+takeWords[take]+" of up to 15 cells")
+			return strings.HasPrefix(n, "A point is the "+reductionTexts[take]+" of up to 15 cells")
 		}) {
 			t.Errorf("notes %q", v.notes)
 		}
@@ -102,27 +102,27 @@ func TestTakeQuotient(t *testing.T) {
 // Times of several units are worded one by one, many of them by decades.
 func TestTimeLabels(t *testing.T) {
 	few := delays(5, 1)
-	f := facet{words: "delay", labels: few.Labels, numbers: few.Numbers, categories: []int{0, 1, 2, 3, 4}}
+	f := dimension{text: "delay", labels: few.Labels, numbers: few.Numbers, categories: []int{0, 1, 2, 3, 4}}
 	if labels, title := timeLabels(&f); labels != "1 µs, 10 µs, 100 µs, 1 ms, 10 ms" || title != "delay" {
 		t.Errorf("labels %q of %s", labels, title)
 	}
 	many := delays(51, 10)
-	f = facet{words: "delay", labels: many.Labels, numbers: many.Numbers}
+	f = dimension{text: "delay", labels: many.Labels, numbers: many.Numbers}
 	for i := range many.Labels {
 		f.categories = append(f.categories, i)
 	}
 	if labels, _ := timeLabels(&f); labels != "1 µs, 10 µs, 100 µs, 1 ms, 10 ms, 100 ms" {
 		t.Errorf("labels %q", labels)
 	}
-	f.numbers[3] *= 2 // no longer what its label says
-	if f.times() {
+	f.numbers[3] *= 2 // differs from its label
+	if f.isTime() {
 		t.Error("a label that its number contradicts is taken for a time")
 	}
 }
 
-func timeLabels(f *facet) (labels, title string) {
+func timeLabels(f *dimension) (labels, title string) {
 	p := sheet.NewPlot("", "")
-	title = f.numbered([]*plot.Plot{p}, "", true, 600)
+	title = f.setNumberedAxes([]*plot.Plot{p}, "", true, 600)
 	var all []string
 	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
 		if t.Label != "" {
@@ -132,23 +132,24 @@ func timeLabels(f *facet) (labels, title string) {
 	return strings.Join(all, ", "), title
 }
 
-// TestPlacesAndTop: a line is marked where another metric says, in the unit of x, between its points by the scale of the
-// axis; one that leaves at the top ends there, and the bound on a metric is shown that follows from others.
+// TestPlacesAndTop: marked_at marks a line at the x value that another metric gives,
+// interpolated on the scale of the axis. A line that leaves the panel at the top ends there,
+// and a bound that is computed from other metrics can be shown.
 func TestPlacesAndTop(t *testing.T) {
-	line := []linePoint{at(1, 1), at(100, 3), at(10000, 9)}
+	line := []linePoint{pointAt(1, 1), pointAt(100, 3), pointAt(10000, 9)}
 	c := &lineChart{v: &view{spec: &result.Plot{LogX: true, LogY: true}}}
-	cut := c.cut(line, 3)
-	if len(cut) != 3 || !cut[2].cut || math.Abs(cut[2].x-100) > 1e-9 {
+	cut := c.clip(line, 3)
+	if len(cut) != 3 || !cut[2].isEdge || math.Abs(cut[2].x-100) > 1e-9 {
 		t.Errorf("cut at a point: %+v", cut)
 	}
-	cut = c.cut([]linePoint{line[0], line[2], line[1]}, 3)
-	if len(cut) != 4 || math.Abs(cut[1].x-100) > 1e-6 || cut[1].gap || !cut[2].gap {
+	cut = c.clip([]linePoint{line[0], line[2], line[1]}, 3)
+	if len(cut) != 4 || math.Abs(cut[1].x-100) > 1e-6 || cut[1].afterGap || !cut[2].afterGap {
 		t.Errorf("cut: %+v", cut)
 	}
-	if q := onLine(line, 10, true); q == nil || math.Abs(q.mean-2) > 1e-9 {
+	if q := interpolate(line, 10, true); q == nil || math.Abs(q.mean-2) > 1e-9 {
 		t.Errorf("at 10 on a logarithmic axis: %+v", q)
 	}
-	if q := onLine(line, 2e4, true); q != nil {
+	if q := interpolate(line, 2e4, true); q != nil {
 		t.Errorf("beyond the line: %+v", q)
 	}
 	s := sweepOf("delays", "", []result.Axis{countAxis("seed", 1, 2, 3)}, chartPolicies[:1], func(at []int, _ int) map[string]float64 {
@@ -165,20 +166,20 @@ func TestPlacesAndTop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q := chart.places[0][0]; q == nil || q.x != 2 || q.mean != 2 {
+	if q := chart.markedPoints[0][0]; q == nil || q.x != 2 || q.mean != 2 {
 		t.Errorf("marked at %+v", q)
 	}
-	if got := chart.also[0].lines[0][0].mean; got != 1 {
+	if got := chart.references[0].lines[0][0].mean; got != 1 {
 		t.Errorf("bound on NCT %g, want 1", got)
 	}
 }
 
-// TestWorded: labels that are lists of scenarios read as people write them.
+// TestWorded: labels with lists of scenarios are printed in the usual notation.
 func TestWorded(t *testing.T) {
 	for label, want := range map[string]string{
 		"[4, 4, 8]": "4x4x8", "[4, 4, 4]/": "4x4x4", "[4, 8, 8]/tpuv4": "4x8x8/tpuv4", "[]": "none", `["x0", "y3"]`: "x0, y3", "400Gbps": "400Gbps", "a/b": "a/b",
 	} {
-		if got := worded(label); got != want {
+		if got := displayLabel(label); got != want {
 			t.Errorf("%s: %q, want %q", label, got, want)
 		}
 	}

@@ -28,7 +28,7 @@ func axis(key string, labels []string, numbers ...float64) result.Axis {
 	return result.Axis{Name: key, Keys: []string{key}, Labels: labels, Numbers: numbers}
 }
 
-// count is an axis of whole numbers.
+// count returns an axis of integers.
 func countAxis(key string, values ...float64) result.Axis {
 	a := axis(key, nil, values...)
 	for _, v := range values {
@@ -39,7 +39,7 @@ func countAxis(key string, values ...float64) result.Axis {
 
 var bandwidths = axis("fabric.port_bandwidth", []string{"200Gbps", "400Gbps", "800Gbps", "1600Gbps"}, 2e11, 4e11, 8e11, 1.6e12)
 
-// sweepOf makes a cell for each combination of the axes' values and policies.
+// sweepOf returns a sweep with one cell for each combination of axis values and policies.
 func sweepOf(name, title string, axes []result.Axis, policies []string, metrics func(at []int, policy int) map[string]float64) *result.Sweep {
 	s := &result.Sweep{Schema: result.SweepSchema, Name: name, Title: title, Axes: axes}
 	at := make([]int, len(axes))
@@ -64,7 +64,7 @@ func sweepOf(name, title string, axes []result.Axis, policies []string, metrics 
 	}
 }
 
-// bandwidthSweep is Fig. 6.
+// bandwidthSweep is Fig. 6 of the DELTA paper.
 func bandwidthSweep() *result.Sweep {
 	return sweepOf("delta-fig6", "DELTA's workloads on optically switched pods", []result.Axis{axis("base", chartModels), bandwidths}, chartPolicies,
 		func(at []int, p int) map[string]float64 {
@@ -72,7 +72,7 @@ func bandwidthSweep() *result.Sweep {
 		})
 }
 
-// portSweep is Fig. 9.
+// portSweep is Fig. 9 of the DELTA paper.
 func portSweep() *result.Sweep {
 	ratio := [4][2]float64{{0.833, 0.833}, {0.875, 0.891}, {0.703, 0.703}, {0.906, 0.922}}
 	return sweepOf("delta-fig9", "", []result.Axis{axis("base", chartModels)}, chartPolicies[4:], func(at []int, p int) map[string]float64 {
@@ -80,7 +80,7 @@ func portSweep() *result.Sweep {
 	})
 }
 
-// timeSweep is Fig. 11.
+// timeSweep is Fig. 11 of the DELTA paper.
 func timeSweep() (*result.Sweep, *result.SweepTimings) {
 	s := sweepOf("delta-fig11", "Time to decide", []result.Axis{axis("base", chartModels[2:]), countAxis("workload.microbatches", 64, 128, 256, 512)}, chartPolicies[3:],
 		func(at []int, p int) map[string]float64 { return map[string]float64{"nct": 1.1} })
@@ -93,7 +93,7 @@ func timeSweep() (*result.Sweep, *result.SweepTimings) {
 	return s, t
 }
 
-// gridSweep has two axes of numbers, of n values each.
+// gridSweep has two numeric axes with n values each.
 func gridSweep(n int) *result.Sweep {
 	var ports, delays []float64
 	var names []string
@@ -124,8 +124,8 @@ func seedSweep(n int) *result.Sweep {
 
 func from(v float64) *float64 { return &v }
 
-// aChart is a case of the tests.
-type aChart struct {
+// chartCase is a plot of a sweep for the tests.
+type chartCase struct {
 	spec result.Plot
 	data func() (*result.Sweep, *result.SweepTimings)
 }
@@ -135,7 +135,7 @@ func untimed(s *result.Sweep) func() (*result.Sweep, *result.SweepTimings) {
 }
 
 // chartCases are the charts that are looked at.
-func chartCases() []aChart {
+func chartCases() []chartCase {
 	paper := []result.Mark{{Label: "DELTA, Sec. V-B", X: "400Gbps", Series: "delta-joint", Panel: "megatron177b", Y: 1.11}, {Label: "DELTA, Sec. V-B", X: "1600Gbps", Series: "delta-joint", Panel: "megatron177b", Y: 1.012},
 		{Label: "DELTA, Sec. V-B", X: "400Gbps", Series: "delta-joint", Panel: "mixtral8x22b", Y: 1.465}, {Label: "DELTA, Sec. V-B", X: "1600Gbps", Series: "delta-joint", Panel: "mixtral8x22b", Y: 1.127},
 		{Label: "DELTA, Sec. V-B", X: "400Gbps", Series: "delta-joint", Panel: "deepseek671b", Y: 1.243}, {Label: "DELTA, Sec. V-B", X: "1600Gbps", Series: "delta-joint", Panel: "deepseek671b", Y: 1}}
@@ -158,7 +158,7 @@ func chartCases() []aChart {
 		chartPolicies, func(at []int, p int) map[string]float64 {
 			return map[string]float64{"completion_s": 0.002 * float64(1+at[0]) / float64(1+p)}
 		})
-	return append(slotCases(), []aChart{
+	return append(slotCases(), []chartCase{
 		{result.Plot{Name: "fig6", Title: "NCT over port bandwidth (DELTA, Fig. 6)", Kind: "bars", X: "fabric.port_bandwidth", Y: "nct", Series: "policy", Panels: "base", From: from(1), Marks: paper}, untimed(bandwidthSweep())},
 		{result.Plot{Name: "holes", Kind: "bars", X: "port_bandwidth", Y: "nct", Panels: "base"}, untimed(holes)},
 		{result.Plot{Name: "fig6-lines", Kind: "lines", X: "port_bandwidth", Y: "nct", Series: "policy", Panels: "base", LogX: true, Marks: paper}, untimed(bandwidthSweep())},

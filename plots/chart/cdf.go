@@ -12,6 +12,7 @@ import (
 	"sim/scenarios/result"
 )
 
+// cdfKind is the kind of cumulative distributions of a metric.
 var cdfKind = kind{
 	name: "cdf", draw: (*view).drawLines, takes: []string{"series", "log_x", "mark"}, across: true,
 	needs: map[string]string{"y": "a metric, such as nct"},
@@ -21,19 +22,19 @@ var cdfKind = kind{
 	},
 }
 
-// steps is the distribution of values, of so many that there would be had all ended: at x ascending, a share of them
-// has at most that value.
-func steps(values []float64, of int) (line []linePoint) {
+// stepCurve returns the empirical distribution function of values as a polyline. of is the
+// number of samples including those without a value, so the curve may end below 1.
+func stepCurve(values []float64, of int) (line []linePoint) {
 	share := 0.0
 	for i, v := range slices.Sorted(slices.Values(values)) {
-		line = append(line, at(v, share))
+		line = append(line, pointAt(v, share))
 		share = float64(i+1) / float64(of)
-		line = append(line, at(v, share))
+		line = append(line, pointAt(v, share))
 	}
 	return line
 }
 
-// shareAt is the height of a distribution at x, or the highest there of a step.
+// shareAt returns the value of a distribution function at x; at a step, the upper value.
 func shareAt(line []linePoint, x float64) float64 {
 	i, _ := slices.BinarySearchFunc(line, math.Nextafter(x, math.Inf(1)), func(p linePoint, x float64) int { return cmp.Compare(p.x, x) })
 	if i == 0 {
@@ -42,18 +43,19 @@ func shareAt(line []linePoint, x float64) float64 {
 	return line[i-1].mean
 }
 
-// distribute makes a curve a series: of samples where cells hold them, else of a value a cell. Trials that never end
-// have no sample, but count.
-func (c *lineChart) distribute(m measure) error {
+// buildDistribution builds one curve per series from the samples of cells, or from one value
+// per cell if there are no samples. Trials that do not finish have no sample, but count in the
+// total.
+func (c *lineChart) buildDistribution(m measure) error {
 	v := c.v
 	what, short := "cells", false
-	if hidden := v.hidden(); len(hidden) == 1 && hidden[0].words == "seed" {
+	if hidden := v.averagedDimensions(); len(hidden) == 1 && hidden[0].text == "seed" {
 		what = "seeds"
 	}
 	first, sampled := m, slices.ContainsFunc(v.cells, func(cell *result.Cell) bool { return len(cell.Samples[m.name]) > 0 })
 	if sampled {
 		what = "trials"
-		first.of = func(cell *result.Cell) (float64, bool) {
+		first.value = func(cell *result.Cell) (float64, bool) {
 			for _, x := range cell.Samples[m.name] {
 				if !v.logarithmic() || v.scaled(x) > 0 {
 					return x, true
@@ -64,8 +66,8 @@ func (c *lineChart) distribute(m measure) error {
 	}
 	values, of := map[[2]int][]float64{}, map[[2]int]int{}
 	var bad error
-	err := v.each(first, func(cell *result.Cell, y float64) {
-		place := [2]int{v.panels.at(cell), v.series.at(cell)}
+	err := v.forEachValue(first, func(cell *result.Cell, y float64) {
+		place := [2]int{v.panels.indexOf(cell), v.series.indexOf(cell)}
 		if !sampled {
 			values[place], of[place] = append(values[place], y), of[place]+1
 			return
@@ -89,21 +91,21 @@ func (c *lineChart) distribute(m measure) error {
 	if short {
 		v.notes = append(v.notes, "Trials that never end have no value: the curve of such a series stays below 100 %.")
 	}
-	c.lines = v.noLines()
+	c.lines = v.emptyLines()
 	for p, lines := range c.lines {
 		for s := range lines {
-			lines[s] = steps(values[[2]int{p, s}], of[[2]int{p, s}])
+			lines[s] = stepCurve(values[[2]int{p, s}], of[[2]int{p, s}])
 		}
 	}
-	c.q = c.valuesAcross(m, true, v.spec.From)
-	c.title = "distribution of " + c.q.words
-	c.reading = fmt.Sprintf("A curve shows how many of the %s have at most that value.", what)
-	c.up = func(panels []*plot.Plot, g grid) (string, bool) {
+	c.q = c.setXMetric(m, true, v.spec.From)
+	c.title = "distribution of " + c.q.name
+	c.readingNote = fmt.Sprintf("A curve shows how many of the %s have at most that value.", what)
+	c.setYAxes = func(panels []*plot.Plot, g panelGrid) (string, bool) {
 		for i, p := range panels {
 			sheet.SetRange(&p.Y, 0, 1.02)
-			p.Y.Tick.Marker = sheet.Marks([]float64{0, 0.25, 0.5, 0.75, 1}, []string{"0 %", "25 %", "50 %", "75 %", "100 %"})
+			p.Y.Tick.Marker = sheet.FixedTicks([]float64{0, 0.25, 0.5, 0.75, 1}, []string{"0 %", "25 %", "50 %", "75 %", "100 %"})
 			if i%g.cols > 0 {
-				p.Y.Tick.Marker = sheet.Unlabelled{Ticker: p.Y.Tick.Marker}
+				p.Y.Tick.Marker = sheet.UnlabelledTicker{Ticker: p.Y.Tick.Marker}
 			}
 		}
 		return cmp.Or(sheet.Plain(v.spec.YLabel), "share of "+what), false

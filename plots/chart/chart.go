@@ -1,4 +1,13 @@
-// Package chart draws the cells of a sweep: metrics over axes, one file a kind of chart.
+// Package chart draws metrics of the cells of a sweep over its axes: bars, lines, scatter
+// plots, heat maps, maps of twists, and cumulative distributions.
+//
+// New draws the figure that a result.Plot describes. It resolves the names in the plot to a
+// view, which assigns a dimension (an axis of the sweep, or the policies) to each role: x
+// axis, series (colour or line) and panels. The function draw of a kind then collects the
+// values, mostly in a table indexed by these roles, and lays them out on a sheet. Default and
+// Propose complete plots that leave choices open.
+//
+// Each kind of chart has its own file. Begin with chart.go and view.go.
 package chart
 
 import (
@@ -10,29 +19,31 @@ import (
 	"sim/scenarios/result"
 )
 
-// kind is a kind of chart.
+// kind describes a kind of chart.
 type kind struct {
 	name string
-	draw func(v *view) (*sheet.Sheet, error)
-	// roles looks up what the axes are, and check what else a plot must say; nil is as most kinds have it.
+	draw func(v *view) (*sheet.Sheet, error) // draws the chart
+	// roles assigns dimensions to the roles, by default view.assignRoles. check tests further
+	// conditions; it may be nil.
 	roles, check func(v *view) error
-	// takes are the options of a plot that it has, needs those that it cannot be without, with what to name there. Of
-	// other options without says why not, where there is a reason to give.
+	// takes lists the options of a plot that this kind accepts. needs maps required options to
+	// an example for the error message, "" for the names of dimensions. without maps rejected
+	// options to the reason, where a special one applies.
 	takes          []string
 	needs, without map[string]string
 
-	tiles  bool // z names the metric, and policies are panels unless that is said
-	beside bool // bars stand side by side
-	across bool // the metric, or samples of it, are drawn across
+	tiles  bool // z is the metric; policies become panels by default instead of series
+	beside bool // bars of a group are side by side, which limits their number
+	across bool // the x axis shows the metric or its samples
 }
 
 // kinds lists all kinds of charts.
 var kinds []kind
 
-// Kinds are their names.
+// Kinds lists the names of all kinds of charts.
 var Kinds []string
 
-func init() { // the functions of a kind refer to the table
+func init() { // not in the declaration, because the functions of a kind refer to kinds
 	kinds = []kind{
 		barKind, lineKind, scatterKind, heatKind, twistKind, cdfKind,
 	}
@@ -41,23 +52,26 @@ func init() { // the functions of a kind refer to the table
 	}
 }
 
-// Limits of what one chart shows: more could not be told apart, or would take longer to draw than to compute.
+// Limits of a chart. Larger charts would be illegible, or take longer to draw than to compute.
 const (
-	mostSeries = 24
-	mostPanels = 24
-	mostBars   = 480     // of a panel
-	mostTiles  = 400     // of a heat map, each way
-	mostPlaces = 1 << 22 // panels times series times places on the x axis
+	maxSeries       = 24
+	maxPanels       = 24
+	maxBarsPerPanel = 480     // of a panel
+	maxTilesPerSide = 400     // of a heat map, each way
+	maxTableCells   = 1 << 22 // panels * series * values on the x axis
 )
 
-// New draws the figure that spec asks for from the cells of a sweep. The timings may be nil where spec asks for no
-// wall-clock figure. Cells without a value are left out and named in a note; several cells at one place are drawn as
-// their mean with a whisker from the least to the greatest. It fails where spec names what the sweep lacks, and on
-// numbers beyond any scale.
+// New draws the figure that spec describes from the cells of a sweep. The timings t may be nil
+// if spec shows no wall-clock metric. New returns an error if spec contains unknown names or
+// options that do not fit, and if a number is too large to draw.
 //
-// Policies are the series, or the panels of a heat map or of twists, where spec leaves these empty and would else mix
-// them. Of a cdf, y and From are of the axis across, which the metric is drawn on; of a heat map From is the least
-// value of the colours. Bars start at the base of their metric unless From says otherwise.
+// Cells without a value are omitted and listed in a note. If several cells have the same
+// position, their mean is drawn with a whisker from the minimum to the maximum.
+//
+// If spec assigns no role to the policies, they become the series, or the panels of heat maps
+// and twists. In a cdf, YLabel and From refer to the metric, which is on the x axis. In a heat
+// map, From is the value with the darkest colour. Bars start at the base of their metric
+// unless From is set.
 func New(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (sheet.Figure, error) {
 	page, err := Sheet(spec, s, t)
 	if err != nil {
@@ -66,7 +80,7 @@ func New(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (sheet.Figu
 	return page.Figure(sheet.FileName(plotName(spec))), nil
 }
 
-// Sheet is New before it is made a figure, so that more can be written on it.
+// Sheet is New, but returns the sheet so that the caller can add to it.
 func Sheet(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*sheet.Sheet, error) {
 	v, err := newView(spec, s, t)
 	if err != nil {
@@ -80,13 +94,14 @@ func Sheet(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*sheet.S
 		return nil, chartError(spec, err)
 	}
 	if m, _ := result.Find(v.metric()); m.Meaning != "" {
-		page.Notes = append([]string{sheet.Sentence(m.Words) + " is " + m.Meaning + "."}, page.Notes...)
+		page.Notes = append([]string{sheet.Capitalise(m.Words) + " is " + m.Meaning + "."}, page.Notes...)
 	}
 	return page, nil
 }
 
-// Check fails where New would for what is known before a sweep has results: kinds, names of axes, labels and options
-// that do not go together. Names of metrics are checked where cells have some.
+// Check returns the errors of New that are known before a sweep has results: unknown kinds,
+// axes and labels, and options that do not fit. Names of metrics are checked if some cell has
+// metrics.
 func Check(spec *result.Plot, s *result.Sweep) error {
 	v, err := newView(spec, s, &result.SweepTimings{})
 	if err == nil && slices.ContainsFunc(s.Cells, func(c result.Cell) bool { return len(c.Metrics) > 0 }) {
@@ -108,13 +123,13 @@ func Check(spec *result.Plot, s *result.Sweep) error {
 	return nil
 }
 
-// chartError names the plot, on one line whatever the names in err hold.
+// chartError adds the name of the plot to an error and removes line breaks.
 func chartError(spec *result.Plot, err error) error {
 	return fmt.Errorf("plot %s: %s", plotName(spec), sheet.Plain(err.Error()))
 }
 
-// All draws the figures that specs ask for, or where there are none those that Default proposes. Figures that cannot be
-// drawn are left out; errs says what is wrong with them.
+// All draws the figures of specs, or those that Default proposes if there are none. Figures
+// that cannot be drawn are omitted, and errs has their errors.
 func All(specs []result.Plot, s *result.Sweep, t *result.SweepTimings) (figs []sheet.Figure, errs []error) {
 	if len(specs) == 0 {
 		specs = Default(s)
@@ -131,7 +146,7 @@ func All(specs []result.Plot, s *result.Sweep, t *result.SweepTimings) (figs []s
 	return figs, errs
 }
 
-// plotName names a plot in messages and its file.
+// plotName returns the name of a plot for messages and its file.
 func plotName(spec *result.Plot) string {
 	if name := sheet.Plain(spec.Name); name != "" {
 		return name
@@ -139,7 +154,7 @@ func plotName(spec *result.Plot) string {
 	return "chart"
 }
 
-// metric is the name of what a chart measures.
+// metric returns the name of the metric that the chart shows.
 func (v *view) metric() string {
 	if v.kind.tiles {
 		return v.spec.Z

@@ -36,7 +36,7 @@ func TestChartErrors(t *testing.T) {
 		want   string
 		change func(p *result.Plot)
 		data   *result.Sweep
-		early  bool // Check knows
+		early  bool // Check finds the error
 	}{
 		{`plot p: kind: there is no "bar"; did you mean bars? There are bars, lines, scatter, heatmap, twists and cdf`, func(p *result.Plot) { p.Kind = "bar" }, nil, true},
 		{`kind is missing: name bars, lines, scatter, heatmap, twists or cdf`, func(p *result.Plot) { p.Kind = "" }, nil, true},
@@ -81,7 +81,7 @@ func TestChartErrors(t *testing.T) {
 		}
 		_, err := New(&p, s, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
-			// Timings are known to be there before a sweep is run.
+			// Check assumes timings, because every sweep has them.
 			if err2 := Check(&p, s); err2 == nil || !strings.Contains(err2.Error(), c.want) {
 				t.Errorf("error %v\nwant %s", err, c.want)
 			}
@@ -137,7 +137,7 @@ func TestBarLengths(t *testing.T) {
 		}
 		perUnit := got[0] / (bandwidthNCT[0][0][p] - 1)
 		for i, h := range got {
-			want := max(1, perUnit*(bandwidthNCT[i/4][i%4][p]-1)) // at least a point, to be seen
+			want := max(1, perUnit*(bandwidthNCT[i/4][i%4][p]-1)) // at least one point, so that it is visible
 			if math.Abs(h-want) > 0.02 {
 				t.Errorf("%s, bar %d is %.2f points long, want %.2f", chartPolicies[p], i, h, want)
 			}
@@ -167,7 +167,7 @@ func TestChartNotes(t *testing.T) {
 		"2 cells have no value: megatron177b, 200Gbps, sqrt-alloc (failed: nothing can proceed); megatron177b, 200Gbps, iter-halve (undefined: no communication).",
 		"Bars start at 1, not at 0",
 	} {
-		if !sheettest.Says(f, part) {
+		if !sheettest.Contains(f, part) {
 			t.Errorf("the figure does not say %q", part)
 		}
 	}
@@ -175,15 +175,15 @@ func TestChartNotes(t *testing.T) {
 		t.Errorf("%d bars and samples of sqrt-alloc", n)
 	}
 	f = mustChart(t, result.Plot{Kind: "bars", X: "base", Y: "nct"}, s, nil)
-	if !sheettest.Says(f, "A bar is the mean of up to 4 cells, over port bandwidth; whiskers reach from the least to the greatest.") {
+	if !sheettest.Contains(f, "A bar is the mean of up to 4 cells, over port bandwidth; whiskers reach from the least to the greatest.") {
 		t.Error("the figure does not say what it averages")
 	}
 	f = mustChart(t, result.Plot{Kind: "heatmap", X: "port_bandwidth", Y: "base", Z: "nct"}, s, nil)
-	if !sheettest.Says(f, "Crossed tiles have no value.") {
+	if !sheettest.Contains(f, "Crossed tiles have no value.") {
 		t.Error("the heat map does not say what crosses are")
 	}
 	f = mustChart(t, result.Plot{Kind: "lines", X: "port_bandwidth", Y: "nct", Where: map[string][]string{"base": {"mixtral8x22b"}}}, s, nil)
-	if !sheettest.Says(f, "Lines that lie on each other: delta-fast and delta-topo.") || !sheettest.Says(f, "scenario mixtral8x22b") {
+	if !sheettest.Contains(f, "Lines that lie on each other: delta-fast and delta-topo.") || !sheettest.Contains(f, "scenario mixtral8x22b") {
 		t.Error("the figure does not say which lines lie on each other, or what it is of")
 	}
 }
@@ -233,8 +233,8 @@ func TestCurves(t *testing.T) {
 	}
 	m, _ := v.measure("nct")
 	c := &lineChart{v: v}
-	if err := c.distribute(m); err != nil || !strings.Contains(c.reading, "trials") {
-		t.Fatal(c.reading, err)
+	if err := c.buildDistribution(m); err != nil || !strings.Contains(c.readingNote, "trials") {
+		t.Fatal(c.readingNote, err)
 	}
 	for i, of := range []int{8, 4} {
 		k := c.lines[0][i]
@@ -368,14 +368,14 @@ func TestLinePoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &lineChart{v: v}
-	if err := c.overAxis(m); err != nil {
+	if err := c.buildOverAxis(m); err != nil {
 		t.Fatal(err)
 	}
 	for series, want := range []string{"8e+11 gap, 1.6e+12", "4e+11, 8e+11, 1.6e+12"} {
 		var got []string
 		for _, p := range c.lines[0][series] {
 			text := fmt.Sprint(p.x)
-			if p.gap {
+			if p.afterGap {
 				text += " gap"
 			}
 			got = append(got, text)
@@ -388,7 +388,7 @@ func TestLinePoints(t *testing.T) {
 	if len(marks) != 1 || marks[0].number != 8e11 || marks[0].x != 1 {
 		t.Errorf("marks %+v", marks)
 	}
-	if f := mustChart(t, spec, s, nil); sheettest.Says(f, "elsewhere") || !sheettest.Says(f, "paper") {
+	if f := mustChart(t, spec, s, nil); sheettest.Contains(f, "elsewhere") || !sheettest.Contains(f, "paper") {
 		t.Error("the legend lists a mark that is not drawn, or not one that is")
 	}
 }
@@ -397,14 +397,14 @@ func TestLinePoints(t *testing.T) {
 func TestSlantedLabels(t *testing.T) {
 	for _, c := range chartCases() {
 		if c.spec.Name == "long" {
-			if s, _ := c.data(); !sheettest.Says(mustChart(t, c.spec, s, nil), "a ring of eight pods") {
+			if s, _ := c.data(); !sheettest.Contains(mustChart(t, c.spec, s, nil), "a ring of eight pods") {
 				t.Error("the first label is cut")
 			}
 		}
 	}
 }
 
-// filled returns the heights of what is filled with a colour, in order.
+// filled returns the heights of the shapes that are filled with a colour, in drawing order.
 func filled(f sheet.Figure, clr color.Color) []float64 {
 	var out []float64
 	for _, r := range sheettest.Boxes(sheettest.Record(f))[sheet.ToRGBA(clr)] {

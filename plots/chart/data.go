@@ -12,13 +12,14 @@ import (
 	"sim/scenarios/result"
 )
 
-// measure is a figure of cells, before scale and offset.
+// measure is a function of cells that a chart can show, before scale and offset.
 type measure struct {
-	name string
-	of   func(c *result.Cell) (float64, bool)
+	name  string
+	value func(c *result.Cell) (float64, bool) // ok is false if the cell has no value
 }
 
-// metricNames lists what cells may be measured by.
+// metricNames lists the metrics of the cells, including wall-clock metrics and metrics of the
+// ideal fabric.
 func (v *view) metricNames() []string {
 	own, reference := v.sweep.MetricNames(), map[string]bool{}
 	for i := range v.sweep.Cells {
@@ -41,8 +42,9 @@ func (v *view) metricNames() []string {
 	return append(out, sortedKeys(reference)...)
 }
 
-// boundOn returns the lower bound that a name is of, of a metric whose bound follows from others: it has none of its own.
-func (v *view) boundOn(name string) (of func(c *result.Cell) (float64, bool), ok bool) {
+// boundMetric returns the bound of a metric for a name "bound_METRIC", if the bound is
+// computed from other metrics and not stored.
+func (v *view) boundMetric(name string) (of func(c *result.Cell) (float64, bool), ok bool) {
 	on, _ := strings.CutPrefix(name, "bound_")
 	m, known := result.Find(on)
 	if on == name || !known || m.BoundFormula == nil {
@@ -52,13 +54,14 @@ func (v *view) boundOn(name string) (of func(c *result.Cell) (float64, bool), ok
 	return of, slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool { _, ok := of(&c); return ok })
 }
 
-// measure looks up a metric, the bound on one, a figure of the timings, one of the ideal fabric with "reference." before
-// it, or one of these over another.
+// measure returns the measure with a name: a metric, the bound of a metric, a wall-clock
+// metric, a metric of the ideal fabric with the prefix "reference.", or the quotient of two of
+// these.
 func (v *view) measure(name string) (measure, error) {
 	m := measure{name, func(c *result.Cell) (float64, bool) { return c.Value(name, v.times) }}
 	known := v.metricNames()
 	if !slices.Contains(known, name) {
-		if of, ok := v.boundOn(name); ok {
+		if of, ok := v.boundMetric(name); ok {
 			return measure{name, of}, nil
 		}
 		if a, b, ok := strings.Cut(name, "/"); ok {
@@ -76,7 +79,8 @@ func (v *view) measure(name string) (measure, error) {
 	return m, nil
 }
 
-// quotient is one metric over another; a cell where the other is 0 has none.
+// quotient returns the quotient of two measures. It is undefined for cells where the
+// denominator is 0.
 func (v *view) quotient(a, b string) (measure, error) {
 	over, err := v.measure(strings.TrimSpace(a))
 	if err != nil {
@@ -84,8 +88,8 @@ func (v *view) quotient(a, b string) (measure, error) {
 	}
 	under, err := v.measure(strings.TrimSpace(b))
 	return measure{over.name + "/" + under.name, func(c *result.Cell) (float64, bool) {
-		x, ok := over.of(c)
-		y, also := under.of(c)
+		x, ok := over.value(c)
+		y, also := under.value(c)
 		if !ok || !also || y == 0 {
 			return 0, false
 		}
@@ -93,9 +97,9 @@ func (v *view) quotient(a, b string) (measure, error) {
 	}}, err
 }
 
-// scaled is x with the plot's scale and offset.
+// scaled applies the scale and the offset of the plot to x.
 func (v *view) scaled(x float64) float64 {
-	const rounding = 1e-12 // of what is taken off: less is no value
+	const rounding = 1e-12 // relative to the offset; a smaller difference is a rounding error
 	y := x*cmp.Or(v.spec.Scale, 1) + v.spec.Offset
 	if math.Abs(y) < rounding*math.Abs(v.spec.Offset) {
 		return 0
@@ -103,37 +107,41 @@ func (v *view) scaled(x float64) float64 {
 	return y
 }
 
-// spread is what the cells at one place have: how many, their mean, the least and the greatest.
-type spread struct {
+// cellSummary summarises the values of the cells at one position: number, mean, minimum and
+// maximum.
+type cellSummary struct {
 	n              int
 	mean, min, max float64
 }
 
-func (s *spread) add(x float64) {
+// add adds a value, with a running mean.
+func (s *cellSummary) add(x float64) {
 	if s.n == 0 {
 		s.mean, s.min, s.max = x, x, x
 	}
 	s.n++
 	s.min, s.max = min(s.min, x), max(s.max, x)
 	s.mean += (x - s.mean) / float64(s.n)
-	s.mean = min(max(s.mean, s.min), s.max) // rounding must not leave the values
+	s.mean = min(max(s.mean, s.min), s.max) // rounding must not move the mean out of the range
 }
 
-// table holds a spread for each panel, series and place on the x axis.
+// table holds a summary for each combination of panel, series and x category.
 type table struct {
-	at            []spread
-	series, width int
-	most          int // cells at one place
+	cells           []cellSummary // indexed by (panel*series + series)*columns + x
+	series, columns int           // numbers of series and of x categories
+	maxPerCell      int           // maximum number of sweep cells per summary
 }
 
-func (t *table) cell(panel, series, x int) *spread {
-	return &t.at[(panel*t.series+series)*t.width+x]
+// cell returns the summary at a position.
+func (t *table) cell(panel, series, x int) *cellSummary {
+	return &t.cells[(panel*t.series+series)*t.columns+x]
 }
 
-// means are the means of a panel's places that have cells.
+// means returns the means of all summaries of a panel that have cells; -1 stands for all
+// panels.
 func (t *table) means(panel int) []float64 {
 	var out []float64
-	for _, s := range t.of(panel) {
+	for _, s := range t.panelCells(panel) {
 		if s.n > 0 {
 			out = append(out, s.mean)
 		}
@@ -141,31 +149,31 @@ func (t *table) means(panel int) []float64 {
 	return out
 }
 
-// of are the places of a panel, of all panels for -1.
-func (t *table) of(panel int) []spread {
+// panelCells returns the summaries of a panel; -1 stands for all panels.
+func (t *table) panelCells(panel int) []cellSummary {
 	if panel < 0 {
-		return t.at
+		return t.cells
 	}
-	n := t.series * t.width
-	return t.at[panel*n : (panel+1)*n]
+	n := t.series * t.columns
+	return t.cells[panel*n : (panel+1)*n]
 }
 
-// tabulate puts the cells' values into their places. It fails where there is none at all.
+// tabulate builds the table of a measure. It returns an error if no cell has a value.
 func (v *view) tabulate(m measure) (*table, error) {
-	t := &table{series: len(v.series.categories), width: len(v.x.categories)}
-	t.at = make([]spread, len(v.panels.categories)*t.series*t.width)
-	err := v.each(m, func(c *result.Cell, y float64) {
-		s := t.cell(v.panels.at(c), v.series.at(c), v.x.at(c))
+	t := &table{series: len(v.series.categories), columns: len(v.x.categories)}
+	t.cells = make([]cellSummary, len(v.panels.categories)*t.series*t.columns)
+	err := v.forEachValue(m, func(c *result.Cell, y float64) {
+		s := t.cell(v.panels.indexOf(c), v.series.indexOf(c), v.x.indexOf(c))
 		s.add(y)
-		t.most = max(t.most, s.n)
+		t.maxPerCell = max(t.maxPerCell, s.n)
 	})
-	for i := range t.at {
-		t.at[i].take(v.spec.Take)
+	for i := range t.cells {
+		t.cells[i].reduce(v.spec.Take)
 	}
 	return t, err
 }
 
-// tableOf looks up a metric and tabulates it.
+// tableOf builds the table of the metric with a name.
 func (v *view) tableOf(name string) (measure, *table, error) {
 	m, err := v.measure(name)
 	if err != nil {
@@ -175,8 +183,8 @@ func (v *view) tableOf(name string) (measure, *table, error) {
 	return m, tab, err
 }
 
-// take lets the least or the greatest stand for all.
-func (s *spread) take(which string) {
+// reduce replaces the summary by its minimum or maximum if which is "min" or "max".
+func (s *cellSummary) reduce(which string) {
 	switch which {
 	case "min":
 		s.mean, s.max = s.min, s.min
@@ -185,14 +193,15 @@ func (s *spread) take(which string) {
 	}
 }
 
-// takeWords are what stands for several cells, by what spec.Take says.
-var takeWords = map[string]string{"": "mean", "mean": "mean", "min": "least", "max": "greatest"}
+// reductionTexts describes the values of the option take.
+var reductionTexts = map[string]string{"": "mean", "mean": "mean", "min": "least", "max": "greatest"}
 
-// each calls do with the value of each cell that has one. The others are noted.
-func (v *view) each(m measure, do func(c *result.Cell, y float64)) error {
+// forEachValue calls do with the value of each cell of the chart. Cells without a value are
+// listed in a note.
+func (v *view) forEachValue(m measure, do func(c *result.Cell, y float64)) error {
 	var missing []*result.Cell
 	for _, c := range v.cells {
-		x, ok := m.of(c)
+		x, ok := m.value(c)
 		x = v.scaled(x)
 		if err := v.checkDrawable(m, c, x); ok && err != nil {
 			return err
@@ -206,11 +215,12 @@ func (v *view) each(m measure, do func(c *result.Cell, y float64)) error {
 	return v.noteMissing(m, missing)
 }
 
-// logarithmic reports whether values are drawn on a logarithmic axis.
+// logarithmic reports whether the metric is on a logarithmic axis.
 func (v *view) logarithmic() bool {
 	return v.spec.LogY || v.kind.across && v.spec.LogX
 }
 
+// checkDrawable returns an error if a value is too large to draw.
 func (v *view) checkDrawable(m measure, c *result.Cell, x float64) error {
 	if !drawable(x) {
 		return fmt.Errorf("%s of %s is %g, which no figure can show", m.name, v.cellName(c), x)
@@ -218,14 +228,15 @@ func (v *view) checkDrawable(m measure, c *result.Cell, x float64) error {
 	return nil
 }
 
-// noteMissing names the cells that are not drawn, and fails where these are all.
+// noteMissing adds a note that lists the cells without a value. If no cell has a value, it
+// returns an error.
 func (v *view) noteMissing(m measure, missing []*result.Cell) error {
 	if len(missing) == 0 {
 		return nil
 	}
 	if len(missing) == len(v.cells) {
 		err := fmt.Errorf("none of the %s has a value of %s", text.Plural(len(missing), "cell"), m.name)
-		if why := v.why(m, missing[0]); why != "" {
+		if why := v.missingReason(m, missing[0]); why != "" {
 			err = fmt.Errorf("%w: %s", err, why)
 		}
 		return err
@@ -238,7 +249,7 @@ func (v *view) noteMissing(m measure, missing []*result.Cell) error {
 			break
 		}
 		name := v.cellName(c)
-		if why := v.why(m, c); why != "" {
+		if why := v.missingReason(m, c); why != "" {
 			name += " (" + why + ")"
 		}
 		names = append(names, name)
@@ -251,13 +262,14 @@ func (v *view) noteMissing(m measure, missing []*result.Cell) error {
 	return nil
 }
 
-// why says why a cell is not drawn, "" where nothing tells, cut where it would fill the note.
-func (v *view) why(m measure, c *result.Cell) string {
-	if x, ok := m.of(c); ok && c.Failed == "" && v.scaled(x) <= 0 && v.logarithmic() {
+// missingReason returns the reason why a cell is not drawn, shortened for a note, or "" if it
+// is unknown.
+func (v *view) missingReason(m measure, c *result.Cell) string {
+	if x, ok := m.value(c); ok && c.Failed == "" && v.scaled(x) <= 0 && v.logarithmic() {
 		return sheet.Digits(v.scaled(x), 3) + ", which a logarithmic axis does not have"
 	}
 	why := firstLine(cmp.Or(c.Failed, c.Labels[m.name]))
-	const longest = 80 // letters
+	const longest = 80 // characters
 	if r := []rune(why); len(r) > longest {
 		why = strings.TrimRight(string(r[:longest]), " ") + "…"
 	}
@@ -267,24 +279,25 @@ func (v *view) why(m measure, c *result.Cell) string {
 	return why
 }
 
+// firstLine returns the first line of s.
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	return sheet.Plain(s)
 }
 
-// noteSpread says what places with several cells show.
+// noteSpread adds a note that explains positions with several cells.
 func (v *view) noteSpread(t *table, what string) {
-	if t.most < 2 {
+	if t.maxPerCell < 2 {
 		return
 	}
 	var over []string
-	for _, f := range v.hidden() {
-		over = append(over, f.words)
+	for _, f := range v.averagedDimensions() {
+		over = append(over, f.text)
 	}
-	which := takeWords[v.spec.Take]
-	note := fmt.Sprintf("%s the %s of up to %d cells", what, which, t.most)
-	if !slices.ContainsFunc(t.at, func(s spread) bool { return s.n > 0 && s.n != t.most }) {
-		note = fmt.Sprintf("%s the %s of %d cells", what, which, t.most)
+	which := reductionTexts[v.spec.Take]
+	note := fmt.Sprintf("%s the %s of up to %d cells", what, which, t.maxPerCell)
+	if !slices.ContainsFunc(t.cells, func(s cellSummary) bool { return s.n > 0 && s.n != t.maxPerCell }) {
+		note = fmt.Sprintf("%s the %s of %d cells", what, which, t.maxPerCell)
 	}
 	if len(over) > 0 {
 		note += ", over " + andList(over)

@@ -25,12 +25,12 @@ func TestChartGolden(t *testing.T) {
 		}
 		t.Run(c.spec.Name, func(t *testing.T) {
 			s, times := c.data()
-			sheettest.Golden(t, mustChart(t, c.spec, s, times), filepath.Join("testdata", c.spec.Name+".png"))
+			sheettest.CompareImage(t, mustChart(t, c.spec, s, times), filepath.Join("testdata", c.spec.Name+".png"))
 		})
 	}
 }
 
-// A stale golden would be believed for ever.
+// No stored image is left of a chart that is no longer compared.
 func TestChartGoldenFilesAreUsed(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.png")
 	if err != nil {
@@ -46,10 +46,11 @@ func TestChartGoldenFilesAreUsed(t *testing.T) {
 	}
 }
 
-// TestDrawings compares the texts, shapes and places of the charts of all cases, of 200 random plots of random sweeps, and
-// of the charts that are proposed for 40 of these, with stored digests.
+// TestDrawings compares the texts, shapes and positions in the charts of all cases, of 200
+// random plots of random sweeps, and of the proposed charts of 40 of these sweeps, with stored
+// digests.
 func TestDrawings(t *testing.T) {
-	sheettest.Digests(t, filepath.Join("testdata", "drawings.txt"), func(yield func(string, sheet.Figure) bool) {
+	sheettest.CompareDigests(t, filepath.Join("testdata", "drawings.txt"), func(yield func(string, sheet.Figure) bool) {
 		for _, c := range chartCases() {
 			s, times := c.data()
 			if !yield("case", mustChart(t, c.spec, s, times)) {

@@ -15,8 +15,10 @@ import (
 	"sim/plots/sheet"
 )
 
+// logTiles is the reason for rejecting log_x and log_y in charts with tiles.
 const logTiles = "tiles stand side by side, so log_x and log_y mean nothing there"
 
+// heatKind is the kind of heat maps.
 var heatKind = kind{
 	name: "heatmap", draw: (*view).heatmap, takes: []string{"take"}, tiles: true,
 	needs: map[string]string{"x": "", "y": "", "z": "the metric that colours the heat map"},
@@ -25,65 +27,65 @@ var heatKind = kind{
 		"log_x":  logTiles, "log_y": logTiles,
 	},
 	roles: func(v *view) error {
-		return cmp.Or(v.assign(&v.series, "y", v.spec.Y), v.assign(&v.x, "x", v.spec.X), v.panelRole())
+		return cmp.Or(v.assign(&v.series, "y", v.spec.Y), v.assign(&v.x, "x", v.spec.X), v.assignPanels())
 	},
 }
 
-// heatChart is a heat map, or several.
+// heatChart is a chart with one or more heat maps. The series of the table are the rows.
 type heatChart struct {
 	*table
-	v      *view
-	q      quantity
-	lo, hi float64      // values at the ends of the scale of colours
-	ends   [][2]float64 // the least and the greatest by panel
-	twists bool         // tiles are twist patterns
-	own    bool         // panels have colours by ends of their own
+	v                 *view
+	q                 quantity
+	lo, hi            float64      // values at the ends of the colour scale
+	ranges            [][2]float64 // minimum and maximum of each panel
+	isTwistMap        bool         // tiles are twist patterns
+	hasSeparateColors bool         // each panel has its own colour scale
 }
 
-// heatmap draws a map, or one of twist patterns, which have places and outlines of their own.
+// heatmap draws heat maps, also those of twist patterns.
 func (v *view) heatmap() (*sheet.Sheet, error) {
 	m, tab, err := v.tableOf(v.spec.Z)
 	if err != nil {
 		return nil, err
 	}
-	h := &heatChart{table: tab, v: v, twists: v.spec.Kind == "twists"}
-	h.lo, h.hi = rangeOf(h.means(-1))
+	h := &heatChart{table: tab, v: v, isTwistMap: v.spec.Kind == "twists"}
+	h.lo, h.hi = minMax(h.means(-1))
 	widest := 0.0
 	for p := range v.panels.categories {
-		lo, hi := rangeOf(h.means(p))
-		h.ends = append(h.ends, [2]float64{lo, hi})
+		lo, hi := minMax(h.means(p))
+		h.ranges = append(h.ranges, [2]float64{lo, hi})
 		widest = max(widest, hi-lo)
 	}
 	if from := v.spec.From; from != nil {
 		h.lo, h.hi = min(h.lo, *from), max(h.hi, *from)
 	}
-	const apartFrom = 2 // times what the widest panel spans
-	h.own = h.twists && v.spec.From == nil && h.hi-h.lo > apartFrom*widest && widest > 0
-	h.q = v.quantityOf(m.name, "", h.lo, h.hi, true)
-	const high, tallest, lowest = 300, 44, 60 // points: a map, a tile, for the colour bar
-	bar := h.bar(high)
-	least, flat := vg.Length(120), vg.Length(15) // points: of a map, of a tile for a number
-	what := " over " + v.x.words + " and " + v.series.words
-	if h.twists {
+	const apartFrom = 2 // ratio of the common range to the largest range of a panel
+	h.hasSeparateColors = h.isTwistMap && v.spec.From == nil && h.hi-h.lo > apartFrom*widest && widest > 0
+	h.q = v.newQuantity(m.name, "", h.lo, h.hi, true)
+	const high, tallest, lowest = 300, 44, 60 // points: assumed height for the colour bar; maximum height of a tile; minimum height of a map
+	bar := h.colorBar(high)
+	least, flat := vg.Length(120), vg.Length(15) // points: minimum width of a map; minimum height of a tile with a number
+	what := " over " + v.x.text + " and " + v.series.text
+	if h.isTwistMap {
 		least, flat, what = 215, 26, " under every twist"
-		for p := range h.ends {
-			v.after = append(v.after, h.extremes(p))
+		for p := range h.ranges {
+			v.headingSuffixes = append(v.headingSuffixes, h.rangeText(p))
 		}
 	}
-	panels := v.panelsOf()
-	columns, across := v.x.ticksOf(v.spec.XLabel)
-	rows, up := v.series.ticksOf(v.spec.YLabel)
-	const longest, usual = 120, 30 // points, of a row's label
+	panels := v.newPanels()
+	columns, across := v.x.tickLabels(v.spec.XLabel)
+	rows, up := v.series.tickLabels(v.spec.YLabel)
+	const longest, usual = 120, 30 // points, for the label of a row
 	style, beside := sheet.Sans(sheet.TickSize, sheet.Ink), vg.Length(usual)
 	for r := range rows {
 		rows[r] = sheet.Fit(style, rows[r], longest)
 		beside = max(beside, style.Width(rows[r]))
 	}
-	g := layout(len(panels), least, sheet.ColorRoom(bar)+beside-usual)
-	tile := max(min(g.width/vg.Length(h.width)*0.8, tallest), min(flat, high/vg.Length(h.series)))
+	g := layoutPanels(len(panels), least, sheet.ColorBarWidth(bar)+beside-usual)
+	tile := max(min(g.width/vg.Length(h.columns)*0.8, tallest), min(flat, high/vg.Length(h.series)))
 	g.height = max(min(tile*vg.Length(h.series), high), lowest)
 	for i, p := range panels {
-		sheet.Categories(p, columns, g.width)
+		sheet.SetCategories(p, columns, g.width)
 		sheet.SetRange(&p.Y, -0.5, float64(len(rows))-0.5)
 		p.X.Width, p.Y.Width, p.Y.Tick.Length = 0, 0, 0
 		var ticks plot.ConstantTicks
@@ -94,16 +96,16 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 		p.Y.Tick.Marker = ticks
 		p.Add(sheet.PlotFunc(func(c draw.Canvas, _ *plot.Plot) { h.draw(c, i) }))
 	}
-	s := v.page(h.q.words+what, panels, g, across, up)
-	s.Blocks[0].AddColors(h.bar(min(g.height*vg.Length(1+(len(panels)-1)/g.cols), sheet.BarLength)))
+	s := v.newSheet(h.q.name+what, panels, g, across, up)
+	s.Blocks[0].AddColorBar(h.colorBar(min(g.height*vg.Length(1+(len(panels)-1)/g.cols), sheet.MaxColorBarLength)))
 	v.noteSpread(tab, "A tile is")
 	s.Notes = v.notes
-	if h.own {
+	if h.hasSeparateColors {
 		s.Notes = append(s.Notes, "Values of the panels lie far apart: each panel has colours of its own, from its least value to its greatest.")
 	}
-	blank := slices.ContainsFunc(tab.at, func(s spread) bool { return s.n == 0 })
+	blank := slices.ContainsFunc(tab.cells, func(s cellSummary) bool { return s.n == 0 })
 	switch {
-	case h.twists:
+	case h.isTwistMap:
 		h.legend(s, m.name)
 		if blank {
 			s.Notes = append(s.Notes, "Blank tiles are patterns that the sweep lacks or that have no value.")
@@ -114,21 +116,21 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	return s, nil
 }
 
-// bar is the colour bar, of a height.
-func (h *heatChart) bar(height vg.Length) *plot.Plot {
-	if !h.own {
+// color returns the colour of a value in a panel. Low values are dark.
+func (h *heatChart) colorBar(height vg.Length) *plot.Plot {
+	if !h.hasSeparateColors {
 		return sheet.ColorBar(h.q.label, h.q.unit, h.lo, h.hi, height)
 	}
-	bar := sheet.ColorBar(h.q.words, sheet.Plainly, 0, 1, height) // panels may have units of their own
-	bar.Y.Tick.Marker = sheet.Marks([]float64{0, 1}, []string{"least", "greatest"})
+	bar := sheet.ColorBar(h.q.name, sheet.NoUnit, 0, 1, height) // panels may have different units
+	bar.Y.Tick.Marker = sheet.FixedTicks([]float64{0, 1}, []string{"least", "greatest"})
 	return bar
 }
 
-// quantity is that of a panel, which may have a unit of its own.
+// quantity returns the quantity with the unit for a panel.
 func (h *heatChart) quantity(panel int) quantity {
 	q := h.q
-	if q.named && h.own {
-		q.unit = sheet.TimeUnit(h.ends[panel][1])
+	if q.hasTickUnits && h.hasSeparateColors {
+		q.unit = sheet.TimeUnit(h.ranges[panel][1])
 	}
 	return q
 }
@@ -136,34 +138,34 @@ func (h *heatChart) quantity(panel int) quantity {
 // color is that of a value of a panel: dark is low.
 func (h *heatChart) color(panel int, v float64) color.Color {
 	lo, hi := h.lo, h.hi
-	if h.own {
-		lo, hi = h.ends[panel][0], h.ends[panel][1]
+	if h.hasSeparateColors {
+		lo, hi = h.ranges[panel][0], h.ranges[panel][1]
 	}
-	if sheet.Near(lo, hi) {
+	if sheet.NearlyEqual(lo, hi) {
 		return sheet.Heat(0)
 	}
 	return sheet.Heat((v - lo) / (hi - lo))
 }
 
-// draw draws a panel's tiles, from the top left.
+// draw draws the tiles of a panel.
 func (h *heatChart) draw(c draw.Canvas, panel int) {
 	size := c.Size()
-	w, high := size.X/vg.Length(h.width), size.Y/vg.Length(h.series)
+	w, high := size.X/vg.Length(h.columns), size.Y/vg.Length(h.series)
 	q, span, shown, up := h.quantity(panel), h.hi-h.lo, -1, vg.Length(0.5)
-	if h.twists { // there is a pattern below the number
-		span, up = h.ends[panel][1]-h.ends[panel][0], 0.64
+	if h.isTwistMap { // the tile also shows the pattern, below the number
+		span, up = h.ranges[panel][1]-h.ranges[panel][0], 0.64
 		shown = panel
 	}
-	note := tileNumber(q, h.means(shown), span, w, high*2*(1-up))
+	note := chooseTileLabel(q, h.means(shown), span, w, high*2*(1-up))
 	for s := h.series - 1; s >= 0; s-- {
-		for g := range h.width {
-			// Whole pixels, or tiles would have seams.
+		for g := range h.columns {
+			// Whole pixels, so that there are no seams between tiles.
 			x0, x1 := sheet.Snap(c.Min.X+w*vg.Length(g)), sheet.Snap(c.Min.X+w*vg.Length(g+1))
 			y0, y1 := sheet.Snap(c.Min.Y+high*vg.Length(s)), sheet.Snap(c.Min.Y+high*vg.Length(s+1))
 			cell := h.cell(panel, s, g)
 			switch {
-			case cell.n == 0 && h.twists:
-				c.StrokeLines(sheet.Line(sheet.Faint, 0.6), sheet.Ring4(x0+1, x1-1, y0+1, y1-1))
+			case cell.n == 0 && h.isTwistMap:
+				c.StrokeLines(sheet.Line(sheet.Faint, 0.6), sheet.RectanglePath(x0+1, x1-1, y0+1, y1-1))
 				continue
 			case cell.n == 0:
 				sheet.FillBox(c, sheet.Band, x0, x1, y0, y1)
@@ -175,42 +177,43 @@ func (h *heatChart) draw(c draw.Canvas, panel int) {
 			if note.shown {
 				style := note.style
 				style.Color = sheet.Legible(clr)
-				c.FillText(style, sheet.Point((x0+x1)/2, y0+(y1-y0)*up+1), q.number(cell.mean, note.decimals))
+				c.FillText(style, sheet.Point((x0+x1)/2, y0+(y1-y0)*up+1), q.format(cell.mean, note.decimals))
 			}
-			if h.twists {
+			if h.isTwistMap {
 				small := sheet.Centered(min(sheet.NumberSize, w*0.24, high*0.3), sheet.Legible(clr))
 				c.FillText(small, sheet.Point((x0+x1)/2, y0+high*0.24), bitsOf(twistAt(g, s), twistBits))
 			}
 		}
 	}
-	if h.twists {
-		h.outline(c, panel, w, high)
+	if h.isTwistMap {
+		h.outlineExtremes(c, panel, w, high)
 	}
 }
 
-// tileNumber decides how values that span so much stand in tiles of a size, if at all.
-func tileNumber(q quantity, values []float64, span float64, width, height vg.Length) numberNote {
+// chooseTileLabel selects the largest style in which all values fit into tiles of the given
+// size, if there is one.
+func chooseTileLabel(q quantity, values []float64, span float64, width, height vg.Length) numberLabel {
 	for _, try := range []struct {
 		size   vg.Length
 		digits int
 	}{{sheet.TickSize, 4}, {sheet.TickSize, 3}, {sheet.SmallSize, 3}, {sheet.NumberSize, 3}, {sheet.NumberSize, 2}} {
-		n := numberNote{style: sheet.Centered(try.size, sheet.Ink), decimals: decimals(q, span, try.digits), shown: true}
-		if height >= try.size*1.15 && !slices.ContainsFunc(values, func(v float64) bool { return n.style.Width(q.number(v, n.decimals)) > width-3 }) {
+		n := numberLabel{style: sheet.Centered(try.size, sheet.Ink), decimals: decimals(q, span, try.digits), shown: true}
+		if height >= try.size*1.15 && !slices.ContainsFunc(values, func(v float64) bool { return n.style.Width(q.format(v, n.decimals)) > width-3 }) {
 			return n
 		}
 	}
-	return numberNote{}
+	return numberLabel{}
 }
 
-// extremes words a panel's least and greatest value for its heading.
-func (h *heatChart) extremes(panel int) string {
-	ends, u := h.ends[panel], h.quantity(panel).unit
+// rangeText returns the range of a panel for its heading.
+func (h *heatChart) rangeText(panel int) string {
+	ends, u := h.ranges[panel], h.quantity(panel).unit
 	if !(ends[0] < ends[1]) {
 		return ""
 	}
 	text := strings.TrimSpace(fmt.Sprintf(": %s to %s %s", sheet.Digits(ends[0]*u.Per, 4), sheet.Digits(ends[1]*u.Per, 4), u.Name))
 	if h.v.panels.index < 0 {
-		return sheet.Sentence(h.q.words) + text
+		return sheet.Capitalise(h.q.name) + text
 	}
 	return text
 }

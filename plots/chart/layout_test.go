@@ -18,7 +18,7 @@ func TestChartText(t *testing.T) {
 		if n := len(sheettest.Texts(f)); n < 10 {
 			t.Errorf("%s has %d texts", c.spec.Name, n)
 		}
-		for _, m := range sheettest.Misplaced(f) {
+		for _, m := range sheettest.MisplacedTexts(f) {
 			t.Errorf("%s: %s", c.spec.Name, m)
 		}
 	}
@@ -34,7 +34,7 @@ func TestAnyChartText(t *testing.T) {
 		if err != nil {
 			return
 		}
-		if m := sheettest.Misplaced(f); len(m) > 0 {
+		if m := sheettest.MisplacedTexts(f); len(m) > 0 {
 			t.Fatalf("%s: %q", spec.Kind, m)
 		}
 	})

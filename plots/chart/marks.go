@@ -13,28 +13,29 @@ import (
 	"sim/plots/sheet"
 )
 
+// Radii in points of marks, and of the markers of points.
 const (
 	markRadius   = 4.5
 	markerRadius = 3.4
 )
 
-// statedLine leads from a stated figure to where it holds.
+// statedLine is the style of the line from a mark to the values for which it holds.
 var statedLine = sheet.Line(sheet.Ink, 1, 4, 3)
 
-// placedMark is a mark with its place among the categories that are drawn; -1 is all of them.
+// placedMark is a mark of the plot with its categories; -1 stands for all categories.
 type placedMark struct {
-	panel, series, x int
-	number           float64 // of x
+	panel, series, x int     // indices of categories
+	number           float64 // the value of x, if it is a number
 	y                float64
 	label            string
-	shape            []vg.Point
+	shape            []vg.Point // one per label
 }
 
-// ofGroup reports whether m stands on all bars of a group.
+// ofGroup reports whether m applies to all bars of a group.
 func (m *placedMark) ofGroup() bool { return m.x >= 0 && m.series < 0 }
 
-// placeMarks finds the marks whose places are drawn, in order of height. It fails on marks at places that there are
-// not.
+// placeMarks resolves the categories of the marks and sorts the marks by y. It omits marks of
+// categories that are not drawn, and returns an error for unknown ones.
 func (v *view) placeMarks() error {
 	var labels []string
 	for i := range v.spec.Marks {
@@ -53,28 +54,28 @@ func (v *view) placeMarks() error {
 		if !slices.Contains(labels, m.Label) {
 			labels = append(labels, m.Label)
 		}
-		p := placedMark{y: m.Y, label: m.Label, shape: hollowShapes[slices.Index(labels, m.Label)%len(hollowShapes)]}
-		drawn := true // not where its data is kept off by where
+		p := placedMark{y: m.Y, label: m.Label, shape: statedShapes[slices.Index(labels, m.Label)%len(statedShapes)]}
+		drawn := true // false if the option where excludes it
 		for _, at := range []struct {
 			name, label string
-			f           *facet
+			f           *dimension
 			place       *int
 		}{{"x", m.X, v.x, &p.x}, {"series", m.Series, v.series, &p.series}, {"panel", m.Panel, v.panels, &p.panel}} {
 			*at.place = -1
-			if at.label == "" || v.byMetric && at.name == "x" {
+			if at.label == "" || v.isXMetric && at.name == "x" {
 				continue
 			}
 			if at.f.index < 0 {
 				return fmt.Errorf("%s: %s is %q, but the plot has no %s", role, at.name, at.label, at.name)
 			}
-			place, err := at.f.place(role+" "+at.name, at.label)
+			place, err := at.f.categoryIndex(role+" "+at.name, at.label)
 			if err != nil {
 				return err
 			}
 			*at.place, drawn = place, drawn && place >= 0
 		}
 		switch {
-		case v.byMetric && m.X != "":
+		case v.isXMetric && m.X != "":
 			n, err := strconv.ParseFloat(strings.TrimSpace(m.X), 64)
 			if err != nil || !drawable(n) {
 				return fmt.Errorf("%s: x is %q, where the axis has numbers", role, m.X)
@@ -92,8 +93,8 @@ func (v *view) placeMarks() error {
 	return nil
 }
 
-// marksOf are the marks of a panel, of all for -1.
-func (v *view) marksOf(panel int) []placedMark {
+// panelMarks returns the marks of a panel; -1 stands for all panels.
+func (v *view) panelMarks(panel int) []placedMark {
 	var out []placedMark
 	for _, m := range v.marks {
 		if panel < 0 || m.panel < 0 || m.panel == panel {
@@ -103,20 +104,20 @@ func (v *view) marksOf(panel int) []placedMark {
 	return out
 }
 
-// markValues are the values of the marks of a panel, of all for -1.
+// markValues returns the y values of the marks of a panel; -1 stands for all panels.
 func (v *view) markValues(panel int) []float64 {
 	var out []float64
-	for _, m := range v.marksOf(panel) {
+	for _, m := range v.panelMarks(panel) {
 		out = append(out, m.y)
 	}
 	return out
 }
 
-// legend lists the series and who states the marks.
-func (v *view) legend(s *sheet.Sheet, styles []seriesStyle, of parts) {
+// legend adds the series and the labels of the marks to the legend.
+func (v *view) legend(s *sheet.Sheet, styles []seriesStyle, of seriesParts) {
 	if v.series.index >= 0 {
 		for _, l := range v.series.categories {
-			s.Explain(v.series.category(l), styles[l].sample(of))
+			s.AddLegend(v.series.categoryText(l), styles[l].sample(of))
 		}
 	}
 	shown := map[string]bool{}
@@ -127,11 +128,11 @@ func (v *view) legend(s *sheet.Sheet, styles []seriesStyle, of parts) {
 		}
 		shown[given.Label] = true
 		m := &v.marks[at]
-		s.Explain(m.label, func(c draw.Canvas) {
+		s.AddLegend(m.label, func(c draw.Canvas) {
 			if m.ofGroup() && v.kind.beside {
-				beam(c, c.Min.X, c.Max.X, c.Center().Y)
+				drawBeam(c, c.Min.X, c.Max.X, c.Center().Y)
 			} else {
-				stated(c, m.shape, sheet.Ink, c.Center(), markRadius)
+				drawStatedMark(c, m.shape, sheet.Ink, c.Center(), markRadius)
 			}
 		})
 	}

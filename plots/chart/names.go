@@ -10,7 +10,8 @@ import (
 	"sim/plots/sheet"
 )
 
-// unknownName is the error for a name that is none of those known.
+// unknownName returns the error for an unknown name, with a suggestion and a list of the known
+// names.
 func unknownName(role, name string, known []string) error {
 	if name == "" {
 		return fmt.Errorf("%s is missing: name %s", role, orList(known))
@@ -25,13 +26,16 @@ func unknownName(role, name string, known []string) error {
 	return fmt.Errorf("%s: there is no %q; there %s %s", role, name, verb, andList(known))
 }
 
-// namesListed is how many names an error lists.
+// namesListed limits the number of names in an error message.
 const namesListed = 40
 
+// andList joins names with commas and "and".
 func andList(names []string) string { return listed(names, "and") }
 
+// orList joins names with commas and "or".
 func orList(names []string) string { return listed(names, "or") }
 
+// listed joins names with commas and a word before the last one.
 func listed(names []string, word string) string {
 	names = slices.Clone(names)
 	for i, n := range names {
@@ -52,8 +56,8 @@ func listed(names []string, word string) string {
 	return names[0]
 }
 
-// nearestName returns the known name, or the one with a known last part, that name is most likely a slip of; "" when
-// none is near.
+// nearestName returns the known name that name is most likely a misspelling of, compared with
+// the whole name or with its last part, or "".
 func nearestName(name string, known []string) string {
 	forms := slices.Clone(known)
 	for _, k := range known {
@@ -65,7 +69,8 @@ func nearestName(name string, known []string) string {
 	return ""
 }
 
-// lastPart is the last part of a dotted key.
+// lastPart returns the last part of a dotted key.
 func lastPart(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
 
+// sortedKeys returns the keys of a map in order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

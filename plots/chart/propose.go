@@ -11,16 +11,24 @@ import (
 	"sim/scenarios/result"
 )
 
-// manyPanels is the most panels that are proposed.
+// manyPanels limits the panels of a proposed figure.
 const manyPanels = 12
 
-// defaultFigures is the most figures of one kind that are proposed.
+// defaultFigures limits the number of figures of one kind that Default proposes.
 const defaultFigures = 12
 
-// Default proposes the figures of a sweep that asks for none, by what it varies: lines over an axis of numbers, bars
-// over one of names, a heat map a policy over two axes of numbers, or a panel a name. Seeds are a distribution. Where
-// more axes vary there is a figure for each of their combinations, while these are few; over all 64 twist patterns
-// there are maps of these. There are none without metrics, nor of more than a figure shows.
+// Default proposes figures for a sweep whose study defines none. The proposal depends on the
+// axes with several values:
+//
+//   - twists over all 64 patterns: a map of twists
+//   - numeric axis: lines
+//   - two numeric axes: a heat map, with a panel per policy
+//   - other axis: bars; a further one becomes the panels
+//   - many seeds and no other axis: a cdf
+//
+// For each combination of values of the remaining axes there is a separate figure, if these
+// are few. Default proposes nothing if the sweep has no metrics, and no figure that exceeds a
+// limit.
 func Default(s *result.Sweep) []result.Plot {
 	metric := s.MainOf(s.MetricNames())
 	if metric == "" || s.Check() != nil {
@@ -40,13 +48,13 @@ func Default(s *result.Sweep) []result.Plot {
 		}
 		seen[a.Name] = true
 	}
-	const curve = 8 // seeds that make a distribution
+	const curve = 8 // minimum number of seeds for a distribution
 	x, panels, rest := chooseAxes(axes)
 	v := &view{spec: &p, kind: &kinds[0], sweep: s}
 	switch {
-	case v.listFacets() == nil && v.findTwists() == nil && len(v.x.from.labels) == twistSide*twistSide:
+	case v.listDimensions() == nil && v.findTwists() == nil && len(v.x.parent.labels) == twistSide*twistSide:
 		p.Kind, p.Y, p.Z = "twists", "", metric
-		panels, rest = nil, slices.DeleteFunc(axes, func(a *result.Axis) bool { return a.Name == v.x.from.name })
+		panels, rest = nil, slices.DeleteFunc(axes, func(a *result.Axis) bool { return a.Name == v.x.parent.name })
 		if len(rest) > 0 && len(v.policies().labels) < 2 && len(rest[0].Labels) <= manyPanels {
 			panels, rest = rest[0], rest[1:]
 		}
@@ -67,8 +75,9 @@ func Default(s *result.Sweep) []result.Plot {
 	return slices.DeleteFunc(combined(p, rest), func(p result.Plot) bool { return Check(&p, s) != nil })
 }
 
-// chooseAxes chooses which axis goes across, of numbers rather than of names and the longest, which makes panels (or
-// goes up, where both are numbers), and which are left.
+// chooseAxes selects the x axis and the panels from axes; rest are the others. Numeric axes
+// are preferred for x, then long ones. Panels are preferably not numeric; two numeric axes
+// become the axes of a heat map.
 func chooseAxes(axes []*result.Axis) (x, panels *result.Axis, rest []*result.Axis) {
 	for _, a := range axes {
 		if x == nil || x.Numbers == nil && a.Numbers != nil || (x.Numbers == nil) == (a.Numbers == nil) && len(a.Labels) > len(x.Labels) {
@@ -88,7 +97,7 @@ func chooseAxes(axes []*result.Axis) (x, panels *result.Axis, rest []*result.Axi
 	return x, panels, rest
 }
 
-// geometric reports whether numbers grow by about the same factor.
+// geometric reports whether numbers increase by roughly the same factor.
 func geometric(numbers []float64) bool {
 	n := len(numbers)
 	if n < 3 || !(slices.Min(numbers) > 0) {
@@ -99,12 +108,12 @@ func geometric(numbers []float64) bool {
 	for i := 1; i < n; i++ {
 		ratios = append(ratios, sorted[i]/sorted[i-1])
 	}
-	const least, most = 1.4, 1.5 // ratios
+	const least, most = 1.4, 1.5 // minimum ratio; maximum quotient of two ratios
 	return slices.Min(ratios) >= least && slices.Max(ratios) <= slices.Min(ratios)*most
 }
 
-// combined makes a plot for each combination of the values of axes, or one that takes their mean where that would be
-// many.
+// combined returns a plot for each combination of values of axes, or only p if that would be
+// too many.
 func combined(p result.Plot, axes []*result.Axis) []result.Plot {
 	plots := []result.Plot{p}
 	for _, a := range axes {
@@ -126,14 +135,14 @@ func combined(p result.Plot, axes []*result.Axis) []result.Plot {
 	return plots
 }
 
-// Propose fills in what a plot of a sweep leaves open: the kind by what goes across, the metric, and axes as Default
-// would choose them; lines over numbers that grow by a factor get a logarithmic axis. What the plot says is not
-// changed, right or wrong.
+// Propose completes a plot of a sweep: the kind according to the x axis, the metric, and the
+// axes as Default selects them. Lines over numbers that increase by a constant factor get a
+// logarithmic axis. Options that given contains are not changed, even if they are invalid.
 func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 	p = given
 	v := &view{spec: &p, kind: &kinds[0], sweep: s}
-	if s.Check() != nil || v.listFacets() != nil {
-		return p // drawing it tells what is wrong
+	if s.Check() != nil || v.listDimensions() != nil {
+		return p // New reports the error
 	}
 	usual := result.Plot{Kind: "bars", X: policyName, Y: s.MainOf(s.MetricNames())}
 	if all := Default(s); len(all) > 0 {
@@ -144,7 +153,7 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 	if tiles(usual.Kind) {
 		metric, up = usual.Z, usual.Y
 	}
-	find := func(name string) *facet {
+	find := func(name string) *dimension {
 		f, _ := v.find("", name)
 		return f
 	}
@@ -167,7 +176,7 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 		shown = &p.Z
 	}
 	*shown = cmp.Or(*shown, metric)
-	used := map[*facet]bool{nil: true, find(p.X): true, find(p.Series): true, find(p.Panels): true}
+	used := map[*dimension]bool{nil: true, find(p.X): true, find(p.Series): true, find(p.Panels): true}
 	if heat {
 		used[find(p.Y)] = true
 	}
@@ -176,21 +185,21 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 			used[find(key)] = true
 		}
 	}
-	free := func(role *string, wanted bool, names ...string) { // the first that is known and in no other role
+	free := func(role *string, wanted bool, names ...string) { // assign the first known name without another role
 		for _, name := range names {
 			if f := find(name); *role == "" && wanted && !used[f] {
 				used[f], *role = true, name
 			}
 		}
 	}
-	others := append([]string{usual.X, up, usual.Panels}, v.names()...)
+	others := append([]string{usual.X, up, usual.Panels}, v.dimensionNames()...)
 	switch p.Kind {
 	case "twists":
 		if usual.Kind == "twists" {
 			p.Panels = cmp.Or(p.Panels, usual.Panels)
 		}
 	default:
-		free(&p.X, p.Kind != "cdf" && p.Kind != "scatter", others...) // which want a metric
+		free(&p.X, p.Kind != "cdf" && p.Kind != "scatter", others...) // a cdf has no x, and the x of a scatter plot is a metric
 		free(&p.Y, heat, others...)
 		free(&p.Series, !heat, policyName)
 		free(&p.Panels, true, usual.Panels)

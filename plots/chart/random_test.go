@@ -45,7 +45,7 @@ func TestAnyChart(t *testing.T) {
 		}
 		sheettest.CheckSVG(t, fig.Name, b.Bytes())
 	})
-	if tried >= 50 && drawn < tried/4 { // a few draws say nothing
+	if tried >= 50 && drawn < tried/4 { // with fewer cases the share is not significant
 		t.Errorf("only %d of the %d plots could be drawn: %v", drawn, tried, why)
 	}
 }
@@ -203,7 +203,7 @@ func anyPlot(t *rapid.T, s *result.Sweep) result.Plot {
 	return p
 }
 
-// anyPolicy is one of a sweep's, where it has some.
+// anyPolicy draws a policy of a sweep, or a name if it has none.
 func anyPolicy(t *rapid.T, s *result.Sweep) string {
 	if len(s.Cells) == 0 {
 		return "one"
@@ -211,7 +211,7 @@ func anyPolicy(t *rapid.T, s *result.Sweep) string {
 	return rapid.SampledFrom(s.Cells).Draw(t, "a cell").Policy
 }
 
-// mend takes from a plot most of what is refused.
+// mend removes most invalid options from a plot.
 func mend(t *rapid.T, p *result.Plot, s *result.Sweep) {
 	names, seen := []string{"policy"}, map[string]bool{"": true, "policy": true}
 	for i := range s.Axes {

@@ -12,19 +12,20 @@ import (
 	"sim/plots/sheet"
 )
 
+// scatterKind is the kind of scatter plots of two metrics.
 var scatterKind = kind{
 	name: "scatter", draw: (*view).scatter, takes: []string{"series", "log_x", "log_y", "mark"},
 	needs: map[string]string{"x": "", "y": "a metric, such as nct"},
 	roles: func(v *view) error {
-		if v.byMetric = v.spec.X != "" && v.mayBeMetric(v.spec.X); v.spec.X != "" && !v.byMetric {
+		if v.isXMetric = v.spec.X != "" && v.mayBeMetric(v.spec.X); v.spec.X != "" && !v.isXMetric {
 			return unknownName("x", v.spec.X, v.metricNames())
 		}
-		return v.usualRoles()
+		return v.assignRoles()
 	},
 }
 
-// scatter shows two metrics of each cell as a point, with how they correlate: for each series in the legend, or in the
-// headings of several panels.
+// scatter draws one point per cell from two metrics. It prints correlation coefficients in the
+// legend for each series, or in the headings if there are several panels.
 func (v *view) scatter() (*sheet.Sheet, error) {
 	c, err := v.newLines()
 	if err != nil {
@@ -44,7 +45,7 @@ func (v *view) scatter() (*sheet.Sheet, error) {
 		if len(rs) > 0 && !inLegend {
 			text = fmt.Sprintf(": r = %s, ρ = %s", between(rs), between(rhos))
 		}
-		v.after = append(v.after, text)
+		v.headingSuffixes = append(v.headingSuffixes, text)
 	}
 	s, err := c.sheet()
 	if err != nil {
@@ -64,8 +65,8 @@ func (v *view) scatter() (*sheet.Sheet, error) {
 	return s, nil
 }
 
-// near lets the axis of a scatter begin where its points do: it shows how they lie to each other, not how far from the
-// base.
+// near makes the axes of a scatter plot begin at the lowest point instead of the base of the
+// metric, because only relative positions matter.
 func (v *view) near(q quantity, lo float64) quantity {
 	if v.spec.Kind == "scatter" {
 		q.base = lo
@@ -73,9 +74,10 @@ func (v *view) near(q quantity, lo float64) quantity {
 	return q
 }
 
+// signed formats a coefficient with three decimals and a typographic minus sign.
 func signed(r float64) string { return strings.Replace(fmt.Sprintf("%.3f", r), "-", "−", 1) }
 
-// between words the range of values.
+// between formats the range of coefficients.
 func between(vs []float64) string {
 	lo, hi := signed(slices.Min(vs)), signed(slices.Max(vs))
 	if lo == hi {
@@ -84,8 +86,8 @@ func between(vs []float64) string {
 	return lo + " to " + hi
 }
 
-// correlations are the coefficients of Pearson and of Spearman; there are none of fewer than three points, nor where
-// one of the two differs by no more than rounding.
+// correlations returns the Pearson and Spearman correlation coefficients. ok is false for
+// fewer than three points, and if one of the metrics is constant up to rounding.
 func correlations(points []linePoint) (r, rho float64, ok bool) {
 	const fewest, rounding = 3, 1e-12
 	x, y := make([]float64, len(points)), make([]float64, len(points))
@@ -97,14 +99,15 @@ func correlations(points []linePoint) (r, rho float64, ok bool) {
 		if len(s) < fewest || !(floats.Max(s)-floats.Min(s) > rounding*size) {
 			return 0, 0, false
 		}
-		for i := range s { // so that squares neither overflow nor vanish
+		for i := range s { // avoid overflow and underflow of squares
 			s[i] /= size
 		}
 	}
 	return stat.Correlation(x, y, nil), stat.Correlation(ranks(x), ranks(y), nil), true
 }
 
-// ranks are 1 for the least; equal values share the mean of their ranks.
+// ranks returns the rank of each value, 1 for the lowest. Equal values get the mean of their
+// ranks.
 func ranks(x []float64) []float64 {
 	sorted, order, out := slices.Clone(x), make([]int, len(x)), make([]float64, len(x))
 	floats.Argsort(sorted, order)

@@ -10,7 +10,8 @@ import (
 
 var scalePolicies = []string{"reconfigure-during", "reconfigure-during+", "fast", "mixnet", "topoopt", "directconnect-kautz", "directconnect-circulant"}
 
-// delays is an axis of reconfiguration delays from 1 µs, so many a decade, written as scenarios write them.
+// delays returns an axis of n reconfiguration delays from 1 µs, with the given number per
+// decade.
 func delays(n, each int) result.Axis {
 	a := axis("fabric.reconfiguration_delay", nil)
 	for i := range n {
@@ -41,8 +42,8 @@ func roundBound(n, k, d int) float64 {
 	return float64(sum)
 }
 
-// scaleMetrics are those of an all-to-all of 8 chunks a pair, roughly as policies fare: constructions by the bound,
-// with what they lose.
+// scaleMetrics returns typical metrics of an all-to-all of 8 chunks per pair: the bound times
+// a factor per policy.
 func scaleMetrics(n, k int, delay, chunks float64, sizes, policy int) map[string]float64 {
 	const slot = 40.5e-6
 	skew := 1 + 0.35*float64(sizes)
@@ -75,7 +76,7 @@ func scaleMetrics(n, k int, delay, chunks float64, sizes, policy int) map[string
 	return map[string]float64{"completion_s": t, "reconfigurations": d}
 }
 
-// delaySweep is Fig. 14.
+// delaySweep is Fig. 14 of the paper.
 func delaySweep() *result.Sweep {
 	over := delays(51, 10)
 	domain := result.Axis{Name: "domain", Keys: []string{"fabric.gpus", "workload.message"}, Labels: []string{"64", "64", "16"}, Numbers: []float64{64, 64, 16}}
@@ -84,7 +85,7 @@ func delaySweep() *result.Sweep {
 	})
 }
 
-// slotSweep is Fig. 13: every number of topologies of n GPUs.
+// slotSweep is Fig. 13 of the paper: all numbers of topologies of n GPUs.
 func slotSweep(sizes ...float64) *result.Sweep {
 	var ds []float64
 	for d := 1.0; d < sizes[len(sizes)-1]; d++ {
@@ -101,20 +102,20 @@ func slotSweep(sizes ...float64) *result.Sweep {
 	})
 }
 
-// lazily makes the data when it is drawn.
-func lazily(data func() *result.Sweep) func() (*result.Sweep, *result.SweepTimings) {
+// sweepCase delays the construction of a sweep until it is drawn.
+func sweepCase(data func() *result.Sweep) func() (*result.Sweep, *result.SweepTimings) {
 	return func() (*result.Sweep, *result.SweepTimings) { return data(), nil }
 }
 
-func slotCases() []aChart {
+func slotCases() []chartCase {
 	slots := func(sizes ...float64) func() (*result.Sweep, *result.SweepTimings) {
-		return lazily(func() *result.Sweep { return slotSweep(sizes...) })
+		return sweepCase(func() *result.Sweep { return slotSweep(sizes...) })
 	}
 	delays := result.Plot{Name: "delays", Kind: "lines", X: "fabric.reconfiguration_delay", Y: "completion_s", Panels: "domain", LogX: true, LogY: true, Below: "reconfigurations", BelowOf: scalePolicies[:2]}
 	one := delays
 	one.Name, one.Panels, one.BelowOf, one.Where = "delays-one", "", scalePolicies[:1], map[string][]string{"domain": {"16"}}
-	return []aChart{
-		{delays, lazily(delaySweep)}, {one, lazily(delaySweep)},
+	return []chartCase{
+		{delays, sweepCase(delaySweep)}, {one, sweepCase(delaySweep)},
 		{result.Plot{Name: "slots", Kind: "lines", X: "policy.reconfigurations", Y: "slots", Panels: "fabric.gpus", LogX: true, LogY: true, Also: []string{"bound_slots_round"}}, slots(32, 128)},
 		{result.Plot{Name: "ratio", Kind: "lines", X: "fabric.gpus", Y: "slots/bound_slots_round", LogX: true, Take: "max"}, slots(8, 16, 32, 64)},
 	}

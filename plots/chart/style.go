@@ -10,51 +10,54 @@ import (
 	"sim/plots/sheet"
 )
 
-// seriesStyle is how a series is drawn.
+// seriesStyle describes how a series is drawn.
 type seriesStyle struct {
-	color  color.Color
-	line   draw.LineStyle
-	shape  []vg.Point // of a marker, about the origin, 1 high and wide
-	hollow bool
+	color  color.Color    // of bars and markers
+	line   draw.LineStyle // style of the line
+	shape  []vg.Point     // outline of the marker, around the origin, with a radius of 1
+	hollow bool           // markers are filled with white
 }
 
-// styles returns how the categories of f look: policies and names as lineStyles has them, numbers by a scale of
-// colours. A category looks the same whichever others are drawn.
-func (v *view) styles(f *facet) []seriesStyle {
+// styles returns the style of each label of f. Numbers get colours of a scale; policies and
+// names get sheet.LineStyles. The style of a label does not depend on which other labels are
+// drawn.
+func (v *view) styles(f *dimension) []seriesStyle {
 	out := make([]seriesStyle, len(f.labels))
-	const few = 2 // numbers, which need no scale
+	const few = 2 // with at most two numbers, no scale is needed
 	ordered := f.numbers != nil && len(f.labels) > few
 	for i := range out {
 		style := sheet.LineStyles[i%len(sheet.LineStyles)]
-		l := seriesStyle{color: style.Color, line: style, shape: shapes[i%len(shapes)], hollow: i/len(sheet.LineStyles)%2 == 1}
+		l := seriesStyle{color: style.Color, line: style, shape: markerShapes[i%len(markerShapes)], hollow: i/len(sheet.LineStyles)%2 == 1}
 		if ordered {
-			const dark, light = 0.05, 0.86 // of the scale; beyond it is too light for white paper
+			const dark, light = 0.05, 0.86 // range of the scale; lighter colours are invisible on white paper
 			l.color = sheet.Heat(dark + (light-dark)*float64(i)/float64(len(out)-1))
 			l.line = sheet.Line(l.color, 2)
 			l.hollow = false
-		} else if l.hollow { // bars have colour alone
-			l.color = sheet.Mix(sheet.ToRGBA(style.Color), 0.45)
+		} else if l.hollow { // bars differ only by colour
+			l.color = sheet.Tint(sheet.ToRGBA(style.Color), 0.45)
 		}
 		out[i] = l
 	}
 	if f.index < 0 {
-		out[0] = seriesStyle{color: sheet.SkyBlue, line: sheet.Line(sheet.Blue, 2), shape: shapes[0]}
+		out[0] = seriesStyle{color: sheet.SkyBlue, line: sheet.Line(sheet.Blue, 2), shape: markerShapes[0]}
 	}
 	return out
 }
 
-// shapes of markers, of about the same area.
-var shapes = [][]vg.Point{
+// markerShapes have about the same area.
+var markerShapes = [][]vg.Point{
 	polygon(24, 0), polygon(4, 0.5), polygon(3, 0), polygon(3, 0.5), polygon(4, 0), polygon(6, 0), polygon(5, 0), polygon(5, 0.5),
 }
 
-// hollowShapes are those of figures that others state.
-var hollowShapes = [][]vg.Point{polygon(4, 0), polygon(24, 0), polygon(4, 0.5), polygon(3, 0), polygon(3, 0.5)}
+// statedShapes are the shapes of marks, whose values come from the plot and not from the
+// cells.
+var statedShapes = [][]vg.Point{polygon(4, 0), polygon(24, 0), polygon(4, 0.5), polygon(3, 0), polygon(3, 0.5)}
 
-// placeShape is that of places which a plot has marked.
-var placeShape = polygon(24, 0)
+// markedPointShape is the shape of the points that the option marked_at selects.
+var markedPointShape = polygon(24, 0)
 
-// polygon is a regular polygon with a corner at the top, turned by so many sides.
+// polygon returns a regular polygon with a corner at the top, rotated by turn times the angle
+// of a side.
 func polygon(n int, turn float64) []vg.Point {
 	out := make([]vg.Point, n)
 	for i := range out {
@@ -64,8 +67,8 @@ func polygon(n int, turn float64) []vg.Point {
 	return out
 }
 
-// shapeAt is a shape of radius r at p.
-func shapeAt(shape []vg.Point, p vg.Point, r vg.Length) []vg.Point {
+// scaleShape returns a shape with radius r around p.
+func scaleShape(shape []vg.Point, p vg.Point, r vg.Length) []vg.Point {
 	out := make([]vg.Point, len(shape))
 	for i, q := range shape {
 		out[i] = sheet.Point(p.X+q.X*r, p.Y+q.Y*r)
@@ -73,39 +76,40 @@ func shapeAt(shape []vg.Point, p vg.Point, r vg.Length) []vg.Point {
 	return out
 }
 
-// marker draws a series' marker at p.
+// marker draws the marker of a series at p.
 func (l *seriesStyle) marker(c draw.Canvas, p vg.Point, r vg.Length) {
-	outline := shapeAt(l.shape, p, r)
+	outline := scaleShape(l.shape, p, r)
 	if l.hollow {
 		c.FillPolygon(sheet.White, outline)
-		c.StrokeLines(sheet.Line(l.line.Color, 1.4), closed(outline))
+		c.StrokeLines(sheet.Line(l.line.Color, 1.4), closedPath(outline))
 		return
 	}
 	c.FillPolygon(l.color, outline)
-	c.StrokeLines(sheet.Line(sheet.White, 0.4), closed(outline))
+	c.StrokeLines(sheet.Line(sheet.White, 0.4), closedPath(outline))
 }
 
-func closed(pts []vg.Point) []vg.Point { return append(pts, pts[0]) }
+// closedPath returns a polyline that ends where it began.
+func closedPath(pts []vg.Point) []vg.Point { return append(pts, pts[0]) }
 
-// stated draws a figure that somebody else states: hollow, so that what lies below it is seen, with a light edge, so
-// that it is seen on what lies below.
-func stated(c draw.Canvas, shape []vg.Point, clr color.Color, p vg.Point, r vg.Length) {
+// drawStatedMark draws a mark: hollow, so that the value below it remains visible, and with a
+// light edge, so that it is visible on any background.
+func drawStatedMark(c draw.Canvas, shape []vg.Point, clr color.Color, p vg.Point, r vg.Length) {
 	const edge = 1.3
-	c.StrokeLines(sheet.Line(sheet.White, edge), closed(shapeAt(shape, p, r+edge)))
-	c.StrokeLines(sheet.Line(clr, 1.4), closed(shapeAt(shape, p, r)))
+	c.StrokeLines(sheet.Line(sheet.White, edge), closedPath(scaleShape(shape, p, r+edge)))
+	c.StrokeLines(sheet.Line(clr, 1.4), closedPath(scaleShape(shape, p, r)))
 }
 
-// parts are what a series is drawn of.
-type parts struct{ bars, lines, markers bool }
+// seriesParts lists the parts of which a series is drawn.
+type seriesParts struct{ bars, lines, markers bool }
 
-// sample is a series' entry in a legend.
-func (l *seriesStyle) sample(of parts) sheet.Sample {
+// sample returns the legend symbol of a series.
+func (l *seriesStyle) sample(of seriesParts) sheet.Sample {
 	return func(c draw.Canvas) {
 		if of.bars {
-			sheet.Box(l.color, 1)(c)
+			sheet.BoxSample(l.color, 1)(c)
 		}
 		if of.lines {
-			sheet.Stroke(l.line)(c)
+			sheet.LineSample(l.line)(c)
 		}
 		if of.markers {
 			l.marker(c, c.Center(), markerRadius)

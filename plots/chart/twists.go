@@ -12,8 +12,10 @@ import (
 	"sim/scenarios/result"
 )
 
+// placedByPattern is the reason for rejecting x, y and series in maps of twists.
 const placedByPattern = "twists have no x, y or series: the place of a tile is its pattern in " + twistKey
 
+// twistKind is the kind of maps of twist patterns.
 var twistKind = kind{
 	name: "twists", draw: (*view).heatmap, takes: []string{"take"}, tiles: true,
 	needs:   map[string]string{"z": "the metric that colours the twists"},
@@ -22,22 +24,23 @@ var twistKind = kind{
 		if err := v.findTwists(); err != nil {
 			return err
 		}
-		return v.panelRole()
+		return v.assignPanels()
 	},
 }
 
 // twistKey is the key whose values are twist patterns.
 const twistKey = "fabric.twist"
 
-// A pattern has twistBits bits; the map has a column for each value of the first half of them and a row for each of the
-// second.
+// A twist pattern has twistBits bits. The map has one column per value of the first half of
+// the bits and one row per value of the second half.
 const (
 	twistBits = 6
 	twistSide = 1 << (twistBits / 2)
 )
 
-// twistCell is the cell of a pattern in the heat maps of Figs. 8 and 9 of the twisted-tori paper (Sec. III-B): row by
-// row from the top left, counting up in binary with the lowest bit written first. It fails on other texts.
+// twistCell returns the cell number of a pattern in the heat maps of Figs. 8 and 9 of the
+// twisted-tori paper (Sec. III-B): row by row from the top left, in binary order with the
+// lowest bit first.
 func twistCell(pattern string) (int, error) {
 	if len(pattern) != twistBits || strings.Trim(pattern, "01") != "" {
 		return 0, fmt.Errorf("%q is no twist pattern of six bits, such as 001010", pattern)
@@ -51,7 +54,7 @@ func twistCell(pattern string) (int, error) {
 	return cell, nil
 }
 
-// bitsOf writes the n lowest bits of v, the lowest first.
+// bitsOf formats the n lowest bits of v, the lowest first.
 func bitsOf(v, n int) string {
 	b := make([]byte, n)
 	for i := range b {
@@ -60,10 +63,12 @@ func bitsOf(v, n int) string {
 	return string(b)
 }
 
-// twistAt is the cell of a column and a row of the map, counted from below.
+// twistAt returns the cell number at a column and a row of the map; rows are counted from the
+// bottom.
 func twistAt(column, row int) int { return column + twistSide*(twistSide-1-row) }
 
-// findTwists finds the axis of twist patterns, and makes the halves of a pattern what goes across and up.
+// findTwists finds the axis of twist patterns and assigns the two halves of the patterns to
+// the x and y axes.
 func (v *view) findTwists() error {
 	f, err := v.find("twists", twistKey)
 	if err != nil {
@@ -75,10 +80,10 @@ func (v *view) findTwists() error {
 			return fmt.Errorf("twists: axis %s: %w", f.name, err)
 		}
 	}
-	half := func(words string, label func(i int) string, at func(cell int) int) *facet {
-		h := &facet{name: f.name, words: words, index: math.MaxInt, from: f, at: func(c *result.Cell) int { return at(cells[c.At[f.index]]) }}
+	half := func(words string, label func(i int) string, at func(cell int) int) *dimension {
+		h := &dimension{name: f.name, text: words, index: math.MaxInt, parent: f, indexOf: func(c *result.Cell) int { return at(cells[c.At[f.index]]) }}
 		for i := range twistSide {
-			h.labels, h.categories, h.slot = append(h.labels, label(i)), append(h.categories, i), append(h.slot, i)
+			h.labels, h.categories, h.position = append(h.labels, label(i)), append(h.categories, i), append(h.position, i)
 		}
 		return h
 	}
@@ -87,31 +92,33 @@ func (v *view) findTwists() error {
 	return nil
 }
 
-// outlines are those of the least and the greatest.
-var outlines = [2]draw.LineStyle{
+// extremeStyles are the styles of the outlines around the lowest and the highest value.
+var extremeStyles = [2]draw.LineStyle{
 	sheet.Line(sheet.Vermillion, 2.2),
 	sheet.Line(sheet.Black, 1.8, 3, 2),
 }
 
-// outline draws a line round the tiles of a panel with its least and greatest value.
-func (h *heatChart) outline(c draw.Canvas, panel int, w, high vg.Length) {
-	ends := h.ends[panel]
-	for e, style := range outlines {
+// outlineExtremes draws outlines around the tiles of a panel with the lowest and the highest
+// value.
+func (h *heatChart) outlineExtremes(c draw.Canvas, panel int, w, high vg.Length) {
+	ends := h.ranges[panel]
+	for e, style := range extremeStyles {
 		var rings [][]vg.Point
 		for s := range h.series {
-			for g := range h.width {
-				if cell := h.cell(panel, s, g); cell.n > 0 && sheet.Near(cell.mean, ends[e]) && !sheet.Near(ends[0], ends[1]) {
+			for g := range h.columns {
+				if cell := h.cell(panel, s, g); cell.n > 0 && sheet.NearlyEqual(cell.mean, ends[e]) && !sheet.NearlyEqual(ends[0], ends[1]) {
 					x, y := c.Min.X+w*vg.Length(g), c.Min.Y+high*vg.Length(s)
-					rings = append(rings, sheet.Ring4(x+1.2, x+w-1.2, y+1.2, y+high-1.2))
+					rings = append(rings, sheet.RectanglePath(x+1.2, x+w-1.2, y+1.2, y+high-1.2))
 				}
 			}
 		}
-		c.StrokeLines(sheet.Line(sheet.White, 3.4), rings...) // the outline is seen on any colour
+		c.StrokeLines(sheet.Line(sheet.White, 3.4), rings...) // visible on any colour
 		c.StrokeLines(style, rings...)
 	}
 }
 
-// legend explains the outlines: best and worst, where the metric has a good side.
+// legend explains the outlines. If the metric has a better direction, they are the best and
+// the worst value.
 func (h *heatChart) legend(s *sheet.Sheet, metric string) {
 	words := [2]string{"least", "greatest"}
 	switch result.Better(metric) {
@@ -120,13 +127,13 @@ func (h *heatChart) legend(s *sheet.Sheet, metric string) {
 	case result.Higher:
 		words = [2]string{"worst", "best"}
 	}
-	for e, style := range outlines {
+	for e, style := range extremeStyles {
 		text := words[e]
-		if len(h.ends) > 1 {
+		if len(h.ranges) > 1 {
 			text += " of a panel"
 		}
-		s.Explain(text+[2]string{" (lowest)", " (highest)"}[e], func(c draw.Canvas) {
-			c.StrokeLines(style, sheet.Ring4(c.Min.X+5, c.Max.X-5, c.Min.Y-1, c.Max.Y+1))
+		s.AddLegend(text+[2]string{" (lowest)", " (highest)"}[e], func(c draw.Canvas) {
+			c.StrokeLines(style, sheet.RectanglePath(c.Min.X+5, c.Max.X-5, c.Min.Y-1, c.Max.Y+1))
 		})
 	}
 }

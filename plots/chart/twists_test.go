@@ -15,7 +15,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// twistSweep has the 64 patterns on three shapes, with figures that depend on the pattern as symmetric twists do.
+// twistSweep has all 64 patterns on three shapes, with values that depend on the pattern as
+// for symmetric twists.
 func twistSweep(shapes ...string) *result.Sweep {
 	var patterns []string
 	for i := range 64 {
@@ -44,7 +45,7 @@ func TestTwistCell(t *testing.T) {
 		}
 	}
 	pattern := []byte("000000")
-	for cell := range 64 { // adds 1 to what stands before, by carrying
+	for cell := range 64 { // increments the previous pattern
 		if got, _ := twistCell(string(pattern)); got != cell {
 			t.Errorf("%s: cell %d, want %d", pattern, got, cell)
 		}
@@ -95,7 +96,7 @@ func TestTwistTiles(t *testing.T) {
 			t.Errorf("tile %d is at %v, the one before at %v", tiles, p, last)
 		}
 		got, err := strconv.ParseFloat(texts[i-1].String, 64)
-		const shown = 0.0005 // the last digit
+		const shown = 0.0005 // half of the last digit
 		if err != nil || math.Abs(got-values[text.String]) > shown {
 			t.Errorf("tile %s shows %s, want %g", text.String, texts[i-1].String, values[text.String])
 		}
@@ -169,7 +170,7 @@ func TestCorrelations(t *testing.T) {
 	of := func(x, y []float64) []linePoint {
 		var out []linePoint
 		for i := range x {
-			out = append(out, linePoint{x: x[i], spread: spread{mean: y[i]}})
+			out = append(out, linePoint{x: x[i], cellSummary: cellSummary{mean: y[i]}})
 		}
 		return out
 	}
@@ -208,8 +209,8 @@ func TestScatter(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := v.newLines()
-	if err != nil || c.joined || !c.marked {
-		t.Fatalf("joined %v, marked %v, error %v", c != nil && c.joined, c != nil && c.marked, err)
+	if err != nil || c.isJoined || !c.hasMarkers {
+		t.Fatalf("joined %v, marked %v, error %v", c != nil && c.isJoined, c != nil && c.hasMarkers, err)
 	}
 	if len(c.lines[0][0])+len(c.lines[0][1]) != len(s.Cells) {
 		t.Errorf("%d and %d points of %d cells", len(c.lines[0][0]), len(c.lines[0][1]), len(s.Cells))
@@ -225,8 +226,8 @@ func TestScatter(t *testing.T) {
 	if v, err = newView(&ordered, bandwidthSweep(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if c, err = v.newLines(); err != nil || c.joined {
-		t.Errorf("points in the order of an axis are joined: %v, error %v", c != nil && c.joined, err)
+	if c, err = v.newLines(); err != nil || c.isJoined {
+		t.Errorf("points in the order of an axis are joined: %v, error %v", c != nil && c.isJoined, err)
 	}
 	for want, p := range map[string]result.Plot{
 		`x: there is no "fabric.dims"`: {Kind: "scatter", X: "fabric.dims", Y: "mean_delay_s"},

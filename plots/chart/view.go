@@ -12,42 +12,43 @@ import (
 	"sim/scenarios/result"
 )
 
-// facet is what a chart varies in one way: an axis of the sweep or the policies, or nothing where it has no name.
-type facet struct {
-	name       string // the axis' name, or "policy"
-	words      string // for people
-	index      int    // of the axis; the number of axes for the policies
-	labels     []string
-	numbers    []float64                // nil where some label is no number
-	categories []int                    // indices of labels that are drawn
-	slot       []int                    // by label: its place among categories, or -1
-	from       *facet                   // of one that is a part of another
-	at         func(c *result.Cell) int // the place of a cell among categories, or -1
+// dimension is a quantity that a chart can vary: an axis of the sweep, or the policies. Its
+// categories are the labels that remain after the option where.
+type dimension struct {
+	name       string                   // name of the axis, or "policy"
+	text       string                   // name for readers
+	index      int                      // index of the axis; the number of axes for the policies; -1 for noDimension
+	labels     []string                 // all values, as text
+	numbers    []float64                // values as numbers; nil if some label is not a number
+	categories []int                    // indices of the labels that are drawn
+	position   []int                    // indexed by label: its index in categories, or -1
+	parent     *dimension               // the dimension of which this one is a part (see findTwists), else nil
+	indexOf    func(c *result.Cell) int // index of a cell in categories, or -1
 }
 
-// none is the facet of what a chart does not vary: one category.
-var none = facet{index: -1, labels: []string{""}, categories: []int{0}, slot: []int{0}, at: func(*result.Cell) int { return 0 }}
+// noDimension is assigned to the roles that a chart does not vary. It has one category.
+var noDimension = dimension{index: -1, labels: []string{""}, categories: []int{0}, position: []int{0}, indexOf: func(*result.Cell) int { return 0 }}
 
-// view is a plot with its names looked up in a sweep.
+// view is a plot whose names have been resolved in a sweep.
 type view struct {
-	spec   *result.Plot
-	kind   *kind
-	sweep  *result.Sweep
-	times  *result.SweepTimings // nil where there are none
-	facets []*facet             // the axes, then the policies
-	// Of a heat map series is the axis that goes up.
-	x, series, panels *facet
-	byMetric          bool // x is a metric
-	cells             []*result.Cell
-	marks             []placedMark
-	notes             []string
-	after             []string // by panel, of what follows its heading; nil is nothing
+	spec       *result.Plot
+	kind       *kind
+	sweep      *result.Sweep
+	times      *result.SweepTimings // nil if there are no timings
+	dimensions []*dimension         // the axes, then the policies
+	// x, series and panels are the roles of the chart. In a heat map, series is the y axis.
+	x, series, panels *dimension
+	isXMetric         bool           // the x axis shows a metric instead of a dimension
+	cells             []*result.Cell // cells that remain after the option where
+	marks             []placedMark   // in order of y
+	notes             []string       // notes below the chart
+	headingSuffixes   []string       // appended to the heading of each panel; may be nil
 }
 
-// policyName is what plots call the policies by.
+// policyName is the name of the dimension of policies in plots.
 const policyName = "policy"
 
-// newView looks up what spec names.
+// newView resolves the names in spec and checks its options.
 func newView(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*view, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -56,12 +57,12 @@ func newView(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*view,
 	if at < 0 {
 		return nil, unknownName("kind", spec.Kind, Kinds)
 	}
-	v := &view{spec: spec, kind: &kinds[at], sweep: s, times: t, x: &none, series: &none, panels: &none}
+	v := &view{spec: spec, kind: &kinds[at], sweep: s, times: t, x: &noDimension, series: &noDimension, panels: &noDimension}
 	roles := v.kind.roles
 	if roles == nil {
-		roles = (*view).usualRoles
+		roles = (*view).assignRoles
 	}
-	for _, step := range []func(v *view) error{(*view).listFacets, (*view).filter, roles, v.kind.check, (*view).options, (*view).limits, (*view).placeMarks} {
+	for _, step := range []func(v *view) error{(*view).listDimensions, (*view).filter, roles, v.kind.check, (*view).checkOptions, (*view).checkLimits, (*view).placeMarks} {
 		if step == nil {
 			continue
 		}
@@ -72,12 +73,12 @@ func newView(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*view,
 	return v, nil
 }
 
-// listFacets lists what a chart may vary, with all categories.
-func (v *view) listFacets() error {
+// listDimensions lists the dimensions of the sweep, with all labels.
+func (v *view) listDimensions() error {
 	for i := range v.sweep.Axes {
 		a := &v.sweep.Axes[i]
-		f := &facet{name: a.Name, words: keyTexts[a.Name], index: i, labels: a.Labels, numbers: a.Numbers}
-		f.at = func(c *result.Cell) int { return f.slot[c.At[i]] }
+		f := &dimension{name: a.Name, text: keyTexts[a.Name], index: i, labels: a.Labels, numbers: a.Numbers}
+		f.indexOf = func(c *result.Cell) int { return f.position[c.At[i]] }
 		for _, x := range f.numbers {
 			if !drawable(x) {
 				return fmt.Errorf("axis %s has the value %g, which no figure can show", a.Name, x)
@@ -85,33 +86,33 @@ func (v *view) listFacets() error {
 		}
 		short := result.ShortKey(a.Name)
 		switch {
-		case a.Name == policyName: // the name of a group, not the policies
-			f.words = "group " + policyName
-		case f.words != "":
+		case a.Name == policyName: // a group of axes with this name, not the policies
+			f.text = "group " + policyName
+		case f.text != "":
 		case slices.ContainsFunc(v.sweep.Axes, func(b result.Axis) bool { return b.Name != a.Name && result.ShortKey(b.Name) == short }):
-			f.words = a.Name
+			f.text = a.Name
 		default:
-			f.words = strings.ReplaceAll(short, "_", " ")
+			f.text = strings.ReplaceAll(short, "_", " ")
 		}
-		v.facets = append(v.facets, f)
+		v.dimensions = append(v.dimensions, f)
 	}
-	p := &facet{name: policyName, words: policyName, index: len(v.facets)}
-	p.at = func(c *result.Cell) int { return p.slot[slices.Index(p.labels, c.Policy)] }
+	p := &dimension{name: policyName, text: policyName, index: len(v.dimensions)}
+	p.indexOf = func(c *result.Cell) int { return p.position[slices.Index(p.labels, c.Policy)] }
 	for i := range v.sweep.Cells {
 		if name := v.sweep.Cells[i].Policy; !slices.Contains(p.labels, name) {
 			p.labels = append(p.labels, name)
 		}
 	}
-	v.facets = append(v.facets, p)
+	v.dimensions = append(v.dimensions, p)
 	return nil
 }
 
-// policies is the facet of the policies.
-func (v *view) policies() *facet { return v.facets[len(v.sweep.Axes)] }
+// policies returns the dimension of the policies.
+func (v *view) policies() *dimension { return v.dimensions[len(v.sweep.Axes)] }
 
-// find returns the facet that a plot calls name: "policy", an axis by its name, by one of its keys, or by the last
-// part of either where that is clear.
-func (v *view) find(role, name string) (*facet, error) {
+// find returns the dimension with a name: "policy", the name of an axis, one of its keys, or
+// the last part of either if that is unambiguous. role is used in the error message.
+func (v *view) find(role, name string) (*dimension, error) {
 	if name == policyName {
 		return v.policies(), nil
 	}
@@ -122,10 +123,10 @@ func (v *view) find(role, name string) (*facet, error) {
 			return lastPart(a.Name) == name || slices.ContainsFunc(a.Keys, func(k string) bool { return lastPart(k) == name })
 		},
 	} {
-		var found []*facet
+		var found []*dimension
 		for i := range v.sweep.Axes {
 			if fits(&v.sweep.Axes[i]) {
-				found = append(found, v.facets[i])
+				found = append(found, v.dimensions[i])
 			}
 		}
 		if len(found) > 1 && found[0].name != name {
@@ -135,33 +136,34 @@ func (v *view) find(role, name string) (*facet, error) {
 			return found[0], nil
 		}
 	}
-	return nil, unknownName(role, name, v.names())
+	return nil, unknownName(role, name, v.dimensionNames())
 }
 
-// place returns the place of a label among the categories that are drawn, -1 if where leaves it out. It fails on a label
-// that f lacks, unless f has none.
-func (f *facet) place(role, label string) (int, error) {
+// categoryIndex returns the index of a label in the drawn categories, or -1 if the option
+// where excludes it. An unknown label is an error, unless the dimension has no labels yet.
+func (f *dimension) categoryIndex(role, label string) (int, error) {
 	switch at := slices.Index(f.labels, label); {
 	case at >= 0:
-		return f.slot[at], nil
+		return f.position[at], nil
 	case len(f.labels) > 0:
 		return -1, unknownName(role, label, f.labels)
 	}
 	return -1, nil
 }
 
-// names lists what a plot may vary.
-func (v *view) names() []string {
+// dimensionNames returns the names of all dimensions.
+func (v *view) dimensionNames() []string {
 	var out []string
-	for _, f := range v.facets {
+	for _, f := range v.dimensions {
 		out = append(out, f.name)
 	}
 	return out
 }
 
-// filter keeps the categories that Where names, and the cells at them.
+// filter applies the option where: it determines the categories of each dimension and the
+// cells of the chart.
 func (v *view) filter() error {
-	kept := map[*facet][]string{}
+	kept := map[*dimension][]string{}
 	for _, key := range sortedKeys(v.spec.Where) {
 		f, err := v.find("where", key)
 		if err != nil {
@@ -180,85 +182,87 @@ func (v *view) filter() error {
 			return fmt.Errorf("where lists no value of %s", f.name)
 		}
 	}
-	for _, f := range v.facets {
+	for _, f := range v.dimensions {
 		only, some := kept[f]
-		f.slot = make([]int, len(f.labels))
+		f.position = make([]int, len(f.labels))
 		for l, label := range f.labels {
-			f.slot[l] = -1
+			f.position[l] = -1
 			if !some || slices.Contains(only, label) {
-				f.slot[l] = len(f.categories)
+				f.position[l] = len(f.categories)
 				f.categories = append(f.categories, l)
 			}
 		}
 	}
 	for i := range v.sweep.Cells {
-		if c := &v.sweep.Cells[i]; !slices.ContainsFunc(v.facets, func(f *facet) bool { return f.at(c) < 0 }) {
+		if c := &v.sweep.Cells[i]; !slices.ContainsFunc(v.dimensions, func(f *dimension) bool { return f.indexOf(c) < 0 }) {
 			v.cells = append(v.cells, c)
 		}
 	}
 	return nil
 }
 
-// assign makes role the facet that a plot names for it, if it names one.
-func (v *view) assign(role **facet, what, name string) (err error) {
+// assign sets a role to the dimension with a name, unless the name is empty.
+func (v *view) assign(role **dimension, what, name string) (err error) {
 	if name != "" {
 		*role, err = v.find(what, name)
 	}
 	return err
 }
 
-// usualRoles looks up what goes across, what the series and what the panels are.
-func (v *view) usualRoles() (err error) {
-	if !v.byMetric {
+// assignRoles assigns x, series and panels as most kinds do.
+func (v *view) assignRoles() (err error) {
+	if !v.isXMetric {
 		err = v.assign(&v.x, "x", v.spec.X)
 	}
-	return cmp.Or(err, v.assign(&v.series, "series", v.spec.Series), v.panelRole())
+	return cmp.Or(err, v.assign(&v.series, "series", v.spec.Series), v.assignPanels())
 }
 
-// panelRole looks up what the panels are, and gives policies a role that a plot would else mix.
-func (v *view) panelRole() error {
+// assignPanels assigns the panels. If no role has the policies, they become the series, or the
+// panels of charts with tiles, because the chart would otherwise average over them.
+func (v *view) assignPanels() error {
 	if err := v.assign(&v.panels, "panels", v.spec.Panels); err != nil {
 		return err
 	}
 	policies := v.policies()
 	if len(policies.categories) > 1 && !v.uses(policies) {
 		switch {
-		case v.kind.tiles && v.panels == &none:
+		case v.kind.tiles && v.panels == &noDimension:
 			v.panels = policies
-		case !v.kind.tiles && v.series == &none:
+		case !v.kind.tiles && v.series == &noDimension:
 			v.series = policies
 		}
 	}
 	return nil
 }
 
-// mayBeMetric reports whether name is a metric as far as that is known.
+// mayBeMetric reports whether name is a metric, or may be one because no cell has metrics yet.
 func (v *view) mayBeMetric(name string) bool {
 	return slices.Contains(v.metricNames(), name) || !slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool { return len(c.Metrics) > 0 })
 }
 
-// options fails on options that the kind does not have or that do not go together.
-func (v *view) options() error {
+// checkOptions returns an error if options are missing, do not belong to the kind, or exclude
+// each other.
+func (v *view) checkOptions() error {
 	spec, k := v.spec, v.kind
 	all := []struct {
 		name  string
 		given bool
 	}{
 		{"take", spec.Take != ""},
-		{"also", v.overAxisAlone()}, {"x", spec.X != ""}, {"y", spec.Y != ""}, {"z", spec.Z != ""},
+		{"also", v.hasAxisOnlyOptions()}, {"x", spec.X != ""}, {"y", spec.Y != ""}, {"z", spec.Z != ""},
 		{"series", spec.Series != ""}, {"log_x", spec.LogX}, {"log_y", spec.LogY}, {"mark", len(spec.Marks) > 0},
 	}
 	for _, o := range all {
 		switch what, needed := k.needs[o.name]; {
 		case !o.given && needed && what == "":
-			return fmt.Errorf("%s is missing: name %s", o.name, orList(v.names()))
+			return fmt.Errorf("%s is missing: name %s", o.name, orList(v.dimensionNames()))
 		case !o.given && needed:
 			return fmt.Errorf("%s is missing: name %s", o.name, what)
 		case o.given && !slices.Contains(k.takes, o.name) && !needed:
-			return errors.New(cmp.Or(k.without[o.name], missing[o.name]))
+			return errors.New(cmp.Or(k.without[o.name], optionErrors[o.name]))
 		}
 	}
-	if _, ok := takeWords[spec.Take]; !ok {
+	if _, ok := reductionTexts[spec.Take]; !ok {
 		return unknownName("take", spec.Take, []string{"mean", "min", "max"})
 	}
 	across := "series"
@@ -266,9 +270,9 @@ func (v *view) options() error {
 		across = "y"
 	}
 	switch {
-	case v.panels != &none && (v.panels == v.x || v.panels == v.series || v.panels == v.x.from):
+	case v.panels != &noDimension && (v.panels == v.x || v.panels == v.series || v.panels == v.x.parent):
 		return fmt.Errorf("%s is named twice: give panels another axis", v.panels.name)
-	case v.series != &none && v.series == v.x:
+	case v.series != &noDimension && v.series == v.x:
 		return fmt.Errorf("%s is named twice: give x and %s different axes", v.x.name, across)
 	case !drawable(spec.Scale) || !drawable(spec.Offset):
 		return errors.New("scale and offset must be numbers that a figure can show")
@@ -284,14 +288,15 @@ func (v *view) options() error {
 	return nil
 }
 
-// overAxisAlone reports whether the plot has options that only lines over an axis have.
-func (v *view) overAxisAlone() bool {
+// hasAxisOnlyOptions reports whether the plot has options that only lines over an axis
+// support.
+func (v *view) hasAxisOnlyOptions() bool {
 	spec := v.spec
 	return spec.Also != nil || spec.Below != "" || spec.BelowOf != nil || spec.MarkedAt != "" || spec.To != nil
 }
 
-// missing says whose the options are that not all kinds have.
-var missing = map[string]string{
+// optionErrors has the messages for options that a kind does not support, indexed by option.
+var optionErrors = map[string]string{
 	"take":  "take is for bars, heat maps, twists, and lines over an axis, which have one value for several cells",
 	"also":  "also, below, below_of, marked_at and to are for lines over an axis",
 	"z":     "z is for heat maps; other charts show y",
@@ -299,33 +304,34 @@ var missing = map[string]string{
 	"mark":  "tiles have no place for marks",
 }
 
-// limits fails on more than a chart can show.
-func (v *view) limits() error {
+// checkLimits returns an error if the chart would be too large.
+func (v *view) checkLimits() error {
 	x, series, panels := len(v.x.categories), len(v.series.categories), len(v.panels.categories)
 	advice := "keep some with where"
 	switch {
-	case panels > mostPanels:
-		return fmt.Errorf("panels: %s has %d values, of which %d can be shown at most; %s", v.panels.name, panels, mostPanels, advice)
-	case !v.kind.tiles && series > mostSeries:
-		return fmt.Errorf("series: %s has %d values, of which %d can be told apart at most; %s", v.series.name, series, mostSeries, advice)
-	case v.kind.tiles && max(x, series) > mostTiles:
-		return fmt.Errorf("a heat map of %d by %d values is finer than can be drawn, %d each way; %s", x, series, mostTiles, advice)
-	case v.kind.beside && x*series > mostBars:
-		return fmt.Errorf("x: %d bars would stand in a panel, of which %d can be shown at most; %s, or draw lines", x*series, mostBars, advice)
-	case x > mostPlaces/max(1, series*panels):
+	case panels > maxPanels:
+		return fmt.Errorf("panels: %s has %d values, of which %d can be shown at most; %s", v.panels.name, panels, maxPanels, advice)
+	case !v.kind.tiles && series > maxSeries:
+		return fmt.Errorf("series: %s has %d values, of which %d can be told apart at most; %s", v.series.name, series, maxSeries, advice)
+	case v.kind.tiles && max(x, series) > maxTilesPerSide:
+		return fmt.Errorf("a heat map of %d by %d values is finer than can be drawn, %d each way; %s", x, series, maxTilesPerSide, advice)
+	case v.kind.beside && x*series > maxBarsPerPanel:
+		return fmt.Errorf("x: %d bars would stand in a panel, of which %d can be shown at most; %s, or draw lines", x*series, maxBarsPerPanel, advice)
+	case x > maxTableCells/max(1, series*panels):
 		return fmt.Errorf("x: %s has %d values, more than can be shown; %s", v.x.name, x, advice)
 	}
 	return nil
 }
 
-// drawable reports whether an axis can carry v.
+// drawable reports whether a number can be drawn on an axis.
 func drawable(v float64) bool { return math.Abs(v) <= sheet.DrawableLimit }
 
-// hidden lists the facets that are averaged over: several categories are drawn at one place.
-func (v *view) hidden() []*facet {
-	var out []*facet
-	for i := range v.facets {
-		if f := v.facets[i]; !v.uses(f) && len(f.categories) > 1 {
+// averagedDimensions lists the dimensions with several categories but without a role. Their
+// cells have the same position.
+func (v *view) averagedDimensions() []*dimension {
+	var out []*dimension
+	for i := range v.dimensions {
+		if f := v.dimensions[i]; !v.uses(f) && len(f.categories) > 1 {
 			out = append(out, f)
 		}
 	}
@@ -333,16 +339,16 @@ func (v *view) hidden() []*facet {
 }
 
 // uses reports whether f, or a part of it, has a role.
-func (v *view) uses(f *facet) bool {
-	return slices.ContainsFunc([]*facet{v.x, v.series, v.panels}, func(r *facet) bool { return r != nil && (r == f || r.from == f) })
+func (v *view) uses(f *dimension) bool {
+	return slices.ContainsFunc([]*dimension{v.x, v.series, v.panels}, func(r *dimension) bool { return r != nil && (r == f || r.parent == f) })
 }
 
-// cellName says where a cell stands, by what differs.
+// cellName describes a cell by its categories in all dimensions that vary.
 func (v *view) cellName(c *result.Cell) string {
 	var parts []string
-	for i := range v.facets {
-		if f := v.facets[i]; len(f.categories) > 1 {
-			parts = append(parts, f.category(f.categories[f.at(c)]))
+	for i := range v.dimensions {
+		if f := v.dimensions[i]; len(f.categories) > 1 {
+			parts = append(parts, f.categoryText(f.categories[f.indexOf(c)]))
 		}
 	}
 	if len(parts) == 0 {

@@ -15,22 +15,23 @@ import (
 	"gonum.org/v1/plot/vg/recorder"
 )
 
-// Unit is a unit of an axis: a value in the base unit times per is a value in it.
+// Unit is a unit of an axis. A value in the base unit times Per is the value in this unit.
 type Unit struct {
 	Name string
 	Per  float64
 }
 
-// Plainly shows values as they are, Percents shares.
+// NoUnit shows values without a unit, and PercentUnit shows ratios as percentages.
 var (
-	Plainly  = Unit{"", 1}
-	Percents = Unit{"%", 100}
+	NoUnit      = Unit{"", 1}
+	PercentUnit = Unit{"%", 100}
 )
 
+// TimeUnits lists the units of time below two hours, the largest first.
 var TimeUnits = []Unit{{"s", 1}, {"ms", 1e3}, {"µs", 1e6}, {"ns", 1e9}}
 
-// TimeUnit is the largest unit that shows s seconds as one or more, hours and days as two; a second where nothing is
-// measurable.
+// TimeUnit returns the largest unit of time in which s seconds are at least 1 (at least 2 for
+// hours and days). For times too short to measure it returns seconds.
 func TimeUnit(s float64) Unit {
 	const hour, day = 3600, 86400
 	switch s := math.Abs(s); {
@@ -39,55 +40,57 @@ func TimeUnit(s float64) Unit {
 	case s >= 2*hour:
 		return Unit{"h", 1.0 / hour}
 	}
-	return largest(s, TimeUnits, TimeUnits[0])
+	return largestUnit(s, TimeUnits, TimeUnits[0])
 }
 
-// Thousands is the multiple of a unit that shows most as one or more.
-func Thousands(most float64, name string) Unit {
-	return largest(most, []Unit{{"P" + name, 1e-15}, {"T" + name, 1e-12}, {"G" + name, 1e-9}, {"M" + name, 1e-6}, {"k" + name, 1e-3}}, Unit{name, 1})
+// PrefixedUnit returns the unit name with the decimal prefix (k to P) with which the value
+// most is at least 1.
+func PrefixedUnit(most float64, name string) Unit {
+	return largestUnit(most, []Unit{{"P" + name, 1e-15}, {"T" + name, 1e-12}, {"G" + name, 1e-9}, {"M" + name, 1e-6}, {"k" + name, 1e-3}}, Unit{name, 1})
 }
 
-// largest is the first of units that shows v as one or more, else another.
-func largest(v float64, units []Unit, other Unit) Unit {
+// largestUnit returns the first of units in which v is at least 1, or other if there is none.
+// The units must be sorted, the largest first.
+func largestUnit(v float64, units []Unit, other Unit) Unit {
 	for _, u := range units {
-		if math.Abs(v)*u.Per >= 1-1e-9 { // one less rounding is one
+		if math.Abs(v)*u.Per >= 1-1e-9 { // tolerate rounding errors
 			return u
 		}
 	}
 	return other
 }
 
-// Gigabits shows bits per second as Gb/s, gigabytes as GB/s.
+// GigabitsPerSecond and GigabytesPerSecond show rates in bits per second.
 var (
-	Gigabits  = Unit{"Gb/s", 1e-9}
-	Gigabytes = Unit{"GB/s", 1e-9 / 8}
+	GigabitsPerSecond  = Unit{"Gb/s", 1e-9}
+	GigabytesPerSecond = Unit{"GB/s", 1e-9 / 8}
 )
 
-// Ticker is a plot.Ticker that marks about count round values of a unit.
+// Ticker is a plot.Ticker that places about Count ticks at round values of a unit.
 type Ticker struct {
-	Unit  Unit
-	Count int
-	Whole bool // only whole numbers
+	Unit         Unit
+	Count        int
+	IntegersOnly bool // no ticks between integers
 }
 
-// ticksLimit stops a ticker whose step is lost in rounding.
-const ticksLimit = 64
+// maxTicks ends the loop of Ticks if rounding errors exceed the step.
+const maxTicks = 64
 
 // Ticks implements plot.Ticker.
 func (t Ticker) Ticks(lo, hi float64) []plot.Tick {
 	lo, hi = lo*t.Unit.Per, hi*t.Unit.Per
 	step := RoundStep((hi - lo) / float64(max(1, t.Count)))
-	if t.Whole {
+	if t.IntegersOnly {
 		step = max(1, step)
 	}
 	if !(step > 0) {
 		return nil
 	}
 	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
-	eps := step * 1e-6 // a tick on the end counts as inside
+	eps := step * 1e-6 // tolerance for a tick at the end of the axis
 	first := math.Ceil((lo - eps) / step)
 	var out []plot.Tick
-	for i := range ticksLimit {
+	for i := range maxTicks {
 		v := (first + float64(i)) * step
 		if v > hi+eps {
 			break
@@ -104,16 +107,17 @@ func (t Ticker) Ticks(lo, hi float64) []plot.Tick {
 	return out
 }
 
-// LogTicker marks a logarithmic axis at about Count round values of a unit, or each in a unit of time of its own.
+// LogTicker is a plot.Ticker for logarithmic axes that places about Count labelled ticks at
+// round values of a unit.
 type LogTicker struct {
-	Unit  Unit
-	Named bool
-	Count int
+	Unit        Unit
+	UnitPerTick bool // each tick has the unit of time that suits it
+	Count       int
 }
 
 // Ticks implements plot.Ticker.
 func (t LogTicker) Ticks(lo, hi float64) []plot.Tick {
-	const eps, widest = 1e-9, 700 // decades, more than numbers have
+	const eps, widest = 1e-9, 700 // widest is in decades, more than float64 has
 	from, to := math.Log10(lo), math.Log10(hi)
 	span := to - from
 	if !(span < widest) {
@@ -132,11 +136,11 @@ func (t LogTicker) Ticks(lo, hi float64) []plot.Tick {
 			switch {
 			case m == 1 && d%stride == 0, span <= 3 && (m == 2 || m == 5), span <= 0.8 && m != 9 && m != 7:
 				u := t.Unit
-				if t.Named {
+				if t.UnitPerTick {
 					u = TimeUnit(v)
 				}
-				tick.Label = Short(v * u.Per)
-				if t.Named {
+				tick.Label = ShortNumber(v * u.Per)
+				if t.UnitPerTick {
 					tick.Label = strings.Replace(tick.Label, "+", "", 1) + " " + u.Name
 				}
 			}
@@ -148,11 +152,12 @@ func (t LogTicker) Ticks(lo, hi float64) []plot.Tick {
 	return out
 }
 
-// Unlabelled has the ticks and grid of a ticker without its labels, which stand beside another plot.
-type Unlabelled struct{ plot.Ticker }
+// UnlabelledTicker has the ticks of another ticker without their labels, for a plot next to
+// one that has the labels.
+type UnlabelledTicker struct{ plot.Ticker }
 
 // Ticks implements plot.Ticker.
-func (u Unlabelled) Ticks(lo, hi float64) []plot.Tick {
+func (u UnlabelledTicker) Ticks(lo, hi float64) []plot.Tick {
 	ticks := u.Ticker.Ticks(lo, hi)
 	for i := range ticks {
 		if ticks[i].Label != "" {
@@ -162,22 +167,24 @@ func (u Unlabelled) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// labelLength is the most that a label below an axis may take, in points.
-const labelLength = 125
+// maxLabelLength is the maximum length in points of a label below an axis.
+const maxLabelLength = 125
 
-// levelGap is how far apart level labels are at least, in points.
-const levelGap = 8
+// minLabelGap is the minimum distance in points between horizontal labels.
+const minLabelGap = 8
 
-// slantedPitch is how far apart lines at 30 degrees start, in their height: twice, and a little.
+// slantedPitch is the minimum distance between labels at 30 degrees, divided by their height:
+// 1/sin(30°) = 2, and a little more.
 const slantedPitch = 2.3
 
-// Categories writes labels at 0, 1, 2 ... below p, whose data is about so wide: level where they fit, else slanted,
-// else upright. What is too many is thinned.
-func Categories(p *plot.Plot, labels []string, width vg.Length) {
+// SetCategories places labels at 0, 1, 2, ... on the x axis of p, whose data area is about
+// width points wide. The labels are horizontal if they fit, otherwise slanted, otherwise
+// vertical. If they still do not fit, some are omitted.
+func SetCategories(p *plot.Plot, labels []string, width vg.Length) {
 	SetRange(&p.X, -0.5, float64(len(labels))-0.5)
 	style, slot := &p.X.Tick.Label, width/vg.Length(max(1, len(labels)))
-	longest, widest, numbers := vg.Length(labelLength), vg.Length(0), true
-	if len(labels) == 1 { // plot.Plot cannot place a label that hangs over on both sides
+	longest, widest, numbers := vg.Length(maxLabelLength), vg.Length(0), true
+	if len(labels) == 1 { // plot.Plot cannot place a label that is wider than the data on both sides
 		longest = min(longest, width/2)
 	}
 	ticks := make([]plot.Tick, len(labels))
@@ -188,11 +195,11 @@ func Categories(p *plot.Plot, labels []string, width vg.Length) {
 		numbers = numbers && err == nil
 	}
 	p.X.Tick.Color, p.X.Tick.Length = color.Transparent, 6
-	if widest > slot-levelGap && !numbers {
+	if widest > slot-minLabelGap && !numbers {
 		style.XAlign, style.YAlign, style.Rotation = draw.XRight, draw.YCenter, math.Pi/6
-		over := vg.Length(0) // of the axis, that labels reach to the left of it
+		over := vg.Length(0) // space that labels need to the left of the axis
 		for i, t := range ticks {
-			at := (vg.Length(i) + 0.5) / vg.Length(len(ticks)) // of what is left of the axis
+			at := (vg.Length(i) + 0.5) / vg.Length(len(ticks)) // position as a share of the axis
 			over = max(over, (style.Width(t.Label)*vg.Length(math.Cos(style.Rotation))-width*at)/(1-at))
 		}
 		if (width-over)/vg.Length(len(labels)) >= slantedPitch*TickSize {
@@ -201,24 +208,25 @@ func Categories(p *plot.Plot, labels []string, width vg.Length) {
 			style.Rotation = math.Pi / 2
 		}
 	}
-	Spaced(p, ticks, width)
+	SetTicks(p, ticks, width)
 }
 
-// Spaced sets the ticks of p's axis across, whose data is about so wide, without labels that would touch others if all
-// were as wide as the widest: of evenly spaced ones each k-th has one.
-func Spaced(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
+// SetTicks sets the ticks of the x axis of p, whose data area is about width points wide.
+// Labels that would overlap, if all were as wide as the widest one, are omitted; of evenly
+// spaced labels, every k-th remains.
+func SetTicks(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
 	style := &p.X.Tick.Label
 	at := func(i int) vg.Length { return width * vg.Length(p.X.Norm(ticks[i].Value)) }
 	size := func(i int) vg.Length {
 		switch {
 		case ticks[i].Label == "":
 			return 0
-		case style.Rotation > 1: // upright
+		case style.Rotation > 1: // vertical
 			return style.Height(ticks[i].Label) * 1.15
 		case style.Rotation > 0:
 			return style.Height(ticks[i].Label) * slantedPitch
 		}
-		return style.Width(ticks[i].Label) + levelGap
+		return style.Width(ticks[i].Label) + minLabelGap
 	}
 	widest := vg.Length(0)
 	for i := range ticks {
@@ -226,7 +234,7 @@ func Spaced(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
 	}
 	slices.SortStableFunc(ticks, func(a, b plot.Tick) int { return cmp.Compare(a.Value, b.Value) })
 	last := vg.Length(math.Inf(-1))
-	var room boxes
+	var room reservedSpace
 	for i, t := range ticks {
 		if t.Label == "" || at(i)-last < widest {
 			ticks[i].Label = ""
@@ -234,66 +242,69 @@ func Spaced(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
 		}
 		last = at(i)
 		r := style.Rectangle(t.Label)
-		r.Min.Y, r.Max.Y = 0, 0 // none is needed below
+		r.Min.Y, r.Max.Y = 0, 0 // the axis already reserves the height
 		room = append(room, plot.GlyphBox{X: p.X.Norm(t.Value), Rectangle: r})
 	}
 	p.X.Tick.Marker = plot.ConstantTicks(ticks)
 	p.Add(room)
 }
 
-// boxes keep room within a plot's part of the sheet.
-type boxes []plot.GlyphBox
+// reservedSpace is a plotter that draws nothing, but makes gonum/plot keep space around the
+// data area.
+type reservedSpace []plot.GlyphBox
 
 // Plot implements plot.Plotter.
-func (boxes) Plot(draw.Canvas, *plot.Plot) {}
+func (reservedSpace) Plot(draw.Canvas, *plot.Plot) {}
 
 // GlyphBoxes implements plot.GlyphBoxer.
-func (b boxes) GlyphBoxes(*plot.Plot) []plot.GlyphBox { return b }
+func (b reservedSpace) GlyphBoxes(*plot.Plot) []plot.GlyphBox { return b }
 
-// Beside keeps room of a width to the right of p's data.
-func Beside(p *plot.Plot, width vg.Length) {
-	p.Add(boxes{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: Point(width, 1)}}})
+// ReserveRight reserves space to the right of the data area of p.
+func ReserveRight(p *plot.Plot, width vg.Length) {
+	p.Add(reservedSpace{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: Point(width, 1)}}})
 }
 
-// SameSides keeps room at the sides of two plots so that their data are equally far from both.
-func SameSides(a, b *plot.Plot) {
-	c := draw.NewCanvas(new(recorder.Canvas), Inside/2, Inside)
+// AlignSides reserves space at the sides of two plots so that their data areas have the same
+// horizontal position.
+func AlignSides(a, b *plot.Plot) {
+	c := draw.NewCanvas(new(recorder.Canvas), ContentWidth/2, ContentWidth)
 	data := [2]draw.Canvas{a.DataCanvas(c), b.DataCanvas(c)}
 	left, right := max(data[0].Min.X, data[1].Min.X), min(data[0].Max.X, data[1].Max.X)
 	for _, p := range []*plot.Plot{a, b} {
 		bare := plot.New()
 		bare.Y = p.Y
 		bare.HideX()
-		p.Add(boxes{
+		p.Add(reservedSpace{
 			{X: 0, Y: 0.5, Rectangle: vg.Rectangle{Min: Point(bare.DataCanvas(c).Min.X-left, 0), Max: Point(0, 1)}},
 			{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: Point(c.Max.X-right, 1)}},
 		})
 	}
 }
 
-// Head writes a heading above p.
-func Head(p *plot.Plot, text string) {
+// AddHeading adds a heading above p, unless text is empty.
+func AddHeading(p *plot.Plot, text string) {
 	if text == "" {
 		return
 	}
-	style := Bold(HeadSize, Ink)
-	p.Add(boxes{{Y: 1, Rectangle: vg.Rectangle{Max: Point(0, headRoom)}}}, PlotFunc(func(c draw.Canvas, _ *plot.Plot) {
+	style := Bold(HeadingSize, Ink)
+	p.Add(reservedSpace{{Y: 1, Rectangle: vg.Rectangle{Max: Point(0, headingHeight)}}}, PlotFunc(func(c draw.Canvas, _ *plot.Plot) {
 		c.FillText(style, Point(c.Min.X, c.Max.Y+7), Fit(style, text, c.Max.X-c.Min.X+gap/2))
 	}))
 }
 
-// Picture is a plot without axes.
-func Picture(head string, paint func(c draw.Canvas)) *plot.Plot {
+// NewPicture returns a plot without axes whose data area is drawn by paint.
+func NewPicture(head string, paint func(c draw.Canvas)) *plot.Plot {
 	p := NewPlot("", "")
 	p.HideAxes()
 	SetRange(&p.X, 0, 1)
 	SetRange(&p.Y, 0, 1)
-	Head(p, head)
+	AddHeading(p, head)
 	p.Add(PlotFunc(func(c draw.Canvas, _ *plot.Plot) { paint(c) }))
 	return p
 }
 
-// RoundStep rounds x to 1, 2 or 5 times a power of ten; 0 when it cannot.
+// RoundStep rounds x to 1, 2 or 5 times a power of ten. It returns 0 if x is not positive and
+// finite.
 func RoundStep(x float64) float64 {
 	if !(x > 0) || math.IsInf(x, 0) {
 		return 0
@@ -310,16 +321,18 @@ func RoundStep(x float64) float64 {
 	return 10 * p
 }
 
-// SetRange sets an axis to [lo, hi], widened where that is no range.
+// SetRange sets the range of an axis to [lo, hi]. An empty range is widened, because plots
+// need a positive one.
 func SetRange(a *plot.Axis, lo, hi float64) {
-	const least = 1e-9 // of the greater end; ticks closer than that cannot be labelled
+	const least = 1e-9 // relative to the greater end; ticks cannot be labelled on a smaller range
 	if room := least * max(math.Abs(lo), math.Abs(hi)); hi-lo <= room {
 		hi = lo + max(room, 1e-9)
 	}
 	a.Min, a.Max = lo, hi
 }
 
-// TimeAxis makes a the axis of time from lo to hi seconds, labelled with what it measures, with about count ticks.
+// TimeAxis makes a a time axis from lo to hi seconds with the title what, a suitable unit and
+// about count ticks.
 func TimeAxis(a *plot.Axis, what string, lo, hi float64, count int) {
 	SetRange(a, lo, hi)
 	u := TimeUnit(max(math.Abs(a.Min), math.Abs(a.Max)))
@@ -327,7 +340,7 @@ func TimeAxis(a *plot.Axis, what string, lo, hi float64, count int) {
 	a.Tick.Marker = Ticker{Unit: u, Count: count}
 }
 
-// Grid draws faint lines at the labelled ticks.
+// Grid returns faint lines at the labelled ticks of the selected axes.
 func Grid(horizontal, vertical bool) *plotter.Grid {
 	style, g := Line(Faint, 0.6), &plotter.Grid{}
 	if horizontal {
@@ -339,8 +352,8 @@ func Grid(horizontal, vertical bool) *plotter.Grid {
 	return g
 }
 
-// Marks is a fixed set of ticks.
-func Marks(values []float64, labels []string) plot.ConstantTicks {
+// FixedTicks returns ticks at the given values with the given labels.
+func FixedTicks(values []float64, labels []string) plot.ConstantTicks {
 	out := make(plot.ConstantTicks, len(values))
 	for i := range values {
 		out[i] = plot.Tick{Value: values[i], Label: labels[i]}
@@ -348,15 +361,17 @@ func Marks(values []float64, labels []string) plot.ConstantTicks {
 	return out
 }
 
-// Point makes a vg.Point.
+// Point returns a vg.Point.
 func Point(x, y vg.Length) vg.Point { return vg.Point{X: x, Y: y} }
 
-// DrawableLimit bounds every number drawn, in seconds, bits per second or counts: far above any network, far below
-// where sums overflow or ticks can no longer be told apart.
+// DrawableLimit is the maximum absolute value of a number in a figure, in seconds, bits per
+// second or counts. It is far above all values of networks, and far below the values at which
+// sums overflow or ticks coincide.
 const DrawableLimit = 1e24
 
-// Thin leaves of each pixel column's points the first, the least, the greatest and the last, which look the same.
-func Thin(pts []vg.Point) []vg.Point {
+// ThinPoints reduces a polyline: in each column of pixels it keeps the first, lowest, highest
+// and last point. The result looks the same.
+func ThinPoints(pts []vg.Point) []vg.Point {
 	column := func(p vg.Point) float64 { return math.Floor(float64(p.X / Pixel)) }
 	var out []vg.Point
 	for i := 0; i < len(pts); {
@@ -381,18 +396,18 @@ func Thin(pts []vg.Point) []vg.Point {
 	return out
 }
 
-// Ring4 is the closed outline of a rectangle.
-func Ring4(x0, x1, y0, y1 vg.Length) []vg.Point {
+// RectanglePath returns the closed outline of a rectangle.
+func RectanglePath(x0, x1, y0, y1 vg.Length) []vg.Point {
 	return []vg.Point{Point(x0, y0), Point(x1, y0), Point(x1, y1), Point(x0, y1), Point(x0, y0)}
 }
 
-// Cross is the diagonals of a rectangle.
+// Cross returns the diagonals of a rectangle.
 func Cross(x0, x1, y0, y1 vg.Length) [][]vg.Point {
 	return [][]vg.Point{{Point(x0, y0), Point(x1, y1)}, {Point(x0, y1), Point(x1, y0)}}
 }
 
-// Near tells whether two values are the same but for rounding.
-func Near(a, b float64) bool {
+// NearlyEqual reports whether two values are equal except for rounding errors.
+func NearlyEqual(a, b float64) bool {
 	const rounding = 1e-9
 	return math.Abs(a-b) <= rounding*max(math.Abs(a), math.Abs(b))
 }

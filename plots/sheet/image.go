@@ -11,28 +11,29 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// Image draws f at so many pixels an inch.
+// Image draws f with the given number of pixels per inch.
 func (f Figure) Image(dpi int) *image.RGBA {
 	dots := func(l vg.Length) int { return int(l.Dots(float64(dpi)) + 0.5) }
 	img := image.NewRGBA(image.Rect(0, 0, dots(f.Width), dots(f.Height)))
 	ctx := gg.NewContextForRGBA(img)
 	ctx.SetLineCapButt()
 	ctx.InvertY()
-	c := &canvas{vgimg.NewWith(vgimg.UseImageWithContext(img, ctx), vgimg.UseDPI(dpi)), ctx, f.Height, map[font.Font]xfont.Face{}}
+	c := &cachingCanvas{vgimg.NewWith(vgimg.UseImageWithContext(img, ctx), vgimg.UseDPI(dpi)), ctx, f.Height, map[font.Font]xfont.Face{}}
 	f.Draw(draw.NewCanvas(c, f.Width, f.Height))
 	return img
 }
 
-// canvas is a vgimg.Canvas that keeps the faces of fonts, and knows its height where that is not whole pixels.
-type canvas struct {
+// cachingCanvas is a vgimg.Canvas that caches font faces, whose construction dominates the
+// drawing of text, and converts heights that are not a whole number of pixels exactly.
+type cachingCanvas struct {
 	*vgimg.Canvas
 	ctx    *gg.Context
 	height vg.Length
-	faces  map[font.Font]xfont.Face
+	faces  map[font.Font]xfont.Face // indexed by font
 }
 
 // FillString implements vg.Canvas.
-func (c *canvas) FillString(f font.Face, at vg.Point, s string) {
+func (c *cachingCanvas) FillString(f font.Face, at vg.Point, s string) {
 	if c.faces[f.Font] == nil {
 		c.faces[f.Font] = f.FontFace(c.DPI())
 	}

@@ -10,17 +10,19 @@ import (
 	"slices"
 )
 
-// few is how many pairs of pixels change in a row that is better stored as its difference to the row above: files of all
-// kinds of figures are within 3 % of their smallest.
-const few = 32
+// maxChangedPairs is the number of changed pairs of pixels up to which a row is stored as the
+// difference to the previous row. With this value, files of all kinds of figures are within 3
+// % of their minimum size.
+const maxChangedPairs = 32
 
-// writePNG writes an opaque image. Unlike image/png it does not try all filters on each row, which takes three quarters
-// of the time: figures are areas of one colour, which are smaller without.
+// writePNG writes an opaque image. The package image/png tries all filters on each row, which
+// takes three quarters of the time. Figures consist of areas of one colour, which are smaller
+// without filters.
 func writePNG(w io.Writer, m *image.RGBA) error {
 	size := m.Rect.Size()
 	head := binary.BigEndian.AppendUint32(nil, uint32(size.X))
 	head = binary.BigEndian.AppendUint32(head, uint32(size.Y))
-	head = append(head, 8, 2, 0, 0, 0) // bits, of red, green and blue; the only compression and filters; not interlaced
+	head = append(head, 8, 2, 0, 0, 0) // 8 bits per channel, RGB; standard compression and filters; not interlaced
 
 	var data bytes.Buffer
 	z, err := zlib.NewWriterLevel(&data, zlib.BestSpeed)
@@ -31,10 +33,10 @@ func writePNG(w io.Writer, m *image.RGBA) error {
 	above := zeros
 	row := make([]byte, 1+3*size.X)
 	for line := range slices.Chunk(m.Pix, m.Stride) {
-		row[0] = 0 // as it is
+		row[0] = 0 // filter "none"
 		base := zeros
-		if alike(line, above) {
-			row[0] = 2 // less the row above
+		if isSimilarRow(line, above) {
+			row[0] = 2 // filter "up": subtract the previous row
 			base = above
 		}
 		for i, j := 0, 1; j < len(row); i, j = i+4, j+3 {
@@ -63,13 +65,14 @@ func writePNG(w io.Writer, m *image.RGBA) error {
 	return err
 }
 
-// alike tells whether few pairs of pixels differ between two rows.
-func alike(a, b []byte) bool {
+// isSimilarRow reports whether fewer than maxChangedPairs pairs of pixels differ between two
+// rows.
+func isSimilarRow(a, b []byte) bool {
 	differ := 0
-	for i := 0; i+8 <= len(a) && differ < few; i += 8 {
+	for i := 0; i+8 <= len(a) && differ < maxChangedPairs; i += 8 {
 		if binary.NativeEndian.Uint64(a[i:]) != binary.NativeEndian.Uint64(b[i:]) {
 			differ++
 		}
 	}
-	return differ < few
+	return differ < maxChangedPairs
 }

@@ -1,6 +1,14 @@
-// Package sheet is what all pictures share: a figure is a sheet with a title, a legend above the data, blocks of plots
-// whose data are aligned, and notes below. It also has the style, units and ticks of axes, words, and writes PNG and
-// SVG files.
+// Package sheet lays out figures and writes them as PNG and SVG files. It knows nothing about
+// networks.
+//
+// A Sheet describes the content of a figure from top to bottom: a title, a legend, Blocks of
+// plots whose data areas are aligned, and notes. Sheet.Figure turns it into a Figure, whose
+// height depends on its content. The plots are those of the library gonum/plot. The package
+// also provides text styles and colours (style.go, color.go), units and ticks of axes
+// (axis.go), fast drawing of many bars (bars.go) and number formats (format.go).
+//
+// Lengths are in points (1/72 inch) unless stated otherwise. Coordinates grow to the right and
+// upwards.
 package sheet
 
 import (
@@ -15,53 +23,57 @@ import (
 	"gonum.org/v1/plot/vg/recorder"
 )
 
-// Width of every figure is a page's, with text as in print; Inside is without the margins.
+// Width is the width of every figure, that of a printed page, so that text has its usual size
+// in print. ContentWidth is the width without the margins.
 const (
-	Width  = 9 * vg.Inch
-	Inside = Width - 2*margin
+	Width        = 9 * vg.Inch
+	ContentWidth = Width - 2*margin
 )
 
 // Lengths in points.
 const (
-	margin   = 12 // round the sheet
-	gap      = 14 // between plots
-	Swatch   = 22 // width of a sample in a legend
-	padding  = 6
-	headRoom = HeadSize*LineSpacing + 4
+	margin        = 12                          // around the sheet
+	gap           = 14                          // between plots
+	Swatch        = 22                          // width of a sample in a legend
+	padding       = 6                           // between the parts of a sheet
+	headingHeight = HeadingSize*LineSpacing + 4 // space above a plot for its heading
 )
 
 // Sheet is the content of a figure, from top to bottom.
 type Sheet struct {
 	Title    string
-	Subtitle string // what it is of
+	Subtitle string // for example the title of the run
 	Legend   []Entry
 	Blocks   []Block
 	Notes    []string
 }
 
-// Sample draws the sample of an entry of a legend on all of c.
+// Sample draws the symbol of a legend entry, for example a short line, so that it fills c.
 type Sample func(c draw.Canvas)
 
-// Entry is a text of a legend with its sample.
+// Entry is a legend entry: a text with its symbol.
 type Entry struct {
 	Text   string
 	Sample Sample
 }
 
-// Explain appends an entry to the legend.
-func (s *Sheet) Explain(text string, sample Sample) { s.Legend = append(s.Legend, Entry{text, sample}) }
+// AddLegend appends an entry to the legend.
+func (s *Sheet) AddLegend(text string, sample Sample) {
+	s.Legend = append(s.Legend, Entry{text, sample})
+}
 
-// Note appends a note.
+// Note appends a formatted note below the plots.
 func (s *Sheet) Note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
 }
 
-// Add appends plots side by side, whose data have a height.
+// Add appends a block of plots side by side, with a data area of the given height.
 func (s *Sheet) Add(height vg.Length, plots ...*plot.Plot) {
 	s.Blocks = append(s.Blocks, Block{Plots: plots, Cols: len(plots), Height: height})
 }
 
-// First returns at most limit elements of list. If it leaves some out, a note says so; what names the elements.
+// First returns the first limit elements of list. If it drops elements, it adds a note; what
+// names the elements in it.
 func First[T any](s *Sheet, list []T, limit int, what string) []T {
 	if len(list) > limit {
 		s.Note("The first %d of %d %s are shown.", limit, len(list), what)
@@ -70,22 +82,22 @@ func First[T any](s *Sheet, list []T, limit int, what string) []T {
 	return list
 }
 
-// Block is plots whose data have one size, in rows of Cols (0 is 1).
+// Block is a group of plots in rows. Their data areas have the same size.
 type Block struct {
-	Plots  []*plot.Plot
-	Cols   int
-	Height vg.Length // of each plot's data
-	XTitle string    // of all plots' axes
-	YTitle string
-	Side   vg.Length           // room to the right for Aside
-	Aside  func(c draw.Canvas) // draws beside the data
+	Plots      []*plot.Plot        // in rows, from the top left
+	Cols       int                 // plots per row; 0 means 1
+	Height     vg.Length           // height of the data area of each plot
+	XTitle     string              // common title of the x axes
+	YTitle     string              // common title of the y axes
+	AsideWidth vg.Length           // width of the area for Aside, to the right of the plots
+	Aside      func(c draw.Canvas) // draws next to the data, for example a colour bar
 }
 
-// Figure makes a figure of s, as high as its parts need.
+// Figure returns the figure of s. Its height is the sum of the heights of the parts.
 func (s *Sheet) Figure(name string) Figure {
 	top := vg.Length(1e5)
 	c := draw.NewCanvas(new(recorder.Canvas), Width, top)
-	height := top - s.frame(&c).Y
+	height := top - s.drawFrame(&c).Y
 	for i := range s.Blocks {
 		height += s.Blocks[i].height() + gap
 	}
@@ -93,14 +105,14 @@ func (s *Sheet) Figure(name string) Figure {
 	return Figure{Name: name, Title: s.Title, Width: Width, Height: height, Draw: s.draw}
 }
 
-// frame draws all but the blocks and takes their room off c. It returns the size of what is left of the sheet below the
-// blocks' top, if they had no height.
-func (s *Sheet) frame(c *draw.Canvas) (left vg.Point) {
+// drawFrame draws everything except the blocks and reduces c to the remaining area, whose size
+// it returns. Figure calls it with an empty canvas that only records, to measure the height.
+func (s *Sheet) drawFrame(c *draw.Canvas) (left vg.Point) {
 	*c = draw.Crop(*c, margin, -margin, margin, -margin)
-	s.header(c)
+	s.drawHeader(c)
 	style := Sans(NoteSize, Dim)
 	for _, note := range slices.Backward(s.Notes) {
-		for _, line := range slices.Backward(Wrap(style, note, Inside, 2)) {
+		for _, line := range slices.Backward(Wrap(style, note, ContentWidth, 2)) {
 			c.FillText(style, Point(c.Min.X, c.Min.Y+2), line)
 			c.Min.Y += NoteSize * LineSpacing
 		}
@@ -111,9 +123,9 @@ func (s *Sheet) frame(c *draw.Canvas) (left vg.Point) {
 	return Point(c.Max.X-c.Min.X, c.Max.Y-c.Min.Y)
 }
 
-// draw draws s on all of c.
+// draw draws s so that it fills c.
 func (s *Sheet) draw(c draw.Canvas) {
-	s.frame(&c)
+	s.drawFrame(&c)
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
 		own := c
@@ -123,8 +135,9 @@ func (s *Sheet) draw(c draw.Canvas) {
 	}
 }
 
-// header draws title, subtitle and legend and takes their room off c.
-func (s *Sheet) header(c *draw.Canvas) {
+// drawHeader draws the title, the subtitle and the legend at the top of c and reduces c to the
+// remaining area.
+func (s *Sheet) drawHeader(c *draw.Canvas) {
 	width := c.Max.X - c.Min.X
 	lines := func(style draw.TextStyle, text string, most int) {
 		size := style.Font.Size
@@ -158,7 +171,7 @@ func (s *Sheet) header(c *draw.Canvas) {
 	c.Max.Y -= padding
 }
 
-// grid is b's plots in rows, with nil at the end of the last.
+// grid returns the plots in rows. The last row is filled with nil.
 func (b *Block) grid() ([][]*plot.Plot, draw.Tiles) {
 	cols := max(b.Cols, 1)
 	all := append(slices.Clone(b.Plots), make([]*plot.Plot, cols-1)...)
@@ -166,17 +179,19 @@ func (b *Block) grid() ([][]*plot.Plot, draw.Tiles) {
 	return slices.Collect(slices.Chunk(all[:rows*cols], cols)), draw.Tiles{Cols: cols, Rows: rows, PadX: gap, PadY: gap}
 }
 
-const titleRoom = LabelSize*LineSpacing + 3
+// axisTitleHeight is the height of a common axis title.
+const axisTitleHeight = LabelSize*LineSpacing + 3
 
-// height is what b needs for its data to be as high as they should.
+// height returns the height of the block. The axes of a plot need space in addition to its
+// data area; the highest plot of a row determines the height of the row.
 func (b *Block) height() vg.Length {
 	rows, tiles := b.grid()
 	h := vg.Length(tiles.Rows)*b.Height + vg.Length(tiles.Rows-1)*tiles.PadY
 	if b.XTitle != "" {
-		h += titleRoom
+		h += axisTitleHeight
 	}
 	const high = 1000
-	c := draw.NewCanvas(new(recorder.Canvas), (Inside-b.Side)/vg.Length(tiles.Cols), high)
+	c := draw.NewCanvas(new(recorder.Canvas), (ContentWidth-b.AsideWidth)/vg.Length(tiles.Cols), high)
 	for _, row := range rows {
 		most := vg.Length(0)
 		for _, p := range row {
@@ -189,16 +204,16 @@ func (b *Block) height() vg.Length {
 	return h
 }
 
-// draw draws the plots with their data aligned, and what stands beside all.
+// draw draws the plots with aligned data areas, the common axis titles and the Aside.
 func (b *Block) draw(c draw.Canvas) {
 	all := c
 	if b.XTitle != "" {
-		c.Min.Y += titleRoom
+		c.Min.Y += axisTitleHeight
 	}
 	if b.YTitle != "" {
-		c.Min.X += titleRoom
+		c.Min.X += axisTitleHeight
 	}
-	c.Max.X -= b.Side
+	c.Max.X -= b.AsideWidth
 	rows, tiles := b.grid()
 	data := vg.Rectangle{Min: c.Max, Max: c.Min}
 	for j, row := range plot.Align(rows, tiles, c) {
@@ -212,7 +227,7 @@ func (b *Block) draw(c draw.Canvas) {
 		}
 	}
 	style := Aligned(Sans(LabelSize, Ink), draw.XCenter, draw.YBottom)
-	place := func(text string, from, to, most vg.Length) (vg.Length, string) { // in the middle of the data, within the block
+	place := func(text string, from, to, most vg.Length) (vg.Length, string) { // centre a title at the data, but keep it inside the block
 		text = Fit(style, text, most-from)
 		half := style.Width(text) / 2
 		return min(max((from+to)/2, half), most-half), text
@@ -220,7 +235,7 @@ func (b *Block) draw(c draw.Canvas) {
 	x, text := place(b.XTitle, data.Min.X, data.Max.X, all.Max.X)
 	c.FillText(style, Point(x, all.Min.Y+3), text)
 	style.Rotation, style.YAlign = math.Pi/2, draw.YTop
-	y, text := place(b.YTitle, max(data.Min.Y-headRoom, all.Min.Y), data.Max.Y, all.Max.Y)
+	y, text := place(b.YTitle, max(data.Min.Y-headingHeight, all.Min.Y), data.Max.Y, all.Max.Y)
 	c.FillText(style, Point(all.Min.X, y), text)
 	if b.Aside != nil {
 		all.Min, all.Max = Point(c.Max.X, data.Min.Y), Point(all.Max.X, data.Max.Y)
@@ -228,48 +243,50 @@ func (b *Block) draw(c draw.Canvas) {
 	}
 }
 
-// Box is the sample of a bar of a height, 1 at most.
-func Box(clr color.Color, height vg.Length) Sample {
+// BoxSample returns the symbol of a bar. height is 1 for a full bar and less for a thin one.
+func BoxSample(clr color.Color, height vg.Length) Sample {
 	return func(c draw.Canvas) {
 		mid := c.Center().Y
 		FillBox(c, clr, c.Min.X, c.Max.X, mid-height*4, mid+height*4)
 	}
 }
 
-// Stroke is the sample of a line.
-func Stroke(style draw.LineStyle) Sample {
+// LineSample returns the symbol of a line.
+func LineSample(style draw.LineStyle) Sample {
 	return func(c draw.Canvas) { HLine(c, style, c.Center().Y) }
 }
 
-// HLine draws a line across c.
+// HLine draws a horizontal line across c at height y.
 func HLine(c draw.Canvas, style draw.LineStyle, y vg.Length) {
 	c.StrokeLine2(style, c.Min.X, y, c.Max.X, y)
 }
 
-// VLine draws a line from the foot to the top of c.
+// VLine draws a vertical line across c at x.
 func VLine(c draw.Canvas, style draw.LineStyle, x vg.Length) {
 	c.StrokeLine2(style, x, c.Min.Y, x, c.Max.Y)
 }
 
-// Dot is the sample of a mark: a disc in the middle.
-func Dot(clr color.Color) Sample {
+// DotSample returns the symbol of a point: a disc.
+func DotSample(clr color.Color) Sample {
 	return func(c draw.Canvas) { Disc(c, c.Center(), 3.6, clr) }
 }
 
-// Disc draws a disc.
+// Disc draws a filled circle.
 func Disc(c draw.Canvas, at vg.Point, radius vg.Length, clr color.Color) {
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: clr, Radius: radius, Shape: draw.CircleGlyph{}}, at)
 }
 
-// Toward is a step of a length from the origin in the direction of p, which must not be the origin.
-func Toward(p vg.Point, length vg.Length) vg.Point {
+// WithLength returns the vector with the direction of p and the given length. p must not be
+// zero.
+func WithLength(p vg.Point, length vg.Length) vg.Point {
 	return p.Scale(length / vg.Length(math.Hypot(float64(p.X), float64(p.Y))))
 }
 
-// ArrowHead draws the head of an arrow that points along a direction, and returns where its line ends.
+// ArrowHead draws an arrow head at tip in the direction along, with a length and half a width.
+// It returns the point at which the line of the arrow ends.
 func ArrowHead(c draw.Canvas, clr color.Color, tip, along vg.Point, long, half vg.Length) (neck vg.Point) {
-	neck = tip.Sub(Toward(along, long))
-	side := Toward(Point(along.Y, -along.X), half)
+	neck = tip.Sub(WithLength(along, long))
+	side := WithLength(Point(along.Y, -along.X), half)
 	c.FillPolygon(clr, []vg.Point{tip, neck.Add(side), neck.Sub(side)})
 	return neck
 }

@@ -23,24 +23,25 @@ import (
 	"sim/plots/sheet/sheettest"
 )
 
-// page is a sheet with so many plots in rows of two, a colour bar, a legend and a note.
+// page returns a sheet with the given number of plots in rows of two, a colour bar, a legend
+// and a note.
 func page(plots int, labels ...string) *sheet.Sheet {
 	s := &sheet.Sheet{Title: "Title", Subtitle: "subtitle", Notes: []string{"A note."}}
 	block := sheet.Block{Cols: 2, Height: 100, XTitle: "across", YTitle: "up"}
 	for i := range plots {
 		p := sheet.NewPlot("", "")
-		sheet.Head(p, fmt.Sprint("plot ", i))
-		sheet.Categories(p, labels, 250)
+		sheet.AddHeading(p, fmt.Sprint("plot ", i))
+		sheet.SetCategories(p, labels, 250)
 		sheet.TimeAxis(&p.Y, "time", 0, 1, 4)
 		p.Add(sheet.Grid(true, false), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
 			sheet.FillBox(c, sheet.Purple, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y)
 		}))
 		block.Plots = append(block.Plots, p)
 	}
-	block.AddColors(sheet.ColorBar("heat", sheet.Plainly, 0, 1, 80))
+	block.AddColorBar(sheet.ColorBar("heat", sheet.NoUnit, 0, 1, 80))
 	s.Blocks = []sheet.Block{block}
 	for _, l := range labels {
-		s.Explain(l, sheet.Dot(sheet.Blue))
+		s.AddLegend(l, sheet.DotSample(sheet.Blue))
 	}
 	return s
 }
@@ -60,7 +61,7 @@ func TestBlockAligned(t *testing.T) {
 		}
 	}
 	for _, part := range []string{"Title", "subtitle", "across", "up", "heat", "plot 2", "A note.", "a rather long name"} {
-		if !sheettest.Says(f, part) {
+		if !sheettest.Contains(f, part) {
 			t.Errorf("the figure does not say %q", part)
 		}
 	}
@@ -72,7 +73,7 @@ func TestAnySheet(t *testing.T) {
 		label := rapid.OneOf(sheettest.AnyName, rapid.StringN(0, 60, -1))
 		s := page(rapid.IntRange(1, 5).Draw(t, "plots"), rapid.SliceOfN(label, 1, 40).Draw(t, "labels")...)
 		s.Title, s.Subtitle = label.Draw(t, "title"), strings.Repeat(label.Draw(t, "subtitle")+" ", rapid.IntRange(0, 20).Draw(t, "times"))
-		if m := sheettest.Misplaced(s.Figure("f")); len(m) > 0 {
+		if m := sheettest.MisplacedTexts(s.Figure("f")); len(m) > 0 {
 			t.Fatalf("%q", m)
 		}
 	})
@@ -94,13 +95,13 @@ func TestTicks(t *testing.T) {
 		lo, hi float64
 		want   string
 	}{
-		{sheet.Ticker{Unit: sheet.Plainly, Count: 5}, 0, 1, "0 0.2 0.4 0.6 0.8 1.0"},
-		{sheet.Ticker{Unit: sheet.Percents, Count: 4}, 0, 1, "0 20 40 60 80 100"},
-		{sheet.Ticker{Unit: sheet.Plainly, Count: 9, Whole: true}, 1, 4, "1 2 3 4"},
-		{sheet.Ticker{Unit: sheet.Plainly, Count: 5}, 1, math.NaN(), ""},
-		{sheet.LogTicker{Unit: sheet.Plainly, Count: 6}, 1, 1000, "1 2 5 10 20 50 100 200 500 1000"},
-		{sheet.LogTicker{Named: true, Count: 4}, 1e-6, 1, "1 µs 100 µs 10 ms 1 s"},
-		{sheet.LogTicker{Unit: sheet.Plainly, Count: 6}, 0, 1, ""},
+		{sheet.Ticker{Unit: sheet.NoUnit, Count: 5}, 0, 1, "0 0.2 0.4 0.6 0.8 1.0"},
+		{sheet.Ticker{Unit: sheet.PercentUnit, Count: 4}, 0, 1, "0 20 40 60 80 100"},
+		{sheet.Ticker{Unit: sheet.NoUnit, Count: 9, IntegersOnly: true}, 1, 4, "1 2 3 4"},
+		{sheet.Ticker{Unit: sheet.NoUnit, Count: 5}, 1, math.NaN(), ""},
+		{sheet.LogTicker{Unit: sheet.NoUnit, Count: 6}, 1, 1000, "1 2 5 10 20 50 100 200 500 1000"},
+		{sheet.LogTicker{UnitPerTick: true, Count: 4}, 1e-6, 1, "1 µs 100 µs 10 ms 1 s"},
+		{sheet.LogTicker{Unit: sheet.NoUnit, Count: 6}, 0, 1, ""},
 	} {
 		if got := text(c.ticker.Ticks(c.lo, c.hi)); got != c.want {
 			t.Errorf("%+v from %g to %g: %s, want %s", c.ticker, c.lo, c.hi, got, c.want)
@@ -108,8 +109,8 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// TestScales compares ticks of axes of all magnitudes, with their places, and the units and words of numbers with a stored
-// file.
+// TestScales compares the ticks of axes of all magnitudes, and the units and formats of
+// numbers, with a stored file.
 func TestScales(t *testing.T) {
 	var lines strings.Builder
 	write := func(name string, ticks []plot.Tick) {
@@ -124,24 +125,24 @@ func TestScales(t *testing.T) {
 			v := m * math.Pow10(k)
 			unit := sheet.TimeUnit(v)
 			name := fmt.Sprintf("%.4g", v)
-			fmt.Fprintf(&lines, "%s: %s %s %s %s %s %s %.6g\n", name, sheet.Short(v), sheet.Digits(v, 4), sheet.Duration(v, 3), sheet.Percent(v), unit.Name, sheet.Thousands(v, "B").Name, sheet.RoundStep(v))
+			fmt.Fprintf(&lines, "%s: %s %s %s %s %s %s %.6g\n", name, sheet.ShortNumber(v), sheet.Digits(v, 4), sheet.Duration(v, 3), sheet.Percent(v), unit.Name, sheet.PrefixedUnit(v, "B").Name, sheet.RoundStep(v))
 			write(name+" linear", sheet.Ticker{Unit: unit, Count: 4}.Ticks(-v/3, v))
-			write(name+" whole", sheet.Ticker{Unit: sheet.Plainly, Count: 5, Whole: true}.Ticks(0, v))
+			write(name+" whole", sheet.Ticker{Unit: sheet.NoUnit, Count: 5, IntegersOnly: true}.Ticks(0, v))
 			write(name+" log", sheet.LogTicker{Unit: unit, Count: 4}.Ticks(v, v*math.Pow(4, m)))
-			write(name+" named", sheet.LogTicker{Named: true, Count: 3}.Ticks(v, 5*v))
+			write(name+" named", sheet.LogTicker{UnitPerTick: true, Count: 3}.Ticks(v, 5*v))
 		}
 	}
 	for _, s := range []float64{59, 3599, 3600, 7199, 7200, 86400, 172799, 172800, 0.999999999, 1 - 1e-8, 0} {
 		fmt.Fprintf(&lines, "%.10g s: %+v\n", s, sheet.TimeUnit(s))
 	}
-	sheettest.GoldenText(t, filepath.Join("testdata", "scales.txt"), lines.String())
+	sheettest.CompareText(t, filepath.Join("testdata", "scales.txt"), lines.String())
 }
 
 func TestWords(t *testing.T) {
 	for got, want := range map[string]string{
 		sheet.Digits(1234.5678, 6): "1234.57", sheet.Digits(0.1, 4): "0.1", sheet.Digits(0, 3): "0", sheet.Digits(2.5e12, 3): "2.5e+12",
-		sheet.Short(1e9): "1e9", sheet.Short(0.25): "0.25", sheet.Duration(1.5e-5, 4): "15 µs", sheet.Duration(0, 4): "0 s",
-		sheet.Percent(0.125): "12.5 %", sheet.Plain("a\nb\x00"): "a b", sheet.Sentence("über"): "Über", sheet.FileName("a/b ü"): "a_b__",
+		sheet.ShortNumber(1e9): "1e9", sheet.ShortNumber(0.25): "0.25", sheet.Duration(1.5e-5, 4): "15 µs", sheet.Duration(0, 4): "0 s",
+		sheet.Percent(0.125): "12.5 %", sheet.Plain("a\nb\x00"): "a b", sheet.Capitalise("über"): "Über", sheet.FileName("a/b ü"): "a_b__",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -164,7 +165,7 @@ func TestFine(t *testing.T) {
 	for i := range 1000 {
 		pts = append(pts, sheet.Point(vg.Length(i)/100, vg.Length(math.Sin(float64(i)))))
 	}
-	thin := sheet.Thin(pts)
+	thin := sheet.ThinPoints(pts)
 	least := func(a, b vg.Point) int { return int(math.Copysign(1, float64(a.Y-b.Y))) }
 	if len(thin) > 4*21 || thin[0] != pts[0] || thin[len(thin)-1] != pts[999] || slices.MinFunc(thin, least) != slices.MinFunc(pts, least) {
 		t.Errorf("%d points are left", len(thin))
@@ -211,5 +212,5 @@ func TestWriteAll(t *testing.T) {
 }
 
 func TestGolden(t *testing.T) {
-	sheettest.Golden(t, page(3, "a", "b", "a rather long name").Figure("page"), filepath.Join("testdata", "page.png"))
+	sheettest.CompareImage(t, page(3, "a", "b", "a rather long name").Figure("page"), filepath.Join("testdata", "page.png"))
 }

@@ -11,7 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// LineStyles tell lines apart by colour and by dash; more lines than styles begin again.
+// LineStyles are distinguishable by colour and by dash pattern. With more lines than styles,
+// the styles repeat.
 var LineStyles = []draw.LineStyle{
 	Line(Vermillion, 2),
 	Line(Blue, 2, 7, 3),
@@ -23,19 +24,19 @@ var LineStyles = []draw.LineStyle{
 	Line(Dim, 1.5, 8, 2, 2, 2, 2, 2),
 }
 
-// Sizes of text in points, for a figure 9 inches wide.
+// Text sizes in points, for a figure 9 inches wide.
 const (
 	titleSize   = 15
-	HeadSize    = 11 // above a panel
-	LabelSize   = 11 // of an axis
+	HeadingSize = 11 // headings of plots
+	LabelSize   = 11 // axis titles
 	TickSize    = 10
 	NoteSize    = 9.5
 	SmallSize   = 8.5
-	NumberSize  = 7 // inside bars; smaller is not readable
-	LineSpacing = 1.25
+	NumberSize  = 7    // numbers inside bars; smaller text is illegible
+	LineSpacing = 1.25 // line height divided by text size
 )
 
-// Sans is a text style of a size in points, left-aligned on its baseline.
+// Sans returns a text style with a size in points, aligned to the left and to the baseline.
 func Sans(size vg.Length, c color.Color) text.Style {
 	return text.Style{
 		Color:   c,
@@ -46,19 +47,19 @@ func Sans(size vg.Length, c color.Color) text.Style {
 	}
 }
 
-// Bold is sans in bold.
+// Bold returns the style of Sans in bold.
 func Bold(size vg.Length, c color.Color) text.Style {
 	s := Sans(size, c)
 	s.Font.Weight = xfont.WeightBold
 	return s
 }
 
-// Centered is sans, centered at a point.
+// Centered returns the style of Sans, centred at a point.
 func Centered(size vg.Length, c color.Color) text.Style {
 	return Aligned(Sans(size, c), draw.XCenter, draw.YCenter)
 }
 
-// Line is the style of a line of a width, with dashes of these lengths.
+// Line returns a line style with a width and dash lengths.
 func Line(c color.Color, width vg.Length, dashes ...vg.Length) draw.LineStyle {
 	return draw.LineStyle{Color: c, Width: width, Dashes: dashes}
 }
@@ -69,8 +70,8 @@ func Aligned(s text.Style, x draw.XAlignment, y draw.YAlignment) text.Style {
 	return s
 }
 
-// NewPlot returns an empty plot in the style of this package: axes that touch the data, no title, no background of its
-// own.
+// NewPlot returns an empty plot in the style of this package: the axes touch the data, and
+// there is no title and no background.
 func NewPlot(xLabel, yLabel string) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
@@ -88,7 +89,7 @@ func NewPlot(xLabel, yLabel string) *plot.Plot {
 	return p
 }
 
-// PlotFunc is a plot.Plotter that is a function.
+// PlotFunc is a function that implements plot.Plotter.
 type PlotFunc func(c draw.Canvas, p *plot.Plot)
 
 // Plot implements plot.Plotter.

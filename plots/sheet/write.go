@@ -17,23 +17,24 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Figure is a picture that can be written in any format. It refers to the data that it was made from, which must not
-// change until it is written.
+// Figure is a picture that can be written in any format. It refers to the data from which it
+// was made, which must not change until the figure is written.
 type Figure struct {
-	Name  string // of its file, without ending: "nct", "trace-reference"
-	Title string // what it shows, for people
+	Name  string // file name without extension, such as "nct" or "trace-reference"
+	Title string // for readers
 
 	Width, Height vg.Length
 	Draw          func(c draw.Canvas)
 }
 
-// dpi of PNG files: sharp on common screens, and small enough to raster in tens of milliseconds.
+// dpi is the resolution of PNG files in pixels per inch: sharp on common screens, and small
+// enough to be drawn in tens of milliseconds.
 const dpi = 144
 
-// Formats lists the formats that Write knows.
+// Formats lists the formats of Write.
 var Formats = []string{"png", "svg"}
 
-// Write draws f in a format, "png" or "svg". It fails on another format and when w does.
+// Write writes f to w in a format, "png" or "svg".
 func (f Figure) Write(w io.Writer, format string) error {
 	switch format {
 	case "png":
@@ -44,10 +45,12 @@ func (f Figure) Write(w io.Writer, format string) error {
 	return badFormat(format)
 }
 
+// badFormat returns the error for an unknown format.
 func badFormat(format string) error {
 	return fmt.Errorf("no figures in format %q: want %s", format, strings.Join(Formats, " or "))
 }
 
+// writeSVG writes f as SVG.
 func (f Figure) writeSVG(w io.Writer) error {
 	c := vgsvg.New(f.Width, f.Height)
 	f.Draw(draw.New(c))
@@ -55,15 +58,19 @@ func (f Figure) writeSVG(w io.Writer) error {
 	if _, err := c.WriteTo(&b); err != nil {
 		return err
 	}
-	// A viewer may lack the font that the text was measured in; these have its widths.
+	// Fallback fonts with the same character widths, for viewers without Liberation Sans.
 	fonts := []byte("font-family:Liberation Sans")
 	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), fonts, append(fonts, ",Arial,Helvetica,sans-serif"...)))
 	return err
 }
 
-// WriteAll writes figs into dir, which it makes when it is missing: a file NAME.FORMAT for each figure and format, on
-// the given number of workers (at least 1). The files do not depend on that number. It returns the first error in order
-// of the files; the others are written all the same. When ctx ends it returns its error, with some files not written.
+// WriteAll writes each figure in each format to the file NAME.FORMAT in dir, which it creates
+// if necessary. It uses the given number of goroutines (at least 1); the files do not depend
+// on it.
+//
+// If a file cannot be written, the others are still written, and WriteAll returns the first
+// error in the order of files. If ctx is cancelled, some files are missing, and WriteAll
+// returns the error of ctx.
 func WriteAll(ctx context.Context, dir string, formats []string, figs []Figure, workers int) error {
 	for _, format := range formats {
 		if !slices.Contains(Formats, format) {
@@ -96,6 +103,7 @@ func WriteAll(ctx context.Context, dir string, formats []string, figs []Figure, 
 	return cmp.Or(errs...)
 }
 
+// writeFile writes f to dir in a format.
 func (f Figure) writeFile(dir, format string) error {
 	var b bytes.Buffer
 	if err := f.Write(&b, format); err != nil {

@@ -1,4 +1,6 @@
-// Package sheettest looks at figures for tests: their texts and where these stand, what is filled, and golden images.
+// Package sheettest examines figures in tests. It extracts texts with their positions and
+// filled areas, detects overlapping text, and compares figures with stored images, digests and
+// texts.
 package sheettest
 
 import (
@@ -32,14 +34,14 @@ import (
 	"sim/plots/sheet"
 )
 
-// Record draws f on a canvas that remembers.
+// Record draws f on a canvas that records all drawing operations.
 func Record(f sheet.Figure) *recorder.Canvas {
 	rec := new(recorder.Canvas)
 	f.Draw(draw.NewCanvas(rec, f.Width, f.Height))
 	return rec
 }
 
-// Boxes are what round each shape that is filled, by colour, in the order in which they are drawn.
+// Boxes returns the bounding boxes of all filled shapes in drawing order, indexed by colour.
 func Boxes(rec *recorder.Canvas) map[color.Color][]vg.Rectangle {
 	all := map[color.Color][]vg.Rectangle{}
 	var now color.Color
@@ -62,14 +64,15 @@ func Boxes(rec *recorder.Canvas) map[color.Color][]vg.Rectangle {
 	return all
 }
 
-// PlacedText is a text where it is drawn: a rectangle, turned by an angle.
+// PlacedText is a text with its position: the corners of a rectangle, which may be rotated by
+// an angle.
 type PlacedText struct {
 	Text    string
 	Corners [4]vg.Point
-	angle   float64
+	angle   float64 // in radians
 }
 
-// Texts returns what f writes, and where.
+// Texts returns all texts of f with their positions.
 func Texts(f sheet.Figure) []PlacedText {
 	var out []PlacedText
 	angles := []float64{0}
@@ -90,7 +93,7 @@ func Texts(f sheet.Figure) []PlacedText {
 			w, down, up := style.Width(a.String), a.Size*0.15, a.Size*0.72
 			p := PlacedText{Text: a.String, angle: angles[last]}
 			for i, q := range []vg.Point{{X: 0, Y: -down}, {X: w, Y: -down}, {X: w, Y: up}, {X: 0, Y: up}} {
-				p.Corners[i] = turned(q.Add(a.Point), p.angle)
+				p.Corners[i] = rotate(q.Add(a.Point), p.angle)
 			}
 			out = append(out, p)
 		}
@@ -98,21 +101,22 @@ func Texts(f sheet.Figure) []PlacedText {
 	return out
 }
 
-// turned is a point after a turn round the origin.
-func turned(p vg.Point, angle float64) vg.Point {
+// rotate rotates p around the origin by an angle in radians.
+func rotate(p vg.Point, angle float64) vg.Point {
 	sin, cos := math.Sincos(angle)
 	return sheet.Point(p.X*vg.Length(cos)-p.Y*vg.Length(sin), p.X*vg.Length(sin)+p.Y*vg.Length(cos))
 }
 
-// overlap reports whether two texts share more than a hair: along the sides of one of them they are always apart when
-// they do not.
+// overlap reports whether the rectangles of two texts overlap by more than a hair's width. By
+// the separating axis theorem, disjoint rectangles have disjoint projections on a side of one
+// of them.
 func overlap(a, b PlacedText) bool {
 	const hair = 0.3
 	for _, angle := range []float64{a.angle, a.angle + math.Pi/2, b.angle, b.angle + math.Pi/2} {
 		var ends [2][]vg.Length
 		for i, p := range []PlacedText{a, b} {
 			for _, q := range p.Corners {
-				ends[i] = append(ends[i], turned(q, -angle).X)
+				ends[i] = append(ends[i], rotate(q, -angle).X)
 			}
 		}
 		if slices.Max(ends[0]) < slices.Min(ends[1])+hair || slices.Max(ends[1]) < slices.Min(ends[0])+hair {
@@ -122,8 +126,9 @@ func overlap(a, b PlacedText) bool {
 	return true
 }
 
-// Misplaced says what of a figure's text leaves it or lies on other text.
-func Misplaced(f sheet.Figure) (out []string) {
+// MisplacedTexts describes the texts of a figure that are partly outside it or overlap other
+// text.
+func MisplacedTexts(f sheet.Figure) (out []string) {
 	all := Texts(f)
 	for i, a := range all {
 		if slices.ContainsFunc(a.Corners[:], func(q vg.Point) bool { return q.X < 0 || q.Y < 0 || q.X > f.Width || q.Y > f.Height }) {
@@ -139,7 +144,7 @@ func Misplaced(f sheet.Figure) (out []string) {
 	return slices.Compact(out)
 }
 
-// Text is all that f writes, from the top.
+// Text returns all texts of f from top to bottom, separated by spaces.
 func Text(f sheet.Figure) string {
 	placed := Texts(f)
 	slices.SortStableFunc(placed, func(a, b PlacedText) int { return -cmp.Compare(a.Corners[0].Y, b.Corners[0].Y) })
@@ -150,18 +155,18 @@ func Text(f sheet.Figure) string {
 	return strings.Join(all, " ")
 }
 
-// Says reports whether f has a text with part in it.
-func Says(f sheet.Figure, part string) bool { return strings.Contains(Text(f), part) }
+// Contains reports whether the text of f contains part.
+func Contains(f sheet.Figure, part string) bool { return strings.Contains(Text(f), part) }
 
 var update = flag.Bool("update", false, "write the golden images anew; look at each")
 
-const goldenDPI = 60 // text can just be read, files stay small
+const goldenDPI = 60 // text is just legible, and files are small
 
-// Image is f in few pixels.
+// Image draws f at a low resolution.
 func Image(f sheet.Figure) *image.RGBA { return f.Image(goldenDPI) }
 
-// Golden fails where f differs from the image in file, or with -update writes that anew.
-func Golden(t *testing.T, f sheet.Figure, file string) {
+// CompareImage compares f with the image in file. With -update it writes that file instead.
+func CompareImage(t *testing.T, f sheet.Figure, file string) {
 	t.Helper()
 	got := Image(f)
 	write := func(file string) error {
@@ -186,16 +191,17 @@ func Golden(t *testing.T, f sheet.Figure, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if why := differs(got, want.(*image.RGBA)); why != "" {
+	if why := imageDifference(got, want.(*image.RGBA)); why != "" {
 		drawn := filepath.Join(os.TempDir(), "figure-"+filepath.Base(file))
-		write(drawn) // for a person to look at
+		write(drawn) // for visual inspection
 		t.Errorf("differs from %s: %s; drawn as %s; -update accepts it", file, why, drawn)
 	}
 }
 
-// Digests compares figures with the digests in file, which -update writes anew: one of the texts and one of the shapes of
-// each figure's SVG, whose coordinates have five digits. To see what moved, draw the figure before and after the change.
-func Digests(t *testing.T, file string, figures iter.Seq2[string, sheet.Figure]) {
+// CompareDigests compares figures with the digests in file: one digest of the texts and one of
+// the shapes of each SVG, whose coordinates have five digits. With -update it rewrites the
+// file. To see a difference, draw the figure before and after the change.
+func CompareDigests(t *testing.T, file string, figures iter.Seq2[string, sheet.Figure]) {
 	t.Helper()
 	var got strings.Builder
 	for name, f := range figures {
@@ -213,11 +219,11 @@ func Digests(t *testing.T, file string, figures iter.Seq2[string, sheet.Figure])
 		}
 		fmt.Fprintf(&got, "%s %s texts=%x shapes=%x\n", name, strings.Join(strings.Fields(f.Name), "_"), texts.Sum(nil)[:4], shapes.Sum(nil)[:4])
 	}
-	GoldenText(t, file, got.String())
+	CompareText(t, file, got.String())
 }
 
-// GoldenText fails if got differs from the text in file, or with -update writes that anew.
-func GoldenText(t *testing.T, file, got string) {
+// CompareText compares got with the text in file. With -update it writes that file instead.
+func CompareText(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
@@ -233,13 +239,16 @@ func GoldenText(t *testing.T, file, got string) {
 	}
 }
 
-// Processors may round the last digit of a coordinate differently, which shifts the shade of a pixel on an edge.
+// Processors may round the last digit of a coordinate differently, which changes the shade of
+// pixels on edges.
 const (
 	shadeTolerance = 24    // of 255, in any channel
-	pixelTolerance = 0.001 // share of pixels that may differ by more
+	pixelTolerance = 0.001 // share of pixels that may differ by more than shadeTolerance
 )
 
-func differs(a, b *image.RGBA) string {
+// imageDifference describes the difference between two images, "" if it is within the
+// tolerances.
+func imageDifference(a, b *image.RGBA) string {
 	if a.Bounds() != b.Bounds() {
 		return "size " + a.Bounds().String() + ", want " + b.Bounds().String()
 	}
@@ -258,7 +267,8 @@ func differs(a, b *image.RGBA) string {
 	return ""
 }
 
-// CheckSVG fails unless b is well-formed and draws something.
+// CheckSVG fails the test unless b is well-formed XML with at least a few shapes and without
+// invalid numbers.
 func CheckSVG(t interface{ Fatalf(string, ...any) }, name string, b []byte) {
 	var err error
 	for d := xml.NewDecoder(bytes.NewReader(b)); err == nil; {
@@ -268,7 +278,7 @@ func CheckSVG(t interface{ Fatalf(string, ...any) }, name string, b []byte) {
 	switch {
 	case !errors.Is(err, io.EOF):
 		t.Fatalf("%s is no XML: %v", name, err)
-	case shapes < 4: // a title, and a panel
+	case shapes < 4: // a title and one plot
 		t.Fatalf("%s has %d shapes", name, shapes)
 	case bytes.Contains(b, []byte("NaN")) || bytes.Contains(b, []byte("Inf")):
 		i := max(bytes.Index(b, []byte("NaN")), bytes.Index(b, []byte("Inf")))
@@ -276,7 +286,7 @@ func CheckSVG(t interface{ Fatalf(string, ...any) }, name string, b []byte) {
 	}
 }
 
-// What figures may be given.
+// AnyName and AnyNumber draw extreme names and numbers for property tests of figures.
 var (
 	AnyName   = rapid.OneOf(rapid.SampledFrom([]string{"", "stage 1", "pod 0", "pod 1 - twin", "<&>\"", "a\nb\x00", "\xff", "\uffff"}), rapid.String())
 	AnyNumber = rapid.OneOf(rapid.SampledFrom([]float64{0, 1e-15, 1, 4e11, 1e24}), rapid.Float64Range(0, 10))

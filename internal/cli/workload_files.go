@@ -11,13 +11,15 @@ import (
 	"sim/workloads/trace"
 )
 
-// fileFlags are the flags that ask for a file: the timelines, the plans, and what is simulated in formats of other tools.
+// fileFlags lists the flags that request one output file: timelines, plans, and the simulated
+// tasks in formats of other tools.
 var fileFlags = []string{"trace", "plan-out", "goal-out", "chakra-out", "cm-out"}
 
-// files returns the flags that ask for a file, with it: of several the first.
-func (f *runFlags) files() (list []example) {
+// outputFlags returns the flags of fileFlags that are set, each with its file. For
+// --chakra-out, which writes one file per rank, this is the file of rank 0.
+func (f *runFlags) outputFlags() (list []example) {
 	for _, name := range fileFlags {
-		path := f.asked[name]
+		path := f.outputPaths[name]
 		if path != "" && name == "chakra-out" {
 			path = chakraFile(path, 0)
 		}
@@ -28,20 +30,21 @@ func (f *runFlags) files() (list []example) {
 	return list
 }
 
-// chakraFile is the file of a rank.
+// chakraFile returns the name of the Chakra file of a rank.
 func chakraFile(prefix string, rank int) string { return fmt.Sprintf("%s.%d.et", prefix, rank) }
 
-// workFile is a file of what is simulated, of the first rank or of all.
-type workFile struct {
+// workloadFile is an output file with the simulated tasks. For --chakra-out it is the file of
+// rank 0.
+type workloadFile struct {
 	flag string
-	file *outFile
+	file *outputFile
 }
 
-// fillWork writes the work of a scenario to the files that are open, of which none is put in place yet. Those of
-// further ranks follow when these are, as there may be more than can be open at once; that they are not too large is
-// found out here.
-func (o *outputs) fillWork(w *trace.RankGraph) error {
-	for _, f := range o.works {
+// fillWorkloads writes the simulated tasks to the open files without committing them. The
+// Chakra files of further ranks are written by commitWorkloads, because there may be more than
+// can be open at the same time. Whether they exceed the size limit is checked here.
+func (o *outputs) fillWorkloads(w *trace.RankGraph) error {
+	for _, f := range o.workloads {
 		var j *trace.Job
 		var err error
 		fill := w.WriteCM
@@ -60,7 +63,7 @@ func (o *outputs) fillWork(w *trace.RankGraph) error {
 			err = f.file.fill(fill)
 		}
 		if f.flag == "--chakra-out" && err == nil {
-			o.ranks = j
+			o.rankTraces = j
 			all := trace.LimitWriter(io.Discard)
 			for rank := 0; rank < j.Ranks && err == nil; rank++ {
 				err = j.WriteChakra(all, rank)
@@ -77,14 +80,14 @@ func (o *outputs) fillWork(w *trace.RankGraph) error {
 	return nil
 }
 
-// commitWork puts the files in place.
-func (o *outputs) commitWork() (failed failures) {
-	for _, f := range o.works {
+// commitWorkloads commits the files, and writes the Chakra files of the further ranks.
+func (o *outputs) commitWorkloads() (failed errorList) {
+	for _, f := range o.workloads {
 		err := f.file.commit(nil)
-		for rank := 1; f.flag == "--chakra-out" && rank < o.ranks.Ranks && err == nil; rank++ {
-			var one *outFile
+		for rank := 1; f.flag == "--chakra-out" && rank < o.rankTraces.Ranks && err == nil; rank++ {
+			var one *outputFile
 			if one, err = o.create(chakraFile(strings.TrimSuffix(f.file.path, ".0.et"), rank)); err == nil {
-				err = one.write(func(to io.Writer) error { return o.ranks.WriteChakra(to, rank) })
+				err = one.write(func(to io.Writer) error { return o.rankTraces.WriteChakra(to, rank) })
 			}
 		}
 		if err != nil {

@@ -11,15 +11,15 @@ import (
 	"sim/scenarios/study"
 )
 
-// sampleTime bounds what --dry-run computes for its estimate.
-const sampleTime = 10 * time.Second
+// maxSampleTime limits the time in which --dry-run computes cells for its prediction.
+const maxSampleTime = 10 * time.Second
 
-// dryRun prints the cells that a sweep would compute, and how long that might take: by the times of cells that are
-// there, or else of one cell a policy.
+// dryRun prints the cells of a sweep and predicts the time of the missing ones: from the times
+// of stored cells, or else of one computed cell per policy.
 func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags) error {
 	dir := sweepDir(plan, flags)
 	store := study.ReadStore(dir)
-	store.DropOutdated(askedFor(plan, flags))
+	store.DropOutdated(requestedMetrics(plan, flags))
 	out := bufio.NewWriter(c.stdout)
 	for i := range plan.Sweep.Cells {
 		state := ""
@@ -37,7 +37,7 @@ func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags
 	}
 	how, limit := "by the cells that are there", 0.0
 	if f.Unknown {
-		samples, err := c.sample(ctx, plan, store, flags)
+		samples, err := c.computeSamples(ctx, plan, store, flags)
 		if err == nil {
 			f, err = plan.Forecast(ctx, store, samples)
 		}
@@ -48,44 +48,47 @@ func (c *command) dryRun(ctx context.Context, plan *study.Plan, flags sweepFlags
 	}
 	about := "about "
 	if f.Unknown {
-		about, limit = "more than ", sampleTime.Seconds()
+		about, limit = "more than ", maxSampleTime.Seconds()
 	}
 	total := text.Plural(len(plan.Sweep.Cells), "cell")
 	if f.Missing == 0 {
-		c.say("%s, all there: nothing to compute", total)
+		c.logf("%s, all there: nothing to compute", total)
 		return nil
 	}
-	c.say("%s, %s to compute: %s%s on %s, %s; they go to %s", total, text.Count(f.Missing), about, text.Roughly(max(f.Wall(flags.workers), limit)),
+	c.logf("%s, %s to compute: %s%s on %s, %s; they go to %s", total, text.Count(f.Missing), about, text.Roughly(max(f.Wall(flags.workers), limit)),
 		text.Plural(flags.workers, "processor"), how, dir)
 	return nil
 }
 
-// longSweep is how many seconds a sweep takes, about, that is announced as long.
-const longSweep = 10
+// minAnnouncedSeconds is the predicted time in seconds from which a sweep is announced before
+// it starts.
+const minAnnouncedSeconds = 10
 
-// announce says before a sweep begins that it is a long one: by the times of cells that are there, or else by an estimate.
+// announce prints the predicted time of a long sweep before it starts. The prediction uses the
+// times of stored cells, or else an estimate of the cost.
 func (c *command) announce(ctx context.Context, plan *study.Plan, store *study.Store, flags sweepFlags) error {
 	f, err := plan.Forecast(ctx, store, nil)
 	if err != nil {
 		return err
 	}
 	if flags.queue != "" {
-		flags.workers = 1 // how many there will be is not known
+		flags.workers = 1 // the number of workers is unknown
 	}
 	how := "by the cells that are there"
 	if f.Unknown {
 		how = fmt.Sprintf("by some %v", scenarios.Cost{Tasks: f.Cost.Tasks, Hops: f.Cost.Hops})
 	}
-	if seconds := f.Wall(flags.workers); seconds >= longSweep {
-		c.say("%s has %s to compute, which takes about %s on %s, %s", plan.Sweep.Name, text.Plural(f.Missing, "cell"), text.Roughly(seconds),
+	if seconds := f.Wall(flags.workers); seconds >= minAnnouncedSeconds {
+		c.logf("%s has %s to compute, which takes about %s on %s, %s", plan.Sweep.Name, text.Plural(f.Missing, "cell"), text.Roughly(seconds),
 			text.Plural(flags.workers, "processor"), how)
 	}
 	return nil
 }
 
-// sample computes the first missing cell of each policy, by key.
-func (c *command) sample(ctx context.Context, plan *study.Plan, store *study.Store, flags sweepFlags) (map[string]*study.Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, sampleTime)
+// computeSamples computes the first missing cell of each policy and returns the records by
+// key. Cells that take longer than maxSampleTime are left out.
+func (c *command) computeSamples(ctx context.Context, plan *study.Plan, store *study.Store, flags sweepFlags) (map[string]*study.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxSampleTime)
 	defer cancel()
 	var todo []int
 	seen := map[string]bool{}
@@ -104,7 +107,7 @@ func (c *command) sample(ctx context.Context, plan *study.Plan, store *study.Sto
 		return nil
 	})
 	if ctx.Err() == context.DeadlineExceeded {
-		err = nil // no estimate for what takes longer
+		err = nil // cells that take longer have no prediction
 	}
 	return samples, err
 }

@@ -18,9 +18,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// badThings puts into dir what unusable input may name: files and directories that are no scenarios, and the runs and
-// sweeps of whole with something broken.
-func badThings(t *testing.T, dir, whole string) {
+// writeBadFiles writes files and directories to dir that invalid input can name: files that
+// are not scenarios, and damaged copies of the runs and sweeps in whole.
+func writeBadFiles(t *testing.T, dir, whole string) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -158,7 +158,7 @@ func badThings(t *testing.T, dir, whole string) {
 	run("torus-link", "torus", edited("detail.json", func(m map[string]any) {
 		first(m)["lattice"] = map[string]any{"dims": []int{2}, "links": []any{map[string]any{"from": 7}}}
 	}))
-	unsummed := edited("manifest.json", func(m map[string]any) { delete(m, "sha256") }) // as an earlier version writes it
+	unsummed := edited("manifest.json", func(m map[string]any) { delete(m, "sha256") }) // without checksums; they are optional
 	run("no-simulation", "pods", func(at string) {
 		unsummed(at)
 		edited("detail.json", func(m map[string]any) { m["policies"] = []any{} })(at)
@@ -185,13 +185,13 @@ func badThings(t *testing.T, dir, whole string) {
 	} {
 		run(name, "pods", func(at string) {
 			must(os.Remove(filepath.Join(at, result.DetailFile)))
-			block := gzipped(strings.Repeat(of[1], 1<<20/len(of[1])))
-			must(os.WriteFile(filepath.Join(at, result.DetailGzip), append(gzipped(of[0]), bytes.Repeat(block, 3<<10)...), 0o666))
+			block := gzipBytes(strings.Repeat(of[1], 1<<20/len(of[1])))
+			must(os.WriteFile(filepath.Join(at, result.DetailGzip), append(gzipBytes(of[0]), bytes.Repeat(block, 3<<10)...), 0o666))
 		})
 	}
 	run("not-gzip", "pods", replaced(result.DetailGzip, "plain"))
 	run("cut-gzip", "pods", func(at string) {
-		data := gzipped(`{"title": "` + strings.Repeat("a", 1000) + `"}`)
+		data := gzipBytes(`{"title": "` + strings.Repeat("a", 1000) + `"}`)
 		must(os.WriteFile(filepath.Join(at, result.DetailGzip), data[:len(data)-9], 0o666))
 	})
 	run("rows", "pods", replaced(result.ResultFile, `{"schema": "sim.result/1", "rows": [`+strings.Repeat("{},", 4<<20)+"{}]}"))
@@ -216,10 +216,10 @@ func badThings(t *testing.T, dir, whole string) {
 	})
 }
 
-// secretWord is in files that are no scenarios, of which no refusal may quote anything.
+// secretWord is part of files that are not scenarios. No error message may quote it.
 const secretWord = "hunter2"
 
-// manyKeys are keys that no scenario has, n of them.
+// manyKeys returns n lines with keys that no scenario has.
 func manyKeys(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -228,16 +228,16 @@ func manyKeys(n int) string {
 	return b.String()
 }
 
-func gzipped(text string) []byte {
+func gzipBytes(text string) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	z.Write([]byte(text)) // a Buffer does not fail
+	z.Write([]byte(text)) // writing to a Buffer does not fail
 	z.Close()
 	return b.Bytes()
 }
 
-// wholeRuns makes runs and a sweep that have nothing wrong with them: "pods", "torus" and "sweep".
-func wholeRuns(t *testing.T) (dir string) {
+// makeRuns creates the valid results "pods", "torus" and "sweep" and returns their directory.
+func makeRuns(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for _, args := range [][]string{
@@ -245,9 +245,9 @@ func wholeRuns(t *testing.T) (dir string) {
 		{"run", "twisted", "--out", filepath.Join(dir, "torus")},
 		{"sweep", "gpt7b", "--out", filepath.Join(dir, "sweep"), "--policy", "prop-alloc", "--set", "seed=1,2"},
 	} {
-		c, _, stderr := buffered()
+		c, _, stderr := newBufferedCommand()
 		c.run = scenarios.Run
-		if code := c.main(context.Background(), append([]string{"sim"}, append(args, "--no-plots")...)); code != exitDone {
+		if code := c.main(context.Background(), append([]string{"sim"}, append(args, "--no-plots")...)); code != exitOK {
 			t.Fatal(stderr)
 		}
 	}

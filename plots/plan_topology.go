@@ -12,18 +12,18 @@ import (
 	"sim/plots/sheet"
 )
 
-// topology draws the links of a topology that is set up: arrows between GPUs on a circle, or a matrix of them where
-// they are many. It is at most so high.
+// topology draws the links of topology i: as arrows between GPUs on a circle, or as a matrix
+// if there are many GPUs. high is the maximum height in points.
 func (p *planPicture) topology(c draw.Canvas, i int, high vg.Length) {
 	set := &p.Topologies[i]
 	size := c.Size()
-	side := max(min(size.X, size.Y, high), 40) // of a square, the same wherever it stands
+	side := max(min(size.X, size.Y, high), 40) // the same in all pictures of a figure
 	switch {
 	case set.Unlisted > 0:
 		style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Dim), draw.XLeft, draw.YTop)
 		c.FillText(style, sheet.Point(c.Min.X, c.Max.Y-6), sheet.Fit(style, text.Plural(set.Unlisted, "link")+", too many to draw", size.X))
 		return
-	case p.GPUs > circleGPUs:
+	case p.GPUs > maxCircleGPUs:
 		p.matrix(c, set.Links)
 		return
 	}
@@ -51,7 +51,7 @@ func (p *planPicture) topology(c draw.Canvas, i int, high vg.Length) {
 	}
 }
 
-// offsetColor tells the offsets of a circulant topology apart.
+// offsetColor returns the colour of a link by its offset in a circulant topology.
 func offsetColor(link [2]int, offsets []int, n int) color.Color {
 	colors := []color.Color{sheet.Blue, sheet.Vermillion, sheet.Green, sheet.Purple}
 	for i, o := range offsets {
@@ -62,40 +62,42 @@ func offsetColor(link [2]int, offsets []int, n int) color.Color {
 	return sheet.Blue
 }
 
+// disc draws a filled circle with an outline.
 func disc(c draw.Canvas, at vg.Point, radius vg.Length, clr color.Color) {
 	sheet.Disc(c, at, radius, clr)
 	c.SetLineStyle(draw.LineStyle{Width: 0.8})
 	c.DrawGlyphNoClip(draw.GlyphStyle{Color: sheet.Ink, Radius: radius, Shape: draw.RingGlyph{}}, at)
 }
 
-// arrow draws so many parallel links between two GPUs, to the right of the line between them so that links there and
-// back are two; a loop bulges outward.
+// arrow draws parallel links between two GPUs, to the right of the line between them, so that
+// the two directions are separate. A link from a GPU to itself is a loop on the outside.
 func (p *planPicture) arrow(c draw.Canvas, a, b, mid vg.Point, node vg.Length, clr color.Color, links int) {
 	style := sheet.Line(clr, 1.1+0.9*vg.Length(links-1))
 	if a == b {
 		var ring vg.Path
-		ring.Arc(a.Add(sheet.Toward(a.Sub(mid), node)), node*0.6, 0, 2*math.Pi)
+		ring.Arc(a.Add(sheet.WithLength(a.Sub(mid), node)), node*0.6, 0, 2*math.Pi)
 		c.SetLineStyle(style)
 		c.Stroke(ring)
 		return
 	}
-	const beside, long, half = 1.6, 6, 2.6 // of the line from the middle; of the arrow's head
+	const beside, long, half = 1.6, 6, 2.6 // points: distance from the centre line; length and half width of the arrow head
 	d := b.Sub(a)
-	off := sheet.Toward(sheet.Point(d.Y, -d.X), beside)
-	from := a.Add(off).Add(sheet.Toward(d, node))
-	neck := sheet.ArrowHead(c, clr, b.Add(off).Sub(sheet.Toward(d, node)), d, long, half)
+	off := sheet.WithLength(sheet.Point(d.Y, -d.X), beside)
+	from := a.Add(off).Add(sheet.WithLength(d, node))
+	neck := sheet.ArrowHead(c, clr, b.Add(off).Sub(sheet.WithLength(d, node)), d, long, half)
 	c.StrokeLine2(style, from.X, from.Y, neck.X, neck.Y)
 }
 
-// matrix marks the links in a square of all pairs, senders down; what has parallel links stands out.
+// matrix marks the links in a matrix of sender and receiver. Parallel links have another
+// colour.
 func (p *planPicture) matrix(c draw.Canvas, links [][2]int) {
 	var names []string
 	for g := range p.GPUs {
 		names = append(names, strconv.Itoa(g))
 	}
-	var all []square
+	var all []matrixCell
 	for i, l := range links {
-		s := square{l[0], l[1], circuitColor, ""}
+		s := matrixCell{l[0], l[1], circuitColor, ""}
 		if i > 0 && links[i-1] == l {
 			s.color = sheet.Vermillion
 		}

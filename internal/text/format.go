@@ -1,6 +1,8 @@
-// Package text words numbers, names and tables for people, in one manner for all commands and documents: counts and
-// percentages, times with a unit, lines that wrap, names that may be slips of others. It knows nothing of what they
-// mean.
+// Package text formats numbers, times, tables and lines for people, in the same way for all
+// commands and documents. It does not depend on what they mean.
+//
+// Table prints tables, Unit a column of times. Wrap, Line and Screen control the layout of
+// lines and escape text of unknown origin. DidYouMean suggests corrections of misspelt names.
 package text
 
 import (
@@ -14,7 +16,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Plural counts things: Plural(2, "cell") is "2 cells". What does not take an s is given.
+// Plural formats a number of things: Plural(2, "cell") is "2 cells". A plural that is not
+// formed with s is given as many.
 func Plural(n int, one string, many ...string) string {
 	if n == 1 {
 		return "1 " + one
@@ -22,10 +25,10 @@ func Plural(n int, one string, many ...string) string {
 	return Count(n) + " " + append(many, one+"s")[0]
 }
 
-// Count prints a whole number with its thousands apart: 1,234.
+// Count formats an integer with thousands separators: 1,234.
 func Count[T int | int32 | int64](n T) string { return Thousands(float64(n)) }
 
-// Thousands prints v as a whole number with its thousands apart: 1,234.
+// Thousands formats v, rounded to an integer, with thousands separators: 1,234.
 func Thousands(v float64) string {
 	s := strconv.FormatFloat(math.Abs(v), 'f', 0, 64)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -37,7 +40,8 @@ func Thousands(v float64) string {
 	return s
 }
 
-// Amount prints a number: its thousands apart where it is whole, else three decimals.
+// Amount formats an integer with thousands separators and any other number with three
+// decimals.
 func Amount(v float64) string {
 	if v == math.Trunc(v) {
 		return Thousands(v)
@@ -45,20 +49,22 @@ func Amount(v float64) string {
 	return strconv.FormatFloat(v, 'f', 3, 64)
 }
 
-// Exact prints a number with all its digits and no more.
+// Exact formats a number with as many digits as needed to read back the same value.
 func Exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// Percent prints a ratio in percent: tenths, and of what is less two digits.
+// Percent formats a ratio in percent, with one decimal, or two significant digits if it is
+// below 0.1 %.
 func Percent(ratio float64) string {
 	p := 100 * ratio
 	digits := 1
-	if a := math.Abs(p); a > 1e-6 && a < 0.0995 { // what rounds to less than a tenth
+	if a := math.Abs(p); a > 1e-6 && a < 0.0995 { // would be printed as 0.0 or 0.1
 		digits = min(1-int(math.Floor(math.Log10(a))), 6)
 	}
 	return strconv.FormatFloat(p, 'f', digits, 64) + " %"
 }
 
-// Change prints a relative change in percent with its sign, however small it is.
+// Change formats a relative change in percent with its sign. Even very small changes are not
+// printed as zero.
 func Change(ratio float64) string {
 	sign := "+"
 	if ratio < 0 {
@@ -70,26 +76,28 @@ func Change(ratio float64) string {
 	return sign + Percent(math.Abs(ratio))
 }
 
-// Snip cuts a name to at most so many characters, the last of which then is an ellipsis.
+// Snip shortens s to at most the given number of characters; a shortened text ends with an
+// ellipsis.
 func Snip(s string, most int) string { return text.Snip(s, most, "…") }
 
-// Trim cuts a line to at most so many characters.
+// Trim cuts s after the given number of characters.
 func Trim(s string, most int) string { return text.Trim(s, most) }
 
-// Bold prints s in bold on a terminal.
+// Bold returns s with the terminal sequences for bold text.
 func Bold(s string) string { return text.Colors{text.Bold}.Sprint(s) }
 
-// Indent puts n spaces before every line of s.
+// Indent puts n spaces before each line of s.
 func Indent(s string, n int) string {
 	pad := strings.Repeat(" ", n)
 	return pad + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n"+pad)
 }
 
-// figure is a number before its unit, which Wrap keeps together.
+// figure matches a number with its unit, which Wrap does not separate.
 var figure = regexp.MustCompile(`([0-9]) (s|ms|µs|ns|%)([^[:alnum:]]|$)`)
 
-// Wrap breaks s into lines of at most width, between words; its own line breaks stay, and a number stays with its unit.
-// A longer word gets a line of its own. Lines after the first are indented by hang.
+// Wrap breaks s between words into lines of at most width characters. Line breaks of s are
+// kept, and a number is not separated from its unit. A word longer than width gets its own
+// line. Lines after the first are indented by hang spaces.
 func Wrap(s string, width, hang int) string {
 	const glue = "\u00a0"
 	s = figure.ReplaceAllString(s, "$1"+glue+"$2$3")
@@ -115,8 +123,8 @@ func Wrap(s string, width, hang int) string {
 	return strings.ReplaceAll(strings.Join(out, "\n"), glue, " ")
 }
 
-// DidYouMean returns the end of a message about an unknown word: the nearest of the known ones, the few that begin with
-// it, or else where to find them.
+// DidYouMean returns the end of an error message about an unknown word: "; did you mean X?" if
+// there are similar known words, else "; " and the text otherwise.
 func DidYouMean(word string, known []string, otherwise string) string {
 	if near := meant(word, known); near != nil {
 		return "; did you mean " + strings.Join(near, " or ") + "?"
@@ -124,8 +132,8 @@ func DidYouMean(word string, known []string, otherwise string) string {
 	return "; " + otherwise
 }
 
-// Nearest returns the known word that word most likely stands for, "" when there is none: one that it is a slip of, or the
-// only one that begins with it.
+// Nearest returns the known word that word most likely stands for: a word with a few edits, or
+// the only word with this prefix. If there is none, it returns "".
 func Nearest(word string, known []string) string {
 	if near := meant(word, known); len(near) == 1 {
 		return near[0]
@@ -133,11 +141,13 @@ func Nearest(word string, known []string) string {
 	return ""
 }
 
-// mostMeant is how many words that begin alike are offered.
+// mostMeant limits the number of words with a common prefix that a message suggests. With
+// more, the list of all words is more useful.
 const mostMeant = 4
 
-// meant returns the known word that word is a slip of: at most a third of its letters may differ, whatever their case,
-// and no more than three. Of a word that is none it returns those that begin with its four letters or more.
+// meant returns the known words that word may stand for, ignoring case. The first choice is
+// the word with the smallest edit distance, at most 3 and at most a third of the length.
+// Otherwise these are the words that begin with word, if word has four letters or more.
 func meant(word string, known []string) []string {
 	word = strings.ToLower(word)
 	best, at := "", min(3, len(word)/3)+1
@@ -163,8 +173,8 @@ func meant(word string, known []string) []string {
 	return longer
 }
 
-// Edits counts the bytes to insert, drop, change or swap with their neighbour to get from a to b (optimal string
-// alignment): how far a name is from the one that was meant.
+// Edits returns the optimal string alignment distance of a and b: the number of bytes to
+// insert, delete, substitute or transpose with their neighbour.
 func Edits(a, b string) int {
 	before, last, now := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
@@ -187,12 +197,13 @@ func Edits(a, b string) int {
 	return last[len(b)]
 }
 
-// Line makes one printable line of a text of unknown origin, of at most so many bytes: line ends become semicolons,
-// other characters that a terminal would act on are written as Go writes them, and what is too long ends in three dots.
+// Line returns text of unknown origin as one printable line of at most the given number of
+// bytes. Newlines become semicolons, unprintable characters are escaped as in Go, and a line
+// that is too long ends with three dots.
 func Line(s string, most int) string {
 	const dots = "..."
 	var b strings.Builder
-	fits := 0 // bytes of b that leave room for dots
+	fits := 0 // length of the longest prefix of b that leaves space for the dots
 	for i, r := range strings.TrimRight(s[:min(len(s), 4*most)], "\r\n") {
 		switch {
 		case r == '\n' || r == '\r':

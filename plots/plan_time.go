@@ -16,13 +16,14 @@ import (
 	"sim/scenarios/result"
 )
 
-// stepKind is how steps of a kind look.
+// stepKind describes how the steps of phases of a kind are drawn.
 type stepKind struct {
 	kind, text string
 	color      color.RGBA
 }
 
-// stepKinds are what phases of steps do, in the order of the legend; the last is any other.
+// stepKinds lists the kinds of phases in the order of the legend. The last one stands for all
+// others.
 var stepKinds = []stepKind{
 	{"scatter", "scatter: sums of pieces", sheet.Orange},
 	{"exchange", "exchange: sums, each by itself", sheet.Purple},
@@ -31,7 +32,7 @@ var stepKinds = []stepKind{
 	{"", "other steps", sheet.Vermillion},
 }
 
-// stepKindOf returns how steps of a kind look.
+// stepKindOf returns the description of a kind.
 func stepKindOf(kind string) stepKind {
 	last := len(stepKinds) - 1
 	for _, k := range stepKinds[:last] {
@@ -42,30 +43,32 @@ func stepKindOf(kind string) stepKind {
 	return stepKinds[last]
 }
 
-func (p *planPicture) explain(s *sheet.Sheet) {
-	s.Explain("reconfiguration", sheet.Box(bandColor, 1))
+// addLegend explains the colours of steps.
+func (p *planPicture) addLegend(s *sheet.Sheet) {
+	s.AddLegend("reconfiguration", sheet.BoxSample(bandColor, 1))
 	if p.LatencyS > 0 {
-		s.Explain("latency of a step", sheet.Box(sheet.Faint, 1))
+		s.AddLegend("latency of a step", sheet.BoxSample(sheet.Faint, 1))
 	}
 	for _, k := range stepKinds {
 		if slices.ContainsFunc(p.Phases, func(ph result.SchedulePhase) bool { return len(ph.Steps) > 0 && stepKindOf(ph.Kind) == k }) {
-			s.Explain(k.text, sheet.Box(k.color, 1))
+			s.AddLegend(k.text, sheet.BoxSample(k.color, 1))
 		}
 	}
 }
 
-// timePanel is the plan in time, to scale.
+// timePanel plots the plan over time, to scale.
 func (p *planPicture) timePanel() *plot.Plot {
 	q := p.timeTracks().plot()
 	sheet.TimeAxis(&q.X, "time", 0, p.EndS, 6)
 	q.Y.Width = 0
-	sheet.Head(q, "Time")
+	sheet.AddHeading(q, "Time")
 	return q
 }
 
-// timeTracks has reconfigurations, and of every step that can be told apart its latency and its bytes.
+// timeTracks returns a track with the reconfigurations and, for each step, its latency and its
+// transmission. For short steps, both have the same colour.
 func (p *planPicture) timeTracks() *trackChart {
-	t := &trackChart{count: 1, size: sheet.SmallSize}
+	t := &trackChart{count: 1, labelSize: sheet.SmallSize}
 	at := 0.0
 	put := func(length float64, clr color.RGBA, label string) {
 		if length > 0 {
@@ -93,21 +96,21 @@ func (p *planPicture) timeTracks() *trackChart {
 	return t
 }
 
-// short tells whether steps cannot be told apart in time, of which the width is about that of the sheet.
+// short reports whether the steps of r would be narrower than two pixels on the time axis.
 func (p *planPicture) short(r result.ScheduleRun) bool {
-	return sheet.Inside*vg.Length(r.StepS/p.EndS) < 2*sheet.Pixel
+	return sheet.ContentWidth*vg.Length(r.StepS/p.EndS) < 2*sheet.Pixel
 }
 
-// byteText words bytes with so many digits.
+// byteText formats bytes with a number of significant digits.
 func byteText(bytes int64, digits int) string {
-	u := sheet.Thousands(float64(bytes), "B")
+	u := sheet.PrefixedUnit(float64(bytes), "B")
 	return sheet.Digits(float64(bytes)*u.Per, digits) + " " + u.Name
 }
 
-// bytesPanel is the longest message of every step.
+// bytesPanel plots the size of the longest message of each step.
 func (p *planPicture) bytesPanel() *plot.Plot {
-	u := sheet.Thousands(float64(p.MaxBytes), "B")
-	const room = 1.16 // above the bars, for figures
+	u := sheet.PrefixedUnit(float64(p.MaxBytes), "B")
+	const room = 1.16 // factor that leaves space above the bars for numbers
 	top := max(float64(p.MaxBytes), 1) * room
 	q := p.bytesTracks(top).plot(sheet.Grid(true, false))
 	q.X.Label.Text, q.Y.Label.Text = "step", "longest, "+u.Name
@@ -118,14 +121,14 @@ func (p *planPicture) bytesPanel() *plot.Plot {
 		q.Y.Tick.Marker = append(q.Y.Tick.Marker.(plot.ConstantTicks), plot.Tick{Value: tick.Value / top, Label: tick.Label})
 	}
 	q.Add(sheet.PlotFunc(p.drawSetUps))
-	sheet.Head(q, fmt.Sprintf("Bytes of the longest message, step by step: %s in all%s", byteText(p.Bytes, 4), p.lines()))
+	sheet.AddHeading(q, fmt.Sprintf("Bytes of the longest message, step by step: %s in all%s", byteText(p.Bytes, 4), p.lines()))
 	return q
 }
 
-// stepMarks number steps below their middles.
+// stepMarks returns ticks with step numbers at the centres of steps.
 func stepMarks(steps int) plot.ConstantTicks {
 	step, count := 1, 12
-	switch { // long numbers need room
+	switch { // fewer ticks for long numbers
 	case steps >= 1e7:
 		count = 4
 	case steps >= 1e4:
@@ -141,14 +144,15 @@ func stepMarks(steps int) plot.ConstantTicks {
 	return out
 }
 
-// bytesTracks has a bar a step, those that are too narrow in one, as high as its bytes are of top, with figures where
-// they fit: above each bar, or above all of a run.
+// bytesTracks returns one bar per step with the height of its bytes relative to top. Steps of
+// a run that are too narrow share a bar. The bytes are printed above each bar, or once above a
+// run, if they fit.
 func (p *planPicture) bytesTracks(top float64) *trackChart {
-	t := &trackChart{count: 1, size: sheet.NumberSize + 0.5, above: true}
-	wide := sheet.Inside / vg.Length(max(p.Rounds, 1))
+	t := &trackChart{count: 1, labelSize: sheet.NumberSize + 0.5, labelsAbove: true}
+	wide := sheet.ContentWidth / vg.Length(max(p.Rounds, 1))
 	const narrow = 4 // points
 	if wide >= narrow {
-		t.gap = min(wide/5, 4)
+		t.barGap = min(wide/5, 4)
 	}
 	at := 0.0
 	for i := range p.Phases {
@@ -157,7 +161,7 @@ func (p *planPicture) bytesTracks(top float64) *trackChart {
 		for _, r := range ph.Steps {
 			high, n, text := float64(r.Bytes)/top, r.Count, byteText(r.Bytes, 3)
 			end := at + float64(n)
-			each := wide >= narrow && sheet.Sans(t.size, sheet.Ink).Width(text) <= wide-4
+			each := wide >= narrow && sheet.Sans(t.labelSize, sheet.Ink).Width(text) <= wide-4
 			if !each {
 				t.bars = append(t.bars, bar{0, at, end, high, high, clr, text})
 				text = ""
@@ -175,13 +179,13 @@ func (p *planPicture) bytesTracks(top float64) *trackChart {
 	return t
 }
 
-// timed reports whether the plan says how long a slot is, and its end can be drawn.
+// timed reports whether the duration of a slot is known and the end of the plan can be drawn.
 func (p *planPicture) timed() bool {
-	return p.SlotS > 0 && p.EndS >= leastTime && p.EndS <= sheet.DrawableLimit
+	return p.SlotS > 0 && p.EndS >= minPlottedTime && p.EndS <= sheet.DrawableLimit
 }
 
-// busyPanel is how many of the links carry a chunk at any time, with reconfigurations as long as they take; nil where
-// the plan does not say.
+// busyPanel plots the share of links that carry a chunk over time, with reconfigurations to
+// scale if their duration is known. It returns nil if the plan lacks this information.
 func (p *planPicture) busyPanel() *plot.Plot {
 	mean := p.share()
 	if math.IsNaN(mean) {
@@ -189,7 +193,7 @@ func (p *planPicture) busyPanel() *plot.Plot {
 	}
 	q := sheet.NewPlot("slot", "links busy")
 	sheet.SetRange(&q.Y, 0, 1)
-	q.Y.Tick.Marker = sheet.Marks([]float64{0, 0.5, 1}, []string{"0 %", "50 %", "100 %"})
+	q.Y.Tick.Marker = sheet.FixedTicks([]float64{0, 0.5, 1}, []string{"0 %", "50 %", "100 %"})
 	head, marks := fmt.Sprintf("Links that carry a chunk: %s of all slots%s", sheet.Percent(mean), p.lines()), p.drawSetUps
 	if p.timed() {
 		head = fmt.Sprintf("Links that carry a chunk, in time: %s of all slots; grey are reconfigurations, to scale", sheet.Percent(mean))
@@ -197,14 +201,14 @@ func (p *planPicture) busyPanel() *plot.Plot {
 		sheet.TimeAxis(&q.X, "time", 0, p.EndS, 10)
 	} else {
 		sheet.SetRange(&q.X, 0, float64(p.Rounds))
-		q.X.Tick.Marker = sheet.Ticker{Unit: sheet.Plainly, Count: 10, Whole: true}
+		q.X.Tick.Marker = sheet.Ticker{Unit: sheet.NoUnit, Count: 10, IntegersOnly: true}
 	}
 	q.Add(sheet.Grid(true, false), p.busyLine(), sheet.PlotFunc(marks))
-	sheet.Head(q, head)
+	sheet.AddHeading(q, head)
 	return q
 }
 
-// drawDelays draws the reconfigurations as long as they take.
+// drawDelays draws the reconfigurations to scale.
 func (p *planPicture) drawDelays(c draw.Canvas, q *plot.Plot) {
 	x, _ := q.Transforms(&c)
 	var bars sheet.Bars
@@ -216,7 +220,7 @@ func (p *planPicture) drawDelays(c draw.Canvas, q *plot.Plot) {
 	bars.Fill(c, bandColor)
 }
 
-// lines explains the lines of a panel over rounds.
+// lines explains the vertical lines of drawSetUps.
 func (p *planPicture) lines() string {
 	if len(p.Topologies) > 1 {
 		return "; lines are reconfigurations"
@@ -224,7 +228,7 @@ func (p *planPicture) lines() string {
 	return ""
 }
 
-// share is the mean of how many links carry a chunk, over all slots; NaN if the plan does not say.
+// share returns the mean share of links that carry a chunk over all slots, or NaN if unknown.
 func (p *planPicture) share() float64 {
 	busy, links := 0, 0
 	for i, part := range p.Parts {
@@ -233,8 +237,8 @@ func (p *planPicture) share() float64 {
 	return float64(busy) / float64(links)
 }
 
-// busyLine fills each slot, from when it begins, up to its share, or where slots are narrower than a dot, each dot up to
-// the mean of its slots.
+// busyLine returns the share of busy links as a step function. If slots are narrower than a
+// pixel, each pixel shows the mean of its slots.
 func (p *planPicture) busyLine() *plotter.Line {
 	timed := p.timed()
 	at := func(phase, slot int) float64 {
@@ -244,8 +248,8 @@ func (p *planPicture) busyLine() *plotter.Line {
 		return float64(p.Parts[phase].FirstRound + slot)
 	}
 	line := &plotter.Line{StepStyle: plotter.PostStep, FillColor: sheet.SkyBlue}
-	const dots = sheet.Inside / sheet.Pixel
-	per := max(1, int(math.Ceil(float64(p.Rounds)/float64(dots)))) // slots that share a dot
+	const dots = sheet.ContentWidth / sheet.Pixel
+	per := max(1, int(math.Ceil(float64(p.Rounds)/float64(dots)))) // slots per pixel
 	for i := range p.Phases {
 		ph := &p.Phases[i]
 		for s := 0; s < len(ph.Busy); s += per {
@@ -260,9 +264,9 @@ func (p *planPicture) busyLine() *plotter.Line {
 	return line
 }
 
-// drawSetUps draws a line at the first round of each topology but the first.
+// drawSetUps draws a line at the first slot or step of each topology except the first.
 func (p *planPicture) drawSetUps(c draw.Canvas, q *plot.Plot) {
-	const apart = 3 // points, of lines that can be told apart
+	const apart = 3 // points; closer lines would be indistinguishable
 	x, _ := q.Transforms(&c)
 	last := vg.Length(math.Inf(-1))
 	for i, part := range p.Parts {

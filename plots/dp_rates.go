@@ -14,14 +14,15 @@ import (
 	"sim/scenarios/result"
 )
 
-// services are the ways to share rates that the figure compares, as Simulation has them, with what they mean.
+// services lists the compared ways to share bandwidth, as named in result.Simulation, with
+// their descriptions.
 var services = []struct{ name, text string }{
 	{"level-priority", "rates by priority, the urgent first"},
 	{"max-min", "rates shared fairly (max-min)"},
 }
 
-// ratesFigure shows the rates at which the stages that compete for a bundle of circuits synchronise their gradients,
-// under joint and fair service one above the other.
+// ratesFigure shows the rates of the gradient synchronisations that compete for one bundle of
+// circuits: under priorities and under max-min fair sharing, one above the other.
 func ratesFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	var chosen []*result.Simulation
 	var texts []string
@@ -33,12 +34,12 @@ func ratesFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	if len(chosen) == 0 {
 		return
 	}
-	// Under fair service the flows of a group overlap whenever they can.
-	r := rates{group: mostBusy(chosen[len(chosen)-1]), from: math.Inf(1)}
+	// With fair sharing, the flows of a group overlap whenever possible.
+	r := rateFigure{group: busiestGroup(chosen[len(chosen)-1]), from: math.Inf(1)}
 	ends := make([]float64, len(chosen))
 	for i, p := range chosen {
-		for _, s := range busy(p, r.group) {
-			from, to, _ := active(s)
+		for _, s := range activeSeries(p, r.group) {
+			from, to, _ := activeRange(s)
 			_, v := peak(s)
 			r.from, ends[i], r.top = min(r.from, from), max(ends[i], to), max(r.top, v)
 			if !slices.Contains(r.names, s.Name) {
@@ -56,7 +57,7 @@ func ratesFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	}
 	r.names = sheet.First(s, r.names, len(sheet.LineStyles), "stages")
 	for i, n := range r.names {
-		s.Explain(n, sheet.Stroke(r.style(i)))
+		s.AddLegend(n, sheet.LineSample(r.style(i)))
 	}
 	u := sheet.Unit{Name: "ms", Per: 1e3}
 	if small := sheet.TimeUnit(r.span); small.Per > u.Per {
@@ -66,7 +67,7 @@ func ratesFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	for i, p := range chosen {
 		q := r.plot(p)
 		q.X.Tick.Marker = sheet.Ticker{Unit: u, Count: 10}
-		sheet.Head(q, fmt.Sprintf("%s: %s; done after %s %s", p.Policy, texts[i], sheet.Digits((ends[i]-r.from)*u.Per, 4), u.Name))
+		sheet.AddHeading(q, fmt.Sprintf("%s: %s; done after %s %s", p.Policy, texts[i], sheet.Digits((ends[i]-r.from)*u.Per, 4), u.Name))
 		block.Plots = append(block.Plots, q)
 	}
 	s.Blocks = []sheet.Block{block}
@@ -78,33 +79,33 @@ func ratesFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	add("dp-rates", s)
 }
 
-// rates is what a group carries from a time on, of which the figure shows a span.
-type rates struct {
-	group           string
-	names           []string
-	from, span, top float64
+// rateFigure describes the plotted series of one group.
+type rateFigure struct {
+	group           string   // group of the series
+	names           []string // names of the series
+	from, span, top float64  // start and length of the plotted time in seconds; maximum rate
 }
 
-// style is that of a line: whole, and wider than those after it, which are drawn over it, so that all are seen where
-// their rates are equal and each stays at its rate.
-func (r *rates) style(i int) draw.LineStyle {
-	const narrowest, wider = 2.0, 1.3 // points; of each line than of the next
+// style returns the line style of series i. Lines that are drawn later are narrower, so that
+// all remain visible if their rates are equal.
+func (r *rateFigure) style(i int) draw.LineStyle {
+	const narrowest, wider = 2.0, 1.3 // points: width of the last line, and increase per line
 	return sheet.Line(sheet.LineStyles[i].Color, narrowest+wider*vg.Length(len(r.names)-1-i))
 }
 
-// plot is one simulation's plot; times count from the first start.
-func (r *rates) plot(sim *result.Simulation) *plot.Plot {
+// plot plots one simulation. Time 0 is the start of the first series.
+func (r *rateFigure) plot(sim *result.Simulation) *plot.Plot {
 	p := sheet.NewPlot("", "")
 	sheet.SetRange(&p.X, 0, r.span*1.02)
-	sheet.SetRange(&p.Y, -0.03*r.top, r.top*1.08) // room for wide lines
-	p.Y.Tick.Marker = sheet.Ticker{Unit: sheet.Gigabytes, Count: 5}
+	sheet.SetRange(&p.Y, -0.03*r.top, r.top*1.08) // space for wide lines
+	p.Y.Tick.Marker = sheet.Ticker{Unit: sheet.GigabytesPerSecond, Count: 5}
 	p.Add(sheet.Grid(true, true), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
-		for _, s := range busy(sim, r.group) { // the narrowest last
+		for _, s := range activeSeries(sim, r.group) { // the narrowest line last
 			if at := slices.Index(r.names, s.Name); at >= 0 {
-				from, to, _ := active(s)
-				// Only where it runs: lines along 0 would hide each other.
-				line := stepLine(steady(s, r.span/sliver), from, to, func(t float64) vg.Length { return x(t - r.from) }, y)
+				from, to, _ := activeRange(s)
+				// Only while the series is active: lines at 0 would hide each other.
+				line := stepLine(withoutShortSteps(s, r.span/minStepsPerRange), from, to, func(t float64) vg.Length { return x(t - r.from) }, y)
 				line = slices.Concat([]vg.Point{sheet.Point(line[0].X, y(0))}, line, []vg.Point{sheet.Point(line[len(line)-1].X, y(0))})
 				c.StrokeLines(r.style(at), line)
 			}
@@ -113,19 +114,19 @@ func (r *rates) plot(sim *result.Simulation) *plot.Plot {
 	return p
 }
 
-// busy are the series of a group that carry something.
-func busy(p *result.Simulation, group string) []*result.Series {
-	return slices.DeleteFunc(carrying(p.Rates), func(s *result.Series) bool { return s.Group != group })
+// activeSeries returns the series of a group that are not always 0.
+func activeSeries(p *result.Simulation, group string) []*result.Series {
+	return slices.DeleteFunc(nonZeroSeries(p.Rates), func(s *result.Series) bool { return s.Group != group })
 }
 
-// mostBusy is the group with the most series that carry something; of equals the one that is busy last, then the first
-// by name.
-func mostBusy(p *result.Simulation) (best string) {
+// busiestGroup returns the group with the largest number of active series. Ties are resolved
+// by the latest end, then by name.
+func busiestGroup(p *result.Simulation) (best string) {
 	most, last := 0, 0.0
 	for _, r := range slices.SortedStableFunc(slices.Values(p.Rates), func(a, b result.Series) int { return cmp.Compare(a.Group, b.Group) }) {
-		series, end := busy(p, r.Group), 0.0
+		series, end := activeSeries(p, r.Group), 0.0
 		for _, s := range series {
-			_, to, _ := active(s)
+			_, to, _ := activeRange(s)
 			end = max(end, to)
 		}
 		if n := len(series); n > most || n == most && end > last {

@@ -12,7 +12,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// keyTexts words keys of scenarios whose last part does not read well.
+// keyTexts are names for readers of keys whose last part is hard to understand.
 var keyTexts = map[string]string{
 	"base":                            "scenario",
 	"workload.microbatch":             "micro-batch size",
@@ -35,35 +35,37 @@ var keyTexts = map[string]string{
 	"policy.port_tolerance":           "tolerated slowdown",
 }
 
-// metricUnit is the unit in which values of a metric of up to most read well.
+// metricUnit returns the unit in which values of a metric of up to most are easy to read.
 func metricUnit(name string, most float64) sheet.Unit {
 	switch m, _ := result.Find(name); m.Unit {
 	case "%":
-		return sheet.Percents
+		return sheet.PercentUnit
 	case "hops", "1/s":
 		return sheet.Unit{Name: m.Unit, Per: 1}
 	case "B/s", "b/s", "B":
-		return sheet.Thousands(most, m.Unit)
+		return sheet.PrefixedUnit(most, m.Unit)
 	case "s":
 		return sheet.TimeUnit(most)
 	}
-	return sheet.Plainly
+	return sheet.NoUnit
 }
 
-// quantity is how the values of a metric are worded and shown.
+// quantity describes how the values of a metric are named and formatted.
 type quantity struct {
-	words string // without unit, for titles
-	label string // of the axis
-	unit  sheet.Unit
-	base  float64 // where bars start, and axes if that is near
-	named bool    // each tick of a logarithmic axis may have a unit of its own
+	name         string // without unit, for titles
+	label        string // axis title, with unit
+	unit         sheet.Unit
+	base         float64 // value at which bars start; other axes also begin there if the values are near it
+	hasTickUnits bool    // each tick of a logarithmic axis can have its own unit
 }
 
-// quantityOf words a metric whose values, after scale and offset, lie within [lo, hi]. A label that the plot gives says
-// the unit, as do scale and offset: then none is chosen.
-func (v *view) quantityOf(name, label string, lo, hi float64, own bool) quantity {
+// newQuantity returns the quantity of a metric whose values, after scale and offset, are in
+// [lo, hi]. If the plot has its own label, or a scale or an offset, no unit is selected,
+// because these determine the unit. own is true if the plot's scale and offset apply to the
+// metric.
+func (v *view) newQuantity(name, label string, lo, hi float64, own bool) quantity {
 	m, _ := result.Find(name)
-	q := quantity{words: m.Words, label: m.Words, unit: sheet.Plainly}
+	q := quantity{name: m.Words, label: m.Words, unit: sheet.NoUnit}
 	scale, offset := cmp.Or(v.spec.Scale, 1), v.spec.Offset
 	if !own {
 		scale, offset = 1, 0
@@ -77,7 +79,7 @@ func (v *view) quantityOf(name, label string, lo, hi float64, own bool) quantity
 	case plainly && m.Axis != "":
 		q.label = m.Axis
 	case plainly:
-		q.unit, q.named = metricUnit(name, max(math.Abs(lo), math.Abs(hi))), m.Unit == "s"
+		q.unit, q.hasTickUnits = metricUnit(name, max(math.Abs(lo), math.Abs(hi))), m.Unit == "s"
 		if q.unit.Name != "" {
 			q.label += ", " + q.unit.Name
 		}
@@ -96,12 +98,13 @@ func (v *view) quantityOf(name, label string, lo, hi float64, own bool) quantity
 	return q
 }
 
-// list is a list of numbers or texts, as scenarios write it, and after a slash what may be empty.
-var list = regexp.MustCompile(`\[([^\[\]]*)\]`)
+// listPattern matches a list as in scenario files.
+var listPattern = regexp.MustCompile(`\[([^\[\]]*)\]`)
 
-// worded words a label: lists without their brackets and quotes, of numbers as sizes of a torus are written.
-func worded(label string) string {
-	label = list.ReplaceAllStringFunc(sheet.Plain(label), func(text string) string {
+// displayLabel returns a label for readers: lists without brackets and quotes, and lists of
+// integers as the sizes of a torus, such as 4x4x8.
+func displayLabel(label string) string {
+	label = listPattern.ReplaceAllStringFunc(sheet.Plain(label), func(text string) string {
 		parts := strings.Split(strings.Trim(text, "[]"), ",")
 		sep := "x"
 		for i, p := range parts {
@@ -115,98 +118,100 @@ func worded(label string) string {
 	return strings.TrimSuffix(label, "/")
 }
 
-// category words a label of f where it stands alone: numbers and truth values with what they are of.
-func (f *facet) category(i int) string {
+// categoryText returns a label of f as a text of its own: numbers and truth values with the
+// name of f.
+func (f *dimension) categoryText(i int) string {
 	if f.index < 0 {
 		return ""
 	}
-	label := worded(f.labels[i])
+	label := displayLabel(f.labels[i])
 	switch _, err := strconv.ParseFloat(label, 64); {
 	case label == "":
-		return f.words + ` ""`
+		return f.text + ` ""`
 	case err == nil, label == "true", label == "false":
-		return f.words + " " + label
+		return f.text + " " + label
 	}
 	return label
 }
 
-// head words a label of f above a panel: numbers always with what they are of.
-func (f *facet) head(i int) string {
-	text := f.category(i)
-	if f.numbers != nil && !strings.HasPrefix(text, f.words) {
-		return f.words + " " + text
+// heading returns a label of f for the heading of a panel: numbers always with the name of f.
+func (f *dimension) heading(i int) string {
+	text := f.categoryText(i)
+	if f.numbers != nil && !strings.HasPrefix(text, f.text) {
+		return f.text + " " + text
 	}
 	return text
 }
 
-// amount is a number with its unit, as labels of axes are written.
-var amount = regexp.MustCompile(`^([-+]?[0-9.]+) ?([A-Za-zµ%][A-Za-zµ%/]*)$`)
+// amountPattern matches a number with a unit.
+var amountPattern = regexp.MustCompile(`^([-+]?[0-9.]+) ?([A-Za-zµ%][A-Za-zµ%/]*)$`)
 
-// unitTexts words units as figures do.
+// unitTexts maps units in labels to their usual notation.
 var unitTexts = map[string]string{"bps": "b/s", "kbps": "kb/s", "Kbps": "kb/s", "Mbps": "Mb/s", "Gbps": "Gb/s", "Tbps": "Tb/s", "us": "µs"}
 
-// ticksOf returns the labels of the drawn categories for an axis and what stands beside it: a unit that all labels have
-// is named once.
-func (f *facet) ticksOf(label string) (ticks []string, title string) {
+// tickLabels returns the labels of the drawn categories and the axis title. A unit that all
+// labels have is moved to the title.
+func (f *dimension) tickLabels(label string) (ticks []string, title string) {
 	name, same := "", label == ""
 	for _, l := range f.categories {
-		m := amount.FindStringSubmatch(f.labels[l])
+		m := amountPattern.FindStringSubmatch(f.labels[l])
 		if same = same && m != nil && (name == "" || m[2] == name); same {
 			name = m[2]
 		}
 	}
-	times := !same && label == "" && f.times()
+	times := !same && label == "" && f.isTime()
 	for _, l := range f.categories {
-		text := worded(f.labels[l])
+		text := displayLabel(f.labels[l])
 		switch {
 		case same:
-			text = amount.FindStringSubmatch(f.labels[l])[1]
+			text = amountPattern.FindStringSubmatch(f.labels[l])[1]
 		case times:
 			text = sheet.Duration(f.numbers[l], 4)
 		}
 		ticks = append(ticks, cmp.Or(text, `""`))
 	}
-	title = cmp.Or(sheet.Plain(label), f.words)
+	title = cmp.Or(sheet.Plain(label), f.text)
 	if same && name != "" {
 		title += ", " + cmp.Or(unitTexts[name], name)
 	}
 	return ticks, title
 }
 
-// times reports whether the drawn categories are times, with the numbers of their labels.
-func (f *facet) times() bool {
+// isTime reports whether the drawn categories are times whose numbers are in seconds.
+func (f *dimension) isTime() bool {
 	if f.numbers == nil || len(f.categories) == 0 {
 		return false
 	}
 	for _, l := range f.categories {
-		m := amount.FindStringSubmatch(f.labels[l])
+		m := amountPattern.FindStringSubmatch(f.labels[l])
 		if m == nil {
 			return false
 		}
 		v, err := strconv.ParseFloat(m[1], 64)
 		at := slices.IndexFunc(sheet.TimeUnits, func(u sheet.Unit) bool { return u.Name == m[2] || u.Name == unitTexts[m[2]] })
-		if err != nil || at < 0 || !sheet.Near(v, f.numbers[l]*sheet.TimeUnits[at].Per) {
+		if err != nil || at < 0 || !sheet.NearlyEqual(v, f.numbers[l]*sheet.TimeUnits[at].Per) {
 			return false
 		}
 	}
 	return true
 }
 
-// headings are the title and the subtitle of a chart of what.
+// headings returns the title and the subtitle of a chart. what is the default title. The
+// subtitle lists the options where that the chart does not show otherwise.
 func (v *view) headings(what string) (title, subtitle string) {
-	title = cmp.Or(v.spec.Title, sheet.Sentence(what))
+	title = cmp.Or(v.spec.Title, sheet.Capitalise(what))
 	subtitle = cmp.Or(v.sweep.Title, v.sweep.Name)
 	var only []string
 	for _, key := range sortedKeys(v.spec.Where) {
 		f, err := v.find("", key)
 		if err != nil || v.uses(f) || len(f.categories) == len(f.labels) {
-			continue // what is drawn shows it
+			continue // the chart shows it
 		}
 		var labels []string
 		for _, l := range f.categories {
-			labels = append(labels, worded(f.labels[l]))
+			labels = append(labels, displayLabel(f.labels[l]))
 		}
-		only = append(only, f.words+" "+andList(labels))
+		only = append(only, f.text+" "+andList(labels))
 	}
 	if len(only) > 0 {
 		subtitle += ": " + strings.Join(only, ", ")
@@ -217,35 +222,36 @@ func (v *view) headings(what string) (title, subtitle string) {
 	return title, subtitle
 }
 
-// bySeries names in a title what the legend lists, unless that are policies.
+// bySeries returns the part of the title that names the dimension of the series, unless it is
+// the policies.
 func (v *view) bySeries() string {
 	if v.series.index < 0 || v.series.name == policyName {
 		return ""
 	}
-	return ", by " + v.series.words
+	return ", by " + v.series.text
 }
 
-// number words a value of q with so many decimals.
-func (q quantity) number(v float64, decimals int) string {
+// format formats a value of q with a number of decimals.
+func (q quantity) format(v float64, decimals int) string {
 	v *= q.unit.Per
 	if math.Abs(v) >= 1e6 {
-		return sheet.Short(sheet.RoundTo(v, 3))
+		return sheet.ShortNumber(sheet.RoundTo(v, 3))
 	}
 	s := strconv.FormatFloat(v, 'f', decimals, 64)
 	if strings.Trim(s, "-0.") == "" {
-		const noise = 1e-6 // of the last decimal; what is greater is no 0
+		const noise = 1e-6 // relative to the last decimal; larger values are not printed as 0
 		if math.Abs(v) > noise*math.Pow(10, -float64(decimals)) {
-			return sheet.Short(sheet.RoundTo(v, 2))
+			return sheet.ShortNumber(sheet.RoundTo(v, 2))
 		}
 		return strings.TrimPrefix(s, "-")
 	}
 	return s
 }
 
-// title is what stands beside an axis of q; ticks with units of their own need none there.
-func (q quantity) title(log bool) string {
-	if log && q.named {
-		return q.words
+// axisTitle returns the axis title of q. If ticks have their own units, it contains no unit.
+func (q quantity) axisTitle(log bool) string {
+	if log && q.hasTickUnits {
+		return q.name
 	}
 	return q.label
 }

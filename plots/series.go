@@ -9,8 +9,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// stepLine returns s from lo to hi seconds as a polyline, through x and y, which map seconds and values to the canvas.
-// It has at most a few points per pixel.
+// stepLine returns s between lo and hi seconds as a polyline. x and y convert seconds and
+// values to the canvas. The result has at most a few points per pixel.
 func stepLine(s *result.Series, lo, hi float64, x, y func(float64) vg.Length) []vg.Point {
 	value := valueAt(s, lo)
 	pts := []vg.Point{sheet.Point(x(lo), y(value))}
@@ -20,10 +20,10 @@ func stepLine(s *result.Series, lo, hi float64, x, y func(float64) vg.Length) []
 			value = s.Value[i]
 		}
 	}
-	return sheet.Thin(append(pts, sheet.Point(x(hi), y(value))))
+	return sheet.ThinPoints(append(pts, sheet.Point(x(hi), y(value))))
 }
 
-// valueAt is what s carries at time t: nothing before its first step.
+// valueAt returns the value of s at time t in seconds; it is 0 before the first step.
 func valueAt(s *result.Series, t float64) float64 {
 	if next := sort.Search(len(s.TimeS), func(i int) bool { return s.TimeS[i] > t }); next > 0 {
 		return s.Value[next-1]
@@ -31,19 +31,20 @@ func valueAt(s *result.Series, t float64) float64 {
 	return 0
 }
 
-// carrying returns the series that carry something.
-func carrying(all []result.Series) []*result.Series {
+// nonZeroSeries returns the series that are not always 0.
+func nonZeroSeries(all []result.Series) []*result.Series {
 	var out []*result.Series
 	for i := range all {
-		if _, _, ok := active(&all[i]); ok {
+		if _, _, ok := activeRange(&all[i]); ok {
 			out = append(out, &all[i])
 		}
 	}
 	return out
 }
 
-// active returns when s first and last carries something. ok is false if it never does.
-func active(s *result.Series) (from, to float64, ok bool) {
+// activeRange returns the first and the last time in seconds at which s is positive. ok is
+// false if there are none.
+func activeRange(s *result.Series) (from, to float64, ok bool) {
 	for i, v := range s.Value {
 		if v <= 0 {
 			continue
@@ -56,7 +57,7 @@ func active(s *result.Series) (from, to float64, ok bool) {
 	return from, to, ok
 }
 
-// peak returns the largest value of s and when it is first reached.
+// peak returns the maximum of s and the time when s first reaches it.
 func peak(s *result.Series) (at, value float64) {
 	for i, v := range s.Value {
 		if v > value {
@@ -66,12 +67,13 @@ func peak(s *result.Series) (at, value float64) {
 	return at, value
 }
 
-// sliver is the part of the time shown, one in so many, below which a step is left out: less than a pixel, it would
-// stand there as a spike.
-const sliver = 2000
+// minStepsPerRange is the number of steps in the plotted time from which a step is omitted:
+// shorter steps are narrower than a pixel and would look like spikes.
+const minStepsPerRange = 2000
 
-// steady is s without steps shorter than least seconds; the step before takes their place.
-func steady(s *result.Series, least float64) *result.Series {
+// withoutShortSteps returns s without steps shorter than least seconds; the preceding step is
+// extended.
+func withoutShortSteps(s *result.Series, least float64) *result.Series {
 	out := &result.Series{}
 	for i, t := range s.TimeS {
 		if i+1 == len(s.TimeS) || s.TimeS[i+1]-t >= least {

@@ -13,8 +13,9 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Short words a round number.
-func Short(v float64) string {
+// ShortNumber formats v in the shortest way with up to six significant digits; very large and
+// very small numbers get an exponent.
+func ShortNumber(v float64) string {
 	if a := math.Abs(v); a >= 1e5 || a < 1e-4 && a > 0 {
 		text := strconv.FormatFloat(v, 'e', -1, 64)
 		mantissa, exponent, _ := strings.Cut(text, "e")
@@ -27,7 +28,7 @@ func Short(v float64) string {
 	return Digits(v, 6)
 }
 
-// RoundTo rounds to n significant digits.
+// RoundTo rounds v to n significant digits.
 func RoundTo(v float64, n int) float64 {
 	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
 	if err != nil {
@@ -36,15 +37,17 @@ func RoundTo(v float64, n int) float64 {
 	return r
 }
 
-// Sentence begins s with a capital letter.
-func Sentence(s string) string {
+// Capitalise returns s with an upper-case first letter.
+func Capitalise(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
+// Percent formats a ratio in percent with three significant digits.
 func Percent(part float64) string { return Digits(100*part, 3) + " %" }
 
-// Plain returns s on one line, without what cannot be drawn.
+// Plain returns s as one line without control characters and other characters that cannot be
+// drawn.
 func Plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -57,18 +60,19 @@ func Plain(s string) string {
 	}, s)
 }
 
-// Fit returns s, cut with an ellipsis where it is wider than width.
+// Fit returns s, shortened with an ellipsis if it is wider than width.
 func Fit(style text.Style, s string, width vg.Length) string {
 	s = Plain(s)
 	if style.Width(s) <= width {
 		return s
 	}
 	runes := []rune(s)
-	fits := sort.Search(len(runes), func(n int) bool { return style.Width(string(runes[:n+1])+"…") > width }) // so many do
+	fits := sort.Search(len(runes), func(n int) bool { return style.Width(string(runes[:n+1])+"…") > width }) // number of characters that fit before the ellipsis
 	return strings.TrimRight(string(runes[:fits]), " ") + "…"
 }
 
-// Wrap breaks s between words into at most so many lines of a width.
+// Wrap breaks s between words into at most the given number of lines of a width. The last line
+// is shortened if necessary.
 func Wrap(style text.Style, s string, width vg.Length, lines int) []string {
 	var out []string
 	line := ""
@@ -90,8 +94,8 @@ func Wrap(style text.Style, s string, width vg.Length, lines int) []string {
 	return out
 }
 
-// CommonPrefix splits names into what they all begin with, up to a space, and the rests: "stage 1", "stage 2" are
-// "stage" and "1", "2".
+// CommonPrefix splits names into their common prefix, up to a space, and the remainders:
+// "stage 1" and "stage 2" become "stage" and "1", "2".
 func CommonPrefix(names []string) (prefix string, rests []string) {
 	if len(names) == 0 {
 		return "", nil
@@ -108,7 +112,7 @@ func CommonPrefix(names []string) (prefix string, rests []string) {
 	return strings.TrimSpace(prefix), rests
 }
 
-// FileName makes s fit to name a file anywhere.
+// FileName replaces the characters of s that are not allowed in file names on all systems.
 func FileName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -117,11 +121,12 @@ func FileName(s string) string {
 		}
 		return '_'
 	}, s)
-	const longest = 80 // with room for prefix and ending below 255 bytes
+	const longest = 80 // leaves space for a prefix and an extension within 255 bytes
 	return s[:min(len(s), longest)]
 }
 
-// Unique numbers figures whose names clash. File systems may not tell upper from lower case.
+// Unique appends numbers to figure names that occur several times. Upper and lower case count
+// as equal, as in some file systems.
 func Unique(figs []Figure) {
 	seen := map[string]bool{}
 	for i := range figs {
@@ -133,7 +138,8 @@ func Unique(figs []Figure) {
 	}
 }
 
-// Digits formats v with n significant digits, without an exponent where that is short.
+// Digits formats v with at most n significant digits, without an exponent unless v is very
+// large or very small.
 func Digits(v float64, n int) string {
 	if v == 0 {
 		return "0"
@@ -149,7 +155,8 @@ func Digits(v float64, n int) string {
 	return s
 }
 
-// Duration formats seconds with their unit, to so many digits.
+// Duration formats a time of s seconds in a suitable unit with the given number of significant
+// digits.
 func Duration(s float64, digits int) string {
 	u := TimeUnit(s)
 	return Digits(s*u.Per, digits) + " " + u.Name

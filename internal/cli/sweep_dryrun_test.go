@@ -8,7 +8,7 @@ import (
 	"sim/scenarios/study"
 )
 
-// TestAnnounce: a sweep that takes long says so before it begins, and others do not.
+// TestAnnounce: a message with the predicted time precedes a long sweep, and no other sweep.
 func TestAnnounce(t *testing.T) {
 	for _, c := range []struct {
 		study string
@@ -28,7 +28,7 @@ func TestAnnounce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd, _, stderr := buffered()
+		cmd, _, stderr := newBufferedCommand()
 		flags := sweepFlags{runFlags: runFlags{workers: 2}}
 		if err := cmd.announce(t.Context(), plan, study.ReadStore(t.TempDir()), flags); err != nil {
 			t.Fatal(err)

@@ -16,35 +16,38 @@ import (
 	"sim/scenarios/result"
 )
 
-// Colours of a topology's parts.
+// Colours of bundles between pods, and of bundles to DP peers.
 var (
 	circuitColor = sheet.Blue
-	twinColor    = sheet.Vermillion
+	peerColor    = sheet.Vermillion
 )
 
+// Sizes in points.
 const (
-	thinnest = 1.0 // width in points of a bundle of few circuits
-	thickest = 9.0 // and of the largest in the figure
-	nodeHigh = 28
+	minLineWidth = 1.0 // a bundle with few circuits
+	maxLineWidth = 9.0 // the largest bundle in the figure
+	nodeHeight   = 28  // height of a pod
 )
 
+// explainTopology adds the legend of topologies.
 func explainTopology(s *sheet.Sheet, form int, peers bool, most int) {
 	if form == result.MatrixForm {
-		s.Explain("1 circuit between two pods", sheet.Box(sheet.Mix(circuitColor, 1/float64(max(1, most))), 1))
-		s.Explain(text.Plural(most, "circuit"), sheet.Box(circuitColor, 1))
+		s.AddLegend("1 circuit between two pods", sheet.BoxSample(sheet.Tint(circuitColor, 1/float64(max(1, most))), 1))
+		s.AddLegend(text.Plural(most, "circuit"), sheet.BoxSample(circuitColor, 1))
 		return
 	}
-	s.Explain("circuits between two pods (number; width to scale)", sheet.Stroke(sheet.Line(circuitColor, 5)))
+	s.AddLegend("circuits between two pods (number; width to scale)", sheet.LineSample(sheet.Line(circuitColor, 5)))
 	if peers {
-		s.Explain("to the same pod of each neighbouring replica", func(c draw.Canvas) {
+		s.AddLegend("to the same pod of each neighbouring replica", func(c draw.Canvas) {
 			mid := c.Center().Y
 			stub(c, sheet.Point(c.Min.X, mid), sheet.Point(c.Max.X-4, mid), 3)
 		})
 	}
 }
 
-// paint draws a row of pods for each replica with DP peers above, the pods on an ellipse, or a matrix.
-func (c *wiring) paint(cv draw.Canvas, form int) {
+// paint draws the topology in one of three forms: pods in rows with bundles to DP peers above,
+// pods on an ellipse, or a matrix.
+func (c *topologyChart) paint(cv draw.Canvas, form int) {
 	n, mid, size := len(c.topology.Pods), cv.Center(), cv.Size()
 	switch form {
 	case result.RowForm:
@@ -64,27 +67,28 @@ func (c *wiring) paint(cv draw.Canvas, form int) {
 	}
 }
 
-// width is that of a bundle's line.
-func (c *wiring) width(circuits int) vg.Length {
-	w := thickest * float64(circuits) / float64(max(1, c.most))
-	return vg.Length(min(max(w, thinnest), thickest))
+// width returns the line width of a bundle.
+func (c *topologyChart) width(circuits int) vg.Length {
+	w := maxLineWidth * float64(circuits) / float64(max(1, c.most))
+	return vg.Length(min(max(w, minLineWidth), maxLineWidth))
 }
 
-// pairs lists the joined pods in a fixed order.
-func (c *wiring) pairs() [][2]int {
+// pairs returns the connected pairs of pods in order.
+func (c *topologyChart) pairs() [][2]int {
 	return slices.SortedFunc(maps.Keys(c.count), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 }
 
-// paintPods draws pods of a width at their places, with the direction outward, and the bundles between them: of none a
-// faint line, since the pods would otherwise seem unrelated.
-func (c *wiring) paintPods(cv draw.Canvas, wide vg.Length, at func(i int) (vg.Point, float64)) {
+// paintPods draws pods of a width and the bundles between them. at returns the position of a
+// pod and the direction outwards. Pairs without circuits get a faint line, because the pods
+// would otherwise seem unrelated.
+func (c *topologyChart) paintPods(cv draw.Canvas, wide vg.Length, at func(i int) (vg.Point, float64)) {
 	n := len(c.topology.Pods)
 	for _, pair := range c.pairs() {
 		a, _ := at(pair[0])
 		b, _ := at(pair[1])
 		style := sheet.Line(circuitColor, c.width(c.count[pair]))
 		if c.count[pair] <= 0 {
-			style = sheet.Line(sheet.Dim, thinnest, 2, 3)
+			style = sheet.Line(sheet.Dim, minLineWidth, 2, 3)
 		}
 		cv.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
 	}
@@ -94,9 +98,9 @@ func (c *wiring) paintPods(cv draw.Canvas, wide vg.Length, at func(i int) (vg.Po
 		b, other := at(pair[1])
 		f := vg.Length(0.5)
 		if d := pair[1] - pair[0]; angle != other && d != 1 && d != n-1 {
-			f = 0.32 // off the centre of a ring, where lines cross
+			f = 0.32 // away from the centre of the ellipse, where lines cross
 		}
-		label := strconv.Itoa(c.count[pair])
+		label := strconv.Itoa(c.count[pair]) // printed if it fits
 		p, w := sheet.Point(a.X+(b.X-a.X)*f, a.Y+(b.Y-a.Y)*f), style.Width(label)/2+1.5
 		sheet.FillBox(cv, sheet.White, p.X-w, p.X+w, p.Y-sheet.SmallSize/2-0.5, p.Y+sheet.SmallSize/2+0.5)
 		cv.FillText(style, sheet.Point(p.X, p.Y+1), label)
@@ -105,34 +109,34 @@ func (c *wiring) paintPods(cv draw.Canvas, wide vg.Length, at func(i int) (vg.Po
 		p, angle := at(i)
 		if t, ok := c.peer[i]; ok {
 			sin, cos := math.Sincos(angle)
-			c.peers(cv, sheet.Point(p.X+vg.Length(cos)*wide/2, p.Y+vg.Length(sin)*nodeHigh/2), angle, t)
+			c.peers(cv, sheet.Point(p.X+vg.Length(cos)*wide/2, p.Y+vg.Length(sin)*nodeHeight/2), angle, t)
 		}
 		c.node(cv, p, wide, i)
 	}
 }
 
-// node draws a pod with the ports it uses, of all it has.
-func (c *wiring) node(cv draw.Canvas, at vg.Point, wide vg.Length, i int) {
-	x0, x1, y0, y1 := at.X-wide/2, at.X+wide/2, at.Y-nodeHigh/2, at.Y+nodeHigh/2
+// node draws a pod with its used and total ports.
+func (c *topologyChart) node(cv draw.Canvas, at vg.Point, wide vg.Length, i int) {
+	x0, x1, y0, y1 := at.X-wide/2, at.X+wide/2, at.Y-nodeHeight/2, at.Y+nodeHeight/2
 	sheet.FillBox(cv, sheet.BlueTint, x0, x1, y0, y1)
-	cv.StrokeLines(sheet.Line(sheet.Ink, 1), sheet.Ring4(x0, x1, y0, y1))
+	cv.StrokeLines(sheet.Line(sheet.Ink, 1), sheet.RectanglePath(x0, x1, y0, y1))
 	p := c.topology.Pods[i]
 	small, style := sheet.Centered(sheet.SmallSize, sheet.Ink), sheet.Centered(sheet.TickSize, sheet.Ink)
 	if style.Width(p.Name) > wide-2 {
 		style = small
 	}
-	cv.FillText(style, sheet.Point(at.X, at.Y+nodeHigh/4), sheet.Fit(style, p.Name, wide-2))
+	cv.FillText(style, sheet.Point(at.X, at.Y+nodeHeight/4), sheet.Fit(style, p.Name, wide-2))
 	ports := fmt.Sprintf("%d/%d ports", p.Used, p.Total)
 	if small.Width(ports) > wide-2 {
 		ports = fmt.Sprintf("%d/%d", p.Used, p.Total)
 	}
-	cv.FillText(small, sheet.Point(at.X, at.Y-nodeHigh/4+1), sheet.Fit(small, ports, wide-2))
+	cv.FillText(small, sheet.Point(at.X, at.Y-nodeHeight/4+1), sheet.Fit(small, ports, wide-2))
 }
 
-// peers draws the bundles of a pod to its DP peers, outward at an angle: one, or two that part.
-func (c *wiring) peers(cv draw.Canvas, from vg.Point, angle float64, t stubs) {
+// peers draws the bundles of a pod to its DP peers, outwards from a point at an angle.
+func (c *topologyChart) peers(cv draw.Canvas, from vg.Point, angle float64, t peerBundles) {
 	const long, part = vg.Length(15), 0.6
-	copies := min(t.copies, 2) // a replica has two neighbours at most on a ring
+	copies := min(t.copies, 2) // a replica in a ring has at most two neighbours
 	for k := range copies {
 		sin, cos := math.Sincos(angle + part*(float64(k)-float64(copies-1)/2)*2)
 		stub(cv, from, from.Add(sheet.Point(long*vg.Length(cos), long*vg.Length(sin))), c.width(t.circuits)/2+0.5)
@@ -142,7 +146,7 @@ func (c *wiring) peers(cv draw.Canvas, from vg.Point, angle float64, t stubs) {
 		label = fmt.Sprintf("%d × %d", t.copies, t.circuits)
 	}
 	sin, cos := math.Sincos(angle)
-	style := sheet.Aligned(sheet.Bold(sheet.TickSize, twinColor), draw.XCenter, draw.YCenter)
+	style := sheet.Aligned(sheet.Bold(sheet.TickSize, peerColor), draw.XCenter, draw.YCenter)
 	half := style.Width(label) / 2
 	far := long + 11 + half*vg.Length(math.Abs(cos)) // beyond the stubs
 	at := from.Add(sheet.Point(far*vg.Length(cos), far*vg.Length(sin)+1))
@@ -150,24 +154,25 @@ func (c *wiring) peers(cv draw.Canvas, from vg.Point, angle float64, t stubs) {
 	cv.FillText(style, at, label)
 }
 
-// stub draws a line to a pod that is not in the picture.
+// stub draws a line to a pod outside the picture.
 func stub(cv draw.Canvas, a, b vg.Point, width vg.Length) {
-	cv.StrokeLine2(sheet.Line(twinColor, width), a.X, a.Y, b.X, b.Y)
+	cv.StrokeLine2(sheet.Line(peerColor, width), a.X, a.Y, b.X, b.Y)
 	sheet.Disc(cv, b, 4, sheet.White)
 	cv.SetLineStyle(draw.LineStyle{Width: 1.5})
-	cv.DrawGlyphNoClip(draw.GlyphStyle{Color: twinColor, Radius: 4, Shape: draw.RingGlyph{}}, b)
+	cv.DrawGlyphNoClip(draw.GlyphStyle{Color: peerColor, Radius: 4, Shape: draw.RingGlyph{}}, b)
 }
 
-// paintMatrix draws the pods as rows and columns; the last column is the DP peers'.
-func (c *wiring) paintMatrix(cv draw.Canvas) {
+// paintMatrix draws the circuits as a matrix of pods. Bundles to DP peers are in an additional
+// column.
+func (c *topologyChart) paintMatrix(cv draw.Canvas) {
 	var names []string
 	for _, p := range c.topology.Pods {
 		names = append(names, sheet.Plain(p.Name))
 	}
 	_, names = sheet.CommonPrefix(names)
-	var all []square
+	var all []matrixCell
 	put := func(row, column, circuits int) {
-		all = append(all, square{row, column, sheet.Mix(circuitColor, float64(circuits)/float64(max(1, c.most))), strconv.Itoa(circuits)})
+		all = append(all, matrixCell{row, column, sheet.Tint(circuitColor, float64(circuits)/float64(max(1, c.most))), strconv.Itoa(circuits)})
 	}
 	for _, pair := range c.pairs() {
 		if m := c.count[pair]; m > 0 {
@@ -185,17 +190,18 @@ func (c *wiring) paintMatrix(cv draw.Canvas) {
 	drawMatrix(cv, names, beside, all)
 }
 
-// square is a place of a matrix.
-type square struct {
+// matrixCell is a filled cell of a matrix.
+type matrixCell struct {
 	row, column int
 	color       color.RGBA
 	label       string // shown where there is room
 }
 
-// drawMatrix draws a matrix of all pairs of names, and beside it, after a gap, a column of its own where that has a
-// name. Labels name as many rows and columns as there is room for.
-func drawMatrix(c draw.Canvas, names []string, beside string, all []square) {
-	const labels, largest, least = 18, 26, 2 // points: for names, of a cell, and to be seen
+// drawMatrix draws a square matrix with the given names of rows and columns. If beside is not
+// empty, it is the name of an additional column to the right. As many rows and columns are
+// labelled as fit.
+func drawMatrix(c draw.Canvas, names []string, beside string, all []matrixCell) {
+	const labels, largest, least = 18, 26, 2 // points: space for names; maximum size of a cell; minimum visible size
 	n, columns, size := len(names), len(names), c.Size()
 	if beside != "" {
 		columns += 2
@@ -218,9 +224,9 @@ func drawMatrix(c draw.Canvas, names []string, beside string, all []square) {
 	}
 	line, style := sheet.Line(sheet.Dim, 0.75), sheet.Sans(sheet.SmallSize, sheet.Ink)
 	above, aside := sheet.Aligned(style, draw.XCenter, draw.YBottom), sheet.Aligned(style, draw.XRight, draw.YCenter)
-	c.StrokeLines(line, sheet.Ring4(left, left+at(n), top-at(n), top))
+	c.StrokeLines(line, sheet.RectanglePath(left, left+at(n), top-at(n), top))
 	if beside != "" {
-		c.StrokeLines(line, sheet.Ring4(left+at(n+1), left+at(n+2), top-at(n), top))
+		c.StrokeLines(line, sheet.RectanglePath(left+at(n+1), left+at(n+2), top-at(n), top))
 		c.FillText(above, sheet.Point(left+at(n+1)+cell/2, top+2), beside)
 	}
 	widest := vg.Length(0)

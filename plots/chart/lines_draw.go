@@ -13,53 +13,53 @@ import (
 	"sim/plots/sheet"
 )
 
-// draw draws a panel's lines, the first series lowest, then its marks.
+// draw draws the lines of a panel and its marks. Lines of later series are on top.
 func (c *lineChart) draw(cv draw.Canvas, p *plot.Plot, panel int) {
 	x, y := p.Transforms(&cv)
 	of := func(s int) *seriesStyle { return &c.styles[c.v.series.categories[s]] }
 	strokeWhisker := func(style draw.LineStyle, at, lo, hi vg.Length) {
-		cv.StrokeLines(sheet.Line(style.Color, 1), whisker(at, lo, hi, 2)...)
+		cv.StrokeLines(sheet.Line(style.Color, 1), whiskerLines(at, lo, hi, 2)...)
 	}
-	for _, a := range c.also {
+	for _, a := range c.references {
 		c.stroke(cv, a.style, a.lines[panel], x, y)
 		for _, p := range a.lines[panel] {
-			if p.max > p.min { // it is not the same for all series
+			if p.max > p.min { // the metric depends on the series after all
 				strokeWhisker(a.style, x(p.x), y(p.min), y(p.max))
 			}
 		}
 	}
 	lines := c.lines[panel]
 	for s, line := range lines {
-		if c.joined {
+		if c.isJoined {
 			c.stroke(cv, of(s).line, line, x, y)
 		}
 	}
 	for s, line := range lines {
 		for i, p := range line {
 			if p.max > p.min {
-				const apart = 2.5 // points, so that whiskers of one place are seen beside each other
+				const apart = 2.5 // points; whiskers of several series at the same x are drawn side by side
 				strokeWhisker(of(s).line, x(p.x)+apart*(vg.Length(s)-vg.Length(len(lines)-1)/2), y(p.min), y(p.max))
 			}
-			alone := !c.joined || (i == 0 || p.gap) && (i == len(line)-1 || line[i+1].gap)
-			if (c.marked || alone) && !p.cut {
+			alone := !c.isJoined || (i == 0 || p.afterGap) && (i == len(line)-1 || line[i+1].afterGap)
+			if (c.hasMarkers || alone) && !p.isEdge {
 				of(s).marker(cv, sheet.Point(x(p.x), y(p.mean)), markerRadius)
 			}
 		}
 	}
-	if c.places != nil {
-		for s, q := range c.places[panel] {
+	if c.markedPoints != nil {
+		for s, q := range c.markedPoints[panel] {
 			if q != nil {
-				stated(cv, placeShape, of(s).line.Color, sheet.Point(x(q.x), y(q.mean)), markRadius+2)
+				drawStatedMark(cv, markedPointShape, of(s).line.Color, sheet.Point(x(q.x), y(q.mean)), markRadius+2)
 			}
 		}
 	}
-	for _, m := range c.v.marksOf(panel) {
+	for _, m := range c.v.panelMarks(panel) {
 		style, at := statedLine, sheet.Point(cv.Max.X-markRadius-2, y(m.y))
 		if m.series >= 0 {
 			style.Color = of(m.series).line.Color
 		}
 		switch {
-		case c.v.kind.across && m.series >= 0: // on its curve
+		case c.v.kind.across && m.series >= 0: // on the curve of the series
 			at = sheet.Point(x(m.y), y(shareAt(lines[m.series], m.y)))
 		case c.v.kind.across:
 			at = sheet.Point(x(m.y), cv.Max.Y-markRadius-2)
@@ -69,15 +69,16 @@ func (c *lineChart) draw(cv draw.Canvas, p *plot.Plot, panel int) {
 		default:
 			sheet.HLine(cv, style, at.Y)
 		}
-		stated(cv, m.shape, style.Color, at, markRadius+0.8)
+		drawStatedMark(cv, m.shape, style.Color, at, markRadius+0.8)
 	}
 }
 
-// stroke draws a line, broken at its gaps; a distribution of which some never ends goes on to the end of the axis.
+// stroke draws a line with its gaps. A distribution function that ends below 1 is extended to
+// the end of the axis.
 func (c *lineChart) stroke(cv draw.Canvas, style draw.LineStyle, line []linePoint, x, y func(float64) vg.Length) {
 	var parts [][]vg.Point
 	for i, p := range line {
-		if i == 0 || p.gap {
+		if i == 0 || p.afterGap {
 			parts = append(parts, nil)
 		}
 		last := &parts[len(parts)-1]
@@ -88,21 +89,21 @@ func (c *lineChart) stroke(cv draw.Canvas, style draw.LineStyle, line []linePoin
 	}
 	for _, pts := range parts {
 		if len(pts) > 1 {
-			cv.StrokeLines(style, sheet.Thin(pts))
+			cv.StrokeLines(style, sheet.ThinPoints(pts))
 		}
 	}
 }
 
-// noteCoincidence says which lines lie on each other everywhere, so that one is hidden.
+// noteCoincidence adds a note about lines that coincide, because one hides the other.
 func (c *lineChart) noteCoincidence() {
-	left, right := c.width()
-	lo, hi := c.extent(-1)
+	left, right := c.xRange()
+	lo, hi := c.yRange(-1)
 	sameX, sameY := sameWithin(left, right, c.v.spec.LogX), sameWithin(lo, hi, c.v.spec.LogY)
 	what := "Lines"
 	switch {
 	case c.v.kind.across:
 		what, sameY = "Curves", func(a, b float64) bool { return a == b }
-	case !c.joined:
+	case !c.isJoined:
 		what = "Points"
 	}
 	c.v.noteSame(what, len(c.v.series.categories), func(a, b int) bool {
@@ -117,15 +118,16 @@ func (c *lineChart) noteCoincidence() {
 	})
 }
 
-// sameWithin tells whether two values are less than a hairline apart on an axis: lines there cannot be told apart.
+// sameWithin returns a function that reports whether two values on an axis from lo to hi are
+// too close to distinguish.
 func sameWithin(lo, hi float64, log bool) func(a, b float64) bool {
-	const hairline = 2e-3 // of the axis, less than a line's width
-	place := axisPlace(log)
+	const hairline = 2e-3 // relative to the axis; less than the width of a line
+	place := axisTransform(log)
 	near := hairline * (place(hi) - place(lo))
 	return func(a, b float64) bool { return math.Abs(place(a)-place(b)) <= near }
 }
 
-// noteSame names the groups of series that cannot be told apart.
+// noteSame adds a note that lists the groups of equal series. n is the number of series.
 func (v *view) noteSame(what string, n int, same func(a, b int) bool) {
 	in := make([]bool, n)
 	var groups []string
@@ -134,7 +136,7 @@ func (v *view) noteSame(what string, n int, same func(a, b int) bool) {
 		for b := a; b < n && !in[a]; b++ {
 			if b == a || !in[b] && same(a, b) {
 				in[b] = b > a
-				group = append(group, v.series.category(v.series.categories[b]))
+				group = append(group, v.series.categoryText(v.series.categories[b]))
 			}
 		}
 		if len(group) > 1 {

@@ -1,0 +1,292 @@
+package plots
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+
+	"sim/plots/sheet"
+)
+
+// chunkStrips draws the transmissions of a plan: one track per link, one column per slot. The
+// columns are divided into strips, one below another.
+type chunkStrips struct {
+	*planPicture
+	onlyFirstGPU bool          // only the links of GPU 0 are drawn
+	gpus         int           // GPUs whose links are drawn
+	degree       int           // tracks per GPU
+	row          vg.Length     // height of a track in points
+	cell         vg.Length     // width of a slot in points
+	strips       [][]slotRange // ranges of slots, indexed by strip
+	left         int           // slots that are not drawn
+}
+
+// transmission is a chunk in a cell: its source and destination, and the number of its hop,
+// from 1.
+type transmission struct{ src, dst, hop int }
+
+// slotRange is a range of slots of a phase within a strip.
+type slotRange struct{ phase, first, slots int }
+
+// Sizes in points, except maxLinkRows.
+const (
+	maxLinkRows     = 24  // with more links, only those of GPU 0 are drawn
+	bandWidth       = 19  // width of a reconfiguration, for a label such as "→63"
+	gpuLabelWidth   = 42  // labels to the left of the tracks
+	maxSlotWidth    = 26  // at most
+	stripMargin     = 34  // vertical space around a strip
+	maxStripsHeight = 460 // height of all strips
+)
+
+// Colours of a reconfiguration, and of the beginning of a strip that continues with the
+// previous topology.
+var (
+	bandColor      = color.RGBA{0x77, 0x77, 0x77, 0xff}
+	continuedColor = color.RGBA{0xbb, 0xbb, 0xbb, 0xff}
+)
+
+// newChunkStrips lays out the transmissions of a plan.
+func newChunkStrips(p *planPicture) *chunkStrips {
+	r := &chunkStrips{planPicture: p, gpus: p.GPUs, row: 11}
+	for i := range p.Phases {
+		for g := range p.GPUs {
+			r.degree = max(r.degree, len(p.linksOf(i, g)))
+		}
+	}
+	if r.gpus*r.degree > maxLinkRows {
+		r.onlyFirstGPU, r.gpus, r.row = true, 1, 16
+	}
+	r.chooseLayout()
+	return r
+}
+
+// minSlotWidths are the preferred minimum widths of a slot in points: to read destinations, to
+// distinguish slots, to see colours.
+var minSlotWidths = []vg.Length{13, 9, 3, 1}
+
+// chooseLayout divides the slots into as few strips as possible, with the largest of
+// minSlotWidths that fits. Slots that do not fit even with the smallest width are omitted.
+func (r *chunkStrips) chooseLayout() {
+	most := max(1, int(maxStripsHeight/(vg.Length(r.gpus*r.degree)*r.row+stripMargin)))
+	for _, least := range minSlotWidths {
+		for n := 1; n <= most; n++ {
+			for r.cell = maxSlotWidth; r.cell >= least; r.cell-- {
+				if r.strips, r.left = r.splitIntoStrips(r.cell, n); r.left == 0 {
+					return
+				}
+			}
+			r.cell = least
+		}
+	}
+}
+
+// stripWidth is the width of the data of a strip in points.
+const stripWidth = sheet.ContentWidth - gpuLabelWidth - 1
+
+// splitIntoStrips divides the slots into at most n strips with slots of the given width. left
+// is the number of slots that do not fit.
+func (r *chunkStrips) splitIntoStrips(width vg.Length, n int) (strips [][]slotRange, left int) {
+	room := vg.Length(0)
+	for i := range r.Phases {
+		for s := 0; s < r.Phases[i].Slots; {
+			if room < bandWidth+width { // a reconfiguration is followed by at least one slot
+				if len(strips) == n {
+					return strips, r.Rounds - r.Parts[i].FirstRound - s
+				}
+				strips, room = append(strips, nil), stripWidth
+			}
+			room -= bandWidth
+			take := min(r.Phases[i].Slots-s, int(room/width))
+			last := &strips[len(strips)-1]
+			*last = append(*last, slotRange{i, s, take})
+			s += take
+			room -= vg.Length(take) * width
+		}
+	}
+	return strips, 0
+}
+
+// block returns a block with one plot per strip.
+func (r *chunkStrips) block() sheet.Block {
+	b := sheet.Block{Height: vg.Length(r.gpus*r.degree) * r.row}
+	for i, strip := range r.strips {
+		p := r.plot(strip)
+		if i == 0 {
+			sheet.AddHeading(p, r.head())
+		}
+		b.Plots = append(b.Plots, p)
+	}
+	return b
+}
+
+// head returns the heading of the first strip.
+func (r *chunkStrips) head() string {
+	what := "Chunks on every link, slot by slot"
+	if r.onlyFirstGPU {
+		what = "Chunks on the links of GPU 0, slot by slot"
+	}
+	if r.left > 0 {
+		what += fmt.Sprintf(": the first %d of %d slots", r.Rounds-r.left, r.Rounds)
+	}
+	return what
+}
+
+// plot plots a strip. Each range of slots begins with a bar for the reconfiguration, or for
+// the continued topology, with the destinations of the links. Then follow the cells; they are
+// drawn by hop, so that idle cells are lowest.
+func (r *chunkStrips) plot(strip []slotRange) *plot.Plot {
+	t := &trackChart{count: r.gpus * r.degree, barGap: 0.8, labelSize: sheet.NumberSize}
+	if r.cell < 5 {
+		t.barGap = r.cell / 10
+	}
+	cells := make([][]bar, r.MaxHops+1)
+	var ticks []plot.Tick
+	both := r.fitsCell("→", 2)
+	last := math.Inf(-1)
+	style, step := sheet.Sans(sheet.NumberSize, sheet.Dim), r.numberInterval()
+	x := 0.0
+	for _, s := range strip {
+		clr := bandColor
+		if s.first > 0 {
+			clr = continuedColor
+		} else if len(r.Phases) > 1 {
+			ticks = append(ticks, plot.Tick{Value: x + bandWidth/2, Label: fmt.Sprintf("T%d", s.phase+1)})
+			last = x + bandWidth/2 + float64(style.Width(ticks[len(ticks)-1].Label))/2
+		}
+		t.bars = append(t.bars, bar{t.count - 1, x, x + bandWidth - 1, 0, float64(t.count), clr, ""})
+		from, wide, sentIn := x+bandWidth, float64(r.cell), r.phaseCells(s.phase)
+		for g := range r.gpus {
+			for k, l := range r.linksOf(s.phase, g) {
+				row := g*r.degree + k
+				t.bars = append(t.bars, bar{row, x, x + bandWidth - 1, 0.05, 0.95, clr, "→" + strconv.Itoa(l[1])})
+				for slot := range s.slots {
+					c := sentIn[row*r.Phases[s.phase].Slots+s.first+slot]
+					b := bar{row, from + wide*float64(slot), from + wide*float64(slot+1), 0.04, 0.96, sheet.Faint, ""}
+					if c.hop > 0 {
+						b.color, b.label = sheet.ToRGBA(r.hopColor(c.hop)), strconv.Itoa(c.dst)
+						if both {
+							b.label = strconv.Itoa(c.src) + "→" + b.label
+						}
+					}
+					cells[c.hop] = append(cells[c.hop], b)
+				}
+			}
+		}
+		end := from + wide*float64(s.slots) // of the space for slot numbers; the next topology follows
+		for i := range s.slots {
+			slot := r.Parts[s.phase].FirstRound + s.first + i + 1
+			label := strconv.Itoa(slot)
+			mid, half := from+wide*(float64(i)+0.5), float64(style.Width(label))/2
+			if (slot == 1 || slot%step == 0) && mid-half > last+3 && mid+half <= end {
+				ticks = append(ticks, plot.Tick{Value: mid, Label: label})
+				last = mid + half
+			}
+		}
+		x = end
+	}
+	for _, list := range cells {
+		t.bars = append(t.bars, list...)
+	}
+	p := t.plot()
+	sheet.SetRange(&p.X, 0, float64(stripWidth))
+	p.X.Width, p.Y.Width, p.X.Tick.Length, p.X.Tick.Color = 0, 0, 1, color.Transparent
+	p.X.Tick.Label.Font, p.X.Tick.Label.Color, p.X.Tick.Marker = style.Font, style.Color, plot.ConstantTicks(ticks)
+	var names plot.ConstantTicks
+	for g := range r.gpus {
+		names = append(names, plot.Tick{Value: float64(t.count) - float64(r.degree)*(float64(g)+0.5), Label: "GPU " + strconv.Itoa(g)})
+	}
+	p.Y.Tick.Marker, p.Y.Tick.Label.Font = names, sheet.Sans(min(sheet.SmallSize, r.row*vg.Length(r.degree)*0.9), sheet.Ink).Font
+	return p
+}
+
+// phaseCells assigns the transmissions of a phase to cells, indexed by row*slots + slot. With
+// parallel links, the first free one is used.
+func (r *chunkStrips) phaseCells(phase int) map[int]transmission {
+	ph := &r.Phases[phase]
+	cells := map[int]transmission{}
+	for j, t := range ph.Sent {
+		if t[1] >= r.gpus {
+			continue
+		}
+		for k, l := range r.linksOf(phase, t[1]) {
+			at := (t[1]*r.degree+k)*ph.Slots + t[0]
+			if _, taken := cells[at]; l[1] == t[2] && !taken {
+				cells[at] = transmission{t[3], t[4], r.Parts[phase].Hops[j]}
+				break
+			}
+		}
+	}
+	return cells
+}
+
+// hopColor returns the colour of a hop: light for the first, darker for later ones.
+func (r *chunkStrips) hopColor(hop int) color.Color {
+	const first, last = 0.9, 0.12 // shares of the colour scale
+	return sheet.Heat(first + (last-first)*float64(hop-1)/float64(max(1, r.MaxHops-1)))
+}
+
+// addLegend explains the colours of hops; many hops share one sample with all their colours.
+func (r *chunkStrips) addLegend(s *sheet.Sheet) {
+	const few = 5
+	if r.MaxHops > few {
+		s.AddLegend(fmt.Sprintf("hops 1 to %d of a chunk, from light to dark", r.MaxHops), colorScale(func(share float64) color.Color {
+			return r.hopColor(1 + int(share*float64(r.MaxHops-1)+0.5))
+		}))
+	} else {
+		for hop := 1; hop <= r.MaxHops; hop++ {
+			text := "hop " + strconv.Itoa(hop)
+			if hop == 1 {
+				text = "first hop of a chunk"
+			}
+			s.AddLegend(text, sheet.BoxSample(r.hopColor(hop), 1))
+		}
+	}
+	s.AddLegend("idle", sheet.BoxSample(sheet.Faint, 1))
+	s.AddLegend("reconfiguration", sheet.BoxSample(bandColor, 1))
+}
+
+// readingNote returns a note that explains how to read the strips.
+func (r *chunkStrips) readingNote() string {
+	whose := "a GPU"
+	if r.onlyFirstGPU {
+		whose = "GPU 0"
+	}
+	note := "A row is a link of " + whose + "; in the grey bar of a reconfiguration stands the GPU that it leads to from then on"
+	if len(r.Phases) > 1 {
+		note += ", below it the number of the topology"
+	}
+	switch {
+	case r.fitsCell("→", 2):
+		note += ". Cells say where a chunk comes from and where it is to go"
+	case r.fitsCell("", 1):
+		note += ". Cells say where a chunk is to go"
+	}
+	if r.timed() {
+		note += ". Below, reconfigurations are to scale"
+	}
+	if len(r.strips) > 1 {
+		note += "; a light bar goes on with the topology before"
+	}
+	return note + "."
+}
+
+// fitsCell reports whether a cell can contain the numbers of the given number of GPUs, with a
+// sign between them.
+func (r *chunkStrips) fitsCell(sign string, gpus vg.Length) bool {
+	style := sheet.Sans(sheet.NumberSize, sheet.Ink)
+	return gpus*style.Width(strconv.Itoa(max(8, r.GPUs-1)))+style.Width(sign) <= r.cell-1
+}
+
+// numberInterval returns the interval between numbered slots: 1, 2, 5, 10, ...
+func (r *chunkStrips) numberInterval() int {
+	apart := (sheet.Sans(sheet.NumberSize, sheet.Dim).Width(strconv.Itoa(r.Rounds)) + 5) / r.cell
+	step := 1
+	for vg.Length(step) < apart {
+		step = int(sheet.RoundStep(float64(step) * 2.1))
+	}
+	return step
+}
