@@ -253,7 +253,7 @@ func TestUnserved(t *testing.T) {
 	}
 	o := runText(t, smallTorus, `fabric.failed_ocs=["x3"]`, `policy.routers=["dor", "shortest", "multipath", "route-optimised"]`, "engine.level=static")
 	rows := o.Document.Rows
-	if len(rows) != 4 || len(rows[0].Metrics) != 0 || !strings.Contains(rows[0].Labels["unserved"], "no way") {
+	if len(rows) != 4 || len(rows[0].Metrics) != 0 || !strings.Contains(rows[0].Labels["unserved"], "no path") {
 		t.Fatalf("%+v", rows)
 	}
 	for _, kind := range []string{"all-to-all", "nearest-neighbour"} {
