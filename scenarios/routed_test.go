@@ -177,7 +177,7 @@ func TestRoutedFaults(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ set, want string }{
-		{`fabric.failed_links=["0 x+", "0 x-", "0 y+", "0 y-", "0 z+", "0 z-"]`, "no way from node 0 to 1"},
+		{`fabric.failed_links=["0 x+", "0 x-", "0 y+", "0 y-", "0 z+", "0 z-"]`, "no path from node 0 to 1"},
 		{`fabric.failed_ocs=["x3"]`, "dor"},
 	} {
 		if _, err := Parse("tori.toml", []byte(smallTorus), []string{c.set}); err == nil || !strings.Contains(err.Error(), c.want) {
