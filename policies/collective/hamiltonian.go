@@ -229,6 +229,7 @@ func (z *cycleCover) mergeCycles(ctx context.Context) {
 		if sum == z.count || ctx.Err() != nil {
 			return
 		}
+		// Swap the edges of a square. Usually swap back if this increases the number of cycles.
 		square, ok := z.drawSquare()
 		if !ok {
 			continue

@@ -23,6 +23,7 @@ type flowNetwork struct {
 // so that rounding errors do not.
 const tolerance = 1e-9
 
+// newFlowNetwork returns a network without arcs.
 func newFlowNetwork(nodes int) *flowNetwork {
 	return &flowNetwork{first: slices.Repeat([]int32{-1}, nodes), level: make([]int32, nodes), nextArc: make([]int32, nodes)}
 }

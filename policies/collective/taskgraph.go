@@ -36,7 +36,8 @@ func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 		}
 		return a.Latencies[i]
 	}
-	last := slices.Repeat([]bool{true}, len(s.Transfers)) // no transfer of the same link or source follows
+	// A milestone waits only for the last of several transfers in order.
+	last := slices.Repeat([]bool{true}, len(s.Transfers)) // by transfer: none has it as Previous
 	for i, t := range s.Transfers {
 		id := g.AddTask(engine.Task{Kind: engine.Transfer, Src: s.Group[t.Src], Dst: s.Group[t.Dst], Flows: 1, Bytes: t.Bytes})
 		for _, w := range s.After(i) {
@@ -78,6 +79,7 @@ func (s *Schedule) IsChain() bool {
 	to, from := map[int32]int32{}, map[int32]int32{}
 	last := map[int32]int32{}
 	for i, t := range s.Transfers {
+		// The partners of the ranks so far.
 		d, sent := to[t.Src]
 		o, received := from[t.Dst]
 		if sent && (d != t.Dst || t.Previous != last[t.Src]) || received && o != t.Src {

@@ -20,8 +20,8 @@ type residueRange struct{ first, count, from, to int32 }
 // broadcast of Zhao et al., "Efficient direct-connect topologies for collective communications".
 type broadcaster struct {
 	q        int
-	parts    int32
-	hasShard []bool
+	parts    int32   // per shard
+	hasShard []bool  // by residue
 	holders  []int32 // residues with the shard, in the order in which they received it
 
 	// receivers are the residues that receive the shard in the current step. semiMatching divides

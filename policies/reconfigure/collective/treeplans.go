@@ -110,6 +110,7 @@ type partSizes struct {
 	begin [2][]int64 // for long and short shards, by part
 }
 
+// newPartSizes computes the sizes of parts, or of vectors of parts, of a problem.
 func newPartSizes(p *Problem, parts int32, vectors bool) *partSizes {
 	n := int64(p.GPUs)
 	z := &partSizes{rest: int32(p.Bytes % n)}

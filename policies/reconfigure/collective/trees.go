@@ -19,8 +19,8 @@ type treePhase struct {
 // can be optimised on its own (Zhao et al., "Efficient direct-connect topologies for collective
 // communications": breadth-first broadcast).
 type treeBuilder struct {
-	n, words           int
-	parts              int32
+	n, words           int          // GPUs, and words per set of shards
+	parts              int32        // per shard
 	shards, nextShards []uint64     // by GPU: bits of the shards that it has, now and after the step
 	missing            int          // number of shards that GPUs lack, summed over GPUs
 	inLinks            []int32      // by GPU: its k links in, padded with -1
@@ -36,6 +36,8 @@ type treeBuilder struct {
 // maxTreeDegree limits the links per GPU, because tables have an entry for each set of links.
 const maxTreeDegree = 8
 
+// newTreeBuilder returns a builder for n GPUs with k links whose shards have the given number of
+// parts.
 func newTreeBuilder(n, k int, parts int32) *treeBuilder {
 	z := &treeBuilder{n: n, parts: parts, words: (n + 63) / 64, semiMatching: newSemiMatching(k)}
 	z.shards, z.nextShards = make([]uint64, n*z.words), make([]uint64, n*z.words)
@@ -243,6 +245,7 @@ func (t *broadcastTrees) mapGraphs(change func(*graph) *graph) *broadcastTrees {
 	return o
 }
 
+// steps returns the number of steps on all topologies.
 func (t *broadcastTrees) steps() int {
 	s := 0
 	for _, l := range t.phases {
