@@ -172,9 +172,9 @@ func (b *builder) domainMembers(j *subCall) ([][]int32, error) {
 }
 
 // selectRanks returns the ranks of some members.
-func selectRanks(ranks, places []int32) []int32 {
-	some := make([]int32, len(places))
-	for i, k := range places {
+func selectRanks(ranks, members []int32) []int32 {
+	some := make([]int32, len(members))
+	for i, k := range members {
 		some[i] = ranks[k]
 	}
 	return some

@@ -76,9 +76,9 @@ func (s *Schedule) assignLinks(load map[linkRound]float64) {
 			first, best, earliest, busy := s.spans[t.span].From/t.Bytes, int32(-1), 0.0, 0.0
 			for k := range parallel {
 				l := parallel[(first+int64(k))%int64(len(parallel))]
-				has, rate := load[linkRound{l, round[i]}], s.rankLinks.network.Links[l].Rate
-				if end := (has + float64(t.Bytes)) / rate; best < 0 || end < earliest || end == earliest && has/rate < busy {
-					best, earliest, busy = l, end, has/rate
+				carried, rate := load[linkRound{l, round[i]}], s.rankLinks.network.Links[l].Rate
+				if end := (carried + float64(t.Bytes)) / rate; best < 0 || end < earliest || end == earliest && carried/rate < busy {
+					best, earliest, busy = l, end, carried/rate
 				}
 			}
 			load[linkRound{best, round[i]}] += float64(t.Bytes)

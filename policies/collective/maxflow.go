@@ -45,11 +45,11 @@ func (g *flowNetwork) maxFlow(from, to int32, enough float64) float64 {
 	for sum < enough && g.buildLevels(from, to) {
 		copy(g.nextArc, g.first)
 		for {
-			more := g.augment(from, to, math.Inf(1))
-			if more == 0 {
+			sent := g.augment(from, to, math.Inf(1))
+			if sent == 0 {
 				break
 			}
-			sum += more
+			sum += sent
 		}
 	}
 	return sum

@@ -209,10 +209,10 @@ func (b *builder) sendPhases(streams int, scatters, gathers bool, scatter, gathe
 	// Find the transfers that gathering ranks wait for: per rank and stream the last that scatters.
 	if scatters && gathers {
 		b.lastScatters = make([][]int32, len(b.histories))
-		seen := map[[2]int32]bool{} // by rank and stream
+		found := map[[2]int32]bool{} // by rank and stream
 		for i, t := range slices.Backward(b.Transfers[start:]) {
-			if k := [2]int32{t.Dst, t.stream}; !seen[k] {
-				seen[k] = true
+			if k := [2]int32{t.Dst, t.stream}; !found[k] {
+				found[k] = true
 				b.lastScatters[t.Dst] = append(b.lastScatters[t.Dst], int32(start+i))
 			}
 		}

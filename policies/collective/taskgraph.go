@@ -30,7 +30,7 @@ type AppendOptions struct {
 func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 	first := int32(len(g.Tasks))
 	g.Grow(len(s.Transfers)+len(s.Group), len(s.after)+4*len(s.Group))
-	late := func(i int32) engine.Time {
+	latency := func(i int32) engine.Time {
 		if a.Latencies == nil {
 			return 0
 		}
@@ -41,11 +41,11 @@ func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 	for i, t := range s.Transfers {
 		id := g.AddTask(engine.Task{Kind: engine.Transfer, Src: s.Group[t.Src], Dst: s.Group[t.Dst], Flows: 1, Bytes: t.Bytes})
 		for _, w := range s.After(i) {
-			g.AddEdge(first+w, id, late(w))
+			g.AddEdge(first+w, id, latency(w))
 		}
 		if !a.LinksKeepOrder {
 			for _, w := range s.gatherWaits[int32(i)] {
-				g.AddEdge(first+w, id, late(w))
+				g.AddEdge(first+w, id, latency(w))
 			}
 		}
 		if t.Previous >= 0 && !a.LinksKeepOrder {
@@ -66,7 +66,7 @@ func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 	for i, t := range s.Transfers {
 		if last[i] {
 			g.AddEdge(first+int32(i), done[t.Src], 0)
-			g.AddEdge(first+int32(i), done[t.Dst], late(int32(i)))
+			g.AddEdge(first+int32(i), done[t.Dst], latency(int32(i)))
 		}
 	}
 	return done

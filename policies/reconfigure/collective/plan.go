@@ -133,10 +133,10 @@ func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
 		}
 	}
 
-	stagesOf := func(lifts []chainStage) []*stage {
-		list := make([]*stage, len(lifts))
-		for i := range lifts {
-			list[i] = lifts[i].stage
+	stagesOf := func(stages []chainStage) []*stage {
+		list := make([]*stage, len(stages))
+		for i := range stages {
+			list[i] = stages[i].stage
 		}
 		return list
 	}

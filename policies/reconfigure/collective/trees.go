@@ -72,11 +72,11 @@ func (z *treeBuilder) setTopology(g *graph) {
 		if u == v {
 			continue
 		}
-		at := int(v) * z.k
-		for z.inLinks[at] >= 0 {
-			at++
+		slot := int(v) * z.k
+		for z.inLinks[slot] >= 0 {
+			slot++
 		}
-		z.inLinks[at], z.senders[at] = int32(l), u
+		z.inLinks[slot], z.senders[slot] = int32(l), u
 	}
 }
 
@@ -145,12 +145,12 @@ func (z *treeBuilder) findNewShards(v int) {
 		links++
 	}
 	for j := range z.words {
-		met := uint64(0)
+		received := uint64(0)
 		for i := range links {
-			met |= z.shards[int(z.senders[v*k+i])*z.words+j]
+			received |= z.shards[int(z.senders[v*k+i])*z.words+j]
 		}
-		for met &^= z.shards[v*z.words+j]; met != 0; met &= met - 1 {
-			bit := bits.TrailingZeros64(met)
+		for received &^= z.shards[v*z.words+j]; received != 0; received &= received - 1 {
+			bit := bits.TrailingZeros64(received)
 			linkSet := int32(0)
 			for i := range links {
 				linkSet |= int32(z.shards[int(z.senders[v*k+i])*z.words+j]>>bit&1) << i
