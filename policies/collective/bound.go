@@ -69,7 +69,7 @@ func (p *Problem) Bound(ctx context.Context) (LowerBound, error) {
 	return z.LowerBound, nil
 }
 
-// boundFinder computes the bounds of a call and keeps the highest.
+// boundFinder computes the bounds of a call and keeps the highest in LowerBound.
 type boundFinder struct {
 	*Problem
 	LowerBound
@@ -78,6 +78,7 @@ type boundFinder struct {
 	bytes float64       // size of the vector
 }
 
+// newBoundFinder normalises the links of a problem that are up.
 func newBoundFinder(p *Problem) *boundFinder {
 	z := &boundFinder{Problem: p, bytes: float64(p.vector(len(p.Group)).bytes())}
 	for _, l := range p.Network.Links {
@@ -89,7 +90,7 @@ func newBoundFinder(p *Problem) *boundFinder {
 	for i := range z.links {
 		z.links[i].Rate /= z.unit
 	}
-	z.unit /= 8
+	z.unit /= 8 // from bits to bytes per second
 	return z
 }
 
@@ -149,6 +150,7 @@ func (z *boundFinder) boundGather(ctx context.Context, reversed bool) {
 	minBlock := float64(z.Bytes / int64(n)) // size of the smallest block
 	z.tighten(minBlock/(x*z.unit), "the links of a node")
 	for r := 0; r < n && ctx.Err() == nil; {
+		// Find a rank that cannot receive x from each rank.
 		for k := range int32(n) {
 			g.cap[first+2*k] = x
 		}
@@ -230,6 +232,7 @@ func (z *boundFinder) nodeDomains() (part []int32, parts int) {
 		}
 		part[z.Group[r]] = number[d]
 	}
+	// Nodes without a rank.
 	rank, domains := nodeRanks(z.Problem), slices.Clone(part)
 	for _, l := range z.links {
 		for _, e := range [2][2]int32{{l.From, l.To}, {l.To, l.From}} {

@@ -92,7 +92,7 @@ func (z *bucketStream) groupKey(s int, member int32, c int) int {
 
 // prepare computes the rings, and the data that each group sums; assigned returns the block of a
 // member.
-func (z *bucketStream) prepare(assigned func(place int) data) {
+func (z *bucketStream) prepare(assigned func(member int) data) {
 	parts := map[int][]data{}
 	for i, coordinates := range z.grid.coordinates {
 		d := assigned(i)

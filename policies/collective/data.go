@@ -36,9 +36,9 @@ func (d data) slice(from, to int64) data {
 // piece returns piece k of n. The sizes of pieces differ by at most a byte.
 func (d data) piece(k, n int) data {
 	b := d.bytes()
-	whole, rest := b/int64(n), b%int64(n)
-	at := func(k int64) int64 { return whole*k + min(k, rest) }
-	return d.slice(at(int64(k)), at(int64(k)+1))
+	whole, remainder := b/int64(n), b%int64(n)
+	startOf := func(k int64) int64 { return whole*k + min(k, remainder) }
+	return d.slice(startOf(int64(k)), startOf(int64(k)+1))
 }
 
 // pieces returns all n pieces of d.

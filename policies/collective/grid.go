@@ -28,6 +28,7 @@ func (b *builder) newGrid(j *subCall) (*grid, error) {
 			raw = append(raw, b.problem.Torus.At(b.Group[r]))
 		}
 		g.coordinates = make([][]int, n)
+		// Number the coordinates along each axis that has several.
 		for axis := range raw[0] {
 			var values []int
 			for _, coordinates := range raw {

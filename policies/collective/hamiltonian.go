@@ -155,19 +155,19 @@ func (z *cycleCover) decompose() {
 	for {
 		// A perfect matching of members with successors is a 2-factor.
 		match := graph.NewMatching(z.n)
-		by := map[[2]int32]int32{}
+		edgeOf := map[[2]int32]int32{}
 		for e, v := range to {
 			if z.factor[e] < 0 {
 				u := z.otherEnd(int32(e), v)
 				match.AddCell(int(u), int(v))
-				by[[2]int32{u, v}] = int32(e)
+				edgeOf[[2]int32{u, v}] = int32(e)
 			}
 		}
 		if !match.Grow(nil) {
 			return
 		}
 		for u, v := range match.To {
-			z.factor[by[[2]int32{int32(u), v}]] = int32(z.count)
+			z.factor[edgeOf[[2]int32{int32(u), v}]] = int32(z.count)
 		}
 		z.count++
 	}
@@ -229,6 +229,7 @@ func (z *cycleCover) mergeCycles(ctx context.Context) {
 		if sum == z.count || ctx.Err() != nil {
 			return
 		}
+		// Swap the edges of a square. Usually swap back if this increases the number of cycles.
 		square, ok := z.drawSquare()
 		if !ok {
 			continue
@@ -236,18 +237,18 @@ func (z *cycleCover) mergeCycles(ctx context.Context) {
 		c, d := z.factor[square[0]], z.factor[square[1]]
 		z.swap(square)
 		cycles, other := z.countCycles(c), z.countCycles(d)
-		more := cycles - have[c] + other
+		increase := cycles - have[c] + other
 		if d >= 0 {
-			more -= have[d]
+			increase -= have[d]
 		}
-		if more > 0 && z.rng.Float64() > worseSwapShare {
+		if increase > 0 && z.rng.Float64() > worseSwapShare {
 			z.swap(square)
 			continue
 		}
 		if have[c] = cycles; d >= 0 {
 			have[d] = other
 		}
-		sum += more
+		sum += increase
 	}
 }
 

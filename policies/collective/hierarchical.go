@@ -36,12 +36,15 @@ func expandHierarchical(b *builder, j *subCall) error {
 
 	switch j.kind {
 	case AllReduce:
+		// Reduce-scatter inside, all-reduce of each piece across, all-gather inside.
 		pieces := j.data.pieces(size)
 		return cmp.Or(
 			forEach(d, func(g int) error { x := inside(ReduceScatter, g); x.blocks = pieces; return inner(x) }),
 			forEach(size, func(i int) error { x := across(AllReduce, i); x.data = pieces[i]; return outer(x) }),
 			forEach(d, func(g int) error { x := inside(AllGather, g); x.blocks = pieces; return inner(x) }))
 	case ReduceScatter, AllGather:
+		// To scatter, domains work first on the data for all ranks with one index; to gather,
+		// last.
 		peers := make([]data, size) // by index in a domain: the blocks of its ranks in all domains
 		for i := range peers {
 			var parts []data
@@ -67,6 +70,7 @@ func expandHierarchical(b *builder, j *subCall) error {
 		}
 		return cmp.Or(out(), in())
 	case AllToAll:
+		// First to the rank in the same domain with the index of the destination, then across.
 		return cmp.Or(
 			forEach(d, func(g int) error {
 				x := inside(AllToAll, g)
@@ -91,6 +95,8 @@ func expandHierarchical(b *builder, j *subCall) error {
 				return outer(x)
 			}))
 	case Broadcast, Reduce:
+		// A broadcast goes from the root to the ranks with its index in other domains, and then
+		// inside.
 		home, index := findDomain(domains, int32(j.root))
 		in := func() error {
 			return forEach(d, func(g int) error {
@@ -166,9 +172,9 @@ func (b *builder) domainMembers(j *subCall) ([][]int32, error) {
 }
 
 // selectRanks returns the ranks of some members.
-func selectRanks(ranks, places []int32) []int32 {
-	some := make([]int32, len(places))
-	for i, k := range places {
+func selectRanks(ranks, members []int32) []int32 {
+	some := make([]int32, len(members))
+	for i, k := range members {
 		some[i] = ranks[k]
 	}
 	return some

@@ -10,7 +10,7 @@ import (
 // the effect that the calls must have.
 type Holdings struct {
 	cells, words int
-	has          []uint64  // bits of contributions, `words` words per rank and cell
+	sets         []uint64  // bits of contributions, `words` words per rank and cell
 	promises     []promise // of the calls that have begun
 }
 
@@ -25,19 +25,19 @@ type Contributions []uint64
 // NewHoldings returns empty holdings for a number of ranks and cells.
 func NewHoldings(ranks, cells int) *Holdings {
 	h := &Holdings{cells: cells, words: (ranks + 63) / 64}
-	h.has = make([]uint64, ranks*cells*h.words)
+	h.sets = make([]uint64, ranks*cells*h.words)
 	return h
 }
 
 // Contributions returns the contributions that a rank holds in a cell. The caller may change
 // them.
 func (h *Holdings) Contributions(rank, cell int) Contributions {
-	at := (rank*h.cells + cell) * h.words
-	return h.has[at : at+h.words]
+	offset := (rank*h.cells + cell) * h.words
+	return h.sets[offset : offset+h.words]
 }
 
 // Clear empties the holdings of all ranks and keeps the calls.
-func (h *Holdings) Clear() { clear(h.has) }
+func (h *Holdings) Clear() { clear(h.sets) }
 
 // Reset empties the holdings and removes all calls.
 func (h *Holdings) Reset() {
@@ -72,11 +72,11 @@ func (h *Holdings) Expected(cell int) Contributions {
 	for h.promises[i].cell != cell {
 		i--
 	}
-	return h.complete(h.promises[i])
+	return h.resultOf(h.promises[i])
 }
 
-// complete returns the contributions in the result of a promise.
-func (h *Holdings) complete(p promise) Contributions {
+// resultOf returns the contributions in the result of a promise.
+func (h *Holdings) resultOf(p promise) Contributions {
 	all := make(Contributions, h.words)
 	for r := p.first; r < p.limit; r++ {
 		if p.from < 0 || r == p.from {
@@ -90,7 +90,7 @@ func (h *Holdings) complete(p promise) Contributions {
 // many contributions it has and should have. The rank is -1 if all promises are kept.
 func (h *Holdings) Violation() (rank, cell, has, want int) {
 	for _, p := range h.promises {
-		all := h.complete(p)
+		all := h.resultOf(p)
 		for r := p.first; r < p.limit; r++ {
 			if got := h.Contributions(r, p.cell); (p.to < 0 || r == p.to) && !slices.Equal(got, all) {
 				return r, p.cell, got.Count(), all.Count()

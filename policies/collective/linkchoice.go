@@ -7,7 +7,7 @@ import (
 )
 
 // linkRound is a key for the load of a link in a round. The round of a transfer is the number of
-// transfers in its longest chain of dependencies.
+// transfers before it in its longest chain of dependencies.
 type linkRound struct{ link, round int32 }
 
 // Balance returns a copy of the schedule that chooses parallel links again, given the paths of
@@ -36,6 +36,7 @@ func (s *Schedule) Balance(flows []engine.Flow, paths *engine.Paths) *Schedule {
 		}
 	}
 
+	// Links that routed transfers load in each round.
 	load, round := map[linkRound]float64{}, s.rounds()
 	for i, t := range s.Transfers {
 		if t.Link < 0 {
@@ -61,6 +62,7 @@ func (s *Schedule) Balance(flows []engine.Flow, paths *engine.Paths) *Schedule {
 // Since the choice depends only on the round, both halves of an all-reduce use the same links as
 // a reduce-scatter and an all-gather.
 func (s *Schedule) assignLinks(load map[linkRound]float64) {
+	// A track is transfers that are sent one after the other.
 	type track struct{ src, dst, link, stream int32 }
 	last := map[track]int32{}
 	var round []int32
@@ -74,15 +76,16 @@ func (s *Schedule) assignLinks(load map[linkRound]float64) {
 			first, best, earliest, busy := s.spans[t.span].From/t.Bytes, int32(-1), 0.0, 0.0
 			for k := range parallel {
 				l := parallel[(first+int64(k))%int64(len(parallel))]
-				has, rate := load[linkRound{l, round[i]}], s.rankLinks.network.Links[l].Rate
-				if end := (has + float64(t.Bytes)) / rate; best < 0 || end < earliest || end == earliest && has/rate < busy {
-					best, earliest, busy = l, end, has/rate
+				carried, rate := load[linkRound{l, round[i]}], s.rankLinks.network.Links[l].Rate
+				if end := (carried + float64(t.Bytes)) / rate; best < 0 || end < earliest || end == earliest && carried/rate < busy {
+					best, earliest, busy = l, end, carried/rate
 				}
 			}
 			load[linkRound{best, round[i]}] += float64(t.Bytes)
 			t.Link = best
 		}
 
+		// The previous transfer on the same link in the same stream.
 		k := track{t.Src, t.Dst, t.Link, t.stream}
 		t.Previous = -1
 		if before, ok := last[k]; ok {

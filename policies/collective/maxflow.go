@@ -23,6 +23,7 @@ type flowNetwork struct {
 // so that rounding errors do not.
 const tolerance = 1e-9
 
+// newFlowNetwork returns a network without arcs.
 func newFlowNetwork(nodes int) *flowNetwork {
 	return &flowNetwork{first: slices.Repeat([]int32{-1}, nodes), level: make([]int32, nodes), nextArc: make([]int32, nodes)}
 }
@@ -44,11 +45,11 @@ func (g *flowNetwork) maxFlow(from, to int32, enough float64) float64 {
 	for sum < enough && g.buildLevels(from, to) {
 		copy(g.nextArc, g.first)
 		for {
-			more := g.augment(from, to, math.Inf(1))
-			if more == 0 {
+			sent := g.augment(from, to, math.Inf(1))
+			if sent == 0 {
 				break
 			}
-			sum += more
+			sum += sent
 		}
 	}
 	return sum

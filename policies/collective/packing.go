@@ -142,6 +142,8 @@ func (b *builder) treeChunkCount(m *mesh, bytes int64, depth, directions int, sh
 	if b.options.Chunk > 0 {
 		return max(1, min(b.chunkCount(bytes, slowest, depth, share), maxChunks))
 	}
+	// Without a chunk size, chunks are as large as the time share allows, or up to four times
+	// smaller.
 	busyLinks := max(1, float64(m.count)/float64(moves)) // links per link that a chunk uses: these work in parallel
 	count := func(share float64) int {
 		return int(math.Ceil(busyLinks * float64(b.chunkCount(int64(float64(bytes)/busyLinks), slowest, depth, share))))

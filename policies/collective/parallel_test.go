@@ -320,7 +320,7 @@ func TestParallel(t *testing.T) {
 // time grows with their square.
 const maxSimulated = 2000
 
-// TestLinkChoiceBesideRoutedFlows: in a bidirectional ring of the ranks in order, every second
+// TestLinkChoiceWithRoutes: in a bidirectional ring of the ranks in order, every second
 // hop is routed over links that direct hops also use. Dimensions of size 2 have as many parallel
 // links as concurrent transfers. Every transfer therefore has the full rate, and each half takes
 // (n-1)/n of half of the data over one link.

@@ -119,6 +119,7 @@ func (z *pipeline) schedule(rank []float64) (started []int32, end engine.Time) {
 	}
 	var touched []int32
 	for events.Len() > 0 {
+		// Handle all events of this time.
 		now := events.Top()
 		for touched = touched[:0]; events.Len() > 0 && events.Top() == now; {
 			x, _ := events.Pop()

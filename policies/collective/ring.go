@@ -57,6 +57,7 @@ func (b *builder) ringMembers(j *subCall) ([]int32, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrUnserved, err)
 		}
+		// Sort the members by their position on the Hamiltonian ring.
 		position := slices.Repeat([]int{len(nodes)}, len(nodes)) // by node: index on the Hamiltonian ring
 		for k, node := range nodes {
 			position[node] = k

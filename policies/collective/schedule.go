@@ -81,7 +81,7 @@ type builder struct {
 	// stream is the part of an algorithm that sends the next transfers. Transfers of different
 	// streams between the same ranks do not wait for each other.
 	stream       int32
-	keepsOrder   bool      // Transfer.Planned of the next transfers
+	keepsOrder   bool      // Transfer.KeepsOrder of the next transfers
 	lastScatters [][]int32 // by rank, while streams gather: the last transfer of each stream that scatters to it
 
 	ctx context.Context // argument of Expand
@@ -94,10 +94,15 @@ type builder struct {
 // MaxTransfers limits the transfers of a schedule. With their tasks they take about 2 GB.
 const MaxTransfers = 1 << 24
 
+// newBuilder returns a builder with an empty schedule.
 func newBuilder(ctx context.Context, p *Problem, o Options) *builder {
 	b := &builder{
-		Schedule: &Schedule{Call: p.Call, rankLinks: newLinkTable(p), gatherWaits: map[int32][]int32{}}, ctx: ctx, problem: p, options: o, algorithms: Table,
-		histories: make([]writeHistory, len(p.Group)),
+		Schedule:   &Schedule{Call: p.Call, rankLinks: newLinkTable(p), gatherWaits: map[int32][]int32{}},
+		ctx:        ctx,
+		problem:    p,
+		options:    o,
+		algorithms: Table,
+		histories:  make([]writeHistory, len(p.Group)),
 	}
 	for r := range b.histories {
 		b.histories[r] = make(writeHistory, 1)
@@ -152,7 +157,10 @@ func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool
 	if len(d) == 0 || src == dst || b.err != nil {
 		return
 	}
-	t := Transfer{Src: src, Dst: dst, Link: -1, KeepsOrder: b.keepsOrder, Reduce: reduce, Previous: -1, Bytes: d.bytes(), span: int32(len(b.spans)), after: int32(len(b.after)), stream: b.stream}
+	t := Transfer{
+		Src: src, Dst: dst, Link: -1, KeepsOrder: b.keepsOrder, Reduce: reduce, Previous: -1, Bytes: d.bytes(),
+		span: int32(len(b.spans)), after: int32(len(b.after)), stream: b.stream,
+	}
 
 	// The reads and writes of bytes yield the dependencies.
 	for _, s := range d {
@@ -197,12 +205,14 @@ func (b *builder) sendPhases(streams int, scatters, gathers bool, scatter, gathe
 	if scatters {
 		each(scatter)
 	}
+
+	// Find the transfers that gathering ranks wait for: per rank and stream the last that scatters.
 	if scatters && gathers {
 		b.lastScatters = make([][]int32, len(b.histories))
-		seen := map[[2]int32]bool{} // by rank and stream
+		found := map[[2]int32]bool{} // by rank and stream
 		for i, t := range slices.Backward(b.Transfers[start:]) {
-			if k := [2]int32{t.Dst, t.stream}; !seen[k] {
-				seen[k] = true
+			if k := [2]int32{t.Dst, t.stream}; !found[k] {
+				found[k] = true
 				b.lastScatters[t.Dst] = append(b.lastScatters[t.Dst], int32(start+i))
 			}
 		}
@@ -233,7 +243,7 @@ type writeHistory []byteSegment
 // byteSegment is a range of bytes that the same transfers have written and read. It ends where
 // the next segment begins; the last one has no end.
 type byteSegment struct {
-	from int64
+	from int64 // offset of the first byte in the vector
 	// writes are the transfers that wrote the current content. reads are the transfers that have
 	// read it since.
 	writes, reads transferList
@@ -271,9 +281,9 @@ func (z transferLists) appendAfter(one int32, l transferList, to []int32) []int3
 type accessKind uint8
 
 const (
-	accessRead accessKind = iota
-	accessAdd
-	accessOverwrite
+	accessRead      accessKind = iota // the source sends the bytes
+	accessAdd                         // the destination adds to the bytes
+	accessOverwrite                   // the destination replaces the bytes
 )
 
 // record notes that transfer id accesses a span of a rank, and appends to b.after the earlier
@@ -288,6 +298,8 @@ func (b *builder) record(rank int32, s Span, how accessKind, id int32) {
 	if k == len(*v) || (*v)[k].from != s.From {
 		v.split(k, s.From)
 	}
+
+	// Split segments at the ends of the span, and treat each segment in it.
 	for ; (*v)[k].from < s.To; k++ {
 		if k+1 == len(*v) || (*v)[k+1].from > s.To {
 			v.split(k+1, s.To)
@@ -342,6 +354,7 @@ type linkTable struct {
 	parallel   bool                 // whether several links lead from some rank to another
 }
 
+// newLinkTable returns the table of all links that are up and join two ranks.
 func newLinkTable(p *Problem) *linkTable {
 	z := &linkTable{network: p.Network, links: map[[2]int32][]int32{}, neighbours: make([][]int32, len(p.Group))}
 	rank := nodeRanks(p)

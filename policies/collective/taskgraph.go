@@ -30,21 +30,22 @@ type AppendOptions struct {
 func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 	first := int32(len(g.Tasks))
 	g.Grow(len(s.Transfers)+len(s.Group), len(s.after)+4*len(s.Group))
-	late := func(i int32) engine.Time {
+	latency := func(i int32) engine.Time {
 		if a.Latencies == nil {
 			return 0
 		}
 		return a.Latencies[i]
 	}
-	last := slices.Repeat([]bool{true}, len(s.Transfers)) // no transfer of the same link or source follows
+	// A milestone waits only for the last of several transfers in order.
+	last := slices.Repeat([]bool{true}, len(s.Transfers)) // by transfer: none has it as Previous
 	for i, t := range s.Transfers {
 		id := g.AddTask(engine.Task{Kind: engine.Transfer, Src: s.Group[t.Src], Dst: s.Group[t.Dst], Flows: 1, Bytes: t.Bytes})
 		for _, w := range s.After(i) {
-			g.AddEdge(first+w, id, late(w))
+			g.AddEdge(first+w, id, latency(w))
 		}
 		if !a.LinksKeepOrder {
 			for _, w := range s.gatherWaits[int32(i)] {
-				g.AddEdge(first+w, id, late(w))
+				g.AddEdge(first+w, id, latency(w))
 			}
 		}
 		if t.Previous >= 0 && !a.LinksKeepOrder {
@@ -65,7 +66,7 @@ func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 	for i, t := range s.Transfers {
 		if last[i] {
 			g.AddEdge(first+int32(i), done[t.Src], 0)
-			g.AddEdge(first+int32(i), done[t.Dst], late(int32(i)))
+			g.AddEdge(first+int32(i), done[t.Dst], latency(int32(i)))
 		}
 	}
 	return done
@@ -78,6 +79,7 @@ func (s *Schedule) IsChain() bool {
 	to, from := map[int32]int32{}, map[int32]int32{}
 	last := map[int32]int32{}
 	for i, t := range s.Transfers {
+		// The partners of the ranks so far.
 		d, sent := to[t.Src]
 		o, received := from[t.Dst]
 		if sent && (d != t.Dst || t.Previous != last[t.Src]) || received && o != t.Src {

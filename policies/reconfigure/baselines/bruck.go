@@ -21,11 +21,11 @@ func Bruck(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	by := chunksByDistance(p)
+	byDistance := chunksByDistance(p)
 	var list []plan.Candidate
 	for r := 2; r <= p.GPUs; r++ {
 		o.Stop.Check()
-		phases, slots := bruckPhases(p, by, r)
+		phases, slots := bruckPhases(p, byDistance, r)
 		c := plan.Candidate{Origin: fmt.Sprintf("Bruck, radix %d", r), Reconfigurations: len(phases), Relay: true}
 		for _, s := range slots {
 			c.Slots += int64(s)
@@ -71,11 +71,11 @@ func chunksByDistance(p *plan.Problem) []int32 {
 		return nil
 	}
 	n := p.GPUs
-	by := make([]int32, n*n)
+	chunks := make([]int32, n*n)
 	for f, c := range p.Chunks {
-		by[(f%n-f/n+n)%n*n+f/n] = c
+		chunks[(f%n-f/n+n)%n*n+f/n] = c
 	}
-	return by
+	return chunks
 }
 
 // bruckLoads returns, for each digit 1..digits, the maximum number of chunks that a GPU sends by

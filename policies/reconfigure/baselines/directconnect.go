@@ -45,6 +45,7 @@ func Circulant(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 // CirculantGraph returns the topology of Circulant.
 func CirculantGraph(n, k int) scaleup.Topology { return circulantGraph(n, k, nil) }
 
+// circulantGraph is CirculantGraph with a stop.
 func circulantGraph(n, k int, stop halt.When) scaleup.Topology {
 	if k != 2 {
 		return scaleup.Circulant(n, circulant.Generators(n, k, stop)...)

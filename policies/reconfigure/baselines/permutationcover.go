@@ -76,7 +76,7 @@ func balancePermutations(n int, list []permutation, stop halt.When) (changed boo
 			}
 			clear(visited)
 			swaps = swaps[:0]
-			rest := int32(0)
+			longest := int32(0)
 			for s := range int32(n) {
 				var a, b int32 // the longest flows of the cycle of s in p and in q
 				for u := s; !visited[u]; u = sender[p.to[u]] {
@@ -86,9 +86,9 @@ func balancePermutations(n int, list []permutation, stop halt.When) (changed boo
 				if b > a {
 					swaps = append(swaps, s)
 				}
-				rest = max(rest, min(a, b))
+				longest = max(longest, min(a, b))
 			}
-			if rest >= q.slots {
+			if longest >= q.slots {
 				continue
 			}
 			for _, s := range swaps {
@@ -99,7 +99,7 @@ func balancePermutations(n int, list []permutation, stop halt.When) (changed boo
 					u = next
 				}
 			}
-			q.slots, changed = rest, true
+			q.slots, changed = longest, true
 		}
 	}
 	return changed

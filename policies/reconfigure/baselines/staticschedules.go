@@ -233,6 +233,7 @@ func writePlan(p *plan.Problem, s *pack.ShortestPaths, balanced bool, order pack
 	return out, nil
 }
 
+// newPlan returns a plan without topologies for a problem.
 func newPlan(p *plan.Problem) *plan.Plan {
 	return &plan.Plan{GPUs: p.GPUs, Degree: p.Degree, Chunks: p.Chunks}
 }

@@ -138,7 +138,7 @@ func TestRingShifts(t *testing.T) {
 	}
 }
 
-// TestTwoWayRing: for odd n and uniform demand, each link of a ring in both directions carries
+// TestBidirectionalRing: for odd n and uniform demand, each link of a ring in both directions carries
 // (n-1)/2 * (n+1)/2 / 2 chunks.
 func TestBidirectionalRing(t *testing.T) {
 	for _, n := range []int{5, 9, 17} {
@@ -213,7 +213,7 @@ func TestGreedyCircuits(t *testing.T) {
 	})
 }
 
-// TestAtLeast: on a ring of five GPUs in one direction, the farthest GPU is four hops away, and
+// TestHopBounds: on a ring of five GPUs in one direction, the farthest GPU is four hops away, and
 // each link carries 1 + 2 + 3 + 4 chunks.
 func TestHopBounds(t *testing.T) {
 	const n = 5

@@ -76,10 +76,12 @@ func (f *treeSearch) drawSequence(d, steps int) []affinePhase {
 	for i := range list {
 		l := &list[i]
 		if l.steps > 1 {
+			// Several steps: de Bruijn and Kautz multipliers, or random ones.
 			l.mul = [...]int{f.k, f.n - f.k, f.rng.IntN(f.n), f.rng.IntN(f.n)}[f.rng.IntN(4)]
 			l.add = f.drawOffsets(f.n, f.rng.IntN(2) == 0)
 			continue
 		}
+		// One step: the circulant of k consecutive multiples of a stride.
 		l.mul, l.add = 1, make([]int32, f.k)
 		stride := 1 + f.rng.IntN(f.n-1)
 		for j := range l.add {

@@ -20,8 +20,8 @@ type residueRange struct{ first, count, from, to int32 }
 // broadcast of Zhao et al., "Efficient direct-connect topologies for collective communications".
 type broadcaster struct {
 	q        int
-	parts    int32
-	hasShard []bool
+	parts    int32   // per shard
+	hasShard []bool  // by residue
 	holders  []int32 // residues with the shard, in the order in which they received it
 
 	// receivers are the residues that receive the shard in the current step. semiMatching divides
@@ -33,11 +33,11 @@ type broadcaster struct {
 // runBroadcast returns, by phase and step, the maximum load of a link in parts, and whether all
 // residues have the shard. If emit is not nil, it is called with the message of each phase c,
 // step s and link i. A phase ends early if no residue remains.
-func runBroadcast(q int, parts int32, courses []broadcastPhase, emit func(c, s, i int, m []residueRange)) (loads [][]int32, full bool) {
-	z := broadcaster{q: q, parts: parts, hasShard: make([]bool, q), holders: []int32{0}, semiMatching: newSemiMatching(len(courses[0].offsets))}
+func runBroadcast(q int, parts int32, phases []broadcastPhase, emit func(c, s, i int, m []residueRange)) (loads [][]int32, full bool) {
+	z := broadcaster{q: q, parts: parts, hasShard: make([]bool, q), holders: []int32{0}, semiMatching: newSemiMatching(len(phases[0].offsets))}
 	z.hasShard[0] = true
 	var message []residueRange
-	for c, phase := range courses {
+	for c, phase := range phases {
 		source := z.holders
 		var load []int32
 		for s := 0; s < phase.steps && len(z.holders) < min(q, phase.window); s++ {

@@ -24,6 +24,7 @@ type cost struct {
 	parts         int64 // parts of shards on the most loaded link, summed over steps
 }
 
+// plus returns the sum of two costs.
 func (c cost) plus(d cost) cost {
 	return cost{c.phases + d.phases, c.steps + d.steps, c.parts + d.parts}
 }
@@ -52,6 +53,7 @@ type chain struct {
 	rest  *chain
 }
 
+// total returns the cost of a chain.
 func (c *chain) total() cost { return c.cost }
 
 // stages returns the stages of a chain, the innermost first.
@@ -78,6 +80,7 @@ type subgroupPair struct {
 	vectors   bool
 }
 
+// newChainTable computes the stages for all divisors of n.
 func newChainTable(n, k int, parts int32, stop halt.When) *chainTable {
 	t := &chainTable{n: n, stages: map[int][]*stage{}, cached: map[subgroupPair][]*chain{}, stop: stop}
 	bases := stampBases(k, n)

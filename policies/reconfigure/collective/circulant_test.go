@@ -39,7 +39,7 @@ func TestCirculants(t *testing.T) {
 	t.Logf("one step above the least: %d", late)
 }
 
-// TestStamps: stamp bases reach the known optima of the postage stamp problem:
+// TestStampBases: stamp bases reach the known optima of the postage stamp problem:
 // floor((s^2+6s+1)/4) for two stamps (Stöhr), and 3, 8, 15, 26, 35, 52 for three (Hofmeister).
 // All sums up to the reach exist.
 func TestStampBases(t *testing.T) {

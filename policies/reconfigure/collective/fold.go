@@ -47,9 +47,9 @@ func newFolds(n, k int) []*fold {
 		if last > radix || last == 1 || digits == 1 {
 			continue
 		}
-		for halved := range digits {
-			if halved == 0 || last == radix { // halvings require n = radix^digits
-				all = append(all, &fold{n: n, radix: radix, last: last, digits: digits, halvings: halved})
+		for halvings := range digits {
+			if halvings == 0 || last == radix { // halvings require n = radix^digits
+				all = append(all, &fold{n: n, radix: radix, last: last, digits: digits, halvings: halvings})
 			}
 		}
 	}
@@ -214,11 +214,11 @@ func (f *fold) newPlan(p *Problem) *Plan {
 		pl.Name += fmt.Sprintf(", %d halved", f.halvings)
 	}
 	g := f.graph()
-	var legs []treePhase
+	var phases []treePhase
 	for _, kind := range f.phaseKinds() {
-		legs = append(legs, treePhase{g, f.steps(kind)})
+		phases = append(phases, treePhase{g, f.steps(kind)})
 	}
-	pl.Phases = pl.newPhases(f.phaseKinds(), legs, f, false)
+	pl.Phases = pl.newPhases(f.phaseKinds(), phases, f, false)
 	for i := range pl.Phases {
 		pl.Phases[i].Reused = i > 0
 	}

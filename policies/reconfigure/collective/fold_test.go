@@ -39,10 +39,10 @@ func TestFolds(t *testing.T) {
 	}
 }
 
-// TestWalks: exactly one walk with the length of the fold leads from any GPU to any other of a de
+// TestUniquePaths: exactly one walk with the length of the fold leads from any GPU to any other of a de
 // Bruijn graph. In a Kautz graph, exactly one walk has this length or one less. Walks are
 // counted.
-func TestWalks(t *testing.T) {
+func TestUniquePaths(t *testing.T) {
 	for _, c := range [][2]int{{8, 2}, {27, 3}, {16, 4}, {12, 2}, {36, 3}, {20, 4}} {
 		for _, f := range newFolds(c[0], c[1]) {
 			if f.radix != c[1] {

@@ -17,15 +17,15 @@ func (f *treeSearch) lineDigraphs() []lineDigraph {
 		size /= f.k
 		maxIterations++
 	}
-	for times := maxIterations; times >= 0; times, size = times-1, size*f.k {
-		if times > 0 && times < maxIterations-1 {
+	for iterations := maxIterations; iterations >= 0; iterations, size = iterations-1, size*f.k {
+		if iterations > 0 && iterations < maxIterations-1 {
 			continue
 		}
 		if g := f.baseGraph(size); g != nil {
-			for range times {
+			for range iterations {
 				g = g.lineGraph()
 			}
-			all = append(all, lineDigraph{g, times})
+			all = append(all, lineDigraph{g, iterations})
 		}
 	}
 	return all

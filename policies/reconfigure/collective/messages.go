@@ -100,11 +100,11 @@ func (f *Phase) pieces(n, u, offset int32, m []residueRange, origins []int32) []
 				case plan.Exchange:
 					piece.Shard = (u + j*(n/members)) % n
 					parts := int32(len(origins)) / q
-					of := origins[y%q*parts:][:parts]
+					offsets := origins[y%q*parts:][:parts]
 					for piece.From < c.to {
-						for piece.To = piece.From + 1; piece.To < c.to && of[piece.To] == of[piece.From]; piece.To++ {
+						for piece.To = piece.From + 1; piece.To < c.to && offsets[piece.To] == offsets[piece.From]; piece.To++ {
 						}
-						piece.Origin = (u + n - of[piece.From]*scale%n) % n
+						piece.Origin = (u + n - offsets[piece.From]*scale%n) % n
 						list = append(list, piece)
 						piece.From = piece.To
 					}

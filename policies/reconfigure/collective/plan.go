@@ -112,10 +112,12 @@ func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
 				c = len(l.phases) - 1 - i
 			}
 			f := Phase{Phase: plan.Phase{Kind: kind, Open: kind == plan.Exchange && c < len(l.phases)-1}, chainStage: l, index: c, vectorShards: vector}
+			// An offset a on Z_q is a*n/(below*q) on Z_n.
 			scale := p.GPUs / (l.below * l.q)
 			for _, a := range l.phases[c].offsets {
 				f.Offsets = append(f.Offsets, a*int32(scale))
 			}
+			// The longest messages do not depend on the direction of time.
 			key := phaseKey{l.stage, l.below, c, vector}
 			if longest[key] == nil {
 				longest[key] = pl.longestMessages(&f)
@@ -131,10 +133,10 @@ func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
 		}
 	}
 
-	stagesOf := func(lifts []chainStage) []*stage {
-		list := make([]*stage, len(lifts))
-		for i := range lifts {
-			list[i] = lifts[i].stage
+	stagesOf := func(stages []chainStage) []*stage {
+		list := make([]*stage, len(stages))
+		for i := range stages {
+			list[i] = stages[i].stage
 		}
 		return list
 	}

@@ -46,6 +46,7 @@ func searchStampBasis(k, s, q int) stampBasis {
 			}
 			return
 		}
+		// Numbers rise, and none is above the reach of the previous ones.
 		low := 1
 		if i > 0 {
 			low = int(numbers[i-1]) + 1
@@ -109,6 +110,7 @@ func splitSteps(bases []stampBasis, q, e int) []int {
 	reach[0] = 1
 	last := make([][]int, e)
 	for i := range e {
+		// Add a phase of s steps to each number of steps so far.
 		next := make([]int, maxSteps+1)
 		last[i] = make([]int, maxSteps+1)
 		for t := range reach {

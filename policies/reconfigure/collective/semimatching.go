@@ -16,11 +16,12 @@ type semiMatching struct {
 	rowOrder    []int32 // rows, by rising number of possible links
 	load        []int64 // by link
 	sortedLinks []int32 // scratch of fillRow: links of a row by rising load
-	queue       []int32
+	queue       []int32 // links reached by shiftParts
 	previous    []int32 // by link: the previous link on a path, or -1
 	movedRow    []int32 // by link: the row whose parts move to it
 }
 
+// newSemiMatching returns a semi-matching with k links and no rows.
 func newSemiMatching(k int) semiMatching {
 	return semiMatching{k: k, load: make([]int64, k), previous: make([]int32, k), movedRow: make([]int32, k)}
 }
@@ -102,6 +103,7 @@ func (d *semiMatching) shiftParts() bool {
 	for i := range d.previous {
 		d.previous[i] = -1
 	}
+	// Breadth-first search over rows with parts on a link and their other links.
 	d.previous[full] = full
 	d.queue = append(d.queue[:0], full)
 	for scanned := 0; scanned < len(d.queue); scanned++ {

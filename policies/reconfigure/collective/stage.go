@@ -20,18 +20,18 @@ type stage struct {
 
 // newStage returns the stage of some phases, or nil if they do not reach all of Z_q or a phase
 // sends nothing.
-func newStage(q int, parts int32, name string, courses ...broadcastPhase) *stage {
-	loads, full := runBroadcast(q, parts, courses, nil)
+func newStage(q int, parts int32, name string, phases ...broadcastPhase) *stage {
+	loads, full := runBroadcast(q, parts, phases, nil)
 	if !full {
 		return nil
 	}
-	s := &stage{q: q, name: name, phases: courses, loads: loads}
-	for _, of := range loads {
-		if len(of) == 0 {
+	s := &stage{q: q, name: name, phases: phases, loads: loads}
+	for _, stepLoads := range loads {
+		if len(stepLoads) == 0 {
 			return nil // this topology carries nothing
 		}
-		s.steps += len(of)
-		for _, l := range of {
+		s.steps += len(stepLoads)
+		for _, l := range stepLoads {
 			s.parts += int64(l)
 		}
 	}
@@ -111,14 +111,14 @@ func power(b, e int) int {
 // in multiport message-passing systems", 1997. The last phase ends at q. The number of steps is
 // the minimum that windows allow. The result is nil if some phase would be useless.
 func windowStage(q, k, e int, parts int32, bases []stampBasis) *stage {
-	lasts := splitSteps(bases, q, e)
-	if lasts == nil {
+	stepCounts := splitSteps(bases, q, e)
+	if stepCounts == nil {
 		return nil
 	}
-	slices.SortFunc(lasts, func(a, b int) int { return b - a }) // single steps last, because their links can be balanced
-	var courses []broadcastPhase
+	slices.SortFunc(stepCounts, func(a, b int) int { return b - a }) // single steps last, because their links can be balanced
+	var phases []broadcastPhase
 	window := 1
-	for i, s := range lasts {
+	for i, s := range stepCounts {
 		b := bases[s-1]
 		next := min(q, window*b.reach)
 		if i == e-1 {
@@ -131,10 +131,10 @@ func windowStage(q, k, e int, parts int32, bases []stampBasis) *stage {
 		if s == 1 {
 			offsets = evenOffsets(window, next, k)
 		}
-		courses = append(courses, broadcastPhase{offsets, s, next})
+		phases = append(phases, broadcastPhase{offsets, s, next})
 		window = next
 	}
-	return newStage(q, parts, fmt.Sprintf("windows %d", q), courses...)
+	return newStage(q, parts, fmt.Sprintf("windows %d", q), phases...)
 }
 
 // scaledOffsets returns window times each number, mod q; multiples of q are replaced by window.

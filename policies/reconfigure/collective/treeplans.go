@@ -70,25 +70,25 @@ type linkPieces struct{ link, shard, count, from, to int32 }
 
 // newPhases returns the phases of a message source. With reverse, links and time are reversed: on
 // the converse topologies, the last phase first.
-func (pl *Plan) newPhases(kinds []plan.Kind, legs []treePhase, of messageSource, reverse bool) []Phase {
+func (pl *Plan) newPhases(kinds []plan.Kind, treePhases []treePhase, pieces messageSource, reverse bool) []Phase {
 	p := &pl.Problem
-	list := make([]Phase, len(legs))
-	for i, l := range legs {
-		open := kinds[i] == plan.Exchange && i+1 < len(legs) && kinds[i+1] == plan.Exchange
-		list[i] = Phase{Phase: plan.Phase{Kind: kinds[i], Open: open, Longest: make([]int64, l.steps)}, source: of, index: i, isReversed: reverse}
+	list := make([]Phase, len(treePhases))
+	for i, l := range treePhases {
+		open := kinds[i] == plan.Exchange && i+1 < len(treePhases) && kinds[i+1] == plan.Exchange
+		list[i] = Phase{Phase: plan.Phase{Kind: kinds[i], Open: open, Longest: make([]int64, l.steps)}, source: pieces, index: i, isReversed: reverse}
 		list[i].edges = l.topology(reverse)
 	}
 
 	// The longest message of each step, by the load of links.
 	sizes := [2]*partSizes{newPartSizes(p, pl.Parts, false), newPartSizes(p, pl.Parts, true)}
 	load := make([]int64, p.GPUs*p.Degree)
-	of.emitSteps(pl.Parts, p.Stop, func(index, step int, of []linkPieces) {
+	pieces.emitSteps(pl.Parts, p.Stop, func(index, step int, pieces []linkPieces) {
 		z := sizes[0]
 		if kinds[index] == plan.Exchange {
 			z = sizes[1]
 		}
 		clear(load)
-		for _, c := range of {
+		for _, c := range pieces {
 			load[c.link] += z.bytes(c)
 		}
 		list[index].Longest[step] = slices.Max(load)
@@ -110,6 +110,7 @@ type partSizes struct {
 	begin [2][]int64 // for long and short shards, by part
 }
 
+// newPartSizes computes the sizes of parts, or of vectors of parts, of a problem.
 func newPartSizes(p *Problem, parts int32, vectors bool) *partSizes {
 	n := int64(p.GPUs)
 	z := &partSizes{rest: int32(p.Bytes % n)}

@@ -19,8 +19,8 @@ type treePhase struct {
 // can be optimised on its own (Zhao et al., "Efficient direct-connect topologies for collective
 // communications": breadth-first broadcast).
 type treeBuilder struct {
-	n, words           int
-	parts              int32
+	n, words           int          // GPUs, and words per set of shards
+	parts              int32        // per shard
 	shards, nextShards []uint64     // by GPU: bits of the shards that it has, now and after the step
 	missing            int          // number of shards that GPUs lack, summed over GPUs
 	inLinks            []int32      // by GPU: its k links in, padded with -1
@@ -36,6 +36,8 @@ type treeBuilder struct {
 // maxTreeDegree limits the links per GPU, because tables have an entry for each set of links.
 const maxTreeDegree = 8
 
+// newTreeBuilder returns a builder for n GPUs with k links whose shards have the given number of
+// parts.
 func newTreeBuilder(n, k int, parts int32) *treeBuilder {
 	z := &treeBuilder{n: n, parts: parts, words: (n + 63) / 64, semiMatching: newSemiMatching(k)}
 	z.shards, z.nextShards = make([]uint64, n*z.words), make([]uint64, n*z.words)
@@ -70,11 +72,11 @@ func (z *treeBuilder) setTopology(g *graph) {
 		if u == v {
 			continue
 		}
-		at := int(v) * z.k
-		for z.inLinks[at] >= 0 {
-			at++
+		slot := int(v) * z.k
+		for z.inLinks[slot] >= 0 {
+			slot++
 		}
-		z.inLinks[at], z.senders[at] = int32(l), u
+		z.inLinks[slot], z.senders[slot] = int32(l), u
 	}
 }
 
@@ -143,12 +145,12 @@ func (z *treeBuilder) findNewShards(v int) {
 		links++
 	}
 	for j := range z.words {
-		met := uint64(0)
+		received := uint64(0)
 		for i := range links {
-			met |= z.shards[int(z.senders[v*k+i])*z.words+j]
+			received |= z.shards[int(z.senders[v*k+i])*z.words+j]
 		}
-		for met &^= z.shards[v*z.words+j]; met != 0; met &= met - 1 {
-			bit := bits.TrailingZeros64(met)
+		for received &^= z.shards[v*z.words+j]; received != 0; received &= received - 1 {
+			bit := bits.TrailingZeros64(received)
 			linkSet := int32(0)
 			for i := range links {
 				linkSet |= int32(z.shards[int(z.senders[v*k+i])*z.words+j]>>bit&1) << i
@@ -243,6 +245,7 @@ func (t *broadcastTrees) mapGraphs(change func(*graph) *graph) *broadcastTrees {
 	return o
 }
 
+// steps returns the number of steps on all topologies.
 func (t *broadcastTrees) steps() int {
 	s := 0
 	for _, l := range t.phases {

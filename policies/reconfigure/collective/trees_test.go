@@ -94,7 +94,7 @@ func TestTrees(t *testing.T) {
 		if !on.spans(z) {
 			t.Skip("a topology of no use")
 		}
-		distance := walks(on)
+		distance := firstArrivals(on)
 		p := &Problem{GPUs: n, Degree: k, Op: collective.AllReduce, Rate: 8e11, Latency: us / 2, Delay: us}
 		p.Bytes = rapid.Int64Range(int64(n), 5000).Draw(t, "bytes")
 		gather := *p
@@ -125,9 +125,9 @@ func TestTrees(t *testing.T) {
 	})
 }
 
-// walks returns, by source and GPU, the first step in which a shard can arrive, by propagating
+// firstArrivals returns, by source and GPU, the first step in which a shard can arrive, by propagating
 // sets.
-func walks(t *broadcastTrees) [][]int {
+func firstArrivals(t *broadcastTrees) [][]int {
 	n := t.phases[0].n
 	first := make([][]int, n)
 	for u := range n {
@@ -189,7 +189,7 @@ func TestForests(t *testing.T) {
 	}
 }
 
-// TestLeastDepth: on few GPUs, no topology of degree 2 has a smaller diameter than the best
+// TestMinimumDepth: on few GPUs, no topology of degree 2 has a smaller diameter than the best
 // trees, by trying all topologies.
 func TestMinimumDepth(t *testing.T) {
 	for n := 4; n <= 6; n++ {

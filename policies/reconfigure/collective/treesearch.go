@@ -57,9 +57,9 @@ type treeSearch struct {
 	stop    halt.When
 	builder *treeBuilder
 	rng     *rand.Rand
-	found   []*broadcastTrees
-	visited []bool  // scratch of countReached
-	queue   []int32 // scratch of countReached
+	found   []*broadcastTrees // on any number of topologies
+	visited []bool            // scratch of countReached
+	queue   []int32           // scratch of countReached
 }
 
 // addStatic adds the trees on one topology if they span it.
