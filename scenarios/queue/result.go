@@ -35,14 +35,14 @@ func (l *link) storeResult(ctx context.Context, p batchAddress, r *Result) error
 	}
 	id := nuid.Next()
 	m := &nats.Msg{Subject: p.resultSubject(id), Data: data}
-	if most := int(min(partBytes, l.nc.MaxPayload())); len(data) > most {
-		for part := range slices.Chunk(data, most) {
+	if maxPart := int(min(partBytes, l.nc.MaxPayload())); len(data) > maxPart {
+		for part := range slices.Chunk(data, maxPart) {
 			if err := l.publishMessage(ctx, &nats.Msg{Subject: p.partSubject(id), Data: part}); err != nil {
 				return err
 			}
 		}
 		m.Data = nil
-		m.Header = nats.Header{partsHeader: {strconv.Itoa((len(data) + most - 1) / most)}, keyHeader: {r.Key}}
+		m.Header = nats.Header{partsHeader: {strconv.Itoa((len(data) + maxPart - 1) / maxPart)}, keyHeader: {r.Key}}
 	}
 	return l.publishMessage(ctx, m)
 }

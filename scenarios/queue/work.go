@@ -211,10 +211,10 @@ func (w *worker) logOtherVersions(ctx context.Context) {
 	if err != nil {
 		return // fetchLoop reports the same error
 	}
-	mine := consumerName(subjectToken(w.o.Version))
+	consumer := consumerName(subjectToken(w.o.Version))
 	list := s.ListConsumers(ctx)
 	for c := range list.Info() {
-		if c.Name == mine || c.NumPending+uint64(c.NumAckPending) == 0 || c.NumWaiting > 0 || w.loggedVersions[c.Name] {
+		if c.Name == consumer || c.NumPending+uint64(c.NumAckPending) == 0 || c.NumWaiting > 0 || w.loggedVersions[c.Name] {
 			continue
 		}
 		w.loggedVersions[c.Name] = true

@@ -237,12 +237,12 @@ func (p *writer) bestOfJobs(doc *result.Document, best int) bool {
 const maxTopologyLines = 24
 
 // printCircuits prints a topology, unless it is empty. owner names its policy or job.
-func (p *writer) printCircuits(whose, topology string) {
+func (p *writer) printCircuits(owner, topology string) {
 	if topology == "" {
 		return
 	}
 	lines := strings.Split(strings.Trim(topology, "\n"), "\n")
-	p.line("\nTopology of %s, in circuits:", whose)
+	p.line("\nTopology of %s, in circuits:", owner)
 	for _, l := range lines[:min(len(lines), maxTopologyLines)] {
 		if head, ok := strings.CutSuffix(l, "twins"); ok { // as results have it
 			l = head + "   DP"

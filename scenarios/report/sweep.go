@@ -45,20 +45,20 @@ func SweepMetric(s *result.Sweep, plots []result.Plot, requested string) (string
 // Sweep returns a sweep's table of a metric, with one row per variant and one column per
 // policy. where selects cells; its keys must be resolved. bold highlights the best value
 // of each row; it may be nil.
-func Sweep(s *result.Sweep, t *result.SweepTimings, metric string, where result.NameFilter, dir string, bold func(string) string) string {
+func Sweep(s *result.Sweep, t *result.SweepTimings, metric string, filter result.NameFilter, dir string, bold func(string) string) string {
 	p := &writer{bold: bold}
 	p.WriteString(p.emphasize(s.Name))
 	if s.Title != "" {
 		p.WriteString(": " + s.Title)
 	}
 	p.line("")
-	p.printCells(s, t, metric, where)
+	p.printCells(s, t, metric, filter)
 	p.line("\n%s in %s. Kept in %s", text.Plural(len(s.Cells), "cell"), text.Roughly(t.WallS), dir)
 	return p.String()
 }
 
 // printCells prints the table, followed by labels of its values.
-func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric string, where result.NameFilter) {
+func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric string, filter result.NameFilter) {
 	var policies []string
 	var variants []result.Name // without policies, in order
 	type place struct{ variant, policy string }
@@ -67,7 +67,7 @@ func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric stri
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		name := s.NameOf(c)
-		if !where.Matches(name) {
+		if !filter.Matches(name) {
 			continue
 		}
 		if !slices.Contains(policies, c.Policy) {
@@ -199,21 +199,21 @@ func labelNotes(s *result.Sweep, metric string) (notes []string, partly bool) {
 // its times use the unit of the row's longest time, most. Metrics without a format have
 // equal decimals in all cells, with five digits for the largest value, or none if all are
 // integers.
-func valueFormatter(s *result.Sweep, t *result.SweepTimings, m *result.Metric) func(v, most float64) string {
-	least, most, whole := math.Inf(1), 0.0, true
+func valueFormatter(s *result.Sweep, t *result.SweepTimings, m *result.Metric) func(v, maxValue float64) string {
+	minValue, maxValue, whole := math.Inf(1), 0.0, true
 	for i := range s.Cells {
 		if x, ok := s.Cells[i].Value(m.Name, t); ok && !math.IsInf(x, 0) {
-			most, whole = max(most, math.Abs(x)), whole && x == math.Trunc(x)
+			maxValue, whole = max(maxValue, math.Abs(x)), whole && x == math.Trunc(x)
 			if x != 0 {
-				least = min(least, math.Abs(x))
+				minValue = min(minValue, math.Abs(x))
 			}
 		}
 	}
 	switch {
 	case m.Format == result.Time || m.Format == result.Plain && m.Unit == "s":
-		unit := text.UnitFor(most)
+		unit := text.UnitFor(maxValue)
 		return func(v, row float64) string {
-			if most > maxUnitSpread*least {
+			if maxValue > maxUnitSpread*minValue {
 				return text.UnitFor(row).Of(v)
 			}
 			return unit.Of(v)
@@ -222,11 +222,11 @@ func valueFormatter(s *result.Sweep, t *result.SweepTimings, m *result.Metric) f
 		return func(v, _ float64) string { return text.BytesPerSecond(v) }
 	case m.Format != result.Plain && m.Format != result.Fixed:
 		return func(v, _ float64) string { return formatValue(v, m, nil) }
-	case most >= 1e9 || most < 1e-4 && most > 0:
+	case maxValue >= 1e9 || maxValue < 1e-4 && maxValue > 0:
 		return func(v, _ float64) string { return fmt.Sprintf("%.5g", v) }
 	}
 	digits := 0
-	for v := most; !whole && digits < 9 && v < 1e4; v *= 10 {
+	for v := maxValue; !whole && digits < 9 && v < 1e4; v *= 10 {
 		digits++
 	}
 	return func(v, _ float64) string { return strconv.FormatFloat(v, 'f', digits, 64) }

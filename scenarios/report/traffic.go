@@ -82,7 +82,7 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 	line += "."
 	gap, ok := row.Metrics[result.GapToBound]
 	model := row.Labels["gap_model"]
-	timed, least, isTimed := row.EndBound() // the time to which the gap refers, unless it refers to the load
+	timed, timeBound, isTimed := row.EndBound() // the time to which the gap refers, unless it refers to the load
 	switch {
 	case !ok:
 	case isTimed:
@@ -90,7 +90,7 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 		if gap <= provedGap {
 			line += fmt.Sprintf(" No routes end sooner: the %s is at a lower bound (%s).", of.Words, model)
 		} else {
-			line += fmt.Sprintf(" The %s is %s above a lower bound of %s (%s).", of.Words, text.Percent(gap), text.Seconds(least), model)
+			line += fmt.Sprintf(" The %s is %s above a lower bound of %s (%s).", of.Words, text.Percent(gap), text.Seconds(timeBound), model)
 		}
 	case bound == 0:
 	case gap <= provedGap:
@@ -331,12 +331,12 @@ func (p *writer) printPolicyTimes(run *result.Run) {
 
 // evenness returns the mean load of the links divided by the largest.
 func evenness(t *result.Traffic) float64 {
-	load, capacity, most := 0.0, 0.0, 0.0
+	load, capacity, maxLoad := 0.0, 0.0, 0.0
 	for _, g := range t.Groups {
-		load, capacity, most = load+g.Load, capacity+g.Capacity, max(most, g.MaxLoad)
+		load, capacity, maxLoad = load+g.Load, capacity+g.Capacity, max(maxLoad, g.MaxLoad)
 	}
-	if capacity*most == 0 {
+	if capacity*maxLoad == 0 {
 		return 0
 	}
-	return load / (capacity * most)
+	return load / (capacity * maxLoad)
 }

@@ -164,17 +164,17 @@ func newTimeModel(s *result.Sweep, cells []timedCell) *timeModel {
 				p.onlyValue[a] = -1
 			}
 		}
-		const most = 0.01 // largest mean time of the other cells, as a fraction of the first one's, that indicates shared work
-		shared, of := 0, 0
+		const maxShare = 0.01 // largest mean time of the other cells, as a fraction of the first one's, that indicates shared work
+		shared, numLines := 0, 0
 		for _, elapsed := range lines {
 			if n := float64(len(elapsed)); n > 1 {
-				of++
-				if longest := slices.Max(elapsed); floats.Sum(elapsed)-longest < most*longest*(n-1) {
+				numLines++
+				if longest := slices.Max(elapsed); floats.Sum(elapsed)-longest < maxShare*longest*(n-1) {
 					shared++
 				}
 			}
 		}
-		p.sharesWork = append(p.sharesWork, of > 0 && 2*shared > of)
+		p.sharesWork = append(p.sharesWork, numLines > 0 && 2*shared > numLines)
 	}
 	longest := map[string]int{}
 	for i, c := range cells {
@@ -211,9 +211,9 @@ func (p *timeModel) groupKey(at []int) string {
 // predict returns the seconds of the next cell. explored reports whether its value on
 // each axis has been measured, or at least two other values.
 func (p *timeModel) predict(c timedCell) (elapsed float64, explored bool) {
-	of := p.firstCells
+	model := p.firstCells
 	if key := p.groupKey(c.At); p.started[key] {
-		of = p.otherCells
+		model = p.otherCells
 	} else {
 		p.started[key] = true
 	}
@@ -221,7 +221,7 @@ func (p *timeModel) predict(c timedCell) (elapsed float64, explored bool) {
 	for a, v := range c.At {
 		explored = explored && (p.onlyValue[a] < 0 || p.onlyValue[a] == v)
 	}
-	return c.estimate * of.ratio(c.At), explored
+	return c.estimate * model.ratio(c.At), explored
 }
 
 // productModel is a product of factors fitted to the ratios of measured times to
