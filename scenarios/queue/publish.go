@@ -180,12 +180,14 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 	wait := time.Millisecond // a notification may arrive before the result is stored
 	p.lastProgress = time.Now()
 	begun := false
+	// Keep the queue filled while results are read.
 	for p.numRemaining > 0 {
 		if begun && p.numOutstanding <= p.o.Ahead/2 {
 			if _, err := p.publishSome(ctx, done); err != nil {
 				return err
 			}
 		}
+		// Deliver the next stored result.
 		m, err := p.l.nextMessage(ctx, p.results, at, all)
 		if err == nil {
 			var r *Result
@@ -201,6 +203,7 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 				continue
 			}
 		}
+
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -216,6 +219,8 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 			}
 			continue
 		}
+
+		// All stored results are delivered: remove them, and publish more items.
 		retry.reset()
 		if at > removed {
 			p.purgeResults(ctx, jetstream.WithPurgeSubject(all), jetstream.WithPurgeSequence(at))
@@ -228,6 +233,8 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 		} else if some {
 			continue
 		}
+
+		// Wait for a notification, or check the batch.
 		timer := time.NewTimer(wait)
 		select {
 		case <-woken:

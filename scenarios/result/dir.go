@@ -341,6 +341,7 @@ func (d *Dir) Commit() error {
 			return err
 		}
 	}
+
 	os.Remove(d.path) // removes an empty directory only
 	replacedPath := filepath.Join(d.tmp, replacedDir)
 	if err := os.Rename(d.path, replacedPath); err != nil && !errors.Is(err, fs.ErrNotExist) {

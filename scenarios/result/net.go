@@ -110,6 +110,9 @@ func (t *Torus) net() *NetworkLayout {
 		}
 	}
 	n := &NetworkLayout{Unit: t.Unit}
+
+	// Choose the number of columns: the largest node distance, weighted by the share of
+	// used places.
 	columns, rows := 1, 1
 	const besides, above = 0.7, 0.9 // gaps between slices, in node distances
 	for c, best := 1, 0.0; c <= z; c++ {
@@ -119,6 +122,8 @@ func (t *Torus) net() *NetworkLayout {
 			best, n.Step, columns, rows = full, step, c, r
 		}
 	}
+
+	// head is the height of the captions above a row of slices.
 	head := 0.2 * n.Step
 	if z > 1 {
 		head = 0.6 * n.Step
@@ -133,6 +138,9 @@ func (t *Torus) net() *NetworkLayout {
 			n.Texts = append(n.Texts, LayoutText{Text: fmt.Sprintf("z = %d", k), X: at[0] + n.Step*float64(x-1)/2, Y: float64(k/columns)*rowHeight + head/2, MaxWidth: n.Step * float64(x)})
 		}
 	}
+
+	// The two directions of a link are offset to both sides of the line between its
+	// nodes.
 	for _, l := range t.Links {
 		const off, stub, slant = 0.075, 0.42, 0.27 // in node distances: offset of a direction from the middle, and lengths of stubs
 		at, sign, long := n.Positions[l.From], -1.0, 1.0
@@ -175,6 +183,8 @@ func (g *Graph) net() *NetworkLayout {
 	for _, l := range g.Links {
 		neighbours[l.From], neighbours[l.To] = append(neighbours[l.From], l.To), append(neighbours[l.To], l.From)
 	}
+
+	// Breadth-first search from the sending nodes.
 	level := make([]int, len(g.Nodes))
 	var queue []int
 	for i, v := range g.Nodes {
@@ -194,6 +204,8 @@ func (g *Graph) net() *NetworkLayout {
 			}
 		}
 	}
+
+	// Place the rows from the bottom; across is the horizontal position, indexed by node.
 	flat := top == 0
 	const rowGap, high = 0.13, 0.55 // distance of rows, and height of the circle
 	widest := 1
@@ -233,6 +245,7 @@ func (g *Graph) net() *NetworkLayout {
 		}
 	}
 	n.Step, n.Height = min(0.05, 0.96/float64(widest)), 0.09+rowGap*float64(top)
+
 	if flat {
 		radius := high/2 - 0.05
 		n.Height, n.Step = high, min(0.05, 2*math.Pi*radius/float64(len(g.Nodes)))
@@ -242,6 +255,8 @@ func (g *Graph) net() *NetworkLayout {
 			n.Texts[i].X, n.Texts[i].Y, n.Texts[i].MaxWidth = n.Positions[i][0], n.Positions[i][1]+0.025, 0.08
 		}
 	}
+
+	// Links are lines next to the centre line, one on each side per direction.
 	for _, l := range g.Links {
 		a, b := n.Positions[l.From], n.Positions[l.To]
 		dx, dy := b[0]-a[0], b[1]-a[1]

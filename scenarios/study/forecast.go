@@ -79,6 +79,7 @@ func (p *Plan) Forecast(ctx context.Context, store *Store, samples map[string]*R
 	}
 	f, known := &Forecast{}, map[string][]timedCell{}
 	var missing []timedCell // batches without a measured time
+	// Collect the batches without a measured time, and the measured ones by policy.
 	for _, b := range batchesByDecision(p, indices(len(p.Sweep.Cells))) {
 		lacks, there, elapsed := 0, false, 0.0
 		for _, i := range b {
@@ -109,6 +110,7 @@ func (p *Plan) Forecast(ctx context.Context, store *Store, samples map[string]*R
 		f.Cost = f.Cost.Plus(estimate)
 	}
 
+	// Predict the missing batches with a model of their policy, or of all policies.
 	paces, unsure := map[string]*timeModel{}, 0.0
 	for _, c := range missing {
 		by := c.Policy
@@ -176,6 +178,8 @@ func newTimeModel(s *result.Sweep, cells []timedCell) *timeModel {
 		}
 		p.sharesWork = append(p.sharesWork, numLines > 0 && 2*shared > numLines)
 	}
+
+	// The slowest cell of each group is regarded as the first one.
 	longest := map[string]int{}
 	for i, c := range cells {
 		key := p.groupKey(c.At)
@@ -250,6 +254,8 @@ func newProductModel(s *result.Sweep, cells []timedCell) *productModel {
 	for _, a := range s.Axes {
 		p.effects = append(p.effects, make([]float64, len(a.Labels)))
 	}
+
+	// Each effect is the mean residual of the cells with its value.
 	for range fitRounds {
 		for a, effects := range p.effects {
 			sum, n := make([]float64, len(effects)), make([]float64, len(effects))

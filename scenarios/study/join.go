@@ -116,6 +116,8 @@ func (j *sharedRunner) tryNextBatch(ctx context.Context) (batch []int, within co
 		case ours:
 			j.todo = slices.Delete(j.todo, k, k+1)
 			return b, within, true, nil
+		// The sweep is finished, or another worker has removed the leases. The results
+		// should become visible within the term of a lease.
 		case errors.Is(err, errLeasesRemoved):
 			if j.leasesMissingSince.IsZero() {
 				j.leasesMissingSince = time.Now()
@@ -125,6 +127,7 @@ func (j *sharedRunner) tryNextBatch(ctx context.Context) (batch []int, within co
 			if err == errLeasesRemoved {
 				err = nil
 			}
+		// The batch failed at another worker; it is not tried again.
 		case other.Failed != "":
 			j.todo = slices.Delete(j.todo, k, k+1)
 			j.release(b)
