@@ -68,7 +68,7 @@ func (r *setReader) read(in io.Reader, file string) error {
 		}
 	}
 	if err := r.bench.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return pathError(file, "is no text of benchmark results: it has a line of more than %d bytes", bufio.MaxScanTokenSize)
+		return pathError(file, "is not a file of benchmark results: it has a line of more than %d bytes", bufio.MaxScanTokenSize)
 	} else if err != nil {
 		return pathError(file, "cannot be read: %v", errors.Unwrap(err)) // without the file name, which precedes it
 	}

@@ -196,7 +196,7 @@ func (w *worker) deliveryOf(m jetstream.Msg) *delivery {
 	place, key, ok := parseSubject(m.Subject())
 	meta, err := m.Metadata()
 	if !ok || err != nil {
-		w.o.Log("%s: a message that is no item is thrown away: %s", w.l.address, printableLine(m.Subject()))
+		w.o.Log("%s: discarded a message that is not an item: %s", w.l.address, printableLine(m.Subject()))
 		w.logError(m.Term())
 		return nil
 	}

@@ -85,9 +85,9 @@ func roundToPicosecond(seconds float64) float64 { return math.Round(seconds*1e12
 // topologyName returns the number of a topology and, for a circulant, its offsets if they
 // are few.
 func topologyName(number int, offsets []int) string {
-	const few = 4
+	const maxOffsets = 4
 	name := fmt.Sprint(number)
-	if len(offsets) == 0 || len(offsets) > few {
+	if len(offsets) == 0 || len(offsets) > maxOffsets {
 		return name
 	}
 	list := make([]string, len(offsets))

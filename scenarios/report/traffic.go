@@ -205,18 +205,18 @@ func orDash(v *float64, print func(float64) string) string {
 // describeLoad names the dominant sources of a link's load, and the load caused by
 // faults. It returns "" if there are none.
 func describeLoad(l *result.LoadedLink) string {
-	const stands = 0.5 // a source is dominant from this share of the load, and from twice the mean of pairs
+	const dominant = 0.5 // a source is dominant from this share of the load, and from twice the mean of pairs
 	var parts []string
 	for _, n := range []struct {
 		result.NodeLoad
 		words string
 		nodes int
 	}{{l.TopSource, "come from", l.Sources}, {l.TopDestination, "are for", l.Destinations}} {
-		if n.Load >= stands*l.Load && n.nodes > 1 {
+		if n.Load >= dominant*l.Load && n.nodes > 1 {
 			parts = append(parts, fmt.Sprintf("%s %s %s", formatMessages(n.Load), n.words, n.Node))
 		}
 	}
-	if h := l.TopPairs; len(h) > 1 && h[0].Load > h[len(h)-1].Load && stands*h[0].Load*float64(l.Pairs) > l.Load {
+	if h := l.TopPairs; len(h) > 1 && h[0].Load > h[len(h)-1].Load && dominant*h[0].Load*float64(l.Pairs) > l.Load {
 		parts = append(parts, fmt.Sprintf("%s are from %s to %s alone", formatMessages(h[0].Load), h[0].Src, h[0].Dst))
 	}
 	for _, d := range l.Detours {

@@ -334,7 +334,7 @@ func (d *Dir) Commit() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return fmt.Errorf("%s: the run was given up", d.displayPath)
+		return fmt.Errorf("%s: the run was aborted", d.displayPath)
 	}
 	if d.manifest != nil {
 		if err := d.writeManifest(); err != nil {
@@ -358,7 +358,7 @@ func (d *Dir) Commit() error {
 	d.lock.Close()
 	d.lock, d.parents, d.closed = nil, nil, true
 	if err != nil {
-		return fmt.Errorf("%s: the run is there, but what it replaced is left in %s: %s", d.displayPath, replacedDir, Reason(err))
+		return fmt.Errorf("%s: the run is complete, but the replaced run remains in %s: %s", d.displayPath, replacedDir, Reason(err))
 	}
 	return nil
 }

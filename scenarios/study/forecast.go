@@ -77,59 +77,59 @@ func (p *Plan) Forecast(ctx context.Context, store *Store, samples map[string]*R
 	if err != nil {
 		return nil, err
 	}
-	f, known := &Forecast{}, map[string][]timedCell{}
+	f, measured := &Forecast{}, map[string][]timedCell{}
 	var missing []timedCell // batches without a measured time
 	// Collect the batches without a measured time, and the measured ones by policy.
 	for _, b := range batchesByDecision(p, indices(len(p.Sweep.Cells))) {
-		lacks, there, elapsed := 0, false, 0.0
+		numMissing, hasTime, elapsed := 0, false, 0.0
 		for _, i := range b {
 			key := p.Sweep.Cells[i].Key
 			r := store.records[key]
 			if r == nil {
-				lacks++
+				numMissing++
 				r = samples[key]
 			}
 			if r != nil {
-				there, elapsed = true, elapsed+r.Timings.SolveS+r.Timings.SimulateS
+				hasTime, elapsed = true, elapsed+r.Timings.SolveS+r.Timings.SimulateS
 			}
 		}
 		estimate := cost(p.Variant[b[0]])
 		one := timedCell{&p.Sweep.Cells[b[0]], estimate.Seconds + minCellSeconds, elapsed}
 		if elapsed > 0 {
-			known[one.Policy], known[""] = append(known[one.Policy], one), append(known[""], one)
+			measured[one.Policy], measured[""] = append(measured[one.Policy], one), append(measured[""], one)
 		}
 		switch {
-		case lacks == 0:
+		case numMissing == 0:
 			continue
-		case there:
+		case hasTime:
 			f.Seconds += elapsed // the decision is made again
 		default:
 			missing = append(missing, one)
 		}
-		f.Missing += lacks
+		f.Missing += numMissing
 		f.Cost = f.Cost.Plus(estimate)
 	}
 
 	// Predict the missing batches with a model of their policy, or of all policies.
-	paces, unsure := map[string]*timeModel{}, 0.0
+	models, uncertain := map[string]*timeModel{}, 0.0
 	for _, c := range missing {
-		by := c.Policy
-		if known[by] == nil {
-			f.Unknown, by = true, ""
+		policy := c.Policy
+		if measured[policy] == nil {
+			f.Unknown, policy = true, ""
 		}
-		if paces[by] == nil {
-			paces[by] = newTimeModel(&p.Sweep, known[by])
+		if models[policy] == nil {
+			models[policy] = newTimeModel(&p.Sweep, measured[policy])
 		}
-		elapsed, explored := paces[by].predict(c)
+		elapsed, explored := models[policy].predict(c)
 		f.Seconds += elapsed
-		if by == "" || !explored {
-			unsure += elapsed
+		if policy == "" || !explored {
+			uncertain += elapsed
 		}
 	}
-	if len(known) == 0 {
+	if len(measured) == 0 {
 		f.Seconds = f.Cost.Seconds
 	}
-	f.Rough = 2*unsure >= f.Seconds && f.Missing > 0
+	f.Rough = 2*uncertain >= f.Seconds && f.Missing > 0
 	return f, nil
 }
 

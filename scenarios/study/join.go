@@ -154,7 +154,7 @@ func (j *sharedRunner) readOthers() error {
 	if err := j.readAll(j.Dir); err != nil {
 		return err
 	}
-	saved := j.todo[:0]
+	remaining := j.todo[:0]
 	for _, b := range j.todo {
 		var missing []int
 		for _, cell := range b {
@@ -165,12 +165,12 @@ func (j *sharedRunner) readOthers() error {
 			}
 		}
 		if len(missing) > 0 {
-			saved = append(saved, missing)
+			remaining = append(remaining, missing)
 		} else {
 			j.release(b)
 		}
 	}
-	j.todo = saved
+	j.todo = remaining
 	return nil
 }
 

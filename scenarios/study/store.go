@@ -350,11 +350,11 @@ func (s *Store) Failure(key string) string { return s.failures[key] }
 func (s *Store) Put(r *Record) error {
 	cell, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("sweep: a result that is no JSON: %w", err)
+		return fmt.Errorf("sweep: a result cannot be written as JSON: %w", err)
 	}
 	text, err := json.Marshal(journalLine{checksum(cell), cell})
 	if err != nil {
-		return fmt.Errorf("sweep: a result that is no JSON: %w", err)
+		return fmt.Errorf("sweep: a result cannot be written as JSON: %w", err)
 	}
 	n, err := s.journal.Write(append(text, '\n'))
 	if err != nil {
