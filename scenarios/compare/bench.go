@@ -68,7 +68,7 @@ func (r *setReader) read(in io.Reader, file string) error {
 		}
 	}
 	if err := r.bench.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return pathError(file, "is no text of benchmark results: it has a line of more than %d bytes", bufio.MaxScanTokenSize)
+		return pathError(file, "is not a file of benchmark results: it has a line of more than %d bytes", bufio.MaxScanTokenSize)
 	} else if err != nil {
 		return pathError(file, "cannot be read: %v", errors.Unwrap(err)) // without the file name, which precedes it
 	}
@@ -106,9 +106,9 @@ func (r *setReader) finish() (*Set, error) {
 				continue
 			}
 			if s := benchmath.AssumeExact.Summary(sample(values), 1); s.Lo != s.Hi {
-				if apart := row.ignoredDifferences(r.ignore); len(apart) > 0 {
+				if ignored := row.ignoredDifferences(r.ignore); len(ignored) > 0 {
 					return nil, pathError(r.set.Name, "holds rows that differ only in what is ignored, with %s from %s to %s (%s); do not ignore %s",
-						metric, text.Exact(s.Lo), text.Exact(s.Hi), firstAndLast(row.positions), strings.Join(apart, " and "))
+						metric, text.Exact(s.Lo), text.Exact(s.Hi), firstAndLast(row.positions), strings.Join(ignored, " and "))
 				}
 				return nil, pathError(r.set.Name, "holds %s more than once, with %s from %s to %s (%s); name one run of each scenario",
 					row.name, metric, text.Exact(s.Lo), text.Exact(s.Hi), firstAndLast(row.positions))

@@ -298,9 +298,9 @@ func describeContent(s *Set) string {
 				values = append(values, v)
 			}
 		}
-		const most = 8
-		if len(values) > most {
-			values = append(values[:most], "...")
+		const maxValues = 8
+		if len(values) > maxValues {
+			values = append(values[:maxValues], "...")
 		}
 		if values != nil {
 			out = append(out, key+" "+strings.Join(values, ", "))

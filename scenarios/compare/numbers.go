@@ -42,17 +42,17 @@ type scale struct {
 
 // scaleFor returns the scale for the values of a metric in diffs.
 func scaleFor(metric string, diffs []Difference) scale {
-	most, whole := 0.0, true
+	largest, whole := 0.0, true
 	for i := range diffs {
 		for _, v := range []*float64{diffs[i].Old, diffs[i].New} {
 			if v != nil {
-				most = max(most, math.Abs(*v))
+				largest = max(largest, math.Abs(*v))
 				whole = whole && *v == math.Trunc(*v) && math.Abs(*v) < 1e15
 			}
 		}
 	}
 	name, class := unitOf(metric)
-	if name == "%" && most < minDecimalRatio {
+	if name == "%" && largest < minDecimalRatio {
 		name = ""
 	}
 	switch {
@@ -60,10 +60,10 @@ func scaleFor(metric string, diffs []Difference) scale {
 		return scale{func(v float64, more int) string { return strconv.FormatFloat(100*v, 'f', 2+more, 64) }, " %"}
 	case name == "" && whole:
 		return scale{func(v float64, _ int) string { return text.Thousands(v) }, ""}
-	case name == "" && most < minDecimalRatio:
+	case name == "" && largest < minDecimalRatio:
 		return scale{func(v float64, more int) string { return strconv.FormatFloat(v, 'g', 4+more, 64) }, ""}
 	}
-	by := benchunit.CommonScale([]float64{most}, class)
+	by := benchunit.CommonScale([]float64{largest}, class)
 	if name == "" || name == "s" && by.Factor > 1 { // 1234.5 s and 0.0423 instead of ks and m
 		by.Prec = max(0, by.Prec-int(math.Round(math.Log10(by.Factor))))
 		by.Factor, by.Prefix = 1, ""

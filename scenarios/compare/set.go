@@ -82,9 +82,9 @@ func (s *Set) row(name result.Name) *setRow {
 }
 
 // Filter removes the rows that do not match.
-func (s *Set) Filter(where result.NameFilter) {
+func (s *Set) Filter(filter result.NameFilter) {
 	s.rows = slices.DeleteFunc(s.rows, func(r *setRow) bool {
-		if where.Matches(r.name) {
+		if filter.Matches(r.name) {
 			return false
 		}
 		delete(s.byKey, r.name.ID())

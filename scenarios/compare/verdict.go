@@ -35,6 +35,7 @@ func (c *Comparison) judge(m *Metric, previous, current []float64) Difference {
 		v := assume.Summary(sample(values), confidence).Center
 		return &v
 	}
+
 	d.Old, d.New = center(previous), center(current)
 	switch {
 	case d.New == nil:
@@ -45,6 +46,8 @@ func (c *Comparison) judge(m *Metric, previous, current []float64) Difference {
 		d.Mark = New
 		return d
 	}
+
+	// The relative change, and its mark.
 	old, now := *d.Old, *d.New
 	if old > 0 && now > 0 {
 		r := now / old
@@ -66,6 +69,8 @@ func (c *Comparison) judge(m *Metric, previous, current []float64) Difference {
 	if c.isRounding(m, now-old, change) {
 		d.Mark = Same
 	}
+
+	// Measured values fail only if the test finds a significant difference.
 	d.Fails = m.MayFail && c.exceedsLimit(m, &d, change)
 	if m.Wall {
 		test := assume.Compare(sample(previous), sample(current))

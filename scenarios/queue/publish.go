@@ -32,7 +32,7 @@ func Publish(ctx context.Context, o Options, items []Item, done func(Result) err
 	var inside Server
 	if o.URL == EmbeddedURL {
 		if o.Workers == 0 && o.Listen == "" {
-			return errors.New("queue: an embedded queue that nobody can reach needs workers of its own")
+			return errors.New("queue: an embedded queue that no other process can reach needs workers in this process")
 		}
 		if o.Embed == nil {
 			return ErrNoServer
@@ -176,24 +176,26 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 	retry := retryPolicy{l: p.l, operation: "reading results"}
 	tick := time.NewTicker(p.o.checkInterval)
 	defer tick.Stop()
-	at, removed, all := uint64(1), uint64(1), p.address.resultSubject("*")
+	sequence, removed, all := uint64(1), uint64(1), p.address.resultSubject("*")
 	wait := time.Millisecond // a notification may arrive before the result is stored
 	p.lastProgress = time.Now()
-	begun := false
+	started := false
+	// Keep the queue filled while results are read.
 	for p.numRemaining > 0 {
-		if begun && p.numOutstanding <= p.o.Ahead/2 {
+		if started && p.numOutstanding <= p.o.Ahead/2 {
 			if _, err := p.publishSome(ctx, done); err != nil {
 				return err
 			}
 		}
-		m, err := p.l.nextMessage(ctx, p.results, at, all)
+		// Deliver the next stored result.
+		m, err := p.l.nextMessage(ctx, p.results, sequence, all)
 		if err == nil {
 			var r *Result
 			if r, err = p.l.readResult(ctx, p.results, p.address, m); err == nil {
 				if err := p.deliver(r, done); err != nil {
 					return err
 				}
-				at, wait = m.Sequence+1, time.Millisecond
+				sequence, wait = m.Sequence+1, time.Millisecond
 				retry.reset()
 				if m.Header.Get(partsHeader) != "" {
 					p.purgeResults(ctx, jetstream.WithPurgeSubject(p.address.partSubject(lastToken(m.Subject))))
@@ -201,6 +203,7 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 				continue
 			}
 		}
+
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -210,24 +213,28 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 			}
 			if isMissing(err) { // the server lost its store; lost items are published again
 				if s, err := p.l.openResults(ctx, p.address); err == nil {
-					at = min(at, s.CachedInfo().State.FirstSeq)
-					removed = at
+					sequence = min(sequence, s.CachedInfo().State.FirstSeq)
+					removed = sequence
 				}
 			}
 			continue
 		}
+
+		// All stored results are delivered: remove them, and publish more items.
 		retry.reset()
-		if at > removed {
-			p.purgeResults(ctx, jetstream.WithPurgeSubject(all), jetstream.WithPurgeSequence(at))
-			removed = at
+		if sequence > removed {
+			p.purgeResults(ctx, jetstream.WithPurgeSubject(all), jetstream.WithPurgeSequence(sequence))
+			removed = sequence
 		}
-		begun = true
+		started = true
 		p.republishLost()
 		if some, err := p.publishSome(ctx, done); err != nil {
 			return err
 		} else if some {
 			continue
 		}
+
+		// Wait for a notification, or check the batch.
 		timer := time.NewTimer(wait)
 		select {
 		case <-woken:
@@ -236,7 +243,7 @@ func (p *publisher) collect(ctx context.Context, woken <-chan struct{}, done fun
 			wait = min(4*wait, idle)
 		case <-tick.C:
 			if err := p.checkIdle(ctx); err != nil && ctx.Err() == nil {
-				p.o.Log("%s: the batch cannot be looked after: %v; trying again", p.l.address, err)
+				p.o.Log("%s: the batch cannot be checked: %v; trying again", p.l.address, err)
 			}
 		case <-ctx.Done():
 		}

@@ -398,7 +398,7 @@ func TestBadBatches(t *testing.T) {
 		"needs a name":             func(o *Options, _ *[]Item) { o.Name = "" },
 		"version is needed":        func(o *Options, _ *[]Item) { o.Version = "" },
 		"Workers need Run":         func(o *Options, _ *[]Item) { o.Workers = 1 },
-		"needs workers of its own": func(o *Options, _ *[]Item) { o.URL = EmbeddedURL },
+		"needs workers in this process": func(o *Options, _ *[]Item) { o.URL = EmbeddedURL },
 		"for an embedded server":   func(o *Options, _ *[]Item) { o.Listen = ":0" },
 		"write nats://HOST:4222":   func(o *Options, _ *[]Item) { o.URL = "pulsar" },
 		"or tls://HOST:4222":       func(o *Options, _ *[]Item) { o.URL = "http://u:secret@h:1" },

@@ -35,14 +35,14 @@ func (l *link) storeResult(ctx context.Context, p batchAddress, r *Result) error
 	}
 	id := nuid.Next()
 	m := &nats.Msg{Subject: p.resultSubject(id), Data: data}
-	if most := int(min(partBytes, l.nc.MaxPayload())); len(data) > most {
-		for part := range slices.Chunk(data, most) {
+	if maxPart := int(min(partBytes, l.nc.MaxPayload())); len(data) > maxPart {
+		for part := range slices.Chunk(data, maxPart) {
 			if err := l.publishMessage(ctx, &nats.Msg{Subject: p.partSubject(id), Data: part}); err != nil {
 				return err
 			}
 		}
 		m.Data = nil
-		m.Header = nats.Header{partsHeader: {strconv.Itoa((len(data) + most - 1) / most)}, keyHeader: {r.Key}}
+		m.Header = nats.Header{partsHeader: {strconv.Itoa((len(data) + maxPart - 1) / maxPart)}, keyHeader: {r.Key}}
 	}
 	return l.publishMessage(ctx, m)
 }
@@ -57,10 +57,10 @@ func (l *link) publishMessage(ctx context.Context, m *nats.Msg) error {
 
 // nextMessage returns the first message of a subject with a sequence number of at least
 // at.
-func (l *link) nextMessage(ctx context.Context, s jetstream.Stream, at uint64, subject string) (*jetstream.RawStreamMsg, error) {
+func (l *link) nextMessage(ctx context.Context, s jetstream.Stream, sequence uint64, subject string) (*jetstream.RawStreamMsg, error) {
 	ctx, cancel := l.requestContext(ctx)
 	defer cancel()
-	return s.GetMsg(ctx, at, jetstream.WithGetMsgSubject(subject))
+	return s.GetMsg(ctx, sequence, jetstream.WithGetMsgSubject(subject))
 }
 
 // readResult returns the result in m. Results are not trusted: an oversized one becomes a
@@ -71,15 +71,15 @@ func (l *link) readResult(ctx context.Context, s jetstream.Stream, p batchAddres
 	if parts := m.Header.Get(partsHeader); parts != "" {
 		n, err := strconv.Atoi(parts)
 		why = err
-		for at := uint64(1); n > 0 && len(data) <= maxResultText; n-- {
-			part, err := l.nextMessage(ctx, s, at, p.partSubject(lastToken(m.Subject)))
+		for sequence := uint64(1); n > 0 && len(data) <= maxResultText; n-- {
+			part, err := l.nextMessage(ctx, s, sequence, p.partSubject(lastToken(m.Subject)))
 			if errors.Is(err, jetstream.ErrMsgNotFound) {
 				return nil, nil
 			}
 			if err != nil {
 				return nil, err
 			}
-			at, data = part.Sequence+1, append(data, part.Data...)
+			sequence, data = part.Sequence+1, append(data, part.Data...)
 		}
 	}
 	r := &Result{}

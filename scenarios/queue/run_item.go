@@ -102,7 +102,7 @@ func (w *worker) store(ctx context.Context, t *delivery, r *Result) {
 		}
 		if errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders) {
 			if w.isBatchEnded(ctx, t.address) {
-				w.o.Log("%s: 1 results of batch %s are not wanted any more", w.l.address, t.address.batch)
+				w.o.Log("%s: dropped a result of batch %s, which has ended", w.l.address, t.address.batch)
 				w.logError(t.msg.Term())
 				return
 			}

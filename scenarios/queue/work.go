@@ -196,7 +196,7 @@ func (w *worker) deliveryOf(m jetstream.Msg) *delivery {
 	place, key, ok := parseSubject(m.Subject())
 	meta, err := m.Metadata()
 	if !ok || err != nil {
-		w.o.Log("%s: a message that is no item is thrown away: %s", w.l.address, printableLine(m.Subject()))
+		w.o.Log("%s: discarded a message that is not an item: %s", w.l.address, printableLine(m.Subject()))
 		w.logError(m.Term())
 		return nil
 	}
@@ -211,10 +211,10 @@ func (w *worker) logOtherVersions(ctx context.Context) {
 	if err != nil {
 		return // fetchLoop reports the same error
 	}
-	mine := consumerName(subjectToken(w.o.Version))
+	consumer := consumerName(subjectToken(w.o.Version))
 	list := s.ListConsumers(ctx)
 	for c := range list.Info() {
-		if c.Name == mine || c.NumPending+uint64(c.NumAckPending) == 0 || c.NumWaiting > 0 || w.loggedVersions[c.Name] {
+		if c.Name == consumer || c.NumPending+uint64(c.NumAckPending) == 0 || c.NumWaiting > 0 || w.loggedVersions[c.Name] {
 			continue
 		}
 		w.loggedVersions[c.Name] = true

@@ -11,25 +11,25 @@ import (
 
 // compareIdeal compares a simulation with the ideal fabric.
 func (p *writer) compareIdeal(sim, ideal *result.Simulation) {
-	least := provedGap * ideal.MakespanS // smaller differences are rounding errors
+	minDifference := provedGap * ideal.MakespanS // smaller differences are rounding errors
 	over := sim.MakespanS - ideal.MakespanS
 	u := text.UnitFor(sim.MakespanS) // one unit, so that the values add up
 	p.line("")
-	if over <= least {
+	if over <= minDifference {
 		p.indented("The ideal fabric, where no circuit is missing, takes %s too: no topology does better.", u.Of(ideal.MakespanS))
 		return
 	}
-	mine, its := shareParts(u, sim), shareParts(u, ideal)
-	over = sum(mine) - sum(its)
+	parts, idealParts := shareParts(u, sim), shareParts(u, ideal)
+	over = sum(parts) - sum(idealParts)
 	line := fmt.Sprintf("The ideal fabric takes %s; %s takes %s (%s) more. On the chain above %s is lost to few circuits and %s to sharing",
-		u.Of(ideal.MakespanS), sim.Policy, u.Of(over), text.Percent(over/ideal.MakespanS), u.Of(mine[2]), u.Of(mine[3]))
-	if its[3] > least {
-		line += fmt.Sprintf(" (%s of it on the ideal fabric too)", u.Of(its[3]))
+		u.Of(ideal.MakespanS), sim.Policy, u.Of(over), text.Percent(over/ideal.MakespanS), u.Of(parts[2]), u.Of(parts[3]))
+	if idealParts[3] > minDifference {
+		line += fmt.Sprintf(" (%s of it on the ideal fabric too)", u.Of(idealParts[3]))
 	}
-	switch moved := mine[0] + mine[1] - its[0] - its[1]; {
-	case moved > least:
+	switch moved := parts[0] + parts[1] - idealParts[0] - idealParts[1]; {
+	case moved > minDifference:
 		line += fmt.Sprintf(", and the chain has %s more work on it than the ideal fabric's", u.Of(moved))
-	case moved < -least:
+	case moved < -minDifference:
 		line += fmt.Sprintf("; the chain has %s less work on it than the ideal fabric's", u.Of(-moved))
 	}
 	p.indented("%s.", line)

@@ -34,15 +34,15 @@ func formatCell(doc *result.Document, r *result.Row, m *result.Metric) string {
 		return "-"
 	}
 	shown := formatValue(v, m, doc.Rows)
-	beside, ok := doc.SecondaryValue(r, m)
+	secondary, ok := doc.SecondaryValue(r, m)
 	if !ok {
 		return shown
 	}
 	other, _ := result.Find(m.Secondary)
-	if m.ZeroLabel != "" && math.Abs(beside) <= provedGap {
+	if m.ZeroLabel != "" && math.Abs(secondary) <= provedGap {
 		return shown + "\t" + m.ZeroLabel
 	}
-	return shown + "\t" + formatValue(beside, &other, doc.Rows)
+	return shown + "\t" + formatValue(secondary, &other, doc.Rows)
 }
 
 // formatValue formats a value by the metric's Format. Times use the unit of the column.
@@ -91,8 +91,8 @@ func columnUnit(rows []result.Row, metric string) text.Unit {
 // alignSecondary aligns the secondary values of cells.
 func alignSecondary(cells []string) []string {
 	for i, c := range cells {
-		if value, beside, ok := strings.Cut(c, "\t"); ok {
-			cells[i] = fmt.Sprintf("%s %7s", value, beside)
+		if value, secondary, ok := strings.Cut(c, "\t"); ok {
+			cells[i] = fmt.Sprintf("%s %7s", value, secondary)
 		}
 	}
 	return cells

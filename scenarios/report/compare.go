@@ -77,9 +77,9 @@ func (p *writer) shareTable(waits bool, first ...string) *text.Table {
 // of them are on the path of sim, and the difference of each part to sim.
 func (p *writer) differences(sim *result.Simulation, sims []result.Simulation, u text.Unit, waits bool) *text.Table {
 	t := p.shareTable(waits, "less "+sim.Policy, "tasks", "on\nboth")
-	mine := map[string]bool{}
+	tasks := map[string]bool{}
 	for i := range sim.Path {
-		mine[sim.Path[i].Name] = true
+		tasks[sim.Path[i].Name] = true
 	}
 	base := shareParts(u, sim)
 	for i := range sims {
@@ -89,7 +89,7 @@ func (p *writer) differences(sim *result.Simulation, sims []result.Simulation, u
 		}
 		both := 0
 		for k := range q.Path {
-			if mine[q.Path[k].Name] {
+			if tasks[q.Path[k].Name] {
 				both++
 			}
 		}

@@ -157,6 +157,7 @@ func (p *writer) printSteps(sim *result.Simulation) {
 	width := max(text.Width-(linkWidth+2)-(len("tasks")+2)-4*figures-2, 12)
 	t := text.NewTable("the chain, in order of time", "link", "tasks", "until", "compute\nbefore", "at full\nrate", "lost").Left(0, 1).In(u)
 	for i, s := range steps {
+		// The middle of a long path is left out.
 		if left := len(steps) - maxStepRows; left > 0 && i >= maxStepRows/2 && i < len(steps)-maxStepRows/2 {
 			if i == maxStepRows/2 {
 				t.Row(fmt.Sprintf("... and %s more", text.Plural(left, "line")))
@@ -187,6 +188,7 @@ func mergeSteps(sim *result.Simulation) []pathStep {
 	last := ""
 	for i := range sim.Path {
 		t := &sim.Path[i]
+		// Both directions of a bundle count as one link.
 		link := t.Link
 		if pair := sim.Topology.FindPair(link); pair != nil && !pair.DP {
 			link = sim.Topology.Pods[pair.A].Name + " - " + sim.Topology.Pods[pair.B].Name

@@ -17,11 +17,11 @@ func (p *writer) printFleet(run *result.Run, row *result.Row) {
 	cells := make([][]string, len(parts)+1)
 	for i := range run.Document.Rows {
 		heads = append(heads, run.Document.Rows[i].Policy)
-		var own []float64
+		var shares []float64
 		for _, part := range parts {
-			own = append(own, 100*part.Values[i])
+			shares = append(shares, 100*part.Values[i])
 		}
-		rounded := text.AddUp(100, own...) // rounded so that the sum is exact
+		rounded := text.AddUp(100, shares...) // rounded so that the sum is exact
 		for k, v := range append(rounded, sum(rounded)) {
 			cells[k] = append(cells[k], fmt.Sprintf("%.2f", v))
 		}

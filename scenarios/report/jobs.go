@@ -24,6 +24,7 @@ func (p *writer) printJobs(run *result.Run, row *result.Row, sim *result.Simulat
 			p.indented("What follows is each job on its own circuits; the pooled figures are of another simulation, many iterations on the circuits of all.")
 		}
 	}
+	// The ports connect the jobs; each job then has a critical path.
 	p.printPorts(sim)
 	for i := range sim.Jobs {
 		job := &sim.Jobs[i]
@@ -72,6 +73,9 @@ func (p *writer) printPorts(sim *result.Simulation) {
 			}
 		}
 	}
+
+	// used and even are summed over pods, indexed by job; free is the sum of unused
+	// ports.
 	t := text.NewTable(append(heads, "free")...)
 	used, even, free := make([]int, len(sim.Jobs)), make([]int, len(sim.Jobs)), 0
 	for k, name := range pods {
@@ -92,6 +96,7 @@ func (p *writer) printPorts(sim *result.Simulation) {
 			t.Row(append(row, left)...)
 		}
 	}
+
 	p.line("\n%s", p.emphasize("Ports of a pod, by job"))
 	p.table(t)
 	p.printOmitted(len(pods)-maxPodRows, "pod more", "pods more")

@@ -33,6 +33,7 @@ func (p *writer) printSlotPlan(s *result.Plan, independent bool) {
 	if independent {
 		p.line("  %s in %s, in which switches reconfigure one by one", text.Plural(slots, "slot"), text.Plural(len(s.Phases), "interval"))
 	} else {
+		// Times of reconfigurations and of slots add up to the time of the plan.
 		down, up := float64(len(s.Phases))*s.DelayS, float64(slots)*s.SlotS
 		u := text.UnitFor(down + up)
 		p.printShare(u, down, down+up, text.Plural(len(s.Phases), "reconfiguration")+" of "+text.Seconds(s.DelayS))
@@ -59,7 +60,9 @@ func (p *writer) printStepPlan(s *result.Plan) {
 	p.printShare(u, roundToPicosecond(down), end, text.Plural(topologies, "reconfiguration")+" of "+text.Seconds(s.DelayS))
 	p.printShare(u, roundToPicosecond(late), end, fmt.Sprintf("latency of %s, %s each", text.Plural(s.Rounds, "step"), text.Seconds(s.LatencyS)))
 	p.printShare(u, roundToPicosecond(sent), end, fmt.Sprintf("%s bytes, the longest message of each step, at %v", text.Count(s.Bytes), units.Rate(s.RateBitsPerS)))
+
 	t := text.NewTable("phase", "does", "topology", "steps", "bytes", "recon-\nfiguring", "latency", "bytes /\nrate", "ends").Left(1, 2).In(u)
+	// end is the end of the current phase from here on.
 	end = 0
 	for i := range s.Phases[:min(len(s.Phases), maxPhaseRows)] {
 		f := &s.Phases[i]
@@ -82,9 +85,9 @@ func roundToPicosecond(seconds float64) float64 { return math.Round(seconds*1e12
 // topologyName returns the number of a topology and, for a circulant, its offsets if they
 // are few.
 func topologyName(number int, offsets []int) string {
-	const few = 4
+	const maxOffsets = 4
 	name := fmt.Sprint(number)
-	if len(offsets) == 0 || len(offsets) > few {
+	if len(offsets) == 0 || len(offsets) > maxOffsets {
 		return name
 	}
 	list := make([]string, len(offsets))

@@ -33,6 +33,7 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 	if best >= 0 {
 		p.printCircuits(doc.Rows[best].Policy, doc.Rows[best].Labels["topology"])
 	}
+	// A port-borrowing job's table also shows the circuits of the job that lends ports.
 	if r := lenderRow(doc); r != nil {
 		p.printCircuits("the port-lending job", r.Labels["donor_topology"])
 	}
@@ -84,6 +85,7 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 	if has[result.CallTime] {
 		reference = "the step without all-to-alls"
 	}
+	// The best row, compared with the reference.
 	if best >= 0 && !p.bestOfJobs(doc, best) {
 		r := &doc.Rows[best]
 		line := fmt.Sprintf("* %s %s", r.Policy, why.WinPhrase)
@@ -100,6 +102,8 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 		p.line("%s", line)
 		p.printFasterFluid(doc, r, why)
 	}
+
+	// The reference, and footnotes of the metrics.
 	if hasIdeal {
 		line := strings.TrimPrefix(reference, "the ") + " " + text.Seconds(ideal)
 		if gap := doc.Reference[result.GapToBound]; gap > provedGap {
@@ -116,6 +120,8 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 		}
 	}
 	p.gaps(doc)
+
+	// Labels that explain rows, and reasons for uncertain or undefined metrics.
 	for _, r := range doc.Rows {
 		for _, l := range []struct{ label, words string }{
 			{"unserved", "%s cannot serve: %s"},
@@ -237,12 +243,12 @@ func (p *writer) bestOfJobs(doc *result.Document, best int) bool {
 const maxTopologyLines = 24
 
 // printCircuits prints a topology, unless it is empty. owner names its policy or job.
-func (p *writer) printCircuits(whose, topology string) {
+func (p *writer) printCircuits(owner, topology string) {
 	if topology == "" {
 		return
 	}
 	lines := strings.Split(strings.Trim(topology, "\n"), "\n")
-	p.line("\nTopology of %s, in circuits:", whose)
+	p.line("\nTopology of %s, in circuits:", owner)
 	for _, l := range lines[:min(len(lines), maxTopologyLines)] {
 		if head, ok := strings.CutSuffix(l, "twins"); ok { // as results have it
 			l = head + "   DP"
@@ -308,6 +314,8 @@ func (p *writer) printTrials(doc *result.Document) {
 			t.Row(row)
 		}
 	}
+
+	// The reference of the NCT in trials.
 	p.line("")
 	p.paragraph("Robustness: %s", strings.Replace(what, " play", " trial", 1))
 	p.table(t)

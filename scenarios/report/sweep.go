@@ -43,31 +43,32 @@ func SweepMetric(s *result.Sweep, plots []result.Plot, requested string) (string
 }
 
 // Sweep returns a sweep's table of a metric, with one row per variant and one column per
-// policy. where selects cells; its keys must be resolved. bold highlights the best value
-// of each row; it may be nil.
-func Sweep(s *result.Sweep, t *result.SweepTimings, metric string, where result.NameFilter, dir string, bold func(string) string) string {
+// policy. filter selects cells and must be resolved. bold highlights the best value of
+// each row; it may be nil.
+func Sweep(s *result.Sweep, t *result.SweepTimings, metric string, filter result.NameFilter, dir string, bold func(string) string) string {
 	p := &writer{bold: bold}
 	p.WriteString(p.emphasize(s.Name))
 	if s.Title != "" {
 		p.WriteString(": " + s.Title)
 	}
 	p.line("")
-	p.printCells(s, t, metric, where)
+	p.printCells(s, t, metric, filter)
 	p.line("\n%s in %s. Kept in %s", text.Plural(len(s.Cells), "cell"), text.Roughly(t.WallS), dir)
 	return p.String()
 }
 
 // printCells prints the table, followed by labels of its values.
-func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric string, where result.NameFilter) {
+func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric string, filter result.NameFilter) {
 	var policies []string
 	var variants []result.Name // without policies, in order
 	type place struct{ variant, policy string }
 	at := map[place]*result.Cell{}
+	// Collect the selected cells, keyed by variant and policy.
 	seen := map[string]bool{}
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		name := s.NameOf(c)
-		if !where.Matches(name) {
+		if !filter.Matches(name) {
 			continue
 		}
 		if !slices.Contains(policies, c.Policy) {
@@ -79,6 +80,8 @@ func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric stri
 		}
 		at[place{name.ID(), c.Policy}] = c
 	}
+
+	// The columns are the coordinates in which variants differ, then the policies.
 	keys, common := result.Project(variants)
 	if len(variants) < 2 {
 		keys, common = variants[0].Keys(), nil
@@ -98,6 +101,7 @@ func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric stri
 	for _, policy := range policies {
 		heads = append(heads, text.Snip(policy, maxPolicyWidth))
 	}
+
 	shown, _ := result.Find(metric)
 	print := valueFormatter(s, t, &shown)
 	notes, partly := labelNotes(s, metric)
@@ -113,6 +117,9 @@ func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric stri
 		if len(keys) == 0 {
 			row = []string{""}
 		}
+
+		// longest is the largest value of the row, which determines its unit; bestAt is
+		// the column of the smallest value.
 		best, bestAt, longest := 0.0, -1, 0.0
 		for _, policy := range policies {
 			if c := at[place{name.ID(), policy}]; c != nil {
@@ -151,6 +158,7 @@ func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric stri
 		}
 		table.Row(row)
 	}
+
 	p.table(table)
 	if rest := len(variants) - maxSweepRows; rest > 1 {
 		p.line("... and %s more, in metrics.csv", text.Count(rest))
@@ -195,25 +203,26 @@ func labelNotes(s *result.Sweep, metric string) (notes []string, partly bool) {
 }
 
 // valueFormatter returns a function that formats a metric of cells like tables of runs.
-// Times use the unit of the longest time in the table. If that is too coarse for a row,
-// its times use the unit of the row's longest time, most. Metrics without a format have
-// equal decimals in all cells, with five digits for the largest value, or none if all are
-// integers.
-func valueFormatter(s *result.Sweep, t *result.SweepTimings, m *result.Metric) func(v, most float64) string {
-	least, most, whole := math.Inf(1), 0.0, true
+// Times use the unit of the longest time in the table. If times differ by more than
+// maxUnitSpread, they use the unit of the row's longest time, maxValue. Metrics without a
+// format have equal decimals in all cells, with five digits for the largest value, or
+// none if all are integers.
+func valueFormatter(s *result.Sweep, t *result.SweepTimings, m *result.Metric) func(v, maxValue float64) string {
+	minValue, maxValue, whole := math.Inf(1), 0.0, true
 	for i := range s.Cells {
 		if x, ok := s.Cells[i].Value(m.Name, t); ok && !math.IsInf(x, 0) {
-			most, whole = max(most, math.Abs(x)), whole && x == math.Trunc(x)
+			maxValue, whole = max(maxValue, math.Abs(x)), whole && x == math.Trunc(x)
 			if x != 0 {
-				least = min(least, math.Abs(x))
+				minValue = min(minValue, math.Abs(x))
 			}
 		}
 	}
+
 	switch {
 	case m.Format == result.Time || m.Format == result.Plain && m.Unit == "s":
-		unit := text.UnitFor(most)
+		unit := text.UnitFor(maxValue)
 		return func(v, row float64) string {
-			if most > maxUnitSpread*least {
+			if maxValue > maxUnitSpread*minValue {
 				return text.UnitFor(row).Of(v)
 			}
 			return unit.Of(v)
@@ -222,11 +231,11 @@ func valueFormatter(s *result.Sweep, t *result.SweepTimings, m *result.Metric) f
 		return func(v, _ float64) string { return text.BytesPerSecond(v) }
 	case m.Format != result.Plain && m.Format != result.Fixed:
 		return func(v, _ float64) string { return formatValue(v, m, nil) }
-	case most >= 1e9 || most < 1e-4 && most > 0:
+	case maxValue >= 1e9 || maxValue < 1e-4 && maxValue > 0:
 		return func(v, _ float64) string { return fmt.Sprintf("%.5g", v) }
 	}
 	digits := 0
-	for v := most; !whole && digits < 9 && v < 1e4; v *= 10 {
+	for v := maxValue; !whole && digits < 9 && v < 1e4; v *= 10 {
 		digits++
 	}
 	return func(v, _ float64) string { return strconv.FormatFloat(v, 'f', digits, 64) }

@@ -48,6 +48,8 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 	case top == 1:
 		of = "message"
 	}
+
+	// The time of the work, or why it was not simulated.
 	end, ends := row.End()
 	done, iterates := ends && end.Span == "completion", ends && end.Span == "iteration"
 	mean, ok := row.Metrics[result.MeanDelay]
@@ -65,6 +67,8 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 	default:
 		line += "was not simulated over time: level static finds routes and loads."
 	}
+
+	// The bottleneck and its busy time, which limits the completion.
 	line += fmt.Sprintf(" The most loaded link carries %s %s", formatMessages(top), of)
 	if t.NumTied > 1 {
 		line += fmt.Sprintf(", and %s as many", text.Plural(t.NumTied-1, "other"))
@@ -80,9 +84,11 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 		}
 	}
 	line += "."
+
+	// The gap: of the completion time if that has a bound, else of the largest load.
 	gap, ok := row.Metrics[result.GapToBound]
 	model := row.Labels["gap_model"]
-	timed, least, isTimed := row.EndBound() // the time to which the gap refers, unless it refers to the load
+	timed, timeBound, isTimed := row.EndBound() // the time to which the gap refers, unless it refers to the load
 	switch {
 	case !ok:
 	case isTimed:
@@ -90,7 +96,7 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 		if gap <= provedGap {
 			line += fmt.Sprintf(" No routes end sooner: the %s is at a lower bound (%s).", of.Words, model)
 		} else {
-			line += fmt.Sprintf(" The %s is %s above a lower bound of %s (%s).", of.Words, text.Percent(gap), text.Seconds(least), model)
+			line += fmt.Sprintf(" The %s is %s above a lower bound of %s (%s).", of.Words, text.Percent(gap), text.Seconds(timeBound), model)
 		}
 	case bound == 0:
 	case gap <= provedGap:
@@ -98,6 +104,8 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 	default:
 		line += fmt.Sprintf(" That is %s above a lower bound of %s (%s): routes with less may exist.", text.Percent(gap), formatMessages(bound), model)
 	}
+
+	// The effect of faults on the largest load.
 	if ratio := loads.FaultRatio; ratio > 0 {
 		line += fmt.Sprintf(" Where nothing is down or drained the same router has %s on its most loaded link: ", formatMessages(loads.FaultFree))
 		switch {
@@ -109,6 +117,7 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 			line += "the fault costs it nothing."
 		}
 	}
+
 	p.paragraph("%s", line)
 	if t.FailAtS > 0 {
 		p.indented("Links fail at %s; loads are those of the routes before that.", text.Seconds(t.FailAtS))
@@ -117,6 +126,7 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 
 // printLinkGroups prints the balance of loads, by dimension.
 func (p *writer) printLinkGroups(t *result.Traffic) {
+	// Columns without values are hidden.
 	down, drained, longest := 0, 0, -1.0
 	wait := func(g *result.LinkGroup) float64 { return g.WaitS / float64(g.Packets) }
 	for i := range t.Groups {
@@ -130,6 +140,7 @@ func (p *writer) printLinkGroups(t *result.Traffic) {
 	table.Show("down", down > 0)
 	table.Show("drained", drained > 0)
 	table.Show("mean wait\nof a packet", longest >= 0)
+
 	for i := range t.Groups {
 		g := &t.Groups[i]
 		mean, even, waits := 0.0, "-", "-"
@@ -159,6 +170,7 @@ func (p *writer) printBottlenecks(t *result.Traffic) {
 		usual, busy, speeds = usual || l.FaultFreeLoad != nil, busy || l.Busy != nil, speeds || l.Speed != 1
 		table.Row(l.Name, l.From, l.To, formatMessages(l.Load), fmt.Sprintf("%.4g", l.Speed), orDash(l.FaultFreeLoad, formatMessages), orDash(l.Busy, text.Percent), l.Pairs, l.Sources, l.Destinations)
 	}
+
 	table.Show("times\nlink_rate", speeds)
 	table.Show("nothing\ndown", usual)
 	table.Show("busy", busy)
@@ -170,6 +182,8 @@ func (p *writer) printBottlenecks(t *result.Traffic) {
 	if t.PairsUnknown {
 		p.indented("Of so many pairs of nodes it is not kept which load a link.")
 	}
+
+	// The sources of the loads, one line per link.
 	for i := range t.Bottlenecks {
 		if line := describeLoad(&t.Bottlenecks[i]); line != "" {
 			p.indented("%s", line)
@@ -191,18 +205,18 @@ func orDash(v *float64, print func(float64) string) string {
 // describeLoad names the dominant sources of a link's load, and the load caused by
 // faults. It returns "" if there are none.
 func describeLoad(l *result.LoadedLink) string {
-	const stands = 0.5 // a source is dominant from this share of the load, and from twice the mean of pairs
+	const dominant = 0.5 // a source is dominant from this share of the load, and from twice the mean of pairs
 	var parts []string
 	for _, n := range []struct {
 		result.NodeLoad
 		words string
 		nodes int
 	}{{l.TopSource, "come from", l.Sources}, {l.TopDestination, "are for", l.Destinations}} {
-		if n.Load >= stands*l.Load && n.nodes > 1 {
+		if n.Load >= dominant*l.Load && n.nodes > 1 {
 			parts = append(parts, fmt.Sprintf("%s %s %s", formatMessages(n.Load), n.words, n.Node))
 		}
 	}
-	if h := l.TopPairs; len(h) > 1 && h[0].Load > h[len(h)-1].Load && stands*h[0].Load*float64(l.Pairs) > l.Load {
+	if h := l.TopPairs; len(h) > 1 && h[0].Load > h[len(h)-1].Load && dominant*h[0].Load*float64(l.Pairs) > l.Load {
 		parts = append(parts, fmt.Sprintf("%s are from %s to %s alone", formatMessages(h[0].Load), h[0].Src, h[0].Dst))
 	}
 	for _, d := range l.Detours {
@@ -230,6 +244,7 @@ func formatMessages(v float64) string {
 
 // printChain prints the chain of transfers that ends last.
 func (p *writer) printChain(policy string, c *result.Chain) {
+	// n is the number of transfers of the chain.
 	n := 0
 	for _, part := range c.Parts {
 		n += part.Transfers
@@ -244,6 +259,7 @@ func (p *writer) printChain(policy string, c *result.Chain) {
 	if c.Computes {
 		before = "compute,\nlatency"
 	}
+
 	t := text.NewTable("over", "transfers", "from", "to", "bytes", before, "alone", "more by\nsharing", "in all").Left(0, 2, 3)
 	u := text.UnitFor(c.EndS)
 	all := result.ChainPart{Over: "all"}
@@ -277,6 +293,8 @@ func sumParts(u text.Unit, parts ...float64) []string {
 // printPolicyTimes prints the times of all policies.
 func (p *writer) printPolicyTimes(run *result.Run) {
 	var fluids, delays []*result.Row
+	// of has the traffic of each policy, keyed by policy. fluids and delays are the rows
+	// with completions and with packet delays.
 	of := map[string]*result.Traffic{}
 	late, wait := 0.0, 0.0
 	exact := true
@@ -298,9 +316,12 @@ func (p *writer) printPolicyTimes(run *result.Run) {
 			exact = exact && d.Exact
 		}
 	}
+
 	if len(fluids)+len(delays) > 0 {
 		p.line("\n%s", p.emphasize("Where each policy's time goes"))
 	}
+
+	// Completion = evenly spread hops + uneven loads + the rest.
 	if len(fluids) > 0 {
 		u := text.UnitFor(late)
 		t := text.NewTable("policy", "average\nhops", "all hops,\nspread evenly", "uneven\nloads", "waiting and\nlatency", "completion")
@@ -314,6 +335,8 @@ func (p *writer) printPolicyTimes(run *result.Run) {
 		p.table(t)
 		p.indented("spread evenly: what the routes' hops take on all links together; uneven loads: how much longer the most loaded link takes; the rest is waiting, filling and emptying the links, and latency")
 	}
+
+	// Mean delay = serialisation + latency + waiting.
 	if len(delays) > 0 {
 		u := text.UnitFor(wait)
 		t := text.NewTable("policy", "hops of\na packet", "being sent", "latency", "waiting", "mean delay")
@@ -331,12 +354,12 @@ func (p *writer) printPolicyTimes(run *result.Run) {
 
 // evenness returns the mean load of the links divided by the largest.
 func evenness(t *result.Traffic) float64 {
-	load, capacity, most := 0.0, 0.0, 0.0
+	load, capacity, maxLoad := 0.0, 0.0, 0.0
 	for _, g := range t.Groups {
-		load, capacity, most = load+g.Load, capacity+g.Capacity, max(most, g.MaxLoad)
+		load, capacity, maxLoad = load+g.Load, capacity+g.Capacity, max(maxLoad, g.MaxLoad)
 	}
-	if capacity*most == 0 {
+	if capacity*maxLoad == 0 {
 		return 0
 	}
-	return load / (capacity * most)
+	return load / (capacity * maxLoad)
 }

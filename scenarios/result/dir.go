@@ -334,13 +334,14 @@ func (d *Dir) Commit() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return fmt.Errorf("%s: the run was given up", d.displayPath)
+		return fmt.Errorf("%s: the run was aborted", d.displayPath)
 	}
 	if d.manifest != nil {
 		if err := d.writeManifest(); err != nil {
 			return err
 		}
 	}
+
 	os.Remove(d.path) // removes an empty directory only
 	replacedPath := filepath.Join(d.tmp, replacedDir)
 	if err := os.Rename(d.path, replacedPath); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -357,7 +358,7 @@ func (d *Dir) Commit() error {
 	d.lock.Close()
 	d.lock, d.parents, d.closed = nil, nil, true
 	if err != nil {
-		return fmt.Errorf("%s: the run is there, but what it replaced is left in %s: %s", d.displayPath, replacedDir, Reason(err))
+		return fmt.Errorf("%s: the run is complete, but the replaced run remains in %s: %s", d.displayPath, replacedDir, Reason(err))
 	}
 	return nil
 }

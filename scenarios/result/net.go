@@ -110,32 +110,40 @@ func (t *Torus) net() *NetworkLayout {
 		}
 	}
 	n := &NetworkLayout{Unit: t.Unit}
+
+	// Choose the number of columns: the largest node distance, weighted by the share of
+	// used places.
 	columns, rows := 1, 1
-	const besides, above = 0.7, 0.9 // gaps between slices, in node distances
+	const gapX, gapY = 0.7, 0.9 // gaps between slices, in node distances
 	for c, best := 1, 0.0; c <= z; c++ {
 		r := (z + c - 1) / c
-		step := min(1/(float64(c)*(float64(x)+besides)), maxTorusHeight/(float64(r)*(float64(y)+above)))
+		step := min(1/(float64(c)*(float64(x)+gapX)), maxTorusHeight/(float64(r)*(float64(y)+gapY)))
 		if full := step * float64(z) / float64(c*r); full > best { // prefers full rows
 			best, n.Step, columns, rows = full, step, c, r
 		}
 	}
+
+	// head is the height of the captions above a row of slices.
 	head := 0.2 * n.Step
 	if z > 1 {
 		head = 0.6 * n.Step
 	}
-	rowHeight := n.Step*(float64(y)+above-0.6) + head
+	rowHeight := n.Step*(float64(y)+gapY-0.6) + head
 	n.Height = float64(rows)*rowHeight + 0.2*n.Step
 	for node := range x * y * z {
 		i, j, k := node/z/y, node/z%y, node%z
-		at := [2]float64{n.Step * (float64(k%columns)*(float64(x)+besides) + float64(i) + 0.85), float64(k/columns)*rowHeight + head + n.Step*(float64(y-j)-0.35)}
-		n.Names, n.Positions = append(n.Names, Coordinates(t.Dims, node)), append(n.Positions, at)
+		position := [2]float64{n.Step * (float64(k%columns)*(float64(x)+gapX) + float64(i) + 0.85), float64(k/columns)*rowHeight + head + n.Step*(float64(y-j)-0.35)}
+		n.Names, n.Positions = append(n.Names, Coordinates(t.Dims, node)), append(n.Positions, position)
 		if z > 1 && i+j == 0 {
-			n.Texts = append(n.Texts, LayoutText{Text: fmt.Sprintf("z = %d", k), X: at[0] + n.Step*float64(x-1)/2, Y: float64(k/columns)*rowHeight + head/2, MaxWidth: n.Step * float64(x)})
+			n.Texts = append(n.Texts, LayoutText{Text: fmt.Sprintf("z = %d", k), X: position[0] + n.Step*float64(x-1)/2, Y: float64(k/columns)*rowHeight + head/2, MaxWidth: n.Step * float64(x)})
 		}
 	}
+
+	// The two directions of a link are offset to both sides of the line between its
+	// nodes.
 	for _, l := range t.Links {
 		const off, stub, slant = 0.075, 0.42, 0.27 // in node distances: offset of a direction from the middle, and lengths of stubs
-		at, sign, long := n.Positions[l.From], -1.0, 1.0
+		position, sign, long := n.Positions[l.From], -1.0, 1.0
 		if l.Up {
 			sign = 1
 		}
@@ -160,7 +168,7 @@ func (t *Torus) net() *NetworkLayout {
 		}
 		label += map[bool]string{true: "+", false: "-"}[l.Up]
 		n.Links = append(n.Links, LayoutLink{l.From, l.To, l.Load, l.State, label,
-			[]float64{at[0] + d[0]*n.Step, at[1] + d[1]*n.Step, at[0] + d[2]*n.Step, at[1] + d[3]*n.Step}})
+			[]float64{position[0] + d[0]*n.Step, position[1] + d[1]*n.Step, position[0] + d[2]*n.Step, position[1] + d[3]*n.Step}})
 	}
 	return n
 }
@@ -175,6 +183,8 @@ func (g *Graph) net() *NetworkLayout {
 	for _, l := range g.Links {
 		neighbours[l.From], neighbours[l.To] = append(neighbours[l.From], l.To), append(neighbours[l.To], l.From)
 	}
+
+	// Breadth-first search from the sending nodes.
 	level := make([]int, len(g.Nodes))
 	var queue []int
 	for i, v := range g.Nodes {
@@ -194,6 +204,8 @@ func (g *Graph) net() *NetworkLayout {
 			}
 		}
 	}
+
+	// Place the rows from the bottom; across is the horizontal position, indexed by node.
 	flat := top == 0
 	const rowGap, high = 0.13, 0.55 // distance of rows, and height of the circle
 	widest := 1
@@ -233,6 +245,7 @@ func (g *Graph) net() *NetworkLayout {
 		}
 	}
 	n.Step, n.Height = min(0.05, 0.96/float64(widest)), 0.09+rowGap*float64(top)
+
 	if flat {
 		radius := high/2 - 0.05
 		n.Height, n.Step = high, min(0.05, 2*math.Pi*radius/float64(len(g.Nodes)))
@@ -242,6 +255,8 @@ func (g *Graph) net() *NetworkLayout {
 			n.Texts[i].X, n.Texts[i].Y, n.Texts[i].MaxWidth = n.Positions[i][0], n.Positions[i][1]+0.025, 0.08
 		}
 	}
+
+	// Links are lines next to the centre line, one on each side per direction.
 	for _, l := range g.Links {
 		a, b := n.Positions[l.From], n.Positions[l.To]
 		dx, dy := b[0]-a[0], b[1]-a[1]

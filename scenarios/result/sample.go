@@ -46,11 +46,14 @@ func Sample(n, max int, task func(i int) TaskInterval) TaskSample {
 	if end == 0 {
 		end = 1 // any positive value: all tasks are in the first window
 	}
+
+	// Choose the number of windows by the size of the sample.
 	numWindows := minWindows
 	for numWindows < maxWindows && numWindows/windowsPerSample*max < n {
 		numWindows *= 2
 	}
 	perTime := float64(numWindows) / end
+
 	var others []int
 	overlaps := make([][]int, numWindows) // tasks that overlap with each window
 	for i := range n {
@@ -63,6 +66,8 @@ func Sample(n, max int, task func(i int) TaskInterval) TaskSample {
 			overlaps[w] = append(overlaps[w], i)
 		}
 	}
+
+	// Select windows in bisection order while their tasks fit.
 	shown, some := make([]bool, numWindows), false
 	for _, w := range bisection(numWindows) {
 		added := 0
@@ -80,6 +85,7 @@ func Sample(n, max int, task func(i int) TaskInterval) TaskSample {
 			selected[i] = true
 		}
 	}
+
 	s := TaskSample{Selected: selected}
 	if !some && len(others) > 0 {
 		s.Stride = (len(others) + max - 1) / max
@@ -88,6 +94,8 @@ func Sample(n, max int, task func(i int) TaskInterval) TaskSample {
 		}
 		return s
 	}
+
+	// Merge adjacent selected windows.
 	for w, show := range shown {
 		from, to := float64(w)/float64(numWindows), float64(w+1)/float64(numWindows)
 		switch last := len(s.Windows) - 1; {

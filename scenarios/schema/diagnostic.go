@@ -101,17 +101,17 @@ func (ds Diagnostics) limitSimilar() Diagnostics {
 		count[template(d)]++
 	}
 	reported := map[Diagnostic]int{}
-	var kept Diagnostics
+	var retained Diagnostics
 	for _, d := range ds {
 		pattern := template(d)
 		switch reported[pattern]++; {
 		case reported[pattern] <= maxSimilar:
-			kept = append(kept, d)
+			retained = append(retained, d)
 		case reported[pattern] == maxSimilar+1:
-			kept = append(kept, Diagnostic{File: d.File, Line: d.Line, Key: d.Key, Problem: fmt.Sprintf("and %d more like these", count[pattern]-maxSimilar)})
+			retained = append(retained, Diagnostic{File: d.File, Line: d.Line, Key: d.Key, Problem: fmt.Sprintf("and %d more like these", count[pattern]-maxSimilar)})
 		}
 	}
-	return kept
+	return retained
 }
 
 // Sorted returns the diagnostics by line, without duplicates and with similar ones

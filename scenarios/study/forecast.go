@@ -77,57 +77,59 @@ func (p *Plan) Forecast(ctx context.Context, store *Store, samples map[string]*R
 	if err != nil {
 		return nil, err
 	}
-	f, known := &Forecast{}, map[string][]timedCell{}
+	f, measured := &Forecast{}, map[string][]timedCell{}
 	var missing []timedCell // batches without a measured time
+	// Collect the batches without a measured time, and the measured ones by policy.
 	for _, b := range batchesByDecision(p, indices(len(p.Sweep.Cells))) {
-		lacks, there, elapsed := 0, false, 0.0
+		numMissing, hasTime, elapsed := 0, false, 0.0
 		for _, i := range b {
 			key := p.Sweep.Cells[i].Key
 			r := store.records[key]
 			if r == nil {
-				lacks++
+				numMissing++
 				r = samples[key]
 			}
 			if r != nil {
-				there, elapsed = true, elapsed+r.Timings.SolveS+r.Timings.SimulateS
+				hasTime, elapsed = true, elapsed+r.Timings.SolveS+r.Timings.SimulateS
 			}
 		}
 		estimate := cost(p.Variant[b[0]])
 		one := timedCell{&p.Sweep.Cells[b[0]], estimate.Seconds + minCellSeconds, elapsed}
 		if elapsed > 0 {
-			known[one.Policy], known[""] = append(known[one.Policy], one), append(known[""], one)
+			measured[one.Policy], measured[""] = append(measured[one.Policy], one), append(measured[""], one)
 		}
 		switch {
-		case lacks == 0:
+		case numMissing == 0:
 			continue
-		case there:
+		case hasTime:
 			f.Seconds += elapsed // the decision is made again
 		default:
 			missing = append(missing, one)
 		}
-		f.Missing += lacks
+		f.Missing += numMissing
 		f.Cost = f.Cost.Plus(estimate)
 	}
 
-	paces, unsure := map[string]*timeModel{}, 0.0
+	// Predict the missing batches with a model of their policy, or of all policies.
+	models, uncertain := map[string]*timeModel{}, 0.0
 	for _, c := range missing {
-		by := c.Policy
-		if known[by] == nil {
-			f.Unknown, by = true, ""
+		policy := c.Policy
+		if measured[policy] == nil {
+			f.Unknown, policy = true, ""
 		}
-		if paces[by] == nil {
-			paces[by] = newTimeModel(&p.Sweep, known[by])
+		if models[policy] == nil {
+			models[policy] = newTimeModel(&p.Sweep, measured[policy])
 		}
-		elapsed, explored := paces[by].predict(c)
+		elapsed, explored := models[policy].predict(c)
 		f.Seconds += elapsed
-		if by == "" || !explored {
-			unsure += elapsed
+		if policy == "" || !explored {
+			uncertain += elapsed
 		}
 	}
-	if len(known) == 0 {
+	if len(measured) == 0 {
 		f.Seconds = f.Cost.Seconds
 	}
-	f.Rough = 2*unsure >= f.Seconds && f.Missing > 0
+	f.Rough = 2*uncertain >= f.Seconds && f.Missing > 0
 	return f, nil
 }
 
@@ -164,18 +166,20 @@ func newTimeModel(s *result.Sweep, cells []timedCell) *timeModel {
 				p.onlyValue[a] = -1
 			}
 		}
-		const most = 0.01 // largest mean time of the other cells, as a fraction of the first one's, that indicates shared work
-		shared, of := 0, 0
+		const maxShare = 0.01 // largest mean time of the other cells, as a fraction of the first one's, that indicates shared work
+		shared, numLines := 0, 0
 		for _, elapsed := range lines {
 			if n := float64(len(elapsed)); n > 1 {
-				of++
-				if longest := slices.Max(elapsed); floats.Sum(elapsed)-longest < most*longest*(n-1) {
+				numLines++
+				if longest := slices.Max(elapsed); floats.Sum(elapsed)-longest < maxShare*longest*(n-1) {
 					shared++
 				}
 			}
 		}
-		p.sharesWork = append(p.sharesWork, of > 0 && 2*shared > of)
+		p.sharesWork = append(p.sharesWork, numLines > 0 && 2*shared > numLines)
 	}
+
+	// The slowest cell of each group is regarded as the first one.
 	longest := map[string]int{}
 	for i, c := range cells {
 		key := p.groupKey(c.At)
@@ -211,9 +215,9 @@ func (p *timeModel) groupKey(at []int) string {
 // predict returns the seconds of the next cell. explored reports whether its value on
 // each axis has been measured, or at least two other values.
 func (p *timeModel) predict(c timedCell) (elapsed float64, explored bool) {
-	of := p.firstCells
+	model := p.firstCells
 	if key := p.groupKey(c.At); p.started[key] {
-		of = p.otherCells
+		model = p.otherCells
 	} else {
 		p.started[key] = true
 	}
@@ -221,7 +225,7 @@ func (p *timeModel) predict(c timedCell) (elapsed float64, explored bool) {
 	for a, v := range c.At {
 		explored = explored && (p.onlyValue[a] < 0 || p.onlyValue[a] == v)
 	}
-	return c.estimate * of.ratio(c.At), explored
+	return c.estimate * model.ratio(c.At), explored
 }
 
 // productModel is a product of factors fitted to the ratios of measured times to
@@ -250,6 +254,8 @@ func newProductModel(s *result.Sweep, cells []timedCell) *productModel {
 	for _, a := range s.Axes {
 		p.effects = append(p.effects, make([]float64, len(a.Labels)))
 	}
+
+	// Each effect is the mean residual of the cells with its value.
 	for range fitRounds {
 		for a, effects := range p.effects {
 			sum, n := make([]float64, len(effects)), make([]float64, len(effects))

@@ -116,6 +116,8 @@ func (j *sharedRunner) tryNextBatch(ctx context.Context) (batch []int, within co
 		case ours:
 			j.todo = slices.Delete(j.todo, k, k+1)
 			return b, within, true, nil
+		// The sweep is finished, or another worker has removed the leases. The results
+		// should become visible within the term of a lease.
 		case errors.Is(err, errLeasesRemoved):
 			if j.leasesMissingSince.IsZero() {
 				j.leasesMissingSince = time.Now()
@@ -125,6 +127,7 @@ func (j *sharedRunner) tryNextBatch(ctx context.Context) (batch []int, within co
 			if err == errLeasesRemoved {
 				err = nil
 			}
+		// The batch failed at another worker; it is not tried again.
 		case other.Failed != "":
 			j.todo = slices.Delete(j.todo, k, k+1)
 			j.release(b)
@@ -151,7 +154,7 @@ func (j *sharedRunner) readOthers() error {
 	if err := j.readAll(j.Dir); err != nil {
 		return err
 	}
-	saved := j.todo[:0]
+	remaining := j.todo[:0]
 	for _, b := range j.todo {
 		var missing []int
 		for _, cell := range b {
@@ -162,12 +165,12 @@ func (j *sharedRunner) readOthers() error {
 			}
 		}
 		if len(missing) > 0 {
-			saved = append(saved, missing)
+			remaining = append(remaining, missing)
 		} else {
 			j.release(b)
 		}
 	}
-	j.todo = saved
+	j.todo = remaining
 	return nil
 }
 

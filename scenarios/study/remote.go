@@ -109,7 +109,7 @@ func ReadRecord(data []byte) (*Record, error) {
 		}
 	}
 	if err := r.checkMetrics(); err != nil {
-		return nil, fmt.Errorf("sweep: a result that is none: %w", err)
+		return nil, fmt.Errorf("sweep: an impossible result: %w", err)
 	}
 	if r.Bounds != nil && slices.ContainsFunc(r.Bounds.Proofs, func(p result.ProvedBound) bool { return !isPrintable(p.Model) }) {
 		return nil, errors.New("sweep: a result with a bound whose model cannot be printed")

@@ -246,6 +246,7 @@ func (s *Store) readJournal(path string) error {
 		return result.Unreadable(path, err)
 	}
 	defer f.Close()
+	// A shared journal is read from the last known offset to the last complete line.
 	var from io.Reader = f
 	if s.journalOffsets != nil { // another process may be writing the last line
 		begin := s.journalOffsets[path]
@@ -255,6 +256,7 @@ func (s *Store) readJournal(path string) error {
 		}
 		from, s.journalOffsets[path] = io.NewSectionReader(f, begin, end-begin), end
 	}
+
 	in, text, damaged := bufio.NewReaderSize(from, 1<<16), []byte(nil), 0
 	for n := 1; ; n++ {
 		var r *Record
@@ -348,11 +350,11 @@ func (s *Store) Failure(key string) string { return s.failures[key] }
 func (s *Store) Put(r *Record) error {
 	cell, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("sweep: a result that is no JSON: %w", err)
+		return fmt.Errorf("sweep: a result cannot be written as JSON: %w", err)
 	}
 	text, err := json.Marshal(journalLine{checksum(cell), cell})
 	if err != nil {
-		return fmt.Errorf("sweep: a result that is no JSON: %w", err)
+		return fmt.Errorf("sweep: a result cannot be written as JSON: %w", err)
 	}
 	n, err := s.journal.Write(append(text, '\n'))
 	if err != nil {

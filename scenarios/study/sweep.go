@@ -72,6 +72,8 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 			}}
 		}
 	}
+
+	// Large studies are checked without keys first, so that errors are reported early.
 	if n > variantsPerCheck { // checking a variant is several times faster than computing the keys of its cells
 		if err := checkVariants(ctx, st, st.Suspects(maxSuspects), nil); err != nil {
 			return nil, err
@@ -80,6 +82,8 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 			return nil, err
 		}
 	}
+
+	// Compute the keys of all cells. They are indexed by variant here.
 	cells := make([][]result.Cell, n)
 	decisions := make([]string, n)
 	err = checkVariants(ctx, st, indices(n), func(i int, s *scenarios.Scenario) {
@@ -93,6 +97,9 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	// first is the first variant of each decision key. Variants without a key share no
+	// decision.
 	first := map[string]int{"": -1}
 	for i := range cells {
 		if _, ok := first[decisions[i]]; !ok {
@@ -221,6 +228,7 @@ func Execute(ctx context.Context, p *Plan, store *Store, opt Options) (Status, e
 			todo = append(todo, i)
 		}
 	}
+
 	progress := opt.Progress
 	if progress == nil {
 		progress = func(int, int, int) {}

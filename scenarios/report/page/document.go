@@ -83,6 +83,7 @@ func RunDocument(run *result.Run) Document {
 				d.Wirings[p.Policy] = append(d.Wirings[p.Policy], of.Topology.Wiring())
 			}
 		}
+		// Policies with the same network share a layout.
 		if n := p.Net(); n != nil {
 			at := slices.IndexFunc(d.Nets, n.SameLayout)
 			if at < 0 {
@@ -91,6 +92,7 @@ func RunDocument(run *result.Run) Document {
 			d.NetOf[p.Policy] = at
 		}
 	}
+
 	_, worst := run.Detail.WorstFragmentation()
 	d.Moment = worst.AtS
 	for i := range run.Document.Rows {

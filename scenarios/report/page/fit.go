@@ -37,6 +37,7 @@ func fit(docs []Document, maxBytes int) (fitting []Document, left []string, err 
 		if d.Run == nil {
 			continue
 		}
+		// A copy, so that the caller's data stay unchanged.
 		run, detail := *d.Run, *d.Detail
 		detail.Policies = slices.Clone(detail.Policies)
 		run.Detail, run.Plans, d.Run = &detail, maps.Clone(run.Plans), &run
@@ -55,6 +56,7 @@ func fit(docs []Document, maxBytes int) (fitting []Document, left []string, err 
 		}
 		return cmp.Compare(b.size, a.size)
 	})
+
 	left = []string{}
 	for size, i := len(whole), 0; size > maxBytes && i < len(parts); i++ {
 		p := &parts[i]

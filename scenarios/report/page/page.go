@@ -89,8 +89,8 @@ func Write(w io.Writer, docs []Document, look Style) error {
 	if err != nil {
 		return err
 	}
-	room := MaxBytes - len(script) - len(style) - len(frame) - len(license)
-	docs, left, err := fit(docs, room/4*3)
+	capacity := MaxBytes - len(script) - len(style) - len(frame) - len(license)
+	docs, left, err := fit(docs, capacity/4*3)
 	if err != nil {
 		return err
 	}
