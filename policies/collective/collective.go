@@ -170,15 +170,15 @@ const chainChunk = "chunk if workload.kind=broadcast|reduce"
 
 // Table is the list of algorithms, in the order in which they are shown.
 var Table = []Row{
-	{Name: "ring", Doc: "blocks go round a ring of the ranks in order (Patarasuk and Yuan 2009)", Reads: []string{chainChunk, "ring_order"}, expand: expandRing},
-	{Name: "bidirectional-ring", Doc: "half of each block goes round each way", Reads: []string{chainChunk, "ring_order"}, expand: expandBidirectionalRing},
-	{Name: "multi-ring", Doc: "parts of each block go both ways round edge-disjoint rings over all links; regular graphs best", Reads: []string{chainChunk}, Searches: true, SearchDecides: true, expand: expandMultiRing},
-	{Name: "bucket", Doc: "rings along each axis of a torus in turn, all axes at once (Sack and Gropp 2015)", Reads: []string{"ring_order", "one_way"}, expand: expandBucket},
-	{Name: "halving-doubling", Doc: "halves exchanged at distances that halve, and then double (Thakur et al. 2005); powers of two", expand: expandHalvingDoubling},
-	{Name: "swing", Doc: "halves exchanged at distances 1, 1, 3, 5 ... along all axes at once (De Sensi et al. 2024); powers of two", expand: expandSwing},
-	{Name: "direct", Doc: "each block goes straight to where it is wanted", expand: expandDirect},
-	{Name: "hierarchical", Doc: "inside domains, across them, and inside again", Reads: []string{"hierarchical", "chunk"}, IsComposite: true, expand: expandHierarchical},
-	{Name: "tree-packing", Doc: "chunks go along spanning trees that load all links equally; groups of connected neighbours", Reads: []string{"chunk"}, Searches: true, expand: expandTreePacking},
+	{Name: "ring", Doc: "blocks go around a ring of the ranks in order (Patarasuk and Yuan 2009)", Reads: []string{chainChunk, "ring_order"}, expand: expandRing},
+	{Name: "bidirectional-ring", Doc: "half of each block goes around the ring in each direction", Reads: []string{chainChunk, "ring_order"}, expand: expandBidirectionalRing},
+	{Name: "multi-ring", Doc: "parts of each block go in both directions around edge-disjoint rings over all links; best on regular graphs", Reads: []string{chainChunk}, Searches: true, SearchDecides: true, expand: expandMultiRing},
+	{Name: "bucket", Doc: "rings along each axis of a torus in turn, all axes in parallel (Sack and Gropp 2015)", Reads: []string{"ring_order", "one_way"}, expand: expandBucket},
+	{Name: "halving-doubling", Doc: "exchange of halves at distances that halve, and then double (Thakur et al. 2005); powers of two", expand: expandHalvingDoubling},
+	{Name: "swing", Doc: "exchange of halves at distances 1, 1, 3, 5 ... along all axes in parallel (De Sensi et al. 2024); powers of two", expand: expandSwing},
+	{Name: "direct", Doc: "each block is sent directly to its destination", expand: expandDirect},
+	{Name: "hierarchical", Doc: "inside domains, across domains, and inside again", Reads: []string{"hierarchical", "chunk"}, IsComposite: true, expand: expandHierarchical},
+	{Name: "tree-packing", Doc: "chunks follow spanning trees that load all links equally; groups of connected neighbours", Reads: []string{"chunk"}, Searches: true, expand: expandTreePacking},
 }
 
 // ByName returns the algorithm with the given name.

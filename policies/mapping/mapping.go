@@ -110,10 +110,10 @@ type Row struct {
 
 // Table lists the kinds of mappings. The last kind accepts every text.
 var Table = []Row{
-	{Name: "tp-cp-ep-dp-pp", Doc: "an order of the dimensions of parallelism, the innermost first: ranks take endpoints in it (this one is Megatron-LM's)", Parse: parseOrder},
-	{Name: "tp=x,dp=yz", Doc: "the axes of a torus that each dimension takes, the first of several varying fastest", Parse: parseAxes},
-	{Name: "optimised", Doc: "the least bytes times hops that a search finds, or in pods the shortest iteration, with a lower bound: proved for small jobs", Reads: []string{"mapping_evaluations", "mapping_trials"}, Parse: parseOptimised},
-	{Name: "FILE", Doc: "a file with a line for each rank: its endpoint", Parse: parseFile},
+	{Name: "tp-cp-ep-dp-pp", Doc: "an order of the parallel dimensions, innermost first, in which ranks take endpoints (this one is Megatron-LM's)", Parse: parseOrder},
+	{Name: "tp=x,dp=yz", Doc: "the torus axes of each parallel dimension, the first of several varying fastest", Parse: parseAxes},
+	{Name: "optimised", Doc: "search for minimum bytes times hops, or in pods for the shortest iteration, with a lower bound; proved for small jobs", Reads: []string{"mapping_evaluations", "mapping_trials"}, Parse: parseOptimised},
+	{Name: "FILE", Doc: "a file with the endpoint of each rank per line", Parse: parseFile},
 }
 
 // Parse returns the mapping that a text names. A text of no other kind is a file name.

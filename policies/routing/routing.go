@@ -57,11 +57,11 @@ var Table = []Row{
 		Router: optionRouter(func(o Options) Router { return o.wildFirst() }), Reads: []string{"order", "wild-first"},
 	},
 	{
-		Name: "shortest", Doc: "breadth-first shortest paths, the link created first, parallel links in turn; any graph",
+		Name: "shortest", Doc: "shortest paths by the link created first, parallel links in turn; any graph",
 		Router: Shortest{}, AnyGraph: always, Shortest: true,
 	},
 	{
-		Name: "ecmp", Doc: "shortest paths, at each node one of the equal-cost links, by pair, destination or packet; any graph",
+		Name: "ecmp", Doc: "shortest paths, with one of the equal-cost links at each node, by pair, destination or packet; any graph",
 		Router: optionRouter(func(o Options) Router { return o.ECMP }), Reads: []string{"ecmp"}, AnyGraph: always,
 		DrawsPerHop: func(s *Settings) bool { return s.ECMP.Draw == DrawPacket }, Shortest: true,
 	},
@@ -71,7 +71,7 @@ var Table = []Row{
 		DrawsPerHop: func(s *Settings) bool { return s.RandomShortest.Draw == DrawPacket }, Shortest: true,
 	},
 	{
-		Name: "multipath", Doc: "several shortest or wild-first routes per pair (policy.multipath.ways, 8), of which each packet takes one at random",
+		Name: "multipath", Doc: "several shortest or wild-first paths per pair (policy.multipath.ways, 8); each packet takes one at random",
 		Router: optionRouter(func(o Options) Router {
 			if o.Multipath.Over == OverWildFirst {
 				return wildMultipath{o.Multipath, o.wildFirst()}
@@ -82,7 +82,7 @@ var Table = []Row{
 		AnyGraph: func(s *Settings) bool { return s.Multipath.Over != OverWildFirst }, SharesPaths: true,
 	},
 	{
-		Name: "route-optimised", Doc: "one route per pair, chosen off-line for the least load of the most loaded link, free of deadlock; tori best",
+		Name: "route-optimised", Doc: "one path per pair, optimised for minimum load of the most loaded link, deadlock-free; best on tori",
 		Router: optionRouter(func(o Options) Router { return o.Optimised }),
 		Reads:  []string{"order", "wild-first", "route-optimised"}, AnyGraph: always, SharesPaths: true, IsSlow: true,
 	},

@@ -78,10 +78,10 @@ type JobsRow struct {
 
 // JobsTable lists the multi-job allocators in the order of the documentation.
 var JobsTable = []JobsRow{
-	{Name: "even-split", Doc: "each job alone, on ports in proportion to its GPUs in every pod",
+	{Name: "even-split", Doc: "each job alone, with ports in proportion to its GPUs in every pod",
 		Policy: evenSplitAllocator{}},
-	{Name: "aggregate", Doc: "each job alone on all ports, its circuits then scaled by weight until all fit (DELTA, Sec. VI)", Policy: aggregateAllocator{}},
-	{Name: "surplus", Doc: "one job after the other on its even share and what those before it do not need (DELTA, Sec. V-D)", Policy: surplusAllocator{}},
+	{Name: "aggregate", Doc: "each job alone with all ports, then all circuits scaled by weight until they fit (DELTA, Sec. VI)", Policy: aggregateAllocator{}},
+	{Name: "surplus", Doc: "one job after the other, with its even share and the unused ports of the previous jobs (DELTA, Sec. V-D)", Policy: surplusAllocator{}},
 	{Name: "joint", Doc: "best circuits of all jobs together, with proof", Policy: jointJobsAllocator{},
 		Joint: true},
 }

@@ -30,7 +30,7 @@ type PatternRow struct {
 // Patterns are the patterns that scenarios can name and that do not depend on links. A
 // new pattern is a row here.
 var Patterns = []PatternRow{
-	{Name: hotspotName, Doc: "All to all, with a share of each node's traffic to a few nodes.",
+	{Name: hotspotName, Doc: "All-to-all, with a share of each node's traffic to a few nodes.",
 		New: func() Pattern { return &HotSpots{} }, CoversAllPairs: true, HasOwnSizes: true},
 }
 

@@ -59,7 +59,7 @@ var Formats = []Format{
 		FileContent: "the whole matrix"},
 	{Name: "goal", Doc: "GOAL schedule of LogGOPSim and ATLAHS, text or binary", Matches: isGOAL,
 		Read: readGOAL, FileContent: "the whole schedule"},
-	{Name: "chakra", Doc: "Chakra execution trace, protobuf or JSON, a file a rank",
+	{Name: "chakra", Doc: "Chakra execution trace, protobuf or JSON, one file per rank",
 		Matches: isChakra, Read: readChakra},
 }
 

@@ -11,13 +11,13 @@ type Preset struct {
 var Presets = []Preset{
 	{
 		Name: "calibrated",
-		Doc: "comes nearest to the figures of the DELTA paper. For models with experts it takes the pipeline " +
+		Doc: "is closest to the figures of the DELTA paper. For models with experts it uses the pipeline " +
 			"traffic of all tensor-parallel groups of a stage, but the compute time of one micro-batch",
 		choices: func(*Spec) Choices { return calibrated },
 	},
 	{
 		Name: "consistent",
-		Doc:  "as calibrated, but compute time counts every micro-batch whose traffic counts, and only layers with experts have routers",
+		Doc:  "as calibrated, but compute time counts the same micro-batches as traffic, and only layers with experts have routers",
 		choices: func(t *Spec) Choices {
 			c := calibrated
 			if t.TP > 0 && t.Arch.Experts > 0 {
@@ -29,7 +29,7 @@ var Presets = []Preset{
 	},
 	{
 		Name: "layered",
-		Doc:  "as calibrated, but stages hold whole layers, and embedding and output head count",
+		Doc:  "as calibrated, but with whole layers per stage, embedding and output head",
 		choices: func(*Spec) Choices {
 			c := calibrated
 			c.StageSplit = "layers"
