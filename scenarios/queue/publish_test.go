@@ -393,18 +393,18 @@ func TestBadBatches(t *testing.T) {
 	clean(t)
 	good := Options{Peer: Peer{URL: "nats://127.0.0.1:1", Version: "1"}, Name: "n"}
 	for want, change := range map[string]func(*Options, *[]Item){
-		"two items of key":         func(_ *Options, is *[]Item) { *is = append(*is, (*is)[0]) },
-		`"a.b" is no key`:          func(_ *Options, is *[]Item) { (*is)[0].Key = "a.b" },
-		"needs a name":             func(o *Options, _ *[]Item) { o.Name = "" },
-		"version is needed":        func(o *Options, _ *[]Item) { o.Version = "" },
-		"Workers need Run":         func(o *Options, _ *[]Item) { o.Workers = 1 },
+		"two items of key":              func(_ *Options, is *[]Item) { *is = append(*is, (*is)[0]) },
+		`"a.b" is no key`:               func(_ *Options, is *[]Item) { (*is)[0].Key = "a.b" },
+		"needs a name":                  func(o *Options, _ *[]Item) { o.Name = "" },
+		"version is needed":             func(o *Options, _ *[]Item) { o.Version = "" },
+		"Workers need Run":              func(o *Options, _ *[]Item) { o.Workers = 1 },
 		"needs workers in this process": func(o *Options, _ *[]Item) { o.URL = EmbeddedURL },
-		"for an embedded server":   func(o *Options, _ *[]Item) { o.Listen = ":0" },
-		"write nats://HOST:4222":   func(o *Options, _ *[]Item) { o.URL = "pulsar" },
-		"or tls://HOST:4222":       func(o *Options, _ *[]Item) { o.URL = "http://u:secret@h:1" },
-		"is no address to listen":  func(o *Options, _ *[]Item) { o.URL, o.Embed, o.Listen = EmbeddedURL, embed, "4222" },
-		"token before @ must be":   func(o *Options, _ *[]Item) { o.URL, o.Embed, o.Listen = EmbeddedURL, embed, "a:b@:4222" },
-		"no server answers; start": func(*Options, *[]Item) {},
+		"for an embedded server":        func(o *Options, _ *[]Item) { o.Listen = ":0" },
+		"write nats://HOST:4222":        func(o *Options, _ *[]Item) { o.URL = "pulsar" },
+		"or tls://HOST:4222":            func(o *Options, _ *[]Item) { o.URL = "http://u:secret@h:1" },
+		"is no address to listen":       func(o *Options, _ *[]Item) { o.URL, o.Embed, o.Listen = EmbeddedURL, embed, "4222" },
+		"token before @ must be":        func(o *Options, _ *[]Item) { o.URL, o.Embed, o.Listen = EmbeddedURL, embed, "a:b@:4222" },
+		"no server answers; start":      func(*Options, *[]Item) {},
 	} {
 		o, items := good, numbered(3)
 		change(&o, &items)

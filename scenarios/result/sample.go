@@ -153,9 +153,9 @@ func (s *TaskSample) Describe(end float64) string {
 	return fmt.Sprintf("%d of %d tasks; shown are the critical path and %s", missing, len(s.Selected), rest)
 }
 
-// Limits of the sections of a detail that is written. They keep it well within the limits of
-// readers, which are 256 MiB of text and 128 MiB of memory (limitsOf), 64 MiB of memory per list
-// (mostList) and 16 MiB of text per series (mostValue).
+// Limits of the sections of a written detail. They keep it well within the limits of
+// readers: 256 MiB of text and 128 MiB of memory (decodeLimitsOf), 64 MiB of memory per
+// list (maxListBytes) and 16 MiB of text per series (maxValueBytes).
 const (
 	maxDetailSpans  = 600_000       // of all simulations together: about 40 MB of memory, 45 MB of text
 	maxDetailPoints = 1_500_000     // of all series together: about 24 MB of memory, 40 MB of text
