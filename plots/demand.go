@@ -165,15 +165,15 @@ func circuits(p *result.Simulation, name string) int {
 	if pair == nil {
 		return 0
 	}
-	most := pair.Circuits
+	maxCircuits := pair.Circuits
 	for _, m := range p.Moves {
 		for _, c := range m.Circuits {
 			if c.A == pair.A && c.B == pair.B && c.DP == pair.DP {
-				most = max(most, c.To)
+				maxCircuits = max(maxCircuits, c.To)
 			}
 		}
 	}
-	return most
+	return maxCircuits
 }
 
 // rateTicker returns ticks in Gb/s for rates up to top, at round multiples of the port

@@ -122,15 +122,15 @@ func activeSeries(p *result.Simulation, group string) []*result.Series {
 // busiestGroup returns the group with the largest number of active series. Ties are resolved
 // by the latest end, then by name.
 func busiestGroup(p *result.Simulation) (best string) {
-	most, last := 0, 0.0
+	maxSeries, last := 0, 0.0
 	for _, r := range slices.SortedStableFunc(slices.Values(p.Rates), func(a, b result.Series) int { return cmp.Compare(a.Group, b.Group) }) {
 		series, end := activeSeries(p, r.Group), 0.0
 		for _, s := range series {
 			_, to, _ := activeRange(s)
 			end = max(end, to)
 		}
-		if n := len(series); n > most || n == most && end > last {
-			best, most, last = r.Group, n, end
+		if n := len(series); n > maxSeries || n == maxSeries && end > last {
+			best, maxSeries, last = r.Group, n, end
 		}
 	}
 	return best

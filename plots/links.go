@@ -55,13 +55,13 @@ func newLinkLoads(p *result.Simulation) *networkPicture { return newNetworkPictu
 
 // newNetworkPicture returns a picture of the links, or nil if neighbours would be closer than
 // least points.
-func newNetworkPicture(p *result.Simulation, least vg.Length) *networkPicture {
+func newNetworkPicture(p *result.Simulation, minSpacing vg.Length) *networkPicture {
 	n := p.Net()
 	if n == nil || len(n.Links) == 0 {
 		return nil
 	}
 	k := &networkPicture{Net: n, scale: min(sheet.ContentWidth, maxNodeSpacing/vg.Length(n.Step))}
-	if k.scale*vg.Length(n.Step) < least {
+	if k.scale*vg.Length(n.Step) < minSpacing {
 		return nil
 	}
 	return k
@@ -280,8 +280,8 @@ func (k *networkPicture) drawRoutes(c draw.Canvas, step vg.Length) {
 			if w.Usual != usual {
 				continue
 			}
-			apart := min(3.2, step*0.12) * (vg.Length(i) - vg.Length(len(k.routes)-1)/2) // offset that separates paths on the same link
-			shift := sheet.Point(0.55, -0.8).Scale(apart)
+			offset := min(3.2, step*0.12) * (vg.Length(i) - vg.Length(len(k.routes)-1)/2) // offset that separates paths on the same link
+			shift := sheet.Point(0.55, -0.8).Scale(offset)
 			for _, link := range w.Links {
 				parts := k.hopLines(c, link, step)
 				for _, pts := range parts {

@@ -88,22 +88,22 @@ func newCircuitHistory(p *result.Simulation) *circuitHistory {
 	slices.Sort(s.times)
 	s.times = slices.Compact(s.times)
 	for _, t := range s.times[:len(s.times)-1] {
-		least, held := make([]int, len(now)), make([]int, len(now))
+		usable, held := make([]int, len(now)), make([]int, len(now))
 		for _, m := range list {
 			if m.at > t {
 				break
 			}
 			copy(held, m.circuits)
 			for e, n := range m.circuits {
-				if m.up <= t || n < least[e] {
-					least[e] = n
+				if m.up <= t || n < usable[e] {
+					usable[e] = n
 				}
 			}
 		}
 		for e := range held {
-			held[e] -= least[e]
+			held[e] -= usable[e]
 		}
-		s.carrying, s.settingUp = append(s.carrying, least), append(s.settingUp, held)
+		s.carrying, s.settingUp = append(s.carrying, usable), append(s.settingUp, held)
 	}
 	return s
 }

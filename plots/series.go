@@ -73,10 +73,10 @@ const minStepsPerRange = 2000
 
 // withoutShortSteps returns s without steps shorter than least seconds; the preceding step is
 // extended.
-func withoutShortSteps(s *result.Series, least float64) *result.Series {
+func withoutShortSteps(s *result.Series, minSeconds float64) *result.Series {
 	out := &result.Series{}
 	for i, t := range s.TimeS {
-		if i+1 == len(s.TimeS) || s.TimeS[i+1]-t >= least {
+		if i+1 == len(s.TimeS) || s.TimeS[i+1]-t >= minSeconds {
 			out.TimeS, out.Value = append(out.TimeS, t), append(out.Value, s.Value[i])
 		}
 	}

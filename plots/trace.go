@@ -142,9 +142,9 @@ func hasSpans(p *result.Simulation) bool {
 
 func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 	const (
-		shown       = 24     // tracks; more would be illegible, and a note has their number
-		least, most = 14, 40 // height of a track in points, with many and with few tracks
-		panel       = 220    // height of a plot with many tracks, in points
+		shown                = 24     // tracks; more would be illegible, and a note has their number
+		minHeight, maxHeight = 14, 40 // height of a track in points, with many and with few tracks
+		panel                = 220    // height of a plot with many tracks, in points
 	)
 	if !hasSpans(p) {
 		return
@@ -155,7 +155,7 @@ func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 	s.AddLegend("end of the iteration", sheet.LineSample(endLine))
 	s.Note("Numbers count micro-batches. Thin bars are what the stage sends to other pods.")
 	end := max(p.MakespanS, lastEnd(tracks, func(result.Span) bool { return true }))
-	height := max(min(max(least, panel/vg.Length(len(tracks))), most)*vg.Length(len(tracks)), 72)
+	height := max(min(max(minHeight, panel/vg.Length(len(tracks))), maxHeight)*vg.Length(len(tracks)), 72)
 	part := func(head string, from, to float64, count int, grouped bool) *plot.Plot {
 		q := trackPlot(tracks, from, to, count, p.MakespanS, grouped)
 		sheet.AddHeading(q, head)
@@ -227,12 +227,12 @@ func shortestWork(tracks []result.Track) float64 {
 			byKind[s.Kind] = append(byKind[s.Kind], d)
 		}
 	}
-	least := math.Inf(1)
+	shortest := math.Inf(1)
 	for _, ds := range byKind { // the order does not matter for the minimum
 		slices.Sort(ds)
-		least = min(least, ds[len(ds)/2])
+		shortest = min(shortest, ds[len(ds)/2])
 	}
-	return least
+	return shortest
 }
 
 // endLine is the style of the line at the end of the iteration.

@@ -193,15 +193,15 @@ func formatShare(v float64) string { return strconv.FormatFloat(100*v, 'g', 6, 6
 // findResult returns the file or directory with a name: the path itself if it exists, or the
 // newest stored result of the scenario with this name. kept lists the candidates, and what
 // describes them in the error message.
-func findResult(name, what string, kept []result.Kept) (string, error) {
+func findResult(name, what string, results []result.Kept) (string, error) {
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(name, ".toml") {
 		return name, nil
 	}
-	if dir := result.Latest(kept, strings.TrimSuffix(filepath.Base(name), ".toml")); dir != "" {
+	if dir := result.Latest(results, strings.TrimSuffix(filepath.Base(name), ".toml")); dir != "" {
 		return dir, nil
 	}
-	known, otherwise := result.Scenarios(kept), "sim run makes one"
-	for _, k := range result.Runs(kept) {
+	known, otherwise := result.Scenarios(results), "sim run makes one"
+	for _, k := range result.Runs(results) {
 		known, otherwise = append(known, k.Dir), "sim list runs names those there are"
 	}
 	return "", usagef("there is no %s, and no %s of a scenario of that name under %s%s", name, what, runsRoot, text.DidYouMean(name, known, otherwise))

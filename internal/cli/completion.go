@@ -173,7 +173,7 @@ func argumentValues(cmd string, before []string) []string {
 		return append(result.Scenarios(result.List(runsRoot)), completeFiles)
 	case cmd == "list" && len(before) == 0:
 		out := []string{"keys", "metrics"}
-		for _, l := range listings() {
+		for _, l := range nameLists() {
 			out = append(out, l.kind)
 		}
 		return out
@@ -186,7 +186,7 @@ func argumentValues(cmd string, before []string) []string {
 // namesOfKind returns the names that sim list prints for a kind.
 func namesOfKind(kind string) []string {
 	var out []string
-	for _, l := range listings() {
+	for _, l := range nameLists() {
 		if l.kind != kind {
 			continue
 		}

@@ -167,11 +167,11 @@ func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlag
 	if err := j.dir.Commit(); err != nil {
 		return err
 	}
-	c.cleanup.setKeptNote("the run is kept in " + j.dir.Path())
+	c.cleanup.setResultNote("the run is kept in " + j.dir.Path())
 	if err := c.printRun(j, run, flags); err != nil {
 		return err
 	}
-	c.cleanup.setKeptNote("") // for the runs that follow
+	c.cleanup.setResultNote("") // for the runs that follow
 	failed := []error{drawn, written}
 	for _, err := range outcome.Failed { // policies whose simulation did not finish; their rows contain the reason
 		failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))

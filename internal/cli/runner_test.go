@@ -34,8 +34,8 @@ type runner struct {
 
 // served is a command for the runner, and answered what came of it.
 type (
-	// served is a command for the runner, and commandResult its result.
-	served struct {
+	// runnerCommand is a command for the runner, and commandResult its result.
+	runnerCommand struct {
 		Dir  string
 		Args [][]byte // may be invalid UTF-8
 	}
@@ -58,7 +58,7 @@ func (s *runner) run(dir string, args []string) commandResult {
 	late := time.AfterFunc(6*maxBadInputTime, func() { s.cmd.Process.Kill() })
 	defer late.Stop()
 	var a commandResult
-	asked := served{Dir: dir}
+	asked := runnerCommand{Dir: dir}
 	for _, arg := range args {
 		asked.Args = append(asked.Args, []byte(arg))
 	}
@@ -118,7 +118,7 @@ func runServer() int {
 	debug.SetMemoryLimit(math.MaxInt64)
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	for {
-		var s served
+		var s runnerCommand
 		if in.Decode(&s) != nil {
 			return 0
 		}

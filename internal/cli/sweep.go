@@ -101,7 +101,7 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	if flags.join {
 		run = store.Joined(flags.workers)
 	}
-	c.cleanup.setKeptNote("the cells that were finished are kept, and the same command goes on from there")
+	c.cleanup.setResultNote("the cells that were finished are kept, and the same command goes on from there")
 	err = c.computeCells(ctx, plan, store, run, begun, flags)
 	if e := store.Close(); err == nil {
 		err = e

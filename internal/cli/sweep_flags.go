@@ -103,11 +103,11 @@ var secretPattern = regexp.MustCompile(`[^/=,\s]+@`)
 // withoutSecrets returns a copy of the arguments for the manifest, in which passwords and
 // tokens in addresses of queues are replaced by ***.
 func withoutSecrets(args []string) []string {
-	kept := slices.Clone(args)
-	for i, a := range kept {
+	out := slices.Clone(args)
+	for i, a := range out {
 		if strings.Contains(a, "://") || i > 0 && strings.Contains(args[i-1], "listen") || strings.Contains(a, "listen=") {
-			kept[i] = secretPattern.ReplaceAllString(a, "***@")
+			out[i] = secretPattern.ReplaceAllString(a, "***@")
 		}
 	}
-	return kept
+	return out
 }

@@ -57,7 +57,7 @@ func (c *lineChart) buildDistribution(m measure) error {
 		what = "trials"
 		first.value = func(cell *result.Cell) (float64, bool) {
 			for _, x := range cell.Samples[m.name] {
-				if !v.logarithmic() || v.scaled(x) > 0 {
+				if !v.logarithmic() || v.applyScale(x) > 0 {
 					return x, true
 				}
 			}
@@ -78,7 +78,7 @@ func (c *lineChart) buildDistribution(m measure) error {
 		}
 		of[place] += n
 		for _, x := range cell.Samples[m.name] {
-			y := v.scaled(x)
+			y := v.applyScale(x)
 			bad = cmp.Or(bad, v.checkDrawable(m, cell, y))
 			if !v.logarithmic() || y > 0 {
 				values[place] = append(values[place], y)

@@ -59,15 +59,15 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	if from := v.spec.From; from != nil {
 		h.lo, h.hi = min(h.lo, *from), max(h.hi, *from)
 	}
-	const apartFrom = 2 // ratio of the common range to the largest range of a panel
-	h.hasSeparateColors = h.isTwistMap && v.spec.From == nil && h.hi-h.lo > apartFrom*widest && widest > 0
+	const maxRangeRatio = 2 // ratio of the common range to the largest range of a panel
+	h.hasSeparateColors = h.isTwistMap && v.spec.From == nil && h.hi-h.lo > maxRangeRatio*widest && widest > 0
 	h.q = v.newQuantity(m.name, "", h.lo, h.hi, true)
 	const high, tallest, lowest = 300, 44, 60 // points: assumed height for the colour bar; maximum height of a tile; minimum height of a map
 	bar := h.colorBar(high)
-	least, flat := vg.Length(120), vg.Length(15) // points: minimum width of a map; minimum height of a tile with a number
+	minWidth, flat := vg.Length(120), vg.Length(15) // points: minimum width of a map; minimum height of a tile with a number
 	what := " over " + v.x.text + " and " + v.series.text
 	if h.isTwistMap {
-		least, flat, what = 215, 26, " under every twist"
+		minWidth, flat, what = 215, 26, " under every twist"
 		for p := range h.ranges {
 			v.headingSuffixes = append(v.headingSuffixes, h.rangeText(p))
 		}
@@ -76,12 +76,12 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	columns, across := v.x.tickLabels(v.spec.XLabel)
 	rows, up := v.series.tickLabels(v.spec.YLabel)
 	const longest, usual = 120, 30 // points, for the label of a row
-	style, beside := sheet.Sans(sheet.TickSize, sheet.Ink), vg.Length(usual)
+	style, labelWidth := sheet.Sans(sheet.TickSize, sheet.Ink), vg.Length(usual)
 	for r := range rows {
 		rows[r] = sheet.Fit(style, rows[r], longest)
-		beside = max(beside, style.Width(rows[r]))
+		labelWidth = max(labelWidth, style.Width(rows[r]))
 	}
-	g := layoutPanels(len(panels), least, sheet.ColorBarWidth(bar)+beside-usual)
+	g := layoutPanels(len(panels), minWidth, sheet.ColorBarWidth(bar)+labelWidth-usual)
 	tile := max(min(g.width/vg.Length(h.columns)*0.8, tallest), min(flat, high/vg.Length(h.series)))
 	g.height = max(min(tile*vg.Length(h.series), high), lowest)
 	for i, p := range panels {

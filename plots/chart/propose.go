@@ -108,8 +108,8 @@ func geometric(numbers []float64) bool {
 	for i := 1; i < n; i++ {
 		ratios = append(ratios, sorted[i]/sorted[i-1])
 	}
-	const least, most = 1.4, 1.5 // minimum ratio; maximum quotient of two ratios
-	return slices.Min(ratios) >= least && slices.Max(ratios) <= slices.Min(ratios)*most
+	const minRatio, maxQuotient = 1.4, 1.5 // minimum ratio; maximum quotient of two ratios
+	return slices.Min(ratios) >= minRatio && slices.Max(ratios) <= slices.Min(ratios)*maxQuotient
 }
 
 // combined returns a plot for each combination of values of axes, or only p if that would be
