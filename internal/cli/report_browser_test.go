@@ -28,11 +28,12 @@ import (
 	"sim/scenarios/result"
 )
 
-// browserReports are the reports that are opened: what is run for each, and the views that it must have, in order.
+// browserReports lists the reports that are opened in a browser, with the commands whose
+// results they contain and their views in order.
 var browserReports = []struct {
 	name  string
-	runs  [][]string // commands without --out, each of whose results has the name of its place
-	flags []string   // of sim report
+	runs  [][]string // commands without --out; each result is stored in the directory "before" or "after"
+	flags []string   // flags of sim report
 	views string
 }{
 	{"job", [][]string{{"run", "deepseek671b"}}, nil, "summary timeline topology"},
@@ -44,8 +45,9 @@ var browserReports = []struct {
 	{"change", [][]string{{"run", "gpt7b"}, {"run", "gpt7b", "--set", "workload.microbatches=16"}}, []string{"--compare"}, "differs"},
 }
 
-// TestReportInBrowser opens reports of shipped scenarios from disk in a browser: none asks for anything but itself, none
-// complains, every view looks as it did, shows what result.json says, and is reached by keys.
+// TestReportInBrowser opens reports of shipped scenarios from disk in a browser. A report
+// requests no other files and logs no warnings. Each view equals its stored screenshot, shows
+// the values of result.json, and can be used with the keyboard.
 func TestReportInBrowser(t *testing.T) {
 	browser := startBrowser(t)
 	for _, b := range browserReports {
@@ -67,7 +69,7 @@ func TestReportInBrowser(t *testing.T) {
 				if got := tab.text(`document.querySelector("main section").dataset.view`); got != view {
 					t.Fatalf("key %d shows %s, not %s", i+1, got, view)
 				}
-				if view != "summary" || b.name == "job" { // one summary is as good as another
+				if view != "summary" || b.name == "job" { // one summary is sufficient
 					tab.compareScreenshot(b.name + "-" + view)
 				}
 				if check := viewChecks[view]; check != nil {
@@ -88,7 +90,7 @@ func TestReportInBrowser(t *testing.T) {
 // writeTestReport runs commands and writes the report of their results.
 func writeTestReport(t *testing.T, runs [][]string, flags []string) (dirs []string, file string) {
 	t.Helper()
-	t.Chdir(t.TempDir()) // what differs has the names of directories
+	t.Chdir(t.TempDir()) // the report contains relative directories
 	for i, args := range runs {
 		dir := []string{"before", "after"}[i]
 		mustSucceed(t, append(slices.Clone(args), "--no-plots", "--out", dir))
@@ -105,8 +107,8 @@ func writeTestReport(t *testing.T, runs [][]string, flags []string) (dirs []stri
 
 var secondsPattern = regexp.MustCompile(`_s": [0-9.e+-]+`)
 
-// equaliseTimings makes all times of the timings in dir the same, by whose length columns would differ, and changes their
-// digest in the manifest with them.
+// equaliseTimings sets all times in the timings of dir to the same value, because the widths
+// of columns depend on them, and updates the digest in the manifest.
 func equaliseTimings(t *testing.T, dir string) {
 	t.Helper()
 	timings, manifest := filepath.Join(dir, result.TimingsFile), filepath.Join(dir, result.ManifestFile)
@@ -127,7 +129,7 @@ func equaliseTimings(t *testing.T, dir string) {
 	}
 }
 
-// mustSucceed runs the command.
+// mustSucceed runs a command that must exit with 0.
 func mustSucceed(t *testing.T, args []string) {
 	t.Helper()
 	var out, err strings.Builder
@@ -138,7 +140,7 @@ func mustSucceed(t *testing.T, args []string) {
 	}
 }
 
-// startBrowser starts one for all tests, which are left out where there is none.
+// startBrowser starts a browser for all tests. It skips the test if none is installed.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	path := ""
@@ -171,11 +173,12 @@ type browserTab struct {
 	ctx context.Context
 
 	mu       sync.Mutex
-	requests []string
+	requests []string // URLs that the page requested
 	problems []string // errors and warnings of the console
 }
 
-// observerScript notes in the page when its first view is drawn, what work frames take, and what has had the focus.
+// observerScript records when the first view is drawn, the duration of each frame, and the
+// elements that had the focus.
 const observerScript = `
 window.observed = {opened: 0, frames: [], focused: new Set()};
 new MutationObserver((_, o) => {
@@ -189,7 +192,7 @@ addEventListener("focusin", e => observed.focused.add(e.target));
 	window.requestAnimationFrame = f => frame(t => { const begin = performance.now(); f(t); observed.frames.push([begin, performance.now() - begin]); });
 }`
 
-// openReport opens a file, and waits until its first view is drawn.
+// openReport opens a file and waits until its first view is drawn.
 func openReport(t *testing.T, browser context.Context, file string) *browserTab {
 	t.Helper()
 	ctx, stop := chromedp.NewContext(browser)
@@ -211,7 +214,7 @@ func openReport(t *testing.T, browser context.Context, file string) *browserTab 
 	return w
 }
 
-// record notes what the page asks for, and its complaints.
+// record records requests of the page and messages of its console.
 func (w *browserTab) record(event any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -231,7 +234,7 @@ func (w *browserTab) record(event any) {
 	}
 }
 
-// checkConsole fails where the page has complained, or asked for more than itself.
+// checkConsole fails if the page has logged a warning or requested a file other than itself.
 func (w *browserTab) checkConsole() {
 	w.Helper()
 	w.mu.Lock()
@@ -244,6 +247,7 @@ func (w *browserTab) checkConsole() {
 	}
 }
 
+// do performs actions in the page.
 func (w *browserTab) do(steps ...chromedp.Action[chromedp.Void]) {
 	w.Helper()
 	if err := chromedp.Do(w.ctx, steps...); err != nil {
@@ -251,7 +255,7 @@ func (w *browserTab) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// eval returns what an expression is in the page.
+// eval returns the value of a JavaScript expression in the page.
 func eval[T any](w *browserTab, expression string) T {
 	w.Helper()
 	v, err := chromedp.Run(w.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
@@ -273,17 +277,17 @@ func (w *browserTab) number(observed string) float64 {
 }
 func (w *browserTab) press(keys string) { w.Helper(); w.do(chromedp.KeyEvent(keys)) }
 
-// blur takes the focus from what has it.
+// blur removes the focus from the focused element.
 func (w *browserTab) blur() { w.Helper(); w.isTrue(`document.activeElement.blur() === undefined`) }
 
-// waitUntilDrawn waits until what was asked to be drawn is.
+// waitUntilDrawn waits until pending changes are drawn.
 func (w *browserTab) waitUntilDrawn() {
 	w.Helper()
 	w.isTrue(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
 }
 
-// checkKeyboard fails unless the key Tab comes by every control of the page, and keys change or tell something on every
-// picture.
+// checkKeyboard fails unless the Tab key reaches every control of the page, and arrow keys on
+// every picture change the view or show a tooltip.
 func (w *browserTab) checkKeyboard(view string) {
 	w.Helper()
 	const controls = `[...document.querySelectorAll("a[href], button, select, input, summary, [tabindex='0']")].filter(e => e.checkVisibility() && !e.disabled)`

@@ -20,7 +20,7 @@ import (
 
 var requireFrameRate = flag.Bool("frames", false, "fail where a timeline is drawn less than 30 times a second, which other work on the machine may cause")
 
-// timelineRun is a run whose timeline has that many.
+// timelineRun returns a run whose timeline has the given number of bars.
 func timelineRun(bars int) *result.Run {
 	const tracks = 64
 	p := result.Simulation{Policy: "many", MakespanS: float64(bars/tracks) * 1e-3}
@@ -38,8 +38,8 @@ func timelineRun(bars int) *result.Run {
 	return r
 }
 
-// TestFramesInBrowser: a timeline of 100,000 bars is zoomed by wheel and keys and moved, and each picture takes so little
-// that there can be 30 a second.
+// TestFramesInBrowser zooms and moves a timeline of 100,000 bars by wheel and keys. The median
+// duration of a frame allows 30 frames per second.
 func TestFramesInBrowser(t *testing.T) {
 	const bars, rate = 100_000, 30
 	browser := startBrowser(t)
@@ -86,7 +86,7 @@ func TestFramesInBrowser(t *testing.T) {
 		}
 	}
 	w.waitUntilDrawn()
-	took := eval[[]float64](w, `observed.frames.map(f => f[1]).filter(d => d > 0.5)`) // those that drew
+	took := eval[[]float64](w, `observed.frames.map(f => f[1]).filter(d => d > 0.5)`) // frames that redrew the timeline
 	ticks := eval[[]float64](w, `observed.ticks`)
 	if len(took) < 50 {
 		t.Fatalf("only %d pictures were drawn", len(took))
@@ -103,7 +103,7 @@ func TestFramesInBrowser(t *testing.T) {
 	w.checkConsole()
 }
 
-// scrollBy turns the wheel by so much.
+// scrollBy turns the wheel by a distance.
 func scrollBy(by float64) chromedp.MouseOption {
 	return func(p *input.DispatchMouseEventParams) { p.DeltaX, p.DeltaY = 1e-6, by }
 }

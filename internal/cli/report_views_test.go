@@ -21,21 +21,22 @@ import (
 	"sim/scenarios/result"
 )
 
-// viewChecks holds what views show to the results in a directory.
+// viewChecks compare the content of views with the results in directories, indexed by view.
 var viewChecks = map[string]func(w *browserTab, dirs []string){
 	"summary": checkSummary, "timeline": checkTimeline, "topology": checkTopology, "plan": checkPlan, "fleet": checkFleet,
 	"explorer": checkExplorer, "differs": checkDifferences,
 }
 
-// quantityPattern is a number at the beginning of a text, and the unit that follows it.
+// quantityPattern matches a number at the beginning of a text, with its unit.
 var quantityPattern = regexp.MustCompile(`^([\d,]*\.?\d+)(?: (ns|µs|ms|s|h|d|%|[kMGT]?B/s)(?:\W|$))?`)
 
-// unitFactors are those that pages write, in those of metrics.
+// unitFactors convert the units in pages to those of metrics.
 var unitFactors = map[string]float64{
 	"": 1, "s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9, "h": 3600, "d": 86400, "%": 1e-2, "B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12,
 }
 
-// hasQuantity tells whether a text begins with a value, as exactly as it is written.
+// hasQuantity reports whether a text begins with the value v, to the precision with which it
+// is printed.
 func hasQuantity(text string, v float64) bool {
 	m := quantityPattern.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {
@@ -56,13 +57,13 @@ func (w *browserTab) run(dir string) *result.Run {
 	return run
 }
 
-// textOf is the text of an element of the view.
+// textOf returns the text of an element of the view.
 func (w *browserTab) textOf(selector string) string {
 	w.Helper()
 	return w.text(fmt.Sprintf(`(document.querySelector(%q) || {textContent: "nothing"}).textContent`, "main "+selector))
 }
 
-// summaryShows: each cell of the table has the policy's metric.
+// checkSummary: each cell of the table has the metric of its policy.
 func checkSummary(w *browserTab, dirs []string) {
 	rows := w.run(dirs[0]).Document.Rows
 	metrics := w.texts(`sim.data.docs[0].table.metrics`)
@@ -89,7 +90,7 @@ func checkSummary(w *browserTab, dirs []string) {
 	}
 }
 
-// timelineShows: when the run ends, and each track's work.
+// checkTimeline: the view has the end of the run and the work of each track.
 func checkTimeline(w *browserTab, dirs []string) {
 	policy := w.text(`document.querySelector("main select").value`)
 	run := w.run(dirs[0])
@@ -107,7 +108,7 @@ func checkTimeline(w *browserTab, dirs []string) {
 	}
 }
 
-// explorerShows: the cells have the metric that is shown.
+// checkExplorer: the cells have the values of the selected metric.
 func checkExplorer(w *browserTab, dirs []string) {
 	s, _, _, err := result.ReadSweep(dirs[0])
 	if err != nil {
@@ -129,7 +130,7 @@ func checkExplorer(w *browserTab, dirs []string) {
 	}
 }
 
-// differsShows: what is old and new.
+// checkDifferences: the view has the old and the new values.
 func checkDifferences(w *browserTab, dirs []string) {
 	names := w.texts(`[...document.querySelectorAll("main tbody span[title]")].map(s => s.title)`)
 	compared := 0
@@ -150,7 +151,7 @@ func checkDifferences(w *browserTab, dirs []string) {
 	}
 }
 
-// table is what the cells of a table say, which is opened if it has to be.
+// table returns the cells of a table, which is opened if necessary.
 func (w *browserTab) table(label string) [][]string {
 	w.Helper()
 	return eval[[][]string](w, fmt.Sprintf(`new Promise(done => {
@@ -164,7 +165,7 @@ func (w *browserTab) table(label string) [][]string {
 	})`, label))
 }
 
-// topologyShows: the ports that are used, or the load of the most loaded link.
+// checkTopology: the view has the number of used ports, or the load of the most loaded link.
 func checkTopology(w *browserTab, dirs []string) {
 	run := w.run(dirs[0])
 	policy := strings.TrimSpace(w.textOf(".panel h2"))
@@ -179,7 +180,7 @@ func checkTopology(w *browserTab, dirs []string) {
 	if most := scale[len(scale)-1]; !hasQuantity(most, m["max_link_load"]) {
 		w.Errorf("topology: the load of links under %s goes to %s, want %v", policy, most, m["max_link_load"])
 	}
-	// By keys: a node, what its links carry, and the route from it to another.
+	// With keys: select a node, read the loads of its links, and show the path to another node.
 	w.do(chromedp.Focus(chromedp.CSS("main canvas")))
 	w.press(kb.ArrowRight + kb.Enter + kb.ArrowRight)
 	w.waitUntilDrawn()
@@ -189,7 +190,7 @@ func checkTopology(w *browserTab, dirs []string) {
 	w.press(kb.Escape)
 }
 
-// planShows: the last slot of the plan, the topologies and when it ends.
+// checkPlan: the view has the last slot of the plan, its topologies and its end.
 func checkPlan(w *browserTab, dirs []string) {
 	policy := w.text(`document.querySelector("main select").value`)
 	m := w.run(dirs[0]).Document.Row(policy).Metrics
@@ -212,7 +213,7 @@ func checkPlan(w *browserTab, dirs []string) {
 	w.isTrue(play + `.click() === undefined`)
 }
 
-// fleetShows: what happened to the first pod in the days that are shown.
+// checkFleet: the view has the failures and repairs of the first pod in the days shown.
 func checkFleet(w *browserTab, dirs []string) {
 	policy := w.text(`document.querySelector("main select").value`)
 	f, err := os.Open(filepath.Join(dirs[0], "events-"+policy+".csv"))
@@ -243,8 +244,8 @@ func checkFleet(w *browserTab, dirs []string) {
 	}
 }
 
-// compareScreenshot compares a picture of the page with the one that is stored, smoothed so that another version of a font
-// makes no difference.
+// compareScreenshot compares a screenshot of the page with the stored one. Both are averaged
+// over cells, so that small differences between versions of a font are ignored.
 func (w *browserTab) compareScreenshot(name string) {
 	w.Helper()
 	shot, err := chromedp.Run(w.ctx, chromedp.CaptureScreenshot())
@@ -281,18 +282,18 @@ func (w *browserTab) compareScreenshot(name string) {
 	}
 }
 
-// screenshotDir is where pictures are, wherever tests work.
+// screenshotDir is an absolute path, because tests change the working directory.
 var screenshotDir, _ = filepath.Abs(filepath.Join("testdata", "browser"))
 
-// What pictures may differ by: where fonts differ by a version nothing moves by more than a pixel or two.
+// Tolerances of screenshots: another version of a font moves lines by a pixel or two.
 const (
-	cellPixels        = 10   // pixels that are averaged, each way
+	cellPixels        = 10   // side of the square over which pixels are averaged
 	maxMeanDifference = 2.5  // of 255
-	maxFarShare       = 0.03 // share of the cells
+	maxFarShare       = 0.03 // maximum share of cells that differ by more than minFarDifference
 	minFarDifference  = 40   // of 255
 )
 
-// averageCells is the mean luminance of cells.
+// averageCells returns the mean luminance of each cell.
 func averageCells(m image.Image) [][]float64 {
 	b := m.Bounds()
 	rows := make([][]float64, b.Dy()/cellPixels)
@@ -308,7 +309,8 @@ func averageCells(m image.Image) [][]float64 {
 	return rows
 }
 
-// imageDifference returns by how much cells differ in the mean, and the share of those that differ much.
+// imageDifference returns the mean difference of cells, and the share of cells with a large
+// difference.
 func imageDifference(a, b [][]float64) (mean, far float64) {
 	if len(a) != len(b) || len(a[0]) != len(b[0]) {
 		return 255, 1

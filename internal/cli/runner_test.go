@@ -32,9 +32,8 @@ type runner struct {
 	log  bytes.Buffer // stderr of the process, for crash messages
 }
 
-// served is a command for the runner, and answered what came of it.
+// runnerCommand is a command for the runner, and commandResult its result.
 type (
-	// runnerCommand is a command for the runner, and commandResult its result.
 	runnerCommand struct {
 		Dir  string
 		Args [][]byte // may be invalid UTF-8

@@ -202,7 +202,8 @@ func (c *campaign) try(worker, i int) string {
 	return fmt.Sprintf("survived %d tests that reach it", len(c.reached[i]))
 }
 
-// tryAlone compiles a mutant by itself and runs all tests of its package and of those that depend on it.
+// tryAlone compiles a mutant by itself and runs the tests of its package and of all packages
+// that depend on it.
 func (c *campaign) tryAlone(m mutant) string {
 	dir := c.t.TempDir()
 	text, err := os.ReadFile(m.file)
