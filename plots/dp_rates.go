@@ -14,8 +14,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// services lists the compared ways to share bandwidth, as named in result.Simulation, with
-// their descriptions.
+// services lists the compared rate-sharing methods, as named in result.Simulation, with their
+// descriptions.
 var services = []struct{ name, text string }{
 	{"level-priority", "rates by priority, the urgent first"},
 	{"max-min", "rates shared fairly (max-min)"},

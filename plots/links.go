@@ -50,7 +50,8 @@ type styledRoute struct {
 	line draw.LineStyle // solid; dotted and lighter for the path without faults
 }
 
-// newLinkLoads returns the picture of link loads, or nil if there are no links or too many.
+// newLinkLoads returns the picture of link loads, or nil if there is no link or too many
+// links.
 func newLinkLoads(p *result.Simulation) *networkPicture { return newNetworkPicture(p, minNodeSpacing) }
 
 // newNetworkPicture returns a picture of the links, or nil if neighbours would be closer than

@@ -94,8 +94,8 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 	return page
 }
 
-// sortByMetric sorts cells by a metric, the best first. It reports whether the values differ
-// so much that short bars would be invisible on a linear axis.
+// sortByMetric sorts cells by a metric, the best first. needsLogAxis is true if the values
+// differ by more than a factor that makes short bars invisible on a linear axis.
 func sortByMetric(cells []result.Cell, m *result.Metric) (needsLogAxis bool) {
 	const far = 4 // ratio of maximum to minimum
 	lowest, highest := math.Inf(1), 0.0

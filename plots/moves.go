@@ -53,7 +53,7 @@ func movesFigures(_ *result.Document, d *result.Detail, add addFigure) {
 	}
 }
 
-// newCircuitHistory follows the moves of an iteration, and those of the previous iteration
+// newCircuitHistory follows the moves of an iteration, and the moves of the previous iteration
 // that end in this one.
 func newCircuitHistory(p *result.Simulation) *circuitHistory {
 	type moment struct {
@@ -249,8 +249,8 @@ func (m *movesPicture) durationNote() string {
 	return out + "."
 }
 
-// finalChanges returns the time range of the changes in the last quarter of the iteration. ok
-// is false if there are none.
+// finalChanges returns the time range of the changes in the last quarter of the iteration.
+// Without changes, ok is false.
 func (m *movesPicture) finalChanges() (from, to float64, ok bool) {
 	end := m.sim.MakespanS
 	const near = 0.25 // share of the iteration

@@ -34,7 +34,7 @@ type slotRange struct{ phase, first, slots int }
 
 // Sizes in points, except maxLinkRows.
 const (
-	maxLinkRows     = 24  // with more links, only those of GPU 0 are drawn
+	maxLinkRows     = 24  // with more links, only GPU 0 is drawn
 	bandWidth       = 19  // width of a reconfiguration, for a label such as "→63"
 	gpuLabelWidth   = 42  // labels to the left of the tracks
 	maxSlotWidth    = 26  // at most

@@ -42,8 +42,8 @@ func nonZeroSeries(all []result.Series) []*result.Series {
 	return out
 }
 
-// activeRange returns the first and the last time in seconds at which s is positive. ok is
-// false if there are none.
+// activeRange returns the first and the last time in seconds at which s is positive. If s is
+// always 0, ok is false.
 func activeRange(s *result.Series) (from, to float64, ok bool) {
 	for i, v := range s.Value {
 		if v <= 0 {

@@ -197,8 +197,8 @@ type matrixCell struct {
 	label       string // shown where there is room
 }
 
-// drawMatrix draws a square matrix with the given names of rows and columns. If beside is not
-// empty, it is the name of an additional column to the right. As many rows and columns are
+// drawMatrix draws a square matrix with the given names of rows and columns. If extraColumn is
+// not empty, it is the name of an additional column to the right. As many rows and columns are
 // labelled as fit.
 func drawMatrix(c draw.Canvas, names []string, extraColumn string, all []matrixCell) {
 	const labels, largest, minCell = 18, 26, 2 // points: space for names; maximum size of a cell; minimum visible size

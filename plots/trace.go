@@ -27,7 +27,7 @@ type SpanKind struct {
 // other kinds are drawn as work, in grey.
 func SpanKinds() []SpanKind { return slices.Clone(spanKinds) }
 
-// spanKinds lists the kinds of training, then those of fleets.
+// spanKinds lists the kinds of training, followed by the kinds of fleets.
 var spanKinds = []SpanKind{
 	{"forward", "forward pass", sheet.SkyBlue, 0},
 	{"backward", "backward pass", sheet.Vermillion, 0},
@@ -64,7 +64,7 @@ func allSpans(tracks []result.Track) iter.Seq2[int, result.Span] {
 	}
 }
 
-// usedKinds returns the kinds that occur in tracks, separated into those of spanKinds and
+// usedKinds returns the kinds that occur in tracks: first the kinds in spanKinds, then all
 // others.
 func usedKinds(tracks []result.Track) (known, others []SpanKind) {
 	seen := map[string]bool{}
@@ -118,8 +118,8 @@ func traceFigures(doc *result.Document, d *result.Detail, add addFigure) {
 	}
 }
 
-// fastest returns the best simulation of those that wanted accepts, as ranked by the document
-// and else by makespan, or nil if there is none.
+// fastest returns the best simulation that wanted accepts, as ranked by the document and else
+// by makespan. If wanted accepts no simulation, it returns nil.
 func fastest(doc *result.Document, d *result.Detail, wanted func(*result.Simulation) bool) *result.Simulation {
 	if i, _ := doc.Winner(); i >= 0 {
 		if p := d.Simulation(doc.Rows[i].Policy); p != nil && wanted(p) {

@@ -30,8 +30,8 @@ type bar struct {
 	label    string // printed if it fits
 }
 
-// stackBar adds a bar on top of those that were added for the same interval. foot is their
-// total height, which stackBar increases by high.
+// stackBar adds a bar on top of the previous bars of the same interval. foot is their total
+// height, which stackBar increases by high.
 func (t *trackChart) stackBar(track int, lo, hi float64, foot *float64, high float64, clr color.RGBA) {
 	if high > 0 {
 		t.bars = append(t.bars, bar{track, lo, hi, *foot, *foot + high, clr, ""})

@@ -149,8 +149,8 @@ func flagValues(cmd, flag string) []string {
 	return nil
 }
 
-// argumentValues returns the possible values of the next positional argument of a command,
-// after those in before.
+// argumentValues returns the possible values of the next positional argument of a command.
+// before has the previous arguments.
 func argumentValues(cmd string, before []string) []string {
 	switch {
 	case cmd == "run" || cmd == "check":

@@ -226,7 +226,7 @@ func (c *command) readSweep(dir string) (s *result.Sweep, t *result.SweepTimings
 			return s, t, plots, all, nil
 		}
 	}
-	if s, t, plots, err = result.ReadSweep(dir); err != nil { // the error describes what is missing
+	if s, t, plots, err = result.ReadSweep(dir); err != nil { // the error lists the missing files
 		return nil, nil, nil, 0, err
 	}
 	return s, t, plots, len(s.Cells), nil
@@ -238,14 +238,14 @@ func isSweep(dir string) bool {
 	return err == nil || result.IsSweep(dir)
 }
 
-// plotDir returns the directory for figures: --out, or by default a directory in that of the
+// plotDir returns the directory for figures: --out, or by default a directory inside the
 // result.
 func plotDir(flags plotFlags, dir string) string {
 	return cmp.Or(flags.out, filepath.Join(dir, result.PlotsDir))
 }
 
-// drawSweep draws the figure that the flags define, or else those of specs. An invalid figure
-// is a usage error, unless another figure can be drawn.
+// drawSweep draws the figure that the flags define, or else the figures of specs. An invalid
+// figure is a usage error, unless another figure can be drawn.
 func drawSweep(s *result.Sweep, t *result.SweepTimings, specs []result.Plot, flags plotFlags) ([]sheet.Figure, error) {
 	if flags.figure != nil {
 		p := chart.Propose(s, *flags.figure)

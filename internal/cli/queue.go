@@ -79,8 +79,8 @@ func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner,
 const tokenVariable = "SIM_TOKEN"
 
 // queueToken checks the address and the credentials of a queue and returns its token: from the
-// file, or else from the environment, or "" if there is none. given is a token that is part of
-// an address, "" if none is.
+// file, or else from the environment, or "" without one. given is a token that is part of an
+// address; it may be "".
 func (c *command) queueToken(address, creds, file, given string) (string, error) {
 	if address != queue.EmbeddedURL {
 		if err := queue.CheckURL(address); err != nil {

@@ -140,7 +140,7 @@ func mustSucceed(t *testing.T, args []string) {
 	}
 }
 
-// startBrowser starts a browser for all tests. It skips the test if none is installed.
+// startBrowser starts a browser for all tests. Without an installed browser it skips the test.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	path := ""

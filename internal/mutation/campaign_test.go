@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// A campaign holds compiled tests with all mutants of a draw, and which test reaches which mutant.
+// A campaign holds compiled tests with all mutants of a sample, and the tests that reach each
+// mutant.
 type campaign struct {
 	t       *testing.T
 	dir     string // holds the compiled tests, and a directory for each worker

@@ -1,5 +1,5 @@
-// Package text formats numbers, times, tables and lines for people, in the same way for all
-// commands and documents. It does not depend on what they mean.
+// Package text formats numbers, times, tables and lines for people, identically for all
+// commands and documents. It does not depend on their meaning.
 //
 // Table prints tables, Unit a column of times. Wrap, Line and Screen control the layout of
 // lines and escape text of unknown origin. DidYouMean suggests corrections of misspelt names.
@@ -133,7 +133,7 @@ func DidYouMean(word string, known []string, otherwise string) string {
 }
 
 // Nearest returns the known word that word most likely stands for: a word with a few edits, or
-// the only word with this prefix. If there is none, it returns "".
+// the only word with this prefix. Without such a word it returns "".
 func Nearest(word string, known []string) string {
 	if near := similarNames(word, known); len(near) == 1 {
 		return near[0]

@@ -131,7 +131,7 @@ func setScale(a *plot.Axis, lo, hi float64, log bool) {
 }
 
 // labelFactor returns the common factor from numbers to the numbers in their labels. ok is
-// false if there is none, for example because labels have units.
+// false without a common factor, for example because labels have units.
 func labelFactor(numbers []float64, labels []string) (per float64, ok bool) {
 	for i, n := range numbers {
 		v, err := strconv.ParseFloat(labels[i], 64)
@@ -148,7 +148,7 @@ func labelFactor(numbers []float64, labels []string) (per float64, ok bool) {
 	return per, per > 0
 }
 
-// minMax returns the minimum and maximum of values. If there are none, lo > hi.
+// minMax returns the minimum and maximum of values. Without values, lo > hi.
 func minMax(values []float64) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -192,7 +192,7 @@ func setValueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, 
 	switch {
 	case lo != base:
 		a.Min -= margin * width
-	case from == nil && !bars: // values at the base remain visible beside the axis
+	case from == nil && !bars: // values at the base remain visible next to the axis
 		a.Min -= margin / 2 * width
 	}
 	a.Tick.Marker = sheet.Ticker{Unit: q.unit, Count: count}

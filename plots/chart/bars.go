@@ -67,7 +67,8 @@ func (v *view) bars() (*sheet.Sheet, error) {
 	return (&barChart{table: tab, v: v}).sheet(m, what+v.bySeries()), nil
 }
 
-// sheet lays out the bars of a table. what follows the name of the metric in the title.
+// sheet lays out the bars of a table. what is the part of the title after the name of the
+// metric.
 func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	v := b.v
 	lo, hi := b.extent(-1)
@@ -118,8 +119,8 @@ func (b *barChart) legend(s *sheet.Sheet, metric string) {
 	s.Legend = append([]sheet.Entry{{Text: "best", Sample: sheet.BoxSample(sheet.Vermillion, 1)}, {Text: "other policies", Sample: sheet.BoxSample(sheet.SkyBlue, 1)}}, s.Legend...)
 }
 
-// extent returns the range of the values and marks of a panel; -1 stands for all panels. If
-// there are none, lo > hi.
+// extent returns the range of the values and marks of a panel; -1 stands for all panels.
+// Without values and marks, lo > hi.
 func (b *barChart) extent(panel int) (lo, hi float64) {
 	values := b.v.markValues(panel)
 	for _, s := range b.panelCells(panel) {
@@ -213,7 +214,7 @@ func (b *barChart) reserveLabelSpace(a *plot.Axis, lo, hi, height float64) {
 		return
 	}
 	space := b.label.length + 7
-	if lo < b.base && len(b.v.marks) > 0 { // numbers also need space beside marks
+	if lo < b.base && len(b.v.marks) > 0 { // marks need space between bars and numbers
 		space += 2 * markRadius
 	}
 	used := 1 - min(float64(space)/height, 0.45) // share of the height for bars
@@ -317,7 +318,7 @@ func (b *barCanvas) drawNumber(cell *cellSummary, series, group int) {
 	style, mid := sheet.Aligned(b.label.style, draw.XCenter, draw.YBottom), b.barLeft(series, group)+b.pitch/2
 	text := b.text(cell.mean, b.label.decimals)
 	if cell.max > cell.min && !b.label.upright && style.Width(text)+sideGap <= b.pitch/2+6 {
-		style.XAlign = draw.XLeft // beside the whisker, at the height of the mean
+		style.XAlign = draw.XLeft // right of the whisker, at the height of the mean
 		b.FillText(style, sheet.Point(mid+sideGap, max(b.y(cell.mean), b.foot+1)+off), text)
 		return
 	}

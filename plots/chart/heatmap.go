@@ -42,7 +42,7 @@ type heatChart struct {
 	hasSeparateColors bool         // each panel has its own colour scale
 }
 
-// heatmap draws heat maps, also those of twist patterns.
+// heatmap draws heat maps, including maps of twist patterns.
 func (v *view) heatmap() (*sheet.Sheet, error) {
 	m, tab, err := v.tableOf(v.spec.Z)
 	if err != nil {
@@ -116,7 +116,7 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	return s, nil
 }
 
-// color returns the colour of a value in a panel. Low values are dark.
+// colorBar returns the colour bar for a height.
 func (h *heatChart) colorBar(height vg.Length) *plot.Plot {
 	if !h.hasSeparateColors {
 		return sheet.ColorBar(h.q.label, h.q.unit, h.lo, h.hi, height)

@@ -197,7 +197,7 @@ func (f *dimension) isTime() bool {
 }
 
 // headings returns the title and the subtitle of a chart. what is the default title. The
-// subtitle lists the options where that the chart does not show otherwise.
+// subtitle also lists selections by the option "where", unless the chart shows them otherwise.
 func (v *view) headings(what string) (title, subtitle string) {
 	title = cmp.Or(v.spec.Title, sheet.Capitalise(what))
 	subtitle = cmp.Or(v.sweep.Title, v.sweep.Name)

@@ -311,7 +311,7 @@ func (c *lineChart) buildOverMetric(m measure) error {
 }
 
 // yRange returns the range of the points and marks of a panel in y; -1 stands for all panels.
-// If there are none, lo > hi.
+// Without points and marks, lo > hi.
 func (c *lineChart) yRange(panel int) (lo, hi float64) {
 	values := c.v.markValues(panel)
 	for p, lines := range c.lines {

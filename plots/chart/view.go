@@ -22,7 +22,7 @@ type dimension struct {
 	numbers    []float64                // values as numbers; nil if some label is not a number
 	categories []int                    // indices of the labels that are drawn
 	position   []int                    // indexed by label: its index in categories, or -1
-	parent     *dimension               // the dimension of which this one is a part (see findTwists), else nil
+	parent     *dimension               // for a dimension that is a part of another (see findTwists): the other one; else nil
 	indexOf    func(c *result.Cell) int // index of a cell in categories, or -1
 }
 

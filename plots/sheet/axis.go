@@ -49,8 +49,8 @@ func PrefixedUnit(maxValue float64, name string) Unit {
 	return largestUnit(maxValue, []Unit{{"P" + name, 1e-15}, {"T" + name, 1e-12}, {"G" + name, 1e-9}, {"M" + name, 1e-6}, {"k" + name, 1e-3}}, Unit{name, 1})
 }
 
-// largestUnit returns the first of units in which v is at least 1, or other if there is none.
-// The units must be sorted, the largest first.
+// largestUnit returns the first of units in which v is at least 1, or other if v is smaller in
+// all of them. The units must be sorted, the largest first.
 func largestUnit(v float64, units []Unit, other Unit) Unit {
 	for _, u := range units {
 		if math.Abs(v)*u.Per >= 1-1e-9 { // tolerate rounding errors

@@ -3,9 +3,9 @@
 //
 // A Sheet describes the content of a figure from top to bottom: a title, a legend, Blocks of
 // plots whose data areas are aligned, and notes. Sheet.Figure turns it into a Figure, whose
-// height depends on its content. The plots are those of the library gonum/plot. The package
-// also provides text styles and colours (style.go, color.go), units and ticks of axes
-// (axis.go), fast drawing of many bars (bars.go) and number formats (format.go).
+// height depends on its content. The library gonum/plot draws the plots. This package also
+// provides text styles and colours (style.go, color.go), units and ticks of axes (axis.go),
+// fast drawing of many bars (bars.go) and number formats (format.go).
 //
 // Lengths are in points (1/72 inch) unless stated otherwise. Coordinates grow to the right and
 // upwards.
@@ -23,7 +23,7 @@ import (
 	"gonum.org/v1/plot/vg/recorder"
 )
 
-// Width is the width of every figure, that of a printed page, so that text has its usual size
+// Width is the width of every figure, equal to a printed page, so that text has its usual size
 // in print. ContentWidth is the width without the margins.
 const (
 	Width        = 9 * vg.Inch
