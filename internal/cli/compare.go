@@ -88,7 +88,7 @@ func (c *command) compare(cc *cli.Context) error {
 	at := slices.Index(compareFormatNames(), cc.String("format"))
 	if at < 0 {
 		names := compareFormatNames()
-		return usagef("flag --format wants %s, not %q%s", strings.Join(names, ", "), cc.String("format"), strings.TrimSuffix(text.DidYouMean(cc.String("format"), names, ""), "; "))
+		return usagef("flag --format needs %s, not %q%s", strings.Join(names, ", "), cc.String("format"), strings.TrimSuffix(text.DidYouMean(cc.String("format"), names, ""), "; "))
 	}
 	var sides [2]*compare.Set
 	var read []string
@@ -102,6 +102,8 @@ func (c *command) compare(cc *cli.Context) error {
 			return err
 		}
 	}
+
+	// Check the names in --ignore, --where and --metric against both results.
 	for _, key := range cc.StringSlice("ignore") {
 		known := sides[0].Keys()
 		for _, k := range sides[1].Keys() {
@@ -136,6 +138,8 @@ func (c *command) compare(cc *cli.Context) error {
 	if err != nil {
 		return usageError(err.Error())
 	}
+
+	// Print the comparison or write it to a file.
 	view := compare.View{All: cc.Bool("all")}
 	write := func(w io.Writer) error { return compareFormats[at].write(found, w, view) }
 	if path := cc.String("out"); path != "" {
@@ -162,7 +166,7 @@ func compareOptions(cc *cli.Context) (o compare.Options, err error) {
 		Wall:         cc.Bool("wall"),
 	}
 	if cc.IsSet("wall-fail-over") && !o.Wall {
-		return o, usagef("flag --wall-fail-over goes with --wall")
+		return o, usagef("flag --wall-fail-over requires --wall")
 	}
 	if o.FailOver, err = parseShare("fail-over", cc.String("fail-over")); err != nil {
 		return o, err
@@ -176,7 +180,7 @@ func parseShare(flag, text string) (float64, error) {
 	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-		return 0, usagef("flag --%s wants a share such as 0.5%% or 0.005, not %q", flag, text)
+		return 0, usagef("flag --%s needs a share such as 0.5%% or 0.005, not %q", flag, text)
 	}
 	if isPercent {
 		return v / 100, nil

@@ -199,7 +199,7 @@ func readFormats(cc *cli.Context) (formats []string, err error) {
 	}
 	for _, name := range strings.Split(cc.String("format"), ",") {
 		if name = strings.TrimSpace(name); name != "png" && name != "svg" {
-			return nil, usagef("flag --format wants png, svg or png,svg, not %q", cc.String("format"))
+			return nil, usagef("flag --format needs png, svg or png,svg, not %q", cc.String("format"))
 		}
 		if !slices.Contains(formats, name) {
 			formats = append(formats, name)

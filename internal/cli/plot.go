@@ -74,11 +74,11 @@ type plotFlags struct {
 func readPlotFlags(cc *cli.Context) (f plotFlags, err error) {
 	for _, name := range []string{"name", "title"} {
 		if given := cc.String(name); text.Line(given, maxTitleBytes) != given {
-			return f, usagef("flag --%s wants a line of text of at most %d bytes, not %q", name, maxTitleBytes, text.Line(given, maxTitleBytes))
+			return f, usagef("flag --%s needs a line of text of at most %d bytes, not %q", name, maxTitleBytes, text.Line(given, maxTitleBytes))
 		}
 	}
 	if name := cc.String("name"); strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") {
-		return f, usagef("flag --name wants the name of a file without slashes that does not start with a dot, not %q", name)
+		return f, usagef("flag --name needs the name of a file without slashes that does not start with a dot, not %q", name)
 	}
 	f.out, f.spec = cc.String("out"), cc.String("spec")
 	if f.formats, err = readFormats(cc); err != nil {
@@ -111,7 +111,7 @@ func readWhere(texts []string) (result.Where, error) {
 	for _, text := range texts {
 		key, values, ok := strings.Cut(text, "=")
 		if key = strings.TrimSpace(key); !ok || key == "" || strings.TrimSpace(values) == "" {
-			return nil, usagef("flag --where wants KEY=A,B, not %q", text)
+			return nil, usagef("flag --where needs KEY=A,B, not %q", text)
 		}
 		depth := 0
 		for _, v := range strings.FieldsFunc(values, func(r rune) bool {
@@ -197,6 +197,8 @@ func (c *command) drawResults(names []string, specs []result.Plot, flags plotFla
 		}
 		runs, dirs = append(runs, run), append(dirs, dir)
 	}
+
+	// Draw the figures of one run, or a figure of several runs as if they were a sweep.
 	if len(runs) > 1 && flags.out == "" {
 		return nil, "", usagef("several runs have no common directory; give the figures one with --out DIR")
 	}

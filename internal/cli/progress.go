@@ -190,6 +190,8 @@ func (m *progressMeter) showBar() {
 		return
 	case <-time.After(barDelay):
 	}
+
+	// Configure the library's progress bar.
 	pw := progress.NewWriter()
 	out := &byteCounter{w: unwrapWriter(m.c.stderr)} // the terminal itself, because the bar moves the cursor
 	pw.SetOutputWriter(out)
@@ -211,6 +213,8 @@ func (m *progressMeter) showBar() {
 	for !pw.IsRenderInProgress() { // calling Stop earlier has no effect
 		time.Sleep(time.Millisecond)
 	}
+
+	// Update the bar until the work ends, then erase it.
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -70,6 +70,8 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	if err := study.Vacant(dir, plan.Claim(flags.force)); err != nil {
 		return err
 	}
+
+	// Select the runner: this process, the workers of a queue, or the workers of a directory.
 	var run study.Runner = study.Local(flags.workers)
 	if flags.queue == "" { // with a queue, its workers write
 		if err := checkOutputDirs(flags.dirs, nil); err != nil {
@@ -83,6 +85,8 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	if flags.dryRun {
 		return c.dryRun(ctx, plan, flags)
 	}
+
+	// Open the directory of the sweep.
 	text, err := st.TOML()
 	if err != nil {
 		return err
@@ -132,6 +136,8 @@ func (c *command) plan(ctx context.Context, file string, overrides []string, fla
 	if err != nil {
 		return nil, nil, err
 	}
+
+	// Check the plots of the study, so that errors appear before anything is computed.
 	if len(flags.formats) > 0 {
 		for i := range st.Plots {
 			if err := chart.Check(&st.Plots[i], &plan.Sweep); err != nil {
@@ -152,6 +158,8 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 	for _, w := range store.Warnings {
 		c.logf("%s", w)
 	}
+
+	// Reuse the finished cells of earlier sweeps with the same name.
 	kin, err := filepath.Glob(filepath.Join(filepath.Dir(store.Dir), unsafeInPath.ReplaceAllString(plan.Sweep.Name, "-")+"-*"))
 	if err != nil {
 		return err
@@ -167,8 +175,10 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 	if err := c.announce(ctx, plan, store, flags); err != nil {
 		return err
 	}
+
+	// Compute the missing cells, with progress and partial results in between.
 	var left func() (*study.Forecast, error)
-	if flags.queue == "" { // whose workers nobody counts
+	if flags.queue == "" { // the number of workers of a queue is unknown
 		left = func() (*study.Forecast, error) { return plan.Forecast(ctx, store, nil) }
 	}
 	m, update := c.startSweepProgress(plan.Sweep.Name, flags.workers, left)
@@ -182,6 +192,8 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 		}
 	}})
 	m.stop()
+
+	// Report failed cells, and stop if cells are missing.
 	stopped := func(err error) error {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return &sweepInterrupt{status, store.Dir}
@@ -197,6 +209,8 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 	if err != nil {
 		return stopped(err)
 	}
+
+	// All cells are stored: assemble the sweep, print it and store it.
 	doc, timings := plan.Fill(store)
 	timings.WallS = c.now().Sub(begun).Seconds()
 	writes := true
@@ -282,6 +296,8 @@ func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *resu
 			return err
 		}
 	}
+
+	// Draw the figures. If this fails, the results are printed anyway.
 	var drawn error
 	if writes && len(flags.formats) > 0 {
 		drawn = drawCharts(ctx, filepath.Join(store.Dir, result.PlotsDir), plots, doc, timings, flags.runFlags)
@@ -299,6 +315,8 @@ func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *resu
 		}
 		return drawn
 	}
+
+	// Print the table with the selected metric and cells.
 	metric, err := report.SweepMetric(doc, plots, flags.metric)
 	if err != nil {
 		n := 0
