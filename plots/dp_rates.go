@@ -36,6 +36,8 @@ func ratesFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	}
 	// With fair sharing, the flows of a group overlap whenever possible.
 	r := rateFigure{group: busiestGroup(chosen[len(chosen)-1]), from: math.Inf(1)}
+
+	// Find the series of the group and their common ranges.
 	ends := make([]float64, len(chosen))
 	for i, p := range chosen {
 		for _, s := range activeSeries(p, r.group) {
@@ -51,6 +53,8 @@ func ratesFigure(doc *result.Document, d *result.Detail, add addFigure) {
 		return
 	}
 	r.span = slices.Max(ends) - r.from
+
+	// Add the legend and one plot per simulation.
 	s := &sheet.Sheet{Title: "Rates of gradient synchronisations"}
 	if r.group != "" {
 		s.Title += " that share circuits: " + r.group

@@ -224,6 +224,8 @@ func (k *networkPicture) paint(c draw.Canvas) {
 			byState[l.State] = append(byState[l.State], pts)
 		}
 	}
+
+	// Draw the links: usable ones by load, then drained and failed ones.
 	style := draw.LineStyle{Width: min(max(step*0.11, 0.7), 3)}
 	for i, lines := range byLoad { // the most loaded links on top
 		style.Color = loadColor(float64(i) / all)
@@ -239,6 +241,8 @@ func (k *networkPicture) paint(c draw.Canvas) {
 			drawCross(c, pts[len(pts)-1], min(3, step*0.15))
 		}
 	}
+
+	// Draw the nodes; nodes that do not send are squares.
 	for i, at := range k.At {
 		p, r := k.layoutPoint(c, at[0], at[1]), min(3, max(step*0.1, 0.6))
 		if k.Idle != nil && k.Idle[i] {
@@ -315,6 +319,8 @@ func (k *networkPicture) drawRoutes(c draw.Canvas, step vg.Length) {
 			}
 		}
 	}
+
+	// Draw the endpoints of paths on top.
 	labelled := map[int]bool{}
 	for _, w := range k.routes {
 		for _, node := range []int{w.Src, w.Dst} {

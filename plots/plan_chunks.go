@@ -176,6 +176,8 @@ func (r *chunkStrips) plot(strip []slotRange) *plot.Plot {
 				}
 			}
 		}
+
+		// Number the slots.
 		end := from + wide*float64(s.slots) // of the space for slot numbers; the next topology follows
 		for i := range s.slots {
 			slot := r.Parts[s.phase].Before + s.first + i + 1
@@ -188,6 +190,8 @@ func (r *chunkStrips) plot(strip []slotRange) *plot.Plot {
 		}
 		x = end
 	}
+
+	// Idle cells first, so that they are below.
 	for _, list := range cells {
 		t.bars = append(t.bars, list...)
 	}

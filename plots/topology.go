@@ -43,12 +43,16 @@ func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	for i := range d.Policies {
 		jobs = max(jobs, len(d.Policies[i].Jobs))
 	}
+
+	// Show each job separately if there are few.
 	const abreast = 2 // maximum number of jobs whose topologies fit next to the common one
 	if jobs > 0 && jobs <= abreast && len(charts)*(1+jobs) <= maxTopologyCharts {
 		charts = withJobs(charts, doc, d)
 	} else {
 		jobs = 0
 	}
+
+	// All charts have the same form and the same line widths, so that they are comparable.
 	charts = sheet.First(s, charts, maxTopologyCharts, "different topologies")
 	maxCircuits, peers, form, columns, rows := 1, false, result.RowForm, 0, 1
 	for _, c := range charts {
@@ -66,6 +70,8 @@ func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 		s.Note("Ports above a picture are those of all %.0f replicas; one of them is drawn for all.", n)
 	}
 	explainTopology(s, form, peers, maxCircuits)
+
+	// Draw the charts.
 	block := sheet.Block{Cols: max(2, 1+jobs), Height: [...]vg.Length{result.RowForm: 72 * vg.Length(rows), result.RingForm: 250, result.MatrixForm: 300}[form]}
 	if len(charts) == 1 || form == result.RowForm && columns > 6 {
 		block.Cols = 1

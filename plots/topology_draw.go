@@ -92,6 +92,8 @@ func (c *topologyChart) paintPods(cv draw.Canvas, wide vg.Length, at func(i int)
 		}
 		cv.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
 	}
+
+	// Label the bundles.
 	style := sheet.Aligned(sheet.Bold(sheet.SmallSize, circuitColor), draw.XCenter, draw.YCenter)
 	for _, pair := range c.pairs() {
 		a, angle := at(pair[0])
@@ -209,6 +211,8 @@ func drawMatrix(c draw.Canvas, names []string, extraColumn string, all []matrixC
 	cell := min((size.X-labels)/vg.Length(columns), (size.Y-labels)/vg.Length(n), largest)
 	left, top := c.Min.X+labels, c.Max.Y-labels
 	at := func(i int) vg.Length { return cell * vg.Length(i) }
+
+	// Fill the cells, then print their labels.
 	var bars sheet.ColoredBars
 	for _, s := range all {
 		side := max(cell, minCell)
@@ -222,6 +226,8 @@ func drawMatrix(c draw.Canvas, names []string, extraColumn string, all []matrixC
 			c.FillText(style, sheet.Point(left+at(s.column)+cell/2, top-at(s.row)-cell/2+1), s.label)
 		}
 	}
+
+	// Draw the frame and name rows and columns.
 	line, style := sheet.Line(sheet.Dim, 0.75), sheet.Sans(sheet.SmallSize, sheet.Ink)
 	above, rowStyle := sheet.Aligned(style, draw.XCenter, draw.YBottom), sheet.Aligned(style, draw.XRight, draw.YCenter)
 	c.StrokeLines(line, sheet.RectanglePath(left, left+at(n), top-at(n), top))

@@ -149,11 +149,15 @@ func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 	if !hasSpans(p) {
 		return
 	}
+
+	// Legend and notes.
 	s := &sheet.Sheet{Title: title}
 	tracks := sheet.First(s, p.Tracks, shown, "stages")
 	addKindLegend(s, tracks)
 	s.AddLegend("end of the iteration", sheet.LineSample(endLine))
 	s.Note("Numbers count micro-batches. Thin bars are what the stage sends to other pods.")
+
+	// The whole iteration, and below it both ends enlarged if numbers would not fit.
 	end := max(p.MakespanS, lastEnd(tracks, func(result.Span) bool { return true }))
 	height := max(min(max(minHeight, panel/vg.Length(len(tracks))), maxHeight)*vg.Length(len(tracks)), 72)
 	part := func(head string, from, to float64, count int, grouped bool) *plot.Plot {

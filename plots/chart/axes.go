@@ -237,6 +237,8 @@ func (g panelGrid) setSharedAxes(panels []*plot.Plot, extent func(panel int) (lo
 			p.Y = all
 		}
 	}
+
+	// Share the axis unless a panel would look flat.
 	_, log := all.Scale.(plot.LogScale)
 	if separate = !log && all.Max-all.Min > maxSpanRatio*minSpan; separate {
 		return true

@@ -71,6 +71,8 @@ func (v *view) bars() (*sheet.Sheet, error) {
 // metric.
 func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	v := b.v
+
+	// Choose units, styles and the arrangement of panels.
 	lo, hi := b.extent(-1)
 	b.q = v.newQuantity(m.name, v.spec.YLabel, lo, hi, true)
 	b.q.hasTickUnits = false // all numbers on the bars have the same unit
@@ -79,6 +81,8 @@ func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	const widest = 280 // half a sheet is wide enough for any number of bars
 	g := layoutPanels(len(panels), min(vg.Length(b.columns*b.series)*(sheet.NumberSize+0.5)/groupShare, widest), 0)
 	b.chooseLabel(g.width)
+
+	// Add axes and bars to each panel.
 	labels, title := v.x.tickLabels(v.spec.XLabel)
 	if v.x.index < 0 || v.spec.XLabel == "" && v.x.name == policyName { // policies need no axis title
 		title = v.spec.XLabel
@@ -88,6 +92,8 @@ func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 		panel.Add(sheet.Grid(true, false), sheet.PlotFunc(func(c draw.Canvas, own *plot.Plot) { b.draw(c, own, p) }))
 	}
 	b.scales(g, panels)
+
+	// Add the title, the legend and notes.
 	s := v.newSheet(b.q.name+what, panels, g, title, b.q.label)
 	v.legend(s, b.styles, seriesParts{bars: true})
 	b.legend(s, m.name)
@@ -264,6 +270,8 @@ func (b *barChart) draw(c draw.Canvas, p *plot.Plot, panel int) {
 	if !math.IsInf(b.base, -1) {
 		foot = min(max(y(b.base), c.Min.Y), c.Max.Y)
 	}
+
+	// Bars first, so that numbers and marks are on top.
 	cv := &barCanvas{c, b, panel, x, y, pitch, foot}
 	cv.forEachBar(cv.drawBar)
 	if foot < c.Max.Y {
@@ -317,12 +325,16 @@ func (b *barCanvas) drawNumber(cell *cellSummary, series, group int) {
 	const off, sideGap = 3, 5
 	style, mid := sheet.Aligned(b.label.style, draw.XCenter, draw.YBottom), b.barLeft(series, group)+b.pitch/2
 	text := b.text(cell.mean, b.label.decimals)
+
+	// If there is space, print the number next to the whisker.
 	if cell.max > cell.min && !b.label.upright && style.Width(text)+sideGap <= b.pitch/2+6 {
 		style.XAlign = draw.XLeft // right of the whisker, at the height of the mean
 		b.FillText(style, sheet.Point(mid+sideGap, max(b.y(cell.mean), b.foot+1)+off), text)
 		return
 	}
 	at, sign := max(b.y(cell.max), b.foot+1)+off, vg.Length(1)
+
+	// Otherwise print it beyond the whisker, and beyond marks that it would overlap.
 	down := cell.mean < b.base
 	if down {
 		at, sign = min(b.y(cell.min), b.foot)-off, -1

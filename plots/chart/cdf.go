@@ -52,6 +52,9 @@ func (c *lineChart) buildDistribution(m measure) error {
 	if hidden := v.averagedDimensions(); len(hidden) == 1 && hidden[0].text == "seed" {
 		what = "seeds"
 	}
+
+	// Use the samples if any cell has some; the first sample determines whether a cell has a
+	// value.
 	first, sampled := m, slices.ContainsFunc(v.cells, func(cell *result.Cell) bool { return len(cell.Samples[m.name]) > 0 })
 	if sampled {
 		what = "trials"
@@ -64,6 +67,9 @@ func (c *lineChart) buildDistribution(m measure) error {
 			return 0, false
 		}
 	}
+
+	// Collect the values of each curve, and the number of samples including those without a
+	// value.
 	values, of := map[[2]int][]float64{}, map[[2]int]int{}
 	var bad error
 	err := v.forEachValue(first, func(cell *result.Cell, y float64) {
@@ -91,6 +97,8 @@ func (c *lineChart) buildDistribution(m measure) error {
 	if short {
 		v.notes = append(v.notes, "Trials that never end have no value: the curve of such a series stays below 100 %.")
 	}
+
+	// Build the curves and the axes.
 	c.lines = v.emptyLines()
 	for p, lines := range c.lines {
 		for s := range lines {

@@ -49,6 +49,8 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 		return nil, err
 	}
 	h := &heatChart{table: tab, v: v, isTwistMap: v.spec.Kind == "twists"}
+
+	// Determine the ranges of the colour scales.
 	h.lo, h.hi = minMax(h.means(-1))
 	widest := 0.0
 	for p := range v.panels.categories {
@@ -63,6 +65,8 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	h.hasSeparateColors = h.isTwistMap && v.spec.From == nil && h.hi-h.lo > maxRangeRatio*widest && widest > 0
 	h.q = v.newQuantity(m.name, "", h.lo, h.hi, true)
 	const high, tallest, lowest = 300, 44, 60 // points: assumed height for the colour bar; maximum height of a tile; minimum height of a map
+
+	// Arrange the panels, with space for the colour bar and the labels of rows.
 	bar := h.colorBar(high)
 	minWidth, flat := vg.Length(120), vg.Length(15) // points: minimum width of a map; minimum height of a tile with a number
 	what := " over " + v.x.text + " and " + v.series.text
@@ -84,6 +88,8 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	g := layoutPanels(len(panels), minWidth, sheet.ColorBarWidth(bar)+labelWidth-usual)
 	tile := max(min(g.width/vg.Length(h.columns)*0.8, tallest), min(flat, high/vg.Length(h.series)))
 	g.height = max(min(tile*vg.Length(h.series), high), lowest)
+
+	// Add axes and tiles.
 	for i, p := range panels {
 		sheet.SetCategories(p, columns, g.width)
 		sheet.SetRange(&p.Y, -0.5, float64(len(rows))-0.5)
@@ -96,6 +102,8 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 		p.Y.Tick.Marker = ticks
 		p.Add(sheet.PlotFunc(func(c draw.Canvas, _ *plot.Plot) { h.draw(c, i) }))
 	}
+
+	// Add the title, the colour bar and notes.
 	s := v.newSheet(h.q.name+what, panels, g, across, up)
 	s.Blocks[0].AddColorBar(h.colorBar(min(g.height*vg.Length(1+(len(panels)-1)/g.cols), sheet.MaxColorBarLength)))
 	v.noteSpread(tab, "A tile is")

@@ -134,6 +134,8 @@ func (c *lineChart) sheet() (*sheet.Sheet, error) {
 	const minWidth = 150 // points; narrower panels hide the course of a line
 	g := layoutPanels(len(panels), minWidth, 0)
 	xTitle, yTitle, separate := c.plot(panels, g)
+
+	// Add the title, the legend and notes.
 	s := v.newSheet(c.title+v.bySeries(), panels, g, xTitle, yTitle)
 	v.legend(s, c.styles, seriesParts{lines: c.isJoined, markers: c.hasMarkers})
 	for _, a := range c.references {
