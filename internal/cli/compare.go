@@ -60,7 +60,7 @@ func (c *command) compareCommand() *cli.Command {
 			boolFlag("wall", "list wall-clock times by row and let them fail; without it they are shown but never fail"),
 			defaultedFlag("wall-fail-over", "with --wall: how much longer a row may take: `SHARE`; growth of up to 10 ms never fails", formatShare(compare.WallFailOver)),
 			repeatableFlag("ignore", "ignore the part `KEY` of row names, as in --ignore scenario (repeatable)", ""),
-			repeatableFlag("where", "compare only rows in which KEY is A or B: `KEY=A,B`, as in --where seed=1,2 (repeatable)", "all"),
+			repeatableFlag("where", "compare only the rows that match `KEY=A,B`, with KEY equal to A or B, as in --where seed=1,2 (repeatable)", "all"),
 			boolFlag("all", "also list rows without differences"),
 			defaultedFlag("format", "write `FORMAT`: "+strings.Join(compareFormatNames(), ", "), "text"),
 			stringFlag("out", "write to `FILE`", "stdout"),

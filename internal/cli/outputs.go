@@ -22,13 +22,13 @@ func checkOutputs(s *scenarios.Scenario, flags runFlags) error {
 		return err
 	}
 	lacks := map[string]string{"--trace": s.NoTrace(), "--plan-out": plan, "--routes-out": s.NoRoutes()}
-	for _, o := range append(flags.outputFlags(), example{"--routes-out", flags.routesOut}) {
-		why, other := lacks[o[0]]
+	for _, o := range append(flags.outputFlags(), outputFlag{"--routes-out", flags.routesOut}) {
+		why, other := lacks[o.name]
 		if !other {
 			why = s.NoWork()
 		}
-		if o[1] != "" && why != "" {
-			return usagef("%s: %s: %s", o[0], s.Name, why)
+		if o.path != "" && why != "" {
+			return usagef("%s: %s: %s", o.name, s.Name, why)
 		}
 	}
 	return nil
@@ -78,17 +78,17 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 
 	// Files of single flags.
 	for _, w := range flags.outputFlags() {
-		f, err := create(w[1])
+		f, err := create(w.path)
 		if err != nil {
 			return err
 		}
-		switch w[0] {
+		switch w.name {
 		case "--trace":
 			o.trace = f
 		case "--plan-out":
 			o.plan = f
 		default:
-			o.workloads = append(o.workloads, workloadFile{w[0], f})
+			o.workloads = append(o.workloads, workloadFile{w.name, f})
 		}
 	}
 

@@ -45,7 +45,7 @@ func (c *command) plotCommand() *cli.Command {
 			stringFlag("z", "colour a heatmap or twists by the metric `NAME`", ""),
 			stringFlag("series", "draw a line or colour for each value of `NAME`", "policy"),
 			stringFlag("panels", "draw a panel for each value of `NAME`", ""),
-			repeatableFlag("where", "show only cells in which KEY is A or B: `KEY=A,B` (repeatable)", ""),
+			repeatableFlag("where", "show only the cells that match `KEY=A,B`, with KEY equal to A or B (repeatable)", ""),
 			stringFlag("name", "name the file of the figure `NAME`, without extension", ""),
 			stringFlag("title", "use `TEXT` as the title of the figure", ""),
 			boolFlag("log-x", "make the x axis logarithmic"),

@@ -33,8 +33,7 @@ func (c *command) sweepCommand() *cli.Command {
 		Description: describe("A cell is one scenario under one policy. The table [sweep] of FILE lists the keys to vary, and so do\n"+
 			"--set key=a,b,c and --set key=1..8. Stored cells are not computed again: an interrupted sweep continues\n"+
 			"if the same command runs again. With --join, all processes that run the same command on machines with a\n"+
-			"shared directory divide the cells among them. With --queue, the workers need no shared\n"+
-			"directory.",
+			"shared directory divide the cells among them. With --queue, the workers need no shared directory.",
 			example{"sim sweep delta-fig6", "a built-in study (see sim list studies)"},
 			example{"sim sweep gpt7b --set seed=1..8", "any scenario for several values of a key"},
 			example{"sim sweep gpt7b --set fabric.port_bandwidth=100Gbps,200Gbps --metric makespan_s", "another metric in the table"},

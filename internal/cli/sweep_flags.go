@@ -26,7 +26,7 @@ func sweepFlagList() []cli.Flag {
 		stringFlag("token-file", "with --queue: read the token of the server from `FILE`", "$SIM_TOKEN"),
 		boolFlag("json", "print the sweep document instead of the table"),
 		stringFlag("metric", "print the metric `NAME` in the table", "nct, or else the first metric that is a time"),
-		repeatableFlag("where", "print only cells in which KEY is A or B in the table: `KEY=A,B` (repeatable)", "all"),
+		repeatableFlag("where", "print only the cells that match `KEY=A,B` in the table, with KEY equal to A or B (repeatable)", "all"),
 		stringFlag("out", "store the sweep in `DIR`", "runs/<name>-<hash>"),
 		forceFlag(),
 		routeCacheFlag(),
