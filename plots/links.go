@@ -68,8 +68,8 @@ func newNetworkPicture(p *result.Simulation, minSpacing vg.Length) *networkPictu
 	return k
 }
 
-// newRouteMap returns the picture of selected paths around faults, or nil if there are none or
-// too many links.
+// newRouteMap returns the picture of selected paths around faults, or nil without such paths
+// or with too many links.
 func newRouteMap(p *result.Simulation) *networkPicture {
 	if p.Torus == nil || len(p.Torus.Routes) == 0 {
 		return nil

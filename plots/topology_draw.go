@@ -196,7 +196,7 @@ func (c *topologyChart) paintMatrix(cv draw.Canvas) {
 type matrixCell struct {
 	row, column int
 	color       color.RGBA
-	label       string // shown where there is room
+	label       string // printed if it fits
 }
 
 // drawMatrix draws a square matrix with the given names of rows and columns. If extraColumn is

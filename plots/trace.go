@@ -51,7 +51,7 @@ func findSpanKind(name string) SpanKind {
 	return SpanKind{Name: name, Color: sheet.Dim}
 }
 
-// allSpans iterates over the spans of all tracks. The index is that of the track.
+// allSpans iterates over the spans of all tracks, each with the index of its track.
 func allSpans(tracks []result.Track) iter.Seq2[int, result.Span] {
 	return func(yield func(int, result.Span) bool) {
 		for i, l := range tracks {

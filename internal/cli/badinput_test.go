@@ -47,7 +47,7 @@ type badCase struct {
 	code     int
 	args     []string
 	want     []string          // parts of lines of stderr
-	files    map[string]string // files in addition to those of writeBadFiles
+	files    map[string]string // in addition to the files of writeBadFiles
 }
 
 // TestBadInput runs every case. The exit code equals the one in the table, stderr has one

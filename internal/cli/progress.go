@@ -24,7 +24,7 @@ const (
 
 // progressState describes the progress of a run or a sweep.
 type progressState struct {
-	message     string // text beside the bar
+	message     string // text next to the bar
 	line        string // text without a terminal
 	done, total int    // steps
 }

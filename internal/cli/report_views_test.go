@@ -30,7 +30,7 @@ var viewChecks = map[string]func(w *browserTab, dirs []string){
 // quantityPattern matches a number at the beginning of a text, with its unit.
 var quantityPattern = regexp.MustCompile(`^([\d,]*\.?\d+)(?: (ns|µs|ms|s|h|d|%|[kMGT]?B/s)(?:\W|$))?`)
 
-// unitFactors convert the units in pages to those of metrics.
+// unitFactors convert the units in pages to the units of metrics.
 var unitFactors = map[string]float64{
 	"": 1, "s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9, "h": 3600, "d": 86400, "%": 1e-2, "B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12,
 }

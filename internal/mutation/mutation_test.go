@@ -340,8 +340,8 @@ func (m mutant) compiles() (bool, error) {
 	return cmd.Run() == nil, nil
 }
 
-// writeOverlay writes changed files into dir and returns the path of an overlay that puts them in place of the files
-// that index them.
+// writeOverlay writes changed files, indexed by the path of the original, to dir. It returns
+// the path of an overlay file for the go command that replaces the originals.
 func writeOverlay(dir string, changed map[string][]byte) (string, error) {
 	replace := map[string]string{}
 	for path, text := range changed {

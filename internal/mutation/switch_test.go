@@ -32,7 +32,8 @@ var (
 	mutantDir     string
 )
 
-// mutantNumber is the mutant that is switched on, 0 for none, or -1 to note which mutants are reached.
+// mutantNumber is the number of the active mutant, 0 if no mutant is active, or -1 to record
+// which mutants are reached.
 var mutantNumber = func() int {
 	for dir := os.TempDir(); ; dir = filepath.Dir(dir) {
 		if text, err := os.ReadFile(filepath.Join(dir, "mutant.number")); err == nil {

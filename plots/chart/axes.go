@@ -58,7 +58,7 @@ func (v *view) newPanels() []*plot.Plot {
 	return out
 }
 
-// newSheet returns a sheet with the panels. what is the default title.
+// newSheet returns a sheet with the panels and the default title what.
 func (v *view) newSheet(what string, panels []*plot.Plot, g panelGrid, xTitle, yTitle string) *sheet.Sheet {
 	s := &sheet.Sheet{Blocks: []sheet.Block{{Plots: panels, Cols: g.cols, Height: g.height, XTitle: xTitle, YTitle: yTitle}}}
 	s.Title, s.Subtitle = v.headings(what)

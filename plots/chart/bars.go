@@ -67,8 +67,8 @@ func (v *view) bars() (*sheet.Sheet, error) {
 	return (&barChart{table: tab, v: v}).sheet(m, what+v.bySeries()), nil
 }
 
-// sheet lays out the bars of a table. what is the part of the title after the name of the
-// metric.
+// sheet lays out the bars of a table. The parameter what is the part of the title after the
+// name of the metric.
 func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	v := b.v
 

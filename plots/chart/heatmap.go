@@ -124,7 +124,7 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	return s, nil
 }
 
-// colorBar returns the colour bar for a height.
+// color returns the colour of a value in a panel. Low values are dark.
 func (h *heatChart) colorBar(height vg.Length) *plot.Plot {
 	if !h.hasSeparateColors {
 		return sheet.ColorBar(h.q.label, h.q.unit, h.lo, h.hi, height)

@@ -196,8 +196,9 @@ func (f *dimension) isTime() bool {
 	return true
 }
 
-// headings returns the title and the subtitle of a chart. what is the default title. The
-// subtitle also lists selections by the option "where", unless the chart shows them otherwise.
+// headings returns the title and the subtitle of a chart; what becomes the title by default.
+// The subtitle also lists selections by the option "where", unless the chart shows them
+// otherwise.
 func (v *view) headings(what string) (title, subtitle string) {
 	title = cmp.Or(v.spec.Title, sheet.Capitalise(what))
 	subtitle = cmp.Or(v.sweep.Title, v.sweep.Name)
