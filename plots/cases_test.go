@@ -35,7 +35,8 @@ func nearIdeal() (*result.Document, *result.Detail) {
 	return doc, d
 }
 
-// ringTopology joins all pods with all, matrixTopology more than lines can show, gridTopology replicas.
+// withTopology returns a small run with topology t under the first policy, and nearly the same
+// topology under the second.
 func withTopology(t *result.Topology) (*result.Document, *result.Detail) {
 	doc, d := synthetic(small)
 	d.Policies[0].Topology = t

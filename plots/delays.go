@@ -45,6 +45,8 @@ func delaysFigure(_ *result.Document, d *result.Detail, add addFigure) {
 		spec.LogX = spec.LogX || delay.P99S > tail*delay.P50S && delay.P50S > 0
 		legend = append(legend, fmt.Sprintf("%s%s: mean %s, 99 %% within %s", p.Policy, at, sheet.Duration(delay.MeanS, 4), sheet.Duration(delay.P99S, 3)))
 	}
+
+	// Draw the chart.
 	if zero := 0.0; !spec.LogX {
 		spec.From = &zero
 	}

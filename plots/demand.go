@@ -33,6 +33,8 @@ func demandFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	})
 	s.AddLegend("peak", sheet.DotSample(sheet.Vermillion))
 	pods = sheet.First(s, pods, maxPods, "pods")
+
+	// Common ranges of all pods.
 	end, top, steps := ref.MakespanS, 0.0, 0
 	for _, p := range pods {
 		_, to, _ := activeRange(p)
@@ -43,6 +45,8 @@ func demandFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	if rate > 0 {
 		s.Note("In brackets: how many ports of %s Gb/s that fills.", sheet.Digits(rate*sheet.GigabitsPerSecond.Per, 4))
 	}
+
+	// Long iterations get a second plot with their end.
 	block := sheet.Block{Height: 72, YTitle: "Gb/s"}
 	var tail *[2]float64
 	if z := zoom(ref.Tracks, end); z != nil && steps > minDenseSteps {
@@ -52,6 +56,8 @@ func demandFigure(_ *result.Document, d *result.Detail, add addFigure) {
 			tail[0] = max(0, min(tail[0], from-before*(end-from)))
 		}
 	}
+
+	// One row per pod.
 	for i, pod := range pods {
 		add := func(head string, from, to float64, count int) {
 			p := demandPlot(pod, from, to, top, rate, count)
@@ -165,15 +171,15 @@ func circuits(p *result.Simulation, name string) int {
 	if pair == nil {
 		return 0
 	}
-	most := pair.Circuits
+	maxCircuits := pair.Circuits
 	for _, m := range p.Moves {
 		for _, c := range m.Circuits {
 			if c.A == pair.A && c.B == pair.B && c.DP == pair.DP {
-				most = max(most, c.To)
+				maxCircuits = max(maxCircuits, c.To)
 			}
 		}
 	}
-	return most
+	return maxCircuits
 }
 
 // rateTicker returns ticks in Gb/s for rates up to top, at round multiples of the port

@@ -14,8 +14,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// services lists the compared ways to share bandwidth, as named in result.Simulation, with
-// their descriptions.
+// services lists the compared rate-sharing methods, as named in result.Simulation, with their
+// descriptions.
 var services = []struct{ name, text string }{
 	{"level-priority", "rates by priority, the urgent first"},
 	{"max-min", "rates shared fairly (max-min)"},
@@ -36,6 +36,8 @@ func ratesFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	}
 	// With fair sharing, the flows of a group overlap whenever possible.
 	r := rateFigure{group: busiestGroup(chosen[len(chosen)-1]), from: math.Inf(1)}
+
+	// Find the series of the group and their common ranges.
 	ends := make([]float64, len(chosen))
 	for i, p := range chosen {
 		for _, s := range activeSeries(p, r.group) {
@@ -51,6 +53,8 @@ func ratesFigure(doc *result.Document, d *result.Detail, add addFigure) {
 		return
 	}
 	r.span = slices.Max(ends) - r.from
+
+	// Add the legend and one plot per simulation.
 	s := &sheet.Sheet{Title: "Rates of gradient synchronisations"}
 	if r.group != "" {
 		s.Title += " that share circuits: " + r.group
@@ -122,15 +126,15 @@ func activeSeries(p *result.Simulation, group string) []*result.Series {
 // busiestGroup returns the group with the largest number of active series. Ties are resolved
 // by the latest end, then by name.
 func busiestGroup(p *result.Simulation) (best string) {
-	most, last := 0, 0.0
+	maxSeries, last := 0, 0.0
 	for _, r := range slices.SortedStableFunc(slices.Values(p.Rates), func(a, b result.Series) int { return cmp.Compare(a.Group, b.Group) }) {
 		series, end := activeSeries(p, r.Group), 0.0
 		for _, s := range series {
 			_, to, _ := activeRange(s)
 			end = max(end, to)
 		}
-		if n := len(series); n > most || n == most && end > last {
-			best, most, last = r.Group, n, end
+		if n := len(series); n > maxSeries || n == maxSeries && end > last {
+			best, maxSeries, last = r.Group, n, end
 		}
 	}
 	return best

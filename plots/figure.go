@@ -4,7 +4,7 @@
 // All is the entry point. The table figures lists the kinds of figures with the functions that
 // draw them; each is in a file of its own. A figure without data is left out. Many figures
 // consist of a trackChart (tracks.go), a chart of horizontal bars; comparisons of metrics use
-// package plots/chart. The layout and the file formats are those of plots/sheet.
+// package plots/chart. Package plots/sheet provides the layout and the file formats.
 package plots
 
 import (

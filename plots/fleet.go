@@ -86,13 +86,13 @@ func cubesSheet(policy string, f *result.Fleet) *sheet.Sheet {
 // podStateFigure shows the cubes of a pod as a grid under each policy, at the time when the
 // most free cubes are outside the largest slice that fits.
 func podStateFigure(_ *result.Document, d *result.Detail, add addFigure) {
-	whose, look := d.WorstFragmentation()
-	if whose == "" {
+	worstPolicy, look := d.WorstFragmentation()
+	if worstPolicy == "" {
 		return
 	}
 	at := look.AtS
 	s := &sheet.Sheet{Title: fmt.Sprintf("What is free of a pod on day %.2f", at/86400)}
-	s.Note("At that moment the most free cubes are outside the largest slice that fits: %d under %s.", look.Free-look.Largest, whose)
+	s.Note("At that moment the most free cubes are outside the largest slice that fits: %d under %s.", look.Free-look.Largest, worstPolicy)
 	s.Note("A square is a cube, four layers of a grid of 4x4x4 side by side. Jobs are coloured by the size of their slice; white is free.")
 	var shown []result.Track
 	for i := range d.Policies {

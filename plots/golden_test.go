@@ -35,6 +35,7 @@ var goldens = map[string][]string{
 	"plans": {"plan-ring", "plan-three", "plan-many", "plan-bare", "plan-kautz", "plan-steps", "plan-turns"},
 }
 
+// TestGolden compares figures with stored images.
 func TestGolden(t *testing.T) {
 	for name, wanted := range goldens {
 		figs, err := All(runs[name]())
@@ -53,7 +54,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// No stored image is left of a figure that is no longer compared.
+// TestGoldenFilesAreUsed: each stored image belongs to a figure that is compared.
 func TestGoldenFilesAreUsed(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.png")
 	if err != nil {

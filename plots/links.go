@@ -50,25 +50,26 @@ type styledRoute struct {
 	line draw.LineStyle // solid; dotted and lighter for the path without faults
 }
 
-// newLinkLoads returns the picture of link loads, or nil if there are no links or too many.
+// newLinkLoads returns the picture of link loads, or nil if there is no link or too many
+// links.
 func newLinkLoads(p *result.Simulation) *networkPicture { return newNetworkPicture(p, minNodeSpacing) }
 
 // newNetworkPicture returns a picture of the links, or nil if neighbours would be closer than
 // least points.
-func newNetworkPicture(p *result.Simulation, least vg.Length) *networkPicture {
+func newNetworkPicture(p *result.Simulation, minSpacing vg.Length) *networkPicture {
 	n := p.Net()
 	if n == nil || len(n.Links) == 0 {
 		return nil
 	}
-	k := &networkPicture{NetworkLayout: n, scale: min(sheet.ContentWidth, maxNodeSpacing/vg.Length(n.Step))}
-	if k.scale*vg.Length(n.Step) < least {
+	k := &networkPicture{Net: n, scale: min(sheet.ContentWidth, maxNodeSpacing/vg.Length(n.Step))}
+	if k.scale*vg.Length(n.Step) < minSpacing {
 		return nil
 	}
 	return k
 }
 
-// newRouteMap returns the picture of selected paths around faults, or nil if there are none or
-// too many links.
+// newRouteMap returns the picture of selected paths around faults, or nil without such paths
+// or with too many links.
 func newRouteMap(p *result.Simulation) *networkPicture {
 	if p.Torus == nil || len(p.Torus.Routes) == 0 {
 		return nil
@@ -223,6 +224,8 @@ func (k *networkPicture) paint(c draw.Canvas) {
 			byState[l.State] = append(byState[l.State], pts)
 		}
 	}
+
+	// Draw the links: usable ones by load, then drained and failed ones.
 	style := draw.LineStyle{Width: min(max(step*0.11, 0.7), 3)}
 	for i, lines := range byLoad { // the most loaded links on top
 		style.Color = loadColor(float64(i) / all)
@@ -238,7 +241,9 @@ func (k *networkPicture) paint(c draw.Canvas) {
 			drawCross(c, pts[len(pts)-1], min(3, step*0.15))
 		}
 	}
-	for i, at := range k.Positions {
+
+	// Draw the nodes; nodes that do not send are squares.
+	for i, at := range k.At {
 		p, r := k.layoutPoint(c, at[0], at[1]), min(3, max(step*0.1, 0.6))
 		if k.Idle != nil && k.Idle[i] {
 			r *= 1.4
@@ -280,8 +285,8 @@ func (k *networkPicture) drawRoutes(c draw.Canvas, step vg.Length) {
 			if w.FaultFree != usual {
 				continue
 			}
-			apart := min(3.2, step*0.12) * (vg.Length(i) - vg.Length(len(k.routes)-1)/2) // offset that separates paths on the same link
-			shift := sheet.Point(0.55, -0.8).Scale(apart)
+			offset := min(3.2, step*0.12) * (vg.Length(i) - vg.Length(len(k.routes)-1)/2) // offset that separates paths on the same link
+			shift := sheet.Point(0.55, -0.8).Scale(offset)
 			for _, link := range w.Links {
 				parts := k.hopLines(c, link, step)
 				for _, pts := range parts {
@@ -314,6 +319,8 @@ func (k *networkPicture) drawRoutes(c draw.Canvas, step vg.Length) {
 			}
 		}
 	}
+
+	// Draw the endpoints of paths on top.
 	labelled := map[int]bool{}
 	for _, w := range k.routes {
 		for _, node := range []int{w.Src, w.Dst} {

@@ -17,7 +17,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// Nodes of a layout lie inside the picture and apart, and neighbours in a dimension are a step from each other.
+// TestNetLayout: the nodes of a layout are inside the picture at different positions, and
+// neighbours in a dimension are one step apart.
 func TestNetLayout(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var dims []int
@@ -45,7 +46,8 @@ func TestNetLayout(t *testing.T) {
 	})
 }
 
-// Every link leaves its node, and leads to the next or is a stub: of a twisted torus with a fault.
+// TestNetLinks: on a twisted torus with a fault, each link starts at its node and ends at the
+// next, or is a stub.
 func TestNetLinks(t *testing.T) {
 	l := twistedFault.torus()
 	k := newLinkLoads(&result.Simulation{Torus: l})
@@ -77,7 +79,8 @@ func TestNetLinks(t *testing.T) {
 	}
 }
 
-// Links have the colour of their load: of a ring of four with loads of 0, half and all, recounted.
+// TestLinkColors compares the colours of a ring of four links with loads of 0, half and full
+// with a direct calculation.
 func TestLinkColors(t *testing.T) {
 	l := &result.Torus{Dims: []int{4}, Unit: "messages"}
 	for n, load := range []float64{4, 2, 2, 0} {
@@ -103,7 +106,8 @@ func TestLinkColors(t *testing.T) {
 	}
 }
 
-// A pod of 16x16x16 is shown, too long a line is not, and routes need more room.
+// TestLinkLoadLimits: a pod of 16x16x16 has a picture, a line that is too long has none, and
+// pictures of paths need more space per node.
 func TestLinkLoadLimits(t *testing.T) {
 	for _, tt := range []struct {
 		dims          []int
@@ -116,7 +120,8 @@ func TestLinkLoadLimits(t *testing.T) {
 	}
 }
 
-// Of many routes the first six are shown, the others noted.
+// TestRoutesShown: the first six of many paths are drawn, and a note has the number of the
+// others.
 func TestRoutesShown(t *testing.T) {
 	l := cubeFault.torus()
 	l.Routes = append(l.Routes, l.Routes[:3]...)
@@ -133,7 +138,8 @@ func TestRoutesShown(t *testing.T) {
 	}
 }
 
-// Nodes of a graph stand in rows by their distance from those that send, and links of one row bend round it.
+// TestGraphNet: the nodes of a graph are in rows by their distance from the endpoints, and
+// links within a row are curved.
 func TestGraphNet(t *testing.T) {
 	g := &result.Graph{Unit: "messages", Nodes: []result.GraphNode{{Name: "a"}, {Name: "b"}, {Name: "leaf", Switch: true}, {Name: "spine", Switch: true}},
 		Links: []result.GraphLink{{From: 0, To: 2, Load: 3, Speed: 1}, {From: 1, To: 2, Load: 1, Speed: 1}, {From: 2, To: 3, Load: 2, Speed: 2}, {From: 0, To: 1, Speed: 1}}}
@@ -149,7 +155,8 @@ func TestGraphNet(t *testing.T) {
 	}
 }
 
-// Worked by hand: 4 packets in [1, 2), none in [2, 3), 6 in [3, 5), the longest 4.
+// TestQuantiles compares quantiles with a calculation by hand: 4 packets in [1, 2), none in
+// [2, 3), 6 in [3, 5), maximum 4.
 func TestQuantiles(t *testing.T) {
 	p := &result.Simulation{Delay: &result.Delay{MeanS: 2.5, P50S: 3, P99S: 4, MaxS: 4, Bins: []result.DelayBin{{FromS: 1, ToS: 2, Packets: 4}, {FromS: 3, ToS: 5, Packets: 6}}}}
 	for i, want := range []float64{1.25, 1.5, 1.75, 2, 3 + 1/6.0, 3 + 2/6.0, 3.5, 3 + 4/6.0, 3 + 5/6.0, 4} {
@@ -163,7 +170,7 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// Policies beyond those that have a line of their own are counted in a note.
+// TestDelaysOfMany: a note has the number of policies for which there is no line style.
 func TestDelaysOfMany(t *testing.T) {
 	for n, want := range map[int]string{8: "", 10: "The first 8 of 10 policies are shown."} {
 		d := &result.Detail{Policies: []result.Simulation{{Policy: "without packets"}}}
@@ -177,7 +184,7 @@ func TestDelaysOfMany(t *testing.T) {
 	}
 }
 
-// Figures of tori are named by policy and left out without data.
+// TestTorusFigures: figures of tori are named by policy, and are omitted without data.
 func TestTorusFigures(t *testing.T) {
 	doc, d := torusRun(twistedFault, "dor", "wild-first")
 	names := func() (out []string) {

@@ -94,14 +94,14 @@ func metricSheet(doc *result.Document, d *result.Detail, metrics []result.Metric
 	return page
 }
 
-// sortByMetric sorts cells by a metric, the best first. It reports whether the values differ
-// so much that short bars would be invisible on a linear axis.
-func sortByMetric(cells []result.Cell, m *result.Metric) (apart bool) {
+// sortByMetric sorts cells by a metric, the best first. needsLogAxis is true if the values
+// differ by more than a factor that makes short bars invisible on a linear axis.
+func sortByMetric(cells []result.Cell, m *result.Metric) (needsLogAxis bool) {
 	const far = 4 // ratio of maximum to minimum
-	least, most := math.Inf(1), 0.0
+	lowest, highest := math.Inf(1), 0.0
 	for i := range cells {
 		if v, ok := cells[i].Metrics[m.Name]; ok {
-			least, most = min(least, v), max(most, v)
+			lowest, highest = min(lowest, v), max(highest, v)
 		}
 	}
 	key := func(c result.Cell) float64 {
@@ -115,7 +115,7 @@ func sortByMetric(cells []result.Cell, m *result.Metric) (apart bool) {
 		return v
 	}
 	slices.SortStableFunc(cells, func(a, b result.Cell) int { return cmp.Compare(key(a), key(b)) })
-	return least > 0 && most > far*least
+	return lowest > 0 && highest > far*lowest
 }
 
 // addJobsBlock adds NCT by job to a figure of several jobs.
@@ -179,17 +179,17 @@ func trialsFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	name := result.MainOf(sampled)
 	m, _ := result.Find(name)
 	spec := &result.Plot{Kind: "cdf", Y: name, Series: "policy", Title: sheet.Capitalise(m.Words + " over trials, by policy")}
-	var kept []string
+	var policies []string
 	for _, r := range doc.Rows {
-		if len(r.Samples[name]) == 0 || len(kept) == len(sheet.LineStyles) {
+		if len(r.Samples[name]) == 0 || len(policies) == len(sheet.LineStyles) {
 			continue
 		}
-		kept = append(kept, r.Policy)
+		policies = append(policies, r.Policy)
 		if v, ok := r.Metrics[name]; ok {
 			spec.Marks = append(spec.Marks, result.Mark{Label: "the plan, where nothing is off", Series: r.Policy, Y: v})
 		}
 	}
-	spec.Where = map[string][]string{"policy": kept}
+	spec.Where = map[string][]string{"policy": policies}
 	if m.Base > 0 {
 		spec.Marks = append(spec.Marks, result.Mark{Label: "ideal non-blocking fabric", Y: m.Base})
 	}

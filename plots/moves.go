@@ -53,7 +53,7 @@ func movesFigures(_ *result.Document, d *result.Detail, add addFigure) {
 	}
 }
 
-// newCircuitHistory follows the moves of an iteration, and those of the previous iteration
+// newCircuitHistory follows the moves of an iteration, and the moves of the previous iteration
 // that end in this one.
 func newCircuitHistory(p *result.Simulation) *circuitHistory {
 	type moment struct {
@@ -64,6 +64,8 @@ func newCircuitHistory(p *result.Simulation) *circuitHistory {
 	for i, q := range p.Topology.Pairs {
 		now[i] = q.Circuits
 	}
+
+	// Follow the circuits over two iterations, so that moves of the previous one are included.
 	list := []moment{{math.Inf(-1), math.Inf(-1), slices.Clone(now)}}
 	for _, iteration := range []float64{-1, 0} {
 		for _, v := range p.Moves {
@@ -77,6 +79,8 @@ func newCircuitHistory(p *result.Simulation) *circuitHistory {
 			list = append(list, moment{v.AtS + iteration*p.MakespanS, v.UpS + iteration*p.MakespanS, slices.Clone(now)})
 		}
 	}
+
+	// Divide the iteration at each start and end of a move.
 	s := &circuitHistory{times: []float64{0, p.MakespanS}}
 	for _, m := range list[1:] {
 		for _, t := range []float64{m.at, m.up} {
@@ -87,23 +91,25 @@ func newCircuitHistory(p *result.Simulation) *circuitHistory {
 	}
 	slices.Sort(s.times)
 	s.times = slices.Compact(s.times)
+
+	// A circuit is usable from a time on if no move that is still in progress has added it.
 	for _, t := range s.times[:len(s.times)-1] {
-		least, held := make([]int, len(now)), make([]int, len(now))
+		usable, held := make([]int, len(now)), make([]int, len(now))
 		for _, m := range list {
 			if m.at > t {
 				break
 			}
 			copy(held, m.circuits)
 			for e, n := range m.circuits {
-				if m.up <= t || n < least[e] {
-					least[e] = n
+				if m.up <= t || n < usable[e] {
+					usable[e] = n
 				}
 			}
 		}
 		for e := range held {
-			held[e] -= least[e]
+			held[e] -= usable[e]
 		}
-		s.carrying, s.settingUp = append(s.carrying, least), append(s.settingUp, held)
+		s.carrying, s.settingUp = append(s.carrying, usable), append(s.settingUp, held)
 	}
 	return s
 }
@@ -192,6 +198,8 @@ func (m *movesPicture) sheet() *sheet.Sheet {
 	p, t := m.sim, m.sim.Topology
 	s := &sheet.Sheet{Title: "Circuits that move in an iteration under " + p.Policy}
 	chart := m.chart()
+
+	// Name the pairs of each colour in the legend.
 	shown := map[color.RGBA]string{}
 	for i, q := range t.Pairs {
 		if q.A >= m.pods && q.B >= m.pods {
@@ -213,6 +221,8 @@ func (m *movesPicture) sheet() *sheet.Sheet {
 		}
 	}
 	s.AddLegend("moving, down for the delay", sheet.BoxSample(movingColor, 1))
+
+	// Plot the whole iteration, and its final changes enlarged.
 	add := func(head string, from, to float64, ticks int) {
 		q := chart.plot(sheet.PlotFunc(m.drawBands))
 		chart.nameTracks(q, 150, func(i int) string {
@@ -249,8 +259,8 @@ func (m *movesPicture) durationNote() string {
 	return out + "."
 }
 
-// finalChanges returns the time range of the changes in the last quarter of the iteration. ok
-// is false if there are none.
+// finalChanges returns the time range of the changes in the last quarter of the iteration.
+// Without changes, ok is false.
 func (m *movesPicture) finalChanges() (from, to float64, ok bool) {
 	end := m.sim.MakespanS
 	const near = 0.25 // share of the iteration

@@ -34,7 +34,7 @@ type slotRange struct{ phase, first, slots int }
 
 // Sizes in points, except maxLinkRows.
 const (
-	maxLinkRows     = 24  // with more links, only those of GPU 0 are drawn
+	maxLinkRows     = 24  // with more links, only GPU 0 is drawn
 	bandWidth       = 19  // width of a reconfiguration, for a label such as "→63"
 	gpuLabelWidth   = 42  // labels to the left of the tracks
 	maxSlotWidth    = 26  // at most
@@ -71,15 +71,15 @@ var minSlotWidths = []vg.Length{13, 9, 3, 1}
 // chooseLayout divides the slots into as few strips as possible, with the largest of
 // minSlotWidths that fits. Slots that do not fit even with the smallest width are omitted.
 func (r *chunkStrips) chooseLayout() {
-	most := max(1, int(maxStripsHeight/(vg.Length(r.gpus*r.degree)*r.row+stripMargin)))
-	for _, least := range minSlotWidths {
-		for n := 1; n <= most; n++ {
-			for r.cell = maxSlotWidth; r.cell >= least; r.cell-- {
+	maxStrips := max(1, int(maxStripsHeight/(vg.Length(r.gpus*r.degree)*r.row+stripMargin)))
+	for _, minWidth := range minSlotWidths {
+		for n := 1; n <= maxStrips; n++ {
+			for r.cell = maxSlotWidth; r.cell >= minWidth; r.cell-- {
 				if r.strips, r.left = r.splitIntoStrips(r.cell, n); r.left == 0 {
 					return
 				}
 			}
-			r.cell = least
+			r.cell = minWidth
 		}
 	}
 }
@@ -90,21 +90,21 @@ const stripWidth = sheet.ContentWidth - gpuLabelWidth - 1
 // splitIntoStrips divides the slots into at most n strips with slots of the given width. left
 // is the number of slots that do not fit.
 func (r *chunkStrips) splitIntoStrips(width vg.Length, n int) (strips [][]slotRange, left int) {
-	room := vg.Length(0)
+	space := vg.Length(0)
 	for i := range r.Phases {
 		for s := 0; s < r.Phases[i].Slots; {
-			if room < bandWidth+width { // a reconfiguration is followed by at least one slot
+			if space < bandWidth+width { // a reconfiguration is followed by at least one slot
 				if len(strips) == n {
 					return strips, r.Rounds - r.Parts[i].FirstRound - s
 				}
-				strips, room = append(strips, nil), stripWidth
+				strips, space = append(strips, nil), stripWidth
 			}
-			room -= bandWidth
-			take := min(r.Phases[i].Slots-s, int(room/width))
+			space -= bandWidth
+			take := min(r.Phases[i].Slots-s, int(space/width))
 			last := &strips[len(strips)-1]
 			*last = append(*last, slotRange{i, s, take})
 			s += take
-			room -= vg.Length(take) * width
+			space -= vg.Length(take) * width
 		}
 	}
 	return strips, 0
@@ -176,6 +176,8 @@ func (r *chunkStrips) plot(strip []slotRange) *plot.Plot {
 				}
 			}
 		}
+
+		// Number the slots.
 		end := from + wide*float64(s.slots) // of the space for slot numbers; the next topology follows
 		for i := range s.slots {
 			slot := r.Parts[s.phase].FirstRound + s.first + i + 1
@@ -188,6 +190,8 @@ func (r *chunkStrips) plot(strip []slotRange) *plot.Plot {
 		}
 		x = end
 	}
+
+	// Idle cells first, so that they are below.
 	for _, list := range cells {
 		t.bars = append(t.bars, list...)
 	}
@@ -251,11 +255,11 @@ func (r *chunkStrips) addLegend(s *sheet.Sheet) {
 
 // readingNote returns a note that explains how to read the strips.
 func (r *chunkStrips) readingNote() string {
-	whose := "a GPU"
+	owner := "a GPU"
 	if r.onlyFirstGPU {
-		whose = "GPU 0"
+		owner = "GPU 0"
 	}
-	note := "A row is a link of " + whose + "; in the grey bar of a reconfiguration stands the GPU that it leads to from then on"
+	note := "A row is a link of " + owner + "; in the grey bar of a reconfiguration stands the GPU that it leads to from then on"
 	if len(r.Phases) > 1 {
 		note += ", below it the number of the topology"
 	}
@@ -283,9 +287,9 @@ func (r *chunkStrips) fitsCell(sign string, gpus vg.Length) bool {
 
 // numberInterval returns the interval between numbered slots: 1, 2, 5, 10, ...
 func (r *chunkStrips) numberInterval() int {
-	apart := (sheet.Sans(sheet.NumberSize, sheet.Dim).Width(strconv.Itoa(r.Rounds)) + 5) / r.cell
+	minSpacing := (sheet.Sans(sheet.NumberSize, sheet.Dim).Width(strconv.Itoa(r.Rounds)) + 5) / r.cell
 	step := 1
-	for vg.Length(step) < apart {
+	for vg.Length(step) < minSpacing {
 		step = int(sheet.RoundStep(float64(step) * 2.1))
 	}
 	return step

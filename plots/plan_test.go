@@ -28,7 +28,8 @@ func planFigure(t *testing.T, name string) sheet.Figure {
 	return figs[0]
 }
 
-// Cells name the chunk of each transmission, in the row of its sender and the column of its slot.
+// TestPlanCells: each cell has the number of the transmitted chunk, in the row of its link and
+// the column of its slot.
 func TestPlanCells(t *testing.T) {
 	s := plans["ring"]()
 	type cell struct{ slot, gpu, src, dst int }
@@ -86,7 +87,8 @@ func TestPlanCells(t *testing.T) {
 	}
 }
 
-// Where each chunk moves on one path, hops are counted by how often it moved.
+// TestPlanHops: if each chunk uses one path, the hop number is the number of transmissions of
+// the chunk so far.
 func TestPlanHops(t *testing.T) {
 	for _, name := range []string{"ring", "three", "many"} {
 		p := newPlanPicture(plans[name]())
@@ -107,7 +109,7 @@ func TestPlanHops(t *testing.T) {
 	}
 }
 
-// Arrows point at the GPUs that links lead to, once for each.
+// TestPlanArrows: there is one arrow head per link, at the GPU to which the link leads.
 func TestPlanArrows(t *testing.T) {
 	s := kautzPlan(8, 2)
 	s.Phases[0].Edges[0], s.Phases[0].Busy = [2]int{3, 6}, nil // in-degree and out-degree now differ
@@ -157,8 +159,9 @@ func TestPlanArrows(t *testing.T) {
 	}
 }
 
-// The area of the busy links is their share of all slots, also where several slots share a dot, and none of the time that
-// reconfigurations take, which bands are as wide as.
+// TestPlanBusy: the area below the curve of busy links is their share of all slots, even if
+// several slots share a pixel. Reconfigurations contribute nothing, and their bands are to
+// scale.
 func TestPlanBusy(t *testing.T) {
 	for _, name := range []string{"three", "bare", "kautz"} {
 		p := newPlanPicture(plans[name]())
@@ -205,7 +208,8 @@ func TestPlanBusy(t *testing.T) {
 	}
 }
 
-// Strips hold all slots once, in order, and none is wider than the sheet.
+// TestPlanStrips: strips contain all slots once and in order, and none is wider than the
+// sheet.
 func TestPlanStrips(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &result.Schedule{GPUs: 8}
@@ -235,6 +239,7 @@ func TestPlanStrips(t *testing.T) {
 	})
 }
 
+// TestPlanText: no text of a plan overlaps another or leaves the figure.
 func TestPlanText(t *testing.T) {
 	for name := range plans {
 		for _, m := range sheettest.MisplacedTexts(planFigure(t, name)) {
@@ -261,7 +266,8 @@ func TestPlanText(t *testing.T) {
 	}
 }
 
-// What a plan takes stands in full where title and construction are long.
+// TestPlanCost: the cost of a plan is printed completely even if the title and the origin are
+// long.
 func TestPlanCost(t *testing.T) {
 	for name, cost := range map[string]string{
 		"ring":  "completion = reconfigurations + slots = 2 × 1 ms + 16 × 40.5 µs = 2.648 ms; ",
@@ -280,7 +286,7 @@ func TestPlanCost(t *testing.T) {
 	}
 }
 
-// A plan whose parts do not fit is refused, and named.
+// TestPlanErrors: an inconsistent plan is rejected with the name of its policy.
 func TestPlanErrors(t *testing.T) {
 	for want, spoil := range map[string]func(s *result.Schedule){
 		"has 0 GPUs": func(s *result.Schedule) { s.GPUs = 0 },
@@ -332,7 +338,7 @@ func anySchedule(t *rapid.T) *result.Schedule {
 	return s
 }
 
-// Text stays on the sheet and apart, whatever the plan.
+// TestAnyPlan: for random plans, no text overlaps another or leaves the figure.
 func TestAnyPlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		doc := &result.Document{Rows: []result.Row{{Policy: "p"}}}

@@ -110,8 +110,8 @@ func byteText(bytes int64, digits int) string {
 // bytesPanel plots the size of the longest message of each step.
 func (p *planPicture) bytesPanel() *plot.Plot {
 	u := sheet.PrefixedUnit(float64(p.MaxBytes), "B")
-	const room = 1.16 // factor that leaves space above the bars for numbers
-	top := max(float64(p.MaxBytes), 1) * room
+	const headroom = 1.16 // factor that leaves space above the bars for numbers
+	top := max(float64(p.MaxBytes), 1) * headroom
 	q := p.bytesTracks(top).plot(sheet.Grid(true, false))
 	q.X.Label.Text, q.Y.Label.Text = "step", "longest, "+u.Name
 	sheet.SetRange(&q.X, 0, float64(max(p.Rounds, 1)))
@@ -266,11 +266,11 @@ func (p *planPicture) busyLine() *plotter.Line {
 
 // drawSetUps draws a line at the first slot or step of each topology except the first.
 func (p *planPicture) drawSetUps(c draw.Canvas, q *plot.Plot) {
-	const apart = 3 // points; closer lines would be indistinguishable
+	const minDistance = 3 // points; closer lines would be indistinguishable
 	x, _ := q.Transforms(&c)
 	last := vg.Length(math.Inf(-1))
 	for i, part := range p.Parts {
-		if at := x(float64(part.FirstRound)); i > 0 && !p.Phases[i].Reused && at-last >= apart {
+		if at := x(float64(part.FirstRound)); i > 0 && !p.Phases[i].Reused && at-last >= minDistance {
 			sheet.VLine(c, sheet.Line(sheet.Ink, 0.8), at)
 			last = at
 		}

@@ -80,9 +80,9 @@ func (p *planPicture) arrow(c draw.Canvas, a, b, mid vg.Point, node vg.Length, c
 		c.Stroke(ring)
 		return
 	}
-	const beside, long, half = 1.6, 6, 2.6 // points: distance from the centre line; length and half width of the arrow head
+	const sideOffset, long, half = 1.6, 6, 2.6 // points: distance from the centre line; length and half width of the arrow head
 	d := b.Sub(a)
-	off := sheet.WithLength(sheet.Point(d.Y, -d.X), beside)
+	off := sheet.WithLength(sheet.Point(d.Y, -d.X), sideOffset)
 	from := a.Add(off).Add(sheet.WithLength(d, node))
 	neck := sheet.ArrowHead(c, clr, b.Add(off).Sub(sheet.WithLength(d, node)), d, long, half)
 	c.StrokeLine2(style, from.X, from.Y, neck.X, neck.Y)

@@ -18,7 +18,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// The strip of time is divided as the time is: d R dark, the latency of steps, and what their bytes take by kind.
+// TestStepsTime: in the time strip, reconfigurations, latencies and transmissions have widths
+// proportional to their durations.
 func TestStepsTime(t *testing.T) {
 	p := newPlanPicture(stepsPlan())
 	q := p.timePanel()
@@ -47,7 +48,8 @@ func TestStepsTime(t *testing.T) {
 	}
 }
 
-// A step has a bar as high as its longest message, in its place and the colour of its kind.
+// TestStepsBytes: each step has a bar at its position, with the height of its longest message
+// and the colour of its kind.
 func TestStepsBytes(t *testing.T) {
 	p := newPlanPicture(stepsPlan())
 	q := p.bytesPanel()
@@ -74,7 +76,8 @@ func TestStepsBytes(t *testing.T) {
 	}
 }
 
-// Steps too short to be told apart keep their place and their time.
+// TestStepsShort: steps that are too short to distinguish have the correct position and
+// duration.
 func TestStepsShort(t *testing.T) {
 	p := newPlanPicture(largeSteps())
 	rec := new(recorder.Canvas)

@@ -15,6 +15,7 @@ import (
 	"sim/scenarios/result"
 )
 
+// TestAllOrder compares the names of all figures of a run with a list.
 func TestAllOrder(t *testing.T) {
 	figs, err := All(runs["large"]())
 	if err != nil {
@@ -33,7 +34,7 @@ func TestAllOrder(t *testing.T) {
 	}
 }
 
-// Figures whose data is absent are left out, each by itself.
+// TestAllSkips: each figure is omitted if its data is absent, and all others remain.
 func TestAllSkips(t *testing.T) {
 	if figs, err := All(&result.Document{}, &result.Detail{}); err != nil || len(figs) != 0 {
 		t.Fatalf("an empty run has figures %v, error %v", figs, err)
@@ -92,7 +93,8 @@ func TestAllRefuses(t *testing.T) {
 	}
 }
 
-// The same run gives the same bytes, in either format, on any number of workers.
+// TestDeterministic: the same run gives the same bytes in both formats, for any number of
+// workers.
 func TestDeterministic(t *testing.T) {
 	var first map[string][]byte
 	for _, workers := range []int{1, 2, 7} {
@@ -163,7 +165,7 @@ type failingWriter struct{}
 
 func (failingWriter) Write([]byte) (int, error) { return 0, errFull }
 
-// Names that are the same on any file system get different files.
+// TestNames: figures whose names are equal on some file system get different files.
 func TestNames(t *testing.T) {
 	figs := []sheet.Figure{{Name: "trace-a"}, {Name: "trace-A"}, {Name: "trace-a"}, {Name: "trace-a-2"}}
 	sheet.Unique(figs)

@@ -14,7 +14,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// No run panics or draws an empty picture, whatever its data.
+// TestAnyRun: random runs neither cause a panic nor give an empty figure.
 func TestAnyRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		doc, d := anyRun(t)
@@ -32,7 +32,7 @@ func TestAnyRun(t *testing.T) {
 	})
 }
 
-// Every case makes images with something on them.
+// TestNotEmpty: each image of each run contains a minimum share of drawn pixels.
 func TestNotEmpty(t *testing.T) {
 	for name, r := range runs {
 		figs, err := All(r())

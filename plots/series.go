@@ -42,8 +42,8 @@ func nonZeroSeries(all []result.Series) []*result.Series {
 	return out
 }
 
-// activeRange returns the first and the last time in seconds at which s is positive. ok is
-// false if there are none.
+// activeRange returns the first and the last time in seconds at which s is positive. If s is
+// always 0, ok is false.
 func activeRange(s *result.Series) (from, to float64, ok bool) {
 	for i, v := range s.Value {
 		if v <= 0 {
@@ -73,10 +73,10 @@ const minStepsPerRange = 2000
 
 // withoutShortSteps returns s without steps shorter than least seconds; the preceding step is
 // extended.
-func withoutShortSteps(s *result.Series, least float64) *result.Series {
+func withoutShortSteps(s *result.Series, minSeconds float64) *result.Series {
 	out := &result.Series{}
 	for i, t := range s.TimeS {
-		if i+1 == len(s.TimeS) || s.TimeS[i+1]-t >= least {
+		if i+1 == len(s.TimeS) || s.TimeS[i+1]-t >= minSeconds {
 			out.TimeS, out.Value = append(out.TimeS, t), append(out.Value, s.Value[i])
 		}
 	}

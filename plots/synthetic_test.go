@@ -27,7 +27,7 @@ var (
 		replicas: 8, policies: []string{"prop", "sqrt", "halve", "fast", "topo", "joint"}}
 )
 
-// synthetic returns a complete run with a 1F1B pipeline on pods and two ways to share
+// synthetic returns a complete run with a 1F1B pipeline on pods and two methods to share
 // bandwidth.
 func synthetic(s runShape) (*result.Document, *result.Detail) {
 	doc := &result.Document{Scenario: "synthetic", Reference: map[string]float64{}}

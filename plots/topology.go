@@ -17,12 +17,12 @@ const maxTopologyCharts = 12
 
 // topologyChart is a topology with the policies that selected it.
 type topologyChart struct {
-	topology *result.Topology
-	policies []string
-	ports    float64             // ports of all replicas, as in the table; 0 if unknown
-	count    map[[2]int]int      // circuits, indexed by pair of pods, the lower index first
-	peer     map[int]peerBundles // bundles to DP peers, indexed by pod
-	most     int                 // maximum number of circuits of a bundle in the figure
+	topology    *result.Topology
+	policies    []string
+	ports       float64             // ports of all replicas, as in the table; 0 if unknown
+	count       map[[2]int]int      // circuits, indexed by pair of pods, the lower index first
+	peer        map[int]peerBundles // bundles to DP peers, indexed by pod
+	maxCircuits int                 // maximum number of circuits of a bundle in the figure
 
 	*result.Wiring
 }
@@ -43,35 +43,41 @@ func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	for i := range d.Policies {
 		jobs = max(jobs, len(d.Policies[i].Jobs))
 	}
+
+	// Show each job separately if there are few.
 	const abreast = 2 // maximum number of jobs whose topologies fit next to the common one
 	if jobs > 0 && jobs <= abreast && len(charts)*(1+jobs) <= maxTopologyCharts {
 		charts = withJobs(charts, doc, d)
 	} else {
 		jobs = 0
 	}
+
+	// All charts have the same form and the same line widths, so that they are comparable.
 	charts = sheet.First(s, charts, maxTopologyCharts, "different topologies")
-	most, peers, form, columns, rows := 1, false, result.RowForm, 0, 1
+	maxCircuits, peers, form, columns, rows := 1, false, result.RowForm, 0, 1
 	for _, c := range charts {
 		columns, rows = max(columns, c.Columns), max(rows, c.Rows)
 		peers = peers || len(c.peer) > 0
 		for _, n := range c.count {
-			most = max(most, n)
+			maxCircuits = max(maxCircuits, n)
 		}
 		for _, t := range c.peer {
-			most = max(most, t.circuits)
+			maxCircuits = max(maxCircuits, t.circuits)
 		}
 		form = max(form, c.Form) // one form for all charts, so that they are comparable
 	}
 	if n := charts[0].replicas(); n > 1 {
 		s.Note("Ports above a picture are those of all %.0f replicas; one of them is drawn for all.", n)
 	}
-	explainTopology(s, form, peers, most)
+	explainTopology(s, form, peers, maxCircuits)
+
+	// Draw the charts.
 	block := sheet.Block{Cols: max(2, 1+jobs), Height: [...]vg.Length{result.RowForm: 72 * vg.Length(rows), result.RingForm: 250, result.MatrixForm: 300}[form]}
 	if len(charts) == 1 || form == result.RowForm && columns > 6 {
 		block.Cols = 1
 	}
 	for _, c := range charts {
-		c.most = most
+		c.maxCircuits = maxCircuits
 		block.Plots = append(block.Plots, sheet.NewPicture(c.head(sheet.ContentWidth/vg.Length(block.Cols)-20), func(cv draw.Canvas) { c.paint(cv, form) }))
 	}
 	s.Blocks = []sheet.Block{block}

@@ -30,10 +30,10 @@ const (
 )
 
 // explainTopology adds the legend of topologies.
-func explainTopology(s *sheet.Sheet, form int, peers bool, most int) {
+func explainTopology(s *sheet.Sheet, form int, peers bool, maxCircuits int) {
 	if form == result.MatrixForm {
-		s.AddLegend("1 circuit between two pods", sheet.BoxSample(sheet.Tint(circuitColor, 1/float64(max(1, most))), 1))
-		s.AddLegend(text.Plural(most, "circuit"), sheet.BoxSample(circuitColor, 1))
+		s.AddLegend("1 circuit between two pods", sheet.BoxSample(sheet.Tint(circuitColor, 1/float64(max(1, maxCircuits))), 1))
+		s.AddLegend(text.Plural(maxCircuits, "circuit"), sheet.BoxSample(circuitColor, 1))
 		return
 	}
 	s.AddLegend("circuits between two pods (number; width to scale)", sheet.LineSample(sheet.Line(circuitColor, 5)))
@@ -69,7 +69,7 @@ func (c *topologyChart) paint(cv draw.Canvas, form int) {
 
 // width returns the line width of a bundle.
 func (c *topologyChart) width(circuits int) vg.Length {
-	w := maxLineWidth * float64(circuits) / float64(max(1, c.most))
+	w := maxLineWidth * float64(circuits) / float64(max(1, c.maxCircuits))
 	return vg.Length(min(max(w, minLineWidth), maxLineWidth))
 }
 
@@ -92,6 +92,8 @@ func (c *topologyChart) paintPods(cv draw.Canvas, wide vg.Length, at func(i int)
 		}
 		cv.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
 	}
+
+	// Label the bundles.
 	style := sheet.Aligned(sheet.Bold(sheet.SmallSize, circuitColor), draw.XCenter, draw.YCenter)
 	for _, pair := range c.pairs() {
 		a, angle := at(pair[0])
@@ -172,7 +174,7 @@ func (c *topologyChart) paintMatrix(cv draw.Canvas) {
 	_, names = sheet.CommonPrefix(names)
 	var all []matrixCell
 	put := func(row, column, circuits int) {
-		all = append(all, matrixCell{row, column, sheet.Tint(circuitColor, float64(circuits)/float64(max(1, c.most))), strconv.Itoa(circuits)})
+		all = append(all, matrixCell{row, column, sheet.Tint(circuitColor, float64(circuits)/float64(max(1, c.maxCircuits))), strconv.Itoa(circuits)})
 	}
 	for _, pair := range c.pairs() {
 		if m := c.count[pair]; m > 0 {
@@ -183,35 +185,37 @@ func (c *topologyChart) paintMatrix(cv draw.Canvas) {
 	for _, i := range slices.Sorted(maps.Keys(c.peer)) {
 		put(i, len(names)+1, c.peer[i].circuits)
 	}
-	beside := ""
+	extraColumn := ""
 	if len(c.peer) > 0 {
-		beside = "DP"
+		extraColumn = "DP"
 	}
-	drawMatrix(cv, names, beside, all)
+	drawMatrix(cv, names, extraColumn, all)
 }
 
 // matrixCell is a filled cell of a matrix.
 type matrixCell struct {
 	row, column int
 	color       color.RGBA
-	label       string // shown where there is room
+	label       string // printed if it fits
 }
 
-// drawMatrix draws a square matrix with the given names of rows and columns. If beside is not
-// empty, it is the name of an additional column to the right. As many rows and columns are
+// drawMatrix draws a square matrix with the given names of rows and columns. If extraColumn is
+// not empty, it is the name of an additional column to the right. As many rows and columns are
 // labelled as fit.
-func drawMatrix(c draw.Canvas, names []string, beside string, all []matrixCell) {
-	const labels, largest, least = 18, 26, 2 // points: space for names; maximum size of a cell; minimum visible size
+func drawMatrix(c draw.Canvas, names []string, extraColumn string, all []matrixCell) {
+	const labels, largest, minCell = 18, 26, 2 // points: space for names; maximum size of a cell; minimum visible size
 	n, columns, size := len(names), len(names), c.Size()
-	if beside != "" {
+	if extraColumn != "" {
 		columns += 2
 	}
 	cell := min((size.X-labels)/vg.Length(columns), (size.Y-labels)/vg.Length(n), largest)
 	left, top := c.Min.X+labels, c.Max.Y-labels
 	at := func(i int) vg.Length { return cell * vg.Length(i) }
+
+	// Fill the cells, then print their labels.
 	var bars sheet.ColoredBars
 	for _, s := range all {
-		side := max(cell, least)
+		side := max(cell, minCell)
 		x, y := left+min(at(s.column), max(at(columns)-side, 0)), top-min(at(s.row), max(at(n)-side, 0))
 		bars.Add(s.color, x, x+side, y-side, y)
 	}
@@ -222,12 +226,14 @@ func drawMatrix(c draw.Canvas, names []string, beside string, all []matrixCell) 
 			c.FillText(style, sheet.Point(left+at(s.column)+cell/2, top-at(s.row)-cell/2+1), s.label)
 		}
 	}
+
+	// Draw the frame and name rows and columns.
 	line, style := sheet.Line(sheet.Dim, 0.75), sheet.Sans(sheet.SmallSize, sheet.Ink)
-	above, aside := sheet.Aligned(style, draw.XCenter, draw.YBottom), sheet.Aligned(style, draw.XRight, draw.YCenter)
+	above, rowStyle := sheet.Aligned(style, draw.XCenter, draw.YBottom), sheet.Aligned(style, draw.XRight, draw.YCenter)
 	c.StrokeLines(line, sheet.RectanglePath(left, left+at(n), top-at(n), top))
-	if beside != "" {
+	if extraColumn != "" {
 		c.StrokeLines(line, sheet.RectanglePath(left+at(n+1), left+at(n+2), top-at(n), top))
-		c.FillText(above, sheet.Point(left+at(n+1)+cell/2, top+2), beside)
+		c.FillText(above, sheet.Point(left+at(n+1)+cell/2, top+2), extraColumn)
 	}
 	widest := vg.Length(0)
 	for _, i := range []int{0, n - 1} {
@@ -237,6 +243,6 @@ func drawMatrix(c draw.Canvas, names []string, beside string, all []matrixCell) 
 	for i := 0; i < n; i += step {
 		label := sheet.Fit(style, names[i], 30)
 		c.FillText(above, sheet.Point(left+at(i)+cell/2, top+2), label)
-		c.FillText(aside, sheet.Point(left-3, top-at(i)-cell/2+1), label)
+		c.FillText(rowStyle, sheet.Point(left-3, top-at(i)-cell/2+1), label)
 	}
 }

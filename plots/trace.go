@@ -27,7 +27,7 @@ type SpanKind struct {
 // other kinds are drawn as work, in grey.
 func SpanKinds() []SpanKind { return slices.Clone(spanKinds) }
 
-// spanKinds lists the kinds of training, then those of fleets.
+// spanKinds lists the kinds of training, followed by the kinds of fleets.
 var spanKinds = []SpanKind{
 	{"forward", "forward pass", sheet.SkyBlue, 0},
 	{"backward", "backward pass", sheet.Vermillion, 0},
@@ -51,7 +51,7 @@ func findSpanKind(name string) SpanKind {
 	return SpanKind{Name: name, Color: sheet.Dim}
 }
 
-// allSpans iterates over the spans of all tracks. The index is that of the track.
+// allSpans iterates over the spans of all tracks, each with the index of its track.
 func allSpans(tracks []result.Track) iter.Seq2[int, result.Span] {
 	return func(yield func(int, result.Span) bool) {
 		for i, l := range tracks {
@@ -64,7 +64,7 @@ func allSpans(tracks []result.Track) iter.Seq2[int, result.Span] {
 	}
 }
 
-// usedKinds returns the kinds that occur in tracks, separated into those of spanKinds and
+// usedKinds returns the kinds that occur in tracks: first the kinds in spanKinds, then all
 // others.
 func usedKinds(tracks []result.Track) (known, others []SpanKind) {
 	seen := map[string]bool{}
@@ -118,8 +118,8 @@ func traceFigures(doc *result.Document, d *result.Detail, add addFigure) {
 	}
 }
 
-// fastest returns the best simulation of those that wanted accepts, as ranked by the document
-// and else by makespan, or nil if there is none.
+// fastest returns the best simulation that wanted accepts, as ranked by the document and else
+// by makespan. If wanted accepts no simulation, it returns nil.
 func fastest(doc *result.Document, d *result.Detail, wanted func(*result.Simulation) bool) *result.Simulation {
 	if i, _ := doc.Winner(); i >= 0 {
 		if p := d.Simulation(doc.Rows[i].Policy); p != nil && wanted(p) {
@@ -142,20 +142,24 @@ func hasSpans(p *result.Simulation) bool {
 
 func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 	const (
-		shown       = 24     // tracks; more would be illegible, and a note has their number
-		least, most = 14, 40 // height of a track in points, with many and with few tracks
-		panel       = 220    // height of a plot with many tracks, in points
+		shown                = 24     // tracks; more would be illegible, and a note has their number
+		minHeight, maxHeight = 14, 40 // height of a track in points, with many and with few tracks
+		panel                = 220    // height of a plot with many tracks, in points
 	)
 	if !hasSpans(p) {
 		return
 	}
+
+	// Legend and notes.
 	s := &sheet.Sheet{Title: title}
 	tracks := sheet.First(s, p.Tracks, shown, "stages")
 	addKindLegend(s, tracks)
 	s.AddLegend("end of the iteration", sheet.LineSample(endLine))
 	s.Note("Numbers count micro-batches. Thin bars are what the stage sends to other pods.")
+
+	// The whole iteration, and below it both ends enlarged if numbers would not fit.
 	end := max(p.MakespanS, lastEnd(tracks, func(result.Span) bool { return true }))
-	height := max(min(max(least, panel/vg.Length(len(tracks))), most)*vg.Length(len(tracks)), 72)
+	height := max(min(max(minHeight, panel/vg.Length(len(tracks))), maxHeight)*vg.Length(len(tracks)), 72)
 	part := func(head string, from, to float64, count int, grouped bool) *plot.Plot {
 		q := trackPlot(tracks, from, to, count, p.MakespanS, grouped)
 		sheet.AddHeading(q, head)
@@ -227,12 +231,12 @@ func shortestWork(tracks []result.Track) float64 {
 			byKind[s.Kind] = append(byKind[s.Kind], d)
 		}
 	}
-	least := math.Inf(1)
+	shortest := math.Inf(1)
 	for _, ds := range byKind { // the order does not matter for the minimum
 		slices.Sort(ds)
-		least = min(least, ds[len(ds)/2])
+		shortest = min(shortest, ds[len(ds)/2])
 	}
-	return least
+	return shortest
 }
 
 // endLine is the style of the line at the end of the iteration.

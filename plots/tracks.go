@@ -30,8 +30,8 @@ type bar struct {
 	label    string // printed if it fits
 }
 
-// stackBar adds a bar on top of those that were added for the same interval. foot is their
-// total height, which stackBar increases by high.
+// stackBar adds a bar on top of the previous bars of the same interval. foot is their total
+// height, which stackBar increases by high.
 func (t *trackChart) stackBar(track int, lo, hi float64, foot *float64, high float64, clr color.RGBA) {
 	if high > 0 {
 		t.bars = append(t.bars, bar{track, lo, hi, *foot, *foot + high, clr, ""})
@@ -71,6 +71,8 @@ func (t *trackChart) Plot(c draw.Canvas, p *plot.Plot) {
 		foot := float64(t.count - b.track - 1)
 		return x(b.lo), x(b.hi), sheet.Snap(y(foot + b.from)), sheet.Snap(y(foot + b.to)) // whole pixels, so that there is no seam between adjacent rows
 	}
+
+	// Draw the bars, clipped to c.
 	var all sheet.ColoredBars
 	for i := range t.bars {
 		b := &t.bars[i]
@@ -88,6 +90,8 @@ func (t *trackChart) Plot(c draw.Canvas, p *plot.Plot) {
 		all.Add(b.color, x0, x1, y0, y1)
 	}
 	all.Fill(c)
+
+	// Print the labels that fit; equal labels are measured once.
 	type text struct {
 		label string
 		size  vg.Length

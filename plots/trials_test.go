@@ -15,8 +15,8 @@ func init() {
 	goldens["trials"] = []string{"replay"}
 }
 
-// withTrials has three policies with trials, of which one stalls in a fifth of its trials and one is always the same,
-// and one policy without.
+// withTrials returns a run of three policies with trials and one without. One policy stalls in
+// a fifth of its trials, and one always has the same result.
 func withTrials() (*result.Document, *result.Detail) {
 	s := small
 	s.policies = []string{"steady", "wide", "stalling", "no-trials"}
@@ -35,8 +35,8 @@ func withTrials() (*result.Document, *result.Detail) {
 	return doc, d
 }
 
-// TestReplayFigure: the figure exists if there are samples, notes list what it does not show,
-// and numbers that are too large are rejected.
+// TestReplayFigure: the figure exists if there are samples, notes list omitted series, and
+// numbers that are too large are rejected.
 func TestReplayFigure(t *testing.T) {
 	has := func(doc *result.Document, d *result.Detail) bool {
 		t.Helper()

@@ -59,8 +59,8 @@ const tasksHeight = 3.8 * vg.Inch
 // 5).
 func indexFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	w := &d.Windows
-	simulated, topo, kept := len(w.FirstK) > 0 && len(w.LastK) > 0, len(w.TopoMin) > 0 && len(w.TopoMax) > 0, len(w.MinK) > 0 && len(w.MaxK) > 0
-	if len(w.Task) == 0 || !simulated || !topo && !kept {
+	simulated, topo, hasPruned := len(w.FirstK) > 0 && len(w.LastK) > 0, len(w.TopoMin) > 0 && len(w.TopoMax) > 0, len(w.MinK) > 0 && len(w.MaxK) > 0
+	if len(w.Task) == 0 || !simulated || !topo && !hasPruned {
 		return
 	}
 	order := byEarliest(w)
@@ -69,7 +69,7 @@ func indexFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	if topo {
 		retained = append(retained, taskBars{possibleColor, 0.9, "left by task order", intervalEdges(order, w.TopoMin, -0.5), intervalEdges(order, w.TopoMax, 0.5)})
 	}
-	if kept {
+	if hasPruned {
 		retained = append(retained, taskBars{sheet.Blue, 0.6, "left after pruning by time", intervalEdges(order, w.MinK, -0.5), intervalEdges(order, w.MaxK, 0.5)})
 	}
 	total := float64(max(1, w.Intervals))
@@ -164,7 +164,7 @@ func meanWidth(l taskBars) float64 {
 func taskPlot(w *result.Windows, order []int, layers []taskBars, labelled bool) *plot.Plot {
 	const (
 		namedTasks = 26
-		nameRoom   = 215 // points, for names such as "PP of micro-batch 12 from stage 3 to stage 4"
+		nameWidth  = 215 // points, for names such as "PP of micro-batch 12 from stage 3 to stage 4"
 	)
 	n := len(order)
 	t := taskTracks(n, layers)
@@ -173,7 +173,7 @@ func taskPlot(w *result.Windows, order []int, layers []taskBars, labelled bool) 
 	case n <= namedTasks:
 		p.Y.Tick.Label.Font = sheet.Sans(sheet.SmallSize, sheet.Ink).Font
 		if labelled {
-			t.nameTracks(p, nameRoom, func(i int) string { return w.Task[order[i]] })
+			t.nameTracks(p, nameWidth, func(i int) string { return w.Task[order[i]] })
 		}
 	default:
 		p.Y.Tick.Length = p.X.Tick.Length

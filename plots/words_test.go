@@ -9,8 +9,8 @@ import (
 	"sim/plots/sheet/sheettest"
 )
 
-// said returns all text of a figure of a run as one line.
-func said(t *testing.T, run, figure string) string {
+// figureText returns all text of a figure of a run as one line.
+func figureText(t *testing.T, run, figure string) string {
 	t.Helper()
 	figs, err := All(runs[run]())
 	if err != nil {
@@ -34,7 +34,7 @@ func TestSaid(t *testing.T) {
 		{"large", "nct", "which holds for any way of sharing, all topologies; that of topo for max-min fair sharing, all topologies.", "proved for the policy"},
 		{"large", "dp-rates", "Of equal rates the wider lines are seen beside the narrower.", "side by side"},
 	} {
-		if got := said(t, tt.run, tt.figure); !strings.Contains(got, tt.want) || tt.not != "" && strings.Contains(got, tt.not) {
+		if got := figureText(t, tt.run, tt.figure); !strings.Contains(got, tt.want) || tt.not != "" && strings.Contains(got, tt.not) {
 			t.Errorf("%s of %s says %q; want %q, not %q", tt.figure, tt.run, got, tt.want, tt.not)
 		}
 	}

@@ -41,6 +41,8 @@ func flagsFirst(app *cli.App, args []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	// The flags precede "--", and positional arguments follow it.
 	out := append([]string{args[0], name}, flags...)
 	if len(positional) > 0 {
 		out = append(append(out, "--"), positional...)
@@ -109,13 +111,13 @@ func validateValue(f cli.Flag, shown, value string) error {
 	case *cli.IntFlag: // a count
 		n, e := strconv.Atoi(value)
 		if err = e; e == nil && n < 1 {
-			return usagef("flag %s wants at least 1, not %d", shown, n)
+			return usagef("flag %s needs at least 1, not %d", shown, n)
 		}
 	case *cli.Uint64Flag:
 		_, err = strconv.ParseUint(value, 10, 64)
 	}
 	if err != nil {
-		return usagef("flag %s wants a whole number, not %q", shown, value)
+		return usagef("flag %s needs a whole number, not %q", shown, value)
 	}
 	return nil
 }

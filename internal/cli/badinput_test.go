@@ -47,12 +47,12 @@ type badCase struct {
 	code     int
 	args     []string
 	want     []string          // parts of lines of stderr
-	files    map[string]string // files in addition to those of writeBadFiles
+	files    map[string]string // in addition to the files of writeBadFiles
 }
 
-// TestBadInput runs every case. The exit code is that of the table, stderr has one printable
-// line of limited length per diagnostic, no file is written, and processor time and memory
-// stay below their limits.
+// TestBadInput runs every case. The exit code equals the one in the table, stderr has one
+// printable line of limited length per diagnostic, no file is written, and processor time and
+// memory stay below their limits.
 func TestBadInput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the command some seven hundred times")

@@ -214,7 +214,7 @@ func seedOverrides(n int, sets ...string) (list []string) {
 	return list
 }
 
-// skewedMatrix returns a matrix of n x n sizes in bytes, of which a few are large.
+// skewedMatrix returns a matrix of n x n sizes in bytes with a few large ones.
 func skewedMatrix(n, scale int) string {
 	var rows []string
 	for i := range n {
@@ -321,7 +321,7 @@ var goldenCells = []goldenCell{
 }
 
 // callOverrides returns overrides for each kind of collective call, one override for level
-// packet, and those in more.
+// packet, and the overrides in more.
 func callOverrides(more ...string) []string {
 	list := []string{"engine.level=packet"}
 	for _, kind := range calls {

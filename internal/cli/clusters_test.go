@@ -13,8 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestClusters runs the files in docs/examples as Slurm and Kubernetes would. The results
-// equal those of a single process.
+// TestClusters runs the files in docs/examples as Slurm and Kubernetes would. A single process
+// gives the same results.
 func TestClusters(t *testing.T) {
 	dir := t.TempDir()
 	study := filepath.Join(dir, "small.toml")

@@ -60,7 +60,7 @@ func (c *command) compareCommand() *cli.Command {
 			boolFlag("wall", "list wall-clock times by row and let them fail; without it they are shown but never fail"),
 			defaultedFlag("wall-fail-over", "with --wall: how much longer a row may take: `SHARE`; growth of up to 10 ms never fails", formatShare(compare.WallFailOver)),
 			repeatableFlag("ignore", "ignore the part `KEY` of row names, as in --ignore scenario (repeatable)", ""),
-			repeatableFlag("where", "compare only rows in which KEY is A or B: `KEY=A,B`, as in --where seed=1,2 (repeatable)", "all"),
+			repeatableFlag("where", "compare only the rows that match `KEY=A,B`, with KEY equal to A or B, as in --where seed=1,2 (repeatable)", "all"),
 			boolFlag("all", "also list rows without differences"),
 			defaultedFlag("format", "write `FORMAT`: "+strings.Join(compareFormatNames(), ", "), "text"),
 			stringFlag("out", "write to `FILE`", "stdout"),
@@ -88,7 +88,7 @@ func (c *command) compare(cc *cli.Context) error {
 	at := slices.Index(compareFormatNames(), cc.String("format"))
 	if at < 0 {
 		names := compareFormatNames()
-		return usagef("flag --format wants %s, not %q%s", strings.Join(names, ", "), cc.String("format"), strings.TrimSuffix(text.DidYouMean(cc.String("format"), names, ""), "; "))
+		return usagef("flag --format needs %s, not %q%s", strings.Join(names, ", "), cc.String("format"), strings.TrimSuffix(text.DidYouMean(cc.String("format"), names, ""), "; "))
 	}
 	var sides [2]*compare.Set
 	var read []string
@@ -102,6 +102,8 @@ func (c *command) compare(cc *cli.Context) error {
 			return err
 		}
 	}
+
+	// Check the names in --ignore, --where and --metric against both results.
 	for _, key := range cc.StringSlice("ignore") {
 		known := sides[0].Keys()
 		for _, k := range sides[1].Keys() {
@@ -136,6 +138,8 @@ func (c *command) compare(cc *cli.Context) error {
 	if err != nil {
 		return usageError(err.Error())
 	}
+
+	// Print the comparison or write it to a file.
 	view := compare.View{All: cc.Bool("all")}
 	write := func(w io.Writer) error { return compareFormats[at].write(found, w, view) }
 	if path := cc.String("out"); path != "" {
@@ -162,7 +166,7 @@ func compareOptions(cc *cli.Context) (o compare.Options, err error) {
 		Wall:         cc.Bool("wall"),
 	}
 	if cc.IsSet("wall-fail-over") && !o.Wall {
-		return o, usagef("flag --wall-fail-over goes with --wall")
+		return o, usagef("flag --wall-fail-over requires --wall")
 	}
 	if o.FailOver, err = parseShare("fail-over", cc.String("fail-over")); err != nil {
 		return o, err
@@ -176,7 +180,7 @@ func parseShare(flag, text string) (float64, error) {
 	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-		return 0, usagef("flag --%s wants a share such as 0.5%% or 0.005, not %q", flag, text)
+		return 0, usagef("flag --%s needs a share such as 0.5%% or 0.005, not %q", flag, text)
 	}
 	if isPercent {
 		return v / 100, nil
@@ -193,15 +197,15 @@ func formatShare(v float64) string { return strconv.FormatFloat(100*v, 'g', 6, 6
 // findResult returns the file or directory with a name: the path itself if it exists, or the
 // newest stored result of the scenario with this name. kept lists the candidates, and what
 // describes them in the error message.
-func findResult(name, what string, kept []result.StoredResult) (string, error) {
+func findResult(name, what string, results []result.Kept) (string, error) {
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(name, ".toml") {
 		return name, nil
 	}
-	if dir := result.Latest(kept, strings.TrimSuffix(filepath.Base(name), ".toml")); dir != "" {
+	if dir := result.Latest(results, strings.TrimSuffix(filepath.Base(name), ".toml")); dir != "" {
 		return dir, nil
 	}
-	known, otherwise := result.Scenarios(kept), "sim run makes one"
-	for _, k := range result.Runs(kept) {
+	known, otherwise := result.Scenarios(results), "sim run makes one"
+	for _, k := range result.Runs(results) {
 		known, otherwise = append(known, k.Dir), "sim list runs names those there are"
 	}
 	return "", usagef("there is no %s, and no %s of a scenario of that name under %s%s", name, what, runsRoot, text.DidYouMean(name, known, otherwise))

@@ -149,8 +149,8 @@ func flagValues(cmd, flag string) []string {
 	return nil
 }
 
-// argumentValues returns the possible values of the next positional argument of a command,
-// after those in before.
+// argumentValues returns the possible values of the next positional argument of a command.
+// before has the previous arguments.
 func argumentValues(cmd string, before []string) []string {
 	switch {
 	case cmd == "run" || cmd == "check":
@@ -173,7 +173,7 @@ func argumentValues(cmd string, before []string) []string {
 		return append(result.Scenarios(result.List(runsRoot)), completeFiles)
 	case cmd == "list" && len(before) == 0:
 		out := []string{"keys", "metrics"}
-		for _, l := range listings() {
+		for _, l := range nameLists() {
 			out = append(out, l.kind)
 		}
 		return out
@@ -186,7 +186,7 @@ func argumentValues(cmd string, before []string) []string {
 // namesOfKind returns the names that sim list prints for a kind.
 func namesOfKind(kind string) []string {
 	var out []string
-	for _, l := range listings() {
+	for _, l := range nameLists() {
 		if l.kind != kind {
 			continue
 		}

@@ -269,8 +269,8 @@ func isShipped(name string) bool {
 	})
 }
 
-// checkArgs returns the arguments of sim check that correspond to those of a run or a sweep:
-// its files and overrides.
+// checkArgs returns the arguments of sim check that correspond to the arguments of a run or a
+// sweep: its files and overrides.
 func checkArgs(args []string) []string {
 	list := []string{"check"}
 	for i := 1; i < len(args); i++ {

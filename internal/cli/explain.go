@@ -77,7 +77,7 @@ func findRun(name string) (*result.Run, error) {
 // errNoTimeline is the reason for runs whose engine stores no critical paths.
 var errNoTimeline = errors.New("the run has no timeline of any policy, so there is nothing to explain")
 
-// findSimulation returns the simulation of a policy, or that of the best policy if the name is
+// findSimulation returns the simulation of a policy, or of the best policy if the name is
 // empty.
 func findSimulation(run *result.Run, policy string) (*result.Simulation, error) {
 	if len(run.Detail.Policies) == 0 {

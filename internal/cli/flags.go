@@ -44,7 +44,7 @@ func formatFlag() cli.Flag {
 // scenarioFlags returns the flags that override values of a scenario file.
 func scenarioFlags() []cli.Flag {
 	return []cli.Flag{
-		repeatableFlag("set", "set a key of the scenario, `KEY=VALUE`, as in --set fabric.port_bandwidth=800Gbps (repeatable)", ""),
+		repeatableFlag("set", "set `KEY=VALUE` in the scenario, as in --set fabric.port_bandwidth=800Gbps (repeatable)", ""),
 		&cli.Uint64Flag{Name: "seed", Usage: "use the random seed `N`", DefaultText: "the scenario's"},
 		repeatableFlag("policy", "run the policy `NAME` instead of those in the scenario (repeatable; see sim list allocators, for tori sim list routers, for several jobs sim list arbiters)", ""),
 	}
@@ -176,8 +176,8 @@ func (f *runFlags) checkOutputPaths(scenarios int) error {
 		return usagef("--routes-out holds the routes of one scenario, so it takes one at a time, not %d", scenarios)
 	}
 	written := map[string]string{}
-	for _, of := range f.outputFlags() {
-		flag, file := of[0], of[1]
+	for _, output := range f.outputFlags() {
+		flag, file := output.name, output.path
 		switch other := written[filepath.Clean(file)]; {
 		case other != "":
 			return usagef("%s and %s both write %s; give them different files", other, flag, file)
@@ -199,7 +199,7 @@ func readFormats(cc *cli.Context) (formats []string, err error) {
 	}
 	for _, name := range strings.Split(cc.String("format"), ",") {
 		if name = strings.TrimSpace(name); name != "png" && name != "svg" {
-			return nil, usagef("flag --format wants png, svg or png,svg, not %q", cc.String("format"))
+			return nil, usagef("flag --format needs png, svg or png,svg, not %q", cc.String("format"))
 		}
 		if !slices.Contains(formats, name) {
 			formats = append(formats, name)

@@ -16,7 +16,7 @@ const gracePeriod = 400 * time.Millisecond
 type cleanupList struct {
 	mu         sync.Mutex
 	remove     []func() // called when the command is abandoned
-	keptNote   string   // message about results that were finished before
+	resultNote string   // message about results that were finished before
 	waitForEnd bool     // the process waits until the command ends, however long it takes
 }
 
@@ -28,11 +28,11 @@ func (l *cleanupList) onAbandon(remove func()) {
 	l.remove = append(l.remove, remove)
 }
 
-// setKeptNote sets the message about stored results that an abandoned command prints.
-func (l *cleanupList) setKeptNote(what string) {
+// setResultNote sets the message about stored results that an abandoned command prints.
+func (l *cleanupList) setResultNote(what string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.keptNote = what
+	l.resultNote = what
 }
 
 // mainUntilCancelled calls main, but returns about gracePeriod after ctx was cancelled even if
@@ -76,7 +76,7 @@ func (c *command) abandon(done <-chan int) int {
 		return code
 	default:
 	}
-	what := l.keptNote
+	what := l.resultNote
 	if what == "" {
 		what = nothingWrittenNote
 	}

@@ -76,7 +76,7 @@ edges = [
 	return b.String()
 }
 
-// interruptedCommands has commands of every kind, most of which take much longer than ten
+// interruptedCommands has commands of every kind. Most of them take much longer than ten
 // seconds. big is a run of 10,000 micro-batches.
 var interruptedCommands = []struct {
 	name string

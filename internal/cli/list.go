@@ -14,21 +14,21 @@ import (
 	"sim/scenarios/result"
 )
 
-// listing is the output of sim list for one kind of name.
-type listing struct {
+// nameList is the output of sim list for one kind of name.
+type nameList struct {
 	kind  string
 	items []scenarios.PolicyInfo
 }
 
-// listings returns all kinds: the kinds of policies in their order, then scenarios, studies
+// nameLists returns all kinds: the kinds of policies in their order, then scenarios, studies
 // and stored runs.
-func listings() []listing {
-	var out []listing
+func nameLists() []nameList {
+	var out []nameList
 	add := func(i scenarios.PolicyInfo) {
-		at := slices.IndexFunc(out, func(l listing) bool { return l.kind == i.Kind })
+		at := slices.IndexFunc(out, func(l nameList) bool { return l.kind == i.Kind })
 		if at < 0 {
 			at = len(out)
-			out = append(out, listing{kind: i.Kind})
+			out = append(out, nameList{kind: i.Kind})
 		}
 		out[at].items = append(out[at].items, i)
 	}
@@ -68,7 +68,7 @@ func (c *command) listCommand() *cli.Command {
 		Action: func(cc *cli.Context) error {
 			switch cc.NArg() {
 			case 0:
-				for _, l := range listings() {
+				for _, l := range nameLists() {
 					fmt.Fprintf(c.stdout, "%s:\n", l.kind)
 					c.printItems(l.items, "  ")
 				}
@@ -100,7 +100,7 @@ func (c *command) list(kind string) error {
 		return listMetrics(c.stdout)
 	}
 	kinds := []string{"keys", "metrics"}
-	for _, l := range listings() {
+	for _, l := range nameLists() {
 		if l.kind == kind {
 			c.printItems(l.items, "")
 			return nil

@@ -22,13 +22,13 @@ func checkOutputs(s *scenarios.Scenario, flags runFlags) error {
 		return err
 	}
 	lacks := map[string]string{"--trace": s.NoTrace(), "--plan-out": plan, "--routes-out": s.NoRoutes()}
-	for _, o := range append(flags.outputFlags(), example{"--routes-out", flags.routesOut}) {
-		why, other := lacks[o[0]]
+	for _, o := range append(flags.outputFlags(), outputFlag{"--routes-out", flags.routesOut}) {
+		why, other := lacks[o.name]
 		if !other {
 			why = s.NoWork()
 		}
-		if o[1] != "" && why != "" {
-			return usagef("%s: %s: %s", o[0], s.Name, why)
+		if o.path != "" && why != "" {
+			return usagef("%s: %s: %s", o.name, s.Name, why)
 		}
 	}
 	return nil
@@ -75,20 +75,24 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 		return createOutputFile(path, at, read)
 	}
 	o.create = create
+
+	// Files of single flags.
 	for _, w := range flags.outputFlags() {
-		f, err := create(w[1])
+		f, err := create(w.path)
 		if err != nil {
 			return err
 		}
-		switch w[0] {
+		switch w.name {
 		case "--trace":
 			o.trace = f
 		case "--plan-out":
 			o.plan = f
 		default:
-			o.workloads = append(o.workloads, workloadFile{w[0], f})
+			o.workloads = append(o.workloads, workloadFile{w.name, f})
 		}
 	}
+
+	// Two files of forwarding tables per router.
 	if flags.routesOut == "" {
 		return nil
 	}
@@ -145,6 +149,8 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 		}
 	}
 	write(o.trace, func(w io.Writer) error { return result.WriteTrace(w, &out.Document, &out.Detail) })
+
+	// Explain an empty file of plans.
 	if o.plan != nil && len(out.Plans)+len(out.Schedules) == 0 {
 		if out.Planned {
 			c.logf("no planner of %s produced a plan, so %s has none: fluid schedules have no plan", name, o.plan.path)
@@ -158,6 +164,8 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 		}
 		return writePlans(w, &out.Document, out.Plans)
 	})
+
+	// Compile the forwarding tables of each router.
 	for i := range out.Routes {
 		if f, ok := o.routes[out.Routes[i].Policy]; ok {
 			files, err := out.Routes[i].Compile()

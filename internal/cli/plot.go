@@ -45,7 +45,7 @@ func (c *command) plotCommand() *cli.Command {
 			stringFlag("z", "colour a heatmap or twists by the metric `NAME`", ""),
 			stringFlag("series", "draw a line or colour for each value of `NAME`", "policy"),
 			stringFlag("panels", "draw a panel for each value of `NAME`", ""),
-			repeatableFlag("where", "show only cells in which KEY is A or B: `KEY=A,B` (repeatable)", ""),
+			repeatableFlag("where", "show only the cells that match `KEY=A,B`, with KEY equal to A or B (repeatable)", ""),
 			stringFlag("name", "name the file of the figure `NAME`, without extension", ""),
 			stringFlag("title", "use `TEXT` as the title of the figure", ""),
 			boolFlag("log-x", "make the x axis logarithmic"),
@@ -74,11 +74,11 @@ type plotFlags struct {
 func readPlotFlags(cc *cli.Context) (f plotFlags, err error) {
 	for _, name := range []string{"name", "title"} {
 		if given := cc.String(name); text.Line(given, maxTitleBytes) != given {
-			return f, usagef("flag --%s wants a line of text of at most %d bytes, not %q", name, maxTitleBytes, text.Line(given, maxTitleBytes))
+			return f, usagef("flag --%s needs a line of text of at most %d bytes, not %q", name, maxTitleBytes, text.Line(given, maxTitleBytes))
 		}
 	}
 	if name := cc.String("name"); strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") {
-		return f, usagef("flag --name wants the name of a file without slashes that does not start with a dot, not %q", name)
+		return f, usagef("flag --name needs the name of a file without slashes that does not start with a dot, not %q", name)
 	}
 	f.out, f.spec = cc.String("out"), cc.String("spec")
 	if f.formats, err = readFormats(cc); err != nil {
@@ -111,7 +111,7 @@ func readWhere(texts []string) (result.NameFilter, error) {
 	for _, text := range texts {
 		key, values, ok := strings.Cut(text, "=")
 		if key = strings.TrimSpace(key); !ok || key == "" || strings.TrimSpace(values) == "" {
-			return nil, usagef("flag --where wants KEY=A,B, not %q", text)
+			return nil, usagef("flag --where needs KEY=A,B, not %q", text)
 		}
 		depth := 0
 		for _, v := range strings.FieldsFunc(values, func(r rune) bool {
@@ -197,6 +197,8 @@ func (c *command) drawResults(names []string, specs []result.Plot, flags plotFla
 		}
 		runs, dirs = append(runs, run), append(dirs, dir)
 	}
+
+	// Draw the figures of one run, or a figure of several runs as if they were a sweep.
 	if len(runs) > 1 && flags.out == "" {
 		return nil, "", usagef("several runs have no common directory; give the figures one with --out DIR")
 	}
@@ -226,7 +228,7 @@ func (c *command) readSweep(dir string) (s *result.Sweep, t *result.SweepTimings
 			return s, t, plots, all, nil
 		}
 	}
-	if s, t, plots, err = result.ReadSweep(dir); err != nil { // the error describes what is missing
+	if s, t, plots, err = result.ReadSweep(dir); err != nil { // the error lists the missing files
 		return nil, nil, nil, 0, err
 	}
 	return s, t, plots, len(s.Cells), nil
@@ -238,14 +240,14 @@ func isSweep(dir string) bool {
 	return err == nil || result.IsSweep(dir)
 }
 
-// plotDir returns the directory for figures: --out, or by default a directory in that of the
+// plotDir returns the directory for figures: --out, or by default a directory inside the
 // result.
 func plotDir(flags plotFlags, dir string) string {
 	return cmp.Or(flags.out, filepath.Join(dir, result.PlotsDir))
 }
 
-// drawSweep draws the figure that the flags define, or else those of specs. An invalid figure
-// is a usage error, unless another figure can be drawn.
+// drawSweep draws the figure that the flags define, or else the figures of specs. An invalid
+// figure is a usage error, unless another figure can be drawn.
 func drawSweep(s *result.Sweep, t *result.SweepTimings, specs []result.Plot, flags plotFlags) ([]sheet.Figure, error) {
 	if flags.figure != nil {
 		p := chart.Propose(s, *flags.figure)

@@ -100,7 +100,7 @@ func TestArgumentValues(t *testing.T) {
 	for _, c := range []struct {
 		cmd    string
 		before []string
-		want   string // one of the values; empty if there are none
+		want   string // one of the values, or empty without values
 	}{{"list", nil, "metrics"}, {"list", []string{"metrics"}, ""}, {"completion", nil, "bash"}, {"completion", []string{"bash"}, ""}, {"compare", []string{"a", "b"}, ""}} {
 		got := argumentValues(c.cmd, c.before)
 		if c.want == "" && len(got) > 0 || c.want != "" && !slices.Contains(got, c.want) {

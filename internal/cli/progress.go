@@ -24,7 +24,7 @@ const (
 
 // progressState describes the progress of a run or a sweep.
 type progressState struct {
-	message     string // text beside the bar
+	message     string // text next to the bar
 	line        string // text without a terminal
 	done, total int    // steps
 }
@@ -108,23 +108,23 @@ func (c *command) startRunProgress(name string) (m *progressMeter, update func(p
 // remaining work, which is divided by the number of workers; if it is nil, the prediction is
 // proportional to the number of cells.
 func (c *command) startSweepProgress(name string, workers int, left func() (*study.Forecast, error)) (m *progressMeter, update func(done, total, failed int)) {
-	first, made, total, failed := -1, 0, 0, 0 // first is the number of cells that were stored before
-	var guess, guessedAt float64              // predicted remaining seconds, and the running time of that prediction
+	first, finished, total, failed := -1, 0, 0, 0 // first is the number of cells that were stored before
+	var guess, guessedAt float64                  // predicted remaining seconds, and the running time of that prediction
 	var words string
 	m = c.startMeter(func(spent float64) progressState {
-		line := fmt.Sprintf("%s: %s of %s cells", name, text.Count(made+failed), text.Count(total))
+		line := fmt.Sprintf("%s: %s of %s cells", name, text.Count(finished+failed), text.Count(total))
 		if failed > 0 {
 			line += fmt.Sprintf(" (%d failed)", failed)
 		}
-		if n := made + failed - first; first >= 0 && n > 0 && spent > 0 {
+		if n := finished + failed - first; first >= 0 && n > 0 && spent > 0 {
 			rate := float64(n) / spent
-			togo, how := float64(total-made-failed)/rate, "about "
+			togo, how := float64(total-finished-failed)/rate, "about "
 			if left != nil {
 				togo, how = max(guess-(spent-guessedAt), 0), words
 			}
 			line += fmt.Sprintf(", %.3g a second, %s%s to go", rate, how, text.Roughly(max(togo, 1)))
 		}
-		return progressState{line, line, made + failed, total}
+		return progressState{line, line, finished + failed, total}
 	})
 	look := c.throttle(func() error {
 		f, err := left()
@@ -144,7 +144,7 @@ func (c *command) startSweepProgress(name string, workers int, left func() (*stu
 			if first < 0 {
 				first = done
 			}
-			made, total, failed = done, all, bad
+			finished, total, failed = done, all, bad
 		})
 		if left != nil && done+bad > first {
 			look(false)
@@ -163,8 +163,8 @@ func (c *command) throttle(do func() error) func(must bool) {
 			return
 		}
 		failed = do() != nil
-		const least, share = 200 * time.Millisecond, 50
-		next = c.now().Add(max(least, share*c.now().Sub(begun)))
+		const minInterval, share = 200 * time.Millisecond, 50
+		next = c.now().Add(max(minInterval, share*c.now().Sub(begun)))
 	}
 }
 
@@ -190,6 +190,8 @@ func (m *progressMeter) showBar() {
 		return
 	case <-time.After(barDelay):
 	}
+
+	// Configure the library's progress bar.
 	pw := progress.NewWriter()
 	out := &byteCounter{w: unwrapWriter(m.c.stderr)} // the terminal itself, because the bar moves the cursor
 	pw.SetOutputWriter(out)
@@ -211,6 +213,8 @@ func (m *progressMeter) showBar() {
 	for !pw.IsRenderInProgress() { // calling Stop earlier has no effect
 		time.Sleep(time.Millisecond)
 	}
+
+	// Update the bar until the work ends, then erase it.
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -43,6 +43,8 @@ func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner,
 	if flags.listen != "" && given == "" && token == "" {
 		c.logf("any process that reaches %s can take cells and return arbitrary results; require a token with --listen TOKEN@%[1]s, --token-file or %s", flags.listen, tokenVariable)
 	}
+
+	// Each cell is one item of the queue.
 	return func(ctx context.Context, p *study.Plan, todo []int, done func(int, *study.Record) error) error {
 		cell := make(map[string]int, len(todo))
 		items := make([]queue.Item, len(todo))
@@ -79,8 +81,8 @@ func (c *command) queueRunner(plan *study.Plan, flags sweepFlags) (study.Runner,
 const tokenVariable = "SIM_TOKEN"
 
 // queueToken checks the address and the credentials of a queue and returns its token: from the
-// file, or else from the environment, or "" if there is none. given is a token that is part of
-// an address, "" if none is.
+// file, or else from the environment, or "" without one. given is a token that is part of an
+// address; it may be "".
 func (c *command) queueToken(address, creds, file, given string) (string, error) {
 	if address != queue.EmbeddedURL {
 		if err := queue.CheckURL(address); err != nil {
@@ -151,7 +153,7 @@ func (c *command) workerCommand() *cli.Command {
 			if text := cc.String("idle"); cc.IsSet("idle") {
 				d, err := time.ParseDuration(text)
 				if err != nil || d <= 0 {
-					return usagef("flag --idle wants a time such as 90s or 10m, not %q", text)
+					return usagef("flag --idle needs a time such as 90s or 10m, not %q", text)
 				}
 				o.Idle = d
 			}

@@ -52,8 +52,8 @@ func TestQueueTaken(t *testing.T) {
 	}
 }
 
-// TestQueueToken: listening without a token prints a warning. With a token from a file or the
-// environment there is none.
+// TestQueueToken: listening without a token prints a warning. A token from a file or the
+// environment avoids it.
 func TestQueueToken(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"token": "s3/cret\n", "queued.toml": `
 name = "queued"
@@ -217,8 +217,8 @@ seed = "1..2"
 }
 
 // TestQueueCarriesFiles: a task contains the files that its cell needs. A worker in another
-// directory computes cells with traces, mappings and steps, and the results equal those of a
-// sweep without a queue.
+// directory computes cells with traces, mappings and steps, and its results equal the results
+// of a sweep without a queue.
 func TestQueueCarriesFiles(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
 		"t.goal":    "num_ranks 2\nrank 0 {\nl1: send 1000b to 1 tag 0\n}\nrank 1 {\nl1: recv 1000b from 0 tag 0\n}\n",
@@ -265,8 +265,8 @@ seed = "1..2"
 }
 
 // TestQueueOpensNoFiles: a process that adds tasks to a queue cannot read files of a worker. A
-// task that names a file fails in the same way whether the file exists or not, and the message
-// quotes no content.
+// task that names a file fails with the same message whether the file exists or not, and the
+// message quotes no content.
 func TestQueueOpensNoFiles(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"secret": "password = hunter2\n"})
 	for _, scenario := range []string{

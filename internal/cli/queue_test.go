@@ -81,7 +81,7 @@ func TestEmbeddedQueue(t *testing.T) {
 }
 
 // TestKilledWorker runs one server and three workers and kills one worker during a cell. Every
-// cell is in the result once, and the result equals that of a local sweep.
+// cell is in the result once, and the result equals a local sweep.
 func TestKilledWorker(t *testing.T) {
 	if !*long {
 		t.Skip("waits until the queue misses a worker: go test -tags nats . -run KilledWorker -long")

@@ -54,6 +54,8 @@ func (c *command) writeReport(cc *cli.Context) error {
 	case n > 1 && !cc.IsSet("out"):
 		return usagef("several results have no common directory; give the report a file with -o FILE")
 	}
+
+	// Find the results.
 	var docs []page.Document
 	var read []string
 	for i, name := range names {
@@ -66,6 +68,8 @@ func (c *command) writeReport(cc *cli.Context) error {
 		}
 		read = append(read, path)
 	}
+
+	// The comparison comes first, followed by the results.
 	if cc.Bool("compare") {
 		d, err := compareResults(read[0], read[1])
 		if err != nil {
@@ -83,6 +87,8 @@ func (c *command) writeReport(cc *cli.Context) error {
 		}
 		docs = append(docs, d)
 	}
+
+	// Write the report, but replace only reports.
 	path := cc.String("out")
 	if path == "" {
 		path = filepath.Join(read[0], reportFile)

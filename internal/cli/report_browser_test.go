@@ -28,11 +28,12 @@ import (
 	"sim/scenarios/result"
 )
 
-// browsed are the reports that are opened: what is run for each, and the views that it must have, in order.
-var browsed = []struct {
+// browserReports lists the reports that are opened in a browser, with the commands whose
+// results they contain and their views in order.
+var browserReports = []struct {
 	name  string
-	runs  [][]string // commands without --out, each of whose results has the name of its place
-	flags []string   // of sim report
+	runs  [][]string // commands without --out; each result is stored in the directory "before" or "after"
+	flags []string   // flags of sim report
 	views string
 }{
 	{"job", [][]string{{"run", "deepseek671b"}}, nil, "summary timeline topology"},
@@ -44,14 +45,15 @@ var browsed = []struct {
 	{"change", [][]string{{"run", "gpt7b"}, {"run", "gpt7b", "--set", "workload.microbatches=16"}}, []string{"--compare"}, "differs"},
 }
 
-// TestReportInBrowser opens reports of shipped scenarios from disk in a browser: none asks for anything but itself, none
-// complains, every view looks as it did, shows what result.json says, and is reached by keys.
+// TestReportInBrowser opens reports of shipped scenarios from disk in a browser. A report
+// requests no other files and logs no warnings. Each view equals its stored screenshot, shows
+// the values of result.json, and can be used with the keyboard.
 func TestReportInBrowser(t *testing.T) {
 	browser := startBrowser(t)
-	for _, b := range browsed {
+	for _, b := range browserReports {
 		t.Run(b.name, func(t *testing.T) {
-			dirs, file := reported(t, b.runs, b.flags)
-			tab := open(t, browser, file)
+			dirs, file := writeTestReport(t, b.runs, b.flags)
+			tab := openReport(t, browser, file)
 			size, err := os.Stat(file)
 			if err != nil {
 				t.Fatal(err)
@@ -61,41 +63,41 @@ func TestReportInBrowser(t *testing.T) {
 				t.Fatalf("views %s, want %s", got, b.views)
 			}
 			for i, view := range strings.Fields(b.views) {
-				tab.leave()
+				tab.blur()
 				tab.press(fmt.Sprint(i + 1))
-				tab.settle()
+				tab.waitUntilDrawn()
 				if got := tab.text(`document.querySelector("main section").dataset.view`); got != view {
 					t.Fatalf("key %d shows %s, not %s", i+1, got, view)
 				}
-				if view != "summary" || b.name == "job" { // one summary is as good as another
-					tab.looksAsBefore(b.name + "-" + view)
+				if view != "summary" || b.name == "job" { // one summary is sufficient
+					tab.compareScreenshot(b.name + "-" + view)
 				}
-				if check := shows[view]; check != nil {
+				if check := viewChecks[view]; check != nil {
 					check(tab, dirs)
 				}
-				tab.reachesAll(view)
+				tab.checkKeyboard(view)
 			}
-			tab.leave()
+			tab.blur()
 			tab.press("?")
-			if !tab.holds(`document.getElementById("keys").open`) {
+			if !tab.isTrue(`document.getElementById("keys").open`) {
 				t.Error("? does not show the keys")
 			}
-			tab.quiet()
+			tab.checkConsole()
 		})
 	}
 }
 
-// reported runs commands and writes the report of their results.
-func reported(t *testing.T, runs [][]string, flags []string) (dirs []string, file string) {
+// writeTestReport runs commands and writes the report of their results.
+func writeTestReport(t *testing.T, runs [][]string, flags []string) (dirs []string, file string) {
 	t.Helper()
-	t.Chdir(t.TempDir()) // what differs has the names of directories
+	t.Chdir(t.TempDir()) // the report contains relative directories
 	for i, args := range runs {
 		dir := []string{"before", "after"}[i]
-		succeed(t, append(slices.Clone(args), "--no-plots", "--out", dir))
+		mustSucceed(t, append(slices.Clone(args), "--no-plots", "--out", dir))
 		dirs = append(dirs, dir)
-		stopClocks(t, dir)
+		equaliseTimings(t, dir)
 	}
-	succeed(t, slices.Concat([]string{"report"}, dirs, flags, []string{"-o", "report.html"}))
+	mustSucceed(t, slices.Concat([]string{"report"}, dirs, flags, []string{"-o", "report.html"}))
 	file, err := filepath.Abs("report.html")
 	if err != nil {
 		t.Fatal(err)
@@ -103,18 +105,18 @@ func reported(t *testing.T, runs [][]string, flags []string) (dirs []string, fil
 	return dirs, file
 }
 
-var seconds = regexp.MustCompile(`_s": [0-9.e+-]+`)
+var secondsPattern = regexp.MustCompile(`_s": [0-9.e+-]+`)
 
-// stopClocks makes all times of the timings in dir the same, by whose length columns would differ, and changes their
-// digest in the manifest with them.
-func stopClocks(t *testing.T, dir string) {
+// equaliseTimings sets all times in the timings of dir to the same value, because the widths
+// of columns depend on them, and updates the digest in the manifest.
+func equaliseTimings(t *testing.T, dir string) {
 	t.Helper()
 	timings, manifest := filepath.Join(dir, result.TimingsFile), filepath.Join(dir, result.ManifestFile)
 	text, err := os.ReadFile(timings)
 	if err != nil {
 		t.Fatal(err)
 	}
-	stopped := seconds.ReplaceAll(text, []byte(`_s": 0.123`))
+	stopped := secondsPattern.ReplaceAll(text, []byte(`_s": 0.123`))
 	sums, err := os.ReadFile(manifest)
 	if err != nil {
 		t.Fatal(err)
@@ -127,8 +129,8 @@ func stopClocks(t *testing.T, dir string) {
 	}
 }
 
-// succeed runs the command.
-func succeed(t *testing.T, args []string) {
+// mustSucceed runs a command that must exit with 0.
+func mustSucceed(t *testing.T, args []string) {
 	t.Helper()
 	var out, err strings.Builder
 	c := newCommand()
@@ -138,7 +140,7 @@ func succeed(t *testing.T, args []string) {
 	}
 }
 
-// startBrowser starts one for all tests, which are left out where there is none.
+// startBrowser starts a browser for all tests. Without an installed browser it skips the test.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	path := ""
@@ -165,18 +167,19 @@ func startBrowser(t *testing.T) context.Context {
 	return browser
 }
 
-// tab is a page in the browser.
-type tab struct {
+// browserTab is a page in the browser.
+type browserTab struct {
 	*testing.T
 	ctx context.Context
 
 	mu       sync.Mutex
-	requests []string
-	said     []string // errors and warnings of the console
+	requests []string // URLs that the page requested
+	problems []string // errors and warnings of the console
 }
 
-// observe notes in the page when its first view is drawn, what work frames take, and what has had the focus.
-const observe = `
+// observerScript records when the first view is drawn, the duration of each frame, and the
+// elements that had the focus.
+const observerScript = `
 window.observed = {opened: 0, frames: [], focused: new Set()};
 new MutationObserver((_, o) => {
 	if (!document.documentElement.dataset.ready) return;
@@ -189,70 +192,71 @@ addEventListener("focusin", e => observed.focused.add(e.target));
 	window.requestAnimationFrame = f => frame(t => { const begin = performance.now(); f(t); observed.frames.push([begin, performance.now() - begin]); });
 }`
 
-// open opens a file, and waits until its first view is drawn.
-func open(t *testing.T, browser context.Context, file string) *tab {
+// openReport opens a file and waits until its first view is drawn.
+func openReport(t *testing.T, browser context.Context, file string) *browserTab {
 	t.Helper()
 	ctx, stop := chromedp.NewContext(browser)
 	t.Cleanup(stop)
 	ctx, stop = context.WithTimeout(ctx, time.Minute)
 	t.Cleanup(stop)
-	w := &tab{T: t, ctx: ctx}
+	w := &browserTab{T: t, ctx: ctx}
 	w.do(chromedp.EmulateViewport(800, 600))
-	if err := chromedp.Listen(ctx, w.hear); err != nil {
+	if err := chromedp.Listen(ctx, w.record); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: observe}); err != nil {
+	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: observerScript}); err != nil {
 		t.Fatal(err)
 	}
 	w.do(chromedp.Navigate((&url.URL{Scheme: "file", Path: file}).String()))
 	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](`observed.opened > 0`)); err != nil {
-		t.Fatalf("%s does not open: %v; %s", filepath.Base(file), err, w.said)
+		t.Fatalf("%s does not open: %v; %s", filepath.Base(file), err, w.problems)
 	}
 	return w
 }
 
-// hear notes what the page asks for, and its complaints.
-func (w *tab) hear(event any) {
+// record records requests of the page and messages of its console.
+func (w *browserTab) record(event any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
 		w.requests = append(w.requests, e.Request.URL)
 	case *runtime.EventExceptionThrown:
-		w.said = append(w.said, e.ExceptionDetails.Text+" "+fmt.Sprint(e.ExceptionDetails.Exception.Description))
+		w.problems = append(w.problems, e.ExceptionDetails.Text+" "+fmt.Sprint(e.ExceptionDetails.Exception.Description))
 	case *runtime.EventConsoleAPICalled:
 		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning || e.Type == runtime.ConsoleAPICalledTypeAssert {
-			w.said = append(w.said, fmt.Sprintf("console: %s %s", e.Type, e.Args[0].Value))
+			w.problems = append(w.problems, fmt.Sprintf("console: %s %s", e.Type, e.Args[0].Value))
 		}
 	case *log.EventEntryAdded:
 		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
-			w.said = append(w.said, e.Entry.Text)
+			w.problems = append(w.problems, e.Entry.Text)
 		}
 	}
 }
 
-// quiet fails where the page has complained, or asked for more than itself.
-func (w *tab) quiet() {
+// checkConsole fails if the page has logged a warning or requested a file other than itself.
+func (w *browserTab) checkConsole() {
 	w.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.said) > 0 {
-		w.Errorf("the page complains: %s", strings.Join(w.said, "\n"))
+	if len(w.problems) > 0 {
+		w.Errorf("the page complains: %s", strings.Join(w.problems, "\n"))
 	}
 	if len(w.requests) != 1 || !strings.HasPrefix(w.requests[0], "file:") {
 		w.Errorf("the page asks for %s", w.requests)
 	}
 }
 
-func (w *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+// do performs actions in the page.
+func (w *browserTab) do(steps ...chromedp.Action[chromedp.Void]) {
 	w.Helper()
 	if err := chromedp.Do(w.ctx, steps...); err != nil {
 		w.Fatal(err)
 	}
 }
 
-// eval returns what an expression is in the page.
-func eval[T any](w *tab, expression string) T {
+// eval returns the value of a JavaScript expression in the page.
+func eval[T any](w *browserTab, expression string) T {
 	w.Helper()
 	v, err := chromedp.Run(w.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -261,27 +265,30 @@ func eval[T any](w *tab, expression string) T {
 	return v
 }
 
-func (w *tab) text(expression string) string    { w.Helper(); return eval[string](w, expression) }
-func (w *tab) texts(expression string) []string { w.Helper(); return eval[[]string](w, expression) }
-func (w *tab) holds(expression string) bool     { w.Helper(); return eval[bool](w, expression) }
-func (w *tab) number(observed string) float64 {
+func (w *browserTab) text(expression string) string { w.Helper(); return eval[string](w, expression) }
+func (w *browserTab) texts(expression string) []string {
+	w.Helper()
+	return eval[[]string](w, expression)
+}
+func (w *browserTab) isTrue(expression string) bool { w.Helper(); return eval[bool](w, expression) }
+func (w *browserTab) number(observed string) float64 {
 	w.Helper()
 	return eval[float64](w, "observed."+observed)
 }
-func (w *tab) press(keys string) { w.Helper(); w.do(chromedp.KeyEvent(keys)) }
+func (w *browserTab) press(keys string) { w.Helper(); w.do(chromedp.KeyEvent(keys)) }
 
-// leave takes the focus from what has it.
-func (w *tab) leave() { w.Helper(); w.holds(`document.activeElement.blur() === undefined`) }
+// blur removes the focus from the focused element.
+func (w *browserTab) blur() { w.Helper(); w.isTrue(`document.activeElement.blur() === undefined`) }
 
-// settle waits until what was asked to be drawn is.
-func (w *tab) settle() {
+// waitUntilDrawn waits until pending changes are drawn.
+func (w *browserTab) waitUntilDrawn() {
 	w.Helper()
-	w.holds(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+	w.isTrue(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
 }
 
-// reachesAll fails unless the key Tab comes by every control of the page, and keys change or tell something on every
-// picture.
-func (w *tab) reachesAll(view string) {
+// checkKeyboard fails unless the Tab key reaches every control of the page, and arrow keys on
+// every picture change the view or show a tooltip.
+func (w *browserTab) checkKeyboard(view string) {
 	w.Helper()
 	const controls = `[...document.querySelectorAll("a[href], button, select, input, summary, [tabindex='0']")].filter(e => e.checkVisibility() && !e.disabled)`
 	n := eval[int](w, `document.activeElement.blur(), observed.focused.clear(), scrollTo(0, 0), `+controls+`.length`)
@@ -294,8 +301,8 @@ func (w *tab) reachesAll(view string) {
 		const shown = `location.hash + document.querySelector("main").textContent`
 		before := w.text(fmt.Sprintf(`%s[%d].focus(), %s`, pictures, i, shown))
 		w.press(kb.ArrowRight + kb.ArrowRight)
-		w.settle()
-		if w.holds(`document.getElementById("tip").hidden`) && w.text(shown) == before {
+		w.waitUntilDrawn()
+		if w.isTrue(`document.getElementById("tip").hidden`) && w.text(shown) == before {
 			w.Errorf("%s: keys do nothing on picture %d, %s", view, i+1, w.text(fmt.Sprintf(`%s[%d].getAttribute("aria-label")`, pictures, i)))
 		}
 		w.press(kb.Escape)

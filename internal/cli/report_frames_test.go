@@ -18,10 +18,10 @@ import (
 	"sim/scenarios/result"
 )
 
-var frames = flag.Bool("frames", false, "fail where a timeline is drawn less than 30 times a second, which other work on the machine may cause")
+var requireFrameRate = flag.Bool("frames", false, "fail where a timeline is drawn less than 30 times a second, which other work on the machine may cause")
 
-// manyBars is a run whose timeline has that many.
-func manyBars(bars int) *result.Run {
+// timelineRun returns a run whose timeline has the given number of bars.
+func timelineRun(bars int) *result.Run {
 	const tracks = 64
 	p := result.Simulation{Policy: "many", MakespanS: float64(bars/tracks) * 1e-3}
 	for k := range tracks {
@@ -38,8 +38,8 @@ func manyBars(bars int) *result.Run {
 	return r
 }
 
-// TestFramesInBrowser: a timeline of 100,000 bars is zoomed by wheel and keys and moved, and each picture takes so little
-// that there can be 30 a second.
+// TestFramesInBrowser zooms and moves a timeline of 100,000 bars by wheel and keys. The median
+// duration of a frame allows 30 frames per second.
 func TestFramesInBrowser(t *testing.T) {
 	const bars, rate = 100_000, 30
 	browser := startBrowser(t)
@@ -48,18 +48,18 @@ func TestFramesInBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := page.Write(f, []page.Document{page.OfRun(manyBars(bars))}, figureStyle()); err != nil {
+	if err := page.Write(f, []page.Document{page.OfRun(timelineRun(bars))}, figureStyle()); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w := open(t, browser, file)
+	w := openReport(t, browser, file)
 	w.press("2") // the timeline
-	w.settle()
+	w.waitUntilDrawn()
 	w.do(chromedp.EmulateViewport(1280, 800))
-	w.settle()
-	w.holds(`(() => {
+	w.waitUntilDrawn()
+	w.isTrue(`(() => {
 		observed.frames.length = 0;
 		observed.ticks = [];
 		const tick = t => { observed.ticks.push(t); requestAnimationFrame(tick); };
@@ -68,15 +68,15 @@ func TestFramesInBrowser(t *testing.T) {
 		return true;
 	})()`)
 	wheel := func(by float64) {
-		w.do(chromedp.MouseEvent("mouseWheel", 600, 500, chromedp.ButtonModifiers(chromedp.ModifierCtrl), scrolls(by)))
+		w.do(chromedp.MouseEvent("mouseWheel", 600, 500, chromedp.ButtonModifiers(chromedp.ModifierCtrl), scrollBy(by)))
 	}
-	whole := w.shown(".controls .note")
+	whole := w.textOf(".controls .note")
 	for _, by := range []float64{-120, 120} {
 		for range 30 {
 			wheel(by)
 		}
-		w.settle()
-		if now := w.shown(".controls .note"); (now == whole) != (by > 0) {
+		w.waitUntilDrawn()
+		if now := w.textOf(".controls .note"); (now == whole) != (by > 0) {
 			t.Errorf("the wheel turned by %g shows %s", by, now)
 		}
 	}
@@ -85,8 +85,8 @@ func TestFramesInBrowser(t *testing.T) {
 			w.press(key)
 		}
 	}
-	w.settle()
-	took := eval[[]float64](w, `observed.frames.map(f => f[1]).filter(d => d > 0.5)`) // those that drew
+	w.waitUntilDrawn()
+	took := eval[[]float64](w, `observed.frames.map(f => f[1]).filter(d => d > 0.5)`) // frames that redrew the timeline
 	ticks := eval[[]float64](w, `observed.ticks`)
 	if len(took) < 50 {
 		t.Fatalf("only %d pictures were drawn", len(took))
@@ -97,13 +97,13 @@ func TestFramesInBrowser(t *testing.T) {
 	if took[len(took)/2] > 1000/rate {
 		t.Errorf("the median picture takes %.1f ms, more than %d a second allow", took[len(took)/2], rate)
 	}
-	if *frames && perSecond < rate {
+	if *requireFrameRate && perSecond < rate {
 		t.Errorf("%.0f frames a second, want %d", perSecond, rate)
 	}
-	w.quiet()
+	w.checkConsole()
 }
 
-// scrolls turns the wheel by so much.
-func scrolls(by float64) chromedp.MouseOption {
+// scrollBy turns the wheel by a distance.
+func scrollBy(by float64) chromedp.MouseOption {
 	return func(p *input.DispatchMouseEventParams) { p.DeltaX, p.DeltaY = 1e-6, by }
 }

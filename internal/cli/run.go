@@ -43,6 +43,9 @@ func (c *command) runCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+
+			// Create all directories and files first, and remove the unfinished ones at the
+			// end.
 			jobs, err := c.prepare(files, set, flags)
 			defer func() {
 				for _, j := range jobs {
@@ -52,6 +55,8 @@ func (c *command) runCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+
+			// A failed scenario does not prevent the others from running.
 			var failed errorList
 			for _, j := range jobs {
 				err := cc.Context.Err() // after an interrupt the other scenarios are not run
@@ -99,6 +104,8 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*pr
 		if err := s.WriteTo(flags.dirs); err != nil {
 			return jobs, err
 		}
+
+		// Create the directory of the results; two files with the same scenario conflict.
 		place := runDir(s, flags, len(files))
 		if other, ok := claimed[place]; ok {
 			return jobs, usagef("%s and %s are the same scenario", other, files[i])
@@ -126,6 +133,8 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*pr
 func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlags) error {
 	s, begun := j.scenario, c.now()
 	m, update, share := c.startRunProgress(s.Name)
+
+	// Simulate.
 	options := scenarios.RunOptions{Workers: flags.workers, Progress: update, Share: share}
 	if flags.outputPaths["trace"] != "" {
 		options.TimelineTasks = flags.traceTasks
@@ -144,6 +153,8 @@ func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlag
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+
+	// Write the results, the figures and the requested files to the temporary directory.
 	run := &result.Run{
 		Manifest: c.manifest(s.Name, s.Digest(), begun, c.now()),
 		Scenario: s.TOML(),
@@ -164,14 +175,16 @@ func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlag
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+
+	// Move the directory to its final name and print the results.
 	if err := j.dir.Commit(); err != nil {
 		return err
 	}
-	c.cleanup.setKeptNote("the run is kept in " + j.dir.Path())
+	c.cleanup.setResultNote("the run is kept in " + j.dir.Path())
 	if err := c.printRun(j, run, flags); err != nil {
 		return err
 	}
-	c.cleanup.setKeptNote("") // for the runs that follow
+	c.cleanup.setResultNote("") // for the runs that follow
 	failed := []error{drawn, written}
 	for _, err := range outcome.Failed { // policies whose simulation did not finish; their rows contain the reason
 		failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))

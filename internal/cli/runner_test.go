@@ -32,10 +32,9 @@ type runner struct {
 	log  bytes.Buffer // stderr of the process, for crash messages
 }
 
-// served is a command for the runner, and answered what came of it.
+// runnerCommand is a command for the runner, and commandResult its result.
 type (
-	// served is a command for the runner, and commandResult its result.
-	served struct {
+	runnerCommand struct {
 		Dir  string
 		Args [][]byte // may be invalid UTF-8
 	}
@@ -58,7 +57,7 @@ func (s *runner) run(dir string, args []string) commandResult {
 	late := time.AfterFunc(6*maxBadInputTime, func() { s.cmd.Process.Kill() })
 	defer late.Stop()
 	var a commandResult
-	asked := served{Dir: dir}
+	asked := runnerCommand{Dir: dir}
 	for _, arg := range args {
 		asked.Args = append(asked.Args, []byte(arg))
 	}
@@ -118,7 +117,7 @@ func runServer() int {
 	debug.SetMemoryLimit(math.MaxInt64)
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	for {
-		var s served
+		var s runnerCommand
 		if in.Decode(&s) != nil {
 			return 0
 		}

@@ -33,8 +33,7 @@ func (c *command) sweepCommand() *cli.Command {
 		Description: describe("A cell is one scenario under one policy. The table [sweep] of FILE lists the keys to vary, and so do\n"+
 			"--set key=a,b,c and --set key=1..8. Stored cells are not computed again: an interrupted sweep continues\n"+
 			"if the same command runs again. With --join, all processes that run the same command on machines with a\n"+
-			"shared directory divide the cells among them. With --queue, the workers need no shared\n"+
-			"directory.",
+			"shared directory divide the cells among them. With --queue, the workers need no shared directory.",
 			example{"sim sweep delta-fig6", "a built-in study (see sim list studies)"},
 			example{"sim sweep gpt7b --set seed=1..8", "any scenario for several values of a key"},
 			example{"sim sweep gpt7b --set fabric.port_bandwidth=100Gbps,200Gbps --metric makespan_s", "another metric in the table"},
@@ -70,7 +69,9 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	if err := study.CheckDir(dir, plan.Claim(flags.force)); err != nil {
 		return err
 	}
-	var run study.Runner = study.LocalRunner(flags.workers)
+
+	// Select the runner: this process, the workers of a queue, or the workers of a directory.
+	var run study.Runner = study.Local(flags.workers)
 	if flags.queue == "" { // with a queue, its workers write
 		if err := checkOutputDirs(flags.dirs, nil); err != nil {
 			return err
@@ -83,6 +84,8 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	if flags.dryRun {
 		return c.dryRun(ctx, plan, flags)
 	}
+
+	// Open the directory of the sweep.
 	text, err := st.TOML()
 	if err != nil {
 		return err
@@ -101,7 +104,7 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	if flags.join {
 		run = store.Joined(flags.workers)
 	}
-	c.cleanup.setKeptNote("the cells that were finished are kept, and the same command goes on from there")
+	c.cleanup.setResultNote("the cells that were finished are kept, and the same command goes on from there")
 	err = c.computeCells(ctx, plan, store, run, begun, flags)
 	if e := store.Close(); err == nil {
 		err = e
@@ -132,6 +135,8 @@ func (c *command) plan(ctx context.Context, file string, overrides []string, fla
 	if err != nil {
 		return nil, nil, err
 	}
+
+	// Check the plots of the study, so that errors appear before anything is computed.
 	if len(flags.formats) > 0 {
 		for i := range st.Plots {
 			if err := chart.Check(&st.Plots[i], &plan.Sweep); err != nil {
@@ -152,6 +157,8 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 	for _, w := range store.Warnings {
 		c.logf("%s", w)
 	}
+
+	// Reuse the finished cells of earlier sweeps with the same name.
 	kin, err := filepath.Glob(filepath.Join(filepath.Dir(store.Dir), unsafeInPath.ReplaceAllString(plan.Sweep.Name, "-")+"-*"))
 	if err != nil {
 		return err
@@ -167,8 +174,10 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 	if err := c.announce(ctx, plan, store, flags); err != nil {
 		return err
 	}
+
+	// Compute the missing cells, with progress and partial results in between.
 	var left func() (*study.Forecast, error)
-	if flags.queue == "" { // whose workers nobody counts
+	if flags.queue == "" { // the number of workers of a queue is unknown
 		left = func() (*study.Forecast, error) { return plan.Forecast(ctx, store, nil) }
 	}
 	m, update := c.startSweepProgress(plan.Sweep.Name, flags.workers, left)
@@ -182,6 +191,8 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 		}
 	}})
 	m.stop()
+
+	// Report failed cells, and stop if cells are missing.
 	stopped := func(err error) error {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return &sweepInterrupt{status, store.Dir}
@@ -197,6 +208,8 @@ func (c *command) computeCells(ctx context.Context, plan *study.Plan, store *stu
 	if err != nil {
 		return stopped(err)
 	}
+
+	// All cells are stored: assemble the sweep, print it and store it.
 	doc, timings := plan.Fill(store)
 	timings.WallS = c.now().Sub(begun).Seconds()
 	writes := true
@@ -282,6 +295,8 @@ func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *resu
 			return err
 		}
 	}
+
+	// Draw the figures. If this fails, the results are printed anyway.
 	var drawn error
 	if writes && len(flags.formats) > 0 {
 		drawn = drawCharts(ctx, filepath.Join(store.Dir, result.PlotsDir), plots, doc, timings, flags.runFlags)
@@ -299,6 +314,8 @@ func (c *command) finishSweep(ctx context.Context, store *study.Store, doc *resu
 		}
 		return drawn
 	}
+
+	// Print the table with the selected metric and cells.
 	metric, err := report.SweepMetric(doc, plots, flags.metric)
 	if err != nil {
 		n := 0

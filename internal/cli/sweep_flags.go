@@ -26,7 +26,7 @@ func sweepFlagList() []cli.Flag {
 		stringFlag("token-file", "with --queue: read the token of the server from `FILE`", "$SIM_TOKEN"),
 		boolFlag("json", "print the sweep document instead of the table"),
 		stringFlag("metric", "print the metric `NAME` in the table", "nct, or else the first metric that is a time"),
-		repeatableFlag("where", "print only cells in which KEY is A or B in the table: `KEY=A,B` (repeatable)", "all"),
+		repeatableFlag("where", "print only the cells that match `KEY=A,B` in the table, with KEY equal to A or B (repeatable)", "all"),
 		stringFlag("out", "store the sweep in `DIR`", "runs/<name>-<hash>"),
 		forceFlag(),
 		routeCacheFlag(),
@@ -68,17 +68,17 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 	why := ""
 	switch {
 	case f.listen != "" && f.queue != "embedded":
-		why = "flag --listen goes with --queue embedded"
+		why = "flag --listen requires --queue embedded"
 	case f.creds != "" && f.queue == "":
-		why = "flag --creds goes with --queue"
+		why = "flag --creds requires --queue"
 	case f.tokenFile != "" && f.queue == "":
-		why = "flag --token-file goes with --queue"
+		why = "flag --token-file requires --queue"
 	case cc.IsSet("shard") || cc.IsSet("merge"):
 		why = "a sweep has no --shard and --merge: run the same command with --join --out DIR on every machine that sees DIR, or share the cells with --queue"
 	case f.join && (f.queue != "" || f.dryRun || f.force):
 		why = "--join shares the cells of one directory among its workers, so it does not go with --queue, --dry-run or --force"
 	case cc.IsSet("lease") && !f.join:
-		why = "flag --lease goes with --join"
+		why = "flag --lease requires --join"
 	case f.dirs.Routes != "" && f.queue != "":
 		why = "flag --route-cache is for cells that this process computes, so it does not go with --queue"
 	case f.json && f.metric != "":
@@ -92,7 +92,7 @@ func (c *command) readSweepFlags(cc *cli.Context) (f sweepFlags, err error) {
 		return f, usageError(why)
 	}
 	if f.lease, err = time.ParseDuration(cc.String("lease")); err != nil || f.lease < time.Second || f.lease > 24*time.Hour {
-		return f, usagef("flag --lease wants a time from 1s to 24h, such as 90s, not %q", cc.String("lease"))
+		return f, usagef("flag --lease needs a time from 1s to 24h, such as 90s, not %q", cc.String("lease"))
 	}
 	return f, nil
 }
@@ -103,11 +103,11 @@ var secretPattern = regexp.MustCompile(`[^/=,\s]+@`)
 // withoutSecrets returns a copy of the arguments for the manifest, in which passwords and
 // tokens in addresses of queues are replaced by ***.
 func withoutSecrets(args []string) []string {
-	kept := slices.Clone(args)
-	for i, a := range kept {
+	out := slices.Clone(args)
+	for i, a := range out {
 		if strings.Contains(a, "://") || i > 0 && strings.Contains(args[i-1], "listen") || strings.Contains(a, "listen=") {
-			kept[i] = secretPattern.ReplaceAllString(a, "***@")
+			out[i] = secretPattern.ReplaceAllString(a, "***@")
 		}
 	}
-	return kept
+	return out
 }

@@ -15,16 +15,19 @@ import (
 // tasks in formats of other tools.
 var fileFlags = []string{"trace", "plan-out", "goal-out", "chakra-out", "cm-out"}
 
+// outputFlag is a flag that requests an output file, with the path of that file.
+type outputFlag struct{ name, path string }
+
 // outputFlags returns the flags of fileFlags that are set, each with its file. For
 // --chakra-out, which writes one file per rank, this is the file of rank 0.
-func (f *runFlags) outputFlags() (list []example) {
+func (f *runFlags) outputFlags() (list []outputFlag) {
 	for _, name := range fileFlags {
 		path := f.outputPaths[name]
 		if path != "" && name == "chakra-out" {
 			path = chakraFile(path, 0)
 		}
 		if path != "" {
-			list = append(list, example{"--" + name, path})
+			list = append(list, outputFlag{"--" + name, path})
 		}
 	}
 	return list

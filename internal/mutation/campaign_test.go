@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// A campaign holds compiled tests with all mutants of a draw, and which test reaches which mutant.
+// A campaign holds compiled tests with all mutants of a sample, and the tests that reach each
+// mutant.
 type campaign struct {
 	t       *testing.T
 	dir     string // holds the compiled tests, and a directory for each worker
@@ -34,7 +35,8 @@ type oneTest struct {
 	reaches   []int
 }
 
-// newCampaign compiles all tests with the mutants and runs each once. Mutants have their index and 1 as numbers.
+// newCampaign compiles all tests with the mutants and runs each test once. The number of a
+// mutant is its index plus 1.
 func newCampaign(t *testing.T, all map[string]*goPackage, list []mutant) (*campaign, error) {
 	c := &campaign{t: t, dir: t.TempDir(), all: all, mutants: list, outside: map[int]bool{}, reached: make([][]*oneTest, len(list))}
 	byFile := map[string]map[int]mutant{}
@@ -110,7 +112,8 @@ func (c *campaign) binary(path string) string {
 	return filepath.Join(c.dir, strings.ReplaceAll(path, "/", "_")+".test")
 }
 
-// command returns a command that runs the tests of a package with one mutant switched on, in at most 16 GB of addresses.
+// command returns a command that runs the tests of a package with one active mutant and at
+// most 16 GB of address space.
 func (c *campaign) command(ctx context.Context, worker, number int, path string, args ...string) *exec.Cmd {
 	dir := c.workerDir(worker)
 	temp := filepath.Join(dir, "tmp")
@@ -128,7 +131,7 @@ func (c *campaign) workerDir(worker int) string {
 	return filepath.Join(c.dir, fmt.Sprint("worker", worker))
 }
 
-// note runs a test and notes its cost and the mutants that it reaches.
+// note runs a test and records its cost and the mutants that it reaches.
 func (c *campaign) note(worker int, o *oneTest) error {
 	reached := filepath.Join(c.workerDir(worker), "mutants.reached")
 	os.Remove(reached)
@@ -153,7 +156,7 @@ func (c *campaign) note(worker int, o *oneTest) error {
 
 var failed = regexp.MustCompile(`--- FAIL: (\S+)`)
 
-// try returns the outcome of mutant i: killed with a test that fails, or survived.
+// try returns the outcome of mutant i: killed, with the test that fails, or survived.
 func (c *campaign) try(worker, i int) string {
 	if c.outside[i+1] {
 		return c.tryAlone(c.mutants[i])
@@ -202,7 +205,8 @@ func (c *campaign) try(worker, i int) string {
 	return fmt.Sprintf("survived %d tests that reach it", len(c.reached[i]))
 }
 
-// tryAlone compiles a mutant by itself and runs all tests of its package and of those that depend on it.
+// tryAlone compiles a mutant by itself and runs the tests of its package and of all packages
+// that depend on it.
 func (c *campaign) tryAlone(m mutant) string {
 	dir := c.t.TempDir()
 	text, err := os.ReadFile(m.file)

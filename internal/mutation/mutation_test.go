@@ -1,16 +1,19 @@
-// Package mutation changes the code of the module in small ways and reports which changes the tests do not notice.
+// Package mutation makes small changes to the code of the module and reports the changes that
+// no test notices (mutation testing).
 //
-// A mutant is one change of one expression or statement. It is killed if a test of the module fails. What survives is a
-// change that no test notices: a hole in the tests, or code that is equivalent, or a change of speed or of a message
-// only. A person decides which.
+// A mutant is one change of one expression or statement. It is killed if a test of the module
+// fails, and survives otherwise. A survivor is either a gap in the tests, or equivalent code,
+// or a change of speed or of a message only; a person decides which.
 //
-// All mutants of a draw are compiled once, through an overlay, so that the tree is not touched: each function that holds
-// mutants begins with a switch to its changed copies (switch_test.go). A first run of every test notes which mutants it
-// reaches. Each mutant is then tested by these tests alone, those of its own package first, until one fails. A mutant
-// outside functions cannot be switched on in a compiled program: it is compiled by itself, and all tests of the packages
-// that depend on it are run.
+// All mutants of a sample are compiled once, through an overlay that leaves the tree
+// unchanged. Each function with mutants begins with a switch to its changed copies
+// (switch_test.go). A first run of every test records the mutants that it reaches. Each mutant
+// is then run with the tests that reach it, beginning with its own package, until one fails. A
+// mutant outside functions cannot be switched on in a compiled program. It is compiled by
+// itself and run with all tests of the packages that depend on it.
 //
-// The package has no code for the program; its test is the tool. 300 mutants take two to three hours of two cores:
+// The package has no code for the program; its test is the tool. 300 mutants take two to three
+// hours on two cores:
 //
 //	go test ./internal/mutation -run Survivors -mutants 300 -seed 7 -timeout 24h -v
 package mutation
@@ -62,7 +65,7 @@ type mutant struct {
 	home       *goPackage // package of the file
 }
 
-// String returns the place and the change in one line.
+// String describes the position and the change in one line.
 func (m mutant) String() string {
 	return fmt.Sprintf("%s:%d: %s: %q becomes %q", strings.TrimPrefix(m.file, root+"/"), m.line, m.kind, m.before, m.by)
 }
@@ -73,7 +76,7 @@ func (m mutant) apply(text []byte) []byte {
 	return append(append(out, m.by...), text[m.end:]...)
 }
 
-// swapped lists the replacements of operators, by kind of change.
+// swapped lists the replacements of operators, indexed by kind of change.
 var swapped = map[token.Token]struct {
 	kind string
 	by   token.Token
@@ -86,7 +89,7 @@ var swapped = map[token.Token]struct {
 	token.INC: {"arithmetic", token.DEC}, token.DEC: {"arithmetic", token.INC},
 }
 
-// mutantsOf returns all mutants of a Go file, in order of position.
+// mutantsOf returns all mutants of a Go file, ordered by position.
 func mutantsOf(path string) ([]mutant, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -161,7 +164,7 @@ func isErrorCheck(e ast.Expr) bool {
 	return isVar && isNil && x.Name == "err" && y.Name == "nil"
 }
 
-// goPackage is what go list prints of a package.
+// goPackage holds the output of go list for a package.
 type goPackage struct {
 	ImportPath, Dir, Name              string
 	GoFiles, TestGoFiles, XTestGoFiles []string
@@ -228,7 +231,7 @@ func packages() (map[string]*goPackage, error) {
 	return all, nil
 }
 
-// TestSurvivors draws mutants and prints those that no test notices.
+// TestSurvivors draws mutants at random and prints the mutants that no test notices.
 func TestSurvivors(t *testing.T) {
 	if *number == 0 {
 		t.Skip("is a tool: -mutants N")
@@ -276,7 +279,7 @@ func TestSurvivors(t *testing.T) {
 	t.Logf("%d killed, %d survived", count["killed"], count["survived"])
 }
 
-// draw returns n mutants that compile, drawn by the seed, in random order.
+// draw returns n random mutants that compile, in random order that depends on the seed.
 func draw(all map[string]*goPackage, n int) ([]mutant, error) {
 	var list []mutant
 	for path, p := range all {
@@ -337,8 +340,8 @@ func (m mutant) compiles() (bool, error) {
 	return cmd.Run() == nil, nil
 }
 
-// writeOverlay writes changed files into dir and returns the path of an overlay that puts them in place of the files
-// that index them.
+// writeOverlay writes changed files, indexed by the path of the original, to dir. It returns
+// the path of an overlay file for the go command that replaces the originals.
 func writeOverlay(dir string, changed map[string][]byte) (string, error) {
 	replace := map[string]string{}
 	for path, text := range changed {
@@ -356,7 +359,8 @@ func writeOverlay(dir string, changed map[string][]byte) (string, error) {
 	return overlay, os.WriteFile(overlay, text, 0o666)
 }
 
-// each calls f for 0 to n-1 from as many goroutines as there are workers, and returns the errors.
+// each calls f for 0 to n-1 on as many goroutines as there are workers, and returns the
+// errors.
 func each(n int, f func(worker, i int) error) error {
 	var next atomic.Int64
 	errs := make([]error, n)
@@ -400,7 +404,7 @@ func appendLine(path, line string) error {
 	return errors.Join(err, f.Close())
 }
 
-// TestMutantsOf: the mutants of a small file, by kind.
+// TestMutantsOf compares the mutants of a small file with a list, by kind.
 func TestMutantsOf(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.go")
 	const text = `package a

@@ -12,9 +12,10 @@ import (
 	"testing"
 )
 
-// switchFile is the file that each package with mutants gets. Mutants are switched by a file rather than a variable of
-// the environment, because tests start the program with an environment of its own. The file is found through the
-// directory for temporary files, which programs that tests start inherit or have inside of it.
+// switchFile is the name of the file that is added to each package with mutants. A file
+// selects the active mutant, not an environment variable, because tests start the program with
+// their own environment. It is found through the directory for temporary files, which programs
+// that tests start inherit or use a subdirectory of.
 const switchFile = `package %s
 
 import (
@@ -31,7 +32,8 @@ var (
 	mutantDir     string
 )
 
-// mutantNumber is the mutant that is switched on, 0 for none, or -1 to note which mutants are reached.
+// mutantNumber is the number of the active mutant, 0 if no mutant is active, or -1 to record
+// which mutants are reached.
 var mutantNumber = func() int {
 	for dir := os.TempDir(); ; dir = filepath.Dir(dir) {
 		if text, err := os.ReadFile(filepath.Join(dir, "mutant.number")); err == nil {
@@ -56,8 +58,9 @@ func mutantReach(n int) {
 }
 `
 
-// instrumented returns the text of a file whose functions begin with switches to mutants, and the numbers of the
-// mutants that are outside functions. The mutants are those of the file, by number.
+// instrumented returns the text of a file whose functions begin with switches to their
+// mutants, and the numbers of the mutants outside functions. mutants are the mutants of the
+// file, indexed by number.
 func instrumented(path string, mutants map[int]mutant) (out []byte, outside []int, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -151,8 +154,8 @@ func instrumented(path string, mutants map[int]mutant) (out []byte, outside []in
 	return out, outside, nil
 }
 
-// TestInstrumented: every function with mutants begins with a switch to its changed copies, and mutants outside functions
-// are listed.
+// TestInstrumented: every function with mutants begins with a switch to its changed copies,
+// and mutants outside functions are listed.
 func TestInstrumented(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.go")
 	const text = `package a

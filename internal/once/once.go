@@ -1,8 +1,8 @@
 // Package once computes a shared value at most once, as sync.Once does, but with cancellation:
 // if the caller that computes the value is cancelled, the next caller computes it.
 //
-// The policies of a scenario share values such as bounds and plans in this way. Value holds
-// one value, and Map one per key.
+// The policies of a scenario share values such as bounds and plans through this package. Value
+// holds one value, and Map one per key.
 package once
 
 import (

@@ -1,10 +1,11 @@
-// Command plainlint counts phrases and names that make the project hard to read. It examines comments and identifiers of
-// Go files and the text of Markdown files. docs/glossary.md lists the words to use instead.
+// Command plainlint counts phrases and names that make the project hard to read. It examines
+// comments and identifiers of Go files and the text of Markdown files. docs/glossary.md lists
+// the words to use instead.
 //
 //	plainlint [-v] [-baseline FILE [-write]] [DIR]
 //
-// With a baseline it fails if a directory has more findings than the baseline allows. -write lowers the limits of the
-// baseline to the present counts, and never raises one.
+// With a baseline it fails if a directory has more findings than the baseline allows. -write
+// lowers the limits of the baseline to the present counts, and never raises one.
 package main
 
 import (
@@ -39,7 +40,8 @@ func main() {
 	}
 }
 
-// run checks the files of fsys and compares the counts with the baseline file, unless its name is empty.
+// run checks the files of fsys and compares the counts with the baseline file, unless its name
+// is empty.
 func run(w io.Writer, fsys fs.FS, baseline string, write, verbose bool) error {
 	r, err := check(fsys)
 	if err != nil {
@@ -208,7 +210,8 @@ func readLimits(file string) (map[string]int, error) {
 	return limits, err
 }
 
-// writeLimits stores the smaller of limit and count of each directory. Without limits it stores the counts.
+// writeLimits stores the smaller of limit and count for each directory. Without limits it
+// stores the counts.
 func writeLimits(file string, limits, counts map[string]int) error {
 	var b strings.Builder
 	for _, dir := range slices.Sorted(maps.Keys(counts)) {

@@ -42,7 +42,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestBaseline lets one directory fall and another rise. The first lowers its limit, the second fails and keeps its limit.
+// TestBaseline checks two directories against a baseline. The count of the first falls, which
+// lowers its limit. The count of the second rises, which fails and keeps its limit.
 func TestBaseline(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "limits")
 	tree := func(a, b int) fstest.MapFS {

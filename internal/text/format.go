@@ -1,5 +1,5 @@
-// Package text formats numbers, times, tables and lines for people, in the same way for all
-// commands and documents. It does not depend on what they mean.
+// Package text formats numbers, times, tables and lines for people, identically for all
+// commands and documents. It does not depend on their meaning.
 //
 // Table prints tables, Unit a column of times. Wrap, Line and Screen control the layout of
 // lines and escape text of unknown origin. DidYouMean suggests corrections of misspelt names.
@@ -78,10 +78,10 @@ func Change(ratio float64) string {
 
 // Snip shortens s to at most the given number of characters; a shortened text ends with an
 // ellipsis.
-func Snip(s string, most int) string { return text.Snip(s, most, "…") }
+func Snip(s string, maxChars int) string { return text.Snip(s, maxChars, "…") }
 
 // Trim cuts s after the given number of characters.
-func Trim(s string, most int) string { return text.Trim(s, most) }
+func Trim(s string, maxChars int) string { return text.Trim(s, maxChars) }
 
 // Bold returns s with the terminal sequences for bold text.
 func Bold(s string) string { return text.Colors{text.Bold}.Sprint(s) }
@@ -126,29 +126,29 @@ func Wrap(s string, width, hang int) string {
 // DidYouMean returns the end of an error message about an unknown word: "; did you mean X?" if
 // there are similar known words, else "; " and the text otherwise.
 func DidYouMean(word string, known []string, otherwise string) string {
-	if near := meant(word, known); near != nil {
+	if near := similarNames(word, known); near != nil {
 		return "; did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return "; " + otherwise
 }
 
 // Nearest returns the known word that word most likely stands for: a word with a few edits, or
-// the only word with this prefix. If there is none, it returns "".
+// the only word with this prefix. Without such a word it returns "".
 func Nearest(word string, known []string) string {
-	if near := meant(word, known); len(near) == 1 {
+	if near := similarNames(word, known); len(near) == 1 {
 		return near[0]
 	}
 	return ""
 }
 
-// mostMeant limits the number of words with a common prefix that a message suggests. With
+// maxSuggestions limits the number of words with a common prefix that a message suggests. With
 // more, the list of all words is more useful.
-const mostMeant = 4
+const maxSuggestions = 4
 
-// meant returns the known words that word may stand for, ignoring case. The first choice is
+// similarNames returns the known words that word may stand for, ignoring case. The first choice is
 // the word with the smallest edit distance, at most 3 and at most a third of the length.
 // Otherwise these are the words that begin with word, if word has four letters or more.
-func meant(word string, known []string) []string {
+func similarNames(word string, known []string) []string {
 	word = strings.ToLower(word)
 	best, at := "", min(3, len(word)/3)+1
 	var longer []string
@@ -167,7 +167,7 @@ func meant(word string, known []string) []string {
 	if best != "" {
 		return []string{best}
 	}
-	if len(longer) > mostMeant {
+	if len(longer) > maxSuggestions {
 		return nil
 	}
 	return longer
@@ -200,11 +200,11 @@ func Edits(a, b string) int {
 // Line returns text of unknown origin as one printable line of at most the given number of
 // bytes. Newlines become semicolons, unprintable characters are escaped as in Go, and a line
 // that is too long ends with three dots.
-func Line(s string, most int) string {
+func Line(s string, maxBytes int) string {
 	const dots = "..."
 	var b strings.Builder
 	fits := 0 // length of the longest prefix of b that leaves space for the dots
-	for i, r := range strings.TrimRight(s[:min(len(s), 4*most)], "\r\n") {
+	for i, r := range strings.TrimRight(s[:min(len(s), 4*maxBytes)], "\r\n") {
 		switch {
 		case r == '\n' || r == '\r':
 			if b.Len() > 0 && !strings.HasSuffix(b.String(), "; ") {
@@ -217,14 +217,14 @@ func Line(s string, most int) string {
 		default:
 			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
 		}
-		if b.Len() > most {
+		if b.Len() > maxBytes {
 			return b.String()[:fits] + dots
 		}
-		if b.Len() <= most-len(dots) {
+		if b.Len() <= maxBytes-len(dots) {
 			fits = b.Len()
 		}
 	}
-	if len(s) > 4*most {
+	if len(s) > 4*maxBytes {
 		return b.String()[:fits] + dots
 	}
 	return b.String()

@@ -110,7 +110,7 @@ func (t *Table) Markdown() string {
 // is applied to each cell; its second argument is true for cells of emphasised rows.
 func (t *Table) writer(format func(cell string, stands bool) string) table.Writer {
 	tw := table.NewWriter()
-	kept := func(cells []string, format func(string) string) table.Row {
+	visibleCells := func(cells []string, format func(string) string) table.Row {
 		row := table.Row{}
 		for i, cell := range cells {
 			if !slices.Contains(t.gone, i) {
@@ -119,9 +119,9 @@ func (t *Table) writer(format func(cell string, stands bool) string) table.Write
 		}
 		return row
 	}
-	tw.AppendHeader(kept(t.Heads, func(head string) string { return head }))
+	tw.AppendHeader(visibleCells(t.Heads, func(head string) string { return head }))
 	for n, cells := range t.Rows {
-		tw.AppendRow(kept(cells, func(cell string) string { return format(cell, t.bold[n]) }))
+		tw.AppendRow(visibleCells(cells, func(cell string) string { return format(cell, t.bold[n]) }))
 	}
 	var columns []table.ColumnConfig
 	for i := range t.Heads {
@@ -142,11 +142,11 @@ func (t *Table) writer(format func(cell string, stands bool) string) table.Write
 func (t *Table) TextWidth() int {
 	sum := 0
 	for i, head := range t.Heads {
-		most := text.LongestLineLen(head)
+		width := text.LongestLineLen(head)
 		for _, cells := range t.Rows {
-			most = max(most, text.LongestLineLen(cells[i]))
+			width = max(width, text.LongestLineLen(cells[i]))
 		}
-		sum += most + 2
+		sum += width + 2
 	}
 	return sum
 }

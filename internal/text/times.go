@@ -16,21 +16,21 @@ type Unit struct {
 
 // UnitFor returns the unit for times of up to most seconds, with enough decimals for five
 // significant digits of that time.
-func UnitFor(most float64) Unit {
+func UnitFor(maxSeconds float64) Unit {
 	u := Unit{"ns", 1e9, 4}
-	switch most = math.Abs(most); {
-	case most >= 2*86400:
+	switch maxSeconds = math.Abs(maxSeconds); {
+	case maxSeconds >= 2*86400:
 		u = Unit{"d", 1.0 / 86400, 4}
-	case most >= 2*3600:
+	case maxSeconds >= 2*3600:
 		u = Unit{"h", 1.0 / 3600, 4}
-	case most >= 1 || most == 0:
+	case maxSeconds >= 1 || maxSeconds == 0:
 		u = Unit{"s", 1, 4}
-	case most >= 1e-3:
+	case maxSeconds >= 1e-3:
 		u = Unit{"ms", 1e3, 4}
-	case most >= 1e-6:
+	case maxSeconds >= 1e-6:
 		u = Unit{"µs", 1e6, 4}
 	}
-	for v := most * u.second; v >= 100 && u.digits > 1; v /= 10 {
+	for v := maxSeconds * u.second; v >= 100 && u.digits > 1; v /= 10 {
 		u.digits--
 	}
 	return u
@@ -72,10 +72,10 @@ func AddUp(scale float64, parts ...float64) []float64 {
 		left -= v
 	}
 	for ; left != 0; left -= math.Copysign(1, left) {
-		most, at := 0.0, 0
+		maxError, at := 0.0, 0
 		for i, v := range parts {
-			if d := (v*scale - out[i]) * math.Copysign(1, left); d > most {
-				most, at = d, i
+			if d := (v*scale - out[i]) * math.Copysign(1, left); d > maxError {
+				maxError, at = d, i
 			}
 		}
 		out[at] += math.Copysign(1, left)

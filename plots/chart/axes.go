@@ -25,7 +25,7 @@ var dataHeights = [...]vg.Length{0, 250, 175, 150, 130}
 
 // layoutPanels arranges n panels. It uses fewer columns if panels would otherwise be narrower
 // than least points. side is the width that other parts of the sheet need.
-func layoutPanels(n int, least, side vg.Length) panelGrid {
+func layoutPanels(n int, minWidth, side vg.Length) panelGrid {
 	const axis, between = 50, 18 // points: for the labels of the first column, and between columns
 	g := panelGrid{cols: min(n, 4)}
 	switch {
@@ -36,7 +36,7 @@ func layoutPanels(n int, least, side vg.Length) panelGrid {
 	}
 	for ; ; g.cols-- {
 		g.width = (sheet.ContentWidth-side-axis)/vg.Length(g.cols) - between
-		if g.cols == 1 || g.width >= least {
+		if g.cols == 1 || g.width >= minWidth {
 			g.height = dataHeights[g.cols]
 			return g
 		}
@@ -58,7 +58,7 @@ func (v *view) newPanels() []*plot.Plot {
 	return out
 }
 
-// newSheet returns a sheet with the panels. what is the default title.
+// newSheet returns a sheet with the panels and the default title what.
 func (v *view) newSheet(what string, panels []*plot.Plot, g panelGrid, xTitle, yTitle string) *sheet.Sheet {
 	s := &sheet.Sheet{Blocks: []sheet.Block{{Plots: panels, Cols: g.cols, Height: g.height, XTitle: xTitle, YTitle: yTitle}}}
 	s.Title, s.Subtitle = v.headings(what)
@@ -99,14 +99,14 @@ func padRange(lo, hi float64, log bool) (float64, float64) {
 	if log {
 		lo, hi = math.Log10(lo), math.Log10(hi)
 	}
-	room := margin * (hi - lo)
+	padding := margin * (hi - lo)
 	if flat := constantRangeWidth(lo, hi); flat > 0 {
-		room = flat
+		padding = flat
 	}
 	if log {
-		return max(math.Pow(10, lo-room), math.SmallestNonzeroFloat64), math.Pow(10, hi+room)
+		return max(math.Pow(10, lo-padding), math.SmallestNonzeroFloat64), math.Pow(10, hi+padding)
 	}
-	return lo - room, hi + room
+	return lo - padding, hi + padding
 }
 
 // constantRangeWidth returns a width for the axis of a range that is nearly empty, or 0 if the
@@ -131,7 +131,7 @@ func setScale(a *plot.Axis, lo, hi float64, log bool) {
 }
 
 // labelFactor returns the common factor from numbers to the numbers in their labels. ok is
-// false if there is none, for example because labels have units.
+// false without a common factor, for example because labels have units.
 func labelFactor(numbers []float64, labels []string) (per float64, ok bool) {
 	for i, n := range numbers {
 		v, err := strconv.ParseFloat(labels[i], 64)
@@ -148,7 +148,7 @@ func labelFactor(numbers []float64, labels []string) (per float64, ok bool) {
 	return per, per > 0
 }
 
-// minMax returns the minimum and maximum of values. If there are none, lo > hi.
+// minMax returns the minimum and maximum of values. Without values, lo > hi.
 func minMax(values []float64) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -183,17 +183,17 @@ func setValueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, 
 		lo, hi = min(lo, base), max(hi, base)
 	}
 	if bars && q.base != 0 { // values that nearly equal the base should look like it
-		const least = 0.02
-		hi = max(hi, q.base+least*math.Abs(q.base))
+		const minShare = 0.02
+		hi = max(hi, q.base+minShare*math.Abs(q.base))
 	}
-	room := cmp.Or(constantRangeWidth(lo, hi), hi-lo)
+	width := cmp.Or(constantRangeWidth(lo, hi), hi-lo)
 	const margin = 0.06
-	setScale(a, lo, hi+margin*room, false)
+	setScale(a, lo, hi+margin*width, false)
 	switch {
 	case lo != base:
-		a.Min -= margin * room
-	case from == nil && !bars: // values at the base remain visible beside the axis
-		a.Min -= margin / 2 * room
+		a.Min -= margin * width
+	case from == nil && !bars: // values at the base remain visible next to the axis
+		a.Min -= margin / 2 * width
 	}
 	a.Tick.Marker = sheet.Ticker{Unit: q.unit, Count: count}
 	if len(a.Tick.Marker.Ticks(a.Min, a.Max)) < 2 { // the range is too narrow, compared with its values, for round ticks
@@ -203,8 +203,8 @@ func setValueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, 
 
 // logRange extends [lo, hi] to the nearest powers of ten or their multiples by 2 or 5.
 func logRange(lo, hi float64) (float64, float64) {
-	const room = 0.04 // decades, for the marker at a value
-	down, up := math.Log10(lo)-room, math.Log10(hi)+room
+	const padding = 0.04 // decades, for the marker at a value
+	down, up := math.Log10(lo)-padding, math.Log10(hi)+padding
 	a, b := math.Floor(down), math.Floor(up)
 	from, to := a, b+1
 	for _, m := range []float64{1, 2, 5, 10} {
@@ -223,22 +223,24 @@ func logRange(lo, hi float64) (float64, float64) {
 // unless some of them would look flat because the ranges differ too much; then apart is true.
 // extent returns the range of a panel, or of all panels for -1, with lo > hi if there are no
 // values.
-func (g panelGrid) setSharedAxes(panels []*plot.Plot, extent func(panel int) (lo, hi float64), set func(a *plot.Axis, lo, hi float64)) (apart bool) {
-	const apartFrom = 6 // ratio of the common range to the smallest range
+func (g panelGrid) setSharedAxes(panels []*plot.Plot, extent func(panel int) (lo, hi float64), set func(a *plot.Axis, lo, hi float64)) (separate bool) {
+	const maxSpanRatio = 6 // ratio of the common range to the smallest range
 	all := panels[0].Y
 	lo, hi := extent(-1)
 	set(&all, lo, hi)
-	least := all.Max - all.Min
+	minSpan := all.Max - all.Min
 	for i, p := range panels {
 		if lo, hi := extent(i); lo <= hi {
 			set(&p.Y, lo, hi)
-			least = min(least, p.Y.Max-p.Y.Min)
+			minSpan = min(minSpan, p.Y.Max-p.Y.Min)
 		} else {
 			p.Y = all
 		}
 	}
+
+	// Share the axis unless a panel would look flat.
 	_, log := all.Scale.(plot.LogScale)
-	if apart = !log && all.Max-all.Min > apartFrom*least; apart {
+	if separate = !log && all.Max-all.Min > maxSpanRatio*minSpan; separate {
 		return true
 	}
 	for i, p := range panels {

@@ -67,9 +67,12 @@ func (v *view) bars() (*sheet.Sheet, error) {
 	return (&barChart{table: tab, v: v}).sheet(m, what+v.bySeries()), nil
 }
 
-// sheet lays out the bars of a table. what follows the name of the metric in the title.
+// sheet lays out the bars of a table. The parameter what is the part of the title after the
+// name of the metric.
 func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	v := b.v
+
+	// Choose units, styles and the arrangement of panels.
 	lo, hi := b.extent(-1)
 	b.q = v.newQuantity(m.name, v.spec.YLabel, lo, hi, true)
 	b.q.hasTickUnits = false // all numbers on the bars have the same unit
@@ -78,6 +81,8 @@ func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	const widest = 280 // half a sheet is wide enough for any number of bars
 	g := layoutPanels(len(panels), min(vg.Length(b.columns*b.series)*(sheet.NumberSize+0.5)/groupShare, widest), 0)
 	b.chooseLabel(g.width)
+
+	// Add axes and bars to each panel.
 	labels, title := v.x.tickLabels(v.spec.XLabel)
 	if v.x.index < 0 || v.spec.XLabel == "" && v.x.name == policyName { // policies need no axis title
 		title = v.spec.XLabel
@@ -87,6 +92,8 @@ func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 		panel.Add(sheet.Grid(true, false), sheet.PlotFunc(func(c draw.Canvas, own *plot.Plot) { b.draw(c, own, p) }))
 	}
 	b.scales(g, panels)
+
+	// Add the title, the legend and notes.
 	s := v.newSheet(b.q.name+what, panels, g, title, b.q.label)
 	v.legend(s, b.styles, seriesParts{bars: true})
 	b.legend(s, m.name)
@@ -118,8 +125,8 @@ func (b *barChart) legend(s *sheet.Sheet, metric string) {
 	s.Legend = append([]sheet.Entry{{Text: "best", Sample: sheet.BoxSample(sheet.Vermillion, 1)}, {Text: "other policies", Sample: sheet.BoxSample(sheet.SkyBlue, 1)}}, s.Legend...)
 }
 
-// extent returns the range of the values and marks of a panel; -1 stands for all panels. If
-// there are none, lo > hi.
+// extent returns the range of the values and marks of a panel; -1 stands for all panels.
+// Without values and marks, lo > hi.
 func (b *barChart) extent(panel int) (lo, hi float64) {
 	values := b.v.markValues(panel)
 	for _, s := range b.panelCells(panel) {
@@ -131,7 +138,7 @@ func (b *barChart) extent(panel int) (lo, hi float64) {
 }
 
 // pitch returns the width of a bar and the distance between the centres of bars, in points.
-func (b *barChart) pitch(width vg.Length) (bar, apart vg.Length) {
+func (b *barChart) pitch(width vg.Length) (bar, spacing vg.Length) {
 	slot := width / vg.Length(b.columns)
 	if b.series == 1 {
 		return min(slot*singleBarShare, maxBarWidth), slot
@@ -169,12 +176,12 @@ func (b *barChart) chooseLabel(width vg.Length) {
 		for _, v := range means {
 			widest = max(widest, n.style.Width(b.text(v, n.decimals)))
 		}
-		const apart = 0.8
+		const minGap = 0.8
 		n.across, n.length = widest+2, try.size*0.8
 		if try.upright {
 			n.across, n.length = try.size*0.91, widest
 		}
-		if n.across+apart <= pitch {
+		if n.across+minGap <= pitch {
 			b.label = n
 			return
 		}
@@ -212,20 +219,20 @@ func (b *barChart) reserveLabelSpace(a *plot.Axis, lo, hi, height float64) {
 	if !b.label.shown {
 		return
 	}
-	room := b.label.length + 7
-	if lo < b.base && len(b.v.marks) > 0 { // numbers also need space beside marks
-		room += 2 * markRadius
+	space := b.label.length + 7
+	if lo < b.base && len(b.v.marks) > 0 { // marks need space between bars and numbers
+		space += 2 * markRadius
 	}
-	used := 1 - min(float64(room)/height, 0.45) // share of the height for bars
+	used := 1 - min(float64(space)/height, 0.45) // share of the height for bars
 	switch {
 	case b.v.spec.LogY:
-		const most = 300 // decades, within the range of float64
+		const maxDecades = 300 // decades, within the range of float64
 		foot := math.Log10(a.Min)
-		a.Max = max(a.Max, math.Pow(10, min(foot+(math.Log10(hi)-foot)/used, most)))
+		a.Max = max(a.Max, math.Pow(10, min(foot+(math.Log10(hi)-foot)/used, maxDecades)))
 	case lo < b.base: // bars below the base have their numbers below
-		top, room := max(hi, b.base), 1-used
-		a.Max = max(a.Max, top+(top-lo)*room/max(2*used-1, 0.1))
-		a.Min = min(a.Min, lo-(a.Max-lo)*room/used)
+		top, space := max(hi, b.base), 1-used
+		a.Max = max(a.Max, top+(top-lo)*space/max(2*used-1, 0.1))
+		a.Min = min(a.Min, lo-(a.Max-lo)*space/used)
 	default:
 		a.Max = max(a.Max, a.Min+(hi-a.Min)/used)
 	}
@@ -258,17 +265,19 @@ type barCanvas struct {
 // draw draws the bars of a panel, followed by their numbers and the marks.
 func (b *barChart) draw(c draw.Canvas, p *plot.Plot, panel int) {
 	x, y := p.Transforms(&c)
-	pitch, apart := b.pitch(c.Size().X)
+	pitch, spacing := b.pitch(c.Size().X)
 	foot := c.Min.Y
 	if !math.IsInf(b.base, -1) {
 		foot = min(max(y(b.base), c.Min.Y), c.Max.Y)
 	}
+
+	// Bars first, so that numbers and marks are on top.
 	cv := &barCanvas{c, b, panel, x, y, pitch, foot}
 	cv.forEachBar(cv.drawBar)
 	if foot < c.Max.Y {
 		sheet.HLine(c, sheet.Line(sheet.Ink, 0.75), foot)
 	}
-	if b.label.shown && apart > b.label.across {
+	if b.label.shown && spacing > b.label.across {
 		cv.forEachBar(cv.drawNumber)
 	}
 	for _, m := range b.v.panelMarks(panel) { // sorted by height
@@ -313,15 +322,19 @@ func (b *barCanvas) drawBar(cell *cellSummary, series, group int) {
 
 // drawNumber prints the value of a bar at its end, next to whiskers and marks.
 func (b *barCanvas) drawNumber(cell *cellSummary, series, group int) {
-	const off, beside = 3, 5
+	const off, sideGap = 3, 5
 	style, mid := sheet.Aligned(b.label.style, draw.XCenter, draw.YBottom), b.barLeft(series, group)+b.pitch/2
 	text := b.text(cell.mean, b.label.decimals)
-	if cell.max > cell.min && !b.label.upright && style.Width(text)+beside <= b.pitch/2+6 {
-		style.XAlign = draw.XLeft // beside the whisker, at the height of the mean
-		b.FillText(style, sheet.Point(mid+beside, max(b.y(cell.mean), b.foot+1)+off), text)
+
+	// If there is space, print the number next to the whisker.
+	if cell.max > cell.min && !b.label.upright && style.Width(text)+sideGap <= b.pitch/2+6 {
+		style.XAlign = draw.XLeft // right of the whisker, at the height of the mean
+		b.FillText(style, sheet.Point(mid+sideGap, max(b.y(cell.mean), b.foot+1)+off), text)
 		return
 	}
 	at, sign := max(b.y(cell.max), b.foot+1)+off, vg.Length(1)
+
+	// Otherwise print it beyond the whisker, and beyond marks that it would overlap.
 	down := cell.mean < b.base
 	if down {
 		at, sign = min(b.y(cell.min), b.foot)-off, -1

@@ -16,7 +16,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// Also-lines hold the metric at each place, and lower panes only what is asked.
+// TestAlsoAndBelow: lines of the option also have the value of their metric at each x, and
+// lower panels show only the series in below_of.
 func TestAlsoAndBelow(t *testing.T) {
 	s := slotSweep(8, 32)
 	spec := result.Plot{Kind: "lines", X: "policy.reconfigurations", Y: "slots", Panels: "fabric.gpus", Also: []string{"bound_slots_round"}, Below: "reconfigurations", BelowOf: scalePolicies[1:2]}
@@ -63,7 +64,8 @@ func TestAlsoAndBelow(t *testing.T) {
 	}
 }
 
-// The greatest stands for all where the plot says so, of one metric over another.
+// TestTakeQuotient: with take = "max", the maximum represents several cells, also for a
+// quotient of two metrics.
 func TestTakeQuotient(t *testing.T) {
 	s := slotSweep(8, 16)
 	for take, pick := range map[string]func(a, b float64) float64{"max": math.Max, "min": math.Min} {
@@ -99,7 +101,8 @@ func TestTakeQuotient(t *testing.T) {
 	}
 }
 
-// Times of several units are worded one by one, many of them by decades.
+// TestTimeLabels: times with different units have individual units; many of them get ticks at
+// powers of ten.
 func TestTimeLabels(t *testing.T) {
 	few := delays(5, 1)
 	f := dimension{text: "delay", labels: few.Labels, numbers: few.Numbers, categories: []int{0, 1, 2, 3, 4}}

@@ -52,18 +52,24 @@ func (c *lineChart) buildDistribution(m measure) error {
 	if hidden := v.averagedDimensions(); len(hidden) == 1 && hidden[0].text == "seed" {
 		what = "seeds"
 	}
+
+	// Use the samples if any cell has some; the first sample determines whether a cell has a
+	// value.
 	first, sampled := m, slices.ContainsFunc(v.cells, func(cell *result.Cell) bool { return len(cell.Samples[m.name]) > 0 })
 	if sampled {
 		what = "trials"
 		first.value = func(cell *result.Cell) (float64, bool) {
 			for _, x := range cell.Samples[m.name] {
-				if !v.logarithmic() || v.scaled(x) > 0 {
+				if !v.logarithmic() || v.applyScale(x) > 0 {
 					return x, true
 				}
 			}
 			return 0, false
 		}
 	}
+
+	// Collect the values of each curve, and the number of samples including those without a
+	// value.
 	values, of := map[[2]int][]float64{}, map[[2]int]int{}
 	var bad error
 	err := v.forEachValue(first, func(cell *result.Cell, y float64) {
@@ -78,7 +84,7 @@ func (c *lineChart) buildDistribution(m measure) error {
 		}
 		of[place] += n
 		for _, x := range cell.Samples[m.name] {
-			y := v.scaled(x)
+			y := v.applyScale(x)
 			bad = cmp.Or(bad, v.checkDrawable(m, cell, y))
 			if !v.logarithmic() || y > 0 {
 				values[place] = append(values[place], y)
@@ -91,6 +97,8 @@ func (c *lineChart) buildDistribution(m measure) error {
 	if short {
 		v.notes = append(v.notes, "Trials that never end have no value: the curve of such a series stays below 100 %.")
 	}
+
+	// Build the curves and the axes.
 	c.lines = v.emptyLines()
 	for p, lines := range c.lines {
 		for s := range lines {

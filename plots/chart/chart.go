@@ -128,8 +128,8 @@ func chartError(spec *result.Plot, err error) error {
 	return fmt.Errorf("plot %s: %s", plotName(spec), sheet.Plain(err.Error()))
 }
 
-// All draws the figures of specs, or those that Default proposes if there are none. Figures
-// that cannot be drawn are omitted, and errs has their errors.
+// All draws the figures of specs, or the figures that Default proposes if specs is empty.
+// Figures that cannot be drawn are omitted, and errs has their errors.
 func All(specs []result.Plot, s *result.Sweep, t *result.SweepTimings) (figs []sheet.Figure, errs []error) {
 	if len(specs) == 0 {
 		specs = Default(s)

@@ -23,7 +23,8 @@ func mustChart(t *testing.T, spec result.Plot, s *result.Sweep, times *result.Sw
 	return f
 }
 
-// An error says what is wrong and what would be right.
+// TestChartErrors compares error messages with a table: they contain the invalid value and the
+// accepted ones.
 func TestChartErrors(t *testing.T) {
 	bars := result.Plot{Name: "p", Kind: "bars", X: "base", Y: "nct"}
 	fails := bandwidthSweep()
@@ -104,7 +105,8 @@ func damaged() *result.Sweep {
 	return s
 }
 
-// Axes may be named in full, by a key of their group, or by its last part.
+// TestChartNames: axes can be named in full, by a key of their group, or by the last part of a
+// name.
 func TestChartNames(t *testing.T) {
 	s := bandwidthSweep()
 	s.Axes[1].Name, s.Axes[1].Keys = "speed", []string{"fabric.port_bandwidth", "fabric.nic_bandwidth"}
@@ -125,8 +127,8 @@ func TestChartNames(t *testing.T) {
 	}
 }
 
-// Bars are as long as what their values lie above the start of the axis, one for each cell, in the colour of their
-// policy.
+// TestBarLengths: there is one bar per cell, in the colour of its policy, and its length is
+// proportional to the distance of the value from the base.
 func TestBarLengths(t *testing.T) {
 	spec := result.Plot{Name: "p", Kind: "bars", X: "port_bandwidth", Y: "nct", Panels: "base"}
 	f := mustChart(t, spec, bandwidthSweep(), nil)
@@ -145,7 +147,7 @@ func TestBarLengths(t *testing.T) {
 	}
 }
 
-// A cell's style does not depend on which others are drawn.
+// TestColorsStay: the style of a label does not depend on which other labels are drawn.
 func TestColorsStay(t *testing.T) {
 	spec := result.Plot{Name: "p", Kind: "bars", X: "port_bandwidth", Y: "nct", Panels: "base", Where: map[string][]string{"policy": {"delta-joint", "sqrt-alloc"}}}
 	f := mustChart(t, spec, bandwidthSweep(), nil)
@@ -156,7 +158,8 @@ func TestColorsStay(t *testing.T) {
 	}
 }
 
-// Means, whiskers and gaps are told; nothing is drawn as 0 that has no value.
+// TestChartNotes: notes explain means, whiskers and missing values, and nothing is drawn for a
+// missing value.
 func TestChartNotes(t *testing.T) {
 	s := bandwidthSweep()
 	s.Cells[1].Metrics, s.Cells[1].Failed = nil, "nothing can proceed\nstack"
@@ -188,7 +191,7 @@ func TestChartNotes(t *testing.T) {
 	}
 }
 
-// Spread and table hold what a plain loop over the cells finds.
+// TestTabulate compares table and cellSummary with a loop over all cells.
 func TestTabulate(t *testing.T) {
 	s := seedSweep(7)
 	v, err := newView(&result.Plot{Kind: "bars", X: "base", Y: "nct", Scale: 2, Offset: -1, Where: map[string][]string{"seed": {"2", "3", "7"}}}, s, nil)
@@ -220,7 +223,8 @@ func TestTabulate(t *testing.T) {
 	}
 }
 
-// A cdf counts trials that never end, and rises by one part a value.
+// TestCurves: a cdf counts trials that do not finish, and increases by the same amount at each
+// value.
 func TestCurves(t *testing.T) {
 	s := sweepOf("s", "", nil, chartPolicies[:2], func([]int, int) map[string]float64 { return map[string]float64{"nct": 9, "replay_plays": 8} })
 	for i := range s.Cells {
@@ -248,7 +252,7 @@ func TestCurves(t *testing.T) {
 	}
 }
 
-// The same plot gives the same bytes, however often it is drawn.
+// TestChartsDeterministic: drawing a plot twice gives the same bytes.
 func TestChartsDeterministic(t *testing.T) {
 	for _, c := range chartCases() {
 		var first []byte
@@ -310,7 +314,7 @@ func TestDefaultCharts(t *testing.T) {
 	}
 }
 
-// What a person leaves open is chosen so that it can be drawn.
+// TestPropose: plots that Propose completes can be drawn, and given options are unchanged.
 func TestPropose(t *testing.T) {
 	s := bandwidthSweep()
 	for _, c := range []struct {
@@ -337,7 +341,7 @@ func TestPropose(t *testing.T) {
 	}
 }
 
-// Figures that can be drawn are, beside those that cannot.
+// TestChartsPartly: if some figures cannot be drawn, the others are returned with the errors.
 func TestChartsPartly(t *testing.T) {
 	good := result.Plot{Name: "same", Kind: "bars", X: "base", Y: "nct"}
 	bad := good
@@ -351,7 +355,8 @@ func TestChartsPartly(t *testing.T) {
 	}
 }
 
-// Lines break where cells have no value, and marks stand at the numbers of their labels, whatever where keeps.
+// TestLinePoints: lines have gaps at cells without a value, and marks are at the numbers of
+// their labels even if the option where removes categories.
 func TestLinePoints(t *testing.T) {
 	s := bandwidthSweep()
 	s.Cells[6].Metrics = nil // 400 Gb/s, prop-alloc
@@ -393,7 +398,7 @@ func TestLinePoints(t *testing.T) {
 	}
 }
 
-// Labels of a page's usual length are whole, even where they slant.
+// TestSlantedLabels: labels of a common length are not shortened when they are slanted.
 func TestSlantedLabels(t *testing.T) {
 	for _, c := range chartCases() {
 		if c.spec.Name == "long" {

@@ -97,8 +97,8 @@ func (v *view) quotient(a, b string) (measure, error) {
 	}}, err
 }
 
-// scaled applies the scale and the offset of the plot to x.
-func (v *view) scaled(x float64) float64 {
+// applyScale applies the scale and the offset of the plot to x.
+func (v *view) applyScale(x float64) float64 {
 	const rounding = 1e-12 // relative to the offset; a smaller difference is a rounding error
 	y := x*cmp.Or(v.spec.Scale, 1) + v.spec.Offset
 	if math.Abs(y) < rounding*math.Abs(v.spec.Offset) {
@@ -202,7 +202,7 @@ func (v *view) forEachValue(m measure, do func(c *result.Cell, y float64)) error
 	var missing []*result.Cell
 	for _, c := range v.cells {
 		x, ok := m.value(c)
-		x = v.scaled(x)
+		x = v.applyScale(x)
 		if err := v.checkDrawable(m, c, x); ok && err != nil {
 			return err
 		}
@@ -265,8 +265,8 @@ func (v *view) noteMissing(m measure, missing []*result.Cell) error {
 // missingReason returns the reason why a cell is not drawn, shortened for a note, or "" if it
 // is unknown.
 func (v *view) missingReason(m measure, c *result.Cell) string {
-	if x, ok := m.value(c); ok && c.Failed == "" && v.scaled(x) <= 0 && v.logarithmic() {
-		return sheet.Digits(v.scaled(x), 3) + ", which a logarithmic axis does not have"
+	if x, ok := m.value(c); ok && c.Failed == "" && v.applyScale(x) <= 0 && v.logarithmic() {
+		return sheet.Digits(v.applyScale(x), 3) + ", which a logarithmic axis does not have"
 	}
 	why := firstLine(cmp.Or(c.Failed, c.Labels[m.name]))
 	const longest = 80 // characters

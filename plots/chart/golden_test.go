@@ -30,7 +30,7 @@ func TestChartGolden(t *testing.T) {
 	}
 }
 
-// No stored image is left of a chart that is no longer compared.
+// TestChartGoldenFilesAreUsed: each stored image belongs to a chart that is compared.
 func TestChartGoldenFilesAreUsed(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.png")
 	if err != nil {

@@ -42,13 +42,15 @@ type heatChart struct {
 	hasSeparateColors bool         // each panel has its own colour scale
 }
 
-// heatmap draws heat maps, also those of twist patterns.
+// heatmap draws heat maps, including maps of twist patterns.
 func (v *view) heatmap() (*sheet.Sheet, error) {
 	m, tab, err := v.tableOf(v.spec.Z)
 	if err != nil {
 		return nil, err
 	}
 	h := &heatChart{table: tab, v: v, isTwistMap: v.spec.Kind == "twists"}
+
+	// Determine the ranges of the colour scales.
 	h.lo, h.hi = minMax(h.means(-1))
 	widest := 0.0
 	for p := range v.panels.categories {
@@ -59,15 +61,17 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	if from := v.spec.From; from != nil {
 		h.lo, h.hi = min(h.lo, *from), max(h.hi, *from)
 	}
-	const apartFrom = 2 // ratio of the common range to the largest range of a panel
-	h.hasSeparateColors = h.isTwistMap && v.spec.From == nil && h.hi-h.lo > apartFrom*widest && widest > 0
+	const maxRangeRatio = 2 // ratio of the common range to the largest range of a panel
+	h.hasSeparateColors = h.isTwistMap && v.spec.From == nil && h.hi-h.lo > maxRangeRatio*widest && widest > 0
 	h.q = v.newQuantity(m.name, "", h.lo, h.hi, true)
 	const high, tallest, lowest = 300, 44, 60 // points: assumed height for the colour bar; maximum height of a tile; minimum height of a map
+
+	// Arrange the panels, with space for the colour bar and the labels of rows.
 	bar := h.colorBar(high)
-	least, flat := vg.Length(120), vg.Length(15) // points: minimum width of a map; minimum height of a tile with a number
+	minWidth, flat := vg.Length(120), vg.Length(15) // points: minimum width of a map; minimum height of a tile with a number
 	what := " over " + v.x.text + " and " + v.series.text
 	if h.isTwistMap {
-		least, flat, what = 215, 26, " under every twist"
+		minWidth, flat, what = 215, 26, " under every twist"
 		for p := range h.ranges {
 			v.headingSuffixes = append(v.headingSuffixes, h.rangeText(p))
 		}
@@ -76,14 +80,16 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 	columns, across := v.x.tickLabels(v.spec.XLabel)
 	rows, up := v.series.tickLabels(v.spec.YLabel)
 	const longest, usual = 120, 30 // points, for the label of a row
-	style, beside := sheet.Sans(sheet.TickSize, sheet.Ink), vg.Length(usual)
+	style, labelWidth := sheet.Sans(sheet.TickSize, sheet.Ink), vg.Length(usual)
 	for r := range rows {
 		rows[r] = sheet.Fit(style, rows[r], longest)
-		beside = max(beside, style.Width(rows[r]))
+		labelWidth = max(labelWidth, style.Width(rows[r]))
 	}
-	g := layoutPanels(len(panels), least, sheet.ColorBarWidth(bar)+beside-usual)
+	g := layoutPanels(len(panels), minWidth, sheet.ColorBarWidth(bar)+labelWidth-usual)
 	tile := max(min(g.width/vg.Length(h.columns)*0.8, tallest), min(flat, high/vg.Length(h.series)))
 	g.height = max(min(tile*vg.Length(h.series), high), lowest)
+
+	// Add axes and tiles.
 	for i, p := range panels {
 		sheet.SetCategories(p, columns, g.width)
 		sheet.SetRange(&p.Y, -0.5, float64(len(rows))-0.5)
@@ -96,6 +102,8 @@ func (v *view) heatmap() (*sheet.Sheet, error) {
 		p.Y.Tick.Marker = ticks
 		p.Add(sheet.PlotFunc(func(c draw.Canvas, _ *plot.Plot) { h.draw(c, i) }))
 	}
+
+	// Add the title, the colour bar and notes.
 	s := v.newSheet(h.q.name+what, panels, g, across, up)
 	s.Blocks[0].AddColorBar(h.colorBar(min(g.height*vg.Length(1+(len(panels)-1)/g.cols), sheet.MaxColorBarLength)))
 	v.noteSpread(tab, "A tile is")

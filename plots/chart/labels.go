@@ -36,16 +36,16 @@ var keyTexts = map[string]string{
 }
 
 // metricUnit returns the unit in which values of a metric of up to most are easy to read.
-func metricUnit(name string, most float64) sheet.Unit {
+func metricUnit(name string, maxValue float64) sheet.Unit {
 	switch m, _ := result.Find(name); m.Unit {
 	case "%":
 		return sheet.PercentUnit
 	case "hops", "1/s":
 		return sheet.Unit{Name: m.Unit, Per: 1}
 	case "B/s", "b/s", "B":
-		return sheet.PrefixedUnit(most, m.Unit)
+		return sheet.PrefixedUnit(maxValue, m.Unit)
 	case "s":
-		return sheet.TimeUnit(most)
+		return sheet.TimeUnit(maxValue)
 	}
 	return sheet.NoUnit
 }
@@ -196,8 +196,9 @@ func (f *dimension) isTime() bool {
 	return true
 }
 
-// headings returns the title and the subtitle of a chart. what is the default title. The
-// subtitle lists the options where that the chart does not show otherwise.
+// headings returns the title and the subtitle of a chart; what becomes the title by default.
+// The subtitle also lists selections by the option "where", unless the chart shows them
+// otherwise.
 func (v *view) headings(what string) (title, subtitle string) {
 	title = cmp.Or(v.spec.Title, sheet.Capitalise(what))
 	subtitle = cmp.Or(v.sweep.Title, v.sweep.Name)

@@ -24,7 +24,7 @@ func TestChartText(t *testing.T) {
 	}
 }
 
-// Text stays on the sheet and apart whatever is drawn.
+// TestAnyChartText: in random charts, no text overlaps another or leaves the figure.
 func TestAnyChartText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, times := anySweep(t)

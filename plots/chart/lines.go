@@ -131,9 +131,11 @@ func (v *view) newLines() (*lineChart, error) {
 func (c *lineChart) sheet() (*sheet.Sheet, error) {
 	v := c.v
 	panels := v.newPanels()
-	const least = 150 // points; narrower panels hide the course of a line
-	g := layoutPanels(len(panels), least, 0)
-	xTitle, yTitle, apart := c.plot(panels, g)
+	const minWidth = 150 // points; narrower panels hide the course of a line
+	g := layoutPanels(len(panels), minWidth, 0)
+	xTitle, yTitle, separate := c.plot(panels, g)
+
+	// Add the title, the legend and notes.
 	s := v.newSheet(c.title+v.bySeries(), panels, g, xTitle, yTitle)
 	v.legend(s, c.styles, seriesParts{lines: c.isJoined, markers: c.hasMarkers})
 	for _, a := range c.references {
@@ -159,20 +161,20 @@ func (c *lineChart) sheet() (*sheet.Sheet, error) {
 		s.Notes = []string{c.readingNote}
 	}
 	s.Notes = append(s.Notes, v.notes...)
-	if apart {
+	if separate {
 		s.Notes = append(s.Notes, separateAxesNote)
 	}
 	return s, nil
 }
 
 // plot adds the lines and the axes to the panels.
-func (c *lineChart) plot(panels []*plot.Plot, g panelGrid) (xTitle, yTitle string, apart bool) {
+func (c *lineChart) plot(panels []*plot.Plot, g panelGrid) (xTitle, yTitle string, separate bool) {
 	for i, p := range panels {
 		p.Add(sheet.Grid(true, true), sheet.PlotFunc(func(cv draw.Canvas, p *plot.Plot) { c.draw(cv, p, i) }))
 	}
 	xTitle = c.setXAxes(panels, g.width)
-	yTitle, apart = c.setYAxes(panels, g)
-	return xTitle, yTitle, apart
+	yTitle, separate = c.setYAxes(panels, g)
+	return xTitle, yTitle, separate
 }
 
 // setYMetric makes the y axes show a metric and decides whether points have markers.
@@ -311,7 +313,7 @@ func (c *lineChart) buildOverMetric(m measure) error {
 }
 
 // yRange returns the range of the points and marks of a panel in y; -1 stands for all panels.
-// If there are none, lo > hi.
+// Without points and marks, lo > hi.
 func (c *lineChart) yRange(panel int) (lo, hi float64) {
 	values := c.v.markValues(panel)
 	for p, lines := range c.lines {

@@ -37,8 +37,8 @@ func (c *lineChart) draw(cv draw.Canvas, p *plot.Plot, panel int) {
 	for s, line := range lines {
 		for i, p := range line {
 			if p.max > p.min {
-				const apart = 2.5 // points; whiskers of several series at the same x are drawn side by side
-				strokeWhisker(of(s).line, x(p.x)+apart*(vg.Length(s)-vg.Length(len(lines)-1)/2), y(p.min), y(p.max))
+				const whiskerSpacing = 2.5 // points; whiskers of several series at the same x are drawn side by side
+				strokeWhisker(of(s).line, x(p.x)+whiskerSpacing*(vg.Length(s)-vg.Length(len(lines)-1)/2), y(p.min), y(p.max))
 			}
 			alone := !c.isJoined || (i == 0 || p.afterGap) && (i == len(line)-1 || line[i+1].afterGap)
 			if (c.hasMarkers || alone) && !p.isEdge {

@@ -125,9 +125,9 @@ func (c *lineChart) addLowerPanels(s *sheet.Sheet, panels []*plot.Plot, g panelG
 	for i := range lower {
 		lower[i] = sheet.NewPlot("", "")
 	}
-	const share, least = 0.45, 75 // relative to the height of the upper panel; minimum in points
+	const share, minHeight = 0.45, 75 // relative to the height of the upper panel; minimum in points
 	lg := g
-	lg.height = max(g.height*share, least)
+	lg.height = max(g.height*share, minHeight)
 	xTitle, yTitle, _ := low.plot(lower, lg)
 	above := s.Blocks[0].YTitle
 	s.Blocks = nil

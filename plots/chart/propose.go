@@ -48,6 +48,8 @@ func Default(s *result.Sweep) []result.Plot {
 		}
 		seen[a.Name] = true
 	}
+
+	// Select the kind and the roles of the axes.
 	const curve = 8 // minimum number of seeds for a distribution
 	x, panels, rest := chooseAxes(axes)
 	v := &view{spec: &p, kind: &kinds[0], sweep: s}
@@ -108,8 +110,8 @@ func geometric(numbers []float64) bool {
 	for i := 1; i < n; i++ {
 		ratios = append(ratios, sorted[i]/sorted[i-1])
 	}
-	const least, most = 1.4, 1.5 // minimum ratio; maximum quotient of two ratios
-	return slices.Min(ratios) >= least && slices.Max(ratios) <= slices.Min(ratios)*most
+	const minRatio, maxQuotient = 1.4, 1.5 // minimum ratio; maximum quotient of two ratios
+	return slices.Min(ratios) >= minRatio && slices.Max(ratios) <= slices.Min(ratios)*maxQuotient
 }
 
 // combined returns a plot for each combination of values of axes, or only p if that would be
@@ -149,6 +151,8 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 		usual = all[0]
 	}
 	tiles := func(kind string) bool { return kind == "heatmap" || kind == "twists" }
+
+	// Roles that Default would assign.
 	metric, up := usual.Y, ""
 	if tiles(usual.Kind) {
 		metric, up = usual.Z, usual.Y
@@ -157,6 +161,8 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 		f, _ := v.find("", name)
 		return f
 	}
+
+	// Select the kind.
 	x := find(p.X)
 	switch {
 	case p.Kind != "":
@@ -171,11 +177,15 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 	default:
 		p.Kind = usual.Kind
 	}
+
+	// Select the metric; shown is the option that holds it.
 	heat, shown := p.Kind == "heatmap", &p.Y
 	if tiles(p.Kind) {
 		shown = &p.Z
 	}
 	*shown = cmp.Or(*shown, metric)
+
+	// Assign the free dimensions to the open roles.
 	used := map[*dimension]bool{nil: true, find(p.X): true, find(p.Series): true, find(p.Panels): true}
 	if heat {
 		used[find(p.Y)] = true

@@ -13,7 +13,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// Any sweep and any plot either draws or is an error that names the plot.
+// TestAnyChart: a random plot of a random sweep can be drawn, or gives an error with the name
+// of the plot.
 func TestAnyChart(t *testing.T) {
 	drawn, tried, why := 0, 0, map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -50,7 +51,7 @@ func TestAnyChart(t *testing.T) {
 	}
 }
 
-// The figures that are proposed can all be drawn.
+// TestAnyDefault: all figures that Default proposes for random sweeps can be drawn.
 func TestAnyDefault(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, times := anySweep(t)

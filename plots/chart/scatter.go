@@ -31,13 +31,13 @@ func (v *view) scatter() (*sheet.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	said, inLegend := false, len(v.panels.categories) == 1 && v.series.index >= 0
+	hasCoefficients, inLegend := false, len(v.panels.categories) == 1 && v.series.index >= 0
 	series := make([]string, len(v.series.categories))
 	for _, lines := range c.lines {
 		var rs, rhos []float64
 		for i, points := range lines {
 			if r, rho, ok := correlations(points); ok {
-				rs, rhos, said = append(rs, r), append(rhos, rho), true
+				rs, rhos, hasCoefficients = append(rs, r), append(rhos, rho), true
 				series[i] = fmt.Sprintf(" (r = %s, ρ = %s)", signed(r), signed(rho))
 			}
 		}
@@ -56,10 +56,10 @@ func (v *view) scatter() (*sheet.Sheet, error) {
 			s.Legend[i].Text += series[i]
 		}
 	}
-	if said && len(v.panels.categories) > 1 && len(v.series.categories) > 1 {
+	if hasCoefficients && len(v.panels.categories) > 1 && len(v.series.categories) > 1 {
 		s.Notes = append(s.Notes, "A heading gives the least and the greatest of its series.")
 	}
-	if said {
+	if hasCoefficients {
 		s.Notes = append(s.Notes, "r is Pearson's coefficient of correlation, ρ Spearman's, of ranks.")
 	}
 	return s, nil
@@ -89,14 +89,14 @@ func between(vs []float64) string {
 // correlations returns the Pearson and Spearman correlation coefficients. ok is false for
 // fewer than three points, and if one of the metrics is constant up to rounding.
 func correlations(points []linePoint) (r, rho float64, ok bool) {
-	const fewest, rounding = 3, 1e-12
+	const minPoints, rounding = 3, 1e-12
 	x, y := make([]float64, len(points)), make([]float64, len(points))
 	for i, p := range points {
 		x[i], y[i] = p.x, p.mean
 	}
 	for _, s := range [][]float64{x, y} {
 		size := floats.Norm(s, math.Inf(1))
-		if len(s) < fewest || !(floats.Max(s)-floats.Min(s) > rounding*size) {
+		if len(s) < minPoints || !(floats.Max(s)-floats.Min(s) > rounding*size) {
 			return 0, 0, false
 		}
 		for i := range s { // avoid overflow and underflow of squares

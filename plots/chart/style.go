@@ -88,7 +88,7 @@ func (l *seriesStyle) marker(c draw.Canvas, p vg.Point, r vg.Length) {
 	c.StrokeLines(sheet.Line(sheet.White, 0.4), closedPath(outline))
 }
 
-// closedPath returns a polyline that ends where it began.
+// closedPath returns a polyline that ends at its first point.
 func closedPath(pts []vg.Point) []vg.Point { return append(pts, pts[0]) }
 
 // drawStatedMark draws a mark: hollow, so that the value below it remains visible, and with a
@@ -99,7 +99,7 @@ func drawStatedMark(c draw.Canvas, shape []vg.Point, clr color.Color, p vg.Point
 	c.StrokeLines(sheet.Line(clr, 1.4), closedPath(scaleShape(shape, p, r)))
 }
 
-// seriesParts lists the parts of which a series is drawn.
+// seriesParts selects the parts of a series that are drawn.
 type seriesParts struct{ bars, lines, markers bool }
 
 // sample returns the legend symbol of a series.

@@ -36,8 +36,9 @@ func twistSweep(shapes ...string) *result.Sweep {
 	})
 }
 
-// The order is that of the twisted-tori paper, Sec. III-B: "starting from the top-left corner with the index 000000 ...
-// adding 1 in binary ... little-endian".
+// TestTwistCell compares the order of patterns with the twisted-tori paper, Sec. III-B:
+// "starting from the top-left corner with the index 000000 ... adding 1 in binary ...
+// little-endian".
 func TestTwistCell(t *testing.T) {
 	for pattern, want := range map[string]int{"000000": 0, "100000": 1, "010000": 2, "110000": 3, "001000": 4, "000100": 8, "101100": 13, "000001": 32, "111111": 63} {
 		if got, err := twistCell(pattern); err != nil || got != want {
@@ -65,7 +66,8 @@ func TestTwistCell(t *testing.T) {
 	}
 }
 
-// Each pattern's value stands on its tile, row by row from the top left, whatever the order of the axis.
+// TestTwistTiles: the value of each pattern is on its tile, row by row from the top left, in
+// any order of the axis.
 func TestTwistTiles(t *testing.T) {
 	s := twistSweep("[4, 4, 8]")
 	f := mustChart(t, result.Plot{Name: "t", Kind: "twists", Z: "average_hops", Where: map[string][]string{"policy": {"ecmp"}}}, s, nil)
@@ -135,7 +137,7 @@ func TestTwistErrors(t *testing.T) {
 	}
 }
 
-// All 64 patterns make maps; fewer do not.
+// TestDefaultTwists: Default proposes maps for all 64 patterns, but not for fewer.
 func TestDefaultTwists(t *testing.T) {
 	names := func(s *result.Sweep) string {
 		var out []string
@@ -165,7 +167,8 @@ func TestDefaultTwists(t *testing.T) {
 	}
 }
 
-// Coefficients worked by hand: x 1 2 3 4, y 1 3 2 5.
+// TestCorrelations compares coefficients with a calculation by hand for x = 1 2 3 4 and y = 1
+// 3 2 5, among others.
 func TestCorrelations(t *testing.T) {
 	of := func(x, y []float64) []linePoint {
 		var out []linePoint
@@ -200,7 +203,8 @@ func TestCorrelations(t *testing.T) {
 	}
 }
 
-// Points of a scatter are never joined, and the axes begin near them.
+// TestScatter: the points of a scatter plot are not joined, and its axes begin near the
+// points.
 func TestScatter(t *testing.T) {
 	s := twistSweep("[4, 4, 8]")
 	spec := result.Plot{Name: "p", Kind: "scatter", X: "average_hops", Y: "mean_delay_s"}

@@ -22,7 +22,7 @@ type dimension struct {
 	numbers    []float64                // values as numbers; nil if some label is not a number
 	categories []int                    // indices of the labels that are drawn
 	position   []int                    // indexed by label: its index in categories, or -1
-	parent     *dimension               // the dimension of which this one is a part (see findTwists), else nil
+	parent     *dimension               // for a dimension that is a part of another (see findTwists): the other one; else nil
 	indexOf    func(c *result.Cell) int // index of a cell in categories, or -1
 }
 
@@ -163,27 +163,27 @@ func (v *view) dimensionNames() []string {
 // filter applies the option where: it determines the categories of each dimension and the
 // cells of the chart.
 func (v *view) filter() error {
-	kept := map[*dimension][]string{}
+	selected := map[*dimension][]string{}
 	for _, key := range sortedKeys(v.spec.Where) {
 		f, err := v.find("where", key)
 		if err != nil {
 			return err
 		}
-		if _, twice := kept[f]; twice {
+		if _, twice := selected[f]; twice {
 			return fmt.Errorf("where names %s twice", f.name)
 		}
-		kept[f] = v.spec.Where[key]
-		for _, label := range kept[f] {
+		selected[f] = v.spec.Where[key]
+		for _, label := range selected[f] {
 			if !slices.Contains(f.labels, label) && len(f.labels) > 0 {
 				return unknownName("where "+f.name, label, f.labels)
 			}
 		}
-		if len(kept[f]) == 0 && len(f.labels) > 0 {
+		if len(selected[f]) == 0 && len(f.labels) > 0 {
 			return fmt.Errorf("where lists no value of %s", f.name)
 		}
 	}
 	for _, f := range v.dimensions {
-		only, some := kept[f]
+		only, some := selected[f]
 		f.position = make([]int, len(f.labels))
 		for l, label := range f.labels {
 			f.position[l] = -1

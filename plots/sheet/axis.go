@@ -45,12 +45,12 @@ func TimeUnit(s float64) Unit {
 
 // PrefixedUnit returns the unit name with the decimal prefix (k to P) with which the value
 // most is at least 1.
-func PrefixedUnit(most float64, name string) Unit {
-	return largestUnit(most, []Unit{{"P" + name, 1e-15}, {"T" + name, 1e-12}, {"G" + name, 1e-9}, {"M" + name, 1e-6}, {"k" + name, 1e-3}}, Unit{name, 1})
+func PrefixedUnit(maxValue float64, name string) Unit {
+	return largestUnit(maxValue, []Unit{{"P" + name, 1e-15}, {"T" + name, 1e-12}, {"G" + name, 1e-9}, {"M" + name, 1e-6}, {"k" + name, 1e-3}}, Unit{name, 1})
 }
 
-// largestUnit returns the first of units in which v is at least 1, or other if there is none.
-// The units must be sorted, the largest first.
+// largestUnit returns the first of units in which v is at least 1, or other if v is smaller in
+// all of them. The units must be sorted, the largest first.
 func largestUnit(v float64, units []Unit, other Unit) Unit {
 	for _, u := range units {
 		if math.Abs(v)*u.Per >= 1-1e-9 { // tolerate rounding errors
@@ -234,7 +234,7 @@ func SetTicks(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
 	}
 	slices.SortStableFunc(ticks, func(a, b plot.Tick) int { return cmp.Compare(a.Value, b.Value) })
 	last := vg.Length(math.Inf(-1))
-	var room reservedSpace
+	var space reservedSpace
 	for i, t := range ticks {
 		if t.Label == "" || at(i)-last < widest {
 			ticks[i].Label = ""
@@ -243,10 +243,10 @@ func SetTicks(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
 		last = at(i)
 		r := style.Rectangle(t.Label)
 		r.Min.Y, r.Max.Y = 0, 0 // the axis already reserves the height
-		room = append(room, plot.GlyphBox{X: p.X.Norm(t.Value), Rectangle: r})
+		space = append(space, plot.GlyphBox{X: p.X.Norm(t.Value), Rectangle: r})
 	}
 	p.X.Tick.Marker = plot.ConstantTicks(ticks)
-	p.Add(room)
+	p.Add(space)
 }
 
 // reservedSpace is a plotter that draws nothing, but makes gonum/plot keep space around the
@@ -324,9 +324,9 @@ func RoundStep(x float64) float64 {
 // SetRange sets the range of an axis to [lo, hi]. An empty range is widened, because plots
 // need a positive one.
 func SetRange(a *plot.Axis, lo, hi float64) {
-	const least = 1e-9 // relative to the greater end; ticks cannot be labelled on a smaller range
-	if room := least * max(math.Abs(lo), math.Abs(hi)); hi-lo <= room {
-		hi = lo + max(room, 1e-9)
+	const minWidth = 1e-9 // relative to the greater end; ticks cannot be labelled on a smaller range
+	if width := minWidth * max(math.Abs(lo), math.Abs(hi)); hi-lo <= width {
+		hi = lo + max(width, 1e-9)
 	}
 	a.Min, a.Max = lo, hi
 }

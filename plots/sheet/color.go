@@ -82,9 +82,9 @@ var (
 
 // Tint mixes c with white: a light tint at share 0, c at share 1.
 func Tint(c color.RGBA, share float64) color.RGBA {
-	const least = 0.12 // even the lightest tint differs from white
+	const minShare = 0.12 // even the lightest tint differs from white
 	share = min(max(share, 0), 1)
-	share = least + (1-least)*share
+	share = minShare + (1-minShare)*share
 	f := func(v uint8) uint8 { return uint8(255 - (255-float64(v))*share) }
 	return color.RGBA{f(c.R), f(c.G), f(c.B), 0xff}
 }
@@ -100,9 +100,9 @@ func ColorBar(title string, u Unit, lo, hi float64, height vg.Length) *plot.Plot
 	p.HideX()
 	p.Y.Label.Text = strings.Join(Wrap(p.Y.Label.TextStyle, title, height*0.95, 3), "\n")
 	p.Y.Tick.Marker = Ticker{Unit: u, Count: max(2, int(height/each))}
-	if room := max(math.Abs(lo), math.Abs(hi)) * nearlyEqual; hi-lo <= room {
+	if width := max(math.Abs(lo), math.Abs(hi)) * nearlyEqual; hi-lo <= width {
 		p.Y.Tick.Marker = FixedTicks([]float64{lo}, []string{Digits(lo*u.Per, 4)})
-		hi = lo + max(room, nearlyEqual)
+		hi = lo + max(width, nearlyEqual)
 	}
 	p.Add(&plotter.ColorBar{ColorMap: heatMap(lo, hi), Vertical: true})
 	SetRange(&p.Y, lo, hi)
@@ -119,10 +119,10 @@ func ColorBarWidth(bar *plot.Plot) vg.Length {
 
 // AddColorBar puts a colour bar to the right of the plots, at the top.
 func (b *Block) AddColorBar(bar *plot.Plot) {
-	room := ColorBarWidth(bar)
-	b.AsideWidth = room
+	width := ColorBarWidth(bar)
+	b.AsideWidth = width
 	b.Aside = func(c draw.Canvas) {
-		c.Min, c.Max.X = Point(c.Min.X+14, max(c.Min.Y, c.Max.Y-MaxColorBarLength)), c.Min.X+room
+		c.Min, c.Max.X = Point(c.Min.X+14, max(c.Min.Y, c.Max.Y-MaxColorBarLength)), c.Min.X+width
 		bar.Draw(c)
 	}
 }

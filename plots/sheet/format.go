@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// ShortNumber formats v in the shortest way with up to six significant digits; very large and
+// ShortNumber formats v as short as possible with up to six significant digits; very large and
 // very small numbers get an exponent.
 func ShortNumber(v float64) string {
 	if a := math.Abs(v); a >= 1e5 || a < 1e-4 && a > 0 {

@@ -51,6 +51,7 @@ func writePNG(w io.Writer, m *image.RGBA) error {
 		return err
 	}
 
+	// Write the signature and the chunks, each with its length and checksum.
 	out := []byte("\x89PNG\r\n\x1a\n")
 	chunk := func(name string, content []byte) {
 		out = binary.BigEndian.AppendUint32(out, uint32(len(content)))

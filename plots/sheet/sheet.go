@@ -3,9 +3,9 @@
 //
 // A Sheet describes the content of a figure from top to bottom: a title, a legend, Blocks of
 // plots whose data areas are aligned, and notes. Sheet.Figure turns it into a Figure, whose
-// height depends on its content. The plots are those of the library gonum/plot. The package
-// also provides text styles and colours (style.go, color.go), units and ticks of axes
-// (axis.go), fast drawing of many bars (bars.go) and number formats (format.go).
+// height depends on its content. The library gonum/plot draws the plots. This package also
+// provides text styles and colours (style.go, color.go), units and ticks of axes (axis.go),
+// fast drawing of many bars (bars.go) and number formats (format.go).
 //
 // Lengths are in points (1/72 inch) unless stated otherwise. Coordinates grow to the right and
 // upwards.
@@ -23,7 +23,7 @@ import (
 	"gonum.org/v1/plot/vg/recorder"
 )
 
-// Width is the width of every figure, that of a printed page, so that text has its usual size
+// Width is the width of every figure, equal to a printed page, so that text has its usual size
 // in print. ContentWidth is the width without the margins.
 const (
 	Width        = 9 * vg.Inch
@@ -139,9 +139,9 @@ func (s *Sheet) draw(c draw.Canvas) {
 // remaining area.
 func (s *Sheet) drawHeader(c *draw.Canvas) {
 	width := c.Max.X - c.Min.X
-	lines := func(style draw.TextStyle, text string, most int) {
+	lines := func(style draw.TextStyle, text string, maxLines int) {
 		size := style.Font.Size
-		for _, l := range Wrap(style, text, width, most) {
+		for _, l := range Wrap(style, text, width, maxLines) {
 			c.Max.Y -= size * LineSpacing
 			c.FillText(style, Point(c.Min.X, c.Max.Y+size*0.25), l)
 		}
@@ -193,13 +193,13 @@ func (b *Block) height() vg.Length {
 	const high = 1000
 	c := draw.NewCanvas(new(recorder.Canvas), (ContentWidth-b.AsideWidth)/vg.Length(tiles.Cols), high)
 	for _, row := range rows {
-		most := vg.Length(0)
+		maxExtra := vg.Length(0)
 		for _, p := range row {
 			if p != nil {
-				most = max(most, high-p.DataCanvas(c).Size().Y)
+				maxExtra = max(maxExtra, high-p.DataCanvas(c).Size().Y)
 			}
 		}
-		h += most
+		h += maxExtra
 	}
 	return h
 }
@@ -227,10 +227,10 @@ func (b *Block) draw(c draw.Canvas) {
 		}
 	}
 	style := Aligned(Sans(LabelSize, Ink), draw.XCenter, draw.YBottom)
-	place := func(text string, from, to, most vg.Length) (vg.Length, string) { // centre a title at the data, but keep it inside the block
-		text = Fit(style, text, most-from)
+	place := func(text string, from, to, limit vg.Length) (vg.Length, string) { // centre a title at the data, but keep it inside the block
+		text = Fit(style, text, limit-from)
 		half := style.Width(text) / 2
-		return min(max((from+to)/2, half), most-half), text
+		return min(max((from+to)/2, half), limit-half), text
 	}
 	x, text := place(b.XTitle, data.Min.X, data.Max.X, all.Max.X)
 	c.FillText(style, Point(x, all.Min.Y+3), text)

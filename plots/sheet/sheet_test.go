@@ -46,7 +46,8 @@ func page(plots int, labels ...string) *sheet.Sheet {
 	return s
 }
 
-// The data of all plots of a block are as large as each other, and as high as was asked for.
+// TestBlockAligned: the data areas of all plots of a block have the same size, with the
+// requested height.
 func TestBlockAligned(t *testing.T) {
 	f := page(3, "a", "b", "a rather long name").Figure("f")
 	rec := new(recorder.Canvas)
@@ -67,7 +68,7 @@ func TestBlockAligned(t *testing.T) {
 	}
 }
 
-// Text stays on the sheet and apart, whatever it says.
+// TestAnySheet: on sheets with random text, no text overlaps another or leaves the figure.
 func TestAnySheet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		label := rapid.OneOf(sheettest.AnyName, rapid.StringN(0, 60, -1))
@@ -79,7 +80,8 @@ func TestAnySheet(t *testing.T) {
 	})
 }
 
-// Ticks are round values of their unit within the axis, about as many as asked for.
+// TestTicks: ticks are round values of their unit within the axis, and their number is near
+// Count.
 func TestTicks(t *testing.T) {
 	text := func(ticks []plot.Tick) string {
 		var out []string
@@ -159,7 +161,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Thinned points have the same ends and extremes in each column of pixels, and bars that touch are one.
+// TestFine: thinned points have the same ends and extremes in each column of pixels, and
+// adjacent narrow bars are merged.
 func TestFine(t *testing.T) {
 	var pts []vg.Point
 	for i := range 1000 {
@@ -181,7 +184,7 @@ func TestFine(t *testing.T) {
 	}
 }
 
-// Files are the same on any number of workers, and an error is told.
+// TestWriteAll: files do not depend on the number of workers, and errors are returned.
 func TestWriteAll(t *testing.T) {
 	figs := []sheet.Figure{page(1, "a").Figure("one"), page(2, "b").Figure("two")}
 	read := func(workers int) (all []byte) {
