@@ -9,15 +9,19 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
+// errBroken returns an ErrBroken with a formatted message.
 func errBroken(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrBroken, fmt.Sprintf(format, args...))
 }
 
-// verifySteps replays a plan in steps message by message, whoever made it, and returns an ErrBroken that names the
-// first breach and its message: a phase that reuses a topology has that of the one before, every link exists and
-// carries one message a step, of no more bytes than the phase claims; what is sent was there when the step began; no
-// contribution is summed twice or lost, copies are of what is complete; and in the end everyone has what the operation
-// is to leave it with, every part of every shard.
+// verifySteps verifies a plan in steps message by message. It returns an ErrBroken with the
+// first message that breaks a rule. These are the rules:
+//
+//   - A phase that reuses a topology has the links of the phase before.
+//   - Each link exists and carries one message per step, with at most the stated bytes.
+//   - A GPU sends only data that it has when the step begins.
+//   - No contribution is summed twice or lost. Only complete data is copied.
+//   - At the end each GPU has the result of the operation, for each part of each shard.
 func (p *Plan) verifySteps(stop halt.When) error {
 	s := p.Steps
 	if s.GPUs != p.GPUs || s.Degree != p.Degree || len(s.Phases) != len(p.Topologies) {
@@ -34,7 +38,7 @@ func (p *Plan) verifySteps(stop halt.When) error {
 	}
 	tracker := newShardTracker(s, stop)
 	var first error
-	firstTime := [2]int32{int32(len(s.Phases)), 0} // phase and step of the first; the end is behind all
+	firstTime := [2]int32{int32(len(s.Phases)), 0} // phase and step of the first error; initially after all steps
 	for s := range c.byShard {
 		if err := tracker.checkShard(int32(s), c.byShard[s]); err != nil && (first == nil || slices.Compare(tracker.time[:], firstTime[:]) < 0) {
 			first, firstTime = err, tracker.time
@@ -50,14 +54,15 @@ func (m *movedPiece) String() string {
 	return (&Message{Phase: m.phase, Step: m.step, From: m.fromGPU, To: m.toGPU}).String()
 }
 
+// stepsChecker checks the links of each phase and collects the pieces that cross them.
 type stepsChecker struct {
 	plan     *Plan
-	byShard  [][]movedPiece // in order of phase and step
-	previous scaleup.Topology
+	byShard  [][]movedPiece   // indexed by shard; by phase and step
+	previous scaleup.Topology // topology of the previous phase, sorted
 	stop     halt.When
 }
 
-// checkPhase checks the links of a phase and sorts what they carry by shard.
+// checkPhase checks the links of a phase and appends the pieces of its messages to byShard.
 func (c *stepsChecker) checkPhase(i int) error {
 	p, f := c.plan.Steps, &c.plan.Steps.Phases[i]
 	n := int32(p.GPUs)
@@ -65,7 +70,7 @@ func (c *stepsChecker) checkPhase(i int) error {
 		return errBroken("phase %d of an %s is a %s", i, p.Op, f.Kind)
 	}
 	if f.Open && (f.Kind != Exchange || i+1 == len(p.Phases) || f.Kind != p.Phases[i+1].Kind) {
-		return errBroken("phase %d is an open %s; want an exchange that goes on in the next phase", i, f.Kind)
+		return errBroken("phase %d is an open %s; want an exchange that continues in the next phase", i, f.Kind)
 	}
 	for s, b := range f.Longest {
 		if b < 0 || b > p.Bytes*int64(n) {
@@ -80,12 +85,12 @@ func (c *stepsChecker) checkPhase(i int) error {
 		return errBroken("phase %d claims the topology of the one before, which has other links", i)
 	}
 	c.previous = sorted
-	used := make([]int32, len(sorted)) // by link: one more than the step it was last used in
+	used := make([]int32, len(sorted)) // step + 1 in which the link was last used, indexed by link
 	step := int32(0)
 	for _, x := range f.Messages() {
 		c.stop.Check()
 		if int(x.Phase) != i || x.Step < step || int(x.Step) >= len(f.Longest) {
-			return errBroken("%v: it comes in phase %d, after step %d of %d", &x, i, step, len(f.Longest))
+			return errBroken("%v: it is listed in phase %d, after step %d of %d", &x, i, step, len(f.Longest))
 		}
 		step = x.Step
 		at, _ := slices.BinarySearchFunc(sorted, scaleup.Edge{From: x.From, To: x.To}, scaleup.Edge.Compare)
