@@ -47,9 +47,9 @@ func tinyTopologies(n, k int) (list [][][2]int) {
 	return list
 }
 
-// tinyLeast returns the fewest slots of all plans on up to most topologies, by breadth first over all that links can
+// tinyMinSlots returns the fewest slots of all plans on up to most topologies, by breadth first over all that links can
 // carry in each slot, on all topologies in any order.
-func tinyLeast(p *plan.Problem, most int, relay bool) int64 {
+func tinyMinSlots(p *plan.Problem, most int, relay bool) int64 {
 	n := p.GPUs
 	topologies := tinyTopologies(n, p.Degree)
 	var first tinyPlan
@@ -145,14 +145,14 @@ func TestSmallUnevenDemands(t *testing.T) {
 			t.Fatal(err)
 		}
 		const most = 3
-		got, want := least(list, most), make([]int64, most+1)
+		got, want := minSlots(list, most), make([]int64, most+1)
 		alone, err := pack.Exhaustive(p, o.Plus.Relay, nil, nil) // without plans that are known
 		if err != nil {
 			t.Fatal(err)
 		}
-		searched := least(alone, most)
+		searched := minSlots(alone, most)
 		for d := 1; d <= most; d++ {
-			if want[d] = tinyLeast(p, d, o.Plus.Relay); got[d] != want[d] || searched[d] != want[d] {
+			if want[d] = tinyMinSlots(p, d, o.Plus.Relay); got[d] != want[d] || searched[d] != want[d] {
 				t.Errorf("%d GPUs of degree %d, chunks %v, relay %v: %d slots on %d topologies, %d by search alone, want %d", n, k, p.Chunks, o.Plus.Relay, got[d], d, searched[d], want[d])
 			}
 		}

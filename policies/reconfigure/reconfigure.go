@@ -63,20 +63,20 @@ type Planning struct {
 	Problem *plan.Problem
 	Options Options
 	table   []Row
-	planned []offer // by row of table
+	runs    []plannerRun // by row of table
 
-	turn   chan struct{} // taken by who uses search
-	search *search       // nil before it is asked, and after it was interrupted
+	searchLock chan struct{} // taken by who uses search
+	search     *plusSearch   // nil before it is asked, and after it was interrupted
 }
 
-type offer struct {
-	once.Value[offered]
-	took atomic.Int64 // nanoseconds, until Took asks
+type plannerRun struct {
+	once.Value[planResult]
+	elapsed atomic.Int64 // nanoseconds, until Took asks
 }
 
-type offered struct {
-	all  []plan.Candidate
-	best []plan.Candidate // the Frontier of all
+type planResult struct {
+	candidates []plan.Candidate
+	frontier   []plan.Candidate // the Frontier of all
 }
 
 // NewPlanning plans p, which must pass its Check.
@@ -84,7 +84,7 @@ func NewPlanning(p *plan.Problem, o Options) (*Planning, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	return &Planning{Problem: p, Options: o, table: Table, planned: make([]offer, len(Table)), turn: make(chan struct{}, 1)}, nil
+	return &Planning{Problem: p, Options: o, table: Table, runs: make([]plannerRun, len(Table)), searchLock: make(chan struct{}, 1)}, nil
 }
 
 // Candidates returns the best that the planner of that name offers: the Frontier of what it found. They must not be
@@ -94,14 +94,14 @@ func (s *Planning) Candidates(ctx context.Context, name string) ([]plan.Candidat
 	if err != nil {
 		return nil, err
 	}
-	return p.best, nil
+	return p.frontier, nil
 }
 
 // Best returns the candidate of the lowest cost that the planner of that name offers, as plan.Best does of all.
 // "reconfigure-during+" may plan only what may be best. Errors: those of Candidates, and plan.ErrNoCandidate where all cost
 // plan.Never.
 func (s *Planning) Best(ctx context.Context, name string, cost plan.Cost) (*plan.Candidate, error) {
-	if i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name && r.best != nil }); i >= 0 && s.searches() {
+	if i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name && r.best != nil }); i >= 0 && s.usesSearch() {
 		return s.table[i].best(s, ctx, cost)
 	}
 	list, err := s.Candidates(ctx, name)
@@ -118,7 +118,7 @@ func (s *Planning) Took(name string) time.Duration {
 	if i < 0 {
 		return 0
 	}
-	return time.Duration(s.planned[i].took.Swap(0))
+	return time.Duration(s.runs[i].elapsed.Swap(0))
 }
 
 // row is the planner of that name, which there must be.
@@ -127,20 +127,20 @@ func (s *Planning) row(name string) *Row {
 }
 
 // plan has the planner of that name plan, unless it has.
-func (s *Planning) plan(ctx context.Context, name string) (offered, error) {
+func (s *Planning) plan(ctx context.Context, name string) (planResult, error) {
 	i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })
 	if i < 0 {
-		return offered{}, fmt.Errorf("%w: %q", ErrPlanner, name)
+		return planResult{}, fmt.Errorf("%w: %q", ErrPlanner, name)
 	}
-	p := &s.planned[i]
-	return p.Get(ctx, func() (o offered, err error) {
+	p := &s.runs[i]
+	return p.Get(ctx, func() (o planResult, err error) {
 		begin := time.Now()
-		defer func() { p.took.Store(int64(time.Since(begin))) }()
-		o.all, err = s.table[i].plan(ctx, s)
-		if err == nil && len(o.all) == 0 {
+		defer func() { p.elapsed.Store(int64(time.Since(begin))) }()
+		o.candidates, err = s.table[i].plan(ctx, s)
+		if err == nil && len(o.candidates) == 0 {
 			err = fmt.Errorf("%w: %s finds none for %d GPUs of degree %d", ErrUnserved, name, s.Problem.GPUs, s.Problem.Degree)
 		}
-		o.best = plan.Frontier(o.all)
+		o.frontier = plan.Frontier(o.candidates)
 		return o, err
 	})
 }

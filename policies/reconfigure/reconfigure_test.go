@@ -29,8 +29,8 @@ func planning(t testing.TB, p *plan.Problem, o Options) *Planning {
 	return s
 }
 
-// least returns by d the fewest slots of the candidates of at most d topologies.
-func least(list []plan.Candidate, most int) []int64 {
+// minSlots returns by d the fewest slots of the candidates of at most d topologies.
+func minSlots(list []plan.Candidate, most int) []int64 {
 	slots := make([]int64, most+1)
 	for d := range slots {
 		slots[d] = math.MaxInt64
@@ -58,7 +58,7 @@ func TestPlusAndThePaper(t *testing.T) {
 				t.Fatal(err)
 			}
 			most := (n-2)/k + 1
-			a, b := least(ours, most), least(theirs, most)
+			a, b := minSlots(ours, most), minSlots(theirs, most)
 			for d := 1; d <= most; d++ {
 				if a[d] > b[d] {
 					t.Errorf("n=%d k=%d d=%d: ours %d slots, the paper's %d", n, k, d, a[d], b[d])
@@ -76,7 +76,7 @@ func TestRelaySlots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := least(list, 4)
+	got := minSlots(list, 4)
 	for d, most := range map[int]int64{2: 436, 3: 266, 4: 209} {
 		if got[d] > most {
 			t.Errorf("d=%d: %d slots, want at most %d", d, got[d], most)
@@ -107,7 +107,7 @@ func TestIrregular(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := least(list, 2)
+		got := minSlots(list, 2)
 		for d, most := range c.most {
 			if got[d] > most {
 				t.Errorf("n=%d, d=%d: %d slots, want at most %d", c.n, d, got[d], most)
@@ -218,7 +218,7 @@ func TestEveryCandidate(t *testing.T) {
 		if !o.Plus.Others {
 			return
 		}
-		a, z := least(ours, n), least(theirs, n)
+		a, z := minSlots(ours, n), minSlots(theirs, n)
 		for d := range a {
 			if a[d] > z[d] {
 				t.Fatalf("%d topologies: %d slots, another planner %d", d, a[d], z[d])
@@ -228,7 +228,7 @@ func TestEveryCandidate(t *testing.T) {
 }
 
 // TestAlike: the same problem has the same candidates, whatever the number of goroutines.
-func TestAlike(t *testing.T) {
+func TestReproducible(t *testing.T) {
 	p := plan.UniformProblem(12, 2, 3)
 	for i := range p.Chunks {
 		if p.Chunks[i] > 0 {
@@ -258,7 +258,7 @@ func TestAlike(t *testing.T) {
 }
 
 // TestNoPlanner: names that there are not, and problems that cannot be, are errors.
-func TestNoPlanner(t *testing.T) {
+func TestInvalidInput(t *testing.T) {
 	s := planning(t, plan.UniformProblem(4, 1, 1), Options{})
 	if _, err := s.Candidates(context.Background(), "slow"); !errors.Is(err, ErrPlanner) {
 		t.Errorf("a planner that there is not: %v", err)
