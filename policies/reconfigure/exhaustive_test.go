@@ -16,7 +16,8 @@ type tinyPlan struct {
 	topology, phases int
 }
 
-// tinyTopologies lists all that k switches can connect among n GPUs: links from each GPU, once for each switch.
+// tinyTopologies returns all topologies that k switches can form for n GPUs: links from
+// each GPU, once per switch.
 func tinyTopologies(n, k int) (list [][][2]int) {
 	var switches [][][2]int
 	var permute func(links [][2]int, used int)
@@ -47,8 +48,8 @@ func tinyTopologies(n, k int) (list [][][2]int) {
 	return list
 }
 
-// tinyMinSlots returns the fewest slots of all plans on up to most topologies, by breadth first over all that links can
-// carry in each slot, on all topologies in any order.
+// tinyMinSlots returns the minimum slots of all plans on up to most topologies. It is a
+// breadth-first search over all transmissions in each slot, on all topologies in any order.
 func tinyMinSlots(p *plan.Problem, most int, relay bool) int64 {
 	n := p.GPUs
 	topologies := tinyTopologies(n, p.Degree)
@@ -115,8 +116,8 @@ func tinyMinSlots(p *plan.Problem, most int, relay bool) int64 {
 	}
 }
 
-// TestSmallUnevenDemands: for random small uneven demands "reconfigure-during+" takes as few slots on each number of
-// topologies as any plan, and so costs least at any delay, with relaying and without.
+// For random small unequal demands, "reconfigure-during+" takes the minimum slots for each
+// number of topologies, with relaying and without. It is therefore optimal at each delay.
 func TestSmallUnevenDemands(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	draws := 150

@@ -9,8 +9,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// TestPaperOfManyGPUs: of many GPUs "reconfigure-during+" asks for those of the paper's plans alone that are better than
-// others, and so offers what it would offer if it asked for all.
+// For many GPUs "reconfigure-during+" computes only the plans of the paper that are better
+// than others. Its result is the same as with all of them.
 func TestPaperOfManyGPUs(t *testing.T) {
 	defer func(was int) { maxGPUsForAllPaperPlans = was }(maxGPUsForAllPaperPlans)
 	r := rand.New(rand.NewPCG(11, 12))

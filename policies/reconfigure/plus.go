@@ -12,16 +12,16 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// otherNames are the planners whose plans "reconfigure-during+" takes where they are better than its own, beside those of the
-// paper's construction, which come before them.
+// otherNames are the planners whose plans "reconfigure-during+" uses if they are better
+// than its own, in addition to the paper's construction, which precedes them.
 var otherNames = []string{
 	"fast", "bruck", "spreadout", "static-ring", "directconnect-kautz", "directconnect-circulant", "topoopt", "mixnet",
 }
 
-// isPackable reports whether chunks may be packed one by one on topologies that are no circulants: up to 256 GPUs, or
-// where that is about as much work.
+// isPackable reports whether chunks may be packed one by one on topologies other than
+// circulants: for up to 256 GPUs, or if the work is similar.
 func isPackable(p *plan.Problem) bool {
-	const maxHops = 1 << 26 // hops of all chunks, on rings
+	const maxHops = 1 << 26 // hops of all chunks on rings
 	chunks := 0
 	for _, c := range p.Chunks {
 		chunks += int(c)
@@ -29,9 +29,10 @@ func isPackable(p *plan.Problem) bool {
 	return p.GPUs <= 256 || chunks*p.GPUs/p.Degree <= maxHops
 }
 
-// planPlus joins better constructions than the paper's with what the other planners can schedule: of all candidates
-// Frontier keeps the best for each number of reconfigurations, our own first among equals. Small unequal demands are also
-// searched exhaustively, where these leave room for fewer slots.
+// planPlus combines constructions that are better than the paper's with the plans of other
+// planners. plan.Frontier later selects the best candidate for each number of
+// reconfigurations; of equal ones, ours come first. Small unequal demands are also searched
+// exhaustively if the candidates exceed the bounds.
 func planPlus(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	list, err := planConstructions(ctx, s)
 	if err != nil || !s.exhaustible() {
@@ -46,7 +47,7 @@ func (s *Planning) exhaustible() bool {
 	return s.Options.Plus.Buffer == 0 && pack.Exhaustible(s.Problem)
 }
 
-// planConstructions is what plus has before it searches exhaustively.
+// planConstructions is planPlus without the exhaustive search.
 func planConstructions(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	if !s.Options.Plus.Others {
 		return planOwn(ctx, s)
@@ -57,7 +58,7 @@ func planConstructions(ctx context.Context, s *Planning) ([]plan.Candidate, erro
 		names = slices.Insert(names, 0, paperPlanner)
 	}
 	done := make(chan struct{})
-	planOthers := func() { // what fails is told below
+	planOthers := func() { // errors are reported below
 		defer close(done)
 		for _, name := range names {
 			_, _ = s.plan(ctx, name)
@@ -92,22 +93,25 @@ func planConstructions(ctx context.Context, s *Planning) ([]plan.Candidate, erro
 	return slices.Concat(list, paper, rest), nil
 }
 
-// otherPlanners lists the planners whose plans are taken, but for the first.
+// otherPlanners returns the planners of otherNames that are used for this problem.
 func (s *Planning) otherPlanners() []string {
 	return slices.DeleteFunc(slices.Clone(otherNames), func(name string) bool {
 		return !isPackable(s.Problem) && (name == "fast" || s.row(name).OneTopology)
 	})
 }
 
-// paperPlanner is whose plans are taken first, the paper's construction.
+// paperPlanner is the paper's construction, whose plans come before those of other
+// planners.
 const paperPlanner = "reconfigure-during"
 
-// maxGPUsForAllPaperPlans is the number of GPUs above which first is asked only for plans that are better than others, which are few. Only
-// tests change it.
+// maxGPUsForAllPaperPlans is the largest number of GPUs for which paperPlanner computes all
+// its plans. For more GPUs it computes only the few plans that are better than others. It
+// is a variable for tests.
 var maxGPUsForAllPaperPlans = 128
 
-// usableCandidates returns what another planner has that "reconfigure-during+" may take: the best of them may be fluid, which is no
-// plan.
+// usableCandidates returns the candidates of another planner that "reconfigure-during+" may
+// use. It leaves out fluid candidates, which are not plans, and relaying ones if the
+// options exclude them.
 func (s *Planning) usableCandidates(name string, offered []plan.Candidate) (list []plan.Candidate) {
 	for _, c := range offered {
 		if c.Build == nil || c.Relay && (!s.Options.Plus.Relay || s.Options.Plus.Buffer > 0) {
@@ -119,8 +123,9 @@ func (s *Planning) usableCandidates(name string, offered []plan.Candidate) (list
 	return list
 }
 
-// slotLimits returns by number of topologies the slots that plans must take fewer of to be better than those before them, and
-// than those behind them, which they may equal.
+// slotLimits returns exclusive upper limits of the slots, indexed by number of topologies.
+// Plans within the limits are better than the plans in before, and at least as good as the
+// plans in after.
 func slotLimits(before, after []plan.Candidate) []int64 {
 	slots := []int64{math.MaxInt64}
 	lower := func(list []plan.Candidate, by int64) {
@@ -141,8 +146,9 @@ func slotLimits(before, after []plan.Candidate) []int64 {
 	return slots
 }
 
-// planOwn is our constructions alone: circulants, which uniform demand makes open shops that end when the most loaded link
-// does, and chunks packed over phases and ways of other topologies.
+// planOwn returns our own constructions: circulants, which for uniform demand are open
+// shops of the length of their most loaded link, and chunks packed over phases and paths of
+// other topologies.
 func planOwn(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	p, o := s.Problem, s.Options
 	if _, uniform := p.Uniform(); !uniform {
@@ -168,7 +174,8 @@ func planOwn(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	return append(list, irregular...), err
 }
 
-// openCounts returns those numbers of topologies whose bound leaves room below the slots of list.
+// openCounts returns the numbers of topologies for which list does not meet the lower
+// bound.
 func openCounts(p *plan.Problem, list []plan.Candidate, counts []int, relay bool) (open []int, err error) {
 	bounder, err := plan.NewBounder(p, nil)
 	if err != nil {
@@ -191,18 +198,19 @@ func openCounts(p *plan.Problem, list []plan.Candidate, counts []int, relay bool
 	return open, nil
 }
 
-// Of uniform demand, irregular topologies beat circulants, in which all GPUs have the same neighbours, where chunks
-// have many hops: by up to 17 % on one topology, and hardly on more than three (measured for 16 to 256 GPUs). They are
-// sought on up to fewIrregular topologies of so many permutations in all, and for up to mostIrregular GPUs, beyond
-// which that would double the time of planning.
 const (
+	// For uniform demand, irregular topologies beat circulants, in which all GPUs have
+	// equivalent neighbours, if chunks take many hops: by up to 17 % on one topology, and
+	// hardly on more than three (measured for 16 to 256 GPUs). They are searched for up to
+	// maxIrregularTopologies topologies with maxIrregularPermutations permutations in
+	// total. Above maxIrregularGPUs this would double the time of planning.
 	maxIrregularTopologies   = 4
 	maxIrregularPermutations = 12
 	maxIrregularGPUs         = 128
 )
 
-// planUnequal spreads the chunks of unequal demand over sequences of topologies that suit it. With relaying it also plans
-// without, where that may do better.
+// planUnequal plans unequal demand on sequences of topologies that suit it. With relaying
+// it also plans without relaying if that may be better.
 func planUnequal(ctx context.Context, p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	n, k := p.GPUs, p.Degree
 	base := circulants(n, k, circulant.Options{Relay: o.Plus.Relay, Stop: stopWhenDone(ctx)})
@@ -212,7 +220,7 @@ func planUnequal(ctx context.Context, p *plan.Problem, o Options) ([]plan.Candid
 	return pack.Plan(p, within, across, packOptions(o, stopWhenDone(ctx)))
 }
 
-// circulants are the sequences that circulant.Sequences has.
+// circulants returns the sequences of circulant.Sequences.
 func circulants(n, k int, o circulant.Options) (list []pack.Sequence) {
 	for _, phases := range circulant.Sequences(n, k, o) {
 		one := pack.Sequence{Origin: "circulants"}
@@ -224,7 +232,8 @@ func circulants(n, k int, o circulant.Options) (list []pack.Sequence) {
 	return list
 }
 
-// withoutRelaying are those of circulants that are without relaying: the first, of more topologies each than the one before.
+// withoutRelaying returns the sequences for plans without relaying. They come first, and
+// each has more topologies than the one before it.
 func withoutRelaying(list []pack.Sequence) []pack.Sequence {
 	i := 0
 	for i < len(list) && (i == 0 || len(list[i].Topologies) > len(list[i-1].Topologies)) {
@@ -233,9 +242,10 @@ func withoutRelaying(list []pack.Sequence) []pack.Sequence {
 	return list[:i]
 }
 
-// counts lists the numbers of topologies to plan with, up to most: all, or beyond 16 growing by an eighth; few of them
-// beyond 8 by a quarter, where other plans will do better. Of more than 128 GPUs they grow by a half from the start,
-// and of more than 256 fourfold, as each takes seconds.
+// counts returns the numbers of topologies to plan with, up to maxCount: all, but above 16
+// in steps of an eighth. With coarse, which is for plans that others probably beat, steps
+// are a quarter above 8. For more than 128 GPUs numbers grow by half, and for more than 256
+// GPUs fourfold, because each takes seconds.
 func counts(gpus, maxCount int, coarse bool) []int {
 	var list []int
 	for d := 1; d < maxCount; {

@@ -15,8 +15,10 @@ import (
 	"sim/policies/reconfigure/rounds"
 )
 
-// usesSearch says whether "reconfigure-during+", asked for the best plan, makes only those that may be: of unequal demand,
-// and of many GPUs, where every number of topologies takes long. What is searched exhaustively is small.
+// usesSearch reports whether Planning.Best of "reconfigure-during+" computes only plans
+// that may be best. It does for unequal demand and for many GPUs, where each number of
+// topologies takes long. Problems that are searched exhaustively are small and need no
+// search.
 func (s *Planning) usesSearch() bool {
 	_, uniform := s.Problem.Uniform()
 	o := &s.Options
@@ -26,20 +28,21 @@ func (s *Planning) usesSearch() bool {
 	return uniform && s.Problem.GPUs > maxGPUsForAllPaperPlans || !uniform && o.Plus.Relay
 }
 
-// plusSearch is what "reconfigure-during+" has planned so far where it was asked for the best alone. What it has of a number
-// of topologies does not depend on what it was asked before.
+// plusSearch has the plans of "reconfigure-during+" that requests for the best plan have
+// needed so far. The plans for a number of topologies do not depend on earlier requests.
 type plusSearch struct {
 	*Planning
-	bounds              []plan.Bounds // by one less than the topologies
-	minDirectTopologies int           // the fewest topologies by which all chunks go straight
+	bounds              []plan.Bounds // indexed by the number of topologies - 1
+	minDirectTopologies int           // minimum number of topologies with which all chunks take one hop
 
-	unequal       *pack.Search
-	circulants    []plan.Candidate // circulants of up to most topologies
+	unequal       *pack.Search     // nil for uniform demand
+	circulants    []plan.Candidate // of up to maxTopologies topologies
 	maxTopologies int
-	kautz         []plan.Candidate
-	paper         *rounds.Search // nil up to many GPUs, where all of it is planned if anything may be best
+	kautz         []plan.Candidate // nil if not computed yet
+	paper         *rounds.Search   // nil if paperPlanner computes all its plans
 }
 
+// newSearch returns a search without plans.
 func newSearch(s *Planning, stop halt.When) (*plusSearch, error) {
 	p := s.Problem
 	n, k := p.GPUs, p.Degree
@@ -71,7 +74,7 @@ func newSearch(s *Planning, stop halt.When) (*plusSearch, error) {
 	}
 	if _, uniform := p.Uniform(); !uniform {
 		within, across := pack.SearchSpec{}, pack.SearchSpec{Counts: counts(n, (n-2)/k+1, false)}
-		if n > maxGPUsForAllPaperPlans { // where relaying was better in all cases tried
+		if n > maxGPUsForAllPaperPlans { // relaying was better in all measured cases
 			across.Base = func(most int, stop halt.When) []pack.Sequence {
 				return circulants(n, k, circulant.Options{Relay: true, Stop: stop, Wanted: func(d int) bool {
 					return d <= most && slices.Contains(across.Counts, d)
@@ -106,7 +109,7 @@ func (s *Planning) bestOfPlus(ctx context.Context, cost plan.Cost) (*plan.Candid
 		err = ended
 	}
 	if err != nil {
-		s.search = nil // it may have been interrupted anywhere
+		s.search = nil // the interrupt may have left it in any state
 		return nil, err
 	}
 	if best == nil {
@@ -115,7 +118,7 @@ func (s *Planning) bestOfPlus(ctx context.Context, cost plan.Cost) (*plan.Candid
 	return best, nil
 }
 
-// bestBySearch begins, or goes on with, the search.
+// bestBySearch starts or continues the search.
 func (s *Planning) bestBySearch(ctx context.Context, cost plan.Cost) (_ *plan.Candidate, err error) {
 	if s.search == nil {
 		if s.search, err = newSearch(s, stopWhenDone(ctx)); err != nil {
@@ -125,7 +128,8 @@ func (s *Planning) bestBySearch(ctx context.Context, cost plan.Cost) (_ *plan.Ca
 	return s.search.bestOfAll(ctx, cost)
 }
 
-// bestOfAll is the best of own, paper's and others' plans, of equals the first.
+// bestOfAll returns the best of our own plans, the paper's plans and other plans. Of equal
+// ones it returns the first in this order.
 func (x *plusSearch) bestOfAll(ctx context.Context, cost plan.Cost) (*plan.Candidate, error) {
 	stop := stopWhenDone(ctx)
 	bestOwn, err := x.bestOwn(cost, stop)
@@ -155,7 +159,8 @@ func (x *plusSearch) bestOfAll(ctx context.Context, cost plan.Cost) (*plan.Candi
 		}
 	}
 	for d := 1; x.paper != nil && d < x.Problem.GPUs; d++ {
-		// The paper's comes before others'.
+		// The paper's plans come before those of other planners. isEnough reports whether
+		// the paper's plans are of no use if they take at least the given slots.
 		isEnough := func(slots int64) bool {
 			c := &plan.Candidate{Reconfigurations: d, Slots: slots}
 			return !plan.Better(c, best, cost) && (bestOwn == best || !plan.Better(c, bestOwn, cost) || plan.Better(best, c, cost))
@@ -176,8 +181,8 @@ func (x *plusSearch) bestOfAll(ctx context.Context, cost plan.Cost) (*plan.Candi
 	return best, nil
 }
 
-// minEnough returns the least number from from on that is enough, by doubling first: costs of many more slots than are
-// asked for may not fit.
+// minEnough returns the smallest number >= from that is enough. It doubles the upper limit
+// first, because the costs of very large numbers may overflow.
 func minEnough(from int64, enough func(int64) bool) int64 {
 	const limit = math.MaxInt32
 	low, high := from, max(1, from)
@@ -190,7 +195,7 @@ func minEnough(from int64, enough func(int64) bool) int64 {
 	return low + int64(sort.Search(int(high-low), func(i int) bool { return enough(low + int64(i)) }))
 }
 
-// mayBeBetter says whether a planner may have a better plan.
+// mayBeBetter reports whether a planner may have a better plan.
 func (x *plusSearch) mayBeBetter(r *Row, best *plan.Candidate, cost plan.Cost) bool {
 	from, to := 1, len(x.bounds)
 	if r.OneTopology {
@@ -211,7 +216,7 @@ func (x *plusSearch) mayBeBetter(r *Row, best *plan.Candidate, cost plan.Cost) b
 	return false
 }
 
-// bestOwn is the best of our constructions.
+// bestOwn returns the best plan of our own constructions.
 func (x *plusSearch) bestOwn(cost plan.Cost, stop halt.When) (best *plan.Candidate, err error) {
 	if x.unequal != nil {
 		return x.unequal.Best(cost, stop)
@@ -250,11 +255,13 @@ func (x *plusSearch) bestOwn(cost plan.Cost, stop halt.When) (best *plan.Candida
 	return best, nil
 }
 
-// minCirculantTopologies and its doubles are the most topologies that circulants are sought of.
+// minCirculantTopologies is the smallest number of topologies for which circulants are
+// computed. Larger requests double it, so that few are needed.
 const minCirculantTopologies = 16
 
-// maxUsefulTopologies returns the most topologies of which circulants may be better than best; where there is none yet those of
-// which they may be best; 0 for none.
+// maxUsefulTopologies returns the largest number of topologies with which circulants may be
+// better than best, 0 if no number may. If best is nil it returns the number with which
+// they may be best.
 func (x *plusSearch) maxUsefulTopologies(best *plan.Candidate, cost plan.Cost) (most int) {
 	list := make([]plan.Candidate, len(x.bounds))
 	for i, b := range x.bounds {
@@ -277,13 +284,13 @@ func (x *plusSearch) maxUsefulTopologies(best *plan.Candidate, cost plan.Cost) (
 	return 0
 }
 
-// kautzCandidates packs chunks on a Kautz graph.
+// kautzCandidates packs the chunks on a generalised Kautz graph.
 func kautzCandidates(p *plan.Problem, o Options, stop halt.When) ([]plan.Candidate, error) {
 	sequence := pack.Sequence{Origin: "Kautz graph", Topologies: []scaleup.Topology{scaleup.GeneralizedKautz(p.GPUs, p.Degree)}}
 	return pack.Candidates(p, []pack.Sequence{sequence}, packOptions(o, stop))
 }
 
-// packOptions is the options of packing.
+// packOptions returns the options of package pack.
 func packOptions(o Options, stop halt.When) pack.Options {
 	return pack.Options{Relay: o.Plus.Relay, Buffer: int32(o.Plus.Buffer), Workers: o.Workers, Stop: stop}
 }

@@ -15,7 +15,8 @@ import (
 	"sim/policies/reconfigure/rounds"
 )
 
-// delayed is the closed cost at a delay of plans of up to so many topologies.
+// delayed returns the completion time at a delay, plan.Never above the given number of
+// topologies.
 func delayed(delay engine.Time, most int) func(*plan.Candidate) engine.Time {
 	return func(c *plan.Candidate) engine.Time {
 		if c.Reconfigurations > most {
@@ -25,11 +26,11 @@ func delayed(delay engine.Time, most int) func(*plan.Candidate) engine.Time {
 	}
 }
 
-// slot is so long that the time of 2^30 does not fit.
+// slot is so long that the time of 2^30 slots overflows.
 const slot = 10 * engine.Millisecond
 
-// Whatever it was asked before, a search for the best plan finds the same: of all numbers of topologies the best, and no
-// worse one than another planner has that it may take from.
+// A search for the best plan does not depend on earlier requests. It finds the best plan of
+// all numbers of topologies, and no worse one than a usable plan of another planner.
 func TestBestFindsTheBestOfAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(4, 8).Draw(t, "n")
@@ -102,6 +103,7 @@ func TestBestFindsTheBestOfAll(t *testing.T) {
 	})
 }
 
+// written returns a candidate and its plan as text.
 func written(t *rapid.T, c *plan.Candidate) string {
 	p, err := c.Build(0, nil)
 	if err != nil {
@@ -110,8 +112,8 @@ func written(t *rapid.T, c *plan.Candidate) string {
 	return fmt.Sprint(c.Origin, c.Slots, p.Topologies, p.Tx)
 }
 
-// TestBestEndsWithContext: wherever its context ends, the search does with its error, and leaves nothing that another
-// search would find otherwise.
+// If its context ends, at any time, the search returns the error of the context. It leaves
+// nothing that changes the result of a later search.
 func TestBestEndsWithContext(t *testing.T) {
 	for name, p := range map[string]*plan.Problem{"uniform": plan.UniformProblem(12, 2, 2), "unequal": unequal(8, 2)} {
 		o := Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: 2}

@@ -12,7 +12,7 @@ import (
 	"sim/policies/reconfigure/rounds"
 )
 
-// Table is the planners by name, in the order in which they are listed.
+// Table lists the planners in the order in which results show them.
 var Table = []Row{
 	{
 		Name: "reconfigure-during", Doc: "the paper's construction: shifted, circulant and Kautz topologies, contracted round by round",
@@ -61,10 +61,10 @@ var Table = []Row{
 	},
 }
 
-// stopWhenDone asks whether ctx has.
+// stopWhenDone returns a function that reports whether ctx has ended.
 func stopWhenDone(ctx context.Context) halt.When { return func() bool { return ctx.Err() != nil } }
 
-// planBaseline plans as other methods do.
+// planBaseline adapts a planner of package baselines.
 func planBaseline(f func(*plan.Problem, baselines.Options) ([]plan.Candidate, error)) func(context.Context, *Planning) ([]plan.Candidate, error) {
 	return func(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 		return f(s.Problem, baselines.Options{Schedule: baselines.Schedule(s.Options.Static), Model: baselines.Model(s.Options.FastModel), Stop: stopWhenDone(ctx)})
@@ -76,18 +76,18 @@ func planDuring(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	return planDuringBelow(ctx, s, nil)
 }
 
-// planDuringBelow is during of plans with fewer slots than below, as rounds.Options has it.
+// planDuringBelow is planDuring with the slot limits of rounds.Options.Below.
 func planDuringBelow(ctx context.Context, s *Planning, below []int64) ([]plan.Candidate, error) {
 	o := s.paperOptions()
 	o.Below, o.Stop = below, stopWhenDone(ctx)
 	return rounds.Candidates(s.Problem, o)
 }
 
-// paperOptions is the options of the paper's construction.
+// paperOptions returns the options of the paper's construction.
 func (s *Planning) paperOptions() rounds.Options {
 	o := &s.Options.During
 	unlessBest := func(v string) string {
-		if v == "best" { // the choice is the planner's
+		if v == "best" { // the planner selects the best one
 			return ""
 		}
 		return v
@@ -95,10 +95,10 @@ func (s *Planning) paperOptions() rounds.Options {
 	return rounds.Options{Schedule: unlessBest(o.Schedule), Base: unlessBest(o.Base), NoRelabelling: !o.Relabel}
 }
 
-// planImported offers the plans of a file that are of this problem.
+// planImported returns the imported plans that are for this problem.
 func planImported(_ context.Context, s *Planning) ([]plan.Candidate, error) {
 	var list []plan.Candidate
-	excluded := 0
+	excluded := 0 // plans whose switches or delay do not match
 	for _, p := range s.Options.Plans {
 		if p.GPUs != s.Problem.GPUs || p.Degree != s.Problem.Degree || !slices.Equal(p.Chunks, s.Problem.Chunks) {
 			continue
@@ -124,13 +124,14 @@ func planImported(_ context.Context, s *Planning) ([]plan.Candidate, error) {
 	case len(list) > 0:
 		return list, nil
 	case excluded > 0:
-		return nil, fmt.Errorf("%w: those imported need switches that reconfigure on their own, and a delay of no more slots than they were made for", ErrUnserved)
+		return nil, fmt.Errorf("%w: the imported plans require independent switches and a delay of at most the slots for which they were made", ErrUnserved)
 	}
 	return nil, fmt.Errorf("%w: none of the %d imported is of this all-to-all: %d GPUs of degree %d and its chunks",
 		ErrUnserved, len(s.Options.Plans), s.Problem.GPUs, s.Problem.Degree)
 }
 
-// switchLoads returns how often each switch of a plan comes up with new links, and in how many slots it is up.
+// switchLoads returns the work of each switch of a plan: how often it comes up with new
+// links, and the slots in which it is up.
 func switchLoads(p *plan.Plan) []plan.SwitchLoad {
 	list := make([]plan.SwitchLoad, p.Degree)
 	for _, l := range p.SwitchSetups() {

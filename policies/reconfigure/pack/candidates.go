@@ -74,7 +74,7 @@ type scheduleWorker struct {
 	scheduler  Scheduler
 	// isTooCostly reports whether plans with at least the given slots cost more than the
 	// caller accepts. Scheduling then stops with costError. It may be nil.
-	isTooCostly func(slots int64) bool // nil, or whether so many slots cost more than is asked for; then it fails with cutOff
+	isTooCostly func(slots int64) bool
 }
 
 // parallel calls do for i = 0..n-1 on the given number of goroutines. The calls must be
@@ -146,7 +146,7 @@ func (w *scheduleWorker) bestAttempt(p *plan.Problem, net *timeNetwork, o Option
 
 // Candidates schedules each sequence and returns the schedules as candidates, in the order
 // of the sequences. It leaves out sequences without a schedule (ErrUnreachable, ErrBuffer).
-// Errors: those of p.Check, and invalid topologies.
+// Invalid problems and topologies are errors.
 func Candidates(p *plan.Problem, list []Sequence, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	all := make([]scoredSequence, len(list))

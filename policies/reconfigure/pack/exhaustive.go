@@ -291,9 +291,9 @@ func sumWithoutLargest(list *[maxExhaustiveGPUs]int8, largest int) int {
 	return sum
 }
 
-// chooseSends tries all transmissions of GPU u starting at option i, and then those of the
-// GPUs after it. After the last GPU it ends the slot. An option is a destination and a
-// neighbour. Direct transmissions come first.
+// chooseSends tries all transmissions of GPU u starting at option i, and then the
+// transmissions of the GPUs after it. After the last GPU it ends the slot. An option is a
+// destination and a neighbour. Direct transmissions come first.
 func (s *exhaustiveSearch) chooseSends(x *slotState, u, i int) bool {
 	if u == s.n {
 		return s.endSlot(x)

@@ -48,8 +48,8 @@ type SearchSpec struct {
 }
 
 // NewSearch returns a search. bounds are the bounds of p; within and across are as for
-// Plan. Options.Relay must be set, Options.Buffer must be 0. Errors: those of p.Check, and
-// plan.ErrProblem for numbers of topologies below 1.
+// Plan. Options.Relay must be set, Options.Buffer must be 0. The error is plan.ErrProblem
+// for numbers of topologies below 1, or an error of p.Check.
 func NewSearch(p *plan.Problem, bounds *plan.Bounder, within, across SearchSpec, o Options) (_ *Search, err error) {
 	r := newIncumbents(p, bounds, slices.Concat(within.Counts, across.Counts))
 	s := &Search{incumbents: r}
@@ -76,8 +76,8 @@ func NewSearch(p *plan.Problem, bounds *plan.Bounder, within, across SearchSpec,
 	return s, nil
 }
 
-// searchGoal is what a request looks for: a candidate that costs less than the best one so
-// far, or that costs the same with fewer topologies or of an earlier variant.
+// searchGoal specifies the candidate that a request needs: one that costs less than the
+// best one so far, or that costs the same with fewer topologies or of an earlier variant.
 type searchGoal struct {
 	cost    plan.Cost
 	best    *plan.Candidate // nil if there is no candidate yet

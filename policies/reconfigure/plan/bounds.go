@@ -51,8 +51,8 @@ type Bounder struct {
 	volume          int64 // maximum number of chunks out of or into a GPU
 }
 
-// NewBounder prepares the bounds of p. Errors: those of p.Check, ErrProblem if there are
-// too many chunks to count, and halt.ErrHalted.
+// NewBounder prepares the bounds of p. The error is ErrProblem if there are too many chunks
+// to count, halt.ErrHalted, or an error of p.Check.
 func NewBounder(p *Problem, stop halt.When) (_ *Bounder, err error) {
 	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
@@ -104,9 +104,9 @@ func addSorted(into []int64, list []int32) (sum int64) {
 // These are the numbers of destinations that a source can have h hops away (h > 0):
 //
 //   - Forward: k choices per hop on one of d topologies, d k^h.
-//   - Relay: the phases of a path's hops do not decrease. So its h hops are distributed
-//     over d phases in C(h+d-1, d-1) ways, and each hop has k choices: C(h+d-1, d-1) k^h.
-//     This holds for all topologies.
+//   - Relay: the phases of a path's hops do not decrease. So there are C(h+d-1, d-1)
+//     distributions of its h hops over d phases, and each hop has k choices: C(h+d-1,
+//     d-1) k^h. This holds for all topologies.
 //   - Circulants: hops within a phase commute, so only the number of hops over each
 //     offset matters: d C(h+k-1, k-1) without relaying. With relaying all d k offsets
 //     commute: C(h+dk-1, dk-1).

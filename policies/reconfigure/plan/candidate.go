@@ -87,7 +87,7 @@ const Never = engine.Time(math.MaxInt64)
 
 // Best returns the candidate with the lowest cost, which must be below Never. Of equal
 // candidates it returns the one with the smallest number of reconfigurations, then the
-// first. The error is ErrNoCandidate if there is none.
+// first. The error is ErrNoCandidate if no candidate costs less than Never.
 func Best(list []Candidate, cost Cost) (*Candidate, error) {
 	var best *Candidate
 	for i := range list {

@@ -12,8 +12,7 @@ import "math"
 // compared with a bound for relaying, with as many permutations as each switch has. It
 // assumes only that the hops of a chunk on one switch follow the order of its permutations.
 //
-// The gap is 0 if nothing is sent. The error is that of At for a candidate without
-// topologies.
+// The gap is 0 if nothing is sent. A candidate without topologies returns the error of At.
 func (b *Bounder) Gap(c *Candidate) (gap float64, model string, err error) {
 	if c.Switches != nil {
 		var slots int64

@@ -1,6 +1,6 @@
 // Package plan has the types that all planners of reconfigurations share:
 //
-//   - Problem and Collective describe what is planned: an all-to-all, or another
+//   - Problem and Collective are the input of planners: an all-to-all, or another
 //     collective.
 //   - Plan is a complete plan: topologies, and the transmissions over their links.
 //     All-to-alls are planned in slots of one chunk, other collectives in Steps of one

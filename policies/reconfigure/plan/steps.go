@@ -32,8 +32,8 @@ type Collective struct {
 }
 
 // NewCollective returns the collective of an operation on a domain, with the given bytes
-// per GPU. Its switches reconfigure simultaneously, even if those of the domain could
-// reconfigure independently.
+// per GPU. Its switches reconfigure simultaneously, even if the domain allows independent
+// switches.
 func NewCollective(d *scaleup.Domain, op collective.Kind, bytes int64) *Collective {
 	return &Collective{GPUs: d.GPUs, Degree: d.Switches, Op: op, Bytes: bytes, Rate: float64(d.Rate), Latency: d.Latency, Delay: d.Delay}
 }
@@ -59,7 +59,7 @@ func (p *Collective) Check() error {
 	case n < 2 || n > maxGPUs:
 		return fmt.Errorf("%w: %d GPUs; want 2..%d", ErrCollective, n, maxGPUs)
 	case p.Degree < 1 || p.Degree >= n:
-		return fmt.Errorf("%w: %d links per GPU among %d GPUs; want 1..%d", ErrCollective, p.Degree, n, n-1)
+		return fmt.Errorf("%w: %d links a GPU among %d GPUs; want 1..%d", ErrCollective, p.Degree, n, n-1)
 	case !slices.Contains(Ops, p.Op):
 		return fmt.Errorf("%w: %s; want one of %v", ErrCollective, p.Op, Ops)
 	case p.Bytes < int64(n):

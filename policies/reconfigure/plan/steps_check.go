@@ -90,7 +90,7 @@ func (c *stepsChecker) checkPhase(i int) error {
 	for _, x := range f.Messages() {
 		c.stop.Check()
 		if int(x.Phase) != i || x.Step < step || int(x.Step) >= len(f.Longest) {
-			return errBroken("%v: it is listed in phase %d, after step %d of %d", &x, i, step, len(f.Longest))
+			return errBroken("%v: it comes in phase %d, after step %d of %d", &x, i, step, len(f.Longest))
 		}
 		step = x.Step
 		at, _ := slices.BinarySearchFunc(sorted, scaleup.Edge{From: x.From, To: x.To}, scaleup.Edge.Compare)
