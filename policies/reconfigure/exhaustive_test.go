@@ -50,7 +50,7 @@ func tinyTopologies(n, k int) (list [][][2]int) {
 
 // tinyMinSlots returns the minimum slots of all plans on up to most topologies. It is a
 // breadth-first search over all transmissions in each slot, on all topologies in any order.
-func tinyMinSlots(p *plan.Problem, most int, relay bool) int64 {
+func tinyMinSlots(p *plan.Problem, maxTopologies int, relay bool) int64 {
 	n := p.GPUs
 	topologies := tinyTopologies(n, p.Degree)
 	var first tinyPlan
@@ -62,7 +62,7 @@ func tinyMinSlots(p *plan.Problem, most int, relay bool) int64 {
 		if s.phases > 0 {
 			into[s] = true
 		}
-		if s.phases < most && s.transit == ([4][4]int8{}) {
+		if s.phases < maxTopologies && s.transit == ([4][4]int8{}) {
 			s.phases++
 			for s.topology = range topologies {
 				into[s] = true

@@ -32,8 +32,8 @@ func planning(t testing.TB, p *plan.Problem, o Options) *Planning {
 
 // minSlots returns the minimum slots of the candidates with at most d topologies, indexed
 // by d.
-func minSlots(list []plan.Candidate, most int) []int64 {
-	slots := make([]int64, most+1)
+func minSlots(list []plan.Candidate, maxTopologies int) []int64 {
+	slots := make([]int64, maxTopologies+1)
 	for d := range slots {
 		slots[d] = math.MaxInt64
 		for _, c := range list {

@@ -75,9 +75,9 @@ func newSearch(s *Planning, stop halt.When) (*plusSearch, error) {
 	if _, uniform := p.Uniform(); !uniform {
 		within, across := pack.SearchSpec{}, pack.SearchSpec{Counts: counts(n, (n-2)/k+1, false)}
 		if n > maxGPUsForAllPaperPlans { // relaying was better in all measured cases
-			across.Base = func(most int, stop halt.When) []pack.Sequence {
+			across.Base = func(maxCount int, stop halt.When) []pack.Sequence {
 				return circulants(n, k, circulant.Options{Relay: true, Stop: stop, Wanted: func(d int) bool {
-					return d <= most && slices.Contains(across.Counts, d)
+					return d <= maxCount && slices.Contains(across.Counts, d)
 				}})
 			}
 		} else {
@@ -89,7 +89,9 @@ func newSearch(s *Planning, stop halt.When) (*plusSearch, error) {
 				return all
 			}
 			within.Counts = counts(n, (n-2)/k+1, true)
-			within.Base = func(most int, stop halt.When) []pack.Sequence { return withoutRelaying(across.Base(most, stop)) }
+			within.Base = func(maxCount int, stop halt.When) []pack.Sequence {
+				return withoutRelaying(across.Base(maxCount, stop))
+			}
 		}
 		x.unequal, err = pack.NewSearch(p, bounder, within, across, pack.Options{Relay: true, Workers: s.Options.Workers})
 	}
@@ -262,7 +264,7 @@ const minCirculantTopologies = 16
 // maxUsefulTopologies returns the largest number of topologies with which circulants may be
 // better than best, 0 if no number may. If best is nil it returns the number with which
 // they may be best.
-func (x *plusSearch) maxUsefulTopologies(best *plan.Candidate, cost plan.Cost) (most int) {
+func (x *plusSearch) maxUsefulTopologies(best *plan.Candidate, cost plan.Cost) (largest int) {
 	list := make([]plan.Candidate, len(x.bounds))
 	for i, b := range x.bounds {
 		list[i] = plan.Candidate{Reconfigurations: i + 1, Slots: b.Circulant}
@@ -272,9 +274,9 @@ func (x *plusSearch) maxUsefulTopologies(best *plan.Candidate, cost plan.Cost) (
 	}
 	if best == nil {
 		if c, err := plan.Best(list, cost); err == nil {
-			most = c.Reconfigurations
+			largest = c.Reconfigurations
 		}
-		return most
+		return largest
 	}
 	for i, c := range slices.Backward(list) {
 		if plan.Better(&c, best, cost) {

@@ -17,9 +17,9 @@ import (
 
 // delayed returns the completion time at a delay, plan.Never above the given number of
 // topologies.
-func delayed(delay engine.Time, most int) func(*plan.Candidate) engine.Time {
+func delayed(delay engine.Time, maxTopologies int) func(*plan.Candidate) engine.Time {
 	return func(c *plan.Candidate) engine.Time {
-		if c.Reconfigurations > most {
+		if c.Reconfigurations > maxTopologies {
 			return plan.Never
 		}
 		return c.Cost(delay, slot)

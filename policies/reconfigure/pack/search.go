@@ -99,23 +99,23 @@ func (s *Search) Best(cost plan.Cost, stop halt.When) (_ *plan.Candidate, err er
 	s.stop = stop
 	defer func() { s.stop = nil }()
 	for {
-		g := searchGoal{cost: cost}
+		goal := searchGoal{cost: cost}
 		for i := range s.variants {
 			for j := range s.variants[i].candidates {
-				if c := &s.variants[i].candidates[j]; plan.Better(c, g.best, cost) {
-					g.best, g.variant = c, i
+				if c := &s.variants[i].candidates[j]; plan.Better(c, goal.best, cost) {
+					goal.best, goal.variant = c, i
 				}
 			}
 		}
-		open := s.openCounts(&g)
+		open := s.openCounts(&goal)
 		if len(open) == 0 {
-			return g.best, nil
+			return goal.best, nil
 		}
 		batch := 1 // the first count may exclude all others
-		if g.best != nil {
+		if goal.best != nil {
 			batch = min(len(open), max(1, s.options.Workers))
 		}
-		if err := s.schedule(open[:batch], &g); err != nil {
+		if err := s.schedule(open[:batch], &goal); err != nil {
 			return nil, err
 		}
 	}

@@ -82,14 +82,14 @@ func TestBoundsInto(t *testing.T) {
 }
 
 // demand draws a few chunks.
-func demand(t *rapid.T, n, k, most int) *plan.Problem {
+func demand(t *rapid.T, n, k, maxChunks int) *plan.Problem {
 	p := &plan.Problem{GPUs: n, Degree: k, Chunks: make([]int32, n*n)}
 	if rapid.Bool().Draw(t, "uniform") {
 		return plan.UniformProblem(n, k, int32(rapid.IntRange(1, 3).Draw(t, "chunks")))
 	}
 	for i := range p.Chunks {
 		if i/n != i%n {
-			p.Chunks[i] = int32(rapid.IntRange(0, most).Draw(t, "chunks"))
+			p.Chunks[i] = int32(rapid.IntRange(0, maxChunks).Draw(t, "chunks"))
 		}
 	}
 	return p
