@@ -83,6 +83,7 @@ func planConstructions(ctx context.Context, s *Planning) ([]plan.Candidate, erro
 		}
 		rest = append(rest, s.usableCandidates(name, offered.candidates)...)
 	}
+
 	if !all {
 		offered, err := planDuringBelow(ctx, s, slotLimits(list, rest))
 		if err != nil {
@@ -90,6 +91,7 @@ func planConstructions(ctx context.Context, s *Planning) ([]plan.Candidate, erro
 		}
 		paper = s.usableCandidates(paperPlanner, offered)
 	}
+
 	return slices.Concat(list, paper, rest), nil
 }
 

@@ -58,6 +58,7 @@ func newSearch(s *Planning, stop halt.When) (*plusSearch, error) {
 		}
 		x.bounds = append(x.bounds, b)
 	}
+
 	for u := range n {
 		served := 0
 		for v, c := range p.Chunks[u*n : (u+1)*n] {
@@ -67,6 +68,7 @@ func newSearch(s *Planning, stop halt.When) (*plusSearch, error) {
 		}
 		x.minDirectTopologies = max(x.minDirectTopologies, (served+k-1)/k)
 	}
+
 	if n > maxGPUsForAllPaperPlans {
 		if x.paper, err = rounds.NewSearch(p, s.paperOptions()); err != nil {
 			return nil, err
@@ -95,6 +97,7 @@ func newSearch(s *Planning, stop halt.When) (*plusSearch, error) {
 		}
 		x.unequal, err = pack.NewSearch(p, bounder, within, across, pack.Options{Relay: true, Workers: s.Options.Workers})
 	}
+
 	return x, err
 }
 
@@ -160,6 +163,7 @@ func (x *plusSearch) bestOfAll(ctx context.Context, cost plan.Cost) (*plan.Candi
 			}
 		}
 	}
+
 	for d := 1; x.paper != nil && d < x.Problem.GPUs; d++ {
 		// The paper's plans come before those of other planners. isEnough reports whether
 		// the paper's plans are of no use if they take at least the given slots.
@@ -180,6 +184,7 @@ func (x *plusSearch) bestOfAll(ctx context.Context, cost plan.Cost) (*plan.Candi
 			bestOwn = best
 		}
 	}
+
 	return best, nil
 }
 
@@ -240,6 +245,7 @@ func (x *plusSearch) bestOwn(cost plan.Cost, stop halt.When) (best *plan.Candida
 			return nil, err
 		}
 	}
+
 	one := &plan.Candidate{Reconfigurations: 1, Slots: x.bounds[0].Forward}
 	if p.Degree == 1 || !isPackable(p) || !plan.Better(one, best, cost) {
 		return best, nil

@@ -120,12 +120,14 @@ func planImported(_ context.Context, s *Planning) ([]plan.Candidate, error) {
 		}
 		list = append(list, c)
 	}
+
 	switch {
 	case len(list) > 0:
 		return list, nil
 	case excluded > 0:
 		return nil, fmt.Errorf("%w: the imported plans require independent switches and a delay of at most the slots for which they were made", ErrUnserved)
 	}
+
 	return nil, fmt.Errorf("%w: none of the %d imported is of this all-to-all: %d GPUs of degree %d and its chunks",
 		ErrUnserved, len(s.Options.Plans), s.Problem.GPUs, s.Problem.Degree)
 }

@@ -67,6 +67,7 @@ func newLoadBalancer(w *pathTable, k int, chunks int32, load []int64) *loadBalan
 			b.pathChunks[best] += part
 		}
 	}
+
 	return b
 }
 

@@ -32,6 +32,7 @@ func (t *timetable) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
 			position[m.chunk] = to
 		}
 	}
+
 	return p, nil
 }
 

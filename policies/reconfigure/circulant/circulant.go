@@ -122,6 +122,7 @@ func Sequences(n, k int, o Options) (list [][][]int) {
 		}
 		list = append(list, phases)
 	}
+
 	return list
 }
 

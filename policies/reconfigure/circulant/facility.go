@@ -53,6 +53,7 @@ func (t *offsetSearch) bestOffset(base []int32, others []int, prefer int) (offse
 	for _, a := range others {
 		plan.Relax(t.others, a)
 	}
+
 	// If all offsets are near, only a few short paths can save hops: paths over the other
 	// offsets that are followed by hops over the new one. Then these paths are enumerated.
 	maxHops := int32(0)
@@ -83,6 +84,7 @@ func (t *offsetSearch) bestOffset(base []int32, others []int, prefer int) (offse
 			offset, saved = v, sum
 		}
 	}
+
 	if prefer > 0 {
 		try(prefer)
 	}
@@ -130,6 +132,7 @@ func (t *offsetSearch) savedByShortPaths(v int, maxHops int32) (sum int64) {
 			}
 		}
 	}
+
 	return sum
 }
 
@@ -186,6 +189,7 @@ func (t *offsetSearch) exchangeOffsets(phases [][]int, maxWork int64) int64 {
 		}
 		return plan.TotalHops(base)
 	}
+
 	sum := without(-1)
 	free := plan.MinHops(n, len(phases), t.k)
 	for better := true; better && sum > free; {
@@ -202,6 +206,7 @@ func (t *offsetSearch) exchangeOffsets(phases [][]int, maxWork int64) int64 {
 			}
 		}
 	}
+
 	return sum
 }
 
@@ -258,6 +263,7 @@ func (t *offsetSearch) initialTuples(maxTuples int) [][]int {
 			list = append(list, ranked{tuple, plan.TotalHops(plan.Reach(t.n, tuple))})
 		}
 	}
+
 	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(a.hops, b.hops) })
 	var tuples [][]int
 	for _, r := range list[:min(maxTuples, len(list))] {

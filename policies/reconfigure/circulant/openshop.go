@@ -49,6 +49,7 @@ func newOpenShop(k int, remaining, laterHops, path []int32, inTransit []bool) *o
 		}
 		s.nextIdentical[s.lastIdentical[i]] = int32(i)
 	}
+
 	for i, last := range s.lastIdentical {
 		if i == 0 || s.lastIdentical[i-1] != last {
 			for range k {
@@ -56,6 +57,7 @@ func newOpenShop(k int, remaining, laterHops, path []int32, inTransit []bool) *o
 			}
 		}
 	}
+
 	for i := range numChunks {
 		for j := range k {
 			x := remaining[i*k+j]
@@ -66,6 +68,7 @@ func newOpenShop(k int, remaining, laterHops, path []int32, inTransit []bool) *o
 			}
 		}
 	}
+
 	return s
 }
 
@@ -111,6 +114,7 @@ func (s *openShop) matchSlot(remain int32) {
 			s.weight[j*columns+c] = w
 		}
 	}
+
 	s.assignment.Solve(s.k, columns, s.weight, s.matched, nil)
 	for j, c := range s.matched {
 		if s.matched[j] = -1; int(c) < len(s.candidates) {
@@ -143,6 +147,7 @@ func (s *openShop) rank(i int) int64 {
 	case !ends:
 		rank = rankEntering
 	}
+
 	// Of chunks that have not started, prefer one that keeps the transit load of the
 	// generators even. Then no generator is forced to start further chunks.
 	low, high := int32(1<<30), int32(0)
@@ -179,6 +184,7 @@ func (s *openShop) commitSlot() (growth int32) {
 			growth--
 		}
 	}
+
 	s.candidates = slices.DeleteFunc(s.candidates, func(i int32) bool { return s.chunkHops[i] == 0 })
 	return growth
 }

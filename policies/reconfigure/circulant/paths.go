@@ -48,6 +48,7 @@ func newPathTable(n, generators int, paths []offsetPath) *pathTable {
 		sorted[index] = int32(i)
 		filled[o]++
 	}
+
 	w := &pathTable{n: n, generators: generators, start: make([]int32, n+1), pathStart: make([]int32, 1, len(paths)+1)}
 	for o := range n {
 		for _, i := range sorted[start[o]:min(start[o+1], start[o]+maxPathsPerOffset)] {
@@ -58,6 +59,7 @@ func newPathTable(n, generators int, paths []offsetPath) *pathTable {
 		}
 		w.start[o+1] = int32(len(w.hops))
 	}
+
 	return w
 }
 
@@ -122,6 +124,7 @@ func (s *pathEnumerator) enumerateFrom(position, g int, hops int32) {
 		}
 		s.paths = append(s.paths, w)
 	}
+
 	for ; g < len(s.offsets) && hops < s.maxDepth; g++ {
 		to := (position + s.offsets[g]) % s.n
 		if to == 0 || hops+1 > s.minHops[to]+s.slack {
@@ -154,6 +157,7 @@ func phasePaths(n int, phases [][]int, slack int32, single bool) []offsetPath {
 			enumerators = append(enumerators, enumerator)
 		}
 	}
+
 	for _, s := range enumerators {
 		for o, h := range s.minHops {
 			maxHops[o] = min(maxHops[o], h)

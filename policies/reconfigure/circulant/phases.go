@@ -71,6 +71,7 @@ func (l *allToAllPlanner) restartRandomly(s *sourceSchedule, t *offsetSearch, fi
 			s = x
 		}
 	}
+
 	return s
 }
 
@@ -178,6 +179,8 @@ func (l *allToAllPlanner) tupleSchedules(list []*sourceSchedule) (better []*sour
 		firsts[i] = l.schedulePhases(s.phases, l.numPerturbations())
 	}
 	slices.SortStableFunc(firsts, bySlots)
+
+	// Extend the best tuples greedily to sequences of phases (beam search).
 	beam := 3
 	if l.n > 128 {
 		beam = 1
@@ -195,6 +198,7 @@ func (l *allToAllPlanner) tupleSchedules(list []*sourceSchedule) (better []*sour
 			base = t.minHops(phases, -1)
 		}
 	}
+
 	better = frontier(nil, append(better, l.schedulePhases(l.directPhases(), l.numPerturbations())))
 	for i, s := range better {
 		if len(s.phases) > 1 {

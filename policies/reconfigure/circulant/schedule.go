@@ -81,6 +81,7 @@ func (s *sourceSchedule) usedPaths() (phases [][]int, paths []offsetPath) {
 			break
 		}
 	}
+
 	return phases, paths
 }
 

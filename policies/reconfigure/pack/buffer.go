@@ -37,10 +37,10 @@ func (r *Schedule) fitsBuffer(o Options) (bool, error) {
 	return r.Buffer <= o.Buffer, nil
 }
 
-// scheduleWithoutWaiting schedules the chunks of a phase so that no chunk waits on its way.
-// Chunks are scheduled one at a time, longest paths first. Each starts as early as the
-// links and the limit of r.maxTransit chunks in transit per GPU allow. This always
-// succeeds, because a chunk can start after all others. It returns the slot of each
+// scheduleWithoutWaiting schedules the chunks of a phase so that a chunk never waits after
+// its first hop. Chunks are scheduled one at a time, longest paths first. Each starts as
+// early as the links and the limit of r.maxTransit chunks in transit per GPU allow. This
+// always succeeds, because a chunk can start after all others. It returns the slot of each
 // crossing, and the number of slots.
 func (r *Schedule) scheduleWithoutWaiting(phase int, w *Paths, stop halt.When) (crossings []int32, slots int32) {
 	t := linkTimetable{topology: r.Topologies[phase], maxTransit: r.maxTransit, busy: make([][]bool, len(r.Topologies[phase])),

@@ -137,6 +137,7 @@ func (w *scheduleWorker) bestAttempt(p *plan.Problem, net *timeNetwork, o Option
 			}
 		}
 	}
+
 	if best == nil {
 		return nil, ErrBuffer
 	}
@@ -191,6 +192,7 @@ func (w *scheduleWorker) scheduleSequence(p *plan.Problem, s scoredSequence, o O
 			return nil, err
 		}
 	}
+
 	r, err := w.bestSchedule(p, s.Sequence, o, found)
 	if s.tryBothOrders && !errors.As(err, new(costError)) {
 		o.Relay = true
@@ -199,6 +201,7 @@ func (w *scheduleWorker) scheduleSequence(p *plan.Problem, s scoredSequence, o O
 			r, err = other, nil
 		}
 	}
+
 	if err == nil {
 		found.record(d, r.Total)
 	}

@@ -176,6 +176,7 @@ func (s *exhaustiveSearch) searchFrom(state *searchState) bool {
 		}
 		x.minSends[u], x.minDeliveries[u] = outgoing-s.k*(state.slotsRemaining-1), incoming-s.k*(state.slotsRemaining-1)
 	}
+
 	if s.chooseSends(x, 0, 0) {
 		return true
 	}
@@ -188,6 +189,7 @@ func (s *exhaustiveSearch) searchFrom(state *searchState) bool {
 		}
 		s.phases = s.phases[:len(s.phases)-1]
 	}
+
 	if s.steps < maxExhaustiveSteps {
 		s.failed[*state] = struct{}{}
 	}
@@ -209,6 +211,7 @@ func (s *exhaustiveSearch) isFeasible(state *searchState) bool {
 			in[u] += state.links[v][u]
 		}
 	}
+
 	free := 0 // capacity for chunks that pass through
 	for u := range s.n {
 		if outgoing[u] > maxChunks || incoming[u] > maxChunks {
@@ -216,6 +219,7 @@ func (s *exhaustiveSearch) isFeasible(state *searchState) bool {
 		}
 		free += int(min(maxChunks-outgoing[u], maxChunks-incoming[u]))
 	}
+
 	if state.phasesRemaining > 0 {
 		sent, received := 0, 0 // chunks that take two hops, by sender and by receiver
 		for u := range s.n {
@@ -238,6 +242,7 @@ func (s *exhaustiveSearch) isFeasible(state *searchState) bool {
 			return true
 		}
 	}
+
 	// On the last topology, and for chunks in transit, count hops over existing and
 	// possible links, minus one per chunk.
 	for u := range s.n {
@@ -278,6 +283,7 @@ func (s *exhaustiveSearch) isFeasible(state *searchState) bool {
 			}
 		}
 	}
+
 	return free >= 0
 }
 
@@ -351,6 +357,7 @@ func (s *exhaustiveSearch) chooseSends(x *slotState, u, i int) bool {
 			from[u][v]++
 		}
 	}
+
 	return s.chooseSends(x, u, i+1)
 }
 
@@ -403,6 +410,7 @@ func (s *exhaustiveSearch) endSlot(x *slotState) bool {
 			}
 		}
 	}
+
 	last := len(s.phases) - 1
 	s.phases[last].slots++
 	if s.searchFrom(&next) {
@@ -430,10 +438,11 @@ func (s *exhaustiveSearch) candidate(p *plan.Problem) plan.Candidate {
 			}
 		}
 	}
+
 	// Assign a chunk to each transmission. chunksAt lists the chunks at a GPU by
-	// destination: chunks that wait, and at index + n*n chunks that may not rest on their
-	// way. since is the phase in which a chunk arrived at an intermediate GPU.
-	type chunk struct{ src, number, since int32 } // the phase in which it came to a GPU on its way
+	// destination: chunks that wait, and at index + n*n chunks that must not rest at an
+	// intermediate GPU. since is the phase in which a chunk arrived there.
+	type chunk struct{ src, number, since int32 }
 	chunksAt := make([][]chunk, 2*n*n)
 	list := func(gpu, destination int32, transit bool) *[]chunk {
 		f := int(gpu)*n + int(destination)
@@ -442,6 +451,7 @@ func (s *exhaustiveSearch) candidate(p *plan.Problem) plan.Candidate {
 		}
 		return &chunksAt[f]
 	}
+
 	for f := range n * n {
 		for c := range p.Chunks[f] {
 			chunksAt[f] = append(chunksAt[f], chunk{int32(f / n), c, int32(phases)})
@@ -466,6 +476,7 @@ func (s *exhaustiveSearch) candidate(p *plan.Problem) plan.Candidate {
 			}
 		}
 	}
+
 	return plan.Candidate{
 		Origin: origin, Reconfigurations: phases, Slots: total, Waits: true, Relay: isRelayed,
 		Build: func(int64, halt.When) (*plan.Plan, error) {

@@ -76,6 +76,7 @@ func (x *pathExtender) extend(m *hopMatrix, list [][]int32) {
 	if len(list) == 0 {
 		return
 	}
+
 	// The initial order follows the cycles of the first permutation, so that a path grows
 	// by many hops in one pass.
 	x.isQueued, x.queue = resize(x.isQueued, m.n), x.queue[:0]
@@ -88,6 +89,7 @@ func (x *pathExtender) extend(m *hopMatrix, list [][]int32) {
 			x.queue = append(x.queue, v)
 		}
 	}
+
 	for i := 0; i < len(x.queue); i++ {
 		v := x.queue[i]
 		x.isQueued[v] = false
@@ -212,6 +214,7 @@ func (m *hopMatrix) savedHops(hops, rest []uint64, demand []int32) (sum int64) {
 			sum += c * int64(demand[i<<(6-log)+lane])
 		}
 	}
+
 	return sum
 }
 
@@ -288,6 +291,7 @@ func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum i
 		}
 		return sum
 	}
+
 	if m.logLaneBits == 4 {
 		need = need[:len(hops)]
 		for i, x := range hops {
@@ -298,6 +302,7 @@ func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum i
 		}
 		return sum
 	}
+
 	need = need[:2*len(hops)]
 	for i, x := range hops {
 		y := rest[i] + one
@@ -306,5 +311,6 @@ func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum i
 		z := (x&low | high) - y&low ^ high
 		sum += int64(z&even*need[2*i]>>48) + int64(z>>8&even*need[2*i+1]>>48)
 	}
+
 	return sum
 }

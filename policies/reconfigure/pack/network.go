@@ -121,6 +121,7 @@ func (t *pathTree) grow(net *timeNetwork, src int32, relay bool) {
 			}
 		}
 	}
+
 	if relay {
 		t.best, t.cost = t.cost, t.best
 		t.last, t.lastStep = t.lastStep, t.last

@@ -207,6 +207,7 @@ func (r *permutationSearch) bestPermutation(phase int) []int32 {
 				r.complete.savedHops(r.complete.row(b), to, r.demandInto[b*n:b*n+n]) - direct // the direct path is in both sums
 		}
 	}
+
 	to := make([]int32, n)
 	r.assignment.Solve(n, n, r.gain, to, r.stop.Check)
 	return to

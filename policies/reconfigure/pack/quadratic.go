@@ -57,6 +57,7 @@ func newQuadraticAssignment(n int, demand, hops, cycle []int32, stop halt.When) 
 			q.surplus[y] -= int64(demand[i])
 		}
 	}
+
 	for a := range n {
 		stop.Check()
 		d := q.demand[a*n : (a+1)*n]
@@ -68,6 +69,7 @@ func newQuadraticAssignment(n int, demand, hops, cycle []int32, stop halt.When) 
 			q.cost[a*n+b] = sum
 		}
 	}
+
 	return q
 }
 
@@ -128,6 +130,8 @@ func (q *quadraticAssignment) exchange(x, y int) {
 	for z := range n {
 		q.demandChange[z], q.hopChange[z] = q.demand[z*n+y].minus(q.demand[z*n+x]), q.hops[z*n+x].minus(q.hops[z*n+y])
 	}
+
+	// Update all costs by the outer product of the changes of demand and hops.
 	for a, w := range q.demandChange {
 		if w == (directedPair{}) {
 			continue
@@ -138,6 +142,8 @@ func (q *quadraticAssignment) exchange(x, y int) {
 			row[b] += to*int64(g.to) + from*int64(g.from)
 		}
 	}
+
+	// Exchange the GPUs and their rows and columns.
 	q.gpus[x], q.gpus[y] = q.gpus[y], q.gpus[x]
 	q.surplus[x], q.surplus[y] = q.surplus[y], q.surplus[x]
 	for z := range n {

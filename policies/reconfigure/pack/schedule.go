@@ -87,6 +87,7 @@ func (r *Schedule) phasePaths() []phasePaths {
 		}
 		chunk += x
 	}
+
 	return list
 }
 
@@ -107,6 +108,7 @@ func (r *Schedule) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
 	n := r.problem.GPUs
 	p := &plan.Plan{Name: name, GPUs: n, Degree: r.problem.Degree, Relay: r.Relay, Chunks: r.problem.Chunks,
 		Topologies: r.Topologies, Slots: r.Slots}
+
 	// Chunk c of the columns is chunk number[c] of flow[c].
 	var flow, number []int32
 	numbered := make([]int32, n*n)
@@ -117,6 +119,7 @@ func (r *Schedule) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
 			numbered[f]++
 		}
 	}
+
 	list, player := r.phasePaths(), Scheduler{Stop: stop}
 	for i := range list {
 		s, slots := &list[i], make([]int32, len(list[i].Link))
@@ -130,5 +133,6 @@ func (r *Schedule) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
 			return flow[c] / int32(n), flow[c] % int32(n), number[c]
 		})
 	}
+
 	return p, p.SealWithStop(stop)
 }

@@ -73,6 +73,7 @@ func NewSearch(p *plan.Problem, bounds *plan.Bounder, within, across SearchSpec,
 			x.isDone[d] = d == 1 && !x.builder.relay // plans of one topology belong to across
 		}
 	}
+
 	return s, nil
 }
 
@@ -155,6 +156,7 @@ func (s *Search) schedule(numbers []topologyCount, g *searchGoal) error {
 			list, countOf = append(list, m), append(countOf, x)
 		}
 	}
+
 	schedules, errs := make([]*Schedule, len(list)), make([]error, len(list))
 	parallel(s.options.Workers, len(list), s.options.Stop, func(w *scheduleWorker, i int) {
 		x, o := countOf[i], s.options
@@ -164,6 +166,7 @@ func (s *Search) schedule(numbers []topologyCount, g *searchGoal) error {
 		o.Relay = s.variants[x.variant].builder.relay
 		schedules[i], errs[i] = w.scheduleSequence(s.incumbents.problem, list[i], o, s.incumbents)
 	})
+
 	for _, x := range numbers {
 		all, shortest := []plan.Candidate(nil), int64(math.MaxInt64)
 		minRejected := int64(math.MaxInt64) // lowest bound of a rejected sequence
@@ -188,6 +191,7 @@ func (s *Search) schedule(numbers []topologyCount, g *searchGoal) error {
 			variant.minSlots[x.d] = max(variant.minSlots[x.d], minRejected) // all other sequences also take at least these slots
 		}
 	}
+
 	return nil
 }
 

@@ -89,6 +89,7 @@ func newSequenceBuilder(p *plan.Problem, spec SequenceSpec, relay bool) (*sequen
 		}
 		maxCount = max(maxCount, d)
 	}
+
 	m := &sequenceBuilder{problem: p, base: spec.Base, relay: relay, sequences: make([][]scoredSequence, maxCount+1), isWanted: make([]bool, maxCount+1), hasRelabelled: make([]bool, maxCount+1)}
 	for _, d := range spec.Counts {
 		m.isWanted[d] = true
@@ -234,6 +235,7 @@ func (m *sequenceBuilder) grow(maxCount int) {
 		return
 	}
 	g := m.growth
+
 	// finish reoptimises the current sequence the given number of times, then exchanges
 	// single destinations, and adds the sequence if its hops fell below previous.
 	finish := func(origin string, times int, sum, previous int64) {
@@ -251,6 +253,7 @@ func (m *sequenceBuilder) grow(maxCount int) {
 			m.add(Sequence{origin, joinPermutations(g.phases)}, sum, 0)
 		}
 	}
+
 	for ; g.next <= maxCount && g.work < maxGrowWork; g.next++ {
 		d := g.next
 		if len(m.sequences[d]) > 0 && d*k <= maxRenewedPermutations {

@@ -71,6 +71,7 @@ func NewBounder(p *Problem, stop halt.When) (_ *Bounder, err error) {
 		}
 		b.volume = max(b.volume, addSorted(b.outSums, row), addSorted(b.inSums, column))
 	}
+
 	for i := range n - 1 {
 		b.outSums[i+1] += b.outSums[i]
 		b.inSums[i+1] += b.inSums[i]

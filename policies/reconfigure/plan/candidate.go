@@ -122,6 +122,7 @@ func Frontier(list []Candidate) []Candidate {
 		}
 		return float64(c.Slots)
 	}
+
 	var synchronised, independent []Candidate
 	for _, c := range list {
 		if c.Switches != nil {
@@ -130,12 +131,14 @@ func Frontier(list []Candidate) []Candidate {
 			synchronised = append(synchronised, c)
 		}
 	}
+
 	slices.SortStableFunc(synchronised, func(a, b Candidate) int {
 		if o := cmp.Compare(a.Reconfigurations, b.Reconfigurations); o != 0 {
 			return o
 		}
 		return cmp.Compare(work(&a), work(&b))
 	})
+
 	result := synchronised[:0]
 	for _, c := range synchronised {
 		if len(result) == 0 || work(&c) < work(&result[len(result)-1]) {

@@ -176,6 +176,7 @@ func (p *Plan) verify(stop halt.When) (peak int32, err error) {
 		}
 		i = end
 	}
+
 	for f := range n * n {
 		for c := first[f]; c < first[f+1]; c++ {
 			if int(position[c]) != f%n {
@@ -183,5 +184,6 @@ func (p *Plan) verify(stop halt.When) (peak int32, err error) {
 			}
 		}
 	}
+
 	return peak, nil
 }

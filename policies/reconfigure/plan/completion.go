@@ -60,5 +60,6 @@ func (b *Bounder) Completion(r Rules, delay, slot engine.Time, fluid bool) engin
 		}
 		best = min(best, delays*float64(delay)+slots*float64(slot))
 	}
+
 	return engine.Time(best) // rounding down keeps it a lower bound
 }

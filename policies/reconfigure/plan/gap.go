@@ -22,6 +22,7 @@ func (b *Bounder) Gap(c *Candidate) (gap float64, model string, err error) {
 		bound := b.fluidSlots(b.minHops(switchLevels(b.n, c.Switches)))
 		return relativeGap(float64(slots)/float64(b.k), bound), RelayModel, nil
 	}
+
 	bounds, err := b.At(c.Reconfigurations)
 	if err != nil {
 		return 0, "", err
@@ -35,6 +36,7 @@ func (b *Bounder) Gap(c *Candidate) (gap float64, model string, err error) {
 	case c.Waits || b.uniform == 0:
 		return relativeGap(float64(c.Slots), float64(bounds.Forward)), ForwardModel, nil
 	}
+
 	return relativeGap(float64(c.Slots), float64(bounds.Round)), RoundModel, nil
 }
 
@@ -63,6 +65,7 @@ func switchLevels(n int64, switches []SwitchLoad) []int64 {
 			activeSwitches++
 		}
 	}
+
 	// Two or more active switches at least double the paths with each hop.
 	last := n - 1
 	if activeSwitches > 1 {
@@ -84,6 +87,7 @@ func switchLevels(n int64, switches []SwitchLoad) []int64 {
 		}
 		paths, next = next, paths
 	}
+
 	var sizes []int64
 	factorial := 1.0
 	for remaining, h := n-1, int64(1); remaining > 0; h++ {
@@ -95,5 +99,6 @@ func switchLevels(n int64, switches []SwitchLoad) []int64 {
 		sizes = append(sizes, size)
 		remaining -= size
 	}
+
 	return sizes
 }

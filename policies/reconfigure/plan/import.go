@@ -36,6 +36,7 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 		}
 		return fmt.Errorf("%w: %s: %w", ErrJSON, name, err)
 	}
+
 	first, err := in.Token()
 	if err != nil {
 		return nil, fail(err)
@@ -70,6 +71,7 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 			break
 		}
 	}
+
 	if first == json.Delim('[') {
 		if _, err := in.Token(); err != nil {
 			return nil, fail(err)

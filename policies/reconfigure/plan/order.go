@@ -71,6 +71,7 @@ func sortTx(list []Tx, i int, stop halt.When) {
 			next[to]++
 		}
 	}
+
 	start := 0
 	for _, bucketEnd := range end {
 		if bucketEnd > start {

@@ -70,6 +70,7 @@ func (z *shardTracker) checkShard(s int32, list []movedPiece) error {
 			}
 		}
 	}
+
 	z.time = [2]int32{int32(len(z.plan.Phases)), 0}
 	if u, part, has, want := z.holdings.Broken(); u >= 0 {
 		return errBroken("GPU %d ends with %d of %d contributions to part %d of shard %d", u, has, want, part, s)
@@ -99,6 +100,7 @@ func (z *shardTracker) checkStep(s int32, kind Kind, list []movedPiece) error {
 			}
 		}
 	}
+
 	if kind == Fold {
 		z.holdings.Forget()
 	}
@@ -123,6 +125,7 @@ func (z *shardTracker) checkStep(s int32, kind Kind, list []movedPiece) error {
 			}
 		}
 	}
+
 	return nil
 }
 

@@ -71,6 +71,7 @@ func (p *Collective) Check() error {
 	case p.Latency < 0 || p.Delay < 0:
 		return fmt.Errorf("%w: a latency of %v and a reconfiguration delay of %v; want neither below 0", ErrCollective, p.Latency, p.Delay)
 	}
+
 	// An upper bound for all plans: 2n steps, 64 phases, and n times the data on one link.
 	longest := 2*float64(n)*float64(p.Latency) + 64*float64(p.Delay) + float64(n)*float64(p.Bytes)*8*float64(engine.Second)/p.Rate
 	if longest > math.MaxInt64/4 {

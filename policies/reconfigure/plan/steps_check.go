@@ -114,5 +114,6 @@ func (c *stepsChecker) checkPhase(i int) error {
 			return errBroken("%v: it is of %d B, the longest of the step is to be of %d B", &x, bytes, f.Longest[x.Step])
 		}
 	}
+
 	return nil
 }

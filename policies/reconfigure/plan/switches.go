@@ -56,7 +56,9 @@ func (p *Plan) checkSwitches() error {
 	case len(p.Switches) != len(p.Topologies):
 		return fmt.Errorf("%w: switches of %d topologies, want %d", ErrBroken, len(p.Switches), len(p.Topologies))
 	}
+
 	k := int32(p.Degree)
+
 	// The phase + 1 and the edge in which a switch last used a GPU's port, outgoing and
 	// incoming.
 	type use struct{ phase, edge int32 }
@@ -79,6 +81,7 @@ func (p *Plan) checkSwitches() error {
 			}
 		}
 	}
+
 	start := make([]int64, len(p.Slots)+1)
 	for i, s := range p.Slots {
 		start[i+1] = start[i] + int64(s)

@@ -79,6 +79,7 @@ func writeByRound(out *plan.Plan, s *roundSchedule, phase int, flows []flow, sto
 		}
 		flows = slices.DeleteFunc(flows, func(f flow) bool { return f.chunks <= chunk+1 })
 	}
+
 	return slots
 }
 

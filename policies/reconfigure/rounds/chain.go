@@ -123,6 +123,7 @@ func (c *contractionChain) packAll() *roundSchedule {
 		packer.reserve(round, path)
 		s.hops[u], s.round[u] = int32(h), packer.roundNumber[round]
 	}
+
 	for _, p := range c.packers {
 		c.work += p.work
 		p.work = 0
@@ -162,6 +163,7 @@ func (c *contractionChain) addTopology() bool {
 			best = trial
 		}
 	}
+
 	if best == nil {
 		return false
 	}

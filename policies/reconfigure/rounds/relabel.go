@@ -79,6 +79,7 @@ func (r *relabeller) improve(g *flowGroups, swaps int) []int32 {
 		r.swap(a, b)
 		return false
 	})
+
 	if g.slots(r.n, r.chunks, r.label) > unlabelled {
 		copy(r.label, identity)
 	}
@@ -122,6 +123,7 @@ func (r *relabeller) swap(a, b int) {
 			r.moveFlow(of[j*n+b], zy, zx)
 		}
 	}
+
 	if xy, yx := level[x*n+y], level[y*n+x]; xy != yx {
 		r.moveFlow(of[a*n+b], xy, yx)
 		r.moveFlow(of[b*n+a], yx, xy)
@@ -136,6 +138,7 @@ func (r *relabeller) swap(a, b int) {
 		}
 		r.topLevel[g], r.topChunks[g] = t, r.levelChunks[t]
 	}
+
 	r.touched = r.touched[:0]
 }
 

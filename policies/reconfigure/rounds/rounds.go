@@ -200,6 +200,7 @@ func (e *scheduleEvaluator) evaluateShifts() []candidateSchedule {
 			list = append(list, m)
 		}
 	}
+
 	return list
 }
 
@@ -232,6 +233,7 @@ func (e *scheduleEvaluator) evaluateChain(base string, other []candidateSchedule
 			break
 		}
 	}
+
 	return list
 }
 
@@ -307,6 +309,7 @@ func (e *scheduleEvaluator) simulate(s *roundSchedule, label []int32, limit int6
 		}
 		e.simulatedWork += work
 	}
+
 	list := s.flowsByPhase(e.problem.Chunks, label)
 	var sum int64
 	for phase, flows := range list {
@@ -317,5 +320,6 @@ func (e *scheduleEvaluator) simulate(s *roundSchedule, label []int32, limit int6
 			return 0, false
 		}
 	}
+
 	return sum, true
 }
