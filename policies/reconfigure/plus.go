@@ -15,7 +15,8 @@ import (
 // otherNames are the planners whose plans "reconfigure-during+" uses if they are better
 // than its own, in addition to the paper's construction, which precedes them.
 var otherNames = []string{
-	"fast", "bruck", "spreadout", "static-ring", "directconnect-kautz", "directconnect-circulant", "topoopt", "mixnet",
+	"fast", "bruck", "spreadout", "static-ring", "directconnect-kautz", "directconnect-circulant",
+	"topoopt", "mixnet",
 }
 
 // isPackable reports whether chunks may be packed one by one on topologies other than
@@ -157,7 +158,8 @@ func planOwn(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 		return planUnequal(ctx, p, o)
 	}
 	n, k := p.GPUs, p.Degree
-	list, err := circulant.Candidates(p, circulant.Options{Relay: o.Plus.Relay, BufferLimit: int32(o.Plus.Buffer), Independent: o.Independent, Stop: stopWhenDone(ctx)})
+	list, err := circulant.Candidates(p, circulant.Options{Relay: o.Plus.Relay,
+		BufferLimit: int32(o.Plus.Buffer), Independent: o.Independent, Stop: stopWhenDone(ctx)})
 	if err != nil || k == 1 || !isPackable(p) {
 		return list, err
 	}
@@ -167,12 +169,14 @@ func planOwn(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 		return append(list, one...), err
 	}
 	list = append(list, one...)
-	wanted, err := openCounts(p, list, counts(n, min(maxIrregularTopologies, max(1, maxIrregularPermutations/k), (n-2)/k+1), false), o.Plus.Relay)
+	wanted, err := openCounts(p, list, counts(n, min(maxIrregularTopologies,
+		max(1, maxIrregularPermutations/k), (n-2)/k+1), false), o.Plus.Relay)
 	if err != nil || len(wanted) == 0 {
 		return list, err
 	}
 	options.Known = list
-	irregular, err := pack.Plan(p, pack.SequenceSpec{Counts: wanted}, pack.SequenceSpec{Counts: wanted}, options)
+	irregular, err := pack.Plan(p, pack.SequenceSpec{Counts: wanted}, pack.SequenceSpec{Counts: wanted},
+		options)
 	return append(list, irregular...), err
 }
 

@@ -96,7 +96,8 @@ func NewPlanning(p *plan.Problem, o Options) (*Planning, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	return &Planning{Problem: p, Options: o, table: Table, runs: make([]plannerRun, len(Table)), searchLock: make(chan struct{}, 1)}, nil
+	return &Planning{Problem: p, Options: o, table: Table, runs: make([]plannerRun, len(Table)),
+		searchLock: make(chan struct{}, 1)}, nil
 }
 
 // Candidates returns the plan.Frontier of the candidates of a planner. They must not be
@@ -152,7 +153,8 @@ func (s *Planning) plan(ctx context.Context, name string) (planResult, error) {
 		defer func() { p.elapsed.Store(int64(time.Since(begin))) }()
 		o.candidates, err = s.table[i].plan(ctx, s)
 		if err == nil && len(o.candidates) == 0 {
-			err = fmt.Errorf("%w: %s has no plan for %d GPUs of degree %d", ErrUnserved, name, s.Problem.GPUs, s.Problem.Degree)
+			err = fmt.Errorf("%w: %s has no plan for %d GPUs of degree %d", ErrUnserved, name,
+				s.Problem.GPUs, s.Problem.Degree)
 		}
 		o.frontier = plan.Frontier(o.candidates)
 		return o, err

@@ -95,7 +95,8 @@ func newSearch(s *Planning, stop halt.When) (*plusSearch, error) {
 				return withoutRelaying(across.Base(maxCount, stop))
 			}
 		}
-		x.unequal, err = pack.NewSearch(p, bounder, within, across, pack.Options{Relay: true, Workers: s.Options.Workers})
+		x.unequal, err = pack.NewSearch(p, bounder, within, across,
+			pack.Options{Relay: true, Workers: s.Options.Workers})
 	}
 
 	return x, err
@@ -169,7 +170,8 @@ func (x *plusSearch) bestOfAll(ctx context.Context, cost plan.Cost) (*plan.Candi
 		// the paper's plans are of no use if they take at least the given slots.
 		isEnough := func(slots int64) bool {
 			c := &plan.Candidate{Reconfigurations: d, Slots: slots}
-			return !plan.Better(c, best, cost) && (bestOwn == best || !plan.Better(c, bestOwn, cost) || plan.Better(best, c, cost))
+			return !plan.Better(c, best, cost) && (bestOwn == best || !plan.Better(c, bestOwn, cost) ||
+				plan.Better(best, c, cost))
 		}
 		limit := minEnough(x.bounds[d-1].Forward, isEnough)
 		if limit == x.bounds[d-1].Forward {
@@ -294,7 +296,8 @@ func (x *plusSearch) maxUsefulTopologies(best *plan.Candidate, cost plan.Cost) (
 
 // kautzCandidates packs the chunks on a generalised Kautz graph.
 func kautzCandidates(p *plan.Problem, o Options, stop halt.When) ([]plan.Candidate, error) {
-	sequence := pack.Sequence{Origin: "Kautz graph", Topologies: []scaleup.Topology{scaleup.GeneralizedKautz(p.GPUs, p.Degree)}}
+	sequence := pack.Sequence{Origin: "Kautz graph",
+		Topologies: []scaleup.Topology{scaleup.GeneralizedKautz(p.GPUs, p.Degree)}}
 	return pack.Candidates(p, []pack.Sequence{sequence}, packOptions(o, stop))
 }
 

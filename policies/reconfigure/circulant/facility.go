@@ -28,7 +28,8 @@ type offsetSearch struct {
 type nearOffset struct{ offset, hops int32 }
 
 func newOffsetSearch(n, k int) *offsetSearch {
-	return &offsetSearch{n: n, k: k, others: make([]int32, n), extended: make([]int32, n), lowest: make([]int32, n), stamp: make([]int32, n)}
+	return &offsetSearch{n: n, k: k, others: make([]int32, n), extended: make([]int32, n),
+		lowest: make([]int32, n), stamp: make([]int32, n)}
 }
 
 // savedHops returns the decrease of the sum of base if it is lowered to hops.

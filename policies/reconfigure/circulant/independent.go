@@ -127,7 +127,8 @@ func (l *allToAllPlanner) scheduleEpochs(phases [][]int, lead int64, singleEpoch
 	b := newLoadBalancer(e.bySwitch(w, l.k), l.k, l.chunks, initialLoad)
 	b.stop = l.options.Stop
 	b.search(l.numPerturbations(), 0, l.random("switches", m))
-	e.sourceSchedule = sourceSchedule{n: l.n, k: 1, chunks: l.chunks, relay: true, phases: phases, paths: w, pathChunks: b.pathChunks}
+	e.sourceSchedule = sourceSchedule{n: l.n, k: 1, chunks: l.chunks, relay: true, phases: phases,
+		paths: w, pathChunks: b.pathChunks}
 	e.setSlots()
 	if e.mayCollide(l.k) {
 		return nil

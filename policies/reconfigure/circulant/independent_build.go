@@ -146,7 +146,8 @@ func (e *epochSchedule) assignSlots(chunks []sourceChunk, active [][]activeInter
 					other++
 				}
 				if other == x.end {
-					return nil, fmt.Errorf("circulant: two switches carry a chunk to offset %d in slot %d", chunks[i].offset, t)
+					return nil, fmt.Errorf("circulant: two switches carry a chunk to offset %d in slot %d",
+						chunks[i].offset, t)
 				}
 				slots[j][t], slots[j][other] = slots[j][other], i
 			}

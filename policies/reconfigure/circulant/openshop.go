@@ -40,8 +40,10 @@ type openShop struct {
 // with the same path are identical and consecutive.
 func newOpenShop(k int, remaining, laterHops, path []int32, inTransit []bool) *openShop {
 	numChunks := len(laterHops)
-	s := &openShop{k: k, remaining: remaining, chunkHops: make([]int32, numChunks), generatorLoad: make([]int32, k), laterHops: laterHops, inTransit: inTransit,
-		transitLoad: make([]int32, k), matched: make([]int32, k), lastIdentical: make([]int32, numChunks), nextIdentical: make([]int32, numChunks), isUnmoved: make([]bool, numChunks)}
+	s := &openShop{k: k, remaining: remaining, chunkHops: make([]int32, numChunks),
+		generatorLoad: make([]int32, k), laterHops: laterHops, inTransit: inTransit,
+		transitLoad: make([]int32, k), matched: make([]int32, k), lastIdentical: make([]int32, numChunks),
+		nextIdentical: make([]int32, numChunks), isUnmoved: make([]bool, numChunks)}
 	for i := numChunks - 1; i >= 0; i-- {
 		s.isUnmoved[i] = true
 		if s.lastIdentical[i] = int32(i); i+1 < numChunks && path[i+1] == path[i] {
@@ -108,7 +110,8 @@ func (s *openShop) matchSlot(remain int32) {
 			if s.chunkHops[i] == remain {
 				w += mustWeight
 			}
-			if s.remaining[int(i)*s.k+j] == 0 || w < mustWeight && !s.inTransit[i] && s.chunkHops[i]+s.laterHops[i] > 1 {
+			if s.remaining[int(i)*s.k+j] == 0 ||
+				w < mustWeight && !s.inTransit[i] && s.chunkHops[i]+s.laterHops[i] > 1 {
 				w = forbidden
 			}
 			s.weight[j*columns+c] = w

@@ -49,7 +49,8 @@ func newPathTable(n, generators int, paths []offsetPath) *pathTable {
 		filled[o]++
 	}
 
-	w := &pathTable{n: n, generators: generators, start: make([]int32, n+1), pathStart: make([]int32, 1, len(paths)+1)}
+	w := &pathTable{n: n, generators: generators, start: make([]int32, n+1),
+		pathStart: make([]int32, 1, len(paths)+1)}
 	for o := range n {
 		for _, i := range sorted[start[o]:min(start[o+1], start[o]+maxPathsPerOffset)] {
 			w.gen = append(w.gen, paths[i].gen...)
@@ -147,10 +148,12 @@ func phasePaths(n int, phases [][]int, slack int32, single bool) []offsetPath {
 			g := int32(p*len(offsets) + j)
 			if single {
 				enumerators = append(enumerators, &pathEnumerator{
-					n: n, offsets: []int{a}, generators: []int32{g}, minHops: plan.Reach(n, []int{a}), maxHops: maxHops, maxPaths: 1})
+					n: n, offsets: []int{a}, generators: []int32{g}, minHops: plan.Reach(n, []int{a}),
+					maxHops: maxHops, maxPaths: 1})
 				continue
 			}
-			enumerator.offsets, enumerator.generators = append(enumerator.offsets, a), append(enumerator.generators, g)
+			enumerator.offsets, enumerator.generators = append(enumerator.offsets, a),
+				append(enumerator.generators, g)
 		}
 		if !single {
 			enumerator.minHops = plan.Reach(n, offsets)

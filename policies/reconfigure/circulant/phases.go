@@ -23,7 +23,8 @@ func (l *allToAllPlanner) improveBalance(b *loadBalancer, phases [][]int, relay 
 	}
 	b.stop = l.options.Stop
 	b.search(perturbations, (hops+int64(l.k)-1)/int64(l.k), l.random("kicks", len(phases)))
-	s := &sourceSchedule{n: l.n, k: l.k, chunks: l.chunks, relay: relay, phases: phases, paths: b.pathTable, pathChunks: b.pathChunks, imbalance: b.totalImbalance}
+	s := &sourceSchedule{n: l.n, k: l.k, chunks: l.chunks, relay: relay, phases: phases,
+		paths: b.pathTable, pathChunks: b.pathChunks, imbalance: b.totalImbalance}
 	s.setSlots()
 	return s
 }
@@ -67,7 +68,8 @@ func (l *allToAllPlanner) restartRandomly(s *sourceSchedule, t *offsetSearch, fi
 		if sum := t.exchangeOffsets(phases, maxExchangeSteps/100); sum*int64(l.chunks) > s.total()*int64(l.k) {
 			continue
 		}
-		if x := l.schedulePhases(phases, 0); x.total() < s.total() || x.total() == s.total() && x.imbalance < s.imbalance {
+		if x := l.schedulePhases(phases, 0); x.total() < s.total() ||
+			x.total() == s.total() && x.imbalance < s.imbalance {
 			s = x
 		}
 	}

@@ -77,8 +77,10 @@ const (
 
 // init resets the assignment for a problem, and keeps the memory.
 func (s *pathAssignment) init(net *timeNetwork, demand []int32, relay bool) {
-	*s = pathAssignment{net: net, demand: demand, relay: relay, tree: s.tree, price: s.price, weightTable: s.weightTable, links: s.links,
-		phases: s.phases, columnFlow: s.columnFlow[:0], columnLinks: s.columnLinks[:0], columnChunks: s.columnChunks[:0], columnStart: append(s.columnStart[:0], 0),
+	*s = pathAssignment{net: net, demand: demand, relay: relay, tree: s.tree, price: s.price,
+		weightTable: s.weightTable, links: s.links,
+		phases: s.phases, columnFlow: s.columnFlow[:0], columnLinks: s.columnLinks[:0],
+		columnChunks: s.columnChunks[:0], columnStart: append(s.columnStart[:0], 0),
 		columns: s.columns, numColumns: s.numColumns, stop: s.stop}
 	s.links, s.price = resize(s.links, len(net.to)), resize(s.price, len(net.to))
 	for l, i := range net.phase {

@@ -106,7 +106,8 @@ func (w *scheduleWorker) bestSchedule(p *plan.Problem, q Sequence, o Options, fo
 	if o.Buffer > 0 && o.Relay && (err == nil || errors.Is(err, ErrBuffer)) {
 		// The limit may fit without relaying only, or with fewer slots.
 		o.Relay = false
-		if other, otherErr := w.bestAttempt(p, net, o, found); otherErr == nil && (err != nil || other.Total < best.Total) {
+		if other, otherErr := w.bestAttempt(p, net, o, found); otherErr == nil &&
+			(err != nil || other.Total < best.Total) {
 			best, err = other, nil
 		}
 	}
@@ -196,7 +197,8 @@ func (w *scheduleWorker) scheduleSequence(p *plan.Problem, s scoredSequence, o O
 	r, err := w.bestSchedule(p, s.Sequence, o, found)
 	if s.tryBothOrders && !errors.As(err, new(costError)) {
 		o.Relay = true
-		if other, otherErr := w.bestSchedule(p, s.Sequence, o, found); otherErr == nil && (err != nil || other.Total < r.Total) {
+		if other, otherErr := w.bestSchedule(p, s.Sequence, o, found); otherErr == nil &&
+			(err != nil || other.Total < r.Total) {
 			other.Relay = false
 			r, err = other, nil
 		}
@@ -222,7 +224,8 @@ func (w *scheduleWorker) checkBound(found *incumbents, d int, slots int64) error
 
 // Candidate returns the schedule as a candidate, which writes the plan when it is built.
 func (r *Schedule) Candidate(origin string) plan.Candidate {
-	return plan.Candidate{Origin: origin, Reconfigurations: len(r.Topologies), Slots: r.Total, Waits: true, Relay: r.Relay,
+	return plan.Candidate{Origin: origin, Reconfigurations: len(r.Topologies), Slots: r.Total, Waits: true,
+		Relay: r.Relay,
 		Build: func(_ int64, stop halt.When) (p *plan.Plan, err error) {
 			defer halt.Caught(&err)
 			return r.buildPlan(origin, stop)

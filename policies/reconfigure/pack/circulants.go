@@ -56,7 +56,8 @@ func circulantSequences(n, k, maxCount int, relay bool, stop halt.When) []Sequen
 			reset()
 		}
 		topologies = append(topologies, scaleup.Circulant(n, offsets...))
-		list = append(list, Sequence{Origin: fmt.Sprintf("%d circulants", len(topologies)), Topologies: topologies[:len(topologies):len(topologies)]})
+		list = append(list, Sequence{Origin: fmt.Sprintf("%d circulants", len(topologies)),
+			Topologies: topologies[:len(topologies):len(topologies)]})
 	}
 
 	return list

@@ -143,7 +143,8 @@ type slotState struct {
 // solve searches for a plan and stores it in s.sends and s.phases.
 func (s *exhaustiveSearch) solve(p *plan.Problem, topologies, slots int) bool {
 	s.failed, s.sends, s.phases = map[searchState]struct{}{}, nil, make([]planPhase, 1)
-	state := searchState{slotsRemaining: int8(slots), phasesRemaining: int8(topologies - 1), isNewTopology: true}
+	state := searchState{slotsRemaining: int8(slots), phasesRemaining: int8(topologies - 1),
+		isNewTopology: true}
 	for u := range s.n {
 		for v := range s.n {
 			state.waiting[u][v] = int8(p.Chunks[u*s.n+v])
@@ -174,14 +175,16 @@ func (s *exhaustiveSearch) searchFrom(state *searchState) bool {
 			outgoing += state.waiting[u][v] + state.transit[u][v]
 			incoming += state.waiting[v][u] + state.transit[v][u]
 		}
-		x.minSends[u], x.minDeliveries[u] = outgoing-s.k*(state.slotsRemaining-1), incoming-s.k*(state.slotsRemaining-1)
+		x.minSends[u], x.minDeliveries[u] = outgoing-s.k*(state.slotsRemaining-1),
+			incoming-s.k*(state.slotsRemaining-1)
 	}
 
 	if s.chooseSends(x, 0, 0) {
 		return true
 	}
 	if !state.isNewTopology && state.phasesRemaining > 0 && state.transit == (pairMatrix{}) {
-		next := searchState{waiting: state.waiting, slotsRemaining: state.slotsRemaining, phasesRemaining: state.phasesRemaining - 1, isNewTopology: true}
+		next := searchState{waiting: state.waiting, slotsRemaining: state.slotsRemaining,
+			phasesRemaining: state.phasesRemaining - 1, isNewTopology: true}
 		s.phases[len(s.phases)-1].links = state.links
 		s.phases = append(s.phases, planPhase{})
 		if s.searchFrom(&next) {
@@ -278,7 +281,8 @@ func (s *exhaustiveSearch) isFeasible(state *searchState) bool {
 			}
 		}
 		for v := range s.n {
-			if reached>>v&1 == 0 && (transit[u][v] > 0 || state.phasesRemaining == 0 && state.waiting[u][v] > 0) {
+			if reached>>v&1 == 0 && (transit[u][v] > 0 ||
+				state.phasesRemaining == 0 && state.waiting[u][v] > 0) {
 				return false
 			}
 		}
@@ -318,7 +322,8 @@ func (s *exhaustiveSearch) chooseSends(x *slotState, u, i int) bool {
 	if x.sent[u] < s.k && (direct || x.before.slotsRemaining > 1) {
 		transit := x.transit[u][v] > 0
 		extends := x.used[u][w] == x.links[u][w]
-		if (transit || x.waiting[u][v] > 0) && (!extends || x.out[u] < s.k && x.in[w] < s.k) && !s.isLate(x, u, v, w, transit, extends) {
+		if (transit || x.waiting[u][v] > 0) && (!extends || x.out[u] < s.k && x.in[w] < s.k) &&
+			!s.isLate(x, u, v, w, transit, extends) {
 			from := &x.waiting
 			if transit {
 				from = &x.transit
@@ -337,7 +342,8 @@ func (s *exhaustiveSearch) chooseSends(x *slotState, u, i int) bool {
 				x.arriving[w][v]++
 			}
 			last := len(s.phases) - 1
-			s.sends = append(s.sends, transmission{plan.Tx{Phase: int32(last), Slot: s.phases[last].slots, From: int32(u), To: int32(w), Dst: int32(v)}, transit})
+			s.sends = append(s.sends, transmission{plan.Tx{Phase: int32(last), Slot: s.phases[last].slots,
+				From: int32(u), To: int32(w), Dst: int32(v)}, transit})
 			if s.chooseSends(x, u, i) {
 				return true
 			}
@@ -397,7 +403,8 @@ func (s *exhaustiveSearch) endSlot(x *slotState) bool {
 		}
 	}
 	next := searchState{
-		waiting: x.waiting, transit: x.transit, links: x.links, unsentWaiting: x.waiting, unsentTransit: x.transit,
+		waiting: x.waiting, transit: x.transit, links: x.links, unsentWaiting: x.waiting,
+		unsentTransit:  x.transit,
 		slotsRemaining: x.before.slotsRemaining - 1, phasesRemaining: x.before.phasesRemaining,
 	}
 	for u := range s.n {

@@ -30,9 +30,11 @@ const (
 
 // reset sets the hops to 0 from each GPU to itself and to "no path" between different GPUs.
 func (m *hopMatrix) reset(n int) {
-	m.n, m.logLaneBits, m.noPath, m.lowBits, m.highBits = n, 4, noPathHops, 0x0001_0001_0001_0001, 0x8000_8000_8000_8000
+	m.n, m.logLaneBits, m.noPath, m.lowBits, m.highBits = n, 4, noPathHops, 0x0001_0001_0001_0001,
+		0x8000_8000_8000_8000
 	if n <= noPathHops8 {
-		m.logLaneBits, m.noPath, m.lowBits, m.highBits = 3, noPathHops8, 0x0101_0101_0101_0101, 0x8080_8080_8080_8080
+		m.logLaneBits, m.noPath, m.lowBits, m.highBits = 3, noPathHops8, 0x0101_0101_0101_0101,
+			0x8080_8080_8080_8080
 	}
 	m.wordsPerRow = (n<<m.logLaneBits + 63) / 64
 	m.rows = resize(m.rows, n*m.wordsPerRow)

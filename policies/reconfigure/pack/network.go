@@ -25,7 +25,8 @@ type outgoingLink struct{ to, link int32 }
 
 func newTimeNetwork(topologies []scaleup.Topology, n int) *timeNetwork {
 	d := len(topologies)
-	net := &timeNetwork{n: n, phases: d, topology: topologies, base: make([]int32, d+1), start: make([]int32, 1, d*n+1)}
+	net := &timeNetwork{n: n, phases: d, topology: topologies, base: make([]int32, d+1),
+		start: make([]int32, 1, d*n+1)}
 	for i, t := range topologies {
 		base := net.base[i]
 		net.base[i+1] = base + int32(len(t))

@@ -47,8 +47,10 @@ func (a directedPair) times(b directedPair) int64 {
 }
 
 func newQuadraticAssignment(n int, demand, hops, cycle []int32, stop halt.When) *quadraticAssignment {
-	q := &quadraticAssignment{n: n, gpus: numbers.Below(int32(n)), demand: make([]directedPair, n*n), hops: make([]directedPair, n*n), cost: make([]int64, n*n),
-		cycle: cycle, surplus: make([]int64, n), demandChange: make([]directedPair, n), hopChange: make([]directedPair, n), stop: stop}
+	q := &quadraticAssignment{n: n, gpus: numbers.Below(int32(n)), demand: make([]directedPair, n*n),
+		hops: make([]directedPair, n*n), cost: make([]int64, n*n),
+		cycle: cycle, surplus: make([]int64, n), demandChange: make([]directedPair, n),
+		hopChange: make([]directedPair, n), stop: stop}
 	for x := range n {
 		for y := range n {
 			i, j := x*n+y, y*n+x
@@ -75,7 +77,8 @@ func newQuadraticAssignment(n int, demand, hops, cycle []int32, stop halt.When) 
 
 func (q *quadraticAssignment) clone() *quadraticAssignment {
 	c := *q
-	c.gpus, c.demand, c.cost, c.surplus = slices.Clone(q.gpus), slices.Clone(q.demand), slices.Clone(q.cost), slices.Clone(q.surplus)
+	c.gpus, c.demand, c.cost, c.surplus = slices.Clone(q.gpus), slices.Clone(q.demand),
+		slices.Clone(q.cost), slices.Clone(q.surplus)
 	return &c
 }
 
@@ -128,7 +131,8 @@ func (q *quadraticAssignment) exchangeDelta(x, y int) int64 {
 func (q *quadraticAssignment) exchange(x, y int) {
 	n := q.n
 	for z := range n {
-		q.demandChange[z], q.hopChange[z] = q.demand[z*n+y].minus(q.demand[z*n+x]), q.hops[z*n+x].minus(q.hops[z*n+y])
+		q.demandChange[z], q.hopChange[z] = q.demand[z*n+y].minus(q.demand[z*n+x]),
+			q.hops[z*n+x].minus(q.hops[z*n+y])
 	}
 
 	// Update all costs by the outer product of the changes of demand and hops.

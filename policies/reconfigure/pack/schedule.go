@@ -35,14 +35,16 @@ type Schedule struct {
 
 // schedule copies the columns that have chunks, ordered by flow.
 func (s *pathAssignment) schedule(p *plan.Problem) *Schedule {
-	r := &Schedule{Topologies: s.net.topology, Relay: s.relay, problem: p, linkBase: s.net.base, columnStart: []int32{0}}
+	r := &Schedule{Topologies: s.net.topology, Relay: s.relay, problem: p, linkBase: s.net.base,
+		columnStart: []int32{0}}
 	for f := range s.demand {
 		if s.demand[f] == 0 {
 			continue
 		}
 		for _, c := range s.columns[f][:s.numColumns[f]] {
 			if s.columnChunks[c] > 0 {
-				r.columnFlow, r.columnChunks = append(r.columnFlow, int32(f)), append(r.columnChunks, s.columnChunks[c])
+				r.columnFlow, r.columnChunks = append(r.columnFlow, int32(f)),
+					append(r.columnChunks, s.columnChunks[c])
 				r.columnLinks = append(r.columnLinks, s.path(c)...)
 				r.columnStart = append(r.columnStart, int32(len(r.columnLinks)))
 			}

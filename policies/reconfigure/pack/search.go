@@ -57,7 +57,8 @@ func NewSearch(p *plan.Problem, bounds *plan.Bounder, within, across SearchSpec,
 	s.options = o
 	for i, from := range []SearchSpec{within, across} {
 		x := &s.variants[i]
-		*x = planVariant{counts: from.Counts, base: from.Base, minSlots: make([]int64, len(r.minSlots)), isTried: make([]bool, len(r.minSlots)), isDone: make([]bool, len(r.minSlots))}
+		*x = planVariant{counts: from.Counts, base: from.Base, minSlots: make([]int64, len(r.minSlots)),
+			isTried: make([]bool, len(r.minSlots)), isDone: make([]bool, len(r.minSlots))}
 		if x.builder, err = newSequenceBuilder(p, SequenceSpec{Counts: from.Counts}, i == 1); err != nil {
 			return nil, err
 		}
@@ -89,7 +90,8 @@ type searchGoal struct {
 // and at least the given slots.
 func (g *searchGoal) admits(variant, d int, slots int64) bool {
 	c := &plan.Candidate{Reconfigurations: d, Slots: slots}
-	return plan.Better(c, g.best, g.cost) || g.best != nil && variant < g.variant && !plan.Better(g.best, c, g.cost)
+	return plan.Better(c, g.best, g.cost) ||
+		g.best != nil && variant < g.variant && !plan.Better(g.best, c, g.cost)
 }
 
 // Best returns the candidate of Plan with the lowest cost, nil if all candidates cost

@@ -90,7 +90,9 @@ func newSequenceBuilder(p *plan.Problem, spec SequenceSpec, relay bool) (*sequen
 		maxCount = max(maxCount, d)
 	}
 
-	m := &sequenceBuilder{problem: p, base: spec.Base, relay: relay, sequences: make([][]scoredSequence, maxCount+1), isWanted: make([]bool, maxCount+1), hasRelabelled: make([]bool, maxCount+1)}
+	m := &sequenceBuilder{problem: p, base: spec.Base, relay: relay,
+		sequences: make([][]scoredSequence, maxCount+1), isWanted: make([]bool, maxCount+1),
+		hasRelabelled: make([]bool, maxCount+1)}
 	for _, d := range spec.Counts {
 		m.isWanted[d] = true
 	}
@@ -117,7 +119,8 @@ func (m *sequenceBuilder) buildUpTo(maxCount int, base []Sequence) error {
 	m.addRelabelled(1, maxCount, base)
 	if m.growth == nil {
 		// A ring reaches all GPUs.
-		ring, _, err := Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(m.problem.GPUs, 1)}}.relabel(m.problem, m.relay, m.stop) // any ring reaches all GPUs
+		ring, _, err := Sequence{Topologies: []scaleup.Topology{
+			scaleup.Circulant(m.problem.GPUs, 1)}}.relabel(m.problem, m.relay, m.stop)
 		if err != nil {
 			return err
 		}
@@ -140,9 +143,12 @@ func (m *sequenceBuilder) selectedOf(d int) (list []scoredSequence) {
 	equal := func(a, b scoredSequence) bool { return slices.EqualFunc(a.Topologies, b.Topologies, slices.Equal) }
 	found := m.sequences[d]
 	for j, s := range found {
-		if (j == 0 || j < maxSchedulesPerCount && d*m.problem.Degree <= maxPermutationsForSeveral || j < 2*maxSchedulesPerCount && d == 1) && s.score <= (1+scoreMargin)*found[0].score &&
+		if (j == 0 || j < maxSchedulesPerCount && d*m.problem.Degree <= maxPermutationsForSeveral ||
+			j < 2*maxSchedulesPerCount && d == 1) && s.score <= (1+scoreMargin)*found[0].score &&
 			!slices.ContainsFunc(found[:j], func(o scoredSequence) bool { return equal(s, o) }) {
-			s.tryBothOrders = d == 1 && m.relay && (m.problem.GPUs <= maxGPUsForBothOrders || m.problem.GPUs <= maxGPUsForBothOrdersIfNear && s.score <= (1+bothOrdersMargin)*found[0].score)
+			s.tryBothOrders = d == 1 && m.relay &&
+				(m.problem.GPUs <= maxGPUsForBothOrders ||
+					m.problem.GPUs <= maxGPUsForBothOrdersIfNear && s.score <= (1+bothOrdersMargin)*found[0].score)
 			list = append(list, s)
 		}
 	}
@@ -160,7 +166,8 @@ func (m *sequenceBuilder) sortByScore(d int) {
 func (m *sequenceBuilder) addRelabelled(minCount, maxCount int, base []Sequence) {
 	circulants := circulantSequences(m.problem.GPUs, m.problem.Degree, maxCount, m.relay, m.stop)
 	if m.problem.Degree > 1 {
-		circulants = append(circulants, Sequence{"generalised Kautz", []scaleup.Topology{scaleup.GeneralizedKautz(m.problem.GPUs, m.problem.Degree)}})
+		circulants = append(circulants, Sequence{"generalised Kautz",
+			[]scaleup.Topology{scaleup.GeneralizedKautz(m.problem.GPUs, m.problem.Degree)}})
 	}
 	list := slices.DeleteFunc(slices.Concat(base, circulants), func(s Sequence) bool {
 		d := len(s.Topologies)
@@ -198,7 +205,8 @@ func (m *sequenceBuilder) add(s Sequence, hops int64, regularShare float64) {
 		return
 	}
 	directShare := min(1, float64(d*m.problem.Degree)/float64(m.problem.GPUs))
-	m.sequences[d] = append(m.sequences[d], scoredSequence{Sequence: s, hops: hops, score: float64(hops) * (1 + imbalancePenalty*directShare*regularShare)})
+	m.sequences[d] = append(m.sequences[d], scoredSequence{Sequence: s, hops: hops,
+		score: float64(hops) * (1 + imbalancePenalty*directShare*regularShare)})
 }
 
 // sequenceGrowth grows sequences with relaying from sequences with one topology fewer.
@@ -211,7 +219,8 @@ type sequenceGrowth struct {
 }
 
 func newGrowth(p *plan.Problem, ring []scaleup.Topology, stop halt.When) *sequenceGrowth {
-	g := &sequenceGrowth{permutationSearch: newPermutationSearch(p.GPUs, p.Degree, p.Chunks), random: rand.New(rand.NewPCG(p.Seed, exchangeStream)), next: 1}
+	g := &sequenceGrowth{permutationSearch: newPermutationSearch(p.GPUs, p.Degree, p.Chunks),
+		random: rand.New(rand.NewPCG(p.Seed, exchangeStream)), next: 1}
 	g.stop = stop
 	g.ring, _ = splitPermutations(ring, p.GPUs, 1)
 	g.reset(g.ring)

@@ -113,7 +113,8 @@ func addSorted(into []int64, list []int32) (sum int64) {
 //     commute: C(h+dk-1, dk-1).
 func (b *Bounder) At(d int) (Bounds, error) {
 	if d < 1 {
-		return Bounds{}, fmt.Errorf("%w: %d topologies; want at least 1, because the first one counts", ErrProblem, d)
+		return Bounds{}, fmt.Errorf("%w: %d topologies; want at least 1, because the first one counts",
+			ErrProblem, d)
 	}
 	n, k, m := b.n, b.k, min(int64(d), b.n) // with n topologies all pairs can be one hop apart
 	return Bounds{

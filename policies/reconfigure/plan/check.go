@@ -12,7 +12,8 @@ import (
 var ErrBroken = errors.New("plan: the plan breaks a rule")
 
 func (t Tx) String() string {
-	return fmt.Sprintf("chunk %d of %d->%d on %d->%d in slot %d of phase %d", t.Chunk, t.Src, t.Dst, t.From, t.To, t.Slot, t.Phase)
+	return fmt.Sprintf("chunk %d of %d->%d on %d->%d in slot %d of phase %d", t.Chunk, t.Src, t.Dst,
+		t.From, t.To, t.Slot, t.Phase)
 }
 
 // Seal sorts the transmissions and computes Buffer. It returns the same errors as Check.
@@ -44,7 +45,8 @@ func (p *Plan) SealWithStop(stop halt.When) (err error) {
 func (p *Plan) Check() error {
 	peak, err := p.verify(nil)
 	if err == nil && peak > p.Buffer {
-		return fmt.Errorf("%w: a GPU holds %d chunks in transit between slots; the plan states %d", ErrBroken, peak, p.Buffer)
+		return fmt.Errorf("%w: a GPU holds %d chunks in transit between slots; the plan states %d",
+			ErrBroken, peak, p.Buffer)
 	}
 	return err
 }
@@ -58,7 +60,8 @@ func (p *Plan) ChunkNumbers() (first []int32, err error) {
 	total := int64(0)
 	for i, c := range p.Chunks {
 		if total += int64(c); total > max(maxCounted, int64(len(p.Tx))) {
-			return nil, fmt.Errorf("%w: more than %d chunks for %d transmissions", ErrBroken, total-1, len(p.Tx))
+			return nil, fmt.Errorf("%w: more than %d chunks for %d transmissions", ErrBroken, total-1,
+				len(p.Tx))
 		}
 		first[i+1] = int32(total)
 	}
@@ -76,7 +79,8 @@ func (p *Plan) checkShape() error {
 		return fmt.Errorf("%w: %w", ErrBroken, err)
 	}
 	if len(p.Slots) != len(p.Topologies) {
-		return fmt.Errorf("%w: slots of %d phases for %d topologies", ErrBroken, len(p.Slots), len(p.Topologies))
+		return fmt.Errorf("%w: slots of %d phases for %d topologies", ErrBroken, len(p.Slots),
+			len(p.Topologies))
 	}
 	for i, s := range p.Slots {
 		if s < 0 || s > MaxSlotsPerPhase {
@@ -108,7 +112,8 @@ func (p *Plan) verify(stop halt.When) (peak int32, err error) {
 		return 0, err
 	}
 	n := p.GPUs
-	position, phaseOf, lastSlot := make([]int32, first[n*n]), make([]int32, first[n*n]), make([]int32, first[n*n])
+	position, phaseOf, lastSlot := make([]int32, first[n*n]), make([]int32, first[n*n]),
+		make([]int32, first[n*n])
 	for f := range n * n {
 		for c := first[f]; c < first[f+1]; c++ {
 			position[c], phaseOf[c], lastSlot[c] = int32(f/n), -1, -1
@@ -148,7 +153,8 @@ func (p *Plan) verify(stop halt.When) (peak int32, err error) {
 				return 0, fmt.Errorf("%w: %v: the flow has %d chunks", ErrBroken, t, p.Chunks[flow])
 			}
 			if used[link]++; used[link] > capacity[link] {
-				return 0, fmt.Errorf("%w: %v: %d chunks in one slot on a connection of %d links", ErrBroken, t, used[link], capacity[link])
+				return 0, fmt.Errorf("%w: %v: %d chunks in one slot on a connection of %d links",
+					ErrBroken, t, used[link], capacity[link])
 			}
 			c := first[flow] + t.Chunk
 			switch {
@@ -180,7 +186,8 @@ func (p *Plan) verify(stop halt.When) (peak int32, err error) {
 	for f := range n * n {
 		for c := first[f]; c < first[f+1]; c++ {
 			if int(position[c]) != f%n {
-				return 0, fmt.Errorf("%w: chunk %d of %d->%d ends at GPU %d", ErrBroken, c-first[f], f/n, f%n, position[c])
+				return 0, fmt.Errorf("%w: chunk %d of %d->%d ends at GPU %d", ErrBroken, c-first[f], f/n,
+					f%n, position[c])
 			}
 		}
 	}

@@ -128,7 +128,8 @@ const (
 )
 
 func (p *planMembers) members() []member {
-	const number, list, lists, truths = "a whole number", "a list of whole numbers", "a list of lists of whole numbers", "a list of true and false"
+	const number, list, lists, truths = "a whole number", "a list of whole numbers",
+		"a list of lists of whole numbers", "a list of true and false"
 	return []member{
 		{"name", &p.name, "a text", optional}, {"n", &p.n, number, usedAlways}, {"k", &p.k, number, usedAlways},
 		{"topologies", &p.topologies, "a list of lists of edges", usedAlways}, {"slots", &p.slots, list, usedAlways}, {"tx", &p.tx, lists, usedAlways},
@@ -168,7 +169,8 @@ func readPlan(in *json.Decoder) (*Plan, map[string]bool, error) {
 			return nil, nil, fmt.Errorf("member %q: %w", key, err)
 		}
 		if key == "name" && len(raw) > maxNameBytes {
-			return nil, nil, fmt.Errorf("member %q: it is %d bytes long; want at most %d", key, len(raw), maxNameBytes)
+			return nil, nil, fmt.Errorf("member %q: it is %d bytes long; want at most %d", key, len(raw),
+				maxNameBytes)
 		}
 	}
 	if _, err := in.Token(); err != nil {
@@ -226,7 +228,8 @@ func decode(raw []byte, into any, what string) error {
 
 // build returns the plan.
 func (p *planMembers) build() (*Plan, error) {
-	out := &Plan{Name: p.name, GPUs: int(p.n), Degree: int(p.k), Slots: p.slots, Relay: p.relay, Switches: p.switches, DelaySlots: p.delaySlots, Buffer: p.buffer}
+	out := &Plan{Name: p.name, GPUs: int(p.n), Degree: int(p.k), Slots: p.slots, Relay: p.relay,
+		Switches: p.switches, DelaySlots: p.delaySlots, Buffer: p.buffer}
 	for i, edges := range p.topologies {
 		t := make(scaleup.Topology, 0, len(edges))
 		for j, e := range edges {
@@ -266,7 +269,8 @@ func (p *planMembers) setSteps(out *Plan) error {
 		return fmt.Errorf(`member "op": it is not known; want one of %q`, Ops)
 	}
 	out.Steps = &Steps{Parts: p.parts, Phases: make([]Phase, len(p.topologies)), Collective: Collective{
-		GPUs: out.GPUs, Degree: out.Degree, Op: op, Bytes: p.bytes, Rate: p.rate, Latency: engine.Time(p.latency), Delay: engine.Time(p.delay),
+		GPUs: out.GPUs, Degree: out.Degree, Op: op, Bytes: p.bytes, Rate: p.rate,
+		Latency: engine.Time(p.latency), Delay: engine.Time(p.delay),
 	}}
 	for _, count := range []int{len(p.kinds), len(p.reused), len(p.open), len(p.longest)} {
 		if count != len(p.topologies) {

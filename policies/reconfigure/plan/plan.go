@@ -42,7 +42,8 @@ var ErrProblem = errors.New("plan: invalid all-to-all")
 func (p *Problem) Check() error {
 	n := p.GPUs
 	if n < 2 || p.Degree < 1 || p.Degree >= n {
-		return fmt.Errorf("%w: %d GPUs of degree %d; want at least 2 GPUs and a degree of 1..%d", ErrProblem, n, p.Degree, max(1, n-1))
+		return fmt.Errorf("%w: %d GPUs of degree %d; want at least 2 GPUs and a degree of 1..%d",
+			ErrProblem, n, p.Degree, max(1, n-1))
 	}
 	if len(p.Chunks) != n*n {
 		return fmt.Errorf("%w: chunks of %d pairs for %d x %d GPUs", ErrProblem, len(p.Chunks), n, n)

@@ -73,7 +73,8 @@ func (z *shardTracker) checkShard(s int32, list []movedPiece) error {
 
 	z.time = [2]int32{int32(len(z.plan.Phases)), 0}
 	if u, part, has, want := z.holdings.Broken(); u >= 0 {
-		return errBroken("GPU %d ends with %d of %d contributions to part %d of shard %d", u, has, want, part, s)
+		return errBroken("GPU %d ends with %d of %d contributions to part %d of shard %d", u, has, want,
+			part, s)
 	}
 	return nil
 }
@@ -92,7 +93,8 @@ func (z *shardTracker) checkStep(s int32, kind Kind, list []movedPiece) error {
 			case kind == Gather && !slices.Equal(sum, z.complete):
 				return errBroken("%v: GPU %d has %d of %d contributions to part %d of shard %d when the step begins", m, m.fromGPU, sum.Count(), z.complete.Count(), p, s)
 			case (kind == Scatter || kind == Fold) && sum.Count() == 0:
-				return errBroken("%v: GPU %d has sent away its sum of part %d of shard %d before, or now", m, m.fromGPU, p, s)
+				return errBroken("%v: GPU %d has sent away its sum of part %d of shard %d before, or now",
+					m, m.fromGPU, p, s)
 			}
 			z.payload = append(z.payload, sum...)
 			if kind == Scatter {

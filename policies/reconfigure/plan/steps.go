@@ -35,7 +35,8 @@ type Collective struct {
 // per GPU. Its switches reconfigure simultaneously, even if the domain allows independent
 // switches.
 func NewCollective(d *scaleup.Domain, op collective.Kind, bytes int64) *Collective {
-	return &Collective{GPUs: d.GPUs, Degree: d.Switches, Op: op, Bytes: bytes, Rate: float64(d.Rate), Latency: d.Latency, Delay: d.Delay}
+	return &Collective{GPUs: d.GPUs, Degree: d.Switches, Op: op, Bytes: bytes, Rate: float64(d.Rate),
+		Latency: d.Latency, Delay: d.Delay}
 }
 
 // ErrCollective is returned for an invalid Collective.
@@ -63,13 +64,15 @@ func (p *Collective) Check() error {
 	case !slices.Contains(Ops, p.Op):
 		return fmt.Errorf("%w: %s; want one of %v", ErrCollective, p.Op, Ops)
 	case p.Bytes < int64(n):
-		return fmt.Errorf("%w: %s of %d B among %d GPUs; want at least a byte a shard, %d B", ErrCollective, p.Op, p.Bytes, n, n)
+		return fmt.Errorf("%w: %s of %d B among %d GPUs; want at least a byte a shard, %d B",
+			ErrCollective, p.Op, p.Bytes, n, n)
 	case !(p.Rate > 0) || math.IsInf(p.Rate, 0):
 		return fmt.Errorf("%w: links of %g b/s; want a finite rate above 0", ErrCollective, p.Rate)
 	case p.Rate < MinLinkRate:
 		return fmt.Errorf("%w: links of %g b/s; want at least %g b/s, because the time per byte overflows below", ErrCollective, p.Rate, float64(MinLinkRate))
 	case p.Latency < 0 || p.Delay < 0:
-		return fmt.Errorf("%w: a latency of %v and a reconfiguration delay of %v; want neither below 0", ErrCollective, p.Latency, p.Delay)
+		return fmt.Errorf("%w: a latency of %v and a reconfiguration delay of %v; want neither below 0",
+			ErrCollective, p.Latency, p.Delay)
 	}
 
 	// An upper bound for all plans: 2n steps, 64 phases, and n times the data on one link.

@@ -40,7 +40,8 @@ func (p *Plan) verifySteps(stop halt.When) error {
 	var first error
 	firstTime := [2]int32{int32(len(s.Phases)), 0} // phase and step of the first error; initially after all steps
 	for s := range c.byShard {
-		if err := tracker.checkShard(int32(s), c.byShard[s]); err != nil && (first == nil || slices.Compare(tracker.time[:], firstTime[:]) < 0) {
+		if err := tracker.checkShard(int32(s), c.byShard[s]); err != nil &&
+			(first == nil || slices.Compare(tracker.time[:], firstTime[:]) < 0) {
 			first, firstTime = err, tracker.time
 		}
 	}
@@ -74,11 +75,13 @@ func (c *stepsChecker) checkPhase(i int) error {
 	}
 	for s, b := range f.Longest {
 		if b < 0 || b > p.Bytes*int64(n) {
-			return errBroken("step %d of phase %d claims a message of %d B; all data is %d B", s, i, b, p.Bytes*int64(n))
+			return errBroken("step %d of phase %d claims a message of %d B; all data is %d B", s, i, b,
+				p.Bytes*int64(n))
 		}
 	}
 	if int(c.plan.Slots[i]) != len(f.Longest) {
-		return errBroken("phase %d takes %d steps and has the lengths of %d", i, c.plan.Slots[i], len(f.Longest))
+		return errBroken("phase %d takes %d steps and has the lengths of %d", i, c.plan.Slots[i],
+			len(f.Longest))
 	}
 	sorted := c.plan.Topologies[i].Sorted()
 	if f.Reused && !slices.Equal(sorted, c.previous) {
@@ -104,14 +107,17 @@ func (c *stepsChecker) checkPhase(i int) error {
 		for _, e := range x.Pieces {
 			switch {
 			case e.Shard < 0 || e.Shard >= n || e.From < 0 || e.From >= e.To || e.To > p.Parts:
-				return errBroken("%v: parts %d..%d of shard %d; there are %d of %d shards", &x, e.From, e.To-1, e.Shard, p.Parts, n)
+				return errBroken("%v: parts %d..%d of shard %d; there are %d of %d shards", &x, e.From,
+					e.To-1, e.Shard, p.Parts, n)
 			case (f.Kind == Exchange) != (e.Origin >= 0) || e.Origin >= n:
 				return errBroken("%v: shard %d with the sum of GPU %d in a phase to %s; want one of 0..%d in an exchange, else -1", &x, e.Shard, e.Origin, f.Kind, n-1)
 			}
-			c.byShard[e.Shard] = append(c.byShard[e.Shard], movedPiece{x.Phase, x.Step, x.From, x.To, e.From, e.To, e.Origin})
+			c.byShard[e.Shard] = append(c.byShard[e.Shard],
+				movedPiece{x.Phase, x.Step, x.From, x.To, e.From, e.To, e.Origin})
 		}
 		if bytes := p.Size(&x); bytes > f.Longest[x.Step] {
-			return errBroken("%v: it is of %d B, the longest of the step is to be of %d B", &x, bytes, f.Longest[x.Step])
+			return errBroken("%v: it is of %d B, the longest of the step is to be of %d B", &x, bytes,
+				f.Longest[x.Step])
 		}
 	}
 

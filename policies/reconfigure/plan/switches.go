@@ -50,11 +50,13 @@ func (p *Plan) checkSwitches() error {
 	case p.DelaySlots < 0:
 		return fmt.Errorf("%w: switches down for %d slots; want at least 0", ErrBroken, p.DelaySlots)
 	case p.Switches == nil && p.DelaySlots > 0:
-		return fmt.Errorf("%w: switches down for %d slots, but the plan has no switches", ErrBroken, p.DelaySlots)
+		return fmt.Errorf("%w: switches down for %d slots, but the plan has no switches", ErrBroken,
+			p.DelaySlots)
 	case p.Switches == nil:
 		return nil
 	case len(p.Switches) != len(p.Topologies):
-		return fmt.Errorf("%w: switches of %d topologies, want %d", ErrBroken, len(p.Switches), len(p.Topologies))
+		return fmt.Errorf("%w: switches of %d topologies, want %d", ErrBroken, len(p.Switches),
+			len(p.Topologies))
 	}
 
 	k := int32(p.Degree)
@@ -65,11 +67,13 @@ func (p *Plan) checkSwitches() error {
 	out, in := make([]use, p.GPUs*p.Degree), make([]use, p.GPUs*p.Degree)
 	for i, t := range p.Topologies {
 		if len(p.Switches[i]) != len(t) {
-			return fmt.Errorf("%w: topology %d: switches of %d edges, want %d", ErrBroken, i, len(p.Switches[i]), len(t))
+			return fmt.Errorf("%w: topology %d: switches of %d edges, want %d", ErrBroken, i,
+				len(p.Switches[i]), len(t))
 		}
 		for e, s := range p.Switches[i] {
 			if s < 0 || s >= k {
-				return fmt.Errorf("%w: topology %d: edge %d->%d is on switch %d of %d", ErrBroken, i, t[e].From, t[e].To, s, k)
+				return fmt.Errorf("%w: topology %d: edge %d->%d is on switch %d of %d", ErrBroken, i,
+					t[e].From, t[e].To, s, k)
 			}
 			current := use{int32(i) + 1, int32(e)}
 			for _, end := range []*use{&out[t[e].From*k+s], &in[t[e].To*k+s]} {

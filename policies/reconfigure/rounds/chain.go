@@ -36,7 +36,8 @@ type contractionChain struct {
 // newContractionChain returns the chain that starts with the only phase of base. Its first
 // schedule is the better of base, if it has rounds, and of its own packing.
 func newContractionChain(base *roundSchedule, stop halt.When) *contractionChain {
-	c := &contractionChain{current: base, stop: stop, minHops: slices.Repeat([]int32{math.MaxInt32}, len(base.src))}
+	c := &contractionChain{current: base, stop: stop,
+		minHops: slices.Repeat([]int32{math.MaxInt32}, len(base.src))}
 	c.addPacker()
 	if s := c.packAll(); len(base.rounds) == 0 || s.slots() < base.slots() {
 		s.origin = base.origin
@@ -150,7 +151,8 @@ func (c *contractionChain) addTopology() bool {
 		}
 		s.mergeRounds(c.stop)
 		s.normaliseRounds()
-		trial := &contractionChain{current: s, packers: slices.Clip(c.packers), minHops: slices.Clone(minHops), stop: c.stop}
+		trial := &contractionChain{current: s, packers: slices.Clip(c.packers),
+			minHops: slices.Clone(minHops), stop: c.stop}
 		if c.work <= maxPackWork {
 			trial.addPacker()
 			if repacked := trial.packAll(); repacked.slots() < s.slots() {

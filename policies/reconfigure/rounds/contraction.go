@@ -132,7 +132,8 @@ func (s *roundSchedule) mergeRounds(stop halt.When) {
 		order[i], mergedInto[i] = int32(i), int32(i)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(s.rounds[a].phase, s.rounds[b].phase), cmp.Compare(s.rounds[b].hops, s.rounds[a].hops))
+		return cmp.Or(cmp.Compare(s.rounds[a].phase, s.rounds[b].phase),
+			cmp.Compare(s.rounds[b].hops, s.rounds[a].hops))
 	})
 	for i, b := range order {
 		stop.Check()
@@ -143,7 +144,8 @@ func (s *roundSchedule) mergeRounds(stop halt.When) {
 			if a == b {
 				break
 			}
-			if mergedInto[a] == a && areDisjoint(set[int(a)*words:int(a+1)*words], set[int(b)*words:int(b+1)*words]) {
+			if mergedInto[a] == a && areDisjoint(set[int(a)*words:int(a+1)*words],
+				set[int(b)*words:int(b+1)*words]) {
 				mergedInto[b] = a
 				for w := range words {
 					set[int(a)*words+w] |= set[int(b)*words+w]

@@ -90,7 +90,8 @@ func (r *relabeller) improve(g *flowGroups, swaps int) []int32 {
 func (r *relabeller) setGroups(g *flowGroups) {
 	r.groups = g
 	r.flowCount = make([]int32, len(g.hops)*len(r.levelChunks))
-	r.topLevel, r.topChunks, r.isTouched = make([]int32, len(g.hops)), make([]int64, len(g.hops)), make([]bool, len(g.hops))
+	r.topLevel, r.topChunks, r.isTouched = make([]int32, len(g.hops)), make([]int64, len(g.hops)),
+		make([]bool, len(g.hops))
 	for i := range r.n {
 		for j := range r.n {
 			if group := g.groupOf[i*r.n+j]; group >= 0 {

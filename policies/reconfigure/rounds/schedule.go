@@ -79,7 +79,8 @@ func (s *roundSchedule) normaliseRounds() {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(s.rounds[a].phase, s.rounds[b].phase), cmp.Compare(s.rounds[a].hops, s.rounds[b].hops))
+		return cmp.Or(cmp.Compare(s.rounds[a].phase, s.rounds[b].phase),
+			cmp.Compare(s.rounds[a].hops, s.rounds[b].hops))
 	})
 	newIndex, kept := make([]int32, len(s.rounds)), make([]roundInfo, len(order))
 	for i, r := range order {
