@@ -27,6 +27,7 @@ type offsetSearch struct {
 // nearOffset is an offset with its hops over the other offsets of a tuple.
 type nearOffset struct{ offset, hops int32 }
 
+// newOffsetSearch returns a search for tuples of k offsets modulo n.
 func newOffsetSearch(n, k int) *offsetSearch {
 	return &offsetSearch{n: n, k: k, others: make([]int32, n), extended: make([]int32, n),
 		lowest: make([]int32, n), stamp: make([]int32, n)}

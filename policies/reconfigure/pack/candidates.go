@@ -45,6 +45,7 @@ const improvementRounds = 10
 // others, while GPUs^2 x phases x attempts is at most maxAttemptWork.
 var finalBetas = [...]float64{4, 8, 2, 3, 6, 1}
 
+// maxAttemptWork limits the attempts with different finalBetas.
 const maxAttemptWork = 1 << 15
 
 // checkSequence checks a problem and the topologies of a sequence.

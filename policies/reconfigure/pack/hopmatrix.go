@@ -64,6 +64,7 @@ func (m *hopMatrix) lane(u int) (word int, shift uint) {
 // laneMask has the bits of the lowest lane set.
 func (m *hopMatrix) laneMask() uint64 { return 1<<(1<<m.logLaneBits) - 1 }
 
+// row returns the hops of the paths that end at v.
 func (m *hopMatrix) row(v int) []uint64 { return m.rows[v*m.wordsPerRow : (v+1)*m.wordsPerRow] }
 
 // pathExtender appends hops to all paths of a matrix. Its memory is reused.
@@ -243,6 +244,7 @@ type demandWeights struct {
 	rows        []uint64 // one row per GPU
 }
 
+// newWeights returns the weights of an n x n demand. Row v is demand[v*n:(v+1)*n].
 func newWeights(n int, demand []int32) *demandWeights {
 	var m hopMatrix
 	m.reset(n)
@@ -260,6 +262,7 @@ func newWeights(n int, demand []int32) *demandWeights {
 	return w
 }
 
+// row returns the weights of row v.
 func (w *demandWeights) row(v int) []uint64 { return w.rows[v*w.wordsPerRow : (v+1)*w.wordsPerRow] }
 
 // fits reports whether the sums of products fit 16 bits for hop counts up to longest. If

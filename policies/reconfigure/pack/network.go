@@ -23,6 +23,7 @@ type timeNetwork struct {
 // outgoingLink is a link, without its start.
 type outgoingLink struct{ to, link int32 }
 
+// newTimeNetwork expands the topologies in time.
 func newTimeNetwork(topologies []scaleup.Topology, n int) *timeNetwork {
 	d := len(topologies)
 	net := &timeNetwork{n: n, phases: d, topology: topologies, base: make([]int32, d+1),

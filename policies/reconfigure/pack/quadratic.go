@@ -46,6 +46,8 @@ func (a directedPair) times(b directedPair) int64 {
 	return int64(a.to)*int64(b.to) + int64(a.from)*int64(b.from)
 }
 
+// newQuadraticAssignment returns the assignment in which the GPU of each place has its
+// number. demand and hops are n x n matrices; cycle is as in quadraticAssignment.
 func newQuadraticAssignment(n int, demand, hops, cycle []int32, stop halt.When) *quadraticAssignment {
 	q := &quadraticAssignment{n: n, gpus: numbers.Below(int32(n)), demand: make([]directedPair, n*n),
 		hops: make([]directedPair, n*n), cost: make([]int64, n*n),
@@ -75,6 +77,7 @@ func newQuadraticAssignment(n int, demand, hops, cycle []int32, stop halt.When) 
 	return q
 }
 
+// clone returns a copy of the state. It shares hops and scratch memory.
 func (q *quadraticAssignment) clone() *quadraticAssignment {
 	c := *q
 	c.gpus, c.demand, c.cost, c.surplus = slices.Clone(q.gpus), slices.Clone(q.demand),

@@ -32,7 +32,8 @@ const (
 	maxGPUsForBothOrdersIfNear = 128
 	// imbalancePenalty is the share by which n topologies that ignore the demand take more
 	// slots than their hops predict, compared with topologies that group demands of similar
-	// size. Most of it is idle time in phases with different loads. Measured at n = 64.
+	// size. Most of it is idle time in phases with different loads. It was measured at n =
+	// 64.
 	imbalancePenalty = 0.1
 )
 
@@ -218,6 +219,7 @@ type sequenceGrowth struct {
 	next   int         // number of topologies to be built next
 }
 
+// newGrowth returns the growth from a ring. ring has one topology of one permutation.
 func newGrowth(p *plan.Problem, ring []scaleup.Topology, stop halt.When) *sequenceGrowth {
 	g := &sequenceGrowth{permutationSearch: newPermutationSearch(p.GPUs, p.Degree, p.Chunks),
 		random: rand.New(rand.NewPCG(p.Seed, exchangeStream)), next: 1}

@@ -127,6 +127,7 @@ const (
 	optional // in plans in slots; name also in plans in steps
 )
 
+// members lists all members, with pointers to the fields of p.
 func (p *planMembers) members() []member {
 	const number, list, lists, truths = "a whole number", "a list of whole numbers",
 		"a list of lists of whole numbers", "a list of true and false"
@@ -195,6 +196,7 @@ func readPlan(in *json.Decoder) (*Plan, map[string]bool, error) {
 	return out, present, err
 }
 
+// memberNames returns the keys of members, for messages.
 func memberNames(members []member) string {
 	list := make([]string, len(members))
 	for i, m := range members {

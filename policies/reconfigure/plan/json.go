@@ -73,6 +73,7 @@ func (w *jsonWriter) member(key string, value any) {
 	fmt.Fprintf(w, `,"%s":%s`, key, text)
 }
 
+// write writes a plan as a JSON object.
 func (p *Plan) write(out *jsonWriter) {
 	name, _ := json.Marshal(p.Name) // any text can be encoded
 	fmt.Fprintf(out, `{"name":%s,"n":%d,"k":%d`, name, p.GPUs, p.Degree)
@@ -117,6 +118,7 @@ func (p *Plan) write(out *jsonWriter) {
 	out.WriteString("}")
 }
 
+// write writes the members of a plan in steps.
 func (s *Steps) write(out *jsonWriter) {
 	var kinds []string
 	var reused, open []bool
@@ -138,6 +140,7 @@ func (s *Steps) write(out *jsonWriter) {
 	out.member("longest", longest)
 }
 
+// writeMessages writes the member tx of a plan in steps.
 func (s *Steps) writeMessages(out *jsonWriter) {
 	out.WriteString("[")
 	between, row := "\n", []int32(nil)
@@ -171,6 +174,7 @@ func rows(out *jsonWriter, count int, before string, entry func(b []byte, i int)
 	out.Write(append(b, ']'))
 }
 
+// appendList appends a JSON list of numbers.
 func appendList(b []byte, list []int32) []byte {
 	b = append(b, '[')
 	for i, x := range list {

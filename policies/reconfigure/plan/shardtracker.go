@@ -21,6 +21,7 @@ type shardTracker struct {
 	stop      halt.When
 }
 
+// newShardTracker returns a tracker for the shards of a plan.
 func newShardTracker(s *Steps, stop halt.When) *shardTracker {
 	z := &shardTracker{plan: s, n: s.GPUs, parts: int(s.Parts), stop: stop}
 	z.holdings = collective.NewHoldings(z.n, z.parts)

@@ -119,6 +119,7 @@ const (
 	Fold
 )
 
+// kindNames are the names of kinds in JSON and messages, indexed by Kind.
 var kindNames = [...]string{"scatter", "exchange", "gather", "fold"}
 
 func (k Kind) String() string {

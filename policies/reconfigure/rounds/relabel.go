@@ -39,6 +39,7 @@ type relabeller struct {
 	stop      halt.When
 }
 
+// newRelabeller returns a relabeller for an n x n demand, without labels.
 func newRelabeller(n int, chunks []int32) *relabeller {
 	r := &relabeller{n: n, chunks: chunks, label: numbers.Below(int32(n)), exchanges: graph.Exchanges{N: n}}
 	values := slices.Clone(chunks)

@@ -57,6 +57,7 @@ type Options struct {
 // ErrOptions is returned for invalid Options.
 var ErrOptions = errors.New("rounds: invalid option")
 
+// check returns ErrOptions for options that are invalid at degree k.
 func (o *Options) check(k int) error {
 	switch {
 	case o.Schedule != "" && o.Schedule != ByRound && o.Schedule != ByIndex:
