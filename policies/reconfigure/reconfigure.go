@@ -75,8 +75,8 @@ type Planning struct {
 	table   []Row
 	runs    []plannerRun // indexed as table
 
-	searchLock chan struct{} // nil before its first use, and after an interrupt
-	search     *plusSearch   // nil before it is asked, and after it was interrupted
+	searchLock chan struct{} // holds an element while search is in use
+	search     *plusSearch // nil before its first use, and after an interrupt
 }
 
 // plannerRun is the run of one planner, with its result.
