@@ -76,7 +76,7 @@ type Planning struct {
 	runs    []plannerRun // indexed as table
 
 	searchLock chan struct{} // holds an element while search is in use
-	search     *plusSearch // nil before its first use, and after an interrupt
+	search     *plusSearch   // nil before its first use, and after an interrupt
 }
 
 // plannerRun is the run of one planner, with its result.

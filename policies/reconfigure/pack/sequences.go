@@ -68,7 +68,7 @@ type sequenceBuilder struct {
 type scoredSequence struct {
 	Sequence
 	hops          int64   // hops of all chunks
-	score         float64 // the least is best
+	score         float64 // hops with the penalty of sequenceBuilder.add; lower is better
 	tryBothOrders bool    // also schedule with the path search of relaying
 }
 
