@@ -9,7 +9,8 @@ import (
 	"sim/workloads/collective"
 )
 
-// BenchmarkBest plans for a delay of 1 ms, with two switches of 800 Gb/s and messages of 4 MB in one chunk on average.
+// BenchmarkBest plans for a delay of 1 ms, with two switches of 800 Gb/s and messages of 4
+// MB in one chunk on average.
 func BenchmarkBest(b *testing.B) {
 	const mean, slot = 4_000_000, 40_500 * engine.Nanosecond
 	for _, c := range []struct {

@@ -16,7 +16,8 @@ type tinyPlan struct {
 	topology, phases int
 }
 
-// tinyTopologies lists all that k switches can connect among n GPUs: links from each GPU, once for each switch.
+// tinyTopologies returns all topologies that k switches can form for n GPUs: links from
+// each GPU, once per switch.
 func tinyTopologies(n, k int) (list [][][2]int) {
 	var switches [][][2]int
 	var permute func(links [][2]int, used int)
@@ -47,9 +48,9 @@ func tinyTopologies(n, k int) (list [][][2]int) {
 	return list
 }
 
-// tinyLeast returns the fewest slots of all plans on up to most topologies, by breadth first over all that links can
-// carry in each slot, on all topologies in any order.
-func tinyLeast(p *plan.Problem, most int, relay bool) int64 {
+// tinyMinSlots returns the minimum slots of all plans on up to most topologies. It is a
+// breadth-first search over all transmissions in each slot, on all topologies in any order.
+func tinyMinSlots(p *plan.Problem, maxTopologies int, relay bool) int64 {
 	n := p.GPUs
 	topologies := tinyTopologies(n, p.Degree)
 	var first tinyPlan
@@ -61,7 +62,7 @@ func tinyLeast(p *plan.Problem, most int, relay bool) int64 {
 		if s.phases > 0 {
 			into[s] = true
 		}
-		if s.phases < most && s.transit == ([4][4]int8{}) {
+		if s.phases < maxTopologies && s.transit == ([4][4]int8{}) {
 			s.phases++
 			for s.topology = range topologies {
 				into[s] = true
@@ -115,8 +116,8 @@ func tinyLeast(p *plan.Problem, most int, relay bool) int64 {
 	}
 }
 
-// TestSmallUnevenDemands: for random small uneven demands "reconfigure-during+" takes as few slots on each number of
-// topologies as any plan, and so costs least at any delay, with relaying and without.
+// For random small unequal demands, "reconfigure-during+" takes the minimum slots for each
+// number of topologies, with relaying and without. It is therefore optimal at each delay.
 func TestSmallUnevenDemands(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	draws := 150
@@ -145,14 +146,14 @@ func TestSmallUnevenDemands(t *testing.T) {
 			t.Fatal(err)
 		}
 		const most = 3
-		got, want := least(list, most), make([]int64, most+1)
+		got, want := minSlots(list, most), make([]int64, most+1)
 		alone, err := pack.Exhaustive(p, o.Plus.Relay, nil, nil) // without plans that are known
 		if err != nil {
 			t.Fatal(err)
 		}
-		searched := least(alone, most)
+		searched := minSlots(alone, most)
 		for d := 1; d <= most; d++ {
-			if want[d] = tinyLeast(p, d, o.Plus.Relay); got[d] != want[d] || searched[d] != want[d] {
+			if want[d] = tinyMinSlots(p, d, o.Plus.Relay); got[d] != want[d] || searched[d] != want[d] {
 				t.Errorf("%d GPUs of degree %d, chunks %v, relay %v: %d slots on %d topologies, %d by search alone, want %d", n, k, p.Chunks, o.Plus.Relay, got[d], d, searched[d], want[d])
 			}
 		}

@@ -11,7 +11,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// TestImported: plans of a file are offered if they are of the problem, and only in a run whose switches keep to them.
+// Imported plans are offered if they are for the problem, and only if the switches may do
+// what they need.
 func TestImported(t *testing.T) {
 	ctx := context.Background()
 	p := unequal(4, 2)
@@ -56,8 +57,8 @@ func TestImported(t *testing.T) {
 	}
 }
 
-// TestImportedSwitches: a plan whose switches reconfigure on their own is offered only if they may, and if the delay is
-// of no more slots than it was made for.
+// A plan with independent switches is offered only if switches may reconfigure
+// independently, and for delays of at most the slots for which it was made.
 func TestImportedSwitches(t *testing.T) {
 	ctx := context.Background()
 	p := plan.UniformProblem(9, 3, 3)

@@ -12,7 +12,7 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// unequal is an all-to-all of unequal demand.
+// unequal returns an all-to-all with unequal demand.
 func unequal(n, k int) *plan.Problem {
 	p := plan.UniformProblem(n, k, 1)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -24,8 +24,9 @@ func unequal(n, k int) *plan.Problem {
 	return p
 }
 
-// TestPlanningEndsWithContext: wherever its context ends, a planner returns the context's error and leaves neither
-// goroutines nor half of a result behind: who asks again is offered what was offered without an interrupt.
+// If its context ends, at any time, a planner returns the error of the context. It leaves
+// no goroutines and no partial result: the next caller gets the same candidates as without
+// an interrupt.
 func TestPlanningEndsWithContext(t *testing.T) {
 	for name, p := range map[string]*plan.Problem{"uniform": plan.UniformProblem(12, 2, 2), "unequal": unequal(8, 2)} {
 		for _, r := range Table {
@@ -67,7 +68,7 @@ func TestPlanningEndsWithContext(t *testing.T) {
 	}
 }
 
-// TestBuildEndsWithContext: plans that are written out and sealed heed a stop.
+// Building and sealing of plans end when stop reports true.
 func TestBuildEndsWithContext(t *testing.T) {
 	p := unequal(14, 2)
 	s := planning(t, p, Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}})

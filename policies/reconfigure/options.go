@@ -2,31 +2,33 @@ package reconfigure
 
 import "sim/policies/reconfigure/plan"
 
-// Keys say which planners are compared, and their options.
+// Keys are the keys of [policy]: which planners are compared, and their options.
 type Keys struct {
 	Planners         []string `key:"planners" doc:"planners to compare, one row each" else:"reconfigure-during, reconfigure-during+ and the baselines; of other collectives reconfigure-during+ and static-ring" choices:"@planners"`
 	Reconfigurations int      `key:"reconfigurations" doc:"maximum number of topologies; the plan with the fewest slots among these is used; 0 selects the best number for the delay" default:"0" max:"4095" when:"workload(exchange)"`
 	Settings
 }
 
-// Fixed is the planner of a tier, whose plans are not compared.
+// Fixed selects the planner of an inner tier, where planners are not compared.
 type Fixed struct {
 	Planner string `key:"planner" doc:"for an inner tier 'scaleup': planner of its all-to-alls" default:"reconfigure-during" choices:"@planners"`
 }
 
-// Options are those of all planners.
+// Options are the options of all planners.
 type Options struct {
 	Settings
-	// Independent lets each switch reconfigure on its own, of which "reconfigure-during+" makes use.
+	// Independent allows each switch to reconfigure independently. Only
+	// "reconfigure-during+" and imported plans use this.
 	Independent bool
-	// Plans are those that Imported names. Of those whose switches reconfigure on their own "imported" takes, with
-	// Independent, those made for a delay of at least DelaySlots slots.
+	// Plans are the plans of the file in Imported. Plans with independent switches are used
+	// only with Independent, and if they were made for a delay of at least DelaySlots
+	// slots.
 	Plans      []*plan.Plan
 	DelaySlots int64
-	Workers    int // goroutines; they change no result
+	Workers    int // goroutines; the number changes no result
 }
 
-// Settings are the options of each planner that are keys.
+// Settings are the options of planners that are keys of scenarios.
 type Settings struct {
 	During        DuringOptions `table:"reconfigure-during" doc:"The paper's construction (Sec. 4)." when:"workload(exchange) & read(reconfigure-during)"`
 	Plus          PlusOptions   `table:"reconfigure-during+" doc:"Better plans than the paper's." when:"workload(exchange) & read(reconfigure-during+)"`
@@ -49,7 +51,7 @@ type PlusOptions struct {
 	Others bool `key:"others" doc:"whether a better plan of another planner is used" default:"true"`
 }
 
-// StaticOptions says how chunks cross topologies that stay.
+// StaticOptions are the options of planners with one topology.
 type StaticOptions struct {
 	Static string `key:"schedule" doc:"schedule of chunks: 'fluid', the minimum maximum link load with splitting, without a plan; 'paths', one shortest path per pair; 'simulated', chunk by chunk on these paths; 'packed', shortest paths that balance load; or the 'strongest' of them" default:"strongest" choices:"strongest|fluid|paths|simulated|packed"`
 }

@@ -12,32 +12,34 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// others are the planners whose plans "reconfigure-during+" takes where they are better than its own, beside those of the
-// paper's construction, which come before them.
-var others = []string{
-	"fast", "bruck", "spreadout", "static-ring", "directconnect-kautz", "directconnect-circulant", "topoopt", "mixnet",
+// otherNames are the planners whose plans "reconfigure-during+" uses if they are better
+// than its own, in addition to the paper's construction, which precedes them.
+var otherNames = []string{
+	"fast", "bruck", "spreadout", "static-ring", "directconnect-kautz", "directconnect-circulant",
+	"topoopt", "mixnet",
 }
 
-// packable reports whether chunks may be packed one by one on topologies that are no circulants: up to 256 GPUs, or
-// where that is about as much work.
-func packable(p *plan.Problem) bool {
-	const most = 1 << 26 // hops of all chunks, on rings
+// isPackable reports whether chunks may be packed one by one on topologies other than
+// circulants: for up to 256 GPUs, or if the work is similar.
+func isPackable(p *plan.Problem) bool {
+	const maxHops = 1 << 26 // hops of all chunks on rings
 	chunks := 0
 	for _, c := range p.Chunks {
 		chunks += int(c)
 	}
-	return p.GPUs <= 256 || chunks*p.GPUs/p.Degree <= most
+	return p.GPUs <= 256 || chunks*p.GPUs/p.Degree <= maxHops
 }
 
-// plus joins better constructions than the paper's with what the other planners can schedule: of all candidates
-// Frontier keeps the best for each number of reconfigurations, our own first among equals. Small unequal demands are also
-// searched exhaustively, where these leave room for fewer slots.
-func plus(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
-	list, err := constructed(ctx, s)
+// planPlus combines constructions that are better than the paper's with the plans of other
+// planners. plan.Frontier later selects the best candidate for each number of
+// reconfigurations; of equal ones, ours come first. Small unequal demands are also searched
+// exhaustively if the candidates exceed the bounds.
+func planPlus(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
+	list, err := planConstructions(ctx, s)
 	if err != nil || !s.exhaustible() {
 		return list, err
 	}
-	more, err := pack.Exhaustive(s.Problem, s.Options.Plus.Relay, list, ended(ctx))
+	more, err := pack.Exhaustive(s.Problem, s.Options.Plus.Relay, list, stopWhenDone(ctx))
 	return append(list, more...), err
 }
 
@@ -46,70 +48,75 @@ func (s *Planning) exhaustible() bool {
 	return s.Options.Plus.Buffer == 0 && pack.Exhaustible(s.Problem)
 }
 
-// constructed is what plus has before it searches exhaustively.
-func constructed(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
+// planConstructions is planPlus without the exhaustive search.
+func planConstructions(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	if !s.Options.Plus.Others {
-		return own(ctx, s)
+		return planOwn(ctx, s)
 	}
-	names := s.others()
-	all := s.Problem.GPUs <= many
+	names := s.otherPlanners()
+	all := s.Problem.GPUs <= maxGPUsForAllPaperPlans
 	if all {
-		names = slices.Insert(names, 0, first)
+		names = slices.Insert(names, 0, paperPlanner)
 	}
 	done := make(chan struct{})
-	ahead := func() { // what fails is told below
+	planOthers := func() { // errors are reported below
 		defer close(done)
 		for _, name := range names {
 			_, _ = s.plan(ctx, name)
 		}
 	}
 	if s.Options.Workers > 1 {
-		go ahead()
+		go planOthers()
 		defer func() { <-done }()
 	}
-	list, err := own(ctx, s)
+	list, err := planOwn(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	var paper, rest []plan.Candidate
 	for _, name := range names {
-		theirs, err := s.plan(ctx, name)
+		offered, err := s.plan(ctx, name)
 		if errors.Is(err, ErrUnserved) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		rest = append(rest, s.taken(name, theirs.all)...)
+		rest = append(rest, s.usableCandidates(name, offered.candidates)...)
 	}
+
 	if !all {
-		theirs, err := duringBelow(ctx, s, below(list, rest))
+		offered, err := planDuringBelow(ctx, s, slotLimits(list, rest))
 		if err != nil {
 			return nil, err
 		}
-		paper = s.taken(first, theirs)
+		paper = s.usableCandidates(paperPlanner, offered)
 	}
+
 	return slices.Concat(list, paper, rest), nil
 }
 
-// others lists the planners whose plans are taken, but for the first.
-func (s *Planning) others() []string {
-	return slices.DeleteFunc(slices.Clone(others), func(name string) bool {
-		return !packable(s.Problem) && (name == "fast" || s.row(name).OneTopology)
+// otherPlanners returns the planners of otherNames that are used for this problem.
+func (s *Planning) otherPlanners() []string {
+	return slices.DeleteFunc(slices.Clone(otherNames), func(name string) bool {
+		return !isPackable(s.Problem) && (name == "fast" || s.row(name).OneTopology)
 	})
 }
 
-// first is whose plans are taken first, the paper's construction.
-const first = "reconfigure-during"
+// paperPlanner is the paper's construction, whose plans come before those of other
+// planners.
+const paperPlanner = "reconfigure-during"
 
-// many is the number of GPUs above which first is asked only for plans that are better than others, which are few. Only
-// tests change it.
-var many = 128
+// maxGPUsForAllPaperPlans is the largest number of GPUs for which paperPlanner computes all
+// its plans. For more GPUs it computes only the few plans that are better than others. It
+// is a variable for tests.
+var maxGPUsForAllPaperPlans = 128
 
-// taken returns what another planner has that "reconfigure-during+" may take: the best of them may be fluid, which is no
-// plan.
-func (s *Planning) taken(name string, theirs []plan.Candidate) (list []plan.Candidate) {
-	for _, c := range theirs {
+// usableCandidates returns the candidates of another planner that "reconfigure-during+" may
+// use. It leaves out fluid candidates, which are not plans, and relaying ones if the
+// options exclude them.
+func (s *Planning) usableCandidates(name string, offered []plan.Candidate) (list []plan.Candidate) {
+	for _, c := range offered {
 		if c.Build == nil || c.Relay && (!s.Options.Plus.Relay || s.Options.Plus.Buffer > 0) {
 			continue
 		}
@@ -119,9 +126,10 @@ func (s *Planning) taken(name string, theirs []plan.Candidate) (list []plan.Cand
 	return list
 }
 
-// below returns by number of topologies the slots that plans must take fewer of to be better than those before them, and
-// than those behind them, which they may equal.
-func below(before, behind []plan.Candidate) []int64 {
+// slotLimits returns exclusive upper limits of the slots, indexed by number of topologies.
+// Plans within the limits are better than the plans in before, and at least as good as the
+// plans in after.
+func slotLimits(before, after []plan.Candidate) []int64 {
 	slots := []int64{math.MaxInt64}
 	lower := func(list []plan.Candidate, by int64) {
 		for _, c := range list {
@@ -134,42 +142,47 @@ func below(before, behind []plan.Candidate) []int64 {
 		}
 	}
 	lower(before, 0)
-	lower(behind, 1)
+	lower(after, 1)
 	for d := 1; d < len(slots); d++ {
 		slots[d] = min(slots[d], slots[d-1])
 	}
 	return slots
 }
 
-// own is our constructions alone: circulants, which uniform demand makes open shops that end when the most loaded link
-// does, and chunks packed over phases and ways of other topologies.
-func own(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
+// planOwn returns our own constructions: circulants, which for uniform demand are open
+// shops of the length of their most loaded link, and chunks packed over phases and paths of
+// other topologies.
+func planOwn(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
 	p, o := s.Problem, s.Options
 	if _, uniform := p.Uniform(); !uniform {
-		return packed(ctx, p, o)
+		return planUnequal(ctx, p, o)
 	}
 	n, k := p.GPUs, p.Degree
-	list, err := circulant.Candidates(p, circulant.Options{Relay: o.Plus.Relay, BufferLimit: int32(o.Plus.Buffer), Independent: o.Independent, Stop: ended(ctx)})
-	if err != nil || k == 1 || !packable(p) {
+	list, err := circulant.Candidates(p, circulant.Options{Relay: o.Plus.Relay,
+		BufferLimit: int32(o.Plus.Buffer), Independent: o.Independent, Stop: stopWhenDone(ctx)})
+	if err != nil || k == 1 || !isPackable(p) {
 		return list, err
 	}
-	options := packing(o, ended(ctx))
-	one, err := kautz(p, o, ended(ctx))
-	if err != nil || n > mostIrregular {
+	options := packOptions(o, stopWhenDone(ctx))
+	one, err := kautzCandidates(p, o, stopWhenDone(ctx))
+	if err != nil || n > maxIrregularGPUs {
 		return append(list, one...), err
 	}
 	list = append(list, one...)
-	wanted, err := improvable(p, list, counts(n, min(fewIrregular, max(1, irregularPermutations/k), (n-2)/k+1), false), o.Plus.Relay)
+	wanted, err := openCounts(p, list, counts(n, min(maxIrregularTopologies,
+		max(1, maxIrregularPermutations/k), (n-2)/k+1), false), o.Plus.Relay)
 	if err != nil || len(wanted) == 0 {
 		return list, err
 	}
 	options.Known = list
-	irregular, err := pack.Plan(p, pack.SequenceSpec{Counts: wanted}, pack.SequenceSpec{Counts: wanted}, options)
+	irregular, err := pack.Plan(p, pack.SequenceSpec{Counts: wanted}, pack.SequenceSpec{Counts: wanted},
+		options)
 	return append(list, irregular...), err
 }
 
-// improvable returns those numbers of topologies whose bound leaves room below the slots of list.
-func improvable(p *plan.Problem, list []plan.Candidate, counts []int, relay bool) (open []int, err error) {
+// openCounts returns the numbers of topologies for which list does not meet the lower
+// bound.
+func openCounts(p *plan.Problem, list []plan.Candidate, counts []int, relay bool) (open []int, err error) {
 	bounder, err := plan.NewBounder(p, nil)
 	if err != nil {
 		return nil, err
@@ -191,28 +204,29 @@ func improvable(p *plan.Problem, list []plan.Candidate, counts []int, relay bool
 	return open, nil
 }
 
-// Of uniform demand, irregular topologies beat circulants, in which all GPUs have the same neighbours, where chunks
-// have many hops: by up to 17 % on one topology, and hardly on more than three (measured for 16 to 256 GPUs). They are
-// sought on up to fewIrregular topologies of so many permutations in all, and for up to mostIrregular GPUs, beyond
-// which that would double the time of planning.
 const (
-	fewIrregular          = 4
-	irregularPermutations = 12
-	mostIrregular         = 128
+	// For uniform demand, irregular topologies beat circulants, in which all GPUs have
+	// equivalent neighbours, if chunks take many hops: by up to 17 % on one topology, and
+	// hardly on more than three (measured for 16 to 256 GPUs). They are searched for up to
+	// maxIrregularTopologies topologies with maxIrregularPermutations permutations in
+	// total. Above maxIrregularGPUs this would double the time of planning.
+	maxIrregularTopologies   = 4
+	maxIrregularPermutations = 12
+	maxIrregularGPUs         = 128
 )
 
-// packed spreads the chunks of unequal demand over sequences of topologies that suit it. With relaying it also plans
-// without, where that may do better.
-func packed(ctx context.Context, p *plan.Problem, o Options) ([]plan.Candidate, error) {
+// planUnequal plans unequal demand on sequences of topologies that suit it. With relaying
+// it also plans without relaying if that may be better.
+func planUnequal(ctx context.Context, p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	n, k := p.GPUs, p.Degree
-	base := circulants(n, k, circulant.Options{Relay: o.Plus.Relay, Stop: ended(ctx)})
-	most := (n-2)/k + 1
-	within := pack.SequenceSpec{Base: separate(base), Counts: counts(n, most, o.Plus.Relay)}
-	across := pack.SequenceSpec{Base: base, Counts: counts(n, most, false)}
-	return pack.Plan(p, within, across, packing(o, ended(ctx)))
+	base := circulants(n, k, circulant.Options{Relay: o.Plus.Relay, Stop: stopWhenDone(ctx)})
+	maxTopologies := (n-2)/k + 1
+	within := pack.SequenceSpec{Base: withoutRelaying(base), Counts: counts(n, maxTopologies, o.Plus.Relay)}
+	across := pack.SequenceSpec{Base: base, Counts: counts(n, maxTopologies, false)}
+	return pack.Plan(p, within, across, packOptions(o, stopWhenDone(ctx)))
 }
 
-// circulants are the sequences that circulant.Sequences has.
+// circulants returns the sequences of circulant.Sequences.
 func circulants(n, k int, o circulant.Options) (list []pack.Sequence) {
 	for _, phases := range circulant.Sequences(n, k, o) {
 		one := pack.Sequence{Origin: "circulants"}
@@ -224,8 +238,9 @@ func circulants(n, k int, o circulant.Options) (list []pack.Sequence) {
 	return list
 }
 
-// separate are those of circulants that are without relaying: the first, of more topologies each than the one before.
-func separate(list []pack.Sequence) []pack.Sequence {
+// withoutRelaying returns the sequences for plans without relaying. They come first, and
+// each has more topologies than the one before it.
+func withoutRelaying(list []pack.Sequence) []pack.Sequence {
 	i := 0
 	for i < len(list) && (i == 0 || len(list[i].Topologies) > len(list[i-1].Topologies)) {
 		i++
@@ -233,23 +248,24 @@ func separate(list []pack.Sequence) []pack.Sequence {
 	return list[:i]
 }
 
-// counts lists the numbers of topologies to plan with, up to most: all, or beyond 16 growing by an eighth; few of them
-// beyond 8 by a quarter, where other plans will do better. Of more than 128 GPUs they grow by a half from the start,
-// and of more than 256 fourfold, as each takes seconds.
-func counts(gpus, most int, few bool) []int {
+// counts returns the numbers of topologies to plan with, up to maxCount: all, but above 16
+// in steps of an eighth. With coarse, which is for plans that others probably beat, steps
+// are a quarter above 8. For more than 128 GPUs numbers grow by half, and for more than 256
+// GPUs fourfold, because each takes seconds.
+func counts(gpus, maxCount int, coarse bool) []int {
 	var list []int
-	for d := 1; d < most; {
+	for d := 1; d < maxCount; {
 		list = append(list, d)
 		switch {
 		case gpus > 256:
 			d *= 4
 		case gpus > 128:
 			d += max(1, d/2)
-		case few:
+		case coarse:
 			d += max(1, d/4)
 		default:
 			d += max(1, d/8)
 		}
 	}
-	return append(list, most)
+	return append(list, maxCount)
 }

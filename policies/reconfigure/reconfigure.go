@@ -1,9 +1,13 @@
-// Package reconfigure decides when the optical switches of a scale-up domain reconfigure during an all-to-all, to which
-// topologies, and which chunk crosses which link when.
+// Package reconfigure plans when the optical switches of a scale-up domain reconfigure
+// during an all-to-all, which topologies they form, and which chunk crosses which link at
+// which time.
 //
-// It is the table of planners and what they share: each problem is planned once for all reconfiguration delays, and
-// "reconfigure-during+" takes from the others what it cannot better. The constructions are in its sub-packages; plans
-// are simulated, and made into metrics, in scenarios.
+// It has the table of planners. A Planning plans one problem by any of them, once for all
+// reconfiguration delays. The planner "reconfigure-during+" also uses plans of other
+// planners if they are better than its own. The constructions are in sub-packages. Package
+// scenarios simulates plans and computes metrics.
+//
+// Begin reading at Table, Planning and planPlus.
 package reconfigure
 
 import (
@@ -19,32 +23,36 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// Row is a named planner, and what must be known of it where planners are chosen.
+// Row is a named planner with the properties that the selection of planners needs.
 type Row struct {
 	Name  string
 	Doc   string   // one line
-	Reads []string // tables of [policy] that it reads: its own options, and those of planners whose plans it may take
-	Usual bool     // it is compared where nothing else is asked for
-	// OneTopology keeps one topology, and lists all hops of all chunks on it. Packs does so where demand is not uniform.
+	Reads []string // tables of [policy] that it reads: its own options, and the options of planners whose plans it may use
+	Usual bool     // compared by default
+	// OneTopology: it keeps one topology, and lists all hops of all chunks on it. Packs: it
+	// lists them for unequal demand.
 	OneTopology, Packs bool
-	// Sure has a plan of every problem, of however few topologies; as OneTopology has. Given takes what a file gives, and
-	// so may have none of any problem.
+	// Sure: it has a plan for every problem and each maximum number of topologies; so has
+	// OneTopology. Given: it takes plans from a file, so it may have none for a problem.
 	Sure, Given bool
-	// Collective plans collectives other than all-to-alls; nil is of planners that do not.
+	// Collective plans collectives other than all-to-alls. It is nil if the planner does
+	// not support them.
 	Collective func(*plan.Collective) ([]plan.Candidate, error)
 
-	// Keeps is the topology that it keeps among so many GPUs of a degree, whatever the demand; nil is of others.
+	// Keeps returns the topology of a planner with OneTopology if it does not depend on the
+	// demand, else it is nil.
 	Keeps func(gpus, degree int) scaleup.Topology
 
-	// Direct plans send every chunk in one hop.
+	// Direct: its plans send each chunk in one hop.
 	Direct bool
 
 	plan func(ctx context.Context, s *Planning) ([]plan.Candidate, error)
-	// best, where it is not nil, is asked for the best plan where searches says so.
+	// best returns the best plan for a cost if Planning.usesSearch. It is nil for planners
+	// that compute all candidates.
 	best func(s *Planning, ctx context.Context, cost plan.Cost) (*plan.Candidate, error)
 }
 
-// ByName returns the planner of that name, nil if there is none.
+// ByName returns the planner with the name, or nil if the name is unknown.
 func ByName(name string) *Row {
 	if i := slices.IndexFunc(Table, func(r Row) bool { return r.Name == name }); i >= 0 {
 		return &Table[i]
@@ -52,56 +60,63 @@ func ByName(name string) *Row {
 	return nil
 }
 
-// ErrPlanner says that there is no planner of a name; ErrUnserved that one has no plan for a problem.
+// ErrPlanner is returned for an unknown planner, ErrUnserved if a planner has no plan for a
+// problem.
 var (
 	ErrPlanner  = errors.New("reconfigure: no such planner")
 	ErrUnserved = errors.New("reconfigure: no plan")
 )
 
-// Planning plans one problem under some options, by every planner at most once. It is safe for concurrent use.
+// Planning plans one problem with given options. Each planner runs at most once. It is safe
+// for concurrent use.
 type Planning struct {
 	Problem *plan.Problem
 	Options Options
 	table   []Row
-	planned []offer // by row of table
+	runs    []plannerRun // indexed as table
 
-	turn   chan struct{} // taken by who uses search
-	search *search       // nil before it is asked, and after it was interrupted
+	searchLock chan struct{} // holds an element while search is in use
+	search     *plusSearch   // nil before its first use, and after an interrupt
 }
 
-type offer struct {
-	once.Value[offered]
-	took atomic.Int64 // nanoseconds, until Took asks
+// plannerRun is the run of one planner, with its result.
+type plannerRun struct {
+	once.Value[planResult]
+	elapsed atomic.Int64 // nanoseconds; set to 0 by Took
 }
 
-type offered struct {
-	all  []plan.Candidate
-	best []plan.Candidate // the Frontier of all
+// planResult has all candidates of a planner, and their plan.Frontier.
+type planResult struct {
+	candidates []plan.Candidate
+	frontier   []plan.Candidate
 }
 
-// NewPlanning plans p, which must pass its Check.
+// NewPlanning returns a Planning for p. It returns the error of p.Check.
 func NewPlanning(p *plan.Problem, o Options) (*Planning, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	return &Planning{Problem: p, Options: o, table: Table, planned: make([]offer, len(Table)), turn: make(chan struct{}, 1)}, nil
+	return &Planning{Problem: p, Options: o, table: Table, runs: make([]plannerRun, len(Table)),
+		searchLock: make(chan struct{}, 1)}, nil
 }
 
-// Candidates returns the best that the planner of that name offers: the Frontier of what it found. They must not be
-// changed. Errors: ErrPlanner, ErrUnserved, the planner's own, and ctx's where it ends before the planner does.
+// Candidates returns the plan.Frontier of the candidates of a planner. They must not be
+// changed. The error is ErrPlanner, ErrUnserved, an error of the planner, or the error of
+// ctx if it ends first.
 func (s *Planning) Candidates(ctx context.Context, name string) ([]plan.Candidate, error) {
 	p, err := s.plan(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return p.best, nil
+	return p.frontier, nil
 }
 
-// Best returns the candidate of the lowest cost that the planner of that name offers, as plan.Best does of all.
-// "reconfigure-during+" may plan only what may be best. Errors: those of Candidates, and plan.ErrNoCandidate where all cost
+// Best returns the candidate of a planner with the lowest cost, as plan.Best of all
+// candidates does. "reconfigure-during+" may plan only candidates that can be best. It
+// returns the same errors as Candidates, and plan.ErrNoCandidate if all candidates cost
 // plan.Never.
 func (s *Planning) Best(ctx context.Context, name string, cost plan.Cost) (*plan.Candidate, error) {
-	if i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name && r.best != nil }); i >= 0 && s.searches() {
+	if i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name && r.best != nil }); i >= 0 && s.usesSearch() {
 		return s.table[i].best(s, ctx, cost)
 	}
 	list, err := s.Candidates(ctx, name)
@@ -111,36 +126,37 @@ func (s *Planning) Best(ctx context.Context, name string, cost plan.Cost) (*plan
 	return plan.Best(list, cost)
 }
 
-// Took returns how long the planner of that name took to plan, to whoever asks first, and else 0: plans are made once,
-// for whoever needs them first, and their time is to be counted once.
+// Took returns the time that the planner took in its run, and 0 in later calls. Plans are
+// computed once for all callers, so their time must be counted once.
 func (s *Planning) Took(name string) time.Duration {
 	i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })
 	if i < 0 {
 		return 0
 	}
-	return time.Duration(s.planned[i].took.Swap(0))
+	return time.Duration(s.runs[i].elapsed.Swap(0))
 }
 
-// row is the planner of that name, which there must be.
+// row returns the planner with the name, which must exist.
 func (s *Planning) row(name string) *Row {
 	return &s.table[slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })]
 }
 
-// plan has the planner of that name plan, unless it has.
-func (s *Planning) plan(ctx context.Context, name string) (offered, error) {
+// plan returns the result of a planner, which it runs on the first call.
+func (s *Planning) plan(ctx context.Context, name string) (planResult, error) {
 	i := slices.IndexFunc(s.table, func(r Row) bool { return r.Name == name })
 	if i < 0 {
-		return offered{}, fmt.Errorf("%w: %q", ErrPlanner, name)
+		return planResult{}, fmt.Errorf("%w: %q", ErrPlanner, name)
 	}
-	p := &s.planned[i]
-	return p.Get(ctx, func() (o offered, err error) {
+	p := &s.runs[i]
+	return p.Get(ctx, func() (o planResult, err error) {
 		begin := time.Now()
-		defer func() { p.took.Store(int64(time.Since(begin))) }()
-		o.all, err = s.table[i].plan(ctx, s)
-		if err == nil && len(o.all) == 0 {
-			err = fmt.Errorf("%w: %s finds none for %d GPUs of degree %d", ErrUnserved, name, s.Problem.GPUs, s.Problem.Degree)
+		defer func() { p.elapsed.Store(int64(time.Since(begin))) }()
+		o.candidates, err = s.table[i].plan(ctx, s)
+		if err == nil && len(o.candidates) == 0 {
+			err = fmt.Errorf("%w: %s has no plan for %d GPUs of degree %d", ErrUnserved, name,
+				s.Problem.GPUs, s.Problem.Degree)
 		}
-		o.best = plan.Frontier(o.all)
+		o.frontier = plan.Frontier(o.candidates)
 		return o, err
 	})
 }

@@ -20,6 +20,7 @@ import (
 
 var long = flag.Bool("long", false, "also run the tests that take a minute")
 
+// planning returns a Planning or fails.
 func planning(t testing.TB, p *plan.Problem, o Options) *Planning {
 	t.Helper()
 	s, err := NewPlanning(p, o)
@@ -29,9 +30,10 @@ func planning(t testing.TB, p *plan.Problem, o Options) *Planning {
 	return s
 }
 
-// least returns by d the fewest slots of the candidates of at most d topologies.
-func least(list []plan.Candidate, most int) []int64 {
-	slots := make([]int64, most+1)
+// minSlots returns the minimum slots of the candidates with at most d topologies, indexed
+// by d.
+func minSlots(list []plan.Candidate, maxTopologies int) []int64 {
+	slots := make([]int64, maxTopologies+1)
 	for d := range slots {
 		slots[d] = math.MaxInt64
 		for _, c := range list {
@@ -43,8 +45,8 @@ func least(list []plan.Candidate, most int) []int64 {
 	return slots
 }
 
-// TestPlusAndThePaper: our own constructions, without relaying, take no more slots than the paper's for any number of
-// topologies.
+// Without relaying, our own constructions take no more slots than the paper's for each
+// number of topologies.
 func TestPlusAndThePaper(t *testing.T) {
 	for _, n := range []int{8, 16, 32} { // of 64 scale-up studies say so
 		for _, k := range []int{1, 2} {
@@ -58,7 +60,7 @@ func TestPlusAndThePaper(t *testing.T) {
 				t.Fatal(err)
 			}
 			most := (n-2)/k + 1
-			a, b := least(ours, most), least(theirs, most)
+			a, b := minSlots(ours, most), minSlots(theirs, most)
 			for d := 1; d <= most; d++ {
 				if a[d] > b[d] {
 					t.Errorf("n=%d k=%d d=%d: ours %d slots, the paper's %d", n, k, d, a[d], b[d])
@@ -69,14 +71,15 @@ func TestPlusAndThePaper(t *testing.T) {
 	}
 }
 
-// TestRelaySlots: resting across reconfigurations reaches 436, 266 and 209 slots on 64 GPUs of degree 1.
+// With relaying, 64 GPUs of degree 1 take at most 436, 266 and 209 slots on 2 to 4
+// topologies.
 func TestRelaySlots(t *testing.T) {
 	s := planning(t, plan.UniformProblem(64, 1, 1), Options{Settings: Settings{Plus: PlusOptions{Relay: true}}})
 	list, err := s.Candidates(context.Background(), "reconfigure-during+")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := least(list, 4)
+	got := minSlots(list, 4)
 	for d, most := range map[int]int64{2: 436, 3: 266, 4: 209} {
 		if got[d] > most {
 			t.Errorf("d=%d: %d slots, want at most %d", d, got[d], most)
@@ -90,9 +93,9 @@ func TestRelaySlots(t *testing.T) {
 	}
 }
 
-// TestIrregular: of uniform demand, plans on one or two irregular topologies are taken where they are better than
-// circulants, of which the best take 594 slots (the Kautz graph 527) and 322 with 32 GPUs, which -long has, and 184 and
-// 117 with 16.
+// For uniform demand, plans on one or two irregular topologies are used if they are better
+// than circulants. With 32 GPUs (with -long) the best circulants take 594 and 322 slots,
+// and the Kautz graph takes 527; with 16 GPUs the best circulants take 184 and 117.
 func TestIrregular(t *testing.T) {
 	for _, c := range []struct {
 		n, k   int
@@ -107,7 +110,7 @@ func TestIrregular(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := least(list, 2)
+		got := minSlots(list, 2)
 		for d, most := range c.most {
 			if got[d] > most {
 				t.Errorf("n=%d, d=%d: %d slots, want at most %d", c.n, d, got[d], most)
@@ -134,8 +137,9 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// TestEveryCandidate: all candidates of all planners are plans that keep the rules in the slots that they claim, within
-// the buffer asked for, above the bounds; and ours are as good as any other's.
+// The candidates of all planners have plans that pass the check, with the slots of the
+// candidate, within the buffer limit and above the bounds. Ours are as good as the
+// candidates of any other planner.
 func TestEveryCandidate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 9).Draw(t, "n")
@@ -218,7 +222,7 @@ func TestEveryCandidate(t *testing.T) {
 		if !o.Plus.Others {
 			return
 		}
-		a, z := least(ours, n), least(theirs, n)
+		a, z := minSlots(ours, n), minSlots(theirs, n)
 		for d := range a {
 			if a[d] > z[d] {
 				t.Fatalf("%d topologies: %d slots, another planner %d", d, a[d], z[d])
@@ -227,8 +231,8 @@ func TestEveryCandidate(t *testing.T) {
 	})
 }
 
-// TestAlike: the same problem has the same candidates, whatever the number of goroutines.
-func TestAlike(t *testing.T) {
+// The same problem has the same candidates, for each number of goroutines.
+func TestReproducible(t *testing.T) {
 	p := plan.UniformProblem(12, 2, 3)
 	for i := range p.Chunks {
 		if p.Chunks[i] > 0 {
@@ -257,8 +261,8 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// TestNoPlanner: names that there are not, and problems that cannot be, are errors.
-func TestNoPlanner(t *testing.T) {
+// Unknown planners and invalid problems return the documented errors.
+func TestInvalidInput(t *testing.T) {
 	s := planning(t, plan.UniformProblem(4, 1, 1), Options{})
 	if _, err := s.Candidates(context.Background(), "slow"); !errors.Is(err, ErrPlanner) {
 		t.Errorf("a planner that there is not: %v", err)
@@ -287,7 +291,7 @@ func BenchmarkPlus(b *testing.B) {
 	}
 }
 
-// BenchmarkUnequal plans demands that differ, from which growth with the GPUs is told.
+// BenchmarkUnequal plans unequal demands for several numbers of GPUs.
 func BenchmarkUnequal(b *testing.B) {
 	for _, n := range []int{32, 64, 128, 256, 512} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {

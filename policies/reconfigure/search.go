@@ -15,35 +15,38 @@ import (
 	"sim/policies/reconfigure/rounds"
 )
 
-// searches says whether "reconfigure-during+", asked for the best plan, makes only those that may be: of unequal demand,
-// and of many GPUs, where every number of topologies takes long. What is searched exhaustively is small.
-func (s *Planning) searches() bool {
+// usesSearch reports whether Planning.Best of "reconfigure-during+" computes only plans
+// that may be best. It does for unequal demand and for many GPUs, where each number of
+// topologies takes long. Problems that are searched exhaustively are small and need no
+// search.
+func (s *Planning) usesSearch() bool {
 	_, uniform := s.Problem.Uniform()
 	o := &s.Options
 	if o.Plus.Buffer > 0 || uniform && o.Independent || s.exhaustible() {
 		return false
 	}
-	return uniform && s.Problem.GPUs > many || !uniform && o.Plus.Relay
+	return uniform && s.Problem.GPUs > maxGPUsForAllPaperPlans || !uniform && o.Plus.Relay
 }
 
-// search is what "reconfigure-during+" has planned so far where it was asked for the best alone. What it has of a number
-// of topologies does not depend on what it was asked before.
-type search struct {
+// plusSearch has the plans of "reconfigure-during+" that requests for the best plan have
+// needed so far. The plans for a number of topologies do not depend on earlier requests.
+type plusSearch struct {
 	*Planning
-	bounds []plan.Bounds // by one less than the topologies
-	direct int           // the fewest topologies by which all chunks go straight
+	bounds              []plan.Bounds // indexed by the number of topologies - 1
+	minDirectTopologies int           // minimum number of topologies with which all chunks take one hop
 
-	unequal *pack.Search
-	rings   []plan.Candidate // circulants of up to most topologies
-	most    int
-	kautz   []plan.Candidate
-	paper   *rounds.Search // nil up to many GPUs, where all of it is planned if anything may be best
+	unequal       *pack.Search     // nil for uniform demand
+	circulants    []plan.Candidate // of up to maxTopologies topologies
+	maxTopologies int
+	kautz         []plan.Candidate // nil if not computed yet
+	paper         *rounds.Search   // nil if paperPlanner computes all its plans
 }
 
-func newSearch(s *Planning, stop halt.When) (*search, error) {
+// newSearch returns a search without plans.
+func newSearch(s *Planning, stop halt.When) (*plusSearch, error) {
 	p := s.Problem
 	n, k := p.GPUs, p.Degree
-	x := &search{Planning: s, direct: 1}
+	x := &plusSearch{Planning: s, minDirectTopologies: 1}
 	bounder, err := plan.NewBounder(p, stop)
 	if err != nil {
 		return nil, err
@@ -55,6 +58,7 @@ func newSearch(s *Planning, stop halt.When) (*search, error) {
 		}
 		x.bounds = append(x.bounds, b)
 	}
+
 	for u := range n {
 		served := 0
 		for v, c := range p.Chunks[u*n : (u+1)*n] {
@@ -62,19 +66,20 @@ func newSearch(s *Planning, stop halt.When) (*search, error) {
 				served++
 			}
 		}
-		x.direct = max(x.direct, (served+k-1)/k)
+		x.minDirectTopologies = max(x.minDirectTopologies, (served+k-1)/k)
 	}
-	if n > many {
-		if x.paper, err = rounds.NewSearch(p, s.paper()); err != nil {
+
+	if n > maxGPUsForAllPaperPlans {
+		if x.paper, err = rounds.NewSearch(p, s.paperOptions()); err != nil {
 			return nil, err
 		}
 	}
 	if _, uniform := p.Uniform(); !uniform {
 		within, across := pack.SearchSpec{}, pack.SearchSpec{Counts: counts(n, (n-2)/k+1, false)}
-		if n > many { // where relaying was better in all cases tried
-			across.Base = func(most int, stop halt.When) []pack.Sequence {
+		if n > maxGPUsForAllPaperPlans { // relaying was better in all measured cases
+			across.Base = func(maxCount int, stop halt.When) []pack.Sequence {
 				return circulants(n, k, circulant.Options{Relay: true, Stop: stop, Wanted: func(d int) bool {
-					return d <= most && slices.Contains(across.Counts, d)
+					return d <= maxCount && slices.Contains(across.Counts, d)
 				}})
 			}
 		} else {
@@ -86,27 +91,31 @@ func newSearch(s *Planning, stop halt.When) (*search, error) {
 				return all
 			}
 			within.Counts = counts(n, (n-2)/k+1, true)
-			within.Base = func(most int, stop halt.When) []pack.Sequence { return separate(across.Base(most, stop)) }
+			within.Base = func(maxCount int, stop halt.When) []pack.Sequence {
+				return withoutRelaying(across.Base(maxCount, stop))
+			}
 		}
-		x.unequal, err = pack.NewSearch(p, bounder, within, across, pack.Options{Relay: true, Workers: s.Options.Workers})
+		x.unequal, err = pack.NewSearch(p, bounder, within, across,
+			pack.Options{Relay: true, Workers: s.Options.Workers})
 	}
+
 	return x, err
 }
 
-// bestPlus is Best of "reconfigure-during+".
-func (s *Planning) bestPlus(ctx context.Context, cost plan.Cost) (*plan.Candidate, error) {
+// bestOfPlus is Best of "reconfigure-during+".
+func (s *Planning) bestOfPlus(ctx context.Context, cost plan.Cost) (*plan.Candidate, error) {
 	select {
-	case s.turn <- struct{}{}:
+	case s.searchLock <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	defer func() { <-s.turn }()
-	best, err := s.searched(ctx, cost)
+	defer func() { <-s.searchLock }()
+	best, err := s.bestBySearch(ctx, cost)
 	if ended := ctx.Err(); ended != nil {
 		err = ended
 	}
 	if err != nil {
-		s.search = nil // it may have been interrupted anywhere
+		s.search = nil // the interrupt may have left it in any state
 		return nil, err
 	}
 	if best == nil {
@@ -115,93 +124,98 @@ func (s *Planning) bestPlus(ctx context.Context, cost plan.Cost) (*plan.Candidat
 	return best, nil
 }
 
-// searched begins, or goes on with, the search.
-func (s *Planning) searched(ctx context.Context, cost plan.Cost) (_ *plan.Candidate, err error) {
+// bestBySearch starts or continues the search.
+func (s *Planning) bestBySearch(ctx context.Context, cost plan.Cost) (_ *plan.Candidate, err error) {
 	if s.search == nil {
-		if s.search, err = newSearch(s, ended(ctx)); err != nil {
+		if s.search, err = newSearch(s, stopWhenDone(ctx)); err != nil {
 			return nil, err
 		}
 	}
-	return s.search.best(ctx, cost)
+	return s.search.bestOfAll(ctx, cost)
 }
 
-// best is the best of own, paper's and others' plans, of equals the first.
-func (x *search) best(ctx context.Context, cost plan.Cost) (*plan.Candidate, error) {
-	stop := ended(ctx)
-	own, err := x.own(cost, stop)
+// bestOfAll returns the best of our own plans, the paper's plans and other plans. Of equal
+// ones it returns the first in this order.
+func (x *plusSearch) bestOfAll(ctx context.Context, cost plan.Cost) (*plan.Candidate, error) {
+	stop := stopWhenDone(ctx)
+	bestOwn, err := x.bestOwn(cost, stop)
 	if err != nil || !x.Options.Plus.Others {
-		return own, err
+		return bestOwn, err
 	}
-	best := own
-	names := x.others()
+	best := bestOwn
+	names := x.otherPlanners()
 	if x.paper == nil {
-		names = slices.Insert(names, 0, first)
+		names = slices.Insert(names, 0, paperPlanner)
 	}
 	for _, name := range names {
-		if !x.open(x.row(name), best, cost) {
+		if !x.mayBeBetter(x.row(name), best, cost) {
 			continue
 		}
-		theirs, err := x.plan(ctx, name)
+		offered, err := x.plan(ctx, name)
 		if errors.Is(err, ErrUnserved) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range x.taken(name, theirs.all) {
+		for _, c := range x.usableCandidates(name, offered.candidates) {
 			if plan.Better(&c, best, cost) {
 				best = &c
 			}
 		}
 	}
+
 	for d := 1; x.paper != nil && d < x.Problem.GPUs; d++ {
-		// The paper's comes before others'.
-		enough := func(slots int64) bool {
+		// The paper's plans come before those of other planners. isEnough reports whether
+		// the paper's plans are of no use if they take at least the given slots.
+		isEnough := func(slots int64) bool {
 			c := &plan.Candidate{Reconfigurations: d, Slots: slots}
-			return !plan.Better(c, best, cost) && (own == best || !plan.Better(c, own, cost) || plan.Better(best, c, cost))
+			return !plan.Better(c, best, cost) && (bestOwn == best || !plan.Better(c, bestOwn, cost) ||
+				plan.Better(best, c, cost))
 		}
-		below := firstEnough(x.bounds[d-1].Forward, enough)
-		if below == x.bounds[d-1].Forward {
+		limit := minEnough(x.bounds[d-1].Forward, isEnough)
+		if limit == x.bounds[d-1].Forward {
 			continue
 		}
-		c, err := x.paper.At(d, below, stop)
+		c, err := x.paper.At(d, limit, stop)
 		if err != nil {
 			return nil, err
 		}
 		if c != nil {
-			best = &x.taken(first, []plan.Candidate{*c})[0]
-			own = best
+			best = &x.usableCandidates(paperPlanner, []plan.Candidate{*c})[0]
+			bestOwn = best
 		}
 	}
+
 	return best, nil
 }
 
-// firstEnough returns the least number from from on that is enough, by doubling first: costs of many more slots than are
-// asked for may not fit.
-func firstEnough(from int64, enough func(int64) bool) int64 {
-	const most = math.MaxInt32
+// minEnough returns the smallest number >= from that is enough. It doubles the upper limit
+// first, because the costs of very large numbers may overflow.
+func minEnough(from int64, enough func(int64) bool) int64 {
+	const limit = math.MaxInt32
 	low, high := from, max(1, from)
-	for ; high < most && !enough(high); high *= 2 {
+	for ; high < limit && !enough(high); high *= 2 {
 		low = high
 	}
-	if high >= most {
+	if high >= limit {
 		return math.MaxInt64
 	}
 	return low + int64(sort.Search(int(high-low), func(i int) bool { return enough(low + int64(i)) }))
 }
 
-// open says whether a planner may have a better plan.
-func (x *search) open(r *Row, best *plan.Candidate, cost plan.Cost) bool {
+// mayBeBetter reports whether a planner may have a better plan.
+func (x *plusSearch) mayBeBetter(r *Row, best *plan.Candidate, cost plan.Cost) bool {
 	from, to := 1, len(x.bounds)
 	if r.OneTopology {
 		to = 1
 	}
 	if r.Direct {
-		from = x.direct
+		from = x.minDirectTopologies
 	}
 	for d := from; d <= to; d++ {
 		slots := x.bounds[d-1].Relay
-		if r.OneTopology || r.Direct || r.Name == first {
+		if r.OneTopology || r.Direct || r.Name == paperPlanner {
 			slots = x.bounds[d-1].Forward
 		}
 		if plan.Better(&plan.Candidate{Reconfigurations: d, Slots: slots}, best, cost) {
@@ -211,34 +225,35 @@ func (x *search) open(r *Row, best *plan.Candidate, cost plan.Cost) bool {
 	return false
 }
 
-// own is the best of our constructions.
-func (x *search) own(cost plan.Cost, stop halt.When) (best *plan.Candidate, err error) {
+// bestOwn returns the best plan of our own constructions.
+func (x *plusSearch) bestOwn(cost plan.Cost, stop halt.When) (best *plan.Candidate, err error) {
 	if x.unequal != nil {
 		return x.unequal.Best(cost, stop)
 	}
 	p := x.Problem
 	for {
-		if best, err = plan.Best(x.rings, cost); err != nil {
+		if best, err = plan.Best(x.circulants, cost); err != nil {
 			best = nil
 		}
-		most := x.lastOpen(best, cost)
-		if most <= x.most {
+		wanted := x.maxUsefulTopologies(best, cost)
+		if wanted <= x.maxTopologies {
 			break
 		}
-		for x.most = max(x.most, leastRings); x.most < most; {
-			x.most *= 2
+		for x.maxTopologies = max(x.maxTopologies, minCirculantTopologies); x.maxTopologies < wanted; {
+			x.maxTopologies *= 2
 		}
-		x.rings, err = circulant.Candidates(p, circulant.Options{Relay: x.Options.Plus.Relay, Stop: stop, Wanted: func(d int) bool { return d <= x.most }})
+		x.circulants, err = circulant.Candidates(p, circulant.Options{Relay: x.Options.Plus.Relay, Stop: stop, Wanted: func(d int) bool { return d <= x.maxTopologies }})
 		if err != nil {
 			return nil, err
 		}
 	}
+
 	one := &plan.Candidate{Reconfigurations: 1, Slots: x.bounds[0].Forward}
-	if p.Degree == 1 || !packable(p) || !plan.Better(one, best, cost) {
+	if p.Degree == 1 || !isPackable(p) || !plan.Better(one, best, cost) {
 		return best, nil
 	}
 	if x.kautz == nil {
-		if x.kautz, err = kautz(p, x.Options, stop); err != nil {
+		if x.kautz, err = kautzCandidates(p, x.Options, stop); err != nil {
 			return nil, err
 		}
 	}
@@ -250,12 +265,14 @@ func (x *search) own(cost plan.Cost, stop halt.When) (best *plan.Candidate, err 
 	return best, nil
 }
 
-// leastRings and its doubles are the most topologies that circulants are sought of.
-const leastRings = 16
+// minCirculantTopologies is the smallest number of topologies for which circulants are
+// computed. Larger requests double it, so that few are needed.
+const minCirculantTopologies = 16
 
-// lastOpen returns the most topologies of which circulants may be better than best; where there is none yet those of
-// which they may be best; 0 for none.
-func (x *search) lastOpen(best *plan.Candidate, cost plan.Cost) (most int) {
+// maxUsefulTopologies returns the largest number of topologies with which circulants may be
+// better than best, 0 if no number may. If best is nil it returns the number with which
+// they may be best.
+func (x *plusSearch) maxUsefulTopologies(best *plan.Candidate, cost plan.Cost) (largest int) {
 	list := make([]plan.Candidate, len(x.bounds))
 	for i, b := range x.bounds {
 		list[i] = plan.Candidate{Reconfigurations: i + 1, Slots: b.Circulant}
@@ -265,9 +282,9 @@ func (x *search) lastOpen(best *plan.Candidate, cost plan.Cost) (most int) {
 	}
 	if best == nil {
 		if c, err := plan.Best(list, cost); err == nil {
-			most = c.Reconfigurations
+			largest = c.Reconfigurations
 		}
-		return most
+		return largest
 	}
 	for i, c := range slices.Backward(list) {
 		if plan.Better(&c, best, cost) {
@@ -277,13 +294,14 @@ func (x *search) lastOpen(best *plan.Candidate, cost plan.Cost) (most int) {
 	return 0
 }
 
-// kautz packs chunks on a Kautz graph.
-func kautz(p *plan.Problem, o Options, stop halt.When) ([]plan.Candidate, error) {
-	sequence := pack.Sequence{Origin: "Kautz graph", Topologies: []scaleup.Topology{scaleup.GeneralizedKautz(p.GPUs, p.Degree)}}
-	return pack.Candidates(p, []pack.Sequence{sequence}, packing(o, stop))
+// kautzCandidates packs the chunks on a generalised Kautz graph.
+func kautzCandidates(p *plan.Problem, o Options, stop halt.When) ([]plan.Candidate, error) {
+	sequence := pack.Sequence{Origin: "Kautz graph",
+		Topologies: []scaleup.Topology{scaleup.GeneralizedKautz(p.GPUs, p.Degree)}}
+	return pack.Candidates(p, []pack.Sequence{sequence}, packOptions(o, stop))
 }
 
-// packing is the options of packing.
-func packing(o Options, stop halt.When) pack.Options {
+// packOptions returns the options of package pack.
+func packOptions(o Options, stop halt.When) pack.Options {
 	return pack.Options{Relay: o.Plus.Relay, Buffer: int32(o.Plus.Buffer), Workers: o.Workers, Stop: stop}
 }

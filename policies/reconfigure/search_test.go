@@ -15,22 +15,23 @@ import (
 	"sim/policies/reconfigure/rounds"
 )
 
-// delayed is the closed cost at a delay of plans of up to so many topologies.
-func delayed(delay engine.Time, most int) func(*plan.Candidate) engine.Time {
+// delayed returns the completion time at a delay, plan.Never above the given number of
+// topologies.
+func delayed(delay engine.Time, maxTopologies int) func(*plan.Candidate) engine.Time {
 	return func(c *plan.Candidate) engine.Time {
-		if c.Reconfigurations > most {
+		if c.Reconfigurations > maxTopologies {
 			return plan.Never
 		}
 		return c.Cost(delay, slot)
 	}
 }
 
-// slot is so long that the time of 2^30 does not fit.
+// slot is so long that the time of 2^30 slots overflows.
 const slot = 10 * engine.Millisecond
 
-// Whatever it was asked before, a search for the best plan finds the same: of all numbers of topologies the best, and no
-// worse one than another planner has that it may take from.
-func TestBestOfEach(t *testing.T) {
+// A search for the best plan does not depend on earlier requests. It finds the best plan of
+// all numbers of topologies, and no worse one than a usable plan of another planner.
+func TestBestFindsTheBestOfAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(4, 8).Draw(t, "n")
 		p := plan.UniformProblem(n, rapid.IntRange(1, 3).Draw(t, "k"), 1)
@@ -53,7 +54,7 @@ func TestBestOfEach(t *testing.T) {
 				t.Fatal(err)
 			}
 			if steps {
-				if s.search.paper, err = rounds.NewSearch(p, s.paper()); err != nil {
+				if s.search.paper, err = rounds.NewSearch(p, s.paperOptions()); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -63,7 +64,7 @@ func TestBestOfEach(t *testing.T) {
 		each := fresh()
 		var all []plan.Candidate
 		for d := 1; d < n; d++ {
-			c, err := each.bestPlus(t.Context(), func(c *plan.Candidate) engine.Time {
+			c, err := each.bestOfPlus(t.Context(), func(c *plan.Candidate) engine.Time {
 				if c.Reconfigurations > d {
 					return plan.Never
 				}
@@ -77,7 +78,7 @@ func TestBestOfEach(t *testing.T) {
 		}
 		for _, other := range Table {
 			if list, err := each.Candidates(t.Context(), other.Name); err == nil && other.Name != "reconfigure-during+" {
-				all = append(all, each.taken(other.Name, list)...)
+				all = append(all, each.usableCandidates(other.Name, list)...)
 			}
 		}
 		s := fresh()
@@ -87,14 +88,14 @@ func TestBestOfEach(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := s.bestPlus(t.Context(), cost)
+			got, err := s.bestOfPlus(t.Context(), cost)
 			if err != nil || cost(got) != cost(want) || got.Reconfigurations != want.Reconfigurations {
 				t.Fatalf("%+v %v, want %+v", got, err, want)
 			}
 			if i%3 > 0 && !*long {
 				continue
 			}
-			alone, err := fresh().bestPlus(t.Context(), cost)
+			alone, err := fresh().bestOfPlus(t.Context(), cost)
 			if err != nil || written(t, alone) != written(t, got) {
 				t.Fatalf("%+v where nothing was asked before, else %+v %v", alone, got, err)
 			}
@@ -102,6 +103,7 @@ func TestBestOfEach(t *testing.T) {
 	})
 }
 
+// written returns a candidate and its plan as text.
 func written(t *rapid.T, c *plan.Candidate) string {
 	p, err := c.Build(0, nil)
 	if err != nil {
@@ -110,22 +112,22 @@ func written(t *rapid.T, c *plan.Candidate) string {
 	return fmt.Sprint(c.Origin, c.Slots, p.Topologies, p.Tx)
 }
 
-// TestBestEndsWithContext: wherever its context ends, the search does with its error, and leaves nothing that another
-// search would find otherwise.
+// If its context ends, at any time, the search returns the error of the context. It leaves
+// nothing that changes the result of a later search.
 func TestBestEndsWithContext(t *testing.T) {
 	for name, p := range map[string]*plan.Problem{"uniform": plan.UniformProblem(12, 2, 2), "unequal": unequal(8, 2)} {
 		o := Options{Settings: Settings{Plus: PlusOptions{Relay: true, Others: true}}, Workers: 2}
 		whole := contexttest.After(t.Context(), 0)
-		want, err := planning(t, p, o).bestPlus(whole, delayed(20*engine.Millisecond, 20))
+		want, err := planning(t, p, o).bestOfPlus(whole, delayed(20*engine.Millisecond, 20))
 		if err != nil {
 			t.Fatal(name, err)
 		}
 		for _, n := range []int64{1, 2, whole.Asked() / 3, whole.Asked() / 2, whole.Asked() * 9 / 10} {
 			s := planning(t, p, o)
-			if _, err := s.bestPlus(contexttest.After(t.Context(), max(1, n)), delayed(20*engine.Millisecond, 20)); !errors.Is(err, context.Canceled) {
+			if _, err := s.bestOfPlus(contexttest.After(t.Context(), max(1, n)), delayed(20*engine.Millisecond, 20)); !errors.Is(err, context.Canceled) {
 				t.Errorf("%s, asked %d of %d times: %v", name, n, whole.Asked(), err)
 			}
-			got, err := s.bestPlus(t.Context(), delayed(20*engine.Millisecond, 20))
+			got, err := s.bestOfPlus(t.Context(), delayed(20*engine.Millisecond, 20))
 			if err != nil || got.Slots != want.Slots || got.Reconfigurations != want.Reconfigurations || got.Origin != want.Origin {
 				t.Errorf("%s, after an interrupt at %d: %+v %v, want %+v", name, n, got, err, want)
 			}

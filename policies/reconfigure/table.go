@@ -12,82 +12,82 @@ import (
 	"sim/policies/reconfigure/rounds"
 )
 
-// Table is the planners by name, in the order in which they are listed.
+// Table lists the planners in the order in which results show them.
 var Table = []Row{
 	{
 		Name: "reconfigure-during", Doc: "the paper's construction: shifted, circulant and Kautz topologies, contracted round by round",
-		plan: during, Reads: []string{"reconfigure-during"}, Usual: true,
+		plan: planDuring, Reads: []string{"reconfigure-during"}, Usual: true,
 	},
 	{
-		Name: "reconfigure-during+", Doc: "better circulants, longest paths first, waiting and relaying, several paths per message, and better plans of other planners",
-		plan: plus, best: (*Planning).bestPlus, Reads: []string{"reconfigure-during", "reconfigure-during+", "static", "fast"}, Usual: true,
+		Name: "reconfigure-during+", Doc: "better circulants, longest paths first, waiting and relaying, several paths per message, and the plan of another planner where that is better",
+		plan: planPlus, best: (*Planning).bestOfPlus, Reads: []string{"reconfigure-during", "reconfigure-during+", "static", "fast"}, Usual: true,
 		Sure: true, Packs: true, Collective: collective.Candidates,
 	},
 	{
-		Name: "fast", Doc: "permutations one after another, from a decomposition of the demand (FAST)",
-		plan: baseline(baselines.Fast), Reads: []string{"fast"}, Usual: true, Direct: true,
+		Name: "fast", Doc: "permutations one after another, as many as the demand splits into (FAST)",
+		plan: planBaseline(baselines.Fast), Reads: []string{"fast"}, Usual: true, Direct: true,
 	},
 	{
 		Name: "mixnet", Doc: "one topology, chosen greedily by traffic (MixNet)",
-		plan: baseline(baselines.MixNet), Reads: []string{"static"}, OneTopology: true, Usual: true,
+		plan: planBaseline(baselines.MixNet), Reads: []string{"static"}, OneTopology: true, Usual: true,
 	},
 	{
-		Name: "topoopt", Doc: "one topology of shifted rings, with shortest paths (TopoOpt)",
-		plan: baseline(baselines.TopoOpt), Keeps: baselines.ShiftedRings, Reads: []string{"static"}, OneTopology: true, Usual: true,
+		Name: "topoopt", Doc: "one topology, of shifted rings, on shortest paths (TopoOpt)",
+		plan: planBaseline(baselines.TopoOpt), Keeps: baselines.ShiftedRings, Reads: []string{"static"}, OneTopology: true, Usual: true,
 	},
 	{
 		Name: "directconnect-kautz", Doc: "one topology, a generalised Kautz graph, by the optimum of its flow problem (DirectConnect)",
-		plan: baseline(baselines.Kautz), Keeps: baselines.KautzGraph, Reads: []string{"static"}, OneTopology: true, Usual: true,
+		plan: planBaseline(baselines.Kautz), Keeps: baselines.KautzGraph, Reads: []string{"static"}, OneTopology: true, Usual: true,
 	},
 	{
 		Name: "directconnect-circulant", Doc: "one topology, a circulant graph, by the optimum of its flow problem (DirectConnect)",
-		plan: baseline(baselines.Circulant), Keeps: baselines.CirculantGraph, Reads: []string{"static"}, OneTopology: true, Usual: true,
+		plan: planBaseline(baselines.Circulant), Keeps: baselines.CirculantGraph, Reads: []string{"static"}, OneTopology: true, Usual: true,
 	},
 	{
 		Name: "static-ring", Doc: "one topology, a ring on each switch",
-		plan: baseline(baselines.StaticRing), Keeps: baselines.Rings, Reads: []string{"static"}, OneTopology: true, Usual: true, Collective: collective.StaticRings,
+		plan: planBaseline(baselines.StaticRing), Keeps: baselines.Rings, Reads: []string{"static"}, OneTopology: true, Usual: true, Collective: collective.StaticRings,
 	},
 	{
 		Name: "bruck", Doc: "Bruck's index algorithm: few topologies, chunks stored at GPUs between them",
-		plan: baseline(baselines.Bruck),
+		plan: planBaseline(baselines.Bruck),
 	},
 	{
 		Name: "spreadout", Doc: "one shift after another, all chunks sent directly",
-		plan: baseline(baselines.SpreadOut), Direct: true,
+		plan: planBaseline(baselines.SpreadOut), Direct: true,
 	},
 	{
 		Name: "imported", Doc: "plans from a file",
-		plan: imported, Reads: []string{"imported"}, Given: true,
+		plan: planImported, Reads: []string{"imported"}, Given: true,
 	},
 }
 
-// ended asks whether ctx has.
-func ended(ctx context.Context) halt.When { return func() bool { return ctx.Err() != nil } }
+// stopWhenDone returns a function that reports whether ctx has ended.
+func stopWhenDone(ctx context.Context) halt.When { return func() bool { return ctx.Err() != nil } }
 
-// baseline plans as other methods do.
-func baseline(f func(*plan.Problem, baselines.Options) ([]plan.Candidate, error)) func(context.Context, *Planning) ([]plan.Candidate, error) {
+// planBaseline adapts a planner of package baselines.
+func planBaseline(f func(*plan.Problem, baselines.Options) ([]plan.Candidate, error)) func(context.Context, *Planning) ([]plan.Candidate, error) {
 	return func(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
-		return f(s.Problem, baselines.Options{Schedule: baselines.Schedule(s.Options.Static), Model: baselines.Model(s.Options.FastModel), Stop: ended(ctx)})
+		return f(s.Problem, baselines.Options{Schedule: baselines.Schedule(s.Options.Static), Model: baselines.Model(s.Options.FastModel), Stop: stopWhenDone(ctx)})
 	}
 }
 
-// during is the paper's construction.
-func during(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
-	return duringBelow(ctx, s, nil)
+// planDuring is the paper's construction.
+func planDuring(ctx context.Context, s *Planning) ([]plan.Candidate, error) {
+	return planDuringBelow(ctx, s, nil)
 }
 
-// duringBelow is during of plans with fewer slots than below, as rounds.Options has it.
-func duringBelow(ctx context.Context, s *Planning, below []int64) ([]plan.Candidate, error) {
-	o := s.paper()
-	o.Below, o.Stop = below, ended(ctx)
+// planDuringBelow is planDuring with the slot limits of rounds.Options.Below.
+func planDuringBelow(ctx context.Context, s *Planning, below []int64) ([]plan.Candidate, error) {
+	o := s.paperOptions()
+	o.Below, o.Stop = below, stopWhenDone(ctx)
 	return rounds.Candidates(s.Problem, o)
 }
 
-// paper is the options of the paper's construction.
-func (s *Planning) paper() rounds.Options {
+// paperOptions returns the options of the paper's construction.
+func (s *Planning) paperOptions() rounds.Options {
 	o := &s.Options.During
 	unlessBest := func(v string) string {
-		if v == "best" { // the choice is the planner's
+		if v == "best" { // the planner selects the best one
 			return ""
 		}
 		return v
@@ -95,10 +95,10 @@ func (s *Planning) paper() rounds.Options {
 	return rounds.Options{Schedule: unlessBest(o.Schedule), Base: unlessBest(o.Base), NoRelabelling: !o.Relabel}
 }
 
-// imported offers the plans of a file that are of this problem.
-func imported(_ context.Context, s *Planning) ([]plan.Candidate, error) {
+// planImported returns the imported plans that are for this problem.
+func planImported(_ context.Context, s *Planning) ([]plan.Candidate, error) {
 	var list []plan.Candidate
-	early := 0
+	excluded := 0 // plans whose switches or delay do not match
 	for _, p := range s.Options.Plans {
 		if p.GPUs != s.Problem.GPUs || p.Degree != s.Problem.Degree || !slices.Equal(p.Chunks, s.Problem.Chunks) {
 			continue
@@ -109,10 +109,10 @@ func imported(_ context.Context, s *Planning) ([]plan.Candidate, error) {
 		}
 		if p.Switches != nil {
 			if !s.Options.Independent || int64(p.DelaySlots) < s.Options.DelaySlots {
-				early++
+				excluded++
 				continue
 			}
-			c.Switches, c.DelaySlots = loads(p), int64(p.DelaySlots)
+			c.Switches, c.DelaySlots = switchLoads(p), int64(p.DelaySlots)
 			c.Reconfigurations = 0
 			for _, l := range c.Switches {
 				c.Reconfigurations = max(c.Reconfigurations, l.Reconfigurations)
@@ -120,18 +120,21 @@ func imported(_ context.Context, s *Planning) ([]plan.Candidate, error) {
 		}
 		list = append(list, c)
 	}
+
 	switch {
 	case len(list) > 0:
 		return list, nil
-	case early > 0:
-		return nil, fmt.Errorf("%w: those imported need switches that reconfigure on their own, and a delay of no more slots than they were made for", ErrUnserved)
+	case excluded > 0:
+		return nil, fmt.Errorf("%w: the imported plans require independent switches and a delay of at most the slots for which they were made", ErrUnserved)
 	}
+
 	return nil, fmt.Errorf("%w: none of the %d imported is of this all-to-all: %d GPUs of degree %d and its chunks",
 		ErrUnserved, len(s.Options.Plans), s.Problem.GPUs, s.Problem.Degree)
 }
 
-// loads returns how often each switch of a plan comes up with new links, and in how many slots it is up.
-func loads(p *plan.Plan) []plan.SwitchLoad {
+// switchLoads returns the work of each switch of a plan: how often it comes up with new
+// links, and the slots in which it is up.
+func switchLoads(p *plan.Plan) []plan.SwitchLoad {
 	list := make([]plan.SwitchLoad, p.Degree)
 	for _, l := range p.SwitchSetups() {
 		list[l.Switch].Reconfigurations++

@@ -29,7 +29,8 @@ type loadBalancer struct {
 // newEmptyBalancer returns a balancer without chunks.
 func newEmptyBalancer(w *pathTable, k int) *loadBalancer {
 	phases := w.generators / k
-	b := &loadBalancer{pathTable: w, k: k, phaseOf: make([]int32, w.generators), pathChunks: make([]int32, len(w.hops)), load: make([]int64, w.generators),
+	b := &loadBalancer{pathTable: w, k: k, phaseOf: make([]int32, w.generators),
+		pathChunks: make([]int32, len(w.hops)), load: make([]int64, w.generators),
 		peak: make([]int64, phases), imbalance: make([]int64, phases), stamp: make([]int32, phases)}
 	for g := range b.phaseOf {
 		b.phaseOf[g] = int32(g / k)
@@ -67,6 +68,7 @@ func newLoadBalancer(w *pathTable, k int, chunks int32, load []int64) *loadBalan
 			b.pathChunks[best] += part
 		}
 	}
+
 	return b
 }
 

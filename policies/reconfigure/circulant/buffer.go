@@ -28,6 +28,7 @@ func (l *allToAllPlanner) fitBuffer(s *sourceSchedule) *sourceSchedule {
 	if limit == 0 || s.timetable(l.options.Stop).buffer <= limit {
 		return s
 	}
+
 	// Paths by level of restriction: with relaying, within one phase, over one offset.
 	levels := make([][]offsetPath, 0, 3)
 	if s.relay {
@@ -54,6 +55,7 @@ func (l *allToAllPlanner) fitBuffer(s *sourceSchedule) *sourceSchedule {
 		}
 		return t
 	}
+
 	best := attempt(len(steps))
 	if best == nil {
 		return nil
@@ -66,6 +68,7 @@ func (l *allToAllPlanner) fitBuffer(s *sourceSchedule) *sourceSchedule {
 			low = middle
 		}
 	}
+
 	return best
 }
 
@@ -80,6 +83,7 @@ func (l *allToAllPlanner) restrictionSteps(levels [][]offsetPath) (steps []int) 
 			hops[i][w.to] = min(hops[i][w.to], w.hops)
 		}
 	}
+
 	for i := range len(levels) - 1 {
 		var offsets []int
 		for o := 1; o < l.n; o++ {
@@ -92,5 +96,6 @@ func (l *allToAllPlanner) restrictionSteps(levels [][]offsetPath) (steps []int) 
 		})
 		steps = append(steps, offsets...)
 	}
+
 	return steps
 }

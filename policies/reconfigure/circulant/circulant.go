@@ -122,6 +122,7 @@ func Sequences(n, k int, o Options) (list [][][]int) {
 		}
 		list = append(list, phases)
 	}
+
 	return list
 }
 
@@ -161,6 +162,7 @@ type allToAllPlanner struct {
 	seed    uint64
 }
 
+// newPlanner returns a planner for n GPUs of degree k with the given chunks per pair.
 func newPlanner(n, k int, chunks int32, o Options, seed uint64) *allToAllPlanner {
 	return &allToAllPlanner{n: n, k: k, chunks: chunks, repeats: 1, options: o, seed: seed}
 }

@@ -27,8 +27,10 @@ type offsetSearch struct {
 // nearOffset is an offset with its hops over the other offsets of a tuple.
 type nearOffset struct{ offset, hops int32 }
 
+// newOffsetSearch returns a search for tuples of k offsets modulo n.
 func newOffsetSearch(n, k int) *offsetSearch {
-	return &offsetSearch{n: n, k: k, others: make([]int32, n), extended: make([]int32, n), lowest: make([]int32, n), stamp: make([]int32, n)}
+	return &offsetSearch{n: n, k: k, others: make([]int32, n), extended: make([]int32, n),
+		lowest: make([]int32, n), stamp: make([]int32, n)}
 }
 
 // savedHops returns the decrease of the sum of base if it is lowered to hops.
@@ -53,6 +55,7 @@ func (t *offsetSearch) bestOffset(base []int32, others []int, prefer int) (offse
 	for _, a := range others {
 		plan.Relax(t.others, a)
 	}
+
 	// If all offsets are near, only a few short paths can save hops: paths over the other
 	// offsets that are followed by hops over the new one. Then these paths are enumerated.
 	maxHops := int32(0)
@@ -83,6 +86,7 @@ func (t *offsetSearch) bestOffset(base []int32, others []int, prefer int) (offse
 			offset, saved = v, sum
 		}
 	}
+
 	if prefer > 0 {
 		try(prefer)
 	}
@@ -130,6 +134,7 @@ func (t *offsetSearch) savedByShortPaths(v int, maxHops int32) (sum int64) {
 			}
 		}
 	}
+
 	return sum
 }
 
@@ -186,6 +191,7 @@ func (t *offsetSearch) exchangeOffsets(phases [][]int, maxWork int64) int64 {
 		}
 		return plan.TotalHops(base)
 	}
+
 	sum := without(-1)
 	free := plan.MinHops(n, len(phases), t.k)
 	for better := true; better && sum > free; {
@@ -202,6 +208,7 @@ func (t *offsetSearch) exchangeOffsets(phases [][]int, maxWork int64) int64 {
 			}
 		}
 	}
+
 	return sum
 }
 
@@ -258,6 +265,7 @@ func (t *offsetSearch) initialTuples(maxTuples int) [][]int {
 			list = append(list, ranked{tuple, plan.TotalHops(plan.Reach(t.n, tuple))})
 		}
 	}
+
 	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(a.hops, b.hops) })
 	var tuples [][]int
 	for _, r := range list[:min(maxTuples, len(list))] {

@@ -23,6 +23,7 @@ func generatorSets(n, maxGenerators int, random *rand.Rand, stop halt.When) [][]
 	t := newOffsetSearch(n, 0)
 	t.stop = stop
 	origin := plan.OriginHops(n)
+
 	// improve replaces generators until no replacement saves hops or the sum of hops, which
 	// it returns, is free. The larger the set, the less a replacement saves.
 	improve := func(set []int, free int64) int64 {
@@ -32,6 +33,7 @@ func generatorSets(n, maxGenerators int, random *rand.Rand, stop halt.When) [][]
 			return work <= maxExchangeSteps && all-saved > free
 		})
 	}
+
 	set := []int{1}
 	allWithinTwoHops := false // the set reaches each offset in at most two hops
 	for m := 1; m <= maxGenerators; m++ {
@@ -67,6 +69,7 @@ func generatorSets(n, maxGenerators int, random *rand.Rand, stop halt.When) [][]
 		sets = append(sets, set)
 		allWithinTwoHops = sum == int64(2*(n-1)-m)
 	}
+
 	return sets
 }
 

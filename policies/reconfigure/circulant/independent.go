@@ -52,6 +52,7 @@ func (l *allToAllPlanner) independentPlans(over []plan.Candidate) (list []plan.C
 			}
 		}
 	}
+
 	offer("circulant, own switches", true)
 	if l.options.Relay && !limited {
 		for m, set := range generatorSets(l.n, maxEpochs, l.random("generators", 0), l.options.Stop) {
@@ -59,6 +60,7 @@ func (l *allToAllPlanner) independentPlans(over []plan.Candidate) (list []plan.C
 		}
 		offer("circulant, own switches, relayed", false)
 	}
+
 	return list
 }
 
@@ -125,7 +127,8 @@ func (l *allToAllPlanner) scheduleEpochs(phases [][]int, lead int64, singleEpoch
 	b := newLoadBalancer(e.bySwitch(w, l.k), l.k, l.chunks, initialLoad)
 	b.stop = l.options.Stop
 	b.search(l.numPerturbations(), 0, l.random("switches", m))
-	e.sourceSchedule = sourceSchedule{n: l.n, k: 1, chunks: l.chunks, relay: true, phases: phases, paths: w, pathChunks: b.pathChunks}
+	e.sourceSchedule = sourceSchedule{n: l.n, k: 1, chunks: l.chunks, relay: true, phases: phases,
+		paths: w, pathChunks: b.pathChunks}
 	e.setSlots()
 	if e.mayCollide(l.k) {
 		return nil
@@ -197,6 +200,7 @@ func (e *epochSchedule) mayCollide(k int) bool {
 			}
 		}
 	}
+
 	for q, c := range e.pathChunks {
 		gen := e.paths.gen[e.paths.pathStart[q]:e.paths.pathStart[q+1]]
 		if c == 0 || !slices.ContainsFunc(gen, func(g int32) bool { return e.switchOf[g] != e.switchOf[gen[0]] }) {
@@ -208,6 +212,7 @@ func (e *epochSchedule) mayCollide(k int) bool {
 			}
 		}
 	}
+
 	return false
 }
 

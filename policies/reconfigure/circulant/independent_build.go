@@ -19,6 +19,8 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 	if delay < 0 {
 		return nil, fmt.Errorf("circulant: a reconfiguration delay of %d slots; it must be at least 0", delay)
 	}
+
+	// Place the epochs of each switch one after another, each after a delay.
 	active := make([][]activeInterval, k)
 	var end, hops int64
 	ends := make([]int64, k)
@@ -32,6 +34,7 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 			hops += x
 		}
 	}
+
 	if end > math.MaxInt32 || hops*int64(e.n) > math.MaxInt32 {
 		return nil, fmt.Errorf("circulant: a plan with %d slots and %d transmissions cannot be written; at most %d of each are possible", end, hops*int64(e.n), math.MaxInt32)
 	}
@@ -44,6 +47,7 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 	p.Degree = k
 	p.DelaySlots = int32(delay)
 	p.Tx = make([]plan.Tx, 0, hops*int64(e.n))
+
 	// A switch does not change after its last epoch.
 	breaks := []int{0, int(end)}
 	for _, list := range active {
@@ -54,6 +58,7 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 			}
 		}
 	}
+
 	slices.Sort(breaks)
 	breaks = slices.Compact(breaks)
 	position := make([]int, len(chunks))
@@ -83,6 +88,7 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 			}
 		}
 	}
+
 	return p, nil
 }
 
@@ -112,6 +118,7 @@ func (e *epochSchedule) assignSlots(chunks []sourceChunk, active [][]activeInter
 			}
 		}
 	}
+
 	// busy reports whether a switch other than j carries chunk i in slot t.
 	busy := func(i int32, t, j int) bool {
 		for o := range slots {
@@ -121,6 +128,7 @@ func (e *epochSchedule) assignSlots(chunks []sourceChunk, active [][]activeInter
 		}
 		return false
 	}
+
 	for j, list := range active {
 		for _, x := range list {
 			for t := x.start; t < x.end; t++ {
@@ -138,11 +146,13 @@ func (e *epochSchedule) assignSlots(chunks []sourceChunk, active [][]activeInter
 					other++
 				}
 				if other == x.end {
-					return nil, fmt.Errorf("circulant: two switches carry a chunk to offset %d in slot %d", chunks[i].offset, t)
+					return nil, fmt.Errorf("circulant: two switches carry a chunk to offset %d in slot %d",
+						chunks[i].offset, t)
 				}
 				slots[j][t], slots[j][other] = slots[j][other], i
 			}
 		}
 	}
+
 	return slots, nil
 }

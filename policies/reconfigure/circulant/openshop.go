@@ -40,8 +40,10 @@ type openShop struct {
 // with the same path are identical and consecutive.
 func newOpenShop(k int, remaining, laterHops, path []int32, inTransit []bool) *openShop {
 	numChunks := len(laterHops)
-	s := &openShop{k: k, remaining: remaining, chunkHops: make([]int32, numChunks), generatorLoad: make([]int32, k), laterHops: laterHops, inTransit: inTransit,
-		transitLoad: make([]int32, k), matched: make([]int32, k), lastIdentical: make([]int32, numChunks), nextIdentical: make([]int32, numChunks), isUnmoved: make([]bool, numChunks)}
+	s := &openShop{k: k, remaining: remaining, chunkHops: make([]int32, numChunks),
+		generatorLoad: make([]int32, k), laterHops: laterHops, inTransit: inTransit,
+		transitLoad: make([]int32, k), matched: make([]int32, k), lastIdentical: make([]int32, numChunks),
+		nextIdentical: make([]int32, numChunks), isUnmoved: make([]bool, numChunks)}
 	for i := numChunks - 1; i >= 0; i-- {
 		s.isUnmoved[i] = true
 		if s.lastIdentical[i] = int32(i); i+1 < numChunks && path[i+1] == path[i] {
@@ -49,6 +51,7 @@ func newOpenShop(k int, remaining, laterHops, path []int32, inTransit []bool) *o
 		}
 		s.nextIdentical[s.lastIdentical[i]] = int32(i)
 	}
+
 	for i, last := range s.lastIdentical {
 		if i == 0 || s.lastIdentical[i-1] != last {
 			for range k {
@@ -56,6 +59,7 @@ func newOpenShop(k int, remaining, laterHops, path []int32, inTransit []bool) *o
 			}
 		}
 	}
+
 	for i := range numChunks {
 		for j := range k {
 			x := remaining[i*k+j]
@@ -66,6 +70,7 @@ func newOpenShop(k int, remaining, laterHops, path []int32, inTransit []bool) *o
 			}
 		}
 	}
+
 	return s
 }
 
@@ -105,12 +110,14 @@ func (s *openShop) matchSlot(remain int32) {
 			if s.chunkHops[i] == remain {
 				w += mustWeight
 			}
-			if s.remaining[int(i)*s.k+j] == 0 || w < mustWeight && !s.inTransit[i] && s.chunkHops[i]+s.laterHops[i] > 1 {
+			if s.remaining[int(i)*s.k+j] == 0 ||
+				w < mustWeight && !s.inTransit[i] && s.chunkHops[i]+s.laterHops[i] > 1 {
 				w = forbidden
 			}
 			s.weight[j*columns+c] = w
 		}
 	}
+
 	s.assignment.Solve(s.k, columns, s.weight, s.matched, nil)
 	for j, c := range s.matched {
 		if s.matched[j] = -1; int(c) < len(s.candidates) {
@@ -143,6 +150,7 @@ func (s *openShop) rank(i int) int64 {
 	case !ends:
 		rank = rankEntering
 	}
+
 	// Of chunks that have not started, prefer one that keeps the transit load of the
 	// generators even. Then no generator is forced to start further chunks.
 	low, high := int32(1<<30), int32(0)
@@ -179,6 +187,7 @@ func (s *openShop) commitSlot() (growth int32) {
 			growth--
 		}
 	}
+
 	s.candidates = slices.DeleteFunc(s.candidates, func(i int32) bool { return s.chunkHops[i] == 0 })
 	return growth
 }

@@ -48,7 +48,9 @@ func newPathTable(n, generators int, paths []offsetPath) *pathTable {
 		sorted[index] = int32(i)
 		filled[o]++
 	}
-	w := &pathTable{n: n, generators: generators, start: make([]int32, n+1), pathStart: make([]int32, 1, len(paths)+1)}
+
+	w := &pathTable{n: n, generators: generators, start: make([]int32, n+1),
+		pathStart: make([]int32, 1, len(paths)+1)}
 	for o := range n {
 		for _, i := range sorted[start[o]:min(start[o+1], start[o]+maxPathsPerOffset)] {
 			w.gen = append(w.gen, paths[i].gen...)
@@ -58,6 +60,7 @@ func newPathTable(n, generators int, paths []offsetPath) *pathTable {
 		}
 		w.start[o+1] = int32(len(w.hops))
 	}
+
 	return w
 }
 
@@ -122,6 +125,7 @@ func (s *pathEnumerator) enumerateFrom(position, g int, hops int32) {
 		}
 		s.paths = append(s.paths, w)
 	}
+
 	for ; g < len(s.offsets) && hops < s.maxDepth; g++ {
 		to := (position + s.offsets[g]) % s.n
 		if to == 0 || hops+1 > s.minHops[to]+s.slack {
@@ -144,16 +148,19 @@ func phasePaths(n int, phases [][]int, slack int32, single bool) []offsetPath {
 			g := int32(p*len(offsets) + j)
 			if single {
 				enumerators = append(enumerators, &pathEnumerator{
-					n: n, offsets: []int{a}, generators: []int32{g}, minHops: plan.Reach(n, []int{a}), maxHops: maxHops, maxPaths: 1})
+					n: n, offsets: []int{a}, generators: []int32{g}, minHops: plan.Reach(n, []int{a}),
+					maxHops: maxHops, maxPaths: 1})
 				continue
 			}
-			enumerator.offsets, enumerator.generators = append(enumerator.offsets, a), append(enumerator.generators, g)
+			enumerator.offsets, enumerator.generators = append(enumerator.offsets, a),
+				append(enumerator.generators, g)
 		}
 		if !single {
 			enumerator.minHops = plan.Reach(n, offsets)
 			enumerators = append(enumerators, enumerator)
 		}
 	}
+
 	for _, s := range enumerators {
 		for o, h := range s.minHops {
 			maxHops[o] = min(maxHops[o], h)

@@ -23,7 +23,8 @@ func (l *allToAllPlanner) improveBalance(b *loadBalancer, phases [][]int, relay 
 	}
 	b.stop = l.options.Stop
 	b.search(perturbations, (hops+int64(l.k)-1)/int64(l.k), l.random("kicks", len(phases)))
-	s := &sourceSchedule{n: l.n, k: l.k, chunks: l.chunks, relay: relay, phases: phases, paths: b.pathTable, pathChunks: b.pathChunks, imbalance: b.totalImbalance}
+	s := &sourceSchedule{n: l.n, k: l.k, chunks: l.chunks, relay: relay, phases: phases,
+		paths: b.pathTable, pathChunks: b.pathChunks, imbalance: b.totalImbalance}
 	s.setSlots()
 	return s
 }
@@ -67,10 +68,12 @@ func (l *allToAllPlanner) restartRandomly(s *sourceSchedule, t *offsetSearch, fi
 		if sum := t.exchangeOffsets(phases, maxExchangeSteps/100); sum*int64(l.chunks) > s.total()*int64(l.k) {
 			continue
 		}
-		if x := l.schedulePhases(phases, 0); x.total() < s.total() || x.total() == s.total() && x.imbalance < s.imbalance {
+		if x := l.schedulePhases(phases, 0); x.total() < s.total() ||
+			x.total() == s.total() && x.imbalance < s.imbalance {
 			s = x
 		}
 	}
+
 	return s
 }
 
@@ -178,6 +181,8 @@ func (l *allToAllPlanner) tupleSchedules(list []*sourceSchedule) (better []*sour
 		firsts[i] = l.schedulePhases(s.phases, l.numPerturbations())
 	}
 	slices.SortStableFunc(firsts, bySlots)
+
+	// Extend the best tuples greedily to sequences of phases (beam search).
 	beam := 3
 	if l.n > 128 {
 		beam = 1
@@ -195,6 +200,7 @@ func (l *allToAllPlanner) tupleSchedules(list []*sourceSchedule) (better []*sour
 			base = t.minHops(phases, -1)
 		}
 	}
+
 	better = frontier(nil, append(better, l.schedulePhases(l.directPhases(), l.numPerturbations())))
 	for i, s := range better {
 		if len(s.phases) > 1 {

@@ -75,12 +75,14 @@ func (s *sourceSchedule) usedPaths() (phases [][]int, paths []offsetPath) {
 			w := offsetPath{to: int32(o), hops: s.paths.hops[q]}
 			for i := s.paths.pathStart[q]; i < s.paths.pathStart[q+1]; i++ {
 				g := int(s.paths.gen[i])
-				w.gen, w.count = append(w.gen, int32(newIndex[g/s.k]*s.k+g%s.k)), append(w.count, s.paths.count[i])
+				w.gen, w.count = append(w.gen, int32(newIndex[g/s.k]*s.k+g%s.k)),
+					append(w.count, s.paths.count[i])
 			}
 			paths = append(paths, w)
 			break
 		}
 	}
+
 	return phases, paths
 }
 

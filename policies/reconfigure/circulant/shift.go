@@ -42,12 +42,14 @@ func shiftSets(n, maxShifts int, stop halt.When) (sets [][][]int, slots []int64)
 			sets[d-1], slots[d-1] = set, sum
 		}
 	}
+
 	for d := 2; d <= maxShifts; d++ {
 		grown := slices.Clone(sets[d-2])
 		try(order[:d])
 		base = t.minHops(grown, -1)
 		try(append(grown, add()))
 	}
+
 	// A set of d+1 shifts without the least useful one may be better than a set that grew
 	// from d-1.
 	for d := maxShifts - 1; d >= 2; d-- {
@@ -59,6 +61,7 @@ func shiftSets(n, maxShifts int, stop halt.When) (sets [][][]int, slots []int64)
 		}
 		try(slices.Delete(slices.Clone(sets[d]), drop, drop+1))
 	}
+
 	return sets, slots
 }
 

@@ -69,6 +69,7 @@ func (s *sourceSchedule) timetable(stop halt.When) *timetable {
 		}
 		t.hops = append(t.hops, moves)
 	}
+
 	return t
 }
 
@@ -85,6 +86,7 @@ func (t *timetable) orderPhases(stop halt.When) []int {
 	if !t.relay {
 		return remaining
 	}
+
 	// A visit has the phases of a chunk that uses several phases, and how many of them are
 	// still to come.
 	type visit struct {
@@ -103,6 +105,7 @@ func (t *timetable) orderPhases(stop halt.When) []int {
 			visits = append(visits, visit{phases, len(phases)})
 		}
 	}
+
 	var order []int
 	for len(remaining) > 0 {
 		stop.Check()
@@ -129,5 +132,6 @@ func (t *timetable) orderPhases(stop halt.When) []int {
 		order = append(order, remaining[best])
 		remaining = slices.Delete(remaining, best, best+1)
 	}
+
 	return order
 }

@@ -77,8 +77,10 @@ const (
 
 // init resets the assignment for a problem, and keeps the memory.
 func (s *pathAssignment) init(net *timeNetwork, demand []int32, relay bool) {
-	*s = pathAssignment{net: net, demand: demand, relay: relay, tree: s.tree, price: s.price, weightTable: s.weightTable, links: s.links,
-		phases: s.phases, columnFlow: s.columnFlow[:0], columnLinks: s.columnLinks[:0], columnChunks: s.columnChunks[:0], columnStart: append(s.columnStart[:0], 0),
+	*s = pathAssignment{net: net, demand: demand, relay: relay, tree: s.tree, price: s.price,
+		weightTable: s.weightTable, links: s.links,
+		phases: s.phases, columnFlow: s.columnFlow[:0], columnLinks: s.columnLinks[:0],
+		columnChunks: s.columnChunks[:0], columnStart: append(s.columnStart[:0], 0),
 		columns: s.columns, numColumns: s.numColumns, stop: s.stop}
 	s.links, s.price = resize(s.links, len(net.to)), resize(s.price, len(net.to))
 	for l, i := range net.phase {
@@ -95,6 +97,8 @@ func (s *pathAssignment) init(net *timeNetwork, demand []int32, relay bool) {
 // the flow are used.
 func (s *pathAssignment) addColumn(flow int32, path []int32) int32 {
 	c := int32(len(s.columnChunks))
+
+	// Replace the costliest unused column if the flow has no free one.
 	index := int(s.numColumns[flow])
 	if index == maxColumns {
 		index = -1
@@ -112,6 +116,7 @@ func (s *pathAssignment) addColumn(flow int32, path []int32) int32 {
 	} else {
 		s.numColumns[flow]++
 	}
+
 	s.columns[flow][index] = c
 	s.columnLinks = append(s.columnLinks, path...)
 	s.columnStart = append(s.columnStart, int32(len(s.columnLinks)))
@@ -248,6 +253,7 @@ func (s *pathAssignment) sweep(start bool) error {
 			}
 		}
 	}
+
 	if !start {
 		s.dualBound = max(s.dualBound, dual/(1+hopPrice))
 	}
@@ -337,6 +343,7 @@ func (s *pathAssignment) improve(rounds int, maxBeta float64, checkBound func(sl
 	for _, c := range s.demand {
 		volume += float64(c)
 	}
+
 	// The initial scale is the mean number of chunks per link and phase if all chunks took
 	// one hop: a load that is larger by this number has e times the weight.
 	s.setBeta(max(1e-3, min(1, float64(len(s.net.to))/max(1, volume))))
@@ -358,5 +365,6 @@ func (s *pathAssignment) improve(rounds int, maxBeta float64, checkBound func(sl
 		}
 		s.moveAllChunks()
 	}
+
 	return nil
 }

@@ -37,13 +37,14 @@ func (r *Schedule) fitsBuffer(o Options) (bool, error) {
 	return r.Buffer <= o.Buffer, nil
 }
 
-// scheduleWithoutWaiting schedules the chunks of a phase so that no chunk waits on its way.
-// Chunks are scheduled one at a time, longest paths first. Each starts as early as the
-// links and the limit of r.maxTransit chunks in transit per GPU allow. This always
-// succeeds, because a chunk can start after all others. It returns the slot of each
+// scheduleWithoutWaiting schedules the chunks of a phase so that a chunk never waits after
+// its first hop. Chunks are scheduled one at a time, longest paths first. Each starts as
+// early as the links and the limit of r.maxTransit chunks in transit per GPU allow. This
+// always succeeds, because a chunk can start after all others. It returns the slot of each
 // crossing, and the number of slots.
 func (r *Schedule) scheduleWithoutWaiting(phase int, w *Paths, stop halt.When) (crossings []int32, slots int32) {
-	t := linkTimetable{topology: r.Topologies[phase], maxTransit: r.maxTransit, busy: make([][]bool, len(r.Topologies[phase])),
+	t := linkTimetable{topology: r.Topologies[phase], maxTransit: r.maxTransit,
+		busy:    make([][]bool, len(r.Topologies[phase])),
 		transit: make([][]int32, r.problem.GPUs)}
 	order := numbers.Below(int32(w.Len()))
 	slices.SortStableFunc(order, func(a, b int32) int { return int(w.Start[b+1] - w.Start[b] - w.Start[a+1] + w.Start[a]) })
@@ -77,7 +78,8 @@ type linkTimetable struct {
 func (t *linkTimetable) fits(path []int32, start int) bool {
 	for h, e := range path {
 		slot, u := start+h, t.topology[e].To
-		if slot < len(t.busy[e]) && t.busy[e][slot] || h < len(path)-1 && slot < len(t.transit[u]) && t.transit[u][slot] == t.maxTransit {
+		if slot < len(t.busy[e]) && t.busy[e][slot] ||
+			h < len(path)-1 && slot < len(t.transit[u]) && t.transit[u][slot] == t.maxTransit {
 			return false
 		}
 	}

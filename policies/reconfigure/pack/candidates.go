@@ -45,6 +45,7 @@ const improvementRounds = 10
 // others, while GPUs^2 x phases x attempts is at most maxAttemptWork.
 var finalBetas = [...]float64{4, 8, 2, 3, 6, 1}
 
+// maxAttemptWork limits the attempts with different finalBetas.
 const maxAttemptWork = 1 << 15
 
 // checkSequence checks a problem and the topologies of a sequence.
@@ -74,7 +75,7 @@ type scheduleWorker struct {
 	scheduler  Scheduler
 	// isTooCostly reports whether plans with at least the given slots cost more than the
 	// caller accepts. Scheduling then stops with costError. It may be nil.
-	isTooCostly func(slots int64) bool // nil, or whether so many slots cost more than is asked for; then it fails with cutOff
+	isTooCostly func(slots int64) bool
 }
 
 // parallel calls do for i = 0..n-1 on the given number of goroutines. The calls must be
@@ -106,7 +107,8 @@ func (w *scheduleWorker) bestSchedule(p *plan.Problem, q Sequence, o Options, fo
 	if o.Buffer > 0 && o.Relay && (err == nil || errors.Is(err, ErrBuffer)) {
 		// The limit may fit without relaying only, or with fewer slots.
 		o.Relay = false
-		if other, otherErr := w.bestAttempt(p, net, o, found); otherErr == nil && (err != nil || other.Total < best.Total) {
+		if other, otherErr := w.bestAttempt(p, net, o, found); otherErr == nil &&
+			(err != nil || other.Total < best.Total) {
 			best, err = other, nil
 		}
 	}
@@ -137,6 +139,7 @@ func (w *scheduleWorker) bestAttempt(p *plan.Problem, net *timeNetwork, o Option
 			}
 		}
 	}
+
 	if best == nil {
 		return nil, ErrBuffer
 	}
@@ -146,7 +149,7 @@ func (w *scheduleWorker) bestAttempt(p *plan.Problem, net *timeNetwork, o Option
 
 // Candidates schedules each sequence and returns the schedules as candidates, in the order
 // of the sequences. It leaves out sequences without a schedule (ErrUnreachable, ErrBuffer).
-// Errors: those of p.Check, and invalid topologies.
+// Invalid problems and topologies are errors.
 func Candidates(p *plan.Problem, list []Sequence, o Options) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
 	all := make([]scoredSequence, len(list))
@@ -191,14 +194,17 @@ func (w *scheduleWorker) scheduleSequence(p *plan.Problem, s scoredSequence, o O
 			return nil, err
 		}
 	}
+
 	r, err := w.bestSchedule(p, s.Sequence, o, found)
 	if s.tryBothOrders && !errors.As(err, new(costError)) {
 		o.Relay = true
-		if other, otherErr := w.bestSchedule(p, s.Sequence, o, found); otherErr == nil && (err != nil || other.Total < r.Total) {
+		if other, otherErr := w.bestSchedule(p, s.Sequence, o, found); otherErr == nil &&
+			(err != nil || other.Total < r.Total) {
 			other.Relay = false
 			r, err = other, nil
 		}
 	}
+
 	if err == nil {
 		found.record(d, r.Total)
 	}
@@ -219,7 +225,8 @@ func (w *scheduleWorker) checkBound(found *incumbents, d int, slots int64) error
 
 // Candidate returns the schedule as a candidate, which writes the plan when it is built.
 func (r *Schedule) Candidate(origin string) plan.Candidate {
-	return plan.Candidate{Origin: origin, Reconfigurations: len(r.Topologies), Slots: r.Total, Waits: true, Relay: r.Relay,
+	return plan.Candidate{Origin: origin, Reconfigurations: len(r.Topologies), Slots: r.Total, Waits: true,
+		Relay: r.Relay,
 		Build: func(_ int64, stop halt.When) (p *plan.Plan, err error) {
 			defer halt.Caught(&err)
 			return r.buildPlan(origin, stop)

@@ -23,6 +23,7 @@ func circulantSequences(n, k, maxCount int, relay bool, stop halt.When) []Sequen
 		}
 		current[0] = 0
 	}
+
 	reset()
 	copy(finished, current)
 	var list []Sequence
@@ -55,7 +56,9 @@ func circulantSequences(n, k, maxCount int, relay bool, stop halt.When) []Sequen
 			reset()
 		}
 		topologies = append(topologies, scaleup.Circulant(n, offsets...))
-		list = append(list, Sequence{Origin: fmt.Sprintf("%d circulants", len(topologies)), Topologies: topologies[:len(topologies):len(topologies)]})
+		list = append(list, Sequence{Origin: fmt.Sprintf("%d circulants", len(topologies)),
+			Topologies: topologies[:len(topologies):len(topologies)]})
 	}
+
 	return list
 }

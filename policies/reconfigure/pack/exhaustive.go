@@ -143,7 +143,8 @@ type slotState struct {
 // solve searches for a plan and stores it in s.sends and s.phases.
 func (s *exhaustiveSearch) solve(p *plan.Problem, topologies, slots int) bool {
 	s.failed, s.sends, s.phases = map[searchState]struct{}{}, nil, make([]planPhase, 1)
-	state := searchState{slotsRemaining: int8(slots), phasesRemaining: int8(topologies - 1), isNewTopology: true}
+	state := searchState{slotsRemaining: int8(slots), phasesRemaining: int8(topologies - 1),
+		isNewTopology: true}
 	for u := range s.n {
 		for v := range s.n {
 			state.waiting[u][v] = int8(p.Chunks[u*s.n+v])
@@ -174,13 +175,16 @@ func (s *exhaustiveSearch) searchFrom(state *searchState) bool {
 			outgoing += state.waiting[u][v] + state.transit[u][v]
 			incoming += state.waiting[v][u] + state.transit[v][u]
 		}
-		x.minSends[u], x.minDeliveries[u] = outgoing-s.k*(state.slotsRemaining-1), incoming-s.k*(state.slotsRemaining-1)
+		x.minSends[u], x.minDeliveries[u] = outgoing-s.k*(state.slotsRemaining-1),
+			incoming-s.k*(state.slotsRemaining-1)
 	}
+
 	if s.chooseSends(x, 0, 0) {
 		return true
 	}
 	if !state.isNewTopology && state.phasesRemaining > 0 && state.transit == (pairMatrix{}) {
-		next := searchState{waiting: state.waiting, slotsRemaining: state.slotsRemaining, phasesRemaining: state.phasesRemaining - 1, isNewTopology: true}
+		next := searchState{waiting: state.waiting, slotsRemaining: state.slotsRemaining,
+			phasesRemaining: state.phasesRemaining - 1, isNewTopology: true}
 		s.phases[len(s.phases)-1].links = state.links
 		s.phases = append(s.phases, planPhase{})
 		if s.searchFrom(&next) {
@@ -188,6 +192,7 @@ func (s *exhaustiveSearch) searchFrom(state *searchState) bool {
 		}
 		s.phases = s.phases[:len(s.phases)-1]
 	}
+
 	if s.steps < maxExhaustiveSteps {
 		s.failed[*state] = struct{}{}
 	}
@@ -209,6 +214,7 @@ func (s *exhaustiveSearch) isFeasible(state *searchState) bool {
 			in[u] += state.links[v][u]
 		}
 	}
+
 	free := 0 // capacity for chunks that pass through
 	for u := range s.n {
 		if outgoing[u] > maxChunks || incoming[u] > maxChunks {
@@ -216,6 +222,7 @@ func (s *exhaustiveSearch) isFeasible(state *searchState) bool {
 		}
 		free += int(min(maxChunks-outgoing[u], maxChunks-incoming[u]))
 	}
+
 	if state.phasesRemaining > 0 {
 		sent, received := 0, 0 // chunks that take two hops, by sender and by receiver
 		for u := range s.n {
@@ -238,6 +245,7 @@ func (s *exhaustiveSearch) isFeasible(state *searchState) bool {
 			return true
 		}
 	}
+
 	// On the last topology, and for chunks in transit, count hops over existing and
 	// possible links, minus one per chunk.
 	for u := range s.n {
@@ -273,11 +281,13 @@ func (s *exhaustiveSearch) isFeasible(state *searchState) bool {
 			}
 		}
 		for v := range s.n {
-			if reached>>v&1 == 0 && (transit[u][v] > 0 || state.phasesRemaining == 0 && state.waiting[u][v] > 0) {
+			if reached>>v&1 == 0 && (transit[u][v] > 0 ||
+				state.phasesRemaining == 0 && state.waiting[u][v] > 0) {
 				return false
 			}
 		}
 	}
+
 	return free >= 0
 }
 
@@ -291,9 +301,9 @@ func sumWithoutLargest(list *[maxExhaustiveGPUs]int8, largest int) int {
 	return sum
 }
 
-// chooseSends tries all transmissions of GPU u starting at option i, and then those of the
-// GPUs after it. After the last GPU it ends the slot. An option is a destination and a
-// neighbour. Direct transmissions come first.
+// chooseSends tries all transmissions of GPU u starting at option i, and then the
+// transmissions of the GPUs after it. After the last GPU it ends the slot. An option is a
+// destination and a neighbour. Direct transmissions come first.
 func (s *exhaustiveSearch) chooseSends(x *slotState, u, i int) bool {
 	if u == s.n {
 		return s.endSlot(x)
@@ -312,7 +322,8 @@ func (s *exhaustiveSearch) chooseSends(x *slotState, u, i int) bool {
 	if x.sent[u] < s.k && (direct || x.before.slotsRemaining > 1) {
 		transit := x.transit[u][v] > 0
 		extends := x.used[u][w] == x.links[u][w]
-		if (transit || x.waiting[u][v] > 0) && (!extends || x.out[u] < s.k && x.in[w] < s.k) && !s.isLate(x, u, v, w, transit, extends) {
+		if (transit || x.waiting[u][v] > 0) && (!extends || x.out[u] < s.k && x.in[w] < s.k) &&
+			!s.isLate(x, u, v, w, transit, extends) {
 			from := &x.waiting
 			if transit {
 				from = &x.transit
@@ -331,7 +342,8 @@ func (s *exhaustiveSearch) chooseSends(x *slotState, u, i int) bool {
 				x.arriving[w][v]++
 			}
 			last := len(s.phases) - 1
-			s.sends = append(s.sends, transmission{plan.Tx{Phase: int32(last), Slot: s.phases[last].slots, From: int32(u), To: int32(w), Dst: int32(v)}, transit})
+			s.sends = append(s.sends, transmission{plan.Tx{Phase: int32(last), Slot: s.phases[last].slots,
+				From: int32(u), To: int32(w), Dst: int32(v)}, transit})
 			if s.chooseSends(x, u, i) {
 				return true
 			}
@@ -351,6 +363,7 @@ func (s *exhaustiveSearch) chooseSends(x *slotState, u, i int) bool {
 			from[u][v]++
 		}
 	}
+
 	return s.chooseSends(x, u, i+1)
 }
 
@@ -390,7 +403,8 @@ func (s *exhaustiveSearch) endSlot(x *slotState) bool {
 		}
 	}
 	next := searchState{
-		waiting: x.waiting, transit: x.transit, links: x.links, unsentWaiting: x.waiting, unsentTransit: x.transit,
+		waiting: x.waiting, transit: x.transit, links: x.links, unsentWaiting: x.waiting,
+		unsentTransit:  x.transit,
 		slotsRemaining: x.before.slotsRemaining - 1, phasesRemaining: x.before.phasesRemaining,
 	}
 	for u := range s.n {
@@ -403,6 +417,7 @@ func (s *exhaustiveSearch) endSlot(x *slotState) bool {
 			}
 		}
 	}
+
 	last := len(s.phases) - 1
 	s.phases[last].slots++
 	if s.searchFrom(&next) {
@@ -430,10 +445,11 @@ func (s *exhaustiveSearch) candidate(p *plan.Problem) plan.Candidate {
 			}
 		}
 	}
+
 	// Assign a chunk to each transmission. chunksAt lists the chunks at a GPU by
-	// destination: chunks that wait, and at index + n*n chunks that may not rest on their
-	// way. since is the phase in which a chunk arrived at an intermediate GPU.
-	type chunk struct{ src, number, since int32 } // the phase in which it came to a GPU on its way
+	// destination: chunks that wait, and at index + n*n chunks that must not rest at an
+	// intermediate GPU. since is the phase in which a chunk arrived there.
+	type chunk struct{ src, number, since int32 }
 	chunksAt := make([][]chunk, 2*n*n)
 	list := func(gpu, destination int32, transit bool) *[]chunk {
 		f := int(gpu)*n + int(destination)
@@ -442,6 +458,7 @@ func (s *exhaustiveSearch) candidate(p *plan.Problem) plan.Candidate {
 		}
 		return &chunksAt[f]
 	}
+
 	for f := range n * n {
 		for c := range p.Chunks[f] {
 			chunksAt[f] = append(chunksAt[f], chunk{int32(f / n), c, int32(phases)})
@@ -466,6 +483,7 @@ func (s *exhaustiveSearch) candidate(p *plan.Problem) plan.Candidate {
 			}
 		}
 	}
+
 	return plan.Candidate{
 		Origin: origin, Reconfigurations: phases, Slots: total, Waits: true, Relay: isRelayed,
 		Build: func(int64, halt.When) (*plan.Plan, error) {

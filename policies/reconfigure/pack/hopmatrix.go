@@ -30,9 +30,11 @@ const (
 
 // reset sets the hops to 0 from each GPU to itself and to "no path" between different GPUs.
 func (m *hopMatrix) reset(n int) {
-	m.n, m.logLaneBits, m.noPath, m.lowBits, m.highBits = n, 4, noPathHops, 0x0001_0001_0001_0001, 0x8000_8000_8000_8000
+	m.n, m.logLaneBits, m.noPath, m.lowBits, m.highBits = n, 4, noPathHops, 0x0001_0001_0001_0001,
+		0x8000_8000_8000_8000
 	if n <= noPathHops8 {
-		m.logLaneBits, m.noPath, m.lowBits, m.highBits = 3, noPathHops8, 0x0101_0101_0101_0101, 0x8080_8080_8080_8080
+		m.logLaneBits, m.noPath, m.lowBits, m.highBits = 3, noPathHops8, 0x0101_0101_0101_0101,
+			0x8080_8080_8080_8080
 	}
 	m.wordsPerRow = (n<<m.logLaneBits + 63) / 64
 	m.rows = resize(m.rows, n*m.wordsPerRow)
@@ -62,6 +64,7 @@ func (m *hopMatrix) lane(u int) (word int, shift uint) {
 // laneMask has the bits of the lowest lane set.
 func (m *hopMatrix) laneMask() uint64 { return 1<<(1<<m.logLaneBits) - 1 }
 
+// row returns the hops of the paths that end at v.
 func (m *hopMatrix) row(v int) []uint64 { return m.rows[v*m.wordsPerRow : (v+1)*m.wordsPerRow] }
 
 // pathExtender appends hops to all paths of a matrix. Its memory is reused.
@@ -76,6 +79,7 @@ func (x *pathExtender) extend(m *hopMatrix, list [][]int32) {
 	if len(list) == 0 {
 		return
 	}
+
 	// The initial order follows the cycles of the first permutation, so that a path grows
 	// by many hops in one pass.
 	x.isQueued, x.queue = resize(x.isQueued, m.n), x.queue[:0]
@@ -88,6 +92,7 @@ func (x *pathExtender) extend(m *hopMatrix, list [][]int32) {
 			x.queue = append(x.queue, v)
 		}
 	}
+
 	for i := 0; i < len(x.queue); i++ {
 		v := x.queue[i]
 		x.isQueued[v] = false
@@ -212,6 +217,7 @@ func (m *hopMatrix) savedHops(hops, rest []uint64, demand []int32) (sum int64) {
 			sum += c * int64(demand[i<<(6-log)+lane])
 		}
 	}
+
 	return sum
 }
 
@@ -238,6 +244,7 @@ type demandWeights struct {
 	rows        []uint64 // one row per GPU
 }
 
+// newWeights returns the weights of an n x n demand. Row v is demand[v*n:(v+1)*n].
 func newWeights(n int, demand []int32) *demandWeights {
 	var m hopMatrix
 	m.reset(n)
@@ -255,6 +262,7 @@ func newWeights(n int, demand []int32) *demandWeights {
 	return w
 }
 
+// row returns the weights of row v.
 func (w *demandWeights) row(v int) []uint64 { return w.rows[v*w.wordsPerRow : (v+1)*w.wordsPerRow] }
 
 // fits reports whether the sums of products fit 16 bits for hop counts up to longest. If
@@ -288,6 +296,7 @@ func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum i
 		}
 		return sum
 	}
+
 	if m.logLaneBits == 4 {
 		need = need[:len(hops)]
 		for i, x := range hops {
@@ -298,6 +307,7 @@ func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum i
 		}
 		return sum
 	}
+
 	need = need[:2*len(hops)]
 	for i, x := range hops {
 		y := rest[i] + one
@@ -306,5 +316,6 @@ func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum i
 		z := (x&low | high) - y&low ^ high
 		sum += int64(z&even*need[2*i]>>48) + int64(z>>8&even*need[2*i+1]>>48)
 	}
+
 	return sum
 }

@@ -23,9 +23,11 @@ type timeNetwork struct {
 // outgoingLink is a link, without its start.
 type outgoingLink struct{ to, link int32 }
 
+// newTimeNetwork expands the topologies in time.
 func newTimeNetwork(topologies []scaleup.Topology, n int) *timeNetwork {
 	d := len(topologies)
-	net := &timeNetwork{n: n, phases: d, topology: topologies, base: make([]int32, d+1), start: make([]int32, 1, d*n+1)}
+	net := &timeNetwork{n: n, phases: d, topology: topologies, base: make([]int32, d+1),
+		start: make([]int32, 1, d*n+1)}
 	for i, t := range topologies {
 		base := net.base[i]
 		net.base[i+1] = base + int32(len(t))
@@ -121,6 +123,7 @@ func (t *pathTree) grow(net *timeNetwork, src int32, relay bool) {
 			}
 		}
 	}
+
 	if relay {
 		t.best, t.cost = t.cost, t.best
 		t.last, t.lastStep = t.lastStep, t.last

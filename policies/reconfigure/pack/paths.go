@@ -55,7 +55,8 @@ func (w *Paths) AppendTo(out *plan.Plan, phase int, slotOf []int32, stop halt.Wh
 		src, dst, number := chunk(i)
 		for j := w.Start[i]; j < w.Start[i+1]; j++ {
 			e := edges[w.Link[j]]
-			out.Tx = append(out.Tx, plan.Tx{Phase: int32(phase), Slot: slotOf[j], From: e.From, To: e.To, Src: src, Dst: dst, Chunk: number})
+			out.Tx = append(out.Tx, plan.Tx{Phase: int32(phase), Slot: slotOf[j], From: e.From, To: e.To,
+				Src: src, Dst: dst, Chunk: number})
 		}
 	}
 }

@@ -43,7 +43,8 @@ type permutationSearch struct {
 
 // newPermutationSearch returns a search for n GPUs and k permutations per phase.
 func newPermutationSearch(n, k int, demand []int32) permutationSearch {
-	r := permutationSearch{n: n, demand: demand, demandInto: make([]int32, n*n), gain: make([]int64, n*n), inverse: make([][]int32, k)}
+	r := permutationSearch{n: n, demand: demand, demandInto: make([]int32, n*n), gain: make([]int64, n*n),
+		inverse: make([][]int32, k)}
 	for i := range r.inverse {
 		r.inverse[i] = make([]int32, n)
 	}
@@ -59,7 +60,8 @@ func newPermutationSearch(n, k int, demand []int32) permutationSearch {
 func (r *permutationSearch) reset(list [][][]int32) int64 {
 	r.phases, r.afterFrom = list, len(list)+1
 	for len(r.before) <= len(list) {
-		r.before, r.trial, r.after = append(r.before, hopMatrix{}), append(r.trial, hopMatrix{}), append(r.after, hopMatrix{})
+		r.before, r.trial, r.after = append(r.before, hopMatrix{}), append(r.trial, hopMatrix{}),
+			append(r.after, hopMatrix{})
 	}
 	r.before[0].reset(r.n)
 	r.evaluate(0)
@@ -207,6 +209,7 @@ func (r *permutationSearch) bestPermutation(phase int) []int32 {
 				r.complete.savedHops(r.complete.row(b), to, r.demandInto[b*n:b*n+n]) - direct // the direct path is in both sums
 		}
 	}
+
 	to := make([]int32, n)
 	r.assignment.Solve(n, n, r.gain, to, r.stop.Check)
 	return to

@@ -67,6 +67,7 @@ type incumbents struct {
 // plan.Frontier keeps.
 var errDominated = errors.New("pack: an incumbent has fewer slots or topologies")
 
+// newIncumbents returns incumbents without candidates, for the given numbers of topologies.
 func newIncumbents(p *plan.Problem, b *plan.Bounder, counts []int) *incumbents {
 	r := &incumbents{problem: p, bounder: b, minSlots: make([]atomic.Int64, slices.Max(append(counts, 0))+1)}
 	for d := range r.minSlots {

@@ -46,9 +46,13 @@ func (a directedPair) times(b directedPair) int64 {
 	return int64(a.to)*int64(b.to) + int64(a.from)*int64(b.from)
 }
 
+// newQuadraticAssignment returns the assignment in which the GPU of each place has its
+// number. demand and hops are n x n matrices; cycle is as in quadraticAssignment.
 func newQuadraticAssignment(n int, demand, hops, cycle []int32, stop halt.When) *quadraticAssignment {
-	q := &quadraticAssignment{n: n, gpus: numbers.Below(int32(n)), demand: make([]directedPair, n*n), hops: make([]directedPair, n*n), cost: make([]int64, n*n),
-		cycle: cycle, surplus: make([]int64, n), demandChange: make([]directedPair, n), hopChange: make([]directedPair, n), stop: stop}
+	q := &quadraticAssignment{n: n, gpus: numbers.Below(int32(n)), demand: make([]directedPair, n*n),
+		hops: make([]directedPair, n*n), cost: make([]int64, n*n),
+		cycle: cycle, surplus: make([]int64, n), demandChange: make([]directedPair, n),
+		hopChange: make([]directedPair, n), stop: stop}
 	for x := range n {
 		for y := range n {
 			i, j := x*n+y, y*n+x
@@ -57,6 +61,7 @@ func newQuadraticAssignment(n int, demand, hops, cycle []int32, stop halt.When) 
 			q.surplus[y] -= int64(demand[i])
 		}
 	}
+
 	for a := range n {
 		stop.Check()
 		d := q.demand[a*n : (a+1)*n]
@@ -68,12 +73,15 @@ func newQuadraticAssignment(n int, demand, hops, cycle []int32, stop halt.When) 
 			q.cost[a*n+b] = sum
 		}
 	}
+
 	return q
 }
 
+// clone returns a copy of the state. It shares hops and scratch memory.
 func (q *quadraticAssignment) clone() *quadraticAssignment {
 	c := *q
-	c.gpus, c.demand, c.cost, c.surplus = slices.Clone(q.gpus), slices.Clone(q.demand), slices.Clone(q.cost), slices.Clone(q.surplus)
+	c.gpus, c.demand, c.cost, c.surplus = slices.Clone(q.gpus), slices.Clone(q.demand),
+		slices.Clone(q.cost), slices.Clone(q.surplus)
 	return &c
 }
 
@@ -126,8 +134,11 @@ func (q *quadraticAssignment) exchangeDelta(x, y int) int64 {
 func (q *quadraticAssignment) exchange(x, y int) {
 	n := q.n
 	for z := range n {
-		q.demandChange[z], q.hopChange[z] = q.demand[z*n+y].minus(q.demand[z*n+x]), q.hops[z*n+x].minus(q.hops[z*n+y])
+		q.demandChange[z], q.hopChange[z] = q.demand[z*n+y].minus(q.demand[z*n+x]),
+			q.hops[z*n+x].minus(q.hops[z*n+y])
 	}
+
+	// Update all costs by the outer product of the changes of demand and hops.
 	for a, w := range q.demandChange {
 		if w == (directedPair{}) {
 			continue
@@ -138,6 +149,8 @@ func (q *quadraticAssignment) exchange(x, y int) {
 			row[b] += to*int64(g.to) + from*int64(g.from)
 		}
 	}
+
+	// Exchange the GPUs and their rows and columns.
 	q.gpus[x], q.gpus[y] = q.gpus[y], q.gpus[x]
 	q.surplus[x], q.surplus[y] = q.surplus[y], q.surplus[x]
 	for z := range n {

@@ -35,14 +35,16 @@ type Schedule struct {
 
 // schedule copies the columns that have chunks, ordered by flow.
 func (s *pathAssignment) schedule(p *plan.Problem) *Schedule {
-	r := &Schedule{Topologies: s.net.topology, Relay: s.relay, problem: p, linkBase: s.net.base, columnStart: []int32{0}}
+	r := &Schedule{Topologies: s.net.topology, Relay: s.relay, problem: p, linkBase: s.net.base,
+		columnStart: []int32{0}}
 	for f := range s.demand {
 		if s.demand[f] == 0 {
 			continue
 		}
 		for _, c := range s.columns[f][:s.numColumns[f]] {
 			if s.columnChunks[c] > 0 {
-				r.columnFlow, r.columnChunks = append(r.columnFlow, int32(f)), append(r.columnChunks, s.columnChunks[c])
+				r.columnFlow, r.columnChunks = append(r.columnFlow, int32(f)),
+					append(r.columnChunks, s.columnChunks[c])
 				r.columnLinks = append(r.columnLinks, s.path(c)...)
 				r.columnStart = append(r.columnStart, int32(len(r.columnLinks)))
 			}
@@ -87,6 +89,7 @@ func (r *Schedule) phasePaths() []phasePaths {
 		}
 		chunk += x
 	}
+
 	return list
 }
 
@@ -107,6 +110,7 @@ func (r *Schedule) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
 	n := r.problem.GPUs
 	p := &plan.Plan{Name: name, GPUs: n, Degree: r.problem.Degree, Relay: r.Relay, Chunks: r.problem.Chunks,
 		Topologies: r.Topologies, Slots: r.Slots}
+
 	// Chunk c of the columns is chunk number[c] of flow[c].
 	var flow, number []int32
 	numbered := make([]int32, n*n)
@@ -117,6 +121,7 @@ func (r *Schedule) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
 			numbered[f]++
 		}
 	}
+
 	list, player := r.phasePaths(), Scheduler{Stop: stop}
 	for i := range list {
 		s, slots := &list[i], make([]int32, len(list[i].Link))
@@ -130,5 +135,6 @@ func (r *Schedule) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
 			return flow[c] / int32(n), flow[c] % int32(n), number[c]
 		})
 	}
+
 	return p, p.SealWithStop(stop)
 }

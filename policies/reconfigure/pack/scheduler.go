@@ -79,6 +79,7 @@ func (p *Scheduler) prepare(links int, w *Paths, order Order, hops bool) (bound 
 	for i := range n {
 		longest = max(longest, w.Start[i+1]-w.Start[i])
 	}
+
 	// A bucket is a pair of link and priority. With Farthest the priority is longest -
 	// remaining hops.
 	keys := int32(1)
@@ -99,6 +100,9 @@ func (p *Scheduler) prepare(links int, w *Paths, order Order, hops bool) (bound 
 			p.nextPlace[l]++
 		}
 	}
+
+	// Give each link a range of places, ordered by bucket. nextPlace becomes the first
+	// place of each bucket.
 	p.queues = resize(p.queues, links)
 	p.wordLink = p.wordLink[:0]
 	place := int32(0)
@@ -116,6 +120,7 @@ func (p *Scheduler) prepare(links int, w *Paths, order Order, hops bool) (bound 
 			p.wordLink = append(p.wordLink, int32(l))
 		}
 	}
+
 	p.nextCrossing = resize(p.nextCrossing, int(place))
 	if hops {
 		p.crossing = resize(p.crossing, int(place))
@@ -123,6 +128,9 @@ func (p *Scheduler) prepare(links int, w *Paths, order Order, hops bool) (bound 
 	p.waiting = resizeZero(p.waiting, int(place)>>6)
 	p.summary = resizeZero(p.summary, (len(p.waiting)+63)>>6)
 	p.busyLinks = p.busyLinks[:0]
+
+	// Assign a place to each crossing, from the end of each path, and let the first
+	// crossing of the path wait.
 	sorted := p.sortRanks(w)
 	for i := range n {
 		if sorted != nil {
@@ -149,6 +157,7 @@ func (p *Scheduler) prepare(links int, w *Paths, order Order, hops bool) (bound 
 		}
 		p.push(q)
 	}
+
 	return bound
 }
 
@@ -207,6 +216,8 @@ func (p *Scheduler) run(limit, bound int, slotOf []int32) (slots int, ok bool) {
 				queue.firstWord = word
 				set = p.waiting[word]
 			}
+			// Remove the first chunk from the queue. At the end of the slot it joins the
+			// queue of its next link.
 			place := word<<6 | int32(bits.TrailingZeros64(set))
 			set &= set - 1
 			p.waiting[word] = set
@@ -229,6 +240,7 @@ func (p *Scheduler) run(limit, bound int, slotOf []int32) (slots int, ok bool) {
 			p.push(q)
 		}
 	}
+
 	return slots, true
 }
 

@@ -48,8 +48,8 @@ type SearchSpec struct {
 }
 
 // NewSearch returns a search. bounds are the bounds of p; within and across are as for
-// Plan. Options.Relay must be set, Options.Buffer must be 0. Errors: those of p.Check, and
-// plan.ErrProblem for numbers of topologies below 1.
+// Plan. Options.Relay must be set, Options.Buffer must be 0. The error is plan.ErrProblem
+// for numbers of topologies below 1, or an error of p.Check.
 func NewSearch(p *plan.Problem, bounds *plan.Bounder, within, across SearchSpec, o Options) (_ *Search, err error) {
 	r := newIncumbents(p, bounds, slices.Concat(within.Counts, across.Counts))
 	s := &Search{incumbents: r}
@@ -57,7 +57,8 @@ func NewSearch(p *plan.Problem, bounds *plan.Bounder, within, across SearchSpec,
 	s.options = o
 	for i, from := range []SearchSpec{within, across} {
 		x := &s.variants[i]
-		*x = planVariant{counts: from.Counts, base: from.Base, minSlots: make([]int64, len(r.minSlots)), isTried: make([]bool, len(r.minSlots)), isDone: make([]bool, len(r.minSlots))}
+		*x = planVariant{counts: from.Counts, base: from.Base, minSlots: make([]int64, len(r.minSlots)),
+			isTried: make([]bool, len(r.minSlots)), isDone: make([]bool, len(r.minSlots))}
 		if x.builder, err = newSequenceBuilder(p, SequenceSpec{Counts: from.Counts}, i == 1); err != nil {
 			return nil, err
 		}
@@ -73,11 +74,12 @@ func NewSearch(p *plan.Problem, bounds *plan.Bounder, within, across SearchSpec,
 			x.isDone[d] = d == 1 && !x.builder.relay // plans of one topology belong to across
 		}
 	}
+
 	return s, nil
 }
 
-// searchGoal is what a request looks for: a candidate that costs less than the best one so
-// far, or that costs the same with fewer topologies or of an earlier variant.
+// searchGoal specifies the candidate that a request needs: one that costs less than the
+// best one so far, or that costs the same with fewer topologies or of an earlier variant.
 type searchGoal struct {
 	cost    plan.Cost
 	best    *plan.Candidate // nil if there is no candidate yet
@@ -88,7 +90,8 @@ type searchGoal struct {
 // and at least the given slots.
 func (g *searchGoal) admits(variant, d int, slots int64) bool {
 	c := &plan.Candidate{Reconfigurations: d, Slots: slots}
-	return plan.Better(c, g.best, g.cost) || g.best != nil && variant < g.variant && !plan.Better(g.best, c, g.cost)
+	return plan.Better(c, g.best, g.cost) ||
+		g.best != nil && variant < g.variant && !plan.Better(g.best, c, g.cost)
 }
 
 // Best returns the candidate of Plan with the lowest cost, nil if all candidates cost
@@ -99,23 +102,23 @@ func (s *Search) Best(cost plan.Cost, stop halt.When) (_ *plan.Candidate, err er
 	s.stop = stop
 	defer func() { s.stop = nil }()
 	for {
-		g := searchGoal{cost: cost}
+		goal := searchGoal{cost: cost}
 		for i := range s.variants {
 			for j := range s.variants[i].candidates {
-				if c := &s.variants[i].candidates[j]; plan.Better(c, g.best, cost) {
-					g.best, g.variant = c, i
+				if c := &s.variants[i].candidates[j]; plan.Better(c, goal.best, cost) {
+					goal.best, goal.variant = c, i
 				}
 			}
 		}
-		open := s.openCounts(&g)
+		open := s.openCounts(&goal)
 		if len(open) == 0 {
-			return g.best, nil
+			return goal.best, nil
 		}
 		batch := 1 // the first count may exclude all others
-		if g.best != nil {
+		if goal.best != nil {
 			batch = min(len(open), max(1, s.options.Workers))
 		}
-		if err := s.schedule(open[:batch], &g); err != nil {
+		if err := s.schedule(open[:batch], &goal); err != nil {
 			return nil, err
 		}
 	}
@@ -155,6 +158,7 @@ func (s *Search) schedule(numbers []topologyCount, g *searchGoal) error {
 			list, countOf = append(list, m), append(countOf, x)
 		}
 	}
+
 	schedules, errs := make([]*Schedule, len(list)), make([]error, len(list))
 	parallel(s.options.Workers, len(list), s.options.Stop, func(w *scheduleWorker, i int) {
 		x, o := countOf[i], s.options
@@ -164,6 +168,7 @@ func (s *Search) schedule(numbers []topologyCount, g *searchGoal) error {
 		o.Relay = s.variants[x.variant].builder.relay
 		schedules[i], errs[i] = w.scheduleSequence(s.incumbents.problem, list[i], o, s.incumbents)
 	})
+
 	for _, x := range numbers {
 		all, shortest := []plan.Candidate(nil), int64(math.MaxInt64)
 		minRejected := int64(math.MaxInt64) // lowest bound of a rejected sequence
@@ -188,6 +193,7 @@ func (s *Search) schedule(numbers []topologyCount, g *searchGoal) error {
 			variant.minSlots[x.d] = max(variant.minSlots[x.d], minRejected) // all other sequences also take at least these slots
 		}
 	}
+
 	return nil
 }
 

@@ -32,7 +32,8 @@ const (
 	maxGPUsForBothOrdersIfNear = 128
 	// imbalancePenalty is the share by which n topologies that ignore the demand take more
 	// slots than their hops predict, compared with topologies that group demands of similar
-	// size. Most of it is idle time in phases with different loads. Measured at n = 64.
+	// size. Most of it is idle time in phases with different loads. It was measured at n =
+	// 64.
 	imbalancePenalty = 0.1
 )
 
@@ -67,7 +68,7 @@ type sequenceBuilder struct {
 type scoredSequence struct {
 	Sequence
 	hops          int64   // hops of all chunks
-	score         float64 // the least is best
+	score         float64 // hops with the penalty of sequenceBuilder.add; lower is better
 	tryBothOrders bool    // also schedule with the path search of relaying
 }
 
@@ -89,7 +90,10 @@ func newSequenceBuilder(p *plan.Problem, spec SequenceSpec, relay bool) (*sequen
 		}
 		maxCount = max(maxCount, d)
 	}
-	m := &sequenceBuilder{problem: p, base: spec.Base, relay: relay, sequences: make([][]scoredSequence, maxCount+1), isWanted: make([]bool, maxCount+1), hasRelabelled: make([]bool, maxCount+1)}
+
+	m := &sequenceBuilder{problem: p, base: spec.Base, relay: relay,
+		sequences: make([][]scoredSequence, maxCount+1), isWanted: make([]bool, maxCount+1),
+		hasRelabelled: make([]bool, maxCount+1)}
 	for _, d := range spec.Counts {
 		m.isWanted[d] = true
 	}
@@ -116,7 +120,8 @@ func (m *sequenceBuilder) buildUpTo(maxCount int, base []Sequence) error {
 	m.addRelabelled(1, maxCount, base)
 	if m.growth == nil {
 		// A ring reaches all GPUs.
-		ring, _, err := Sequence{Topologies: []scaleup.Topology{scaleup.Circulant(m.problem.GPUs, 1)}}.relabel(m.problem, m.relay, m.stop) // any ring reaches all GPUs
+		ring, _, err := Sequence{Topologies: []scaleup.Topology{
+			scaleup.Circulant(m.problem.GPUs, 1)}}.relabel(m.problem, m.relay, m.stop)
 		if err != nil {
 			return err
 		}
@@ -139,9 +144,12 @@ func (m *sequenceBuilder) selectedOf(d int) (list []scoredSequence) {
 	equal := func(a, b scoredSequence) bool { return slices.EqualFunc(a.Topologies, b.Topologies, slices.Equal) }
 	found := m.sequences[d]
 	for j, s := range found {
-		if (j == 0 || j < maxSchedulesPerCount && d*m.problem.Degree <= maxPermutationsForSeveral || j < 2*maxSchedulesPerCount && d == 1) && s.score <= (1+scoreMargin)*found[0].score &&
+		if (j == 0 || j < maxSchedulesPerCount && d*m.problem.Degree <= maxPermutationsForSeveral ||
+			j < 2*maxSchedulesPerCount && d == 1) && s.score <= (1+scoreMargin)*found[0].score &&
 			!slices.ContainsFunc(found[:j], func(o scoredSequence) bool { return equal(s, o) }) {
-			s.tryBothOrders = d == 1 && m.relay && (m.problem.GPUs <= maxGPUsForBothOrders || m.problem.GPUs <= maxGPUsForBothOrdersIfNear && s.score <= (1+bothOrdersMargin)*found[0].score)
+			s.tryBothOrders = d == 1 && m.relay &&
+				(m.problem.GPUs <= maxGPUsForBothOrders ||
+					m.problem.GPUs <= maxGPUsForBothOrdersIfNear && s.score <= (1+bothOrdersMargin)*found[0].score)
 			list = append(list, s)
 		}
 	}
@@ -159,7 +167,8 @@ func (m *sequenceBuilder) sortByScore(d int) {
 func (m *sequenceBuilder) addRelabelled(minCount, maxCount int, base []Sequence) {
 	circulants := circulantSequences(m.problem.GPUs, m.problem.Degree, maxCount, m.relay, m.stop)
 	if m.problem.Degree > 1 {
-		circulants = append(circulants, Sequence{"generalised Kautz", []scaleup.Topology{scaleup.GeneralizedKautz(m.problem.GPUs, m.problem.Degree)}})
+		circulants = append(circulants, Sequence{"generalised Kautz",
+			[]scaleup.Topology{scaleup.GeneralizedKautz(m.problem.GPUs, m.problem.Degree)}})
 	}
 	list := slices.DeleteFunc(slices.Concat(base, circulants), func(s Sequence) bool {
 		d := len(s.Topologies)
@@ -197,7 +206,8 @@ func (m *sequenceBuilder) add(s Sequence, hops int64, regularShare float64) {
 		return
 	}
 	directShare := min(1, float64(d*m.problem.Degree)/float64(m.problem.GPUs))
-	m.sequences[d] = append(m.sequences[d], scoredSequence{Sequence: s, hops: hops, score: float64(hops) * (1 + imbalancePenalty*directShare*regularShare)})
+	m.sequences[d] = append(m.sequences[d], scoredSequence{Sequence: s, hops: hops,
+		score: float64(hops) * (1 + imbalancePenalty*directShare*regularShare)})
 }
 
 // sequenceGrowth grows sequences with relaying from sequences with one topology fewer.
@@ -209,8 +219,10 @@ type sequenceGrowth struct {
 	next   int         // number of topologies to be built next
 }
 
+// newGrowth returns the growth from a ring. ring has one topology of one permutation.
 func newGrowth(p *plan.Problem, ring []scaleup.Topology, stop halt.When) *sequenceGrowth {
-	g := &sequenceGrowth{permutationSearch: newPermutationSearch(p.GPUs, p.Degree, p.Chunks), random: rand.New(rand.NewPCG(p.Seed, exchangeStream)), next: 1}
+	g := &sequenceGrowth{permutationSearch: newPermutationSearch(p.GPUs, p.Degree, p.Chunks),
+		random: rand.New(rand.NewPCG(p.Seed, exchangeStream)), next: 1}
 	g.stop = stop
 	g.ring, _ = splitPermutations(ring, p.GPUs, 1)
 	g.reset(g.ring)
@@ -234,6 +246,7 @@ func (m *sequenceBuilder) grow(maxCount int) {
 		return
 	}
 	g := m.growth
+
 	// finish reoptimises the current sequence the given number of times, then exchanges
 	// single destinations, and adds the sequence if its hops fell below previous.
 	finish := func(origin string, times int, sum, previous int64) {
@@ -251,6 +264,7 @@ func (m *sequenceBuilder) grow(maxCount int) {
 			m.add(Sequence{origin, joinPermutations(g.phases)}, sum, 0)
 		}
 	}
+
 	for ; g.next <= maxCount && g.work < maxGrowWork; g.next++ {
 		d := g.next
 		if len(m.sequences[d]) > 0 && d*k <= maxRenewedPermutations {

@@ -52,6 +52,7 @@ func Shortest(t scaleup.Topology, n int, stop halt.When) *ShortestPaths {
 			}
 		}
 	}
+
 	return s
 }
 
@@ -115,6 +116,7 @@ func (s *ShortestPaths) Paths(chunks []int32, balanced bool) (*Paths, error) {
 			w.Start = append(w.Start, int32(len(w.Link)))
 		}
 	}
+
 	if balanced {
 		s.balance(w)
 	}

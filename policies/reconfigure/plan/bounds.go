@@ -8,42 +8,51 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// Models in which a lower bound holds. Each allows more than the one before it, so its bound is no higher.
+// Models to which a lower bound applies. Each allows more plans than the one before it, so
+// its bound is not higher.
 const (
-	// RoundModel: chunks move in rounds, all chunks of a round start with it and none waits; a round takes as many
-	// slots as its longest path, and no chunk crosses a reconfiguration (paper Sec. 3.1, Theorem 1).
+	// RoundModel: chunks move in rounds. All chunks of a round start with it and none
+	// waits. A round takes as many slots as its longest path, and no chunk crosses a
+	// reconfiguration (Sec. 3.1 of the paper, Theorem 1).
 	RoundModel = "round"
-	// ForwardModel: chunks are stored and forwarded, and may wait; none crosses a reconfiguration.
+	// ForwardModel: chunks are stored and forwarded, and may wait. No chunk crosses a
+	// reconfiguration.
 	ForwardModel = "forward"
-	// FluidModel: as ForwardModel, but links carry parts of many chunks at a time, so that slots need not be whole.
+	// FluidModel: as ForwardModel, but links carry parts of several chunks simultaneously,
+	// so slots need not be whole.
 	FluidModel = "fluid"
 	// RelayModel: chunks may also rest at intermediate GPUs across reconfigurations.
 	RelayModel = "relay"
 )
 
-// Bounds are lower bounds on the slots of any plan with so many topologies.
+// Bounds are lower bounds on the slots of all plans with a given number of topologies.
 type Bounds struct {
-	// Round binds uniform demand in the RoundModel; 0 for other demand. Forward and Relay bind any demand in theirs.
+	// Bounds in the RoundModel, the ForwardModel and the RelayModel. Round applies to
+	// uniform demand; it is 0 for other demand.
 	Round, Forward, Relay int64
-	// Circulant and CirculantRelay are Forward and Relay for plans all of whose topologies are circulants.
+	// Circulant and CirculantRelay are Forward and Relay for plans whose topologies are all
+	// circulants.
 	Circulant, CirculantRelay int64
 }
 
 // Bounder computes Bounds of one problem for any number of topologies.
 //
-// All but Round count hops. If at most size(h) destinations of a source can be h hops away, its chunks take no fewer
-// hops than with its largest demands at 1 hop, the next ones at 2 and so on; the same holds for the sources of a
-// destination. A slot offers n k links. Beside that, all that a GPU sends, or receives, crosses its k links.
+// All bounds except Round count hops. Suppose that at most size(h) destinations of a source
+// can be h hops away. Then its chunks take at least as many hops as with its largest
+// demands at 1 hop, the next ones at 2 hops and so on. The same holds for the sources of a
+// destination. A slot has n k links. In addition, all chunks that a GPU sends, or receives,
+// cross its k links.
 type Bounder struct {
 	n, k    int64
-	uniform int64 // chunks a pair, 0 if they differ
-	// out[i] is the sum over sources of their i largest demands, into[i] that over destinations.
+	uniform int64 // chunks per pair, 0 if they differ
+	// outSums[i] is the sum over sources of their i largest demands. inSums is the same for
+	// destinations.
 	outSums, inSums []int64
-	volume          int64 // most chunks out of or into a GPU
+	volume          int64 // maximum number of chunks out of or into a GPU
 }
 
-// NewBounder prepares the bounds of p. Errors: those of p.Check, ErrProblem for more chunks than can be counted, and
-// halt.ErrHalted when stop says so.
+// NewBounder prepares the bounds of p. The error is ErrProblem if there are too many chunks
+// to count, halt.ErrHalted, or an error of p.Check.
 func NewBounder(p *Problem, stop halt.When) (_ *Bounder, err error) {
 	defer halt.Caught(&err)
 	if err := p.Check(); err != nil {
@@ -62,21 +71,24 @@ func NewBounder(p *Problem, stop halt.When) (_ *Bounder, err error) {
 		}
 		b.volume = max(b.volume, addSorted(b.outSums, row), addSorted(b.inSums, column))
 	}
+
 	for i := range n - 1 {
 		b.outSums[i+1] += b.outSums[i]
 		b.inSums[i+1] += b.inSums[i]
 	}
 	if total := b.outSums[n-1]; total > math.MaxInt64/8/b.n {
-		return nil, fmt.Errorf("%w: %d chunks among %d GPUs are more than can be counted", ErrProblem, total, n)
+		return nil, fmt.Errorf("%w: %d chunks among %d GPUs are too many to count", ErrProblem, total, n)
 	}
 	return b, nil
 }
 
-// Volume returns the least slots in which all that a GPU sends, or receives, crosses its links.
+// Volume returns a lower bound on the slots: the chunks that a GPU sends, or receives,
+// divided by its links.
 func (b *Bounder) Volume() int64 { return (b.volume + b.k - 1) / b.k }
 
-// addSorted adds the i-th largest of list to into[i], i from 1 on, and returns the sum of the list. The smallest entry
-// is left out: it is a GPU's demand for itself, or as small.
+// addSorted adds the i-th largest entry of list to into[i], for i >= 1, and returns the sum
+// of the list. The smallest entry is skipped: it is the demand of a GPU for itself, or as
+// small.
 func addSorted(into []int64, list []int32) (sum int64) {
 	slices.Sort(list)
 	for i := 1; i < len(list); i++ {
@@ -87,19 +99,24 @@ func addSorted(into []int64, list []int32) (sum int64) {
 	return sum
 }
 
-// At returns the bounds for d topologies, the initial one included. Error: ErrProblem for d below 1.
+// At returns the bounds for d topologies, including the first. The error is ErrProblem if d
+// is below 1.
 //
-// How many destinations a source can have h hops away (h > 0):
-//   - Forward: k choices a hop on one of d topologies, d k^h.
-//   - Relay: a way is a word of h hops whose phases do not fall, so its h hops fall on d phases in C(h+d-1, d-1) ways,
-//     and each hop has k choices: C(h+d-1, d-1) k^h. It holds whatever the topologies.
-//   - Circulants: hops within a phase commute, so only how often each offset is taken matters: d C(h+k-1, k-1) without
-//     relaying; with it all d k offsets commute, C(h+dk-1, dk-1).
+// These are the numbers of destinations that a source can have h hops away (h > 0):
+//
+//   - Forward: k choices per hop on one of d topologies, d k^h.
+//   - Relay: the phases of a path's hops do not decrease. So there are C(h+d-1, d-1)
+//     distributions of its h hops over d phases, and each hop has k choices: C(h+d-1,
+//     d-1) k^h. This holds for all topologies.
+//   - Circulants: hops within a phase commute, so only the number of hops over each
+//     offset matters: d C(h+k-1, k-1) without relaying. With relaying all d k offsets
+//     commute: C(h+dk-1, dk-1).
 func (b *Bounder) At(d int) (Bounds, error) {
 	if d < 1 {
-		return Bounds{}, fmt.Errorf("%w: %d topologies; the initial one counts, so it takes 1", ErrProblem, d)
+		return Bounds{}, fmt.Errorf("%w: %d topologies; want at least 1, because the first one counts",
+			ErrProblem, d)
 	}
-	n, k, m := b.n, b.k, min(int64(d), b.n) // n topologies reach everything in one hop
+	n, k, m := b.n, b.k, min(int64(d), b.n) // with n topologies all pairs can be one hop apart
 	return Bounds{
 		Round:          b.roundBound(m),
 		Forward:        b.slotsForHops(b.minHops(pathCount{m, 1, k}.levels(n))),
@@ -109,27 +126,29 @@ func (b *Bounder) At(d int) (Bounds, error) {
 	}, nil
 }
 
-// roundBound is the bound of the RoundModel. A round starts at most k chunks out of a GPU, and of the c(n-1) chunks of a
-// source at most c d (k + .. + k^h) are within h hops; so at least ceil(c(n-1)/k) - c d (k^h-1)/(k-1) rounds are longer
-// than h, and a round adds 1 slot for each h that it is longer than. For c = k = 1 this is Theorem 1 of the paper, d
-// q(q+1)/2 + u(q+1).
+// roundBound is the bound of the RoundModel. A round starts at most k chunks at a GPU. Of
+// the c(n-1) chunks of a source, at most c d (k + .. + k^h) are within h hops. So at least
+// ceil(c(n-1)/k) - c d (k^h-1)/(k-1) rounds are longer than h. A round takes 1 slot for
+// each h below its length. For c = k = 1 this is Theorem 1 of the paper, d q(q+1)/2 +
+// u(q+1).
 func (b *Bounder) roundBound(d int64) (slots int64) {
 	rounds := (b.uniform*(b.n-1) + b.k - 1) / b.k
 	for power := int64(1); rounds > 0; power *= b.k {
 		slots += rounds
-		rounds -= b.uniform * min(d*power, b.n) // d power >= n leaves none either way
+		rounds -= b.uniform * min(d*power, b.n) // if d power >= n, no rounds remain in either case
 	}
 	return slots
 }
 
-// pathCount counts the ways of h hops as times * C(h+kinds-1, kinds-1) * choices^h: hops of so many kinds whose order
-// does not matter, with so many choices each.
+// pathCount counts the paths of h hops as times * C(h+kinds-1, kinds-1) * choices^h: hops
+// of several kinds whose order does not matter, with several choices each.
 type pathCount struct{ times, kinds, choices int64 }
 
-// levels lists how many destinations can be 1, 2, .. hops away, until they are all others of n GPUs.
+// levels returns how many destinations can be 1, 2, .. hops away, until all others of n
+// GPUs are reached.
 func (r pathCount) levels(n int64) []int64 {
 	var sizes []int64
-	count := 1.0 // exact below n; what is more is cut off
+	count := 1.0 // exact below n; larger values are cut off
 	for left, h := n-1, int64(1); left > 0; h++ {
 		count = count * float64(h+r.kinds-1) / float64(h) * float64(r.choices)
 		size := left
@@ -142,7 +161,8 @@ func (r pathCount) levels(n int64) []int64 {
 	return sizes
 }
 
-// minHops returns the least hops of all chunks where so many destinations can be 1, 2, .. hops away.
+// minHops returns the minimum hops of all chunks, given how many destinations can be 1, 2,
+// .. hops away.
 func (b *Bounder) minHops(levels []int64) int64 {
 	var out, into int64
 	numServed := int64(0)
@@ -155,7 +175,7 @@ func (b *Bounder) minHops(levels []int64) int64 {
 	return max(out, into)
 }
 
-// slotsForHops returns the least slots for so many hops.
+// slotsForHops returns a lower bound on the slots for the given total of hops.
 func (b *Bounder) slotsForHops(hops int64) int64 {
 	links := b.n * b.k
 	return max((hops+links-1)/links, b.Volume())

@@ -23,7 +23,8 @@ func bounds(t rapid.TB, p *plan.Problem, d int) plan.Bounds {
 	return b
 }
 
-// TestTheorem1: at k = 1 the bound of the round model is Theorem 1, and waiting gains nothing.
+// At k = 1 the bound of the round model is Theorem 1, and the bound with waiting is not
+// lower.
 func TestTheorem1(t *testing.T) {
 	for n := 2; n <= 70; n++ {
 		for d := 1; d <= n+2; d++ {
@@ -38,10 +39,11 @@ func TestTheorem1(t *testing.T) {
 	}
 }
 
-// TestBoundsByHand: figures worked by hand. n=8, k=2: of 7 destinations 2 are 1 hop away, 4 are 2 and 1 is 3: 13 hops
-// on 2 links; in rounds of 2 it takes 4 rounds, 3 of them longer than 1 slot and 1 longer than 2. Relaying at d=2, k=1:
-// 2, 3 and 2 of 7 at 1, 2 and 3 hops. n=4, k=2 with 2 chunks each takes 3 rounds, one of 2 slots: 4, not twice the 3 of
-// one chunk. Circulants at n=8, k=2: 2, 3 and 2 at 1, 2 and 3 hops.
+// Values computed by hand. n=8, k=2: of 7 destinations 2 are at 1 hop, 4 at 2 and 1 at 3,
+// so 13 hops on 2 links. In rounds of 2 it takes 4 rounds, 3 of them longer than 1 slot and
+// 1 longer than 2. Relaying at d=2, k=1: 2, 3 and 2 of 7 at 1, 2 and 3 hops. n=4, k=2 with
+// 2 chunks per pair takes 3 rounds, one of 2 slots: 4, not twice the 3 of one chunk.
+// Circulants at n=8, k=2: 2, 3 and 2 at 1, 2 and 3 hops.
 func TestBoundsByHand(t *testing.T) {
 	for _, c := range []struct {
 		n, k, chunks, d int
@@ -64,8 +66,9 @@ func TestBoundsByHand(t *testing.T) {
 	}
 }
 
-// TestBoundsInto: at n = 8, k = 1, one topology, all send 1 chunk to each of 4 GPUs. A receiver has its 7 senders at 1
-// to 7 hops, 28 in all, so 112 hops on 8 links; counted from the senders they would be 64 alone.
+// n = 8, k = 1, one topology: all GPUs send 1 chunk to each of 4 GPUs. A receiver has its 7
+// senders at 1 to 7 hops, 28 in total, so 112 hops on 8 links. Counted from the senders
+// they would be only 64.
 func TestBoundsInto(t *testing.T) {
 	p := &plan.Problem{GPUs: 8, Degree: 1, Chunks: make([]int32, 64)}
 	for f := range p.Chunks {
@@ -79,21 +82,21 @@ func TestBoundsInto(t *testing.T) {
 }
 
 // demand draws a few chunks.
-func demand(t *rapid.T, n, k, most int) *plan.Problem {
+func demand(t *rapid.T, n, k, maxChunks int) *plan.Problem {
 	p := &plan.Problem{GPUs: n, Degree: k, Chunks: make([]int32, n*n)}
 	if rapid.Bool().Draw(t, "uniform") {
 		return plan.UniformProblem(n, k, int32(rapid.IntRange(1, 3).Draw(t, "chunks")))
 	}
 	for i := range p.Chunks {
 		if i/n != i%n {
-			p.Chunks[i] = int32(rapid.IntRange(0, most).Draw(t, "chunks"))
+			p.Chunks[i] = int32(rapid.IntRange(0, maxChunks).Draw(t, "chunks"))
 		}
 	}
 	return p
 }
 
-// TestBoundsAgainstDistances: with any topologies, the shortest ways of all chunks, found by search, take no fewer
-// slots on n k links than the bounds say.
+// For any topologies, the shortest paths of all chunks, found by search, take at least as
+// many slots on n k links as the bounds.
 func TestBoundsAgainstDistances(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 9).Draw(t, "n")
@@ -145,7 +148,8 @@ func TestBoundsAgainstDistances(t *testing.T) {
 	})
 }
 
-// distances are the fewest hops from s over one of the topologies, or over one after the other; -1 for none.
+// distances returns the minimum hops from s over one of the topologies, or over all in
+// sequence; -1 if there is no path.
 func distances(n int, tops []scaleup.Topology, s int, relay bool) []int {
 	best := make([]int, n)
 	for v := range best {
@@ -175,8 +179,8 @@ func distances(n int, tops []scaleup.Topology, s int, relay bool) []int {
 	return best
 }
 
-// TestBoundsAgainstOptimum: the slots of the best schedule of few chunks, found by search of all, are no fewer than the
-// bounds.
+// The slots of an optimal schedule of a few chunks, found by exhaustive search, are not
+// below the bounds.
 func TestBoundsAgainstOptimum(t *testing.T) {
 	met := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -211,8 +215,8 @@ func TestBoundsAgainstOptimum(t *testing.T) {
 	}
 }
 
-// optimum is the least slots in which chunks can be delivered over topologies one after the other, -1 where they
-// cannot: a search of all places that chunks can be at.
+// optimum returns the minimum slots in which chunks can be delivered over topologies in
+// sequence, -1 if they cannot. It searches all positions of the chunks.
 func optimum(p *plan.Problem, tops []scaleup.Topology, relay bool) int {
 	type state = [6]int8
 	var first, goal state
@@ -268,7 +272,7 @@ func optimum(p *plan.Problem, tops []scaleup.Topology, relay bool) int {
 	return -1
 }
 
-// moves adds the states to which links from number e on can lead.
+// moves appends the states that transmissions on links e and above can reach.
 func moves(begin, now [6]int8, e int, top scaleup.Topology, count int, to map[[6]int8]bool) {
 	if e == len(top) {
 		return
@@ -296,7 +300,7 @@ func TestBadBounds(t *testing.T) {
 	}
 }
 
-// boundsOf returns the bounds of a problem for a number of topologies.
+// boundsOf returns the bounds of a problem for d topologies.
 func boundsOf(p *plan.Problem, d int) (plan.Bounds, error) {
 	b, err := plan.NewBounder(p, nil)
 	if err != nil {

@@ -10,45 +10,51 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// Candidate is one plan that a planner could make, known by its cost before it is written out.
+// Candidate is a plan that a planner can make. Its cost is known before it is written.
 type Candidate struct {
-	// Origin names the construction, for people.
+	// Origin names the construction in results.
 	Origin string
-	// Reconfigurations is d, the initial topology included (paper Sec. 2.1).
+	// Reconfigurations is d, the number of topologies including the first (Sec. 2.1 of the
+	// paper).
 	Reconfigurations int
-	// Slots is the sum of the slots, or steps, of all phases. 0 where Fluid is set.
+	// Slots is the sum of the slots, or steps, of all phases. It is 0 if Fluid is set.
 	Slots int64
-	// Steps, above 0, is the time of all steps, which are of different lengths.
+	// Steps, if positive, is the time of all steps of a plan in steps, which have different
+	// lengths.
 	Steps engine.Time
-	// Fluid, above 0, makes this an idealised schedule without a plan: its transmission time in slots, with rates
-	// shared as fluid. FluidBound <= Fluid brackets the optimum on this topology from below.
+	// Fluid, if positive, is the transmission time in slots of an idealised schedule
+	// without a plan, whose rates are shared as in a fluid. FluidBound <= Fluid is a lower
+	// bound of the optimum on this topology.
 	Fluid, FluidBound float64
-	// Waits: a chunk may wait at a node on its way within a phase, so the round model does not bind. Relay: chunks rest
-	// at intermediate GPUs across reconfigurations.
+	// Waits: a chunk may wait at a GPU within a phase, so the round model does not apply.
+	// Relay: chunks rest at intermediate GPUs across reconfigurations.
 	Waits, Relay bool
-	// Proved: of the plans that its construction could make, of as many topologies and relaying if it does, none takes
-	// fewer slots. It says nothing of other constructions.
+	// Proved: no plan of this construction with as many topologies takes fewer slots,
+	// compared with plans that relay only if this one does. Other constructions may be
+	// better.
 	Proved bool
-	// DelaySlots, above 0, says that Slots count those in which switches on their own are down: the plan takes Slots in
-	// all, for any delay of at most DelaySlots slots.
+	// DelaySlots, if positive, means that Slots include the slots in which independent
+	// switches are down. The plan then takes Slots for any delay of at most DelaySlots
+	// slots.
 	DelaySlots int64
-	// Switches, where each switch reconfigures on its own: what each one does. nil where all do at once.
+	// Switches is the work of each switch if switches reconfigure independently, else nil.
 	Switches []SwitchLoad
-	// Build writes the plan out. nil for Fluid. For Switches it is given the delay in slots, rounded up; else that is
-	// ignored. The plan need not be sealed. It fails with halt.ErrHalted when told to.
+	// Build writes the plan. It is nil if Fluid is set. With Switches, delaySlots is the
+	// delay in slots, rounded up; otherwise it is ignored. The plan need not be sealed.
+	// Build polls stop and then fails with halt.ErrHalted.
 	Build func(delaySlots int64, stop halt.When) (*Plan, error)
 }
 
-// SwitchLoad is the work of a switch that reconfigures on its own: it is down Reconfigurations times and carries
-// traffic for Slots slots.
+// SwitchLoad is the work of an independent switch: it is down Reconfigurations times and
+// carries traffic for Slots slots.
 type SwitchLoad struct {
 	Reconfigurations int
 	Slots            int64
 }
 
-// Cost is the closed alpha-beta cost of the candidate: d R + T x slots (paper Sec. 2.1), where T is the time of a slot
-// and R the reconfiguration delay; with switches on their own it is that of the one that ends last, or as DelaySlots
-// says.
+// Cost returns the completion time in the alpha-beta model: d R + T x slots (Sec. 2.1 of
+// the paper), where T is the time of a slot and R the reconfiguration delay. With
+// independent switches it is the time of the last switch, unless DelaySlots is set.
 func (c *Candidate) Cost(delay, slot engine.Time) engine.Time {
 	if c.Fluid > 0 {
 		return engine.Time(c.Reconfigurations)*delay + engine.Time(c.Fluid*float64(slot)+0.5)
@@ -69,17 +75,19 @@ func (c *Candidate) Cost(delay, slot engine.Time) engine.Time {
 	return last
 }
 
-// ErrNoCandidate says that a planner offers nothing.
-var ErrNoCandidate = errors.New("plan: no candidate to choose from")
+// ErrNoCandidate is returned if a planner has no candidate.
+var ErrNoCandidate = errors.New("plan: no candidate")
 
-// Cost is what a candidate costs where one is chosen. It does not fall with slots or topologies.
+// Cost is the cost of a candidate for a selection. It must not decrease with slots or
+// topologies.
 type Cost func(*Candidate) engine.Time
 
-// Never is the cost of a candidate that is not wanted.
+// Never is the cost of a candidate that must not be selected.
 const Never = engine.Time(math.MaxInt64)
 
-// Best returns the candidate of the lowest cost, below Never; of equals the one with fewest reconfigurations, then the
-// first. Error: ErrNoCandidate for none.
+// Best returns the candidate with the lowest cost, which must be below Never. Of equal
+// candidates it returns the one with the smallest number of reconfigurations, then the
+// first. The error is ErrNoCandidate if no candidate costs less than Never.
 func Best(list []Candidate, cost Cost) (*Candidate, error) {
 	var best *Candidate
 	for i := range list {
@@ -93,7 +101,8 @@ func Best(list []Candidate, cost Cost) (*Candidate, error) {
 	return best, nil
 }
 
-// Better says whether a costs less than b, which may be nil, or as much with fewer reconfigurations.
+// Better reports whether a costs less than b, or the same with fewer reconfigurations. b
+// may be nil, which stands for the cost Never.
 func Better(a, b *Candidate, cost Cost) bool {
 	limit := Never
 	if b != nil {
@@ -103,9 +112,9 @@ func Better(a, b *Candidate, cost Cost) bool {
 	return c < limit || c == limit && b != nil && a.Reconfigurations < b.Reconfigurations
 }
 
-// Frontier keeps of candidates that reconfigure all switches at once those that none beats in both reconfigurations and
-// slots (fluid ones by their Fluid), by rising reconfigurations; of equals the first. Candidates with Switches are all
-// kept, at the end.
+// Frontier returns the candidates that no other one beats in both reconfigurations and
+// slots (Fluid for fluid ones), ordered by reconfigurations. Of equal candidates it keeps
+// the first. Candidates with Switches are all kept, at the end.
 func Frontier(list []Candidate) []Candidate {
 	work := func(c *Candidate) float64 {
 		if c.Fluid > 0 {
@@ -113,6 +122,7 @@ func Frontier(list []Candidate) []Candidate {
 		}
 		return float64(c.Slots)
 	}
+
 	var synchronised, independent []Candidate
 	for _, c := range list {
 		if c.Switches != nil {
@@ -121,12 +131,14 @@ func Frontier(list []Candidate) []Candidate {
 			synchronised = append(synchronised, c)
 		}
 	}
+
 	slices.SortStableFunc(synchronised, func(a, b Candidate) int {
 		if o := cmp.Compare(a.Reconfigurations, b.Reconfigurations); o != 0 {
 			return o
 		}
 		return cmp.Compare(work(&a), work(&b))
 	})
+
 	result := synchronised[:0]
 	for _, c := range synchronised {
 		if len(result) == 0 || work(&c) < work(&result[len(result)-1]) {

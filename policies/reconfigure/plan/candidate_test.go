@@ -12,8 +12,9 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// TestCost: the paper's example, n = 8, k = 1, R = 7T: 28 T + R = 35 T, 16 T + 2 R = 30 T, 7 T + 7 R = 56 T (Sec. 2.3),
-// of which the second is best; switches on their own end with the last; a fluid schedule is rounded to a tick.
+// The paper's example, n = 8, k = 1, R = 7T: 28 T + R = 35 T, 16 T + 2 R = 30 T, 7 T + 7 R
+// = 56 T (Sec. 2.3), of which the second is best. With independent switches the last one
+// counts. A fluid schedule is rounded to a tick.
 func TestCost(t *testing.T) {
 	const slot, delay = engine.Time(100), engine.Time(700)
 	list := []plan.Candidate{{Reconfigurations: 1, Slots: 28}, {Reconfigurations: 2, Slots: 16}, {Reconfigurations: 7, Slots: 7}}
@@ -42,8 +43,9 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestFrontier: what is kept is in order and beaten by none; for every R and T the best of all is among it, at the same
-// cost and no more reconfigurations; what is dropped is no better than something kept.
+// The frontier is sorted and no member beats another. For each delay it contains a best
+// candidate with the minimum number of reconfigurations. Each dropped candidate is no
+// better than a member.
 func TestFrontier(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var list []plan.Candidate
@@ -95,7 +97,7 @@ func TestFrontier(t *testing.T) {
 	})
 }
 
-// at is the closed cost at a delay.
+// at returns the completion time at a delay.
 func at(delay, slot engine.Time) func(*plan.Candidate) engine.Time {
 	return func(c *plan.Candidate) engine.Time { return c.Cost(delay, slot) }
 }

@@ -7,17 +7,19 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// ErrBroken says that a plan breaks a rule of the network or of the demand.
+// ErrBroken is returned for a plan that breaks a rule of the network or does not meet the
+// demand.
 var ErrBroken = errors.New("plan: the plan breaks a rule")
 
 func (t Tx) String() string {
-	return fmt.Sprintf("chunk %d of %d->%d on %d->%d in slot %d of phase %d", t.Chunk, t.Src, t.Dst, t.From, t.To, t.Slot, t.Phase)
+	return fmt.Sprintf("chunk %d of %d->%d on %d->%d in slot %d of phase %d", t.Chunk, t.Src, t.Dst,
+		t.From, t.To, t.Slot, t.Phase)
 }
 
-// Seal puts the transmissions in order and computes Buffer. It fails like Check.
+// Seal sorts the transmissions and computes Buffer. It returns the same errors as Check.
 func (p *Plan) Seal() error { return p.SealWithStop(nil) }
 
-// SealWithStop is Seal, and fails with halt.ErrHalted when told to.
+// SealWithStop is Seal, but polls stop and then fails with halt.ErrHalted.
 func (p *Plan) SealWithStop(stop halt.When) (err error) {
 	defer halt.Caught(&err)
 	sortTx(p.Tx, 0, stop)
@@ -29,35 +31,45 @@ func (p *Plan) SealWithStop(stop halt.When) (err error) {
 	return nil
 }
 
-// Check replays a sealed plan transmission by transmission, or message by message, and returns an ErrBroken naming the
-// first that breaks a rule; replaySteps has the rules of steps. In slots every link exists and carries one chunk a
-// slot, a chunk is where it is sent from, moves once a slot, rests across a reconfiguration only with Relay, and in the
-// end is at its destination; phases take no more slots and GPUs hold no more chunks in transit than claimed; Switches,
-// if given, are down as long as DelaySlots says before they change.
+// Check verifies a sealed plan, transmission by transmission or message by message. It
+// returns an ErrBroken with the first one that breaks a rule. verifySteps has the rules of
+// plans in steps. In slots, these are the rules:
+//
+//   - Each link exists and carries one chunk per slot.
+//   - A chunk is at the GPU that sends it, moves once per slot, and rests across a
+//     reconfiguration only with Relay.
+//   - At the end each chunk is at its destination.
+//   - Phases take at most the stated slots, and GPUs hold at most Buffer chunks in
+//     transit.
+//   - With Switches, each switch is down for at least DelaySlots slots before it changes.
 func (p *Plan) Check() error {
 	peak, err := p.verify(nil)
 	if err == nil && peak > p.Buffer {
-		return fmt.Errorf("%w: a GPU holds %d chunks in transit between slots, more than the %d claimed", ErrBroken, peak, p.Buffer)
+		return fmt.Errorf("%w: a GPU holds %d chunks in transit between slots; the plan states %d",
+			ErrBroken, peak, p.Buffer)
 	}
 	return err
 }
 
-// ChunkNumbers counts the chunks: chunk c of flow f (= source n + destination) is number first[f]+c, and first has
-// n*n+1 entries. It fails with ErrBroken where there are many more of them than transmissions could move.
+// ChunkNumbers numbers the chunks: chunk c of flow f (= source n + destination) has number
+// first[f]+c. first has n*n+1 entries. It fails with ErrBroken if there are many more
+// chunks than transmissions could move.
 func (p *Plan) ChunkNumbers() (first []int32, err error) {
-	const maxCounted = 1 << 24 // so few are rather counted one by one, to name one that is not delivered
+	const maxCounted = 1 << 24 // up to this number, counting identifies a chunk that is not delivered
 	first = make([]int32, len(p.Chunks)+1)
 	total := int64(0)
 	for i, c := range p.Chunks {
 		if total += int64(c); total > max(maxCounted, int64(len(p.Tx))) {
-			return nil, fmt.Errorf("%w: more than %d chunks for %d transmissions", ErrBroken, total-1, len(p.Tx))
+			return nil, fmt.Errorf("%w: more than %d chunks for %d transmissions", ErrBroken, total-1,
+				len(p.Tx))
 		}
 		first[i+1] = int32(total)
 	}
 	return first, nil
 }
 
-// checkShape fails where the parts of a plan do not fit each other or the switches, whatever it transmits.
+// checkShape fails if the parts of a plan do not match each other or the switches. It
+// ignores the transmissions.
 func (p *Plan) checkShape() error {
 	check := (&Problem{GPUs: p.GPUs, Degree: p.Degree, Chunks: p.Chunks}).Check
 	if p.Steps != nil {
@@ -67,7 +79,8 @@ func (p *Plan) checkShape() error {
 		return fmt.Errorf("%w: %w", ErrBroken, err)
 	}
 	if len(p.Slots) != len(p.Topologies) {
-		return fmt.Errorf("%w: %d counts of slots for %d topologies", ErrBroken, len(p.Slots), len(p.Topologies))
+		return fmt.Errorf("%w: slots of %d phases for %d topologies", ErrBroken, len(p.Slots),
+			len(p.Topologies))
 	}
 	for i, s := range p.Slots {
 		if s < 0 || s > MaxSlotsPerPhase {
@@ -82,9 +95,11 @@ func (p *Plan) checkShape() error {
 	return p.checkSwitches()
 }
 
-// MaxSlotsPerPhase is the most slots of a phase.
+// MaxSlotsPerPhase limits the slots of a phase.
 const MaxSlotsPerPhase = 1 << 24
 
+// verify checks all rules except Buffer, and returns the maximum number of chunks in
+// transit at a GPU.
 func (p *Plan) verify(stop halt.When) (peak int32, err error) {
 	if err := p.checkShape(); err != nil {
 		return 0, err
@@ -97,7 +112,8 @@ func (p *Plan) verify(stop halt.When) (peak int32, err error) {
 		return 0, err
 	}
 	n := p.GPUs
-	position, phaseOf, lastSlot := make([]int32, first[n*n]), make([]int32, first[n*n]), make([]int32, first[n*n])
+	position, phaseOf, lastSlot := make([]int32, first[n*n]), make([]int32, first[n*n]),
+		make([]int32, first[n*n])
 	for f := range n * n {
 		for c := first[f]; c < first[f+1]; c++ {
 			position[c], phaseOf[c], lastSlot[c] = int32(f/n), -1, -1
@@ -110,7 +126,7 @@ func (p *Plan) verify(stop halt.When) (peak int32, err error) {
 		stop.Check()
 		t := p.Tx[i]
 		if i > 0 && (t.Phase < p.Tx[i-1].Phase || t.Phase == p.Tx[i-1].Phase && t.Slot < p.Tx[i-1].Slot) {
-			return 0, fmt.Errorf("%w: %v comes behind %v; a plan is sealed first", ErrBroken, t, p.Tx[i-1])
+			return 0, fmt.Errorf("%w: %v follows %v; a plan must be sealed first", ErrBroken, t, p.Tx[i-1])
 		}
 		if t.Phase < 0 || int(t.Phase) >= len(p.Topologies) || t.Slot < 0 || t.Slot >= p.Slots[t.Phase] {
 			return 0, fmt.Errorf("%w: %v: no such slot", ErrBroken, t)
@@ -137,7 +153,8 @@ func (p *Plan) verify(stop halt.When) (peak int32, err error) {
 				return 0, fmt.Errorf("%w: %v: the flow has %d chunks", ErrBroken, t, p.Chunks[flow])
 			}
 			if used[link]++; used[link] > capacity[link] {
-				return 0, fmt.Errorf("%w: %v: %d chunks in one slot on a connection of %d links", ErrBroken, t, used[link], capacity[link])
+				return 0, fmt.Errorf("%w: %v: %d chunks in one slot on a connection of %d links",
+					ErrBroken, t, used[link], capacity[link])
 			}
 			c := first[flow] + t.Chunk
 			switch {
@@ -165,12 +182,15 @@ func (p *Plan) verify(stop halt.When) (peak int32, err error) {
 		}
 		i = end
 	}
+
 	for f := range n * n {
 		for c := first[f]; c < first[f+1]; c++ {
 			if int(position[c]) != f%n {
-				return 0, fmt.Errorf("%w: chunk %d of %d->%d ends at GPU %d", ErrBroken, c-first[f], f/n, f%n, position[c])
+				return 0, fmt.Errorf("%w: chunk %d of %d->%d ends at GPU %d", ErrBroken, c-first[f], f/n,
+					f%n, position[c])
 			}
 		}
 	}
+
 	return peak, nil
 }

@@ -76,8 +76,8 @@ func mutate(t *rapid.T, p *plan.Plan) *plan.Plan {
 	return q
 }
 
-// holds is the slow reference: it says by other means than Check whether a plan keeps all rules. It follows each chunk,
-// and counts for each link and each GPU and slot.
+// holds is the reference: it decides by other means than Check whether a plan keeps all
+// rules. It follows each chunk, and counts per link, per GPU and slot.
 func holds(p *plan.Plan) bool {
 	n := int32(p.GPUs)
 	if slices.Min(p.Slots) < 0 || p.Buffer < 0 {
@@ -167,7 +167,8 @@ func holds(p *plan.Plan) bool {
 	return moves == len(p.Tx)
 }
 
-// python returns the verdict of the checker that shares nothing with this code on each plan, or skips.
+// python returns the verdict of the independent checker on each plan, or skips the test.
+// The checker shares no code with this package.
 func python(t *testing.T, plans []*plan.Plan) []bool {
 	t.Helper()
 	checker, err := filepath.Abs("../../../../shared/tools/check_schedule.py")
@@ -201,7 +202,7 @@ func python(t *testing.T, plans []*plan.Plan) []bool {
 	return verdicts
 }
 
-// TestCheckMutated: Check, the slow reference and the independent checker agree on plans that break a rule, or do not.
+// Check, the reference and the independent checker agree on plans that may break a rule.
 func TestCheckMutated(t *testing.T) {
 	var plans []*plan.Plan
 	var broken []error
@@ -244,19 +245,19 @@ func TestCheckMutated(t *testing.T) {
 	}
 }
 
-// TestCheckUnsealed: transmissions out of order are not taken in that order.
+// Transmissions that are not sorted are rejected.
 func TestCheckUnsealed(t *testing.T) {
 	p := relayed()
 	if err := p.Check(); err != nil {
 		t.Fatal(err)
 	}
 	p.Tx[0].Phase, p.Tx[1].Phase = 1, 0 // in the order of the list all would be well
-	if err := p.Check(); !errors.Is(err, plan.ErrBroken) || !strings.Contains(err.Error(), "sealed first") {
+	if err := p.Check(); !errors.Is(err, plan.ErrBroken) || !strings.Contains(err.Error(), "must be sealed first") {
 		t.Error(err)
 	}
 }
 
-// relayed is a chunk 0->2 that goes by 1 and rests there across a reconfiguration.
+// relayed is a chunk 0->2 that goes over GPU 1 and rests there across a reconfiguration.
 func relayed() *plan.Plan {
 	return &plan.Plan{
 		Name: "relayed", GPUs: 3, Degree: 1, Relay: true, Chunks: []int32{0, 0, 1, 0, 0, 0, 0, 0, 0},
@@ -265,31 +266,31 @@ func relayed() *plan.Plan {
 	}
 }
 
-// TestCheckNames: each rule that is broken is named with the transmission that breaks it.
+// An error names the rule and the transmission that breaks it.
 func TestCheckNames(t *testing.T) {
 	for want, change := range map[string]func(p *plan.Plan){
-		"chunk 0 of 0->2 on 1->2 in slot 0 of phase 1: the chunk rested across":         func(p *plan.Plan) { p.Relay = false },
-		"chunk 0 of 0->2 on 1->2 in slot 1 of phase 1: no such slot":                    func(p *plan.Plan) { p.Tx[1].Slot = 1 },
-		"chunk 0 of 0->2 on 1->2 in slot 0 of phase 2: no such slot":                    func(p *plan.Plan) { p.Tx[1].Phase = 2 },
-		"chunk 0 of 0->2 on 1->0 in slot 0 of phase 1: 1 chunks in one slot on a":       func(p *plan.Plan) { p.Tx[1].To = 0 },
-		"chunk 0 of 0->2 on 2->0 in slot 0 of phase 1: the chunk is at GPU 1":           func(p *plan.Plan) { p.Tx[1].From, p.Tx[1].To = 2, 0 },
-		"chunk 0 of 0->2 on 1->3 in slot 0 of phase 1: a GPU outside":                   func(p *plan.Plan) { p.Tx[1].To = 3 },
-		"chunk 1 of 0->2 on 1->2 in slot 0 of phase 1: the flow has 1 chunks":           func(p *plan.Plan) { p.Tx[1].Chunk = 1 },
-		"chunk 0 of 0->2 on 1->2 in slot 0 of phase 0: the chunk moves twice":           func(p *plan.Plan) { p.Tx[1].Phase = 0 },
-		"chunk 0 of 0->2 ends at GPU 1":                                                 func(p *plan.Plan) { p.Tx = p.Tx[:1] },
-		"a GPU holds 1 chunks in transit between slots, more than the 0 claimed":        func(p *plan.Plan) { p.Buffer = 0 },
-		"topology 1: scaleup: the switches cannot form this topology: edge 0->1 is one": func(p *plan.Plan) { p.Topologies[1][1].From = 0; p.Topologies[1][0].To = 0; p.Topologies[1][1].To = 1 },
-		"1 counts of slots for 2 topologies":                                            func(p *plan.Plan) { p.Slots = p.Slots[:1] },
-		"phase 0 takes -1 slots":                                                        func(p *plan.Plan) { p.Slots[0] = -1 },
-		"chunks from GPU 1 to GPU 1":                                                    func(p *plan.Plan) { p.Chunks[4] = 1 },
-		"it takes 2 GPUs and a degree":                                                  func(p *plan.Plan) { p.Degree = 3 },
-		"more than 2147483646 chunks for 2 transmissions":                               func(p *plan.Plan) { p.Chunks[1], p.Chunks[3] = 1<<31-1, 1 },
-		"chunk 0 of 0->2 on 0->1 in slot 0 of phase 0: 2 chunks in one slot on a":       func(p *plan.Plan) { p.Tx = append(p.Tx, p.Tx[0]) },
-		"switches dark for 2 slots, but no edge says its switch":                        func(p *plan.Plan) { p.DelaySlots = 2 },
-		"topology 1: switches of 2 edges, of which there are 3":                         func(p *plan.Plan) { p.Switches = [][]int32{{0, 0, 0}, {0, 0}} },
-		"topology 1: edge 2->0 is on switch 1 of 1":                                     func(p *plan.Plan) { p.Switches = [][]int32{{0, 0, 0}, {0, 0, 1}} },
-		"switches of 1 topologies, of which there are 2":                                func(p *plan.Plan) { p.Switches = [][]int32{{0, 0, 0}} },
-		"switch 0 has new links from phase 0 on, after 0 slots of darkness; it takes 1": func(p *plan.Plan) { p.Switches, p.DelaySlots = [][]int32{{0, 0, 0}, {0, 0, 0}}, 1 },
+		"chunk 0 of 0->2 on 1->2 in slot 0 of phase 1: the chunk rested across":            func(p *plan.Plan) { p.Relay = false },
+		"chunk 0 of 0->2 on 1->2 in slot 1 of phase 1: no such slot":                       func(p *plan.Plan) { p.Tx[1].Slot = 1 },
+		"chunk 0 of 0->2 on 1->2 in slot 0 of phase 2: no such slot":                       func(p *plan.Plan) { p.Tx[1].Phase = 2 },
+		"chunk 0 of 0->2 on 1->0 in slot 0 of phase 1: 1 chunks in one slot on a":          func(p *plan.Plan) { p.Tx[1].To = 0 },
+		"chunk 0 of 0->2 on 2->0 in slot 0 of phase 1: the chunk is at GPU 1":              func(p *plan.Plan) { p.Tx[1].From, p.Tx[1].To = 2, 0 },
+		"chunk 0 of 0->2 on 1->3 in slot 0 of phase 1: a GPU outside":                      func(p *plan.Plan) { p.Tx[1].To = 3 },
+		"chunk 1 of 0->2 on 1->2 in slot 0 of phase 1: the flow has 1 chunks":              func(p *plan.Plan) { p.Tx[1].Chunk = 1 },
+		"chunk 0 of 0->2 on 1->2 in slot 0 of phase 0: the chunk moves twice":              func(p *plan.Plan) { p.Tx[1].Phase = 0 },
+		"chunk 0 of 0->2 ends at GPU 1":                                                    func(p *plan.Plan) { p.Tx = p.Tx[:1] },
+		"a GPU holds 1 chunks in transit between slots; the plan states 0":                 func(p *plan.Plan) { p.Buffer = 0 },
+		"topology 1: scaleup: the switches cannot form this topology: edge 0->1 is one":    func(p *plan.Plan) { p.Topologies[1][1].From = 0; p.Topologies[1][0].To = 0; p.Topologies[1][1].To = 1 },
+		"slots of 1 phases for 2 topologies":                                               func(p *plan.Plan) { p.Slots = p.Slots[:1] },
+		"phase 0 takes -1 slots":                                                           func(p *plan.Plan) { p.Slots[0] = -1 },
+		"chunks from GPU 1 to GPU 1":                                                       func(p *plan.Plan) { p.Chunks[4] = 1 },
+		"want at least 2 GPUs and a degree":                                                func(p *plan.Plan) { p.Degree = 3 },
+		"more than 2147483646 chunks for 2 transmissions":                                  func(p *plan.Plan) { p.Chunks[1], p.Chunks[3] = 1<<31-1, 1 },
+		"chunk 0 of 0->2 on 0->1 in slot 0 of phase 0: 2 chunks in one slot on a":          func(p *plan.Plan) { p.Tx = append(p.Tx, p.Tx[0]) },
+		"switches down for 2 slots, but the plan has no switches":                          func(p *plan.Plan) { p.DelaySlots = 2 },
+		"topology 1: switches of 2 edges, want 3":                                          func(p *plan.Plan) { p.Switches = [][]int32{{0, 0, 0}, {0, 0}} },
+		"topology 1: edge 2->0 is on switch 1 of 1":                                        func(p *plan.Plan) { p.Switches = [][]int32{{0, 0, 0}, {0, 0, 1}} },
+		"switches of 1 topologies, want 2":                                                 func(p *plan.Plan) { p.Switches = [][]int32{{0, 0, 0}} },
+		"switch 0 has new links in phase 0 after it was down for 0 slots; want at least 1": func(p *plan.Plan) { p.Switches, p.DelaySlots = [][]int32{{0, 0, 0}, {0, 0, 0}}, 1 },
 		"topology 0: edges 0->1 and 0->2 share a GPU's port on switch 0": func(p *plan.Plan) {
 			p.Degree, p.Topologies[0], p.Switches = 2, scaleup.Circulant(3, 1, 2), [][]int32{{0, 0, 0, 0, 0, 0}, {0, 0, 0}}
 		},
@@ -308,7 +309,7 @@ func TestCheckNames(t *testing.T) {
 	}
 }
 
-// TestSwitchesBySlot: the rule of darkness, against what each switch is in each slot.
+// The rule of down time is compared with the state of each switch in each slot.
 func TestSwitchesBySlot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const n, k = 4, 2

@@ -6,18 +6,19 @@ import (
 	"sim/engine"
 )
 
-// IndependentModel: switches reconfigure on their own, and chunks rest anywhere.
+// IndependentModel: switches reconfigure independently, and chunks may rest at any GPU.
 const IndependentModel = "independent"
 
-// Rules are what all plans that are compared keep to.
+// Rules are restrictions of the plans to which a bound applies.
 type Rules struct {
 	Relay       bool // chunks may rest at intermediate GPUs across reconfigurations
 	Independent bool // switches may reconfigure on their own
-	Topologies  int  // at most so many; 0 is any number
-	Standing    bool // a plan of one topology finds it set up, so that it takes no delay
+	Topologies  int  // maximum number of topologies; 0 is no limit
+	Standing    bool // a plan of one topology finds it set up and takes no delay
 }
 
-// Model names the model in which Completion holds: RelayModel, ForwardModel, or IndependentModel.
+// Model returns the name of the model of the bound: RelayModel, ForwardModel, or
+// IndependentModel.
 func (r Rules) Model() string {
 	switch {
 	case r.Independent:
@@ -28,15 +29,16 @@ func (r Rules) Model() string {
 	return ForwardModel
 }
 
-// Completion returns a lower bound on the completion time of every plan within the rules, of whichever number of
-// topologies: the least over these numbers of their delays and of the slots that they take at least. fluid says that
-// rates are shared as fluid, so that slots need not be whole.
+// Completion returns a lower bound on the completion time of every plan within the rules.
+// It is the minimum over numbers of topologies of their delays and the slots that they need
+// at least. With fluid, rates are shared as in a fluid, so slots need not be whole.
 //
-// Switches on their own that have m topologies in all are down for m delays in all, and a chunk has m choices at most
-// for each hop; the last switch ends no sooner than all do on average.
+// Consider independent switches with m topologies in total. They are down for m delays in
+// total, and a chunk has at most m choices for each hop. The last switch finishes no
+// earlier than the mean of all switches.
 func (b *Bounder) Completion(r Rules, delay, slot engine.Time, fluid bool) engine.Time {
 	best := math.Inf(1)
-	maxTopologies := max(1, b.n-1) // which reach everything in one hop
+	maxTopologies := max(1, b.n-1) // with which all pairs are one hop apart
 	if r.Topologies > 0 && !r.Independent {
 		maxTopologies = min(maxTopologies, int64(r.Topologies))
 	}
@@ -58,5 +60,6 @@ func (b *Bounder) Completion(r Rules, delay, slot engine.Time, fluid bool) engin
 		}
 		best = min(best, delays*float64(delay)+slots*float64(slot))
 	}
-	return engine.Time(best) // rounded down, as a bound may be
+
+	return engine.Time(best) // rounding down keeps it a lower bound
 }

@@ -7,7 +7,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// TestCompletion: the bound is the least over numbers of topologies of what each takes, and falls as rules allow more.
+// The bound is the minimum over numbers of topologies, and does not increase if rules allow
+// more.
 func TestCompletion(t *testing.T) {
 	for _, c := range []struct {
 		n, k   int

@@ -12,7 +12,7 @@ import (
 	"sim/policies/reconfigure/plan/plantest"
 )
 
-// TestGap: the gap of each kind of candidate, and the name of its model.
+// The gap of each kind of candidate, and the name of its model.
 func TestGap(t *testing.T) {
 	even, err := plan.NewBounder(plan.UniformProblem(8, 2, 1), nil) // d = 1: 8, 7 and 7; d = 2: 6 in rounds, 10 hops on 2 links else
 	if err != nil {
@@ -57,8 +57,8 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// TestSwitchLevels: the shortest ways over switches on their own, found by search over which permutation each has, are
-// no shorter than the gap's bound takes them to be.
+// The shortest paths over independent switches, found by search over their permutations,
+// are not shorter than the bound assumes.
 func TestSwitchLevels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 9).Draw(t, "n")
@@ -105,7 +105,8 @@ func TestSwitchLevels(t *testing.T) {
 	})
 }
 
-// ownDistances are the fewest hops from s, each over some switch's permutation, in the order of each switch's.
+// ownDistances returns the minimum hops from s over independent switches, each in the order
+// of its permutations.
 func ownDistances(n int, tops [][]scaleup.Topology, s int) []int {
 	type place struct {
 		at int32

@@ -1,9 +1,10 @@
 package plan
 
-// Far is more hops than any path takes, where none leads.
+// Far is the number of hops if there is no path. It is larger than any path.
 const Far = int32(1) << 20
 
-// OriginHops returns hops by offset where no generator is there to take: 0 to itself, Far elsewhere.
+// OriginHops returns the hops by offset without any generator: 0 to offset 0, Far to
+// others.
 func OriginHops(n int) []int32 {
 	hops := make([]int32, n)
 	for i := range hops {
@@ -13,9 +14,10 @@ func OriginHops(n int) []int32 {
 	return hops
 }
 
-// Relax lowers hops, the least by offset over some generators, to the least with generator a beside them. Hops of
-// different generators commute, so those of a may all come last: two rounds of each of its cycles settle them, of which
-// the second ends where it lowers nothing.
+// Relax adds generator a: it lowers hops, the minimum by offset over some generators, to
+// the minimum over these and a. Hops of different generators commute, so the hops of a may
+// all come last. Two rounds of each cycle of a are therefore enough. The second round ends
+// when it lowers nothing.
 func Relax(hops []int32, a int) {
 	n := len(hops)
 	cycles := GCD(n, a)
@@ -40,7 +42,8 @@ func Relax(hops []int32, a int) {
 	}
 }
 
-// Reach returns the least hops by offset over generators, at least Far where none lead.
+// Reach returns the minimum hops by offset over the generators, at least Far if there is no
+// path.
 func Reach(n int, generators []int) []int32 {
 	hops := OriginHops(n)
 	for _, a := range generators {
@@ -49,7 +52,7 @@ func Reach(n int, generators []int) []int32 {
 	return hops
 }
 
-// TotalHops is the sum of hops.
+// TotalHops returns the sum of hops.
 func TotalHops(hops []int32) (sum int64) {
 	for _, h := range hops {
 		sum += int64(h)
@@ -57,7 +60,7 @@ func TotalHops(hops []int32) (sum int64) {
 	return sum
 }
 
-// GCD is the greatest common divisor.
+// GCD returns the greatest common divisor.
 func GCD(a, b int) int {
 	for b != 0 {
 		a, b = b, a%b
@@ -65,8 +68,10 @@ func GCD(a, b int) int {
 	return a
 }
 
-// MinHops returns the least sum of hops from a GPU to the n-1 others over so many circulants of so many offsets each,
-// if no two ways lead to the same: C(h+k-1, k-1) ways of h hops on each, for hops commute.
+// MinHops returns a lower bound on the sum of hops from a GPU to the n-1 others, over the
+// given number of circulants with the given number of offsets each. It assumes that no two
+// paths lead to the same GPU. There are C(h+k-1, k-1) paths of h hops on each circulant,
+// because hops commute.
 func MinHops(n, circulants, offsets int) (sum int64) {
 	for i, size := range (pathCount{int64(circulants), int64(offsets), 1}).levels(int64(n)) {
 		sum += int64(i+1) * size

@@ -15,27 +15,28 @@ import (
 	"sim/policies/collective"
 )
 
-// ErrJSON says that a text holds no plans.
+// ErrJSON is returned for text that is not a JSON list of plans.
 var ErrJSON = errors.New("plan: no plans in JSON")
 
-// ReadJSON reads what WriteJSON writes, or one plan outside a list, and returns the plans sealed and checked. Name is
-// the file's, for messages. relay may be left out (false), and name, switches, delay_slots, and buffer, which is then
-// computed.
+// ReadJSON reads the output of WriteJSON, or one plan without a list, and returns the plans
+// sealed and checked. name is the name of the file, for messages. These members are
+// optional: relay (false), name, switches, delay_slots, and buffer, which is then computed.
 //
-// Errors: ErrJSON, naming plan, member and entry, for text that is cut off or no JSON, members that are unknown,
-// missing or come twice, entries of another shape and numbers out of range; ErrBroken, naming the transmission, for
-// plans that break a rule.
+// ErrJSON, with plan, member and entry, is returned for incomplete text or invalid JSON,
+// for unknown, missing or duplicate members, for entries of another shape, and for numbers
+// out of range. ErrBroken, with the transmission, is returned for plans that break a rule.
 func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 	in := json.NewDecoder(r)
 	in.UseNumber()
 	fail := func(err error) error {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			err = fmt.Errorf("the text ends at byte %d, in the middle", in.InputOffset())
-		} else if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) { // whose text quotes the file, which may hold anything
+		} else if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) { // the text of the error quotes the file
 			err = fmt.Errorf("it is no JSON at byte %d", syntax.Offset)
 		}
 		return fmt.Errorf("%w: %s: %w", ErrJSON, name, err)
 	}
+
 	first, err := in.Token()
 	if err != nil {
 		return nil, fail(err)
@@ -70,6 +71,7 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 			break
 		}
 	}
+
 	if first == json.Delim('[') {
 		if _, err := in.Token(); err != nil {
 			return nil, fail(err)
@@ -81,10 +83,11 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 	return plans, nil
 }
 
-// maxNameBytes bounds the name of a plan, in bytes of JSON: it stands in tables and figures.
+// maxNameBytes limits the name of a plan, in bytes of JSON, because tables and figures show
+// it.
 const maxNameBytes = 400
 
-// planMembers is a plan being read, member by member.
+// planMembers has the members of a plan in JSON.
 type planMembers struct {
 	name, op       string
 	n, k           int32
@@ -105,7 +108,8 @@ type planMembers struct {
 	tx             [][]int32
 }
 
-// member is a member of a plan: where it goes, what it is, and of which plans it is.
+// member describes a member of a plan: its key, where its value is stored, its description
+// for messages, and in which plans it occurs.
 type member struct {
 	key         string
 	target      any
@@ -113,17 +117,20 @@ type member struct {
 	use         memberUse
 }
 
+// memberUse states in which plans a member occurs.
 type memberUse uint8
 
 const (
 	usedAlways memberUse = iota
 	usedInSlots
 	usedInSteps
-	optional // left out; of plans in slots but for the name
+	optional // in plans in slots; name also in plans in steps
 )
 
+// members lists all members, with pointers to the fields of p.
 func (p *planMembers) members() []member {
-	const number, list, lists, truths = "a whole number", "a list of whole numbers", "a list of lists of whole numbers", "a list of true and false"
+	const number, list, lists, truths = "a whole number", "a list of whole numbers",
+		"a list of lists of whole numbers", "a list of true and false"
 	return []member{
 		{"name", &p.name, "a text", optional}, {"n", &p.n, number, usedAlways}, {"k", &p.k, number, usedAlways},
 		{"topologies", &p.topologies, "a list of lists of edges", usedAlways}, {"slots", &p.slots, list, usedAlways}, {"tx", &p.tx, lists, usedAlways},
@@ -136,7 +143,8 @@ func (p *planMembers) members() []member {
 	}
 }
 
-// readPlan reads the members of a plan, whose brace is open, and says which it had.
+// readPlan reads the members of a plan whose brace has been read. It also returns which
+// members are present.
 func readPlan(in *json.Decoder) (*Plan, map[string]bool, error) {
 	p, present := &planMembers{}, map[string]bool{}
 	members := p.members()
@@ -145,7 +153,7 @@ func readPlan(in *json.Decoder) (*Plan, map[string]bool, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		key := token.(string) // the decoder takes nothing else for a key
+		key := token.(string) // the decoder returns only strings as keys
 		index := slices.IndexFunc(members, func(m member) bool { return m.key == key })
 		switch {
 		case index < 0:
@@ -162,7 +170,8 @@ func readPlan(in *json.Decoder) (*Plan, map[string]bool, error) {
 			return nil, nil, fmt.Errorf("member %q: %w", key, err)
 		}
 		if key == "name" && len(raw) > maxNameBytes {
-			return nil, nil, fmt.Errorf("member %q: it is %d bytes long; want at most %d", key, len(raw), maxNameBytes)
+			return nil, nil, fmt.Errorf("member %q: it is %d bytes long; want at most %d", key, len(raw),
+				maxNameBytes)
 		}
 	}
 	if _, err := in.Token(); err != nil {
@@ -187,6 +196,7 @@ func readPlan(in *json.Decoder) (*Plan, map[string]bool, error) {
 	return out, present, err
 }
 
+// memberNames returns the keys of members, for messages.
 func memberNames(members []member) string {
 	list := make([]string, len(members))
 	for i, m := range members {
@@ -195,10 +205,10 @@ func memberNames(members []member) string {
 	return strings.Join(list, ", ")
 }
 
-// decode reads a member, and names the entry that is at fault.
+// decode decodes a member. Its error names the first invalid entry.
 func decode(raw []byte, into any, what string) error {
 	fails := func(raw []byte, into any) bool {
-		null := bytes.Contains(raw, []byte("null")) // which encoding/json takes for 0; texts may have the word
+		null := bytes.Contains(raw, []byte("null")) // encoding/json accepts null as 0; a text may contain the word
 		if raw[0] == '"' {
 			null = false
 		}
@@ -218,9 +228,10 @@ func decode(raw []byte, into any, what string) error {
 	return fmt.Errorf("it has another value; want %s", what)
 }
 
-// build puts together what was read.
+// build returns the plan.
 func (p *planMembers) build() (*Plan, error) {
-	out := &Plan{Name: p.name, GPUs: int(p.n), Degree: int(p.k), Slots: p.slots, Relay: p.relay, Switches: p.switches, DelaySlots: p.delaySlots, Buffer: p.buffer}
+	out := &Plan{Name: p.name, GPUs: int(p.n), Degree: int(p.k), Slots: p.slots, Relay: p.relay,
+		Switches: p.switches, DelaySlots: p.delaySlots, Buffer: p.buffer}
 	for i, edges := range p.topologies {
 		t := make(scaleup.Topology, 0, len(edges))
 		for j, e := range edges {
@@ -253,14 +264,15 @@ func (p *planMembers) build() (*Plan, error) {
 	return out, nil
 }
 
-// setSteps puts together what a plan does in steps.
+// setSteps sets the steps of the plan.
 func (p *planMembers) setSteps(out *Plan) error {
 	op, err := collective.ParseKind(p.op)
 	if err != nil || !slices.Contains(Ops, op) {
 		return fmt.Errorf(`member "op": it is not known; want one of %q`, Ops)
 	}
 	out.Steps = &Steps{Parts: p.parts, Phases: make([]Phase, len(p.topologies)), Collective: Collective{
-		GPUs: out.GPUs, Degree: out.Degree, Op: op, Bytes: p.bytes, Rate: p.rate, Latency: engine.Time(p.latency), Delay: engine.Time(p.delay),
+		GPUs: out.GPUs, Degree: out.Degree, Op: op, Bytes: p.bytes, Rate: p.rate,
+		Latency: engine.Time(p.latency), Delay: engine.Time(p.delay),
 	}}
 	for _, count := range []int{len(p.kinds), len(p.reused), len(p.open), len(p.longest)} {
 		if count != len(p.topologies) {

@@ -8,37 +8,39 @@ import (
 	"strconv"
 )
 
-// WriteJSON writes plans as a JSON list, one object a plan:
+// WriteJSON writes plans as a JSON list, with one object per plan:
 //
 //	name        text
-//	n, k        GPUs; links out of and into a GPU
-//	topologies  by phase, a list of edges [from, to]; one that is listed twice is two links
-//	slots       by phase, slots or steps
-//	tx          what is sent, a line each
+//	n, k        number of GPUs; links out of and into each
+//	topologies  by phase: list of edges [from, to]; an edge that occurs twice is two links
+//	slots       by phase: number of slots or steps
+//	tx          list of transmissions or messages, one per line
 //
-// and of an all-to-all, which goes in slots:
+// Members of all-to-alls, which are planned in slots:
 //
 //	relay       whether a chunk may rest at an intermediate GPU across a reconfiguration
-//	chunks      n x n: chunks from row to column
-//	switches    by phase, the switch of each edge; only where switches reconfigure on their own
-//	delay_slots slots that a switch is down before it changes; only beside switches
+//	chunks      n x n matrix: chunks from row to column
+//	switches    by phase: switch of each edge; only if switches reconfigure independently
+//	delay_slots slots that a switch is down before it changes; only with switches
 //	buffer      Plan.Buffer
 //	tx          [phase, slot, from, to, src, dst, chunk]
 //
-// of other collectives, which go in steps:
+// Members of other collectives, which are planned in steps:
 //
 //	op          "all-reduce", "reduce-scatter" or "all-gather"
-//	bytes       of a GPU's data: shard s of n is bytes/n, the first bytes mod n of them a byte more
-//	parts       into how many parts each shard is cut, the first ones a byte longer where it does not come out even
+//	bytes       data per GPU; shard s of n has bytes/n, the first bytes mod n shards one byte more
+//	parts       parts per shard; the first ones are one byte longer if there is a remainder
 //	rate_bits_per_s, latency_ps, delay_ps
-//	kinds       by phase, "scatter", "exchange", "gather" or "fold": see Kind
-//	reused      by phase, true if the links are those of the phase before, at no reconfiguration
-//	open        by phase, true if an exchange goes on in the next phase
-//	longest     by phase, bytes of the longest message of each step
-//	tx          [phase, step, from, to, pieces..]: what crosses one link, its pieces being four numbers each, shard, from,
-//	            to and origin: parts from..to-1 of the shard, in an exchange of the sum of the GPU origin, which is else -1
+//	kinds       by phase: "scatter", "exchange", "gather" or "fold"; see Kind
+//	reused      by phase: true if the links are those of the previous phase, without reconfiguration
+//	open        by phase: true if an exchange continues in the next phase
+//	longest     by phase: bytes of the longest message of each step
+//	tx          [phase, step, from, to, pieces..]: the message on one link. A piece has four
+//	            numbers: shard, from, to, origin. It is parts from..to-1 of the shard; in an
+//	            exchange the sum of GPU origin, which is else -1
 //
-// The same plans make the same bytes. It checks nothing: sealed plans are read back as they are.
+// The output is the same for the same plans. WriteJSON checks nothing; ReadJSON can read
+// sealed plans.
 func WriteJSON(w io.Writer, plans []*Plan) error {
 	out := &jsonWriter{Writer: bufio.NewWriterSize(w, 1<<16)}
 	out.WriteString("[")
@@ -53,12 +55,13 @@ func WriteJSON(w io.Writer, plans []*Plan) error {
 	if out.err != nil {
 		return out.err
 	}
-	return out.Flush() // the first error of all that was written
+	return out.Flush() // the first error of all writes
 }
 
+// jsonWriter is a buffered writer that stores the first error of encoding.
 type jsonWriter struct {
 	*bufio.Writer
-	err error // of a value that JSON does not have
+	err error // of a value that JSON cannot represent
 }
 
 // member writes a member as encoding/json does.
@@ -70,8 +73,9 @@ func (w *jsonWriter) member(key string, value any) {
 	fmt.Fprintf(w, `,"%s":%s`, key, text)
 }
 
+// write writes a plan as a JSON object.
 func (p *Plan) write(out *jsonWriter) {
-	name, _ := json.Marshal(p.Name) // any text has a form
+	name, _ := json.Marshal(p.Name) // any text can be encoded
 	fmt.Fprintf(out, `{"name":%s,"n":%d,"k":%d`, name, p.GPUs, p.Degree)
 	if s := p.Steps; s != nil {
 		s.write(out)
@@ -114,6 +118,7 @@ func (p *Plan) write(out *jsonWriter) {
 	out.WriteString("}")
 }
 
+// write writes the members of a plan in steps.
 func (s *Steps) write(out *jsonWriter) {
 	var kinds []string
 	var reused, open []bool
@@ -135,6 +140,7 @@ func (s *Steps) write(out *jsonWriter) {
 	out.member("longest", longest)
 }
 
+// writeMessages writes the member tx of a plan in steps.
 func (s *Steps) writeMessages(out *jsonWriter) {
 	out.WriteString("[")
 	between, row := "\n", []int32(nil)
@@ -154,7 +160,7 @@ func (s *Steps) writeMessages(out *jsonWriter) {
 	out.WriteString("]")
 }
 
-// rows writes a list of so many entries, each after the text before.
+// rows writes a list with the given number of entries, each preceded by the text before.
 func rows(out *jsonWriter, count int, before string, entry func(b []byte, i int) []byte) {
 	b := []byte{'['}
 	for i := range count {
@@ -168,6 +174,7 @@ func rows(out *jsonWriter, count int, before string, entry func(b []byte, i int)
 	out.Write(append(b, ']'))
 }
 
+// appendList appends a JSON list of numbers.
 func appendList(b []byte, list []int32) []byte {
 	b = append(b, '[')
 	for i, x := range list {

@@ -59,7 +59,8 @@ func TestWriteJSON(t *testing.T) {
 	}
 }
 
-// TestJSON: plans come back as they were, whatever the order of their transmissions; every cut is told.
+// Plans are read back unchanged, in any order of their transmissions. Truncated text is
+// rejected.
 func TestJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var plans []*plan.Plan

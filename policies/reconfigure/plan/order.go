@@ -7,13 +7,14 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// orderKeys is how many fields transmissions are ordered by, orderBytes how many bytes these have.
 const (
+	// numKeys is the number of fields by which transmissions are sorted, numKeyBytes their
+	// number of bytes.
 	numKeys     = 7
 	numKeyBytes = numKeys * 4
 )
 
-// key returns field i of those that transmissions are ordered by.
+// key returns the i-th field in the order of sorting.
 func (t *Tx) key(i int) int32 {
 	switch i {
 	case 0:
@@ -32,7 +33,8 @@ func (t *Tx) key(i int) int32 {
 	return t.Chunk
 }
 
-// compare is negative where t comes before u.
+// compare returns a negative number if t comes before u, a positive one if it comes after
+// u, else 0.
 func (t *Tx) compare(u *Tx) int {
 	for i := range numKeys {
 		if c := cmp.Compare(t.key(i), u.key(i)); c != 0 {
@@ -42,15 +44,16 @@ func (t *Tx) compare(u *Tx) int {
 	return 0
 }
 
-// sortTx sorts transmissions that have the same bytes of keys before byte i. Plans have millions of them: to divide them
-// by one byte after the other, where they lie, takes a small part of the time of comparing them.
+// sortTx sorts transmissions that have equal key bytes before byte i. It is an in-place
+// most-significant-digit radix sort (American flag sort). Plans have millions of
+// transmissions, for which it takes a small part of the time of a comparison sort.
 func sortTx(list []Tx, i int, stop halt.When) {
 	if len(list) <= 32 || i == numKeyBytes {
 		slices.SortFunc(list, func(a, b Tx) int { return a.compare(&b) })
 		return
 	}
 	stop.Check()
-	digit := func(t *Tx) uint8 { return uint8((uint32(t.key(i/4)) ^ 1<<31) >> (24 - i%4*8)) } // negative ones first
+	digit := func(t *Tx) uint8 { return uint8((uint32(t.key(i/4)) ^ 1<<31) >> (24 - i%4*8)) } // flipping the sign bit sorts negative values first
 	var next, end [1 << 8]int
 	for k := range list {
 		end[digit(&list[k])]++
@@ -68,6 +71,7 @@ func sortTx(list []Tx, i int, stop halt.When) {
 			next[to]++
 		}
 	}
+
 	start := 0
 	for _, bucketEnd := range end {
 		if bucketEnd > start {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestOrder: transmissions come in the order of their fields, whatever these hold.
+// Transmissions are sorted by their fields, for any values.
 func TestOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, limit := range []int32{1, 2, 300, 70_000, 1 << 30} {

@@ -1,9 +1,18 @@
-// Package plan holds what every planner of reconfigurations speaks: the problem, the plan of a collective as topologies
-// and what crosses their links, in slots of one chunk (all-to-all) or in steps of a message (other collectives), the
-// candidates among which the best for a reconfiguration delay is chosen, lower bounds, the check of a plan, and plans
-// as JSON.
+// Package plan has the types that all planners of reconfigurations share:
 //
-// It makes no plan: that is the work of its sibling packages, which policies/reconfigure puts together.
+//   - Problem and Collective are the input of planners: an all-to-all, or another
+//     collective.
+//   - Plan is a complete plan: topologies, and the transmissions over their links.
+//     All-to-alls are planned in slots of one chunk, other collectives in Steps of one
+//     message per link.
+//   - Candidate is a plan with known cost that is not written yet. Best selects the best
+//     candidate for a reconfiguration delay.
+//   - Bounder computes lower bounds on the slots and the completion time of all plans.
+//   - Plan.Check verifies a plan independently of the planner that made it.
+//   - WriteJSON and ReadJSON store plans.
+//
+// The package makes no plans. Its sibling packages do, and policies/reconfigure combines
+// them. Begin reading at Plan and Candidate.
 package plan
 
 import (
@@ -14,26 +23,30 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// Problem is an all-to-all on n GPUs of degree k.
+// Problem is an all-to-all on n GPUs with k links out of and into each.
 type Problem struct {
 	GPUs, Degree int
-	// Chunks is n x n, row by row: how many chunks of equal size GPU row sends GPU column. The diagonal is 0.
+	// Chunks is an n x n matrix in row-major order: the number of chunks of equal size that
+	// GPU row sends to GPU column. The diagonal is 0.
 	Chunks []int32
-	// Seed is for planners that draw random numbers; each draws from a stream of its own.
+	// Seed is the seed of planners that draw random numbers. Each draws from a stream of
+	// its own.
 	Seed uint64
 }
 
-// ErrProblem says that a Problem cannot be.
-var ErrProblem = errors.New("plan: no such all-to-all")
+// ErrProblem is returned for an invalid Problem.
+var ErrProblem = errors.New("plan: invalid all-to-all")
 
-// Check returns an ErrProblem for sizes out of range, negative counts or chunks from a GPU to itself.
+// Check returns ErrProblem for sizes out of range, negative counts, or chunks from a GPU to
+// itself.
 func (p *Problem) Check() error {
 	n := p.GPUs
 	if n < 2 || p.Degree < 1 || p.Degree >= n {
-		return fmt.Errorf("%w: %d GPUs of degree %d; it takes 2 GPUs and a degree of 1..%d", ErrProblem, n, p.Degree, max(1, n-1))
+		return fmt.Errorf("%w: %d GPUs of degree %d; want at least 2 GPUs and a degree of 1..%d",
+			ErrProblem, n, p.Degree, max(1, n-1))
 	}
 	if len(p.Chunks) != n*n {
-		return fmt.Errorf("%w: %d counts of chunks for %d x %d GPUs", ErrProblem, len(p.Chunks), n, n)
+		return fmt.Errorf("%w: chunks of %d pairs for %d x %d GPUs", ErrProblem, len(p.Chunks), n, n)
 	}
 	for i, c := range p.Chunks {
 		if c < 0 || (c > 0 && i/n == i%n) {
@@ -43,7 +56,8 @@ func (p *Problem) Check() error {
 	return nil
 }
 
-// Uniform returns the count of chunks that every ordered pair has, and whether they all have the same, above 0.
+// Uniform returns the number of chunks per ordered pair and true if it is positive and
+// equal for all pairs.
 func (p *Problem) Uniform() (int32, bool) {
 	c := p.Chunks[1]
 	for i, x := range p.Chunks {
@@ -54,7 +68,8 @@ func (p *Problem) Uniform() (int32, bool) {
 	return c, c > 0
 }
 
-// UniformProblem is the all-to-all of the same count of chunks for every ordered pair.
+// UniformProblem returns the all-to-all with the same number of chunks for each ordered
+// pair.
 func UniformProblem(n, k int, chunks int32) *Problem {
 	p := &Problem{GPUs: n, Degree: k, Chunks: make([]int32, n*n)}
 	for i := range p.Chunks {
@@ -65,35 +80,41 @@ func UniformProblem(n, k int, chunks int32) *Problem {
 	return p
 }
 
-// Tx is one transmission: in slot Slot of phase Phase, chunk Chunk (counted from 0) of flow (Src, Dst) crosses one link
-// From -> To of that phase's topology.
+// Tx is one transmission: in slot Slot of phase Phase, chunk Chunk (numbered from 0) of the
+// flow from Src to Dst crosses a link From -> To of that phase's topology.
 type Tx struct{ Phase, Slot, From, To, Src, Dst, Chunk int32 }
 
-// Plan is a collective in full: phase i sets Topologies[i] up and then takes Slots[i] slots, or steps.
+// Plan is a complete plan of a collective. Phase i sets up Topologies[i] and then takes
+// Slots[i] slots, or steps.
 type Plan struct {
 	Name         string
 	GPUs, Degree int
 	Topologies   []scaleup.Topology
 	Slots        []int32
-	// Steps is what is done in steps; nil of all-to-alls, which alone have what follows.
+	// Steps describes a plan in steps. It is nil for all-to-alls; the fields after it apply
+	// to all-to-alls only.
 	Steps *Steps
 	// Relay allows a chunk to rest at an intermediate GPU across a reconfiguration.
 	Relay  bool
 	Chunks []int32 // as in Problem
-	// Switches, where each switch reconfigures on its own, has the switch (0..Degree-1) of each edge of each topology.
-	// A phase is then a time in which no switch changes, its topology lists only links that are up, and a switch is
-	// down for DelaySlots slots at least before it comes up with other links than it had, at the beginning too. nil
-	// where all switches reconfigure at once, between phases.
+	// Switches is the switch (0..Degree-1) of each edge of each topology if switches
+	// reconfigure independently, and nil if all switches reconfigure simultaneously,
+	// between phases.
+	//
+	// With independent switches, a phase is an interval in which no switch changes. Its
+	// topology has only links that are up. Before a switch comes up with new links, also
+	// initially, it is down for at least DelaySlots slots.
 	Switches   [][]int32
 	DelaySlots int32
-	// Tx is in the order of (Phase, Slot, From, To, Src, Dst, Chunk) after Seal.
+	// Tx is sorted by (Phase, Slot, From, To, Src, Dst, Chunk) after Seal.
 	Tx []Tx
-	// Buffer is the largest number of chunks in transit (neither at their source nor at their destination) that any GPU
-	// holds between slots. Seal computes it.
+	// Buffer is the maximum number of chunks in transit that a GPU holds between slots. A
+	// chunk is in transit if it is neither at its source nor at its destination. Seal
+	// computes it.
 	Buffer int32
 }
 
-// Reconfigurations is the number of topologies that are set up, the first included.
+// Reconfigurations returns the number of topologies that are set up, including the first.
 func (p *Plan) Reconfigurations() int {
 	d := len(p.Topologies)
 	if p.Steps != nil {
@@ -106,8 +127,10 @@ func (p *Plan) Reconfigurations() int {
 	return d
 }
 
-// Cost is the closed alpha-beta cost: d R + T x slots (paper Sec. 2.1), where T is the time of a slot; with switches on
-// their own, whose reconfiguration takes slots, T x slots; in steps d R and the time of each step's longest message.
+// Cost returns the completion time in the alpha-beta model: d R + T x slots (Sec. 2.1 of
+// the paper), where T is the time of a slot. With independent switches, whose
+// reconfiguration takes slots, it is T x slots. In steps it is d R plus the time of the
+// longest message of each step.
 func (p *Plan) Cost(delay, slot engine.Time) engine.Time {
 	if p.Switches != nil {
 		return engine.Time(p.TotalSlots()) * slot
@@ -119,7 +142,7 @@ func (p *Plan) Cost(delay, slot engine.Time) engine.Time {
 	return sum + p.Steps.Time()
 }
 
-// TotalSlots is the sum of all phases' slots or steps.
+// TotalSlots returns the sum of the slots or steps of all phases.
 func (p *Plan) TotalSlots() int64 {
 	var sum int64
 	for _, s := range p.Slots {

@@ -7,19 +7,21 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// shardTracker follows one shard through a plan. A cell of its holdings is a part of the shard.
+// shardTracker follows one shard through a plan. It stores for each GPU and each part of
+// the shard the set of contributions (GPUs) in the GPU's sum.
 type shardTracker struct {
 	plan      *Steps
 	n, parts  int
-	holdings  *collective.Holdings
-	terms     *collective.Holdings // the sums when the exchange began
-	termsHeld *collective.Holdings // in an exchange: whose terms a GPU has
-	payload   []uint64             // the sums of what is on its way in the step
-	complete  collective.Contributions
-	time      [2]int32 // phase and step reached
+	holdings  *collective.Holdings     // contributions in the current sum, by GPU and part
+	terms     *collective.Holdings     // sums when the exchange began
+	termsHeld *collective.Holdings     // in an exchange: the GPUs whose terms a GPU has
+	payload   []uint64                 // contributions of the pieces sent in the current step
+	complete  collective.Contributions // contributions of the complete result
+	time      [2]int32                 // phase and step reached
 	stop      halt.When
 }
 
+// newShardTracker returns a tracker for the shards of a plan.
 func newShardTracker(s *Steps, stop halt.When) *shardTracker {
 	z := &shardTracker{plan: s, n: s.GPUs, parts: int(s.Parts), stop: stop}
 	z.holdings = collective.NewHoldings(z.n, z.parts)
@@ -29,6 +31,7 @@ func newShardTracker(s *Steps, stop halt.When) *shardTracker {
 	return z
 }
 
+// checkShard verifies shard s, given its pieces by phase and step.
 func (z *shardTracker) checkShard(s int32, list []movedPiece) error {
 	z.holdings.Reset()
 	for part := range z.parts {
@@ -41,7 +44,7 @@ func (z *shardTracker) checkShard(s int32, list []movedPiece) error {
 		if f.Kind == Exchange && !open {
 			z.startExchange()
 		}
-		next := int32(0) // step; a fold gives up what it does not send
+		next := int32(0) // step; a fold gives up data that it does not send
 		for at < len(list) && int(list[at].phase) == phase {
 			end := at
 			if f.Kind == Fold && list[at].step > next {
@@ -68,14 +71,17 @@ func (z *shardTracker) checkShard(s int32, list []movedPiece) error {
 			}
 		}
 	}
+
 	z.time = [2]int32{int32(len(z.plan.Phases)), 0}
 	if u, part, has, want := z.holdings.Violation(); u >= 0 {
-		return errBroken("GPU %d ends with %d of %d contributions to part %d of shard %d", u, has, want, part, s)
+		return errBroken("GPU %d ends with %d of %d contributions to part %d of shard %d", u, has, want,
+			part, s)
 	}
 	return nil
 }
 
-// checkStep sends all pieces of a step, as they were when it began, and then delivers them.
+// checkStep reads all pieces of a step before it delivers any of them, because messages of
+// a step are simultaneous.
 func (z *shardTracker) checkStep(s int32, kind Kind, list []movedPiece) error {
 	z.payload = z.payload[:0]
 	for i := range list {
@@ -88,7 +94,8 @@ func (z *shardTracker) checkStep(s int32, kind Kind, list []movedPiece) error {
 			case kind == Gather && !slices.Equal(sum, z.complete):
 				return errBroken("%v: GPU %d has %d of %d contributions to part %d of shard %d when the step begins", m, m.fromGPU, sum.Count(), z.complete.Count(), p, s)
 			case (kind == Scatter || kind == Fold) && sum.Count() == 0:
-				return errBroken("%v: GPU %d has sent away its sum of part %d of shard %d before, or now", m, m.fromGPU, p, s)
+				return errBroken("%v: GPU %d has sent away its sum of part %d of shard %d before, or now",
+					m, m.fromGPU, p, s)
 			}
 			z.payload = append(z.payload, sum...)
 			if kind == Scatter {
@@ -96,6 +103,7 @@ func (z *shardTracker) checkStep(s int32, kind Kind, list []movedPiece) error {
 			}
 		}
 	}
+
 	if kind == Fold {
 		z.holdings.Clear()
 	}
@@ -120,10 +128,11 @@ func (z *shardTracker) checkStep(s int32, kind Kind, list []movedPiece) error {
 			}
 		}
 	}
+
 	return nil
 }
 
-// startExchange starts an exchange: everyone has its own term.
+// startExchange starts an exchange: each GPU has its own term.
 func (z *shardTracker) startExchange() {
 	z.terms.Clear()
 	z.termsHeld.Clear()
@@ -137,7 +146,7 @@ func (z *shardTracker) startExchange() {
 	}
 }
 
-// endExchange adds up the terms of an exchange.
+// endExchange adds up the terms of an exchange at each GPU.
 func (z *shardTracker) endExchange(s, phase int32) error {
 	z.holdings.Clear()
 	for u := range z.n {

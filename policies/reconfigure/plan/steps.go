@@ -13,41 +13,47 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
-// Collective is an all-gather, reduce-scatter or all-reduce of n GPUs with k links out of and into each. Plans of it go
-// in steps: in each, a link carries one message of any length, and the next begins when all have arrived.
+// Collective is an all-gather, reduce-scatter or all-reduce of n GPUs with k links out of
+// and into each. It is planned in steps. In a step each link carries one message of any
+// length. The next step begins when all messages have arrived.
 type Collective struct {
 	GPUs, Degree int // 2 <= n <= 2^14 and 1 <= k < n
 	Op           collective.Kind
-	// Bytes is the data of a GPU, M: what it puts into the sum, or has when all is gathered (as
-	// collective.Call.Bytes). Shard s of n, which GPU s contributes (all-gather) or ends with (reduce-scatter),
-	// is M/n, sizes differing by a byte at most. At least n.
+	// Bytes is the data per GPU, M: the input of the sum, or the result of an all-gather
+	// (as collective.Call.Bytes). GPU s contributes shard s of n (all-gather) or ends with
+	// it (reduce-scatter). A shard has M/n bytes; sizes differ by at most one byte. Bytes
+	// is at least n.
 	Bytes   int64
-	Rate    float64     // of a link, bits per second
-	Latency engine.Time // alpha: of a hop, besides serialising
-	Delay   engine.Time // R: of a reconfiguration; the first topology takes one too
-	// Stop is asked now and then; planning ends with halt.ErrHalted when it says so.
+	Rate    float64     // of a link, in bits per second
+	Latency engine.Time // alpha: per hop, in addition to serialisation
+	Delay   engine.Time // R: per reconfiguration, including the first topology
+	// Stop is polled. When it reports true, planning ends with halt.ErrHalted.
 	Stop halt.When
 }
 
-// NewCollective returns the collective of an operation on a domain, with so many bytes a GPU. Its switches reconfigure together,
-// also where the domain would let each do so on its own.
+// NewCollective returns the collective of an operation on a domain, with the given bytes
+// per GPU. Its switches reconfigure simultaneously, even if the domain allows independent
+// switches.
 func NewCollective(d *scaleup.Domain, op collective.Kind, bytes int64) *Collective {
-	return &Collective{GPUs: d.GPUs, Degree: d.Switches, Op: op, Bytes: bytes, Rate: float64(d.Rate), Latency: d.Latency, Delay: d.Delay}
+	return &Collective{GPUs: d.GPUs, Degree: d.Switches, Op: op, Bytes: bytes, Rate: float64(d.Rate),
+		Latency: d.Latency, Delay: d.Delay}
 }
 
-// ErrCollective says that a Collective cannot be.
-var ErrCollective = errors.New("plan: no such collective")
+// ErrCollective is returned for an invalid Collective.
+var ErrCollective = errors.New("plan: invalid collective")
 
-// maxGPUs is where planning in steps would no longer be a matter of seconds.
+// maxGPUs limits the GPUs of a Collective. Planning larger ones would take longer than
+// seconds.
 const maxGPUs = 1 << 14
 
-// MinLinkRate is the least rate of links, in b/s: of slower ones the time of a byte does not fit.
+// MinLinkRate is the lowest rate of a link, in bits per second. At lower rates the time per
+// byte overflows.
 const MinLinkRate = 2000
 
-// Ops are the calls that are planned in steps.
+// Ops are the operations that are planned in steps.
 var Ops = []collective.Kind{collective.AllReduce, collective.ReduceScatter, collective.AllGather}
 
-// Check returns an ErrCollective for sizes, rates or times out of range.
+// Check returns ErrCollective for sizes, rates or times out of range.
 func (p *Collective) Check() error {
 	n := p.GPUs
 	switch {
@@ -58,15 +64,18 @@ func (p *Collective) Check() error {
 	case !slices.Contains(Ops, p.Op):
 		return fmt.Errorf("%w: %s; want one of %v", ErrCollective, p.Op, Ops)
 	case p.Bytes < int64(n):
-		return fmt.Errorf("%w: %s of %d B among %d GPUs; want at least a byte a shard, %d B", ErrCollective, p.Op, p.Bytes, n, n)
+		return fmt.Errorf("%w: %s of %d B among %d GPUs; want at least a byte a shard, %d B",
+			ErrCollective, p.Op, p.Bytes, n, n)
 	case !(p.Rate > 0) || math.IsInf(p.Rate, 0):
 		return fmt.Errorf("%w: links of %g b/s; want a finite rate above 0", ErrCollective, p.Rate)
 	case p.Rate < MinLinkRate:
-		return fmt.Errorf("%w: links of %g b/s; want at least %g b/s, for times of bytes are counted in 32 bits and fractions", ErrCollective, p.Rate, float64(MinLinkRate))
+		return fmt.Errorf("%w: links of %g b/s; want at least %g b/s, because the time per byte overflows below", ErrCollective, p.Rate, float64(MinLinkRate))
 	case p.Latency < 0 || p.Delay < 0:
-		return fmt.Errorf("%w: a latency of %v and a reconfiguration delay of %v; want neither below 0", ErrCollective, p.Latency, p.Delay)
+		return fmt.Errorf("%w: a latency of %v and a reconfiguration delay of %v; want neither below 0",
+			ErrCollective, p.Latency, p.Delay)
 	}
-	// Of any plan: 2n steps, 64 phases, n times the data on one link.
+
+	// An upper bound for all plans: 2n steps, 64 phases, and n times the data on one link.
 	longest := 2*float64(n)*float64(p.Latency) + 64*float64(p.Delay) + float64(n)*float64(p.Bytes)*8*float64(engine.Second)/p.Rate
 	if longest > math.MaxInt64/4 {
 		return fmt.Errorf("%w: %s of %d B at %g b/s, with latencies of %v and delays of %v, may outlast simulated time (106 days)",
@@ -75,36 +84,42 @@ func (p *Collective) Check() error {
 	return nil
 }
 
-// PieceStart returns where piece k of n of so many bytes begins, as collective.Call cuts its vector: the first ones are
-// longer by a byte where it does not come out even.
+// PieceStart returns the start of piece k of n in the given number of bytes. As in
+// collective.Call, the first pieces are one byte longer if the division leaves a remainder.
 func PieceStart(bytes int64, k, n int32) int64 {
 	return bytes/int64(n)*int64(k) + min(int64(k), bytes%int64(n))
 }
 
-// StepTime is what a step takes whose longest message has so many bytes: alpha + bytes/rate, in whole ticks. Its ticks
-// a byte are those of engine/packet, times 2^32.
+// StepTime returns the time of a step whose longest message has the given bytes: alpha +
+// bytes/rate, in whole ticks. It computes with the ticks per byte of engine/packet, times
+// 2^32.
 func (p *Collective) StepTime(bytes int64) engine.Time {
 	perByte := uint64(math.Round(math.Ldexp(8*float64(engine.Second)/p.Rate, 32)))
 	hi, lo := bits.Mul64(perByte, uint64(bytes))
 	return p.Latency + engine.Time(hi<<32|lo>>32)
 }
 
-// Kind is what the messages of a phase do.
+// Kind is the operation of the messages of a phase.
 type Kind uint8
 
 const (
-	// Scatter sends the sum so far of a piece, gives it up, and adds it to what the receiver has.
+	// Scatter sends the partial sum of a piece, which the receiver adds to its own. The
+	// sender no longer has it.
 	Scatter Kind = iota
-	// Exchange passes on the sums that GPUs had when it began, each by itself; when it ends, every GPU adds up those
-	// that it has, its own included. It goes on over phases that are Open and the one behind them.
+	// Exchange forwards the sums that GPUs had when it began, each separately. At its end,
+	// each GPU adds up the sums that it has, including its own. It continues over phases
+	// that are Open, and ends with the phase after them.
 	Exchange
-	// Gather sends copies of pieces that are complete: the sum of all GPUs, or in an all-gather the shard of its GPU.
+	// Gather sends copies of complete pieces: the sum of all GPUs, or in an all-gather the
+	// shard of its GPU.
 	Gather
-	// Fold sends the sums so far, of a piece to as many as there are links, and gives all up; a GPU then has the sums
-	// of what the step brings it. What it keeps of its own it sends to itself, over a link that leads there.
+	// Fold sends the partial sums of a piece to as many GPUs as there are links. The sender
+	// keeps none, and then has the sums that it receives in the step. A GPU keeps its own
+	// sum by sending it to itself, over a link to itself.
 	Fold
 )
 
+// kindNames are the names of kinds in JSON and messages, indexed by Kind.
 var kindNames = [...]string{"scatter", "exchange", "gather", "fold"}
 
 func (k Kind) String() string {
@@ -114,11 +129,11 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-// Piece is parts From..To-1 of a shard, of Steps.Parts. In an exchange Origin is the GPU whose sum it is, else it is
-// -1.
+// Piece is parts From..To-1 of a shard; see Steps.Parts. In an exchange, Origin is the GPU
+// whose sum it is, else it is -1.
 type Piece struct{ Shard, From, To, Origin int32 }
 
-// Message is all that crosses one link From -> To of a phase's topology in a step.
+// Message is the content of one link From -> To of a phase's topology in a step.
 type Message struct {
 	Phase, Step, From, To int32
 	Pieces                []Piece
@@ -128,30 +143,31 @@ func (m *Message) String() string {
 	return fmt.Sprintf("message %d->%d in step %d of phase %d", m.From, m.To, m.Step, m.Phase)
 }
 
-// Steps is what a plan does that goes in steps.
+// Steps describes a plan in steps.
 type Steps struct {
 	Collective
-	// Parts is how many parts each shard is cut into; sizes differ by a byte at most.
+	// Parts is the number of parts per shard. Their sizes differ by at most one byte.
 	Parts  int32
-	Phases []Phase // as many as topologies
+	Phases []Phase // one per topology
 }
 
-// Phase is what is done in steps on one topology.
+// Phase has the steps on one topology.
 type Phase struct {
 	Kind Kind
-	// Offsets are those of a topology that was made as a circulant, for people; nil of others.
+	// Offsets are the offsets of a circulant, for display; nil for other topologies.
 	Offsets []int32
-	// Reused: the topology is that of the phase before, so it costs no reconfiguration.
+	// Reused: the topology is the same as in the previous phase, so it takes no
+	// reconfiguration.
 	Reused bool
-	// Open: the exchange goes on in the next phase, so nothing is added up yet.
+	// Open: the exchange continues in the next phase, so nothing is added up yet.
 	Open bool
-	// Longest is the bytes of the longest message of each step.
+	// Longest is the number of bytes of the longest message, indexed by step.
 	Longest []int64
-	// Messages writes out all messages, by step, sender and link. Those that would be empty are left out.
+	// Messages returns all messages, ordered by step, sender and link, without empty ones.
 	Messages func() []Message
 }
 
-// Size is the bytes of a message.
+// Size returns the bytes of a message.
 func (s *Steps) Size(m *Message) (bytes int64) {
 	n := int32(s.GPUs)
 	for _, e := range m.Pieces {
@@ -161,7 +177,7 @@ func (s *Steps) Size(m *Message) (bytes int64) {
 	return bytes
 }
 
-// Time is what all steps take.
+// Time returns the time of all steps.
 func (s *Steps) Time() (sum engine.Time) {
 	for i := range s.Phases {
 		for _, b := range s.Phases[i].Longest {

@@ -9,15 +9,19 @@ import (
 	"sim/policies/reconfigure/halt"
 )
 
+// errBroken returns an ErrBroken with a formatted message.
 func errBroken(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrBroken, fmt.Sprintf(format, args...))
 }
 
-// verifySteps replays a plan in steps message by message, whoever made it, and returns an ErrBroken that names the
-// first breach and its message: a phase that reuses a topology has that of the one before, every link exists and
-// carries one message a step, of no more bytes than the phase claims; what is sent was there when the step began; no
-// contribution is summed twice or lost, copies are of what is complete; and in the end everyone has what the operation
-// is to leave it with, every part of every shard.
+// verifySteps verifies a plan in steps message by message. It returns an ErrBroken with the
+// first message that breaks a rule. These are the rules:
+//
+//   - A phase that reuses a topology has the links of the phase before.
+//   - Each link exists and carries one message per step, with at most the stated bytes.
+//   - A GPU sends only data that it has when the step begins.
+//   - No contribution is summed twice or lost. Only complete data is copied.
+//   - At the end each GPU has the result of the operation, for each part of each shard.
 func (p *Plan) verifySteps(stop halt.When) error {
 	s := p.Steps
 	if s.GPUs != p.GPUs || s.Degree != p.Degree || len(s.Phases) != len(p.Topologies) {
@@ -34,9 +38,10 @@ func (p *Plan) verifySteps(stop halt.When) error {
 	}
 	tracker := newShardTracker(s, stop)
 	var first error
-	firstTime := [2]int32{int32(len(s.Phases)), 0} // phase and step of the first; the end is behind all
+	firstTime := [2]int32{int32(len(s.Phases)), 0} // phase and step of the first error; initially after all steps
 	for s := range c.byShard {
-		if err := tracker.checkShard(int32(s), c.byShard[s]); err != nil && (first == nil || slices.Compare(tracker.time[:], firstTime[:]) < 0) {
+		if err := tracker.checkShard(int32(s), c.byShard[s]); err != nil &&
+			(first == nil || slices.Compare(tracker.time[:], firstTime[:]) < 0) {
 			first, firstTime = err, tracker.time
 		}
 	}
@@ -50,14 +55,15 @@ func (m *movedPiece) String() string {
 	return (&Message{Phase: m.phase, Step: m.step, From: m.fromGPU, To: m.toGPU}).String()
 }
 
+// stepsChecker checks the links of each phase and collects the pieces that cross them.
 type stepsChecker struct {
 	plan     *Plan
-	byShard  [][]movedPiece // in order of phase and step
-	previous scaleup.Topology
+	byShard  [][]movedPiece   // indexed by shard; by phase and step
+	previous scaleup.Topology // topology of the previous phase, sorted
 	stop     halt.When
 }
 
-// checkPhase checks the links of a phase and sorts what they carry by shard.
+// checkPhase checks the links of a phase and appends the pieces of its messages to byShard.
 func (c *stepsChecker) checkPhase(i int) error {
 	p, f := c.plan.Steps, &c.plan.Steps.Phases[i]
 	n := int32(p.GPUs)
@@ -65,22 +71,24 @@ func (c *stepsChecker) checkPhase(i int) error {
 		return errBroken("phase %d of an %s is a %s", i, p.Op, f.Kind)
 	}
 	if f.Open && (f.Kind != Exchange || i+1 == len(p.Phases) || f.Kind != p.Phases[i+1].Kind) {
-		return errBroken("phase %d is an open %s; want an exchange that goes on in the next phase", i, f.Kind)
+		return errBroken("phase %d is an open %s; want an exchange that continues in the next phase", i, f.Kind)
 	}
 	for s, b := range f.Longest {
 		if b < 0 || b > p.Bytes*int64(n) {
-			return errBroken("step %d of phase %d claims a message of %d B; all data is %d B", s, i, b, p.Bytes*int64(n))
+			return errBroken("step %d of phase %d claims a message of %d B; all data is %d B", s, i, b,
+				p.Bytes*int64(n))
 		}
 	}
 	if int(c.plan.Slots[i]) != len(f.Longest) {
-		return errBroken("phase %d takes %d steps and has the lengths of %d", i, c.plan.Slots[i], len(f.Longest))
+		return errBroken("phase %d takes %d steps and has the lengths of %d", i, c.plan.Slots[i],
+			len(f.Longest))
 	}
 	sorted := c.plan.Topologies[i].Sorted()
 	if f.Reused && !slices.Equal(sorted, c.previous) {
 		return errBroken("phase %d claims the topology of the one before, which has other links", i)
 	}
 	c.previous = sorted
-	used := make([]int32, len(sorted)) // by link: one more than the step it was last used in
+	used := make([]int32, len(sorted)) // step + 1 in which the link was last used, indexed by link
 	step := int32(0)
 	for _, x := range f.Messages() {
 		c.stop.Check()
@@ -99,15 +107,19 @@ func (c *stepsChecker) checkPhase(i int) error {
 		for _, e := range x.Pieces {
 			switch {
 			case e.Shard < 0 || e.Shard >= n || e.From < 0 || e.From >= e.To || e.To > p.Parts:
-				return errBroken("%v: parts %d..%d of shard %d; there are %d of %d shards", &x, e.From, e.To-1, e.Shard, p.Parts, n)
+				return errBroken("%v: parts %d..%d of shard %d; there are %d of %d shards", &x, e.From,
+					e.To-1, e.Shard, p.Parts, n)
 			case (f.Kind == Exchange) != (e.Origin >= 0) || e.Origin >= n:
 				return errBroken("%v: shard %d with the sum of GPU %d in a phase to %s; want one of 0..%d in an exchange, else -1", &x, e.Shard, e.Origin, f.Kind, n-1)
 			}
-			c.byShard[e.Shard] = append(c.byShard[e.Shard], movedPiece{x.Phase, x.Step, x.From, x.To, e.From, e.To, e.Origin})
+			c.byShard[e.Shard] = append(c.byShard[e.Shard],
+				movedPiece{x.Phase, x.Step, x.From, x.To, e.From, e.To, e.Origin})
 		}
 		if bytes := p.Size(&x); bytes > f.Longest[x.Step] {
-			return errBroken("%v: it is of %d B, the longest of the step is to be of %d B", &x, bytes, f.Longest[x.Step])
+			return errBroken("%v: it is of %d B, the longest of the step is to be of %d B", &x, bytes,
+				f.Longest[x.Step])
 		}
 	}
+
 	return nil
 }

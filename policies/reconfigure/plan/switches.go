@@ -7,7 +7,7 @@ import (
 	"sim/fabric/scaleup"
 )
 
-// SwitchEdges lists the edges of switch s in phase i, sorted. Edges are those of the phase's topology.
+// SwitchEdges returns the edges of switch s in phase i, sorted.
 func (p *Plan) SwitchEdges(phase int, s int32) scaleup.Topology {
 	var list scaleup.Topology
 	for e, on := range p.Switches[phase] {
@@ -18,13 +18,12 @@ func (p *Plan) SwitchEdges(phase int, s int32) scaleup.Topology {
 	return list.Sorted()
 }
 
-// SwitchSetups lists, for a plan whose switches reconfigure on their own, every time that a switch comes up with other
-// links than it had last: the phase with which it does, and the first phase of the reconfiguration before it. In the
-// order of phases, then switches.
+// SwitchSetups lists, for a plan with independent switches, each time that a switch comes
+// up with new links, ordered by phase and then by switch.
 func (p *Plan) SwitchSetups() []SwitchSetup {
 	var list []SwitchSetup
 	last := make([]scaleup.Topology, p.Degree)
-	downFrom := make([]int32, p.Degree) // the first phase of the reconfiguration that lasts
+	downFrom := make([]int32, p.Degree) // first phase of the current down time, indexed by switch
 	for i := range p.Topologies {
 		for s := range int32(p.Degree) {
 			edges := p.SwitchEdges(i, s)
@@ -40,33 +39,41 @@ func (p *Plan) SwitchSetups() []SwitchSetup {
 	return list
 }
 
-// SwitchSetup is a switch that comes up with new links at the start of phase Phase, down since the start of phase Dark.
-// The two are equal where it was not down.
+// SwitchSetup is a switch that comes up with new links at the start of phase Phase. It is
+// down from the start of phase DownFrom; the two are equal if it is not down.
 type SwitchSetup struct{ Switch, Phase, DownFrom int32 }
 
-// checkSwitches fails where Switches do not fit the topologies, or change without having been down long enough.
+// checkSwitches fails if Switches do not match the topologies, or if a switch changes
+// without being down long enough.
 func (p *Plan) checkSwitches() error {
 	switch {
 	case p.DelaySlots < 0:
-		return fmt.Errorf("%w: switches dark for %d slots", ErrBroken, p.DelaySlots)
+		return fmt.Errorf("%w: switches down for %d slots; want at least 0", ErrBroken, p.DelaySlots)
 	case p.Switches == nil && p.DelaySlots > 0:
-		return fmt.Errorf("%w: switches dark for %d slots, but no edge says its switch", ErrBroken, p.DelaySlots)
+		return fmt.Errorf("%w: switches down for %d slots, but the plan has no switches", ErrBroken,
+			p.DelaySlots)
 	case p.Switches == nil:
 		return nil
 	case len(p.Switches) != len(p.Topologies):
-		return fmt.Errorf("%w: switches of %d topologies, of which there are %d", ErrBroken, len(p.Switches), len(p.Topologies))
+		return fmt.Errorf("%w: switches of %d topologies, want %d", ErrBroken, len(p.Switches),
+			len(p.Topologies))
 	}
+
 	k := int32(p.Degree)
-	// The phase in which a switch last had an edge out of a GPU, and into it, and which.
+
+	// The phase + 1 and the edge in which a switch last used a GPU's port, outgoing and
+	// incoming.
 	type use struct{ phase, edge int32 }
 	out, in := make([]use, p.GPUs*p.Degree), make([]use, p.GPUs*p.Degree)
 	for i, t := range p.Topologies {
 		if len(p.Switches[i]) != len(t) {
-			return fmt.Errorf("%w: topology %d: switches of %d edges, of which there are %d", ErrBroken, i, len(p.Switches[i]), len(t))
+			return fmt.Errorf("%w: topology %d: switches of %d edges, want %d", ErrBroken, i,
+				len(p.Switches[i]), len(t))
 		}
 		for e, s := range p.Switches[i] {
 			if s < 0 || s >= k {
-				return fmt.Errorf("%w: topology %d: edge %d->%d is on switch %d of %d", ErrBroken, i, t[e].From, t[e].To, s, k)
+				return fmt.Errorf("%w: topology %d: edge %d->%d is on switch %d of %d", ErrBroken, i,
+					t[e].From, t[e].To, s, k)
 			}
 			current := use{int32(i) + 1, int32(e)}
 			for _, end := range []*use{&out[t[e].From*k+s], &in[t[e].To*k+s]} {
@@ -78,13 +85,14 @@ func (p *Plan) checkSwitches() error {
 			}
 		}
 	}
+
 	start := make([]int64, len(p.Slots)+1)
 	for i, s := range p.Slots {
 		start[i+1] = start[i] + int64(s)
 	}
 	for _, l := range p.SwitchSetups() {
 		if down := start[l.Phase] - start[l.DownFrom]; down < int64(p.DelaySlots) {
-			return fmt.Errorf("%w: switch %d has new links from phase %d on, after %d slots of darkness; it takes %d", ErrBroken, l.Switch, l.Phase, down, p.DelaySlots)
+			return fmt.Errorf("%w: switch %d has new links in phase %d after it was down for %d slots; want at least %d", ErrBroken, l.Switch, l.Phase, down, p.DelaySlots)
 		}
 	}
 	return nil

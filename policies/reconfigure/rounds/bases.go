@@ -63,6 +63,7 @@ type shiftSequence struct {
 	phase []int32
 }
 
+// newShiftSequence returns the sequence with the first shift of ShiftOrder.
 func newShiftSequence(n int) *shiftSequence {
 	s := &shiftSequence{n: n, order: ShiftOrder(n), hops: make([]int32, n), phase: make([]int32, n)}
 	for i := 1; i < n; i++ {

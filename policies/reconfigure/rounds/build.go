@@ -48,7 +48,8 @@ func (m *candidateSchedule) buildPlan(p *plan.Problem, stop halt.When) (*plan.Pl
 			slots = writeByRound(out, s, phase, flows, stop)
 		}
 		if slots > math.MaxInt32 {
-			return nil, fmt.Errorf("rounds: topology %d takes %d slots; at most %d are possible", phase, slots, math.MaxInt32)
+			return nil, fmt.Errorf("rounds: topology %d takes %d slots; at most %d are possible", phase,
+				slots, math.MaxInt32)
 		}
 		out.Slots[phase] = int32(slots)
 	}
@@ -79,6 +80,7 @@ func writeByRound(out *plan.Plan, s *roundSchedule, phase int, flows []flow, sto
 		}
 		flows = slices.DeleteFunc(flows, func(f flow) bool { return f.chunks <= chunk+1 })
 	}
+
 	return slots
 }
 

@@ -36,7 +36,8 @@ type contractionChain struct {
 // newContractionChain returns the chain that starts with the only phase of base. Its first
 // schedule is the better of base, if it has rounds, and of its own packing.
 func newContractionChain(base *roundSchedule, stop halt.When) *contractionChain {
-	c := &contractionChain{current: base, stop: stop, minHops: slices.Repeat([]int32{math.MaxInt32}, len(base.src))}
+	c := &contractionChain{current: base, stop: stop,
+		minHops: slices.Repeat([]int32{math.MaxInt32}, len(base.src))}
 	c.addPacker()
 	if s := c.packAll(); len(base.rounds) == 0 || s.slots() < base.slots() {
 		s.origin = base.origin
@@ -123,6 +124,7 @@ func (c *contractionChain) packAll() *roundSchedule {
 		packer.reserve(round, path)
 		s.hops[u], s.round[u] = int32(h), packer.roundNumber[round]
 	}
+
 	for _, p := range c.packers {
 		c.work += p.work
 		p.work = 0
@@ -149,7 +151,8 @@ func (c *contractionChain) addTopology() bool {
 		}
 		s.mergeRounds(c.stop)
 		s.normaliseRounds()
-		trial := &contractionChain{current: s, packers: slices.Clip(c.packers), minHops: slices.Clone(minHops), stop: c.stop}
+		trial := &contractionChain{current: s, packers: slices.Clip(c.packers),
+			minHops: slices.Clone(minHops), stop: c.stop}
 		if c.work <= maxPackWork {
 			trial.addPacker()
 			if repacked := trial.packAll(); repacked.slots() < s.slots() {
@@ -162,6 +165,7 @@ func (c *contractionChain) addTopology() bool {
 			best = trial
 		}
 	}
+
 	if best == nil {
 		return false
 	}

@@ -21,6 +21,9 @@ func (s *roundSchedule) contractLongestRound(tie int) *roundSchedule {
 	for _, r := range s.round {
 		numPaths[r]++
 	}
+
+	// Rank the rounds by decreasing hops and number of paths, and move the selected one to
+	// the front.
 	rank := numbers.Below(int32(len(s.rounds)))
 	slices.SortStableFunc(rank, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(s.rounds[b].hops, s.rounds[a].hops), cmp.Compare(numPaths[b], numPaths[a]))
@@ -35,6 +38,9 @@ func (s *roundSchedule) contractLongestRound(tie int) *roundSchedule {
 	for i, r := range rank {
 		position[r] = int32(i)
 	}
+
+	// Order the flows with several hops by the rank of their round, then by decreasing
+	// hops.
 	var order []int32
 	for u, h := range s.hops {
 		if h > 1 {
@@ -44,6 +50,8 @@ func (s *roundSchedule) contractLongestRound(tie int) *roundSchedule {
 	maxHops := slices.Max(s.hops)
 	_, order = csr.Sort(order, int(maxHops)+1, func(u int32) int32 { return maxHops - s.hops[u] })
 	_, order = csr.Sort(order, len(position), func(u int32) int32 { return position[s.round[u]] })
+
+	// Connect the flows directly in this order while their ports are free.
 	c := s.clone()
 	c.origin = s.baseName() + ", contraction"
 	number := int32(len(c.rounds))
@@ -67,6 +75,7 @@ func (s *roundSchedule) contractLongestRound(tie int) *roundSchedule {
 		}
 		c.round[u], c.hops[u], c.paths[int(u)*c.stride] = number, 1, link
 	}
+
 	if s.isCirculant() {
 		c.offsets = append(c.offsets, offsets)
 	} else {
@@ -98,6 +107,7 @@ func (s *roundSchedule) mergeRounds(stop halt.When) {
 			numResources = max(numResources, len(s.edges[i]))
 		}
 	}
+
 	for i := range s.rounds {
 		s.rounds[i].hops = 0
 	}
@@ -105,6 +115,7 @@ func (s *roundSchedule) mergeRounds(stop halt.When) {
 		s.rounds[r].hops = max(s.rounds[r].hops, s.hops[u])
 		steps = max(steps, int(s.hops[u]))
 	}
+
 	// The set of (step, resource) of each round, as a bit set.
 	words := (numResources*steps + 63) / 64
 	set := make([]uint64, words*len(s.rounds))
@@ -114,13 +125,15 @@ func (s *roundSchedule) mergeRounds(stop halt.When) {
 			set[int(r)*words+bit/64] |= 1 << (bit % 64)
 		}
 	}
+
 	order := make([]int32, len(s.rounds))
 	mergedInto := make([]int32, len(s.rounds))
 	for i := range order {
 		order[i], mergedInto[i] = int32(i), int32(i)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(s.rounds[a].phase, s.rounds[b].phase), cmp.Compare(s.rounds[b].hops, s.rounds[a].hops))
+		return cmp.Or(cmp.Compare(s.rounds[a].phase, s.rounds[b].phase),
+			cmp.Compare(s.rounds[b].hops, s.rounds[a].hops))
 	})
 	for i, b := range order {
 		stop.Check()
@@ -131,7 +144,8 @@ func (s *roundSchedule) mergeRounds(stop halt.When) {
 			if a == b {
 				break
 			}
-			if mergedInto[a] == a && areDisjoint(set[int(a)*words:int(a+1)*words], set[int(b)*words:int(b+1)*words]) {
+			if mergedInto[a] == a && areDisjoint(set[int(a)*words:int(a+1)*words],
+				set[int(b)*words:int(b+1)*words]) {
 				mergedInto[b] = a
 				for w := range words {
 					set[int(a)*words+w] |= set[int(b)*words+w]
@@ -140,6 +154,7 @@ func (s *roundSchedule) mergeRounds(stop halt.When) {
 			}
 		}
 	}
+
 	for u, r := range s.round {
 		s.round[u] = mergedInto[r]
 	}

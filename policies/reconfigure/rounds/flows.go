@@ -46,6 +46,7 @@ func (s *roundSchedule) flowGroups() *flowGroups {
 		}
 		g.hops, g.endsRound = append(g.hops, maxHops-int32(i)%maxHops), append(g.endsRound, false)
 	}
+
 	g.endsRound[len(g.endsRound)-1] = true
 	for i := range s.n {
 		for j := range s.n {
@@ -57,6 +58,7 @@ func (s *roundSchedule) flowGroups() *flowGroups {
 			g.groupOf[i*s.n+j] = number[s.round[u]*maxHops+maxHops-s.hops[u]]
 		}
 	}
+
 	return g
 }
 
@@ -109,6 +111,7 @@ func (s *roundSchedule) flowsByPhase(chunks, label []int32) [][]flow {
 	for i, l := range label {
 		node[l] = int32(i)
 	}
+
 	// Count the flows first, so that all lists share one array.
 	start := make([]int32, s.numPhases()+1)
 	for i := range n {
@@ -118,6 +121,7 @@ func (s *roundSchedule) flowsByPhase(chunks, label []int32) [][]flow {
 			}
 		}
 	}
+
 	for i := range s.numPhases() {
 		start[i+1] += start[i]
 	}
@@ -135,6 +139,7 @@ func (s *roundSchedule) flowsByPhase(chunks, label []int32) [][]flow {
 			}
 		}
 	}
+
 	return list
 }
 
@@ -175,6 +180,7 @@ func (s *roundSchedule) loads(chunks, label []int32, chunksPerFlow int32) (cross
 			}
 		}
 	}
+
 	for i := range s.numPhases() {
 		bound += slices.Max(load[first[i]:first[i+1]])
 	}

@@ -93,6 +93,7 @@ func listKautzPaths(n, k int, all bool, stop halt.When) *kautzListing {
 			l.links = append(l.links, path...)
 		}
 	}
+
 	return l
 }
 
@@ -121,6 +122,7 @@ func kautzBase(n, k int, seed uint64, stop halt.When) *roundSchedule {
 		s.hops[u], s.round[u] = p.hops, p.round
 		copy(s.paths[int(u)*s.stride:], links)
 	}
+
 	s.rounds = l.rounds
 	s.mergeRounds(stop)
 	s.normaliseRounds()

@@ -39,6 +39,7 @@ type relabeller struct {
 	stop      halt.When
 }
 
+// newRelabeller returns a relabeller for an n x n demand, without labels.
 func newRelabeller(n int, chunks []int32) *relabeller {
 	r := &relabeller{n: n, chunks: chunks, label: numbers.Below(int32(n)), exchanges: graph.Exchanges{N: n}}
 	values := slices.Clone(chunks)
@@ -79,6 +80,7 @@ func (r *relabeller) improve(g *flowGroups, swaps int) []int32 {
 		r.swap(a, b)
 		return false
 	})
+
 	if g.slots(r.n, r.chunks, r.label) > unlabelled {
 		copy(r.label, identity)
 	}
@@ -89,7 +91,8 @@ func (r *relabeller) improve(g *flowGroups, swaps int) []int32 {
 func (r *relabeller) setGroups(g *flowGroups) {
 	r.groups = g
 	r.flowCount = make([]int32, len(g.hops)*len(r.levelChunks))
-	r.topLevel, r.topChunks, r.isTouched = make([]int32, len(g.hops)), make([]int64, len(g.hops)), make([]bool, len(g.hops))
+	r.topLevel, r.topChunks, r.isTouched = make([]int32, len(g.hops)), make([]int64, len(g.hops)),
+		make([]bool, len(g.hops))
 	for i := range r.n {
 		for j := range r.n {
 			if group := g.groupOf[i*r.n+j]; group >= 0 {
@@ -122,6 +125,7 @@ func (r *relabeller) swap(a, b int) {
 			r.moveFlow(of[j*n+b], zy, zx)
 		}
 	}
+
 	if xy, yx := level[x*n+y], level[y*n+x]; xy != yx {
 		r.moveFlow(of[a*n+b], xy, yx)
 		r.moveFlow(of[b*n+a], yx, xy)
@@ -136,6 +140,7 @@ func (r *relabeller) swap(a, b int) {
 		}
 		r.topLevel[g], r.topChunks[g] = t, r.levelChunks[t]
 	}
+
 	r.touched = r.touched[:0]
 }
 

@@ -73,6 +73,7 @@ func newRoundPacker(n int, offsets []int32, edges scaleup.Topology, stop halt.Wh
 		}
 		p.hopsTable = pack.Shortest(edges, n, stop).HopsTo
 	}
+
 	p.reached, p.stamp = make([]uint64, n), make([]int32, n)
 	return p
 }
@@ -118,6 +119,8 @@ func (p *roundPacker) findRound(u, v int32, h int, path []int32) int {
 	hops, words := p.hopsTo(v), p.words
 	p.search++
 	p.stamp[u] = p.search
+
+	// At u, all open rounds are possible.
 	remaining := p.numRounds
 	for i := range words {
 		p.reached[int(u)*words+i] = ^uint64(0)
@@ -126,6 +129,7 @@ func (p *roundPacker) findRound(u, v int32, h int, path []int32) int {
 		}
 		remaining -= 64
 	}
+
 	queue := append(p.queue[:0], u)
 	for q, step, end := 0, 0, 1; step < h; step++ {
 		for ; q < end; q++ {
@@ -148,8 +152,11 @@ func (p *roundPacker) findRound(u, v int32, h int, path []int32) int {
 		}
 		end = len(queue)
 	}
+
 	p.queue = queue
 	p.work += len(queue) * words
+
+	// The rounds that reach v have a free path; take the earliest.
 	round := -1
 	for k := range words {
 		if m := p.reached[int(v)*words+k]; m != 0 {
@@ -157,6 +164,7 @@ func (p *roundPacker) findRound(u, v int32, h int, path []int32) int {
 			break
 		}
 	}
+
 	if round >= 0 {
 		p.tracePath(u, v, h, round, path)
 	}

@@ -57,6 +57,7 @@ type Options struct {
 // ErrOptions is returned for invalid Options.
 var ErrOptions = errors.New("rounds: invalid option")
 
+// check returns ErrOptions for options that are invalid at degree k.
 func (o *Options) check(k int) error {
 	switch {
 	case o.Schedule != "" && o.Schedule != ByRound && o.Schedule != ByIndex:
@@ -64,7 +65,8 @@ func (o *Options) check(k int) error {
 	case o.Base != "" && o.Base != Circulant && o.Base != GenKautz:
 		return fmt.Errorf("%w: base %q; want %q or %q", ErrOptions, o.Base, Circulant, GenKautz)
 	case o.Base == GenKautz && k == 1:
-		return fmt.Errorf("%w: base %q at degree 1, where it is not connected; want %q", ErrOptions, GenKautz, Circulant)
+		return fmt.Errorf("%w: base %q at degree 1, where it is not connected; want %q", ErrOptions,
+			GenKautz, Circulant)
 	}
 	return nil
 }
@@ -151,7 +153,8 @@ func frontier(list []candidateSchedule) []candidateSchedule {
 	})
 	result := list[:0]
 	for _, m := range list {
-		if len(result) == 0 || m.topologies > result[len(result)-1].topologies && m.slots <= result[len(result)-1].slots {
+		if len(result) == 0 || m.topologies > result[len(result)-1].topologies &&
+			m.slots <= result[len(result)-1].slots {
 			result = append(result, m)
 		}
 	}
@@ -190,7 +193,8 @@ func (e *scheduleEvaluator) evaluateShifts() []candidateSchedule {
 		if e.chunksPerFlow > 0 && e.options.Schedule != ByIndex {
 			// No link is ever idle, so no schedule is faster on these paths.
 			if s *= int64(e.chunksPerFlow); s < e.options.slotLimit(d) {
-				list = append(list, candidateSchedule{topologies: d, slots: s, rebuild: rebuild, label: e.identity, origin: "paper, shifts, rounds"})
+				list = append(list, candidateSchedule{topologies: d, slots: s, rebuild: rebuild,
+					label: e.identity, origin: "paper, shifts, rounds"})
 			}
 			continue
 		}
@@ -200,6 +204,7 @@ func (e *scheduleEvaluator) evaluateShifts() []candidateSchedule {
 			list = append(list, m)
 		}
 	}
+
 	return list
 }
 
@@ -232,6 +237,7 @@ func (e *scheduleEvaluator) evaluateChain(base string, other []candidateSchedule
 			break
 		}
 	}
+
 	return list
 }
 
@@ -290,7 +296,8 @@ func (e *scheduleEvaluator) tryLabel(m *candidateSchedule, s *roundSchedule, lab
 		return
 	}
 	if slots, ok := e.simulate(s, label, m.slots); ok {
-		*m = candidateSchedule{slots: slots, label: label, origin: "paper, " + s.origin + suffix + ", simulated", isByIndex: true}
+		*m = candidateSchedule{slots: slots, label: label,
+			origin: "paper, " + s.origin + suffix + ", simulated", isByIndex: true}
 	}
 }
 
@@ -307,15 +314,18 @@ func (e *scheduleEvaluator) simulate(s *roundSchedule, label []int32, limit int6
 		}
 		e.simulatedWork += work
 	}
+
 	list := s.flowsByPhase(e.problem.Chunks, label)
 	var sum int64
 	for phase, flows := range list {
 		s.listPaths(&e.paths, flows, nil)
-		slots, ok := e.scheduler.Slots(s.links(phase), &e.paths, pack.ByRank, int(min(limit-1-sum, math.MaxInt32)))
+		slots, ok := e.scheduler.Slots(s.links(phase), &e.paths, pack.ByRank,
+			int(min(limit-1-sum, math.MaxInt32)))
 		sum += int64(slots)
 		if !ok || sum >= limit {
 			return 0, false
 		}
 	}
+
 	return sum, true
 }

@@ -34,10 +34,12 @@ type roundSchedule struct {
 // roundInfo has the phase of a round and the largest number of hops of its paths.
 type roundInfo struct{ phase, hops int32 }
 
+// isCirculant reports whether all topologies are circulants.
 func (s *roundSchedule) isCirculant() bool { return s.offsets != nil }
 
 func (s *roundSchedule) numPhases() int { return max(len(s.offsets), len(s.edges)) }
 
+// clone returns a copy whose rounds and paths can be changed.
 func (s *roundSchedule) clone() *roundSchedule {
 	c := *s
 	c.offsets, c.edges = slices.Clone(s.offsets), slices.Clone(s.edges)
@@ -79,7 +81,8 @@ func (s *roundSchedule) normaliseRounds() {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(s.rounds[a].phase, s.rounds[b].phase), cmp.Compare(s.rounds[a].hops, s.rounds[b].hops))
+		return cmp.Or(cmp.Compare(s.rounds[a].phase, s.rounds[b].phase),
+			cmp.Compare(s.rounds[a].hops, s.rounds[b].hops))
 	})
 	newIndex, kept := make([]int32, len(s.rounds)), make([]roundInfo, len(order))
 	for i, r := range order {

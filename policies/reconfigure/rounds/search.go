@@ -83,6 +83,7 @@ func NewSearch(p *plan.Problem, o Options) (*Search, error) {
 			s.bases = append(s.bases, b)
 		}
 	}
+
 	return s, nil
 }
 
@@ -96,6 +97,7 @@ func (s *Search) At(d int, limit int64, stop halt.When) (_ *plan.Candidate, err 
 		}
 		return nil, nil
 	}
+
 	s.stop = stop
 	defer func() { s.stop = nil }()
 	best := candidateSchedule{slots: limit}
@@ -112,6 +114,7 @@ func (s *Search) At(d int, limit int64, stop halt.When) (_ *plan.Candidate, err 
 			best.topologies, best.rebuild = d, func() *roundSchedule { return made }
 		}
 	}
+
 	k := countResult{limit: limit}
 	if best.rebuild != nil {
 		c := best.candidate(s.evaluator.problem)

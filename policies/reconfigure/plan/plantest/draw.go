@@ -1,5 +1,5 @@
-// Package plantest draws random plans that keep all rules, for tests of what checks, simulates and stores plans. It is
-// no planner: its plans are poor.
+// Package plantest draws random plans that keep all rules, for tests of code that checks,
+// simulates and stores plans. It is not a planner: its plans are poor.
 package plantest
 
 import (
@@ -10,7 +10,8 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// DrawRegular draws a topology of k random permutations, with loops and double edges as they fall, in random order.
+// DrawRegular draws a topology of k random permutations, in random order. It may have loops
+// and parallel edges.
 func DrawRegular(t *rapid.T, n, k int) scaleup.Topology {
 	gpus := numbers.Below(int32(n))
 	var top scaleup.Topology
@@ -22,7 +23,8 @@ func DrawRegular(t *rapid.T, n, k int) scaleup.Topology {
 	return rapid.Permutation(top).Draw(t, "edges")
 }
 
-// Draw draws a sealed plan of 2..7 GPUs. The last topology has a ring, so that all is delivered.
+// Draw draws a sealed plan for 2..7 GPUs. The last topology contains a ring, so that all
+// chunks can be delivered.
 func Draw(t *rapid.T) *plan.Plan {
 	n := rapid.IntRange(2, 7).Draw(t, "n")
 	k := rapid.IntRange(1, min(3, n-1)).Draw(t, "k")
@@ -50,19 +52,21 @@ func Draw(t *rapid.T) *plan.Plan {
 	return p
 }
 
+// planDrawer draws the paths of all chunks and then the slots of each phase.
 type planDrawer struct {
 	t      *rapid.T
 	plan   *plan.Plan
 	chunks []chunkPath
 }
 
-// chunkPath is a chunk's hops: edges of topologies.
+// chunkPath has the remaining hops of a chunk, as edges of the topologies.
 type chunkPath struct {
 	src, dst, chunk int32
 	phase, edge     []int32
 }
 
-// drawPath draws a way: a walk in random phases at first, then the shortest one in the last.
+// drawPath draws a path: random hops in all phases except the last, then the shortest path
+// in the last.
 func (z *planDrawer) drawPath(src, dst, chunk int32) {
 	w := chunkPath{src: src, dst: dst, chunk: chunk}
 	position := src
@@ -79,13 +83,13 @@ func (z *planDrawer) drawPath(src, dst, chunk int32) {
 			trial.phase, trial.edge = append(trial.phase, i), append(trial.edge, e)
 			position = z.plan.Topologies[i][e].To
 		}
-		if !z.plan.Relay && position != dst { // it must not rest on its way
+		if !z.plan.Relay && position != dst { // without relaying it must not rest on its way
 			position = phaseStart
 			continue
 		}
 		w = trial
 	}
-	for position != dst { // on the ring, whose edges are the last
+	for position != dst { // on the ring, whose edges are the last ones
 		e := int32(len(z.plan.Topologies[last])-z.plan.GPUs) + position
 		w.phase, w.edge = append(w.phase, last), append(w.edge, e)
 		position = z.plan.Topologies[last][e].To
@@ -93,7 +97,8 @@ func (z *planDrawer) drawPath(src, dst, chunk int32) {
 	z.chunks = append(z.chunks, w)
 }
 
-// sendPhase sends what is to be sent in a phase, each link any chunk that waits, and returns the slots.
+// sendPhase sends the chunks with hops in a phase and returns its slots. Each link sends a
+// random one of its waiting chunks.
 func (z *planDrawer) sendPhase(i int32) int32 {
 	for slot := int32(0); ; slot++ {
 		used := make([]bool, len(z.plan.Topologies[i]))

@@ -10,7 +10,7 @@ import (
 	"sim/policies/reconfigure/plan/plantest"
 )
 
-// TestDraw: plans drawn keep all rules, so that what refuses one is at fault.
+// Drawn plans keep all rules. Code that rejects one is therefore wrong.
 func TestDraw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		if err := plantest.Draw(t).Check(); err != nil {

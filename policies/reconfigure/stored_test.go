@@ -15,7 +15,7 @@ import (
 	"sim/policies/reconfigure/rounds"
 )
 
-// write writes all of candidates: what they claim, and the plans that they build, in JSON.
+// write writes candidates and the plans that they build as text and JSON.
 func write(t *testing.T, w io.Writer, list []plan.Candidate) {
 	t.Helper()
 	for i := range list {
@@ -39,8 +39,8 @@ func write(t *testing.T, w io.Writer, list []plan.Candidate) {
 	}
 }
 
-// TestStoredCandidates: candidates of all planners for small problems, and the plans that they build, are as stored, by
-// the digest of each planner's. A change of a topology, of the order in which chunks go or of a bound shows.
+// Candidates of all planners for small problems, and their plans, equal the stored digests
+// per planner. This detects changes of a topology, of the order of chunks and of a bound.
 func TestStoredCandidates(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("digests are of amd64; other processors may round otherwise")
@@ -113,7 +113,7 @@ func TestStoredCandidates(t *testing.T) {
 	}
 }
 
-// TestStoredCollectives: the same of plans in steps, of all collectives that planners serve.
+// The same for plans in steps, of all collectives that planners support.
 func TestStoredCollectives(t *testing.T) {
 	want := map[string]uint64{
 		"reconfigure-during+": 0xe964e29fedf21c3a,

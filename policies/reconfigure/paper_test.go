@@ -9,10 +9,10 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-// TestPaperOfManyGPUs: of many GPUs "reconfigure-during+" asks for those of the paper's plans alone that are better than
-// others, and so offers what it would offer if it asked for all.
+// For many GPUs "reconfigure-during+" computes only the plans of the paper that are better
+// than others. Its result is the same as with all of them.
 func TestPaperOfManyGPUs(t *testing.T) {
-	defer func(was int) { many = was }(many)
+	defer func(was int) { maxGPUsForAllPaperPlans = was }(maxGPUsForAllPaperPlans)
 	r := rand.New(rand.NewPCG(11, 12))
 	paper := 0
 	for i := range 24 {
@@ -28,7 +28,7 @@ func TestPaperOfManyGPUs(t *testing.T) {
 		var o Options
 		o.Plus.Relay, o.Plus.Others, o.Plus.Buffer = i%4 < 2, true, i%3
 		var want string
-		for _, many = range []int{128, 4} {
+		for _, maxGPUsForAllPaperPlans = range []int{128, 4} {
 			s := planning(t, p, o)
 			list, err := s.Candidates(t.Context(), "reconfigure-during+")
 			if err != nil {
@@ -37,11 +37,11 @@ func TestPaperOfManyGPUs(t *testing.T) {
 			text := ""
 			for _, c := range list {
 				text += fmt.Sprintf("%s: %d topologies, %d slots\n", c.Origin, c.Reconfigurations, c.Slots)
-				if strings.HasPrefix(c.Origin, first+":") {
+				if strings.HasPrefix(c.Origin, paperPlanner+":") {
 					paper++
 				}
 			}
-			if many == 128 {
+			if maxGPUsForAllPaperPlans == 128 {
 				want = text
 			} else if text != want {
 				t.Errorf("%d GPUs of degree %d, chunks %v:\n%swant\n%s", n, p.Degree, p.Chunks, text, want)
