@@ -61,7 +61,7 @@ func newNetworkPicture(p *result.Simulation, minSpacing vg.Length) *networkPictu
 	if n == nil || len(n.Links) == 0 {
 		return nil
 	}
-	k := &networkPicture{Net: n, scale: min(sheet.ContentWidth, maxNodeSpacing/vg.Length(n.Step))}
+	k := &networkPicture{NetworkLayout: n, scale: min(sheet.ContentWidth, maxNodeSpacing/vg.Length(n.Step))}
 	if k.scale*vg.Length(n.Step) < minSpacing {
 		return nil
 	}
@@ -243,7 +243,7 @@ func (k *networkPicture) paint(c draw.Canvas) {
 	}
 
 	// Draw the nodes; nodes that do not send are squares.
-	for i, at := range k.At {
+	for i, at := range k.Positions {
 		p, r := k.layoutPoint(c, at[0], at[1]), min(3, max(step*0.1, 0.6))
 		if k.Idle != nil && k.Idle[i] {
 			r *= 1.4

@@ -197,7 +197,7 @@ func formatShare(v float64) string { return strconv.FormatFloat(100*v, 'g', 6, 6
 // findResult returns the file or directory with a name: the path itself if it exists, or the
 // newest stored result of the scenario with this name. kept lists the candidates, and what
 // describes them in the error message.
-func findResult(name, what string, results []result.Kept) (string, error) {
+func findResult(name, what string, results []result.StoredResult) (string, error) {
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(name, ".toml") {
 		return name, nil
 	}

@@ -71,7 +71,7 @@ func (c *command) sweep(ctx context.Context, file string, overrides []string, fl
 	}
 
 	// Select the runner: this process, the workers of a queue, or the workers of a directory.
-	var run study.Runner = study.Local(flags.workers)
+	var run study.Runner = study.LocalRunner(flags.workers)
 	if flags.queue == "" { // with a queue, its workers write
 		if err := checkOutputDirs(flags.dirs, nil); err != nil {
 			return err
