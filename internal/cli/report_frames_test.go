@@ -48,7 +48,7 @@ func TestFramesInBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := page.Write(f, []page.Document{page.OfRun(timelineRun(bars))}, figureStyle()); err != nil {
+	if err := page.Write(f, []page.Document{page.RunDocument(timelineRun(bars))}, figureStyle()); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {

@@ -19,12 +19,12 @@ var Table = []Row{
 		plan: planDuring, Reads: []string{"reconfigure-during"}, Usual: true,
 	},
 	{
-		Name: "reconfigure-during+", Doc: "better circulants, longest paths first, waiting and relaying, several paths per message, and the plan of another planner where that is better",
+		Name: "reconfigure-during+", Doc: "better circulants, longest paths first, waiting and relaying, several paths per message, and better plans of other planners",
 		plan: planPlus, best: (*Planning).bestOfPlus, Reads: []string{"reconfigure-during", "reconfigure-during+", "static", "fast"}, Usual: true,
 		Sure: true, Packs: true, Collective: collective.Candidates,
 	},
 	{
-		Name: "fast", Doc: "permutations one after another, as many as the demand splits into (FAST)",
+		Name: "fast", Doc: "permutations one after another, from a decomposition of the demand (FAST)",
 		plan: planBaseline(baselines.Fast), Reads: []string{"fast"}, Usual: true, Direct: true,
 	},
 	{
@@ -32,7 +32,7 @@ var Table = []Row{
 		plan: planBaseline(baselines.MixNet), Reads: []string{"static"}, OneTopology: true, Usual: true,
 	},
 	{
-		Name: "topoopt", Doc: "one topology, of shifted rings, on shortest paths (TopoOpt)",
+		Name: "topoopt", Doc: "one topology of shifted rings, with shortest paths (TopoOpt)",
 		plan: planBaseline(baselines.TopoOpt), Keeps: baselines.ShiftedRings, Reads: []string{"static"}, OneTopology: true, Usual: true,
 	},
 	{
