@@ -93,7 +93,7 @@ func TestImportedSwitches(t *testing.T) {
 			again.Options.Plans = append(again.Options.Plans, made)
 			got, err := again.Candidates(ctx, "imported")
 			if !o.offered {
-				if !errors.Is(err, ErrUnserved) || !strings.Contains(err.Error(), "need switches that reconfigure on their own") {
+				if !errors.Is(err, ErrUnserved) || !strings.Contains(err.Error(), "require independent switches") {
 					t.Fatalf("%+v: %v, %v", o.options, got, err)
 				}
 				continue
