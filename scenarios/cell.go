@@ -9,8 +9,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// DecisionKey returns what tells scenarios apart for which policies decide and simulate otherwise: CellKey without what
-// is only measured of a decision, which is [workload.step]. It is "" where nothing is.
+// DecisionKey returns a key that is equal for scenarios with equal decisions and simulations. It is CellKey without
+// [workload.step], which only affects measures. It is "" if the scenario has no such table.
 func (s *Scenario) DecisionKey() string {
 	if !s.routes() {
 		return ""
@@ -20,8 +20,8 @@ func (s *Scenario) DecisionKey() string {
 	return one.CellKey()
 }
 
-// CellKey returns what tells apart the results of scenarios of one policy: a hash, in hex, of all that they depend on.
-// That is the scenario with its seed and policy, and the version of the models; name and title change no result.
+// CellKey returns a hash, in hex, of everything that a result of one policy depends on: the scenario with its seed and
+// policy, and the version of the models. The name and the title of the scenario do not matter.
 func (s *Scenario) CellKey() string {
 	one := *s
 	one.Name, one.Title = "", ""

@@ -57,7 +57,7 @@ func checkFixed(c *checker, what string, pairs [][2]int) {
 	}
 }
 
-// chained returns the pairs of pods of a replica that exchange something in it.
+// chained returns the pairs of pods of a replica that exchange data.
 func (s *Scenario) chained() (pairs [][2]int) {
 	maps := [][]int{s.pods().PodMap()}
 	for i := range s.Replicas {
@@ -65,7 +65,7 @@ func (s *Scenario) chained() (pairs [][2]int) {
 	}
 	for _, pod := range maps {
 		for _, pair := range s.pods().Neighbours() {
-			if pair[1] < len(pod) { // else it is told that the map is too short
+			if pair[1] < len(pod) { // a map that is too short is reported elsewhere
 				pairs = append(pairs, [2]int{pod[pair[0]], pod[pair[1]]})
 			}
 		}

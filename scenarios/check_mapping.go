@@ -112,7 +112,7 @@ func (c *checker) readMappings() {
 	}
 }
 
-// checkMappings holds that mappings are compared under one policy of what the fabric leaves open.
+// checkMappings rejects a comparison of mappings under several policies of the fabric's decision.
 func (c *checker) checkMappings() {
 	k := &c.s.Policy.Placed
 	if c.Given(mappingKey) && len(k.Mappings) > 0 {

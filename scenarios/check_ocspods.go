@@ -249,7 +249,7 @@ func (s *Scenario) passes() float64 {
 		hops *= float64(t.StageGPUs())
 	}
 	n := 2 * float64(t.Microbatches) * (hops + float64(t.PP)*float64(t.Chunks))
-	each := 4.0 // the ring's halves, what waits for them and the part of the pass
+	each := 4.0 // two halves of the ring, their join, and the part of the pass
 	if t.Flows == "per-gpu" {
 		each = float64(t.StageGPUs() + 2)
 	}

@@ -77,8 +77,8 @@ func checkPairs(c *checker, nodes int) bool {
 		assembly.Flow.Times(float64(nodes)*float64(nodes)).Excess("the flows between nodes", "fewer nodes"))
 }
 
-// checkLinks holds queues, workload and engine against a fabric of so many nodes; t is nil where it is no torus, of
-// which f is down.
+// checkLinks checks queues, workload and engine on a fabric with the given number of nodes. t is nil if the fabric is not
+// a torus; f has the faults of a torus.
 func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	s := c.s
 	w, kind := &s.Workload.Traffic, s.traffic()
@@ -284,7 +284,7 @@ func denseRows(n int, entries []collective.Entry) [][]int {
 	return rows
 }
 
-// textBytes returns how many bytes rows take as text, and more than any limit where there are none.
+// textBytes returns the size of rows as text in bytes, or math.MaxInt if rows is nil.
 func textBytes(rows [][]int) int {
 	if rows == nil {
 		return math.MaxInt
@@ -299,9 +299,9 @@ func textBytes(rows [][]int) int {
 	return sum
 }
 
-// readMatrix reads a CSV file that the key at path names, of what for each of whom: a row each, of which it returns how
-// many there are, or entries one by one, and 0. It returns the entries that are not 0, nil where it refuses the file. want
-// says what to name where it cannot be read.
+// readMatrix reads the CSV file that the key at path names. The file has one row per node or a list of entries. It returns
+// the number of rows, or 0 for a list, and the nonzero entries; nil if the file is rejected. In messages, what and whom
+// describe the values and their owners, and want the expected file.
 func (c *checker) readMatrix(path, name, want, what, whom string) (n int, entries []collective.Entry) {
 	data, place, err := c.readBesideUpTo(path, name, maxMatrixBytes)
 	if err != nil {

@@ -18,19 +18,19 @@ type (
 	Diagnostics = schema.Diagnostics
 )
 
-// ErrInput is what errors.Is finds in every error that an unusable input causes.
+// ErrInput is wrapped by every error about invalid input.
 var ErrInput = schema.ErrInput
 
-// checker turns a decoded TOML file into a scenario and gathers what is wrong with it.
+// checker converts a decoded TOML file to a scenario and collects diagnostics.
 type checker struct {
 	*schema.Reader
 	s      *Scenario
-	cell   bool              // it is one of many, of which the others run whatever it can
-	tiers  *func()           // of an outermost tier: takes what holds the work against the fabric, for when the tiers inside it are sound
-	part   *jobPart          // where Root comes from, if it is one job of several
+	cell   bool              // the scenario is one cell of a sweep, whose other cells run anyway
+	tiers  *func()           // for an outermost tier: receives the check of the work, to run after the inner tiers are checked
+	part   *jobPart          // source of Root, if the scenario is one of several jobs
 	inputs []string          // files that keys name
-	trace  traceFiles        // of such a workload
-	alias  map[string]string // paths of keys that the file writes as others
+	trace  traceFiles        // files of a trace workload
+	alias  map[string]string // path in the file, indexed by the path of a key that was renamed or replaced
 }
 
 // newChecker returns what checks the keys of a file on top of others. Files that keys name are read from f.
@@ -91,8 +91,8 @@ func (c *checker) resolve() {
 	}
 }
 
-// kind finds the kind of a section. Where it is missing or misspelt it says so, and goes on with the only or nearest
-// one to find what else is wrong.
+// kind returns the kind of a section. If it is missing or misspelt, kind reports that and returns the only or nearest
+// kind, so that further errors are found.
 func (c *checker) kind(section string) *form {
 	head := schema.Part{Path: section, Specs: []any{&c.s.Workload.WorkloadKind}}
 	if section == "fabric" {

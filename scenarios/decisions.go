@@ -12,31 +12,31 @@ import (
 	"sim/scenarios/schema"
 )
 
-// decision is what is decided by policies that are compared: a row of decisions. Hardware leaves one open. Others, such
-// as where ranks are, come before that: while their policies are compared it has one policy.
+// decision is a kind of decision whose policies a run compares. Each fabric has one. Other decisions, such as the mapping
+// of ranks, precede it: when their policies are compared, the fabric's decision has a single policy.
 type decision struct {
-	policies string // the key of [policy] that lists them
+	policies string // key of [policy] that lists the compared policies
 	listed   func(p *Policy) *[]string
 	table    []policyRow
-	// beside are policies that decide in some part, beside those that are listed, and key says which; nil if there are none.
+	// beside returns further policies that make a part of the decision, from the key named key; nil if there are none.
 	beside func(p *Policy) []string
 	key    string
-	lacks  string // what hardware without it has not, for who asks for it there
-	// only leaves one of those that are listed; nil where that is but a list of one.
+	lacks  string // diagnostic for fabrics without this decision, such as "no circuits to allocate"
+	// only restricts the compared policies to one; nil sets the list to that policy.
 	only func(p *Policy, name string)
-	// hardware builds its systems. If it is empty, the hardware of the fabric does.
+	// hardware builds the systems; if it is empty, the fabric's hardware does.
 	hardware
 }
 
-// hardware builds systems on a sort of fabric, and says what they have.
+// hardware builds the systems of a kind of fabric.
 type hardware struct {
-	// build makes a scenario into a system, with so many goroutines where something is decided before; 0 is of one of
-	// many cells.
+	// build returns the system of a scenario. workers is the number of goroutines for preceding decisions; 0 means that
+	// the scenario is one of many cells.
 	build func(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
-	words func(s *Scenario) string // what is run on what, in a line
+	words func(s *Scenario) string // workload and fabric in one line
 	// cost estimates the simulation of one policy, of work other than a call; nil if there is no estimate.
 	cost func(ctx context.Context, s *Scenario) (Cost, error)
-	// noPlan says why runs have no plans, "" where they have; if it is nil, unplanned says so of all.
+	// noPlan returns the reason why a run has no plans, or "" if it has; if it is nil, unplanned is the reason.
 	noPlan    func(s *Scenario) (string, error)
 	unplanned string
 	timelines bool // runs of training have

@@ -1,12 +1,12 @@
-// Package assembly is what all compositions have in common: work on hardware is a System that leaves one decision open,
-// policies close it one after another, and what each decides is simulated and measured. It knows no workload, fabric or
-// policy by name; systems are made in the packages below it, one for each decision that hardware leaves open:
+// Package assembly has the types that all compositions share. A System is work on hardware with one open decision.
+// Policies make this decision one after another, and each result is simulated and measured. The package names no
+// workload, fabric or policy. The packages below it build systems, one for each kind of decision:
 //
-//   - circuits, between pods (allocators, and arbiters of several jobs);
-//   - paths, over links (routers);
-//   - plans, of topologies and what is sent over them (planners).
+//   - circuits between pods, by allocators and multi-job allocators;
+//   - paths over links, by routers;
+//   - plans of topologies and transmissions, by planners.
 //
-// Package scenarios makes systems of what files say, and runs them.
+// Package scenarios builds systems from scenario files and runs them. Start reading with System and Answer.
 package assembly
 
 import (
@@ -18,41 +18,42 @@ import (
 	"sim/scenarios/schema"
 )
 
-// System is work on hardware, with a decision left open. It is safe for concurrent use.
+// System is work on hardware with one open decision. It is safe for concurrent use.
 type System interface {
-	// Reference returns the metrics of what policies are compared with.
+	// Reference returns the metrics of the reference with which policies are compared.
 	Reference() map[string]float64
-	// Begin adds to an outcome what does not depend on policies.
+	// Begin adds the data that does not depend on policies to an outcome.
 	Begin(ctx context.Context, o *Outcome) error
-	// Decide lets one policy decide, simulates its decision at the system's level and measures it, but for what
-	// Answer.Finish adds. It may return nil if the work provably takes longer than limit seconds.
+	// Decide calls one policy, simulates its decision at the system's level and measures it, except for the metrics
+	// that Answer.Finish adds. It may return nil if the work provably takes longer than limit seconds.
 	Decide(ctx context.Context, policy string, workers int, limit float64) (*Answer, error)
 }
 
-// Answer is one row and everything that follows from it. Systems around a system change its fields.
+// Answer is the row of one policy, with functions that measure and describe its decision further. A system that wraps
+// another one may change the fields.
 type Answer struct {
 	Row     result.Row
 	Timings result.PolicyTimings
-	// Failed is why the simulation came to no end; nil if it did.
+	// Failed is the reason why the simulation did not complete; nil if it did.
 	Failed error
-	// Fault returns the fault of an input that the policy cannot serve; nil if it can. Row then has only a label that says
-	// why. Where no policy can serve an input it is at fault.
+	// Fault returns a diagnostic of an input that the policy cannot serve; nil if it can. Row then has only a label with
+	// the reason. The input is invalid if no policy can serve it.
 	Fault func() schema.Diagnostic
-	// Finish measures what needs further simulations; nil if there is nothing.
+	// Finish adds the metrics that need further simulations; nil if there are no such metrics.
 	Finish func(ctx context.Context) error
-	// Describe adds to an outcome what figures, explanations and exports need, or part of it where ctx ends.
+	// Describe adds the data of figures, explanations and exports to an outcome, or part of it if ctx is cancelled.
 	Describe func(ctx context.Context, o *Outcome)
-	// Run is what was simulated, for measures that simulate it again; nil if it is not a job under one decision.
+	// Run is the simulated job with its decision, for measures that simulate it again; nil if there is no single run.
 	Run *composition.Run
-	// RowFor returns the row of a scenario that differs in nothing but the step that is given; nil if there are none.
+	// RowFor returns the row of a scenario that differs only in the given step; nil if no such scenario exists.
 	RowFor func(step any) result.Row
-	// Load is what the most loaded link carries, in messages, if sources keep to it. DelayAt then simulates the traffic as
-	// if that link carried so much, and returns nil if no packet arrives. DelayAt is nil for other sources.
+	// Load is the maximum link load in messages, if sources adapt to it. DelayAt simulates the traffic at another maximum
+	// load, and returns nil if no packet arrives. DelayAt is nil for other sources.
 	Load    float64
 	DelayAt func(load float64) (*result.Delay, error)
 }
 
-// Then adds measures behind those of Finish.
+// Then appends measures to Finish.
 func (a *Answer) Then(more func(ctx context.Context) error) {
 	before := a.Finish
 	a.Finish = func(ctx context.Context) error {
@@ -65,7 +66,7 @@ func (a *Answer) Then(more func(ctx context.Context) error) {
 	}
 }
 
-// Decide lets one policy decide on a system, however long the work takes, and measures all of it.
+// Decide calls one policy on a system without a time limit, and adds all metrics.
 func Decide(ctx context.Context, s System, policy string, workers int) (*Answer, error) {
 	a, err := s.Decide(ctx, policy, workers, math.Inf(1))
 	if err == nil && a.Finish != nil {
@@ -74,7 +75,7 @@ func Decide(ctx context.Context, s System, policy string, workers int) (*Answer,
 	return a, OrEnded(ctx, err)
 }
 
-// NoAnswer is the answer of the policy of that name, which cannot serve the scenario for some reason.
+// NoAnswer returns the answer of a policy that cannot serve the scenario, with the reason.
 func NoAnswer(name, why string, fault func() schema.Diagnostic) *Answer {
 	return &Answer{
 		Row:   result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"unserved": why}},
@@ -85,8 +86,7 @@ func NoAnswer(name, why string, fault func() schema.Diagnostic) *Answer {
 	}
 }
 
-// OrEnded returns ctx's error in place of err where ctx has ended: what is wrong then, or seems right, may be its
-// doing.
+// OrEnded returns the error of ctx if ctx is cancelled, and err otherwise. After a cancellation, err may be a consequence.
 func OrEnded(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return ended
@@ -94,8 +94,8 @@ func OrEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// Ended asks whether ctx has, once in so many steps of a loop.
+// Ended reports whether ctx is cancelled. It checks ctx in every 1024th step of a loop.
 func Ended(ctx context.Context, step int) bool { return step&(1<<10-1) == 0 && ctx.Err() != nil }
 
-// TickSeconds is what rounding to ticks may add to a transfer.
+// TickSeconds is the maximum time that rounding to ticks adds to a transfer.
 const TickSeconds = 2e-12

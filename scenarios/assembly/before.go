@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// before is a system of which something is compared that is decided before what its hardware leaves open, such as where
-// ranks are: each policy makes a system of its own, in which one policy decides the rest.
+// before is a system that compares a decision which precedes the decision of its hardware, such as the mapping of ranks.
+// Each policy builds its own system, in which a single policy makes the remaining decision.
 type before struct {
-	System // of the first policy, for what systems of all have in common
+	System // system of the first policy, for data that all systems share
 	first  string
 	build  func(ctx context.Context, policy string) (System, error)
-	rest   string // the policy of what the hardware leaves open
+	rest   string // policy of the hardware's decision
 }
 
-// Before makes the system that compares policies of which build makes systems, in each of which the policy called rest
-// decides. That of the first is built at once, for the reference.
+// Before returns a system that compares policies. The function build returns the system of a policy, in which the policy
+// rest makes the remaining decision. The system of the first policy is built immediately, for the reference.
 func Before(ctx context.Context, first, rest string, build func(ctx context.Context, policy string) (System, error)) (System, error) {
 	s, err := build(ctx, first)
 	if err != nil {
@@ -24,8 +24,8 @@ func Before(ctx context.Context, first, rest string, build func(ctx context.Cont
 	return &before{s, first, build, rest}, nil
 }
 
-// Decide has the system of a policy built and the rest decided. Bounds hold for what the policy made, and are not shared
-// with rows of others.
+// Decide builds the system of a policy and makes the remaining decision. Bounds hold for this system only, so rows do not
+// share them.
 func (b *before) Decide(ctx context.Context, policy string, workers int, limit float64) (*Answer, error) {
 	begin, s := time.Now(), b.System
 	if policy != b.first {

@@ -8,7 +8,7 @@ import (
 	"sim/workloads/trace"
 )
 
-// Cost is an estimate of what it takes to simulate one decision. The search for the decision is not part of it.
+// Cost is the estimated cost of simulating one decision, without the search for the decision.
 type Cost struct {
 	Tasks   float64 // transfers, computes and joins of task graphs
 	Hops    float64 // links crossed by packets, summed over packets
@@ -16,11 +16,10 @@ type Cost struct {
 	Seconds float64 // of one processor
 }
 
-// LinkTask and PodTask are the costs of a task of a graph on links and between pods. They were measured of ring all-reduces
-// among 256 to 1,024 ranks at flow level, of the whole command. BookedHop and ServedHop are the costs of a hop of a packet
-// on links that book packets on arrival, and on links that serve packets one by one. Flow is the cost of the ends, the class and
-// the state of a flow between nodes. Job and Failure are the costs of those of a fleet, measured of 0.5 million jobs and of 0.8
-// million failures.
+// LinkTask and PodTask are the costs of one task of a graph on links and between pods, measured for ring all-reduces among
+// 256 to 1,024 ranks at level flow. BookedHop and ServedHop are the costs of one packet hop over scheduled links and over
+// queued links (package packet). Flow is the cost of one flow between nodes. Job and Failure are the costs of one job and
+// one failure of a fleet, measured for 0.5 million jobs and 0.8 million failures.
 var (
 	LinkTask  = Cost{Tasks: 1, Bytes: 1000, Seconds: 4e-6}
 	PodTask   = Cost{Tasks: 1, Bytes: 2000, Seconds: 8e-6}
@@ -59,7 +58,7 @@ func (c Cost) Excess(what, fewer string) error {
 	return fmt.Errorf("%s take about %v to simulate; want %s, for at most %v", what, c, fewer, limit)
 }
 
-// String lists what is not 0.
+// String lists the parts that are not 0.
 func (c Cost) String() string {
 	var list []string
 	for _, part := range []struct {

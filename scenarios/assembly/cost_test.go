@@ -2,8 +2,7 @@ package assembly
 
 import "testing"
 
-// TestCostExcess: as many tasks and flows as Max returns are within the limits, as MaxHops hops are, and one more is refused with what the
-// work would take.
+// TestCostExcess: Max tasks or flows and MaxHops hops are within the limits. One more is rejected with its cost.
 func TestCostExcess(t *testing.T) {
 	for _, c := range []struct {
 		unit Cost

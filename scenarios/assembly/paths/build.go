@@ -27,7 +27,7 @@ type routed struct {
 	it                *training.Iteration // whose transfers are led; nil of traffic
 	base              []engine.Task       // of it, before calls inside inner tiers lengthened its passes; nil without these
 	at                []int32             // by rank of it the node; nil of others than training and traces
-	placed            *placed             // its ranks, where the scenario says where they are; nil of others
+	placed            *placed             // mapping of the ranks, if the scenario has one; nil otherwise
 	composition.Ideal                     // of it
 
 	mu      sync.Mutex
@@ -53,11 +53,11 @@ func (r *routed) leastTimes(ctx context.Context) (leastTimes, error) {
 	})
 }
 
-// unharmed is what a router makes of the fabric where nothing is down, and of the work there.
+// unharmed is the result of a router on the fabric without faults.
 type unharmed struct {
 	r     *routed // with whose flows
 	walks *engine.Paths
-	sums  routing.Sums // in place of walks; nil where these are there
+	sums  routing.Sums // link loads instead of walks; nil if walks is set
 	max   float64      // load of the most loaded link
 }
 
@@ -114,9 +114,9 @@ func (r *routed) problem(n *engine.Network) *routing.Problem {
 	return p
 }
 
-// leastLoad finds what no routes can undercut: the hops of shortest paths, spread over all links that routers see at
-// first as if these were one, or those of the tier where that is most. Where rates differ a link counts as many times
-// as it is faster than fabric.link_rate.
+// leastLoad computes a lower bound of the maximum link load for any paths: the total hops of shortest paths divided by
+// the number of links that routers see initially, maximised over tiers. If rates differ, a link counts in proportion to
+// its rate relative to fabric.link_rate.
 func (r *routed) leastLoad(ctx context.Context) {
 	n := r.seen()
 	r.overRates = r.problem(n).RatesDiffer()

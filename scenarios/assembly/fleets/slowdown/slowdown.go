@@ -1,6 +1,6 @@
-// Package slowdown tells how loaded the links of a slice are under optimised routes, with all optical switches up or one
-// down: what a job's step takes longer by. Loads are found when they are first asked for and kept; those of the slices
-// of the paper's mix up to 512 chips are stored. It leaves what traffic a job has to fleets.
+// Package slowdown computes the maximum link load of a slice with optimised paths, with all optical switches up or one
+// failed. The ratio is the slowdown of a job's step. Loads are computed on first use and cached. The loads of the paper's
+// slices of up to 512 chips are embedded. Package fleets combines them with the traffic of a job.
 package slowdown
 
 import (
