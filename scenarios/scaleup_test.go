@@ -205,7 +205,7 @@ func TestImportedOnTheirOwn(t *testing.T) {
 		t.Errorf("read back %v, written %v", is.Metrics, was.Metrics)
 	}
 	for _, set := range []string{"fabric.reconfigure=together", "fabric.reconfiguration_delay=2ms"} {
-		if _, err := Parse("scaleup.toml", []byte(smallDomain), append(own, set)); err == nil || !strings.Contains(err.Error(), "on their own") {
+		if _, err := Parse("scaleup.toml", []byte(smallDomain), append(own, set)); err == nil || !strings.Contains(err.Error(), "require independent switches") {
 			t.Errorf("%s: %v", set, err)
 		}
 	}

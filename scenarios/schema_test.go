@@ -123,7 +123,7 @@ func TestReference(t *testing.T) {
 		"| `port_bandwidth` | a rate above 0bps and up to 10Pbps | required | rate of an optical port in each direction |",
 		"| `time_limit` | a time | `\"0s\"` | ",
 		"### `[[replica]]`",
-		"- `calibrated`: comes nearest",
+		"- `calibrated`: is closest",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q", want)
