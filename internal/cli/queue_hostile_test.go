@@ -62,7 +62,7 @@ policy.allocators = ["prop-alloc"]
 [sweep]
 seed = "1..2"
 `})
-	const warning = "may take cells and answer with anything"
+	const warning = "can take cells and return arbitrary results"
 	for i, c := range []struct {
 		env, args []string
 		warned    bool
