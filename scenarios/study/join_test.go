@@ -209,6 +209,20 @@ func TestJoinFailures(t *testing.T) {
 	}
 }
 
+// TestJoinRemovedJournal: a worker without results may remove its journal after another
+// worker has listed it. A dangling link is such a journal: listed, but absent.
+func TestJoinRemovedJournal(t *testing.T) {
+	dir := t.TempDir()
+	s := join(t, dir, plan(t, tiny, "seed=1"), testTerm)
+	defer s.Close()
+	if err := os.Symlink("removed", filepath.Join(dir, "cells-removed.jsonl")); err != nil {
+		t.Skip(err)
+	}
+	if err := s.readAll(dir); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestJoinRefuses: workers of another sweep or version are rejected and change nothing.
 func TestJoinRefuses(t *testing.T) {
 	p, dir := plan(t, tiny), t.TempDir()

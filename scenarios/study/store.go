@@ -242,6 +242,9 @@ const maxWarningsPerJournal = 20
 // readJournal reads the records of a journal.
 func (s *Store) readJournal(path string) error {
 	f, _, err := infile.Open(path)
+	if s.journalOffsets != nil && errors.Is(err, fs.ErrNotExist) {
+		return nil // a worker without results has removed its journal since it was listed
+	}
 	if err != nil {
 		return result.Unreadable(path, err)
 	}
