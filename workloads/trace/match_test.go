@@ -241,7 +241,7 @@ func simulateGOAL(ranks [][]goalStatement, eager int64) (engine.Time, bool) {
 // and which schedules deadlock.
 func TestGOALPlayed(t *testing.T) {
 	finished, stalled := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	check := func(t *rapid.T) {
 		n := rapid.IntRange(2, 3).Draw(t, "ranks")
 		ranks := make([][]goalStatement, n)
 		add := func(r int, s goalStatement) {
@@ -316,7 +316,12 @@ func TestGOALPlayed(t *testing.T) {
 		if finished++; trace.Makespan != want {
 			t.Fatalf("ends at %v, want %v in\n%s", trace.Makespan, want, text)
 		}
-	})
+	}
+	for range 5 { // about 1 in 80 rounds of 100 schedules has none that comes to a halt
+		if rapid.Check(t, check); finished > 0 && stalled > 0 {
+			break
+		}
+	}
 	if finished == 0 || stalled == 0 {
 		t.Errorf("%d schedules ended and %d came to a halt, want some of each", finished, stalled)
 	}
