@@ -137,9 +137,9 @@ func TestStoredBuilds(t *testing.T) {
 	}
 }
 
-// TestMostTasks: a graph of as many operations as are allowed is built, with the tasks that calls expand to counted, and
-// one of more is refused with both numbers.
-func TestMostTasks(t *testing.T) {
+// TestMaxTasks checks that a graph with the maximum number of operations is built, including the
+// tasks of expanded calls, and that a larger graph is rejected with both numbers.
+func TestMaxTasks(t *testing.T) {
 	for _, c := range []struct {
 		format  string
 		files   []File

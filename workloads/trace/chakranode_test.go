@@ -10,7 +10,8 @@ import (
 	"sim/engine/units"
 )
 
-// TestChakraNodes: what a node of rank 1 of 4 becomes, where its values are at a limit and one beyond.
+// TestChakraNodes checks the operation of a node of rank 1 of 4 whose values are at a limit and one
+// beyond it.
 func TestChakraNodes(t *testing.T) {
 	const longest = int64(maxComputeTime / engine.Microsecond)
 	send := func(ints map[string]int64) chNode {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// outcome returns what reading files comes to: the job, or where its error is.
+// outcome returns the job that files describe, or the location of the error in them.
 func outcome(format string, files []File, h *ReadOptions) string {
 	j, err := Read(ByName(format), files, h)
 	if e := (*Error)(nil); errors.As(err, &e) {
@@ -20,8 +20,9 @@ func outcome(format string, files []File, h *ReadOptions) string {
 	return fmt.Sprint(j.Format, j.Ranks, j.Groups, j.Ops, j.EagerBytes, j.Buffered)
 }
 
-// TestDamaged: what reading a sample of each format comes to when it is cut off anywhere, or when any of its bytes is
-// another, is as stored: the job, or the record and byte of the error. A dropped error or a bound that is another shows.
+// TestDamaged truncates a sample of each format at each byte and replaces each of its bytes. It
+// compares the job, or the record and byte of the error, with stored outcomes, so that a dropped
+// error or a changed bound is found.
 func TestDamaged(t *testing.T) {
 	const json = `{"schema": "x", "workload_graph": [{"Id": 1, "NodeType": 4, "Name": "a", "runtime": 3},
 {"Id": 2, "NodeType": 7, "ctrlDeps": [1], "data_deps": [], "comm_type": 0, "comm_size": 12, "pg_name": "0"},
