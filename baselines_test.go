@@ -62,7 +62,7 @@ func TestBaselines(t *testing.T) {
 		}
 	})
 	want := map[string]bool{filepath.Base(modelFile): true}
-	for _, name := range append(scenarios.Embedded(), scenarios.EmbeddedStudies()...) {
+	for _, name := range append(scenarios.EmbeddedScenarios(), scenarios.EmbeddedStudies()...) {
 		if slices.Contains(slow, filepath.Base(name)) {
 			continue
 		}

@@ -44,18 +44,18 @@ var (
 
 // allowed are places outside policies/ that hold a name, with the reason.
 var allowed = map[string]string{
-	"engine/packet/source.go uniform":             "draws of destinations",
-	"scenarios/assembly/inner/inner.go uniform":   "sizes of messages",
-	"scenarios/assembly/input/traffic.go uniform": "sizes of messages",
-	"scenarios/assembly/plans/build.go uniform":   "sizes of messages",
-	"scenarios/assembly/input/domain.go uniform":  "sizes of messages",
-	"scenarios/assembly/input/pods.go joint":      "the table of what several jobs share",
-	"scenarios/check_moves.go rotor":              "its options, which are held against a fabric's delay",
-	"scenarios/outputs.go route-optimised":        "a key of earlier versions, and the table that a flag needs",
-	"scenarios/check_moves.go delta-fast":         "the table of options that all allocators read which save ports",
-	"scenarios/check_scaleup.go uniform":          "sizes of messages",
-	"scenarios/check_torus.go uniform":            "sizes of messages",
-	"workloads/training/spec.go uniform":          "sizes of messages",
+	"engine/packet/source.go uniform":               "draws of destinations",
+	"scenarios/assembly/inner/inner.go uniform":     "sizes of messages",
+	"scenarios/assembly/input/traffic.go uniform":   "sizes of messages",
+	"scenarios/assembly/plans/build.go uniform":     "sizes of messages",
+	"scenarios/assembly/input/domain.go uniform":    "sizes of messages",
+	"scenarios/assembly/input/pods.go joint":        "the table of what several jobs share",
+	"scenarios/check_reconfiguration.go rotor":      "its options, which are held against a fabric's delay",
+	"scenarios/outputs.go route-optimised":          "a key of earlier versions, and the table that a flag needs",
+	"scenarios/check_reconfiguration.go delta-fast": "the table of options that all allocators read which save ports",
+	"scenarios/check_scaleup.go uniform":            "sizes of messages",
+	"scenarios/check_torus.go uniform":              "sizes of messages",
+	"workloads/training/spec.go uniform":            "sizes of messages",
 }
 
 // namesIn returns the policies that a text names: one of a name such as delta-joint by any mention, one of a word such as

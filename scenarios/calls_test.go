@@ -116,7 +116,7 @@ func TestCallsLevelsAgree(t *testing.T) {
 
 func allAlgorithms() string {
 	var names []string
-	for _, name := range namesOf("collectives") {
+	for _, name := range choiceNames("collectives") {
 		names = append(names, fmt.Sprintf("%q", name))
 	}
 	return strings.Join(names, ", ")

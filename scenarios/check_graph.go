@@ -15,32 +15,32 @@ import (
 
 // prepareGraph reads the links from their file.
 func prepareGraph(c *checker) {
-	const at = "fabric.file"
+	const key = "fabric.file"
 	table := schema.Child(c.Root, "fabric")
 	name, ok := table["file"].(string)
 	if !ok {
 		if c.Given("fabric.undirected") && c.OK("fabric.undirected") {
-			c.refuse("fabric.undirected", "is not used without file; leave it out, or name a file")
+			c.rejectf("fabric.undirected", "is not used without file; leave it out, or name a file")
 		}
 		return
 	}
 	for _, other := range []string{"fabric.nodes", "fabric.edges", "fabric.names"} {
 		if c.Given(other) {
-			c.refuse(at, "stands beside %s; keep one of the two", other)
+			c.rejectf(key, "stands beside %s; keep one of the two", other)
 			return
 		}
 	}
-	data, place, err := c.readBeside(at, name)
+	data, fileName, err := c.readRelative(key, name)
 	if err != nil {
-		c.refuse(at, "%s; name a readable file of up to %s MiB", err.Error(), strconv.Itoa(schema.MaxFileBytes>>20))
+		c.rejectf(key, "%s; name a readable file of up to %s MiB", err.Error(), strconv.Itoa(schema.MaxFileBytes>>20))
 		return
 	}
 	undirected, _ := table["undirected"].(bool)
 	// links whose line gives no rate or latency take those of the fabric
-	const unsaid = 1.0
-	g, err := graph.Read(bytes.NewReader(unmarked(data)), place, graph.Options{Link: engine.Link{Rate: unsaid}, Undirected: undirected})
+	const noRate = 1.0
+	g, err := graph.Read(bytes.NewReader(trimByteOrderMark(data)), fileName, graph.Options{Link: engine.Link{Rate: noRate}, Undirected: undirected})
 	if err != nil {
-		c.refuseLines(at, err, "see docs/tori.md")
+		c.rejectLines(key, err, "see docs/tori.md")
 		return
 	}
 	l := &c.s.Fabric.Links
@@ -52,19 +52,19 @@ func prepareGraph(c *checker) {
 	}
 	for _, e := range g.Links {
 		row := []int{int(e.From), int(e.To), int(e.Rate), int(e.Latency)}
-		if e.Rate == unsaid {
+		if e.Rate == noRate {
 			row[2] = 0
 		}
 		l.Edges = append(l.Edges, row)
 	}
 	if len(data) > schema.MaxFileBytes/4 {
-		c.refuse(at, "%s is too large to be kept with results; write at most %d MiB", place, schema.MaxFileBytes>>22)
+		c.rejectf(key, "%s is too large to be kept with results; write at most %d MiB", fileName, schema.MaxFileBytes>>22)
 	}
 }
 
-// generate makes the links of the shape that fabric.generator names, if it names one, and reports whether it could.
-func generate(c *checker) bool {
-	const at = "fabric.generator"
+// generateGraph makes the links of the shape that fabric.generator names, if it names one, and reports whether it could.
+func generateGraph(c *checker) bool {
+	const key = "fabric.generator"
 	l := &c.s.Fabric.Links
 	i := slices.Index(graph.GeneratorNames(), l.Generator)
 	if i < 0 {
@@ -72,14 +72,14 @@ func generate(c *checker) bool {
 	}
 	for _, other := range []string{"fabric.file", "fabric.edges", "fabric.switches.from"} {
 		if c.Given(other) {
-			c.refuse(at, "stands beside %s; keep one of the two", other)
+			c.rejectf(key, "stands beside %s; keep one of the two", other)
 			return false
 		}
 	}
 	shape, err := l.Generators[i].Shape(l.Nodes)
 	if err != nil {
 		problem, remedy, _ := strings.Cut(err.Error(), "; want ")
-		c.clash(at+" fabric.nodes", "%s; write %s", problem, remedy)
+		c.conflictf(key+" fabric.nodes", "%s; write %s", problem, remedy)
 		return false
 	}
 	l.Nodes = shape.Nodes
@@ -98,47 +98,47 @@ func generate(c *checker) bool {
 
 // checkGraph holds the links of a graph against its nodes, and the rest as of a torus.
 func checkGraph(c *checker) {
-	const at = "fabric.edges"
+	const key = "fabric.edges"
 	l := &c.s.Fabric.Links
-	if !c.OK(at, "fabric.file", "fabric.nodes", "fabric.names", "fabric.generator") {
+	if !c.OK(key, "fabric.file", "fabric.nodes", "fabric.names", "fabric.generator") {
 		return
 	}
-	if !generate(c) {
+	if !generateGraph(c) {
 		return
 	}
 	if len(l.Edges) == 0 {
-		c.clash(at, "is missing; write links [[0, 1], [1, 0]], name a file in fabric.file or a shape in fabric.generator")
+		c.conflictf(key, "is missing; write links [[0, 1], [1, 0]], name a file in fabric.file or a shape in fabric.generator")
 		return
 	}
-	most := 0
+	minNodes := 0
 	for i, e := range l.Edges {
 		if len(e) < 2 || len(e) > 4 || slices.Min(e) < 0 || e[0] == e[1] {
-			c.clash(at, "link %d is %v; write [from, to], or [from, to, bits per second, picoseconds], between two nodes", i+1, e)
+			c.conflictf(key, "link %d is %v; write [from, to], or [from, to, bits per second, picoseconds], between two nodes", i+1, e)
 			return
 		}
 		l.Edges[i] = append(e, 0, 0)[:4]
-		most = max(most, e[0]+1, e[1]+1)
+		minNodes = max(minNodes, e[0]+1, e[1]+1)
 	}
 	if l.Nodes == 0 {
-		l.Nodes = most
+		l.Nodes = minNodes
 	}
-	if l.Nodes < most {
-		c.clash("fabric.nodes", "%d nodes, and a link of node %d; write at least %d", l.Nodes, most-1, most)
+	if l.Nodes < minNodes {
+		c.conflictf("fabric.nodes", "%d nodes, and a link of node %d; write at least %d", l.Nodes, minNodes-1, minNodes)
 		return
 	}
 	if l.Nodes > graph.MaxNodes {
-		c.clash("fabric.nodes "+at, "%d nodes are too many; number them from 0, up to %d of them", l.Nodes, graph.MaxNodes)
+		c.conflictf("fabric.nodes "+key, "%d nodes are too many; number them from 0, up to %d of them", l.Nodes, graph.MaxNodes)
 		return
 	}
 	if n := len(l.Names); n != 0 && n != l.Nodes {
-		c.clash("fabric.names", "%d names for %d nodes; name every node", n, l.Nodes)
+		c.conflictf("fabric.names", "%d names for %d nodes; name every node", n, l.Nodes)
 		return
 	}
 	if l.Switches.From > l.Nodes {
-		c.clash("fabric.switches.from", "switches from node %d on, of %d nodes; write at most %d", l.Switches.From, l.Nodes, l.Nodes)
+		c.conflictf("fabric.switches.from", "switches from node %d on, of %d nodes; write at most %d", l.Switches.From, l.Nodes, l.Nodes)
 		return
 	}
-	if checkPairs(c, l.Endpoints()) {
+	if checkFlowCount(c, l.Endpoints()) {
 		checkLinks(c, l.Nodes, nil, torus.Faults{})
 	}
 }
@@ -150,7 +150,7 @@ func checkElectrical(c *checker) {
 		return
 	}
 	l.BuildSwitchedDomain()
-	if checkPairs(c, l.Endpoints()) {
+	if checkFlowCount(c, l.Endpoints()) {
 		checkLinks(c, l.Nodes, nil, torus.Faults{})
 	}
 }

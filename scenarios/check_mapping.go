@@ -12,15 +12,15 @@ import (
 // The keys that say where ranks are.
 const mappingKey, mappingsKey, endpointsKey = "policy.mapping", "policy.mappings", "policy.endpoints"
 
-// noteMappings writes mappings that are tables of axes as texts, before the file is read, and notes whether any are
+// normaliseMappings writes mappings that are tables of axes as texts, before the file is read, and notes whether any are
 // compared.
-func (c *checker) noteMappings() {
+func (c *checker) normaliseMappings() {
 	policy := schema.Child(c.Root, "policy")
 	text := func(v any) any {
 		table, ok := v.(map[string]any)
 		axes := map[string]string{}
-		for dim, on := range table {
-			if axes[dim], ok = on.(string); !ok {
+		for dim, axis := range table {
+			if axes[dim], ok = axis.(string); !ok {
 				break
 			}
 		}
@@ -54,32 +54,32 @@ func (c *checker) noteMappings() {
 		}
 		policy["mappings"] = all
 	}
-	if k := c.s.workload(); k != nil && k.placed || c.jobsGiven() {
-		c.s.Policy.Placed.Mappings = names
+	if k := c.s.workload(); k != nil && k.hasMappings || c.describesJobs() {
+		c.s.Policy.Mapping.Mappings = names
 	}
 }
 
 // readMappings reads the mappings that are files; they go by the names of these without their directories.
 func (c *checker) readMappings() {
-	k := &c.s.Policy.Placed
-	if !c.s.places() || !c.OK(mappingKey, mappingsKey, endpointsKey) {
+	k := &c.s.Policy.Mapping
+	if !c.s.canMapRanks() || !c.OK(mappingKey, mappingsKey, endpointsKey) {
 		return
 	}
 	files := k.FileNames()
 	if c.Given(endpointsKey) {
 		if len(k.Endpoints) != len(files) {
-			c.refuse(endpointsKey, "%d rows for %d mappings that are files; write a row of endpoints for each", len(k.Endpoints), len(files))
+			c.rejectf(endpointsKey, "%d rows for %d mappings that are files; write a row of endpoints for each", len(k.Endpoints), len(files))
 		}
 		return
 	}
-	at := mappingKey
+	key := mappingKey
 	if len(k.Mappings) > 0 {
-		at = mappingsKey
+		key = mappingsKey
 	}
 	for _, name := range files {
-		data, place, err := c.readBeside(at, name)
+		data, fileName, err := c.readRelative(key, name)
 		if err != nil {
-			c.refuse(at, "%s is no order of dimensions, assigns no axes and is no file: %s; write one such as %s", schema.Quote(name), err.Error(), schema.Quote(mapping.Default))
+			c.rejectf(key, "%s is no order of dimensions, assigns no axes and is no file: %s; write one such as %s", schema.Quote(name), err.Error(), schema.Quote(mapping.Default))
 			continue
 		}
 		list, err := mapping.ReadFile(data, func(node string) (int, bool) {
@@ -87,7 +87,7 @@ func (c *checker) readMappings() {
 			return i, i >= 0
 		})
 		if err != nil {
-			c.refuse(at, "%s: %s; write a line for each rank, the number of its endpoint", place, err.Error())
+			c.rejectf(key, "%s: %s; write a line for each rank, the number of its endpoint", fileName, err.Error())
 			continue
 		}
 		k.Endpoints = append(k.Endpoints, list)
@@ -107,24 +107,24 @@ func (c *checker) readMappings() {
 	}
 	for i, name := range k.Mappings {
 		if slices.Contains(k.Mappings[:i], name) {
-			c.refuse(mappingsKey, "two files are called %s; name them differently", schema.Quote(name))
+			c.rejectf(mappingsKey, "two files are called %s; name them differently", schema.Quote(name))
 		}
 	}
 }
 
 // checkMappings rejects a comparison of mappings under several policies of the fabric's decision.
 func (c *checker) checkMappings() {
-	k := &c.s.Policy.Placed
+	k := &c.s.Policy.Mapping
 	if c.Given(mappingKey) && len(k.Mappings) > 0 {
-		c.clash(mappingsKey, "stands beside policy.mapping; keep one of the two")
+		c.conflictf(mappingsKey, "stands beside policy.mapping; keep one of the two")
 	}
-	d, open := c.s.decision(), c.s.afterMappings()
-	if !c.s.places() || len(k.Mappings) == 0 {
+	d, next := c.s.decision(), c.s.decisionAfterMapping()
+	if !c.s.canMapRanks() || len(k.Mappings) == 0 {
 		return
 	}
-	at := "policy." + open.policies
-	if listed := *open.listed(&c.s.Policy); len(listed) > 1 && c.OK(at) {
-		c.clash(at+" policy."+d.policies, strconv.Itoa(len(listed))+" %s and %d %s would be compared; list one of the %s, or give one of the %s",
-			open.policies, len(*d.listed(&c.s.Policy)), d.policies, open.policies, d.policies)
+	key := "policy." + next.policyKey
+	if listed := *next.list(&c.s.Policy); len(listed) > 1 && c.OK(key) {
+		c.conflictf(key+" policy."+d.policyKey, strconv.Itoa(len(listed))+" %s and %d %s would be compared; list one of the %s, or give one of the %s",
+			next.policyKey, len(*d.list(&c.s.Policy)), d.policyKey, next.policyKey, d.policyKey)
 	}
 }

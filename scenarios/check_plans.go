@@ -18,15 +18,15 @@ func checkPlans(c *checker) {
 		r := reconfigure.ByName(name)
 		return r.OneTopology || r.Sure || !r.Given && s.Policy.Reconfigurations == 0
 	}
-	if c.cell || slices.ContainsFunc(s.Policy.Planners, sure) {
+	if c.isCell || slices.ContainsFunc(s.Policy.Planners, sure) {
 		return
 	}
-	none, err := plans.Unserved(context.Background(), s.domain(), s.Policy.Planners, runtime.GOMAXPROCS(0))
+	none, err := plans.Unserved(context.Background(), s.plansView(), s.Policy.Planners, runtime.GOMAXPROCS(0))
 	if err != nil {
 		c.Add("workload.kind", assembly.FaultText(err), "choose other traffic")
 		return
 	}
 	for _, d := range none {
-		c.clash(d.Key, "%s; %s", d.Problem, d.Remedy)
+		c.conflictf(d.Key, "%s; %s", d.Problem, d.Remedy)
 	}
 }

@@ -99,7 +99,7 @@ func (d *anyScenario) draw(workload, fabric string, one int) string {
 			d.put("fabric.switches", int64(1+d.IntN(nodes)))
 		}
 		if d.IntN(2) == 0 {
-			d.put("policy.planners", []any{pick(d, namesOf("planners")...)})
+			d.put("policy.planners", []any{pick(d, choiceNames("planners")...)})
 		}
 	}
 	if slices.Contains([]string{"torus", "graph"}, fabric) {
@@ -119,14 +119,14 @@ func (d *anyScenario) draw(workload, fabric string, one int) string {
 	if one > 0 {
 		d.more(workload, fabric, one)
 	}
-	if gives(d.root, "workload.packet") && workload == "training" {
+	if containsKey(d.root, "workload.packet") && workload == "training" {
 		d.put("workload.packet", "64MB") // else packets are so many that they take long
 	}
 	return d.text()
 }
 
 func (d *anyScenario) text() string {
-	text, err := (&Study{src: &source{root: d.root}}).TOML()
+	text, err := (&Study{source: &fileSource{root: d.root}}).TOML()
 	if err != nil {
 		panic(err)
 	}
@@ -229,7 +229,7 @@ func (d *anyScenario) more(workload, fabric string, one int) {
 		}
 		for _, k := range t.Keys {
 			at := strings.ReplaceAll(schema.JoinPath(t.Path, k.Name), `"`, "")
-			if slices.Contains(notDrawn, at) || gives(d.root, at) && d.IntN(8) > 0 || d.IntN(one) > 0 {
+			if slices.Contains(notDrawn, at) || containsKey(d.root, at) && d.IntN(8) > 0 || d.IntN(one) > 0 {
 				continue
 			}
 			if v := d.value(k, k.Choices()); v != nil {
@@ -345,8 +345,8 @@ var onlyRunsKnow = []string{"nothing can proceed", "that are provisioned; lose a
 // pairsOfKinds are all workloads with the fabrics that play them.
 func pairsOfKinds() [][2]string {
 	var all [][2]string
-	for _, w := range namesOf("workloads") {
-		for _, f := range namesOf("fabrics") {
+	for _, w := range choiceNames("workloads") {
+		for _, f := range choiceNames("fabrics") {
 			all = append(all, [2]string{w, f})
 		}
 	}

@@ -20,12 +20,12 @@ import (
 // sizeNames are what sizes may be beside the name of a file.
 var sizeNames = []string{"uniform", "random", "zipf", input.ListedSizes}
 
-// mostChunks bounds the chunks of an all-to-all, which plans list one by one.
-const mostChunks = 1 << 26
+// maxChunks bounds the chunks of an all-to-all, which plans list one by one.
+const maxChunks = 1 << 26
 
-// exchangePath is the table of the keys of an all-to-all.
-func (s *Scenario) exchangePath() string {
-	if s.trains() {
+// exchangeTable is the table of the keys of an all-to-all.
+func (s *Scenario) exchangeTable() string {
+	if s.isTraining() {
 		return "workload.experts"
 	}
 	return "workload"
@@ -33,26 +33,26 @@ func (s *Scenario) exchangePath() string {
 
 // prepareExchange reads sizes from their file.
 func prepareExchange(c *checker) {
-	at := c.s.exchangePath() + ".sizes"
+	key := c.s.exchangeTable() + ".sizes"
 	name := c.s.Workload.Exchange.Sizes
-	if !c.Given(at) || !c.OK(at) || slices.Contains(sizeNames, name) {
+	if !c.Given(key) || !c.OK(key) || slices.Contains(sizeNames, name) {
 		return
 	}
 	want := "write " + schema.QuotedList(sizeNames) + " or the name of a CSV file"
 	if meant := text.Nearest(name, sizeNames); meant != "" && !strings.ContainsAny(name, "./") {
-		c.refuse(at, "%s is no way to size messages; did you mean %s?", schema.Quote(name), meant)
+		c.rejectf(key, "%s is no way to size messages; did you mean %s?", schema.Quote(name), meant)
 		return
 	}
-	if c.Given(c.s.exchangePath() + ".matrix") {
-		c.refuse(at, "names a file beside matrix; keep one of the two")
+	if c.Given(c.s.exchangeTable() + ".matrix") {
+		c.rejectf(key, "names a file beside matrix; keep one of the two")
 		return
 	}
-	n, entries := c.readMatrix(at, name, want, "sizes", "GPU")
+	n, entries := c.readMatrix(key, name, want, "sizes", "GPU")
 	if entries == nil {
 		return
 	}
 	if n == 0 { // of entries: all GPUs that the domain has, or that are named
-		if gpus, ok := schema.Child(c.Root, "fabric")["gpus"].(int64); ok && gpus > 0 && gpus <= maxDenseMatrix {
+		if gpus, ok := schema.Child(c.Root, "fabric")["gpus"].(int64); ok && gpus > 0 && gpus <= maxDenseEndpoints {
 			n = int(gpus)
 		}
 		for _, e := range entries {
@@ -60,44 +60,44 @@ func prepareExchange(c *checker) {
 		}
 	}
 	rows := denseRows(n, entries)
-	if rows == nil || textBytes(rows) > maxKeptMatrix {
-		c.refuse(at, "%s has sizes of %d GPUs, which are too many to be kept with results; write at most %d GPUs", name, n, maxDenseMatrix)
+	if rows == nil || textBytes(rows) > maxStoredMatrixBytes {
+		c.rejectf(key, "%s has sizes of %d GPUs, which are too many to be kept with results; write at most %d GPUs", name, n, maxDenseEndpoints)
 		return
 	}
 	c.s.Workload.Exchange.Sizes, c.s.Workload.Exchange.Matrix = input.ListedSizes, rows
-	c.MarkGiven(c.s.exchangePath() + ".matrix")
+	c.MarkGiven(c.s.exchangeTable() + ".matrix")
 }
 
-// unmarked returns a text without the mark of UTF-8 that some editors begin files with.
-func unmarked(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\uFEFF")) }
+// trimByteOrderMark returns a text without the mark of UTF-8 that some editors begin files with.
+func trimByteOrderMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\uFEFF")) }
 
 // prepareImport reads the plans that policy.imported names and holds them against the rules.
 func prepareImport(c *checker) {
 	p := &c.s.Policy.Imported
-	at := c.PathOf(&p.File)
-	if !c.Given(at) || !c.OK(at) {
+	key := c.PathOf(&p.File)
+	if !c.Given(key) || !c.OK(key) {
 		return
 	}
-	data, place, err := c.readBeside(at, p.File)
+	data, fileName, err := c.readRelative(key, p.File)
 	if err != nil {
-		c.refuse(at, "%s; name a file that --plan-out wrote", err.Error())
+		c.rejectf(key, "%s; name a file that --plan-out wrote", err.Error())
 		return
 	}
-	plans, err := plan.ReadJSON(bytes.NewReader(unmarked(data)), place)
+	plans, err := plan.ReadJSON(bytes.NewReader(trimByteOrderMark(data)), fileName)
 	if err == nil && len(plans) == 0 {
-		err = fmt.Errorf("%s holds no plans", place)
+		err = fmt.Errorf("%s holds no plans", fileName)
 	}
 	if err != nil {
-		c.refuse(at, "%s; write plans as --plan-out does (docs/plans.md)", err.Error())
+		c.rejectf(key, "%s; write plans as --plan-out does (docs/plans.md)", err.Error())
 		return
 	}
 	sum := sha256.Sum256(data)
 	if digest := hex.EncodeToString(sum[:]); p.SHA256 == "" {
 		p.SHA256 = digest
 	} else if p.SHA256 != digest {
-		c.refuse(c.PathOf(&p.SHA256), "is not that of %s; leave it out, or name the file that it is of", place)
+		c.rejectf(c.PathOf(&p.SHA256), "is not that of %s; leave it out, or name the file that it is of", fileName)
 	}
-	p.File = place
+	p.File = fileName
 }
 
 // checkScaleUp holds the keys of a scale-up domain against each other and the workload.
@@ -110,44 +110,44 @@ func checkScaleUp(c *checker) {
 	if !c.OK("fabric.gpus", "fabric.switches") {
 		return
 	}
-	c.forbid(f.Switches >= f.GPUs, "fabric.switches fabric.gpus",
+	c.conflictIf(f.Switches >= f.GPUs, "fabric.switches fabric.gpus",
 		"%d switches for %d GPUs; write at most %d: with so many every GPU has a link to every other", f.Switches, f.GPUs, f.GPUs-1)
-	if s.gathers() {
+	if s.plansNonAllToAll() {
 		if c.OK("policy.planners") {
 			i := slices.IndexFunc(s.Policy.Planners, func(name string) bool { return reconfigure.ByName(name).Collective == nil })
 			if i >= 0 {
-				c.clash("policy.planners", "%s does not plan %s; choose from %s", s.Policy.Planners[i], w.Kind, schema.QuotedList(plannersOfCollectives()))
+				c.conflictf("policy.planners", "%s does not plan %s; choose from %s", s.Policy.Planners[i], w.Kind, schema.QuotedList(collectivePlanners()))
 			}
 		}
-		c.forbid(c.OK("workload.message") && int64(w.Exchange.Message) < int64(f.GPUs), "workload.message",
+		c.conflictIf(c.OK("workload.message") && int64(w.Exchange.Message) < int64(f.GPUs), "workload.message",
 			"%v does not give each of %d GPUs a byte; write at least %d B", w.Exchange.Message, f.GPUs, f.GPUs)
-		checkGathers(c)
+		checkPlannedCollective(c)
 		return
 	}
-	at := s.exchangePath()
-	if !c.OK(at+".sizes", at+".chunk", at+".matrix", "workload.message") {
+	table := s.exchangeTable()
+	if !c.OK(table+".sizes", table+".chunk", table+".matrix", "workload.message") {
 		return
 	}
 	if w.Exchange.Chunk < 1 {
-		c.clash(at+".chunk", "is no size; write at least 1 B")
+		c.conflictf(table+".chunk", "is no size; write at least 1 B")
 		return
 	}
-	if s.trains() {
+	if s.isTraining() {
 		checkExperts(c)
 		if len(c.Diagnostics) > 0 {
 			return
 		}
 	}
 	if w.Exchange.Sizes == input.ListedSizes {
-		if !checkSquare(c, f.GPUs) {
+		if !checkSizeMatrix(c, f.GPUs) {
 			return
 		}
-	} else if !s.trains() && w.Exchange.Message < 1 {
-		c.clash("workload.message", "is nothing to send; write at least 1 B")
+	} else if !s.isTraining() && w.Exchange.Message < 1 {
+		c.conflictf("workload.message", "is nothing to send; write at least 1 B")
 		return
 	}
 	mean := float64(w.Exchange.Message)
-	if spec := &w.Spec; s.trains() {
+	if spec := &w.Spec; s.isTraining() {
 		mean = float64(spec.ExpertBytes())
 	}
 	if w.Exchange.Sizes == input.ListedSizes {
@@ -159,29 +159,29 @@ func checkScaleUp(c *checker) {
 		}
 	}
 	chunks := (mean/float64(w.Exchange.Chunk) + 1) * float64(f.GPUs) * float64(f.GPUs-1)
-	if chunks > mostChunks {
-		c.clash(at+".chunk workload.message fabric.gpus", "%.3g chunks in all; choose larger chunks, for at most %d", chunks, mostChunks)
+	if chunks > maxChunks {
+		c.conflictf(table+".chunk workload.message fabric.gpus", "%.3g chunks in all; choose larger chunks, for at most %d", chunks, maxChunks)
 		return
 	}
 	packs := func(name string) bool {
 		r := reconfigure.ByName(name)
 		return r.OneTopology || r.Packs && w.Exchange.Sizes != "uniform"
 	}
-	if hops := chunks * float64(f.GPUs) / float64(f.Switches); hops > mostHops && slices.ContainsFunc(s.Policy.Planners, packs) {
+	if hops := chunks * float64(f.GPUs) / float64(f.Switches); hops > maxChunkHops && slices.ContainsFunc(s.Policy.Planners, packs) {
 		i := slices.IndexFunc(s.Policy.Planners, packs)
-		c.clash(at+".chunk workload.message fabric.gpus",
+		c.conflictf(table+".chunk workload.message fabric.gpus",
 			"%.3g chunks may take %.3g hops, which %s lists one by one; choose larger chunks, or other planners", chunks, hops, s.Policy.Planners[i])
 		return
 	}
-	checkDelays(c, chunks)
-	if s.Engine.Level == "packet" && !s.trains() {
+	checkPlanDuration(c, chunks)
+	if s.Engine.Level == "packet" && !s.isTraining() {
 		checkSlowLinks(c)
-		c.forbid(w.Exchange.Chunk > assembly.LargestPacket, at+".chunk",
+		c.conflictIf(w.Exchange.Chunk > assembly.LargestPacket, table+".chunk",
 			`packets of %v; write at most %d B, or set engine.level = "plan" or "flow"`, w.Exchange.Chunk, int64(assembly.LargestPacket))
 	}
 	during := c.PathOf(&s.Policy.During)
 	if _, planner := schema.CutLast(during); s.Policy.During.Base == rounds.GenKautz && f.Switches == 1 && slices.Contains(s.Policy.Planners, planner) {
-		c.clash(c.PathOf(&s.Policy.During.Base)+" fabric.switches", "a generalised Kautz graph of one switch only pairs GPUs up; choose another base, or at least 2 switches")
+		c.conflictf(c.PathOf(&s.Policy.During.Base)+" fabric.switches", "a generalised Kautz graph of one switch only pairs GPUs up; choose another base, or at least 2 switches")
 	}
 	if len(c.Diagnostics) == 0 {
 		checkPlans(c)
@@ -191,12 +191,12 @@ func checkScaleUp(c *checker) {
 // checkSlowLinks refuses links that are too slow for packets.
 func checkSlowLinks(c *checker) {
 	if rate := c.s.Fabric.ScaleUp.LinkRate; c.OK("fabric.link_rate") && rate < assembly.SlowestLink {
-		c.clash("fabric.link_rate", `%v is too slow for packets; write at least %v, or set engine.level = "plan" or "flow"`, rate, assembly.SlowestLink)
+		c.conflictf("fabric.link_rate", `%v is too slow for packets; write at least %v, or set engine.level = "plan" or "flow"`, rate, assembly.SlowestLink)
 	}
 }
 
-// checkGathers refuses collectives that may take longer than simulated time can hold, by what takes longest.
-func checkGathers(c *checker) {
+// checkPlannedCollective refuses collectives that may take longer than simulated time can hold, by what takes longest.
+func checkPlannedCollective(c *checker) {
 	s := c.s
 	keys := []string{"fabric.link_rate", "fabric.link_latency", "fabric.reconfiguration_delay", "workload.message"}
 	if len(c.Diagnostics) > 0 || !c.OK(keys...) {
@@ -206,10 +206,10 @@ func checkGathers(c *checker) {
 		checkSlowLinks(c)
 	}
 	if rate := s.Fabric.ScaleUp.LinkRate; rate < plan.MinLinkRate {
-		c.clash(keys[0], "%v is too slow for steps; write at least 2kbps", rate)
+		c.conflictf(keys[0], "%v is too slow for steps; write at least 2kbps", rate)
 		return
 	}
-	p := s.domain().Collective()
+	p := s.plansView().Collective()
 	if p.Check() == nil {
 		return
 	}
@@ -218,65 +218,65 @@ func checkGathers(c *checker) {
 		set func()
 	}{{keys[1], func() { p.Latency = 0 }}, {keys[2], func() { p.Delay = 0 }}} {
 		if lower.set(); p.Check() == nil {
-			c.clash(lower.key, "the collective may take longer than simulated time, which is 106 days; choose a shorter time")
+			c.conflictf(lower.key, "the collective may take longer than simulated time, which is 106 days; choose a shorter time")
 			return
 		}
 	}
-	c.clash("workload.message fabric.link_rate", "the collective may take longer than simulated time, which is 106 days; choose a smaller message, or faster links")
+	c.conflictf("workload.message fabric.link_rate", "the collective may take longer than simulated time, which is 106 days; choose a smaller message, or faster links")
 }
 
-// mostHops is the most hops of chunks that planners list one by one.
-const mostHops = 1 << 30
+// maxChunkHops is the most hops of chunks that planners list one by one.
+const maxChunkHops = 1 << 30
 
-// checkDelays refuses what may take longer than simulated time can hold: a reconfiguration for every GPU and every
+// checkPlanDuration refuses what may take longer than simulated time can hold: a reconfiguration for every GPU and every
 // chunk by itself round a ring, for all all-to-alls of a training step.
-func checkDelays(c *checker, chunks float64) {
+func checkPlanDuration(c *checker, chunks float64) {
 	s := c.s
 	w, f := &s.Workload, &s.Fabric.ScaleUp
 	slot := f.LinkLatency.Seconds() + 8*float64(w.Exchange.Chunk)/float64(f.LinkRate)
 	longest := float64(f.GPUs)*f.Delay.Seconds() + chunks*slot
-	if s.trains() {
+	if s.isTraining() {
 		longest *= 4 * float64(w.Arch.Layers*w.Microbatches)
 	}
-	if !(longest < maxIteration) {
-		c.clash("fabric.reconfiguration_delay fabric.link_latency fabric.link_rate "+c.s.exchangePath()+".chunk",
-			"reconfigurations and chunks may take %.3g s, which is absurd; stay within %d s", longest, maxIteration)
+	if !(longest < maxIterationSeconds) {
+		c.conflictf("fabric.reconfiguration_delay fabric.link_latency fabric.link_rate "+c.s.exchangeTable()+".chunk",
+			"reconfigurations and chunks may take %.3g s, which is absurd; stay within %d s", longest, maxIterationSeconds)
 	}
 }
 
-// checkSquare holds that the matrix has a row and a column for every GPU and nothing on its diagonal.
-func checkSquare(c *checker, n int) bool {
+// checkSizeMatrix holds that the matrix has a row and a column for every GPU and nothing on its diagonal.
+func checkSizeMatrix(c *checker, n int) bool {
 	m := c.s.Workload.Exchange.Matrix
-	at := c.s.exchangePath() + ".matrix " + c.s.exchangePath() + ".sizes"
-	if !gives(c.Root, c.s.exchangePath()+".matrix") { // it is a file's
-		at = c.s.exchangePath() + ".sizes " + c.s.exchangePath() + ".matrix"
+	keys := c.s.exchangeTable() + ".matrix " + c.s.exchangeTable() + ".sizes"
+	if !containsKey(c.Root, c.s.exchangeTable()+".matrix") { // it is a file's
+		keys = c.s.exchangeTable() + ".sizes " + c.s.exchangeTable() + ".matrix"
 	}
 	if len(m) == 0 {
-		c.clash(at, "is empty; write %d rows of %d sizes in bytes", n, n)
+		c.conflictf(keys, "is empty; write %d rows of %d sizes in bytes", n, n)
 		return false
 	}
-	if !c.checkRows(at, m, n, "GPU", fmt.Sprintf("set fabric.gpus = %d, or ", len(m))) {
+	if !c.checkSquareRows(keys, m, n, "GPU", fmt.Sprintf("set fabric.gpus = %d, or ", len(m))) {
 		return false
 	}
 	sends := slices.ContainsFunc(m, func(row []int) bool { return slices.Max(row) > 0 })
-	c.forbid(!sends, at, "is nothing to send; write sizes above 0")
+	c.conflictIf(!sends, keys, "is nothing to send; write sizes above 0")
 	return sends
 }
 
-// checkRows holds that a matrix is square, with a row for each of so many endpoints, and nothing on its diagonal. Beside
+// checkSquareRows holds that a matrix is square, with a row for each of so many endpoints, and nothing on its diagonal. Beside
 // writing a row for each something else may do.
-func (c *checker) checkRows(at string, m [][]int, n int, endpoint, or string) bool {
+func (c *checker) checkSquareRows(keys string, m [][]int, n int, endpoint, alternative string) bool {
 	for i, row := range m {
 		if len(row) != len(m) {
-			c.clash(at, "row %d has %d numbers, and there are %d rows; a matrix is square", i+1, len(row), len(m))
+			c.conflictf(keys, "row %d has %d numbers, and there are %d rows; a matrix is square", i+1, len(row), len(m))
 			return false
 		}
 		if row[i] != 0 {
-			c.clash(at, "%s %d sends itself %d bytes; write 0 on the diagonal", endpoint, i, row[i])
+			c.conflictf(keys, "%s %d sends itself %d bytes; write 0 on the diagonal", endpoint, i, row[i])
 			return false
 		}
 	}
-	c.forbid(len(m) != n, at, "%d rows for %d %ss; %swrite a row for each %s", len(m), n, endpoint, or, endpoint)
+	c.conflictIf(len(m) != n, keys, "%d rows for %d %ss; %swrite a row for each %s", len(m), n, endpoint, alternative, endpoint)
 	return len(m) == n
 }
 
@@ -285,15 +285,15 @@ func checkExperts(c *checker) {
 	w, f := &c.s.Workload, &c.s.Fabric.ScaleUp
 	switch stage := w.EP * w.ETP; {
 	case w.Arch.Experts == 0:
-		c.clash("workload.model workload.architecture.experts", "has no experts, so its stages exchange nothing; choose a model with experts, such as deepseek-671b")
+		c.conflictf("workload.model workload.architecture.experts", "has no experts, so its stages exchange nothing; choose a model with experts, such as deepseek-671b")
 	case stage < 2:
-		c.clash("workload.ep", "keeps all experts on a GPU; spread them over at least 2")
+		c.conflictf("workload.ep", "keeps all experts on a GPU; spread them over at least 2")
 	case f.GPUs != stage:
-		c.clash("fabric.gpus workload.ep", "%d GPUs in a domain, %d in a stage; set fabric.gpus = %d", f.GPUs, stage, stage)
+		c.conflictf("fabric.gpus workload.ep", "%d GPUs in a domain, %d in a stage; set fabric.gpus = %d", f.GPUs, stage, stage)
 	case len(c.s.Replicas) > 0:
-		c.clash("replica", "are not told apart in scale-up domains; leave [[replica]] out")
+		c.conflictf("replica", "are not told apart in scale-up domains; leave [[replica]] out")
 	}
-	c.forbid(w.ReplicaMode == "all" || w.ReplicaMode == "decomposed", "workload.replicas", `replicas in scale-up domains are identical; set workload.replicas = "single"`)
+	c.conflictIf(w.ReplicaMode == "all" || w.ReplicaMode == "decomposed", "workload.replicas", `replicas in scale-up domains are identical; set workload.replicas = "single"`)
 	c.blame("workload.microbatches workload.pp workload.virtual_stages workload.buckets",
 		assembly.LinkTask.Times(4*float64(w.Microbatches)*float64(w.PP)*float64(w.Chunks)+w.SyncTaskCount(4)).Excess("passes of stages and transfers between them", "fewer"))
 }

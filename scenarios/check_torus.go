@@ -27,15 +27,15 @@ func checkTorus(c *checker) {
 		return
 	}
 	if l.Twist != "" && len(l.Shift) > 0 {
-		c.clash("fabric.shift", "stands beside fabric.twist; keep one of the two")
+		c.conflictf("fabric.shift", "stands beside fabric.twist; keep one of the two")
 		return
 	}
 	t, key, err := l.Shape()
 	if err != nil {
-		c.clash(key, "%s; see docs/tori.md", assembly.FaultText(err))
+		c.conflictf(key, "%s; see docs/tori.md", assembly.FaultText(err))
 		return
 	}
-	if !checkPairs(c, t.Nodes()) {
+	if !checkFlowCount(c, t.Nodes()) {
 		return
 	}
 	for _, key := range []string{"failed_ocs", "failed_links", "failed_machines", "failed_chips", "drained_links"} {
@@ -45,7 +45,7 @@ func checkTorus(c *checker) {
 	}
 	f, key, err := l.Faults()
 	if err != nil {
-		c.clash(key, "%s; see docs/tori.md", assembly.FaultText(err))
+		c.conflictf(key, "%s; see docs/tori.md", assembly.FaultText(err))
 		return
 	}
 	for _, one := range []struct {
@@ -57,23 +57,23 @@ func checkTorus(c *checker) {
 		{"fabric.drained_links", torus.Faults{Drained: f.Drained}},
 	} {
 		if _, err := t.Health(one.f); err != nil {
-			c.clash(one.key, "%s; name a part that there is", assembly.FaultText(err))
+			c.conflictf(one.key, "%s; name a part that there is", assembly.FaultText(err))
 		}
 	}
 	if c.OK("fabric.pod_cubes", "fabric.cubes", "fabric.busy_cubes", "fabric.configured") && len(c.Diagnostics) == 0 {
 		if _, err := l.JoinCubes(t); err != nil {
-			c.clash("fabric.pod_cubes fabric.cubes fabric.busy_cubes fabric.configured fabric.dims", "%s; see docs/tori.md", assembly.FaultText(err))
+			c.conflictf("fabric.pod_cubes fabric.cubes fabric.busy_cubes fabric.configured fabric.dims", "%s; see docs/tori.md", assembly.FaultText(err))
 		}
 	}
-	c.forbid(l.FailAt > 0 && (len(l.FailedChips) > 0 || len(l.FailedMachines) > 0), "fabric.failed_chips fabric.failed_machines",
+	c.conflictIf(l.FailAt > 0 && (len(l.FailedChips) > 0 || len(l.FailedMachines) > 0), "fabric.failed_chips fabric.failed_machines",
 		`chips that fail in mid-run end the job; let links or switches fail, or set fabric.fail_at = "0s"`)
-	c.forbid(l.FailAt > 0 && !l.Faulty() && c.OK("fabric.fail_at"), "fabric.fail_at", "nothing fails then; name what fails, such as fabric.failed_ocs")
+	c.conflictIf(l.FailAt > 0 && !l.Faulty() && c.OK("fabric.fail_at"), "fabric.fail_at", "nothing fails then; name what fails, such as fabric.failed_ocs")
 	checkLinks(c, t.Nodes(), t, f)
 }
 
-// checkPairs refuses more flows than fit the memory.
-func checkPairs(c *checker, nodes int) bool {
-	return !c.s.links().ManyFlows() || !c.blame("fabric.dims fabric.nodes fabric.edges fabric.file",
+// checkFlowCount refuses more flows than fit the memory.
+func checkFlowCount(c *checker, nodes int) bool {
+	return !c.s.pathsView().ManyFlows() || !c.blame("fabric.dims fabric.nodes fabric.edges fabric.file",
 		assembly.Flow.Times(float64(nodes)*float64(nodes)).Excess("the flows between nodes", "fewer nodes"))
 }
 
@@ -87,35 +87,35 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	}
 	if c.OK("fabric.queue") {
 		if _, err := s.Fabric.QueueCapacity(w.Packet); err != nil {
-			c.refuse("fabric.queue", `%s; write "unbounded", "credit", packets such as "100p" or a size such as "64KB"`, err.Error())
+			c.rejectf("fabric.queue", `%s; write "unbounded", "credit", packets such as "100p" or a size such as "64KB"`, err.Error())
 		}
 	}
 	if !c.OK("workload", "engine", "workload.kind", "workload.source", "engine.level") {
 		return
 	}
-	if s.Engine.Level == "flow" && !s.links().Timed() && !kind.Listed {
-		c.clash("engine.level workload.source",
+	if s.Engine.Level == "flow" && !s.pathsView().Timed() && !kind.Listed {
+		c.conflictf("engine.level workload.source",
 			`level "flow" simulates messages, source %s has rates and times; set engine.level to "packet" or "static", or choose another source`, schema.Quote(w.Source))
 	}
-	c.forbid(s.Engine.Level == "packet" && kind.Drawn && w.Source != "poisson", "workload.source",
+	c.conflictIf(s.Engine.Level == "packet" && kind.Drawn && w.Source != "poisson", "workload.source",
 		`destinations drawn for each packet need source "poisson"; set workload.source = "poisson", or workload.kind = "all-to-all"`)
-	c.forbid(s.Engine.Level == "packet" && slices.Contains([]string{"greedy", "paced"}, w.Source) && w.Injection != "" && w.Injection != "round-robin" &&
+	c.conflictIf(s.Engine.Level == "packet" && slices.Contains([]string{"greedy", "paced"}, w.Source) && w.Injection != "" && w.Injection != "round-robin" &&
 		kind.OwnSizes, "workload.injection workload.kind",
 		"%s orders packets of messages of one size, and those of %s have sizes of their own, each injected at once; leave it out, or choose other traffic", schema.Quote(w.Injection), s.Workload.Kind)
-	c.forbid(kind.Turns && w.Source != "on-off", "workload.source", `data-tensor traffic is on and off in turns; set workload.source = "on-off"`)
+	c.conflictIf(kind.Turns && w.Source != "on-off", "workload.source", `data-tensor traffic is on and off in turns; set workload.source = "on-off"`)
 	along := s.Workload.Call.Along
 	switch {
-	case t == nil && s.asksForDimensions():
-		c.clash("workload.along workload.kind workload.permutation", "asks for dimensions, and a graph has none, nor a switch; choose other traffic, or a torus")
+	case t == nil && s.usesDimensions():
+		c.conflictf("workload.along workload.kind workload.permutation", "asks for dimensions, and a graph has none, nor a switch; choose other traffic, or a torus")
 		return
 	case len(along) > 0 && len(s.Workload.Call.Group) > 0:
-		c.clash("workload.along workload.group", "stands beside workload.group; keep one of the two")
+		c.conflictf("workload.along workload.group", "stands beside workload.group; keep one of the two")
 	case s.Workload.Call.Joined == "links" && c.OK("workload.along") && len(along) != 1:
-		c.clash("workload.joined workload.along", `"links" follows the links of one dimension, and workload.along names %d; name one`, len(along))
+		c.conflictf("workload.joined workload.along", `"links" follows the links of one dimension, and workload.along names %d; name one`, len(along))
 	case s.Workload.Call.Joined == "links" && len(along) == 1 && slices.Contains(s.Fabric.Open, along[0]):
-		c.clash("workload.joined workload.along fabric.open", "the links along %s close into no rings, for it is open; choose another dimension, or set workload.joined = \"coordinates\"", along[0])
-	case s.calls() && s.Fabric.FailAt > 0:
-		c.clash("fabric.fail_at", "what links carry when they fail is lost, nothing sends it again, and what waits for it in a collective call never begins; let it fail from the start, or choose other traffic")
+		c.conflictf("workload.joined workload.along fabric.open", "the links along %s close into no rings, for it is open; choose another dimension, or set workload.joined = \"coordinates\"", along[0])
+	case s.isCall() && s.Fabric.FailAt > 0:
+		c.conflictf("fabric.fail_at", "what links carry when they fail is lost, nothing sends it again, and what waits for it in a collective call never begins; let it fail from the start, or choose other traffic")
 	}
 	if t != nil {
 		tensor, data := w.TensorDims, w.DataDims
@@ -127,18 +127,18 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 			dims []string
 		}{{"workload.along", along}, {"workload.tensor_dims", tensor}, {"workload.data_dims", data}, {"policy.order", s.Policy.Order}, {c.PathOf(&s.Policy.WildFirst.Wild), s.Policy.WildFirst.Wild}} {
 			if i := slices.IndexFunc(k.dims, func(d string) bool { return links.DimIndex(d) >= len(t.Dims) }); i >= 0 && c.OK(k.key) {
-				c.clash(k.key, "%s has no dimension %s; name dimensions that there are", t, k.dims[i])
+				c.conflictf(k.key, "%s has no dimension %s; name dimensions that there are", t, k.dims[i])
 			}
 		}
 		for _, d := range tensor {
-			c.forbid(slices.Contains(data, d), "workload.data_dims workload.tensor_dims", "dimension %s serves tensor and data parallelism; let it serve one of them", d)
+			c.conflictIf(slices.Contains(data, d), "workload.data_dims workload.tensor_dims", "dimension %s serves tensor and data parallelism; let it serve one of them", d)
 		}
 		if n := len(s.Policy.Order); n > 0 && n != len(t.Dims) {
-			c.clash("policy.order", "%d dimensions of %d; name every dimension once", n, len(t.Dims))
+			c.conflictf("policy.order", "%d dimensions of %d; name every dimension once", n, len(t.Dims))
 		}
 	}
-	if at := c.PathOf(&s.Policy.Optimised.NeighbourCap); s.Policy.Optimised.NeighbourCap == 0 && c.OK(at) && c.IsUsed(at) {
-		c.clash(at, "0 messages between neighbours; write at least 1, or -1 for no limit")
+	if key := c.PathOf(&s.Policy.Optimised.NeighbourCap); s.Policy.Optimised.NeighbourCap == 0 && c.OK(key) && c.IsUsed(key) {
+		c.conflictf(key, "0 messages between neighbours; write at least 1, or -1 for no limit")
 	}
 	if w.Source == "on-off" && s.Engine.Level == "packet" && w.Payload >= 1 && w.Packet >= w.Payload && w.Packet <= assembly.LargestPacket && w.Rate > 0 {
 		one := collective.OnOff{Rate: w.Rate, PayloadBytes: int32(w.Payload), WireBytes: int32(w.Packet), Start: w.Start, Duration: w.Duration}
@@ -147,18 +147,18 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 			one.Duration, key = w.Phase, "workload.phase"
 		}
 		if err := one.Check(); err != nil && c.OK("workload.rate", key) {
-			c.clash("workload.rate "+key+" workload.payload", "%s; choose a higher rate or more time", assembly.FaultText(err))
+			c.conflictf("workload.rate "+key+" workload.payload", "%s; choose a higher rate or more time", assembly.FaultText(err))
 		}
 	}
-	if s.trains() || s.stepCalls() || s.calls() {
+	if s.isTraining() || s.hasCallsInGraph() || s.isCall() {
 		w.Payload = w.Packet // of which all counts
 	}
 	if w.Payload < 1 || w.Packet < w.Payload {
-		c.clash("workload.payload workload.packet", "packets of %v carry %v; write sizes of at least 1 B; payload is part of the packet", w.Packet, w.Payload)
+		c.conflictf("workload.payload workload.packet", "packets of %v carry %v; write sizes of at least 1 B; payload is part of the packet", w.Packet, w.Payload)
 	} else if w.Packet > assembly.LargestPacket {
-		c.clash("workload.packet", "packets of %v; write at most %d B", w.Packet, int64(assembly.LargestPacket))
+		c.conflictf("workload.packet", "packets of %v; write at most %d B", w.Packet, int64(assembly.LargestPacket))
 	}
-	c.forbid(s.links().Sized() && s.links().Workload.Message < 1 && c.OK("workload.message"), "workload.message", "is nothing to send; write at least 1 B")
+	c.conflictIf(s.pathsView().Sized() && s.pathsView().Workload.Message < 1 && c.OK("workload.message"), "workload.message", "is nothing to send; write at least 1 B")
 	if kind.Listed {
 		senders := nodes
 		if t == nil {
@@ -166,20 +166,20 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		}
 		checkMatrix(c, senders)
 	}
-	if h := s.links().Workload.HotSpots(); h != nil && h.Nodes >= nodes {
-		c.clash("workload.hot_nodes", "%d of %d nodes are hot; choose fewer", h.Nodes, nodes)
+	if h := s.pathsView().Workload.HotSpots(); h != nil && h.Nodes >= nodes {
+		c.conflictf("workload.hot_nodes", "%d of %d nodes are hot; choose fewer", h.Nodes, nodes)
 	}
-	paths.CheckStep(c.Reader, s.links())
+	paths.CheckStep(c.Reader, s.pathsView())
 	work := func() {
-		if len(c.Diagnostics) == 0 && s.calls() {
+		if len(c.Diagnostics) == 0 && s.isCall() {
 			checkCall(c)
 		}
 		if len(c.Diagnostics) == 0 {
-			paths.Check(c.Reader, s.links(), c.cell, nodes, t, f)
+			paths.Check(c.Reader, s.pathsView(), c.isCell, nodes, t, f)
 		}
 	}
-	if c.tiers != nil {
-		*c.tiers = work
+	if c.deferredCheck != nil {
+		*c.deferredCheck = work
 		return
 	}
 	work()
@@ -187,10 +187,10 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 
 // checkMatrix holds that the matrix is square and of the fabric's nodes.
 func checkMatrix(c *checker, nodes int) {
-	const at, sends = "workload.matrix", "workload.sends"
+	const key, sends = "workload.matrix", "workload.sends"
 	w := &c.s.Workload.TrafficMatrix
 	m := w.Matrix
-	if !c.OK(at, sends, "workload.matrix_file") {
+	if !c.OK(key, sends, "workload.matrix_file") {
 		return
 	}
 	if len(w.Sends) > 0 {
@@ -198,32 +198,32 @@ func checkMatrix(c *checker, nodes int) {
 		return
 	}
 	if len(m) == 0 {
-		c.clash(at, "is missing; write a row of bytes for each node, or name a file in workload.matrix_file")
+		c.conflictf(key, "is missing; write a row of bytes for each node, or name a file in workload.matrix_file")
 		return
 	}
-	c.checkRows("workload.matrix_file "+at, m, nodes, "node", "")
+	c.checkSquareRows("workload.matrix_file "+key, m, nodes, "node", "")
 }
 
 // checkSends holds the listed messages of a matrix against so many nodes.
 func checkSends(c *checker, nodes int) {
-	const where = "workload.sends workload.matrix_file"
+	const keys = "workload.sends workload.matrix_file"
 	w := &c.s.Workload.TrafficMatrix
 	if c.Given("workload.sends") && len(w.Matrix) > 0 {
-		c.clash("workload.sends", "stands beside workload.matrix; keep one of the two")
+		c.conflictf("workload.sends", "stands beside workload.matrix; keep one of the two")
 		return
 	}
 	for i, row := range w.Sends {
 		if len(row)%2 == 0 || len(row) < 3 {
-			c.clash(where, "row %d has %d numbers; write the node that sends and then pairs of a node and bytes", i+1, len(row))
+			c.conflictf(keys, "row %d has %d numbers; write the node that sends and then pairs of a node and bytes", i+1, len(row))
 			return
 		}
 		for k := 1; k+1 < len(row); k += 2 {
 			switch src, dst, bytes := row[0], row[k], row[k+1]; {
 			case src < 0 || src >= nodes || dst < 0 || dst >= nodes:
-				c.clash(where, "node %d sends to node %d, and there are nodes 0 to %d; name nodes that there are", src, dst, nodes-1)
+				c.conflictf(keys, "node %d sends to node %d, and there are nodes 0 to %d; name nodes that there are", src, dst, nodes-1)
 				return
 			case src == dst && bytes > 0:
-				c.clash(where, "node %d sends %d bytes to itself; leave them out", src, bytes)
+				c.conflictf(keys, "node %d sends %d bytes to itself; leave them out", src, bytes)
 				return
 			}
 		}
@@ -232,29 +232,29 @@ func checkSends(c *checker, nodes int) {
 
 // prepareTraffic reads the matrix from its file.
 func prepareTraffic(c *checker) {
-	const at, sizes = "workload.matrix_file", "workload.sizes"
-	if c.Given(sizes) && c.OK(sizes) && workloadOn(c.s).callable {
+	const key, sizes = "workload.matrix_file", "workload.sizes"
+	if c.Given(sizes) && c.OK(sizes) && workloadForm(c.s).canBeCall {
 		if v := schema.Child(c.Root, "workload")["sizes"]; v != "uniform" {
-			c.refuse(sizes, `is %s, which fabric %s does not simulate; write "uniform", "matrix" or the name of a CSV file`, schema.Describe(v), schema.Quote(c.s.Fabric.Kind))
+			c.rejectf(sizes, `is %s, which fabric %s does not simulate; write "uniform", "matrix" or the name of a CSV file`, schema.Describe(v), schema.Quote(c.s.Fabric.Kind))
 		}
 	}
 	name, ok := schema.Child(c.Root, "workload")["matrix_file"].(string)
 	if !ok || !c.s.traffic().Listed {
 		return
 	}
-	for _, beside := range []string{"workload.matrix", "workload.sends"} {
-		if c.Given(beside) {
-			c.refuse(at, "stands beside %s; keep one of the two", beside)
+	for _, other := range []string{"workload.matrix", "workload.sends"} {
+		if c.Given(other) {
+			c.rejectf(key, "stands beside %s; keep one of the two", other)
 			return
 		}
 	}
-	n, entries := c.readMatrix(at, name, "name a readable CSV file of up to "+strconv.Itoa(maxMatrixBytes>>20)+" MiB", "bytes", "node")
+	n, entries := c.readMatrix(key, name, "name a readable CSV file of up to "+strconv.Itoa(maxMatrixBytes>>20)+" MiB", "bytes", "node")
 	w := &c.s.Workload.TrafficMatrix
 	if w.Matrix = denseRows(n, entries); n == 0 || textBytes(w.Matrix) > schema.MaxFileBytes/2 { // rows of which most are 0 are shorter as lists
 		w.List(entries)
 		c.MarkGiven("workload.sends")
-		if entries != nil && textBytes(w.Sends) > maxKeptMatrix {
-			c.refuse(at, "%s lists %d messages, which are too many to be kept with results; write sizes that take at most %.1f MiB as numbers", name, len(entries), float64(maxKeptMatrix)/(1<<20))
+		if entries != nil && textBytes(w.Sends) > maxStoredMatrixBytes {
+			c.rejectf(key, "%s lists %d messages, which are too many to be kept with results; write sizes that take at most %.1f MiB as numbers", name, len(entries), float64(maxStoredMatrixBytes)/(1<<20))
 		}
 	}
 }
@@ -262,16 +262,16 @@ func prepareTraffic(c *checker) {
 const (
 	// maxMatrixBytes is the largest file of a matrix, in bytes: 4,096 endpoints that mostly send nothing.
 	maxMatrixBytes = 64 << 20
-	// maxKeptMatrix is how long the text of a matrix may be in the scenario that is kept with results, in bytes: the largest
+	// maxStoredMatrixBytes is how long the text of a matrix may be in the scenario that is kept with results, in bytes: the largest
 	// scenario that can be read, less what else a scenario says.
-	maxKeptMatrix = schema.MaxFileBytes - 256<<10
-	// maxDenseMatrix is how many endpoints a matrix has at most that is kept with its zeros.
-	maxDenseMatrix = 1024
+	maxStoredMatrixBytes = schema.MaxFileBytes - 256<<10
+	// maxDenseEndpoints is how many endpoints a matrix has at most that is kept with its zeros.
+	maxDenseEndpoints = 1024
 )
 
 // denseRows returns the rows of a matrix of n x n; none where n is 0, or where it is large.
 func denseRows(n int, entries []collective.Entry) [][]int {
-	if n == 0 || n > maxDenseMatrix {
+	if n == 0 || n > maxDenseEndpoints {
 		return nil
 	}
 	rows := make([][]int, n)
@@ -302,65 +302,65 @@ func textBytes(rows [][]int) int {
 // readMatrix reads the CSV file that the key at path names. The file has one row per node or a list of entries. It returns
 // the number of rows, or 0 for a list, and the nonzero entries; nil if the file is rejected. In messages, what and whom
 // describe the values and their owners, and want the expected file.
-func (c *checker) readMatrix(path, name, want, what, whom string) (n int, entries []collective.Entry) {
-	data, place, err := c.readBesideUpTo(path, name, maxMatrixBytes)
+func (c *checker) readMatrix(path, name, want, quantity, endpoint string) (n int, entries []collective.Entry) {
+	data, fileName, err := c.readRelativeLimited(path, name, maxMatrixBytes)
 	if err != nil {
-		c.refuse(path, "%s; %s", err.Error(), want)
+		c.rejectf(path, "%s; %s", err.Error(), want)
 		return 0, nil
 	}
 	if collective.IsEntryList(data) {
-		if entries, err = collective.ReadEntries(data, place); err == nil && len(entries) == 0 {
-			err = fmt.Errorf("%s lists nothing that is sent", place)
+		if entries, err = collective.ReadEntries(data, fileName); err == nil && len(entries) == 0 {
+			err = fmt.Errorf("%s lists nothing that is sent", fileName)
 		}
 		if err != nil {
-			c.refuseLines(path, err, fmt.Sprintf("write a line from,to,bytes for each %s that sends and each that it sends to", whom))
+			c.rejectLines(path, err, fmt.Sprintf("write a line from,to,bytes for each %s that sends and each that it sends to", endpoint))
 			return 0, nil
 		}
 		slices.SortStableFunc(entries, func(a, b collective.Entry) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
 		return 0, entries
 	}
 	if n = collective.CountRows(data); n < 2 {
-		c.refuse(path, "%s has rows of %d %ss; write a row of %s for each of two %ss or more, with commas between them", place, n, whom, what, whom)
+		c.rejectf(path, "%s has rows of %d %ss; write a row of %s for each of two %ss or more, with commas between them", fileName, n, endpoint, quantity, endpoint)
 		return 0, nil
 	}
-	sizes, err := collective.ReadSizes(bytes.NewReader(data), place, n)
-	if err == nil && what == "bytes" {
-		_, err = collective.FromSizes(place, n, sizes, nil)
+	sizes, err := collective.ReadSizes(bytes.NewReader(data), fileName, n)
+	if err == nil && quantity == "bytes" {
+		_, err = collective.FromSizes(fileName, n, sizes, nil)
 	}
 	if err != nil {
-		c.refuseLines(path, err, fmt.Sprintf("write a row of %s for each %s, with commas between them", what, whom))
+		c.rejectLines(path, err, fmt.Sprintf("write a row of %s for each %s, with commas between them", quantity, endpoint))
 		return 0, nil
 	}
 	return n, append([]collective.Entry{}, collective.Entries(n, sizes)...)
 }
 
-// refuseLines refuses the key at path for each line of an error.
-func (c *checker) refuseLines(path string, err error, want string) {
+// rejectLines refuses the key at path for each line of an error.
+func (c *checker) rejectLines(path string, err error, want string) {
 	for line := range strings.Lines(err.Error()) {
-		c.refuse(path, "%s; %s", strings.TrimSpace(assembly.FaultText(errors.New(line))), want)
+		c.rejectf(path, "%s; %s", strings.TrimSpace(assembly.FaultText(errors.New(line))), want)
 	}
 }
 
-// readBeside reads a file that the key at path names: beside the scenario's file where this names it, else from where
+// readRelative reads a file that the key at path names: beside the scenario's file where this names it, else from where
 // the command runs.
-func (c *checker) readBeside(path, name string) (data []byte, place string, err error) {
-	return c.readBesideUpTo(path, name, schema.MaxFileBytes)
+func (c *checker) readRelative(path, name string) (data []byte, fileName string, err error) {
+	return c.readRelativeLimited(path, name, schema.MaxFileBytes)
 }
 
-// readBesideUpTo is readBeside of a file of at most so many bytes.
-func (c *checker) readBesideUpTo(path, name string, most int) (data []byte, place string, err error) {
-	if place = name; name == "" {
+// readRelativeLimited is readBeside of a file of at most so many bytes.
+func (c *checker) readRelativeLimited(path, name string, maxBytes int) (data []byte, fileName string, err error) {
+	if fileName = name; name == "" {
 		return nil, "", errors.New("names no file")
 	}
-	if file, _ := schema.FindLine(c.Layers, c.stands(path)); !c.Overridden(path) && !filepath.IsAbs(name) {
-		place = filepath.Join(filepath.Dir(file), name)
+	if file, _ := schema.FindLine(c.Layers, c.keyPathInFile(path)); !c.Overridden(path) && !filepath.IsAbs(name) {
+		fileName = filepath.Join(filepath.Dir(file), name)
 	}
-	c.inputs = append(c.inputs, place)
-	if data, err = c.s.files.read(place, most); err == nil && len(data) > most {
-		err = fmt.Errorf("%s is larger than %d MiB", place, most>>20)
+	c.inputFiles = append(c.inputFiles, fileName)
+	if data, err = c.s.files.read(fileName, maxBytes); err == nil && len(data) > maxBytes {
+		err = fmt.Errorf("%s is larger than %d MiB", fileName, maxBytes>>20)
 	}
 	if pe, ok := err.(*os.PathError); ok {
-		err = fmt.Errorf("%s cannot be read: %w", place, pe.Err)
+		err = fmt.Errorf("%s cannot be read: %w", fileName, pe.Err)
 	}
-	return data, place, err
+	return data, fileName, err
 }

@@ -24,54 +24,54 @@ var ErrInput = schema.ErrInput
 // checker converts a decoded TOML file to a scenario and collects diagnostics.
 type checker struct {
 	*schema.Reader
-	s      *Scenario
-	cell   bool              // the scenario is one cell of a sweep, whose other cells run anyway
-	tiers  *func()           // for an outermost tier: receives the check of the work, to run after the inner tiers are checked
-	part   *jobPart          // source of Root, if the scenario is one of several jobs
-	inputs []string          // files that keys name
-	trace  traceFiles        // files of a trace workload
-	alias  map[string]string // path in the file, indexed by the path of a key that was renamed or replaced
+	s             *Scenario
+	isCell        bool              // the scenario is one cell of a sweep, whose other cells run anyway
+	deferredCheck *func()           // for an outermost tier: receives the check of the work, to run after the inner tiers are checked
+	job           *jobKeys          // source of Root, if the scenario is one of several jobs
+	inputFiles    []string          // files that keys name
+	trace         traceFiles        // files of a trace workload
+	aliases       map[string]string // path in the file, indexed by the path of a key that was renamed or replaced
 }
 
 // newChecker returns what checks the keys of a file on top of others. Files that keys name are read from f.
-func newChecker(name string, root map[string]any, layers []schema.Layer, f *files) *checker {
+func newChecker(name string, root map[string]any, layers []schema.Layer, f *fileSet) *checker {
 	c := &checker{s: &Scenario{Name: name, files: f}, Reader: schema.NewReader(root, layers)}
-	c.Reader.FilePath = c.stands
-	c.Reader.OtherKind = c.s.elsewhere
-	c.Reader.Kind = c.kindOf
+	c.Reader.FilePath = c.keyPathInFile
+	c.Reader.OtherKind = c.s.rejectForeignKey
+	c.Reader.Kind = c.kindName
 	return c
 }
 
 // resolve checks Root and fills a scenario from it.
 func (c *checker) resolve() {
-	c.dropUnsetOutputs()
+	c.dropEmptyOutputKeys()
 	c.matrixAlias()
 	c.ringAlias()
 	var found []*form
 	for _, section := range sections {
-		if k := c.kind(section); k != nil {
+		if k := c.sectionForm(section); k != nil {
 			found = append(found, k)
 		}
 	}
 	complete := len(found) == len(sections)
-	c.noteAlgorithms()
-	c.notePolicies()
-	c.noteTrace()
-	if c.noteTopology(); complete {
-		found[0], found[1] = workloadOn(c.s), fabricOf(c.s)
+	c.normaliseAlgorithms()
+	c.peekPolicies()
+	c.peekTrace()
+	if c.peekTopology(); complete {
+		found[0], found[1] = workloadForm(c.s), fabricForm(c.s)
 	}
 	c.s.Fabric.KindName = c.s.Fabric.Kind
-	c.noteMappings()
-	c.takePolicies(c.s.decision().policies)
-	c.Schema = schemaOf(c.s, false, found...)
+	c.normaliseMappings()
+	c.redirectPolicies(c.s.decision().policyKey)
+	c.Schema = formSchema(c.s, false, found...)
 	c.Read(complete)
 	c.checkName()
-	if complete && c.OK("workload.kind") && !c.s.simulates(found[0]) {
-		refuses := cmp.Or(found[1].refuses, "%s; set workload.kind = "+schema.QuotedList(kindsWhere("workload", func(k *kind) bool { return k.on(found[1].offers) })))
-		if needs := found[0].needsOf(c.s); needs != "" {
+	if complete && c.OK("workload.kind") && !c.s.canSimulate(found[0]) {
+		refuses := cmp.Or(found[1].unsupportedFormat, "%s; set workload.kind = "+schema.QuotedList(kindsWhere("workload", func(k *kind) bool { return k.supports(found[1].carrier) })))
+		if needs := found[0].requirement(c.s); needs != "" {
 			refuses = strings.Replace(refuses, "%s;", "%s, which needs "+needs+";", 1)
 		}
-		c.refuse("workload.kind", "fabric %s does not simulate "+refuses, schema.Quote(c.s.Fabric.Kind), schema.Quote(c.s.Workload.Kind))
+		c.rejectf("workload.kind", "fabric %s does not simulate "+refuses, schema.Quote(c.s.Fabric.Kind), schema.Quote(c.s.Workload.Kind))
 	}
 	for _, k := range found {
 		if k.prepare != nil {
@@ -91,9 +91,9 @@ func (c *checker) resolve() {
 	}
 }
 
-// kind returns the kind of a section. If it is missing or misspelt, kind reports that and returns the only or nearest
+// sectionForm returns the kind of a section. If it is missing or misspelt, kind reports that and returns the only or nearest
 // kind, so that further errors are found.
-func (c *checker) kind(section string) *form {
+func (c *checker) sectionForm(section string) *form {
 	head := schema.Part{Path: section, Specs: []any{&c.s.Workload.WorkloadKind}}
 	if section == "fabric" {
 		head.Specs[0] = &c.s.Fabric.FabricKind
@@ -107,49 +107,49 @@ func (c *checker) kind(section string) *form {
 		return nil
 	}
 	path := section + ".kind"
-	allowed := namesOf(section + "s")
+	allowed := choiceNames(section + "s")
 	if v, given := c.Root[section]; given && schema.Child(c.Root, section) == nil {
-		c.refuse(section, "is %s; write it as a table: [%s]", schema.Describe(v), section)
-		return assume(c.likely(section))
+		c.rejectf(section, "is %s; write it as a table: [%s]", schema.Describe(v), section)
+		return assume(c.likelyKind(section))
 	}
 	v, given := schema.Child(c.Root, section)["kind"]
 	if !given {
-		c.refuse(path, "is missing; write kind = %s", schema.QuotedList(allowed))
-		return assume(c.likely(section))
+		c.rejectf(path, "is missing; write kind = %s", schema.QuotedList(allowed))
+		return assume(c.likelyKind(section))
 	}
 	c.MarkGiven(path)
 	if w := t.Keys[0].Set(0, v); w != nil {
-		c.refuse(path, "%s; %s", w.Problem, w.Remedy)
+		c.rejectf(path, "%s; %s", w.Problem, w.Remedy)
 		name, _ := v.(string)
 		return assume(text.Nearest(name, allowed))
 	}
 	return assume(v.(string))
 }
 
-// likely returns the kind that has most of the keys that the file gives in a section, the first of several.
-func (c *checker) likely(section string) string {
-	best, most := "", -1
-	for _, k := range forms() {
+// likelyKind returns the kind that has most of the keys that the file gives in a section, the first of several.
+func (c *checker) likelyKind(section string) string {
+	bestKind, bestCount := "", -1
+	for _, k := range allForms() {
 		if k.section != section {
 			continue
 		}
 		s := &Scenario{}
-		own := schemaOf(s, false, k).Table(section)
-		n := 0
+		table := formSchema(s, false, k).Table(section)
+		count := 0
 		for name := range schema.Child(c.Root, section) {
-			if own.Find(name) != nil {
-				n++
+			if table.Find(name) != nil {
+				count++
 			}
 		}
-		if n > most {
-			best, most = k.name, n
+		if count > bestCount {
+			bestKind, bestCount = k.name, count
 		}
 	}
-	return best
+	return bestKind
 }
 
-// kindOf returns the kind of a section, "" of other tables.
-func (c *checker) kindOf(path string) string {
+// kindName returns the kind of a section, "" of other tables.
+func (c *checker) kindName(path string) string {
 	switch path {
 	case "workload":
 		return c.s.Workload.Kind
@@ -162,7 +162,7 @@ func (c *checker) kindOf(path string) string {
 // checkName holds that the name can be a directory's.
 func (c *checker) checkName() {
 	if n := c.s.Name; n == "" || n[0] == '.' || strings.ContainsAny(n, `/\`) {
-		c.refuse("name", "%s names no directory; write a short name without slashes that does not start with a dot", schema.Quote(n))
+		c.rejectf("name", "%s names no directory; write a short name without slashes that does not start with a dot", schema.Quote(n))
 	}
 }
 
@@ -170,16 +170,16 @@ func (c *checker) checkName() {
 // first that is given: rather by the job that is at fault than for all jobs.
 func (c *checker) Clash(paths []string, problem, remedy string) {
 	overridden := func(path string) bool { return c.Given(path) && c.Overridden(path) }
-	if own := c.part.first(paths); own != "" && !slices.ContainsFunc(paths, overridden) {
-		paths = []string{own}
+	if jobKey := c.job.firstSet(paths); jobKey != "" && !slices.ContainsFunc(paths, overridden) {
+		paths = []string{jobKey}
 	}
 	c.Reader.Clash(paths, problem, remedy)
 }
 
-// clash is Clash of the keys that a text names, with spaces between, and what is wrong and would be right as the
+// conflictf is Clash of the keys that a text names, with spaces between, and what is wrong and would be right as the
 // diagnostic says it: "PROBLEM; REMEDY", a format of the arguments.
-func (c *checker) clash(keys, format string, args ...any) {
-	problem, remedy := worded(format, args)
+func (c *checker) conflictf(keys, format string, args ...any) {
+	problem, remedy := formatProblem(format, args)
 	c.Clash(strings.Fields(keys), problem, remedy)
 }
 
@@ -188,29 +188,29 @@ func (c *checker) blame(keys string, err error) bool {
 	return assembly.Blame(c, strings.Fields(keys), err)
 }
 
-// forbid is clash where something is so.
-func (c *checker) forbid(is bool, keys, format string, args ...any) {
-	if is {
-		c.clash(keys, format, args...)
+// conflictIf is clash where something is so.
+func (c *checker) conflictIf(condition bool, keys, format string, args ...any) {
+	if condition {
+		c.conflictf(keys, format, args...)
 	}
 }
 
-// refuse is Refuse worded as clash.
-func (c *checker) refuse(path, format string, args ...any) {
-	problem, remedy := worded(format, args)
+// rejectf is Refuse worded as clash.
+func (c *checker) rejectf(path, format string, args ...any) {
+	problem, remedy := formatProblem(format, args)
 	c.Reject(path, problem, remedy)
 }
 
-func worded(format string, args []any) (problem, remedy string) {
+func formatProblem(format string, args []any) (problem, remedy string) {
 	problem, remedy, _ = strings.Cut(format, "; ")
 	n := strings.Count(problem, "%") - 2*strings.Count(problem, "%%")
 	return fmt.Sprintf(problem, args[:n]...), fmt.Sprintf(remedy, args[n:]...)
 }
 
-// stands returns the path in the file of a key that the checker knows by another.
-func (c *checker) stands(path string) string {
-	if as, ok := c.alias[path]; ok {
-		path = as
+// keyPathInFile returns the path in the file of a key that the checker knows by another.
+func (c *checker) keyPathInFile(path string) string {
+	if writtenPath, ok := c.aliases[path]; ok {
+		path = writtenPath
 	}
-	return c.part.place(path)
+	return c.job.pathInFile(path)
 }

@@ -24,12 +24,12 @@ func (c *checker) ringAlias() {
 		policy = map[string]any{}
 		c.Root["policy"] = policy
 	}
-	c.alias = map[string]string{}
+	c.aliases = map[string]string{}
 	// set gives the key at path, in a table, the value that follows from another key of [workload]. It returns the line
 	// of a file that does the same.
 	set := func(table map[string]any, path, from string, value any) string {
 		_, key := schema.CutLast(path)
-		table[key], c.alias[path] = value, "workload."+from
+		table[key], c.aliases[path] = value, "workload."+from
 		text, _ := json.Marshal(value) // JSON of texts, lists and booleans is TOML
 		return path + " = " + string(text)
 	}
@@ -40,14 +40,14 @@ func (c *checker) ringAlias() {
 		if delete(w, key); !given {
 			return choices[0]
 		} else if !slices.Contains(choices, text) {
-			c.refuse("workload."+key, "is %s; write %s", schema.Describe(v), schema.QuotedList(choices[slices.Index(choices, "")+1:]))
+			c.rejectf("workload."+key, "is %s; write %s", schema.Describe(v), schema.QuotedList(choices[slices.Index(choices, "")+1:]))
 		}
 		return text
 	}
 	oneRing, form := take("rings", "one", "per-dimension") != "per-dimension", take("ring_form", "", "links", "line", "folded")
 	oneWay := w["bidirectional"] == false
 	if v, given := w["bidirectional"]; given && v != true && v != false {
-		c.refuse("workload.bidirectional", "is %s; write true or false", schema.Describe(v))
+		c.rejectf("workload.bidirectional", "is %s; write true or false", schema.Describe(v))
 	}
 	delete(w, "bidirectional")
 	delete(w, "payload") // it never had an effect on rings
@@ -87,7 +87,7 @@ func (c *checker) ringAlias() {
 		}
 	}
 	plain := &Scenario{}
-	traffic, call := schema.New(plain.names(false), trafficParts(plain)...).Table("workload"), schemaOf(plain, false, findKind("workload", kind).forms[0]).Table("workload")
+	traffic, call := schema.New(plain.tagNames(false), trafficParts(plain)...).Table("workload"), formSchema(plain, false, findKind("workload", kind).forms[0]).Table("workload")
 	for key := range w { // that the file gives for another kind
 		if traffic.Find(key) != nil && call.Find(key) == nil && c.IsSwitchedOff("workload."+key, "workload.kind") {
 			delete(w, key)
@@ -96,7 +96,7 @@ func (c *checker) ringAlias() {
 	if w["message"] == nil {
 		set(w, "workload.message", "message", "64KB")
 	}
-	if level := schema.Child(c.Root, "engine")["level"]; w["packet"] == nil && (level == nil || level == "packet") && kindIn(c.Root, "fabric").grid {
+	if level := schema.Child(c.Root, "engine")["level"]; w["packet"] == nil && (level == nil || level == "packet") && fileKind(c.Root, "fabric").hasCoordinates {
 		set(w, "workload.packet", "packet", "1KB")
 	}
 	c.s.Deprecated = append(c.s.Deprecated, c.Diagnose("workload.kind", schema.Quote(old)+" is deprecated", strings.Join(instead, ", ")))

@@ -42,8 +42,8 @@ func TestCarried(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s = s.Only(s.PolicyNames()[0])
-		carried, err := s.Carried()
+		s = s.WithPolicy(s.PolicyNames()[0])
+		carried, err := s.CarriedFiles()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestCarried(t *testing.T) {
 			t.Errorf("%s carries %q, want %q", name, got, want)
 		}
 		if len(want) > 0 {
-			if _, err := ParseCarried("cell.toml", s.TOML(), nil); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "opens no file of this machine") {
+			if _, err := ParseWithFiles("cell.toml", s.TOML(), nil); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "opens no file of this machine") {
 				t.Errorf("%s without its files: %v, want a refusal", name, err)
 			}
 			for place := range carried {
@@ -65,7 +65,7 @@ func TestCarried(t *testing.T) {
 				defer os.Rename(place+".gone", place)
 			}
 		}
-		there, err := ParseCarried("cell.toml", s.TOML(), carried)
+		there, err := ParseWithFiles("cell.toml", s.TOML(), carried)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -109,7 +109,7 @@ func TestCarriedOpensNothing(t *testing.T) {
 	} {
 		var told [2]string
 		for i, file := range []string{there, missing} {
-			_, err := ParseCarried("cell.toml", []byte(strings.ReplaceAll(text, "FILE", filepath.ToSlash(file))), nil)
+			_, err := ParseWithFiles("cell.toml", []byte(strings.ReplaceAll(text, "FILE", filepath.ToSlash(file))), nil)
 			if !errors.Is(err, ErrInput) {
 				t.Errorf("%s: error %v, want a refusal", text, err)
 				continue

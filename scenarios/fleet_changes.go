@@ -13,8 +13,8 @@ import (
 
 // change is a single change of a scenario that may make it better, as overrides.
 type change struct {
-	words string
-	set   []string
+	description string
+	overrides   []string
 }
 
 // fleetChanges lists what could be otherwise about a fleet: spares, repairs, routes, checkpoints, queues, placements.
@@ -22,11 +22,11 @@ func (s *Scenario) fleetChanges(policy string) []change {
 	p, f := &s.Policy.Fleet, &s.Workload.Faults
 	half := func(key string, t engine.Time) string { return fmt.Sprintf("%s=%gs", key, t.Seconds()/2) }
 	var list []change
-	add := func(words string, set ...string) { list = append(list, change{words, set}) }
-	other := func(words, key, now string, values ...string) {
+	add := func(description string, set ...string) { list = append(list, change{description, set}) }
+	other := func(description, key, now string, values ...string) {
 		for _, v := range values {
 			if v != now {
-				add(fmt.Sprintf(words, v), key+"="+v)
+				add(fmt.Sprintf(description, v), key+"="+v)
 			}
 		}
 	}
@@ -72,18 +72,18 @@ func (s *Scenario) fleetChanges(policy string) []change {
 // gainSeeds is how many seeds changes are simulated with, of fleets of at most so many days, over pods; of larger ones
 // fewer.
 const (
-	gainSeeds   = 5
-	gainPodDays = 300
+	maxGainSeeds   = 5
+	maxGainPodDays = 300
 )
 
 // Gains simulates single changes of a scenario under a policy, over as many seeds as it returns. It returns none of
 // scenarios that are no fleets.
 func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gain, seeds int, err error) {
-	if s.decision().policies != "placements" {
+	if s.decision().policyKey != "placements" {
 		return nil, 0, nil
 	}
-	seeds = max(1, min(gainSeeds, gainPodDays/(s.Workload.Fleet.Days*s.Fabric.Cubes.Pods)))
-	text := s.Only(policy).TOML()
+	seeds = max(1, min(maxGainSeeds, maxGainPodDays/(s.Workload.Fleet.Days*s.Fabric.Cubes.Pods)))
+	text := s.WithPolicy(policy).TOML()
 	changes := append([]change{{}}, s.fleetChanges(policy)...)
 	values := make([][]float64, len(changes))
 	failed := make([]error, len(changes))
@@ -96,7 +96,7 @@ func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gai
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			for k := range seeds {
-				v, err := goodputOf(ctx, text, append(changes[i].set, fmt.Sprintf("seed=%d", s.Seed+uint64(k))))
+				v, err := simulateGoodput(ctx, text, append(changes[i].overrides, fmt.Sprintf("seed=%d", s.Seed+uint64(k))))
 				if failed[i] = err; err != nil {
 					return
 				}
@@ -112,19 +112,19 @@ func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gai
 		return nil, 0, failed[0]
 	}
 	for i, c := range changes[1:] {
-		g := result.Gain{Change: c.words}
+		g := result.Gain{Change: c.description}
 		if err := failed[i+1]; err != nil {
 			g.Failed = err.Error()
 		} else {
-			g.Mean, g.SE = paired(values[i+1], values[0])
+			g.Mean, g.SE = pairedDifference(values[i+1], values[0])
 		}
 		gains = append(gains, g)
 	}
 	return gains, seeds, nil
 }
 
-// goodputOf returns the goodput of a fleet with one placement, its work counted on the slices that jobs ask for.
-func goodputOf(ctx context.Context, text []byte, set []string) (float64, error) {
+// simulateGoodput returns the goodput of a fleet with one placement, its work counted on the slices that jobs ask for.
+func simulateGoodput(ctx context.Context, text []byte, set []string) (float64, error) {
 	s, err := Parse("scenario.toml", text, set)
 	if err != nil {
 		return 0, err
@@ -133,8 +133,8 @@ func goodputOf(ctx context.Context, text []byte, set []string) (float64, error) 
 	return row.Metrics["work_done"], err
 }
 
-// paired returns the mean of the differences of pairs and its standard error.
-func paired(a, b []float64) (mean, se float64) {
+// pairedDifference returns the mean of the differences of pairs and its standard error.
+func pairedDifference(a, b []float64) (mean, se float64) {
 	n := float64(len(a))
 	squares := 0.0
 	for i := range a {

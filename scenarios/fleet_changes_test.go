@@ -19,9 +19,9 @@ func TestFleetChanges(t *testing.T) {
 	}
 	var all []string
 	for _, c := range s.fleetChanges("reconfigurable") {
-		all = append(all, c.set...)
-		if changed, err := Parse("fleet.toml", []byte(text), c.set); err != nil || string(changed.TOML()) == string(s.TOML()) {
-			t.Errorf("%s: %v changes nothing (%v)", c.words, c.set, err)
+		all = append(all, c.overrides...)
+		if changed, err := Parse("fleet.toml", []byte(text), c.overrides); err != nil || string(changed.TOML()) == string(s.TOML()) {
+			t.Errorf("%s: %v changes nothing (%v)", c.description, c.overrides, err)
 		}
 	}
 	now := map[string]string{"policy.fault.ocs": s.Policy.Fleet.Fault.OCS, "policy.fault.machine": s.Policy.Fleet.Fault.Machine,
@@ -57,8 +57,8 @@ func TestGains(t *testing.T) {
 		t.Fatal(err)
 	}
 	changes := s.fleetChanges("reconfigurable")
-	if seeds != gainSeeds || len(gains) != len(changes) {
-		t.Fatalf("%d gains of %d seeds, want %d of %d", len(gains), seeds, len(changes), gainSeeds)
+	if seeds != maxGainSeeds || len(gains) != len(changes) {
+		t.Fatalf("%d gains of %d seeds, want %d of %d", len(gains), seeds, len(changes), maxGainSeeds)
 	}
 	work := func(seed int, set ...string) float64 {
 		one, err := Parse("fleet.toml", []byte(text), slices.Concat([]string{`policy.placements=["reconfigurable"]`}, set, []string{fmt.Sprint("seed=", seed)}))
@@ -73,13 +73,13 @@ func TestGains(t *testing.T) {
 	}
 	var lines strings.Builder
 	for i, g := range gains {
-		fmt.Fprintf(&lines, "%s (%s): %.9g, %.9g %s\n", g.Change, strings.Join(changes[i].set, " "), g.Mean, g.SE, g.Failed)
+		fmt.Fprintf(&lines, "%s (%s): %.9g, %.9g %s\n", g.Change, strings.Join(changes[i].overrides, " "), g.Mean, g.SE, g.Failed)
 		if i%12 != 0 { // each run takes long
 			continue
 		}
 		var more []float64
 		for seed := range seeds {
-			more = append(more, work(3+seed, changes[i].set...)-work(3+seed))
+			more = append(more, work(3+seed, changes[i].overrides...)-work(3+seed))
 		}
 		sum, squares := 0.0, 0.0
 		for _, v := range more {
@@ -88,12 +88,12 @@ func TestGains(t *testing.T) {
 		for _, v := range more {
 			squares += (v - sum) * (v - sum)
 		}
-		if want := math.Sqrt(squares / float64(seeds*(seeds-1))); math.Abs(g.Mean-sum) > 1e-12 || math.Abs(g.SE-want) > 1e-12 || g.Change != changes[i].words {
+		if want := math.Sqrt(squares / float64(seeds*(seeds-1))); math.Abs(g.Mean-sum) > 1e-12 || math.Abs(g.SE-want) > 1e-12 || g.Change != changes[i].description {
 			t.Errorf("%s: %g with an error of %g, want %g and %g", g.Change, g.Mean, g.SE, sum, want)
 		}
 	}
 	compareText(t, filepath.Join("testdata", "gains.txt"), lines.String())
-	if mean, se := paired([]float64{3}, []float64{1}); mean != 2 || se != 0 {
+	if mean, se := pairedDifference([]float64{3}, []float64{1}); mean != 2 || se != 0 {
 		t.Errorf("one pair: %g with an error of %g, want 2 and 0", mean, se)
 	}
 }

@@ -16,13 +16,13 @@ import (
 	"sim/workloads/fleet"
 )
 
-// steps returns the steps of jobs that are simulated, of files that were checked.
-func (s *Scenario) steps() []fleets.Step {
+// fleetSteps returns the steps of jobs that are simulated, of files that were checked.
+func (s *Scenario) fleetSteps() []fleets.Step {
 	var list []fleets.Step
-	for _, of := range s.Workload.Stepped {
-		digest := of.Digest()
-		list = append(list, fleets.Step{Chips: of.chips(), Seconds: func(ctx context.Context, shape fleet.Shape, down int) (float64, error) {
-			return of.stepOn(ctx, slice{digest, shape, down})
+	for _, step := range s.Workload.StepScenarios {
+		digest := step.Digest()
+		list = append(list, fleets.Step{Chips: step.chips(), Seconds: func(ctx context.Context, shape fleet.Shape, down int) (float64, error) {
+			return step.stepSeconds(ctx, stepSlice{digest, shape, down})
 		}})
 	}
 	return list
@@ -37,30 +37,30 @@ func (s *Scenario) chips() int {
 	return n
 }
 
-// slice is what a step takes its time on: a scenario by its digest, and the slice of which a switch of a dimension is
+// stepSlice is what a step takes its time on: a scenario by its digest, and the slice of which a switch of a dimension is
 // down, or none below 0.
-type slice struct {
-	digest string
+type stepSlice struct {
+	scenario string
 	fleet.Shape
-	down int
+	downDim int
 }
 
 // stepTimes are how long steps take, in seconds.
-var stepTimes once.Map[slice, float64]
+var stepTimes once.Map[stepSlice, float64]
 
-// stepOn returns how long the work of s takes in seconds under its first router. It is infinite where the slice cannot
+// stepSeconds returns how long the work of s takes in seconds under its first router. It is infinite where the slice cannot
 // serve it.
-func (s *Scenario) stepOn(ctx context.Context, on slice) (float64, error) {
-	return stepTimes.Get(ctx, on, func() (float64, error) {
-		d := on.Dims
+func (s *Scenario) stepSeconds(ctx context.Context, key stepSlice) (float64, error) {
+	return stepTimes.Get(ctx, key, func() (float64, error) {
+		d := key.Dims
 		set := []string{fmt.Sprintf("fabric.dims=[%d,%d,%d]", d[0], d[1], d[2]), "fabric.twist=", "fabric.failed_ocs=[]"}
-		if on.Twisted {
+		if key.Twisted {
 			set[1] += torus.TPUv4
 		}
-		if on.down >= 0 {
-			set[2] = fmt.Sprintf(`fabric.failed_ocs=["%s0"]`, torus.DimName(on.down))
+		if key.downDim >= 0 {
+			set[2] = fmt.Sprintf(`fabric.failed_ocs=["%s0"]`, torus.DimName(key.downDim))
 		}
-		one, err := s.again(set)
+		one, err := s.reparse(set)
 		if err != nil {
 			return math.Inf(1), nil // such as ranks along axes of other lengths
 		}
@@ -74,9 +74,9 @@ func (s *Scenario) stepOn(ctx context.Context, on slice) (float64, error) {
 	})
 }
 
-// again returns s under its first policy with overrides.
-func (s *Scenario) again(overrides []string) (*Scenario, error) {
-	c, faults := parse(s.Name+".toml", s.Only(s.PolicyNames()[0]).TOML(), overrides, s.files)
+// reparse returns s under its first policy with overrides.
+func (s *Scenario) reparse(overrides []string) (*Scenario, error) {
+	c, faults := parse(s.Name+".toml", s.WithPolicy(s.PolicyNames()[0]).TOML(), overrides, s.files)
 	if faults != nil {
 		return nil, faults
 	}
@@ -95,28 +95,28 @@ func (s *Scenario) firstRow(ctx context.Context) (result.Row, error) {
 
 // readSteps reads the scenarios of steps.
 func (c *checker) readSteps() {
-	const at = "workload.steps.scenarios"
+	const key = "workload.steps.scenarios"
 	w := &c.s.Workload
 	sum := sha256.New()
 	for i, name := range w.Steps.Scenarios {
-		if file, _ := schema.FindLine(c.Layers, at); !c.Overridden(at) {
-			name = c.s.files.beside(file, name)
+		if file, _ := schema.FindLine(c.Layers, key); !c.Overridden(key) {
+			name = c.s.files.baseFilePath(file, name)
 		}
-		step, wrong := c.readStep(name)
-		if wrong == "" && !c.asked(step.chips()) {
-			wrong = fmt.Sprintf("%s has %d chips, and no job asks for a slice of as many", name, step.chips())
+		step, problem := c.readStep(name)
+		if problem == "" && !c.mixHasSlice(step.chips()) {
+			problem = fmt.Sprintf("%s has %d chips, and no job asks for a slice of as many", name, step.chips())
 		}
-		if wrong != "" {
-			c.refuse(at, "element %d: %s; name scenarios of a step on a torus of three dimensions, as large as a slice of the mix", i+1, wrong)
+		if problem != "" {
+			c.rejectf(key, "element %d: %s; name scenarios of a step on a torus of three dimensions, as large as a slice of the mix", i+1, problem)
 			return
 		}
-		w.Steps.Scenarios[i], w.Stepped = name, append(w.Stepped, step)
+		w.Steps.Scenarios[i], w.StepScenarios = name, append(w.StepScenarios, step)
 		sum.Write([]byte(step.Digest()))
 	}
-	if digest := hex.EncodeToString(sum.Sum(nil)); len(w.Stepped) > 0 && w.Steps.Digest == "" {
+	if digest := hex.EncodeToString(sum.Sum(nil)); len(w.StepScenarios) > 0 && w.Steps.Digest == "" {
 		w.Steps.Digest = digest
-	} else if len(w.Stepped) > 0 && w.Steps.Digest != digest {
-		c.refuse("workload.steps.digest", "is not that of the scenarios; leave it out, or name those that it is of")
+	} else if len(w.StepScenarios) > 0 && w.Steps.Digest != digest {
+		c.rejectf("workload.steps.digest", "is not that of the scenarios; leave it out, or name those that it is of")
 	}
 }
 
@@ -126,27 +126,27 @@ func (c *checker) readStep(name string) (*Scenario, string) {
 	if fault != nil {
 		return nil, fault.String()
 	}
-	c.inputs = append(c.inputs, name)
-	of, faults := parse(name, data, nil, c.s.files)
+	c.inputFiles = append(c.inputFiles, name)
+	sub, faults := parse(name, data, nil, c.s.files)
 	if faults != nil {
 		return nil, faults[0].String()
 	}
-	if !kindIn(of.Root, "fabric").grid { // a fleet could name itself
+	if !fileKind(sub.Root, "fabric").hasCoordinates { // a fleet could name itself
 		return nil, name + " is of no torus"
 	}
-	s, err := of.finish()
+	s, err := sub.finish()
 	if found := (Diagnostics)(nil); errors.As(err, &found) {
 		return nil, found[0].String()
 	}
-	if s.Engine.Level == "static" || !s.routes() || len(s.Fabric.Dims) != 3 {
+	if s.Engine.Level == "static" || !s.usesRouters() || len(s.Fabric.Dims) != 3 {
 		return nil, name + " is at level \"static\", compares no routers, or is not of three dimensions"
 	}
 	return s, ""
 }
 
-// asked reports whether jobs may ask for slices of whole cubes with so many chips.
-func (c *checker) asked(chips int) bool {
-	mix, err := c.s.fleet().Mix()
+// mixHasSlice reports whether jobs may ask for slices of whole cubes with so many chips.
+func (c *checker) mixHasSlice(chips int) bool {
+	mix, err := c.s.fleetView().Mix()
 	if err != nil {
 		return true // which is told
 	}

@@ -41,7 +41,7 @@ func TestFleetSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.steps()[0].Seconds(t.Context(), shape, c.down)
+		got, err := s.fleetSteps()[0].Seconds(t.Context(), shape, c.down)
 		if want := makespan(c.set...); err != nil || math.Abs(got/want-1) > 1e-9 || c.set != nil && got <= regular {
 			t.Errorf("%s, %d down: %g s, want %g, more than %g; %v", c.shape, c.down, got, want, regular, err)
 		}

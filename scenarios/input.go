@@ -17,8 +17,8 @@ import (
 func (s *Scenario) input() *input.Scenario {
 	w := &s.Workload
 	in := &input.Scenario{
-		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.Fabric, Policy: s.Policy.Policy, Mapping: s.Policy.Placed,
-		Engine: s.Engine, Replicas: s.Replicas, Replay: s.Replay, Workload: input.Workload{Kind: w.Kind, Trains: s.trains(), WorkloadKeys: w.WorkloadKeys},
+		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.Fabric, Policy: s.Policy.Policy, Mapping: s.Policy.Mapping,
+		Engine: s.Engine, Replicas: s.Replicas, Replay: s.Replay, Workload: input.Workload{Kind: w.Kind, Trains: s.isTraining(), WorkloadKeys: w.WorkloadKeys},
 		Read: func(file string) ([]byte, error) { return s.files.read(file, schema.MaxFileBytes) },
 	}
 	for i := range s.Jobs {
@@ -28,39 +28,39 @@ func (s *Scenario) input() *input.Scenario {
 		}
 		in.Jobs = append(in.Jobs, job)
 	}
-	if s.jointly() {
-		in.Fabric.InnerTiers = s.inside()
+	if s.isJoint() {
+		in.Fabric.InnerTiers = s.innerLinks()
 	} else if n := len(s.Tiers); n > 0 {
 		if gpus := s.innerTier(n - 1).GPUs(); s.Fabric.Links.GPUs()%gpus == 0 { // else it is refused
 			in.Block = gpus
 		}
 	}
-	if s.stepCalls() {
+	if s.hasCallsInGraph() {
 		in.Workload.Calls = s.expansion()
 	}
-	if s.calls() {
-		in.Workload.Call = s.call()
+	if s.isCall() {
+		in.Workload.Call = s.collectiveCall()
 		in.Workload.Message = units.Bytes(in.Workload.Call.Bytes)
 	}
-	if pods := s.leaves().policies == "allocators"; !pods || !s.trains() {
-		if in.Workload.Work = s.ranked(); pods {
-			s.onPods(&in.Workload)
+	if pods := s.fabricDecision().policyKey == "allocators"; !pods || !s.isTraining() {
+		if in.Workload.Work = s.rankWork(); pods {
+			s.addPodWork(&in.Workload)
 		}
 	}
 	return in
 }
 
-// onPods adds what traffic, calls and ranks need on pods.
-func (s *Scenario) onPods(w *input.Workload) {
-	if w.Pods = s.uniform(); w.Work != nil {
+// addPodWork adds what traffic, calls and ranks need on pods.
+func (s *Scenario) addPodWork(w *input.Workload) {
+	if w.Pods = s.uniformPods(); w.Work != nil {
 		return
 	}
 	if w.Call != nil {
 		w.Words = w.Call.Words()
-		w.Graph = func(ctx context.Context) (*engine.Graph, error) { return podGraph(ctx, s) }
+		w.Graph = func(ctx context.Context) (*engine.Graph, error) { return podCallGraph(ctx, s) }
 		return
 	}
-	w.Graph = func(context.Context) (*engine.Graph, error) { return s.messages(w.Pods) }
+	w.Graph = func(context.Context) (*engine.Graph, error) { return s.podMessageGraph(w.Pods) }
 	kind := s.traffic()
 	w.Random = kind.Drawn && s.Engine.Level == "packet"
 	switch w.Words = s.Workload.Kind; {
@@ -71,18 +71,18 @@ func (s *Scenario) onPods(w *input.Workload) {
 	}
 }
 
-// pods, links and domain return the input with the methods of its systems.
-func (s *Scenario) pods() *circuits.Scenario { return (*circuits.Scenario)(s.input()) }
-func (s *Scenario) links() *paths.Scenario   { return (*paths.Scenario)(s.input()) }
-func (s *Scenario) domain() *plans.Scenario  { return (*plans.Scenario)(s.input()) }
+// circuitsView, links and domain return the input with the methods of its systems.
+func (s *Scenario) circuitsView() *circuits.Scenario { return (*circuits.Scenario)(s.input()) }
+func (s *Scenario) pathsView() *paths.Scenario       { return (*paths.Scenario)(s.input()) }
+func (s *Scenario) plansView() *plans.Scenario       { return (*plans.Scenario)(s.input()) }
 
 // PodsPerReplica returns the pods over which one replica is spread.
-func (s *Scenario) PodsPerReplica() int { return s.pods().PodsPerReplica() }
+func (s *Scenario) PodsPerReplica() int { return s.circuitsView().PodsPerReplica() }
 
 // Cost estimates what the simulation of one policy takes. It is 0 if there is no estimate. Cost returns the context's error
 // when ctx is cancelled.
 func (s *Scenario) Cost(ctx context.Context) (Cost, error) {
-	if estimate := s.leaves().cost; estimate != nil && !s.calls() {
+	if estimate := s.fabricDecision().cost; estimate != nil && !s.isCall() {
 		return estimate(ctx, s)
 	}
 	return Cost{}, nil

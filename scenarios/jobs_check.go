@@ -13,26 +13,26 @@ import (
 // checkJobs holds the jobs against each other. Only jobs that are sound by themselves are looked at.
 func checkJobs(c *checker) {
 	checkJobNames(c)
-	if r := &c.s.Policy.Repeat; c.s.sharedCircuits() && c.OK("policy.repeat.iterations", "policy.repeat.warmup") && r.Warmup >= r.Iterations {
-		c.clash("policy.repeat.warmup policy.repeat.iterations", "%d iterations of warm-up leave none of %d to measure; choose fewer", r.Warmup, r.Iterations)
+	if r := &c.s.Policy.Repeat; c.s.sharesCircuits() && c.OK("policy.repeat.iterations", "policy.repeat.warmup") && r.Warmup >= r.Iterations {
+		c.conflictf("policy.repeat.warmup policy.repeat.iterations", "%d iterations of warm-up leave none of %d to measure; choose fewer", r.Warmup, r.Iterations)
 	}
 	for i := range c.s.Jobs {
 		if c.s.Jobs[i].Scenario == nil || !c.OK(jobPath(i, "pods")) {
 			return
 		}
 	}
-	checkReplicasOfJobs(c)
+	checkJobReplicas(c)
 	rows := 1
 	for i := range c.s.Jobs {
-		rows = max(rows, c.s.Jobs[i].Scenario.pods().Rows())
+		rows = max(rows, c.s.Jobs[i].Scenario.circuitsView().Rows())
 	}
-	if n := float64(rows) * float64(c.s.pods().PodsInRow()); n > maxMapped {
-		c.clash("fabric.pods job", "%.2g pods are too many; stay within %d in all replicas that are simulated", n, maxMapped)
+	if n := float64(rows) * float64(c.s.circuitsView().PodsInRow()); n > maxMappedPods {
+		c.conflictf("fabric.pods job", "%.2g pods are too many; stay within %d in all replicas that are simulated", n, maxMappedPods)
 		return
 	}
-	checkPortsOfJobs(c)
-	if c.s.Policy.Placed.IsSet() && len(c.Diagnostics) == 0 {
-		circuits.CheckMappings(c.Reader, c.s.pods())
+	checkJobPorts(c)
+	if c.s.Policy.Mapping.IsSet() && len(c.Diagnostics) == 0 {
+		circuits.CheckMappings(c.Reader, c.s.circuitsView())
 	}
 	c.blame("job", c.s.podCost().Excess("passes of stages and transfers between pods", "fewer"))
 }
@@ -48,36 +48,36 @@ func checkJobNames(c *checker) {
 		bad := func(r rune) bool { return !schema.IsBare(r) }
 		switch {
 		case name == "" || strings.ContainsFunc(name, bad):
-			c.refuse(path, "%s cannot stand in the name of a metric; write letters, digits, - and _", schema.Quote(name))
+			c.rejectf(path, "%s cannot stand in the name of a metric; write letters, digits, - and _", schema.Quote(name))
 		case seen[name]:
-			c.refuse(path, "two jobs are called %s; give each a name of its own", schema.Quote(name))
+			c.rejectf(path, "two jobs are called %s; give each a name of its own", schema.Quote(name))
 		}
 		seen[name] = true
 	}
 }
 
-// checkReplicasOfJobs holds that the jobs of a pod can be simulated together: all replicas of each, or one replica of
+// checkJobReplicas holds that the jobs of a pod can be simulated together: all replicas of each, or one replica of
 // each that stands for as many. Where one job needs all of its replicas, so do the others.
-func checkReplicasOfJobs(c *checker) {
+func checkJobReplicas(c *checker) {
 	jobs := c.s.Jobs
 	mode := func(i int) string { return c.s.Jobs[i].Scenario.Workload.ReplicaMode }
 	key := func(i int) string {
-		return (&jobPart{index: i, own: schema.Rows(c.Root["job"])[i], top: c.Root}).place("workload.replicas")
+		return (&jobKeys{index: i, jobTable: schema.Rows(c.Root["job"])[i], fileTable: c.Root}).pathInFile("workload.replicas")
 	}
 	all := -1
 	for i := range jobs {
 		if mode(i) == "decomposed" {
-			c.refuse(key(i), `is "decomposed", which several jobs cannot be; choose "auto", "single" or "all"`)
+			c.rejectf(key(i), `is "decomposed", which several jobs cannot be; choose "auto", "single" or "all"`)
 			return
 		}
-		if all < 0 && jobs[i].Scenario.pods().Extent().All {
+		if all < 0 && jobs[i].Scenario.circuitsView().Extent().All {
 			all = i
 		}
 	}
 	if all >= 0 {
 		for i := range jobs {
 			if mode(i) == "single" {
-				c.clash(key(i)+" "+key(all), `job %q simulates one replica for all, and job %q must simulate all of its; set workload.replicas = "all"`, jobs[i].Name, jobs[all].Name)
+				c.conflictf(key(i)+" "+key(all), `job %q simulates one replica for all, and job %q must simulate all of its; set workload.replicas = "all"`, jobs[i].Name, jobs[all].Name)
 				return
 			}
 			jobs[i].Scenario.Workload.ReplicaMode = "all"
@@ -86,40 +86,40 @@ func checkReplicasOfJobs(c *checker) {
 	}
 	for i := range jobs {
 		for k := range i {
-			here, there := jobs[i].Scenario.Workload.Replicas(), jobs[k].Scenario.Workload.Replicas()
-			meet := slices.ContainsFunc(jobs[i].Pods, func(pod int) bool { return slices.Contains(jobs[k].Pods, pod) })
-			if here != there && (meet || c.s.sharedCircuits()) {
-				c.refuse(fmt.Sprintf("job.%d", i),
-					`has %s, and job %q, with which it shares pods, %d: one cannot stand for all; give them as many, or set workload.replicas = "all"`, assembly.Plural(here, "replica"), jobs[k].Name, there)
+			replicas, other := jobs[i].Scenario.Workload.Replicas(), jobs[k].Scenario.Workload.Replicas()
+			sharePods := slices.ContainsFunc(jobs[i].Pods, func(pod int) bool { return slices.Contains(jobs[k].Pods, pod) })
+			if replicas != other && (sharePods || c.s.sharesCircuits()) {
+				c.rejectf(fmt.Sprintf("job.%d", i),
+					`has %s, and job %q, with which it shares pods, %d: one cannot stand for all; give them as many, or set workload.replicas = "all"`, assembly.Plural(replicas, "replica"), jobs[k].Name, other)
 				return
 			}
 		}
 	}
 }
 
-// checkPortsOfJobs holds that every pod has a port for each pod that each of its jobs talks to.
-func checkPortsOfJobs(c *checker) {
+// checkJobPorts holds that every pod has a port for each pod that each of its jobs talks to.
+func checkJobPorts(c *checker) {
 	if !c.OK("fabric.ports_per_pod", "fabric.pods") {
 		return
 	}
-	ports := c.s.pods().PodPorts()
+	ports := c.s.circuitsView().PodPorts()
 	need := make([]int, len(ports))
 	for i := range c.s.Jobs {
 		job := &c.s.Jobs[i]
-		for r := range job.Scenario.pods().Rows() {
-			at := func(block int) *int { return &need[r*c.s.pods().PodsInRow()+job.Pods[block]] }
+		for r := range job.Scenario.circuitsView().Rows() {
+			podNeed := func(block int) *int { return &need[r*c.s.circuitsView().PodsInRow()+job.Pods[block]] }
 			for b := range job.Pods {
-				*at(b) += job.Scenario.Workload.PeerNeighbours()
+				*podNeed(b) += job.Scenario.Workload.PeerNeighbours()
 			}
-			for _, pair := range job.Scenario.pods().Neighbours() {
-				*at(pair[0])++
-				*at(pair[1])++
+			for _, pair := range job.Scenario.circuitsView().Neighbours() {
+				*podNeed(pair[0])++
+				*podNeed(pair[1])++
 			}
 		}
 	}
 	for pod, n := range need {
 		if n > ports[pod] {
-			c.clash("fabric.ports_per_pod job", "U_p = %d is too small to connect: the jobs in pod %d need %d circuits; give at least %d ports", ports[pod], pod, n, n)
+			c.conflictf("fabric.ports_per_pod job", "U_p = %d is too small to connect: the jobs in pod %d need %d circuits; give at least %d ports", ports[pod], pod, n, n)
 			return
 		}
 	}

@@ -72,10 +72,10 @@ func TestJobsInherit(t *testing.T) {
 	if got := s.PolicyNames(); !slices.Equal(got, []string{"joint"}) {
 		t.Errorf("policies %v, want those of the override", got)
 	}
-	if got := s.pods().PodPorts(); !slices.Equal(got, []int{8, 8}) {
+	if got := s.circuitsView().PodPorts(); !slices.Equal(got, []int{8, 8}) {
 		t.Errorf("ports %v, want one a GPU of either job", got)
 	}
-	if got := parseJobs(t, smallJobs, "fabric.ports_per_pod=7", "fabric.pods=3").pods().PodPorts(); !slices.Equal(got, []int{7, 7, 0}) {
+	if got := parseJobs(t, smallJobs, "fabric.ports_per_pod=7", "fabric.pods=3").circuitsView().PodPorts(); !slices.Equal(got, []int{7, 7, 0}) {
 		t.Errorf("ports %v, want 7 in each pod that a job lies in", got)
 	}
 	// a model that a job names takes the place of one that the top describes
@@ -134,7 +134,7 @@ func TestRoundTripJobs(t *testing.T) {
 			t.Fatalf("%v: %v", set, err)
 		}
 		sameAgain(t, s)
-		if one, again := s.Only("joint"), s.Only("joint"); one.CellKey() != again.CellKey() || !slices.Equal(one.PolicyNames(), []string{"joint"}) {
+		if one, again := s.WithPolicy("joint"), s.WithPolicy("joint"); one.CellKey() != again.CellKey() || !slices.Equal(one.PolicyNames(), []string{"joint"}) {
 			t.Fatalf("one policy of it is %v", one.PolicyNames())
 		}
 	})
@@ -303,7 +303,7 @@ func TestModesOfJobsAgree(t *testing.T) {
 // ports alone.
 func TestUnlikeReplicaCounts(t *testing.T) {
 	s := parseJobs(t, smallJobs, "workload.replicas=all", "job.1.workload.gpus=32")
-	if got := s.pods().PodPorts(); !slices.Equal(got, []int{8, 8, 8, 8, 4, 4, 4, 4}) {
+	if got := s.circuitsView().PodPorts(); !slices.Equal(got, []int{8, 8, 8, 8, 4, 4, 4, 4}) {
 		t.Fatalf("ports %v", got)
 	}
 	s.Policy.Arbiters = []string{"even-split", "joint"}

@@ -33,7 +33,7 @@ func (s *Scenario) jobsTOML() []byte {
 		for _, t := range s.Jobs[i].Scenario.schema().Tables {
 			if t.Path == "fabric" {
 				t.Write(&b, "job.fabric", "gpus_per_pod_per_replica", "nic_bandwidth")
-			} else if under(t.Path, "workload") && t.When.Applies() {
+			} else if isWithin(t.Path, "workload") && t.When.Applies() {
 				t.Write(&b, "job."+t.Path)
 			}
 		}
@@ -41,13 +41,13 @@ func (s *Scenario) jobsTOML() []byte {
 	return b.Bytes()
 }
 
-// under reports whether a path is that of a section or below it.
-func under(path, section string) bool {
+// isWithin reports whether a path is that of a section or below it.
+func isWithin(path, section string) bool {
 	return path == section || strings.HasPrefix(path, section+".")
 }
 
-// jobAt returns the table of job number index and its path, nil where there is none.
-func (c *checker) jobAt(index string) (map[string]any, string) {
+// jobTable returns the table of job number index and its path, nil where there is none.
+func (c *checker) jobTable(index string) (map[string]any, string) {
 	n, err := strconv.Atoi(index)
 	if err != nil || n < 0 || strconv.Itoa(n) != index {
 		return nil, ""

@@ -19,8 +19,8 @@ import (
 	"sim/workloads/training"
 )
 
-// callPacket is the key of TrafficPacket of a call.
-var callPacket = schema.Tags{
+// callPacketTags is the key of TrafficPacket of a call.
+var callPacketTags = schema.Tags{
 	"Packet": `key:"packet" doc:"size of a packet on the wire" default:"16KB" when:"engine.level=packet"`,
 }
 
@@ -41,17 +41,17 @@ func callKinds() []*kind {
 		{collective.SendReceive, "A rank sends a vector to another.", []string{"root", "peer"}},
 	} {
 		k := &kind{
-			name: row.kind.String(), groups: row.groups, dimensions: func(s *Scenario) bool { return s.calls() && len(s.Workload.Call.Along) > 0 },
+			name: row.kind.String(), keyGroups: row.groups, usesDimensions: func(s *Scenario) bool { return s.isCall() && len(s.Workload.Call.Along) > 0 },
 			forms: []*form{{
-				doc: row.doc, needs: []offer{onLinks, onCircuits}, calls: true, onPods: checkPodTraffic, parts: func(s *Scenario) []schema.Part {
+				doc: row.doc, acceptedCarriers: []carrier{linkCarrier, circuitCarrier}, isCall: true, checkOnPods: checkPodTraffic, parts: func(s *Scenario) []schema.Part {
 					w := &s.Workload
-					return []schema.Part{{Path: "workload", Doc: "The collective call and its size.", Specs: []any{&w.Call, schema.RetaggedSpec{Spec: &w.TrafficPacket, Tags: callPacket}, &w.TrafficStep}}}
+					return []schema.Part{{Path: "workload", Doc: "The collective call and its size.", Specs: []any{&w.Call, schema.RetaggedSpec{Spec: &w.TrafficPacket, Tags: callPacketTags}, &w.TrafficStep}}}
 				},
 			}},
 		}
 		if slices.Contains(plan.Ops, row.kind) {
 			k.forms = append(k.forms, planForm(strings.Replace(row.doc, "ranks", "GPUs", 1), "How much.", func(s *Scenario) []any {
-				return []any{schema.RetaggedSpec{Spec: &s.Workload.Exchange.MeanMessage, Tags: vector}}
+				return []any{schema.RetaggedSpec{Spec: &s.Workload.Exchange.MeanMessage, Tags: vectorTags}}
 			}))
 		}
 		all = append(all, k)
@@ -62,43 +62,43 @@ func callKinds() []*kind {
 // callDefaults returns a copy of the keys of [policy] about collectives with the defaults that follow from others.
 func (s *Scenario) callDefaults() *collective.Keys {
 	d := s.Policy.Calls
-	if d.Collectives = []string{}; s.comparesCalls() {
-		d.Collectives = namesOf("collectives")
+	if d.Collectives = []string{}; s.comparesAlgorithms() {
+		d.Collectives = choiceNames("collectives")
 	}
 	return &d
 }
 
-// calls reports whether the workload of s is a collective call that an algorithm expands.
-func (s *Scenario) calls() bool {
-	f := workloadOn(s)
+// isCall reports whether the workload of s is a collective call that an algorithm expands.
+func (s *Scenario) isCall() bool {
+	f := workloadForm(s)
 	p := &s.Policy.Calls
-	return f != nil && (f.calls || f.callable && (p.Collective != "" || len(p.Collectives) > 0))
+	return f != nil && (f.isCall || f.canBeCall && (p.Collective != "" || len(p.Collectives) > 0))
 }
 
-// stepCalls reports whether s is a training step with collective calls in its graph.
-func (s *Scenario) stepCalls() bool {
-	switch f := workloadOn(s); {
+// hasCallsInGraph reports whether s is a training step with collective calls in its graph.
+func (s *Scenario) hasCallsInGraph() bool {
+	switch f := workloadForm(s); {
 	case f == nil:
 		return false
-	case f.trains:
+	case f.isTraining:
 		return s.Workload.CallsInGraph()
 	}
-	return s.workload().ranks != nil
+	return s.workload().rankWork != nil
 }
 
 // expansion returns how the calls of a training step become transfers: by the default algorithm
 // in each dimension for which the best is searched. The ranks of other work are in
 // one group, which has no stages whose copies could reduce first.
 func (s *Scenario) expansion() calls.Expansion {
-	by, _ := calls.Algorithms(s.Policy.Calls.Collective).Settled()
-	if s.Workload.work() != nil {
-		by = by.With(training.Sync, by.Of(training.Sync))
+	algorithms, _ := calls.Algorithms(s.Policy.Calls.Collective).Settled()
+	if s.Workload.rankProgram() != nil {
+		algorithms = algorithms.With(training.Sync, algorithms.Of(training.Sync))
 	}
-	return calls.Expansion{Algorithms: by, Options: s.Policy.Calls.Options}
+	return calls.Expansion{Algorithms: algorithms, Options: s.Policy.Calls.Options}
 }
 
-// noteAlgorithms writes algorithms that are a table of dimensions as a text, before the file is read.
-func (c *checker) noteAlgorithms() {
+// normaliseAlgorithms writes algorithms that are a table of dimensions as a text, before the file is read.
+func (c *checker) normaliseAlgorithms() {
 	policy := schema.Child(c.Root, "policy")
 	table, ok := policy["collective"].(map[string]any)
 	var parts []string
@@ -113,11 +113,11 @@ func (c *checker) noteAlgorithms() {
 	}
 }
 
-// comparesCalls reports whether algorithms of collectives are what s compares.
-func (s *Scenario) comparesCalls() bool { return s.calls() && s.Policy.Calls.Collective == "" }
+// comparesAlgorithms reports whether algorithms of collectives are what s compares.
+func (s *Scenario) comparesAlgorithms() bool { return s.isCall() && s.Policy.Calls.Collective == "" }
 
-// notePolicies takes from a file, before it is read, what tells which decision it compares.
-func (c *checker) notePolicies() {
+// peekPolicies takes from a file, before it is read, what tells which decision it compares.
+func (c *checker) peekPolicies() {
 	policy, p := schema.Child(c.Root, "policy"), &c.s.Policy.Calls
 	p.Collective, _ = policy["collective"].(string)
 	if list, ok := policy["collectives"].([]any); ok && len(list) > 0 {
@@ -125,10 +125,10 @@ func (c *checker) notePolicies() {
 	}
 }
 
-// call is the collective call of s, by the algorithm that policy.collective names.
-func (s *Scenario) call() *calls.Call {
+// collectiveCall is the collective call of s, by the algorithm that policy.collective names.
+func (s *Scenario) collectiveCall() *calls.Call {
 	k := s.Workload.Call
-	if workloadOn(s).callable {
+	if workloadForm(s).canBeCall {
 		k.Message = s.Workload.Message
 	}
 	kind, err := collective.ParseKind(s.Workload.Kind)
@@ -136,41 +136,41 @@ func (s *Scenario) call() *calls.Call {
 		return nil
 	}
 	c := calls.New(kind, &k, s.Policy.Calls.Options).By(s.Policy.Calls.Collective)
-	if c.Task = assembly.LinkTask; s.leaves().policies == "allocators" {
+	if c.Task = assembly.LinkTask; s.fabricDecision().policyKey == "allocators" {
 		c.Task = assembly.PodTask
 	}
 	return c
 }
 
-// byAlgorithm returns s with one algorithm, under which what the fabric leaves open is decided.
-func (s *Scenario) byAlgorithm(name string) *Scenario {
+// withAlgorithm returns s with one algorithm, under which what the fabric leaves open is decided.
+func (s *Scenario) withAlgorithm(name string) *Scenario {
 	one := *s
 	one.Policy.Calls.Collective, one.Policy.Calls.Collectives = name, nil
 	return &one
 }
 
-// buildCall makes the system of a call.
-func buildCall(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
-	open := s.leaves()
-	p, err := open.call(s)
+// buildCallSystem makes the system of a call.
+func buildCallSystem(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
+	next := s.fabricDecision()
+	p, err := next.callProblem(s)
 	if err != nil {
 		return nil, err
 	}
 	z := &calls.Scenario{
-		Name: s.Name, Call: s.call(), Ranks: len(p.Group),
+		Name: s.Name, Call: s.collectiveCall(), Ranks: len(p.Group),
 		Build: func(ctx context.Context, algorithm string) (assembly.System, error) {
-			return open.build(ctx, s.byAlgorithm(algorithm), workers)
+			return next.build(ctx, s.withAlgorithm(algorithm), workers)
 		},
-		Limit: func(ctx context.Context) (collective.LowerBound, error) { return open.limit(ctx, s) },
+		Limit: func(ctx context.Context) (collective.LowerBound, error) { return next.callBound(ctx, s) },
 	}
-	if s.comparesCalls() {
-		z.Policy = (*open.listed(&s.Policy))[0]
+	if s.comparesAlgorithms() {
+		z.Policy = (*next.list(&s.Policy))[0]
 	}
 	return calls.NewSystem(ctx, z)
 }
 
-// callKeys lists the keys that may be at fault for each field that a collective.CallError names.
-var callKeys = map[string][]string{
+// callErrorKeys lists the keys that may be at fault for each field that a collective.CallError names.
+var callErrorKeys = map[string][]string{
 	"":      append([]string{"workload.group"}, paths.EndpointKeys...),
 	"group": {"workload.group", "workload.along"},
 	"bytes": {"workload.message"},
@@ -187,39 +187,39 @@ func checkCall(c *checker) {
 	if !c.OK("workload", "fabric", "policy", one, several, "workload.group", "workload.root", "workload.peer", message) {
 		return
 	}
-	open := s.leaves()
-	listed := *open.listed(&s.Policy)
+	next := s.fabricDecision()
+	listed := *next.list(&s.Policy)
 	switch {
 	case len(calls.Algorithms(p.Collective).Names()) > 1:
-		c.clash(one, `names algorithms of dimensions of parallelism, and the workload is one call; name one, such as "%s"`, calls.Usual)
+		c.conflictf(one, `names algorithms of dimensions of parallelism, and the workload is one call; name one, such as "%s"`, calls.Usual)
 		return
 	case p.Collective != "" && len(p.Collectives) > 0:
-		c.clash(several+" "+one, "stands beside policy.collective; keep one of the two")
+		c.conflictf(several+" "+one, "stands beside policy.collective; keep one of the two")
 		return
-	case s.comparesCalls() && len(listed) > 1:
-		c.clash("policy."+open.policies+" "+several, "%d %s and %d algorithms would be compared; list one of the "+open.policies+", or name one algorithm as policy.collective",
-			len(listed), open.policies, len(p.Collectives))
+	case s.comparesAlgorithms() && len(listed) > 1:
+		c.conflictf("policy."+next.policyKey+" "+several, "%d %s and %d algorithms would be compared; list one of the "+next.policyKey+", or name one algorithm as policy.collective",
+			len(listed), next.policyKey, len(p.Collectives))
 		return
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	problem, err := open.call(s)
+	problem, err := next.callProblem(s)
 	if err == nil {
 		_, err = problem.Bound(ended)
 	}
 	if err != nil {
 		keys := []string{"workload.group", "workload.root", "workload.peer", message, "workload.kind"}
 		if fault := (*collective.CallError)(nil); errors.As(err, &fault) {
-			keys = callKeys[fault.Field]
+			keys = callErrorKeys[fault.Field]
 		}
 		assembly.Blame(c, keys, err)
 		return
 	}
-	if d := problem.Domain; d != nil && open.domains && problem.Kind == collective.SendReceive && d[problem.Root] == d[problem.Peer] {
-		c.clash("workload.peer workload.root", "ranks %d and %d share a pod, in which data takes no time; choose ranks of two pods", problem.Root, problem.Peer)
+	if d := problem.Domain; d != nil && next.hasDomains && problem.Kind == collective.SendReceive && d[problem.Root] == d[problem.Peer] {
+		c.conflictf("workload.peer workload.root", "ranks %d and %d share a pod, in which data takes no time; choose ranks of two pods", problem.Root, problem.Peer)
 		return
 	}
-	if !c.cell {
+	if !c.isCell {
 		checkAlgorithms(c, problem)
 	}
 }
@@ -227,19 +227,19 @@ func checkCall(c *checker) {
 // checkAlgorithms refuses a call that none of its algorithms serves. Of algorithms that the scenario lists itself it also
 // refuses each that takes more memory, or more ports of a pod, than there are.
 func checkAlgorithms(c *checker, problem *collective.Problem) {
-	p, at := &c.s.Policy.Calls, "policy.collectives"
+	p, key := &c.s.Policy.Calls, "policy.collectives"
 	names := p.Collectives
 	if p.Collective != "" {
-		names, at = []string{p.Collective}, "policy.collective"
+		names, key = []string{p.Collective}, "policy.collective"
 	}
-	listed := c.Given(at) && !slices.Contains(names, collective.BestName)
+	listed := c.Given(key) && !slices.Contains(names, collective.BestName)
 	if !listed {
-		names = namesOf("collectives")
+		names = choiceNames("collectives")
 	}
 	var refused []error
 	served := false
 	for _, name := range names {
-		switch err := fitsCall(context.Background(), c.s.byAlgorithm(name), problem); {
+		switch err := checkCallFits(context.Background(), c.s.withAlgorithm(name), problem); {
 		case !errors.Is(err, collective.ErrUnserved):
 			served = true
 		case listed && errors.Is(err, calls.ErrTooLarge), !served:
@@ -250,14 +250,14 @@ func checkAlgorithms(c *checker, problem *collective.Problem) {
 		}
 	}
 	for _, err := range refused {
-		what, want := assembly.Wanted(errors.New(calls.Refusal(err)))
+		problem, want := assembly.Wanted(errors.New(calls.Refusal(err)))
 		switch {
 		case errors.Is(err, errPorts):
-			c.clash("fabric.ports_per_pod fabric.pods "+at, "%s; %s, or another algorithm", what, want)
+			c.conflictf("fabric.ports_per_pod fabric.pods "+key, "%s; %s, or another algorithm", problem, want)
 		case errors.Is(err, calls.ErrTooLarge) && p.Chunk > 0:
-			c.clash("policy.chunk "+at, "%s; %s", what, want)
+			c.conflictf("policy.chunk "+key, "%s; %s", problem, want)
 		case errors.Is(err, calls.ErrTooLarge) || !served:
-			c.clash(at, "%s; %s, another algorithm, or %q", what, want, collective.BestName)
+			c.conflictf(key, "%s; %s, another algorithm, or %q", problem, want, collective.BestName)
 		}
 	}
 }
@@ -268,19 +268,19 @@ const maxSearchedRanks = 256
 // errPorts is wrapped where an algorithm joins a pod with more pods than it has ports.
 var errPorts = fmt.Errorf("%w: too few ports", calls.ErrTooLarge)
 
-// fitsCall fails with collective.ErrUnserved if the algorithm of s does not serve the call of a problem, or the fabric
+// checkCallFits fails with collective.ErrUnserved if the algorithm of s does not serve the call of a problem, or the fabric
 // cannot hold its transfers.
-func fitsCall(ctx context.Context, s *Scenario, p *collective.Problem) error {
-	if s.leaves().policies != "allocators" {
+func checkCallFits(ctx context.Context, s *Scenario, p *collective.Problem) error {
+	if s.fabricDecision().policyKey != "allocators" {
 		if row, err := collective.ByName(s.Policy.Calls.Collective); err == nil && row.Searches && !(row.SearchDecides && len(p.Group) <= maxSearchedRanks) {
 			ended, cancel := context.WithCancel(ctx) // whether it serves the call is known before the search
 			cancel()
 			ctx = ended
 		}
-		return s.call().Fits(ctx, p, nil)
+		return s.collectiveCall().Fits(ctx, p, nil)
 	}
 	joined := make(circuits.Joined, s.Fabric.Pods)
-	if err := s.call().Fits(ctx, p, func(src, dst int32) { joined.Join(int(src)/s.Fabric.GPUsPerPod, int(dst)/s.Fabric.GPUsPerPod) }); err != nil {
+	if err := s.collectiveCall().Fits(ctx, p, func(src, dst int32) { joined.Join(int(src)/s.Fabric.GPUsPerPod, int(dst)/s.Fabric.GPUsPerPod) }); err != nil {
 		return err
 	}
 	if pod, n := joined.Beyond(s.Fabric.PortsPerPod); n > 0 {
@@ -289,21 +289,21 @@ func fitsCall(ctx context.Context, s *Scenario, p *collective.Problem) error {
 	return nil
 }
 
-// podCall is a call among the GPUs of pods. What stays inside a pod takes no time, so the network interfaces alone
+// podCallProblem is a call among the GPUs of pods. What stays inside a pod takes no time, so the network interfaces alone
 // matter to an algorithm, and pods are the domains of hierarchical ones.
-func podCall(s *Scenario) (*collective.Problem, error) {
-	p := &collective.Problem{Call: s.call().Call, Network: s.pods().GPUCalls().Network}
+func podCallProblem(s *Scenario) (*collective.Problem, error) {
+	p := &collective.Problem{Call: s.collectiveCall().Call, Network: s.circuitsView().GPUCalls().Network}
 	for g := range s.Fabric.Pods * s.Fabric.GPUsPerPod {
 		p.Group, p.Domain = append(p.Group, int32(g)), append(p.Domain, g/s.Fabric.GPUsPerPod)
 	}
 	return p, nil
 }
 
-// podLimit bounds a call on pods, by any algorithm on any circuits: GPUs of a pod share all at once, so it is the call
+// podCallBound bounds a call on pods, by any algorithm on any circuits: GPUs of a pod share all at once, so it is the call
 // among pods, each of which sends and receives at the rate of its ports, or of its network interfaces. As all pods do
 // the same in a call but for its root, no topology can bring them more than one that joins all pods alike.
-func podLimit(ctx context.Context, s *Scenario) (collective.LowerBound, error) {
-	f, whole := &s.Fabric, s.call().Call
+func podCallBound(ctx context.Context, s *Scenario) (collective.LowerBound, error) {
+	f, whole := &s.Fabric, s.collectiveCall().Call
 	pods, gpus := int64(f.Pods), int64(f.GPUsPerPod)
 	rate := min(float64(f.PortsPerPod)*float64(f.PortBandwidth), float64(gpus)*float64(f.NICBandwidth))
 	p := &collective.Problem{Call: whole, Network: &engine.Network{Nodes: int32(pods)}}
@@ -334,16 +334,16 @@ func podLimit(ctx context.Context, s *Scenario) (collective.LowerBound, error) {
 	return l, err
 }
 
-// podGraph is the transfers between the GPUs of pods of a call that its algorithm expands.
-func podGraph(ctx context.Context, s *Scenario) (*engine.Graph, error) {
-	p, err := podCall(s)
+// podCallGraph is the transfers between the GPUs of pods of a call that its algorithm expands.
+func podCallGraph(ctx context.Context, s *Scenario) (*engine.Graph, error) {
+	p, err := podCallProblem(s)
 	if err != nil {
 		return nil, err
 	}
-	if err := fitsCall(ctx, s, p); err != nil {
+	if err := checkCallFits(ctx, s, p); err != nil {
 		return nil, err
 	}
-	schedule, err := s.call().Expand(ctx, p)
+	schedule, err := s.collectiveCall().Expand(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 // fleetKind describes the workload "fleet", which only the fabric "pods-of-cubes" simulates.
 func fleetKind() *kind {
 	return &kind{name: "fleet", forms: []*form{{
-		doc: "Jobs that come and go over months, on hardware that fails and is repaired.", needs: []offer{onCubes},
+		doc: "Jobs that come and go over months, on hardware that fails and is repaired.", acceptedCarriers: []carrier{cubeCarrier},
 		parts: func(s *Scenario) []schema.Part {
 			w := &s.Workload
 			return []schema.Part{
@@ -33,18 +33,18 @@ func fleetKind() *kind {
 // cubesKind describes the fabric "pods-of-cubes".
 func cubesKind() *kind {
 	return &kind{name: "pods-of-cubes", forms: []*form{{
-		doc: "Pods of TPU v4: 64 cubes of 64 chips joined by 48 optical switches, of which jobs get slices.", offers: onCubes, decides: "placements",
+		doc: "Pods of TPU v4: 64 cubes of 64 chips joined by 48 optical switches, of which jobs get slices.", carrier: cubeCarrier, policyKey: "placements",
 		hardware: &hardware{
 			build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
-				return fleets.New(ctx, s.fleet(), workers > 0)
+				return fleets.New(ctx, s.fleetView(), workers > 0)
 			},
-			words: func(s *Scenario) string { return s.fleet().Words() }, unplanned: "placements plan no rates",
+			describe: func(s *Scenario) string { return s.fleetView().Words() }, noPlanText: "placements plan no rates",
 			cost: func(_ context.Context, s *Scenario) (Cost, error) {
-				rates, err := s.fleet().Rates()
+				rates, err := s.fleetView().Rates()
 				if err != nil {
 					return Cost{}, err
 				}
-				jobs, failures := s.fleet().Work(rates)
+				jobs, failures := s.fleetView().Work(rates)
 				return assembly.Job.Times(jobs).Plus(assembly.Failure.Times(failures)), nil
 			},
 		},
@@ -59,38 +59,38 @@ func cubesKind() *kind {
 					Defaults: func(int) []any { return []any{p.Times.Defaults(&s.Workload.Faults)} }},
 			}
 		},
-		refuses: `%s; set workload.kind = "fleet"`,
+		unsupportedFormat: `%s; set workload.kind = "fleet"`,
 	}}}
 }
 
-// fleet returns s, which is of pods of cubes, as what simulates it takes it.
-func (s *Scenario) fleet() *fleets.Scenario {
+// fleetView returns s, which is of pods of cubes, as what simulates it takes it.
+func (s *Scenario) fleetView() *fleets.Scenario {
 	w := &s.Workload
 	return &fleets.Scenario{Seed: s.Seed, Fleet: w.Fleet, Log: w.Log, Faults: w.Faults, Down: w.FaultLog,
-		Pods: s.Fabric.Cubes.Pods, Policy: s.Policy.Fleet, Steps: s.steps(), Read: func(file string) ([]byte, error) { return s.files.read(file, maxLogBytes) }}
+		Pods: s.Fabric.Cubes.Pods, Policy: s.Policy.Fleet, Steps: s.fleetSteps(), Read: func(file string) ([]byte, error) { return s.files.read(file, maxLogBytes) }}
 }
 
 // checkFleet holds the keys of a fleet against each other.
 func checkFleet(c *checker) {
 	w := &c.s.Workload
-	c.forbid(c.OK("workload.days", "workload.warm_up") && w.Fleet.WarmUp >= w.Fleet.Days, "workload.warm_up workload.days",
+	c.conflictIf(c.OK("workload.days", "workload.warm_up") && w.Fleet.WarmUp >= w.Fleet.Days, "workload.warm_up workload.days",
 		"%d days of %d are not measured; leave at least one that is", w.Fleet.WarmUp, w.Fleet.Days)
-	c.forbid(c.OK("workload.prod", "workload.batch") && w.Fleet.Prod+w.Fleet.Batch > 1, "workload.prod workload.batch",
+	c.conflictIf(c.OK("workload.prod", "workload.batch") && w.Fleet.Prod+w.Fleet.Batch > 1, "workload.prod workload.batch",
 		"shares of %g and %g are more than all jobs; write shares whose sum is at most 1", w.Fleet.Prod, w.Fleet.Batch)
-	c.forbid(c.OK("workload.all_to_all", "workload.neighbours") && w.Fleet.AllToAll+w.Fleet.Neighbour > 0.5, "workload.all_to_all workload.neighbours",
+	c.conflictIf(c.OK("workload.all_to_all", "workload.neighbours") && w.Fleet.AllToAll+w.Fleet.Neighbour > 0.5, "workload.all_to_all workload.neighbours",
 		"mean shares of %g and %g of a step are more than a half, and jobs' are up to twice as much; write shares whose sum is at most 0.5", w.Fleet.AllToAll, w.Fleet.Neighbour)
-	c.forbid(c.OK("workload.days", "workload.faults.ocs_campaign") && w.Faults.Campaign >= w.Fleet.Days, "workload.faults.ocs_campaign workload.days",
+	c.conflictIf(c.OK("workload.days", "workload.faults.ocs_campaign") && w.Faults.Campaign >= w.Fleet.Days, "workload.faults.ocs_campaign workload.days",
 		"the campaign is on day %d of %d; write a day before the last, or 0 for none", w.Faults.Campaign, w.Fleet.Days)
-	c.forbid(w.FaultLog.File == "" && c.OK("workload.faults.machine_repair", "workload.faults.machine_repair_median") && w.Faults.MachineMedian > w.Faults.MachineRepair && w.Faults.MachineRepair > 0,
+	c.conflictIf(w.FaultLog.File == "" && c.OK("workload.faults.machine_repair", "workload.faults.machine_repair_median") && w.Faults.MachineMedian > w.Faults.MachineRepair && w.Faults.MachineRepair > 0,
 		"workload.faults.machine_repair workload.faults.machine_repair_median", "repairs have a mean of %v and a median of %v; write a median above 0 and up to the mean",
 		w.Faults.MachineRepair, w.Faults.MachineMedian)
 	if busy := fleets.SwitchWork(&w.Faults); c.OK("workload.faults.ocs_maintenance", "workload.faults.ocs_maintenance_time") && busy >= 1 {
-		c.clash("workload.faults.ocs_maintenance workload.faults.ocs_maintenance_time",
+		c.conflictf("workload.faults.ocs_maintenance workload.faults.ocs_maintenance_time",
 			"48 switches are maintained %.3g of the time in all; want less than 1, so that one after the other can be", busy)
 	}
 	if c.OK("workload.mix") {
-		if _, err := c.s.fleet().Mix(); err != nil {
-			c.refuse("workload.mix", "%s; write tpuv4-2022, or slices such as \"4x4x4 13.9, 4x4x8T 16\"", err.Error())
+		if _, err := c.s.fleetView().Mix(); err != nil {
+			c.rejectf("workload.mix", "%s; write tpuv4-2022, or slices such as \"4x4x4 13.9, 4x4x8T 16\"", err.Error())
 		}
 	}
 	if w.FaultLog.File != "" {
@@ -101,16 +101,16 @@ func checkFleet(c *checker) {
 	}
 	cost, err := c.s.Cost(context.Background())
 	if err != nil {
-		c.refuse("workload.faults", "%s; see docs/fleet.md", err.Error())
+		c.rejectf("workload.faults", "%s; see docs/fleet.md", err.Error())
 		return
 	}
 	c.blame("workload.days fabric.pods", cost.Excess("the jobs and failures of so many days and pods", "fewer"))
-	c.readJobs()
+	c.readJobLog()
 	c.readSteps()
 }
 
-// logFormats are the forms of logs of jobs.
-func logFormats() []string {
+// jobLogFormats are the forms of logs of jobs.
+func jobLogFormats() []string {
 	var names []string
 	for _, f := range fleet.Formats() {
 		names = append(names, f.Name)
@@ -121,12 +121,12 @@ func logFormats() []string {
 // maxLogBytes is how large a log may be.
 const maxLogBytes = 256 << 20
 
-// readJobs reads the log of jobs, if there is one.
-func (c *checker) readJobs() {
+// readJobLog reads the log of jobs, if there is one.
+func (c *checker) readJobLog() {
 	l, named := &c.s.Workload.Log, c.s.Workload.Fleet.Arrivals == "log"
 	if named && c.readLog("workload.log", &l.File, &l.SHA256) {
-		if _, err := c.s.fleet().Config(); err != nil {
-			c.refuse("workload.log.file", "%s; write jobs as docs/fleet.md says", err.Error())
+		if _, err := c.s.fleetView().Config(); err != nil {
+			c.rejectf("workload.log.file", "%s; write jobs as docs/fleet.md says", err.Error())
 		}
 	}
 }
@@ -134,18 +134,18 @@ func (c *checker) readJobs() {
 // readLog finds a log that the table at path names, and holds it to its checksum or fills that in. It reports whether it
 // is as it should be.
 func (c *checker) readLog(path string, file, sha *string) bool {
-	data, place, err := c.readBesideUpTo(path+".file", *file, maxLogBytes)
+	data, fileName, err := c.readRelativeLimited(path+".file", *file, maxLogBytes)
 	if err != nil {
-		c.refuse(path+".file", "%s; name a log (docs/fleet.md)", err.Error())
+		c.rejectf(path+".file", "%s; name a log (docs/fleet.md)", err.Error())
 		return false
 	}
 	sum := sha256.Sum256(data)
 	if digest := hex.EncodeToString(sum[:]); *sha == "" {
 		*sha = digest
 	} else if *sha != digest {
-		c.refuse(path+".sha256", "is not that of %s; leave it out, or name the file that it is of", place)
+		c.rejectf(path+".sha256", "is not that of %s; leave it out, or name the file that it is of", fileName)
 		return false
 	}
-	*file = place
+	*file = fileName
 	return true
 }

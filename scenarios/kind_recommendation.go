@@ -25,8 +25,8 @@ func (w *recommendation) Dims() []mapping.Dim { return nil }
 
 func (w *recommendation) Size() (bytes, transfers, slack float64) {
 	n := float64(w.GPUs)
-	there, back, top, bottom := w.Calls()
-	bytes = n*(n-1)*float64(there.Bytes+back.Bytes) + 2*(n-1)*(float64(w.Pieces)*float64(top.Bytes)+float64(bottom.Bytes))
+	forward, backward, top, bottom := w.Calls()
+	bytes = n*(n-1)*float64(forward.Bytes+backward.Bytes) + 2*(n-1)*(float64(w.Pieces)*float64(top.Bytes)+float64(bottom.Bytes))
 	return bytes, 2*n*(n-1) + 2*n*(n-1)*float64(w.Pieces+1), 1
 }
 

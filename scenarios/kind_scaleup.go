@@ -11,46 +11,46 @@ import (
 	"sim/scenarios/schema"
 )
 
-// vector is the key of MeanMessage of collectives that are no all-to-alls.
-var vector = schema.Tags{
+// vectorTags is the key of MeanMessage of collectives that are no all-to-alls.
+var vectorTags = schema.Tags{
 	"Message": `key:"message" doc:"size of the vector of each GPU; for an all-gather, of the result" default:"32MB"`,
 }
 
-// listed are the keys of a matrix, which matrixAlias turns into those of an all-to-all.
-type listed struct {
+// matrixKeys are the keys of a matrix, which matrixAlias turns into those of an all-to-all.
+type matrixKeys struct {
 	_ string      `key:"matrix_file" doc:"CSV file with one row of bytes per source GPU, instead of matrix"`
 	_ [][]int     `key:"matrix" doc:"bytes from each GPU to each GPU, one row per source" max:"1125899906842624"`
 	_ units.Bytes `key:"chunk" doc:"chunk size of messages; the last chunk of a message takes a full slot" default:"4MB"`
 }
 
-// planLevel are the keys of Engine of plans.
-var planLevel = schema.Tags{
+// planLevelTags are the keys of Engine of plans.
+var planLevelTags = schema.Tags{
 	"Level": `key:"level" doc:"level of the simulation: 'cost', delays and slots only; 'plan', verified plans; 'packet', plans on the packet engine; 'flow', fluid rates" default:"plan" choices:"cost|plan|packet|flow"`,
 }
 
 // planForm is the form of a collective whose topologies are planned.
 func planForm(doc, keys string, specs func(s *Scenario) []any) *form {
-	return &form{doc: doc, needs: []offer{onPlans}, parts: func(s *Scenario) []schema.Part {
+	return &form{doc: doc, acceptedCarriers: []carrier{planCarrier}, parts: func(s *Scenario) []schema.Part {
 		return []schema.Part{{Path: "workload", Doc: keys, Specs: specs(s)}}
 	}}
 }
 
 // scaleUpKind describes the fabric "scaleup", whose switches reconfigure or keep a topology.
 func scaleUpKind() *kind {
-	return &kind{name: "scaleup", size: "gpus", inner: true, forms: []*form{
+	return &kind{name: "scaleup", sizeKey: "gpus", canBeInner: true, forms: []*form{
 		{
-			doc: "A scale-up domain: GPUs joined by optical switches that reconfigure during a collective.", which: "whose switches reconfigure",
-			offers: onPlans, decides: "planners", hardware: &hardware{
+			doc: "A scale-up domain: GPUs joined by optical switches that reconfigure during a collective.", qualifier: "whose switches reconfigure",
+			carrier: planCarrier, policyKey: "planners", hardware: &hardware{
 				build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
-					return plans.New(ctx, s.domain(), workers)
+					return plans.New(ctx, s.plansView(), workers)
 				},
-				words:  func(s *Scenario) string { return s.domain().Words() },
-				noPlan: func(s *Scenario) (string, error) { return s.domain().NoPlan(), nil },
+				describe:     func(s *Scenario) string { return s.plansView().Words() },
+				noPlanReason: func(s *Scenario) (string, error) { return s.plansView().NoPlan(), nil },
 			},
-			when:  (*Scenario).planned,
+			when:  (*Scenario).reconfigures,
 			parts: scaleUpParts, prepare: prepareImport, check: checkScaleUp,
 		},
-		keptForm(),
+		fixedTopologyForm(),
 	}}
 }
 
@@ -61,7 +61,7 @@ func scaleUpParts(s *Scenario) []schema.Part {
 			Path: "fabric", Doc: "The domain.", Specs: []any{&s.Fabric.ScaleUp}, Defaults: func(int) []any {
 				d := s.Fabric.ScaleUp
 				switch w := &s.Workload; {
-				case s.trains():
+				case s.isTraining():
 					d.GPUs = max(2, w.EP*w.ETP)
 				case w.Exchange.Sizes == input.ListedSizes:
 					d.GPUs = max(2, len(w.Exchange.Matrix))
@@ -75,21 +75,21 @@ func scaleUpParts(s *Scenario) []schema.Part {
 			Path: "policy", Doc: "The planners to compare.", Specs: []any{&s.Policy.Keys}, Defaults: func(int) []any {
 				d := s.Policy.Keys
 				d.Planners = plannersWhere(func(r *reconfigure.Row) bool { return r.Usual })
-				if s.gathers() {
-					d.Planners = plannersOfCollectives()
+				if s.plansNonAllToAll() {
+					d.Planners = collectivePlanners()
 				}
 				return []any{&d}
 			},
 		},
-		{Path: "engine", Doc: "The level of the simulation of plans.", Specs: []any{schema.RetaggedSpec{Spec: &s.Engine, Tags: planLevel}}},
+		{Path: "engine", Doc: "The level of the simulation of plans.", Specs: []any{schema.RetaggedSpec{Spec: &s.Engine, Tags: planLevelTags}}},
 	}
 }
 
-// gathers reports whether s is a collective other than an all-to-all.
-func (s *Scenario) gathers() bool { return s.plans() && s.domain().Gathers() }
+// plansNonAllToAll reports whether s is a collective other than an all-to-all.
+func (s *Scenario) plansNonAllToAll() bool { return s.usesPlanners() && s.plansView().Gathers() }
 
-// plannersOfCollectives serve collectives other than all-to-alls.
-func plannersOfCollectives() []string {
+// collectivePlanners serve collectives other than all-to-alls.
+func collectivePlanners() []string {
 	return plannersWhere(func(r *reconfigure.Row) bool { return r.Collective != nil })
 }
 

@@ -14,7 +14,7 @@ import (
 
 // torusKind describes the fabric "torus".
 func torusKind() *kind {
-	return &kind{name: "torus", grid: true, size: "dims", inner: true, outer: true, forms: []*form{linkForm(form{
+	return &kind{name: "torus", hasCoordinates: true, sizeKey: "dims", canBeInner: true, canBeOuter: true, forms: []*form{linkForm(form{
 		doc:   "A torus or mesh of chips, whose wrap-around links may be twisted and may pass optical switches.",
 		parts: torusParts, check: checkTorus,
 	})}}
@@ -22,14 +22,14 @@ func torusKind() *kind {
 
 // graphKind describes the fabric "graph".
 func graphKind() *kind {
-	return &kind{name: "graph", size: "nodes", inner: true, outer: true, forms: []*form{
+	return &kind{name: "graph", sizeKey: "nodes", canBeInner: true, canBeOuter: true, forms: []*form{
 		linkForm(form{doc: "Any nodes and directed links.", parts: graphParts, prepare: prepareGraph, check: checkGraph}),
 	}}
 }
 
 // electricalKind describes the fabric "electrical".
 func electricalKind() *kind {
-	return &kind{name: "electrical", size: "gpus", inner: true, outer: true, forms: []*form{linkForm(form{
+	return &kind{name: "electrical", sizeKey: "gpus", canBeInner: true, canBeOuter: true, forms: []*form{linkForm(form{
 		doc:   "GPUs behind an electrical switch that does not block, such as a domain of eight or seventy-two.",
 		parts: electricalParts, check: checkElectrical,
 	})}}
@@ -37,17 +37,17 @@ func electricalKind() *kind {
 
 // linkForm returns the form of a fabric of links.
 func linkForm(f form) *form {
-	f.offers, f.decides, f.refuses = onLinks, "routers", notOnLinks
+	f.carrier, f.policyKey, f.unsupportedFormat = linkCarrier, "routers", unsupportedOnLinks
 	f.hardware = &hardware{
-		build: onTiers(func(ctx context.Context, in *input.Scenario, _ int) (assembly.System, error) {
+		build: buildWithTiers(func(ctx context.Context, in *input.Scenario, _ int) (assembly.System, error) {
 			return paths.New(ctx, (*paths.Scenario)(in))
 		}),
-		words:     func(s *Scenario) string { return s.links().Words() },
-		cost:      func(ctx context.Context, s *Scenario) (Cost, error) { return s.links().Cost(ctx) },
-		unplanned: "routers plan nothing; --routes-out DIR writes what they decide",
-		call:      func(s *Scenario) (*collective.Problem, error) { return s.links().Problem() },
-		limit: func(ctx context.Context, s *Scenario) (collective.LowerBound, error) {
-			p, err := s.links().Problem()
+		describe:    func(s *Scenario) string { return s.pathsView().Words() },
+		cost:        func(ctx context.Context, s *Scenario) (Cost, error) { return s.pathsView().Cost(ctx) },
+		noPlanText:  "routers plan nothing; --routes-out DIR writes what they decide",
+		callProblem: func(s *Scenario) (*collective.Problem, error) { return s.pathsView().Problem() },
+		callBound: func(ctx context.Context, s *Scenario) (collective.LowerBound, error) {
+			p, err := s.pathsView().Problem()
 			if err != nil {
 				return collective.LowerBound{}, err
 			}
@@ -88,10 +88,10 @@ func graphParts(s *Scenario) []schema.Part {
 func routerParts(s *Scenario) []schema.Part {
 	return []schema.Part{
 		{
-			Path: "policy", Doc: "The routers to compare.", Specs: []any{&s.Policy.Routing, &s.Policy.Calls, &s.Policy.Placed}, Defaults: func(int) []any {
+			Path: "policy", Doc: "The routers to compare.", Specs: []any{&s.Policy.Routing, &s.Policy.Calls, &s.Policy.Mapping}, Defaults: func(int) []any {
 				d := s.Policy.Routing
-				d.Routers, d.Optimised.NeighbourCap = []string{routing.DefaultName(s.grid(), s.Fabric.Faulty())}, 2
-				if !s.grid() {
+				d.Routers, d.Optimised.NeighbourCap = []string{routing.DefaultName(s.hasCoordinates(), s.Fabric.Faulty())}, 2
+				if !s.hasCoordinates() {
 					d.Optimised.NeighbourCap = -1
 				}
 				return []any{&d, s.callDefaults()}
@@ -101,10 +101,10 @@ func routerParts(s *Scenario) []schema.Part {
 	}
 }
 
-// grid reports whether the nodes of the fabric of s have coordinates.
-func (s *Scenario) grid() bool {
-	f := fabricOf(s)
-	return f != nil && f.grid
+// hasCoordinates reports whether the nodes of the fabric of s have coordinates.
+func (s *Scenario) hasCoordinates() bool {
+	f := fabricForm(s)
+	return f != nil && f.hasCoordinates
 }
 
 // electricalParts are those of the fabric "electrical".

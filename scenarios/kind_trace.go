@@ -26,8 +26,8 @@ import (
 // Trace is a workload of other tools' files: its keys, and what was read.
 type Trace struct {
 	trace.Keys
-	Job    *trace.Job
-	Staged bool // the files hold a stage of a pipeline for all
+	Job        *trace.Job
+	HoldsStage bool // the files hold a stage of a pipeline for all
 }
 
 // traceFiles are the files of a trace, read before their keys are.
@@ -35,49 +35,49 @@ type traceFiles struct {
 	files  []trace.File
 	groups trace.File // of their communicators, "" of none
 	format *trace.Format
-	sum    string
-	wrong  error // why they are not read
+	digest string
+	err    error // why they are not read
 }
 
-// traceName is the name of the workload of other tools' files.
-const traceName = "trace"
+// traceKindName is the name of the workload of other tools' files.
+const traceKindName = "trace"
 
 // traceKind describes the workload "trace": of files that hold each rank, and of those that hold a stage of a pipeline
 // for all, which on pods is a training step of stages.
 func traceKind() *kind {
 	one := form{
-		doc:   "What another tool has written: computing, messages and collective calls of each rank (docs/traces.md).",
-		needs: []offer{onLinks, onCircuits}, onPods: checkPodTrace,
+		doc:              "What another tool has written: computing, messages and collective calls of each rank (docs/traces.md).",
+		acceptedCarriers: []carrier{linkCarrier, circuitCarrier}, checkOnPods: checkPodTrace,
 		parts: func(s *Scenario) []schema.Part {
 			w := &s.Workload
 			return []schema.Part{{
-				Path: "workload", Doc: "The trace files, and values that they lack.", Specs: []any{&w.Trace.Keys, schema.RetaggedSpec{Spec: &w.TrafficPacket, Tags: trainingPacket}},
+				Path: "workload", Doc: "The trace files, and values that they lack.", Specs: []any{&w.Trace.Keys, schema.RetaggedSpec{Spec: &w.TrafficPacket, Tags: trainingPacketTags}},
 				Defaults: func(int) []any { return []any{&w.Trace.Keys} }, // the digest is set where it is known
 			}}
 		},
 		prepare: prepareTraceFiles, check: checkTrace,
 	}
 	staged := one
-	staged.needs, staged.trains, staged.onPods = []offer{onCircuits}, true, nil
-	staged.when, staged.check = func(s *Scenario) bool { return s.Workload.Trace.Staged }, checkStagedTrace
+	staged.acceptedCarriers, staged.isTraining, staged.checkOnPods = []carrier{circuitCarrier}, true, nil
+	staged.when, staged.check = func(s *Scenario) bool { return s.Workload.Trace.HoldsStage }, checkStagedTrace
 	return &kind{
-		name: traceName, placed: true, ranks: func(s *Scenario) calls.Work { return &traceWork{s} }, forms: []*form{&one, &staged},
+		name: traceKindName, hasMappings: true, rankWork: func(s *Scenario) calls.Work { return &traceWork{s} }, forms: []*form{&one, &staged},
 	}
 }
 
-// traces reports whether s is a trace, staged whether it is one of stages on pods.
-func (s *Scenario) traces() bool { return s.Workload.Kind == traceName }
-func (s *Scenario) staged() bool {
-	return s.traces() && s.offered() == onCircuits && s.Workload.Trace.Staged
+// isTrace reports whether s is a trace, staged whether it is one of stages on pods.
+func (s *Scenario) isTrace() bool { return s.Workload.Kind == traceKindName }
+func (s *Scenario) isStagedTrace() bool {
+	return s.isTrace() && s.carrier() == circuitCarrier && s.Workload.Trace.HoldsStage
 }
 
-// noteTrace reads the files of a trace before the keys are, since what these are depends on the format.
-func (c *checker) noteTrace() {
+// peekTrace reads the files of a trace before the keys are, since what these are depends on the format.
+func (c *checker) peekTrace() {
 	t, w := &c.trace, schema.Child(c.Root, "workload")
-	if !c.s.traces() {
+	if !c.s.isTrace() {
 		return
 	}
-	_, c.s.Workload.Trace.Staged = schema.Child(c.Root, "fabric")["gpus_per_pod_per_replica"] // as it is meant where no file is read
+	_, c.s.Workload.Trace.HoldsStage = schema.Child(c.Root, "fabric")["gpus_per_pod_per_replica"] // as it is meant where no file is read
 	if one, ok := w["files"].(string); ok {
 		w["files"] = []any{one}
 	}
@@ -93,75 +93,75 @@ func (c *checker) noteTrace() {
 	if len(names) == 0 {
 		return
 	}
-	if t.files, t.wrong = c.readTrace(names); t.wrong != nil {
+	if t.files, t.err = c.readTrace(names); t.err != nil {
 		return
 	}
 	for i, name := range names { // the resolved scenario is read elsewhere
-		list[i] = c.beside("workload.files", name)
+		list[i] = c.traceFilePath("workload.files", name)
 	}
 	if name, ok := w["groups"].(string); ok && name != "" {
-		place := c.beside("workload.groups", name)
-		data, err := c.readTraceFile(place, schema.MaxFileBytes)
+		fileName := c.traceFilePath("workload.groups", name)
+		data, err := c.readTraceFile(fileName, schema.MaxFileBytes)
 		if err != nil {
 			t.format = nil
-			c.refuse("workload.groups", "%s; name a readable file", strings.TrimSuffix(err.Error(), "; want readable files"))
+			c.rejectf("workload.groups", "%s; name a readable file", strings.TrimSuffix(err.Error(), "; want readable files"))
 			return
 		}
-		c.inputs = append(c.inputs, place)
-		t.groups, w["groups"] = trace.File{Name: place, Data: data}, place
+		c.inputFiles = append(c.inputFiles, fileName)
+		t.groups, w["groups"] = trace.File{Name: fileName, Data: data}, fileName
 	}
 	sum := sha256.New()
 	for _, f := range append(slices.Clip(t.files), t.groups) {
 		sum.Write(f.Data)
 	}
-	t.sum = hex.EncodeToString(sum.Sum(nil))
+	t.digest = hex.EncodeToString(sum.Sum(nil))
 	name, _ := w["format"].(string)
 	if t.format = trace.ByName(name); t.format == nil && (name == "" || name == trace.Auto) {
 		if t.format = trace.Detect(t.files[0]); t.format == nil {
-			t.wrong = &trace.Error{File: t.files[0].Name, Problem: "looks like no format that is known", Want: "one of " + strings.Join(trace.FormatNames()[1:], ", ")}
+			t.err = &trace.Error{File: t.files[0].Name, Problem: "looks like no format that is known", Want: "one of " + strings.Join(trace.FormatNames()[1:], ", ")}
 			return
 		}
 		w["format"] = t.format.Name
 	}
 	if t.format != nil {
-		c.s.Workload.Trace.Staged = t.format.HoldsStage
+		c.s.Workload.Trace.HoldsStage = t.format.HoldsStage
 	}
 }
 
 // readTrace reads the files that some names and patterns name.
 func (c *checker) readTrace(names []string) (files []trace.File, err error) {
-	left := trace.MaxBytes
-	read := func(place string) error {
-		data, err := c.readTraceFile(place, left)
+	remainingBytes := trace.MaxBytes
+	read := func(fileName string) error {
+		data, err := c.readTraceFile(fileName, remainingBytes)
 		if err != nil {
 			return err
 		}
-		f, err := trace.Unpack(place, data)
+		f, err := trace.Unpack(fileName, data)
 		if err != nil {
 			return err
 		}
-		if left -= len(f.Data); left < 0 || len(data) > trace.MaxBytes {
-			return fmt.Errorf("%s: the files are larger than %d MiB; want fewer or smaller ones", place, trace.MaxBytes>>20)
+		if remainingBytes -= len(f.Data); remainingBytes < 0 || len(data) > trace.MaxBytes {
+			return fmt.Errorf("%s: the files are larger than %d MiB; want fewer or smaller ones", fileName, trace.MaxBytes>>20)
 		}
-		c.inputs = append(c.inputs, place)
+		c.inputFiles = append(c.inputFiles, fileName)
 		files = append(files, f)
 		return nil
 	}
 	for _, name := range names {
-		place := c.beside("workload.files", name)
-		if n := strings.Count(place, "%d"); n > 1 {
-			return nil, fmt.Errorf("%s has %%d %d times; want it once, for the rank", place, n)
+		fileName := c.traceFilePath("workload.files", name)
+		if n := strings.Count(fileName, "%d"); n > 1 {
+			return nil, fmt.Errorf("%s has %%d %d times; want it once, for the rank", fileName, n)
 		} else if n == 0 {
-			if err := read(place); err != nil {
+			if err := read(fileName); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		for rank := 0; ; rank++ {
-			one := strings.Replace(place, "%d", fmt.Sprint(rank), 1)
-			if rank > 0 && !c.exists(one) {
-				next := strings.Replace(place, "%d", fmt.Sprint(rank+1), 1)
-				if c.exists(next) {
+			one := strings.Replace(fileName, "%d", fmt.Sprint(rank), 1)
+			if rank > 0 && !c.traceFileExists(one) {
+				next := strings.Replace(fileName, "%d", fmt.Sprint(rank+1), 1)
+				if c.traceFileExists(next) {
 					return nil, fmt.Errorf("%s is missing, and %s is there; want a file for each rank", one, next)
 				}
 				break
@@ -176,70 +176,70 @@ func (c *checker) readTrace(names []string) (files []trace.File, err error) {
 
 // readTraceFile reads a file of so many bytes at most, or of a larger one a byte more; one that is embedded where no
 // such file is there.
-func (c *checker) readTraceFile(place string, most int) ([]byte, error) {
-	data, err := c.s.files.read(place, most)
+func (c *checker) readTraceFile(fileName string, maxBytes int) ([]byte, error) {
+	data, err := c.s.files.read(fileName, maxBytes)
 	if err != nil {
-		if data, missing := embedded.ReadFile(embeddedName(place)); missing == nil {
+		if data, missing := embedded.ReadFile(embeddedName(fileName)); missing == nil {
 			return data, nil
 		}
 		var p *os.PathError
 		if errors.As(err, &p) {
 			err = p.Err
 		}
-		return nil, fmt.Errorf("%s cannot be read: %w; want readable files", place, err)
+		return nil, fmt.Errorf("%s cannot be read: %w; want readable files", fileName, err)
 	}
 	return data, nil
 }
 
-// beside returns where a file is that the key at path names: beside the scenario's file, or where the command runs.
-func (c *checker) beside(path, name string) string {
-	if file, _ := schema.FindLine(c.Layers, c.stands(path)); !c.Overridden(path) && !filepath.IsAbs(name) {
-		if place := filepath.Join(filepath.Dir(file), name); c.exists(place) || !c.exists(name) {
-			return place
+// traceFilePath returns where a file is that the key at path names: beside the scenario's file, or where the command runs.
+func (c *checker) traceFilePath(path, name string) string {
+	if file, _ := schema.FindLine(c.Layers, c.keyPathInFile(path)); !c.Overridden(path) && !filepath.IsAbs(name) {
+		if relative := filepath.Join(filepath.Dir(file), name); c.traceFileExists(relative) || !c.traceFileExists(name) {
+			return relative
 		}
 	}
 	return name
 }
 
 // embeddedName returns the name that a file would have if it were embedded.
-func embeddedName(place string) string {
-	return strings.TrimPrefix(filepath.ToSlash(place), "scenarios/")
+func embeddedName(fileName string) string {
+	return strings.TrimPrefix(filepath.ToSlash(fileName), "scenarios/")
 }
 
-// exists reports whether there is a file, or the first of a pattern.
-func (c *checker) exists(place string) bool {
-	place = strings.Replace(place, "%d", "0", 1)
-	if c.s.files.exists(place) {
+// traceFileExists reports whether there is a file, or the first of a pattern.
+func (c *checker) traceFileExists(fileName string) bool {
+	fileName = strings.Replace(fileName, "%d", "0", 1)
+	if c.s.files.exists(fileName) {
 		return true
 	}
-	_, err := embedded.Open(embeddedName(place))
+	_, err := embedded.Open(embeddedName(fileName))
 	return err == nil
 }
 
-// refuseTrace refuses the files for an error.
-func (c *checker) refuseTrace(err error) {
-	what, want, ok := strings.Cut(err.Error(), "; want ")
+// rejectTrace refuses the files for an error.
+func (c *checker) rejectTrace(err error) {
+	problem, want, ok := strings.Cut(err.Error(), "; want ")
 	if !ok {
 		want = "a file that docs/traces.md describes"
 	}
-	c.Reject("workload.files", what, "give "+want)
+	c.Reject("workload.files", problem, "give "+want)
 }
 
 // prepareTraceFiles makes the job of the files.
 func prepareTraceFiles(c *checker) {
-	t, own := &c.trace, &c.s.Workload.Trace
-	if t.wrong != nil {
-		c.refuseTrace(t.wrong)
+	t, keys := &c.trace, &c.s.Workload.Trace
+	if t.err != nil {
+		c.rejectTrace(t.err)
 	}
-	if t.wrong != nil || t.format == nil || !c.OK("workload") {
+	if t.err != nil || t.format == nil || !c.OK("workload") {
 		return
 	}
-	if given, _ := schema.Child(c.Root, "workload")["sha256"].(string); given != "" && given != t.sum {
-		c.refuse("workload.sha256", "is not that of the files; leave it out, or name the files that it is of")
+	if given, _ := schema.Child(c.Root, "workload")["sha256"].(string); given != "" && given != t.digest {
+		c.rejectf("workload.sha256", "is not that of the files; leave it out, or name the files that it is of")
 		return
 	}
 	// keys have their defaults later, and what is read depends on them
-	h := &trace.ReadOptions{Keys: own.Keys, GroupFile: t.groups}
+	h := &trace.ReadOptions{Keys: keys.Keys, GroupFile: t.groups}
 	if h.RankOrder == "" {
 		h.RankOrder = "tp-dp-pp"
 	}
@@ -249,18 +249,18 @@ func prepareTraceFiles(c *checker) {
 		}
 	}
 	var err error
-	if own.Job, err = trace.Read(t.format, t.files, h); err != nil {
-		c.refuseTrace(err)
+	if keys.Job, err = trace.Read(t.format, t.files, h); err != nil {
+		c.rejectTrace(err)
 		return
 	}
-	own.SHA256, t.files = t.sum, nil
-	m := own.Job.Stage
-	if m == nil || !c.s.staged() {
+	keys.SHA256, t.files = t.digest, nil
+	m := keys.Job.Stage
+	if m == nil || !c.s.isStagedTrace() {
 		return
 	}
 	spec := &c.s.Workload.Spec
 	*spec = training.Spec{
-		Microbatches: m.Microbatches, Microbatch: 1, Sequence: m.GPUs, TP: 1, PP: 1, EP: 1, ETP: 1, Chunks: 1, GPUs: own.Job.Ranks, Schedule: h.Schedule,
+		Microbatches: m.Microbatches, Microbatch: 1, Sequence: m.GPUs, TP: 1, PP: 1, EP: 1, ETP: 1, Chunks: 1, GPUs: keys.Job.Ranks, Schedule: h.Schedule,
 		ReplicaMode: "auto", Flows: "aggregated", Collectives: "none", Measured: m,
 		Choices: training.Choices{Ring: "bidirectional", EffectiveTFLOPS: 1, ActivationBytes: 1},
 	}
@@ -268,7 +268,7 @@ func prepareTraceFiles(c *checker) {
 	if spec.Schedule == "" {
 		spec.Schedule = training.OneFOneB
 	}
-	for _, d := range own.Job.Dims {
+	for _, d := range keys.Job.Dims {
 		switch d.Name {
 		case "tp":
 			spec.TP = d.Size
@@ -285,7 +285,7 @@ func prepareTraceFiles(c *checker) {
 
 // checkTrace holds the keys of a trace against each other; the fabric holds it against itself.
 func checkTrace(c *checker) {
-	c.forbid(c.s.Workload.Trace.Job == nil && len(c.Diagnostics) == 0, "workload.files", "hold nothing; name files that docs/traces.md describes")
+	c.conflictIf(c.s.Workload.Trace.Job == nil && len(c.Diagnostics) == 0, "workload.files", "hold nothing; name files that docs/traces.md describes")
 }
 
 // checkStagedTrace is checkTrace of stages on pods.
@@ -293,7 +293,7 @@ func checkStagedTrace(c *checker) {
 	checkTrace(c)
 	spec := &c.s.Workload.Spec
 	if m := spec.Measured; m != nil && c.OK("workload") {
-		c.forbid(m.PipelineBytes == 0 && m.SyncBytes == 0, "workload.files", "a stage sends nothing to others; give files whose stages exchange something, or simulate them on links")
+		c.conflictIf(m.PipelineBytes == 0 && m.SyncBytes == 0, "workload.files", "a stage sends nothing to others; give files whose stages exchange something, or simulate them on links")
 	}
 }
 
@@ -306,11 +306,11 @@ func checkPodTrace(c *checker) {
 		return
 	}
 	switch {
-	case !c.severalPods():
+	case !c.requireSeveralPods():
 	case f.Pods*f.GPUsPerPod < j.Ranks:
-		c.clash(pods+" "+perPod+" workload.files", "%d ranks do not fit %d pods of %d GPUs; choose more or larger pods", j.Ranks, f.Pods, f.GPUsPerPod)
+		c.conflictf(pods+" "+perPod+" workload.files", "%d ranks do not fit %d pods of %d GPUs; choose more or larger pods", j.Ranks, f.Pods, f.GPUsPerPod)
 	case j.Ranks <= f.GPUsPerPod:
-		c.clash(perPod+" "+pods+" workload.files", "no traffic crosses pods: all %d ranks are in the first; choose smaller pods", j.Ranks)
+		c.conflictf(perPod+" "+pods+" workload.files", "no traffic crosses pods: all %d ranks are in the first; choose smaller pods", j.Ranks)
 	case c.OK("fabric", "policy", "engine"):
 		checkPodTransfers(c, j)
 	}
@@ -320,9 +320,9 @@ func checkPodTrace(c *checker) {
 // packets.
 func checkPodTransfers(c *checker, j *trace.Job) {
 	s, f := c.s, &c.s.Fabric
-	built, _, err := (&traceWork{s}).Build(context.Background(), s.pods().GPUCalls())
+	built, _, err := (&traceWork{s}).Build(context.Background(), s.circuitsView().GPUCalls())
 	if err != nil {
-		c.refuseTrace(err)
+		c.rejectTrace(err)
 		return
 	}
 	joined, crossing, bytes, hops := make(circuits.Joined, f.Pods), 0, 0.0, 0.0
@@ -337,9 +337,9 @@ func checkPodTransfers(c *checker, j *trace.Job) {
 	slowest := min(f.PortBandwidth, f.NICBandwidth, f.InsideBandwidth)
 	switch long := 8*bytes/float64(slowest) + j.Compute().Seconds(); {
 	case crossing == 0:
-		c.clash("fabric.gpus_per_pod workload.files", "no traffic crosses pods; choose smaller pods")
-	case long > maxIteration:
-		c.clash("workload.files fabric.port_bandwidth fabric.nic_bandwidth", "the trace may take %.3g s, which is absurd; stay within %d s", long, maxIteration)
+		c.conflictf("fabric.gpus_per_pod workload.files", "no traffic crosses pods; choose smaller pods")
+	case long > maxIterationSeconds:
+		c.conflictf("workload.files fabric.port_bandwidth fabric.nic_bandwidth", "the trace may take %.3g s, which is absurd; stay within %d s", long, maxIterationSeconds)
 	case s.Engine.Level == "packet":
 		c.checkPodPackets(slowest, hops)
 	}
@@ -349,9 +349,9 @@ func checkPodTransfers(c *checker, j *trace.Job) {
 // Report says what was read of files that another tool has written, and of training what a GPU of the stage holds that
 // holds most; "" of other work.
 func (s *Scenario) Report() string {
-	if !s.traces() {
-		if s.trains() {
-			line := heldMost(&s.Workload.Spec)
+	if !s.isTrace() {
+		if s.isTraining() {
+			line := fullestStageText(&s.Workload.Spec)
 			if s.Workload.Spec.GPUMemory == 0 {
 				line += "; set workload.gpu_memory to hold it against a GPU's"
 			}
@@ -363,7 +363,7 @@ func (s *Scenario) Report() string {
 	if err := s.Workload.Trace.Job.Report(&b); err != nil {
 		return ""
 	}
-	if m := s.Workload.Spec.Measured; m != nil && s.staged() {
+	if m := s.Workload.Spec.Measured; m != nil && s.isStagedTrace() {
 		fmt.Fprintf(&b, "  %-16s %d GPUs in lockstep: %s forward and %s backward a micro-batch of %d, %s before and %s after them\n", "stage", m.GPUs, units.ShortTime(m.Forward), units.ShortTime(m.Backward), m.Microbatches, units.ShortTime(m.Prologue), units.ShortTime(m.Epilogue))
 		fmt.Fprintf(&b, "  %-16s %s a GPU and micro-batch to the next stage, %s a GPU and step to the next replica; %s a GPU inside the stage, which take time at fabric.inside_bandwidth\n", "", trace.Size(float64(m.PipelineBytes)), trace.Size(float64(m.SyncBytes)), trace.Size(float64(m.IntraStageBytes)))
 	}

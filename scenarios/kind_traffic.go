@@ -15,11 +15,11 @@ import (
 func trafficKinds() (all []*kind) {
 	for _, t := range paths.Kinds() {
 		k := &kind{
-			name: t.Name, groups: t.Groups,
-			dimensions: func(s *Scenario) bool {
-				return s.calls() && len(s.Workload.Call.Along) > 0 || t.Dimensions != nil && (t.Among == nil || s.routes()) && t.Dimensions(&s.Workload.Traffic)
+			name: t.Name, keyGroups: t.Groups,
+			usesDimensions: func(s *Scenario) bool {
+				return s.isCall() && len(s.Workload.Call.Along) > 0 || t.Dimensions != nil && (t.Among == nil || s.usesRouters()) && t.Dimensions(&s.Workload.Traffic)
 			},
-			forms: []*form{{doc: t.Doc, needs: []offer{onLinks}, callable: t.Alike, parts: trafficParts, prepare: prepareTraffic}},
+			forms: []*form{{doc: t.Doc, acceptedCarriers: []carrier{linkCarrier}, canBeCall: t.Alike, parts: trafficParts, prepare: prepareTraffic}},
 		}
 		if t.Among != nil {
 			k.forms = append(k.forms, podTrafficForm(t))
@@ -31,7 +31,7 @@ func trafficKinds() (all []*kind) {
 			f.prepare = prepareExchange
 			k.forms = append(k.forms, f)
 		case t.Listed:
-			k.forms = append(k.forms, planForm("An all-to-all of bytes from each GPU to each, from a file or list.", whom, func(*Scenario) []any { return []any{new(listed)} }))
+			k.forms = append(k.forms, planForm("An all-to-all of bytes from each GPU to each, from a file or list.", whom, func(*Scenario) []any { return []any{new(matrixKeys)} }))
 		}
 		all = append(all, k)
 	}
@@ -40,7 +40,7 @@ func trafficKinds() (all []*kind) {
 
 // traffic returns the kind of the traffic of s, an empty one of other work.
 func (s *Scenario) traffic() *paths.Kind {
-	if s.calls() {
+	if s.isCall() {
 		return &paths.Kind{}
 	}
 	return paths.KindOf(s.Workload.Kind)
@@ -50,7 +50,7 @@ func trafficParts(s *Scenario) []schema.Part {
 	w := &s.Workload
 	return []schema.Part{{
 		Path: "workload", Doc: "The traffic and the injection of packets.",
-		Specs: append([]any{&w.Traffic}, patternSpecs(s)...), Defaults: func(int) []any { return []any{s.links().TrafficDefaults()} },
+		Specs: append([]any{&w.Traffic}, patternSpecs(s)...), Defaults: func(int) []any { return []any{s.pathsView().TrafficDefaults()} },
 	}}
 }
 
@@ -72,7 +72,7 @@ func patternSpecs(s *Scenario) (specs []any) {
 func (c *checker) matrixAlias() {
 	const kindAt, sizesAt, fileAt = "workload.kind", "workload.sizes", "workload.matrix_file"
 	w := schema.Child(c.Root, "workload")
-	planned := plannedIn(c.Root)
+	planned := fileReconfigures(c.Root)
 	switch {
 	case w["kind"] == paths.Matrix.Name && planned:
 		if _, given := w["sizes"]; given {
@@ -84,9 +84,9 @@ func (c *checker) matrixAlias() {
 		}
 		delete(w, "matrix_file")
 		w["kind"], w["sizes"] = paths.AllToAll.Name, file
-		c.alias = map[string]string{sizesAt: fileAt}
+		c.aliases = map[string]string{sizesAt: fileAt}
 		if !given {
-			c.alias[sizesAt] = kindAt
+			c.aliases[sizesAt] = kindAt
 		}
 	case w["kind"] == paths.AllToAll.Name && !planned:
 		sizes, ok := w["sizes"].(string)
@@ -95,10 +95,10 @@ func (c *checker) matrixAlias() {
 			return
 		}
 		delete(w, "sizes")
-		c.alias = map[string]string{kindAt: sizesAt}
+		c.aliases = map[string]string{kindAt: sizesAt}
 		if w["kind"] = paths.Matrix.Name; sizes != input.ListedSizes {
 			w["matrix_file"] = sizes
-			c.alias[fileAt] = sizesAt
+			c.aliases[fileAt] = sizesAt
 		}
 	}
 }

@@ -12,24 +12,24 @@ import (
 	"sim/workloads/training"
 )
 
-// trainingPacket is the key of TrafficPacket of a step.
-var trainingPacket = schema.Tags{
+// trainingPacketTags is the key of TrafficPacket of a step.
+var trainingPacketTags = schema.Tags{
 	"Packet": `key:"packet" doc:"size of a packet on the wire" default:"64KB" when:"engine.level=packet & unplanned"`,
 }
 
 // trainingKind describes the workload "training".
 func trainingKind() *kind {
 	return &kind{
-		name: "training", groups: []string{"exchange", "step-exchange"}, placed: true,
-		ranks: func(s *Scenario) calls.Work { return (*stepWork)(&s.Workload.Spec) },
+		name: "training", keyGroups: []string{"exchange", "step-exchange"}, hasMappings: true,
+		rankWork: func(s *Scenario) calls.Work { return (*stepWork)(&s.Workload.Spec) },
 		forms: []*form{
 			{
-				doc:   "One training step of a model under pipeline, tensor, expert and data parallelism.",
-				needs: []offer{onLinks, onCircuits}, trains: true, parts: trainingParts, prepare: prepareTraining, check: checkTraining,
+				doc:              "One training step of a model under pipeline, tensor, expert and data parallelism.",
+				acceptedCarriers: []carrier{linkCarrier, circuitCarrier}, isTraining: true, parts: trainingParts, prepare: prepareTraining, check: checkTraining,
 			},
 			{
-				doc:   "A training step of a model with experts, whose all-to-alls stay inside scale-up domains of the GPUs of a stage.",
-				needs: []offer{onPlans}, trains: true, check: checkTraining,
+				doc:              "A training step of a model with experts, whose all-to-alls stay inside scale-up domains of the GPUs of a stage.",
+				acceptedCarriers: []carrier{planCarrier}, isTraining: true, check: checkTraining,
 				parts: func(s *Scenario) []schema.Part {
 					return append(trainingParts(s), schema.Part{Path: "workload.experts", Doc: "The all-to-alls to and from experts.", Specs: []any{&s.Workload.Exchange.Messages}})
 				},
@@ -46,7 +46,7 @@ func trainingKind() *kind {
 func trainingParts(s *Scenario) []schema.Part {
 	return []schema.Part{{
 		Path: "workload", Doc: "The model and its parallelism. Set `model`, or describe another model in `[workload.architecture]`.",
-		Specs:    []any{&s.Workload.Spec, schema.RetaggedSpec{Spec: &s.Workload.TrafficPacket, Tags: trainingPacket}},
+		Specs:    []any{&s.Workload.Spec, schema.RetaggedSpec{Spec: &s.Workload.TrafficPacket, Tags: trainingPacketTags}},
 		Defaults: func(int) []any { return []any{s.Workload.Spec.Defaults()} },
 	}}
 }
@@ -78,7 +78,7 @@ func (w *stepWork) Size() (bytes, transfers, slack float64) {
 	}
 	if s.CallsInGraph() {
 		for _, c := range s.StepCalls() {
-			b, n := callBytes(s, c)
+			b, n := minCallBytes(s, c)
 			bytes, transfers = bytes+float64(c.Replicas*c.Count)*b, transfers+float64(c.Replicas*c.Count)*n
 		}
 		return bytes, transfers, 1
@@ -92,18 +92,18 @@ func (w *stepWork) Size() (bytes, transfers, slack float64) {
 	return bytes, transfers, 1
 }
 
-// callBytes returns the least bytes that any algorithm sends in a call of a stage, and the transfers of a ring.
-func callBytes(s *training.Spec, c training.StepCall) (bytes, transfers float64) {
+// minCallBytes returns the least bytes that any algorithm sends in a call of a stage, and the transfers of a ring.
+func minCallBytes(s *training.Spec, c training.StepCall) (bytes, transfers float64) {
 	groups := s.Groups(c.Call, 0, c.VirtualStage%s.PP)
 	n := float64(len(groups[0]))
-	each, of := (n-1)*float64(c.Bytes), n*(n-1)
+	groupBytes, transferCount := (n-1)*float64(c.Bytes), n*(n-1)
 	switch c.Kind {
 	case training.AllReduce:
-		each, of = 2*each, 2*of
+		groupBytes, transferCount = 2*groupBytes, 2*transferCount
 	case training.AllToAll:
-		each *= n
+		groupBytes *= n
 	}
-	return float64(len(groups)) * each, float64(len(groups)) * of
+	return float64(len(groups)) * groupBytes, float64(len(groups)) * transferCount
 }
 
 func (w *stepWork) Check(c *schema.Reader) {

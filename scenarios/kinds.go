@@ -19,19 +19,19 @@ type kind struct {
 	forms []*form
 
 	// Of workloads.
-	groups []string // groups of keys that it uses; a tag of a key names its group: when:"workload(GROUP)"
-	// ranks returns the work of its ranks on any hardware; nil of workloads that have none.
-	ranks  func(s *Scenario) calls.Work
-	placed bool // ranks have dimensions of parallelism, by which mappings place them on nodes
-	// dimensions reports whether a scenario refers to dimensions of the fabric; nil never does.
-	dimensions func(s *Scenario) bool
+	keyGroups []string // groups of keys that it uses; a tag of a key names its group: when:"workload(GROUP)"
+	// rankWork returns the work of its ranks on any hardware; nil of workloads that have none.
+	rankWork    func(s *Scenario) calls.Work
+	hasMappings bool // ranks have dimensions of parallelism, by which mappings place them on nodes
+	// usesDimensions reports whether a scenario refers to dimensions of the fabric; nil never does.
+	usesDimensions func(s *Scenario) bool
 
 	// Of fabrics.
-	grid   bool   // nodes have coordinates: the fabric has dimensions
-	size   string // key of [fabric] that tells how many GPUs an inner tier joins
-	inner  bool   // it may be a tier inside others
-	outer  bool   // it may be the outermost tier
-	shared bool   // several jobs may share it
+	hasCoordinates bool   // nodes have coordinates: the fabric has dimensions
+	sizeKey        string // key of [fabric] that tells how many GPUs an inner tier joins
+	canBeInner     bool   // it may be a tier inside others
+	canBeOuter     bool   // it may be the outermost tier
+	canBeShared    bool   // several jobs may share it
 }
 
 // form is a kind with the keys that it has in some scenarios.
@@ -46,48 +46,48 @@ type form struct {
 	check   func(c *checker) // cross-checks, when all keys have values; may be nil
 
 	// Of workloads.
-	needs    []offer          // a fabric must offer one of them
-	trains   bool             // a training step, with a model and its parallelism
-	calls    bool             // a collective call, which an algorithm expands
-	callable bool             // such a call if an algorithm is named
-	onPods   func(c *checker) // holds the work against pods; nil of work that pods do not carry, and of training steps
+	acceptedCarriers []carrier        // a fabric must offer one of them
+	isTraining       bool             // a training step, with a model and its parallelism
+	isCall           bool             // a collective call, which an algorithm expands
+	canBeCall        bool             // such a call if an algorithm is named
+	checkOnPods      func(c *checker) // holds the work against pods; nil of work that pods do not carry, and of training steps
 
 	// Of fabrics.
-	offers  offer
-	which   string // tells the form from others of the fabric; "" if there is one
-	decides string // the decision that it leaves open, whose policies are compared
+	carrier   carrier
+	qualifier string // tells the form from others of the fabric; "" if there is one
+	policyKey string // the decision that it leaves open, whose policies are compared
 	*hardware
-	refuses string // which workload it does not simulate, and what would be right
+	unsupportedFormat string // which workload it does not simulate, and what would be right
 }
 
-// offer is what a fabric carries work on. A workload is simulated on a fabric that offers what it needs.
-type offer uint8
+// carrier is what a fabric carries work on. A workload is simulated on a fabric that offers what it needs.
+type carrier uint8
 
 const (
-	onLinks    offer = iota + 1 // links that are there before the work begins
-	onCircuits                  // pods of endpoints, joined by circuits that are decided for the work
-	onPlans                     // switches whose topologies are planned together with an exchange
-	onCubes                     // cubes of chips, of which jobs get slices
+	linkCarrier    carrier = iota + 1 // links that are there before the work begins
+	circuitCarrier                    // pods of endpoints, joined by circuits that are decided for the work
+	planCarrier                       // switches whose topologies are planned together with an exchange
+	cubeCarrier                       // cubes of chips, of which jobs get slices
 )
 
 // kinds are all rows, workloads before fabrics, which nobody changes.
 func kinds() []*kind {
-	known.kindsOnce.Do(func() { known.kinds = listKinds() })
-	return known.kinds
+	registry.kindsOnce.Do(func() { registry.kinds = listKinds() })
+	return registry.kinds
 }
 
-// known is what all scenarios share, which nobody changes.
-var known struct {
+// registry is what all scenarios share, which nobody changes.
+var registry struct {
 	kindsOnce, choicesOnce, decisionsOnce, readersOnce sync.Once
 
 	kinds     []*kind
 	decisions []decision
-	readers   map[string]*reading
+	readers   map[string]*optionReaders
 	choices   map[string]schema.Choices
 }
 
 func listKinds() []*kind {
-	workloads := slices.Concat([]*kind{trainingKind()}, workKinds(), []*kind{traceKind()}, trafficKinds(), callKinds(), []*kind{fleetKind()})
+	workloads := slices.Concat([]*kind{trainingKind()}, programKinds(), []*kind{traceKind()}, trafficKinds(), callKinds(), []*kind{fleetKind()})
 	fabrics := []*kind{ocsPodsKind(), torusKind(), graphKind(), electricalKind(), tierKind(), scaleUpKind(), cubesKind()}
 	all := append(workloads, fabrics...)
 	for i, k := range all {
@@ -107,38 +107,38 @@ func listKinds() []*kind {
 	return all
 }
 
-// forms returns the forms of all kinds, in the order of the table.
-func forms() (all []*form) {
+// allForms returns the forms of all kinds, in the order of the table.
+func allForms() (all []*form) {
 	for _, k := range kinds() {
 		all = append(all, k.forms...)
 	}
 	return all
 }
 
-const notOnLinks = `%s; set fabric.kind = "scaleup", or workload.kind to traffic such as "all-to-all" or "nearest-neighbour", or a collective such as "all-reduce"`
+const unsupportedOnLinks = `%s; set fabric.kind = "scaleup", or workload.kind to traffic such as "all-to-all" or "nearest-neighbour", or a collective such as "all-reduce"`
 
 // sections are the tables that have a key kind.
 var sections = []string{"workload", "fabric"}
 
-// general describes the keys outside any kind.
-func general(s *Scenario) schema.Part {
+// generalPart describes the keys outside any kind.
+func generalPart(s *Scenario) schema.Part {
 	return schema.Part{Doc: "Keys before the first table.", Specs: []any{s}}
 }
 
-// schemaOf returns the tables of some forms of kinds, bound to s, below the general keys.
-func schemaOf(s *Scenario, several bool, of ...*form) *schema.Schema {
-	parts := []schema.Part{general(s)}
-	for _, f := range of {
+// formSchema returns the tables of some forms of kinds, bound to s, below the general keys.
+func formSchema(s *Scenario, severalJobs bool, sectionForms ...*form) *schema.Schema {
+	parts := []schema.Part{generalPart(s)}
+	for _, f := range sectionForms {
 		if f != nil {
 			parts = append(parts, f.parts(s)...)
 		}
 	}
-	return schema.New(s.names(several), parts...)
+	return schema.New(s.tagNames(severalJobs), parts...)
 }
 
 // schema returns the tables of the kinds of s, bound to it, in the order of writing.
 func (s *Scenario) schema() *schema.Schema {
-	return schemaOf(s, false, workloadOn(s), fabricOf(s))
+	return formSchema(s, false, workloadForm(s), fabricForm(s))
 }
 
 // findKind returns the kind of that name, nil if there is none.
@@ -164,15 +164,15 @@ func kindsWhere(section string, ok func(k *kind) bool) (names []string) {
 // workload returns the kind of the workload of s, nil if it has none.
 func (s *Scenario) workload() *kind { return findKind("workload", s.Workload.Kind) }
 
-// workloadOn returns the workload of s in the form for its fabric, nil if it has none.
-func workloadOn(s *Scenario) *form {
+// workloadForm returns the workload of s in the form for its fabric, nil if it has none.
+func workloadForm(s *Scenario) *form {
 	k := s.workload()
 	if k == nil {
 		return nil
 	}
-	if fabric := fabricOf(s); fabric != nil {
+	if fabric := fabricForm(s); fabric != nil {
 		for _, f := range slices.Backward(k.forms) {
-			if slices.Contains(f.needs, fabric.offers) && (f.when == nil || f.when(s)) {
+			if slices.Contains(f.acceptedCarriers, fabric.carrier) && (f.when == nil || f.when(s)) {
 				return f
 			}
 		}
@@ -180,8 +180,8 @@ func workloadOn(s *Scenario) *form {
 	return k.forms[0]
 }
 
-// fabricOf returns the fabric of s in the form that its keys ask for, nil if it has none.
-func fabricOf(s *Scenario) *form {
+// fabricForm returns the fabric of s in the form that its keys ask for, nil if it has none.
+func fabricForm(s *Scenario) *form {
 	if k := findKind("fabric", s.Fabric.Kind); k != nil {
 		for _, f := range k.forms {
 			if f.when == nil || f.when(s) {
@@ -192,92 +192,92 @@ func fabricOf(s *Scenario) *form {
 	return nil
 }
 
-// offered returns what the fabric of s carries work on, 0 if it has none.
-func (s *Scenario) offered() offer {
-	if f := fabricOf(s); f != nil {
-		return f.offers
+// carrier returns what the fabric of s carries work on, 0 if it has none.
+func (s *Scenario) carrier() carrier {
+	if f := fabricForm(s); f != nil {
+		return f.carrier
 	}
 	return 0
 }
 
-// trains reports whether the workload of s is a training step.
-func (s *Scenario) trains() bool {
-	f := workloadOn(s)
-	return f != nil && f.trains
+// isTraining reports whether the workload of s is a training step.
+func (s *Scenario) isTraining() bool {
+	f := workloadForm(s)
+	return f != nil && f.isTraining
 }
 
-// simulates reports whether the fabric of s simulates a workload.
-func (s *Scenario) simulates(workload *form) bool {
-	return slices.Contains(workload.needs, s.offered())
+// canSimulate reports whether the fabric of s simulates a workload.
+func (s *Scenario) canSimulate(workload *form) bool {
+	return slices.Contains(workload.acceptedCarriers, s.carrier())
 }
 
-// on reports whether fabrics that offer o simulate a workload in some form, or some form of a fabric offers o.
-func (k *kind) on(o offer) bool {
-	return slices.ContainsFunc(k.forms, func(f *form) bool { return f.offers == o || slices.Contains(f.needs, o) })
+// supports reports whether fabrics that offer o simulate a workload in some form, or some form of a fabric offers o.
+func (k *kind) supports(needed carrier) bool {
+	return slices.ContainsFunc(k.forms, func(f *form) bool { return f.carrier == needed || slices.Contains(f.acceptedCarriers, needed) })
 }
 
-// trains reports whether the workload is a training step on links.
-func (k *kind) trains() bool { return len(k.forms) > 0 && k.forms[0].trains }
+// isTraining reports whether the workload is a training step on links.
+func (k *kind) isTraining() bool { return len(k.forms) > 0 && k.forms[0].isTraining }
 
-// asksForDimensions reports whether the workload of s refers to dimensions of the fabric.
-func (s *Scenario) asksForDimensions() bool {
+// usesDimensions reports whether the workload of s refers to dimensions of the fabric.
+func (s *Scenario) usesDimensions() bool {
 	k := s.workload()
-	return k != nil && k.dimensions != nil && k.dimensions(s)
+	return k != nil && k.usesDimensions != nil && k.usesDimensions(s)
 }
 
-// needsOf words what a workload needs that not all fabrics offer, "" if that is not worth a word.
-func (k *kind) needsOf(s *Scenario) string {
+// requirement words what a workload needs that not all fabrics offer, "" if that is not worth a word.
+func (k *kind) requirement(s *Scenario) string {
 	switch {
-	case k.dimensions != nil && k.dimensions(s):
+	case k.usesDimensions != nil && k.usesDimensions(s):
 		return "dimensions"
-	case k.on(onLinks) && !k.on(onCircuits):
+	case k.supports(linkCarrier) && !k.supports(circuitCarrier):
 		return "links that are there before circuits are decided"
 	}
 	return ""
 }
 
-// playedOn returns the fabrics that simulate a workload, of a fabric itself.
-func (f *form) playedOn() []string {
+// fabrics returns the fabrics that simulate a workload, of a fabric itself.
+func (f *form) fabrics() []string {
 	if f.section == "fabric" {
 		return []string{f.name}
 	}
-	return kindsWhere("fabric", func(k *kind) bool { return slices.ContainsFunc(f.needs, k.on) })
+	return kindsWhere("fabric", func(k *kind) bool { return slices.ContainsFunc(f.acceptedCarriers, k.supports) })
 }
 
-// special returns the fabrics for which a workload has a form of its own; nil of its general form, and of fabrics.
-func (f *form) special() []string {
-	if f.section == "fabric" || slices.Contains(f.needs, onLinks) {
+// specialFabrics returns the fabrics for which a workload has a form of its own; nil of its general form, and of fabrics.
+func (f *form) specialFabrics() []string {
+	if f.section == "fabric" || slices.Contains(f.acceptedCarriers, linkCarrier) {
 		return nil
 	}
-	return f.playedOn()
+	return f.fabrics()
 }
 
-// elsewhere words what is wrong with a key or table that the kinds of s do not have and others do; nil where these do
+// rejectForeignKey words what is wrong with a key or table that the kinds of s do not have and others do; nil where these do
 // not either.
-func (s *Scenario) elsewhere(path, name string) *schema.Rejection {
-	at := schema.JoinPath(path, name)
-	if flag, ok := outputKeys[at]; ok {
+func (s *Scenario) rejectForeignKey(path, name string) *schema.Rejection {
+	key := schema.JoinPath(path, name)
+	if flag, ok := outputKeys[key]; ok {
 		return &schema.Rejection{Problem: "names an output, which no key does any more", Remedy: "leave it out, and give sim run " + flag}
 	}
 	var users []*form
 	one := *s
-	resolve := one.names(false)
-	for _, f := range forms() {
+	resolve := one.tagNames(false)
+	for _, f := range allForms() {
 		if one.Workload.Kind = s.Workload.Kind; f.section == "workload" {
 			one.Workload.Kind = f.name
 		}
-		if f.has(&one, resolve, at) {
+		if f.hasKey(&one, resolve, key) {
 			users = append(users, f)
 		}
 	}
 	if len(users) == 0 {
 		return nil
 	}
-	section, of := "fabric", s.Fabric.Kind // whose kinds have the tables of policies too
-	if first, _, _ := strings.Cut(at, "."); first == "workload" {
-		section, of = first, s.Workload.Kind
+	section, kindName := "fabric", s.Fabric.Kind // whose kinds have the tables of policies too
+	if first, _, _ := strings.Cut(key, "."); first == "workload" {
+		section, kindName = first, s.Workload.Kind
 	}
-	by := section + " " + schema.Quote(of)
+	user := section + " " + schema.Quote(kindName)
 	var names, fabrics, here []string
 	add := func(list *[]string, name string) {
 		if !slices.Contains(*list, name) {
@@ -286,17 +286,17 @@ func (s *Scenario) elsewhere(path, name string) *schema.Rejection {
 	}
 	for _, k := range users {
 		add(&names, k.name)
-		for _, f := range k.playedOn() {
+		for _, f := range k.fabrics() {
 			if add(&fabrics, f); f == s.Fabric.Kind {
 				add(&here, k.name)
 			}
 		}
 	}
 	want := "leave it out: it is of workloads on fabric " + schema.QuotedList(fabrics)
-	switch one := fabricOf(s); {
-	case one != nil && one.which != "" && (section == "fabric" && slices.Contains(names, of) || section == "workload" && slices.Contains(here, of)):
-		by = "fabric " + schema.Quote(one.name) + " " + one.which
-		want = "leave it out: it is not of one " + one.which
+	switch one := fabricForm(s); {
+	case one != nil && one.qualifier != "" && (section == "fabric" && slices.Contains(names, kindName) || section == "workload" && slices.Contains(here, kindName)):
+		user = "fabric " + schema.Quote(one.name) + " " + one.qualifier
+		want = "leave it out: it is not of one " + one.qualifier
 	case section == "fabric":
 		want = "leave it out: it is of fabric " + schema.QuotedList(names)
 	case len(here) > 0:
@@ -304,20 +304,20 @@ func (s *Scenario) elsewhere(path, name string) *schema.Rejection {
 	case len(names) < 3:
 		want = "leave it out: it is of workload " + schema.QuotedList(names) + " on fabric " + schema.QuotedList(fabrics)
 	}
-	if section == "workload" && slices.Contains(names, of) && !slices.Contains(here, of) {
-		by += " on fabric " + schema.Quote(s.Fabric.Kind)
+	if section == "workload" && slices.Contains(names, kindName) && !slices.Contains(here, kindName) {
+		user += " on fabric " + schema.Quote(s.Fabric.Kind)
 	}
-	return &schema.Rejection{Problem: cmp.Or(s.undecided(at), "is not used by "+by), Remedy: want}
+	return &schema.Rejection{Problem: cmp.Or(s.foreignDecision(key), "is not used by "+user), Remedy: want}
 }
 
-// has reports whether a form has a key or table where s is of that kind and the key's use depends on the kind of
+// hasKey reports whether a form has a key or table where s is of that kind and the key's use depends on the kind of
 // workload alone.
-func (f *form) has(s *Scenario, names *schema.Names, at string) bool {
+func (f *form) hasKey(s *Scenario, names *schema.Names, path string) bool {
 	tables := schema.New(names, f.parts(s)...)
-	if slices.ContainsFunc(tables.Tables, func(t *schema.Table) bool { return under(t.Path, at) }) {
+	if slices.ContainsFunc(tables.Tables, func(t *schema.Table) bool { return isWithin(t.Path, path) }) {
 		return true
 	}
-	key := tables.Key(at)
+	key := tables.Key(path)
 	if key == nil {
 		return false
 	}

@@ -18,25 +18,25 @@ import (
 //go:embed *.toml compose/*.toml compose/*.txt fleets/*.toml paper/*.toml tori/*.toml scaleup/*.toml
 var embedded embed.FS
 
-// Embedded returns the names of the scenarios that are built in, such as "scenarios/deepseek671b.toml", in order.
-func Embedded() []string { return slices.Clone(shipped()[false]) }
+// EmbeddedScenarios returns the names of the scenarios that are built in, such as "scenarios/deepseek671b.toml", in order.
+func EmbeddedScenarios() []string { return slices.Clone(embeddedFiles()[false]) }
 
 // EmbeddedStudies returns the names of the studies that are built in, such as "scenarios/paper/delta-fig6.toml", in
 // order.
-func EmbeddedStudies() []string { return slices.Clone(shipped()[true]) }
+func EmbeddedStudies() []string { return slices.Clone(embeddedFiles()[true]) }
 
-// shipped returns the files that are built in, folder by folder: the studies, and the others.
-var shipped = sync.OnceValue(func() map[bool][]string {
+// embeddedFiles returns the files that are built in, folder by folder: the studies, and the others.
+var embeddedFiles = sync.OnceValue(func() map[bool][]string {
 	names := map[bool][]string{}
-	for _, name := range builtIn() {
-		study := isStudy(name, readEmbedded(strings.TrimPrefix(name, "scenarios/")))
+	for _, name := range embeddedNames() {
+		study := isStudyFile(name, readEmbedded(strings.TrimPrefix(name, "scenarios/")))
 		names[study] = append(names[study], name)
 	}
 	return names
 })
 
-// builtIn returns their names alone, for which none needs to be read.
-func builtIn() (names []string) {
+// embeddedNames returns their names alone, for which none needs to be read.
+func embeddedNames() (names []string) {
 	for _, pattern := range []string{"*.toml", "compose/*.toml", "fleets/*.toml", "paper/*.toml", "tori/*.toml", "scaleup/*.toml"} {
 		files, err := fs.Glob(embedded, pattern)
 		if err != nil {
@@ -49,15 +49,15 @@ func builtIn() (names []string) {
 	return names
 }
 
-// mostAbout is how many characters what a scenario is about may take.
-const mostAbout = 90
+// maxSummaryChars is how many characters what a scenario is about may take.
+const maxSummaryChars = 90
 
-// About is what a scenario or study that is built in is about, in a line: its title, or what the comment at its head
+// Summary is what a scenario or study that is built in is about, in a line: its title, or what the comment at its head
 // begins with where that fits and says more.
-func About(name string) string {
+func Summary(name string) string {
 	data := readEmbedded(strings.TrimPrefix(name, "scenarios/"))
 	title := ""
-	if src, faults := decode(name, data); faults == nil {
+	if src, faults := decodeFile(name, data); faults == nil {
 		title, _ = src.root["title"].(string)
 	}
 	comment := ""
@@ -68,7 +68,7 @@ func About(name string) string {
 		}
 		for word := range strings.FieldsSeq(text) {
 			if comment += " " + word; strings.ContainsAny(word[len(word)-1:], ".:;?") && strings.Count(comment, "(") == strings.Count(comment, ")") {
-				if comment = strings.Trim(comment, " .:;"); len(comment) <= mostAbout && len(comment) > len(title) {
+				if comment = strings.Trim(comment, " .:;"); len(comment) <= maxSummaryChars && len(comment) > len(title) {
 					return comment
 				}
 				return title
@@ -91,18 +91,20 @@ func readEmbedded(file string) []byte {
 // is TOML or plain text; a replica's key is "replica.INDEX.key". Every error is of type Diagnostics and holds all
 // faults of the input.
 func Load(path string, overrides []string) (*Scenario, error) {
-	name, data, fault := open(path)
+	name, data, fault := openFile(path)
 	if fault != nil {
 		return nil, Diagnostics{*fault}
 	}
 	return Parse(name, data, overrides)
 }
 
-func open(file string) (name string, data []byte, fault *Diagnostic) { return (*files)(nil).open(file) }
+func openFile(file string) (name string, data []byte, fault *Diagnostic) {
+	return (*fileSet)(nil).open(file)
+}
 
 // open reads a scenario file, or one that is built in. On failure fault says why.
-func (f *files) open(file string) (name string, data []byte, fault *Diagnostic) {
-	if !f.fromDisk() {
+func (f *fileSet) open(file string) (name string, data []byte, fault *Diagnostic) {
+	if !f.readsDisk() {
 		if data, err := f.read(file, schema.MaxFileBytes); err == nil {
 			return file, data, nil
 		}
@@ -135,14 +137,14 @@ func openEmbedded(file string) (name string, data []byte, fault *Diagnostic) {
 	if path.Ext(asked) != ".toml" {
 		asked += ".toml"
 	}
-	for _, name := range builtIn() {
+	for _, name := range embeddedNames() {
 		inside := strings.TrimPrefix(name, "scenarios/")
 		if asked == name || asked == inside || asked == path.Base(name) {
 			return name, readEmbedded(inside), nil
 		}
 	}
 	var known []string
-	for _, name := range append(Embedded(), EmbeddedStudies()...) {
+	for _, name := range append(EmbeddedScenarios(), EmbeddedStudies()...) {
 		known = append(known, strings.TrimSuffix(path.Base(name), ".toml"))
 	}
 	hint := text.DidYouMean(strings.TrimSuffix(path.Base(asked), ".toml"), known, "name a file, or what sim list scenarios or sim list studies names")
@@ -153,7 +155,7 @@ func openEmbedded(file string) (name string, data []byte, fault *Diagnostic) {
 // Parse reads a scenario from data. name stands for the file in faults and gives the scenario its default name.
 // Overrides and errors are as in Load.
 func Parse(name string, data []byte, overrides []string) (*Scenario, error) {
-	c, faults := parse(name, data, overrides, &files{})
+	c, faults := parse(name, data, overrides, &fileSet{})
 	if faults != nil {
 		return nil, faults
 	}
@@ -161,22 +163,22 @@ func Parse(name string, data []byte, overrides []string) (*Scenario, error) {
 }
 
 // parse is Parse before the keys are checked. Other files are read from f.
-func parse(name string, data []byte, overrides []string, f *files) (*checker, Diagnostics) {
-	src, faults := decode(name, data)
+func parse(name string, data []byte, overrides []string, f *fileSet) (*checker, Diagnostics) {
+	src, faults := decodeFile(name, data)
 	if faults != nil {
 		return nil, faults
 	}
 	src.files = f
 	for _, o := range overrides {
 		if key, raw, ok := strings.Cut(o, "="); ok && strings.TrimSpace(key) == baseKey {
-			src.root[baseKey], src.rebased = schema.DecodeValue(strings.TrimSpace(raw)), true
+			src.root[baseKey], src.baseOverridden = schema.DecodeValue(strings.TrimSpace(raw)), true
 		}
 	}
 	faults = src.inherit(0)
-	for _, of := range []string{"sweep", "plot"} {
-		if _, given := src.root[of]; given {
+	for _, table := range []string{"sweep", "plot"} {
+		if _, given := src.root[table]; given {
 			faults = append(faults, Diagnostic{
-				File: name, Line: src.layers[0].Line(of), Key: of, Problem: "makes this a study of many runs",
+				File: name, Line: src.layers[0].Line(table), Key: table, Problem: "makes this a study of many runs",
 				Remedy: "sim sweep runs it; for one run leave it out",
 			})
 		}
@@ -196,14 +198,14 @@ func parse(name string, data []byte, overrides []string, f *files) (*checker, Di
 // finish checks all keys and returns the scenario, or Diagnostics.
 func (c *checker) finish() (*Scenario, error) {
 	switch {
-	case c.jobsGiven():
+	case c.describesJobs():
 		c.resolveJobs()
-	case c.tiered():
+	case c.hasTiers():
 		c.resolveTiers()
 	default:
 		if c.resolve(); len(c.Diagnostics) == 0 {
-			checkFlows(c)
-			checkLength(c)
+			checkReplicaMode(c)
+			checkDuration(c)
 		}
 	}
 	if len(c.Diagnostics) > 0 {

@@ -37,13 +37,13 @@ func TestShipped(t *testing.T) {
 		"scenarios/robustness.toml":   {61, 7168, 256, 2, 16, 8, 1, 256, 32, 128, 4, 2, 32, 350},
 	}
 	seen := 0
-	for _, name := range Embedded() {
+	for _, name := range EmbeddedScenarios() {
 		s, err := Load(name, nil)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		if strings.Contains(name, "compose/") || len(s.Jobs) > 0 || s.routes() || s.plans() || !s.trains() { // TestTwoJobs and the tests of tori, of scale-up domains and of fleets have them
+		if strings.Contains(name, "compose/") || len(s.Jobs) > 0 || s.usesRouters() || s.usesPlanners() || !s.isTraining() { // TestTwoJobs and the tests of tori, of scale-up domains and of fleets have them
 			continue
 		}
 		seen++
@@ -70,22 +70,22 @@ func TestShipped(t *testing.T) {
 		}
 	}
 	if seen != len(want) {
-		t.Errorf("%q are embedded, want %d of one job", Embedded(), len(want))
+		t.Errorf("%q are embedded, want %d of one job", EmbeddedScenarios(), len(want))
 	}
 }
 
 // No two files that are built in go by one name.
 func TestBuiltInNames(t *testing.T) {
 	of := map[string]string{}
-	for _, name := range builtIn() {
+	for _, name := range embeddedNames() {
 		base := path.Base(name)
 		if of[base] != "" {
 			t.Errorf("%s and %s", of[base], name)
 		}
 		of[base] = name
 	}
-	if len(of) != len(Embedded())+len(EmbeddedStudies()) {
-		t.Errorf("%d files, but %d scenarios and %d studies", len(of), len(Embedded()), len(EmbeddedStudies()))
+	if len(of) != len(EmbeddedScenarios())+len(EmbeddedStudies()) {
+		t.Errorf("%d files, but %d scenarios and %d studies", len(of), len(EmbeddedScenarios()), len(EmbeddedStudies()))
 	}
 }
 

@@ -90,7 +90,7 @@ func TestMappingIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, one := range []*Scenario{s, s.Only("m.txt"), s.Only("tp-cp-ep-dp-pp")} {
+	for _, one := range []*Scenario{s, s.WithPolicy("m.txt"), s.WithPolicy("tp-cp-ep-dp-pp")} {
 		again, err := Parse("x.toml", one.TOML(), nil)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, one.TOML())

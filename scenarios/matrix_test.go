@@ -97,20 +97,20 @@ func matrixRows() []matrixRow {
 	}
 	var all []matrixRow
 	for _, k := range kinds() {
-		if k.section != "workload" || k.on(onCubes) {
+		if k.section != "workload" || k.supports(cubeCarrier) {
 			continue
 		}
 		rows := several[k.name]
 		if rows == nil {
 			rows = []matrixRow{{name: k.name}}
-			if k.forms[0].calls {
+			if k.forms[0].isCall {
 				rows[0].policy = algorithms
 			}
 		}
 		for _, r := range rows {
 			if r.kind = k.name; r.keys == nil {
 				r.keys = say(`message = "64KB"`)
-				if k.forms[0].calls {
+				if k.forms[0].isCall {
 					r.keys = func(ranks int, _ string) string { return `message = "64KB"` + group(ranks) }
 				}
 			}
@@ -151,7 +151,7 @@ func TestMatrix(t *testing.T) {
 		for _, f := range matrixFabrics {
 			fabric, ranks := f.traffic, f.ranks
 			switch {
-			case (findKind("workload", r.kind).trains() || r.staged) && f.trains != "":
+			case (findKind("workload", r.kind).isTraining() || r.staged) && f.trains != "":
 				fabric = f.trains
 			case f.pairs != "" && slices.Contains([]string{"recommendation", "all-to-all", "uniform-random", "hotspot"}, r.kind):
 				fabric, ranks = f.pairs, 16
@@ -272,15 +272,15 @@ func (m *matrix) cell(r matrixRow, ranks int, fabric, level string) string {
 // must returns the metrics that every row of a scenario has.
 func (m *matrix) must(s *Scenario, level string) []string {
 	switch {
-	case level == "static" && s.leaves().policies == "allocators":
+	case level == "static" && s.fabricDecision().policyKey == "allocators":
 		return []string{"max_circuit_s", "max_circuit_bytes", "mean_circuit_bytes", "gap"}
 	case level == "static":
 		return []string{"max_link_load"}
-	case s.trains() && s.plans(): // whose all-to-alls alone take time
+	case s.isTraining() && s.usesPlanners(): // whose all-to-alls alone take time
 		return []string{"makespan_s", "exchange_exposed_s"}
-	case s.trains() || s.traces() || s.Workload.work() != nil:
+	case s.isTraining() || s.isTrace() || s.Workload.rankProgram() != nil:
 		return []string{"makespan_s", "nct"}
-	case s.calls() || s.gathers():
+	case s.isCall() || s.plansNonAllToAll():
 		return []string{"completion_s", "algorithm_bytes_per_s", "bound_completion_s"}
 	}
 	if s.Workload.Kind == "uniform-random" { // sends for ever

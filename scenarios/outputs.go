@@ -17,9 +17,9 @@ var outputKeys = map[string]string{
 	"policy.route-optimised.cache": "--route-cache DIR",
 }
 
-// dropUnsetOutputs leaves out the keys of earlier versions that named output directories where they name none, as in
+// dropEmptyOutputKeys leaves out the keys of earlier versions that named output directories where they name none, as in
 // resolved scenarios that were kept.
-func (c *checker) dropUnsetOutputs() {
+func (c *checker) dropEmptyOutputKeys() {
 	for path := range outputKeys {
 		above, name := schema.CutLast(path)
 		first, last := schema.CutLast(above)
@@ -29,8 +29,8 @@ func (c *checker) dropUnsetOutputs() {
 	}
 }
 
-// WriteTo has the policies of s write to directories. It fails where none of them writes there.
-func (s *Scenario) WriteTo(d OutputDirs) error {
+// SetOutputDirs has the policies of s write to directories. It fails where none of them writes there.
+func (s *Scenario) SetOutputDirs(d OutputDirs) error {
 	missing := func(flag, what, list string) error {
 		return Diagnostics{{File: s.Name, Problem: flag + ": no policy of the scenario " + what, Remedy: "add one that does, of sim list " + list}}
 	}
@@ -40,38 +40,38 @@ func (s *Scenario) WriteTo(d OutputDirs) error {
 	case d.Routes != "" && !tables.IsUsed("policy.route-optimised"):
 		return missing("--route-cache", "searches for routes", "routers")
 	}
-	s.outputs(d)
+	s.applyOutputDirs(d)
 	return nil
 }
 
-func (s *Scenario) outputs(d OutputDirs) {
+func (s *Scenario) applyOutputDirs(d OutputDirs) {
 	s.Policy.MILP.Export, s.Policy.Optimised.Cache = d.Models, d.Routes
 }
 
-// WriteTo has the policies of all variants write to directories. It fails where none of the first variant writes there.
-func (st *Study) WriteTo(d OutputDirs) error {
+// SetOutputDirs has the policies of all variants write to directories. It fails where none of the first variant writes there.
+func (st *Study) SetOutputDirs(d OutputDirs) error {
 	first, err := st.Variant(0)
 	if err == nil {
-		err = first.WriteTo(d)
+		err = first.SetOutputDirs(d)
 	}
-	st.dirs = d
+	st.outputDirs = d
 	return err
 }
 
-// Inputs returns the files that the scenario at path is read from: its own, those it is based on, and those that its
+// InputFiles returns the files that the scenario at path is read from: its own, those it is based on, and those that its
 // keys name.
-func Inputs(path string, overrides []string) []string {
-	name, data, fault := open(path)
+func InputFiles(path string, overrides []string) []string {
+	name, data, fault := openFile(path)
 	if fault != nil {
 		return nil
 	}
-	c, faults := parse(name, data, overrides, &files{})
+	c, faults := parse(name, data, overrides, &fileSet{})
 	if faults != nil {
 		return []string{name}
 	}
 	_, _ = c.finish() // whoever runs it is told of faults
 	for _, l := range c.Layers {
-		c.inputs = append(c.inputs, l.File)
+		c.inputFiles = append(c.inputFiles, l.File)
 	}
-	return c.inputs
+	return c.inputFiles
 }

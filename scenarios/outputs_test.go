@@ -66,9 +66,9 @@ allocator = "delta-topo"
 			t.Fatal(err)
 		}
 		for _, policy := range s.PolicyNames() {
-			one := s.Only(policy)
+			one := s.WithPolicy(policy)
 			options := RunOptions{Workers: 2}
-			if one.NoTrace() == "" {
+			if one.NoTraceReason() == "" {
 				options.TimelineTasks = DefaultTimelineTasks
 			}
 			o, err := Run(context.Background(), one, options)
@@ -78,14 +78,14 @@ allocator = "delta-topo"
 			timed := slices.ContainsFunc(o.Detail.Policies, func(p result.Simulation) bool {
 				return len(p.Tracks)+len(p.Circuits) > 0 || p.Timeline != nil && (len(p.Timeline.Tasks) > 0 || p.Timeline.Omitted != "")
 			})
-			if (one.NoTrace() == "") != timed {
-				t.Errorf("%s %s: timelines %v, %q", policy, c.set, timed, one.NoTrace())
+			if (one.NoTraceReason() == "") != timed {
+				t.Errorf("%s %s: timelines %v, %q", policy, c.set, timed, one.NoTraceReason())
 			}
-			if (one.NoRoutes() == "") != (len(o.Routes) > 0) {
-				t.Errorf("%s %s: %d routes, %q", policy, c.set, len(o.Routes), one.NoRoutes())
+			if (one.NoRoutesReason() == "") != (len(o.Routes) > 0) {
+				t.Errorf("%s %s: %d routes, %q", policy, c.set, len(o.Routes), one.NoRoutesReason())
 			}
 			plans := len(o.Plans) + len(o.Schedules)
-			why, err := one.NoPlan()
+			why, err := one.NoPlanReason()
 			if err != nil || why != "" && plans > 0 {
 				t.Errorf("%s %s: %d plans, %q, %v", policy, c.set, plans, why, err)
 			}
@@ -111,7 +111,7 @@ func TestInputs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := Inputs(filepath.Join(dir, "a.toml"), nil)
+	got := InputFiles(filepath.Join(dir, "a.toml"), nil)
 	for _, name := range []string{"a.toml", "b.toml", "g.csv"} {
 		if !slices.Contains(got, filepath.Join(dir, name)) {
 			t.Errorf("%s is not among %q", name, got)

@@ -20,7 +20,7 @@ func TestKeyParts(t *testing.T) {
 		`a."b"c`:             nil,
 		`a."b""c"`:           nil,
 	} {
-		parts, ok := keyParts(name)
+		parts, ok := splitKey(name)
 		if ok != (want != nil) || ok && !slices.Equal(parts, want) {
 			t.Errorf("%s: %q, %v, want %q", name, parts, ok, want)
 		}

@@ -18,7 +18,7 @@ func TestPodPatterns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			traffic, err := s.betweenPods(s.uniform())
+			traffic, err := s.podTrafficFlows(s.uniformPods())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,8 +21,8 @@ type PolicyInfo struct {
 func Policies() []PolicyInfo {
 	var all []PolicyInfo
 	for _, d := range decisions() {
-		for _, p := range d.table {
-			all = append(all, PolicyInfo{d.policies, p.name, p.doc})
+		for _, p := range d.rows {
+			all = append(all, PolicyInfo{d.policyKey, p.name, p.doc})
 		}
 	}
 	for _, section := range sections {
@@ -47,13 +47,13 @@ func Policies() []PolicyInfo {
 
 // policyRow is what is known here of a policy: its row, but for what decides.
 type policyRow struct {
-	name, doc string
-	reads     []string // options of [policy], or "OPTION if CONDITION"
-	single    bool     // it may decide for single jobs among several
+	name, doc    string
+	reads        []string // options of [policy], or "OPTION if CONDITION"
+	forSingleJob bool     // it may decide for single jobs among several
 }
 
-// rowsOf returns what is known of the policies of a table.
-func rowsOf[R any](table []R, row func(r *R) policyRow) []policyRow {
+// policyRows returns what is known of the policies of a table.
+func policyRows[R any](table []R, row func(r *R) policyRow) []policyRow {
 	rows := make([]policyRow, len(table))
 	for i := range table {
 		rows[i] = row(&table[i])
@@ -62,12 +62,12 @@ func rowsOf[R any](table []R, row func(r *R) policyRow) []policyRow {
 }
 
 var (
-	allocators = rowsOf(topology.Table, func(r *topology.Row) policyRow { return policyRow{r.Name, r.Doc, r.Reads, r.Single} })
-	arbiters   = rowsOf(topology.JobsTable, func(r *topology.JobsRow) policyRow { return policyRow{name: r.Name, doc: r.Doc} })
-	routers    = rowsOf(routing.Table, func(r *routing.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
-	algorithms = append(rowsOf(collective.Table, func(r *collective.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} }),
+	allocators = policyRows(topology.Table, func(r *topology.Row) policyRow { return policyRow{r.Name, r.Doc, r.Reads, r.Single} })
+	arbiters   = policyRows(topology.JobsTable, func(r *topology.JobsRow) policyRow { return policyRow{name: r.Name, doc: r.Doc} })
+	routers    = policyRows(routing.Table, func(r *routing.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
+	algorithms = append(policyRows(collective.Table, func(r *collective.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} }),
 		policyRow{name: collective.BestName, doc: "the one of all that ends first", reads: []string{"hierarchical", "chunk"}})
-	placements = rowsOf(placement.Table(), func(r *placement.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc} })
-	planners   = rowsOf(reconfigure.Table, func(r *reconfigure.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
-	mappings   = rowsOf(mapping.Table, func(r *mapping.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
+	placements = policyRows(placement.Table(), func(r *placement.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc} })
+	planners   = policyRows(reconfigure.Table, func(r *reconfigure.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
+	mappings   = policyRows(mapping.Table, func(r *mapping.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
 )

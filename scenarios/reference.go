@@ -14,28 +14,28 @@ import (
 	"sim/scenarios/schema"
 )
 
-// Reference writes all keys of all kinds as Markdown, each where it is first met. It fails when w does.
-func Reference(w io.Writer) error {
+// WriteReference writes all keys of all kinds as Markdown, each where it is first met. It fails when w does.
+func WriteReference(w io.Writer) error {
 	var b strings.Builder
 	s := &Scenario{}
-	every := schemaOf(s, false).Tables[0]
-	every.Reference(&b, "Every scenario", every.Rows())
+	general := formSchema(s, false).Tables[0]
+	general.Reference(&b, "Every scenario", general.Rows())
 	heads := map[string]int{}       // how many there are
 	known := map[[2]string]string{} // forms of kinds by table and row
-	for _, k := range forms() {
+	for _, k := range allForms() {
 		name := k.section + " " + schema.Quote(k.name)
 		head := k.section + ": kind " + schema.Quote(k.name)
-		if on := k.special(); on != nil {
+		if on := k.specialFabrics(); on != nil {
 			name += " on " + strings.Join(on, ", ")
 			head += ", on fabric " + schema.QuotedList(on)
 		}
-		link := fmt.Sprintf("[%s](#%s)", name, anchor(head, heads))
+		link := fmt.Sprintf("[%s](#%s)", name, headingAnchor(head, heads))
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", head, k.doc)
 		whole := map[string][]string{} // tables that are those of a kind
 		var kinds []string
-		for _, t := range schema.New(s.names(false), k.parts(s)...).Tables {
+		for _, t := range schema.New(s.tagNames(false), k.parts(s)...).Tables {
 			var own []schema.ReferenceRow
-			of, shared := []string(nil), map[string][]string{}
+			origins, shared := []string(nil), map[string][]string{}
 			for _, r := range t.Rows() {
 				row := [2]string{t.Path, r.Text}
 				first, met := known[row]
@@ -48,26 +48,26 @@ func Reference(w io.Writer) error {
 					continue // which all sections have
 				}
 				if shared[first] == nil {
-					of = append(of, first)
+					origins = append(origins, first)
 				}
 				shared[first] = append(shared[first], "`"+r.Key+"`")
 			}
-			if own == nil && len(of) == 1 && len(shared[of[0]]) == len(t.Keys) {
-				if whole[of[0]] == nil {
-					kinds = append(kinds, of[0])
+			if own == nil && len(origins) == 1 && len(shared[origins[0]]) == len(t.Keys) {
+				if whole[origins[0]] == nil {
+					kinds = append(kinds, origins[0])
 				}
-				whole[of[0]] = append(whole[of[0]], "`"+t.Title()+"`")
+				whole[origins[0]] = append(whole[origins[0]], "`"+t.Title()+"`")
 				continue
 			}
 			t.Reference(&b, "", own)
-			for _, first := range of {
+			for _, first := range origins {
 				fmt.Fprintf(&b, "As of %s: %s.\n\n", first, strings.Join(shared[first], ", "))
 			}
 		}
 		for _, first := range kinds {
 			fmt.Fprintf(&b, "Whole tables as of %s: %s.\n\n", first, strings.Join(whole[first], ", "))
 		}
-		if k.trains && k == k.forms[0] {
+		if k.isTraining && k == k.forms[0] {
 			b.WriteString("Presets of modelling choices:\n\n")
 			for _, p := range training.Presets {
 				fmt.Fprintf(&b, "- `%s`: %s.\n", p.Name, p.Doc)
@@ -75,13 +75,13 @@ func Reference(w io.Writer) error {
 			b.WriteString("\n")
 		}
 	}
-	studyReference(&b)
+	writeStudyReference(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// anchor is by what Markdown's readers link to a heading, of which there may be several.
-func anchor(head string, heads map[string]int) string {
+// headingAnchor is by what Markdown's readers link to a heading, of which there may be several.
+func headingAnchor(head string, heads map[string]int) string {
 	text := strings.Map(func(r rune) rune {
 		switch {
 		case r == ' ':
@@ -98,17 +98,17 @@ func anchor(head string, heads map[string]int) string {
 	return text
 }
 
-// Keys writes, for people at a terminal, the keys of a kind ("fabric.torus"), those of a table ("policy.ecmp") or those
+// WriteKeys writes, for people at a terminal, the keys of a kind ("fabric.torus"), those of a table ("policy.ecmp") or those
 // that begin with a text ("workload.micro"). Where there is none it writes nothing and returns what there is. It fails
 // when w does.
-func Keys(w io.Writer, of string) (known []string, err error) {
+func WriteKeys(w io.Writer, prefix string) (known []string, err error) {
 	var b strings.Builder
 	s, seen := &Scenario{}, map[string]bool{}
 	add := func(title string, all bool, tables []*schema.Table) {
 		for _, t := range tables {
 			text := t.Describe(func(path string) bool {
 				known = append(known, path)
-				return all || path == of || strings.HasPrefix(path, of)
+				return all || path == prefix || strings.HasPrefix(path, prefix)
 			})
 			if text == "" || seen[text] {
 				continue // of another kind with the same keys
@@ -120,15 +120,15 @@ func Keys(w io.Writer, of string) (known []string, err error) {
 			fmt.Fprintf(&b, "%s\n%s", title+t.Title(), text)
 		}
 	}
-	add("every scenario", false, schemaOf(s, false).Tables[:1])
-	for _, k := range forms() {
+	add("every scenario", false, formSchema(s, false).Tables[:1])
+	for _, k := range allForms() {
 		name := k.section + "." + k.name
 		known = append(known, name)
 		title := name + ", "
-		if on := k.special(); on != nil {
+		if on := k.specialFabrics(); on != nil {
 			title = name + " on " + strings.Join(on, ", ") + ", "
 		}
-		add(title, name == of, schema.New(s.names(false), k.parts(s)...).Tables)
+		add(title, name == prefix, schema.New(s.tagNames(false), k.parts(s)...).Tables)
 	}
 	add("studies, ", false, schema.New(nil, plotPart(new([]result.Plot))).Tables[:1])
 	if b.Len() == 0 {
@@ -139,21 +139,21 @@ func Keys(w io.Writer, of string) (known []string, err error) {
 	return nil, err
 }
 
-// JSONSchema writes a JSON Schema of scenarios and studies, by which editors complete and check keys. Which keys a
+// WriteJSONSchema writes a JSON Schema of scenarios and studies, by which editors complete and check keys. Which keys a
 // section has follows from its kind; what a whole scenario needs, and what holds between keys, Parse alone tells. It
 // fails when w does.
-func JSONSchema(w io.Writer) error {
+func WriteJSONSchema(w io.Writer) error {
 	s := &Scenario{}
 	var all []*schema.Table
 	sectionKinds := map[string][]schema.Object{}
-	for _, k := range forms() {
-		tables := schemaOf(s, false, k).Tables
-		own := schema.JSON(k.section, slices.DeleteFunc(slices.Clone(tables), func(t *schema.Table) bool { return !under(t.Path, k.section) }))
+	for _, k := range allForms() {
+		tables := formSchema(s, false, k).Tables
+		own := schema.JSON(k.section, slices.DeleteFunc(slices.Clone(tables), func(t *schema.Table) bool { return !isWithin(t.Path, k.section) }))
 		own["properties"].(schema.Object)["kind"] = schema.Object{"enum": []string{k.name}, "description": k.doc}
 		sectionKinds[k.section] = append(sectionKinds[k.section], own)
-		all = append(all, slices.DeleteFunc(tables, func(t *schema.Table) bool { return under(t.Path, k.section) })...)
+		all = append(all, slices.DeleteFunc(tables, func(t *schema.Table) bool { return isWithin(t.Path, k.section) })...)
 	}
-	tiersJSON(sectionKinds["fabric"])
+	addTierKinds(sectionKinds["fabric"])
 	all = append(all, schema.New(nil, plotPart(new([]result.Plot))).Tables...)
 	root := schema.JSON("", all)
 	properties := root["properties"].(schema.Object)
@@ -170,21 +170,21 @@ func JSONSchema(w io.Writer) error {
 	return e.Encode(root)
 }
 
-// tiersJSON gives the elements of fabric.tier the keys of other fabrics, whose objects are these, beside their own.
-func tiersJSON(fabrics []schema.Object) {
-	at := slices.IndexFunc(fabrics, func(o schema.Object) bool { return o["properties"].(schema.Object)["tier"] != nil })
-	tier := fabrics[at]["properties"].(schema.Object)["tier"].(schema.Object)
+// addTierKinds gives the elements of fabric.tier the keys of other fabrics, whose objects are these, beside their own.
+func addTierKinds(fabrics []schema.Object) {
+	tiersIndex := slices.IndexFunc(fabrics, func(o schema.Object) bool { return o["properties"].(schema.Object)["tier"] != nil })
+	tier := fabrics[tiersIndex]["properties"].(schema.Object)["tier"].(schema.Object)
 	own := tier["items"].(schema.Object)["properties"].(schema.Object)
-	var any []schema.Object
+	var alternatives []schema.Object
 	for i, o := range fabrics {
-		if i == at {
+		if i == tiersIndex {
 			continue
 		}
 		properties := maps.Clone(own)
 		maps.Copy(properties, o["properties"].(schema.Object))
 		one := maps.Clone(o)
 		one["properties"] = properties
-		any = append(any, one)
+		alternatives = append(alternatives, one)
 	}
-	tier["items"] = schema.Object{"anyOf": any}
+	tier["items"] = schema.Object{"anyOf": alternatives}
 }

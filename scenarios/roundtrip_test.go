@@ -52,7 +52,7 @@ func presetNames() []string {
 
 func TestRoundTripShipped(t *testing.T) {
 	digests := map[string]string{}
-	for _, name := range Embedded() {
+	for _, name := range EmbeddedScenarios() {
 		sets := [][]string{nil}
 		if s, err := Load(name, nil); err == nil && s.Workload.Kind == "training" || err == nil && len(s.Jobs) > 0 {
 			sets = nil
@@ -217,7 +217,7 @@ func TestRoundTrip(t *testing.T) {
 // FuzzParse reads and checks scenarios as cells of a sweep are: without asking routers and planners, which takes too
 // long to try thousands.
 func FuzzParse(f *testing.F) {
-	for _, name := range Embedded() {
+	for _, name := range EmbeddedScenarios() {
 		data, err := embedded.ReadFile(strings.TrimPrefix(name, "scenarios/"))
 		if err != nil {
 			f.Fatal(err)
@@ -257,10 +257,10 @@ func FuzzParse(f *testing.F) {
 
 // parseCell reads a scenario as one cell of a sweep.
 func parseCell(data []byte, overrides ...string) (*Scenario, error) {
-	c, faults := parse("cell.toml", data, overrides, &files{})
+	c, faults := parse("cell.toml", data, overrides, &fileSet{})
 	if faults != nil {
 		return nil, faults
 	}
-	c.cell = true
+	c.isCell = true
 	return c.finish()
 }

@@ -34,22 +34,22 @@ type Scenario struct {
 	// Deprecated are the names in the file that are deprecated, and what to write instead.
 	Deprecated Diagnostics
 
-	files *files // that its keys name
+	files *fileSet // that its keys name
 }
 
 // Workload says what is computed and moved. Kind tells which embedded part applies.
 type Workload struct {
 	WorkloadKind
 	input.WorkloadKeys
-	Call     calls.Keys
-	Works    []keyedWork // by row of works; nil where the kind is none
-	Trace    Trace
-	Fleet    fleets.Fleet
-	Log      fleets.Log
-	Faults   fleets.Faults
-	FaultLog fleets.FaultLog
-	Steps    fleets.Steps
-	Stepped  []*Scenario // that Steps names
+	Call          calls.Keys
+	Programs      []rankProgram // by row of works; nil where the kind is none
+	Trace         Trace
+	Fleet         fleets.Fleet
+	Log           fleets.Log
+	Faults        fleets.Faults
+	FaultLog      fleets.FaultLog
+	Steps         fleets.Steps
+	StepScenarios []*Scenario // that Steps names
 }
 
 // WorkloadKind is the key that says which others [workload] has, FabricKind that of [fabric].
@@ -72,9 +72,9 @@ type Fabric struct {
 // Policy says which decisions are compared, and their options.
 type Policy struct {
 	input.Policy
-	Calls  algorithm.Keys
-	Placed mapping.Keys // where the ranks of a training step are
-	Fleet  fleets.Keys  // on pods of cubes
+	Calls   algorithm.Keys
+	Mapping mapping.Keys // where the ranks of a training step are
+	Fleet   fleets.Keys  // on pods of cubes
 }
 
 // TOML returns s with every value that counts, defaults and presets included, in the order of the reference. Parse

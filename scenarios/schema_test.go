@@ -17,9 +17,9 @@ import (
 
 func allTables() []*schema.Table {
 	s := &Scenario{Replicas: []input.Replica{{}}, Jobs: []Job{{}}}
-	tables := schemaOf(s, false).Tables
-	for _, k := range forms() {
-		tables = append(tables, schemaOf(s, false, k).Tables[1:]...)
+	tables := formSchema(s, false).Tables
+	for _, k := range allForms() {
+		tables = append(tables, formSchema(s, false, k).Tables[1:]...)
 	}
 	return tables
 }
@@ -42,13 +42,13 @@ func TestEveryFieldHasAKey(t *testing.T) {
 	leaves(reflect.ValueOf(s).Elem(), "Scenario", missing)
 	leaves(reflect.ValueOf(&s.Replicas[0]).Elem(), "Replica", missing)
 	leaves(reflect.ValueOf(&s.Jobs[0]).Elem(), "Job", missing)
-	for _, whole := range []any{&s.Replicas, &s.Jobs, &s.Jobs[0].Scenario, &s.Tiers, &s.Workload.Patterns, &s.Workload.Works, &s.Fabric.Generators, &s.Fabric.Links.InnerTiers, &s.Fabric.Links.KindName, &s.Workload.Measured, &s.Workload.HasCopySync, &s.Workload.Trace.Job, &s.Workload.Trace.Staged, &s.Workload.Stepped,
+	for _, whole := range []any{&s.Replicas, &s.Jobs, &s.Jobs[0].Scenario, &s.Tiers, &s.Workload.Patterns, &s.Workload.Programs, &s.Fabric.Generators, &s.Fabric.Links.InnerTiers, &s.Fabric.Links.KindName, &s.Workload.Measured, &s.Workload.HasCopySync, &s.Workload.Trace.Job, &s.Workload.Trace.HoldsStage, &s.Workload.StepScenarios,
 		&s.files, &s.Deprecated, &s.Policy.Optimised.Cache, &s.Policy.MILP.Export} { // not keys themselves
 		delete(missing, reflect.ValueOf(whole).Pointer())
 	}
-	for _, k := range forms() {
+	for _, k := range allForms() {
 		taken := map[uintptr]string{}
-		for _, tab := range schemaOf(s, false, k).Tables {
+		for _, tab := range formSchema(s, false, k).Tables {
 			for _, key := range tab.Keys {
 				field := key.Field(0)
 				at := field.Addr().Pointer()
@@ -106,7 +106,7 @@ func TestSchema(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range append(shape, "policy.delta-fast.population", "workload.replicas", "workload.flows", "workload.schedule") {
+	for _, path := range append(podShapeKeys, "policy.delta-fast.population", "workload.replicas", "workload.flows", "workload.schedule") {
 		if !exists(path) {
 			t.Errorf("checks depend on %s, which does not exist", path)
 		}
@@ -115,7 +115,7 @@ func TestSchema(t *testing.T) {
 
 func TestReference(t *testing.T) {
 	var b strings.Builder
-	if err := Reference(&b); err != nil {
+	if err := WriteReference(&b); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -191,7 +191,7 @@ func fits(of map[string]any, v any, at string) string {
 // All that comes with sim is as the JSON Schema says, and what has a wrong key is not.
 func TestJSONSchema(t *testing.T) {
 	var b bytes.Buffer
-	if err := JSONSchema(&b); err != nil {
+	if err := WriteJSONSchema(&b); err != nil {
 		t.Fatal(err)
 	}
 	var of map[string]any
@@ -210,8 +210,8 @@ func TestJSONSchema(t *testing.T) {
 		}
 		return v
 	}
-	for _, name := range append(Embedded(), EmbeddedStudies()...) {
-		_, data, _ := open(name)
+	for _, name := range append(EmbeddedScenarios(), EmbeddedStudies()...) {
+		_, data, _ := openFile(name)
 		if where := fits(of, decode(data), ""); where != "" {
 			t.Errorf("%s: %s does not fit", name, where)
 		}

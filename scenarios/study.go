@@ -26,20 +26,20 @@ type Study struct {
 	Axes  []Axis
 	Plots []result.Plot // the figures that it asks for
 
-	src *source
-	set map[string]bool // paths given by an override
+	source     *fileSource
+	overridden map[string]bool // paths given by an override
 
-	dirs OutputDirs
+	outputDirs OutputDirs
 
 	mu    sync.Mutex
-	bases map[string]*source // by the value of the axis base
+	bases map[string]*fileSource // by the value of the axis base
 }
 
 // LoadStudy reads the study at path, a file or one that is built in, as Load does. A file without a table [sweep] is a
 // study of one variant. An override may give a key several values, "key=a,b,c" or "key=1..8", which adds an axis or
 // takes the place of one. Every error is of type Diagnostics.
 func LoadStudy(path string, overrides []string) (*Study, error) {
-	name, data, fault := open(path)
+	name, data, fault := openFile(path)
 	if fault != nil {
 		return nil, Diagnostics{*fault}
 	}
@@ -48,14 +48,14 @@ func LoadStudy(path string, overrides []string) (*Study, error) {
 
 // ParseStudy reads a study from data; see LoadStudy and Parse.
 func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
-	src, faults := decode(name, data)
+	src, faults := decodeFile(name, data)
 	if faults != nil {
 		return nil, faults
 	}
-	src.files = &files{}
-	st := &Study{src: src, bases: map[string]*source{}}
+	src.files = &fileSet{}
+	st := &Study{source: src, bases: map[string]*fileSource{}}
 	c := newChecker(defaultName(name), src.root, src.layers, src.files)
-	plain := st.readAxes(c, overrides)
+	fixedOverrides := st.readAxes(c, overrides)
 	st.Plots = readPlots(c)
 	delete(src.root, "sweep")
 	delete(src.root, "plot")
@@ -70,16 +70,16 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 		delete(src.root, "base") // an axis gives it
 	}
 	c.Root, c.Layers = src.root, src.layers
-	for _, o := range plain {
+	for _, o := range fixedOverrides {
 		c.override(o)
 	}
 	if len(c.Diagnostics) > 0 {
 		return nil, c.Diagnostics.Sorted()
 	}
-	if c.refuseNonFinite(); len(c.Diagnostics) > 0 {
+	if c.rejectNonFinite(); len(c.Diagnostics) > 0 {
 		return nil, c.Diagnostics.Sorted()
 	}
-	st.set = c.Overrides
+	st.overridden = c.Overrides
 	first, err := st.Variant(0)
 	if err != nil {
 		return nil, err
@@ -91,10 +91,10 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 	return st, nil
 }
 
-// nonFinite calls each with the path of every NaN and infinity in the value of the key at path. A study refuses them
+// walkNonFinite calls each with the path of every NaN and infinity in the value of the key at path. A study refuses them
 // before its variants are checked: a variant may have another value in their place, and neither the digest nor the files
 // of results can hold them.
-func nonFinite(v any, path string, each func(path string, number float64)) {
+func walkNonFinite(v any, path string, each func(path string, number float64)) {
 	switch v := v.(type) {
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -102,34 +102,34 @@ func nonFinite(v any, path string, each func(path string, number float64)) {
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			nonFinite(v[name], schema.JoinPath(path, name), each)
+			walkNonFinite(v[name], schema.JoinPath(path, name), each)
 		}
 	case []map[string]any:
 		for i := range v {
-			nonFinite(v[i], schema.JoinPath(path, strconv.Itoa(i)), each)
+			walkNonFinite(v[i], schema.JoinPath(path, strconv.Itoa(i)), each)
 		}
 	case []any:
 		for _, element := range v {
-			nonFinite(element, path, each)
+			walkNonFinite(element, path, each)
 		}
 	}
 }
 
-// refuseNonFinite refuses the keys of c's file whose values are NaN or infinite.
-func (c *checker) refuseNonFinite() {
-	nonFinite(c.Root, "", func(path string, number float64) {
-		c.refuse(path, "is %s; write a finite number", schema.Describe(number))
+// rejectNonFinite refuses the keys of c's file whose values are NaN or infinite.
+func (c *checker) rejectNonFinite() {
+	walkNonFinite(c.Root, "", func(path string, number float64) {
+		c.rejectf(path, "is %s; write a finite number", schema.Describe(number))
 	})
 }
 
 // IsStudy reports whether the file at path can be read and has a table that makes it a study.
 func IsStudy(path string) bool {
-	name, data, fault := open(path)
-	return fault == nil && isStudy(name, data)
+	name, data, fault := openFile(path)
+	return fault == nil && isStudyFile(name, data)
 }
 
-func isStudy(name string, data []byte) bool {
-	src, faults := decode(name, data)
+func isStudyFile(name string, data []byte) bool {
+	src, faults := decodeFile(name, data)
 	if faults != nil {
 		return false
 	}
@@ -150,59 +150,59 @@ func (st *Study) Variants() int {
 	return n
 }
 
-// At returns the place of variant i on each axis.
-func (st *Study) At(i int) []int {
-	at := make([]int, len(st.Axes))
-	for a := len(at) - 1; a >= 0; a-- {
+// AxisIndices returns the place of variant i on each axis.
+func (st *Study) AxisIndices(i int) []int {
+	indices := make([]int, len(st.Axes))
+	for a := len(indices) - 1; a >= 0; a-- {
 		n := len(st.Axes[a].Values)
-		at[a] = i % n
+		indices[a] = i % n
 		i /= n
 	}
-	return at
+	return indices
 }
 
 // Variant returns the scenario of combination i. It is safe for concurrent use. The error is of type Diagnostics.
 func (st *Study) Variant(i int) (*Scenario, error) {
-	at := st.At(i)
-	src := st.src
-	for a, v := range at {
+	indices := st.AxisIndices(i)
+	src := st.source
+	for a, v := range indices {
 		for k, key := range st.Axes[a].Keys {
 			if key == baseKey {
 				var faults Diagnostics
-				if src, faults = st.based(&st.Axes[a], st.Axes[a].Values[v][k].(string)); faults != nil {
+				if src, faults = st.baseSource(&st.Axes[a], st.Axes[a].Values[v][k].(string)); faults != nil {
 					return nil, faults
 				}
 			}
 		}
 	}
-	s := &source{root: merged(src.root, nil), layers: src.layers}
-	c := newChecker(defaultName(st.src.layers[0].File), s.root, s.layers, &files{})
-	maps.Copy(c.Overrides, st.set)
-	c.Varied, c.cell = map[string]schema.Origin{}, true
-	for a, v := range at {
+	s := &fileSource{root: mergeTables(src.root, nil), layers: src.layers}
+	c := newChecker(defaultName(st.source.layers[0].File), s.root, s.layers, &fileSet{})
+	maps.Copy(c.Overrides, st.overridden)
+	c.Varied, c.isCell = map[string]schema.Origin{}, true
+	for a, v := range indices {
 		for k, key := range st.Axes[a].Keys {
 			if key == baseKey {
 				continue
 			}
-			parts, _ := keyParts(key)
-			path, m := c.place(parts)
+			parts, _ := splitKey(key)
+			path, m := c.findTable(parts)
 			if m == nil {
 				continue // place has told why
 			}
-			m[parts[len(parts)-1]] = cloned(st.Axes[a].Values[v][k])
+			m[parts[len(parts)-1]] = cloneValue(st.Axes[a].Values[v][k])
 			c.Varied[path] = schema.Origin{File: st.Axes[a].file, Line: st.Axes[a].lines[k], Key: key}
 		}
 	}
 	variant, err := c.finish()
 	if err == nil {
-		variant.outputs(st.dirs)
+		variant.applyOutputDirs(st.outputDirs)
 	}
 	return variant, err
 }
 
-// Suspects returns up to maxCount variants, ascending, in which faults of a large study are found soonest: those with a
+// SuspectVariants returns up to maxCount variants, ascending, in which faults of a large study are found soonest: those with a
 // value that its key does not take, then those at the ends of an axis. Each has the first value of all other axes.
-func (st *Study) Suspects(maxCount int) []int {
+func (st *Study) SuspectVariants(maxCount int) []int {
 	var variants []int
 	add := func(i int) bool {
 		if len(variants) < maxCount {
@@ -236,18 +236,18 @@ func (st *Study) Suspects(maxCount int) []int {
 	return slices.Compact(variants)
 }
 
-// based returns the study's own keys on top of a base.
-func (st *Study) based(a *Axis, base string) (*source, Diagnostics) {
+// baseSource returns the study's own keys on top of a base.
+func (st *Study) baseSource(a *Axis, base string) (*fileSource, Diagnostics) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if s, ok := st.bases[base]; ok {
 		return s, nil
 	}
-	s := &source{root: merged(st.src.root, map[string]any{baseKey: base}), layers: st.src.layers, files: st.src.files}
+	s := &fileSource{root: mergeTables(st.source.root, map[string]any{baseKey: base}), layers: st.source.layers, files: st.source.files}
 	faults := s.inherit(0)
 	if faults == nil {
-		c := newChecker(st.Name, s.root, s.layers, st.src.files)
-		c.refuseNonFinite()
+		c := newChecker(st.Name, s.root, s.layers, st.source.files)
+		c.rejectNonFinite()
 		faults = c.Diagnostics
 	}
 	if faults != nil {
@@ -266,7 +266,7 @@ func (st *Study) based(a *Axis, base string) (*source, Diagnostics) {
 // TOML returns the study with its overrides applied. ParseStudy reads it back as the same study where the scenarios
 // that it is based on are at hand.
 func (st *Study) TOML() ([]byte, error) {
-	root := merged(st.src.root, nil)
+	root := mergeTables(st.source.root, nil)
 	if _, ok := root["name"]; !ok {
 		root["name"] = st.Name
 	}
@@ -308,7 +308,7 @@ func (st *Study) Digest() (string, error) {
 				if key != baseKey {
 					break
 				}
-				if _, faults := st.based(&a, a.Values[v][k].(string)); faults != nil {
+				if _, faults := st.baseSource(&a, a.Values[v][k].(string)); faults != nil {
 					return "", faults
 				}
 			}
@@ -318,7 +318,7 @@ func (st *Study) Digest() (string, error) {
 	for name, s := range st.bases {
 		bases[name] = s.root
 	}
-	data, err := json.Marshal([]any{st.Name, st.src.root, st.Axes, bases})
+	data, err := json.Marshal([]any{st.Name, st.source.root, st.Axes, bases})
 	if err != nil {
 		return "", fmt.Errorf("scenarios: digest of the study: %w", err)
 	}

@@ -21,89 +21,89 @@ type Axis struct {
 	Values [][]any  // as TOML reads them, by value and key
 	Labels []string // the values as texts, all different; of a group the first key's
 
-	file  string
-	lines []int     // of each key
-	given []*series // of each key, before they are listed
+	file   string
+	lines  []int          // of each key
+	series []*valueSeries // of each key, before they are listed
 }
 
-// series are values of a key: so many, and each by its number.
-type series struct {
+// valueSeries are values of a key: so many, and each by its number.
+type valueSeries struct {
 	n  int
 	at func(i int) any
 }
 
-// mostVariants bounds the variants of a study, and the values of an axis: a sweep keeps about a kilobyte of each.
-const mostVariants = 1_000_000
+// maxVariants bounds the variants of a study, and the values of an axis: a sweep keeps about a kilobyte of each.
+const maxVariants = 1_000_000
 
 // readAxes reads the table [sweep] of c's file and the overrides that give several values. It returns the overrides
 // that give one.
-func (st *Study) readAxes(c *checker, overrides []string) (plain []string) {
+func (st *Study) readAxes(c *checker, overrides []string) (fixedOverrides []string) {
 	if v, given := c.Root["sweep"]; given {
 		sweep, ok := v.(map[string]any)
 		if !ok {
-			c.refuse("sweep", "is %s; write it as a table: [sweep]", schema.Describe(v))
+			c.rejectf("sweep", "is %s; write it as a table: [sweep]", schema.Describe(v))
 			return nil
 		}
-		st.Axes = axesIn(c, sweep, "sweep", "")
+		st.Axes = readAxisTable(c, sweep, "sweep", "")
 	}
 	for _, o := range overrides {
 		if !st.overrideAxis(c, o) {
-			plain = append(plain, o)
+			fixedOverrides = append(fixedOverrides, o)
 		}
 	}
-	at, n := map[string]int{}, 1.0
+	uses, n := map[string]int{}, 1.0
 	for _, a := range st.Axes {
-		n *= float64(a.given[0].n)
+		n *= float64(a.series[0].n)
 		for _, key := range a.Keys {
-			if at[key]++; at[key] == 2 {
-				c.refuse("sweep", "%s is varied twice; vary it once", key)
+			if uses[key]++; uses[key] == 2 {
+				c.rejectf("sweep", "%s is varied twice; vary it once", key)
 			}
 		}
 	}
-	if n > mostVariants {
-		c.refuse("sweep", "makes %.3g variants of the scenario; vary fewer keys or values, for at most %d", n, mostVariants)
+	if n > maxVariants {
+		c.rejectf("sweep", "makes %.3g variants of the scenario; vary fewer keys or values, for at most %d", n, maxVariants)
 	}
 	if len(c.Diagnostics) > 0 { // before anything is listed
-		return plain
+		return fixedOverrides
 	}
 	for i := range st.Axes {
 		a := &st.Axes[i]
-		a.Values = make([][]any, a.given[0].n)
+		a.Values = make([][]any, a.series[0].n)
 		for v := range a.Values {
-			for _, values := range a.given {
+			for _, values := range a.series {
 				a.Values[v] = append(a.Values[v], values.at(v))
 			}
 		}
 		a.checkFinite(c)
-		a.label(c)
+		a.setLabels(c)
 	}
-	return plain
+	return fixedOverrides
 }
 
-// axesIn returns the axes that stand in [sweep] or a table in it, in the order of the file, as TOML's tables have none.
+// readAxisTable returns the axes that stand in [sweep] or a table in it, in the order of the file, as TOML's tables have none.
 // at is where the table stands, key the key that its names are parts of.
-func axesIn(c *checker, m map[string]any, at, key string) (axes []Axis) {
+func readAxisTable(c *checker, m map[string]any, path, key string) (axes []Axis) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		path, full := schema.JoinPath(at, name), strings.TrimPrefix(key+"."+name, ".")
+		axisPath, full := schema.JoinPath(path, name), strings.TrimPrefix(key+"."+name, ".")
 		below, isTable := m[name].(map[string]any)
 		_, isRange := below["from"]
-		_, isKey := keyParts(full)
+		_, isKey := splitKey(full)
 		switch {
-		case isTable && at == "sweep" && name == "zip":
-			axes = append(axes, groupsIn(c, below, path)...)
+		case isTable && path == "sweep" && name == "zip":
+			axes = append(axes, readAxisGroups(c, below, axisPath)...)
 		case isTable && !isRange && len(below) == 0:
-			c.refuse(path, "is an empty table; write a list of values or a range")
+			c.rejectf(axisPath, "is an empty table; write a list of values or a range")
 		case isTable && !isRange:
-			axes = append(axes, axesIn(c, below, path, full)...)
+			axes = append(axes, readAxisTable(c, below, axisPath, full)...)
 		case !isKey:
-			c.refuse(path, "names no key; write a key such as fabric.port_bandwidth")
+			c.rejectf(axisPath, "names no key; write a key such as fabric.port_bandwidth")
 		default:
 			values, w := axisValues(m[name])
 			if w != nil {
-				c.Reject(path, w.Problem, w.Remedy)
+				c.Reject(axisPath, w.Problem, w.Remedy)
 				continue
 			}
-			file, line := schema.FindLine(c.Layers, path)
+			file, line := schema.FindLine(c.Layers, axisPath)
 			axes = append(axes, newAxis(full, full, file, line, values))
 		}
 	}
@@ -111,43 +111,43 @@ func axesIn(c *checker, m map[string]any, at, key string) (axes []Axis) {
 	return axes
 }
 
-// groupsIn returns the groups of keys that go together, an axis each.
-func groupsIn(c *checker, groups map[string]any, at string) (axes []Axis) {
+// readAxisGroups returns the groups of keys that go together, an axis each.
+func readAxisGroups(c *checker, groups map[string]any, table string) (axes []Axis) {
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
-		path := schema.JoinPath(at, name)
+		path := schema.JoinPath(table, name)
 		if name == "policy" || name == "scenario" {
-			c.refuse(path, "is the name of a column of every result; give the group another name")
+			c.rejectf(path, "is the name of a column of every result; give the group another name")
 			continue
 		}
 		m, ok := groups[name].(map[string]any)
 		if !ok || len(m) == 0 {
-			c.refuse(path, "is no group of keys; write [sweep.zip.%s] with a list of values for each key", name)
+			c.rejectf(path, "is no group of keys; write [sweep.zip.%s] with a list of values for each key", name)
 			continue
 		}
-		own := axesIn(c, m, path, "")
+		members := readAxisTable(c, m, path, "")
 		group := Axis{Name: name}
-		for _, a := range own {
-			if first := own[0]; a.given[0].n != first.given[0].n {
-				c.refuse(path, "zips %d values of %s with %d of %s; give all keys of a group as many values",
-					first.given[0].n, first.Name, a.given[0].n, a.Name)
+		for _, a := range members {
+			if first := members[0]; a.series[0].n != first.series[0].n {
+				c.rejectf(path, "zips %d values of %s with %d of %s; give all keys of a group as many values",
+					first.series[0].n, first.Name, a.series[0].n, a.Name)
 				break
 			}
 			group.file = a.file
-			group.Keys, group.lines, group.given = append(group.Keys, a.Name), append(group.lines, a.lines[0]), append(group.given, a.given[0])
+			group.Keys, group.lines, group.series = append(group.Keys, a.Name), append(group.lines, a.lines[0]), append(group.series, a.series[0])
 		}
-		if len(own) > 0 && len(group.Keys) == len(own) {
+		if len(members) > 0 && len(group.Keys) == len(members) {
 			axes = append(axes, group)
 		}
 	}
 	return axes
 }
 
-func newAxis(name, key, file string, line int, values *series) Axis {
-	return Axis{Name: name, Keys: []string{key}, file: file, lines: []int{line}, given: []*series{values}}
+func newAxis(name, key, file string, line int, values *valueSeries) Axis {
+	return Axis{Name: name, Keys: []string{key}, file: file, lines: []int{line}, series: []*valueSeries{values}}
 }
 
 // axisValues reads a list of values or a range.
-func axisValues(v any) (*series, *schema.Rejection) {
+func axisValues(v any) (*valueSeries, *schema.Rejection) {
 	switch v := v.(type) {
 	case string:
 		return parseRange(v)
@@ -156,53 +156,53 @@ func axisValues(v any) (*series, *schema.Rejection) {
 	}
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Slice {
-		return nil, wrong("is "+schema.Describe(v), `write a list of values, or a range such as "1..8"`)
+		return nil, rejection("is "+schema.Describe(v), `write a list of values, or a range such as "1..8"`)
 	}
 	switch n := rv.Len(); {
 	case n == 0:
-		return nil, wrong("is an empty list", "list at least one value, or leave the key out")
-	case n > mostVariants:
-		return nil, wrong(fmt.Sprintf("lists %d values", n), fmt.Sprintf("list at most %d", mostVariants))
+		return nil, rejection("is an empty list", "list at least one value, or leave the key out")
+	case n > maxVariants:
+		return nil, rejection(fmt.Sprintf("lists %d values", n), fmt.Sprintf("list at most %d", maxVariants))
 	}
-	return &series{n: rv.Len(), at: func(i int) any { return rv.Index(i).Interface() }}, nil
+	return &valueSeries{n: rv.Len(), at: func(i int) any { return rv.Index(i).Interface() }}, nil
 }
 
 // overrideAxis makes "key=a,b,c" or "key=1..8" an axis, which takes the place of one of that key. An override with one
 // value takes it away. It returns false for those, which are yet to be applied.
 func (st *Study) overrideAxis(c *checker, text string) bool {
 	key, raw, ok := strings.Cut(text, "=")
-	parts, good := keyParts(key)
+	parts, good := splitKey(key)
 	if !ok || !good {
 		return false // refused when it is applied
 	}
 	key, raw = strings.Join(parts, "."), strings.TrimSpace(raw)
 	values, w := overrideValues(key, raw)
-	at := slices.IndexFunc(st.Axes, func(a Axis) bool { return slices.Contains(a.Keys, key) })
-	if w == nil && at >= 0 && len(st.Axes[at].Keys) > 1 {
-		w = wrong("is varied together with other keys by the group "+st.Axes[at].Name, "change the group in the file")
+	index := slices.IndexFunc(st.Axes, func(a Axis) bool { return slices.Contains(a.Keys, key) })
+	if w == nil && index >= 0 && len(st.Axes[index].Keys) > 1 {
+		w = rejection("is varied together with other keys by the group "+st.Axes[index].Name, "change the group in the file")
 	}
 	if w != nil {
 		c.Diagnostics = append(c.Diagnostics, Diagnostic{File: schema.SetFile, Key: key, Problem: w.Problem, Remedy: w.Remedy})
 		return true
 	}
 	if values == nil && key == baseKey {
-		values = &series{n: 1, at: func(int) any { return strings.Trim(raw, `"'`) }}
+		values = &valueSeries{n: 1, at: func(int) any { return strings.Trim(raw, `"'`) }}
 	}
-	var own []Axis
+	var replacement []Axis
 	if values != nil {
-		own = []Axis{newAxis(key, key, schema.SetFile, 0, values)}
+		replacement = []Axis{newAxis(key, key, schema.SetFile, 0, values)}
 	}
-	if at < 0 {
-		at = len(st.Axes)
+	if index < 0 {
+		index = len(st.Axes)
 		st.Axes = append(st.Axes, Axis{})
 	}
-	st.Axes = slices.Replace(st.Axes, at, at+1, own...)
+	st.Axes = slices.Replace(st.Axes, index, index+1, replacement...)
 	return values != nil
 }
 
 // overrideValues splits the text of an override into several values; nil where it gives one.
-func overrideValues(key, raw string) (*series, *schema.Rejection) {
-	if slices.Contains(textKeys, key) || listKey(key) {
+func overrideValues(key, raw string) (*valueSeries, *schema.Rejection) {
+	if slices.Contains(textKeys, key) || isListKey(key) {
 		return nil, nil
 	}
 	one := schema.DecodeValue(raw)
@@ -223,7 +223,7 @@ func overrideValues(key, raw string) (*series, *schema.Rejection) {
 	values := make([]any, len(fields))
 	for i, f := range fields {
 		if f = strings.TrimSpace(f); f == "" {
-			return nil, wrong(schema.Quote(raw)+" has an empty place", "write key=a,b,c")
+			return nil, rejection(schema.Quote(raw)+" has an empty place", "write key=a,b,c")
 		}
 		values[i] = schema.DecodeValue(f)
 	}
@@ -253,10 +253,10 @@ func splitList(raw string) []string {
 	return append(fields, raw[start:])
 }
 
-// listKey reports whether the values of a key are lists.
-func listKey(path string) bool {
-	for _, k := range forms() {
-		if key := schemaOf(&Scenario{}, false, k).Key(path); key != nil {
+// isListKey reports whether the values of a key are lists.
+func isListKey(path string) bool {
+	for _, k := range allForms() {
+		if key := formSchema(&Scenario{}, false, k).Key(path); key != nil {
 			return key.Type.Kind() == reflect.Slice
 		}
 	}
@@ -267,7 +267,7 @@ func listKey(path string) bool {
 func (a *Axis) checkFinite(c *checker) {
 	for v := range a.Values {
 		for k, key := range a.Keys {
-			nonFinite(a.Values[v][k], key, func(_ string, number float64) {
+			walkNonFinite(a.Values[v][k], key, func(_ string, number float64) {
 				c.Diagnostics = append(c.Diagnostics, Diagnostic{
 					File: a.file, Line: a.lines[k], Key: "sweep." + key, Problem: fmt.Sprintf("value %d is %s", v+1, schema.Describe(number)), Remedy: "write finite numbers",
 				})
@@ -276,15 +276,15 @@ func (a *Axis) checkFinite(c *checker) {
 	}
 }
 
-// label words the values, which must differ: of a group by the first key's, unless they repeat, else by all keys'.
-func (a *Axis) label(c *checker) {
+// setLabels words the values, which must differ: of a group by the first key's, unless they repeat, else by all keys'.
+func (a *Axis) setLabels(c *checker) {
 	for _, keys := range []int{1, len(a.Keys)} {
 		a.Labels = a.Labels[:0]
 		seen, twice := make(map[string]bool, len(a.Values)), ""
 		for _, v := range a.Values {
 			parts := make([]string, keys)
 			for k := range parts {
-				parts[k] = wordValue(a.Keys[k], v[k])
+				parts[k] = valueLabel(a.Keys[k], v[k])
 			}
 			text := strings.Join(parts, "/")
 			if seen[text] {
@@ -315,12 +315,12 @@ func (a *Axis) label(c *checker) {
 	}
 }
 
-// wordValue words a value of a key.
-func wordValue(key string, v any) string {
+// valueLabel words a value of a key.
+func valueLabel(key string, v any) string {
 	switch v := v.(type) {
 	case string:
 		if key == baseKey {
-			return stem(v)
+			return fileStem(v)
 		}
 		return v
 	case float64:
@@ -341,9 +341,9 @@ func (a *Axis) numbers() []float64 {
 			}
 			return 0, strconv.ErrSyntax
 		},
-		inUnit(units.ParseRate, func(r units.Rate) float64 { return float64(r) }),
-		inUnit(units.ParseBytes, func(b units.Bytes) float64 { return float64(b) }),
-		inUnit(units.ParseTime, engine.Time.Seconds),
+		quantityParser(units.ParseRate, func(r units.Rate) float64 { return float64(r) }),
+		quantityParser(units.ParseBytes, func(b units.Bytes) float64 { return float64(b) }),
+		quantityParser(units.ParseTime, engine.Time.Seconds),
 	} {
 		var numbers []float64
 		for _, v := range a.Values {
@@ -358,8 +358,8 @@ func (a *Axis) numbers() []float64 {
 	return nil
 }
 
-// inUnit reads texts of a quantity as numbers.
-func inUnit[T any](parse func(string) (T, error), number func(T) float64) func(any) (float64, error) {
+// quantityParser reads texts of a quantity as numbers.
+func quantityParser[T any](parse func(string) (T, error), number func(T) float64) func(any) (float64, error) {
 	return func(v any) (float64, error) {
 		text, _ := v.(string)
 		q, err := parse(text)

@@ -15,8 +15,8 @@ func plotPart(plots *[]result.Plot) schema.Part {
 	return schema.Part{Path: "plot", Doc: "A figure of the finished study.", Specs: []any{plots}}
 }
 
-// studyReference writes what only studies have.
-func studyReference(b *strings.Builder) {
+// writeStudyReference writes what only studies have.
+func writeStudyReference(b *strings.Builder) {
 	b.WriteString("## Studies\n\nA file with one of these tables is a study, which `sim sweep` runs.\n\n" +
 		"### `[sweep]`\n\nEach key is one of a scenario, or `base`, with the values that it takes: a list, or a range. " +
 		"All combinations are run, the last key varying fastest.\n\n" +
@@ -32,11 +32,11 @@ func studyReference(b *strings.Builder) {
 
 // Plots returns the figures that the file at path asks for with [[plot]] tables. Every error is of type Diagnostics.
 func Plots(path string) ([]result.Plot, error) {
-	name, data, fault := open(path)
+	name, data, fault := openFile(path)
 	if fault != nil {
 		return nil, Diagnostics{*fault}
 	}
-	src, faults := decode(name, data)
+	src, faults := decodeFile(name, data)
 	if faults != nil {
 		return nil, faults
 	}
@@ -62,8 +62,8 @@ func readPlots(c *checker) []result.Plot {
 	c.ReadTable("plot", v)
 	names := map[string]bool{}
 	for i := range plots {
-		p, at := &plots[i], "plot."+strconv.Itoa(i)
-		if slices.ContainsFunc(c.Diagnostics, func(d Diagnostic) bool { return strings.HasPrefix(d.Key, at+".") }) {
+		p, table := &plots[i], "plot."+strconv.Itoa(i)
+		if slices.ContainsFunc(c.Diagnostics, func(d Diagnostic) bool { return strings.HasPrefix(d.Key, table+".") }) {
 			continue
 		}
 		if p.Name == "" {
@@ -71,23 +71,23 @@ func readPlots(c *checker) []result.Plot {
 		}
 		switch {
 		case strings.ContainsAny(p.Name, `/\`) || p.Name[0] == '.' || strings.ContainsFunc(p.Name, schema.IsControl):
-			c.refuse(at+".name", "%s names no file; write a short name without slashes", schema.Quote(p.Name))
+			c.rejectf(table+".name", "%s names no file; write a short name without slashes", schema.Quote(p.Name))
 		case names[p.Name]:
-			c.refuse(at+".name", "%s is the name of another plot; give each its own", schema.Quote(p.Name))
+			c.rejectf(table+".name", "%s is the name of another plot; give each its own", schema.Quote(p.Name))
 		case p.Kind == "":
-			c.refuse(at+".kind", "is missing; choose %s", schema.QuotedList(c.Tables[0].Find("kind").Choices()))
+			c.rejectf(table+".kind", "is missing; choose %s", schema.QuotedList(c.Tables[0].Find("kind").Choices()))
 		case p.Kind == "twists" && p.Z == "":
-			c.refuse(at+".z", `is missing; write the metric that colours the map, such as z = "mean_delay_s"`)
+			c.rejectf(table+".z", `is missing; write the metric that colours the map, such as z = "mean_delay_s"`)
 		case p.Kind == "twists":
 			// x and y are the bits of the pattern
 		case p.Kind == "scatter" && p.X == "":
-			c.refuse(at+".x", `is missing; write a metric, such as x = "average_hops"`)
+			c.rejectf(table+".x", `is missing; write a metric, such as x = "average_hops"`)
 		case p.Y == "":
-			c.refuse(at+".y", `is missing; write a metric, such as y = "nct"`)
+			c.rejectf(table+".y", `is missing; write a metric, such as y = "nct"`)
 		case p.X == "" && p.Kind != "cdf":
-			c.refuse(at+".x", `is missing; write a key that is varied, or "policy"`)
+			c.rejectf(table+".x", `is missing; write a key that is varied, or "policy"`)
 		case p.Kind == "heatmap" && p.Z == "":
-			c.refuse(at+".z", "is missing; write the metric that colours the map")
+			c.rejectf(table+".z", "is missing; write the metric that colours the map")
 		}
 		names[p.Name] = true
 	}

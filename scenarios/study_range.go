@@ -17,86 +17,86 @@ import (
 // or factor.
 
 var (
-	rangeText  = regexp.MustCompile(`^(.*?)\.\.\s*(\S+)(?:\s+(step|times)\s+(\S+))?\s*$`)
-	rangeShape = "a range has from, to and either step or factor"
+	rangePattern = regexp.MustCompile(`^(.*?)\.\.\s*(\S+)(?:\s+(step|times)\s+(\S+))?\s*$`)
+	rangeForm    = "a range has from, to and either step or factor"
 )
 
 // parseRange reads a range from its text.
-func parseRange(text string) (*series, *schema.Rejection) {
+func parseRange(text string) (*valueSeries, *schema.Rejection) {
 	const example = `write a list of values, or a range such as "1..8", "0..1 step 0.25" or "200Gbps..1600Gbps times 2"`
-	m := rangeText.FindStringSubmatch(text)
+	m := rangePattern.FindStringSubmatch(text)
 	switch {
 	case !strings.Contains(text, ".."):
-		return nil, wrong("is the text "+schema.Quote(text), example)
+		return nil, rejection("is the text "+schema.Quote(text), example)
 	case m == nil:
-		return nil, wrong(schema.Quote(text)+" is no range", example)
+		return nil, rejection(schema.Quote(text)+" is no range", example)
 	}
-	return span{low: strings.TrimSpace(m[1]), high: m[2], step: cmp.Or(m[4], "1"), times: m[3] == "times"}.series()
+	return valueRange{low: strings.TrimSpace(m[1]), high: m[2], step: cmp.Or(m[4], "1"), times: m[3] == "times"}.series()
 }
 
 // tableRange reads a range from a table.
-func tableRange(m map[string]any) (*series, *schema.Rejection) {
+func tableRange(m map[string]any) (*valueSeries, *schema.Rejection) {
 	part := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if !slices.Contains([]string{"from", "to", "step", "factor"}, name) {
-			return nil, wrong("is a range with an unknown "+schema.Quote(name), rangeShape)
+			return nil, rejection("is a range with an unknown "+schema.Quote(name), rangeForm)
 		}
 		part[name] = strings.Trim(schema.Literal(m[name]), `"`)
 	}
-	_, step := m["step"]
-	_, times := m["factor"]
-	if part["to"] == "" || step && times {
-		return nil, wrong("is an unfinished range", rangeShape)
+	_, hasStep := m["step"]
+	_, isFactor := m["factor"]
+	if part["to"] == "" || hasStep && isFactor {
+		return nil, rejection("is an unfinished range", rangeForm)
 	}
-	by := "1"
-	if step || times {
-		by = part["step"] + part["factor"]
+	stepText := "1"
+	if hasStep || isFactor {
+		stepText = part["step"] + part["factor"]
 	}
-	return span{part["from"], part["to"], by, times}.series()
+	return valueRange{part["from"], part["to"], stepText, isFactor}.series()
 }
 
-// span is a range: from low to high by adding or multiplying with step.
-type span struct {
+// valueRange is a range: from low to high by adding or multiplying with step.
+type valueRange struct {
 	low, high, step string
 	times           bool
 }
 
 // series are the values of a range, both ends included where they are met. They are counted, not listed.
-func (r span) series() (*series, *schema.Rejection) {
-	low, unit, ok1 := quantityParts(r.low)
-	high, unit2, ok2 := quantityParts(r.high)
-	step, unit3, ok3 := quantityParts(r.step)
+func (r valueRange) series() (*valueSeries, *schema.Rejection) {
+	low, unit, ok1 := splitQuantity(r.low)
+	high, unit2, ok2 := splitQuantity(r.high)
+	step, unit3, ok3 := splitQuantity(r.step)
 	text := r.low + ".." + r.high
 	switch {
 	case !ok1 || !ok2 || !ok3:
-		return nil, wrong(schema.Quote(text)+" is no range of numbers", `write a range such as "1..8" or "200Gbps..1600Gbps times 2"`)
+		return nil, rejection(schema.Quote(text)+" is no range of numbers", `write a range such as "1..8" or "200Gbps..1600Gbps times 2"`)
 	case unit != unit2 || unit3 != "" && unit3 != unit || r.times && unit3 != "":
-		return nil, wrong(schema.Quote(text)+" mixes units", "write both ends of a range in one unit")
+		return nil, rejection(schema.Quote(text)+" mixes units", "write both ends of a range in one unit")
 	case high < low:
-		return nil, wrong(schema.Quote(text)+" runs backwards and is empty", "write the smaller end first")
+		return nil, rejection(schema.Quote(text)+" runs backwards and is empty", "write the smaller end first")
 	case r.times && (step <= 1 || low <= 0):
-		return nil, wrong("never arrives: it is multiplied by "+schema.Quote(r.step), "start above 0 and multiply by more than 1")
+		return nil, rejection("never arrives: it is multiplied by "+schema.Quote(r.step), "start above 0 and multiply by more than 1")
 	case !r.times && step <= 0:
-		return nil, wrong("never arrives: its step is "+schema.Quote(r.step), "write a step above 0")
+		return nil, rejection("never arrives: its step is "+schema.Quote(r.step), "write a step above 0")
 	}
 	steps := (high - low) / step
 	largest := max(math.Abs(low), math.Abs(high), step)
-	at := func(i int) float64 { return tidy(low+float64(i)*step, largest) }
+	valueAt := func(i int) float64 { return roundDecimal(low+float64(i)*step, largest) }
 	if r.times {
 		steps = math.Log(high/low) / math.Log(step)
-		at = func(i int) float64 {
+		valueAt = func(i int) float64 {
 			v := low * math.Pow(step, float64(i))
-			return tidy(v, v)
+			return roundDecimal(v, v)
 		}
 	}
-	if !(steps < mostVariants) {
-		return nil, wrong(fmt.Sprintf("is a range of more than %d values", mostVariants), "write fewer")
+	if !(steps < maxVariants) {
+		return nil, rejection(fmt.Sprintf("is a range of more than %d values", maxVariants), "write fewer")
 	}
 	const rounding = 1e-9 // of what floats make of whole numbers of steps
 	n := int(steps+rounding) + 1
-	whole := unit == "" && isWhole(r.low) && isWhole(r.step)
-	return &series{n: n, at: func(i int) any {
-		v := at(i)
+	whole := unit == "" && isInteger(r.low) && isInteger(r.step)
+	return &valueSeries{n: n, at: func(i int) any {
+		v := valueAt(i)
 		switch {
 		case unit != "":
 			return strconv.FormatFloat(v, 'f', -1, 64) + unit
@@ -107,8 +107,8 @@ func (r span) series() (*series, *schema.Rejection) {
 	}}, nil
 }
 
-// tidy takes off what adding up numbers as large as one in binary leaves: 0.1 x 3 is 0.3, and -0.3 + 0.1 x 3 is 0.
-func tidy(v, largest float64) float64 {
+// roundDecimal takes off what adding up numbers as large as one in binary leaves: 0.1 x 3 is 0.3, and -0.3 + 0.1 x 3 is 0.
+func roundDecimal(v, largest float64) float64 {
 	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
 		return v + 0 // -0 would be written differently
 	}
@@ -123,13 +123,13 @@ func tidy(v, largest float64) float64 {
 	return t + 0 // as above
 }
 
-func isWhole(text string) bool {
+func isInteger(text string) bool {
 	_, err := strconv.ParseInt(text, 10, 64)
 	return err == nil
 }
 
-// quantityParts splits a number from the unit behind it.
-func quantityParts(text string) (v float64, unit string, ok bool) {
+// splitQuantity splits a number from the unit behind it.
+func splitQuantity(text string) (v float64, unit string, ok bool) {
 	end := len(text)
 	for end > 0 && (text[end-1] < '0' || text[end-1] > '9') && text[end-1] != '.' {
 		end--
@@ -138,7 +138,7 @@ func quantityParts(text string) (v float64, unit string, ok bool) {
 	return v, strings.TrimSpace(text[end:]), err == nil && !math.IsInf(v, 0) && !math.IsNaN(v)
 }
 
-// wrong says what is wrong with a value, and what would be right.
-func wrong(problem, remedy string) *schema.Rejection {
+// rejection says what is wrong with a value, and what would be right.
+func rejection(problem, remedy string) *schema.Rejection {
 	return &schema.Rejection{Problem: problem, Remedy: remedy}
 }

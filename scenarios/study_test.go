@@ -79,13 +79,13 @@ func TestStudy(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := make([]string, len(st.Axes))
-		for k, v := range st.At(i) {
+		for k, v := range st.AxisIndices(i) {
 			at[k] = st.Axes[k].Labels[v]
 		}
 		j := 0
 		for j = range again.Variants() {
 			same := 0
-			for k, v := range again.At(j) {
+			for k, v := range again.AxisIndices(j) {
 				n := slices.IndexFunc(st.Axes, func(a Axis) bool { return a.Name == again.Axes[k].Name })
 				if again.Axes[k].Labels[v] == at[n] {
 					same++
@@ -118,7 +118,7 @@ func TestVariantsAreOverrides(t *testing.T) {
 			t.Fatal(err)
 		}
 		set := []string{"workload.preset=consistent"}
-		for k, v := range st.At(i) {
+		for k, v := range st.AxisIndices(i) {
 			for n, key := range st.Axes[k].Keys {
 				set = append(set, fmt.Sprintf("%s=%v", key, st.Axes[k].Values[v][n]))
 			}
@@ -235,7 +235,7 @@ func TestEmbeddedStudies(t *testing.T) {
 		}
 		for i := range st.Variants() {
 			others := len(st.Axes) // whose value is not the first
-			for _, v := range st.At(i) {
+			for _, v := range st.AxisIndices(i) {
 				if v == 0 {
 					others--
 				}

@@ -32,7 +32,7 @@ func TestTimeline(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if why := s.NoTrace(); why != "" {
+			if why := s.NoTraceReason(); why != "" {
 				t.Fatal(why)
 			}
 			var work *trace.RankGraph
@@ -130,7 +130,7 @@ func TestTimelineOfPlans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if why := s.NoTrace(); why != "" {
+			if why := s.NoTraceReason(); why != "" {
 				t.Fatal(why)
 			}
 			o, err := Run(context.Background(), s, RunOptions{Workers: 1, TimelineTasks: DefaultTimelineTasks})

@@ -35,7 +35,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s %v: %v", tt.name, tt.overrides, err)
 			continue
 		}
-		if got := s.Words(); !strings.Contains(got, tt.want) || tt.not != "" && strings.Contains(got, tt.not) {
+		if got := s.Description(); !strings.Contains(got, tt.want) || tt.not != "" && strings.Contains(got, tt.not) {
 			t.Errorf("%s %v: %q, want %q in it, not %q", tt.name, tt.overrides, got, tt.want, tt.not)
 		}
 	}

@@ -154,7 +154,7 @@ func flagValues(cmd, flag string) []string {
 func argumentValues(cmd string, before []string) []string {
 	switch {
 	case cmd == "run" || cmd == "check":
-		return append(scenarios.Embedded(), completeFiles)
+		return append(scenarios.EmbeddedScenarios(), completeFiles)
 	case cmd == "explain" && len(before) == 0:
 		return append(namesOfKind("runs"), completeFiles)
 	case cmd == "explain" && len(before) == 1:

@@ -264,7 +264,7 @@ func (c *docStep) run(t *testing.T, r *runner, dir string) {
 
 // isShipped reports whether name is a built-in scenario or study.
 func isShipped(name string) bool {
-	return slices.ContainsFunc(append(scenarios.Embedded(), scenarios.EmbeddedStudies()...), func(path string) bool {
+	return slices.ContainsFunc(append(scenarios.EmbeddedScenarios(), scenarios.EmbeddedStudies()...), func(path string) bool {
 		return strings.TrimSuffix(filepath.Base(path), ".toml") == strings.TrimSuffix(filepath.Base(name), ".toml")
 	})
 }

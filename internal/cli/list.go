@@ -38,10 +38,10 @@ func nameLists() []nameList {
 	for _, of := range []struct {
 		kind  string
 		names []string
-	}{{"scenarios", scenarios.Embedded()}, {"studies", scenarios.EmbeddedStudies()}} {
+	}{{"scenarios", scenarios.EmbeddedScenarios()}, {"studies", scenarios.EmbeddedStudies()}} {
 		for _, name := range of.names {
 			short := strings.TrimSuffix(strings.TrimPrefix(name, "scenarios/"), ".toml")
-			add(scenarios.PolicyInfo{Kind: of.kind, Name: short, Doc: scenarios.About(name)})
+			add(scenarios.PolicyInfo{Kind: of.kind, Name: short, Doc: scenarios.Summary(name)})
 		}
 	}
 	for _, r := range result.Runs(result.List(runsRoot)) {
@@ -80,7 +80,7 @@ func (c *command) listCommand() *cli.Command {
 				} else if kind != "keys" {
 					return usagef("--json-schema is only for sim list keys")
 				}
-				return scenarios.JSONSchema(c.stdout)
+				return scenarios.WriteJSONSchema(c.stdout)
 			case 2:
 				if cc.Args().First() == "keys" && !cc.Bool("json-schema") {
 					return c.listKeys(cc.Args().Get(1))
@@ -95,7 +95,7 @@ func (c *command) listCommand() *cli.Command {
 func (c *command) list(kind string) error {
 	switch kind {
 	case "keys":
-		return scenarios.Reference(c.stdout)
+		return scenarios.WriteReference(c.stdout)
 	case "metrics":
 		return listMetrics(c.stdout)
 	}
@@ -115,7 +115,7 @@ func (c *command) list(kind string) error {
 
 // listKeys prints the keys of a kind or a table, or the keys that begin with a text.
 func (c *command) listKeys(of string) error {
-	known, err := scenarios.Keys(c.stdout, of)
+	known, err := scenarios.WriteKeys(c.stdout, of)
 	if err == nil && known != nil {
 		err = usagef("no key or kind begins with %q%s", of, text.DidYouMean(of, known, "sim list keys lists them all"))
 	}

@@ -17,15 +17,15 @@ import (
 // checkOutputs returns an error if the flags request an output that a run of s does not
 // produce.
 func checkOutputs(s *scenarios.Scenario, flags runFlags) error {
-	plan, err := s.NoPlan()
+	plan, err := s.NoPlanReason()
 	if err != nil {
 		return err
 	}
-	lacks := map[string]string{"--trace": s.NoTrace(), "--plan-out": plan, "--routes-out": s.NoRoutes()}
+	lacks := map[string]string{"--trace": s.NoTraceReason(), "--plan-out": plan, "--routes-out": s.NoRoutesReason()}
 	for _, o := range append(flags.outputFlags(), outputFlag{"--routes-out", flags.routesOut}) {
 		why, other := lacks[o.name]
 		if !other {
-			why = s.NoWork()
+			why = s.NoWorkReason()
 		}
 		if o.path != "" && why != "" {
 			return usagef("%s: %s: %s", o.name, s.Name, why)
@@ -55,7 +55,7 @@ func (o *outputs) open(s *scenarios.Scenario, file string, overrides []string, d
 	if len(flags.outputFlags()) == 0 && flags.routesOut == "" {
 		return nil
 	}
-	read, taken := scenarios.Inputs(file, overrides), map[string]bool{}
+	read, taken := scenarios.InputFiles(file, overrides), map[string]bool{}
 	place := func(path string) (string, error) {
 		place, err := dir.OutputPath(path)
 		if err == nil && taken[place] {

@@ -101,7 +101,7 @@ func (c *command) prepare(files, overrides []string, flags runFlags) (jobs []*pr
 		if err := checkOutputs(s, flags); err != nil {
 			return jobs, err
 		}
-		if err := s.WriteTo(flags.dirs); err != nil {
+		if err := s.SetOutputDirs(flags.dirs); err != nil {
 			return jobs, err
 		}
 

@@ -128,7 +128,7 @@ func (c *command) plan(ctx context.Context, file string, overrides []string, fla
 		return nil, nil, usagef("%s has about %s cells (%s variants of %s); confirm with --yes",
 			st.Name, text.Thousands(float64(n)*float64(len(first.PolicyNames()))), text.Count(n), text.Plural(len(first.PolicyNames()), "policy", "policies"))
 	}
-	if err := st.WriteTo(flags.dirs); err != nil {
+	if err := st.SetOutputDirs(flags.dirs); err != nil {
 		return nil, nil, err
 	}
 	plan, err := study.NewPlan(ctx, st)

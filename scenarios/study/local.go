@@ -134,7 +134,7 @@ func newBatchRunner(p *Plan, todo []int, done func(int, *Record) error) *batchRu
 type sharedVariant struct {
 	pendingBatches int // batches that are not done
 	once           sync.Once
-	prepared       *scenarios.Prepared
+	prepared       *scenarios.PreparedScenario
 	err            error
 }
 
@@ -194,7 +194,7 @@ func (l *batchRunner) decide(ctx, within context.Context, batch []int, v *shared
 }
 
 // newRecord returns the record of a policy's row.
-func newRecord(key string, built *scenarios.Prepared, row result.Row, timings result.PolicyTimings) *Record {
+func newRecord(key string, built *scenarios.PreparedScenario, row result.Row, timings result.PolicyTimings) *Record {
 	reference := built.Reference()
 	return &Record{
 		Key: key, Table: result.TableVersion(), Reference: reference, Metrics: result.Derive(row.Metrics, reference), Labels: row.Labels, Samples: row.Samples, Bounds: row.Bounds,

@@ -33,8 +33,8 @@ func (p *Plan) Task(i int) ([]byte, error) {
 		return nil, err
 	}
 	c := &p.Sweep.Cells[i]
-	one := s.Only(c.Policy)
-	files, err := one.Carried()
+	one := s.WithPolicy(c.Policy)
+	files, err := one.CarriedFiles()
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func RunTask(ctx context.Context, task []byte) ([]byte, error) {
 }
 
 func (t *Task) run(ctx context.Context) (*Record, error) {
-	s, err := scenarios.ParseCarried("cell.toml", []byte(t.Scenario), t.Files)
+	s, err := scenarios.ParseWithFiles("cell.toml", []byte(t.Scenario), t.Files)
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 
 	// Large studies are checked without keys first, so that errors are reported early.
 	if n > variantsPerCheck { // checking a variant is several times faster than computing the keys of its cells
-		if err := checkVariants(ctx, st, st.Suspects(maxSuspects), nil); err != nil {
+		if err := checkVariants(ctx, st, st.SuspectVariants(maxSuspects), nil); err != nil {
 			return nil, err
 		}
 		if err := checkVariants(ctx, st, indices(n), nil); err != nil {
@@ -90,7 +90,7 @@ func NewPlan(ctx context.Context, st *scenarios.Study) (*Plan, error) {
 		decisions[i] = s.DecisionKey()
 		for _, policy := range s.PolicyNames() {
 			cells[i] = append(cells[i], result.Cell{
-				At: st.At(i), Policy: policy, Key: s.Only(policy).CellKey(), Scenario: s.Name, Seed: s.Seed,
+				At: st.AxisIndices(i), Policy: policy, Key: s.WithPolicy(policy).CellKey(), Scenario: s.Name, Seed: s.Seed,
 			})
 		}
 	})

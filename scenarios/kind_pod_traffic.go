@@ -14,16 +14,16 @@ import (
 	"sim/workloads/collective"
 )
 
-// podTraffic reports whether s is work of all GPUs of pods, where its fabric is that, and not of replicas of a model.
-func (s *Scenario) podTraffic() bool {
-	f := workloadOn(s)
-	return f != nil && !f.trains && f.on(onCircuits)
+// isPodTraffic reports whether s is work of all GPUs of pods, where its fabric is that, and not of replicas of a model.
+func (s *Scenario) isPodTraffic() bool {
+	f := workloadForm(s)
+	return f != nil && !f.isTraining && f.supports(circuitCarrier)
 }
 
 // podTrafficForm is the form of traffic among the GPUs of pods.
-func podTrafficForm(of *paths.Kind) *form {
-	f := &form{doc: of.PodDoc, needs: []offer{onCircuits}, callable: of.Alike, onPods: checkPodTraffic}
-	if of.Drawn {
+func podTrafficForm(traffic *paths.Kind) *form {
+	f := &form{doc: traffic.PodDoc, acceptedCarriers: []carrier{circuitCarrier}, canBeCall: traffic.Alike, checkOnPods: checkPodTraffic}
+	if traffic.Drawn {
 		f.parts = podRandomParts
 		return f
 	}
@@ -33,14 +33,14 @@ func podTrafficForm(of *paths.Kind) *form {
 		return []schema.Part{{
 			Path: "workload", Doc: "The traffic, which starts at time zero.",
 			Specs:    append([]any{&t.TrafficMessage, &t.TrafficPacket, &t.TrafficMatrix}, patternSpecs(s)...),
-			Defaults: func(int) []any { return []any{&s.links().TrafficDefaults().TrafficMessage} },
+			Defaults: func(int) []any { return []any{&s.pathsView().TrafficDefaults().TrafficMessage} },
 		}}
 	}
 	return f
 }
 
-// podPoisson are the keys of TrafficPoisson of pods, whose sources are all of that kind.
-var podPoisson = schema.Tags{
+// podPoissonTags are the keys of TrafficPoisson of pods, whose sources are all of that kind.
+var podPoissonTags = schema.Tags{
 	"Duration": `key:"duration" doc:"measured time after the warm-up" else:"the time of 4,000 packets on a network interface" when:"engine.level=packet"`,
 	"Load":     `key:"load" doc:"injection rate of each GPU as a fraction of its network interface's rate" default:"0.1" above:"0" max:"1000" when:"engine.level=packet"`,
 	"Warmup":   `key:"warmup" doc:"time before which injected packets are not measured" else:"the time of 1,000 packets on a network interface" when:"engine.level=packet"`,
@@ -51,30 +51,30 @@ func podRandomParts(s *Scenario) []schema.Part {
 	t := &s.Workload.Traffic
 	return []schema.Part{{
 		Path: "workload", Doc: "The injection of packets. Circuits are decided for equal bytes between all pairs.",
-		Specs: []any{&t.TrafficMessage, &t.TrafficPacket, schema.RetaggedSpec{Spec: &t.TrafficPoisson, Tags: podPoisson}},
+		Specs: []any{&t.TrafficMessage, &t.TrafficPacket, schema.RetaggedSpec{Spec: &t.TrafficPoisson, Tags: podPoissonTags}},
 		Defaults: func(int) []any {
 			d := t.TrafficPoisson
 			each := 8 * float64(t.Packet) / max(1, float64(s.Fabric.NICBandwidth)) * float64(engine.Second)
 			d.Warmup, d.Duration = engine.Time(1_000*each), engine.Time(4_000*each)
-			return []any{&s.links().TrafficDefaults().TrafficMessage, &d}
+			return []any{&s.pathsView().TrafficDefaults().TrafficMessage, &d}
 		},
 	}}
 }
 
-// checkPodRandom holds packets at random times against the level, and against what can be simulated.
-func (c *checker) checkPodRandom() {
+// checkPodPoisson holds packets at random times against the level, and against what can be simulated.
+func (c *checker) checkPodPoisson() {
 	s := c.s
 	switch w := &s.Workload; {
 	case s.Engine.Level == "flow":
-		c.clash("engine.level workload.kind", `level "flow" simulates messages, source "poisson" has rates and times; set engine.level to "packet" or "static", or choose other traffic`)
+		c.conflictf("engine.level workload.kind", `level "flow" simulates messages, source "poisson" has rates and times; set engine.level to "packet" or "static", or choose other traffic`)
 	case s.Engine.Level == "packet":
 		packets := float64(s.Fabric.Pods*s.Fabric.GPUsPerPod) * (w.Warmup + w.Duration).Seconds() * w.Load * float64(s.Fabric.NICBandwidth) / 8 / float64(max(1, w.Packet))
 		c.checkPodPackets(min(s.Fabric.PortBandwidth, s.Fabric.NICBandwidth), 3*packets)
 	}
 }
 
-// uniform are the pods of traffic, whose nodes are GPUs; in an all-to-all the GPUs of a pod do alike, and are one.
-func (s *Scenario) uniform() fabric.UniformPods {
+// uniformPods are the pods of traffic, whose nodes are GPUs; in an all-to-all the GPUs of a pod do alike, and are one.
+func (s *Scenario) uniformPods() fabric.UniformPods {
 	f := &s.Fabric
 	u := fabric.UniformPods{
 		Pods: f.Pods, NodesPerPod: f.GPUsPerPod, GPUsPerNode: 1, Ports: f.PortsPerPod, PortRate: f.PortBandwidth, NICRate: f.NICBandwidth,
@@ -85,28 +85,28 @@ func (s *Scenario) uniform() fabric.UniformPods {
 	return u
 }
 
-// betweenPods is the traffic between the nodes of pods.
-func (s *Scenario) betweenPods(u fabric.UniformPods) (*collective.Traffic, error) {
-	on := s.links()
-	return s.traffic().Among(on, u.Pods*u.NodesPerPod, int64(s.Workload.Message)*int64(u.GPUsPerNode)*int64(u.GPUsPerNode))
+// podTrafficFlows is the traffic between the nodes of pods.
+func (s *Scenario) podTrafficFlows(u fabric.UniformPods) (*collective.Traffic, error) {
+	view := s.pathsView()
+	return s.traffic().Among(view, u.Pods*u.NodesPerPod, int64(s.Workload.Message)*int64(u.GPUsPerNode)*int64(u.GPUsPerNode))
 }
 
-// severalPods holds that there are pods between which data goes, and reports whether there are.
-func (c *checker) severalPods() bool {
+// requireSeveralPods holds that there are pods between which data goes, and reports whether there are.
+func (c *checker) requireSeveralPods() bool {
 	switch n := c.s.Fabric.Pods; {
 	case n == 0:
-		c.refuse("fabric.pods", "is missing; write pods = N: how many pods there are")
+		c.rejectf("fabric.pods", "is missing; write pods = N: how many pods there are")
 	case n < 2:
-		c.clash("fabric.pods", "no traffic crosses pods: there is one; choose at least 2")
+		c.conflictf("fabric.pods", "no traffic crosses pods: there is one; choose at least 2")
 	default:
 		return true
 	}
 	return false
 }
 
-// messages is that traffic as transfers. On tiers the last of them has arrived before the work ends.
-func (s *Scenario) messages(u fabric.UniformPods) (*engine.Graph, error) {
-	t, err := s.betweenPods(u)
+// podMessageGraph is that traffic as transfers. On tiers the last of them has arrived before the work ends.
+func (s *Scenario) podMessageGraph(u fabric.UniformPods) (*engine.Graph, error) {
+	t, err := s.podTrafficFlows(u)
 	if err != nil {
 		return nil, err
 	}
@@ -131,11 +131,11 @@ func checkPodTraffic(c *checker) {
 	gpus := float64(f.Pods) * float64(f.GPUsPerPod)
 	kind := s.traffic()
 	size := s.Workload.Message
-	if s.calls() {
-		size = units.Bytes(s.call().Bytes)
+	if s.isCall() {
+		size = units.Bytes(s.collectiveCall().Bytes)
 	}
 	transfers := gpus * gpus // at most
-	if s.calls() || kind.Alike && len(s.Tiers) == 0 {
+	if s.isCall() || kind.Alike && len(s.Tiers) == 0 {
 		transfers = float64(f.Pods) * float64(f.Pods-1)
 	}
 	rows := float64(len(s.Workload.Matrix))
@@ -144,15 +144,15 @@ func checkPodTraffic(c *checker) {
 		transfers = float64(len(s.Workload.Sends))
 	}
 	switch {
-	case !c.severalPods():
+	case !c.requireSeveralPods():
 	case c.blame(pods+" "+perPod, assembly.PodTask.Times(transfers).Excess("the transfers of so many GPUs in pods", "fewer")):
 	case kind.Listed && c.OK("workload") && rows != gpus:
-		c.clash("workload.matrix workload.matrix_file "+pods+" "+perPod, "the matrix has %.0f rows for %.0f GPUs; write a row of bytes for each GPU of each pod", rows, gpus)
+		c.conflictf("workload.matrix workload.matrix_file "+pods+" "+perPod, "the matrix has %.0f rows for %.0f GPUs; write a row of bytes for each GPU of each pod", rows, gpus)
 	case !kind.Listed && size < 1:
-		c.clash("workload.message", "messages of 0B; write at least 1B")
+		c.conflictf("workload.message", "messages of 0B; write at least 1B")
 	case !kind.Listed && float64(size)*gpus*gpus > assembly.MostCounted:
-		c.clash("workload.message", "the messages are more bytes than can be counted; write at most %.0f B", math.Floor(assembly.MostCounted/gpus/gpus))
-	case s.calls():
+		c.conflictf("workload.message", "the messages are more bytes than can be counted; write at most %.0f B", math.Floor(assembly.MostCounted/gpus/gpus))
+	case s.isCall():
 		c.checkPodCall()
 	default:
 		if c.OK("workload", "fabric") {
@@ -168,12 +168,12 @@ func (c *checker) checkPodCall() {
 		return
 	}
 	gpus, slowest := float64(f.Pods)*float64(f.GPUsPerPod), min(f.PortBandwidth, f.NICBandwidth)
-	bytes := float64(s.call().Bytes) * 2 * gpus
-	if workloadOn(s).callable {
+	bytes := float64(s.collectiveCall().Bytes) * 2 * gpus
+	if workloadForm(s).canBeCall {
 		bytes *= gpus / 2
 	}
-	if long := 8 * bytes / float64(slowest); long > maxIteration {
-		c.Clash([]string{"workload.message", "fabric.port_bandwidth", "fabric.nic_bandwidth"}, fmt.Sprintf("the collective may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIteration))
+	if long := 8 * bytes / float64(slowest); long > maxIterationSeconds {
+		c.Clash([]string{"workload.message", "fabric.port_bandwidth", "fabric.nic_bandwidth"}, fmt.Sprintf("the collective may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIterationSeconds))
 		return
 	}
 	if s.Engine.Level == "packet" {
@@ -205,19 +205,19 @@ func (l *podLoad) add(from, to int, bytes int64) {
 // may be at fault, too.
 func (c *checker) checkPodPorts(joined circuits.Joined, key string) bool {
 	pod, need := joined.Beyond(c.s.Fabric.PortsPerPod)
-	c.forbid(need > 0, "fabric.ports_per_pod "+key, "U_p = %d is too small to connect: pod %d needs circuits to %d pods; give at least %d ports", c.s.Fabric.PortsPerPod, pod, need, need)
+	c.conflictIf(need > 0, "fabric.ports_per_pod "+key, "U_p = %d is too small to connect: pod %d needs circuits to %d pods; give at least %d ports", c.s.Fabric.PortsPerPod, pod, need, need)
 	return need == 0
 }
 
 // checkPodFlows holds what each pod exchanges against its ports, and what all of them do against time and packets.
 func (c *checker) checkPodFlows() {
 	s, f := c.s, &c.s.Fabric
-	u := s.uniform()
-	if h := s.links().Workload.HotSpots(); h != nil && h.Nodes >= f.Pods*f.GPUsPerPod {
-		c.clash("workload.hot_nodes", "%d of %d nodes are hot; choose fewer", h.Nodes, f.Pods*f.GPUsPerPod)
+	u := s.uniformPods()
+	if h := s.pathsView().Workload.HotSpots(); h != nil && h.Nodes >= f.Pods*f.GPUsPerPod {
+		c.conflictf("workload.hot_nodes", "%d of %d nodes are hot; choose fewer", h.Nodes, f.Pods*f.GPUsPerPod)
 		return
 	}
-	t, err := s.betweenPods(u)
+	t, err := s.podTrafficFlows(u)
 	if c.blame("workload.hot_nodes workload.matrix workload.matrix_file workload.message", err) {
 		return
 	}
@@ -229,16 +229,16 @@ func (c *checker) checkPodFlows() {
 	slowest := min(f.PortBandwidth, f.NICBandwidth)
 	switch long := 8 * load.bytes / float64(slowest); {
 	case load.crossing == 0:
-		c.clash("workload.matrix workload.matrix_file workload.kind", "no traffic crosses pods; write bytes from a GPU of one pod to one of another")
+		c.conflictf("workload.matrix workload.matrix_file workload.kind", "no traffic crosses pods; write bytes from a GPU of one pod to one of another")
 	case c.blame("workload.matrix workload.matrix_file fabric.pods", assembly.PodTask.Times(float64(load.crossing)).Excess("the transfers between pods", "fewer")):
-	case long > maxIteration:
-		c.Clash(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...), fmt.Sprintf("the traffic may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIteration))
+	case long > maxIterationSeconds:
+		c.Clash(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...), fmt.Sprintf("the traffic may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIterationSeconds))
 	case s.traffic().Drawn:
-		c.checkPodRandom()
+		c.checkPodPoisson()
 	case s.Engine.Level == "packet":
 		c.checkPodPackets(slowest, load.hops)
 	}
 	if c.checkPodPorts(load.joined, "fabric.pods") {
-		checkFixed(c, "data", load.joined.Pairs())
+		checkFixedCircuits(c, "data", load.joined.Pairs())
 	}
 }

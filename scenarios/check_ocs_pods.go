@@ -21,39 +21,39 @@ import (
 // maxMapped bounds the pods that the maps of heterogeneous replicas list together, maxFixedPods the rows of a topology
 // written by hand.
 const (
-	maxMapped    = 300_000
-	maxFixedPods = 512
+	maxMappedPods = 300_000
+	maxFixedPods  = 512
 )
 
-// shape are the keys that decide how stages fill pods.
-var shape = []string{
+// podShapeKeys are the keys that decide how stages fill pods.
+var podShapeKeys = []string{
 	"workload.model", "workload.architecture.experts", "workload.tp", "workload.cp", "workload.pp", "workload.ep", "workload.etp", "workload.gpus",
 	"fabric.gpus_per_pod_per_replica",
 }
 
 // checkOCSPods holds the pods against the workload, and the policies against both.
 func checkOCSPods(c *checker) {
-	checkTolerance(c)
-	traffic := c.s.podTraffic()
-	switch w := workloadOn(c.s); {
-	case w != nil && !c.s.simulates(w):
+	checkPortTolerance(c)
+	traffic := c.s.isPodTraffic()
+	switch w := workloadForm(c.s); {
+	case w != nil && !c.s.canSimulate(w):
 		return
 	case !c.OK("workload.kind"):
-		if at := "fabric.gpus_per_pod_per_replica"; !traffic && !c.Given(at) {
-			c.refuse(at, "is missing; write gpus_per_pod_per_replica = N: GPUs that one replica has in a pod")
+		if key := "fabric.gpus_per_pod_per_replica"; !traffic && !c.Given(key) {
+			c.rejectf(key, "is missing; write gpus_per_pod_per_replica = N: GPUs that one replica has in a pod")
 		}
-	case traffic && c.part != nil:
-		c.clash("workload.kind", `several jobs are training, and this one is %s; set workload.kind = "training", or describe one job, without [[job]]`, schema.Quote(w.name))
+	case traffic && c.job != nil:
+		c.conflictf("workload.kind", `several jobs are training, and this one is %s; set workload.kind = "training", or describe one job, without [[job]]`, schema.Quote(w.name))
 		return
 	}
 	checkSearch(c)
-	checkMoves(c)
+	checkReconfiguration(c)
 	if traffic {
-		workloadOn(c.s).onPods(c)
+		workloadForm(c.s).checkOnPods(c)
 		return
 	}
-	checkDonor(c)
-	if !c.OK(shape...) || c.s.staged() && c.s.Workload.Measured == nil { // whose files are at fault
+	checkPortLending(c)
+	if !c.OK(podShapeKeys...) || c.s.isStagedTrace() && c.s.Workload.Measured == nil { // whose files are at fault
 		return
 	}
 	f, t := &c.s.Fabric, &c.s.Workload.Spec
@@ -61,11 +61,11 @@ func checkOCSPods(c *checker) {
 	const perPod = "fabric.gpus_per_pod_per_replica"
 	parallel := []string{"workload.pp", perPod, "workload.tp", "workload.cp", "workload.ep", "workload.etp"}
 	switch full := t.PP * stage; {
-	case c.s.stepCalls() && f.GPUsPerPodPerReplica < stage && stage%f.GPUsPerPodPerReplica != 0:
-		c.clash(perPod+" workload.tp workload.cp workload.ep workload.etp",
+	case c.s.hasCallsInGraph() && f.GPUsPerPodPerReplica < stage && stage%f.GPUsPerPodPerReplica != 0:
+		c.conflictf(perPod+" workload.tp workload.cp workload.ep workload.etp",
 			"a stage of %d GPUs is not a multiple of a pod of %d GPUs; make it a divisor or a multiple of %d", stage, f.GPUsPerPodPerReplica, stage)
-	case f.GPUsPerPodPerReplica%stage != 0 && !(c.s.stepCalls() && f.GPUsPerPodPerReplica < stage):
-		c.clash(perPod+" workload.tp workload.cp workload.ep workload.etp",
+	case f.GPUsPerPodPerReplica%stage != 0 && !(c.s.hasCallsInGraph() && f.GPUsPerPodPerReplica < stage):
+		c.conflictf(perPod+" workload.tp workload.cp workload.ep workload.etp",
 			"a pod of %d GPUs is not a multiple of a stage of %d GPUs; make it a multiple of %d", f.GPUsPerPodPerReplica, stage, stage)
 	case full%f.GPUsPerPodPerReplica != 0:
 		c.Clash(parallel,
@@ -73,30 +73,30 @@ func checkOCSPods(c *checker) {
 			fmt.Sprintf("make pp a multiple of %d, or change gpus_per_pod_per_replica", f.GPUsPerPodPerReplica/stage))
 	case t.GPUs%full != 0: // reported by checkTraining
 	case full == f.GPUsPerPodPerReplica && t.Replicas() == 1:
-		c.clash(perPod+" workload.gpus workload.pp", "no traffic crosses pods: the only replica fits in one pod; lower gpus_per_pod_per_replica, or raise gpus")
+		c.conflictf(perPod+" workload.gpus workload.pp", "no traffic crosses pods: the only replica fits in one pod; lower gpus_per_pod_per_replica, or raise gpus")
 	default:
-		checkTasks(c)
+		checkTaskCount(c)
 		checkReplicas(c)
-		if c.s.stepCalls() {
+		if c.s.hasCallsInGraph() {
 			checkPodCalls(c)
 		} else {
 			checkPorts(c)
 		}
-		checkFixed(c, "activations", c.s.chained())
-		checkInPods(c)
+		checkFixedCircuits(c, "activations", c.s.neighbourPodPairs())
+		checkPodMappings(c)
 		checkPodLevel(c)
 	}
 }
 
 // checkPodCalls holds the collective calls of a step against the pods, whose ports must join all that exchange data.
 func checkPodCalls(c *checker) {
-	if !c.s.stepCalls() || c.cell || len(c.Diagnostics) > 0 {
+	if !c.s.hasCallsInGraph() || c.isCell || len(c.Diagnostics) > 0 {
 		return
 	}
 	t, f := &c.s.Workload.Spec, &c.s.Fabric
 	joined := make(circuits.Joined, c.s.PodsPerReplica()*t.Replicas())
 	join := func(a, b int32) { joined.Join(int(a)/f.GPUsPerPodPerReplica, int(b)/f.GPUsPerPodPerReplica) }
-	e := c.s.pods().StepCalls(t)
+	e := c.s.circuitsView().StepCalls(t)
 	if keys, err := e.Check(context.Background()); assembly.Blame(c, keys, err) {
 		return
 	}
@@ -115,42 +115,42 @@ func checkPodCalls(c *checker) {
 		}
 	}
 	for pod := range joined {
-		ports, at := f.PortsPerPod, "fabric.ports_per_pod"
+		ports, key := f.PortsPerPod, "fabric.ports_per_pod"
 		for i, r := range c.s.Replicas {
 			if r.Index == pod/c.s.PodsPerReplica() {
-				ports, at = r.PortsPerPod, replicaPath(i, "ports_per_pod")
+				ports, key = r.PortsPerPod, replicaPath(i, "ports_per_pod")
 			}
 		}
 		if n := len(joined[pod]); n > ports {
-			c.clash(at+" policy.collective fabric.gpus_per_pod_per_replica",
+			c.conflictf(key+" policy.collective fabric.gpus_per_pod_per_replica",
 				"U_p = %d is too small to connect: with its collective calls a pod exchanges data with %d others; give at least %d ports, or choose an algorithm with fewer neighbours, such as %s", ports, n, n, schema.Quote(calls.Usual))
 			return
 		}
 	}
 }
 
-// checkInPods holds mappings of stages to pods against the pods.
-func checkInPods(c *checker) {
+// checkPodMappings holds mappings of stages to pods against the pods.
+func checkPodMappings(c *checker) {
 	const keys = "policy.mappings policy.mapping"
 	s := c.s
 	switch {
-	case !s.Policy.Placed.IsSet() || !c.OK("policy", "fabric", "replica", "workload"):
+	case !s.Policy.Mapping.IsSet() || !c.OK("policy", "fabric", "replica", "workload"):
 	case len(s.Replicas) > 0:
-		c.clash(keys+" replica", "is of replicas that are all the same, and [[replica]] has others, with pods of their own; leave one of the two out")
+		c.conflictf(keys+" replica", "is of replicas that are all the same, and [[replica]] has others, with pods of their own; leave one of the two out")
 	case s.Policy.HasDonor():
-		c.clash(keys+" policy.donor", `is of one job, and policy.donor is a second one in its pods; set policy.donor = "none"`)
+		c.conflictf(keys+" policy.donor", `is of one job, and policy.donor is a second one in its pods; set policy.donor = "none"`)
 	case s.Fabric.Reverse:
-		c.clash("fabric.reverse", "is not used beside policy.mapping, which says where stages are; leave it out")
+		c.conflictf("fabric.reverse", "is not used beside policy.mapping, which says where stages are; leave it out")
 	case s.Workload.ReplicaMode == "decomposed":
-		c.clash(keys+" workload.replicas", `replicas that are decided for one by one have pods of their own; set workload.replicas = "auto"`)
+		c.conflictf(keys+" workload.replicas", `replicas that are decided for one by one have pods of their own; set workload.replicas = "auto"`)
 	case s.Fabric.GPUsPerPodPerReplica < s.Workload.StageGPUs():
-		c.clash(keys+" fabric.gpus_per_pod_per_replica", "is of whole stages, and pods of %d GPUs hold parts of a stage of %d; make pods a multiple of a stage", s.Fabric.GPUsPerPodPerReplica, s.Workload.StageGPUs())
-	case s.stepCalls() && slices.ContainsFunc(s.Policy.Placed.Names(), mapping.IsSearch):
-		c.clash(keys+" workload.collectives", "the search is of steps whose stages keep their calls to themselves, and these are in the graph; choose an order or a file, or leave workload.collectives out")
+		c.conflictf(keys+" fabric.gpus_per_pod_per_replica", "is of whole stages, and pods of %d GPUs hold parts of a stage of %d; make pods a multiple of a stage", s.Fabric.GPUsPerPodPerReplica, s.Workload.StageGPUs())
+	case s.hasCallsInGraph() && slices.ContainsFunc(s.Policy.Mapping.Names(), mapping.IsSearch):
+		c.conflictf(keys+" workload.collectives", "the search is of steps whose stages keep their calls to themselves, and these are in the graph; choose an order or a file, or leave workload.collectives out")
 	case len(s.Policy.Fixed.Circuits) > 0:
-		c.clash(keys+" policy.allocators", "circuits that are given are of stages in order; choose another allocator")
+		c.conflictf(keys+" policy.allocators", "circuits that are given are of stages in order; choose another allocator")
 	case len(c.Diagnostics) == 0: // else the job may have no replica, or stages of no GPUs
-		circuits.CheckMappings(c.Reader, s.pods())
+		circuits.CheckMappings(c.Reader, s.circuitsView())
 	}
 }
 
@@ -164,10 +164,10 @@ func checkPodLevel(c *checker) {
 	const level = "engine.level"
 	switch {
 	case s.Replay.Seeds > 0:
-		c.clash(level+" replay", `trials are simulated as fluid; set engine.level = "flow", or leave [replay] out`)
+		c.conflictf(level+" replay", `trials are simulated as fluid; set engine.level = "flow", or leave [replay] out`)
 		return
 	case s.Policy.HasDonor():
-		c.clash(level+" policy.donor", `two jobs are simulated as fluid; set engine.level = "flow", or policy.donor = "none"`)
+		c.conflictf(level+" policy.donor", `two jobs are simulated as fluid; set engine.level = "flow", or policy.donor = "none"`)
 		return
 	case s.Engine.Level == "static":
 		return
@@ -176,15 +176,15 @@ func checkPodLevel(c *checker) {
 	for _, r := range s.Replicas {
 		slowest = min(slowest, r.PortBandwidth)
 	}
-	c.checkPodPackets(slowest, s.podHops())
+	c.checkPodPackets(slowest, s.podPacketHops())
 }
 
-// podHops returns about how many hops the packets of a training step make on pods.
-func (s *Scenario) podHops() float64 {
+// podPacketHops returns about how many hops the packets of a training step make on pods.
+func (s *Scenario) podPacketHops() float64 {
 	t := &s.Workload.Spec
 	packets := func(bytes int64) float64 { return math.Ceil(float64(bytes) / float64(max(1, s.Workload.Packet))) }
-	hops := 3 * packets(t.PipelineBytes()) * s.passes() * float64(t.StageGPUs())
-	if s.stepCalls() {
+	hops := 3 * packets(t.PipelineBytes()) * s.passCount() * float64(t.StageGPUs())
+	if s.hasCallsInGraph() {
 		bytes, transfers, _ := (*stepWork)(t).Size()
 		hops = 3 * (float64(bytes)/float64(max(1, s.Workload.Packet)) + transfers)
 	}
@@ -197,39 +197,39 @@ func (s *Scenario) podHops() float64 {
 }
 
 // checkPodPackets holds packets on pods, of which the slowest link has a rate, to what can be simulated.
-func (c *checker) checkPodPackets(slowest units.Rate, hops float64) {
-	const at = "workload.packet"
+func (c *checker) checkPodPackets(slowest units.Rate, hopCount float64) {
+	const key = "workload.packet"
 	switch size := c.s.Workload.Packet; {
 	case size > assembly.LargestPacket || size < 1:
-		c.clash(at, "packets of %v; write 1B to %v", size, assembly.LargestPacket)
+		c.conflictf(key, "packets of %v; write 1B to %v", size, assembly.LargestPacket)
 	case slowest < assembly.SlowestLink:
-		c.clash("fabric.port_bandwidth fabric.nic_bandwidth replica.0.port_bandwidth",
+		c.conflictf("fabric.port_bandwidth fabric.nic_bandwidth replica.0.port_bandwidth",
 			`%v is too slow for packets; write at least %v, or set engine.level = "flow"`, slowest, assembly.SlowestLink)
 	default:
-		c.blame(at, assembly.ServedHop.Times(hops).Excess("the packets", `larger ones or engine.level = "flow"`))
+		c.blame(key, assembly.ServedHop.Times(hopCount).Excess("the packets", `larger ones or engine.level = "flow"`))
 	}
 }
 
-// checkTasks refuses a graph that would fill the memory: two passes of every stage and two transfers between any two
+// checkTaskCount refuses a graph that would fill the memory: two passes of every stage and two transfers between any two
 // pods for each micro-batch.
-func checkTasks(c *checker) {
+func checkTaskCount(c *checker) {
 	if !c.OK("workload.microbatches", "workload.schedule", "workload.virtual_stages", "workload.replicas", "workload.flows", "replica") {
 		return
 	}
 	c.blame("workload.microbatches workload.pp workload.gpus workload.virtual_stages workload.replicas workload.flows",
-		assembly.PodTask.Times(c.s.passes()).Excess("passes of stages and transfers between pods", "fewer"))
+		assembly.PodTask.Times(c.s.passCount()).Excess("passes of stages and transfers between pods", "fewer"))
 }
 
 // podCost estimates the simulation of training steps and of work of ranks on pods. It is 0 for other work.
 func (s *Scenario) podCost() (cost Cost) {
-	switch w := s.ranked(); {
-	case s.severalJobs():
+	switch w := s.rankWork(); {
+	case s.hasSeveralJobs():
 		for i := range s.Jobs {
 			cost = cost.Plus(s.Jobs[i].Scenario.podCost())
 		}
-	case s.trains():
-		if cost = assembly.PodTask.Times(s.passes()); s.Engine.Level == "packet" {
-			cost = cost.Plus(assembly.ServedHop.Times(s.podHops()))
+	case s.isTraining():
+		if cost = assembly.PodTask.Times(s.passCount()); s.Engine.Level == "packet" {
+			cost = cost.Plus(assembly.ServedHop.Times(s.podPacketHops()))
 		}
 	case w != nil:
 		_, transfers, _ := w.Size()
@@ -238,14 +238,14 @@ func (s *Scenario) podCost() (cost Cost) {
 	return cost
 }
 
-// passes returns about how many passes and transfers between pods are simulated.
-func (s *Scenario) passes() float64 {
+// passCount returns about how many passes and transfers between pods are simulated.
+func (s *Scenario) passCount() float64 {
 	t := &s.Workload.Spec
 	hops := float64(s.PodsPerReplica() - 1)
 	if t.Chunks > t.Copies() {
 		hops = float64(s.PodsPerReplica() * t.Chunks)
 	}
-	if t.Flows == "per-gpu" || s.stepCalls() {
+	if t.Flows == "per-gpu" || s.hasCallsInGraph() {
 		hops *= float64(t.StageGPUs())
 	}
 	n := 2 * float64(t.Microbatches) * (hops + float64(t.PP)*float64(t.Chunks))
@@ -254,28 +254,28 @@ func (s *Scenario) passes() float64 {
 		each = float64(t.StageGPUs() + 2)
 	}
 	n += t.SyncTaskCount(each)
-	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(s.Replicas) > 0 || s.pods().Whole() || s.pods().Mixes()) {
+	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(s.Replicas) > 0 || s.circuitsView().Whole() || s.circuitsView().Mixes()) {
 		n *= float64(t.Replicas())
 	}
 	return n
 }
 
-// neighbours returns the most pods of its own replica that a pod talks to.
-func neighbours(s *Scenario) int {
-	of := make([]int, s.PodsPerReplica())
-	for _, pair := range s.pods().Neighbours() {
-		of[pair[0]]++
-		of[pair[1]]++
+// maxNeighbourPods returns the most pods of its own replica that a pod talks to.
+func maxNeighbourPods(s *Scenario) int {
+	counts := make([]int, s.PodsPerReplica())
+	for _, pair := range s.circuitsView().Neighbours() {
+		counts[pair[0]]++
+		counts[pair[1]]++
 	}
-	return slices.Max(of)
+	return slices.Max(counts)
 }
 
 // checkPorts holds that every pod has a port for each pod it talks to.
 func checkPorts(c *checker) {
-	chain, twins := neighbours(c.s), c.s.Workload.PeerNeighbours()
+	chain, twins := maxNeighbourPods(c.s), c.s.Workload.PeerNeighbours()
 	need := chain + twins
 	connect := func(path string, ports int) {
-		c.forbid(c.OK(path) && ports < need, path+" fabric.gpus_per_pod_per_replica",
+		c.conflictIf(c.OK(path) && ports < need, path+" fabric.gpus_per_pod_per_replica",
 			"U_p = %d is too small to connect: a pod needs circuits to %d pods of its replica and to %d of other replicas; give at least %d ports", ports, chain, twins, need)
 	}
 	connect("fabric.ports_per_pod", c.s.Fabric.PortsPerPod)
@@ -294,11 +294,11 @@ func checkReplicas(c *checker) {
 	if !c.OK("replica") || len(s.Replicas) == 0 {
 		return
 	}
-	c.forbid(s.Workload.ReplicaMode == "single" && c.OK("workload.replicas"), "replica.0",
+	c.conflictIf(s.Workload.ReplicaMode == "single" && c.OK("workload.replicas"), "replica.0",
 		`is not used by replicas = "single", which simulates one for all; leave it out, or set replicas = "all" or "decomposed"`)
 	pods, count := s.PodsPerReplica(), s.Workload.Replicas()
-	if pods*len(s.Replicas) > maxMapped {
-		c.clash("replica.0", "%d replicas of %d pods are too many to describe one by one; stay within %d pods in all", len(s.Replicas), pods, maxMapped)
+	if pods*len(s.Replicas) > maxMappedPods {
+		c.conflictf("replica.0", "%d replicas of %d pods are too many to describe one by one; stay within %d pods in all", len(s.Replicas), pods, maxMappedPods)
 		return
 	}
 	seen := map[int]bool{}
@@ -307,17 +307,17 @@ func checkReplicas(c *checker) {
 		if path := replicaPath(i, "index"); c.OK(path) {
 			switch {
 			case r.Index >= count:
-				c.clash(path, "there is no replica %d; choose one from 0 to %d", r.Index, count-1)
+				c.conflictf(path, "there is no replica %d; choose one from 0 to %d", r.Index, count-1)
 			case seen[r.Index]:
-				c.clash(path, "replica %d is described twice; merge the two", r.Index)
+				c.conflictf(path, "replica %d is described twice; merge the two", r.Index)
 			}
 			seen[r.Index] = true
 		}
 		if path := replicaPath(i, "pod_map"); !c.Given(path) {
-			r.PodMap = s.pods().PodMap()
+			r.PodMap = s.circuitsView().PodMap()
 		} else if c.OK(path) && !isPermutation(r.PodMap, pods) {
-			c.clash(path, "is no permutation of the %d pods; list each of 0 to %d once", pods, pods-1)
-			r.PodMap = s.pods().PodMap() // for other checks
+			c.conflictf(path, "is no permutation of the %d pods; list each of 0 to %d once", pods, pods-1)
+			r.PodMap = s.circuitsView().PodMap() // for other checks
 		}
 	}
 	if len(c.Diagnostics) == 0 { // else order must stay that of the file
@@ -346,6 +346,6 @@ func checkSearch(c *checker) {
 	if !c.OK(elites, population, tournament) {
 		return
 	}
-	c.forbid(o.Elites >= o.Population, elites+" "+population, "%d elites leave no place in a population of %d; choose fewer elites", o.Elites, o.Population)
-	c.forbid(o.Tournament > o.Population, tournament+" "+population, "%d contestants are more than the population of %d; choose fewer", o.Tournament, o.Population)
+	c.conflictIf(o.Elites >= o.Population, elites+" "+population, "%d elites leave no place in a population of %d; choose fewer elites", o.Elites, o.Population)
+	c.conflictIf(o.Tournament > o.Population, tournament+" "+population, "%d contestants are more than the population of %d; choose fewer", o.Tournament, o.Population)
 }

@@ -8,15 +8,15 @@ import (
 	"sim/scenarios/schema"
 )
 
-// keptDomain are the keys of input.ScaleUp whose switches keep one topology.
-var keptDomain = schema.Tags{
+// fixedDomainTags are the keys of input.ScaleUp whose switches keep one topology.
+var fixedDomainTags = schema.Tags{
 	"GPUs":     `key:"gpus" doc:"number of GPUs in the domain" else:"8; of a matrix its rows; of a training step its GPUs" min:"2" max:"4096"`,
 	"Switches": "",
 	"Topology": `key:"topology" doc:"fixed topology of the switches, that of the named planner; without the key, a fixed topology is used only for work that planners cannot plan" else:"the first of these" choices:"@topologies"`,
 }
 
-// keptLinks are the keys of links.LinkOptions of a domain.
-var keptLinks = schema.Tags{
+// fixedLinkTags are the keys of links.LinkOptions of a domain.
+var fixedLinkTags = schema.Tags{
 	"LinkRate":    `key:"link_rate" doc:"rate of a link in each direction" default:"800Gbps" above:"0" max:"1e16"`,
 	"LinkLatency": `key:"link_latency" doc:"propagation delay per hop" default:"500ns"`,
 	"Queue":       `key:"queue" doc:"queue of packets before a link, as on tori" default:"unbounded" when:"engine.level=packet"`,
@@ -25,41 +25,41 @@ var keptLinks = schema.Tags{
 	"BitErrors":   "",
 }
 
-// planned reports whether what the optical switches of s do is planned; where not they keep a topology.
-func (s *Scenario) planned() bool { return s.Fabric.ScaleUp.Topology == "" }
+// reconfigures reports whether what the optical switches of s do is planned; where not they keep a topology.
+func (s *Scenario) reconfigures() bool { return s.Fabric.ScaleUp.Topology == "" }
 
-// keptForm is the fabric "scaleup" where its switches keep a topology, over which paths are chosen.
-func keptForm() *form {
+// fixedTopologyForm is the fabric "scaleup" where its switches keep a topology, over which paths are chosen.
+func fixedTopologyForm() *form {
 	return linkForm(form{
-		which: "whose switches keep a topology",
+		qualifier: "whose switches keep a topology",
 		doc: "A scale-up domain whose optical switches keep one topology, for any work and at any level: " +
 			"where fabric.topology, routers or algorithms of collectives are given, at level static, and for work that planners do not plan.",
-		when: func(s *Scenario) bool { return !s.planned() },
+		when: func(s *Scenario) bool { return !s.reconfigures() },
 		parts: func(s *Scenario) []schema.Part {
 			return append([]schema.Part{{
 				Path: "fabric", Doc: "The domain, its topology and its links.",
-				Specs: []any{schema.RetaggedSpec{Spec: &s.Fabric.ScaleUp, Tags: keptDomain}, schema.RetaggedSpec{Spec: &s.Fabric.LinkOptions, Tags: keptLinks}},
+				Specs: []any{schema.RetaggedSpec{Spec: &s.Fabric.ScaleUp, Tags: fixedDomainTags}, schema.RetaggedSpec{Spec: &s.Fabric.LinkOptions, Tags: fixedLinkTags}},
 				Defaults: func(int) []any {
 					d := s.Fabric.ScaleUp
-					d.Topology = topologies()[0]
-					if d.GPUs = cmp.Or(s.Workload.Endpoints(), 8); s.trains() {
+					d.Topology = fixedTopologies()[0]
+					if d.GPUs = cmp.Or(s.Workload.Endpoints(), 8); s.isTraining() {
 						d.GPUs = s.Workload.GPUs
 					}
 					return []any{&d}
 				},
 			}}, routerParts(s)...)
 		},
-		check: checkKept,
+		check: checkFixedTopology,
 	})
 }
 
-// topologies are the planners that keep a topology whatever is to be sent.
-func topologies() []string {
+// fixedTopologies are the planners that keep a topology whatever is to be sent.
+func fixedTopologies() []string {
 	return plannersWhere(func(r *reconfigure.Row) bool { return r.Keeps != nil })
 }
 
-// keepsTopology reports whether a file is of optical switches that keep a topology, which is said by what it gives.
-func keepsTopology(root map[string]any) bool {
+// fileFixesTopology reports whether a file is of optical switches that keep a topology, which is said by what it gives.
+func fileFixesTopology(root map[string]any) bool {
 	policy := schema.Child(root, "policy")
 	for _, key := range []string{"routers", "collective", "collectives", "mapping", "mappings"} {
 		if _, given := policy[key]; given {
@@ -67,35 +67,35 @@ func keepsTopology(root map[string]any) bool {
 		}
 	}
 	_, given := schema.Child(root, "fabric")["topology"]
-	return given || schema.Child(root, "engine")["level"] == "static" || !kindIn(root, "workload").on(onPlans)
+	return given || schema.Child(root, "engine")["level"] == "static" || !fileKind(root, "workload").supports(planCarrier)
 }
 
-// kindIn returns the kind that a section of a file names, one without forms if it names none.
-func kindIn(root map[string]any, section string) *kind {
+// fileKind returns the kind that a section of a file names, one without forms if it names none.
+func fileKind(root map[string]any, section string) *kind {
 	name, _ := schema.Child(root, section)["kind"].(string)
 	return cmp.Or(findKind(section, name), &kind{})
 }
 
-// plannedIn reports whether a file is of optical switches whose topologies are planned.
-func plannedIn(root map[string]any) bool {
-	return kindIn(root, "fabric").on(onPlans) && !keepsTopology(root)
+// fileReconfigures reports whether a file is of optical switches whose topologies are planned.
+func fileReconfigures(root map[string]any) bool {
+	return fileKind(root, "fabric").supports(planCarrier) && !fileFixesTopology(root)
 }
 
-// noteTopology takes from a file, before it is read, whether optical switches keep a topology.
-func (c *checker) noteTopology() {
-	if t := &c.s.Fabric.ScaleUp.Topology; c.s.offered() == onPlans && keepsTopology(c.Root) {
+// peekTopology takes from a file, before it is read, whether optical switches keep a topology.
+func (c *checker) peekTopology() {
+	if t := &c.s.Fabric.ScaleUp.Topology; c.s.carrier() == planCarrier && fileFixesTopology(c.Root) {
 		*t = "kept"
 	}
 }
 
-// checkKept makes the links of the topology and holds the rest against them.
-func checkKept(c *checker) {
+// checkFixedTopology makes the links of the topology and holds the rest against them.
+func checkFixedTopology(c *checker) {
 	f, l := &c.s.Fabric.ScaleUp, &c.s.Fabric.Links
 	if !c.OK("fabric.gpus", "fabric.switches", "fabric.topology") {
 		return
 	}
 	if f.Switches >= f.GPUs {
-		c.clash("fabric.switches fabric.gpus", "%d switches for %d GPUs; write at most %d: with so many every GPU has a link to every other", f.Switches, f.GPUs, f.GPUs-1)
+		c.conflictf("fabric.switches fabric.gpus", "%d switches for %d GPUs; write at most %d: with so many every GPU has a link to every other", f.Switches, f.GPUs, f.GPUs-1)
 		return
 	}
 	l.Nodes, l.Edges = f.GPUs, nil
@@ -104,7 +104,7 @@ func checkKept(c *checker) {
 			l.Edges = append(l.Edges, []int{int(e.From), int(e.To), 0, 0})
 		}
 	}
-	if checkPairs(c, l.Endpoints()) {
+	if checkFlowCount(c, l.Endpoints()) {
 		checkLinks(c, l.Nodes, nil, torus.Faults{})
 	}
 }

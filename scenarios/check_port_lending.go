@@ -2,8 +2,8 @@ package scenarios
 
 import "sim/policies/topology"
 
-// donors returns the names that policy.donor may have: the allocators that save ports.
-func donors() []string {
+// portLenders returns the names that policy.donor may have: the allocators that save ports.
+func portLenders() []string {
 	names := []string{topology.NoDonor}
 	for _, r := range topology.Table {
 		if r.Single {
@@ -13,13 +13,13 @@ func donors() []string {
 	return names
 }
 
-// checkDonor holds that a second job like the scenario's can lie in its pods.
-func checkDonor(c *checker) {
+// checkPortLending holds that a second job like the scenario's can lie in its pods.
+func checkPortLending(c *checker) {
 	if !c.OK("policy.donor") || !c.s.Policy.HasDonor() || len(c.s.Jobs) > 0 {
 		return
 	}
-	c.forbid(len(c.s.Replicas) > 0 && c.OK("replica"), "policy.donor replica.0",
+	c.conflictIf(len(c.s.Replicas) > 0 && c.OK("replica"), "policy.donor replica.0",
 		`a donor is a job whose replicas are identical, and so is its recipient; leave out the replicas that differ, or set donor = "%s"`, topology.NoDonor)
-	c.forbid(c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas"), "policy.donor workload.replicas",
+	c.conflictIf(c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas"), "policy.donor workload.replicas",
 		`does not go with replicas = "decomposed", which decides for heterogeneous replicas one by one; set replicas = "single" or "all"`)
 }

@@ -12,7 +12,7 @@ import (
 // DecisionKey returns a key that is equal for scenarios with equal decisions and simulations. It is CellKey without
 // [workload.step], which only affects measures. It is "" if the scenario has no such table.
 func (s *Scenario) DecisionKey() string {
-	if !s.routes() {
+	if !s.usesRouters() {
 		return ""
 	}
 	one := *s

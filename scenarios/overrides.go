@@ -13,21 +13,21 @@ import (
 func (c *checker) override(text string) {
 	name, raw, ok := strings.Cut(text, "=")
 	raw = strings.TrimSpace(raw)
-	parts, ok2 := keyParts(name)
+	parts, ok2 := splitKey(name)
 	if !ok || !ok2 {
 		c.Diagnostics = append(c.Diagnostics, Diagnostic{
 			File: schema.SetFile, Problem: schema.Quote(text) + " sets nothing", Remedy: "write key=value, such as workload.sequence=8192",
 		})
 		return
 	}
-	if path, m := c.place(parts); m != nil {
-		m[parts[len(parts)-1]] = c.overrideValue(path, raw)
+	if path, m := c.findTable(parts); m != nil {
+		m[parts[len(parts)-1]] = c.parseOverride(path, raw)
 		c.Overrides[path] = true
 	}
 }
 
-// keyParts splits the dotted name of a key, of which parts may be in quotes as in TOML; false where it is none.
-func keyParts(name string) ([]string, bool) {
+// splitKey splits the dotted name of a key, of which parts may be in quotes as in TOML; false where it is none.
+func splitKey(name string) ([]string, bool) {
 	parts := []string{""}
 	quote, closed := rune(0), false // closed: no more may follow in this part
 	for _, r := range strings.TrimSpace(name) {
@@ -53,9 +53,9 @@ func keyParts(name string) ([]string, bool) {
 	return parts, quote == 0 && !slices.Contains(parts, "") && len(parts) <= schema.MaxKeyParts
 }
 
-// place finds the table that holds the key of a dotted name, making it where there is none, and the key's path. A name
+// findTable finds the table that holds the key of a dotted name, making it where there is none, and the key's path. A name
 // that fits no table is a fault, and the table nil.
-func (c *checker) place(parts []string) (path string, m map[string]any) {
+func (c *checker) findTable(parts []string) (path string, m map[string]any) {
 	name := ""
 	fail := func(problem, remedy string) (string, map[string]any) {
 		c.Diagnostics = append(c.Diagnostics, Diagnostic{File: schema.SetFile, Key: name, Problem: problem, Remedy: remedy})
@@ -66,14 +66,14 @@ func (c *checker) place(parts []string) (path string, m map[string]any) {
 	}
 	m = c.Root
 	if parts[0] == "replica" && len(parts) > 1 {
-		m, path = c.replicaAt(parts[1])
+		m, path = c.replicaTable(parts[1])
 		parts = parts[2:]
 		if m == nil || len(parts) == 0 {
 			return fail("names no key of a replica", "write replica.INDEX.key=value, such as replica.0.compute_scale=1.2")
 		}
 	}
 	if parts[0] == "job" && len(parts) > 1 {
-		if m, path = c.jobAt(parts[1]); m == nil || len(parts) == 2 {
+		if m, path = c.jobTable(parts[1]); m == nil || len(parts) == 2 {
 			return fail("names no key of a job that there is", "write job.INDEX.key=value, counting the jobs from 0, such as job.0.weight=2")
 		}
 		parts = parts[2:]
@@ -110,8 +110,8 @@ func (c *checker) place(parts []string) (path string, m map[string]any) {
 	return schema.JoinPath(path, parts[len(parts)-1]), m
 }
 
-// overrideValue reads a value as TOML, or else as plain text.
-func (c *checker) overrideValue(path, raw string) any {
+// parseOverride reads a value as TOML, or else as plain text.
+func (c *checker) parseOverride(path, raw string) any {
 	v := schema.DecodeValue(raw)
 	if _, isText := v.(string); !isText && slices.Contains(textKeys, path) {
 		return raw
@@ -122,9 +122,9 @@ func (c *checker) overrideValue(path, raw string) any {
 // textKeys are keys of free text: --set name=123 means the text.
 var textKeys = []string{"name", "title", "workload.architecture.name"}
 
-// replicaAt returns the table of the replica of an index and its path, adding one if there is none; nil if the index or
+// replicaTable returns the table of the replica of an index and its path, adding one if there is none; nil if the index or
 // the file's replicas are unusable.
-func (c *checker) replicaAt(index string) (map[string]any, string) {
+func (c *checker) replicaTable(index string) (map[string]any, string) {
 	n, err := strconv.ParseInt(index, 10, 64)
 	if err != nil {
 		return nil, ""

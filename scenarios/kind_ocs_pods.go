@@ -10,34 +10,34 @@ import (
 	"sim/scenarios/schema"
 )
 
-// maxPorts bounds the GPUs and ports of a pod.
-const maxPorts = 1 << 20
+// maxPodPorts bounds the GPUs and ports of a pod.
+const maxPodPorts = 1 << 20
 
-// circuitsLevel are the keys of Engine of circuits.
-var circuitsLevel = schema.Tags{
+// circuitsLevelTags are the keys of Engine of circuits.
+var circuitsLevelTags = schema.Tags{
 	"Level":           `key:"level" doc:"level of the simulation: 'flow', fluid rates; 'packet', packets over NICs and circuits; 'static', loads of circuits only" default:"flow" choices:"flow|packet|static"`,
 	"MessageOverhead": "",
 }
 
 // ocsPodsKind describes the fabric "ocs-pods".
 func ocsPodsKind() *kind {
-	return &kind{name: "ocs-pods", size: "gpus", outer: true, shared: true, forms: []*form{{
-		doc: "Pods of GPUs joined by optical circuit switches.", offers: onCircuits, decides: "allocators", hardware: podHardware(),
-		refuses: `workload %s; set workload.kind = "training", "all-to-all", "matrix" or a collective such as "all-reduce", or fabric.kind = "torus"`,
-		parts:   ocsPodsParts, prepare: prepareReplay, check: func(c *checker) { checkOCSPods(c); checkReplay(c) },
+	return &kind{name: "ocs-pods", sizeKey: "gpus", canBeOuter: true, canBeShared: true, forms: []*form{{
+		doc: "Pods of GPUs joined by optical circuit switches.", carrier: circuitCarrier, policyKey: "allocators", hardware: podHardware(),
+		unsupportedFormat: `workload %s; set workload.kind = "training", "all-to-all", "matrix" or a collective such as "all-reduce", or fabric.kind = "torus"`,
+		parts:             ocsPodsParts, prepare: prepareReplay, check: func(c *checker) { checkOCSPods(c); checkReplay(c) },
 	}}}
 }
 
 // podHardware builds systems on pods.
 func podHardware() *hardware {
 	return &hardware{
-		build: onTiers(func(ctx context.Context, in *input.Scenario, workers int) (assembly.System, error) {
+		build: buildWithTiers(func(ctx context.Context, in *input.Scenario, workers int) (assembly.System, error) {
 			return circuits.New(ctx, (*circuits.Scenario)(in), workers)
 		}),
-		words:     func(s *Scenario) string { return s.pods().Words() },
-		cost:      func(_ context.Context, s *Scenario) (Cost, error) { return s.podCost(), nil },
-		noPlan:    func(s *Scenario) (string, error) { return s.pods().NoPlan() },
-		timelines: true, call: podCall, limit: podLimit, domains: true,
+		describe:     func(s *Scenario) string { return s.circuitsView().Words() },
+		cost:         func(_ context.Context, s *Scenario) (Cost, error) { return s.podCost(), nil },
+		noPlanReason: func(s *Scenario) (string, error) { return s.circuitsView().NoPlan() },
+		hasTimelines: true, callProblem: podCallProblem, callBound: podCallBound, hasDomains: true,
 	}
 }
 
@@ -52,10 +52,10 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 			},
 		},
 		{
-			Path: "policy", Doc: "The allocators of circuits to compare.", Specs: []any{&s.Policy.Allocation, &s.Policy.Calls, &s.Policy.Placed}, Defaults: func(int) []any {
+			Path: "policy", Doc: "The allocators of circuits to compare.", Specs: []any{&s.Policy.Allocation, &s.Policy.Calls, &s.Policy.Mapping}, Defaults: func(int) []any {
 				d := s.Policy.Allocation
 				d.DonorTolerance = d.PortTolerance
-				d.Allocators = topology.DefaultAllocators(s.comparesCalls() || s.Policy.Placed.ComparesMappings())
+				d.Allocators = topology.DefaultAllocators(s.comparesAlgorithms() || s.Policy.Mapping.ComparesMappings())
 				return []any{&d, s.callDefaults()}
 			},
 		},
@@ -68,7 +68,7 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 		},
 		{
 			Path: "replay", When: "one-job & of-training & replayed", Doc: "Trials: each policy's decision is simulated many times under perturbations. Set at least one of " +
-				schema.QuotedList(perturbed) + ".",
+				schema.QuotedList(perturbationKeys) + ".",
 			Specs: []any{&s.Replay}, Defaults: func(int) []any {
 				d := s.Replay
 				d.Sequence = s.Workload.Sequence
@@ -77,7 +77,7 @@ func ocsPodsParts(s *Scenario) []schema.Part {
 		},
 		{
 			Path: "engine", When: "one-job", Doc: "The level of the simulation on the circuits, which are always decided at level flow.",
-			Specs: []any{schema.RetaggedSpec{Spec: &s.Engine, Tags: circuitsLevel}}, Omit: func() bool { return s.Engine.Level == "flow" }, // is not worth a word
+			Specs: []any{schema.RetaggedSpec{Spec: &s.Engine, Tags: circuitsLevelTags}}, Omit: func() bool { return s.Engine.Level == "flow" }, // is not worth a word
 		},
 		{Path: "policy", Specs: []any{&s.Policy.JointOptions}},
 		{

@@ -5,8 +5,8 @@ import (
 	"sim/scenarios/schema"
 )
 
-// Ready fails, with a fault that says what to install, where a policy needs a program that is not there.
-func (s *Scenario) Ready() error {
+// CheckSolvers fails, with a fault that says what to install, where a policy needs a program that is not there.
+func (s *Scenario) CheckSolvers() error {
 	var faults Diagnostics
 	for _, name := range s.Policy.Allocators {
 		row, err := topology.Find(name)

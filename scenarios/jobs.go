@@ -10,5 +10,5 @@ type Job struct {
 	Scenario *Scenario
 }
 
-// jobFabric are the keys of [fabric] that a job may have for itself.
-var jobFabric = []string{"gpus_per_pod_per_replica", "nic_bandwidth", "reverse"}
+// jobFabricKeys are the keys of [fabric] that a job may have for itself.
+var jobFabricKeys = []string{"gpus_per_pod_per_replica", "nic_bandwidth", "reverse"}

@@ -1,0 +1,162 @@
+package scenarios
+
+import (
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"sim/scenarios/schema"
+)
+
+// fileSource is a decoded scenario file on top of those that it is based on.
+type fileSource struct {
+	root   map[string]any
+	layers []schema.Layer // the file itself first
+
+	files          *fileSet
+	baseOverridden bool // an override gives the key base
+}
+
+// maxBases bounds how deep scenarios are based on each other.
+const maxBases = 8
+
+// decodeFile reads a file's text without looking at its keys.
+func decodeFile(name string, data []byte) (*fileSource, Diagnostics) {
+	root, layer, faults := schema.Decode(name, data)
+	if faults != nil {
+		return nil, faults
+	}
+	return &fileSource{root: root, layers: []schema.Layer{layer}}, nil
+}
+
+// inherit puts the scenario that s is based on beneath it, if the key base names one.
+func (s *fileSource) inherit(depth int) Diagnostics {
+	v, given := s.root["base"]
+	if !given {
+		return nil
+	}
+	delete(s.root, "base")
+	fault := Diagnostic{File: s.layers[0].File, Line: s.layers[0].Line("base"), Key: "base"}
+	if s.baseOverridden {
+		fault.File, fault.Line = schema.SetFile, 0
+	}
+	text, ok := v.(string)
+	if !ok {
+		fault.Problem, fault.Remedy = "is "+schema.Describe(v), "write the name of a scenario file in quotes"
+		return Diagnostics{fault}
+	}
+	if depth == maxBases {
+		fault.Problem, fault.Remedy = "is based on a scenario that is based on another, and so on without end", "base scenarios on one that stands alone"
+		return Diagnostics{fault}
+	}
+	below, faults := s.openBase(s.layers[0].File, text, depth)
+	if faults != nil {
+		for i := range faults {
+			if faults[i].Line == 0 && faults[i].Key == "" { // the file itself cannot be read
+				faults[i].Problem = "base " + schema.Quote(text) + " " + faults[i].Problem
+				faults[i].File, faults[i].Line, faults[i].Key = fault.File, fault.Line, fault.Key
+			}
+		}
+		return faults
+	}
+	s.mergeOver(below)
+	return nil
+}
+
+// openBase reads the scenario that the one in file is based on: a file beside it, or one that is built in.
+func (s *fileSource) openBase(file, base string, depth int) (*fileSource, Diagnostics) {
+	name, data, fault := s.files.open(s.files.baseFilePath(file, base))
+	if fault != nil {
+		return nil, Diagnostics{*fault}
+	}
+	below, faults := decodeFile(name, data)
+	if faults != nil {
+		return nil, faults
+	}
+	below.files = s.files
+	if faults := below.inherit(depth + 1); faults != nil {
+		return nil, faults
+	}
+	// What a study varies and draws is its own.
+	for _, own := range []string{"name", "sweep", "plot"} {
+		delete(below.root, own)
+	}
+	return below, nil
+}
+
+// baseFilePath returns the path of a scenario that one in file names: of a file beside it if there is one, else the name.
+func (f *fileSet) baseFilePath(file, name string) string {
+	if relative := filepath.Join(filepath.Dir(file), name); !filepath.IsAbs(name) {
+		for _, candidate := range []string{relative, relative + ".toml"} {
+			if f.exists(candidate) {
+				return candidate
+			}
+		}
+	}
+	return name
+}
+
+// mergeOver lays s on top of below.
+func (s *fileSource) mergeOver(below *fileSource) {
+	workload, baseWorkload := schema.Child(s.root, "workload"), schema.Child(below.root, "workload")
+	if workload != nil && baseWorkload != nil {
+		baseWorkload = maps.Clone(baseWorkload)
+		// A model is named or described, so one takes the place of the other.
+		if _, ok := workload["model"]; ok {
+			delete(baseWorkload, "architecture")
+		}
+		if _, ok := workload["architecture"]; ok {
+			delete(baseWorkload, "model")
+		}
+		below.root["workload"] = baseWorkload
+	}
+	s.root = mergeTables(below.root, s.root)
+	s.layers = append(slices.Clip(s.layers), below.layers...)
+}
+
+// mergeTables returns the table below with what above gives on top of it. Neither is changed, nor shared with the result
+// where they are tables.
+func mergeTables(below, above map[string]any) map[string]any {
+	out := map[string]any{}
+	for k, v := range below {
+		out[k] = cloneValue(v)
+	}
+	for k, v := range above {
+		a, isTable := v.(map[string]any)
+		b, wasTable := out[k].(map[string]any)
+		if isTable && wasTable {
+			out[k] = mergeTables(b, a)
+			continue
+		}
+		out[k] = cloneValue(v)
+	}
+	return out
+}
+
+// cloneValue copies v so that keys set in its tables do not reach the original.
+func cloneValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		return mergeTables(v, nil)
+	case []map[string]any:
+		rows := make([]map[string]any, len(v))
+		for i := range v {
+			rows[i] = mergeTables(v[i], nil)
+		}
+		return rows
+	case []any:
+		list := slices.Clone(v)
+		for i := range list {
+			list[i] = cloneValue(list[i])
+		}
+		return list
+	}
+	return v
+}
+
+// fileStem is the name of a scenario in its file's path: "delta-fig6" of "scenarios/paper/delta-fig6.toml".
+func fileStem(file string) string {
+	base := path.Base(filepath.ToSlash(file))
+	return base[:len(base)-len(path.Ext(base))]
+}

@@ -1,0 +1,115 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"sim/scenarios/assembly"
+	"sim/scenarios/assembly/calls"
+	"sim/scenarios/schema"
+)
+
+// programRow is a kind of workload that is all in one file: what its ranks do, whatever the hardware.
+type programRow struct {
+	name, doc, keys string // keys says what the table of keys is about
+	new             func() rankProgram
+}
+
+// rankProgram is work with keys of its own.
+type rankProgram interface {
+	calls.Work
+	// Spec returns a pointer to the struct whose fields are the keys of [workload].
+	Spec() any
+	// SizeKeys returns the keys that make the work larger.
+	SizeKeys() []string
+}
+
+// programs are the workloads of ranks with collective calls, beside training and traces.
+var programs = []programRow{{
+	"recommendation", "One training step of a recommendation model: lookups, exchanges of embeddings and of their gradients, dense networks and the reduction of their gradients.",
+	"What is trained, on how many samples.", func() rankProgram { return new(recommendation) },
+}}
+
+// program returns the work of a row, which the workload has from its first use on.
+func (w *Workload) program(row int) rankProgram {
+	for i := len(w.Programs); i <= row; i++ {
+		w.Programs = append(w.Programs, programs[i].new())
+	}
+	return w.Programs[row]
+}
+
+// rankProgram returns the work of ranks of the workload, nil if its kind is no row of works.
+func (w *Workload) rankProgram() rankProgram {
+	for i := range programs {
+		if programs[i].name == w.Kind {
+			return w.program(i)
+		}
+	}
+	return nil
+}
+
+// rankWork returns the work of ranks of s, each on a GPU of its own; nil of other workloads.
+func (s *Scenario) rankWork() calls.Work {
+	if k := s.workload(); k != nil && k.rankWork != nil {
+		return k.rankWork(s)
+	}
+	return nil
+}
+
+// programKinds describes the rows of works.
+func programKinds() (all []*kind) {
+	for i, row := range programs {
+		all = append(all, &kind{
+			name: row.name, rankWork: func(s *Scenario) calls.Work { return s.Workload.program(i) },
+			forms: []*form{{
+				doc: row.doc, acceptedCarriers: []carrier{linkCarrier, circuitCarrier}, checkOnPods: checkPodProgram,
+				parts: func(s *Scenario) []schema.Part {
+					w := &s.Workload
+					return []schema.Part{{Path: "workload", Doc: row.keys, Specs: []any{w.program(i).Spec(), schema.RetaggedSpec{Spec: &w.TrafficPacket, Tags: trainingPacketTags}}}}
+				},
+				check: func(c *checker) {
+					_, searched := calls.Algorithms(c.s.Policy.Calls.Collective).Settled()
+					c.conflictIf(c.OK("policy.collective") && len(searched) > 0, "policy.collective",
+						"%q is found by simulating the dimensions of parallelism of a training step, which this has not; name an algorithm", c.s.Policy.Calls.Collective)
+				},
+			}},
+		})
+	}
+	return all
+}
+
+// checkPodProgram holds work of ranks against the pods, whose ports must join all that have some of them.
+func checkPodProgram(c *checker) {
+	s, f, w := c.s, &c.s.Fabric, c.s.Workload.rankProgram()
+	gpus := strings.Join(w.RankKeys(), " ")
+	if !c.OK("fabric.pods", "fabric.gpus_per_pod", "workload.message", "workload.matrix", "workload.matrix_file") || !c.requireSeveralPods() {
+		return
+	}
+	if !c.OK("workload", "fabric", "engine", "policy") {
+		return
+	}
+	if w.Check(c.Reader); len(c.Diagnostics) > 0 || c.isCell {
+		return
+	}
+	others := (w.Ranks() - 1) / f.GPUsPerPod // pods
+	slowest := min(f.PortBandwidth, f.NICBandwidth)
+	bytes, transfers, _ := w.Size()
+	switch long := 8 * bytes / float64(slowest); {
+	case w.Ranks() > f.Pods*f.GPUsPerPod:
+		c.conflictf(gpus+" fabric.pods fabric.gpus_per_pod", "%d GPUs do not fit %d pods of %d; choose more pods, or fewer GPUs", w.Ranks(), f.Pods, f.GPUsPerPod)
+	case others == 0:
+		c.conflictf(gpus+" fabric.gpus_per_pod", "no traffic crosses pods: all %d GPUs are in one of %d; choose smaller pods, or more GPUs", w.Ranks(), f.GPUsPerPod)
+	case f.PortsPerPod < others:
+		c.conflictf("fabric.ports_per_pod fabric.pods "+gpus, "U_p = %d is too small to connect: each pod exchanges data with %d others; give at least %d ports", f.PortsPerPod, others, others)
+	case long > maxIterationSeconds:
+		c.Clash(append(w.SizeKeys(), "fabric.port_bandwidth", "fabric.nic_bandwidth"), fmt.Sprintf("the step may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIterationSeconds))
+	case s.Engine.Level == "packet":
+		c.checkPodPackets(slowest, 3*(bytes/float64(max(1, s.Workload.Packet))+transfers))
+	}
+	if len(c.Diagnostics) > 0 {
+		return
+	}
+	keys, err := w.CheckCalls(context.Background(), s.circuitsView().GPUCalls())
+	assembly.Blame(c, keys, err)
+}
