@@ -28,37 +28,37 @@ var callFabrics = []struct {
 // it is what the transfers of a chain store; where transfers share links, a fluid serves them together, and packets in
 // their order, so that either may be earlier (docs/collectives.md).
 const (
-	nearAlone  = 0.03
-	nearShared = 0.3
+	exclusiveTolerance = 0.03
+	sharedTolerance    = 0.3
 )
 
-// alone are the algorithms whose links carry one transfer at a time.
-var alone = []string{"multi-ring", "tree-packing"}
+// exclusiveAlgorithms are the algorithms whose links carry one transfer at a time.
+var exclusiveAlgorithms = []string{"multi-ring", "tree-packing"}
 
-// callKindsOf are the calls, each with a message that makes transfers of packets enough.
-var callKindsOf = []string{"all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "reduce", "send-receive"}
+// callNames are the calls, each with a message that makes transfers of packets enough.
+var callNames = []string{"all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "reduce", "send-receive"}
 
 // TestCallsLevelsAgree: every algorithm that serves a call ends, as packets, as late as fluid to within a bound, and on
 // no fabric before the bound on the call.
-func TestCallsLevelsAgree(t *testing.T) {
+func TestCallLevelsAgree(t *testing.T) {
 	t.Parallel()
-	var most [2]float64
+	var maxDifference [2]float64
 	served := map[string]int{}
 	for i, f := range callFabrics {
-		for _, kind := range callKindsOf {
+		for _, kind := range callNames {
 			message := "1600KB"
 			if kind == "all-to-all" {
 				message = "100KB"
 			}
-			if !*long && (kind == "reduce" || kind == "all-gather") { // like others from the other side
+			if !*longTests && (kind == "reduce" || kind == "all-gather") { // like others from the other side
 				continue
 			}
-			if !*long && (kind == "reduce-scatter" || kind == "broadcast") && (i == 1 || i == 2 || f.router == "") { // parts of all-reduce
+			if !*longTests && (kind == "reduce-scatter" || kind == "broadcast") && (i == 1 || i == 2 || f.router == "") { // parts of all-reduce
 				continue
 			}
 			rows := map[string]map[string]map[string]float64{} // by level and algorithm
 			for _, level := range []string{"flow", "packet"} {
-				text := fmt.Sprintf("[workload]\nkind = %q\nmessage = %q\n[engine]\nlevel = %q\n[policy]\ncollectives = [%s]\n", kind, message, level, allAlgorithms())
+				text := fmt.Sprintf("[workload]\nkind = %q\nmessage = %q\n[engine]\nlevel = %q\n[policy]\ncollectives = [%s]\n", kind, message, level, quotedAlgorithms())
 				if f.router != "" {
 					text += fmt.Sprintf("routers = [%q]\n", f.router)
 				}
@@ -83,30 +83,30 @@ func TestCallsLevelsAgree(t *testing.T) {
 					continue
 				}
 				served[name]++
-				end, bound, late := fluid["completion_s"], fluid["bound_completion_s"], packets["completion_s"]-fluid["completion_s"]
+				end, bound, difference := fluid["completion_s"], fluid["bound_completion_s"], packets["completion_s"]-fluid["completion_s"]
 				if min(end, packets["completion_s"]) < bound*(1-1e-6) {
 					t.Errorf("%s by %s on %s: %g s as fluid, %g s in packets; want at least %g s", kind, name, f.fabric, end, packets["completion_s"], bound)
 				}
-				slack := nearShared * end
+				slack := sharedTolerance * end
 				switch s, pods := packets["packet_slack_s"]; {
 				case pods:
 					slack = s
-				case slices.Contains(alone, name):
-					slack = nearAlone * end
-					most[0] = max(most[0], late/end, -late/end)
+				case slices.Contains(exclusiveAlgorithms, name):
+					slack = exclusiveTolerance * end
+					maxDifference[0] = max(maxDifference[0], difference/end, -difference/end)
 				default:
-					most[1] = max(most[1], late/end, -late/end)
+					maxDifference[1] = max(maxDifference[1], difference/end, -difference/end)
 				}
-				if late > slack || late < -slack {
-					t.Errorf("%s by %s on %s: %.4g s as fluid and %.4g s in packets, %.2f %% more; want within %.4g s", kind, name, f.fabric, end, packets["completion_s"], 100*late/end, slack)
+				if difference > slack || difference < -slack {
+					t.Errorf("%s by %s on %s: %.4g s as fluid and %.4g s in packets, %.2f %% more; want within %.4g s", kind, name, f.fabric, end, packets["completion_s"], 100*difference/end, slack)
 				}
-				if name == collective.BestName && end > minEnd(rows["flow"])*(1+1e-12) {
-					t.Errorf("%s on %s: best ends at %g s, another at %g s", kind, f.fabric, end, minEnd(rows["flow"]))
+				if name == collective.BestName && end > minCompletion(rows["flow"])*(1+1e-12) {
+					t.Errorf("%s on %s: best ends at %g s, another at %g s", kind, f.fabric, end, minCompletion(rows["flow"]))
 				}
 			}
 		}
 	}
-	t.Logf("on links packets are within %.2f %% of the fluid, and %.2f %% where transfers share links", 100*most[0], 100*most[1])
+	t.Logf("on links packets are within %.2f %% of the fluid, and %.2f %% where transfers share links", 100*maxDifference[0], 100*maxDifference[1])
 	for _, r := range collective.Table {
 		if served[r.Name] == 0 {
 			t.Errorf("%s serves nothing", r.Name)
@@ -114,7 +114,7 @@ func TestCallsLevelsAgree(t *testing.T) {
 	}
 }
 
-func allAlgorithms() string {
+func quotedAlgorithms() string {
 	var names []string
 	for _, name := range choiceNames("collectives") {
 		names = append(names, fmt.Sprintf("%q", name))
@@ -122,7 +122,7 @@ func allAlgorithms() string {
 	return strings.Join(names, ", ")
 }
 
-func minEnd(rows map[string]map[string]float64) float64 {
+func minCompletion(rows map[string]map[string]float64) float64 {
 	var ends []float64
 	for _, m := range rows {
 		if end, ok := m["completion_s"]; ok {

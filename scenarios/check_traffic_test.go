@@ -16,7 +16,7 @@ import (
 
 // TestTrafficFaults: what shows only when traffic is laid out is told before the run, in one line that names the key,
 // and what just fits is not.
-func TestTrafficFaults(t *testing.T) {
+func TestTrafficDiagnostics(t *testing.T) {
 	const rings = "workload.kind=ring-all-reduce"
 	for _, c := range []struct {
 		want string // "" is sound
@@ -172,7 +172,7 @@ func TestStepWithoutFaults(t *testing.T) {
 }
 
 // TestMarkedFiles: a file that begins with the mark of UTF-8 is read as without.
-func TestMarkedFiles(t *testing.T) {
+func TestByteOrderMark(t *testing.T) {
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(1, 2))
 	read := func(mark string) string {
@@ -198,7 +198,7 @@ func TestMarkedFiles(t *testing.T) {
 		}
 		return string(s.TOML())
 	}
-	if plain, marked := read(""), read("\uFEFF"); plain != marked {
-		t.Errorf("%s\nmarked\n%s", plain, marked)
+	if unmarked, marked := read(""), read("\uFEFF"); unmarked != marked {
+		t.Errorf("%s\nmarked\n%s", unmarked, marked)
 	}
 }

@@ -22,20 +22,20 @@ func TestCriticalSpans(t *testing.T) {
 			}
 			for i, p := range o.Detail.Policies {
 				tracks := append(p.Tracks, p.Nodes...)
-				took := 0.0
+				criticalS := 0.0
 				for _, track := range tracks {
 					for _, s := range track.Spans {
 						if (&result.PathStep{Kind: s.Kind}).Transfer() != (s.Bytes > 0) {
 							t.Fatalf("%s: %s %q carries %d bytes", p.Policy, s.Kind, s.Label, s.Bytes)
 						}
 						if s.Critical {
-							took += s.EndS - s.StartS
+							criticalS += s.EndS - s.StartS
 						}
 					}
 				}
 				m := o.Document.Rows[i].Metrics
-				if end := max(m["makespan_s"], m["completion_s"]); math.Abs(took-end) > 1e-9*end {
-					t.Errorf("%s: the critical path has %g s of %g s", p.Policy, took, end)
+				if end := max(m["makespan_s"], m["completion_s"]); math.Abs(criticalS-end) > 1e-9*end {
+					t.Errorf("%s: the critical path has %g s of %g s", p.Policy, criticalS, end)
 				}
 			}
 		})

@@ -36,11 +36,11 @@ func TestDefaults(t *testing.T) {
 			case !found || strings.Contains(text, key+" = ") || key == "digest":
 				continue // set by the scenario, or made from it
 			}
-			at := fmt.Sprintf("%s%s = %.80s", section, key, value)
-			if values[at] == nil {
-				values[at] = &places{map[string]bool{}, map[string]bool{}}
+			setting := fmt.Sprintf("%s%s = %.80s", section, key, value)
+			if values[setting] == nil {
+				values[setting] = &places{map[string]bool{}, map[string]bool{}}
 			}
-			values[at].workloads[workload], values[at].fabrics[fabric] = true, true
+			values[setting].workloads[workload], values[setting].fabrics[fabric] = true, true
 		}
 	}
 	for _, r := range matrixRows() {
@@ -61,9 +61,9 @@ func TestDefaults(t *testing.T) {
 		resolve("fleet", "pods-of-cubes", fmt.Sprintf("workload = {kind = \"fleet\", %s}\nfabric = {kind = \"pods-of-cubes\"}\n", keys))
 	}
 	var b strings.Builder
-	for _, at := range slices.Sorted(maps.Keys(values)) {
-		p := values[at]
-		fmt.Fprintf(&b, "%s\n\ton %s\n\tof %s\n", at, strings.Join(slices.Sorted(maps.Keys(p.fabrics)), "; "), strings.Join(slices.Sorted(maps.Keys(p.workloads)), "; "))
+	for _, setting := range slices.Sorted(maps.Keys(values)) {
+		p := values[setting]
+		fmt.Fprintf(&b, "%s\n\ton %s\n\tof %s\n", setting, strings.Join(slices.Sorted(maps.Keys(p.fabrics)), "; "), strings.Join(slices.Sorted(maps.Keys(p.workloads)), "; "))
 	}
 	if *update {
 		if err := os.WriteFile(defaultsFile, []byte(b.String()), 0o666); err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-const switched = `
+const switchedDomain = `
 [workload]
 kind = "all-to-all"
 message = "64KB"
@@ -33,7 +33,7 @@ func TestElectrical(t *testing.T) {
 		{[]string{"workload.kind=matrix", "fabric.gpus=4", matrix}, 5e6/rate + latency}, // from GPU 1, to GPU 2
 	} {
 		set := c.set
-		text := switched
+		text := switchedDomain
 		if len(set) > 0 && set[0] == "workload.kind=matrix" {
 			text = strings.Replace(text, `message = "64KB"`, "", 1)
 		}
@@ -52,14 +52,14 @@ func TestElectrical(t *testing.T) {
 }
 
 // TestElectricalIsAStar: a switched domain is the graph of the same links, for traffic and for a training step.
-func TestElectricalIsAStar(t *testing.T) {
+func TestElectricalEqualsStar(t *testing.T) {
 	t.Parallel()
 	var star strings.Builder
 	for g := range 16 {
 		fmt.Fprintf(&star, "[%d, 16], [16, %d], ", g, g)
 	}
 	training := strings.Replace(smallTraining, "kind = \"torus\"\ndims = [4, 4]", "%s\nlink_latency = \"1us\"", 1)
-	for _, text := range []string{training, strings.Replace(switched, "kind = \"electrical\"\ngpus = 8", "%s", 1)} {
+	for _, text := range []string{training, strings.Replace(switchedDomain, "kind = \"electrical\"\ngpus = 8", "%s", 1)} {
 		for _, level := range []string{"static", "flow", "packet"} {
 			set := []string{"engine.level=" + level}
 			domain := runText(t, fmt.Sprintf(text, "kind = \"electrical\"\ngpus = 16"), set...).Document.Rows[0]

@@ -29,8 +29,8 @@ heads = 8
 level = "packet"
 `
 
-// onFabrics are fabrics that steps of 4 GPUs run on at levels flow and packet.
-var onFabrics = map[string]string{
+// stepFabrics are fabrics that steps of 4 GPUs run on at levels flow and packet.
+var stepFabrics = map[string]string{
 	"pods": `
 [fabric]
 kind = "ocs-pods"
@@ -85,8 +85,8 @@ routers = ["shortest"]
 // TestExposedAtLevel: a step whose only communication is the calls of one dimension would end with its computing if these
 // took no time. So what they expose is the row's time less that of computing, at the level that the row states; and what
 // the tiers expose is no more, each.
-func TestExposedAtLevel(t *testing.T) {
-	for name, fabric := range onFabrics {
+func TestExposedTimeAtLevels(t *testing.T) {
+	for name, fabric := range stepFabrics {
 		var ends []float64
 		for _, level := range []string{"flow", "packet"} {
 			text := tensorStep + fabric
@@ -99,8 +99,8 @@ func TestExposedAtLevel(t *testing.T) {
 				t.Errorf("%s at level %s: calls expose %g s, want %g s, what all communication exposes", name, level, got, want)
 			}
 			for tier := 1; strings.HasPrefix(name, "tiers") && tier <= 2; tier++ {
-				of := fmt.Sprintf("tier%d_", tier)
-				exposed, doubled := m[of+"exposed_s"], m[of+"doubled_s"]
+				prefix := fmt.Sprintf("tier%d_", tier)
+				exposed, doubled := m[prefix+"exposed_s"], m[prefix+"doubled_s"]
 				// the outer tier is slower and hides the inner one; twice the rate saves no more than taking no time
 				if tier == 2 && exposed <= 0 || exposed > m["comm_exposed_s"] || m["makespan_s"]-doubled > exposed+1e-10 {
 					t.Errorf("%s at level %s: tier %d exposes %g s, and with twice the rate the step takes %g s of %g s", name, level, tier, exposed, doubled, m["makespan_s"])
@@ -115,9 +115,9 @@ func TestExposedAtLevel(t *testing.T) {
 
 // TestExposedIsNotNegative: no tier exposes less than nothing, on 12 random machines of two or three tiers and calls whose
 // packets wait for each other in other orders if a tier takes no time.
-func TestExposedIsNotNegative(t *testing.T) {
+func TestExposedTimeIsNotNegative(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 5))
-	pick := func(of ...string) string { return of[random.IntN(len(of))] }
+	pick := func(choices ...string) string { return choices[random.IntN(len(choices))] }
 	for range 12 {
 		tier := func(gpus, rate string) string {
 			return fmt.Sprintf("[[fabric.tier]]\nkind = \"electrical\"\ngpus = %s\nlink_rate = %q\nlink_latency = %q\n", gpus, rate, pick("0ns", "500ns", "2us"))

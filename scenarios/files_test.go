@@ -35,7 +35,7 @@ func carriedScenarios(t *testing.T) (dir string, list map[string][]string) {
 
 // A resolved scenario with the files that it carries is the same scenario where those files are not on the disk. Without
 // them it is refused, whether they are there or not.
-func TestCarried(t *testing.T) {
+func TestCarriedFiles(t *testing.T) {
 	dir, list := carriedScenarios(t)
 	for name, want := range list {
 		s, err := Load(filepath.Join(dir, name), nil)
@@ -48,8 +48,8 @@ func TestCarried(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, place := range slices.Sorted(maps.Keys(carried)) {
-			got = append(got, filepath.Base(place))
+		for _, path := range slices.Sorted(maps.Keys(carried)) {
+			got = append(got, filepath.Base(path))
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s carries %q, want %q", name, got, want)
@@ -58,32 +58,32 @@ func TestCarried(t *testing.T) {
 			if _, err := ParseWithFiles("cell.toml", s.TOML(), nil); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "opens no file of this machine") {
 				t.Errorf("%s without its files: %v, want a refusal", name, err)
 			}
-			for place := range carried {
-				if err := os.Rename(place, place+".gone"); err != nil {
+			for path := range carried {
+				if err := os.Rename(path, path+".gone"); err != nil {
 					t.Fatal(err)
 				}
-				defer os.Rename(place+".gone", place)
+				defer os.Rename(path+".gone", path)
 			}
 		}
-		there, err := ParseWithFiles("cell.toml", s.TOML(), carried)
+		elsewhere, err := ParseWithFiles("cell.toml", s.TOML(), carried)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if got, want := there.CellKey(), s.CellKey(); got != want {
+		if got, want := elsewhere.CellKey(), s.CellKey(); got != want {
 			t.Errorf("%s: cell %s elsewhere, want %s", name, got, want)
 		}
-		for place := range carried {
-			os.Rename(place+".gone", place)
+		for path := range carried {
+			os.Rename(path+".gone", path)
 		}
 	}
 }
 
 // A scenario from elsewhere opens no file of this machine, whichever key names it: the refusal is the same for a file
 // that is there as for one that is not, and has nothing of its content.
-func TestCarriedOpensNothing(t *testing.T) {
+func TestCarriedOpensNoFile(t *testing.T) {
 	dir := t.TempDir()
-	there, missing := filepath.Join(dir, "there.toml"), filepath.Join(dir, "missing")
-	if err := os.WriteFile(there, []byte("secret = hunter2\n"), 0o666); err != nil {
+	existing, missing := filepath.Join(dir, "there.toml"), filepath.Join(dir, "missing")
+	if err := os.WriteFile(existing, []byte("secret = hunter2\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	torus := "[fabric]\nkind = \"torus\"\ndims = [4, 4, 4]\n"
@@ -107,17 +107,17 @@ func TestCarriedOpensNothing(t *testing.T) {
 		"base = \"fleet\"\nworkload.steps.scenarios = [\"FILE\"]\n",
 		"base = \"twojobs\"\npolicy.mapping = \"FILE\"\n",
 	} {
-		var told [2]string
-		for i, file := range []string{there, missing} {
+		var messages [2]string
+		for i, file := range []string{existing, missing} {
 			_, err := ParseWithFiles("cell.toml", []byte(strings.ReplaceAll(text, "FILE", filepath.ToSlash(file))), nil)
 			if !errors.Is(err, ErrInput) {
 				t.Errorf("%s: error %v, want a refusal", text, err)
 				continue
 			}
-			told[i] = strings.ReplaceAll(err.Error(), filepath.ToSlash(file), "FILE")
+			messages[i] = strings.ReplaceAll(err.Error(), filepath.ToSlash(file), "FILE")
 		}
-		if told[0] = strings.ReplaceAll(told[0], "there.toml", "missing"); told[0] != told[1] || strings.Contains(told[0], "hunter2") {
-			t.Errorf("%s: a file that is there is told apart from one that is not:\n%s\n%s", text, told[0], told[1])
+		if messages[0] = strings.ReplaceAll(messages[0], "there.toml", "missing"); messages[0] != messages[1] || strings.Contains(messages[0], "hunter2") {
+			t.Errorf("%s: a file that is there is told apart from one that is not:\n%s\n%s", text, messages[0], messages[1])
 		}
 	}
 }

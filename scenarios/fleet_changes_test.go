@@ -24,14 +24,14 @@ func TestFleetChanges(t *testing.T) {
 			t.Errorf("%s: %v changes nothing (%v)", c.description, c.overrides, err)
 		}
 	}
-	now := map[string]string{"policy.fault.ocs": s.Policy.Fleet.Fault.OCS, "policy.fault.machine": s.Policy.Fleet.Fault.Machine,
+	defaults := map[string]string{"policy.fault.ocs": s.Policy.Fleet.Fault.OCS, "policy.fault.machine": s.Policy.Fleet.Fault.Machine,
 		"policy.fault.maintenance": s.Policy.Fleet.Fault.Maintenance, "policy.queue.discipline": s.Policy.Fleet.Queue.Discipline}
 	for _, table := range s.schema().Tables {
 		for _, k := range table.Keys {
 			key := table.Path + "." + k.Name
 			for _, v := range k.Choices() {
-				if is, ok := now[key]; ok && (v != is) != slices.Contains(all, key+"="+v) {
-					t.Errorf("%s = %s, and the change to %s is there: %t", key, is, v, v == is)
+				if current, ok := defaults[key]; ok && (v != current) != slices.Contains(all, key+"="+v) {
+					t.Errorf("%s = %s, and the change to %s is there: %t", key, current, v, v == current)
 				}
 			}
 		}
@@ -47,7 +47,7 @@ func TestFleetChanges(t *testing.T) {
 // seeds. Reference: runs of the changed scenario, one by one. The gains themselves are compared with stored ones.
 func TestGains(t *testing.T) {
 	t.Parallel()
-	const text = "seed=3\n[fabric]\nkind=\"pods-of-cubes\"\n[workload]\nkind=\"fleet\"\ndays=3\nwarm_up=1\nload=1.5\n[policy]\nplacements=[\"reconfigurable\", \"folding\"]\n" + failing
+	const text = "seed=3\n[fabric]\nkind=\"pods-of-cubes\"\n[workload]\nkind=\"fleet\"\ndays=3\nwarm_up=1\nload=1.5\n[policy]\nplacements=[\"reconfigurable\", \"folding\"]\n" + failingFleet
 	s, err := Parse("fleet.toml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -77,19 +77,19 @@ func TestGains(t *testing.T) {
 		if i%12 != 0 { // each run takes long
 			continue
 		}
-		var more []float64
+		var differences []float64
 		for seed := range seeds {
-			more = append(more, work(3+seed, changes[i].overrides...)-work(3+seed))
+			differences = append(differences, work(3+seed, changes[i].overrides...)-work(3+seed))
 		}
-		sum, squares := 0.0, 0.0
-		for _, v := range more {
-			sum += v / float64(seeds)
+		mean, squares := 0.0, 0.0
+		for _, v := range differences {
+			mean += v / float64(seeds)
 		}
-		for _, v := range more {
-			squares += (v - sum) * (v - sum)
+		for _, v := range differences {
+			squares += (v - mean) * (v - mean)
 		}
-		if want := math.Sqrt(squares / float64(seeds*(seeds-1))); math.Abs(g.Mean-sum) > 1e-12 || math.Abs(g.SE-want) > 1e-12 || g.Change != changes[i].description {
-			t.Errorf("%s: %g with an error of %g, want %g and %g", g.Change, g.Mean, g.SE, sum, want)
+		if want := math.Sqrt(squares / float64(seeds*(seeds-1))); math.Abs(g.Mean-mean) > 1e-12 || math.Abs(g.SE-want) > 1e-12 || g.Change != changes[i].description {
+			t.Errorf("%s: %g with an error of %g, want %g and %g", g.Change, g.Mean, g.SE, mean, want)
 		}
 	}
 	compareText(t, filepath.Join("testdata", "gains.txt"), lines.String())

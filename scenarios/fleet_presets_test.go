@@ -19,8 +19,8 @@ func TestFleetPresets(t *testing.T) {
 		if got := s.Policy.Fleet.Times.Checkpoint.Seconds(); got != p.Checkpoint.Seconds() {
 			t.Errorf("%s: a checkpoint takes %g s, want %v", name, got, p.Checkpoint)
 		}
-		if a, up := s.Workload.Faults.Availability, 1/(1+p.PerDay*p.Mean.Days()); a > up || a < up-0.01 && a != 0.99 {
-			t.Errorf("%s: an availability of %g, and failures leave %g", name, a, up)
+		if availability, implied := s.Workload.Faults.Availability, 1/(1+p.PerDay*p.Mean.Days()); availability > implied || availability < implied-0.01 && availability != 0.99 {
+			t.Errorf("%s: an availability of %g, and failures leave %g", name, availability, implied)
 		}
 		s, err = Parse("fleet.toml", []byte(text+"[policy.times]\ncheckpoint = \"77s\"\n"), nil)
 		if err != nil || s.Policy.Fleet.Times.Checkpoint.Seconds() != 77 {

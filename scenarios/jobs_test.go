@@ -87,7 +87,7 @@ func TestJobsInherit(t *testing.T) {
 	if !slices.Equal(s.Jobs[1].Pods, []int{1, 0}) || !slices.Equal(s.Jobs[0].Pods, []int{0, 1}) {
 		t.Errorf("pods %v and %v, want the second job's reversed", s.Jobs[0].Pods, s.Jobs[1].Pods)
 	}
-	sameAgain(t, s)
+	checkRoundTrip(t, s)
 	if none := parseJobs(t, "job = []\n"+smallJobs[:strings.Index(smallJobs, "[[job]]")], "workload.microbatches=4"); len(none.Jobs) > 0 {
 		t.Error("an empty list of jobs makes some")
 	}
@@ -133,7 +133,7 @@ func TestRoundTripJobs(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v", set, err)
 		}
-		sameAgain(t, s)
+		checkRoundTrip(t, s)
 		if one, again := s.WithPolicy("joint"), s.WithPolicy("joint"); one.CellKey() != again.CellKey() || !slices.Equal(one.PolicyNames(), []string{"joint"}) {
 			t.Fatalf("one policy of it is %v", one.PolicyNames())
 		}
@@ -146,7 +146,7 @@ func TestTwoJobs(t *testing.T) {
 	t.Parallel()
 	for _, objective := range []string{"weighted-sum", "max-min"} {
 		o := runScenario(t, "twojobs", 2, "policy.objective="+objective, "job.0.workload.microbatches=16", "job.1.workload.microbatches=32")
-		value, gap := metricOf(t, o, "objective"), metricOf(t, o, "gap")
+		value, gap := metricByPolicy(t, o, "objective"), metricByPolicy(t, o, "gap")
 		if gap["joint"] > 1e-6 || gap["joint"] < 0 {
 			t.Errorf("%s: joint has gap %v, want a proof", objective, gap["joint"])
 		}
@@ -182,17 +182,17 @@ func TestTwoJobs(t *testing.T) {
 
 // TestJobsApart: jobs that share no pod are each what they are alone, in every arbiter's hands, and circuits that all
 // may use change nothing.
-func TestJobsApart(t *testing.T) {
-	apart := parseJobs(t, smallJobs, "job.0.pods=[4, 2]", "job.1.pods=[0, 3]", "policy.circuits=shared", "policy.service=max-min", "policy.repeat.iterations=4", "job.1.phase=70ms")
-	o := runJobs(t, apart, 1)
-	for i, job := range apart.Jobs {
+func TestDisjointJobs(t *testing.T) {
+	disjoint := parseJobs(t, smallJobs, "job.0.pods=[4, 2]", "job.1.pods=[0, 3]", "policy.circuits=shared", "policy.service=max-min", "policy.repeat.iterations=4", "job.1.phase=70ms")
+	o := runJobs(t, disjoint, 1)
+	for i, job := range disjoint.Jobs {
 		one := runJobs(t, parseJobs(t, smallJobs[:strings.Index(smallJobs, "[[job]]")],
 			fmt.Sprintf("workload.microbatches=%d", job.Scenario.Workload.Microbatches), "policy.service=max-min", `policy.allocators=["delta-joint"]`), 1)
 		alone := one.Document.Rows[0].Metrics
 		for _, r := range o.Document.Rows {
 			got := func(name string) float64 { return r.Metrics["job."+job.Name+"."+name] }
 			for _, name := range []string{"makespan_s", "nct", "ports", "comm_exposed_s"} {
-				if off := got(name) - alone[name]; math.Abs(off) > 1e-8*math.Abs(alone[name]) {
+				if difference := got(name) - alone[name]; math.Abs(difference) > 1e-8*math.Abs(alone[name]) {
 					t.Errorf("%s, job %d: %s %v, alone %v", r.Policy, i, name, got(name), alone[name])
 				}
 			}
@@ -213,28 +213,28 @@ func TestJobsApart(t *testing.T) {
 // that are measured can be counted: behind the warm-up, begun when all jobs have, and over before the
 // first job has ended. Each job repeats until the longest has had policy.repeat.iterations, by the
 // ideal fabric.
-func TestIterationsOfJobs(t *testing.T) {
+func TestMeasuredIterations(t *testing.T) {
 	for _, c := range []struct{ iterations, warmup, phase int }{{4, 2, 0}, {5, 0, 0}, {4, 1, 70}, {3, 0, 333}, {3, 0, 2000}} {
 		s := parseJobs(t, smallJobs, "job.0.pods=[4, 2]", "job.1.pods=[0, 3]", "policy.circuits=shared", "policy.service=max-min", `policy.arbiters=["even-split"]`,
 			fmt.Sprintf("policy.repeat.iterations=%d", c.iterations), fmt.Sprintf("policy.repeat.warmup=%d", c.warmup), fmt.Sprintf("job.1.phase=%dms", c.phase))
 		o := runJobs(t, s, 1)
 		row := o.Document.Rows[0]
-		var length, ideal, begin, end [2]float64
+		var length, ideal, phase, end [2]float64
 		for j, name := range []string{"few", "many"} {
 			length[j], ideal[j] = row.Metrics["job."+name+".makespan_s"], o.Document.Reference["job."+name+".makespan_s"]
-			begin[j] = s.Jobs[j].Phase.Seconds()
+			phase[j] = s.Jobs[j].Phase.Seconds()
 		}
-		last := max(begin[0], begin[1]) + float64(c.iterations)*max(ideal[0], ideal[1])
+		last := max(phase[0], phase[1]) + float64(c.iterations)*max(ideal[0], ideal[1])
 		var repeats [2]int
 		for j := range repeats {
-			repeats[j] = int(math.Ceil((last - begin[j]) / ideal[j] * (1 - 1e-12)))
-			end[j] = begin[j] + float64(repeats[j])*length[j]
+			repeats[j] = int(math.Ceil((last - phase[j]) / ideal[j] * (1 - 1e-12)))
+			end[j] = phase[j] + float64(repeats[j])*length[j]
 		}
-		from, to := max(begin[0], begin[1]), min(end[0], end[1])
+		from, to := max(phase[0], phase[1]), min(end[0], end[1])
 		for j, name := range []string{"few", "many"} {
 			want := 0
 			for i := c.warmup; i < repeats[j]; i++ {
-				if start := begin[j] + float64(i)*length[j]; start >= from-1e-9 && start+length[j] <= to+1e-9 {
+				if start := phase[j] + float64(i)*length[j]; start >= from-1e-9 && start+length[j] <= to+1e-9 {
 					want++
 				}
 			}
@@ -251,15 +251,15 @@ func TestPooledCircuits(t *testing.T) {
 	for _, service := range []string{"max-min", "level-priority"} {
 		s := parseJobs(t, smallJobs, "policy.circuits=shared", "policy.service="+service, "policy.repeat.iterations=3", "policy.repeat.warmup=0",
 			"job.1.workload.microbatches=4", `policy.arbiters=["even-split"]`)
-		in := runJobs(t, s, 1)
+		inPhase := runJobs(t, s, 1)
 		s.Jobs[1].Phase = engine.Time(40 * float64(engine.Millisecond))
-		out := runJobs(t, s, 1)
-		a, b := in.Document.Rows[0].Metrics, out.Document.Rows[0].Metrics
-		if own := a["job.few.makespan_s"]; math.Abs(a["job.few.iteration_mean_s"]-own) > 1e-9 {
-			t.Errorf("%s: in phase with its like an iteration takes %v s, on circuits of its own %v", service, a["job.few.iteration_mean_s"], own)
+		outOfPhase := runJobs(t, s, 1)
+		a, b := inPhase.Document.Rows[0].Metrics, outOfPhase.Document.Rows[0].Metrics
+		if separate := a["job.few.makespan_s"]; math.Abs(a["job.few.iteration_mean_s"]-separate) > 1e-9 {
+			t.Errorf("%s: in phase with its like an iteration takes %v s, on circuits of its own %v", service, a["job.few.iteration_mean_s"], separate)
 		}
 		for _, name := range []string{"few", "many"} {
-			if got, ideal := b["job."+name+".iteration_mean_s"], out.Document.Reference["job."+name+".makespan_s"]; got < ideal*(1-1e-9) {
+			if got, ideal := b["job."+name+".iteration_mean_s"], outOfPhase.Document.Reference["job."+name+".makespan_s"]; got < ideal*(1-1e-9) {
 				t.Errorf("%s: an iteration takes %v s, less than the ideal fabric's %v", service, got, ideal)
 			}
 		}
@@ -280,8 +280,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestModesOfJobsAgree plays one replica for all, and all.
-func TestModesOfJobsAgree(t *testing.T) {
+// TestReplicaModesOfJobsAgree plays one replica for all, and all.
+func TestReplicaModesOfJobsAgree(t *testing.T) {
 	for _, objective := range []string{"weighted-sum", "max-min"} {
 		set := []string{"policy.objective=" + objective, "fabric.ports_per_pod=6"}
 		single := runJobs(t, parseJobs(t, smallJobs, set...), 1)
@@ -299,16 +299,16 @@ func TestModesOfJobsAgree(t *testing.T) {
 	}
 }
 
-// TestUnlikeReplicaCounts plays a job of two replicas beside one of four: of the latter's last two rows it has the
+// TestDifferentReplicaCounts plays a job of two replicas beside one of four: of the latter's last two rows it has the
 // ports alone.
-func TestUnlikeReplicaCounts(t *testing.T) {
+func TestDifferentReplicaCounts(t *testing.T) {
 	s := parseJobs(t, smallJobs, "workload.replicas=all", "job.1.workload.gpus=32")
 	if got := s.circuitsView().PodPorts(); !slices.Equal(got, []int{8, 8, 8, 8, 4, 4, 4, 4}) {
 		t.Fatalf("ports %v", got)
 	}
 	s.Policy.Arbiters = []string{"even-split", "joint"}
 	o := runJobs(t, s, 1)
-	v := metricOf(t, o, "objective")
+	v := metricByPolicy(t, o, "objective")
 	if v["joint"] > v["even-split"]*(1+1e-9) {
 		t.Errorf("joint reaches %v, an even split %v", v["joint"], v["even-split"])
 	}
@@ -341,8 +341,8 @@ func TestJobsDoNotDependOnWorkers(t *testing.T) {
 // TestDecideJobs: a row by itself is that of the whole run.
 func TestDecideJobs(t *testing.T) {
 	s := parseJobs(t, smallJobs, "fabric.ports_per_pod=6")
-	whole := runJobs(t, s, 1)
-	for _, want := range whole.Document.Rows {
+	complete := runJobs(t, s, 1)
+	for _, want := range complete.Document.Rows {
 		p, err := Prepare(context.Background(), s)
 		if err != nil {
 			t.Fatal(err)
@@ -354,13 +354,13 @@ func TestDecideJobs(t *testing.T) {
 		if diff := cmp.Diff(want, row); diff != "" || timings.SolveS <= 0 {
 			t.Errorf("%s took %v s: %s", want.Policy, timings.SolveS, diff)
 		}
-		if diff := cmp.Diff(whole.Document.Reference, p.Reference()); diff != "" {
+		if diff := cmp.Diff(complete.Document.Reference, p.Reference()); diff != "" {
 			t.Errorf("reference: %s", diff)
 		}
-		over, cancel := context.WithCancel(context.Background())
+		cancelled, cancel := context.WithCancel(context.Background())
 		cancel()
 		p, _ = Prepare(context.Background(), s)
-		if _, _, err := p.Decide(over, want.Policy, 1); err == nil {
+		if _, _, err := p.Decide(cancelled, want.Policy, 1); err == nil {
 			t.Errorf("%s decides although it is cancelled", want.Policy)
 		}
 	}

@@ -23,7 +23,7 @@ import (
 )
 
 // Table I of the DELTA paper, and GPT-7B of Fig. 1.
-func TestShipped(t *testing.T) {
+func TestBuiltInScenarios(t *testing.T) {
 	type row struct {
 		Layers, Hidden, Experts, TP, PP, EP, ETP, GPUs, PerPod, Microbatches, Pods, Replicas, Ports int
 		TFLOPS                                                                                      float64
@@ -36,7 +36,7 @@ func TestShipped(t *testing.T) {
 		"scenarios/gpt7b.toml":        {32, 4096, 0, 2, 4, 1, 1, 16, 4, 8, 2, 2, 4, 450},
 		"scenarios/robustness.toml":   {61, 7168, 256, 2, 16, 8, 1, 256, 32, 128, 4, 2, 32, 350},
 	}
-	seen := 0
+	checked := 0
 	for _, name := range EmbeddedScenarios() {
 		s, err := Load(name, nil)
 		if err != nil {
@@ -46,7 +46,7 @@ func TestShipped(t *testing.T) {
 		if strings.Contains(name, "compose/") || len(s.Jobs) > 0 || s.usesRouters() || s.usesPlanners() || !s.isTraining() { // TestTwoJobs and the tests of tori, of scale-up domains and of fleets have them
 			continue
 		}
-		seen++
+		checked++
 		w, a := &s.Workload, &s.Workload.Arch
 		got := row{
 			a.Layers, a.Hidden, a.Experts, w.TP, w.PP, w.EP, w.ETP, w.GPUs, s.Fabric.GPUsPerPodPerReplica, w.Microbatches,
@@ -69,23 +69,23 @@ func TestShipped(t *testing.T) {
 			t.Errorf("%s does not name its preset", name)
 		}
 	}
-	if seen != len(want) {
+	if checked != len(want) {
 		t.Errorf("%q are embedded, want %d of one job", EmbeddedScenarios(), len(want))
 	}
 }
 
 // No two files that are built in go by one name.
 func TestBuiltInNames(t *testing.T) {
-	of := map[string]string{}
+	files := map[string]string{}
 	for _, name := range embeddedNames() {
 		base := path.Base(name)
-		if of[base] != "" {
-			t.Errorf("%s and %s", of[base], name)
+		if files[base] != "" {
+			t.Errorf("%s and %s", files[base], name)
 		}
-		of[base] = name
+		files[base] = name
 	}
-	if len(of) != len(EmbeddedScenarios())+len(EmbeddedStudies()) {
-		t.Errorf("%d files, but %d scenarios and %d studies", len(of), len(EmbeddedScenarios()), len(EmbeddedStudies()))
+	if len(files) != len(EmbeddedScenarios())+len(EmbeddedStudies()) {
+		t.Errorf("%d files, but %d scenarios and %d studies", len(files), len(EmbeddedScenarios()), len(EmbeddedStudies()))
 	}
 }
 
@@ -131,7 +131,7 @@ func TestLoadPastDirectory(t *testing.T) {
 	}
 }
 
-func TestLoadRefuses(t *testing.T) {
+func TestLoadErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("large.toml", make([]byte, schema.MaxFileBytes+1), 0o666); err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func TestOverrides(t *testing.T) {
 		{Index: 0, ComputeScale: 1, PortBandwidth: 800e9, PortsPerPod: 32, PodMap: []int{3, 2, 1, 0}},
 		{Index: 1, ComputeScale: 1.25, PortBandwidth: 800e9, PortsPerPod: 16, PodMap: []int{3, 2, 1, 0}},
 	}
-	if diff := cmp.Diff(want, s, settings); diff != "" {
+	if diff := cmp.Diff(want, s, compareKeys); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -227,9 +227,9 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// settings are compared by their keys: what a policy keeps of its own besides is nothing that a scenario says. Of a
+// compareKeys are compared by their keys: what a policy keeps of its own besides is nothing that a scenario says. Of a
 // shape the links that its generator made are written.
-var settings = cmp.Options{
+var compareKeys = cmp.Options{
 	cmpopts.IgnoreUnexported(Scenario{}, routing.WildFirst{}, routing.Optimised{}, routing.Multipath{}),
 	cmpopts.IgnoreFields(links.GraphLinks{}, "Generator"), cmpopts.IgnoreFields(links.Links{}, "Generators"),
 }
@@ -247,7 +247,7 @@ func BenchmarkParse(b *testing.B) {
 }
 
 // What a file says for a case that an override rules out is no fault, and does not count.
-func TestSwitchedOff(t *testing.T) {
+func TestInactiveKeys(t *testing.T) {
 	const file = `
 base = "gpt7b"
 workload.schedule = "interleaved-1f1b"
@@ -305,7 +305,7 @@ func TestUnusedKeys(t *testing.T) {
 	for _, table := range allTables() { // no key is proposed to be itself
 		for i, name := range table.Names() {
 			for k, file := range []string{"gpt7b", "twisted", "all-reduce", "twojobs"} {
-				if !*long && k != i%4 {
+				if !*longTests && k != i%4 {
 					continue
 				}
 				_, err := Load(file, []string{schema.JoinPath(table.Path, name) + "=1"})
@@ -354,7 +354,7 @@ func TestMatrixForms(t *testing.T) {
 				t.Errorf("%s, %s %v: %v; want %s", fabric, c.kind, c.set, err, c.want)
 			case err == nil && first == "":
 				first = s.Digest()
-				sameAgain(t, s)
+				checkRoundTrip(t, s)
 			case err == nil && s.Digest() != first:
 				t.Errorf("%s, %s %v is another scenario", fabric, c.kind, c.set)
 			}
@@ -364,7 +364,7 @@ func TestMatrixForms(t *testing.T) {
 
 // TestAlikeFaults: what is wrong again and again at one place is told a few times and counted, and texts of any length
 // are shortened.
-func TestAlikeFaults(t *testing.T) {
+func TestRepeatedDiagnostics(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "m.csv")
 	if err := os.WriteFile(file, []byte("0,x,y,z,u,v\n"+strings.Repeat("1,x,y,z,u,v\n", 5)), 0o666); err != nil {
 		t.Fatal(err)
@@ -383,7 +383,7 @@ func TestAlikeFaults(t *testing.T) {
 }
 
 // TestBlame: the key that is at fault is named.
-func TestBlame(t *testing.T) {
+func TestDiagnosticNamesKey(t *testing.T) {
 	gpt, err := embedded.ReadFile("gpt7b.toml")
 	if err != nil {
 		t.Fatal(err)

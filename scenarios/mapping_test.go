@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-const placedTraining = `
+const mappedTraining = `
 [workload]
 kind = "training"
 model = "gpt-7b"
@@ -34,11 +34,11 @@ routers = ["dor"]
 // its mapping alone; a file that lists what an order says is that order; and what is searched for costs the least, no
 // less than its bound, and loads the links with bytes times hops in all.
 func TestMappings(t *testing.T) {
-	usual := runText(t, placedTraining).Document
-	if _, told := usual.Rows[0].Metrics["hop_bytes"]; told {
+	unmapped := runText(t, mappedTraining).Document
+	if _, hasCost := unmapped.Rows[0].Metrics["hop_bytes"]; hasCost {
 		t.Error("a scenario that asks for no mapping has its cost")
 	}
-	if again := runText(t, placedTraining, `policy.mapping="tp-cp-ep-pp-dp"`).Document; again.Digest != usual.Digest {
+	if again := runText(t, mappedTraining, `policy.mapping="tp-cp-ep-pp-dp"`).Document; again.Digest != unmapped.Digest {
 		t.Error("the default order has another digest where it is written")
 	}
 	file := filepath.Join(t.TempDir(), "by-hand.txt")
@@ -52,51 +52,51 @@ func TestMappings(t *testing.T) {
 	}
 	list := []string{"tp-cp-ep-pp-dp", "tp-cp-ep-dp-pp", "optimised", "pp=x,dp=y", "by-hand.txt"}
 	list[3] = "pp-dp-tp"
-	all := runText(t, placedTraining, fmt.Sprintf(`policy.mappings=[%q, %q, %q, %q, %q]`, list[0], list[1], list[2], list[3], file)).Document
-	least := all.Rows[2].Metrics["hop_bytes"]
+	all := runText(t, mappedTraining, fmt.Sprintf(`policy.mappings=[%q, %q, %q, %q, %q]`, list[0], list[1], list[2], list[3], file)).Document
+	minHopBytes := all.Rows[2].Metrics["hop_bytes"]
 	for i, row := range all.Rows {
 		m := row.Metrics
 		if row.Policy != list[i] {
 			t.Fatalf("row %d is %s", i, row.Policy)
 		}
-		if m["hop_bytes"] < least || m["bound_hop_bytes"] > least || m["bound_hop_bytes"] <= 0 {
-			t.Errorf("%s: %g bytes x hops, at least %g; what is searched for has %g", row.Policy, m["hop_bytes"], m["bound_hop_bytes"], least)
+		if m["hop_bytes"] < minHopBytes || m["bound_hop_bytes"] > minHopBytes || m["bound_hop_bytes"] <= 0 {
+			t.Errorf("%s: %g bytes x hops, at least %g; what is searched for has %g", row.Policy, m["hop_bytes"], m["bound_hop_bytes"], minHopBytes)
 		}
 		// dimension order takes shortest paths: messages are of the largest flow's bytes, and loads of messages
 		if total := m["average_hops"] * m["hop_bytes"] / m["hops_per_byte"]; math.Abs(total/m["hop_bytes"]-1) > 1e-9 {
 			t.Errorf("%s: a byte takes %g hops on links and %g of the mapping", row.Policy, m["average_hops"], m["hops_per_byte"])
 		}
-		alone := runText(t, placedTraining, `policy.mapping="`+map[bool]string{true: file, false: list[i]}[i == 4]+`"`).Document.Rows[0].Metrics
-		if alone["makespan_s"] != m["makespan_s"] || alone["nct"] != m["nct"] {
-			t.Errorf("%s: %g s, alone %g s", row.Policy, m["makespan_s"], alone["makespan_s"])
+		single := runText(t, mappedTraining, `policy.mapping="`+map[bool]string{true: file, false: list[i]}[i == 4]+`"`).Document.Rows[0].Metrics
+		if single["makespan_s"] != m["makespan_s"] || single["nct"] != m["nct"] {
+			t.Errorf("%s: %g s, alone %g s", row.Policy, m["makespan_s"], single["makespan_s"])
 		}
 	}
 	if a, b := fmt.Sprint(all.Rows[1].Metrics), fmt.Sprint(all.Rows[4].Metrics); a != b {
 		t.Errorf("an order:\n%s\nthe same in a file:\n%s", a, b)
 	}
-	if m := all.Rows[0].Metrics; m["makespan_s"] != usual.Rows[0].Metrics["makespan_s"] || m["nct"] != usual.Rows[0].Metrics["nct"] {
-		t.Errorf("the default order takes %g s, without keys %g s", m["makespan_s"], usual.Rows[0].Metrics["makespan_s"])
+	if m := all.Rows[0].Metrics; m["makespan_s"] != unmapped.Rows[0].Metrics["makespan_s"] || m["nct"] != unmapped.Rows[0].Metrics["nct"] {
+		t.Errorf("the default order takes %g s, without keys %g s", m["makespan_s"], unmapped.Rows[0].Metrics["makespan_s"])
 	}
 }
 
 // TestMappingIsKept: a scenario with the rows of a file written out is that which read it, and so is each with one of
 // its mappings.
-func TestMappingIsKept(t *testing.T) {
+func TestMappingRoundTrip(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "m.txt")
 	if err := os.WriteFile(file, []byte("15\n14\n13\n12\n11\n10\n9\n8\n7\n6\n5\n4\n3\n2\n1\n0\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Parse("x.toml", []byte(placedTraining), []string{fmt.Sprintf(`policy.mappings=["tp-cp-ep-dp-pp", %q]`, file)})
+	s, err := Parse("x.toml", []byte(mappedTraining), []string{fmt.Sprintf(`policy.mappings=["tp-cp-ep-dp-pp", %q]`, file)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, one := range []*Scenario{s, s.WithPolicy("m.txt"), s.WithPolicy("tp-cp-ep-dp-pp")} {
-		again, err := Parse("x.toml", one.TOML(), nil)
+	for _, original := range []*Scenario{s, s.WithPolicy("m.txt"), s.WithPolicy("tp-cp-ep-dp-pp")} {
+		reread, err := Parse("x.toml", original.TOML(), nil)
 		if err != nil {
-			t.Fatalf("%v\n%s", err, one.TOML())
+			t.Fatalf("%v\n%s", err, original.TOML())
 		}
-		if again.Digest() != one.Digest() {
-			t.Errorf("%s\nis read as\n%s", one.TOML(), again.TOML())
+		if reread.Digest() != original.Digest() {
+			t.Errorf("%s\nis read as\n%s", original.TOML(), reread.TOML())
 		}
 	}
 }
@@ -105,14 +105,14 @@ func TestMappingIsKept(t *testing.T) {
 // is searched for has tensor parallelism on the faster links; where calls lengthen passes, domains move whole, and
 // domains with a chip that is down have no ranks.
 func TestMappingsOnTiers(t *testing.T) {
-	tiers := strings.Replace(placedTraining, "[fabric]\nkind = \"torus\"\ndims = [4, 4]\nlink_rate = \"400Gbps\"\n",
+	tiers := strings.Replace(mappedTraining, "[fabric]\nkind = \"torus\"\ndims = [4, 4]\nlink_rate = \"400Gbps\"\n",
 		"[fabric]\nkind = \"tiers\"\ntier = [{kind = \"electrical\", gpus = 4, link_rate = \"3.2Tbps\"}, {kind = \"torus\", dims = [4, 4], link_rate = \"400Gbps\"}]\n", 1)
 	contracted := strings.NewReplacer("collectives = \"graph\"\npieces = 1\n", "", "tp = 2", "tp = 4", "pp = 4", "pp = 2").Replace(tiers)
 	for _, text := range []string{tiers, contracted} {
 		d := runText(t, text, `policy.mappings=["tp-cp-ep-pp-dp", "tp-cp-ep-dp-pp", "optimised"]`).Document
-		usual := runText(t, text).Document
-		if d.Reference["makespan_s"] != usual.Reference["makespan_s"] || d.Rows[0].Metrics["makespan_s"] != usual.Rows[0].Metrics["makespan_s"] {
-			t.Errorf("%v by a mapping, %v without one", d.Reference, usual.Reference)
+		unmapped := runText(t, text).Document
+		if d.Reference["makespan_s"] != unmapped.Reference["makespan_s"] || d.Rows[0].Metrics["makespan_s"] != unmapped.Rows[0].Metrics["makespan_s"] {
+			t.Errorf("%v by a mapping, %v without one", d.Reference, unmapped.Reference)
 		}
 		for _, row := range d.Rows {
 			m, best := row.Metrics, d.Rows[2].Metrics

@@ -35,7 +35,7 @@ policy.planners = ["fast", "static-ring", "reconfigure-during", "reconfigure-dur
 fabric.gpus = 8
 `
 	)
-	planned := 0
+	runsWithPlans := 0
 	for _, c := range []struct{ text, set string }{
 		{training, ""},
 		{training, "policy.service=max-min"},
@@ -66,36 +66,36 @@ allocator = "delta-topo"
 			t.Fatal(err)
 		}
 		for _, policy := range s.PolicyNames() {
-			one := s.WithPolicy(policy)
+			single := s.WithPolicy(policy)
 			options := RunOptions{Workers: 2}
-			if one.NoTraceReason() == "" {
+			if single.NoTraceReason() == "" {
 				options.TimelineTasks = DefaultTimelineTasks
 			}
-			o, err := Run(context.Background(), one, options)
+			o, err := Run(context.Background(), single, options)
 			if err != nil {
 				t.Fatalf("%s %s: %v", policy, c.set, err)
 			}
-			timed := slices.ContainsFunc(o.Detail.Policies, func(p result.Simulation) bool {
+			hasTimeline := slices.ContainsFunc(o.Detail.Policies, func(p result.Simulation) bool {
 				return len(p.Tracks)+len(p.Circuits) > 0 || p.Timeline != nil && (len(p.Timeline.Tasks) > 0 || p.Timeline.Omitted != "")
 			})
-			if (one.NoTraceReason() == "") != timed {
-				t.Errorf("%s %s: timelines %v, %q", policy, c.set, timed, one.NoTraceReason())
+			if (single.NoTraceReason() == "") != hasTimeline {
+				t.Errorf("%s %s: timelines %v, %q", policy, c.set, hasTimeline, single.NoTraceReason())
 			}
-			if (one.NoRoutesReason() == "") != (len(o.Routes) > 0) {
-				t.Errorf("%s %s: %d routes, %q", policy, c.set, len(o.Routes), one.NoRoutesReason())
+			if (single.NoRoutesReason() == "") != (len(o.Routes) > 0) {
+				t.Errorf("%s %s: %d routes, %q", policy, c.set, len(o.Routes), single.NoRoutesReason())
 			}
 			plans := len(o.Plans) + len(o.Schedules)
-			why, err := one.NoPlanReason()
+			why, err := single.NoPlanReason()
 			if err != nil || why != "" && plans > 0 {
 				t.Errorf("%s %s: %d plans, %q, %v", policy, c.set, plans, why, err)
 			}
 			if why == "" && plans > 0 {
-				planned++
+				runsWithPlans++
 			}
 		}
 	}
-	if planned < 15 {
-		t.Errorf("plans in %d runs", planned)
+	if runsWithPlans < 15 {
+		t.Errorf("plans in %d runs", runsWithPlans)
 	}
 }
 

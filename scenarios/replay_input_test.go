@@ -63,7 +63,7 @@ func TestReplayDiagnostics(t *testing.T) {
 }
 
 // TestReplayKeepsItsWord: what has no size of its own is no fault where it is said: a study may begin an axis at none.
-func TestReplayKeepsItsWord(t *testing.T) {
+func TestReplayWithoutPerturbation(t *testing.T) {
 	for _, set := range []string{"replay.compute_jitter=0", "replay.stage_jitter=0.0", "replay.slow_replica=1", "replay.lost_circuits=0", "replay.sequence=4096"} {
 		s, err := Load("gpt7b", []string{set})
 		if err != nil {
@@ -106,6 +106,6 @@ func TestReplayRoundTrip(t *testing.T) {
 		if !slices.Contains(sets, "replay.sequence="+fmt.Sprint(s.Replay.Sequence)) && s.Replay.Sequence != s.Workload.Sequence {
 			t.Fatalf("%v: sequence %d is replayed with %d", sets, s.Workload.Sequence, s.Replay.Sequence)
 		}
-		sameAgain(t, s)
+		checkRoundTrip(t, s)
 	})
 }

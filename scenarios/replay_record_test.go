@@ -10,7 +10,7 @@ import (
 )
 
 // TestLostMoreThanLit: a policy that lights fewer circuits than are to be lost is an input's fault, of one line.
-func TestLostMoreThanLit(t *testing.T) {
+func TestLostMoreThanProvisioned(t *testing.T) {
 	s, err := Load("gpt7b", []string{`policy.allocators=["fixed"]`, "policy.fixed.circuits=[[1,1],[1,1]]", "replay.lost_circuits=5"})
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func TestLostMoreThanLit(t *testing.T) {
 }
 
 // TestUnlitBesideOthers: beside others such a policy has a row that says so, and the others go on.
-func TestUnlitBesideOthers(t *testing.T) {
+func TestUnservedAmongOthers(t *testing.T) {
 	o := runScenario(t, "gpt7b", 2, `policy.allocators=["fixed", "delta-fast"]`, "policy.fixed.circuits=[[1,1],[1,1]]", "replay.lost_circuits=5", "replay.seeds=2")
 	rows := o.Document.Rows
 	if len(rows) != 2 || len(rows[0].Metrics) != 0 || rows[0].Labels["unserved"] != "replay.lost_circuits: 5 circuits are more than the 4 that are provisioned" {
@@ -40,7 +40,7 @@ func TestNoReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := runOf(t, s, 1).Document.Rows[0]
+	row := runParsed(t, s, 1).Document.Rows[0]
 	if strings.Contains(string(s.TOML()), "replay") || s.Replay != (input.Replay{}) || row.Samples != nil {
 		t.Errorf("%+v, samples %v in\n%s", s.Replay, row.Samples, s.TOML())
 	}

@@ -12,14 +12,14 @@ import (
 	"sim/scenarios/result"
 )
 
-// quick are allocators that decide at once; delta-joint plays by priority.
-const quick = `policy.allocators=["prop-alloc", "iter-halve", "delta-joint"]`
+// fastAllocators are allocators that decide at once; delta-joint plays by priority.
+const fastAllocators = `policy.allocators=["prop-alloc", "iter-halve", "delta-joint"]`
 
 // TestReplayOfNothing: where nothing is perturbed every play has the plan's makespan and NCT to the last bit, under
 // every policy, in every way to play replicas, and also where all replicas are played for a plan of one.
-func TestReplayOfNothing(t *testing.T) {
-	alike := []string{quick, "replay.seeds=2", "replay.sequence=4096"}
-	unlike := []string{quick, "replay.seeds=2", "replay.compute_jitter=1e-200"} // whose square is no number above 0
+func TestUnperturbedReplay(t *testing.T) {
+	identical := []string{fastAllocators, "replay.seeds=2", "replay.sequence=4096"}
+	different := []string{fastAllocators, "replay.seeds=2", "replay.compute_jitter=1e-200"} // whose square is no number above 0
 	all := `policy.allocators=["uniform", "fixed", "prop-alloc", "sqrt-alloc", "iter-halve", "delta-fast", "delta-topo", "delta-joint"]`
 	for _, tt := range []struct {
 		name string
@@ -40,7 +40,7 @@ func TestReplayOfNothing(t *testing.T) {
 		{"megatron177b", "workload.ring=unidirectional workload.replicas=single", false},
 		{"deepseek671b", "", false},
 	} {
-		for _, perturb := range [][]string{alike, unlike} {
+		for _, perturb := range [][]string{identical, different} {
 			sets := append(slices.Clone(perturb), strings.Fields(tt.sets)...)
 			if tt.all {
 				sets = append(sets, all)
@@ -68,7 +68,7 @@ func TestReplayOfNothing(t *testing.T) {
 
 // TestReplayOfReferenceOnCircuits: where circuits made the plan's reference they do so in replays.
 func TestReplayOfReferenceOnCircuits(t *testing.T) {
-	s, err := Parse("odd.toml", []byte(beatsRules), []string{"replay.seeds=3", "replay.compute_jitter=1e-200"})
+	s, err := Parse("odd.toml", []byte(priorityCounterexample), []string{"replay.seeds=3", "replay.compute_jitter=1e-200"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestReplayOfReferenceOnCircuits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := runOf(t, s, 2)
+	o := runParsed(t, s, 2)
 	ref := o.Document.Reference
 	for name, v := range map[string]float64{"replay_makespan_mean_s": p.Reference()["makespan_s"], "replay_compute_makespan_mean_s": p.Reference()["compute_makespan_s"]} {
 		if ref[name] != v {
@@ -145,7 +145,7 @@ func TestReplayModesAgree(t *testing.T) {
 
 // TestReplayScales: circuits, NICs and bytes scaled together leave every play's NCT, but for the rounding of bytes.
 func TestReplayScales(t *testing.T) {
-	sets := []string{quick, "replay.seeds=20", "replay.compute_jitter=0.1", "replay.lost_circuits=1", "replay.slow_replica=1.1"}
+	sets := []string{fastAllocators, "replay.seeds=20", "replay.compute_jitter=0.1", "replay.lost_circuits=1", "replay.slow_replica=1.1"}
 	one := runScenario(t, "mixtral8x22b", 2, append(sets, "workload.activation_bytes=2", "workload.gradient_bytes=4", "workload.parameter_bytes=2")...)
 	two := runScenario(t, "mixtral8x22b", 2, append(sets, "workload.activation_bytes=4", "workload.gradient_bytes=8", "workload.parameter_bytes=4",
 		"fabric.port_bandwidth=800Gbps")...)
@@ -167,7 +167,7 @@ func TestCommonRandomNumbers(t *testing.T) {
 	x := strings.Fields(strings.NewReplacer("pod 0", "", "pod 1", "", "twins", "").Replace(topo.Labels["topology"])) // . 1 3 1 . 2
 	matrix := fmt.Sprintf("policy.fixed.circuits=[[%s,%s],[%s,%s]]", x[2], x[1], x[3], x[5])
 	fixed := runScenario(t, "gpt7b", 2, append(sets, `policy.allocators=["fixed"]`, matrix, "replay.seeds=35")...).Document.Rows[0]
-	play := func(r *result.Row, i int) float64 { // NaN where it stalls
+	trial := func(r *result.Row, i int) float64 { // NaN where it stalls
 		k := i
 		if p := r.Samples["play"]; p != nil {
 			if k = slices.Index(p, float64(i)); k < 0 {
@@ -177,7 +177,7 @@ func TestCommonRandomNumbers(t *testing.T) {
 		return r.Samples["makespan_s"][k]
 	}
 	for i := range 20 {
-		if a, b := play(&topo, i), play(&fixed, i); a != b && !(math.IsNaN(a) && math.IsNaN(b)) {
+		if a, b := trial(&topo, i), trial(&fixed, i); a != b && !(math.IsNaN(a) && math.IsNaN(b)) {
 			t.Errorf("play %d: %v s as delta-topo's, %v s as the user's own", i, a, b)
 		}
 	}
@@ -195,7 +195,7 @@ func TestReplayWorkers(t *testing.T) {
 		all = []int{1, 7}
 	}
 	for _, workers := range all {
-		o := runScenario(t, "mixtral8x22b", workers, quick, "replay.seeds=25", "replay.compute_jitter=0.1", "replay.lost_circuits=2", "replay.lost_when=random")
+		o := runScenario(t, "mixtral8x22b", workers, fastAllocators, "replay.seeds=25", "replay.compute_jitter=0.1", "replay.lost_circuits=2", "replay.lost_when=random")
 		b, err := json.Marshal(o.Document)
 		if err != nil {
 			t.Fatal(err)

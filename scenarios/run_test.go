@@ -16,10 +16,10 @@ func runScenario(t testing.TB, name string, workers int, overrides ...string) *O
 	if err != nil {
 		t.Fatal(err)
 	}
-	return runOf(t, s, workers)
+	return runParsed(t, s, workers)
 }
 
-func runOf(t testing.TB, s *Scenario, workers int) *Outcome {
+func runParsed(t testing.TB, s *Scenario, workers int) *Outcome {
 	t.Helper()
 	o, err := Run(context.Background(), s, RunOptions{Workers: workers})
 	if err != nil {
@@ -28,8 +28,8 @@ func runOf(t testing.TB, s *Scenario, workers int) *Outcome {
 	return o
 }
 
-// metricOf returns a metric by policy.
-func metricOf(t testing.TB, o *Outcome, name string) map[string]float64 {
+// metricByPolicy returns a metric by policy.
+func metricByPolicy(t testing.TB, o *Outcome, name string) map[string]float64 {
 	t.Helper()
 	m := map[string]float64{}
 	for _, r := range o.Document.Rows {
@@ -42,16 +42,16 @@ func metricOf(t testing.TB, o *Outcome, name string) map[string]float64 {
 	return m
 }
 
-// TestWorkersDoNotMatter holds a run's results, and all that figures show, to the same bytes for any number of workers
+// TestRunIsDeterministic holds a run's results, and all that figures show, to the same bytes for any number of workers
 // and any number of runs.
-func TestWorkersDoNotMatter(t *testing.T) {
+func TestRunIsDeterministic(t *testing.T) {
 	type kept struct{ Document, Detail, Plans any }
 	var first []byte
-	all := []int{1, 2, 7, 1}
+	counts := []int{1, 2, 7, 1}
 	if testing.Short() {
-		all = []int{1, 7}
+		counts = []int{1, 7}
 	}
-	for _, workers := range all {
+	for _, workers := range counts {
 		o := runScenario(t, "megatron177b", workers)
 		b, err := json.Marshal(kept{o.Document, o.Detail, o.Plans})
 		if err != nil {
@@ -73,40 +73,40 @@ func TestModesAgree(t *testing.T) {
 		got := runScenario(t, "gpt7b", 2, "workload.replicas="+mode)
 		for _, m := range []string{"nct", "makespan_s", "ports", "port_ratio"} {
 			near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a) })
-			if diff := cmp.Diff(metricOf(t, single, m), metricOf(t, got, m), near); diff != "" {
+			if diff := cmp.Diff(metricByPolicy(t, single, m), metricByPolicy(t, got, m), near); diff != "" {
 				t.Errorf("%s, %s: single replica against it: %s", mode, m, diff)
 			}
 		}
 	}
 }
 
-// TestUnlikeReplicas slows one of two replicas: nothing may be faster than the joint optimum over both, the
+// TestDifferentReplicas slows one of two replicas: nothing may be faster than the joint optimum over both, the
 // decomposition least of all, but it must come close.
-func TestUnlikeReplicas(t *testing.T) {
+func TestDifferentReplicas(t *testing.T) {
 	slow := []string{"replica.1.compute_scale=1.05", `policy.allocators=["sqrt-alloc", "delta-joint"]`}
-	alike := runScenario(t, "gpt7b", 2, slow[1])
+	identical := runScenario(t, "gpt7b", 2, slow[1])
 	all := runScenario(t, "gpt7b", 2, slow...)
-	parts := runScenario(t, "gpt7b", 2, append(slow, "workload.replicas=decomposed")...)
-	if a, b := alike.Document.Reference["makespan_s"], all.Document.Reference["makespan_s"]; !(b > a) {
+	decomposed := runScenario(t, "gpt7b", 2, append(slow, "workload.replicas=decomposed")...)
+	if a, b := identical.Document.Reference["makespan_s"], all.Document.Reference["makespan_s"]; !(b > a) {
 		t.Errorf("ideal fabric takes %v s with a slow replica, %v s without", b, a)
 	}
-	best := metricOf(t, all, "makespan_s")["delta-joint"]
-	if gap := metricOf(t, all, "gap")["delta-joint"]; gap > 1e-6 {
+	best := metricByPolicy(t, all, "makespan_s")["delta-joint"]
+	if gap := metricByPolicy(t, all, "gap")["delta-joint"]; gap > 1e-6 {
 		t.Errorf("joint optimum over unlike replicas is not certified: gap %g", gap)
 	}
-	got := metricOf(t, parts, "makespan_s")["delta-joint"]
+	got := metricByPolicy(t, decomposed, "makespan_s")["delta-joint"]
 	if got < best*(1-1e-9) || got > best*1.01 {
 		t.Errorf("decomposed %v s, all together %v s", got, best)
 	}
 }
 
-// TestOwnService plays a baseline by priority and the joint topology fairly.
-func TestOwnService(t *testing.T) {
+// TestDefaultService plays a baseline by priority and the joint topology fairly.
+func TestDefaultService(t *testing.T) {
 	fair := runScenario(t, "megatron177b", 2, `policy.service="max-min"`)
-	own := runScenario(t, "megatron177b", 2)
+	defaults := runScenario(t, "megatron177b", 2)
 	byLevel := runScenario(t, "megatron177b", 2, `policy.service="level-priority"`)
 	const joint, sqrt = "delta-joint", "sqrt-alloc"
-	f, o, l := metricOf(t, fair, "nct"), metricOf(t, own, "nct"), metricOf(t, byLevel, "nct")
+	f, o, l := metricByPolicy(t, fair, "nct"), metricByPolicy(t, defaults, "nct"), metricByPolicy(t, byLevel, "nct")
 	if !(f[joint] > o[joint]) || l[joint] != o[joint] {
 		t.Errorf("delta-joint: fair %v, own %v, by level %v", f[joint], o[joint], l[joint])
 	}
@@ -118,8 +118,8 @@ func TestOwnService(t *testing.T) {
 // TestFixed plays the user's own matrix, reduced and on all replicas.
 func TestFixed(t *testing.T) {
 	fixed := []string{`policy.allocators=["fixed", "uniform"]`, "policy.fixed.circuits=[[2, 2], [2, 2]]"}
-	single := metricOf(t, runScenario(t, "gpt7b", 1, fixed...), "nct")
-	all := metricOf(t, runScenario(t, "gpt7b", 1, append(fixed, "workload.replicas=all")...), "nct")
+	single := metricByPolicy(t, runScenario(t, "gpt7b", 1, fixed...), "nct")
+	all := metricByPolicy(t, runScenario(t, "gpt7b", 1, append(fixed, "workload.replicas=all")...), "nct")
 	if single["fixed"] != single["uniform"] || math.Abs(single["fixed"]-all["fixed"]) > 1e-9 {
 		t.Errorf("two circuits everywhere: fixed %v, uniform %v, fixed on all replicas %v", single["fixed"], single["uniform"], all["fixed"])
 	}
@@ -129,8 +129,8 @@ func TestFixed(t *testing.T) {
 func TestTolerance(t *testing.T) {
 	exact := runScenario(t, "deepseek671b", 2, `policy.allocators=["delta-joint"]`)
 	loose := runScenario(t, "deepseek671b", 2, `policy.allocators=["delta-joint"]`, "policy.port_tolerance=0.01")
-	c, d := metricOf(t, exact, "makespan_s")["delta-joint"], metricOf(t, loose, "makespan_s")["delta-joint"]
-	p, q := metricOf(t, exact, "ports")["delta-joint"], metricOf(t, loose, "ports")["delta-joint"]
+	c, d := metricByPolicy(t, exact, "makespan_s")["delta-joint"], metricByPolicy(t, loose, "makespan_s")["delta-joint"]
+	p, q := metricByPolicy(t, exact, "ports")["delta-joint"], metricByPolicy(t, loose, "ports")["delta-joint"]
 	if !(q < p) || d < c || d > c*1.01*(1+1e-8) {
 		t.Errorf("exact: %v ports in %v s; at 1 %%: %v ports in %v s", p, c, q, d)
 	}
@@ -159,7 +159,7 @@ func BenchmarkRun(b *testing.B) {
 // together.
 func TestTightPorts(t *testing.T) {
 	o := runScenario(t, "gpt7b", 2, "workload.replicas=all", "workload.gpus=24", "fabric.ports_per_pod=4")
-	c := metricOf(t, o, "makespan_s")
+	c := metricByPolicy(t, o, "makespan_s")
 	for name, v := range c {
 		if v < c["delta-joint"]*(1-1e-9) || name != "delta-joint" && v < c["delta-topo"]*(1-1e-9) {
 			t.Errorf("%s takes %v s, delta-topo %v, delta-joint %v", name, v, c["delta-topo"], c["delta-joint"])
@@ -167,9 +167,9 @@ func TestTightPorts(t *testing.T) {
 	}
 }
 
-// TestOneWayRing compares a replica that stands for three with the three, on a ring that is used one way round:
+// TestUnidirectionalRing compares a replica that stands for three with the three, on a ring that is used one way round:
 // baselines see the same traffic, and pods send as much.
-func TestOneWayRing(t *testing.T) {
+func TestUnidirectionalRing(t *testing.T) {
 	sent := func(o *Outcome) float64 {
 		bits, s := 0.0, o.Detail.Policies[0].Demand[0]
 		for i := range s.Value[:len(s.Value)-1] {
@@ -181,7 +181,7 @@ func TestOneWayRing(t *testing.T) {
 		common := []string{"workload.gpus=24", "workload.sequence=16384", "fabric.ports_per_pod=9", "workload.ring=" + ring, `policy.allocators=["sqrt-alloc"]`}
 		single := runScenario(t, "gpt7b", 1, common...)
 		all := runScenario(t, "gpt7b", 1, append(common, "workload.replicas=all")...)
-		if a, b := metricOf(t, single, "nct")["sqrt-alloc"], metricOf(t, all, "nct")["sqrt-alloc"]; math.Abs(a-b) > 1e-9 {
+		if a, b := metricByPolicy(t, single, "nct")["sqrt-alloc"], metricByPolicy(t, all, "nct")["sqrt-alloc"]; math.Abs(a-b) > 1e-9 {
 			t.Errorf("%s: NCT %v by one replica, %v by all", ring, a, b)
 		}
 		if a, b := sent(single), sent(all); math.Abs(a-b) > 1e-6*b {
@@ -190,33 +190,33 @@ func TestOneWayRing(t *testing.T) {
 	}
 }
 
-// TestManyTopologies has delta-fast search more than 10^9 topologies: 22 bundles between the 8 pods of each of two
+// TestLargeSearch has delta-fast search more than 10^9 topologies: 22 bundles between the 8 pods of each of two
 // unlike replicas.
-func TestManyTopologies(t *testing.T) {
+func TestLargeSearch(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	microbatches, most := "8", 0.005
-	if *long {
-		microbatches, most = "128", 0.002
+	microbatches, maxGap := "8", 0.005
+	if *longTests {
+		microbatches, maxGap = "128", 0.002
 	}
 	o := runScenario(t, "megatron462b", 2, "workload.microbatches="+microbatches, "workload.gpus=256", "fabric.gpus_per_pod_per_replica=16", "replica.1.compute_scale=1.03",
 		`policy.allocators=["prop-alloc", "sqrt-alloc", "iter-halve", "delta-fast", "delta-joint"]`)
-	c, gap := metricOf(t, o, "makespan_s"), metricOf(t, o, "gap")
+	c, gap := metricByPolicy(t, o, "makespan_s"), metricByPolicy(t, o, "gap")
 	for _, name := range []string{"prop-alloc", "sqrt-alloc", "iter-halve"} {
 		if !(c["delta-fast"] < c[name]) {
 			t.Errorf("delta-fast takes %v s, %s %v", c["delta-fast"], name, c[name])
 		}
 	}
-	if gap["delta-joint"] > 1e-6 || gap["delta-fast"] > most {
-		t.Errorf("gaps %v, want delta-joint certified and delta-fast within %g", gap, most)
+	if gap["delta-joint"] > 1e-6 || gap["delta-fast"] > maxGap {
+		t.Errorf("gaps %v, want delta-joint certified and delta-fast within %g", gap, maxGap)
 	}
 }
 
-// TestReferenceIsBeatenByNone runs what no priority rule serves best: the ideal fabric must do what circuits can.
-func TestReferenceIsBeatenByNone(t *testing.T) {
-	s, err := Parse("odd.toml", []byte(beatsRules), nil)
+// TestNoTopologyBeatsReference runs what no priority rule serves best: the ideal fabric must do what circuits can.
+func TestNoTopologyBeatsReference(t *testing.T) {
+	s, err := Parse("odd.toml", []byte(priorityCounterexample), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,14 +224,14 @@ func TestReferenceIsBeatenByNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, nct := range metricOf(t, o, "nct") {
+	for name, nct := range metricByPolicy(t, o, "nct") {
 		if nct < 1-1e-9 {
 			t.Errorf("%s has NCT %v: faster than the ideal fabric", name, nct)
 		}
 	}
 }
 
-const beatsRules = `
+const priorityCounterexample = `
 [workload]
 kind="training"
 sequence=4096

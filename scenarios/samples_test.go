@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestSampleRuns simulates the workloads of other projects in the folder that SIM_SAMPLES names on pods of circuits, a torus
+// TestSampleTraces simulates the workloads of other projects in the folder that SIM_SAMPLES names on pods of circuits, a torus
 // and a fat tree, at both levels, and holds the table of docs/traces.md to what comes out.
-func TestSampleRuns(t *testing.T) {
+func TestSampleTraces(t *testing.T) {
 	root := os.Getenv("SIM_SAMPLES")
 	if root == "" || testing.Short() {
 		t.Skip("SIM_SAMPLES names no folder of samples, or tests are to be short")

@@ -12,33 +12,33 @@ import (
 	"sim/scenarios/result"
 )
 
-// figure is a study of reconfiguration delays: rows[setting][delay][planner].
-type figure struct {
+// delayStudy is a study of reconfiguration delays: rows[setting][delay][planner].
+type delayStudy struct {
 	planners []string
 	settings []string
 	rows     [][][]result.Row
 }
 
-// delays is how many reconfiguration delays figures have.
-const delays = 60
+// delayCount is how many reconfiguration delays figures have.
+const delayCount = 60
 
-// readFigure computes every cell of a study whose last axis is the delay, two at a time.
-func readFigure(t testing.TB, name string, overrides ...string) *figure {
+// runDelayStudy computes every cell of a study whose last axis is the delay, two at a time.
+func runDelayStudy(t testing.TB, name string, overrides ...string) *delayStudy {
 	t.Helper()
 	st, err := LoadStudy(name, overrides)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &figure{}
+	f := &delayStudy{}
 	n := st.Variants()
-	f.rows = make([][][]result.Row, n/delays)
+	f.rows = make([][][]result.Row, n/delayCount)
 	var wg sync.WaitGroup
 	next := make(chan int)
 	for range 2 {
 		wg.Go(func() {
 			for i := range next {
-				for r := range delays {
-					s, err := st.Variant(i*delays + r)
+				for r := range delayCount {
+					s, err := st.Variant(i*delayCount + r)
 					if err != nil {
 						t.Error(err)
 						return
@@ -61,8 +61,8 @@ func readFigure(t testing.TB, name string, overrides ...string) *figure {
 			}
 		})
 	}
-	for i := range n / delays {
-		s, err := st.Variant(i * delays)
+	for i := range n / delayCount {
+		s, err := st.Variant(i * delayCount)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,11 +75,11 @@ func readFigure(t testing.TB, name string, overrides ...string) *figure {
 	return f
 }
 
-// gain returns 1 - the completion of a planner over that of the best other, of which ours and the paper's are left out,
+// maxGain returns 1 - the completion of a planner over that of the best other, of which ours and the paper's are left out,
 // where it is largest over delays, with its place.
-func (f *figure) gain(setting int, planner string) (best float64, at int) {
+func (f *delayStudy) maxGain(setting int, planner string) (best float64, delay int) {
 	best = math.Inf(-1)
-	own := slices.Index(f.planners, planner)
+	column := slices.Index(f.planners, planner)
 	for r, rows := range f.rows[setting] {
 		other := math.Inf(1)
 		for i, row := range rows {
@@ -87,18 +87,18 @@ func (f *figure) gain(setting int, planner string) (best float64, at int) {
 				other = min(other, row.Metrics["completion_s"])
 			}
 		}
-		if g := 1 - rows[own].Metrics["completion_s"]/other; g > best {
-			best, at = g, r
+		if g := 1 - rows[column].Metrics["completion_s"]/other; g > best {
+			best, delay = g, r
 		}
 	}
-	return best, at
+	return best, delay
 }
 
 // TestFigures11And12 prints what the paper's construction and ours gain over the baselines, each at the delay at which
 // it gains most, against several readings of the baselines, and holds the plans of "reconfigure-during+" to those of
 // all others that have one.
 func TestFigures11And12(t *testing.T) {
-	if !*long {
+	if !*longTests {
 		t.Skip("plans for a minute; -long runs it")
 	}
 	for _, name := range []string{"fig11", "fig12"} {
@@ -110,11 +110,11 @@ func TestFigures11And12(t *testing.T) {
 			{"simulated on shortest ways, permutations striped", []string{"policy.static.schedule=simulated", "policy.fast.model=striped"}},
 			{"simulated on shortest ways, permutations on one switch", []string{"policy.static.schedule=simulated", "policy.fast.model=one"}},
 		} {
-			f := readFigure(t, name, read.set...)
+			f := runDelayStudy(t, name, read.set...)
 			var during, plus float64
 			for i, setting := range f.settings {
-				g, r := f.gain(i, "reconfigure-during")
-				h, s := f.gain(i, "reconfigure-during+")
+				g, r := f.maxGain(i, "reconfigure-during")
+				h, s := f.maxGain(i, "reconfigure-during+")
 				during, plus = during+g, plus+h
 				t.Logf("%s, %s: %-28s paper's %5.1f %% (delay %d, %s), ours %5.1f %% (delay %d, %s)", name, read.name, setting,
 					100*g, r, f.rows[i][r][0].Labels["origin"], 100*h, s, f.rows[i][s][1].Labels["origin"])
@@ -130,12 +130,12 @@ func TestFigures11And12(t *testing.T) {
 							best = min(best, row.Metrics["completion_s"])
 						}
 					}
-					own := rows[slices.Index(f.planners, "reconfigure-during+")]
+					plus := rows[slices.Index(f.planners, "reconfigure-during+")]
 					cells++
-					switch c := own.Metrics["completion_s"]; {
+					switch c := plus.Metrics["completion_s"]; {
 					case c > best*(1+1e-12):
 						t.Errorf("%s, %s, %s, delay %d: %g s, another plan %g s", name, read.name, f.settings[i], r, c, best)
-					case c < best*(1-1e-12) && !strings.Contains(own.Labels["origin"], ": "):
+					case c < best*(1-1e-12) && !strings.Contains(plus.Labels["origin"], ": "):
 						won++
 					case c < best*(1-1e-12):
 						equal++

@@ -18,7 +18,7 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
-var long = flag.Bool("long", false, "also run the tests that take minutes")
+var longTests = flag.Bool("long", false, "also run the tests that take minutes")
 
 const smallDomain = `
 [workload]
@@ -30,8 +30,8 @@ gpus = 8
 reconfiguration_delay = "283500ns"
 `
 
-// everyPlanner is what an all-to-all may be planned by, beside a file.
-var everyPlanner = `policy.planners=["reconfigure-during", "reconfigure-during+", "fast", "mixnet", "topoopt", "directconnect-kautz", ` +
+// allPlanners is what an all-to-all may be planned by, beside a file.
+var allPlanners = `policy.planners=["reconfigure-during", "reconfigure-during+", "fast", "mixnet", "topoopt", "directconnect-kautz", ` +
 	`"directconnect-circulant", "static-ring", "bruck", "spreadout"]`
 
 // TestWorkedExample: the paper's example (Sec. 2.3), T = 40.5 us: 30 T, 35 T and 56 T, on the packet engine too.
@@ -53,25 +53,25 @@ func TestFluidBounds(t *testing.T) {
 		{"workload.sizes=zipf", "fabric.switches=3"}, {"workload.sizes=random", "fabric.switches=2", "fabric.gpus=7"},
 		{"workload.sizes=zipf", "fabric.switches=3", "fabric.gpus=6", "workload.chunk=32MB", "workload.message=10MB", "seed=461"}, {"fabric.switches=2", "fabric.reconfigure=independent"},
 	} {
-		o := runText(t, smallDomain, append(set, everyPlanner)...)
+		o := runText(t, smallDomain, append(set, allPlanners)...)
 		bound := o.Document.Reference["bound_completion_s"]
 		fluid, fastest := 0, math.Inf(1) // of plans
 		for _, r := range o.Document.Rows {
 			if !r.Fluid() {
 				fastest = min(fastest, r.Metrics["completion_s"])
 			}
-			m, least := r.Metrics, bound
+			m, lowerBound := r.Metrics, bound
 			if r.Fluid() {
 				fluid++
-				if least = m["bound_completion_fluid_s"]; least > bound || r.Labels["gap_completion_model"] != plan.FluidModel || r.Labels["gap_model"] != plan.FluidModel {
-					t.Errorf("%v, %s: bound %g of a fluid schedule, %g of plans; %v", set, r.Policy, least, bound, r.Labels)
+				if lowerBound = m["bound_completion_fluid_s"]; lowerBound > bound || r.Labels["gap_completion_model"] != plan.FluidModel || r.Labels["gap_model"] != plan.FluidModel {
+					t.Errorf("%v, %s: bound %g of a fluid schedule, %g of plans; %v", set, r.Policy, lowerBound, bound, r.Labels)
 				}
 				if m["completion_s"] < bound {
 					below++
 				}
 			}
-			if math.Abs(m["completion_s"]/least-1-m["gap_completion"]) > 1e-9 || m["gap_completion"] < 0 {
-				t.Errorf("%v, %s: %g s, bound %g s, gap %g", set, r.Policy, m["completion_s"], least, m["gap_completion"])
+			if math.Abs(m["completion_s"]/lowerBound-1-m["gap_completion"]) > 1e-9 || m["gap_completion"] < 0 {
+				t.Errorf("%v, %s: %g s, bound %g s, gap %g", set, r.Policy, m["completion_s"], lowerBound, m["gap_completion"])
 			}
 		}
 		best := o.Document.Best("completion_s")
@@ -86,7 +86,7 @@ func TestFluidBounds(t *testing.T) {
 
 // TestEveryPlan: every planner's plan, of equal and unequal sizes, is played as it claims, keeps to its bounds, is read
 // back, and stands before a checker that knows nothing of this program.
-func TestEveryPlan(t *testing.T) {
+func TestPlansOfAllPlanners(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
 	for _, set := range [][]string{
@@ -95,7 +95,7 @@ func TestEveryPlan(t *testing.T) {
 		{"fabric.gpus=16", "policy.reconfigure-during+.relay=false"}, {"fabric.gpus=12", "fabric.switches=2", "fabric.reconfigure=independent"},
 		{"fabric.gpus=2"}, {"fabric.gpus=9", "fabric.switches=8", "workload.sizes=zipf"},
 	} {
-		o := runText(t, smallDomain, append(set, everyPlanner, "policy.static.schedule=simulated", "engine.level=packet")...)
+		o := runText(t, smallDomain, append(set, allPlanners, "policy.static.schedule=simulated", "engine.level=packet")...)
 		best := math.Inf(1)
 		for _, r := range o.Document.Rows {
 			m := r.Metrics
@@ -135,7 +135,7 @@ func TestEveryPlan(t *testing.T) {
 }
 
 // TestImported: a plan that was written out is the same when read back, and breaches are named with their transmission.
-func TestImported(t *testing.T) {
+func TestImportedPlan(t *testing.T) {
 	o := runText(t, smallDomain, `policy.planners=["reconfigure-during"]`)
 	var b bytes.Buffer
 	if err := o.WriteSchedules(&b); err != nil {
@@ -183,12 +183,12 @@ func TestImported(t *testing.T) {
 
 // TestImportedOnTheirOwn: so is a plan whose switches reconfigure on their own, for the delay that it was made for and
 // for shorter ones, where they may.
-func TestImportedOnTheirOwn(t *testing.T) {
-	own := []string{"fabric.gpus=32", "fabric.switches=2", "workload.message=4MB", "fabric.reconfigure=independent", "engine.level=packet", "fabric.reconfiguration_delay=200us"}
-	o := runText(t, smallDomain, append(own, `policy.planners=["reconfigure-during+"]`)...)
-	was := o.Document.Rows[0]
-	if was.Labels["reconfigure"] != "independent" {
-		t.Fatalf("switches go together: %v", was)
+func TestImportedIndependentSwitches(t *testing.T) {
+	settings := []string{"fabric.gpus=32", "fabric.switches=2", "workload.message=4MB", "fabric.reconfigure=independent", "engine.level=packet", "fabric.reconfiguration_delay=200us"}
+	o := runText(t, smallDomain, append(settings, `policy.planners=["reconfigure-during+"]`)...)
+	written := o.Document.Rows[0]
+	if written.Labels["reconfigure"] != "independent" {
+		t.Fatalf("switches go together: %v", written)
 	}
 	var b bytes.Buffer
 	if err := o.WriteSchedules(&b); err != nil {
@@ -198,21 +198,21 @@ func TestImportedOnTheirOwn(t *testing.T) {
 	if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	own = append(own, `policy.planners=["imported"]`, "policy.imported.file="+file)
-	is := runText(t, smallDomain, own...).Document.Rows[0]
-	if is.Metrics["completion_s"] != was.Metrics["synchronised_s"] || is.Metrics["synchronised_s"] != was.Metrics["synchronised_s"] ||
-		is.Metrics["reconfigurations"] != was.Metrics["reconfigurations"] {
-		t.Errorf("read back %v, written %v", is.Metrics, was.Metrics)
+	settings = append(settings, `policy.planners=["imported"]`, "policy.imported.file="+file)
+	imported := runText(t, smallDomain, settings...).Document.Rows[0]
+	if imported.Metrics["completion_s"] != written.Metrics["synchronised_s"] || imported.Metrics["synchronised_s"] != written.Metrics["synchronised_s"] ||
+		imported.Metrics["reconfigurations"] != written.Metrics["reconfigurations"] {
+		t.Errorf("read back %v, written %v", imported.Metrics, written.Metrics)
 	}
 	for _, set := range []string{"fabric.reconfigure=together", "fabric.reconfiguration_delay=2ms"} {
-		if _, err := Parse("scaleup.toml", []byte(smallDomain), append(own, set)); err == nil || !strings.Contains(err.Error(), "require independent switches") {
+		if _, err := Parse("scaleup.toml", []byte(smallDomain), append(settings, set)); err == nil || !strings.Contains(err.Error(), "require independent switches") {
 			t.Errorf("%s: %v", set, err)
 		}
 	}
 }
 
 // TestPlanningInterrupted: a run does not wait for a planning when it is cancelled.
-func TestPlanningInterrupted(t *testing.T) {
+func TestPlanningIsCancelled(t *testing.T) {
 	s, err := Parse("scaleup.toml", []byte(smallDomain), []string{"fabric.gpus=32", "workload.sizes=random", "engine.level=cost", `policy.planners=["reconfigure-during+"]`})
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +229,7 @@ func TestPlanningInterrupted(t *testing.T) {
 }
 
 // TestScaledFaults: what cannot be is refused in a line, with its key.
-func TestScaledFaults(t *testing.T) {
+func TestScaleUpDiagnostics(t *testing.T) {
 	dir := t.TempDir()
 	csv := func(text string) string {
 		name := filepath.Join(dir, fmt.Sprintf("%d.csv", len(text)))
@@ -297,7 +297,7 @@ func TestScaledFaults(t *testing.T) {
 }
 
 // TestGathers: other collectives are checked, and never slower than the best ring that stays.
-func TestGathers(t *testing.T) {
+func TestOtherCollectives(t *testing.T) {
 	for _, kind := range []string{"all-reduce", "reduce-scatter", "all-gather"} {
 		for _, set := range [][]string{{}, {"fabric.gpus=7"}, {"fabric.switches=2", "fabric.gpus=16"}, {"workload.message=64KB", "fabric.reconfiguration_delay=100ns"}} {
 			o := runText(t, smallDomain, append(set, "workload.kind="+kind)...)
@@ -310,7 +310,7 @@ func TestGathers(t *testing.T) {
 }
 
 // TestExperts: a training step takes at least as long as without its all-to-alls, and the longer these take the longer.
-func TestExperts(t *testing.T) {
+func TestExpertStep(t *testing.T) {
 	const step = `
 [workload]
 kind = "training"
@@ -329,13 +329,13 @@ kind = "scaleup"
 reconfiguration_delay = "20us"
 `
 	o := runText(t, step)
-	none := o.Document.Reference["makespan_s"]
+	withoutExchange := o.Document.Reference["makespan_s"]
 	for _, r := range o.Document.Rows {
 		// A pass crosses the 58 layers with experts of all 4 stages once there and once back, so that one micro-batch
 		// alone adds 4 all-to-alls a layer.
-		least := 4 * 58 / 4.0 * r.Metrics["all_to_all_s"]
-		if over := r.Metrics["makespan_s"] - none; over < least*(1-1e-9) || math.Abs(over-r.Metrics["exchange_exposed_s"]) > 1e-12 {
-			t.Errorf("%s: %g s longer, at least %g s", r.Policy, over, least)
+		minIncrease := 4 * 58 / 4.0 * r.Metrics["all_to_all_s"]
+		if increase := r.Metrics["makespan_s"] - withoutExchange; increase < minIncrease*(1-1e-9) || math.Abs(increase-r.Metrics["exchange_exposed_s"]) > 1e-12 {
+			t.Errorf("%s: %g s longer, at least %g s", r.Policy, increase, minIncrease)
 		}
 	}
 	// A single topology stays from one all-to-all to the next, in every figure that tells of it.
@@ -350,8 +350,8 @@ reconfiguration_delay = "20us"
 	for _, known := range []string{"none", "returns", "all"} {
 		o := runText(t, step, `policy.planners=["fast", "static-ring"]`, "fabric.known_ahead="+known)
 		row, ring := o.Document.Rows[0].Metrics, o.Document.Rows[1].Metrics
-		const most = 4*58*4*20e-6 + 1e-9 // of 4 micro-batches in a row through all layers
-		if hidden := row["hidden_s"]; row["makespan_s"] >= last || hidden > most || (hidden > 0) != (known != "none") {
+		const maxHidden = 4*58*4*20e-6 + 1e-9 // of 4 micro-batches in a row through all layers
+		if hidden := row["hidden_s"]; row["makespan_s"] >= last || hidden > maxHidden || (hidden > 0) != (known != "none") {
 			t.Errorf("known ahead %s: %g s, %g s of it hidden, before %g s", known, row["makespan_s"], hidden, last)
 		}
 		if ring["hidden_s"] != 0 {

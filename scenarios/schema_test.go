@@ -24,11 +24,11 @@ func allTables() []*schema.Table {
 	return tables
 }
 
-// leaves adds the addresses of v's fields that are no structs.
-func leaves(v reflect.Value, path string, found map[uintptr]string) {
+// collectFields adds the addresses of v's fields that are no structs.
+func collectFields(v reflect.Value, path string, found map[uintptr]string) {
 	if v.Kind() == reflect.Struct {
 		for i := range v.NumField() {
-			leaves(v.Field(i), path+"."+v.Type().Field(i).Name, found)
+			collectFields(v.Field(i), path+"."+v.Type().Field(i).Name, found)
 		}
 		return
 	}
@@ -39,26 +39,26 @@ func leaves(v reflect.Value, path string, found map[uintptr]string) {
 func TestEveryFieldHasAKey(t *testing.T) {
 	s := &Scenario{Replicas: []input.Replica{{}}, Jobs: []Job{{}}}
 	missing := map[uintptr]string{}
-	leaves(reflect.ValueOf(s).Elem(), "Scenario", missing)
-	leaves(reflect.ValueOf(&s.Replicas[0]).Elem(), "Replica", missing)
-	leaves(reflect.ValueOf(&s.Jobs[0]).Elem(), "Job", missing)
-	for _, whole := range []any{&s.Replicas, &s.Jobs, &s.Jobs[0].Scenario, &s.Tiers, &s.Workload.Patterns, &s.Workload.Programs, &s.Fabric.Generators, &s.Fabric.Links.InnerTiers, &s.Fabric.Links.KindName, &s.Workload.Measured, &s.Workload.HasCopySync, &s.Workload.Trace.Job, &s.Workload.Trace.HoldsStage, &s.Workload.StepScenarios,
+	collectFields(reflect.ValueOf(s).Elem(), "Scenario", missing)
+	collectFields(reflect.ValueOf(&s.Replicas[0]).Elem(), "Replica", missing)
+	collectFields(reflect.ValueOf(&s.Jobs[0]).Elem(), "Job", missing)
+	for _, excluded := range []any{&s.Replicas, &s.Jobs, &s.Jobs[0].Scenario, &s.Tiers, &s.Workload.Patterns, &s.Workload.Programs, &s.Fabric.Generators, &s.Fabric.Links.InnerTiers, &s.Fabric.Links.KindName, &s.Workload.Measured, &s.Workload.HasCopySync, &s.Workload.Trace.Job, &s.Workload.Trace.HoldsStage, &s.Workload.StepScenarios,
 		&s.files, &s.Deprecated, &s.Policy.Optimised.Cache, &s.Policy.MILP.Export} { // not keys themselves
-		delete(missing, reflect.ValueOf(whole).Pointer())
+		delete(missing, reflect.ValueOf(excluded).Pointer())
 	}
 	for _, k := range allForms() {
-		taken := map[uintptr]string{}
+		keyOf := map[uintptr]string{}
 		for _, tab := range formSchema(s, false, k).Tables {
 			for _, key := range tab.Keys {
 				field := key.Field(0)
-				at := field.Addr().Pointer()
-				if other, ok := taken[at]; ok {
+				address := field.Addr().Pointer()
+				if other, ok := keyOf[address]; ok {
 					t.Errorf("%s.%s sets the field of %s", tab.Path, key.Name, other)
 				}
-				if field.Type() == reflect.TypeFor[string]() || missing[at] != "" {
-					taken[at] = tab.Path + "." + key.Name
+				if field.Type() == reflect.TypeFor[string]() || missing[address] != "" {
+					keyOf[address] = tab.Path + "." + key.Name
 				}
-				delete(missing, at)
+				delete(missing, address)
 			}
 		}
 	}
@@ -81,9 +81,9 @@ func TestSchema(t *testing.T) {
 			t.Errorf("[%s] has no doc", tab.Path)
 		}
 		for _, k := range tab.Keys {
-			at := tab.Path + "." + k.Name
+			key := tab.Path + "." + k.Name
 			if k.Doc == "" || strings.ContainsAny(k.Doc, "|\n") {
-				t.Errorf("%s: doc %q", at, k.Doc)
+				t.Errorf("%s: doc %q", key, k.Doc)
 			}
 			for _, w := range []*schema.Condition{tab.When, k.UseCondition()} {
 				if w == nil {
@@ -91,7 +91,7 @@ func TestSchema(t *testing.T) {
 				}
 				for _, dep := range w.Keys {
 					if !exists(dep) {
-						t.Errorf("%s depends on %s, which does not exist", at, dep)
+						t.Errorf("%s depends on %s, which does not exist", key, dep)
 					}
 				}
 			}
@@ -100,9 +100,9 @@ func TestSchema(t *testing.T) {
 			}
 			var m map[string]any
 			if _, err := toml.Decode("v = "+strings.Trim(k.DefaultText, "`"), &m); err != nil {
-				t.Errorf("%s: default %s: %v", at, k.DefaultText, err)
+				t.Errorf("%s: default %s: %v", key, k.DefaultText, err)
 			} else if w := k.Set(0, m["v"]); w != nil {
-				t.Errorf("%s: default %s: %v", at, k.DefaultText, w)
+				t.Errorf("%s: default %s: %v", key, k.DefaultText, w)
 			}
 		}
 	}
@@ -143,46 +143,46 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// fits tells where a value is none of what a JSON Schema allows, "" if nowhere. It knows what JSONSchema writes.
-func fits(of map[string]any, v any, at string) string {
-	if all, ok := of["anyOf"].([]any); ok {
+// findMismatch tells where a value is none of what a JSON Schema allows, "" if nowhere. It knows what JSONSchema writes.
+func findMismatch(node map[string]any, v any, path string) string {
+	if all, ok := node["anyOf"].([]any); ok {
 		first := ""
 		for i, one := range all {
-			where := fits(one.(map[string]any), v, at)
-			if where == "" {
+			mismatch := findMismatch(one.(map[string]any), v, path)
+			if mismatch == "" {
 				return ""
 			}
 			if i == 0 {
-				first = where
+				first = mismatch
 			}
 		}
 		return first
 	}
-	if enum, ok := of["enum"].([]any); ok && !slices.Contains(enum, v) {
-		return at
+	if enum, ok := node["enum"].([]any); ok && !slices.Contains(enum, v) {
+		return path
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		for name, inner := range v {
-			properties, closed := of["properties"].(map[string]any)
+			properties, closed := node["properties"].(map[string]any)
 			below, ok := properties[name].(map[string]any)
 			if !ok && closed {
-				return at + "." + name
+				return path + "." + name
 			}
-			if where := fits(below, inner, at+"."+name); where != "" {
-				return where
+			if mismatch := findMismatch(below, inner, path+"."+name); mismatch != "" {
+				return mismatch
 			}
 		}
 	case []any:
-		items, _ := of["items"].(map[string]any)
+		items, _ := node["items"].(map[string]any)
 		for _, inner := range v {
-			if where := fits(items, inner, at); where != "" {
-				return where
+			if mismatch := findMismatch(items, inner, path); mismatch != "" {
+				return mismatch
 			}
 		}
 	case string:
-		if pattern, ok := of["pattern"].(string); ok && !regexp.MustCompile(pattern).MatchString(v) {
-			return at
+		if pattern, ok := node["pattern"].(string); ok && !regexp.MustCompile(pattern).MatchString(v) {
+			return path
 		}
 	}
 	return ""
@@ -194,8 +194,8 @@ func TestJSONSchema(t *testing.T) {
 	if err := WriteJSONSchema(&b); err != nil {
 		t.Fatal(err)
 	}
-	var of map[string]any
-	if err := json.Unmarshal(b.Bytes(), &of); err != nil {
+	var jsonSchema map[string]any
+	if err := json.Unmarshal(b.Bytes(), &jsonSchema); err != nil {
 		t.Fatal(err)
 	}
 	decode := func(data []byte) any {
@@ -212,16 +212,16 @@ func TestJSONSchema(t *testing.T) {
 	}
 	for _, name := range append(EmbeddedScenarios(), EmbeddedStudies()...) {
 		_, data, _ := openFile(name)
-		if where := fits(of, decode(data), ""); where != "" {
-			t.Errorf("%s: %s does not fit", name, where)
+		if mismatch := findMismatch(jsonSchema, decode(data), ""); mismatch != "" {
+			t.Errorf("%s: %s does not fit", name, mismatch)
 		}
 	}
 	for text, want := range map[string]string{
 		"[fabric]\nkind = \"torus\"\ndimms = [3]": ".fabric", "[workload]\nkind = \"train\"": ".workload",
 		"seeed = 3": ".seeed", "[engine]\nuntil = \"3\"": ".engine.until", "[[job]]\nname = \"a\"\nport = 3": ".job.port",
 	} {
-		if where := fits(of, decode([]byte(text)), ""); !strings.HasPrefix(where, want) {
-			t.Errorf("%s: %q does not fit, want %s", text, where, want)
+		if mismatch := findMismatch(jsonSchema, decode([]byte(text)), ""); !strings.HasPrefix(mismatch, want) {
+			t.Errorf("%s: %q does not fit, want %s", text, mismatch, want)
 		}
 	}
 }

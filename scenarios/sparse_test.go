@@ -42,11 +42,11 @@ func TestSparseMatrix(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s, %s: %v", name, file, err)
 			}
-			again, err := Parse("kept.toml", s.TOML(), nil)
+			reread, err := Parse("kept.toml", s.TOML(), nil)
 			if err != nil {
 				t.Fatalf("%s, %s: what is kept with results: %v", name, file, err)
 			}
-			for _, one := range []*Scenario{s, again} {
+			for _, one := range []*Scenario{s, reread} {
 				o, err := Run(t.Context(), one, RunOptions{Workers: 1})
 				if err != nil {
 					t.Fatalf("%s, %s: %v", name, file, err)
@@ -64,7 +64,7 @@ func TestSparseMatrix(t *testing.T) {
 }
 
 // TestSends: listed messages are held against the nodes, and each fault is told in a line.
-func TestSends(t *testing.T) {
+func TestListedMessages(t *testing.T) {
 	const text = "[workload]\nkind = \"matrix\"\n[fabric]\nkind = \"torus\"\ndims = [2, 2]\nlink_rate = \"400Gbps\"\n[policy]\nrouters = [\"dor\"]\n"
 	m := runText(t, text, "workload.sends=[[0, 1, 1000, 2, 5000], [3, 0, 1]]", "workload.packet=1000B").Document.Rows[0].Metrics
 	dense := runText(t, text, "workload.matrix=[[0, 1000, 5000, 0], [0, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]]", "workload.packet=1000B").Document.Rows[0].Metrics

@@ -86,7 +86,7 @@ expert_ffn = 2048
 
 // TestStepCallsEverywhere: a step whose collectives are in the graph takes in packets about as long as as fluid, never
 // less than its bound or the ideal fabric, and every dimension of it exposes something.
-func TestStepCallsEverywhere(t *testing.T) {
+func TestStepCallsOnFabrics(t *testing.T) {
 	for _, fabric := range []string{
 		"[fabric]\nkind = \"torus\"\ndims = [4, 2, 2]\n",
 		"[fabric]\nkind = \"torus\"\ndims = [4, 4, 2]\nfailed_links = [\"0 x+\"]\n[policy]\nrouters = [\"shortest\"]\n",
@@ -118,7 +118,7 @@ func TestStepCallsEverywhere(t *testing.T) {
 }
 
 // TestStepCallsAtFault: what calls cannot be is told by the keys.
-func TestStepCallsAtFault(t *testing.T) {
+func TestStepCallDiagnostics(t *testing.T) {
 	for set, want := range map[string]string{
 		"workload.pieces=65536 workload.microbatches=64":                                         "workload.pieces: passes of stages and transfers between GPUs take about 6.71e+07 tasks",
 		"workload.collectives=none workload.pieces=2":                                            "workload.pieces: is not used by",
@@ -141,16 +141,16 @@ func TestStepCallsAtFault(t *testing.T) {
 
 // TestStepCallsBest: each dimension may have an algorithm of its own, and "best" is none worse than any single change of
 // what it finds, nor than the usual ones.
-func TestStepCallsBest(t *testing.T) {
+func TestStepCallsBestAlgorithm(t *testing.T) {
 	const torus = "\n[fabric]\nkind = \"torus\"\ndims = [4, 2, 2]\n[engine]\nlevel = \"flow\"\n[policy]\nrouters = [\"dor\"]\n"
 	end := func(by string) (float64, string) {
 		t.Helper()
 		row := runText(t, smallExperts+torus, "policy.collective="+by).Document.Rows[0]
 		return row.Metrics["makespan_s"], row.Labels["algorithm"]
 	}
-	usual, _ := end("ring")
-	if same, _ := end(`{ tp = "ring", cp = "ring", ep = "direct", dp = "ring" }`); same != usual {
-		t.Errorf("%v s with rings by dimension, %v s with rings", same, usual)
+	rings, _ := end("ring")
+	if same, _ := end(`{ tp = "ring", cp = "ring", ep = "direct", dp = "ring" }`); same != rings {
+		t.Errorf("%v s with rings by dimension, %v s with rings", same, rings)
 	}
 	best, by := end("best")
 	if again, none := end(by); again != best || none != "" {
@@ -161,11 +161,11 @@ func TestStepCallsBest(t *testing.T) {
 			t.Errorf("best takes %v s with %s, %s %v s", best, by, change, other)
 		}
 	}
-	if best >= usual {
-		t.Errorf("best takes %v s with %s, rings %v s", best, by, usual)
+	if best >= rings {
+		t.Errorf("best takes %v s with %s, rings %v s", best, by, rings)
 	}
-	if some, by := end("dp=best"); some < best || some > usual || !strings.HasPrefix(by, "tp=ring,cp=ring,ep=ring,dp=") {
-		t.Errorf("the best for dp alone takes %v s with %s, all %v s, rings %v s", some, by, best, usual)
+	if some, by := end("dp=best"); some < best || some > rings || !strings.HasPrefix(by, "tp=ring,cp=ring,ep=ring,dp=") {
+		t.Errorf("the best for dp alone takes %v s with %s, all %v s, rings %v s", some, by, best, rings)
 	}
 	m := runText(t, podStep, "policy.collective=best", "workload.gpus=16", "fabric.ports_per_pod=6", `policy.allocators=["iter-halve"]`, "workload.microbatches=1").Document.Rows[0]
 	if m.Labels["algorithm"] == "" || m.Metrics["nct"] <= 0 {

@@ -78,20 +78,20 @@ func TestStudy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := make([]string, len(st.Axes))
+		labels := make([]string, len(st.Axes))
 		for k, v := range st.AxisIndices(i) {
-			at[k] = st.Axes[k].Labels[v]
+			labels[k] = st.Axes[k].Labels[v]
 		}
 		j := 0
 		for j = range again.Variants() {
 			same := 0
 			for k, v := range again.AxisIndices(j) {
 				n := slices.IndexFunc(st.Axes, func(a Axis) bool { return a.Name == again.Axes[k].Name })
-				if again.Axes[k].Labels[v] == at[n] {
+				if again.Axes[k].Labels[v] == labels[n] {
 					same++
 				}
 			}
-			if same == len(at) {
+			if same == len(labels) {
 				break
 			}
 		}
@@ -100,7 +100,7 @@ func TestStudy(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a.Digest() != b.Digest() {
-			t.Fatalf("variant %v differs:\n%s\n%s", at, a.TOML(), b.TOML())
+			t.Fatalf("variant %v differs:\n%s\n%s", labels, a.TOML(), b.TOML())
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestVariantsAreOverrides(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got, settings); diff != "" {
+		if diff := cmp.Diff(want, got, compareKeys); diff != "" {
 			t.Fatalf("%v: got another scenario (-want +got):\n%s", set, diff)
 		}
 	}
@@ -170,7 +170,7 @@ func TestOverridesOfStudies(t *testing.T) {
 	}
 }
 
-func TestFaultsOfStudies(t *testing.T) {
+func TestStudyDiagnostics(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		set        []string
@@ -240,7 +240,7 @@ func TestEmbeddedStudies(t *testing.T) {
 					others--
 				}
 			}
-			if others > 1 && i < st.Variants()-1 && !*long {
+			if others > 1 && i < st.Variants()-1 && !*longTests {
 				continue
 			}
 			if _, err := st.Variant(i); err != nil {
@@ -302,13 +302,13 @@ func TestLargeStudies(t *testing.T) {
 		{"x.toml:2: sweep.seed: is a range of more than 1000000 values; write fewer", "seed = {from = 1, to = 2000000}\n"},
 		{"x.toml:2: sweep.seed: lists \"1e+20\" twice", "seed = [1e20, 1e20]\n"},
 	} {
-		begin := time.Now()
+		start := time.Now()
 		_, err := ParseStudy("x.toml", []byte("[sweep]\n"+c.sweep+"[workload]\n"), nil)
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v; want %s", c.sweep, err, c.want)
 		}
-		if e := time.Since(begin); e > time.Second {
-			t.Errorf("%s: after %v", c.sweep, e)
+		if elapsed := time.Since(start); elapsed > time.Second {
+			t.Errorf("%s: after %v", c.sweep, elapsed)
 		}
 	}
 	st, err := ParseStudy("x.toml", []byte("base = \"gpt7b\"\n[sweep]\nseed = \"1e20..1e20\"\n"), nil)

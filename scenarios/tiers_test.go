@@ -58,26 +58,26 @@ func TestTierTimes(t *testing.T) {
 	var busy, sent [2]float64
 	for _, pass := range []training.Phase{training.Forward, training.Backward, training.CopyScatter, training.CopyGather} {
 		for v := range w.PP {
-			of := [2]float64{}
+			passTimes := [2]float64{}
 			for _, c := range w.Calls(v, pass) {
 				n := float64(w.Pieces(v) * w.Microbatches)
 				b := float64(c.Bytes)
 				switch c.Dim {
 				case training.Tensor: // half of the vector to the other of two
-					of[0] += n * (8*b/2/3.6e12 + 500e-9)
+					passTimes[0] += n * (8*b/2/3.6e12 + 500e-9)
 					sent[0] += n * b * 4 * 2 // of four groups, in two replicas
 				case training.Expert: // to one inside, and six outside
-					of[0] += n * (8*b/3.6e12 + 500e-9)
-					of[1] += n * (8*6*b/800e9 + 0)
+					passTimes[0] += n * (8*b/3.6e12 + 500e-9)
+					passTimes[1] += n * (8*6*b/800e9 + 0)
 					sent[0] += n * b * 8 * 2
 					sent[1] += n * b * 8 * 6 * 2
 				case training.Sync: // once, by rings of the four copies of each of two tensor-parallel parts
-					of[1] += 8 * 3 * b / 4 / 800e9
+					passTimes[1] += 8 * 3 * b / 4 / 800e9
 					sent[1] += 3 * b * 2 * 2
 				}
 			}
 			if v == 0 {
-				busy[0], busy[1] = busy[0]+of[0], busy[1]+of[1]
+				busy[0], busy[1] = busy[0]+passTimes[0], busy[1]+passTimes[1]
 			}
 		}
 	}
@@ -177,14 +177,14 @@ func TestExpertSizesInTiers(t *testing.T) {
 func TestTiersOfLinks(t *testing.T) {
 	outer := "kind = \"electrical\"\ngpus = 64\nlink_rate = \"400Gbps\"\nlink_latency = \"1us\"\n"
 	text := switchedTiers[:strings.Index(switchedTiers, "kind = \"ocs-pods\"")] + outer
-	long := runText(t, text, "engine.level=flow", "workload.microbatches=2").Document.Rows[0].Metrics
-	short := runText(t, text[:strings.Index(text, "kind = \"tiers\"")]+outer, "engine.level=flow", "workload.microbatches=2").Document.Rows[0].Metrics
-	if long["makespan_s"] <= short["makespan_s"] || long["tier3_exposed_s"] != long["comm_exposed_s"] || long["tier3_doubled_s"] >= long["makespan_s"] {
-		t.Errorf("%v with tiers inside, %v without", long, short)
+	tiered := runText(t, text, "engine.level=flow", "workload.microbatches=2").Document.Rows[0].Metrics
+	flat := runText(t, text[:strings.Index(text, "kind = \"tiers\"")]+outer, "engine.level=flow", "workload.microbatches=2").Document.Rows[0].Metrics
+	if tiered["makespan_s"] <= flat["makespan_s"] || tiered["tier3_exposed_s"] != tiered["comm_exposed_s"] || tiered["tier3_doubled_s"] >= tiered["makespan_s"] {
+		t.Errorf("%v with tiers inside, %v without", tiered, flat)
 	}
 	packets := runText(t, text, "engine.level=packet", "workload.packet=256KB", "workload.microbatches=2").Document.Rows[0].Metrics
 	for _, name := range []string{"makespan_s", "tier1_exposed_s", "tier2_exposed_s"} {
-		if p, f := packets[name], long[name]; p <= f || p > 1.15*f { // each call waits for a packet more at each switch, of eight or so of a message
+		if p, f := packets[name], tiered[name]; p <= f || p > 1.15*f { // each call waits for a packet more at each switch, of eight or so of a message
 			t.Errorf("%s is %g as packets, %g as fluid", name, p, f)
 		}
 	}
@@ -195,7 +195,7 @@ func TestTiersOfLinks(t *testing.T) {
 
 // TestTiersRoundTrip: what is written is read back as the same.
 func TestTiersRoundTrip(t *testing.T) {
-	for _, text := range []string{threeTiers, strings.Replace(threeTiers, "switches = 2\n", "switches = 2\nknown_ahead = \"all\"\n", 1), switchedTiers, tierTraffic, keptTier, strings.Replace(threeTiers, "kind = \"electrical\"\ngpus = 2", "kind = \"graph\"\ngenerator = \"ring\"\nnodes = 2", 1)} {
+	for _, text := range []string{threeTiers, strings.Replace(threeTiers, "switches = 2\n", "switches = 2\nknown_ahead = \"all\"\n", 1), switchedTiers, tierTraffic, topologyTier, strings.Replace(threeTiers, "kind = \"electrical\"\ngpus = 2", "kind = \"graph\"\ngenerator = \"ring\"\nnodes = 2", 1)} {
 		s, err := Parse("text.toml", []byte(text), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -231,12 +231,12 @@ link_latency = "1us"
 level = "flow"
 `
 
-// keptTier has optical switches that keep a topology in place of an electrical one.
-var keptTier = strings.Replace(tierTraffic, "kind = \"electrical\"\n", "kind = \"scaleup\"\nswitches = 2\ntopology = \"static-ring\"\n", 1)
+// topologyTier has optical switches that keep a topology in place of an electrical one.
+var topologyTier = strings.Replace(tierTraffic, "kind = \"electrical\"\n", "kind = \"scaleup\"\nswitches = 2\ntopology = \"static-ring\"\n", 1)
 
 // TestKeptTier: optical switches inside that keep a topology are links, over which GPUs forward for each other.
-func TestKeptTier(t *testing.T) {
-	row := runText(t, keptTier, "fabric.tier.0.link_rate=8Gbps").Document.Rows[0]
+func TestTierWithTopology(t *testing.T) {
+	row := runText(t, topologyTier, "fabric.tier.0.link_rate=8Gbps").Document.Rows[0]
 	// of four GPUs on two rings, one each way, half of what goes to the one opposite is on each link beside its
 	// neighbour's
 	if got := row.Metrics["completion_s"]; got < 8*64e3*1.5/8e9 || got > 8*64e3*3/8e9+1e-6 || !strings.HasPrefix(row.Labels["tiers"], "scaleup, ") {
@@ -253,7 +253,7 @@ func TestKeptTier(t *testing.T) {
 
 // TestTiersTogether: what GPUs of a domain exchange takes its switch, the rest their links to the tier outside, which
 // together end as the bytes over a GPU's link there say, at all levels.
-func TestTiersTogether(t *testing.T) {
+func TestTierTraffic(t *testing.T) {
 	want := 8*12*64e3/400e9 + 2e-6
 	for _, level := range []string{"flow", "packet", "static"} {
 		m := runText(t, tierTraffic, "engine.level="+level).Document.Rows[0].Metrics
@@ -274,7 +274,7 @@ func TestTiersTogether(t *testing.T) {
 
 // TestTiersLead: on three tiers of different kinds every flow takes links of the innermost tier that joins its ends
 // alone, whatever is sent, and packets end about when the fluid does.
-func TestTiersLead(t *testing.T) {
+func TestTierPaths(t *testing.T) {
 	text := strings.Replace(tierTraffic, "kind = \"electrical\"\ngpus = 16\n", "kind = \"torus\"\ndims = [4, 4]\n", 1)
 	text = strings.Replace(text, "[engine]", `[[fabric.tier]]
 kind = "graph"
@@ -336,8 +336,8 @@ level = "flow"
 // so that times differ.
 func TestContractedStep(t *testing.T) {
 	draw := rand.New(rand.NewPCG(35, 6))
-	pick := func(of ...int) int { return of[draw.IntN(len(of))] }
-	name := func(of ...string) string { return of[draw.IntN(len(of))] }
+	pick := func(choices ...int) int { return choices[draw.IntN(len(choices))] }
+	name := func(choices ...string) string { return choices[draw.IntN(len(choices))] }
 	jobs := 30
 	if testing.Short() {
 		jobs = 8
@@ -391,15 +391,15 @@ func TestContractedStep(t *testing.T) {
 // and so is another tier outside the switch; packets end about when the fluid does.
 func TestTiersOnPods(t *testing.T) {
 	const outer = `{kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "100Gbps", ports_per_pod = 2}`
-	on := func(inside ...string) string {
+	fabric := func(inside ...string) string {
 		return `fabric={kind = "tiers", tier = [` + strings.Join(append(inside, outer), ", ") + "]}"
 	}
 	const behind = `{kind = "electrical", gpus = 4, link_rate = "900Gbps"}`
-	plain := runText(t, podStep, `policy.allocators=["prop-alloc", "delta-topo"]`).Document
-	tiered := runText(t, podStep, on(behind), `policy.allocators=["prop-alloc", "delta-topo"]`).Document
-	for i, row := range plain.Rows {
+	switched := runText(t, podStep, `policy.allocators=["prop-alloc", "delta-topo"]`).Document
+	tiered := runText(t, podStep, fabric(behind), `policy.allocators=["prop-alloc", "delta-topo"]`).Document
+	for i, row := range switched.Rows {
 		m := tiered.Rows[i].Metrics
-		if m["makespan_s"] != row.Metrics["makespan_s"] || m["tp_exposed_s"] != row.Metrics["tp_exposed_s"] || tiered.Reference["makespan_s"] != plain.Reference["makespan_s"] {
+		if m["makespan_s"] != row.Metrics["makespan_s"] || m["tp_exposed_s"] != row.Metrics["tp_exposed_s"] || tiered.Reference["makespan_s"] != switched.Reference["makespan_s"] {
 			t.Errorf("%s: %v with a tier, %v with a switch", row.Policy, m, row.Metrics)
 		}
 		if m["tier1_bytes"] <= 0 || m["tier2_bytes"] <= 0 || m["tier1_doubled_s"] >= m["makespan_s"] || m["tier1_exposed_s"] <= m["makespan_s"]-m["tier1_doubled_s"] {
@@ -410,10 +410,10 @@ func TestTiersOnPods(t *testing.T) {
 		{`{kind = "torus", dims = [2, 2], link_rate = "300Gbps", link_latency = "1us"}`},
 		{`{kind = "electrical", gpus = 2, link_rate = "900Gbps"}`, `{kind = "electrical", gpus = 4, link_rate = "300Gbps"}`},
 	} {
-		fluid := runText(t, podStep, on(inside...), `policy.allocators=["prop-alloc"]`).Document.Rows[0].Metrics
-		packets := runText(t, podStep, on(inside...), `policy.allocators=["prop-alloc"]`, "engine.level=packet", "workload.packet=8KB").Document.Rows[0].Metrics
-		if f, p := fluid["makespan_s"], packets["makespan_s"]; f <= plain.Rows[0].Metrics["makespan_s"] || p < 0.99*f || p > 1.02*f {
-			t.Errorf("%s: %g s as fluid, %g as packets, behind a switch %g", inside, f, p, plain.Rows[0].Metrics["makespan_s"])
+		fluid := runText(t, podStep, fabric(inside...), `policy.allocators=["prop-alloc"]`).Document.Rows[0].Metrics
+		packets := runText(t, podStep, fabric(inside...), `policy.allocators=["prop-alloc"]`, "engine.level=packet", "workload.packet=8KB").Document.Rows[0].Metrics
+		if f, p := fluid["makespan_s"], packets["makespan_s"]; f <= switched.Rows[0].Metrics["makespan_s"] || p < 0.99*f || p > 1.02*f {
+			t.Errorf("%s: %g s as fluid, %g as packets, behind a switch %g", inside, f, p, switched.Rows[0].Metrics["makespan_s"])
 		}
 	}
 }

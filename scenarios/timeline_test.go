@@ -94,24 +94,24 @@ func TestTimeline(t *testing.T) {
 			if len(carried) == 0 || len(arrows) == 0 || want == 0 {
 				t.Errorf("%d counters, %d arrows", len(carried), len(arrows))
 			}
-			top := 0.0
+			maxBytes := 0.0
 			for _, bytes := range carried {
-				top = max(top, bytes)
+				maxBytes = max(maxBytes, bytes)
 			}
 			for _, file := range o.Files { // of packets, counted by themselves
-				most := 0.0
+				maxLinkBytes := 0.0
 				for _, row := range strings.Split(string(file.Data), "\n")[1:] {
 					if f := strings.Split(row, ","); strings.HasPrefix(file.Name, "links-") && len(f) > 4 {
 						bytes, _ := strconv.ParseFloat(f[4], 64)
-						most = max(most, bytes)
+						maxLinkBytes = max(maxLinkBytes, bytes)
 					}
 				}
-				if most > 0 && math.Abs(top/most-1) > 1e-6 {
-					t.Errorf("a counter carries %.0f B, and the most loaded link %.0f", top, most)
+				if maxLinkBytes > 0 && math.Abs(maxBytes/maxLinkBytes-1) > 1e-6 {
+					t.Errorf("a counter carries %.0f B, and the most loaded link %.0f", maxBytes, maxLinkBytes)
 				}
 			}
-			if math.IsNaN(top) || top <= 0 {
-				t.Errorf("counters carry %g B", top)
+			if math.IsNaN(maxBytes) || maxBytes <= 0 {
+				t.Errorf("counters carry %g B", maxBytes)
 			}
 		})
 	}
@@ -168,7 +168,7 @@ func TestTimelineOfPlans(t *testing.T) {
 					t.Errorf("%s ends after %g s, want %g; %d messages, want %d; %d arrows, %d counters", p.Policy, got, p.MakespanS, messages, want, arrows, len(l.Links))
 				}
 				if name == "switches" {
-					switchesAlone(t, &p, plan)
+					checkSwitchTracks(t, &p, plan)
 				}
 				if row := o.Document.Rows[i]; name == "slots" && float64(reconfigurations) != row.Metrics["reconfigurations"] {
 					t.Errorf("%s: %d reconfigurations, want %g", p.Policy, reconfigurations, row.Metrics["reconfigurations"])
@@ -178,21 +178,21 @@ func TestTimelineOfPlans(t *testing.T) {
 	}
 }
 
-// switchesAlone checks that a plan whose switches reconfigure on their own has a track for each: each comes up with other
+// checkSwitchTracks checks that a plan whose switches reconfigure on their own has a track for each: each comes up with other
 // links as often as the plan says, is dark for the delay at least, and carries no chunk meanwhile.
-func switchesAlone(t *testing.T, p *result.Simulation, q *plan.Plan) {
+func checkSwitchTracks(t *testing.T, p *result.Simulation, q *plan.Plan) {
 	t.Helper()
 	l := p.Timeline
 	if q.Switches == nil || len(l.Nodes) != q.GPUs+q.Degree || l.Nodes[q.GPUs] != "switch 0" || l.Nodes[q.GPUs+q.Degree-1] != fmt.Sprintf("switch %d", q.Degree-1) {
 		t.Fatalf("%s: switches %v, tracks %v", p.Policy, q.Switches != nil, l.Nodes)
 	}
 	type span struct{ start, end int64 }
-	dark, carries := make([][]span, q.Degree), make([][]span, q.Degree)
+	reconfiguring, carries := make([][]span, q.Degree), make([][]span, q.Degree)
 	x := 0
 	for _, k := range l.Tasks {
 		if !k.Transfer {
 			s := int(k.Node) - q.GPUs
-			dark[s] = append(dark[s], span{k.Start, k.End})
+			reconfiguring[s] = append(reconfiguring[s], span{k.Start, k.End})
 			continue
 		}
 		tx := q.Tx[x]
@@ -200,15 +200,15 @@ func switchesAlone(t *testing.T, p *result.Simulation, q *plan.Plan) {
 		s := slices.IndexFunc(q.Topologies[tx.Phase], func(e scaleup.Edge) bool { return e.From == tx.From && e.To == tx.To })
 		carries[q.Switches[tx.Phase][s]] = append(carries[q.Switches[tx.Phase][s]], span{k.Start, k.End})
 	}
-	lightings := make([]int, q.Degree)
+	setups := make([]int, q.Degree)
 	for _, l := range q.SwitchSetups() {
-		lightings[l.Switch]++
+		setups[l.Switch]++
 	}
-	for s := range dark {
-		if len(dark[s]) != lightings[s] || lightings[s] == 0 {
-			t.Errorf("%s: switch %d is dark %d times, comes up %d times", p.Policy, s, len(dark[s]), lightings[s])
+	for s := range reconfiguring {
+		if len(reconfiguring[s]) != setups[s] || setups[s] == 0 {
+			t.Errorf("%s: switch %d is dark %d times, comes up %d times", p.Policy, s, len(reconfiguring[s]), setups[s])
 		}
-		for _, d := range dark[s] {
+		for _, d := range reconfiguring[s] {
 			if d.end-d.start < int64(52500*engine.Nanosecond) {
 				t.Errorf("%s: switch %d is dark from %d to %d ps, for less than the delay", p.Policy, s, d.start, d.end)
 			}

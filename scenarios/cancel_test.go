@@ -1,0 +1,65 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"sim/engine/contexttest"
+	"sim/scenarios/assembly/plans"
+)
+
+// TestRunEndsWithContext: wherever its context ends, a run of any kind returns the context's error, also while the
+// fabric is built and the reference played.
+func TestRunIsCancelled(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		sets []string
+	}{
+		{"gpt7b", []string{"policy.delta-fast.stall_generations=5"}},
+		{"gpt7b", []string{"replay.seeds=5", "replay.compute_jitter=0.1"}},
+		{"mixtral8x22b", []string{`policy.allocators=["prop-alloc"]`, "workload.replicas=decomposed", "replica.1.compute_scale=1.2", "workload.microbatches=8"}},
+		{"gpt7b", []string{"policy.donor=delta-joint", `policy.allocators=["prop-alloc"]`}},
+		{"twojobs", []string{`policy.arbiters=["even-split"]`, "policy.allocator=delta-joint", "job.0.workload.microbatches=8", "job.1.workload.microbatches=8"}},
+		{"fault", []string{"fabric.dims=[4,4,4]", `fabric.twist=""`, "fabric.failed_ocs=[]", "policy.route-optimised.budget=10000"}},
+		{"fault", []string{"fabric.dims=[4,4,4]", `fabric.twist=""`, "fabric.failed_ocs=[]", "engine.level=flow", `policy.routers=["dor"]`}},
+		{"worked-example", nil},
+		{"all-reduce", []string{"fabric.gpus=32"}},
+		{"moe-scaleup", []string{"workload.ep=8", "workload.gpus=128", "workload.microbatches=4"}},
+	} {
+		t.Run(tt.name+" "+strings.Join(tt.sets, " "), func(t *testing.T) {
+			s, err := Load(tt.name, tt.sets)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plans.Forget() // nothing is known of the runs before
+			uncancelled := contexttest.After(t.Context(), 0)
+			if _, err := Run(uncancelled, s, RunOptions{Workers: 1}); err != nil {
+				t.Fatal(err)
+			}
+			polls := uncancelled.Asked()
+			for _, n := range []int64{1, polls / 2, polls * 9 / 10} { // goroutines may ask a few times more or less
+				plans.Forget()
+				if _, err := Run(contexttest.After(t.Context(), max(1, n)), s, RunOptions{Workers: 1}); !errors.Is(err, context.Canceled) {
+					t.Errorf("asked %d of %d times: %v", n, polls, err)
+				}
+			}
+		})
+	}
+}
+
+// TestPrepareEndsWithContext: what the cells of a sweep share is not built on once they are interrupted.
+func TestPrepareIsCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, name := range []string{"gpt7b", "twojobs", "fault", "reconfigure", "all-reduce", "moe-scaleup"} {
+		s, err := Load(name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Prepare(ctx, s); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

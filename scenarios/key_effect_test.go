@@ -1,0 +1,206 @@
+package scenarios
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sim/engine"
+	"sim/engine/units"
+	"sim/scenarios/schema"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// alternatives returns values of a key that differ from each other in effect, to change it to.
+func alternatives(k *schema.Key) (list []string) {
+	switch reflect.New(k.Type).Interface().(type) {
+	case *bool:
+		return []string{"true", "false"}
+	case *int, *int64, *uint64:
+		for _, n := range []int64{int64(k.Min), int64(k.Min) + 1, 2, 3, 4, 8, 16} {
+			if (k.Max == 0 || n <= int64(k.Max)) && !slices.Contains(list, fmt.Sprint(n)) {
+				list = append(list, fmt.Sprint(n))
+			}
+		}
+		return list
+	case *float64:
+		for _, f := range []float64{k.Min, 0.25, 0.5, 2, 3, 100} {
+			if k.Max == 0 || f <= k.Max {
+				list = append(list, fmt.Sprintf("%.2f", f))
+			}
+		}
+		return list
+	case *units.Rate:
+		return []string{`"3Gbps"`, `"77Gbps"`, `"900Gbps"`}
+	case *units.Bytes:
+		return []string{`"0B"`, `"1KB"`, `"9KB"`, `"3MB"`}
+	case *engine.Time:
+		return []string{`"0s"`, `"200ns"`, `"50us"`, `"2ms"`, `"3h"`, `"90h"`}
+	case *string:
+		for _, c := range k.Choices() {
+			list = append(list, fmt.Sprintf("%q", c))
+		}
+		return list
+	}
+	return nil
+}
+
+// outcomeOf runs a scenario with changes and returns what it found, without the time that deciding took; "" if a change is
+// refused.
+func outcomeOf(text string, set ...string) string {
+	s, err := Parse("effect.toml", []byte(text), set)
+	if err != nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	o, err := Run(ctx, s, RunOptions{Workers: 1})
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	for _, r := range o.Document.Rows {
+		delete(r.Metrics, "runtime_s")
+	}
+	found, err := json.Marshal([]any{o.Document.Rows, o.Detail})
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	return string(found)
+}
+
+// Of every key that a scenario may have, some accepted value changes the result, or all but one value are refused: no key
+// is accepted and ignored. withoutEffect names the exceptions with their reasons. The results themselves are compared with
+// digests in testdata/effects, which -update writes anew.
+func TestEveryKeyHasAnEffect(t *testing.T) {
+	t.Parallel()
+	for _, c := range effectScenarios {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := Parse("effect.toml", []byte(c.text), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			unchanged := outcomeOf(c.text)
+			if unchanged == "" || strings.HasPrefix(unchanged, "error") || outcomeOf(c.text) != unchanged {
+				t.Fatalf("two runs differ, or fail: %.300s", unchanged)
+			}
+			results := fmt.Sprintf("as it is: %x\n", sha256.Sum256([]byte(unchanged)))
+			for _, table := range s.schema().Tables[1:] {
+				if table.IsArray() || table.Path == "policy.milp" || table.Path == "replay" {
+					continue
+				}
+				for _, k := range table.Keys {
+					key := strings.ReplaceAll(schema.JoinPath(table.Path, k.Name), `"`, "")
+					if k.Name == "kind" || keysWithoutEffect[key] != "" || slices.Contains(c.without, key) || c.only != nil && !slices.Contains(c.only, key) {
+						continue
+					}
+					accepted := 0
+					for _, v := range alternatives(k) {
+						got := outcomeOf(c.text, key+"="+v)
+						if got != "" && got != unchanged {
+							results += fmt.Sprintf("%s=%s: %x\n", key, v, sha256.Sum256([]byte(got)))
+							accepted = 0
+							break
+						}
+						if got != "" {
+							accepted++
+						}
+					}
+					if accepted > 1 {
+						t.Errorf("%s has no effect: got the same result with %v, want another or a refusal", key, alternatives(k))
+					}
+				}
+			}
+			compareText(t, filepath.Join("testdata", "effects", strings.ReplaceAll(c.name, " ", "-")+".txt"), results)
+		})
+	}
+}
+
+// compareText compares got with a stored file, or writes the file with -update.
+func compareText(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+// keysWithoutEffect are keys that change no result of small scenarios, with the reason.
+var keysWithoutEffect = map[string]string{
+	"engine.sample_every":         "writes queues.csv, and leaves the run as it is",
+	"policy.port_evaluations":     "bounds a search, which ends before",
+	"policy.delta-fast.elites":    "guides a search that finds the same answer",
+	"policy.delta-fast.crossover": "guides a search that finds the same answer",
+	"policy.delta-fast.mutation":  "guides a search that finds the same answer",
+
+	"policy.delta-fast.population":        "guides a search that finds the same answer",
+	"policy.delta-fast.tournament":        "guides a search that finds the same answer",
+	"policy.delta-fast.stall_generations": "bounds a search",
+	"policy.delta-fast.max_generations":   "bounds a search",
+
+	"policy.hierarchical.domain":        "is of an algorithm that best tries and does not choose",
+	"policy.hierarchical.outer":         "is of an algorithm that best tries and does not choose",
+	"policy.reconfigure-during+.buffer": "bounds a search",
+	"policy.reconfigure-during+.others": "adds plans to a search that finds the same answer",
+	"policy.reconfigure-during+.relay":  "adds plans to a search that finds the same answer",
+
+	"workload.store_scores": "counts in the memory that a check states",
+
+	"fabric.nodes": "must be the nodes that the links join, which it confirms",
+}
+
+// failingFleet are keys of a fleet whose parts fail often, and wait for repair.
+const failingFleet = "[workload.faults]\nmachine=\"0.02/day\"\nhost_availability=0.95\nlink=\"0.001/day\"\nocs=\"0.05/day\"\nocs_maintenance=\"0.05/day\"\nsilent=0.5\n[policy.fault]\nmachine=\"cheapest\"\nrepair_crews=3\n"
+
+// effectScenarios are small scenarios of the kinds of workloads and fabrics, with keys whose effect cannot show in them.
+var effectScenarios = []struct {
+	name, text string
+	without    []string
+	only       []string // the keys that are tried; nil for all but those without
+}{
+	{"torus all-to-all flow", "seed=3\n[fabric]\nkind=\"torus\"\ndims=[2,3]\n[workload]\nkind=\"all-to-all\"\nmessage=\"64KB\"\n[engine]\nlevel=\"flow\"\n", []string{"workload.source"}, nil}, // is of packets, and kept so that the level may be changed
+	{"torus all-to-all packet", "seed=3\n[fabric]\nkind=\"torus\"\ndims=[2,3]\n[workload]\nkind=\"all-to-all\"\nmessage=\"16KB\"\npacket=\"2KB\"\n[engine]\nlevel=\"packet\"\n", nil, nil},
+	{"torus all-reduce call packet", "seed=3\n[fabric]\nkind=\"torus\"\ndims=[2,3]\n[workload]\nkind=\"all-reduce\"\nmessage=\"60KB\"\n[policy]\ncollective=\"ring\"\n[engine]\nlevel=\"packet\"\n", nil, nil},
+	{"graph broadcast call", "seed=3\n[fabric]\nkind=\"graph\"\nedges=[[0,1],[1,2],[2,3],[3,0],[0,2]]\n[workload]\nkind=\"broadcast\"\nmessage=\"60KB\"\n[policy]\ncollectives=[\"best\"]\n[engine]\nlevel=\"flow\"\n", nil, nil},
+	{"graph uniform-random", "seed=3\n[fabric]\nkind=\"graph\"\nedges=[[0,1],[1,2],[2,3],[3,0]]\n[workload]\nkind=\"uniform-random\"\nload=0.8\nduration=\"100us\"\nwarmup=\"10us\"\n", nil, nil},
+	{"torus data-tensor", "seed=3\n[fabric]\nkind=\"torus\"\ndims=[2,3]\n[workload]\nkind=\"data-tensor\"\ntensor_dims=[\"x\"]\ndata_dims=[\"y\"]\nphase=\"20us\"\nstart=\"0s\"\nrate=\"1Gbps\"\n", nil, nil},
+	{"electrical matrix", "seed=3\n[fabric]\nkind=\"electrical\"\ngpus=4\n[workload]\nkind=\"matrix\"\nsource=\"greedy\"\npacket=\"1KB\"\nmatrix=[[0,70000,20000,9000],[0,0,50000,20000],[9,9000,0,9000],[1000,20000,3000,0]]\n[engine]\nlevel=\"packet\"\n", nil, nil},
+	{"scaleup matrix", "seed=3\n[fabric]\nkind=\"scaleup\"\ngpus=6\nswitches=2\n[workload]\nkind=\"matrix\"\nmatrix=[[0,7000000,20000,900000,5000000,1],[0,0,50000,20000,1,4000000],[9000000,9000,0,9000,1,1],[1000,2000000,3000,0,1,3000000],[1,1,6000000,1,0,1],[1,2000000,1,5000000,1,0]]\n", nil, nil},
+	{"pods matrix", "seed=3\n[fabric]\nkind=\"ocs-pods\"\npods=3\ngpus_per_pod=2\nport_bandwidth=\"100Gbps\"\nports_per_pod=7\n[workload]\nkind=\"matrix\"\nmatrix=[[0,0,70000,1,0,100],[0,0,0,50000,1,1],[9,0,0,0,5,5000],[1000,2,3,0,5,5],[1,1,1,1,0,1],[1,1,1,1,50000,0]]\n[policy]\nallocators=[\"delta-fast\"]\n", nil, nil},
+	{"pods all-reduce call packet", "seed=3\n[fabric]\nkind=\"ocs-pods\"\npods=3\ngpus_per_pod=2\nport_bandwidth=\"400Gbps\"\nports_per_pod=5\n[workload]\nkind=\"all-reduce\"\nmessage=\"300KB\"\n[policy]\nallocators=[\"uniform\"]\ncollective=\"ring\"\n[engine]\nlevel=\"packet\"\n", nil, nil},
+	{"fleet", "seed=3\n[fabric]\nkind=\"pods-of-cubes\"\n[workload]\nkind=\"fleet\"\ndays=8\nwarm_up=1\nload=1.5\nestimates=5\n[policy]\nplacements=[\"reconfigurable\"]\n[policy.queue]\ndiscipline=\"easy\"\n", nil, []string{"workload.estimates", "policy.queue.discipline"}}, // the others are those of the next
+	{"fleet preemption", "seed=3\n[fabric]\nkind=\"pods-of-cubes\"\n[workload]\nkind=\"fleet\"\ndays=30\nwarm_up=1\nload=1.5\nwatch=8\n[policy]\nplacements=[\"reconfigurable\"]\n[policy.queue]\npreemption=true\n" + failingFleet, []string{"workload.estimates"}, nil},         // are of discipline = "easy"
+	{"training torus", "seed=3\n[fabric]\nkind=\"torus\"\ndims=[3,4]\nlink_rate=\"400Gbps\"\n[workload]\nkind=\"training\"\nmodel=\"gpt-7b\"\nmicrobatches=3\nsequence=4096\ntp=2\npp=3\ngpus=12\n[engine]\nlevel=\"flow\"\n", []string{"workload.ring"}, nil},                    // two replicas have one ring
+	{"training pods", "seed=3\n[fabric]\nkind=\"ocs-pods\"\ngpus_per_pod_per_replica=8\nport_bandwidth=\"100Gbps\"\n[workload]\nkind=\"training\"\nmodel=\"mixtral-8x22b\"\nsequence=4096\nmicrobatches=4\ntp=2\npp=2\nep=8\ngpus=32\n[policy]\nallocators=[\"iter-halve\"]\n", []string{
+		"workload.router_flops", "workload.stage_split", "workload.ring", // all layers are of experts, and as many on each stage; two replicas have one ring
+	}, nil},
+	{"trace torus", "seed=3\n[fabric]\nkind=\"torus\"\ndims=[4,4]\n[workload]\nkind=\"trace\"\nfiles=\"compose/trace.txt\"\n[engine]\nlevel=\"flow\"\n", []string{
+		"workload.format", "workload.gpus", "workload.rank_order", // confirm what the file says, or of which it has nothing
+	}, nil},
+	{"recommendation pods", "seed=3\n[fabric]\nkind=\"ocs-pods\"\npods=2\ngpus_per_pod=4\nport_bandwidth=\"400Gbps\"\ninside_bandwidth=\"3.6Tbps\"\n[workload]\nkind=\"recommendation\"\ngpus=8\nsamples=256\ntables=16\nwidth=64\ndense_parameters=1000000\neffective_tflops=200\n[policy]\nallocators=[\"iter-halve\"]\n", nil, nil},
+}
+
+// A call that multi-ring does not serve, because its links join the ranks into no ring of its kind, is refused when it is
+// checked, as the run would.
+func TestMultiRingDiagnostic(t *testing.T) {
+	const text = "[fabric]\nkind=\"graph\"\nedges=[[0,1],[1,2],[2,0],[0,2],[0,2],[1,2],[0,1],[2,0]]\n[workload]\nkind=\"all-reduce\"\n[policy]\ncollectives=[\"multi-ring\"]\n"
+	if _, err := Parse("ring.toml", []byte(text), nil); err == nil || !strings.Contains(err.Error(), "join into a ring") {
+		t.Errorf("got %v, want a refusal", err)
+	}
+}

@@ -1,0 +1,123 @@
+package scenarios
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+)
+
+// TestPacketsNearFluid: on pods an iteration takes in packets no more than Slack longer than as fluid, and no less than
+// as fluid but for what sharing otherwise may gain; smaller packets bring the two together.
+func TestPodLevelsAgree(t *testing.T) {
+	t.Parallel()
+	large, small := []string{"16MB", "4MB"}, []string{"4MB", "1MB"}
+	for _, c := range []struct {
+		base  string
+		set   []string
+		sizes []string
+	}{
+		{"gpt7b", nil, small},
+		{"gpt7b", []string{"workload.gpus=32"}, large},
+		{"gpt7b", []string{"workload.replicas=all"}, large},
+		{"gpt7b", []string{"workload.flows=per-gpu"}, large},
+		{"gpt7b", []string{"workload.gpus=24", "workload.replicas=all", "workload.flows=per-gpu"}, large},
+		{"gpt7b", []string{"workload.schedule=gpipe", "fabric.ports_per_pod=3"}, large},
+		{"gpt7b", []string{"workload.pp=8", "fabric.gpus_per_pod_per_replica=2"}, large},
+		{"gpt7b", []string{"workload.schedule=interleaved-1f1b", "workload.virtual_stages=2"}, large},
+		{"gpt7b", []string{"policy.service=level-priority", "fabric.nic_bandwidth=200Gbps"}, large},
+		{"mixtral8x22b", nil, large},
+		{"all-to-all-ocs", nil, small},
+		{"matrix-ocs", nil, small},
+	} {
+		previousSlack := math.Inf(1)
+		for _, size := range c.sizes {
+			s, err := Load(c.base, append([]string{"engine.level=packet", "workload.packet=" + size, `policy.allocators=["prop-alloc", "iter-halve", "delta-joint"]`}, c.set...))
+			if err != nil {
+				t.Fatalf("%s: %v", c.set, err)
+			}
+			o, err := Run(context.Background(), s, RunOptions{Workers: 1})
+			if err != nil {
+				t.Fatalf("%s: %v", c.set, err)
+			}
+			maxSlack := 0.0
+			for _, row := range o.Document.Rows {
+				m := row.Metrics
+				end, bound := m["makespan_s"]+m["completion_s"], m["bound_makespan_s"]+m["bound_completion_s"]
+				difference, slack := end-m["fluid_s"], m["packet_slack_s"]
+				if difference > slack || difference < -slack || end < bound || end == 0 {
+					t.Errorf("%s %s, packets of %s, %s: %g s over the fluid of %g s, slack %g s", c.base, c.set, size, row.Policy, difference, m["fluid_s"], slack)
+				}
+				if m["delivered"] != m["injected"] || m["packet_hops"] != 3*m["injected"] {
+					t.Errorf("%s %s: %g of %g packets over %g links", c.base, c.set, m["delivered"], m["injected"], m["packet_hops"])
+				}
+				maxSlack = max(maxSlack, slack)
+			}
+			if maxSlack > previousSlack/2 {
+				t.Errorf("%s %s: a slack of %g s with packets of %s, after %g s", c.base, c.set, maxSlack, size, previousSlack)
+			}
+			previousSlack = maxSlack
+		}
+	}
+}
+
+// TestTrainingOnLinks: a training step on a torus and on a graph takes in packets about as long as as fluid, on routes
+// of one path each, and no less than the ideal fabric and the bound; smaller packets bring the two together.
+func TestTrainingLevelsAgree(t *testing.T) {
+	t.Parallel()
+	run := func(base string, set ...string) map[string]map[string]float64 {
+		s, err := Load(base, set)
+		if err != nil {
+			t.Fatalf("%s %s: %v", base, set, err)
+		}
+		o, err := Run(context.Background(), s, RunOptions{Workers: 1})
+		if err != nil {
+			t.Fatalf("%s %s: %v", base, set, err)
+		}
+		rows := map[string]map[string]float64{"": o.Document.Reference}
+		for _, row := range o.Document.Rows {
+			rows[row.Policy] = row.Metrics
+		}
+		return rows
+	}
+	for _, c := range []struct {
+		base string
+		set  []string
+	}{
+		{"training-torus", nil},
+		{"training-torus", []string{"workload.gpus=8"}},
+		{"training-torus", []string{"fabric.dims=[3,3,3]", "fabric.failed_chips=[4]", `policy.routers=["shortest","route-optimised"]`, "policy.route-optimised.budget=20000"}},
+		{"training-graph", []string{"workload.schedule=gpipe", `policy.routers=["shortest","ecmp"]`}},
+	} {
+		fluid := run(c.base, append(c.set, "engine.level=flow")...)
+		for _, size := range []string{"4MB", "500KB"} {
+			got := run(c.base, append(c.set, "engine.level=packet", "workload.packet="+size)...)
+			for policy, m := range got {
+				f := fluid[policy]
+				if policy == "multipath" || policy == "" { // packets that draw their paths make queues
+					continue
+				}
+				if end := m["makespan_s"]; end < f["bound_makespan_s"] || end > 1.03*f["makespan_s"] || end < fluid[""]["makespan_s"] {
+					t.Errorf("%s %s, %s, packets of %s: %g s, as fluid %g s, ideal %g s", c.base, c.set, policy, size, end, f["makespan_s"], fluid[""]["makespan_s"])
+				}
+				if m["nct"] < 1 || m["comm_exposed_s"] <= 0 || m["delivered"] != m["injected"] {
+					t.Errorf("%s %s, %s: NCT %g, %g s exposed", c.base, c.set, policy, m["nct"], m["comm_exposed_s"])
+				}
+			}
+		}
+	}
+	for set, want := range map[string]string{
+		"workload.gpus=24":                   "24 GPUs do not fit 16 nodes; choose a larger fabric, or fewer GPUs",
+		"workload.flows=per-gpu":             `workload.flows: is not used by fabric "torus"`,
+		`policy.planners=["fast"]`:           `fabric "torus", which has no switches that reconfigure during a collective`,
+		`policy.allocators=["delta-joint"]`:  `policy.routers: element 1: "delta-joint" is not known`,
+		`fabric.failed_chips=[1]`:            "16 GPUs do not fit 15 nodes",
+		"workload.experts.sizes=zipf":        "workload.experts: is not used by",
+		"workload.microbatches=1000000":      "passes of stages and transfers between GPUs take about 4e+07 tasks, 40 GB of memory",
+		"fabric.gpus_per_pod_per_replica=32": "fabric.gpus_per_pod_per_replica: is not used by",
+	} {
+		if _, err := Load("training-torus", []string{set}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", set, err, want)
+		}
+	}
+}

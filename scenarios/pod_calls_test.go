@@ -1,0 +1,100 @@
+package scenarios
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// podStep is a step of a small model with experts on pods of a stage each, in which all but the pipeline stays.
+const podStep = `
+[workload]
+kind = "training"
+sequence = 2048
+microbatches = 3
+tp = 2
+cp = 2
+pp = 2
+ep = 4
+gpus = 8
+effective_tflops = 100
+flows = "per-gpu"
+pieces = 2
+collectives = "graph"
+[workload.architecture]
+layers = 4
+hidden = 1024
+vocab = 32000
+heads = 8
+experts = 8
+top_k = 2
+expert_ffn = 2048
+[fabric]
+kind = "ocs-pods"
+gpus_per_pod_per_replica = 4
+port_bandwidth = "100Gbps"
+ports_per_pod = 2
+inside_bandwidth = "900Gbps"
+[policy]
+allocators = ["prop-alloc", "delta-topo", "delta-joint"]
+`
+
+// TestCallsInsidePods: calls that stay inside pods and meet nothing there, among them the synchronisation of the copies
+// in a stage, take as long in the graph as in the reduced form, of an inner tier whose calls lengthen passes, to a tick
+// a task, whichever algorithm expands them.
+func TestCallsInsidePods(t *testing.T) {
+	inside := `fabric={kind = "tiers", tier = [{kind = "electrical", gpus = 4, link_rate = "900Gbps", collective = "ALGORITHM"}, {kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "100Gbps", ports_per_pod = 2}]}`
+	contracted := strings.Replace(podStep, "collectives = \"graph\"\n", "", 1)
+	for _, algorithm := range []string{"ring", "halving-doubling", "direct"} {
+		complete := runText(t, podStep, "policy.collective="+algorithm, "workload.pieces=0").Document
+		reduced := runText(t, strings.Replace(contracted, "pieces = 2\n", "", 1), strings.Replace(inside, "ALGORITHM", algorithm, 1)).Document
+		for i, row := range reduced.Rows {
+			m := complete.Rows[i].Metrics
+			want, got := row.Metrics["makespan_s"], m["makespan_s"]
+			if math.Abs(got-want) > 1e-12*complete.Reference["tasks"] || m["tp_exposed_s"]+m["cp_exposed_s"]+m["ep_exposed_s"] < want/10 {
+				t.Errorf("%s, %s: %v in the graph, %v reduced, of which %v", algorithm, row.Policy, got, want, m)
+			}
+		}
+	}
+}
+
+// TestCallsAcrossPods: with experts across pods what exchanges tokens waits for circuits, calls that stay in a pod are
+// merged where that changes nothing, and all is as in the complete graph, which each run is held to; fewer GPUs a pod
+// expose more of what crosses.
+func TestCallsAcrossPods(t *testing.T) {
+	t.Parallel()
+	exposed := func(set ...string) map[string]float64 {
+		t.Helper()
+		return runText(t, podStep, append(set, "fabric.ports_per_pod=6", "workload.microbatches=2", `policy.allocators=["iter-halve"]`)...).Document.Rows[0].Metrics
+	}
+	onePod, twoPods := exposed("workload.gpus=16"), exposed("workload.gpus=16", "fabric.gpus_per_pod_per_replica=2")
+	if onePod["ep_exposed_s"] <= 0 || twoPods["ep_exposed_s"] <= 2*onePod["ep_exposed_s"] || math.Abs(twoPods["tp_exposed_s"]-onePod["tp_exposed_s"]) > 0.05*onePod["tp_exposed_s"] {
+		t.Errorf("exposed with a stage in a pod %v, in two %v", onePod, twoPods)
+	}
+	fluid, packets := exposed(), exposed("engine.level=packet", "workload.packet=4KB")
+	if d := packets["makespan_s"] - fluid["makespan_s"]; d < -packets["packet_slack_s"] || d > packets["packet_slack_s"] || d > 0.02*fluid["makespan_s"] {
+		t.Errorf("%v s in packets, %v as fluid; want them within %v", packets["makespan_s"], fluid["makespan_s"], packets["packet_slack_s"])
+	}
+	for _, set := range []string{"policy.collective=halving-doubling workload.overlap_calls=0.5", "policy.collective=direct workload.expert_sizes=zipf", "policy.collective=hierarchical workload.overlap_sync=true", "workload.gpus=16 fabric.gpus_per_pod_per_replica=8",
+		"workload.schedule=interleaved-1f1b workload.virtual_stages=2"} {
+		m := exposed(append([]string{"fabric.gpus_per_pod_per_replica=2"}, strings.Fields(set)...)...)
+		if m["nct"] < 1 || m["makespan_s"] < m["bound_makespan_s"] {
+			t.Errorf("%s: %v", set, m)
+		}
+	}
+}
+
+// TestCallsOnPodsAtFault: what calls on pods cannot be is told by the keys.
+func TestPodCallDiagnostics(t *testing.T) {
+	for set, want := range map[string]string{
+		"fabric.gpus_per_pod_per_replica=3": "fabric.gpus_per_pod_per_replica: a stage of 4 GPUs is not a multiple of a pod of 3 GPUs",
+		"fabric.gpus_per_pod_per_replica=1": "U_p = 2 is too small to connect: with its collective calls a pod exchanges data with 4 others",
+		"policy.collective=bucket":          "policy.collective: bucket does not serve the",
+		"workload.replicas=single":          "workload.replicas: calls in the graph are among the GPUs of all replicas",
+		"workload.tp=3 workload.cp=1 workload.ep=6 workload.gpus=12 fabric.gpus_per_pod_per_replica=6 policy.collective=halving-doubling workload.architecture.experts=6": "policy.collective: halving-doubling does not serve the tp calls of the step: all-gather among 3 ranks",
+	} {
+		if _, err := Parse("text.toml", []byte(podStep), strings.Fields(set)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", set, err, want)
+		}
+	}
+}

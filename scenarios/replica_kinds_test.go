@@ -1,0 +1,110 @@
+package scenarios
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// withReplicas are overrides for 24 replicas, which allocators decide on by kinds.
+func withReplicas(more ...string) []string {
+	return append([]string{"workload.gpus=192", "workload.microbatches=8", "workload.replicas=all"}, more...)
+}
+
+// TestIdenticalReplicasEqualOne simulates identical replicas one by one: they are of one kind, and end when one that stands
+// for all does.
+func TestIdenticalReplicasEqualOne(t *testing.T) {
+	search := `policy.allocators=["delta-fast", "delta-topo", "delta-joint"]`
+	single := runScenario(t, "gpt7b", 2, withReplicas(search, "workload.replicas=single")...)
+	all := runScenario(t, "gpt7b", 2, withReplicas(search)...)
+	for _, m := range []string{"makespan_s", "ports"} {
+		want, got := metricByPolicy(t, single, m), metricByPolicy(t, all, m)
+		for name := range want {
+			if math.Abs(got[name]-want[name]) > 1e-9*want[name] {
+				t.Errorf("%s, %s: %v one by one, %v by one for all", name, m, got[name], want[name])
+			}
+		}
+	}
+}
+
+// TestOptimalWithAllReplicas finds the best topology under fair sharing of replicas that are simulated together, and of one with
+// many pods, with proof.
+func TestOptimalWithAllReplicas(t *testing.T) {
+	limits := []string{`policy.allocators=["delta-topo"]`, "policy.port_evaluations=1", "policy.delta-topo.max_evaluations=3000"}
+	for base, set := range map[string][]string{
+		"megatron177b": {"workload.replicas=all", "workload.microbatches=16"},
+		"deepseek671b": {"fabric.gpus_per_pod_per_replica=8", "workload.microbatches=16"},
+	} {
+		got := runScenario(t, base, 2, append(set, limits...)...)
+		if gap := metricByPolicy(t, got, "gap")["delta-topo"]; gap > 1e-9 {
+			t.Errorf("%s: gap %g", base, gap)
+		}
+	}
+}
+
+// TestDifferentReplicasWithinBounds draws replicas that differ: no bound exceeds what is simulated, what is sought is no worse than what
+// follows from the traffic alone.
+func TestDifferentReplicasWithinBounds(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	draws := 4
+	if *longTests {
+		draws = 8
+	}
+	for range draws {
+		var draw []string
+		for range 1 + random.IntN(6) {
+			r := random.IntN(24)
+			draw = append(draw, fmt.Sprintf("replica.%d.compute_scale=%.2f", r, 0.8+0.4*random.Float64()))
+			if random.IntN(3) == 0 {
+				draw = append(draw, fmt.Sprintf("replica.%d.port_bandwidth=%dGbps", r, 200+100*random.IntN(4)))
+			}
+			if random.IntN(3) == 0 {
+				draw = append(draw, fmt.Sprintf("replica.%d.ports_per_pod=%d", r, 4+random.IntN(5)))
+			}
+		}
+		got := runScenario(t, "gpt7b", 2, withReplicas(draw...)...)
+		gap, end := metricByPolicy(t, got, "gap"), metricByPolicy(t, got, "makespan_s")
+		for name, g := range gap {
+			if g < -1e-9 {
+				t.Errorf("%v: %s ends below its bound: gap %g", draw, name, g)
+			}
+		}
+		if best := min(end["prop-alloc"], end["sqrt-alloc"], end["iter-halve"]); end["delta-joint"] > best*(1+1e-9) {
+			t.Errorf("%v: delta-joint takes %v s, a baseline %v s", draw, end["delta-joint"], best)
+		}
+	}
+}
+
+// BenchmarkManyReplicas runs 8,192 GPUs whose replicas are simulated one by one: one of them slow, or all different.
+func BenchmarkManyReplicas(b *testing.B) {
+	for _, kinds := range []int{2, 64} {
+		b.Run(fmt.Sprintf("kinds=%d", kinds), func(b *testing.B) {
+			set := []string{"workload.gpus=8192", "workload.replicas=all"}
+			for r := 1; r < kinds; r++ {
+				set = append(set, fmt.Sprintf("replica.%d.compute_scale=%g", r, 1+0.002*float64(r*37%64)))
+			}
+			benchmarkRun(b, "deepseek671b", set...)
+		})
+	}
+}
+
+// BenchmarkIdenticalReplicas runs 65,536 GPUs of which one replica stands for all.
+func BenchmarkIdenticalReplicas(b *testing.B) {
+	for _, name := range []string{"deepseek671b", "compose/tiers"} {
+		b.Run(name, func(b *testing.B) { benchmarkRun(b, name, "workload.gpus=65536") })
+	}
+}
+
+// benchmarkRun runs a scenario with one goroutine.
+func benchmarkRun(b *testing.B, name string, set ...string) {
+	for b.Loop() {
+		s, err := Load(name, set)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := Run(b.Context(), s, RunOptions{Workers: 1}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

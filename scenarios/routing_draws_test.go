@@ -1,0 +1,64 @@
+package scenarios
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"sim/policies/routing"
+)
+
+// TestDraws: links drawn for each pair, node or packet serve every level: packets take about as long as the fluid,
+// loads are the same at each level, pair is the default, and what is written out leads packets on.
+func TestRouterDraws(t *testing.T) {
+	text := strings.Replace(smallTorus, `["dor"]`, `["ecmp", "random-shortest"]`, 1)
+	all := func(set ...string) []string {
+		return append([]string{"workload.message=64KB", "fabric.dims=[4, 6]"}, set...)
+	}
+	plain := runText(t, text, all("engine.level=static")...).Document.Rows
+	for _, draw := range routing.Draws {
+		set := func(more ...string) []string {
+			return all(append(more, "policy.ecmp.draw="+draw, "policy.random-shortest.draw="+draw)...)
+		}
+		static := runText(t, text, set("engine.level=static")...).Document.Rows
+		fluid := runText(t, text, set("engine.level=flow")...).Document.Rows
+		o := runText(t, text, set("engine.level=packet", "workload.source=paced")...)
+		for i := range static {
+			row := &o.Document.Rows[i]
+			checkConservation(t, draw, row)
+			load := static[i].Metrics["max_link_load"]
+			if load != fluid[i].Metrics["max_link_load"] || load != row.Metrics["max_link_load"] || (draw == routing.DrawPair) != (load == plain[i].Metrics["max_link_load"]) {
+				t.Errorf("%s by %s: loads %g, %g, %g, by default %g", row.Policy, draw, load, fluid[i].Metrics["max_link_load"], row.Metrics["max_link_load"], plain[i].Metrics["max_link_load"])
+			}
+			if f := fluid[i].Metrics["completion_s"]; math.Abs(f/static[i].Metrics["fluid_s"]-1) > 1e-6 {
+				t.Errorf("%s by %s: %g s as fluid, the most loaded link takes %g s", row.Policy, draw, f, static[i].Metrics["fluid_s"])
+			}
+			ratio := row.Metrics["over_fluid"]
+			if maxRatio := 1.03; ratio < 0.97 || ratio > maxRatio && draw != routing.DrawPacket || ratio > 1.5 { // drawn packets meet by chance
+				t.Errorf("%s by %s: packets take %g times the fluid", row.Policy, draw, ratio)
+			}
+			files, err := o.Routes[i].Compile()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var data strings.Builder
+			err = files.Tables(&data)
+			if head := "chip,destination,port,next,share\n"; err != nil || strings.HasPrefix(data.String(), head) != (draw == routing.DrawPacket) {
+				t.Errorf("%s by %s: %.40q, %v", row.Policy, draw, data.String(), err)
+			}
+		}
+		for _, more := range [][]string{ // beside those of a size
+			{"fabric.queue=20p", "workload.source=greedy"}, {"fabric.bit_errors=1e-6"},
+			{`fabric.failed_links=["0 x+"]`, "fabric.fail_at=10us", "fabric.reroute_after=5us"},
+		} {
+			rows := runText(t, text, set(more...)...).Document.Rows
+			for i := range rows {
+				checkConservation(t, more, &rows[i])
+			}
+		}
+	}
+	row := runText(t, text, all("policy.ecmp.draw=packet", "engine.level=static")...).Document.Rows[0]
+	if !strings.HasPrefix(row.Labels["deadlock"], "possible") || row.Labels["table_entries"] == "" {
+		t.Errorf("labels %v", row.Labels)
+	}
+}
