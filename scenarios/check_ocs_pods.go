@@ -97,10 +97,10 @@ func checkPodCalls(c *checker) {
 	joined := make(circuits.Joined, c.s.PodsPerReplica()*t.Replicas())
 	join := func(a, b int32) { joined.Join(int(a)/f.GPUsPerPodPerReplica, int(b)/f.GPUsPerPodPerReplica) }
 	e := c.s.circuitsView().StepCalls(t)
-	if keys, err := e.Check(context.Background()); assembly.Blame(c, keys, err) {
+	if keys, err := e.CheckCalls(context.Background()); assembly.ReportConflict(c, keys, err) {
 		return
 	}
-	if err := e.Each(context.Background(), func(_ training.Call, _ []int32, _ float64, z *collective.Schedule) {
+	if err := e.VisitCalls(context.Background(), func(_ training.Call, _ []int32, _ float64, z *collective.Schedule) {
 		for _, x := range z.Transfers {
 			join(z.Group[x.Src], z.Group[x.Dst])
 		}
@@ -123,7 +123,7 @@ func checkPodCalls(c *checker) {
 		}
 		if n := len(joined[pod]); n > ports {
 			c.conflictf(key+" policy.collective fabric.gpus_per_pod_per_replica",
-				"U_p = %d is too small to connect: with its collective calls a pod exchanges data with %d others; give at least %d ports, or choose an algorithm with fewer neighbours, such as %s", ports, n, n, schema.Quote(calls.Usual))
+				"U_p = %d is too small to connect: with its collective calls a pod exchanges data with %d others; give at least %d ports, or choose an algorithm with fewer neighbours, such as %s", ports, n, n, schema.Quote(calls.DefaultAlgorithm))
 			return
 		}
 	}
@@ -200,13 +200,13 @@ func (s *Scenario) podPacketHops() float64 {
 func (c *checker) checkPodPackets(slowest units.Rate, hopCount float64) {
 	const key = "workload.packet"
 	switch size := c.s.Workload.Packet; {
-	case size > assembly.LargestPacket || size < 1:
-		c.conflictf(key, "packets of %v; write 1B to %v", size, assembly.LargestPacket)
-	case slowest < assembly.SlowestLink:
+	case size > assembly.MaxPacketSize || size < 1:
+		c.conflictf(key, "packets of %v; write 1B to %v", size, assembly.MaxPacketSize)
+	case slowest < assembly.MinLinkRate:
 		c.conflictf("fabric.port_bandwidth fabric.nic_bandwidth replica.0.port_bandwidth",
-			`%v is too slow for packets; write at least %v, or set engine.level = "flow"`, slowest, assembly.SlowestLink)
+			`%v is too slow for packets; write at least %v, or set engine.level = "flow"`, slowest, assembly.MinLinkRate)
 	default:
-		c.blame(key, assembly.ServedHop.Times(hopCount).Excess("the packets", `larger ones or engine.level = "flow"`))
+		c.blame(key, assembly.QueuedHop.Scale(hopCount).CheckLimits("the packets", `larger ones or engine.level = "flow"`))
 	}
 }
 
@@ -217,7 +217,7 @@ func checkTaskCount(c *checker) {
 		return
 	}
 	c.blame("workload.microbatches workload.pp workload.gpus workload.virtual_stages workload.replicas workload.flows",
-		assembly.PodTask.Times(c.s.passCount()).Excess("passes of stages and transfers between pods", "fewer"))
+		assembly.PodTask.Scale(c.s.passCount()).CheckLimits("passes of stages and transfers between pods", "fewer"))
 }
 
 // podCost estimates the simulation of training steps and of work of ranks on pods. It is 0 for other work.
@@ -225,15 +225,15 @@ func (s *Scenario) podCost() (cost Cost) {
 	switch w := s.rankWork(); {
 	case s.hasSeveralJobs():
 		for i := range s.Jobs {
-			cost = cost.Plus(s.Jobs[i].Scenario.podCost())
+			cost = cost.Add(s.Jobs[i].Scenario.podCost())
 		}
 	case s.isTraining():
-		if cost = assembly.PodTask.Times(s.passCount()); s.Engine.Level == "packet" {
-			cost = cost.Plus(assembly.ServedHop.Times(s.podPacketHops()))
+		if cost = assembly.PodTask.Scale(s.passCount()); s.Engine.Level == "packet" {
+			cost = cost.Add(assembly.QueuedHop.Scale(s.podPacketHops()))
 		}
 	case w != nil:
 		_, transfers, _ := w.Size()
-		cost = assembly.PodTask.Times(transfers)
+		cost = assembly.PodTask.Scale(transfers)
 	}
 	return cost
 }

@@ -23,7 +23,7 @@ func checkPlans(c *checker) {
 	}
 	none, err := plans.Unserved(context.Background(), s.plansView(), s.Policy.Planners, runtime.GOMAXPROCS(0))
 	if err != nil {
-		c.Add("workload.kind", assembly.FaultText(err), "choose other traffic")
+		c.Add("workload.kind", assembly.ErrorText(err), "choose other traffic")
 		return
 	}
 	for _, d := range none {

@@ -19,7 +19,7 @@ func checkReconfiguration(c *checker) {
 	}
 	c.conflictIf(c.OK("fabric.reconfiguration_delay") && c.s.Fabric.Delay > maxReconfigurationDelay, "fabric.reconfiguration_delay", "is %v, and no more than %v can be simulated", c.s.Fabric.Delay, maxReconfigurationDelay)
 	r := &c.s.Policy.Rotor
-	c.conflictIf(c.IsUsed("policy.rotor") && c.OK("policy.rotor", "fabric.reconfiguration_delay") && !r.Carries(c.s.Fabric.Moving()), "policy.rotor.period",
+	c.conflictIf(c.IsUsed("policy.rotor") && c.OK("policy.rotor", "fabric.reconfiguration_delay") && !r.Carries(c.s.Fabric.SwitchingModel()), "policy.rotor.period",
 		"%v is no longer than fabric.reconfiguration_delay, or for a change of each of %d switches that hold all circuits, so that these never carry; lengthen it", r.Period, r.Switches)
 	c.conflictIf(c.s.Replay.React == "redecide" && c.s.Workload.ReplicaMode == "decomposed" && c.OK("replay", "workload.replicas"), "replay.react workload.replicas",
 		`replicas that are decomposed are decided for together, not one by one; leave it out, or set replicas = "single" or "all"`)

@@ -63,7 +63,7 @@ func checkTrials(c *checker) {
 	}
 	other = *s
 	other.Workload.ReplicaMode = "all"
-	if f := firstDiagnostic(c, &other, checkTaskCount); f != nil && r.Unlike() {
+	if f := firstDiagnostic(c, &other, checkTaskCount); f != nil && r.MakesReplicasDiffer() {
 		c.conflictf("replay", "simulates all %d replicas, as what it perturbs makes them differ: %s; %s", replicas, f.Problem, f.Remedy)
 	}
 }

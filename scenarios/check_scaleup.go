@@ -176,8 +176,8 @@ func checkScaleUp(c *checker) {
 	checkPlanDuration(c, chunks)
 	if s.Engine.Level == "packet" && !s.isTraining() {
 		checkSlowLinks(c)
-		c.conflictIf(w.Exchange.Chunk > assembly.LargestPacket, table+".chunk",
-			`packets of %v; write at most %d B, or set engine.level = "plan" or "flow"`, w.Exchange.Chunk, int64(assembly.LargestPacket))
+		c.conflictIf(w.Exchange.Chunk > assembly.MaxPacketSize, table+".chunk",
+			`packets of %v; write at most %d B, or set engine.level = "plan" or "flow"`, w.Exchange.Chunk, int64(assembly.MaxPacketSize))
 	}
 	during := c.PathOf(&s.Policy.During)
 	if _, planner := schema.CutLast(during); s.Policy.During.Base == rounds.GenKautz && f.Switches == 1 && slices.Contains(s.Policy.Planners, planner) {
@@ -190,8 +190,8 @@ func checkScaleUp(c *checker) {
 
 // checkSlowLinks refuses links that are too slow for packets.
 func checkSlowLinks(c *checker) {
-	if rate := c.s.Fabric.ScaleUp.LinkRate; c.OK("fabric.link_rate") && rate < assembly.SlowestLink {
-		c.conflictf("fabric.link_rate", `%v is too slow for packets; write at least %v, or set engine.level = "plan" or "flow"`, rate, assembly.SlowestLink)
+	if rate := c.s.Fabric.ScaleUp.LinkRate; c.OK("fabric.link_rate") && rate < assembly.MinLinkRate {
+		c.conflictf("fabric.link_rate", `%v is too slow for packets; write at least %v, or set engine.level = "plan" or "flow"`, rate, assembly.MinLinkRate)
 	}
 }
 
@@ -295,5 +295,5 @@ func checkExperts(c *checker) {
 	}
 	c.conflictIf(w.ReplicaMode == "all" || w.ReplicaMode == "decomposed", "workload.replicas", `replicas in scale-up domains are identical; set workload.replicas = "single"`)
 	c.blame("workload.microbatches workload.pp workload.virtual_stages workload.buckets",
-		assembly.LinkTask.Times(4*float64(w.Microbatches)*float64(w.PP)*float64(w.Chunks)+w.SyncTaskCount(4)).Excess("passes of stages and transfers between them", "fewer"))
+		assembly.LinkTask.Scale(4*float64(w.Microbatches)*float64(w.PP)*float64(w.Chunks)+w.SyncTaskCount(4)).CheckLimits("passes of stages and transfers between them", "fewer"))
 }

@@ -32,7 +32,7 @@ func checkTorus(c *checker) {
 	}
 	t, key, err := l.Shape()
 	if err != nil {
-		c.conflictf(key, "%s; see docs/tori.md", assembly.FaultText(err))
+		c.conflictf(key, "%s; see docs/tori.md", assembly.ErrorText(err))
 		return
 	}
 	if !checkFlowCount(c, t.Nodes()) {
@@ -45,7 +45,7 @@ func checkTorus(c *checker) {
 	}
 	f, key, err := l.Faults()
 	if err != nil {
-		c.conflictf(key, "%s; see docs/tori.md", assembly.FaultText(err))
+		c.conflictf(key, "%s; see docs/tori.md", assembly.ErrorText(err))
 		return
 	}
 	for _, one := range []struct {
@@ -57,12 +57,12 @@ func checkTorus(c *checker) {
 		{"fabric.drained_links", torus.Faults{Drained: f.Drained}},
 	} {
 		if _, err := t.Health(one.f); err != nil {
-			c.conflictf(one.key, "%s; name a part that there is", assembly.FaultText(err))
+			c.conflictf(one.key, "%s; name a part that there is", assembly.ErrorText(err))
 		}
 	}
 	if c.OK("fabric.pod_cubes", "fabric.cubes", "fabric.busy_cubes", "fabric.configured") && len(c.Diagnostics) == 0 {
 		if _, err := l.JoinCubes(t); err != nil {
-			c.conflictf("fabric.pod_cubes fabric.cubes fabric.busy_cubes fabric.configured fabric.dims", "%s; see docs/tori.md", assembly.FaultText(err))
+			c.conflictf("fabric.pod_cubes fabric.cubes fabric.busy_cubes fabric.configured fabric.dims", "%s; see docs/tori.md", assembly.ErrorText(err))
 		}
 	}
 	c.conflictIf(l.FailAt > 0 && (len(l.FailedChips) > 0 || len(l.FailedMachines) > 0), "fabric.failed_chips fabric.failed_machines",
@@ -74,7 +74,7 @@ func checkTorus(c *checker) {
 // checkFlowCount refuses more flows than fit the memory.
 func checkFlowCount(c *checker, nodes int) bool {
 	return !c.s.pathsView().ManyFlows() || !c.blame("fabric.dims fabric.nodes fabric.edges fabric.file",
-		assembly.Flow.Times(float64(nodes)*float64(nodes)).Excess("the flows between nodes", "fewer nodes"))
+		assembly.Flow.Scale(float64(nodes)*float64(nodes)).CheckLimits("the flows between nodes", "fewer nodes"))
 }
 
 // checkLinks checks queues, workload and engine on a fabric with the given number of nodes. t is nil if the fabric is not
@@ -140,14 +140,14 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	if key := c.PathOf(&s.Policy.Optimised.NeighbourCap); s.Policy.Optimised.NeighbourCap == 0 && c.OK(key) && c.IsUsed(key) {
 		c.conflictf(key, "0 messages between neighbours; write at least 1, or -1 for no limit")
 	}
-	if w.Source == "on-off" && s.Engine.Level == "packet" && w.Payload >= 1 && w.Packet >= w.Payload && w.Packet <= assembly.LargestPacket && w.Rate > 0 {
+	if w.Source == "on-off" && s.Engine.Level == "packet" && w.Payload >= 1 && w.Packet >= w.Payload && w.Packet <= assembly.MaxPacketSize && w.Rate > 0 {
 		one := collective.OnOff{Rate: w.Rate, PayloadBytes: int32(w.Payload), WireBytes: int32(w.Packet), Start: w.Start, Duration: w.Duration}
 		key := "workload.duration"
 		if kind.Turns {
 			one.Duration, key = w.Phase, "workload.phase"
 		}
 		if err := one.Check(); err != nil && c.OK("workload.rate", key) {
-			c.conflictf("workload.rate "+key+" workload.payload", "%s; choose a higher rate or more time", assembly.FaultText(err))
+			c.conflictf("workload.rate "+key+" workload.payload", "%s; choose a higher rate or more time", assembly.ErrorText(err))
 		}
 	}
 	if s.isTraining() || s.hasCallsInGraph() || s.isCall() {
@@ -155,8 +155,8 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	}
 	if w.Payload < 1 || w.Packet < w.Payload {
 		c.conflictf("workload.payload workload.packet", "packets of %v carry %v; write sizes of at least 1 B; payload is part of the packet", w.Packet, w.Payload)
-	} else if w.Packet > assembly.LargestPacket {
-		c.conflictf("workload.packet", "packets of %v; write at most %d B", w.Packet, int64(assembly.LargestPacket))
+	} else if w.Packet > assembly.MaxPacketSize {
+		c.conflictf("workload.packet", "packets of %v; write at most %d B", w.Packet, int64(assembly.MaxPacketSize))
 	}
 	c.conflictIf(s.pathsView().Sized() && s.pathsView().Workload.Message < 1 && c.OK("workload.message"), "workload.message", "is nothing to send; write at least 1 B")
 	if kind.Listed {
@@ -251,7 +251,7 @@ func prepareTraffic(c *checker) {
 	n, entries := c.readMatrix(key, name, "name a readable CSV file of up to "+strconv.Itoa(maxMatrixBytes>>20)+" MiB", "bytes", "node")
 	w := &c.s.Workload.TrafficMatrix
 	if w.Matrix = denseRows(n, entries); n == 0 || textBytes(w.Matrix) > schema.MaxFileBytes/2 { // rows of which most are 0 are shorter as lists
-		w.List(entries)
+		w.SetEntries(entries)
 		c.MarkGiven("workload.sends")
 		if entries != nil && textBytes(w.Sends) > maxStoredMatrixBytes {
 			c.rejectf(key, "%s lists %d messages, which are too many to be kept with results; write sizes that take at most %.1f MiB as numbers", name, len(entries), float64(maxStoredMatrixBytes)/(1<<20))
@@ -337,7 +337,7 @@ func (c *checker) readMatrix(path, name, want, quantity, endpoint string) (n int
 // rejectLines refuses the key at path for each line of an error.
 func (c *checker) rejectLines(path string, err error, want string) {
 	for line := range strings.Lines(err.Error()) {
-		c.rejectf(path, "%s; %s", strings.TrimSpace(assembly.FaultText(errors.New(line))), want)
+		c.rejectf(path, "%s; %s", strings.TrimSpace(assembly.ErrorText(errors.New(line))), want)
 	}
 }
 

@@ -185,7 +185,7 @@ func (c *checker) conflictf(keys, format string, args ...any) {
 
 // blame notes that the keys that a text names are at fault for an error of traffic, and reports whether there is one.
 func (c *checker) blame(keys string, err error) bool {
-	return assembly.Blame(c, strings.Fields(keys), err)
+	return assembly.ReportConflict(c, strings.Fields(keys), err)
 }
 
 // conflictIf is clash where something is so.

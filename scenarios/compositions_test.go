@@ -248,7 +248,7 @@ func (m *compositionMatrix) runCell(r matrixRow, ranks int, fabric, level string
 		m.t.Errorf("%s: %v", label, err)
 		return "!"
 	}
-	for _, err := range o.Failed {
+	for _, err := range o.PolicyErrors {
 		m.t.Errorf("%s: %v", label, err)
 	}
 	served := 0

@@ -96,7 +96,7 @@ func describeFabricSystem(s *Scenario) string { return s.fabricDecision().descri
 // buildMappingSystem makes the system that compares mappings, under the one policy of what is decided after them.
 func buildMappingSystem(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 	next := s.decisionAfterMapping()
-	return assembly.Before(ctx, s.PolicyNames()[0], (*next.list(&s.Policy))[0], func(ctx context.Context, name string) (assembly.System, error) {
+	return assembly.NewPrecedingDecision(ctx, s.PolicyNames()[0], (*next.list(&s.Policy))[0], func(ctx context.Context, name string) (assembly.System, error) {
 		one := *s
 		one.Policy.Mapping = s.Policy.Mapping.Restrict(name, true)
 		return next.build(ctx, &one, workers)

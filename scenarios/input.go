@@ -18,13 +18,13 @@ func (s *Scenario) input() *input.Scenario {
 	w := &s.Workload
 	in := &input.Scenario{
 		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.Fabric, Policy: s.Policy.Policy, Mapping: s.Policy.Mapping,
-		Engine: s.Engine, Replicas: s.Replicas, Replay: s.Replay, Workload: input.Workload{Kind: w.Kind, Trains: s.isTraining(), WorkloadKeys: w.WorkloadKeys},
+		Engine: s.Engine, Replicas: s.Replicas, Replay: s.Replay, Workload: input.Workload{Kind: w.Kind, IsTraining: s.isTraining(), WorkloadKeys: w.WorkloadKeys},
 		Read: func(file string) ([]byte, error) { return s.files.read(file, schema.MaxFileBytes) },
 	}
 	for i := range s.Jobs {
 		job := input.Job{JobKeys: s.Jobs[i].JobKeys}
 		if s.Jobs[i].Scenario != nil {
-			job.Alone = s.Jobs[i].Scenario.input()
+			job.Standalone = s.Jobs[i].Scenario.input()
 		}
 		in.Jobs = append(in.Jobs, job)
 	}
@@ -32,7 +32,7 @@ func (s *Scenario) input() *input.Scenario {
 		in.Fabric.InnerTiers = s.innerLinks()
 	} else if n := len(s.Tiers); n > 0 {
 		if gpus := s.innerTier(n - 1).GPUs(); s.Fabric.Links.GPUs()%gpus == 0 { // else it is refused
-			in.Block = gpus
+			in.BlockGPUs = gpus
 		}
 	}
 	if s.hasCallsInGraph() {
@@ -56,18 +56,18 @@ func (s *Scenario) addPodWork(w *input.Workload) {
 		return
 	}
 	if w.Call != nil {
-		w.Words = w.Call.Words()
+		w.Description = w.Call.Description()
 		w.Graph = func(ctx context.Context) (*engine.Graph, error) { return podCallGraph(ctx, s) }
 		return
 	}
 	w.Graph = func(context.Context) (*engine.Graph, error) { return s.podMessageGraph(w.Pods) }
 	kind := s.traffic()
-	w.Random = kind.Drawn && s.Engine.Level == "packet"
-	switch w.Words = s.Workload.Kind; {
-	case w.Random:
-		w.Words += fmt.Sprintf(" at a load of %.4g", s.Workload.Load)
+	w.HasPoissonSources = kind.Drawn && s.Engine.Level == "packet"
+	switch w.Description = s.Workload.Kind; {
+	case w.HasPoissonSources:
+		w.Description += fmt.Sprintf(" at a load of %.4g", s.Workload.Load)
 	case !kind.Listed:
-		w.Words += fmt.Sprintf(" of %v", s.Workload.Message)
+		w.Description += fmt.Sprintf(" of %v", s.Workload.Message)
 	}
 }
 

@@ -34,7 +34,7 @@ func checkJobs(c *checker) {
 	if c.s.Policy.Mapping.IsSet() && len(c.Diagnostics) == 0 {
 		circuits.CheckMappings(c.Reader, c.s.circuitsView())
 	}
-	c.blame("job", c.s.podCost().Excess("passes of stages and transfers between pods", "fewer"))
+	c.blame("job", c.s.podCost().CheckLimits("passes of stages and transfers between pods", "fewer"))
 }
 
 // checkJobNames holds that names can stand in those of metrics and differ.

@@ -204,7 +204,7 @@ func TestDisjointJobs(t *testing.T) {
 	if pods := o.Detail.Policies[0].Topology.Pods; len(pods) != 4 || pods[0].Name != "pod 4" || pods[3].Name != "pod 3" {
 		t.Errorf("the topology has pods %v", pods)
 	}
-	if len(o.Plans) > 0 {
+	if len(o.RateSchedules) > 0 {
 		t.Error("fair sharing has plans")
 	}
 }
@@ -325,7 +325,7 @@ func TestJobsDoNotDependOnWorkers(t *testing.T) {
 	for _, workers := range []int{1, 3, 1} {
 		o := runJobs(t, parseJobs(t, smallJobs, "policy.circuits=shared", "policy.allocator=delta-fast", "policy.delta-fast.stall_generations=3",
 			"policy.repeat.iterations=4", "fabric.ports_per_pod=6"), workers)
-		data, err := json.Marshal([]any{o.Document, o.Detail, o.Plans})
+		data, err := json.Marshal([]any{o.Document, o.Detail, o.RateSchedules})
 		if err != nil {
 			t.Fatal(err)
 		}

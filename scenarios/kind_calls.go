@@ -90,9 +90,9 @@ func (s *Scenario) hasCallsInGraph() bool {
 // in each dimension for which the best is searched. The ranks of other work are in
 // one group, which has no stages whose copies could reduce first.
 func (s *Scenario) expansion() calls.Expansion {
-	algorithms, _ := calls.Algorithms(s.Policy.Calls.Collective).Settled()
+	algorithms, _ := calls.Algorithms(s.Policy.Calls.Collective).SplitBest()
 	if s.Workload.rankProgram() != nil {
-		algorithms = algorithms.With(training.Sync, algorithms.Of(training.Sync))
+		algorithms = algorithms.With(training.Sync, algorithms.ForDim(training.Sync))
 	}
 	return calls.Expansion{Algorithms: algorithms, Options: s.Policy.Calls.Options}
 }
@@ -135,9 +135,9 @@ func (s *Scenario) collectiveCall() *calls.Call {
 	if err != nil {
 		return nil
 	}
-	c := calls.New(kind, &k, s.Policy.Calls.Options).By(s.Policy.Calls.Collective)
-	if c.Task = assembly.LinkTask; s.fabricDecision().policyKey == "allocators" {
-		c.Task = assembly.PodTask
+	c := calls.New(kind, &k, s.Policy.Calls.Options).WithAlgorithm(s.Policy.Calls.Collective)
+	if c.TransferCost = assembly.LinkTask; s.fabricDecision().policyKey == "allocators" {
+		c.TransferCost = assembly.PodTask
 	}
 	return c
 }
@@ -161,7 +161,7 @@ func buildCallSystem(ctx context.Context, s *Scenario, workers int) (assembly.Sy
 		Build: func(ctx context.Context, algorithm string) (assembly.System, error) {
 			return next.build(ctx, s.withAlgorithm(algorithm), workers)
 		},
-		Limit: func(ctx context.Context) (collective.LowerBound, error) { return next.callBound(ctx, s) },
+		LowerBound: func(ctx context.Context) (collective.LowerBound, error) { return next.callBound(ctx, s) },
 	}
 	if s.comparesAlgorithms() {
 		z.Policy = (*next.list(&s.Policy))[0]
@@ -191,7 +191,7 @@ func checkCall(c *checker) {
 	listed := *next.list(&s.Policy)
 	switch {
 	case len(calls.Algorithms(p.Collective).Names()) > 1:
-		c.conflictf(one, `names algorithms of dimensions of parallelism, and the workload is one call; name one, such as "%s"`, calls.Usual)
+		c.conflictf(one, `names algorithms of dimensions of parallelism, and the workload is one call; name one, such as "%s"`, calls.DefaultAlgorithm)
 		return
 	case p.Collective != "" && len(p.Collectives) > 0:
 		c.conflictf(several+" "+one, "stands beside policy.collective; keep one of the two")
@@ -212,7 +212,7 @@ func checkCall(c *checker) {
 		if fault := (*collective.CallError)(nil); errors.As(err, &fault) {
 			keys = callErrorKeys[fault.Field]
 		}
-		assembly.Blame(c, keys, err)
+		assembly.ReportConflict(c, keys, err)
 		return
 	}
 	if d := problem.Domain; d != nil && next.hasDomains && problem.Kind == collective.SendReceive && d[problem.Root] == d[problem.Peer] {
@@ -250,7 +250,7 @@ func checkAlgorithms(c *checker, problem *collective.Problem) {
 		}
 	}
 	for _, err := range refused {
-		problem, want := assembly.Wanted(errors.New(calls.Refusal(err)))
+		problem, want := assembly.SplitError(errors.New(calls.UnservedReason(err)))
 		switch {
 		case errors.Is(err, errPorts):
 			c.conflictf("fabric.ports_per_pod fabric.pods "+key, "%s; %s, or another algorithm", problem, want)
@@ -277,10 +277,10 @@ func checkCallFits(ctx context.Context, s *Scenario, p *collective.Problem) erro
 			cancel()
 			ctx = ended
 		}
-		return s.collectiveCall().Fits(ctx, p, nil)
+		return s.collectiveCall().CheckSize(ctx, p, nil)
 	}
 	joined := make(circuits.Joined, s.Fabric.Pods)
-	if err := s.collectiveCall().Fits(ctx, p, func(src, dst int32) { joined.Join(int(src)/s.Fabric.GPUsPerPod, int(dst)/s.Fabric.GPUsPerPod) }); err != nil {
+	if err := s.collectiveCall().CheckSize(ctx, p, func(src, dst int32) { joined.Join(int(src)/s.Fabric.GPUsPerPod, int(dst)/s.Fabric.GPUsPerPod) }); err != nil {
 		return err
 	}
 	if pod, n := joined.Beyond(s.Fabric.PortsPerPod); n > 0 {

@@ -42,7 +42,7 @@ func fixedTopologyForm() *form {
 				Defaults: func(int) []any {
 					d := s.Fabric.ScaleUp
 					d.Topology = fixedTopologies()[0]
-					if d.GPUs = cmp.Or(s.Workload.Endpoints(), 8); s.isTraining() {
+					if d.GPUs = cmp.Or(s.Workload.MinEndpoints(), 8); s.isTraining() {
 						d.GPUs = s.Workload.GPUs
 					}
 					return []any{&d}

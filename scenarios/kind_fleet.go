@@ -45,7 +45,7 @@ func cubesKind() *kind {
 					return Cost{}, err
 				}
 				jobs, failures := s.fleetView().Work(rates)
-				return assembly.Job.Times(jobs).Plus(assembly.Failure.Times(failures)), nil
+				return assembly.Job.Scale(jobs).Add(assembly.Failure.Scale(failures)), nil
 			},
 		},
 		parts: func(s *Scenario) []schema.Part {
@@ -104,7 +104,7 @@ func checkFleet(c *checker) {
 		c.rejectf("workload.faults", "%s; see docs/fleet.md", err.Error())
 		return
 	}
-	c.blame("workload.days fabric.pods", cost.Excess("the jobs and failures of so many days and pods", "fewer"))
+	c.blame("workload.days fabric.pods", cost.CheckLimits("the jobs and failures of so many days and pods", "fewer"))
 	c.readJobLog()
 	c.readSteps()
 }

@@ -139,19 +139,19 @@ func checkPodTraffic(c *checker) {
 		transfers = float64(f.Pods) * float64(f.Pods-1)
 	}
 	rows := float64(len(s.Workload.Matrix))
-	if len(s.Workload.Sends) > 0 && s.Workload.Endpoints() <= f.Pods*f.GPUsPerPod {
+	if len(s.Workload.Sends) > 0 && s.Workload.MinEndpoints() <= f.Pods*f.GPUsPerPod {
 		rows = gpus // of which those that send are listed
 		transfers = float64(len(s.Workload.Sends))
 	}
 	switch {
 	case !c.requireSeveralPods():
-	case c.blame(pods+" "+perPod, assembly.PodTask.Times(transfers).Excess("the transfers of so many GPUs in pods", "fewer")):
+	case c.blame(pods+" "+perPod, assembly.PodTask.Scale(transfers).CheckLimits("the transfers of so many GPUs in pods", "fewer")):
 	case kind.Listed && c.OK("workload") && rows != gpus:
 		c.conflictf("workload.matrix workload.matrix_file "+pods+" "+perPod, "the matrix has %.0f rows for %.0f GPUs; write a row of bytes for each GPU of each pod", rows, gpus)
 	case !kind.Listed && size < 1:
 		c.conflictf("workload.message", "messages of 0B; write at least 1B")
-	case !kind.Listed && float64(size)*gpus*gpus > assembly.MostCounted:
-		c.conflictf("workload.message", "the messages are more bytes than can be counted; write at most %.0f B", math.Floor(assembly.MostCounted/gpus/gpus))
+	case !kind.Listed && float64(size)*gpus*gpus > assembly.MaxTotalBytes:
+		c.conflictf("workload.message", "the messages are more bytes than can be counted; write at most %.0f B", math.Floor(assembly.MaxTotalBytes/gpus/gpus))
 	case s.isCall():
 		c.checkPodCall()
 	default:
@@ -230,7 +230,7 @@ func (c *checker) checkPodFlows() {
 	switch long := 8 * load.bytes / float64(slowest); {
 	case load.crossing == 0:
 		c.conflictf("workload.matrix workload.matrix_file workload.kind", "no traffic crosses pods; write bytes from a GPU of one pod to one of another")
-	case c.blame("workload.matrix workload.matrix_file fabric.pods", assembly.PodTask.Times(float64(load.crossing)).Excess("the transfers between pods", "fewer")):
+	case c.blame("workload.matrix workload.matrix_file fabric.pods", assembly.PodTask.Scale(float64(load.crossing)).CheckLimits("the transfers between pods", "fewer")):
 	case long > maxIterationSeconds:
 		c.Clash(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...), fmt.Sprintf("the traffic may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIterationSeconds))
 	case s.traffic().Drawn:

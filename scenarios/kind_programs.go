@@ -69,7 +69,7 @@ func programKinds() (all []*kind) {
 					return []schema.Part{{Path: "workload", Doc: row.keys, Specs: []any{w.program(i).Spec(), schema.RetaggedSpec{Spec: &w.TrafficPacket, Tags: trainingPacketTags}}}}
 				},
 				check: func(c *checker) {
-					_, searched := calls.Algorithms(c.s.Policy.Calls.Collective).Settled()
+					_, searched := calls.Algorithms(c.s.Policy.Calls.Collective).SplitBest()
 					c.conflictIf(c.OK("policy.collective") && len(searched) > 0, "policy.collective",
 						"%q is found by simulating the dimensions of parallelism of a training step, which this has not; name an algorithm", c.s.Policy.Calls.Collective)
 				},
@@ -111,5 +111,5 @@ func checkPodProgram(c *checker) {
 		return
 	}
 	keys, err := w.CheckCalls(context.Background(), s.circuitsView().GPUCalls())
-	assembly.Blame(c, keys, err)
+	assembly.ReportConflict(c, keys, err)
 }

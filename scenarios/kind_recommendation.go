@@ -45,7 +45,7 @@ func (w *recommendation) Check(c *schema.Reader) {
 	}
 }
 
-func (w *recommendation) CheckCalls(ctx context.Context, e *calls.Step) (keys []string, err error) {
+func (w *recommendation) CheckCalls(ctx context.Context, e *calls.Expander) (keys []string, err error) {
 	group := make([]int32, w.GPUs)
 	for i := range group {
 		group[i] = int32(i)
@@ -59,10 +59,10 @@ func (w *recommendation) CheckCalls(ctx context.Context, e *calls.Step) (keys []
 		return []string{"workload.dense_parameters", "workload.pieces"}, err
 	}
 	n := float64(w.Pieces+1)*float64(len(s.Transfers)) + 2*float64(w.GPUs)*float64(w.GPUs-1)
-	return []string{"workload.pieces", "workload.gpus"}, e.Task.Times(n).Excess("the calls of the step", "fewer pieces or GPUs")
+	return []string{"workload.pieces", "workload.gpus"}, e.TaskCost.Scale(n).CheckLimits("the calls of the step", "fewer pieces or GPUs")
 }
 
-func (w *recommendation) Build(ctx context.Context, e *calls.Step) (step *training.Iteration, merged [][2]int, err error) {
+func (w *recommendation) Build(ctx context.Context, e *calls.Expander) (step *training.Iteration, merged [][2]int, err error) {
 	expand := e.Expand(ctx)
 	step, err = training.BuildRecommendation(&w.RecommendationModel, func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
 		first := len(g.Tasks)

@@ -344,9 +344,9 @@ func buildWithTiers(build func(ctx context.Context, in *input.Scenario, workers 
 	return func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 		tiered := func(ctx context.Context, algorithms calls.Algorithms) (assembly.System, error) {
 			s := s.withAlgorithm(string(algorithms))
-			outer := func(longer composition.Longer) (assembly.System, error) {
+			outer := func(longer composition.PassExtension) (assembly.System, error) {
 				in := s.input()
-				in.Longer = longer
+				in.PassExtension = longer
 				return build(ctx, in, workers)
 			}
 			if len(s.Tiers) == 0 || s.isJoint() {
@@ -359,10 +359,10 @@ func buildWithTiers(build func(ctx context.Context, in *input.Scenario, workers 
 			return inner.NewSystem(ctx, s.Workload.Spec, s.callTiers(), s.Seed, packet, s.Fabric.Kind, outer)
 		}
 		algorithms := calls.Algorithms(s.Policy.Calls.Collective)
-		if _, searched := algorithms.Settled(); !s.hasCallsInGraph() || len(searched) == 0 {
+		if _, searched := algorithms.SplitBest(); !s.hasCallsInGraph() || len(searched) == 0 {
 			return tiered(ctx, algorithms)
 		}
-		return calls.NewBest(ctx, &s.Workload.Spec, algorithms, tiered)
+		return calls.NewAlgorithmSearch(ctx, &s.Workload.Spec, algorithms, tiered)
 	}
 }
 

@@ -375,7 +375,7 @@ type traceWork struct{ s *Scenario }
 
 func (w *traceWork) job() *trace.Job { return w.s.Workload.Trace.Job }
 
-func (w *traceWork) Words(title string) string {
+func (w *traceWork) Description(title string) string {
 	if title != "" {
 		title += ": "
 	}
@@ -406,21 +406,21 @@ func (w *traceWork) SizeRemedy() string { return "" }
 
 func (w *traceWork) Check(c *schema.Reader) {
 	bytes, _ := w.job().Wire()
-	if t := w.job().Compute().Seconds() + 8*bytes/float64(w.s.Fabric.LinkRate); t > assembly.LongestPlay.Seconds() {
-		c.Clash([]string{"workload.files", "fabric.link_rate"}, fmt.Sprintf("the trace may take %.3g s, which is absurd", t), fmt.Sprintf("stay within %.0f s", assembly.LongestPlay.Seconds()))
+	if t := w.job().Compute().Seconds() + 8*bytes/float64(w.s.Fabric.LinkRate); t > assembly.MaxInjectionTime.Seconds() {
+		c.Clash([]string{"workload.files", "fabric.link_rate"}, fmt.Sprintf("the trace may take %.3g s, which is absurd", t), fmt.Sprintf("stay within %.0f s", assembly.MaxInjectionTime.Seconds()))
 	}
 }
 
-func (w *traceWork) CheckCalls(ctx context.Context, e *calls.Step) (keys []string, err error) {
+func (w *traceWork) CheckCalls(ctx context.Context, e *calls.Expander) (keys []string, err error) {
 	_, _, err = w.Build(ctx, e)
 	return []string{"workload.files", "policy.collective"}, err
 }
 
 // Build returns the trace as a step whose tasks are of no phase in particular.
-func (w *traceWork) Build(ctx context.Context, e *calls.Step) (*training.Iteration, [][2]int, error) {
-	built, err := w.job().Build(e.Builder(ctx, w.s.Workload.Trace.Calls == "neighbours"))
+func (w *traceWork) Build(ctx context.Context, e *calls.Expander) (*training.Iteration, [][2]int, error) {
+	built, err := w.job().Build(e.TraceOptions(ctx, w.s.Workload.Trace.Calls == "neighbours"))
 	if large := (trace.TooLargeError{}); errors.As(err, &large) {
-		err = e.Task.Times(float64(large.Tasks)).Excess("transfers and computes of the trace, or more,", `collectives = "neighbours" or a smaller trace`)
+		err = e.TaskCost.Scale(float64(large.Tasks)).CheckLimits("transfers and computes of the trace, or more,", `collectives = "neighbours" or a smaller trace`)
 	}
 	if err != nil {
 		return nil, nil, err

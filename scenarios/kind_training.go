@@ -56,7 +56,7 @@ type stepWork training.Spec
 
 func (w *stepWork) spec() *training.Spec { return (*training.Spec)(w) }
 
-func (w *stepWork) Words(title string) string { return w.spec().Words(title) }
+func (w *stepWork) Description(title string) string { return w.spec().Words(title) }
 
 func (w *stepWork) Ranks() int { return w.GPUs }
 
@@ -117,20 +117,20 @@ func (w *stepWork) Check(c *schema.Reader) {
 	case t.GPUs == 1:
 		c.Clash([]string{gpus}, "nothing is sent: there is one GPU", "raise gpus")
 	default:
-		assembly.Blame(c, []string{"workload.pieces", "workload.microbatches", "workload.pp", gpus, "workload.virtual_stages"},
-			assembly.LinkTask.Times(passes+transfers).Excess("passes of stages and transfers between GPUs", "fewer"))
+		assembly.ReportConflict(c, []string{"workload.pieces", "workload.microbatches", "workload.pp", gpus, "workload.virtual_stages"},
+			assembly.LinkTask.Scale(passes+transfers).CheckLimits("passes of stages and transfers between GPUs", "fewer"))
 	}
 }
 
-func (w *stepWork) CheckCalls(ctx context.Context, e *calls.Step) (keys []string, err error) {
+func (w *stepWork) CheckCalls(ctx context.Context, e *calls.Expander) (keys []string, err error) {
 	if !w.spec().CallsInGraph() {
 		return nil, nil
 	}
 	e.Spec = w.spec()
-	return e.Check(ctx)
+	return e.CheckCalls(ctx)
 }
 
-func (w *stepWork) Build(ctx context.Context, e *calls.Step) (*training.Iteration, [][2]int, error) {
+func (w *stepWork) Build(ctx context.Context, e *calls.Expander) (*training.Iteration, [][2]int, error) {
 	x := training.BuildOptions{All: true, PerGPU: true}
 	if e.Spec = w.spec(); e.Spec.CallsInGraph() {
 		x.Expand = e.Expand(ctx)
@@ -141,7 +141,7 @@ func (w *stepWork) Build(ctx context.Context, e *calls.Step) (*training.Iteratio
 	}
 	for i := range it.Graph.Tasks {
 		if t := &it.Graph.Tasks[i]; t.Kind == engine.Transfer && !it.Meta[i].InCall {
-			t.Src, t.Dst = e.Place[t.Src], e.Place[t.Dst]
+			t.Src, t.Dst = e.NodeOfRank[t.Src], e.NodeOfRank[t.Dst]
 		}
 	}
 	return it, nil, nil

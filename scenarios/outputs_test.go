@@ -84,7 +84,7 @@ allocator = "delta-topo"
 			if (single.NoRoutesReason() == "") != (len(o.Routes) > 0) {
 				t.Errorf("%s %s: %d routes, %q", policy, c.set, len(o.Routes), single.NoRoutesReason())
 			}
-			plans := len(o.Plans) + len(o.Schedules)
+			plans := len(o.RateSchedules) + len(o.PlannerPlans)
 			why, err := single.NoPlanReason()
 			if err != nil || why != "" && plans > 0 {
 				t.Errorf("%s %s: %d plans, %q, %v", policy, c.set, plans, why, err)

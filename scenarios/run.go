@@ -15,7 +15,7 @@ const DefaultTimelineTasks = assembly.DefaultTimelineTasks
 type (
 	RunOptions = assembly.Options
 	Outcome    = assembly.Outcome
-	PlanRow    = assembly.PlanRow
+	PlanRow    = assembly.RateRow
 	Cost       = assembly.Cost
 )
 
@@ -36,7 +36,7 @@ func Prepare(ctx context.Context, s *Scenario) (*PreparedScenario, error) {
 // collective. 0 is for one of many cells: one for a donor, and for plans, which cells wait for together, all
 // processors.
 func prepareScenario(ctx context.Context, s *Scenario, workers int) (_ *PreparedScenario, err error) {
-	defer func() { err = assembly.OrEnded(ctx, err) }()
+	defer func() { err = assembly.ContextErrorOr(ctx, err) }()
 	build := s.decision().build
 	if s.isCall() {
 		build = buildCallSystem
@@ -74,10 +74,10 @@ func (p *PreparedScenario) DecideFor(ctx context.Context, policy string, workers
 	}
 	a, err := assembly.Decide(ctx, p.System, policy, workers)
 	if err == nil {
-		err = a.Failed
+		err = a.Err
 	}
 	if err != nil {
-		return nil, result.PolicyTimings{}, assembly.OfPolicy(policy, err)
+		return nil, result.PolicyTimings{}, assembly.WrapPolicyError(policy, err)
 	}
 	rows := make([]result.Row, len(scenarios))
 	for i, s := range scenarios {

@@ -53,7 +53,7 @@ func TestRunIsDeterministic(t *testing.T) {
 	}
 	for _, workers := range counts {
 		o := runScenario(t, "megatron177b", workers)
-		b, err := json.Marshal(kept{o.Document, o.Detail, o.Plans})
+		b, err := json.Marshal(kept{o.Document, o.Detail, o.RateSchedules})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -114,7 +114,7 @@ func TestPlansOfAllPlanners(t *testing.T) {
 			t.Errorf("%v: %g s, another planner %g s", set, plus, best)
 		}
 		var b bytes.Buffer
-		if err := o.WriteSchedules(&b); err != nil {
+		if err := o.WritePlans(&b); err != nil {
 			t.Fatal(err)
 		}
 		if back, err := plan.ReadJSON(bytes.NewReader(b.Bytes()), "plans"); err != nil || len(back) != len(o.Document.Rows) {
@@ -138,7 +138,7 @@ func TestPlansOfAllPlanners(t *testing.T) {
 func TestImportedPlan(t *testing.T) {
 	o := runText(t, smallDomain, `policy.planners=["reconfigure-during"]`)
 	var b bytes.Buffer
-	if err := o.WriteSchedules(&b); err != nil {
+	if err := o.WritePlans(&b); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "plans.json")
@@ -191,7 +191,7 @@ func TestImportedIndependentSwitches(t *testing.T) {
 		t.Fatalf("switches go together: %v", written)
 	}
 	var b bytes.Buffer
-	if err := o.WriteSchedules(&b); err != nil {
+	if err := o.WritePlans(&b); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "plans.json")

@@ -36,7 +36,7 @@ func TestTimeline(t *testing.T) {
 				t.Fatal(why)
 			}
 			var work *trace.RankGraph
-			o, err := Run(context.Background(), s, RunOptions{Workers: 1, TimelineTasks: DefaultTimelineTasks, Work: func(w *trace.RankGraph) error { work = w; return nil }})
+			o, err := Run(context.Background(), s, RunOptions{Workers: 1, TimelineTasks: DefaultTimelineTasks, VisitWork: func(w *trace.RankGraph) error { work = w; return nil }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +154,7 @@ func TestTimelineOfPlans(t *testing.T) {
 					}
 				}
 				want := 0
-				plan := o.Schedules[i]
+				plan := o.PlannerPlans[i]
 				if want = len(plan.Tx); plan.Steps != nil {
 					for ph := range plan.Steps.Phases {
 						for _, m := range plan.Steps.Phases[ph].Messages() {

@@ -61,7 +61,7 @@ func completionTimes(t *testing.T, text string) (map[string]float64, *trace.Rank
 		t.Fatalf("%v in\n%s", err, text)
 	}
 	var work *trace.RankGraph
-	o, err := Run(context.Background(), s, RunOptions{Workers: 1, Work: func(w *trace.RankGraph) error { work = w; return nil }})
+	o, err := Run(context.Background(), s, RunOptions{Workers: 1, VisitWork: func(w *trace.RankGraph) error { work = w; return nil }})
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}

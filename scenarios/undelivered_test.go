@@ -32,11 +32,11 @@ func TestDeadlock(t *testing.T) {
 	text := strings.Replace(smallTorus, `["dor"]`, `["ecmp", "dor", "shortest"]`, 1)
 	set := []string{"fabric.queue=credit", "workload.source=greedy", "workload.message=16KB"}
 	o := runText(t, text, set...)
-	if len(o.Document.Rows) != 3 || len(o.Failed) != 1 {
-		t.Fatalf("%d rows, failed %v", len(o.Document.Rows), o.Failed)
+	if len(o.Document.Rows) != 3 || len(o.PolicyErrors) != 1 {
+		t.Fatalf("%d rows, failed %v", len(o.Document.Rows), o.PolicyErrors)
 	}
 	ecmp := o.Document.Rows[0]
-	if why := o.Failed[0].Error(); !strings.HasPrefix(why, "ecmp: packet: deadlock") || "ecmp: "+ecmp.Labels["failed"] != why {
+	if why := o.PolicyErrors[0].Error(); !strings.HasPrefix(why, "ecmp: packet: deadlock") || "ecmp: "+ecmp.Labels["failed"] != why {
 		t.Errorf("failed %q, label %q", why, ecmp.Labels["failed"])
 	}
 	if _, ok := ecmp.Metrics["completion_s"]; ok || ecmp.Metrics["max_link_load"] == 0 {

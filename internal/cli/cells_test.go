@@ -84,9 +84,9 @@ func cellDigests(t *testing.T, text string, overrides []string, drawn bool) stri
 	var faults scenarios.Diagnostics
 	if err == nil {
 		options := scenarios.RunOptions{Workers: 1, TimelineTasks: 50}
-		options.Work = func(w *trace.RankGraph) error { work = w; return nil }
+		options.VisitWork = func(w *trace.RankGraph) error { work = w; return nil }
 		if o, err = scenarios.Run(t.Context(), s, options); errors.As(err, &faults) { // some tasks have no export format
-			options.Work = nil
+			options.VisitWork = nil
 			o, err = scenarios.Run(t.Context(), s, options)
 		}
 	}
@@ -131,11 +131,11 @@ func cellDigests(t *testing.T, text string, overrides []string, drawn bool) stri
 	document := o.Document // without the digest of the scenario's text and the program version
 	document.Digest, document.Version = "", ""
 	digest("timeline", func(w io.Writer) error { return result.WriteTrace(w, &document, &o.Detail) })
-	if len(o.Schedules) > 0 {
-		digest("plans", o.WriteSchedules)
+	if len(o.PlannerPlans) > 0 {
+		digest("plans", o.WritePlans)
 	}
-	if len(o.Plans) > 0 {
-		digest("plans", value(o.Plans))
+	if len(o.RateSchedules) > 0 {
+		digest("plans", value(o.RateSchedules))
 	}
 	for i := range o.Routes {
 		files, err := o.Routes[i].Compile()

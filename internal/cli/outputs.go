@@ -151,18 +151,18 @@ func (o *outputs) write(c *command, out *scenarios.Outcome) error {
 	write(o.trace, func(w io.Writer) error { return result.WriteTrace(w, &out.Document, &out.Detail) })
 
 	// Explain an empty file of plans.
-	if o.plan != nil && len(out.Plans)+len(out.Schedules) == 0 {
-		if out.Planned {
+	if o.plan != nil && len(out.RateSchedules)+len(out.PlannerPlans) == 0 {
+		if out.UsesPlanners {
 			c.logf("no planner of %s produced a plan, so %s has none: fluid schedules have no plan", name, o.plan.path)
 		} else {
 			c.logf("no policy of %s scheduled rates, so %s has no rows", name, o.plan.path)
 		}
 	}
 	write(o.plan, func(w io.Writer) error {
-		if out.Planned {
-			return out.WriteSchedules(w)
+		if out.UsesPlanners {
+			return out.WritePlans(w)
 		}
-		return writePlans(w, &out.Document, out.Plans)
+		return writePlans(w, &out.Document, out.RateSchedules)
 	})
 
 	// Compile the forwarding tables of each router.

@@ -135,12 +135,12 @@ func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlag
 	m, update, share := c.startRunProgress(s.Name)
 
 	// Simulate.
-	options := scenarios.RunOptions{Workers: flags.workers, Progress: update, Share: share}
+	options := scenarios.RunOptions{Workers: flags.workers, Progress: update, ReportProgress: share}
 	if flags.outputPaths["trace"] != "" {
 		options.TimelineTasks = flags.traceTasks
 	}
 	if len(j.outputs.workloads) > 0 {
-		options.Work = j.outputs.fillWorkloads
+		options.VisitWork = j.outputs.fillWorkloads
 	}
 	outcome, err := c.run(ctx, s, options)
 	m.stop()
@@ -186,7 +186,7 @@ func (c *command) runPrepared(ctx context.Context, j *preparedRun, flags runFlag
 	}
 	c.cleanup.setResultNote("") // for the runs that follow
 	failed := []error{drawn, written}
-	for _, err := range outcome.Failed { // policies whose simulation did not finish; their rows contain the reason
+	for _, err := range outcome.PolicyErrors { // policies whose simulation did not finish; their rows contain the reason
 		failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))
 	}
 	return joinErrors(failed...)

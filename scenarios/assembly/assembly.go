@@ -26,19 +26,19 @@ type System interface {
 	Begin(ctx context.Context, o *Outcome) error
 	// Decide calls one policy, simulates its decision at the system's level and measures it, except for the metrics
 	// that Answer.Finish adds. It may return nil if the work provably takes longer than limit seconds.
-	Decide(ctx context.Context, policy string, workers int, limit float64) (*Answer, error)
+	Decide(ctx context.Context, policy string, workers int, limit float64) (*PolicyResult, error)
 }
 
-// Answer is the row of one policy, with functions that measure and describe its decision further. A system that wraps
+// PolicyResult is the row of one policy, with functions that measure and describe its decision further. A system that wraps
 // another one may change the fields.
-type Answer struct {
+type PolicyResult struct {
 	Row     result.Row
 	Timings result.PolicyTimings
-	// Failed is the reason why the simulation did not complete; nil if it did.
-	Failed error
-	// Fault returns a diagnostic of an input that the policy cannot serve; nil if it can. Row then has only a label with
+	// Err is the reason why the simulation did not complete; nil if it did.
+	Err error
+	// Rejection returns a diagnostic of an input that the policy cannot serve; nil if it can. Row then has only a label with
 	// the reason. The input is invalid if no policy can serve it.
-	Fault func() schema.Diagnostic
+	Rejection func() schema.Diagnostic
 	// Finish adds the metrics that need further simulations; nil if there are no such metrics.
 	Finish func(ctx context.Context) error
 	// Describe adds the data of figures, explanations and exports to an outcome, or part of it if ctx is cancelled.
@@ -47,55 +47,55 @@ type Answer struct {
 	Run *composition.Run
 	// RowFor returns the row of a scenario that differs only in the given step; nil if no such scenario exists.
 	RowFor func(step any) result.Row
-	// Load is the maximum link load in messages, if sources adapt to it. DelayAt simulates the traffic at another maximum
+	// MaxLoad is the maximum link load in messages, if sources adapt to it. DelayAt simulates the traffic at another maximum
 	// load, and returns nil if no packet arrives. DelayAt is nil for other sources.
-	Load    float64
+	MaxLoad float64
 	DelayAt func(load float64) (*result.Delay, error)
 }
 
-// Then appends measures to Finish.
-func (a *Answer) Then(more func(ctx context.Context) error) {
-	before := a.Finish
+// AddMeasure appends measures to Finish.
+func (a *PolicyResult) AddMeasure(measure func(ctx context.Context) error) {
+	previous := a.Finish
 	a.Finish = func(ctx context.Context) error {
-		if before != nil {
-			if err := before(ctx); err != nil {
+		if previous != nil {
+			if err := previous(ctx); err != nil {
 				return err
 			}
 		}
-		return more(ctx)
+		return measure(ctx)
 	}
 }
 
 // Decide calls one policy on a system without a time limit, and adds all metrics.
-func Decide(ctx context.Context, s System, policy string, workers int) (*Answer, error) {
+func Decide(ctx context.Context, s System, policy string, workers int) (*PolicyResult, error) {
 	a, err := s.Decide(ctx, policy, workers, math.Inf(1))
 	if err == nil && a.Finish != nil {
 		err = a.Finish(ctx)
 	}
-	return a, OrEnded(ctx, err)
+	return a, ContextErrorOr(ctx, err)
 }
 
-// NoAnswer returns the answer of a policy that cannot serve the scenario, with the reason.
-func NoAnswer(name, why string, fault func() schema.Diagnostic) *Answer {
-	return &Answer{
-		Row:   result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"unserved": why}},
-		Fault: fault,
+// RejectedResult returns the answer of a policy that cannot serve the scenario, with the reason.
+func RejectedResult(name, reason string, diagnostic func() schema.Diagnostic) *PolicyResult {
+	return &PolicyResult{
+		Row:       result.Row{Policy: name, Metrics: map[string]float64{}, Labels: map[string]string{"unserved": reason}},
+		Rejection: diagnostic,
 		Describe: func(_ context.Context, o *Outcome) {
 			o.Detail.Policies = append(o.Detail.Policies, result.Simulation{Policy: name})
 		},
 	}
 }
 
-// OrEnded returns the error of ctx if ctx is cancelled, and err otherwise. After a cancellation, err may be a consequence.
-func OrEnded(ctx context.Context, err error) error {
-	if ended := ctx.Err(); ended != nil {
-		return ended
+// ContextErrorOr returns the error of ctx if ctx is cancelled, and err otherwise. After a cancellation, err may be a consequence.
+func ContextErrorOr(ctx context.Context, err error) error {
+	if cancelled := ctx.Err(); cancelled != nil {
+		return cancelled
 	}
 	return err
 }
 
-// Ended reports whether ctx is cancelled. It checks ctx in every 1024th step of a loop.
-func Ended(ctx context.Context, step int) bool { return step&(1<<10-1) == 0 && ctx.Err() != nil }
+// Cancelled reports whether ctx is cancelled. It checks ctx in every 1024th step of a loop.
+func Cancelled(ctx context.Context, step int) bool { return step&(1<<10-1) == 0 && ctx.Err() != nil }
 
 // TickSeconds is the maximum time that rounding to ticks adds to a transfer.
 const TickSeconds = 2e-12

@@ -3,25 +3,25 @@ package assembly
 import "testing"
 
 // TestCostExcess: Max tasks or flows and MaxHops hops are within the limits. One more is rejected with its cost.
-func TestCostExcess(t *testing.T) {
+func TestCostLimits(t *testing.T) {
 	for _, c := range []struct {
 		unit Cost
 		most int
 		want string
 	}{
-		{LinkTask, LinkTask.Max(), "they take about 8.59e+06 tasks, 8.59 GB of memory, 34 s to simulate; want fewer, for at most 8.59 GB of memory"},
-		{PodTask, PodTask.Max(), "they take about 4.29e+06 tasks, 8.59 GB of memory, 34 s to simulate; want fewer, for at most 8.59 GB of memory"},
-		{Flow, Flow.Max(), "they take about 8.59 GB of memory to simulate; want fewer, for at most 8.59 GB of memory"},
-		{ServedHop, MaxHops, "they take about 1e+11 hops of packets, 9.3 h to simulate; want fewer, for at most 1e+11 hops of packets"},
+		{LinkTask, LinkTask.MaxCount(), "they take about 8.59e+06 tasks, 8.59 GB of memory, 34 s to simulate; want fewer, for at most 8.59 GB of memory"},
+		{PodTask, PodTask.MaxCount(), "they take about 4.29e+06 tasks, 8.59 GB of memory, 34 s to simulate; want fewer, for at most 8.59 GB of memory"},
+		{Flow, Flow.MaxCount(), "they take about 8.59 GB of memory to simulate; want fewer, for at most 8.59 GB of memory"},
+		{QueuedHop, MaxHops, "they take about 1e+11 hops of packets, 9.3 h to simulate; want fewer, for at most 1e+11 hops of packets"},
 	} {
-		if err := c.unit.Times(float64(c.most)).Excess("they", "fewer"); err != nil {
+		if err := c.unit.Scale(float64(c.most)).CheckLimits("they", "fewer"); err != nil {
 			t.Errorf("the most is refused: %v", err)
 		}
-		if err := c.unit.Times(float64(c.most+1)).Excess("they", "fewer"); err == nil || err.Error() != c.want {
+		if err := c.unit.Scale(float64(c.most+1)).CheckLimits("they", "fewer"); err == nil || err.Error() != c.want {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
 	}
-	sum := LinkTask.Times(2).Plus(BookedHop.Times(8e6))
+	sum := LinkTask.Scale(2).Add(ScheduledHop.Scale(8e6))
 	if want := (Cost{Tasks: 2, Hops: 8e6, Bytes: 2000, Seconds: 1 + 8e-6}); sum != want {
 		t.Errorf("got %+v, want %+v", sum, want)
 	}

@@ -2,29 +2,29 @@ package assembly
 
 import "strings"
 
-// Wanted parts an error of traffic into what is wrong and what would be right.
-func Wanted(err error) (what, want string) {
-	what, want, ok := strings.Cut(FaultText(err), "; want ")
+// SplitError parts an error of traffic into what is wrong and what would be right.
+func SplitError(err error) (problem, remedy string) {
+	problem, remedy, ok := strings.Cut(ErrorText(err), "; want ")
 	if !ok {
-		return what, "choose other traffic"
+		return problem, "choose other traffic"
 	}
-	return what, "choose " + want
+	return problem, "choose " + remedy
 }
 
-// Blame notes that the keys at paths are at fault for an error of traffic, and reports whether there is one.
-func Blame(c interface {
+// ReportConflict notes that the keys at paths are at fault for an error of traffic, and reports whether there is one.
+func ReportConflict(c interface {
 	Clash(paths []string, problem, remedy string)
 }, paths []string, err error) bool {
 	if err == nil {
 		return false
 	}
-	what, want := Wanted(err)
-	c.Clash(paths, what, want)
+	problem, remedy := SplitError(err)
+	c.Clash(paths, problem, remedy)
 	return true
 }
 
-// FaultText words an error for a fault: without the name of its package.
-func FaultText(err error) string {
+// ErrorText words an error for a fault: without the name of its package.
+func ErrorText(err error) string {
 	text := err.Error()
 	for _, prefix := range []string{"torus: no such shape: ", "torus: no such part: ", "torus: ", "graph: invalid list of links: ", "graph: ", "collective: no such traffic: ", "collective: no such call: ", "collective: "} {
 		text = strings.TrimPrefix(text, prefix)

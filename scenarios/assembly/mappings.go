@@ -13,8 +13,8 @@ func CheckMappings(c *schema.Reader, k *mapping.Keys, check func(text string) er
 			continue
 		}
 		if err := check(text); err != nil {
-			what, want := Wanted(err)
-			c.Clash([]string{"policy.mappings", "policy.mapping"}, schema.Quote(text)+": "+what, want)
+			problem, remedy := SplitError(err)
+			c.Clash([]string{"policy.mappings", "policy.mapping"}, schema.Quote(text)+": "+problem, remedy)
 		}
 	}
 }

@@ -13,11 +13,11 @@ import (
 
 // Routes are the paths of a policy's flows, for export.
 type Routes struct {
-	Policy  string
-	Network *engine.Network
-	Flows   []engine.Flow
-	Paths   *engine.Paths
-	Route   func() (*engine.Paths, error) // Paths where these were not needed before; nil where they are there
+	Policy       string
+	Network      *engine.Network
+	Flows        []engine.Flow
+	Paths        *engine.Paths
+	ComputePaths func() (*engine.Paths, error) // Paths where these were not needed before; nil where they are there
 }
 
 // RouteFiles write the files of a router's routes as CSV.
@@ -30,9 +30,9 @@ type RouteFiles struct {
 // there are no tags, and the tables have the probability of each link. It fails on paths that come to a node twice,
 // which no tables lead.
 func (r *Routes) Compile() (RouteFiles, error) {
-	if r.Route != nil {
+	if r.ComputePaths != nil {
 		var err error
-		if r.Paths, err = r.Route(); err != nil {
+		if r.Paths, err = r.ComputePaths(); err != nil {
 			return RouteFiles{}, fmt.Errorf("%s: %w", r.Policy, err)
 		}
 	}
@@ -48,19 +48,19 @@ func (r *Routes) Compile() (RouteFiles, error) {
 
 // writeSpread writes the links that packets draw from.
 func (r *Routes) writeSpread(w io.Writer) error {
-	from := make([][]int32, r.Network.Nodes)
+	sources := make([][]int32, r.Network.Nodes)
 	for _, f := range r.Flows {
-		from[f.Dst] = append(from[f.Dst], f.Src)
+		sources[f.Dst] = append(sources[f.Dst], f.Src)
 	}
-	s, mark := r.Paths.Spread, make([]bool, r.Network.Nodes)
+	spread, visited := r.Paths.Spread, make([]bool, r.Network.Nodes)
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, "chip,destination,port,next,share") // out keeps the error for Flush
 	for dst := range r.Network.Nodes {
-		nodes := s.NodesByDistance(from[dst], dst, mark)
+		nodes := spread.NodesByDistance(sources[dst], dst, visited)
 		slices.Sort(nodes)
-		for _, at := range nodes {
-			s.Shares(at, dst, func(port int, share float64) {
-				fmt.Fprintf(out, "%d,%d,%d,%d,%s\n", at, dst, port%s.Degree, s.To[port], strconv.FormatFloat(share, 'g', -1, 64))
+		for _, node := range nodes {
+			spread.Shares(node, dst, func(port int, share float64) {
+				fmt.Fprintf(out, "%d,%d,%d,%d,%s\n", node, dst, port%spread.Degree, spread.To[port], strconv.FormatFloat(share, 'g', -1, 64))
 			})
 		}
 	}

@@ -12,31 +12,31 @@ import (
 // DefaultTimelineTasks is the default number of tasks of a timeline, without its critical path: about 30 MB of text.
 const DefaultTimelineTasks = 100_000
 
-// mostCounters is the number of links whose loads a timeline shows: those that carry most.
-const mostCounters = 16
+// maxCounters is the number of links whose loads a timeline shows: those that carry most.
+const maxCounters = 16
 
-// Timed is a graph that was simulated, for its timeline.
-type Timed struct {
+// TimelineInput is a graph that was simulated, for its timeline.
+type TimelineInput struct {
 	Graph *engine.Graph
 	Trace *engine.Trace
 	Nodes []string // tracks
-	// Node is the track of a compute; nil is its Src.
-	Node func(id int32) int32
-	// Uses visits the links of a transfer with its share of each; nil is that they are not known, for what Unknown says.
-	Uses    func(id int32, visit func(link int32, share float64))
-	Unknown string
-	Links   []engine.Link
-	LeftOut string // what is not in the graph
+	// ComputeNode is the track of a compute; nil is its Src.
+	ComputeNode func(id int32) int32
+	// VisitLinks visits the links of a transfer with its share of each; nil is that they are not known, for what Unknown says.
+	VisitLinks func(id int32, visit func(link int32, share float64))
+	WhyNoLinks string
+	Links      []engine.Link
+	Omitted    string // what is not in the graph
 	// Kind is of a task as result.Span has it; nil is that all are transfers.
-	Kind     func(id int32) string
-	Critical bool // tasks on the critical path are told
+	Kind         func(id int32) string
+	MarkCritical bool // tasks on the critical path are told
 }
 
 // Timeline returns what nodes did: computes, transfers, what each waited for last, and loads of links. If there are more
 // than limit tasks, it is a sample: see result.Sample.
-func (a *Timed) Timeline(limit int) *result.Timeline {
+func (a *TimelineInput) Timeline(limit int) *result.Timeline {
 	g, t := a.Graph, a.Trace
-	l := &result.Timeline{Nodes: a.Nodes, Omitted: a.LeftOut}
+	l := &result.Timeline{Nodes: a.Nodes, Omitted: a.Omitted}
 	var shown []int32
 	for i := range g.Tasks {
 		if k := &g.Tasks[i]; k.Kind == engine.Transfer && k.Bytes > 0 || k.Kind == engine.Compute && k.Duration > 0 {
@@ -44,81 +44,81 @@ func (a *Timed) Timeline(limit int) *result.Timeline {
 		}
 	}
 	critical := make([]bool, len(g.Tasks))
-	if a.Critical {
+	if a.MarkCritical {
 		for _, id := range t.CriticalPath(g) {
 			critical[id] = true
 		}
 	}
-	all := shown
+	withDuration := shown
 	if len(shown) > limit {
 		sample := result.Sample(len(shown), limit, func(i int) result.TaskInterval {
 			id := shown[i]
 			return result.TaskInterval{Start: float64(t.Start[id]), End: float64(t.End[id]), Critical: critical[id]}
 		})
 		end := engine.Time(0)
-		kept := shown[:0:0]
+		selected := shown[:0:0]
 		for i, id := range shown {
 			end = max(end, t.End[id])
 			if sample.Selected[i] {
-				kept = append(kept, id)
+				selected = append(selected, id)
 			}
 		}
-		leave(l, "%s", sample.Describe(end.Seconds()))
-		shown = kept
+		addOmission(l, "%s", sample.Describe(end.Seconds()))
+		shown = selected
 	}
-	index := slices.Repeat([]int32{-1}, len(g.Tasks))
-	for at, id := range shown {
+	timelineIndex := slices.Repeat([]int32{-1}, len(g.Tasks))
+	for index, id := range shown {
 		k := &g.Tasks[id]
-		one := result.TimelineTask{
+		task := result.TimelineTask{
 			Name: g.Name(id), Node: k.Src, Dst: k.Dst, Start: int64(t.Start[id]), End: int64(t.End[id]),
 			Transfer: k.Kind == engine.Transfer, Bytes: k.Bytes, WaitedFor: -1, Kind: "transfer", Critical: critical[id],
 		}
 		if a.Kind != nil {
-			one.Kind = a.Kind(id)
+			task.Kind = a.Kind(id)
 		}
-		if !one.Transfer && a.Node != nil {
-			one.Node = a.Node(id)
+		if !task.Transfer && a.ComputeNode != nil {
+			task.Node = a.ComputeNode(id)
 		}
-		index[id] = int32(at)
-		l.Tasks = append(l.Tasks, one)
+		timelineIndex[id] = int32(index)
+		l.Tasks = append(l.Tasks, task)
 	}
-	last := slices.Repeat([]int32{-1}, len(g.Tasks)) // that bound each
+	lastPredecessor := slices.Repeat([]int32{-1}, len(g.Tasks)) // that bound each
 	for _, id := range g.Order() {
 		for _, e := range g.In(id) {
-			if last[id] < 0 || t.End[e.From]+e.Lag > t.End[last[id]] {
-				last[id] = e.From
+			if lastPredecessor[id] < 0 || t.End[e.From]+e.Lag > t.End[lastPredecessor[id]] {
+				lastPredecessor[id] = e.From
 			}
 		}
-		if from := last[id]; from >= 0 && index[from] < 0 { // a milestone stands for what bound it
-			last[id] = last[from]
+		if from := lastPredecessor[id]; from >= 0 && timelineIndex[from] < 0 { // a milestone stands for what bound it
+			lastPredecessor[id] = lastPredecessor[from]
 		}
-		if index[id] >= 0 && last[id] >= 0 {
-			l.Tasks[index[id]].WaitedFor = index[last[id]]
+		if timelineIndex[id] >= 0 && lastPredecessor[id] >= 0 {
+			l.Tasks[timelineIndex[id]].WaitedFor = timelineIndex[lastPredecessor[id]]
 		}
 	}
-	a.counters(l, all)
+	a.addCounters(l, withDuration)
 	return l
 }
 
-// leave says what is left out.
-func leave(l *result.Timeline, format string, args ...any) {
+// addOmission says what is left out.
+func addOmission(l *result.Timeline, format string, args ...any) {
 	if l.Omitted != "" {
 		l.Omitted += "; "
 	}
 	l.Omitted += fmt.Sprintf(format, args...)
 }
 
-// counters adds what the most loaded links carry: a transfer at its average rate, shared by its routes as packets are.
-func (a *Timed) counters(l *result.Timeline, shown []int32) {
-	if a.Uses == nil {
-		leave(l, "%s", a.Unknown)
+// addCounters adds what the most loaded links carry: a transfer at its average rate, shared by its routes as packets are.
+func (a *TimelineInput) addCounters(l *result.Timeline, tasks []int32) {
+	if a.VisitLinks == nil {
+		addOmission(l, "%s", a.WhyNoLinks)
 		return
 	}
 	bytes := map[int32]float64{}
 	each := func(visit func(id, link int32, share float64)) {
-		for _, id := range shown {
+		for _, id := range tasks {
 			if a.Graph.Tasks[id].Kind == engine.Transfer {
-				a.Uses(id, func(link int32, share float64) { visit(id, link, share) })
+				a.VisitLinks(id, func(link int32, share float64) { visit(id, link, share) })
 			}
 		}
 	}
@@ -128,9 +128,9 @@ func (a *Timed) counters(l *result.Timeline, shown []int32) {
 		links = append(links, link)
 	}
 	slices.SortFunc(links, func(x, y int32) int { return cmp.Or(cmp.Compare(bytes[y], bytes[x]), cmp.Compare(x, y)) })
-	if len(links) > mostCounters {
-		leave(l, "counters of %d of %d links, those that carry least", len(links)-mostCounters, len(links))
-		links = links[:mostCounters]
+	if len(links) > maxCounters {
+		addOmission(l, "counters of %d of %d links, those that carry least", len(links)-maxCounters, len(links))
+		links = links[:maxCounters]
 	}
 	type change struct {
 		at   engine.Time
@@ -149,11 +149,11 @@ func (a *Timed) counters(l *result.Timeline, shown []int32) {
 		list := changes[link]
 		slices.SortStableFunc(list, func(x, y change) int { return cmp.Compare(x.at, y.at) })
 		s := result.Series{Name: fmt.Sprintf("%d to %d", a.Links[link].From, a.Links[link].To)}
-		sum, under := 0.0, 0
+		sum, active := 0.0, 0
 		for i, c := range list {
 			if sum += c.rate; c.rate > 0 {
-				under++
-			} else if under--; under == 0 {
+				active++
+			} else if active--; active == 0 {
 				sum = 0 // exactly
 			}
 			if i+1 == len(list) || list[i+1].at > c.at {

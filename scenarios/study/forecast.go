@@ -107,7 +107,7 @@ func (p *Plan) Forecast(ctx context.Context, store *Store, samples map[string]*R
 			missing = append(missing, one)
 		}
 		f.Missing += numMissing
-		f.Cost = f.Cost.Plus(estimate)
+		f.Cost = f.Cost.Add(estimate)
 	}
 
 	// Predict the missing batches with a model of their policy, or of all policies.

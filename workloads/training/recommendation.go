@@ -186,8 +186,8 @@ func BuildRecommendation(s *RecommendationModel, expand func(g *engine.Graph, c 
 	return b.Iteration, nil
 }
 
-// Words describes the step in one line. A non-empty title replaces the name of the model.
-func (s *RecommendationModel) Words(title string) string {
+// Description describes the step in one line. A non-empty title replaces the name of the model.
+func (s *RecommendationModel) Description(title string) string {
 	if title == "" {
 		title = "a recommendation model"
 	}

@@ -29,146 +29,146 @@ type Scenario struct {
 	Policy string
 	// Build makes the system of the call as an algorithm expands it. It fails with collective.ErrUnserved where that
 	// does not serve it.
-	Build func(ctx context.Context, algorithm string) (assembly.System, error)
-	Limit func(ctx context.Context) (collective.LowerBound, error)
+	Build      func(ctx context.Context, algorithm string) (assembly.System, error)
+	LowerBound func(ctx context.Context) (collective.LowerBound, error)
 }
 
-// system is a scenario whose bound is known.
-type system struct {
+// callSystem is a scenario whose bound is known.
+type callSystem struct {
 	*Scenario
-	limit collective.LowerBound
-	built once.Map[string, built] // by algorithm
+	bound collective.LowerBound
+	built once.Map[string, builtSystem] // by algorithm
 }
 
-// built is a call as an algorithm expands it, on its hardware.
-type built struct {
+// builtSystem is a call as an algorithm expands it, on its hardware.
+type builtSystem struct {
 	assembly.System
-	taken time.Duration
+	buildTime time.Duration
 }
 
 // NewSystem makes the system of a scenario.
 func NewSystem(ctx context.Context, s *Scenario) (assembly.System, error) {
-	z := &system{Scenario: s}
+	z := &callSystem{Scenario: s}
 	var err error
-	if z.limit, err = s.Limit(ctx); err != nil {
+	if z.bound, err = s.LowerBound(ctx); err != nil {
 		return nil, err
 	}
 	return z, ctx.Err()
 }
 
-// algorithms returns those that may serve a row.
-func (z *system) algorithms(name string) []string {
+// candidates returns those that may serve a row.
+func (z *callSystem) candidates(name string) []string {
 	if z.Policy == "" {
 		name = z.Algorithm
 	}
 	if name != collective.BestName {
 		return []string{name}
 	}
-	var all []string
+	var names []string
 	for _, r := range collective.Table {
-		all = append(all, r.Name)
+		names = append(names, r.Name)
 	}
-	return all
+	return names
 }
 
-// expanded returns the system of an algorithm. Where algorithms are compared each is kept for one row only.
-func (z *system) expanded(ctx context.Context, algorithm string) (built, error) {
-	expand := func() (built, error) {
-		begin := time.Now()
+// systemFor returns the system of an algorithm. Where algorithms are compared each is kept for one row only.
+func (z *callSystem) systemFor(ctx context.Context, algorithm string) (builtSystem, error) {
+	expand := func() (builtSystem, error) {
+		start := time.Now()
 		s, err := z.Build(ctx, algorithm)
-		return built{s, time.Since(begin)}, err
+		return builtSystem{s, time.Since(start)}, err
 	}
 	if z.Policy != "" {
 		b, err := expand()
-		return b, assembly.OrEnded(ctx, err)
+		return b, assembly.ContextErrorOr(ctx, err)
 	}
 	return z.built.Get(ctx, algorithm, expand)
 }
 
 // Reference returns the bound on every row.
-func (z *system) Reference() map[string]float64 {
-	return map[string]float64{"ranks": float64(z.Ranks), "bound_completion_s": z.limit.Seconds}
+func (z *callSystem) Reference() map[string]float64 {
+	return map[string]float64{"ranks": float64(z.Ranks), "bound_completion_s": z.bound.Seconds}
 }
 
-func (z *system) Begin(context.Context, *assembly.Outcome) error { return nil }
+func (z *callSystem) Begin(context.Context, *assembly.Outcome) error { return nil }
 
 // Decide expands the call, has what is left open decided, and measures when it ends; by several algorithms it takes the
 // one that ends first.
-func (z *system) Decide(ctx context.Context, name string, workers int, limit float64) (*assembly.Answer, error) {
+func (z *callSystem) Decide(ctx context.Context, name string, workers int, limit float64) (*assembly.PolicyResult, error) {
 	policy := name
 	if z.Policy != "" {
 		policy = z.Policy
 	}
-	var best *assembly.Answer
-	var by string // the algorithm of best
-	var refused []string
-	for _, algorithm := range z.algorithms(name) {
-		b, err := z.expanded(ctx, algorithm)
+	var best *assembly.PolicyResult
+	var bestAlgorithm string // the algorithm of best
+	var reasons []string
+	for _, algorithm := range z.candidates(name) {
+		built, err := z.systemFor(ctx, algorithm)
 		if errors.Is(err, collective.ErrUnserved) {
-			refused = append(refused, Refusal(err))
+			reasons = append(reasons, UnservedReason(err))
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", algorithm, err)
 		}
-		a, err := b.System.Decide(ctx, policy, workers, limit)
+		a, err := built.System.Decide(ctx, policy, workers, limit)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", algorithm, err)
 		case a == nil:
 			continue
-		case a.Fault != nil:
-			refused = append(refused, a.Row.Labels["unserved"])
+		case a.Rejection != nil:
+			reasons = append(reasons, a.Row.Labels["unserved"])
 			continue
 		}
-		a.Timings.SolveS += b.taken.Seconds() // to expand it
-		if best == nil || end(a) < end(best) {
-			best, by = a, algorithm
+		a.Timings.SolveS += built.buildTime.Seconds() // to expand it
+		if best == nil || completionTime(a) < completionTime(best) {
+			best, bestAlgorithm = a, algorithm
 		}
-		limit = min(limit, end(best))
+		limit = min(limit, completionTime(best))
 	}
 	if best == nil {
-		if len(refused) == 0 {
+		if len(reasons) == 0 {
 			return nil, nil // all take longer than the limit
 		}
 		key := "policy.collective"
 		if z.Policy != "" {
 			key = "policy.collectives"
 		}
-		why := strings.TrimPrefix(strings.Join(refused, "; "), name+": ")
-		return assembly.NoAnswer(name, why, func() schema.Diagnostic { return z.diagnostic(key, why) }), nil
+		reason := strings.TrimPrefix(strings.Join(reasons, "; "), name+": ")
+		return assembly.RejectedResult(name, reason, func() schema.Diagnostic { return z.diagnostic(key, reason) }), nil
 	}
 	best.Row.Policy = name
-	best.Then(func(context.Context) error {
-		z.measure(&best.Row, by)
+	best.AddMeasure(func(context.Context) error {
+		z.addMetrics(&best.Row, bestAlgorithm)
 		return nil
 	})
 	return best, nil
 }
 
 // Work is that of the call as one algorithm expands it.
-func (z *system) Work(ctx context.Context, policy string) (*trace.RankGraph, error) {
-	by := z.algorithms(policy)
-	if len(by) != 1 {
-		return nil, assembly.Unwritten(z.Name, "policy.collective", "which algorithm expands the call is found out by simulating all", "name one")
+func (z *callSystem) Work(ctx context.Context, policy string) (*trace.RankGraph, error) {
+	algorithms := z.candidates(policy)
+	if len(algorithms) != 1 {
+		return nil, assembly.ExportError(z.Name, "policy.collective", "which algorithm expands the call is found out by simulating all", "name one")
 	}
-	b, err := z.expanded(ctx, by[0])
+	built, err := z.systemFor(ctx, algorithms[0])
 	if errors.Is(err, collective.ErrUnserved) {
-		return nil, schema.Diagnostics{z.diagnostic("policy.collective", Refusal(err))}
+		return nil, schema.Diagnostics{z.diagnostic("policy.collective", UnservedReason(err))}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return assembly.WorkOf(ctx, b.System, z.Name, policy)
+	return assembly.WorkOf(ctx, built.System, z.Name, policy)
 }
 
 // diagnostic says why no algorithm serves the call.
-func (z *system) diagnostic(key, why string) schema.Diagnostic {
-	return schema.Diagnostic{File: z.Name, Key: key, Problem: why, Remedy: "choose another algorithm, or set it to " + schema.Quote(collective.BestName)}
+func (z *callSystem) diagnostic(key, reason string) schema.Diagnostic {
+	return schema.Diagnostic{File: z.Name, Key: key, Problem: reason, Remedy: "choose another algorithm, or set it to " + schema.Quote(collective.BestName)}
 }
 
-// Refusal words why an algorithm does not serve a call, without what packages are called.
-func Refusal(err error) string {
+// UnservedReason words why an algorithm does not serve a call, without what packages are called.
+func UnservedReason(err error) string {
 	text := err.Error()
 	for _, sentinel := range []error{ErrTooLarge, collective.ErrUnserved} { // whose text begins with that of the second
 		text = strings.Replace(text, sentinel.Error()+": ", "", 1)
@@ -176,16 +176,16 @@ func Refusal(err error) string {
 	return text
 }
 
-// rounding is what ticks leave between the end of a call and a bound that it meets, relative: of some thousand transfers
+// boundTolerance is what ticks leave between the end of a call and a bound that it meets, relative: of some thousand transfers
 // in a row, of microseconds each.
-const rounding = 1e-6
+const boundTolerance = 1e-6
 
-// measure adds to a row the rate of the call, as an algorithm expands it, and the bound on it.
-func (z *system) measure(row *result.Row, algorithm string) {
+// addMetrics adds to a row the rate of the call, as an algorithm expands it, and the bound on it.
+func (z *callSystem) addMetrics(row *result.Row, algorithm string) {
 	if z.Algorithm == collective.BestName || row.Policy == collective.BestName {
 		row.Labels["algorithm"] = algorithm
 	}
-	row.Metrics["bound_completion_s"], row.Bounds = z.limit.Seconds, nil // others' are of other transfers
+	row.Metrics["bound_completion_s"], row.Bounds = z.bound.Seconds, nil // others' are of other transfers
 	end, ok := row.Metrics["completion_s"]
 	if !ok || end == 0 {
 		return
@@ -195,21 +195,21 @@ func (z *system) measure(row *result.Row, algorithm string) {
 		bytes *= float64(z.Ranks - 1)
 	}
 	row.Metrics["algorithm_bytes_per_s"] = bytes / end
-	bind(row, z.limit)
+	addBound(row, z.bound)
 }
 
-// bind holds the completion time of a row, which it has, against a lower bound that holds for any algorithm on any routes. It
+// addBound holds the completion time of a row, which it has, against a lower bound that holds for any algorithm on any routes. It
 // replaces the row's other bounds, which hold for the transfers of one algorithm.
-func bind(row *result.Row, limit collective.LowerBound) {
+func addBound(row *result.Row, bound collective.LowerBound) {
 	m := row.Metrics
-	m["bound_completion_s"], row.Bounds = limit.Seconds, nil
-	if limit.Seconds <= 0 {
+	m["bound_completion_s"], row.Bounds = bound.Seconds, nil
+	if bound.Seconds <= 0 {
 		return
 	}
-	model := "any algorithm on any routes: " + limit.Reason
-	row.Bounds = &result.Bounds{GapMetric: "completion_s", MultiPath: true, Proofs: []result.ProvedBound{{Metric: "completion_s", Bound: limit.Seconds, Model: model, MultiPath: true}}}
+	model := "any algorithm on any routes: " + bound.Reason
+	row.Bounds = &result.Bounds{GapMetric: "completion_s", MultiPath: true, Proofs: []result.ProvedBound{{Metric: "completion_s", Bound: bound.Seconds, Model: model, MultiPath: true}}}
 	row.Labels["gap_model"] = model
-	if m["gap"] = m["completion_s"]/limit.Seconds - 1; m["gap"] > -rounding {
+	if m["gap"] = m["completion_s"]/bound.Seconds - 1; m["gap"] > -boundTolerance {
 		m["gap"] = max(0, m["gap"])
 	}
 }

@@ -35,17 +35,17 @@ func (f *fakeSystem) Reference() map[string]float64 { return map[string]float64{
 func (f *fakeSystem) Begin(context.Context, *assembly.Outcome) error { return nil }
 
 // Decide has no answer if the end is later than the limit, and one that cannot be finished if it ends at 7 s.
-func (f *fakeSystem) Decide(_ context.Context, policy string, _ int, limit float64) (*assembly.Answer, error) {
+func (f *fakeSystem) Decide(_ context.Context, policy string, _ int, limit float64) (*assembly.PolicyResult, error) {
 	*f.most = append(*f.most, limit)
 	switch {
 	case f.err != nil:
 		return nil, f.err
 	case f.unserved:
-		return assembly.NoAnswer(policy, "no room", func() schema.Diagnostic { return schema.Diagnostic{} }), nil
+		return assembly.RejectedResult(policy, "no room", func() schema.Diagnostic { return schema.Diagnostic{} }), nil
 	case f.end > limit:
 		return nil, nil
 	}
-	a := &assembly.Answer{Row: result.Row{Policy: policy, Metrics: map[string]float64{"completion_s": f.end, "comm_exposed_s": 3, "nct": 9}, Labels: map[string]string{}}}
+	a := &assembly.PolicyResult{Row: result.Row{Policy: policy, Metrics: map[string]float64{"completion_s": f.end, "comm_exposed_s": 3, "nct": 9}, Labels: map[string]string{}}}
 	a.Finish = func(context.Context) error {
 		a.Row.Labels["finished"] = policy
 		if f.end == 7 {
@@ -97,7 +97,7 @@ func TestBestAlgorithm(t *testing.T) {
 			f := outcome[algorithm]
 			return &f, nil
 		}
-		s.Limit = func(context.Context) (collective.LowerBound, error) {
+		s.LowerBound = func(context.Context) (collective.LowerBound, error) {
 			return collective.LowerBound{Seconds: 0.5, Reason: "x"}, nil
 		}
 		z, err := NewSystem(t.Context(), s)
@@ -115,7 +115,7 @@ func TestBestAlgorithm(t *testing.T) {
 			t.Fatal(err)
 		}
 		if name == "" {
-			if a.Fault == nil || a.Row.Labels["unserved"] == "" {
+			if a.Rejection == nil || a.Row.Labels["unserved"] == "" {
 				t.Errorf("round %d: nothing serves, %v answers", round, a)
 			}
 			continue
@@ -146,7 +146,7 @@ func TestNamedAlgorithm(t *testing.T) {
 		built = append(built, algorithm)
 		return &fakeSystem{end: 2, most: &limits}, failing[algorithm]
 	}
-	s.Limit = func(context.Context) (collective.LowerBound, error) { return collective.LowerBound{}, nil }
+	s.LowerBound = func(context.Context) (collective.LowerBound, error) { return collective.LowerBound{}, nil }
 	z, err := NewSystem(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
@@ -173,29 +173,29 @@ func TestNamedAlgorithm(t *testing.T) {
 	}
 	if a, err := assembly.Decide(t.Context(), z, "tree", 1); err != nil {
 		t.Error(err)
-	} else if why := a.Row.Labels["unserved"]; a.Fault == nil || why != "3 ranks" {
+	} else if why := a.Row.Labels["unserved"]; a.Rejection == nil || why != "3 ranks" {
 		t.Errorf("tree answers, or does not for %q", why)
 	}
 	if _, err := assembly.Decide(t.Context(), z, "direct", 1); !errors.Is(err, errBroken) {
 		t.Errorf("direct: %v", err)
 	}
-	if _, err := z.(*system).Work(t.Context(), "direct"); !errors.Is(err, errBroken) {
+	if _, err := z.(*callSystem).Work(t.Context(), "direct"); !errors.Is(err, errBroken) {
 		t.Errorf("work of direct: %v", err)
 	}
 	var faults schema.Diagnostics
-	if _, err := z.(*system).Work(t.Context(), "tree"); !errors.As(err, &faults) || faults[0].Problem != "3 ranks" {
+	if _, err := z.(*callSystem).Work(t.Context(), "tree"); !errors.As(err, &faults) || faults[0].Problem != "3 ranks" {
 		t.Errorf("work of tree: %v", err)
 	}
-	if _, err := z.(*system).Work(t.Context(), collective.BestName); err == nil {
+	if _, err := z.(*callSystem).Work(t.Context(), collective.BestName); err == nil {
 		t.Error("the work of the best algorithm is known")
 	}
-	s.Limit = func(context.Context) (collective.LowerBound, error) { return collective.LowerBound{}, errBroken }
+	s.LowerBound = func(context.Context) (collective.LowerBound, error) { return collective.LowerBound{}, errBroken }
 	if _, err := NewSystem(t.Context(), s); !errors.Is(err, errBroken) {
 		t.Errorf("without a bound: %v", err)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	s.Limit = func(context.Context) (collective.LowerBound, error) { return collective.LowerBound{}, nil }
+	s.LowerBound = func(context.Context) (collective.LowerBound, error) { return collective.LowerBound{}, nil }
 	if _, err := NewSystem(ended, s); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the context: %v", err)
 	}
@@ -205,13 +205,13 @@ func TestNamedAlgorithm(t *testing.T) {
 func TestBind(t *testing.T) {
 	for _, c := range []struct{ end, bound, gap float64 }{{3, 2, 0.5}, {2, 2, 0}, {2 * (1 - 1e-7), 2, 0}, {1, 2, -0.5}} {
 		row := result.Row{Metrics: map[string]float64{"completion_s": c.end}, Labels: map[string]string{}, Bounds: &result.Bounds{}}
-		bind(&row, collective.LowerBound{Seconds: c.bound, Reason: "x"})
+		addBound(&row, collective.LowerBound{Seconds: c.bound, Reason: "x"})
 		if row.Metrics["gap"] != c.gap || row.Metrics["bound_completion_s"] != c.bound || row.Bounds == nil || row.Bounds.Proofs[0].Bound != c.bound {
 			t.Errorf("end %v, bound %v: %+v", c.end, c.bound, row)
 		}
 	}
 	row := result.Row{Metrics: map[string]float64{"completion_s": 1}, Labels: map[string]string{}, Bounds: &result.Bounds{}}
-	if bind(&row, collective.LowerBound{}); row.Bounds != nil || len(row.Labels) > 0 || len(row.Metrics) != 2 {
+	if addBound(&row, collective.LowerBound{}); row.Bounds != nil || len(row.Labels) > 0 || len(row.Metrics) != 2 {
 		t.Errorf("without a bound: %+v", row)
 	}
 }
@@ -248,7 +248,7 @@ func TestBestStep(t *testing.T) {
 		part := map[string]float64{} // by dimension and algorithm; -1 does not serve
 		for _, d := range training.Dims {
 			for _, row := range collective.Table {
-				if part[d.String()+row.Name] = float64(8 + rng.IntN(40)); rng.IntN(4) == 0 && row.Name != Usual {
+				if part[d.String()+row.Name] = float64(8 + rng.IntN(40)); rng.IntN(4) == 0 && row.Name != DefaultAlgorithm {
 					part[d.String()+row.Name] = -1
 				}
 			}
@@ -263,7 +263,7 @@ func TestBestStep(t *testing.T) {
 				if !made[d] {
 					continue
 				}
-				p := part[d.String()+by.Of(d)]
+				p := part[d.String()+by.ForDim(d)]
 				if p < 0 && rng.IntN(2) == 0 {
 					return nil, fmt.Errorf("%w: no", collective.ErrUnserved)
 				}
@@ -275,7 +275,7 @@ func TestBestStep(t *testing.T) {
 			}
 			return f, nil
 		}
-		b, err := NewBest(t.Context(), spec, collective.BestName, build)
+		b, err := NewAlgorithmSearch(t.Context(), spec, collective.BestName, build)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +306,7 @@ func TestBestStep(t *testing.T) {
 	}
 	for _, f := range []fakeSystem{{err: errBroken}, {unserved: true}} {
 		f.most = new([]float64)
-		b, err := NewBest(t.Context(), spec, collective.BestName, func(context.Context, Algorithms) (assembly.System, error) { return &f, nil })
+		b, err := NewAlgorithmSearch(t.Context(), spec, collective.BestName, func(context.Context, Algorithms) (assembly.System, error) { return &f, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -315,12 +315,12 @@ func TestBestStep(t *testing.T) {
 			t.Errorf("the usual algorithms: %v", err)
 		}
 		if err == nil {
-			if a.Fault == nil || len(*f.most) != 1 {
+			if a.Rejection == nil || len(*f.most) != 1 {
 				t.Errorf("the usual algorithms do not serve, %d are tried", len(*f.most))
 			}
 		}
 	}
-	if _, err := NewBest(t.Context(), spec, collective.BestName, func(context.Context, Algorithms) (assembly.System, error) { return nil, errBroken }); !errors.Is(err, errBroken) {
+	if _, err := NewAlgorithmSearch(t.Context(), spec, collective.BestName, func(context.Context, Algorithms) (assembly.System, error) { return nil, errBroken }); !errors.Is(err, errBroken) {
 		t.Errorf("no system: %v", err)
 	}
 }
@@ -331,25 +331,25 @@ func TestAlgorithms(t *testing.T) {
 		for _, d := range training.Dims {
 			with := start.With(d, "x")
 			for _, other := range training.Dims {
-				want := start.Of(other)
+				want := start.ForDim(other)
 				if other == d {
 					want = "x"
 				}
-				if got := with.Of(other); got != want {
+				if got := with.ForDim(other); got != want {
 					t.Errorf("%q with %v=x has %v=%s, want %s", start, d, other, got, want)
 				}
 			}
-			if got := with.With(d, "").Of(d); got != Usual {
+			if got := with.With(d, "").ForDim(d); got != DefaultAlgorithm {
 				t.Errorf("%q without %v has %s", with, d, got)
 			}
-			if _, named := start.With(d, "x").named(training.Sync); d != training.Sync && start == "" && named {
+			if _, named := start.With(d, "x").namedFor(training.Sync); d != training.Sync && start == "" && named {
 				t.Errorf("%v=x names an algorithm for synchronisation", d)
 			}
 		}
-		settled, open := start.Settled()
+		settled, open := start.SplitBest()
 		for _, d := range training.Dims {
-			best := start.Of(d) == collective.BestName
-			if slices.Contains(open, d) != best || settled.Of(d) == collective.BestName || !best && settled.Of(d) != start.Of(d) {
+			best := start.ForDim(d) == collective.BestName
+			if slices.Contains(open, d) != best || settled.ForDim(d) == collective.BestName || !best && settled.ForDim(d) != start.ForDim(d) {
 				t.Errorf("%q is settled to %q, open %v", start, settled, open)
 			}
 		}
@@ -357,7 +357,7 @@ func TestAlgorithms(t *testing.T) {
 	if got := Algorithms("tree").Names(); !slices.Equal(got, []string{"tree"}) {
 		t.Errorf("names %v", got)
 	}
-	if got := Algorithms("tp=tree").Names(); len(got) != len(training.Dims) || !slices.Contains(got, "tree") || !slices.Contains(got, Usual) {
+	if got := Algorithms("tp=tree").Names(); len(got) != len(training.Dims) || !slices.Contains(got, "tree") || !slices.Contains(got, DefaultAlgorithm) {
 		t.Errorf("names %v", got)
 	}
 }
@@ -379,7 +379,7 @@ func mesh(nodes int) *engine.Network {
 // its dimension; drawn sizes are made anew.
 func TestSchedules(t *testing.T) {
 	spec := smallSpec(t)
-	e := &Step{Spec: spec, Network: mesh(8), Place: []int32{7, 6, 5, 4, 3, 2, 1, 0}, Expansion: Expansion{Algorithms: "tp=direct"}}
+	e := &Expander{Spec: spec, Network: mesh(8), NodeOfRank: []int32{7, 6, 5, 4, 3, 2, 1, 0}, Expansion: Expansion{Algorithms: "tp=direct"}}
 	call := training.Call{Kind: training.AllReduce, Dim: training.Sync, Bytes: 400}
 	first, err := e.Schedule(t.Context(), call, []int32{0, 1, 2, 3})
 	if err != nil {
@@ -393,7 +393,7 @@ func TestSchedules(t *testing.T) {
 	if err != nil || other == first || !slices.Equal(first.Group, []int32{7, 6, 5, 4}) || !slices.Equal(other.Group, []int32{3, 2, 1, 0}) {
 		t.Errorf("groups %v and %v (%v)", first.Group, other.Group, err)
 	}
-	e.Place, e.made = nil, nil
+	e.NodeOfRank, e.schedules = nil, nil
 	if s, err := e.Schedule(t.Context(), call, []int32{4, 5, 6, 7}); err != nil || !slices.Equal(s.Group, []int32{4, 5, 6, 7}) {
 		t.Errorf("group %v (%v)", s.Group, err)
 	}
@@ -402,7 +402,7 @@ func TestSchedules(t *testing.T) {
 	for _, c := range []struct {
 		domains []int
 		want    string
-	}{{nil, Usual}, {[]int{0, 0, 1, 1}, usualInDomains}, {[]int{0, 0, 0, 1}, Usual}, {[]int{0, 1, 2, 3}, Usual}, {[]int{0, 0, 0, 0}, Usual}, {[]int{0, 0, 0, 1, 1, 1}, usualInDomains}} {
+	}{{nil, DefaultAlgorithm}, {[]int{0, 0, 1, 1}, defaultInDomains}, {[]int{0, 0, 0, 1}, DefaultAlgorithm}, {[]int{0, 1, 2, 3}, DefaultAlgorithm}, {[]int{0, 0, 0, 0}, DefaultAlgorithm}, {[]int{0, 0, 0, 1, 1, 1}, defaultInDomains}} {
 		if got := e.algorithm(training.Sync, c.domains); got != c.want {
 			t.Errorf("domains %v reduce by %s, want %s", c.domains, got, c.want)
 		}
@@ -411,7 +411,7 @@ func TestSchedules(t *testing.T) {
 		}
 	}
 	asked := 0
-	e.Domains, e.made = func(group []int32) []int { asked++; return domains }, nil
+	e.Domains, e.schedules = func(group []int32) []int { asked++; return domains }, nil
 	e.Options.Hierarchical = collective.Hierarchical{Domain: 1, Inner: "ring", Outer: "ring"}
 	inDomains, err := e.Schedule(t.Context(), call, []int32{0, 1, 2, 3})
 	if err != nil || asked != 1 || len(inDomains.Transfers) == len(first.Transfers) {
@@ -436,13 +436,13 @@ func TestSchedules(t *testing.T) {
 // TestStepChecks: what algorithms do not serve, or makes too many transfers, is an error with the keys at fault.
 func TestStepChecks(t *testing.T) {
 	spec := smallSpec(t)
-	e := &Step{Spec: spec, Network: mesh(8), Task: assembly.LinkTask, Expansion: Expansion{Algorithms: "ring"}}
-	if keys, err := e.Check(t.Context()); err != nil {
+	e := &Expander{Spec: spec, Network: mesh(8), TaskCost: assembly.LinkTask, Expansion: Expansion{Algorithms: "ring"}}
+	if keys, err := e.CheckCalls(t.Context()); err != nil {
 		t.Errorf("keys %v at fault (%v)", keys, err)
 	}
 	// Visits cover every call of every group as often as it is made.
 	count, want := 0.0, 0.0
-	if err := e.Each(t.Context(), func(_ training.Call, group []int32, times float64, s *collective.Schedule) {
+	if err := e.VisitCalls(t.Context(), func(_ training.Call, group []int32, times float64, s *collective.Schedule) {
 		count += times
 		if len(s.Group) != len(group) {
 			t.Errorf("a schedule of %d ranks for %d", len(s.Group), len(group))
@@ -459,27 +459,27 @@ func TestStepChecks(t *testing.T) {
 		t.Errorf("%v calls are visited, want %v", count, want)
 	}
 	spec.Microbatches = 1 << 30
-	if keys, err := e.Check(t.Context()); err == nil || !slices.Contains(keys, "workload.microbatches") {
+	if keys, err := e.CheckCalls(t.Context()); err == nil || !slices.Contains(keys, "workload.microbatches") {
 		t.Errorf("too many micro-batches: keys %v (%v)", keys, err)
 	}
 	spec.Microbatches = 2
-	refusing := &Step{Spec: spec, Network: mesh(8), Expansion: Expansion{Algorithms: "torus"}}
+	refusing := &Expander{Spec: spec, Network: mesh(8), Expansion: Expansion{Algorithms: "torus"}}
 	for _, row := range collective.Table { // one that does not serve a mesh without coordinates
 		refusing.Algorithms = Algorithms(row.Name)
-		refusing.made = nil
-		if err := refusing.Each(t.Context(), func(training.Call, []int32, float64, *collective.Schedule) {}); errors.Is(err, collective.ErrUnserved) {
+		refusing.schedules = nil
+		if err := refusing.VisitCalls(t.Context(), func(training.Call, []int32, float64, *collective.Schedule) {}); errors.Is(err, collective.ErrUnserved) {
 			break
 		}
 	}
-	if keys, err := refusing.Check(t.Context()); err == nil || len(keys) == 0 || keys[0] != "policy.collective" || strings.Contains(err.Error(), collective.ErrUnserved.Error()) {
+	if keys, err := refusing.CheckCalls(t.Context()); err == nil || len(keys) == 0 || keys[0] != "policy.collective" || strings.Contains(err.Error(), collective.ErrUnserved.Error()) {
 		t.Errorf("%s serves all, or keys %v (%v)", refusing.Algorithms, keys, err)
 	}
 	refusing.Algorithms = "nobody"
-	refusing.made = nil
-	if _, err := refusing.Check(t.Context()); err == nil {
+	refusing.schedules = nil
+	if _, err := refusing.CheckCalls(t.Context()); err == nil {
 		t.Error("an algorithm that there is not serves")
 	}
-	g := &engine.Graph{Tasks: make([]engine.Task, assembly.LinkTask.Max())}
+	g := &engine.Graph{Tasks: make([]engine.Task, assembly.LinkTask.MaxCount())}
 	add := e.Expand(t.Context())
 	call := training.Call{Kind: training.AllReduce, Dim: training.Tensor, Bytes: 400}
 	if _, err := add(g, call, []int32{0, 1}, []int32{0, 0}); !errors.Is(err, collective.ErrUnserved) {
@@ -508,8 +508,8 @@ func TestTraced(t *testing.T) {
 					for r := range int32(n) {
 						c.Nodes = append(c.Nodes, r)
 					}
-					e := &Step{Network: mesh(n), Place: c.Nodes, Task: assembly.LinkTask, Expansion: Expansion{Algorithms: Algorithms(row.Name), Options: collective.Options{Hierarchical: collective.Hierarchical{Domain: 1, Inner: "ring", Outer: "ring"}}}}
-					b := e.Builder(t.Context(), false)
+					e := &Expander{Network: mesh(n), NodeOfRank: c.Nodes, TaskCost: assembly.LinkTask, Expansion: Expansion{Algorithms: Algorithms(row.Name), Options: collective.Options{Hierarchical: collective.Hierarchical{Domain: 1, Inner: "ring", Outer: "ring"}}}}
+					b := e.TraceOptions(t.Context(), false)
 					count, err := b.Count(c)
 					if errors.Is(err, collective.ErrUnserved) {
 						continue
@@ -526,14 +526,14 @@ func TestTraced(t *testing.T) {
 					if err != nil || len(ends) != n || len(g.Tasks)-n != count {
 						t.Errorf("%s, %v of %d B among %d: %d tasks, counted %d (%v)", row.Name, kind, bytes, n, len(g.Tasks)-n, count, err)
 					}
-					if least := leastTransfers(row.Name, c); least > count-n {
+					if least := minTransfers(row.Name, c); least > count-n {
 						t.Errorf("%s, %v of %d B among %d: at least %d transfers, made %d", row.Name, kind, bytes, n, least, count-n)
 					} else if least > 0 {
 						served++
 					}
 					few := *e
-					few.Task.Bytes = assembly.MaxBytes
-					if few, err := few.Builder(t.Context(), false).Count(c); err != nil || few <= 1 && count-n > 1 && leastTransfers(row.Name, c) > 1 {
+					few.TaskCost.Bytes = assembly.MaxBytes
+					if few, err := few.TraceOptions(t.Context(), false).Count(c); err != nil || few <= 1 && count-n > 1 && minTransfers(row.Name, c) > 1 {
 						t.Errorf("%s, %v of %d B among %d: %d tasks of at most 1 (%v)", row.Name, kind, bytes, n, few, err)
 					}
 				}
@@ -543,8 +543,8 @@ func TestTraced(t *testing.T) {
 	if served == 0 {
 		t.Error("no call has a lower bound on its transfers")
 	}
-	for _, bad := range []*Step{{Network: mesh(3), Task: assembly.LinkTask, Expansion: Expansion{Algorithms: "nobody"}}} {
-		b := bad.Builder(t.Context(), false)
+	for _, bad := range []*Expander{{Network: mesh(3), TaskCost: assembly.LinkTask, Expansion: Expansion{Algorithms: "nobody"}}} {
+		b := bad.TraceOptions(t.Context(), false)
 		c := trace.GroupCall{Kind: trace.AllReduce, Bytes: 9, Nodes: []int32{0, 1, 2}}
 		if _, err := b.Count(c); err == nil {
 			t.Error("no algorithm is counted")
@@ -559,26 +559,26 @@ func TestTraced(t *testing.T) {
 func TestFits(t *testing.T) {
 	group := []int32{0, 1, 2, 3}
 	p := &collective.Problem{Call: collective.Call{Kind: collective.AllToAll, Bytes: 100, Group: group}, Network: mesh(4)}
-	c := New(collective.AllToAll, &Keys{Message: 100, Group: []int{0, 1, 2, 3}}, collective.Options{}).By("direct")
-	c.Task = assembly.LinkTask
+	c := New(collective.AllToAll, &Keys{Message: 100, Group: []int{0, 1, 2, 3}}, collective.Options{}).WithAlgorithm("direct")
+	c.TransferCost = assembly.LinkTask
 	seen := 0
-	if err := c.Fits(t.Context(), p, func(src, dst int32) { seen++ }); err != nil || seen != 12 {
+	if err := c.CheckSize(t.Context(), p, func(src, dst int32) { seen++ }); err != nil || seen != 12 {
 		t.Errorf("%d of 12 transfers (%v)", seen, err)
 	}
 	if s, err := c.Expand(t.Context(), p); err != nil || len(s.Transfers) != 12 {
 		t.Errorf("%v", err)
 	}
-	c.Task.Bytes = assembly.MaxBytes / maxExpanded / 12
-	if err := c.Fits(t.Context(), p, nil); err != nil {
+	c.TransferCost.Bytes = assembly.MaxBytes / maxSchedulesInMemory / 12
+	if err := c.CheckSize(t.Context(), p, nil); err != nil {
 		t.Errorf("12 transfers of a 12th of the memory: %v", err)
 	}
 	for _, fits := range []struct {
 		fit  float64
 		want string
 	}{{11, "is 12 transfers"}, {6, "is 12 transfers"}, {5, "is more than 10 transfers"}} {
-		c.Task.Bytes = assembly.MaxBytes / maxExpanded / fits.fit
+		c.TransferCost.Bytes = assembly.MaxBytes / maxSchedulesInMemory / fits.fit
 		seen = 0
-		err := c.Fits(t.Context(), p, func(src, dst int32) { seen++ })
+		err := c.CheckSize(t.Context(), p, func(src, dst int32) { seen++ })
 		if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), fits.want) || seen != int(fits.fit) {
 			t.Errorf("12 transfers, where %v fit: %v, %d visited", fits.fit, err, seen)
 		}
@@ -590,13 +590,13 @@ func TestFits(t *testing.T) {
 	if _, err := c.Expand(t.Context(), p); err == nil {
 		t.Error("an algorithm that there is not expands")
 	}
-	if err := c.Fits(t.Context(), p, nil); err == nil {
+	if err := c.CheckSize(t.Context(), p, nil); err == nil {
 		t.Error("an algorithm that there is not fits")
 	}
-	if got, want := c.Words(), "all-to-all of 100B among 4 ranks"; got != want {
+	if got, want := c.Description(), "all-to-all of 100B among 4 ranks"; got != want {
 		t.Errorf("named %q, want %q", got, want)
 	}
-	if got := Refusal(fmt.Errorf("x: %w: y", ErrTooLarge)); got != "x: y" {
+	if got := UnservedReason(fmt.Errorf("x: %w: y", ErrTooLarge)); got != "x: y" {
 		t.Errorf("refused with %q", got)
 	}
 }

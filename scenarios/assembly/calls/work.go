@@ -10,8 +10,8 @@ import (
 
 // Work is a workload of ranks that compute, send and make collective calls, on any hardware that has places for ranks.
 type Work interface {
-	// Words names the work in a line for people, by a title if it is not empty.
-	Words(title string) string
+	// Description names the work in a line for people, by a title if it is not empty.
+	Description(title string) string
 	Ranks() int
 	// RankKeys returns the keys that the number of ranks follows from, the one that sets it first.
 	RankKeys() []string
@@ -26,8 +26,8 @@ type Work interface {
 	Check(c *schema.Reader)
 	// CheckCalls returns an error with the keys at fault if an algorithm does not serve a call, or the calls make too many
 	// transfers.
-	CheckCalls(ctx context.Context, e *Step) (keys []string, err error)
+	CheckCalls(ctx context.Context, e *Expander) (keys []string, err error)
 	// Build returns the work on the nodes of e, with its calls as e expands them. At level "flow" all that a source sends
 	// in one of the ranges of tasks merged goes at one rate.
-	Build(ctx context.Context, e *Step) (step *training.Iteration, merged [][2]int, err error)
+	Build(ctx context.Context, e *Expander) (step *training.Iteration, merged [][2]int, err error)
 }

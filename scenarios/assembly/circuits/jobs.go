@@ -41,14 +41,14 @@ func buildJobs(ctx context.Context, s *Scenario, usual *jobsInstance) (*jobsInst
 			return nil, fmt.Errorf("job %s: %w", job.Name, err)
 		}
 		if usual != nil {
-			in.Ideal = usual.jobs[i].Ideal
+			in.IdealReference = usual.jobs[i].IdealReference
 		}
 		one := topology.Job{
 			Name: job.Name, Problem: in.problem, Weight: job.Weight, Compute: in.Times.Compute, Ideal: in.Times.Ideal,
 			Pods: m.podsOf(job, len(in.pods.Pods)),
 		}
 		for range in.pods.Pods {
-			one.GPUs = append(one.GPUs, job.Alone.Fabric.GPUsPerPodPerReplica)
+			one.GPUs = append(one.GPUs, job.Standalone.Fabric.GPUsPerPodPerReplica)
 		}
 		m.jobs, jobs = append(m.jobs, in), append(jobs, one)
 	}
@@ -109,7 +109,7 @@ type jobRun struct {
 }
 
 // decide lets one arbiter decide, simulates its decision and measures it.
-func (m *jobsInstance) Decide(ctx context.Context, name string, workers int, _ float64) (*assembly.Answer, error) {
+func (m *jobsInstance) Decide(ctx context.Context, name string, workers int, _ float64) (*assembly.PolicyResult, error) {
 	by, err := topology.FindJobs(name)
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (m *jobsInstance) Decide(ctx context.Context, name string, workers int, _ f
 		return nil, err
 	}
 	solved := time.Now()
-	out := &assembly.Answer{Timings: result.PolicyTimings{SolveS: solved.Sub(begin).Seconds()}}
+	out := &assembly.PolicyResult{Timings: result.PolicyTimings{SolveS: solved.Sub(begin).Seconds()}}
 	if by.Joint {
 		out.Timings.SolveS += best.took.Seconds()
 	}
@@ -156,7 +156,7 @@ func (m *jobsInstance) Decide(ctx context.Context, name string, workers int, _ f
 			}
 			for _, row := range m.jobs[j].plan(run.trace) {
 				row.Task = m.s.Jobs[j].Name + ": " + row.Task
-				o.Plans[policy] = append(o.Plans[policy], row)
+				o.RateSchedules[policy] = append(o.RateSchedules[policy], row)
 			}
 		}
 		o.Detail.Policies = append(o.Detail.Policies, m.describe(ctx, policy, runs))

@@ -37,7 +37,7 @@ func (s *Scenario) PodPorts() []int {
 				if s.Fabric.PortsPerPod > 0 {
 					ports[r*n+pod] = s.Fabric.PortsPerPod
 				} else {
-					ports[r*n+pod] += job.Alone.Fabric.GPUsPerPodPerReplica
+					ports[r*n+pod] += job.Standalone.Fabric.GPUsPerPodPerReplica
 				}
 			}
 		}

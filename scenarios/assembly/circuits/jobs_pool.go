@@ -40,7 +40,7 @@ func (m *jobsInstance) newPool() (*pool, error) {
 	for j, in := range m.jobs {
 		tasks += float64(repeats[j]) * float64(len(in.reduced.Tasks))
 	}
-	if err := assembly.PodTask.Times(tasks).Excess("the iterations of the jobs", "fewer policy.repeat.iterations"); err != nil {
+	if err := assembly.PodTask.Scale(tasks).CheckLimits("the iterations of the jobs", "fewer policy.repeat.iterations"); err != nil {
 		return nil, err
 	}
 	pods, inside := &fabric.Pods{Copies: m.jobs[0].pods.Copies, Pods: m.pods()}, units.Rate(0)
@@ -185,7 +185,7 @@ func (p *pool) simulate(ctx context.Context, circuits [][]int) ([][]span, error)
 	if p.service == flow.LevelPriority {
 		o.Tails = p.tails(n)
 	}
-	r, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: p.graph}, composition.RouteDecision(n, p.optical.Routes, o))
+	r, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: p.graph}, composition.NewRouteDecision(n, p.optical.Routes, o))
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func (in *instance) moveAgain(ctx context.Context, d *topology.Decision, g *engi
 		return nil, err
 	}
 	o := *in.optical
-	o.Network, o.Pods = composition.Faster(o.Network, times, nil), slices.Clone(o.Pods)
+	o.Network, o.Pods = composition.ScaleNetworkRates(o.Network, times, nil), slices.Clone(o.Pods)
 	for i := range o.Pods {
 		o.Pods[i].Rate *= units.Rate(times)
 	}

@@ -22,7 +22,7 @@ func (in *instance) simulatePackets(ctx context.Context, d *topology.Decision, r
 		}
 		react = live.React
 	}
-	run.Packets = in.lower(run.Network, run.Result.Trace, react)
+	run.ToPackets = in.lower(run.Network, run.Result.Trace, react)
 	if run.Result, err = composition.Simulate(ctx, run.Level, &run.Job, &run.Decision); err != nil {
 		return 0, nil, err
 	}

@@ -33,7 +33,7 @@ func (z *loads) inject(ctx context.Context, d *topology.Decision) error {
 		return all, nil
 	}}
 	o := packet.Options{Seed: in.s.Seed, MeasureFrom: w.Warmup, MeasureUntil: until, EndMeasured: true}
-	if z.packets, err = composition.Simulate(ctx, "packet", job, composition.PathDecision(k.Network, k.Flows, k.Paths, int32(w.Packet), o)); err != nil {
+	if z.packets, err = composition.Simulate(ctx, "packet", job, composition.NewPathDecision(k.Network, k.Flows, k.Paths, int32(w.Packet), o)); err != nil {
 		return err
 	}
 	z.packets.MeasurePackets(&z.row)

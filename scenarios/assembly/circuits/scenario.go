@@ -19,7 +19,7 @@ import (
 type Scenario input.Scenario
 
 // alone returns job j by itself.
-func (s *Scenario) alone(j int) *Scenario { return (*Scenario)(s.Jobs[j].Alone) }
+func (s *Scenario) alone(j int) *Scenario { return (*Scenario)(s.Jobs[j].Standalone) }
 
 // PodsPerReplica returns the pods over which one replica is spread.
 func (s *Scenario) PodsPerReplica() int {
@@ -78,7 +78,7 @@ func (s *Scenario) Extent() training.BuildOptions {
 	case "all", "decomposed":
 		x.All = true
 	case "auto":
-		x.All = s.unlike() || s.Whole() || s.Stages != nil && !s.Stages.Alike
+		x.All = s.unlike() || s.Whole() || s.Stages != nil && !s.Stages.IdenticalReplicas
 	}
 	if !x.All {
 		return x
@@ -124,8 +124,8 @@ func (s *Scenario) layout(replicas ...int) training.Layout {
 		}
 		l.Replicas = append(l.Replicas, training.ReplicaLayout{Pod: fabric.Pod{Ports: u.PortsPerPod, Rate: u.PortBandwidth}, NIC: nic, PodMap: u.PodMap})
 		if z := s.Stages; z != nil {
-			l.StagePods = append(l.StagePods, z.At[r*s.Workload.PP:(r+1)*s.Workload.PP]...)
-			l.PodNumbers = z.Numbers
+			l.StagePods = append(l.StagePods, z.Pods[r*s.Workload.PP:(r+1)*s.Workload.PP]...)
+			l.PodNumbers = z.PodNumbers
 		}
 	}
 	if len(replicas) == 1 && l.StagePods != nil {

@@ -46,7 +46,7 @@ func newTrials(ctx context.Context, in *instance) (*trials, error) {
 	}
 	var err error
 	// another sequence length, or all replicas if one cannot stand for them because each is perturbed in its own way
-	if all := in.it.All || k.Unlike(); all != in.it.All || k.Sequence != s.Workload.Sequence {
+	if all := in.it.All || k.MakesReplicasDiffer(); all != in.it.All || k.Sequence != s.Workload.Sequence {
 		spec, x := in.it.Spec, s.Extent()
 		spec.Sequence, x.All = k.Sequence, all // those that are not planned apart are identical: scale 1
 		if r.instance, err = place(ctx, s, spec, x, s.layoutOf(all)); err != nil {
@@ -114,7 +114,7 @@ func (r *trials) provision(e *flow.Evaluator, x []int) {
 
 // measure simulates the trials of a decision and adds what came of them to its row. Where it has fewer circuits than
 // are to be lost the answer says so. It returns the context's error when ctx is cancelled.
-func (r *trials) measure(ctx context.Context, d *topology.Decision, c *reaction, row *result.Row, workers int) (none *assembly.Answer, err error) {
+func (r *trials) measure(ctx context.Context, d *topology.Decision, c *reaction, row *result.Row, workers int) (none *assembly.PolicyResult, err error) {
 	if err := r.references(ctx, workers); err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (r *trials) measure(ctx context.Context, d *topology.Decision, c *reaction,
 	if lost, all := r.s.Replay.LostCircuits, total(x); lost > all {
 		const at = "replay.lost_circuits"
 		why := fmt.Sprintf("%d circuits are more than the %d that are provisioned", lost, all)
-		return assembly.NoAnswer(row.Policy, at+": "+why, func() schema.Diagnostic {
+		return assembly.RejectedResult(row.Policy, at+": "+why, func() schema.Diagnostic {
 			return schema.Diagnostic{File: r.s.Name, Key: at, Problem: why, Remedy: fmt.Sprintf("lose at most %d", all)}
 		}), nil
 	}

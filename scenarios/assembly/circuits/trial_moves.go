@@ -52,7 +52,7 @@ func (r *trials) controller(ctx context.Context, d *topology.Decision) (*topolog
 	if err != nil {
 		return nil, nil, err
 	}
-	p.Switching = r.s.Fabric.Moving()
+	p.Switching = r.s.Fabric.SwitchingModel()
 	of, err := r.bundles()
 	if err != nil {
 		return nil, nil, err

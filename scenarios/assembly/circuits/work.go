@@ -12,7 +12,7 @@ import (
 // them wait for the last flow of any.
 func (in *instance) Work(ctx context.Context, _ string) (*trace.RankGraph, error) {
 	if in.pods.Copies > 1 {
-		return nil, assembly.Unwritten(in.s.Name, "workload.replicas", "one replica stands for all", `set it to "all"`)
+		return nil, assembly.ExportError(in.s.Name, "workload.replicas", "one replica stands for all", `set it to "all"`)
 	}
 	w := &trace.RankGraph{Graph: in.plain}
 	if work := in.s.Workload.Work; work != nil && work.Dims() != nil {

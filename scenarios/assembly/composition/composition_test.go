@@ -50,15 +50,15 @@ func TestSimulate(t *testing.T) {
 	const latency, each = 100 * engine.Nanosecond, engine.Microsecond
 	n, flows, paths := newLine(4, latency)
 	j := &Job{Graph: newChain(t, 3)}
-	d := PathDecision(n, flows, paths, 1000, packet.Options{})
-	d.Late = func(g *engine.Graph) []engine.Time {
-		late := make([]engine.Time, len(g.Tasks))
-		for i := range late {
+	d := NewPathDecision(n, flows, paths, 1000, packet.Options{})
+	d.ArrivalDelays = func(g *engine.Graph) []engine.Time {
+		delays := make([]engine.Time, len(g.Tasks))
+		for i := range delays {
 			if g.Tasks[i].Kind == engine.Transfer {
-				late[i] = latency
+				delays[i] = latency
 			}
 		}
-		return late
+		return delays
 	}
 	for _, level := range []string{"flow", "packet"} {
 		for _, c := range []struct {
@@ -68,7 +68,7 @@ func TestSimulate(t *testing.T) {
 			want engine.Time
 		}{
 			{"as they are", j, d, 3 * (each + latency)},
-			{"without the second", j.Without(func(task int32) bool { return task == 1 }), d, 2 * (each + latency)},
+			{"without the second", j.WithoutTransfers(func(task int32) bool { return task == 1 }), d, 2 * (each + latency)},
 			{"on faster links", j, d.ScaleRates(2, nil), 3 * (each/2 + latency)},
 			{"on one faster link", j, d.ScaleRates(4, func(r int32) bool { return r == 2 }), 2*each + each/4 + 3*latency},
 		} {
@@ -94,7 +94,7 @@ func TestSimulate(t *testing.T) {
 func TestCutOff(t *testing.T) {
 	n, flows, paths := newLine(4, 0)
 	j := &Job{Graph: newChain(t, 3)}
-	r, err := Simulate(t.Context(), "packet", j, PathDecision(n, flows, paths, 1000, packet.Options{Until: 1500 * engine.Nanosecond}))
+	r, err := Simulate(t.Context(), "packet", j, NewPathDecision(n, flows, paths, 1000, packet.Options{Until: 1500 * engine.Nanosecond}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,15 +110,15 @@ func TestCutOff(t *testing.T) {
 func TestDelayed(t *testing.T) {
 	n, flows, paths := newLine(3, 0)
 	g := newChain(t, 2)
-	j := &Job{Graph: g, Delayed: func(late []engine.Time) (*engine.Graph, error) {
-		return Delayed(g, []engine.Time{5 * late[0], 0})
+	j := &Job{Graph: g, WithArrivalDelays: func(delays []engine.Time) (*engine.Graph, error) {
+		return DelayArrivals(g, []engine.Time{5 * delays[0], 0})
 	}}
-	d := PathDecision(n, flows, paths, 1000, packet.Options{})
-	d.Late = func(*engine.Graph) []engine.Time { return []engine.Time{engine.Microsecond, 0} }
+	d := NewPathDecision(n, flows, paths, 1000, packet.Options{})
+	d.ArrivalDelays = func(*engine.Graph) []engine.Time { return []engine.Time{engine.Microsecond, 0} }
 	for _, c := range []struct {
 		j    *Job
 		want engine.Time
-	}{{j, 7 * engine.Microsecond}, {j.Without(func(task int32) bool { return task == 1 }), 6 * engine.Microsecond}} {
+	}{{j, 7 * engine.Microsecond}, {j.WithoutTransfers(func(task int32) bool { return task == 1 }), 6 * engine.Microsecond}} {
 		r, err := Simulate(t.Context(), "flow", c.j, d)
 		if err != nil {
 			t.Fatal(err)
@@ -134,7 +134,7 @@ func TestDelayed(t *testing.T) {
 func TestByTier(t *testing.T) {
 	n, flows, paths := newLine(4, 0)
 	for _, level := range []string{"flow", "packet"} {
-		r := &Run{Job: Job{Graph: newChain(t, 3)}, Decision: *PathDecision(n, flows, paths, 1000, packet.Options{}), Level: level}
+		r := &Run{Job: Job{Graph: newChain(t, 3)}, Decision: *NewPathDecision(n, flows, paths, 1000, packet.Options{}), Level: level}
 		r.Tiers, r.TierOf = []string{"a", "b"}, func(resource int32) int { return int(min(1, resource)) }
 		var err error
 		if r.Result, err = Simulate(t.Context(), level, &r.Job, &r.Decision); err != nil {
@@ -142,7 +142,7 @@ func TestByTier(t *testing.T) {
 		}
 		r.End, _ = r.Result.End()
 		row := &result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
-		if err := ByTier(t.Context(), r, row); err != nil {
+		if err := MeasureTiers(t.Context(), r, row); err != nil {
 			t.Fatal(err)
 		}
 		for name, want := range map[string]float64{
@@ -162,18 +162,18 @@ func TestByTier(t *testing.T) {
 // TestExposed: calls expose the time that the step is shorter without them; those of moving circuits are not measured.
 func TestExposed(t *testing.T) {
 	n, flows, paths := newLine(4, 0)
-	r := &Run{Job: Job{Graph: newChain(t, 3)}, Decision: *PathDecision(n, flows, paths, 1000, packet.Options{}), Level: "flow", End: 3 * engine.Microsecond}
+	r := &Run{Job: Job{Graph: newChain(t, 3)}, Decision: *NewPathDecision(n, flows, paths, 1000, packet.Options{}), Level: "flow", End: 3 * engine.Microsecond}
 	r.Step = &training.Iteration{Graph: r.Graph, Meta: []training.TaskMeta{{Phase: training.Tensor, InCall: true}, {Phase: training.Expert, InCall: true}, {Phase: training.Tensor, InCall: true}}}
 	row := &result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
-	if err := Exposed(t.Context(), r, row); err != nil {
+	if err := MeasureExposedCalls(t.Context(), r, row); err != nil {
 		t.Fatal(err)
 	}
 	if m := row.Metrics; len(m) != 2 || math.Abs(m["tp_exposed_s"]-2e-6) > 1e-11 || math.Abs(m["ep_exposed_s"]-1e-6) > 1e-11 {
 		t.Errorf("exposed %v, want 2 µs of tp and 1 µs of ep", m)
 	}
-	r.Follow = func(context.Context, *engine.Graph, float64) (*engine.Trace, error) { return nil, nil }
+	r.SimulateMoves = func(context.Context, *engine.Graph, float64) (*engine.Trace, error) { return nil, nil }
 	row = &result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
-	if err := Exposed(t.Context(), r, row); err != nil || len(row.Metrics) != 0 || row.Labels["tp_exposed_s"] == "" {
+	if err := MeasureExposedCalls(t.Context(), r, row); err != nil || len(row.Metrics) != 0 || row.Labels["tp_exposed_s"] == "" {
 		t.Errorf("moving circuits expose %v, %v (%v)", row.Metrics, row.Labels, err)
 	}
 }
@@ -195,8 +195,8 @@ func TestExposedTime(t *testing.T) {
 // of the other links.
 func TestSources(t *testing.T) {
 	n, flows, paths := newLine(4, 0)
-	d := PathDecision(n, flows, paths, 1000, packet.Options{})
-	d.Loads, d.Rate = []float64{1, 7, 2}, 16e9
+	d := NewPathDecision(n, flows, paths, 1000, packet.Options{})
+	d.Loads, d.ReferenceRate = []float64{1, 7, 2}, 16e9
 	j := &Job{Graph: newChain(t, 3)}
 	var seen []float64
 	j.Sources = func(load float64) (all []packet.Source, err error) {
@@ -211,7 +211,7 @@ func TestSources(t *testing.T) {
 		j    *Job
 		d    *Decision
 		want engine.Time
-	}{{j, d, 3}, {j.Without(first), d.withoutLoads(first), 3}, {j.Without(func(i int32) bool { return i == 2 }), d.ScaleRates(2, first), 1}} {
+	}{{j, d, 3}, {j.WithoutTransfers(first), d.withoutLoads(first), 3}, {j.WithoutTransfers(func(i int32) bool { return i == 2 }), d.ScaleRates(2, first), 1}} {
 		r, err := Simulate(t.Context(), "packet", c.j, c.d)
 		if err != nil {
 			t.Fatal(err)

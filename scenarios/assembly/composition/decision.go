@@ -16,25 +16,25 @@ type Decision struct {
 	Network *engine.Network
 	// Routes returns the resources of every transfer of the job's graph or of a variant with the same tasks.
 	Routes func(g *engine.Graph) (*engine.Routes, error)
-	// Late returns by how many ticks every transfer arrives after its last bit is sent, indexed by task. Late is nil, or
+	// ArrivalDelays returns by how many ticks every transfer arrives after its last bit is sent, indexed by task. Late is nil, or
 	// returns nil, if no link has a latency that dependencies do not hold already.
-	Late func(g *engine.Graph) []engine.Time
+	ArrivalDelays func(g *engine.Graph) []engine.Time
 	// Merge combines transfers that share one rate at level "flow", with the same tasks; nil if there are none.
 	Merge func(g *engine.Graph, r *engine.Routes) (*engine.Graph, *engine.Routes, error)
 	// Flow holds the service discipline at level "flow" and what traces record.
 	Flow flow.Options
-	// Follow simulates a graph with the tasks of the job at level "flow" if circuits move when tasks end, with times the
+	// SimulateMoves simulates a graph with the tasks of the job at level "flow" if circuits move when tasks end, with times the
 	// rate of every link; nil if the network does not depend on the run.
-	Follow func(ctx context.Context, g *engine.Graph, times float64) (*engine.Trace, error)
-	// Packets lowers a job for level "packet" under d, which is the decision or a variant of it.
-	Packets func(ctx context.Context, j *Job, d *Decision) (*Packets, error)
+	SimulateMoves func(ctx context.Context, g *engine.Graph, times float64) (*engine.Trace, error)
+	// ToPackets lowers a job for level "packet" under d, which is the decision or a variant of it.
+	ToPackets func(ctx context.Context, j *Job, d *Decision) (*Packets, error)
 	// Loads holds the load of every link in messages, if sources pace their packets by the largest; indexed by link. Rate
 	// is the rate of a link that loads are compared at: a link of twice this rate counts half.
-	Loads []float64
-	Rate  float64
+	Loads         []float64
+	ReferenceRate float64
 
-	times float64 // the factor of ScaleRates for all resources; 0 means 1
-	scale func(n *engine.Network) *engine.Network
+	rateFactor float64 // the factor of ScaleRates for all resources; 0 means 1
+	scaling    func(n *engine.Network) *engine.Network
 }
 
 // Packets is a job under a decision in the form that engine/packet takes.
@@ -48,85 +48,85 @@ type Packets struct {
 	Trace   func(*engine.Trace) *engine.Trace // maps a trace to the tasks of the job; nil if they are the same
 }
 
-// RouteDecision leads the transfers of one graph over the resources of r, at level "flow".
-func RouteDecision(n *engine.Network, r *engine.Routes, o flow.Options) *Decision {
+// NewRouteDecision leads the transfers of one graph over the resources of r, at level "flow".
+func NewRouteDecision(n *engine.Network, r *engine.Routes, o flow.Options) *Decision {
 	return &Decision{Network: n, Routes: func(*engine.Graph) (*engine.Routes, error) { return r, nil }, Flow: o}
 }
 
-// PathDecision leads the transfers of jobs over paths, as engine.RoutesOf and packet.RunGraph assign them. Packets find
+// NewPathDecision leads the transfers of jobs over paths, as engine.RoutesOf and packet.RunGraph assign them. Packets find
 // the same network.
-func PathDecision(n *engine.Network, flows []engine.Flow, paths *engine.Paths, bytes int32, o packet.Options) *Decision {
+func NewPathDecision(n *engine.Network, flows []engine.Flow, paths *engine.Paths, bytes int32, o packet.Options) *Decision {
 	return &Decision{
 		Network: n,
 		Routes:  func(g *engine.Graph) (*engine.Routes, error) { return engine.RoutesOf(g, n, paths, flows) },
-		Packets: func(_ context.Context, j *Job, d *Decision) (*Packets, error) {
+		ToPackets: func(_ context.Context, j *Job, d *Decision) (*Packets, error) {
 			return &Packets{Graph: j.Graph, Network: d.Network, Flows: flows, Paths: paths, Bytes: bytes, Options: o}, nil
 		},
 	}
 }
 
 // ScaleRates returns the decision on resources with times the rate: those that has selects, all if it is nil.
-func (d *Decision) ScaleRates(times float64, has func(resource int32) bool) *Decision {
+func (d *Decision) ScaleRates(factor float64, selects func(resource int32) bool) *Decision {
 	out := *d
-	if has == nil {
-		out.times = times
+	if selects == nil {
+		out.rateFactor = factor
 	}
-	out.scale = func(n *engine.Network) *engine.Network {
-		if d.scale != nil {
-			n = d.scale(n)
+	out.scaling = func(n *engine.Network) *engine.Network {
+		if d.scaling != nil {
+			n = d.scaling(n)
 		}
-		return Faster(n, times, has)
+		return ScaleNetworkRates(n, factor, selects)
 	}
 	if d.Network != nil {
-		out.Network = Faster(d.Network, times, has)
+		out.Network = ScaleNetworkRates(d.Network, factor, selects)
 	}
 	return &out
 }
 
-// Scaled returns n, a network with the resources of d.Network, with their rates scaled as d.Network is.
-func (d *Decision) Scaled(n *engine.Network) *engine.Network {
-	if d.scale == nil {
+// ScaleNetwork returns n, a network with the resources of d.Network, with their rates scaled as d.Network is.
+func (d *Decision) ScaleNetwork(n *engine.Network) *engine.Network {
+	if d.scaling == nil {
 		return n
 	}
-	return d.scale(n)
+	return d.scaling(n)
 }
 
-// Faster returns a network with times the rate of the resources that has selects, of all if it is nil.
-func Faster(n *engine.Network, times float64, has func(resource int32) bool) *engine.Network {
+// ScaleNetworkRates returns a network with times the rate of the resources that has selects, of all if it is nil.
+func ScaleNetworkRates(n *engine.Network, factor float64, selects func(resource int32) bool) *engine.Network {
 	f := *n
 	f.Links, f.Groups = slices.Clone(n.Links), slices.Clone(n.Groups)
 	for i := range f.Links {
-		if has == nil || has(int32(i)) {
-			f.Links[i].Rate *= times
+		if selects == nil || selects(int32(i)) {
+			f.Links[i].Rate *= factor
 		}
 	}
 	for i := range f.Groups {
-		if has == nil || has(n.GroupResource(int32(i))) {
-			f.Groups[i].Rate *= times
+		if selects == nil || selects(n.GroupResource(int32(i))) {
+			f.Groups[i].Rate *= factor
 		}
 	}
 	return &f
 }
 
 // withoutLoads returns the decision with no load on the links that has selects.
-func (d *Decision) withoutLoads(has func(resource int32) bool) *Decision {
+func (d *Decision) withoutLoads(selects func(resource int32) bool) *Decision {
 	out := *d
 	out.Loads = slices.Clone(d.Loads)
 	for i := range out.Loads {
-		if has(int32(i)) {
+		if selects(int32(i)) {
 			out.Loads[i] = 0
 		}
 	}
 	return &out
 }
 
-// Load returns the load, in messages, of the link that takes longest to carry its own, as if it had the rate d.Rate.
-func (d *Decision) Load() float64 {
-	most := 0.0
+// BottleneckLoad returns the load, in messages, of the link that takes longest to carry its own, as if it had the rate d.Rate.
+func (d *Decision) BottleneckLoad() float64 {
+	maxLoad := 0.0
 	for i, load := range d.Loads {
 		if load > 0 {
-			most = math.Max(most, load*d.Rate/d.Network.Links[i].Rate)
+			maxLoad = math.Max(maxLoad, load*d.ReferenceRate/d.Network.Links[i].Rate)
 		}
 	}
-	return most
+	return maxLoad
 }

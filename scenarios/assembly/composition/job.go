@@ -23,32 +23,32 @@ type Job struct {
 	Step *training.Iteration
 	// Base holds the tasks of Step before the calls inside inner tiers lengthened its passes; nil without inner tiers.
 	Base []engine.Task
-	// Delayed returns Graph with arrivals late[task] ticks after the last bit. If it is nil, every dependency that needs
+	// WithArrivalDelays returns Graph with arrivals late[task] ticks after the last bit. If it is nil, every dependency that needs
 	// the data of a transfer is delayed. Collective schedules set it: some dependencies wait for a link, not for data.
-	Delayed func(late []engine.Time) (*engine.Graph, error)
+	WithArrivalDelays func(delays []engine.Time) (*engine.Graph, error)
 	// Sources returns what injects packets at level "packet" if the most loaded link carries load messages; nil if tasks
 	// send everything.
 	Sources func(load float64) ([]packet.Source, error)
 }
 
-// Longer returns how much longer passes of virtual stage v are than they compute; nil means not at all.
-type Longer func(ctx context.Context, v int, pass training.Phase) (engine.Time, error)
+// PassExtension returns how much longer passes of virtual stage v are than they compute; nil means not at all.
+type PassExtension func(ctx context.Context, v int, pass training.Phase) (engine.Time, error)
 
 // Lengthen lengthens the passes of an iteration and returns its tasks as they were before; nil if longer is nil.
-func (longer Longer) Lengthen(ctx context.Context, it *training.Iteration) (base []engine.Task, err error) {
-	if longer == nil {
+func (extension PassExtension) Lengthen(ctx context.Context, it *training.Iteration) (base []engine.Task, err error) {
+	if extension == nil {
 		return nil, nil
 	}
 	base = slices.Clone(it.Graph.Tasks)
-	return base, it.Lengthen(func(v int, pass training.Phase) (engine.Time, error) { return longer(ctx, v, pass) })
+	return base, it.Lengthen(func(v int, pass training.Phase) (engine.Time, error) { return extension(ctx, v, pass) })
 }
 
-// WithPasses returns the job with the passes of Base lengthened in another way.
-func (j *Job) WithPasses(ctx context.Context, longer Longer) (*Job, error) {
+// WithPassExtension returns the job with the passes of Base lengthened in another way.
+func (j *Job) WithPassExtension(ctx context.Context, extension PassExtension) (*Job, error) {
 	step, g, out := *j.Step, *j.Graph, *j
 	g.Tasks = slices.Clone(j.Base)
 	step.Graph, out.Graph, out.Step = &g, &g, &step
-	_, err := longer.Lengthen(ctx, &step)
+	_, err := extension.Lengthen(ctx, &step)
 	return &out, err
 }
 
@@ -61,53 +61,53 @@ func (j *Job) WithoutCalls(dim training.Phase) *Job {
 	return &out
 }
 
-// Without returns the job with some transfers that take no time.
-func (j *Job) Without(own func(task int32) bool) *Job {
+// WithoutTransfers returns the job with some transfers that take no time.
+func (j *Job) WithoutTransfers(selects func(task int32) bool) *Job {
 	out := *j
-	out.Graph = without(j.Graph, own)
-	if j.Delayed != nil {
-		out.Delayed = func(late []engine.Time) (*engine.Graph, error) {
-			g, err := j.Delayed(late)
+	out.Graph = withoutTransfers(j.Graph, selects)
+	if j.WithArrivalDelays != nil {
+		out.WithArrivalDelays = func(delays []engine.Time) (*engine.Graph, error) {
+			g, err := j.WithArrivalDelays(delays)
 			if err != nil {
 				return nil, err
 			}
-			return without(g, own), nil
+			return withoutTransfers(g, selects), nil
 		}
 	}
 	return &out
 }
 
-func without(g *engine.Graph, own func(task int32) bool) *engine.Graph {
+func withoutTransfers(g *engine.Graph, selects func(task int32) bool) *engine.Graph {
 	out := *g
 	out.Tasks = slices.Clone(g.Tasks)
 	for i := range out.Tasks {
-		if out.Tasks[i].Kind == engine.Transfer && own(int32(i)) {
+		if out.Tasks[i].Kind == engine.Transfer && selects(int32(i)) {
 			out.Tasks[i] = engine.Task{}
 		}
 	}
 	return &out
 }
 
-// delayed returns the graph with arrivals late[task] ticks after the last bit.
-func (j *Job) delayed(late []engine.Time) (*engine.Graph, error) {
+// delayedGraph returns the graph with arrivals late[task] ticks after the last bit.
+func (j *Job) delayedGraph(delays []engine.Time) (*engine.Graph, error) {
 	switch {
-	case late == nil || j.Graph.EdgeCount() == 0:
+	case delays == nil || j.Graph.EdgeCount() == 0:
 		return j.Graph, nil
-	case j.Delayed != nil:
-		return j.Delayed(late)
+	case j.WithArrivalDelays != nil:
+		return j.WithArrivalDelays(delays)
 	}
-	return Delayed(j.Graph, late)
+	return DelayArrivals(j.Graph, delays)
 }
 
-// Delayed returns a graph in which tasks that need the data of a transfer wait until it has
+// DelayArrivals returns a graph in which tasks that need the data of a transfer wait until it has
 // arrived, late after its end. The slice late is indexed by task. Tasks on the node that sends the
 // data do not wait for its arrival (engine.Graph.NeedsArrival).
-func Delayed(g *engine.Graph, late []engine.Time) (*engine.Graph, error) {
+func DelayArrivals(g *engine.Graph, delays []engine.Time) (*engine.Graph, error) {
 	out := &engine.Graph{Namer: g.Namer, Tasks: g.Tasks, Contention: g.Contention, MessageOverhead: g.MessageOverhead}
-	for i, by := range late {
+	for i, delay := range delays {
 		for _, e := range g.Out(int32(i)) {
 			if g.NeedsArrival(e) {
-				e.Lag += by
+				e.Lag += delay
 			}
 			out.AddEdge(e.From, e.To, e.Lag)
 		}

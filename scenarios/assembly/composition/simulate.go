@@ -37,14 +37,14 @@ func Simulate(ctx context.Context, level string, j *Job, d *Decision) (*Result, 
 	if level != "packet" {
 		return simulateFlow(ctx, j, d)
 	}
-	p, err := d.Packets(ctx, j, d)
+	p, err := d.ToPackets(ctx, j, d)
 	if err != nil {
 		return nil, err
 	}
 	p.Options.Stop = func() bool { return ctx.Err() != nil }
 	r := &Result{Packets: p}
 	if j.Sources != nil {
-		r.Stats, err = inject(j, d, p)
+		r.Stats, err = injectSources(j, d, p)
 	} else if r.Trace, r.Stats, err = packet.RunGraph(p.Graph, p.Network, p.Flows, p.Paths, p.Bytes, p.Options); err == nil {
 		r.Graph = j.Graph
 		if slices.Contains(r.Trace.End, engine.Never) {
@@ -65,77 +65,77 @@ func Simulate(ctx context.Context, level string, j *Job, d *Decision) (*Result, 
 // simulateFlow simulates a job as fluid. Transfers arrive late by the latencies of the decision.
 func simulateFlow(ctx context.Context, j *Job, d *Decision) (r *Result, err error) {
 	r = &Result{Graph: j.Graph}
-	if d.Follow != nil {
-		times := d.times
-		if times == 0 {
-			times = 1
+	if d.SimulateMoves != nil {
+		factor := d.rateFactor
+		if factor == 0 {
+			factor = 1
 		}
-		r.Trace, err = d.Follow(ctx, j.Graph, times)
+		r.Trace, err = d.SimulateMoves(ctx, j.Graph, factor)
 		return r, err
 	}
 	routes, err := d.Routes(j.Graph)
 	if err != nil {
 		return nil, err
 	}
-	var late []engine.Time
-	if d.Late != nil {
-		late = d.Late(j.Graph)
+	var delays []engine.Time
+	if d.ArrivalDelays != nil {
+		delays = d.ArrivalDelays(j.Graph)
 	}
-	if r.Graph, err = j.delayed(late); err != nil {
+	if r.Graph, err = j.delayedGraph(delays); err != nil {
 		return nil, err
 	}
-	sent := r.Graph
+	simulated := r.Graph
 	if d.Merge != nil {
-		if sent, routes, err = d.Merge(sent, routes); err != nil {
+		if simulated, routes, err = d.Merge(simulated, routes); err != nil {
 			return nil, err
 		}
 	}
-	if r.Trace, err = flow.Run(ctx, sent, d.Network, routes, d.Flow); err != nil {
+	if r.Trace, err = flow.Run(ctx, simulated, d.Network, routes, d.Flow); err != nil {
 		return nil, err
 	}
-	for i, by := range late {
-		r.Trace.Makespan = max(r.Trace.Makespan, r.Trace.End[i]+by)
+	for i, delay := range delays {
+		r.Trace.Makespan = max(r.Trace.Makespan, r.Trace.End[i]+delay)
 	}
 	return r, nil
 }
 
-// inject simulates packet sources. Flows whose task in the job's graph is no transfer end where they begin: they take no
+// injectSources simulates packet sources. Flows whose task in the job's graph is no transfer end where they begin: they take no
 // link and no time.
-func inject(j *Job, d *Decision, p *Packets) (*packet.Stats, error) {
-	sources, err := j.Sources(d.Load())
+func injectSources(j *Job, d *Decision, p *Packets) (*packet.Stats, error) {
+	sources, err := j.Sources(d.BottleneckLoad())
 	if err != nil {
 		return nil, err
 	}
 	w := &packet.Work{Flows: p.Flows, Paths: p.Paths, Sources: sources}
-	if rests := func(f int32) bool { return j.Graph.Tasks[f].Kind != engine.Transfer }; j.Graph != nil {
-		w.Flows, w.Paths = resting(p.Flows, p.Paths, rests)
+	if isIdle := func(f int32) bool { return j.Graph.Tasks[f].Kind != engine.Transfer }; j.Graph != nil {
+		w.Flows, w.Paths = keepAtSource(p.Flows, p.Paths, isIdle)
 	}
 	return packet.Run(p.Network, w, p.Options)
 }
 
-// resting returns flows of which some end where they begin, and paths that lead them so; the same if all take links.
-func resting(flows []engine.Flow, paths *engine.Paths, rests func(f int32) bool) ([]engine.Flow, *engine.Paths) {
-	led, none := *paths, int32(-1)
+// keepAtSource returns flows of which some end where they begin, and paths that lead them so; the same if all take links.
+func keepAtSource(flows []engine.Flow, paths *engine.Paths, isIdle func(f int32) bool) ([]engine.Flow, *engine.Paths) {
+	out, emptyClass := *paths, int32(-1)
 	for f := range flows {
-		if !rests(int32(f)) {
+		if !isIdle(int32(f)) {
 			continue
 		}
-		if none < 0 {
-			flows, led.Class = slices.Clone(flows), make([]int32, len(flows))
-			for i := range led.Class {
-				led.Class[i] = paths.ClassOf(int32(i))
+		if emptyClass < 0 {
+			flows, out.Class = slices.Clone(flows), make([]int32, len(flows))
+			for i := range out.Class {
+				out.Class[i] = paths.ClassOf(int32(i))
 			}
-			led.Start, led.Step = slices.Clone(paths.Start), slices.Clone(paths.Step)
-			none = led.Add()
+			out.Start, out.Step = slices.Clone(paths.Start), slices.Clone(paths.Step)
+			emptyClass = out.Add()
 			if paths.First != nil { // classes are not the paths themselves
-				led.First = append(slices.Clone(paths.First), none+1)
+				out.First = append(slices.Clone(paths.First), emptyClass+1)
 				if paths.Share != nil {
-					led.Share = append(slices.Clone(paths.Share), 1)
+					out.Share = append(slices.Clone(paths.Share), 1)
 				}
-				none = int32(len(led.First) - 2)
+				emptyClass = int32(len(out.First) - 2)
 			}
 		}
-		led.Class[f], flows[f].Dst = none, flows[f].Src
+		out.Class[f], flows[f].Dst = emptyClass, flows[f].Src
 	}
-	return flows, &led
+	return flows, &out
 }

@@ -212,7 +212,7 @@ func (y *system) Begin(_ context.Context, o *assembly.Outcome) error {
 }
 
 // Decide simulates the fleet under a placement.
-func (y *system) Decide(ctx context.Context, policy string, _ int, _ float64) (*assembly.Answer, error) {
+func (y *system) Decide(ctx context.Context, policy string, _ int, _ float64) (*assembly.PolicyResult, error) {
 	begin := time.Now()
 	for _, row := range placement.Table() {
 		if row.Name != policy {
@@ -222,7 +222,7 @@ func (y *system) Decide(ctx context.Context, policy string, _ int, _ float64) (*
 		if err != nil {
 			return nil, err
 		}
-		a := &assembly.Answer{Row: y.measure(policy, o), Timings: result.PolicyTimings{SimulateS: time.Since(begin).Seconds()}}
+		a := &assembly.PolicyResult{Row: y.measure(policy, o), Timings: result.PolicyTimings{SimulateS: time.Since(begin).Seconds()}}
 		a.Describe = func(_ context.Context, out *assembly.Outcome) { y.c.describe(policy, o.rec, out) }
 		return a, nil
 	}

@@ -111,7 +111,7 @@ func (m *Machine) Longer(ctx context.Context, v int, pass training.Phase) (engin
 }
 
 // Without returns Longer where a tier takes no time.
-func (m *Machine) Without(tier int) composition.Longer {
+func (m *Machine) Without(tier int) composition.PassExtension {
 	return func(ctx context.Context, v int, pass training.Phase) (engine.Time, error) {
 		return m.spec.CallTime(v, pass, func(c training.Call) (engine.Time, error) {
 			z, err := m.call(ctx, v, pass, c)
@@ -210,7 +210,7 @@ func (m *Machine) call(ctx context.Context, v int, pass training.Phase, c traini
 
 // tokens returns the bytes that GPU a of a group of n sends to GPU b in an all-to-all of tokens.
 func (m *Machine) tokens(n int, k callKey) (func(a, b int) int64, error) {
-	drawn, err := calls.Sizes(&m.spec, k.Call, n, m.seed)
+	drawn, err := calls.DrawSizes(&m.spec, k.Call, n, m.seed)
 	if drawn == nil {
 		return func(a, b int) int64 { return k.Bytes }, err
 	}
@@ -311,7 +311,7 @@ func (m *Machine) plan(ctx context.Context, i, gpus int, k callKey, sizes []int6
 	s := *m.tiers[i].Plans
 	s.Seed, s.Fabric.ScaleUp.GPUs, s.Engine.Level, s.Policy.Planners = m.seed, gpus, "cost", []string{m.tiers[i].Planner}
 	s.Fabric.ScaleUp.KnownAhead = m.tiers[i].KnownAhead
-	s.Workload = input.Workload{Trains: true, WorkloadKeys: input.WorkloadKeys{Spec: m.spec}}
+	s.Workload = input.Workload{IsTraining: true, WorkloadKeys: input.WorkloadKeys{Spec: m.spec}}
 	x := &s.Workload.Exchange
 	x.Message, x.Chunk, x.Sizes = units.Bytes(k.Bytes), m.tiers[i].Chunk, "uniform"
 	for j := range sizes {
@@ -466,9 +466,9 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 			network.Links[i].Channels = int32(paths.Channels())
 		}
 	}
-	d := composition.PathDecision(network, ends, paths, int32(m.packet), packet.Options{Seed: m.seed, TaskRank: ranks})
-	d.Late = func(*engine.Graph) []engine.Time { return late }
-	out, err := composition.Simulate(ctx, level, &composition.Job{Graph: g, Delayed: lay}, d)
+	d := composition.NewPathDecision(network, ends, paths, int32(m.packet), packet.Options{Seed: m.seed, TaskRank: ranks})
+	d.ArrivalDelays = func(*engine.Graph) []engine.Time { return late }
+	out, err := composition.Simulate(ctx, level, &composition.Job{Graph: g, WithArrivalDelays: lay}, d)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -258,7 +258,7 @@ func TestErrors(t *testing.T) {
 	if unserved == 0 {
 		t.Error("every algorithm serves every call")
 	}
-	if _, err := NewSystem(t.Context(), spec, []Tier{newSwitch(8, 1e11, "ring")}, 1, 0, "outer", func(composition.Longer) (assembly.System, error) { return nil, broken }); !errors.Is(err, broken) {
+	if _, err := NewSystem(t.Context(), spec, []Tier{newSwitch(8, 1e11, "ring")}, 1, 0, "outer", func(composition.PassExtension) (assembly.System, error) { return nil, broken }); !errors.Is(err, broken) {
 		t.Errorf("the outer system: %v", err)
 	}
 	ended, end := context.WithCancel(t.Context())
@@ -294,7 +294,7 @@ type fakeStep struct {
 
 // newFakeStep returns a step of a pass, which takes 10 s on links of their own rate, and a transfer of 77 B in 4 s. The
 // pass is longer by the calls of inner tiers, which carry as longer says.
-func newFakeStep(t *testing.T, spec training.Spec, longer composition.Longer) *fakeStep {
+func newFakeStep(t *testing.T, spec training.Spec, longer composition.PassExtension) *fakeStep {
 	t.Helper()
 	f := &fakeStep{}
 	g := &engine.Graph{}
@@ -302,9 +302,9 @@ func newFakeStep(t *testing.T, spec training.Spec, longer composition.Longer) *f
 	g.AddTask(engine.Task{Kind: engine.Transfer, Dst: 1, Flows: 1, Bytes: 77})
 	it := &training.Iteration{Spec: spec, Graph: g, Meta: []training.TaskMeta{{Phase: training.Forward}, {Phase: training.PipelineForward}}}
 	f.run = &composition.Run{Job: composition.Job{Graph: g, Step: it}, Level: "flow"}
-	f.run.Ideal = &composition.Ideal{}
+	f.run.Ideal = &composition.IdealReference{}
 	f.run.Ideal.Times.Compute = engine.Second
-	f.run.Follow = func(_ context.Context, g *engine.Graph, times float64) (*engine.Trace, error) {
+	f.run.SimulateMoves = func(_ context.Context, g *engine.Graph, times float64) (*engine.Trace, error) {
 		if f.call++; f.call == f.fails {
 			return nil, f.err
 		}
@@ -320,8 +320,8 @@ func newFakeStep(t *testing.T, spec training.Spec, longer composition.Longer) *f
 	return f
 }
 
-func (f *fakeStep) Decide(context.Context, string, int, float64) (*assembly.Answer, error) {
-	return &assembly.Answer{Run: f.run, Row: result.Row{Policy: "p", Metrics: map[string]float64{"makespan_s": 1}, Labels: map[string]string{}}}, nil
+func (f *fakeStep) Decide(context.Context, string, int, float64) (*assembly.PolicyResult, error) {
+	return &assembly.PolicyResult{Run: f.run, Row: result.Row{Policy: "p", Metrics: map[string]float64{"makespan_s": 1}, Labels: map[string]string{}}}, nil
 }
 
 // TestSystem: each tier has what it carries, how much longer the step is for it, and how long it would be on links of
@@ -348,7 +348,7 @@ func TestSystem(t *testing.T) {
 	for fails := range 8 {
 		f := newFakeStep(t, spec, m.Longer)
 		f.fails, f.err = fails, broken
-		s, err := NewSystem(t.Context(), spec, of, 1, 0, "outer", func(composition.Longer) (assembly.System, error) { return f, nil })
+		s, err := NewSystem(t.Context(), spec, of, 1, 0, "outer", func(composition.PassExtension) (assembly.System, error) { return f, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -390,7 +390,7 @@ func TestSystem(t *testing.T) {
 	}
 	moving := newFakeStep(t, spec, m.Longer)
 	moving.run.Level = "packet"
-	s, err := NewSystem(t.Context(), spec, of, 1, 0, "outer", func(composition.Longer) (assembly.System, error) { return moving, nil })
+	s, err := NewSystem(t.Context(), spec, of, 1, 0, "outer", func(composition.PassExtension) (assembly.System, error) { return moving, nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,12 +18,12 @@ type system struct {
 	assembly.System
 	of     *Machine
 	outer  string // what the outermost tier is
-	inside []composition.Inside
+	inside []composition.InnerTier
 }
 
 // NewSystem makes the system of a step on tiers, the outermost of which on is the system. Data inside is sent in
 // packets of a size, 0 as fluid.
-func NewSystem(ctx context.Context, spec training.Spec, of []Tier, seed uint64, packet units.Bytes, outer string, on func(composition.Longer) (assembly.System, error)) (assembly.System, error) {
+func NewSystem(ctx context.Context, spec training.Spec, of []Tier, seed uint64, packet units.Bytes, outer string, on func(composition.PassExtension) (assembly.System, error)) (assembly.System, error) {
 	m, err := New(spec, of, seed, packet, -1)
 	if err != nil {
 		return nil, err
@@ -38,23 +38,23 @@ func NewSystem(ctx context.Context, spec training.Spec, of []Tier, seed uint64, 
 		if err != nil {
 			return nil, err
 		}
-		s.inside = append(s.inside, composition.Inside{Kind: of[i].Kind, Bytes: bytes[i], Busy: busy[i], Without: m.Without(i), Faster: fast.Longer})
+		s.inside = append(s.inside, composition.InnerTier{Kind: of[i].Kind, Bytes: bytes[i], Busy: busy[i], WithoutTier: m.Without(i), DoubledRate: fast.Longer})
 	}
 	s.System, err = on(m.Longer)
 	return s, err
 }
 
 // Decide has the policy decide on the outermost tier, and measures all tiers.
-func (s *system) Decide(ctx context.Context, policy string, workers int, limit float64) (*assembly.Answer, error) {
+func (s *system) Decide(ctx context.Context, policy string, workers int, limit float64) (*assembly.PolicyResult, error) {
 	a, err := s.System.Decide(ctx, policy, workers, limit)
 	if a == nil || err != nil {
 		return nil, err
 	}
-	a.Then(func(ctx context.Context) error {
+	a.AddMeasure(func(ctx context.Context) error {
 		if _, done := a.Row.Metrics["makespan_s"]; a.Run == nil || !done {
 			return nil
 		}
-		if err := composition.ByInnerTier(ctx, a.Run, &a.Row, s.inside, s.of.Longer, s.outer); err != nil {
+		if err := composition.MeasureInnerTiers(ctx, a.Run, &a.Row, s.inside, s.of.Longer, s.outer); err != nil {
 			return err
 		}
 		if _, done := a.Row.Metrics["tier1_bytes"]; done {

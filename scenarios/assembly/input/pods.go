@@ -65,13 +65,13 @@ type Replay struct {
 	Priorities       string      `key:"priorities" doc:"whether priorities of transfers follow from the plan ('nominal') or from each trial's own times ('clairvoyant')" default:"nominal" choices:"nominal|clairvoyant"`
 }
 
-// Unlike reports whether replays make replicas differ that the plan need not tell apart: all of them must then be
+// MakesReplicasDiffer reports whether replays make replicas differ that the plan need not tell apart: all of them must then be
 // simulated.
-func (r *Replay) Unlike() bool {
+func (r *Replay) MakesReplicasDiffer() bool {
 	return r.ComputeJitter > 0 || r.StageJitter > 0 || r.SlowReplica > 1 || r.LostCircuits > 0
 }
 
-// Moving says how circuits change in an iteration.
-func (f *OCSPods) Moving() topology.Switching {
+// SwitchingModel says how circuits change in an iteration.
+func (f *OCSPods) SwitchingModel() topology.Switching {
 	return topology.Switching{Delay: f.Delay, StopsAll: f.Switching == "per-switch"}
 }

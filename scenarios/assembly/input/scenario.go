@@ -34,26 +34,26 @@ type Scenario struct {
 	Replicas    []Replica // those that differ from the rest, ordered by index
 	Jobs        []Job     // that share the pods; none if Workload is the only one
 	Replay      Replay
-	// Longer is how much longer passes of a training step are by the calls inside inner tiers.
-	Longer composition.Longer
-	// Block is the number of GPUs of the largest of these tiers, whose ranks stay together in order; 0 without.
-	Block  int
-	Stages *Stages                           // where a mapping has the stages of a training step in pods; nil is in order
-	Read   func(file string) ([]byte, error) // reads a file that a key names
+	// PassExtension is how much longer passes of a training step are by the calls inside inner tiers.
+	PassExtension composition.PassExtension
+	// BlockGPUs is the number of GPUs of the largest of these tiers, whose ranks stay together in order; 0 without.
+	BlockGPUs int
+	Stages    *StagePlacement                   // where a mapping has the stages of a training step in pods; nil is in order
+	Read      func(file string) ([]byte, error) // reads a file that a key names
 }
 
 // Job is one of several jobs that share pods.
 type Job struct {
 	JobKeys
-	// Alone is the job by itself: workload and fabric, with the defaults of all else. Its pods are its blocks of
+	// Standalone is the job by itself: workload and fabric, with the defaults of all else. Its pods are its blocks of
 	// stages, in order, and PortsPerPod all the ports of the shared ones.
-	Alone *Scenario
+	Standalone *Scenario
 }
 
 // Workload is what is computed and moved.
 type Workload struct {
-	Kind   string
-	Trains bool // a training step
+	Kind       string
+	IsTraining bool // a training step
 	WorkloadKeys
 	// Work is of ranks that compute, send and call, each on a GPU of its own; nil for other workloads, and for a training
 	// step whose stages are placed in pods.
@@ -61,11 +61,11 @@ type Workload struct {
 	Calls calls.Expansion // of the calls of Work and of training steps
 	Call  *calls.Call     // the collective call that the workload is; nil for others
 	// Graph returns messages or a collective call between the nodes of Pods; nil on other fabrics, and for Work.
-	Graph func(ctx context.Context) (*engine.Graph, error)
-	Pods  fabric.UniformPods
-	Words string // names Graph
-	// Random tells that packets are sent at random times, from each source of Graph to any of its destinations.
-	Random bool
+	Graph       func(ctx context.Context) (*engine.Graph, error)
+	Pods        fabric.UniformPods
+	Description string // names Graph
+	// HasPoissonSources tells that packets are sent at random times, from each source of Graph to any of its destinations.
+	HasPoissonSources bool
 }
 
 // WorkloadKeys are the keys of workloads.
@@ -91,13 +91,13 @@ type Policy struct {
 	reconfigure.Keys // on scale-up domains
 }
 
-// Stages is where a mapping has the stages of all replicas. Pods are numbered in the order in which stages name them, so
+// StagePlacement is where a mapping has the stages of all replicas. Pods are numbered in the order in which stages name them, so
 // that what follows does not depend on how the mapping numbers them.
-type Stages struct {
-	At      []int32 // pod of each stage, replica after replica
-	Numbers []int   // that the mapping gives the pods
-	Alike   bool    // replicas are in pods of their own, each in the same way: one may stand for all
-	Found   *mapping.GroupingResult
+type StagePlacement struct {
+	Pods              []int32 // pod of each stage, replica after replica
+	PodNumbers        []int   // that the mapping gives the pods
+	IdenticalReplicas bool    // replicas are in pods of their own, each in the same way: one may stand for all
+	Search            *mapping.GroupingResult
 }
 
 // Pattern returns the pattern of collective.Patterns that the kind names, nil if it is none.

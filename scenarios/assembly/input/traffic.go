@@ -80,24 +80,24 @@ type Step struct {
 }
 
 // Entries returns what nodes send each other, as matrix or sends lists it. Rows are as Check has held them.
-func (m *TrafficMatrix) Entries() (all []collective.Entry) {
+func (m *TrafficMatrix) Entries() (entries []collective.Entry) {
 	for src, row := range m.Matrix {
 		for dst, b := range row {
 			if b != 0 {
-				all = append(all, collective.Entry{Src: int32(src), Dst: int32(dst), Bytes: int64(b)})
+				entries = append(entries, collective.Entry{Src: int32(src), Dst: int32(dst), Bytes: int64(b)})
 			}
 		}
 	}
 	for _, row := range m.Sends {
 		for k := 1; k+1 < len(row); k += 2 {
-			all = append(all, collective.Entry{Src: int32(row[0]), Dst: int32(row[k]), Bytes: int64(row[k+1])})
+			entries = append(entries, collective.Entry{Src: int32(row[0]), Dst: int32(row[k]), Bytes: int64(row[k+1])})
 		}
 	}
-	return all
+	return entries
 }
 
-// List makes entries the matrix, in rows of Sends.
-func (m *TrafficMatrix) List(entries []collective.Entry) {
+// SetEntries makes entries the matrix, in rows of Sends.
+func (m *TrafficMatrix) SetEntries(entries []collective.Entry) {
 	m.Matrix, m.Sends = nil, nil
 	for _, e := range entries {
 		if last := len(m.Sends) - 1; last < 0 || m.Sends[last][0] != int(e.Src) {
@@ -108,8 +108,8 @@ func (m *TrafficMatrix) List(entries []collective.Entry) {
 	}
 }
 
-// Endpoints returns how many nodes the matrix has at least: all of a square one.
-func (m *TrafficMatrix) Endpoints() int {
+// MinEndpoints returns how many nodes the matrix has at least: all of a square one.
+func (m *TrafficMatrix) MinEndpoints() int {
 	n := len(m.Matrix)
 	for _, e := range m.Entries() {
 		n = max(n, int(e.Src)+1, int(e.Dst)+1)
@@ -117,9 +117,9 @@ func (m *TrafficMatrix) Endpoints() int {
 	return n
 }
 
-// LastBytes returns the size on the wire of the last packet of a message of so many bytes: it carries what is left of
+// LastPacketBytes returns the size on the wire of the last packet of a message of so many bytes: it carries what is left of
 // the message, beside as much header as every other packet has.
-func (w *Traffic) LastBytes(message int64) int32 {
+func (w *Traffic) LastPacketBytes(message int64) int32 {
 	payload := int64(w.Payload)
 	return int32(int64(w.Packet) - payload + (message-1)%payload + 1)
 }

@@ -20,15 +20,15 @@ import (
 type routed struct {
 	s *Scenario
 	links.System
-	load              *load
-	overRates         bool                // the rates of the links that routers see at first differ: loads are over them
-	least             float64             // bound on the load of the most loaded of these links
-	shortest          float64             // hops of the shortest paths of all messages
-	it                *training.Iteration // whose transfers are led; nil of traffic
-	base              []engine.Task       // of it, before calls inside inner tiers lengthened its passes; nil without these
-	at                []int32             // by rank of it the node; nil of others than training and traces
-	placed            *placed             // mapping of the ranks, if the scenario has one; nil otherwise
-	composition.Ideal                     // of it
+	load                       *load
+	overRates                  bool                // the rates of the links that routers see at first differ: loads are over them
+	least                      float64             // bound on the load of the most loaded of these links
+	shortest                   float64             // hops of the shortest paths of all messages
+	it                         *training.Iteration // whose transfers are led; nil of traffic
+	base                       []engine.Task       // of it, before calls inside inner tiers lengthened its passes; nil without these
+	at                         []int32             // by rank of it the node; nil of others than training and traces
+	placed                     *placed             // mapping of the ranks, if the scenario has one; nil otherwise
+	composition.IdealReference                     // of it
 
 	mu      sync.Mutex
 	healthy map[string]unharmed // by router
@@ -195,7 +195,7 @@ func (r *routed) Reference() map[string]float64 {
 		m["bisection_links"] = float64(cut)
 	}
 	if r.it != nil && r.s.Engine.Level != "static" {
-		r.Ideal.Metrics(m, r.end(), true)
+		r.IdealReference.AddMetrics(m, r.end(), true)
 	}
 	lost := 0
 	for _, l := range r.Known.Links {

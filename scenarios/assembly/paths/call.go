@@ -138,7 +138,7 @@ func (r *routed) teams() ([][]int32, error) {
 			all[node] = int32(node)
 		}
 		return [][]int32{all}, nil
-	case c.Linked:
+	case c.AlongLinks:
 		return r.Torus.Rings(links.Dims(c.Along)[0])
 	default:
 		return collective.Slices(r.Torus, links.Dims(c.Along))
@@ -211,7 +211,7 @@ func (r *routed) balanced(ctx context.Context, paths *engine.Paths) (*routed, er
 	}
 	return &routed{
 		s: r.s, System: r.System, load: l, overRates: r.overRates, least: r.least, shortest: r.shortest,
-		it: r.it, at: r.at, placed: r.placed, Ideal: r.Ideal, healthy: map[string]unharmed{},
+		it: r.it, at: r.at, placed: r.placed, IdealReference: r.IdealReference, healthy: map[string]unharmed{},
 	}, nil
 }
 

@@ -32,7 +32,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 	if len(s.Fabric.InnerTiers) > 0 {
 		z, err := s.Fabric.Build()
 		if err != nil {
-			c.Clash([]string{"fabric.kind"}, assembly.FaultText(err), "choose tiers that fit each other")
+			c.Clash([]string{"fabric.kind"}, assembly.ErrorText(err), "choose tiers that fit each other")
 			return
 		}
 		r.System, t, nodes = z, nil, int(z.Whole.Nodes)
@@ -57,9 +57,9 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 			"choose more nodes, fewer switches, or let fewer fail")
 		return
 	}
-	if flows := float64(up) * float64(up-1); s.ManyFlows() && w.Message > 0 && flows*float64(w.Message) > assembly.MostCounted {
+	if flows := float64(up) * float64(up-1); s.ManyFlows() && w.Message > 0 && flows*float64(w.Message) > assembly.MaxTotalBytes {
 		c.Clash([]string{"workload.message"}, fmt.Sprintf("%.0f messages of %d B are more bytes than can be counted", flows, int64(w.Message)),
-			fmt.Sprintf("write at most %.0f B", math.Floor(assembly.MostCounted/flows)))
+			fmt.Sprintf("write at most %.0f B", math.Floor(assembly.MaxTotalBytes/flows)))
 		return
 	}
 	if r.Tiers != nil {
@@ -67,7 +67,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 	}
 	if w := s.Workload.Work; w != nil {
 		placed := w.Dims() != nil
-		if s.Block > 0 && placed {
+		if s.BlockGPUs > 0 && placed {
 			up = len(s.ranks(t, nodes, r.Down).Slots)
 		}
 		if !checkWork(c, s, w, up) {
@@ -84,7 +84,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 			return
 		}
 	}
-	if keys, err := r.lay(); assembly.Blame(c, keys, err) {
+	if keys, err := r.lay(); assembly.ReportConflict(c, keys, err) {
 		return
 	}
 	if s.Engine.Level == "packet" {
@@ -122,7 +122,7 @@ func (r *routed) layDataTensor(int64, []string) (keys []string, err error) {
 	if slice < 2 && ring < 2 {
 		return append([]string{"fabric.dims"}, where...), errors.New("neither slices nor rings have two nodes; want larger dimensions")
 	}
-	if err := assembly.Flow.Times(float64(r.nodes())*float64(slice-1)).Excess("the flows in slices", "smaller slices"); err != nil {
+	if err := assembly.Flow.Scale(float64(r.nodes())*float64(slice-1)).CheckLimits("the flows in slices", "smaller slices"); err != nil {
 		return append([]string{"workload.tensor_dims"}, where...), err
 	}
 	if ring > 1 {
@@ -136,25 +136,25 @@ func (r *routed) layDataTensor(int64, []string) (keys []string, err error) {
 // checkPackets holds packets, links and times against what packet.Run simulates.
 func checkPackets(c *schema.Reader, s *Scenario) {
 	w, l := &s.Workload.Traffic, &s.Fabric
-	if l.LinkRate < assembly.SlowestLink {
-		c.Clash([]string{"fabric.link_rate"}, fmt.Sprintf("%v is too slow for packets", l.LinkRate), fmt.Sprintf("write at least %v, or set engine.level = \"flow\" or \"static\"", assembly.SlowestLink))
+	if l.LinkRate < assembly.MinLinkRate {
+		c.Clash([]string{"fabric.link_rate"}, fmt.Sprintf("%v is too slow for packets", l.LinkRate), fmt.Sprintf("write at least %v, or set engine.level = \"flow\" or \"static\"", assembly.MinLinkRate))
 	}
-	if l.LinkLatency > assembly.LongestHop {
-		c.Clash([]string{"fabric.link_latency"}, fmt.Sprintf("%v a hop is more than packets can take", l.LinkLatency), fmt.Sprintf("stay within %.0fh", assembly.LongestHop.Seconds()/3600))
+	if l.LinkLatency > assembly.MaxLatency {
+		c.Clash([]string{"fabric.link_latency"}, fmt.Sprintf("%v a hop is more than packets can take", l.LinkLatency), fmt.Sprintf("stay within %.0fh", assembly.MaxLatency.Seconds()/3600))
 	}
 	for i, e := range l.Edges {
-		if rate, late := units.Rate(e[2]), engine.Time(e[3]); rate > 0 && rate < assembly.SlowestLink || late > assembly.LongestHop {
+		if rate, late := units.Rate(e[2]), engine.Time(e[3]); rate > 0 && rate < assembly.MinLinkRate || late > assembly.MaxLatency {
 			c.Clash([]string{"fabric.edges", "fabric.file"}, fmt.Sprintf("link %d has %d b/s and a latency of %d ps", i+1, e[2], e[3]),
-				fmt.Sprintf("for packets write at least %.0f b/s and at most %d ps", float64(assembly.SlowestLink), assembly.LongestHop))
+				fmt.Sprintf("for packets write at least %.0f b/s and at most %d ps", float64(assembly.MinLinkRate), assembly.MaxLatency))
 			break
 		}
 	}
 	if l.Queue == "credit" && l.Buffer > 0 && l.Buffer < w.Packet {
 		c.Clash([]string{"fabric.buffer", "workload.packet"}, fmt.Sprintf("a buffer of %v has no room for a packet of %v", l.Buffer, w.Packet), "give it room for one at least, or 0B for what a round trip needs")
 	}
-	if p := -math.Expm1(8 * float64(w.Packet) * math.Log1p(-l.BitErrors)); p > assembly.MostWrong {
+	if p := -math.Expm1(8 * float64(w.Packet) * math.Log1p(-l.BitErrors)); p > assembly.MaxErrorProbability {
 		c.Clash([]string{"fabric.bit_errors", "workload.packet"}, fmt.Sprintf("a packet of %v arrives wrong with probability %.6f, and is sent again", w.Packet, p),
-			fmt.Sprintf("choose fewer errors or smaller packets, for at most %g", assembly.MostWrong))
+			fmt.Sprintf("choose fewer errors or smaller packets, for at most %g", assembly.MaxErrorProbability))
 	}
 	checkTimes(c, s)
 }
@@ -180,8 +180,8 @@ func fewerHops(s *Scenario) string {
 func checkTimes(c *schema.Reader, s *Scenario) {
 	w := &s.Workload.Traffic
 	long := func(seconds float64, at ...string) {
-		if seconds > assembly.LongestPlay.Seconds() {
-			c.Clash(at, fmt.Sprintf("packets are injected for up to %.3g s", seconds), fmt.Sprintf("stay within %.0f s", assembly.LongestPlay.Seconds()))
+		if seconds > assembly.MaxInjectionTime.Seconds() {
+			c.Clash(at, fmt.Sprintf("packets are injected for up to %.3g s", seconds), fmt.Sprintf("stay within %.0f s", assembly.MaxInjectionTime.Seconds()))
 		}
 	}
 	switch {
@@ -190,7 +190,7 @@ func checkTimes(c *schema.Reader, s *Scenario) {
 		long(w.Start.Seconds()+2*float64(w.Alternations)*w.Phase.Seconds(), "workload.phase", "workload.start", "workload.alternations")
 		ring := collective.OnOff{Rate: w.RingRate, PayloadBytes: int32(w.Payload), WireBytes: int32(w.Packet), Start: w.Start, Duration: w.Phase}
 		if err := ring.Check(); err != nil {
-			c.Clash([]string{"workload.ring_rate", "workload.phase"}, assembly.FaultText(err), "choose a higher rate or more time")
+			c.Clash([]string{"workload.ring_rate", "workload.phase"}, assembly.ErrorText(err), "choose a higher rate or more time")
 		}
 	case w.Source == "on-off":
 		long(w.Start.Seconds()+w.Duration.Seconds(), "workload.duration", "workload.start")
@@ -199,12 +199,12 @@ func checkTimes(c *schema.Reader, s *Scenario) {
 		if w.Duration == 0 {
 			c.Clash([]string{"workload.duration"}, "no packets are measured in 0s", "write a time above 0")
 		}
-		if every := s.packetTime() / w.Load; every > float64(assembly.LongestPlay) {
-			c.Clash([]string{"workload.load"}, fmt.Sprintf("a node injects a packet every %.3g s", every/float64(engine.Second)), fmt.Sprintf("write a load of at least %.3g", s.packetTime()/float64(assembly.LongestPlay)))
+		if every := s.packetTime() / w.Load; every > float64(assembly.MaxInjectionTime) {
+			c.Clash([]string{"workload.load"}, fmt.Sprintf("a node injects a packet every %.3g s", every/float64(engine.Second)), fmt.Sprintf("write a load of at least %.3g", s.packetTime()/float64(assembly.MaxInjectionTime)))
 		}
 	}
-	if l := &s.Fabric; l.FailAt > 0 && l.FailAt.Seconds()+l.RerouteAfter.Seconds() > assembly.LongestPlay.Seconds() {
-		c.Clash([]string{"fabric.reroute_after", "fabric.fail_at"}, fmt.Sprintf("packets are rerouted at %.3g s", l.FailAt.Seconds()+l.RerouteAfter.Seconds()), fmt.Sprintf("stay within %.0f s", assembly.LongestPlay.Seconds()))
+	if l := &s.Fabric; l.FailAt > 0 && l.FailAt.Seconds()+l.RerouteAfter.Seconds() > assembly.MaxInjectionTime.Seconds() {
+		c.Clash([]string{"fabric.reroute_after", "fabric.fail_at"}, fmt.Sprintf("packets are rerouted at %.3g s", l.FailAt.Seconds()+l.RerouteAfter.Seconds()), fmt.Sprintf("stay within %.0f s", assembly.MaxInjectionTime.Seconds()))
 	}
 }
 

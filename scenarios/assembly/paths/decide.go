@@ -22,8 +22,8 @@ import (
 
 // routedAnswer is a router's decision, simulated and measured.
 type routedAnswer struct {
-	assembly.Answer    // whose Run is nil if nothing was simulated, or messages in groups at one rate
-	composition.Result // what was simulated
+	assembly.PolicyResult // whose Run is nil if nothing was simulated, or messages in groups at one rate
+	composition.Result    // what was simulated
 
 	r       *routed
 	chosen  *routing.Decision
@@ -78,12 +78,12 @@ func (u *unservable) Error() string { return u.why.Error() }
 
 // Decide lets one router choose paths, and simulates the traffic on them. It returns nil where a link alone is busy for more
 // than limit seconds with what is sent.
-func (r *routed) Decide(ctx context.Context, name string, workers int, limit float64) (*assembly.Answer, error) {
+func (r *routed) Decide(ctx context.Context, name string, workers int, limit float64) (*assembly.PolicyResult, error) {
 	a, err := r.decide(ctx, name, workers, limit)
 	if a == nil || err != nil {
 		return nil, err
 	}
-	return &a.Answer, nil
+	return &a.PolicyResult, nil
 }
 
 // finish measures what needs further simulations: of an iteration what calls and faults cost, and the bound on when the
@@ -91,11 +91,11 @@ func (r *routed) Decide(ctx context.Context, name string, workers int, limit flo
 func (a *routedAnswer) finish(ctx context.Context) error {
 	err := a.againstHealthy(ctx)
 	if _, done := a.Row.Metrics[a.r.end()]; err == nil && done && a.Run != nil {
-		if err = composition.Exposed(ctx, a.Run, &a.Row); err == nil {
-			err = composition.ByTier(ctx, a.Run, &a.Row)
+		if err = composition.MeasureExposedCalls(ctx, a.Run, &a.Row); err == nil {
+			err = composition.MeasureTiers(ctx, a.Run, &a.Row)
 		}
 	}
-	if err = a.fail(ctx, err); err == nil && a.Failed == nil {
+	if err = a.fail(ctx, err); err == nil && a.Err == nil {
 		err = a.timeBound(ctx, a.chosen)
 	}
 	if a.RowFor != nil {
@@ -111,8 +111,8 @@ func (a *routedAnswer) fail(ctx context.Context, err error) error {
 	case errors.Is(err, packet.ErrStopped):
 		return ctx.Err()
 	case errors.As(err, &deadlock), errors.Is(err, packet.ErrStalled): // others may do better
-		a.Failed = err
-		a.Row.Labels["failed"] = a.Failed.Error()
+		a.Err = err
+		a.Row.Labels["failed"] = a.Err.Error()
 		a.Row.Bounds = nil // as in a sweep, whose cell fails: others get no bound from it
 		return nil
 	}
@@ -123,7 +123,7 @@ func (a *routedAnswer) fail(ctx context.Context, err error) error {
 func (r *routed) decide(ctx context.Context, name string, workers int, limit float64) (*routedAnswer, error) {
 	a, after, err := r.choose(ctx, routing.ByName(name))
 	if not := (*unservable)(nil); errors.As(err, &not) {
-		return &routedAnswer{Answer: *r.unserved(name, not.why)}, nil
+		return &routedAnswer{PolicyResult: *r.unserved(name, not.why)}, nil
 	}
 	if err != nil || a.Row.Metrics["fluid_s"] > limit {
 		return nil, err
@@ -160,8 +160,8 @@ func (a *routedAnswer) simulate(ctx context.Context, after *routing.Decision) er
 	job, decision := &run.Job, &run.Decision
 	if f := a.folded; f != nil {
 		job = &composition.Job{Graph: f.Graph}
-		decision = composition.RouteDecision(f.Network, f.Routes, flow.Options{})
-		decision.Late = a.late
+		decision = composition.NewRouteDecision(f.Network, f.Routes, flow.Options{})
+		decision.ArrivalDelays = a.late
 	}
 	out, err := composition.Simulate(ctx, level, job, decision)
 	if err != nil {
@@ -177,7 +177,7 @@ func (a *routedAnswer) simulate(ctx context.Context, after *routing.Decision) er
 		a.delays()
 	}
 	if run.End = a.at; run.Sources != nil && r.s.Workload.Source == "paced" && a.Stats.Delay.Count > 0 && a.Stats.Hops <= mostRepeated {
-		a.Load = a.pressed
+		a.MaxLoad = a.pressed
 		a.DelayAt = func(load float64) (*result.Delay, error) {
 			j := run.Job
 			j.Sources = func(float64) ([]packet.Source, error) { return r.sources(load) }
@@ -194,13 +194,13 @@ func (a *routedAnswer) simulate(ctx context.Context, after *routing.Decision) er
 // compose returns the work under the decision, not simulated yet.
 func (a *routedAnswer) compose(after *routing.Decision) (*composition.Run, error) {
 	r, level := a.r, a.r.s.Engine.Level
-	run := &composition.Run{Level: level, Ground: composition.Ground{Ideal: &r.Ideal}}
+	run := &composition.Run{Level: level, HardwareInfo: composition.HardwareInfo{Ideal: &r.IdealReference}}
 	if r.Tiers != nil {
 		run.Tiers, run.TierOf = r.s.Fabric.Kinds(), r.TierOf
 	}
 	run.Job = composition.Job{Graph: r.load.graph, Step: r.it, Base: r.base}
 	if c := r.load.call; c != nil {
-		run.Delayed = func(late []engine.Time) (*engine.Graph, error) { return c.graph(late, false) }
+		run.WithArrivalDelays = func(late []engine.Time) (*engine.Graph, error) { return c.graph(late, false) }
 	}
 	var err error
 	if run.Graph == nil {
@@ -214,12 +214,12 @@ func (a *routedAnswer) compose(after *routing.Decision) (*composition.Run, error
 		}
 	}
 	flows, paths := r.load.byTask(a.walks)
-	d := composition.PathDecision(a.seen, flows, paths, int32(r.s.Workload.Packet), a.packetOptions(after))
-	if d.Late = a.late; r.load.exchanges != nil {
+	d := composition.NewPathDecision(a.seen, flows, paths, int32(r.s.Workload.Packet), a.packetOptions(after))
+	if d.ArrivalDelays = a.late; r.load.exchanges != nil {
 		d.Merge = r.load.together
 	}
 	if run.Sources != nil {
-		d.Rate, d.Loads = float64(r.s.Fabric.LinkRate), a.link
+		d.ReferenceRate, d.Loads = float64(r.s.Fabric.LinkRate), a.link
 	}
 	run.Decision = *d
 	if level != "packet" {
@@ -236,10 +236,10 @@ func (a *routedAnswer) compose(after *routing.Decision) (*composition.Run, error
 	if err != nil {
 		return nil, err
 	}
-	run.Packets = func(ctx context.Context, j *composition.Job, v *composition.Decision) (*composition.Packets, error) {
-		p, err := d.Packets(ctx, j, v)
+	run.ToPackets = func(ctx context.Context, j *composition.Job, v *composition.Decision) (*composition.Packets, error) {
+		p, err := d.ToPackets(ctx, j, v)
 		if err == nil {
-			p.Network = v.Scaled(network)
+			p.Network = v.ScaleNetwork(network)
 		}
 		return p, err
 	}
@@ -377,7 +377,7 @@ func (r *routed) choose(ctx context.Context, row *routing.Row) (a *routedAnswer,
 // alone; level flow needs those of one flow of each class, as do packets where their links have no channels.
 func (r *routed) route(ctx context.Context, row *routing.Row, n *engine.Network) (*routing.Decision, routing.Sums, error) {
 	p, level, o := r.problem(n), r.s.Engine.Level, r.s.options()
-	o.Progress = assembly.Share(ctx)
+	o.Progress = assembly.ProgressFunc(ctx)
 	many := r.shortest > mostTraced && r.Whole.Nodes > mostTabled
 	fluid := level == "flow" && float64(len(p.Flows))*r.shortest > mostFluid
 	switch {
@@ -524,6 +524,6 @@ func (a *routedAnswer) late(g *engine.Graph) []engine.Time {
 func (a *routedAnswer) ends(at engine.Time) {
 	a.at, a.Row.Metrics[a.r.end()] = at, at.Seconds()
 	if a.r.it != nil {
-		a.r.Exposed(&a.Row, at, "these paths do")
+		a.r.AddExposed(&a.Row, at, "these paths do")
 	}
 }

@@ -32,7 +32,7 @@ func (a *routedAnswer) describe(ctx context.Context, o *assembly.Outcome) {
 	o.Detail.Policies = append(o.Detail.Policies, p)
 	routes := assembly.Routes{Policy: a.Row.Policy, Network: a.r.Known, Flows: a.r.load.flows, Paths: a.walks}
 	if a.sums != nil {
-		routes.Route = func() (*engine.Paths, error) {
+		routes.ComputePaths = func() (*engine.Paths, error) {
 			d, err := routing.RouteSystem(ctx, &a.r.System, routing.ByName(a.Row.Policy).Router, a.r.problem(a.seen), a.r.s.options())
 			if err != nil {
 				return nil, err

@@ -18,7 +18,7 @@ func (s *Scenario) Cost(ctx context.Context) (assembly.Cost, error) {
 	switch w := s.Workload.Work; {
 	case s.Engine.Level == "flow" && w != nil:
 		_, transfers, _ := w.Size()
-		return assembly.LinkTask.Times(transfers), nil
+		return assembly.LinkTask.Scale(transfers), nil
 	case s.Engine.Level != "packet":
 		return assembly.Cost{}, nil
 	}
@@ -27,9 +27,9 @@ func (s *Scenario) Cost(ctx context.Context) (assembly.Cost, error) {
 		return assembly.Cost{}, err
 	}
 	a := &routedAnswer{r: r, pressed: r.least, loads: &static.Loads{Weighted: []float64{}, WeightedHops: r.shortest}}
-	cost := s.hop().Times(a.hops(a.injected())).Plus(assembly.Flow.Times(float64(len(r.load.flows))))
+	cost := s.hop().Scale(a.hops(a.injected())).Add(assembly.Flow.Scale(float64(len(r.load.flows))))
 	if g := r.load.graph; g != nil {
-		cost = cost.Plus(assembly.LinkTask.Times(float64(len(g.Tasks))))
+		cost = cost.Add(assembly.LinkTask.Scale(float64(len(g.Tasks))))
 	}
 	return cost, nil
 }
@@ -37,14 +37,14 @@ func (s *Scenario) Cost(ctx context.Context) (assembly.Cost, error) {
 // hop is the cost of a hop of a packet.
 func (s *Scenario) hop() assembly.Cost {
 	if l := &s.Fabric; l.Queue != "unbounded" || l.BitErrors > 0 || l.FailAt > 0 {
-		return assembly.ServedHop
+		return assembly.QueuedHop
 	}
-	return assembly.BookedHop
+	return assembly.ScheduledHop
 }
 
 // unserved is the answer of a router that cannot serve the fabric for some reason.
-func (r *routed) unserved(name string, why error) *assembly.Answer {
-	return assembly.NoAnswer(name, why.Error(), func() schema.Diagnostic { return r.unserving(name, why) })
+func (r *routed) unserved(name string, why error) *assembly.PolicyResult {
+	return assembly.RejectedResult(name, why.Error(), func() schema.Diagnostic { return r.unserving(name, why) })
 }
 
 // apart reports whether links that routers know join the ends of some flow by no way.

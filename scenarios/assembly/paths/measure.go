@@ -41,7 +41,7 @@ func (a *routedAnswer) static(ctx context.Context, n *engine.Network, d *routing
 	case r.messages() > 0:
 		m["average_hops"] = hops / r.messages()
 	}
-	a.pressed = (&composition.Decision{Network: n, Loads: a.link, Rate: float64(r.s.Fabric.LinkRate)}).Load()
+	a.pressed = (&composition.Decision{Network: n, Loads: a.link, ReferenceRate: float64(r.s.Fabric.LinkRate)}).BottleneckLoad()
 	if rate := float64(r.s.Fabric.LinkRate) / 8; a.pressed > 0 {
 		if r.s.traffic().Alike {
 			live := float64(r.live())

@@ -22,7 +22,7 @@ type placed struct {
 // ranks returns the ranks of the training step of s and the nodes that may have them; the network is nil, and the torus
 // of a graph.
 func (s *Scenario) ranks(t *torus.Torus, nodes int, down []bool) *mapping.Problem {
-	p := &mapping.Problem{Torus: t, Files: s.Mapping.FileEndpoints(), Dims: s.Workload.Work.Dims(), Block: max(1, s.Block)}
+	p := &mapping.Problem{Torus: t, Files: s.Mapping.FileEndpoints(), Dims: s.Workload.Work.Dims(), Block: max(1, s.BlockGPUs)}
 	for first := 0; first+p.Block <= nodes; first += p.Block {
 		block := make([]int32, p.Block)
 		for i := range block {

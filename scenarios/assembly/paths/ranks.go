@@ -50,8 +50,8 @@ func checkWork(c *schema.Reader, s *Scenario, w calls.Work, up int) bool {
 	case !c.OK(keys...): // it was told
 	case w.Ranks() > up:
 		nodes := fmt.Sprintf("%d nodes", up)
-		if s.Block > 0 {
-			nodes = fmt.Sprintf("the %d of domains of %d without a node that is down", up, s.Block)
+		if s.BlockGPUs > 0 {
+			nodes = fmt.Sprintf("the %d of domains of %d without a node that is down", up, s.BlockGPUs)
 		}
 		c.Clash([]string{keys[0], "fabric.dims", "fabric.nodes", "fabric.gpus", "fabric.edges", "fabric.file", "fabric.failed_chips", "fabric.failed_machines"},
 			fmt.Sprintf("%d GPUs do not fit %s", w.Ranks(), nodes), "choose a larger fabric, or fewer GPUs")

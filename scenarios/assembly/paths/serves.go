@@ -102,7 +102,7 @@ func (r *routed) try(row *routing.Row, within bool) error {
 func refuse(c *schema.Reader, err error) {
 	var faults schema.Diagnostics
 	if !errors.As(err, &faults) {
-		c.Add("workload.kind", assembly.FaultText(err), "choose other traffic")
+		c.Add("workload.kind", assembly.ErrorText(err), "choose other traffic")
 		return
 	}
 	for _, f := range faults {
@@ -383,14 +383,14 @@ func (r *routed) limits(name string, x extent, late float64) error {
 		{"late", "fabric.link_latency", "choose less latency"},
 		{"", "workload.message", "choose smaller messages, faster links or less latency"},
 	} {
-		if most := assembly.LongestPlay.Seconds(); x.seconds > most && (q.of == "" || q.of == "late" && late > x.seconds/2 || q.of == w.Source && w.Pace < 1 && !s.Dependent()) {
+		if most := assembly.MaxInjectionTime.Seconds(); x.seconds > most && (q.of == "" || q.of == "late" && late > x.seconds/2 || q.of == w.Source && w.Pace < 1 && !s.Dependent()) {
 			return r.fault(q.key, fmt.Sprintf("%s takes %.3g s of simulated time", name, x.seconds), fmt.Sprintf("%s, for at most %.0f s", q.want, most))
 		}
 	}
 	if s.Engine.Level != "packet" {
 		return nil
 	}
-	if err := s.hop().Times(x.hops).Excess(fmt.Sprintf("%.2g packets of %s", x.packets, name), fewerHops(s)); err != nil {
+	if err := s.hop().Scale(x.hops).CheckLimits(fmt.Sprintf("%.2g packets of %s", x.packets, name), fewerHops(s)); err != nil {
 		key := "workload.packet"
 		switch {
 		case w.Source == "poisson":
@@ -398,7 +398,7 @@ func (r *routed) limits(name string, x extent, late float64) error {
 		case w.Source == "on-off":
 			key = "workload.rate"
 		}
-		what, want := assembly.Wanted(err)
+		what, want := assembly.SplitError(err)
 		return r.fault(key, what, want)
 	}
 	if w.Source == "poisson" && s.Fabric.Queue == "unbounded" {
@@ -434,9 +434,9 @@ func (r *routed) samples(name string, seconds float64) error {
 	if until := s.Engine.Until.Seconds(); until > 0 {
 		seconds = min(seconds, until)
 	}
-	if every := s.Engine.SampleEvery.Seconds(); s.Engine.Level == "packet" && every > 0 && seconds/every*links > assembly.MostSamples {
+	if every := s.Engine.SampleEvery.Seconds(); s.Engine.Level == "packet" && every > 0 && seconds/every*links > assembly.MaxQueueSamples {
 		return r.fault("engine.sample_every", fmt.Sprintf("%s has %.2g lengths of queues to keep, of %.0f links over some %.3g s", name, seconds/every*links, links, seconds),
-			fmt.Sprintf("choose at least %s, for %d", units.FormatTime(roundUp(seconds*links/assembly.MostSamples)), assembly.MostSamples))
+			fmt.Sprintf("choose at least %s, for %d", units.FormatTime(roundUp(seconds*links/assembly.MaxQueueSamples)), assembly.MaxQueueSamples))
 	}
 	return nil
 }

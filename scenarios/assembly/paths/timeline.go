@@ -35,18 +35,18 @@ func (a *routedAnswer) timeline(limit int) *result.Timeline {
 	if a.r.Torus != nil {
 		word = "chip"
 	}
-	t := &assembly.Timed{Graph: a.Graph, Trace: a.Trace, Links: a.r.Whole.Links, Unknown: "counters of links, which packets draw", Critical: true}
+	t := &assembly.TimelineInput{Graph: a.Graph, Trace: a.Trace, Links: a.r.Whole.Links, WhyNoLinks: "counters of links, which packets draw", MarkCritical: true}
 	for node := range a.r.Whole.Nodes {
 		t.Nodes = append(t.Nodes, fmt.Sprintf("%s %d", word, node))
 	}
 	if it := a.r.it; it != nil {
 		t.Kind = func(id int32) string { return it.Meta[id].Phase.String() }
 		if a.r.at != nil {
-			t.Node = func(id int32) int32 { return a.r.at[it.RankOf(id)] }
+			t.ComputeNode = func(id int32) int32 { return a.r.at[it.RankOf(id)] }
 		}
 	}
 	if flows := a.flowsOf(a.Graph); a.walks.Spread == nil {
-		t.Uses = func(id int32, visit func(link int32, share float64)) {
+		t.VisitLinks = func(id int32, visit func(link int32, share float64)) {
 			routes := a.routes(flows[id])
 			first, _ := a.walks.Of(a.walks.ClassOf(flows[id]))
 			for w, route := range routes {

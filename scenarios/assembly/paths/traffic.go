@@ -174,7 +174,7 @@ func (r *routed) onOff(p *part) []packet.Source {
 		s.Every, s.Count, s.Seed = one.Interval(), one.Packets(), 0
 		if w.Message > 0 {
 			if whole := (int64(w.Message) + int64(w.Payload) - 1) / int64(w.Payload); whole <= s.Count {
-				s.Count, s.Last = whole, w.LastBytes(int64(w.Message))
+				s.Count, s.Last = whole, w.LastPacketBytes(int64(w.Message))
 			}
 		}
 		s.Start = t.start + engine.Time(s.Every)
@@ -222,7 +222,7 @@ func (r *routed) paced(p *part, max float64) []packet.Source {
 	r.byNode(p, func(first, end int32) {
 		if p.traffic.Bytes == nil {
 			s := r.source(first, end)
-			s.Order, s.Count, s.Last = order, p.count(0, payload), w.LastBytes(p.traffic.Size(0))
+			s.Order, s.Count, s.Last = order, p.count(0, payload), w.LastPacketBytes(p.traffic.Size(0))
 			s.Every = round / float64(end-first) * (wire / float64(s.Count*int64(w.Packet)))
 			s.Offset = (first / (end - first)) % (end - first)
 			if order != packet.Random {
@@ -237,7 +237,7 @@ func (r *routed) paced(p *part, max float64) []packet.Source {
 		for f := first; f < end; f++ {
 			s := r.source(f, f+1)
 			size := p.traffic.Size(int(f - p.first))
-			s.Count, s.Last, s.Seed = p.count(int(f-p.first), payload), w.LastBytes(size), 0
+			s.Count, s.Last, s.Seed = p.count(int(f-p.first), payload), w.LastPacketBytes(size), 0
 			s.Every = whole / float64(s.Count)
 			s.Start = engine.Time(s.Every * float64(f-first) / float64(end-first))
 			all = append(all, s)
@@ -253,7 +253,7 @@ func (r *routed) closedLoop(p *part, order packet.Order) []packet.Source {
 	var all []packet.Source
 	one := func(first, end int32, size int64) {
 		s := r.source(first, end)
-		s.Count, s.Last = (size+payload-1)/payload, w.LastBytes(size)
+		s.Count, s.Last = (size+payload-1)/payload, w.LastPacketBytes(size)
 		if w.Source == "window" {
 			s.Process, s.Window, s.Seed = packet.Window, int32(w.Window), 0
 		} else {

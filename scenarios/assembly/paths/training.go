@@ -13,12 +13,12 @@ func (r *routed) lengthen(ctx context.Context) (err error) {
 		return nil
 	}
 	if r.placed != nil {
-		if _, err := r.s.Longer.Lengthen(ctx, r.placed.usual); err != nil {
-			return assembly.OrEnded(ctx, err)
+		if _, err := r.s.PassExtension.Lengthen(ctx, r.placed.usual); err != nil {
+			return assembly.ContextErrorOr(ctx, err)
 		}
 	}
-	r.base, err = r.s.Longer.Lengthen(ctx, r.it)
-	return assembly.OrEnded(ctx, err)
+	r.base, err = r.s.PassExtension.Lengthen(ctx, r.it)
+	return assembly.ContextErrorOr(ctx, err)
 }
 
 // compare finds what an iteration is compared with: the ideal fabric between the nodes of all links, whether they work
@@ -32,7 +32,7 @@ func (r *routed) compare(ctx context.Context) (err error) {
 		g = r.placed.usual.Graph
 	}
 	n, routes := r.IdealNetwork(g)
-	r.Ideal, err = composition.NewIdeal(ctx, g, n, routes)
+	r.IdealReference, err = composition.NewIdealReference(ctx, g, n, routes)
 	return err
 }
 

@@ -10,9 +10,9 @@ func (s *Scenario) Words() string {
 	work := s.Workload.Kind
 	switch {
 	case s.Workload.Call != nil:
-		work = s.Workload.Call.Words()
+		work = s.Workload.Call.Description()
 	case s.Workload.Work != nil:
-		work = s.Workload.Work.Words(s.Title)
+		work = s.Workload.Work.Description(s.Title)
 	}
 	text := fmt.Sprintf("%s on a %s, links of %v", work, l.Description(), l.LinkRate)
 	if s.Title != "" && s.Workload.Work == nil { // whose name it takes

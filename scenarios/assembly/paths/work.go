@@ -14,11 +14,11 @@ func (r *routed) Work(ctx context.Context, _ string) (*trace.RankGraph, error) {
 	if w.Graph == nil {
 		source := r.s.Workload.Source
 		if len(r.load.parts) != 1 || r.load.parts[0].turns != nil || r.s.Engine.Level == "packet" && source != "greedy" && source != "window" {
-			return nil, assembly.Unwritten(r.s.Name, "workload.source", "its packets are at random times, or in turns", `give traffic whose source is "greedy"`)
+			return nil, assembly.ExportError(r.s.Name, "workload.source", "its packets are at random times, or in turns", `give traffic whose source is "greedy"`)
 		}
 		t := r.load.parts[0].traffic
-		if len(t.Flows) > assembly.LinkTask.Max() {
-			return nil, assembly.Unwritten(r.s.Name, "workload.kind", "it is more transfers than are written", "choose a smaller fabric")
+		if len(t.Flows) > assembly.LinkTask.MaxCount() {
+			return nil, assembly.ExportError(r.s.Name, "workload.kind", "it is more transfers than are written", "choose a smaller fabric")
 		}
 		var err error
 		if w.Graph, err = t.Graph(); err != nil {

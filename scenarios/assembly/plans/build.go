@@ -40,7 +40,7 @@ func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 	switch {
 	case s.Gathers():
 		return buildGathered(ctx, s)
-	case s.Workload.Trains:
+	case s.Workload.IsTraining:
 		return buildStepped(ctx, s, workers)
 	}
 	return buildScaled(ctx, s, workers)
@@ -63,7 +63,7 @@ func buildScaled(ctx context.Context, s *Scenario, workers int) (*scaled, error)
 	}
 	w := &s.Workload
 	d.chunk = int64(w.Exchange.Chunk)
-	if w.Trains {
+	if w.IsTraining {
 		d.chunk = min(d.chunk, int64(w.Exchange.Message)) // else slots would be longer than messages
 	}
 	sizes, err := s.sizes()
@@ -202,7 +202,7 @@ func (d *scaled) rules() plan.Rules {
 }
 
 func (d *scaled) Begin(ctx context.Context, o *assembly.Outcome) error {
-	o.Planned = true
+	o.UsesPlanners = true
 	return nil
 }
 

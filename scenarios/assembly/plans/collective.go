@@ -41,7 +41,7 @@ func (g *gathered) Reference() map[string]float64 {
 }
 
 func (g *gathered) Begin(ctx context.Context, o *assembly.Outcome) error {
-	o.Planned = true
+	o.UsesPlanners = true
 	return nil
 }
 
@@ -86,7 +86,7 @@ func gatherSchedule(pl *plan.Plan) *result.Schedule {
 const mostReplayed = 256
 
 // decide lets one planner plan, and checks the plan that is best for the delay.
-func (g *gathered) Decide(ctx context.Context, name string, _ int, _ float64) (*assembly.Answer, error) {
+func (g *gathered) Decide(ctx context.Context, name string, _ int, _ float64) (*assembly.PolicyResult, error) {
 	begin := time.Now()
 	stop := func() bool { return ctx.Err() != nil }
 	problem := *g.problem
@@ -112,7 +112,7 @@ func (g *gathered) Decide(ctx context.Context, name string, _ int, _ float64) (*
 	if g.bound > 0 {
 		gap = float64(cost-g.bound) / float64(g.bound)
 	}
-	a := &assembly.Answer{Row: result.Row{
+	a := &assembly.PolicyResult{Row: result.Row{
 		Policy: name, Labels: map[string]string{"origin": best.Name, "gap_model": "any plan in steps"},
 		Metrics: map[string]float64{
 			"completion_s": cost.Seconds(), "reconfigurations": float64(best.Reconfigurations()), "steps": float64(best.TotalSlots()), "gap": gap,
@@ -138,7 +138,7 @@ func (g *gathered) Decide(ctx context.Context, name string, _ int, _ float64) (*
 			s.Timeline = inSteps(ctx, best, level == "flow", o.TimelineTasks)
 		}
 		o.Detail.Policies = append(o.Detail.Policies, s)
-		o.Schedules = append(o.Schedules, best)
+		o.PlannerPlans = append(o.PlannerPlans, best)
 	}
 	return a, nil
 }

@@ -24,16 +24,16 @@ type planned struct {
 	d      *scaled
 	chosen *plan.Candidate
 	plan   *plan.Plan // nil at level cost and of fluid schedules
-	assembly.Answer
+	assembly.PolicyResult
 }
 
 // Decide lets one planner plan, and simulates the plan that is best for the delay.
-func (d *scaled) Decide(ctx context.Context, name string, _ int, _ float64) (*assembly.Answer, error) {
+func (d *scaled) Decide(ctx context.Context, name string, _ int, _ float64) (*assembly.PolicyResult, error) {
 	a, err := d.decide(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return &a.Answer, nil
+	return &a.PolicyResult, nil
 }
 
 // decide is Decide with the plan; without one the answer has a fault.
@@ -41,7 +41,7 @@ func (d *scaled) decide(ctx context.Context, name string) (*planned, error) {
 	begin := time.Now()
 	chosen, err := d.choose(ctx, name)
 	if errors.Is(err, reconfigure.ErrUnserved) {
-		return &planned{Answer: *assembly.NoAnswer(name, err.Error(), func() schema.Diagnostic { return d.unserving(name, err) })}, nil
+		return &planned{PolicyResult: *assembly.RejectedResult(name, err.Error(), func() schema.Diagnostic { return d.unserving(name, err) })}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -236,7 +236,7 @@ func (a *planned) describe(ctx context.Context, o *assembly.Outcome) {
 	}
 	if a.plan != nil {
 		p.Schedule = schedule(a.plan, a.chosen.Origin, d.slot, a.domain().Delay)
-		o.Schedules = append(o.Schedules, a.plan)
+		o.PlannerPlans = append(o.PlannerPlans, a.plan)
 	}
 	o.Detail.Policies = append(o.Detail.Policies, p)
 }
@@ -273,7 +273,7 @@ func (s *Scenario) Words() string {
 		text = s.Title + ": " + text
 	}
 	switch {
-	case w.Trains:
+	case w.IsTraining:
 		return text + fmt.Sprintf(", %s of %s a stage, %d stages, %d micro-batches, %s sizes", assembly.Plural(w.EP, "expert rank"), w.Arch.Name, w.PP, w.Microbatches, w.Exchange.Sizes)
 	case s.Gathers():
 		return text + fmt.Sprintf(", %v", w.Exchange.Message)

@@ -145,7 +145,7 @@ func TestMetrics(t *testing.T) {
 // ends when it does.
 func described(t *testing.T, name string, row result.Row, o *assembly.Outcome, unwritten bool) {
 	t.Helper()
-	if len(o.Detail.Policies) != 1 || !o.Planned {
+	if len(o.Detail.Policies) != 1 || !o.UsesPlanners {
 		t.Fatalf("%s: %d simulations are described", name, len(o.Detail.Policies))
 	}
 	p := o.Detail.Policies[0]
@@ -153,15 +153,15 @@ func described(t *testing.T, name string, row result.Row, o *assembly.Outcome, u
 		t.Errorf("%s: described as %v s", name, p.MakespanS)
 	}
 	if unwritten {
-		if len(o.Schedules) > 0 || p.Schedule != nil || p.Timeline.Omitted == "" {
+		if len(o.PlannerPlans) > 0 || p.Schedule != nil || p.Timeline.Omitted == "" {
 			t.Errorf("%s has a plan", name)
 		}
 		return
 	}
-	if len(o.Schedules) != 1 || p.Schedule == nil || float64(p.Schedule.Reconfigurations()) != row.Metrics["reconfigurations"] {
+	if len(o.PlannerPlans) != 1 || p.Schedule == nil || float64(p.Schedule.Reconfigurations()) != row.Metrics["reconfigurations"] {
 		t.Fatalf("%s: the picture has no plan of %v topologies", name, row.Metrics["reconfigurations"])
 	}
-	pl := o.Schedules[0]
+	pl := o.PlannerPlans[0]
 	if pl.Steps == nil {
 		sent, busy := 0, 0
 		for _, f := range p.Schedule.Phases {
@@ -253,7 +253,7 @@ func TestEndedAnywhere(t *testing.T) {
 			if err == nil {
 				_, err = z.Decide(ctx, c.planner, 1, math.Inf(1))
 			}
-			return assembly.OrEnded(ctx, err)
+			return assembly.ContextErrorOr(ctx, err)
 		}
 		if err := decideOnly(counter); err != nil {
 			t.Fatal(err)
@@ -289,7 +289,7 @@ func TestTimelines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pl, line := o.Schedules[0], o.Detail.Policies[0].Timeline
+	pl, line := o.PlannerPlans[0], o.Detail.Policies[0].Timeline
 	slot, delay := s.Domain().Slot(2e6).Seconds(), s.Fabric.ScaleUp.Delay.Seconds()
 	if want := len(pl.Tx) + len(pl.Topologies); len(line.Tasks) != want {
 		t.Fatalf("%d tasks, want %d", len(line.Tasks), want)
@@ -350,7 +350,7 @@ func newStep(t *testing.T, level string, stages, microbatches int) *Scenario {
 		t.Fatal("no such model")
 	}
 	s := newScenario("training", level)
-	s.Workload.Trains = true
+	s.Workload.IsTraining = true
 	s.Fabric.ScaleUp.GPUs, s.Fabric.ScaleUp.NICRate = 8, 400e9
 	s.Workload.Spec = training.Spec{
 		Arch: a, Sequence: 4096, Microbatch: 1, EP: 8, ETP: 1, Chunks: 1, TP: 1, PP: stages, GPUs: 8 * stages, Microbatches: microbatches,

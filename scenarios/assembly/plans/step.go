@@ -44,7 +44,7 @@ func buildStepped(ctx context.Context, s *Scenario, workers int) (*stepped, erro
 // ahead returns how long before each of the four all-to-alls of a layer, there and back in both passes, switches may
 // begin to reconfigure for it: while what comes before it computes of so many layers, where it is known.
 func (s *Scenario) ahead(spec *training.Spec, layers float64) (ahead [4]engine.Time, err error) {
-	if !s.Fabric.ScaleUp.KnowsAhead() {
+	if !s.Fabric.ScaleUp.ReconfiguresAhead() {
 		return ahead, nil
 	}
 	for i, pass := range []training.Phase{training.Forward, training.Backward} {
@@ -101,7 +101,7 @@ func (t *stepped) play(ctx context.Context, each [4]engine.Time) (engine.Time, e
 	if err != nil {
 		return 0, err
 	}
-	out, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: it.Graph}, composition.RouteDecision(n, r, flow.Options{Service: flow.LevelPriority}))
+	out, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: it.Graph}, composition.NewRouteDecision(n, r, flow.Options{Service: flow.LevelPriority}))
 	if err != nil {
 		return 0, fmt.Errorf("simulating the step: %w", err)
 	}
@@ -136,13 +136,13 @@ func (t *stepped) Reference() map[string]float64 {
 //
 // A plan of one topology never reconfigures again; all others set up each of their topologies in every all-to-all,
 // since the way back needs the links turned round.
-func (t *stepped) Decide(ctx context.Context, name string, _ int, _ float64) (*assembly.Answer, error) {
+func (t *stepped) Decide(ctx context.Context, name string, _ int, _ float64) (*assembly.PolicyResult, error) {
 	p, err := t.decide(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if p.Fault != nil {
-		return &p.Answer, nil
+	if p.Rejection != nil {
+		return &p.PolicyResult, nil
 	}
 	m := p.Row.Metrics
 	whole, each := t.cost(p.chosen), t.times(p.chosen)
@@ -152,7 +152,7 @@ func (t *stepped) Decide(ctx context.Context, name string, _ int, _ float64) (*a
 	if err != nil {
 		return nil, err
 	}
-	if t.s.Fabric.ScaleUp.KnowsAhead() {
+	if t.s.Fabric.ScaleUp.ReconfiguresAhead() {
 		shown := end
 		if all := [4]engine.Time{whole, whole, whole, whole}; all != each {
 			if shown, err = t.play(ctx, all); err != nil {
@@ -163,5 +163,5 @@ func (t *stepped) Decide(ctx context.Context, name string, _ int, _ float64) (*a
 	}
 	m["makespan_s"] = end.Seconds()
 	m["exchange_exposed_s"] = (end - t.none).Seconds()
-	return &p.Answer, nil
+	return &p.PolicyResult, nil
 }

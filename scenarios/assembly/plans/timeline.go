@@ -30,7 +30,7 @@ func tracks(gpus, switches int) (names []string) {
 // reconfigurations.
 func inSlots(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64, limit int) *result.Timeline {
 	g, trace := &engine.Graph{}, &engine.Trace{}
-	t := &assembly.Timed{Graph: g, Trace: trace, Nodes: tracks(p.GPUs, 1)}
+	t := &assembly.TimelineInput{Graph: g, Trace: trace, Nodes: tracks(p.GPUs, 1)}
 	if p.Switches != nil {
 		t.Nodes = tracks(p.GPUs, p.Degree)
 	}
@@ -95,8 +95,8 @@ func inSlots(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64, lim
 	if err := g.Freeze(); err != nil {
 		return &result.Timeline{Omitted: "all: " + err.Error()}
 	}
-	t.Node = func(id int32) int32 { return node[id] }
-	t.Uses = func(id int32, visit func(int32, float64)) { visit(uses[id], 1) }
+	t.ComputeNode = func(id int32) int32 { return node[id] }
+	t.VisitLinks = func(id int32, visit func(int32, float64)) { visit(uses[id], 1) }
 	return t.Timeline(limit)
 }
 
@@ -106,10 +106,10 @@ func inSteps(ctx context.Context, p *plan.Plan, fluid bool, limit int) *result.T
 	if err != nil {
 		return &result.Timeline{Omitted: "all: " + err.Error()}
 	}
-	t := &assembly.Timed{
+	t := &assembly.TimelineInput{
 		Graph: m.Graph, Trace: m.Trace, Nodes: tracks(p.GPUs, 1), Links: m.Links,
-		Node: func(int32) int32 { return int32(p.GPUs) },
-		Uses: func(id int32, visit func(int32, float64)) { visit(m.Link[id], 1) },
+		ComputeNode: func(int32) int32 { return int32(p.GPUs) },
+		VisitLinks:  func(id int32, visit func(int32, float64)) { visit(m.Link[id], 1) },
 	}
 	return t.Timeline(limit)
 }

@@ -67,7 +67,7 @@ func (u *unpacker) fluid(ctx context.Context, n *engine.Network, s *stage, chunk
 	if err := g.Freeze(); err != nil {
 		return 0, err
 	}
-	out, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: g}, composition.RouteDecision(n, r, flow.Options{Service: flow.MaxMin}))
+	out, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: g}, composition.NewRouteDecision(n, r, flow.Options{Service: flow.MaxMin}))
 	if err != nil {
 		return 0, err
 	}

@@ -71,7 +71,7 @@ func (u *unpacker) free(ctx context.Context, n *engine.Network, s *stage, chunk 
 	if err := g.Freeze(); err != nil {
 		return 0, nil, err
 	}
-	out, err := composition.Simulate(ctx, "packet", &composition.Job{Graph: g}, composition.PathDecision(n, flows, walks, chunk, packet.Options{TaskRank: rank}))
+	out, err := composition.Simulate(ctx, "packet", &composition.Job{Graph: g}, composition.NewPathDecision(n, flows, walks, chunk, packet.Options{TaskRank: rank}))
 	if err != nil {
 		return 0, nil, err
 	}

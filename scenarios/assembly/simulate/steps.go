@@ -62,7 +62,7 @@ func (w *work) run(ctx context.Context, fluid bool) (*engine.Trace, error) {
 	if fluid {
 		level = "flow"
 	}
-	d := composition.PathDecision(w.network, w.flows, w.walks, int32(min(w.plan.Steps.Bytes, maxPacket)), packet.Options{})
+	d := composition.NewPathDecision(w.network, w.flows, w.walks, int32(min(w.plan.Steps.Bytes, maxPacket)), packet.Options{})
 	r, err := composition.Simulate(ctx, level, &composition.Job{Graph: w.graph}, d)
 	if err != nil {
 		return nil, err

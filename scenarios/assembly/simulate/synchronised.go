@@ -77,7 +77,7 @@ func (u *unpacker) block(ctx context.Context, n *engine.Network, s *stage, from,
 	if chunk > maxPacket {
 		return fmt.Errorf("%w: chunks of %d B; a packet has at most %d B", ErrSimulate, chunk, maxPacket)
 	}
-	out, err := composition.Simulate(ctx, "packet", &composition.Job{Graph: g}, composition.PathDecision(n, flows, walks, int32(chunk), packet.Options{}))
+	out, err := composition.Simulate(ctx, "packet", &composition.Job{Graph: g}, composition.NewPathDecision(n, flows, walks, int32(chunk), packet.Options{}))
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func buildBorrower(ctx context.Context, s *Scenario, workers int) (*instance, er
 	pods, provisioned := *in.pods, *in.optical
 	pods.Pods, provisioned.Pods = in.problem.Fabric.Pods, in.problem.Fabric.Pods
 	in.pods, in.optical = &pods, &provisioned
-	if composition.Meets(in.Times.Ideal, in.Bound) {
+	if composition.MeetsBound(in.Times.Ideal, in.Bound) {
 		return in, nil
 	}
 	return in, in.compare(ctx) // more ports may do what nothing did before

@@ -35,7 +35,7 @@ type decided struct {
 	fluid *engine.Trace
 	slack engine.Time     // that packets may need beside the fluid; 0 if no bound is known
 	moves *topology.Moves // with the moments at which circuits moved with packets; nil where none do
-	assembly.Answer
+	assembly.PolicyResult
 }
 
 // describe adds the simulation, its moves and rates to an outcome.
@@ -52,7 +52,7 @@ func (d *decided) describe(ctx context.Context, o *assembly.Outcome) {
 	}
 	o.Detail.Policies = append(o.Detail.Policies, p)
 	if d.Service != flow.MaxMin {
-		o.Plans[d.Row.Policy] = d.in.plan(d.fluid)
+		o.RateSchedules[d.Row.Policy] = d.in.plan(d.fluid)
 	}
 	if d.in.trials != nil {
 		d.in.trials.addReference(o.Document.Reference)
@@ -75,20 +75,20 @@ func (in *instance) Begin(ctx context.Context, o *assembly.Outcome) error {
 }
 
 // Decide lets one allocator decide, simulates its decision on the complete DAG and measures it, however long it takes.
-func (in *instance) Decide(ctx context.Context, name string, workers int, _ float64) (*assembly.Answer, error) {
+func (in *instance) Decide(ctx context.Context, name string, workers int, _ float64) (*assembly.PolicyResult, error) {
 	a, err := in.decide(ctx, name, workers)
 	if err != nil {
 		return nil, err
 	}
-	return &a.Answer, nil
+	return &a.PolicyResult, nil
 }
 
 // finish measures of an iteration what needs further simulations: what calls and tiers cost.
 func (d *decided) finish(ctx context.Context) error {
-	if err := composition.Exposed(ctx, d.Run, &d.Row); err != nil {
+	if err := composition.MeasureExposedCalls(ctx, d.Run, &d.Row); err != nil {
 		return err
 	}
-	return composition.ByTier(ctx, d.Run, &d.Row)
+	return composition.MeasureTiers(ctx, d.Run, &d.Row)
 }
 
 // decide is Decide with more to tell than the answer; of work without an end there is no more.
@@ -116,8 +116,8 @@ func (in *instance) decide(ctx context.Context, name string, workers int) (*deci
 		if err != nil {
 			return nil, err
 		}
-		a := &decided{Decision: d, in: in, Answer: assembly.Answer{Describe: z.describe}}
-		if in.s.Workload.Random {
+		a := &decided{Decision: d, in: in, PolicyResult: assembly.PolicyResult{Describe: z.describe}}
+		if in.s.Workload.HasPoissonSources {
 			if err := z.inject(ctx, d); err != nil {
 				return nil, err
 			}
@@ -152,7 +152,7 @@ func (in *instance) decide(ctx context.Context, name string, workers int) (*deci
 			return nil, err
 		}
 		if none != nil {
-			return &decided{Answer: *none}, nil
+			return &decided{PolicyResult: *none}, nil
 		}
 	}
 	a.Row, a.Timings = out, result.PolicyTimings{SolveS: solved.Sub(begin).Seconds(), SimulateS: time.Since(solved).Seconds()}
@@ -162,12 +162,12 @@ func (in *instance) decide(ctx context.Context, name string, workers int) (*deci
 // simulate simulates a decision on the complete DAG as fluid. It fails where that does not end when the decision says.
 func (in *instance) simulate(ctx context.Context, d *topology.Decision) (run *composition.Run, err error) {
 	run = &composition.Run{
-		Job:    composition.Job{Graph: in.plain, Step: in.it, Base: in.base},
-		Ground: composition.Ground{Tiers: in.s.kinds(), TierOf: in.tierOf, Counts: in.crosses, Copies: in.pods.Copies, Ideal: &in.Ideal},
-		Level:  "flow", End: d.Makespan,
+		Job:          composition.Job{Graph: in.plain, Step: in.it, Base: in.base},
+		HardwareInfo: composition.HardwareInfo{Tiers: in.s.kinds(), TierOf: in.tierOf, UsesDecision: in.crosses, Copies: in.pods.Copies, Ideal: &in.IdealReference},
+		Level:        "flow", End: d.Makespan,
 	}
 	if d.Moves.Moving() {
-		run.Follow = func(ctx context.Context, g *engine.Graph, times float64) (*engine.Trace, error) {
+		run.SimulateMoves = func(ctx context.Context, g *engine.Graph, times float64) (*engine.Trace, error) {
 			return in.moveAgain(ctx, d, g, times)
 		}
 		run.Result = &composition.Result{Graph: in.graph}
@@ -175,7 +175,7 @@ func (in *instance) simulate(ctx context.Context, d *topology.Decision) (run *co
 		return run, err
 	}
 	run.Decision = composition.Decision{
-		Routes: in.routes, Late: in.pods.ArrivalDelays, Flow: flow.Options{Service: d.Service, Tails: in.tails(d), Rates: true},
+		Routes: in.routes, ArrivalDelays: in.pods.ArrivalDelays, Flow: flow.Options{Service: d.Service, Tails: in.tails(d), Rates: true},
 	}
 	if run.Network, err = in.optical.Provision(d.Circuits); err != nil {
 		return nil, err
@@ -228,8 +228,8 @@ func (in *instance) tails(d *topology.Decision) []float64 {
 }
 
 // plan lists the rates of every transfer between pods.
-func (in *instance) plan(t *engine.Trace) []assembly.PlanRow {
-	var rows []assembly.PlanRow
+func (in *instance) plan(t *engine.Trace) []assembly.RateRow {
+	var rows []assembly.RateRow
 	for i := range in.graph.Tasks {
 		id := int32(i)
 		if !in.crosses(id) {
@@ -238,7 +238,7 @@ func (in *instance) plan(t *engine.Trace) []assembly.PlanRow {
 		steps := t.Rates(id)
 		for k := 0; k+1 < len(steps); k++ {
 			if steps[k].Rate > 0 {
-				rows = append(rows, assembly.PlanRow{Task: in.graph.Name(id), FromS: steps[k].At.Seconds(), ToS: steps[k+1].At.Seconds(), Rate: steps[k].Rate})
+				rows = append(rows, assembly.RateRow{Task: in.graph.Name(id), FromS: steps[k].At.Seconds(), ToS: steps[k+1].At.Seconds(), Rate: steps[k].Rate})
 			}
 		}
 	}

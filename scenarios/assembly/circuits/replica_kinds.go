@@ -227,7 +227,7 @@ func (in *instance) latest(ctx context.Context, d *topology.Decision, ready [][]
 	if err != nil {
 		return 0, err
 	}
-	run, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: in.graph}, composition.RouteDecision(n, in.optical.Routes, flow.Options{Service: d.Service}))
+	run, err := composition.Simulate(ctx, "flow", &composition.Job{Graph: in.graph}, composition.NewRouteDecision(n, in.optical.Routes, flow.Options{Service: d.Service}))
 	if err != nil {
 		return 0, err
 	}

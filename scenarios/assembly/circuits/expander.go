@@ -14,24 +14,26 @@ import (
 )
 
 // StepCalls returns what expands the collective calls of a training step among the GPUs of pods.
-func (s *Scenario) StepCalls(spec *training.Spec) *calls.Step { return s.callsAmong(spec, spec.GPUs) }
+func (s *Scenario) StepCalls(spec *training.Spec) *calls.Expander {
+	return s.callsAmong(spec, spec.GPUs)
+}
 
 // GPUCalls returns what expands the collective calls of other work of ranks among all GPUs of the pods.
-func (s *Scenario) GPUCalls() *calls.Step {
+func (s *Scenario) GPUCalls() *calls.Expander {
 	return s.callsAmong(nil, s.Fabric.Pods*s.Fabric.GPUsPerPod)
 }
 
 // callsAmong returns what expands the collective calls among the first GPUs of pods, which are the domains of
 // hierarchical algorithms. What is inside a pod contends with nothing but its network interfaces.
-func (s *Scenario) callsAmong(spec *training.Spec, gpus int) *calls.Step {
+func (s *Scenario) callsAmong(spec *training.Spec, gpus int) *calls.Expander {
 	n := &engine.Network{Nodes: int32(gpus) + 1}                                                     // all GPUs to what joins the pods
 	domains := append(s.tierGPUs(), max(s.Fabric.GPUsPerPodPerReplica, s.Workload.Pods.NodesPerPod)) // of replicas or not
 	for g := range int32(gpus) {
 		up := engine.Link{From: g, To: n.Nodes - 1, Rate: float64(s.Fabric.NICBandwidth)}
 		n.Links = append(n.Links, up, engine.Link{From: up.To, To: up.From, Rate: up.Rate})
 	}
-	return &calls.Step{
-		Expansion: s.Workload.Calls, Spec: spec, Seed: s.Seed, Network: n, Task: assembly.PodTask,
+	return &calls.Expander{
+		Expansion: s.Workload.Calls, Spec: spec, Seed: s.Seed, Network: n, TaskCost: assembly.PodTask,
 		Domains: func(group []int32) []int { return links.DomainsByRank(group, domains) },
 	}
 }
@@ -58,7 +60,7 @@ func (in *instance) alone(ctx context.Context) ([]engine.Time, error) {
 		chained[dim] = in.tiers == nil || len(crosses) == 0 // on other links than a switch's transfers may meet
 	}
 	if len(crosses) > 0 {
-		err := in.calls.Each(ctx, func(c training.Call, _ []int32, _ float64, z *collective.Schedule) {
+		err := in.calls.VisitCalls(ctx, func(c training.Call, _ []int32, _ float64, z *collective.Schedule) {
 			chained[c.Dim] = chained[c.Dim] && z.IsChain()
 		})
 		if err != nil {

@@ -38,7 +38,7 @@ func (s *Scenario) portWords() string {
 	switch {
 	case len(others) == 0:
 		return text
-	case len(others) <= assembly.MostNamed:
+	case len(others) <= assembly.MaxNamedItems:
 		return text + ", but " + strings.Join(others, ", ")
 	}
 	return fmt.Sprintf("%s, but %d replicas with others (%d to %d ports, %v to %v)", text, len(others),
@@ -48,10 +48,10 @@ func (s *Scenario) portWords() string {
 // trafficWords says in a line what is exchanged between which pods.
 func (s *Scenario) trafficWords() string {
 	f := &s.Fabric
-	text := s.Workload.Words
+	text := s.Workload.Description
 	switch w := s.Workload.Work; {
 	case w != nil:
-		text = w.Words(s.Title)
+		text = w.Description(s.Title)
 	case s.Title != "":
 		text = s.Title + ": " + text
 	}
@@ -64,7 +64,7 @@ func (s *Scenario) jobsWords() string {
 	var jobs []string
 	for i := range s.Jobs {
 		job := &s.Jobs[i]
-		w, f := &job.Alone.Workload, &job.Alone.Fabric
+		w, f := &job.Standalone.Workload, &job.Standalone.Fabric
 		total += w.GPUs
 		model := w.Arch.Name
 		if model == "" {

@@ -34,7 +34,7 @@ func (s *Scenario) room() int { return s.Fabric.GPUsPerPodPerReplica / s.Workloa
 
 // inPods places stages by a mapping that needs no search. The text of the error is "what is wrong; want what would be
 // right".
-func (s *Scenario) inPods(ctx context.Context, text string) (*input.Stages, error) {
+func (s *Scenario) inPods(ctx context.Context, text string) (*input.StagePlacement, error) {
 	w := &s.Workload.Spec
 	p := &mapping.Problem{Files: s.Mapping.FileEndpoints(), Dims: Dims(w)}
 	for pod := range int32(w.Replicas() * s.PodsPerReplica()) {
@@ -59,15 +59,15 @@ func (s *Scenario) inPods(ctx context.Context, text string) (*input.Stages, erro
 }
 
 // newInPods returns a placement of the stages of all replicas.
-func (s *Scenario) newInPods(at []int32) *input.Stages {
-	z, pp := &input.Stages{At: mapping.Canonical(at), Alike: true}, s.Workload.PP
-	z.Numbers = make([]int, slices.Max(z.At)+1)
-	for u, pod := range z.At {
-		z.Numbers[pod] = int(at[u])
+func (s *Scenario) newInPods(at []int32) *input.StagePlacement {
+	z, pp := &input.StagePlacement{Pods: mapping.Canonical(at), IdenticalReplicas: true}, s.Workload.PP
+	z.PodNumbers = make([]int, slices.Max(z.Pods)+1)
+	for u, pod := range z.Pods {
+		z.PodNumbers[pod] = int(at[u])
 	}
 	for r := range s.Workload.Replicas() {
 		for stage := range pp {
-			z.Alike = z.Alike && z.At[r*pp+stage] == z.At[stage]+int32(r*s.PodsPerReplica())
+			z.IdenticalReplicas = z.IdenticalReplicas && z.Pods[r*pp+stage] == z.Pods[stage]+int32(r*s.PodsPerReplica())
 		}
 	}
 	return z
@@ -105,18 +105,18 @@ func CheckMappings(c *schema.Reader, s *Scenario) {
 }
 
 // suits reports why stages cannot be in the pods of a placement.
-func (s *Scenario) suits(z *input.Stages) error {
+func (s *Scenario) suits(z *input.StagePlacement) error {
 	switch n := s.Workload.Replicas(); {
-	case z.Alike:
+	case z.IdenticalReplicas:
 	case s.Workload.ReplicaMode == "single":
 		return errors.New("its replicas share pods or differ in theirs, and replicas = \"single\" has one stand for all; want workload.replicas = \"all\"")
 	case n > mostTogether && !s.Whole():
 		return fmt.Errorf("its %d replicas share pods or differ in theirs, and circuits are decided for at most %d together; want each replica in pods of its own, such as %s", n, mostTogether, mapping.Default)
 	}
-	joined := make(Joined, len(z.Numbers))
-	s.neighbours(func(a, b int) { joined.Join(int(z.At[a]), int(z.At[b])) })
+	joined := make(Joined, len(z.PodNumbers))
+	s.neighbours(func(a, b int) { joined.Join(int(z.Pods[a]), int(z.Pods[b])) })
 	if pod, n := joined.Beyond(s.Fabric.PortsPerPod); n > 0 {
-		return fmt.Errorf("pod %d needs circuits to %d other pods, and U_p = %d; want a fabric.ports_per_pod of at least %d", z.Numbers[pod], n, s.Fabric.PortsPerPod, n)
+		return fmt.Errorf("pod %d needs circuits to %d other pods, and U_p = %d; want a fabric.ports_per_pod of at least %d", z.PodNumbers[pod], n, s.Fabric.PortsPerPod, n)
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func buildPlaced(ctx context.Context, s *Scenario) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.usual, in.Ideal = usual, usual.Ideal
+	in.usual, in.IdealReference = usual, usual.IdealReference
 	return in, in.open(ctx)
 }
 
@@ -159,7 +159,7 @@ func (in *instance) measureStages(row *result.Row) {
 		}
 	}
 	row.Metrics["inter_pod_bytes"] = sum * float64(max(1, in.pods.Copies))
-	if f := z.Found; f != nil {
+	if f := z.Search; f != nil {
 		row.Metrics["mapping_evaluations"], row.Metrics["bound_mapping_s"] = float64(f.Trials), engine.Time(f.Bound).Seconds()
 		if end, ended := row.Metrics[in.end()]; ended && f.Bound > 0 {
 			row.Metrics["gap_mapping"] = max(0, end/engine.Time(f.Bound).Seconds()-1)
@@ -169,7 +169,7 @@ func (in *instance) measureStages(row *result.Row) {
 
 // search looks for the placement of stages in pods that is best under the first allocator: of the stages of all
 // replicas, or where one stands for all, or there are too many, of its own.
-func (s *Scenario) search(ctx context.Context) (*input.Stages, error) {
+func (s *Scenario) search(ctx context.Context) (*input.StagePlacement, error) {
 	w := &s.Workload.Spec
 	replicas := w.Replicas()
 	if s.Workload.ReplicaMode == "single" || replicas > mostTogether && !s.Whole() {
@@ -185,9 +185,9 @@ func (s *Scenario) search(ctx context.Context) (*input.Stages, error) {
 	}
 	seen := map[string]bool{}
 	for _, order := range mapping.Orders(Dims(w)) {
-		if p, err := s.inPods(ctx, order); err == nil && (replicas > 1 || p.Alike) && !seen[fmt.Sprint(p.At)] {
-			seen[fmt.Sprint(p.At)] = true
-			g.Starts = append(g.Starts, p.At[:g.Units])
+		if p, err := s.inPods(ctx, order); err == nil && (replicas > 1 || p.IdenticalReplicas) && !seen[fmt.Sprint(p.Pods)] {
+			seen[fmt.Sprint(p.Pods)] = true
+			g.Starts = append(g.Starts, p.Pods[:g.Units])
 		}
 	}
 	found, err := g.Search(ctx, mapping.Options{Trials: s.Mapping.Trials, Seed: s.Seed})
@@ -207,10 +207,10 @@ func (s *Scenario) search(ctx context.Context) (*input.Stages, error) {
 		}
 	}
 	out := s.newInPods(at)
-	for i := range out.Numbers {
-		out.Numbers[i] = i
+	for i := range out.PodNumbers {
+		out.PodNumbers[i] = i
 	}
-	out.Found = found
+	out.Search = found
 	return out, nil
 }
 
@@ -260,8 +260,8 @@ func newStages(ctx context.Context, s *Scenario, replicas int) (*stages, error) 
 	}
 	z.policy = row.Policy
 	if z.it, err = training.Build(s.Workload.Spec, x); err == nil {
-		_, err = s.Longer.Lengthen(ctx, z.it)
-		err = assembly.OrEnded(ctx, err)
+		_, err = s.PassExtension.Lengthen(ctx, z.it)
+		err = assembly.ContextErrorOr(ctx, err)
 	}
 	if err != nil {
 		return nil, err

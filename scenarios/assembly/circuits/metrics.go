@@ -19,7 +19,7 @@ func (in *instance) Reference() map[string]float64 {
 	if in.s.endless() {
 		return m
 	}
-	in.Ideal.Metrics(m, in.end(), in.iterates())
+	in.IdealReference.AddMetrics(m, in.end(), in.iterates())
 	if in.Bound > 0 {
 		m["gap"] = float64(in.Times.Ideal-in.Bound) / float64(in.Bound)
 	}
@@ -112,7 +112,7 @@ func (in *instance) boundOf(d *topology.Decision) (bound engine.Time, model, non
 
 // iteration measures a simulation of a training step that ends at end.
 func (in *instance) iteration(row *result.Row, end engine.Time, t *engine.Trace) {
-	in.Exposed(row, end, "this topology does")
+	in.AddExposed(row, end, "this topology does")
 	if in.usual != nil {
 		in.measureStages(row)
 		row.Labels["nct_critical_path"] = "undefined: other transfers go between pods than on the ideal fabric"

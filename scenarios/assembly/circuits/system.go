@@ -32,10 +32,10 @@ type instance struct {
 	problem *topology.Problem
 	// anyBound is a lower bound on the makespan of every topology, however circuits are shared; 0 if none was sought.
 	anyBound engine.Time
-	reduced  *engine.Graph // the inter-pod DAG: decisions are made on it
-	origin   []int32       // tasks of graph behind those of reduced
-	calls    *calls.Step   // what expanded the calls of work of ranks; nil if they are not in the graph
-	composition.Ideal
+	reduced  *engine.Graph   // the inter-pod DAG: decisions are made on it
+	origin   []int32         // tasks of graph behind those of reduced
+	calls    *calls.Expander // what expanded the calls of work of ranks; nil if they are not in the graph
+	composition.IdealReference
 	best *engine.Trace // of the complete DAG on the ideal fabric
 	// provisioned are the circuits that made the reference; nil where the ideal fabric did.
 	provisioned []int
@@ -109,7 +109,7 @@ func buildIn(ctx context.Context, s *Scenario, pods []int) (*instance, error) {
 
 // place builds an iteration and its hardware.
 func place(ctx context.Context, s *Scenario, spec training.Spec, x training.BuildOptions, l training.Layout) (*instance, error) {
-	var e *calls.Step
+	var e *calls.Expander
 	if spec.CallsInGraph() {
 		e = s.StepCalls(&spec)
 		x.Expand = e.Expand(ctx)
@@ -119,8 +119,8 @@ func place(ctx context.Context, s *Scenario, spec training.Spec, x training.Buil
 		return nil, err
 	}
 	in := &instance{s: s, graph: it.Graph, it: it, calls: e}
-	if in.base, err = s.Longer.Lengthen(ctx, it); err != nil {
-		return nil, assembly.OrEnded(ctx, err)
+	if in.base, err = s.PassExtension.Lengthen(ctx, it); err != nil {
+		return nil, assembly.ContextErrorOr(ctx, err)
 	}
 	if in.pods, err = it.Place(l); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (in *instance) connect(ctx context.Context) (err error) {
 			return err
 		}
 		if late := in.pods.ArrivalDelays(in.graph); late != nil {
-			if in.graph, err = composition.Delayed(in.graph, late); err != nil {
+			if in.graph, err = composition.DelayArrivals(in.graph, late); err != nil {
 				return err
 			}
 		}
@@ -172,7 +172,7 @@ func (in *instance) open(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	in.problem.Switching = in.s.Fabric.Moving()
+	in.problem.Switching = in.s.Fabric.SwitchingModel()
 	return nil
 }
 
@@ -186,15 +186,15 @@ func (in *instance) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if in.Ideal, err = composition.NewIdeal(ctx, in.reduced, n, r); err != nil {
+	if in.IdealReference, err = composition.NewIdealReference(ctx, in.reduced, n, r); err != nil {
 		return err
 	}
 	if in.calls != nil { // those inside pods are communication, whether they are merged or not
-		if in.Times.Compute, err = composition.ComputeAlone(ctx, in.plain, in.optical.Network); err != nil {
+		if in.Times.Compute, err = composition.ComputeMakespan(ctx, in.plain, in.optical.Network); err != nil {
 			return err
 		}
 	}
-	if !composition.Meets(in.Times.Ideal, in.Bound) {
+	if !composition.MeetsBound(in.Times.Ideal, in.Bound) {
 		// no rule is always best: what circuits can do the ideal fabric can
 		o, err := in.problem.Optimum(ctx, in.s.Seed, in.tailed())
 		if err != nil {

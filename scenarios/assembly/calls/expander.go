@@ -21,23 +21,23 @@ import (
 type Algorithms string
 
 const (
-	// Usual is the default algorithm of a call.
-	Usual = "ring"
-	// usualInDomains is the default algorithm of gradient synchronisation if domains hold
+	// DefaultAlgorithm is the default algorithm of a call.
+	DefaultAlgorithm = "ring"
+	// defaultInDomains is the default algorithm of gradient synchronisation if domains hold
 	// several copies of a parameter: the copies of a domain reduce first, then the domains
 	// reduce among each other.
-	usualInDomains = "hierarchical"
+	defaultInDomains = "hierarchical"
 )
 
-// Of returns the algorithm of a dimension, Usual if none is named.
-func (a Algorithms) Of(dim training.Phase) string {
-	name, _ := a.named(dim)
-	return cmp.Or(name, Usual)
+// ForDim returns the algorithm of a dimension, Usual if none is named.
+func (a Algorithms) ForDim(dim training.Phase) string {
+	name, _ := a.namedFor(dim)
+	return cmp.Or(name, DefaultAlgorithm)
 }
 
-// named returns the algorithm that is named for a dimension, or false if none is.
-func (a Algorithms) named(dim training.Phase) (string, bool) {
-	if !a.byDimension() {
+// namedFor returns the algorithm that is named for a dimension, or false if none is.
+func (a Algorithms) namedFor(dim training.Phase) (string, bool) {
+	if !a.hasDimensions() {
 		return string(a), a != ""
 	}
 	for part := range strings.SplitSeq(string(a), ",") {
@@ -48,28 +48,28 @@ func (a Algorithms) named(dim training.Phase) (string, bool) {
 	return "", false
 }
 
-func (a Algorithms) byDimension() bool { return strings.Contains(string(a), "=") }
+func (a Algorithms) hasDimensions() bool { return strings.Contains(string(a), "=") }
 
 // With returns the algorithms with another one for a dimension, "" for the default.
 // Synchronisation keeps its default if no algorithm is named for it.
 func (a Algorithms) With(dim training.Phase, algorithm string) Algorithms {
-	of := map[string]string{}
+	byDim := map[string]string{}
 	for _, d := range training.Dims {
-		if _, ok := a.named(d); ok || d != training.Sync {
-			of[d.String()] = a.Of(d)
+		if _, ok := a.namedFor(d); ok || d != training.Sync {
+			byDim[d.String()] = a.ForDim(d)
 		}
 	}
-	if of[dim.String()] = algorithm; algorithm == "" {
-		delete(of, dim.String())
+	if byDim[dim.String()] = algorithm; algorithm == "" {
+		delete(byDim, dim.String())
 	}
-	return AlgorithmsOf(of)
+	return NewAlgorithms(byDim)
 }
 
-// AlgorithmsOf returns those of dimensions that are named.
-func AlgorithmsOf(of map[string]string) Algorithms {
+// NewAlgorithms returns those of dimensions that are named.
+func NewAlgorithms(byDim map[string]string) Algorithms {
 	var parts []string
 	for _, d := range training.Dims {
-		if name, ok := of[d.String()]; ok {
+		if name, ok := byDim[d.String()]; ok {
 			parts = append(parts, d.String()+"="+name)
 		}
 	}
@@ -82,51 +82,51 @@ type Expansion struct {
 	Options    collective.Options
 }
 
-// Step expands the calls of a training step or trace whose ranks are on nodes of a network. It is not safe for concurrent use.
-type Step struct {
+// Expander expands the calls of a training step or trace whose ranks are on nodes of a network. It is not safe for concurrent use.
+type Expander struct {
 	Expansion
-	Spec    *training.Spec
-	Seed    uint64 // of sizes that are drawn
-	Network *engine.Network
-	Torus   collective.Shape // nil where the network is none
-	Place   []int32          // by rank: its node; nil is that of its number
-	Task    assembly.Cost    // of a transfer, compute or join
+	Spec       *training.Spec
+	Seed       uint64 // of sizes that are drawn
+	Network    *engine.Network
+	Torus      collective.Shape // nil where the network is none
+	NodeOfRank []int32          // by rank: its node; nil is that of its number
+	TaskCost   assembly.Cost    // of a transfer, compute or join
 	// Domains returns by rank of a group of nodes the part of the network that it is in, for hierarchical algorithms;
 	// nil is by their option.
 	Domains func(group []int32) []int
 
-	made map[any]*collective.Schedule // by stepCall or tracedCall
+	schedules map[any]*collective.Schedule // by stepCall or tracedCall
 }
 
-// stepCall is what calls have in common that the same schedule serves, wherever in a pass they are: groups of one
+// stepCallKey is what calls have in common that the same schedule serves, wherever in a pass they are: groups of one
 // dimension have different first ranks.
-type stepCall struct {
+type stepCallKey struct {
 	call  training.Call
 	first int32
 }
 
 // Schedule returns what a call among a group of ranks is expanded to. All-to-alls that the algorithm does not serve go
 // straight to where they are wanted. It fails with collective.ErrUnserved where it does not serve another.
-func (e *Step) Schedule(ctx context.Context, c training.Call, group []int32) (*collective.Schedule, error) {
+func (e *Expander) Schedule(ctx context.Context, c training.Call, group []int32) (*collective.Schedule, error) {
 	c.Position = training.LayerStart // of none in particular
-	return e.schedule(ctx, stepCall{c, group[0]}, c.Draw == 0, c.Kind.String(), c.Dim, func(call *collective.Call) (err error) {
+	return e.cachedSchedule(ctx, stepCallKey{c, group[0]}, c.Draw == 0, c.Kind.String(), c.Dim, func(call *collective.Call) (err error) {
 		call.Bytes = c.Bytes
 		for _, rank := range group {
 			node := rank
-			if e.Place != nil {
-				node = e.Place[rank]
+			if e.NodeOfRank != nil {
+				node = e.NodeOfRank[rank]
 			}
 			call.Group = append(call.Group, node)
 		}
-		call.Sizes, err = Sizes(e.Spec, c, len(group), e.Seed)
+		call.Sizes, err = DrawSizes(e.Spec, c, len(group), e.Seed)
 		return err
 	})
 }
 
-// schedule returns what a call of a kind and dimension that fill completes is expanded to: the same for calls of one key,
+// cachedSchedule returns what a call of a kind and dimension that fill completes is expanded to: the same for calls of one key,
 // if these are likely to be repeated.
-func (e *Step) schedule(ctx context.Context, key any, repeated bool, kind string, dim training.Phase, fill func(*collective.Call) error) (*collective.Schedule, error) {
-	if s, ok := e.made[key]; ok && repeated {
+func (e *Expander) cachedSchedule(ctx context.Context, key any, repeated bool, kind string, dim training.Phase, fill func(*collective.Call) error) (*collective.Schedule, error) {
+	if s, ok := e.schedules[key]; ok && repeated {
 		return s, nil
 	}
 	p := &collective.Problem{Network: e.Network, Torus: e.Torus}
@@ -144,11 +144,11 @@ func (e *Step) schedule(ctx context.Context, key any, repeated bool, kind string
 	if err != nil {
 		return nil, err
 	}
-	if e.made == nil {
-		e.made = map[any]*collective.Schedule{}
+	if e.schedules == nil {
+		e.schedules = map[any]*collective.Schedule{}
 	}
 	if repeated {
-		e.made[key] = s
+		e.schedules[key] = s
 	}
 	return s, nil
 }
@@ -157,9 +157,9 @@ func (e *Step) schedule(ctx context.Context, key any, repeated bool, kind string
 // indexed by rank. The default of synchronisation is the one by which a training step without
 // its calls in the graph synchronises, too (training.Spec.Parameters): copies of a parameter
 // in one domain reduce before domains do. It needs domains of equal numbers of ranks.
-func (e *Step) algorithm(dim training.Phase, domains []int) string {
-	if _, ok := e.Algorithms.named(dim); ok || dim != training.Sync || len(domains) == 0 {
-		return e.Algorithms.Of(dim)
+func (e *Expander) algorithm(dim training.Phase, domains []int) string {
+	if _, ok := e.Algorithms.namedFor(dim); ok || dim != training.Sync || len(domains) == 0 {
+		return e.Algorithms.ForDim(dim)
 	}
 	ranks := map[int]int{} // by domain
 	for _, d := range domains {
@@ -167,14 +167,14 @@ func (e *Step) algorithm(dim training.Phase, domains []int) string {
 	}
 	for _, n := range ranks {
 		if n == 1 || n*len(ranks) != len(domains) || len(ranks) == 1 {
-			return Usual
+			return DefaultAlgorithm
 		}
 	}
-	return usualInDomains
+	return defaultInDomains
 }
 
-// Sizes draws the sizes of an all-to-all among so many ranks, from row to column; nil of even sizes.
-func Sizes(spec *training.Spec, c training.Call, ranks int, seed uint64) ([]int64, error) {
+// DrawSizes draws the sizes of an all-to-all among so many ranks, from row to column; nil of even sizes.
+func DrawSizes(spec *training.Spec, c training.Call, ranks int, seed uint64) ([]int64, error) {
 	if c.Draw == 0 {
 		return nil, nil
 	}
@@ -194,39 +194,39 @@ func Sizes(spec *training.Spec, c training.Call, ranks int, seed uint64) ([]int6
 	if err != nil || !c.Transposed {
 		return sizes, err
 	}
-	back := make([]int64, len(sizes))
+	transposed := make([]int64, len(sizes))
 	for i := range ranks {
 		for k := range ranks {
-			back[k*ranks+i] = sizes[i*ranks+k]
+			transposed[k*ranks+i] = sizes[i*ranks+k]
 		}
 	}
-	return back, nil
+	return transposed, nil
 }
 
 // Expand returns what adds calls to the graph of an iteration.
-func (e *Step) Expand(ctx context.Context) func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
+func (e *Expander) Expand(ctx context.Context) func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
 	return func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {
 		s, err := e.Schedule(ctx, c, group)
 		if err != nil {
 			return nil, err
 		}
-		if err := e.Task.Times(float64(len(g.Tasks)+len(s.Transfers))).Excess("calls of the step", "fewer"); err != nil {
+		if err := e.TaskCost.Scale(float64(len(g.Tasks)+len(s.Transfers))).CheckLimits("calls of the step", "fewer"); err != nil {
 			return nil, fmt.Errorf("%w: %w", collective.ErrUnserved, err)
 		}
 		return s.Append(g, collective.AppendOptions{Ready: ready}), nil
 	}
 }
 
-// Each calls visit with the calls of a step by each group, how often it makes them, and their schedule. It fails where
+// VisitCalls calls visit with the calls of a step by each group, how often it makes them, and their schedule. It fails where
 // the algorithm does not serve one, and says so by the dimension.
-func (e *Step) Each(ctx context.Context, visit func(c training.Call, group []int32, times float64, s *collective.Schedule)) error {
+func (e *Expander) VisitCalls(ctx context.Context, visit func(c training.Call, group []int32, times float64, s *collective.Schedule)) error {
 	for _, c := range e.Spec.StepCalls() {
 		for replica := range c.Replicas {
 			for _, group := range e.Spec.Groups(c.Call, replica, c.VirtualStage%e.Spec.PP) {
 				s, err := e.Schedule(ctx, c.Call, group)
 				if errors.Is(err, collective.ErrUnserved) {
 					_, why, _ := strings.Cut(err.Error(), collective.ErrUnserved.Error()+": ")
-					err = fmt.Errorf("%w: %s does not serve the %s calls of the step: %s", collective.ErrUnserved, e.Algorithms.Of(c.Dim), c.Dim, why)
+					err = fmt.Errorf("%w: %s does not serve the %s calls of the step: %s", collective.ErrUnserved, e.Algorithms.ForDim(c.Dim), c.Dim, why)
 				}
 				if err != nil {
 					return err
@@ -238,11 +238,11 @@ func (e *Step) Each(ctx context.Context, visit func(c training.Call, group []int
 	return nil
 }
 
-// Check fails where an algorithm does not serve the calls of a step, and where these are too many, with the keys at
+// CheckCalls fails where an algorithm does not serve the calls of a step, and where these are too many, with the keys at
 // fault.
-func (e *Step) Check(ctx context.Context) (keys []string, err error) {
+func (e *Expander) CheckCalls(ctx context.Context) (keys []string, err error) {
 	n := 0.0
-	err = e.Each(ctx, func(_ training.Call, group []int32, times float64, s *collective.Schedule) {
+	err = e.VisitCalls(ctx, func(_ training.Call, group []int32, times float64, s *collective.Schedule) {
 		n += times * float64(len(s.Transfers)+len(group))
 	})
 	if errors.Is(err, collective.ErrUnserved) {
@@ -253,5 +253,5 @@ func (e *Step) Check(ctx context.Context) (keys []string, err error) {
 		return nil, err
 	}
 	return []string{"workload.pieces", "workload.microbatches", "workload.gpus"},
-		e.Task.Times(n).Excess("the collective calls of the step", "fewer pieces of a pass, micro-batches or GPUs")
+		e.TaskCost.Scale(n).CheckLimits("the collective calls of the step", "fewer pieces of a pass, micro-batches or GPUs")
 }

@@ -26,78 +26,78 @@ type Keys struct {
 // Call is a collective call, with the algorithm that expands it. Without a group it is among all nodes that are up.
 type Call struct {
 	collective.Call
-	Along     []string // dimensions of the torus that divide it into teams; none are one team
-	Linked    bool     // teams are the rings that links along the one dimension form
-	Algorithm string
-	Options   collective.Options
-	Task      assembly.Cost // of a transfer
+	Along        []string // dimensions of the torus that divide it into teams; none are one team
+	AlongLinks   bool     // teams are the rings that links along the one dimension form
+	Algorithm    string
+	Options      collective.Options
+	TransferCost assembly.Cost // of a transfer
 }
 
 // ErrTooLarge is wrapped, beside collective.ErrUnserved, where a call would take more memory or ports than there are.
 var ErrTooLarge = fmt.Errorf("%w: too large", collective.ErrUnserved)
 
-// maxExpanded is how many algorithms of a call may take all memory together: a system keeps what several expand it to.
-const maxExpanded = 3
+// maxSchedulesInMemory is how many algorithms of a call may take all memory together: a system keeps what several expand it to.
+const maxSchedulesInMemory = 3
 
-// Fits fails with collective.ErrUnserved if the algorithm does not serve the call, and with ErrTooLarge, naming the number
+// CheckSize fails with collective.ErrUnserved if the algorithm does not serve the call, and with ErrTooLarge, naming the number
 // of transfers and the memory, if it would take more than 1/maxExpanded of assembly.MaxBytes. It calls each, which may be nil,
 // with the ranks of each transfer of a call that takes no more.
-func (c *Call) Fits(ctx context.Context, p *collective.Problem, each func(src, dst int32)) error {
+func (c *Call) CheckSize(ctx context.Context, p *collective.Problem, visit func(src, dst int32)) error {
 	row, err := collective.ByName(c.Algorithm)
 	if err != nil {
 		return err
 	}
-	most := c.Task.Max() / maxExpanded
+	maxTransfers := c.TransferCost.MaxCount() / maxSchedulesInMemory
 	n := 0
-	if err = ErrTooLarge; c.leastTransfers(p) <= 2*most {
+	if err = ErrTooLarge; c.minTransfers(p) <= 2*maxTransfers {
 		err = row.Count(ctx, p, c.Options, func(src, dst int32) error {
-			if n++; n <= most && each != nil {
-				each(src, dst)
+			if n++; n <= maxTransfers && visit != nil {
+				visit(src, dst)
 			}
-			if n > 2*most { // large enough to be told without an end
+			if n > 2*maxTransfers { // large enough to be told without an end
 				return ErrTooLarge
 			}
 			return nil
 		})
 	}
-	switch more := ""; {
+	switch qualifier := ""; {
 	case errors.Is(err, ErrTooLarge):
-		more, n = "more than ", 2*most
+		qualifier, n = "more than ", 2*maxTransfers
 		fallthrough
-	case err == nil && n > most:
-		cost := c.Task.Times(float64(n))
+	case err == nil && n > maxTransfers:
+		cost := c.TransferCost.Scale(float64(n))
 		cost.Tasks = 0 // which are the transfers
 		err = fmt.Errorf("%s: %w: %s among %d ranks is %s%s transfers, which take %s%v to simulate; want fewer ranks or larger chunks, for at most %s",
-			row.Name, ErrTooLarge, c.Kind, len(p.Group), more, text.Count(n), more, cost, text.Count(most))
+			row.Name, ErrTooLarge, c.Kind, len(p.Group), qualifier, text.Count(n), qualifier, cost, text.Count(maxTransfers))
 	}
 	return err
 }
 
-// leastTransfers returns a lower bound on the transfers of the call, 0 if none is known without expanding it.
-func (c *Call) leastTransfers(p *collective.Problem) int {
+// minTransfers returns a lower bound on the transfers of the call, 0 if none is known without expanding it.
+func (c *Call) minTransfers(p *collective.Problem) int {
 	kind, ok := map[collective.Kind]trace.Collective{
 		collective.AllReduce: trace.AllReduce, collective.ReduceScatter: trace.ReduceScatter, collective.AllGather: trace.AllGather,
 	}[c.Kind]
 	if !ok || len(c.Along) > 0 {
 		return 0
 	}
-	return leastTransfers(c.Algorithm, trace.GroupCall{Kind: kind, Bytes: p.Bytes, Nodes: p.Group})
+	return minTransfers(c.Algorithm, trace.GroupCall{Kind: kind, Bytes: p.Bytes, Nodes: p.Group})
 }
 
 // New returns the call that keys describe.
 func New(kind collective.Kind, k *Keys, o collective.Options) *Call {
-	c := &Call{Call: collective.Call{Kind: kind, Bytes: int64(k.Message), Root: k.Root, Peer: k.Peer}, Along: k.Along, Linked: k.Joined == "links", Options: o}
+	c := &Call{Call: collective.Call{Kind: kind, Bytes: int64(k.Message), Root: k.Root, Peer: k.Peer}, Along: k.Along, AlongLinks: k.Joined == "links", Options: o}
 	for _, node := range k.Group {
 		c.Group = append(c.Group, int32(node))
 	}
 	return c
 }
 
-// By returns the call as another algorithm expands it.
-func (c *Call) By(algorithm string) *Call {
-	one := *c
-	one.Algorithm = algorithm
-	return &one
+// WithAlgorithm returns the call as another algorithm expands it.
+func (c *Call) WithAlgorithm(algorithm string) *Call {
+	out := *c
+	out.Algorithm = algorithm
+	return &out
 }
 
 // Expand has the algorithm expand the call on a problem.
@@ -107,15 +107,15 @@ func (c *Call) Expand(ctx context.Context, p *collective.Problem) (*collective.S
 		return nil, err
 	}
 	if !row.Searches { // else counting takes as long, and the number of transfers has a bound of its own
-		if err := c.Fits(ctx, p, nil); err != nil {
+		if err := c.CheckSize(ctx, p, nil); err != nil {
 			return nil, err
 		}
 	}
 	return row.Expand(ctx, p, c.Options)
 }
 
-// Words names the call.
-func (c *Call) Words() string {
+// Description names the call.
+func (c *Call) Description() string {
 	text := fmt.Sprintf("%s of %v", c.Kind, units.Bytes(c.Bytes))
 	if len(c.Along) > 0 {
 		text += " along " + strings.Join(c.Along, ", ")

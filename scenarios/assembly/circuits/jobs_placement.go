@@ -115,7 +115,7 @@ func (m *jobsInstance) search(ctx context.Context, s *Scenario) (*mapping.Groupi
 		return nil, err
 	}
 	for j := range s.Jobs {
-		z.most += s.Jobs[j].Alone.Fabric.GPUsPerPodPerReplica
+		z.most += s.Jobs[j].Standalone.Fabric.GPUsPerPodPerReplica
 	}
 	if s.Fabric.PortsPerPod > 0 {
 		z.most = s.Fabric.PortsPerPod

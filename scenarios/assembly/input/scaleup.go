@@ -19,8 +19,8 @@ type ScaleUp struct {
 	NICRate     units.Rate  `key:"nic_bandwidth" doc:"rate of a GPU's link to other domains in each direction, over a non-blocking fabric" default:"400Gbps" above:"0" max:"1e16" when:"workload(step-exchange)"`
 }
 
-// KnowsAhead reports whether switches reconfigure for some all-to-alls before these begin.
-func (f *ScaleUp) KnowsAhead() bool { return f.KnownAhead == "returns" || f.KnownAhead == "all" }
+// ReconfiguresAhead reports whether switches reconfigure for some all-to-alls before these begin.
+func (f *ScaleUp) ReconfiguresAhead() bool { return f.KnownAhead == "returns" || f.KnownAhead == "all" }
 
 // Exchange is an all-to-all on a scale-up domain.
 type Exchange struct {

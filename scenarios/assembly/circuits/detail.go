@@ -65,7 +65,7 @@ func (in *instance) tracks(ctx context.Context, t *engine.Trace, critical []int3
 		tracks = append(tracks, result.Track{Name: name, Group: pod.Name})
 	}
 	for i := range in.it.Meta {
-		if assembly.Ended(ctx, i) {
+		if assembly.Cancelled(ctx, i) {
 			return nil
 		}
 		m := &in.it.Meta[i]
@@ -110,7 +110,7 @@ func (in *instance) series(ctx context.Context, t *engine.Trace, p *result.Simul
 	sync := map[[2]int32]*sum{}
 	var order [][2]int32
 	for i := range in.graph.Tasks {
-		if assembly.Ended(ctx, i) {
+		if assembly.Cancelled(ctx, i) {
 			return
 		}
 		id := int32(i)
@@ -214,7 +214,7 @@ func (in *instance) path(ctx context.Context, t *engine.Trace, critical []int32,
 	var steps []result.PathStep
 	before := engine.Time(0)
 	for i, id := range critical {
-		if assembly.Ended(ctx, i) {
+		if assembly.Cancelled(ctx, i) {
 			return nil
 		}
 		if !in.crosses(id) {

@@ -12,7 +12,7 @@ func TestExpertSizes(t *testing.T) {
 	spec := training.Spec{ExpertExponent: 1.2}
 	const n, mean = 5, 1000
 	sizes := func(draw uint64, back bool) []int64 {
-		z, err := Sizes(&spec, training.Call{Bytes: mean, Draw: draw, Transposed: back}, n, 7)
+		z, err := DrawSizes(&spec, training.Call{Bytes: mean, Draw: draw, Transposed: back}, n, 7)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ type loads struct {
 }
 
 // endless reports whether the work has no end in time.
-func (s *Scenario) endless() bool { return s.Engine.Level == "static" || s.Workload.Random }
+func (s *Scenario) endless() bool { return s.Engine.Level == "static" || s.Workload.HasPoissonSources }
 
 // loads measures what the circuits of a decision carry.
 func (in *instance) loads(name string, d *topology.Decision) (*loads, error) {

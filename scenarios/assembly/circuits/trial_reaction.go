@@ -87,7 +87,7 @@ func (r *trials) redecide(ctx context.Context, c *reaction, left []int, lost []c
 // moves are the changes of circuits from one topology to another that is decided at a time: what is given up stops at
 // once, what is added carries after the reconfiguration delay.
 func (r *trials) moves(at engine.Time, from, to []int) []engine.Change {
-	s := r.s.Fabric.Moving()
+	s := r.s.Fabric.SwitchingModel()
 	if slices.Equal(from, to) {
 		return nil
 	}
