@@ -33,14 +33,14 @@ func TestRunIsCancelled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plans.Forget() // nothing is known of the runs before
+			plans.ForgetPlans() // nothing is known of the runs before
 			uncancelled := contexttest.After(t.Context(), 0)
 			if _, err := Run(uncancelled, s, RunOptions{Workers: 1}); err != nil {
 				t.Fatal(err)
 			}
 			polls := uncancelled.Asked()
 			for _, n := range []int64{1, polls / 2, polls * 9 / 10} { // goroutines may ask a few times more or less
-				plans.Forget()
+				plans.ForgetPlans()
 				if _, err := Run(contexttest.After(t.Context(), max(1, n)), s, RunOptions{Workers: 1}); !errors.Is(err, context.Canceled) {
 					t.Errorf("asked %d of %d times: %v", n, polls, err)
 				}

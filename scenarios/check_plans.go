@@ -21,7 +21,7 @@ func checkPlans(c *checker) {
 	if c.isCell || slices.ContainsFunc(s.Policy.Planners, sure) {
 		return
 	}
-	none, err := plans.Unserved(context.Background(), s.plansView(), s.Policy.Planners, runtime.GOMAXPROCS(0))
+	none, err := plans.UnservedDiagnostics(context.Background(), s.plansView(), s.Policy.Planners, runtime.GOMAXPROCS(0))
 	if err != nil {
 		c.Add("workload.kind", assembly.ErrorText(err), "choose other traffic")
 		return

@@ -73,7 +73,7 @@ func checkTorus(c *checker) {
 
 // checkFlowCount refuses more flows than fit the memory.
 func checkFlowCount(c *checker, nodes int) bool {
-	return !c.s.pathsView().ManyFlows() || !c.blame("fabric.dims fabric.nodes fabric.edges fabric.file",
+	return !c.s.pathsView().CoversAllPairs() || !c.blame("fabric.dims fabric.nodes fabric.edges fabric.file",
 		assembly.Flow.Scale(float64(nodes)*float64(nodes)).CheckLimits("the flows between nodes", "fewer nodes"))
 }
 
@@ -93,16 +93,16 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	if !c.OK("workload", "engine", "workload.kind", "workload.source", "engine.level") {
 		return
 	}
-	if s.Engine.Level == "flow" && !s.pathsView().Timed() && !kind.Listed {
+	if s.Engine.Level == "flow" && !s.pathsView().HasMessageSizes() && !kind.IsListed {
 		c.conflictf("engine.level workload.source",
 			`level "flow" simulates messages, source %s has rates and times; set engine.level to "packet" or "static", or choose another source`, schema.Quote(w.Source))
 	}
-	c.conflictIf(s.Engine.Level == "packet" && kind.Drawn && w.Source != "poisson", "workload.source",
+	c.conflictIf(s.Engine.Level == "packet" && kind.DrawsDestinations && w.Source != "poisson", "workload.source",
 		`destinations drawn for each packet need source "poisson"; set workload.source = "poisson", or workload.kind = "all-to-all"`)
 	c.conflictIf(s.Engine.Level == "packet" && slices.Contains([]string{"greedy", "paced"}, w.Source) && w.Injection != "" && w.Injection != "round-robin" &&
-		kind.OwnSizes, "workload.injection workload.kind",
+		kind.HasOwnSizes, "workload.injection workload.kind",
 		"%s orders packets of messages of one size, and those of %s have sizes of their own, each injected at once; leave it out, or choose other traffic", schema.Quote(w.Injection), s.Workload.Kind)
-	c.conflictIf(kind.Turns && w.Source != "on-off", "workload.source", `data-tensor traffic is on and off in turns; set workload.source = "on-off"`)
+	c.conflictIf(kind.Alternates && w.Source != "on-off", "workload.source", `data-tensor traffic is on and off in turns; set workload.source = "on-off"`)
 	along := s.Workload.Call.Along
 	switch {
 	case t == nil && s.usesDimensions():
@@ -119,7 +119,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	}
 	if t != nil {
 		tensor, data := w.TensorDims, w.DataDims
-		if !kind.Turns {
+		if !kind.Alternates {
 			tensor, data = nil, nil
 		}
 		for _, k := range []struct {
@@ -143,7 +143,7 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	if w.Source == "on-off" && s.Engine.Level == "packet" && w.Payload >= 1 && w.Packet >= w.Payload && w.Packet <= assembly.MaxPacketSize && w.Rate > 0 {
 		one := collective.OnOff{Rate: w.Rate, PayloadBytes: int32(w.Payload), WireBytes: int32(w.Packet), Start: w.Start, Duration: w.Duration}
 		key := "workload.duration"
-		if kind.Turns {
+		if kind.Alternates {
 			one.Duration, key = w.Phase, "workload.phase"
 		}
 		if err := one.Check(); err != nil && c.OK("workload.rate", key) {
@@ -158,8 +158,8 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	} else if w.Packet > assembly.MaxPacketSize {
 		c.conflictf("workload.packet", "packets of %v; write at most %d B", w.Packet, int64(assembly.MaxPacketSize))
 	}
-	c.conflictIf(s.pathsView().Sized() && s.pathsView().Workload.Message < 1 && c.OK("workload.message"), "workload.message", "is nothing to send; write at least 1 B")
-	if kind.Listed {
+	c.conflictIf(s.pathsView().HasUniformSize() && s.pathsView().Workload.Message < 1 && c.OK("workload.message"), "workload.message", "is nothing to send; write at least 1 B")
+	if kind.IsListed {
 		senders := nodes
 		if t == nil {
 			senders = s.Fabric.Endpoints()
@@ -239,7 +239,7 @@ func prepareTraffic(c *checker) {
 		}
 	}
 	name, ok := schema.Child(c.Root, "workload")["matrix_file"].(string)
-	if !ok || !c.s.traffic().Listed {
+	if !ok || !c.s.traffic().IsListed {
 		return
 	}
 	for _, other := range []string{"workload.matrix", "workload.sends"} {

@@ -37,7 +37,7 @@ func (s *Scenario) fleetChanges(policy string) []change {
 	add("cables are replaced in half the time", half("workload.faults.link_repair", f.LinkRepair))
 	add("switches are repaired in half the time", half("workload.faults.ocs_repair", f.OCSRepair))
 	if f.Availability < 1 {
-		add("maintenance takes half the time", half("workload.faults.maintenance", f.Window),
+		add("maintenance takes half the time", half("workload.faults.maintenance", f.MaintenanceTime),
 			fmt.Sprintf("workload.faults.host_availability=%g", 1-(1-f.Availability)/2))
 	}
 	other("a switch that is down: %s", "policy.fault.ocs", p.Fault.OCS, "wait", "route", "in-place", "cheapest")

@@ -62,11 +62,11 @@ func (s *Scenario) addPodWork(w *input.Workload) {
 	}
 	w.Graph = func(context.Context) (*engine.Graph, error) { return s.podMessageGraph(w.Pods) }
 	kind := s.traffic()
-	w.HasPoissonSources = kind.Drawn && s.Engine.Level == "packet"
+	w.HasPoissonSources = kind.DrawsDestinations && s.Engine.Level == "packet"
 	switch w.Description = s.Workload.Kind; {
 	case w.HasPoissonSources:
 		w.Description += fmt.Sprintf(" at a load of %.4g", s.Workload.Load)
-	case !kind.Listed:
+	case !kind.IsListed:
 		w.Description += fmt.Sprintf(" of %v", s.Workload.Message)
 	}
 }

@@ -38,13 +38,13 @@ func cubesKind() *kind {
 			build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 				return fleets.New(ctx, s.fleetView(), workers > 0)
 			},
-			describe: func(s *Scenario) string { return s.fleetView().Words() }, noPlanText: "placements plan no rates",
+			describe: func(s *Scenario) string { return s.fleetView().Description() }, noPlanText: "placements plan no rates",
 			cost: func(_ context.Context, s *Scenario) (Cost, error) {
-				rates, err := s.fleetView().Rates()
+				rates, err := s.fleetView().FailureRates()
 				if err != nil {
 					return Cost{}, err
 				}
-				jobs, failures := s.fleetView().Work(rates)
+				jobs, failures := s.fleetView().EstimateEvents(rates)
 				return assembly.Job.Scale(jobs).Add(assembly.Failure.Scale(failures)), nil
 			},
 		},
@@ -66,7 +66,7 @@ func cubesKind() *kind {
 // fleetView returns s, which is of pods of cubes, as what simulates it takes it.
 func (s *Scenario) fleetView() *fleets.Scenario {
 	w := &s.Workload
-	return &fleets.Scenario{Seed: s.Seed, Fleet: w.Fleet, Log: w.Log, Faults: w.Faults, Down: w.FaultLog,
+	return &fleets.Scenario{Seed: s.Seed, Fleet: w.Fleet, Log: w.Log, Faults: w.Faults, FaultLog: w.FaultLog,
 		Pods: s.Fabric.Cubes.Pods, Policy: s.Policy.Fleet, Steps: s.fleetSteps(), Read: func(file string) ([]byte, error) { return s.files.read(file, maxLogBytes) }}
 }
 
@@ -84,7 +84,7 @@ func checkFleet(c *checker) {
 	c.conflictIf(w.FaultLog.File == "" && c.OK("workload.faults.machine_repair", "workload.faults.machine_repair_median") && w.Faults.MachineMedian > w.Faults.MachineRepair && w.Faults.MachineRepair > 0,
 		"workload.faults.machine_repair workload.faults.machine_repair_median", "repairs have a mean of %v and a median of %v; write a median above 0 and up to the mean",
 		w.Faults.MachineRepair, w.Faults.MachineMedian)
-	if busy := fleets.SwitchWork(&w.Faults); c.OK("workload.faults.ocs_maintenance", "workload.faults.ocs_maintenance_time") && busy >= 1 {
+	if busy := fleets.SwitchesInMaintenance(&w.Faults); c.OK("workload.faults.ocs_maintenance", "workload.faults.ocs_maintenance_time") && busy >= 1 {
 		c.conflictf("workload.faults.ocs_maintenance workload.faults.ocs_maintenance_time",
 			"48 switches are maintained %.3g of the time in all; want less than 1, so that one after the other can be", busy)
 	}

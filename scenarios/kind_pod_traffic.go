@@ -22,8 +22,8 @@ func (s *Scenario) isPodTraffic() bool {
 
 // podTrafficForm is the form of traffic among the GPUs of pods.
 func podTrafficForm(traffic *paths.Kind) *form {
-	f := &form{doc: traffic.PodDoc, acceptedCarriers: []carrier{circuitCarrier}, canBeCall: traffic.Alike, checkOnPods: checkPodTraffic}
-	if traffic.Drawn {
+	f := &form{doc: traffic.PodDoc, acceptedCarriers: []carrier{circuitCarrier}, canBeCall: traffic.IsUniform, checkOnPods: checkPodTraffic}
+	if traffic.DrawsDestinations {
 		f.parts = podRandomParts
 		return f
 	}
@@ -79,7 +79,7 @@ func (s *Scenario) uniformPods() fabric.UniformPods {
 	u := fabric.UniformPods{
 		Pods: f.Pods, NodesPerPod: f.GPUsPerPod, GPUsPerNode: 1, Ports: f.PortsPerPod, PortRate: f.PortBandwidth, NICRate: f.NICBandwidth,
 	}
-	if s.traffic().Alike && len(s.Tiers) == 0 {
+	if s.traffic().IsUniform && len(s.Tiers) == 0 {
 		u.NodesPerPod, u.GPUsPerNode = 1, f.GPUsPerPod
 	}
 	return u
@@ -88,7 +88,7 @@ func (s *Scenario) uniformPods() fabric.UniformPods {
 // podTrafficFlows is the traffic between the nodes of pods.
 func (s *Scenario) podTrafficFlows(u fabric.UniformPods) (*collective.Traffic, error) {
 	view := s.pathsView()
-	return s.traffic().Among(view, u.Pods*u.NodesPerPod, int64(s.Workload.Message)*int64(u.GPUsPerNode)*int64(u.GPUsPerNode))
+	return s.traffic().NodeTraffic(view, u.Pods*u.NodesPerPod, int64(s.Workload.Message)*int64(u.GPUsPerNode)*int64(u.GPUsPerNode))
 }
 
 // requireSeveralPods holds that there are pods between which data goes, and reports whether there are.
@@ -135,7 +135,7 @@ func checkPodTraffic(c *checker) {
 		size = units.Bytes(s.collectiveCall().Bytes)
 	}
 	transfers := gpus * gpus // at most
-	if s.isCall() || kind.Alike && len(s.Tiers) == 0 {
+	if s.isCall() || kind.IsUniform && len(s.Tiers) == 0 {
 		transfers = float64(f.Pods) * float64(f.Pods-1)
 	}
 	rows := float64(len(s.Workload.Matrix))
@@ -146,11 +146,11 @@ func checkPodTraffic(c *checker) {
 	switch {
 	case !c.requireSeveralPods():
 	case c.blame(pods+" "+perPod, assembly.PodTask.Scale(transfers).CheckLimits("the transfers of so many GPUs in pods", "fewer")):
-	case kind.Listed && c.OK("workload") && rows != gpus:
+	case kind.IsListed && c.OK("workload") && rows != gpus:
 		c.conflictf("workload.matrix workload.matrix_file "+pods+" "+perPod, "the matrix has %.0f rows for %.0f GPUs; write a row of bytes for each GPU of each pod", rows, gpus)
-	case !kind.Listed && size < 1:
+	case !kind.IsListed && size < 1:
 		c.conflictf("workload.message", "messages of 0B; write at least 1B")
-	case !kind.Listed && float64(size)*gpus*gpus > assembly.MaxTotalBytes:
+	case !kind.IsListed && float64(size)*gpus*gpus > assembly.MaxTotalBytes:
 		c.conflictf("workload.message", "the messages are more bytes than can be counted; write at most %.0f B", math.Floor(assembly.MaxTotalBytes/gpus/gpus))
 	case s.isCall():
 		c.checkPodCall()
@@ -233,7 +233,7 @@ func (c *checker) checkPodFlows() {
 	case c.blame("workload.matrix workload.matrix_file fabric.pods", assembly.PodTask.Scale(float64(load.crossing)).CheckLimits("the transfers between pods", "fewer")):
 	case long > maxIterationSeconds:
 		c.Clash(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...), fmt.Sprintf("the traffic may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIterationSeconds))
-	case s.traffic().Drawn:
+	case s.traffic().DrawsDestinations:
 		c.checkPodPoisson()
 	case s.Engine.Level == "packet":
 		c.checkPodPackets(slowest, load.hops)

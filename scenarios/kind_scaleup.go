@@ -44,8 +44,8 @@ func scaleUpKind() *kind {
 				build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 					return plans.New(ctx, s.plansView(), workers)
 				},
-				describe:     func(s *Scenario) string { return s.plansView().Words() },
-				noPlanReason: func(s *Scenario) (string, error) { return s.plansView().NoPlan(), nil },
+				describe:     func(s *Scenario) string { return s.plansView().Description() },
+				noPlanReason: func(s *Scenario) (string, error) { return s.plansView().MissingPlanReason(), nil },
 			},
 			when:  (*Scenario).reconfigures,
 			parts: scaleUpParts, prepare: prepareImport, check: checkScaleUp,
@@ -86,7 +86,7 @@ func scaleUpParts(s *Scenario) []schema.Part {
 }
 
 // plansNonAllToAll reports whether s is a collective other than an all-to-all.
-func (s *Scenario) plansNonAllToAll() bool { return s.usesPlanners() && s.plansView().Gathers() }
+func (s *Scenario) plansNonAllToAll() bool { return s.usesPlanners() && s.plansView().IsStepwise() }
 
 // collectivePlanners serve collectives other than all-to-alls.
 func collectivePlanners() []string {

@@ -286,14 +286,14 @@ func (c *checker) checkTiers() {
 					continue
 				}
 				seen[callType] = true
-				size, tier := len(t.Groups(call, 0, 0)[0]), m.Joins(call)
+				size, tier := len(t.Groups(call, 0, 0)[0]), m.JoiningTier(call)
 				key := map[training.Phase]string{training.Tensor: "workload.tp", training.Context: "workload.cp", training.Expert: "workload.ep", training.Sync: "workload.gpus"}[call.Dim]
 				if tier < 0 {
 					c.conflictf(key, "a group of %d GPUs is larger than its tier, and no tier outside it carries %v calls of %v; "+
 						`choose a smaller group, or a tier that joins it, or set workload.collectives = "graph", by which the outermost carries them`, size, call.Kind, call.Dim)
 					return
 				}
-				if err := m.Unserved(context.Background(), call); err != nil {
+				if err := m.UnservedReason(context.Background(), call); err != nil {
 					_, why, _ := strings.Cut(err.Error(), collective.ErrUnserved.Error()+": ")
 					reject(fmt.Sprintf("%s.%d.collective", tierPath, tier), `%s does not serve the %v calls of the step: %s; choose another algorithm, or "best"`,
 						schema.Quote(s.Tiers[tier].Collective), call.Dim, why)

@@ -42,12 +42,12 @@ func linkForm(f form) *form {
 		build: buildWithTiers(func(ctx context.Context, in *input.Scenario, _ int) (assembly.System, error) {
 			return paths.New(ctx, (*paths.Scenario)(in))
 		}),
-		describe:    func(s *Scenario) string { return s.pathsView().Words() },
+		describe:    func(s *Scenario) string { return s.pathsView().Description() },
 		cost:        func(ctx context.Context, s *Scenario) (Cost, error) { return s.pathsView().Cost(ctx) },
 		noPlanText:  "routers plan nothing; --routes-out DIR writes what they decide",
-		callProblem: func(s *Scenario) (*collective.Problem, error) { return s.pathsView().Problem() },
+		callProblem: func(s *Scenario) (*collective.Problem, error) { return s.pathsView().CallProblem() },
 		callBound: func(ctx context.Context, s *Scenario) (collective.LowerBound, error) {
-			p, err := s.pathsView().Problem()
+			p, err := s.pathsView().CallProblem()
 			if err != nil {
 				return collective.LowerBound{}, err
 			}

@@ -17,20 +17,20 @@ func trafficKinds() (all []*kind) {
 		k := &kind{
 			name: t.Name, keyGroups: t.Groups,
 			usesDimensions: func(s *Scenario) bool {
-				return s.isCall() && len(s.Workload.Call.Along) > 0 || t.Dimensions != nil && (t.Among == nil || s.usesRouters()) && t.Dimensions(&s.Workload.Traffic)
+				return s.isCall() && len(s.Workload.Call.Along) > 0 || t.UsesDimensions != nil && (t.NodeTraffic == nil || s.usesRouters()) && t.UsesDimensions(&s.Workload.Traffic)
 			},
-			forms: []*form{{doc: t.Doc, acceptedCarriers: []carrier{linkCarrier}, canBeCall: t.Alike, parts: trafficParts, prepare: prepareTraffic}},
+			forms: []*form{{doc: t.Doc, acceptedCarriers: []carrier{linkCarrier}, canBeCall: t.IsUniform, parts: trafficParts, prepare: prepareTraffic}},
 		}
-		if t.Among != nil {
+		if t.NodeTraffic != nil {
 			k.forms = append(k.forms, podTrafficForm(t))
 		}
 		const whom = "Who sends how much to whom."
 		switch {
-		case t.Alike:
+		case t.IsUniform:
 			f := planForm("Every GPU of a scale-up domain sends a message to every other.", whom, func(s *Scenario) []any { return []any{&s.Workload.Exchange} })
 			f.prepare = prepareExchange
 			k.forms = append(k.forms, f)
-		case t.Listed:
+		case t.IsListed:
 			k.forms = append(k.forms, planForm("An all-to-all of bytes from each GPU to each, from a file or list.", whom, func(*Scenario) []any { return []any{new(matrixKeys)} }))
 		}
 		all = append(all, k)
@@ -43,7 +43,7 @@ func (s *Scenario) traffic() *paths.Kind {
 	if s.isCall() {
 		return &paths.Kind{}
 	}
-	return paths.KindOf(s.Workload.Kind)
+	return paths.KindByName(s.Workload.Kind)
 }
 
 func trafficParts(s *Scenario) []schema.Part {

@@ -141,12 +141,12 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 			func() bool { return s.isCall() || s.isTraining() || s.hasCallsInGraph() }, kindAt, "policy.collective", "policy.collectives"),
 		"not-called": when(constant("a collective call, of whose packets all counts"), "leave policy.collective and policy.collectives out", func() bool { return !s.isCall() },
 			kindAt, "policy.collective", "policy.collectives"),
-		"not-phased": when(workload, "set workload.phase, how long each turn lasts, instead", func() bool { return !s.traffic().Turns }, kindAt),
+		"not-phased": when(workload, "set workload.phase, how long each turn lasts, instead", func() bool { return !s.traffic().Alternates }, kindAt),
 		"sizeable": func(*schema.Schema, []string) *schema.Condition {
 			listed := when(workload, "choose another workload, whose messages have one size",
-				func() bool { return !s.traffic().Listed }, kindAt)
+				func() bool { return !s.traffic().IsListed }, kindAt)
 			timed := when(source, "choose another source", func() bool {
-				return s.pathsView().Timed() || !s.traffic().Turns && w.Source == "on-off"
+				return s.pathsView().HasMessageSizes() || !s.traffic().Alternates && w.Source == "on-off"
 			}, "workload.source", kindAt)
 			return schema.AllOf(listed(nil, nil), timed(nil, nil))
 		},

@@ -30,7 +30,7 @@ func BenchmarkGrowth(b *testing.B) {
 							c.Rates[i].Repair.Mean /= fleet.Time(times)
 						}
 					}
-					c.Jobs, c.Until = d.Jobs, d.Until
+					c.Jobs, c.End = d.Jobs, d.Until
 					simulate(b, c, "reconfigurable")
 				}
 			})
@@ -48,7 +48,7 @@ func BenchmarkPodYear(b *testing.B) {
 				Seed: 1, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 365 * fleet.Day, Chips: 4096, Load: 0.8,
 				Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.95, EstimateFactor: 1,
 			}
-			c.Jobs, c.Until, c.Preemption, c.Defragment, c.Times.Notice = d.Jobs, d.Until, more, more, 10*fleet.Minute
+			c.Jobs, c.End, c.Preemption, c.Defragment, c.Times.Notice = d.Jobs, d.Until, more, more, 10*fleet.Minute
 			simulate(b, c, name)
 		}
 	}

@@ -41,11 +41,11 @@ func TestRelaxed(t *testing.T) {
 			}
 		}
 		order(0, 0, 0)
-		r := relaxed{chips: 2, left: engine.NewQueue(0)}
+		r := srptServer{chips: 2, remaining: engine.NewQueue(0)}
 		for i := range n {
-			r.add(at[i], work[i])
+			r.arrive(at[i], work[i])
 		}
-		got := r.end(until)
+		got := r.finish(until)
 		if got > least+1e-9 || together && got < least-1e-9 {
 			t.Fatalf("%g in all, at least %g by trying all orders", got, least)
 		}

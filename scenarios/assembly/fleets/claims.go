@@ -9,24 +9,24 @@ import (
 
 // claim keeps a place for a job until those who have it have left.
 type claim struct {
-	job *job
-	pod int
-	at  placement.Place
+	job   *fleetJob
+	pod   int
+	place placement.Place
 }
 
-// claim keeps a place, of which what jobs leave now is theirs until they have.
-func (s *state) claim(j *job, pod int, at placement.Place) *claim {
+// addClaim keeps a place, of which what jobs leave now is theirs until they have.
+func (s *simulation) addClaim(j *fleetJob, pod int, at placement.Place) *claim {
 	c := &claim{j, pod, at}
 	s.claims = append(s.claims, c)
-	s.hold(c, true)
+	s.setHeld(c, true)
 	return c
 }
 
-// hold keeps the chips of a claim, or no longer.
-func (s *state) hold(c *claim, on bool) {
-	chips := chipsOf(&c.at)
-	for _, cube := range c.at.Cubes {
-		s.change(c.pod, int(cube), func(x *placement.Cube) {
+// setHeld keeps the chips of a claim, or no longer.
+func (s *simulation) setHeld(c *claim, on bool) {
+	chips := chipsOf(&c.place)
+	for _, cube := range c.place.Cubes {
+		s.changeCube(c.pod, int(cube), func(x *placement.Cube) {
 			if on {
 				x.Held |= chips
 			} else {
@@ -36,31 +36,31 @@ func (s *state) hold(c *claim, on bool) {
 	}
 }
 
-// settleClaims starts the jobs whose places are free now, and queues those whose places have come to harm.
-func (s *state) settleClaims() error {
+// resolveClaims starts the jobs whose places are free now, and queues those whose places have come to harm.
+func (s *simulation) resolveClaims() error {
 	for i := 0; i < len(s.claims); {
 		c := s.claims[i]
-		ready, lost := c.job.phase == placed, false
-		for _, cube := range c.at.Cubes {
-			x, chips := &s.pods[c.pod].Cubes[cube], chipsOf(&c.at)
-			lost = lost || x.Closed > 0 || x.Down&chips != 0 || c.at.Chips == 0 && x.Unlinked > 0
+		ready, lost := c.job.phase == phaseClaimed, false
+		for _, cube := range c.place.Cubes {
+			x, chips := &s.pods[c.pod].Cubes[cube], chipsOf(&c.place)
+			lost = lost || x.Closed > 0 || x.Down&chips != 0 || c.place.Chips == 0 && x.Unlinked > 0
 			ready = ready && x.Used&chips == 0
 		}
-		slow := s.allowed(c.job, c.pod)
+		slow := s.allowedSlowdown(c.job, c.pod)
 		if lost = lost || slow == 0; !ready && !lost {
 			i++
 			continue
 		}
 		s.claims = slices.Delete(s.claims, i, i+1)
-		s.hold(c, false)
-		c.job.to = nil
+		s.setHeld(c, false)
+		c.job.claim = nil
 		switch {
 		case !lost:
-			if err := s.start(c.job, c.pod, c.at, slow); err != nil {
+			if err := s.startJob(c.job, c.pod, c.place, slow); err != nil {
 				return err
 			}
-		case c.job.phase == placed:
-			c.job.phase = queued
+		case c.job.phase == phaseClaimed:
+			c.job.phase = phaseQueued
 			s.queue.add(c.job)
 		}
 	}
@@ -68,21 +68,21 @@ func (s *state) settleClaims() error {
 }
 
 // podWithout returns a pod as it would be if these jobs left, until it is asked again.
-func (s *state) podWithout(p int, jobs []leaver) *placement.Pod {
-	s.trial = *s.pods[p].Pod
-	s.without(&s.trial, jobs)
-	return &s.trial
+func (s *simulation) podWithout(p int, jobs []departure) *placement.Pod {
+	s.trialPod = *s.pods[p].Pod
+	s.removeJobs(&s.trialPod, jobs)
+	return &s.trialPod
 }
 
-// without takes jobs off a copy of their pod.
-func (s *state) without(p *placement.Pod, jobs []leaver) {
+// removeJobs takes jobs off a copy of their pod.
+func (s *simulation) removeJobs(p *placement.Pod, jobs []departure) {
 	for _, l := range jobs {
-		s.mark(p, &s.slots[l.slot].at, false)
+		s.setUsed(p, &s.slots[l.slot].place, false)
 	}
 }
 
-// mark has a place taken in a copy of a pod, or not.
-func (s *state) mark(p *placement.Pod, at *placement.Place, on bool) {
+// setUsed has a place taken in a copy of a pod, or not.
+func (s *simulation) setUsed(p *placement.Pod, at *placement.Place, on bool) {
 	for _, c := range at.Cubes {
 		if on {
 			p.Cubes[c].Used |= chipsOf(at)
@@ -92,8 +92,8 @@ func (s *state) mark(p *placement.Pod, at *placement.Place, on bool) {
 	}
 }
 
-// meets reports whether two places of a pod have chips in common.
-func meets(a, b *placement.Place) bool {
+// overlaps reports whether two places of a pod have chips in common.
+func overlaps(a, b *placement.Place) bool {
 	for _, c := range a.Cubes {
 		if slices.Contains(b.Cubes, c) && chipsOf(a)&chipsOf(b) != 0 {
 			return true

@@ -37,10 +37,10 @@ func TestWork(t *testing.T) {
 	for _, c := range []struct {
 		part  fleet.Part
 		count float64
-	}{{fleet.Machine, machines}, {fleet.Cable, cables}, {fleet.Switch, fleet.PodSwitches}, {fleet.SwitchWork, fleet.PodSwitches}, {fleet.Cube, fleet.PodCubes}} {
+	}{{fleet.Machine, machinesPerPod}, {fleet.Cable, cablesPerPod}, {fleet.Switch, fleet.PodSwitches}, {fleet.SwitchWork, fleet.PodSwitches}, {fleet.Cube, fleet.PodCubes}} {
 		var r fleet.Rates
 		r[c.part].PerDay = 0.5
-		jobs, failures := s.Work(r)
+		jobs, failures := s.EstimateEvents(r)
 		if want := 0.5 * c.count * 20; jobs != 100 || failures != want {
 			t.Errorf("part %v: %g jobs and %g failures, want 100 and %g", c.part, jobs, failures, want)
 		}

@@ -18,70 +18,70 @@ const (
 
 // Values of Fault.OCS and Fault.Machine.
 const (
-	Wait       = "wait"        // of a switch: until it is repaired
-	Route      = "route"       // of a switch: restart on routes round it, if the job has opted in
-	InPlace    = "in-place"    // of a switch: change routes without a restart
-	Reschedule = "reschedule"  // of a machine or link: restart on other cubes
-	HotStandby = "hot-standby" // of a machine or link: a free cube takes over, and no work is lost
-	Cheapest   = "cheapest"    // of both: what is expected to lose least time of those but in-place
+	ReactionWait       = "wait"        // of a switch: until it is repaired
+	ReactionRoute      = "route"       // of a switch: restart on routes round it, if the job has opted in
+	ReactionInPlace    = "in-place"    // of a switch: change routes without a restart
+	ReactionReschedule = "reschedule"  // of a machine or link: restart on other cubes
+	ReactionStandby    = "hot-standby" // of a machine or link: a free cube takes over, and no work is lost
+	ReactionCheapest   = "cheapest"    // of both: what is expected to lose least time of those but in-place
 )
 
 // Values of Fault.Maintenance.
 const (
-	Drain    = "drain"      // jobs are told, take a checkpoint and leave
-	AtJobEnd = "at-job-end" // nothing new is placed on it, and it begins when the last job has ended
+	MaintenanceDrain    = "drain"      // jobs are told, take a checkpoint and leave
+	MaintenanceAtJobEnd = "at-job-end" // nothing new is placed on it, and it begins when the last job has ended
 )
 
 // Values of Fault.Order.
 const (
-	SwitchesFirst = "switches"
-	InTurn        = "arrival"
+	RepairSwitchesFirst = "switches"
+	RepairByArrival     = "arrival"
 )
 
 // Times are how long things take (FLEET's section 6 in the documents: the paper gives few).
 type Times struct {
-	Detect     fleet.Time // from a failure until it is acted upon
-	Poll       fleet.Time // how often the pod manager looks for jobs to connect
-	Switch     fleet.Time // mirrors move, all of a job at once
-	Train      fleet.Time // from there until links are up and verified
-	Preflight  fleet.Time // 0 is none
-	Session    fleet.Time // compile, set up, restore
-	Checkpoint fleet.Time // writing one, in which a job does not run
-	Interval   fleet.Time // of work between checkpoints; 0 is Daly's for the job's size
-	Notice     fleet.Time // that a job is given before it is preempted; where a checkpoint takes longer it takes none
-	Standby    fleet.Time // state moves to a cube that takes over
+	Detect       fleet.Time // from a failure until it is acted upon
+	Poll         fleet.Time // how often the pod manager looks for jobs to connect
+	Switch       fleet.Time // mirrors move, all of a job at once
+	LinkTraining fleet.Time // from there until links are up and verified
+	Preflight    fleet.Time // 0 is none
+	Session      fleet.Time // compile, set up, restore
+	Checkpoint   fleet.Time // writing one, in which a job does not run
+	Interval     fleet.Time // of work between checkpoints; 0 is Daly's for the job's size
+	Notice       fleet.Time // that a job is given before it is preempted; where a checkpoint takes longer it takes none
+	Standby      fleet.Time // state moves to a cube that takes over
 }
 
 // Config is a fleet, what it is asked to do and what befalls it. It is not changed by a simulation.
 type Config struct {
 	Queue
 	Fault
-	Seed        uint64
-	Pods        int
-	Record      bool                // what happens is kept, for the files and pictures of a run
-	Watch       int                 // cubes of a slice whose availability is measured; 0 is none
-	Jobs        func() fleet.Source // the same jobs each time
-	Told        string              // what a log of them lacks, "" for nothing
-	Rates       fleet.Rates
-	From, Until fleet.Time // what is measured
-	Times       Times
-	Spared      fleet.Time // a job is preempted once in such a time at most
-	Campaign    fleet.Time // when all switches are due for maintenance; 0 is never
-	Silent      float64    // share of failures of idle machines that only preflight or a job finds
-	Missed      float64    // share of those that preflight misses; the job then fails, an hour into its run on average
-	// SlowedBy is how many times longer a job's step takes on routes round a switch of a dimension that is down, at
+	Seed             uint64
+	Pods             int
+	Record           bool                // what happens is kept, for the files and pictures of a run
+	WatchedCubes     int                 // cubes of a slice whose availability is measured; 0 is none
+	Jobs             func() fleet.Source // the same jobs each time
+	LogNote          string              // what a log of them lacks, "" for nothing
+	Rates            fleet.Rates
+	Start, End       fleet.Time // what is measured
+	Times            Times
+	MinPreemptionGap fleet.Time // a job is preempted once in such a time at most
+	CampaignStart    fleet.Time // when all switches are due for maintenance; 0 is never
+	SilentShare      float64    // share of failures of idle machines that only preflight or a job finds
+	MissedShare      float64    // share of those that preflight misses; the job then fails, an hour into its run on average
+	// RouteSlowdown is how many times longer a job's step takes on routes round a switch of a dimension that is down, at
 	// least 1, or 0 where it waits for the switch. With two switches down jobs wait.
-	SlowedBy func(ctx context.Context, j *fleet.Job, dim int) (float64, error)
-	// Reshaped is how many times as long a job's step takes on another slice of as many chips.
-	Reshaped func(ctx context.Context, j *fleet.Job, s fleet.Shape) (float64, error)
+	RouteSlowdown func(ctx context.Context, j *fleet.Job, dim int) (float64, error)
+	// ShapeSlowdown is how many times as long a job's step takes on another slice of as many chips.
+	ShapeSlowdown func(ctx context.Context, j *fleet.Job, s fleet.Shape) (float64, error)
 }
 
 // chips returns the chips of the fleet.
 func (c *Config) chips() int { return c.Pods * fleet.PodCubes * fleet.CubeChips }
 
-// unswitched returns c for pods without optical switches: none fails or is maintained.
-func (c *Config) unswitched() *Config {
+// withoutSwitches returns c for pods without optical switches: none fails or is maintained.
+func (c *Config) withoutSwitches() *Config {
 	own := *c
-	own.Rates[fleet.Switch].PerDay, own.Rates[fleet.SwitchWork].PerDay, own.Campaign = 0, 0, 0
+	own.Rates[fleet.Switch].PerDay, own.Rates[fleet.SwitchWork].PerDay, own.CampaignStart = 0, 0, 0
 	return &own
 }

@@ -143,13 +143,13 @@ func TestEASY(t *testing.T) {
 		c := quiet(jobs(list...), 100*fleet.Day)
 		c.Discipline, c.Pods, c.Record, c.Times.Session = EASY, pods, true, setup
 		o := simulate(t, c, "reconfigurable")
-		want := easyReference(list, pods, setup, c.Until)
+		want := easyReference(list, pods, setup, c.End)
 		got := make([]fleet.Time, len(list))
 		for i := range got {
 			got[i] = -1
 		}
-		for i := range o.rec.attempts {
-			got[o.rec.attempts[i].number] = o.rec.attempts[i].from
+		for i := range o.recorder.attempts {
+			got[o.recorder.attempts[i].number] = o.recorder.attempts[i].placedAt
 		}
 		for i := range list {
 			if got[i] != want[i] {
@@ -191,8 +191,8 @@ func TestEASYTries(t *testing.T) {
 		c.Discipline, c.Record, c.Times.Checkpoint, c.Times.Interval = EASY, true, tt.checkpoint, 10*fleet.Minute
 		o := simulate(t, c, "reconfigurable")
 		got := make([]fleet.Time, len(list))
-		for i := range o.rec.attempts {
-			got[o.rec.attempts[i].number] = o.rec.attempts[i].from
+		for i := range o.recorder.attempts {
+			got[o.recorder.attempts[i].number] = o.recorder.attempts[i].placedAt
 		}
 		if fmt.Sprint(got) != tt.want {
 			t.Errorf("checkpoints of %v: starts at %v, want %v", tt.checkpoint, got, tt.want)

@@ -8,213 +8,213 @@ import (
 	"sim/workloads/fleet"
 )
 
-// jobEvent is the end of a phase of the job in a slot.
-func (s *state) jobEvent(slot int32) error {
+// endPhase is the end of a phase of the job in a slot.
+func (s *simulation) endPhase(slot int32) error {
 	j := s.slots[slot]
 	switch j.phase {
-	case settingUp:
-		if j.unfit {
-			s.count(&s.tally.Preflights)
+	case phaseSetup:
+		if j.failsPreflight {
+			s.increment(&s.counters.PreflightFailures)
 			s.requeue(slot, false)
-			s.find(j)
+			s.detectBadMachine(j)
 			return nil
 		}
-		s.goOn(slot)
-	case moving:
-		s.goOn(slot)
-	case running:
-		if j.latent {
-			if s.find(j); !j.latent { // repaired meanwhile
-				s.set(s.slotEvent(slot), j.since+j.run(&s.c.Times).length)
+		s.startRun(slot)
+	case phaseTakeover:
+		s.startRun(slot)
+	case phaseRunning:
+		if j.onBadMachine {
+			if s.detectBadMachine(j); !j.onBadMachine { // repaired meanwhile
+				s.setEvent(s.slotEventID(slot), j.phaseStart+j.remainingRun(&s.config.Times).length)
 			}
 			return nil
 		}
-		s.leavePhase(j, true)
-		s.tally.done(s, j)
+		s.chargePhase(j, true)
+		s.counters.countEnded(s, j)
 		s.release(slot, "done")
-	case leaving, struck:
+	case phaseLeaving, phaseInterrupted:
 		s.requeue(slot, true)
 	}
 	return nil
 }
 
-// goOn starts or resumes the run of a job.
-func (s *state) goOn(slot int32) {
+// startRun starts or resumes the run of a job.
+func (s *simulation) startRun(slot int32) {
 	j := s.slots[slot]
-	if j.phase != running {
-		s.leavePhase(j, true)
+	if j.phase != phaseRunning {
+		s.chargePhase(j, true)
 	}
-	j.phase, j.since = running, s.now
-	s.rec.runs(s, j)
-	s.tally.runs++
+	j.phase, j.phaseStart = phaseRunning, s.now
+	s.recorder.startRun(s, j)
+	s.counters.runningJobs++
 	if j.rerouted {
-		s.tally.rerouted++
+		s.counters.reroutedJobs++
 	}
-	end := s.now + j.run(&s.c.Times).length
-	if j.latent { // preflight missed it
-		wait := fleet.Spread{Form: fleet.Exponential, Mean: fleet.Hour}.Draw(fleet.RandomStream(s.c.Seed, fleet.FirstFreeStream, uint64(j.Number)<<8|uint64(j.tries&0xff)))
-		j.latent = s.now+wait < end
+	end := s.now + j.remainingRun(&s.config.Times).length
+	if j.onBadMachine { // preflight missed it
+		wait := fleet.Spread{Form: fleet.Exponential, Mean: fleet.Hour}.Draw(fleet.RandomStream(s.config.Seed, fleet.FirstFreeStream, uint64(j.Number)<<8|uint64(j.attempts&0xff)))
+		j.onBadMachine = s.now+wait < end
 		end = min(end, s.now+wait)
 	}
-	s.set(s.slotEvent(slot), end)
+	s.setEvent(s.slotEventID(slot), end)
 }
 
 // requeue takes a job off its cubes and queues it, first of its band if it was evicted or interrupted. A job that runs
 // loses what no checkpoint holds.
-func (s *state) requeue(slot int32, strange bool) {
+func (s *simulation) requeue(slot int32, strange bool) {
 	j := s.slots[slot]
-	why := j.why()
-	s.leavePhase(j, j.phase != running)
+	why := j.departureReason()
+	s.chargePhase(j, j.phase != phaseRunning)
 	s.release(slot, why)
-	j.phase, j.waits, j.latent = queued, s.now, false
-	j.strange = j.strange || strange
-	if j.to != nil {
-		j.phase = placed
+	j.phase, j.queuedAt, j.onBadMachine = phaseQueued, s.now, false
+	j.returned = j.returned || strange
+	if j.claim != nil {
+		j.phase = phaseClaimed
 		return
 	}
 	s.queue.add(j)
 }
 
-// leave has a job that runs write a checkpoint and go: to a place that is kept for it, or to the queue.
-func (s *state) leave(slot int32, to *claim) {
+// checkpointAndLeave has a job that runs write a checkpoint and go: to a place that is kept for it, or to the queue.
+func (s *simulation) checkpointAndLeave(slot int32, to *claim) {
 	j := s.slots[slot]
-	j.to = to
-	s.save(slot, leaving, s.c.Times.Checkpoint)
+	j.claim = to
+	s.stopRun(slot, phaseLeaving, s.config.Times.Checkpoint)
 }
 
-// save stops a run, whose work is kept if the phase that comes now ends without a failure.
-func (s *state) save(slot int32, next phase, takes fleet.Time) {
+// stopRun stops a run, whose work is kept if the phase that comes now ends without a failure.
+func (s *simulation) stopRun(slot int32, next jobPhase, takes fleet.Time) {
 	j := s.slots[slot]
-	s.stop(j)
-	j.phase, j.stopped = next, s.now
-	s.set(s.slotEvent(slot), s.now+takes)
+	s.countStop(j)
+	j.phase, j.runEnd = next, s.now
+	s.setEvent(s.slotEventID(slot), s.now+takes)
 }
 
-// stop counts a job that no longer runs.
-func (s *state) stop(j *job) {
-	s.tally.runs--
+// countStop counts a job that no longer runs.
+func (s *simulation) countStop(j *fleetJob) {
+	s.counters.runningJobs--
 	if j.rerouted {
-		s.tally.rerouted--
+		s.counters.reroutedJobs--
 	}
 }
 
-// leavePhase charges the phase that a job is in, up to now. Of a run, or of the one that ended before a last checkpoint
+// chargePhase charges the phase that a job is in, up to now. Of a run, or of the one that ended before a last checkpoint
 // or a move to a standby, all is kept, or what checkpoints hold.
-func (s *state) leavePhase(j *job, all bool) {
+func (s *simulation) chargePhase(j *fleetJob, all bool) {
 	chips := j.Shape.Chips()
 	switch j.phase {
-	case settingUp:
-		at := j.since
+	case phaseSetup:
+		at := j.phaseStart
 		for _, x := range []struct {
-			use  Use
+			use  TimeUse
 			for_ fleet.Time
-		}{{Connecting, s.connecting(j, j.since)}, {Preflight, s.c.Times.Preflight}, {Session, s.c.Times.Session}} {
+		}{{Connection, s.connectionTime(j, j.phaseStart)}, {Preflight, s.config.Times.Preflight}, {Session, s.config.Times.Session}} {
 			end := min(s.now, at+x.for_)
-			s.acc.charge(x.use, chips, at, end)
+			s.account.charge(x.use, chips, at, end)
 			at = end
 		}
-	case running:
-		s.settle(j, s.now, all)
-		s.stop(j)
-	case leaving:
-		s.settle(j, j.stopped, all)
+	case phaseRunning:
+		s.chargeRun(j, s.now, all)
+		s.countStop(j)
+	case phaseLeaving:
+		s.chargeRun(j, j.runEnd, all)
 		use := Checkpoint
 		if !all {
 			use = Rework
 		}
-		s.acc.charge(use, chips, j.stopped, s.now)
-	case moving:
-		s.settle(j, j.stopped, all)
-		s.acc.charge(Detection, chips, j.stopped, s.now)
-	case struck:
-		s.acc.charge(Detection, chips, j.since, s.now)
+		s.account.charge(use, chips, j.runEnd, s.now)
+	case phaseTakeover:
+		s.chargeRun(j, j.runEnd, all)
+		s.account.charge(Detection, chips, j.runEnd, s.now)
+	case phaseInterrupted:
+		s.account.charge(Detection, chips, j.phaseStart, s.now)
 	}
-	j.since, j.stopped = s.now, s.now
+	j.phaseStart, j.runEnd = s.now, s.now
 }
 
-// strike interrupts the job in a slot: it loses what no checkpoint holds, one that it writes among them, and leaves when
+// interrupt interrupts the job in a slot: it loses what no checkpoint holds, one that it writes among them, and leaves when
 // that is detected.
-func (s *state) strike(slot int32) {
+func (s *simulation) interrupt(slot int32) {
 	j := s.slots[slot]
-	if j.phase == struck {
+	if j.phase == phaseInterrupted {
 		return
 	}
-	s.leavePhase(j, false)
-	s.tally.hits(s, j)
-	s.rec.job(s, j, "interrupted")
-	j.phase = struck
-	s.set(s.slotEvent(slot), s.now+s.c.Times.Detect)
+	s.chargePhase(j, false)
+	s.counters.countInterrupt(s, j)
+	s.recorder.recordJob(s, j, "interrupted")
+	j.phase = phaseInterrupted
+	s.setEvent(s.slotEventID(slot), s.now+s.config.Times.Detect)
 }
 
-// partEvents is a failure of a part, or the end of its repair.
-func (s *state) partEvents(x int) {
+// failOrRepair is a failure of a part, or the end of its repair.
+func (s *simulation) failOrRepair(x int) {
 	p := &s.parts[x]
-	pod := x / partsPod
-	kind, number := kindOf(x % partsPod)
-	if p.down {
-		s.repaired(x, pod, kind, number)
+	pod := x / partsPerPod
+	kind, number := partKind(x % partsPerPod)
+	if p.isDown {
+		s.completeRepair(x, pod, kind, number)
 		return
 	}
-	p.down = true
-	p.count++
-	s.count(&s.tally.Failures[kind])
-	s.rec.event(s, kind, pod, number, "down")
+	p.isDown = true
+	p.failures++
+	s.increment(&s.counters.Failures[kind])
+	s.recorder.recordPart(s, kind, pod, number, "down")
 	switch kind {
 	case fleet.Machine:
-		s.machineFails(x, pod, number)
+		s.failMachine(x, pod, number)
 	case fleet.Cable:
 		cube := number / fleet.CubeLinks
-		s.change(pod, cube, func(c *placement.Cube) { c.Unlinked++ })
-		s.repair(x, kind)
-		for _, slot := range slices.Clone(s.pods[pod].on[cube]) {
+		s.changeCube(pod, cube, func(c *placement.Cube) { c.Unlinked++ })
+		s.startRepair(x, kind)
+		for _, slot := range slices.Clone(s.pods[pod].slotsOnCube[cube]) {
 			if s.slots[slot].Shape.Cubes() > 0 {
-				s.hit(slot, cube)
+				s.hitJob(slot, cube)
 			}
 		}
 	case fleet.Switch:
-		s.repair(x, kind)
+		s.startRepair(x, kind)
 		s.switchDown(pod, number, false)
 	case fleet.SwitchWork:
-		if p := &s.pods[pod]; s.c.Rolling && p.switchesDown() > 0 {
-			p.due = append(p.due, x)
+		if p := &s.pods[pod]; s.config.Rolling && p.switchesDown() > 0 {
+			p.dueSwitches = append(p.dueSwitches, x)
 		} else {
-			s.workOn(x)
+			s.startSwitchMaintenance(x)
 		}
 	case fleet.Cube:
-		s.change(pod, number, func(c *placement.Cube) { c.Closed++ })
+		s.changeCube(pod, number, func(c *placement.Cube) { c.Closed++ })
 		s.pods[pod].closing[number] = true
-		s.clear(pod, number)
+		s.clearCube(pod, number)
 	}
 }
 
-// machineFails takes a machine down with the jobs on it. Of an idle one it may go unseen.
-func (s *state) machineFails(x, pod, number int) {
+// failMachine takes a machine down with the jobs on it. Of an idle one it may go unseen.
+func (s *simulation) failMachine(x, pod, number int) {
 	cube, chips := number/fleet.CubeHosts, machineChips(number)
 	c := &s.pods[pod].Cubes[cube]
-	if c.Used&chips == 0 && fleet.HashUniform(s.c.Seed, uint64(x), s.parts[x].count) < s.c.Silent {
-		s.pods[pod].bad[cube] |= chips
+	if c.Used&chips == 0 && fleet.HashUniform(s.config.Seed, uint64(x), s.parts[x].failures) < s.config.SilentShare {
+		s.pods[pod].badChips[cube] |= chips
 		return
 	}
-	s.takeDown(x, pod, number)
+	s.takeMachineDown(x, pod, number)
 }
 
-// takeDown takes a machine down that is known to be bad, strikes the jobs on it, and has it repaired.
-func (s *state) takeDown(x, pod, number int) {
+// takeMachineDown takes a machine down that is known to be bad, strikes the jobs on it, and has it repaired.
+func (s *simulation) takeMachineDown(x, pod, number int) {
 	cube, chips := number/fleet.CubeHosts, machineChips(number)
-	s.pods[pod].bad[cube] &^= chips
-	s.change(pod, cube, func(c *placement.Cube) { c.Down |= chips })
-	s.repair(x, fleet.Machine)
-	for _, slot := range slices.Clone(s.pods[pod].on[cube]) {
-		if chipsOf(&s.slots[slot].at)&chips != 0 {
-			s.hit(slot, cube)
+	s.pods[pod].badChips[cube] &^= chips
+	s.changeCube(pod, cube, func(c *placement.Cube) { c.Down |= chips })
+	s.startRepair(x, fleet.Machine)
+	for _, slot := range slices.Clone(s.pods[pod].slotsOnCube[cube]) {
+		if chipsOf(&s.slots[slot].place)&chips != 0 {
+			s.hitJob(slot, cube)
 		}
 	}
 }
 
-// findBad returns a machine of a job's place that is bad, unseen, by its number in the pod, or -1.
-func (s *state) findBad(j *job) int {
-	for _, c := range j.at.Cubes {
-		bad := s.pods[j.pod].bad[c] & chipsOf(&j.at)
+// findBadMachine returns a machine of a job's place that is bad, unseen, by its number in the pod, or -1.
+func (s *simulation) findBadMachine(j *fleetJob) int {
+	for _, c := range j.place.Cubes {
+		bad := s.pods[j.pod].badChips[c] & chipsOf(&j.place)
 		for m := 0; bad != 0; m++ {
 			if machineChips(m)&bad != 0 {
 				return int(c)*fleet.CubeHosts + m
@@ -224,126 +224,126 @@ func (s *state) findBad(j *job) int {
 	return -1
 }
 
-// find takes down the bad machine that a job has come upon, or had.
-func (s *state) find(j *job) {
-	if m := s.findBad(j); m >= 0 {
-		s.takeDown(j.pod*partsPod+m, j.pod, m)
+// detectBadMachine takes down the bad machine that a job has come upon, or had.
+func (s *simulation) detectBadMachine(j *fleetJob) {
+	if m := s.findBadMachine(j); m >= 0 {
+		s.takeMachineDown(j.pod*partsPerPod+m, j.pod, m)
 		return
 	}
-	j.latent = false
+	j.onBadMachine = false
 }
 
-// hit is what a failure in a cube does to a job there: a free cube takes over, or the job is interrupted.
-func (s *state) hit(slot int32, cube int) {
+// hitJob is what a failure in a cube does to a job there: a free cube takes over, or the job is interrupted.
+func (s *simulation) hitJob(slot int32, cube int) {
 	j := s.slots[slot]
-	if (s.c.Machine == HotStandby || s.c.Machine == Cheapest && s.c.Times.Standby < s.c.Times.Detect+s.unsaved(j)+s.setup(j)) && j.phase == running && j.Shape.Cubes() > 0 && s.policy.Rewires() {
+	if (s.config.Machine == ReactionStandby || s.config.Machine == ReactionCheapest && s.config.Times.Standby < s.config.Times.Detect+s.unsavedTime(j)+s.setupTime(j)) && j.phase == phaseRunning && j.Shape.Cubes() > 0 && s.policy.Rewires() {
 		if free := s.pods[j.pod].Free(); free != 0 {
-			s.takeOver(slot, cube, free)
+			s.moveToStandby(slot, cube, free)
 			return
 		}
 	}
-	s.strike(slot)
+	s.interrupt(slot)
 }
 
-// takeOver moves what a job has on a cube to a free one.
-func (s *state) takeOver(slot int32, cube int, free uint64) {
+// moveToStandby moves what a job has on a cube to a free one.
+func (s *simulation) moveToStandby(slot int32, cube int, free uint64) {
 	j := s.slots[slot]
 	to := int8(bits.TrailingZeros64(free))
-	s.count(&s.tally.Takeovers)
-	i := slices.Index(j.at.Cubes, int8(cube))
-	j.at.Cubes[i] = to
+	s.increment(&s.counters.Takeovers)
+	i := slices.Index(j.place.Cubes, int8(cube))
+	j.place.Cubes[i] = to
 	p := &s.pods[j.pod]
-	s.change(j.pod, cube, func(c *placement.Cube) { c.Used = 0 })
-	s.change(j.pod, int(to), func(c *placement.Cube) { c.Used = ^uint64(0) })
-	p.on[cube] = p.on[cube][:0]
-	p.on[to] = append(p.on[to], slot)
-	s.maintain(j.pod, cube)
-	if made, err := wiring.Connect(p.Pod, j.Shape, j.at.Cubes); err == nil { // it was connected before
-		s.tally.connected(s, j, made)
+	s.changeCube(j.pod, cube, func(c *placement.Cube) { c.Used = 0 })
+	s.changeCube(j.pod, int(to), func(c *placement.Cube) { c.Used = ^uint64(0) })
+	p.slotsOnCube[cube] = p.slotsOnCube[cube][:0]
+	p.slotsOnCube[to] = append(p.slotsOnCube[to], slot)
+	s.startMaintenanceIfEmpty(j.pod, cube)
+	if made, err := wiring.Connect(p.Pod, j.Shape, j.place.Cubes); err == nil { // it was connected before
+		s.counters.countConnections(s, j, made)
 	}
-	s.save(slot, moving, s.c.Times.Standby)
+	s.stopRun(slot, phaseTakeover, s.config.Times.Standby)
 }
 
-// clear makes the jobs on a cube leave that is to be maintained.
-func (s *state) clear(pod, cube int) {
-	if s.c.Maintenance == Drain {
-		for _, slot := range slices.Clone(s.pods[pod].on[cube]) {
+// clearCube makes the jobs on a cube leave that is to be maintained.
+func (s *simulation) clearCube(pod, cube int) {
+	if s.config.Maintenance == MaintenanceDrain {
+		for _, slot := range slices.Clone(s.pods[pod].slotsOnCube[cube]) {
 			s.evict(slot)
 		}
 	}
-	s.maintain(pod, cube)
+	s.startMaintenanceIfEmpty(pod, cube)
 }
 
 // evict has a job leave for maintenance: with a checkpoint if it runs, at once if it is set up or moves.
-func (s *state) evict(slot int32) {
+func (s *simulation) evict(slot int32) {
 	switch s.slots[slot].phase {
-	case running:
-		s.count(&s.tally.Evictions)
-		s.leave(slot, nil)
-	case settingUp, moving:
-		s.count(&s.tally.Evictions)
+	case phaseRunning:
+		s.increment(&s.counters.Evictions)
+		s.checkpointAndLeave(slot, nil)
+	case phaseSetup, phaseTakeover:
+		s.increment(&s.counters.Evictions)
 		s.requeue(slot, true)
 	}
 }
 
-// maintain begins the maintenance of a cube that waits for it once no job is left there.
-func (s *state) maintain(pod, cube int) {
+// startMaintenanceIfEmpty begins the maintenance of a cube that waits for it once no job is left there.
+func (s *simulation) startMaintenanceIfEmpty(pod, cube int) {
 	p := &s.pods[pod]
-	if p.closing[cube] && len(p.on[cube]) == 0 {
+	if p.closing[cube] && len(p.slotsOnCube[cube]) == 0 {
 		p.closing[cube] = false
-		x := pod*partsPod + machines + cables + fleet.PodSwitches + cube
-		s.mend(x, 0)
+		x := pod*partsPerPod + machinesPerPod + cablesPerPod + fleet.PodSwitches + cube
+		s.setRepairEnd(x, 0)
 	}
 }
 
-// repaired brings a part back.
-func (s *state) repaired(x, pod int, kind fleet.Part, number int) {
-	s.parts[x].down = false
-	s.count(&s.tally.Repairs[kind])
-	s.rec.event(s, kind, pod, number, "up")
+// completeRepair brings a part back.
+func (s *simulation) completeRepair(x, pod int, kind fleet.Part, number int) {
+	s.parts[x].isDown = false
+	s.increment(&s.counters.Repairs[kind])
+	s.recorder.recordPart(s, kind, pod, number, "up")
 	switch kind {
 	case fleet.Machine:
-		s.change(pod, number/fleet.CubeHosts, func(c *placement.Cube) { c.Down &^= machineChips(number) })
+		s.changeCube(pod, number/fleet.CubeHosts, func(c *placement.Cube) { c.Down &^= machineChips(number) })
 	case fleet.Cable:
-		s.change(pod, number/fleet.CubeLinks, func(c *placement.Cube) { c.Unlinked-- })
+		s.changeCube(pod, number/fleet.CubeLinks, func(c *placement.Cube) { c.Unlinked-- })
 	case fleet.Switch, fleet.SwitchWork:
 		s.switchUp(pod, number)
 	case fleet.Cube:
-		s.change(pod, number, func(c *placement.Cube) { c.Closed-- })
+		s.changeCube(pod, number, func(c *placement.Cube) { c.Closed-- })
 	}
-	if kind != fleet.Cube && kind != fleet.SwitchWork && !s.parts[x].remote {
-		s.nextRepair()
+	if kind != fleet.Cube && kind != fleet.SwitchWork && !s.parts[x].isRemote {
+		s.startNextRepair()
 	}
-	s.fails(x)
+	s.drawFailure(x)
 }
 
-// crews repair, so many parts at once, but for what is repaired from afar.
-type crews struct {
-	most, busy int
-	urgent     []int // switches that wait, where they come first
-	others     []int
+// repairCrews repair, so many parts at once, but for what is repaired from afar.
+type repairCrews struct {
+	limit, busy int
+	urgent      []int // switches that wait, where they come first
+	others      []int
 }
 
-// repair has a part repaired, now or when a crew is free. An outage that a log tells lasts as long as in the log.
-func (s *state) repair(x int, kind fleet.Part) {
+// startRepair has a part repaired, now or when a crew is free. An outage that a log tells lasts as long as in the log.
+func (s *simulation) startRepair(x int, kind fleet.Part) {
 	c := &s.crews
 	switch {
 	case s.parts[x].Log != nil:
-		s.mend(x, 0)
-	case s.parts[x].remote || c.most == 0 || c.busy < c.most:
-		if !s.parts[x].remote {
+		s.setRepairEnd(x, 0)
+	case s.parts[x].isRemote || c.limit == 0 || c.busy < c.limit:
+		if !s.parts[x].isRemote {
 			c.busy++
 		}
-		s.mend(x, s.c.Times.Detect)
-	case kind == fleet.Switch && s.c.Order == SwitchesFirst:
+		s.setRepairEnd(x, s.config.Times.Detect)
+	case kind == fleet.Switch && s.config.Order == RepairSwitchesFirst:
 		c.urgent = append(c.urgent, x)
 	default:
 		c.others = append(c.others, x)
 	}
 }
 
-// nextRepair gives the crew that is free its next part: of switches first, if these come first (Sec. 3.6 of the paper).
-func (s *state) nextRepair() {
+// startNextRepair gives the crew that is free its next part: of switches first, if these come first (Sec. 3.6 of the paper).
+func (s *simulation) startNextRepair() {
 	c := &s.crews
 	c.busy--
 	for _, list := range []*[]int{&c.urgent, &c.others} {
@@ -351,7 +351,7 @@ func (s *state) nextRepair() {
 			x := (*list)[0]
 			*list = (*list)[1:]
 			c.busy++
-			s.mend(x, 0)
+			s.setRepairEnd(x, 0)
 			return
 		}
 	}

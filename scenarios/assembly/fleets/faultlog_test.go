@@ -39,12 +39,12 @@ func TestLostCheckpoint(t *testing.T) {
 		rework   fleet.Time
 		end      string
 	}{
-		{"no failure", Reschedule, fleet.Day, all(20 * fleet.Hour), fleet.Hour, 0, "evicted"},
+		{"no failure", ReactionReschedule, fleet.Day, all(20 * fleet.Hour), fleet.Hour, 0, "evicted"},
 		// The other job, on twice the chips, loses a millisecond.
-		{"after it", Reschedule, fleet.Day, all(70*fleet.Minute + 1), fleet.Hour, 2, "evicted"},
-		{"during it", Reschedule, fleet.Day, all(65 * fleet.Minute), 0, 65 * fleet.Minute, "interrupted"},
-		{"during it, after another", Reschedule, interval, all(65 * fleet.Minute), interval, 15 * fleet.Minute, "interrupted"},
-		{"during a move to a standby", HotStandby, fleet.Day, func(machine int) []fleet.Outage {
+		{"after it", ReactionReschedule, fleet.Day, all(70*fleet.Minute + 1), fleet.Hour, 2, "evicted"},
+		{"during it", ReactionReschedule, fleet.Day, all(65 * fleet.Minute), 0, 65 * fleet.Minute, "interrupted"},
+		{"during it, after another", ReactionReschedule, interval, all(65 * fleet.Minute), interval, 15 * fleet.Minute, "interrupted"},
+		{"during a move to a standby", ReactionStandby, fleet.Day, func(machine int) []fleet.Outage {
 			if machine == 0 {
 				return []fleet.Outage{{Start: 30 * fleet.Minute, Duration: fleet.Hour}}
 			}
@@ -56,15 +56,15 @@ func TestLostCheckpoint(t *testing.T) {
 			fleet.Job{Submit: fleet.Hour, Shape: shape(t, "16x16x16"), Work: fleet.Hour, Estimate: fleet.Hour, Band: fleet.Prod},
 		), 19*fleet.Hour)
 		c.Rates[fleet.Machine] = logged(tt.outages, 100*fleet.Day)
-		c.Machine, c.Silent, c.Preemption, c.Record = tt.machine, 0, true, true
+		c.Machine, c.SilentShare, c.Preemption, c.Record = tt.machine, 0, true, true
 		c.Times = Times{Checkpoint: writing, Interval: tt.interval, Notice: fleet.Hour, Standby: 10 * fleet.Minute}
 		o := simulate(t, c, "reconfigurable")
-		first := o.rec.attempts[0]
-		if first.number != 0 || first.kept != tt.kept || first.end != tt.end {
-			t.Errorf("%s: job %d is %s with %v of its work kept; want job 0, %s with %v", tt.name, first.number, first.end, first.kept, tt.end, tt.kept)
+		first := o.recorder.attempts[0]
+		if first.number != 0 || first.keptWork != tt.kept || first.end != tt.end {
+			t.Errorf("%s: job %d is %s with %v of its work kept; want job 0, %s with %v", tt.name, first.number, first.end, first.keptWork, tt.end, tt.kept)
 		}
-		if want := int64(tt.rework) * int64(half.Chips()); o.Time[Rework] != want {
-			t.Errorf("%s: %d chip-ms lost, want %d", tt.name, o.Time[Rework], want)
+		if want := int64(tt.rework) * int64(half.Chips()); o.TimeByUse[Rework] != want {
+			t.Errorf("%s: %d chip-ms lost, want %d", tt.name, o.TimeByUse[Rework], want)
 		}
 		if o.Ended != 2 {
 			t.Errorf("%s: %d jobs end, want 2", tt.name, o.Ended)
@@ -84,13 +84,13 @@ func TestLoggedOutages(t *testing.T) {
 			}
 			return nil
 		}, 100*fleet.Day)
-		c.Times.Detect, c.Record, c.Crews, c.Silent = fleet.Minute, true, crews, 0
+		c.Times.Detect, c.Record, c.Crews, c.SilentShare = fleet.Minute, true, crews, 0
 		o := simulate(t, c, "reconfigurable")
-		if got, want := o.Time[Down], int64(2048)*int64(6*fleet.Hour); got != want {
+		if got, want := o.TimeByUse[Down], int64(2048)*int64(6*fleet.Hour); got != want {
 			t.Errorf("%d chip-ms down, want %d", got, want)
 		}
-		if a := o.rec.attempts[0]; a.from != 2*fleet.Hour || o.Ended != 1 {
-			t.Errorf("the job starts at %v, want 2h; %d end", a.from, o.Ended)
+		if a := o.recorder.attempts[0]; a.placedAt != 2*fleet.Hour || o.Ended != 1 {
+			t.Errorf("the job starts at %v, want 2h; %d end", a.placedAt, o.Ended)
 		}
 		if o.Failures[fleet.Machine] != 512 || o.Repairs[fleet.Machine] != 512 {
 			t.Errorf("%d failures and %d repairs, want 512 of each", o.Failures[fleet.Machine], o.Repairs[fleet.Machine])

@@ -50,24 +50,24 @@ type FaultLog struct {
 
 // Faults are the keys of [workload.faults].
 type Faults struct {
-	Preset        string          `key:"preset" doc:"fleet whose failure rates are used: TPU v4, or GPU fleets, in which a machine is a server" default:"tpuv4" choices:"tpuv4|infinitehbd|meta-rsc1|meta-rsc2|llama3" when:"faults-drawn"`
-	Machine       units.Frequency `key:"machine" doc:"failures per day of a machine of four chips" else:"the preset's" when:"faults-drawn"`
-	Link          units.Frequency `key:"link" doc:"failures per day of an optical link; a cube has 96" default:"0.00005/day"`
-	OCS           units.Frequency `key:"ocs" doc:"failures per day of an optical switch; a pod has 48" default:"0.0004/day"`
-	Shape         float64         `key:"weibull_shape" doc:"shape of the Weibull distribution of times to failure; 1 means exponential" default:"1" min:"0.2" max:"20"`
-	MachineRepair engine.Time     `key:"machine_repair" doc:"mean time to repair a machine" else:"the preset's" when:"faults-drawn"`
-	MachineMedian engine.Time     `key:"machine_repair_median" doc:"median time to repair a machine, at most the mean" else:"the preset's" when:"faults-drawn"`
-	LinkRepair    engine.Time     `key:"link_repair" doc:"mean time to replace the cable of a link; the median is half the mean" default:"24h"`
-	Online        float64         `key:"online_repair" doc:"share of link failures that are repaired remotely" default:"0.7" max:"1"`
-	OnlineTime    engine.Time     `key:"online_repair_time" doc:"duration of a remote repair" default:"1h"`
-	OCSRepair     engine.Time     `key:"ocs_repair" doc:"mean time to repair a switch; the median is 0.72 times the mean" default:"25.1h"`
-	OCSWork       units.Frequency `key:"ocs_maintenance" doc:"rate of planned maintenance of a switch" default:"0/day"`
-	OCSWindow     engine.Time     `key:"ocs_maintenance_time" doc:"duration of planned maintenance of a switch" default:"4h"`
-	Campaign      int             `key:"ocs_campaign" doc:"day on which all switches are due for maintenance, one after the other if rolling; 0 means none" default:"0" max:"36500"`
-	Availability  float64         `key:"host_availability" doc:"share of time for which a machine is available after failures and planned maintenance of cubes; 1 means no maintenance" else:"0.99, or less where failures of the preset's machines alone leave less" above:"0" max:"1"`
-	Window        engine.Time     `key:"maintenance" doc:"duration of planned maintenance of a cube" default:"4h"`
-	Silent        float64         `key:"silent" doc:"share of failures of idle machines that only preflight or the next job detects" default:"0.2" max:"1"`
-	Missed        float64         `key:"preflight_misses" doc:"share of silent failures that preflight misses; the job then fails after one hour on average" default:"0.05" max:"1"`
+	Preset             string          `key:"preset" doc:"fleet whose failure rates are used: TPU v4, or GPU fleets, in which a machine is a server" default:"tpuv4" choices:"tpuv4|infinitehbd|meta-rsc1|meta-rsc2|llama3" when:"faults-drawn"`
+	Machine            units.Frequency `key:"machine" doc:"failures per day of a machine of four chips" else:"the preset's" when:"faults-drawn"`
+	Link               units.Frequency `key:"link" doc:"failures per day of an optical link; a cube has 96" default:"0.00005/day"`
+	OCS                units.Frequency `key:"ocs" doc:"failures per day of an optical switch; a pod has 48" default:"0.0004/day"`
+	Shape              float64         `key:"weibull_shape" doc:"shape of the Weibull distribution of times to failure; 1 means exponential" default:"1" min:"0.2" max:"20"`
+	MachineRepair      engine.Time     `key:"machine_repair" doc:"mean time to repair a machine" else:"the preset's" when:"faults-drawn"`
+	MachineMedian      engine.Time     `key:"machine_repair_median" doc:"median time to repair a machine, at most the mean" else:"the preset's" when:"faults-drawn"`
+	LinkRepair         engine.Time     `key:"link_repair" doc:"mean time to replace the cable of a link; the median is half the mean" default:"24h"`
+	OnlineShare        float64         `key:"online_repair" doc:"share of link failures that are repaired remotely" default:"0.7" max:"1"`
+	OnlineTime         engine.Time     `key:"online_repair_time" doc:"duration of a remote repair" default:"1h"`
+	OCSRepair          engine.Time     `key:"ocs_repair" doc:"mean time to repair a switch; the median is 0.72 times the mean" default:"25.1h"`
+	OCSMaintenance     units.Frequency `key:"ocs_maintenance" doc:"rate of planned maintenance of a switch" default:"0/day"`
+	OCSMaintenanceTime engine.Time     `key:"ocs_maintenance_time" doc:"duration of planned maintenance of a switch" default:"4h"`
+	Campaign           int             `key:"ocs_campaign" doc:"day on which all switches are due for maintenance, one after the other if rolling; 0 means none" default:"0" max:"36500"`
+	Availability       float64         `key:"host_availability" doc:"share of time for which a machine is available after failures and planned maintenance of cubes; 1 means no maintenance" else:"0.99, or less where failures of the preset's machines alone leave less" above:"0" max:"1"`
+	MaintenanceTime    engine.Time     `key:"maintenance" doc:"duration of planned maintenance of a cube" default:"4h"`
+	SilentShare        float64         `key:"silent" doc:"share of failures of idle machines that only preflight or the next job detects" default:"0.2" max:"1"`
+	MissedShare        float64         `key:"preflight_misses" doc:"share of silent failures that preflight misses; the job then fails after one hour on average" default:"0.05" max:"1"`
 }
 
 // Defaults returns f with the failures of machines of its preset, and an availability that these leave.
@@ -105,24 +105,24 @@ type Pods struct {
 
 // Queue are the keys of [policy.queue].
 type Queue struct {
-	Discipline string      `key:"discipline" doc:"which waiting jobs may start, in order of priority and submission: 'fcfs', none before one that does not fit; 'backfill', any that fits; 'easy', any that fits and by estimates does not delay the first that does not" default:"backfill" choices:"fcfs|backfill|easy"`
-	Preemption bool        `key:"preemption" doc:"whether jobs that do not fit replace running jobs of lower priority, those with the least chip-time lost" default:"false"`
-	Spared     engine.Time `key:"preemption_gap" doc:"minimum time between preemptions of a job" default:"4h" when:"preemption=true"`
-	Notice     engine.Time `key:"notice" doc:"notice before preemption; a job writes a checkpoint if that takes no longer, and then loses no work" default:"10min" when:"preemption=true"`
-	Defragment bool        `key:"defragmentation" doc:"whether running jobs move, within a pod or to another, if this makes space for a waiting job and costs less chip-time than its wait" default:"false"`
-	Reserve    int         `key:"reserve" doc:"number of free cubes per pod reserved for interrupted jobs" default:"0" max:"64"`
+	Discipline    string      `key:"discipline" doc:"which waiting jobs may start, in order of priority and submission: 'fcfs', none before one that does not fit; 'backfill', any that fits; 'easy', any that fits and by estimates does not delay the first that does not" default:"backfill" choices:"fcfs|backfill|easy"`
+	Preemption    bool        `key:"preemption" doc:"whether jobs that do not fit replace running jobs of lower priority, those with the least chip-time lost" default:"false"`
+	PreemptionGap engine.Time `key:"preemption_gap" doc:"minimum time between preemptions of a job" default:"4h" when:"preemption=true"`
+	Notice        engine.Time `key:"notice" doc:"notice before preemption; a job writes a checkpoint if that takes no longer, and then loses no work" default:"10min" when:"preemption=true"`
+	Defragment    bool        `key:"defragmentation" doc:"whether running jobs move, within a pod or to another, if this makes space for a waiting job and costs less chip-time than its wait" default:"false"`
+	Reserve       int         `key:"reserve" doc:"number of free cubes per pod reserved for interrupted jobs" default:"0" max:"64"`
 }
 
 // Fault are the keys of [policy.fault].
 type Fault struct {
-	OCS         string  `key:"ocs" doc:"reaction to a failed switch: 'wait', jobs of whole cubes wait for its repair; 'route', jobs that opted in restart on routes around it; 'in-place', these change routes without a restart; 'cheapest', these restart on such routes, restart in another pod, or wait, with the lowest expected loss, and return to normal routes after the repair if that is cheaper" default:"route" choices:"wait|route|in-place|cheapest"`
-	Machine     string  `key:"machine" doc:"reaction to a failed machine or link of a job: 'reschedule', the job restarts on other cubes; 'hot-standby', a free cube takes over and no work is lost; 'cheapest', the one that loses less time" default:"reschedule" choices:"reschedule|hot-standby|cheapest"`
-	Slowdown    string  `key:"slowdown" doc:"slowdown of a step on routes around a failed switch: 'loads', from the maximum link load of optimised paths for the slice, the switch's dimension and the job's traffic; 'table3', a random row of the TPU v4 paper's Table 3 per job; or 'constant'. With two failed switches jobs wait" default:"loads" choices:"loads|table3|constant"`
-	Slower      float64 `key:"slower" doc:"slowdown for 'constant'; the default is the mean of Table 3" default:"0.04" max:"100" when:"slowdown=constant"`
-	Rolling     bool    `key:"rolling" doc:"whether planned maintenance of a switch waits until all others of its pod are up" default:"true"`
-	Order       string  `key:"repair_order" doc:"order of repairs: 'switches' first, or by 'arrival'" default:"switches" choices:"switches|arrival"`
-	Maintenance string  `key:"maintenance" doc:"start of planned maintenance: 'drain', jobs write a checkpoint and leave; 'at-job-end', when the last job on the cube has ended" default:"drain" choices:"drain|at-job-end"`
-	Crews       int     `key:"repair_crews" doc:"maximum number of simultaneous repairs, except remote ones; 0 means no limit" default:"0" max:"100000"`
+	OCS              string  `key:"ocs" doc:"reaction to a failed switch: 'wait', jobs of whole cubes wait for its repair; 'route', jobs that opted in restart on routes around it; 'in-place', these change routes without a restart; 'cheapest', these restart on such routes, restart in another pod, or wait, with the lowest expected loss, and return to normal routes after the repair if that is cheaper" default:"route" choices:"wait|route|in-place|cheapest"`
+	Machine          string  `key:"machine" doc:"reaction to a failed machine or link of a job: 'reschedule', the job restarts on other cubes; 'hot-standby', a free cube takes over and no work is lost; 'cheapest', the one that loses less time" default:"reschedule" choices:"reschedule|hot-standby|cheapest"`
+	Slowdown         string  `key:"slowdown" doc:"slowdown of a step on routes around a failed switch: 'loads', from the maximum link load of optimised paths for the slice, the switch's dimension and the job's traffic; 'table3', a random row of the TPU v4 paper's Table 3 per job; or 'constant'. With two failed switches jobs wait" default:"loads" choices:"loads|table3|constant"`
+	ConstantSlowdown float64 `key:"slower" doc:"slowdown for 'constant'; the default is the mean of Table 3" default:"0.04" max:"100" when:"slowdown=constant"`
+	Rolling          bool    `key:"rolling" doc:"whether planned maintenance of a switch waits until all others of its pod are up" default:"true"`
+	Order            string  `key:"repair_order" doc:"order of repairs: 'switches' first, or by 'arrival'" default:"switches" choices:"switches|arrival"`
+	Maintenance      string  `key:"maintenance" doc:"start of planned maintenance: 'drain', jobs write a checkpoint and leave; 'at-job-end', when the last job on the cube has ended" default:"drain" choices:"drain|at-job-end"`
+	Crews            int     `key:"repair_crews" doc:"maximum number of simultaneous repairs, except remote ones; 0 means no limit" default:"0" max:"100000"`
 }
 
 // Spans are the keys of [policy.times].

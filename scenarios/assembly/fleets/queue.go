@@ -7,72 +7,72 @@ import (
 	"sim/workloads/fleet"
 )
 
-// class is what jobs have in common that decides whether one fits.
-type class struct {
-	shape   fleet.Shape
-	routes  bool
-	strange bool
-	band    fleet.Band
+// jobClass is what jobs have in common that decides whether one fits.
+type jobClass struct {
+	shape               fleet.Shape
+	acceptsFaultRouting bool
+	returned            bool
+	band                fleet.Band
 }
 
-// line holds the jobs of a class that wait, in order.
-type line struct {
-	class
-	jobs []*job
-	seen int64 // clock of the queue at which there was no room for any
-	next int   // index in jobs of the one that is tried next
+// classQueue holds the jobs of a class that wait, in order.
+type classQueue struct {
+	jobClass
+	jobs    []*fleetJob
+	triedAt int64 // clock of the queue at which there was no room for any
+	next    int   // index in jobs of the one that is tried next
 }
 
-// queue holds jobs that wait.
-type queue struct {
-	lines map[class]*line
-	order []*line // by band, those that were interrupted first; then as they came up
-	clock int64   // counts when lines are tried
-	fresh []int   // pods by when something there was last freed, the latest first
-	since []int64 // when that was, by pod
-	tried []*line
-	where []int
+// jobQueue holds jobs that wait.
+type jobQueue struct {
+	lines     map[jobClass]*classQueue
+	order     []*classQueue // by band, those that were interrupted first; then as they came up
+	clock     int64         // counts when lines are tried
+	freedPods []int         // pods by when something there was last freed, the latest first
+	freedAt   []int64       // when that was, by pod
+	tried     []*classQueue
+	podBuffer []int
 }
 
-func newQueue(pods int) queue {
-	q := queue{lines: map[class]*line{}, clock: 1}
+func newQueue(pods int) jobQueue {
+	q := jobQueue{lines: map[jobClass]*classQueue{}, clock: 1}
 	for p := range pods {
-		q.fresh, q.since = append(q.fresh, p), append(q.since, 1)
+		q.freedPods, q.freedAt = append(q.freedPods, p), append(q.freedAt, 1)
 	}
 	return q
 }
 
-// touch notes that jobs may fit a pod that did not.
-func (q *queue) touch(pod int) {
-	q.since[pod] = q.clock
-	i := slices.Index(q.fresh, pod)
-	copy(q.fresh[1:i+1], q.fresh[:i])
-	q.fresh[0] = pod
+// noteFreed notes that jobs may fit a pod that did not.
+func (q *jobQueue) noteFreed(pod int) {
+	q.freedAt[pod] = q.clock
+	i := slices.Index(q.freedPods, pod)
+	copy(q.freedPods[1:i+1], q.freedPods[:i])
+	q.freedPods[0] = pod
 }
 
-// blocked reports whether the jobs of a line fit nowhere, for all that is known.
-func (q *queue) blocked(l *line) bool { return q.since[q.fresh[0]] <= l.seen }
+// isBlocked reports whether the jobs of a line fit nowhere, for all that is known.
+func (q *jobQueue) isBlocked(l *classQueue) bool { return q.freedAt[q.freedPods[0]] <= l.triedAt }
 
-// pods lists the pods that the jobs of a line may fit, in order, until it is asked again.
-func (q *queue) pods(l *line) []int {
-	q.where = q.where[:0]
-	for _, p := range q.fresh {
-		if q.since[p] <= l.seen {
+// openPods lists the pods that the jobs of a line may fit, in order, until it is asked again.
+func (q *jobQueue) openPods(l *classQueue) []int {
+	q.podBuffer = q.podBuffer[:0]
+	for _, p := range q.freedPods {
+		if q.freedAt[p] <= l.triedAt {
 			break
 		}
-		q.where = append(q.where, p)
+		q.podBuffer = append(q.podBuffer, p)
 	}
-	slices.Sort(q.where)
-	return q.where
+	slices.Sort(q.podBuffer)
+	return q.podBuffer
 }
 
-// before orders jobs that wait: by band, those that were interrupted first, then by submission.
-func before(a, b *job) int {
+// compareJobs orders jobs that wait: by band, those that were interrupted first, then by submission.
+func compareJobs(a, b *fleetJob) int {
 	if c := cmp.Compare(a.Band, b.Band); c != 0 {
 		return c
 	}
-	if a.strange != b.strange {
-		if a.strange {
+	if a.returned != b.returned {
+		if a.returned {
 			return -1
 		}
 		return 1
@@ -81,23 +81,23 @@ func before(a, b *job) int {
 }
 
 // add puts a job where it belongs.
-func (q *queue) add(j *job) {
-	key := class{j.Shape, j.AcceptsFaultRouting, j.strange, j.Band}
+func (q *jobQueue) add(j *fleetJob) {
+	key := jobClass{j.Shape, j.AcceptsFaultRouting, j.returned, j.Band}
 	l := q.lines[key]
 	if l == nil {
-		l = &line{class: key}
+		l = &classQueue{jobClass: key}
 		q.lines[key] = l
 		q.order = append(q.order, l)
 	}
-	i, _ := slices.BinarySearchFunc(l.jobs, j, before)
+	i, _ := slices.BinarySearchFunc(l.jobs, j, compareJobs)
 	l.jobs = slices.Insert(l.jobs, i, j)
 }
 
 // first returns the line whose job comes first, nil if none waits.
-func (q *queue) first() *line {
-	var best *line
+func (q *jobQueue) first() *classQueue {
+	var best *classQueue
 	for _, l := range q.order {
-		if len(l.jobs) > 0 && (best == nil || before(l.jobs[0], best.jobs[0]) < 0) {
+		if len(l.jobs) > 0 && (best == nil || compareJobs(l.jobs[0], best.jobs[0]) < 0) {
 			best = l
 		}
 	}
@@ -105,7 +105,7 @@ func (q *queue) first() *line {
 }
 
 // remove removes job i of a line.
-func (q *queue) remove(l *line, i int) {
+func (q *jobQueue) remove(l *classQueue, i int) {
 	if i > 0 {
 		l.jobs = slices.Delete(l.jobs, i, i+1)
 		return

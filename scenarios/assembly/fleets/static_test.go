@@ -11,12 +11,12 @@ import (
 // between checkpoints.
 func TestStaticHasNoSwitches(t *testing.T) {
 	c := pod60(0.8)
-	c.Until = 20 * fleet.Day
-	want := simulate(t, c.unswitched(), "static-best-fit")
-	c.Rates[fleet.Switch].PerDay, c.Campaign = 0.1, 10*fleet.Day
+	c.End = 20 * fleet.Day
+	want := simulate(t, c.withoutSwitches(), "static-best-fit")
+	c.Rates[fleet.Switch].PerDay, c.CampaignStart = 0.1, 10*fleet.Day
 	c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: 0.1, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: fleet.Hour}}
 	got := simulate(t, c, "static-best-fit")
-	if got.Failures[fleet.Switch]+got.Failures[fleet.SwitchWork] > 0 || got.Tolerable != 1 || got.Expected != want.Expected || !reflect.DeepEqual(got.Time, want.Time) {
+	if got.Failures[fleet.Switch]+got.Failures[fleet.SwitchWork] > 0 || got.TolerableShare != 1 || got.ExpectedEfficiency != want.ExpectedEfficiency || !reflect.DeepEqual(got.TimeByUse, want.TimeByUse) {
 		t.Errorf("%d switches fail, %d are maintained", got.Failures[fleet.Switch], got.Failures[fleet.SwitchWork])
 	}
 	if o := simulate(t, c, "reconfigurable"); o.Failures[fleet.Switch] == 0 || o.Failures[fleet.SwitchWork] < fleet.PodSwitches {
@@ -33,7 +33,7 @@ func TestCrews(t *testing.T) {
 	}{{1, 1, false}, {0, 0, false}, {0, 1, true}} {
 		q := quiet(jobs(), 500*fleet.Day)
 		day := fleet.Spread{Form: fleet.Constant, Mean: fleet.Day}
-		q.Rates[fleet.Cable] = fleet.Process{PerDay: 2. / cables, Weibull: 1, Repair: day, QuickShare: c.remote, QuickRepair: day}
+		q.Rates[fleet.Cable] = fleet.Process{PerDay: 2. / cablesPerPod, Weibull: 1, Repair: day, QuickShare: c.remote, QuickRepair: day}
 		q.Crews = c.crews
 		o := simulate(t, q, "reconfigurable")
 		if down := float64(o.Failures[fleet.Cable] - o.Repairs[fleet.Cable]); down > 100 != c.piles {

@@ -5,67 +5,67 @@ import (
 	"sim/workloads/fleet"
 )
 
-// dimOf returns the dimension of a switch of a pod.
-func dimOf(number int) int { return number / (fleet.PodSwitches / 3) }
+// switchDim returns the dimension of a switch of a pod.
+func switchDim(number int) int { return number / (fleet.PodSwitches / 3) }
 
-// allowed returns how much slower a job would run in a pod, 0 if it may not: of whole cubes while a switch is down those
+// allowedSlowdown returns how much slower a job would run in a pod, 0 if it may not: of whole cubes while a switch is down those
 // that have opted in, and where it is expected to pay, if that is asked.
-func (s *state) allowed(j *job, p int) float64 {
+func (s *simulation) allowedSlowdown(j *fleetJob, p int) float64 {
 	down := s.pods[p].switchesDown()
 	switch {
 	case down == 0 || j.Shape.Cubes() == 0:
 		return 1
-	case s.c.OCS == Wait || !j.AcceptsFaultRouting || down > 1:
+	case s.config.OCS == ReactionWait || !j.AcceptsFaultRouting || down > 1:
 		return 0
 	}
-	for dim, n := range s.pods[p].out {
+	for dim, n := range s.pods[p].switchesOut {
 		if n == 0 {
 			continue
 		}
-		slow, err := s.c.SlowedBy(s.ctx, &j.Job, dim)
+		slow, err := s.config.RouteSlowdown(s.ctx, &j.Job, dim)
 		if err != nil {
-			s.err = err
+			s.slowdownErr = err
 			return 0
 		}
-		if slow == 0 || s.c.OCS != Cheapest || s.pays(j, p, slow) {
+		if slow == 0 || s.config.OCS != ReactionCheapest || s.reroutingPays(j, p, slow) {
 			return slow
 		}
 	}
 	return 0
 }
 
-// pays reports whether a job is expected to lose no more on routes round the switch of a pod that is down than by
+// reroutingPays reports whether a job is expected to lose no more on routes round the switch of a pod that is down than by
 // waiting until it is up: it keeps to the routes to its end, or leaves them then.
-func (s *state) pays(j *job, p int, slow float64) bool {
-	out := s.residual(p).Seconds()
-	keeps := s.left(j).Seconds() * (slow - 1)
-	leaves := out*(1-1/slow) + (s.setup(j) + s.c.Times.Checkpoint).Seconds()
+func (s *simulation) reroutingPays(j *fleetJob, p int, slow float64) bool {
+	out := s.residualOutage(p).Seconds()
+	keeps := s.remainingWork(j).Seconds() * (slow - 1)
+	leaves := out*(1-1/slow) + (s.setupTime(j) + s.config.Times.Checkpoint).Seconds()
 	return min(keeps, leaves) <= out
 }
 
-// residual returns how long the switch of a pod that went down last is expected to be.
-func (s *state) residual(p int) fleet.Time {
+// residualOutage returns how long the switch of a pod that went down last is expected to be.
+func (s *simulation) residualOutage(p int) fleet.Time {
 	kind := fleet.Switch
-	if s.pods[p].planned {
+	if s.pods[p].isPlanned {
 		kind = fleet.SwitchWork
 	}
-	return s.c.Rates[kind].Repair.Residual(s.now - s.pods[p].since)
+	return s.config.Rates[kind].Repair.Residual(s.now - s.pods[p].switchDownTime)
 }
 
 // switchDown is what a switch that goes down does to the slices of its pod, each of which has links through it. Jobs
 // know of planned maintenance and write a checkpoint.
-func (s *state) switchDown(pod, number int, planned bool) {
+func (s *simulation) switchDown(pod, number int, planned bool) {
 	p := &s.pods[pod]
-	p.out[dimOf(number)]++
-	p.since, p.planned = s.now, planned
+	p.switchesOut[switchDim(number)]++
+	p.switchDownTime, p.isPlanned = s.now, planned
 	for _, slot := range s.jobsOn(pod) {
 		j := s.slots[slot]
 		if j.Shape.Cubes() == 0 {
 			continue
 		}
-		if s.c.OCS == InPlace && (j.phase == running || j.phase == leaving) {
-			if slow := s.allowed(j, pod); slow > 0 {
-				if j.phase == running {
+		if s.config.OCS == ReactionInPlace && (j.phase == phaseRunning || j.phase == phaseLeaving) {
+			if slow := s.allowedSlowdown(j, pod); slow > 0 {
+				if j.phase == phaseRunning {
 					s.reroute(slot, slow)
 				}
 				continue
@@ -74,39 +74,39 @@ func (s *state) switchDown(pod, number int, planned bool) {
 		if planned {
 			s.evict(slot)
 		} else {
-			s.strike(slot)
+			s.interrupt(slot)
 		}
 	}
 }
 
 // reroute changes the routes of a job that runs.
-func (s *state) reroute(slot int32, slow float64) {
+func (s *simulation) reroute(slot int32, slow float64) {
 	j := s.slots[slot]
-	s.leavePhase(j, true)
-	j.slow, j.rerouted = slow, slow > 1
-	s.goOn(slot)
+	s.chargePhase(j, true)
+	j.slowdown, j.rerouted = slow, slow > 1
+	s.startRun(slot)
 }
 
-// workOn begins the planned maintenance of a switch.
-func (s *state) workOn(x int) {
-	_, number := kindOf(x % partsPod)
-	s.switchDown(x/partsPod, number, true)
-	s.mend(x, 0)
+// startSwitchMaintenance begins the planned maintenance of a switch.
+func (s *simulation) startSwitchMaintenance(x int) {
+	_, number := partKind(x % partsPerPod)
+	s.switchDown(x/partsPerPod, number, true)
+	s.setRepairEnd(x, 0)
 }
 
 // switchUp brings a switch back, and begins the maintenance that waited for it. Jobs return to usual routes in place or,
 // where it is expected to pay, by a restart.
-func (s *state) switchUp(pod, number int) {
+func (s *simulation) switchUp(pod, number int) {
 	p := &s.pods[pod]
-	p.out[dimOf(number)]--
-	s.queue.touch(pod)
+	p.switchesOut[switchDim(number)]--
+	s.queue.noteFreed(pod)
 	if p.switchesDown() > 0 {
 		return
 	}
-	if len(p.due) > 0 {
-		x := p.due[0]
-		p.due = p.due[1:]
-		s.workOn(x)
+	if len(p.dueSwitches) > 0 {
+		x := p.dueSwitches[0]
+		p.dueSwitches = p.dueSwitches[1:]
+		s.startSwitchMaintenance(x)
 		return
 	}
 	for _, slot := range s.jobsOn(pod) {
@@ -114,33 +114,33 @@ func (s *state) switchUp(pod, number int) {
 		if !j.rerouted {
 			continue
 		}
-		again := s.setup(j) + s.c.Times.Checkpoint
+		again := s.setupTime(j) + s.config.Times.Checkpoint
 		switch {
-		case s.c.OCS == InPlace && j.phase == running:
+		case s.config.OCS == ReactionInPlace && j.phase == phaseRunning:
 			s.reroute(slot, 1)
-		case s.c.OCS == InPlace && (j.phase == settingUp || j.phase == moving):
-			if j.phase == moving {
-				s.leavePhase(j, true) // its run was at the old speed
+		case s.config.OCS == ReactionInPlace && (j.phase == phaseSetup || j.phase == phaseTakeover):
+			if j.phase == phaseTakeover {
+				s.chargePhase(j, true) // its run was at the old speed
 			}
-			j.slow, j.rerouted = 1, false
-		case s.c.OCS == Cheapest && j.phase == running && s.left(j).Seconds()*(j.slow-1) > again.Seconds():
-			s.count(&s.tally.Migrations)
-			s.leave(slot, s.claim(j, pod, j.at))
+			j.slowdown, j.rerouted = 1, false
+		case s.config.OCS == ReactionCheapest && j.phase == phaseRunning && s.remainingWork(j).Seconds()*(j.slowdown-1) > again.Seconds():
+			s.increment(&s.counters.Migrations)
+			s.checkpointAndLeave(slot, s.addClaim(j, pod, j.place))
 		}
 	}
 }
 
 // reshape gives a job the slice of as many chips on which its step is shortest, if the placement chooses slices.
-func (s *state) reshape(j *job) {
+func (s *simulation) reshape(j *fleetJob) {
 	r, ok := s.policy.(placement.Reshaper)
 	if !ok || j.Shape.Cubes() == 0 {
 		return
 	}
 	best, least := j.Shape, 1.0
 	for _, shape := range r.Reshapes(j.Shape) {
-		longer, err := s.c.Reshaped(s.ctx, &j.Job, shape)
+		longer, err := s.config.ShapeSlowdown(s.ctx, &j.Job, shape)
 		if err != nil {
-			s.err = err
+			s.slowdownErr = err
 			return
 		}
 		if longer < least {
@@ -148,5 +148,5 @@ func (s *state) reshape(j *job) {
 		}
 	}
 	work := func(t fleet.Time) fleet.Time { return max(fleet.Millisecond, fleet.FromSeconds(t.Seconds()*least)) }
-	j.Shape, j.Work, j.Estimate, j.gain = best, work(j.Work), work(j.Estimate), 1/least
+	j.Shape, j.Work, j.Estimate, j.requestedRatio = best, work(j.Work), work(j.Estimate), 1/least
 }

@@ -65,21 +65,21 @@ type Machine struct {
 	seed    uint64
 	packet  units.Bytes // that data inside is sent in, 0 as fluid
 
-	known once.Map[callKey, *carried]
+	results once.Map[callKey, *callResult]
 }
 
 // callKey is what the time of a call depends on.
 type callKey struct {
 	training.Call
-	exchange int     // which of the four all-to-alls of a layer it is, where switches know some ahead
-	layers   float64 // that computing before it is of, where they do
+	exchangeIndex int     // which of the four all-to-alls of a layer it is, where switches know some ahead
+	layers        float64 // that computing before it is of, where they do
 }
 
-// carried is what becomes of a call.
-type carried struct {
-	times []engine.Time // by tier, which carry their parts at the same time
-	bytes []float64     // by tier, that GPUs of a stage send
-	by    string        // the algorithm or planner
+// callResult is what becomes of a call.
+type callResult struct {
+	times  []engine.Time // by tier, which carry their parts at the same time
+	bytes  []float64     // by tier, that GPUs of a stage send
+	method string        // the algorithm or planner
 }
 
 // New returns the tiers of a step, in which data is sent in packets of a size, 0 as fluid. One tier has links of twice
@@ -105,16 +105,16 @@ func New(spec training.Spec, of []Tier, seed uint64, packet units.Bytes, faster 
 	return m, err
 }
 
-// Longer returns how much the calls of a pass of virtual stage v lengthen it.
-func (m *Machine) Longer(ctx context.Context, v int, pass training.Phase) (engine.Time, error) {
-	return m.Without(-1)(ctx, v, pass)
+// PassDelay returns how much the calls of a pass of virtual stage v lengthen it.
+func (m *Machine) PassDelay(ctx context.Context, v int, pass training.Phase) (engine.Time, error) {
+	return m.PassDelayWithout(-1)(ctx, v, pass)
 }
 
-// Without returns Longer where a tier takes no time.
-func (m *Machine) Without(tier int) composition.PassExtension {
+// PassDelayWithout returns Longer where a tier takes no time.
+func (m *Machine) PassDelayWithout(tier int) composition.PassExtension {
 	return func(ctx context.Context, v int, pass training.Phase) (engine.Time, error) {
 		return m.spec.CallTime(v, pass, func(c training.Call) (engine.Time, error) {
-			z, err := m.call(ctx, v, pass, c)
+			z, err := m.callResult(ctx, v, pass, c)
 			if err != nil {
 				return 0, err
 			}
@@ -129,9 +129,9 @@ func (m *Machine) Without(tier int) composition.PassExtension {
 	}
 }
 
-// Carried returns by tier the bytes that it carries in an iteration, of all replicas, and how long it is busy with those
+// TierLoads returns by tier the bytes that it carries in an iteration, of all replicas, and how long it is busy with those
 // of the stage that keeps it busy longest.
-func (m *Machine) Carried(ctx context.Context) (bytes []float64, busy []engine.Time, err error) {
+func (m *Machine) TierLoads(ctx context.Context) (bytes []float64, busy []engine.Time, err error) {
 	s := &m.spec
 	bytes, busy = make([]float64, len(m.tiers)), make([]engine.Time, len(m.tiers))
 	for stage := range s.PP {
@@ -141,7 +141,7 @@ func (m *Machine) Carried(ctx context.Context) (bytes []float64, busy []engine.T
 			for _, pass := range s.ContractedPasses() {
 				times := s.Repeats(v, pass)
 				for _, c := range s.Calls(v, pass) {
-					z, err := m.call(ctx, v, pass, c)
+					z, err := m.callResult(ctx, v, pass, c)
 					if err != nil {
 						return nil, nil, err
 					}
@@ -159,17 +159,17 @@ func (m *Machine) Carried(ctx context.Context) (bytes []float64, busy []engine.T
 	return bytes, busy, nil
 }
 
-// key returns what the time of a call of a pass of virtual stage v depends on. Where sizes are drawn a virtual stage
+// callKey returns what the time of a call of a pass of virtual stage v depends on. Where sizes are drawn a virtual stage
 // has one draw for all its micro-batches and pieces.
-func (m *Machine) key(v int, pass training.Phase, c training.Call) callKey {
+func (m *Machine) callKey(v int, pass training.Phase, c training.Call) callKey {
 	c.Position = training.LayerStart // is no matter
 	k := callKey{Call: c}
 	if c.Kind != training.AllToAll {
 		return k
 	}
 	if slices.ContainsFunc(m.tiers, func(t Tier) bool { return t.Plans != nil && cmp.Or(t.KnownAhead, "none") != "none" }) {
-		if k.exchange = 2 * int(pass-training.Forward); c.Transposed {
-			k.exchange++
+		if k.exchangeIndex = 2 * int(pass-training.Forward); c.Transposed {
+			k.exchangeIndex++
 		}
 		k.layers = m.spec.PieceLayers(v)
 	}
@@ -181,25 +181,25 @@ func (m *Machine) key(v int, pass training.Phase, c training.Call) callKey {
 	return k
 }
 
-// call returns what becomes of a call of a pass of virtual stage v.
-func (m *Machine) call(ctx context.Context, v int, pass training.Phase, c training.Call) (*carried, error) {
-	k := m.key(v, pass, c)
-	return m.known.Get(ctx, k, func() (*carried, error) {
-		z := &carried{times: make([]engine.Time, len(m.tiers)), bytes: make([]float64, len(m.tiers))}
+// callResult returns what becomes of a call of a pass of virtual stage v.
+func (m *Machine) callResult(ctx context.Context, v int, pass training.Phase, c training.Call) (*callResult, error) {
+	k := m.callKey(v, pass, c)
+	return m.results.Get(ctx, k, func() (*callResult, error) {
+		z := &callResult{times: make([]engine.Time, len(m.tiers)), bytes: make([]float64, len(m.tiers))}
 		groups := m.spec.Groups(c, 0, 0)
 		var err error
-		switch t := m.Joins(c); {
+		switch t := m.JoiningTier(c); {
 		case c.Kind == training.AllToAll:
 			var sizes func(a, b int) int64
-			if sizes, err = m.tokens(len(groups[0]), k); err == nil {
-				err = m.exchange(ctx, len(groups[0]), sizes, k, z)
+			if sizes, err = m.tokenSizes(len(groups[0]), k); err == nil {
+				err = m.simulateExchange(ctx, len(groups[0]), sizes, k, z)
 			}
 		case t >= 0 && m.tiers[t].Plans != nil:
 			share, ranks := k, int64(len(groups[0]))
 			share.Bytes = (c.Bytes + ranks - 1) / ranks
-			err = m.exchange(ctx, m.spec.StageGPUs(), among(groups, share.Bytes), share, z)
+			err = m.simulateExchange(ctx, m.spec.StageGPUs(), groupSizes(groups, share.Bytes), share, z)
 		default:
-			err = m.collective(ctx, groups, c, z)
+			err = m.simulateCollective(ctx, groups, c, z)
 		}
 		if err != nil {
 			err = fmt.Errorf("%v %v: %w", c.Dim, c.Kind, err)
@@ -208,8 +208,8 @@ func (m *Machine) call(ctx context.Context, v int, pass training.Phase, c traini
 	})
 }
 
-// tokens returns the bytes that GPU a of a group of n sends to GPU b in an all-to-all of tokens.
-func (m *Machine) tokens(n int, k callKey) (func(a, b int) int64, error) {
+// tokenSizes returns the bytes that GPU a of a group of n sends to GPU b in an all-to-all of tokens.
+func (m *Machine) tokenSizes(n int, k callKey) (func(a, b int) int64, error) {
 	drawn, err := calls.DrawSizes(&m.spec, k.Call, n, m.seed)
 	if drawn == nil {
 		return func(a, b int) int64 { return k.Bytes }, err
@@ -217,10 +217,10 @@ func (m *Machine) tokens(n int, k callKey) (func(a, b int) int64, error) {
 	return func(a, b int) int64 { return drawn[a*n+b] }, err
 }
 
-// among returns the bytes that GPU a of a stage sends to GPU b if every group reduce-scatters or
+// groupSizes returns the bytes that GPU a of a stage sends to GPU b if every group reduce-scatters or
 // all-gathers directly, in which each rank sends every other rank of its group one share. The
 // groups are those of the stage whose first rank is 0.
-func among(groups [][]int32, share int64) func(a, b int) int64 {
+func groupSizes(groups [][]int32, share int64) func(a, b int) int64 {
 	groupOf := map[int]int{} // by rank
 	for i, g := range groups {
 		for _, rank := range g {
@@ -235,11 +235,11 @@ func among(groups [][]int32, share int64) func(a, b int) int64 {
 	}
 }
 
-// exchange carries messages between n consecutive GPUs, each straight to its destination. The
+// simulateExchange carries messages between n consecutive GPUs, each straight to its destination. The
 // function size returns the bytes from one GPU to another. Tiers carry their parts at the same
 // time, each as long as the domain that takes longest. If sizes are not drawn, one domain stands
 // for all.
-func (m *Machine) exchange(ctx context.Context, n int, size func(a, b int) int64, k callKey, z *carried) error {
+func (m *Machine) simulateExchange(ctx context.Context, n int, size func(a, b int) int64, k callKey, z *callResult) error {
 	group := make([]int32, n)
 	for i := range group {
 		group[i] = int32(i)
@@ -276,9 +276,9 @@ func (m *Machine) exchange(ctx context.Context, n int, size func(a, b int) int64
 			t, err := engine.Time(0), error(nil)
 			if by = "direct"; m.tiers[i].Plans != nil {
 				by = m.tiers[i].Planner
-				t, err = m.plan(ctx, i, each, k, sizes)
+				t, err = m.planTime(ctx, i, each, k, sizes)
 			} else {
-				t, err = m.direct(ctx, i, group[:each], sizes)
+				t, err = m.directTime(ctx, i, group[:each], sizes)
 				t += engine.Time(others) * m.tiers[i].MessageOverhead // those may all be started first
 			}
 			if err != nil {
@@ -287,14 +287,14 @@ func (m *Machine) exchange(ctx context.Context, n int, size func(a, b int) int64
 			z.times[i] = max(z.times[i], t)
 		}
 		if by != "" {
-			z.by = strings.TrimPrefix(z.by+" and "+by, " and ")
+			z.method = strings.TrimPrefix(z.method+" and "+by, " and ")
 		}
 	}
 	return nil
 }
 
-// direct returns how long messages of some sizes between the GPUs of a domain of tier i take that go straight.
-func (m *Machine) direct(ctx context.Context, i int, in []int32, sizes []int64) (engine.Time, error) {
+// directTime returns how long messages of some sizes between the GPUs of a domain of tier i take that go straight.
+func (m *Machine) directTime(ctx context.Context, i int, in []int32, sizes []int64) (engine.Time, error) {
 	direct, _ := collective.ByName("direct")
 	network, _ := m.machine.Domain(i)
 	p := &collective.Problem{Call: collective.Call{Kind: collective.AllToAll, Group: in, Sizes: sizes}, Network: network}
@@ -306,8 +306,8 @@ func (m *Machine) direct(ctx context.Context, i int, in []int32, sizes []int64) 
 	return t, err
 }
 
-// plan returns how long tier i, which reconfigures, takes for messages of some sizes among some GPUs.
-func (m *Machine) plan(ctx context.Context, i, gpus int, k callKey, sizes []int64) (engine.Time, error) {
+// planTime returns how long tier i, which reconfigures, takes for messages of some sizes among some GPUs.
+func (m *Machine) planTime(ctx context.Context, i, gpus int, k callKey, sizes []int64) (engine.Time, error) {
 	s := *m.tiers[i].Plans
 	s.Seed, s.Fabric.ScaleUp.GPUs, s.Engine.Level, s.Policy.Planners = m.seed, gpus, "cost", []string{m.tiers[i].Planner}
 	s.Fabric.ScaleUp.KnownAhead = m.tiers[i].KnownAhead
@@ -323,28 +323,28 @@ func (m *Machine) plan(ctx context.Context, i, gpus int, k callKey, sizes []int6
 		}
 	}
 	each, err := plans.ExchangeTimes(ctx, &s, k.layers)
-	return each[k.exchange], err
+	return each[k.exchangeIndex], err
 }
 
-// kinds are the calls that collective algorithms carry out.
-var kinds = map[training.CallKind]collective.Kind{
+// collectiveKinds are the calls that collective algorithms carry out.
+var collectiveKinds = map[training.CallKind]collective.Kind{
 	training.AllReduce: collective.AllReduce, training.ReduceScatter: collective.ReduceScatter, training.AllGather: collective.AllGather,
 }
 
-// collective is a call of another kind, by all groups of a stage in the first domain of the tier of links that joins
+// simulateCollective is a call of another kind, by all groups of a stage in the first domain of the tier of links that joins
 // them.
-func (m *Machine) collective(ctx context.Context, groups [][]int32, c training.Call, z *carried) error {
-	t := m.Joins(c)
+func (m *Machine) simulateCollective(ctx context.Context, groups [][]int32, c training.Call, z *callResult) error {
+	t := m.JoiningTier(c)
 	if t < 0 {
 		return fmt.Errorf("no tier of links joins the %d GPUs of a group", len(groups[0]))
 	}
 	in := slices.DeleteFunc(slices.Clone(groups), func(g []int32) bool { return int(slices.Max(g)) >= m.machine.Machine[t].GPUs })
-	least, failed := engine.Never, error(nil)
+	shortest, failed := engine.Never, error(nil)
 	for _, row := range collective.Table {
 		if name := m.tiers[t].Collective; name != collective.BestName && name != row.Name {
 			continue
 		}
-		schedules, err := m.expand(ctx, row, c, in, t)
+		schedules, err := m.expandCalls(ctx, row, c, in, t)
 		if errors.Is(err, collective.ErrUnserved) {
 			failed = err
 			continue
@@ -356,24 +356,24 @@ func (m *Machine) collective(ctx context.Context, groups [][]int32, c training.C
 		if err != nil {
 			return err
 		}
-		if end < least {
-			least, z.times[t], z.by = end, end, row.Name
+		if end < shortest {
+			shortest, z.times[t], z.method = end, end, row.Name
 			for i := range bytes {
 				z.bytes[i] = bytes[i] * float64(len(groups)) / float64(len(in))
 			}
 		}
 	}
-	if z.by == "" {
+	if z.method == "" {
 		return failed
 	}
 	return nil
 }
 
-// expand returns what an algorithm makes of a call by some groups in a domain of tier t.
-func (m *Machine) expand(ctx context.Context, row collective.Row, c training.Call, groups [][]int32, t int) (all []*collective.Schedule, err error) {
+// expandCalls returns what an algorithm makes of a call by some groups in a domain of tier t.
+func (m *Machine) expandCalls(ctx context.Context, row collective.Row, c training.Call, groups [][]int32, t int) (all []*collective.Schedule, err error) {
 	network := m.machine.Direct(m.machine.Domain(t))
 	for _, group := range groups {
-		p := &collective.Problem{Call: collective.Call{Kind: kinds[c.Kind], Group: group, Bytes: c.Bytes}, Network: network}
+		p := &collective.Problem{Call: collective.Call{Kind: collectiveKinds[c.Kind], Group: group, Bytes: c.Bytes}, Network: network}
 		if y := m.machine.Systems[t].Torus; y != nil && t == 0 {
 			p.Torus = y
 		}
@@ -391,15 +391,15 @@ func (m *Machine) expand(ctx context.Context, row collective.Row, c training.Cal
 	return all, nil
 }
 
-// Unserved returns why the algorithm that the scenario names for the tier of a call does not serve it; nil where it
+// UnservedReason returns why the algorithm that the scenario names for the tier of a call does not serve it; nil where it
 // does, or none is named.
-func (m *Machine) Unserved(ctx context.Context, c training.Call) error {
-	t := m.Joins(c)
+func (m *Machine) UnservedReason(ctx context.Context, c training.Call) error {
+	t := m.JoiningTier(c)
 	row, err := collective.ByName(m.tiers[t].Collective)
 	if err != nil || c.Kind == training.AllToAll { // which is best of all, or direct
 		return nil
 	}
-	if _, err := m.expand(ctx, row, c, m.spec.Groups(c, 0, 0)[:1], t); errors.Is(err, collective.ErrUnserved) {
+	if _, err := m.expandCalls(ctx, row, c, m.spec.Groups(c, 0, 0)[:1], t); errors.Is(err, collective.ErrUnserved) {
 		return err
 	}
 	return nil
@@ -418,26 +418,26 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 	if err != nil {
 		return 0, nil, err
 	}
-	var pinned, ranks []int32
+	var pinned, sendOrder []int32
 	schedules = slices.Clone(schedules)
 	for i, s := range schedules {
 		s = s.Balance(flows, paths)
 		schedules[i] = s
 		stay := slices.Repeat([]int32{-1}, len(s.Group))
-		pinned, ranks = append(append(pinned, s.Links()...), stay...), append(append(ranks, s.Ranks()...), stay...)
+		pinned, sendOrder = append(append(pinned, s.Links()...), stay...), append(append(sendOrder, s.Ranks()...), stay...)
 	}
-	lay := func(late []engine.Time) (*engine.Graph, error) {
+	buildGraph := func(latencies []engine.Time) (*engine.Graph, error) {
 		g := &engine.Graph{MessageOverhead: m.tiers[t].MessageOverhead}
 		for _, s := range schedules {
 			a := collective.AppendOptions{LinksKeepOrder: m.packet > 0}
-			if late != nil {
-				a.Latencies = late[len(g.Tasks):]
+			if latencies != nil {
+				a.Latencies = latencies[len(g.Tasks):]
 			}
 			s.Append(g, a)
 		}
 		return g, g.Freeze()
 	}
-	g, err := lay(nil)
+	g, err := buildGraph(nil)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -449,11 +449,11 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 	if err != nil {
 		return 0, nil, err
 	}
-	bytes, late := make([]float64, len(m.tiers)), make([]engine.Time, len(g.Tasks))
+	bytes, latencies := make([]float64, len(m.tiers)), make([]engine.Time, len(g.Tasks))
 	for i := range g.Tasks {
 		uses := r.Of(int32(i))
 		for _, u := range uses {
-			late[i] += network.Links[u.Resource].Latency
+			latencies[i] += network.Links[u.Resource].Latency
 		}
 		if len(uses) > 0 {
 			bytes[slices.IndexFunc(first, func(f int) bool { return f > int(uses[0].Resource) })-1] += float64(g.Tasks[i].Bytes)
@@ -466,20 +466,20 @@ func (m *Machine) simulate(ctx context.Context, schedules []*collective.Schedule
 			network.Links[i].Channels = int32(paths.Channels())
 		}
 	}
-	d := composition.NewPathDecision(network, ends, paths, int32(m.packet), packet.Options{Seed: m.seed, TaskRank: ranks})
-	d.ArrivalDelays = func(*engine.Graph) []engine.Time { return late }
-	out, err := composition.Simulate(ctx, level, &composition.Job{Graph: g, WithArrivalDelays: lay}, d)
+	d := composition.NewPathDecision(network, ends, paths, int32(m.packet), packet.Options{Seed: m.seed, TaskRank: sendOrder})
+	d.ArrivalDelays = func(*engine.Graph) []engine.Time { return latencies }
+	out, err := composition.Simulate(ctx, level, &composition.Job{Graph: g, WithArrivalDelays: buildGraph}, d)
 	if err != nil {
 		return 0, nil, err
 	}
 	return out.Trace.Makespan, bytes, nil
 }
 
-// Joins returns the tier that carries a call of a stage, or -1 if no tier does. All tiers whose
+// JoiningTier returns the tier that carries a call of a stage, or -1 if no tier does. All tiers whose
 // domains part a group carry an all-to-all; the outermost of them is returned. Another call is
 // carried by the innermost tier of links that joins each group. A tier that reconfigures carries
 // synchronisation among the copies in a stage, as an exchange, if no tier of links does.
-func (m *Machine) Joins(c training.Call) int {
+func (m *Machine) JoiningTier(c training.Call) int {
 	joins := func(all bool) (t int) {
 		for _, g := range m.spec.Groups(c, 0, 0) {
 			t = max(t, m.machine.JoiningTier(all, g...))

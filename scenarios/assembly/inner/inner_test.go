@@ -88,7 +88,7 @@ func TestClosedForms(t *testing.T) {
 				bytes, busy := make([]float64, len(c.tiers)), make([]float64, len(c.tiers))
 				calls := map[training.CallKind]bool{}
 				passes(m, func(v int, pass training.Phase, k training.Call) {
-					z, err := m.call(t.Context(), v, pass, k)
+					z, err := m.callResult(t.Context(), v, pass, k)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -132,7 +132,7 @@ func TestClosedForms(t *testing.T) {
 				if len(calls) < 3 {
 					t.Fatalf("the step has calls %v", calls)
 				}
-				gotBytes, gotBusy, err := m.Carried(t.Context())
+				gotBytes, gotBusy, err := m.TierLoads(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -157,7 +157,7 @@ func TestLonger(t *testing.T) {
 	for _, pass := range []training.Phase{training.Forward, training.Backward} {
 		for without := -1; without < 2; without++ {
 			want, err := m.spec.CallTime(0, pass, func(c training.Call) (engine.Time, error) {
-				z, err := m.call(t.Context(), 0, pass, c)
+				z, err := m.callResult(t.Context(), 0, pass, c)
 				if err != nil {
 					return 0, err
 				}
@@ -167,18 +167,18 @@ func TestLonger(t *testing.T) {
 				}
 				return slices.Max(times), nil
 			})
-			got, err2 := m.Without(without)(t.Context(), 0, pass)
+			got, err2 := m.PassDelayWithout(without)(t.Context(), 0, pass)
 			if err != nil || err2 != nil || got != want || without < 0 && got == 0 {
 				t.Errorf("without tier %d a pass is %v longer, want %v (%v, %v)", without, got, want, err, err2)
 			}
 		}
-		all, err := m.Longer(t.Context(), 0, pass)
-		none, err2 := m.Without(1)(t.Context(), 0, pass)
+		all, err := m.PassDelay(t.Context(), 0, pass)
+		none, err2 := m.PassDelayWithout(1)(t.Context(), 0, pass)
 		if err != nil || err2 != nil || none >= all || none == 0 {
 			t.Errorf("a pass is %v longer, %v without the outer tier", all, none)
 		}
 	}
-	if words := m.words(t.Context()); !strings.Contains(words, "tp all-gather by ring") || !strings.Contains(words, "ep all-to-all by direct and direct") {
+	if words := m.callMethods(t.Context()); !strings.Contains(words, "tp all-gather by ring") || !strings.Contains(words, "ep all-to-all by direct and direct") {
 		t.Errorf("carried %q", words)
 	}
 }
@@ -194,19 +194,19 @@ func TestReconfiguredTier(t *testing.T) {
 		}
 		passes(m, func(v int, pass training.Phase, k training.Call) {
 			if k.Kind != training.AllToAll {
-				if m.Joins(k) != 0 {
-					t.Errorf("tier %d carries %v", m.Joins(k), k.Kind)
+				if m.JoiningTier(k) != 0 {
+					t.Errorf("tier %d carries %v", m.JoiningTier(k), k.Kind)
 				}
 				return
 			}
-			z, err := m.call(t.Context(), v, pass, k)
+			z, err := m.callResult(t.Context(), v, pass, k)
 			if err != nil {
 				t.Fatal(err)
 			}
 			// From 0 to 1 goes inside, but from 1 to 2 does not: all 7 shifts are needed.
 			chunks := math.Ceil(float64(k.Bytes) / 1e4)
 			want := 7*1e-6 + 7*chunks*8e4/rate
-			if got := z.times[1].Seconds(); m.Joins(k) != 1 || math.Abs(got-want) > 1e-6*want || z.bytes[1] != 6*8*float64(k.Bytes) {
+			if got := z.times[1].Seconds(); m.JoiningTier(k) != 1 || math.Abs(got-want) > 1e-6*want || z.bytes[1] != 6*8*float64(k.Bytes) {
 				t.Errorf("all-to-all of %d B: %v s and %v B, want %v s and %v B", k.Bytes, got, z.bytes[1], want, 6*8*float64(k.Bytes))
 			}
 		})
@@ -237,16 +237,16 @@ func TestErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, k := range spec.Calls(0, training.Forward) {
-			_, err := m.call(t.Context(), 0, training.Forward, k)
-			if why := m.Unserved(t.Context(), k); (why != nil) != (err != nil) {
+			_, err := m.callResult(t.Context(), 0, training.Forward, k)
+			if why := m.UnservedReason(t.Context(), k); (why != nil) != (err != nil) {
 				t.Errorf("%s, %v: unserved %v, carried with %v", row.Name, k.Kind, why, err)
 			}
 			if err == nil {
 				continue
 			}
 			unserved++
-			_, longer := m.Longer(t.Context(), 0, training.Forward)
-			_, _, carried := m.Carried(t.Context())
+			_, longer := m.PassDelay(t.Context(), 0, training.Forward)
+			_, _, carried := m.TierLoads(t.Context())
 			_, system := NewSystem(t.Context(), spec, []Tier{newSwitch(8, 1e11, row.Name)}, 1, 0, "outer", nil)
 			for _, err := range []error{err, longer, carried, system} {
 				if !errors.Is(err, collective.ErrUnserved) {
@@ -268,7 +268,7 @@ func TestErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := m.Longer(ended, 0, training.Forward); err == nil {
+		if _, err := m.PassDelay(ended, 0, training.Forward); err == nil {
 			t.Errorf("packets of %d B are carried after the context has ended", packet)
 		}
 	}
@@ -278,7 +278,7 @@ func TestErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, k := range spec.Calls(0, training.Forward) {
-		if joins := m.Joins(k); k.Kind == training.AllToAll && joins != -1 {
+		if joins := m.JoiningTier(k); k.Kind == training.AllToAll && joins != -1 {
 			t.Errorf("domains of 2 join %d ranks by tier %d", len(spec.Groups(k, 0, 0)[0]), joins)
 		}
 	}
@@ -333,12 +333,12 @@ func TestSystem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bytes, busy, err := m.Carried(t.Context())
+	bytes, busy, err := m.TierLoads(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	longer := func(of *Machine, without int) float64 {
-		x, err := of.Without(without)(t.Context(), 0, training.Forward)
+		x, err := of.PassDelayWithout(without)(t.Context(), 0, training.Forward)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -346,7 +346,7 @@ func TestSystem(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	for fails := range 8 {
-		f := newFakeStep(t, spec, m.Longer)
+		f := newFakeStep(t, spec, m.PassDelay)
 		f.fails, f.err = fails, broken
 		s, err := NewSystem(t.Context(), spec, of, 1, 0, "outer", func(composition.PassExtension) (assembly.System, error) { return f, nil })
 		if err != nil {
@@ -388,7 +388,7 @@ func TestSystem(t *testing.T) {
 			t.Errorf("the step is simulated %d times, want 5", f.call)
 		}
 	}
-	moving := newFakeStep(t, spec, m.Longer)
+	moving := newFakeStep(t, spec, m.PassDelay)
 	moving.run.Level = "packet"
 	s, err := NewSystem(t.Context(), spec, of, 1, 0, "outer", func(composition.PassExtension) (assembly.System, error) { return moving, nil })
 	if err != nil {
@@ -415,7 +415,7 @@ func TestOverhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	passes(m, func(v int, pass training.Phase, k training.Call) {
-		z, err := m.call(t.Context(), v, pass, k)
+		z, err := m.callResult(t.Context(), v, pass, k)
 		if err != nil {
 			t.Fatal(err)
 		}

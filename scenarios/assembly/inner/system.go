@@ -12,13 +12,13 @@ import (
 	"sim/workloads/training"
 )
 
-// system is a step on a machine: its outermost tier is a system of its own, whose passes are longer by the calls that
+// tieredSystem is a step on a machine: its outermost tier is a system of its own, whose passes are longer by the calls that
 // inner tiers carry.
-type system struct {
+type tieredSystem struct {
 	assembly.System
-	of     *Machine
-	outer  string // what the outermost tier is
-	inside []composition.InnerTier
+	machine    *Machine
+	outer      string // what the outermost tier is
+	innerTiers []composition.InnerTier
 }
 
 // NewSystem makes the system of a step on tiers, the outermost of which on is the system. Data inside is sent in
@@ -28,8 +28,8 @@ func NewSystem(ctx context.Context, spec training.Spec, of []Tier, seed uint64, 
 	if err != nil {
 		return nil, err
 	}
-	s := &system{of: m, outer: outer}
-	bytes, busy, err := m.Carried(ctx)
+	s := &tieredSystem{machine: m, outer: outer}
+	bytes, busy, err := m.TierLoads(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -38,14 +38,14 @@ func NewSystem(ctx context.Context, spec training.Spec, of []Tier, seed uint64, 
 		if err != nil {
 			return nil, err
 		}
-		s.inside = append(s.inside, composition.InnerTier{Kind: of[i].Kind, Bytes: bytes[i], Busy: busy[i], WithoutTier: m.Without(i), DoubledRate: fast.Longer})
+		s.innerTiers = append(s.innerTiers, composition.InnerTier{Kind: of[i].Kind, Bytes: bytes[i], Busy: busy[i], WithoutTier: m.PassDelayWithout(i), DoubledRate: fast.PassDelay})
 	}
-	s.System, err = on(m.Longer)
+	s.System, err = on(m.PassDelay)
 	return s, err
 }
 
 // Decide has the policy decide on the outermost tier, and measures all tiers.
-func (s *system) Decide(ctx context.Context, policy string, workers int, limit float64) (*assembly.PolicyResult, error) {
+func (s *tieredSystem) Decide(ctx context.Context, policy string, workers int, limit float64) (*assembly.PolicyResult, error) {
 	a, err := s.System.Decide(ctx, policy, workers, limit)
 	if a == nil || err != nil {
 		return nil, err
@@ -54,11 +54,11 @@ func (s *system) Decide(ctx context.Context, policy string, workers int, limit f
 		if _, done := a.Row.Metrics["makespan_s"]; a.Run == nil || !done {
 			return nil
 		}
-		if err := composition.MeasureInnerTiers(ctx, a.Run, &a.Row, s.inside, s.of.Longer, s.outer); err != nil {
+		if err := composition.MeasureInnerTiers(ctx, a.Run, &a.Row, s.innerTiers, s.machine.PassDelay, s.outer); err != nil {
 			return err
 		}
 		if _, done := a.Row.Metrics["tier1_bytes"]; done {
-			a.Row.Labels["tier_calls"] = s.of.words(ctx)
+			a.Row.Labels["tier_calls"] = s.machine.callMethods(ctx)
 		}
 		return nil
 	})
@@ -66,12 +66,12 @@ func (s *system) Decide(ctx context.Context, policy string, workers int, limit f
 }
 
 // Work is that of the outermost tier, whose passes are longer by the calls inside.
-func (s *system) Work(ctx context.Context, policy string) (*trace.RankGraph, error) {
+func (s *tieredSystem) Work(ctx context.Context, policy string) (*trace.RankGraph, error) {
 	return assembly.WorkOf(ctx, s.System, s.outer, policy)
 }
 
-// words says which algorithm or planner carries which calls.
-func (m *Machine) words(ctx context.Context) string {
+// callMethods says which algorithm or planner carries which calls.
+func (m *Machine) callMethods(ctx context.Context) string {
 	var all []string
 	for _, dim := range training.Dims {
 		for _, kind := range []training.CallKind{training.AllReduce, training.ReduceScatter, training.AllGather, training.AllToAll} {
@@ -79,9 +79,9 @@ func (m *Machine) words(ctx context.Context) string {
 			for v := range m.spec.VirtualStages() {
 				for _, pass := range m.spec.ContractedPasses() {
 					for _, c := range m.spec.Calls(v, pass) {
-						if z, err := m.call(ctx, v, pass, c); c.Dim == dim && c.Kind == kind && err == nil && !by[z.by] {
-							by[z.by] = true
-							all = append(all, fmt.Sprintf("%v %v by %s", dim, kind, z.by))
+						if z, err := m.callResult(ctx, v, pass, c); c.Dim == dim && c.Kind == kind && err == nil && !by[z.method] {
+							by[z.method] = true
+							all = append(all, fmt.Sprintf("%v %v by %s", dim, kind, z.method))
 						}
 					}
 				}

@@ -28,7 +28,7 @@ var EndpointKeys = []string{
 // is nil of a graph. Of one cell of many whether its routers can serve it is not asked.
 func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, f torus.Faults) {
 	w := &s.Workload.Traffic
-	r := &routed{s: s, System: links.System{Torus: t}}
+	r := &routingSystem{s: s, System: links.System{Torus: t}}
 	if len(s.Fabric.InnerTiers) > 0 {
 		z, err := s.Fabric.Build()
 		if err != nil {
@@ -57,7 +57,7 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 			"choose more nodes, fewer switches, or let fewer fail")
 		return
 	}
-	if flows := float64(up) * float64(up-1); s.ManyFlows() && w.Message > 0 && flows*float64(w.Message) > assembly.MaxTotalBytes {
+	if flows := float64(up) * float64(up-1); s.CoversAllPairs() && w.Message > 0 && flows*float64(w.Message) > assembly.MaxTotalBytes {
 		c.Clash([]string{"workload.message"}, fmt.Sprintf("%.0f messages of %d B are more bytes than can be counted", flows, int64(w.Message)),
 			fmt.Sprintf("write at most %.0f B", math.Floor(assembly.MaxTotalBytes/flows)))
 		return
@@ -68,13 +68,13 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 	if w := s.Workload.Work; w != nil {
 		placed := w.Dims() != nil
 		if s.BlockGPUs > 0 && placed {
-			up = len(s.ranks(t, nodes, r.Down).Slots)
+			up = len(s.mappingProblem(t, nodes, r.Down).Slots)
 		}
 		if !checkWork(c, s, w, up) {
 			return
 		}
 		if placed {
-			p := s.ranks(t, nodes, r.Down)
+			p := s.mappingProblem(t, nodes, r.Down)
 			assembly.CheckMappings(c, &s.Mapping, func(text string) error {
 				_, err := mapping.Place(context.Background(), text, p, mapping.Options{})
 				return err
@@ -84,45 +84,45 @@ func Check(c *schema.Reader, s *Scenario, cell bool, nodes int, t *torus.Torus, 
 			return
 		}
 	}
-	if keys, err := r.lay(); assembly.ReportConflict(c, keys, err) {
+	if keys, err := r.checkTraffic(); assembly.ReportConflict(c, keys, err) {
 		return
 	}
 	if s.Engine.Level == "packet" {
 		checkPackets(c, s)
 	}
 	if len(c.Diagnostics) == 0 {
-		checkRoutes(c, r, cell, up)
+		checkPaths(c, r, cell, up)
 	}
 }
 
-// lay lays out what may not be, and returns the keys that are at fault then.
-func (r *routed) lay() (keys []string, err error) {
-	w := r.s.work()
-	if w.lay == nil {
+// checkTraffic lays out what may not be, and returns the keys that are at fault then.
+func (r *routingSystem) checkTraffic() (keys []string, err error) {
+	w := r.s.workKind()
+	if w.check == nil {
 		return nil, nil
 	}
-	return w.lay(r, max(1, int64(r.s.Workload.Message)), []string{
+	return w.check(r, max(1, int64(r.s.Workload.Message)), []string{
 		"fabric.failed_chips", "fabric.failed_machines", "fabric.dims", "fabric.open", "fabric.edges", "fabric.file", "workload.kind",
 	})
 }
 
-// blame returns the keys that err is about: the size of messages where another one would do, which try finds out.
-func blame(err error, where []string, try func() error) ([]string, error) {
+// blamedKeys returns the keys that err is about: the size of messages where another one would do, which try finds out.
+func blamedKeys(err error, where []string, try func() error) ([]string, error) {
 	if err != nil && try() == nil {
 		return []string{"workload.message"}, err
 	}
 	return where, err
 }
 
-// layDataTensor is lay of data-tensor traffic: its slices are counted, its rings laid.
-func (r *routed) layDataTensor(int64, []string) (keys []string, err error) {
+// checkDataTensor is lay of data-tensor traffic: its slices are counted, its rings laid.
+func (r *routingSystem) checkDataTensor(int64, []string) (keys []string, err error) {
 	w := &r.s.Workload
-	slice, ring := r.span(w.TensorDims), r.span(w.DataDims)
+	slice, ring := r.spannedNodes(w.TensorDims), r.spannedNodes(w.DataDims)
 	where := []string{"workload.tensor_dims", "workload.data_dims", "fabric.failed_chips", "fabric.failed_machines", "fabric.dims"}
 	if slice < 2 && ring < 2 {
 		return append([]string{"fabric.dims"}, where...), errors.New("neither slices nor rings have two nodes; want larger dimensions")
 	}
-	if err := assembly.Flow.Scale(float64(r.nodes())*float64(slice-1)).CheckLimits("the flows in slices", "smaller slices"); err != nil {
+	if err := assembly.Flow.Scale(float64(r.numNodes())*float64(slice-1)).CheckLimits("the flows in slices", "smaller slices"); err != nil {
 		return append([]string{"workload.tensor_dims"}, where...), err
 	}
 	if ring > 1 {
@@ -159,15 +159,15 @@ func checkPackets(c *schema.Reader, s *Scenario) {
 	checkTimes(c, s)
 }
 
-// fewerHops says what makes fewer hops of packets.
-func fewerHops(s *Scenario) string {
+// hopsRemedy says what makes fewer hops of packets.
+func hopsRemedy(s *Scenario) string {
 	ways, levels := "larger packets or smaller messages", `"flow" or "static"`
 	switch {
 	case s.Workload.Work != nil:
 		ways = strings.TrimSpace("larger packets " + s.Workload.Work.SizeRemedy())
-	case s.traffic().Listed:
+	case s.trafficKind().IsListed:
 		ways = "larger packets or less traffic"
-	case s.Sized():
+	case s.HasUniformSize():
 	case s.Workload.Source == "poisson":
 		ways, levels = "a shorter workload.duration and warmup, less load", `"static"`
 	default:
@@ -186,7 +186,7 @@ func checkTimes(c *schema.Reader, s *Scenario) {
 	}
 	switch {
 	case s.Workload.Call != nil:
-	case s.traffic().Turns:
+	case s.trafficKind().Alternates:
 		long(w.Start.Seconds()+2*float64(w.Alternations)*w.Phase.Seconds(), "workload.phase", "workload.start", "workload.alternations")
 		ring := collective.OnOff{Rate: w.RingRate, PayloadBytes: int32(w.Payload), WireBytes: int32(w.Packet), Start: w.Start, Duration: w.Phase}
 		if err := ring.Check(); err != nil {

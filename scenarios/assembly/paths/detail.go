@@ -12,17 +12,17 @@ import (
 	"sim/scenarios/result"
 )
 
-// mostDrawn is the most nodes of a torus that figures show.
-const mostDrawn = 4096
+// maxDrawnNodes is the most nodes of a torus that figures show.
+const maxDrawnNodes = 4096
 
 // describe adds what figures need, and the files of links and queues.
-func (a *routedAnswer) describe(ctx context.Context, o *assembly.Outcome) {
-	p := result.Simulation{Policy: a.Row.Policy, Traffic: a.traffic(ctx)}
+func (a *routingResult) describe(ctx context.Context, o *assembly.Outcome) {
+	p := result.Simulation{Policy: a.Row.Policy, Traffic: a.explainTraffic(ctx)}
 	switch {
-	case a.r.Torus == nil:
-		p.Graph = a.wires(ctx)
-	case a.r.Torus.Nodes() <= mostDrawn:
-		p.Torus = a.lattice(ctx)
+	case a.system.Torus == nil:
+		p.Graph = a.graphDetail(ctx)
+	case a.system.Torus.Nodes() <= maxDrawnNodes:
+		p.Torus = a.torusDetail(ctx)
 	}
 	if s := a.Stats; s != nil {
 		p.MakespanS = s.End.Seconds()
@@ -30,10 +30,10 @@ func (a *routedAnswer) describe(ctx context.Context, o *assembly.Outcome) {
 	}
 	a.addTimeline(&p, o.TimelineTasks)
 	o.Detail.Policies = append(o.Detail.Policies, p)
-	routes := assembly.Routes{Policy: a.Row.Policy, Network: a.r.Known, Flows: a.r.load.flows, Paths: a.walks}
+	routes := assembly.Routes{Policy: a.Row.Policy, Network: a.system.Known, Flows: a.system.load.flows, Paths: a.paths}
 	if a.sums != nil {
 		routes.ComputePaths = func() (*engine.Paths, error) {
-			d, err := routing.RouteSystem(ctx, &a.r.System, routing.ByName(a.Row.Policy).Router, a.r.problem(a.seen), a.r.s.options())
+			d, err := routing.RouteSystem(ctx, &a.system.System, routing.ByName(a.Row.Policy).Router, a.system.routingProblem(a.visible), a.system.s.options())
 			if err != nil {
 				return nil, err
 			}
@@ -43,13 +43,13 @@ func (a *routedAnswer) describe(ctx context.Context, o *assembly.Outcome) {
 	o.Routes = append(o.Routes, routes)
 }
 
-// lattice describes the torus, what its links carry, and ways round what is down.
-func (a *routedAnswer) lattice(ctx context.Context) *result.Torus {
-	t, h := a.r.Torus, a.r.Health
+// torusDetail describes the torus, what its links carry, and ways round what is down.
+func (a *routingResult) torusDetail(ctx context.Context) *result.Torus {
+	t, h := a.system.Torus, a.system.Health
 	l := &result.Torus{Dims: t.Dims, Unit: "messages"}
 	for i, link := range t.Links() {
 		one := result.TorusLink{
-			From: int(link.From), To: int(link.To), Dim: int(link.Dim), Up: link.Up, Wrap: link.Wrap, Load: a.link[i],
+			From: int(link.From), To: int(link.To), Dim: int(link.Dim), Up: link.Up, Wrap: link.Wrap, Load: a.linkLoads[i],
 		}
 		switch h.Link[i] {
 		case torus.Down:
@@ -59,18 +59,18 @@ func (a *routedAnswer) lattice(ctx context.Context) *result.Torus {
 		}
 		l.Links = append(l.Links, one)
 	}
-	a.addWays(ctx, l)
-	l.Pairs = a.pairs(ctx)
+	a.addDetours(ctx, l)
+	l.Pairs = a.pairPaths(ctx)
 	return l
 }
 
-// wires describes a graph or tiers, and what its links carry; nil of one that is too large to be drawn.
-func (a *routedAnswer) wires(ctx context.Context) *result.Graph {
-	r := a.r
-	if int(r.Whole.Nodes) > mostDrawn || len(r.Whole.Links) > mostWires {
+// graphDetail describes a graph or tiers, and what its links carry; nil of one that is too large to be drawn.
+func (a *routingResult) graphDetail(ctx context.Context) *result.Graph {
+	r := a.system
+	if int(r.Whole.Nodes) > maxDrawnNodes || len(r.Whole.Links) > maxDrawnLinks {
 		return nil
 	}
-	g := &result.Graph{Unit: "messages", Pairs: a.pairs(ctx)}
+	g := &result.Graph{Unit: "messages", Pairs: a.pairPaths(ctx)}
 	for n := range r.Whole.Nodes {
 		g.Nodes = append(g.Nodes, result.GraphNode{Name: r.nodeName(n), Switch: true})
 	}
@@ -78,23 +78,23 @@ func (a *routedAnswer) wires(ctx context.Context) *result.Graph {
 		g.Nodes[f.Src].Switch, g.Nodes[f.Dst].Switch = false, false
 	}
 	for i, l := range r.Whole.Links {
-		g.Links = append(g.Links, result.GraphLink{From: int(l.From), To: int(l.To), Load: a.link[i], Speed: r.speed(i)})
+		g.Links = append(g.Links, result.GraphLink{From: int(l.From), To: int(l.To), Load: a.linkLoads[i], Speed: r.relativeRate(i)})
 	}
 	return g
 }
 
 const (
-	mostWires = 8192   // links of a graph that figures show
-	mostHops  = 60_000 // of all routes that are kept for them
-	hopBase   = '0'    // the first link out of a node
+	maxDrawnLinks = 8192   // links of a graph that figures show
+	maxStoredHops = 60_000 // of all routes that are kept for them
+	firstPort     = '0'    // the first link out of a node
 )
 
-// pairs writes out the routes of all pairs of nodes, as result.Torus.Pairs has them; nil where they are too many, or
+// pairPaths writes out the routes of all pairs of nodes, as result.Torus.Pairs has them; nil where they are too many, or
 // packets draw their links.
-func (a *routedAnswer) pairs(ctx context.Context) []string {
-	r, flows, walks := a.r, a.r.load.flows, a.walks
+func (a *routingResult) pairPaths(ctx context.Context) []string {
+	r, flows, walks := a.system, a.system.load.flows, a.paths
 	hops := a.loads.SumHops // of all messages, of which a flow may have several
-	if len(flows) > mostHops || r.load.demand == nil && hops > mostHops || walks.Spread != nil {
+	if len(flows) > maxStoredHops || r.load.demand == nil && hops > maxStoredHops || walks.Spread != nil {
 		return nil
 	}
 	if a.sums != nil {
@@ -104,57 +104,57 @@ func (a *routedAnswer) pairs(ctx context.Context) []string {
 		}
 	}
 	port := make([]byte, len(r.Whole.Links))
-	next := slices.Repeat([]byte{hopBase}, int(r.Whole.Nodes))
+	next := slices.Repeat([]byte{firstPort}, int(r.Whole.Nodes))
 	for i, l := range r.Whole.Links {
 		if port[i] = next[l.From]; port[i] > '~' {
 			return nil
 		}
 		next[l.From]++
 	}
-	of := make([][]byte, int(r.Whole.Nodes)*int(r.Whole.Nodes)) // by source and destination
-	left := mostHops
+	ports := make([][]byte, int(r.Whole.Nodes)*int(r.Whole.Nodes)) // by source and destination
+	free := maxStoredHops
 	for f, flow := range flows {
 		class := walks.ClassOf(int32(f))
 		first, end := walks.Of(class)
-		at := int(flow.Src)*int(r.Whole.Nodes) + int(flow.Dst)
-		if first >= end || walks.Start[first] < 0 || of[at] != nil {
+		pair := int(flow.Src)*int(r.Whole.Nodes) + int(flow.Dst)
+		if first >= end || walks.Start[first] < 0 || ports[pair] != nil {
 			continue
 		}
-		most := first
+		largest := first
 		for k := first; k < end; k++ {
-			if walks.ShareOf(class, k) > walks.ShareOf(class, most) {
-				most = k
+			if walks.ShareOf(class, k) > walks.ShareOf(class, largest) {
+				largest = k
 			}
 		}
-		for link := range walks.Links(flow.Src, most, r.Whole.Links) {
-			of[at] = append(of[at], port[link])
+		for link := range walks.Links(flow.Src, largest, r.Whole.Links) {
+			ports[pair] = append(ports[pair], port[link])
 		}
-		if left -= len(of[at]); left < 0 {
+		if free -= len(ports[pair]); free < 0 {
 			return nil
 		}
 	}
 	var out []string
-	for row := range slices.Chunk(of, int(r.Whole.Nodes)) {
+	for row := range slices.Chunk(ports, int(r.Whole.Nodes)) {
 		out = append(out, string(bytes.Join(row, []byte{' '})))
 	}
 	return out
 }
 
-// mostWays is how many pairs are shown on their ways round what is down.
-const mostWays = 3
+// maxDetours is how many pairs are shown on their ways round what is down.
+const maxDetours = 3
 
-// addWays adds pairs whose usual path passes a link that is down, with it and the one that they take instead: the
+// addDetours adds pairs whose usual path passes a link that is down, with it and the one that they take instead: the
 // nearest, the farthest and one between. Where paths are not kept they are those of a node beside one.
-func (a *routedAnswer) addWays(ctx context.Context, l *result.Torus) {
-	flows, walks, usual := a.r.load.flows, a.walks, a.r.usual(a.Row.Policy)
-	down := slices.Index(a.r.Health.Link, torus.Down)
+func (a *routingResult) addDetours(ctx context.Context, l *result.Torus) {
+	flows, walks, usual := a.system.load.flows, a.paths, a.system.faultFreePaths(a.Row.Policy)
+	down := slices.Index(a.system.Health.Link, torus.Down)
 	if usual == nil || walks.Spread != nil || down < 0 { // or every packet takes its own path
 		return
 	}
-	if sums := a.r.healthy[a.Row.Policy].sums; sums != nil {
+	if sums := a.system.faultFree[a.Row.Policy].sums; sums != nil {
 		var err error
 		if a.sums != nil {
-			beside := a.r.Whole.Links[down].From
+			beside := a.system.Whole.Links[down].From
 			flows = slices.DeleteFunc(slices.Clone(flows), func(f engine.Flow) bool { return f.Src != beside })
 			walks, err = a.sums.Paths(ctx, flows)
 		}
@@ -175,8 +175,8 @@ func (a *routedAnswer) addWays(ctx context.Context, l *result.Torus) {
 			continue
 		}
 		first, _ := usual.Of(usual.ClassOf(int32(f)))
-		for link := range usual.Links(flow.Src, first, a.r.Whole.Links) {
-			if a.r.Health.Link[link] == torus.Down {
+		for link := range usual.Links(flow.Src, first, a.system.Whole.Links) {
+			if a.system.Health.Link[link] == torus.Down {
 				found = append(found, crossing{int32(f), len(usual.Steps(first))})
 				break
 			}
@@ -187,8 +187,8 @@ func (a *routedAnswer) addWays(ctx context.Context, l *result.Torus) {
 	}
 	slices.SortStableFunc(found, func(a, b crossing) int { return a.hops - b.hops })
 	picked := []int32{}
-	for k := range mostWays {
-		f := found[k*(len(found)-1)/max(1, mostWays-1)].flow
+	for k := range maxDetours {
+		f := found[k*(len(found)-1)/max(1, maxDetours-1)].flow
 		if slices.Contains(picked, f) {
 			continue
 		}
@@ -200,7 +200,7 @@ func (a *routedAnswer) addWays(ctx context.Context, l *result.Torus) {
 			flow := flows[f]
 			way := result.TorusRoute{Src: int(flow.Src), Dst: int(flow.Dst), FaultFree: w.usual}
 			first, _ := w.walks.Of(w.walks.ClassOf(f))
-			for link := range w.walks.Links(flow.Src, first, a.r.Whole.Links) {
+			for link := range w.walks.Links(flow.Src, first, a.system.Whole.Links) {
 				way.Links = append(way.Links, int(link))
 			}
 			l.Routes = append(l.Routes, way)
@@ -208,13 +208,13 @@ func (a *routedAnswer) addWays(ctx context.Context, l *result.Torus) {
 	}
 }
 
-// usual returns the paths of a router where nothing is down, nil where they were not looked for, and where other pairs
+// faultFreePaths returns the paths of a router where nothing is down, nil where they were not looked for, and where other pairs
 // send there, as algorithms of collectives that go round faults have it.
-func (r *routed) usual(policy string) *engine.Paths {
+func (r *routingSystem) faultFreePaths(policy string) *engine.Paths {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h, ok := r.healthy[policy]; ok && (h.r == r || slices.Equal(h.r.load.flows, r.load.flows)) {
-		return h.walks
+	if h, ok := r.faultFree[policy]; ok && (h.system == r || slices.Equal(h.system.load.flows, r.load.flows)) {
+		return h.paths
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func TestEstimatedHops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hops, seconds, stats, err := paths.Foreseen(context.Background(), p.System, s.Policy.Routers[0])
+		hops, seconds, stats, err := paths.EstimateAndSimulate(context.Background(), p.System, s.Policy.Routers[0])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,57 +6,57 @@ import (
 	"sim/workloads/collective"
 )
 
-// neighbours is a message over each link; of a graph, between the ends of each.
-func (r *routed) neighbours(message int64) (*collective.Traffic, error) {
+// neighbourTraffic is a message over each link; of a graph, between the ends of each.
+func (r *routingSystem) neighbourTraffic(message int64) (*collective.Traffic, error) {
 	if r.Torus != nil {
 		return collective.NearestNeighbour(r.Torus, message, r.Down)
 	}
 	return collective.Neighbours(r.Whole, message, r.Down)
 }
 
-// permutation is a message from each node to one other. A graph is taken for a row of nodes.
-func (r *routed) permutation(message int64) (*collective.Traffic, error) {
+// permutationTraffic is a message from each node to one other. A graph is taken for a row of nodes.
+func (r *routingSystem) permutationTraffic(message int64) (*collective.Traffic, error) {
 	t := r.Torus
 	if t == nil {
 		var err error
-		if t, err = torus.New(r.nodes()); err != nil {
+		if t, err = torus.New(r.numNodes()); err != nil {
 			return nil, err
 		}
 	}
 	return collective.Permutation(t, r.s.Workload.Permutation, message, r.s.Seed, r.Down)
 }
 
-// dataTensor is all to all in slices and rings across them in turns. Where a shape has only one of the two, the other's
+// dataTensorLoad is all to all in slices and rings across them in turns. Where a shape has only one of the two, the other's
 // turns are silent.
-func (r *routed) dataTensor(int64) (*load, error) {
+func (r *routingSystem) dataTensorLoad(int64) (*trafficLoad, error) {
 	w := &r.s.Workload
 	tensor, data := links.Dims(w.TensorDims), links.Dims(w.DataDims)
-	var turns [2][]turn
+	var turns [2][]onPeriod
 	at := w.Start
 	for range w.Alternations {
 		for k := range turns {
-			turns[k] = append(turns[k], turn{at, w.Phase})
+			turns[k] = append(turns[k], onPeriod{at, w.Phase})
 			at += w.Phase
 		}
 	}
-	out := &load{}
+	out := &trafficLoad{}
 	add := func(t *collective.Traffic, k int, weight float64) {
 		first := int32(len(out.flows))
 		out.flows = append(out.flows, t.Flows...)
 		for range t.Flows {
 			out.demand = append(out.demand, weight)
 		}
-		out.parts = append(out.parts, part{first: first, end: int32(len(out.flows)), traffic: t, turns: turns[k], ring: k == 1})
+		out.parts = append(out.parts, trafficPart{first: first, end: int32(len(out.flows)), traffic: t, periods: turns[k], isRing: k == 1})
 	}
 	message := int64(w.Payload)
-	if r.span(w.TensorDims) > 1 {
+	if r.spannedNodes(w.TensorDims) > 1 {
 		t, err := collective.SliceAllToAll(r.Torus, tensor, message, r.Down)
 		if err != nil {
 			return nil, err
 		}
 		add(t, 0, 1)
 	}
-	if r.span(w.DataDims) > 1 {
+	if r.spannedNodes(w.DataDims) > 1 {
 		t, err := collective.RingSteps(r.Torus, data, w.RingForm, w.Bidirectional, message, r.Down)
 		if err != nil {
 			return nil, err
@@ -66,8 +66,8 @@ func (r *routed) dataTensor(int64) (*load, error) {
 	return out, nil
 }
 
-// span returns the nodes that dimensions of the torus span.
-func (r *routed) span(names []string) int {
+// spannedNodes returns the nodes that dimensions of the torus span.
+func (r *routingSystem) spannedNodes(names []string) int {
 	n := 1
 	for _, d := range links.Dims(names) {
 		n *= r.Torus.Dims[d]

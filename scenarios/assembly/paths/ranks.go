@@ -14,8 +14,8 @@ import (
 
 // workLoad builds work of ranks, which are on nodes that are up, as the mapping has them. Nodes beyond these have nothing to
 // do.
-func workLoad(ctx context.Context, r *routed, _ int64) (*load, error) {
-	it, merged, err := r.place(ctx)
+func workLoad(ctx context.Context, r *routingSystem, _ int64) (*trafficLoad, error) {
+	it, merged, err := r.placeRanks(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -23,18 +23,18 @@ func workLoad(ctx context.Context, r *routed, _ int64) (*load, error) {
 	if err != nil && !errors.Is(err, collective.ErrTraffic) { // work may only compute
 		return nil, err
 	}
-	r.it = it
-	return &load{flows: t.Flows, demand: t.Demand(), graph: it.Graph, exchanges: merged, parts: []part{{end: int32(len(t.Flows)), traffic: t}}}, nil
+	r.iteration = it
+	return &trafficLoad{flows: t.Flows, demand: t.Demand(), graph: it.Graph, rateGroups: merged, parts: []trafficPart{{end: int32(len(t.Flows)), traffic: t}}}, nil
 }
 
-// layWork holds the calls of work against what expands them.
-func layWork(r *routed, _ int64, where []string) ([]string, error) {
+// checkWorkCalls holds the calls of work against what expands them.
+func checkWorkCalls(r *routingSystem, _ int64, where []string) ([]string, error) {
 	hardware, err := r.s.Fabric.Build()
 	if err != nil {
 		return where, err
 	}
-	one, ctx := &routed{s: r.s, System: hardware}, context.Background()
-	places, err := one.inOrder(ctx, one.places())
+	one, ctx := &routingSystem{s: r.s, System: hardware}, context.Background()
+	places, err := one.defaultNodes(ctx, one.mappingProblem())
 	if err != nil {
 		return where, err
 	}
@@ -63,11 +63,11 @@ func checkWork(c *schema.Reader, s *Scenario, w calls.Work, up int) bool {
 	return len(c.Diagnostics) == 0
 }
 
-// together has the transfers of a source in an exchange go at one rate, as where it sends to all in turn, packet by packet:
+// mergeRateGroups has the transfers of a source in an exchange go at one rate, as where it sends to all in turn, packet by packet:
 // one of them stands for all, and uses of a link as much as they do together. It returns the graph with the same tasks, of
 // which the others end with that one, and its routes.
-func (l *load) together(g *engine.Graph, r *engine.Routes) (*engine.Graph, *engine.Routes, error) {
-	if l.exchanges == nil || g.MessageOverhead > 0 { // each of the transfers is started by itself
+func (l *trafficLoad) mergeRateGroups(g *engine.Graph, r *engine.Routes) (*engine.Graph, *engine.Routes, error) {
+	if l.rateGroups == nil || g.MessageOverhead > 0 { // each of the transfers is started by itself
 		return g, r, nil
 	}
 	out := &engine.Graph{Namer: g.Namer, Tasks: slices.Clone(g.Tasks)}
@@ -78,7 +78,7 @@ func (l *load) together(g *engine.Graph, r *engine.Routes) (*engine.Graph, *engi
 		}
 	}
 	uses := make([][]engine.Use, len(g.Tasks)) // of those that stand for others
-	for _, x := range l.exchanges {
+	for _, x := range l.rateGroups {
 		leader := map[int32]int32{} // by source
 		var sum []float64
 		for i := x[0]; i < x[1]; i++ {

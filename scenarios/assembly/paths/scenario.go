@@ -20,36 +20,36 @@ type Scenario input.Scenario
 // TrafficDefaults returns a copy of the traffic with the defaults that follow from other keys.
 func (s *Scenario) TrafficDefaults() *input.Traffic {
 	d := s.Workload.Traffic
-	d.Source = s.traffic().Source
+	d.Source = s.trafficKind().Source
 	if s.Workload.Source != "on-off" {
 		d.Message = 64e3
 	}
 	d.Payload, d.RingRate = d.Packet, d.Rate
-	d.Duration, d.Warmup = engine.Second/10, s.packets(1_000)
+	d.Duration, d.Warmup = engine.Second/10, s.packetsTime(1_000)
 	if s.Workload.Source == "poisson" {
-		d.Duration = s.packets(4_000)
+		d.Duration = s.packetsTime(4_000)
 	}
 	return &d
 }
 
-// Timed reports whether messages have a size: on-off and Poisson sources have rates and times instead.
-func (s *Scenario) Timed() bool {
+// HasMessageSizes reports whether messages have a size: on-off and Poisson sources have rates and times instead.
+func (s *Scenario) HasMessageSizes() bool {
 	w := &s.Workload
 	return w.Call != nil || w.Source != "on-off" && w.Source != "poisson"
 }
 
-// Sized reports whether all messages have one size.
-func (s *Scenario) Sized() bool {
-	return !s.traffic().Listed && s.Workload.Work == nil && s.Timed()
+// HasUniformSize reports whether all messages have one size.
+func (s *Scenario) HasUniformSize() bool {
+	return !s.trafficKind().IsListed && s.Workload.Work == nil && s.HasMessageSizes()
 }
 
-// Dependent reports whether transfers wait for each other, as those of collective calls and of training steps do.
-func (s *Scenario) Dependent() bool {
+// HasDependencies reports whether transfers wait for each other, as those of collective calls and of training steps do.
+func (s *Scenario) HasDependencies() bool {
 	return s.Workload.Work != nil || s.Workload.Call != nil
 }
 
-// packets returns how long so many packets take on a link.
-func (s *Scenario) packets(n float64) engine.Time {
+// packetsTime returns how long so many packets take on a link.
+func (s *Scenario) packetsTime(n float64) engine.Time {
 	rate := s.Fabric.LinkRate
 	if rate <= 0 { // it is filled in later
 		rate = links.DefaultRate
@@ -58,13 +58,13 @@ func (s *Scenario) packets(n float64) engine.Time {
 	return engine.Time(min(t, float64(engine.Never)/8))
 }
 
-// ManyFlows reports whether every pair of nodes is a flow.
-func (s *Scenario) ManyFlows() bool {
-	return s.traffic().EveryPair
+// CoversAllPairs reports whether every pair of nodes is a flow.
+func (s *Scenario) CoversAllPairs() bool {
+	return s.trafficKind().CoversAllPairs
 }
 
-// keysOf returns the keys of a pattern, for what is wrong with it.
-func keysOf(p collective.Pattern) []string {
+// patternKeys returns the keys of a pattern, for what is wrong with it.
+func patternKeys(p collective.Pattern) []string {
 	var keys []string
 	for _, t := range schema.New(nil, schema.Part{Path: "workload", Specs: []any{p}}).Tables {
 		for _, k := range t.Keys {

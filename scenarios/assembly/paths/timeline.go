@@ -7,12 +7,12 @@ import (
 	"sim/scenarios/result"
 )
 
-// mostKept is how many tasks the timeline of a simulation has at most that every run keeps, not only one that is asked for it.
-const mostKept = 2000
+// maxStoredTasks is how many tasks the timeline of a simulation has at most that every run keeps, not only one that is asked for it.
+const maxStoredTasks = 2000
 
 // addTimeline adds the timeline of the simulation to p: one of about limit tasks if limit is positive, and tracks if
 // there are at most mostKept tasks.
-func (a *routedAnswer) addTimeline(p *result.Simulation, limit int) {
+func (a *routingResult) addTimeline(p *result.Simulation, limit int) {
 	asked := limit > 0
 	if a.Trace == nil || len(a.Trace.End) != len(a.Graph.Tasks) {
 		if asked {
@@ -23,36 +23,36 @@ func (a *routedAnswer) addTimeline(p *result.Simulation, limit int) {
 	if asked {
 		p.Timeline = a.timeline(limit)
 	}
-	if len(a.Graph.Tasks) <= mostKept {
-		l := a.timeline(mostKept)
+	if len(a.Graph.Tasks) <= maxStoredTasks {
+		l := a.timeline(maxStoredTasks)
 		p.Nodes, p.Links = l.Tracks(), l.Links
 	}
 }
 
 // timeline returns what nodes did in the simulation, with about limit tasks.
-func (a *routedAnswer) timeline(limit int) *result.Timeline {
+func (a *routingResult) timeline(limit int) *result.Timeline {
 	word := "node"
-	if a.r.Torus != nil {
+	if a.system.Torus != nil {
 		word = "chip"
 	}
-	t := &assembly.TimelineInput{Graph: a.Graph, Trace: a.Trace, Links: a.r.Whole.Links, WhyNoLinks: "counters of links, which packets draw", MarkCritical: true}
-	for node := range a.r.Whole.Nodes {
+	t := &assembly.TimelineInput{Graph: a.Graph, Trace: a.Trace, Links: a.system.Whole.Links, WhyNoLinks: "counters of links, which packets draw", MarkCritical: true}
+	for node := range a.system.Whole.Nodes {
 		t.Nodes = append(t.Nodes, fmt.Sprintf("%s %d", word, node))
 	}
-	if it := a.r.it; it != nil {
+	if it := a.system.iteration; it != nil {
 		t.Kind = func(id int32) string { return it.Meta[id].Phase.String() }
-		if a.r.at != nil {
-			t.ComputeNode = func(id int32) int32 { return a.r.at[it.RankOf(id)] }
+		if a.system.nodeOfRank != nil {
+			t.ComputeNode = func(id int32) int32 { return a.system.nodeOfRank[it.RankOf(id)] }
 		}
 	}
-	if flows := a.flowsOf(a.Graph); a.walks.Spread == nil {
+	if flows := a.taskFlows(a.Graph); a.paths.Spread == nil {
 		t.VisitLinks = func(id int32, visit func(link int32, share float64)) {
-			routes := a.routes(flows[id])
-			first, _ := a.walks.Of(a.walks.ClassOf(flows[id]))
+			routes := a.flowPaths(flows[id])
+			first, _ := a.paths.Of(a.paths.ClassOf(flows[id]))
 			for w, route := range routes {
 				share := 1 / float64(len(routes))
-				if a.walks.Share != nil {
-					share = a.walks.Share[int(first)+w]
+				if a.paths.Share != nil {
+					share = a.paths.Share[int(first)+w]
 				}
 				for _, link := range route {
 					visit(link, share)

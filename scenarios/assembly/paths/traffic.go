@@ -10,101 +10,101 @@ import (
 	"sim/workloads/collective"
 )
 
-// load is the traffic of a scenario: flows, in the order of their sources within each part, and how much each carries.
-type load struct {
+// trafficLoad is the traffic of a scenario: flows, in the order of their sources within each part, and how much each carries.
+type trafficLoad struct {
 	flows  []engine.Flow
 	demand []float64 // by flow, in messages; nil is one each
-	parts  []part
+	parts  []trafficPart
 	graph  *engine.Graph // what waits for what; nil if all is sent at once
-	call   *called       // nil of other work
-	// exchanges are ranges of tasks in which all that a source sends goes at one rate as fluid
-	exchanges [][2]int
+	call   *expandedCall // nil of other work
+	// rateGroups are ranges of tasks in which all that a source sends goes at one rate as fluid
+	rateGroups [][2]int
 }
 
-// part is flows that are on at the same times.
-type part struct {
+// trafficPart is flows that are on at the same times.
+type trafficPart struct {
 	first, end int32
 	traffic    *collective.Traffic
-	turns      []turn // on-off in turns; none is from the start on
-	ring       bool
+	periods    []onPeriod // on-off in turns; none is from the start on
+	isRing     bool
 }
 
-type turn struct{ start, length engine.Time }
+type onPeriod struct{ start, duration engine.Time }
 
-// work returns how the workload is laid out on links.
-func (s *Scenario) work() *Kind {
+// workKind returns how the workload is laid out on links.
+func (s *Scenario) workKind() *Kind {
 	switch {
 	case s.Workload.Work != nil:
-		return &Kind{load: workLoad, lay: layWork}
+		return &Kind{load: workLoad, check: checkWorkCalls}
 	case s.Workload.Call != nil:
-		return &Kind{load: func(ctx context.Context, r *routed, _ int64) (*load, error) { return r.expand(ctx) }}
+		return &Kind{load: func(ctx context.Context, r *routingSystem, _ int64) (*trafficLoad, error) { return r.expandCall(ctx) }}
 	}
-	return s.traffic()
+	return s.trafficKind()
 }
 
-// atOnce is traffic that is sent at once.
-func atOnce(of func(r *routed, message int64) (*collective.Traffic, error)) func(context.Context, *routed, int64) (*load, error) {
-	return func(_ context.Context, r *routed, message int64) (*load, error) {
+// immediateLoad is traffic that is sent at once.
+func immediateLoad(of func(r *routingSystem, message int64) (*collective.Traffic, error)) func(context.Context, *routingSystem, int64) (*trafficLoad, error) {
+	return func(_ context.Context, r *routingSystem, message int64) (*trafficLoad, error) {
 		t, err := of(r, message)
 		if err != nil {
 			return nil, err
 		}
-		return &load{flows: t.Flows, demand: t.Demand(), parts: []part{{end: int32(len(t.Flows)), traffic: t}}}, nil
+		return &trafficLoad{flows: t.Flows, demand: t.Demand(), parts: []trafficPart{{end: int32(len(t.Flows)), traffic: t}}}, nil
 	}
 }
 
-// layAtOnce lays such traffic out, which some keys of its own decide.
-func layAtOnce(of func(r *routed, message int64) (*collective.Traffic, error), keys ...string) func(*routed, int64, []string) ([]string, error) {
-	return func(r *routed, message int64, where []string) ([]string, error) {
+// checkImmediate lays such traffic out, which some keys of its own decide.
+func checkImmediate(of func(r *routingSystem, message int64) (*collective.Traffic, error), keys ...string) func(*routingSystem, int64, []string) ([]string, error) {
+	return func(r *routingSystem, message int64, where []string) ([]string, error) {
 		_, err := of(r, message)
-		return blame(err, append(slices.Clone(keys), where...), func() error { _, err := of(r, 1); return err })
+		return blamedKeys(err, append(slices.Clone(keys), where...), func() error { _, err := of(r, 1); return err })
 	}
 }
 
-// traffic builds the load.
-func (r *routed) traffic(ctx context.Context) (*load, error) {
+// buildLoad builds the load.
+func (r *routingSystem) buildLoad(ctx context.Context) (*trafficLoad, error) {
 	w := &r.s.Workload
 	message := int64(w.Message)
 	if message < 1 {
 		message = int64(w.Payload) // sources of rates have no size; loads are then in units of any
 	}
-	l, err := r.s.work().load(ctx, r, message)
+	l, err := r.s.workKind().load(ctx, r, message)
 	if err == nil && l.graph != nil {
 		l.graph.MessageOverhead = r.s.Engine.MessageOverhead
 	}
 	return l, err
 }
 
-// matrix is the bytes that the scenario lists, of a graph between the nodes that are no switches.
-func (r *routed) matrix(int64) (*collective.Traffic, error) {
+// matrixTraffic is the bytes that the scenario lists, of a graph between the nodes that are no switches.
+func (r *routingSystem) matrixTraffic(int64) (*collective.Traffic, error) {
 	if r.Torus != nil {
-		return r.s.Matrix(r.nodes(), r.Down)
+		return r.s.Matrix(r.numNodes(), r.Down)
 	}
 	t, err := r.s.Matrix(r.s.Fabric.GPUs(), nil)
 	if err == nil {
-		t.Nodes = r.nodes()
+		t.Nodes = r.numNodes()
 	}
 	return t, err
 }
 
-// pattern is traffic of a row of collective.Patterns.
-func (r *routed) pattern(message int64) (*collective.Traffic, error) {
-	return r.s.Workload.Pattern().Traffic(collective.PatternInput{Nodes: r.nodes(), Seed: r.s.Seed, Down: r.Down}, message)
+// patternTraffic is traffic of a row of collective.Patterns.
+func (r *routingSystem) patternTraffic(message int64) (*collective.Traffic, error) {
+	return r.s.Workload.Pattern().Traffic(collective.PatternInput{Nodes: r.numNodes(), Seed: r.s.Seed, Down: r.Down}, message)
 }
 
-// layPattern lays a pattern out.
-func (r *routed) layPattern(message int64, where []string) ([]string, error) {
+// checkPattern lays a pattern out.
+func (r *routingSystem) checkPattern(message int64, where []string) ([]string, error) {
 	w := &r.s.Workload
 	if h := w.HotSpots(); h != nil {
-		_, err := collective.HotNodes(h.Nodes, r.nodes(), r.s.Seed, r.Down)
+		_, err := collective.HotNodes(h.Nodes, r.numNodes(), r.s.Seed, r.Down)
 		return []string{"workload.hot_nodes"}, err
 	}
-	_, err := r.pattern(message)
-	return append(keysOf(w.Pattern()), where...), err
+	_, err := r.patternTraffic(message)
+	return append(patternKeys(w.Pattern()), where...), err
 }
 
-// nodes returns how many nodes there are, down or not.
-func (r *routed) nodes() int {
+// numNodes returns how many nodes there are, down or not.
+func (r *routingSystem) numNodes() int {
 	if r.Torus != nil {
 		return r.Torus.Nodes()
 	}
@@ -121,56 +121,56 @@ func (s *Scenario) packetTime() float64 {
 	return 8 * float64(s.Workload.Packet) / float64(s.Fabric.LinkRate) * float64(engine.Second)
 }
 
-// count returns the packets of a flow.
-func (p *part) count(f int, payload int64) int64 {
+// numPackets returns the packets of a flow.
+func (p *trafficPart) numPackets(f int, payload int64) int64 {
 	return (p.traffic.Size(f) + payload - 1) / payload
 }
 
 // sources returns what injects the packets, where the link that takes longest carries so many messages.
-func (r *routed) sources(max float64) ([]packet.Source, error) {
+func (r *routingSystem) sources(max float64) ([]packet.Source, error) {
 	w := &r.s.Workload
 	var all []packet.Source
 	for i := range r.load.parts {
 		p := &r.load.parts[i]
 		switch w.Source {
 		case "on-off":
-			all = append(all, r.onOff(p)...)
+			all = append(all, r.onOffSources(p)...)
 		case "poisson":
-			all = append(all, r.poisson(p)...)
+			all = append(all, r.poissonSources(p)...)
 		case "paced":
-			all = append(all, r.paced(p, max)...)
+			all = append(all, r.pacedSources(p, max)...)
 		case "greedy", "window":
 			order, err := packet.ParseOrder(w.Injection)
 			if w.Source == "greedy" && err != nil {
 				return nil, err
 			}
-			all = append(all, r.closedLoop(p, order)...)
+			all = append(all, r.closedLoopSources(p, order)...)
 		}
 	}
 	return all, nil
 }
 
-// source returns a source of flows with what all have in common.
-func (r *routed) source(first, end int32) packet.Source {
+// newSource returns a source of flows with what all have in common.
+func (r *routingSystem) newSource(first, end int32) packet.Source {
 	return packet.Source{First: first, End: end, Bytes: int32(r.s.Workload.Packet), Seed: r.s.Seed}
 }
 
-// onOff sources send a packet of every flow at once, the first an interval after they go on.
-func (r *routed) onOff(p *part) []packet.Source {
+// onOffSources sources send a packet of every flow at once, the first an interval after they go on.
+func (r *routingSystem) onOffSources(p *trafficPart) []packet.Source {
 	w := &r.s.Workload
-	turns, rate := p.turns, float64(w.Rate)
+	turns, rate := p.periods, float64(w.Rate)
 	if turns == nil {
-		turns = []turn{{w.Start, w.Duration}}
+		turns = []onPeriod{{w.Start, w.Duration}}
 	}
-	if p.ring {
+	if p.isRing {
 		rate = float64(w.RingRate)
 	}
 	var all []packet.Source
 	for _, t := range turns {
 		one := collective.OnOff{
-			Rate: units.Rate(rate), PayloadBytes: int32(w.Payload), WireBytes: int32(w.Packet), Start: t.start, Duration: t.length,
+			Rate: units.Rate(rate), PayloadBytes: int32(w.Payload), WireBytes: int32(w.Packet), Start: t.start, Duration: t.duration,
 		}
-		s := r.source(p.first, p.end)
+		s := r.newSource(p.first, p.end)
 		s.Every, s.Count, s.Seed = one.Interval(), one.Packets(), 0
 		if w.Message > 0 {
 			if whole := (int64(w.Message) + int64(w.Payload) - 1) / int64(w.Payload); whole <= s.Count {
@@ -183,14 +183,14 @@ func (r *routed) onOff(p *part) []packet.Source {
 	return all
 }
 
-// poisson sources are one a node where its flows are identical, else one a flow.
-func (r *routed) poisson(p *part) []packet.Source {
+// poissonSources sources are one a node where its flows are identical, else one a flow.
+func (r *routingSystem) poissonSources(p *trafficPart) []packet.Source {
 	w := &r.s.Workload
 	every := r.s.packetTime() / w.Load
 	var all []packet.Source
-	r.byNode(p, func(first, end int32) {
+	r.forEachSource(p, func(first, end int32) {
 		one := func(first, end int32, every float64, order packet.Order) {
-			s := r.source(first, end)
+			s := r.newSource(first, end)
 			s.Process, s.Order, s.Every, s.Stop = packet.Poisson, order, every, w.Warmup+w.Duration
 			all = append(all, s)
 		}
@@ -209,9 +209,9 @@ func (r *routed) poisson(p *part) []packet.Source {
 	return all
 }
 
-// paced returns sources that let every flow last as long as the most loaded link, which carries so many messages, is busy
+// pacedSources returns sources that let every flow last as long as the most loaded link, which carries so many messages, is busy
 // with all packets that pass it. The flows of a node take turns, each node beginning with another flow.
-func (r *routed) paced(p *part, max float64) []packet.Source {
+func (r *routingSystem) pacedSources(p *trafficPart, max float64) []packet.Source {
 	w := &r.s.Workload
 	payload := int64(w.Payload)
 	var all []packet.Source
@@ -219,10 +219,10 @@ func (r *routed) paced(p *part, max float64) []packet.Source {
 	round := max * r.s.packetTime() / w.Pace
 	wire := w.WireBytes(float64(p.traffic.Message))
 	order, _ := packet.ParseOrder(w.Injection)
-	r.byNode(p, func(first, end int32) {
+	r.forEachSource(p, func(first, end int32) {
 		if p.traffic.Bytes == nil {
-			s := r.source(first, end)
-			s.Order, s.Count, s.Last = order, p.count(0, payload), w.LastPacketBytes(p.traffic.Size(0))
+			s := r.newSource(first, end)
+			s.Order, s.Count, s.Last = order, p.numPackets(0, payload), w.LastPacketBytes(p.traffic.Size(0))
 			s.Every = round / float64(end-first) * (wire / float64(s.Count*int64(w.Packet)))
 			s.Offset = (first / (end - first)) % (end - first)
 			if order != packet.Random {
@@ -235,9 +235,9 @@ func (r *routed) paced(p *part, max float64) []packet.Source {
 		}
 		whole := round * wire / float64(w.Packet)
 		for f := first; f < end; f++ {
-			s := r.source(f, f+1)
+			s := r.newSource(f, f+1)
 			size := p.traffic.Size(int(f - p.first))
-			s.Count, s.Last, s.Seed = p.count(int(f-p.first), payload), w.LastPacketBytes(size), 0
+			s.Count, s.Last, s.Seed = p.numPackets(int(f-p.first), payload), w.LastPacketBytes(size), 0
 			s.Every = whole / float64(s.Count)
 			s.Start = engine.Time(s.Every * float64(f-first) / float64(end-first))
 			all = append(all, s)
@@ -246,13 +246,13 @@ func (r *routed) paced(p *part, max float64) []packet.Source {
 	return all
 }
 
-// closedLoop sources are greedy, or have so many packets of a flow on their way.
-func (r *routed) closedLoop(p *part, order packet.Order) []packet.Source {
+// closedLoopSources sources are greedy, or have so many packets of a flow on their way.
+func (r *routingSystem) closedLoopSources(p *trafficPart, order packet.Order) []packet.Source {
 	w := &r.s.Workload
 	payload := int64(w.Payload)
 	var all []packet.Source
 	one := func(first, end int32, size int64) {
-		s := r.source(first, end)
+		s := r.newSource(first, end)
 		s.Count, s.Last = (size+payload-1)/payload, w.LastPacketBytes(size)
 		if w.Source == "window" {
 			s.Process, s.Window, s.Seed = packet.Window, int32(w.Window), 0
@@ -265,7 +265,7 @@ func (r *routed) closedLoop(p *part, order packet.Order) []packet.Source {
 		}
 		all = append(all, s)
 	}
-	r.byNode(p, func(first, end int32) {
+	r.forEachSource(p, func(first, end int32) {
 		if p.traffic.Bytes == nil {
 			one(first, end, p.traffic.Size(0))
 			return
@@ -277,8 +277,8 @@ func (r *routed) closedLoop(p *part, order packet.Order) []packet.Source {
 	return all
 }
 
-// byNode calls do with the range of flows of every source of a part.
-func (r *routed) byNode(p *part, do func(first, end int32)) {
+// forEachSource calls do with the range of flows of every source of a part.
+func (r *routingSystem) forEachSource(p *trafficPart, do func(first, end int32)) {
 	for first := p.first; first < p.end; {
 		end := first + 1
 		for end < p.end && r.load.flows[end].Src == r.load.flows[first].Src {

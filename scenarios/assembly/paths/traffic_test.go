@@ -38,7 +38,7 @@ func TestSourcesSendMessages(t *testing.T) {
 		w.Source, w.Injection, w.Window, w.Pace = source, "round-robin", 2, 1
 		w.Rate, w.Duration = 8e9, engine.Second
 		s.Fabric.LinkRate = 8e9
-		r := &routed{s: s, load: &load{flows: traffic.Flows, parts: []part{{end: int32(len(traffic.Flows)), traffic: traffic}}}}
+		r := &routingSystem{s: s, load: &trafficLoad{flows: traffic.Flows, parts: []trafficPart{{end: int32(len(traffic.Flows)), traffic: traffic}}}}
 		sources, err := r.sources(3)
 		if err != nil {
 			t.Fatal(err)

@@ -9,11 +9,11 @@ import (
 
 // Work is the graph that routers lead: ranks are the nodes that are up, in order. Computes of GPUs in lockstep are of
 // the first of these. What links take beside is not in it.
-func (r *routed) Work(ctx context.Context, _ string) (*trace.RankGraph, error) {
+func (r *routingSystem) Work(ctx context.Context, _ string) (*trace.RankGraph, error) {
 	w := &trace.RankGraph{Graph: r.load.graph}
 	if w.Graph == nil {
 		source := r.s.Workload.Source
-		if len(r.load.parts) != 1 || r.load.parts[0].turns != nil || r.s.Engine.Level == "packet" && source != "greedy" && source != "window" {
+		if len(r.load.parts) != 1 || r.load.parts[0].periods != nil || r.s.Engine.Level == "packet" && source != "greedy" && source != "window" {
 			return nil, assembly.ExportError(r.s.Name, "workload.source", "its packets are at random times, or in turns", `give traffic whose source is "greedy"`)
 		}
 		t := r.load.parts[0].traffic
@@ -26,9 +26,9 @@ func (r *routed) Work(ctx context.Context, _ string) (*trace.RankGraph, error) {
 		}
 	}
 	if r.load.call != nil {
-		w.SendOrder = r.load.call.ranks
-	} else if r.it != nil {
-		w.SendOrder = r.it.SendOrder
+		w.SendOrder = r.load.call.sendOrder
+	} else if r.iteration != nil {
+		w.SendOrder = r.iteration.SendOrder
 	}
 	rank := make([]int32, r.Whole.Nodes)
 	for node := range rank {
@@ -42,10 +42,10 @@ func (r *routed) Work(ctx context.Context, _ string) (*trace.RankGraph, error) {
 		}
 		return nil
 	}
-	if r.it != nil && r.at != nil {
+	if r.iteration != nil && r.nodeOfRank != nil {
 		w.Rank = make([]int32, len(w.Graph.Tasks))
 		for i := range w.Rank {
-			w.Rank[i] = rank[r.at[r.it.RankOf(int32(i))]]
+			w.Rank[i] = rank[r.nodeOfRank[r.iteration.RankOf(int32(i))]]
 		}
 	}
 	w.Locate(func(node int32) int32 { return rank[node] })

@@ -15,11 +15,11 @@ import (
 	"sim/scenarios/result"
 )
 
-// gathered is a scenario of an all-reduce, all-gather or reduce-scatter on a scale-up domain, built.
-type gathered struct {
-	s       *Scenario
-	problem *plan.Collective
-	bound   engine.Time
+// collectiveSystem is a scenario of an all-reduce, all-gather or reduce-scatter on a scale-up domain, built.
+type collectiveSystem struct {
+	s               *Scenario
+	problem         *plan.Collective
+	completionBound engine.Time
 }
 
 // Collective returns the collective of s, which Gathers.
@@ -28,33 +28,33 @@ func (s *Scenario) Collective() *plan.Collective {
 	return plan.NewCollective(s.Domain(), op, int64(s.Workload.Exchange.Message))
 }
 
-// buildGathered builds the collective of s.
-func buildGathered(ctx context.Context, s *Scenario) (*gathered, error) {
-	g := &gathered{s: s, problem: s.Collective()}
+// newCollectiveSystem builds the collective of s.
+func newCollectiveSystem(ctx context.Context, s *Scenario) (*collectiveSystem, error) {
+	g := &collectiveSystem{s: s, problem: s.Collective()}
 	var err error
-	g.bound, err = collectives.Bound(g.problem)
+	g.completionBound, err = collectives.Bound(g.problem)
 	return g, err
 }
 
-func (g *gathered) Reference() map[string]float64 {
-	return map[string]float64{"bound_completion_s": g.bound.Seconds()}
+func (g *collectiveSystem) Reference() map[string]float64 {
+	return map[string]float64{"bound_completion_s": g.completionBound.Seconds()}
 }
 
-func (g *gathered) Begin(ctx context.Context, o *assembly.Outcome) error {
+func (g *collectiveSystem) Begin(ctx context.Context, o *assembly.Outcome) error {
 	o.UsesPlanners = true
 	return nil
 }
 
-// mostEdges is the most links, of all topologies of a plan, that are kept for its picture.
-const mostEdges = 60_000
+// maxDrawnEdges is the most links, of all topologies of a plan, that are kept for its picture.
+const maxDrawnEdges = 60_000
 
-// gatherSchedule describes a plan in steps for its picture.
-func gatherSchedule(pl *plan.Plan) *result.Schedule {
+// collectiveSchedule describes a plan in steps for its picture.
+func collectiveSchedule(pl *plan.Plan) *result.Schedule {
 	p := pl.Steps
 	out := &result.Schedule{
 		Origin: pl.Name, GPUs: p.GPUs, Degree: p.Degree, DelayS: p.Delay.Seconds(), LatencyS: p.Latency.Seconds(), RateBitsPerS: p.Rate,
 	}
-	room := mostEdges
+	free := maxDrawnEdges
 	for i := range p.Phases {
 		from := &p.Phases[i]
 		f := result.SchedulePhase{Kind: from.Kind.String(), Reused: from.Reused}
@@ -70,7 +70,7 @@ func gatherSchedule(pl *plan.Plan) *result.Schedule {
 		}
 		if !f.Reused {
 			edges := pl.Topologies[i]
-			if room -= len(edges); room < 0 {
+			if free -= len(edges); free < 0 {
 				f.Links, edges = len(edges), nil
 			}
 			for _, e := range edges {
@@ -82,11 +82,11 @@ func gatherSchedule(pl *plan.Plan) *result.Schedule {
 	return out
 }
 
-// mostReplayed is the most GPUs of a domain whose plans are replayed message by message.
-const mostReplayed = 256
+// maxReplayedGPUs is the most GPUs of a domain whose plans are replayed message by message.
+const maxReplayedGPUs = 256
 
 // decide lets one planner plan, and checks the plan that is best for the delay.
-func (g *gathered) Decide(ctx context.Context, name string, _ int, _ float64) (*assembly.PolicyResult, error) {
+func (g *collectiveSystem) Decide(ctx context.Context, name string, _ int, _ float64) (*assembly.PolicyResult, error) {
 	begin := time.Now()
 	stop := func() bool { return ctx.Err() != nil }
 	problem := *g.problem
@@ -109,8 +109,8 @@ func (g *gathered) Decide(ctx context.Context, name string, _ int, _ float64) (*
 	}
 	solved := time.Now()
 	cost, gap := best.Cost(problem.Delay, 0), 0.0
-	if g.bound > 0 {
-		gap = float64(cost-g.bound) / float64(g.bound)
+	if g.completionBound > 0 {
+		gap = float64(cost-g.completionBound) / float64(g.completionBound)
 	}
 	a := &assembly.PolicyResult{Row: result.Row{
 		Policy: name, Labels: map[string]string{"origin": best.Name, "gap_model": "any plan in steps"},
@@ -121,21 +121,21 @@ func (g *gathered) Decide(ctx context.Context, name string, _ int, _ float64) (*
 	level := g.s.Engine.Level
 	switch {
 	case level == "cost":
-	case g.problem.GPUs > mostReplayed:
-		a.Row.Labels["checked"] = fmt.Sprintf("not replayed: more than %d GPUs", mostReplayed)
+	case g.problem.GPUs > maxReplayedGPUs:
+		a.Row.Labels["checked"] = fmt.Sprintf("not replayed: more than %d GPUs", maxReplayedGPUs)
 	default:
 		if err := best.SealWithStop(stop); err != nil {
 			return nil, err
 		}
 	}
-	if err := simulated(ctx, level, g.s.Domain(), best, 0, &a.Row); err != nil {
+	if err := addSimulation(ctx, level, g.s.Domain(), best, 0, &a.Row); err != nil {
 		return nil, err
 	}
 	a.Timings = result.PolicyTimings{SolveS: solved.Sub(begin).Seconds(), SimulateS: time.Since(solved).Seconds()}
 	a.Describe = func(ctx context.Context, o *assembly.Outcome) {
-		s := result.Simulation{Policy: a.Row.Policy, MakespanS: cost.Seconds(), Schedule: gatherSchedule(best)}
+		s := result.Simulation{Policy: a.Row.Policy, MakespanS: cost.Seconds(), Schedule: collectiveSchedule(best)}
 		if o.TimelineTasks > 0 {
-			s.Timeline = inSteps(ctx, best, level == "flow", o.TimelineTasks)
+			s.Timeline = stepTimeline(ctx, best, level == "flow", o.TimelineTasks)
 		}
 		o.Detail.Policies = append(o.Detail.Policies, s)
 		o.PlannerPlans = append(o.PlannerPlans, best)

@@ -33,7 +33,7 @@ func TestGatherSchedules(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s := gatherSchedule(pl)
+				s := collectiveSchedule(pl)
 				if s.Reconfigurations() != pl.Reconfigurations() || len(s.Phases) != len(pl.Topologies) || !s.InSteps() {
 					t.Fatalf("%s: %d topologies in %d phases", pl.Name, s.Reconfigurations(), len(s.Phases))
 				}
@@ -116,7 +116,7 @@ func TestGatherScheduleLarge(t *testing.T) {
 		return built
 	}
 	best := cheapest(collectives.Candidates(p))
-	s := gatherSchedule(best)
+	s := collectiveSchedule(best)
 	edges, all, topologies := 0, 0, 0
 	for i := range s.Phases {
 		f := &s.Phases[i]
@@ -133,7 +133,7 @@ func TestGatherScheduleLarge(t *testing.T) {
 		t.Errorf("%d links of %d are listed, want %d, of %d topologies", edges, all, want, topologies)
 	}
 	ring := cheapest(collectives.StaticRings(p))
-	if s := gatherSchedule(ring); len(s.Phases) != 1 || len(s.Phases[0].Steps) > 3 || len(lengths(s.Phases[0].Steps)) < 1000 {
+	if s := collectiveSchedule(ring); len(s.Phases) != 1 || len(s.Phases[0].Steps) > 3 || len(lengths(s.Phases[0].Steps)) < 1000 {
 		t.Errorf("a ring's steps are listed as %d runs", len(s.Phases[0].Steps))
 	}
 }

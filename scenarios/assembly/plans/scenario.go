@@ -17,8 +17,8 @@ import (
 // Scenario is an input whose fabric is a scale-up domain.
 type Scenario input.Scenario
 
-// Gathers reports whether s is a collective other than an all-to-all.
-func (s *Scenario) Gathers() bool {
+// IsStepwise reports whether s is a collective other than an all-to-all.
+func (s *Scenario) IsStepwise() bool {
 	op, err := collective.ParseKind(s.Workload.Kind)
 	return err == nil && slices.Contains(plan.Ops, op)
 }

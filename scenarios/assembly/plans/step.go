@@ -15,75 +15,75 @@ import (
 	"sim/workloads/training"
 )
 
-// stepped is a training step whose all-to-alls between tokens and experts stay inside scale-up domains, one a stage,
+// stepSystem is a training step whose all-to-alls between tokens and experts stay inside scale-up domains, one a stage,
 // built. Everything else goes between domains over an ideal fabric.
-type stepped struct {
-	*scaled
-	spec training.Spec
-	none engine.Time // the step with all-to-alls that take no time
+type stepSystem struct {
+	*exchangeSystem
+	spec                 training.Spec
+	timeWithoutExchanges engine.Time // the step with all-to-alls that take no time
 }
 
-// buildStepped builds the step of s.
-func buildStepped(ctx context.Context, s *Scenario, workers int) (*stepped, error) {
+// newStepSystem builds the step of s.
+func newStepSystem(ctx context.Context, s *Scenario, workers int) (*stepSystem, error) {
 	spec := s.Workload.Spec
 	all := *s
 	all.Workload.Exchange.Message = units.Bytes(spec.ExpertBytes())
-	d, err := buildScaled(ctx, &all, workers)
+	d, err := newExchangeSystem(ctx, &all, workers)
 	if err != nil {
 		return nil, err
 	}
-	d.repeated = true
-	if d.ahead, err = s.ahead(&spec, 1); err != nil {
+	d.isRepeated = true
+	if d.leadTimes, err = s.leadTimes(&spec, 1); err != nil {
 		return nil, err
 	}
-	t := &stepped{scaled: d, spec: spec}
-	t.none, err = t.play(ctx, [4]engine.Time{})
+	t := &stepSystem{exchangeSystem: d, spec: spec}
+	t.timeWithoutExchanges, err = t.simulateStep(ctx, [4]engine.Time{})
 	return t, err
 }
 
-// ahead returns how long before each of the four all-to-alls of a layer, there and back in both passes, switches may
+// leadTimes returns how long before each of the four all-to-alls of a layer, there and back in both passes, switches may
 // begin to reconfigure for it: while what comes before it computes of so many layers, where it is known.
-func (s *Scenario) ahead(spec *training.Spec, layers float64) (ahead [4]engine.Time, err error) {
+func (s *Scenario) leadTimes(spec *training.Spec, layers float64) (times [4]engine.Time, err error) {
 	if !s.Fabric.ScaleUp.ReconfiguresAhead() {
-		return ahead, nil
+		return times, nil
 	}
 	for i, pass := range []training.Phase{training.Forward, training.Backward} {
-		if ahead[2*i], ahead[2*i+1], err = spec.ExchangeGaps(pass); err != nil {
-			return ahead, err
+		if times[2*i], times[2*i+1], err = spec.ExchangeGaps(pass); err != nil {
+			return times, err
 		}
 	}
 	if s.Fabric.ScaleUp.KnownAhead == "returns" {
-		ahead[0] = 0
+		times[0] = 0
 	}
-	for i := range ahead {
-		ahead[i] = min(engine.Time(float64(ahead[i])*layers), s.Fabric.ScaleUp.Delay)
+	for i := range times {
+		times[i] = min(engine.Time(float64(times[i])*layers), s.Fabric.ScaleUp.Delay)
 	}
-	return ahead, nil
+	return times, nil
 }
 
-// times returns what a candidate takes of each of the four all-to-alls of a layer, less what of reconfigurations for its
+// exchangeTimes returns what a candidate takes of each of the four all-to-alls of a layer, less what of reconfigurations for its
 // first topology lies behind computing.
-func (d *scaled) times(c *plan.Candidate) (each [4]engine.Time) {
-	hides := !d.stays(c) && c.DelaySlots == 0 // else its delays are whole slots
+func (d *exchangeSystem) exchangeTimes(c *plan.Candidate) (each [4]engine.Time) {
+	hides := !d.keepsTopology(c) && c.DelaySlots == 0 // else its delays are whole slots
 	for i := range each {
 		if each[i] = d.cost(c); hides {
-			each[i] -= d.ahead[i]
+			each[i] -= d.leadTimes[i]
 		}
 	}
 	return each
 }
 
-// exposed is what a candidate takes on average of the all-to-alls, less what of it lies behind computing.
-func (d *scaled) exposed(c *plan.Candidate) engine.Time {
+// exposedTime is what a candidate takes on average of the all-to-alls, less what of it lies behind computing.
+func (d *exchangeSystem) exposedTime(c *plan.Candidate) engine.Time {
 	hidden := engine.Time(0)
-	for _, t := range d.times(c) {
+	for _, t := range d.exchangeTimes(c) {
 		hidden += d.cost(c) - t
 	}
 	return d.cost(c) - hidden/4
 }
 
-// play returns how long the step takes when the all-to-alls of a layer take so long.
-func (t *stepped) play(ctx context.Context, each [4]engine.Time) (engine.Time, error) {
+// simulateStep returns how long the step takes when the all-to-alls of a layer take so long.
+func (t *stepSystem) simulateStep(ctx context.Context, each [4]engine.Time) (engine.Time, error) {
 	it, err := training.Build(t.spec, training.BuildOptions{})
 	if err != nil {
 		return 0, err
@@ -111,24 +111,24 @@ func (t *stepped) play(ctx context.Context, each [4]engine.Time) (engine.Time, e
 // ExchangeTimes returns how long the plan of the first planner of s takes for its all-to-all, of which one follows
 // another: of the four of a layer, there and back in both passes, less what lies behind computing so many layers.
 func ExchangeTimes(ctx context.Context, s *Scenario, layers float64) (each [4]engine.Time, err error) {
-	d, err := buildScaled(ctx, s, 1)
+	d, err := newExchangeSystem(ctx, s, 1)
 	if err != nil {
 		return each, err
 	}
-	d.repeated = true
-	if d.ahead, err = s.ahead(&s.Workload.Spec, layers); err != nil {
+	d.isRepeated = true
+	if d.leadTimes, err = s.leadTimes(&s.Workload.Spec, layers); err != nil {
 		return each, err
 	}
-	chosen, err := d.choose(ctx, s.Policy.Planners[0])
+	chosen, err := d.bestCandidate(ctx, s.Policy.Planners[0])
 	if err != nil {
 		return each, err
 	}
-	return d.times(chosen), nil
+	return d.exchangeTimes(chosen), nil
 }
 
-func (t *stepped) Reference() map[string]float64 {
-	m := t.scaled.Reference()
-	m["makespan_s"] = t.none.Seconds()
+func (t *stepSystem) Reference() map[string]float64 {
+	m := t.exchangeSystem.Reference()
+	m["makespan_s"] = t.timeWithoutExchanges.Seconds()
 	return m
 }
 
@@ -136,7 +136,7 @@ func (t *stepped) Reference() map[string]float64 {
 //
 // A plan of one topology never reconfigures again; all others set up each of their topologies in every all-to-all,
 // since the way back needs the links turned round.
-func (t *stepped) Decide(ctx context.Context, name string, _ int, _ float64) (*assembly.PolicyResult, error) {
+func (t *stepSystem) Decide(ctx context.Context, name string, _ int, _ float64) (*assembly.PolicyResult, error) {
 	p, err := t.decide(ctx, name)
 	if err != nil {
 		return nil, err
@@ -145,23 +145,23 @@ func (t *stepped) Decide(ctx context.Context, name string, _ int, _ float64) (*a
 		return &p.PolicyResult, nil
 	}
 	m := p.Row.Metrics
-	whole, each := t.cost(p.chosen), t.times(p.chosen)
+	whole, each := t.cost(p.candidate), t.exchangeTimes(p.candidate)
 	m["all_to_all_s"] = whole.Seconds()
 	delete(m, "completion_s")
-	end, err := t.play(ctx, each)
+	end, err := t.simulateStep(ctx, each)
 	if err != nil {
 		return nil, err
 	}
 	if t.s.Fabric.ScaleUp.ReconfiguresAhead() {
 		shown := end
 		if all := [4]engine.Time{whole, whole, whole, whole}; all != each {
-			if shown, err = t.play(ctx, all); err != nil {
+			if shown, err = t.simulateStep(ctx, all); err != nil {
 				return nil, err
 			}
 		}
 		m["hidden_s"] = (shown - end).Seconds()
 	}
 	m["makespan_s"] = end.Seconds()
-	m["exchange_exposed_s"] = (end - t.none).Seconds()
+	m["exchange_exposed_s"] = (end - t.timeWithoutExchanges).Seconds()
 	return &p.PolicyResult, nil
 }

@@ -12,8 +12,8 @@ import (
 	"sim/scenarios/result"
 )
 
-// tracks are those of so many GPUs, and of switches that reconfigure: each on its own, or all at once.
-func tracks(gpus, switches int) (names []string) {
+// trackNames are those of so many GPUs, and of switches that reconfigure: each on its own, or all at once.
+func trackNames(gpus, switches int) (names []string) {
 	for g := range gpus {
 		names = append(names, fmt.Sprintf("GPU %d", g))
 	}
@@ -26,13 +26,13 @@ func tracks(gpus, switches int) (names []string) {
 	return names
 }
 
-// inSlots is the timeline of a plan of chunks: every transmission in its slot, after the one that brought the chunk, and
+// slotTimeline is the timeline of a plan of chunks: every transmission in its slot, after the one that brought the chunk, and
 // reconfigurations.
-func inSlots(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64, limit int) *result.Timeline {
+func slotTimeline(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64, limit int) *result.Timeline {
 	g, trace := &engine.Graph{}, &engine.Trace{}
-	t := &assembly.TimelineInput{Graph: g, Trace: trace, Nodes: tracks(p.GPUs, 1)}
+	t := &assembly.TimelineInput{Graph: g, Trace: trace, Nodes: trackNames(p.GPUs, 1)}
 	if p.Switches != nil {
-		t.Nodes = tracks(p.GPUs, p.Degree)
+		t.Nodes = trackNames(p.GPUs, p.Degree)
 	}
 	add := func(k engine.Task, start, end engine.Time) int32 {
 		trace.Start, trace.End = append(trace.Start, start), append(trace.End, end)
@@ -100,14 +100,14 @@ func inSlots(p *plan.Plan, d *scaleup.Domain, slot engine.Time, chunk int64, lim
 	return t.Timeline(limit)
 }
 
-// inSteps is the timeline of a plan in steps, simulated synchronised.
-func inSteps(ctx context.Context, p *plan.Plan, fluid bool, limit int) *result.Timeline {
-	m, err := simulate.InSteps(ctx, p, fluid)
+// stepTimeline is the timeline of a plan in steps, simulated synchronised.
+func stepTimeline(ctx context.Context, p *plan.Plan, fluid bool, limit int) *result.Timeline {
+	m, err := simulate.SimulateMessages(ctx, p, fluid)
 	if err != nil {
 		return &result.Timeline{Omitted: "all: " + err.Error()}
 	}
 	t := &assembly.TimelineInput{
-		Graph: m.Graph, Trace: m.Trace, Nodes: tracks(p.GPUs, 1), Links: m.Links,
+		Graph: m.Graph, Trace: m.Trace, Nodes: trackNames(p.GPUs, 1), Links: m.Links,
 		ComputeNode: func(int32) int32 { return int32(p.GPUs) },
 		VisitLinks:  func(id int32, visit func(int32, float64)) { visit(m.Link[id], 1) },
 	}

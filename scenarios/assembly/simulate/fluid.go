@@ -20,24 +20,24 @@ import (
 // Errors: as Free.
 func Fluid(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*Result, error) {
 	if p.Steps != nil {
-		end, err := inSteps(ctx, p, true, true)
+		end, err := simulateSteps(ctx, p, true, true)
 		return &Result{Completion: end}, err
 	}
-	return phases(ctx, d, p, chunk, func(u *unpacker, n *engine.Network, s *stage) (engine.Time, error) {
-		return u.fluid(ctx, n, s, chunk)
+	return simulatePhases(ctx, d, p, chunk, func(u *planReader, n *engine.Network, s *planPhase) (engine.Time, error) {
+		return u.simulateFluid(ctx, n, s, chunk)
 	})
 }
 
-// fluid simulates a phase.
-func (u *unpacker) fluid(ctx context.Context, n *engine.Network, s *stage, chunk int64) (engine.Time, error) {
+// simulateFluid simulates a phase.
+func (u *planReader) simulateFluid(ctx context.Context, n *engine.Network, s *planPhase, chunk int64) (engine.Time, error) {
 	if len(s.tx) == 0 {
 		return 0, nil
 	}
-	list, path := u.legs(s)
-	way := func(l leg) []int32 { return path[l.from:l.to] }
-	order := func(a, b leg) int {
+	list, path := u.chunkPaths(s)
+	links := func(l chunkPath) []int32 { return path[l.from:l.to] }
+	order := func(a, b chunkPath) int {
 		x, y := &s.tx[a.tx], &s.tx[b.tx]
-		return cmp.Or(cmp.Compare(x.Src, y.Src), cmp.Compare(x.Dst, y.Dst), slices.Compare(way(a), way(b)))
+		return cmp.Or(cmp.Compare(x.Src, y.Src), cmp.Compare(x.Dst, y.Dst), slices.Compare(links(a), links(b)))
 	}
 	slices.SortFunc(list, order)
 	g, r := &engine.Graph{}, &engine.Routes{Start: []int32{0}}
@@ -47,7 +47,7 @@ func (u *unpacker) fluid(ctx context.Context, n *engine.Network, s *stage, chunk
 		for same < len(list) && order(list[k], list[same]) == 0 {
 			same++
 		}
-		links := way(list[k])
+		links := links(list[k])
 		g.AddTask(engine.Task{
 			Kind: engine.Transfer, Src: n.Links[links[0]].From, Dst: n.Links[links[len(links)-1]].To,
 			Flows: int32(same - k), Bytes: int64(same-k) * chunk,

@@ -21,15 +21,15 @@ import (
 // Errors: ErrSimulate for a plan that does not fit the domain or moves a chunk from where it is not.
 func Free(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*Result, error) {
 	if p.Steps != nil {
-		end, err := inSteps(ctx, p, true, false)
+		end, err := simulateSteps(ctx, p, true, false)
 		return &Result{Completion: end}, err
 	}
 	if chunk > maxPacket {
 		return nil, fmt.Errorf("%w: chunks of %d B; a packet has at most %d B", ErrSimulate, chunk, maxPacket)
 	}
 	largest, hops := int32(0), int64(0)
-	r, err := phases(ctx, d, p, chunk, func(u *unpacker, n *engine.Network, s *stage) (engine.Time, error) {
-		takes, stats, err := u.free(ctx, n, s, int32(chunk))
+	r, err := simulatePhases(ctx, d, p, chunk, func(u *planReader, n *engine.Network, s *planPhase) (engine.Time, error) {
+		takes, stats, err := u.simulateFree(ctx, n, s, int32(chunk))
 		if err != nil {
 			return 0, err
 		}
@@ -45,16 +45,16 @@ func Free(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (*R
 	return r, err
 }
 
-// free simulates a phase.
-func (u *unpacker) free(ctx context.Context, n *engine.Network, s *stage, chunk int32) (engine.Time, *packet.Stats, error) {
+// simulateFree simulates a phase.
+func (u *planReader) simulateFree(ctx context.Context, n *engine.Network, s *planPhase, chunk int32) (engine.Time, *packet.Stats, error) {
 	if len(s.tx) == 0 {
 		return 0, &packet.Stats{}, nil
 	}
-	list, path := u.legs(s)
-	byChunk(s, list)
+	list, path := u.chunkPaths(s)
+	sortByChunk(s, list)
 	g := &engine.Graph{}
 	g.Grow(len(list), 0)
-	flows, walks := make([]engine.Flow, len(list)), s.walks()
+	flows, walks := make([]engine.Flow, len(list)), s.newPaths()
 	walks.Start, walks.Step = make([]int64, 0, len(list)), make([]engine.Step, 0, len(path)+len(list))
 	rank := make([]int32, len(list))
 	for k, l := range list {
@@ -64,7 +64,7 @@ func (u *unpacker) free(ctx context.Context, n *engine.Network, s *stage, chunk 
 		g.AddTask(engine.Task{Kind: engine.Transfer, Src: flows[k].Src, Dst: flows[k].Dst, Flows: 1, Bytes: int64(chunk)})
 		walks.Start = append(walks.Start, int64(len(walks.Step)))
 		for _, link := range way {
-			walks.Step = append(walks.Step, s.port[link])
+			walks.Step = append(walks.Step, s.steps[link])
 		}
 		walks.Step = append(walks.Step, engine.Arrived)
 	}

@@ -36,9 +36,9 @@ type Result struct {
 	Hops         int64
 }
 
-// fits returns the time of a slot, or fails where the plan is for another domain or takes longer than engine.Time
+// checkPlan returns the time of a slot, or fails where the plan is for another domain or takes longer than engine.Time
 // holds.
-func fits(d *scaleup.Domain, p *plan.Plan, chunk int64) (engine.Time, error) {
+func checkPlan(d *scaleup.Domain, p *plan.Plan, chunk int64) (engine.Time, error) {
 	if err := d.Check(); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrSimulate, err)
 	}
@@ -68,21 +68,21 @@ func fits(d *scaleup.Domain, p *plan.Plan, chunk int64) (engine.Time, error) {
 // maxPacket is the largest packet of engine/packet.
 const maxPacket = 1 << 28
 
-// phases runs the phases of a plan one by one on their networks and places them on the timeline.
-func phases(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64, run func(u *unpacker, n *engine.Network, s *stage) (engine.Time, error)) (*Result, error) {
-	if _, err := fits(d, p, chunk); err != nil {
+// simulatePhases runs the phases of a plan one by one on their networks and places them on the timeline.
+func simulatePhases(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64, run func(u *planReader, n *engine.Network, s *planPhase) (engine.Time, error)) (*Result, error) {
+	if _, err := checkPlan(d, p, chunk); err != nil {
 		return nil, err
 	}
-	u, err := newUnpacker(p)
+	u, err := newPlanReader(p)
 	if err != nil {
 		return nil, err
 	}
-	r, err := timeline(ctx, d, p, func(i int) (engine.Time, error) {
+	r, err := placePhases(ctx, d, p, func(i int) (engine.Time, error) {
 		network, err := d.Network(p.Topologies[i])
 		if err != nil {
 			return 0, fmt.Errorf("%w: topology %d: %w", ErrSimulate, i, err)
 		}
-		s, err := u.stage(i)
+		s, err := u.readPhase(i)
 		if err != nil {
 			return 0, err
 		}
@@ -91,12 +91,12 @@ func phases(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64, r
 	if err != nil {
 		return nil, err
 	}
-	return r, u.done()
+	return r, u.checkDelivered()
 }
 
-// timeline places phases one after the other, each taking what run says. All switches at once reconfigure for R before
+// placePhases places phases one after the other, each taking what run says. All switches at once reconfigure for R before
 // each phase; those on their own are down for R from the end of the phase in which they were up last, or the beginning.
-func timeline(ctx context.Context, d *scaleup.Domain, p *plan.Plan, run func(phase int) (engine.Time, error)) (*Result, error) {
+func placePhases(ctx context.Context, d *scaleup.Domain, p *plan.Plan, run func(phase int) (engine.Time, error)) (*Result, error) {
 	r := &Result{Phases: make([]Phase, len(p.Topologies))}
 	var lit []plan.SwitchSetup
 	if p.Switches != nil {

@@ -93,7 +93,7 @@ func TestMessages(t *testing.T) {
 			t.Fatal(err)
 		}
 		fluid := rapid.Bool().Draw(t, "fluid")
-		m, err := simulate.InSteps(t.Context(), pl, fluid)
+		m, err := simulate.SimulateMessages(t.Context(), pl, fluid)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,8 +168,8 @@ func TestStoppedAnywhere(t *testing.T) {
 			_, err := simulate.Synchronised(ctx, domain(9, 1), steps, 0)
 			return err
 		},
-		"messages":          func(ctx context.Context) error { _, err := simulate.InSteps(ctx, steps, false); return err },
-		"messages as fluid": func(ctx context.Context) error { _, err := simulate.InSteps(ctx, steps, true); return err },
+		"messages":          func(ctx context.Context) error { _, err := simulate.SimulateMessages(ctx, steps, false); return err },
+		"messages as fluid": func(ctx context.Context) error { _, err := simulate.SimulateMessages(ctx, steps, true); return err },
 		"steps, free":       func(ctx context.Context) error { _, err := simulate.Free(ctx, domain(9, 1), steps, 0); return err },
 		"steps as fluid":    func(ctx context.Context) error { _, err := simulate.Fluid(ctx, domain(9, 1), steps, 0); return err },
 		"slots": func(ctx context.Context) error {

@@ -11,9 +11,9 @@ import (
 	"sim/scenarios/assembly/composition"
 )
 
-// block is how many transmissions are simulated at once. Between slots nothing is under way, so a phase can be cut
+// minBlock is how many transmissions are simulated at once. Between slots nothing is under way, so a phase can be cut
 // there.
-const block = 1 << 16
+const minBlock = 1 << 16
 
 // Synchronised simulates a sealed plan on engine/packet in step with the slots and returns its completion time. A
 // transmission is a packet that starts with its slot, or when its chunk has arrived if that is later, and queues for
@@ -24,16 +24,16 @@ const block = 1 << 16
 // ErrSimulate for a plan that does not fit the domain or moves a chunk from where it is not.
 func Synchronised(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk int64) (engine.Time, error) {
 	if p.Steps != nil {
-		return inSteps(ctx, p, false, false)
+		return simulateSteps(ctx, p, false, false)
 	}
 	slot := d.Slot(chunk)
-	r, err := phases(ctx, d, p, chunk, func(u *unpacker, n *engine.Network, s *stage) (engine.Time, error) {
+	r, err := simulatePhases(ctx, d, p, chunk, func(u *planReader, n *engine.Network, s *planPhase) (engine.Time, error) {
 		for from := 0; from < len(s.tx); {
-			to := min(from+block, len(s.tx))
+			to := min(from+minBlock, len(s.tx))
 			for to < len(s.tx) && s.tx[to].Slot == s.tx[to-1].Slot {
 				to++
 			}
-			if err := u.block(ctx, n, s, from, to, slot, chunk); err != nil {
+			if err := u.simulateBlock(ctx, n, s, from, to, slot, chunk); err != nil {
 				return 0, err
 			}
 			from = to
@@ -46,15 +46,15 @@ func Synchronised(ctx context.Context, d *scaleup.Domain, p *plan.Plan, chunk in
 	return r.Completion, nil
 }
 
-// block simulates transmissions from..to-1 of a phase, all of some slots one after the other.
-func (u *unpacker) block(ctx context.Context, n *engine.Network, s *stage, from, to int, slot engine.Time, chunk int64) error {
+// simulateBlock simulates transmissions from..to-1 of a phase, all of some slots one after the other.
+func (u *planReader) simulateBlock(ctx context.Context, n *engine.Network, s *planPhase, from, to int, slot engine.Time, chunk int64) error {
 	count := to - from
 	g := &engine.Graph{}
 	g.Grow(count+1, 2*count)
-	flows, walks := make([]engine.Flow, count+1), s.walks()
+	flows, walks := make([]engine.Flow, count+1), s.newPaths()
 	walks.Class = make([]int32, count+1)
 	for e := range n.Links {
-		walks.Add(s.port[e])
+		walks.Add(s.steps[e])
 	}
 	// The clock is a milestone at the start of the first slot; its flow is not looked at but for being one.
 	clock, first := int32(count), s.tx[from].Slot
@@ -63,11 +63,11 @@ func (u *unpacker) block(ctx context.Context, n *engine.Network, s *stage, from,
 		flows[i], walks.Class[i] = engine.Flow{Src: x.From, Dst: x.To}, s.link[from+i]
 		g.AddTask(engine.Task{Kind: engine.Transfer, Src: x.From, Dst: x.To, Flows: 1, Bytes: chunk})
 		g.AddEdge(clock, int32(i), engine.Time(x.Slot-first)*slot)
-		c := s.number[from+i]
-		if k := int(u.seen[c]); k < i && s.number[from+k] == c {
+		c := s.chunkNumber[from+i]
+		if k := int(u.indexOfChunk[c]); k < i && s.chunkNumber[from+k] == c {
 			g.AddEdge(int32(k), int32(i), 0)
 		}
-		u.seen[c] = int32(i)
+		u.indexOfChunk[c] = int32(i)
 	}
 	g.AddTask(engine.Task{})
 	flows[clock], walks.Class[clock] = flows[0], walks.Class[0]
@@ -86,14 +86,14 @@ func (u *unpacker) block(ctx context.Context, n *engine.Network, s *stage, from,
 	rounding := slot >> 50
 	for i := range count {
 		if over := out.Trace.End[i] - engine.Time(s.tx[from+i].Slot-first+1)*slot; over > rounding || over < -2-rounding {
-			return s.late(from+i, over)
+			return s.contentionError(from+i, over)
 		}
 	}
 	return nil
 }
 
-// late names a transmission that does not end with its slot, and the one that it shares its link with.
-func (s *stage) late(i int, over engine.Time) error {
+// contentionError names a transmission that does not end with its slot, and the one that it shares its link with.
+func (s *planPhase) contentionError(i int, over engine.Time) error {
 	x := s.tx[i]
 	for j, y := range s.tx {
 		if j != i && y.Slot == x.Slot && s.link[j] == s.link[i] {

@@ -20,8 +20,8 @@ import (
 	"sim/workloads/fleet"
 )
 
-// None is the dimension of no switch.
-const None = -1
+// NoFailure is the dimension of no switch.
+const NoFailure = -1
 
 // Loads are what the most loaded link of a slice carries, in messages.
 type Loads struct {
@@ -33,16 +33,16 @@ type Loads struct {
 // Slice is a slice of whole cubes of whose switches one of a dimension is down, or None. Which of the 16 does not
 // matter: translations take each into the others.
 type Slice struct {
-	Shape fleet.Shape
-	Down  int
+	Shape     fleet.Shape
+	FailedDim int
 }
 
 // canonical returns the slice of the same loads whose dimension is the first of its length.
 func (s Slice) canonical() Slice {
 	if !s.Shape.Twisted {
-		for d := range max(0, s.Down) {
-			if s.Shape.Dims[d] == s.Shape.Dims[s.Down] {
-				s.Down = d
+		for d := range max(0, s.FailedDim) {
+			if s.Shape.Dims[d] == s.Shape.Dims[s.FailedDim] {
+				s.FailedDim = d
 				break
 			}
 		}
@@ -51,40 +51,40 @@ func (s Slice) canonical() Slice {
 }
 
 //go:embed loads.csv
-var stored []byte
+var storedCSV []byte
 
 // known are the loads that are stored, found those that were asked for.
 var (
-	known = sync.OnceValue(func() map[Slice]Loads { return read(stored) })
-	found once.Map[Slice, Loads]
+	storedLoads   = sync.OnceValue(func() map[Slice]Loads { return parseLoads(storedCSV) })
+	computedLoads once.Map[Slice, Loads]
 )
 
-// Of returns the loads of a slice. It fails where ctx ends or no slice is such a torus.
-func Of(ctx context.Context, s Slice) (Loads, error) {
+// LoadsOf returns the loads of a slice. It fails where ctx ends or no slice is such a torus.
+func LoadsOf(ctx context.Context, s Slice) (Loads, error) {
 	s = s.canonical()
-	if l, ok := closed(s); ok {
+	if l, ok := closedForm(s); ok {
 		return l, nil
 	}
-	if l, ok := known()[s]; ok {
+	if l, ok := storedLoads()[s]; ok {
 		return l, nil
 	}
-	return found.Get(ctx, s, func() (Loads, error) { return find(ctx, s) })
+	return computedLoads.Get(ctx, s, func() (Loads, error) { return computeLoads(ctx, s) })
 }
 
-// closed returns the loads of a regular slice with all switches up: half of each line's messages cross its middle, both
+// closedForm returns the loads of a regular slice with all switches up: half of each line's messages cross its middle, both
 // ways, N L / 8 on a link, which dimension order attains (Dally and Towles, "Principles and Practices of Interconnection
 // Networks", 2004, Sec. 3.3).
-func closed(s Slice) (Loads, bool) {
+func closedForm(s Slice) (Loads, bool) {
 	load := float64(s.Shape.Chips()*s.Shape.Dims[2]) / 8
-	return Loads{load, load, 1}, s.Down == None && !s.Shape.Twisted
+	return Loads{load, load, 1}, s.FailedDim == NoFailure && !s.Shape.Twisted
 }
 
-// large is above how many chips a slice has the loads that no routes can go below, for a search takes minutes. Those
+// maxOptimisedChips is above how many chips a slice has the loads that no routes can go below, for a search takes minutes. Those
 // that are found are within 1 % of them.
-const large = 512
+const maxOptimisedChips = 512
 
-// find has the optimiser choose routes, or bounds what these can be.
-func find(ctx context.Context, s Slice) (Loads, error) {
+// computeLoads has the optimiser choose routes, or bounds what these can be.
+func computeLoads(ctx context.Context, s Slice) (Loads, error) {
 	t, err := torus.New(s.Shape.Dims[:]...)
 	if err == nil && s.Shape.Twisted {
 		err = t.Twist(torus.TPUv4)
@@ -92,14 +92,14 @@ func find(ctx context.Context, s Slice) (Loads, error) {
 	if err != nil {
 		return Loads{}, fmt.Errorf("slowdown: slice %s: %w", s.Shape, err)
 	}
-	h, err := t.Health(faults(s))
+	h, err := t.Health(sliceFaults(s))
 	if err != nil {
 		return Loads{}, fmt.Errorf("slowdown: slice %s: %w", s.Shape, err)
 	}
-	if t.Nodes() > large {
-		load := max(cut(s), hops(t, h))
+	if t.Nodes() > maxOptimisedChips {
+		load := max(cutBound(s), hopBound(t, h))
 		near := 1.0
-		if s.Down != None {
+		if s.FailedDim != NoFailure {
 			near = 2 // a link's neighbours send round it
 		}
 		return Loads{math.Ceil(load - 1e-9), load, near}, nil
@@ -107,41 +107,41 @@ func find(ctx context.Context, s Slice) (Loads, error) {
 	return optimise(ctx, s, t, h)
 }
 
-// faults returns what is down.
-func faults(s Slice) torus.Faults {
-	if s.Down == None {
+// sliceFaults returns what is down.
+func sliceFaults(s Slice) torus.Faults {
+	if s.FailedDim == NoFailure {
 		return torus.Faults{}
 	}
-	return torus.Faults{Switches: []torus.Switch{{Dim: s.Down}}}
+	return torus.Faults{Switches: []torus.Switch{{Dim: s.FailedDim}}}
 }
 
-// cut returns what the links must carry that cross two planes of a regular slice, which part each of its lines: with one
+// cutBound returns what the links must carry that cross two planes of a regular slice, which part each of its lines: with one
 // of 16 switches down a sixteenth less of them where both, or one, are between cubes. Half of the messages cross that go
 // one way. Of twisted slices it is 0.
-func cut(s Slice) float64 {
-	most := 0.0
+func cutBound(s Slice) float64 {
+	bound := 0.0
 	if s.Shape.Twisted {
-		return most
+		return bound
 	}
 	for d, side := range s.Shape.Dims {
 		for from := range fleet.Side {
 			for part := 1; part < side; part++ {
 				links := 2.0
 				for _, plane := range []int{from, from + part} {
-					if d == s.Down && plane%fleet.Side == 0 {
+					if d == s.FailedDim && plane%fleet.Side == 0 {
 						links -= 1. / torus.Faces
 					}
 				}
-				most = max(most, float64(s.Shape.Chips()*part*(side-part))/(float64(side)*links))
+				bound = max(bound, float64(s.Shape.Chips()*part*(side-part))/(float64(side)*links))
 			}
 		}
 	}
-	return most
+	return bound
 }
 
-// hops returns the mean load of the links of a torus if all messages take shortest paths. Translations by a cube leave
+// hopBound returns the mean load of the links of a torus if all messages take shortest paths. Translations by a cube leave
 // it as it is.
-func hops(t *torus.Torus, h *torus.Health) float64 {
+func hopBound(t *torus.Torus, h *torus.Health) float64 {
 	next := make([][]int32, t.Nodes())
 	live := 0
 	for i, l := range t.Links() {
@@ -150,20 +150,20 @@ func hops(t *torus.Torus, h *torus.Health) float64 {
 			live++
 		}
 	}
-	sum, far := 0, make([]int, t.Nodes())
+	sum, distance := 0, make([]int, t.Nodes())
 	for n := range int32(t.Nodes()) {
 		if t.Coord(n, 0) >= fleet.Side || t.Coord(n, 1) >= fleet.Side || t.Coord(n, 2) >= fleet.Side {
 			continue
 		}
-		for i := range far {
-			far[i] = -1
+		for i := range distance {
+			distance[i] = -1
 		}
-		far[n] = 0
+		distance[n] = 0
 		for queue := []int32{n}; len(queue) > 0; queue = queue[1:] {
 			for _, to := range next[queue[0]] {
-				if far[to] < 0 {
-					far[to] = far[queue[0]] + 1
-					sum += far[to]
+				if distance[to] < 0 {
+					distance[to] = distance[queue[0]] + 1
+					sum += distance[to]
 					queue = append(queue, to)
 				}
 			}
@@ -189,8 +189,8 @@ func optimise(ctx context.Context, s Slice, t *torus.Torus, h *torus.Health) (Lo
 	return Loads{d.Metrics["max_link_load"], d.Bound, d.Metrics["nearest_neighbour_max_load"]}, nil
 }
 
-// read reads rows of slice, dimension of the switch that is down or -1, and loads.
-func read(data []byte) map[Slice]Loads {
+// parseLoads reads rows of slice, dimension of the switch that is down or -1, and loads.
+func parseLoads(data []byte) map[Slice]Loads {
 	rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
 	of := map[Slice]Loads{}
 	for i, r := range rows {

@@ -25,16 +25,16 @@ func wanted(t *testing.T) []Slice {
 	var list []Slice
 	seen := map[Slice]bool{}
 	add := func(s fleet.Shape) {
-		for d := None; d < 3; d++ {
+		for d := NoFailure; d < 3; d++ {
 			x := Slice{s, d}.canonical()
-			if _, ok := closed(x); !ok && !seen[x] {
+			if _, ok := closedForm(x); !ok && !seen[x] {
 				seen[x] = true
 				list = append(list, x)
 			}
 		}
 	}
 	for _, s := range fleet.Mixes()["tpuv4-2022"] {
-		if s.Shape.Cubes() > 0 && s.Shape.Chips() <= large {
+		if s.Shape.Cubes() > 0 && s.Shape.Chips() <= maxOptimisedChips {
 			add(s.Shape)
 		}
 	}
@@ -46,7 +46,7 @@ func wanted(t *testing.T) []Slice {
 func TestStored(t *testing.T) {
 	var out bytes.Buffer
 	fmt.Fprintln(&out, "slice,down,all_to_all,bound,neighbours")
-	have, n := read(stored), 0
+	have, n := parseLoads(storedCSV), 0
 	for _, s := range wanted(t) {
 		l, kept := have[s]
 		if kept {
@@ -57,7 +57,7 @@ func TestStored(t *testing.T) {
 			continue
 		}
 		if !kept || *long || s.Shape.Chips() <= 64 {
-			found, err := find(context.Background(), s)
+			found, err := computeLoads(context.Background(), s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func TestStored(t *testing.T) {
 		if l.AllToAll > 1.01*l.Bound || l.AllToAll < l.Bound {
 			t.Errorf("%v: load %g, bound %g", s, l.AllToAll, l.Bound)
 		}
-		fmt.Fprintf(&out, "%s,%d,%g,%g,%g\n", s.Shape, s.Down, l.AllToAll, l.Bound, l.Neighbours)
+		fmt.Fprintf(&out, "%s,%d,%g,%g,%g\n", s.Shape, s.FailedDim, l.AllToAll, l.Bound, l.Neighbours)
 		if *update {
 			if err := os.WriteFile("loads.csv", out.Bytes(), 0o666); err != nil {
 				t.Fatal(err)
@@ -85,15 +85,15 @@ func TestStored(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := torus.Health(faults(s))
+		h, err := torus.Health(sliceFaults(s))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if least := max(cut(s), hops(torus, h)); l.Bound < least-1e-9 || l.Bound > least+1 {
+		if least := max(cutBound(s), hopBound(torus, h)); l.Bound < least-1e-9 || l.Bound > least+1 {
 			t.Errorf("%v: load %g, bound %g, at least %g by cuts and hops", s, l.AllToAll, l.Bound, least)
 		}
 	}
-	if rows := strings.Count(string(stored), "\n") - 1; rows != n && !*update {
+	if rows := strings.Count(string(storedCSV), "\n") - 1; rows != n && !*update {
 		t.Errorf("%d rows are stored, of which %d are read and wanted", rows, n)
 	}
 }
@@ -128,12 +128,12 @@ func TestTwistedBound(t *testing.T) {
 				}
 			}
 		}
-		got, err := find(context.Background(), Slice{fleet.Shape{Dims: dims, Twisted: true}, None})
+		got, err := computeLoads(context.Background(), Slice{fleet.Shape{Dims: dims, Twisted: true}, NoFailure})
 		want := float64(sum) / 6
 		if err != nil || len(far) != dims[0]*dims[1]*dims[2] || got != (Loads{math.Ceil(want), want, 1}) {
 			t.Errorf("%v: loads %v, %v; want a bound of %g", dims, got, err, want)
 		}
-		regular, err := find(context.Background(), Slice{fleet.Shape{Dims: dims}, None})
+		regular, err := computeLoads(context.Background(), Slice{fleet.Shape{Dims: dims}, NoFailure})
 		if err != nil || regular.AllToAll <= got.AllToAll {
 			t.Errorf("%v: %v regular, %v; want more than the %v of a twisted one", dims, regular, err, got)
 		}

@@ -30,7 +30,7 @@ func newScenario(kind, level string) *Scenario {
 
 // decide returns the metrics of a planner's plan, and what is described of it.
 func decide(ctx context.Context, s *Scenario, planner string) (row result.Row, o *assembly.Outcome, reference map[string]float64, err error) {
-	Forget()
+	ForgetPlans()
 	s.Policy.Planners = []string{planner}
 	z, err := New(ctx, s, 1)
 	if err != nil {
@@ -187,14 +187,14 @@ func TestScenarioKeys(t *testing.T) {
 	// Two direct shifts do not reach all of 6 GPUs: no plan, and the key that forbids it.
 	s.Policy.Reconfigurations = 1
 	s.Policy.Planners = []string{"spreadout"}
-	none, err := Unserved(t.Context(), s, s.Policy.Planners, 1)
+	none, err := UnservedDiagnostics(t.Context(), s, s.Policy.Planners, 1)
 	if err != nil || len(none) != 1 || none[0].Key != "policy.reconfigurations" {
 		t.Errorf("unserved: %v (%v)", none, err)
 	}
-	if none, err := Unserved(t.Context(), s, []string{"spreadout", "static-ring"}, 1); err != nil || none != nil {
+	if none, err := UnservedDiagnostics(t.Context(), s, []string{"spreadout", "static-ring"}, 1); err != nil || none != nil {
 		t.Errorf("unserved, though static-ring serves: %v (%v)", none, err)
 	}
-	if none, err := Unserved(t.Context(), newScenario("all-reduce", "plan"), []string{"static-ring"}, 1); err != nil || none != nil {
+	if none, err := UnservedDiagnostics(t.Context(), newScenario("all-reduce", "plan"), []string{"static-ring"}, 1); err != nil || none != nil {
 		t.Errorf("an all-reduce is unserved: %v (%v)", none, err)
 	}
 	s = newScenario("all-to-all", "packet")
@@ -247,7 +247,7 @@ func TestEndedAnywhere(t *testing.T) {
 		s := newScenario(c.kind, c.level)
 		s.Fabric.ScaleUp.GPUs = 4
 		decideOnly := func(ctx context.Context) error {
-			Forget()
+			ForgetPlans()
 			s.Policy.Planners = []string{c.planner}
 			z, err := New(ctx, s, 1)
 			if err == nil {
@@ -335,7 +335,7 @@ func TestWords(t *testing.T) {
 	} {
 		s := newScenario("all-to-all", "plan")
 		c.change(s)
-		if got := s.Words(); got != c.want {
+		if got := s.Description(); got != c.want {
 			t.Errorf("described as %q, want %q", got, c.want)
 		}
 	}
@@ -461,7 +461,7 @@ func TestUnserving(t *testing.T) {
 	}{{"fast", 0, "policy.planners"}, {"fast", 1, "policy.reconfigurations"}, {"imported", 1, "policy.imported.file"}} {
 		s := newScenario("all-to-all", "cost")
 		s.Policy.Reconfigurations = c.reconfigurations
-		d := (&scaled{s: s}).unserving(c.planner, fmt.Errorf("%w: why", reconfigure.ErrUnserved))
+		d := (&exchangeSystem{s: s}).unservedDiagnostic(c.planner, fmt.Errorf("%w: why", reconfigure.ErrUnserved))
 		if d.Key != c.want || d.File != s.Name || d.Problem != c.planner+" has no plan: why" {
 			t.Errorf("%+v: %+v", c, d)
 		}
@@ -480,7 +480,7 @@ func TestUnserving(t *testing.T) {
 	} {
 		s := newScenario(c.kind, c.level)
 		s.Policy.Static, s.Policy.Planners = c.static, c.planners
-		if got := s.NoPlan(); (got != "") != c.none {
+		if got := s.MissingPlanReason(); (got != "") != c.none {
 			t.Errorf("%+v: no plan because %q", c, got)
 		}
 	}

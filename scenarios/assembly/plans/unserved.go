@@ -12,32 +12,32 @@ import (
 	"sim/scenarios/schema"
 )
 
-// Unserved returns why none of the planners has a plan for s, a diagnostic each; nil where one has, or may have.
-func Unserved(ctx context.Context, s *Scenario, planners []string, workers int) (schema.Diagnostics, error) {
+// UnservedDiagnostics returns why none of the planners has a plan for s, a diagnostic each; nil where one has, or may have.
+func UnservedDiagnostics(ctx context.Context, s *Scenario, planners []string, workers int) (schema.Diagnostics, error) {
 	sys, err := New(ctx, s, workers)
 	if err != nil {
 		return nil, err
 	}
-	d, ok := sys.(*scaled)
-	if step, training := sys.(*stepped); training {
-		d, ok = step.scaled, true
+	d, ok := sys.(*exchangeSystem)
+	if step, training := sys.(*stepSystem); training {
+		d, ok = step.exchangeSystem, true
 	}
 	if !ok {
 		return nil, nil
 	}
 	var none schema.Diagnostics
 	for _, name := range planners {
-		_, err := d.choose(ctx, name)
+		_, err := d.bestCandidate(ctx, name)
 		if !errors.Is(err, reconfigure.ErrUnserved) {
 			return nil, nil // it has one, or a run will say what else is wrong
 		}
-		none = append(none, d.unserving(name, err))
+		none = append(none, d.unservedDiagnostic(name, err))
 	}
 	return none, nil
 }
 
-// unserving is the fault of the input that a planner has no plan, for some reason, and no other has.
-func (d *scaled) unserving(name string, why error) schema.Diagnostic {
+// unservedDiagnostic is the fault of the input that a planner has no plan, for some reason, and no other has.
+func (d *exchangeSystem) unservedDiagnostic(name string, why error) schema.Diagnostic {
 	key, want := "policy.planners", "choose another planner, or add others, which then go on"
 	switch {
 	case reconfigure.ByName(name).Given:
@@ -50,11 +50,11 @@ func (d *scaled) unserving(name string, why error) schema.Diagnostic {
 	return schema.Diagnostic{File: d.s.Name, Key: key, Problem: name + " has no plan: " + what, Remedy: want}
 }
 
-// NoPlan says why no run of s has plans to write, "" where one has.
-func (s *Scenario) NoPlan() string {
+// MissingPlanReason says why no run of s has plans to write, "" where one has.
+func (s *Scenario) MissingPlanReason() string {
 	fluid := []string{string(baselines.ScheduleFluid), string(baselines.SchedulePaths)}
 	switch p := &s.Policy; {
-	case s.Gathers():
+	case s.IsStepwise():
 		return ""
 	case s.Engine.Level == "cost":
 		return "engine.level = \"cost\" writes no plans out; set \"plan\""

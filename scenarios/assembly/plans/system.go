@@ -19,31 +19,31 @@ import (
 	"sim/workloads/collective"
 )
 
-// scaled is a scenario of an all-to-all on a scale-up domain, built. Its policies are planners.
-type scaled struct {
+// exchangeSystem is a scenario of an all-to-all on a scale-up domain, built. Its policies are planners.
+type exchangeSystem struct {
 	s        *Scenario
 	domain   *scaleup.Domain
 	chunk    int64 // bytes
 	slot     engine.Time
 	bounds   *plan.Bounder
 	planning *reconfigure.Planning
-	// repeated says that all-to-alls follow each other, so that a plan of one topology finds it set up.
-	repeated bool
-	// ahead is how long before each of the four all-to-alls of a training step's layer switches may begin to
+	// isRepeated says that all-to-alls follow each other, so that a plan of one topology finds it set up.
+	isRepeated bool
+	// leadTimes is how long before each of the four all-to-alls of a training step's layer switches may begin to
 	// reconfigure.
-	ahead [4]engine.Time
+	leadTimes [4]engine.Time
 }
 
 // New makes the system of s, planned by so many goroutines; 0 is one a processor.
 func New(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 	workers = cmp.Or(workers, runtime.GOMAXPROCS(0))
 	switch {
-	case s.Gathers():
-		return buildGathered(ctx, s)
+	case s.IsStepwise():
+		return newCollectiveSystem(ctx, s)
 	case s.Workload.IsTraining:
-		return buildStepped(ctx, s, workers)
+		return newStepSystem(ctx, s, workers)
 	}
-	return buildScaled(ctx, s, workers)
+	return newExchangeSystem(ctx, s, workers)
 }
 
 // Domain returns the hardware of s.
@@ -55,9 +55,9 @@ func (s *Scenario) Domain() *scaleup.Domain {
 	}
 }
 
-// buildScaled builds the all-to-all of s.
-func buildScaled(ctx context.Context, s *Scenario, workers int) (*scaled, error) {
-	d := &scaled{s: s, domain: s.Domain()}
+// newExchangeSystem builds the all-to-all of s.
+func newExchangeSystem(ctx context.Context, s *Scenario, workers int) (*exchangeSystem, error) {
+	d := &exchangeSystem{s: s, domain: s.Domain()}
 	if err := d.domain.Check(); err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func buildScaled(ctx context.Context, s *Scenario, workers int) (*scaled, error)
 	if err != nil {
 		return nil, err
 	}
-	d.planning, err = plannings.get(p, o)
+	d.planning, err = sharedPlannings.get(p, o)
 	return d, err
 }
 
@@ -127,29 +127,29 @@ func (s *Scenario) plannerOptions(workers int) (reconfigure.Options, error) {
 	return o, err
 }
 
-// plannings keeps those of late, so that a sweep over reconfiguration delays plans once.
-var plannings kept
+// sharedPlannings keeps those of late, so that a sweep over reconfiguration delays plans once.
+var sharedPlannings planningCache
 
-// kept is a set of plannings of which the oldest are forgotten. Its zero value is empty.
-type kept struct {
+// planningCache is a set of plannings of which the oldest are forgotten. Its zero value is empty.
+type planningCache struct {
 	mu    sync.Mutex
 	keys  [][sha256.Size]byte // oldest first
 	byKey map[[sha256.Size]byte]*reconfigure.Planning
 }
 
-// mostPlannings is how many are kept: those of few studies' settings that are at work at a time, and of the stages of a
+// maxPlannings is how many are kept: those of few studies' settings that are at work at a time, and of the stages of a
 // step whose sizes are drawn.
-const mostPlannings = 64
+const maxPlannings = 64
 
-func (k *kept) get(p *plan.Problem, o reconfigure.Options) (*reconfigure.Planning, error) {
+func (k *planningCache) get(p *plan.Problem, o reconfigure.Options) (*reconfigure.Planning, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d %d %d\n", p.GPUs, p.Degree, p.Seed)
 	for _, c := range p.Chunks {
 		h.Write([]byte{byte(c), byte(c >> 8), byte(c >> 16), byte(c >> 24)})
 	}
-	matters := o
-	matters.Plans, matters.Imported, matters.Workers = nil, reconfigure.ImportedOptions{}, 0
-	fmt.Fprintf(h, "%+v\n", matters)
+	relevant := o
+	relevant.Plans, relevant.Imported, relevant.Workers = nil, reconfigure.ImportedOptions{}, 0
+	fmt.Fprintf(h, "%+v\n", relevant)
 	if err := plan.WriteJSON(h, o.Plans); err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (k *kept) get(p *plan.Problem, o reconfigure.Options) (*reconfigure.Plannin
 	if k.byKey == nil {
 		k.byKey = map[[sha256.Size]byte]*reconfigure.Planning{}
 	}
-	if len(k.keys) == mostPlannings {
+	if len(k.keys) == maxPlannings {
 		delete(k.byKey, k.keys[0])
 		k.keys = slices.Delete(k.keys, 0, 1)
 	}
@@ -176,39 +176,39 @@ func (k *kept) get(p *plan.Problem, o reconfigure.Options) (*reconfigure.Plannin
 }
 
 // referenceMetrics are of the work and the domain alone.
-func (d *scaled) Reference() map[string]float64 {
+func (d *exchangeSystem) Reference() map[string]float64 {
 	chunks := 0
 	for _, c := range d.planning.Problem.Chunks {
 		chunks += int(c)
 	}
 	m := map[string]float64{"slot_s": d.slot.Seconds(), "chunks": float64(chunks)}
-	m["bound_completion_s"] = d.leastCompletion(false).Seconds()
+	m["bound_completion_s"] = d.completionBound(false).Seconds()
 	return m
 }
 
-// leastCompletion is a lower bound on the completion time of every plan that the scenario lets planners make, of whole
+// completionBound is a lower bound on the completion time of every plan that the scenario lets planners make, of whole
 // chunks or fluid.
-func (d *scaled) leastCompletion(fluid bool) engine.Time {
+func (d *exchangeSystem) completionBound(fluid bool) engine.Time {
 	return d.bounds.Completion(d.rules(), d.domain.Delay, d.slot, fluid)
 }
 
 // rules are what all plans of the scenario keep to, whichever planners are listed: a cell of a sweep is of one planner,
 // and has the same numbers as its row in a run.
-func (d *scaled) rules() plan.Rules {
+func (d *exchangeSystem) rules() plan.Rules {
 	return plan.Rules{
 		Relay:       true,
-		Independent: d.domain.Independent, Topologies: d.s.Policy.Reconfigurations, Standing: d.repeated,
+		Independent: d.domain.Independent, Topologies: d.s.Policy.Reconfigurations, Standing: d.isRepeated,
 	}
 }
 
-func (d *scaled) Begin(ctx context.Context, o *assembly.Outcome) error {
+func (d *exchangeSystem) Begin(ctx context.Context, o *assembly.Outcome) error {
 	o.UsesPlanners = true
 	return nil
 }
 
-// Forget drops the plans that are kept from scenario to scenario.
-func Forget() {
-	plannings.mu.Lock()
-	defer plannings.mu.Unlock()
-	plannings.keys, plannings.byKey = nil, nil
+// ForgetPlans drops the plans that are kept from scenario to scenario.
+func ForgetPlans() {
+	sharedPlannings.mu.Lock()
+	defer sharedPlannings.mu.Unlock()
+	sharedPlannings.keys, sharedPlannings.byKey = nil, nil
 }

@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	// mostExplained is how many of the most loaded links are explained, and of how many pairs each.
-	mostExplained      = 5
-	mostExplainedPairs = 3
-	// mostTraced is the most links of all flows' routes that are followed to say who loads a link: some tenths of a
+	// maxExplainedLinks is how many of the most loaded links are explained, and of how many pairs each.
+	maxExplainedLinks = 5
+	maxExplainedPairs = 3
+	// maxTracedHops is the most links of all flows' routes that are followed to say who loads a link: some tenths of a
 	// second.
-	mostTraced = 5e7
-	// nearLoad is the relative difference from which loads differ: shares of messages round.
-	nearLoad = 1e-9
+	maxTracedHops = 5e7
+	// loadTolerance is the relative difference from which loads differ: shares of messages round.
+	loadTolerance = 1e-9
 )
 
-// traffic says what loads the links and where the time goes; less when ctx ends.
-func (a *routedAnswer) traffic(ctx context.Context) *result.Traffic {
-	r := a.r
-	out := &result.Traffic{LinkRateBitsPerS: float64(r.s.Fabric.LinkRate), FailAtS: r.s.Fabric.FailAt.Seconds(), Chain: a.chain()}
-	out.Groups = a.groups()
-	hot := a.mostLoaded(out)
-	if float64(a.loads.SumHops) <= mostTraced {
+// explainTraffic says what loads the links and where the time goes; less when ctx ends.
+func (a *routingResult) explainTraffic(ctx context.Context) *result.Traffic {
+	r := a.system
+	out := &result.Traffic{LinkRateBitsPerS: float64(r.s.Fabric.LinkRate), FailAtS: r.s.Fabric.FailAt.Seconds(), Chain: a.criticalChain()}
+	out.Groups = a.linkGroups()
+	hot := a.addBottlenecks(out)
+	if float64(a.loads.SumHops) <= maxTracedHops {
 		a.addPairs(ctx, out, hot)
 	} else {
 		out.PairsUnknown = true
@@ -43,15 +43,15 @@ func (a *routedAnswer) traffic(ctx context.Context) *result.Traffic {
 	return out
 }
 
-// speed returns how much faster than the fabric's rate a link is.
-func (r *routed) speed(link int) float64 {
+// relativeRate returns how much faster than the fabric's rate a link is.
+func (r *routingSystem) relativeRate(link int) float64 {
 	return r.Whole.Links[link].Rate / float64(r.s.Fabric.LinkRate)
 }
 
-// groups adds up the links of each dimension or tier, or all of a graph.
-func (a *routedAnswer) groups() []result.LinkGroup {
-	r := a.r
-	dims, names := r.linkSorts()
+// linkGroups adds up the links of each dimension or tier, or all of a graph.
+func (a *routingResult) linkGroups() []result.LinkGroup {
+	r := a.system
+	dims, names := r.linkClasses()
 	var groups []result.LinkGroup
 	for _, name := range names {
 		groups = append(groups, result.LinkGroup{Name: name})
@@ -63,16 +63,16 @@ func (a *routedAnswer) groups() []result.LinkGroup {
 		if r.Health != nil {
 			state = r.Health.Link[i]
 		}
-		load := a.link[i]
+		load := a.linkLoads[i]
 		switch {
 		case state == torus.Down:
 			g.Down++
 		case state == torus.Drained:
 			g.Drained++
 		}
-		if a.seen.Links[i].Rate > 0 {
-			g.Capacity += r.speed(i)
-			g.MaxLoad = max(g.MaxLoad, load/r.speed(i))
+		if a.visible.Links[i].Rate > 0 {
+			g.Capacity += r.relativeRate(i)
+			g.MaxLoad = max(g.MaxLoad, load/r.relativeRate(i))
 		}
 		g.Load += load
 		if a.Stats != nil {
@@ -85,33 +85,33 @@ func (a *routedAnswer) groups() []result.LinkGroup {
 	return slices.DeleteFunc(groups, func(g result.LinkGroup) bool { return g.Links == 0 })
 }
 
-// mostLoaded adds the links that take longest, and returns their numbers.
-func (a *routedAnswer) mostLoaded(out *result.Traffic) []int32 {
+// addBottlenecks adds the links that take longest, and returns their numbers.
+func (a *routingResult) addBottlenecks(out *result.Traffic) []int32 {
 	var hot []int32
-	over := func(link int32) float64 { return a.link[link] / a.r.speed(int(link)) }
-	for i := range a.r.Whole.Links {
-		if a.link[i] > 0 {
+	over := func(link int32) float64 { return a.linkLoads[link] / a.system.relativeRate(int(link)) }
+	for i := range a.system.Whole.Links {
+		if a.linkLoads[i] > 0 {
 			hot = append(hot, int32(i))
 		}
 	}
 	slices.SortStableFunc(hot, func(i, j int32) int {
-		if x, y := over(i), over(j); math.Abs(x-y) > nearLoad*max(x, y) {
+		if x, y := over(i), over(j); math.Abs(x-y) > loadTolerance*max(x, y) {
 			return cmp.Compare(y, x)
 		}
 		return cmp.Compare(i, j)
 	})
 	for _, i := range hot {
-		if over(i) < over(hot[0])*(1-nearLoad) {
+		if over(i) < over(hot[0])*(1-loadTolerance) {
 			break
 		}
 		out.NumTied++
 	}
-	hot = hot[:min(len(hot), mostExplained)]
+	hot = hot[:min(len(hot), maxExplainedLinks)]
 	for _, i := range hot {
-		l := a.r.Whole.Links[i]
+		l := a.system.Whole.Links[i]
 		one := result.LoadedLink{
-			Name: strings.TrimPrefix(a.r.Whole.ResourceName(i), "link "), From: a.r.nodeName(l.From), To: a.r.nodeName(l.To),
-			Load: a.link[i], Speed: a.r.speed(int(i)),
+			Name: strings.TrimPrefix(a.system.Whole.ResourceName(i), "link "), From: a.system.nodeName(l.From), To: a.system.nodeName(l.To),
+			Load: a.linkLoads[i], Speed: a.system.relativeRate(int(i)),
 		}
 		if a.Stats != nil {
 			busy := a.Stats.Utilisation(i)
@@ -123,7 +123,7 @@ func (a *routedAnswer) mostLoaded(out *result.Traffic) []int32 {
 }
 
 // nodeName is a node in words: its coordinates, its name, or its number.
-func (r *routed) nodeName(node int32) string {
+func (r *routingSystem) nodeName(node int32) string {
 	switch {
 	case r.Torus != nil:
 		at := make([]string, len(r.Torus.Dims))
@@ -139,13 +139,13 @@ func (r *routed) nodeName(node int32) string {
 	return strconv.Itoa(int(node))
 }
 
-// loader gathers who loads a link.
-type loader struct {
-	pairs    int
-	from, to []float64  // by node
-	heaviest []pairLoad // in order of load
-	usual    float64
-	detours  map[string]float64
+// linkUsers gathers who loads a link.
+type linkUsers struct {
+	numPairs         int
+	fromNode, toNode []float64  // by node
+	heaviest         []pairLoad // in order of load
+	faultFreeLoad    float64
+	detours          map[string]float64
 }
 
 // pairLoad is the messages of a flow on a link.
@@ -155,20 +155,20 @@ type pairLoad struct {
 }
 
 // addPairs says which pairs load the links hot, and which of them do so because of what is down or drained.
-func (a *routedAnswer) addPairs(ctx context.Context, out *result.Traffic, hot []int32) {
-	r := a.r
+func (a *routingResult) addPairs(ctx context.Context, out *result.Traffic, hot []int32) {
+	r := a.system
 	at := slices.Repeat([]int{-1}, len(r.Whole.Links)) // by link: place in hot
-	of := make([]loader, len(hot))
+	of := make([]linkUsers, len(hot))
 	for k, link := range hot {
 		at[link] = k
-		of[k] = loader{from: make([]float64, r.Whole.Nodes), to: make([]float64, r.Whole.Nodes), detours: map[string]float64{}}
+		of[k] = linkUsers{fromNode: make([]float64, r.Whole.Nodes), toNode: make([]float64, r.Whole.Nodes), detours: map[string]float64{}}
 	}
-	usual := r.usual(a.Row.Policy)
+	usual := r.faultFreePaths(a.Row.Policy)
 	var causes []string
 	if usual != nil {
-		causes = r.causes()
+		causes = r.faultCauses()
 	}
-	follow := r.follower()
+	follow := r.newLinkVisitor()
 	now, before := make([]float64, len(hot)), make([]float64, len(hot)) // of a flow, by hot link
 	for f, flow := range r.load.flows {
 		if f&(1<<12-1) == 0 && ctx.Err() != nil {
@@ -179,7 +179,7 @@ func (a *routedAnswer) addPairs(ctx context.Context, out *result.Traffic, hot []
 			demand = r.load.demand[f]
 		}
 		clear(now)
-		follow(a.walks, int32(f), func(link int32, share float64) {
+		follow(a.paths, int32(f), func(link int32, share float64) {
 			if k := at[link]; k >= 0 {
 				now[k] += share * demand
 			}
@@ -198,11 +198,11 @@ func (a *routedAnswer) addPairs(ctx context.Context, out *result.Traffic, hot []
 		}
 		for k, load := range now {
 			z := &of[k]
-			z.usual += before[k]
+			z.faultFreeLoad += before[k]
 			if load > 0 {
 				z.add(int32(f), flow, load)
 			}
-			if more := load - before[k]; usual != nil && more > nearLoad {
+			if more := load - before[k]; usual != nil && more > loadTolerance {
 				z.detours[cause] += more
 			}
 		}
@@ -212,9 +212,9 @@ func (a *routedAnswer) addPairs(ctx context.Context, out *result.Traffic, hot []
 	}
 }
 
-// follower returns a function that calls do with every link of a flow's routes, and the share of the flow that takes it
+// newLinkVisitor returns a function that calls do with every link of a flow's routes, and the share of the flow that takes it
 // there.
-func (r *routed) follower() func(w *engine.Paths, flow int32, do func(link int32, share float64)) {
+func (r *routingSystem) newLinkVisitor() func(w *engine.Paths, flow int32, do func(link int32, share float64)) {
 	reach, mark := make([]float64, r.Whole.Nodes), make([]bool, r.Whole.Nodes)
 	return func(w *engine.Paths, flow int32, do func(link int32, share float64)) {
 		ends := r.load.flows[flow]
@@ -236,11 +236,11 @@ func (r *routed) follower() func(w *engine.Paths, flow int32, do func(link int32
 }
 
 // add counts a flow that crosses the link.
-func (z *loader) add(f int32, flow engine.Flow, load float64) {
-	z.pairs++
-	z.from[flow.Src] += load
-	z.to[flow.Dst] += load
-	if n := len(z.heaviest); n == mostExplainedPairs && load <= z.heaviest[n-1].load {
+func (z *linkUsers) add(f int32, flow engine.Flow, load float64) {
+	z.numPairs++
+	z.fromNode[flow.Src] += load
+	z.toNode[flow.Dst] += load
+	if n := len(z.heaviest); n == maxExplainedPairs && load <= z.heaviest[n-1].load {
 		return
 	}
 	k, _ := slices.BinarySearchFunc(z.heaviest, load, func(p pairLoad, load float64) int {
@@ -250,24 +250,24 @@ func (z *loader) add(f int32, flow engine.Flow, load float64) {
 		return 1
 	})
 	z.heaviest = slices.Insert(z.heaviest, k, pairLoad{f, load})
-	z.heaviest = z.heaviest[:min(len(z.heaviest), mostExplainedPairs)]
+	z.heaviest = z.heaviest[:min(len(z.heaviest), maxExplainedPairs)]
 }
 
-func (z *loader) describe(r *routed, to *result.LoadedLink, usual bool) {
+func (z *linkUsers) describe(r *routingSystem, to *result.LoadedLink, usual bool) {
 	count := func(loads []float64) (n int, most result.NodeLoad) {
 		for node, load := range loads {
 			if load > 0 {
 				n++
 			}
-			if load > most.Load*(1+nearLoad) {
+			if load > most.Load*(1+loadTolerance) {
 				most = result.NodeLoad{Node: r.nodeName(int32(node)), Load: load}
 			}
 		}
 		return n, most
 	}
-	to.Pairs = z.pairs
-	to.Sources, to.TopSource = count(z.from)
-	to.Destinations, to.TopDestination = count(z.to)
+	to.Pairs = z.numPairs
+	to.Sources, to.TopSource = count(z.fromNode)
+	to.Destinations, to.TopDestination = count(z.toNode)
 	if r.load.demand != nil {
 		for _, p := range z.heaviest {
 			flow := r.load.flows[p.flow]
@@ -277,18 +277,18 @@ func (z *loader) describe(r *routed, to *result.LoadedLink, usual bool) {
 	if !usual {
 		return
 	}
-	to.FaultFreeLoad = &z.usual
+	to.FaultFreeLoad = &z.faultFreeLoad
 	for cause, load := range z.detours {
 		to.Detours = append(to.Detours, result.Detour{Cause: cause, Load: load})
 	}
 	slices.SortFunc(to.Detours, func(a, b result.Detour) int {
 		return cmp.Or(cmp.Compare(b.Load, a.Load), cmp.Compare(a.Cause, b.Cause))
 	})
-	to.Detours = to.Detours[:min(len(to.Detours), mostExplained)]
+	to.Detours = to.Detours[:min(len(to.Detours), maxExplainedLinks)]
 }
 
-// causes names, by link, what takes it down or drains it; "" of links that routers may use.
-func (r *routed) causes() []string {
+// faultCauses names, by link, what takes it down or drains it; "" of links that routers may use.
+func (r *routingSystem) faultCauses() []string {
 	out := make([]string, len(r.Whole.Links))
 	if r.Health == nil {
 		return out
@@ -327,7 +327,7 @@ func (r *routed) causes() []string {
 }
 
 // delayParts splits the mean delay of the packets.
-func (a *routedAnswer) delayParts() *result.DelayParts {
+func (a *routingResult) delayParts() *result.DelayParts {
 	s := a.Stats
 	var packets int64
 	var busy, late engine.Time
@@ -348,19 +348,19 @@ func (a *routedAnswer) delayParts() *result.DelayParts {
 	return d
 }
 
-// chain says what sets the end of the transfers that were simulated; nil where none were.
-func (a *routedAnswer) chain() *result.Chain {
+// criticalChain says what sets the end of the transfers that were simulated; nil where none were.
+func (a *routingResult) criticalChain() *result.Chain {
 	g, t, packet := a.Graph, a.Trace, 0.0
 	if t == nil {
 		return nil
 	}
 	if a.Stats != nil {
-		packet = float64(a.r.s.Workload.Packet)
+		packet = float64(a.system.s.Workload.Packet)
 	}
-	chain := &result.Chain{EndS: t.Makespan.Seconds(), Computes: a.r.it != nil}
+	chain := &result.Chain{EndS: t.Makespan.Seconds(), Computes: a.system.iteration != nil}
 	at := map[string]int{}
-	dims, names := a.r.linkSorts()
-	before, last, flows := engine.Time(0), 0, a.flowsOf(g)
+	dims, names := a.system.linkClasses()
+	before, last, flows := engine.Time(0), 0, a.taskFlows(g)
 	for _, id := range t.CriticalPath(g) {
 		k := &g.Tasks[id]
 		start, end := t.Start[id], t.End[id]
@@ -368,7 +368,7 @@ func (a *routedAnswer) chain() *result.Chain {
 			continue
 		}
 		flow := flows[id]
-		over, alone, late := a.alone(dims, names, flow, float64(k.Bytes), packet)
+		over, alone, late := a.uncontendedTime(dims, names, flow, float64(k.Bytes), packet)
 		if g.IsMessage(id) {
 			late += g.MessageOverhead.Seconds()
 		}
@@ -376,7 +376,7 @@ func (a *routedAnswer) chain() *result.Chain {
 		if !ok {
 			i = len(chain.Parts)
 			at[over] = i
-			chain.Parts = append(chain.Parts, result.ChainPart{Over: over, Src: a.r.nodeName(a.r.load.flows[flow].Src)})
+			chain.Parts = append(chain.Parts, result.ChainPart{Over: over, Src: a.system.nodeName(a.system.load.flows[flow].Src)})
 		}
 		p := &chain.Parts[i]
 		took := (end - start).Seconds()
@@ -384,7 +384,7 @@ func (a *routedAnswer) chain() *result.Chain {
 		alone = min(alone, took-late)
 		p.Transfers++
 		p.Bytes += k.Bytes
-		p.Dst = a.r.nodeName(a.r.load.flows[flow].Dst)
+		p.Dst = a.system.nodeName(a.system.load.flows[flow].Dst)
 		p.LatencyS += late + (start - before).Seconds()
 		p.UnsharedS += alone
 		if more := took - late - alone; more > assembly.TickSeconds {
@@ -401,13 +401,13 @@ func (a *routedAnswer) chain() *result.Chain {
 	return chain
 }
 
-// alone returns the dimensions or the tier that a flow's routes take, how long bytes take along them with nothing else
+// uncontendedTime returns the dimensions or the tier that a flow's routes take, how long bytes take along them with nothing else
 // on them, and the latency. As fluid all links of all routes carry them at once, and a graph's edges have the latency;
 // packets are stored at every node, those of a flow being taken for all on its longest route.
-func (a *routedAnswer) alone(dims []int, names []string, flow int32, bytes, packet float64) (over string, alone, late float64) {
-	r := a.r
+func (a *routingResult) uncontendedTime(dims []int, names []string, flow int32, bytes, packet float64) (over string, alone, late float64) {
+	r := a.system
 	taken, use := map[int]bool{}, map[int32]float64{}
-	r.follower()(a.walks, flow, func(link int32, share float64) {
+	r.newLinkVisitor()(a.paths, flow, func(link int32, share float64) {
 		use[link] += share
 		taken[dims[link]] = true
 	})
@@ -424,7 +424,7 @@ func (a *routedAnswer) alone(dims []int, names []string, flow int32, bytes, pack
 		return over, alone, 0
 	}
 	store := 0.0
-	for _, route := range a.routes(flow) {
+	for _, route := range a.flowPaths(flow) {
 		stored, lat := -min(packet, bytes)*8/slowest, 0.0
 		for _, link := range route {
 			stored += min(packet, bytes) * 8 / r.Whole.Links[link].Rate
@@ -435,26 +435,26 @@ func (a *routedAnswer) alone(dims []int, names []string, flow int32, bytes, pack
 	return over, alone + store, late
 }
 
-// routes lists the links of each of a flow's routes; of one whose packets draw their links, of one that they may take.
-func (a *routedAnswer) routes(flow int32) (routes [][]int32) {
-	ends := a.r.load.flows[flow]
-	if s := a.walks.Spread; s != nil {
+// flowPaths lists the links of each of a flow's routes; of one whose packets draw their links, of one that they may take.
+func (a *routingResult) flowPaths(flow int32) (routes [][]int32) {
+	ends := a.system.load.flows[flow]
+	if s := a.paths.Spread; s != nil {
 		var route []int32
-		for at := ends.Src; at != ends.Dst; at = a.r.Whole.Links[route[len(route)-1]].To {
+		for at := ends.Src; at != ends.Dst; at = a.system.Whole.Links[route[len(route)-1]].To {
 			route = append(route, s.Next(at, ends.Dst, 0))
 		}
 		return [][]int32{route}
 	}
-	first, end := a.walks.Of(a.walks.ClassOf(flow))
+	first, end := a.paths.Of(a.paths.ClassOf(flow))
 	for w := first; w < end; w++ {
-		routes = append(routes, slices.Collect(a.walks.Links(ends.Src, w, a.r.Whole.Links)))
+		routes = append(routes, slices.Collect(a.paths.Links(ends.Src, w, a.system.Whole.Links)))
 	}
 	return routes
 }
 
-// linkSorts returns the dimension of every link of a torus, or the tier, and what these are called; of a graph there is
+// linkClasses returns the dimension of every link of a torus, or the tier, and what these are called; of a graph there is
 // one.
-func (r *routed) linkSorts() (of []int, names []string) {
+func (r *routingSystem) linkClasses() (of []int, names []string) {
 	of = make([]int, len(r.Whole.Links))
 	switch {
 	case r.Torus != nil:
@@ -477,18 +477,18 @@ func (r *routed) linkSorts() (of []int, names []string) {
 	return of, names
 }
 
-// flowsOf returns by transfer of a graph the flow whose paths it takes: of a folded graph the first of its class, else the flow of
+// taskFlows returns by transfer of a graph the flow whose paths it takes: of a folded graph the first of its class, else the flow of
 // its number where the ends are the same, and the first with its ends.
-func (a *routedAnswer) flowsOf(g *engine.Graph) []int32 {
-	if a.r.load.call != nil {
-		return a.r.load.call.flow
+func (a *routingResult) taskFlows(g *engine.Graph) []int32 {
+	if a.system.load.call != nil {
+		return a.system.load.call.flowOfTask
 	}
-	folded := a.folded != nil && g == a.folded.Graph
-	flows, of := a.r.load.flows, make([]int32, len(g.Tasks))
+	folded := a.classGraph != nil && g == a.classGraph.Graph
+	flows, of := a.system.load.flows, make([]int32, len(g.Tasks))
 	first := map[engine.Flow]int32{}
 	for f := len(flows) - 1; f >= 0; f-- {
 		if folded {
-			of[a.walks.ClassOf(int32(f))] = int32(f)
+			of[a.paths.ClassOf(int32(f))] = int32(f)
 		} else {
 			first[flows[f]] = int32(f)
 		}

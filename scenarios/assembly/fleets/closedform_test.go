@@ -37,14 +37,14 @@ func agrees(t *testing.T, what string, want, share float64, seeds int, of func(s
 // idle is a fleet without jobs.
 func idle(seed uint64, days int) *Config {
 	c := quiet(jobs(), fleet.Time(days)*fleet.Day)
-	c.Seed, c.Silent = seed, 0
+	c.Seed, c.SilentShare = seed, 0
 	return c
 }
 
 // daily is a job a day, at random moments, that takes no time.
 func daily(t *testing.T, c *Config, slice string) {
 	t.Helper()
-	d := &fleet.Demand{Seed: c.Seed, Mix: only(t, slice), PerDay: 1, Until: c.Until, Chips: 1, Load: 1e-9, Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1}, EstimateFactor: 1}
+	d := &fleet.Demand{Seed: c.Seed, Mix: only(t, slice), PerDay: 1, Until: c.End, Chips: 1, Load: 1e-9, Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1}, EstimateFactor: 1}
 	c.Jobs = d.Jobs
 }
 
@@ -76,9 +76,9 @@ func TestInterruptedShare(t *testing.T) {
 			Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.NumBands]float64{1}, FaultRoutingShare: 1, EstimateFactor: 1}
 		rates := tpuv4Rates()
 		work := fleet.Spread{Form: fleet.Lognormal, Mean: d.MeanWork(fleet.Shape{Dims: [3]int{4, 4, 4}}), Sigma: 1.5}
-		s := &state{c: &Config{Rates: rates}}
+		s := &simulation{config: &Config{Rates: rates}}
 		want := d.Mix.Mean(func(x fleet.Shape) float64 {
-			sum, m := 0.0, s.interruption(&job{Job: fleet.Job{Shape: x}}).Seconds()
+			sum, m := 0.0, s.meanTimeToInterruption(&fleetJob{Job: fleet.Job{Shape: x}}).Seconds()
 			for z := -6.0; z < 6; z += 0.01 { // over the normal logarithm
 				hit := -math.Expm1(-work.Mean.Seconds() * math.Exp(work.Sigma*z-work.Sigma*work.Sigma/2) / m)
 				sum += 0.01 * hit * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
@@ -89,7 +89,7 @@ func TestInterruptedShare(t *testing.T) {
 			c := idle(seed, 240)
 			demand := *d
 			demand.Seed = seed
-			c.Jobs, c.Rates, c.Silent, c.Discipline, c.OCS = demand.Jobs, rates, 0, Backfill, Route
+			c.Jobs, c.Rates, c.SilentShare, c.Discipline, c.OCS = demand.Jobs, rates, 0, Backfill, ReactionRoute
 			c.Times.Interval = fleet.Hour
 			o := simulate(t, c, "reconfigurable")
 			return float64(o.Interrupted) / float64(o.Submitted)
@@ -120,16 +120,16 @@ func TestReadingA(t *testing.T) {
 	agrees(t, "two switches down", 1-none-one, 0.3, 10, func(seed uint64) float64 {
 		c := idle(seed, 40_000)
 		c.Rates[fleet.Switch] = switches
-		return 1 - simulate(t, c, "reconfigurable").Tolerable
+		return 1 - simulate(t, c, "reconfigurable").TolerableShare
 	})
 	agrees(t, "jobs on routes round a switch", 0.701*0.95*one, 0.2, 6, func(seed uint64) float64 {
 		d := &fleet.Demand{Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 20, Until: 1000 * fleet.Day, Chips: 4096, Load: 0.02,
 			Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1}, FaultRoutingShare: 0.95, EstimateFactor: 1}
 		c := idle(seed, 1000)
-		c.Jobs, c.Discipline, c.OCS = d.Jobs, Backfill, Route
+		c.Jobs, c.Discipline, c.OCS = d.Jobs, Backfill, ReactionRoute
 		c.Rates[fleet.Switch] = switches
 		o := simulate(t, c, "reconfigurable")
-		return o.Rerouted / o.Running
+		return o.MeanRerouted / o.MeanRunning
 	})
 }
 
@@ -144,7 +144,7 @@ func TestCubesUp(t *testing.T) {
 		want := fleet.BinomialTail(x.cubes, fleet.PodCubes, fleet.CubeAvailability(x.host))
 		agrees(t, fmt.Sprintf("%d cubes of hosts of %g", x.cubes, x.host), want, 0.1, 30, func(seed uint64) float64 {
 			c := idle(seed, 400)
-			c.From = 20 * fleet.Day
+			c.Start = 20 * fleet.Day
 			machinesUp(c, x.host)
 			daily(t, c, x.slice)
 			return atOnce(simulate(t, c, "reconfigurable"))
@@ -159,9 +159,9 @@ func TestSliceGoodput(t *testing.T) {
 		want := fleet.SliceGoodput(cubes, fleet.PodCubes, fleet.CubeAvailability(0.99))
 		agrees(t, slice, want, 0.02, 12, func(seed uint64) float64 {
 			c := idle(seed, 220)
-			c.From = 20 * fleet.Day
+			c.Start = 20 * fleet.Day
 			machinesUp(c, 0.99)
-			d := &fleet.Demand{Seed: seed, Mix: only(t, slice), PerDay: 12, Until: c.Until, Chips: 4096, Load: 3, Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1}, EstimateFactor: 1}
+			d := &fleet.Demand{Seed: seed, Mix: only(t, slice), PerDay: 12, Until: c.End, Chips: 4096, Load: 3, Durations: fleet.Constant, Bands: [fleet.NumBands]float64{1}, EstimateFactor: 1}
 			c.Jobs = d.Jobs
 			return simulate(t, c, "reconfigurable").Utilisation()
 		})
@@ -184,7 +184,7 @@ func TestReadingB(t *testing.T) {
 		c := idle(seed, 40_000)
 		c.Rates[fleet.Switch] = unplanned
 		c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: planned / fleet.PodSwitches / w, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: window}}
-		return 1 - simulate(t, c, "reconfigurable").Tolerable
+		return 1 - simulate(t, c, "reconfigurable").TolerableShare
 	})
 }
 
@@ -199,11 +199,11 @@ func TestInterruptions(t *testing.T) {
 			c.Rates[k].Repair = fleet.Spread{Form: fleet.Constant, Mean: 1}
 			c.Rates[k].QuickShare = 0
 		}
-		c.Times, c.OCS, c.Machine = Times{Session: 1, Interval: fleet.Hour}, Route, Reschedule
-		c.SlowedBy = func(context.Context, *fleet.Job, int) (float64, error) { return 1, nil }
+		c.Times, c.OCS, c.Machine = Times{Session: 1, Interval: fleet.Hour}, ReactionRoute, ReactionReschedule
+		c.RouteSlowdown = func(context.Context, *fleet.Job, int) (float64, error) { return 1, nil }
 		o := simulate(t, c, "reconfigurable")
-		want := c.Until.Seconds() / c.Rates.MeanTimeToInterruption(s.Cubes()).Seconds()
-		if n := float64(o.Interrupts); math.Abs(n-want) > 3*math.Sqrt(want) || math.Abs(c.Until.Seconds()/3600/hours/want-1) > 0.006 {
+		want := c.End.Seconds() / c.Rates.MeanTimeToInterruption(s.Cubes()).Seconds()
+		if n := float64(o.Interrupts); math.Abs(n-want) > 3*math.Sqrt(want) || math.Abs(c.End.Seconds()/3600/hours/want-1) > 0.006 {
 			t.Errorf("%s: hit %g times, want %.0f, every %g h", slice, n, want, hours)
 		}
 	}
@@ -236,7 +236,7 @@ func TestMonotone(t *testing.T) {
 		"no failures":         func(c *Config) { c.Rates = fleet.Rates{} },
 		"fewer failures":      func(c *Config) { c.Rates[fleet.Machine].PerDay /= 4 },
 		"quicker repairs":     func(c *Config) { c.Rates[fleet.Machine].Repair.Mean /= 4 },
-		"hot standby":         func(c *Config) { c.Machine = HotStandby },
+		"hot standby":         func(c *Config) { c.Machine = ReactionStandby },
 		"no switch":           func(c *Config) { c.Rates[fleet.Switch].PerDay = 0 },
 		"another pod's cubes": func(c *Config) { c.Rates[fleet.Cube].PerDay = 0 },
 	} {
@@ -244,7 +244,7 @@ func TestMonotone(t *testing.T) {
 			t.Errorf("%s: %.4f of chip-time is work, %.4f without", name, got, least)
 		}
 	}
-	if waits := of(func(c *Config) { c.OCS = Wait }); waits > least+0.003 {
+	if waits := of(func(c *Config) { c.OCS = ReactionWait }); waits > least+0.003 {
 		t.Errorf("jobs wait for switches: %.4f of chip-time is work, %.4f if not", waits, least)
 	}
 }
@@ -252,14 +252,14 @@ func TestMonotone(t *testing.T) {
 // TestUnsaved: the time of a run since its last checkpoint was written is not saved; of a job that does not run, none.
 func TestUnsaved(t *testing.T) {
 	const interval, checkpoint = fleet.Hour, 2 * fleet.Minute
-	s := &state{c: &Config{Times: Times{Checkpoint: checkpoint}}, now: 10*fleet.Hour + 5*fleet.Minute}
-	j := &job{phase: running, since: 7 * fleet.Hour, interval: interval, slow: 1}
+	s := &simulation{config: &Config{Times: Times{Checkpoint: checkpoint}}, now: 10*fleet.Hour + 5*fleet.Minute}
+	j := &fleetJob{phase: phaseRunning, phaseStart: 7 * fleet.Hour, interval: interval, slowdown: 1}
 	j.Work = 100 * fleet.Hour
-	if got, want := s.unsaved(j), 3*fleet.Hour+5*fleet.Minute-2*(interval+checkpoint); got != want {
+	if got, want := s.unsavedTime(j), 3*fleet.Hour+5*fleet.Minute-2*(interval+checkpoint); got != want {
 		t.Errorf("%v of a run is not saved, want %v", got, want)
 	}
-	j.phase = queued
-	if got := s.unsaved(j); got != 0 {
+	j.phase = phaseQueued
+	if got := s.unsavedTime(j); got != 0 {
 		t.Errorf("%v of a job that waits is not saved", got)
 	}
 }

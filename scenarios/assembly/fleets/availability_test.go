@@ -20,14 +20,14 @@ func TestAvailability(t *testing.T) {
 		host      float64
 		want      float64 // of a static grid
 	}{
-		{1, Wait, "reconfigurable", 0.98958, 0}, {50, Wait, "reconfigurable", 0.98958, 0}, {50, Route, "reconfigurable", 0.98958, 0},
-		{56, Route, "reconfigurable", 0.98958, 0}, {16, Route, "reconfigurable", 0.99, 0}, {16, Wait, "static-first-fit", 0.99, 0.785},
+		{1, ReactionWait, "reconfigurable", 0.98958, 0}, {50, ReactionWait, "reconfigurable", 0.98958, 0}, {50, ReactionRoute, "reconfigurable", 0.98958, 0},
+		{56, ReactionRoute, "reconfigurable", 0.98958, 0}, {16, ReactionRoute, "reconfigurable", 0.99, 0}, {16, ReactionWait, "static-first-fit", 0.99, 0.785},
 	} {
 		sums := map[string][2]float64{}
 		var m map[string]float64
 		for seed := range runs {
 			c := quiet(func() fleet.Source { return &fleet.List{} }, 1500*fleet.Day)
-			c.Seed, c.From, c.Watch, c.OCS, c.Silent = uint64(seed), 100*fleet.Day, tt.cubes, tt.ocs, 0
+			c.Seed, c.Start, c.WatchedCubes, c.OCS, c.SilentShare = uint64(seed), 100*fleet.Day, tt.cubes, tt.ocs, 0
 			mean := fleet.FromSeconds((1/tt.host - 1) / 8e-4 * fleet.Day.Seconds())
 			c.Rates = fleet.Rates{
 				fleet.Machine: {PerDay: 8e-4, Weibull: 1, Repair: fleet.Spread{Form: fleet.Exponential, Mean: mean}},
@@ -35,7 +35,7 @@ func TestAvailability(t *testing.T) {
 			}
 			o := simulate(t, c, tt.placement)
 			m = map[string]float64{}
-			o.watch.measure(c, o.rewires, m)
+			o.availability.addMetrics(c, o.rewires, m)
 			for _, name := range []string{"availability", "availability_fixed", "slice_goodput"} {
 				s := sums[name]
 				sums[name] = [2]float64{s[0] + m[name], s[1] + m[name]*m[name]}
@@ -62,11 +62,11 @@ func TestAvailability(t *testing.T) {
 // from the largest, each once.
 func TestFragmentation(t *testing.T) {
 	c := pod60(0.7)
-	c.Until = 20 * fleet.Day
+	c.End = 20 * fleet.Day
 	for name, least := range map[string]float64{"reconfigurable": 0, "static-first-fit": 0.2} {
 		m := map[string]float64{}
 		o := simulate(t, c, name)
-		if o.watch.measure(c, o.rewires, m); m["fragmentation"] < least || m["fragmentation"] > least+0.5 || least == 0 && m["fragmentation"] != 0 {
+		if o.availability.addMetrics(c, o.rewires, m); m["fragmentation"] < least || m["fragmentation"] > least+0.5 || least == 0 && m["fragmentation"] != 0 {
 			t.Errorf("fragmentation of %s is %.3f", name, m["fragmentation"])
 		}
 		if m["starts"] < float64(o.Ended) {

@@ -24,14 +24,14 @@ func pod60(load float64) *Config {
 		Durations: fleet.Lognormal, Sigma: 1.5, Bands: [fleet.NumBands]float64{2, 5, 3}, FaultRoutingShare: 0.95, EstimateFactor: 1,
 	}
 	return &Config{
-		Seed: 1, Pods: 1, Jobs: d.Jobs, Rates: rates, From: 5 * fleet.Day, Until: 60 * fleet.Day,
+		Seed: 1, Pods: 1, Jobs: d.Jobs, Rates: rates, Start: 5 * fleet.Day, End: 60 * fleet.Day,
 		Times: Times{
-			Detect: 30 * fleet.Second, Poll: 5 * fleet.Second, Switch: 10, Train: 10 * fleet.Second, Preflight: 2 * fleet.Minute,
+			Detect: 30 * fleet.Second, Poll: 5 * fleet.Second, Switch: 10, LinkTraining: 10 * fleet.Second, Preflight: 2 * fleet.Minute,
 			Session: 5 * fleet.Minute, Checkpoint: 2 * fleet.Minute, Standby: fleet.Minute,
 		},
-		Queue: Queue{Discipline: Backfill}, Fault: Fault{OCS: Route, Machine: Reschedule, Maintenance: Drain, Order: SwitchesFirst, Rolling: true}, Silent: 0.2, Missed: 0.05,
-		SlowedBy: func(context.Context, *fleet.Job, int) (float64, error) { return 1.04, nil },
-		Reshaped: (&Scenario{}).reshaped, Spared: 4 * fleet.Hour,
+		Queue: Queue{Discipline: Backfill}, Fault: Fault{OCS: ReactionRoute, Machine: ReactionReschedule, Maintenance: MaintenanceDrain, Order: RepairSwitchesFirst, Rolling: true}, SilentShare: 0.2, MissedShare: 0.05,
+		RouteSlowdown: func(context.Context, *fleet.Job, int) (float64, error) { return 1.04, nil },
+		ShapeSlowdown: (&Scenario{}).shapeSlowdown, MinPreemptionGap: 4 * fleet.Hour,
 	}
 }
 
@@ -53,7 +53,7 @@ func simulate(t testing.TB, c *Config, name string) *Outcome {
 // quiet is a fleet without failures and delays that runs jobs of one cube.
 func quiet(jobs func() fleet.Source, until fleet.Time) *Config {
 	c := pod60(0.8)
-	c.Jobs, c.Rates, c.Times, c.From, c.Until, c.Discipline = jobs, fleet.Rates{}, Times{}, 0, until, FCFS
+	c.Jobs, c.Rates, c.Times, c.Start, c.End, c.Discipline = jobs, fleet.Rates{}, Times{}, 0, until, FCFS
 	return c
 }
 
@@ -76,7 +76,7 @@ func TestErlang(t *testing.T) {
 		d := demand
 		d.Seed = seed
 		c := quiet(d.Jobs, d.Until)
-		c.From = 10 * fleet.Day
+		c.Start = 10 * fleet.Day
 		return mean(simulate(t, c, "reconfigurable").Waits)
 	})
 }
@@ -103,13 +103,13 @@ func TestOneJob(t *testing.T) {
 		c.Times = pod60(0.8).Times
 		c.Times.Interval = fleet.Hour
 		o := simulate(t, c, "reconfigurable")
-		want := [Uses]fleet.Time{Work: j.Work, Checkpoint: 20 * fleet.Minute, Preflight: c.Times.Preflight, Session: c.Times.Session}
+		want := [NumUses]fleet.Time{Work: j.Work, Checkpoint: 20 * fleet.Minute, Preflight: c.Times.Preflight, Session: c.Times.Session}
 		if s.Cubes() > 0 {
-			want[Connecting] = 5*fleet.Second - 1 + c.Times.Switch + c.Times.Train
+			want[Connection] = 5*fleet.Second - 1 + c.Times.Switch + c.Times.LinkTraining
 		}
 		for u, w := range want {
-			if u := Use(u); u < Holding && o.Time[u] != int64(w)*int64(s.Chips()) {
-				t.Errorf("%s: %v of %v, want %v", shape, fleet.Time(o.Time[u]/int64(s.Chips())), u, w)
+			if u := TimeUse(u); u < Reservation && o.TimeByUse[u] != int64(w)*int64(s.Chips()) {
+				t.Errorf("%s: %v of %v, want %v", shape, fleet.Time(o.TimeByUse[u]/int64(s.Chips())), u, w)
 			}
 		}
 		if o.Ended != 1 || o.Connections > 48*s.Cubes() {
@@ -154,11 +154,11 @@ func TestTolerable(t *testing.T) {
 	c.Rates = tpuv4Rates()
 	c.Rates[fleet.Switch].PerDay *= 40
 	c.Rates[fleet.Switch].Repair = fleet.Spread{Form: fleet.Exponential, Mean: 6 * fleet.Hour}
-	c.Silent = 0
+	c.SilentShare = 0
 	o := simulate(t, c, "reconfigurable")
 	out := fleet.PodSwitches * c.Rates[fleet.Switch].Unavailability()
-	if want := fleet.PoissonTail(2, out); math.Abs(1-o.Tolerable-want) > 0.08*want {
-		t.Errorf("two switches are down for %.5f of the time, want %.5f", 1-o.Tolerable, want)
+	if want := fleet.PoissonTail(2, out); math.Abs(1-o.TolerableShare-want) > 0.08*want {
+		t.Errorf("two switches are down for %.5f of the time, want %.5f", 1-o.TolerableShare, want)
 	}
 	for kind, perDay := range map[fleet.Part]float64{fleet.Machine: 0.819, fleet.Cable: 0.307, fleet.Switch: 0.768} {
 		n := perDay * o.Span.Days()
@@ -170,10 +170,10 @@ func TestTolerable(t *testing.T) {
 		Seed: 3, Mix: fleet.Mixes()["tpuv4-2022"], ByDay: fleet.Fig13(), Until: 300 * fleet.Day, Chips: 4096, Load: 0.3,
 		Durations: fleet.Lognormal, Sigma: 1, Bands: [fleet.NumBands]float64{1, 1, 1}, FaultRoutingShare: 1, EstimateFactor: 1,
 	}
-	c.Jobs, c.Until = d.Jobs, d.Until
+	c.Jobs, c.End = d.Jobs, d.Until
 	o = simulate(t, c, "reconfigurable")
 	down := 1 - math.Exp(-out)
-	if got, want := o.Rerouted/o.Running, 0.70*down; math.Abs(got-want) > 0.3*want {
+	if got, want := o.MeanRerouted/o.MeanRunning, 0.70*down; math.Abs(got-want) > 0.3*want {
 		t.Errorf("%.4f of jobs run round a switch, want about %.4f", got, want)
 	}
 }
@@ -187,25 +187,25 @@ func TestConserved(t *testing.T) {
 			Seed: seed, Mix: fleet.Mixes()["tpuv4-2022"], PerDay: 150, Until: 3 * fleet.Day, Chips: 4096, Load: rapid.SampledFrom([]float64{0.3, 0.8, 2}).Draw(t, "load"),
 			Durations: rapid.SampledFrom([]fleet.Form{fleet.Lognormal, fleet.Exponential, fleet.Constant}).Draw(t, "durations"), Sigma: 1, Bands: [fleet.NumBands]float64{1, 1, 1}, FaultRoutingShare: 0.5, EstimateFactor: 2,
 		}
-		c.Seed, c.Jobs, c.From, c.Until = seed, d.Jobs, rapid.SampledFrom([]fleet.Time{0, fleet.Day, 2 * fleet.Day}).Draw(t, "from"), d.Until
+		c.Seed, c.Jobs, c.Start, c.End = seed, d.Jobs, rapid.SampledFrom([]fleet.Time{0, fleet.Day, 2 * fleet.Day}).Draw(t, "from"), d.Until
 		c.Pods = rapid.IntRange(1, 3).Draw(t, "pods")
 		by := rapid.SampledFrom([]float64{0, 10, 100}).Draw(t, "times as many failures")
 		for k := range c.Rates {
 			c.Rates[k].PerDay *= by
 		}
 		c.Discipline = rapid.SampledFrom([]string{FCFS, Backfill, EASY}).Draw(t, "discipline")
-		c.OCS = rapid.SampledFrom([]string{Wait, Route, InPlace, Cheapest}).Draw(t, "ocs")
-		c.Machine = rapid.SampledFrom([]string{Reschedule, HotStandby, Cheapest}).Draw(t, "machine")
-		c.Maintenance = rapid.SampledFrom([]string{Drain, AtJobEnd}).Draw(t, "maintenance")
-		c.Preemption, c.Defragment, c.Rolling, c.Order = rapid.Bool().Draw(t, "preempt"), rapid.Bool().Draw(t, "defragment"), rapid.Bool().Draw(t, "rolling"), rapid.SampledFrom([]string{SwitchesFirst, InTurn}).Draw(t, "order")
-		c.Spared, c.Times.Notice = rapid.SampledFrom([]fleet.Time{0, fleet.Hour}).Draw(t, "spared"), rapid.SampledFrom([]fleet.Time{0, fleet.Hour}).Draw(t, "notice")
+		c.OCS = rapid.SampledFrom([]string{ReactionWait, ReactionRoute, ReactionInPlace, ReactionCheapest}).Draw(t, "ocs")
+		c.Machine = rapid.SampledFrom([]string{ReactionReschedule, ReactionStandby, ReactionCheapest}).Draw(t, "machine")
+		c.Maintenance = rapid.SampledFrom([]string{MaintenanceDrain, MaintenanceAtJobEnd}).Draw(t, "maintenance")
+		c.Preemption, c.Defragment, c.Rolling, c.Order = rapid.Bool().Draw(t, "preempt"), rapid.Bool().Draw(t, "defragment"), rapid.Bool().Draw(t, "rolling"), rapid.SampledFrom([]string{RepairSwitchesFirst, RepairByArrival}).Draw(t, "order")
+		c.MinPreemptionGap, c.Times.Notice = rapid.SampledFrom([]fleet.Time{0, fleet.Hour}).Draw(t, "spared"), rapid.SampledFrom([]fleet.Time{0, fleet.Hour}).Draw(t, "notice")
 		if rapid.Bool().Draw(t, "work on switches") {
 			c.Rates[fleet.SwitchWork] = fleet.Process{PerDay: 0.05, Weibull: 1, Repair: fleet.Spread{Form: fleet.Constant, Mean: 2 * fleet.Hour}}
-			c.Campaign = 2 * fleet.Day
+			c.CampaignStart = 2 * fleet.Day
 		}
 		c.Reserve = rapid.IntRange(0, 3).Draw(t, "reserve")
 		c.Crews = rapid.IntRange(0, 3).Draw(t, "crews")
-		c.Silent = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "silent")
+		c.SilentShare = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "silent")
 		if rapid.Bool().Draw(t, "no times") {
 			c.Times = Times{}
 		}
@@ -217,8 +217,8 @@ func TestConserved(t *testing.T) {
 		if a.Turnaround < a.BoundTurnaround*(1-1e-9) {
 			t.Fatalf("a turnaround of %g s, less than the bound of %g", a.Turnaround, a.BoundTurnaround)
 		}
-		if !row.New().Rewires() && row.Name != "static-hilbert" && a.SlicesFit > a.SlicesMost { // slices along a curve are no boxes
-			t.Fatalf("%s fits %g more slices, at most %g fit", row.Name, a.SlicesFit, a.SlicesMost)
+		if !row.New().Rewires() && row.Name != "static-hilbert" && a.SlicesFit > a.MaxSlicesFit { // slices along a curve are no boxes
+			t.Fatalf("%s fits %g more slices, at most %g fit", row.Name, a.SlicesFit, a.MaxSlicesFit)
 		}
 		b, err := Simulate(context.Background(), c, row.New())
 		if err != nil || !reflect.DeepEqual(a, b) {

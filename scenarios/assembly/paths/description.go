@@ -4,8 +4,8 @@ import (
 	"fmt"
 )
 
-// Words says in a line what is sent over what.
-func (s *Scenario) Words() string {
+// Description says in a line what is sent over what.
+func (s *Scenario) Description() string {
 	l, w := &s.Fabric, &s.Workload.Traffic
 	work := s.Workload.Kind
 	switch {
@@ -21,9 +21,9 @@ func (s *Scenario) Words() string {
 	switch {
 	case s.Engine.Level != "packet":
 		text += ", level " + s.Engine.Level
-	case s.Dependent():
+	case s.HasDependencies():
 		text += fmt.Sprintf(", packets of %v", w.Packet)
-	case s.traffic().Listed && w.Source != "on-off" && w.Source != "poisson": // whose messages have sizes of their own
+	case s.trafficKind().IsListed && w.Source != "on-off" && w.Source != "poisson": // whose messages have sizes of their own
 		text += fmt.Sprintf(", %s sources, packets of %v", w.Source, w.Packet)
 	case w.Source == "on-off":
 		text += fmt.Sprintf(", flows of %v in packets of %v", w.Rate, w.Packet)

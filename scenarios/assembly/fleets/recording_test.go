@@ -13,27 +13,27 @@ import (
 // their work, and files have a row for each attempt and each event.
 func TestRecord(t *testing.T) {
 	c := pod60(0.8)
-	c.From, c.Until = 0, 30*fleet.Day
+	c.Start, c.End = 0, 30*fleet.Day
 	plain := simulate(t, c, "reconfigurable")
 	c.Record = true
 	o := simulate(t, c, "reconfigurable")
-	if plain.Time != o.Time || fmt.Sprint(plain.Waits) != fmt.Sprint(o.Waits) {
+	if plain.TimeByUse != o.TimeByUse || fmt.Sprint(plain.Waits) != fmt.Sprint(o.Waits) {
 		t.Error("recording changes the outcome")
 	}
 	type span struct{ from, until fleet.Time }
 	var cubes [fleet.PodCubes][]span
 	ends := map[string]int{}
-	for _, a := range o.rec.attempts {
+	for _, a := range o.recorder.attempts {
 		ends[a.end]++
-		if a.queued > a.from || a.run >= 0 && (a.run < a.from || a.until < a.run) || a.until < a.from {
+		if a.queued > a.placedAt || a.runStart >= 0 && (a.runStart < a.placedAt || a.leftAt < a.runStart) || a.leftAt < a.placedAt {
 			t.Fatalf("times go backwards: %+v", a)
 		}
-		if a.end == "done" && a.kept != a.work || a.kept > a.work || a.kept < 0 {
-			t.Errorf("%s with %v of %v done", a.end, a.kept, a.work)
+		if a.end == "done" && a.keptWork != a.work || a.keptWork > a.work || a.keptWork < 0 {
+			t.Errorf("%s with %v of %v done", a.end, a.keptWork, a.work)
 		}
 		if a.shape.Cubes() > 0 {
 			for _, x := range a.cubes {
-				cubes[x] = append(cubes[x], span{a.from, a.until})
+				cubes[x] = append(cubes[x], span{a.placedAt, a.leftAt})
 			}
 		}
 	}
@@ -50,7 +50,7 @@ func TestRecord(t *testing.T) {
 	}
 	fragmented := false
 	for _, name := range []string{"reconfigurable", "static-first-fit"} {
-		looks := simulate(t, c, name).rec.looks
+		looks := simulate(t, c, name).recorder.freeSamples
 		for _, l := range looks {
 			fragmented = fragmented || l.Largest < l.Free
 			if l.Largest < 1 || l.Largest > l.Free || name == "reconfigurable" && l.Largest < l.Free {
@@ -65,7 +65,7 @@ func TestRecord(t *testing.T) {
 		t.Error("a static pod is never fragmented")
 	}
 	down := 0
-	for _, e := range o.rec.events {
+	for _, e := range o.recorder.events {
 		if e.part == "machine" && e.what == "down" {
 			down++
 		}
@@ -73,13 +73,13 @@ func TestRecord(t *testing.T) {
 	if down != o.Failures[fleet.Machine] {
 		t.Errorf("%d machines went down, %d failed", down, o.Failures[fleet.Machine])
 	}
-	files := o.rec.files("p")
-	for i, n := range []int{len(o.rec.attempts), len(o.rec.events)} {
+	files := o.recorder.files("p")
+	for i, n := range []int{len(o.recorder.attempts), len(o.recorder.events)} {
 		if got := strings.Count(string(files[i].Data), "\n"); got != n+1 {
 			t.Errorf("%s has %d lines, want %d", files[i].Name, got, n+1)
 		}
 	}
-	for i, track := range o.rec.cubes(c) {
+	for i, track := range o.recorder.cubeTracks(c) {
 		for k := 1; k < len(track.Spans); k++ {
 			if x := track.Spans; x[k].Kind != "part of a cube" && x[k-1].Kind != "part of a cube" && x[k].StartS < x[k-1].EndS-1e-6 && x[k].Kind != "maintenance" && x[k-1].Kind != "maintenance" && x[k].Kind != "down" && x[k-1].Kind != "down" {
 				t.Errorf("spans of cube %d overlap: %v, %v", i, x[k-1], x[k])
