@@ -47,7 +47,7 @@ var allowed = map[string]string{
 	"engine/packet/source.go uniform":               "draws of destinations",
 	"scenarios/assembly/inner/inner.go uniform":     "sizes of messages",
 	"scenarios/assembly/input/traffic.go uniform":   "sizes of messages",
-	"scenarios/assembly/plans/system.go uniform":     "sizes of messages",
+	"scenarios/assembly/plans/system.go uniform":    "sizes of messages",
 	"scenarios/assembly/input/domain.go uniform":    "sizes of messages",
 	"scenarios/assembly/input/pods.go joint":        "the table of what several jobs share",
 	"scenarios/check_reconfiguration.go rotor":      "its options, which are held against a fabric's delay",
