@@ -94,9 +94,9 @@ func checkPodCalls(c *checker) {
 		return
 	}
 	t, f := &c.s.Workload.Spec, &c.s.Fabric
-	joined := make(circuits.PodNeighbours, c.s.PodsPerReplica()*t.Replicas())
-	join := func(a, b int32) { joined.Add(int(a)/f.GPUsPerPodPerReplica, int(b)/f.GPUsPerPodPerReplica) }
-	e := c.s.circuitsView().StepExpander(t)
+	joined := make(circuits.Joined, c.s.PodsPerReplica()*t.Replicas())
+	join := func(a, b int32) { joined.Join(int(a)/f.GPUsPerPodPerReplica, int(b)/f.GPUsPerPodPerReplica) }
+	e := c.s.circuitsView().StepCalls(t)
 	if keys, err := e.CheckCalls(context.Background()); assembly.ReportConflict(c, keys, err) {
 		return
 	}
@@ -254,7 +254,7 @@ func (s *Scenario) passCount() float64 {
 		each = float64(t.StageGPUs() + 2)
 	}
 	n += t.SyncTaskCount(each)
-	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(s.Replicas) > 0 || s.circuitsView().NeedsAllReplicas() || s.circuitsView().CanMixReplicas()) {
+	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(s.Replicas) > 0 || s.circuitsView().Whole() || s.circuitsView().Mixes()) {
 		n *= float64(t.Replicas())
 	}
 	return n

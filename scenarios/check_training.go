@@ -262,7 +262,7 @@ func checkReplicaMode(c *checker) {
 	m := c.s.Workload.ReplicaMode
 	c.conflictIf(c.s.hasCallsInGraph() && (m == "single" || m == "decomposed"), "workload.replicas workload.collectives",
 		`calls in the graph are among the GPUs of all replicas; choose replicas = "all", or collectives = "none"`)
-	if c.s.circuitsView().HasHalfRing() && (m == "single" || m == "decomposed") {
+	if c.s.circuitsView().HalfRing() && (m == "single" || m == "decomposed") {
 		c.conflictf("workload.flows workload.replicas",
 			`one of %d replicas cannot stand for the others flow by flow; choose replicas = "all" or flows = "aggregated"`, c.s.Workload.Replicas())
 	}

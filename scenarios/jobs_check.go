@@ -70,7 +70,7 @@ func checkJobReplicas(c *checker) {
 			c.rejectf(key(i), `is "decomposed", which several jobs cannot be; choose "auto", "single" or "all"`)
 			return
 		}
-		if all < 0 && jobs[i].Scenario.circuitsView().BuildOptions().All {
+		if all < 0 && jobs[i].Scenario.circuitsView().Extent().All {
 			all = i
 		}
 	}

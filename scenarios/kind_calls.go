@@ -279,11 +279,11 @@ func checkCallFits(ctx context.Context, s *Scenario, p *collective.Problem) erro
 		}
 		return s.collectiveCall().CheckSize(ctx, p, nil)
 	}
-	joined := make(circuits.PodNeighbours, s.Fabric.Pods)
-	if err := s.collectiveCall().CheckSize(ctx, p, func(src, dst int32) { joined.Add(int(src)/s.Fabric.GPUsPerPod, int(dst)/s.Fabric.GPUsPerPod) }); err != nil {
+	joined := make(circuits.Joined, s.Fabric.Pods)
+	if err := s.collectiveCall().CheckSize(ctx, p, func(src, dst int32) { joined.Join(int(src)/s.Fabric.GPUsPerPod, int(dst)/s.Fabric.GPUsPerPod) }); err != nil {
 		return err
 	}
-	if pod, n := joined.FirstAbove(s.Fabric.PortsPerPod); n > 0 {
+	if pod, n := joined.Beyond(s.Fabric.PortsPerPod); n > 0 {
 		return fmt.Errorf("%s: %w: pod %d exchanges data with %d pods and has %d ports; want at least %d ports", s.Policy.Calls.Collective, errPorts, pod, n, s.Fabric.PortsPerPod, n)
 	}
 	return nil
@@ -292,7 +292,7 @@ func checkCallFits(ctx context.Context, s *Scenario, p *collective.Problem) erro
 // podCallProblem is a call among the GPUs of pods. What stays inside a pod takes no time, so the network interfaces alone
 // matter to an algorithm, and pods are the domains of hierarchical ones.
 func podCallProblem(s *Scenario) (*collective.Problem, error) {
-	p := &collective.Problem{Call: s.collectiveCall().Call, Network: s.circuitsView().GPUExpander().Network}
+	p := &collective.Problem{Call: s.collectiveCall().Call, Network: s.circuitsView().GPUCalls().Network}
 	for g := range s.Fabric.Pods * s.Fabric.GPUsPerPod {
 		p.Group, p.Domain = append(p.Group, int32(g)), append(p.Domain, g/s.Fabric.GPUsPerPod)
 	}

@@ -34,9 +34,9 @@ func podHardware() *hardware {
 		build: buildWithTiers(func(ctx context.Context, in *input.Scenario, workers int) (assembly.System, error) {
 			return circuits.New(ctx, (*circuits.Scenario)(in), workers)
 		}),
-		describe:     func(s *Scenario) string { return s.circuitsView().Summary() },
+		describe:     func(s *Scenario) string { return s.circuitsView().Words() },
 		cost:         func(_ context.Context, s *Scenario) (Cost, error) { return s.podCost(), nil },
-		noPlanReason: func(s *Scenario) (string, error) { return s.circuitsView().WhyNoSchedule() },
+		noPlanReason: func(s *Scenario) (string, error) { return s.circuitsView().NoPlan() },
 		hasTimelines: true, callProblem: podCallProblem, callBound: podCallBound, hasDomains: true,
 	}
 }

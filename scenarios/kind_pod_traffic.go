@@ -186,7 +186,7 @@ func (c *checker) checkPodCall() {
 
 // podLoad is what pods send each other.
 type podLoad struct {
-	joined      circuits.PodNeighbours
+	joined      circuits.Joined
 	packet      units.Bytes
 	crossing    int // messages between two pods
 	bytes, hops float64
@@ -194,7 +194,7 @@ type podLoad struct {
 
 // add adds a message from one pod to another.
 func (l *podLoad) add(from, to int, bytes int64) {
-	if l.joined.Add(from, to) {
+	if l.joined.Join(from, to) {
 		l.crossing++
 		l.bytes += float64(bytes)
 		l.hops += 3 * math.Ceil(float64(bytes)/float64(max(1, l.packet)))
@@ -203,8 +203,8 @@ func (l *podLoad) add(from, to int, bytes int64) {
 
 // checkPodPorts holds that every pod has a port for each pod that it exchanges data with, and reports whether it has; key
 // may be at fault, too.
-func (c *checker) checkPodPorts(joined circuits.PodNeighbours, key string) bool {
-	pod, need := joined.FirstAbove(c.s.Fabric.PortsPerPod)
+func (c *checker) checkPodPorts(joined circuits.Joined, key string) bool {
+	pod, need := joined.Beyond(c.s.Fabric.PortsPerPod)
 	c.conflictIf(need > 0, "fabric.ports_per_pod "+key, "U_p = %d is too small to connect: pod %d needs circuits to %d pods; give at least %d ports", c.s.Fabric.PortsPerPod, pod, need, need)
 	return need == 0
 }
@@ -221,7 +221,7 @@ func (c *checker) checkPodFlows() {
 	if c.blame("workload.hot_nodes workload.matrix workload.matrix_file workload.message", err) {
 		return
 	}
-	load := podLoad{joined: make(circuits.PodNeighbours, f.Pods), packet: s.Workload.Packet}
+	load := podLoad{joined: make(circuits.Joined, f.Pods), packet: s.Workload.Packet}
 	for i, flow := range t.Flows {
 		load.add(int(flow.Src)/u.NodesPerPod, int(flow.Dst)/u.NodesPerPod, t.Size(i))
 	}

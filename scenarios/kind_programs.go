@@ -110,6 +110,6 @@ func checkPodProgram(c *checker) {
 	if len(c.Diagnostics) > 0 {
 		return
 	}
-	keys, err := w.CheckCalls(context.Background(), s.circuitsView().GPUExpander())
+	keys, err := w.CheckCalls(context.Background(), s.circuitsView().GPUCalls())
 	assembly.ReportConflict(c, keys, err)
 }

@@ -64,7 +64,7 @@ func (w *stepWork) RankKeys() []string {
 	return []string{"workload.gpus", "workload.model", "workload.architecture.experts", "workload.tp", "workload.cp", "workload.pp", "workload.ep", "workload.etp"}
 }
 
-func (w *stepWork) Dims() []mapping.Dim { return circuits.StepDims(w.spec()) }
+func (w *stepWork) Dims() []mapping.Dim { return circuits.Dims(w.spec()) }
 
 func (w *stepWork) SizeRemedy() string { return "or fewer micro-batches" }
 

@@ -487,13 +487,13 @@ func TestCMTriggers(t *testing.T) {
 }
 
 // TestSamples reads sample files of other projects, if SIM_SAMPLES names their directory,
-// and compares the result with the table in docs/traces.md.
+// and compares the result with the table in testdata/samples.md.
 func TestSamples(t *testing.T) {
 	root := os.Getenv("SIM_SAMPLES")
 	if root == "" {
 		t.Skip("SIM_SAMPLES names no folder of samples")
 	}
-	docs, err := os.ReadFile("../../docs/traces.md")
+	table, err := os.ReadFile("testdata/samples.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -560,8 +560,8 @@ func TestSamples(t *testing.T) {
 			j.each(func(_, times int, ops []Op) { n += times * len(ops) })
 			row += fmt.Sprintf(" %d ranks, %d operations, %s, %s |", j.Ranks, n, Size(wire), units.ShortTime(j.Compute()))
 		}
-		if t.Log(row); !bytes.Contains(docs, []byte(row+"\n")) {
-			t.Errorf("docs/traces.md has it not: %s", row)
+		if t.Log(row); !bytes.Contains(table, []byte(row+"\n")) {
+			t.Errorf("testdata/samples.md lacks the row %s", row)
 		}
 	}
 }

@@ -44,8 +44,8 @@ func TestLeastLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sys := &circuitSystem{graph: g, pods: pods, optical: o}
-		bytes := sys.bytesByResource()
+		in := &instance{graph: g, pods: pods, optical: o}
+		bytes := in.carried()
 		for _, b := range o.Bundles {
 			for _, l := range b.Links {
 				k := o.Network.Links[l]
@@ -81,7 +81,7 @@ func TestLeastLoad(t *testing.T) {
 			continue // too few ports
 		}
 		compared++
-		if got := sys.minBottleneckSeconds(bytes); math.Abs(got-best) > 1e-9*best {
+		if got := in.leastLoad(bytes); math.Abs(got-best) > 1e-9*best {
 			t.Errorf("a load of %v s is least, want %v s, of %d bundles", got, best, len(o.Bundles))
 		}
 	}

@@ -11,33 +11,33 @@ import (
 	"sim/policies/topology"
 )
 
-// blockJobs returns, by block of stages of all jobs, whose it is; blocks of a job follow each other.
-func (s *Scenario) blockJobs() (job []int) {
+// blocks returns, by block of stages of all jobs, whose it is; blocks of a job follow each other.
+func (s *Scenario) blocks() (job []int) {
 	for j := range s.Jobs {
 		job = append(job, slices.Repeat([]int{j}, len(s.Jobs[j].Pods))...)
 	}
 	return job
 }
 
-// withJobsInPods returns s with the blocks of its jobs in other pods of the same row.
-func (s *Scenario) withJobsInPods(pods []int32) *Scenario {
-	out := *s
-	out.Fabric.Pods, out.Mapping = s.PodsInRow(), mapping.Keys{}
-	out.Jobs = slices.Clone(s.Jobs)
-	for j := range out.Jobs {
-		n := len(out.Jobs[j].Pods)
-		out.Jobs[j].Pods = make([]int, n)
+// jobsIn returns s with the blocks of its jobs in other pods of the same row.
+func (s *Scenario) jobsIn(at []int32) *Scenario {
+	one := *s
+	one.Fabric.Pods, one.Mapping = s.PodsInRow(), mapping.Keys{}
+	one.Jobs = slices.Clone(s.Jobs)
+	for j := range one.Jobs {
+		n := len(one.Jobs[j].Pods)
+		one.Jobs[j].Pods = make([]int, n)
 		for b := range n {
-			out.Jobs[j].Pods[b] = int(pods[b])
+			one.Jobs[j].Pods[b] = int(at[b])
 		}
-		pods = pods[n:]
+		at = at[n:]
 	}
-	return &out
+	return &one
 }
 
-// parseJobPlacement is the placement that a file lists, a line for each block of stages of all jobs, or the one that the jobs
+// jobsListed is the placement that a file lists, a line for each block of stages of all jobs, or the one that the jobs
 // name. The text of the error is "what is wrong; want what would be right".
-func (s *Scenario) parseJobPlacement(text string) (at []int32, err error) {
+func (s *Scenario) jobsListed(text string) (at []int32, err error) {
 	for j := range s.Jobs {
 		for _, pod := range s.Jobs[j].Pods {
 			at = append(at, int32(pod))
@@ -46,7 +46,7 @@ func (s *Scenario) parseJobPlacement(text string) (at []int32, err error) {
 	if text == mapping.Default {
 		return at, nil
 	}
-	jobs, pods := s.blockJobs(), s.PodsInRow()
+	jobs, pods := s.blocks(), s.PodsInRow()
 	list, read := s.Mapping.FileEndpoints()[text]
 	switch {
 	case !read:
@@ -58,15 +58,15 @@ func (s *Scenario) parseJobPlacement(text string) (at []int32, err error) {
 		if int(pod) >= pods {
 			return nil, fmt.Errorf("it names pod %d, and a row has %d; want pods from 0 to %d, or a larger fabric.pods", pod, pods, pods-1)
 		}
-		if !isFreeOfJob(jobs, list[:u], int32(u), pod) {
+		if !fitsJob(jobs, list[:u], int32(u), pod) {
 			return nil, fmt.Errorf("it has two blocks of job %s in pod %d; want different pods", s.Jobs[jobs[u]].Name, pod)
 		}
 	}
 	return list, nil
 }
 
-// isFreeOfJob reports whether a pod has no other block of the same job.
-func isFreeOfJob(jobs []int, at []int32, unit, pod int32) bool {
+// fitsJob reports whether a pod has no other block of the same job.
+func fitsJob(jobs []int, at []int32, unit, pod int32) bool {
 	for u, p := range at {
 		if p == pod && jobs[u] == jobs[unit] {
 			return false
@@ -75,150 +75,150 @@ func isFreeOfJob(jobs []int, at []int32, unit, pod int32) bool {
 	return true
 }
 
-// buildMappedJobs makes the instance of several jobs where a mapping has them, whose references are those of the pods
+// buildJobsPlaced makes the instance of several jobs where a mapping has them, whose references are those of the pods
 // that the jobs name.
-func buildMappedJobs(ctx context.Context, s *Scenario) (*jobsSystem, error) {
-	reference := *s
-	reference.Mapping = mapping.Keys{}
-	inOrder, err := buildJobs(ctx, &reference, nil)
+func buildJobsPlaced(ctx context.Context, s *Scenario) (*jobsInstance, error) {
+	usual := *s
+	usual.Mapping = mapping.Keys{}
+	m, err := buildJobs(ctx, &usual, nil)
 	if err != nil {
 		return nil, err
 	}
-	var pods []int32
-	var search *mapping.GroupingResult
+	var at []int32
+	var found *mapping.GroupingResult
 	if mapping.IsSearch(s.Mapping.Mapping) {
-		if search, err = inOrder.searchPods(ctx, s); err == nil {
-			pods = search.At
+		if found, err = m.search(ctx, s); err == nil {
+			at = found.At
 		}
 	} else {
-		pods, err = s.parseJobPlacement(s.Mapping.Mapping)
+		at, err = s.jobsListed(s.Mapping.Mapping)
 	}
 	if err != nil {
 		return nil, err
 	}
-	placed, err := buildJobs(ctx, s.withJobsInPods(pods), inOrder)
+	placed, err := buildJobs(ctx, s.jobsIn(at), m)
 	if err == nil {
-		placed.podSearch = search
+		placed.found = found
 	}
 	return placed, err
 }
 
-// searchPods looks for the pods of jobs that are best under the first multi-job allocator.
-func (m *jobsSystem) searchPods(ctx context.Context, s *Scenario) (*mapping.GroupingResult, error) {
-	evaluator := &podEvaluator{system: m, scenario: s, blockJobs: s.blockJobs()}
+// search looks for the pods of jobs that are best under the first multi-job allocator.
+func (m *jobsInstance) search(ctx context.Context, s *Scenario) (*mapping.GroupingResult, error) {
+	z := &jobsPlacement{m: m, s: s, jobs: s.blocks()}
 	row, err := topology.FindJobs(s.Policy.Arbiters[0])
 	if err != nil {
 		return nil, err
 	}
-	evaluator.allocator = row
-	if evaluator.options, err = s.jobsOptions(1); err != nil {
+	z.row = row
+	if z.options, err = s.jobsOptions(1); err != nil {
 		return nil, err
 	}
 	for j := range s.Jobs {
-		evaluator.maxPodPorts += s.Jobs[j].Standalone.Fabric.GPUsPerPodPerReplica
+		z.most += s.Jobs[j].Standalone.Fabric.GPUsPerPodPerReplica
 	}
 	if s.Fabric.PortsPerPod > 0 {
-		evaluator.maxPodPorts = s.Fabric.PortsPerPod
+		z.most = s.Fabric.PortsPerPod
 	}
 	for j := range s.Jobs {
-		bound, err := m.shared.BoundAlone(ctx, j, evaluator.maxPodPorts)
+		least, err := m.shared.BoundAlone(ctx, j, z.most)
 		if err != nil {
 			return nil, err
 		}
-		evaluator.minDurations = append(evaluator.minDurations, bound)
+		z.alone = append(z.alone, least)
 	}
-	start, err := s.parseJobPlacement(mapping.Default)
+	start, err := s.jobsListed(mapping.Default)
 	if err != nil {
 		return nil, err
 	}
 	g := &mapping.Grouping{
-		Units: len(evaluator.blockJobs), Pods: s.PodsInRow(), Starts: [][]int32{start}, Bound: evaluator.lowerBound, Guess: evaluator.estimate, Value: evaluator.evaluate,
-		Fits: func(at []int32, unit, pod int32) bool { return isFreeOfJob(evaluator.blockJobs, at, unit, pod) },
+		Units: len(z.jobs), Pods: s.PodsInRow(), Starts: [][]int32{start}, Bound: z.bound, Guess: z.guess, Value: z.value,
+		Fits: func(at []int32, unit, pod int32) bool { return fitsJob(z.jobs, at, unit, pod) },
 	}
-	best, err := g.Search(ctx, mapping.Options{Trials: s.Mapping.Trials, Seed: s.Seed})
+	found, err := g.Search(ctx, mapping.Options{Trials: s.Mapping.Trials, Seed: s.Seed})
 	if err != nil {
 		return nil, err
 	}
-	return best, g.Settle(ctx, best)
+	return found, g.Settle(ctx, found)
 }
 
-// podEvaluator evaluates placements of jobs in pods.
-type podEvaluator struct {
-	system       *jobsSystem
-	scenario     *Scenario
-	blockJobs    []int // by block
-	allocator    *topology.JobsRow
-	options      topology.JobsOptions
-	maxPodPorts  int           // ports that a pod may have
-	minDurations []engine.Time // by job: what it takes at least with all of them
+// jobsPlacement evaluates placements of jobs in pods.
+type jobsPlacement struct {
+	m       *jobsInstance
+	s       *Scenario
+	jobs    []int // by block
+	row     *topology.JobsRow
+	options topology.JobsOptions
+	most    int           // ports that a pod may have
+	alone   []engine.Time // by job: what it takes at least with all of them
 }
 
-// sharedPods is what a multi-job allocator decides on for a placement.
-func (z *podEvaluator) sharedPods(pods []int32) (*topology.SharedPods, error) {
-	placed := &jobsSystem{scenario: z.scenario.withJobsInPods(pods)}
-	jobs := slices.Clone(z.system.shared.Jobs)
+// shared is what a multi-job allocator decides on for a placement.
+func (z *jobsPlacement) shared(at []int32) (*topology.SharedPods, error) {
+	one := &jobsInstance{s: z.s.jobsIn(at)}
+	jobs := slices.Clone(z.m.shared.Jobs)
 	for j := range jobs {
-		jobs[j].Pods = placed.sharedPodsOf(&placed.scenario.Jobs[j], len(jobs[j].Pods))
+		jobs[j].Pods = one.podsOf(&one.s.Jobs[j], len(jobs[j].Pods))
 	}
-	return topology.NewSharedPods(jobs, placed.scenario.PodPorts(), z.system.shared.Goal)
+	return topology.NewSharedPods(jobs, one.s.PodPorts(), z.m.shared.Goal)
 }
 
-// lowerBound is one on the objective wherever blocks without a pod are: each job has the ports of its pods that are left
+// bound is one on the objective wherever blocks without a pod are: each job has the ports of its pods that are left
 // beside one circuit for everything that others, which are known to be there, must connect.
-func (z *podEvaluator) lowerBound(ctx context.Context, pods []int32) (float64, error) {
-	required := make([]int, len(pods)) // by block
+func (z *jobsPlacement) bound(ctx context.Context, at []int32) (float64, error) {
+	need := make([]int, len(at)) // by block
 	first := 0
-	for j := range z.scenario.Jobs {
-		n := len(z.scenario.Jobs[j].Pods)
-		p := z.system.shared.Jobs[j].Problem
+	for j := range z.s.Jobs {
+		n := len(z.s.Jobs[j].Pods)
+		p := z.m.shared.Jobs[j].Problem
 		for i, ports := range p.Fabric.Ports(slices.Repeat([]int{1}, len(p.Fabric.Bundles))) {
-			required[first+i%n] = max(required[first+i%n], ports)
+			need[first+i%n] = max(need[first+i%n], ports)
 		}
 		first += n
 	}
-	ports := make([][]int, len(z.scenario.Jobs))
+	ports := make([][]int, len(z.s.Jobs))
 	first = 0
-	for j := range z.scenario.Jobs {
-		n := len(z.scenario.Jobs[j].Pods)
-		for i := range z.system.shared.Jobs[j].Pods {
-			free, pod := z.maxPodPorts, pods[first+i%n]
-			for v, other := range pods {
-				if pod >= 0 && other == pod && z.blockJobs[v] != j {
-					free -= required[v]
+	for j := range z.s.Jobs {
+		n := len(z.s.Jobs[j].Pods)
+		for i := range z.m.shared.Jobs[j].Pods {
+			left, pod := z.most, at[first+i%n]
+			for v, other := range at {
+				if pod >= 0 && other == pod && z.jobs[v] != j {
+					left -= need[v]
 				}
 			}
-			ports[j] = append(ports[j], free)
+			ports[j] = append(ports[j], left)
 		}
 		first += n
 	}
-	return z.system.shared.QuickBound(ctx, ports, z.minDurations)
+	return z.m.shared.QuickBound(ctx, ports, z.alone)
 }
 
-func (z *podEvaluator) estimate(ctx context.Context, pods []int32) (float64, error) {
-	s, err := z.sharedPods(pods)
+func (z *jobsPlacement) guess(ctx context.Context, at []int32) (float64, error) {
+	s, err := z.shared(at)
 	if err != nil {
-		return math.Inf(1), ignoreInfeasible(err)
+		return math.Inf(1), none(err)
 	}
 	return s.EstimateValue(ctx)
 }
 
-func (z *podEvaluator) evaluate(ctx context.Context, pods []int32, thorough bool) (value, bound float64, err error) {
-	s, err := z.sharedPods(pods)
+func (z *jobsPlacement) value(ctx context.Context, at []int32, thorough bool) (value, bound float64, err error) {
+	s, err := z.shared(at)
 	if err != nil {
-		return math.Inf(1), math.Inf(1), ignoreInfeasible(err)
+		return math.Inf(1), math.Inf(1), none(err)
 	}
 	o := z.options
 	if !thorough {
 		o.Options = o.Brief()
 		o.Search.MaxEvaluations = min(o.Search.MaxEvaluations, o.Joint.MaxEvaluations)
 	}
-	if z.allocator.Joint {
+	if z.row.Joint {
 		if o.Optimum, err = s.Optimise(ctx, o); err != nil {
 			return 0, 0, err
 		}
 		bound = o.Optimum.Bound
 	}
-	d, err := z.allocator.Policy.ChooseAll(ctx, s, o)
+	d, err := z.row.Policy.ChooseAll(ctx, s, o)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -13,14 +13,14 @@ import (
 )
 
 func TestDrift(t *testing.T) {
-	spans := func(from, each engine.Time, n int) (out []iterationSpan) {
+	spans := func(from, each engine.Time, n int) (out []span) {
 		for k := range n {
-			out = append(out, iterationSpan{from + engine.Time(k)*each, from + engine.Time(k+1)*each})
+			out = append(out, span{from + engine.Time(k)*each, from + engine.Time(k+1)*each})
 		}
 		return out
 	}
 	for _, c := range []struct {
-		of, cycles []iterationSpan
+		of, cycles []span
 		want       float64
 	}{
 		{spans(50, 100, 5), spans(0, 100, 9), 0},
@@ -56,7 +56,7 @@ func TestAddSeries(t *testing.T) {
 			return v
 		}
 		a, b, c := draw("a"), draw("a"), draw("c")
-		sum := sumSeries([]result.Series{a}, []result.Series{b, c})
+		sum := addSeries([]result.Series{a}, []result.Series{b, c})
 		if len(sum) != 2 || sum[0].Name != "a" || sum[1].Name != "c" {
 			t.Fatalf("%v", sum)
 		}

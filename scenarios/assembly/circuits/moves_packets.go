@@ -9,11 +9,11 @@ import (
 	"sim/policies/topology"
 )
 
-// newLiveController returns what moves the circuits of a decision in the last of its known iterations when packets have ended
+// movePackets returns what moves the circuits of a decision in the last of its known iterations when packets have ended
 // (see topology.Controller), and the circuits as they begin.
-func (sys *circuitSystem) newLiveController(ctx context.Context, d *topology.Decision) (*topology.LiveController, *engine.Network, error) {
+func (in *instance) movePackets(ctx context.Context, d *topology.Decision) (*topology.LiveController, *engine.Network, error) {
 	last := d.Moves.Last()
-	controller, err := sys.newControllers(ctx, d)
+	controller, err := in.controllers(ctx, d)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -21,7 +21,7 @@ func (sys *circuitSystem) newLiveController(ctx context.Context, d *topology.Dec
 	if err != nil {
 		return nil, nil, err
 	}
-	n, err := sys.movingNetwork(d, last)
+	n, err := in.network(d, last)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -32,52 +32,52 @@ func (sys *circuitSystem) newLiveController(ctx context.Context, d *topology.Dec
 	return c.Live(), n, nil
 }
 
-// newControllers returns a function that returns the controller of the k-th iteration of a decision whose circuits move, on
+// controllers returns a function that returns the controller of the k-th iteration of a decision whose circuits move, on
 // the complete DAG. That fails where the complete DAG does not end when the reduced one does.
-func (sys *circuitSystem) newControllers(ctx context.Context, d *topology.Decision) (func(k int) (*topology.Controller, error), error) {
-	p, err := topology.NewProblem(sys.graph, sys.optical)
+func (in *instance) controllers(ctx context.Context, d *topology.Decision) (func(k int) (*topology.Controller, error), error) {
+	p, err := topology.NewProblem(in.graph, in.optical)
 	if err != nil {
 		return nil, err
 	}
-	p.Switching = sys.problem.Switching
-	it, err := sys.problem.PlanIterations(ctx, d)
+	p.Switching = in.problem.Switching
+	it, err := in.problem.PlanIterations(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	identity := make([]int, len(sys.optical.Bundles))
-	for e := range identity {
-		identity[e] = e
+	same := make([]int, len(in.optical.Bundles))
+	for e := range same {
+		same[e] = e
 	}
 	return func(k int) (*topology.Controller, error) {
-		c, err := it.Controller(ctx, p, d, identity, k)
+		c, err := it.Controller(ctx, p, d, same, k)
 		if err != nil {
 			return nil, err
 		}
 		run, _ := c.Planned()
-		return c, sys.checkReduction(run.Makespan, d.Moves.Runs[k].Makespan)
+		return c, in.agree(run.Makespan, d.Moves.Runs[k].Makespan)
 	}, nil
 }
 
-// reactToParts returns the reaction of the packets of a job that stands for one to the job itself on its circuits; nil for
+// asPackets returns the reaction of the packets of a job that stands for one to the job itself on its circuits; nil for
 // nil. A task of the job has ended when all parts of it have.
-func reactToParts(k *fabric.Packets, tasks int, react packet.Reaction) packet.Reaction {
+func asPackets(k *fabric.Packets, tasks int, react packet.Reaction) packet.Reaction {
 	if react == nil {
 		return nil
 	}
 	parts := make([]int32, tasks)
-	for _, task := range k.Origin {
-		parts[task]++
+	for _, of := range k.Origin {
+		parts[of]++
 	}
-	var complete []int32
+	var whole []int32
 	return func(now engine.Time, ended []int32, free func(link int32) engine.Time) ([]engine.Change, engine.Time) {
-		complete = complete[:0]
+		whole = whole[:0]
 		for _, part := range ended {
-			task := k.Origin[part]
-			if parts[task]--; parts[task] == 0 {
-				complete = append(complete, task)
+			of := k.Origin[part]
+			if parts[of]--; parts[of] == 0 {
+				whole = append(whole, of)
 			}
 		}
-		changes, wake := react(now, complete, func(link int32) engine.Time { return free(link + k.Circuits) })
+		changes, wake := react(now, whole, func(link int32) engine.Time { return free(link + k.Circuits) })
 		for i := range changes {
 			changes[i].Link += k.Circuits
 		}

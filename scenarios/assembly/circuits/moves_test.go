@@ -12,7 +12,7 @@ import (
 // TestMovesOfManyReplicas: a sequence that is decided for one of 24 replicas takes as long where all of them are simulated,
 // each with the circuits of the one, and their ports hold it.
 func TestMovesOfManyReplicas(t *testing.T) {
-	of := func(mode string) *circuitSystem {
+	of := func(mode string) *instance {
 		s := gpt7b(t, input.Replay{})
 		s.Workload.GPUs, s.Workload.ReplicaMode = 24*8, mode
 		s.Fabric.PortBandwidth, s.Fabric.NICBandwidth, s.Fabric.PortsPerPod = 100e9, 400e9, 8

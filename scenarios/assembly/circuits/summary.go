@@ -9,20 +9,20 @@ import (
 	"sim/scenarios/assembly"
 )
 
-// Summary says in a line what is run on what.
-func (s *Scenario) Summary() string {
+// Words says in a line what is run on what.
+func (s *Scenario) Words() string {
 	switch {
 	case len(s.Jobs) > 0:
-		return s.jobsSummary()
-	case s.isTraffic():
-		return s.trafficSummary()
+		return s.jobsWords()
+	case s.traffic():
+		return s.trafficWords()
 	}
-	return fmt.Sprintf("%s; %s a replica, each of %d GPUs with %s", s.Workload.Spec.Words(s.Title), assembly.Plural(s.PodsPerReplica(), "pod"), s.Fabric.GPUsPerPodPerReplica, s.portSummary())
+	return fmt.Sprintf("%s; %s a replica, each of %d GPUs with %s", s.Workload.Spec.Words(s.Title), assembly.Plural(s.PodsPerReplica(), "pod"), s.Fabric.GPUsPerPodPerReplica, s.portWords())
 }
 
-// portSummary says how many optical ports of which rate a pod has, and in which replicas these differ; of many, their
+// portWords says how many optical ports of which rate a pod has, and in which replicas these differ; of many, their
 // range.
-func (s *Scenario) portSummary() string {
+func (s *Scenario) portWords() string {
 	f := &s.Fabric
 	text := fmt.Sprintf("%s of %v", assembly.Plural(f.PortsPerPod, "optical port"), f.PortBandwidth)
 	var others []string
@@ -45,8 +45,8 @@ func (s *Scenario) portSummary() string {
 		slices.Min(ports), slices.Max(ports), slices.Min(rates), slices.Max(rates))
 }
 
-// trafficSummary says in a line what is exchanged between which pods.
-func (s *Scenario) trafficSummary() string {
+// trafficWords says in a line what is exchanged between which pods.
+func (s *Scenario) trafficWords() string {
 	f := &s.Fabric
 	text := s.Workload.Description
 	switch w := s.Workload.Work; {
@@ -55,11 +55,11 @@ func (s *Scenario) trafficSummary() string {
 	case s.Title != "":
 		text = s.Title + ": " + text
 	}
-	return text + fmt.Sprintf(" on %s of %s, each with %s", assembly.Plural(f.Pods, "pod"), assembly.Plural(f.GPUsPerPod, "GPU"), s.portSummary())
+	return text + fmt.Sprintf(" on %s of %s, each with %s", assembly.Plural(f.Pods, "pod"), assembly.Plural(f.GPUsPerPod, "GPU"), s.portWords())
 }
 
-// jobsSummary says in a line which jobs are run on what.
-func (s *Scenario) jobsSummary() string {
+// jobsWords says in a line which jobs are run on what.
+func (s *Scenario) jobsWords() string {
 	total := 0
 	var jobs []string
 	for i := range s.Jobs {
@@ -79,43 +79,43 @@ func (s *Scenario) jobsSummary() string {
 	}
 	ports := s.PodPorts()
 	used := slices.DeleteFunc(slices.Clone(ports), func(n int) bool { return n == 0 })
-	maxPorts, minPorts := slices.Max(used), slices.Min(used)
-	portRange := fmt.Sprint(maxPorts)
-	if minPorts < maxPorts {
-		portRange = fmt.Sprintf("%d to %d", minPorts, maxPorts)
+	most, least := slices.Max(used), slices.Min(used)
+	each := fmt.Sprint(most)
+	if least < most {
+		each = fmt.Sprintf("%d to %d", least, most)
 	}
-	return fmt.Sprintf("%s on %d GPUs: %s; %s optical ports of %v a pod for all of them", name, total, strings.Join(jobs, ", "), portRange, s.Fabric.PortBandwidth)
+	return fmt.Sprintf("%s on %d GPUs: %s; %s optical ports of %v a pod for all of them", name, total, strings.Join(jobs, ", "), each, s.Fabric.PortBandwidth)
 }
 
-// trialSummary says in a line what is perturbed.
-func (s *Scenario) trialSummary() string {
+// trialWords says in a line what is perturbed.
+func (s *Scenario) trialWords() string {
 	k := &s.Replay
 	var parts []string
-	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	say := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if k.ComputeJitter > 0 {
-		add("compute times varying by %.4g %%", 100*k.ComputeJitter)
+		say("compute times varying by %.4g %%", 100*k.ComputeJitter)
 	}
 	if k.StageJitter > 0 {
-		add("stages varying by %.4g %%", 100*k.StageJitter)
+		say("stages varying by %.4g %%", 100*k.StageJitter)
 	}
 	if k.SlowReplica > 1 {
-		add("a replica %.4g times as slow", k.SlowReplica)
+		say("a replica %.4g times as slow", k.SlowReplica)
 	}
 	if k.LostCircuits > 0 {
 		when := "from the start"
 		if k.LostWhen == "random" {
 			when = "from a random time on"
 		}
-		add("%s dark %s", assembly.Plural(k.LostCircuits, "circuit"), when)
+		say("%s dark %s", assembly.Plural(k.LostCircuits, "circuit"), when)
 	}
 	if k.React == "redecide" {
-		add("topologies decided anew after %v and moved within %v", k.DecisionTime, s.Fabric.Delay)
+		say("topologies decided anew after %v and moved within %v", k.DecisionTime, s.Fabric.Delay)
 	}
 	if k.Sequence != s.Workload.Sequence {
-		add("%d tokens a sample", k.Sequence)
+		say("%d tokens a sample", k.Sequence)
 	}
 	if len(parts) == 0 {
-		add("nothing that differs from the plan")
+		say("nothing that differs from the plan")
 	}
 	return fmt.Sprintf("%s with %s; %s priorities", assembly.Plural(k.Seeds, "play"), strings.Join(parts, ", "), k.Priorities)
 }

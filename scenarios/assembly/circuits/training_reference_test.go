@@ -93,14 +93,14 @@ func drawJob(t *rapid.T) *Scenario {
 }
 
 // buildDrawn builds a drawn job, with as many ports as connect all pods.
-func buildDrawn(t *rapid.T, s *Scenario) *circuitSystem {
+func buildDrawn(t *rapid.T, s *Scenario) *instance {
 	for ; ; s.Fabric.PortsPerPod++ {
 		for i := range s.Replicas {
 			s.Replicas[i].PortsPerPod = s.Fabric.PortsPerPod
 		}
 		sys, err := New(context.Background(), s, 1)
 		if err == nil {
-			return sys.(*circuitSystem)
+			return sys.(*instance)
 		}
 		if !errors.Is(err, topology.ErrPorts) {
 			t.Fatal(err)
@@ -112,7 +112,7 @@ func buildDrawn(t *rapid.T, s *Scenario) *circuitSystem {
 // all rates anew over all transfers. What transfers use follows from where their ends are, and circuits move after
 // the transfers that it counts itself.
 type fluidReference struct {
-	in       *circuitSystem
+	in       *instance
 	delay    engine.Time
 	whole    bool
 	resource map[string]int // numbers of the directions of bundles, by their pods, and of interfaces
@@ -134,8 +134,8 @@ type refTopology struct {
 	circuits []int
 }
 
-func newFluidReference(sys *circuitSystem) *fluidReference {
-	r := &fluidReference{in: sys, delay: sys.scenario.Fabric.Delay, whole: sys.scenario.Fabric.Switching == "per-switch", resource: map[string]int{}}
+func newFluidReference(in *instance) *fluidReference {
+	r := &fluidReference{in: in, delay: in.s.Fabric.Delay, whole: in.s.Fabric.Switching == "per-switch", resource: map[string]int{}}
 	number := func(name string, rate float64) int {
 		k, ok := r.resource[name]
 		if !ok {
@@ -145,13 +145,13 @@ func newFluidReference(sys *circuitSystem) *fluidReference {
 		}
 		return k
 	}
-	pods, bundles := sys.pods, map[[2]int32]int{}
-	for e, b := range sys.optical.Bundles {
+	pods, bundles := in.pods, map[[2]int32]int{}
+	for e, b := range in.optical.Bundles {
 		bundles[[2]int32{b.A, b.B}] = e
 	}
 	r.dirs = make([][]int, len(bundles))
-	for i := range sys.graph.Tasks {
-		task := &sys.graph.Tasks[i]
+	for i := range in.graph.Tasks {
+		task := &in.graph.Tasks[i]
 		r.uses, r.bundle = append(r.uses, nil), append(r.bundle, -1)
 		if task.Kind != engine.Transfer {
 			continue
@@ -457,9 +457,9 @@ func TestTrialsOfDrawnJobs(t *testing.T) {
 		s := drawJob(t)
 		s.Replay = input.Replay{Seeds: 3, ComputeJitter: rapid.SampledFrom([]float64{1e-7, 0.2, 1}).Draw(t, "jitter"), SlowReplica: 1, SlowReplicaIndex: -1, Priorities: "nominal"}
 		s.Replay.Sequence = s.Workload.Sequence * rapid.SampledFrom([]int{1, 1, 1, 4}).Draw(t, "sequence of trials")
-		sys := buildDrawn(t, s)
+		in := buildDrawn(t, s)
 		for _, policy := range []string{"delta-during", "demand-matched", "mixnet-during"} {
-			d, err := sys.allocate(context.Background(), policy, 1)
+			d, err := in.decide(context.Background(), policy, 1)
 			if err != nil {
 				t.Fatalf("%s: %v", policy, err)
 			}
@@ -491,15 +491,15 @@ func TestTrainingAgainstReference(t *testing.T) {
 	counts := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawJob(t)
-		sys := buildDrawn(t, s)
-		ref, ticks := newFluidReference(sys), engine.Time(len(sys.graph.Tasks))
+		in := buildDrawn(t, s)
+		ref, ticks := newFluidReference(in), engine.Time(len(in.graph.Tasks))
 		for i := range topology.Table {
 			row := &topology.Table[i]
 			if row.Given || strings.Contains(row.Name, "milp") {
 				continue
 			}
 			s.Engine.Level = rapid.SampledFrom([]string{"flow", "packet"}).Draw(t, "level")
-			d, err := sys.allocate(context.Background(), row.Name, 1)
+			d, err := in.decide(context.Background(), row.Name, 1)
 			if err != nil {
 				t.Fatalf("%s: %v", row.Name, err)
 			}
@@ -512,10 +512,10 @@ func TestTrainingAgainstReference(t *testing.T) {
 					t.Errorf("%s: %s is %v", row.Name, name, v)
 				}
 			}
-			if d.Bound > d.Makespan || sys.Bound > d.Makespan || d.Row.Metrics["bound_makespan_s"] > d.Row.Metrics["makespan_s"] {
-				t.Errorf("%s: a makespan of %v below a bound: %v, of the ideal fabric %v; metrics %v", row.Name, d.Makespan, d.Bound, sys.Bound, d.Row.Metrics)
+			if d.Bound > d.Makespan || in.Bound > d.Makespan || d.Row.Metrics["bound_makespan_s"] > d.Row.Metrics["makespan_s"] {
+				t.Errorf("%s: a makespan of %v below a bound: %v, of the ideal fabric %v; metrics %v", row.Name, d.Makespan, d.Bound, in.Bound, d.Row.Metrics)
 			}
-			if err := ref.checkTrace(d.Decision, d.fluidTrace); err != nil {
+			if err := ref.checkTrace(d.Decision, d.fluid); err != nil {
 				t.Errorf("%s: %v", row.Name, err)
 			}
 			if d.Service == flow.MaxMin && d.Moves.Last() < 4 {
@@ -525,8 +525,8 @@ func TestTrainingAgainstReference(t *testing.T) {
 					t.Fatalf("%s: %v", row.Name, err)
 				}
 				for id, want := range ends {
-					if off := d.fluidTrace.End[id] - want; max(off, -off) > ticks*engine.Time(iterations) {
-						t.Fatalf("%s: %s ends at %v, in the reference at %v; iteration %d", row.Name, sys.graph.Name(int32(id)), d.fluidTrace.End[id], want, iterations)
+					if off := d.fluid.End[id] - want; max(off, -off) > ticks*engine.Time(iterations) {
+						t.Fatalf("%s: %s ends at %v, in the reference at %v; iteration %d", row.Name, in.graph.Name(int32(id)), d.fluid.End[id], want, iterations)
 					}
 				}
 			}
@@ -545,13 +545,13 @@ func TestTrainingAgainstReference(t *testing.T) {
 			if max(end-d.Run.End, d.Run.End-end) > ticks {
 				t.Fatalf("%s: again it ends at %v, want %v", row.Name, end, d.Run.End)
 			}
-			if fast := again(1e6); !row.Clocked && float64(fast-sys.Times.Compute) > 0.01*float64(end-sys.Times.Compute)+4*float64(sys.scenario.Fabric.Delay)*float64(steps(d.Moves)) {
-				t.Errorf("%s: on links a million times as fast it ends at %v, computing alone at %v", row.Name, fast, sys.Times.Compute)
+			if fast := again(1e6); !row.Clocked && float64(fast-in.Times.Compute) > 0.01*float64(end-in.Times.Compute)+4*float64(in.s.Fabric.Delay)*float64(steps(d.Moves)) {
+				t.Errorf("%s: on links a million times as fast it ends at %v, computing alone at %v", row.Name, fast, in.Times.Compute)
 			}
-			if packets && d.packetSlack > 0 && d.Run.End > d.Makespan+d.packetSlack {
-				t.Errorf("%s: packets end at %v, fluid at %v, and the slack is %v", row.Name, d.Run.End, d.Makespan, d.packetSlack)
+			if packets && d.slack > 0 && d.Run.End > d.Makespan+d.slack {
+				t.Errorf("%s: packets end at %v, fluid at %v, and the slack is %v", row.Name, d.Run.End, d.Makespan, d.slack)
 			}
-			if packets && d.packetSlack == 0 {
+			if packets && d.slack == 0 {
 				t.Errorf("%s: no slack is stated", row.Name)
 			}
 		}

@@ -11,65 +11,65 @@ import (
 	"sim/workloads/training"
 )
 
-// circuitLoss is one that may go down.
-type circuitLoss struct {
+// circuit is one that may go down.
+type circuit struct {
 	bundle int
 	rank   uint64  // the lowest ranks go down
-	time   float64 // in fractions of the iteration
+	when   float64 // in fractions of the iteration
 }
 
-// drawLosses returns n of the circuits x, by bundle, each choice of n being as likely as any other. The k-th circuit of a
+// drawLost returns n of the circuits x, by bundle, each choice of n being as likely as any other. The k-th circuit of a
 // bundle has a rank of its own under a seed, whatever else is up, and the lowest go down: so of two topologies that
 // share most circuits, most trials take the same ones from both.
-func drawLosses(circuits []int, n int, seed uint64) []circuitLoss {
+func drawLost(x []int, n int, seed uint64) []circuit {
 	if n == 0 {
 		return nil
 	}
-	var losses []circuitLoss
-	for e, provisioned := range circuits {
+	var all []circuit
+	for e, provisioned := range x {
 		random := training.RandomStream(seed, fmt.Sprintf("circuits of bundle %d", e))
 		for range provisioned {
-			losses = append(losses, circuitLoss{e, random.Uint64(), random.Float64()})
+			all = append(all, circuit{e, random.Uint64(), random.Float64()})
 		}
 	}
-	slices.SortStableFunc(losses, func(a, b circuitLoss) int { return cmp.Compare(a.rank, b.rank) })
-	return losses[:min(n, len(losses))]
+	slices.SortStableFunc(all, func(a, b circuit) int { return cmp.Compare(a.rank, b.rank) })
+	return all[:min(n, len(all))]
 }
 
-// applyLosses takes the circuits from e that a trial loses: at the start, or each at its time, a fraction of the makespan that
+// lose takes the circuits from e that a trial loses: at the start, or each at its time, a fraction of the makespan that
 // was planned; and has a controller react, if there is one, when it has decided after the last of them. It returns the
 // circuits that there are in the end, and whether it has moved some.
-func (r *trials) applyLosses(ctx context.Context, e *flow.Evaluator, circuits []int, seed uint64, planned engine.Time, controller *lossController) (after []int, moved bool, err error) {
-	k := &r.scenario.Replay
+func (r *trials) lose(ctx context.Context, e *flow.Evaluator, x []int, seed uint64, planned engine.Time, c *reaction) (after []int, moved bool, err error) {
+	k := &r.s.Replay
 	if k.LostCircuits == 0 {
-		return circuits, false, nil
+		return x, false, nil
 	}
-	remaining, lost, time := slices.Clone(circuits), drawLosses(circuits, k.LostCircuits, seed), engine.Time(0)
+	left, lost, at := slices.Clone(x), drawLost(x, k.LostCircuits, seed), engine.Time(0)
 	var changes []engine.Change
 	if k.LostWhen == "start" {
 		for _, l := range lost {
-			remaining[l.bundle]--
+			left[l.bundle]--
 		}
-		r.setCircuits(e, remaining)
+		r.provision(e, left)
 	} else {
-		slices.SortStableFunc(lost, func(a, b circuitLoss) int { return cmp.Compare(a.time, b.time) })
-		r.setCircuits(e, circuits)
+		slices.SortStableFunc(lost, func(a, b circuit) int { return cmp.Compare(a.when, b.when) })
+		r.provision(e, x)
 		for _, l := range lost {
-			previous := slices.Clone(remaining)
-			remaining[l.bundle]--
-			time = engine.Time(l.time * float64(planned))
-			changes = append(changes, r.rateChanges(time, previous, remaining)...)
+			before := slices.Clone(left)
+			left[l.bundle]--
+			at = engine.Time(l.when * float64(planned))
+			changes = append(changes, r.changes(at, before, left)...)
 		}
 	}
-	after = remaining
-	if controller != nil {
-		if after, err = r.redecide(ctx, controller, remaining, lost); err != nil {
+	after = left
+	if c != nil {
+		if after, err = r.redecide(ctx, c, left, lost); err != nil {
 			return nil, false, err
 		}
-		changes = append(changes, r.moveChanges(time+k.DecisionTime, remaining, after)...)
+		changes = append(changes, r.moves(at+k.DecisionTime, left, after)...)
 	}
-	if changes == nil && controller == nil {
+	if changes == nil && c == nil {
 		return after, false, nil
 	}
-	return after, !slices.Equal(after, remaining), e.SetChanges(changes)
+	return after, !slices.Equal(after, left), e.SetChanges(changes)
 }

@@ -14,16 +14,16 @@ import (
 func TestLose(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := rapid.SliceOfN(rapid.IntRange(0, 6), 1, 6).Draw(t, "circuits")
-		n, seed := rapid.IntRange(0, countCircuits(x)).Draw(t, "lost"), rapid.Uint64().Draw(t, "seed")
-		lost := drawLosses(x, n, seed)
+		n, seed := rapid.IntRange(0, total(x)).Draw(t, "lost"), rapid.Uint64().Draw(t, "seed")
+		lost := drawLost(x, n, seed)
 		left := slices.Clone(x)
 		for _, c := range lost {
-			if left[c.bundle]--; left[c.bundle] < 0 || !(c.time >= 0 && c.time < 1) {
+			if left[c.bundle]--; left[c.bundle] < 0 || !(c.when >= 0 && c.when < 1) {
 				t.Fatalf("%v of %v are lost", lost, x)
 			}
 		}
-		if len(lost) != n || !slices.Equal(lost, drawLosses(x, n, seed)) {
-			t.Fatalf("%d are lost, then %v, want %d", len(lost), drawLosses(x, n, seed), n)
+		if len(lost) != n || !slices.Equal(lost, drawLost(x, n, seed)) {
+			t.Fatalf("%d are lost, then %v, want %d", len(lost), drawLost(x, n, seed), n)
 		}
 	})
 }
@@ -35,14 +35,14 @@ func TestLoseMatched(t *testing.T) {
 		bundles := rapid.IntRange(1, 5).Draw(t, "bundles")
 		draw := func(name string) []int { return rapid.SliceOfN(rapid.IntRange(1, 6), bundles, bundles).Draw(t, name) }
 		a, b, seed := draw("a"), draw("b"), rapid.Uint64().Draw(t, "seed")
-		n := rapid.IntRange(1, min(countCircuits(a), countCircuits(b))).Draw(t, "lost")
-		la, lb := drawLosses(a, n, seed), drawLosses(b, n, seed)
-		rank := func(l []circuitLoss) uint64 {
-			return slices.MaxFunc(l, func(a, b circuitLoss) int { return cmp.Compare(a.rank, b.rank) }).rank
+		n := rapid.IntRange(1, min(total(a), total(b))).Draw(t, "lost")
+		la, lb := drawLost(a, n, seed), drawLost(b, n, seed)
+		rank := func(l []circuit) uint64 {
+			return slices.MaxFunc(l, func(a, b circuit) int { return cmp.Compare(a.rank, b.rank) }).rank
 		}
-		sys := func(x []int, c circuitLoss) bool { return slices.Contains(drawLosses(x, countCircuits(x), seed), c) }
+		in := func(x []int, c circuit) bool { return slices.Contains(drawLost(x, total(x), seed), c) }
 		for _, c := range la {
-			if sys(b, c) && !slices.Contains(lb, c) && c.rank < rank(lb) {
+			if in(b, c) && !slices.Contains(lb, c) && c.rank < rank(lb) {
 				t.Fatalf("%v is lost of %v, not of %v, which loses %v", c, a, b, lb)
 			}
 		}
@@ -59,9 +59,9 @@ func TestLoseUniform(t *testing.T) {
 	single, pairs := make([]int, len(x)), map[[2]int]int{}
 	when := 0.0
 	for seed := range uint64(plays) {
-		c := drawLosses(x, 2, seed)
+		c := drawLost(x, 2, seed)
 		single[c[0].bundle]++
-		when += c[0].time
+		when += c[0].when
 		pairs[[2]int{min(c[0].bundle, c[1].bundle), max(c[0].bundle, c[1].bundle)}]++
 	}
 	near := func(got int, p float64, what ...int) {

@@ -40,8 +40,8 @@ func TestTrialRecord(t *testing.T) {
 			map[string]float64{"replay_plays": 2, "replay_stalled": 2}, nil, "as no play ends"},
 	} {
 		row := &result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
-		r := &trials{circuitSystem: &circuitSystem{scenario: &Scenario{}}, times: c.times}
-		r.addTrialMetrics(row, c.ends)
+		r := &trials{instance: &instance{s: &Scenario{}}, times: c.times}
+		r.record(row, c.ends)
 		if !reflect.DeepEqual(row.Metrics, c.metrics) || !reflect.DeepEqual(row.Samples, c.samples) {
 			t.Errorf("%s: metrics %v and samples %v, want %v and %v", c.name, row.Metrics, row.Samples, c.metrics, c.samples)
 		}
@@ -49,7 +49,7 @@ func TestTrialRecord(t *testing.T) {
 			t.Errorf("%s: label %q, want %q", c.name, label, c.label)
 		}
 		after := &result.Row{Metrics: map[string]float64{}}
-		r.addLaterMetrics(after, &laterIterations{ends: c.ends, numMoved: 2})
+		r.recordAfter(after, &afterwards{ends: c.ends, moved: 2})
 		want := map[string]float64{"replay_redecided": 2}
 		if nct, ok := c.metrics["replay_nct_mean"]; ok {
 			want["replay_after_nct_mean"] = nct

@@ -21,8 +21,8 @@ func TestTrialsOfMoves(t *testing.T) {
 		s.Fabric.Delay = 5 * engine.Millisecond
 		s.Policy.Moving = topology.DuringOptions{MaxEvaluations: 300}
 		s.Policy.Allocators = []string{"delta-during"}
-		sys := built(t, s)
-		r, d := sys.trials, sys.decided(t, "delta-during")
+		in := built(t, s)
+		r, d := in.trials, in.decided(t, "delta-during")
 		if !d.Moves.Moving() {
 			t.Fatalf("no circuit moves: %v", d.Circuits)
 		}
@@ -30,7 +30,7 @@ func TestTrialsOfMoves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		base := r.circuitEvaluator.Clone()
+		base := r.circuits.Clone()
 		base.SetService(d.Service)
 		p, trial, err := r.controller(t.Context(), d.Decision)
 		if err != nil {
@@ -42,7 +42,7 @@ func TestTrialsOfMoves(t *testing.T) {
 		moved := 0
 		for i, seed := range r.seeds {
 			durations := make([]engine.Time, len(r.graph.Tasks))
-			if err := r.iteration.Durations(r.perturbation, seed, durations); err != nil {
+			if err := r.it.Durations(r.perturb, seed, durations); err != nil {
 				t.Fatal(err)
 			}
 			e := base.Clone()

@@ -6,27 +6,27 @@ import (
 	"sync/atomic"
 )
 
-// maxWorkers bounds the goroutines of a replay: each holds a trial's state.
-const maxWorkers = 64
+// mostWorkers bounds the goroutines of a replay: each holds a trial's state.
+const mostWorkers = 64
 
-// forEach calls what start returns, one function a goroutine, for 0 to n-1. It ends early with the context's error, or
+// each calls what start returns, one function a goroutine, for 0 to n-1. It ends early with the context's error, or
 // with that of the lowest number that fails.
-func forEach(ctx context.Context, n, workers int, start func() func(i int) error) error {
+func each(ctx context.Context, n, workers int, start func() func(i int) error) error {
 	var (
 		next   atomic.Int64
 		failed atomic.Bool
 		errs   = make([]error, n)
 		group  sync.WaitGroup
 	)
-	for range min(max(1, workers), maxWorkers, n) {
+	for range min(max(1, workers), mostWorkers, n) {
 		group.Go(func() {
-			run := start()
+			do := start()
 			for !failed.Load() && ctx.Err() == nil {
 				i := int(next.Add(1)) - 1
 				if i >= n {
 					return
 				}
-				if errs[i] = run(i); errs[i] != nil {
+				if errs[i] = do(i); errs[i] != nil {
 					failed.Store(true)
 				}
 			}

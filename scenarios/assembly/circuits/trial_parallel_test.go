@@ -14,7 +14,7 @@ func TestEach(t *testing.T) {
 	for _, workers := range []int{0, 1, 3, 1000} {
 		done := make([]atomic.Int32, n)
 		do := func(i int) error { done[i].Add(1); return nil }
-		if err := forEach(context.Background(), n, workers, func() func(int) error { return do }); err != nil {
+		if err := each(context.Background(), n, workers, func() func(int) error { return do }); err != nil {
 			t.Error(err)
 		}
 		for i := range done {
@@ -24,7 +24,7 @@ func TestEach(t *testing.T) {
 		}
 		bad := errors.New("bad")
 		calls := atomic.Int32{}
-		err := forEach(context.Background(), 100*n, workers, func() func(int) error {
+		err := each(context.Background(), 100*n, workers, func() func(int) error {
 			return func(i int) error {
 				calls.Add(1)
 				if i == 7 {
@@ -41,10 +41,10 @@ func TestEach(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		calls.Store(0)
-		err = forEach(ctx, n, workers, func() func(int) error {
+		err = each(ctx, n, workers, func() func(int) error {
 			return func(int) error { calls.Add(1); cancel(); return nil }
 		})
-		if err != context.Canceled || int(calls.Load()) > min(max(1, workers), maxWorkers) {
+		if err != context.Canceled || int(calls.Load()) > min(max(1, workers), mostWorkers) {
 			t.Errorf("%d workers, interrupted: %v after %d calls", workers, err, calls.Load())
 		}
 	}

@@ -19,25 +19,25 @@ func TestRedecide(t *testing.T) {
 	for _, when := range []string{"start", "random"} {
 		s := gpt7b(t, input.Replay{Seeds: 12, ComputeJitter: 0.1, LostCircuits: 1, LostWhen: when, Priorities: "clairvoyant", React: "redecide", DecisionTime: decision})
 		s.Fabric.PortsPerPod, s.Fabric.Delay = 6, delay
-		sys := built(t, s)
-		r := sys.trials
-		d := sys.decided(t, "delta-topo")
+		in := built(t, s)
+		r := in.trials
+		d := in.decided(t, "delta-topo")
 		policy, err := topology.Find("delta-topo")
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := r.circuitsOf(d.Circuits)
+		x, err := r.spread(d.Circuits)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := r.newLossController(policy.Policy, s.allocatorOptions(1))
+		c := r.react(policy.Policy, s.options(1))
 		ends, after, err := r.simulate(context.Background(), x, d.Service, c, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
-		planned := r.run(t, sys.decidedDurations(), x, nil, d.Service)
+		planned := r.run(t, in.decidedDurations(), x, nil, d.Service)
 		for i, seed := range r.seeds {
-			left, lost := slices.Clone(x), drawLosses(x, 1, seed)
+			left, lost := slices.Clone(x), drawLost(x, 1, seed)
 			left[lost[0].bundle]--
 			now, err := r.redecide(context.Background(), c, left, lost)
 			if err != nil {
@@ -51,12 +51,12 @@ func TestRedecide(t *testing.T) {
 				}
 			}
 			durations := make([]engine.Time, len(r.graph.Tasks))
-			if err := r.iteration.Durations(r.perturbation, seed, durations); err != nil {
+			if err := r.it.Durations(r.perturb, seed, durations); err != nil {
 				t.Fatal(err)
 			}
 			begin := engine.Time(0)
 			if when == "random" {
-				begin = engine.Time(lost[0].time * float64(planned))
+				begin = engine.Time(lost[0].when * float64(planned))
 			}
 			want := r.runChanging(t, durations, d.Service, []step{{0, x}, {begin, left}, {begin + decision, least(left, now)}, {begin + decision + delay, now}})
 			if ends[i] != want {
@@ -66,7 +66,7 @@ func TestRedecide(t *testing.T) {
 				t.Errorf("%s, the iteration after trial %d: %v, by hand %v", when, i, after.ends[i], want)
 			}
 		}
-		if after.numMoved == 0 {
+		if after.moved == 0 {
 			t.Errorf("%s: no topology is decided anew", when)
 		}
 	}

@@ -37,19 +37,19 @@ func gpt7b(t testing.TB, replay input.Replay) *Scenario {
 }
 
 // built returns the plan of a scenario with its trials.
-func built(t testing.TB, s *Scenario) *circuitSystem {
+func built(t testing.TB, s *Scenario) *instance {
 	t.Helper()
 	sys, err := New(context.Background(), s, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sys.(*circuitSystem)
+	return sys.(*instance)
 }
 
 // decided returns what an allocator decides on in.
-func (sys *circuitSystem) decided(t testing.TB, policy string) *allocationResult {
+func (in *instance) decided(t testing.TB, policy string) *decided {
 	t.Helper()
-	d, err := sys.allocate(context.Background(), policy, 2)
+	d, err := in.decide(context.Background(), policy, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,9 +60,9 @@ func (sys *circuitSystem) decided(t testing.TB, policy string) *allocationResult
 // what circuits are left, or that loses them in mid-run: circuits, service and times are all that counts.
 func TestReplayAgainstRun(t *testing.T) {
 	for _, when := range []string{"start", "random"} {
-		sys := built(t, gpt7b(t, input.Replay{Seeds: 40, ComputeJitter: 0.2, StageJitter: 0.1, SlowReplica: 1.1, LostCircuits: 3, LostWhen: when, Priorities: "clairvoyant"}))
-		r := sys.trials
-		circuits, err := r.circuitsOf([]int{2, 2, 2}[:len(sys.optical.Bundles)])
+		in := built(t, gpt7b(t, input.Replay{Seeds: 40, ComputeJitter: 0.2, StageJitter: 0.1, SlowReplica: 1.1, LostCircuits: 3, LostWhen: when, Priorities: "clairvoyant"}))
+		r := in.trials
+		circuits, err := r.spread([]int{2, 2, 2}[:len(in.optical.Bundles)])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,16 +72,16 @@ func TestReplayAgainstRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			planned := r.run(t, sys.decidedDurations(), circuits, nil, service)
+			planned := r.run(t, in.decidedDurations(), circuits, nil, service)
 			for i, c := range got {
-				d := make([]engine.Time, len(r.iteration.Graph.Tasks))
-				if err := r.iteration.Durations(r.perturbation, r.seeds[i], d); err != nil {
+				d := make([]engine.Time, len(r.it.Graph.Tasks))
+				if err := r.it.Durations(r.perturb, r.seeds[i], d); err != nil {
 					t.Fatal(err)
 				}
-				lost := drawLosses(circuits, 3, r.seeds[i])
+				lost := drawLost(circuits, 3, r.seeds[i])
 				for k := range lost {
-					if lost[k].time *= float64(planned); when == "start" {
-						lost[k].time = 0
+					if lost[k].when *= float64(planned); when == "start" {
+						lost[k].when = 0
 					}
 				}
 				if want := r.run(t, d, circuits, lost, service); c != want {
@@ -99,25 +99,25 @@ func TestReplayAgainstRun(t *testing.T) {
 }
 
 // decidedDurations are the planned durations of what is replayed.
-func (sys *circuitSystem) decidedDurations() []engine.Time {
-	d := make([]engine.Time, len(sys.trials.iteration.Graph.Tasks))
+func (in *instance) decidedDurations() []engine.Time {
+	d := make([]engine.Time, len(in.trials.it.Graph.Tasks))
 	for i := range d {
-		d[i] = sys.trials.iteration.Graph.Tasks[i].Duration
+		d[i] = in.trials.it.Graph.Tasks[i].Duration
 	}
 	return d
 }
 
 // run plays by flow.Run. Circuits that are lost at time 0 are not lit at all.
-func (r *trials) run(t *testing.T, d []engine.Time, circuits []int, lost []circuitLoss, service flow.Service) engine.Time {
+func (r *trials) run(t *testing.T, d []engine.Time, circuits []int, lost []circuit, service flow.Service) engine.Time {
 	t.Helper()
-	g := *r.iteration.Graph
+	g := *r.it.Graph
 	g.Tasks = slices.Clone(g.Tasks)
 	for i := range d {
 		g.Tasks[i].Duration = d[i]
 	}
 	left := slices.Clone(circuits)
 	for _, c := range lost {
-		if c.time == 0 {
+		if c.when == 0 {
 			left[c.bundle]--
 		}
 	}
@@ -125,15 +125,15 @@ func (r *trials) run(t *testing.T, d []engine.Time, circuits []int, lost []circu
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(lost, func(a, b circuitLoss) int { return int(a.time) - int(b.time) })
+	slices.SortFunc(lost, func(a, b circuit) int { return int(a.when) - int(b.when) })
 	for _, c := range lost {
-		if c.time == 0 {
+		if c.when == 0 {
 			continue
 		}
 		left[c.bundle]--
 		b := r.optical.Bundles[c.bundle]
 		for _, l := range b.Links {
-			n.Changes = append(n.Changes, engine.Change{At: engine.Time(c.time), Link: l, Rate: float64(left[c.bundle]) * r.optical.Rate(c.bundle)})
+			n.Changes = append(n.Changes, engine.Change{At: engine.Time(c.when), Link: l, Rate: float64(left[c.bundle]) * r.optical.Rate(c.bundle)})
 		}
 	}
 	trace, err := flow.Run(t.Context(), &g, n, r.optical.Routes, flow.Options{Service: service})
@@ -153,9 +153,9 @@ func TestPriorities(t *testing.T) {
 	s := gpt7b(t, input.Replay{Seeds: 30, ComputeJitter: 0.5, Priorities: "nominal"})
 	w := &s.Workload
 	w.Sequence, s.Replay.Sequence, w.Schedule, w.Chunks = 1024, 1024, training.Interleaved, 4
-	sys := built(t, s)
-	r := sys.trials
-	circuits, err := r.circuitsOf(sys.decided(t, "iter-halve").Circuits)
+	in := built(t, s)
+	r := in.trials
+	circuits, err := r.spread(in.decided(t, "iter-halve").Circuits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,22 +163,22 @@ func TestPriorities(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := r.circuitEvaluator.Clone()
-	r.setCircuits(e, circuits)
+	e := r.circuits.Clone()
+	r.provision(e, circuits)
 	tail := e.Spans().Tail
 	sorted := slices.Compact(slices.Sorted(slices.Values(tail)))
-	ranked := *r.iteration
-	g := *r.iteration.Graph
+	ranked := *r.it
+	g := *r.it.Graph
 	g.Tasks = slices.Clone(g.Tasks)
 	for i := range g.Tasks {
 		rank, _ := slices.BinarySearch(sorted, tail[i])
 		g.Tasks[i].Priority = int64(rank)
 	}
 	ranked.Graph = &g
-	changed := *sys
-	changed.iteration, changed.graph, changed.optical = &ranked, &g, r.optical
-	other := &trials{planSystem: sys, circuitSystem: &changed}
-	sys.scenario.Replay.Priorities = "clairvoyant"
+	changed := *in
+	changed.it, changed.graph, changed.optical = &ranked, &g, r.optical
+	other := &trials{plan: in, instance: &changed}
+	in.s.Replay.Priorities = "clairvoyant"
 	known, _, err := r.simulate(context.Background(), circuits, flow.TailPriority, nil, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func TestPriorities(t *testing.T) {
 	differ := 0
 	for i, c := range got {
 		d := make([]engine.Time, len(g.Tasks))
-		if err := r.iteration.Durations(r.perturbation, r.seeds[i], d); err != nil {
+		if err := r.it.Durations(r.perturb, r.seeds[i], d); err != nil {
 			t.Fatal(err)
 		}
 		if want := other.run(t, d, circuits, nil, flow.FixedPriority); c != want {
@@ -208,16 +208,16 @@ func TestPriorities(t *testing.T) {
 // plays they are.
 func TestStalledPlays(t *testing.T) {
 	const plays = 60
-	sys := built(t, gpt7b(t, input.Replay{Seeds: plays, LostCircuits: 2, LostWhen: "start", Priorities: "nominal"}))
-	d := sys.decided(t, "delta-joint")
-	x, err := sys.trials.circuitsOf(d.Circuits)
+	in := built(t, gpt7b(t, input.Replay{Seeds: plays, LostCircuits: 2, LostWhen: "start", Priorities: "nominal"}))
+	d := in.decided(t, "delta-joint")
+	x, err := in.trials.spread(d.Circuits)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ended []float64
 	for i := range plays {
 		left, dark := slices.Clone(x), false
-		for _, c := range drawLosses(x, 2, sys.trials.seeds[i]) {
+		for _, c := range drawLost(x, 2, in.trials.seeds[i]) {
 			left[c.bundle]--
 			dark = dark || left[c.bundle] == 0
 		}
@@ -231,7 +231,7 @@ func TestStalledPlays(t *testing.T) {
 	if s := d.Row.Samples; !slices.Equal(s["play"], ended) || len(s["nct"]) != len(ended) || len(s["makespan_s"]) != len(ended) {
 		t.Errorf("plays %v, %d NCTs and %d makespans, want plays %v", s["play"], len(s["nct"]), len(s["makespan_s"]), ended)
 	}
-	lit := countCircuits(x)
+	lit := total(x)
 	all := built(t, gpt7b(t, input.Replay{Seeds: 3, LostCircuits: lit, LostWhen: "start", Priorities: "nominal"})).decided(t, "delta-joint").Row
 	if all.Metrics["replay_stalled"] != 3 || all.Samples != nil || all.Labels["replay_nct_mean"] == "" {
 		t.Errorf("without circuits: %v, samples %v, labels %v", all.Metrics, all.Samples, all.Labels)
@@ -240,16 +240,16 @@ func TestStalledPlays(t *testing.T) {
 
 // TestReplayInterrupted: an interrupt ends a replay, and leaves nothing half done.
 func TestReplayInterrupted(t *testing.T) {
-	sys := built(t, gpt7b(t, input.Replay{Seeds: 20, ComputeJitter: 0.1, Priorities: "nominal"}))
+	in := built(t, gpt7b(t, input.Replay{Seeds: 20, ComputeJitter: 0.1, Priorities: "nominal"}))
 	plain := built(t, gpt7b(t, input.Replay{}))
 	d := plain.decided(t, "iter-halve")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	row := result.Row{Metrics: map[string]float64{}, Labels: map[string]string{}}
-	if _, err := sys.trials.measure(ctx, d.Decision, nil, &row, 2); err != context.Canceled || len(row.Metrics) > 0 {
+	if _, err := in.trials.measure(ctx, d.Decision, nil, &row, 2); err != context.Canceled || len(row.Metrics) > 0 {
 		t.Errorf("got %v and %v, want %v", err, row.Metrics, context.Canceled)
 	}
-	if _, err := sys.trials.measure(context.Background(), d.Decision, nil, &row, 2); err != nil || len(row.Samples["nct"]) != 20 {
+	if _, err := in.trials.measure(context.Background(), d.Decision, nil, &row, 2); err != nil || len(row.Samples["nct"]) != 20 {
 		t.Errorf("afterwards %v, %d plays", err, len(row.Samples["nct"]))
 	}
 }
