@@ -17,17 +17,18 @@ import (
 	"sim/scenarios/schema"
 )
 
-// randomScenario draws small scenarios from the tables of keys: of one sort of workload on one of fabric, what these need,
-// and of all other keys a few with values within their bounds, which need not go together.
+// randomScenario draws small scenarios from the tables of keys: a workload on a fabric, the
+// keys that both require, and a few optional keys. Optional keys get values within their bounds
+// that may conflict with each other.
 type randomScenario struct {
 	*rand.Rand
-	root map[string]any
+	root map[string]any // the scenario as TOML tables
 }
 
-// pick returns one of a list.
+// pick returns one of the choices at random.
 func pick[T any](d *randomScenario, choices ...T) T { return choices[d.IntN(len(choices))] }
 
-// set sets a key.
+// set sets the key at a dotted path, and creates the tables of the path.
 func (d *randomScenario) set(path string, v any) {
 	m := d.root
 	parts := strings.Split(path, ".")
@@ -40,9 +41,9 @@ func (d *randomScenario) set(path string, v any) {
 	m[parts[len(parts)-1]] = v
 }
 
-// draw returns a scenario of a workload on a fabric, with each key that is not needed in one case of so many; 0 is
-// never.
-func (d *randomScenario) draw(workload, fabric string, one int) string {
+// draw returns a random scenario of a workload on a fabric. Each optional key is set with
+// probability 1/oneIn; oneIn = 0 sets none.
+func (d *randomScenario) draw(workload, fabric string, oneIn int) string {
 	d.root = map[string]any{}
 	d.set("name", "drawn")
 	d.set("seed", int64(d.IntN(100)))
@@ -81,7 +82,7 @@ func (d *randomScenario) draw(workload, fabric string, one int) string {
 		for _, size := range dims {
 			nodes *= int(size.(int64))
 		}
-		if workload == "training" { // of up to 48 GPUs
+		if workload == "training" { // setTraining sets up to 48 GPUs
 			dims = []any{int64(4), int64(4), int64(pick(d, 3, 4))}
 		}
 		d.set("fabric.dims", dims)
@@ -116,15 +117,16 @@ func (d *randomScenario) draw(workload, fabric string, one int) string {
 	if fabric == "ocs-pods" && d.IntN(3) == 0 {
 		d.set("engine.level", "packet")
 	}
-	if one > 0 {
-		d.setOptional(workload, fabric, one)
+	if oneIn > 0 {
+		d.setOptional(workload, fabric, oneIn)
 	}
 	if containsKey(d.root, "workload.packet") && workload == "training" {
-		d.set("workload.packet", "64MB") // else packets are so many that they take long
+		d.set("workload.packet", "64MB") // smaller packets take too long
 	}
 	return d.text()
 }
 
+// text returns the scenario as TOML.
 func (d *randomScenario) text() string {
 	text, err := (&Study{source: &fileSource{root: d.root}}).TOML()
 	if err != nil {
@@ -133,8 +135,8 @@ func (d *randomScenario) text() string {
 	return string(text)
 }
 
-// makeValid leaves out what the faults of a scenario name until there are none, or nothing that it could leave out; the
-// scenario is then nil.
+// makeValid removes the keys that diagnostics name until the scenario is accepted, and returns
+// it. It returns nil if the diagnostics name no key that can be removed.
 func (d *randomScenario) makeValid() *Scenario {
 	for {
 		s, err := Parse("drawn.toml", []byte(d.text()), nil)
@@ -142,7 +144,7 @@ func (d *randomScenario) makeValid() *Scenario {
 		if err == nil || !errors.As(err, &faults) {
 			return s
 		}
-		again := false
+		removed := false
 		for _, f := range faults {
 			path, name := schema.CutLast(f.Key)
 			m := d.root
@@ -151,16 +153,16 @@ func (d *randomScenario) makeValid() *Scenario {
 			}
 			if _, given := m[name]; given && name != "kind" {
 				delete(m, name)
-				again = true
+				removed = true
 			}
 		}
-		if !again {
+		if !removed {
 			return nil
 		}
 	}
 }
 
-// setTraining puts what a training step needs.
+// setTraining sets the keys that a training step requires.
 func (d *randomScenario) setTraining(fabric string) {
 	tp, pp, ep := pick(d, 1, 2), pick(d, 1, 2, 4), 1
 	model := pick(d, "gpt-7b", "mixtral-8x22b")
@@ -186,7 +188,8 @@ func (d *randomScenario) setTraining(fabric string) {
 	}
 }
 
-// drawEdges returns links between some of n nodes, often such that all are joined.
+// drawEdges returns random links between n nodes. In three of four cases they include a ring
+// through all nodes.
 func (d *randomScenario) drawEdges(n int) []any {
 	var all []any
 	if d.IntN(4) > 0 {
@@ -204,7 +207,7 @@ func (d *randomScenario) drawEdges(n int) []any {
 	return all
 }
 
-// drawRows returns a matrix of n rows of sizes.
+// drawRows returns a random traffic matrix of n nodes, in bytes.
 func (d *randomScenario) drawRows(n int) []any {
 	rows := make([]any, n)
 	for i := range rows {
@@ -219,8 +222,9 @@ func (d *randomScenario) drawRows(n int) []any {
 	return rows
 }
 
-// setOptional puts other keys of the tables that workload and fabric have.
-func (d *randomScenario) setOptional(workload, fabric string, one int) {
+// setOptional sets optional keys of the tables of workload and fabric, each with probability
+// 1/oneIn. Keys that are already set are redrawn in one of eight cases.
+func (d *randomScenario) setOptional(workload, fabric string, oneIn int) {
 	s := &Scenario{Replicas: []input.Replica{{}}, Jobs: []Job{{}}}
 	s.Workload.Kind, s.Fabric.Kind = workload, fabric
 	for _, t := range s.schema().Tables[1:] {
@@ -229,7 +233,7 @@ func (d *randomScenario) setOptional(workload, fabric string, one int) {
 		}
 		for _, k := range t.Keys {
 			at := strings.ReplaceAll(schema.JoinPath(t.Path, k.Name), `"`, "")
-			if slices.Contains(excludedKeys, at) || containsKey(d.root, at) && d.IntN(8) > 0 || d.IntN(one) > 0 {
+			if slices.Contains(excludedKeys, at) || containsKey(d.root, at) && d.IntN(8) > 0 || d.IntN(oneIn) > 0 {
 				continue
 			}
 			if v := d.drawValue(k, k.Choices()); v != nil {
@@ -239,7 +243,8 @@ func (d *randomScenario) setOptional(workload, fabric string, one int) {
 	}
 }
 
-// excludedKeys are keys of files, solvers and searches that take long.
+// excludedKeys are keys that setOptional leaves alone: kinds, files, solvers, and limits of
+// searches that would take long.
 var excludedKeys = []string{
 	"workload.kind", "fabric.kind", "workload.model", "fabric.file", "workload.matrix_file", "policy.imported.file", "policy.imported.sha256",
 	"workload.log.file", "workload.log.sha256", "workload.faults.log.file", "workload.faults.log.sha256",
@@ -248,7 +253,8 @@ var excludedKeys = []string{
 	"policy.route-optimised.bound_rounds",
 }
 
-// drawValue draws a value of a key, nil where it knows none.
+// drawValue returns a random value of a key, or nil for keys whose values it cannot draw.
+// choices are the names that the key accepts, nil if it accepts any text.
 func (d *randomScenario) drawValue(k *schema.Key, choices []string) any {
 	text := func() any {
 		if choices == nil {
@@ -289,7 +295,7 @@ func (d *randomScenario) drawValue(k *schema.Key, choices []string) any {
 		switch k.Name {
 		case "packet", "payload":
 			return pick(d, "100B", "1KB", "64KB")
-		case "chunk": // smaller ones make plans that take long
+		case "chunk": // plans of smaller chunks take long
 			return pick(d, "500KB", "4MB", "64MB")
 		}
 		return pick(d, "0B", "1B", "100B", "1KB", "64KB")
@@ -338,11 +344,12 @@ func (d *randomScenario) drawValue(k *schema.Key, choices []string) any {
 	panic(k.Type)
 }
 
-// runtimeErrors are words of what shows when policies have decided: deadlocks, circuits that one has not provisioned, and
-// how long what an algorithm expands is under way.
+// runtimeErrors are parts of the errors that no check can find before the policies have
+// decided. They report deadlocks, lost circuits that were not provisioned, and queue samples
+// beyond the limit, because the duration of an expanded collective is not known earlier.
 var runtimeErrors = []string{"nothing can proceed", "that are provisioned; lose at most", "lengths of queues to keep"}
 
-// workloadFabricPairs are all workloads with the fabrics that play them.
+// workloadFabricPairs returns all pairs of a workload kind and a fabric kind.
 func workloadFabricPairs() [][2]string {
 	var all [][2]string
 	for _, w := range choiceNames("workloads") {
@@ -353,8 +360,9 @@ func workloadFabricPairs() [][2]string {
 	return all
 }
 
-// What passes the checks runs: drawn scenarios, of every kind of workload on every fabric, that are found sound end
-// neither in a fault nor in an error.
+// TestAcceptedScenariosRun checks that scenarios that pass the checks also run. It draws
+// scenarios of every workload on every fabric, and removes rejected keys until a scenario is
+// accepted. Its run must return no error except runtimeErrors.
 func TestAcceptedScenariosRun(t *testing.T) {
 	t.Parallel()
 	ran := map[[2]string]int{}
@@ -377,15 +385,15 @@ func TestAcceptedScenariosRun(t *testing.T) {
 			_, err := Run(ctx, s, RunOptions{Workers: 1})
 			cancel()
 			if elapsed := time.Since(start); elapsed > 2*time.Second {
-				t.Logf("%v in\n%s", elapsed, text)
+				t.Logf("took %v, in\n%s", elapsed, text)
 			}
 			if errors.Is(err, context.DeadlineExceeded) {
-				continue // a slow machine; nothing was wrong until then
+				continue // too slow for this test; no error until then
 			}
 			if err != nil && !slices.ContainsFunc(runtimeErrors, func(text string) bool { return strings.Contains(err.Error(), text) }) {
-				t.Errorf("%v in\n%s", err, text)
+				t.Errorf("accepted, but the run returned %v, in\n%s", err, text)
 			}
 		}
 	}
-	t.Log(ran)
+	t.Log("runs of each workload and fabric:", ran)
 }

@@ -9,8 +9,9 @@ import (
 	"sim/policies/collective"
 )
 
-// callFabrics are small fabrics of every kind that takes collective calls, with as many ranks. On those of links packets
-// are served in the order of their transfers, on pods in that of the fluid.
+// callFabrics are small fabrics of every kind that runs collective calls, with their number of
+// ranks. The router is empty on pods of circuits. Packets are served in the order of their
+// transfers on fabrics with links, and in the order of the flow level on pods.
 var callFabrics = []struct {
 	fabric, router string
 	ranks          int
@@ -24,22 +25,26 @@ var callFabrics = []struct {
 	{`kind = "ocs-pods", pods = 4, gpus_per_pod = 2, ports_per_pod = 4, port_bandwidth = "400Gbps"`, "", 8},
 }
 
-// How far packets of 1 KB may be from the fluid on links: where a schedule has each link carry one transfer at a time,
-// it is what the transfers of a chain store; where transfers share links, a fluid serves them together, and packets in
-// their order, so that either may be earlier (docs/collectives.md).
+// Relative differences between the completion times at levels packet and flow on fabrics with
+// links, for packets of 1 KB. See docs/collectives.md.
 const (
+	// Each link carries one transfer at a time. Packets are later by the time in which the
+	// switches of a chain of transfers store a packet.
 	exclusiveTolerance = 0.03
-	sharedTolerance    = 0.3
+	// Transfers share links. Level flow serves them simultaneously, level packet in their order, so
+	// that either level may be earlier.
+	sharedTolerance = 0.3
 )
 
-// exclusiveAlgorithms are the algorithms whose links carry one transfer at a time.
+// exclusiveAlgorithms are the algorithms that use each link for one transfer at a time.
 var exclusiveAlgorithms = []string{"multi-ring", "tree-packing"}
 
-// callNames are the calls, each with a message that makes transfers of packets enough.
+// callNames are the collective calls under test.
 var callNames = []string{"all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "reduce", "send-receive"}
 
-// TestCallsLevelsAgree: every algorithm that serves a call ends, as packets, as late as fluid to within a bound, and on
-// no fabric before the bound on the call.
+// TestCallLevelsAgree checks each algorithm that serves a call on a fabric. Its completion time
+// at level packet agrees with level flow within a tolerance, and neither is below the lower
+// bound of the call. Algorithm "best" is at least as fast as all others.
 func TestCallLevelsAgree(t *testing.T) {
 	t.Parallel()
 	var maxDifference [2]float64
@@ -50,13 +55,13 @@ func TestCallLevelsAgree(t *testing.T) {
 			if kind == "all-to-all" {
 				message = "100KB"
 			}
-			if !*longTests && (kind == "reduce" || kind == "all-gather") { // like others from the other side
+			if !*longTests && (kind == "reduce" || kind == "all-gather") { // the reverse of broadcast and reduce-scatter
 				continue
 			}
-			if !*longTests && (kind == "reduce-scatter" || kind == "broadcast") && (i == 1 || i == 2 || f.router == "") { // parts of all-reduce
+			if !*longTests && (kind == "reduce-scatter" || kind == "broadcast") && (i == 1 || i == 2 || f.router == "") { // phases of all-reduce
 				continue
 			}
-			rows := map[string]map[string]map[string]float64{} // by level and algorithm
+			rows := map[string]map[string]map[string]float64{} // metrics, indexed by level and algorithm
 			for _, level := range []string{"flow", "packet"} {
 				text := fmt.Sprintf("[workload]\nkind = %q\nmessage = %q\n[engine]\nlevel = %q\n[policy]\ncollectives = [%s]\n", kind, message, level, quotedAlgorithms())
 				if f.router != "" {
@@ -78,14 +83,14 @@ func TestCallLevelsAgree(t *testing.T) {
 				packets := rows["packet"][name]
 				if len(fluid) == 0 || len(packets) == 0 {
 					if len(fluid) != len(packets) {
-						t.Errorf("%s by %s on %s: served at one level alone", kind, name, f.fabric)
+						t.Errorf("%s by %s on %s: served at one of the levels flow and packet, want both or neither", kind, name, f.fabric)
 					}
 					continue
 				}
 				served[name]++
 				end, bound, difference := fluid["completion_s"], fluid["bound_completion_s"], packets["completion_s"]-fluid["completion_s"]
 				if min(end, packets["completion_s"]) < bound*(1-1e-6) {
-					t.Errorf("%s by %s on %s: %g s as fluid, %g s in packets; want at least %g s", kind, name, f.fabric, end, packets["completion_s"], bound)
+					t.Errorf("%s by %s on %s: got %g s at level flow and %g s at level packet, want at least the bound %g s", kind, name, f.fabric, end, packets["completion_s"], bound)
 				}
 				slack := sharedTolerance * end
 				switch s, pods := packets["packet_slack_s"]; {
@@ -98,22 +103,23 @@ func TestCallLevelsAgree(t *testing.T) {
 					maxDifference[1] = max(maxDifference[1], difference/end, -difference/end)
 				}
 				if difference > slack || difference < -slack {
-					t.Errorf("%s by %s on %s: %.4g s as fluid and %.4g s in packets, %.2f %% more; want within %.4g s", kind, name, f.fabric, end, packets["completion_s"], 100*difference/end, slack)
+					t.Errorf("%s by %s on %s: got %.4g s at level flow and %.4g s at level packet (%+.2f %%), want a difference of at most %.4g s", kind, name, f.fabric, end, packets["completion_s"], 100*difference/end, slack)
 				}
 				if name == collective.BestName && end > minCompletion(rows["flow"])*(1+1e-12) {
-					t.Errorf("%s on %s: best ends at %g s, another at %g s", kind, f.fabric, end, minCompletion(rows["flow"]))
+					t.Errorf("%s on %s: best completes after %g s, want the minimum of all algorithms, %g s", kind, f.fabric, end, minCompletion(rows["flow"]))
 				}
 			}
 		}
 	}
-	t.Logf("on links packets are within %.2f %% of the fluid, and %.2f %% where transfers share links", 100*maxDifference[0], 100*maxDifference[1])
+	t.Logf("fabrics with links: levels differ by up to %.2f %% if each link carries one transfer, else by up to %.2f %%", 100*maxDifference[0], 100*maxDifference[1])
 	for _, r := range collective.Table {
 		if served[r.Name] == 0 {
-			t.Errorf("%s serves nothing", r.Name)
+			t.Errorf("%s serves no call on any fabric, want at least one", r.Name)
 		}
 	}
 }
 
+// quotedAlgorithms returns all algorithms of collective calls as the elements of a TOML list.
 func quotedAlgorithms() string {
 	var names []string
 	for _, name := range choiceNames("collectives") {
@@ -122,6 +128,7 @@ func quotedAlgorithms() string {
 	return strings.Join(names, ", ")
 }
 
+// minCompletion returns the minimum completion time of the policies that serve the call.
 func minCompletion(rows map[string]map[string]float64) float64 {
 	var ends []float64
 	for _, m := range rows {

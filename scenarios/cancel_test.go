@@ -10,8 +10,9 @@ import (
 	"sim/scenarios/assembly/plans"
 )
 
-// TestRunEndsWithContext: wherever its context ends, a run of any kind returns the context's error, also while the
-// fabric is built and the reference played.
+// TestRunIsCancelled checks that a run of any kind returns context.Canceled, whenever its
+// context is cancelled. This includes the construction of the fabric and the simulation of the
+// reference.
 func TestRunIsCancelled(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -33,23 +34,24 @@ func TestRunIsCancelled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plans.ForgetPlans() // nothing is known of the runs before
+			plans.ForgetPlans() // drop plans of earlier runs
 			uncancelled := contexttest.After(t.Context(), 0)
 			if _, err := Run(uncancelled, s, RunOptions{Workers: 1}); err != nil {
 				t.Fatal(err)
 			}
 			polls := uncancelled.Asked()
-			for _, n := range []int64{1, polls / 2, polls * 9 / 10} { // goroutines may ask a few times more or less
+			for _, n := range []int64{1, polls / 2, polls * 9 / 10} { // goroutines may poll a few times more or less
 				plans.ForgetPlans()
 				if _, err := Run(contexttest.After(t.Context(), max(1, n)), s, RunOptions{Workers: 1}); !errors.Is(err, context.Canceled) {
-					t.Errorf("asked %d of %d times: %v", n, polls, err)
+					t.Errorf("cancelled at poll %d of %d: got error %v, want context.Canceled", n, polls, err)
 				}
 			}
 		})
 	}
 }
 
-// TestPrepareEndsWithContext: what the cells of a sweep share is not built on once they are interrupted.
+// TestPrepareIsCancelled checks that the parts that the cells of a sweep share are not built
+// with a cancelled context.
 func TestPrepareIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -59,7 +61,7 @@ func TestPrepareIsCancelled(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := Prepare(ctx, s); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want context.Canceled", name, err)
 		}
 	}
 }

@@ -14,12 +14,13 @@ import (
 	_ "sim/internal/testseed"
 )
 
-// TestTrafficFaults: what shows only when traffic is laid out is told before the run, in one line that names the key,
-// and what just fits is not.
+// TestTrafficDiagnostics checks the diagnostics of traffic that a fabric cannot carry. They
+// appear before the run, as one line that names the key. Traffic at the accepted limits has no
+// diagnostic.
 func TestTrafficDiagnostics(t *testing.T) {
 	const rings = "workload.kind=ring-all-reduce"
 	for _, c := range []struct {
-		want string // "" is sound
+		want string // start of the diagnostic; "" if accepted
 		set  []string
 	}{
 		{"workload.permutation: transpose of 4x2; choose sizes that are the same backwards", []string{"workload.kind=permutation", "fabric.dims=[4, 2]", "workload.permutation=transpose"}},
@@ -67,9 +68,9 @@ func TestTrafficDiagnostics(t *testing.T) {
 		_, err := Parse("tori.toml", []byte(smallTorus), c.set)
 		switch {
 		case c.want == "" && err != nil:
-			t.Errorf("%v: %v", c.set, err)
+			t.Errorf("%v: got %v, want no error", c.set, err)
 		case c.want != "" && (err == nil || !strings.HasPrefix(strings.TrimPrefix(err.Error(), "--set: "), c.want) || strings.Contains(err.Error(), "\n")):
-			t.Errorf("%v: %v; want %s", c.set, err, c.want)
+			t.Errorf("%v: got %v, want %q", c.set, err, c.want)
 		}
 	}
 	graph := func(set ...string) []string {
@@ -83,16 +84,17 @@ func TestTrafficDiagnostics(t *testing.T) {
 	} {
 		_, err := Parse("graph.toml", []byte(text), append(graph()[:1], "fabric.edges="+c.edges, `policy.routers=["shortest"]`))
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v; want %s", c.edges, err, c.want)
+			t.Errorf("%s: got %v, want %q", c.edges, err, c.want)
 		}
 	}
 }
 
-// TestTrafficLimits: what routes show to be too much, or not to serve, is found by the checks too, and what is at the
-// limits of packets is played.
+// TestTrafficLimits checks the limits that depend on the paths. Traffic that exceeds a limit,
+// or that no path serves, is rejected before the run. Traffic at the limits of level packet is
+// simulated.
 func TestTrafficLimits(t *testing.T) {
 	for _, c := range []struct {
-		want string // "" runs
+		want string // start of the diagnostic; "" if the scenario runs
 		set  []string
 	}{
 		{"workload.packet: 6.3e+10 packets of the traffic take ", []string{"workload.message=15600KB", "workload.packet=1B"}},
@@ -114,20 +116,21 @@ func TestTrafficLimits(t *testing.T) {
 		s, err := Parse("text.toml", []byte(smallTorus), c.set)
 		if err != nil {
 			if c.want == "" || !errors.Is(err, ErrInput) || !strings.HasPrefix(err.Error(), "--set: "+c.want) {
-				t.Errorf("%v: %v; want %s", c.set, err, c.want)
+				t.Errorf("%v: got %v, want %q", c.set, err, c.want)
 			}
 			continue
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // else what is not refused goes on for days
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // a scenario that should be rejected could run for days
 		_, err = Run(ctx, s, RunOptions{Workers: 1})
 		cancel()
 		if c.want != "" || err != nil {
-			t.Errorf("%v: %v; want %s", c.set, err, c.want)
+			t.Errorf("%v: got %v, want %q", c.set, err, c.want)
 		}
 	}
 }
 
-// TestUnservedAdvice: what is proposed where a lone router cannot serve is what would help.
+// TestUnservedAdvice checks the remedy that the diagnostic proposes if the only router cannot
+// serve the traffic. It must be a change that lets some router serve it.
 func TestUnservedAdvice(t *testing.T) {
 	graph := "[workload]\nkind = \"all-to-all\"\nmessage = \"8KB\"\n[fabric]\nkind = \"graph\"\nedges = [[0, 1], [1, 2], [2, 0]]\n[policy]\nrouters = [\"shortest\"]\n"
 	for _, c := range []struct {
@@ -139,13 +142,13 @@ func TestUnservedAdvice(t *testing.T) {
 		{`; choose another router, such as "shortest", or add others, which then go on`, smallTorus, []string{`fabric.failed_ocs=["x3"]`}},
 	} {
 		if _, err := Parse("text.toml", []byte(c.text), c.set); err == nil || !errors.Is(err, ErrInput) || !strings.HasSuffix(err.Error(), c.want) {
-			t.Errorf("%v: %v; want %s", c.set, err, c.want)
+			t.Errorf("%v: got %v, want %q", c.set, err, c.want)
 		}
 	}
 }
 
-// TestStepWithoutFaults: a training step that nothing changes is refused, unless what a study or an override varies is
-// why.
+// TestStepWithoutFaults checks that the keys of workload.step are rejected if no link is down
+// for the whole run. They are accepted if an override or a study sets the keys that differ.
 func TestStepWithoutFaults(t *testing.T) {
 	const down = `fabric.failed_links=["0 x+"]`
 	with := smallTorus + "[workload.step]\nshare = 0.2\n"
@@ -166,12 +169,13 @@ func TestStepWithoutFaults(t *testing.T) {
 	} {
 		_, err := Parse("tori.toml", []byte(c.text), c.set)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%v: %v; want %s", c.set, err, c.want)
+			t.Errorf("%v: got %v, want %q", c.set, err, c.want)
 		}
 	}
 }
 
-// TestMarkedFiles: a file that begins with the mark of UTF-8 is read as without.
+// TestByteOrderMark checks that a matrix file and a link file that start with the byte order
+// mark of UTF-8 are read as the same files without it.
 func TestByteOrderMark(t *testing.T) {
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -199,6 +203,6 @@ func TestByteOrderMark(t *testing.T) {
 		return string(s.TOML())
 	}
 	if unmarked, marked := read(""), read("\uFEFF"); unmarked != marked {
-		t.Errorf("%s\nmarked\n%s", unmarked, marked)
+		t.Errorf("with a byte order mark, got\n%s\nwant\n%s", marked, unmarked)
 	}
 }

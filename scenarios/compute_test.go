@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// TestComputeWithoutRate: a step whose operators have times of their own needs no effective rate, and
-// one that is given changes nothing, on every fabric. What is written back is read as the same. By
-// operations at one rate the rate is demanded.
+// TestComputeWithoutRate checks workloads with compute = "roofline" or "operators" on each
+// fabric. They need no effective_tflops, setting it changes no result, and their TOML is read
+// back as the same scenario. Without these models of compute time, effective_tflops is
+// required.
 func TestComputeWithoutRate(t *testing.T) {
 	const model = "[workload.architecture]\nname = \"x\"\nlayers = 8\nhidden = 1024\nheads = 8\nvocab = 1000\nexperts = 8\ntop_k = 2\n"
 	const work = "[workload]\nkind = \"training\"\nsequence = 2048\nmicrobatches = 4\ntp = 2\npp = 2\nep = 4\ngpus = 16\n"
@@ -30,15 +31,15 @@ func TestComputeWithoutRate(t *testing.T) {
 			}
 			again, err := Parse("text.toml", s.TOML(), nil)
 			if err != nil || !bytes.Equal(s.TOML(), again.TOML()) {
-				t.Errorf("%s on %s is not read back: %v\n%s", kind, name, err, s.TOML())
+				t.Errorf("%s on %s: got another scenario when read back (%v), want\n%s", kind, name, err, s.TOML())
 			}
 			got, want := runText(t, text).Document.Rows[0].Metrics["makespan_s"], runText(t, text, "workload.effective_tflops=1").Document.Rows[0].Metrics["makespan_s"]
 			if got <= 0 || got != want {
-				t.Errorf("%s on %s: a step takes %g s without a rate, %g s with one", kind, name, got, want)
+				t.Errorf("%s on %s: a step takes %g s without effective_tflops, want %g s as with it", kind, name, got, want)
 			}
 		}
 		if _, err := Parse("text.toml", []byte(work+model+fabric), nil); err == nil || !strings.Contains(err.Error(), "effective_tflops") {
-			t.Errorf("on %s by operations: %v; want a demand for effective_tflops", name, err)
+			t.Errorf("on %s without a compute model: got %v, want an error that names effective_tflops", name, err)
 		}
 	}
 }

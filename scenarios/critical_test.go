@@ -7,8 +7,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// TestCriticalSpans: what timelines mark as the critical path follows without gaps from the start to the end of a training
-// step, and transfers, no others, carry bytes: on circuits and on links alike.
+// TestCriticalSpans checks the spans of timelines that are marked critical. Their durations add
+// up to the makespan of a training step, on circuits and on links. Exactly the spans of
+// transfers carry bytes.
 func TestCriticalSpans(t *testing.T) {
 	const step = "[workload]\nkind = \"training\"\nmodel = \"gpt-7b\"\nsequence = 4096\nmicrobatches = 4\ntp = 2\npp = 4\ngpus = 16\n"
 	for name, text := range map[string]string{
@@ -26,7 +27,7 @@ func TestCriticalSpans(t *testing.T) {
 				for _, track := range tracks {
 					for _, s := range track.Spans {
 						if (&result.PathStep{Kind: s.Kind}).Transfer() != (s.Bytes > 0) {
-							t.Fatalf("%s: %s %q carries %d bytes", p.Policy, s.Kind, s.Label, s.Bytes)
+							t.Fatalf("%s: %s %q carries %d bytes, want bytes if and only if it is a transfer", p.Policy, s.Kind, s.Label, s.Bytes)
 						}
 						if s.Critical {
 							criticalS += s.EndS - s.StartS
@@ -35,7 +36,7 @@ func TestCriticalSpans(t *testing.T) {
 				}
 				m := o.Document.Rows[i].Metrics
 				if end := max(m["makespan_s"], m["completion_s"]); math.Abs(criticalS-end) > 1e-9*end {
-					t.Errorf("%s: the critical path has %g s of %g s", p.Policy, criticalS, end)
+					t.Errorf("%s: the critical path takes %g s, want the makespan of %g s", p.Policy, criticalS, end)
 				}
 			}
 		})

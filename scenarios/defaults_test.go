@@ -11,19 +11,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// defaultsFile lists every value that a key has if small scenarios of each workload on each
-// fabric do not set it.
+// defaultsFile lists the default values of all keys, from small scenarios of each workload on
+// each fabric.
 const defaultsFile = "testdata/defaults.txt"
 
-// TestDefaults compares the defaults of all keys, with the workloads and fabrics for which they hold, with the
-// stored list: a default decides results as much as code does. go test -run Defaults -update stores it.
+// TestDefaults compares the defaults of all keys, and the workloads and fabrics to which they
+// apply, with defaultsFile. A default determines results as much as code does. To store them:
+// go test -run Defaults -update.
 func TestDefaults(t *testing.T) {
-	type places struct{ workloads, fabrics map[string]bool }
-	values := map[string]*places{}
+	type users struct{ workloads, fabrics map[string]bool } // scenarios with a default
+	values := map[string]*users{}                           // indexed by "key = value"
 	resolve := func(workload, fabric, text string) {
 		s, err := Parse("text.toml", []byte(text), nil)
 		if err != nil {
-			return // that composition is refused
+			return // this workload does not run on this fabric
 		}
 		section := ""
 		for line := range strings.Lines(string(s.TOML())) {
@@ -34,11 +35,11 @@ func TestDefaults(t *testing.T) {
 				section = strings.Trim(line, "[]") + "."
 				continue
 			case !found || strings.Contains(text, key+" = ") || key == "digest":
-				continue // set by the scenario, or made from it
+				continue // set by the scenario, or derived from it
 			}
 			setting := fmt.Sprintf("%s%s = %.80s", section, key, value)
 			if values[setting] == nil {
-				values[setting] = &places{map[string]bool{}, map[string]bool{}}
+				values[setting] = &users{map[string]bool{}, map[string]bool{}}
 			}
 			values[setting].workloads[workload], values[setting].fabrics[fabric] = true, true
 		}
@@ -75,6 +76,6 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")); diff != "" {
-		t.Errorf("defaults changed; if they should, store them with -update (-stored +now):\n%s", diff)
+		t.Errorf("got other defaults (-want +got); if the change is intended, store it with -update:\n%s", diff)
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestDeprecatedValues: a value that an old key did not take is refused under the old key's name.
+// TestDeprecatedValues checks that a value that a deprecated key does not accept is rejected
+// with the name of that key, not with its successor.
 func TestDeprecatedValues(t *testing.T) {
 	const text = "[fabric]\nkind=\"torus\"\ndims=[4,4]\n[workload]\nkind=\"ring-all-reduce\"\nmessage=\"1MB\"\n"
 	for set, want := range map[string]string{
@@ -20,7 +21,7 @@ func TestDeprecatedValues(t *testing.T) {
 			sets = []string{set}
 		}
 		if _, err := Parse("old.toml", []byte(text), sets); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: got %v, want %q", set, err, want)
+			t.Errorf("--set %s: got %v, want %q", set, err, want)
 		}
 	}
 }

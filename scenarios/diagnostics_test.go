@@ -14,13 +14,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+// update makes tests write their golden files instead of comparing with them.
+var update = flag.Bool("update", false, "write the golden files")
 
-// Each testdata/diagnostics/NAME.toml has its faults in NAME.golden. A line "# --set key=value" of the file is an override.
+// TestDiagnostics compares the diagnostics of each testdata/diagnostics/NAME.toml with
+// NAME.golden. A line "# --set key=value" of the file is an override.
 func TestDiagnostics(t *testing.T) {
 	files, err := filepath.Glob("testdata/diagnostics/*.toml")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("%d files, %v", len(files), err)
+		t.Fatalf("got %d input files, error %v; want some", len(files), err)
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -36,10 +38,10 @@ func TestDiagnostics(t *testing.T) {
 			}
 			s, err := Parse(filepath.Base(file), data, overrides)
 			if err == nil || s != nil {
-				t.Fatal("no faults found")
+				t.Fatalf("got scenario %v and error %v, want diagnostics alone", s, err)
 			}
 			if !errors.Is(err, ErrInput) {
-				t.Errorf("%v is not ErrInput", err)
+				t.Errorf("got error %v, want one that wraps ErrInput", err)
 			}
 			got := err.Error() + "\n"
 			golden := strings.TrimSuffix(file, ".toml") + ".golden"
@@ -53,13 +55,14 @@ func TestDiagnostics(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-				t.Error(diff)
+				t.Errorf("diagnostics (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// diagnosticsOf loads the DeepSeek scenario with overrides and returns its faults without the "--set: " in front.
+// diagnosticsOf returns the diagnostics of the DeepSeek scenario with overrides, without their
+// prefix "--set: ".
 func diagnosticsOf(overrides ...string) []string {
 	_, err := Load("deepseek671b", overrides)
 	var fs Diagnostics
@@ -73,11 +76,11 @@ func diagnosticsOf(overrides ...string) []string {
 	return found
 }
 
-// Each of these overrides breaks one rule, and each answer names the rule.
+// TestConflicts checks that overrides that break a rule have a diagnostic that names the rule.
 func TestConflicts(t *testing.T) {
 	for _, tt := range []struct {
-		sets string // separated by spaces
-		want []string
+		sets string   // separated by spaces
+		want []string // starts of the diagnostics; nil if the overrides are accepted
 	}{
 		{"workload.pp=64", []string{"workload.pp: 256 GPUs is not a multiple of the", "workload.pp: more stages than layers"}},
 		{"workload.gpus=250", []string{"workload.gpus: 250 GPUs is not a multiple of the 128 GPUs of a replica"}},
@@ -105,16 +108,17 @@ func TestConflicts(t *testing.T) {
 	} {
 		got := diagnosticsOf(strings.Fields(tt.sets)...)
 		if tt.want == nil && got != nil {
-			t.Errorf("%s: %q, want no fault", tt.sets, got)
+			t.Errorf("%s: got %q, want no diagnostic", tt.sets, got)
 		}
 		for _, want := range tt.want {
 			if !slices.ContainsFunc(got, func(g string) bool { return strings.HasPrefix(g, want) }) {
-				t.Errorf("%s: %q, want one that starts with %q", tt.sets, got, want)
+				t.Errorf("%s: got %q, want a diagnostic that starts with %q", tt.sets, got, want)
 			}
 		}
 	}
 }
 
+// TestFixedCircuits checks the diagnostics of matrices of policy.fixed.circuits.
 func TestFixedCircuits(t *testing.T) {
 	for _, tt := range []struct{ circuits, want string }{
 		{"[[1,1,0,0],[1,1,1,0],[0,1,1,1],[0,0,1,1]]", ""},
@@ -132,7 +136,7 @@ func TestFixedCircuits(t *testing.T) {
 		}
 		got := diagnosticsOf(`policy.allocators=["fixed"]`, "policy.fixed.circuits="+tt.circuits)
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", tt.circuits, diff)
+			t.Errorf("%s (-want +got):\n%s", tt.circuits, diff)
 		}
 	}
 }

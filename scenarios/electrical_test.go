@@ -7,6 +7,7 @@ import (
 	"testing"
 )
 
+// switchedDomain is an all-to-all of 8 GPUs behind a non-blocking switch.
 const switchedDomain = `
 [workload]
 kind = "all-to-all"
@@ -18,8 +19,9 @@ link_rate = "400Gbps"
 link_latency = "500ns"
 `
 
-// TestElectrical: behind a switch that does not block, what a GPU sends and receives decides when it ends, and latency
-// is that of both links; packets take as long as fluid but for one packet more a link and a queue's worth.
+// TestElectrical compares completion times behind a non-blocking switch with a closed form. The
+// time is the maximum over GPUs of the bytes sent or received, divided by the link rate, plus
+// the latency of two links. Level packet may take longer by the time of 100 packets.
 func TestElectrical(t *testing.T) {
 	const rate, latency = 400e9 / 8, 1e-6
 	matrix := `workload.matrix=[[0,1000000,0,7],[0,0,5000000,0],[0,3000000,0,1],[0,0,0,0]]`
@@ -30,7 +32,7 @@ func TestElectrical(t *testing.T) {
 		{nil, 7*64e3/rate + latency},
 		{[]string{"fabric.gpus=72"}, 71*64e3/rate + latency},
 		{[]string{"workload.kind=permutation"}, 64e3/rate + latency},
-		{[]string{"workload.kind=matrix", "fabric.gpus=4", matrix}, 5e6/rate + latency}, // from GPU 1, to GPU 2
+		{[]string{"workload.kind=matrix", "fabric.gpus=4", matrix}, 5e6/rate + latency}, // GPU 1 sends the maximum, GPU 2 receives it
 	} {
 		set := c.set
 		text := switchedDomain
@@ -39,19 +41,20 @@ func TestElectrical(t *testing.T) {
 		}
 		fluid := runText(t, text, append(set, "engine.level=flow")...).Document.Rows[0].Metrics
 		if got := fluid["completion_s"]; math.Abs(got-c.want) > 1e-11 {
-			t.Errorf("%v: %g s, want %g", set, got, c.want)
+			t.Errorf("%v: got %g s at level flow, want %g s", set, got, c.want)
 		}
 		if fluid["diameter"] != 2 {
-			t.Errorf("%v: %g hops at most", set, fluid["diameter"])
+			t.Errorf("%v: got a diameter of %g hops, want 2", set, fluid["diameter"])
 		}
 		packets := runText(t, text, append(set, "engine.level=packet")...).Document.Rows[0].Metrics
 		if got, more := packets["completion_s"], 100*1000/rate; got < c.want-1e-11 || got > c.want+more {
-			t.Errorf("%v: %g s in packets, want %g to %g", set, got, c.want, c.want+more)
+			t.Errorf("%v: got %g s at level packet, want %g s to %g s", set, got, c.want, c.want+more)
 		}
 	}
 }
 
-// TestElectricalIsAStar: a switched domain is the graph of the same links, for traffic and for a training step.
+// TestElectricalEqualsStar checks that a switched domain has the metrics of a graph with the
+// same links, for traffic and for a training step.
 func TestElectricalEqualsStar(t *testing.T) {
 	t.Parallel()
 	var star strings.Builder
@@ -65,7 +68,7 @@ func TestElectricalEqualsStar(t *testing.T) {
 			domain := runText(t, fmt.Sprintf(text, "kind = \"electrical\"\ngpus = 16"), set...).Document.Rows[0]
 			graph := runText(t, fmt.Sprintf(text, "kind = \"graph\"\nedges = ["+star.String()+"]\nswitches.from = 16"), set...).Document.Rows[0]
 			if a, b := fmt.Sprint(domain.Metrics), fmt.Sprint(graph.Metrics); a != b {
-				t.Errorf("%s: %s\nas a graph: %s", level, a, b)
+				t.Errorf("level %s: got %s, want the metrics of the graph, %s", level, a, b)
 			}
 		}
 	}

@@ -1,26 +1,11 @@
 package scenarios
 
 import (
-	"context"
 	"math"
 	"testing"
 
 	"sim/scenarios/result"
 )
-
-// explained runs a scenario and returns it with its outcome.
-func explained(t *testing.T, name string, overrides ...string) *Outcome {
-	t.Helper()
-	s, err := Load(name, overrides)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := Run(context.Background(), s, RunOptions{Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
-}
 
 // checkClose fails where two times or loads differ by more than rounding.
 func checkClose(t *testing.T, what string, got, want float64) {
@@ -48,7 +33,7 @@ func TestTrafficExplanation(t *testing.T) {
 		{"chips down", []string{"workload.message=4KB", "fabric.failed_chips=[3]", `policy.routers=["multipath","ecmp"]`}},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
-			o := explained(t, "fault", append(append([]string{}, small...), tt.overrides...)...)
+			o := runScenario(t, "fault", 1, append(append([]string{}, small...), tt.overrides...)...)
 			for _, row := range o.Document.Rows {
 				if row.Labels["unserved"] != "" {
 					continue
@@ -114,7 +99,7 @@ func checkTraffic(t *testing.T, row *result.Row, x *result.Traffic) {
 
 // TestFaultIsNamed: of messages that go round a switch that is down it is said that they do.
 func TestDetourNamesFault(t *testing.T) {
-	o := explained(t, "fault", "fabric.dims=[4,4,4]", "fabric.twist=000000", "engine.level=static", "fabric.failed_ocs=[]", `fabric.failed_links=["5 x+"]`, `policy.routers=["wild-first"]`)
+	o := runScenario(t, "fault", 1, "fabric.dims=[4,4,4]", "fabric.twist=000000", "engine.level=static", "fabric.failed_ocs=[]", `fabric.failed_links=["5 x+"]`, `policy.routers=["wild-first"]`)
 	x := o.Detail.Policies[0].Traffic
 	named := map[string]bool{}
 	for _, l := range x.Bottlenecks {
@@ -130,7 +115,7 @@ func TestDetourNamesFault(t *testing.T) {
 // TestJobsAreExplained: each job has a critical path of its own that adds up to its time, and the jobs' ports of a pod
 // and those that are free to what it has.
 func TestJobExplanation(t *testing.T) {
-	o := explained(t, "twojobs", `policy.arbiters=["even-split"]`, "fabric.ports_per_pod=20", "workload.sequence=1024", "job.0.workload.microbatches=8", "job.1.workload.microbatches=16")
+	o := runScenario(t, "twojobs", 1, `policy.arbiters=["even-split"]`, "fabric.ports_per_pod=20", "workload.sequence=1024", "job.0.workload.microbatches=8", "job.1.workload.microbatches=16")
 	p := o.Detail.Policies[0]
 	if len(p.Jobs) != 2 || len(o.Detail.Reference.Jobs) != 2 {
 		t.Fatalf("%d jobs are explained, %d of the ideal fabric; want 2", len(p.Jobs), len(o.Detail.Reference.Jobs))

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// tensorStep is a step whose only communication is tensor-parallel calls.
+// tensorStep is a training step that communicates by tensor-parallel calls only.
 const tensorStep = `
 [workload]
 kind = "training"
@@ -29,7 +29,7 @@ heads = 8
 level = "packet"
 `
 
-// stepFabrics are fabrics that steps of 4 GPUs run on at levels flow and packet.
+// stepFabrics are fabrics on which steps of 4 GPUs run at levels flow and packet.
 var stepFabrics = map[string]string{
 	"pods": `
 [fabric]
@@ -82,9 +82,10 @@ routers = ["shortest"]
 `,
 }
 
-// TestExposedAtLevel: a step whose only communication is the calls of one dimension would end with its computing if these
-// took no time. So what they expose is the row's time less that of computing, at the level that the row states; and what
-// the tiers expose is no more, each.
+// TestExposedTimeAtLevels checks the exposed time of a step that communicates by
+// tensor-parallel calls only. Without these calls the step would take its compute time. The
+// calls therefore expose the makespan minus the compute time, at the level of the row. No tier
+// exposes more than all communication.
 func TestExposedTimeAtLevels(t *testing.T) {
 	for name, fabric := range stepFabrics {
 		var ends []float64
@@ -96,25 +97,27 @@ func TestExposedTimeAtLevels(t *testing.T) {
 			m := runText(t, text).Document.Rows[0].Metrics
 			ends = append(ends, m["makespan_s"])
 			if got, want := m["tp_exposed_s"], m["comm_exposed_s"]; got <= 0 || math.Abs(got-want) > 1e-10 {
-				t.Errorf("%s at level %s: calls expose %g s, want %g s, what all communication exposes", name, level, got, want)
+				t.Errorf("%s at level %s: calls expose %g s, want %g s as all communication", name, level, got, want)
 			}
 			for tier := 1; strings.HasPrefix(name, "tiers") && tier <= 2; tier++ {
 				prefix := fmt.Sprintf("tier%d_", tier)
 				exposed, doubled := m[prefix+"exposed_s"], m[prefix+"doubled_s"]
-				// the outer tier is slower and hides the inner one; twice the rate saves no more than taking no time
+				// The outer tier is slower and hides the inner one. Doubling a tier's rate saves at
+				// most the time that it exposes.
 				if tier == 2 && exposed <= 0 || exposed > m["comm_exposed_s"] || m["makespan_s"]-doubled > exposed+1e-10 {
-					t.Errorf("%s at level %s: tier %d exposes %g s, and with twice the rate the step takes %g s of %g s", name, level, tier, exposed, doubled, m["makespan_s"])
+					t.Errorf("%s at level %s: tier %d exposes %g s, and twice its rate reduces the makespan to %g s from %g s, want a smaller reduction", name, level, tier, exposed, doubled, m["makespan_s"])
 				}
 			}
 		}
 		if ends[1] < ends[0]*1.001 {
-			t.Errorf("%s: packets of 200 KB end at %g s and fluid at %g s, so that the two levels cannot be told apart", name, ends[1], ends[0])
+			t.Errorf("%s: got %g s with packets of 200 KB and %g s at level flow, want a difference that distinguishes the levels", name, ends[1], ends[0])
 		}
 	}
 }
 
-// TestExposedIsNotNegative: no tier exposes less than nothing, on 12 random machines of two or three tiers and calls whose
-// packets wait for each other in other orders if a tier takes no time.
+// TestExposedTimeIsNotNegative checks that no tier exposes a negative time, on 12 random
+// fabrics of two or three tiers. If a tier takes no time, packets queue in another order, so
+// that the calls could take longer.
 func TestExposedTimeIsNotNegative(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 5))
 	pick := func(choices ...string) string { return choices[random.IntN(len(choices))] }
@@ -128,7 +131,7 @@ func TestExposedTimeIsNotNegative(t *testing.T) {
 		for _, row := range runText(t, text).Document.Rows {
 			for metric, value := range row.Metrics {
 				if strings.HasSuffix(metric, "_exposed_s") && value < 0 {
-					t.Errorf("%s of %s is %g s on\n%s", metric, row.Policy, value, text)
+					t.Errorf("%s of %s is %g s, want at least 0, on\n%s", metric, row.Policy, value, text)
 				}
 			}
 		}

@@ -10,7 +10,9 @@ import (
 	"testing"
 )
 
-// carriedScenarios name files of every kind: of each the key, the scenario, and the files that its cell must carry.
+// carriedScenarios writes scenarios that name files in various keys. It returns their directory
+// and, indexed by scenario file, the files that a cell of the scenario must carry. Files that
+// are resolved into the scenario's own keys are not carried.
 func carriedScenarios(t *testing.T) (dir string, list map[string][]string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -33,8 +35,9 @@ func carriedScenarios(t *testing.T) (dir string, list map[string][]string) {
 	}
 }
 
-// A resolved scenario with the files that it carries is the same scenario where those files are not on the disk. Without
-// them it is refused, whether they are there or not.
+// TestCarriedFiles checks that a resolved scenario with its carried files has the same cell key
+// after the files are removed from the disk. Without its carried files it is rejected, whether
+// or not they exist.
 func TestCarriedFiles(t *testing.T) {
 	dir, list := carriedScenarios(t)
 	for name, want := range list {
@@ -52,11 +55,11 @@ func TestCarriedFiles(t *testing.T) {
 			got = append(got, filepath.Base(path))
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%s carries %q, want %q", name, got, want)
+			t.Errorf("%s: got carried files %q, want %q", name, got, want)
 		}
 		if len(want) > 0 {
 			if _, err := ParseWithFiles("cell.toml", s.TOML(), nil); !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "opens no file of this machine") {
-				t.Errorf("%s without its files: %v, want a refusal", name, err)
+				t.Errorf("%s without its files: got error %v, want a rejection", name, err)
 			}
 			for path := range carried {
 				if err := os.Rename(path, path+".gone"); err != nil {
@@ -70,7 +73,7 @@ func TestCarriedFiles(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if got, want := elsewhere.CellKey(), s.CellKey(); got != want {
-			t.Errorf("%s: cell %s elsewhere, want %s", name, got, want)
+			t.Errorf("%s with carried files: got cell %s, want %s", name, got, want)
 		}
 		for path := range carried {
 			os.Rename(path+".gone", path)
@@ -78,8 +81,9 @@ func TestCarriedFiles(t *testing.T) {
 	}
 }
 
-// A scenario from elsewhere opens no file of this machine, whichever key names it: the refusal is the same for a file
-// that is there as for one that is not, and has nothing of its content.
+// TestCarriedOpensNoFile checks that a scenario from another machine opens no local file,
+// whichever key names it. The diagnostic is the same for an existing and a missing file, and
+// contains nothing of the file.
 func TestCarriedOpensNoFile(t *testing.T) {
 	dir := t.TempDir()
 	existing, missing := filepath.Join(dir, "there.toml"), filepath.Join(dir, "missing")
@@ -111,13 +115,13 @@ func TestCarriedOpensNoFile(t *testing.T) {
 		for i, file := range []string{existing, missing} {
 			_, err := ParseWithFiles("cell.toml", []byte(strings.ReplaceAll(text, "FILE", filepath.ToSlash(file))), nil)
 			if !errors.Is(err, ErrInput) {
-				t.Errorf("%s: error %v, want a refusal", text, err)
+				t.Errorf("%s: got error %v, want a rejection", text, err)
 				continue
 			}
 			messages[i] = strings.ReplaceAll(err.Error(), filepath.ToSlash(file), "FILE")
 		}
 		if messages[0] = strings.ReplaceAll(messages[0], "there.toml", "missing"); messages[0] != messages[1] || strings.Contains(messages[0], "hunter2") {
-			t.Errorf("%s: a file that is there is told apart from one that is not:\n%s\n%s", text, messages[0], messages[1])
+			t.Errorf("%s: diagnostics distinguish an existing file from a missing one, want identical ones without content:\n%s\n%s", text, messages[0], messages[1])
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestFleetChanges: every other value of a policy is among the changes of a fleet, and every change is accepted and
-// changes the scenario.
+// TestFleetChanges checks the changes that a fleet's report evaluates. They include every other
+// value of its policies. Each change is accepted and changes the scenario.
 func TestFleetChanges(t *testing.T) {
 	const text = "[workload]\nkind=\"fleet\"\n[fabric]\nkind=\"pods-of-cubes\"\n"
 	s, err := Parse("fleet.toml", []byte(text), nil)
@@ -21,7 +21,7 @@ func TestFleetChanges(t *testing.T) {
 	for _, c := range s.fleetChanges("reconfigurable") {
 		all = append(all, c.overrides...)
 		if changed, err := Parse("fleet.toml", []byte(text), c.overrides); err != nil || string(changed.TOML()) == string(s.TOML()) {
-			t.Errorf("%s: %v changes nothing (%v)", c.description, c.overrides, err)
+			t.Errorf("%s: %v changes nothing, want another scenario; error %v", c.description, c.overrides, err)
 		}
 	}
 	defaults := map[string]string{"policy.fault.ocs": s.Policy.Fleet.Fault.OCS, "policy.fault.machine": s.Policy.Fleet.Fault.Machine,
@@ -31,20 +31,21 @@ func TestFleetChanges(t *testing.T) {
 			key := table.Path + "." + k.Name
 			for _, v := range k.Choices() {
 				if current, ok := defaults[key]; ok && (v != current) != slices.Contains(all, key+"="+v) {
-					t.Errorf("%s = %s, and the change to %s is there: %t", key, current, v, v == current)
+					t.Errorf("%s = %s: got a change to %s: %t, want one to each other value", key, current, v, v == current)
 				}
 			}
 		}
 	}
 	for i := range placements {
 		if name := placements[i].name; (name != "reconfigurable") != slices.Contains(all, fmt.Sprintf("policy.placements=[%q]", name)) {
-			t.Errorf("the change to placement %s is there: %t", name, name == "reconfigurable")
+			t.Errorf("got a change to placement %s: %t, want one to each placement except reconfigurable", name, name == "reconfigurable")
 		}
 	}
 }
 
-// TestGains: the gain of each change is the mean, with its standard error, of what it adds to the work of runs of the same
-// seeds. Reference: runs of the changed scenario, one by one. The gains themselves are compared with stored ones.
+// TestGains checks the gain of each change: the mean and the standard error, over seeds, of the
+// work that it adds. Reference: separate runs of the changed and the unchanged scenario. All
+// gains are compared with testdata/gains.txt.
 func TestGains(t *testing.T) {
 	t.Parallel()
 	const text = "seed=3\n[fabric]\nkind=\"pods-of-cubes\"\n[workload]\nkind=\"fleet\"\ndays=3\nwarm_up=1\nload=1.5\n[policy]\nplacements=[\"reconfigurable\", \"folding\"]\n" + failingFleet
@@ -58,7 +59,7 @@ func TestGains(t *testing.T) {
 	}
 	changes := s.fleetChanges("reconfigurable")
 	if seeds != maxGainSeeds || len(gains) != len(changes) {
-		t.Fatalf("%d gains of %d seeds, want %d of %d", len(gains), seeds, len(changes), maxGainSeeds)
+		t.Fatalf("got %d gains of %d seeds, want %d of %d", len(gains), seeds, len(changes), maxGainSeeds)
 	}
 	work := func(seed int, set ...string) float64 {
 		one, err := Parse("fleet.toml", []byte(text), slices.Concat([]string{`policy.placements=["reconfigurable"]`}, set, []string{fmt.Sprint("seed=", seed)}))
@@ -74,7 +75,7 @@ func TestGains(t *testing.T) {
 	var lines strings.Builder
 	for i, g := range gains {
 		fmt.Fprintf(&lines, "%s (%s): %.9g, %.9g %s\n", g.Change, strings.Join(changes[i].overrides, " "), g.Mean, g.SE, g.Failed)
-		if i%12 != 0 { // each run takes long
+		if i%12 != 0 { // check some changes, as each takes many runs
 			continue
 		}
 		var differences []float64
@@ -89,11 +90,11 @@ func TestGains(t *testing.T) {
 			squares += (v - mean) * (v - mean)
 		}
 		if want := math.Sqrt(squares / float64(seeds*(seeds-1))); math.Abs(g.Mean-mean) > 1e-12 || math.Abs(g.SE-want) > 1e-12 || g.Change != changes[i].description {
-			t.Errorf("%s: %g with an error of %g, want %g and %g", g.Change, g.Mean, g.SE, mean, want)
+			t.Errorf("%s: got a gain of %g with standard error %g, want %g and %g", g.Change, g.Mean, g.SE, mean, want)
 		}
 	}
 	compareText(t, filepath.Join("testdata", "gains.txt"), lines.String())
 	if mean, se := pairedDifference([]float64{3}, []float64{1}); mean != 2 || se != 0 {
-		t.Errorf("one pair: %g with an error of %g, want 2 and 0", mean, se)
+		t.Errorf("one pair: got mean %g and standard error %g, want 2 and 0", mean, se)
 	}
 }

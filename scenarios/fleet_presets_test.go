@@ -6,8 +6,9 @@ import (
 	"sim/workloads/fleet"
 )
 
-// TestFleetPresets: each preset of failures runs with its defaults: an availability that its failures leave, and the time
-// that a checkpoint takes on its machines, unless the scenario says otherwise.
+// TestFleetPresets checks the defaults of each preset of failures. The availability follows
+// from its failure rate and repair time. The checkpoint duration belongs to its machines,
+// unless the scenario sets another.
 func TestFleetPresets(t *testing.T) {
 	for name, p := range fleet.Presets() {
 		text := "[workload]\nkind = \"fleet\"\ndays = 10\n[workload.faults]\npreset = \"" + name + "\"\n[fabric]\nkind = \"pods-of-cubes\"\n"
@@ -20,11 +21,11 @@ func TestFleetPresets(t *testing.T) {
 			t.Errorf("%s: a checkpoint takes %g s, want %v", name, got, p.Checkpoint)
 		}
 		if availability, implied := s.Workload.Faults.Availability, 1/(1+p.PerDay*p.Mean.Days()); availability > implied || availability < implied-0.01 && availability != 0.99 {
-			t.Errorf("%s: an availability of %g, and failures leave %g", name, availability, implied)
+			t.Errorf("%s: got an availability of %g, want 0.99 or at most 0.01 less than the %g that failures leave", name, availability, implied)
 		}
 		s, err = Parse("fleet.toml", []byte(text+"[policy.times]\ncheckpoint = \"77s\"\n"), nil)
 		if err != nil || s.Policy.Fleet.Times.Checkpoint.Seconds() != 77 {
-			t.Errorf("%s: %v, a checkpoint takes %v, want 77 s", name, err, s.Policy.Fleet.Times.Checkpoint)
+			t.Errorf("%s: got error %v and a checkpoint of %v, want 77 s", name, err, s.Policy.Fleet.Times.Checkpoint)
 		}
 	}
 }

@@ -8,8 +8,9 @@ import (
 	"sim/workloads/fleet"
 )
 
-// TestFleetSteps: jobs of a step take as long, against the slice that they ask for, as runs of its scenario do on their
-// slice; of two slices aware gives them the faster one, and a switch that is down slows them by what it does the step.
+// TestFleetSteps checks jobs whose slowdown follows from a training step. The step takes as
+// long on a slice as a run of its scenario on that slice, with twisted links and with a failed
+// switch. Of two slices, placement "aware" uses the faster one.
 func TestFleetSteps(t *testing.T) {
 	t.Parallel()
 	makespan := func(set ...string) float64 {
@@ -43,7 +44,7 @@ func TestFleetSteps(t *testing.T) {
 		}
 		got, err := s.fleetSteps()[0].Seconds(t.Context(), shape, c.down)
 		if want := makespan(c.set...); err != nil || math.Abs(got/want-1) > 1e-9 || c.set != nil && got <= faultFree {
-			t.Errorf("%s, %d down: %g s, want %g, more than %g; %v", c.shape, c.down, got, want, faultFree, err)
+			t.Errorf("%s, switch %d down: got %g s, want %g s and, with changes, more than %g s; error %v", c.shape, c.down, got, want, faultFree, err)
 		}
 	}
 	o, err := Run(t.Context(), s, RunOptions{Workers: 1})
@@ -56,10 +57,10 @@ func TestFleetSteps(t *testing.T) {
 	}
 	reconfigurable, aware := rows["reconfigurable"].Metrics, rows["aware"].Metrics
 	if reconfigurable["work_done"] != reconfigurable["goodput"] || aware["work_done"] <= aware["goodput"] || aware["turnaround_mean_s"] >= reconfigurable["turnaround_mean_s"] {
-		t.Errorf("aware: %g of work in %g of the time, mean turnaround %g s; as asked %g in %g, %g s", aware["work_done"], aware["goodput"],
+		t.Errorf("aware: work %g, goodput %g, mean turnaround %g s; reconfigurable: %g, %g, %g s; want equal work and goodput for reconfigurable, more work and a shorter turnaround for aware", aware["work_done"], aware["goodput"],
 			aware["turnaround_mean_s"], reconfigurable["work_done"], reconfigurable["goodput"], reconfigurable["turnaround_mean_s"])
 	}
 	if reconfigurable["share_routing"] == 0 || reconfigurable["ft_share"] == 0 {
-		t.Error("no job runs round a switch")
+		t.Error("got no job that routes around a failed switch, want some")
 	}
 }

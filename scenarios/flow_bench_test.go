@@ -2,8 +2,9 @@ package scenarios
 
 import "testing"
 
-// BenchmarkFlowLevel simulates as fluid what has no symmetry: a direct all-reduce of 64 MB with an optical switch down, and
-// all to all under shortest, in which many end one after the other and in which all are even.
+// BenchmarkFlowLevel simulates transfers without symmetry at level flow. The first case is a
+// direct all-reduce of 64 MB with a failed optical switch. The others are all-to-alls under
+// router shortest: messages end one after the other, or all have equal rates.
 func BenchmarkFlowLevel(b *testing.B) {
 	b.Run("direct", func(b *testing.B) {
 		benchmarkRun(b, "compose/all-reduce-torus", `policy.collectives=["direct"]`)

@@ -9,6 +9,8 @@ import (
 	"testing"
 )
 
+// mappedJobs is a scenario of two jobs of three stages in a row of four pods, one stage per
+// pod.
 const mappedJobs = `
 [workload]
 kind = "training"
@@ -39,12 +41,13 @@ microbatches = 8
 gpus_per_pod_per_replica = 2
 `
 
-// TestJobPlacementIsExact: of all placements of two jobs in a row of four pods, each given as a file, none is better than
-// what is searched for, nor below its bound; and pods by other numbers are as good.
+// TestJobMappingIsOptimal compares mapping "optimised" of two jobs with all mappings of the
+// jobs to pods, each given as a file. None is better than the search result or below its bound.
+// Renumbered pods have the same objective.
 func TestJobMappingIsOptimal(t *testing.T) {
 	dir := t.TempDir()
 	list := []string{`"optimised"`, `"tp-cp-ep-pp-dp"`}
-	for k := range 64 { // of job b; job a is in pods 0, 1 and 2, or as well in 3, 2 and 1
+	for k := range 64 { // pods of job b; by symmetry job a is in pods 0, 1 and 2
 		pods := [3]int{k % 4, k / 4 % 4, k / 16}
 		if pods[0] == pods[1] || pods[1] == pods[2] || pods[0] == pods[2] {
 			continue
@@ -54,7 +57,7 @@ func TestJobMappingIsOptimal(t *testing.T) {
 			t.Fatal(err)
 		}
 		list = append(list, fmt.Sprintf("%q", path))
-		if k == 1+4*2+16*3 { // 1 2 3
+		if k == 1+4*2+16*3 { // job b in pods 1, 2 and 3; all pods renumbered
 			if err := os.WriteFile(path+"turned", []byte("3\n2\n1\n2\n1\n0\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -68,12 +71,12 @@ func TestJobMappingIsOptimal(t *testing.T) {
 	}
 	m := rows[0].Metrics
 	if m["objective"] > best+1e-9 || m["bound_mapping"] > best+1e-9 || m["bound_mapping"] <= 0 {
-		t.Errorf("found %.9f, at least %.9f; the best of all is %.9f", m["objective"], m["bound_mapping"], best)
+		t.Errorf("optimised has objective %.9f and bound %.9f, want at most %.9f, the minimum of all mappings", m["objective"], m["bound_mapping"], best)
 	}
 	if a, b := values["p57"], values["p57turned"]; math.Abs(a-b) > 1e-6 || a == 0 {
-		t.Errorf("%.9f, with pods by other numbers %.9f", a, b)
+		t.Errorf("got objective %.9f, and %.9f with renumbered pods; want equal ones", a, b)
 	}
 	if unmapped := runText(t, mappedJobs).Document.Rows[0].Metrics["objective"]; unmapped != values["tp-cp-ep-pp-dp"] {
-		t.Errorf("as the jobs say %.9f, without a mapping %.9f", values["tp-cp-ep-pp-dp"], unmapped)
+		t.Errorf("the default order has objective %.9f, want %.9f as without a mapping", values["tp-cp-ep-pp-dp"], unmapped)
 	}
 }

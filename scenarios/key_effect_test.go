@@ -20,7 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// alternatives returns values of a key that differ from each other in effect, to change it to.
+// alternatives returns values of a key that are likely to differ in effect. It returns nil for
+// types of keys that the test does not vary.
 func alternatives(k *schema.Key) (list []string) {
 	switch reflect.New(k.Type).Interface().(type) {
 	case *bool:
@@ -54,8 +55,8 @@ func alternatives(k *schema.Key) (list []string) {
 	return nil
 }
 
-// outcomeOf runs a scenario with changes and returns what it found, without the time that deciding took; "" if a change is
-// refused.
+// outcomeOf runs a scenario with overrides and returns its rows and details as JSON, without
+// the decision times. It returns "" if an override is rejected.
 func outcomeOf(text string, set ...string) string {
 	s, err := Parse("effect.toml", []byte(text), set)
 	if err != nil {
@@ -77,9 +78,10 @@ func outcomeOf(text string, set ...string) string {
 	return string(found)
 }
 
-// Of every key that a scenario may have, some accepted value changes the result, or all but one value are refused: no key
-// is accepted and ignored. withoutEffect names the exceptions with their reasons. The results themselves are compared with
-// digests in testdata/effects, which -update writes anew.
+// TestEveryKeyHasAnEffect checks that no key is accepted and ignored. For each key of a
+// scenario, some accepted value changes the result, or at most one value is accepted.
+// keysWithoutEffect lists the exceptions. The results are compared with digests in
+// testdata/effects, which -update writes.
 func TestEveryKeyHasAnEffect(t *testing.T) {
 	t.Parallel()
 	for _, c := range effectScenarios {
@@ -90,7 +92,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 			}
 			unchanged := outcomeOf(c.text)
 			if unchanged == "" || strings.HasPrefix(unchanged, "error") || outcomeOf(c.text) != unchanged {
-				t.Fatalf("two runs differ, or fail: %.300s", unchanged)
+				t.Fatalf("got an error or two different results of one scenario: %.300s", unchanged)
 			}
 			results := fmt.Sprintf("as it is: %x\n", sha256.Sum256([]byte(unchanged)))
 			for _, table := range s.schema().Tables[1:] {
@@ -99,7 +101,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 				}
 				for _, k := range table.Keys {
 					key := strings.ReplaceAll(schema.JoinPath(table.Path, k.Name), `"`, "")
-					if k.Name == "kind" || keysWithoutEffect[key] != "" || slices.Contains(c.without, key) || c.only != nil && !slices.Contains(c.only, key) {
+					if k.Name == "kind" || keysWithoutEffect[key] != "" || slices.Contains(c.excluded, key) || c.only != nil && !slices.Contains(c.only, key) {
 						continue
 					}
 					accepted := 0
@@ -115,7 +117,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 						}
 					}
 					if accepted > 1 {
-						t.Errorf("%s has no effect: got the same result with %v, want another or a refusal", key, alternatives(k))
+						t.Errorf("%s has no effect: got the same result with all of %v, want another result or a rejection", key, alternatives(k))
 					}
 				}
 			}
@@ -141,40 +143,41 @@ func compareText(t *testing.T, path, got string) {
 	}
 }
 
-// keysWithoutEffect are keys that change no result of small scenarios, with the reason.
+// keysWithoutEffect are the keys that change no result of small scenarios, with the reason.
 var keysWithoutEffect = map[string]string{
-	"engine.sample_every":         "writes queues.csv, and leaves the run as it is",
-	"policy.port_evaluations":     "bounds a search, which ends before",
-	"policy.delta-fast.elites":    "guides a search that finds the same answer",
-	"policy.delta-fast.crossover": "guides a search that finds the same answer",
-	"policy.delta-fast.mutation":  "guides a search that finds the same answer",
+	"engine.sample_every":         "adds queues.csv and does not change the run",
+	"policy.port_evaluations":     "limits a search that ends earlier",
+	"policy.delta-fast.elites":    "guides a search that finds the same optimum",
+	"policy.delta-fast.crossover": "guides a search that finds the same optimum",
+	"policy.delta-fast.mutation":  "guides a search that finds the same optimum",
 
-	"policy.delta-fast.population":        "guides a search that finds the same answer",
-	"policy.delta-fast.tournament":        "guides a search that finds the same answer",
-	"policy.delta-fast.stall_generations": "bounds a search",
-	"policy.delta-fast.max_generations":   "bounds a search",
+	"policy.delta-fast.population":        "guides a search that finds the same optimum",
+	"policy.delta-fast.tournament":        "guides a search that finds the same optimum",
+	"policy.delta-fast.stall_generations": "limits a search",
+	"policy.delta-fast.max_generations":   "limits a search",
 
-	"policy.hierarchical.domain":        "is of an algorithm that best tries and does not choose",
-	"policy.hierarchical.outer":         "is of an algorithm that best tries and does not choose",
-	"policy.reconfigure-during+.buffer": "bounds a search",
-	"policy.reconfigure-during+.others": "adds plans to a search that finds the same answer",
-	"policy.reconfigure-during+.relay":  "adds plans to a search that finds the same answer",
+	"policy.hierarchical.domain":        "belongs to an algorithm that best tries but does not choose",
+	"policy.hierarchical.outer":         "belongs to an algorithm that best tries but does not choose",
+	"policy.reconfigure-during+.buffer": "limits a search",
+	"policy.reconfigure-during+.others": "adds plans to a search that finds the same optimum",
+	"policy.reconfigure-during+.relay":  "adds plans to a search that finds the same optimum",
 
-	"workload.store_scores": "counts in the memory that a check states",
+	"workload.store_scores": "changes only the memory that a check computes",
 
-	"fabric.nodes": "must be the nodes that the links join, which it confirms",
+	"fabric.nodes": "is accepted only if it equals the number of nodes of the links",
 }
 
-// failingFleet are keys of a fleet whose parts fail often, and wait for repair.
+// failingFleet are keys of a fleet whose machines, links and switches fail often and wait for
+// repair.
 const failingFleet = "[workload.faults]\nmachine=\"0.02/day\"\nhost_availability=0.95\nlink=\"0.001/day\"\nocs=\"0.05/day\"\nocs_maintenance=\"0.05/day\"\nsilent=0.5\n[policy.fault]\nmachine=\"cheapest\"\nrepair_crews=3\n"
 
-// effectScenarios are small scenarios of the kinds of workloads and fabrics, with keys whose effect cannot show in them.
+// effectScenarios are small scenarios of all kinds of workloads and fabrics.
 var effectScenarios = []struct {
 	name, text string
-	without    []string
-	only       []string // the keys that are tried; nil for all but those without
+	excluded   []string // keys whose effect cannot show in this scenario
+	only       []string // the keys to vary; nil for all except excluded ones
 }{
-	{"torus all-to-all flow", "seed=3\n[fabric]\nkind=\"torus\"\ndims=[2,3]\n[workload]\nkind=\"all-to-all\"\nmessage=\"64KB\"\n[engine]\nlevel=\"flow\"\n", []string{"workload.source"}, nil}, // is of packets, and kept so that the level may be changed
+	{"torus all-to-all flow", "seed=3\n[fabric]\nkind=\"torus\"\ndims=[2,3]\n[workload]\nkind=\"all-to-all\"\nmessage=\"64KB\"\n[engine]\nlevel=\"flow\"\n", []string{"workload.source"}, nil}, // has an effect at level packet; accepted so that the level can be changed
 	{"torus all-to-all packet", "seed=3\n[fabric]\nkind=\"torus\"\ndims=[2,3]\n[workload]\nkind=\"all-to-all\"\nmessage=\"16KB\"\npacket=\"2KB\"\n[engine]\nlevel=\"packet\"\n", nil, nil},
 	{"torus all-reduce call packet", "seed=3\n[fabric]\nkind=\"torus\"\ndims=[2,3]\n[workload]\nkind=\"all-reduce\"\nmessage=\"60KB\"\n[policy]\ncollective=\"ring\"\n[engine]\nlevel=\"packet\"\n", nil, nil},
 	{"graph broadcast call", "seed=3\n[fabric]\nkind=\"graph\"\nedges=[[0,1],[1,2],[2,3],[3,0],[0,2]]\n[workload]\nkind=\"broadcast\"\nmessage=\"60KB\"\n[policy]\ncollectives=[\"best\"]\n[engine]\nlevel=\"flow\"\n", nil, nil},
@@ -184,23 +187,23 @@ var effectScenarios = []struct {
 	{"scaleup matrix", "seed=3\n[fabric]\nkind=\"scaleup\"\ngpus=6\nswitches=2\n[workload]\nkind=\"matrix\"\nmatrix=[[0,7000000,20000,900000,5000000,1],[0,0,50000,20000,1,4000000],[9000000,9000,0,9000,1,1],[1000,2000000,3000,0,1,3000000],[1,1,6000000,1,0,1],[1,2000000,1,5000000,1,0]]\n", nil, nil},
 	{"pods matrix", "seed=3\n[fabric]\nkind=\"ocs-pods\"\npods=3\ngpus_per_pod=2\nport_bandwidth=\"100Gbps\"\nports_per_pod=7\n[workload]\nkind=\"matrix\"\nmatrix=[[0,0,70000,1,0,100],[0,0,0,50000,1,1],[9,0,0,0,5,5000],[1000,2,3,0,5,5],[1,1,1,1,0,1],[1,1,1,1,50000,0]]\n[policy]\nallocators=[\"delta-fast\"]\n", nil, nil},
 	{"pods all-reduce call packet", "seed=3\n[fabric]\nkind=\"ocs-pods\"\npods=3\ngpus_per_pod=2\nport_bandwidth=\"400Gbps\"\nports_per_pod=5\n[workload]\nkind=\"all-reduce\"\nmessage=\"300KB\"\n[policy]\nallocators=[\"uniform\"]\ncollective=\"ring\"\n[engine]\nlevel=\"packet\"\n", nil, nil},
-	{"fleet", "seed=3\n[fabric]\nkind=\"pods-of-cubes\"\n[workload]\nkind=\"fleet\"\ndays=8\nwarm_up=1\nload=1.5\nestimates=5\n[policy]\nplacements=[\"reconfigurable\"]\n[policy.queue]\ndiscipline=\"easy\"\n", nil, []string{"workload.estimates", "policy.queue.discipline"}}, // the others are those of the next
-	{"fleet preemption", "seed=3\n[fabric]\nkind=\"pods-of-cubes\"\n[workload]\nkind=\"fleet\"\ndays=30\nwarm_up=1\nload=1.5\nwatch=8\n[policy]\nplacements=[\"reconfigurable\"]\n[policy.queue]\npreemption=true\n" + failingFleet, []string{"workload.estimates"}, nil},         // are of discipline = "easy"
-	{"training torus", "seed=3\n[fabric]\nkind=\"torus\"\ndims=[3,4]\nlink_rate=\"400Gbps\"\n[workload]\nkind=\"training\"\nmodel=\"gpt-7b\"\nmicrobatches=3\nsequence=4096\ntp=2\npp=3\ngpus=12\n[engine]\nlevel=\"flow\"\n", []string{"workload.ring"}, nil},                    // two replicas have one ring
+	{"fleet", "seed=3\n[fabric]\nkind=\"pods-of-cubes\"\n[workload]\nkind=\"fleet\"\ndays=8\nwarm_up=1\nload=1.5\nestimates=5\n[policy]\nplacements=[\"reconfigurable\"]\n[policy.queue]\ndiscipline=\"easy\"\n", nil, []string{"workload.estimates", "policy.queue.discipline"}}, // the next scenario covers the other keys
+	{"fleet preemption", "seed=3\n[fabric]\nkind=\"pods-of-cubes\"\n[workload]\nkind=\"fleet\"\ndays=30\nwarm_up=1\nload=1.5\nwatch=8\n[policy]\nplacements=[\"reconfigurable\"]\n[policy.queue]\npreemption=true\n" + failingFleet, []string{"workload.estimates"}, nil},         // requires discipline = "easy"
+	{"training torus", "seed=3\n[fabric]\nkind=\"torus\"\ndims=[3,4]\nlink_rate=\"400Gbps\"\n[workload]\nkind=\"training\"\nmodel=\"gpt-7b\"\nmicrobatches=3\nsequence=4096\ntp=2\npp=3\ngpus=12\n[engine]\nlevel=\"flow\"\n", []string{"workload.ring"}, nil},                    // two replicas have a single ring
 	{"training pods", "seed=3\n[fabric]\nkind=\"ocs-pods\"\ngpus_per_pod_per_replica=8\nport_bandwidth=\"100Gbps\"\n[workload]\nkind=\"training\"\nmodel=\"mixtral-8x22b\"\nsequence=4096\nmicrobatches=4\ntp=2\npp=2\nep=8\ngpus=32\n[policy]\nallocators=[\"iter-halve\"]\n", []string{
-		"workload.router_flops", "workload.stage_split", "workload.ring", // all layers are of experts, and as many on each stage; two replicas have one ring
+		"workload.router_flops", "workload.stage_split", "workload.ring", // all layers have experts and all stages as many layers; two replicas have a single ring
 	}, nil},
 	{"trace torus", "seed=3\n[fabric]\nkind=\"torus\"\ndims=[4,4]\n[workload]\nkind=\"trace\"\nfiles=\"compose/trace.txt\"\n[engine]\nlevel=\"flow\"\n", []string{
-		"workload.format", "workload.gpus", "workload.rank_order", // confirm what the file says, or of which it has nothing
+		"workload.format", "workload.gpus", "workload.rank_order", // accepted only if they agree with the file, or absent from it
 	}, nil},
 	{"recommendation pods", "seed=3\n[fabric]\nkind=\"ocs-pods\"\npods=2\ngpus_per_pod=4\nport_bandwidth=\"400Gbps\"\ninside_bandwidth=\"3.6Tbps\"\n[workload]\nkind=\"recommendation\"\ngpus=8\nsamples=256\ntables=16\nwidth=64\ndense_parameters=1000000\neffective_tflops=200\n[policy]\nallocators=[\"iter-halve\"]\n", nil, nil},
 }
 
-// A call that multi-ring does not serve, because its links join the ranks into no ring of its kind, is refused when it is
-// checked, as the run would.
+// TestMultiRingDiagnostic checks that algorithm multi-ring is rejected before the run if the
+// links do not join the ranks into a ring that it can use.
 func TestMultiRingDiagnostic(t *testing.T) {
 	const text = "[fabric]\nkind=\"graph\"\nedges=[[0,1],[1,2],[2,0],[0,2],[0,2],[1,2],[0,1],[2,0]]\n[workload]\nkind=\"all-reduce\"\n[policy]\ncollectives=[\"multi-ring\"]\n"
 	if _, err := Parse("ring.toml", []byte(text), nil); err == nil || !strings.Contains(err.Error(), "join into a ring") {
-		t.Errorf("got %v, want a refusal", err)
+		t.Errorf("got error %v, want a rejection", err)
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"sim/scenarios/schema"
 )
 
-// limitScenarios are scenarios beside effectScenarios with limits of their own.
+// limitScenarios are scenarios, in addition to effectScenarios, whose checks limit numeric
+// keys.
 var limitScenarios = []string{
 	"[fabric]\nkind=\"torus\"\ndims=[2,3]\n[workload]\nkind=\"all-to-all\"\nsource=\"on-off\"\nrate=\"1Gbps\"\nduration=\"20us\"\n[engine]\nlevel=\"packet\"\n",
 	"[fabric]\nkind=\"torus\"\ndims=[4,3]\nlink_latency=\"100ns\"\n[workload]\nkind=\"hotspot\"\nmessage=\"10KB\"\npace=0.5\n[engine]\nlevel=\"packet\"\nsample_every=\"1us\"\nuntil=\"1ms\"\n",
@@ -32,7 +33,8 @@ var limitScenarios = []string{
 	"[fabric]\nkind=\"pods-of-cubes\"\n[workload]\nkind=\"fleet\"\ndays=12\nwarm_up=1\nload=1.3\n[workload.faults]\nmachine=\"0.002/day\"\n",
 }
 
-// numberFormat returns how a whole number is written as a value of a key, nil if the key has no numbers.
+// numberFormat returns a function that writes a whole number as a value of k, in the smallest
+// unit of its type. It returns nil if the values of k are not whole numbers of a unit.
 func numberFormat(k *schema.Key) func(n int64) string {
 	unit := ""
 	switch reflect.New(k.Type).Interface().(type) {
@@ -50,11 +52,16 @@ func numberFormat(k *schema.Key) func(n int64) string {
 	return func(n int64) string { return fmt.Sprintf("\"%d%s\"", n, unit) }
 }
 
-// maxUnitValue is a number that units can hold.
+// maxUnitValue is the largest number that TestKeyLimits sets. Every type of package units can
+// hold it.
 const maxUnitValue = 1 << 61
 
-// findLimit returns the last accepted number between an accepted one and an end, which it nears in steps of twice the size,
-// as numbers far beyond may take long to refuse; false if the end is accepted.
+// findLimit returns the last accepted value between an accepted value and end. It
+// returns false if end is accepted.
+//
+// The search moves towards end in steps that double, followed by bisection. It does not start
+// with a bisection of the whole range, because the rejection of a value far beyond the limit
+// may take long. The last call of accepts is for the first rejected value.
 func findLimit(accepted, end int64, accepts func(int64) bool) (int64, bool) {
 	beyond := accepted
 	if end == maxUnitValue && accepts(end) {
@@ -81,9 +88,10 @@ func findLimit(accepted, end int64, accepts func(int64) bool) (int64, bool) {
 	return accepted, true
 }
 
-// TestKeyLimits finds the greatest and the least value of each numeric key that the checks of a scenario accept, within the
-// bounds of the key itself. It compares each with a stored file, which -update writes anew, together with the numbers in
-// the refusal of the value beyond.
+// TestKeyLimits finds the smallest and the largest value of each numeric key that the checks of
+// a scenario accept, within the bounds of the key itself. Reference: testdata/key_limits.txt,
+// which -update writes. It also stores the numbers in the rejection of the first value beyond
+// each limit.
 func TestKeyLimits(t *testing.T) {
 	t.Parallel()
 	var lines strings.Builder
@@ -94,7 +102,7 @@ func TestKeyLimits(t *testing.T) {
 	for _, text := range texts {
 		s, err := Parse("border.toml", []byte(text), nil)
 		if err != nil {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("got %v, want an accepted scenario:\n%s", err, text)
 			continue
 		}
 		fmt.Fprintf(&lines, "%q\n", text)
@@ -141,7 +149,8 @@ func TestKeyLimits(t *testing.T) {
 	compareText(t, filepath.Join("testdata", "key_limits.txt"), lines.String())
 }
 
-// keepNumbers leaves of a message the words that have digits, and the key that it begins with.
+// keepNumbers reduces an error message to the key at its start and the words that contain
+// digits.
 func keepNumbers(text string) string {
 	var words []string
 	for i, word := range strings.Fields(strings.TrimPrefix(text, "--set: ")) {
@@ -152,5 +161,6 @@ func keepNumbers(text string) string {
 	return strings.Join(words, " ")
 }
 
-// slowLimitKeys are keys whose checks take seconds close to the limit.
+// slowLimitKeys are keys that TestKeyLimits leaves out, because checks of values near their
+// limits take seconds.
 var slowLimitKeys = []string{"fabric.pods", "fabric.gpus_per_pod"}

@@ -12,7 +12,9 @@ import (
 	"sim/workloads/training"
 )
 
-// TestRecommendationCalls: the calls of a recommendation model are counted exactly, and errors name the keys at fault.
+// TestRecommendationCalls checks that the limit on transfers counts the calls of a
+// recommendation model exactly. Diagnostics of calls that exceed the limit, or that an
+// algorithm does not serve, name the keys to change.
 func TestRecommendationCalls(t *testing.T) {
 	mesh := &engine.Network{Nodes: 4}
 	for i := range int32(16) {
@@ -22,15 +24,15 @@ func TestRecommendationCalls(t *testing.T) {
 	}
 	w := &recommendation{training.RecommendationModel{GPUs: 4, Samples: 8, Tables: 4, Width: 16, Pooling: 1, RowBytes: 4, MemoryRate: 8e12, EmbeddingBytes: 2, Dense: 4000, GradientBytes: 4, Operations: 2, EffectiveTFLOPS: 1, Pieces: 3}}
 	e := &calls.Expander{Spec: &training.Spec{}, Network: mesh, Expansion: calls.Expansion{Algorithms: "ring"}}
-	const ring, direct = 2 * 3 * 4, 2 * 4 * 3 // transfers of an all-reduce, and of both all-to-alls
-	const maxTransfers = 4*ring + direct      // there are 3 pieces, and what is reduced with the last
+	const ring, direct = 2 * 3 * 4, 2 * 4 * 3 // transfers of one all-reduce and of two all-to-alls
+	const maxTransfers = 4*ring + direct      // 3 pieces, and the dense gradients with the last one
 	e.TaskCost.Bytes = assembly.MaxBytes / maxTransfers
 	if keys, err := w.CheckCalls(t.Context(), e); err != nil {
-		t.Errorf("%d transfers of at most %d: keys %v (%v)", maxTransfers, maxTransfers, keys, err)
+		t.Errorf("%d transfers, limit %d: got error %v for keys %v, want none", maxTransfers, maxTransfers, err, keys)
 	}
 	e.TaskCost.Bytes = assembly.MaxBytes / (maxTransfers - 1)
 	if keys, err := w.CheckCalls(t.Context(), e); err == nil || len(keys) == 0 || keys[0] != "workload.pieces" {
-		t.Errorf("%d transfers of at most %d: keys %v (%v)", maxTransfers, maxTransfers-1, keys, err)
+		t.Errorf("%d transfers, limit %d: got error %v for keys %v, want an error for workload.pieces", maxTransfers, maxTransfers-1, err, keys)
 	}
 	unserving := 0
 	for _, row := range collective.Table {
@@ -39,15 +41,15 @@ func TestRecommendationCalls(t *testing.T) {
 		if _, _, reduce, _ := w.Calls(); err != nil {
 			unserving++
 			if _, unserved := e.Schedule(t.Context(), reduce, []int32{0, 1, 2, 3}); !errors.Is(unserved, collective.ErrUnserved) || !slices.Contains(keys, "policy.collective") {
-				t.Errorf("%s: keys %v (%v)", row.Name, keys, err)
+				t.Errorf("%s: got error %v for keys %v, want an unserved call for policy.collective", row.Name, err, keys)
 			}
 		}
 	}
 	if unserving == 0 {
-		t.Error("all algorithms serve a mesh without coordinates")
+		t.Error("got all algorithms to serve a mesh without coordinates, want some that do not")
 	}
 	unknown := &calls.Expander{Spec: &training.Spec{}, Network: mesh, TaskCost: assembly.LinkTask, Expansion: calls.Expansion{Algorithms: "nobody"}}
 	if keys, err := w.CheckCalls(t.Context(), unknown); err == nil || !slices.Contains(keys, "workload.dense_parameters") {
-		t.Errorf("by nobody: keys %v (%v)", keys, err)
+		t.Errorf("unknown algorithm: got error %v for keys %v, want an error for workload.dense_parameters", err, keys)
 	}
 }

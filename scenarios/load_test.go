@@ -22,7 +22,8 @@ import (
 	"sim/workloads/training"
 )
 
-// Table I of the DELTA paper, and GPT-7B of Fig. 1.
+// TestBuiltInScenarios compares the built-in scenarios of training on pods with Table I of the
+// DELTA paper, and gpt7b with its Fig. 1.
 func TestBuiltInScenarios(t *testing.T) {
 	type row struct {
 		Layers, Hidden, Experts, TP, PP, EP, ETP, GPUs, PerPod, Microbatches, Pods, Replicas, Ports int
@@ -43,7 +44,7 @@ func TestBuiltInScenarios(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if strings.Contains(name, "compose/") || len(s.Jobs) > 0 || s.usesRouters() || s.usesPlanners() || !s.isTraining() { // TestTwoJobs and the tests of tori, of scale-up domains and of fleets have them
+		if strings.Contains(name, "compose/") || len(s.Jobs) > 0 || s.usesRouters() || s.usesPlanners() || !s.isTraining() { // other tests check these scenarios
 			continue
 		}
 		checked++
@@ -53,43 +54,44 @@ func TestBuiltInScenarios(t *testing.T) {
 			s.PodsPerReplica(), w.Replicas(), s.Fabric.PortsPerPod, w.Choices.EffectiveTFLOPS,
 		}
 		if diff := cmp.Diff(want[name], got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		if w.Sequence != 4096 || w.Microbatch != 1 || w.Schedule != "1f1b" || s.Fabric.PortBandwidth != 400e9 || s.Fabric.NICBandwidth != 400e9 {
-			t.Errorf("%s: sequence %d, micro-batch %d, %s, %v, %v", name, w.Sequence, w.Microbatch, w.Schedule, s.Fabric.PortBandwidth, s.Fabric.NICBandwidth)
+			t.Errorf("%s: got sequence %d, micro-batch %d, schedule %s, ports of %v and NICs of %v, want 4096, 1, 1f1b and 400Gbps", name, w.Sequence, w.Microbatch, w.Schedule, s.Fabric.PortBandwidth, s.Fabric.NICBandwidth)
 		}
 		if base := strings.TrimSuffix(filepath.Base(name), ".toml"); s.Name != base || s.Title == "" {
-			t.Errorf("%s: name %q, title %q", name, s.Name, s.Title)
+			t.Errorf("%s: got name %q and title %q, want the name of the file and a title", name, s.Name, s.Title)
 		}
 		data, err := embedded.ReadFile(strings.TrimPrefix(name, "scenarios/"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !regexp.MustCompile(`(?m)^(preset = "calibrated"|base = )`).Match(data) {
-			t.Errorf("%s does not name its preset", name)
+			t.Errorf("%s names no preset and no base, want one", name)
 		}
 	}
 	if checked != len(want) {
-		t.Errorf("%q are embedded, want %d of one job", EmbeddedScenarios(), len(want))
+		t.Errorf("got built-in scenarios %q, want %d of training on pods", EmbeddedScenarios(), len(want))
 	}
 }
 
-// No two files that are built in go by one name.
+// TestBuiltInNames checks that no two built-in files have the same base name.
 func TestBuiltInNames(t *testing.T) {
 	files := map[string]string{}
 	for _, name := range embeddedNames() {
 		base := path.Base(name)
 		if files[base] != "" {
-			t.Errorf("%s and %s", files[base], name)
+			t.Errorf("%s and %s have the same base name", files[base], name)
 		}
 		files[base] = name
 	}
 	if len(files) != len(EmbeddedScenarios())+len(EmbeddedStudies()) {
-		t.Errorf("%d files, but %d scenarios and %d studies", len(files), len(EmbeddedScenarios()), len(EmbeddedStudies()))
+		t.Errorf("got %d built-in files, want the %d scenarios and %d studies", len(files), len(EmbeddedScenarios()), len(EmbeddedStudies()))
 	}
 }
 
-// A built-in scenario is found from a directory that has none.
+// TestLoadEmbedded checks that a built-in scenario is found from any directory, by each form of
+// its name. A file on disk has precedence over it.
 func TestLoadEmbedded(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"gpt7b", "gpt7b.toml", "scenarios/gpt7b.toml", "./scenarios/gpt7b", "scenarios/gpt7b"} {
@@ -97,7 +99,6 @@ func TestLoadEmbedded(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// A file on disk goes before the one that is built in.
 	if err := os.Mkdir("scenarios", 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -114,11 +115,12 @@ func TestLoadEmbedded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.Workload.Arch.Name != "gpt-7b" || s.Name != "mixtral8x22b" {
-		t.Errorf("read model %q as %q", s.Workload.Arch.Name, s.Name)
+		t.Errorf("got model %q and name %q, want gpt-7b and mixtral8x22b from the file on disk", s.Workload.Arch.Name, s.Name)
 	}
 }
 
-// TestLoadPastDirectory: a directory does not hide the built-in scenario of its name, as what is run or as a base.
+// TestLoadPastDirectory checks that a directory does not hide the built-in scenario of the same
+// name, neither as the scenario itself nor as its base.
 func TestLoadPastDirectory(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"deepseek671b", "robustness"} {
@@ -126,11 +128,12 @@ func TestLoadPastDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s, err := Load(name, nil); err != nil || s.Name != name {
-			t.Error(err)
+			t.Errorf("%s: got error %v, want the built-in scenario", name, err)
 		}
 	}
 }
 
+// TestLoadErrors checks the diagnostics of files that cannot be read.
 func TestLoadErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("large.toml", make([]byte, schema.MaxFileBytes+1), 0o666); err != nil {
@@ -146,15 +149,17 @@ func TestLoadErrors(t *testing.T) {
 	} {
 		_, err := Load(tt.path, nil)
 		if err == nil || err.Error() != tt.want {
-			t.Errorf("%v, want %s", err, tt.want)
+			t.Errorf("got %v, want %s", err, tt.want)
 		}
 		var fs Diagnostics
 		if !errors.Is(err, ErrInput) || !errors.As(err, &fs) {
-			t.Errorf("%s: %T is not Diagnostics", tt.path, err)
+			t.Errorf("%s: got error of type %T, want Diagnostics that wrap ErrInput", tt.path, err)
 		}
 	}
 }
 
+// TestOverrides checks that overrides of all types of values set the fields of their keys. Of
+// two overrides of one key the last has precedence.
 func TestOverrides(t *testing.T) {
 	s, err := Load("deepseek671b", []string{
 		"workload.sequence=8192", "fabric.port_bandwidth=800Gbps", ` fabric.nic_bandwidth = "50GB/s" `, `policy.allocators=["delta-joint", "delta-fast"]`,
@@ -183,7 +188,8 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
-// An override of a replica goes by its index, wherever the file has it.
+// TestOverrideReplicaByIndex checks that an override of a replica applies to the [[replica]]
+// table with that index, wherever it is in the file.
 func TestOverrideReplicaByIndex(t *testing.T) {
 	data, err := embedded.ReadFile("gpt7b.toml")
 	if err != nil {
@@ -200,6 +206,8 @@ func TestOverrideReplicaByIndex(t *testing.T) {
 	}
 }
 
+// TestPresets checks the values that each preset sets, and that a key of the scenario has
+// precedence over its preset.
 func TestPresets(t *testing.T) {
 	for _, tt := range []struct {
 		name, preset string
@@ -222,18 +230,20 @@ func TestPresets(t *testing.T) {
 		}
 		tt.want(&want)
 		if diff := cmp.Diff(want, s.Workload.Choices); diff != "" {
-			t.Errorf("%s, %s: %s", tt.name, tt.preset, diff)
+			t.Errorf("%s, %s (-want +got):\n%s", tt.name, tt.preset, diff)
 		}
 	}
 }
 
-// compareKeys are compared by their keys: what a policy keeps of its own besides is nothing that a scenario says. Of a
-// shape the links that its generator made are written.
+// compareKeys makes cmp compare scenarios by the fields that have keys. It ignores unexported
+// state of policies. It also ignores the generator of a graph, because the generated links are
+// written.
 var compareKeys = cmp.Options{
 	cmpopts.IgnoreUnexported(Scenario{}, routing.WildFirst{}, routing.Optimised{}, routing.Multipath{}),
 	cmpopts.IgnoreFields(links.GraphLinks{}, "Generator"), cmpopts.IgnoreFields(links.Links{}, "Generators"),
 }
 
+// BenchmarkParse measures the parsing and checking of a training scenario on pods.
 func BenchmarkParse(b *testing.B) {
 	data, err := embedded.ReadFile("deepseek671b.toml")
 	if err != nil {
@@ -246,7 +256,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// What a file says for a case that an override rules out is no fault, and does not count.
+// TestInactiveKeys checks keys of a file that do not apply after an override. They are neither
+// rejected nor part of the resolved scenario. An override of such a key is rejected.
 func TestInactiveKeys(t *testing.T) {
 	const file = `
 base = "gpt7b"
@@ -264,18 +275,18 @@ population = 7
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%s\nwant\n%s", got.TOML(), want.TOML())
+		t.Errorf("got\n%s\nwant\n%s", got.TOML(), want.TOML())
 	}
 	for _, set := range []string{"workload.virtual_stages=2", "policy.delta-fast.elites=1"} {
 		_, err := Parse("x.toml", []byte("base = \"gpt7b\"\npolicy.allocators = [\"prop-alloc\"]\n"), []string{set})
 		if err == nil || !strings.Contains(err.Error(), "--set: ") || !strings.Contains(err.Error(), "is not used by") {
-			t.Errorf("%s: %v", set, err)
+			t.Errorf("%s: got error %v, want \"is not used by\"", set, err)
 		}
 	}
 }
 
-// TestUnusedKeys: what another kind of workload or fabric uses is refused with whose it is, not with a table or a word
-// that it might be.
+// TestUnusedKeys checks the diagnostics of keys that belong to another kind of workload or
+// fabric. They name that kind instead of proposing a similar table or key.
 func TestUnusedKeys(t *testing.T) {
 	t.Parallel()
 	const torus = "[workload]\nkind = \"all-to-all\"\npacket = \"4KB\"\n[fabric]\nkind = \"torus\"\ndims = [4, 4]\n"
@@ -290,7 +301,7 @@ func TestUnusedKeys(t *testing.T) {
 		{"", "job=[{name = \"a\"}]", `job: is not used by fabric "torus"; leave it out: it is of fabric "ocs-pods"`},
 		{"", "enginee.level=flow", "enginee: unknown table; did you mean engine?"},
 		{"", "fabric.lnk_rate=1Gbps", `fabric.lnk_rate: unknown key, not used by kind "torus"; did you mean link_rate?`},
-		{"", "engine.level=flow", ""}, // of the other levels is packet, and with it what follows from it
+		{"", "engine.level=flow", ""}, // drops workload.packet of the file, which belongs to level packet
 	} {
 		var err error
 		if c.file != "" {
@@ -299,10 +310,10 @@ func TestUnusedKeys(t *testing.T) {
 			_, err = Parse("torus.toml", []byte(torus), []string{c.set})
 		}
 		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != "--set: "+c.want) {
-			t.Errorf("%s: %v; want %s", c.set, err, c.want)
+			t.Errorf("%s: got %v, want %q", c.set, err, c.want)
 		}
 	}
-	for _, table := range allTables() { // no key is proposed to be itself
+	for _, table := range allTables() { // no diagnostic proposes the key that it rejects
 		for i, name := range table.Names() {
 			for k, file := range []string{"gpt7b", "twisted", "all-reduce", "twojobs"} {
 				if !*longTests && k != i%4 {
@@ -317,8 +328,8 @@ func TestUnusedKeys(t *testing.T) {
 	}
 }
 
-// TestMatrixForms: a matrix of bytes is written in either form on every fabric, means the same, and has its faults told
-// by the key that the file has.
+// TestMatrixForms checks traffic matrices in a file and in the scenario, on each kind of
+// fabric. Both forms are the same scenario. Diagnostics name the key that holds the matrix.
 func TestMatrixForms(t *testing.T) {
 	dir := t.TempDir()
 	file, header := filepath.Join(dir, "m.csv"), filepath.Join(dir, "h.csv")
@@ -333,7 +344,7 @@ func TestMatrixForms(t *testing.T) {
 		for _, c := range []struct {
 			kind string
 			set  []string
-			want string // of a fault
+			want string // part of the diagnostic; "" if accepted
 		}{
 			{"matrix", []string{"workload.matrix_file=" + file}, ""},
 			{"matrix", []string{inline}, ""},
@@ -351,19 +362,19 @@ func TestMatrixForms(t *testing.T) {
 			s, err := Parse("m.toml", []byte(text), c.set)
 			switch {
 			case c.want == "" && err != nil, c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")):
-				t.Errorf("%s, %s %v: %v; want %s", fabric, c.kind, c.set, err, c.want)
+				t.Errorf("%s, %s %v: got %v, want %q in one line", fabric, c.kind, c.set, err, c.want)
 			case err == nil && first == "":
 				first = s.Digest()
 				checkRoundTrip(t, s)
 			case err == nil && s.Digest() != first:
-				t.Errorf("%s, %s %v is another scenario", fabric, c.kind, c.set)
+				t.Errorf("%s, %s %v: got another digest than for the first form", fabric, c.kind, c.set)
 			}
 		}
 	}
 }
 
-// TestAlikeFaults: what is wrong again and again at one place is told a few times and counted, and texts of any length
-// are shortened.
+// TestRepeatedDiagnostics checks that repeated diagnostics of one file are counted after the
+// first few. Long texts in diagnostics are shortened.
 func TestRepeatedDiagnostics(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "m.csv")
 	if err := os.WriteFile(file, []byte("0,x,y,z,u,v\n"+strings.Repeat("1,x,y,z,u,v\n", 5)), 0o666); err != nil {
@@ -372,17 +383,18 @@ func TestRepeatedDiagnostics(t *testing.T) {
 	const torus = "[workload]\nkind = \"matrix\"\n[fabric]\nkind = \"torus\"\ndims = [6]\n"
 	_, err := Parse("m.toml", []byte(torus), []string{"workload.matrix_file=" + file})
 	if err == nil || strings.Count(err.Error(), "\n") != 3 || !strings.HasSuffix(err.Error(), "\n--set: workload.matrix_file: and 17 more like these") {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want 4 lines that end in the number of further ones", err)
 	}
 	long := strings.Repeat("k", 1<<20)
 	for _, text := range []string{long + " = 1\n" + torus, torus + long + " = 1\n", torus + "[" + long + ".a]\nb = 1\n", "name = \"" + long + "\"\n" + torus, "seed = 9" + strings.Repeat("9", 1<<20) + "\n" + torus} {
 		if _, err := Parse("m.toml", []byte(text), nil); err == nil || len(err.Error()) > 6000 || strings.Contains(err.Error(), long[:1000]) {
-			t.Errorf("%.20s: %d bytes", text, len(fmt.Sprint(err)))
+			t.Errorf("%.20s: got a diagnostic of %d bytes, want at most 6000 without the long text", text, len(fmt.Sprint(err)))
 		}
 	}
 }
 
-// TestBlame: the key that is at fault is named.
+// TestDiagnosticNamesKey checks that a diagnostic names the key that causes it, if several keys
+// are involved.
 func TestDiagnosticNamesKey(t *testing.T) {
 	gpt, err := embedded.ReadFile("gpt7b.toml")
 	if err != nil {
@@ -403,12 +415,13 @@ func TestDiagnosticNamesKey(t *testing.T) {
 	} {
 		_, err := Parse("x.toml", []byte(c.text), []string{c.set})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v; want %s", c.set, err, c.want)
+			t.Errorf("%s: got %v, want %q", c.set, err, c.want)
 		}
 	}
 }
 
-// A workload that a fabric does not simulate is told once, and not what its keys would lack.
+// TestWorkloadOfAnotherFabric checks that a workload that the fabric does not simulate has a
+// single diagnostic. Its missing keys are not reported.
 func TestWorkloadOfAnotherFabric(t *testing.T) {
 	const pods = "[fabric]\nkind = \"ocs-pods\"\nport_bandwidth = \"400Gbps\"\npods = 4\ngpus_per_pod = 8\n"
 	for _, c := range []struct{ text, want string }{
@@ -425,7 +438,7 @@ func TestWorkloadOfAnotherFabric(t *testing.T) {
 		},
 	} {
 		if _, err := Parse("x.toml", []byte(c.text), nil); err == nil || err.Error() != c.want {
-			t.Errorf("%s\n%v\nwant\n%s", c.text, err, c.want)
+			t.Errorf("%s\ngot\n%v\nwant\n%s", c.text, err, c.want)
 		}
 	}
 }

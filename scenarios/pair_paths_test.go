@@ -7,7 +7,7 @@ import (
 	"sim/engine"
 )
 
-// twoLevelTree are behind switches of four ports, two levels of them.
+// twoLevelTree is a scenario with eight hosts on a fat tree of two levels of 4-port switches.
 const twoLevelTree = `
 [workload]
 kind = "all-to-all"
@@ -24,8 +24,9 @@ routers = ["shortest"]
 level = "static"
 `
 
-// TestRoutesOfPairs: the routes of all pairs that figures show lead where they should (result.Detail.Check), and where
-// each pair has one they load every link as much as it is said to be loaded.
+// TestPathsOfPairs checks the paths of all pairs that figures show. They reach their
+// destinations (result.Detail.Check). If each pair has one path, the number of paths over each
+// link equals its reported load.
 func TestPathsOfPairs(t *testing.T) {
 	for _, set := range [][]string{
 		{`policy.routers=["dor", "shortest", "wild-first"]`}, {`policy.routers=["wild-first"]`, `fabric.failed_ocs=["x3"]`},
@@ -57,11 +58,13 @@ func TestPathsOfPairs(t *testing.T) {
 	checkLinkLoads(t, g.Pairs, ends, loads)
 }
 
-// checkLinkLoads counts the routes over every link.
+// checkLinkLoads compares the number of paths over each link with its load. pairs has a row for
+// each source with one path per destination; each digit of a path selects among the links of
+// the current node.
 func checkLinkLoads(t *testing.T, pairs []string, links []engine.Flow, loads []float64) {
 	t.Helper()
 	if len(pairs) == 0 {
-		t.Fatal("no routes")
+		t.Fatal("got no paths of pairs")
 	}
 	counts := make([]float64, len(links))
 	for src, row := range pairs {
@@ -85,7 +88,7 @@ func checkLinkLoads(t *testing.T, pairs []string, links []engine.Flow, loads []f
 	}
 	for i := range links {
 		if counts[i] != loads[i] {
-			t.Fatalf("%g routes take link %d, which carries %g messages", counts[i], i, loads[i])
+			t.Fatalf("%g paths use link %d, want its load of %g messages", counts[i], i, loads[i])
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sim/scenarios/result"
 )
 
+// podTraining is a training step of two replicas with four stages each, two stages per pod.
 const podTraining = `
 [workload]
 kind = "training"
@@ -32,7 +33,8 @@ port_bandwidth = "400Gbps"
 allocators = ["sqrt-alloc"]
 `
 
-// forEachPairing calls each with every way to put eight stages into pods of two.
+// forEachPairing calls visit with each assignment of eight stages to pods of two stages, as the
+// pod of each stage. Pods are numbered by their first stage.
 func forEachPairing(visit func(pods []int)) {
 	pods := slices.Repeat([]int{-1}, 8)
 	var assign func(pod int)
@@ -55,7 +57,8 @@ func forEachPairing(visit func(pods []int)) {
 	assign(0)
 }
 
-// writeMapping writes the pod of each stage for each of its GPUs.
+// writeMapping writes a mapping file with the pod of each GPU, for stages of the given number
+// of GPUs. It returns the path of the file.
 func writeMapping(t testing.TB, dir, name string, pods []int, gpus int) string {
 	var lines strings.Builder
 	for _, pod := range pods {
@@ -68,8 +71,9 @@ func writeMapping(t testing.TB, dir, name string, pods []int, gpus int) string {
 	return path
 }
 
-// TestPlacementIsExact: of all placements of stages in pods, each given as a file, none is better than what is searched
-// for, whose bound is no more than the best; an order is the file that says the same, and the usual one is no mapping.
+// TestPodMappingIsOptimal compares mapping "optimised" with all assignments of stages to pods,
+// each given as a file. None is faster, and the bound is at most the best. A named order equals
+// the file with the same assignment, and the default order equals a scenario without a mapping.
 func TestPodMappingIsOptimal(t *testing.T) {
 	dir := t.TempDir()
 	list := []string{`"optimised"`, `"tp-cp-ep-pp-dp"`, `"tp-cp-ep-dp-pp"`}
@@ -77,7 +81,7 @@ func TestPodMappingIsOptimal(t *testing.T) {
 		list = append(list, fmt.Sprintf("%q", writeMapping(t, dir, fmt.Sprintf("p%d.txt", len(list)), pods, 2)))
 	})
 	if len(list) != 108 {
-		t.Fatalf("%d placements", len(list)-3)
+		t.Fatalf("got %d assignments, want 105", len(list)-3)
 	}
 	for _, override := range []string{"policy.mapping_trials=1000", "policy.mapping_trials=2"} {
 		if testing.Short() && override != "policy.mapping_trials=1000" {
@@ -90,24 +94,26 @@ func TestPodMappingIsOptimal(t *testing.T) {
 		}
 		m := rows[0].Metrics
 		if override == "policy.mapping_trials=1000" && m["makespan_s"] != best {
-			t.Errorf("found %g s, the best of all is %g s", m["makespan_s"], best)
+			t.Errorf("optimised takes %g s, want %g s, the minimum of all assignments", m["makespan_s"], best)
 		}
 		if m["bound_mapping_s"] > best || m["bound_mapping_s"] <= m["compute_makespan_s"] {
-			t.Errorf("%s: a bound of %g s, the best is %g s", override, m["bound_mapping_s"], best)
+			t.Errorf("%s: got a bound of %g s, want more than the compute time and at most %g s, the minimum of all assignments", override, m["bound_mapping_s"], best)
 		}
 		unmapped := runText(t, podTraining).Document.Rows[0].Metrics
 		if rows[1].Metrics["makespan_s"] != unmapped["makespan_s"] || rows[1].Metrics["nct"] != unmapped["nct"] || rows[1].Metrics["ports"] != unmapped["ports"] {
-			t.Errorf("in order:\n%v\nwithout a mapping:\n%v", rows[1].Metrics, unmapped)
+			t.Errorf("got, for the default order,\n%v\nwant, as without a mapping,\n%v", rows[1].Metrics, unmapped)
 		}
-		// 0-1 2-3, 4-5 6-7 of two replicas is the usual order; 0-4, 1-5 and so on has replicas together
+		// The default order has pods 0-1, 2-3, 4-5, 6-7. Order "tp-cp-ep-dp-pp" joins the two
+		// replicas of each stage: 0-4, 1-5, 2-6, 3-7.
 		order, file := rows[2].Metrics, rows[3+slices.IndexFunc(rows[3:], func(r result.Row) bool { return r.Metrics["inter_pod_bytes"] == rows[2].Metrics["inter_pod_bytes"] })]
 		if order["makespan_s"] != file.Metrics["makespan_s"] {
-			t.Errorf("%s takes %g s, the order %g s", file.Policy, file.Metrics["makespan_s"], order["makespan_s"])
+			t.Errorf("%s takes %g s, want %g s as the order with the same assignment", file.Policy, file.Metrics["makespan_s"], order["makespan_s"])
 		}
 	}
 }
 
-// TestPlacementHasNoNumbers: pods by other numbers are the same pods, to the bit.
+// TestPodNumbersDoNotMatter checks that renumbering the pods of a mapping leaves all metrics
+// bit-identical.
 func TestPodNumbersDoNotMatter(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		stages := rapid.Permutation([]int{0, 1, 2, 3, 4, 5, 6, 7}).Draw(r, "stages")
@@ -119,20 +125,21 @@ func TestPodNumbersDoNotMatter(t *testing.T) {
 		dir := t.TempDir()
 		rows := runText(t, podTraining, fmt.Sprintf("policy.mappings=[%q, %q]", writeMapping(t, dir, "a", podOf, 2), writeMapping(t, dir, "b", renumbered, 2))).Document.Rows
 		if a, b := fmt.Sprint(rows[0].Metrics), fmt.Sprint(rows[1].Metrics); a != b {
-			r.Fatalf("%v:\n%s\n%v:\n%s", podOf, a, renumbered, b)
+			r.Fatalf("pods %v:\n%s\nrenumbered %v:\n%s\nwant identical metrics", podOf, a, renumbered, b)
 		}
 	})
 }
 
-// TestPlacementOfOneForAll: a search for one replica that stands for all is no better than that for all, and what it
-// finds takes as long where all are simulated.
+// TestMappingOfRepresentativeReplica compares the search for a mapping that simulates one
+// representative replica with the search over all replicas. The former is not better, and
+// neither is its bound. A mapping with identical replicas takes as long in both modes.
 func TestMappingOfRepresentativeReplica(t *testing.T) {
 	find := func(set ...string) map[string]float64 {
 		return runText(t, podTraining, append(set, `policy.mapping="optimised"`, "policy.mapping_trials=30", "workload.pp=6", "workload.gpus=24")...).Document.Rows[0].Metrics
 	}
 	single, all := find(`workload.replicas="single"`), find(`workload.replicas="all"`)
 	if single["makespan_s"] < all["makespan_s"] || single["bound_mapping_s"] < all["bound_mapping_s"]-1e-9 {
-		t.Errorf("for one %g s (bound %g s), for all %g s (bound %g s)", single["makespan_s"], single["bound_mapping_s"], all["makespan_s"], all["bound_mapping_s"])
+		t.Errorf("representative replica: %g s (bound %g s), all replicas: %g s (bound %g s), want neither value of the former to be smaller", single["makespan_s"], single["bound_mapping_s"], all["makespan_s"], all["bound_mapping_s"])
 	}
 	dir := t.TempDir()
 	file := writeMapping(t, dir, "a", []int{1, 0, 2, 0, 1, 2, 4, 3, 5, 3, 4, 5}, 2)
@@ -141,6 +148,6 @@ func TestMappingOfRepresentativeReplica(t *testing.T) {
 		ends = append(ends, runText(t, podTraining, "workload.pp=6", "workload.gpus=24", fmt.Sprintf("policy.mapping=%q", file), fmt.Sprintf("workload.replicas=%q", mode)).Document.Rows[0].Metrics["makespan_s"])
 	}
 	if ends[0] != ends[1] || math.Abs(ends[2]/ends[1]-1) > 1e-9 {
-		t.Errorf("one for all, one for all and all take %v s", ends)
+		t.Errorf("replicas auto, single and all take %v s, want equal times", ends)
 	}
 }

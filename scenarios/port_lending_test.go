@@ -7,10 +7,14 @@ import (
 	"testing"
 )
 
+// isClose reports whether a and b are equal up to rounding.
 func isClose(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a) }
 
-// TestDonorIsThePlainJob: the donor is the scenario's job as it is without one, with ports saved to its tolerance; the
-// recipient without the surplus is the same job too, whichever way round it lies.
+// TestLenderEqualsSingleJob compares a run with a port-lending job with runs of one job. The
+// lender equals the single job with the same port tolerance. The borrower without the lent
+// ports equals the single job without a tolerance, although its
+// pods are in reverse order. With the lent ports
+// the borrower is not slower.
 func TestLenderEqualsSingleJob(t *testing.T) {
 	const short = "workload.microbatches=12"
 	for _, c := range []struct{ name, replicas string }{{"mixtral8x22b", "single"}, {"mixtral8x22b", "all"}, {"gpt7b", "single"}, {"gpt7b", "all"}} {
@@ -25,29 +29,29 @@ func TestLenderEqualsSingleJob(t *testing.T) {
 				total := metricByPolicy(t, saving, "ports")[lender] / metricByPolicy(t, saving, "port_ratio")[lender]
 				for policy, got := range metricByPolicy(t, o, "donor_nct") {
 					if want := metricByPolicy(t, saving, "nct")[lender]; !isClose(got, want) {
-						t.Errorf("donor has NCT %v, the plain job %v", got, want)
+						t.Errorf("%s: lender has NCT %v, want %v as the single job", policy, got, want)
 					}
 					if got, want := metricByPolicy(t, o, "donor_ports")[policy], metricByPolicy(t, saving, "ports")[lender]; got != want {
-						t.Errorf("donor takes %v ports, the plain job %v", got, want)
+						t.Errorf("%s: lender uses %v ports, want %v as the single job", policy, got, want)
 					}
 					if got, want := metricByPolicy(t, o, "surplus_ports")[policy], total-metricByPolicy(t, saving, "ports")[lender]; !isClose(got, want) {
-						t.Errorf("%v ports are left, want %v", got, want)
+						t.Errorf("%s: lender leaves %v ports, want %v", policy, got, want)
 					}
 					if limit := metricByPolicy(t, single, "makespan_s")[lender] * (1 + 0.002 + 1e-8); metricByPolicy(t, o, "donor_makespan_s")[policy] > limit {
-						t.Errorf("donor takes %v s, more than its tolerance allows, %v", metricByPolicy(t, o, "donor_makespan_s")[policy], limit)
+						t.Errorf("%s: lender takes %v s, want at most %v s by its tolerance", policy, metricByPolicy(t, o, "donor_makespan_s")[policy], limit)
 					}
 					ports, ratio := metricByPolicy(t, o, "ports")[policy], metricByPolicy(t, o, "port_ratio")[policy]
 					if want := total + metricByPolicy(t, o, "surplus_ports")[policy]; !isClose(ports/ratio, want) {
-						t.Errorf("%s has %v ports, want its own and those left, %v", policy, ports/ratio, want)
+						t.Errorf("%s: borrower may use %v ports, want its own and the lent ones, %v", policy, ports/ratio, want)
 					}
 				}
 				for _, policy := range []string{"delta-topo", "delta-joint"} {
 					before, after := metricByPolicy(t, o, "nct_before")[policy], metricByPolicy(t, o, "nct")[policy]
 					if want := metricByPolicy(t, single, "nct")[policy]; !isClose(before, want) {
-						t.Errorf("%s has NCT %v before, as the plain job %v", policy, before, want)
+						t.Errorf("%s: borrower without lent ports has NCT %v, want %v as the single job", policy, before, want)
 					}
 					if !(after <= before*(1+1e-9)) {
-						t.Errorf("%s has NCT %v before, %v with more ports", policy, before, after)
+						t.Errorf("%s: borrower has NCT %v without and %v with lent ports, want no increase", policy, before, after)
 					}
 				}
 			})
@@ -55,9 +59,9 @@ func TestLenderEqualsSingleJob(t *testing.T) {
 	}
 }
 
-// TestRecipientGains: on the paper's bottlenecked workloads the ports left by a job that may take 0.1 % longer bring
-// the other nearer to the ideal (Fig. 10), and the rule that looks at what the other needs is no worse than the first
-// topology found.
+// TestBorrowerGains checks Fig. 10 of the DELTA paper on its bottlenecked workloads. If the
+// lender may take 0.1 % longer, its ports bring the borrower closer to the ideal fabric. Tie
+// rules that consider the borrower's traffic are at least as good as the first topology found.
 func TestBorrowerGains(t *testing.T) {
 	for _, name := range []string{"megatron177b", "mixtral8x22b", "deepseek671b"} {
 		t.Run(name, func(t *testing.T) {
@@ -67,20 +71,21 @@ func TestBorrowerGains(t *testing.T) {
 				o := runScenario(t, name, 2, `policy.allocators=["delta-joint"]`, "policy.donor=delta-joint", "policy.donor_tolerance=0.001", "policy.donor_ties="+ties)
 				nct[ties] = metricByPolicy(t, o, "nct")["delta-joint"]
 				if before := metricByPolicy(t, o, "nct_before")["delta-joint"]; !(nct[ties] < before-0.05) {
-					t.Errorf("%s: NCT %v before, %v with more ports", ties, before, nct[ties])
+					t.Errorf("%s: borrower has NCT %v without and %v with lent ports, want an improvement of more than 0.05", ties, before, nct[ties])
 				}
 				if metricByPolicy(t, o, "donor_ports")["delta-joint"] != metricByPolicy(t, o, "donor_bound_ports")["delta-joint"] {
-					t.Errorf("%s: the donor's ports are not proved the fewest", ties)
+					t.Errorf("%s: the lender's number of ports differs from its lower bound, want a proved minimum", ties)
 				}
 			}
 			if nct["pareto"] > nct["recipient"]+1e-9 || nct["recipient"] > nct["first"]+1e-9 {
-				t.Errorf("NCT by tie rule %v", nct)
+				t.Errorf("got NCT by tie rule %v, want pareto <= recipient <= first", nct)
 			}
 		})
 	}
 }
 
-// TestPortLendingIsDeterministic holds a run with a donor to the same bytes for any number of workers.
+// TestPortLendingIsDeterministic checks that a run with a port-lending job returns the same
+// document for any number of workers.
 func TestPortLendingIsDeterministic(t *testing.T) {
 	var first []byte
 	for _, workers := range []int{1, 3} {
@@ -93,12 +98,13 @@ func TestPortLendingIsDeterministic(t *testing.T) {
 			first = b
 		}
 		if string(b) != string(first) {
-			t.Errorf("%d workers: results differ from those of 1", workers)
+			t.Errorf("%d workers: got another document, want the one of 1 worker", workers)
 		}
 	}
 }
 
-// TestDonorIsInterrupted: a cancelled context ends a donor's decision.
+// TestPortLendingIsCancelled checks that a cancelled context ends the decision of a
+// port-lending job.
 func TestPortLendingIsCancelled(t *testing.T) {
 	s, err := Load("megatron462b", []string{"policy.donor=delta-topo"})
 	if err != nil {
@@ -107,6 +113,6 @@ func TestPortLendingIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := Run(ctx, s, RunOptions{Workers: 1}); err == nil || ctx.Err() == nil {
-		t.Errorf("no error: %v", err)
+		t.Errorf("got error %v, want that of the cancelled context", err)
 	}
 }

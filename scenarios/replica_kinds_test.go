@@ -7,13 +7,14 @@ import (
 	"testing"
 )
 
-// withReplicas are overrides for 24 replicas, which allocators decide on by kinds.
+// withReplicas returns overrides that simulate 24 replicas separately, followed by the given
+// ones. With that number of replicas allocators decide per kind of replica.
 func withReplicas(more ...string) []string {
 	return append([]string{"workload.gpus=192", "workload.microbatches=8", "workload.replicas=all"}, more...)
 }
 
-// TestIdenticalReplicasEqualOne simulates identical replicas one by one: they are of one kind, and end when one that stands
-// for all does.
+// TestIdenticalReplicasEqualOne checks that identical replicas, simulated separately, take as
+// long and use as many ports as one representative replica.
 func TestIdenticalReplicasEqualOne(t *testing.T) {
 	search := `policy.allocators=["delta-fast", "delta-topo", "delta-joint"]`
 	single := runScenario(t, "gpt7b", 2, withReplicas(search, "workload.replicas=single")...)
@@ -22,14 +23,14 @@ func TestIdenticalReplicasEqualOne(t *testing.T) {
 		want, got := metricByPolicy(t, single, m), metricByPolicy(t, all, m)
 		for name := range want {
 			if math.Abs(got[name]-want[name]) > 1e-9*want[name] {
-				t.Errorf("%s, %s: %v one by one, %v by one for all", name, m, got[name], want[name])
+				t.Errorf("%s, %s: got %v with all replicas, want %v as with one representative replica", name, m, got[name], want[name])
 			}
 		}
 	}
 }
 
-// TestOptimalWithAllReplicas finds the best topology under fair sharing of replicas that are simulated together, and of one with
-// many pods, with proof.
+// TestOptimalWithAllReplicas checks that delta-topo proves its topology optimal under fair
+// sharing, for replicas that are simulated together and for a replica with eight pods.
 func TestOptimalWithAllReplicas(t *testing.T) {
 	limits := []string{`policy.allocators=["delta-topo"]`, "policy.port_evaluations=1", "policy.delta-topo.max_evaluations=3000"}
 	for base, set := range map[string][]string{
@@ -38,13 +39,14 @@ func TestOptimalWithAllReplicas(t *testing.T) {
 	} {
 		got := runScenario(t, base, 2, append(set, limits...)...)
 		if gap := metricByPolicy(t, got, "gap")["delta-topo"]; gap > 1e-9 {
-			t.Errorf("%s: gap %g", base, gap)
+			t.Errorf("%s: got gap %g, want 0", base, gap)
 		}
 	}
 }
 
-// TestDifferentReplicasWithinBounds draws replicas that differ: no bound exceeds what is simulated, what is sought is no worse than what
-// follows from the traffic alone.
+// TestDifferentReplicasWithinBounds draws replicas that differ in speed, bandwidth or ports. No
+// makespan is below its lower bound. delta-joint is at least as good as the allocators that
+// consider the traffic alone.
 func TestDifferentReplicasWithinBounds(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	draws := 4
@@ -67,16 +69,17 @@ func TestDifferentReplicasWithinBounds(t *testing.T) {
 		gap, end := metricByPolicy(t, got, "gap"), metricByPolicy(t, got, "makespan_s")
 		for name, g := range gap {
 			if g < -1e-9 {
-				t.Errorf("%v: %s ends below its bound: gap %g", draw, name, g)
+				t.Errorf("%v: %s has gap %g, want at least 0", draw, name, g)
 			}
 		}
 		if best := min(end["prop-alloc"], end["sqrt-alloc"], end["iter-halve"]); end["delta-joint"] > best*(1+1e-9) {
-			t.Errorf("%v: delta-joint takes %v s, a baseline %v s", draw, end["delta-joint"], best)
+			t.Errorf("%v: delta-joint takes %v s, want at most %v s as the best baseline", draw, end["delta-joint"], best)
 		}
 	}
 }
 
-// BenchmarkManyReplicas runs 8,192 GPUs whose replicas are simulated one by one: one of them slow, or all different.
+// BenchmarkManyReplicas runs 8,192 GPUs whose replicas are simulated separately. One replica is
+// slow, or all are different.
 func BenchmarkManyReplicas(b *testing.B) {
 	for _, kinds := range []int{2, 64} {
 		b.Run(fmt.Sprintf("kinds=%d", kinds), func(b *testing.B) {
@@ -89,14 +92,14 @@ func BenchmarkManyReplicas(b *testing.B) {
 	}
 }
 
-// BenchmarkIdenticalReplicas runs 65,536 GPUs of which one replica stands for all.
+// BenchmarkIdenticalReplicas runs 65,536 GPUs with one representative replica.
 func BenchmarkIdenticalReplicas(b *testing.B) {
 	for _, name := range []string{"deepseek671b", "compose/tiers"} {
 		b.Run(name, func(b *testing.B) { benchmarkRun(b, name, "workload.gpus=65536") })
 	}
 }
 
-// benchmarkRun runs a scenario with one goroutine.
+// benchmarkRun measures the loading and the run of a scenario with one goroutine.
 func benchmarkRun(b *testing.B, name string, set ...string) {
 	for b.Loop() {
 		s, err := Load(name, set)

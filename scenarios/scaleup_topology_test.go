@@ -11,8 +11,9 @@ import (
 	"sim/policies/reconfigure"
 )
 
-// TestKeptTopology: a domain whose switches keep a topology has the results of a graph with links of that topology, and
-// no GPU has more links than there are switches.
+// TestDomainWithTopology checks scale-up domains whose switches keep a topology. Their rows
+// equal the rows of a graph with the links of the topology. No GPU has more links in or out than
+// there are switches.
 func TestDomainWithTopology(t *testing.T) {
 	for _, name := range fixedTopologies() {
 		for _, degree := range []int{1, 2, 3} {
@@ -26,7 +27,7 @@ func TestDomainWithTopology(t *testing.T) {
 				}
 			}
 			if maxDegree := max(slices.Max(slices.Collect(maps.Values(out))), slices.Max(slices.Collect(maps.Values(in)))); maxDegree > degree {
-				t.Errorf("%s of degree %d has a GPU of %d links", name, degree, maxDegree)
+				t.Errorf("%s of degree %d has a GPU with %d links, want at most the degree", name, degree, maxDegree)
 			}
 			links, err := json.Marshal(edges)
 			if err != nil {
@@ -42,7 +43,7 @@ func TestDomainWithTopology(t *testing.T) {
 					domain := runText(t, head+fmt.Sprintf("fabric = {kind = \"scaleup\", gpus = 9, switches = %d, topology = %q%s}", degree, name, domainKeys))
 					graph := runText(t, head+fmt.Sprintf("fabric = {kind = \"graph\", link_rate = \"800Gbps\", edges = %s%s}", links, graphKeys))
 					if !reflect.DeepEqual(domain.Document.Rows, graph.Document.Rows) {
-						t.Errorf("%s of degree %d, %s at %s: the rows are not those of the graph", name, degree, work, level)
+						t.Errorf("%s of degree %d, %s at level %s: got other rows than the graph", name, degree, work, level)
 					}
 				}
 			}

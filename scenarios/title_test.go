@@ -52,7 +52,7 @@ func TestImpossibleShare(t *testing.T) {
 		{"wild-first", "", "0.5", "impossible, as ", true},
 		{"route-optimised", "tpuv4", "0.5", "undefined: ", false},
 	} {
-		o := explained(t, "fault", "engine.level=static", "fabric.twist="+tt.twist, `policy.routers=["`+tt.router+`"]`, "workload.step.slowdown="+tt.slowdown)
+		o := runScenario(t, "fault", 1, "engine.level=static", "fabric.twist="+tt.twist, `policy.routers=["`+tt.router+`"]`, "workload.step.slowdown="+tt.slowdown)
 		r := o.Document.Rows[0]
 		share, ok := r.Metrics["implied_share"]
 		label := r.Labels["implied_share"]
@@ -66,7 +66,7 @@ func TestImpossibleShare(t *testing.T) {
 // (docs/reproduction-tori.md, Fig. 10).
 func TestPerHop(t *testing.T) {
 	for twist, want := range map[string]float64{"010100": 73.3333, "010111": 94.3395} {
-		o := explained(t, "twisted", "fabric.dims=[4,4,8]", "engine.level=static", `policy.routers=["multipath"]`, "policy.multipath.split=per-hop", "policy.multipath.ways=1024", "fabric.twist="+twist)
+		o := runScenario(t, "twisted", 1, "fabric.dims=[4,4,8]", "engine.level=static", `policy.routers=["multipath"]`, "policy.multipath.split=per-hop", "policy.multipath.ways=1024", "fabric.twist="+twist)
 		if got := o.Document.Rows[0].Metrics["max_link_load"]; math.Abs(got-want) > 1e-4 {
 			t.Errorf("%s: %g, want %g", twist, got, want)
 		}
@@ -86,7 +86,7 @@ func TestRingDims(t *testing.T) {
 		{"", "links", "true", 288e-6},
 		{"000010", "folded", "true", 576e-6},
 	} {
-		o := explained(t, "fault", "workload.kind=ring-all-reduce", "workload.message=384KB", "workload.rings=per-dimension", `workload.ring_dims=["z"]`,
+		o := runScenario(t, "fault", 1, "workload.kind=ring-all-reduce", "workload.message=384KB", "workload.rings=per-dimension", `workload.ring_dims=["z"]`,
 			"fabric.dims=[8,4,4]", "fabric.failed_ocs=[]", "fabric.link_rate=1GB/s", "fabric.link_latency=0ns", "engine.level=flow", `policy.routers=["shortest"]`,
 			"fabric.twist="+tt.twist, "workload.ring_form="+tt.form, "workload.bidirectional="+tt.both)
 		if got := o.Document.Rows[0].Metrics["completion_s"]; math.Abs(got-tt.want) > 1e-11 {
