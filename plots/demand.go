@@ -12,10 +12,13 @@ import (
 	"sim/scenarios/result"
 )
 
-// Limits of the figure.
+// Limits of the figure of demands.
 const (
-	maxPods       = 4   // one below another; more plots would be too flat
-	minDenseSteps = 150 // with more steps, the end of the iteration gets its own plots, because single transfers are invisible in the whole
+	// maxPods limits the plots below one another; more plots would be too flat.
+	maxPods = 4
+	// minDenseSteps is the number of steps in a series from which the end of the iteration gets
+	// its own plots: single transfers are then invisible in a plot of the whole iteration.
+	minDenseSteps = 150
 )
 
 // demandFigure shows the bandwidth that each pod uses to send on the ideal fabric, and for
@@ -31,28 +34,36 @@ func demandFigure(_ *result.Document, d *result.Detail, add addFigure) {
 		sheet.FillBox(c, sheet.BlueTint, c.Min.X, c.Max.X, c.Min.Y, c.Max.Y)
 		sheet.HLine(c, demandLine, c.Max.Y)
 	})
+
 	s.AddLegend("peak", sheet.DotSample(sheet.Vermillion))
 	pods = sheet.First(s, pods, maxPods, "pods")
 
-	// Common ranges of all pods.
+	// All pods share the ranges of time (end, in seconds) and bandwidth (top, in bits per
+	// second), so that their plots are comparable. steps is the length of the longest series.
 	end, top, steps := ref.MakespanS, 0.0, 0
 	for _, p := range pods {
 		_, to, _ := activeRange(p)
 		_, v := peak(p)
-		end, top, steps = max(end, to), max(top, v), max(steps, len(p.TimeS))
-	}
-	rate := portRate(d)
-	if rate > 0 {
-		s.Note("In brackets: how many ports of %s Gb/s that fills.", sheet.Digits(rate*sheet.GigabitsPerSecond.Per, 4))
+		end = max(end, to)
+		top = max(top, v)
+		steps = max(steps, len(p.TimeS))
 	}
 
-	// Long iterations get a second plot with their end.
+	rate := portRate(d)
+	if rate > 0 {
+		s.Note("In brackets: how many ports of %s Gb/s that fills.",
+			sheet.Digits(rate*sheet.GigabitsPerSecond.Per, 4))
+	}
+
+	// Long iterations get a second column of plots with their end. It starts shortly before the
+	// gradient synchronisation, whose peaks are the subject of the figure.
 	block := sheet.Block{Height: 72, YTitle: "Gb/s"}
 	var tail *[2]float64
 	if z := zoom(ref.Tracks, end); z != nil && steps > minDenseSteps {
 		tail, block.Cols = &z.end, 2
 		if from, ok := firstSync(ref.Tracks); ok {
-			const before = 0.15 // share of the shown time that precedes the first synchronisation
+			// before is the share of the shown time that precedes the first synchronisation.
+			const before = 0.15
 			tail[0] = max(0, min(tail[0], from-before*(end-from)))
 		}
 	}
@@ -67,13 +78,16 @@ func demandFigure(_ *result.Document, d *result.Detail, add addFigure) {
 			sheet.AddHeading(p, pod.Name+head)
 			block.Plots = append(block.Plots, p)
 		}
+
 		if tail == nil {
 			add("", 0, end, 10)
 			continue
 		}
+
 		add(", whole iteration", 0, end, 6)
 		add(", end of the iteration", tail[0], tail[1], 4)
 	}
+
 	s.Blocks = []sheet.Block{block}
 	add("demand", s)
 }
@@ -91,34 +105,47 @@ func firstSync(tracks []result.Track) (from float64, ok bool) {
 // demandLine is the style of the demand curve.
 var demandLine = sheet.Line(sheet.Blue, 1)
 
-// demandPlot plots the demand of a pod between two times on an axis up to top.
+// demandPlot plots the demand of a pod between two times in seconds, with an axis up to top bits
+// per second and about count ticks of time. rate is the bandwidth of a port, or 0.
 func demandPlot(pod *result.Series, from, to, top, rate float64, count int) *plot.Plot {
 	p := sheet.NewPlot("", "")
 	sheet.TimeAxis(&p.X, "time", from, to, count)
-	sheet.SetRange(&p.Y, 0, top*1.28) // space for the label of the peak
+
+	// Space for the label of the peak.
+	sheet.SetRange(&p.Y, 0, top*1.28)
 	p.Y.Tick.Marker = rateTicker(top, rate)
 	p.Add(sheet.Grid(true, false), sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
 		line := stepLine(pod, from, to, x, y)
-		c.FillPolygon(sheet.BlueTint, append(slices.Clone(line), sheet.Point(line[len(line)-1].X, y(0)), sheet.Point(line[0].X, y(0))))
-		const together = 64 // points per path: in each row, the rasteriser searches all edges of a path
+		c.FillPolygon(sheet.BlueTint, append(slices.Clone(line),
+			sheet.Point(line[len(line)-1].X, y(0)), sheet.Point(line[0].X, y(0))))
+
+		// together is the number of points per path. In each row, the rasteriser searches all
+		// edges of a path, so long paths are slow.
+		const together = 64
 		for i := 0; i+1 < len(line); i += together {
 			c.StrokeLines(demandLine, line[i:min(i+together+1, len(line))])
 		}
 		markPeak(c, pod, x, y, from, to, rate)
 	}))
+
 	return p
 }
 
-// markPeak marks the maximum at its first occurrence, if that is inside the plot.
+// markPeak marks the maximum demand, if it is reached inside the plot: with its bandwidth and,
+// if the bandwidth of a port is known, with the number of ports that it fills. x and y convert
+// seconds and bits per second to the canvas.
 func markPeak(c draw.Canvas, pod *result.Series, x, y func(float64) vg.Length, from, to, rate float64) {
 	at, v := peak(pod)
-	for i, w := range pod.Value { // prefer an occurrence inside the plot
+
+	// Prefer an occurrence inside the plot.
+	for i, w := range pod.Value {
 		if w == v && pod.TimeS[i] >= from {
 			at = pod.TimeS[i]
 			break
 		}
 	}
+
 	if v <= 0 || at < from || at > to {
 		return
 	}
@@ -127,7 +154,8 @@ func markPeak(c draw.Canvas, pod *result.Series, x, y func(float64) vg.Length, f
 	if rate > 0 {
 		text += " = " + sheet.Digits(v/rate, 4) + " ports"
 	}
-	drawBoxedText(c, sheet.Sans(sheet.NoteSize, sheet.Ink), sheet.Point(x(at), y(v)+6), text)
+	drawBoxedText(c, sheet.Sans(sheet.NoteSize, sheet.Ink),
+		sheet.Point(x(at), y(v)+6), text)
 }
 
 // portRate infers the bandwidth of a port in bits per second, or 0 if the data are not
@@ -138,6 +166,7 @@ func markPeak(c draw.Canvas, pod *result.Series, x, y func(float64) vg.Length, f
 // only if every peak of the demand is an integer multiple of it, and not more than the number
 // of ports of a pod. A smaller rate would satisfy this only by coincidence.
 func portRate(d *result.Detail) float64 {
+	// Find the maximum rate per circuit and the maximum number of ports of a pod.
 	rate, ports := 0.0, 0
 	for i := range d.Policies {
 		p := &d.Policies[i]
@@ -147,6 +176,7 @@ func portRate(d *result.Detail) float64 {
 		for _, pod := range p.Topology.Pods {
 			ports = max(ports, pod.Total)
 		}
+
 		for k := range p.Circuits {
 			_, v := peak(&p.Circuits[k])
 			if n := circuits(p, p.Circuits[k].Name); n > 0 {
@@ -154,23 +184,29 @@ func portRate(d *result.Detail) float64 {
 			}
 		}
 	}
-	const slack = 1e-6 // serialisation times are rounded to picoseconds
+
+	// Accept the rate only if every peak is an integer number of ports.
+	// Serialisation times are rounded to picoseconds.
+	const slack = 1e-6
 	for i := range d.Reference.Demand {
 		_, v := peak(&d.Reference.Demand[i])
-		if n := v / rate; !(math.Abs(n-math.Round(n)) <= slack*max(1, n) && n <= float64(ports)+slack) {
+		if n := v / rate; !(math.Abs(n-math.Round(n)) <= slack*max(1, n) &&
+			n <= float64(ports)+slack) {
 			return 0
 		}
 	}
+
 	return rate
 }
 
-// circuits returns the maximum number of circuits of the bundle to which a series belongs, or
-// 0 if its name matches no pair.
+// circuits returns the maximum number of circuits of a bundle during the iteration. name is the
+// name of a series of the bundle; the result is 0 if it matches no pair of pods.
 func circuits(p *result.Simulation, name string) int {
 	pair := p.Topology.FindPair(name)
 	if pair == nil {
 		return 0
 	}
+
 	maxCircuits := pair.Circuits
 	for _, m := range p.Moves {
 		for _, c := range m.Circuits {
@@ -179,6 +215,7 @@ func circuits(p *result.Simulation, name string) int {
 			}
 		}
 	}
+
 	return maxCircuits
 }
 
@@ -189,10 +226,13 @@ func rateTicker(top, rate float64) plot.Ticker {
 	if rate <= 0 || top/rate > 1e6 {
 		return sheet.Ticker{Unit: sheet.GigabitsPerSecond, Count: few}
 	}
-	n := 1.0 // ports per tick: a power of two, as in most fabrics
+
+	// Ports per tick: a power of two, as in most fabrics.
+	n := 1.0
 	for top/(rate*n) > few {
 		n *= 2
 	}
+
 	return plot.TickerFunc(func(_, hi float64) (out []plot.Tick) {
 		for i := 0.0; i*n*rate <= hi; i++ {
 			label := sheet.Digits(i*n*rate*sheet.GigabitsPerSecond.Per, 5)
@@ -201,6 +241,7 @@ func rateTicker(top, rate float64) plot.Ticker {
 			}
 			out = append(out, plot.Tick{Value: i * n * rate, Label: label})
 		}
+
 		return out
 	})
 }

@@ -17,11 +17,12 @@ import (
 	"sim/scenarios/result"
 )
 
-// addFigure adds a figure to a run. name is the file name without extension. If the sheet has
-// no subtitle, it gets the title of the run.
+// addFigure adds one figure to the result of All. name is the file name without extension, such
+// as "trace-reference". If the sheet has no subtitle, it gets the title of the run.
 type addFigure func(name string, s *sheet.Sheet)
 
-// figureFunc adds the figures of one kind for which the run has data.
+// figureFunc adds the figures of one kind for which the run has data. doc holds the rows of the
+// table of results, d the time series, spans and layouts behind them.
 type figureFunc func(doc *result.Document, d *result.Detail, add addFigure)
 
 // figures lists all kinds of figures in the order in which All returns them. needs describes
@@ -30,8 +31,10 @@ var figures = []struct {
 	needs string
 	draw  figureFunc
 }{
+	// Figures of the table of results.
 	{"metrics that the table of metrics gives a figure", metricFigures},
 	{"exposed times of tiers", tiersFigure},
+	// Figures of an iteration on the ideal fabric and under the policies.
 	{"spans of work", traceFigures},
 	{"demand of the ideal fabric", demandFigure},
 	{"rates of gradient synchronisations", ratesFigure},
@@ -39,17 +42,22 @@ var figures = []struct {
 	{"intervals that transfers are active in", indexFigure},
 	{"topologies", topologyFigure},
 	{"circuits that move", movesFigures},
+	// Distributions.
 	{"samples of metrics", trialsFigure},
 	{"delays of packets", delaysFigure},
+	// Networks, fleets and plans.
 	{"loads of links", byPolicy(newLinkLoads)},
 	{"routes worth showing", byPolicy(newRouteMap)},
 	{"chip-time by use", chipTimeFigure},
 	{"jobs on cubes", cubesFigure},
 	{"what is free of a pod", podStateFigure},
-	{"plans", byPolicy(func(p *result.Simulation) *planPicture { return newPlanPicture(p.Schedule) })},
+	{"plans", byPolicy(func(p *result.Simulation) *planPicture {
+		return newPlanPicture(p.Schedule)
+	})},
 }
 
-// policyFigure is a figure of the simulation of one policy.
+// policyFigure is a picture of the simulation of one policy. figure returns its file name and
+// its sheet. The type is comparable so that byPolicy can recognise nil.
 type policyFigure interface {
 	comparable
 	figure(policy, subtitle string) (name string, s *sheet.Sheet)
@@ -77,16 +85,24 @@ func All(doc *result.Document, d *result.Detail) ([]sheet.Figure, error) {
 	if err := d.Check(); err != nil {
 		return nil, err
 	}
+
+	// Numbers beyond the drawable limit would overflow the coordinates of a canvas.
 	for _, v := range []any{doc, d} {
-		if where, f, found := result.FindOutOfRange(reflect.ValueOf(v), sheet.DrawableLimit); found {
-			return nil, fmt.Errorf("%s is %g, which no figure can show", strings.Trim(where, "."), f)
+		if where, f, found := result.FindOutOfRange(reflect.ValueOf(v),
+			sheet.DrawableLimit); found {
+			return nil, fmt.Errorf("%s is %g, which no figure can show",
+				strings.Trim(where, "."), f)
 		}
 	}
+
 	var all []sheet.Figure
 	for _, f := range figures {
 		all = append(all, f.draw.draw(doc, d)...)
 	}
+
+	// Policies with similar names could otherwise get the same file name.
 	sheet.Unique(all)
+
 	return all, nil
 }
 

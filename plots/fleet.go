@@ -14,30 +14,49 @@ import (
 // chipTimeColors are the colours of the uses of chip-time other than the first, useful work,
 // which is blue.
 var chipTimeColors = []color.RGBA{
-	sheet.Faint, sheet.Orange, sheet.SkyBlue, sheet.Vermillion, sheet.Purple, sheet.Green, sheet.Tint(sheet.Blue, 0.5), sheet.Black, sheet.Dim,
-	sheet.Tint(sheet.Vermillion, 0.5), sheet.Tint(sheet.Green, 0.5), sheet.Tint(sheet.Purple, 0.5),
+	sheet.Faint, sheet.Orange, sheet.SkyBlue, sheet.Vermillion, sheet.Purple,
+	sheet.Green, sheet.Tint(sheet.Blue, 0.5), sheet.Black, sheet.Dim,
+	sheet.Tint(sheet.Vermillion, 0.5), sheet.Tint(sheet.Green, 0.5),
+	sheet.Tint(sheet.Purple, 0.5),
 }
 
-// chipTimeFigure shows the uses of chip-time as stacked bars of 100 %, one per policy.
+// chipTimeFigure shows the uses of chip-time as stacked bars of 100 %, one per policy. Each part
+// of a bar has its percentage.
 func chipTimeFigure(doc *result.Document, d *result.Detail, add addFigure) {
+	// Each use of chip-time is a part with one value per policy; the values of a policy add to
+	// 1.
 	parts := result.PartsOf(result.ChipTime, doc.Rows)
 	if len(parts) == 0 {
 		return
 	}
 	t := &trackChart{count: len(doc.Rows), labelSize: sheet.NumberSize + 1.5}
 	s := &sheet.Sheet{Title: "Where chip-time goes"}
+
 	ends := make([]float64, len(doc.Rows))
+
+	// Stack the parts: ends has the end of the last bar of each row, in percent.
 	for k, part := range parts {
 		shade := sheet.Blue
 		if k > 0 {
 			shade = chipTimeColors[(k-1)%len(chipTimeColors)]
 		}
 		s.AddLegend(part.Words, sheet.BoxSample(shade, 1))
+
 		for i, v := range part.Values {
-			t.bars = append(t.bars, bar{i, ends[i], ends[i] + 100*v, 0.12, 0.88, shade, fmt.Sprintf("%.1f", 100*v)})
+			t.bars = append(t.bars, bar{
+				track: i,
+				lo:    ends[i],
+				hi:    ends[i] + 100*v,
+				from:  0.12,
+				to:    0.88,
+				color: shade,
+				label: fmt.Sprintf("%.1f", 100*v),
+			})
+
 			ends[i] += 100 * v
 		}
 	}
+
 	p := t.plot()
 	t.nameTracks(p, 120, func(i int) string { return doc.Rows[i].Policy })
 	p.X.Label.Text = "share of chip-time, %"
@@ -49,17 +68,27 @@ func chipTimeFigure(doc *result.Document, d *result.Detail, add addFigure) {
 // cubesFigure shows for each policy which job used each cube over time.
 func cubesFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	for i := range d.Policies {
-		if f := d.Policies[i].Fleet; f != nil && len(f.Cubes) > 0 && f.UntilS > f.FromS {
+		if f := d.Policies[i].Fleet; f != nil && len(f.Cubes) > 0 &&
+			f.UntilS > f.FromS {
 			policy := d.Policies[i].Policy
 			add("cubes-"+sheet.FileName(policy), cubesSheet(policy, f))
 		}
 	}
 }
 
-// cubesSheet returns the figure of the cubes under a policy.
+// cubesSheet returns the figure of the cubes of a pod under a policy: one row per cube, with the
+// jobs that used it over time.
 func cubesSheet(policy string, f *result.Fleet) *sheet.Sheet {
-	const day, each = 86400, 8 // seconds per day; every each-th row has a name
-	t := spansChart(f.Cubes, day, func(SpanKind, bool) (from, to float64) { return 0, 0.9 })
+	const (
+		day = 86400 // seconds
+		// Every each-th row has a name.
+		each = 8
+	)
+
+	// One row per cube, over days.
+	t := spansChart(f.Cubes, day, func(SpanKind, bool) (from, to float64) {
+		return 0, 0.9
+	})
 	s := &sheet.Sheet{Title: "Jobs on the cubes of a pod under " + policy}
 	s.Note("A row is a cube. Jobs are coloured by the size of their slice; white is free.")
 	addKindLegend(s, f.Cubes)
@@ -70,21 +99,27 @@ func cubesSheet(policy string, f *result.Fleet) *sheet.Sheet {
 		}
 		return f.Cubes[i].Name
 	})
+
+	// The share of cube-time that jobs use. Spans with a label are jobs; others are failures and
+	// maintenance.
 	shown, all := f.UntilS-f.FromS, 0.0
 	for _, x := range allSpans(f.Cubes) {
 		if x.Label != "" { // a job
 			all += min(x.EndS, f.UntilS) - max(x.StartS, f.FromS)
 		}
 	}
-	s.Note("Jobs have the cubes of the first pod for %s of these %s.", sheet.Percent(all/shown/float64(len(f.Cubes))), sheet.Duration(shown, 3))
+
+	s.Note("Jobs have the cubes of the first pod for %s of these %s.",
+		sheet.Percent(all/shown/float64(len(f.Cubes))), sheet.Duration(shown, 3))
 	p.X.Label.Text = "day"
 	sheet.SetRange(&p.X, f.FromS/day, f.UntilS/day)
 	s.Add(vg.Length(8*len(f.Cubes)), p)
+
 	return s
 }
 
-// podStateFigure shows the cubes of a pod as a grid under each policy, at the time when the
-// most free cubes are outside the largest slice that fits.
+// podStateFigure shows the cubes of a pod as a grid under each policy. It selects the time at
+// which the most free cubes are outside the largest slice that fits, under any policy.
 func podStateFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	worstPolicy, look := d.WorstFragmentation()
 	if worstPolicy == "" {
@@ -92,8 +127,12 @@ func podStateFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	}
 	at := look.AtS
 	s := &sheet.Sheet{Title: fmt.Sprintf("What is free of a pod on day %.2f", at/86400)}
-	s.Note("At that moment the most free cubes are outside the largest slice that fits: %d under %s.", look.Free-look.Largest, worstPolicy)
-	s.Note("A square is a cube, four layers of a grid of 4x4x4 side by side. Jobs are coloured by the size of their slice; white is free.")
+	s.Note("At that moment the most free cubes are outside the largest slice that "+
+		"fits: %d under %s.", look.Free-look.Largest, worstPolicy)
+	s.Note("A square is a cube, four layers of a grid of 4x4x4 side by side. Jobs " +
+		"are coloured by the size of their slice; white is free.")
+
+	// One row of squares per policy. The legend has the kinds that occur under any policy.
 	var shown []result.Track
 	for i := range d.Policies {
 		if f := d.Policies[i].Fleet; f != nil {
@@ -102,34 +141,54 @@ func podStateFigure(_ *result.Document, d *result.Detail, add addFigure) {
 			s.Add(90, podStatePlot(d.Policies[i].Policy, f, cubes, at))
 		}
 	}
+
 	addKindLegend(s, shown)
 	add("fragmentation", s)
 }
 
-// podStatePlot draws the cubes of a pod at a time, as four layers side by side.
+// podStatePlot draws the cubes of a pod at a time in seconds, as four layers side by side. To
+// the left are the policy, the number of free cubes and the size of the largest free slice.
 func podStatePlot(policy string, f *result.Fleet, cubes []result.Track, at float64) *plot.Plot {
+	// A pod has side*side*side cubes. gap is the distance between layers, in cubes.
 	const side, gap = 4, 1
 	t := &trackChart{count: side, labelSize: sheet.NumberSize}
 	for cube, track := range cubes {
+		// A cube is a square with a faint border. Its column is its place in the layer, after
+		// all preceding layers.
 		lo := float64(cube/(side*side)*(side+gap) + cube%side)
 		add := func(edge float64, clr color.RGBA) {
-			t.bars = append(t.bars, bar{cube / side % side, lo + edge, lo + 0.92 - edge, 0.04 + edge, 0.96 - edge, clr, ""})
+			t.bars = append(t.bars, bar{
+				track: cube / side % side,
+				lo:    lo + edge,
+				hi:    lo + 0.92 - edge,
+				from:  0.04 + edge,
+				to:    0.96 - edge,
+				color: clr,
+			})
 		}
+
 		add(0, sheet.Faint)
 		add(0.03, sheet.White)
 		for _, span := range track.Spans {
 			add(0, findSpanKind(span.Kind).Color)
 		}
 	}
+
 	p := t.plot()
+
+	// Name the rows in the middle.
 	words := "no cube is free"
 	for _, l := range f.FreeSamples {
 		if l.AtS == at {
 			words = fmt.Sprintf("%d free, the largest slice %d", l.Free, l.Largest)
 		}
 	}
-	t.nameTracks(p, 150, func(i int) string { return []string{"", policy, words, ""}[i] })
+
+	t.nameTracks(p, 150, func(i int) string {
+		return []string{"", policy, words, ""}[i]
+	})
 	p.X.Tick.Marker, p.X.Tick.Length = plot.ConstantTicks{}, 0
 	sheet.SetRange(&p.X, 0, side*(side+gap)-gap)
+
 	return p
 }

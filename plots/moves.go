@@ -16,12 +16,13 @@ import (
 	"sim/scenarios/result"
 )
 
-// movesPicture shows an iteration in which circuits move: the data rate of each pod, and below
-// it the connections of its ports.
+// movesPicture shows an iteration in which circuits move. Each pod has two tracks: its data
+// rate, and below it the circuits of its ports.
 type movesPicture struct {
-	sim      *result.Simulation
-	pods     int             // number of pods shown
-	portRate float64         // bandwidth of a port in bits per second; 0 if unknown
+	sim  *result.Simulation
+	pods int // number of pods shown
+	// portRate is the bandwidth of a port in bits per second; 0 if unknown.
+	portRate float64
 	colors   []color.RGBA    // indexed by pair of pods
 	history  *circuitHistory // circuits over time
 }
@@ -29,13 +30,18 @@ type movesPicture struct {
 // circuitHistory holds the circuits of each pair over an iteration. Iterations repeat, so
 // circuits that still move at the end also move at the beginning.
 type circuitHistory struct {
-	times               []float64 // start times of intervals in seconds, and the end of the iteration
-	carrying, settingUp [][]int   // indexed by interval and pair: usable circuits, and circuits that are being set up
+	// times has the start of each interval between changes in seconds, and the end of the
+	// iteration.
+	times []float64
+	// carrying has the usable circuits and settingUp the circuits that are being set up, both
+	// indexed by interval and pair.
+	carrying, settingUp [][]int
 }
 
 // pairColors are the colours of pairs of pods. A pod of a pipeline has few neighbours, so
 // these suffice. Pairs of DP peers are green, as synchronisation is.
-var pairColors = []color.RGBA{sheet.Blue, sheet.SkyBlue, sheet.Purple, sheet.Orange, sheet.Vermillion}
+var pairColors = []color.RGBA{sheet.Blue, sheet.SkyBlue, sheet.Purple, sheet.Orange,
+	sheet.Vermillion}
 
 // movingColor is the colour of circuits that are being set up.
 var movingColor = color.RGBA{0x3a, 0x3a, 0x3a, 0xff}
@@ -47,7 +53,13 @@ func movesFigures(_ *result.Document, d *result.Detail, add addFigure) {
 		if p.Topology == nil || len(p.Moves) == 0 || !(p.MakespanS > 0) {
 			continue
 		}
-		m := &movesPicture{sim: p, pods: min(len(p.Topology.Pods), maxPods), portRate: portRate(d), history: newCircuitHistory(p)}
+		m := &movesPicture{
+			sim:      p,
+			pods:     min(len(p.Topology.Pods), maxPods),
+			portRate: portRate(d),
+			history:  newCircuitHistory(p),
+		}
+
 		m.assignColors()
 		add("moves-"+sheet.FileName(p.Policy), m.sheet())
 	}
@@ -56,16 +68,21 @@ func movesFigures(_ *result.Document, d *result.Detail, add addFigure) {
 // newCircuitHistory follows the moves of an iteration, and the moves of the previous iteration
 // that end in this one.
 func newCircuitHistory(p *result.Simulation) *circuitHistory {
+	// A moment is a move: it starts at time at and its circuits are usable from time up, in
+	// seconds. circuits has the number of circuits of each pair afterwards.
 	type moment struct {
 		at, up   float64
 		circuits []int
 	}
+
+	// now has the circuits of each pair at the start of the iteration.
 	now := make([]int, len(p.Topology.Pairs))
 	for i, q := range p.Topology.Pairs {
 		now[i] = q.Circuits
 	}
 
 	// Follow the circuits over two iterations, so that moves of the previous one are included.
+	// The first moment stands for the time before all moves.
 	list := []moment{{math.Inf(-1), math.Inf(-1), slices.Clone(now)}}
 	for _, iteration := range []float64{-1, 0} {
 		for _, v := range p.Moves {
@@ -76,7 +93,9 @@ func newCircuitHistory(p *result.Simulation) *circuitHistory {
 					}
 				}
 			}
-			list = append(list, moment{v.AtS + iteration*p.MakespanS, v.UpS + iteration*p.MakespanS, slices.Clone(now)})
+
+			list = append(list, moment{v.AtS + iteration*p.MakespanS,
+				v.UpS + iteration*p.MakespanS, slices.Clone(now)})
 		}
 	}
 
@@ -89,12 +108,15 @@ func newCircuitHistory(p *result.Simulation) *circuitHistory {
 			}
 		}
 	}
+
 	slices.Sort(s.times)
 	s.times = slices.Compact(s.times)
 
-	// A circuit is usable from a time on if no move that is still in progress has added it.
+	// Count the circuits of each interval. A circuit is usable from a time on if no move that is
+	// still in progress has added it.
 	for _, t := range s.times[:len(s.times)-1] {
-		usable, held := make([]int, len(now)), make([]int, len(now))
+		usable := make([]int, len(now))
+		held := make([]int, len(now))
 		for _, m := range list {
 			if m.at > t {
 				break
@@ -106,15 +128,18 @@ func newCircuitHistory(p *result.Simulation) *circuitHistory {
 				}
 			}
 		}
+
 		for e := range held {
 			held[e] -= usable[e]
 		}
-		s.carrying, s.settingUp = append(s.carrying, usable), append(s.settingUp, held)
+		s.carrying = append(s.carrying, usable)
+		s.settingUp = append(s.settingUp, held)
 	}
+
 	return s
 }
 
-// assignColors assigns different colours to the pairs of each pod.
+// assignColors assigns different colours to the pairs of each pod, by greedy colouring.
 func (m *movesPicture) assignColors() {
 	t := m.sim.Topology
 	m.colors = make([]color.RGBA, len(t.Pairs))
@@ -123,14 +148,20 @@ func (m *movesPicture) assignColors() {
 			m.colors[i] = sheet.Green
 			continue
 		}
+
+		// Find the colours of all pairs that share a pod with this one, and take the first other
+		// colour. Pairs for which none remains are grey.
 		taken := map[color.RGBA]bool{}
 		for j, o := range t.Pairs[:i] {
 			if o.A == q.A || o.A == q.B || o.B == q.A || o.B == q.B {
 				taken[m.colors[j]] = true
 			}
 		}
+
 		m.colors[i] = sheet.Dim
-		if k := slices.IndexFunc(pairColors, func(c color.RGBA) bool { return !taken[c] }); k >= 0 {
+		if k := slices.IndexFunc(pairColors, func(c color.RGBA) bool {
+			return !taken[c]
+		}); k >= 0 {
 			m.colors[i] = pairColors[k]
 		}
 	}
@@ -138,43 +169,57 @@ func (m *movesPicture) assignColors() {
 
 // chart returns a chart with two tracks per pod: its data rate and its ports.
 func (m *movesPicture) chart() *trackChart {
-	const high = 0.9 // share of the height of a track
+	// high is the share of the height of a track.
+	const high = 0.9
 	t := m.sim.Topology
 	c := &trackChart{count: 2 * m.pods, labelSize: sheet.NumberSize}
 	for pod := range m.pods {
 		m.traffic(c, pod, high)
 		for k, carrying := range m.history.carrying {
+			// Stack the usable and the moving circuits of each pair. A circuit is as high as its
+			// share of the ports of the pod.
 			foot := 0.0
 			for e, q := range t.Pairs {
 				if q.A == pod || q.B == pod {
 					one := high * float64(q.Copies) / float64(t.Pods[pod].Total) // a circuit
-					c.stackBar(2*pod+1, m.history.times[k], m.history.times[k+1], &foot, one*float64(carrying[e]), m.colors[e])
-					c.stackBar(2*pod+1, m.history.times[k], m.history.times[k+1], &foot, one*float64(m.history.settingUp[k][e]), movingColor)
+					c.stackBar(2*pod+1, m.history.times[k], m.history.times[k+1],
+						&foot, one*float64(carrying[e]), m.colors[e])
+					c.stackBar(2*pod+1, m.history.times[k], m.history.times[k+1],
+						&foot, one*float64(m.history.settingUp[k][e]), movingColor)
 				}
 			}
 		}
 	}
+
 	return c
 }
 
-// traffic adds the data rate of a pod, relative to the bandwidth of all its ports, or to its
-// maximum if the bandwidth is unknown.
+// traffic adds the data rate of a pod to track 2*pod of c. The height high stands for the
+// bandwidth of all ports of the pod, or for its maximum rate if the bandwidth is unknown.
 func (m *movesPicture) traffic(c *trackChart, pod int, high float64) {
 	t := m.sim.Topology
+
+	// Collect the series of the circuits of this pod with the colours of their pairs.
 	var series []*result.Series
 	var colors []color.RGBA
 	for k := range m.sim.Circuits {
 		s := &m.sim.Circuits[k]
-		if pair := t.FindPair(s.Name); pair != nil && strings.HasPrefix(s.Name, t.Pods[pod].Name+" ") {
-			series, colors = append(series, s), append(colors, m.colors[slices.Index(t.Pairs, *pair)])
+		if pair := t.FindPair(s.Name); pair != nil && strings.HasPrefix(s.Name,
+			t.Pods[pod].Name+" ") {
+			series = append(series, s)
+			colors = append(colors, m.colors[slices.Index(t.Pairs, *pair)])
 		}
 	}
+
+	// at has all times at which a rate changes.
 	var at []float64
 	for _, s := range series {
 		at = append(at, s.TimeS...)
 	}
 	slices.Sort(at)
 	at = slices.Compact(at)
+
+	// full is the rate in bits per second that fills the track.
 	full := m.portRate * float64(t.Pods[pod].Total)
 	if full <= 0 {
 		for _, t := range at {
@@ -185,10 +230,13 @@ func (m *movesPicture) traffic(c *trackChart, pod int, high float64) {
 			full = max(full, sum)
 		}
 	}
+
+	// Stack the rates of each interval between changes.
 	for k := 0; k+1 < len(at) && full > 0; k++ {
 		foot := 0.0
 		for i, s := range series {
-			c.stackBar(2*pod, at[k], at[k+1], &foot, high*valueAt(s, at[k])/full, colors[i])
+			c.stackBar(2*pod, at[k], at[k+1], &foot, high*valueAt(s, at[k])/full,
+				colors[i])
 		}
 	}
 }
@@ -199,7 +247,8 @@ func (m *movesPicture) sheet() *sheet.Sheet {
 	s := &sheet.Sheet{Title: "Circuits that move in an iteration under " + p.Policy}
 	chart := m.chart()
 
-	// Name the pairs of each colour in the legend.
+	// Name the pairs of each colour in the legend. Pairs of one colour share an entry; all pairs
+	// of DP peers are one name.
 	shown := map[color.RGBA]string{}
 	for i, q := range t.Pairs {
 		if q.A >= m.pods && q.B >= m.pods {
@@ -207,19 +256,23 @@ func (m *movesPicture) sheet() *sheet.Sheet {
 		}
 		name := "to the DP peers"
 		if !q.DP {
-			name = t.Pods[q.A].Name + " - " + strings.TrimPrefix(t.Pods[q.B].Name, "pod ")
+			name = t.Pods[q.A].Name + " - " + strings.TrimPrefix(t.Pods[q.B].Name,
+				"pod ")
 		}
+
 		if before := shown[m.colors[i]]; before == "" {
 			shown[m.colors[i]] = name
 		} else if !q.DP {
 			shown[m.colors[i]] = before + ", " + strings.TrimPrefix(name, "pod ")
 		}
 	}
+
 	for _, clr := range append(slices.Clone(pairColors), sheet.Dim, sheet.Green) {
 		if shown[clr] != "" {
 			s.AddLegend(shown[clr], sheet.BoxSample(clr, 1))
 		}
 	}
+
 	s.AddLegend("moving, down for the delay", sheet.BoxSample(movingColor, 1))
 
 	// Plot the whole iteration, and its final changes enlarged.
@@ -231,45 +284,57 @@ func (m *movesPicture) sheet() *sheet.Sheet {
 			}
 			return t.Pods[i/2].Name + " sends"
 		})
+
 		sheet.TimeAxis(&q.X, "time", from, to, ticks)
 		sheet.AddHeading(q, head)
 		s.Add(vg.Length(34*2*m.pods), q)
 	}
+
 	add("The whole iteration: "+sheet.Duration(p.MakespanS, 4), 0, p.MakespanS, 10)
 	if from, to, ok := m.finalChanges(); ok {
 		add("Its last changes before the end", from, to, 8)
 	}
+
+	// Explain the figure.
 	what := "A row is as high as what a pod sends at its peak, or its ports"
 	if m.portRate > 0 {
 		what = "A row is as high as all ports of a pod: what it sends over them"
 	}
 	s.Note("%s", m.durationNote())
-	s.Note("%s, and below it the pods at the other ends of its ports. Pipelines send between pods; when gradients are complete, pods synchronise them with the same pods of other replicas, their DP peers.", what)
+	s.Note("%s, and below it the pods at the other ends of its ports. Pipelines "+
+		"send between pods; when gradients are complete, pods synchronise them "+
+		"with the same pods of other replicas, their DP peers.", what)
 	sheet.First(s, t.Pods, m.pods, "pods")
+
 	return s
 }
 
-// durationNote compares the iteration time with and without moves.
+// durationNote compares the iteration time with and without moves. It omits the latter if moves
+// do not shorten the iteration.
 func (m *movesPicture) durationNote() string {
 	p := m.sim
-	out := fmt.Sprintf("With %s of circuits the iteration takes %s", text.Plural(len(p.Moves), "move"), sheet.Duration(p.MakespanS, 4))
+	out := fmt.Sprintf("With %s of circuits the iteration takes %s",
+		text.Plural(len(p.Moves), "move"), sheet.Duration(p.MakespanS, 4))
 	if p.UnchangedS > p.MakespanS {
 		out += fmt.Sprintf(", without %s", sheet.Duration(p.UnchangedS, 4))
 	}
 	return out + "."
 }
 
-// finalChanges returns the time range of the changes in the last quarter of the iteration.
-// Without changes, ok is false.
+// finalChanges returns a time range in seconds with the changes in the last quarter of the
+// iteration, when pipelines drain. Without changes, ok is false.
 func (m *movesPicture) finalChanges() (from, to float64, ok bool) {
 	end := m.sim.MakespanS
-	const near = 0.25 // share of the iteration
+
+	// near is the share of the iteration.
+	const near = 0.25
 	from = math.Inf(1)
 	for _, v := range m.sim.Moves {
 		if v.AtS > end*(1-near) && v.AtS < end {
 			from = min(from, v.AtS)
 		}
 	}
+
 	from = max(0, from-0.1*(end-from))
 	return from, end, !math.IsInf(from, 1)
 }
@@ -278,7 +343,8 @@ func (m *movesPicture) finalChanges() (from, to float64, ok bool) {
 func (m *movesPicture) drawBands(c draw.Canvas, p *plot.Plot) {
 	_, y := p.Transforms(&c)
 	for pod := range m.pods {
-		top, foot := y(float64(2*(m.pods-pod))), y(float64(2*(m.pods-pod)-2))
+		top := y(float64(2 * (m.pods - pod)))
+		foot := y(float64(2*(m.pods-pod) - 2))
 		if pod%2 == 0 {
 			sheet.FillBox(c, sheet.Band, c.Min.X, c.Max.X, foot, top)
 		}

@@ -16,29 +16,36 @@ import (
 // columns are divided into strips, one below another.
 type chunkStrips struct {
 	*planPicture
-	onlyFirstGPU bool          // only the links of GPU 0 are drawn
-	gpus         int           // GPUs whose links are drawn
-	degree       int           // tracks per GPU
-	row          vg.Length     // height of a track in points
-	cell         vg.Length     // width of a slot in points
-	strips       [][]slotRange // ranges of slots, indexed by strip
-	left         int           // slots that are not drawn
+	// onlyFirstGPU reports whether only the links of GPU 0 are drawn.
+	onlyFirstGPU bool
+	gpus         int // GPUs whose links are drawn
+	degree       int // tracks per GPU
+	// row is the height of a track in points.
+	row  vg.Length
+	cell vg.Length // width of a slot in points
+	// Ranges of slots, indexed by strip.
+	strips [][]slotRange
+	left   int // slots that are not drawn
 }
 
-// transmission is a chunk in a cell: its source and destination, and the number of its hop,
-// from 1.
+// transmission is a chunk in a cell: the GPUs where the chunk starts and ends, and the number of
+// its hop, from 1. The zero value is an idle cell.
 type transmission struct{ src, dst, hop int }
 
-// slotRange is a range of slots of a phase within a strip.
+// slotRange is a range of slots of a phase within a strip. first is counted within the phase.
 type slotRange struct{ phase, first, slots int }
 
 // Sizes in points, except maxLinkRows.
 const (
-	maxLinkRows     = 24  // with more links, only GPU 0 is drawn
-	bandWidth       = 19  // width of a reconfiguration, for a label such as "→63"
-	gpuLabelWidth   = 42  // labels to the left of the tracks
-	maxSlotWidth    = 26  // at most
-	stripMargin     = 34  // vertical space around a strip
+	// maxLinkRows is the number of links above which only those of GPU 0 are drawn.
+	maxLinkRows = 24
+	// bandWidth is the width of a reconfiguration, for a label such as "→63".
+	bandWidth = 19
+	// Labels to the left of the tracks.
+	gpuLabelWidth = 42
+	maxSlotWidth  = 26 // at most
+	// stripMargin is the vertical space around a strip.
+	stripMargin     = 34
 	maxStripsHeight = 460 // height of all strips
 )
 
@@ -49,7 +56,8 @@ var (
 	continuedColor = color.RGBA{0xbb, 0xbb, 0xbb, 0xff}
 )
 
-// newChunkStrips lays out the transmissions of a plan.
+// newChunkStrips lays out the transmissions of a plan. If all links would need too many tracks,
+// it draws only those of GPU 0, with higher tracks.
 func newChunkStrips(p *planPicture) *chunkStrips {
 	r := &chunkStrips{planPicture: p, gpus: p.GPUs, row: 11}
 	for i := range p.Phases {
@@ -57,10 +65,12 @@ func newChunkStrips(p *planPicture) *chunkStrips {
 			r.degree = max(r.degree, len(p.linksOf(i, g)))
 		}
 	}
+
 	if r.gpus*r.degree > maxLinkRows {
 		r.onlyFirstGPU, r.gpus, r.row = true, 1, 16
 	}
 	r.chooseLayout()
+
 	return r
 }
 
@@ -69,7 +79,8 @@ func newChunkStrips(p *planPicture) *chunkStrips {
 var minSlotWidths = []vg.Length{13, 9, 3, 1}
 
 // chooseLayout divides the slots into as few strips as possible, with the largest of
-// minSlotWidths that fits. Slots that do not fit even with the smallest width are omitted.
+// minSlotWidths that fits. For each minimum width and number of strips, it tries slot widths
+// from the largest down. Slots that do not fit even with the smallest width are omitted.
 func (r *chunkStrips) chooseLayout() {
 	maxStrips := max(1, int(maxStripsHeight/(vg.Length(r.gpus*r.degree)*r.row+stripMargin)))
 	for _, minWidth := range minSlotWidths {
@@ -90,15 +101,20 @@ const stripWidth = sheet.ContentWidth - gpuLabelWidth - 1
 // splitIntoStrips divides the slots into at most n strips with slots of the given width. left
 // is the number of slots that do not fit.
 func (r *chunkStrips) splitIntoStrips(width vg.Length, n int) (strips [][]slotRange, left int) {
+	// space is the free width of the last strip.
 	space := vg.Length(0)
 	for i := range r.Phases {
 		for s := 0; s < r.Phases[i].Slots; {
-			if space < bandWidth+width { // a reconfiguration is followed by at least one slot
+			// A reconfiguration is followed by at least one slot.
+			if space < bandWidth+width {
 				if len(strips) == n {
 					return strips, r.Rounds - r.Parts[i].FirstRound - s
 				}
-				strips, space = append(strips, nil), stripWidth
+				strips = append(strips, nil)
+				space = stripWidth
 			}
+
+			// Put as many slots of the phase into this strip as fit.
 			space -= bandWidth
 			take := min(r.Phases[i].Slots-s, int(space/width))
 			last := &strips[len(strips)-1]
@@ -107,6 +123,7 @@ func (r *chunkStrips) splitIntoStrips(width vg.Length, n int) (strips [][]slotRa
 			space -= vg.Length(take) * width
 		}
 	}
+
 	return strips, 0
 }
 
@@ -120,6 +137,7 @@ func (r *chunkStrips) block() sheet.Block {
 		}
 		b.Plots = append(b.Plots, p)
 	}
+
 	return b
 }
 
@@ -132,62 +150,120 @@ func (r *chunkStrips) head() string {
 	if r.left > 0 {
 		what += fmt.Sprintf(": the first %d of %d slots", r.Rounds-r.left, r.Rounds)
 	}
+
 	return what
 }
 
-// plot plots a strip. Each range of slots begins with a bar for the reconfiguration, or for
-// the continued topology, with the destinations of the links. Then follow the cells; they are
-// drawn by hop, so that idle cells are lowest.
+// plot plots a strip.
+//
+// Each range of slots begins with a bar for the reconfiguration, or for the continued topology,
+// with the destinations of the links. Then follow the cells. Cells are drawn by hop, so that
+// idle cells are below all others. Ticks have the numbers of topologies and slots.
 func (r *chunkStrips) plot(strip []slotRange) *plot.Plot {
-	t := &trackChart{count: r.gpus * r.degree, barGap: 0.8, labelSize: sheet.NumberSize}
+	t := &trackChart{
+		count:     r.gpus * r.degree,
+		barGap:    0.8,
+		labelSize: sheet.NumberSize,
+	}
+
 	if r.cell < 5 {
 		t.barGap = r.cell / 10
 	}
+
+	// cells has the bars of each hop; index 0 has idle cells.
 	cells := make([][]bar, r.MaxHops+1)
 	var ticks []plot.Tick
+
+	// both reports whether a cell has space for source and destination. last is the right end of
+	// the last tick label, so that labels do not overlap.
 	both := r.fitsCell("→", 2)
 	last := math.Inf(-1)
-	style, step := sheet.Sans(sheet.NumberSize, sheet.Dim), r.numberInterval()
+	style := sheet.Sans(sheet.NumberSize, sheet.Dim)
+	step := r.numberInterval()
+
 	x := 0.0
 	for _, s := range strip {
+		// Number the topology below its reconfiguration.
 		clr := bandColor
 		if s.first > 0 {
 			clr = continuedColor
 		} else if len(r.Phases) > 1 {
-			ticks = append(ticks, plot.Tick{Value: x + bandWidth/2, Label: fmt.Sprintf("T%d", s.phase+1)})
+			ticks = append(ticks, plot.Tick{
+				Value: x + bandWidth/2,
+				Label: fmt.Sprintf("T%d", s.phase+1),
+			})
 			last = x + bandWidth/2 + float64(style.Width(ticks[len(ticks)-1].Label))/2
 		}
-		t.bars = append(t.bars, bar{t.count - 1, x, x + bandWidth - 1, 0, float64(t.count), clr, ""})
-		from, wide, sentIn := x+bandWidth, float64(r.cell), r.phaseCells(s.phase)
+
+		// Draw the reconfiguration behind all tracks.
+		t.bars = append(t.bars, bar{
+			track: t.count - 1,
+			lo:    x,
+			hi:    x + bandWidth - 1,
+			from:  0,
+			to:    float64(t.count),
+			color: clr,
+		})
+
+		from := x + bandWidth
+		wide := float64(r.cell)
+
+		sentIn := r.phaseCells(s.phase)
+
+		// Draw the links of each GPU: the destination in the bar, then a cell per slot.
 		for g := range r.gpus {
 			for k, l := range r.linksOf(s.phase, g) {
 				row := g*r.degree + k
-				t.bars = append(t.bars, bar{row, x, x + bandWidth - 1, 0.05, 0.95, clr, "→" + strconv.Itoa(l[1])})
+				t.bars = append(t.bars,
+					bar{
+						track: row,
+						lo:    x,
+						hi:    x + bandWidth - 1,
+						from:  0.05,
+						to:    0.95,
+						color: clr,
+						label: "→" + strconv.Itoa(l[1]),
+					})
+
 				for slot := range s.slots {
 					c := sentIn[row*r.Phases[s.phase].Slots+s.first+slot]
-					b := bar{row, from + wide*float64(slot), from + wide*float64(slot+1), 0.04, 0.96, sheet.Faint, ""}
+					b := bar{
+						track: row,
+						lo:    from + wide*float64(slot),
+						hi:    from + wide*float64(slot+1),
+						from:  0.04,
+						to:    0.96,
+						color: sheet.Faint,
+					}
+
 					if c.hop > 0 {
-						b.color, b.label = sheet.ToRGBA(r.hopColor(c.hop)), strconv.Itoa(c.dst)
+						b.color = sheet.ToRGBA(r.hopColor(c.hop))
+						b.label = strconv.Itoa(c.dst)
 						if both {
 							b.label = strconv.Itoa(c.src) + "→" + b.label
 						}
 					}
+
 					cells[c.hop] = append(cells[c.hop], b)
 				}
 			}
 		}
 
-		// Number the slots.
-		end := from + wide*float64(s.slots) // of the space for slot numbers; the next topology follows
+		// Number the slots. end is the right end of the space for slot numbers; the next
+		// topology follows.
+		end := from + wide*float64(s.slots)
 		for i := range s.slots {
 			slot := r.Parts[s.phase].FirstRound + s.first + i + 1
 			label := strconv.Itoa(slot)
-			mid, half := from+wide*(float64(i)+0.5), float64(style.Width(label))/2
-			if (slot == 1 || slot%step == 0) && mid-half > last+3 && mid+half <= end {
+			mid := from + wide*(float64(i)+0.5)
+			half := float64(style.Width(label)) / 2
+			if (slot == 1 || slot%step == 0) && mid-half > last+3 &&
+				mid+half <= end {
 				ticks = append(ticks, plot.Tick{Value: mid, Label: label})
 				last = mid + half
 			}
 		}
+
 		x = end
 	}
 
@@ -195,20 +271,29 @@ func (r *chunkStrips) plot(strip []slotRange) *plot.Plot {
 	for _, list := range cells {
 		t.bars = append(t.bars, list...)
 	}
+
+	// Set up the axes: a fixed scale without lines, the numbers below, the GPUs to the left.
 	p := t.plot()
 	sheet.SetRange(&p.X, 0, float64(stripWidth))
 	p.X.Width, p.Y.Width, p.X.Tick.Length, p.X.Tick.Color = 0, 0, 1, color.Transparent
 	p.X.Tick.Label.Font, p.X.Tick.Label.Color, p.X.Tick.Marker = style.Font, style.Color, plot.ConstantTicks(ticks)
+
+	// Name each GPU at the middle of its tracks.
 	var names plot.ConstantTicks
 	for g := range r.gpus {
-		names = append(names, plot.Tick{Value: float64(t.count) - float64(r.degree)*(float64(g)+0.5), Label: "GPU " + strconv.Itoa(g)})
+		names = append(names, plot.Tick{
+			Value: float64(t.count) - float64(r.degree)*(float64(g)+0.5),
+			Label: "GPU " + strconv.Itoa(g),
+		})
 	}
-	p.Y.Tick.Marker, p.Y.Tick.Label.Font = names, sheet.Sans(min(sheet.SmallSize, r.row*vg.Length(r.degree)*0.9), sheet.Ink).Font
+
+	p.Y.Tick.Marker, p.Y.Tick.Label.Font = names, sheet.Sans(min(sheet.SmallSize,
+		r.row*vg.Length(r.degree)*0.9), sheet.Ink).Font
 	return p
 }
 
-// phaseCells assigns the transmissions of a phase to cells, indexed by row*slots + slot. With
-// parallel links, the first free one is used.
+// phaseCells assigns the transmissions of a phase to cells, indexed by row*slots + slot. Row
+// g*degree + k is link k of GPU g. With parallel links, the first free one is used.
 func (r *chunkStrips) phaseCells(phase int) map[int]transmission {
 	ph := &r.Phases[phase]
 	cells := map[int]transmission{}
@@ -217,6 +302,7 @@ func (r *chunkStrips) phaseCells(phase int) map[int]transmission {
 			continue
 		}
 		for k, l := range r.linksOf(phase, t[1]) {
+			// A transmission is {slot, sender, receiver, source, destination}.
 			at := (t[1]*r.degree+k)*ph.Slots + t[0]
 			if _, taken := cells[at]; l[1] == t[2] && !taken {
 				cells[at] = transmission{t[3], t[4], r.Parts[phase].Hops[j]}
@@ -224,20 +310,25 @@ func (r *chunkStrips) phaseCells(phase int) map[int]transmission {
 			}
 		}
 	}
+
 	return cells
 }
 
-// hopColor returns the colour of a hop: light for the first, darker for later ones.
+// hopColor returns the colour of a hop, counted from 1: light for the first, darker for later
+// ones.
 func (r *chunkStrips) hopColor(hop int) color.Color {
-	const first, last = 0.9, 0.12 // shares of the colour scale
-	return sheet.Heat(first + (last-first)*float64(hop-1)/float64(max(1, r.MaxHops-1)))
+	// Shares of the colour scale.
+	const first, last = 0.9, 0.12
+	return sheet.Heat(first + (last-first)*float64(hop-1)/float64(max(1,
+		r.MaxHops-1)))
 }
 
 // addLegend explains the colours of hops; many hops share one sample with all their colours.
 func (r *chunkStrips) addLegend(s *sheet.Sheet) {
 	const few = 5
 	if r.MaxHops > few {
-		s.AddLegend(fmt.Sprintf("hops 1 to %d of a chunk, from light to dark", r.MaxHops), colorScale(func(share float64) color.Color {
+		s.AddLegend(fmt.Sprintf("hops 1 to %d of a chunk, from light to dark",
+			r.MaxHops), colorScale(func(share float64) color.Color {
 			return r.hopColor(1 + int(share*float64(r.MaxHops-1)+0.5))
 		}))
 	} else {
@@ -249,32 +340,38 @@ func (r *chunkStrips) addLegend(s *sheet.Sheet) {
 			s.AddLegend(text, sheet.BoxSample(r.hopColor(hop), 1))
 		}
 	}
+
 	s.AddLegend("idle", sheet.BoxSample(sheet.Faint, 1))
 	s.AddLegend("reconfiguration", sheet.BoxSample(bandColor, 1))
 }
 
-// readingNote returns a note that explains how to read the strips.
+// readingNote returns a note that explains how to read the strips. It mentions only what the
+// figure contains.
 func (r *chunkStrips) readingNote() string {
 	owner := "a GPU"
 	if r.onlyFirstGPU {
 		owner = "GPU 0"
 	}
-	note := "A row is a link of " + owner + "; in the grey bar of a reconfiguration stands the GPU that it leads to from then on"
+	note := "A row is a link of " + owner +
+		"; in the grey bar of a reconfiguration stands the GPU that it leads to from then on"
 	if len(r.Phases) > 1 {
 		note += ", below it the number of the topology"
 	}
+
 	switch {
 	case r.fitsCell("→", 2):
 		note += ". Cells say where a chunk comes from and where it is to go"
 	case r.fitsCell("", 1):
 		note += ". Cells say where a chunk is to go"
 	}
+
 	if r.timed() {
 		note += ". Below, reconfigurations are to scale"
 	}
 	if len(r.strips) > 1 {
 		note += "; a light bar goes on with the topology before"
 	}
+
 	return note + "."
 }
 
@@ -282,12 +379,15 @@ func (r *chunkStrips) readingNote() string {
 // sign between them.
 func (r *chunkStrips) fitsCell(sign string, gpus vg.Length) bool {
 	style := sheet.Sans(sheet.NumberSize, sheet.Ink)
-	return gpus*style.Width(strconv.Itoa(max(8, r.GPUs-1)))+style.Width(sign) <= r.cell-1
+	return gpus*style.Width(strconv.Itoa(max(8,
+		r.GPUs-1)))+style.Width(sign) <= r.cell-1
 }
 
-// numberInterval returns the interval between numbered slots: 1, 2, 5, 10, ...
+// numberInterval returns the interval between numbered slots: the smallest of 1, 2, 5, 10, ...
+// at which the numbers do not touch.
 func (r *chunkStrips) numberInterval() int {
-	minSpacing := (sheet.Sans(sheet.NumberSize, sheet.Dim).Width(strconv.Itoa(r.Rounds)) + 5) / r.cell
+	minSpacing := (sheet.Sans(sheet.NumberSize,
+		sheet.Dim).Width(strconv.Itoa(r.Rounds)) + 5) / r.cell
 	step := 1
 	for vg.Length(step) < minSpacing {
 		step = int(sheet.RoundStep(float64(step) * 2.1))

@@ -16,10 +16,12 @@ import (
 	"sim/scenarios/result"
 )
 
-// stepKind describes how the steps of phases of a kind are drawn.
+// stepKind describes how the steps of phases of one kind are drawn.
 type stepKind struct {
-	kind, text string
-	color      color.RGBA
+	// kind is the kind of the phase in the plan.
+	kind  string
+	text  string // description in the legend
+	color color.RGBA
 }
 
 // stepKinds lists the kinds of phases in the order of the legend. The last one stands for all
@@ -50,13 +52,15 @@ func (p *planPicture) addLegend(s *sheet.Sheet) {
 		s.AddLegend("latency of a step", sheet.BoxSample(sheet.Faint, 1))
 	}
 	for _, k := range stepKinds {
-		if slices.ContainsFunc(p.Phases, func(ph result.SchedulePhase) bool { return len(ph.Steps) > 0 && stepKindOf(ph.Kind) == k }) {
+		if slices.ContainsFunc(p.Phases, func(ph result.SchedulePhase) bool {
+			return len(ph.Steps) > 0 && stepKindOf(ph.Kind) == k
+		}) {
 			s.AddLegend(k.text, sheet.BoxSample(k.color, 1))
 		}
 	}
 }
 
-// timePanel plots the plan over time, to scale.
+// timePanel plots the plan over time, to scale, as one row of bars.
 func (p *planPicture) timePanel() *plot.Plot {
 	q := p.timeTracks().plot()
 	sheet.TimeAxis(&q.X, "time", 0, p.EndS, 6)
@@ -69,30 +73,46 @@ func (p *planPicture) timePanel() *plot.Plot {
 // transmission. For short steps, both have the same colour.
 func (p *planPicture) timeTracks() *trackChart {
 	t := &trackChart{count: 1, labelSize: sheet.SmallSize}
+
+	// put appends a bar of the given length in seconds.
 	at := 0.0
 	put := func(length float64, clr color.RGBA, label string) {
 		if length > 0 {
-			t.bars = append(t.bars, bar{0, at, at + length, 0, 1, clr, label})
+			t.bars = append(t.bars, bar{
+				track: 0,
+				lo:    at,
+				hi:    at + length,
+				from:  0,
+				to:    1,
+				color: clr,
+				label: label,
+			})
 		}
+
 		at += length
 	}
+
+	// Each phase has a reconfiguration, unless it reuses a topology, and then its steps.
 	for i := range p.Phases {
 		ph := &p.Phases[i]
 		if !ph.Reused {
 			put(p.DelayS, bandColor, sheet.Duration(p.DelayS, 4))
 		}
+
 		k := stepKindOf(ph.Kind)
 		for _, r := range ph.Steps {
 			if p.short(r) {
 				put(r.StepS*float64(r.Count), k.color, "")
 				continue
 			}
+
 			for range r.Count {
 				put(min(p.LatencyS, r.StepS), sheet.Faint, "")
 				put(r.StepS-min(p.LatencyS, r.StepS), k.color, "")
 			}
 		}
 	}
+
 	return t
 }
 
@@ -107,40 +127,56 @@ func byteText(bytes int64, digits int) string {
 	return sheet.Digits(float64(bytes)*u.Per, digits) + " " + u.Name
 }
 
-// bytesPanel plots the size of the longest message of each step.
+// bytesPanel plots the size of the longest message of each step. The steps are equally wide.
 func (p *planPicture) bytesPanel() *plot.Plot {
 	u := sheet.PrefixedUnit(float64(p.MaxBytes), "B")
-	const headroom = 1.16 // factor that leaves space above the bars for numbers
+
+	// headroom is the factor that leaves space above the bars for numbers.
+	const headroom = 1.16
 	top := max(float64(p.MaxBytes), 1) * headroom
 	q := p.bytesTracks(top).plot(sheet.Grid(true, false))
 	q.X.Label.Text, q.Y.Label.Text = "step", "longest, "+u.Name
 	sheet.SetRange(&q.X, 0, float64(max(p.Rounds, 1)))
 	q.X.Tick.Marker = stepMarks(p.Rounds)
 	q.Y.Tick.Length = q.X.Tick.Length
+
+	// Bars have heights relative to top, so the ticks are scaled by hand.
 	for _, tick := range (sheet.Ticker{Unit: u, Count: 4}).Ticks(0, top) {
-		q.Y.Tick.Marker = append(q.Y.Tick.Marker.(plot.ConstantTicks), plot.Tick{Value: tick.Value / top, Label: tick.Label})
+		q.Y.Tick.Marker = append(q.Y.Tick.Marker.(plot.ConstantTicks), plot.Tick{
+			Value: tick.Value / top,
+			Label: tick.Label,
+		})
 	}
+
 	q.Add(sheet.PlotFunc(p.drawSetUps))
 	sheet.AddHeading(q, fmt.Sprintf("Bytes of the longest message, step by step: %s in all%s", byteText(p.Bytes, 4), p.lines()))
 	return q
 }
 
-// stepMarks returns ticks with step numbers at the centres of steps.
+// stepMarks returns ticks with step numbers at the centres of steps: all numbers of up to 16
+// steps, else about 12 of them.
 func stepMarks(steps int) plot.ConstantTicks {
 	step, count := 1, 12
-	switch { // fewer ticks for long numbers
+
+	// Fewer ticks for long numbers.
+	switch {
 	case steps >= 1e7:
 		count = 4
 	case steps >= 1e4:
 		count = 8
 	}
+
 	if steps > 16 {
 		step = max(1, int(math.Round(sheet.RoundStep(float64(steps)/float64(count)))))
 	}
 	var out plot.ConstantTicks
 	for s := step; s <= steps; s += step {
-		out = append(out, plot.Tick{Value: float64(s) - 0.5, Label: strconv.Itoa(s)})
+		out = append(out, plot.Tick{
+			Value: float64(s) - 0.5,
+			Label: strconv.Itoa(s),
+		})
 	}
+
 	return out
 }
 
@@ -148,61 +184,111 @@ func stepMarks(steps int) plot.ConstantTicks {
 // a run that are too narrow share a bar. The bytes are printed above each bar, or once above a
 // run, if they fit.
 func (p *planPicture) bytesTracks(top float64) *trackChart {
-	t := &trackChart{count: 1, labelSize: sheet.NumberSize + 0.5, labelsAbove: true}
+	t := &trackChart{
+		count:       1,
+		labelSize:   sheet.NumberSize + 0.5,
+		labelsAbove: true,
+	}
+
+	// wide is the width of a step in points.
 	wide := sheet.ContentWidth / vg.Length(max(p.Rounds, 1))
-	const narrow = 4 // points
+	// Steps narrower than this many points share a bar.
+	const narrow = 4
 	if wide >= narrow {
 		t.barGap = min(wide/5, 4)
 	}
+
 	at := 0.0
 	for i := range p.Phases {
 		ph := &p.Phases[i]
 		clr := stepKindOf(ph.Kind).color
 		for _, r := range ph.Steps {
-			high, n, text := float64(r.Bytes)/top, r.Count, byteText(r.Bytes, 3)
+			// Print the bytes above each step if they fit (each), otherwise once above the run,
+			// with a bar of no height.
+			high := float64(r.Bytes) / top
+			n := r.Count
+			text := byteText(r.Bytes, 3)
 			end := at + float64(n)
-			each := wide >= narrow && sheet.Sans(t.labelSize, sheet.Ink).Width(text) <= wide-4
+			each := wide >= narrow && sheet.Sans(t.labelSize,
+				sheet.Ink).Width(text) <= wide-4
+
 			if !each {
-				t.bars = append(t.bars, bar{0, at, end, high, high, clr, text})
+				t.bars = append(t.bars, bar{
+					track: 0,
+					lo:    at,
+					hi:    end,
+					from:  high,
+					to:    high,
+					color: clr,
+					label: text,
+				})
+
 				text = ""
 			}
+
+			// Divide the run into n bars of equal width.
 			if wide < narrow {
 				n = 1
 			}
 			for at < end {
 				next := at + (end-at)/float64(n)
-				t.bars = append(t.bars, bar{0, at, next, 0, max(high, 0.005), clr, text})
+				t.bars = append(t.bars,
+					bar{
+						track: 0,
+						lo:    at,
+						hi:    next,
+						from:  0,
+						to:    max(high, 0.005),
+						color: clr,
+						label: text,
+					})
+
 				at, n = next, n-1
 			}
 		}
 	}
+
 	return t
 }
 
 // timed reports whether the duration of a slot is known and the end of the plan can be drawn.
+// Plans read from files may lack durations.
 func (p *planPicture) timed() bool {
 	return p.SlotS > 0 && p.EndS >= minPlottedTime && p.EndS <= sheet.DrawableLimit
 }
 
 // busyPanel plots the share of links that carry a chunk over time, with reconfigurations to
-// scale if their duration is known. It returns nil if the plan lacks this information.
+// scale if their duration is known, otherwise over slots. It returns nil if the plan lacks the
+// number of busy links.
 func (p *planPicture) busyPanel() *plot.Plot {
 	mean := p.share()
 	if math.IsNaN(mean) {
 		return nil
 	}
+
+	// Plot over time if the duration of a slot is known, otherwise over slots.
 	q := sheet.NewPlot("slot", "links busy")
 	sheet.SetRange(&q.Y, 0, 1)
-	q.Y.Tick.Marker = sheet.FixedTicks([]float64{0, 0.5, 1}, []string{"0 %", "50 %", "100 %"})
-	head, marks := fmt.Sprintf("Links that carry a chunk: %s of all slots%s", sheet.Percent(mean), p.lines()), p.drawSetUps
+	q.Y.Tick.Marker = sheet.FixedTicks([]float64{0, 0.5, 1},
+		[]string{"0 %", "50 %", "100 %"})
+	head := fmt.Sprintf("Links that carry a chunk: %s of all slots%s",
+		sheet.Percent(mean), p.lines())
+
+	marks := p.drawSetUps
 	if p.timed() {
-		head = fmt.Sprintf("Links that carry a chunk, in time: %s of all slots; grey are reconfigurations, to scale", sheet.Percent(mean))
+		head = fmt.Sprintf("Links that carry a chunk, in time: %s of all slots; "+
+			"grey are reconfigurations, to scale", sheet.Percent(mean))
 		marks = p.drawDelays
 		sheet.TimeAxis(&q.X, "time", 0, p.EndS, 10)
 	} else {
 		sheet.SetRange(&q.X, 0, float64(p.Rounds))
-		q.X.Tick.Marker = sheet.Ticker{Unit: sheet.NoUnit, Count: 10, IntegersOnly: true}
+		q.X.Tick.Marker = sheet.Ticker{
+			Unit:         sheet.NoUnit,
+			Count:        10,
+			IntegersOnly: true,
+		}
 	}
+
 	q.Add(sheet.Grid(true, false), p.busyLine(), sheet.PlotFunc(marks))
 	sheet.AddHeading(q, head)
 	return q
@@ -217,10 +303,12 @@ func (p *planPicture) drawDelays(c draw.Canvas, q *plot.Plot) {
 			bars.Add(x(part.FromS-p.DelayS), x(part.FromS), c.Min.Y, c.Max.Y)
 		}
 	}
+
 	bars.Fill(c, bandColor)
 }
 
-// lines explains the vertical lines of drawSetUps.
+// lines explains the vertical lines of drawSetUps, for a heading. It returns "" if there are no
+// such lines.
 func (p *planPicture) lines() string {
 	if len(p.Topologies) > 1 {
 		return "; lines are reconfigurations"
@@ -232,7 +320,8 @@ func (p *planPicture) lines() string {
 func (p *planPicture) share() float64 {
 	busy, links := 0, 0
 	for i, part := range p.Parts {
-		busy, links = busy+part.Busy, links+len(p.Phases[i].Busy)*len(p.Phases[i].Edges)
+		busy = busy + part.Busy
+		links = links + len(p.Phases[i].Busy)*len(p.Phases[i].Edges)
 	}
 	return float64(busy) / float64(links)
 }
@@ -241,15 +330,21 @@ func (p *planPicture) share() float64 {
 // pixel, each pixel shows the mean of its slots.
 func (p *planPicture) busyLine() *plotter.Line {
 	timed := p.timed()
+	// at returns the position of a slot on the x axis, in seconds or slots.
 	at := func(phase, slot int) float64 {
 		if timed {
 			return p.Parts[phase].FromS + float64(slot)*p.SlotS
 		}
 		return float64(p.Parts[phase].FirstRound + slot)
 	}
+
 	line := &plotter.Line{StepStyle: plotter.PostStep, FillColor: sheet.SkyBlue}
+
+	// per is the number of slots per pixel.
 	const dots = sheet.ContentWidth / sheet.Pixel
-	per := max(1, int(math.Ceil(float64(p.Rounds)/float64(dots)))) // slots per pixel
+
+	// Slots that share a pixel become one step with their mean; per is their number.
+	per := max(1, int(math.Ceil(float64(p.Rounds)/float64(dots))))
 	for i := range p.Phases {
 		ph := &p.Phases[i]
 		for s := 0; s < len(ph.Busy); s += per {
@@ -257,20 +352,30 @@ func (p *planPicture) busyLine() *plotter.Line {
 			for _, v := range ph.Busy[s : s+n] {
 				sum += v
 			}
-			line.XYs = append(line.XYs, plotter.XY{X: at(i, s), Y: float64(sum) / float64(n*max(1, len(ph.Edges)))})
+			line.XYs = append(line.XYs, plotter.XY{
+				X: at(i, s),
+				Y: float64(sum) / float64(n*max(1, len(ph.Edges))),
+			})
 		}
-		line.XYs = append(line.XYs, plotter.XY{X: at(i, max(len(ph.Busy), ph.Slots))})
+
+		// The line is 0 during the following reconfiguration.
+		line.XYs = append(line.XYs, plotter.XY{X: at(i,
+			max(len(ph.Busy), ph.Slots))})
 	}
+
 	return line
 }
 
-// drawSetUps draws a line at the first slot or step of each topology except the first.
+// drawSetUps draws a line at the first slot or step of each topology except the first. Phases
+// that reuse the previous topology have no line.
 func (p *planPicture) drawSetUps(c draw.Canvas, q *plot.Plot) {
-	const minDistance = 3 // points; closer lines would be indistinguishable
+	// minDistance is in points: closer lines would be indistinguishable.
+	const minDistance = 3
 	x, _ := q.Transforms(&c)
 	last := vg.Length(math.Inf(-1))
 	for i, part := range p.Parts {
-		if at := x(float64(part.FirstRound)); i > 0 && !p.Phases[i].Reused && at-last >= minDistance {
+		if at := x(float64(part.FirstRound)); i > 0 && !p.Phases[i].Reused &&
+			at-last >= minDistance {
 			sheet.VLine(c, sheet.Line(sheet.Ink, 0.8), at)
 			last = at
 		}

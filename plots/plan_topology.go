@@ -12,21 +12,30 @@ import (
 	"sim/plots/sheet"
 )
 
-// topology draws the links of topology i: as arrows between GPUs on a circle, or as a matrix
-// if there are many GPUs. high is the maximum height in points.
+// topology draws the links of topology i: as arrows between GPUs on a circle, or as a matrix if
+// there are many GPUs. high is the maximum height in points. If the plan does not list the
+// links, the picture has only their number.
 func (p *planPicture) topology(c draw.Canvas, i int, high vg.Length) {
 	set := &p.Topologies[i]
 	size := c.Size()
-	side := max(min(size.X, size.Y, high), 40) // the same in all pictures of a figure
+
+	// The same in all pictures of a figure.
+	side := max(min(size.X, size.Y, high), 40)
 	switch {
 	case set.Unlisted > 0:
-		style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Dim), draw.XLeft, draw.YTop)
-		c.FillText(style, sheet.Point(c.Min.X, c.Max.Y-6), sheet.Fit(style, text.Plural(set.Unlisted, "link")+", too many to draw", size.X))
+		style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Dim), draw.XLeft,
+			draw.YTop)
+		c.FillText(style, sheet.Point(c.Min.X, c.Max.Y-6),
+			sheet.Fit(style, text.Plural(set.Unlisted, "link")+", too many to draw",
+				size.X))
 		return
+
 	case p.GPUs > maxCircleGPUs:
 		p.matrix(c, set.Links)
 		return
 	}
+
+	// Place the GPUs on a circle, clockwise from the top. node is the radius of a GPU in points.
 	n := p.GPUs
 	radius := side/2 - 10
 	mid := c.Center()
@@ -34,16 +43,22 @@ func (p *planPicture) topology(c draw.Canvas, i int, high vg.Length) {
 		sin, cos := math.Sincos(math.Pi/2 - 2*math.Pi*float64(g)/float64(n))
 		return sheet.Point(mid.X+radius*vg.Length(cos), mid.Y+radius*vg.Length(sin))
 	}
+
 	node := min(9, radius*math.Pi/vg.Length(n)*0.9)
+
+	// Draw the links. Links are sorted, so parallel ones are adjacent and become one arrow.
 	links, offsets := set.Links, set.Offsets
 	for i := 0; i < len(links); {
 		j := i + 1
 		for j < len(links) && links[j] == links[i] {
 			j++
 		}
-		p.arrow(c, at(links[i][0]), at(links[i][1]), mid, node, offsetColor(links[i], offsets, n), j-i)
+		p.arrow(c, at(links[i][0]), at(links[i][1]), mid, node,
+			offsetColor(links[i], offsets, n), j-i)
 		i = j
 	}
+
+	// Draw the GPUs on top.
 	style := sheet.Centered(min(sheet.SmallSize, node*1.05), sheet.Ink)
 	for g := range n {
 		disc(c, at(g), node, sheet.BlueTint)
@@ -51,7 +66,8 @@ func (p *planPicture) topology(c draw.Canvas, i int, high vg.Length) {
 	}
 }
 
-// offsetColor returns the colour of a link by its offset in a circulant topology.
+// offsetColor returns the colour of a link by its offset in a circulant topology of n GPUs.
+// Links without such an offset are blue.
 func offsetColor(link [2]int, offsets []int, n int) color.Color {
 	colors := []color.Color{sheet.Blue, sheet.Vermillion, sheet.Green, sheet.Purple}
 	for i, o := range offsets {
@@ -66,11 +82,16 @@ func offsetColor(link [2]int, offsets []int, n int) color.Color {
 func disc(c draw.Canvas, at vg.Point, radius vg.Length, clr color.Color) {
 	sheet.Disc(c, at, radius, clr)
 	c.SetLineStyle(draw.LineStyle{Width: 0.8})
-	c.DrawGlyphNoClip(draw.GlyphStyle{Color: sheet.Ink, Radius: radius, Shape: draw.RingGlyph{}}, at)
+	c.DrawGlyphNoClip(draw.GlyphStyle{
+		Color:  sheet.Ink,
+		Radius: radius,
+		Shape:  draw.RingGlyph{},
+	}, at)
 }
 
-// arrow draws parallel links between two GPUs, to the right of the line between them, so that
-// the two directions are separate. A link from a GPU to itself is a loop on the outside.
+// arrow draws parallel links between two GPUs as one arrow whose width grows with their number.
+// The arrow is to the right of the line between the GPUs, so that the two directions are
+// separate. A link from a GPU to itself is a loop on the outside of the circle around mid.
 func (p *planPicture) arrow(c draw.Canvas, a, b, mid vg.Point, node vg.Length, clr color.Color, links int) {
 	style := sheet.Line(clr, 1.1+0.9*vg.Length(links-1))
 	if a == b {
@@ -80,11 +101,20 @@ func (p *planPicture) arrow(c draw.Canvas, a, b, mid vg.Point, node vg.Length, c
 		c.Stroke(ring)
 		return
 	}
-	const sideOffset, long, half = 1.6, 6, 2.6 // points: distance from the centre line; length and half width of the arrow head
+
+	const (
+		// sideOffset is the distance from the line between the GPUs, in points.
+		sideOffset = 1.6
+		// Points: length of the arrow head.
+		long = 6
+		// Points: half the width of the arrow head.
+		half = 2.6
+	)
 	d := b.Sub(a)
 	off := sheet.WithLength(sheet.Point(d.Y, -d.X), sideOffset)
 	from := a.Add(off).Add(sheet.WithLength(d, node))
-	neck := sheet.ArrowHead(c, clr, b.Add(off).Sub(sheet.WithLength(d, node)), d, long, half)
+	neck := sheet.ArrowHead(c, clr, b.Add(off).Sub(sheet.WithLength(d, node)), d,
+		long, half)
 	c.StrokeLine2(style, from.X, from.Y, neck.X, neck.Y)
 }
 
@@ -95,13 +125,20 @@ func (p *planPicture) matrix(c draw.Canvas, links [][2]int) {
 	for g := range p.GPUs {
 		names = append(names, strconv.Itoa(g))
 	}
+
 	var all []matrixCell
 	for i, l := range links {
-		s := matrixCell{l[0], l[1], circuitColor, ""}
+		s := matrixCell{
+			row:    l[0],
+			column: l[1],
+			color:  circuitColor,
+		}
+
 		if i > 0 && links[i-1] == l {
 			s.color = sheet.Vermillion
 		}
 		all = append(all, s)
 	}
+
 	drawMatrix(c, names, "", all)
 }

@@ -9,6 +9,9 @@ import (
 	"sim/scenarios/result"
 )
 
+// A result.Series is a step function: value i holds from time i to time i+1. The functions of
+// this file evaluate such functions and convert them to polylines.
+
 // stepLine returns s between lo and hi seconds as a polyline. x and y convert seconds and
 // values to the canvas. The result has at most a few points per pixel.
 func stepLine(s *result.Series, lo, hi float64, x, y func(float64) vg.Length) []vg.Point {
@@ -16,16 +19,22 @@ func stepLine(s *result.Series, lo, hi float64, x, y func(float64) vg.Length) []
 	pts := []vg.Point{sheet.Point(x(lo), y(value))}
 	for i, t := range s.TimeS {
 		if t > lo && t < hi {
-			pts = append(pts, sheet.Point(x(t), y(value)), sheet.Point(x(t), y(s.Value[i])))
+			// Each step is a horizontal and a vertical segment.
+			pts = append(pts, sheet.Point(x(t), y(value)),
+				sheet.Point(x(t), y(s.Value[i])))
 			value = s.Value[i]
 		}
 	}
+
 	return sheet.ThinPoints(append(pts, sheet.Point(x(hi), y(value))))
 }
 
 // valueAt returns the value of s at time t in seconds; it is 0 before the first step.
 func valueAt(s *result.Series, t float64) float64 {
-	if next := sort.Search(len(s.TimeS), func(i int) bool { return s.TimeS[i] > t }); next > 0 {
+	// next is the index of the first step after t.
+	if next := sort.Search(len(s.TimeS), func(i int) bool {
+		return s.TimeS[i] > t
+	}); next > 0 {
 		return s.Value[next-1]
 	}
 	return 0
@@ -52,8 +61,11 @@ func activeRange(s *result.Series) (from, to float64, ok bool) {
 		if !ok {
 			from, ok = s.TimeS[i], true
 		}
+
+		// The last positive step ends where the next one starts.
 		to = s.TimeS[min(i+1, len(s.TimeS)-1)]
 	}
+
 	return from, to, ok
 }
 
@@ -77,8 +89,10 @@ func withoutShortSteps(s *result.Series, minSeconds float64) *result.Series {
 	out := &result.Series{}
 	for i, t := range s.TimeS {
 		if i+1 == len(s.TimeS) || s.TimeS[i+1]-t >= minSeconds {
-			out.TimeS, out.Value = append(out.TimeS, t), append(out.Value, s.Value[i])
+			out.TimeS = append(out.TimeS, t)
+			out.Value = append(out.Value, s.Value[i])
 		}
 	}
+
 	return out
 }

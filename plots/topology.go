@@ -15,24 +15,30 @@ import (
 // maxTopologyCharts limits the number of topologies in a figure.
 const maxTopologyCharts = 12
 
-// topologyChart is a topology with the policies that selected it.
+// topologyChart is a topology with the policies that selected it. The embedded Wiring arranges
+// the pods.
 type topologyChart struct {
-	topology    *result.Topology
-	policies    []string
-	ports       float64             // ports of all replicas, as in the table; 0 if unknown
-	count       map[[2]int]int      // circuits, indexed by pair of pods, the lower index first
-	peer        map[int]peerBundles // bundles to DP peers, indexed by pod
-	maxCircuits int                 // maximum number of circuits of a bundle in the figure
+	topology *result.Topology
+	policies []string
+	// ports is the number of ports of all replicas, as in the table of results; 0 if unknown.
+	ports float64
+	// count is the number of circuits, indexed by pair of pods, the lower index first.
+	count map[[2]int]int
+	// peer has the bundles to DP peers, indexed by pod.
+	peer map[int]peerBundles
+	// maxCircuits is the maximum number of circuits of a bundle in the figure.
+	maxCircuits int
 
 	*result.Wiring
 }
 
 // peerBundles are the bundles from a pod to its DP peers: circuits per bundle, and number of
-// bundles.
+// bundles. All of them have the same size.
 type peerBundles struct{ circuits, copies int }
 
 // topologyFigure shows the circuits that each policy selected. Policies with the same circuits
-// share a chart.
+// share a chart. With several jobs, the topology of each job is next to the common one if all
+// fit.
 func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	charts := topologyCharts(doc, d)
 	if len(charts) == 0 {
@@ -45,18 +51,26 @@ func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 	}
 
 	// Show each job separately if there are few.
-	const abreast = 2 // maximum number of jobs whose topologies fit next to the common one
+	// abreast is the maximum number of jobs whose topologies fit next to the common one.
+	const abreast = 2
 	if jobs > 0 && jobs <= abreast && len(charts)*(1+jobs) <= maxTopologyCharts {
 		charts = withJobs(charts, doc, d)
 	} else {
 		jobs = 0
 	}
 
-	// All charts have the same form and the same line widths, so that they are comparable.
+	// All charts have the same form and the same line widths, so that they are comparable. Find
+	// the most general form, the largest bundle and the largest arrangement.
 	charts = sheet.First(s, charts, maxTopologyCharts, "different topologies")
-	maxCircuits, peers, form, columns, rows := 1, false, result.RowForm, 0, 1
+	maxCircuits := 1
+	peers := false
+	form := result.RowForm
+	columns := 0
+
+	rows := 1
 	for _, c := range charts {
-		columns, rows = max(columns, c.Columns), max(rows, c.Rows)
+		columns = max(columns, c.Columns)
+		rows = max(rows, c.Rows)
 		peers = peers || len(c.peer) > 0
 		for _, n := range c.count {
 			maxCircuits = max(maxCircuits, n)
@@ -64,27 +78,42 @@ func topologyFigure(doc *result.Document, d *result.Detail, add addFigure) {
 		for _, t := range c.peer {
 			maxCircuits = max(maxCircuits, t.circuits)
 		}
-		form = max(form, c.Form) // one form for all charts, so that they are comparable
+		form = max(form, c.Form)
 	}
+
 	if n := charts[0].replicas(); n > 1 {
 		s.Note("Ports above a picture are those of all %.0f replicas; one of them is drawn for all.", n)
 	}
 	explainTopology(s, form, peers, maxCircuits)
 
-	// Draw the charts.
-	block := sheet.Block{Cols: max(2, 1+jobs), Height: [...]vg.Length{result.RowForm: 72 * vg.Length(rows), result.RingForm: 250, result.MatrixForm: 300}[form]}
+	// Draw the charts. Their height depends on the form.
+	block := sheet.Block{
+		Cols: max(2, 1+jobs),
+		Height: [...]vg.Length{
+			result.RowForm:    72 * vg.Length(rows),
+			result.RingForm:   250,
+			result.MatrixForm: 300,
+		}[form],
+	}
+
 	if len(charts) == 1 || form == result.RowForm && columns > 6 {
 		block.Cols = 1
 	}
 	for _, c := range charts {
 		c.maxCircuits = maxCircuits
-		block.Plots = append(block.Plots, sheet.NewPicture(c.head(sheet.ContentWidth/vg.Length(block.Cols)-20), func(cv draw.Canvas) { c.paint(cv, form) }))
+		block.Plots = append(block.Plots,
+			sheet.NewPicture(c.head(sheet.ContentWidth/vg.Length(block.Cols)-20),
+				func(cv draw.Canvas) {
+					c.paint(cv, form)
+				}))
 	}
+
 	s.Blocks = []sheet.Block{block}
 	add("topology", s)
 }
 
-// withJobs inserts the circuits of each job after the chart of all jobs.
+// withJobs inserts the circuits of each job after the chart of all jobs. The policy of such a
+// chart is the name of the job.
 func withJobs(charts []*topologyChart, doc *result.Document, d *result.Detail) []*topologyChart {
 	var out []*topologyChart
 	for _, c := range charts {
@@ -94,16 +123,19 @@ func withJobs(charts []*topologyChart, doc *result.Document, d *result.Detail) [
 			job := newChart(p.Jobs[i].Topology)
 			job.policies = []string{p.Jobs[i].Policy}
 			if r := doc.Row(p.Policy); r != nil {
-				job.ports = r.Metrics[result.OfJob(p.Jobs[i].Policy, result.PortsUsed)]
+				job.ports = r.Metrics[result.OfJob(p.Jobs[i].Policy,
+					result.PortsUsed)]
 			}
 			out = append(out, job)
 		}
 	}
+
 	return out
 }
 
 // topologyCharts groups policies by topology, in the order of the document. Topologies of
-// several jobs are not grouped: they are sums, which can be equal by coincidence.
+// several jobs are not grouped: they are sums over jobs, and equal sums do not imply equal
+// topologies of the jobs.
 func topologyCharts(doc *result.Document, d *result.Detail) []*topologyChart {
 	var charts []*topologyChart
 	for i := range d.Policies {
@@ -111,9 +143,13 @@ func topologyCharts(doc *result.Document, d *result.Detail) []*topologyChart {
 		if p.Topology == nil || len(p.Topology.Pods) == 0 {
 			continue
 		}
+
+		// Find a chart with the same pods and circuits.
 		at := slices.IndexFunc(charts, func(c *topologyChart) bool {
-			return len(p.Jobs) == 0 && slices.Equal(c.topology.Pods, p.Topology.Pods) && slices.Equal(c.topology.Pairs, p.Topology.Pairs)
+			return len(p.Jobs) == 0 && slices.Equal(c.topology.Pods,
+				p.Topology.Pods) && slices.Equal(c.topology.Pairs, p.Topology.Pairs)
 		})
+
 		if at < 0 {
 			at = len(charts)
 			charts = append(charts, newChart(p.Topology))
@@ -121,22 +157,35 @@ func topologyCharts(doc *result.Document, d *result.Detail) []*topologyChart {
 				charts[at].ports = r.Metrics[result.PortsUsed]
 			}
 		}
+
 		charts[at].policies = append(charts[at].policies, p.Policy)
 	}
+
 	return charts
 }
 
-// newChart returns the chart of a topology.
+// newChart returns the chart of a topology. It separates circuits between drawn pods from
+// circuits to DP peers.
 func newChart(t *result.Topology) *topologyChart {
-	c := &topologyChart{topology: t, count: map[[2]int]int{}, peer: map[int]peerBundles{}, Wiring: t.Wiring()}
+	c := &topologyChart{
+		topology: t,
+		count:    map[[2]int]int{},
+		peer:     map[int]peerBundles{},
+		Wiring:   t.Wiring(),
+	}
+
 	for _, p := range t.Pairs {
+		// Bundles to DP peers leave the drawn replica.
 		if p.DP || p.A == p.B {
 			s := c.peer[p.A]
-			c.peer[p.A] = peerBundles{s.circuits + p.Circuits, max(s.copies, p.Copies, 1)}
+			c.peer[p.A] = peerBundles{s.circuits + p.Circuits,
+				max(s.copies, p.Copies, 1)}
 			continue
 		}
+
 		c.count[[2]int{min(p.A, p.B), max(p.A, p.B)}] += p.Circuits
 	}
+
 	return c
 }
 
@@ -148,7 +197,8 @@ func (c *topologyChart) drawn() (used, total int) {
 	return used, total
 }
 
-// replicas returns the number of replicas that the drawn one represents.
+// replicas returns the number of replicas that the drawn one represents: the ports in the table
+// of results divided by the ports of the drawn pods.
 func (c *topologyChart) replicas() float64 {
 	used, _ := c.drawn()
 	return max(1, c.ports/float64(max(1, used)))
@@ -158,7 +208,9 @@ func (c *topologyChart) replicas() float64 {
 // width.
 func (c *topologyChart) head(width vg.Length) string {
 	used, total := c.drawn()
-	suffix := fmt.Sprintf(": %.0f of %.0f ports", c.replicas()*float64(used), c.replicas()*float64(total))
+	suffix := fmt.Sprintf(": %.0f of %.0f ports", c.replicas()*float64(used),
+		c.replicas()*float64(total))
 	style := sheet.Bold(sheet.HeadingSize, sheet.Ink)
-	return sheet.Fit(style, strings.Join(c.policies, ", "), width-style.Width(suffix)) + suffix
+	return sheet.Fit(style, strings.Join(c.policies, ", "),
+		width-style.Width(suffix)) + suffix
 }

@@ -18,9 +18,12 @@ import (
 
 // SpanKind describes how spans of a kind are drawn.
 type SpanKind struct {
-	Name, Text string // in the data, and in legends
-	Color      color.RGBA
-	Row        int // 0 is work; transfers are thin bars below the work, in rows from 1
+	// Name is the kind of the spans in the data.
+	Name  string
+	Text  string     // description in legends
+	Color color.RGBA // colour of the bars
+	// Row is 0 for work. Transfers are thin bars below the work, in rows numbered from 1.
+	Row int
 }
 
 // SpanKinds returns the kinds of spans with their own colour, in the order of legends. All
@@ -45,7 +48,9 @@ var spanKinds = []SpanKind{
 
 // findSpanKind returns the description of a kind.
 func findSpanKind(name string) SpanKind {
-	if at := slices.IndexFunc(spanKinds, func(k SpanKind) bool { return k.Name == name }); at >= 0 {
+	if at := slices.IndexFunc(spanKinds, func(k SpanKind) bool {
+		return k.Name == name
+	}); at >= 0 {
 		return spanKinds[at]
 	}
 	return SpanKind{Name: name, Color: sheet.Dim}
@@ -77,14 +82,15 @@ func usedKinds(tracks []result.Track) (known, others []SpanKind) {
 			delete(seen, k.Name)
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(seen)) {
 		others = append(others, findSpanKind(name))
 	}
 	return known, others
 }
 
-// addKindLegend adds the kinds of tracks to the legend. If there are many unknown kinds, they
-// share an entry.
+// addKindLegend adds the kinds of tracks to the legend. Kinds without their own colour share an
+// entry, which lists their names if they are few.
 func addKindLegend(s *sheet.Sheet, tracks []result.Track) {
 	known, others := usedKinds(tracks)
 	for _, k := range known {
@@ -94,6 +100,7 @@ func addKindLegend(s *sheet.Sheet, tracks []result.Track) {
 		}
 		s.AddLegend(k.Text, sheet.BoxSample(k.Color, height))
 	}
+
 	var names []string
 	for _, k := range others {
 		names = append(names, sheet.Plain(k.Name))
@@ -106,9 +113,10 @@ func addKindLegend(s *sheet.Sheet, tracks []result.Track) {
 	}
 }
 
-// traceFigure draws the timeline of a simulation.
+// traceFigures draws the timeline on the ideal fabric and under the best policy.
 func traceFigures(doc *result.Document, d *result.Detail, add addFigure) {
-	traceFigure(&d.Reference, "trace-reference", "Execution trace on the ideal fabric", add)
+	traceFigure(&d.Reference, "trace-reference",
+		"Execution trace on the ideal fabric", add)
 	if best := fastest(doc, d, hasSpans); best != nil {
 		title := "Execution trace under " + best.Policy
 		if len(d.Policies) > 1 {
@@ -118,62 +126,85 @@ func traceFigures(doc *result.Document, d *result.Detail, add addFigure) {
 	}
 }
 
-// fastest returns the best simulation that wanted accepts, as ranked by the document and else
-// by makespan. If wanted accepts no simulation, it returns nil.
-func fastest(doc *result.Document, d *result.Detail, wanted func(*result.Simulation) bool) *result.Simulation {
+// fastest returns the best simulation that wanted accepts, or nil if it accepts none. The best
+// simulation is the winner of the document if wanted accepts it, else the one with the shortest
+// makespan.
+func fastest(
+	doc *result.Document,
+	d *result.Detail,
+	wanted func(*result.Simulation) bool,
+) *result.Simulation {
 	if i, _ := doc.Winner(); i >= 0 {
 		if p := d.Simulation(doc.Rows[i].Policy); p != nil && wanted(p) {
 			return p
 		}
 	}
+
 	var best *result.Simulation
 	for i := range d.Policies {
-		if p := &d.Policies[i]; wanted(p) && (best == nil || p.MakespanS < best.MakespanS) {
+		if p := &d.Policies[i]; wanted(p) &&
+			(best == nil || p.MakespanS < best.MakespanS) {
 			best = p
 		}
 	}
+
 	return best
 }
 
 // hasSpans reports whether a simulation has a timeline.
 func hasSpans(p *result.Simulation) bool {
-	return slices.ContainsFunc(p.Tracks, func(l result.Track) bool { return len(l.Spans) > 0 })
+	return slices.ContainsFunc(p.Tracks, func(l result.Track) bool {
+		return len(l.Spans) > 0
+	})
 }
 
+// traceFigure draws the timeline of a simulation, if it has one. name is the file name.
 func traceFigure(p *result.Simulation, name, title string, add addFigure) {
 	const (
-		shown                = 24     // tracks; more would be illegible, and a note has their number
-		minHeight, maxHeight = 14, 40 // height of a track in points, with many and with few tracks
-		panel                = 220    // height of a plot with many tracks, in points
+		// shown is the maximum number of tracks. More would be illegible; a note has their number.
+		shown = 24
+		// minHeight is the height of a track in points, with many tracks.
+		minHeight = 14
+		// maxHeight is the height of a track in points, with few tracks.
+		maxHeight = 40
+		// Height of a plot with many tracks, in points.
+		panel = 220
 	)
+
 	if !hasSpans(p) {
 		return
 	}
 
-	// Legend and notes.
+	// Start the sheet with legend and notes.
 	s := &sheet.Sheet{Title: title}
 	tracks := sheet.First(s, p.Tracks, shown, "stages")
 	addKindLegend(s, tracks)
 	s.AddLegend("end of the iteration", sheet.LineSample(endLine))
 	s.Note("Numbers count micro-batches. Thin bars are what the stage sends to other pods.")
 
-	// The whole iteration, and below it both ends enlarged if numbers would not fit.
+	// Choose the range of time and the height of a plot.
 	end := max(p.MakespanS, lastEnd(tracks, func(result.Span) bool { return true }))
-	height := max(min(max(minHeight, panel/vg.Length(len(tracks))), maxHeight)*vg.Length(len(tracks)), 72)
+	height := max(min(max(minHeight, panel/vg.Length(len(tracks))),
+		maxHeight)*vg.Length(len(tracks)), 72)
 	part := func(head string, from, to float64, count int, grouped bool) *plot.Plot {
 		q := trackPlot(tracks, from, to, count, p.MakespanS, grouped)
 		sheet.AddHeading(q, head)
 		return q
 	}
-	s.Add(height, part("The whole iteration: "+sheet.Duration(p.MakespanS, 4)+computing(p), 0, end, 10, true))
+
+	// Draw the whole iteration, and below it both ends enlarged if numbers would not fit.
+	s.Add(height, part("The whole iteration: "+sheet.Duration(p.MakespanS,
+		4)+computing(p), 0, end, 10, true))
 	if z := zoom(tracks, end); z != nil {
-		s.Add(height, part("Start of the iteration", z.start[0], z.start[1], 5, false), part("End of the iteration", z.end[0], z.end[1], 4, true))
+		s.Add(height, part("Start of the iteration", z.start[0], z.start[1], 5,
+			false), part("End of the iteration", z.end[0], z.end[1], 4, true))
 	}
+
 	add(name, s)
 }
 
-// computing describes the mean share of the iteration in which stages compute. It returns ""
-// if tasks of a stage overlap, as in traces of other tools.
+// computing describes the mean share of the iteration in which stages compute. It returns "" if
+// tasks of a stage overlap, as in traces of other tools, because the share would exceed 1.
 func computing(p *result.Simulation) string {
 	busy := 0.0
 	for _, s := range allSpans(p.Tracks) {
@@ -181,10 +212,13 @@ func computing(p *result.Simulation) string {
 			busy += s.EndS - s.StartS
 		}
 	}
+
+	// The share exceeds 1 if tasks of a stage overlap.
 	share := busy / p.MakespanS / float64(len(p.Tracks))
 	if !(share <= 1) {
 		return ""
 	}
+
 	return ", of which stages compute for " + sheet.Percent(share)
 }
 
@@ -210,20 +244,27 @@ type zoomWindows struct{ start, end [2]float64 }
 func zoom(tracks []result.Track, end float64) *zoomWindows {
 	work := shortestWork(tracks)
 	const (
-		wholeWorks = 60 // spans side by side on the width of a figure
-		zoomWorks  = 30 // spans side by side on half the width
-		before     = 0.6
+		// wholeWorks and zoomWorks are the numbers of spans that fit side by side on the width of
+		// a figure and on half the width, each with a legible number.
+		wholeWorks = 60
+		zoomWorks  = 30
+		// before is the share of the last window that precedes the end of all work.
+		before = 0.6
 	)
+
 	if end <= wholeWorks*work {
 		return nil
 	}
 	width := min(zoomWorks*work, end/2)
-	from := max(0, min(end-width, lastEnd(tracks, isWork)-before*width)) // includes some work before the transfers at the end
+
+	// The window at the end includes some work before the last transfers.
+	from := max(0, min(end-width, lastEnd(tracks, isWork)-before*width))
+
 	return &zoomWindows{[2]float64{0, width}, [2]float64{from, end}}
 }
 
-// shortestWork returns the median duration of the kind of work with the shortest one, or
-// infinity if there is no work.
+// shortestWork returns a typical short duration of work in seconds: the smallest median duration
+// of all kinds of work. Without work it returns infinity.
 func shortestWork(tracks []result.Track) float64 {
 	byKind := map[string][]float64{}
 	for _, s := range allSpans(tracks) {
@@ -231,11 +272,15 @@ func shortestWork(tracks []result.Track) float64 {
 			byKind[s.Kind] = append(byKind[s.Kind], d)
 		}
 	}
+
 	shortest := math.Inf(1)
-	for _, ds := range byKind { // the order does not matter for the minimum
+
+	// The order does not matter for the minimum.
+	for _, ds := range byKind {
 		slices.Sort(ds)
 		shortest = min(shortest, ds[len(ds)/2])
 	}
+
 	return shortest
 }
 
@@ -245,22 +290,38 @@ var endLine = sheet.Line(sheet.Black, 1, 3, 2)
 // trackPlot plots tracks between two times in seconds, the first track on top, with about
 // count ticks and a line at the end of the iteration. If grouped is set, the names of groups
 // are at the right.
-func trackPlot(tracks []result.Track, from, to float64, count int, makespan float64, grouped bool) *plot.Plot {
+func trackPlot(
+	tracks []result.Track,
+	from, to float64,
+	count int,
+	makespan float64,
+	grouped bool,
+) *plot.Plot {
 	t := newTrackChart(tracks)
 	names := make([]string, len(tracks))
 	for i, l := range tracks {
 		names[i] = sheet.Plain(l.Name)
 	}
+
+	// The common prefix of all names becomes the label of the axis, to save space.
 	prefix, rests := sheet.CommonPrefix(names)
-	p := t.plot(sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) { drawGroups(c, p, tracks, makespan, grouped) }))
+	p := t.plot(sheet.PlotFunc(func(c draw.Canvas, p *plot.Plot) {
+		drawGroups(c, p, tracks, makespan, grouped)
+	}))
 	p.Y.Label.Text = sheet.Fit(p.Y.Label.TextStyle, prefix, 60)
 	t.nameTracks(p, 80, func(i int) string { return rests[i] })
 	sheet.TimeAxis(&p.X, "time", from, to, count)
+
+	// Reserve space for the names of groups.
 	if grouped {
-		style, widest := sheet.Sans(sheet.NoteSize, sheet.Dim), vg.Length(0)
-		forEachGroup(tracks, func(_, _ int, name string) { widest = max(widest, style.Width(sheet.Plain(name))) })
+		style := sheet.Sans(sheet.NoteSize, sheet.Dim)
+		widest := vg.Length(0)
+		forEachGroup(tracks, func(_, _ int, name string) {
+			widest = max(widest, style.Width(sheet.Plain(name)))
+		})
 		sheet.ReserveRight(p, min(widest+8, maxGroupWidth))
 	}
+
 	return p
 }
 
@@ -279,65 +340,92 @@ func forEachGroup(tracks []result.Track, f func(first, last int, name string)) {
 // maxGroupWidth is the maximum width in points of the names of groups.
 const maxGroupWidth = 90
 
-// drawGroups draws the background of groups and the end of the iteration.
+// drawGroups draws a background behind every other group, lines between groups, the names of
+// groups if grouped is set, and a line at the end of the iteration. makespan is in seconds.
 func drawGroups(c draw.Canvas, p *plot.Plot, tracks []result.Track, makespan float64, grouped bool) {
 	x, y := p.Transforms(&c)
 	nth := 0
 	forEachGroup(tracks, func(first, last int, name string) {
-		top, foot := y(float64(len(tracks)-first)), y(float64(len(tracks)-last-1))
+		// Track i is between the heights len(tracks)-i-1 and len(tracks)-i of the vertical axis.
+		top := y(float64(len(tracks) - first))
+		foot := y(float64(len(tracks) - last - 1))
 		if nth++; nth%2 == 1 {
 			sheet.FillBox(c, sheet.Band, c.Min.X, c.Max.X, foot, top)
 		}
 		if first > 0 {
 			sheet.HLine(c, sheet.Line(sheet.Dim, 0.6), top)
 		}
-		style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Dim), draw.XLeft, draw.YCenter)
+		style := sheet.Aligned(sheet.Sans(sheet.NoteSize, sheet.Dim), draw.XLeft,
+			draw.YCenter)
 		if grouped && top-foot >= sheet.NoteSize {
-			c.FillText(style, sheet.Point(c.Max.X+6, (top+foot)/2+1), sheet.Fit(style, name, maxGroupWidth))
+			c.FillText(style, sheet.Point(c.Max.X+6, (top+foot)/2+1),
+				sheet.Fit(style, name, maxGroupWidth))
 		}
 	})
+
 	if end := x(makespan); end >= c.Min.X && end <= c.Max.X+sheet.Pixel {
 		sheet.VLine(c, endLine, end)
 	}
 }
 
-// newTrackChart returns a chart of the spans of tracks: in each track, work with its numbers
-// is above three rows of transfers.
+// newTrackChart returns a chart of the spans of tracks. In each track, work with its numbers is
+// above three rows of transfers.
 func newTrackChart(tracks []result.Track) *trackChart {
 	t := spansChart(tracks, 1, func(k SpanKind, thin bool) (from, to float64) {
 		switch {
 		case k.Row > 0:
+			// Transfers: row 1 is the upper one.
 			const rows, high = 3, 0.12
 			from = 0.04 + high*float64(rows-k.Row)
 			return from, from + high*0.9
+
 		case thin:
+			// Work above transfers.
 			return 0.42, 0.94
 		}
+
 		return 0.1, 0.9
 	})
-	t.barGap, t.labelSize = sheet.Pixel, sheet.NumberSize+1.5
+
+	t.barGap = sheet.Pixel
+	t.labelSize = sheet.NumberSize + 1.5
 	return t
 }
 
 // spansChart returns a chart of the spans of tracks. unit is the time unit of the axis in
-// seconds. place returns the vertical position of a kind within a track; thin is true if the
-// tracks contain transfers. Only work has labels.
-func spansChart(tracks []result.Track, unit float64, place func(k SpanKind, thin bool) (from, to float64)) *trackChart {
+// seconds. place returns the lower and upper edge of a kind within a track of height 1; thin is
+// true if the tracks contain transfers. Only work has labels.
+func spansChart(
+	tracks []result.Track,
+	unit float64,
+	place func(k SpanKind, thin bool) (from, to float64),
+) *trackChart {
 	t := &trackChart{count: len(tracks)}
 	known, others := usedKinds(tracks)
 	thin := slices.ContainsFunc(known, func(k SpanKind) bool { return k.Row > 0 })
+
+	// Bars of the same colour must be adjacent, so the outer loop is over kinds.
 	for _, k := range slices.Concat(known, others) {
 		from, to := place(k, thin)
 		for i, s := range allSpans(tracks) {
 			if s.Kind != k.Name {
 				continue
 			}
-			b := bar{i, s.StartS / unit, s.EndS / unit, from, to, k.Color, ""}
+			b := bar{
+				track: i,
+				lo:    s.StartS / unit,
+				hi:    s.EndS / unit,
+				from:  from,
+				to:    to,
+				color: k.Color,
+			}
+
 			if k.Row == 0 {
 				b.label = sheet.Plain(s.Label)
 			}
 			t.bars = append(t.bars, b)
 		}
 	}
+
 	return t
 }

@@ -14,13 +14,15 @@ import (
 	"sim/scenarios/result"
 )
 
-// taskBars holds one bar per task, with a common colour and height. The height is relative to
-// a row.
+// taskBars is a layer of a figure of tasks. It has one bar per task, all with the same colour
+// and height.
 type taskBars struct {
-	color  color.RGBA
+	color color.RGBA
+	// height is relative to the height of a row.
 	height float64
-	text   string
-	lo, hi []float64 // ends of the bars, indexed by row
+	text   string // description in the legend
+	// Ends of the bars, indexed by row.
+	lo, hi []float64
 }
 
 // possibleColor is the colour of possible times. Actual times are vermillion, times that
@@ -28,30 +30,48 @@ type taskBars struct {
 var possibleColor = color.RGBA{0x9f, 0xd3, 0xf2, 0xff}
 
 // windowsFigure shows for each transfer when it can run, and when it ran on the circuits of a
-// baseline (DELTA, Fig. 12).
+// baseline (DELTA, Fig. 12). It requires the earliest and latest times that the search computes
+// before it chooses a topology.
 func windowsFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	w := &d.Windows
 	if len(w.Task) == 0 || len(w.EarliestS) == 0 || len(w.LatestS) == 0 {
 		return
 	}
+
+	// The first layer has the possible times, the second one the actual times.
 	order := byEarliest(w)
-	window := taskBars{possibleColor, 0.9, "can run (earliest start to latest completion)", reorder(order, w.EarliestS), reorder(order, w.LatestS)}
+	window := taskBars{
+		color:  possibleColor,
+		height: 0.9,
+		text:   "can run (earliest start to latest completion)",
+		lo:     reorder(order, w.EarliestS),
+		hi:     reorder(order, w.LatestS),
+	}
+
 	layers := []taskBars{window}
 	if len(w.StartS) > 0 && len(w.EndS) > 0 {
-		layers = append(layers, taskBars{sheet.Vermillion, 0.6, "ran " + underBaseline(w), reorder(order, w.StartS), reorder(order, w.EndS)})
+		layers = append(layers, taskBars{
+			color:  sheet.Vermillion,
+			height: 0.6,
+			text:   "ran " + underBaseline(w),
+			lo:     reorder(order, w.StartS),
+			hi:     reorder(order, w.EndS),
+		})
 	}
+
 	lo, hi := barsRange(layers)
 	lo = min(lo, 0)
 	p := taskPlot(w, order, layers, true)
 	sheet.TimeAxis(&p.X, "time", lo, hi, 10)
 	s := &sheet.Sheet{Title: "When each transfer between pods can run, and when it did"}
 	explainLayers(s, layers)
-	s.Note("When it can run is known before any topology is chosen: on average in %s of the time shown.", sheet.Percent(meanWidth(window)/(hi-lo)))
+	s.Note("When it can run is known before any topology is chosen: on average in "+
+		"%s of the time shown.", sheet.Percent(meanWidth(window)/(hi-lo)))
 	s.Add(tasksHeight, p)
 	add("windows", s)
 }
 
-// tasksHeight is the height of the data in points.
+// tasksHeight is the height of the data in points, for any number of tasks.
 const tasksHeight = 3.8 * vg.Inch
 
 // indexFigure shows the intervals between events in which each transfer was active on the
@@ -59,37 +79,74 @@ const tasksHeight = 3.8 * vg.Inch
 // 5).
 func indexFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	w := &d.Windows
-	simulated, topo, hasPruned := len(w.FirstK) > 0 && len(w.LastK) > 0, len(w.TopoMin) > 0 && len(w.TopoMax) > 0, len(w.MinK) > 0 && len(w.MaxK) > 0
+	simulated := len(w.FirstK) > 0 && len(w.LastK) > 0
+	topo := len(w.TopoMin) > 0 && len(w.TopoMax) > 0
+	hasPruned := len(w.MinK) > 0 && len(w.MaxK) > 0
 	if len(w.Task) == 0 || !simulated || !topo && !hasPruned {
 		return
 	}
 	order := byEarliest(w)
-	active := []taskBars{{sheet.Vermillion, 0.6, "active " + underBaseline(w), intervalEdges(order, w.FirstK, -0.5), intervalEdges(order, w.LastK, 0.5)}}
+
+	// One panel has the intervals in which a transfer was active, the other one those that
+	// remain for the search after each kind of pruning.
+	active := []taskBars{{
+		color:  sheet.Vermillion,
+		height: 0.6,
+		text:   "active " + underBaseline(w),
+		lo:     intervalEdges(order, w.FirstK, -0.5),
+		hi:     intervalEdges(order, w.LastK, 0.5),
+	}}
+
 	var retained []taskBars
 	if topo {
-		retained = append(retained, taskBars{possibleColor, 0.9, "left by task order", intervalEdges(order, w.TopoMin, -0.5), intervalEdges(order, w.TopoMax, 0.5)})
+		retained = append(retained, taskBars{
+			color:  possibleColor,
+			height: 0.9,
+			text:   "left by task order",
+			lo:     intervalEdges(order, w.TopoMin, -0.5),
+			hi:     intervalEdges(order, w.TopoMax, 0.5),
+		})
 	}
+
 	if hasPruned {
-		retained = append(retained, taskBars{sheet.Blue, 0.6, "left after pruning by time", intervalEdges(order, w.MinK, -0.5), intervalEdges(order, w.MaxK, 0.5)})
+		retained = append(retained, taskBars{
+			color:  sheet.Blue,
+			height: 0.6,
+			text:   "left after pruning by time",
+			lo:     intervalEdges(order, w.MinK, -0.5),
+			hi:     intervalEdges(order, w.MaxK, 0.5),
+		})
 	}
+
+	// Describe how many pairs of transfer and interval each layer contains.
 	total := float64(max(1, w.Intervals))
-	note := fmt.Sprintf("Of %d × %d pairs of transfer and interval %s are active", len(w.Task), w.Intervals, sheet.Percent(meanWidth(active[0])/total))
+	note := fmt.Sprintf("Of %d × %d pairs of transfer and interval %s are active",
+		len(w.Task), w.Intervals, sheet.Percent(meanWidth(active[0])/total))
 	for _, l := range retained {
 		note += fmt.Sprintf(", %s are %s", sheet.Percent(meanWidth(l)/total), l.text)
 	}
 	s := &sheet.Sheet{Title: "Intervals between events in which each transfer may be active"}
 	s.Note("%s.", note)
+
+	// Both panels share the range of intervals.
 	all := slices.Concat(active, retained)
 	explainLayers(s, all)
 	lo, hi := barsRange(all)
 	panel := func(layers []taskBars, head string, labelled bool) *plot.Plot {
 		p := taskPlot(w, order, layers, labelled)
 		sheet.SetRange(&p.X, min(lo, 0.5), max(hi, float64(w.Intervals)+0.5))
-		p.X.Tick.Marker = sheet.Ticker{Unit: sheet.NoUnit, Count: 5, IntegersOnly: true}
+		p.X.Tick.Marker = sheet.Ticker{
+			Unit:         sheet.NoUnit,
+			Count:        5,
+			IntegersOnly: true,
+		}
+
 		sheet.AddHeading(p, head)
 		return p
 	}
-	s.Add(tasksHeight, panel(active, sheet.Capitalise(underBaseline(w)), true), panel(retained, "Left to the search for the best", false))
+
+	s.Add(tasksHeight, panel(active, sheet.Capitalise(underBaseline(w)), true),
+		panel(retained, "Left to the search for the best", false))
 	s.Blocks[0].XTitle = "interval between events"
 	add("index", s)
 }
@@ -102,8 +159,8 @@ func underBaseline(w *result.Windows) string {
 	return "on the circuits of " + sheet.Plain(w.Baseline)
 }
 
-// byEarliest returns the tasks in order of their earliest start, if it is known, so that the
-// bars form a diagonal band.
+// byEarliest returns the tasks in order of their earliest start, so that the bars form a
+// diagonal band. Without earliest starts it returns the original order.
 func byEarliest(w *result.Windows) []int {
 	order := make([]int, len(w.Task))
 	start := make([]float64, len(w.Task))
@@ -142,15 +199,18 @@ func explainLayers(s *sheet.Sheet, layers []taskBars) {
 func barsRange(layers []taskBars) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, l := range layers {
-		lo, hi = min(lo, slices.Min(l.lo)), max(hi, slices.Max(l.hi))
+		lo = min(lo, slices.Min(l.lo))
+		hi = max(hi, slices.Max(l.hi))
 	}
+
 	if hi <= lo {
 		hi = lo + 1
 	}
 	return lo, hi
 }
 
-// meanWidth returns the mean length of a bar; bars that end before they start count as 0.
+// meanWidth returns the mean length of a bar, in the unit of the axis. Bars that end before they
+// start count as 0.
 func meanWidth(l taskBars) float64 {
 	sum := 0.0
 	for i := range l.lo {
@@ -159,13 +219,15 @@ func meanWidth(l taskBars) float64 {
 	return sum / float64(len(l.lo))
 }
 
-// taskPlot plots one row per task, the first on top, without the x axis. If labelled is set,
-// it shows the names of tasks if they are few, otherwise an axis of row numbers.
+// taskPlot plots one row per task, the first on top. The caller sets the x axis. If labelled is
+// set, the plot shows the names of tasks if they are few, otherwise an axis of row numbers.
 func taskPlot(w *result.Windows, order []int, layers []taskBars, labelled bool) *plot.Plot {
 	const (
 		namedTasks = 26
-		nameWidth  = 215 // points, for names such as "PP of micro-batch 12 from stage 3 to stage 4"
+		// Points, for names such as "PP of micro-batch 12 from stage 3 to stage 4".
+		nameWidth = 215
 	)
+
 	n := len(order)
 	t := taskTracks(n, layers)
 	p := t.plot(sheet.Grid(false, true))
@@ -173,38 +235,63 @@ func taskPlot(w *result.Windows, order []int, layers []taskBars, labelled bool) 
 	case n <= namedTasks:
 		p.Y.Tick.Label.Font = sheet.Sans(sheet.SmallSize, sheet.Ink).Font
 		if labelled {
-			t.nameTracks(p, nameWidth, func(i int) string { return w.Task[order[i]] })
+			t.nameTracks(p, nameWidth, func(i int) string {
+				return w.Task[order[i]]
+			})
 		}
+
 	default:
 		p.Y.Tick.Length = p.X.Tick.Length
 		if labelled {
 			p.Y.Label.Text = "transfer, in order of earliest start"
 		}
+
+		// Row 1 is at the top, so the tick of row k is at n-k+0.5.
 		var ticks plot.ConstantTicks
-		for _, tick := range (sheet.Ticker{Unit: sheet.NoUnit, Count: 6, IntegersOnly: true}).Ticks(1, float64(n)) {
-			ticks = append(ticks, plot.Tick{Value: float64(n) - tick.Value + 0.5, Label: tick.Label})
+		for _, tick := range (sheet.Ticker{
+			Unit:         sheet.NoUnit,
+			Count:        6,
+			IntegersOnly: true,
+		}).Ticks(1, float64(n)) {
+			ticks = append(ticks, plot.Tick{
+				Value: float64(n) - tick.Value + 0.5,
+				Label: tick.Label,
+			})
 		}
+
 		p.Y.Tick.Marker = ticks
 	}
+
 	return p
 }
 
-// taskTracks returns the bars of n tasks. If rows are smaller than pixels, the rows that share
-// a pixel become one bar that covers all of them.
+// taskTracks returns the bars of n tasks. If rows are smaller than pixels, the rows that share a
+// pixel become one bar that covers all of them. Otherwise a picture of thousands of tasks would
+// consist of invisible bars.
 func taskTracks(n int, layers []taskBars) *trackChart {
+	// merged is the number of rows per pixel.
 	row := float64(tasksHeight) / float64(n)
 	merged := max(1, int(math.Ceil(sheet.Pixel/row)))
 	t := &trackChart{count: n, minBarWidth: 1}
 	for _, l := range layers {
 		height := l.height
 		if row < 4*sheet.Pixel {
-			height = 1 // no gaps between such narrow rows
+			// No gaps between such narrow rows.
+			height = 1
 		}
 		for i := 0; i < n; i += merged {
 			end := min(i+merged, n)
 			from, to := (1-height)/2, (1+height)/2
-			t.bars = append(t.bars, bar{i, slices.Min(l.lo[i:end]), slices.Max(l.hi[i:end]), from - float64(end-i-1), to, l.color, ""})
+			t.bars = append(t.bars, bar{
+				track: i,
+				lo:    slices.Min(l.lo[i:end]),
+				hi:    slices.Max(l.hi[i:end]),
+				from:  from - float64(end-i-1),
+				to:    to,
+				color: l.color,
+			})
 		}
 	}
+
 	return t
 }

@@ -13,20 +13,26 @@ import (
 	"sim/plots/sheet"
 )
 
-// panelGrid describes the arrangement of panels: the number of columns, and the approximate
-// size of the data area of a panel in points.
+// panelGrid describes the arrangement of panels in columns.
 type panelGrid struct {
-	cols          int
+	cols int // number of columns
+	// width and height are the approximate size of the data area of a panel in points.
 	width, height vg.Length
 }
 
-// dataHeights is the height of the data area in points, indexed by the number of columns.
+// dataHeights is the height of the data area in points, indexed by the number of columns. More
+// columns make panels narrower, so they are also lower.
 var dataHeights = [...]vg.Length{0, 250, 175, 150, 130}
 
 // layoutPanels arranges n panels. It uses fewer columns if panels would otherwise be narrower
-// than least points. side is the width that other parts of the sheet need.
+// than minWidth points. side is the width in points that other parts of the sheet need, such as
+// a colour bar.
 func layoutPanels(n int, minWidth, side vg.Length) panelGrid {
-	const axis, between = 50, 18 // points: for the labels of the first column, and between columns
+	// axis is the space for the labels of the first column, between the space between columns,
+	// both in points.
+	const axis, between = 50, 18
+
+	// Avoid a last row with a single panel.
 	g := panelGrid{cols: min(n, 4)}
 	switch {
 	case n == 4:
@@ -34,6 +40,7 @@ func layoutPanels(n int, minWidth, side vg.Length) panelGrid {
 	case n == 5, n == 6, n == 9:
 		g.cols = 3
 	}
+
 	for ; ; g.cols-- {
 		g.width = (sheet.ContentWidth-side-axis)/vg.Length(g.cols) - between
 		if g.cols == 1 || g.width >= minWidth {
@@ -55,20 +62,34 @@ func (v *view) newPanels() []*plot.Plot {
 		sheet.AddHeading(p, strings.TrimPrefix(head, ": "))
 		out = append(out, p)
 	}
+
 	return out
 }
 
-// newSheet returns a sheet with the panels and the default title what.
+// newSheet returns a sheet with the panels. what is the title unless the plot has its own.
 func (v *view) newSheet(what string, panels []*plot.Plot, g panelGrid, xTitle, yTitle string) *sheet.Sheet {
-	s := &sheet.Sheet{Blocks: []sheet.Block{{Plots: panels, Cols: g.cols, Height: g.height, XTitle: xTitle, YTitle: yTitle}}}
+	s := &sheet.Sheet{Blocks: []sheet.Block{{
+		Plots:  panels,
+		Cols:   g.cols,
+		Height: g.height,
+		XTitle: xTitle,
+		YTitle: yTitle,
+	}}}
+
 	s.Title, s.Subtitle = v.headings(what)
 	return s
 }
 
 // setNumberedAxes sets the x axes of panels to the categories of f, at the positions of their
 // numbers, and returns the axis title. If there are many categories, round values get ticks
-// instead.
-func (f *dimension) setNumberedAxes(panels []*plot.Plot, label string, log bool, width vg.Length) (title string) {
+// instead. label is the title of the plot for this axis, or "". width is the width of a panel in
+// points.
+func (f *dimension) setNumberedAxes(
+	panels []*plot.Plot,
+	label string,
+	log bool,
+	width vg.Length,
+) (title string) {
 	labels, title := f.tickLabels(label)
 	var numbers []float64
 	for _, l := range f.categories {
@@ -76,24 +97,31 @@ func (f *dimension) setNumberedAxes(panels []*plot.Plot, label string, log bool,
 	}
 	lo, hi := padRange(slices.Min(numbers), slices.Max(numbers), log)
 	ticks := []plot.Tick(sheet.FixedTicks(numbers, labels))
-	const many, few = 14, 8 // maximum number of categories with their own ticks; otherwise, number of ticks
+
+	// Up to many categories have a tick each; more share about few ticks.
+	const many, few = 14, 8
 	switch per, ok := labelFactor(numbers, labels); {
+	// Every category has its tick.
 	case len(labels) <= many:
 	case ok && log:
 		ticks = sheet.LogTicker{Unit: sheet.Unit{Per: per}, Count: few}.Ticks(lo, hi)
 	case ok:
 		ticks = sheet.Ticker{Unit: sheet.Unit{Per: per}, Count: few}.Ticks(lo, hi)
-	case log && label == "" && f.isTime(): // each tick has its own unit
+	case log && label == "" && f.isTime():
+		// Each tick has its own unit.
 		ticks = sheet.LogTicker{UnitPerTick: true, Count: few}.Ticks(lo, hi)
 	}
+
 	for _, p := range panels {
 		setScale(&p.X, lo, hi, log)
 		sheet.SetTicks(p, slices.Clone(ticks), width)
 	}
+
 	return title
 }
 
-// padRange extends a range by a margin at both ends.
+// padRange extends a range by a margin at both ends, so that markers at the ends are whole. On a
+// logarithmic axis the margin is a share of the decades.
 func padRange(lo, hi float64, log bool) (float64, float64) {
 	const margin = 0.04
 	if log {
@@ -104,21 +132,25 @@ func padRange(lo, hi float64, log bool) (float64, float64) {
 		padding = flat
 	}
 	if log {
-		return max(math.Pow(10, lo-padding), math.SmallestNonzeroFloat64), math.Pow(10, hi+padding)
+		return max(math.Pow(10, lo-padding), math.SmallestNonzeroFloat64),
+			math.Pow(10, hi+padding)
 	}
+
 	return lo - padding, hi + padding
 }
 
-// constantRangeWidth returns a width for the axis of a range that is nearly empty, or 0 if the
-// range is not.
+// constantRangeWidth returns a width for the axis of a range that is empty up to rounding, or 0
+// for all other ranges.
 func constantRangeWidth(lo, hi float64) float64 {
-	const nearlyEqual = 1e-9 // relative to the larger absolute value
+	// nearlyEqual is relative to the larger absolute value.
+	const nearlyEqual = 1e-9
 	switch {
 	case hi-lo > nearlyEqual*max(math.Abs(lo), math.Abs(hi)):
 		return 0
 	case hi == 0:
 		return 1
 	}
+
 	return max(math.Abs(hi)*0.1, 1e-9)
 }
 
@@ -130,8 +162,9 @@ func setScale(a *plot.Axis, lo, hi float64, log bool) {
 	}
 }
 
-// labelFactor returns the common factor from numbers to the numbers in their labels. ok is
-// false without a common factor, for example because labels have units.
+// labelFactor returns the common factor from numbers to the numbers in their labels, such as
+// 1e-9 if labels are in Gb/s and numbers in b/s. ok is false without a common factor, for
+// example because labels have units.
 func labelFactor(numbers []float64, labels []string) (per float64, ok bool) {
 	for i, n := range numbers {
 		v, err := strconv.ParseFloat(labels[i], 64)
@@ -145,6 +178,7 @@ func labelFactor(numbers []float64, labels []string) (per float64, ok bool) {
 			return 0, false
 		}
 	}
+
 	return per, per > 0
 }
 
@@ -157,7 +191,8 @@ func minMax(values []float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// setValueAxis makes a an axis for values of q in [lo, hi] with about count ticks.
+// setValueAxis makes a an axis for values of q in [lo, hi] with about count ticks. log selects a
+// logarithmic axis, bars an axis for bars.
 //
 // from is the lowest value of the axis unless a value is lower; nil selects it automatically.
 // Axes of bars begin at the base of q, and so do other axes if the values are near the base.
@@ -171,41 +206,65 @@ func setValueAxis(a *plot.Axis, q quantity, lo, hi float64, from *float64, log, 
 			down = *from
 		}
 		setScale(a, down, up, true)
-		a.Tick.Marker = sheet.LogTicker{Unit: q.unit, UnitPerTick: q.hasTickUnits, Count: count}
+		a.Tick.Marker = sheet.LogTicker{
+			Unit:        q.unit,
+			UnitPerTick: q.hasTickUnits,
+			Count:       count,
+		}
+
 		return
 	}
+
+	// Extend the range to the base.
 	base := q.base
 	if from != nil {
 		base = *from
 	}
-	const near = 0.6 // relative to the distance of the highest value from the base
+
+	// near is relative to the distance of the highest value from the base.
+	const near = 0.6
 	if from != nil || bars || lo >= base && lo-base <= near*(hi-base) {
 		lo, hi = min(lo, base), max(hi, base)
 	}
-	if bars && q.base != 0 { // values that nearly equal the base should look like it
+
+	// Values that nearly equal the base should look like it.
+	if bars && q.base != 0 {
 		const minShare = 0.02
 		hi = max(hi, q.base+minShare*math.Abs(q.base))
 	}
+
+	// Add margins.
 	width := cmp.Or(constantRangeWidth(lo, hi), hi-lo)
 	const margin = 0.06
 	setScale(a, lo, hi+margin*width, false)
 	switch {
 	case lo != base:
 		a.Min -= margin * width
-	case from == nil && !bars: // values at the base remain visible next to the axis
+	case from == nil && !bars:
+		// Values at the base remain visible next to the axis.
 		a.Min -= margin / 2 * width
 	}
+
 	a.Tick.Marker = sheet.Ticker{Unit: q.unit, Count: count}
-	if len(a.Tick.Marker.Ticks(a.Min, a.Max)) < 2 { // the range is too narrow, compared with its values, for round ticks
-		a.Tick.Marker = sheet.FixedTicks([]float64{a.Min, a.Max}, []string{sheet.Digits(a.Min*q.unit.Per, 6), sheet.Digits(a.Max*q.unit.Per, 6)})
+	// Without round ticks in a very narrow range, the ends get ticks.
+	if len(a.Tick.Marker.Ticks(a.Min, a.Max)) < 2 {
+		a.Tick.Marker = sheet.FixedTicks([]float64{a.Min, a.Max},
+			[]string{sheet.Digits(a.Min*q.unit.Per, 6),
+				sheet.Digits(a.Max*q.unit.Per, 6)})
 	}
 }
 
-// logRange extends [lo, hi] to the nearest powers of ten or their multiples by 2 or 5.
+// logRange extends [lo, hi] to the nearest powers of ten or their multiples by 2 or 5, which are
+// the labelled ticks of a logarithmic axis.
 func logRange(lo, hi float64) (float64, float64) {
-	const padding = 0.04 // decades, for the marker at a value
-	down, up := math.Log10(lo)-padding, math.Log10(hi)+padding
+	// padding is in decades. It leaves space for the marker at a value.
+	const padding = 0.04
+	down := math.Log10(lo) - padding
+	up := math.Log10(hi) + padding
+
+	// a and b are the decades of the ends.
 	a, b := math.Floor(down), math.Floor(up)
+
 	from, to := a, b+1
 	for _, m := range []float64{1, 2, 5, 10} {
 		step := math.Log10(m)
@@ -216,18 +275,26 @@ func logRange(lo, hi float64) (float64, float64) {
 			to = min(to, b+step)
 		}
 	}
+
 	return max(math.Pow(10, from), math.SmallestNonzeroFloat64), math.Pow(10, to)
 }
 
 // setSharedAxes sets the y axes of panels with the function set. All panels get the same axis,
-// unless some of them would look flat because the ranges differ too much; then apart is true.
+// unless some of them would look flat because the ranges differ too much; then separate is true.
 // extent returns the range of a panel, or of all panels for -1, with lo > hi if there are no
 // values.
-func (g panelGrid) setSharedAxes(panels []*plot.Plot, extent func(panel int) (lo, hi float64), set func(a *plot.Axis, lo, hi float64)) (separate bool) {
-	const maxSpanRatio = 6 // ratio of the common range to the smallest range
+func (g panelGrid) setSharedAxes(
+	panels []*plot.Plot,
+	extent func(panel int) (lo, hi float64),
+	set func(a *plot.Axis, lo, hi float64),
+) (separate bool) {
+	// maxSpanRatio is the ratio of the common range to the smallest range.
+	const maxSpanRatio = 6
 	all := panels[0].Y
 	lo, hi := extent(-1)
 	set(&all, lo, hi)
+
+	// First give each panel its own axis, to find the smallest range.
 	minSpan := all.Max - all.Min
 	for i, p := range panels {
 		if lo, hi := extent(i); lo <= hi {
@@ -238,7 +305,7 @@ func (g panelGrid) setSharedAxes(panels []*plot.Plot, extent func(panel int) (lo
 		}
 	}
 
-	// Share the axis unless a panel would look flat.
+	// Share the axis unless a panel would look flat. Only the first panel of a row has labels.
 	_, log := all.Scale.(plot.LogScale)
 	if separate = !log && all.Max-all.Min > maxSpanRatio*minSpan; separate {
 		return true
@@ -249,11 +316,13 @@ func (g panelGrid) setSharedAxes(panels []*plot.Plot, extent func(panel int) (lo
 			p.Y.Tick.Marker = sheet.UnlabelledTicker{Ticker: all.Tick.Marker}
 		}
 	}
+
 	return false
 }
 
 // tickCount returns a suitable number of ticks for the height of an axis in points.
 func tickCount(height vg.Length) int {
+	// each is the number of points per tick.
 	const each = 36
 	return max(4, int(height/each))
 }

@@ -12,85 +12,108 @@ import (
 	"sim/scenarios/result"
 )
 
-// barKind is the kind of grouped bar charts.
+// barKind is the kind of grouped bar charts. Each x category is a group with one bar per series.
 var barKind = kind{
-	name: "bars", draw: (*view).bars, beside: true, takes: []string{"series", "log_y", "take", "mark"},
-	needs: map[string]string{"x": "", "y": "a metric, such as nct"},
+	name:   "bars",
+	draw:   (*view).bars,
+	beside: true,
+	takes:  []string{"series", "log_y", "take", "mark"},
+	needs:  map[string]string{"x": "", "y": "a metric, such as nct"},
 	roles: func(v *view) error {
 		err := v.assignRoles()
 		if v.series == v.x && v.x != &noDimension {
-			v.series = &noDimension // each bar is its own group
+			// Each bar is its own group.
+			v.series = &noDimension
 		}
 		return err
 	},
 }
 
 // barChart is a bar chart with one group per x category and one bar per series in each group.
+// The bars are the cells of the embedded table.
 type barChart struct {
 	*table
-	v               *view
-	q               quantity
-	styles          []seriesStyle // indexed by label of the series
-	best            []float64     // best value of each panel; nil if the best bar is not highlighted
-	base            float64       // value at which bars start
-	label           numberLabel
-	hasSeparateAxes bool // each panel has its own y axis
+	v *view
+	q quantity
+	// styles is indexed by label of the series.
+	styles []seriesStyle
+	// best is the best value of each panel; nil if the best bar is not highlighted.
+	best []float64
+	base float64 // value at which bars start
+	// label describes how values are printed at the bars.
+	label numberLabel
+	// hasSeparateAxes reports whether each panel has its own y axis.
+	hasSeparateAxes bool
 }
 
-// numberLabel describes how values are printed at the ends of bars or in tiles.
+// numberLabel describes how values are printed at the ends of bars or in tiles. The zero value
+// prints nothing.
 type numberLabel struct {
 	style    draw.TextStyle
-	decimals int       // number of decimals
-	shown    bool      // false if there is no space
-	upright  bool      // rotated by 90 degrees
-	length   vg.Length // maximum extent along the bar
-	across   vg.Length // required distance between bars
+	decimals int  // number of decimals
+	shown    bool // false if there is no space
+	upright  bool // rotated by 90 degrees
+	// length is the maximum extent along the bar.
+	length vg.Length
+	// across is the required distance between bars.
+	across vg.Length
 }
 
-// groupShare and singleBarShare are the shares of a group's width that bars cover.
+// Shares of the width of a group that bars cover, and the maximum width of a bar.
 const (
-	groupShare     = 0.84 // with several bars per group
+	// groupShare is for several bars per group. The rest separates groups.
+	groupShare     = 0.84
 	singleBarShare = 0.64 // with one bar per group
 	maxBarWidth    = 56   // points
 )
 
-// bars draws a bar chart.
+// bars draws a bar chart of the metric y.
 func (v *view) bars() (*sheet.Sheet, error) {
 	m, tab, err := v.tableOf(v.spec.Y)
 	if err != nil {
 		return nil, err
 	}
+	// Numbers read better with "over" than with "by".
 	what := " by " + v.x.text
 	if v.x.numbers != nil {
 		what = " over " + v.x.text
 	}
+
 	return (&barChart{table: tab, v: v}).sheet(m, what+v.bySeries()), nil
 }
 
-// sheet lays out the bars of a table. The parameter what is the part of the title after the
-// name of the metric.
+// sheet lays out the bars of a table. The parameter what is the part of the title after the name
+// of the metric, such as " by policy".
 func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	v := b.v
 
 	// Choose units, styles and the arrangement of panels.
 	lo, hi := b.extent(-1)
 	b.q = v.newQuantity(m.name, v.spec.YLabel, lo, hi, true)
-	b.q.hasTickUnits = false // all numbers on the bars have the same unit
+	// All numbers on the bars have the same unit.
+	b.q.hasTickUnits = false
 	b.styles = v.styles(v.series)
 	panels := v.newPanels()
-	const widest = 280 // half a sheet is wide enough for any number of bars
+	// Half a sheet is wide enough for any number of bars, so panels need at most widest points.
+	const widest = 280
 	g := layoutPanels(len(panels), min(vg.Length(b.columns*b.series)*(sheet.NumberSize+0.5)/groupShare, widest), 0)
 	b.chooseLabel(g.width)
 
 	// Add axes and bars to each panel.
 	labels, title := v.x.tickLabels(v.spec.XLabel)
-	if v.x.index < 0 || v.spec.XLabel == "" && v.x.name == policyName { // policies need no axis title
+
+	// Needs no axis title.
+	if v.x.index < 0 || v.spec.XLabel == "" && v.x.name == policyName {
 		title = v.spec.XLabel
 	}
 	for p, panel := range panels {
 		sheet.SetCategories(panel, labels, g.width)
-		panel.Add(sheet.Grid(true, false), sheet.PlotFunc(func(c draw.Canvas, own *plot.Plot) { b.draw(c, own, p) }))
+		panel.Add(sheet.Grid(true, false),
+			sheet.PlotFunc(func(c draw.Canvas, own *plot.Plot) {
+				b.draw(c, own, p)
+			}))
 	}
+
 	b.scales(g, panels)
 
 	// Add the title, the legend and notes.
@@ -102,19 +125,22 @@ func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	if b.hasSeparateAxes {
 		s.Notes = append(s.Notes, separateAxesNote)
 	}
+
 	return s
 }
 
 // separateAxesNote is added if panels have different y axes.
 const separateAxesNote = "Each panel has a y axis of its own."
 
-// legend explains the highlighted best bar in charts with one bar per policy, if the metric
-// has a better direction.
+// legend explains the highlighted best bar in charts with one bar per policy, if the metric has
+// a better direction. It also determines the best value of each panel.
 func (b *barChart) legend(s *sheet.Sheet, metric string) {
 	better := result.Better(metric)
-	if b.v.series != &noDimension || b.v.x.name != policyName || better == "" || b.columns < 2 {
+	if b.v.series != &noDimension || b.v.x.name != policyName || better == "" ||
+		b.columns < 2 {
 		return
 	}
+
 	for p := range b.v.panels.categories {
 		best, hi := minMax(b.means(p))
 		if better == result.Higher {
@@ -122,7 +148,14 @@ func (b *barChart) legend(s *sheet.Sheet, metric string) {
 		}
 		b.best = append(b.best, best)
 	}
-	s.Legend = append([]sheet.Entry{{Text: "best", Sample: sheet.BoxSample(sheet.Vermillion, 1)}, {Text: "other policies", Sample: sheet.BoxSample(sheet.SkyBlue, 1)}}, s.Legend...)
+
+	s.Legend = append([]sheet.Entry{{
+		Text:   "best",
+		Sample: sheet.BoxSample(sheet.Vermillion, 1),
+	}, {
+		Text:   "other policies",
+		Sample: sheet.BoxSample(sheet.SkyBlue, 1),
+	}}, s.Legend...)
 }
 
 // extent returns the range of the values and marks of a panel; -1 stands for all panels.
@@ -137,7 +170,8 @@ func (b *barChart) extent(panel int) (lo, hi float64) {
 	return minMax(values)
 }
 
-// pitch returns the width of a bar and the distance between the centres of bars, in points.
+// pitch returns the width of a bar and the distance between the centres of bars, in points, for
+// a panel of the given width. Bars of a group touch each other.
 func (b *barChart) pitch(width vg.Length) (bar, spacing vg.Length) {
 	slot := width / vg.Length(b.columns)
 	if b.series == 1 {
@@ -147,14 +181,17 @@ func (b *barChart) pitch(width vg.Length) (bar, spacing vg.Length) {
 	return bar, bar
 }
 
-// chooseLabel selects the largest text style in which all values fit at the ends of their
-// bars, if there is one.
+// chooseLabel selects the largest text style in which all values fit at the ends of their bars.
+// Upright text is the last choice. If no style fits, the bars have no numbers.
 func (b *barChart) chooseLabel(width vg.Length) {
 	lo, hi := b.extent(-1)
 	span := hi - lo
-	if !(span > 1e-9*max(math.Abs(lo), math.Abs(hi))) { // all values are equal
+
+	// All values are equal.
+	if !(span > 1e-9*max(math.Abs(lo), math.Abs(hi))) {
 		span = max(math.Abs(hi), math.Abs(lo))
 	}
+	// The number of digits depends on the space and on whether all values are integers.
 	_, pitch := b.pitch(width)
 	digits, whole := 3, true
 	if b.series == 1 { // more space
@@ -164,14 +201,24 @@ func (b *barChart) chooseLabel(width vg.Length) {
 	for _, v := range means {
 		whole = whole && v*b.q.unit.Per == math.Trunc(v*b.q.unit.Per)
 	}
+
 	for _, try := range []struct {
 		size    vg.Length
 		upright bool
-	}{{sheet.TickSize, false}, {sheet.SmallSize, false}, {sheet.NumberSize, false}, {sheet.SmallSize, true}, {sheet.NumberSize, true}} {
-		n := numberLabel{style: sheet.Sans(try.size, sheet.Ink), decimals: decimals(b.q, span, digits), upright: try.upright, shown: true}
+	}{{sheet.TickSize, false}, {sheet.SmallSize, false}, {sheet.NumberSize, false},
+		{sheet.SmallSize, true}, {sheet.NumberSize, true}} {
+		n := numberLabel{
+			style:    sheet.Sans(try.size, sheet.Ink),
+			decimals: decimals(b.q, span, digits),
+			upright:  try.upright,
+			shown:    true,
+		}
+
 		if whole {
 			n.decimals = 0
 		}
+
+		// Measure the space that the numbers need across and along the bars.
 		widest := vg.Length(0)
 		for _, v := range means {
 			widest = max(widest, n.style.Width(b.text(v, n.decimals)))
@@ -179,8 +226,10 @@ func (b *barChart) chooseLabel(width vg.Length) {
 		const minGap = 0.8
 		n.across, n.length = widest+2, try.size*0.8
 		if try.upright {
-			n.across, n.length = try.size*0.91, widest
+			n.across = try.size * 0.91
+			n.length = widest
 		}
+
 		if n.across+minGap <= pitch {
 			b.label = n
 			return
@@ -188,7 +237,8 @@ func (b *barChart) chooseLabel(width vg.Length) {
 	}
 }
 
-// text formats a value with a number of decimals, or on a logarithmic axis with three digits.
+// text formats a value with a number of decimals. On a logarithmic axis it uses three
+// significant digits instead, because the values differ by orders of magnitude.
 func (b *barChart) text(v float64, decimals int) string {
 	if b.v.spec.LogY {
 		return sheet.ShortNumber(sheet.RoundTo(v*b.q.unit.Per, 3))
@@ -196,43 +246,59 @@ func (b *barChart) text(v float64, decimals int) string {
 	return b.q.format(v, decimals)
 }
 
-// scales sets the y axes of the panels, with space for the numbers at the bars.
+// scales sets the y axes of the panels, with space for the numbers at the bars, and determines
+// the base of the bars.
 func (b *barChart) scales(g panelGrid, panels []*plot.Plot) {
 	spec := b.v.spec
 	b.base = b.q.base
 	if spec.From != nil {
 		b.base = *spec.From
 	}
-	b.hasSeparateAxes = true // until setSharedAxes has decided
-	b.hasSeparateAxes = g.setSharedAxes(panels, b.extent, func(a *plot.Axis, lo, hi float64) {
-		setValueAxis(a, b.q, lo, hi, spec.From, spec.LogY, true, tickCount(g.height))
-		b.reserveLabelSpace(a, lo, hi, float64(g.height))
-	})
+	// extent must not merge panels before setSharedAxes has decided.
+	b.hasSeparateAxes = true
+	b.hasSeparateAxes = g.setSharedAxes(panels, b.extent,
+		func(a *plot.Axis, lo, hi float64) {
+			setValueAxis(a, b.q, lo, hi, spec.From, spec.LogY, true,
+				tickCount(g.height))
+			b.reserveLabelSpace(a, lo, hi, float64(g.height))
+		})
+
 	if spec.LogY {
-		b.base = math.Inf(-1) // bars start at the axis
+		// Bars start at the axis.
+		b.base = math.Inf(-1)
 	}
 }
 
-// reserveLabelSpace extends an axis with a height in points so that numbers fit above bars up
-// to hi and below bars down to lo.
+// reserveLabelSpace extends an axis with a height in points so that numbers fit above bars up to
+// hi and below bars down to lo. The numbers take at most 45 % of the height.
 func (b *barChart) reserveLabelSpace(a *plot.Axis, lo, hi, height float64) {
 	if !b.label.shown {
 		return
 	}
 	space := b.label.length + 7
-	if lo < b.base && len(b.v.marks) > 0 { // marks need space between bars and numbers
+
+	// Marks need space between bars and numbers.
+	if lo < b.base && len(b.v.marks) > 0 {
 		space += 2 * markRadius
 	}
-	used := 1 - min(float64(space)/height, 0.45) // share of the height for bars
+
+	// Share of the height for bars.
+	used := 1 - min(float64(space)/height, 0.45)
 	switch {
 	case b.v.spec.LogY:
-		const maxDecades = 300 // decades, within the range of float64
+		// On a logarithmic axis, positions are logarithms.
+		// Decades, within the range of float64.
+		const maxDecades = 300
 		foot := math.Log10(a.Min)
-		a.Max = max(a.Max, math.Pow(10, min(foot+(math.Log10(hi)-foot)/used, maxDecades)))
-	case lo < b.base: // bars below the base have their numbers below
+		a.Max = max(a.Max, math.Pow(10,
+			min(foot+(math.Log10(hi)-foot)/used, maxDecades)))
+
+	case lo < b.base:
+		// Bars below the base have their numbers below.
 		top, space := max(hi, b.base), 1-used
 		a.Max = max(a.Max, top+(top-lo)*space/max(2*used-1, 0.1))
 		a.Min = min(a.Min, lo-(a.Max-lo)*space/used)
+
 	default:
 		a.Max = max(a.Max, a.Min+(hi-a.Min)/used)
 	}
@@ -250,6 +316,7 @@ func (b *barChart) baseNote() []string {
 		}
 		return []string{fmt.Sprintf("Bars start at %s, not at 0: their length is what lies beyond it.", at)}
 	}
+
 	return nil
 }
 
@@ -257,9 +324,10 @@ func (b *barChart) baseNote() []string {
 type barCanvas struct {
 	draw.Canvas
 	*barChart
-	panel       int
-	x, y        func(float64) vg.Length // from data to canvas
-	pitch, foot vg.Length               // width of a bar; y coordinate of the base
+	panel int
+	x, y  func(float64) vg.Length // from data to canvas
+	pitch vg.Length               // width of a bar
+	foot  vg.Length               // y coordinate of the base
 }
 
 // draw draws the bars of a panel, followed by their numbers and the marks.
@@ -271,7 +339,7 @@ func (b *barChart) draw(c draw.Canvas, p *plot.Plot, panel int) {
 		foot = min(max(y(b.base), c.Min.Y), c.Max.Y)
 	}
 
-	// Bars first, so that numbers and marks are on top.
+	// Draw the bars first, so that numbers and marks are on top.
 	cv := &barCanvas{c, b, panel, x, y, pitch, foot}
 	cv.forEachBar(cv.drawBar)
 	if foot < c.Max.Y {
@@ -280,12 +348,15 @@ func (b *barChart) draw(c draw.Canvas, p *plot.Plot, panel int) {
 	if b.label.shown && spacing > b.label.across {
 		cv.forEachBar(cv.drawNumber)
 	}
-	for _, m := range b.v.panelMarks(panel) { // sorted by height
+
+	// Sorted by height.
+	for _, m := range b.v.panelMarks(panel) {
 		cv.drawMark(&m)
 	}
 }
 
-// forEachBar calls do for each bar with its summary, series and group.
+// forEachBar calls do for each bar with its summary, series and group. Positions without values
+// have no bar.
 func (b *barCanvas) forEachBar(do func(cell *cellSummary, series, group int)) {
 	for s := range b.series {
 		for g := range b.columns {
@@ -296,25 +367,34 @@ func (b *barCanvas) forEachBar(do func(cell *cellSummary, series, group int)) {
 	}
 }
 
-// barLeft returns the left edge of a bar.
+// barLeft returns the left edge of a bar. The bars of a group are centred on its position.
 func (b *barCanvas) barLeft(series, group int) vg.Length {
 	return b.x(float64(group)) + b.pitch*(vg.Length(series)-vg.Length(b.series)/2)
 }
 
-// drawBar draws a bar with its whisker.
+// drawBar draws a bar. If the cell summarises several values, a whisker reaches from the minimum
+// to the maximum.
 func (b *barCanvas) drawBar(cell *cellSummary, series, group int) {
-	gap, left, end := min(b.pitch*0.1, 1.5), b.barLeft(series, group), b.y(cell.mean)
+	gap := min(b.pitch*0.1, 1.5)
+	left := b.barLeft(series, group)
+	end := b.y(cell.mean)
 	low, high := min(end, b.foot), max(end, b.foot)
-	if high-low < 1 { // bars without length remain visible
+
+	// Bars without length remain visible.
+	if high-low < 1 {
 		low, high = b.foot, b.foot+1
 	}
+
+	// The best bar has its own colour.
 	clr := b.styles[b.v.series.categories[series]].color
 	if b.best != nil && sheet.NearlyEqual(cell.mean, b.best[b.panel]) {
 		clr = sheet.Vermillion
 	}
 	sheet.FillBox(b.Canvas, clr, left+gap/2, left+b.pitch-gap/2, low, high)
+
 	if cell.max > cell.min {
-		lines := whiskerLines(left+b.pitch/2, b.y(cell.min), b.y(cell.max), min(3, b.pitch/4))
+		lines := whiskerLines(left+b.pitch/2, b.y(cell.min), b.y(cell.max),
+			min(3, b.pitch/4))
 		b.StrokeLines(sheet.Line(sheet.White, 2.6), lines...)
 		b.StrokeLines(sheet.Line(sheet.Ink, 1), lines...)
 	}
@@ -322,56 +402,82 @@ func (b *barCanvas) drawBar(cell *cellSummary, series, group int) {
 
 // drawNumber prints the value of a bar at its end, next to whiskers and marks.
 func (b *barCanvas) drawNumber(cell *cellSummary, series, group int) {
+	// off is the distance of a number from its bar, sideGap from a whisker, in points.
 	const off, sideGap = 3, 5
-	style, mid := sheet.Aligned(b.label.style, draw.XCenter, draw.YBottom), b.barLeft(series, group)+b.pitch/2
+	style := sheet.Aligned(b.label.style, draw.XCenter, draw.YBottom)
+	mid := b.barLeft(series, group) + b.pitch/2
 	text := b.text(cell.mean, b.label.decimals)
 
 	// If there is space, print the number next to the whisker.
-	if cell.max > cell.min && !b.label.upright && style.Width(text)+sideGap <= b.pitch/2+6 {
-		style.XAlign = draw.XLeft // right of the whisker, at the height of the mean
-		b.FillText(style, sheet.Point(mid+sideGap, max(b.y(cell.mean), b.foot+1)+off), text)
+	if cell.max > cell.min && !b.label.upright &&
+		style.Width(text)+sideGap <= b.pitch/2+6 {
+		// Right of the whisker, at the height of the mean.
+		style.XAlign = draw.XLeft
+		b.FillText(style, sheet.Point(mid+sideGap, max(b.y(cell.mean), b.foot+1)+off),
+			text)
 		return
 	}
-	at, sign := max(b.y(cell.max), b.foot+1)+off, vg.Length(1)
 
-	// Otherwise print it beyond the whisker, and beyond marks that it would overlap.
+	// Otherwise print it beyond the whisker: above bars that go up, below bars that go down. at
+	// is the near end of the text, sign the direction away from the bar.
+	at := max(b.y(cell.max), b.foot+1) + off
+	sign := vg.Length(1)
+
 	down := cell.mean < b.base
 	if down {
-		at, sign = min(b.y(cell.min), b.foot)-off, -1
+		at = min(b.y(cell.min), b.foot) - off
+		sign = -1
 		style.YAlign = draw.YTop
 	}
-	for _, m := range b.v.panelMarks(b.panel) { // in order of height
+
+	// Move it beyond marks that it would overlap. Marks are in order of height, so one pass
+	// suffices.
+	for _, m := range b.v.panelMarks(b.panel) {
 		if m.x == group && (m.ofGroup() || m.series == series) {
-			if d := (b.y(m.y) - at) * sign; d > -markRadius-off && d < b.label.length+markRadius {
+			if d := (b.y(m.y) - at) * sign; d > -markRadius-off &&
+				d < b.label.length+markRadius {
 				at = b.y(m.y) + sign*(markRadius+off)
 			}
 		}
 	}
+
+	// Rotate upright numbers.
 	if b.label.upright {
-		style.XAlign, style.YAlign, style.Rotation = draw.XLeft, draw.YCenter, math.Pi/2
+		style.XAlign = draw.XLeft
+		style.YAlign = draw.YCenter
+		style.Rotation = math.Pi / 2
 		if down {
 			style.XAlign = draw.XRight
 		}
-		mid -= 0.6 // digits have no descender, so the visual centre is higher
+
+		// Digits have no descender, so the visual centre is higher.
+		mid -= 0.6
 	}
+
 	b.FillText(style, sheet.Point(mid, at), text)
 }
 
-// drawMark draws a mark: on a bar, across a group, or across the panel.
+// drawMark draws a mark: as a beam across a group, as a symbol on a bar, or as a line across the
+// panel with its symbol at the right.
 func (b *barCanvas) drawMark(m *placedMark) {
 	y := b.y(m.y)
 	switch {
 	case m.ofGroup():
 		drawBeam(b.Canvas, b.barLeft(0, m.x)-3, b.barLeft(b.series-1, m.x)+b.pitch+3, y)
 	case m.x >= 0:
-		drawStatedMark(b.Canvas, m.shape, sheet.Ink, sheet.Point(b.barLeft(m.series, m.x)+b.pitch/2, y), min(markRadius, max(b.pitch*0.45, 3)))
+		drawStatedMark(b.Canvas, m.shape, sheet.Ink,
+			sheet.Point(b.barLeft(m.series, m.x)+b.pitch/2, y),
+			min(markRadius, max(b.pitch*0.45, 3)))
+
 	default:
 		sheet.HLine(b.Canvas, statedLine, y)
-		drawStatedMark(b.Canvas, m.shape, sheet.Ink, sheet.Point(b.Max.X-markRadius-2, y), markRadius)
+		drawStatedMark(b.Canvas, m.shape, sheet.Ink,
+			sheet.Point(b.Max.X-markRadius-2, y), markRadius)
 	}
 }
 
-// whiskerLines returns the lines of a whisker from lo to hi.
+// whiskerLines returns the lines of a vertical whisker at x from lo to hi. half is half the
+// width of its end caps.
 func whiskerLines(x, lo, hi, half vg.Length) [][]vg.Point {
 	return [][]vg.Point{
 		{sheet.Point(x, lo), sheet.Point(x, hi)},
@@ -383,6 +489,8 @@ func whiskerLines(x, lo, hi, half vg.Length) [][]vg.Point {
 // drawBeam draws a horizontal line with end caps.
 func drawBeam(c draw.Canvas, x0, x1, y vg.Length) {
 	const end = 4
-	c.StrokeLines(sheet.Line(sheet.Black, 2.2), []vg.Point{sheet.Point(x0, y), sheet.Point(x1, y)},
-		[]vg.Point{sheet.Point(x0, y-end), sheet.Point(x0, y+end)}, []vg.Point{sheet.Point(x1, y-end), sheet.Point(x1, y+end)})
+	c.StrokeLines(sheet.Line(sheet.Black, 2.2),
+		[]vg.Point{sheet.Point(x0, y), sheet.Point(x1, y)},
+		[]vg.Point{sheet.Point(x0, y-end), sheet.Point(x0, y+end)},
+		[]vg.Point{sheet.Point(x1, y-end), sheet.Point(x1, y+end)})
 }

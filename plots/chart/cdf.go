@@ -12,18 +12,23 @@ import (
 	"sim/scenarios/result"
 )
 
-// cdfKind is the kind of cumulative distributions of a metric.
+// cdfKind is the kind of cumulative distributions of a metric (empirical distribution
+// functions).
 var cdfKind = kind{
-	name: "cdf", draw: (*view).drawLines, takes: []string{"series", "log_x", "mark"}, across: true,
-	needs: map[string]string{"y": "a metric, such as nct"},
+	name:   "cdf",
+	draw:   (*view).drawLines,
+	takes:  []string{"series", "log_x", "mark"},
+	across: true,
+	needs:  map[string]string{"y": "a metric, such as nct"},
 	without: map[string]string{
 		"x":     "a cdf has no x: y names the metric, and series what there is a curve for",
 		"log_y": "the height of a cdf is a share, so log_y means nothing there; log_x is for the metric",
 	},
 }
 
-// stepCurve returns the empirical distribution function of values as a polyline. of is the
-// number of samples including those without a value, so the curve may end below 1.
+// stepCurve returns the empirical distribution function of values as a polyline: two points per
+// value, before and after its step. of is the number of samples including those without a value,
+// so the curve may end below 1.
 func stepCurve(values []float64, of int) (line []linePoint) {
 	share := 0.0
 	for i, v := range slices.Sorted(slices.Values(values)) {
@@ -34,28 +39,40 @@ func stepCurve(values []float64, of int) (line []linePoint) {
 	return line
 }
 
-// shareAt returns the value of a distribution function at x; at a step, the upper value.
+// shareAt returns the value of a distribution function at x. At a step it returns the upper
+// value.
 func shareAt(line []linePoint, x float64) float64 {
-	i, _ := slices.BinarySearchFunc(line, math.Nextafter(x, math.Inf(1)), func(p linePoint, x float64) int { return cmp.Compare(p.x, x) })
+	i, _ := slices.BinarySearchFunc(line, math.Nextafter(x, math.Inf(1)),
+		func(p linePoint, x float64) int {
+			return cmp.Compare(p.x, x)
+		})
+
 	if i == 0 {
 		return 0
 	}
 	return line[i-1].mean
 }
 
-// buildDistribution builds one curve per series from the samples of cells, or from one value
-// per cell if there are no samples. Trials that do not finish have no sample, but count in the
-// total.
+// buildDistribution builds one curve per series from the samples of cells, or from one value per
+// cell if there are no samples.
+//
+// Trials that do not finish have no sample, but count in the total. Their curve therefore ends
+// below 100 %.
 func (c *lineChart) buildDistribution(m measure) error {
 	v := c.v
+	// what names the population in the note. short reports whether some trial has no sample.
 	what, short := "cells", false
-	if hidden := v.averagedDimensions(); len(hidden) == 1 && hidden[0].text == "seed" {
+	if hidden := v.averagedDimensions(); len(hidden) == 1 &&
+		hidden[0].text == "seed" {
 		what = "seeds"
 	}
 
-	// Use the samples if any cell has some; the first sample determines whether a cell has a
-	// value.
-	first, sampled := m, slices.ContainsFunc(v.cells, func(cell *result.Cell) bool { return len(cell.Samples[m.name]) > 0 })
+	// Use the samples if any cell has some. A cell has a value if one of its samples has a place
+	// on the axis.
+	first := m
+	sampled := slices.ContainsFunc(v.cells, func(cell *result.Cell) bool {
+		return len(cell.Samples[m.name]) > 0
+	})
 	if sampled {
 		what = "trials"
 		first.value = func(cell *result.Cell) (float64, bool) {
@@ -69,8 +86,9 @@ func (c *lineChart) buildDistribution(m measure) error {
 	}
 
 	// Collect the values of each curve, and the number of samples including those without a
-	// value.
-	values, of := map[[2]int][]float64{}, map[[2]int]int{}
+	// value, both indexed by panel and series.
+	values := map[[2]int][]float64{}
+	of := map[[2]int]int{}
 	var bad error
 	err := v.forEachValue(first, func(cell *result.Cell, y float64) {
 		place := [2]int{v.panels.indexOf(cell), v.series.indexOf(cell)}
@@ -78,10 +96,14 @@ func (c *lineChart) buildDistribution(m measure) error {
 			values[place], of[place] = append(values[place], y), of[place]+1
 			return
 		}
+
+		// n is the number of trials, of which some may have no sample.
 		n := len(cell.Samples[m.name])
 		if p := cell.Metrics[result.TrialCount]; p > float64(n) && drawable(p) {
-			n, short = int(min(p, math.MaxInt32)), true
+			n = int(min(p, math.MaxInt32))
+			short = true
 		}
+
 		of[place] += n
 		for _, x := range cell.Samples[m.name] {
 			y := v.applyScale(x)
@@ -91,11 +113,13 @@ func (c *lineChart) buildDistribution(m measure) error {
 			}
 		}
 	})
+
 	if err = cmp.Or(err, bad); err != nil {
 		return err
 	}
 	if short {
-		v.notes = append(v.notes, "Trials that never end have no value: the curve of such a series stays below 100 %.")
+		v.notes = append(v.notes, "Trials that never end have no value: the curve "+
+			"of such a series stays below 100 %.")
 	}
 
 	// Build the curves and the axes.
@@ -105,18 +129,23 @@ func (c *lineChart) buildDistribution(m measure) error {
 			lines[s] = stepCurve(values[[2]int{p, s}], of[[2]int{p, s}])
 		}
 	}
+
+	// The metric is on the x axis, and the y axes show shares.
 	c.q = c.setXMetric(m, true, v.spec.From)
 	c.title = "distribution of " + c.q.name
 	c.readingNote = fmt.Sprintf("A curve shows how many of the %s have at most that value.", what)
 	c.setYAxes = func(panels []*plot.Plot, g panelGrid) (string, bool) {
 		for i, p := range panels {
 			sheet.SetRange(&p.Y, 0, 1.02)
-			p.Y.Tick.Marker = sheet.FixedTicks([]float64{0, 0.25, 0.5, 0.75, 1}, []string{"0 %", "25 %", "50 %", "75 %", "100 %"})
+			p.Y.Tick.Marker = sheet.FixedTicks([]float64{0, 0.25, 0.5, 0.75, 1},
+				[]string{"0 %", "25 %", "50 %", "75 %", "100 %"})
 			if i%g.cols > 0 {
 				p.Y.Tick.Marker = sheet.UnlabelledTicker{Ticker: p.Y.Tick.Marker}
 			}
 		}
+
 		return cmp.Or(sheet.Plain(v.spec.YLabel), "share of "+what), false
 	}
+
 	return nil
 }

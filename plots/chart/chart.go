@@ -19,22 +19,30 @@ import (
 	"sim/scenarios/result"
 )
 
-// kind describes a kind of chart.
+// kind describes a kind of chart: how it is drawn, and which options of a result.Plot it
+// accepts.
 type kind struct {
-	name string
+	name string                              // value of the option kind
 	draw func(v *view) (*sheet.Sheet, error) // draws the chart
-	// roles assigns dimensions to the roles, by default view.assignRoles. check tests further
-	// conditions; it may be nil.
-	roles, check func(v *view) error
-	// takes lists the options of a plot that this kind accepts. needs maps required options to
-	// an example for the error message, "" for the names of dimensions. without maps rejected
-	// options to the reason, where a special one applies.
-	takes          []string
-	needs, without map[string]string
+	// roles assigns dimensions to the roles. nil means view.assignRoles.
+	roles func(v *view) error
+	// check tests further conditions of the options. It may be nil.
+	check func(v *view) error
+	// takes lists the options that this kind accepts in addition to the common ones.
+	takes []string
+	// needs maps required options to an example for the error message. The example is "" for
+	// options that are names of dimensions.
+	needs map[string]string
+	// without maps rejected options to the reason, if a special one applies.
+	without map[string]string
 
-	tiles  bool // z is the metric; policies become panels by default instead of series
-	beside bool // bars of a group are side by side, which limits their number
-	across bool // the x axis shows the metric or its samples
+	// tiles reports whether z is the metric. Policies then become panels by default instead of
+	// series.
+	tiles bool
+	// beside reports whether bars of a group are side by side, which limits their number.
+	beside bool
+	// across reports whether the x axis shows the metric or its samples.
+	across bool
 }
 
 // kinds lists all kinds of charts.
@@ -56,9 +64,11 @@ func init() { // not in the declaration, because the functions of a kind refer t
 const (
 	maxSeries       = 24
 	maxPanels       = 24
-	maxBarsPerPanel = 480     // of a panel
-	maxTilesPerSide = 400     // of a heat map, each way
-	maxTableCells   = 1 << 22 // panels * series * values on the x axis
+	maxBarsPerPanel = 480
+	// Of a heat map, in each direction.
+	maxTilesPerSide = 400
+	// Panels * series * values on the x axis.
+	maxTableCells = 1 << 22
 )
 
 // New draws the figure that spec describes from the cells of a sweep. The timings t may be nil
@@ -89,13 +99,17 @@ func Sheet(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*sheet.S
 	if len(v.cells) == 0 {
 		return nil, chartError(spec, errors.New("the sweep has no cells that it could show"))
 	}
+
+	// The kind draws the chart; the definition of the metric becomes the first note.
 	page, err := v.kind.draw(v)
 	if err != nil {
 		return nil, chartError(spec, err)
 	}
 	if m, _ := result.Find(v.metric()); m.Meaning != "" {
-		page.Notes = append([]string{sheet.Capitalise(m.Words) + " is " + m.Meaning + "."}, page.Notes...)
+		page.Notes = append([]string{sheet.Capitalise(m.Words) + " is " + m.Meaning +
+			"."}, page.Notes...)
 	}
+
 	return page, nil
 }
 
@@ -104,13 +118,17 @@ func Sheet(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*sheet.S
 // metrics.
 func Check(spec *result.Plot, s *result.Sweep) error {
 	v, err := newView(spec, s, &result.SweepTimings{})
-	if err == nil && slices.ContainsFunc(s.Cells, func(c result.Cell) bool { return len(c.Metrics) > 0 }) {
+	if err == nil && slices.ContainsFunc(s.Cells, func(c result.Cell) bool {
+		return len(c.Metrics) > 0
+	}) {
+		// Check the names of all metrics in the plot.
 		names := append([]string{v.metric()}, spec.Also...)
 		for _, name := range []string{spec.Below, spec.MarkedAt} {
 			if name != "" {
 				names = append(names, name)
 			}
 		}
+
 		for _, name := range names {
 			if err == nil {
 				_, err = v.measure(name)
@@ -120,6 +138,7 @@ func Check(spec *result.Plot, s *result.Sweep) error {
 	if err != nil {
 		return chartError(spec, err)
 	}
+
 	return nil
 }
 
@@ -128,8 +147,8 @@ func chartError(spec *result.Plot, err error) error {
 	return fmt.Errorf("plot %s: %s", plotName(spec), sheet.Plain(err.Error()))
 }
 
-// All draws the figures of specs, or the figures that Default proposes if specs is empty.
-// Figures that cannot be drawn are omitted, and errs has their errors.
+// All draws the figures of specs, or the figures that Default proposes if specs is empty. It
+// omits figures that cannot be drawn, and returns their errors in errs.
 func All(specs []result.Plot, s *result.Sweep, t *result.SweepTimings) (figs []sheet.Figure, errs []error) {
 	if len(specs) == 0 {
 		specs = Default(s)
@@ -142,6 +161,7 @@ func All(specs []result.Plot, s *result.Sweep, t *result.SweepTimings) (figs []s
 		}
 		figs = append(figs, fig)
 	}
+
 	sheet.Unique(figs)
 	return figs, errs
 }

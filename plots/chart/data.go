@@ -12,16 +12,19 @@ import (
 	"sim/scenarios/result"
 )
 
-// measure is a function of cells that a chart can show, before scale and offset.
+// measure is a function of cells that a chart can show: a metric, a bound, or a quotient of
+// metrics. Its values do not yet include the scale and the offset of the plot.
 type measure struct {
-	name  string
-	value func(c *result.Cell) (float64, bool) // ok is false if the cell has no value
+	name string
+	// value returns the value of a cell. The second result is false if the cell has none.
+	value func(c *result.Cell) (float64, bool)
 }
 
-// metricNames lists the metrics of the cells, including wall-clock metrics and metrics of the
-// ideal fabric.
+// metricNames lists the metrics of the cells: their own in order, then wall-clock metrics, then
+// metrics of the ideal fabric with their prefix.
 func (v *view) metricNames() []string {
-	own, reference := v.sweep.MetricNames(), map[string]bool{}
+	own := v.sweep.MetricNames()
+	reference := map[string]bool{}
 	for i := range v.sweep.Cells {
 		c := &v.sweep.Cells[i]
 		for name := range c.Reference {
@@ -33,32 +36,44 @@ func (v *view) metricNames() []string {
 			}
 		}
 	}
+
 	out := sortedKeys(own)
 	for _, name := range result.WallMetrics {
 		if !own[name] {
 			out = append(out, name)
 		}
 	}
+
 	return append(out, sortedKeys(reference)...)
 }
 
-// boundMetric returns the bound of a metric for a name "bound_METRIC", if the bound is
-// computed from other metrics and not stored.
+// boundMetric returns the bound of a metric as a function of cells. name is "bound_METRIC". ok
+// is false if the bound is stored as a metric of its own, or if no cell has it.
 func (v *view) boundMetric(name string) (of func(c *result.Cell) (float64, bool), ok bool) {
 	on, _ := strings.CutPrefix(name, "bound_")
 	m, known := result.Find(on)
 	if on == name || !known || m.BoundFormula == nil {
 		return nil, false
 	}
-	of = func(c *result.Cell) (float64, bool) { return m.BoundOf(c.Metrics, c.Reference) }
-	return of, slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool { _, ok := of(&c); return ok })
+	of = func(c *result.Cell) (float64, bool) {
+		return m.BoundOf(c.Metrics, c.Reference)
+	}
+
+	return of, slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool {
+		_, ok := of(&c)
+		return ok
+	})
 }
 
-// measure returns the measure with a name: a metric, the bound of a metric, a wall-clock
-// metric, a metric of the ideal fabric with the prefix "reference.", or the quotient of two of
-// these.
+// measure returns the measure with a name. The name is a metric, "bound_" with a metric, a
+// wall-clock metric, "reference." with a metric of the ideal fabric, or the quotient of two of
+// these with a slash between them.
 func (v *view) measure(name string) (measure, error) {
-	m := measure{name, func(c *result.Cell) (float64, bool) { return c.Value(name, v.times) }}
+	m := measure{name, func(c *result.Cell) (float64, bool) {
+		return c.Value(name, v.times)
+	}}
+
+	// Names that are not metrics can be bounds or quotients.
 	known := v.metricNames()
 	if !slices.Contains(known, name) {
 		if of, ok := v.boundMetric(name); ok {
@@ -67,39 +82,56 @@ func (v *view) measure(name string) (measure, error) {
 		if a, b, ok := strings.Cut(name, "/"); ok {
 			return v.quotient(a, b)
 		}
-		if !slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool { return c.Failed == "" }) {
-			return m, fmt.Errorf("no cell has a value of %s: all failed, the first for this reason: %s", name, firstLine(v.sweep.Cells[0].Failed))
+
+		if !slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool {
+			return c.Failed == ""
+		}) {
+			return m, fmt.Errorf("no cell has a value of %s: all failed, the first "+
+				"for this reason: %s", name, firstLine(v.sweep.Cells[0].Failed))
 		}
+
 		return m, unknownName("metric", name, known)
 	}
-	own := slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool { _, ok := c.Metrics[name]; return ok || len(c.Samples[name]) > 0 })
+
+	// Wall-clock metrics need timings, unless cells have them as metrics.
+	own := slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool {
+		_, ok := c.Metrics[name]
+		return ok || len(c.Samples[name]) > 0
+	})
+
 	if v.times == nil && !own && slices.Contains(result.WallMetrics, name) {
-		return m, fmt.Errorf("%s needs the sweep's timings, which there are none of", name)
+		return m, fmt.Errorf("%s needs the sweep's timings, which there are none of",
+			name)
 	}
+
 	return m, nil
 }
 
-// quotient returns the quotient of two measures. It is undefined for cells where the
-// denominator is 0.
+// quotient returns the quotient a/b of two measures. It is undefined for cells without one of
+// them and for cells where b is 0.
 func (v *view) quotient(a, b string) (measure, error) {
 	over, err := v.measure(strings.TrimSpace(a))
 	if err != nil {
 		return over, err
 	}
 	under, err := v.measure(strings.TrimSpace(b))
-	return measure{over.name + "/" + under.name, func(c *result.Cell) (float64, bool) {
-		x, ok := over.value(c)
-		y, also := under.value(c)
-		if !ok || !also || y == 0 {
-			return 0, false
-		}
-		return x / y, true
-	}}, err
+
+	return measure{over.name + "/" + under.name,
+		func(c *result.Cell) (float64, bool) {
+			x, hasX := over.value(c)
+			y, hasY := under.value(c)
+			if !hasX || !hasY || y == 0 {
+				return 0, false
+			}
+			return x / y, true
+		}}, err
 }
 
-// applyScale applies the scale and the offset of the plot to x.
+// applyScale applies the scale and the offset of the plot to x. Rounding errors around 0 become
+// 0, so that a value that equals the offset is at the base of its bar.
 func (v *view) applyScale(x float64) float64 {
-	const rounding = 1e-12 // relative to the offset; a smaller difference is a rounding error
+	// rounding is relative to the offset; a smaller difference is a rounding error.
+	const rounding = 1e-12
 	y := x*cmp.Or(v.spec.Scale, 1) + v.spec.Offset
 	if math.Abs(y) < rounding*math.Abs(v.spec.Offset) {
 		return 0
@@ -110,11 +142,12 @@ func (v *view) applyScale(x float64) float64 {
 // cellSummary summarises the values of the cells at one position: number, mean, minimum and
 // maximum.
 type cellSummary struct {
+	// n is the number of values; 0 if the position is empty.
 	n              int
-	mean, min, max float64
+	mean, min, max float64 // of these values
 }
 
-// add adds a value, with a running mean.
+// add adds a value, with a running mean (Welford 1962), which does not overflow.
 func (s *cellSummary) add(x float64) {
 	if s.n == 0 {
 		s.mean, s.min, s.max = x, x, x
@@ -122,14 +155,20 @@ func (s *cellSummary) add(x float64) {
 	s.n++
 	s.min, s.max = min(s.min, x), max(s.max, x)
 	s.mean += (x - s.mean) / float64(s.n)
-	s.mean = min(max(s.mean, s.min), s.max) // rounding must not move the mean out of the range
+
+	// Rounding must not move the mean out of the range.
+	s.mean = min(max(s.mean, s.min), s.max)
 }
 
-// table holds a summary for each combination of panel, series and x category.
+// table holds a summary for each combination of panel, series and x category. Most kinds of
+// charts draw a table.
 type table struct {
-	cells           []cellSummary // indexed by (panel*series + series)*columns + x
-	series, columns int           // numbers of series and of x categories
-	maxPerCell      int           // maximum number of sweep cells per summary
+	// cells is indexed by (panel*series + series)*columns + x.
+	cells []cellSummary
+	// Numbers of series and of x categories.
+	series, columns int
+	// maxPerCell is the maximum number of sweep cells per summary.
+	maxPerCell int
 }
 
 // cell returns the summary at a position.
@@ -158,7 +197,8 @@ func (t *table) panelCells(panel int) []cellSummary {
 	return t.cells[panel*n : (panel+1)*n]
 }
 
-// tabulate builds the table of a measure. It returns an error if no cell has a value.
+// tabulate builds the table of a measure and applies the option take. It returns an error if no
+// cell has a value.
 func (v *view) tabulate(m measure) (*table, error) {
 	t := &table{series: len(v.series.categories), columns: len(v.x.categories)}
 	t.cells = make([]cellSummary, len(v.panels.categories)*t.series*t.columns)
@@ -167,13 +207,14 @@ func (v *view) tabulate(m measure) (*table, error) {
 		s.add(y)
 		t.maxPerCell = max(t.maxPerCell, s.n)
 	})
+
 	for i := range t.cells {
 		t.cells[i].reduce(v.spec.Take)
 	}
 	return t, err
 }
 
-// tableOf builds the table of the metric with a name.
+// tableOf returns the measure with a name and its table.
 func (v *view) tableOf(name string) (measure, *table, error) {
 	m, err := v.measure(name)
 	if err != nil {
@@ -183,7 +224,8 @@ func (v *view) tableOf(name string) (measure, *table, error) {
 	return m, tab, err
 }
 
-// reduce replaces the summary by its minimum or maximum if which is "min" or "max".
+// reduce replaces the summary by its minimum or maximum if which is "min" or "max". Other values
+// of which leave it unchanged.
 func (s *cellSummary) reduce(which string) {
 	switch which {
 	case "min":
@@ -194,10 +236,15 @@ func (s *cellSummary) reduce(which string) {
 }
 
 // reductionTexts describes the values of the option take.
-var reductionTexts = map[string]string{"": "mean", "mean": "mean", "min": "least", "max": "greatest"}
+var reductionTexts = map[string]string{
+	"":     "mean",
+	"mean": "mean",
+	"min":  "least",
+	"max":  "greatest",
+}
 
-// forEachValue calls do with the value of each cell of the chart. Cells without a value are
-// listed in a note.
+// forEachValue calls do with the value of each cell of the chart, after scale and offset. Cells
+// without a value, or without a place on a logarithmic axis, are listed in a note.
 func (v *view) forEachValue(m measure, do func(c *result.Cell, y float64)) error {
 	var missing []*result.Cell
 	for _, c := range v.cells {
@@ -210,8 +257,10 @@ func (v *view) forEachValue(m measure, do func(c *result.Cell, y float64)) error
 			missing = append(missing, c)
 			continue
 		}
+
 		do(c, x)
 	}
+
 	return v.noteMissing(m, missing)
 }
 
@@ -223,7 +272,8 @@ func (v *view) logarithmic() bool {
 // checkDrawable returns an error if a value is too large to draw.
 func (v *view) checkDrawable(m measure, c *result.Cell, x float64) error {
 	if !drawable(x) {
-		return fmt.Errorf("%s of %s is %g, which no figure can show", m.name, v.cellName(c), x)
+		return fmt.Errorf("%s of %s is %g, which no figure can show", m.name,
+			v.cellName(c), x)
 	}
 	return nil
 }
@@ -235,12 +285,15 @@ func (v *view) noteMissing(m measure, missing []*result.Cell) error {
 		return nil
 	}
 	if len(missing) == len(v.cells) {
-		err := fmt.Errorf("none of the %s has a value of %s", text.Plural(len(missing), "cell"), m.name)
+		err := fmt.Errorf("none of the %s has a value of %s",
+			text.Plural(len(missing), "cell"), m.name)
 		if why := v.missingReason(m, missing[0]); why != "" {
 			err = fmt.Errorf("%w: %s", err, why)
 		}
 		return err
 	}
+
+	// List the first cells with their reasons.
 	const named = 3
 	var names []string
 	for i, c := range missing {
@@ -248,26 +301,33 @@ func (v *view) noteMissing(m measure, missing []*result.Cell) error {
 			names = append(names, fmt.Sprintf("and %d more", len(missing)-named))
 			break
 		}
+
 		name := v.cellName(c)
 		if why := v.missingReason(m, c); why != "" {
 			name += " (" + why + ")"
 		}
 		names = append(names, name)
 	}
+
 	have := "have"
 	if len(missing) == 1 {
 		have = "has"
 	}
-	v.notes = append(v.notes, fmt.Sprintf("%s %s no value: %s.", text.Plural(len(missing), "cell"), have, strings.Join(names, "; ")))
+	v.notes = append(v.notes, fmt.Sprintf("%s %s no value: %s.",
+		text.Plural(len(missing), "cell"), have, strings.Join(names, "; ")))
+
 	return nil
 }
 
-// missingReason returns the reason why a cell is not drawn, shortened for a note, or "" if it
-// is unknown.
+// missingReason returns the reason why a cell is not drawn, shortened for a note. It returns ""
+// if the reason is unknown.
 func (v *view) missingReason(m measure, c *result.Cell) string {
-	if x, ok := m.value(c); ok && c.Failed == "" && v.applyScale(x) <= 0 && v.logarithmic() {
-		return sheet.Digits(v.applyScale(x), 3) + ", which a logarithmic axis does not have"
+	if x, ok := m.value(c); ok && c.Failed == "" && v.applyScale(x) <= 0 &&
+		v.logarithmic() {
+		return sheet.Digits(v.applyScale(x),
+			3) + ", which a logarithmic axis does not have"
 	}
+
 	why := firstLine(cmp.Or(c.Failed, c.Labels[m.name]))
 	const longest = 80 // characters
 	if r := []rune(why); len(r) > longest {
@@ -276,16 +336,18 @@ func (v *view) missingReason(m measure, c *result.Cell) string {
 	if c.Failed != "" {
 		why = "failed: " + why
 	}
+
 	return why
 }
 
-// firstLine returns the first line of s.
+// firstLine returns the first line of s without surrounding space.
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	return sheet.Plain(s)
 }
 
-// noteSpread adds a note that explains positions with several cells.
+// noteSpread adds a note that explains positions with several cells. what is the beginning of
+// the sentence, such as "A bar is".
 func (v *view) noteSpread(t *table, what string) {
 	if t.maxPerCell < 2 {
 		return
@@ -295,10 +357,15 @@ func (v *view) noteSpread(t *table, what string) {
 		over = append(over, f.text)
 	}
 	which := reductionTexts[v.spec.Take]
+
+	// The number is exact if all positions have equally many cells.
 	note := fmt.Sprintf("%s the %s of up to %d cells", what, which, t.maxPerCell)
-	if !slices.ContainsFunc(t.cells, func(s cellSummary) bool { return s.n > 0 && s.n != t.maxPerCell }) {
+	if !slices.ContainsFunc(t.cells, func(s cellSummary) bool {
+		return s.n > 0 && s.n != t.maxPerCell
+	}) {
 		note = fmt.Sprintf("%s the %s of %d cells", what, which, t.maxPerCell)
 	}
+
 	if len(over) > 0 {
 		note += ", over " + andList(over)
 	}

@@ -16,14 +16,18 @@ import (
 	"sim/scenarios/result"
 )
 
-// lineKind is the kind of line charts over a numeric axis or over a metric.
+// lineKind is the kind of line charts over a numeric axis of the sweep or over a metric.
 var lineKind = kind{
-	name: "lines", draw: (*view).drawLines, takes: []string{"series", "log_x", "log_y", "take", "mark", "also"},
+	name:  "lines",
+	draw:  (*view).drawLines,
+	takes: []string{"series", "log_x", "log_y", "take", "mark", "also"},
 	needs: map[string]string{"x": "", "y": "a metric, such as nct"},
 	roles: func(v *view) error {
+		// x is a metric if it is no dimension.
 		if _, err := v.find("x", v.spec.X); err != nil && v.spec.X != "" {
 			if v.isXMetric = v.mayBeMetric(v.spec.X); !v.isXMetric {
-				return unknownName("x", v.spec.X, append(v.dimensionNames(), v.metricNames()...))
+				return unknownName("x", v.spec.X,
+					append(v.dimensionNames(), v.metricNames()...))
 			}
 		}
 		return v.assignRoles()
@@ -31,7 +35,7 @@ var lineKind = kind{
 	check: (*view).checkLines,
 }
 
-// checkLines checks the options of line charts.
+// checkLines checks the options of line charts that depend on the resolved names.
 func (v *view) checkLines() error {
 	spec := v.spec
 	switch {
@@ -42,8 +46,10 @@ func (v *view) checkLines() error {
 	case spec.BelowOf != nil && spec.Below == "":
 		return errors.New("below is missing: name the metric that below_of is shown of")
 	case !v.isXMetric && v.x != &noDimension && v.x.numbers == nil:
-		return fmt.Errorf("x: %s has values that are no numbers, so lines cannot go over it; bars can", v.x.name)
+		return fmt.Errorf("x: %s has values that are no numbers, so lines cannot "+
+			"go over it; bars can", v.x.name)
 	}
+
 	for _, name := range spec.BelowOf {
 		at, err := v.series.categoryIndex("below_of", name)
 		if err == nil && at < 0 && len(v.series.labels) > 0 {
@@ -53,43 +59,65 @@ func (v *view) checkLines() error {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// linePoint is a point of a line: a summary of the cells with one x value.
+// linePoint is a point of a line: the summary of the cells of a series with one x value.
 type linePoint struct {
 	x float64
 	cellSummary
-	afterGap bool // no line leads to this point, because cells before it have no value
-	isEdge   bool // intersection of the line with the limit of the panel, not a value
+	// afterGap reports whether the line is interrupted before this point, because cells before
+	// it have no value.
+	afterGap bool
+	// isEdge reports whether the point is the intersection of the line with the limit of the
+	// panel. It is then not a value.
+	isEdge bool
 }
 
 // pointAt returns a point with a single value.
 func pointAt(x, y float64) linePoint {
-	return linePoint{x: x, cellSummary: cellSummary{n: 1, mean: y, min: y, max: y}}
+	return linePoint{x: x, cellSummary: cellSummary{
+		n:    1,
+		mean: y,
+		min:  y,
+		max:  y,
+	}}
 }
 
-// lineChart is a chart with lines: over an axis, over a metric, or cumulative distributions.
+// lineChart is a chart with lines: over an axis, over a metric, or cumulative distributions. The
+// functions buildOverAxis, buildOverMetric and buildDistribution collect the points; sheet draws
+// all three.
 type lineChart struct {
-	v            *view
-	q            quantity        // the metric
-	lines        [][][]linePoint // indexed by panel
-	isJoined     bool            // consecutive points are joined by lines
-	hasMarkers   bool            // points have markers
-	styles       []seriesStyle   // indexed by label of the series
-	references   []referenceLine // further lines, without series
-	markedPoints [][]*linePoint  // indexed by panel and series: the point selected by marked_at; nil without that option
+	v *view
+	q quantity // the metric
+	// lines is indexed by panel and series; the points of a line are sorted.
+	lines [][][]linePoint
+	// isJoined reports whether consecutive points are joined by lines.
+	isJoined   bool
+	hasMarkers bool // points have markers
+	// styles is indexed by label of the series.
+	styles []seriesStyle
+	// references has further lines, without series.
+	references []referenceLine
+	// markedPoints has the points that marked_at selects, indexed by panel and series; nil without
+	// that option.
+	markedPoints [][]*linePoint
 	title        string
-	readingNote  string                                                          // first note: how to read the chart
-	setXAxes     func(panels []*plot.Plot, width vg.Length) (title string)       // sets the x axes
-	setYAxes     func(panels []*plot.Plot, g panelGrid) (title string, own bool) // sets the y axes and reports whether panels have separate ones
+	// readingNote is the first note: how to read the chart. It may be empty.
+	readingNote string
+	// setXAxes sets the x axes of panels with a width in points and returns their title.
+	setXAxes func(panels []*plot.Plot, width vg.Length) (title string)
+	// setYAxes sets the y axes and returns their title. own reports whether each panel has its own
+	// axis.
+	setYAxes func(panels []*plot.Plot, g panelGrid) (title string, own bool)
 }
 
 // referenceLine is the line of a further metric that does not depend on the series, such as a
-// bound. There is one per panel.
+// bound. It has one line per panel.
 type referenceLine struct {
-	metric string
-	lines  [][]linePoint // by panel
+	metric string        // name of the metric
+	lines  [][]linePoint // indexed by panel
 	style  draw.LineStyle
 }
 
@@ -109,13 +137,19 @@ func (v *view) drawLines() (*sheet.Sheet, error) {
 	return c.sheet()
 }
 
-// newLines collects the points of a chart with lines.
+// newLines collects the points of a chart with lines. Its caller can add lower panels before the
+// chart is drawn.
 func (v *view) newLines() (*lineChart, error) {
 	m, err := v.measure(v.spec.Y)
 	if err != nil {
 		return nil, err
 	}
-	c := &lineChart{v: v, styles: v.styles(v.series), isJoined: true}
+	c := &lineChart{
+		v:        v,
+		styles:   v.styles(v.series),
+		isJoined: true,
+	}
+
 	switch {
 	case v.kind.across:
 		err = c.buildDistribution(m)
@@ -124,6 +158,7 @@ func (v *view) newLines() (*lineChart, error) {
 	default:
 		err = c.buildOverAxis(m)
 	}
+
 	return c, err
 }
 
@@ -131,13 +166,16 @@ func (v *view) newLines() (*lineChart, error) {
 func (c *lineChart) sheet() (*sheet.Sheet, error) {
 	v := c.v
 	panels := v.newPanels()
-	const minWidth = 150 // points; narrower panels hide the course of a line
+	// Panels narrower than minWidth points hide the course of a line.
+	const minWidth = 150
 	g := layoutPanels(len(panels), minWidth, 0)
 	xTitle, yTitle, separate := c.plot(panels, g)
 
 	// Add the title, the legend and notes.
 	s := v.newSheet(c.title+v.bySeries(), panels, g, xTitle, yTitle)
 	v.legend(s, c.styles, seriesParts{lines: c.isJoined, markers: c.hasMarkers})
+
+	// Name the further metrics in the legend. Bounds are named by their metric.
 	for _, a := range c.references {
 		m, _ := result.Find(a.metric)
 		if on, is := strings.CutPrefix(a.metric, "bound_"); is {
@@ -147,15 +185,20 @@ func (c *lineChart) sheet() (*sheet.Sheet, error) {
 		}
 		s.AddLegend(m.Words, sheet.LineSample(a.style))
 	}
+
 	if c.markedPoints != nil {
 		m, _ := result.Find(v.spec.MarkedAt)
-		s.AddLegend(m.Words, func(c draw.Canvas) { drawStatedMark(c, markedPointShape, sheet.Ink, c.Center(), markRadius) })
+		s.AddLegend(m.Words, func(c draw.Canvas) {
+			drawStatedMark(c, markedPointShape, sheet.Ink, c.Center(), markRadius)
+		})
 	}
+
 	if v.spec.Below != "" {
 		if err := c.addLowerPanels(s, panels, g); err != nil {
 			return nil, err
 		}
 	}
+
 	c.noteCoincidence()
 	if c.readingNote != "" {
 		s.Notes = []string{c.readingNote}
@@ -164,36 +207,51 @@ func (c *lineChart) sheet() (*sheet.Sheet, error) {
 	if separate {
 		s.Notes = append(s.Notes, separateAxesNote)
 	}
+
 	return s, nil
 }
 
-// plot adds the lines and the axes to the panels.
+// plot adds the lines and the axes to the panels. It returns the axis titles, and whether panels
+// have separate y axes.
 func (c *lineChart) plot(panels []*plot.Plot, g panelGrid) (xTitle, yTitle string, separate bool) {
 	for i, p := range panels {
-		p.Add(sheet.Grid(true, true), sheet.PlotFunc(func(cv draw.Canvas, p *plot.Plot) { c.draw(cv, p, i) }))
+		p.Add(sheet.Grid(true, true), sheet.PlotFunc(func(cv draw.Canvas, p *plot.Plot) {
+			c.draw(cv, p, i)
+		}))
 	}
+
 	xTitle = c.setXAxes(panels, g.width)
 	yTitle, separate = c.setYAxes(panels, g)
 	return xTitle, yTitle, separate
 }
 
-// setYMetric makes the y axes show a metric and decides whether points have markers.
+// setYMetric makes the y axes show a metric and decides whether points have markers. The points
+// must be complete.
 func (c *lineChart) setYMetric(m measure) {
-	const crowded, long = 160, 40 // points per panel and per line; with more points, markers would hide the lines
-	c.hasMarkers = !c.isJoined || !slices.ContainsFunc(c.lines, func(lines [][]linePoint) bool {
-		return len(slices.Concat(lines...)) > crowded || slices.ContainsFunc(lines, func(line []linePoint) bool { return len(line) > long })
-	})
+	// With more points per panel than crowded, or per line than long, markers would hide the lines.
+	const crowded, long = 160, 40
+	c.hasMarkers = !c.isJoined || !slices.ContainsFunc(c.lines,
+		func(lines [][]linePoint) bool {
+			return len(slices.Concat(lines...)) > crowded ||
+				slices.ContainsFunc(lines, func(line []linePoint) bool {
+					return len(line) > long
+				})
+		})
+
 	v, spec := c.v, c.v.spec
 	lo, hi := c.yRange(-1)
 	c.q = v.newQuantity(m.name, spec.YLabel, lo, hi, true)
 	c.setYAxes = func(panels []*plot.Plot, g panelGrid) (string, bool) {
-		return c.q.axisTitle(spec.LogY), g.setSharedAxes(panels, c.yRange, func(a *plot.Axis, lo, hi float64) {
-			setValueAxis(a, v.near(c.q, lo), lo, hi, spec.From, spec.LogY, false, tickCount(g.height))
-		})
+		return c.q.axisTitle(spec.LogY),
+			g.setSharedAxes(panels, c.yRange, func(a *plot.Axis, lo, hi float64) {
+				setValueAxis(a, v.near(c.q, lo), lo, hi, spec.From, spec.LogY, false,
+					tickCount(g.height))
+			})
 	}
 }
 
-// setXMetric makes the x axes show a metric.
+// setXMetric makes the x axes show a metric and returns its quantity. own is true if the scale
+// and the offset of the plot apply to it; from is the start of the axis, or nil.
 func (c *lineChart) setXMetric(m measure, own bool, from *float64) quantity {
 	lo, hi := c.xRange()
 	q := c.v.newQuantity(m.name, c.v.spec.XLabel, lo, hi, own)
@@ -205,10 +263,12 @@ func (c *lineChart) setXMetric(m measure, own bool, from *float64) quantity {
 		}
 		return q.axisTitle(c.v.spec.LogX)
 	}
+
 	return q
 }
 
-// buildOverAxis builds lines over a numeric axis of the sweep.
+// buildOverAxis builds lines over a numeric axis of the sweep, and the lines of the metrics in
+// the option also.
 func (c *lineChart) buildOverAxis(m measure) error {
 	v := c.v
 	c.setXAxes = func(panels []*plot.Plot, width vg.Length) string {
@@ -220,6 +280,8 @@ func (c *lineChart) buildOverAxis(m measure) error {
 	}
 	c.lines = v.tableLines(t)
 	v.noteSpread(t, "A point is")
+
+	// Further metrics have one line per panel, averaged over the series.
 	for i, name := range v.spec.Also {
 		w := v.withMetric(name)
 		w.spec.Scale, w.spec.Offset, w.series = v.spec.Scale, v.spec.Offset, &noDimension
@@ -227,42 +289,57 @@ func (c *lineChart) buildOverAxis(m measure) error {
 		if err != nil {
 			return err
 		}
-		a := referenceLine{metric: name, style: referenceStyles[i%len(referenceStyles)]}
+		a := referenceLine{
+			metric: name,
+			style:  referenceStyles[i%len(referenceStyles)],
+		}
+
 		for _, lines := range w.tableLines(t) {
 			a.lines = append(a.lines, lines[0])
 		}
 		c.references = append(c.references, a)
 	}
+
+	// Clip before the range of the y axis is determined.
 	if v.spec.To != nil {
 		c.clipLines(*v.spec.To)
 	}
 	c.setYMetric(m)
 	c.title = c.q.name + " over " + v.x.text
+
 	return c.findMarkedPoints()
 }
 
 // tableLines returns the lines of a table, indexed by panel and series. Points are in order of
-// their x values.
+// their x values. A point that follows an empty position has no line to its predecessor.
 func (v *view) tableLines(t *table) [][][]linePoint {
+	// Sort the x values; order has their columns.
 	numbers := make([]float64, t.columns)
 	for i, l := range v.x.categories {
 		numbers[i] = v.x.numbers[l]
 	}
 	order := make([]int, t.columns)
 	floats.ArgsortStable(numbers, order)
+
 	lines := v.emptyLines()
 	for p := range lines {
 		for s := range lines[p] {
+			// A column without cells interrupts the line.
 			gap := false
 			for i, x := range order {
 				cell := t.cell(p, s, x)
 				if gap = gap || cell.n == 0; cell.n > 0 {
-					lines[p][s] = append(lines[p][s], linePoint{x: numbers[i], cellSummary: *cell, afterGap: gap})
+					lines[p][s] = append(lines[p][s], linePoint{
+						x:           numbers[i],
+						cellSummary: *cell,
+						afterGap:    gap,
+					})
 					gap = false
 				}
 			}
 		}
 	}
+
 	return lines
 }
 
@@ -275,8 +352,9 @@ func (v *view) emptyLines() [][][]linePoint {
 	return lines
 }
 
-// buildOverMetric builds points from two metrics. They are joined in the order of the only
-// numeric axis without a role, if there is exactly one such dimension.
+// buildOverMetric builds points from two metrics, one per cell. They are joined in the order of
+// the only numeric axis without a role, if there is exactly one such dimension and the kind is
+// lines.
 func (c *lineChart) buildOverMetric(m measure) error {
 	v := c.v
 	mx, err := v.measure(v.spec.X)
@@ -284,14 +362,21 @@ func (c *lineChart) buildOverMetric(m measure) error {
 		return err
 	}
 	hidden := v.averagedDimensions()
-	c.isJoined = v.spec.Kind == "lines" && len(hidden) == 1 && hidden[0].numbers != nil
+	c.isJoined = v.spec.Kind == "lines" && len(hidden) == 1 &&
+		hidden[0].numbers != nil
 	c.lines = v.emptyLines()
-	both := measure{name: m.name, value: func(c *result.Cell) (float64, bool) {
-		if x, ok := mx.value(c); !ok || v.spec.LogX && x <= 0 {
-			return 0, false
-		}
-		return m.value(c)
-	}}
+
+	// A cell has a point if it has both metrics.
+	both := measure{
+		name: m.name,
+		value: func(c *result.Cell) (float64, bool) {
+			if x, ok := mx.value(c); !ok || v.spec.LogX && x <= 0 {
+				return 0, false
+			}
+			return m.value(c)
+		},
+	}
+
 	var bad error
 	err = v.forEachValue(both, func(cell *result.Cell, y float64) {
 		x, _ := mx.value(cell)
@@ -299,13 +384,17 @@ func (c *lineChart) buildOverMetric(m measure) error {
 		line := &c.lines[v.panels.indexOf(cell)][v.series.indexOf(cell)]
 		*line = append(*line, pointAt(x, y))
 	})
+
 	if err = cmp.Or(err, bad); err != nil {
 		return err
 	}
 	if c.isJoined {
 		h := hidden[0]
-		v.notes = append(v.notes, fmt.Sprintf("Lines follow %s, from %s to %s.", h.text, sheet.Plain(h.labels[h.categories[0]]), sheet.Plain(h.labels[h.categories[len(h.categories)-1]])))
+		v.notes = append(v.notes, fmt.Sprintf("Lines follow %s, from %s to %s.",
+			h.text, sheet.Plain(h.labels[h.categories[0]]),
+			sheet.Plain(h.labels[h.categories[len(h.categories)-1]])))
 	}
+
 	q := c.setXMetric(mx, false, nil)
 	c.setYMetric(m)
 	c.title = c.q.name + " over " + q.name
@@ -327,6 +416,7 @@ func (c *lineChart) yRange(panel int) (lo, hi float64) {
 			values = append(values, pt.min, pt.max)
 		}
 	}
+
 	return minMax(values)
 }
 
@@ -339,10 +429,12 @@ func (c *lineChart) xRange() (lo, hi float64) {
 	if c.v.kind.across {
 		values = append(values, c.v.markValues(-1)...)
 	}
+
 	for _, m := range c.v.marks {
 		if m.x >= 0 && !c.v.kind.across {
 			values = append(values, m.number)
 		}
 	}
+
 	return minMax(values)
 }

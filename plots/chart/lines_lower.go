@@ -11,14 +11,14 @@ import (
 	"sim/scenarios/result"
 )
 
-// clip returns the parts of a line that are not above top, with edge points where the line
-// crosses top.
+// clipLines reduces all lines to the parts that are not above top.
 func (c *lineChart) clipLines(top float64) {
 	for _, lines := range c.lines {
 		for s := range lines {
 			lines[s] = c.clip(lines[s], top)
 		}
 	}
+
 	for _, a := range c.references {
 		for p := range a.lines {
 			a.lines[p] = c.clip(a.lines[p], top)
@@ -26,11 +26,14 @@ func (c *lineChart) clipLines(top float64) {
 	}
 }
 
-// clip is what of a line is no higher than top.
+// clip returns the parts of a line that are not above top, with edge points where the line
+// crosses top.
 func (c *lineChart) clip(line []linePoint, top float64) []linePoint {
-	across, up := axisTransform(c.v.spec.LogX), axisTransform(c.v.spec.LogY)
+	across := axisTransform(c.v.spec.LogX)
+	up := axisTransform(c.v.spec.LogY)
 	var out []linePoint
 	for i, q := range line {
+		// If the line crosses top, interpolate the crossing on the scales of the axes.
 		if i > 0 && !q.afterGap && (line[i-1].mean > top) != (q.mean > top) {
 			a := line[i-1]
 			part := (up(top) - up(a.mean)) / (up(q.mean) - up(a.mean))
@@ -39,17 +42,21 @@ func (c *lineChart) clip(line []linePoint, top float64) []linePoint {
 				edge = math.Exp(across(a.x) + part*(across(q.x)-across(a.x)))
 			}
 			p := pointAt(edge, top)
-			p.isEdge, p.afterGap = true, q.mean <= top
+			p.isEdge = true
+			p.afterGap = q.mean <= top
 			out = append(out, p)
 		}
+
 		if q.mean <= top {
 			out = append(out, q)
 		}
 	}
+
 	return out
 }
 
-// axisTransform returns the function from values to positions on a linear or logarithmic axis.
+// axisTransform returns the function from values to positions on a linear or logarithmic axis,
+// up to a linear map.
 func axisTransform(log bool) func(float64) float64 {
 	if log {
 		return math.Log
@@ -57,8 +64,9 @@ func axisTransform(log bool) func(float64) float64 {
 	return func(x float64) float64 { return x }
 }
 
-// findMarkedPoints finds the point of each line that the option marked_at selects: its x value
-// is the largest value of that metric among the cells of the line.
+// findMarkedPoints finds the point of each line that the option marked_at selects. The option
+// names a metric whose values are on the x axis. The point is where x equals the largest value
+// of that metric among the cells of the line.
 func (c *lineChart) findMarkedPoints() error {
 	v := c.v
 	if v.spec.MarkedAt == "" {
@@ -70,6 +78,7 @@ func (c *lineChart) findMarkedPoints() error {
 		return err
 	}
 	c.markedPoints = make([][]*linePoint, len(c.lines))
+
 	for p, lines := range w.tableLines(t) {
 		c.markedPoints[p] = make([]*linePoint, len(lines))
 		for s, line := range lines {
@@ -80,27 +89,40 @@ func (c *lineChart) findMarkedPoints() error {
 			c.markedPoints[p][s] = interpolate(c.lines[p][s], x, v.spec.LogX)
 		}
 	}
+
 	return nil
 }
 
-// interpolate returns the point of a line at x, or nil if the line has none there.
+// interpolate returns the point of a line at x, or nil if x is outside the line or in a gap. log
+// selects a logarithmic x axis.
 func interpolate(line []linePoint, x float64, log bool) *linePoint {
 	place := axisTransform(log)
 	for i := 1; i < len(line); i++ {
-		if a, b := line[i-1], line[i]; !b.afterGap && a.x <= x && x <= b.x && a.x < b.x {
+		if a, b := line[i-1], line[i]; !b.afterGap && a.x <= x && x <= b.x &&
+			a.x < b.x {
 			q := pointAt(x, a.mean+(b.mean-a.mean)*(place(x)-place(a.x))/(place(b.x)-place(a.x)))
 			return &q
 		}
 	}
+
 	return nil
 }
 
-// withMetric returns a copy of v for another metric, without the options that apply to the
-// original metric.
+// withMetric returns a copy of v for another metric. Roles and cells are the same. Options that
+// apply to the original metric are removed.
 func (v *view) withMetric(metric string) *view {
 	w, spec := *v, *v.spec
-	spec.Y, spec.YLabel, spec.Scale, spec.Offset, spec.From, spec.Marks, spec.Also, spec.MarkedAt, spec.To = metric, "", 0, 0, nil, nil, nil, "", nil
+	spec.Y = metric
+	spec.YLabel = ""
+	spec.Scale = 0
+	spec.Offset = 0
+	spec.From = nil
+	spec.Marks = nil
+	spec.Also = nil
+	spec.MarkedAt = ""
+	spec.To = nil
 	w.spec, w.notes, w.marks = &spec, nil, nil
+
 	return &w
 }
 
@@ -110,13 +132,19 @@ func (c *lineChart) addLowerPanels(s *sheet.Sheet, panels []*plot.Plot, g panelG
 	v := c.v
 	w := v.withMetric(v.spec.Below)
 	if of := v.spec.BelowOf; of != nil {
-		w.cells = slices.DeleteFunc(slices.Clone(v.cells), func(cell *result.Cell) bool {
-			return !slices.Contains(of, v.series.labels[v.series.categories[v.series.indexOf(cell)]])
-		})
+		// Keep the cells of the series in below_of.
+		w.cells = slices.DeleteFunc(slices.Clone(v.cells),
+			func(cell *result.Cell) bool {
+				return !slices.Contains(of,
+					v.series.labels[v.series.categories[v.series.indexOf(cell)]])
+			})
+
 		if len(w.cells) == 0 {
 			return fmt.Errorf("below_of: no cell is of %s", orList(of))
 		}
 	}
+
+	// Build the lower panels as a chart of their own, with the same columns.
 	low, err := w.newLines()
 	if err != nil {
 		return err
@@ -125,26 +153,45 @@ func (c *lineChart) addLowerPanels(s *sheet.Sheet, panels []*plot.Plot, g panelG
 	for i := range lower {
 		lower[i] = sheet.NewPlot("", "")
 	}
-	const share, minHeight = 0.45, 75 // relative to the height of the upper panel; minimum in points
+	// Lower panels have a share of the height of the upper ones, and at least minHeight points.
+	const share, minHeight = 0.45, 75
 	lg := g
 	lg.height = max(g.height*share, minHeight)
 	xTitle, yTitle, _ := low.plot(lower, lg)
+
+	// Alternate rows of upper and lower panels.
 	above := s.Blocks[0].YTitle
 	s.Blocks = nil
+
 	for i := 0; i < len(panels); i += g.cols {
 		end := min(i+g.cols, len(panels))
-		s.Blocks = append(s.Blocks, sheet.Block{Plots: panels[i:end], Cols: g.cols, Height: g.height, YTitle: above},
-			sheet.Block{Plots: lower[i:end], Cols: g.cols, Height: lg.height, YTitle: yTitle})
+		s.Blocks = append(s.Blocks, sheet.Block{
+			Plots:  panels[i:end],
+			Cols:   g.cols,
+			Height: g.height,
+			YTitle: above,
+		},
+			sheet.Block{
+				Plots:  lower[i:end],
+				Cols:   g.cols,
+				Height: lg.height,
+				YTitle: yTitle,
+			})
 	}
+
+	// Only the lowest panels have labels on the x axis.
 	s.Blocks[len(s.Blocks)-1].XTitle = xTitle
 	for i, p := range panels {
 		p.X.Tick.Marker = sheet.UnlabelledTicker{Ticker: p.X.Tick.Marker}
 		sheet.AlignSides(p, lower[i])
 	}
+
+	// Both charts may have the same notes about cells.
 	for _, n := range w.notes {
 		if !slices.Contains(v.notes, n) {
 			v.notes = append(v.notes, n)
 		}
 	}
+
 	return nil
 }

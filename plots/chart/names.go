@@ -21,9 +21,12 @@ func unknownName(role, name string, known []string) error {
 		verb = "is only"
 	}
 	if near := nearestName(name, known); near != "" {
-		return fmt.Errorf("%s: there is no %q; did you mean %s? There %s %s", role, name, near, verb, andList(known))
+		return fmt.Errorf("%s: there is no %q; did you mean %s? There %s %s", role,
+			name, near, verb, andList(known))
 	}
-	return fmt.Errorf("%s: there is no %q; there %s %s", role, name, verb, andList(known))
+
+	return fmt.Errorf("%s: there is no %q; there %s %s", role, name, verb,
+		andList(known))
 }
 
 // namesListed limits the number of names in an error message.
@@ -35,7 +38,7 @@ func andList(names []string) string { return listed(names, "and") }
 // orList joins names with commas and "or".
 func orList(names []string) string { return listed(names, "or") }
 
-// listed joins names with commas and a word before the last one.
+// listed joins names with commas and a word before the last one, at most namesListed of them.
 func listed(names []string, word string) string {
 	names = slices.Clone(names)
 	for i, n := range names {
@@ -43,21 +46,25 @@ func listed(names []string, word string) string {
 			names[i] = `""`
 		}
 	}
+
 	if len(names) > namesListed {
-		names = append(names[:namesListed], fmt.Sprintf("%d more", len(names)-namesListed))
+		names = append(names[:namesListed],
+			fmt.Sprintf("%d more", len(names)-namesListed))
 		word = "and"
 	}
+
 	switch last := len(names) - 1; {
 	case last < 0:
 		return "nothing"
 	case last > 0:
 		return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
 	}
+
 	return names[0]
 }
 
-// nearestName returns the known name that name is most likely a misspelling of, compared with
-// the whole name or with its last part, or "".
+// nearestName returns the known name of which name is most likely a misspelling, or "". It
+// compares name with whole names and with their last parts.
 func nearestName(name string, known []string) string {
 	forms := slices.Clone(known)
 	for _, k := range known {
@@ -66,11 +73,16 @@ func nearestName(name string, known []string) string {
 	if at := slices.Index(forms, text.Nearest(name, forms)); at >= 0 {
 		return known[at%len(known)]
 	}
+
 	return ""
 }
 
 // lastPart returns the last part of a dotted key.
-func lastPart(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
+func lastPart(key string) string {
+	return key[strings.LastIndexByte(key, '.')+1:]
+}
 
 // sortedKeys returns the keys of a map in order.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}

@@ -11,7 +11,7 @@ import (
 	"sim/scenarios/result"
 )
 
-// manyPanels limits the panels of a proposed figure.
+// manyPanels limits the panels of a proposed figure, so that each remains legible.
 const manyPanels = 12
 
 // defaultFigures limits the number of figures of one kind that Default proposes.
@@ -30,13 +30,17 @@ const defaultFigures = 12
 // are few. Default proposes nothing if the sweep has no metrics, and no figure that exceeds a
 // limit.
 func Default(s *result.Sweep) []result.Plot {
+	// Collect the axes with several values. Seeds are counted, because they are averaged or form
+	// a distribution.
 	metric := s.MainOf(s.MetricNames())
 	if metric == "" || s.Check() != nil {
 		return nil
 	}
 	p := result.Plot{Name: sheet.FileName(metric), Y: metric}
 	var axes []*result.Axis
-	seeds, seen := 0, map[string]bool{"": true, policyName: true}
+	seeds := 0
+
+	seen := map[string]bool{"": true, policyName: true}
 	for i := range s.Axes {
 		a := &s.Axes[i]
 		switch {
@@ -46,60 +50,88 @@ func Default(s *result.Sweep) []result.Plot {
 		default:
 			axes = append(axes, a)
 		}
+
 		seen[a.Name] = true
 	}
 
 	// Select the kind and the roles of the axes.
-	const curve = 8 // minimum number of seeds for a distribution
+	// curve is the minimum number of seeds for a distribution.
+	const curve = 8
 	x, panels, rest := chooseAxes(axes)
 	v := &view{spec: &p, kind: &kinds[0], sweep: s}
 	switch {
-	case v.listDimensions() == nil && v.findTwists() == nil && len(v.x.parent.labels) == twistSide*twistSide:
+	case v.listDimensions() == nil && v.findTwists() == nil &&
+		len(v.x.parent.labels) == twistSide*twistSide:
 		p.Kind, p.Y, p.Z = "twists", "", metric
-		panels, rest = nil, slices.DeleteFunc(axes, func(a *result.Axis) bool { return a.Name == v.x.parent.name })
-		if len(rest) > 0 && len(v.policies().labels) < 2 && len(rest[0].Labels) <= manyPanels {
+		panels = nil
+		rest = slices.DeleteFunc(axes, func(a *result.Axis) bool {
+			return a.Name == v.x.parent.name
+		})
+		if len(rest) > 0 && len(v.policies().labels) < 2 &&
+			len(rest[0].Labels) <= manyPanels {
 			panels, rest = rest[0], rest[1:]
 		}
+
 	case seeds >= curve && x == nil:
 		p.Kind = "cdf"
 	case x == nil:
 		p.Kind, p.X = "bars", policyName
 	case panels != nil && panels.Numbers != nil && x.Numbers != nil:
-		p.Kind, p.X, p.Y, p.Z, p.Panels, panels = "heatmap", x.Name, panels.Name, metric, policyName, nil
+		p.Kind = "heatmap"
+		p.X = x.Name
+		p.Y = panels.Name
+		p.Z = metric
+		p.Panels = policyName
+		panels = nil
+
 	case x.Numbers != nil:
 		p.Kind, p.X, p.Series, p.LogX = "lines", x.Name, policyName, geometric(x.Numbers)
 	default:
-		p.Kind, p.X, p.Series = "bars", x.Name, policyName
+		p.Kind = "bars"
+		p.X = x.Name
+		p.Series = policyName
 	}
+
 	if panels != nil {
 		p.Panels = panels.Name
 	}
-	return slices.DeleteFunc(combined(p, rest), func(p result.Plot) bool { return Check(&p, s) != nil })
+	return slices.DeleteFunc(combined(p, rest), func(p result.Plot) bool {
+		return Check(&p, s) != nil
+	})
 }
 
-// chooseAxes selects the x axis and the panels from axes; rest are the others. Numeric axes
-// are preferred for x, then long ones. Panels are preferably not numeric; two numeric axes
-// become the axes of a heat map.
+// chooseAxes selects the x axis and the panels from axes; rest are the others.
+//
+// Numeric axes are preferred for x, then long ones. Panels are preferably not numeric, because
+// two numeric axes become the axes of a heat map.
 func chooseAxes(axes []*result.Axis) (x, panels *result.Axis, rest []*result.Axis) {
 	for _, a := range axes {
-		if x == nil || x.Numbers == nil && a.Numbers != nil || (x.Numbers == nil) == (a.Numbers == nil) && len(a.Labels) > len(x.Labels) {
+		if x == nil || x.Numbers == nil && a.Numbers != nil ||
+			(x.Numbers == nil) == (a.Numbers == nil) &&
+				len(a.Labels) > len(x.Labels) {
 			x = a
 		}
 	}
+
 	for _, a := range axes {
-		if names := a.Numbers == nil; a != x && (names && len(a.Labels) <= manyPanels || !names) && (panels == nil || names && panels.Numbers != nil) {
+		if names := a.Numbers == nil; a != x &&
+			(names && len(a.Labels) <= manyPanels || !names) &&
+			(panels == nil || names && panels.Numbers != nil) {
 			panels = a
 		}
 	}
+
 	for _, a := range axes {
 		if a != x && a != panels {
 			rest = append(rest, a)
 		}
 	}
+
 	return x, panels, rest
 }
 
-// geometric reports whether numbers increase by roughly the same factor.
+// geometric reports whether numbers increase by roughly the same factor, so that a logarithmic
+// axis shows them at equal distances.
 func geometric(numbers []float64) bool {
 	n := len(numbers)
 	if n < 3 || !(slices.Min(numbers) > 0) {
@@ -110,12 +142,15 @@ func geometric(numbers []float64) bool {
 	for i := 1; i < n; i++ {
 		ratios = append(ratios, sorted[i]/sorted[i-1])
 	}
-	const minRatio, maxQuotient = 1.4, 1.5 // minimum ratio; maximum quotient of two ratios
-	return slices.Min(ratios) >= minRatio && slices.Max(ratios) <= slices.Min(ratios)*maxQuotient
+
+	// Minimum ratio; maximum quotient of two ratios.
+	const minRatio, maxQuotient = 1.4, 1.5
+	return slices.Min(ratios) >= minRatio &&
+		slices.Max(ratios) <= slices.Min(ratios)*maxQuotient
 }
 
-// combined returns a plot for each combination of values of axes, or only p if that would be
-// too many.
+// combined returns a plot for each combination of values of axes. If that would be too many, it
+// returns only p, which averages over axes.
 func combined(p result.Plot, axes []*result.Axis) []result.Plot {
 	plots := []result.Plot{p}
 	for _, a := range axes {
@@ -128,31 +163,43 @@ func combined(p result.Plot, axes []*result.Axis) []result.Plot {
 				r := q
 				r.Where = map[string][]string{a.Name: {label}}
 				maps.Copy(r.Where, q.Where)
-				r.Name = q.Name + "-" + cmp.Or(strings.ToLower(sheet.FileName(label)), strconv.Itoa(i+1))
+				r.Name = q.Name + "-" + cmp.Or(strings.ToLower(sheet.FileName(label)),
+					strconv.Itoa(i+1))
 				next = append(next, r)
 			}
 		}
+
 		plots = next
 	}
+
 	return plots
 }
 
 // Propose completes a plot of a sweep: the kind according to the x axis, the metric, and the
 // axes as Default selects them. Lines over numbers that increase by a constant factor get a
-// logarithmic axis. Options that given contains are not changed, even if they are invalid.
+// logarithmic axis.
+//
+// Options that given contains are not changed, even if they are invalid; New reports the error.
 func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 	p = given
 	v := &view{spec: &p, kind: &kinds[0], sweep: s}
 	if s.Check() != nil || v.listDimensions() != nil {
-		return p // New reports the error
+		// New reports the error.
+		return p
 	}
-	usual := result.Plot{Kind: "bars", X: policyName, Y: s.MainOf(s.MetricNames())}
+	// usual is the plot that Default proposes, or bars of the main metric by policy.
+	usual := result.Plot{
+		Kind: "bars",
+		X:    policyName,
+		Y:    s.MainOf(s.MetricNames()),
+	}
+
 	if all := Default(s); len(all) > 0 {
 		usual = all[0]
 	}
 	tiles := func(kind string) bool { return kind == "heatmap" || kind == "twists" }
 
-	// Roles that Default would assign.
+	// metric and up are the metric and the y axis of the usual plot.
 	metric, up := usual.Y, ""
 	if tiles(usual.Kind) {
 		metric, up = usual.Z, usual.Y
@@ -186,7 +233,13 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 	*shown = cmp.Or(*shown, metric)
 
 	// Assign the free dimensions to the open roles.
-	used := map[*dimension]bool{nil: true, find(p.X): true, find(p.Series): true, find(p.Panels): true}
+	used := map[*dimension]bool{
+		nil:            true,
+		find(p.X):      true,
+		find(p.Series): true,
+		find(p.Panels): true,
+	}
+
 	if heat {
 		used[find(p.Y)] = true
 	}
@@ -195,21 +248,26 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 			used[find(key)] = true
 		}
 	}
-	free := func(role *string, wanted bool, names ...string) { // assign the first known name without another role
+
+	// free assigns the first known name without another role to a role, if wanted is set.
+	free := func(role *string, wanted bool, names ...string) {
 		for _, name := range names {
 			if f := find(name); *role == "" && wanted && !used[f] {
 				used[f], *role = true, name
 			}
 		}
 	}
+
 	others := append([]string{usual.X, up, usual.Panels}, v.dimensionNames()...)
 	switch p.Kind {
 	case "twists":
 		if usual.Kind == "twists" {
 			p.Panels = cmp.Or(p.Panels, usual.Panels)
 		}
+
 	default:
-		free(&p.X, p.Kind != "cdf" && p.Kind != "scatter", others...) // a cdf has no x, and the x of a scatter plot is a metric
+		// A cdf has no x, and the x of a scatter plot is a metric.
+		free(&p.X, p.Kind != "cdf" && p.Kind != "scatter", others...)
 		free(&p.Y, heat, others...)
 		free(&p.Series, !heat, policyName)
 		free(&p.Panels, true, usual.Panels)
@@ -218,6 +276,7 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 			free(&p.Panels, f != nil && len(f.labels) <= manyPanels && !heat, name)
 		}
 	}
+
 	if f := find(p.X); p.Kind == "lines" && f != nil {
 		p.LogX = p.LogX || geometric(f.numbers)
 	}
@@ -226,5 +285,6 @@ func Propose(s *result.Sweep, given result.Plot) (p result.Plot) {
 		name = lastPart(p.X)
 	}
 	p.Name = cmp.Or(p.Name, sheet.FileName(*shown+"-"+name))
+
 	return p
 }

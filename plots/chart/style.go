@@ -10,48 +10,69 @@ import (
 	"sim/plots/sheet"
 )
 
-// seriesStyle describes how a series is drawn.
+// seriesStyle describes how a series is drawn as bars, as a line and with markers.
 type seriesStyle struct {
-	color  color.Color    // of bars and markers
-	line   draw.LineStyle // style of the line
-	shape  []vg.Point     // outline of the marker, around the origin, with a radius of 1
-	hollow bool           // markers are filled with white
+	color color.Color    // of bars and markers
+	line  draw.LineStyle // style of the line
+	// shape is the outline of the marker, around the origin, with a radius of 1.
+	shape []vg.Point
+	// hollow reports whether markers are filled with white.
+	hollow bool
 }
 
 // styles returns the style of each label of f. Numbers get colours of a scale; policies and
-// names get sheet.LineStyles. The style of a label does not depend on which other labels are
-// drawn.
+// names get sheet.LineStyles. The style of a label does not depend on which labels are drawn, so
+// that figures of the same sweep are comparable.
 func (v *view) styles(f *dimension) []seriesStyle {
 	out := make([]seriesStyle, len(f.labels))
-	const few = 2 // with at most two numbers, no scale is needed
+
+	// With at most two numbers, no scale is needed.
+	const few = 2
 	ordered := f.numbers != nil && len(f.labels) > few
 	for i := range out {
 		style := sheet.LineStyles[i%len(sheet.LineStyles)]
-		l := seriesStyle{color: style.Color, line: style, shape: markerShapes[i%len(markerShapes)], hollow: i/len(sheet.LineStyles)%2 == 1}
+		l := seriesStyle{
+			color:  style.Color,
+			line:   style,
+			shape:  markerShapes[i%len(markerShapes)],
+			hollow: i/len(sheet.LineStyles)%2 == 1,
+		}
+
 		if ordered {
-			const dark, light = 0.05, 0.86 // range of the scale; lighter colours are invisible on white paper
+			// dark and light are the ends of the scale. Lighter colours are invisible on white paper.
+			const dark, light = 0.05, 0.86
 			l.color = sheet.Heat(dark + (light-dark)*float64(i)/float64(len(out)-1))
 			l.line = sheet.Line(l.color, 2)
 			l.hollow = false
 		} else if l.hollow { // bars differ only by colour
 			l.color = sheet.Tint(sheet.ToRGBA(style.Color), 0.45)
 		}
+
 		out[i] = l
 	}
+
 	if f.index < 0 {
-		out[0] = seriesStyle{color: sheet.SkyBlue, line: sheet.Line(sheet.Blue, 2), shape: markerShapes[0]}
+		out[0] = seriesStyle{
+			color: sheet.SkyBlue,
+			line:  sheet.Line(sheet.Blue, 2),
+			shape: markerShapes[0],
+		}
 	}
+
 	return out
 }
 
-// markerShapes have about the same area.
+// markerShapes are the shapes of the markers of series: circle, squares, triangles, hexagon and
+// pentagons. They have about the same area.
 var markerShapes = [][]vg.Point{
-	polygon(24, 0), polygon(4, 0.5), polygon(3, 0), polygon(3, 0.5), polygon(4, 0), polygon(6, 0), polygon(5, 0), polygon(5, 0.5),
+	polygon(24, 0), polygon(4, 0.5), polygon(3, 0), polygon(3, 0.5), polygon(4, 0),
+	polygon(6, 0), polygon(5, 0), polygon(5, 0.5),
 }
 
 // statedShapes are the shapes of marks, whose values come from the plot and not from the
 // cells.
-var statedShapes = [][]vg.Point{polygon(4, 0), polygon(24, 0), polygon(4, 0.5), polygon(3, 0), polygon(3, 0.5)}
+var statedShapes = [][]vg.Point{polygon(4, 0), polygon(24, 0), polygon(4, 0.5),
+	polygon(3, 0), polygon(3, 0.5)}
 
 // markedPointShape is the shape of the points that the option marked_at selects.
 var markedPointShape = polygon(24, 0)
@@ -84,6 +105,7 @@ func (l *seriesStyle) marker(c draw.Canvas, p vg.Point, r vg.Length) {
 		c.StrokeLines(sheet.Line(l.line.Color, 1.4), closedPath(outline))
 		return
 	}
+
 	c.FillPolygon(l.color, outline)
 	c.StrokeLines(sheet.Line(sheet.White, 0.4), closedPath(outline))
 }
@@ -95,7 +117,8 @@ func closedPath(pts []vg.Point) []vg.Point { return append(pts, pts[0]) }
 // light edge, so that it is visible on any background.
 func drawStatedMark(c draw.Canvas, shape []vg.Point, clr color.Color, p vg.Point, r vg.Length) {
 	const edge = 1.3
-	c.StrokeLines(sheet.Line(sheet.White, edge), closedPath(scaleShape(shape, p, r+edge)))
+	c.StrokeLines(sheet.Line(sheet.White, edge),
+		closedPath(scaleShape(shape, p, r+edge)))
 	c.StrokeLines(sheet.Line(clr, 1.4), closedPath(scaleShape(shape, p, r)))
 }
 

@@ -17,9 +17,18 @@ const placedByPattern = "twists have no x, y or series: the place of a tile is i
 
 // twistKind is the kind of maps of twist patterns.
 var twistKind = kind{
-	name: "twists", draw: (*view).heatmap, takes: []string{"take"}, tiles: true,
-	needs:   map[string]string{"z": "the metric that colours the twists"},
-	without: map[string]string{"x": placedByPattern, "y": placedByPattern, "series": placedByPattern, "log_x": logTiles, "log_y": logTiles},
+	name:  "twists",
+	draw:  (*view).heatmap,
+	takes: []string{"take"},
+	tiles: true,
+	needs: map[string]string{"z": "the metric that colours the twists"},
+	without: map[string]string{
+		"x":      placedByPattern,
+		"y":      placedByPattern,
+		"series": placedByPattern,
+		"log_x":  logTiles,
+		"log_y":  logTiles,
+	},
 	roles: func(v *view) error {
 		if err := v.findTwists(); err != nil {
 			return err
@@ -43,14 +52,17 @@ const (
 // lowest bit first.
 func twistCell(pattern string) (int, error) {
 	if len(pattern) != twistBits || strings.Trim(pattern, "01") != "" {
-		return 0, fmt.Errorf("%q is no twist pattern of six bits, such as 001010", pattern)
+		return 0, fmt.Errorf("%q is no twist pattern of six bits, such as 001010",
+			pattern)
 	}
+
 	cell := 0
 	for i, bit := range pattern {
 		if bit == '1' {
 			cell |= 1 << i
 		}
 	}
+
 	return cell, nil
 }
 
@@ -63,9 +75,11 @@ func bitsOf(v, n int) string {
 	return string(b)
 }
 
-// twistAt returns the cell number at a column and a row of the map; rows are counted from the
-// bottom.
-func twistAt(column, row int) int { return column + twistSide*(twistSide-1-row) }
+// twistAt returns the cell number at a column and a row of the map. Rows are counted from the
+// bottom, while cell numbers start at the top.
+func twistAt(column, row int) int {
+	return column + twistSide*(twistSide-1-row)
+}
 
 // findTwists finds the axis of twist patterns and assigns the two halves of the patterns to
 // the x and y axes.
@@ -74,21 +88,45 @@ func (v *view) findTwists() error {
 	if err != nil {
 		return fmt.Errorf("twists need a sweep over %s: %w", twistKey, err)
 	}
+
+	// cells has the cell number of each pattern of the axis.
 	cells := make([]int, len(f.labels))
 	for i, l := range f.labels {
 		if cells[i], err = twistCell(l); err != nil {
 			return fmt.Errorf("twists: axis %s: %w", f.name, err)
 		}
 	}
+
+	// half returns a dimension for one half of the patterns. label formats a value of the half,
+	// and at extracts the value from a cell number.
 	half := func(words string, label func(i int) string, at func(cell int) int) *dimension {
-		h := &dimension{name: f.name, text: words, index: math.MaxInt, parent: f, indexOf: func(c *result.Cell) int { return at(cells[c.At[f.index]]) }}
-		for i := range twistSide {
-			h.labels, h.categories, h.position = append(h.labels, label(i)), append(h.categories, i), append(h.position, i)
+		h := &dimension{
+			name:   f.name,
+			text:   words,
+			index:  math.MaxInt,
+			parent: f,
+			indexOf: func(c *result.Cell) int {
+				return at(cells[c.At[f.index]])
+			},
 		}
+
+		for i := range twistSide {
+			h.labels = append(h.labels, label(i))
+			h.categories = append(h.categories, i)
+			h.position = append(h.position, i)
+		}
+
 		return h
 	}
-	v.x = half("first three bits of the twist", func(i int) string { return bitsOf(i, twistBits/2) }, func(cell int) int { return cell % twistSide })
-	v.series = half("last three bits", func(i int) string { return bitsOf(twistSide-1-i, twistBits/2) }, func(cell int) int { return twistSide - 1 - cell/twistSide })
+
+	// The first bits are the column, the last bits the row from the bottom.
+	v.x = half("first three bits of the twist", func(i int) string {
+		return bitsOf(i, twistBits/2)
+	}, func(cell int) int { return cell % twistSide })
+	v.series = half("last three bits", func(i int) string {
+		return bitsOf(twistSide-1-i, twistBits/2)
+	}, func(cell int) int { return twistSide - 1 - cell/twistSide })
+
 	return nil
 }
 
@@ -103,16 +141,23 @@ var extremeStyles = [2]draw.LineStyle{
 func (h *heatChart) outlineExtremes(c draw.Canvas, panel int, w, high vg.Length) {
 	ends := h.ranges[panel]
 	for e, style := range extremeStyles {
+		// Collect the outlines of all tiles that have the extreme value.
 		var rings [][]vg.Point
 		for s := range h.series {
 			for g := range h.columns {
-				if cell := h.cell(panel, s, g); cell.n > 0 && sheet.NearlyEqual(cell.mean, ends[e]) && !sheet.NearlyEqual(ends[0], ends[1]) {
-					x, y := c.Min.X+w*vg.Length(g), c.Min.Y+high*vg.Length(s)
-					rings = append(rings, sheet.RectanglePath(x+1.2, x+w-1.2, y+1.2, y+high-1.2))
+				if cell := h.cell(panel, s, g); cell.n > 0 &&
+					sheet.NearlyEqual(cell.mean, ends[e]) &&
+					!sheet.NearlyEqual(ends[0], ends[1]) {
+					x := c.Min.X + w*vg.Length(g)
+					y := c.Min.Y + high*vg.Length(s)
+					rings = append(rings,
+						sheet.RectanglePath(x+1.2, x+w-1.2, y+1.2, y+high-1.2))
 				}
 			}
 		}
-		c.StrokeLines(sheet.Line(sheet.White, 3.4), rings...) // visible on any colour
+
+		// A white edge makes the outline visible on any colour.
+		c.StrokeLines(sheet.Line(sheet.White, 3.4), rings...)
 		c.StrokeLines(style, rings...)
 	}
 }
@@ -127,13 +172,16 @@ func (h *heatChart) legend(s *sheet.Sheet, metric string) {
 	case result.Higher:
 		words = [2]string{"worst", "best"}
 	}
+
 	for e, style := range extremeStyles {
 		text := words[e]
 		if len(h.ranges) > 1 {
 			text += " of a panel"
 		}
-		s.AddLegend(text+[2]string{" (lowest)", " (highest)"}[e], func(c draw.Canvas) {
-			c.StrokeLines(style, sheet.RectanglePath(c.Min.X+5, c.Max.X-5, c.Min.Y-1, c.Max.Y+1))
-		})
+		s.AddLegend(text+[2]string{" (lowest)", " (highest)"}[e],
+			func(c draw.Canvas) {
+				c.StrokeLines(style, sheet.RectanglePath(c.Min.X+5, c.Max.X-5, c.Min.Y-1,
+					c.Max.Y+1))
+			})
 	}
 }

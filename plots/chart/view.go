@@ -15,34 +15,56 @@ import (
 // dimension is a quantity that a chart can vary: an axis of the sweep, or the policies. Its
 // categories are the labels that remain after the option where.
 type dimension struct {
-	name       string                   // name of the axis, or "policy"
-	text       string                   // name for readers
-	index      int                      // index of the axis; the number of axes for the policies; -1 for noDimension
-	labels     []string                 // all values, as text
-	numbers    []float64                // values as numbers; nil if some label is not a number
-	categories []int                    // indices of the labels that are drawn
-	position   []int                    // indexed by label: its index in categories, or -1
-	parent     *dimension               // for a dimension that is a part of another (see findTwists): the other one; else nil
-	indexOf    func(c *result.Cell) int // index of a cell in categories, or -1
+	// name is the name of the axis, or "policy".
+	name string
+	text string // name for readers
+	// index is the index of the axis in the sweep. It is the number of axes for the policies and
+	// -1 for noDimension.
+	index  int
+	labels []string // all values, as text
+	// numbers has the values as numbers; nil if some label is not a number.
+	numbers []float64
+	// categories has the indices of the labels that are drawn.
+	categories []int
+	// position is indexed by label: its index in categories, or -1.
+	position []int
+	// parent is the dimension of which this one is a part (see findTwists); nil for others.
+	parent *dimension
+	// indexOf returns the index of a cell in categories, or -1.
+	indexOf func(c *result.Cell) int
 }
 
 // noDimension is assigned to the roles that a chart does not vary. It has one category.
-var noDimension = dimension{index: -1, labels: []string{""}, categories: []int{0}, position: []int{0}, indexOf: func(*result.Cell) int { return 0 }}
+var noDimension = dimension{
+	index:      -1,
+	labels:     []string{""},
+	categories: []int{0},
+	position:   []int{0},
+	indexOf: func(*result.Cell) int {
+		return 0
+	},
+}
 
-// view is a plot whose names have been resolved in a sweep.
+// view is a plot whose names have been resolved in a sweep. A role of the chart (x, series,
+// panels) is assigned to a dimension; dimensions without a role are averaged.
 type view struct {
-	spec       *result.Plot
-	kind       *kind
-	sweep      *result.Sweep
-	times      *result.SweepTimings // nil if there are no timings
-	dimensions []*dimension         // the axes, then the policies
+	spec  *result.Plot  // the plot as it was given
+	kind  *kind         // the kind of spec
+	sweep *result.Sweep // the results
+	// times is nil if there are no timings.
+	times *result.SweepTimings
+	// dimensions has the axes of the sweep in order, then the policies.
+	dimensions []*dimension
 	// x, series and panels are the roles of the chart. In a heat map, series is the y axis.
 	x, series, panels *dimension
-	isXMetric         bool           // the x axis shows a metric instead of a dimension
-	cells             []*result.Cell // cells that remain after the option where
-	marks             []placedMark   // in order of y
-	notes             []string       // notes below the chart
-	headingSuffixes   []string       // appended to the heading of each panel; may be nil
+	// isXMetric reports whether the x axis shows a metric instead of a dimension.
+	isXMetric bool
+	// cells has the cells that remain after the option where.
+	cells []*result.Cell
+	marks []placedMark // in order of y
+	notes []string     // notes below the chart
+	// headingSuffixes is appended to the heading of each panel; may be nil.
+	headingSuffixes []string
 }
 
 // policyName is the name of the dimension of policies in plots.
@@ -57,12 +79,24 @@ func newView(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*view,
 	if at < 0 {
 		return nil, unknownName("kind", spec.Kind, Kinds)
 	}
-	v := &view{spec: spec, kind: &kinds[at], sweep: s, times: t, x: &noDimension, series: &noDimension, panels: &noDimension}
+	v := &view{
+		spec:   spec,
+		kind:   &kinds[at],
+		sweep:  s,
+		times:  t,
+		x:      &noDimension,
+		series: &noDimension,
+		panels: &noDimension,
+	}
+
+	// Each step depends on the preceding ones.
 	roles := v.kind.roles
 	if roles == nil {
 		roles = (*view).assignRoles
 	}
-	for _, step := range []func(v *view) error{(*view).listDimensions, (*view).filter, roles, v.kind.check, (*view).checkOptions, (*view).checkLimits, (*view).placeMarks} {
+	for _, step := range []func(v *view) error{(*view).listDimensions, (*view).filter,
+		roles, v.kind.check, (*view).checkOptions, (*view).checkLimits,
+		(*view).placeMarks} {
 		if step == nil {
 			continue
 		}
@@ -70,6 +104,7 @@ func newView(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*view,
 			return nil, err
 		}
 	}
+
 	return v, nil
 }
 
@@ -77,38 +112,64 @@ func newView(spec *result.Plot, s *result.Sweep, t *result.SweepTimings) (*view,
 func (v *view) listDimensions() error {
 	for i := range v.sweep.Axes {
 		a := &v.sweep.Axes[i]
-		f := &dimension{name: a.Name, text: keyTexts[a.Name], index: i, labels: a.Labels, numbers: a.Numbers}
+		f := &dimension{
+			name:    a.Name,
+			text:    keyTexts[a.Name],
+			index:   i,
+			labels:  a.Labels,
+			numbers: a.Numbers,
+		}
+
 		f.indexOf = func(c *result.Cell) int { return f.position[c.At[i]] }
 		for _, x := range f.numbers {
 			if !drawable(x) {
 				return fmt.Errorf("axis %s has the value %g, which no figure can show", a.Name, x)
 			}
 		}
+
+		// Name the dimension by the last part of its key if that is unambiguous.
 		short := result.ShortKey(a.Name)
 		switch {
-		case a.Name == policyName: // a group of axes with this name, not the policies
+		case a.Name == policyName:
+			// A group of axes with this name, not the policies.
 			f.text = "group " + policyName
 		case f.text != "":
-		case slices.ContainsFunc(v.sweep.Axes, func(b result.Axis) bool { return b.Name != a.Name && result.ShortKey(b.Name) == short }):
+		case slices.ContainsFunc(v.sweep.Axes, func(b result.Axis) bool {
+			return b.Name != a.Name && result.ShortKey(b.Name) == short
+		}):
 			f.text = a.Name
+
 		default:
 			f.text = strings.ReplaceAll(short, "_", " ")
 		}
+
 		v.dimensions = append(v.dimensions, f)
 	}
-	p := &dimension{name: policyName, text: policyName, index: len(v.dimensions)}
-	p.indexOf = func(c *result.Cell) int { return p.position[slices.Index(p.labels, c.Policy)] }
+
+	// The policies are the last dimension.
+	p := &dimension{
+		name:  policyName,
+		text:  policyName,
+		index: len(v.dimensions),
+	}
+
+	p.indexOf = func(c *result.Cell) int {
+		return p.position[slices.Index(p.labels, c.Policy)]
+	}
 	for i := range v.sweep.Cells {
 		if name := v.sweep.Cells[i].Policy; !slices.Contains(p.labels, name) {
 			p.labels = append(p.labels, name)
 		}
 	}
+
 	v.dimensions = append(v.dimensions, p)
 	return nil
 }
 
 // policies returns the dimension of the policies.
-func (v *view) policies() *dimension { return v.dimensions[len(v.sweep.Axes)] }
+func (v *view) policies() *dimension {
+	return v.dimensions[len(v.sweep.Axes)]
+}
 
 // find returns the dimension with a name: "policy", the name of an axis, one of its keys, or
 // the last part of either if that is unambiguous. role is used in the error message.
@@ -116,11 +177,15 @@ func (v *view) find(role, name string) (*dimension, error) {
 	if name == policyName {
 		return v.policies(), nil
 	}
+	// Try the name of an axis, then its keys, then their last parts.
 	for _, fits := range []func(a *result.Axis) bool{
 		func(a *result.Axis) bool { return a.Name == name },
 		func(a *result.Axis) bool { return slices.Contains(a.Keys, name) },
 		func(a *result.Axis) bool {
-			return lastPart(a.Name) == name || slices.ContainsFunc(a.Keys, func(k string) bool { return lastPart(k) == name })
+			return lastPart(a.Name) == name ||
+				slices.ContainsFunc(a.Keys, func(k string) bool {
+					return lastPart(k) == name
+				})
 		},
 	} {
 		var found []*dimension
@@ -129,13 +194,17 @@ func (v *view) find(role, name string) (*dimension, error) {
 				found = append(found, v.dimensions[i])
 			}
 		}
+
 		if len(found) > 1 && found[0].name != name {
-			return nil, fmt.Errorf("%s: %q may be %s or %s; write it in full", role, name, found[0].name, found[1].name)
+			return nil, fmt.Errorf("%s: %q may be %s or %s; write it in full", role,
+				name, found[0].name, found[1].name)
 		}
+
 		if len(found) > 0 {
 			return found[0], nil
 		}
 	}
+
 	return nil, unknownName(role, name, v.dimensionNames())
 }
 
@@ -163,6 +232,7 @@ func (v *view) dimensionNames() []string {
 // filter applies the option where: it determines the categories of each dimension and the
 // cells of the chart.
 func (v *view) filter() error {
+	// Resolve and check the selections, indexed by dimension.
 	selected := map[*dimension][]string{}
 	for _, key := range sortedKeys(v.spec.Where) {
 		f, err := v.find("where", key)
@@ -173,15 +243,19 @@ func (v *view) filter() error {
 			return fmt.Errorf("where names %s twice", f.name)
 		}
 		selected[f] = v.spec.Where[key]
+
 		for _, label := range selected[f] {
 			if !slices.Contains(f.labels, label) && len(f.labels) > 0 {
 				return unknownName("where "+f.name, label, f.labels)
 			}
 		}
+
 		if len(selected[f]) == 0 && len(f.labels) > 0 {
 			return fmt.Errorf("where lists no value of %s", f.name)
 		}
 	}
+
+	// Determine the categories: the selected labels, or all.
 	for _, f := range v.dimensions {
 		only, some := selected[f]
 		f.position = make([]int, len(f.labels))
@@ -193,11 +267,17 @@ func (v *view) filter() error {
 			}
 		}
 	}
+
+	// Keep the cells that are in a category of each dimension.
 	for i := range v.sweep.Cells {
-		if c := &v.sweep.Cells[i]; !slices.ContainsFunc(v.dimensions, func(f *dimension) bool { return f.indexOf(c) < 0 }) {
+		if c := &v.sweep.Cells[i]; !slices.ContainsFunc(v.dimensions,
+			func(f *dimension) bool {
+				return f.indexOf(c) < 0
+			}) {
 			v.cells = append(v.cells, c)
 		}
 	}
+
 	return nil
 }
 
@@ -232,59 +312,85 @@ func (v *view) assignPanels() error {
 			v.series = policies
 		}
 	}
+
 	return nil
 }
 
 // mayBeMetric reports whether name is a metric, or may be one because no cell has metrics yet.
 func (v *view) mayBeMetric(name string) bool {
-	return slices.Contains(v.metricNames(), name) || !slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool { return len(c.Metrics) > 0 })
+	return slices.Contains(v.metricNames(), name) ||
+		!slices.ContainsFunc(v.sweep.Cells, func(c result.Cell) bool {
+			return len(c.Metrics) > 0
+		})
 }
 
 // checkOptions returns an error if options are missing, do not belong to the kind, or exclude
 // each other.
 func (v *view) checkOptions() error {
 	spec, k := v.spec, v.kind
+	// Check that required options are given and that others belong to the kind.
 	all := []struct {
 		name  string
 		given bool
 	}{
 		{"take", spec.Take != ""},
-		{"also", v.hasAxisOnlyOptions()}, {"x", spec.X != ""}, {"y", spec.Y != ""}, {"z", spec.Z != ""},
-		{"series", spec.Series != ""}, {"log_x", spec.LogX}, {"log_y", spec.LogY}, {"mark", len(spec.Marks) > 0},
+		{"also", v.hasAxisOnlyOptions()}, {"x", spec.X != ""}, {"y", spec.Y != ""},
+		{"z", spec.Z != ""},
+		{"series", spec.Series != ""}, {"log_x", spec.LogX}, {"log_y", spec.LogY},
+		{"mark", len(spec.Marks) > 0},
 	}
+
 	for _, o := range all {
 		switch what, needed := k.needs[o.name]; {
 		case !o.given && needed && what == "":
-			return fmt.Errorf("%s is missing: name %s", o.name, orList(v.dimensionNames()))
+			return fmt.Errorf("%s is missing: name %s", o.name,
+				orList(v.dimensionNames()))
 		case !o.given && needed:
 			return fmt.Errorf("%s is missing: name %s", o.name, what)
 		case o.given && !slices.Contains(k.takes, o.name) && !needed:
 			return errors.New(cmp.Or(k.without[o.name], optionErrors[o.name]))
 		}
 	}
+
 	if _, ok := reductionTexts[spec.Take]; !ok {
 		return unknownName("take", spec.Take, []string{"mean", "min", "max"})
 	}
+	// Check that roles differ and that numbers can be drawn. across is the option that names the
+	// second axis.
 	across := "series"
 	if k.tiles {
 		across = "y"
 	}
+
 	switch {
-	case v.panels != &noDimension && (v.panels == v.x || v.panels == v.series || v.panels == v.x.parent):
-		return fmt.Errorf("%s is named twice: give panels another axis", v.panels.name)
+	case v.panels != &noDimension && (v.panels == v.x || v.panels == v.series ||
+		v.panels == v.x.parent):
+		return fmt.Errorf("%s is named twice: give panels another axis",
+			v.panels.name)
+
 	case v.series != &noDimension && v.series == v.x:
-		return fmt.Errorf("%s is named twice: give x and %s different axes", v.x.name, across)
+		return fmt.Errorf("%s is named twice: give x and %s different axes", v.x.name,
+			across)
 	case !drawable(spec.Scale) || !drawable(spec.Offset):
 		return errors.New("scale and offset must be numbers that a figure can show")
 	case spec.From != nil && !drawable(*spec.From):
 		return errors.New("from must be a number that a figure can show")
-	case spec.To != nil && !drawable(*spec.To), spec.To != nil && spec.From != nil && *spec.To <= *spec.From, spec.To != nil && *spec.To <= 0 && v.logarithmic():
+	case spec.To != nil && !drawable(*spec.To),
+		spec.To != nil && spec.From != nil && *spec.To <= *spec.From,
+		spec.To != nil && *spec.To <= 0 && v.logarithmic():
 		return errors.New("to must be a number above from that the axis has")
+
 	case spec.From != nil && *spec.From <= 0 && v.logarithmic():
-		return fmt.Errorf("from is %g, which a logarithmic axis does not have", *spec.From)
-	case spec.LogX && v.x.numbers != nil && slices.ContainsFunc(v.x.categories, func(l int) bool { return v.x.numbers[l] <= 0 }):
-		return fmt.Errorf("log_x: %s has values of 0 or less, which a logarithmic axis does not have", v.x.name)
+		return fmt.Errorf("from is %g, which a logarithmic axis does not have",
+			*spec.From)
+	case spec.LogX && v.x.numbers != nil && slices.ContainsFunc(v.x.categories,
+		func(l int) bool {
+			return v.x.numbers[l] <= 0
+		}):
+		return fmt.Errorf("log_x: %s has values of 0 or less, which a logarithmic "+
+			"axis does not have", v.x.name)
 	}
+
 	return nil
 }
 
@@ -292,12 +398,14 @@ func (v *view) checkOptions() error {
 // support.
 func (v *view) hasAxisOnlyOptions() bool {
 	spec := v.spec
-	return spec.Also != nil || spec.Below != "" || spec.BelowOf != nil || spec.MarkedAt != "" || spec.To != nil
+	return spec.Also != nil || spec.Below != "" || spec.BelowOf != nil ||
+		spec.MarkedAt != "" || spec.To != nil
 }
 
 // optionErrors has the messages for options that a kind does not support, indexed by option.
 var optionErrors = map[string]string{
-	"take":  "take is for bars, heat maps, twists, and lines over an axis, which have one value for several cells",
+	"take": "take is for bars, heat maps, twists, and lines over an axis, which " +
+		"have one value for several cells",
 	"also":  "also, below, below_of, marked_at and to are for lines over an axis",
 	"z":     "z is for heat maps; other charts show y",
 	"log_x": "bars stand side by side, so log_x means nothing there; lines have it",
@@ -306,20 +414,28 @@ var optionErrors = map[string]string{
 
 // checkLimits returns an error if the chart would be too large.
 func (v *view) checkLimits() error {
-	x, series, panels := len(v.x.categories), len(v.series.categories), len(v.panels.categories)
+	// x, series and panels are the numbers of categories of each role.
+	x := len(v.x.categories)
+	series := len(v.series.categories)
+	panels := len(v.panels.categories)
 	advice := "keep some with where"
 	switch {
 	case panels > maxPanels:
 		return fmt.Errorf("panels: %s has %d values, of which %d can be shown at most; %s", v.panels.name, panels, maxPanels, advice)
 	case !v.kind.tiles && series > maxSeries:
-		return fmt.Errorf("series: %s has %d values, of which %d can be told apart at most; %s", v.series.name, series, maxSeries, advice)
+		return fmt.Errorf("series: %s has %d values, of which %d can be told apart "+
+			"at most; %s", v.series.name, series, maxSeries, advice)
 	case v.kind.tiles && max(x, series) > maxTilesPerSide:
-		return fmt.Errorf("a heat map of %d by %d values is finer than can be drawn, %d each way; %s", x, series, maxTilesPerSide, advice)
+		return fmt.Errorf("a heat map of %d by %d values is finer than can be "+
+			"drawn, %d each way; %s", x, series, maxTilesPerSide, advice)
 	case v.kind.beside && x*series > maxBarsPerPanel:
-		return fmt.Errorf("x: %d bars would stand in a panel, of which %d can be shown at most; %s, or draw lines", x*series, maxBarsPerPanel, advice)
+		return fmt.Errorf("x: %d bars would stand in a panel, of which %d can be "+
+			"shown at most; %s, or draw lines", x*series, maxBarsPerPanel, advice)
 	case x > maxTableCells/max(1, series*panels):
-		return fmt.Errorf("x: %s has %d values, more than can be shown; %s", v.x.name, x, advice)
+		return fmt.Errorf("x: %s has %d values, more than can be shown; %s", v.x.name,
+			x, advice)
 	}
+
 	return nil
 }
 
@@ -340,7 +456,10 @@ func (v *view) averagedDimensions() []*dimension {
 
 // uses reports whether f, or a part of it, has a role.
 func (v *view) uses(f *dimension) bool {
-	return slices.ContainsFunc([]*dimension{v.x, v.series, v.panels}, func(r *dimension) bool { return r != nil && (r == f || r.parent == f) })
+	return slices.ContainsFunc([]*dimension{v.x, v.series, v.panels},
+		func(r *dimension) bool {
+			return r != nil && (r == f || r.parent == f)
+		})
 }
 
 // cellName describes a cell by its categories in all dimensions that vary.
@@ -351,6 +470,7 @@ func (v *view) cellName(c *result.Cell) string {
 			parts = append(parts, f.categoryText(f.categories[f.indexOf(c)]))
 		}
 	}
+
 	if len(parts) == 0 {
 		parts = []string{c.Policy}
 	}

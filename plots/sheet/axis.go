@@ -17,8 +17,8 @@ import (
 
 // Unit is a unit of an axis. A value in the base unit times Per is the value in this unit.
 type Unit struct {
-	Name string
-	Per  float64
+	Name string  // symbol, such as "ms"; may be empty
+	Per  float64 // units per base unit, such as 1e3 for ms
 }
 
 // NoUnit shows values without a unit, and PercentUnit shows ratios as percentages.
@@ -40,20 +40,23 @@ func TimeUnit(s float64) Unit {
 	case s >= 2*hour:
 		return Unit{"h", 1.0 / hour}
 	}
+
 	return largestUnit(s, TimeUnits, TimeUnits[0])
 }
 
-// PrefixedUnit returns the unit name with the decimal prefix (k to P) with which the value
-// most is at least 1.
+// PrefixedUnit returns the unit name with the largest decimal prefix (k to P) with which
+// maxValue is at least 1.
 func PrefixedUnit(maxValue float64, name string) Unit {
-	return largestUnit(maxValue, []Unit{{"P" + name, 1e-15}, {"T" + name, 1e-12}, {"G" + name, 1e-9}, {"M" + name, 1e-6}, {"k" + name, 1e-3}}, Unit{name, 1})
+	return largestUnit(maxValue, []Unit{{"P" + name, 1e-15}, {"T" + name, 1e-12},
+		{"G" + name, 1e-9}, {"M" + name, 1e-6}, {"k" + name, 1e-3}}, Unit{name, 1})
 }
 
 // largestUnit returns the first of units in which v is at least 1, or other if v is smaller in
 // all of them. The units must be sorted, the largest first.
 func largestUnit(v float64, units []Unit, other Unit) Unit {
 	for _, u := range units {
-		if math.Abs(v)*u.Per >= 1-1e-9 { // tolerate rounding errors
+		// Tolerate rounding errors.
+		if math.Abs(v)*u.Per >= 1-1e-9 {
 			return u
 		}
 	}
@@ -66,10 +69,11 @@ var (
 	GigabytesPerSecond = Unit{"GB/s", 1e-9 / 8}
 )
 
-// Ticker is a plot.Ticker that places about Count ticks at round values of a unit.
+// Ticker is a plot.Ticker that places about Count ticks at round values of a unit: at 1, 2 or 5
+// times a power of ten.
 type Ticker struct {
-	Unit         Unit
-	Count        int
+	Unit         Unit // unit of the labels
+	Count        int  // approximate number of ticks
 	IntegersOnly bool // no ticks between integers
 }
 
@@ -86,15 +90,21 @@ func (t Ticker) Ticks(lo, hi float64) []plot.Tick {
 	if !(step > 0) {
 		return nil
 	}
+
+	// Labels need the decimals of the step.
 	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
-	eps := step * 1e-6 // tolerance for a tick at the end of the axis
+
+	// Tolerance for a tick at the end of the axis.
+	eps := step * 1e-6
 	first := math.Ceil((lo - eps) / step)
+
 	var out []plot.Tick
 	for i := range maxTicks {
 		v := (first + float64(i)) * step
 		if v > hi+eps {
 			break
 		}
+		// Long labels get an exponent, and rounding errors around 0 become 0.
 		label := strconv.FormatFloat(v+0, 'f', decimals, 64)
 		if math.Abs(v) >= 1e7 || decimals > 6 {
 			label = Digits(v, 4)
@@ -102,28 +112,37 @@ func (t Ticker) Ticks(lo, hi float64) []plot.Tick {
 		if math.Abs(v) < eps {
 			v, label = 0, "0"
 		}
-		out = append(out, plot.Tick{Value: min(max(v, lo), hi) / t.Unit.Per, Label: label})
+		out = append(out, plot.Tick{
+			Value: min(max(v, lo), hi) / t.Unit.Per,
+			Label: label,
+		})
 	}
+
 	return out
 }
 
 // LogTicker is a plot.Ticker for logarithmic axes that places about Count labelled ticks at
 // round values of a unit.
 type LogTicker struct {
-	Unit        Unit
-	UnitPerTick bool // each tick has the unit of time that suits it
-	Count       int
+	Unit Unit // unit of the labels
+	// UnitPerTick reports whether each tick has the unit of time that suits it, instead of Unit.
+	UnitPerTick bool
+	Count       int // approximate number of labelled ticks
 }
 
 // Ticks implements plot.Ticker.
 func (t LogTicker) Ticks(lo, hi float64) []plot.Tick {
-	const eps, widest = 1e-9, 700 // widest is in decades, more than float64 has
+	// widest is in decades, more than float64 has.
+	const eps, widest = 1e-9, 700
 	from, to := math.Log10(lo), math.Log10(hi)
 	span := to - from
 	if !(span < widest) {
 		return nil
 	}
 	var out []plot.Tick
+
+	// Every stride-th decade has a label. Short axes also have ticks, and labels, within
+	// decades.
 	stride := max(1, int(math.Ceil(span/float64(max(1, t.Count)))))
 	for d := int(math.Floor(from)); float64(d) <= to+eps; d++ {
 		for m := 1; m < 10; m++ {
@@ -132,23 +151,28 @@ func (t LogTicker) Ticks(lo, hi float64) []plot.Tick {
 				continue
 			}
 			v := float64(m) * math.Pow(10, float64(d))
+
 			tick := plot.Tick{Value: min(max(v, lo), hi)}
 			switch {
-			case m == 1 && d%stride == 0, span <= 3 && (m == 2 || m == 5), span <= 0.8 && m != 9 && m != 7:
+			case m == 1 && d%stride == 0, span <= 3 && (m == 2 || m == 5),
+				span <= 0.8 && m != 9 && m != 7:
 				u := t.Unit
 				if t.UnitPerTick {
 					u = TimeUnit(v)
 				}
 				tick.Label = ShortNumber(v * u.Per)
 				if t.UnitPerTick {
-					tick.Label = strings.Replace(tick.Label, "+", "", 1) + " " + u.Name
+					tick.Label = strings.Replace(tick.Label, "+", "",
+						1) + " " + u.Name
 				}
 			}
+
 			if tick.Label != "" || stride == 1 && span <= 6 || m == 1 {
 				out = append(out, tick)
 			}
 		}
 	}
+
 	return out
 }
 
@@ -156,7 +180,8 @@ func (t LogTicker) Ticks(lo, hi float64) []plot.Tick {
 // one that has the labels.
 type UnlabelledTicker struct{ plot.Ticker }
 
-// Ticks implements plot.Ticker.
+// Ticks implements plot.Ticker. Labels become spaces, because a tick without a label would be
+// drawn as a minor tick.
 func (u UnlabelledTicker) Ticks(lo, hi float64) []plot.Tick {
 	ticks := u.Ticker.Ticks(lo, hi)
 	for i := range ticks {
@@ -182,11 +207,18 @@ const slantedPitch = 2.3
 // vertical. If they still do not fit, some are omitted.
 func SetCategories(p *plot.Plot, labels []string, width vg.Length) {
 	SetRange(&p.X, -0.5, float64(len(labels))-0.5)
-	style, slot := &p.X.Tick.Label, width/vg.Length(max(1, len(labels)))
-	longest, widest, numbers := vg.Length(maxLabelLength), vg.Length(0), true
-	if len(labels) == 1 { // plot.Plot cannot place a label that is wider than the data on both sides
+	style := &p.X.Tick.Label
+	slot := width / vg.Length(max(1, len(labels)))
+	longest := vg.Length(maxLabelLength)
+	widest := vg.Length(0)
+	numbers := true
+
+	// plot.Plot cannot place a label that is wider than the data on both sides.
+	if len(labels) == 1 {
 		longest = min(longest, width/2)
 	}
+
+	// Shorten the labels and measure them.
 	ticks := make([]plot.Tick, len(labels))
 	for i, l := range labels {
 		ticks[i] = plot.Tick{Value: float64(i), Label: Fit(*style, l, longest)}
@@ -194,28 +226,41 @@ func SetCategories(p *plot.Plot, labels []string, width vg.Length) {
 		_, err := strconv.ParseFloat(l, 64)
 		numbers = numbers && err == nil
 	}
+
+	// Slant labels that do not fit, unless they are numbers, of which some can be omitted.
 	p.X.Tick.Color, p.X.Tick.Length = color.Transparent, 6
 	if widest > slot-minLabelGap && !numbers {
-		style.XAlign, style.YAlign, style.Rotation = draw.XRight, draw.YCenter, math.Pi/6
-		over := vg.Length(0) // space that labels need to the left of the axis
+		style.XAlign = draw.XRight
+		style.YAlign = draw.YCenter
+		style.Rotation = math.Pi / 6
+		// Slanted labels start to the left of the axis. over is the space that they need there, which
+		// reduces the distance between labels.
+		over := vg.Length(0)
 		for i, t := range ticks {
-			at := (vg.Length(i) + 0.5) / vg.Length(len(ticks)) // position as a share of the axis
+			// Position as a share of the axis.
+			at := (vg.Length(i) + 0.5) / vg.Length(len(ticks))
 			over = max(over, (style.Width(t.Label)*vg.Length(math.Cos(style.Rotation))-width*at)/(1-at))
 		}
+
 		if (width-over)/vg.Length(len(labels)) >= slantedPitch*TickSize {
 			width -= over
 		} else {
 			style.Rotation = math.Pi / 2
 		}
 	}
+
 	SetTicks(p, ticks, width)
 }
 
-// SetTicks sets the ticks of the x axis of p, whose data area is about width points wide.
-// Labels that would overlap, if all were as wide as the widest one, are omitted; of evenly
+// SetTicks sets the ticks of the x axis of p, whose data area is about width points wide. The
+// style of the labels must be set before.
+//
+// Labels that would overlap, if all were as wide as the widest one, are omitted. Of evenly
 // spaced labels, every k-th remains.
 func SetTicks(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
 	style := &p.X.Tick.Label
+	// at returns the position of a tick in points, size the space that its label needs along the
+	// axis.
 	at := func(i int) vg.Length { return width * vg.Length(p.X.Norm(ticks[i].Value)) }
 	size := func(i int) vg.Length {
 		switch {
@@ -226,25 +271,35 @@ func SetTicks(p *plot.Plot, ticks []plot.Tick, width vg.Length) {
 		case style.Rotation > 0:
 			return style.Height(ticks[i].Label) * slantedPitch
 		}
+
 		return style.Width(ticks[i].Label) + minLabelGap
 	}
+
 	widest := vg.Length(0)
 	for i := range ticks {
 		widest = max(widest, size(i))
 	}
-	slices.SortStableFunc(ticks, func(a, b plot.Tick) int { return cmp.Compare(a.Value, b.Value) })
+	slices.SortStableFunc(ticks, func(a, b plot.Tick) int {
+		return cmp.Compare(a.Value, b.Value)
+	})
+	// last is the position of the last label.
 	last := vg.Length(math.Inf(-1))
+
 	var space reservedSpace
 	for i, t := range ticks {
 		if t.Label == "" || at(i)-last < widest {
 			ticks[i].Label = ""
 			continue
 		}
+
 		last = at(i)
 		r := style.Rectangle(t.Label)
-		r.Min.Y, r.Max.Y = 0, 0 // the axis already reserves the height
+
+		// The axis already reserves the height.
+		r.Min.Y, r.Max.Y = 0, 0
 		space = append(space, plot.GlyphBox{X: p.X.Norm(t.Value), Rectangle: r})
 	}
+
 	p.X.Tick.Marker = plot.ConstantTicks(ticks)
 	p.Add(space)
 }
@@ -259,24 +314,43 @@ func (reservedSpace) Plot(draw.Canvas, *plot.Plot) {}
 // GlyphBoxes implements plot.GlyphBoxer.
 func (b reservedSpace) GlyphBoxes(*plot.Plot) []plot.GlyphBox { return b }
 
-// ReserveRight reserves space to the right of the data area of p.
+// ReserveRight reserves space of a width in points to the right of the data area of p.
 func ReserveRight(p *plot.Plot, width vg.Length) {
-	p.Add(reservedSpace{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: Point(width, 1)}}})
+	p.Add(reservedSpace{{
+		X:         1,
+		Y:         0.5,
+		Rectangle: vg.Rectangle{Max: Point(width, 1)},
+	}})
 }
 
 // AlignSides reserves space at the sides of two plots so that their data areas have the same
 // horizontal position.
 func AlignSides(a, b *plot.Plot) {
 	c := draw.NewCanvas(new(recorder.Canvas), ContentWidth/2, ContentWidth)
+
+	// Measure both data areas. The common one is their intersection.
 	data := [2]draw.Canvas{a.DataCanvas(c), b.DataCanvas(c)}
-	left, right := max(data[0].Min.X, data[1].Min.X), min(data[0].Max.X, data[1].Max.X)
+	left := max(data[0].Min.X, data[1].Min.X)
+	right := min(data[0].Max.X, data[1].Max.X)
 	for _, p := range []*plot.Plot{a, b} {
+		// Reserve the difference on both sides. bare has the y axis without labels below it.
 		bare := plot.New()
 		bare.Y = p.Y
 		bare.HideX()
 		p.Add(reservedSpace{
-			{X: 0, Y: 0.5, Rectangle: vg.Rectangle{Min: Point(bare.DataCanvas(c).Min.X-left, 0), Max: Point(0, 1)}},
-			{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: Point(c.Max.X-right, 1)}},
+			{
+				X: 0,
+				Y: 0.5,
+				Rectangle: vg.Rectangle{
+					Min: Point(bare.DataCanvas(c).Min.X-left, 0),
+					Max: Point(0, 1),
+				},
+			},
+			{
+				X:         1,
+				Y:         0.5,
+				Rectangle: vg.Rectangle{Max: Point(c.Max.X-right, 1)},
+			},
 		})
 	}
 }
@@ -287,12 +361,16 @@ func AddHeading(p *plot.Plot, text string) {
 		return
 	}
 	style := Bold(HeadingSize, Ink)
-	p.Add(reservedSpace{{Y: 1, Rectangle: vg.Rectangle{Max: Point(0, headingHeight)}}}, PlotFunc(func(c draw.Canvas, _ *plot.Plot) {
-		c.FillText(style, Point(c.Min.X, c.Max.Y+7), Fit(style, text, c.Max.X-c.Min.X+gap/2))
+	p.Add(reservedSpace{{
+		Y:         1,
+		Rectangle: vg.Rectangle{Max: Point(0, headingHeight)},
+	}}, PlotFunc(func(c draw.Canvas, _ *plot.Plot) {
+		c.FillText(style, Point(c.Min.X, c.Max.Y+7),
+			Fit(style, text, c.Max.X-c.Min.X+gap/2))
 	}))
 }
 
-// NewPicture returns a plot without axes whose data area is drawn by paint.
+// NewPicture returns a plot without axes whose data area is drawn by paint. head is the heading.
 func NewPicture(head string, paint func(c draw.Canvas)) *plot.Plot {
 	p := NewPlot("", "")
 	p.HideAxes()
@@ -318,13 +396,15 @@ func RoundStep(x float64) float64 {
 	case m < 7.5:
 		return 5 * p
 	}
+
 	return 10 * p
 }
 
 // SetRange sets the range of an axis to [lo, hi]. An empty range is widened, because plots
 // need a positive one.
 func SetRange(a *plot.Axis, lo, hi float64) {
-	const minWidth = 1e-9 // relative to the greater end; ticks cannot be labelled on a smaller range
+	// minWidth is relative to the greater end; ticks cannot be labelled on a smaller range.
+	const minWidth = 1e-9
 	if width := minWidth * max(math.Abs(lo), math.Abs(hi)); hi-lo <= width {
 		hi = lo + max(width, 1e-9)
 	}
@@ -349,6 +429,7 @@ func Grid(horizontal, vertical bool) *plotter.Grid {
 	if vertical {
 		g.Vertical = style
 	}
+
 	return g
 }
 
@@ -373,6 +454,8 @@ const DrawableLimit = 1e24
 // and last point. The result looks the same.
 func ThinPoints(pts []vg.Point) []vg.Point {
 	column := func(p vg.Point) float64 { return math.Floor(float64(p.X / Pixel)) }
+	// Points i to end-1 are in the same column; lo and hi are the lowest and the highest of
+	// them.
 	var out []vg.Point
 	for i := 0; i < len(pts); {
 		lo, hi, end := i, i, i
@@ -384,6 +467,8 @@ func ThinPoints(pts []vg.Point) []vg.Point {
 				hi = end
 			}
 		}
+
+		// Keep each of the four points once, in order.
 		last := -1
 		for _, k := range []int{i, min(lo, hi), max(lo, hi), end - 1} {
 			if k > last {
@@ -391,19 +476,23 @@ func ThinPoints(pts []vg.Point) []vg.Point {
 				last = k
 			}
 		}
+
 		i = end
 	}
+
 	return out
 }
 
 // RectanglePath returns the closed outline of a rectangle.
 func RectanglePath(x0, x1, y0, y1 vg.Length) []vg.Point {
-	return []vg.Point{Point(x0, y0), Point(x1, y0), Point(x1, y1), Point(x0, y1), Point(x0, y0)}
+	return []vg.Point{Point(x0, y0), Point(x1, y0), Point(x1, y1), Point(x0, y1),
+		Point(x0, y0)}
 }
 
 // Cross returns the diagonals of a rectangle.
 func Cross(x0, x1, y0, y1 vg.Length) [][]vg.Point {
-	return [][]vg.Point{{Point(x0, y0), Point(x1, y1)}, {Point(x0, y1), Point(x1, y0)}}
+	return [][]vg.Point{{Point(x0, y0), Point(x1, y1)},
+		{Point(x0, y1), Point(x1, y0)}}
 }
 
 // NearlyEqual reports whether two values are equal except for rounding errors.

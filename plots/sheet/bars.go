@@ -23,14 +23,19 @@ type Bars []vg.Rectangle
 // Add adds a bar. The bars of a row must be added in order of x0. A narrow bar that is less
 // than half a pixel from the previous one is merged with it.
 func (b *Bars) Add(x0, x1, y0, y1 vg.Length) {
-	x1 = max(x1, x0+Pixel/2) // narrower bars would be invisible
+	// Narrower bars would be invisible.
+	x1 = max(x1, x0+Pixel/2)
+	// Merge bars of the same row if one of them is narrow, or if the previous one covers this
+	// one.
 	if n := len(*b); n > 0 {
 		if l := &(*b)[n-1]; l.Min.Y == y0 && l.Max.Y == y1 && x0 >= l.Min.X &&
-			(x0-l.Max.X < Pixel/2 && (x1-x0 < 2*Pixel || l.Max.X-l.Min.X < 2*Pixel) || x1 <= l.Max.X) {
+			(x0-l.Max.X < Pixel/2 && (x1-x0 < 2*Pixel || l.Max.X-l.Min.X < 2*Pixel) ||
+				x1 <= l.Max.X) {
 			l.Max.X = max(l.Max.X, x1)
 			return
 		}
 	}
+
 	*b = append(*b, vg.Rectangle{Min: Point(x0, y0), Max: Point(x1, y1)})
 }
 
@@ -47,6 +52,7 @@ func (b Bars) Fill(c draw.Canvas, clr color.Color) {
 			path.Line(Point(bar.Min.X, bar.Max.Y))
 			path.Close()
 		}
+
 		c.Fill(path)
 	}
 }
@@ -83,4 +89,6 @@ func FillBox(c draw.Canvas, clr color.Color, x0, x1, y0, y1 vg.Length) {
 
 // Snap rounds a length to whole pixels, so that there is no visible seam between adjacent
 // rows.
-func Snap(l vg.Length) vg.Length { return vg.Length(math.Round(float64(l/Pixel))) * Pixel }
+func Snap(l vg.Length) vg.Length {
+	return vg.Length(math.Round(float64(l/Pixel))) * Pixel
+}

@@ -24,7 +24,8 @@ func ToRGBA(c color.Color) color.RGBA {
 // heatColorStops are colours of increasing luminance from the colour map viridis, which
 // colour-blind readers can distinguish. Heat interpolates between them.
 var heatColorStops = []color.Color{
-	color.RGBA{0x44, 0x01, 0x54, 0xff}, color.RGBA{0x3b, 0x52, 0x8b, 0xff}, color.RGBA{0x21, 0x91, 0x8c, 0xff},
+	color.RGBA{0x44, 0x01, 0x54, 0xff}, color.RGBA{0x3b, 0x52, 0x8b, 0xff},
+	color.RGBA{0x21, 0x91, 0x8c, 0xff},
 	color.RGBA{0x5e, 0xc9, 0x62, 0xff}, color.RGBA{0xfd, 0xe7, 0x25, 0xff},
 }
 
@@ -32,7 +33,8 @@ var heatColorStops = []color.Color{
 func heatMap(lo, hi float64) palette.ColorMap {
 	m, err := moreland.NewLuminance(heatColorStops)
 	if err != nil {
-		panic(err) // only if luminance does not increase
+		// Only if luminance does not increase.
+		panic(err)
 	}
 	m.SetMin(lo)
 	m.SetMax(hi)
@@ -40,7 +42,9 @@ func heatMap(lo, hi float64) palette.ColorMap {
 }
 
 // heatColors returns 256 colours of the colour map, computed once.
-var heatColors = sync.OnceValue(func() []color.Color { return heatMap(0, 1).Palette(256).Colors() })
+var heatColors = sync.OnceValue(func() []color.Color {
+	return heatMap(0, 1).Palette(256).Colors()
+})
 
 // Heat returns the colour of a share between 0 (dark) and 1 (light).
 func Heat(share float64) color.Color {
@@ -80,9 +84,11 @@ var (
 	BlueTint = color.RGBA{0xc5, 0xe3, 0xf6, 0xff}
 )
 
-// Tint mixes c with white: a light tint at share 0, c at share 1.
+// Tint mixes c with white: a light tint at share 0, c at share 1. Shares outside this range
+// count as 0 or 1.
 func Tint(c color.RGBA, share float64) color.RGBA {
-	const minShare = 0.12 // even the lightest tint differs from white
+	// Even the lightest tint differs from white.
+	const minShare = 0.12
 	share = min(max(share, 0), 1)
 	share = minShare + (1-minShare)*share
 	f := func(v uint8) uint8 { return uint8(255 - (255-float64(v))*share) }
@@ -92,10 +98,14 @@ func Tint(c color.RGBA, share float64) color.RGBA {
 // MaxColorBarLength is the maximum length of a colour bar in points.
 const MaxColorBarLength = 220
 
-// ColorBar returns a plot with the colour scale of Heat for values from lo to hi. The number
-// of ticks suits the height.
+// ColorBar returns a plot with the colour scale of Heat for values from lo to hi. title is the
+// axis title and u the unit of the labels. The number of ticks suits the height in points.
 func ColorBar(title string, u Unit, lo, hi float64, height vg.Length) *plot.Plot {
-	const each, nearlyEqual = 26, 1e-6 // each is in points per tick; closer values than nearlyEqual (relative) get the same label
+	const (
+		each = 26 // points per tick
+		// nearlyEqual is the relative difference below which two values have the same label.
+		nearlyEqual = 1e-6
+	)
 	p := NewPlot("", "")
 	p.HideX()
 	p.Y.Label.Text = strings.Join(Wrap(p.Y.Label.TextStyle, title, height*0.95, 3), "\n")
@@ -104,13 +114,14 @@ func ColorBar(title string, u Unit, lo, hi float64, height vg.Length) *plot.Plot
 		p.Y.Tick.Marker = FixedTicks([]float64{lo}, []string{Digits(lo*u.Per, 4)})
 		hi = lo + max(width, nearlyEqual)
 	}
+
 	p.Add(&plotter.ColorBar{ColorMap: heatMap(lo, hi), Vertical: true})
 	SetRange(&p.Y, lo, hi)
 	return p
 }
 
-// ColorBarWidth returns the width of a colour bar, including its labels and the gap to its
-// left.
+// ColorBarWidth returns the width of a colour bar in points, including its labels and the gap to
+// its left.
 func ColorBarWidth(bar *plot.Plot) vg.Length {
 	const wide, gap = 13, 14
 	c := draw.NewCanvas(new(recorder.Canvas), Width, Width)
@@ -122,7 +133,8 @@ func (b *Block) AddColorBar(bar *plot.Plot) {
 	width := ColorBarWidth(bar)
 	b.AsideWidth = width
 	b.Aside = func(c draw.Canvas) {
-		c.Min, c.Max.X = Point(c.Min.X+14, max(c.Min.Y, c.Max.Y-MaxColorBarLength)), c.Min.X+width
+		c.Min, c.Max.X = Point(c.Min.X+14,
+			max(c.Min.Y, c.Max.Y-MaxColorBarLength)), c.Min.X+width
 		bar.Draw(c)
 	}
 }

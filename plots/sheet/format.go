@@ -25,6 +25,7 @@ func ShortNumber(v float64) string {
 		}
 		return mantissa + "e" + strconv.Itoa(n)
 	}
+
 	return Digits(v, 6)
 }
 
@@ -53,21 +54,27 @@ func Plain(s string) string {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case unicode.IsControl(r), r == unicode.ReplacementChar, r&0xfffe == 0xfffe: // not allowed in SVG
+		case unicode.IsControl(r), r == unicode.ReplacementChar, r&0xfffe == 0xfffe:
+			// Not allowed in SVG.
 			return -1
 		}
 		return r
 	}, s)
 }
 
-// Fit returns s, shortened with an ellipsis if it is wider than width.
+// Fit returns s as one line, shortened with an ellipsis if it is wider than width.
 func Fit(style text.Style, s string, width vg.Length) string {
 	s = Plain(s)
 	if style.Width(s) <= width {
 		return s
 	}
+
+	// Find the number of characters that fit before the ellipsis.
 	runes := []rune(s)
-	fits := sort.Search(len(runes), func(n int) bool { return style.Width(string(runes[:n+1])+"…") > width }) // number of characters that fit before the ellipsis
+	fits := sort.Search(len(runes), func(n int) bool {
+		return style.Width(string(runes[:n+1])+"…") > width
+	})
+
 	return strings.TrimRight(string(runes[:fits]), " ") + "…"
 }
 
@@ -88,6 +95,7 @@ func Wrap(style text.Style, s string, width vg.Length, lines int) []string {
 			line = w
 		}
 	}
+
 	if line != "" {
 		out = append(out, Fit(style, line, width))
 	}
@@ -100,12 +108,15 @@ func CommonPrefix(names []string) (prefix string, rests []string) {
 	if len(names) == 0 {
 		return "", nil
 	}
+	// Shorten the prefix word by word until all names have it.
 	prefix = names[0][:strings.LastIndexByte(names[0], ' ')+1]
 	for _, n := range names {
 		for !strings.HasPrefix(n, prefix) {
-			prefix = prefix[:strings.LastIndexByte(strings.TrimSuffix(prefix, " "), ' ')+1]
+			prefix = prefix[:strings.LastIndexByte(strings.TrimSuffix(prefix, " "),
+				' ')+1]
 		}
 	}
+
 	for _, n := range names {
 		rests = append(rests, n[len(prefix):])
 	}
@@ -116,12 +127,15 @@ func CommonPrefix(names []string) (prefix string, rests []string) {
 func FileName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("._+-", r):
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9',
+			strings.ContainsRune("._+-", r):
 			return r
 		}
 		return '_'
 	}, s)
-	const longest = 80 // leaves space for a prefix and an extension within 255 bytes
+
+	// Leaves space for a prefix and an extension within 255 bytes.
+	const longest = 80
 	return s[:min(len(s), longest)]
 }
 
@@ -147,11 +161,14 @@ func Digits(v float64, n int) string {
 	if a := math.Abs(v); a >= 1e7 || a < 1e-4 {
 		return strconv.FormatFloat(v, 'g', n, 64)
 	}
+
+	// whole is the number of digits before the decimal point.
 	whole := int(math.Floor(math.Log10(math.Abs(v)))) + 1
 	s := strconv.FormatFloat(v, 'f', max(0, n-whole), 64)
 	if strings.Contains(s, ".") {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
+
 	return s
 }
 

@@ -18,8 +18,10 @@ func (f Figure) Image(dpi int) *image.RGBA {
 	ctx := gg.NewContextForRGBA(img)
 	ctx.SetLineCapButt()
 	ctx.InvertY()
-	c := &cachingCanvas{vgimg.NewWith(vgimg.UseImageWithContext(img, ctx), vgimg.UseDPI(dpi)), ctx, f.Height, map[font.Font]xfont.Face{}}
+	c := &cachingCanvas{vgimg.NewWith(vgimg.UseImageWithContext(img, ctx),
+		vgimg.UseDPI(dpi)), ctx, f.Height, map[font.Font]xfont.Face{}}
 	f.Draw(draw.NewCanvas(c, f.Width, f.Height))
+
 	return img
 }
 
@@ -27,12 +29,13 @@ func (f Figure) Image(dpi int) *image.RGBA {
 // drawing of text, and converts heights that are not a whole number of pixels exactly.
 type cachingCanvas struct {
 	*vgimg.Canvas
-	ctx    *gg.Context
-	height vg.Length
+	ctx    *gg.Context              // drawing context of the embedded canvas
+	height vg.Length                // height of the figure
 	faces  map[font.Font]xfont.Face // indexed by font
 }
 
-// FillString implements vg.Canvas.
+// FillString implements vg.Canvas. Text is drawn with the y axis down, because the context would
+// otherwise draw it upside down.
 func (c *cachingCanvas) FillString(f font.Face, at vg.Point, s string) {
 	if c.faces[f.Font] == nil {
 		c.faces[f.Font] = f.FontFace(c.DPI())

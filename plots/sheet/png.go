@@ -22,8 +22,11 @@ func writePNG(w io.Writer, m *image.RGBA) error {
 	size := m.Rect.Size()
 	head := binary.BigEndian.AppendUint32(nil, uint32(size.X))
 	head = binary.BigEndian.AppendUint32(head, uint32(size.Y))
-	head = append(head, 8, 2, 0, 0, 0) // 8 bits per channel, RGB; standard compression and filters; not interlaced
+	// The header has the size, 8 bits per channel, RGB, standard compression and filters, and no
+	// interlacing.
+	head = append(head, 8, 2, 0, 0, 0)
 
+	// Compress the rows. Each starts with the number of its filter.
 	var data bytes.Buffer
 	z, err := zlib.NewWriterLevel(&data, zlib.BestSpeed)
 	if err != nil {
@@ -31,14 +34,18 @@ func writePNG(w io.Writer, m *image.RGBA) error {
 	}
 	zeros := make([]byte, m.Stride)
 	above := zeros
+
 	row := make([]byte, 1+3*size.X)
 	for line := range slices.Chunk(m.Pix, m.Stride) {
 		row[0] = 0 // filter "none"
 		base := zeros
 		if isSimilarRow(line, above) {
-			row[0] = 2 // filter "up": subtract the previous row
+			// Filter "up": subtract the previous row.
+			row[0] = 2
 			base = above
 		}
+
+		// Copy the RGB channels and drop the alpha channel.
 		for i, j := 0, 1; j < len(row); i, j = i+4, j+3 {
 			row[j], row[j+1], row[j+2] = line[i]-base[i], line[i+1]-base[i+1], line[i+2]-base[i+2]
 		}
@@ -47,6 +54,7 @@ func writePNG(w io.Writer, m *image.RGBA) error {
 		}
 		above = line
 	}
+
 	if err := z.Close(); err != nil {
 		return err
 	}
@@ -59,10 +67,12 @@ func writePNG(w io.Writer, m *image.RGBA) error {
 		out = append(append(out, name...), content...)
 		out = binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(out[named:]))
 	}
+
 	chunk("IHDR", head)
 	chunk("IDAT", data.Bytes())
 	chunk("IEND", nil)
 	_, err = w.Write(out)
+
 	return err
 }
 

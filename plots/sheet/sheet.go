@@ -39,13 +39,13 @@ const (
 	headingHeight = HeadingSize*LineSpacing + 4 // space above a plot for its heading
 )
 
-// Sheet is the content of a figure, from top to bottom.
+// Sheet is the content of a figure, from top to bottom. Empty parts take no space.
 type Sheet struct {
 	Title    string
-	Subtitle string // for example the title of the run
-	Legend   []Entry
-	Blocks   []Block
-	Notes    []string
+	Subtitle string   // for example the title of the run
+	Legend   []Entry  // in rows below the subtitle
+	Blocks   []Block  // one below another
+	Notes    []string // sentences below the plots
 }
 
 // Sample draws the symbol of a legend entry, for example a short line, so that it fills c.
@@ -69,7 +69,11 @@ func (s *Sheet) Note(format string, args ...any) {
 
 // Add appends a block of plots side by side, with a data area of the given height.
 func (s *Sheet) Add(height vg.Length, plots ...*plot.Plot) {
-	s.Blocks = append(s.Blocks, Block{Plots: plots, Cols: len(plots), Height: height})
+	s.Blocks = append(s.Blocks, Block{
+		Plots:  plots,
+		Cols:   len(plots),
+		Height: height,
+	})
 }
 
 // First returns the first limit elements of list. If it drops elements, it adds a note; what
@@ -84,25 +88,36 @@ func First[T any](s *Sheet, list []T, limit int, what string) []T {
 
 // Block is a group of plots in rows. Their data areas have the same size.
 type Block struct {
-	Plots      []*plot.Plot        // in rows, from the top left
-	Cols       int                 // plots per row; 0 means 1
-	Height     vg.Length           // height of the data area of each plot
-	XTitle     string              // common title of the x axes
-	YTitle     string              // common title of the y axes
-	AsideWidth vg.Length           // width of the area for Aside, to the right of the plots
-	Aside      func(c draw.Canvas) // draws next to the data, for example a colour bar
+	Plots  []*plot.Plot // in rows, from the top left
+	Cols   int          // plots per row; 0 means 1
+	Height vg.Length    // height of the data area of each plot
+	XTitle string       // common title of the x axes
+	YTitle string       // common title of the y axes
+	// AsideWidth is the width of the area for Aside, to the right of the plots.
+	AsideWidth vg.Length
+	// Draws next to the data, for example a colour bar.
+	Aside func(c draw.Canvas)
 }
 
-// Figure returns the figure of s. Its height is the sum of the heights of the parts.
+// Figure returns the figure of s with a file name. Its height is the sum of the heights of the
+// parts, rounded up to whole points so that snapped edges are sharp.
 func (s *Sheet) Figure(name string) Figure {
+	// Measure on a canvas that is higher than any figure.
 	top := vg.Length(1e5)
 	c := draw.NewCanvas(new(recorder.Canvas), Width, top)
 	height := top - s.drawFrame(&c).Y
 	for i := range s.Blocks {
 		height += s.Blocks[i].height() + gap
 	}
-	height = vg.Length(math.Ceil(float64(height))) // whole pixels, so that snapped edges are sharp
-	return Figure{Name: name, Title: s.Title, Width: Width, Height: height, Draw: s.draw}
+	height = vg.Length(math.Ceil(float64(height)))
+
+	return Figure{
+		Name:   name,
+		Title:  s.Title,
+		Width:  Width,
+		Height: height,
+		Draw:   s.draw,
+	}
 }
 
 // drawFrame draws everything except the blocks and reduces c to the remaining area, whose size
@@ -110,6 +125,7 @@ func (s *Sheet) Figure(name string) Figure {
 func (s *Sheet) drawFrame(c *draw.Canvas) (left vg.Point) {
 	*c = draw.Crop(*c, margin, -margin, margin, -margin)
 	s.drawHeader(c)
+	// Draw the notes from the last line up, so that they end at the bottom.
 	style := Sans(NoteSize, Dim)
 	for _, note := range slices.Backward(s.Notes) {
 		for _, line := range slices.Backward(Wrap(style, note, ContentWidth, 2)) {
@@ -117,6 +133,7 @@ func (s *Sheet) drawFrame(c *draw.Canvas) (left vg.Point) {
 			c.Min.Y += NoteSize * LineSpacing
 		}
 	}
+
 	if len(s.Notes) > 0 {
 		c.Min.Y += padding
 	}
@@ -128,6 +145,7 @@ func (s *Sheet) draw(c draw.Canvas) {
 	s.drawFrame(&c)
 	for i := range s.Blocks {
 		b := &s.Blocks[i]
+		// Each block takes its height from the top.
 		own := c
 		own.Min.Y = own.Max.Y - b.height()
 		b.draw(own)
@@ -139,6 +157,7 @@ func (s *Sheet) draw(c draw.Canvas) {
 // remaining area.
 func (s *Sheet) drawHeader(c *draw.Canvas) {
 	width := c.Max.X - c.Min.X
+	// lines draws a text in lines at the top of c.
 	lines := func(style draw.TextStyle, text string, maxLines int) {
 		size := style.Font.Size
 		for _, l := range Wrap(style, text, width, maxLines) {
@@ -146,16 +165,19 @@ func (s *Sheet) drawHeader(c *draw.Canvas) {
 			c.FillText(style, Point(c.Min.X, c.Max.Y+size*0.25), l)
 		}
 	}
+
 	lines(Bold(titleSize, Ink), s.Title, 2)
 	lines(Sans(NoteSize, Dim), s.Subtitle, 3)
 	c.Max.Y -= padding
 	if len(s.Legend) == 0 {
 		return
 	}
+	// Draw the legend from left to right, in as many rows as necessary.
 	style := Aligned(Sans(TickSize, Ink), draw.XLeft, draw.YCenter)
 	const row, gap = 15, 16
 	x := c.Min.X
 	c.Max.Y -= row
+
 	for _, e := range s.Legend {
 		text := Fit(style, e.Text, width-Swatch-padding)
 		need := Swatch + padding + style.Width(text)
@@ -163,11 +185,21 @@ func (s *Sheet) drawHeader(c *draw.Canvas) {
 			x = c.Min.X
 			c.Max.Y -= row
 		}
+
+		// The symbol is 8 points high and centred on the row.
 		mid := c.Max.Y + row/2
-		e.Sample(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{Min: Point(x, mid-4), Max: Point(x+Swatch, mid+4)}})
+		e.Sample(draw.Canvas{
+			Canvas: c.Canvas,
+			Rectangle: vg.Rectangle{
+				Min: Point(x, mid-4),
+				Max: Point(x+Swatch, mid+4),
+			},
+		})
+
 		c.FillText(style, Point(x+Swatch+padding, mid+1), text)
 		x += need + gap
 	}
+
 	c.Max.Y -= padding
 }
 
@@ -176,7 +208,12 @@ func (b *Block) grid() ([][]*plot.Plot, draw.Tiles) {
 	cols := max(b.Cols, 1)
 	all := append(slices.Clone(b.Plots), make([]*plot.Plot, cols-1)...)
 	rows := len(all) / cols
-	return slices.Collect(slices.Chunk(all[:rows*cols], cols)), draw.Tiles{Cols: cols, Rows: rows, PadX: gap, PadY: gap}
+	return slices.Collect(slices.Chunk(all[:rows*cols], cols)), draw.Tiles{
+		Cols: cols,
+		Rows: rows,
+		PadX: gap,
+		PadY: gap,
+	}
 }
 
 // axisTitleHeight is the height of a common axis title.
@@ -191,7 +228,10 @@ func (b *Block) height() vg.Length {
 		h += axisTitleHeight
 	}
 	const high = 1000
-	c := draw.NewCanvas(new(recorder.Canvas), (ContentWidth-b.AsideWidth)/vg.Length(tiles.Cols), high)
+	// Measure the axes of each plot on a canvas that is higher than any of them.
+	c := draw.NewCanvas(new(recorder.Canvas),
+		(ContentWidth-b.AsideWidth)/vg.Length(tiles.Cols), high)
+
 	for _, row := range rows {
 		maxExtra := vg.Length(0)
 		for _, p := range row {
@@ -201,6 +241,7 @@ func (b *Block) height() vg.Length {
 		}
 		h += maxExtra
 	}
+
 	return h
 }
 
@@ -215,6 +256,8 @@ func (b *Block) draw(c draw.Canvas) {
 	}
 	c.Max.X -= b.AsideWidth
 	rows, tiles := b.grid()
+
+	// Draw the plots. data becomes the bounding box of all data areas.
 	data := vg.Rectangle{Min: c.Max, Max: c.Min}
 	for j, row := range plot.Align(rows, tiles, c) {
 		for i, own := range row {
@@ -226,17 +269,24 @@ func (b *Block) draw(c draw.Canvas) {
 			}
 		}
 	}
+
+	// Draw the axis titles.
 	style := Aligned(Sans(LabelSize, Ink), draw.XCenter, draw.YBottom)
-	place := func(text string, from, to, limit vg.Length) (vg.Length, string) { // centre a title at the data, but keep it inside the block
+	// place centres a title at the data, but keeps it inside the block.
+	place := func(text string, from, to, limit vg.Length) (vg.Length, string) {
 		text = Fit(style, text, limit-from)
 		half := style.Width(text) / 2
 		return min(max((from+to)/2, half), limit-half), text
 	}
+
 	x, text := place(b.XTitle, data.Min.X, data.Max.X, all.Max.X)
 	c.FillText(style, Point(x, all.Min.Y+3), text)
-	style.Rotation, style.YAlign = math.Pi/2, draw.YTop
-	y, text := place(b.YTitle, max(data.Min.Y-headingHeight, all.Min.Y), data.Max.Y, all.Max.Y)
+	style.Rotation = math.Pi / 2
+	style.YAlign = draw.YTop
+	y, text := place(b.YTitle, max(data.Min.Y-headingHeight, all.Min.Y), data.Max.Y,
+		all.Max.Y)
 	c.FillText(style, Point(all.Min.X, y), text)
+	// Draw the Aside next to the data.
 	if b.Aside != nil {
 		all.Min, all.Max = Point(c.Max.X, data.Min.Y), Point(all.Max.X, data.Max.Y)
 		b.Aside(all)
@@ -273,7 +323,11 @@ func DotSample(clr color.Color) Sample {
 
 // Disc draws a filled circle.
 func Disc(c draw.Canvas, at vg.Point, radius vg.Length, clr color.Color) {
-	c.DrawGlyphNoClip(draw.GlyphStyle{Color: clr, Radius: radius, Shape: draw.CircleGlyph{}}, at)
+	c.DrawGlyphNoClip(draw.GlyphStyle{
+		Color:  clr,
+		Radius: radius,
+		Shape:  draw.CircleGlyph{},
+	}, at)
 }
 
 // WithLength returns the vector with the direction of p and the given length. p must not be
@@ -282,8 +336,8 @@ func WithLength(p vg.Point, length vg.Length) vg.Point {
 	return p.Scale(length / vg.Length(math.Hypot(float64(p.X), float64(p.Y))))
 }
 
-// ArrowHead draws an arrow head at tip in the direction along, with a length and half a width.
-// It returns the point at which the line of the arrow ends.
+// ArrowHead draws an arrow head at tip in the direction along. long is its length and half is
+// half its width. It returns the point at which the line of the arrow ends.
 func ArrowHead(c draw.Canvas, clr color.Color, tip, along vg.Point, long, half vg.Length) (neck vg.Point) {
 	neck = tip.Sub(WithLength(along, long))
 	side := WithLength(Point(along.Y, -along.X), half)

@@ -32,7 +32,8 @@ const (
 	TickSize    = 10
 	NoteSize    = 9.5
 	SmallSize   = 8.5
-	NumberSize  = 7    // numbers inside bars; smaller text is illegible
+	// Numbers inside bars; smaller text is illegible.
+	NumberSize  = 7
 	LineSpacing = 1.25 // line height divided by text size
 )
 
@@ -79,12 +80,16 @@ func NewPlot(xLabel, yLabel string) *plot.Plot {
 		a.Padding = 0
 		a.Width, a.Color = 0.75, Ink
 		a.Tick.Width, a.Tick.Color, a.Tick.Length = 0.75, Ink, 4
-		tick, label := Sans(TickSize, Ink), Sans(LabelSize, Ink)
-		tick.XAlign, tick.YAlign = a.Tick.Label.XAlign, a.Tick.Label.YAlign
-		label.XAlign, label.YAlign = a.Label.TextStyle.XAlign, a.Label.TextStyle.YAlign
+		tick := Sans(TickSize, Ink)
+		label := Sans(LabelSize, Ink)
+		tick.XAlign = a.Tick.Label.XAlign
+		tick.YAlign = a.Tick.Label.YAlign
+		label.XAlign = a.Label.TextStyle.XAlign
+		label.YAlign = a.Label.TextStyle.YAlign
 		a.Tick.Label, a.Label.TextStyle = tick, label
 		a.Label.Padding = 3
 	}
+
 	p.X.Label.Text, p.Y.Label.Text = xLabel, yLabel
 	return p
 }

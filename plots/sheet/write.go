@@ -20,11 +20,13 @@ import (
 // Figure is a picture that can be written in any format. It refers to the data from which it
 // was made, which must not change until the figure is written.
 type Figure struct {
-	Name  string // file name without extension, such as "nct" or "trace-reference"
+	// File name without extension, such as "nct" or "trace-reference".
+	Name  string
 	Title string // for readers
 
-	Width, Height vg.Length
-	Draw          func(c draw.Canvas)
+	Width  vg.Length           // in points
+	Height vg.Length           // in points
+	Draw   func(c draw.Canvas) // draws the figure so that it fills c
 }
 
 // dpi is the resolution of PNG files in pixels per inch: sharp on common screens, and small
@@ -47,7 +49,8 @@ func (f Figure) Write(w io.Writer, format string) error {
 
 // badFormat returns the error for an unknown format.
 func badFormat(format string) error {
-	return fmt.Errorf("no figures in format %q: want %s", format, strings.Join(Formats, " or "))
+	return fmt.Errorf("no figures in format %q: want %s", format,
+		strings.Join(Formats, " or "))
 }
 
 // writeSVG writes f as SVG.
@@ -58,9 +61,11 @@ func (f Figure) writeSVG(w io.Writer) error {
 	if _, err := c.WriteTo(&b); err != nil {
 		return err
 	}
+
 	// Fallback fonts with the same character widths, for viewers without Liberation Sans.
 	fonts := []byte("font-family:Liberation Sans")
-	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), fonts, append(fonts, ",Arial,Helvetica,sans-serif"...)))
+	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), fonts,
+		append(fonts, ",Arial,Helvetica,sans-serif"...)))
 	return err
 }
 
@@ -77,14 +82,17 @@ func WriteAll(ctx context.Context, dir string, formats []string, figs []Figure, 
 			return badFormat(format)
 		}
 	}
+
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
+	// errs has the error of each file. busy limits the goroutines that run at the same time.
 	errs := make([]error, len(figs)*len(formats))
 	busy := make(chan struct{}, max(1, workers))
+
 	var wait sync.WaitGroup
 	for i := range errs {
 		if ctx.Err() != nil {
@@ -96,10 +104,12 @@ func WriteAll(ctx context.Context, dir string, formats []string, figs []Figure, 
 			<-busy
 		})
 	}
+
 	wait.Wait()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+
 	return cmp.Or(errs...)
 }
 

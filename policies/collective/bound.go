@@ -41,7 +41,8 @@ func (p *Problem) Bound(ctx context.Context) (LowerBound, error) {
 			}
 		}
 		one := *p
-		one.Group, one.Teams = p.Group[first[k]:first[k+1]], nil
+		one.Group = p.Group[first[k]:first[k+1]]
+		one.Teams = nil
 		if p.Domain != nil {
 			one.Domain = p.Domain[first[k]:first[k+1]]
 		}
@@ -65,6 +66,7 @@ func (p *Problem) Bound(ctx context.Context) (LowerBound, error) {
 	case SendReceive:
 		z.boundReach(ctx, int32(p.Root), []int32{int32(p.Peer)}, false)
 	}
+
 	z.boundLatency()
 	return z.LowerBound, nil
 }
@@ -87,6 +89,7 @@ func newBoundFinder(p *Problem) *boundFinder {
 			z.unit = max(z.unit, l.Rate)
 		}
 	}
+
 	for i := range z.links {
 		z.links[i].Rate /= z.unit
 	}
@@ -96,7 +99,9 @@ func newBoundFinder(p *Problem) *boundFinder {
 
 // otherRanks returns all ranks but one.
 func (z *boundFinder) otherRanks(rank int) []int32 {
-	return slices.DeleteFunc(numbers.Below(int32(len(z.Group))), func(r int32) bool { return r == int32(rank) })
+	return slices.DeleteFunc(numbers.Below(int32(len(z.Group))), func(r int32) bool {
+		return r == int32(rank)
+	})
 }
 
 // flowGraph returns the links, or the reversed links, as a flow network with some extra nodes.
@@ -108,6 +113,7 @@ func (z *boundFinder) flowGraph(extra int, reversed bool) *flowNetwork {
 		}
 		g.addArcs(l.From, l.To, l.Rate, 0)
 	}
+
 	return g
 }
 
@@ -115,7 +121,8 @@ func (z *boundFinder) flowGraph(extra int, reversed bool) *flowNetwork {
 // links are reversed. The time is at least the vector over the minimum cut between it and one of
 // the others. If all nodes are ranks, packed arborescences attain this bound (Edmonds 1973).
 func (z *boundFinder) boundReach(ctx context.Context, root int32, to []int32, reversed bool) {
-	g, minCut := z.flowGraph(0, reversed), math.Inf(1)
+	g := z.flowGraph(0, reversed)
+	minCut := math.Inf(1)
 	for _, r := range to {
 		if ctx.Err() != nil {
 			return
@@ -200,8 +207,11 @@ func (z *boundFinder) boundAllReduce(ctx context.Context) {
 			part[a] = int32(r)
 		}
 		z.tighten(2*z.bytes/(partitionRatio(n, part, edges)*z.unit), "the links of the ranks")
+
 		// All ranks but one send a sum and later receive one. Other nodes only forward data.
-		out, in, sent := 0.0, 0.0, 2*z.bytes*float64(len(z.Group)-1)
+		out := 0.0
+		in := 0.0
+		sent := 2 * z.bytes * float64(len(z.Group)-1)
 		rank := nodeRanks(z.Problem)
 		for _, l := range z.links {
 			if rank[l.From] >= 0 {
@@ -211,11 +221,14 @@ func (z *boundFinder) boundAllReduce(ctx context.Context) {
 				in += l.Rate
 			}
 		}
+
 		z.tighten(sent/(min(out, in)*z.unit), "the links of the ranks")
 		if part, parts := z.nodeDomains(); parts > 1 {
-			z.tighten(2*z.bytes/(partitionRatio(n, part, edges)*z.unit), "the links between %d domains", parts)
+			z.tighten(2*z.bytes/(partitionRatio(n, part, edges)*z.unit),
+				"the links between %d domains", parts)
 		}
 	}
+
 	z.boundReach(ctx, 0, z.otherRanks(0), false)
 	z.boundReach(ctx, 0, z.otherRanks(0), true)
 }
@@ -232,8 +245,10 @@ func (z *boundFinder) nodeDomains() (part []int32, parts int) {
 		}
 		part[z.Group[r]] = number[d]
 	}
+
 	// Nodes without a rank.
-	rank, domains := nodeRanks(z.Problem), slices.Clone(part)
+	rank := nodeRanks(z.Problem)
+	domains := slices.Clone(part)
 	for _, l := range z.links {
 		for _, e := range [2][2]int32{{l.From, l.To}, {l.To, l.From}} {
 			if domain := part[e[1]]; rank[e[0]] < 0 && rank[e[1]] >= 0 && domains[e[0]] != domain {
@@ -244,6 +259,7 @@ func (z *boundFinder) nodeDomains() (part []int32, parts int) {
 			}
 		}
 	}
+
 	for i := range domains {
 		domains[i] = max(0, domains[i])
 	}
@@ -271,6 +287,7 @@ func (z *boundFinder) boundAllToAll() {
 	if z.Torus != nil {
 		sides = append(sides, slabs(z.Torus, z.Network.Nodes)...)
 	}
+
 	planes := len(sides) // sides from here on are domains
 	if part, parts := z.nodeDomains(); parts > 1 {
 		for d := range int32(parts) {
@@ -281,6 +298,7 @@ func (z *boundFinder) boundAllToAll() {
 			sides = append(sides, side)
 		}
 	}
+
 	for k, side := range sides {
 		out, in, sent, taken := 0.0, 0.0, 0.0, 0.0
 		for _, l := range z.links {
@@ -290,6 +308,7 @@ func (z *boundFinder) boundAllToAll() {
 				in += l.Rate
 			}
 		}
+
 		for i, a := range z.Group {
 			if k < n && i != k { // a single rank: only its own row and column
 				sent, taken = sent+size(k, i), taken+size(i, k)
@@ -301,6 +320,7 @@ func (z *boundFinder) boundAllToAll() {
 				}
 			}
 		}
+
 		reason := "planes across the torus"
 		if k >= planes {
 			reason = "the links of a domain"
@@ -325,6 +345,7 @@ func (z *boundFinder) boundAllToAll() {
 			}
 		}
 	}
+
 	z.tighten(sum/(all*z.unit), "all links, by hops")
 }
 
@@ -350,6 +371,7 @@ func slabs(shape Shape, nodes int32) [][]bool {
 			}
 		}
 	}
+
 	return all
 }
 
@@ -366,6 +388,7 @@ func (z *boundFinder) distances(from int32, length func(engine.Link) float64) []
 			}
 		}
 	}
+
 	return dist
 }
 
@@ -402,5 +425,6 @@ func (z *boundFinder) needsData(from, to int) bool {
 	case SendReceive:
 		return from == z.Root && to == z.Peer
 	}
+
 	return true
 }

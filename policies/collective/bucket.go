@@ -37,13 +37,23 @@ func expandBucket(b *builder, j *subCall) error {
 		}
 		assigned := func(member int) data { return block[member].piece(k, len(streams)) }
 		if j.kind == AllReduce { // blocks may be summed anywhere: choose them so that each message is a single span
-			rank, part := g.numberByAxes(order), j.data.piece(k, len(streams))
+			rank := g.numberByAxes(order)
+			part := j.data.piece(k, len(streams))
 			assigned = func(member int) data { return part.piece(rank[member], len(j.ranks)) }
 		}
-		z := &bucketStream{builder: b, call: j, grid: g, order: order, isReversed: k%directions == 1, groupData: map[int]data{}}
+		z := &bucketStream{
+			builder:    b,
+			call:       j,
+			grid:       g,
+			order:      order,
+			isReversed: k%directions == 1,
+			groupData:  map[int]data{},
+		}
+
 		z.prepare(assigned)
 		streams[k] = z
 	}
+
 	b.sendPhases(len(streams), scatter, gather, func(k int) {
 		for s := range axes {
 			streams[k].sendStage(s, true)
@@ -53,6 +63,7 @@ func expandBucket(b *builder, j *subCall) error {
 			streams[k].sendStage(s, false)
 		}
 	})
+
 	return nil
 }
 
@@ -101,6 +112,7 @@ func (z *bucketStream) prepare(assigned func(member int) data) {
 			parts[k] = append(parts[k], d)
 		}
 	}
+
 	for k, p := range parts {
 		z.groupData[k] = join(p...)
 	}
@@ -113,7 +125,9 @@ func (z *bucketStream) prepare(assigned func(member int) data) {
 func (z *bucketStream) sendStage(s int, scatter bool) {
 	axis := z.order[s]
 	for _, ring := range z.rings[axis] {
-		part := func(member int32) data { return z.groupData[z.groupKey(s, ring[0], z.grid.coordinates[member][axis])] }
+		part := func(member int32) data {
+			return z.groupData[z.groupKey(s, ring[0], z.grid.coordinates[member][axis])]
+		}
 		if scatter {
 			z.builder.scatterRing(z.call.ranks, ring, part)
 		} else {
@@ -131,7 +145,9 @@ func (b *builder) axisRings(j *subCall, g *grid, axis int, reverse bool) [][]int
 		if coordinates[axis] > 0 {
 			continue
 		}
-		ring, to, linked := []int32{int32(i)}, slices.Clone(coordinates), true
+		ring := []int32{int32(i)}
+		to := slices.Clone(coordinates)
+		linked := true
 		for c := 1; c < g.sizes[axis]; c++ {
 			to[axis] = c
 			ring = append(ring, g.memberAt(to))
@@ -147,6 +163,7 @@ func (b *builder) axisRings(j *subCall, g *grid, axis int, reverse bool) [][]int
 		}
 		rings = append(rings, ring)
 	}
+
 	return rings
 }
 
@@ -161,5 +178,6 @@ func foldLine(line []int32) []int32 {
 			down = append(down, a)
 		}
 	}
+
 	return append(up, reversed(down)...)
 }

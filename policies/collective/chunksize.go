@@ -25,7 +25,8 @@ const (
 func (b *builder) chunkCount(bytes int64, link engine.Link, depth int, share float64) int {
 	size := float64(b.options.Chunk)
 	if size == 0 {
-		size = max(minChunkBytes, link.Latency.Seconds()*link.Rate/8, float64(bytes)*share/float64(max(1, depth)))
+		size = max(minChunkBytes, link.Latency.Seconds()*link.Rate/8,
+			float64(bytes)*share/float64(max(1, depth)))
 	}
 	return int(max(1, math.Ceil(float64(bytes)/size)))
 }
@@ -36,8 +37,10 @@ func worstLink(n *engine.Network) engine.Link {
 	worst := engine.Link{Rate: math.Inf(1)}
 	for _, l := range n.Links {
 		if l.Rate > 0 {
-			worst.Rate, worst.Latency = min(worst.Rate, l.Rate), max(worst.Latency, l.Latency)
+			worst.Rate = min(worst.Rate, l.Rate)
+			worst.Latency = max(worst.Latency, l.Latency)
 		}
 	}
+
 	return worst
 }

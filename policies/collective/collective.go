@@ -53,7 +53,8 @@ const (
 	SendReceive
 )
 
-var kindNames = [...]string{"all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "reduce", "send-receive"}
+var kindNames = [...]string{"all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast",
+	"reduce", "send-receive"}
 
 // String returns the name used in scenarios and results.
 func (k Kind) String() string {
@@ -170,15 +171,57 @@ const chainChunk = "chunk if workload.kind=broadcast|reduce"
 
 // Table is the list of algorithms, in the order in which they are shown.
 var Table = []Row{
-	{Name: "ring", Doc: "blocks go around a ring of the ranks in order (Patarasuk and Yuan 2009)", Reads: []string{chainChunk, "ring_order"}, expand: expandRing},
-	{Name: "bidirectional-ring", Doc: "half of each block goes around the ring in each direction", Reads: []string{chainChunk, "ring_order"}, expand: expandBidirectionalRing},
-	{Name: "multi-ring", Doc: "parts of each block go in both directions around edge-disjoint rings over all links; best on regular graphs", Reads: []string{chainChunk}, Searches: true, SearchDecides: true, expand: expandMultiRing},
-	{Name: "bucket", Doc: "rings along each axis of a torus in turn, all axes in parallel (Sack and Gropp 2015)", Reads: []string{"ring_order", "one_way"}, expand: expandBucket},
-	{Name: "halving-doubling", Doc: "exchange of halves at distances that halve, and then double (Thakur et al. 2005); powers of two", expand: expandHalvingDoubling},
-	{Name: "swing", Doc: "exchange of halves at distances 1, 1, 3, 5 ... along all axes in parallel (De Sensi et al. 2024); powers of two", expand: expandSwing},
+	{
+		Name:   "ring",
+		Doc:    "blocks go around a ring of the ranks in order (Patarasuk and Yuan 2009)",
+		Reads:  []string{chainChunk, "ring_order"},
+		expand: expandRing,
+	},
+	{
+		Name:   "bidirectional-ring",
+		Doc:    "half of each block goes around the ring in each direction",
+		Reads:  []string{chainChunk, "ring_order"},
+		expand: expandBidirectionalRing,
+	},
+	{
+		Name:          "multi-ring",
+		Doc:           "parts of each block go in both directions around edge-disjoint rings over all links; best on regular graphs",
+		Reads:         []string{chainChunk},
+		Searches:      true,
+		SearchDecides: true,
+		expand:        expandMultiRing,
+	},
+	{
+		Name:   "bucket",
+		Doc:    "rings along each axis of a torus in turn, all axes in parallel (Sack and Gropp 2015)",
+		Reads:  []string{"ring_order", "one_way"},
+		expand: expandBucket,
+	},
+	{
+		Name:   "halving-doubling",
+		Doc:    "exchange of halves at distances that halve, and then double (Thakur et al. 2005); powers of two",
+		expand: expandHalvingDoubling,
+	},
+	{
+		Name:   "swing",
+		Doc:    "exchange of halves at distances 1, 1, 3, 5 ... along all axes in parallel (De Sensi et al. 2024); powers of two",
+		expand: expandSwing,
+	},
 	{Name: "direct", Doc: "each block is sent directly to its destination", expand: expandDirect},
-	{Name: "hierarchical", Doc: "inside domains, across domains, and inside again", Reads: []string{"hierarchical", "chunk"}, IsComposite: true, expand: expandHierarchical},
-	{Name: "tree-packing", Doc: "chunks follow spanning trees that load all links equally; groups of connected neighbours", Reads: []string{"chunk"}, Searches: true, expand: expandTreePacking},
+	{
+		Name:        "hierarchical",
+		Doc:         "inside domains, across domains, and inside again",
+		Reads:       []string{"hierarchical", "chunk"},
+		IsComposite: true,
+		expand:      expandHierarchical,
+	},
+	{
+		Name:     "tree-packing",
+		Doc:      "chunks follow spanning trees that load all links equally; groups of connected neighbours",
+		Reads:    []string{"chunk"},
+		Searches: true,
+		expand:   expandTreePacking,
+	},
 }
 
 // ByName returns the algorithm with the given name.
@@ -225,10 +268,12 @@ func (r Row) Count(ctx context.Context, p *Problem, o Options, each func(src, ds
 func (r Row) run(b *builder) error {
 	first := b.teams()
 	for k := range len(first) - 1 {
-		if err := cmp.Or(r.expand(b, b.teamCall(first[k], first[k+1])), b.err, b.ctx.Err()); err != nil {
+		if err := cmp.Or(r.expand(b, b.teamCall(first[k], first[k+1])), b.err,
+			b.ctx.Err()); err != nil {
 			return fmt.Errorf("%s: %w", r.Name, err)
 		}
 	}
+
 	return nil
 }
 
@@ -255,6 +300,7 @@ func (c *Call) check(nodes int32) error {
 	if n < 2 {
 		return bad("", "among %d ranks; want at least 2", n)
 	}
+
 	used := make(map[int32]bool, n)
 	for r, a := range c.Group {
 		if a < 0 || a >= nodes || used[a] {
@@ -271,16 +317,19 @@ func (c *Call) check(nodes int32) error {
 
 	minRanks := n // in the smallest team
 	if c.Teams != nil {
-		if minRanks = slices.Min(append(c.Teams, n)); minRanks < 2 || c.teams()[len(c.Teams)] != n || c.Sizes != nil {
+		if minRanks = slices.Min(append(c.Teams, n)); minRanks < 2 ||
+			c.teams()[len(c.Teams)] != n || c.Sizes != nil {
 			return bad("group", "with teams of %d ranks, %d in total; want at least 2 ranks per team, and blocks of one size", c.Teams, n)
 		}
 	}
+
 	if c.Bytes < 1 && c.Sizes == nil || c.Bytes > maxBytes {
 		return bad("bytes", "of %d B among %d ranks; want 1 to %d B", c.Bytes, n, maxBytes)
 	}
 	if c.Sizes != nil {
 		if c.Kind != AllToAll || len(c.Sizes) != n*n {
-			return bad("sizes", "with %d sizes among %d ranks; want %d, and only for an %s", len(c.Sizes), n, n*n, AllToAll)
+			return bad("sizes", "with %d sizes among %d ranks; want %d, and only for an %s",
+				len(c.Sizes), n, n*n, AllToAll)
 		}
 		for i, s := range c.Sizes {
 			if s < 0 || s > maxBytes {
@@ -297,6 +346,7 @@ func (c *Call) check(nodes int32) error {
 	case paired && c.Peer == c.Root:
 		return bad("peer", "goes from rank %d to itself; want two ranks", c.Root)
 	}
+
 	return nil
 }
 

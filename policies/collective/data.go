@@ -30,6 +30,7 @@ func (d data) slice(from, to int64) data {
 		}
 		from, to = from-size, to-size
 	}
+
 	return part
 }
 
@@ -65,6 +66,7 @@ func join(parts ...data) data {
 			whole = append(whole, s)
 		}
 	}
+
 	return whole
 }
 
@@ -76,6 +78,7 @@ func (c *Call) vector(n int) data {
 	case c.Sizes == nil:
 		return data{{0, c.Bytes * int64(n) * int64(n)}}
 	}
+
 	sum := int64(0)
 	for _, s := range c.Sizes {
 		sum += s
@@ -96,6 +99,7 @@ func (c *Call) blocks(n int) (pair func(from, to int) data, block func(rank int)
 			return data{{k * c.Bytes, (k + 1) * c.Bytes}}
 		}, nil
 	}
+
 	start := make([]int64, n*n+1)
 	for k, s := range c.Sizes {
 		start[k+1] = start[k] + s

@@ -11,6 +11,7 @@ func expandDirect(b *builder, j *subCall) error {
 			}
 		}
 	}
+
 	switch j.kind {
 	case AllToAll:
 		each(func(i, k int) { b.sendRouted(j.ranks[i], j.ranks[k], j.pairBlock(i, k), false) })
@@ -36,5 +37,6 @@ func expandDirect(b *builder, j *subCall) error {
 			each(func(i, k int) { b.sendRouted(j.ranks[i], j.ranks[k], block[i], false) })
 		}
 	}
+
 	return nil
 }

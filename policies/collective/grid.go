@@ -28,6 +28,7 @@ func (b *builder) newGrid(j *subCall) (*grid, error) {
 			raw = append(raw, b.problem.Torus.At(b.Group[r]))
 		}
 		g.coordinates = make([][]int, n)
+
 		// Number the coordinates along each axis that has several.
 		for axis := range raw[0] {
 			var values []int
@@ -61,4 +62,6 @@ func (b *builder) newGrid(j *subCall) (*grid, error) {
 }
 
 // memberAt returns the member with the given coordinates.
-func (g *grid) memberAt(coordinates []int) int32 { return g.members[fmt.Sprint(coordinates)] }
+func (g *grid) memberAt(coordinates []int) int32 {
+	return g.members[fmt.Sprint(coordinates)]
+}

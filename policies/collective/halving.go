@@ -21,6 +21,7 @@ func expandHalvingDoubling(b *builder, j *subCall) error {
 		}
 		partner = append(partner, step)
 	}
+
 	return b.exchangeHalves(j, [][][]int32{partner})
 }
 
@@ -40,6 +41,7 @@ func expandSwing(b *builder, j *subCall) error {
 		}
 		steps = append(steps, bits.TrailingZeros(uint(size)))
 	}
+
 	var parts [][][]int32
 	for first := range steps {
 		for _, sign := range []int{1, -1} {
@@ -67,14 +69,17 @@ func swingPartners(g *grid, remaining []int, first, sign int) (partner [][]int32
 			if coordinates[axis]%2 == 1 {
 				offset = -offset
 			}
-			to, size := slices.Clone(coordinates), g.sizes[axis]
+			to := slices.Clone(coordinates)
+			size := g.sizes[axis]
 			to[axis] = ((coordinates[axis]+offset)%size + size) % size
 			step[i] = g.memberAt(to)
 		}
+
 		partner = append(partner, step)
 		distance[axis] += power[axis]
 		power[axis] *= -2
 	}
+
 	return partner
 }
 
@@ -117,5 +122,6 @@ func (b *builder) exchangeHalves(j *subCall, parts [][][]int32) error {
 			}
 		}
 	})
+
 	return nil
 }

@@ -23,6 +23,7 @@ func expandMultiRing(b *builder, j *subCall) error {
 	if len(rings) == 0 && b.ctx.Err() == nil {
 		return unserved(j, "ranks that links among them join into a ring")
 	}
+
 	if len(j.ranks) > 2 { // a ring of two is its own reverse
 		for _, r := range slices.Clone(rings) {
 			rings = append(rings, reversed(r))
@@ -58,7 +59,12 @@ func (m *mesh) findRings(ctx context.Context, ringsPerLink int) (best [][]int32,
 		limit = max(1, ringsPerLink*min(len(m.arcs[down][0]), len(m.arcs[up][0])))
 		return slices.Repeat([][]int32{{0, 1}}, limit), limit
 	}
-	z := &cycleCover{n: n, incident: make([][]int32, n), visited: make([]bool, n), rng: rand.New(rand.NewPCG(uint64(n), ringSeedStream))}
+	z := &cycleCover{
+		n:        n,
+		incident: make([][]int32, n),
+		visited:  make([]bool, n),
+		rng:      rand.New(rand.NewPCG(uint64(n), ringSeedStream)),
+	}
 
 	// An edge is a pair of links in both directions, ringsPerLink times.
 	back := map[[2]int32]int{} // links from the second to the first
@@ -74,7 +80,8 @@ func (m *mesh) findRings(ctx context.Context, ringsPerLink int) (best [][]int32,
 				for range ringsPerLink {
 					id := int32(len(z.ends))
 					z.ends = append(z.ends, k)
-					z.incident[u], z.incident[w.to] = append(z.incident[u], id), append(z.incident[w.to], id)
+					z.incident[u], z.incident[w.to] = append(z.incident[u],
+						id), append(z.incident[w.to], id)
 				}
 			}
 		}
@@ -100,6 +107,7 @@ func (m *mesh) findRings(ctx context.Context, ringsPerLink int) (best [][]int32,
 			}
 			clear(z.visited)
 		}
+
 		if len(rings) > len(best) {
 			best = rings
 		}
@@ -110,6 +118,7 @@ func (m *mesh) findRings(ctx context.Context, ringsPerLink int) (best [][]int32,
 			z.rng.Shuffle(len(edges), func(i, k int) { edges[i], edges[k] = edges[k], edges[i] })
 		}
 	}
+
 	return best, limit
 }
 
@@ -124,7 +133,8 @@ const (
 // about the same number leave and enter each member. A perfect matching of members with their
 // successors is then a 2-factor. Matchings are removed while they exist.
 func (z *cycleCover) decompose() {
-	z.factor, z.count = slices.Repeat([]int32{-1}, len(z.ends)), 0
+	z.factor = slices.Repeat([]int32{-1}, len(z.ends))
+	z.count = 0
 	to := make([]int32, len(z.ends))
 	for e := range to {
 		to[e] = -1
@@ -142,6 +152,7 @@ func (z *cycleCover) decompose() {
 			}
 		}
 	}
+
 	for u := range int32(z.n) { // a trail from a member of odd degree ends at another one
 		if len(z.incident[u])%2 == 1 {
 			trail(u)
@@ -152,6 +163,7 @@ func (z *cycleCover) decompose() {
 			trail(u)
 		}
 	}
+
 	for {
 		// A perfect matching of members with successors is a 2-factor.
 		match := graph.NewMatching(z.n)
@@ -163,6 +175,7 @@ func (z *cycleCover) decompose() {
 				edgeOf[[2]int32{u, v}] = int32(e)
 			}
 		}
+
 		if !match.Grow(nil) {
 			return
 		}
@@ -174,7 +187,9 @@ func (z *cycleCover) decompose() {
 }
 
 // otherEnd returns the end of edge e that is not u.
-func (z *cycleCover) otherEnd(e, u int32) int32 { return z.ends[e][0] + z.ends[e][1] - u }
+func (z *cycleCover) otherEnd(e, u int32) int32 {
+	return z.ends[e][0] + z.ends[e][1] - u
+}
 
 // traceCycle returns the cycle of a factor through a member, and marks its members as visited.
 func (z *cycleCover) traceCycle(c, from int32) []int32 {
@@ -212,6 +227,7 @@ func (z *cycleCover) countCycles(c int32) int {
 			count++
 		}
 	}
+
 	clear(z.visited)
 	return count
 }
@@ -229,14 +245,17 @@ func (z *cycleCover) mergeCycles(ctx context.Context) {
 		if sum == z.count || ctx.Err() != nil {
 			return
 		}
+
 		// Swap the edges of a square. Usually swap back if this increases the number of cycles.
 		square, ok := z.drawSquare()
 		if !ok {
 			continue
 		}
-		c, d := z.factor[square[0]], z.factor[square[1]]
+		c := z.factor[square[0]]
+		d := z.factor[square[1]]
 		z.swap(square)
-		cycles, other := z.countCycles(c), z.countCycles(d)
+		cycles := z.countCycles(c)
+		other := z.countCycles(d)
 		increase := cycles - have[c] + other
 		if d >= 0 {
 			increase -= have[d]
@@ -275,6 +294,7 @@ func (z *cycleCover) drawSquare() (s [4]int32, ok bool) {
 	if x == u || x == v {
 		return s, false
 	}
+
 	for _, h := range z.incident[x] {
 		if z.factor[h] == d && z.otherEnd(h, x) == u {
 			return [4]int32{e, f, g, h}, true

@@ -39,9 +39,22 @@ func expandHierarchical(b *builder, j *subCall) error {
 		// Reduce-scatter inside, all-reduce of each piece across, all-gather inside.
 		pieces := j.data.pieces(size)
 		return cmp.Or(
-			forEach(d, func(g int) error { x := inside(ReduceScatter, g); x.blocks = pieces; return inner(x) }),
-			forEach(size, func(i int) error { x := across(AllReduce, i); x.data = pieces[i]; return outer(x) }),
-			forEach(d, func(g int) error { x := inside(AllGather, g); x.blocks = pieces; return inner(x) }))
+			forEach(d, func(g int) error {
+				x := inside(ReduceScatter, g)
+				x.blocks = pieces
+				return inner(x)
+			}),
+			forEach(size, func(i int) error {
+				x := across(AllReduce, i)
+				x.data = pieces[i]
+				return outer(x)
+			}),
+			forEach(d, func(g int) error {
+				x := inside(AllGather, g)
+				x.blocks = pieces
+				return inner(x)
+			}))
+
 	case ReduceScatter, AllGather:
 		// To scatter, domains work first on the data for all ranks with one index; to gather,
 		// last.
@@ -53,9 +66,15 @@ func expandHierarchical(b *builder, j *subCall) error {
 			}
 			peers[i] = join(parts...)
 		}
+
 		in := func() error {
-			return forEach(d, func(g int) error { x := inside(j.kind, g); x.blocks = peers; return inner(x) })
+			return forEach(d, func(g int) error {
+				x := inside(j.kind, g)
+				x.blocks = peers
+				return inner(x)
+			})
 		}
+
 		out := func() error {
 			return forEach(size, func(i int) error {
 				x := across(j.kind, i)
@@ -65,10 +84,12 @@ func expandHierarchical(b *builder, j *subCall) error {
 				return outer(x)
 			})
 		}
+
 		if j.kind == ReduceScatter {
 			return cmp.Or(in(), out())
 		}
 		return cmp.Or(out(), in())
+
 	case AllToAll:
 		// First to the rank in the same domain with the index of the destination, then across.
 		return cmp.Or(
@@ -81,6 +102,7 @@ func expandHierarchical(b *builder, j *subCall) error {
 					}
 					return join(parts...)
 				}
+
 				return inner(x)
 			}),
 			forEach(size, func(k int) error {
@@ -92,8 +114,10 @@ func expandHierarchical(b *builder, j *subCall) error {
 					}
 					return join(parts...)
 				}
+
 				return outer(x)
 			}))
+
 	case Broadcast, Reduce:
 		// A broadcast goes from the root to the ranks with its index in other domains, and then
 		// inside.
@@ -105,6 +129,7 @@ func expandHierarchical(b *builder, j *subCall) error {
 				return inner(x)
 			})
 		}
+
 		x := across(j.kind, index)
 		x.root, x.data = home, j.data
 		if j.kind == Broadcast {
@@ -112,6 +137,7 @@ func expandHierarchical(b *builder, j *subCall) error {
 		}
 		return cmp.Or(in(), outer(x))
 	}
+
 	return unserved(j, "a call of more than two")
 }
 
@@ -136,6 +162,7 @@ func (b *builder) expandNested(name string, x *subCall) error {
 			name = "direct"
 		}
 	}
+
 	for _, r := range b.algorithms {
 		if r.Name == name && !r.IsComposite {
 			b.stream++
@@ -145,7 +172,9 @@ func (b *builder) expandNested(name string, x *subCall) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: no algorithm %q for a level; want one that is not hierarchical", ErrCall, name)
+
+	return fmt.Errorf("%w: no algorithm %q for a level; want one that is not hierarchical", ErrCall,
+		name)
 }
 
 // domainMembers returns the members of each domain. It fails if domains differ in size.
@@ -163,6 +192,7 @@ func (b *builder) domainMembers(j *subCall) ([][]int32, error) {
 		}
 		domains[index[k]] = append(domains[index[k]], int32(i))
 	}
+
 	for _, d := range domains {
 		if len(d) != len(domains[0]) {
 			return nil, unserved(j, "domains of one size, not of %d and %d", len(domains[0]), len(d))
@@ -189,5 +219,6 @@ func findDomain(domains [][]int32, member int32) (domain, index int) {
 			}
 		}
 	}
+
 	return -1, -1
 }

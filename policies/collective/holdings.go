@@ -59,6 +59,7 @@ func (h *Holdings) Begin(kind Kind, first, limit, cell, from, to int) {
 	}
 	p := promise{first, limit, cell, from, to}
 	h.promises = append(h.promises, p)
+
 	for r := first; r < limit; r++ {
 		if from < 0 || r == from {
 			h.Contributions(r, cell).Insert(r)
@@ -97,6 +98,7 @@ func (h *Holdings) Violation() (rank, cell, has, want int) {
 			}
 		}
 	}
+
 	return -1, 0, 0, 0
 }
 

@@ -15,13 +15,15 @@ type linkRound struct{ link, round int32 }
 // round. It returns s itself if nothing is routed or no transfer has a choice. flows is the
 // result of RoutedFlows, and paths are their paths.
 func (s *Schedule) Balance(flows []engine.Flow, paths *engine.Paths) *Schedule {
-	if len(flows) == 0 || paths.Spread != nil || !slices.ContainsFunc(s.Transfers, s.hasLinkChoice) {
+	if len(flows) == 0 || paths.Spread != nil ||
+		!slices.ContainsFunc(s.Transfers, s.hasLinkChoice) {
 		return s
 	}
 	type share struct {
 		link int32
 		of   float64 // fraction of the transfer's bytes
 	}
+
 	shares := make(map[engine.Flow][]share, len(flows))
 	for f, flow := range flows {
 		class := paths.ClassOf(int32(f))
@@ -37,7 +39,8 @@ func (s *Schedule) Balance(flows []engine.Flow, paths *engine.Paths) *Schedule {
 	}
 
 	// Links that routed transfers load in each round.
-	load, round := map[linkRound]float64{}, s.rounds()
+	load := map[linkRound]float64{}
+	round := s.rounds()
 	for i, t := range s.Transfers {
 		if t.Link < 0 {
 			for _, x := range shares[engine.Flow{Src: s.Group[t.Src], Dst: s.Group[t.Dst]}] {
@@ -73,14 +76,22 @@ func (s *Schedule) assignLinks(load map[linkRound]float64) {
 		t := &s.Transfers[i]
 		if s.hasLinkChoice(*t) {
 			parallel := s.rankLinks.links[[2]int32{t.Src, t.Dst}]
-			first, best, earliest, busy := s.spans[t.span].From/t.Bytes, int32(-1), 0.0, 0.0
+			first := s.spans[t.span].From / t.Bytes
+			best := int32(-1)
+			earliest := 0.0
+			busy := 0.0
 			for k := range parallel {
 				l := parallel[(first+int64(k))%int64(len(parallel))]
-				carried, rate := load[linkRound{l, round[i]}], s.rankLinks.network.Links[l].Rate
-				if end := (carried + float64(t.Bytes)) / rate; best < 0 || end < earliest || end == earliest && carried/rate < busy {
-					best, earliest, busy = l, end, carried/rate
+				carried := load[linkRound{l, round[i]}]
+				rate := s.rankLinks.network.Links[l].Rate
+				if end := (carried + float64(t.Bytes)) / rate; best < 0 || end < earliest ||
+					end == earliest && carried/rate < busy {
+					best = l
+					earliest = end
+					busy = carried / rate
 				}
 			}
+
 			load[linkRound{best, round[i]}] += float64(t.Bytes)
 			t.Link = best
 		}
@@ -97,7 +108,8 @@ func (s *Schedule) assignLinks(load map[linkRound]float64) {
 
 // hasLinkChoice reports whether a transfer may take any of several parallel links.
 func (s *Schedule) hasLinkChoice(t Transfer) bool {
-	return s.rankLinks.parallel && t.Link >= 0 && !t.KeepsOrder && len(s.rankLinks.links[[2]int32{t.Src, t.Dst}]) > 1
+	return s.rankLinks.parallel && t.Link >= 0 && !t.KeepsOrder &&
+		len(s.rankLinks.links[[2]int32{t.Src, t.Dst}]) > 1
 }
 
 // rounds returns the round of each transfer; see linkRound.

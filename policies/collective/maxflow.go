@@ -25,13 +25,18 @@ const tolerance = 1e-9
 
 // newFlowNetwork returns a network without arcs.
 func newFlowNetwork(nodes int) *flowNetwork {
-	return &flowNetwork{first: slices.Repeat([]int32{-1}, nodes), level: make([]int32, nodes), nextArc: make([]int32, nodes)}
+	return &flowNetwork{
+		first:   slices.Repeat([]int32{-1}, nodes),
+		level:   make([]int32, nodes),
+		nextArc: make([]int32, nodes),
+	}
 }
 
 // addArcs adds an arc in each direction and returns the number of the first.
 func (g *flowNetwork) addArcs(a, b int32, there, back float64) int32 {
 	k := int32(len(g.to))
-	g.to, g.cap = append(g.to, b, a), append(g.cap, there, back)
+	g.to = append(g.to, b, a)
+	g.cap = append(g.cap, there, back)
 	g.next = append(g.next, g.first[a], g.first[b])
 	g.first[a], g.first[b] = k, k+1
 	return k
@@ -52,6 +57,7 @@ func (g *flowNetwork) maxFlow(from, to int32, enough float64) float64 {
 			sum += sent
 		}
 	}
+
 	return sum
 }
 
@@ -71,6 +77,7 @@ func (g *flowNetwork) buildLevels(from, to int32) bool {
 			}
 		}
 	}
+
 	return g.level[to] >= 0
 }
 
@@ -90,6 +97,7 @@ func (g *flowNetwork) augment(u, to int32, limit float64) float64 {
 			}
 		}
 	}
+
 	return 0
 }
 

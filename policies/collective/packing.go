@@ -36,17 +36,24 @@ func expandTreePacking(b *builder, j *subCall) error {
 	switch j.kind {
 	case AllReduce:
 		middle := centralMembers(eccentricity)
-		for k, d := range j.data.pieces(b.treeChunkCount(m, j.data.bytes(), 2*eccentricity[middle[0]], 2, hiddenShare)) {
-			roots, chunks = append(roots, middle[goldenIndex(k, len(middle))]), append(chunks, d)
+		for k, d := range j.data.pieces(b.treeChunkCount(m, j.data.bytes(),
+			2*eccentricity[middle[0]], 2, hiddenShare)) {
+			roots = append(roots, middle[goldenIndex(k, len(middle))])
+			chunks = append(chunks, d)
 		}
+
 	case Broadcast, Reduce:
 		staggers = singleRootStaggers
-		for _, d := range j.data.pieces(b.treeChunkCount(m, j.data.bytes(), eccentricity[j.root], 1, fillShare/2)) {
-			roots, chunks = append(roots, int32(j.root)), append(chunks, d)
+		for _, d := range j.data.pieces(b.treeChunkCount(m, j.data.bytes(), eccentricity[j.root], 1,
+			fillShare/2)) {
+			roots = append(roots, int32(j.root))
+			chunks = append(chunks, d)
 		}
+
 	default:
 		all := join(j.blocks...).bytes()
-		each := b.treeChunkCount(m, all, eccentricity[centralMembers(eccentricity)[0]], 1, hiddenShare) / n
+		each := b.treeChunkCount(m, all, eccentricity[centralMembers(eccentricity)[0]], 1,
+			hiddenShare) / n
 		each = max(1, each)
 		for c := range each {
 			for i, block := range j.blocks {
@@ -62,6 +69,7 @@ func expandTreePacking(b *builder, j *subCall) error {
 	}
 	var z *pipeline
 	var moves []int32
+
 	earliest := engine.Never
 	for _, hop := range hopLengths {
 		f := m.newForest(b.ctx, directions, roots, hop)
@@ -86,13 +94,15 @@ func expandTreePacking(b *builder, j *subCall) error {
 	for _, move := range moves {
 		k, d, v := z.locate(move)
 		t := &z.f.trees[d][k]
-		child, parent := j.ranks[v], j.ranks[t.parent[v]]
+		child := j.ranks[v]
+		parent := j.ranks[t.parent[v]]
 		if d == up {
 			b.sendOver(t.link[v:v+1], child, parent, chunks[k], true)
 		} else {
 			b.sendOver(t.link[v:v+1], parent, child, chunks[k], false)
 		}
 	}
+
 	return nil
 }
 
@@ -134,19 +144,23 @@ func (b *builder) treeChunkCount(m *mesh, bytes int64, depth, directions int, sh
 	for _, arcs := range m.arcs[down] {
 		for _, w := range arcs {
 			l := b.problem.Network.Links[w.link]
-			slowest.Rate, slowest.Latency = min(slowest.Rate, l.Rate), max(slowest.Latency, l.Latency)
+			slowest.Rate = min(slowest.Rate, l.Rate)
+			slowest.Latency = max(slowest.Latency, l.Latency)
 		}
 	}
+
 	moves := directions * (len(m.arcs[down]) - 1)
 	maxChunks := maxMoves / moves
 	if b.options.Chunk > 0 {
 		return max(1, min(b.chunkCount(bytes, slowest, depth, share), maxChunks))
 	}
+
 	// Without a chunk size, chunks are as large as the time share allows, or up to four times
 	// smaller.
 	busyLinks := max(1, float64(m.count)/float64(moves)) // links per link that a chunk uses: these work in parallel
 	count := func(share float64) int {
-		return int(math.Ceil(busyLinks * float64(b.chunkCount(int64(float64(bytes)/busyLinks), slowest, depth, share))))
+		return int(math.Ceil(busyLinks * float64(b.chunkCount(int64(float64(bytes)/busyLinks),
+			slowest, depth, share))))
 	}
 	return max(1, min(max(count(share), min(count(share/4), maxFineMoves/moves)), maxChunks))
 }

@@ -35,8 +35,15 @@ func newPipeline(f *forest, bytes []int64, links []engine.Link) *pipeline {
 	n := int32(len(f.depth))
 	moves := 2 * int(n) * len(bytes)
 	z := &pipeline{
-		f: f, n: n, link: slices.Repeat([]int32{-1}, moves), duration: make([]engine.Time, moves), tail: make([]engine.Time, moves),
-		predecessors: make([]int32, moves), firstChild: slices.Repeat([]int32{-1}, moves/2), nextSibling: make([]int32, moves/2), latency: make([]engine.Time, len(links)),
+		f:            f,
+		n:            n,
+		link:         slices.Repeat([]int32{-1}, moves),
+		duration:     make([]engine.Time, moves),
+		tail:         make([]engine.Time, moves),
+		predecessors: make([]int32, moves),
+		firstChild:   slices.Repeat([]int32{-1}, moves/2),
+		nextSibling:  make([]int32, moves/2),
+		latency:      make([]engine.Time, len(links)),
 	}
 
 	// The trees determine the predecessors and successors of moves.
@@ -48,7 +55,8 @@ func newPipeline(f *forest, bytes []int64, links []engine.Link) *pipeline {
 		for d := range f.trees {
 			t := &f.trees[d][k]
 			for _, v := range t.order[min(1, len(t.order)):] {
-				move, p := base+int32(d)*n+v, t.parent[v]
+				move := base + int32(d)*n + v
+				p := t.parent[v]
 				z.link[move] = t.link[v]
 				z.duration[move] = max(1, engine.Time(math.Round(float64(size)*8/links[t.link[v]].Rate*float64(engine.Second))))
 				switch {
@@ -72,6 +80,7 @@ func newPipeline(f *forest, bytes []int64, links []engine.Link) *pipeline {
 			z.setTail(base + v)
 		}
 	}
+
 	return z
 }
 
@@ -96,6 +105,7 @@ func (z *pipeline) forEachSuccessor(move int32, do func(x int32)) {
 			return
 		}
 	}
+
 	for c := z.firstChild[z.n*k+member]; c >= 0; c = z.nextSibling[z.n*k+c] {
 		do(base + z.n + c)
 	}
@@ -111,12 +121,14 @@ func (z *pipeline) schedule(rank []float64) (started []int32, end engine.Time) {
 	busy := slices.Repeat([]int32{-1}, int(links))
 	events := engine.NewQueue(int(links) + len(z.link)) // event x < links: link x becomes idle; otherwise move x - links becomes ready
 	waiting := slices.Clone(z.predecessors)
+
 	before := func(a, b int32) bool { return rank[a] > rank[b] || rank[a] == rank[b] && a < b }
 	for move, l := range z.link {
 		if l >= 0 && waiting[move] == 0 {
 			events.Set(links+int32(move), 0)
 		}
 	}
+
 	var touched []int32
 	for events.Len() > 0 {
 		// Handle all events of this time.
@@ -135,6 +147,7 @@ func (z *pipeline) schedule(rank []float64) (started []int32, end engine.Time) {
 				touched = append(touched, x)
 				continue
 			}
+
 			l := z.link[x-links]
 			if ready[l] == nil {
 				ready[l] = graph.NewHeap(before)
@@ -154,6 +167,7 @@ func (z *pipeline) schedule(rank []float64) (started []int32, end engine.Time) {
 			}
 		}
 	}
+
 	return started, end
 }
 
@@ -174,7 +188,8 @@ var (
 // chunk.
 func (z *pipeline) bestSchedule(ctx context.Context, staggers []float64) ([]int32, engine.Time) {
 	rank := make([]float64, len(z.link))
-	longest, earliest := float64(slices.Max(z.tail)), engine.Never
+	longest := float64(slices.Max(z.tail))
+	earliest := engine.Never
 	var best []int32
 	for _, stagger := range staggers {
 		for move, tail := range z.tail {
@@ -188,6 +203,7 @@ func (z *pipeline) bestSchedule(ctx context.Context, staggers []float64) ([]int3
 			break
 		}
 	}
+
 	return best, earliest
 }
 

@@ -9,7 +9,8 @@ import (
 
 // unserved returns an error that wraps ErrUnserved, with the calls that the algorithm serves.
 func unserved(j *subCall, want string, a ...any) error {
-	return fmt.Errorf("%w: %s among %d ranks; want %s", ErrUnserved, j.kind, len(j.ranks), fmt.Sprintf(want, a...))
+	return fmt.Errorf("%w: %s among %d ranks; want %s", ErrUnserved, j.kind, len(j.ranks),
+		fmt.Sprintf(want, a...))
 }
 
 // scatterGather splits all-reduce, reduce-scatter and all-gather into the two halves of an
@@ -57,13 +58,17 @@ func (b *builder) ringMembers(j *subCall) ([]int32, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrUnserved, err)
 		}
+
 		// Sort the members by their position on the Hamiltonian ring.
 		position := slices.Repeat([]int{len(nodes)}, len(nodes)) // by node: index on the Hamiltonian ring
 		for k, node := range nodes {
 			position[node] = k
 		}
-		slices.SortFunc(ring, func(a, c int32) int { return position[b.Group[j.ranks[a]]] - position[b.Group[j.ranks[c]]] })
+		slices.SortFunc(ring, func(a, c int32) int {
+			return position[b.Group[j.ranks[a]]] - position[b.Group[j.ranks[c]]]
+		})
 	}
+
 	return ring, nil
 }
 
@@ -87,6 +92,7 @@ func (b *builder) sendRings(j *subCall, rings [][]int32) error {
 		}
 		return nil
 	}
+
 	scatter, gather, block, err := j.scatterGather()
 	if err != nil {
 		return err
@@ -135,7 +141,8 @@ func (b *builder) sendChain(j *subCall, path []int32, d data) {
 			if from, to := j.ranks[path[i]], j.ranks[path[i+1]]; j.kind == Broadcast {
 				b.send(from, to, piece, false)
 			} else {
-				from, to = j.ranks[path[n-1-i]], j.ranks[path[n-2-i]]
+				from = j.ranks[path[n-1-i]]
+				to = j.ranks[path[n-2-i]]
 				b.send(from, to, piece, true)
 			}
 		}

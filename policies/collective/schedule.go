@@ -97,13 +97,18 @@ const MaxTransfers = 1 << 24
 // newBuilder returns a builder with an empty schedule.
 func newBuilder(ctx context.Context, p *Problem, o Options) *builder {
 	b := &builder{
-		Schedule:   &Schedule{Call: p.Call, rankLinks: newLinkTable(p), gatherWaits: map[int32][]int32{}},
+		Schedule: &Schedule{
+			Call:        p.Call,
+			rankLinks:   newLinkTable(p),
+			gatherWaits: map[int32][]int32{},
+		},
 		ctx:        ctx,
 		problem:    p,
 		options:    o,
 		algorithms: Table,
 		histories:  make([]writeHistory, len(p.Group)),
 	}
+
 	for r := range b.histories {
 		b.histories[r] = make(writeHistory, 1)
 	}
@@ -122,6 +127,7 @@ func (b *builder) teamCall(from, to int) *subCall {
 			j.blocks = append(j.blocks, block(member))
 		}
 	}
+
 	return j
 }
 
@@ -158,8 +164,16 @@ func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool
 		return
 	}
 	t := Transfer{
-		Src: src, Dst: dst, Link: -1, KeepsOrder: b.keepsOrder, Reduce: reduce, Previous: -1, Bytes: d.bytes(),
-		span: int32(len(b.spans)), after: int32(len(b.after)), stream: b.stream,
+		Src:        src,
+		Dst:        dst,
+		Link:       -1,
+		KeepsOrder: b.keepsOrder,
+		Reduce:     reduce,
+		Previous:   -1,
+		Bytes:      d.bytes(),
+		span:       int32(len(b.spans)),
+		after:      int32(len(b.after)),
+		stream:     b.stream,
 	}
 
 	// The reads and writes of bytes yield the dependencies.
@@ -171,10 +185,13 @@ func (b *builder) sendOver(parallel []int32, src, dst int32, d data, reduce bool
 		}
 		b.record(dst, s, how, id)
 	}
+
 	waits := b.after[t.after:]
 
 	// The first gathering transfers of a rank depend on no gathering one.
-	if b.lastScatters != nil && !slices.ContainsFunc(waits, func(w int32) bool { return !b.Transfers[w].Reduce }) {
+	if b.lastScatters != nil && !slices.ContainsFunc(waits, func(w int32) bool {
+		return !b.Transfers[w].Reduce
+	}) {
 		b.gatherWaits[id] = b.lastScatters[src]
 	}
 	slices.Sort(waits)
@@ -202,6 +219,7 @@ func (b *builder) sendPhases(streams int, scatters, gathers bool, scatter, gathe
 			send(k)
 		}
 	}
+
 	if scatters {
 		each(scatter)
 	}
@@ -217,10 +235,12 @@ func (b *builder) sendPhases(streams int, scatters, gathers bool, scatter, gathe
 			}
 		}
 	}
+
 	if gathers {
 		each(gather)
 	}
-	b.lastScatters, b.stream = nil, base+int32(streams)
+	b.lastScatters = nil
+	b.stream = base + int32(streams)
 }
 
 // visitTransfer passes a transfer to visit without storing it.
@@ -319,7 +339,8 @@ func (b *builder) record(rank int32, s Span, how accessKind, id int32) {
 				last = b.lists[z.reads-1].id
 			}
 			b.after = b.lists.appendAfter(last, z.writes, b.after)
-			z.writes, z.reads = b.lists.push(id, 0), 0
+			z.writes = b.lists.push(id, 0)
+			z.reads = 0
 		}
 	}
 }
@@ -336,6 +357,7 @@ func (v writeHistory) find(offset int64) int {
 			to = mid
 		}
 	}
+
 	return from
 }
 
@@ -356,16 +378,23 @@ type linkTable struct {
 
 // newLinkTable returns the table of all links that are up and join two ranks.
 func newLinkTable(p *Problem) *linkTable {
-	z := &linkTable{network: p.Network, links: map[[2]int32][]int32{}, neighbours: make([][]int32, len(p.Group))}
+	z := &linkTable{
+		network:    p.Network,
+		links:      map[[2]int32][]int32{},
+		neighbours: make([][]int32, len(p.Group)),
+	}
 	rank := nodeRanks(p)
 	for i, l := range p.Network.Links {
-		if l.Rate > 0 && l.From >= 0 && l.To >= 0 && l.From != l.To && rank[l.From] >= 0 && rank[l.To] >= 0 {
+		if l.Rate > 0 && l.From >= 0 && l.To >= 0 && l.From != l.To && rank[l.From] >= 0 &&
+			rank[l.To] >= 0 {
 			k := [2]int32{rank[l.From], rank[l.To]}
 			z.links[k] = append(z.links[k], int32(i))
 			z.parallel = z.parallel || len(z.links[k]) > 1
-			z.neighbours[k[0]], z.neighbours[k[1]] = append(z.neighbours[k[0]], k[1]), append(z.neighbours[k[1]], k[0])
+			z.neighbours[k[0]], z.neighbours[k[1]] = append(z.neighbours[k[0]],
+				k[1]), append(z.neighbours[k[1]], k[0])
 		}
 	}
+
 	for r := range z.neighbours {
 		slices.Sort(z.neighbours[r])
 		z.neighbours[r] = slices.Compact(z.neighbours[r])

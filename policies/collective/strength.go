@@ -49,6 +49,7 @@ func strength(ctx context.Context, nodes int, edges []edge) (float64, []int32) {
 		}
 		value, part = lower, p
 	}
+
 	return value, part
 }
 
@@ -90,6 +91,7 @@ func weakestPartition(ctx context.Context, nodes int, edges []edge, incident []f
 		out   = make([]int32, nodes)   // arc of each node to the sink, for negative y and edges to later nodes
 		later = slices.Clone(incident) // capacity from each node to nodes that are not yet added
 	)
+
 	for i := range int32(nodes) {
 		if ctx.Err() != nil {
 			return make([]int32, nodes)
@@ -100,6 +102,7 @@ func weakestPartition(ctx context.Context, nodes int, edges []edge, incident []f
 			later[i] -= e.capacity
 			g.addArcs(e.a, i, e.capacity/2, e.capacity/2)
 		}
+
 		// A set gains the positive y of its nodes, so that nodes outside it cost theirs.
 		gain, first := 0.0, len(g.to)
 		for u := range i {
@@ -109,6 +112,7 @@ func weakestPartition(ctx context.Context, nodes int, edges []edge, incident []f
 				gain += y[u]
 			}
 		}
+
 		g.cap[out[i]] = max(0, later[i]) / 2
 
 		// The minimum of f(S) - y(S) over sets S with node i is the maximum y(i).
@@ -122,8 +126,10 @@ func weakestPartition(ctx context.Context, nodes int, edges []edge, incident []f
 				}
 			}
 		}
+
 		g.removeArcs(first)
 	}
+
 	return part
 }
 
@@ -132,5 +138,7 @@ func (g *flowNetwork) removeArcs(first int) {
 	for k := len(g.to) - 1; k >= first; k-- {
 		g.first[g.to[k^1]] = g.next[k]
 	}
-	g.to, g.cap, g.next = g.to[:first], g.cap[:first], g.next[:first]
+	g.to = g.to[:first]
+	g.cap = g.cap[:first]
+	g.next = g.next[:first]
 }

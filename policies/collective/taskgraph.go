@@ -36,10 +36,18 @@ func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 		}
 		return a.Latencies[i]
 	}
+
 	// A milestone waits only for the last of several transfers in order.
 	last := slices.Repeat([]bool{true}, len(s.Transfers)) // by transfer: none has it as Previous
 	for i, t := range s.Transfers {
-		id := g.AddTask(engine.Task{Kind: engine.Transfer, Src: s.Group[t.Src], Dst: s.Group[t.Dst], Flows: 1, Bytes: t.Bytes})
+		id := g.AddTask(engine.Task{
+			Kind:  engine.Transfer,
+			Src:   s.Group[t.Src],
+			Dst:   s.Group[t.Dst],
+			Flows: 1,
+			Bytes: t.Bytes,
+		})
+
 		for _, w := range s.After(i) {
 			g.AddEdge(first+w, id, latency(w))
 		}
@@ -48,6 +56,7 @@ func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 				g.AddEdge(first+w, id, latency(w))
 			}
 		}
+
 		if t.Previous >= 0 && !a.LinksKeepOrder {
 			last[t.Previous] = false
 			g.AddEdge(first+t.Previous, id, 0)
@@ -63,12 +72,14 @@ func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 			g.AddEdge(a.Ready[r], m, 0)
 		}
 	}
+
 	for i, t := range s.Transfers {
 		if last[i] {
 			g.AddEdge(first+int32(i), done[t.Src], 0)
 			g.AddEdge(first+int32(i), done[t.Dst], latency(int32(i)))
 		}
 	}
+
 	return done
 }
 
@@ -76,7 +87,8 @@ func (s *Schedule) Append(g *engine.Graph, a AppendOptions) (done []int32) {
 // transfer at a time. If each rank has one link out and one in, transfers then never share a
 // link, whenever ranks are ready.
 func (s *Schedule) IsChain() bool {
-	to, from := map[int32]int32{}, map[int32]int32{}
+	to := map[int32]int32{}
+	from := map[int32]int32{}
 	last := map[int32]int32{}
 	for i, t := range s.Transfers {
 		// The partners of the ranks so far.
@@ -87,6 +99,7 @@ func (s *Schedule) IsChain() bool {
 		}
 		to[t.Src], from[t.Dst], last[t.Src] = t.Dst, t.Src, int32(i)
 	}
+
 	return true
 }
 
@@ -104,7 +117,8 @@ func (s *Schedule) Links() []int32 {
 // priority of another is the length of its longest chain of dependencies, including dependencies
 // on the previous transfer.
 func (s *Schedule) Ranks() []int32 {
-	ranks, next := make([]int32, len(s.Transfers)), int32(0)
+	ranks := make([]int32, len(s.Transfers))
+	next := int32(0)
 	for i, t := range s.Transfers {
 		if t.KeepsOrder {
 			next++
@@ -118,6 +132,7 @@ func (s *Schedule) Ranks() []int32 {
 			ranks[i] = max(ranks[i], ranks[t.Previous]+1)
 		}
 	}
+
 	return ranks
 }
 
@@ -134,7 +149,10 @@ func (s *Schedule) RoutedFlows() (flows []engine.Flow, bytes []int64) {
 			sum[f] += t.Bytes
 		}
 	}
-	slices.SortFunc(flows, func(a, b engine.Flow) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
+
+	slices.SortFunc(flows, func(a, b engine.Flow) int {
+		return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst))
+	})
 	for _, f := range flows {
 		bytes = append(bytes, sum[f])
 	}
@@ -146,7 +164,13 @@ func (s *Schedule) RoutedFlows() (flows []engine.Flow, bytes []int64) {
 // the task is not in link, the path is the one of the flow with the same ends. PinPaths fails if
 // there is no such flow, if a link is not a port of paths, or if paths draw links per packet
 // (Paths.Spread).
-func PinPaths(g *engine.Graph, n *engine.Network, link []int32, flows []engine.Flow, paths *engine.Paths) ([]engine.Flow, *engine.Paths, error) {
+func PinPaths(
+	g *engine.Graph,
+	n *engine.Network,
+	link []int32,
+	flows []engine.Flow,
+	paths *engine.Paths,
+) ([]engine.Flow, *engine.Paths, error) {
 	if paths.Spread != nil {
 		return nil, nil, fmt.Errorf("collective: transfers have links, but the router draws a link for each packet; want a router that chooses paths")
 	}
@@ -164,7 +188,8 @@ func PinPaths(g *engine.Graph, n *engine.Network, link []int32, flows []engine.F
 
 	// Copy the paths, and add a class for tasks without a path and one per pinned link.
 	w := *paths
-	w.Start, w.Step = slices.Clone(paths.Start), slices.Clone(paths.Step)
+	w.Start = slices.Clone(paths.Start)
+	w.Step = slices.Clone(paths.Step)
 	if w.First = slices.Clone(paths.First); w.First == nil {
 		for c := range int32(len(w.Start)) + 1 {
 			w.First = append(w.First, c)
@@ -194,18 +219,22 @@ func PinPaths(g *engine.Graph, n *engine.Network, link []int32, flows []engine.F
 			if c, ok := flowClass[ends[i]]; ok {
 				w.Class[i] = c
 			} else if t.Src != t.Dst {
-				return nil, nil, fmt.Errorf("collective: task %s has no path from node %d to %d", g.Name(int32(i)), t.Src, t.Dst)
+				return nil, nil, fmt.Errorf("collective: task %s has no path from node %d to %d",
+					g.Name(int32(i)), t.Src, t.Dst)
 			}
 			continue
 		}
+
 		l := link[i]
 		if port[l] < 0 {
-			return nil, nil, fmt.Errorf("collective: %s is not a port of the paths", n.ResourceName(l))
+			return nil, nil, fmt.Errorf("collective: %s is not a port of the paths",
+				n.ResourceName(l))
 		}
 		if linkClass[l] < 0 {
 			linkClass[l] = addClass(engine.MakeStep(int(port[l]), 0))
 		}
 		w.Class[i] = linkClass[l]
 	}
+
 	return ends, &w, nil
 }

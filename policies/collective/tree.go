@@ -28,11 +28,15 @@ type meshArc struct{ to, link int32 }
 // newMesh returns the links among the members of a call.
 func (b *builder) newMesh(j *subCall) *mesh {
 	n := len(j.ranks)
-	m := &mesh{arcs: [2][][]meshArc{make([][]meshArc, n), make([][]meshArc, n)}, byteTime: make([]float64, len(b.problem.Network.Links))}
+	m := &mesh{
+		arcs:     [2][][]meshArc{make([][]meshArc, n), make([][]meshArc, n)},
+		byteTime: make([]float64, len(b.problem.Network.Links)),
+	}
 	members := map[int32]int32{}
 	for i, r := range j.ranks {
 		members[r] = int32(i)
 	}
+
 	fastest := 0.0
 	for i, r := range j.ranks {
 		for _, q := range b.rankLinks.neighbours[r] {
@@ -50,6 +54,7 @@ func (b *builder) newMesh(j *subCall) *mesh {
 			}
 		}
 	}
+
 	for l, link := range b.problem.Network.Links {
 		m.byteTime[l] = fastest / link.Rate
 	}
@@ -75,6 +80,7 @@ func (m *mesh) eccentricities() []int {
 			}
 		}
 	}
+
 	return eccentricity
 }
 
@@ -127,6 +133,7 @@ func (m *mesh) newForest(ctx context.Context, directions [2]bool, roots []int32,
 		f.trees[d] = make([]spanningTree, len(roots))
 		f.load[d], f.length[d] = make([]float64, links), make([]float64, links)
 	}
+
 	for k, root := range roots {
 		for d, wanted := range directions {
 			if wanted && (ctx.Err() != nil || !f.grow(d, k, root)) {
@@ -134,6 +141,7 @@ func (m *mesh) newForest(ctx context.Context, directions [2]bool, roots []int32,
 			}
 		}
 	}
+
 	return f
 }
 
@@ -167,25 +175,31 @@ type growthBranch struct {
 func (f *forest) grow(d, chunk int, root int32) bool {
 	f.updateLengths(d)
 	t := &f.trees[d][chunk]
-	t.parent, t.link = make([]int32, len(f.depth)), make([]int32, len(f.depth))
+	t.parent = make([]int32, len(f.depth))
+	t.link = make([]int32, len(f.depth))
 	for i := range f.depth {
 		f.depth[i] = -1
 	}
 	f.depth[root], t.parent[root] = 0, -1
 	t.order = append(make([]int32, 0, len(f.depth)), root)
-	heap := graph.NewHeap(func(a, b growthBranch) bool { return a.key < b.key || a.key == b.key && a.seq < b.seq })
+	heap := graph.NewHeap(func(a, b growthBranch) bool {
+		return a.key < b.key || a.key == b.key && a.seq < b.seq
+	})
+
 	seq, waiting := int32(0), 0
 	for scanned := 0; ; {
 		for ; scanned < len(t.order); scanned++ { // branches of new members
 			u := t.order[scanned]
 			for _, w := range f.arcs[d][u] {
 				if f.depth[w.to] < 0 {
-					heap.Push(growthBranch{f.hopLength*float64(f.depth[u]+1) + f.length[d][w.link], seq, u, w})
+					heap.Push(growthBranch{f.hopLength*float64(f.depth[u]+1) + f.length[d][w.link],
+						seq, u, w})
 					seq++
 					waiting++
 				}
 			}
 		}
+
 		if waiting == 0 || len(t.order) == len(f.depth) {
 			return len(t.order) == len(f.depth)
 		}

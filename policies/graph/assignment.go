@@ -31,13 +31,17 @@ const unreachable = 1 << 61
 // matrix weight. There must be at least as many columns as rows. It takes O(rows^2 columns). If
 // check is not nil, it is called before each row and may panic to end the caller's search.
 func (a *Assignment) Solve(rows, columns int, weight []int64, to []int32, check func()) {
-	a.rowPotential, a.columnPotential = append(a.rowPotential[:0], make([]int64, rows)...), append(a.columnPotential[:0], make([]int64, columns)...)
-	a.dist, a.price = append(a.dist[:0], make([]int64, columns)...), append(a.price[:0], make([]int64, columns)...)
-	a.matchedRow, a.previous = append(a.matchedRow[:0], make([]int32, columns)...), append(a.previous[:0], make([]int32, columns)...)
+	a.rowPotential = append(a.rowPotential[:0], make([]int64, rows)...)
+	a.columnPotential = append(a.columnPotential[:0], make([]int64, columns)...)
+	a.dist = append(a.dist[:0], make([]int64, columns)...)
+	a.price = append(a.price[:0], make([]int64, columns)...)
+	a.matchedRow = append(a.matchedRow[:0], make([]int32, columns)...)
+	a.previous = append(a.previous[:0], make([]int32, columns)...)
 	a.parent = append(a.parent[:0], make([]int32, columns)...)
 	for j := range a.matchedRow {
 		a.matchedRow[j] = -1
 	}
+
 	for i := range rows {
 		if check != nil {
 			check()
@@ -55,18 +59,23 @@ func (a *Assignment) Solve(rows, columns int, weight []int64, to []int32, check 
 // augment matches one more row: it searches a shortest path to a free column and shifts the pairs
 // along it.
 func (a *Assignment) augment(row int32, columns int, weight []int64) {
-	dist, price, previous := a.dist[:columns], a.price[:columns], a.previous[:columns]
+	dist := a.dist[:columns]
+	price := a.price[:columns]
+	previous := a.previous[:columns]
 	copy(price, a.columnPotential)
 	for j := range dist {
 		dist[j] = unreachable
 	}
 	a.reached = a.reached[:0]
-	minDist, column := int64(0), int32(-1) // the column reached last, with its distance
+	minDist := int64(0)
+
+	column := int32(-1) // the column reached last, with its distance
 	for r := row; r >= 0; r = a.matchedRow[column] {
 		// Relax the columns from row r, and find the nearest column that is not reached.
 		w := weight[int(r)*columns : int(r+1)*columns]
 		w, offset := w[:len(dist)], minDist-a.rowPotential[r]
-		nearest, next := int64(math.MaxInt64), int32(0)
+		nearest := int64(math.MaxInt64)
+		next := int32(0)
 		for j, l := range dist {
 			if c := offset - w[j] - price[j]; c < l {
 				dist[j], previous[j] = c, column
@@ -76,8 +85,10 @@ func (a *Assignment) augment(row int32, columns int, weight []int64) {
 				nearest, next = l, int32(j)
 			}
 		}
+
 		minDist, column = nearest, next
-		a.reached, a.parent[column] = append(a.reached, columnVisit{column, minDist}), previous[column]
+		a.reached, a.parent[column] = append(a.reached,
+			columnVisit{column, minDist}), previous[column]
 		dist[column], price[column] = math.MaxInt64, -unreachable
 	}
 

@@ -33,7 +33,9 @@ func NewBidirectionalSearch(g *Digraph) *BidirectionalSearch {
 // root. length is indexed by arc class and non-negative. It returns the length of the path, or
 // limit if no path is shorter.
 func (b *BidirectionalSearch) Find(root, from, until int32, length []float64, limit float64) float64 {
-	b.length, b.best, b.meetingArc = length, limit, -1
+	b.length = length
+	b.best = limit
+	b.meetingArc = -1
 	b.forward.reset()
 	b.reverse.reset()
 	for a := from; a < until; a++ {
@@ -90,7 +92,9 @@ func (b *BidirectionalSearch) Path(into []int32) []int32 {
 }
 
 // NumVisited returns the number of nodes that the last search reached.
-func (b *BidirectionalSearch) NumVisited() int { return len(b.forward.Order) + len(b.reverse.Order) }
+func (b *BidirectionalSearch) NumVisited() int {
+	return len(b.forward.Order) + len(b.reverse.Order)
+}
 
 // reset removes the reached nodes, in time proportional to their number.
 func (t *Tree) reset() {

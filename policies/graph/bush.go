@@ -69,8 +69,10 @@ func newBushAssignment(g *Digraph, capacity, demand []float64, total float64) (*
 	}
 
 	sources := len(b.source)
-	b.numReached, b.member = make([]int, sources), make([]bool, sources*m)
-	for _, p := range []*[]float64{&b.length, &b.price, &b.slope, &b.load, &b.bestLoad, &b.bestPrice} {
+	b.numReached = make([]int, sources)
+	b.member = make([]bool, sources*m)
+	for _, p := range []*[]float64{&b.length, &b.price, &b.slope, &b.load, &b.bestLoad,
+		&b.bestPrice} {
 		*p = make([]float64, m)
 	}
 	for _, p := range []*[]float64{&b.minPrice, &b.maxPrice, &b.through} {
@@ -80,8 +82,10 @@ func newBushAssignment(g *Digraph, capacity, demand []float64, total float64) (*
 		*p = make([]int32, n)
 	}
 
-	b.order, b.byDistance = make([]int32, sources*n), make([]int32, sources*n)
-	b.flow, b.bestFlow = make([]float64, sources*m), make([]float64, sources*m)
+	b.order = make([]int32, sources*n)
+	b.byDistance = make([]int32, sources*n)
+	b.flow = make([]float64, sources*m)
+	b.bestFlow = make([]float64, sources*m)
 	b.firstEnter, b.enter = csr.Index(g.To, n)
 	for e, c := range capacity {
 		b.length[e], b.price[e] = 1, 1
@@ -115,6 +119,7 @@ func (b *bushAssignment) initBush(i int, t *Tree) {
 			b.flow[i*m+e] = 1 // a share, which conserve scales to a flow
 		}
 	}
+
 	b.conserve(i)
 }
 
@@ -122,7 +127,8 @@ func (b *bushAssignment) initBush(i int, t *Tree) {
 // the shares in which flow enters each node, from the last node to the first.
 func (b *bushAssignment) conserve(i int) {
 	n, m := b.Nodes(), len(b.To)
-	order, flow := b.order[i*n:i*n+b.numReached[i]], b.flow[i*m:(i+1)*m]
+	order := b.order[i*n : i*n+b.numReached[i]]
+	flow := b.flow[i*m : (i+1)*m]
 	through := b.through
 	copy(through, b.demand[i*n:(i+1)*n])
 	for k := len(order) - 1; k > 0; k-- {
@@ -142,6 +148,7 @@ func (b *bushAssignment) conserve(i int) {
 					}
 				}
 			}
+
 			continue
 		}
 
@@ -175,6 +182,7 @@ func (b *bushAssignment) setDistances(i int) {
 				}
 			}
 		}
+
 		if changed {
 			sortBy(nodes, minPrice)
 		}

@@ -9,7 +9,8 @@ const joinTol = 1e-3
 // i. If used is set, the costliest path only has arcs with flow.
 func (b *bushAssignment) setLabels(i int, used bool) {
 	n, m := b.Nodes(), len(b.To)
-	member, flow := b.member[i*m:(i+1)*m], b.flow[i*m:(i+1)*m]
+	member := b.member[i*m : (i+1)*m]
+	flow := b.flow[i*m : (i+1)*m]
 	for k, v := range b.order[i*n : i*n+b.numReached[i]] {
 		b.rank[v] = int32(k)
 		if k == 0 {
@@ -17,7 +18,10 @@ func (b *bushAssignment) setLabels(i int, used bool) {
 			continue
 		}
 
-		minPrice, maxPrice, minArc, maxArc := math.Inf(1), -1.0, int32(-1), int32(-1)
+		minPrice := math.Inf(1)
+		maxPrice := -1.0
+		minArc := int32(-1)
+		maxArc := int32(-1)
 		for _, e := range b.enter[b.firstEnter[v]:b.firstEnter[v+1]] {
 			if !member[e] {
 				continue
@@ -31,7 +35,8 @@ func (b *bushAssignment) setLabels(i int, used bool) {
 			}
 		}
 
-		b.minPrice[v], b.maxPrice[v], b.minArc[v], b.maxArc[v] = minPrice, max(0, maxPrice), minArc, maxArc
+		b.minPrice[v], b.maxPrice[v], b.minArc[v], b.maxArc[v] = minPrice, max(0,
+			maxPrice), minArc, maxArc
 	}
 }
 
@@ -40,7 +45,8 @@ func (b *bushAssignment) setLabels(i int, used bool) {
 // the costliest paths. Such arcs cannot close a cycle.
 func (b *bushAssignment) updateBush(i int) {
 	n, m := b.Nodes(), len(b.To)
-	member, flow := b.member[i*m:(i+1)*m], b.flow[i*m:(i+1)*m]
+	member := b.member[i*m : (i+1)*m]
+	flow := b.flow[i*m : (i+1)*m]
 	order := b.order[i*n : i*n+b.numReached[i]]
 	b.setLabels(i, false)
 	for _, v := range order[1:] {
@@ -55,7 +61,8 @@ func (b *bushAssignment) updateBush(i int) {
 	for _, u := range order {
 		for e := b.Start[u]; e < b.Start[u+1]; e++ {
 			v, p := b.To[e], b.price[e]
-			if v != order[0] && b.maxPrice[u]+p < b.maxPrice[v] && b.minPrice[u]+p < b.minPrice[v]*(1+joinTol) {
+			if v != order[0] && b.maxPrice[u]+p < b.maxPrice[v] &&
+				b.minPrice[u]+p < b.minPrice[v]*(1+joinTol) {
 				member[e] = true
 			}
 		}
@@ -69,10 +76,12 @@ func (b *bushAssignment) updateBush(i int) {
 func (b *bushAssignment) equaliseAll(i int) {
 	n, m := b.Nodes(), len(b.To)
 	b.setLabels(i, true)
-	order, flow := b.order[i*n:i*n+b.numReached[i]], b.flow[i*m:(i+1)*m]
+	order := b.order[i*n : i*n+b.numReached[i]]
+	flow := b.flow[i*m : (i+1)*m]
 	for k := len(order) - 1; k > 0; k-- {
 		v := order[k]
-		if b.maxArc[v] >= 0 && b.maxArc[v] != b.minArc[v] && b.maxPrice[v] > b.minPrice[v]*(1+1e-9) {
+		if b.maxArc[v] >= 0 && b.maxArc[v] != b.minArc[v] &&
+			b.maxPrice[v] > b.minPrice[v]*(1+1e-9) {
 			b.equalise(v, flow)
 		}
 	}
@@ -83,7 +92,9 @@ func (b *bushAssignment) equaliseAll(i int) {
 func (b *bushAssignment) equalise(v int32, flow []float64) {
 	x, y := b.minArc[v], b.maxArc[v]
 	p, q := b.From[x], b.From[y]
-	excess, slope, maxShift := b.price[y]-b.price[x], b.slope[y]+b.slope[x], flow[y]
+	excess := b.price[y] - b.price[x]
+	slope := b.slope[y] + b.slope[x]
+	maxShift := flow[y]
 	for p != q {
 		if b.rank[p] > b.rank[q] {
 			x = b.minArc[p]
@@ -92,6 +103,7 @@ func (b *bushAssignment) equalise(v int32, flow []float64) {
 			slope += b.slope[x]
 			continue
 		}
+
 		if y = b.maxArc[q]; y < 0 {
 			return
 		}

@@ -40,7 +40,8 @@ func (b *bushAssignment) solve(o CongestionOptions) *Congestion {
 			last = min(last, b.best.Iterations*3/2)
 		}
 
-		if gap <= extraGapRatio*o.Gap || b.best.Iterations >= last || !(mean > 0) || math.IsInf(mean, 1) {
+		if gap <= extraGapRatio*o.Gap || b.best.Iterations >= last || !(mean > 0) ||
+			math.IsInf(mean, 1) {
 			break
 		}
 		if b.best.Iterations%sweepsPerEpoch == 0 {
@@ -122,6 +123,7 @@ func (b *bushAssignment) bestMix() float64 {
 	if math.IsInf(b.best.Load, 1) {
 		return 1
 	}
+
 	lo, hi := 0.0, 1.0 // golden-section search: the maximum load is convex in the share
 	for range 20 {
 		p, q := lo+0.382*(hi-lo), lo+0.618*(hi-lo)

@@ -18,6 +18,7 @@ func (x *Exchanges) Run(budget int, try func(a, b int) bool) {
 			}
 			x.b = x.a + 1
 		}
+
 		budget--
 		if try(x.a, x.b) {
 			remaining = pairs + 1

@@ -9,7 +9,9 @@ type Heap[T any] struct {
 }
 
 // NewHeap returns an empty heap in the order of before.
-func NewHeap[T any](before func(a, b T) bool) *Heap[T] { return &Heap[T]{before: before} }
+func NewHeap[T any](before func(a, b T) bool) *Heap[T] {
+	return &Heap[T]{before: before}
+}
 
 // Len returns the number of items.
 func (h *Heap[T]) Len() int { return len(h.items) }
@@ -32,6 +34,7 @@ func (h *Heap[T]) Push(x T) {
 		h.items[i] = h.items[up]
 		i = up
 	}
+
 	h.items[i] = x
 }
 

@@ -18,8 +18,15 @@ type Matching struct {
 
 // NewMatching returns an empty matching of n rows and columns without cells.
 func NewMatching(n int) *Matching {
-	m := &Matching{wordsPerRow: (n + 63) / 64, To: make([]int32, n), From: make([]int32, n), parentRow: make([]int32, n)}
-	m.admitted, m.unvisited = make([]uint64, n*m.wordsPerRow), make([]uint64, m.wordsPerRow)
+	m := &Matching{
+		wordsPerRow: (n + 63) / 64,
+		To:          make([]int32, n),
+		From:        make([]int32, n),
+		parentRow:   make([]int32, n),
+	}
+
+	m.admitted = make([]uint64, n*m.wordsPerRow)
+	m.unvisited = make([]uint64, m.wordsPerRow)
 	for i := range n {
 		m.To[i], m.From[i] = -1, -1
 	}
@@ -52,6 +59,7 @@ func (m *Matching) Grow(check func()) bool {
 			m.Pairs++
 		}
 	}
+
 	return m.Pairs == n
 }
 

@@ -30,7 +30,9 @@ func (g *Digraph) Nodes() int { return len(g.Start) - 1 }
 
 // Add appends an arc from the next node to be closed. All arcs of a node are added in sequence.
 func (g *Digraph) Add(from, to, class int32) {
-	g.From, g.To, g.Class = append(g.From, from), append(g.To, to), append(g.Class, class)
+	g.From = append(g.From, from)
+	g.To = append(g.To, to)
+	g.Class = append(g.Class, class)
 }
 
 // Close ends the arcs of a node. The first call closes node 0.
@@ -64,7 +66,13 @@ type heapEntry struct {
 // NewTree returns an empty tree of a graph.
 func NewTree(g *Digraph) *Tree {
 	n := g.Nodes()
-	t := &Tree{Digraph: g, Dist: make([]float64, n), ParentArc: make([]int32, n), Order: make([]int32, 0, n)}
+	t := &Tree{
+		Digraph:   g,
+		Dist:      make([]float64, n),
+		ParentArc: make([]int32, n),
+		Order:     make([]int32, 0, n),
+	}
+
 	t.Clear()
 	return t
 }
@@ -152,6 +160,7 @@ func (t *Tree) push(x heapEntry) {
 		h[i] = h[up]
 		i = up
 	}
+
 	h[i] = x
 	t.heap = h
 }
@@ -165,6 +174,7 @@ func (t *Tree) pop() heapEntry {
 	if len(h) == 0 {
 		return first
 	}
+
 	i := 0
 	for {
 		c := 4*i + 1

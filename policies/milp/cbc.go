@@ -16,7 +16,9 @@ var cbc = solver{
 		if o.TimeLimit > 0 {
 			args = append(args, "-sec", formatNumber(o.TimeLimit.Seconds()), "-timeMode", "elapsed")
 		}
-		args = append(args, "-ratio", formatNumber(o.Gap), "-allow", formatNumber(max(o.AbsGap, 1e-9)), "-randomCbcSeed", strconv.FormatUint(o.Seed%(1<<31), 10))
+		args = append(args, "-ratio", formatNumber(o.Gap), "-allow",
+			formatNumber(max(o.AbsGap, 1e-9)), "-randomCbcSeed",
+			strconv.FormatUint(o.Seed%(1<<31), 10))
 		if o.Threads > 1 {
 			args = append(args, "-threads", strconv.Itoa(o.Threads))
 		}
@@ -43,7 +45,8 @@ var cbc = solver{
 			return Optimal
 		case strings.HasPrefix(result, "Stopped on"), strings.HasPrefix(result, "User ctrl-cuser"):
 			return Stopped
-		case strings.Contains(result, "infeasible"), strings.Contains(output, "Problem is infeasible"),
+		case strings.Contains(result, "infeasible"),
+			strings.Contains(output, "Problem is infeasible"),
 			strings.Contains(output, "Pre-processing says infeasible"):
 			return Infeasible
 		case strings.Contains(output, "Optimal - objective value"): // a linear program

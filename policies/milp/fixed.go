@@ -29,15 +29,20 @@ func NewFixedStepModel(in *Instance, step float64, form Form) (*FixedStepModel, 
 	}
 
 	// One more slice per task leaves capacity for rounding up along the longest path.
-	z, err := newSlotModel(in, "delta_fixed", "t", step, int(math.Ceil(in.Upper/step))+len(in.Tasks))
+	z, err := newSlotModel(in, "delta_fixed", "t", step,
+		int(math.Ceil(in.Upper/step))+len(in.Tasks))
 	if err != nil {
 		return nil, err
 	}
 	f := &FixedStepModel{slotModel: z}
-	f.isActive = func(i, t int) bool { return in.Tasks[i].Bits > 0 && t >= f.firstSlice(i) && t <= f.lastSlice(i) }
+	f.isActive = func(i, t int) bool {
+		return in.Tasks[i].Bits > 0 && t >= f.firstSlice(i) && t <= f.lastSlice(i)
+	}
 	f.addColumns()
 	f.addPortRows()
-	f.addCapacityRows(func(e, _ int) []Term { return []Term{{f.x[e], -f.unitsPerTick(in.Bundles[e].Rate)}} }, // Eqs. 22 and 23
+	f.addCapacityRows(func(e, _ int) []Term {
+		return []Term{{f.x[e], -f.unitsPerTick(in.Bundles[e].Rate)}}
+	}, // Eqs. 22 and 23
 		func(g, _ int) ([]Term, float64) { return nil, f.unitsPerTick(in.Groups[g]) })
 	f.addActivityRows()
 	f.addPrecedenceRows()
@@ -58,7 +63,9 @@ func (f *FixedStepModel) lastSlice(i int) int {
 }
 
 // maxPerSlice returns the maximum data that transfer i sends in a slice.
-func (f *FixedStepModel) maxPerSlice(i int) float64 { return f.unitsPerTick(f.in.Tasks[i].Rate) }
+func (f *FixedStepModel) maxPerSlice(i int) float64 {
+	return f.unitsPerTick(f.in.Tasks[i].Rate)
+}
 
 // addColumns adds all columns except the flow shares of addFairnessRows.
 func (f *FixedStepModel) addColumns() {
@@ -68,11 +75,16 @@ func (f *FixedStepModel) addColumns() {
 	f.s = f.addFlags("S", f.numSlots+1, f.isActive)
 
 	// A task that is active in a slice can end at the start of the next one.
-	f.e = f.addFlags("E", f.numSlots+1, func(i, t int) bool { return f.isActive(i, t) || t > 0 && f.isActive(i, t-1) })
+	f.e = f.addFlags("E", f.numSlots+1, func(i, t int) bool {
+		return f.isActive(i, t) || t > 0 && f.isActive(i, t-1)
+	})
 	for i := range f.in.Tasks {
 		f.stepStart = append(f.stepStart, -1)
 		if f.in.Tasks[i].Bits == 0 {
-			f.stepStart[i] = f.AddColumn(Column{Name: fmt.Sprintf("at_m%d", i), Up: float64(f.numSlots)})
+			f.stepStart[i] = f.AddColumn(Column{
+				Name: fmt.Sprintf("at_m%d", i),
+				Up:   float64(f.numSlots),
+			})
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 var highs = solver{
 	name: "highs",
 	arguments: func(o *Options) []string {
-		args := []string{"--model_file", modelName, "--options_file", optionsName, "--solution_file", solutionName}
+		args := []string{"--model_file", modelName, "--options_file", optionsName,
+			"--solution_file", solutionName}
 		if o.Threads == 1 {
 			args = append(args, "--parallel", "off")
 		}

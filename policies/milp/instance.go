@@ -82,7 +82,8 @@ func (in *Instance) Check() error {
 
 	for i, t := range in.Tasks {
 		if bad(t.Bits) || bad(t.Duration) || bad(t.Head) || bad(t.Tail) {
-			return fmt.Errorf("milp: task %d (%s) has a number that is negative or not finite", i, t.Name)
+			return fmt.Errorf("milp: task %d (%s) has a number that is negative or not finite", i,
+				t.Name)
 		}
 		if t.Bits == 0 {
 			continue
@@ -90,20 +91,26 @@ func (in *Instance) Check() error {
 		if t.Bundle < 0 || t.Bundle >= len(in.Bundles) || !(t.Rate > 0) || !(t.Flows > 0) {
 			return fmt.Errorf("milp: task %d (%s) takes bundle %d of %d at up to %v bit/s over %v flows", i, t.Name, t.Bundle, len(in.Bundles), t.Rate, t.Flows)
 		}
-		if slices.ContainsFunc(t.Uses, func(u Use) bool { return u.Group < 0 || u.Group >= len(in.Groups) || !(u.Weight > 0) }) {
-			return fmt.Errorf("milp: task %d (%s) uses NICs %v of %d sets", i, t.Name, t.Uses, len(in.Groups))
+
+		if slices.ContainsFunc(t.Uses, func(u Use) bool {
+			return u.Group < 0 || u.Group >= len(in.Groups) || !(u.Weight > 0)
+		}) {
+			return fmt.Errorf("milp: task %d (%s) uses NICs %v of %d sets", i, t.Name, t.Uses,
+				len(in.Groups))
 		}
 	}
 
 	// Dependencies and bundles.
 	for _, d := range in.Deps {
-		if d.From < 0 || d.From >= len(in.Tasks) || d.To < 0 || d.To >= len(in.Tasks) || bad(d.Lag) {
+		if d.From < 0 || d.From >= len(in.Tasks) || d.To < 0 || d.To >= len(in.Tasks) ||
+			bad(d.Lag) {
 			return fmt.Errorf("milp: dependency %+v of %d tasks", d, len(in.Tasks))
 		}
 	}
 
 	for i, b := range in.Bundles {
-		if b.A < 0 || b.A >= len(in.Pods) || b.B < 0 || b.B >= len(in.Pods) || b.Ends < 1 || b.MaxCircuits < 1 || !(b.Rate > 0) {
+		if b.A < 0 || b.A >= len(in.Pods) || b.B < 0 || b.B >= len(in.Pods) || b.Ends < 1 ||
+			b.MaxCircuits < 1 || !(b.Rate > 0) {
 			return fmt.Errorf("milp: bundle %d is %+v", i, b)
 		}
 	}
@@ -141,5 +148,6 @@ func (in *Instance) users() [][]Term {
 			}
 		}
 	}
+
 	return byGroup
 }

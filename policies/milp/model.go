@@ -119,7 +119,8 @@ func (m *Model) Check() error {
 			return err
 		}
 		if bad(c.Low) || bad(c.Cost) || math.IsNaN(c.Up) || c.Up < c.Low {
-			return fmt.Errorf("milp: column %s has bounds %v..%v and cost %v", c.Name, c.Low, c.Up, c.Cost)
+			return fmt.Errorf("milp: column %s has bounds %v..%v and cost %v", c.Name, c.Low, c.Up,
+				c.Cost)
 		}
 	}
 
@@ -133,6 +134,7 @@ func (m *Model) Check() error {
 		if len(r.Terms) == 0 {
 			return fmt.Errorf("milp: row %s cannot hold: it has no terms", r.Name)
 		}
+
 		for _, t := range r.Terms {
 			if t.Column < 0 || t.Column >= len(m.Columns) || bad(t.Factor) {
 				return fmt.Errorf("milp: row %s has the term %v", r.Name, t)
@@ -194,7 +196,8 @@ func (m *Model) Violation(x []float64) (worst float64, name string) {
 	// Rows, relative to their largest number.
 	for i := range m.Rows {
 		r := &m.Rows[i]
-		off, scale := r.left(x)-r.Right, max(1, math.Abs(r.Right))
+		off := r.left(x) - r.Right
+		scale := max(1, math.Abs(r.Right))
 		for _, t := range r.Terms {
 			scale = max(scale, math.Abs(t.Factor))
 		}

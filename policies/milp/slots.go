@@ -31,14 +31,23 @@ func newSlotModel(in *Instance, model, slot string, tick float64, n int) (slotMo
 	if n < 1 || len(in.Bundles) == 0 {
 		return slotModel{}, fmt.Errorf("milp: %d slots of time and %d bundles; want at least one of each", n, len(in.Bundles))
 	}
-	return slotModel{Model: &Model{Name: model}, in: in, tick: tick, unit: in.Bundles[0].Rate * tick, slotName: slot, numSlots: n}, nil
+	return slotModel{
+		Model:    &Model{Name: model},
+		in:       in,
+		tick:     tick,
+		unit:     in.Bundles[0].Rate * tick,
+		slotName: slot,
+		numSlots: n,
+	}, nil
 }
 
 // ticks converts seconds to the model's unit of time.
 func (z *slotModel) ticks(seconds float64) float64 { return seconds / z.tick }
 
 // unitsPerTick converts a rate in bits per second to the model's units.
-func (z *slotModel) unitsPerTick(rate float64) float64 { return rate * z.tick / z.unit }
+func (z *slotModel) unitsPerTick(rate float64) float64 {
+	return rate * z.tick / z.unit
+}
 
 // volume returns the data of a task in the model's unit.
 func (z *slotModel) volume(i int) float64 { return z.in.Tasks[i].Bits / z.unit }
@@ -48,7 +57,12 @@ func (z *slotModel) volume(i int) float64 { return z.in.Tasks[i].Bits / z.unit }
 func (z *slotModel) addMakespanAndCircuits(upper float64) {
 	z.makespan = z.AddColumn(Column{Name: "C", Up: upper, Cost: 1})
 	for e, b := range z.in.Bundles {
-		z.x = append(z.x, z.AddColumn(Column{Name: fmt.Sprintf("x_e%d", e), Low: 1, Up: float64(b.MaxCircuits), Integer: true}))
+		z.x = append(z.x, z.AddColumn(Column{
+			Name:    fmt.Sprintf("x_e%d", e),
+			Low:     1,
+			Up:      float64(b.MaxCircuits),
+			Integer: true,
+		}))
 	}
 }
 
@@ -76,10 +90,15 @@ func (z *slotModel) addGrid(name string, n int, integer bool, up func(i int) flo
 		for k := range g[i] {
 			g[i][k] = -1
 			if has(i, k) {
-				g[i][k] = z.AddColumn(Column{Name: fmt.Sprintf("%s_m%d_%s%d", name, i, z.slotName, k+1), Up: up(i), Integer: integer})
+				g[i][k] = z.AddColumn(Column{
+					Name:    fmt.Sprintf("%s_m%d_%s%d", name, i, z.slotName, k+1),
+					Up:      up(i),
+					Integer: integer,
+				})
 			}
 		}
 	}
+
 	return g
 }
 
@@ -119,7 +138,8 @@ func (z *slotModel) addCapacityRows(circuits func(e, k int) []Term, nics func(g,
 			}
 			if terms != nil {
 				extra, right := nics(g, k)
-				z.AddRow(fmt.Sprintf("nic_g%d_%s%d", g, z.slotName, k+1), AtMost, right, append(terms, extra...)...)
+				z.AddRow(fmt.Sprintf("nic_g%d_%s%d", g, z.slotName, k+1), AtMost, right,
+					append(terms, extra...)...)
 			}
 		}
 	}
@@ -145,7 +165,11 @@ func (z *slotModel) addFairnessRows(up func(i int) float64) {
 			if n < 2 {
 				continue // nothing to share
 			}
-			z.u[l][k] = z.AddColumn(Column{Name: fmt.Sprintf("u_l%d_%s%d", l, z.slotName, k+1), Up: bigM})
+			z.u[l][k] = z.AddColumn(Column{
+				Name: fmt.Sprintf("u_l%d_%s%d", l, z.slotName, k+1),
+				Up:   bigM,
+			})
+
 			for _, i := range tasks {
 				if !z.isActive(i, k) {
 					continue
@@ -154,8 +178,10 @@ func (z *slotModel) addFairnessRows(up func(i int) float64) {
 				// For an active task (y = 1) both rows together state sent/flows = u.
 				suffix := fmt.Sprintf("l%d_m%d_%s%d", l, i, z.slotName, k+1)
 				per := 1 / z.in.Tasks[i].Flows
-				z.AddRow("more_"+suffix, AtMost, bigM, Term{z.sent[i][k], per}, Term{z.u[l][k], -1}, Term{z.y[i][k], bigM})
-				z.AddRow("less_"+suffix, AtMost, bigM, Term{z.u[l][k], 1}, Term{z.sent[i][k], -per}, Term{z.y[i][k], bigM})
+				z.AddRow("more_"+suffix, AtMost, bigM, Term{z.sent[i][k], per}, Term{z.u[l][k], -1},
+					Term{z.y[i][k], bigM})
+				z.AddRow("less_"+suffix, AtMost, bigM, Term{z.u[l][k], 1}, Term{z.sent[i][k], -per},
+					Term{z.y[i][k], bigM})
 			}
 		}
 	}

@@ -95,7 +95,8 @@ func Solvers() []string {
 // solver. The error is, or wraps, ErrNoSolver.
 func Find(name string) (path, solverName string, err error) {
 	if name != "" && !slices.Contains(Solvers(), name) {
-		return "", "", fmt.Errorf("milp: unknown solver %q; want %s", name, strings.Join(Solvers(), " or "))
+		return "", "", fmt.Errorf("milp: unknown solver %q; want %s", name,
+			strings.Join(Solvers(), " or "))
 	}
 
 	for _, s := range solvers {
@@ -120,7 +121,8 @@ func Solve(ctx context.Context, m *Model, o Options) (*Solution, error) {
 		return nil, err
 	}
 	if o.Start != nil && len(o.Start) != len(m.Columns) {
-		return nil, fmt.Errorf("milp: start of %d values for %d columns", len(o.Start), len(m.Columns))
+		return nil, fmt.Errorf("milp: start of %d values for %d columns", len(o.Start),
+			len(m.Columns))
 	}
 	o.Threads = max(1, o.Threads)
 
@@ -164,11 +166,16 @@ func (v *solver) write(dir string, m *Model, o *Options) error {
 	if o.Start != nil {
 		v.start(&start, m, o.Start)
 	}
-	for name, text := range map[string][]byte{modelName: model.Bytes(), startName: start.Bytes(), optionsName: []byte(v.options(o))} {
+	for name, text := range map[string][]byte{
+		modelName:   model.Bytes(),
+		startName:   start.Bytes(),
+		optionsName: []byte(v.options(o)),
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -182,13 +189,18 @@ func (v *solver) run(ctx context.Context, program, dir string, m *Model, o *Opti
 	raw, failure := cmd.CombinedOutput()
 	output := strings.ReplaceAll(string(raw), "\r\n", "\n")
 	result := lastMatch(v.result, output)
-	s := &Solution{Solver: v.name + " " + lastMatch(v.version, output), Status: v.status(result, output), Bound: math.Inf(-1)}
+	s := &Solution{
+		Solver: v.name + " " + lastMatch(v.version, output),
+		Status: v.status(result, output),
+		Bound:  math.Inf(-1),
+	}
 
 	// Failures, and results without a solution.
 	switch {
 	case failure != nil && (v.checksExitStatus || s.Status == ""):
 		last := strings.TrimSpace(output)
-		return nil, fmt.Errorf("%w: %v; its last line was %q", ErrSolver, failure, last[strings.LastIndexByte(last, '\n')+1:])
+		return nil, fmt.Errorf("%w: %v; its last line was %q", ErrSolver, failure,
+			last[strings.LastIndexByte(last, '\n')+1:])
 	case s.Status == "":
 		return nil, fmt.Errorf("%w: it ended with %q", ErrSolver, result)
 	case s.Status == Infeasible:

@@ -40,8 +40,10 @@ const millisecond = 1e-3
 // NewVariableIntervalModel builds the model. It fails if the instance is invalid.
 func NewVariableIntervalModel(in *Instance, form Form) (*VariableIntervalModel, error) {
 	for i, t := range in.Tasks {
-		if t.Bits > 0 && (t.FirstInterval < 1 || t.LastInterval > in.Intervals || t.FirstInterval > t.LastInterval) {
-			return nil, fmt.Errorf("milp: task %d (%s) may be active in intervals %d..%d of %d", i, t.Name, t.FirstInterval, t.LastInterval, in.Intervals)
+		if t.Bits > 0 && (t.FirstInterval < 1 || t.LastInterval > in.Intervals ||
+			t.FirstInterval > t.LastInterval) {
+			return nil, fmt.Errorf("milp: task %d (%s) may be active in intervals %d..%d of %d", i,
+				t.Name, t.FirstInterval, t.LastInterval, in.Intervals)
 		}
 	}
 
@@ -82,8 +84,13 @@ func (v *VariableIntervalModel) addColumns() {
 	for e, b := range in.Bundles {
 		var digits []int
 		for n := 0; b.MaxCircuits>>n > 0; n++ {
-			digits = append(digits, v.AddColumn(Column{Name: fmt.Sprintf("beta_e%d_b%d", e, n), Up: 1, Integer: true}))
+			digits = append(digits, v.AddColumn(Column{
+				Name:    fmt.Sprintf("beta_e%d_b%d", e, n),
+				Up:      1,
+				Integer: true,
+			}))
 		}
+
 		v.bits = append(v.bits, digits)
 	}
 
@@ -101,12 +108,20 @@ func (v *VariableIntervalModel) addColumns() {
 		if t := &in.Tasks[i]; !v.form.Paper {
 			low, high = v.ticks(t.Head), max(v.ticks(t.Head), upper-v.ticks(t.Tail))
 		}
-		v.start = append(v.start, v.AddColumn(Column{Name: fmt.Sprintf("S_m%d", i), Low: low, Up: high}))
+		v.start = append(v.start, v.AddColumn(Column{
+			Name: fmt.Sprintf("S_m%d", i),
+			Low:  low,
+			Up:   high,
+		}))
 		if in.Tasks[i].Bits == 0 {
 			v.end = append(v.end, -1)
 			continue
 		}
-		v.end = append(v.end, v.AddColumn(Column{Name: fmt.Sprintf("E_m%d", i), Low: low, Up: high}))
+		v.end = append(v.end, v.AddColumn(Column{
+			Name: fmt.Sprintf("E_m%d", i),
+			Low:  low,
+			Up:   high,
+		}))
 	}
 
 	// Data and activity per task and interval, and products of digits with lengths (Eq. 8).
@@ -124,8 +139,12 @@ func (v *VariableIntervalModel) addColumns() {
 			if !used {
 				continue
 			}
+
 			for n := range v.bits[e] {
-				v.rho[e][k] = append(v.rho[e][k], v.AddColumn(Column{Name: fmt.Sprintf("rho_e%d_b%d_k%d", e, n, k+1), Up: inf}))
+				v.rho[e][k] = append(v.rho[e][k], v.AddColumn(Column{
+					Name: fmt.Sprintf("rho_e%d_b%d_k%d", e, n, k+1),
+					Up:   inf,
+				}))
 			}
 		}
 	}
@@ -149,7 +168,8 @@ func (v *VariableIntervalModel) addDigitRows() {
 				suffix := fmt.Sprintf("e%d_b%d_k%d", e, n, k+1)
 				v.AddRow("off_"+suffix, AtMost, 0, Term{r, 1}, Term{v.bits[e][n], -upper})
 				v.AddRow("on_"+suffix, AtMost, 0, Term{r, 1}, Term{v.d[k], -1})
-				v.AddRow("full_"+suffix, AtLeast, -upper, Term{r, 1}, Term{v.d[k], -1}, Term{v.bits[e][n], -upper})
+				v.AddRow("full_"+suffix, AtLeast, -upper, Term{r, 1}, Term{v.d[k], -1},
+					Term{v.bits[e][n], -upper})
 			}
 		}
 	}
@@ -158,7 +178,8 @@ func (v *VariableIntervalModel) addDigitRows() {
 // addIntervalRows adds Eq. 14: the lengths of the intervals.
 func (v *VariableIntervalModel) addIntervalRows() {
 	for k := range v.d {
-		v.AddRow(fmt.Sprintf("length_k%d", k+1), Equal, 0, Term{v.d[k], 1}, Term{v.t[k+1], -1}, Term{v.t[k], 1})
+		v.AddRow(fmt.Sprintf("length_k%d", k+1), Equal, 0, Term{v.d[k], 1}, Term{v.t[k+1], -1},
+			Term{v.t[k], 1})
 	}
 }
 
@@ -180,7 +201,9 @@ func (v *VariableIntervalModel) addActivityRows() {
 			continue
 		}
 		volume := v.volume(i)
-		startM, endM := upper, upper // big M of start and end
+		startM := upper
+
+		endM := upper // big M of start and end
 		if !v.form.Paper {
 			// While the task is idle, its start may be the latest one, and its end the earliest.
 			startM = v.Columns[v.start[i]].Up
@@ -204,8 +227,10 @@ func (v *VariableIntervalModel) addActivityRows() {
 				rise = append(rise, Term{v.y[i][k-1], 1})
 			}
 			v.AddRow("rise_"+suffix, AtLeast, 0, rise...)
-			v.AddRow("from_"+suffix, AtMost, startM, Term{v.start[i], 1}, Term{v.t[k], -1}, Term{y, startM})
-			v.AddRow("till_"+suffix, AtLeast, -endM, Term{v.end[i], 1}, Term{v.t[k+1], -1}, Term{y, -endM})
+			v.AddRow("from_"+suffix, AtMost, startM, Term{v.start[i], 1}, Term{v.t[k], -1},
+				Term{y, startM})
+			v.AddRow("till_"+suffix, AtLeast, -endM, Term{v.end[i], 1}, Term{v.t[k+1], -1},
+				Term{y, -endM})
 		}
 
 		// All data are sent, in one run of intervals.
@@ -242,6 +267,7 @@ func (v *VariableIntervalModel) addPrecedenceRows() {
 		} else if follows[i] {
 			continue // its successors imply the row
 		}
+
 		v.AddRow(fmt.Sprintf("last_m%d", i), AtLeast, rest, Term{v.makespan, 1}, Term{end, -1})
 	}
 }
@@ -256,7 +282,8 @@ func (v *VariableIntervalModel) addStrengtheningRows() {
 
 		// A transfer takes at least its data divided by its maximum rate.
 		minDuration := v.ticks(t.Bits / t.Rate)
-		v.AddRow(fmt.Sprintf("least_m%d", i), AtLeast, minDuration, Term{v.end[i], 1}, Term{v.start[i], -1})
+		v.AddRow(fmt.Sprintf("least_m%d", i), AtLeast, minDuration, Term{v.end[i], 1},
+			Term{v.start[i], -1})
 
 		// V/(x B) is convex in x, so the chords between consecutive whole x bound it from below.
 		b := &v.in.Bundles[t.Bundle]

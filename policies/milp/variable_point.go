@@ -16,7 +16,8 @@ func (v *VariableIntervalModel) Schedule(values []float64) *Schedule {
 		if v.end[i] >= 0 {
 			end = values[v.end[i]] * millisecond
 		}
-		s.Start, s.End = append(s.Start, start), append(s.End, end)
+		s.Start = append(s.Start, start)
+		s.End = append(s.End, end)
 		s.Sent = append(s.Sent, v.sentBits(i, values))
 	}
 
@@ -26,7 +27,8 @@ func (v *VariableIntervalModel) Schedule(values []float64) *Schedule {
 // Point returns a schedule as a feasible point to start from. The schedule may have fewer
 // intervals than the model; the others are empty and at the end.
 func (v *VariableIntervalModel) Point(s *Schedule) ([]float64, error) {
-	if len(s.Times) < 2 || len(s.Times) > len(v.t) || len(s.Circuits) != len(v.x) || len(s.Start) != len(v.start) || len(s.Sent) != len(v.start) {
+	if len(s.Times) < 2 || len(s.Times) > len(v.t) || len(s.Circuits) != len(v.x) ||
+		len(s.Start) != len(v.start) || len(s.Sent) != len(v.start) {
 		return nil, fmt.Errorf("milp: a schedule of %d intervals and %d tasks for a model of %d and %d", len(s.Times)-1, len(s.Start), v.in.Intervals, len(v.start))
 	}
 
@@ -72,6 +74,7 @@ func (v *VariableIntervalModel) Point(s *Schedule) ([]float64, error) {
 				before = 0
 				continue
 			}
+
 			p[v.y[i][k]], p[v.s[i][k]] = isOn, max(0, isOn-before)
 			p[v.sent[i][k]] = s.Sent[i][k] / v.unit
 			before = isOn
@@ -82,7 +85,8 @@ func (v *VariableIntervalModel) Point(s *Schedule) ([]float64, error) {
 	for l := range v.u {
 		for k, u := range v.u[l] {
 			for i := range v.in.Tasks {
-				if t := &v.in.Tasks[i]; u >= 0 && t.Link == l && v.isActive(i, k) && p[v.y[i][k]] == 1 {
+				if t := &v.in.Tasks[i]; u >= 0 && t.Link == l && v.isActive(i, k) &&
+					p[v.y[i][k]] == 1 {
 					p[u] = p[v.sent[i][k]] / t.Flows
 				}
 			}

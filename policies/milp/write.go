@@ -27,6 +27,7 @@ func (m *Model) WriteMPS(w io.Writer) error {
 		row    int
 		factor float64
 	}
+
 	byColumn := make([][]entry, len(m.Columns))
 	for r := range m.Rows {
 		for _, t := range m.Rows[r].Terms {
@@ -41,7 +42,10 @@ func (m *Model) WriteMPS(w io.Writer) error {
 			return
 		}
 		integer = isInteger
-		fmt.Fprintf(b, " MARKER%d 'MARKER' '%s'\n", markers, map[bool]string{true: "INTORG", false: "INTEND"}[isInteger])
+		fmt.Fprintf(b, " MARKER%d 'MARKER' '%s'\n", markers, map[bool]string{
+			true:  "INTORG",
+			false: "INTEND",
+		}[isInteger])
 		markers++
 	}
 
@@ -114,7 +118,8 @@ func (m *Model) WriteLP(w io.Writer) error {
 			if t.Factor < 0 {
 				sign = "-"
 			}
-			fmt.Fprintf(b, " %s %s %s", sign, formatNumber(math.Abs(t.Factor)), m.Columns[t.Column].Name)
+			fmt.Fprintf(b, " %s %s %s", sign, formatNumber(math.Abs(t.Factor)),
+				m.Columns[t.Column].Name)
 		}
 	}
 
@@ -151,6 +156,7 @@ func (m *Model) WriteLP(w io.Writer) error {
 		case c.Integer:
 			generals = append(generals, c.Name)
 		}
+
 		switch {
 		case c.Low == c.Up:
 			fmt.Fprintf(b, " %s = %s\n", c.Name, formatNumber(c.Low))

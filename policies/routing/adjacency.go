@@ -28,14 +28,17 @@ func newAdjacency(p *Problem) (*adjacency, error) {
 	g := &adjacency{nodes: int(n.Nodes)}
 
 	// Number the outgoing links of each node in order of creation.
-	port, count := make([]int32, len(n.Links)), make([]int32, n.Nodes)
+	port := make([]int32, len(n.Links))
+	count := make([]int32, n.Nodes)
 	for i, l := range n.Links {
 		if l.From < 0 || l.To < 0 || l.From >= n.Nodes || l.To >= n.Nodes {
-			return nil, fmt.Errorf("routing: %s joins nodes %d and %d; want nodes below %d", n.ResourceName(int32(i)), l.From, l.To, n.Nodes)
+			return nil, fmt.Errorf("routing: %s joins nodes %d and %d; want nodes below %d",
+				n.ResourceName(int32(i)), l.From, l.To, n.Nodes)
 		}
 		port[i] = count[l.From]
 		if count[l.From]++; count[l.From] > engine.MaxPort+1 {
-			return nil, fmt.Errorf("%w: node %d has more than %d outgoing links", ErrUnserved, l.From, engine.MaxPort+1)
+			return nil, fmt.Errorf("%w: node %d has more than %d outgoing links", ErrUnserved, l.From,
+				engine.MaxPort+1)
 		}
 	}
 
@@ -62,7 +65,8 @@ func newAdjacency(p *Problem) (*adjacency, error) {
 	var out, into []graph.Arc
 	for i, l := range n.Links {
 		if l.Rate > 0 {
-			out, into = append(out, graph.Arc{From: l.From, To: l.To, Class: port[i]}), append(into, graph.Arc{From: l.To, To: l.From, Class: port[i]})
+			out = append(out, graph.Arc{From: l.From, To: l.To, Class: port[i]})
+			into = append(into, graph.Arc{From: l.To, To: l.From, Class: port[i]})
 		}
 	}
 
@@ -71,7 +75,9 @@ func newAdjacency(p *Problem) (*adjacency, error) {
 }
 
 // step returns the step along an arc of out, on channel 0.
-func (g *adjacency) step(k int32) engine.Step { return engine.MakeStep(int(g.out.Class[k]), 0) }
+func (g *adjacency) step(k int32) engine.Step {
+	return engine.MakeStep(int(g.out.Class[k]), 0)
+}
 
 // destinationTree holds the hops from every node to one destination, computed by breadth-first
 // search.
@@ -114,7 +120,11 @@ func (z *destinationTree) firstArc(node int32) int32 {
 // visitByDestination calls visit for the flows of p, grouped by destination and in order of their
 // index. Before the flows of a destination it roots z there. Flows without a path are not
 // visited; the error names them.
-func (z *destinationTree) visitByDestination(ctx context.Context, p *Problem, visit func(i int32, f engine.Flow) error) error {
+func (z *destinationTree) visitByDestination(
+	ctx context.Context,
+	p *Problem,
+	visit func(i int32, f engine.Flow) error,
+) error {
 	start, byDst := flowsByDestination(z.net.nodes, p.Flows)
 	var unreachable unreachablePairs
 	for dst := range int32(z.net.nodes) {
@@ -125,6 +135,7 @@ func (z *destinationTree) visitByDestination(ctx context.Context, p *Problem, vi
 			continue
 		}
 		z.Breadth(dst)
+
 		for _, i := range byDst[start[dst]:start[dst+1]] {
 			f := p.Flows[i]
 			if z.Dist[f.Src] < 0 {

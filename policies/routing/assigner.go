@@ -41,6 +41,7 @@ func (l *pathAssigner) visitFlows(do func(i int, f engine.Flow, ports []engine.S
 			}
 			ports = portsByClass[class]
 		}
+
 		if !do(i, f, ports) {
 			return
 		}
@@ -57,6 +58,7 @@ func (l *pathAssigner) checkServes() error {
 		}
 		return ports != nil
 	})
+
 	return unreachable.err(l.reason)
 }
 

@@ -58,7 +58,8 @@ type Candidates struct {
 // on other graphs, and for options that name no dimension.
 func NewCandidates(p *Problem, w WildRule) (*Candidates, error) {
 	if p.Torus == nil {
-		return nil, fmt.Errorf("%w: wild-first routing is for tori and meshes; \"shortest\" serves any graph", ErrUnserved)
+		return nil, fmt.Errorf("%w: wild-first routing is for tori and meshes; \"shortest\" serves any graph",
+			ErrUnserved)
 	}
 	order, err := dimOrder(p.Torus, w.Order, func() []int { return sandwich(p) })
 	if err != nil {
@@ -119,7 +120,9 @@ func (c *Candidates) Paths(f engine.Flow) [][]engine.Step {
 	var paths [][]engine.Step
 	var vectorBuffer [32]int16
 	var stepBuffer [64]engine.Step // avoids an allocation
-	vectors, hasDown := c.orderedVectors(f.Src, f.Dst, vectorBuffer[:0], c.rule.Free), false
+	vectors := c.orderedVectors(f.Src, f.Dst, vectorBuffer[:0], c.rule.Free)
+
+	hasDown := false
 	for k := 0; k < len(vectors); k += len(z.Dims) {
 		path := z.appendSteps(vectors[k:k+len(z.Dims)], stepBuffer[:0])
 		if !z.isPathUp(f.Src, path) {
@@ -177,7 +180,14 @@ func (c *Candidates) SetChannels(from int32, path []engine.Step) {
 // assigner assigns the ports that choose returns for one flow of each class. Classes are defined by
 // Problem.Symmetry(every).
 func (c *Candidates) assigner(p *Problem, every int, choose func(f engine.Flow) []engine.Step) *pathAssigner {
-	return &pathAssigner{geometry: c.geometry, problem: p, symmetry: p.Symmetry(every), choose: choose, reason: reasonNoCandidate, usesSegments: true}
+	return &pathAssigner{
+		geometry:     c.geometry,
+		problem:      p,
+		symmetry:     p.Symmetry(every),
+		choose:       choose,
+		reason:       reasonNoCandidate,
+		usesSegments: true,
+	}
 }
 
 // labels returns the orders of dimensions as labels of a decision.
@@ -211,11 +221,13 @@ func (c *Candidates) orderedVectors(a, b int32, into []int16, free bool) []int16
 func (c *Candidates) isDetour(from int32, v []int16) bool {
 	for d, hops := range v {
 		if size := c.geometry.Dims[d]; c.geometry.isTwisted[d] {
-			if x := c.geometry.Coord(from, d); int(hops) >= size && x == 0 || int(-hops) >= size && x == size-1 {
+			if x := c.geometry.Coord(from, d); int(hops) >= size && x == 0 ||
+				int(-hops) >= size && x == size-1 {
 				return true
 			}
 		}
 	}
+
 	return false
 }
 
@@ -232,6 +244,7 @@ func (c *Candidates) takeWildHops(node int32, wild []int8, path []engine.Step, f
 		if sign < 0 {
 			port++
 		}
+
 		if z.isTwisted[d] && !free {
 			if x := z.Coord(node, d); sign > 0 && x < z.Dims[d]-2 || sign < 0 && x > 1 {
 				return -1, path
@@ -260,6 +273,7 @@ func (c *Candidates) revisits(from int32, path []engine.Step) bool {
 		}
 		visited = append(visited, from)
 	}
+
 	return false
 }
 

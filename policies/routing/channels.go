@@ -61,10 +61,12 @@ func (z *geometry) setChannels(from int32, path []engine.Step, segments bool) {
 func (z *geometry) countWild(path []engine.Step) int {
 	i := len(path) - 1
 	for ; i > 0; i-- {
-		a, b := path[i-1].Port()/2, path[i].Port()/2
+		a := path[i-1].Port() / 2
+		b := path[i].Port() / 2
 		if path[i-1].Port() != path[i].Port() && slices.Index(z.order, a) >= slices.Index(z.order, b) {
 			break
 		}
 	}
+
 	return max(i, 0)
 }

@@ -34,6 +34,7 @@ func (r DimensionOrder) Route(ctx context.Context, p *Problem, _ Options) (*Deci
 	if err != nil {
 		return nil, err
 	}
+
 	d := &Decision{Paths: paths, Labels: map[string]string{"order": dimString(l.geometry.order)}}
 	if l.geometry.vectorsBySource == nil { // otherwise a path of another kind may be shorter
 		hops := int64(0)
@@ -61,14 +62,19 @@ func (r DimensionOrder) assigner(p *Problem, _ uint64) (*Candidates, *pathAssign
 	}
 	var vectors []int16
 	path := []engine.Step{}
-	return nil, &pathAssigner{geometry: z, problem: p, reason: "links that are down are on the dimension-ordered path", choose: func(f engine.Flow) []engine.Step {
-		vectors = z.shortestVectors(f.Src, f.Dst, vectors[:0])
-		path = z.appendSteps(z.breakTie(f, vectors), path[:0])
-		if z.linksDown > 0 && !z.isPathUp(f.Src, path) {
-			return nil
-		}
-		return path
-	}}, nil
+	return nil, &pathAssigner{
+		geometry: z,
+		problem:  p,
+		reason:   "links that are down are on the dimension-ordered path",
+		choose: func(f engine.Flow) []engine.Step {
+			vectors = z.shortestVectors(f.Src, f.Dst, vectors[:0])
+			path = z.appendSteps(z.breakTie(f, vectors), path[:0])
+			if z.linksDown > 0 && !z.isPathUp(f.Src, path) {
+				return nil
+			}
+			return path
+		},
+	}, nil
 }
 
 // breakTie returns the vector that the tie-breaking rule selects for a flow.
@@ -107,6 +113,7 @@ func (z *geometry) goesUp(f engine.Flow, dim int) bool {
 			}
 		}
 	}
+
 	return sum%2 == 0
 }
 
@@ -153,7 +160,8 @@ func (p *Problem) validate() error {
 
 	for i, f := range p.Flows {
 		if f.Src < 0 || f.Dst < 0 || f.Src >= p.Network.Nodes || f.Dst >= p.Network.Nodes {
-			return fmt.Errorf("routing: flow %d from node %d to %d; want nodes below %d", i, f.Src, f.Dst, p.Network.Nodes)
+			return fmt.Errorf("routing: flow %d from node %d to %d; want nodes below %d", i, f.Src, f.Dst,
+				p.Network.Nodes)
 		}
 	}
 

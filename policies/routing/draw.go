@@ -41,7 +41,13 @@ func (p *Problem) routePerPacket(ctx context.Context, byRoutes bool) (*Decision,
 	if err != nil {
 		return nil, err
 	}
-	s := &engine.NextHops{Degree: g.degree, Link: make([]int32, len(g.link)), To: make([]int32, len(g.link)), Hops: make([][]uint16, g.nodes)}
+	s := &engine.NextHops{
+		Degree: g.degree,
+		Link:   make([]int32, len(g.link)),
+		To:     make([]int32, len(g.link)),
+		Hops:   make([][]uint16, g.nodes),
+	}
+
 	for k, l := range g.link {
 		s.Link[k], s.To[k] = -1, -1
 		if l >= 0 && p.Network.Links[l].Rate > 0 {
@@ -53,7 +59,10 @@ func (p *Problem) routePerPacket(ctx context.Context, byRoutes bool) (*Decision,
 		s.Weight = make([][]float32, g.nodes)
 	}
 
-	z, paths, entries, hops := newDestinationTree(g), make([]float64, g.nodes), 0, int64(0)
+	z := newDestinationTree(g)
+	paths := make([]float64, g.nodes)
+	entries := 0
+	hops := int64(0)
 
 	// A destination has one table of hops, which the first flow to it fills.
 	if err := z.visitByDestination(ctx, p, func(_ int32, f engine.Flow) error {

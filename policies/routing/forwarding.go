@@ -50,7 +50,15 @@ func Compile(n *engine.Network, flows []engine.Flow, paths *engine.Paths) (*Forw
 	if paths.Spread != nil {
 		return nil, errors.New("routing: packets draw their next link; want paths with one port per destination and tag")
 	}
-	z := &Forwarding{Nodes: n.Nodes, degree: paths.Degree, link: paths.Link, linkEnd: make([]int32, len(n.Links)), table: make([][]engine.Step, n.Nodes), flows: flows}
+	z := &Forwarding{
+		Nodes:   n.Nodes,
+		degree:  paths.Degree,
+		link:    paths.Link,
+		linkEnd: make([]int32, len(n.Links)),
+		table:   make([][]engine.Step, n.Nodes),
+		flows:   flows,
+	}
+
 	for i, l := range n.Links {
 		z.linkEnd[i] = l.To
 	}
@@ -68,7 +76,14 @@ func Compile(n *engine.Network, flows []engine.Flow, paths *engine.Paths) (*Forw
 	}
 
 	start, byDst := flowsByDestination(int(n.Nodes), flows)
-	c := tableCompiler{tables: z, paths: paths, chipEntries: make([]int64, n.Nodes), lastPath: make([]int64, n.Nodes), emptyTable: slices.Repeat([]engine.Step{engine.Arrived}, int(n.Nodes))}
+	c := tableCompiler{
+		tables:      z,
+		paths:       paths,
+		chipEntries: make([]int64, n.Nodes),
+		lastPath:    make([]int64, n.Nodes),
+		emptyTable:  slices.Repeat([]engine.Step{engine.Arrived}, int(n.Nodes)),
+	}
+
 	for dst := range n.Nodes {
 		if err := c.compileDestination(dst, byDst[start[dst]:start[dst+1]]); err != nil {
 			return nil, err
@@ -197,7 +212,8 @@ func (z *Forwarding) WriteCSV(out io.Writer) error {
 			table := z.table[dst]
 			for tag := 0; tag*int(z.Nodes) < len(table); tag++ {
 				if s := table[tag*int(z.Nodes)+int(node)]; s != engine.Arrived {
-					if _, err := fmt.Fprintf(b, "%d,%d,%d,%d,%d,%d\n", node, dst, tag, s.Port(), s.Channel(), z.linkEnd[z.link[int(node)*z.degree+s.Port()]]); err != nil {
+					if _, err := fmt.Fprintf(b, "%d,%d,%d,%d,%d,%d\n", node, dst, tag, s.Port(), s.Channel(),
+						z.linkEnd[z.link[int(node)*z.degree+s.Port()]]); err != nil {
 						return err
 					}
 				}
@@ -222,5 +238,6 @@ func (z *Forwarding) WriteTags(out io.Writer) error {
 			}
 		}
 	}
+
 	return b.Flush()
 }

@@ -51,11 +51,22 @@ func newGeometry(p *Problem, order []int) (*geometry, error) {
 	}
 	degree, link := t.Ports()
 	if degree > engine.MaxPort+1 {
-		return nil, fmt.Errorf("%w: %d dimensions; want at most %d", ErrUnserved, len(t.Dims), (engine.MaxPort+1)/2)
+		return nil, fmt.Errorf("%w: %d dimensions; want at most %d", ErrUnserved, len(t.Dims),
+			(engine.MaxPort+1)/2)
 	}
 
-	z := &geometry{Torus: t, degree: degree, link: link, order: order, isTwisted: make([]bool, len(t.Dims)), hasTwoChannels: true}
-	z.neighbour, z.isWrap, z.isUp = make([]int32, len(link)), make([]bool, len(link)), make([]bool, len(link))
+	z := &geometry{
+		Torus:          t,
+		degree:         degree,
+		link:           link,
+		order:          order,
+		isTwisted:      make([]bool, len(t.Dims)),
+		hasTwoChannels: true,
+	}
+
+	z.neighbour = make([]int32, len(link))
+	z.isWrap = make([]bool, len(link))
+	z.isUp = make([]bool, len(link))
 	for i, l := range link {
 		if z.neighbour[i] = -1; l < 0 {
 			continue
@@ -101,6 +112,7 @@ func (z *geometry) shortestVectors(a, b int32, into []int16) []int16 {
 			}
 		}
 		return into
+
 	case z.vectorsBySource != nil:
 		row := z.vectorsBySource[a].Load()
 		if row == nil {
@@ -116,7 +128,8 @@ func (z *geometry) shortestVectors(a, b int32, into []int16) []int16 {
 	dims, first := len(z.Dims), len(into)
 	into = slices.Grow(into, dims)[:first+dims]
 	for d, size := range z.Dims {
-		delta, half := z.Coord(b, d)-z.Coord(a, d), -1
+		delta := z.Coord(b, d) - z.Coord(a, d)
+		half := -1
 		if !z.Open[d] {
 			if delta > size/2 {
 				delta -= size
@@ -168,6 +181,7 @@ func (z *geometry) searchVectors(from int32) *vectorTable {
 				}
 				vectors[node] = append(vectors[node], v...)
 			}
+
 			return
 		}
 
@@ -216,6 +230,7 @@ func (z *geometry) appendSteps(v []int16, into []engine.Step) []engine.Step {
 			into = append(into, engine.MakeStep(port, 0))
 		}
 	}
+
 	return into
 }
 
@@ -228,5 +243,6 @@ func (z *geometry) isPathUp(from int32, path []engine.Step) bool {
 		}
 		from = z.neighbour[i]
 	}
+
 	return true
 }

@@ -32,7 +32,12 @@ func (p *Problem) MakespanBound(ctx context.Context, split bool) (engine.Time, e
 // transfers are its jobs, and dependencies order the jobs (see flow.Evaluator.Bound). Each
 // element of lengths, indexed by orbit, is such a machine. So are lengths of 1, and the links out
 // of each node and into each node. Each link must be an orbit of its own.
-func (in *routeInstance) makespanBound(ctx context.Context, p *Problem, split bool, lengths ...[]float64) (engine.Time, error) {
+func (in *routeInstance) makespanBound(
+	ctx context.Context,
+	p *Problem,
+	split bool,
+	lengths ...[]float64,
+) (engine.Time, error) {
 	lengths = append(lengths, slices.Repeat([]float64{1}, in.numOrbits))
 	firstLength := int32(2 * in.nodes) // index of the first machine of lengths; nodes have two machines each
 	m := &engine.Network{Nodes: int32(in.nodes), Links: make([]engine.Link, int(firstLength)+len(lengths))}
@@ -57,6 +62,7 @@ func (in *routeInstance) makespanBound(ctx context.Context, p *Problem, split bo
 	for _, f := range in.pairs {
 		distances[f] = make([]float64, len(lengths))
 	}
+
 	for s, src := range in.sources {
 		if err := ctx.Err(); err != nil {
 			return 0, err
@@ -74,13 +80,18 @@ func (in *routeInstance) makespanBound(ctx context.Context, p *Problem, split bo
 			if !split {
 				r.FlowCap[id] = fastest[z.Src] / float64(max(1, z.Flows))
 			}
-			r.Uses = append(r.Uses, engine.Use{Resource: z.Src, Weight: 1}, engine.Use{Resource: int32(in.nodes) + z.Dst, Weight: 1})
+			r.Uses = append(r.Uses, engine.Use{
+				Resource: z.Src,
+				Weight:   1,
+			}, engine.Use{Resource: int32(in.nodes) + z.Dst, Weight: 1})
+
 			for k, w := range dist {
 				if w > 0 {
 					r.Uses = append(r.Uses, engine.Use{Resource: firstLength + int32(k), Weight: w})
 				}
 			}
 		}
+
 		r.Start[id+1] = int32(len(r.Uses))
 	}
 

@@ -63,8 +63,21 @@ func (m Multipath) Route(ctx context.Context, p *Problem, o Options) (*Decision,
 		}
 	}
 
-	paths := &engine.Paths{Degree: g.degree, Link: g.link, Class: make([]int32, len(reduced.Flows)), First: []int32{0}}
-	sampler := pathSampler{options: m, tree: newDestinationTree(g), paths: paths, selector: &nextHopSelector{rule: ruleUniform}, seed: o.Seed}
+	paths := &engine.Paths{
+		Degree: g.degree,
+		Link:   g.link,
+		Class:  make([]int32, len(reduced.Flows)),
+		First:  []int32{0},
+	}
+
+	sampler := pathSampler{
+		options:  m,
+		tree:     newDestinationTree(g),
+		paths:    paths,
+		selector: &nextHopSelector{rule: ruleUniform},
+		seed:     o.Seed,
+	}
+
 	dst, hops := int32(-1), int64(0)
 	err = sampler.tree.visitByDestination(ctx, &reduced, func(i int32, f engine.Flow) error {
 		if f.Dst != dst && m.Split != PerHop {
@@ -74,7 +87,8 @@ func (m Multipath) Route(ctx context.Context, p *Problem, o Options) (*Decision,
 		paths.Class[i] = int32(len(paths.First) - 1)
 		hops += sampler.tree.hops(f.Src)
 		if len(paths.Step) > maxRouteSteps {
-			return fmt.Errorf("%w: the paths have more than %d hops; want fewer paths per pair", ErrUnserved, maxRouteSteps)
+			return fmt.Errorf("%w: the paths have more than %d hops; want fewer paths per pair", ErrUnserved,
+				maxRouteSteps)
 		}
 		return sampler.add(f)
 	})
@@ -116,11 +130,14 @@ type pathSampler struct {
 
 // add appends the paths of a flow as the next class.
 func (s *pathSampler) add(f engine.Flow) error {
-	s.results, s.shares, s.path = s.results[:0], s.shares[:0], s.path[:0]
+	s.results = s.results[:0]
+	s.shares = s.shares[:0]
+	s.path = s.path[:0]
 
 	// If there are more paths than wanted, they are drawn.
 	if !s.listPaths(f.Src, f.Dst, 1) {
-		s.results, s.shares = s.results[:0], s.shares[:0]
+		s.results = s.results[:0]
+		s.shares = s.shares[:0]
 		s.random.Seed(s.seed^multipathStream, uint64(f.Src)<<32|uint64(f.Dst))
 		for range maxDrawsPerPath * s.options.Routes {
 			if s.drawPath(f); len(s.results) == s.options.Routes {
@@ -135,7 +152,8 @@ func (s *pathSampler) add(f engine.Flow) error {
 	}
 	for i, path := range s.results {
 		if len(s.paths.Step)+len(path) >= math.MaxInt32 {
-			return fmt.Errorf("routing: the paths have more than %d steps; want fewer than %d paths per pair", math.MaxInt32, s.options.Routes)
+			return fmt.Errorf("routing: the paths have more than %d steps; want fewer than %d paths per pair",
+				math.MaxInt32, s.options.Routes)
 		}
 		s.paths.Add(path...)
 		s.paths.Share = append(s.paths.Share, s.shares[i]/sum)
@@ -166,6 +184,7 @@ func (s *pathSampler) listPaths(node, dst int32, share float64) bool {
 	if s.options.Split == PerHop {
 		share /= float64(end - start)
 	}
+
 	ok := true
 	for i := start; ok && i < end; i++ {
 		k := s.arcs[i]
@@ -191,13 +210,15 @@ func (s *pathSampler) drawPath(f engine.Flow) {
 		} else {
 			k = s.selector.arcs[s.selector.pickArc(node, u)]
 		}
+
 		path = append(path, s.tree.net.step(k))
 		node = s.tree.net.out.To[k]
 	}
 
 	s.path, s.arcs = path[:0], s.arcs[:0]
 	if !slices.ContainsFunc(s.results, func(known []engine.Step) bool { return slices.Equal(known, path) }) {
-		s.results, s.shares = append(s.results, slices.Clone(path)), append(s.shares, share)
+		s.results = append(s.results, slices.Clone(path))
+		s.shares = append(s.shares, share)
 	}
 }
 
@@ -232,7 +253,11 @@ func (m wildMultipath) Route(ctx context.Context, p *Problem, o Options) (*Decis
 		paths.First = append(paths.First, int32(len(paths.Start)))
 	}
 
-	return &Decision{Paths: paths, Metrics: map[string]float64{"walks": float64(len(paths.Start))}, Labels: c.labels()}, nil
+	return &Decision{
+		Paths:   paths,
+		Metrics: map[string]float64{"walks": float64(len(paths.Start))},
+		Labels:  c.labels(),
+	}, nil
 }
 
 // assigner prepares paths that consist of all candidates of a flow, separated by engine.Arrived.

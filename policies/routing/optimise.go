@@ -75,6 +75,7 @@ func (o Optimised) withDefaults(p *Problem, in *routeInstance) Optimised {
 			o.Budget = max(o.Budget, 200*int64(len(in.pairs)))
 		}
 	}
+
 	return o
 }
 
@@ -122,7 +123,16 @@ func (o Optimised) Route(ctx context.Context, p *Problem, options Options) (*Dec
 
 	// Optimise the problem of the canonical fault, then translate the paths back.
 	q, shift := p.canonical()
-	r := &optimiser{Optimised: o, wild: options.wildFirst(), options: options, problem: q, given: p, symmetry: q.Symmetry(1), seed: options.Seed}
+	r := &optimiser{
+		Optimised: o,
+		wild:      options.wildFirst(),
+		options:   options,
+		problem:   q,
+		given:     p,
+		symmetry:  q.Symmetry(1),
+		seed:      options.Seed,
+	}
+
 	if err := r.solve(ctx); err != nil {
 		return nil, err
 	}
@@ -130,8 +140,17 @@ func (o Optimised) Route(ctx context.Context, p *Problem, options Options) (*Dec
 	if err != nil {
 		return nil, err
 	}
-	d := &Decision{Paths: w, Bound: r.result.Bound, BoundModel: ModelAnyPaths, BoundSplit: r.result.Split, Metrics: r.result.Metrics, Labels: r.result.Labels}
-	d.MakespanBound, d.MakespanBoundSplit = r.result.Least, r.result.LeastSplit
+	d := &Decision{
+		Paths:      w,
+		Bound:      r.result.Bound,
+		BoundModel: ModelAnyPaths,
+		BoundSplit: r.result.Split,
+		Metrics:    r.result.Metrics,
+		Labels:     r.result.Labels,
+	}
+
+	d.MakespanBound = r.result.Least
+	d.MakespanBoundSplit = r.result.LeastSplit
 	d.Metrics, d.Labels = maps.Clone(d.Metrics), maps.Clone(d.Labels)
 	if p.Graph == nil { // otherwise the choice minimises the end of the graph, not the load
 		if err := o.useBetterRouter(ctx, p, options, d); err != nil {

@@ -28,7 +28,14 @@ const maxLength = 1 << 24
 
 // newDualBound returns a bound without lengths.
 func newDualBound(in *routeInstance) *dualBound {
-	b := &dualBound{in: in, tree: newStateTree(in.unrestricted()), capacity: make([]float64, in.numOrbits), length: make([]float64, in.numOrbits), nodesPerSource: 1}
+	b := &dualBound{
+		in:             in,
+		tree:           newStateTree(in.unrestricted()),
+		capacity:       make([]float64, in.numOrbits),
+		length:         make([]float64, in.numOrbits),
+		nodesPerSource: 1,
+	}
+
 	for _, o := range in.orbit {
 		if o >= 0 {
 			b.capacity[o] += 1 / in.perUnit(o)
@@ -50,7 +57,8 @@ func (b *dualBound) tryLengths(ctx context.Context, length []float64, onlyContra
 	if longest == 0 {
 		return false
 	}
-	rounded, sum := make([]float64, len(length)), 0.0
+	rounded := make([]float64, len(length))
+	sum := 0.0
 	for o, l := range length {
 		rounded[o] = math.Round(l / longest * maxLength)
 		sum += rounded[o] * b.capacity[o]
@@ -109,7 +117,9 @@ func (b *dualBound) trySimpleLengths(ctx context.Context, shortest *candidatePat
 }
 
 // lowerBound returns the bound for loads that are sums of demands.
-func (b *dualBound) lowerBound() float64 { return b.in.roundUp(max(b.value, b.packing), b.demandUnit) }
+func (b *dualBound) lowerBound() float64 {
+	return b.in.roundUp(max(b.value, b.packing), b.demandUnit)
+}
 
 // useBound takes over the bound that an equilibration has proved.
 func (b *dualBound) useBound(ctx context.Context, spread *equilibration) {
@@ -139,6 +149,7 @@ func (b *dualBound) halfCuts(d int) (all [][]float64) {
 					cut[o] = 1
 				}
 			}
+
 			all = append(all, cut)
 		}
 	}
@@ -158,13 +169,15 @@ func (b *dualBound) cuts() (all [][]float64) {
 	// In each dimension: all links (aligned), and the links next to links that are down (across).
 	for d := range symmetry.Torus.Dims {
 		hasDown := make([]bool, 2*symmetry.Torus.Dims[d]) // a link across the plane is down; indexed by 2*coordinate, +1 for the downward port
-		aligned, across := make([]float64, b.in.numOrbits), make([]float64, b.in.numOrbits)
+		aligned := make([]float64, b.in.numOrbits)
+		across := make([]float64, b.in.numOrbits)
 		for _, afterDown := range []bool{false, true} {
 			for k, l := range b.in.link {
 				if l < 0 || k%b.in.degree/2 != d {
 					continue
 				}
-				index, o := 2*symmetry.Torus.Coord(int32(k/b.in.degree), d)+k%2, b.in.orbit[k]
+				index := 2*symmetry.Torus.Coord(int32(k/b.in.degree), d) + k%2
+				o := b.in.orbit[k]
 				switch {
 				case o < 0:
 					hasDown[index] = true
@@ -188,6 +201,7 @@ func (b *dualBound) cuts() (all [][]float64) {
 					half[o] = 1
 				}
 			}
+
 			cuts = append(cuts, half)
 		}
 

@@ -38,6 +38,7 @@ func (r *optimiser) cacheKey() (string, error) {
 		From, To, Channels int32
 		Rate               float64
 	}
+
 	type task struct {
 		engine.Task
 		After []engine.Edge
@@ -62,15 +63,25 @@ func (r *optimiser) cacheKey() (string, error) {
 		Uniform       bool
 		Flows         []engine.Flow
 		Demand        []float64
-	}{Version: cacheVersion, Seed: r.seed, Options: r.Optimised, Wild: r.wild, Nodes: p.Network.Nodes, Uniform: p.Uniform()}
+	}{
+		Version: cacheVersion,
+		Seed:    r.seed,
+		Options: r.Optimised,
+		Wild:    r.wild,
+		Nodes:   p.Network.Nodes,
+		Uniform: p.Uniform(),
+	}
 
 	inputs.Options.Cache = ""
 	if t := p.Torus; t != nil {
-		inputs.Dims, inputs.Open, inputs.Shift = t.Dims, t.Open, t.Shift
+		inputs.Dims = t.Dims
+		inputs.Open = t.Open
+		inputs.Shift = t.Shift
 	}
 	if p.RatesDiffer() {
 		inputs.Rate = p.referenceRate()
 	}
+
 	for _, l := range p.Network.Links {
 		if inputs.Rate == 0 && l.Rate > 0 {
 			l.Rate = 1
@@ -88,7 +99,8 @@ func (r *optimiser) cacheKey() (string, error) {
 	}
 
 	if !inputs.Uniform {
-		inputs.Flows, inputs.Demand = p.Flows, p.Demand
+		inputs.Flows = p.Flows
+		inputs.Demand = p.Demand
 	}
 	h := sha256.New()
 	if err := json.NewEncoder(h).Encode(inputs); err != nil {
@@ -98,7 +110,9 @@ func (r *optimiser) cacheKey() (string, error) {
 }
 
 // cacheFile returns the name of the file for a key.
-func (r *optimiser) cacheFile(key string) string { return filepath.Join(r.Cache, "routes-"+key[:32]) }
+func (r *optimiser) cacheFile(key string) string {
+	return filepath.Join(r.Cache, "routes-"+key[:32])
+}
 
 // maxCacheBytes limits the size of a cached choice that is read.
 const maxCacheBytes = 1 << 30

@@ -12,7 +12,8 @@ func (p *Problem) canonical() (*Problem, int32) {
 		return p, 0
 	}
 	degree, link := t.Ports()
-	var down []int32                     // ports that are down, node*degree+port
+	var down []int32 // ports that are down, node*degree+port
+
 	hasDown := make([]bool, len(t.Dims)) // indexed by dimension
 	for k, l := range link {
 		if int(l) >= len(p.Network.Links) {
@@ -28,7 +29,9 @@ func (p *Problem) canonical() (*Problem, int32) {
 		return p, 0
 	}
 	shift := int32(0)
-	minimal, moved := slices.Clone(down), make([]int32, len(down))
+	minimal := slices.Clone(down)
+	moved := make([]int32, len(down))
+
 	var units []int32 // unit translations along dimensions without failed links
 	for d, has := range hasDown {
 		if to, ok := t.Next(0, d, true); ok && !has {

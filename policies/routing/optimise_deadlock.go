@@ -33,7 +33,15 @@ func newCycleBreaker(r *optimiser) *cycleBreaker {
 	in := r.in
 	fan := in.degree * channelsPerLink
 	n := in.nodes * fan * fan
-	a := &cycleBreaker{in: in, rules: r.rules, channelsPerNode: fan, isBanned: make([]bool, n), isRequired: make([]bool, n), useCount: make([]int32, n)}
+	a := &cycleBreaker{
+		in:              in,
+		rules:           r.rules,
+		channelsPerNode: fan,
+		isBanned:        make([]bool, n),
+		isRequired:      make([]bool, n),
+		useCount:        make([]int32, n),
+	}
+
 	a.orbit = make([][]int32, len(r.symmetry.Sources))
 	for node, o := range r.symmetry.Orbit {
 		a.orbit[o] = append(a.orbit[o], int32(node))
@@ -66,8 +74,10 @@ func (a *cycleBreaker) pathDependencies(pair engine.Flow, steps []engine.Step) [
 // nextChannel returns the channel that a dependency leads to.
 func (a *cycleBreaker) nextChannel(dep int32) int32 {
 	channel := dep / int32(a.channelsPerNode)
-	node, port := channel/int32(a.channelsPerNode), channel%int32(a.channelsPerNode)/channelsPerLink
-	return a.rules.geometry.neighbour[int(node)*a.in.degree+int(port)]*int32(a.channelsPerNode) + dep%int32(a.channelsPerNode)
+	node := channel / int32(a.channelsPerNode)
+	port := channel % int32(a.channelsPerNode) / channelsPerLink
+	return a.rules.geometry.neighbour[int(node)*a.in.degree+int(port)]*int32(a.channelsPerNode) +
+		dep%int32(a.channelsPerNode)
 }
 
 // countUses counts the chosen paths with each dependency.
@@ -84,7 +94,8 @@ func (a *cycleBreaker) countUses(s *pathAssignmentSearch) {
 // and returns the number of bans. It returns false if all dependencies of a cycle are required.
 func (a *cycleBreaker) breakCycles() (int, bool) {
 	channels := a.in.nodes * a.channelsPerNode
-	state, next := make([]uint8, channels), make([]int32, channels)
+	state := make([]uint8, channels)
+	next := make([]int32, channels)
 	var path []int32 // dependencies from the root of the search
 	for broken := 0; ; broken++ {
 		clear(state)
@@ -147,6 +158,7 @@ func (a *cycleBreaker) findCycle(state []uint8, next []int32, path *[]int32) []i
 						return stack[i:]
 					}
 				}
+
 			case 0:
 				stack = append(stack, dep)
 				state[to], next[to] = open, 0
@@ -164,11 +176,15 @@ func (a *cycleBreaker) findCycle(state []uint8, next []int32, path *[]int32) []i
 // returns nil and the first such pair, otherwise -1.
 func (a *cycleBreaker) restrict(c *candidatePaths, allowed func(dep int32) bool) (*candidatePaths, int32) {
 	out := *c
-	out.first, out.last, out.next = slices.Clone(c.first), slices.Clone(c.last), slices.Clone(c.next)
+	out.first = slices.Clone(c.first)
+	out.last = slices.Clone(c.last)
+	out.next = slices.Clone(c.next)
 	for i := range out.first {
 		last := int32(-1)
 		for k := c.first[i]; k >= 0; k = c.next[k] {
-			if slices.ContainsFunc(a.pathDependencies(a.in.pairs[i], c.pathSteps(k)), func(d int32) bool { return !allowed(d) }) {
+			if slices.ContainsFunc(a.pathDependencies(a.in.pairs[i], c.pathSteps(k)), func(d int32) bool {
+				return !allowed(d)
+			}) {
 				continue
 			}
 			if last < 0 {
@@ -178,6 +194,7 @@ func (a *cycleBreaker) restrict(c *candidatePaths, allowed func(dep int32) bool)
 			}
 			last = k
 		}
+
 		if last < 0 {
 			return nil, int32(i)
 		}
@@ -193,7 +210,11 @@ func (a *cycleBreaker) restrict(c *candidatePaths, allowed func(dep int32) bool)
 // In each round it bans a dependency of each cycle and moves the pairs that have it. When no
 // cycle is left, it keeps the candidates whose dependencies follow a topological order of the
 // channels.
-func (a *cycleBreaker) makeAcyclic(ctx context.Context, s *pathAssignmentSearch, c *candidatePaths) (*candidatePaths, error) {
+func (a *cycleBreaker) makeAcyclic(
+	ctx context.Context,
+	s *pathAssignmentSearch,
+	c *candidatePaths,
+) (*candidatePaths, error) {
 	s.path = append(s.path[:0], s.best...)
 	for range 200 { // rounds of bans
 		if err := ctx.Err(); err != nil {
@@ -212,7 +233,9 @@ func (a *cycleBreaker) makeAcyclic(ctx context.Context, s *pathAssignmentSearch,
 		var remaining *candidatePaths
 		for {
 			var blocked int32
-			if remaining, blocked = a.restrict(c, func(d int32) bool { return !a.isBanned[d] || a.isRequired[d] }); remaining != nil {
+			if remaining, blocked = a.restrict(c, func(d int32) bool {
+				return !a.isBanned[d] || a.isRequired[d]
+			}); remaining != nil {
 				break
 			}
 			a.require(blocked, c)
@@ -225,7 +248,9 @@ func (a *cycleBreaker) makeAcyclic(ctx context.Context, s *pathAssignmentSearch,
 	if position == nil {
 		return nil, nil
 	}
-	remaining, blocked := a.restrict(c, func(d int32) bool { return position[d/int32(a.channelsPerNode)] < position[a.nextChannel(d)] })
+	remaining, blocked := a.restrict(c, func(d int32) bool {
+		return position[d/int32(a.channelsPerNode)] < position[a.nextChannel(d)]
+	})
 	if blocked >= 0 {
 		return nil, nil
 	}
@@ -256,7 +281,8 @@ func (a *cycleBreaker) require(pair int32, c *candidatePaths) {
 // topologicalOrder returns the position of each channel such that used dependencies lead to
 // higher positions; nil if there is a cycle.
 func (a *cycleBreaker) topologicalOrder() []int32 {
-	channels, fan := a.in.nodes*a.channelsPerNode, int32(a.channelsPerNode)
+	channels := a.in.nodes * a.channelsPerNode
+	fan := int32(a.channelsPerNode)
 	before := make([]int32, channels)
 	for d, n := range a.useCount {
 		if n > 0 {
@@ -264,7 +290,8 @@ func (a *cycleBreaker) topologicalOrder() []int32 {
 		}
 	}
 
-	position, queue := make([]int32, channels), make([]int32, 0, channels)
+	position := make([]int32, channels)
+	queue := make([]int32, 0, channels)
 	for c, n := range before {
 		if n == 0 {
 			queue = append(queue, int32(c))

@@ -39,13 +39,24 @@ type equilibration struct {
 // graph.
 func newEquilibration(in *routeInstance, graph *stateGraph, s *pathAssignmentSearch) *equilibration {
 	n := in.numOrbits
-	x := &equilibration{pathFinder: newPathFinder(in, graph), candidates: newCandidatePaths(len(in.pairs)), maxDemand: maxOf(in.demand)}
-	x.load, x.length, x.searchLength, x.bestLength, x.net = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]int8, n)
+	x := &equilibration{
+		pathFinder: newPathFinder(in, graph),
+		candidates: newCandidatePaths(len(in.pairs)),
+		maxDemand:  maxOf(in.demand),
+	}
+	x.load = make([]float64, n)
+	x.length = make([]float64, n)
+	x.searchLength = make([]float64, n)
+	x.bestLength = make([]float64, n)
+	x.net = make([]int8, n)
+
 	for i, k := range s.best {
-		x.candidates.orbits, x.candidates.steps = append(x.candidates.orbits, s.candidates.pathOrbits(k)...), append(x.candidates.steps, s.candidates.pathSteps(k)...)
+		x.candidates.orbits, x.candidates.steps = append(x.candidates.orbits,
+			s.candidates.pathOrbits(k)...), append(x.candidates.steps, s.candidates.pathSteps(k)...)
 		x.candidates.add(int32(i))
 		x.amount = append(x.amount, in.demand[i])
 	}
+
 	x.recount()
 	return x
 }
@@ -90,6 +101,7 @@ func (x *equilibration) exchangeAll() {
 				to, minCost = k, sum
 			}
 		}
+
 		for k := c.first[i]; k >= 0; k = c.next[k] {
 			if k != to && x.amount[k] > 0 {
 				x.exchange(k, to)
@@ -110,7 +122,8 @@ func (x *equilibration) cost(path int32, length []float64) float64 {
 // exchange moves demand between two paths until both cost the same. Links of both paths do not
 // change.
 func (x *equilibration) exchange(from, to int32) {
-	a, b := x.candidates.pathOrbits(from), x.candidates.pathOrbits(to)
+	a := x.candidates.pathOrbits(from)
+	b := x.candidates.pathOrbits(to)
 	for _, o := range a {
 		x.net[o]--
 	}
@@ -131,10 +144,13 @@ func (x *equilibration) exchange(from, to int32) {
 			x.net[o] = 0
 			loadPerUnit := n * x.in.perUnit(o)
 			x.crossings = append(x.crossings, crossing{o, loadPerUnit})
+
 			if n < 0 {
-				fromCost, fromSlope = fromCost-n*x.length[o], fromSlope+n*loadPerUnit*x.length[o]
+				fromCost = fromCost - n*x.length[o]
+				fromSlope = fromSlope + n*loadPerUnit*x.length[o]
 			} else {
-				toCost, toSlope = toCost+n*x.length[o], toSlope+n*loadPerUnit*x.length[o]
+				toCost = toCost + n*x.length[o]
+				toSlope = toSlope + n*loadPerUnit*x.length[o]
 			}
 		}
 	}
@@ -210,6 +226,7 @@ func (x *equilibration) addPaths(ctx context.Context) {
 			}
 			d := x.findPath(i, minCost)
 			total += x.in.demand[i] * d
+
 			if d < minCost*(1-minSaving) && len(x.candidates.steps) < maxStoredSteps {
 				if k := x.addPath(x.candidates, i); int(k) == len(x.amount) {
 					x.amount = append(x.amount, 0)
@@ -257,6 +274,7 @@ func (x *equilibration) copyFrom(other *equilibration) {
 				x.amount[path] += a
 			}
 		}
+
 		if firstPath := x.candidates.first[i]; x.amount[firstPath] < x.maxDemand*1e-12 {
 			x.amount[firstPath] = 0 // a rounding error
 		}
@@ -285,7 +303,8 @@ func (x *equilibration) proveBound(ctx context.Context) {
 // run splits demand until the program is solved, the bound equals the maximum load, or rounds or
 // maxArcs (scanned arcs) are used up. It returns the remaining rounds.
 func (x *equilibration) run(ctx context.Context, rounds, maxArcs int) (int, error) {
-	isLarge, numExchanges := x.between != nil, exchangeRounds
+	isLarge := x.between != nil
+	numExchanges := exchangeRounds
 	if x.dual != nil {
 		numExchanges = largeExchangeRounds
 	}
@@ -327,7 +346,8 @@ func (x *equilibration) run(ctx context.Context, rounds, maxArcs int) (int, erro
 			x.setLengths(steepness)
 			x.addPaths(ctx)
 			rounds--
-			x.progress.update(max(1-float64(rounds)/allRounds, math.Log2(steepness/minSteepness)/math.Log2(maxSteepness/minSteepness)))
+			x.progress.update(max(1-float64(rounds)/allRounds,
+				math.Log2(steepness/minSteepness)/math.Log2(maxSteepness/minSteepness)))
 			for range numExchanges {
 				x.exchangeAll()
 			}
@@ -342,7 +362,8 @@ func (x *equilibration) run(ctx context.Context, rounds, maxArcs int) (int, erro
 // still split their demand.
 func (x *equilibration) roundToPaths(s *pathAssignmentSearch) {
 	copy(s.load, x.load)
-	beta, maxLoad := roundingExponent/x.maxDemand, maxOf(x.load)
+	beta := roundingExponent / x.maxDemand
+	maxLoad := maxOf(x.load)
 	for i := range s.path {
 		for k := x.candidates.first[i]; k >= 0; k = x.candidates.next[k] {
 			for _, o := range x.candidates.pathOrbits(k) {

@@ -43,13 +43,15 @@ func (f *pathFinder) startSource(s int, length []float64, hops bool) {
 	default:
 		f.tree.grow(f.in.sources[s], length)
 	}
+
 	f.arcsScanned += len(f.tree.To)
 }
 
 // findPath returns the length of the shortest path of a pair of the current source; at least
 // limit if no path is shorter.
 func (f *pathFinder) findPath(pair int32, limit float64) float64 {
-	p, states := f.in.pairs[pair], int32(f.tree.w.states)
+	p := f.in.pairs[pair]
+	states := int32(f.tree.w.states)
 	if f.isPairwise {
 		d := f.between.Find(p.Src*states, p.Dst*states, (p.Dst+1)*states, f.length, limit)
 		f.arcsScanned += f.between.NumVisited() * len(f.tree.To) / f.tree.Nodes()
@@ -75,7 +77,8 @@ func (f *pathFinder) addPath(candidates *candidatePaths, pair int32) int32 {
 // addPath adds a path to the candidates of a pair and returns its index.
 func (w *stateGraph) addPath(candidates *candidatePaths, pair int32, arcs []int32) int32 {
 	for _, k := range arcs {
-		candidates.orbits, candidates.steps = append(candidates.orbits, w.Class[k]), append(candidates.steps, w.steps[k])
+		candidates.orbits = append(candidates.orbits, w.Class[k])
+		candidates.steps = append(candidates.steps, w.steps[k])
 	}
 	return candidates.add(pair)
 }
@@ -93,5 +96,6 @@ func (w *stateGraph) follow(node int32, steps []engine.Step, into []int32) []int
 		}
 		into, state = append(into, k), w.To[k]
 	}
+
 	return into
 }

@@ -37,7 +37,13 @@ func newRouteInstance(p *Problem, y *Symmetry) (*routeInstance, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &routeInstance{adjacency: g, symmetry: y, orbit: slices.Repeat([]int32{-1}, len(g.link)), hasWholeDemands: true}
+	in := &routeInstance{
+		adjacency:       g,
+		symmetry:        y,
+		orbit:           slices.Repeat([]int32{-1}, len(g.link)),
+		hasWholeDemands: true,
+	}
+
 	in.numberOrbits(p)
 	in.classifyRates(p)
 	in.isAllToAll = p.Uniform()
@@ -62,12 +68,16 @@ func newRouteInstance(p *Problem, y *Symmetry) (*routeInstance, error) {
 			}
 		}
 		slices.SortStableFunc(order, func(a, b int32) int { return int(p.Flows[a].Src - p.Flows[b].Src) })
+
 		for _, i := range order {
-			w, class := 1.0, in.classOf(i, p.Flows[i])
+			w := 1.0
+			class := in.classOf(i, p.Flows[i])
 			if p.Demand != nil {
 				w = p.Demand[i]
 			}
-			in.pairs, in.class, in.demand = append(in.pairs, p.Flows[i]), append(in.class, class), append(in.demand, w)
+			in.pairs = append(in.pairs, p.Flows[i])
+			in.class = append(in.class, class)
+			in.demand = append(in.demand, w)
 			in.hasWholeDemands = in.hasWholeDemands && w == float64(int64(w))
 		}
 	}
@@ -88,6 +98,7 @@ func newRouteInstance(p *Problem, y *Symmetry) (*routeInstance, error) {
 				}
 			}
 		}
+
 		in.isNeighbour[i] = next[f.Dst] == f.Src
 	}
 
@@ -164,10 +175,14 @@ type stateTree struct {
 }
 
 // newStateTree returns an empty tree over a state graph.
-func newStateTree(w *stateGraph) *stateTree { return &stateTree{graph.NewTree(&w.Digraph), w} }
+func newStateTree(w *stateGraph) *stateTree {
+	return &stateTree{graph.NewTree(&w.Digraph), w}
+}
 
 // grow finds the shortest paths from a node.
-func (t *stateTree) grow(node int32, length []float64) { t.Grow(node*int32(t.w.states), length) }
+func (t *stateTree) grow(node int32, length []float64) {
+	t.Grow(node*int32(t.w.states), length)
+}
 
 // nearestState returns the state of a node with the shortest distance; -1 if none is reachable.
 func (t *stateTree) nearestState(node int32) int32 {

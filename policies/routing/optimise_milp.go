@@ -35,7 +35,13 @@ func (r *optimiser) solveMILP(ctx context.Context) error {
 	}
 
 	limit := time.Duration((r.TimeLimit + engine.Nanosecond - 1) / engine.Nanosecond) // rounded up, as 0 means no limit
-	o := milp.Options{Solver: strings.TrimPrefix(r.Solver, "auto"), TimeLimit: limit, Seed: r.seed & (1<<31 - 1), Start: start}
+	o := milp.Options{
+		Solver:    strings.TrimPrefix(r.Solver, "auto"),
+		TimeLimit: limit,
+		Seed:      r.seed & (1<<31 - 1),
+		Start:     start,
+	}
+
 	if in.hasWholeDemands {
 		o.AbsGap = 0.999 // loads are whole numbers
 	}
@@ -54,12 +60,14 @@ func (r *optimiser) solveMILP(ctx context.Context) error {
 				}
 			}
 		}
+
 		s.recount()
 		s.saveBest()
 	}
 
 	if solution.Status == milp.Infeasible {
-		return fmt.Errorf("routing: %s reports an infeasible model, but a choice of paths is known", solution.Solver)
+		return fmt.Errorf("routing: %s reports an infeasible model, but a choice of paths is known",
+			solution.Solver)
 	}
 
 	// With whole loads, the bound can be rounded up.
@@ -87,8 +95,10 @@ func (r *optimiser) milpModel() (*milp.Model, []int) {
 	m.AddColumn(milp.Column{Name: "load", Up: math.Inf(1), Cost: 1})
 	column := make([]int, len(s.candidates.next))
 
-	rows, caps := make([][]milp.Term, in.numOrbits), make([][]milp.Term, in.numOrbits)
-	fixed, neighbours := make([]float64, in.numOrbits), make([]float64, in.numOrbits)
+	rows := make([][]milp.Term, in.numOrbits)
+	caps := make([][]milp.Term, in.numOrbits)
+	fixed := make([]float64, in.numOrbits)
+	neighbours := make([]float64, in.numOrbits)
 	var orbits []int32
 
 	// A binary column per path. Each pair takes one path; the only path of a pair adds constants.
@@ -133,7 +143,10 @@ func (r *optimiser) milpModel() (*milp.Model, []int) {
 
 	// One row per orbit for its load, and one for the neighbours' cap if it can be met.
 	for o := range rows {
-		m.AddRow(fmt.Sprintf("load_o%d", o), milp.AtMost, -fixed[o], append(rows[o], milp.Term{Column: 0, Factor: -1})...)
+		m.AddRow(fmt.Sprintf("load_o%d", o), milp.AtMost, -fixed[o], append(rows[o], milp.Term{
+			Column: 0,
+			Factor: -1,
+		})...)
 		if len(caps[o]) > 0 && s.bestExcess == 0 {
 			m.AddRow(fmt.Sprintf("near_o%d", o), milp.AtMost, float64(s.neighbourCap)-neighbours[o], caps[o]...)
 		}

@@ -12,7 +12,8 @@ import (
 // packing; for one demand it is the demand itself).
 func (in *routeInstance) packingBound() float64 {
 	best := 0.0
-	out, into := make([][]float64, in.nodes), make([][]float64, in.nodes)
+	out := make([][]float64, in.nodes)
+	into := make([][]float64, in.nodes)
 	for i, f := range in.pairs {
 		if in.demand[i] > 0 {
 			out[f.Src] = append(out[f.Src], in.demand[i])
@@ -20,10 +21,12 @@ func (in *routeInstance) packingBound() float64 {
 		}
 	}
 
-	outPerUnit, inPerUnit := make([][]float64, in.nodes), make([][]float64, in.nodes) // load per unit of demand of each link
+	outPerUnit := make([][]float64, in.nodes)
+	inPerUnit := make([][]float64, in.nodes) // load per unit of demand of each link
 	for k, o := range in.unrestricted().Class {
 		from, to := in.out.From[k], in.out.To[k]
-		outPerUnit[from], inPerUnit[to] = append(outPerUnit[from], in.perUnit(o)), append(inPerUnit[to], in.perUnit(o))
+		outPerUnit[from], inPerUnit[to] = append(outPerUnit[from], in.perUnit(o)), append(inPerUnit[to],
+			in.perUnit(o))
 	}
 
 	for a := range in.nodes {
@@ -35,13 +38,15 @@ func (in *routeInstance) packingBound() float64 {
 // nodeCutBound returns a lower bound on the maximum link load that also holds for split pairs. It
 // is the traffic out of a node, or into it, divided by the capacity of all its links.
 func (in *routeInstance) nodeCutBound() float64 {
-	out, into := make([]float64, in.nodes), make([]float64, in.nodes)
+	out := make([]float64, in.nodes)
+	into := make([]float64, in.nodes)
 	for i, f := range in.pairs {
 		out[f.Src] += in.demand[i]
 		into[f.Dst] += in.demand[i]
 	}
 
-	leave, arrive := make([]float64, in.nodes), make([]float64, in.nodes) // number of links, or their relative rates if rates differ
+	leave := make([]float64, in.nodes)
+	arrive := make([]float64, in.nodes) // number of links, or their relative rates if rates differ
 	for k, o := range in.unrestricted().Class {
 		leave[in.out.From[k]] += 1 / in.perUnit(o)
 		arrive[in.out.To[k]] += 1 / in.perUnit(o)
@@ -78,6 +83,7 @@ func binPacking(demand, perUnit []float64) float64 {
 			}
 			return bound * perUnit[0]
 		}
+
 		for q := 0; q*links < len(demand); q++ { // of the q*links+1 largest demands, q+1 share a link
 			sum := 0.0
 			for _, d := range demand[q*links-q : q*links+1] {
@@ -85,6 +91,7 @@ func binPacking(demand, perUnit []float64) float64 {
 			}
 			bound = max(bound, sum)
 		}
+
 		return bound * perUnit[0]
 	}
 
@@ -120,6 +127,7 @@ func (in *routeInstance) demandUnit() (unit float64) {
 			unit, d = d, math.Abs(math.Remainder(unit, d))
 		}
 	}
+
 	return unit
 }
 

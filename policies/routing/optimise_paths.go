@@ -42,7 +42,8 @@ func (r *optimiser) translatedPaths(p *Problem, shift int32) (*engine.Paths, err
 			if shift != 0 {
 				f = engine.Flow{Src: p.Torus.Subtract(f.Src, shift), Dst: p.Torus.Subtract(f.Dst, shift)}
 			}
-			class, src = in.classOf(class, f), f.Src
+			class = in.classOf(class, f)
+			src = f.Src
 		}
 
 		path = append(path[:0], r.result.Routes[class]...)

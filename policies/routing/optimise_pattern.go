@@ -18,7 +18,9 @@ const (
 // these flows.
 func (o Optimised) routeAllToAll(ctx context.Context, p *Problem, options Options) (*Decision, error) {
 	all := *p
-	all.Flows, all.Demand, all.Graph = nil, nil, nil
+	all.Flows = nil
+	all.Demand = nil
+	all.Graph = nil
 	index := make(map[engine.Flow]int32)
 	for s := range p.Network.Nodes {
 		for d := range p.Network.Nodes {
@@ -36,10 +38,12 @@ func (o Optimised) routeAllToAll(ctx context.Context, p *Problem, options Option
 	}
 	paths := *d.Paths
 	paths.Class = make([]int32, len(p.Flows))
+
 	for i, f := range p.Flows {
 		pair, ok := index[f]
 		if !ok {
-			return nil, fmt.Errorf("routing: no paths from node %d to %d; want two distinct nodes that are up", f.Src, f.Dst)
+			return nil, fmt.Errorf("routing: no paths from node %d to %d; want two distinct nodes that are up",
+				f.Src, f.Dst)
 		}
 		paths.Class[i] = d.Paths.ClassOf(pair)
 	}

@@ -30,5 +30,10 @@ func (p *progress) part(start, end float64) *progress {
 		return nil
 	}
 	size := p.end - p.start
-	return &progress{report: p.report, start: p.start + start*size, end: p.start + end*size, reported: p.reported}
+	return &progress{
+		report:   p.report,
+		start:    p.start + start*size,
+		end:      p.start + end*size,
+		reported: p.reported,
+	}
 }

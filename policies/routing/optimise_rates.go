@@ -14,6 +14,7 @@ func (p *Problem) RatesDiffer() bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -39,8 +40,11 @@ func (in *routeInstance) classifyRates(p *Problem) {
 	if !p.RatesDiffer() {
 		return
 	}
-	in.rateKind, in.loadPerUnit = make([]int32, in.numOrbits), nil
-	kinds, reference := make(map[float64]int32), p.referenceRate()
+	in.rateKind = make([]int32, in.numOrbits)
+	in.loadPerUnit = nil
+	kinds := make(map[float64]int32)
+
+	reference := p.referenceRate()
 	for k, l := range in.link {
 		if in.orbit[k] < 0 {
 			continue

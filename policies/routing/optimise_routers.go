@@ -30,7 +30,8 @@ func (o Optimised) useBetterRouter(ctx context.Context, p *Problem, options Opti
 	if p.RatesDiffer() {
 		metric = "load_over_rate"
 	}
-	maxName, freeName := "max_"+metric, "unconstrained_max_"+metric
+	maxName := "max_" + metric
+	freeName := "unconstrained_max_" + metric
 	bound := d.Metrics["bound_"+maxName]
 	_, reached := d.Metrics[freeName]
 	exceedsCap := !reached // the decision exceeds the neighbours' cap, which has precedence over the load
@@ -62,6 +63,7 @@ func (o Optimised) useBetterRouter(ctx context.Context, p *Problem, options Opti
 		if !reached || load < freeLoad {
 			d.Metrics[freeName] = load
 		}
+
 		if safe && (exceedsCap || load < d.Metrics[maxName]) {
 			exceedsCap = false
 			d.Paths, d.Metrics[maxName] = other.Paths, load
@@ -80,7 +82,12 @@ func (o Optimised) useBetterRouter(ctx context.Context, p *Problem, options Opti
 
 // routeAdmissible returns the decision of a router if it meets the neighbours' cap, otherwise
 // nil, and whether its paths are free of deadlock.
-func (o Optimised) routeAdmissible(ctx context.Context, p *Problem, options Options, row *Row) (d *Decision, safe bool, err error) {
+func (o Optimised) routeAdmissible(
+	ctx context.Context,
+	p *Problem,
+	options Options,
+	row *Row,
+) (d *Decision, safe bool, err error) {
 	if d, err = row.Router.Route(ctx, p, options); err != nil {
 		return nil, false, err
 	}
@@ -167,7 +174,8 @@ func (p *Problem) maxNeighbourLoad(paths *engine.Paths) int {
 	for _, l := range p.Network.Links {
 		isNeighbour[engine.Flow{Src: l.From, Dst: l.To}] = true
 	}
-	load, maxLoad := make([]int, len(p.Network.Links)), 0
+	load := make([]int, len(p.Network.Links))
+	maxLoad := 0
 	for i, f := range p.Flows {
 		if !isNeighbour[f] || f.Src == f.Dst {
 			continue
@@ -215,10 +223,13 @@ func (r *optimiser) choiceOfPaths(w *engine.Paths) *pathAssignmentSearch {
 		node := f.Src
 		for _, s := range w.Steps(w.ClassOf(in.class[i])) {
 			k := int(node)*in.degree + s.Port()
-			c.orbits, c.steps = append(c.orbits, in.orbit[k]), append(c.steps, s)
+			c.orbits = append(c.orbits, in.orbit[k])
+			c.steps = append(c.steps, s)
 			node = r.problem.Network.Links[in.link[k]].To
 		}
+
 		c.add(int32(i))
 	}
+
 	return newPathAssignmentSearch(in, c, r.seed, max(0, r.NeighbourCap), 0).withBest()
 }

@@ -22,7 +22,11 @@ type candidatePaths struct {
 
 // newCandidatePaths returns empty lists for the given number of pairs.
 func newCandidatePaths(pairs int) *candidatePaths {
-	return &candidatePaths{first: slices.Repeat([]int32{-1}, pairs), last: slices.Repeat([]int32{-1}, pairs), start: []int64{0}}
+	return &candidatePaths{
+		first: slices.Repeat([]int32{-1}, pairs),
+		last:  slices.Repeat([]int32{-1}, pairs),
+		start: []int64{0},
+	}
 }
 
 // add ends the path whose orbits and steps were appended, and gives it to a pair. If the pair
@@ -30,7 +34,8 @@ func newCandidatePaths(pairs int) *candidatePaths {
 func (c *candidatePaths) add(pair int32) int32 {
 	from := c.start[len(c.start)-1]
 	if k := c.find(pair, c.steps[from:]); k >= 0 {
-		c.steps, c.orbits = c.steps[:from], c.orbits[:from]
+		c.steps = c.steps[:from]
+		c.orbits = c.orbits[:from]
 		return k
 	}
 
@@ -57,7 +62,9 @@ func (c *candidatePaths) find(pair int32, steps []engine.Step) int32 {
 }
 
 // hasAlternatives reports whether some pair has more than one path.
-func (c *candidatePaths) hasAlternatives() bool { return len(c.next) > len(c.first) }
+func (c *candidatePaths) hasAlternatives() bool {
+	return len(c.next) > len(c.first)
+}
 
 // reserve allocates memory for times the present paths, with a margin of 1/8.
 func (c *candidatePaths) reserve(times int) {
@@ -113,10 +120,26 @@ type pathAssignmentSearch struct {
 }
 
 // newPathAssignmentSearch returns a search that starts with the first candidate of each pair.
-func newPathAssignmentSearch(in *routeInstance, c *candidatePaths, seed uint64, neighbourCap int, budget int64) *pathAssignmentSearch {
-	s := &pathAssignmentSearch{in: in, candidates: c, neighbourCap: neighbourCap, budget: budget, bestLoad: math.Inf(1), bestExcess: math.Inf(1)}
+func newPathAssignmentSearch(
+	in *routeInstance,
+	c *candidatePaths,
+	seed uint64,
+	neighbourCap int,
+	budget int64,
+) *pathAssignmentSearch {
+	s := &pathAssignmentSearch{
+		in:           in,
+		candidates:   c,
+		neighbourCap: neighbourCap,
+		budget:       budget,
+		bestLoad:     math.Inf(1),
+		bestExcess:   math.Inf(1),
+	}
+
 	s.path = slices.Clone(c.first)
-	s.load, s.neighbourLoad, s.cost = make([]float64, in.numOrbits), make([]float64, in.numOrbits), make([]float64, in.numOrbits)
+	s.load = make([]float64, in.numOrbits)
+	s.neighbourLoad = make([]float64, in.numOrbits)
+	s.cost = make([]float64, in.numOrbits)
 	s.rng = rand.New(rand.NewPCG(seed, optimiseStream))
 	s.revisitsOrbits = in.symmetry != nil && 4*len(in.symmetry.Sources) < in.nodes
 	for i, w := range s.path {
@@ -190,7 +213,8 @@ func (s *pathAssignmentSearch) improvePair(i int32) {
 	}
 
 	// Remove the pair.
-	up, ratesDiffer := math.Exp(s.beta*s.in.demand[i]), s.in.loadPerUnit != nil
+	up := math.Exp(s.beta * s.in.demand[i])
+	ratesDiffer := s.in.loadPerUnit != nil
 	if ratesDiffer {
 		s.addLoad(i, previous, -1)
 		s.priceRemoved(i, previous)
@@ -247,7 +271,8 @@ func (s *pathAssignmentSearch) priceRemoved(i, path int32) {
 // pathCostByRate is pathCost if rates differ, so that a unit adds more to some loads than to
 // others. It returns the increase of the total cost.
 func (s *pathAssignmentSearch) pathCostByRate(i, path int32) float64 {
-	sum, orbits := 0.0, s.candidates.pathOrbits(path)
+	sum := 0.0
+	orbits := s.candidates.pathOrbits(path)
 	for _, o := range orbits {
 		sum += s.cost[o] * s.addedCost[s.in.rateKind[o]]
 	}
@@ -258,7 +283,8 @@ func (s *pathAssignmentSearch) pathCostByRate(i, path int32) float64 {
 // crossing of an orbit sees the load of the first one; up is the factor by which one crossing
 // raises the cost.
 func (s *pathAssignmentSearch) pathCost(i, path int32, up float64) float64 {
-	sum, orbits := 0.0, s.candidates.pathOrbits(path)
+	sum := 0.0
+	orbits := s.candidates.pathOrbits(path)
 	if s.revisitsOrbits {
 		for _, o := range orbits {
 			sum += s.cost[o]
@@ -286,10 +312,12 @@ func (s *pathAssignmentSearch) overloadPenalty(i int32, orbits []int32) (price f
 			}
 			s.neighbourLoad[o]++
 		}
+
 		for _, o := range orbits {
 			s.neighbourLoad[o]--
 		}
 	}
+
 	return price
 }
 
@@ -367,7 +395,10 @@ func (s *pathAssignmentSearch) run(ctx context.Context, target float64, addPaths
 // restrict continues with fewer candidates. Pairs whose path is no longer a candidate move to
 // their cheapest path; other pairs keep theirs.
 func (s *pathAssignmentSearch) restrict(c *candidatePaths) {
-	s.candidates, s.best, s.bestLoad, s.bestExcess = c, s.best[:0], math.Inf(1), math.Inf(1)
+	s.candidates = c
+	s.best = s.best[:0]
+	s.bestLoad = math.Inf(1)
+	s.bestExcess = math.Inf(1)
 	clear(s.load)
 	clear(s.neighbourLoad)
 

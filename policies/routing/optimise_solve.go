@@ -130,7 +130,9 @@ func (r *optimiser) search(ctx context.Context) error {
 		if err := kind(ctx); err != nil {
 			return err
 		}
-		if r.isRouterOptimal && r.best != nil || r.best != nil && r.best.s.bestExcess == 0 && (r.best.s.bestLoad <= r.goal() || !r.in.hasWholeDemands && r.best.s.bestLoad <= r.dual.lowerBound()*(1+closeGap)) {
+		if r.isRouterOptimal && r.best != nil || r.best != nil && r.best.s.bestExcess == 0 &&
+			(r.best.s.bestLoad <= r.goal() || !r.in.hasWholeDemands &&
+				r.best.s.bestLoad <= r.dual.lowerBound()*(1+closeGap)) {
 			break
 		}
 	}
@@ -150,7 +152,9 @@ const (
 const closeGap = 5e-4
 
 // goal is the maximum load at which a search can stop.
-func (r *optimiser) goal() float64 { return r.dual.lowerBound() * (1 + roundingTol) }
+func (r *optimiser) goal() float64 {
+	return r.dual.lowerBound() * (1 + roundingTol)
+}
 
 // improve runs a search, and if it does not meet the bound, solves the linear program and
 // continues with a quarter of the budget.
@@ -162,6 +166,7 @@ func (r *optimiser) improve(ctx context.Context, s *pathAssignmentSearch) error 
 	if isMet, err := r.routerMeetsBound(ctx); err != nil || isMet {
 		return err
 	}
+
 	if s.bestExcess > 0 || len(s.path) <= largePairs || !(s.bestLoad <= r.dual.lowerBound()*(1+closeGap)) {
 		if err := r.solveSpread(ctx, s); err != nil {
 			return err
@@ -191,6 +196,7 @@ func (r *optimiser) solveSpread(ctx context.Context, s *pathAssignmentSearch) er
 			r.spread.dual = r.dual
 		}
 	}
+
 	r.spread.progress = r.progress.part(searchShare, spreadShare)
 	remaining, err := r.spread.run(ctx, r.Rounds, r.maxBoundWork)
 	r.Rounds = remaining
@@ -291,7 +297,8 @@ func (r *optimiser) searchUnrestricted(ctx context.Context) error {
 	if r.freeLoad <= r.goal() || r.spread == nil {
 		return nil
 	}
-	s := newPathAssignmentSearch(r.in, r.spread.candidates, r.seed, max(0, r.NeighbourCap), r.Budget/8).withBest()
+	s := newPathAssignmentSearch(r.in, r.spread.candidates, r.seed, max(0, r.NeighbourCap),
+		r.Budget/8).withBest()
 	if r.spread.between != nil {
 		r.spread.roundToPaths(s)
 	}
@@ -322,7 +329,8 @@ func (r *optimiser) finish(ctx context.Context) error {
 // offerChoice saves a choice free of deadlock if it is the best.
 func (r *optimiser) offerChoice(f *routeChoice) {
 	r.noteLoad(f.s)
-	if r.best == nil || f.s.bestExcess < r.best.s.bestExcess || f.s.bestExcess == r.best.s.bestExcess && f.s.bestLoad < r.best.s.bestLoad {
+	if r.best == nil || f.s.bestExcess < r.best.s.bestExcess ||
+		f.s.bestExcess == r.best.s.bestExcess && f.s.bestLoad < r.best.s.bestLoad {
 		r.best = f
 	}
 }
@@ -339,7 +347,8 @@ func (r *optimiser) noteLoad(s *pathAssignmentSearch) {
 // node has one link.
 func (r *optimiser) meetsBottleneckBound(ctx context.Context) bool {
 	load := newPathAssignmentSearch(r.in, r.shortest.candidates, 0, 0, 0).load
-	length, maxLoad := make([]float64, len(load)), maxOf(load)
+	length := make([]float64, len(load))
+	maxLoad := maxOf(load)
 	if k := slices.Index(load, maxLoad); k >= 0 {
 		length[k] = 1
 	}
@@ -354,7 +363,9 @@ const maxPairs = 1 << 20
 // setResult makes the best choice the result.
 func (r *optimiser) setResult() {
 	// The paths by class.
-	in, s, z := r.best.in, r.best.s, new(cachedRoutes)
+	in := r.best.in
+	s := r.best.s
+	z := new(cachedRoutes)
 	r.result = z
 	z.Routes = make([][]engine.Step, in.classes(r.problem))
 	s.restoreBest()
@@ -365,11 +376,13 @@ func (r *optimiser) setResult() {
 
 	// Bounds.
 	z.Each = in.symmetry == nil
-	if z.Bound = r.dual.lowerBound(); s.bestExcess == 0 && z.Bound > s.bestLoad && z.Bound <= s.bestLoad*(1+roundingTol) {
+	if z.Bound = r.dual.lowerBound(); s.bestExcess == 0 && z.Bound > s.bestLoad &&
+		z.Bound <= s.bestLoad*(1+roundingTol) {
 		z.Bound = s.bestLoad // a rounding error
 	}
 	z.Split = min(z.Bound, max(r.dual.value, r.in.nodeCutBound()))
-	z.Least, z.LeastSplit = r.makespanBound, r.makespanBoundSplit
+	z.Least = r.makespanBound
+	z.LeastSplit = r.makespanBoundSplit
 
 	// Metrics; if rates differ, they are named after load over rate.
 	z.Metrics = map[string]float64{

@@ -30,9 +30,11 @@ func (in *routeInstance) upDownGraph(place []int32, channels int) *stateGraph {
 					}
 				}
 				port := int(in.out.Class[k])
-				w.Add(a*int32(states)+int32(phase), to*int32(states)+int32(next), in.orbit[int(a)*in.degree+port])
+				w.Add(a*int32(states)+int32(phase), to*int32(states)+int32(next),
+					in.orbit[int(a)*in.degree+port])
 				w.steps = append(w.steps, engine.MakeStep(port, next/2))
 			}
+
 			w.Close()
 		}
 	}
@@ -43,7 +45,8 @@ func (in *routeInstance) upDownGraph(place []int32, channels int) *stateGraph {
 // breadthOrder returns the position of each node in a breadth-first order from a root. Nodes that
 // it does not reach follow in further searches from the lowest remaining node.
 func (in *routeInstance) breadthOrder(root int32) []int32 {
-	t, place := graph.NewTree(in.out), make([]int32, in.nodes)
+	t := graph.NewTree(in.out)
+	place := make([]int32, in.nodes)
 	t.Reach(root)
 	for a := range int32(in.nodes) {
 		if t.Dist[a] < 0 {
@@ -71,7 +74,9 @@ const maxBoundArcs = 100_000_000
 var largeGraphArcs = 2_000_000 // tests lower it
 
 // searchArcs returns the number of arcs that searches from all sources scan.
-func (in *routeInstance) searchArcs(w *stateGraph) int { return max(1, len(in.sources)*len(w.To)) }
+func (in *routeInstance) searchArcs(w *stateGraph) int {
+	return max(1, len(in.sources)*len(w.To))
+}
 
 // deadlockFree returns the up*/down* graph for the channels that all live links have, ordered
 // breadth-first from node 0.
@@ -99,8 +104,17 @@ const maxStoredSteps = 1 << 27
 // startPaths returns a generator with one path of the minimum number of hops per pair. The error
 // names pairs without a path and gives the reason. On large graphs a pair takes its first path of
 // preferred if w allows it, since that is equally short. preferred may be nil.
-func (in *routeInstance) startPaths(ctx context.Context, w *stateGraph, preferred *candidatePaths, reason string) (*pathGenerator, error) {
-	generator := &pathGenerator{pathFinder: newPathFinder(in, w), candidates: newCandidatePaths(len(in.pairs)), length: slices.Repeat([]float64{1}, in.numOrbits)}
+func (in *routeInstance) startPaths(
+	ctx context.Context,
+	w *stateGraph,
+	preferred *candidatePaths,
+	reason string,
+) (*pathGenerator, error) {
+	generator := &pathGenerator{
+		pathFinder: newPathFinder(in, w),
+		candidates: newCandidatePaths(len(in.pairs)),
+		length:     slices.Repeat([]float64{1}, in.numOrbits),
+	}
 	var unreachable unreachablePairs
 	for s, src := range in.sources {
 		if err := ctx.Err(); err != nil {
@@ -109,11 +123,13 @@ func (in *routeInstance) startPaths(ctx context.Context, w *stateGraph, preferre
 		searched := false
 		for i := in.firstPair[s]; i < in.firstPair[s+1]; i++ {
 			if preferred != nil && generator.between != nil {
-				if generator.arcs = w.follow(src, preferred.pathSteps(preferred.first[i]), generator.arcs[:0]); generator.arcs != nil {
+				if generator.arcs = w.follow(src, preferred.pathSteps(preferred.first[i]),
+					generator.arcs[:0]); generator.arcs != nil {
 					w.addPath(generator.candidates, i, generator.arcs)
 					continue
 				}
 			}
+
 			if !searched {
 				generator.startSource(s, generator.length, true)
 				searched = true

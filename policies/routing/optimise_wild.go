@@ -28,6 +28,7 @@ func (r *optimiser) wildRules() (all []WildRule) {
 				up = append(up, d)
 			}
 		}
+
 		if len(down) > 0 && len(up) > 0 {
 			rule.Order = dimNames(append(down, up...))
 			all = append(all, rule)
@@ -58,7 +59,8 @@ func (r *optimiser) searchWildFirst(ctx context.Context, rule WildRule) error {
 	if err != nil {
 		return err
 	}
-	s := newPathAssignmentSearch(r.in, c, r.seed, max(0, r.NeighbourCap), max(r.Budget/16, min(r.Budget/2, 12*int64(len(c.next)))))
+	s := newPathAssignmentSearch(r.in, c, r.seed, max(0, r.NeighbourCap),
+		max(r.Budget/16, min(r.Budget/2, 12*int64(len(c.next)))))
 	if err := r.improve(ctx, s); err != nil {
 		return err
 	}
@@ -90,7 +92,8 @@ func (r *optimiser) searchWildFirst(ctx context.Context, rule WildRule) error {
 func (c *Candidates) isDeadlockFree() bool {
 	wild := slices.Clone(c.geometry.order[1:])
 	slices.Reverse(wild)
-	return c.geometry.hasTwoChannels && !slices.Contains(c.geometry.isTwisted, true) && slices.Equal(c.wildDims, wild)
+	return c.geometry.hasTwoChannels && !slices.Contains(c.geometry.isTwisted, true) && slices.Equal(c.wildDims,
+		wild)
 }
 
 // largePairs is the number of pairs above which only wild-first paths with at most two additional

@@ -30,4 +30,6 @@ type Settings struct {
 }
 
 // wildFirst returns wild-first routing in the configured order.
-func (s *Settings) wildFirst() WildRule { return WildRule{WildFirst: s.WildFirst, Order: s.Order} }
+func (s *Settings) wildFirst() WildRule {
+	return WildRule{WildFirst: s.WildFirst, Order: s.Order}
+}

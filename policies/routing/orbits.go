@@ -77,6 +77,7 @@ func (w WildRule) routeOrbits(ctx context.Context, p *Problem, o Options) (*Orbi
 	if z == nil || err != nil {
 		return nil, nil, err
 	}
+
 	wild := int64(0)
 	for _, ports := range z.ports {
 		if z.geometry.countWild(ports) > 0 {
@@ -93,7 +94,13 @@ func (l *pathAssigner) routeOrbits(ctx context.Context) (*Orbits, error) {
 	if len(l.symmetry.Sources) == l.geometry.Nodes() {
 		return nil, nil
 	}
-	z := &Orbits{Symmetry: l.symmetry, ports: make([][]engine.Step, l.symmetry.Classes()), geometry: l.geometry, usesSegments: l.usesSegments, classSize: int64(l.geometry.Nodes() / len(l.symmetry.Sources))}
+	z := &Orbits{
+		Symmetry:     l.symmetry,
+		ports:        make([][]engine.Step, l.symmetry.Classes()),
+		geometry:     l.geometry,
+		usesSegments: l.usesSegments,
+		classSize:    int64(l.geometry.Nodes() / len(l.symmetry.Sources)),
+	}
 
 	// Verify that each path is live and ends at its destination.
 	for c := range z.ports {
@@ -109,6 +116,7 @@ func (l *pathAssigner) routeOrbits(ctx context.Context) (*Orbits, error) {
 			return nil, nil
 		}
 		z.ports[c] = make([]engine.Step, len(ports))
+
 		node := f.Src
 		for i, s := range ports {
 			z.ports[c][i] = engine.MakeStep(s.Port(), 0)
@@ -161,6 +169,7 @@ func (z *Orbits) Loads() *static.Loads {
 		links = max(links, int(l)+1)
 	}
 	out.Link = make([]int64, links)
+
 	for k, l := range z.geometry.link {
 		if l >= 0 {
 			out.Link[l] = load[int(z.Orbit[k/z.geometry.degree])*z.geometry.degree+k%z.geometry.degree]
@@ -221,7 +230,10 @@ func (z *Orbits) channelScopes() []channelScope {
 		}
 
 		// A segment has one port. Scopes start at every segment except the last.
-		first, middle, node, start := 0, 0, from, from
+		first := 0
+		middle := 0
+		node := from
+		start := from
 		for i := 1; i <= len(ports); i++ {
 			node = z.geometry.neighbour[int(node)*z.geometry.degree+ports[i-1].Port()]
 			if i < len(ports) && ports[i] == ports[i-1] {
@@ -230,12 +242,14 @@ func (z *Orbits) channelScopes() []channelScope {
 			if middle > 0 || i == len(ports) {
 				add(start, ports[first:i])
 			}
+
 			if middle > 0 {
 				for _, s := range ports[first:middle] {
 					start = z.geometry.neighbour[int(start)*z.geometry.degree+s.Port()]
 				}
 				first = middle
 			}
+
 			middle = i
 		}
 	}
@@ -250,7 +264,8 @@ func (z *Orbits) Channels(ctx context.Context, n *engine.Network) (channels int,
 	for a, orbit := range z.Orbit {
 		from[orbit] = append(from[orbit], int32(a))
 	}
-	all, path := z.channelScopes(), []engine.Step(nil)
+	all := z.channelScopes()
+	path := []engine.Step(nil)
 
 	// each calls do with every translation of every scope, with its channels, until do returns
 	// false.
@@ -267,6 +282,7 @@ func (z *Orbits) Channels(ctx context.Context, n *engine.Network) (channels int,
 				}
 			}
 		}
+
 		return nil
 	}
 

@@ -12,12 +12,16 @@ import (
 // 4.1). Dimensions with shifted wrap-around links come last, as freedom from deadlock on twisted
 // tori requires.
 func longestFirst(t *torus.Torus) []int {
-	order, twisted := make([]int, len(t.Dims)), make([]int, len(t.Dims))
+	order := make([]int, len(t.Dims))
+	twisted := make([]int, len(t.Dims))
 	for d := range order {
-		if order[d] = d; t.Shift != nil && slices.ContainsFunc(t.Shift[d], func(offset int) bool { return offset != 0 }) {
+		if order[d] = d; t.Shift != nil && slices.ContainsFunc(t.Shift[d], func(offset int) bool {
+			return offset != 0
+		}) {
 			twisted[d] = 1
 		}
 	}
+
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(twisted[a]-twisted[b], t.Dims[b]-t.Dims[a])
 	})
@@ -28,12 +32,14 @@ func longestFirst(t *torus.Torus) []int {
 // that are down, if possible. Traffic could not avoid such links in the last dimension (the
 // sandwich rule, Zu et al., Sec. 4.2).
 func sandwich(p *Problem) []int {
-	order, hasDown := longestFirst(p.Torus), make([]bool, len(p.Torus.Dims))
+	order := longestFirst(p.Torus)
+	hasDown := make([]bool, len(p.Torus.Dims))
 	for id, l := range p.Torus.Links() {
 		if id < len(p.Network.Links) && p.Network.Links[id].Rate == 0 {
 			hasDown[l.Dim] = true
 		}
 	}
+
 	for i := len(order) - 1; i >= 0; i-- {
 		if d := order[i]; !hasDown[d] {
 			return append(slices.Delete(order, i, i+1), d)
@@ -55,6 +61,7 @@ func parseDims(t *torus.Torus, names []string) ([]int, error) {
 			return nil, fmt.Errorf("%w: %v are not distinct dimensions of %s", ErrUnserved, names, t)
 		}
 	}
+
 	return dims, nil
 }
 

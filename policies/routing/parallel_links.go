@@ -58,6 +58,7 @@ func newParallelChoice(ctx context.Context, p *Problem, z *destinationTree) (*pa
 		}
 		z.Breadth(dst)
 		clear(traffic)
+
 		for _, i := range byDst[start[dst]:start[dst+1]] {
 			demand := 1.0
 			if p.Demand != nil {
@@ -81,13 +82,15 @@ func newParallelChoice(ctx context.Context, p *Problem, z *destinationTree) (*pa
 	for firstArc, entries := range all {
 		slices.Sort(entries)
 		for _, x := range entries {
-			best, minEnd := int32(firstArc), math.Inf(1)
+			best := int32(firstArc)
+			minEnd := math.Inf(1)
 			for _, k := range parallel[firstArc] {
 				link := g.link[int(g.out.From[k])*g.degree+int(g.out.Class[k])]
 				if end := (load[k] + x.traffic()) / p.Network.Links[link].Rate; end < minEnd {
 					best, minEnd = k, end
 				}
 			}
+
 			if load[best] += x.traffic(); best != int32(firstArc) {
 				c.replaced[x.dst()] = append(c.replaced[x.dst()], nodeArc{g.out.From[best], best})
 			}
@@ -100,7 +103,8 @@ func newParallelChoice(ctx context.Context, p *Problem, z *destinationTree) (*pa
 // parallelArcs returns for the first arc of each group with equal ends all arcs of the group,
 // indexed by arc. It returns nil if no arcs are parallel.
 func parallelArcs(g *adjacency) [][]int32 {
-	groups, hasParallel := make([][]int32, len(g.out.To)), false
+	groups := make([][]int32, len(g.out.To))
+	hasParallel := false
 	firstArc := map[[2]int32]int32{}
 	for k := range int32(len(g.out.To)) {
 		ends := [2]int32{g.out.From[k], g.out.To[k]}

@@ -45,7 +45,8 @@ func (s *pathSet) intern(path []engine.Step) (int32, error) {
 	}
 
 	if len(s.paths.Step)+len(path) >= math.MaxInt32 {
-		return 0, fmt.Errorf("routing: %d distinct paths have too many steps; want at most %d", len(s.paths.Start), math.MaxInt32)
+		return 0, fmt.Errorf("routing: %d distinct paths have too many steps; want at most %d",
+			len(s.paths.Start), math.MaxInt32)
 	}
 	id := s.paths.Add(path...)
 	s.hashes = append(s.hashes, key)

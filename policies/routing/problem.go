@@ -148,6 +148,7 @@ func newSymmetry(t *torus.Torus, group []int32) *Symmetry {
 			}
 			s.Orbit[b], s.Shift[b] = int32(len(s.Sources)), shift
 		}
+
 		s.Sources = append(s.Sources, a)
 	}
 
@@ -165,12 +166,14 @@ func (p *Problem) translations(every int) []int32 {
 		for a := range int32(t.Nodes()) {
 			b := t.Plus(a, h)
 			for k := range degree {
-				la, lb := link[int(a)*degree+k], link[int(b)*degree+k]
+				la := link[int(a)*degree+k]
+				lb := link[int(b)*degree+k]
 				if (p.Network.Links[la].Rate > 0) != (p.Network.Links[lb].Rate > 0) {
 					return false
 				}
 			}
 		}
+
 		return true
 	}
 
@@ -191,7 +194,8 @@ func (p *Problem) translations(every int) []int32 {
 
 // generatedGroup returns all sums of the generators. The identity is first.
 func generatedGroup(t *torus.Torus, generators []int32) []int32 {
-	group, contained := []int32{0}, make([]bool, t.Nodes())
+	group := []int32{0}
+	contained := make([]bool, t.Nodes())
 	contained[0] = true
 	for i := 0; i < len(group); i++ {
 		for _, g := range generators {
@@ -201,6 +205,7 @@ func generatedGroup(t *torus.Torus, generators []int32) []int32 {
 			}
 		}
 	}
+
 	return group
 }
 

@@ -50,41 +50,62 @@ type Row struct {
 var Table = []Row{
 	{
 		Name: "dor", Doc: "dimension order, longest first, even/odd ties; tori and meshes without faults",
-		Router: optionRouter(func(o Options) Router { return DimensionOrder{o.Order} }), Reads: []string{"order"},
+		Router: optionRouter(func(o Options) Router {
+			return DimensionOrder{o.Order}
+		}), Reads: []string{"order"},
 	},
 	{
-		Name: "wild-first", Doc: "at most one wild hop per dimension, then dimension order: around faults of tori and meshes",
-		Router: optionRouter(func(o Options) Router { return o.wildFirst() }), Reads: []string{"order", "wild-first"},
+		Name: "wild-first",
+		Doc:  "at most one wild hop per dimension, then dimension order: around faults of tori and meshes",
+		Router: optionRouter(func(o Options) Router {
+			return o.wildFirst()
+		}),
+		Reads: []string{"order", "wild-first"},
 	},
 	{
 		Name: "shortest", Doc: "shortest paths by the link created first, parallel links in turn; any graph",
 		Router: Shortest{}, AnyGraph: always, Shortest: true,
 	},
 	{
-		Name: "ecmp", Doc: "shortest paths, with one of the equal-cost links at each node, by pair, destination or packet; any graph",
-		Router: optionRouter(func(o Options) Router { return o.ECMP }), Reads: []string{"ecmp"}, AnyGraph: always,
-		DrawsPerHop: func(s *Settings) bool { return s.ECMP.Draw == DrawPacket }, Shortest: true,
+		Name: "ecmp",
+		Doc:  "shortest paths, with one of the equal-cost links at each node, by pair, destination or packet; any graph",
+		Router: optionRouter(func(o Options) Router {
+			return o.ECMP
+		}),
+		Reads:       []string{"ecmp"},
+		AnyGraph:    always,
+		DrawsPerHop: func(s *Settings) bool { return s.ECMP.Draw == DrawPacket },
+		Shortest:    true,
 	},
 	{
 		Name: "random-shortest", Doc: "one of all shortest paths, drawn uniformly; any graph",
-		Router: optionRouter(func(o Options) Router { return o.RandomShortest }), Reads: []string{"random-shortest"}, AnyGraph: always,
+		Router: optionRouter(func(o Options) Router {
+			return o.RandomShortest
+		}), Reads: []string{"random-shortest"}, AnyGraph: always,
 		DrawsPerHop: func(s *Settings) bool { return s.RandomShortest.Draw == DrawPacket }, Shortest: true,
 	},
 	{
-		Name: "multipath", Doc: "several shortest or wild-first paths per pair (policy.multipath.ways, 8); each packet takes one at random",
+		Name: "multipath",
+		Doc:  "several shortest or wild-first paths per pair (policy.multipath.ways, 8); each packet takes one at random",
 		Router: optionRouter(func(o Options) Router {
 			if o.Multipath.Over == OverWildFirst {
 				return wildMultipath{o.Multipath, o.wildFirst()}
 			}
 			return o.Multipath
 		}),
-		Reads:    []string{"multipath", "order if policy.multipath.over=wild-first", "wild-first if policy.multipath.over=wild-first"},
-		AnyGraph: func(s *Settings) bool { return s.Multipath.Over != OverWildFirst }, SharesPaths: true,
+		Reads: []string{"multipath", "order if policy.multipath.over=wild-first",
+			"wild-first if policy.multipath.over=wild-first"},
+		AnyGraph:    func(s *Settings) bool { return s.Multipath.Over != OverWildFirst },
+		SharesPaths: true,
 	},
 	{
-		Name: "route-optimised", Doc: "one path per pair, optimised for minimum load of the most loaded link, deadlock-free; best on tori",
-		Router: optionRouter(func(o Options) Router { return o.Optimised }),
-		Reads:  []string{"order", "wild-first", "route-optimised"}, AnyGraph: always, SharesPaths: true, IsSlow: true,
+		Name:        "route-optimised",
+		Doc:         "one path per pair, optimised for minimum load of the most loaded link, deadlock-free; best on tori",
+		Router:      optionRouter(func(o Options) Router { return o.Optimised }),
+		Reads:       []string{"order", "wild-first", "route-optimised"},
+		AnyGraph:    always,
+		SharesPaths: true,
+		IsSlow:      true,
 	},
 }
 

@@ -23,7 +23,9 @@ func (Shortest) Route(ctx context.Context, p *Problem, _ Options) (*Decision, er
 }
 
 // selector returns the rule by which paths continue.
-func (Shortest) selector(uint64) *nextHopSelector { return &nextHopSelector{rule: ruleFirstCreated} }
+func (Shortest) selector(uint64) *nextHopSelector {
+	return &nextHopSelector{rule: ruleFirstCreated}
+}
 
 // ECMP routes every pair along shortest paths. At each node it picks uniformly among the links
 // that start a shortest path: equal-cost multi-path (Hopps, RFC 2992). All hops use channel 0, so
@@ -103,7 +105,9 @@ func newDrawSelector(rule int8, draw string, seed uint64) *nextHopSelector {
 }
 
 // merges reports whether all paths to a destination leave a node by the same arc.
-func (c *nextHopSelector) merges() bool { return c.perNode || c.rule == ruleFirstCreated }
+func (c *nextHopSelector) merges() bool {
+	return c.perNode || c.rule == ruleFirstCreated
+}
 
 // prepare spreads the paths of ruleFirstCreated over parallel links, according to the traffic of
 // p. Only the first call has an effect. A later problem with a subset of the flows therefore gets
@@ -119,8 +123,13 @@ func (c *nextHopSelector) prepare(ctx context.Context, p *Problem, z *destinatio
 // setDestination prepares the selector for flows to dst, the root of z.
 func (c *nextHopSelector) setDestination(z *destinationTree, dst int32) {
 	if n := z.net.nodes; c.tree != z {
-		c.tree, c.mergedArc, c.numPaths, c.start, c.count = z, make([]int32, n), make([]float64, n), make([]int32, n), make([]int32, n)
+		c.tree = z
+		c.mergedArc = make([]int32, n)
+		c.numPaths = make([]float64, n)
+		c.start = make([]int32, n)
+		c.count = make([]int32, n)
 	}
+
 	if c.rule == ruleUniform {
 		z.countPaths(c.numPaths)
 	}
@@ -180,7 +189,8 @@ type flowPosition struct {
 // startFlow returns the initial position of a flow. With ruleUniform it seeds the draws, so only
 // one flow can be followed at a time.
 func (c *nextHopSelector) startFlow(f engine.Flow, lastArc int32) flowPosition {
-	u, pair := flowPosition{node: f.Src, lastArc: lastArc}, uint64(f.Src)<<32|uint64(f.Dst)
+	u := flowPosition{node: f.Src, lastArc: lastArc}
+	pair := uint64(f.Src)<<32 | uint64(f.Dst)
 	if c.rule == ruleUniform {
 		c.random.Seed(c.seed^randomShortestStream, pair)
 	} else {
@@ -207,6 +217,7 @@ func (c *nextHopSelector) appendPath(f engine.Flow, path []engine.Step) []engine
 		path = append(path, c.tree.net.step(k))
 		u.node = c.tree.net.out.To[k]
 	}
+
 	return path
 }
 
@@ -279,9 +290,11 @@ func (p *Problem) routeShortest(ctx context.Context, c *nextHopSelector) (*Decis
 		paths = set.paths
 	} else {
 		if hops+int64(len(p.Flows)) > math.MaxInt32 {
-			return nil, fmt.Errorf("routing: %d flows have paths of %d steps; want at most %d", len(p.Flows), hops, math.MaxInt32)
+			return nil, fmt.Errorf("routing: %d flows have paths of %d steps; want at most %d", len(p.Flows),
+				hops, math.MaxInt32)
 		}
-		paths.Start, paths.Step = make([]int64, len(p.Flows)), make([]engine.Step, 0, hops+int64(len(p.Flows)))
+		paths.Start = make([]int64, len(p.Flows))
+		paths.Step = make([]engine.Step, 0, hops+int64(len(p.Flows)))
 	}
 
 	// The second pass stores the paths.

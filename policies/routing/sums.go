@@ -64,10 +64,19 @@ func (p *Problem) sumLoads(ctx context.Context, c *nextHopSelector) (Sums, *Deci
 		return nil, nil, err
 	}
 	arcs := len(g.out.To)
-	s := &arcLoads{problem: p, selector: c, net: g, load: make([]int64, arcs), continues: make([]bool, (arcs+1)*g.degree)}
+	s := &arcLoads{
+		problem:   p,
+		selector:  c,
+		net:       g,
+		load:      make([]int64, arcs),
+		continues: make([]bool, (arcs+1)*g.degree),
+	}
+
 	s.loads.Flows, s.loads.MaxLink = int64(len(p.Flows)), -1
 
-	z, numFlows, positions := newDestinationTree(g), make([]int64, g.nodes), []flowPosition(nil)
+	z := newDestinationTree(g)
+	numFlows := make([]int64, g.nodes)
+	positions := []flowPosition(nil)
 	if err := c.prepare(ctx, p, z); err != nil {
 		return nil, nil, err
 	}
@@ -88,6 +97,7 @@ func (p *Problem) sumLoads(ctx context.Context, c *nextHopSelector) (Sums, *Deci
 			s.nextHops = append(s.nextHops, nextHop{to: g.out.To[k], arc: k, port: g.out.Class[k]})
 		}
 		positions = positions[:0]
+
 		for _, f := range flows[start[dst]:start[dst+1]] {
 			hops := z.hops(f.Src)
 			s.loads.SumHops += hops
@@ -167,8 +177,12 @@ type nextHop struct {
 
 // addFlows adds the paths of flows to dst. In each pass every flow advances by one hop.
 func (s *arcLoads) addFlows(c *nextHopSelector, flows []flowPosition, dst int32) {
-	nextHops, continues, degree := s.nextHops, s.continues, int32(s.net.degree)
-	start, count, isHashed := c.start, c.count, c.rule == ruleHashed
+	nextHops := s.nextHops
+	continues := s.continues
+	degree := int32(s.net.degree)
+	start := c.start
+	count := c.count
+	isHashed := c.rule == ruleHashed
 	for len(flows) > 0 {
 		remaining := 0
 		for _, u := range flows {
@@ -200,12 +214,14 @@ func (s *arcLoads) Channels(_ context.Context, n *engine.Network) (int, packet.C
 	for k := range s.load {
 		for port, then := range s.continues[k*s.net.degree : (k+1)*s.net.degree] {
 			if then {
-				if err := d.Add(s.net.out.From[k], []engine.Step{s.net.step(int32(k)), engine.MakeStep(port, 0)}); err != nil {
+				if err := d.Add(s.net.out.From[k], []engine.Step{s.net.step(int32(k)),
+					engine.MakeStep(port, 0)}); err != nil {
 					return 0, nil, err
 				}
 			}
 		}
 	}
+
 	return 1, d.Cycle(), nil
 }
 

@@ -17,7 +17,16 @@ import (
 // positions in flows. Flows of inner tiers, and all flows if outer is nil, take the default
 // router of the tier. The error wraps ErrUnserved if packets draw their links, and if no tier
 // joins two GPUs.
-func RouteTiers(ctx context.Context, z *links.Tiers, t int, n *engine.Network, firstLink []int, flows []engine.Flow, seed uint64, outer func(indices []int) (*engine.Paths, error)) (*engine.Paths, error) {
+func RouteTiers(
+	ctx context.Context,
+	z *links.Tiers,
+	t int,
+	n *engine.Network,
+	firstLink []int,
+	flows []engine.Flow,
+	seed uint64,
+	outer func(indices []int) (*engine.Paths, error),
+) (*engine.Paths, error) {
 	for _, x := range flows {
 		if z.JoiningTier(false, x.Src, x.Dst) > t {
 			return nil, fmt.Errorf("%w: no tier of links joins nodes %d and %d", ErrUnserved, x.Src, x.Dst)
@@ -39,14 +48,29 @@ func RouteTiers(ctx context.Context, z *links.Tiers, t int, n *engine.Network, f
 
 // routeTierByDefault routes flows in a domain of a tier with the tier's default router. All
 // domains have the same paths.
-func routeTierByDefault(ctx context.Context, z *links.Tiers, i int, flows []engine.Flow, seed uint64) (*engine.Paths, error) {
+func routeTierByDefault(
+	ctx context.Context,
+	z *links.Tiers,
+	i int,
+	flows []engine.Flow,
+	seed uint64,
+) (*engine.Paths, error) {
 	// Equal flows take one path. The sorted order makes the result independent of the order of
 	// flows.
 	all := slices.Clone(flows)
-	slices.SortFunc(all, func(a, b engine.Flow) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
+	slices.SortFunc(all, func(a, b engine.Flow) int {
+		return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst))
+	})
 	all = slices.Compact(all)
 	y := &z.Systems[i]
-	p := &Problem{Network: y.Known, Torus: y.Torus, Down: y.Down, Flows: all, Rate: float64(z.Links[i].LinkRate)}
+	p := &Problem{
+		Network: y.Known,
+		Torus:   y.Torus,
+		Down:    y.Down,
+		Flows:   all,
+		Rate:    float64(z.Links[i].LinkRate),
+	}
+
 	d, err := ByName(DefaultName(y.Torus != nil, z.Links[i].Faulty())).Router.Route(ctx, p, Options{Seed: seed})
 	if err != nil {
 		return nil, err
@@ -74,30 +98,32 @@ func RouteSystem(ctx context.Context, z *links.System, router Router, p *Problem
 	last := len(z.Tiers.Machine) - 1
 	outer := &z.Tiers.Systems[last]
 	d := &Decision{}
-	paths, err := RouteTiers(ctx, z.Tiers, last, p.Network, z.First, p.Flows, o.Seed, func(indices []int) (_ *engine.Paths, err error) {
-		// The problem of the outermost tier: its links with their present rates, and its flows.
-		// If it joins all flows, it also has their graph.
-		n := *outer.Whole
-		n.Links = slices.Clone(n.Links)
-		for i := range n.Links {
-			n.Links[i].Rate = p.Network.Links[z.First[last]+i].Rate
-		}
-		inner := &Problem{Network: &n, Torus: outer.Torus, Down: outer.Down, Rate: p.Rate}
-		if len(indices) == len(p.Flows) {
-			inner.Graph = p.Graph
-		}
-		for _, f := range indices {
-			inner.Flows = append(inner.Flows, p.Flows[f])
-			if p.Demand != nil {
-				inner.Demand = append(inner.Demand, p.Demand[f])
+	paths, err := RouteTiers(ctx, z.Tiers, last, p.Network, z.First, p.Flows, o.Seed,
+		func(indices []int) (_ *engine.Paths, err error) {
+			// The problem of the outermost tier: its links with their present rates, and its flows.
+			// If it joins all flows, it also has their graph.
+			n := *outer.Whole
+			n.Links = slices.Clone(n.Links)
+			for i := range n.Links {
+				n.Links[i].Rate = p.Network.Links[z.First[last]+i].Rate
 			}
-		}
+			inner := &Problem{Network: &n, Torus: outer.Torus, Down: outer.Down, Rate: p.Rate}
+			if len(indices) == len(p.Flows) {
+				inner.Graph = p.Graph
+			}
 
-		if d, err = router.Route(ctx, inner, o); err != nil {
-			return nil, err
-		}
-		return d.Paths, nil
-	})
+			for _, f := range indices {
+				inner.Flows = append(inner.Flows, p.Flows[f])
+				if p.Demand != nil {
+					inner.Demand = append(inner.Demand, p.Demand[f])
+				}
+			}
+
+			if d, err = router.Route(ctx, inner, o); err != nil {
+				return nil, err
+			}
+			return d.Paths, nil
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ func (w WildRule) Route(ctx context.Context, p *Problem, o Options) (*Decision, 
 	if err != nil {
 		return nil, err
 	}
+
 	wild := 0
 	for _, class := range paths.Class {
 		if l.geometry.countWild(paths.Steps(class)) > 0 {
@@ -26,7 +27,11 @@ func (w WildRule) Route(ctx context.Context, p *Problem, o Options) (*Decision, 
 		}
 	}
 
-	return &Decision{Paths: paths, Metrics: map[string]float64{"wild_pairs": float64(wild)}, Labels: c.labels()}, nil
+	return &Decision{
+		Paths:   paths,
+		Metrics: map[string]float64{"wild_pairs": float64(wild)},
+		Labels:  c.labels(),
+	}, nil
 }
 
 // assigner prepares the paths with the candidates they are selected from.
@@ -51,8 +56,10 @@ func (c *Candidates) pick(f engine.Flow, seed uint64) []engine.Step {
 	vectors := c.orderedVectors(f.Src, f.Dst, vectorBuffer[:0], c.rule.Free)
 	hasDown := false
 	for k := 0; k < len(vectors); k += len(c.geometry.Dims) {
-		hasDown = hasDown || !c.geometry.isPathUp(f.Src, c.geometry.appendSteps(vectors[k:k+len(c.geometry.Dims)], stepBuffer[:0]))
+		hasDown = hasDown || !c.geometry.isPathUp(f.Src,
+			c.geometry.appendSteps(vectors[k:k+len(c.geometry.Dims)], stepBuffer[:0]))
 	}
+
 	if c.use == UseNeeded || c.use == UseAnyDead && !hasDown {
 		path := c.geometry.appendSteps(c.geometry.breakTie(f, vectors), stepBuffer[:0])
 		if c.geometry.isPathUp(f.Src, path) {

@@ -42,6 +42,7 @@ func formatCell(doc *result.Document, r *result.Row, m *result.Metric) string {
 	if m.ZeroLabel != "" && math.Abs(secondary) <= provedGap {
 		return shown + "\t" + m.ZeroLabel
 	}
+
 	return shown + "\t" + formatValue(secondary, &other, doc.Rows)
 }
 
@@ -67,6 +68,7 @@ func formatValue(v float64, m *result.Metric, rows []result.Row) string {
 	case result.Gap:
 		return formatGap(v)
 	}
+
 	return fmt.Sprintf("%.6g", v)
 }
 
@@ -82,7 +84,8 @@ func formatGap(v float64) string {
 // leaves enough digits, so that columns can be compared.
 func columnUnit(rows []result.Row, metric string) text.Unit {
 	part := result.MaxOf(rows, metric)
-	if whole := result.MaxOf(rows, result.IterationTime); whole > 0 && text.UnitFor(whole).In(part) >= 0.01 {
+	if whole := result.MaxOf(rows, result.IterationTime); whole > 0 &&
+		text.UnitFor(whole).In(part) >= 0.01 {
 		return text.UnitFor(whole)
 	}
 	return text.UnitFor(part)

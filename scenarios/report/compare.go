@@ -7,22 +7,29 @@ import (
 
 // completedSimulations returns of(s) for the simulations s of all policies that
 // completed, beginning with the ideal fabric.
-func completedSimulations(run *result.Run, ideal *result.Simulation, of func(*result.Simulation) *result.Simulation) (sims []result.Simulation) {
+func completedSimulations(
+	run *result.Run,
+	ideal *result.Simulation,
+	of func(*result.Simulation) *result.Simulation,
+) (sims []result.Simulation) {
 	add := func(policy string, sim *result.Simulation) {
 		named := *sim
 		named.Policy = policy
 		sims = append(sims, named)
 	}
+
 	if ideal != nil && ideal.MakespanS > 0 {
 		add("ideal fabric", ideal)
 	}
 	for i := range run.Detail.Policies {
 		sim := &run.Detail.Policies[i]
 		row := run.Document.Row(sim.Policy)
-		if one := of(sim); one != nil && (row == nil || row.Labels["unserved"] == "") {
+		if one := of(sim); one != nil &&
+			(row == nil || row.Labels["unserved"] == "") {
 			add(sim.Policy, one)
 		}
 	}
+
 	return sims
 }
 
@@ -47,6 +54,7 @@ func (p *writer) comparePaths(sim *result.Simulation, sims []result.Simulation) 
 		longest = max(longest, sims[i].MakespanS)
 		waits = waits || sims[i].Shares().WaitS != 0
 	}
+
 	u := text.UnitFor(longest)
 	p.line("\n%s", p.emphasize("Where each policy's time goes"))
 	t := p.shareTable(waits, "policy")
@@ -58,9 +66,12 @@ func (p *writer) comparePaths(sim *result.Simulation, sims []result.Simulation) 
 	if len(sims) < 2 {
 		return
 	}
-	p.indented("Each row is of the policy's own critical path: another decision makes another chain the longest. A policy can lose more on its path "+
-		"than another and still be faster, as its path has less on it. So parts of two rows are not to be compared, but in sum: below, what sets each row apart from that of %s, "+
+	p.indented("Each row is of the policy's own critical path: another decision "+
+		"makes another chain the longest. A policy can lose more on its path "+
+		"than another and still be faster, as its path has less on it. So parts of "+
+		"two rows are not to be compared, but in sum: below, what sets each row apart from that of %s, "+
 		"which adds up to the difference of the %s times.", sim.Policy, p.span)
+
 	p.table(p.differences(sim, sims, u, waits))
 	p.indented("tasks: transfers on its path; on both: those that are on that of %s too", sim.Policy)
 }
@@ -68,32 +79,43 @@ func (p *writer) comparePaths(sim *result.Simulation, sims []result.Simulation) 
 // shareTable returns a table whose last columns are the parts of a critical path and
 // their sum.
 func (p *writer) shareTable(waits bool, first ...string) *text.Table {
-	t := text.NewTable(append(first, "compute", "transfers at\nfull rate", "lost to few\ncircuits", "lost to\nsharing", "no task\nat work", p.span+"\ntime")...)
+	t := text.NewTable(append(first, "compute", "transfers at\nfull rate",
+		"lost to few\ncircuits", "lost to\nsharing", "no task\nat work",
+		p.span+"\ntime")...)
 	t.Show("no task\nat work", waits)
 	return t
 }
 
 // differences has one row per policy: the number of tasks on its critical path, how many
 // of them are on the path of sim, and the difference of each part to sim.
-func (p *writer) differences(sim *result.Simulation, sims []result.Simulation, u text.Unit, waits bool) *text.Table {
+func (p *writer) differences(
+	sim *result.Simulation,
+	sims []result.Simulation,
+	u text.Unit,
+	waits bool,
+) *text.Table {
 	t := p.shareTable(waits, "less "+sim.Policy, "tasks", "on\nboth")
 	tasks := map[string]bool{}
 	for i := range sim.Path {
 		tasks[sim.Path[i].Name] = true
 	}
+
 	base := shareParts(u, sim)
 	for i := range sims {
 		q := &sims[i]
 		if q.Policy == sim.Policy {
 			continue
 		}
+
 		both := 0
 		for k := range q.Path {
 			if tasks[q.Path[k].Name] {
 				both++
 			}
 		}
-		parts, signed := shareParts(u, q), []string{}
+
+		parts := shareParts(u, q)
+		signed := []string{}
 		for k := range parts {
 			parts[k] -= base[k]
 		}
@@ -102,5 +124,6 @@ func (p *writer) differences(sim *result.Simulation, sims []result.Simulation, u
 		}
 		t.Row(q.Policy, len(q.Path), both, signed)
 	}
+
 	return t
 }

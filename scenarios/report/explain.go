@@ -22,7 +22,10 @@ func Explain(run *result.Run, sim *result.Simulation, bold func(string) string) 
 // showsCircuits reports whether a simulation or one of its jobs has circuits between
 // pods.
 func showsCircuits(sim *result.Simulation) bool {
-	return sim.Topology != nil || slices.ContainsFunc(sim.Jobs, func(job result.Simulation) bool { return job.Topology != nil })
+	return sim.Topology != nil || slices.ContainsFunc(sim.Jobs,
+		func(job result.Simulation) bool {
+			return job.Topology != nil
+		})
 }
 
 // explain prints the explanation that fits the kind of the simulation.
@@ -39,11 +42,17 @@ func (p *writer) explain(run *result.Run, sim *result.Simulation) {
 			}
 			p.hasInnerCalls = row.Labels["tier_calls"] != ""
 		}
+
 		p.explainPath(sim, &run.Detail.Reference)
-		sims := completedSimulations(run, &run.Detail.Reference, func(q *result.Simulation) *result.Simulation { return q })
+		sims := completedSimulations(run, &run.Detail.Reference,
+			func(q *result.Simulation) *result.Simulation {
+				return q
+			})
+
 		p.comparePaths(sim, sims)
 		p.printTiers(row)
 		p.listFailedPolicies(&run.Document)
+
 	case sim.Schedule != nil:
 		p.printSchedule(row, sim)
 	case sim.Traffic != nil && row != nil:
@@ -60,8 +69,10 @@ func (p *writer) explain(run *result.Run, sim *result.Simulation) {
 				break
 			}
 		}
-		p.paragraph("%s takes %s%s", sim.Policy, text.Seconds(sim.MakespanS), reasonNotExplained(run, row))
+		p.paragraph("%s takes %s%s", sim.Policy, text.Seconds(sim.MakespanS),
+			reasonNotExplained(run, row))
 	}
+
 	if showsCircuits(sim) {
 		p.indented("%s", matchingNote)
 	}
@@ -70,18 +81,27 @@ func (p *writer) explain(run *result.Run, sim *result.Simulation) {
 // circuitLoads prints the loads of circuits without a simulation.
 func (p *writer) circuitLoads(row *result.Row) {
 	m := row.Metrics
-	longest, fluid := m[result.MaxCircuitTime], m[result.FluidTime]
-	line := fmt.Sprintf("%s was not simulated over time: level static finds circuits and what they carry. The most loaded circuit needs %s for it, and carries up to %s B; on average a circuit carries %s B.",
-		p.emphasize(row.Policy), text.Seconds(longest), text.Thousands(m[result.MaxCircuitBytes]), text.Thousands(m[result.MeanCircuitBytes]))
+	longest := m[result.MaxCircuitTime]
+	fluid := m[result.FluidTime]
+	line := fmt.Sprintf("%s was not simulated over time: level static finds "+
+		"circuits and what they carry. The most loaded circuit needs %s for it, "+
+		"and carries up to %s B; on average a circuit carries %s B.",
+		p.emphasize(row.Policy), text.Seconds(longest),
+		text.Thousands(m[result.MaxCircuitBytes]),
+		text.Thousands(m[result.MeanCircuitBytes]))
+
 	switch gap := m[result.GapToBound]; {
 	case gap <= provedGap:
 		line += " No circuits that the ports allow do with less."
 	default:
 		line += fmt.Sprintf(" That is %s above what others, which the ports allow, need: %s.", text.Percent(gap), text.Seconds(m[result.BoundPrefix+result.MaxCircuitTime]))
 	}
+
 	if fluid > longest {
-		line += fmt.Sprintf(" Links of GPUs need %s, whatever circuits there are.", text.Seconds(fluid))
+		line += fmt.Sprintf(" Links of GPUs need %s, whatever circuits there are.",
+			text.Seconds(fluid))
 	}
+
 	p.paragraph("%s", line)
 }
 
@@ -90,10 +110,12 @@ func reasonNotExplained(run *result.Run, row *result.Row) string {
 	if row != nil {
 		_, jobs := row.Metrics[result.Objective]
 		if _, links := row.LinkLoads(); jobs || links {
-			return ". This run is of a version that did not keep what explains that: run it again with sim run " +
+			return ". This run is of a version that did not keep what explains " +
+				"that: run it again with sim run " +
 				filepath.Join(run.Dir, result.ScenarioFile) + "."
 		}
 	}
+
 	return "; its run holds neither a critical path nor a plan, so there is nothing to explain."
 }
 
@@ -103,7 +125,9 @@ func (p *writer) explainPath(sim, ideal *result.Simulation) {
 	if p.span != "iteration" {
 		each = ""
 	}
-	p.line("%s takes %s%s. A chain of %s sets that time:\n", p.emphasize(sim.Policy), text.Seconds(sim.MakespanS), each, text.Plural(len(sim.Path), "task"))
+	p.line("%s takes %s%s. A chain of %s sets that time:\n", p.emphasize(sim.Policy),
+		text.Seconds(sim.MakespanS), each, text.Plural(len(sim.Path), "task"))
+
 	u := text.UnitFor(sim.MakespanS)
 	for i, v := range shareParts(u, sim) {
 		if i < waitPart || v != 0 {
@@ -114,6 +138,7 @@ func (p *writer) explainPath(sim, ideal *result.Simulation) {
 			p.printShare(u, v, sim.MakespanS, what)
 		}
 	}
+
 	p.printSteps(sim)
 	p.printLinks(sim)
 	p.printMoves(sim)
@@ -155,21 +180,27 @@ func (p *writer) printSteps(sim *result.Simulation) {
 	u := text.UnitFor(sim.MakespanS)
 	figures := max(len(u.Of(sim.MakespanS)), len("compute")) + 2
 	width := max(text.Width-(linkWidth+2)-(len("tasks")+2)-4*figures-2, 12)
-	t := text.NewTable("the chain, in order of time", "link", "tasks", "until", "compute\nbefore", "at full\nrate", "lost").Left(0, 1).In(u)
+	t := text.NewTable("the chain, in order of time", "link", "tasks", "until",
+		"compute\nbefore", "at full\nrate", "lost").Left(0, 1).In(u)
+
 	for i, s := range steps {
 		// The middle of a long path is left out.
-		if left := len(steps) - maxStepRows; left > 0 && i >= maxStepRows/2 && i < len(steps)-maxStepRows/2 {
+		if left := len(steps) - maxStepRows; left > 0 && i >= maxStepRows/2 &&
+			i < len(steps)-maxStepRows/2 {
 			if i == maxStepRows/2 {
 				t.Row(fmt.Sprintf("... and %s more", text.Plural(left, "line")))
 			}
 			continue
 		}
+
 		name := s.name
 		if s.tasks > 1 {
 			name += " ..."
 		}
-		t.Row(p.wrapCell(name, width), p.wrapCell(s.link, linkWidth), s.tasks, s.endS, s.ComputeS, s.FullRateS, s.LostS())
+		t.Row(p.wrapCell(name, width), p.wrapCell(s.link, linkWidth), s.tasks, s.endS,
+			s.ComputeS, s.FullRateS, s.LostS())
 	}
+
 	p.table(t)
 }
 
@@ -188,20 +219,25 @@ func mergeSteps(sim *result.Simulation) []pathStep {
 	last := ""
 	for i := range sim.Path {
 		t := &sim.Path[i]
+
 		// Both directions of a bundle count as one link.
 		link := t.Link
 		if pair := sim.Topology.FindPair(link); pair != nil && !pair.DP {
-			link = sim.Topology.Pods[pair.A].Name + " - " + sim.Topology.Pods[pair.B].Name
+			link = sim.Topology.Pods[pair.A].Name + " - " +
+				sim.Topology.Pods[pair.B].Name
 		}
+
 		if key := fmt.Sprint(t.Transfer(), link); len(out) == 0 || key != last {
 			out = append(out, pathStep{name: t.Name, link: link})
 			last = key
 		}
+
 		s := &out[len(out)-1]
 		s.tasks++
 		s.endS = t.EndS
 		s.Add(t)
 	}
+
 	return out
 }
 
@@ -214,14 +250,19 @@ func (p *writer) printLinks(sim *result.Simulation) {
 	if len(links) == 0 {
 		return
 	}
-	t := text.NewTable("link", "circuits", "transfers", "at full\nrate", "lost to few\ncircuits", "lost to\nsharing", "share of the\n"+p.span).In(text.UnitFor(sim.MakespanS))
+	t := text.NewTable("link", "circuits", "transfers", "at full\nrate",
+		"lost to few\ncircuits", "lost to\nsharing",
+		"share of the\n"+p.span).In(text.UnitFor(sim.MakespanS))
+
 	for _, l := range links[:min(len(links), maxLinkRows)] {
 		circuits := "-"
 		if pair := sim.Topology.FindPair(l.Link); pair != nil {
 			circuits = fmt.Sprint(pair.Circuits)
 		}
-		t.Row(linkName(l.Link), circuits, l.Transfers, l.FullRateS, l.CircuitS, l.SharingS, text.Percent((l.FullRateS+l.LostS())/sim.MakespanS))
+		t.Row(linkName(l.Link), circuits, l.Transfers, l.FullRateS, l.CircuitS,
+			l.SharingS, text.Percent((l.FullRateS+l.LostS())/sim.MakespanS))
 	}
+
 	if left := len(links) - maxLinkRows; left > 0 {
 		t.Row(fmt.Sprintf("... and %s more", text.Plural(left, "link")))
 	}

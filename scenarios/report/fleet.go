@@ -11,9 +11,11 @@ import (
 
 // printFleet prints the use of a fleet's chip-time under each policy.
 func (p *writer) printFleet(run *result.Run, row *result.Row) {
-	p.paragraph("%s turns %s of all chip-time into work that is kept.", p.emphasize(row.Policy), text.Percent(row.Metrics[result.Goodput]))
+	p.paragraph("%s turns %s of all chip-time into work that is kept.",
+		p.emphasize(row.Policy), text.Percent(row.Metrics[result.Goodput]))
 	heads := []string{"chip-time, %"}
 	parts := result.PartsOf(result.ChipTime, run.Document.Rows)
+
 	cells := make([][]string, len(parts)+1)
 	for i := range run.Document.Rows {
 		heads = append(heads, run.Document.Rows[i].Policy)
@@ -26,6 +28,7 @@ func (p *writer) printFleet(run *result.Run, row *result.Row) {
 			cells[k] = append(cells[k], fmt.Sprintf("%.2f", v))
 		}
 	}
+
 	t := text.NewTable(heads...)
 	for k, part := range parts {
 		t.Row(part.Words, cells[k])
@@ -42,6 +45,7 @@ func Gains(policy string, gains []result.Gain, seeds int, bold func(string) stri
 		return cmp.Or(cmp.Compare(a.Failed, b.Failed), -cmp.Compare(a.Mean, b.Mean))
 	})
 	p.line("\n%s", p.emphasize("What single changes would give "+policy))
+
 	t := text.NewTable("change", "goodput,\npoints", "standard\nerror")
 	for i, g := range gains {
 		mean, se, add := "-", "-", t.Row
@@ -54,14 +58,18 @@ func Gains(policy string, gains []result.Gain, seeds int, bold func(string) stri
 				add = t.BoldRow
 			}
 		}
+
 		add(g.Change, mean, se)
 	}
+
 	p.table(t)
-	p.indented("Each is simulated with the same jobs and the same failures of parts as without it, over %s.", text.Plural(seeds, "seed"))
+	p.indented("Each is simulated with the same jobs and the same failures of "+
+		"parts as without it, over %s.", text.Plural(seeds, "seed"))
 	for _, g := range gains {
 		if g.Failed != "" {
 			p.indented("%s: %s", g.Change, g.Failed)
 		}
 	}
+
 	return p.String()
 }

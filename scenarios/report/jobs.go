@@ -11,7 +11,8 @@ import (
 // printJobs explains each of several jobs by its critical path, and prints its ports.
 func (p *writer) printJobs(run *result.Run, row *result.Row, sim *result.Simulation) {
 	if row != nil {
-		line := fmt.Sprintf("%s: objective %.4f (%s)", p.emphasize(sim.Policy), row.Metrics[result.Objective], row.Labels[result.Objective])
+		line := fmt.Sprintf("%s: objective %.4f (%s)", p.emphasize(sim.Policy),
+			row.Metrics[result.Objective], row.Labels[result.Objective])
 		if bound, bounded := row.Metrics[result.BoundPrefix+result.Objective]; bounded {
 			over := "0 %"
 			if gap := row.Metrics[result.GapToBound]; gap > provedGap {
@@ -19,11 +20,15 @@ func (p *writer) printJobs(run *result.Run, row *result.Row, sim *result.Simulat
 			}
 			line += fmt.Sprintf(", %s above a lower bound of %.4f", over, bound)
 		}
-		p.paragraph("%s. A circuit serves one job, so the jobs meet in the ports of their pods alone, and each has a critical path of its own.", line)
+
+		p.paragraph("%s. A circuit serves one job, so the jobs meet in the ports "+
+			"of their pods alone, and each has a critical path of its own.", line)
 		if row.Labels["pooled"] != "" {
-			p.indented("What follows is each job on its own circuits; the pooled figures are of another simulation, many iterations on the circuits of all.")
+			p.indented("What follows is each job on its own circuits; the pooled " +
+				"figures are of another simulation, many iterations on the circuits of all.")
 		}
 	}
+
 	// The ports connect the jobs; each job then has a critical path.
 	p.printPorts(sim)
 	for i := range sim.Jobs {
@@ -34,20 +39,28 @@ func (p *writer) printJobs(run *result.Run, row *result.Row, sim *result.Simulat
 				title += fmt.Sprintf(", NCT %.4f", nct)
 			}
 		}
+
 		p.line("\n%s\n", p.emphasize(title))
 		ideal := jobOf(&run.Detail.Reference, job.Policy)
 		p.explainPath(job, ideal)
-		sims := completedSimulations(run, ideal, func(q *result.Simulation) *result.Simulation { return jobOf(q, job.Policy) })
+		sims := completedSimulations(run, ideal,
+			func(q *result.Simulation) *result.Simulation {
+				return jobOf(q, job.Policy)
+			})
+
 		under := *job
 		under.Policy = sim.Policy
 		p.comparePaths(&under, sims)
 	}
+
 	p.listFailedPolicies(&run.Document)
 }
 
 // jobOf returns the part of a job in a simulation, or nil.
 func jobOf(sim *result.Simulation, name string) *result.Simulation {
-	k := slices.IndexFunc(sim.Jobs, func(q result.Simulation) bool { return q.Policy == name })
+	k := slices.IndexFunc(sim.Jobs, func(q result.Simulation) bool {
+		return q.Policy == name
+	})
 	if k < 0 {
 		return nil
 	}
@@ -77,20 +90,26 @@ func (p *writer) printPorts(sim *result.Simulation) {
 	// used and even are summed over pods, indexed by job; free is the sum of unused
 	// ports.
 	t := text.NewTable(append(heads, "free")...)
-	used, even, free := make([]int, len(sim.Jobs)), make([]int, len(sim.Jobs)), 0
+	used := make([]int, len(sim.Jobs))
+	even := make([]int, len(sim.Jobs))
+	free := 0
 	for k, name := range pods {
 		row, left := []any{name}, 0
 		for i, job := range sim.Jobs {
-			at := slices.IndexFunc(job.Topology.Pods, func(q result.PodPorts) bool { return q.Name == name })
+			at := slices.IndexFunc(job.Topology.Pods, func(q result.PodPorts) bool {
+				return q.Name == name
+			})
 			if at < 0 {
 				row = append(row, "-", "-")
 				continue
 			}
+
 			q := job.Topology.Pods[at]
 			row = append(row, q.Used, fmt.Sprintf("%+d", q.Used-q.Even))
 			used[i], even[i] = used[i]+q.Used, even[i]+q.Even
 			left = q.Total - q.Used
 		}
+
 		free += left
 		if k < maxPodRows {
 			t.Row(append(row, left)...)
@@ -110,7 +129,10 @@ func (p *writer) printPorts(sim *result.Simulation) {
 		default:
 			line += "as many as its even share"
 		}
+
 		p.indented("%s", line)
 	}
-	p.indented("%s free; the even share is in proportion to the jobs' GPUs in a pod", text.Plural(free, "port is", "ports are"))
+
+	p.indented("%s free; the even share is in proportion to the jobs' GPUs in a pod",
+		text.Plural(free, "port is", "ports are"))
 }

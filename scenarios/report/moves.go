@@ -14,23 +14,31 @@ func (p *writer) printMoves(sim *result.Simulation) {
 		return
 	}
 	u := text.UnitFor(sim.MakespanS)
-	t := text.NewTable("circuits that move", "at", "carry\nfrom", "circuits").Left(0, 3).In(u)
+	t := text.NewTable("circuits that move", "at", "carry\nfrom", "circuits").Left(0,
+		3).In(u)
+
 	for _, m := range sim.Moves {
 		var what []string
 		for _, c := range m.Circuits {
 			name := sim.Topology.Pods[c.A].Name + " to DP peer"
 			if !c.DP {
-				name = sim.Topology.Pods[c.A].Name + " - " + sim.Topology.Pods[c.B].Name
+				name = sim.Topology.Pods[c.A].Name + " - " +
+					sim.Topology.Pods[c.B].Name
 			}
 			what = append(what, fmt.Sprintf("%s: %d to %d", name, c.From, c.To))
 		}
+
 		t.Row(p.wrapCell(m.Event, 30), m.AtS, m.UpS, strings.Join(what, "\n"))
 	}
+
 	p.table(t)
-	effect, change := "saves", sim.UnchangedS-sim.MakespanS
+	effect := "saves"
+	change := sim.UnchangedS - sim.MakespanS
 	if change < 0 {
 		effect, change = "costs", -change
 	}
-	p.indented("What is released stops at once, what is set up carries from the time told, and all else goes on. With the best circuits that stay the iteration takes %s: moving them %s %s.",
+	p.indented("What is released stops at once, what is set up carries from the "+
+		"time told, and all else goes on. With the best circuits that stay the "+
+		"iteration takes %s: moving them %s %s.",
 		u.Of(sim.UnchangedS), effect, u.Of(change))
 }

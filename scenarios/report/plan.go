@@ -17,13 +17,15 @@ const maxPhaseRows = 24
 // slots or steps.
 func (p *writer) printSchedule(row *result.Row, sim *result.Simulation) {
 	s := sim.Schedule.Plan()
-	p.paragraph("%s takes %s, by this plan: %s.", p.emphasize(sim.Policy), text.Seconds(sim.MakespanS), s.Origin)
+	p.paragraph("%s takes %s, by this plan: %s.", p.emphasize(sim.Policy),
+		text.Seconds(sim.MakespanS), s.Origin)
 	p.line("")
 	if s.Steps {
 		p.printStepPlan(s)
 	} else {
 		p.printSlotPlan(s, row != nil && row.Labels["reconfigure"] == "independent")
 	}
+
 	p.printOmitted(len(s.Phases)-maxPhaseRows, "phase more", "phases more")
 }
 
@@ -31,14 +33,19 @@ func (p *writer) printSchedule(row *result.Row, sim *result.Simulation) {
 func (p *writer) printSlotPlan(s *result.Plan, independent bool) {
 	slots := s.Rounds
 	if independent {
-		p.line("  %s in %s, in which switches reconfigure one by one", text.Plural(slots, "slot"), text.Plural(len(s.Phases), "interval"))
+		p.line("  %s in %s, in which switches reconfigure one by one",
+			text.Plural(slots, "slot"), text.Plural(len(s.Phases), "interval"))
 	} else {
 		// Times of reconfigurations and of slots add up to the time of the plan.
-		down, up := float64(len(s.Phases))*s.DelayS, float64(slots)*s.SlotS
+		down := float64(len(s.Phases)) * s.DelayS
+		up := float64(slots) * s.SlotS
 		u := text.UnitFor(down + up)
-		p.printShare(u, down, down+up, text.Plural(len(s.Phases), "reconfiguration")+" of "+text.Seconds(s.DelayS))
-		p.printShare(u, up, down+up, text.Plural(slots, "slot")+" of "+text.Seconds(s.SlotS))
+		p.printShare(u, down, down+up, text.Plural(len(s.Phases),
+			"reconfiguration")+" of "+text.Seconds(s.DelayS))
+		p.printShare(u, up, down+up, text.Plural(slots,
+			"slot")+" of "+text.Seconds(s.SlotS))
 	}
+
 	t := text.NewTable("phase", "slots", "links", "in use")
 	for i, f := range s.Phases[:min(len(s.Phases), maxPhaseRows)] {
 		use := "-"
@@ -47,21 +54,31 @@ func (p *writer) printSlotPlan(s *result.Plan, independent bool) {
 		}
 		t.Row(i+1, f.Slots, len(f.Edges), use)
 	}
+
 	p.table(t)
 }
 
 // printStepPlan prints a plan that consists of steps. Its time is divided into
 // reconfigurations, latency of steps, and transmission of their longest messages.
 func (p *writer) printStepPlan(s *result.Plan) {
-	late, topologies := float64(s.Rounds)*s.LatencyS, s.Reconfigurations()
-	down, end := float64(topologies)*s.DelayS, roundToPicosecond(s.EndS)
+	late := float64(s.Rounds) * s.LatencyS
+	topologies := s.Reconfigurations()
+	down := float64(topologies) * s.DelayS
+	end := roundToPicosecond(s.EndS)
 	sent := s.EndS - down - late
 	u := text.UnitFor(end)
-	p.printShare(u, roundToPicosecond(down), end, text.Plural(topologies, "reconfiguration")+" of "+text.Seconds(s.DelayS))
-	p.printShare(u, roundToPicosecond(late), end, fmt.Sprintf("latency of %s, %s each", text.Plural(s.Rounds, "step"), text.Seconds(s.LatencyS)))
-	p.printShare(u, roundToPicosecond(sent), end, fmt.Sprintf("%s bytes, the longest message of each step, at %v", text.Count(s.Bytes), units.Rate(s.RateBitsPerS)))
+	p.printShare(u, roundToPicosecond(down), end,
+		text.Plural(topologies, "reconfiguration")+" of "+text.Seconds(s.DelayS))
+	p.printShare(u, roundToPicosecond(late), end,
+		fmt.Sprintf("latency of %s, %s each", text.Plural(s.Rounds, "step"),
+			text.Seconds(s.LatencyS)))
+	p.printShare(u, roundToPicosecond(sent), end,
+		fmt.Sprintf("%s bytes, the longest message of each step, at %v",
+			text.Count(s.Bytes), units.Rate(s.RateBitsPerS)))
 
-	t := text.NewTable("phase", "does", "topology", "steps", "bytes", "recon-\nfiguring", "latency", "bytes /\nrate", "ends").Left(1, 2).In(u)
+	t := text.NewTable("phase", "does", "topology", "steps", "bytes",
+		"recon-\nfiguring", "latency", "bytes /\nrate", "ends").Left(1, 2).In(u)
+
 	// end is the end of the current phase from here on.
 	end = 0
 	for i := range s.Phases[:min(len(s.Phases), maxPhaseRows)] {
@@ -73,14 +90,19 @@ func (p *writer) printStepPlan(s *result.Plan) {
 		}
 		end += down + took
 		late := float64(n) * s.LatencyS
-		t.Row(i+1, f.Kind, topologyName(s.Parts[i].Topology+1, f.Offsets), n, bytes, roundToPicosecond(down), roundToPicosecond(late), roundToPicosecond(took-late), roundToPicosecond(end))
+		t.Row(i+1, f.Kind, topologyName(s.Parts[i].Topology+1, f.Offsets), n, bytes,
+			roundToPicosecond(down), roundToPicosecond(late),
+			roundToPicosecond(took-late), roundToPicosecond(end))
 	}
+
 	p.table(t)
 }
 
 // roundToPicosecond rounds a time to the engine's resolution, so that printed sums match
 // their parts.
-func roundToPicosecond(seconds float64) float64 { return math.Round(seconds*1e12) / 1e12 }
+func roundToPicosecond(seconds float64) float64 {
+	return math.Round(seconds*1e12) / 1e12
+}
 
 // topologyName returns the number of a topology and, for a circulant, its offsets if they
 // are few.
@@ -94,5 +116,6 @@ func topologyName(number int, offsets []int) string {
 	for i, o := range offsets {
 		list[i] = fmt.Sprintf("+%d", o)
 	}
+
 	return name + ": " + strings.Join(list, " ")
 }

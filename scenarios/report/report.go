@@ -37,7 +37,9 @@ func (p *writer) emphasize(s string) string {
 }
 
 // line writes a line without wrapping.
-func (p *writer) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+func (p *writer) line(format string, args ...any) {
+	fmt.Fprintf(p, format+"\n", args...)
+}
 
 // paragraph writes a wrapped paragraph.
 func (p *writer) paragraph(format string, args ...any) {

@@ -24,6 +24,7 @@ func ResultsOf(run *result.Run) Results {
 		r.Metrics = append(r.Metrics, m.Name)
 	}
 	r.Metrics = append(r.Metrics, result.WallMetrics[0])
+
 	for i := range doc.Rows {
 		row := &doc.Rows[i]
 		decide := "-"
@@ -32,13 +33,16 @@ func ResultsOf(run *result.Run) Results {
 		}
 		r.Rows = append(r.Rows, append(rowCells(doc, row, shown), decide))
 	}
+
 	return r
 }
 
 // newUnwrappedWriter returns a writer with one line per paragraph. Highlighted text is
 // between the control characters STX and ETX.
 func newUnwrappedWriter() *writer {
-	return &writer{noWrap: true, bold: func(s string) string { return "\x02" + s + "\x03" }}
+	return &writer{noWrap: true, bold: func(s string) string {
+		return "\x02" + s + "\x03"
+	}}
 }
 
 // Notes returns the text that Run prints below its table, one line per paragraph.

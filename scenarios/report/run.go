@@ -17,9 +17,11 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 	p.title(doc.Scenario, run.Detail.Title)
 	_, why := doc.Winner()
 	shown := ResultsOf(run)
+
 	t := text.NewTable(shown.Heads...)
 	for i, row := range shown.Rows {
-		cells := append([]string{"  " + text.Snip(row[0], maxPolicyWidth)}, alignSecondary(row[1:])...)
+		cells := append([]string{"  " + text.Snip(row[0], maxPolicyWidth)},
+			alignSecondary(row[1:])...)
 		if i == shown.Best {
 			cells[0] = "*" + cells[0][1:]
 			t.BoldRow(cells)
@@ -27,12 +29,14 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 			t.Row(cells)
 		}
 	}
+
 	best := shown.Best
 	p.line("%s", t.String(bold))
 	p.printBelowTable(run, best, why)
 	if best >= 0 {
 		p.printCircuits(doc.Rows[best].Policy, doc.Rows[best].Labels["topology"])
 	}
+
 	// A port-borrowing job's table also shows the circuits of the job that lends ports.
 	if r := lenderRow(doc); r != nil {
 		p.printCircuits("the port-lending job", r.Labels["donor_topology"])
@@ -41,6 +45,7 @@ func Run(run *result.Run, dir string, bold func(string) string) string {
 	if best < 0 || explainable(&run.Detail, doc.Rows[best].Policy) {
 		p.line("Where the time goes: sim explain %s", dir)
 	}
+
 	return p.String()
 }
 
@@ -53,9 +58,13 @@ func (p *writer) printBelowTable(run *result.Run, best int, why *result.Metric) 
 	if best >= 0 {
 		p.printTiers(&doc.Rows[best])
 	}
-	if slices.ContainsFunc(doc.Rows, func(r result.Row) bool { return r.Labels["topology"] != "" }) {
+
+	if slices.ContainsFunc(doc.Rows, func(r result.Row) bool {
+		return r.Labels["topology"] != ""
+	}) {
 		p.indented("%s", matchingNote)
 	}
+
 	p.printOmittedData(run)
 }
 
@@ -70,26 +79,31 @@ func (p *writer) printOmittedData(run *result.Run) {
 // matchingNote is printed with all circuits. A topology fits the ports of each pod. But
 // the ports of a pod belong to several optical switches, and a circuit needs ports of
 // both pods on the same switch.
-const matchingNote = "How optical switches match ports is not modelled: circuits only fit the ports of each pod."
+const matchingNote = "How optical switches match ports is not modelled: circuits " +
+	"only fit the ports of each pod."
 
 // explainable reports whether a policy's simulation has data to explain.
 func explainable(d *result.Detail, policy string) bool {
 	p := d.Simulation(policy)
-	return p != nil && (len(p.Path) > 0 || p.Schedule != nil || p.Traffic != nil || p.Fleet != nil || len(p.Jobs) > 0)
+	return p != nil && (len(p.Path) > 0 || p.Schedule != nil || p.Traffic != nil ||
+		p.Fleet != nil || len(p.Jobs) > 0)
 }
 
 // printNotes explains the reference of the values in the table.
 func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) {
 	ideal, hasIdeal := doc.Reference[result.IterationTime]
-	has, reference := doc.AsSweep().MetricNames(), "the ideal fabric"
+	has := doc.AsSweep().MetricNames()
+	reference := "the ideal fabric"
 	if has[result.CallTime] {
 		reference = "the step without all-to-alls"
 	}
+
 	// The best row, compared with the reference.
 	if best >= 0 && !p.bestOfJobs(doc, best) {
 		r := &doc.Rows[best]
 		line := fmt.Sprintf("* %s %s", r.Policy, why.WinPhrase)
-		if m, ended := r.Metrics[result.IterationTime]; ended && hasIdeal && ideal > 0 {
+		if m, ended := r.Metrics[result.IterationTime]; ended && hasIdeal &&
+			ideal > 0 {
 			switch over := m/ideal - 1; {
 			case over > provedGap:
 				line += fmt.Sprintf(": %s slower than %s", text.Percent(over), reference)
@@ -99,6 +113,7 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 				line += ": as fast as " + reference
 			}
 		}
+
 		p.line("%s", line)
 		p.printFasterFluid(doc, r, why)
 	}
@@ -107,18 +122,22 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 	if hasIdeal {
 		line := strings.TrimPrefix(reference, "the ") + " " + text.Seconds(ideal)
 		if gap := doc.Reference[result.GapToBound]; gap > provedGap {
-			line += fmt.Sprintf(" (within %s of the least it could take)", text.Percent(gap))
+			line += fmt.Sprintf(" (within %s of the least it could take)",
+				text.Percent(gap))
 		}
+
 		if compute, known := doc.Reference[result.ComputeTime]; known {
 			line += ", compute alone " + text.Seconds(compute)
 		}
 		p.line("  %s", line)
 	}
+
 	for _, m := range result.Metrics {
 		if m.Footnote != "" && has[m.Name] {
 			p.line("  %s", m.Footnote)
 		}
 	}
+
 	p.gaps(doc)
 
 	// Labels that explain rows, and reasons for uncertain or undefined metrics.
@@ -131,13 +150,16 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 			{"stopped", "%s stopped before its search had ended: %s"},
 		} {
 			what := r.Labels[l.label]
-			if proved := r.Labels["proved"]; l.label == "origin" && what != "" && proved != "" {
+			if proved := r.Labels["proved"]; l.label == "origin" && what != "" &&
+				proved != "" {
 				what += "; " + proved
 			}
+
 			if what != "" {
 				p.indented(l.words, r.Policy, what)
 			}
 		}
+
 		for _, m := range result.Metrics {
 			if why := r.Labels[m.Name]; m.Doubted && why != "" {
 				value := ""
@@ -147,8 +169,10 @@ func (p *writer) printNotes(doc *result.Document, best int, why *result.Metric) 
 				p.indented("%s: %s%s: %s", r.Policy, m.Name, value, why)
 			}
 		}
+
 		for _, m := range result.Metrics {
-			if _, ok := r.Metrics[m.Name]; !ok && m.Head != "" && m.Table == "" && r.Labels[m.Name] != "" {
+			if _, ok := r.Metrics[m.Name]; !ok && m.Head != "" && m.Table == "" &&
+				r.Labels[m.Name] != "" {
 				p.indented("%s has no %s: %s", r.Policy, m.Name, r.Labels[m.Name])
 			}
 		}
@@ -184,23 +208,28 @@ func (p *writer) gaps(doc *result.Document) {
 		if m.ZeroLabel != "" {
 			what = "gap of " + m.Words
 		}
-		p.indented("%s (%s): above a lower bound on %s, which holds for %s", what, g.Policies(), m.BoundSubject, g.Key)
+		p.indented("%s (%s): above a lower bound on %s, which holds for %s", what,
+			g.Policies(), m.BoundSubject, g.Key)
 	}
 }
 
 // completionGaps explains the gaps of completion times: one line per model, with its
 // policies if there are several models.
 func (p *writer) completionGaps(doc *result.Document) {
-	groups := doc.Group(func(r *result.Row) string { return r.Labels["gap_completion_model"] })
+	groups := doc.Group(func(r *result.Row) string {
+		return r.Labels["gap_completion_model"]
+	})
 	for _, g := range groups {
-		of, bound := "", doc.Reference[result.BoundPrefix+result.CompletionTime]
+		of := ""
+		bound := doc.Reference[result.BoundPrefix+result.CompletionTime]
 		if len(groups) > 1 {
 			of = " (" + g.Policies() + ")"
 		}
 		if g.Key == fluidModel {
 			bound = g.Rows[0].Metrics["bound_completion_fluid_s"]
 		}
-		p.indented("gap to bound%s: above %s, a lower bound on the time of plans of any number of topologies, which holds for %s",
+		p.indented("gap to bound%s: above %s, a lower bound on the time of plans "+
+			"of any number of topologies, which holds for %s",
 			of, text.Seconds(bound), cmp.Or(planModels[g.Key], g.Key))
 	}
 }
@@ -210,12 +239,15 @@ func (p *writer) completionGaps(doc *result.Document) {
 func (p *writer) printFasterFluid(doc *result.Document, best *result.Row, by *result.Metric) {
 	var names []string
 	for _, r := range doc.Rows {
-		if v, ok := r.Metrics[by.Name]; ok && r.Fluid() && !best.Fluid() && v < best.Metrics[by.Name] {
+		if v, ok := r.Metrics[by.Name]; ok && r.Fluid() && !best.Fluid() &&
+			v < best.Metrics[by.Name] {
 			names = append(names, r.Policy)
 		}
 	}
+
 	if len(names) > 0 {
-		p.indented("faster, but on links that many chunks share at a time, which no plan can: %s", strings.Join(names, ", "))
+		p.indented("faster, but on links that many chunks share at a time, which "+
+			"no plan can: %s", strings.Join(names, ", "))
 	}
 }
 
@@ -232,10 +264,15 @@ func (p *writer) bestOfJobs(doc *result.Document, best int) bool {
 	if how := r.Labels["pooled"]; how != "" {
 		p.indented("pooled: %s", how)
 	}
+
 	for _, name := range doc.JobNames() {
-		of := func(metric string) string { return text.Seconds(doc.Reference[result.OfJob(name, metric)]) }
-		p.line("  %s: ideal fabric %s, compute alone %s", name, of(result.IterationTime), of(result.ComputeTime))
+		of := func(metric string) string {
+			return text.Seconds(doc.Reference[result.OfJob(name, metric)])
+		}
+		p.line("  %s: ideal fabric %s, compute alone %s", name,
+			of(result.IterationTime), of(result.ComputeTime))
 	}
+
 	return true
 }
 
@@ -249,12 +286,14 @@ func (p *writer) printCircuits(owner, topology string) {
 	}
 	lines := strings.Split(strings.Trim(topology, "\n"), "\n")
 	p.line("\nTopology of %s, in circuits:", owner)
+
 	for _, l := range lines[:min(len(lines), maxTopologyLines)] {
 		if head, ok := strings.CutSuffix(l, "twins"); ok { // as results have it
 			l = head + "   DP"
 		}
 		p.line("  %s", strings.TrimRight(text.Trim(l, text.Width-2), " "))
 	}
+
 	if rest := len(lines) - maxTopologyLines; rest > 0 {
 		p.line("  ... and %s more, in result.json", text.Plural(rest, "line"))
 	}
@@ -278,21 +317,27 @@ func (p *writer) printLender(doc *result.Document) {
 		return
 	}
 	m, ports := r.Metrics, r.Metrics["donor_ports"]
-	line := fmt.Sprintf("NCT before: without the ports that another job lends, the same job with its stages in reverse order. The other job's circuits, by %s, take %s",
+	line := fmt.Sprintf("NCT before: without the ports that another job lends, the "+
+		"same job with its stages in reverse order. The other job's circuits, by %s, take %s",
 		r.Labels["donor"], text.Thousands(ports))
 	if ratio := m["donor_port_ratio"]; ratio > 0 {
-		line += fmt.Sprintf(" of %s ports, %.1f %%,", text.Thousands(ports/ratio), 100*ratio)
+		line += fmt.Sprintf(" of %s ports, %.1f %%,", text.Thousands(ports/ratio),
+			100*ratio)
 	}
+
 	if nct, ok := m["donor_nct"]; ok {
 		line += fmt.Sprintf(" at an NCT of %.4f", nct)
 	}
 	if ports == m["donor_bound_ports"] {
 		line += ", the fewest"
 	}
-	p.indented("%s for at most %s; %s are left", line, r.Labels["donor_limit"], text.Thousands(m[result.SurplusPorts]))
+	p.indented("%s for at most %s; %s are left", line, r.Labels["donor_limit"],
+		text.Thousands(m[result.SurplusPorts]))
 	if n := m["donor_choices"]; n > 1 {
-		p.indented("port-lending job: of %s topologies that leave different ports it takes the one that serves the borrowing job best", text.Thousands(n))
+		p.indented("port-lending job: of %s topologies that leave different ports "+
+			"it takes the one that serves the borrowing job best", text.Thousands(n))
 	}
+
 	if why := r.Labels["donor_stopped"]; why != "" {
 		p.indented("port-lending job: %s", why)
 	}
@@ -300,9 +345,12 @@ func (p *writer) printLender(doc *result.Document) {
 
 // printTrials prints the results of trials, if there are any.
 func (p *writer) printTrials(doc *result.Document) {
-	if !slices.ContainsFunc(doc.Rows, func(r result.Row) bool { return r.Metrics[result.TrialCount] > 0 }) {
+	if !slices.ContainsFunc(doc.Rows, func(r result.Row) bool {
+		return r.Metrics[result.TrialCount] > 0
+	}) {
 		return
 	}
+
 	shown, what := result.TrialColumns(), ""
 	t := text.NewTable(columnHeads("policy", shown)...)
 	for i := range doc.Rows {
@@ -320,21 +368,28 @@ func (p *writer) printTrials(doc *result.Document) {
 	p.paragraph("Robustness: %s", strings.Replace(what, " play", " trial", 1))
 	p.table(t)
 	p.line("")
+
 	compute, known := doc.Reference["replay_compute_makespan_mean_s"]
 	if ideal, ok := doc.Reference[result.TrialTime]; ok && known {
-		line := fmt.Sprintf("NCT of a trial: against the ideal fabric with the same compute times, which takes %s on average, compute alone %s",
+		line := fmt.Sprintf("NCT of a trial: against the ideal fabric with the "+
+			"same compute times, which takes %s on average, compute alone %s",
 			text.Seconds(ideal), text.Seconds(compute))
 		if gap := doc.Reference["replay_gap_max"]; gap > provedGap {
-			line += fmt.Sprintf(" (each within %s of the least it could take)", text.Percent(gap))
+			line += fmt.Sprintf(" (each within %s of the least it could take)",
+				text.Percent(gap))
 		}
+
 		p.indented("%s", line)
 	}
+
 	p.line("  p95: 95 of 100 trials are no worse")
 	for _, r := range doc.Rows {
 		if all, n := r.Metrics[result.TrialCount], r.Metrics[result.TrialStalls]; n > 0 && n < all {
-			p.indented("%s stalls in %s of %s: pods that exchange data lose their last circuit; these trials are left out of all other figures",
+			p.indented("%s stalls in %s of %s: pods that exchange data lose their "+
+				"last circuit; these trials are left out of all other figures",
 				r.Policy, text.Thousands(n), text.Plural(int(all), "trial"))
 		}
+
 		if why := r.Labels[result.TrialNCT]; why != "" {
 			p.indented("%s has no NCT, %s", r.Policy, why)
 		}

@@ -25,27 +25,39 @@ func SweepMetric(s *result.Sweep, plots []result.Plot, requested string) (string
 	if requested != "" {
 		if !has[requested] {
 			known := slices.Sorted(maps.Keys(has))
-			return "", fmt.Errorf("no cell has a metric %q%s", requested, text.DidYouMean(requested, known, "there are "+strings.Join(known, ", ")))
+			return "", fmt.Errorf("no cell has a metric %q%s", requested,
+				text.DidYouMean(requested, known,
+					"there are "+strings.Join(known, ", ")))
 		}
 		return requested, nil
 	}
+
 	if len(plots) > 0 {
 		y := plots[0].Y
 		switch plots[0].Kind {
 		case "heatmap", "twists":
 			y = plots[0].Z
 		}
+
 		if has[y] {
 			return y, nil
 		}
 	}
+
 	return s.MainOf(has), nil
 }
 
 // Sweep returns a sweep's table of a metric, with one row per variant and one column per
 // policy. filter selects cells and must be resolved. bold highlights the best value of
 // each row; it may be nil.
-func Sweep(s *result.Sweep, t *result.SweepTimings, metric string, filter result.NameFilter, dir string, bold func(string) string) string {
+func Sweep(
+	s *result.Sweep,
+	t *result.SweepTimings,
+	metric string,
+	filter result.NameFilter,
+	dir string,
+	bold func(string) string,
+) string {
 	p := &writer{bold: bold}
 	p.WriteString(p.emphasize(s.Name))
 	if s.Title != "" {
@@ -53,16 +65,24 @@ func Sweep(s *result.Sweep, t *result.SweepTimings, metric string, filter result
 	}
 	p.line("")
 	p.printCells(s, t, metric, filter)
-	p.line("\n%s in %s. Kept in %s", text.Plural(len(s.Cells), "cell"), text.Roughly(t.WallS), dir)
+	p.line("\n%s in %s. Kept in %s", text.Plural(len(s.Cells), "cell"),
+		text.Roughly(t.WallS), dir)
+
 	return p.String()
 }
 
 // printCells prints the table, followed by labels of its values.
-func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric string, filter result.NameFilter) {
+func (p *writer) printCells(
+	s *result.Sweep,
+	t *result.SweepTimings,
+	metric string,
+	filter result.NameFilter,
+) {
 	var policies []string
 	var variants []result.Name // without policies, in order
 	type place struct{ variant, policy string }
 	at := map[place]*result.Cell{}
+
 	// Collect the selected cells, keyed by variant and policy.
 	seen := map[string]bool{}
 	for i := range s.Cells {
@@ -88,13 +108,17 @@ func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric stri
 	}
 	p.line("%s by policy%s", metric, describeCommon(common))
 	heads := result.ColumnHeads(keys)
+
 	var left []int
 	for i, key := range keys {
 		heads[i] = strings.ReplaceAll(heads[i], "_", " ")
-		if slices.ContainsFunc(s.Axes, func(a result.Axis) bool { return a.Name == key && a.Numbers == nil }) {
+		if slices.ContainsFunc(s.Axes, func(a result.Axis) bool {
+			return a.Name == key && a.Numbers == nil
+		}) {
 			left = append(left, i)
 		}
 	}
+
 	if len(keys) == 0 {
 		heads, left = []string{""}, []int{0}
 	}
@@ -127,6 +151,7 @@ func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric stri
 				longest = max(longest, math.Abs(v))
 			}
 		}
+
 		for _, policy := range policies {
 			c := at[place{name.ID(), policy}]
 			text := ""
@@ -140,6 +165,7 @@ func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric stri
 					text = "-"
 					break
 				}
+
 				if bestAt < 0 || v < best {
 					best, bestAt = v, len(row)
 				}
@@ -151,8 +177,10 @@ func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric stri
 					text += " " // aligned with highlighted values
 				}
 			}
+
 			row = append(row, text)
 		}
+
 		if bestAt >= 0 && shown.Better == result.Lower {
 			row[bestAt] = p.emphasize(row[bestAt])
 		}
@@ -165,9 +193,11 @@ func (p *writer) printCells(s *result.Sweep, t *result.SweepTimings, metric stri
 	}
 	if s.ReferenceDiffers(&shown) {
 		if absolute, err := SweepMetric(s, nil, ""); err == nil {
-			p.paragraph("%s is relative to an ideal fabric that differs between rows, so rows cannot be ranked by it; --metric %s compares them", metric, absolute)
+			p.paragraph("%s is relative to an ideal fabric that differs between "+
+				"rows, so rows cannot be ranked by it; --metric %s compares them", metric, absolute)
 		}
 	}
+
 	for _, note := range notes {
 		if note = metric + ": " + note; partly {
 			note = "! " + note
@@ -199,6 +229,7 @@ func labelNotes(s *result.Sweep, metric string) (notes []string, partly bool) {
 			notes = append(notes, label)
 		}
 	}
+
 	return notes, partly || len(notes) > 1
 }
 
@@ -207,11 +238,18 @@ func labelNotes(s *result.Sweep, metric string) (notes []string, partly bool) {
 // maxUnitSpread, they use the unit of the row's longest time, maxValue. Metrics without a
 // format have equal decimals in all cells, with five digits for the largest value, or
 // none if all are integers.
-func valueFormatter(s *result.Sweep, t *result.SweepTimings, m *result.Metric) func(v, maxValue float64) string {
-	minValue, maxValue, whole := math.Inf(1), 0.0, true
+func valueFormatter(
+	s *result.Sweep,
+	t *result.SweepTimings,
+	m *result.Metric,
+) func(v, maxValue float64) string {
+	minValue := math.Inf(1)
+	maxValue := 0.0
+	whole := true
 	for i := range s.Cells {
 		if x, ok := s.Cells[i].Value(m.Name, t); ok && !math.IsInf(x, 0) {
-			maxValue, whole = max(maxValue, math.Abs(x)), whole && x == math.Trunc(x)
+			maxValue = max(maxValue, math.Abs(x))
+			whole = whole && x == math.Trunc(x)
 			if x != 0 {
 				minValue = min(minValue, math.Abs(x))
 			}
@@ -227,6 +265,7 @@ func valueFormatter(s *result.Sweep, t *result.SweepTimings, m *result.Metric) f
 			}
 			return unit.Of(v)
 		}
+
 	case m.Format == result.Plain && m.Unit == "B/s":
 		return func(v, _ float64) string { return text.BytesPerSecond(v) }
 	case m.Format != result.Plain && m.Format != result.Fixed:
@@ -234,11 +273,15 @@ func valueFormatter(s *result.Sweep, t *result.SweepTimings, m *result.Metric) f
 	case maxValue >= 1e9 || maxValue < 1e-4 && maxValue > 0:
 		return func(v, _ float64) string { return fmt.Sprintf("%.5g", v) }
 	}
+
 	digits := 0
 	for v := maxValue; !whole && digits < 9 && v < 1e4; v *= 10 {
 		digits++
 	}
-	return func(v, _ float64) string { return strconv.FormatFloat(v, 'f', digits, 64) }
+
+	return func(v, _ float64) string {
+		return strconv.FormatFloat(v, 'f', digits, 64)
+	}
 }
 
 // maxUnitSpread is the largest ratio of times in a table that share a unit.

@@ -19,20 +19,28 @@ func (p *writer) printTiers(row *result.Row) {
 	}
 	ends, _ := row.End()
 	end, what := ends.S, ends.Span
-	t := text.NewTable("tier, from the inside out", "carries", "busy", "exposed", "of the\n"+what, what+", its\nrates doubled").In(text.UnitFor(end))
+	t := text.NewTable("tier, from the inside out", "carries", "busy", "exposed",
+		"of the\n"+what, what+", its\nrates doubled").In(text.UnitFor(end))
+
 	best := 0
 	for i, tier := range list {
-		t.Row(tier.Name, formatBytes(tier.Bytes), text.Percent(tier.Busy), tier.ExposedS, text.Percent(tier.ExposedS/end), tier.DoubledS)
+		t.Row(tier.Name, formatBytes(tier.Bytes), text.Percent(tier.Busy),
+			tier.ExposedS, text.Percent(tier.ExposedS/end), tier.DoubledS)
 		if tier.DoubledS < list[best].DoubledS {
 			best = i
 		}
 	}
+
 	p.table(t)
 	if saved := end - list[best].DoubledS; saved > 0 {
-		p.paragraph("Improve tier %s first: with its rates doubled %s takes %s, %s less.", list[best].Name, map[string]string{"iteration": "an iteration", "completion": "all of it"}[what], text.Seconds(list[best].DoubledS), text.Percent(saved/end))
+		p.paragraph("Improve tier %s first: with its rates doubled %s takes %s, %s less.", list[best].Name, map[string]string{
+			"iteration":  "an iteration",
+			"completion": "all of it",
+		}[what], text.Seconds(list[best].DoubledS), text.Percent(saved/end))
 	} else {
 		p.line("No tier makes the " + what + " shorter with its rates doubled.")
 	}
+
 	if calls := row.Labels["tier_calls"]; calls != "" {
 		p.indented("calls of inner tiers: %s", calls)
 	}

@@ -29,8 +29,10 @@ func describeExposedCalls(r *result.Row) string {
 	var all []string
 	dims, seconds := r.ExposedCalls()
 	for i, dim := range dims {
-		all = append(all, fmt.Sprintf("%s without its %s calls", text.Seconds(seconds[i]), strings.ToUpper(dim)))
+		all = append(all, fmt.Sprintf("%s without its %s calls",
+			text.Seconds(seconds[i]), strings.ToUpper(dim)))
 	}
+
 	if all == nil {
 		return ""
 	}
@@ -41,7 +43,10 @@ func describeExposedCalls(r *result.Row) string {
 func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 	line := p.emphasize(row.Policy) + " "
 	loads, _ := row.LinkLoads()
-	top, bound, of := loads.Max, loads.Bound, "messages"
+	top := loads.Max
+	bound := loads.Bound
+
+	of := "messages"
 	switch {
 	case loads.OverRate:
 		of = "messages per fabric.link_rate of its rate"
@@ -51,7 +56,8 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 
 	// The time of the work, or why it was not simulated.
 	end, ends := row.End()
-	done, iterates := ends && end.Span == "completion", ends && end.Span == "iteration"
+	done := ends && end.Span == "completion"
+	iterates := ends && end.Span == "iteration"
 	mean, ok := row.Metrics[result.MeanDelay]
 	switch _, injects := row.Metrics[result.InjectedPackets]; {
 	case row.Labels["failed"] != "":
@@ -59,9 +65,11 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 	case done:
 		line += fmt.Sprintf("takes %s.", text.Seconds(end.S))
 	case iterates:
-		line += fmt.Sprintf("takes %s an iteration.%s", text.Seconds(end.S), describeExposedCalls(row))
+		line += fmt.Sprintf("takes %s an iteration.%s", text.Seconds(end.S),
+			describeExposedCalls(row))
 	case ok:
-		line += fmt.Sprintf("delivers packets after %s on average.", text.Seconds(mean))
+		line += fmt.Sprintf("delivers packets after %s on average.",
+			text.Seconds(mean))
 	case injects:
 		line += "delivers nothing before the simulated time ends."
 	default:
@@ -74,7 +82,8 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 		line += fmt.Sprintf(", and %s as many", text.Plural(t.NumTied-1, "other"))
 	}
 	if fluid := loads.FluidS; fluid > 0 {
-		line += fmt.Sprintf(": at %v that takes %s", units.Rate(t.LinkRateBitsPerS), text.Seconds(fluid))
+		line += fmt.Sprintf(": at %v that takes %s", units.Rate(t.LinkRateBitsPerS),
+			text.Seconds(fluid))
 		switch over := end.S/fluid - 1; {
 		case !done:
 		case over > provedGap:
@@ -83,6 +92,7 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 			line += ", which is what bounds the time"
 		}
 	}
+
 	line += "."
 
 	// The gap: of the completion time if that has a bound, else of the largest load.
@@ -96,23 +106,29 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 		if gap <= provedGap {
 			line += fmt.Sprintf(" No routes end sooner: the %s is at a lower bound (%s).", of.Words, model)
 		} else {
-			line += fmt.Sprintf(" The %s is %s above a lower bound of %s (%s).", of.Words, text.Percent(gap), text.Seconds(timeBound), model)
+			line += fmt.Sprintf(" The %s is %s above a lower bound of %s (%s).",
+				of.Words, text.Percent(gap), text.Seconds(timeBound), model)
 		}
+
 	case bound == 0:
 	case gap <= provedGap:
 		line += fmt.Sprintf(" No routes do with less (%s).", model)
 	default:
-		line += fmt.Sprintf(" That is %s above a lower bound of %s (%s): routes with less may exist.", text.Percent(gap), formatMessages(bound), model)
+		line += fmt.Sprintf(" That is %s above a lower bound of %s (%s): routes "+
+			"with less may exist.", text.Percent(gap), formatMessages(bound), model)
 	}
 
 	// The effect of faults on the largest load.
 	if ratio := loads.FaultRatio; ratio > 0 {
-		line += fmt.Sprintf(" Where nothing is down or drained the same router has %s on its most loaded link: ", formatMessages(loads.FaultFree))
+		line += fmt.Sprintf(" Where nothing is down or drained the same router has "+
+			"%s on its most loaded link: ", formatMessages(loads.FaultFree))
 		switch {
 		case ratio < 1-provedGap:
-			line += fmt.Sprintf("the fault costs it %s of the throughput.", text.Percent(1-ratio))
+			line += fmt.Sprintf("the fault costs it %s of the throughput.",
+				text.Percent(1-ratio))
 		case ratio > 1+provedGap:
-			line += fmt.Sprintf("round the fault it happens to reach %s more.", text.Percent(ratio-1))
+			line += fmt.Sprintf("round the fault it happens to reach %s more.",
+				text.Percent(ratio-1))
 		default:
 			line += "the fault costs it nothing."
 		}
@@ -120,7 +136,8 @@ func (p *writer) printBottleneckBounds(row *result.Row, t *result.Traffic) {
 
 	p.paragraph("%s", line)
 	if t.FailAtS > 0 {
-		p.indented("Links fail at %s; loads are those of the routes before that.", text.Seconds(t.FailAtS))
+		p.indented("Links fail at %s; loads are those of the routes before that.",
+			text.Seconds(t.FailAtS))
 	}
 }
 
@@ -131,12 +148,15 @@ func (p *writer) printLinkGroups(t *result.Traffic) {
 	wait := func(g *result.LinkGroup) float64 { return g.WaitS / float64(g.Packets) }
 	for i := range t.Groups {
 		g := &t.Groups[i]
-		down, drained = down+g.Down, drained+g.Drained
+		down = down + g.Down
+		drained = drained + g.Drained
 		if g.Packets > 0 {
 			longest = max(longest, wait(g))
 		}
 	}
-	table := text.NewTable("links", "number", "down", "drained", "messages,\nin all", "a link\non average", "most\nloaded", "even\nloads", "mean wait\nof a packet")
+
+	table := text.NewTable("links", "number", "down", "drained", "messages,\nin all",
+		"a link\non average", "most\nloaded", "even\nloads", "mean wait\nof a packet")
 	table.Show("down", down > 0)
 	table.Show("drained", drained > 0)
 	table.Show("mean wait\nof a packet", longest >= 0)
@@ -153,10 +173,13 @@ func (p *writer) printLinkGroups(t *result.Traffic) {
 		if g.Packets > 0 {
 			waits = text.UnitFor(longest).Of(wait(g))
 		}
-		table.Row(g.Name, g.Links, g.Down, g.Drained, formatMessages(g.Load), formatMessages(mean), formatMessages(g.MaxLoad), even, waits)
+		table.Row(g.Name, g.Links, g.Down, g.Drained, formatMessages(g.Load),
+			formatMessages(mean), formatMessages(g.MaxLoad), even, waits)
 	}
+
 	p.table(table)
-	p.line("  even loads: average over most; at 100 %% no rerouting within the dimension or tier would help")
+	p.line("  even loads: average over most; at 100 %% no rerouting within the " +
+		"dimension or tier would help")
 }
 
 // printBottlenecks prints the most loaded links and the sources of their loads.
@@ -165,10 +188,17 @@ func (p *writer) printBottlenecks(t *result.Traffic) {
 		return
 	}
 	usual, busy, speeds := false, false, false
-	table := text.NewTable("most loaded link", "from", "to", "messages", "times\nlink_rate", "nothing\ndown", "busy", "pairs", "sources", "desti-\nnations").Left(0, 1, 2)
+	table := text.NewTable("most loaded link", "from", "to", "messages",
+		"times\nlink_rate", "nothing\ndown", "busy", "pairs", "sources",
+		"desti-\nnations").Left(0, 1, 2)
+
 	for _, l := range t.Bottlenecks {
-		usual, busy, speeds = usual || l.FaultFreeLoad != nil, busy || l.Busy != nil, speeds || l.Speed != 1
-		table.Row(l.Name, l.From, l.To, formatMessages(l.Load), fmt.Sprintf("%.4g", l.Speed), orDash(l.FaultFreeLoad, formatMessages), orDash(l.Busy, text.Percent), l.Pairs, l.Sources, l.Destinations)
+		usual = usual || l.FaultFreeLoad != nil
+		busy = busy || l.Busy != nil
+		speeds = speeds || l.Speed != 1
+		table.Row(l.Name, l.From, l.To, formatMessages(l.Load),
+			fmt.Sprintf("%.4g", l.Speed), orDash(l.FaultFreeLoad, formatMessages),
+			orDash(l.Busy, text.Percent), l.Pairs, l.Sources, l.Destinations)
 	}
 
 	table.Show("times\nlink_rate", speeds)
@@ -178,7 +208,8 @@ func (p *writer) printBottlenecks(t *result.Traffic) {
 		table.Show(head, !t.PairsUnknown)
 	}
 	p.table(table)
-	p.printOmitted(t.NumTied-len(t.Bottlenecks), "link loaded as much", "links loaded as much")
+	p.printOmitted(t.NumTied-len(t.Bottlenecks), "link loaded as much",
+		"links loaded as much")
 	if t.PairsUnknown {
 		p.indented("Of so many pairs of nodes it is not kept which load a link.")
 	}
@@ -189,8 +220,12 @@ func (p *writer) printBottlenecks(t *result.Traffic) {
 			p.indented("%s", line)
 		}
 	}
-	if down := slices.ContainsFunc(t.Groups, func(g result.LinkGroup) bool { return g.Down+g.Drained > 0 }); down && !usual && t.FailAtS == 0 && !t.PairsUnknown {
-		p.indented("Which messages go round what is down is not known: with nodes down there is no usual route to compare with.")
+
+	if down := slices.ContainsFunc(t.Groups, func(g result.LinkGroup) bool {
+		return g.Down+g.Drained > 0
+	}); down && !usual && t.FailAtS == 0 && !t.PairsUnknown {
+		p.indented("Which messages go round what is down is not known: with nodes " +
+			"down there is no usual route to compare with.")
 	}
 }
 
@@ -211,25 +246,34 @@ func describeLoad(l *result.LoadedLink) string {
 		result.NodeLoad
 		words string
 		nodes int
-	}{{l.TopSource, "come from", l.Sources}, {l.TopDestination, "are for", l.Destinations}} {
+	}{{l.TopSource, "come from", l.Sources},
+		{l.TopDestination, "are for", l.Destinations}} {
 		if n.Load >= dominant*l.Load && n.nodes > 1 {
-			parts = append(parts, fmt.Sprintf("%s %s %s", formatMessages(n.Load), n.words, n.Node))
+			parts = append(parts, fmt.Sprintf("%s %s %s", formatMessages(n.Load),
+				n.words, n.Node))
 		}
 	}
-	if h := l.TopPairs; len(h) > 1 && h[0].Load > h[len(h)-1].Load && dominant*h[0].Load*float64(l.Pairs) > l.Load {
-		parts = append(parts, fmt.Sprintf("%s are from %s to %s alone", formatMessages(h[0].Load), h[0].Src, h[0].Dst))
+
+	if h := l.TopPairs; len(h) > 1 && h[0].Load > h[len(h)-1].Load &&
+		dominant*h[0].Load*float64(l.Pairs) > l.Load {
+		parts = append(parts, fmt.Sprintf("%s are from %s to %s alone",
+			formatMessages(h[0].Load), h[0].Src, h[0].Dst))
 	}
+
 	for _, d := range l.Detours {
 		if d.Cause == "" {
 			parts = append(parts, fmt.Sprintf("%s are moved there although their usual route is up", formatMessages(d.Load)))
 		} else {
-			parts = append(parts, fmt.Sprintf("%s go round %s", formatMessages(d.Load), d.Cause))
+			parts = append(parts, fmt.Sprintf("%s go round %s",
+				formatMessages(d.Load), d.Cause))
 		}
 	}
+
 	if parts == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s: of its %s messages %s", l.Name, formatMessages(l.Load), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s: of its %s messages %s", l.Name, formatMessages(l.Load),
+		strings.Join(parts, ", "))
 }
 
 // formatMessages formats a number of messages; it has fractions if messages are split
@@ -250,34 +294,44 @@ func (p *writer) printChain(policy string, c *result.Chain) {
 		n += part.Transfers
 	}
 	p.line("")
+
 	if n > 1 {
-		p.paragraph("A chain of %s, each of which waits for that before it, sets the time of %s:", text.Plural(n, "transfer"), policy)
+		p.paragraph("A chain of %s, each of which waits for that before it, sets "+
+			"the time of %s:", text.Plural(n, "transfer"), policy)
 	} else {
 		p.paragraph("The last transfer to end sets the time of %s:", policy)
 	}
+
 	before := "latency"
 	if c.Computes {
 		before = "compute,\nlatency"
 	}
 
-	t := text.NewTable("over", "transfers", "from", "to", "bytes", before, "alone", "more by\nsharing", "in all").Left(0, 2, 3)
+	t := text.NewTable("over", "transfers", "from", "to", "bytes", before, "alone",
+		"more by\nsharing", "in all").Left(0, 2, 3)
 	u := text.UnitFor(c.EndS)
 	all := result.ChainPart{Over: "all"}
 	for _, part := range c.Parts {
 		chainRow(t, u, &part)
-		all.Transfers, all.Bytes = all.Transfers+part.Transfers, all.Bytes+part.Bytes
-		all.LatencyS, all.UnsharedS, all.SharingS = all.LatencyS+part.LatencyS, all.UnsharedS+part.UnsharedS, all.SharingS+part.SharingS
+		all.Transfers = all.Transfers + part.Transfers
+		all.Bytes = all.Bytes + part.Bytes
+		all.LatencyS = all.LatencyS + part.LatencyS
+		all.UnsharedS = all.UnsharedS + part.UnsharedS
+		all.SharingS = all.SharingS + part.SharingS
 	}
+
 	if len(c.Parts) > 1 {
 		chainRow(t, u, &all)
 	}
 	p.table(t)
-	p.indented("alone: what the transfers take with the links to themselves; more by sharing: what others on the same links add")
+	p.indented("alone: what the transfers take with the links to themselves; more " +
+		"by sharing: what others on the same links add")
 }
 
 // chainRow adds a part of a chain to its table.
 func chainRow(t *text.Table, u text.Unit, part *result.ChainPart) {
-	t.Row(part.Over, part.Transfers, part.Src, part.Dst, part.Bytes, sumParts(u, part.LatencyS, part.UnsharedS, part.SharingS))
+	t.Row(part.Over, part.Transfers, part.Src, part.Dst, part.Bytes,
+		sumParts(u, part.LatencyS, part.UnsharedS, part.SharingS))
 }
 
 // sumParts formats parts of a time and their sum.
@@ -293,6 +347,7 @@ func sumParts(u text.Unit, parts ...float64) []string {
 // printPolicyTimes prints the times of all policies.
 func (p *writer) printPolicyTimes(run *result.Run) {
 	var fluids, delays []*result.Row
+
 	// of has the traffic of each policy, keyed by policy. fluids and delays are the rows
 	// with completions and with packet delays.
 	of := map[string]*result.Traffic{}
@@ -305,11 +360,14 @@ func (p *writer) printPolicyTimes(run *result.Run) {
 			continue
 		}
 		of[r.Policy] = sim.Traffic
+
 		loads, _ := r.LinkLoads()
-		if end, ok := r.End(); ok && end.Span == "completion" && end.S > 0 && loads.FluidS > 0 {
+		if end, ok := r.End(); ok && end.Span == "completion" && end.S > 0 &&
+			loads.FluidS > 0 {
 			fluids = append(fluids, r)
 			late = max(late, end.S)
 		}
+
 		if d := sim.Traffic.Delay; d != nil {
 			delays = append(delays, r)
 			wait = max(wait, d.SerialS+d.LatencyS+d.WaitS)
@@ -324,31 +382,42 @@ func (p *writer) printPolicyTimes(run *result.Run) {
 	// Completion = evenly spread hops + uneven loads + the rest.
 	if len(fluids) > 0 {
 		u := text.UnitFor(late)
-		t := text.NewTable("policy", "average\nhops", "all hops,\nspread evenly", "uneven\nloads", "waiting and\nlatency", "completion")
+		t := text.NewTable("policy", "average\nhops", "all hops,\nspread evenly",
+			"uneven\nloads", "waiting and\nlatency", "completion")
 		for _, r := range fluids {
 			end, _ := r.End()
 			loads, _ := r.LinkLoads()
-			completion, fluid := end.S, loads.FluidS
+			completion := end.S
+			fluid := loads.FluidS
 			even := fluid * evenness(of[r.Policy])
-			t.Row(r.Policy, fmt.Sprintf("%.4f", loads.Hops), sumParts(u, even, fluid-even, completion-fluid))
+			t.Row(r.Policy, fmt.Sprintf("%.4f", loads.Hops),
+				sumParts(u, even, fluid-even, completion-fluid))
 		}
+
 		p.table(t)
-		p.indented("spread evenly: what the routes' hops take on all links together; uneven loads: how much longer the most loaded link takes; the rest is waiting, filling and emptying the links, and latency")
+		p.indented("spread evenly: what the routes' hops take on all links " +
+			"together; uneven loads: how much longer the most loaded link takes; " +
+			"the rest is waiting, filling and emptying the links, and latency")
 	}
 
 	// Mean delay = serialisation + latency + waiting.
 	if len(delays) > 0 {
 		u := text.UnitFor(wait)
-		t := text.NewTable("policy", "hops of\na packet", "being sent", "latency", "waiting", "mean delay")
+		t := text.NewTable("policy", "hops of\na packet", "being sent", "latency",
+			"waiting", "mean delay")
 		for _, r := range delays {
 			d := of[r.Policy].Delay
-			t.Row(r.Policy, fmt.Sprintf("%.4f", d.Hops), sumParts(u, d.SerialS, d.LatencyS, d.WaitS))
+			t.Row(r.Policy, fmt.Sprintf("%.4f", d.Hops),
+				sumParts(u, d.SerialS, d.LatencyS, d.WaitS))
 		}
+
 		p.table(t)
 		if !exact {
-			p.indented("Not every packet was delivered and measured: the parts are those of all packets, and waiting is the rest")
+			p.indented("Not every packet was delivered and measured: the parts are " +
+				"those of all packets, and waiting is the rest")
 		}
 	}
+
 	p.listFailedPolicies(&run.Document)
 }
 
@@ -356,8 +425,11 @@ func (p *writer) printPolicyTimes(run *result.Run) {
 func evenness(t *result.Traffic) float64 {
 	load, capacity, maxLoad := 0.0, 0.0, 0.0
 	for _, g := range t.Groups {
-		load, capacity, maxLoad = load+g.Load, capacity+g.Capacity, max(maxLoad, g.MaxLoad)
+		load = load + g.Load
+		capacity = capacity + g.Capacity
+		maxLoad = max(maxLoad, g.MaxLoad)
 	}
+
 	if capacity*maxLoad == 0 {
 		return 0
 	}

@@ -111,6 +111,7 @@ func readAICB(files []File, h *ReadOptions) (*Job, error) {
 func (a *aicbReader) readRanks(text string) error {
 	const want = "[rank0 ~ rankN], or [ pp_stage0: [rank0, rank1, ...] ]"
 	bare := strings.Trim(text, "[] \t")
+
 	// Stages are numbered from 0 in the order of the file.
 	if stage, list, ok := strings.Cut(bare, ":"); ok {
 		if stage != fmt.Sprintf("pp_stage%d", len(a.stages)) {
@@ -135,6 +136,7 @@ func (a *aicbReader) readRanks(text string) error {
 	}
 
 	s.first = next
+
 	// Ranks are consecutive, written as single numbers or ranges.
 	for list := range strings.SplitSeq(bare, ",") {
 		from, to, span := strings.Cut(list, "~")
@@ -148,6 +150,7 @@ func (a *aicbReader) readRanks(text string) error {
 				return err
 			}
 		}
+
 		// The next rank follows the previous one, also across stages.
 		if first != next || last < first {
 			return invalid("all ranks from 0, one after the other", "rank %d follows rank %d",
@@ -155,6 +158,7 @@ func (a *aicbReader) readRanks(text string) error {
 		}
 		next = last + 1
 	}
+
 	// All stages have the same number of ranks.
 	if s.ranks = next - s.first; len(a.stages) > 0 && s.ranks != a.stages[0].ranks {
 		return invalid(fmt.Sprintf("%d, as in the first", a.stages[0].ranks),
@@ -174,6 +178,7 @@ func (a *aicbReader) readHeader(text string, h *ReadOptions) error {
 		}
 		column[name] = i
 	}
+
 	for _, name := range []string{"comm_group", "msg_size", "stage"} {
 		if _, ok := column[name]; !ok {
 			return invalid("the columns comm_type, comm_group, msg_size and stage at least",
@@ -182,6 +187,7 @@ func (a *aicbReader) readHeader(text string, h *ReadOptions) error {
 	}
 
 	a.column = column
+
 	// The number of ranks is in the file or in workload.gpus, not in both.
 	switch {
 	case len(a.stages) > 0 && h.GPUs > 0 && (len(a.stages) > 1 || h.GPUs != a.stages[0].ranks):
@@ -193,6 +199,7 @@ func (a *aicbReader) readHeader(text string, h *ReadOptions) error {
 	default:
 		a.stages = []aicbStage{{ranks: h.GPUs}}
 	}
+
 	return nil
 }
 
@@ -201,7 +208,8 @@ func (a *aicbReader) readHeader(text string, h *ReadOptions) error {
 func (a *aicbReader) readRow(text string) error {
 	f := strings.Split(text, ",")
 
-	extra, size := len(f)-len(a.column), a.column["msg_size"]
+	extra := len(f) - len(a.column)
+	size := a.column["msg_size"]
 	kind, ok := strings.CutPrefix(f[a.column["comm_type"]], "CommType.")
 	if !ok {
 		return invalid("CommType.all_reduce and the like", "the type is %.40q", f[0])
@@ -210,6 +218,7 @@ func (a *aicbReader) readRow(text string) error {
 	if extra < 0 || extra > 0 && kind != "computation" {
 		return invalid(fmt.Sprintf("%d, as in the header", len(a.column)), "a row of %d columns", len(f))
 	}
+
 	// field returns the value of a column, or "" if the column does not exist.
 	field := func(name string) string {
 		i, ok := a.column[name]
@@ -254,6 +263,7 @@ func (a *aicbReader) readRow(text string) error {
 		return invalid("reduce_scatter or all_reduce",
 			"%q is a reduce to one rank, which is not expanded", field("stage"))
 	}
+
 	var err error
 	if r.bytes, err = parseWhole("msg_size", f[size], 0, MaxMessageBytes); err != nil {
 		return err
@@ -289,6 +299,7 @@ func (a *aicbReader) readRow(text string) error {
 	if !slices.Contains(aicbGroups, group) {
 		return invalid(strings.Join(aicbGroups, ", "), "the group is %.40q", field("comm_group"))
 	}
+
 	// Rows of a group must agree on its size.
 	if n := field("comm_group_size"); n != "" {
 		ranks, err := parseWhole("comm_group_size", n, 1, MaxRanks)
@@ -318,16 +329,19 @@ func (a *aicbReader) readRow(text string) error {
 // per stage.
 func (a *aicbReader) setSizes(h *ReadOptions) error {
 	n := a.stages[0].ranks
-	tp, dp := a.sizes["tp_group"], a.sizes["dp_group"]
+	tp := a.sizes["tp_group"]
+	dp := a.sizes["dp_group"]
 	switch {
 	case tp == 0 && dp == 0 && len(a.groupNames) == 1:
-		tp, dp = 1, n // a measurement of a single group
+		tp = 1
+		dp = n // a measurement of a single group
 	case tp == 0 && dp == 0:
 		tp, dp = 1, n
 		if slices.Contains(a.groupNames, "tp_group") {
 			return invalid("a comm_group_size of tp_group or dp_group",
 				"no row says how large these groups are")
 		}
+
 	case tp == 0:
 		tp = n / dp
 	case dp == 0:
@@ -339,12 +353,14 @@ func (a *aicbReader) setSizes(h *ReadOptions) error {
 		return invalid(fmt.Sprintf("a multiple of %d", tp*dp),
 			"stages of %d ranks, of tp_group %d and dp_group %d", n, tp, dp)
 	}
+
 	// Three groups determine the size of expert parallelism; they must agree.
 	ep := h.EP
 	for _, derived := range []struct {
 		group string
 		ep    int
-	}{{"ep_group", a.sizes["ep_group"]}, {"ep_tp_group", a.sizes["ep_tp_group"] / tp}, {"ep_dp_group", dp / max(1, a.sizes["ep_dp_group"])}} {
+	}{{"ep_group", a.sizes["ep_group"]}, {"ep_tp_group", a.sizes["ep_tp_group"] / tp},
+		{"ep_dp_group", dp / max(1, a.sizes["ep_dp_group"])}} {
 		if a.sizes[derived.group] == 0 {
 			continue
 		}
@@ -373,7 +389,8 @@ func (a *aicbReader) setSizes(h *ReadOptions) error {
 // sets returns the sets of a group. Ranks of a stage are numbered in the order TP, CP,
 // EP, DP with TP fastest, as in AICB and Megatron-LM.
 func (a *aicbReader) sets(group string) (sets [][]int32) {
-	all, replica := a.stageRanks*len(a.stages), a.tp*a.cp
+	all := a.stageRanks * len(a.stages)
+	replica := a.tp * a.cp
 	switch group {
 	case "all":
 		return strideSets(all, all, 1)
@@ -393,6 +410,7 @@ func (a *aicbReader) sets(group string) (sets [][]int32) {
 		}
 		return sets
 	}
+
 	for _, experts := range strideSets(all, a.ep, replica) { // ep_tp_group: the expert groups of all TP ranks together
 		// One set per expert group of the first TP rank.
 		if int(experts[0])%a.tp != 0 {
@@ -406,6 +424,7 @@ func (a *aicbReader) sets(group string) (sets [][]int32) {
 		}
 		sets = append(sets, set)
 	}
+
 	return sets
 }
 
@@ -422,6 +441,7 @@ func strideSets(n, size, step int) (sets [][]int32) {
 		}
 		sets = append(sets, set)
 	}
+
 	return sets
 }
 
@@ -432,7 +452,8 @@ func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
 		return nil, err
 	}
 
-	n, all := a.stageRanks, a.stageRanks*len(a.stages)
+	n := a.stageRanks
+	all := a.stageRanks * len(a.stages)
 	j := &Job{Ranks: all, Ops: make([][]Op, all)}
 	for _, d := range []Dim{{"tp", a.tp}, {"cp", a.cp}, {"dp", a.dp}, {"pp", len(a.stages)}} {
 		if d.Size > 1 || d.Name == "dp" {
@@ -480,6 +501,7 @@ func (a *aicbReader) job(h *ReadOptions) (*Job, error) {
 func (a *aicbReader) program(j *Job, stage int) ([]Op, error) {
 	s := &a.stages[stage]
 	rows := s.rows
+
 	// Leave out the rows before the first iteration unless they are requested.
 	if s.setup > 0 && s.setup < len(rows) && !a.setup {
 		for _, r := range rows[:s.setup] {
@@ -511,6 +533,7 @@ func (a *aicbReader) program(j *Job, stage int) ([]Op, error) {
 					"%.40q computes for %g s", o.Name, t/float64(engine.Second))
 			}
 			o.Duration = engine.Time(math.Round(t))
+
 		case Send, Recv:
 			if len(a.stages) == 1 {
 				return nil, invalid("a file with a block of rows for each stage",
@@ -520,17 +543,20 @@ func (a *aicbReader) program(j *Job, stage int) ([]Op, error) {
 				continue // the first and last stage have no such peer
 			}
 			o.Peer = int32(r.peer * s.ranks)
+
 		default:
 			if o.Bytes == 0 && o.Collective != Barrier {
 				j.note("collectives of 0 bytes are left out", 0)
 				continue
 			}
 		}
+
 		// Each operation waits for the previous one.
 		if len(ops) > 0 {
 			o.After = []int32{int32(len(ops) - 1)}
 		}
 		ops = append(ops, o)
 	}
+
 	return ops, nil
 }

@@ -140,6 +140,7 @@ func (t *graphBuilder) checkTaskCount() error {
 			}
 			n += tasks
 		}
+
 		if n > t.MaxTasks {
 			return TooLargeError{n, t.MaxTasks}
 		}
@@ -231,7 +232,9 @@ func (t *graphBuilder) numberServers() {
 // directly or through others. Operations are listed after their predecessors. It returns
 // false when the budget is used up.
 func isChain(ops []Op, stream int32, members []int32, budget *int) bool {
-	first, end := members[0], members[len(members)-1]+1
+	first := members[0]
+	end := members[len(members)-1] + 1
+
 	// Length of the prefix of members that each operation follows or belongs to.
 	chainLength := make([]int32, end-first)
 	k := int32(0)
@@ -245,6 +248,7 @@ func isChain(ops []Op, stream int32, members []int32, budget *int) bool {
 		if *budget -= 1 + len(ops[i].After); *budget < 0 {
 			return false
 		}
+
 		if ops[i].Stream == stream {
 			if last != k {
 				return false
@@ -252,8 +256,10 @@ func isChain(ops []Op, stream int32, members []int32, budget *int) bool {
 			k++
 			last = k
 		}
+
 		chainLength[i-first] = last
 	}
+
 	return true
 }
 
@@ -306,6 +312,7 @@ func (t *graphBuilder) doneTask(p opRef) (int32, error) {
 		m := t.relays[-1-t.done[op.rank][op.op]]
 		op = opRef{m.rank, t.op(m).After[0]}
 	}
+
 	id := t.done[op.rank][op.op]
 	for _, p := range passed {
 		t.done[p.rank][p.op] = id

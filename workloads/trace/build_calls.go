@@ -9,7 +9,9 @@ import (
 )
 
 // joins reports whether a call transfers no data and only synchronises its ranks.
-func (c *GroupCall) joins() bool { return c.Kind == Barrier || c.Bytes == 0 && c.Sizes == nil }
+func (c *GroupCall) joins() bool {
+	return c.Kind == Barrier || c.Bytes == 0 && c.Sizes == nil
+}
 
 // eachCall visits the calls of each set of each group in order, with the operations of
 // its ranks. These are valid until visit returns. It fails if ranks disagree about a
@@ -42,13 +44,19 @@ func (t *graphBuilder) eachCall(visit func(c GroupCall, members []opRef) error) 
 			}
 		}
 	}
+
 	return nil
 }
 
 // eachCallOfSet visits the calls of set s of group g. ops lists the operations by rank.
 // The k-th call consists of the k-th operation of each rank.
-func (t *graphBuilder) eachCallOfSet(g, s int32, ops map[int32][]int32, visit func(c GroupCall, members []opRef) error) error {
-	ranks, name := t.Groups[g].Sets[s], t.Groups[g].Name
+func (t *graphBuilder) eachCallOfSet(
+	g, s int32,
+	ops map[int32][]int32,
+	visit func(c GroupCall, members []opRef) error,
+) error {
+	ranks := t.Groups[g].Sets[s]
+	name := t.Groups[g].Name
 	first := ranks[0]
 
 	nodes := make([]int32, len(ranks))
@@ -68,6 +76,7 @@ func (t *graphBuilder) eachCallOfSet(g, s int32, ops map[int32][]int32, visit fu
 		}
 		o := t.op(members[0])
 		c := GroupCall{Kind: o.Collective, Bytes: o.Bytes, Nodes: nodes, GroupSet: [2]int32{g, s}}
+
 		// All ranks must agree on the operation and the size, except in an all-to-all.
 		for _, p := range members {
 			other := t.op(p)
@@ -94,6 +103,7 @@ func (t *graphBuilder) eachCallOfSet(g, s int32, ops map[int32][]int32, visit fu
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -105,8 +115,9 @@ func (t *graphBuilder) callError(c GroupCall, err error) error {
 // addCalls expands all collective calls in the order of eachCall.
 func (t *graphBuilder) addCalls() error {
 	return t.eachCall(func(c GroupCall, members []opRef) error {
-		ready, joint := make([]int32,
-			len(members)), int32(-1) // joint is the common start of a call that holds servers
+		ready := make([]int32,
+			len(members))
+		joint := int32(-1) // joint is the common start of a call that holds servers
 		for i, p := range members {
 			ready[i] = t.start[p.rank][p.op]
 		}
@@ -129,6 +140,7 @@ func (t *graphBuilder) addCalls() error {
 			}
 			t.done[p.rank][p.op] = ends[i]
 		}
+
 		return nil
 	})
 }
@@ -165,6 +177,7 @@ func (t *graphBuilder) expandCall(c GroupCall, ready []int32, first opRef) ([]in
 // ring, at once.
 func ExpandNeighbours(g *engine.Graph, c GroupCall, ready []int32) ([]int32, error) {
 	n := len(c.Nodes)
+
 	// All ranks start together.
 	all := g.AddTask(engine.Task{})
 	for _, r := range ready {
@@ -187,5 +200,6 @@ func ExpandNeighbours(g *engine.Graph, c GroupCall, ready []int32) ([]int32, err
 		g.AddEdge(id, done[i], 0)
 		g.AddEdge(id, done[next], 0)
 	}
+
 	return done, nil
 }

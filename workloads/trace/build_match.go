@@ -51,10 +51,12 @@ func (j *Job) endpoints() (sends, recvs []message, wild []opRef) {
 		}
 	}
 
-	sends, recvs = make([]message, 0, counts[Send]), make([]message, 0, counts[Recv])
+	sends = make([]message, 0, counts[Send])
+	recvs = make([]message, 0, counts[Recv])
 	for rank, ops := range j.Ops {
 		for i := range ops {
-			o, p := &ops[i], opRef{int32(rank), int32(i)}
+			o := &ops[i]
+			p := opRef{int32(rank), int32(i)}
 			other := p.rank + o.Peer
 			switch {
 			case o.Kind == Send:
@@ -87,6 +89,7 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 		sends, receives int
 		first           int // index of a send for which there is no fixed receive
 	}
+
 	openCounts := map[int32]*tally{} // counts of wildcard messages, by destination
 	countsOf := func(rank int32) *tally {
 		if openCounts[rank] == nil {
@@ -115,6 +118,7 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 		return len(wild) > 0 && slices.ContainsFunc(m.acceptors(),
 			func(k wildcard) bool { return accepts[k] > 0 })
 	}
+
 	// unmatched returns the error of a message without a partner.
 	unmatched := func(m message, what string) error {
 		return invalid("equal numbers of sends and receives",
@@ -122,6 +126,7 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 			what, m.rank, m.op, j.op(m.opRef).Name, m.countEqual(sends), m.src, m.dst, m.tag,
 			m.countEqual(fixedRecvs))
 	}
+
 	// Number of sends without a fixed receive that each kind of receive accepts.
 	surplus := map[wildcard]int{}
 
@@ -144,6 +149,7 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 			}
 			recvs[i].rank = -1
 			i++
+
 		case i == len(sends) || sends[i].compare(fixedRecvs[k]) > 0:
 			return nil, nil, nil, unmatched(fixedRecvs[k], "a receive")
 		default:
@@ -155,6 +161,7 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 			i, k = i+1, k+1
 		}
 	}
+
 	for i, w := range wild {
 		if t := countsOf(w.rank); surplus[kinds[i]] < accepts[kinds[i]] || t.sends < t.receives {
 			return nil, nil, nil, invalid("a send for each receive",
@@ -172,5 +179,6 @@ func (j *Job) match() (sends []message, recvs, open []opRef, err error) {
 				m.rank, m.op, j.op(m.opRef).Name, t.sends, rank, t.receives)
 		}
 	}
+
 	return sends, recvs, append(open, wild...), nil
 }

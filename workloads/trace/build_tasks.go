@@ -59,6 +59,7 @@ func (t *graphBuilder) addTasks() error {
 			}
 		}
 	}
+
 	slices.SortStableFunc(all, func(a, b orderedTask) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.message>>31, b.message>>31))
 	})
@@ -69,7 +70,8 @@ func (t *graphBuilder) addTasks() error {
 			t.addMessage(sends[p.message], recvs[p.message])
 			continue
 		}
-		o, k := t.op(p.opRef), engine.Task{} // for a call: the task that waits for its predecessors
+		o := t.op(p.opRef)
+		k := engine.Task{} // for a call: the task that waits for its predecessors
 		if o.Kind != Call {
 			k.Duration = o.Duration
 		}
@@ -79,6 +81,7 @@ func (t *graphBuilder) addTasks() error {
 			t.holdServer(p.opRef, id, id)
 		}
 	}
+
 	return nil
 }
 
@@ -101,7 +104,9 @@ func (t *graphBuilder) relay(s opRef) int32 {
 func (t *graphBuilder) addMessage(m message, r opRef) {
 	s := m.opRef
 	o, isOpen := t.op(s), r.rank < 0
-	recvWaits, server := !isOpen && len(t.op(r).After) > 0, t.server(s)
+	recvWaits := !isOpen && len(t.op(r).After) > 0
+	server := t.server(s)
+
 	// A message that only reports the end of an operation needs no task.
 	if o.Bytes == 0 && len(o.After) == 1 && !recvWaits && !isOpen && server < 0 {
 		relayed := t.relay(s)
@@ -139,6 +144,7 @@ func (t *graphBuilder) addMessage(m message, r opRef) {
 	if server >= 0 {
 		t.holdServer(s, begin, t.addMilestone(s, id))
 	}
+
 	// A buffered eager send ends for its rank when it starts.
 	if t.Buffered && eager && o.Bytes > 0 {
 		switch len(o.After) {
@@ -158,13 +164,15 @@ func (t *graphBuilder) addMessage(m message, r opRef) {
 	switch {
 	case isOpen:
 		// The offer exists from the start of the message until its data is received.
-		first, until := begin, t.addMilestone(s, id)
+		first := begin
+		until := t.addMilestone(s, id)
 		if eager {
 			first = until
 		}
 		t.offers = append(t.offers,
 			opValue[engine.Offer]{s,
 				engine.Offer{Box: m.dst, Task: first, Until: until, Source: m.src, Tag: m.tag}})
+
 	case eager && recvWaits:
 		got := t.addMilestone(r, id)
 		t.setTasks(r, got, got)

@@ -60,6 +60,7 @@ func isChakra(begin []byte) bool {
 	if text := bytes.TrimLeft(begin, " \t\r\n"); bytes.HasPrefix(text, []byte("{")) {
 		return bytes.Contains(text, []byte("workload_graph")) || bytes.Contains(text, []byte("-chakra."))
 	}
+
 	// Protobuf: the length of the first message, followed by its fields or by the next
 	// message.
 	n, k := protowire.ConsumeVarint(begin)
@@ -75,6 +76,7 @@ func isChakra(begin []byte) bool {
 		num, typ, m := protowire.ConsumeTag(meta)
 		return m > 0 && typ == protowire.BytesType && (num == 1 || num == 2)
 	}
+
 	_, m := protowire.ConsumeVarint(begin[k:])
 	return m > 0 && len(begin) > k+m && begin[k+m]&7 <= 2 && begin[k+m]>>3 >= 1 && begin[k+m]>>3 <= 10
 }
@@ -93,7 +95,9 @@ func readChakra(files []File, h *ReadOptions) (*Job, error) {
 		return nil, err
 	}
 
-	counts, count, dependencies := make([]int, len(files)), 0, 0
+	counts := make([]int, len(files))
+	count := 0
+	dependencies := 0
 	c.rankGroups = map[string][]int32{}
 
 	// First pass: count nodes and read groups. Nothing else is stored until the counts
@@ -111,6 +115,7 @@ func readChakra(files []File, h *ReadOptions) (*Job, error) {
 					Problem: fmt.Sprintf("holds %d dependencies or more", dependencies),
 					Want:    fmt.Sprintf("at most %d", maxDependencies)}
 			}
+
 			if n.kind < chMeta || n.kind > chColl {
 				return &Error{f.Name, n.record, n.offset,
 					fmt.Sprintf("node %d (%.40q) is of type %d", n.id, n.name, n.kind),
@@ -175,13 +180,16 @@ func (c *chakraReader) readGroupNode(rank int, f File, n *chNode) error {
 	if n.kind != chMeta || !strings.Contains(n.name, "process_group:init") || len(n.values) < 4 {
 		return nil
 	}
+
 	// The value is a JSON list in quotes and brackets.
 	var groups []struct {
 		Name  string  `json:"pg_name"`
 		Ranks []int32 `json:"ranks"`
 	}
+
 	if err := json.Unmarshal([]byte(n.values[2:len(n.values)-2]), &groups); err != nil {
-		return &Error{f.Name, n.record, n.offset, "has groups that are no JSON: " + strings.TrimPrefix(err.Error(), "json: "), `[{"pg_name": "0", "ranks": [0, 1]}]`}
+		return &Error{f.Name, n.record, n.offset, "has groups that are no JSON: " +
+			strings.TrimPrefix(err.Error(), "json: "), `[{"pg_name": "0", "ranks": [0, 1]}]`}
 	}
 	for _, g := range groups {
 		if !slices.Contains(g.Ranks, int32(rank)) {
@@ -193,11 +201,13 @@ func (c *chakraReader) readGroupNode(rank int, f File, n *chNode) error {
 		} else if known {
 			continue
 		}
+
 		c.rankGroups[g.Name] = g.Ranks
 		if !slices.ContainsFunc(c.sets[g.Name], func(s []int32) bool { return slices.Equal(s, g.Ranks) }) {
 			c.sets[g.Name] = append(c.sets[g.Name], g.Ranks)
 		}
 	}
+
 	return nil
 }
 
@@ -209,7 +219,9 @@ func (c *chakraReader) makeGroups(f File) error {
 	}
 
 	whole, _ := NewGroup("all", c.Ranks, [][]int32{every})
-	c.Groups, c.index = append(c.Groups, whole), map[string]int32{"": 0, "0": 0}
+	c.Groups = append(c.Groups, whole)
+	c.index = map[string]int32{"": 0, "0": 0}
+
 	// Bound the memory of Group.SetOf.
 	if n := len(c.sets); n > maxGroupRanks/c.Ranks {
 		return &Error{File: f.Name, Problem: fmt.Sprintf("%d groups of %d ranks", n, c.Ranks),
@@ -226,8 +238,10 @@ func (c *chakraReader) makeGroups(f File) error {
 			return &Error{File: file, Problem: err.Error(),
 				Want: fmt.Sprintf("ranks from 0 to %d, each once", c.Ranks-1)}
 		}
+
 		c.index[name] = int32(len(c.Groups))
 		c.Groups = append(c.Groups, g)
 	}
+
 	return nil
 }

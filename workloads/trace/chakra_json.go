@@ -63,7 +63,8 @@ type chJSONNode struct {
 // workload_graph and schema are only checked.
 func chVisitJSON(f File, visit func(n *chNode) error) error {
 	const what, want = "a Chakra trace", `{"workload_graph": [{"Id": 1, ...}]}`
-	schema, listed := "", false // schema marks PyTorch's host traces
+	schema := ""
+	listed := false // schema marks PyTorch's host traces
 	var g chJSONNode
 	n := chNode{ints: map[string]int64{}}
 
@@ -85,6 +86,7 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 		if g.CPU {
 			n.ints["is_cpu_op"] = 1
 		}
+
 		// Present numbers become attributes, as in the protobuf variant.
 		for _, a := range [...]struct {
 			name  string
@@ -118,6 +120,7 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 				}
 				return node(value, offset)
 			})
+
 		case strings.EqualFold(key, "schema"):
 			value, offset, err := r.value()
 			if err != nil {
@@ -127,6 +130,7 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 				return jsonError(f, offset, err, what, want)
 			}
 			return nil
+
 		default:
 			value, offset, err := r.value()
 			if err == nil && !json.Valid(value) ||
@@ -149,5 +153,6 @@ func chVisitJSON(f File, visit func(n *chNode) error) error {
 				schema),
 			"what chakra_trace_link and chakra_converter make of it"}
 	}
+
 	return err
 }

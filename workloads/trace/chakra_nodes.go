@@ -31,6 +31,7 @@ func chVisit(f File, visit func(n *chNode) error) error {
 
 		message := rest[k : k+int(size)]
 		rest = rest[k+int(size):]
+
 		// The first message is the metadata.
 		if record == 1 {
 			if err := chCheckVersion(message); err != nil {
@@ -38,6 +39,7 @@ func chVisit(f File, visit func(n *chNode) error) error {
 			}
 			continue
 		}
+
 		// Reuse the memory of the previous node.
 		clear(n.ints)
 		n = chNode{record: record, offset: offset, ctrl: n.ctrl[:0], data: n.data[:0], ints: n.ints}
@@ -48,6 +50,7 @@ func chVisit(f File, visit func(n *chNode) error) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -100,6 +103,7 @@ func (v chValue) list(to []uint64) ([]uint64, error) {
 		}
 		to, b = append(to, n), b[k:]
 	}
+
 	return to, nil
 }
 
@@ -129,6 +133,7 @@ func chVisitFields(b []byte, visit func(num protowire.Number, v chValue) error) 
 		default:
 			return invalid("protobuf as Chakra 1.0 has it", "field %d has the wire type %d", num, typ)
 		}
+
 		if n < 0 {
 			return invalid("protobuf as Chakra 1.0 has it", "field %d is cut off", num)
 		}
@@ -137,6 +142,7 @@ func chVisitFields(b []byte, visit func(num protowire.Number, v chValue) error) 
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -172,12 +178,14 @@ func (n *chNode) decode(b []byte) error {
 				}
 				return nil
 			})
+
 		case num == 10 && v.typ == protowire.BytesType:
 			return n.attribute(v.bytes)
 		case num <= 3:
 			return invalid("a trace of Chakra 1.0",
 				"field %d of a node is of another type, as in ASTRA-sim 1.0", num)
 		}
+
 		return err
 	})
 }
@@ -216,6 +224,7 @@ func (n *chNode) attribute(b []byte) error {
 				})
 			}
 			return nil
+
 		case 29: // string
 			if name == "pg_name" || name == "comm_group" && n.group == "" {
 				n.group = v.text()
@@ -231,6 +240,7 @@ func (n *chNode) attribute(b []byte) error {
 			}
 			n.ints[name] = x
 		}
+
 		return nil
 	})
 }

@@ -25,7 +25,9 @@ type chNodeLinks struct {
 // Nodes refer to each other by id. Control dependencies may contradict data dependencies,
 // in which case dropContradictions removes some of them.
 func (c *chakraReader) readRank(rank int, f File, count int) error {
-	ops, nodes, dependencyIDs := make([]Op, 0, count), make([]chNodeLinks, 0, count), []uint64(nil)
+	ops := make([]Op, 0, count)
+	nodes := make([]chNodeLinks, 0, count)
+	dependencyIDs := []uint64(nil)
 
 	// Create the operations, and keep the ids of their dependencies in one list.
 	err := chVisit(f, func(n *chNode) error {
@@ -36,13 +38,15 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 		l := chNodeLinks{id: n.id, gpu: n.kind >= chComp && n.ints["is_cpu_op"] == 0,
 			dataEnd:    int32(len(dependencyIDs) + len(n.data)),
 			controlEnd: int32(len(dependencyIDs) + len(n.data) + len(n.ctrl))}
+
 		if s, ok := n.ints["stream"]; ok {
 			l.stream = max(0, s)
 		} else {
 			l.stream = max(0, n.ints["tid"])
 		}
-		ops, nodes, dependencyIDs = append(ops, o), append(nodes, l),
-			append(append(dependencyIDs, n.data...), n.ctrl...)
+		ops = append(ops, o)
+		nodes = append(nodes, l)
+		dependencyIDs = append(append(dependencyIDs, n.data...), n.ctrl...)
 		return nil
 	})
 	if err != nil {
@@ -60,6 +64,7 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 			k++
 			return found
 		})
+
 		return found
 	}
 
@@ -93,8 +98,10 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 	}
 
 	// Resolve the ids of dependencies.
-	hasSuccessor, control := make([]bool, len(nodes)), make([][]int32, len(nodes))
-	start, dependencies := 0, make([]int32, 0, len(dependencyIDs))
+	hasSuccessor := make([]bool, len(nodes))
+	control := make([][]int32, len(nodes))
+	start := 0
+	dependencies := make([]int32, 0, len(dependencyIDs))
 	for i := range nodes {
 		n := &nodes[i]
 		begin := len(dependencies)
@@ -107,6 +114,7 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 			}
 			dependencies = append(dependencies, k)
 		}
+
 		ops[i].After = dependencies[begin:len(dependencies):len(dependencies)]
 		begin = len(dependencies)
 
@@ -123,6 +131,7 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 				dependencies = append(dependencies, k)
 			}
 		}
+
 		control[i], start = dependencies[begin:len(dependencies):len(dependencies)], int(n.controlEnd)
 	}
 
@@ -186,6 +195,7 @@ func (c *chakraReader) readRank(rank int, f File, count int) error {
 			o.Stream = 3
 		}
 	}
+
 	c.Ops[rank] = out
 	return nil
 }
@@ -250,12 +260,14 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 		if work := n.ints["num_ops"]; busy == 0 && work > 0 {
 			o.Duration, err = c.rooflineTime(float64(work), float64(n.ints["tensor_size"]))
 		}
+
 	case chSend, chRecv:
 		if ownEnd, ok := n.ints[map[int64]string{chSend: "comm_src",
 			chRecv: "comm_dst"}[n.kind]]; ok && ownEnd != int64(rank) {
 			c.note("messages name another rank at their own end than that of their file, and are taken to be the file's",
 				0)
 		}
+
 		// Tags are 32 bits wide, signed or unsigned; the highest bit is reserved for
 		// completionTag.
 		if tag := n.ints["comm_tag"]; tag != int64(int32(tag)) && tag != int64(uint32(tag)) {
@@ -266,6 +278,7 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 				c.note("messages that are dependencies ("+chDependency+") carry nothing", 0)
 			}
 		}
+
 		if o.Kind = Send; n.kind == chRecv {
 			o.Kind = Recv
 			o.Peer, err = other("comm_src")
@@ -273,12 +286,14 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 			o.Peer, err = other("comm_dst")
 			o.SendOrder = int32(max(0, min(n.ints[chSendOrder], math.MaxInt32)))
 		}
+
 	case chColl:
 		code, typed := n.ints["comm_type"]
 		if !typed || !sized && code != 9 {
 			if n.ints["is_cpu_op"] == 0 {
 				return o, n.invalid("both attributes", "is a collective without comm_type and comm_size")
 			}
+
 			// The call on the host has a kernel elsewhere, which transfers the data.
 			c.note("calls of collectives on the host are host work, and their kernels move the bytes", 0)
 			o.Kind, o.Duration = Compute, busy
@@ -311,11 +326,15 @@ func (c *chakraReader) operation(rank int, n *chNode) (o Op, err error) {
 			c.note("collectives are of some of ASTRA-sim's dimensions (involved_dim), and are taken to be of all", 0)
 		}
 
-		o.Kind, o.Collective, o.Bytes, o.Group = Call, coll, size, group
+		o.Kind = Call
+		o.Collective = coll
+		o.Bytes = size
+		o.Group = group
 		if coll == AllGather { // comm_size is the contribution of one rank
 			o.Bytes *= int64(len(c.members(rank, &o)))
 		}
 	}
+
 	return o, err
 }
 

@@ -34,6 +34,7 @@ func isGOAL(begin []byte) bool {
 			return f[0] == "num_ranks"
 		}
 	}
+
 	return false
 }
 
@@ -106,7 +107,9 @@ func (g *goalReader) add(o Op, cpu int64) int32 {
 
 // beginRank starts a rank with n operations.
 func (g *goalReader) beginRank(rank int32, n int) {
-	g.rank, g.ops, g.cpus = rank, make([]Op, 0, n), make([]int16, 0, n)
+	g.rank = rank
+	g.ops = make([]Op, 0, n)
+	g.cpus = make([]int16, 0, n)
 }
 
 // endRank sorts the operations of the rank and puts the computations of each cpu on a
@@ -121,6 +124,7 @@ func (g *goalReader) endRank(starts [][2]int32) error {
 			g.ops[s[1]].After = []int32{startJoin[s[1]]}
 		}
 	}
+
 	for _, s := range starts {
 		g.ops[s[0]].After = append(g.ops[s[0]].After, startJoin[s[1]])
 	}
@@ -135,6 +139,7 @@ func (g *goalReader) endRank(starts [][2]int32) error {
 	if err != nil {
 		return err
 	}
+
 	// Operations without a cpu have stream 0, which means none.
 	for i, k := range position {
 		out[k].Stream = int32(g.cpus[i]) + 1
@@ -146,12 +151,14 @@ func (g *goalReader) endRank(starts [][2]int32) error {
 // message returns a message after checking its size, peer, tag and nic.
 func (g *goalReader) message(kind OpKind, size uint64, peer, tag uint32, nic int64) (Op, error) {
 	o := Op{Name: kind.String(), Kind: kind, Bytes: int64(size), Tag: tag, Peer: int32(peer) - g.rank}
+
 	// WriteGOAL writes a message of 0 bytes as one byte with completionTag.
 	if size == 1 && tag&completionTag != 0 && tag != AnyTag {
 		if o.Bytes = 0; kind == Send {
 			g.note("messages of a byte with a tag of 2^31 or more say that something is done, and carry nothing", 0)
 		}
 	}
+
 	// Reject messages that LogGOPSim accepts but a Job cannot represent.
 	switch {
 	case size > MaxMessageBytes:
@@ -166,12 +173,14 @@ func (g *goalReader) message(kind OpKind, size uint64, peer, tag uint32, nic int
 	case kind == Send && tag == AnyTag:
 		return o, invalid("a tag", "a message of any tag is sent")
 	}
+
 	return o, nil
 }
 
 // readText reads a text schedule, one statement per line.
 func (g *goalReader) readText(l *lineReader) error {
-	last, inside := int32(-1), false // last rank, and whether its brace is open
+	last := int32(-1)
+	inside := false // last rank, and whether its brace is open
 	labels := map[string]int32{}
 	var starts [][2]int32
 	comment := false
@@ -182,6 +191,7 @@ func (g *goalReader) readText(l *lineReader) error {
 		if len(f) == 0 {
 			continue
 		}
+
 		// The first statement is num_ranks.
 		if g.Ranks == 0 {
 			if f[0] != "num_ranks" || len(f) != 2 {
@@ -191,9 +201,11 @@ func (g *goalReader) readText(l *lineReader) error {
 			if err != nil {
 				return err
 			}
-			g.Ranks, g.Ops = int(n), make([][]Op, n)
+			g.Ranks = int(n)
+			g.Ops = make([][]Op, n)
 			continue
 		}
+
 		for len(f) > 0 { // a closing brace may follow a statement
 
 			switch {
@@ -210,13 +222,16 @@ func (g *goalReader) readText(l *lineReader) error {
 				if !open {
 					return invalid("rank N {", "%.40q", l.Text)
 				}
-				last, inside, f = int32(n), true, f[2:]
+				last = int32(n)
+				inside = true
+				f = f[2:]
 
 				// Allocate memory for the operations of the rank.
 				body, _, _ := bytes.Cut(l.file.Data[l.offset:], []byte{'}'})
 				g.beginRank(last, countLines(body, "calc", "send", "recv"))
 				clear(labels)
 				starts = starts[:0]
+
 			case inside && f[0] == "}":
 				if err := g.endRank(starts); err != nil {
 					return err
@@ -239,12 +254,14 @@ func (g *goalReader) readText(l *lineReader) error {
 			}
 		}
 	}
+
 	switch {
 	case g.Ranks == 0:
 		return invalid("num_ranks N", "is empty")
 	case inside:
 		return invalid("}", "ends within rank %d", last)
 	}
+
 	return nil
 }
 
@@ -260,6 +277,7 @@ func (g *goalReader) readComments(text string, comment bool) {
 		_, _ = fmt.Sscanf(words, goalTaskComment, &g.taskNumber)
 		_, _ = fmt.Sscanf(words, goalSendOrderComment, &g.sendOrder)
 	}
+
 	if g.taskNumber >= completionTag {
 		g.taskNumber = 0
 	}
@@ -278,16 +296,19 @@ func goalUncommented(text string, comment *bool) string {
 			continue
 		}
 
-		a, b := strings.Index(text, "/*"), strings.Index(text, "//")
+		a := strings.Index(text, "/*")
+		b := strings.Index(text, "//")
 		switch {
 		case b >= 0 && (a < 0 || b < a):
 			return out.String() + text[:b]
 		case a < 0:
 			return out.String() + text
 		}
+
 		out.WriteString(text[:a] + " ")
 		text, *comment = text[a+2:], true
 	}
+
 	return out.String()
 }
 
@@ -306,6 +327,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 		default:
 			*starts = append(*starts, [2]int32{a, b})
 		}
+
 		return nil
 	}
 
@@ -318,6 +340,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 	}
 
 	var tag, cpu, nic int64
+
 	// readKeys reads optional keys in the given order.
 	readKeys := func(rest []string, names ...string) error {
 		next := 0
@@ -328,14 +351,17 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 					strings.Join(rest[i:], " "))
 			}
 			next += k + 1
-			minValue, maxValue := int64(0), int64(255)
+			minValue := int64(0)
+			maxValue := int64(255)
 			if rest[i] == "tag" {
-				minValue, maxValue = -1, math.MaxUint32
+				minValue = -1
+				maxValue = math.MaxUint32
 			}
 			n, err := parseInteger(rest[i], rest[i+1], minValue, maxValue)
 			if err != nil {
 				return err
 			}
+
 			switch rest[i] {
 			case "tag":
 				tag = n
@@ -345,6 +371,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 				nic = n
 			}
 		}
+
 		return nil
 	}
 
@@ -358,14 +385,17 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 		if err := readKeys(f[2:], "cpu"); err != nil {
 			return err
 		}
+
 		// The comment of WriteGOAL may add a part of a nanosecond.
 		o = Op{Name: "calc", Kind: Compute, Tag: g.taskNumber,
 			Duration: engine.Time(ns)*engine.Nanosecond + min(max(0, g.picoseconds), engine.Nanosecond-1)}
+
 	case (f[0] == "send" || f[0] == "recv") && len(f) >= 4:
 		kind, word := Send, "to"
 		if f[0] == "recv" {
 			kind, word = Recv, "from"
 		}
+
 		// A message: size, peer and optional keys.
 		size, ok := strings.CutSuffix(f[1], "b")
 		if !ok || f[2] != word {
@@ -382,6 +412,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 		if err := readKeys(f[4:], "tag", "cpu", "nic"); err != nil {
 			return err
 		}
+
 		// Only receives may have a wildcard as peer.
 		if peer < 0 && kind == Send {
 			return invalid("a rank", "a message is sent to any rank")
@@ -392,6 +423,7 @@ func (g *goalReader) readStatement(f []string, labels map[string]int32, starts *
 		if kind == Send {
 			o.SendOrder = g.sendOrder
 		}
+
 	default:
 		return invalid("calc, send, recv, or A requires B", "%.60q", strings.Join(f, " "))
 	}
@@ -419,7 +451,8 @@ func (g *goalReader) readBinary(f File) error {
 	}
 
 	if le.Uint64(f.Data) == goalSaveMemMagic {
-		return fail(1, 0, "a file that txt2bin wrote without --save-mem", "was written with --save-mem, which loses data")
+		return fail(1, 0, "a file that txt2bin wrote without --save-mem",
+			"was written with --save-mem, which loses data")
 	}
 	if le.Uint64(f.Data) != goalMagic || len(f.Data) < base+6 {
 		return fail(1, 0, fmt.Sprint(goalMagic), "begins with the number %d", le.Uint64(f.Data))
@@ -429,7 +462,8 @@ func (g *goalReader) readBinary(f File) error {
 	if ranks == 0 || ranks > MaxRanks || uint64(len(f.Data)) < base+6+16*ranks {
 		return fail(1, base, "a complete file", "%d ranks in %d bytes", ranks, len(f.Data))
 	}
-	g.Ranks, g.Ops = int(ranks), make([][]Op, ranks)
+	g.Ranks = int(ranks)
+	g.Ops = make([][]Op, ranks)
 	if err := countOperations(f.Name, len(f.Data)/goalNodeBytes); err != nil {
 		return err
 	}
@@ -440,7 +474,8 @@ func (g *goalReader) readBinary(f File) error {
 	for rank := range int32(ranks) {
 		// The start and end of the block, relative to the field ranks.
 		head := base + 6 + 16*int(rank)
-		start, end := le.Uint64(f.Data[head:]), le.Uint64(f.Data[head+8:])
+		start := le.Uint64(f.Data[head:])
+		end := le.Uint64(f.Data[head+8:])
 		if end < start || end > uint64(len(f.Data)-base) || end-start < 8 && end != start {
 			return fail(int(rank)+1, head, "a complete file",
 				"rank %d stands from byte %d to %d of %d", rank, start, end, len(f.Data)-base)
@@ -454,12 +489,14 @@ func (g *goalReader) readBinary(f File) error {
 				"rank %d stands from byte %d to %d, which overlaps other blocks", rank, start, end)
 		}
 		remaining -= end - start
+
 		// Errors in a block have the position of its start.
 		block := f.Data[base+start : base+end]
 		if err := g.readBlock(rank, block); err != nil {
 			return locate(err, f.Name, int(rank)+1, base+int(start))
 		}
 	}
+
 	return nil
 }
 
@@ -467,7 +504,8 @@ func (g *goalReader) readBinary(f File) error {
 // is within the block and that successors and predecessors agree.
 func (g *goalReader) readBlock(rank int32, b []byte) error {
 	le := binary.LittleEndian
-	n, roots := uint64(le.Uint32(b)), uint64(le.Uint32(b[4:]))
+	n := uint64(le.Uint32(b))
+	roots := uint64(le.Uint32(b[4:]))
 	nodes := 8 + 4*roots
 	table := nodes + goalNodeBytes*n
 	if roots > n || table > uint64(len(b)) {
@@ -487,7 +525,10 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 	for i := range n {
 		r := b[nodes+goalNodeBytes*i:]
 		predecessors[i] = le.Uint32(r)
-		kind, peer, size, tag := r[4], le.Uint32(r[5:]), le.Uint64(r[9:]), le.Uint32(r[17:])
+		kind := r[4]
+		peer := le.Uint32(r[5:])
+		size := le.Uint64(r[9:])
+		tag := le.Uint32(r[17:])
 		cpu, nic := int64(r[21]), int64(r[22])
 		next[i] = successors{[2]uint32{le.Uint32(r[23:]), le.Uint32(r[27:])},
 			[2]uint32{le.Uint32(r[31:]), le.Uint32(r[35:])}}
@@ -509,9 +550,11 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 			} else if peer == goalPicosecondsPeer && tag < uint32(engine.Nanosecond) {
 				o.Duration += engine.Time(tag)
 			}
+
 			if next[i].started[0] == 0 && next[i].started[1] < completionTag {
 				o.Tag = next[i].started[1]
 			}
+
 		default:
 			err = invalid("1, 2 or 3", "operation %d of rank %d is of type %d", i, rank, kind)
 		}
@@ -528,13 +571,15 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 		// List 0 has the successors after the end, list 1 after the start of the
 		// operation.
 		for k, list := range [2][2]uint32{next[i].after, next[i].started} {
-			count, first := uint64(list[0]), uint64(list[1])
+			count := uint64(list[0])
+			first := uint64(list[1])
 			if total += count; total > uint64(len(appendix)/4) ||
 				4*(first+count) > uint64(len(appendix)) && count > 0 {
 				return invalid("a complete file",
 					"operation %d of rank %d has successors %d to %d of %d", i, rank, first,
 					first+count, len(appendix)/4)
 			}
+
 			// An operation must not have more predecessors than declared.
 			for s := range count {
 				to := le.Uint32(appendix[4*(first+s):])
@@ -547,6 +592,7 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 						"operation %d of rank %d waits for %d others, and more name it", to, rank,
 						predecessors[to])
 				}
+
 				if k == 0 {
 					g.ops[to].After = append(g.ops[to].After, int32(i))
 				} else {
@@ -563,5 +609,6 @@ func (g *goalReader) readBlock(rank int32, b []byte) error {
 				predecessors[i], numNamed[i])
 		}
 	}
+
 	return g.endRank(starts)
 }

@@ -62,6 +62,7 @@ func Unpack(name string, data []byte) (File, error) {
 			Problem: fmt.Sprintf("%d bytes unpack to more than %d", len(data), maxSize),
 			Want:    "a lower compression ratio"}
 	}
+
 	return File{name, out}, nil
 }
 
@@ -103,16 +104,18 @@ func jsonError(f File, begin int, err error, what, want string) error {
 	var syntax *json.SyntaxError
 	var typed *json.UnmarshalTypeError
 	var syntaxErr jsonSyntaxError
+
 	// The offsets of encoding/json point behind the error, relative to the value.
 	if errors.As(err, &syntax) {
 		offset = int(syntax.Offset)
 	} else if errors.As(err, &syntaxErr) {
 		offset = syntaxErr.offset + 1
 	} else if errors.As(err, &typed) {
-		problem, offset = fmt.Sprintf("%s of the wrong type (%.40s)",
-			cmp.Or(typed.Field, "a value"), typed.Value),
-			int(typed.Offset)
+		problem = fmt.Sprintf("%s of the wrong type (%.40s)",
+			cmp.Or(typed.Field, "a value"), typed.Value)
+		offset = int(typed.Offset)
 	}
+
 	offset = min(max(0, begin+offset-1), len(f.Data))
 	return &Error{f.Name, 1 + bytes.Count(f.Data[:offset], []byte{'\n'}), offset,
 		"is not valid JSON of " + what + ": " + problem, want}
@@ -154,7 +157,9 @@ func (f jsonSyntaxError) Error() string {
 }
 
 // syntaxError returns a jsonSyntaxError for the next byte.
-func (r *jsonReader) syntaxError() error { return jsonSyntaxError{r.offset, r.next()} }
+func (r *jsonReader) syntaxError() error {
+	return jsonSyntaxError{r.offset, r.next()}
+}
 
 // object visits the keys of an object that forms the whole text. The function visit must
 // read the value of the key.
@@ -237,6 +242,7 @@ func (r *jsonReader) value() (text []byte, begin int, err error) {
 				r.offset = len(r.data)
 				return nil, begin, r.syntaxError()
 			}
+
 		case '[', '{':
 			depth++
 		case ']', '}', ',', ':', ' ', '\t', '\r', '\n':
@@ -247,12 +253,15 @@ func (r *jsonReader) value() (text []byte, begin int, err error) {
 				}
 				return r.data[begin:r.offset], begin, nil
 			}
+
 			if c == ']' || c == '}' {
 				depth--
 			}
 		}
+
 		r.offset++
 	}
+
 	return nil, begin, r.syntaxError()
 }
 
@@ -275,6 +284,7 @@ func countLines(data []byte, words ...string) (n int) {
 		} else {
 			data = nil
 		}
+
 		// Ignore comments.
 		if k := bytes.Index(line, []byte("//")); k >= 0 {
 			line = line[:k]
@@ -288,6 +298,7 @@ func countLines(data []byte, words ...string) (n int) {
 			}
 		}
 	}
+
 	return n
 }
 

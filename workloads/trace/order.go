@@ -35,12 +35,14 @@ func topologicalOrder(ops []Op) (out []Op, position []int32, err error) {
 			inOrder = inOrder && a < int32(i)
 		}
 	}
+
 	if inOrder {
 		return ops, position, nil
 	}
 
 	// Count the unsatisfied predecessors of each operation.
-	waiting, successors := make([]int, len(ops)), make([][]int32, len(ops))
+	waiting := make([]int, len(ops))
+	successors := make([][]int32, len(ops))
 	var ready indexHeap
 	for i := range ops {
 		if waiting[i] = len(ops[i].After); waiting[i] == 0 {
@@ -50,6 +52,7 @@ func topologicalOrder(ops []Op) (out []Op, position []int32, err error) {
 			successors[a] = append(successors[a], int32(i))
 		}
 	}
+
 	for i := range position {
 		position[i] = -1
 	}
@@ -98,6 +101,7 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 	if component == nil {
 		return 0
 	}
+
 	// drop removes the control dependencies of operation i for which contradicts is true.
 	drop := func(i int32, contradicts func(c int32) bool) {
 		before := len(control[i])
@@ -134,6 +138,7 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 				}
 			}
 		}
+
 		for _, n := range waiting[c] {
 			if mark[n] == c+1 {
 				contradicting[n] = append(contradicting[n], c)
@@ -165,6 +170,7 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 				successors[c] = append(successors[c], int32(i))
 			} else {
 				fixed[i]++
+
 				// Not in a cycle: treated like data, and not dropped.
 				successors[c] = append(successors[c], ^int32(i))
 			}
@@ -172,6 +178,7 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 	}
 
 	var ready, stuck indexHeap // stuck may also contain finished operations
+
 	// advance queues an operation that is ready, or whose remaining dependencies may all
 	// be dropped.
 	advance := func(i int32) {
@@ -181,6 +188,7 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 			heap.Push(&stuck, i)
 		}
 	}
+
 	for i := range ops {
 		advance(int32(i))
 	}
@@ -199,6 +207,7 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 				advance(n)
 			}
 		}
+
 		// Nothing is ready: the first stuck operation drops its unsatisfied dependencies.
 		for len(stuck) > 0 && len(ready) == 0 {
 			if i := heap.Pop(&stuck).(int32); unfinished[i] > 0 {
@@ -207,6 +216,7 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 				heap.Push(&ready, i)
 			}
 		}
+
 		if len(ready) == 0 {
 			return dropped
 		}
@@ -217,7 +227,8 @@ func dropContradictions(ops []Op, control [][]int32) (dropped int) {
 // and control dependencies, or nil if there is no cycle. A cycle lies within one
 // component.
 func cyclicComponents(ops []Op, control [][]int32) []int32 {
-	start, to := make([]int32, 1, len(ops)+1), []int32(nil)
+	start := make([]int32, 1, len(ops)+1)
+	to := []int32(nil)
 	for i := range ops {
 		to = append(append(to, ops[i].After...), control[i]...)
 		start = append(start, int32(len(to)))
@@ -233,7 +244,8 @@ func cyclicComponents(ops []Op, control [][]int32) []int32 {
 func (j *Job) note(what string, bytes int64) {
 	i := slices.IndexFunc(j.Notes, func(n Note) bool { return n.Text == what })
 	if i < 0 {
-		i, j.Notes = len(j.Notes), append(j.Notes, Note{Text: what})
+		i = len(j.Notes)
+		j.Notes = append(j.Notes, Note{Text: what})
 	}
 	j.Notes[i].Count++
 	j.Notes[i].Bytes += bytes

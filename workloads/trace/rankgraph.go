@@ -78,7 +78,9 @@ func (w *RankGraph) messages(task int32) [][2]int32 {
 //
 // Job returns an UnwritableError if there are too many operations or if the graph has a
 // contention.
-func (w *RankGraph) Job() (*Job, error) { return w.job(&Job{EagerBytes: MaxMessageBytes}) }
+func (w *RankGraph) Job() (*Job, error) {
+	return w.job(&Job{EagerBytes: MaxMessageBytes})
+}
 
 // GOALJob is Job for GOAL, in which small messages end for their sender when they start.
 // A task of the sender's rank that waits for their arrival waits for a message from the
@@ -117,10 +119,12 @@ func (w *RankGraph) job(j *Job) (*Job, error) {
 			}
 			v.doneOp[[2]int32{id, v.homes[id]}] = v.add(v.homes[id], o)
 		}
+
 		if v.ops > MaxWritten {
 			return nil, errTooMany
 		}
 	}
+
 	return j, nil
 }
 
@@ -156,7 +160,14 @@ func (v *jobBuilder) add(rank int32, o Op) int32 {
 
 // addMessage adds a message after some operations of the source and returns the
 // operations at both ends.
-func (v *jobBuilder) addMessage(name string, src, dst int32, bytes int64, tag uint32, turn int32, after []int32) (sent, got int32) {
+func (v *jobBuilder) addMessage(
+	name string,
+	src, dst int32,
+	bytes int64,
+	tag uint32,
+	turn int32,
+	after []int32,
+) (sent, got int32) {
 	// Messages without bytes are marked by their tag.
 	if bytes == 0 {
 		tag |= completionTag
@@ -182,6 +193,7 @@ const completionTag = 1 << 31
 func (v *jobBuilder) predecessors(id, rank int32) (all []int32) {
 	for _, e := range v.Graph.In(id) {
 		op := int32(0)
+
 		// The end of a send at its source does not imply the arrival.
 		if m := v.messages(e.From); v.Graph.Tasks[e.From].Kind == engine.Transfer && len(m) == 1 &&
 			m[0][0] == rank && v.Graph.NeedsArrival(e) {
@@ -189,6 +201,7 @@ func (v *jobBuilder) predecessors(id, rank int32) (all []int32) {
 		} else {
 			op = v.doneOn(e.From, rank)
 		}
+
 		// A lag becomes a computation.
 		if e.Lag > 0 {
 			op = v.add(rank, Op{Name: "after " + v.Graph.Name(e.From), Kind: Compute,
@@ -196,6 +209,7 @@ func (v *jobBuilder) predecessors(id, rank int32) (all []int32) {
 		}
 		all = append(all, op)
 	}
+
 	return all
 }
 
@@ -228,10 +242,14 @@ func (v *jobBuilder) arrivedOn(id, dst, src int32) int32 {
 
 // addTransfer adds the messages of a transfer.
 func (v *jobBuilder) addTransfer(id int32, messages [][2]int32) {
-	name, bytes, n, turn := v.Graph.Name(id), v.Graph.Tasks[id].Bytes, int64(len(messages)), int32(0)
+	name := v.Graph.Name(id)
+	bytes := v.Graph.Tasks[id].Bytes
+	n := int64(len(messages))
+	turn := int32(0)
 	if v.SendOrder != nil {
 		turn = v.SendOrder[id] + 1
 	}
+
 	var all []int32
 	for k, m := range messages {
 		size := bytes / n
@@ -240,6 +258,7 @@ func (v *jobBuilder) addTransfer(id int32, messages [][2]int32) {
 		}
 		sent, got := v.addMessage(name, m[0], m[1], size, v.tags[id]+uint32(k), turn,
 			v.predecessors(id, m[0]))
+
 		// A single message is known to have arrived at its destination and, unless it is
 		// buffered, at its source.
 		if n == 1 {
@@ -249,12 +268,14 @@ func (v *jobBuilder) addTransfer(id int32, messages [][2]int32) {
 			}
 			return
 		}
+
 		// Report the arrival of each message to the home of the transfer.
 		if home := v.homes[id]; m[1] != home {
 			got = v.notify(name, m[1], home, got)
 		}
 		all = append(all, got)
 	}
+
 	v.doneOp[[2]int32{id, v.homes[id]}] = v.add(v.homes[id],
 		Op{Name: name, Tag: v.tags[id] + uint32(n), After: all})
 }
@@ -276,6 +297,7 @@ func (w *RankGraph) homes() []int32 {
 	}
 
 	var votes []int32
+
 	// vote adds the ranks of a neighbouring task. Of its messages, start selects only the
 	// sources.
 	vote := func(id int32, start bool) {
@@ -305,6 +327,7 @@ func (w *RankGraph) homes() []int32 {
 			}
 			homes[id] = mode(votes)
 		}
+
 		slices.Reverse(order)
 	}
 
@@ -330,6 +353,7 @@ func mode(list []int32) int32 {
 		}
 		i = k
 	}
+
 	return best
 }
 
@@ -338,6 +362,7 @@ func mode(list []int32) int32 {
 // for any durations. The streams are found by first fit. Other operations have stream -1.
 func assignStreams(ops []Op) (streamOf []int32, n int32) {
 	streamOf = slices.Repeat([]int32{-1}, len(ops))
+
 	// last operation of each stream, plus 1, that an operation follows; 0 if none
 	ends := make([][]int32, len(ops))
 	var lastOp []int32 // last operation of each stream, plus 1
@@ -356,6 +381,7 @@ func assignStreams(ops []Op) (streamOf []int32, n int32) {
 				}
 				joined[s] = max(joined[s], end)
 			}
+
 			reached = joined
 		}
 
@@ -368,14 +394,18 @@ func assignStreams(ops []Op) (streamOf []int32, n int32) {
 					break
 				}
 			}
+
 			if stream < 0 {
-				stream, lastOp = len(lastOp), append(lastOp, 0)
+				stream = len(lastOp)
+				lastOp = append(lastOp, 0)
 			}
 			lastOp[stream], streamOf[i] = int32(i)+1, int32(stream)
 			reached = append(slices.Clone(reached), make([]int32, max(0, stream+1-len(reached)))...)
 			reached[stream] = lastOp[stream]
 		}
+
 		ends[i] = reached
 	}
+
 	return streamOf, int32(len(lastOp))
 }

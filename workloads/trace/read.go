@@ -127,7 +127,9 @@ func (j *Job) renumber(numbers []int) (*Job, error) {
 
 	// Move the programs.
 	out := *j
-	out.Ops, out.Groups, out.Dims = make([][]Op, j.Ranks), make([]Group, len(j.Groups)), nil
+	out.Ops = make([][]Op, j.Ranks)
+	out.Groups = make([]Group, len(j.Groups))
+	out.Dims = nil
 	used := make([]bool, j.Ranks)
 	for rank, n := range numbers {
 		if n < 0 || n >= j.Ranks || used[n] {
@@ -136,6 +138,7 @@ func (j *Job) renumber(numbers []int) (*Job, error) {
 		}
 
 		used[n] = true
+
 		// Peers are relative, so they change with both ranks.
 		ops := slices.Clone(j.Ops[rank])
 		for i := range ops {
@@ -175,6 +178,7 @@ func (j *Job) check(file string) error {
 	if len(j.Ops) == 0 || !slices.ContainsFunc(j.Ops, func(ops []Op) bool { return len(ops) > 0 }) {
 		return &Error{File: file, Problem: "holds no operation", Want: "at least one"}
 	}
+
 	// Check each distinct program once.
 	var err error
 	bytes := 0.0

@@ -47,8 +47,10 @@ func (j *Job) Report(w io.Writer) error {
 				}
 			}
 		}
-		minBusy, maxBusy, totalBusy = min(minBusy, busy), max(maxBusy, busy),
-			totalBusy+busy*engine.Time(times)
+
+		minBusy = min(minBusy, busy)
+		maxBusy = max(maxBusy, busy)
+		totalBusy = totalBusy + busy*engine.Time(times)
 	})
 
 	// Write the rows.
@@ -56,15 +58,18 @@ func (j *Job) Report(w io.Writer) error {
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-16s %s\n", name, fmt.Sprintf(format, args...))
 	}
+
 	// Ranks and groups; only the first 20 groups are listed.
 	row("format", "%s", j.Format)
 	row("ranks", "%d", j.Ranks)
 	for i := range j.Groups {
 		g := &j.Groups[i]
+
 		// The sizes of the group's sets.
 		small, large := len(g.Sets[0]), 0
 		for _, s := range g.Sets {
-			small, large = min(small, len(s)), max(large, len(s))
+			small = min(small, len(s))
+			large = max(large, len(s))
 		}
 		size := fmt.Sprint(small)
 		if large > small {
@@ -131,8 +136,10 @@ func (j *Job) Report(w io.Writer) error {
 				resized++
 			}
 		}
+
 		if resized > 0 {
-			row("other sizes", "%d messages are received as of another size than they are sent, which counts", resized)
+			row("other sizes", "%d messages are received as of another size than they are sent, which counts",
+				resized)
 		}
 	}
 
@@ -166,6 +173,7 @@ func (j *Job) criticalPath() (engine.Time, error) {
 		return 0, err
 	}
 	g, longest := built.Graph, engine.Time(0)
+
 	// The order of operations on a stream depends on time, so such jobs are simulated.
 	if !g.Contention.IsEmpty() {
 		t, err := flow.Run(context.Background(), g, &engine.Network{Nodes: int32(j.Ranks)},
@@ -184,6 +192,7 @@ func (j *Job) criticalPath() (engine.Time, error) {
 		end[id] += g.Tasks[id].Duration
 		longest = max(longest, end[id])
 	}
+
 	return longest, nil
 }
 

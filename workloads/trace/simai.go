@@ -82,7 +82,8 @@ type simPart struct {
 var simCollectives = []struct {
 	name string
 	coll Collective
-}{{"ALLREDUCE", AllReduce}, {"ALLGATHER", AllGather}, {"REDUCESCATTER", ReduceScatter}, {"ALLTOALL", AllToAll}, {"BROADCAST", Broadcast}}
+}{{"ALLREDUCE", AllReduce}, {"ALLGATHER", AllGather}, {"REDUCESCATTER", ReduceScatter}, {"ALLTOALL", AllToAll},
+	{"BROADCAST", Broadcast}}
 
 // readSimAI reads the file and creates the programs of its ranks.
 func readSimAI(files []File, h *ReadOptions) (*Job, error) {
@@ -125,6 +126,7 @@ func (s *simAIReader) read(l *lineReader, h *ReadOptions) error {
 		if len(f) == 0 {
 			continue
 		}
+
 		// Keep the position of each row for errors.
 		row, err := s.row(f)
 		if err != nil {
@@ -148,6 +150,7 @@ func (s *simAIReader) read(l *lineReader, h *ReadOptions) error {
 			}
 		}
 	}
+
 	for _, i := range s.checkpoints {
 		s.rows[i].isCheckpoint = true
 	}
@@ -193,6 +196,7 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 			if n, err = parseInteger(name, value, 0, int64(len(f)-i-1)); err != nil {
 				return err
 			}
+
 			// A list is its length followed by its elements.
 			for range n {
 				i++
@@ -202,6 +206,7 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 				}
 				*list[name] = append(*list[name], int(row))
 			}
+
 		case name == "pp_comm":
 			s.stageBytes, err = parseWhole(name, value, 0, MaxMessageBytes)
 		case name == "mode":
@@ -231,6 +236,7 @@ func (s *simAIReader) header(l *lineReader, f []string, h *ReadOptions) error {
 	case s.gpus/replicaRanks%s.ep != 0:
 		return invalid("an EP that divides DP", "DP %d is not a multiple of EP %d", s.gpus/replicaRanks, s.ep)
 	}
+
 	s.dp = s.gpus / (s.tp * s.pp)
 	return nil
 }
@@ -249,6 +255,7 @@ func (s *simAIReader) row(f []string) (r simRow, err error) {
 	}
 	for p := range r.part {
 		t := &r.part[p]
+
 		// Without a suffix, collectives of passes are tensor-parallel, collectives of
 		// weight gradients data-parallel.
 		defaultGroup := [...]int32{simTP, simTP, simDP}[p]
@@ -284,12 +291,14 @@ func (s *simAIReader) collective(t *simPart, name string, defaultGroup int32) er
 		}
 		return nil
 	}
+
 	i := slices.IndexFunc(simCollectives, func(c struct {
 		name string
 		coll Collective
 	}) bool {
 		return strings.HasPrefix(name, c.name)
 	})
+
 	if i < 0 {
 		return invalid("NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL or BROADCAST, of a group _EP or _DP_EP",
 			"the collective is %.40q", name)
@@ -327,12 +336,14 @@ func (s *simAIReader) rank(t, d, p int) int32 {
 // groups returns the groups in the order simTP, simDP, simEP, simDPEP. Their sets are
 // sorted by stage.
 func (s *simAIReader) groups() (all []Group, err error) {
-	replica, stage := int(s.rank(0, 1, 0)), s.rank(0, 0, 1) // distances in ranks
+	replica := int(s.rank(0, 1, 0))
+	stage := s.rank(0, 0, 1) // distances in ranks
 	for _, g := range []struct {
 		name       string
 		size, step int
 	}{{"tp", s.tp, 1}, {"dp", s.dp, replica}, {"ep", s.ep, replica}, {"dp-ep", s.dp / s.ep, replica * s.ep}} {
 		sets := strideSets(s.gpus, g.size, g.step)
+
 		// Calls are expanded in the order of sets, so sort these by stage.
 		stageOf := func(set []int32) int { return int(set[0]/stage) % s.pp }
 		slices.SortStableFunc(sets, func(a, b []int32) int { return stageOf(a) - stageOf(b) })
@@ -342,6 +353,7 @@ func (s *simAIReader) groups() (all []Group, err error) {
 		}
 		all = append(all, group)
 	}
+
 	return all, nil
 }
 
@@ -353,6 +365,7 @@ func (s *simAIReader) job(l *lineReader, h *ReadOptions) (*Job, error) {
 	if j.Groups, err = s.groups(); err != nil {
 		return nil, l.locate(err)
 	}
+
 	// The dimensions in the order of rank numbers.
 	j.Dims = []Dim{{"tp", s.tp}, {"dp", s.dp}, {"pp", s.pp}}
 	if s.rankOrder == "tp-pp-dp" {
@@ -381,18 +394,24 @@ func (s *simAIReader) job(l *lineReader, h *ReadOptions) (*Job, error) {
 	}
 
 	// Notes about ignored and suspicious values.
-	for _, n := range []Note{{"sizes beside the collective NONE are ignored", s.numUncalledSizes, 0}, {"collectives of 0 bytes are left out", s.numEmptyCalls, 0}} {
+	for _, n := range []Note{{"sizes beside the collective NONE are ignored", s.numUncalledSizes, 0},
+		{"collectives of 0 bytes are left out", s.numEmptyCalls, 0}} {
 		if n.Count > 0 {
 			j.Notes = append(j.Notes, n)
 		}
 	}
+
 	if s.numUnknownTimes > 3*len(s.rows)/2 {
 		j.Notes = append(j.Notes, Note{Text: "times are 1 ns, which AICB writes where it does not know: most of the computing is missing",
 			Count: s.numUnknownTimes})
 	}
 	if s.pp > 1 && s.stageBytes == 0 {
-		j.Notes = append(j.Notes, Note{Text: "stages send each other nothing, as pp_comm is 0 or missing", Count: s.pp})
+		j.Notes = append(j.Notes, Note{
+			Text:  "stages send each other nothing, as pp_comm is 0 or missing",
+			Count: s.pp,
+		})
 	}
+
 	j.Stage = s.stage(c, h)
 	return j, nil
 }

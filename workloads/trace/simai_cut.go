@@ -54,7 +54,8 @@ func (s *simAIReader) divideRows() (simBlocks, error) {
 	}
 
 	if len(starts) == 0 {
-		return simBlocks{}, locate(invalid(`a row "embedding_layer" at the beginning of each`, "the micro-batches of the stage cannot be told apart"), s.file, s.rows[0].line, s.rows[0].offset)
+		return simBlocks{}, locate(invalid(`a row "embedding_layer" at the beginning of each`,
+			"the micro-batches of the stage cannot be told apart"), s.file, s.rows[0].line, s.rows[0].offset)
 	}
 
 	begin := starts[0]
@@ -82,6 +83,7 @@ func (s *simAIReader) divideRows() (simBlocks, error) {
 		}
 		c.blocks = append(c.blocks, s.rows[from:to])
 	}
+
 	return c, nil
 }
 
@@ -112,7 +114,9 @@ func (b *simProgramBuilder) addDetached(o Op) int32 {
 
 // isFull reports whether the program has more operations or row passes than
 // MaxOperations.
-func (b *simProgramBuilder) isFull() bool { return max(b.numOps, b.numRows) > MaxOperations }
+func (b *simProgramBuilder) isFull() bool {
+	return max(b.numOps, b.numRows) > MaxOperations
+}
 
 // addPart appends the computation and the collective of a part of a row. If blocks is
 // false, the program continues without waiting for the collective.
@@ -156,6 +160,7 @@ func (b *simProgramBuilder) addBackward(rows []simRow, work training.PassKind) {
 			}
 			b.addForward(rows[first:i])
 		}
+
 		if work != training.WeightGradientPass {
 			b.addPart(r.name+" input gradient", &r.part[1], true)
 		}
@@ -198,6 +203,7 @@ func (s *simAIReader) program(b *simProgramBuilder, c simBlocks, stage int, sche
 	// ranks. Tag 2k is the forward message of micro-batch k, 2k+1 the backward message.
 	next := s.rank(0, 0, 1) - s.rank(0, 0, 0)
 	bytes := (s.stageBytes + int64(s.tp) - 1) / int64(s.tp)
+
 	// addMessage appends a message. Only receives delay the next operation.
 	addMessage := func(kind OpKind, peer int32, tag int) {
 		id := b.add(Op{Name: fmt.Sprintf("micro-batch %d %s", tag/2+1, kind), Kind: kind,
@@ -222,6 +228,7 @@ func (s *simAIReader) program(b *simProgramBuilder, c simBlocks, stage int, sche
 			if stage < s.pp-1 {
 				addMessage(Send, next, tag)
 			}
+
 		default:
 			if stage < s.pp-1 {
 				addMessage(Recv, next, tag+1)
@@ -232,6 +239,7 @@ func (s *simAIReader) program(b *simProgramBuilder, c simBlocks, stage int, sche
 			}
 		}
 	}
+
 	b.addForward(c.after)
 	b.addBackward(c.after, training.BackwardPass)
 	b.addBackward(c.before, training.BackwardPass)
@@ -254,6 +262,7 @@ func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage
 		case simEP:
 			n = s.ep
 		}
+
 		if d = t.duration; t.hasCall && n > 1 {
 			wire := t.coll.Wire(t.bytes, n)
 			m.IntraStageBytes += wire
@@ -261,8 +270,10 @@ func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage
 				d += engine.Time(8 * float64(wire) / float64(h.IntraStageRate) * float64(engine.Second))
 			}
 		}
+
 		return d
 	}
+
 	// across adds the bytes of a collective among replicas. It leaves a stage once per TP
 	// rank, and all of its GPUs send a part.
 	across := func(t *simPart) {
@@ -286,8 +297,10 @@ func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage
 			}
 			forward += inside(&r.part[0])
 			w := inside(&r.part[2]) + r.update
-			backward, weights = backward+inside(&r.part[1])+w, weights+w
+			backward = backward + inside(&r.part[1]) + w
+			weights = weights + w
 		}
+
 		return forward, backward, weights
 	}
 
@@ -299,7 +312,9 @@ func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage
 		var p training.MeasuredPass
 		p.Forward, p.Backward, p.Weights = sum(rows)
 		m.Passes = append(m.Passes, p)
-		whole.Forward, whole.Backward, whole.Weights = whole.Forward+p.Forward, whole.Backward+p.Backward, whole.Weights+p.Weights
+		whole.Forward = whole.Forward + p.Forward
+		whole.Backward = whole.Backward + p.Backward
+		whole.Weights = whole.Weights + p.Weights
 		passesDiffer = passesDiffer || p != m.Passes[0]
 	}
 
@@ -310,8 +325,10 @@ func (s *simAIReader) stage(c simBlocks, h *ReadOptions) *training.MeasuredStage
 
 	first, last, _ := sum(c.before)
 	tailed, ended, _ := sum(c.after)
+
 	// The prologue is the forward pass of the rows before the micro-batches. The epilogue
 	// has both passes of the rows after them and the backward pass of the rows before.
-	m.Prologue, m.Epilogue = first, tailed+ended+last
+	m.Prologue = first
+	m.Epilogue = tailed + ended + last
 	return m
 }

@@ -81,6 +81,7 @@ func (c Collective) Wire(bytes int64, n int) int64 {
 	case c == Broadcast:
 		return share // average over the ranks
 	}
+
 	return share
 }
 
@@ -137,6 +138,7 @@ func NewGroup(name string, ranks int, sets [][]int32) (Group, error) {
 			g.SetOf[r] = int32(i)
 		}
 	}
+
 	return g, nil
 }
 
@@ -186,6 +188,7 @@ func (j *Job) each(visit func(rank, times int, ops []Op)) {
 		first *Op
 		n     int
 	}
+
 	index := map[program]int{}
 	var ranks, times []int
 	for rank, ops := range j.Ops {
@@ -196,10 +199,12 @@ func (j *Job) each(visit func(rank, times int, ops []Op)) {
 		i, ok := index[p]
 		if !ok {
 			i, index[p] = len(ranks), len(ranks)
-			ranks, times = append(ranks, rank), append(times, 0)
+			ranks = append(ranks, rank)
+			times = append(times, 0)
 		}
 		times[i]++
 	}
+
 	for i, rank := range ranks {
 		visit(rank, times[i], j.Ops[rank])
 	}
@@ -212,7 +217,8 @@ func (j *Job) Wire() (bytes, transfers float64) {
 		for i := range ops {
 			switch o, k := &ops[i], float64(times); o.Kind {
 			case Send:
-				bytes, transfers = bytes+k*float64(o.Bytes), transfers+k
+				bytes = bytes + k*float64(o.Bytes)
+				transfers = transfers + k
 			case Call:
 				n := len(j.members(rank, o))
 				bytes += k * float64(o.Collective.Wire(o.Bytes, n))
@@ -222,6 +228,7 @@ func (j *Job) Wire() (bytes, transfers float64) {
 			}
 		}
 	})
+
 	return bytes, transfers
 }
 
@@ -234,5 +241,6 @@ func (j *Job) Compute() (longest engine.Time) {
 		}
 		longest = max(longest, sum)
 	})
+
 	return longest
 }

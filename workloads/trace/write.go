@@ -31,7 +31,9 @@ func (b *limitedWriter) Write(p []byte) (int, error) {
 }
 
 // newLimitWriter returns a buffered LimitWriter. Flush returns the first error.
-func newLimitWriter(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(LimitWriter(w), 1<<16) }
+func newLimitWriter(w io.Writer) *bufio.Writer {
+	return bufio.NewWriterSize(LimitWriter(w), 1<<16)
+}
 
 // goalPicosecondsPeer is the peer of a calc in a binary file that is longer than its
 // nanoseconds. Its tag is the number of additional picoseconds. LogGOPSim ignores both.
@@ -79,6 +81,7 @@ func (j *Job) WriteGOAL(w io.Writer) error {
 		fmt.Fprintf(b, "\nrank %d {\n", rank)
 		for i := range ops {
 			o := &ops[i]
+
 			// Operation i has the label l<i>.
 			fmt.Fprintf(b, "l%d: ", i)
 			switch o.Kind {
@@ -112,6 +115,7 @@ func (j *Job) WriteGOAL(w io.Writer) error {
 			return err
 		}
 	}
+
 	return b.Flush()
 }
 
@@ -119,7 +123,8 @@ func (j *Job) WriteGOAL(w io.Writer) error {
 func (j *Job) WriteBinaryGOAL(w io.Writer) error {
 	b, le := newLimitWriter(w), binary.LittleEndian
 	head := le.AppendUint32(le.AppendUint64(nil, goalMagic), uint32(j.Ranks))
-	offset, maxStreams := uint64(6+16*j.Ranks), int32(1)
+	offset := uint64(6 + 16*j.Ranks)
+	maxStreams := int32(1)
 
 	// The header has the start and end of the block of each rank.
 	var ends []byte
@@ -131,6 +136,7 @@ func (j *Job) WriteBinaryGOAL(w io.Writer) error {
 		}
 		maxStreams = max(maxStreams, n)
 		ends = le.AppendUint64(ends, offset)
+
 		// An empty rank has an empty block.
 		if len(ops) > 0 {
 			offset += 8
@@ -158,6 +164,7 @@ func (j *Job) WriteBinaryGOAL(w io.Writer) error {
 			return err
 		}
 	}
+
 	return b.Flush()
 }
 
@@ -176,13 +183,19 @@ func goalBlock(rank int, ops []Op, cpus []int32) []byte {
 			roots = le.AppendUint32(roots, uint32(i))
 		}
 	}
+
 	for i := range ops {
 		// A node: predecessors, type, peer, size, tag, cpu, nic and two lists of
 		// successors.
 		o := &ops[i]
+
 		// The last field is the send order of a message or the number of another
 		// operation.
-		kind, peer, size, tag, more := byte(3), uint32(0), uint64(o.Duration/engine.Nanosecond), uint32(0), o.Tag
+		kind := byte(3)
+		peer := uint32(0)
+		size := uint64(o.Duration / engine.Nanosecond)
+		tag := uint32(0)
+		more := o.Tag
 		if o.Kind == Send || o.Kind == Recv {
 			kind, peer, size, tag, more = 1, uint32(rank)+uint32(o.Peer), uint64(goalMessageBytes(o)), o.Tag, uint32(o.SendOrder)
 			if o.Kind == Recv {
@@ -227,6 +240,7 @@ func (j *Job) WriteChakra(w io.Writer, rank int) error {
 			return err
 		}
 	}
+
 	return b.Flush()
 }
 
@@ -244,6 +258,7 @@ func chAppendNumber(to []byte, field protowire.Number, n uint64) []byte {
 // computations are on their stream, and every message has its own stream.
 func chEncodeNode(rank, i int, o *Op, kernel, kernels int32) []byte {
 	var b, deps []byte
+
 	// The fields id (1), name (2), type (3) and data dependencies (5) of a node.
 	kind := map[OpKind]uint64{Join: chComp, Compute: chComp, Send: chSend, Recv: chRecv}[o.Kind]
 	if i > 0 {
@@ -273,7 +288,8 @@ func chEncodeNode(rank, i int, o *Op, kernel, kernels int32) []byte {
 	attribute("is_cpu_op", boolean, host)
 	if o.Kind == Send || o.Kind == Recv {
 		// Messages name both ranks. Their size is at least 1, as ASTRA-sim requires.
-		src, dst := uint64(rank), uint64(rank+int(o.Peer))
+		src := uint64(rank)
+		dst := uint64(rank + int(o.Peer))
 		if o.Kind == Recv {
 			src, dst = dst, src
 		}
@@ -294,6 +310,7 @@ func chEncodeNode(rank, i int, o *Op, kernel, kernels int32) []byte {
 	if o.Tag > 0 {
 		attribute(chTaskNumber, int64s, uint64(o.Tag))
 	}
+
 	// The duration (7) in microseconds, and exact as an attribute.
 	if o.Duration > 0 {
 		b = chAppendNumber(b, 7, uint64((o.Duration+engine.Microsecond/2)/engine.Microsecond))

@@ -26,12 +26,15 @@ func (w *RankGraph) WriteCM(to io.Writer) error {
 	var src, dst []int32
 	var bytes []int64
 	var waits []int // trigger of each flow, from 1; 0 if none
-	index, before, fires := map[string]int{}, make([][]int32, len(g.Tasks)), map[int32]int{}
+	index := map[string]int{}
+	before := make([][]int32, len(g.Tasks))
+	fires := map[int32]int{}
 
 	// Create the flows in the order of tasks. before lists the flows that end with each
 	// task.
 	for _, id := range g.Order() {
 		t := &g.Tasks[id]
+
 		// The flows that the task waits for, through tasks without data.
 		var after []int32
 		for _, e := range g.In(id) {
@@ -41,6 +44,7 @@ func (w *RankGraph) WriteCM(to io.Writer) error {
 			}
 			after = append(after, before[e.From]...)
 		}
+
 		slices.Sort(after)
 		after = slices.Compact(after)
 
@@ -89,14 +93,18 @@ func (w *RankGraph) WriteCM(to io.Writer) error {
 			if size > 0 {
 				before[id] = append(before[id], int32(len(bytes)))
 
-				src, dst, bytes, waits = append(src, m[0]), append(dst, m[1]),
-					append(bytes, size), append(waits, trigger)
+				src = append(src, m[0])
+				dst = append(dst, m[1])
+				bytes = append(bytes, size)
+				waits = append(waits, trigger)
 			}
 		}
+
 		if len(bytes) > MaxWritten {
 			return errTooMany
 		}
 	}
+
 	if len(bytes) == 0 {
 		return unwritable("nothing is sent; want work that sends something")
 	}
@@ -131,5 +139,6 @@ func (w *RankGraph) WriteCM(to io.Writer) error {
 		}
 		fmt.Fprintf(b, "trigger id %d %s\n", i+1, kind)
 	}
+
 	return b.Flush()
 }

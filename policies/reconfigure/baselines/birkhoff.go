@@ -29,9 +29,11 @@ func decomposeBirkhoff(n int, demand []int32, stop halt.When) []permutation {
 	for i, c := range demand {
 		remaining[i] = int64(c) + padding[i]
 	}
+
 	// A chunk of a padded cell is a real one as long as real ones remain.
 	realChunks := slices.Clone(demand)
-	m, level := graph.NewMatching(n), int64(math.MaxInt64)
+	m := graph.NewMatching(n)
+	level := int64(math.MaxInt64)
 	var list []permutation
 	for sum > 0 {
 		stop.Check()
@@ -42,6 +44,7 @@ func decomposeBirkhoff(n int, demand []int32, stop halt.When) []permutation {
 		for u, v := range m.To {
 			weight = min(weight, remaining[u*n+int(v)])
 		}
+
 		p := permutation{to: make([]int32, n), chunks: make([]int32, n)}
 		for u := range n {
 			v := int(m.To[u])
@@ -52,11 +55,13 @@ func decomposeBirkhoff(n int, demand []int32, stop halt.When) []permutation {
 				m.RemoveCell(u, v)
 			}
 		}
+
 		sum -= weight
 		if p.slots > 0 {
 			list = append(list, p)
 		}
 	}
+
 	return list
 }
 
@@ -90,7 +95,8 @@ func (p *permutation) set(u, v int, chunks int32) {
 // padSums returns the padding that increases all sums of rows and columns to the largest one, and
 // this sum. Padding goes to the diagonal first, which stands for an idle GPU.
 func padSums(n int, demand []int32) (padding []int64, sum int64) {
-	rows, columns := make([]int64, n), make([]int64, n)
+	rows := make([]int64, n)
+	columns := make([]int64, n)
 	for i, c := range demand {
 		rows[i/n] += int64(c)
 		columns[i%n] += int64(c)
@@ -103,6 +109,7 @@ func padSums(n int, demand []int32) (padding []int64, sum int64) {
 		rows[u] += x
 		columns[v] += x
 	}
+
 	for u := range n {
 		fill(u, u)
 	}
@@ -114,5 +121,6 @@ func padSums(n int, demand []int32) (padding []int64, sum int64) {
 			v++
 		}
 	}
+
 	return padding, sum
 }

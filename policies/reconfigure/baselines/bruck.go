@@ -26,7 +26,11 @@ func Bruck(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	for r := 2; r <= p.GPUs; r++ {
 		o.Stop.Check()
 		phases, slots := bruckPhases(p, byDistance, r)
-		c := plan.Candidate{Origin: fmt.Sprintf("Bruck, radix %d", r), Reconfigurations: len(phases), Relay: true}
+		c := plan.Candidate{
+			Origin:           fmt.Sprintf("Bruck, radix %d", r),
+			Reconfigurations: len(phases),
+			Relay:            true,
+		}
 		for _, s := range slots {
 			c.Slots += int64(s)
 		}
@@ -36,6 +40,7 @@ func Bruck(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 		}
 		list = append(list, c)
 	}
+
 	return plan.Frontier(list), nil
 }
 
@@ -57,10 +62,12 @@ func bruckPhases(p *plan.Problem, byDistance []int32, r int) (phases []bruckPhas
 			group := load[low-1 : min(low-1+k, digits)]
 			links, maxSlots := shareLinks(group, k)
 			if maxSlots > 0 {
-				phases, slots = append(phases, bruckPhase{power, low, links}), append(slots, maxSlots)
+				phases = append(phases, bruckPhase{power, low, links})
+				slots = append(slots, maxSlots)
 			}
 		}
 	}
+
 	return phases, slots
 }
 
@@ -100,8 +107,10 @@ func bruckLoads(p *plan.Problem, byDistance []int32, r, power, digits int) []int
 		if z == 0 {
 			continue
 		}
+
 		// Chunks from GPU u are now at u + d%power.
-		rotated, sent := load[(z-1)*n:z*n], byDistance[d*n:(d+1)*n]
+		rotated := load[(z-1)*n : z*n]
+		sent := byDistance[d*n : (d+1)*n]
 		rotation := d % power
 		for i, c := range sent[:n-rotation] {
 			rotated[rotation+i] += c
@@ -110,6 +119,7 @@ func bruckLoads(p *plan.Problem, byDistance []int32, r, power, digits int) []int
 			rotated[i] += c
 		}
 	}
+
 	maxLoad := make([]int32, digits)
 	for z := range maxLoad {
 		for _, c := range load[z*n : (z+1)*n] {
@@ -130,10 +140,14 @@ func bruckPlan(p *plan.Problem, r int, stop halt.When) *plan.Plan {
 		for u := range n {
 			for j, c := range f.links {
 				for range c {
-					t = append(t, scaleup.Edge{From: int32(u), To: int32((u + (f.low+j)*f.power) % n)})
+					t = append(t, scaleup.Edge{
+						From: int32(u),
+						To:   int32((u + (f.low+j)*f.power) % n),
+					})
 				}
 			}
 		}
+
 		out.Topologies = append(out.Topologies, t)
 		sent := make([]int32, n*len(f.links))
 		for flow, chunks := range p.Chunks {
@@ -146,13 +160,23 @@ func bruckPlan(p *plan.Problem, r int, stop halt.When) *plan.Plan {
 				continue
 			}
 			from := (src + d%f.power) % n
+
 			count := &sent[j*n+from]
 			for x := range chunks {
-				out.Tx = append(out.Tx, plan.Tx{Phase: int32(i), Slot: *count / f.links[j], From: int32(from),
-					To: int32((from + (f.low+j)*f.power) % n), Src: int32(src), Dst: int32(flow % n), Chunk: x})
+				out.Tx = append(out.Tx, plan.Tx{
+					Phase: int32(i),
+					Slot:  *count / f.links[j],
+					From:  int32(from),
+					To:    int32((from + (f.low+j)*f.power) % n),
+					Src:   int32(src),
+					Dst:   int32(flow % n),
+					Chunk: x,
+				})
+
 				*count++
 			}
 		}
 	}
+
 	return out
 }

@@ -39,7 +39,8 @@ func Circulant(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	return staticCandidates(p, o, staticNetwork{"circulant graph", circulantGraph(p.GPUs, p.Degree, o.Stop)})
+	return staticCandidates(p, o, staticNetwork{"circulant graph",
+		circulantGraph(p.GPUs, p.Degree, o.Stop)})
 }
 
 // CirculantGraph returns the topology of Circulant.

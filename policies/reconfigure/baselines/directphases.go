@@ -20,7 +20,9 @@ type directPhase struct {
 func shareLinks(loads []int32, k int) (links []int32, slots int32) {
 	links = make([]int32, len(loads))
 	takes := func(i int32) int32 { return ceilDiv(loads[i], links[i]) }
-	h := graph.NewHeap(func(a, b int32) bool { return takes(a) > takes(b) || takes(a) == takes(b) && a < b })
+	h := graph.NewHeap(func(a, b int32) bool {
+		return takes(a) > takes(b) || takes(a) == takes(b) && a < b
+	})
 	for i := range links {
 		links[i] = 1
 		h.Push(int32(i))
@@ -64,8 +66,10 @@ next:
 				continue next
 			}
 		}
+
 		list = append(list, circuit{p.to[u], f.links[i], p.chunks[u]})
 	}
+
 	return list
 }
 
@@ -78,6 +82,7 @@ func (f *directPhase) slots(n int) (slots int32) {
 			slots = max(slots, ceilDiv(c.chunks, c.links))
 		}
 	}
+
 	return slots
 }
 
@@ -103,15 +108,27 @@ func directCandidate(p *plan.Problem, origin string, phases []directPhase) plan.
 					}
 					first := &sent[u*n+int(c.to)]
 					for x := range c.chunks {
-						out.Tx = append(out.Tx, plan.Tx{Phase: int32(i), Slot: x / c.links, From: int32(u), To: c.to,
-							Src: int32(u), Dst: c.to, Chunk: *first + x})
+						out.Tx = append(out.Tx, plan.Tx{
+							Phase: int32(i),
+							Slot:  x / c.links,
+							From:  int32(u),
+							To:    c.to,
+							Src:   int32(u),
+							Dst:   c.to,
+							Chunk: *first + x,
+						})
 					}
+
 					*first += c.chunks
 				}
 			}
-			out.Topologies, out.Slots = append(out.Topologies, t), append(out.Slots, phases[i].slots(n))
+
+			out.Topologies, out.Slots = append(out.Topologies, t), append(out.Slots,
+				phases[i].slots(n))
 		}
+
 		return out, nil
 	}
+
 	return c
 }

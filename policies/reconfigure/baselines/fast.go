@@ -36,6 +36,7 @@ func Fast(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var list []plan.Candidate
 	for _, split := range []struct {
 		origin string
@@ -46,13 +47,15 @@ func Fast(p *plan.Problem, o Options) (_ []plan.Candidate, err error) {
 		case ModelOneSwitch:
 			list = append(list, directCandidate(p, split.origin, singlePhases(permutations, 1)))
 		case ModelStriped:
-			list = append(list, directCandidate(p, split.origin+", striped", singlePhases(permutations, p.Degree)))
+			list = append(list, directCandidate(p, split.origin+", striped",
+				singlePhases(permutations, p.Degree)))
 		default:
 			for _, phases := range groupPermutations(permutations, p.Degree, o.Stop) {
 				list = append(list, directCandidate(p, split.origin+", together", phases))
 			}
 		}
 	}
+
 	return plan.Frontier(list), nil
 }
 
@@ -81,6 +84,7 @@ func groupPermutations(list []permutation, k int, stop halt.When) [][]directPhas
 	if k == 1 || n == 0 {
 		return [][]directPhase{singlePhases(list, 1)}
 	}
+
 	// cost[i*k+g-1] is the slots of the phase of g permutations from i on.
 	cost := make([]int32, n*k)
 	for i := range n {
@@ -88,6 +92,7 @@ func groupPermutations(list []permutation, k int, stop halt.When) [][]directPhas
 			_, cost[i*k+g-1] = shareLinks(loads[i:i+g], k)
 		}
 	}
+
 	// Only corners of the convex hull of (phases, slots) can be optimal. A search with a price
 	// per phase finds one. The price at which two of them cost the same finds a corner between
 	// them, if one exists.
@@ -95,6 +100,7 @@ func groupPermutations(list []permutation, k int, stop halt.When) [][]directPhas
 		sizes []int32
 		slots int64
 	}
+
 	cheapest := func(phases, slots int64) corner { // minimises phases * number of phases + slots * total slots
 		stop.Check()
 		minCost := make([]int64, n+1)
@@ -107,6 +113,7 @@ func groupPermutations(list []permutation, k int, stop halt.When) [][]directPhas
 				}
 			}
 		}
+
 		var c corner
 		for i := 0; i < n; i += int(size[i]) {
 			c.sizes = append(c.sizes, size[i])
@@ -114,13 +121,16 @@ func groupPermutations(list []permutation, k int, stop halt.When) [][]directPhas
 		}
 		return c
 	}
+
 	var corners []corner
 	var between func(minPhases, maxPhases corner)
 	between = func(minPhases, maxPhases corner) {
-		more, fewer := int64(len(maxPhases.sizes)-len(minPhases.sizes)), minPhases.slots-maxPhases.slots
+		more := int64(len(maxPhases.sizes) - len(minPhases.sizes))
+		fewer := minPhases.slots - maxPhases.slots
 		if more <= 1 || fewer <= 1 {
 			return
 		}
+
 		// At a price of fewer / more slots per phase, both cost the same.
 		c := cheapest(fewer, more)
 		if fewer*int64(len(c.sizes))+more*c.slots >= fewer*int64(len(minPhases.sizes))+more*minPhases.slots {
@@ -130,12 +140,14 @@ func groupPermutations(list []permutation, k int, stop halt.When) [][]directPhas
 		corners = append(corners, c)
 		between(c, maxPhases)
 	}
+
 	// The extremes: a phase costs as much as all slots, or almost nothing.
 	total := int64(1)
 	for _, l := range loads {
 		total += int64(l)
 	}
-	minPhases, maxPhases := cheapest(total, 1), cheapest(1, int64(n)+1)
+	minPhases := cheapest(total, 1)
+	maxPhases := cheapest(1, int64(n)+1)
 	corners = append(corners, minPhases)
 	between(minPhases, maxPhases)
 	corners = append(corners, maxPhases)
@@ -151,5 +163,6 @@ func groupPermutations(list []permutation, k int, stop halt.When) [][]directPhas
 		}
 		all = append(all, phases)
 	}
+
 	return all
 }

@@ -39,7 +39,8 @@ type circuitRequest struct{ pair, chunks, circuits, tie int32 }
 // drawn tie.
 func sortRequests(list []circuitRequest) {
 	slices.SortFunc(list, func(a, b circuitRequest) int {
-		return cmp.Or(cmp.Compare(a.circuits, b.circuits), cmp.Compare(b.chunks, a.chunks), cmp.Compare(a.tie, b.tie))
+		return cmp.Or(cmp.Compare(a.circuits, b.circuits), cmp.Compare(b.chunks, a.chunks),
+			cmp.Compare(a.tie, b.tie))
 	})
 }
 
@@ -58,7 +59,9 @@ func pairRequests(p *plan.Problem, t scaleup.Topology) []circuitRequest {
 	for _, e := range t {
 		circuits[int(e.From)*n+int(e.To)]++
 	}
-	list, tie := make([]circuitRequest, 0, n*(n-1)), drawTies(p)
+	list := make([]circuitRequest, 0, n*(n-1))
+
+	tie := drawTies(p)
 	for f, c := range p.Chunks {
 		if f/n != f%n {
 			list = append(list, circuitRequest{int32(f), c, circuits[f], int32(tie[f])})
@@ -78,6 +81,7 @@ func greedyCircuits(p *plan.Problem) scaleup.Topology {
 		}
 	}
 	sortRequests(list)
+
 	out, in := make([]int32, n), make([]int32, n)
 	for _, c := range list {
 		if u, v := c.pair/n, c.pair%n; out[u] < k-1 && in[v] < k-1 {
@@ -86,6 +90,7 @@ func greedyCircuits(p *plan.Problem) scaleup.Topology {
 			t = append(t, scaleup.Edge{From: u, To: v})
 		}
 	}
+
 	return t
 }
 
@@ -93,13 +98,16 @@ func greedyCircuits(p *plan.Problem) scaleup.Topology {
 func greedyCycles(p *plan.Problem, k int) scaleup.Topology {
 	n := p.GPUs
 	t := make(scaleup.Topology, 0, n*k)
-	to, from, end := make([]int32, n), make([]int32, n), make([]int32, n)
+	to := make([]int32, n)
+	from := make([]int32, n)
+	end := make([]int32, n)
 	for range k {
 		list := pairRequests(p, t)
 		sortRequests(list)
 		for u := range n {
 			to[u], from[u], end[u] = -1, -1, int32(u)
 		}
+
 		// end[u] is the other end of the path that starts or ends at u.
 		join := func(u, v int32) {
 			to[u], from[v] = v, u
@@ -111,17 +119,20 @@ func greedyCycles(p *plan.Problem, k int) scaleup.Topology {
 			if paths == 1 {
 				break
 			}
-			u, v := c.pair/int32(n), c.pair%int32(n)
+			u := c.pair / int32(n)
+			v := c.pair % int32(n)
 			if to[u] < 0 && from[v] < 0 && end[u] != v {
 				join(u, v)
 				paths--
 			}
 		}
+
 		last := int32(slices.Index(to, -1))
 		join(last, end[last])
 		for u := range n {
 			t = append(t, scaleup.Edge{From: int32(u), To: to[u]})
 		}
 	}
+
 	return t
 }

@@ -19,6 +19,7 @@ func coverPermutations(n int, demand []int32, stop halt.When) []permutation {
 			hasFlow[i] = 1
 		}
 	}
+
 	// Cells without a flow are padded with idle circuits, some with several.
 	idle, count := padSums(n, hasFlow)
 	remaining := make([]int64, n*n)
@@ -32,7 +33,8 @@ func coverPermutations(n int, demand []int32, stop halt.When) []permutation {
 	// One permutation per round, with the largest remaining flows.
 	var list []permutation
 	for range count {
-		m, level := graph.NewMatching(n), int64(math.MaxInt64)
+		m := graph.NewMatching(n)
+		level := int64(math.MaxInt64)
 		for !m.Grow(stop.Check) {
 			level = admitNextLevel(m, remaining, level)
 		}
@@ -47,10 +49,12 @@ func coverPermutations(n int, demand []int32, stop halt.When) []permutation {
 				remaining[cell] = -1
 			}
 		}
+
 		if p.slots > 0 {
 			list = append(list, p)
 		}
 	}
+
 	for balancePermutations(n, list, stop) {
 	}
 	return list
@@ -76,18 +80,21 @@ func balancePermutations(n int, list []permutation, stop halt.When) (changed boo
 			}
 			clear(visited)
 			swaps = swaps[:0]
+
 			longest := int32(0)
 			for s := range int32(n) {
 				var a, b int32 // the longest flows of the cycle of s in p and in q
 				for u := s; !visited[u]; u = sender[p.to[u]] {
 					visited[u] = true
-					a, b = max(a, p.chunks[u]), max(b, q.chunks[u])
+					a = max(a, p.chunks[u])
+					b = max(b, q.chunks[u])
 				}
 				if b > a {
 					swaps = append(swaps, s)
 				}
 				longest = max(longest, min(a, b))
 			}
+
 			if longest >= q.slots {
 				continue
 			}
@@ -99,8 +106,10 @@ func balancePermutations(n int, list []permutation, stop halt.When) (changed boo
 					u = next
 				}
 			}
+
 			q.slots, changed = longest, true
 		}
 	}
+
 	return changed
 }

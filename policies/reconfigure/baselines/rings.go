@@ -23,7 +23,9 @@ func StaticRing(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 }
 
 // Rings returns the topology of StaticRing.
-func Rings(n, k int) scaleup.Topology { return scaleup.Circulant(n, ringShifts(n, k)...) }
+func Rings(n, k int) scaleup.Topology {
+	return scaleup.Circulant(n, ringShifts(n, k)...)
+}
 
 // ringShifts returns the shifts of the k rings of StaticRing.
 func ringShifts(n, k int) []int {
@@ -37,6 +39,7 @@ func ringShifts(n, k int) []int {
 	if k > 1 && len(unused) > 0 {
 		shifts = append(shifts, take(len(unused)-1))
 	}
+
 	for len(shifts) < k {
 		if len(unused) == 0 {
 			shifts = append(shifts, shifts[len(shifts)%totient(n)])
@@ -50,6 +53,7 @@ func ringShifts(n, k int) []int {
 		}
 		shifts = append(shifts, take(best))
 	}
+
 	return shifts
 }
 
@@ -62,11 +66,14 @@ func TopoOpt(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	return staticCandidates(p, o, staticNetwork{"union of shifted rings", ShiftedRings(p.GPUs, p.Degree)})
+	return staticCandidates(p, o, staticNetwork{"union of shifted rings",
+		ShiftedRings(p.GPUs, p.Degree)})
 }
 
 // ShiftedRings returns the topology of TopoOpt.
-func ShiftedRings(n, k int) scaleup.Topology { return scaleup.Circulant(n, geometricShifts(n, k)...) }
+func ShiftedRings(n, k int) scaleup.Topology {
+	return scaleup.Circulant(n, geometricShifts(n, k)...)
+}
 
 // geometricShifts returns the shifts of the k rings of TopoOpt.
 func geometricShifts(n, k int) []int {
@@ -88,6 +95,7 @@ func geometricShifts(n, k int) []int {
 		shifts = append(shifts, unused[best])
 		unused = append(unused[:best], unused[best+1:]...)
 	}
+
 	return shifts
 }
 
@@ -115,5 +123,6 @@ func hopSum(n int, offsets []int) int {
 		}
 		sum += int(h)
 	}
+
 	return sum
 }

@@ -24,9 +24,11 @@ func SpreadOut(p *plan.Problem, _ Options) ([]plan.Candidate, error) {
 				group = append(group, shift)
 			}
 		}
+
 		if len(group) > 0 {
 			phases = append(phases, newDirectPhase(group, k))
 		}
 	}
+
 	return []plan.Candidate{directCandidate(p, "shifts in turn", phases)}, nil
 }

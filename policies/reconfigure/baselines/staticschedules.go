@@ -55,7 +55,8 @@ type staticNetwork struct {
 // of graph.MinCongestion.
 func staticCandidates(p *plan.Problem, o Options, networks ...staticNetwork) (_ []plan.Candidate, err error) {
 	defer halt.Caught(&err)
-	schedule, err := optionValue("schedule", o.Schedule, ScheduleStrongest, ScheduleFluid, SchedulePaths, ScheduleSimulated, SchedulePacked)
+	schedule, err := optionValue("schedule", o.Schedule, ScheduleStrongest, ScheduleFluid,
+		SchedulePaths, ScheduleSimulated, SchedulePacked)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +85,7 @@ func staticCandidates(p *plan.Problem, o Options, networks ...staticNetwork) (_ 
 			list = append(list, c)
 			return nil
 		}
+
 		if schedule == ScheduleSimulated || schedule == ScheduleStrongest {
 			if err := offer("simulated", false, pack.ByRank); err != nil {
 				return nil, err
@@ -94,18 +96,27 @@ func staticCandidates(p *plan.Problem, o Options, networks ...staticNetwork) (_ 
 				return nil, err
 			}
 		}
+
 		if schedule == SchedulePaths {
 			w, err := s.Paths(p.Chunks, false)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", net.origin, err)
 			}
 			load := float64(w.Bound(len(net.topology)))
-			list = append(list, plan.Candidate{Origin: net.origin + ", fluid on single paths", Reconfigurations: 1, Fluid: load, FluidBound: load})
+			list = append(list, plan.Candidate{
+				Origin:           net.origin + ", fluid on single paths",
+				Reconfigurations: 1,
+				Fluid:            load,
+				FluidBound:       load,
+			})
 		}
+
 		hops, slots := hopBounds(p, s)
 		floors = append(floors, floor{net, hops, slots})
 	}
-	if schedule != ScheduleFluid && (schedule != ScheduleStrongest || p.GPUs*p.Degree > maxFluidLinks) {
+
+	if schedule != ScheduleFluid && (schedule != ScheduleStrongest ||
+		p.GPUs*p.Degree > maxFluidLinks) {
 		return list, nil
 	}
 
@@ -123,12 +134,19 @@ func staticCandidates(p *plan.Problem, o Options, networks ...staticNetwork) (_ 
 		minSlots = min(minSlots, c.Fluid)
 		list = append(list, c)
 	}
+
 	return list, nil
 }
 
 // scheduledCandidate returns the candidate with all chunks on shortest paths. It tries the orders
 // of chunks on links and takes the one with the lowest slots.
-func scheduledCandidate(p *plan.Problem, s *pack.ShortestPaths, balanced bool, orders []pack.Order, stop halt.When) (plan.Candidate, error) {
+func scheduledCandidate(
+	p *plan.Problem,
+	s *pack.ShortestPaths,
+	balanced bool,
+	orders []pack.Order,
+	stop halt.When,
+) (plan.Candidate, error) {
 	w, err := shortestPaths(p, s, balanced)
 	if err != nil {
 		return plan.Candidate{}, err
@@ -158,6 +176,7 @@ func hopBounds(p *plan.Problem, s *pack.ShortestPaths) (hops int, slots float64)
 			hops = max(hops, h)
 		}
 	}
+
 	for _, e := range s.Topology {
 		if e.From != e.To {
 			links++
@@ -183,14 +202,21 @@ func fluidCandidate(p *plan.Problem, t scaleup.Topology, hops int, o Options) (p
 		case len(arcs) > 0 && a == arcs[len(arcs)-1]:
 			links[len(links)-1]++
 		default:
-			arcs, links = append(arcs, a), append(links, 1)
+			arcs = append(arcs, a)
+			links = append(links, 1)
 		}
 	}
-	r, err := graph.MinCongestion(graph.NewDigraph(p.GPUs, arcs), links, demand, graph.CongestionOptions{Check: o.Stop.Check})
+
+	r, err := graph.MinCongestion(graph.NewDigraph(p.GPUs, arcs), links, demand,
+		graph.CongestionOptions{Check: o.Stop.Check})
 	if err != nil {
 		return plan.Candidate{}, err
 	}
-	return plan.Candidate{Reconfigurations: 1, Fluid: max(r.Load, float64(hops)), FluidBound: max(r.Bound, float64(hops))}, nil
+	return plan.Candidate{
+		Reconfigurations: 1,
+		Fluid:            max(r.Load, float64(hops)),
+		FluidBound:       max(r.Bound, float64(hops)),
+	}, nil
 }
 
 // shortestPaths returns the paths of all chunks, flow after flow. The rank of a chunk is its index;
@@ -211,7 +237,13 @@ func shortestPaths(p *plan.Problem, s *pack.ShortestPaths, balanced bool) (*pack
 }
 
 // writePlan returns the plan of a candidate.
-func writePlan(p *plan.Problem, s *pack.ShortestPaths, balanced bool, order pack.Order, stop halt.When) (*plan.Plan, error) {
+func writePlan(
+	p *plan.Problem,
+	s *pack.ShortestPaths,
+	balanced bool,
+	order pack.Order,
+	stop halt.When,
+) (*plan.Plan, error) {
 	w, err := shortestPaths(p, s, balanced)
 	if err != nil {
 		return nil, err
@@ -219,8 +251,10 @@ func writePlan(p *plan.Problem, s *pack.ShortestPaths, balanced bool, order pack
 	slotOf := make([]int32, len(w.Link))
 	slots := (&pack.Scheduler{Stop: stop}).Schedule(len(s.Topology), w, order, slotOf)
 	out := newPlan(p)
-	out.Topologies, out.Slots = []scaleup.Topology{s.Topology}, []int32{int32(slots)}
+	out.Topologies = []scaleup.Topology{s.Topology}
+	out.Slots = []int32{int32(slots)}
 	out.Tx = make([]plan.Tx, 0, len(w.Link))
+
 	// The paths are sorted by flow and by chunk.
 	flow, next := 0, int32(0)
 	w.AppendTo(out, 0, slotOf, stop, func(int) (src, dst, chunk int32) {
@@ -230,6 +264,7 @@ func writePlan(p *plan.Problem, s *pack.ShortestPaths, balanced bool, order pack
 		next++
 		return int32(flow / p.GPUs), int32(flow % p.GPUs), next - 1
 	})
+
 	return out, nil
 }
 

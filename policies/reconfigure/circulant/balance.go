@@ -48,14 +48,18 @@ func newLoadBalancer(w *pathTable, k int, chunks int32, load []int64) *loadBalan
 		b.slots += b.peak[p]
 		b.totalImbalance += b.imbalance[p]
 	}
+
 	block := max(1, chunks/4)
 	for o := 1; o < w.n; o++ {
 		for remaining := chunks; remaining > 0; remaining -= block {
 			part := min(block, remaining)
-			best, slots, spread := int32(-1), int64(0), int64(0)
+			best := int32(-1)
+			slots := int64(0)
+			spread := int64(0)
 			for q := w.start[o]; q < w.start[o+1]; q++ {
 				ds, dv := b.tryMove(-1, q, part)
 				b.undoMove(-1, q, part)
+
 				// The hops count too. Otherwise longer paths would be free below the peak
 				// of a phase.
 				ds = ds*int64(k) + int64(w.hops[q])*int64(part)
@@ -63,6 +67,7 @@ func newLoadBalancer(w *pathTable, k int, chunks int32, load []int64) *loadBalan
 					best, slots, spread = q, ds, dv
 				}
 			}
+
 			b.tryMove(-1, best, part)
 			b.commitMove()
 			b.pathChunks[best] += part
@@ -167,6 +172,7 @@ func (b *loadBalancer) descend() {
 							better = true
 							break
 						}
+
 						b.undoMove(q, r, part)
 						if part == 1 {
 							break
@@ -192,7 +198,9 @@ func (b *loadBalancer) search(perturbations int, minSlots int64, random *rand.Ra
 	if len(choices) == 0 {
 		return
 	}
-	pathChunks, load := make([]int32, len(b.pathChunks)), make([]int64, len(b.load))
+	pathChunks := make([]int32, len(b.pathChunks))
+
+	load := make([]int64, len(b.load))
 	for ; perturbations > 0 && b.slots > minSlots; perturbations-- {
 		copy(pathChunks, b.pathChunks)
 		copy(load, b.load)
@@ -200,7 +208,8 @@ func (b *loadBalancer) search(perturbations int, minSlots int64, random *rand.Ra
 		for range 1 + random.IntN(3) {
 			o := choices[random.IntN(len(choices))]
 			span := int(b.start[o+1] - b.start[o])
-			q, r := b.start[o]+int32(random.IntN(span)), b.start[o]+int32(random.IntN(span))
+			q := b.start[o] + int32(random.IntN(span))
+			r := b.start[o] + int32(random.IntN(span))
 			if b.pathChunks[q] == 0 || q == r {
 				continue
 			}
@@ -210,11 +219,13 @@ func (b *loadBalancer) search(perturbations int, minSlots int64, random *rand.Ra
 			b.pathChunks[q] -= part
 			b.pathChunks[r] += part
 		}
+
 		b.descend()
 		if b.slots > slots || b.slots == slots && b.totalImbalance > spread {
 			copy(b.pathChunks, pathChunks)
 			copy(b.load, load)
-			b.slots, b.totalImbalance = slots, spread
+			b.slots = slots
+			b.totalImbalance = spread
 			for p := range b.peak {
 				b.peak[p], b.imbalance[p] = b.phaseLoad(int32(p))
 			}

@@ -49,6 +49,7 @@ func (l *allToAllPlanner) fitBuffer(s *sourceSchedule) *sourceSchedule {
 				}
 			}
 		}
+
 		t := l.balanceChunks(s.phases, words, s.relay, 0)
 		if t.timetable(l.options.Stop).buffer > limit {
 			return nil

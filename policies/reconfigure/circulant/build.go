@@ -21,6 +21,7 @@ func (t *timetable) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
 	}
 	p := t.newPlan(name)
 	p.Tx = make([]plan.Tx, 0, hops*int64(t.n))
+
 	position := make([]int, len(t.chunks))
 	for phase, from := range t.order {
 		p.Topologies = append(p.Topologies, scaleup.Circulant(t.n, t.phases[from]...))
@@ -28,7 +29,8 @@ func (t *timetable) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
 		for _, m := range t.hops[phase] {
 			stop.Check()
 			to := (position[m.chunk] + t.phases[from][int(m.gen)%t.k]) % t.n
-			p.Tx = t.appendRotations(p.Tx, int32(phase), m.slot, position[m.chunk], to, t.chunks[m.chunk])
+			p.Tx = t.appendRotations(p.Tx, int32(phase), m.slot, position[m.chunk], to,
+				t.chunks[m.chunk])
 			position[m.chunk] = to
 		}
 	}

@@ -112,6 +112,7 @@ func Sequences(n, k int, o Options) (list [][][]int) {
 		return nil
 	}
 	l := newPlanner(n, k, 1, o, 0)
+
 	plain, relayed := l.synchronised(l.minHopSchedules(nil))
 	for _, s := range append(plain, relayed...) {
 		var phases [][]int
@@ -177,7 +178,9 @@ func (l *allToAllPlanner) counts() []int { return l.filterWanted(l.allCounts()) 
 
 // filterWanted removes numbers of topologies that are not wanted.
 func (l *allToAllPlanner) filterWanted(list []int) []int {
-	return slices.DeleteFunc(list, func(d int) bool { return l.options.Wanted != nil && !l.options.Wanted(d) })
+	return slices.DeleteFunc(list, func(d int) bool {
+		return l.options.Wanted != nil && !l.options.Wanted(d)
+	})
 }
 
 // allCounts returns the useful numbers of topologies, wanted or not.
@@ -192,6 +195,7 @@ func (l *allToAllPlanner) allCounts() []int {
 			d += d / 8
 		}
 	}
+
 	return append(list, maxCount)
 }
 
@@ -202,7 +206,8 @@ func (l *allToAllPlanner) synchronised(separate []*sourceSchedule) (_, relayed [
 	separate = frontier(nil, separate)
 	if l.options.BufferLimit > 0 {
 		// Chunks that take one hop need no buffer, so at least one schedule fits.
-		separate = frontier(nil, l.fitBuffers(append(separate, l.schedulePhases(l.directPhases(), 0))))
+		separate = frontier(nil, l.fitBuffers(append(separate,
+			l.schedulePhases(l.directPhases(), 0))))
 	}
 	if l.options.Relay {
 		relayed = frontier(separate, l.fitBuffers(frontier(separate, l.relaySchedules())))
@@ -219,6 +224,7 @@ func frontier(over, list []*sourceSchedule) (result []*sourceSchedule) {
 		}
 		return int(a.total() - b.total())
 	})
+
 	for _, s := range list {
 		if !slices.ContainsFunc(append(result, over...), func(t *sourceSchedule) bool {
 			return t.usedPhases() <= s.usedPhases() && t.total() <= s.total()
@@ -226,5 +232,6 @@ func frontier(over, list []*sourceSchedule) (result []*sourceSchedule) {
 			result = append(result, s)
 		}
 	}
+
 	return result
 }

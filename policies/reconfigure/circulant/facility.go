@@ -82,6 +82,7 @@ func (t *offsetSearch) bestOffset(base []int32, others []int, prefer int) (offse
 			plan.Relax(t.extended, v)
 			sum = savedHops(base, t.extended)
 		}
+
 		if sum > saved {
 			offset, saved = v, sum
 		}
@@ -107,6 +108,7 @@ func (t *offsetSearch) countShortPaths(maxHops int32) (count int) {
 			break
 		}
 	}
+
 	return count
 }
 
@@ -158,6 +160,7 @@ func (t *offsetSearch) localSearch(base []int32, tuple []int, proceed func(saved
 			}
 		}
 	}
+
 	return saved
 }
 
@@ -223,6 +226,7 @@ func (t *offsetSearch) initialTuples(maxTuples int) [][]int {
 		tuple []int
 		hops  int64
 	}
+
 	var list []ranked
 	count := 3.0 * float64(t.n) // steps to try all tuples
 	for j := 1; j < t.k; j++ {
@@ -235,6 +239,7 @@ func (t *offsetSearch) initialTuples(maxTuples int) [][]int {
 		}
 	}
 	base := plan.OriginHops(t.n)
+
 	const maxSteps = 4_000_000
 	if count*float64(len(divisors)) <= maxSteps {
 		var rest func(tuple []int, from int, hops []int32)
@@ -250,6 +255,7 @@ func (t *offsetSearch) initialTuples(maxTuples int) [][]int {
 				rest(append(slices.Clip(tuple), v), v, with)
 			}
 		}
+
 		for _, a := range divisors {
 			rest([]int{a}, 1, plan.Reach(t.n, []int{a}))
 		}

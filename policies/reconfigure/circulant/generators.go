@@ -27,7 +27,8 @@ func generatorSets(n, maxGenerators int, random *rand.Rand, stop halt.When) [][]
 	// improve replaces generators until no replacement saves hops or the sum of hops, which
 	// it returns, is free. The larger the set, the less a replacement saves.
 	improve := func(set []int, free int64) int64 {
-		work, all := int64(0), plan.TotalHops(origin)
+		work := int64(0)
+		all := plan.TotalHops(origin)
 		return all - t.localSearch(origin, set, func(saved int64) bool {
 			work += 2 * int64(n) * int64(n)
 			return work <= maxExchangeSteps && all-saved > free
@@ -47,6 +48,7 @@ func generatorSets(n, maxGenerators int, random *rand.Rand, stop halt.When) [][]
 			sets = append(sets, set)
 			continue
 		}
+
 		if m > 1 {
 			v, _ := t.bestOffset(origin, set, 0)
 			set = append(slices.Clone(set), v)
@@ -55,6 +57,7 @@ func generatorSets(n, maxGenerators int, random *rand.Rand, stop halt.When) [][]
 		sum := plan.TotalHops(plan.Reach(n, set))
 		if m > 1 && sum > free {
 			sum = improve(set, free)
+
 			// Fewer random starts if a replacement takes longer.
 			for tries := min(24, 40_000_000/(2*m*m*n*n*m)); tries > 0 && sum > free; tries-- {
 				other := []int{1}
@@ -66,6 +69,7 @@ func generatorSets(n, maxGenerators int, random *rand.Rand, stop halt.When) [][]
 				}
 			}
 		}
+
 		sets = append(sets, set)
 		allWithinTwoHops = sum == int64(2*(n-1)-m)
 	}

@@ -46,7 +46,9 @@ func (l *allToAllPlanner) independentPlans(over []plan.Candidate) (list []plan.C
 				c := e.candidate(origin)
 				better := func(o plan.Candidate) bool { return dominates(o, c) }
 				if !slices.ContainsFunc(over, better) && !slices.ContainsFunc(list, better) {
-					list = slices.DeleteFunc(list, func(o plan.Candidate) bool { return dominates(c, o) })
+					list = slices.DeleteFunc(list, func(o plan.Candidate) bool {
+						return dominates(c, o)
+					})
 					list = append(list, c)
 				}
 			}
@@ -55,8 +57,10 @@ func (l *allToAllPlanner) independentPlans(over []plan.Candidate) (list []plan.C
 
 	offer("circulant, own switches", true)
 	if l.options.Relay && !limited {
-		for m, set := range generatorSets(l.n, maxEpochs, l.random("generators", 0), l.options.Stop) {
-			sets[m], hops[m] = slices.Collect(slices.Chunk(set, 1)), plan.TotalHops(plan.Reach(l.n, set))
+		for m, set := range generatorSets(l.n, maxEpochs, l.random("generators", 0),
+			l.options.Stop) {
+			sets[m], hops[m] = slices.Collect(slices.Chunk(set, 1)), plan.TotalHops(plan.Reach(l.n,
+				set))
 		}
 		offer("circulant, own switches, relayed", false)
 	}
@@ -92,6 +96,7 @@ func dominates(a, b plan.Candidate) bool {
 		}
 		return []plan.SwitchLoad{{Reconfigurations: c.Reconfigurations, Slots: c.Slots}}
 	}
+
 	for _, x := range works(a) {
 		if !slices.ContainsFunc(works(b), func(y plan.SwitchLoad) bool {
 			return x.Reconfigurations <= y.Reconfigurations && x.Slots <= y.Slots
@@ -99,6 +104,7 @@ func dominates(a, b plan.Candidate) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -118,12 +124,16 @@ func (l *allToAllPlanner) scheduleEpochs(phases [][]int, lead int64, singleEpoch
 			return nil
 		}
 	}
-	initialLoad, freeEpochs := make([]int64, l.k), make([]int, l.k)
+	initialLoad := make([]int64, l.k)
+	freeEpochs := make([]int, l.k)
 	for j := range freeEpochs {
 		freeEpochs[j] = (m + l.k - 1 - j) / l.k
 		initialLoad[j] = lead * int64(freeEpochs[j])
 	}
-	e := &epochSchedule{switchOf: l.assignSwitches(w, initialLoad, freeEpochs), singleEpoch: singleEpoch}
+	e := &epochSchedule{
+		switchOf:    l.assignSwitches(w, initialLoad, freeEpochs),
+		singleEpoch: singleEpoch,
+	}
 	b := newLoadBalancer(e.bySwitch(w, l.k), l.k, l.chunks, initialLoad)
 	b.stop = l.options.Stop
 	b.search(l.numPerturbations(), 0, l.random("switches", m))
@@ -140,13 +150,15 @@ func (l *allToAllPlanner) scheduleEpochs(phases [][]int, lead int64, singleEpoch
 // is split equally among its shortest paths. A generator goes to the switch with the lowest
 // load that has a free epoch. load is the initial load of each switch.
 func (l *allToAllPlanner) assignSwitches(w *pathTable, load []int64, freeEpochs []int) []int32 {
-	hops, order := w.equalSplitLoads(), numbers.Below(w.generators)
+	hops := w.equalSplitLoads()
+	order := numbers.Below(w.generators)
 	slices.SortStableFunc(order, func(a, b int) int { return int(hops[b] - hops[a]) })
 	switchOf := make([]int32, w.generators)
 	load = slices.Clone(load)
 	for j := range load {
 		load[j] *= loadParts * int64(l.chunks)
 	}
+
 	for _, g := range order {
 		best := -1
 		for j := range freeEpochs {
@@ -158,6 +170,7 @@ func (l *allToAllPlanner) assignSwitches(w *pathTable, load []int64, freeEpochs 
 		load[best] += hops[g] * int64(l.chunks)
 		freeEpochs[best]--
 	}
+
 	return switchOf
 }
 
@@ -171,12 +184,15 @@ func (e *epochSchedule) bySwitch(w *pathTable, k int) *pathTable {
 		}
 		for j, c := range count {
 			if c > 0 {
-				s.gen, s.count = append(s.gen, int32(j)), append(s.count, c)
+				s.gen = append(s.gen, int32(j))
+				s.count = append(s.count, c)
 			}
 		}
+
 		clear(count)
 		s.pathStart = append(s.pathStart, int32(len(s.gen)))
 	}
+
 	return s
 }
 
@@ -203,7 +219,9 @@ func (e *epochSchedule) mayCollide(k int) bool {
 
 	for q, c := range e.pathChunks {
 		gen := e.paths.gen[e.paths.pathStart[q]:e.paths.pathStart[q+1]]
-		if c == 0 || !slices.ContainsFunc(gen, func(g int32) bool { return e.switchOf[g] != e.switchOf[gen[0]] }) {
+		if c == 0 || !slices.ContainsFunc(gen, func(g int32) bool {
+			return e.switchOf[g] != e.switchOf[gen[0]]
+		}) {
 			continue
 		}
 		for _, g := range gen {
@@ -227,13 +245,15 @@ func (e *epochSchedule) candidate(origin string) plan.Candidate {
 			loads[e.switchOf[g]].Slots += x
 		}
 	}
+
 	c := plan.Candidate{Origin: origin, Waits: true, Relay: !e.singleEpoch, Switches: loads,
 		Build: func(delay int64, stop halt.When) (p *plan.Plan, err error) {
 			defer halt.Caught(&err)
 			return e.build(origin, k, delay, stop)
 		}}
 	for _, s := range loads {
-		c.Reconfigurations, c.Slots = max(c.Reconfigurations, s.Reconfigurations), max(c.Slots, s.Slots)
+		c.Reconfigurations = max(c.Reconfigurations, s.Reconfigurations)
+		c.Slots = max(c.Slots, s.Slots)
 	}
 	return c
 }

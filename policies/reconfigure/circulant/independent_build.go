@@ -70,10 +70,12 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 			for i, x := range list {
 				if x.start <= from && (from < x.end || i+1 == len(list)) {
 					shift[j] = e.phases[x.generator][0]
-					offsets, on = append(offsets, shift[j]), append(on, int32(j))
+					offsets = append(offsets, shift[j])
+					on = append(on, int32(j))
 				}
 			}
 		}
+
 		p.Topologies = append(p.Topologies, scaleup.Circulant(e.n, offsets...))
 		p.Switches = append(p.Switches, slices.Repeat(on, e.n)) // in the order of edges of scaleup.Circulant
 		p.Slots = append(p.Slots, int32(breaks[phase+1]-from))
@@ -82,7 +84,8 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 			for j := range active {
 				if i := slots[j][t]; i >= 0 {
 					to := (position[i] + shift[j]) % e.n
-					p.Tx = e.appendRotations(p.Tx, int32(phase), int32(t-from), position[i], to, chunks[i])
+					p.Tx = e.appendRotations(p.Tx, int32(phase), int32(t-from), position[i], to,
+						chunks[i])
 					position[i] = to
 				}
 			}
@@ -96,15 +99,22 @@ func (e *epochSchedule) build(name string, k int, delay int64, stop halt.When) (
 // indexed by switch and slot; -1 if the switch carries none. The hops of a chunk in an
 // epoch get consecutive slots at first. Collisions, where two switches carry the same
 // chunk, are then resolved by exchanges of slots.
-func (e *epochSchedule) assignSlots(chunks []sourceChunk, active [][]activeInterval, end int, stop halt.When) ([][]int32, error) {
+func (e *epochSchedule) assignSlots(
+	chunks []sourceChunk,
+	active [][]activeInterval,
+	end int,
+	stop halt.When,
+) ([][]int32, error) {
 	// hopsOf[g] has the chunks of generator g, with their hops over it.
 	type part struct{ job, hops int32 }
 	hopsOf := make([][]part, len(e.phases))
 	for i, j := range chunks {
 		for w := e.paths.pathStart[j.path]; w < e.paths.pathStart[j.path+1]; w++ {
-			hopsOf[e.paths.gen[w]] = append(hopsOf[e.paths.gen[w]], part{int32(i), e.paths.count[w]})
+			hopsOf[e.paths.gen[w]] = append(hopsOf[e.paths.gen[w]],
+				part{int32(i), e.paths.count[w]})
 		}
 	}
+
 	slots := make([][]int32, len(active))
 	for j, list := range active {
 		slots[j] = slices.Repeat([]int32{-1}, end)
@@ -145,6 +155,7 @@ func (e *epochSchedule) assignSlots(chunks []sourceChunk, active [][]activeInter
 					}
 					other++
 				}
+
 				if other == x.end {
 					return nil, fmt.Errorf("circulant: two switches carry a chunk to offset %d in slot %d",
 						chunks[i].offset, t)

@@ -40,10 +40,20 @@ type openShop struct {
 // with the same path are identical and consecutive.
 func newOpenShop(k int, remaining, laterHops, path []int32, inTransit []bool) *openShop {
 	numChunks := len(laterHops)
-	s := &openShop{k: k, remaining: remaining, chunkHops: make([]int32, numChunks),
-		generatorLoad: make([]int32, k), laterHops: laterHops, inTransit: inTransit,
-		transitLoad: make([]int32, k), matched: make([]int32, k), lastIdentical: make([]int32, numChunks),
-		nextIdentical: make([]int32, numChunks), isUnmoved: make([]bool, numChunks)}
+	s := &openShop{
+		k:             k,
+		remaining:     remaining,
+		chunkHops:     make([]int32, numChunks),
+		generatorLoad: make([]int32, k),
+		laterHops:     laterHops,
+		inTransit:     inTransit,
+		transitLoad:   make([]int32, k),
+		matched:       make([]int32, k),
+		lastIdentical: make([]int32, numChunks),
+		nextIdentical: make([]int32, numChunks),
+		isUnmoved:     make([]bool, numChunks),
+	}
+
 	for i := numChunks - 1; i >= 0; i-- {
 		s.isUnmoved[i] = true
 		if s.lastIdentical[i] = int32(i); i+1 < numChunks && path[i+1] == path[i] {
@@ -139,7 +149,8 @@ const (
 
 // rank returns the rank of a chunk, with the tie-break in the low rankBits bits.
 func (s *openShop) rank(i int) int64 {
-	ends, rank := s.laterHops[i] == 0, int64(rankWithinPhase)
+	ends := s.laterHops[i] == 0
+	rank := int64(rankWithinPhase)
 	switch {
 	case s.inTransit[i] && ends:
 		return int64(rankLeaving)<<rankBits + int64(s.chunkHops[i])
@@ -172,6 +183,7 @@ func (s *openShop) commitSlot() (growth int32) {
 			s.isUnmoved[i] = false
 			s.addCandidate(s.lastIdentical[i])
 		}
+
 		if !s.inTransit[i] {
 			s.inTransit[i] = true
 			growth++
@@ -179,6 +191,7 @@ func (s *openShop) commitSlot() (growth int32) {
 				s.transitLoad[g] += s.remaining[int(i)*s.k+g]
 			}
 		}
+
 		s.remaining[int(i)*s.k+j]--
 		s.chunkHops[i]--
 		s.generatorLoad[j]--
@@ -188,6 +201,8 @@ func (s *openShop) commitSlot() (growth int32) {
 		}
 	}
 
-	s.candidates = slices.DeleteFunc(s.candidates, func(i int32) bool { return s.chunkHops[i] == 0 })
+	s.candidates = slices.DeleteFunc(s.candidates, func(i int32) bool {
+		return s.chunkHops[i] == 0
+	})
 	return growth
 }

@@ -38,6 +38,7 @@ func newPathTable(n, generators int, paths []offsetPath) *pathTable {
 		start[o+1] += start[o]
 	}
 	sorted := make([]int32, len(paths))
+
 	filled := slices.Clone(start)
 	for i := range paths {
 		o := paths[i].to
@@ -69,16 +70,19 @@ func (w *pathTable) indexOf(paths []offsetPath) (list []int32) {
 	for _, x := range paths {
 		q := w.start[x.to]
 		for ; q < w.start[x.to+1]; q++ {
-			from, to := w.pathStart[q], w.pathStart[q+1]
+			from := w.pathStart[q]
+			to := w.pathStart[q+1]
 			if slices.Equal(w.gen[from:to], x.gen) && slices.Equal(w.count[from:to], x.count) {
 				break
 			}
 		}
+
 		if q == w.start[x.to+1] {
 			return nil
 		}
 		list = append(list, q)
 	}
+
 	return list
 }
 
@@ -123,6 +127,7 @@ func (s *pathEnumerator) enumerateFrom(position, g int, hops int32) {
 				w.count = append(w.count, c)
 			}
 		}
+
 		s.paths = append(s.paths, w)
 	}
 
@@ -143,18 +148,32 @@ func phasePaths(n int, phases [][]int, slack int32, single bool) []offsetPath {
 	var enumerators []*pathEnumerator
 	maxHops := plan.OriginHops(n)
 	for p, offsets := range phases {
-		enumerator := &pathEnumerator{n: n, slack: min(slack, 1), maxHops: maxHops, maxPaths: maxPathsPerOffset}
+		enumerator := &pathEnumerator{
+			n:        n,
+			slack:    min(slack, 1),
+			maxHops:  maxHops,
+			maxPaths: maxPathsPerOffset,
+		}
+
 		for j, a := range offsets {
 			g := int32(p*len(offsets) + j)
 			if single {
 				enumerators = append(enumerators, &pathEnumerator{
-					n: n, offsets: []int{a}, generators: []int32{g}, minHops: plan.Reach(n, []int{a}),
-					maxHops: maxHops, maxPaths: 1})
+					n:          n,
+					offsets:    []int{a},
+					generators: []int32{g},
+					minHops:    plan.Reach(n, []int{a}),
+					maxHops:    maxHops,
+					maxPaths:   1,
+				})
+
 				continue
 			}
-			enumerator.offsets, enumerator.generators = append(enumerator.offsets, a),
-				append(enumerator.generators, g)
+
+			enumerator.offsets = append(enumerator.offsets, a)
+			enumerator.generators = append(enumerator.generators, g)
 		}
+
 		if !single {
 			enumerator.minHops = plan.Reach(n, offsets)
 			enumerators = append(enumerators, enumerator)
@@ -196,5 +215,6 @@ func (w *pathTable) equalSplitLoads() []int64 {
 			load[w.gen[i]] += loadParts * int64(w.count[i]) / span
 		}
 	}
+
 	return load
 }

@@ -56,6 +56,7 @@ func (l *allToAllPlanner) restartRandomly(s *sourceSchedule, t *offsetSearch, fi
 			units = append(units, u)
 		}
 	}
+
 	bound := minPhaseSlots(l.n, l.k, d, l.k, l.chunks)
 	for starts := min(maxRandomStarts, steps/(l.n*d*d)); starts > 0 && s.total() > bound; starts-- {
 		phases := make([][]int, d)
@@ -65,6 +66,7 @@ func (l *allToAllPlanner) restartRandomly(s *sourceSchedule, t *offsetSearch, fi
 				phases[p] = append(phases[p], a*u%l.n)
 			}
 		}
+
 		if sum := t.exchangeOffsets(phases, maxExchangeSteps/100); sum*int64(l.chunks) > s.total()*int64(l.k) {
 			continue
 		}
@@ -99,12 +101,16 @@ func (l *allToAllPlanner) separateSchedules() (list []*sourceSchedule) {
 	if l.chunks > 1 {
 		// The search for one chunk per pair may find better offsets than the search for
 		// several.
-		one := newPlanner(l.n, l.k, 1, Options{Wanted: l.options.Wanted, Stop: l.options.Stop}, l.seed)
+		one := newPlanner(l.n, l.k, 1, Options{
+			Wanted: l.options.Wanted,
+			Stop:   l.options.Stop,
+		}, l.seed)
 		one.repeats = l.chunks
 		for _, s := range one.separateSchedules() {
 			list = append(list, l.repeatChunks(s))
 		}
 	}
+
 	if l.k > 1 {
 		list = append(list, l.schedulePhases(l.directPhases(), l.numPerturbations()))
 	}
@@ -222,6 +228,7 @@ func (l *allToAllPlanner) scheduleFromPaths(phases [][]int, paths []offsetPath, 
 			break
 		}
 	}
+
 	b := newEmptyBalancer(all, l.k)
 	for _, q := range indices {
 		b.tryMove(-1, q, l.chunks)
@@ -248,6 +255,7 @@ func (l *allToAllPlanner) directPhases() (phases [][]int) {
 		}
 		phases = append(phases, tuple)
 	}
+
 	return phases
 }
 
@@ -278,6 +286,7 @@ func (l *allToAllPlanner) relaySchedules() (list []*sourceSchedule) {
 		}
 		list = append(list, l.dealGenerators(set))
 	}
+
 	return list
 }
 

@@ -33,16 +33,19 @@ func (s *sourceSchedule) setSlots() {
 		if c == 0 {
 			continue
 		}
-		from, to := s.paths.pathStart[q], s.paths.pathStart[q+1]
+		from := s.paths.pathStart[q]
+		to := s.paths.pathStart[q+1]
 		for i := from; i < to; i++ {
 			hops[int(s.paths.gen[i])/s.k] += int64(s.paths.count[i])
 		}
+
 		for i := from; i < to; i++ {
 			p := int(s.paths.gen[i]) / s.k
 			s.slots[p] = max(s.slots[p], hops[p])
 			hops[p] = 0
 		}
 	}
+
 	for g, l := range s.loads() {
 		s.slots[g/s.k] = max(s.slots[g/s.k], l)
 	}
@@ -75,8 +78,8 @@ func (s *sourceSchedule) usedPaths() (phases [][]int, paths []offsetPath) {
 			w := offsetPath{to: int32(o), hops: s.paths.hops[q]}
 			for i := s.paths.pathStart[q]; i < s.paths.pathStart[q+1]; i++ {
 				g := int(s.paths.gen[i])
-				w.gen, w.count = append(w.gen, int32(newIndex[g/s.k]*s.k+g%s.k)),
-					append(w.count, s.paths.count[i])
+				w.gen = append(w.gen, int32(newIndex[g/s.k]*s.k+g%s.k))
+				w.count = append(w.count, s.paths.count[i])
 			}
 			paths = append(paths, w)
 			break
@@ -102,5 +105,6 @@ func (s *sourceSchedule) sourceChunks() []sourceChunk {
 			}
 		}
 	}
+
 	return list
 }

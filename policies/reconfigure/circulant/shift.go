@@ -28,11 +28,14 @@ func shiftSets(n, maxShifts int, stop halt.When) (sets [][][]int, slots []int64)
 		v, _ := t.bestOffset(base, nil, 0)
 		return []int{v}
 	}
+
 	for range maxShifts {
 		order = append(order, add())
 		lowerHops(base, plan.Reach(n, order[len(order)-1]))
-		sets, slots = append(sets, order[:len(order):len(order)]), append(slots, plan.TotalHops(base))
+		sets = append(sets, order[:len(order):len(order)])
+		slots = append(slots, plan.TotalHops(base))
 	}
+
 	if n > maxGPUsForExchanges {
 		return sets, slots
 	}

@@ -30,6 +30,7 @@ func (s *sourceSchedule) timetable(stop halt.When) *timetable {
 		remaining[i] = s.paths.hops[j.path]
 	}
 	started := make([]bool, len(t.chunks))
+
 	transit := int32(0)
 	for _, p := range t.order {
 		// Only chunks with hops in this phase take part.
@@ -47,13 +48,17 @@ func (s *sourceSchedule) timetable(stop halt.When) *timetable {
 					hops += s.paths.count[w]
 				}
 			}
+
 			if hops > 0 {
 				remaining[i] -= hops
-				chunks, laterHops = append(chunks, int32(i)), append(laterHops, remaining[i])
-				pathOf, inTransit = append(pathOf, j.path), append(inTransit, started[i])
+				chunks = append(chunks, int32(i))
+				laterHops = append(laterHops, remaining[i])
+				pathOf = append(pathOf, j.path)
+				inTransit = append(inTransit, started[i])
 				started[i] = true
 			}
 		}
+
 		shop := newOpenShop(s.k, shopHops, laterHops, pathOf, inTransit)
 		moves := make([]scheduledHop, 0, len(chunks))
 		for slot := range int32(s.slots[p]) {
@@ -67,6 +72,7 @@ func (s *sourceSchedule) timetable(stop halt.When) *timetable {
 			transit += shop.commitSlot()
 			t.buffer = max(t.buffer, transit)
 		}
+
 		t.hops = append(t.hops, moves)
 	}
 
@@ -93,6 +99,7 @@ func (t *timetable) orderPhases(stop halt.When) []int {
 		phases []int
 		left   int
 	}
+
 	var visits []visit
 	for _, j := range t.chunks {
 		var phases []int
@@ -120,10 +127,12 @@ func (t *timetable) orderPhases(stop halt.When) []int {
 					transit++
 				}
 			}
+
 			if best < 0 || transit < minTransit {
 				best, minTransit = i, transit
 			}
 		}
+
 		for i := range visits {
 			if slices.Contains(visits[i].phases, remaining[best]) {
 				visits[i].left--

@@ -36,6 +36,7 @@ func (f *treeSearch) searchSequences(d, steps int) bool {
 			}
 			t.phases = append(t.phases, treePhase{g.joinLoops(), l.steps})
 		}
+
 		if len(t.phases) < d || !t.spans(f.builder) {
 			continue
 		}
@@ -44,6 +45,7 @@ func (f *treeSearch) searchSequences(d, steps int) bool {
 			best = t
 		}
 	}
+
 	if best != nil {
 		f.found = append(f.found, best)
 	}
@@ -73,6 +75,7 @@ func (f *treeSearch) drawSequence(d, steps int) []affinePhase {
 	if reach < f.n {
 		return nil
 	}
+
 	for i := range list {
 		l := &list[i]
 		if l.steps > 1 {
@@ -81,6 +84,7 @@ func (f *treeSearch) drawSequence(d, steps int) []affinePhase {
 			l.add = f.drawOffsets(f.n, f.rng.IntN(2) == 0)
 			continue
 		}
+
 		// One step: the circulant of k consecutive multiples of a stride.
 		l.mul, l.add = 1, make([]int32, f.k)
 		stride := 1 + f.rng.IntN(f.n-1)
@@ -88,6 +92,7 @@ func (f *treeSearch) drawSequence(d, steps int) []affinePhase {
 			l.add[j] = int32((j + 1) * stride % f.n)
 		}
 	}
+
 	return list
 }
 
@@ -113,9 +118,11 @@ func (f *treeSearch) countReached(list []affinePhase) int {
 					}
 				}
 			}
+
 			start = end
 		}
 	}
+
 	f.queue = queue
 	return len(queue)
 }

@@ -29,6 +29,7 @@ func Bound(p *Problem) (engine.Time, error) {
 	if p.Op == collective.AllReduce {
 		bytes = ceilShare(p.Bytes, 2*(n-1), n*k)
 	}
+
 	// The time of a step is rounded down to a tick, so the sum may be lower than the time of all
 	// bytes by one tick per step. At most as many steps as bytes carry any.
 	serial := p.StepTime(bytes) - p.Latency
@@ -50,7 +51,8 @@ func minSteps(n, k int) []int {
 	for d := 1; len(minimum) == 0 || d <= minimum[len(minimum)-1]; d++ {
 		t := d
 		for ; ; t++ {
-			short, long := mooreBound(n, k, t/d), mooreBound(n, k, t/d+1)
+			short := mooreBound(n, k, t/d)
+			long := mooreBound(n, k, t/d+1)
 			reach := 1
 			for i := range d {
 				if i < t%d {
@@ -60,12 +62,15 @@ func minSteps(n, k int) []int {
 				}
 				reach = min(reach, n)
 			}
+
 			if reach == n {
 				break
 			}
 		}
+
 		minimum = append(minimum, t)
 	}
+
 	return minimum
 }
 
@@ -79,5 +84,6 @@ func mooreBound(n, k, steps int) int {
 			return n
 		}
 	}
+
 	return sum
 }

@@ -33,8 +33,20 @@ type broadcaster struct {
 // runBroadcast returns, by phase and step, the maximum load of a link in parts, and whether all
 // residues have the shard. If emit is not nil, it is called with the message of each phase c,
 // step s and link i. A phase ends early if no residue remains.
-func runBroadcast(q int, parts int32, phases []broadcastPhase, emit func(c, s, i int, m []residueRange)) (loads [][]int32, full bool) {
-	z := broadcaster{q: q, parts: parts, hasShard: make([]bool, q), holders: []int32{0}, semiMatching: newSemiMatching(len(phases[0].offsets))}
+func runBroadcast(
+	q int,
+	parts int32,
+	phases []broadcastPhase,
+	emit func(c, s, i int, m []residueRange),
+) (loads [][]int32, full bool) {
+	z := broadcaster{
+		q:            q,
+		parts:        parts,
+		hasShard:     make([]bool, q),
+		holders:      []int32{0},
+		semiMatching: newSemiMatching(len(phases[0].offsets)),
+	}
+
 	z.hasShard[0] = true
 	var message []residueRange
 	for c, phase := range phases {
@@ -54,6 +66,7 @@ func runBroadcast(q int, parts int32, phases []broadcastPhase, emit func(c, s, i
 				message = z.message(message[:0], i, &phase)
 				emit(c, s, i, message)
 			}
+
 			for _, x := range z.receivers {
 				z.hasShard[x] = true
 			}
@@ -61,8 +74,10 @@ func runBroadcast(q int, parts int32, phases []broadcastPhase, emit func(c, s, i
 			z.holders = append(z.holders, z.receivers...)
 			source = z.holders[start:]
 		}
+
 		loads = append(loads, load)
 	}
+
 	return loads, len(z.holders) == q
 }
 
@@ -78,6 +93,7 @@ func (z *broadcaster) findReceivers(source []int32, phase *broadcastPhase) {
 			}
 		}
 	}
+
 	for _, x := range z.receivers {
 		z.hasShard[x] = false
 	}
@@ -95,6 +111,7 @@ func (z *broadcaster) findReceivers(source []int32, phase *broadcastPhase) {
 			z.share = append(z.share, can)
 		}
 	}
+
 	z.sortRows()
 }
 
@@ -111,12 +128,15 @@ func (z *broadcaster) message(m []residueRange, i int, phase *broadcastPhase) []
 			from += int32(max(0, c))
 		}
 		to := from + int32(row[i])
+
 		y := (x + int32(z.q) - phase.offsets[i]) % int32(z.q)
-		if n := len(m); n > 0 && m[n-1].first+m[n-1].count == y && m[n-1].from == from && m[n-1].to == to {
+		if n := len(m); n > 0 && m[n-1].first+m[n-1].count == y && m[n-1].from == from &&
+			m[n-1].to == to {
 			m[n-1].count++
 			continue
 		}
 		m = append(m, residueRange{y, 1, from, to})
 	}
+
 	return m
 }

@@ -12,12 +12,16 @@ import (
 // steps and bytes, and the static rings. They are sorted by reconfigurations, steps and time on
 // the links. The plan with the lowest cost is among them for any latency and delay. Errors: from
 // Collective.Check, and halt.ErrHalted.
-func Candidates(p *Problem) ([]plan.Candidate, error) { return planCandidates(frontierPlans(p)) }
+func Candidates(p *Problem) ([]plan.Candidate, error) {
+	return planCandidates(frontierPlans(p))
+}
 
 // StaticRings returns the plans on rings that are set up once: one ring, in which the k links
 // share the data; half of the links in each direction; or rings of k strides, which take
 // ceil((n-1)/k) steps. Errors: as for Candidates.
-func StaticRings(p *Problem) ([]plan.Candidate, error) { return planCandidates(staticRingPlans(p)) }
+func StaticRings(p *Problem) ([]plan.Candidate, error) {
+	return planCandidates(staticRingPlans(p))
+}
 
 // planCandidates converts plans to candidates.
 func planCandidates(plans []*Plan, err error) ([]plan.Candidate, error) {
@@ -40,17 +44,21 @@ func frontierPlans(p *Problem) (_ []*Plan, err error) {
 	for _, r := range newChainTable(p.GPUs, p.Degree, shardParts(p), p.Stop).recipes(p.Op) {
 		all = append(all, newPlan(p, r, longest))
 	}
+
 	for _, pl := range graphPlans(p) {
 		beats := func(o *Plan) bool {
-			return o.Reconfigurations() <= pl.Reconfigurations() && o.Steps() <= pl.Steps() && o.Time() <= pl.Time()
+			return o.Reconfigurations() <= pl.Reconfigurations() && o.Steps() <= pl.Steps() &&
+				o.Time() <= pl.Time()
 		}
 		if !slices.ContainsFunc(all, beats) {
 			all = append(all, pl)
 		}
 	}
+
 	all = append(all, static...)
 	slices.SortStableFunc(all, func(a, b *Plan) int {
-		return cmp.Or(cmp.Compare(a.Reconfigurations(), b.Reconfigurations()), cmp.Compare(a.Steps(), b.Steps()), cmp.Compare(a.Time(), b.Time()))
+		return cmp.Or(cmp.Compare(a.Reconfigurations(), b.Reconfigurations()),
+			cmp.Compare(a.Steps(), b.Steps()), cmp.Compare(a.Time(), b.Time()))
 	})
 	return all, nil
 }

@@ -34,14 +34,18 @@ func (c cost) plus(d cost) cost {
 func frontier[T any](all []T, costOf func(T) cost) (result []T) {
 	slices.SortStableFunc(all, func(a, b T) int {
 		x, y := costOf(a), costOf(b)
-		return cmp.Or(cmp.Compare(x.phases, y.phases), cmp.Compare(x.steps, y.steps), cmp.Compare(x.parts, y.parts))
+		return cmp.Or(cmp.Compare(x.phases, y.phases), cmp.Compare(x.steps, y.steps),
+			cmp.Compare(x.parts, y.parts))
 	})
 	for _, o := range all {
 		c := costOf(o)
-		if !slices.ContainsFunc(result, func(k T) bool { return costOf(k).steps <= c.steps && costOf(k).parts <= c.parts }) {
+		if !slices.ContainsFunc(result, func(k T) bool {
+			return costOf(k).steps <= c.steps && costOf(k).parts <= c.parts
+		}) {
 			result = append(result, o)
 		}
 	}
+
 	return result
 }
 
@@ -82,7 +86,13 @@ type subgroupPair struct {
 
 // newChainTable computes the stages for all divisors of n.
 func newChainTable(n, k int, parts int32, stop halt.When) *chainTable {
-	t := &chainTable{n: n, stages: map[int][]*stage{}, cached: map[subgroupPair][]*chain{}, stop: stop}
+	t := &chainTable{
+		n:      n,
+		stages: map[int][]*stage{},
+		cached: map[subgroupPair][]*chain{},
+		stop:   stop,
+	}
+
 	bases := stampBases(k, n)
 	for h := 1; h <= n; h++ {
 		if n%h == 0 {
@@ -92,6 +102,7 @@ func newChainTable(n, k int, parts int32, stop halt.When) *chainTable {
 			}
 		}
 	}
+
 	return t
 }
 
@@ -112,6 +123,7 @@ func (t *chainTable) chains(low, high int, vectors bool) []*chain {
 	if vectors {
 		shards = int64(high)
 	}
+
 	var all []*chain
 	for _, q := range t.divisors[1:] {
 		if high/low%q != 0 {
@@ -120,10 +132,12 @@ func (t *chainTable) chains(low, high int, vectors bool) []*chain {
 		t.stop.Check()
 		for _, s := range t.stages[q] {
 			for _, rest := range t.chains(low*q, high, vectors) {
-				all = append(all, &chain{rest.plus(cost{len(s.phases), s.steps, shards * s.parts}), chainStage{s, low}, rest})
+				all = append(all, &chain{rest.plus(cost{len(s.phases), s.steps, shards * s.parts}),
+					chainStage{s, low}, rest})
 			}
 		}
 	}
+
 	t.cached[key] = frontier(all, (*chain).total)
 	return t.cached[key]
 }

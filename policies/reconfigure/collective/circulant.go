@@ -25,8 +25,11 @@ func searchCirculant(q, k int, stop halt.When) (best []int32) {
 		return nil
 	}
 	rng := rand.New(rand.NewPCG(uint64(q)<<32|1, uint64(k)))
-	minValue, budget := int64(math.MaxInt64), int(maxCirculantHops)
-	others, hops := make([]int, k-1), make([]int32, q)
+	minValue := int64(math.MaxInt64)
+	budget := int(maxCirculantHops)
+	others := make([]int, k-1)
+
+	hops := make([]int32, q)
 	for start := 0; start <= maxCirculantStarts && budget > 0; start++ {
 		offsets := ringSets(q, k)[2].offsets
 		if start > 0 {
@@ -55,9 +58,11 @@ func searchCirculant(q, k int, stop halt.When) (best []int32) {
 				}
 			}
 		}
+
 		if value < minValue {
 			best, minValue = offsets, value
 		}
 	}
+
 	return best
 }

@@ -47,12 +47,20 @@ func newFolds(n, k int) []*fold {
 		if last > radix || last == 1 || digits == 1 {
 			continue
 		}
+
 		for halvings := range digits {
 			if halvings == 0 || last == radix { // halvings require n = radix^digits
-				all = append(all, &fold{n: n, radix: radix, last: last, digits: digits, halvings: halvings})
+				all = append(all, &fold{
+					n:        n,
+					radix:    radix,
+					last:     last,
+					digits:   digits,
+					halvings: halvings,
+				})
 			}
 		}
 	}
+
 	return all
 }
 
@@ -85,6 +93,7 @@ func (f *fold) steps(kind plan.Kind) int {
 	case plan.Exchange:
 		return last
 	}
+
 	return f.halvings
 }
 
@@ -102,14 +111,17 @@ func (f *fold) emitSteps(parts int32, stop halt.When, emit func(phase, step int,
 		case plan.Gather:
 			f.gatherSteps(list)
 		}
+
 		for s := range list {
 			stop.Check()
 			for i := range list[s] {
 				c := &list[s][i]
 				if c.to = parts; kind == plan.Exchange {
-					c.shard, c.count = c.link/int32(f.radix), 1
+					c.shard = c.link / int32(f.radix)
+					c.count = 1
 				}
 			}
+
 			emit(phase, s, list[s])
 		}
 	}
@@ -140,6 +152,7 @@ func (f *fold) scatterStep(s int) (list []linkPieces) {
 			}
 		}
 	}
+
 	return list
 }
 
@@ -147,16 +160,20 @@ func (f *fold) scatterStep(s int) (list []linkPieces) {
 // digits before the last s. From the last step backwards, messages to GPUs that do not forward
 // them are left out.
 func (f *fold) sumSteps(list [][]linkPieces) {
-	pieces, block := power(f.radix, f.halvings), power(f.radix, f.digits-1)
-	wants, sends := make([]bool, f.n), make([]bool, f.n)
+	pieces := power(f.radix, f.halvings)
+	block := power(f.radix, f.digits-1)
+	wants := make([]bool, f.n)
+	sends := make([]bool, f.n)
 	for v := range wants {
 		wants[v] = true
 	}
+
 	for s := len(list) - 1; s >= 0; s-- {
 		clear(sends)
 		for u := range f.n {
 			for a := range f.radix {
 				v := f.next(u, a)
+
 				// Before the last step, u has the sum of the GPUs congruent to u/block mod last.
 				// Of the predecessors of v with this sum, the first sends it.
 				first := wants[v]
@@ -167,10 +184,12 @@ func (f *fold) sumSteps(list [][]linkPieces) {
 				}
 				if first {
 					sends[u] = true
-					list[s] = append(list[s], f.pieceOnLink(u, a, u/power(f.radix, s)%pieces, pieces))
+					list[s] = append(list[s],
+						f.pieceOnLink(u, a, u/power(f.radix, s)%pieces, pieces))
 				}
 			}
 		}
+
 		wants, sends = sends, wants
 	}
 }
@@ -184,7 +203,8 @@ func (f *fold) gatherSteps(list [][]linkPieces) {
 		has[u*pieces+u/(f.n/pieces)] = true
 	}
 	for s := range list {
-		choices, ends := power(f.radix, s), power(f.radix, f.halvings-s)
+		choices := power(f.radix, s)
+		ends := power(f.radix, f.halvings-s)
 		for u := range f.n {
 			for a := range f.radix {
 				v := f.next(u, a)
@@ -195,6 +215,7 @@ func (f *fold) gatherSteps(list [][]linkPieces) {
 				}
 			}
 		}
+
 		for _, c := range list[s] {
 			has[f.next(int(c.link)/f.radix, int(c.link)%f.radix)*pieces+int(c.shard)/(f.n/pieces)] = true
 		}

@@ -63,6 +63,7 @@ func (g *graph) joinLoops() *graph {
 			}
 		}
 	}
+
 	if len(loops) < 2 {
 		return g
 	}
@@ -102,5 +103,6 @@ func affine(n, mul int, add []int32) *graph {
 			}
 		}
 	}
+
 	return g
 }

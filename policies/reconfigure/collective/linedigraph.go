@@ -28,6 +28,7 @@ func (f *treeSearch) lineDigraphs() []lineDigraph {
 			all = append(all, lineDigraph{g, iterations})
 		}
 	}
+
 	return all
 }
 
@@ -50,7 +51,8 @@ func (f *treeSearch) baseGraph(n int) *graph {
 	}
 
 	// try keeps a graph if its diameter, then its received shards, then its load are lower.
-	z, words := newTreeBuilder(n, f.k, int32(f.k)), 0
+	z := newTreeBuilder(n, f.k, int32(f.k))
+	words := 0
 	var best *graph
 	depth, maxReceived, load := 0, 0, 0
 	z.stop = f.stop
@@ -61,9 +63,13 @@ func (f *treeSearch) baseGraph(n int) *graph {
 		if d == 0 || depth > 0 && (d > depth || d == depth && sum > maxReceived) {
 			return
 		}
+
 		t := &broadcastTrees{phases: []treePhase{{g, d}}}
 		if l := t.computeLoad(z); depth == 0 || d < depth || l < load {
-			best, depth, maxReceived, load = g, d, sum, l
+			best = g
+			depth = d
+			maxReceived = sum
+			load = l
 		}
 	}
 
@@ -96,7 +102,8 @@ func (f *treeSearch) swapLinks(z *treeBuilder, g *graph, depth int) *graph {
 	minMissing := g.n * g.n
 	for words := 0; words < maxSwapWords; words += g.n * g.k * z.words * depth {
 		f.stop.Check()
-		a, b := f.rng.IntN(len(g.to)), f.rng.IntN(len(g.to))
+		a := f.rng.IntN(len(g.to))
+		b := f.rng.IntN(len(g.to))
 		if int(g.to[a]) == b/g.k || int(g.to[b]) == a/g.k {
 			continue // the link would be a loop
 		}
@@ -114,5 +121,6 @@ func (f *treeSearch) swapLinks(z *treeBuilder, g *graph, depth int) *graph {
 		}
 		minMissing = min(minMissing, z.missing)
 	}
+
 	return nil
 }

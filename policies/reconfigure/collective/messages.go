@@ -4,16 +4,19 @@ import "sim/policies/reconfigure/plan"
 
 // stageMessages returns the messages of a phase by step and link, relative to their sender.
 func (f *Phase) stageMessages(parts int32) [][][]residueRange {
-	steps, k := len(f.chainStage.loads[f.index]), len(f.Offsets)
+	steps := len(f.chainStage.loads[f.index])
+	k := len(f.Offsets)
 	list := make([][][]residueRange, steps)
 	for s := range list {
 		list[s] = make([][]residueRange, k)
 	}
-	runBroadcast(f.chainStage.q, parts, f.chainStage.phases[:f.index+1], func(c, s, i int, m []residueRange) {
-		if c == f.index {
-			list[s][i] = append([]residueRange(nil), m...)
-		}
-	})
+	runBroadcast(f.chainStage.q, parts, f.chainStage.phases[:f.index+1],
+		func(c, s, i int, m []residueRange) {
+			if c == f.index {
+				list[s][i] = append([]residueRange(nil), m...)
+			}
+		})
+
 	return list
 }
 
@@ -24,16 +27,18 @@ func (f *Phase) stageMessages(parts int32) [][][]residueRange {
 func (f *Phase) originOffsets(parts int32) []int32 {
 	q := int32(f.chainStage.q)
 	d := make([]int32, q*parts)
-	runBroadcast(f.chainStage.q, parts, f.chainStage.phases[:f.index+1], func(c, s, i int, m []residueRange) {
-		a := f.chainStage.phases[c].offsets[i]
-		for _, r := range m {
-			for y := r.first; y < r.first+r.count; y++ {
-				for p := r.from; p < r.to; p++ {
-					d[(y+a)%q*parts+p] = d[y%q*parts+p] + a
+	runBroadcast(f.chainStage.q, parts, f.chainStage.phases[:f.index+1],
+		func(c, s, i int, m []residueRange) {
+			a := f.chainStage.phases[c].offsets[i]
+			for _, r := range m {
+				for y := r.first; y < r.first+r.count; y++ {
+					for p := r.from; p < r.to; p++ {
+						d[(y+a)%q*parts+p] = d[y%q*parts+p] + a
+					}
 				}
 			}
-		}
-	})
+		})
+
 	return d
 }
 
@@ -49,6 +54,7 @@ func (pl *Plan) messages(phase int) []plan.Message {
 	if f.Kind == plan.Exchange {
 		origins = f.originOffsets(pl.Parts)
 	}
+
 	var all []plan.Message
 	for s := range list {
 		from := s
@@ -60,12 +66,19 @@ func (pl *Plan) messages(phase int) []plan.Message {
 				if len(m) == 0 {
 					continue
 				}
-				t := plan.Message{Phase: int32(phase), Step: int32(s), From: u, To: (u + f.Offsets[i]) % n}
+				t := plan.Message{
+					Phase: int32(phase),
+					Step:  int32(s),
+					From:  u,
+					To:    (u + f.Offsets[i]) % n,
+				}
+
 				t.Pieces = f.pieces(n, u, f.Offsets[i], m, origins)
 				all = append(all, t)
 			}
 		}
 	}
+
 	return all
 }
 
@@ -77,7 +90,8 @@ func (pl *Plan) messages(phase int) []plan.Message {
 // to z+y+offset, the sum of shard z moves from z-y-offset to z-y. origins is the result of
 // originOffsets for an exchange.
 func (f *Phase) pieces(n, u, offset int32, m []residueRange, origins []int32) []plan.Piece {
-	below, q := int32(f.chainStage.below), int32(f.chainStage.q)
+	below := int32(f.chainStage.below)
+	q := int32(f.chainStage.q)
 	scale, coset := n/(below*q), n/below
 	size := 0
 	for _, c := range m {
@@ -87,6 +101,7 @@ func (f *Phase) pieces(n, u, offset int32, m []residueRange, origins []int32) []
 	if f.Kind == plan.Exchange {
 		members = int32(f.vectorShards)
 	}
+
 	list := make([]plan.Piece, 0, size*int(members))
 	for _, c := range m {
 		for y := c.first; y < c.first+c.count; y++ {
@@ -102,18 +117,22 @@ func (f *Phase) pieces(n, u, offset int32, m []residueRange, origins []int32) []
 					parts := int32(len(origins)) / q
 					offsets := origins[y%q*parts:][:parts]
 					for piece.From < c.to {
-						for piece.To = piece.From + 1; piece.To < c.to && offsets[piece.To] == offsets[piece.From]; piece.To++ {
+						for piece.To = piece.From + 1; piece.To < c.to &&
+							offsets[piece.To] == offsets[piece.From]; piece.To++ {
 						}
 						piece.Origin = (u + n - offsets[piece.From]*scale%n) % n
 						list = append(list, piece)
 						piece.From = piece.To
 					}
+
 					continue
 				}
+
 				list = append(list, piece)
 			}
 		}
 	}
+
 	return list
 }
 
@@ -121,7 +140,9 @@ func (f *Phase) pieces(n, u, offset int32, m []residueRange, origins []int32) []
 // of the stage for both scattering and gathering.
 func (pl *Plan) longestMessages(f *Phase) []int64 {
 	n := pl.Problem.GPUs
-	small, rest := pl.Problem.Bytes/int64(n), int(pl.Problem.Bytes%int64(n))
+	small := pl.Problem.Bytes / int64(n)
+	rest := int(pl.Problem.Bytes % int64(n))
+
 	// Shards 0 to rest-1 have one more byte, in this part.
 	extra := int32(small % int64(pl.Parts))
 	count := make([]int32, n) // by shard relative to the sender: how often this part is in the message
@@ -147,6 +168,7 @@ func (pl *Plan) longestMessages(f *Phase) []int64 {
 					}
 					continue
 				}
+
 				base += b * int64(c.count) * int64(f.chainStage.below)
 				if rest == 0 || !holds {
 					continue
@@ -157,16 +179,20 @@ func (pl *Plan) longestMessages(f *Phase) []int64 {
 					}
 				}
 			}
+
 			if f.Kind == plan.Exchange {
 				spacing := n / f.vectorShards
 				base += int64(carries) * int64((rest+spacing-1)/spacing)
 			} else if rest > 0 {
 				base += int64(maxWindowSum(count, rest))
 			}
+
 			maxBytes = max(maxBytes, base)
 		}
+
 		bytes = append(bytes, maxBytes)
 	}
+
 	return bytes
 }
 

@@ -38,24 +38,37 @@ type Plan struct {
 
 // toPlan expands the plan. The messages of its phases are many and are computed on demand.
 func (pl *Plan) toPlan() *plan.Plan {
-	out := &plan.Plan{Name: pl.Name, GPUs: pl.Problem.GPUs, Degree: pl.Problem.Degree, Steps: &plan.Steps{Collective: pl.Problem, Parts: pl.Parts}}
+	out := &plan.Plan{
+		Name:   pl.Name,
+		GPUs:   pl.Problem.GPUs,
+		Degree: pl.Problem.Degree,
+		Steps:  &plan.Steps{Collective: pl.Problem, Parts: pl.Parts},
+	}
+
 	for i := range pl.Phases {
 		f := pl.Phases[i].Phase
 		f.Messages = func() []plan.Message { return pl.messages(i) }
-		out.Topologies, out.Slots = append(out.Topologies, pl.Topology(i)), append(out.Slots, int32(len(f.Longest)))
+		out.Topologies = append(out.Topologies, pl.Topology(i))
+		out.Slots = append(out.Slots, int32(len(f.Longest)))
 		out.Steps.Phases = append(out.Steps.Phases, f)
 	}
+
 	return out
 }
 
 // candidate returns the plan as a candidate.
 func (pl *Plan) candidate() plan.Candidate {
-	return plan.Candidate{Origin: pl.Name, Reconfigurations: pl.Reconfigurations(), Slots: int64(pl.Steps()), Steps: pl.Time(),
+	return plan.Candidate{
+		Origin:           pl.Name,
+		Reconfigurations: pl.Reconfigurations(),
+		Slots:            int64(pl.Steps()),
+		Steps:            pl.Time(),
 		Build: func(_ int64, stop halt.When) (*plan.Plan, error) {
 			copied := *pl
 			copied.Problem.Stop = stop
 			return copied.toPlan(), nil
-		}}
+		},
+	}
 }
 
 // Reconfigurations returns the number of topologies set up, including the first.
@@ -111,12 +124,22 @@ func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
 			if kind == plan.Scatter {
 				c = len(l.phases) - 1 - i
 			}
-			f := Phase{Phase: plan.Phase{Kind: kind, Open: kind == plan.Exchange && c < len(l.phases)-1}, chainStage: l, index: c, vectorShards: vector}
+			f := Phase{
+				Phase: plan.Phase{
+					Kind: kind,
+					Open: kind == plan.Exchange && c < len(l.phases)-1,
+				},
+				chainStage:   l,
+				index:        c,
+				vectorShards: vector,
+			}
+
 			// An offset a on Z_q is a*n/(below*q) on Z_n.
 			scale := p.GPUs / (l.below * l.q)
 			for _, a := range l.phases[c].offsets {
 				f.Offsets = append(f.Offsets, a*int32(scale))
 			}
+
 			// The longest messages do not depend on the direction of time.
 			key := phaseKey{l.stage, l.below, c, vector}
 			if longest[key] == nil {
@@ -164,6 +187,7 @@ func newPlan(p *Problem, r *recipe, longest map[phaseKey][]int64) *Plan {
 		}
 		pl.Name += plan.Kind(i).String() + " " + joinNames(stagesOf(part))
 	}
+
 	return pl
 }
 

@@ -34,7 +34,9 @@ func searchStampBasis(k, s, q int) stampBasis {
 		}
 		return stampBasis{numbers, min(q, k*s+1)}
 	}
+
 	best, budget := stampBasis{}, maxStampNodes
+
 	// minTerms[i] is, by sum, the minimum number of terms among the first i+1 numbers
 	minTerms := make([][]int32, k)
 	numbers := make([]int32, k)
@@ -46,6 +48,7 @@ func searchStampBasis(k, s, q int) stampBasis {
 			}
 			return
 		}
+
 		// Numbers rise, and none is above the reach of the previous ones.
 		low := 1
 		if i > 0 {
@@ -64,6 +67,7 @@ func searchStampBasis(k, s, q int) stampBasis {
 			try(i+1, firstUnreachable(minTerms[i], s, q))
 		}
 	}
+
 	try(0, 1)
 	return best
 }
@@ -87,6 +91,7 @@ func addStamp(minTerms, before []int32, c int32, s, q int) []int32 {
 		}
 		minTerms = append(minTerms, m)
 	}
+
 	return minTerms
 }
 
@@ -129,7 +134,8 @@ func splitSteps(bases []stampBasis, q, e int) []int {
 
 		// Trace back the steps, unless one phase fewer takes no more steps.
 		if i == e-1 {
-			before, after := firstReaching(reach, q), firstReaching(next, q)
+			before := firstReaching(reach, q)
+			after := firstReaching(next, q)
 			if after < 0 || before >= 0 && before <= after {
 				return nil
 			}
@@ -140,8 +146,10 @@ func splitSteps(bases []stampBasis, q, e int) []int {
 			}
 			return steps
 		}
+
 		reach = next
 	}
+
 	return nil
 }
 

@@ -29,25 +29,39 @@ func (t *chainTable) recipes(op collective.Kind) []*recipe {
 		for _, c := range t.chains(1, t.n, false) {
 			r := &recipe{cost: c.cost, gather: c.stages()}
 			if op == collective.ReduceScatter {
-				r.scatter, r.gather = reverseStages(r.gather), nil
+				r.scatter = reverseStages(r.gather)
+				r.gather = nil
 			}
 			all = append(all, r)
 		}
+
 		return all
 	}
+
 	for _, h := range t.divisors[1:] {
 		for _, outer := range t.chains(h, t.n, false) {
 			gather := outer.stages()
 			twice := outer.plus(outer.cost)
 			for _, s := range t.stages[h] { // the first gather reuses the topology of the last scatter
 				whole := append([]chainStage{{s, 1}}, gather...)
-				all = append(all, &recipe{cost: twice.plus(cost{2*len(s.phases) - 1, 2 * s.steps, 2 * s.parts}), scatter: reverseStages(whole), gather: whole})
+				all = append(all, &recipe{
+					cost:    twice.plus(cost{2*len(s.phases) - 1, 2 * s.steps, 2 * s.parts}),
+					scatter: reverseStages(whole),
+					gather:  whole,
+				})
 			}
+
 			for _, inner := range t.chains(1, h, true) {
-				all = append(all, &recipe{cost: twice.plus(inner.cost), scatter: reverseStages(gather), exchange: inner.stages(), gather: gather})
+				all = append(all, &recipe{
+					cost:     twice.plus(inner.cost),
+					scatter:  reverseStages(gather),
+					exchange: inner.stages(),
+					gather:   gather,
+				})
 			}
 		}
 	}
+
 	return frontier(all, func(r *recipe) cost { return r.cost })
 }
 

@@ -23,7 +23,12 @@ type semiMatching struct {
 
 // newSemiMatching returns a semi-matching with k links and no rows.
 func newSemiMatching(k int) semiMatching {
-	return semiMatching{k: k, load: make([]int64, k), previous: make([]int32, k), movedRow: make([]int32, k)}
+	return semiMatching{
+		k:        k,
+		load:     make([]int64, k),
+		previous: make([]int32, k),
+		movedRow: make([]int32, k),
+	}
 }
 
 // sortRows sorts all rows by their number of possible links.
@@ -36,11 +41,16 @@ func (d *semiMatching) sortRows() {
 			links[r] += int(min(1, s+1))
 		}
 	}
-	slices.SortStableFunc(d.rowOrder, func(a, b int32) int { return cmp.Compare(links[a], links[b]) })
+
+	slices.SortStableFunc(d.rowOrder, func(a, b int32) int {
+		return cmp.Compare(links[a], links[b])
+	})
 }
 
 // row returns the shares of a row.
-func (d *semiMatching) row(r int32) []int64 { return d.share[int(r)*d.k : (int(r)+1)*d.k] }
+func (d *semiMatching) row(r int32) []int64 {
+	return d.share[int(r)*d.k : (int(r)+1)*d.k]
+}
 
 // solve computes share and load from parts.
 func (d *semiMatching) solve() {
@@ -66,11 +76,13 @@ func (d *semiMatching) fillRow(r int32) {
 			continue
 		}
 		slot := len(d.sortedLinks)
-		for d.sortedLinks = append(d.sortedLinks, 0); slot > 0 && d.load[d.sortedLinks[slot-1]] > d.load[i]; slot-- {
+		for d.sortedLinks = append(d.sortedLinks, 0); slot > 0 &&
+			d.load[d.sortedLinks[slot-1]] > d.load[i]; slot-- {
 			d.sortedLinks[slot] = d.sortedLinks[slot-1]
 		}
 		d.sortedLinks[slot] = int32(i)
 	}
+
 	remaining := d.parts[r]
 	for tied := 1; remaining > 0; tied++ { // the least loaded links have equal load; fill them up to the next one
 		minLoad := d.load[d.sortedLinks[tied-1]]
@@ -103,6 +115,7 @@ func (d *semiMatching) shiftParts() bool {
 	for i := range d.previous {
 		d.previous[i] = -1
 	}
+
 	// Breadth-first search over rows with parts on a link and their other links.
 	d.previous[full] = full
 	d.queue = append(d.queue[:0], full)
@@ -127,6 +140,7 @@ func (d *semiMatching) shiftParts() bool {
 			}
 		}
 	}
+
 	return false
 }
 

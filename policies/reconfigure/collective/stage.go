@@ -35,6 +35,7 @@ func newStage(q int, parts int32, name string, phases ...broadcastPhase) *stage 
 			s.parts += int64(l)
 		}
 	}
+
 	return s
 }
 
@@ -67,6 +68,7 @@ func newStages(q, k int, parts int32, bases []stampBasis, stop halt.When) []*sta
 			minimum = min(minimum, s.steps)
 		}
 	}
+
 	return frontier(all, func(s *stage) cost { return cost{len(s.phases), s.steps, s.parts} })
 }
 
@@ -80,16 +82,20 @@ type ringSet struct {
 // the links in each direction; and rings of k strides, whose links bring k shards per step. If
 // fewer than k residues remain at the end, links share their parts.
 func ringSets(q, k int) []ringSet {
-	one, bidirectional, strides := make([]int32, k), make([]int32, k), make([]int32, k)
+	one := make([]int32, k)
+	bidirectional := make([]int32, k)
+	strides := make([]int32, k)
 	for i := range k {
 		one[i], bidirectional[i], strides[i] = 1, 1, int32(i%(q-1))+1
 		if i%2 == 1 {
 			bidirectional[i] = int32(q - 1)
 		}
 	}
+
 	list := []ringSet{{fmt.Sprintf("ring %d", q), one}}
 	if k > 1 && q > 2 {
-		list = append(list, ringSet{fmt.Sprintf("ring %d both ways", q), bidirectional}, ringSet{fmt.Sprintf("%d strides %d", min(k, q-1), q), strides})
+		list = append(list, ringSet{fmt.Sprintf("ring %d both ways", q), bidirectional},
+			ringSet{fmt.Sprintf("%d strides %d", min(k, q-1), q), strides})
 	}
 	return list
 }
@@ -117,6 +123,7 @@ func windowStage(q, k, e int, parts int32, bases []stampBasis) *stage {
 	}
 	slices.SortFunc(stepCounts, func(a, b int) int { return b - a }) // single steps last, because their links can be balanced
 	var phases []broadcastPhase
+
 	window := 1
 	for i, s := range stepCounts {
 		b := bases[s-1]
@@ -134,6 +141,7 @@ func windowStage(q, k, e int, parts int32, bases []stampBasis) *stage {
 		phases = append(phases, broadcastPhase{offsets, s, next})
 		window = next
 	}
+
 	return newStage(q, parts, fmt.Sprintf("windows %d", q), phases...)
 }
 

@@ -23,13 +23,16 @@ func graphPlans(p *Problem) []*Plan {
 			all = append(all, treePlan(p, nil, plan.Gather, t), treePlan(p, nil, plan.Gather, back))
 			continue
 		case p.Op == collective.ReduceScatter:
-			all = append(all, treePlan(p, back, plan.Scatter, nil), treePlan(p, t, plan.Scatter, nil))
+			all = append(all, treePlan(p, back, plan.Scatter, nil),
+				treePlan(p, t, plan.Scatter, nil))
 			continue
 		case p.GPUs <= maxExchangeGPUs:
 			all = append(all, treePlan(p, nil, plan.Exchange, t))
 		}
+
 		all = append(all, treePlan(p, back, plan.Gather, t))
 	}
+
 	if p.Op == collective.AllReduce && p.GPUs <= maxTreeGPUs {
 		for _, f := range newFolds(p.GPUs, p.Degree) {
 			all = append(all, f.newPlan(p))
@@ -43,18 +46,22 @@ func graphPlans(p *Problem) []*Plan {
 func treePlan(p *Problem, backward *broadcastTrees, kind plan.Kind, forward *broadcastTrees) *Plan {
 	pl := &Plan{Problem: *p, Parts: shardParts(p)}
 	if backward != nil {
-		pl.Phases = pl.newPhases(slices.Repeat([]plan.Kind{plan.Scatter}, len(backward.phases)), backward.phases, backward, true)
+		pl.Phases = pl.newPhases(slices.Repeat([]plan.Kind{plan.Scatter}, len(backward.phases)),
+			backward.phases, backward, true)
 		pl.Name = "scatter " + backward.name
 	}
 	if forward != nil {
 		if pl.Name != "" {
 			pl.Name += "; "
 		}
-		pl.Phases = append(pl.Phases, pl.newPhases(slices.Repeat([]plan.Kind{kind}, len(forward.phases)), forward.phases, forward, false)...)
+		pl.Phases = append(pl.Phases, pl.newPhases(slices.Repeat([]plan.Kind{kind},
+			len(forward.phases)), forward.phases, forward, false)...)
 		pl.Name += kind.String() + " " + forward.name
 	}
+
 	for i := 1; i < len(pl.Phases); i++ {
-		pl.Phases[i].Reused = slices.Equal(pl.Phases[i].edges.Sorted(), pl.Phases[i-1].edges.Sorted())
+		pl.Phases[i].Reused = slices.Equal(pl.Phases[i].edges.Sorted(),
+			pl.Phases[i-1].edges.Sorted())
 	}
 	return pl
 }
@@ -75,7 +82,13 @@ func (pl *Plan) newPhases(kinds []plan.Kind, treePhases []treePhase, pieces mess
 	list := make([]Phase, len(treePhases))
 	for i, l := range treePhases {
 		open := kinds[i] == plan.Exchange && i+1 < len(treePhases) && kinds[i+1] == plan.Exchange
-		list[i] = Phase{Phase: plan.Phase{Kind: kinds[i], Open: open, Longest: make([]int64, l.steps)}, source: pieces, index: i, isReversed: reverse}
+		list[i] = Phase{
+			Phase:      plan.Phase{Kind: kinds[i], Open: open, Longest: make([]int64, l.steps)},
+			source:     pieces,
+			index:      i,
+			isReversed: reverse,
+		}
+
 		list[i].edges = l.topology(reverse)
 	}
 
@@ -100,6 +113,7 @@ func (pl *Plan) newPhases(kinds []plan.Kind, treePhases []treePhase, pieces mess
 			slices.Reverse(list[i].Longest)
 		}
 	}
+
 	return list
 }
 
@@ -115,20 +129,23 @@ func newPartSizes(p *Problem, parts int32, vectors bool) *partSizes {
 	n := int64(p.GPUs)
 	z := &partSizes{rest: int32(p.Bytes % n)}
 	for from := range parts + 1 {
-		long, short := plan.PieceStart(p.Bytes/n+1, from, parts), plan.PieceStart(p.Bytes/n, from, parts)
+		long := plan.PieceStart(p.Bytes/n+1, from, parts)
+		short := plan.PieceStart(p.Bytes/n, from, parts)
 		if vectors {
 			long = long*int64(z.rest) + short*(n-int64(z.rest))
 			short = long
 		}
 		z.begin[0], z.begin[1] = append(z.begin[0], long), append(z.begin[1], short)
 	}
+
 	return z
 }
 
 // bytes returns the size of some pieces.
 func (z *partSizes) bytes(c linkPieces) int64 {
 	long := int64(min(max(0, z.rest-c.shard), c.count))
-	return long*(z.begin[0][c.to]-z.begin[0][c.from]) + (int64(c.count)-long)*(z.begin[1][c.to]-z.begin[1][c.from])
+	return long*(z.begin[0][c.to]-z.begin[0][c.from]) +
+		(int64(c.count)-long)*(z.begin[1][c.to]-z.begin[1][c.from])
 }
 
 // sourceMessages returns the messages of a phase that a message source makes.
@@ -143,22 +160,42 @@ func (f *Phase) sourceMessages(pl *Plan, phase int) []plan.Message {
 			step = len(f.Longest) - 1 - step
 		}
 		list = slices.Clone(list)
-		slices.SortFunc(list, func(a, b linkPieces) int { return cmp.Or(cmp.Compare(a.link, b.link), cmp.Compare(a.shard, b.shard)) })
+		slices.SortFunc(list, func(a, b linkPieces) int {
+			return cmp.Or(cmp.Compare(a.link, b.link), cmp.Compare(a.shard, b.shard))
+		})
+
 		for i, c := range list {
 			if i == 0 || c.link != list[i-1].link {
 				e := f.edges[c.link]
-				all = append(all, plan.Message{Phase: int32(phase), Step: int32(step), From: e.From, To: e.To})
+				all = append(all, plan.Message{
+					Phase: int32(phase),
+					Step:  int32(step),
+					From:  e.From,
+					To:    e.To,
+				})
 			}
-			shard, count, origin := c.shard, c.count, int32(-1)
+
+			shard := c.shard
+			count := c.count
+			origin := int32(-1)
 			if f.Kind == plan.Exchange {
 				shard, count, origin = 0, n, c.shard
 			}
+
 			x := &all[len(all)-1]
 			for s := shard; s < shard+count; s++ {
-				x.Pieces = append(x.Pieces, plan.Piece{Shard: s, From: c.from, To: c.to, Origin: origin})
+				x.Pieces = append(x.Pieces, plan.Piece{
+					Shard:  s,
+					From:   c.from,
+					To:     c.to,
+					Origin: origin,
+				})
 			}
 		}
 	})
-	slices.SortStableFunc(all, func(a, b plan.Message) int { return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.From, b.From)) })
+
+	slices.SortStableFunc(all, func(a, b plan.Message) int {
+		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.From, b.From))
+	})
 	return all
 }

@@ -40,9 +40,13 @@ const maxTreeDegree = 8
 // parts.
 func newTreeBuilder(n, k int, parts int32) *treeBuilder {
 	z := &treeBuilder{n: n, parts: parts, words: (n + 63) / 64, semiMatching: newSemiMatching(k)}
-	z.shards, z.nextShards = make([]uint64, n*z.words), make([]uint64, n*z.words)
-	z.inLinks, z.senders, z.nextLink = make([]int32, n*k), make([]int32, n*k), make([]int32, 1<<k)
+	z.shards = make([]uint64, n*z.words)
+	z.nextShards = make([]uint64, n*z.words)
+	z.inLinks = make([]int32, n*k)
+	z.senders = make([]int32, n*k)
+	z.nextLink = make([]int32, 1<<k)
 	z.semiMatching.parts = make([]int64, 1<<k) // a row per set of links, as a GPU may receive hundreds of shards at once
+
 	for set := range 1 << k {
 		for i := range k {
 			z.share = append(z.share, int64(set>>i&1)-1)
@@ -95,12 +99,15 @@ func (z *treeBuilder) advance() int {
 			maxReceived = max(maxReceived, got)
 			z.missing -= got
 		}
+
 		z.shards, z.nextShards = z.nextShards, z.shards
 		return maxReceived
 	}
+
 	copy(z.nextShards, z.shards)
 	for v := range z.n {
-		to, before := z.nextShards[v*z.words:(v+1)*z.words], 0
+		to := z.nextShards[v*z.words : (v+1)*z.words]
+		before := 0
 		for _, w := range to {
 			before += bits.OnesCount64(w)
 		}
@@ -110,6 +117,7 @@ func (z *treeBuilder) advance() int {
 				to[j] |= w
 			}
 		}
+
 		got := -before
 		for _, w := range to {
 			got += bits.OnesCount64(w)
@@ -117,6 +125,7 @@ func (z *treeBuilder) advance() int {
 		maxReceived = max(maxReceived, got)
 		z.missing -= got
 	}
+
 	z.shards, z.nextShards = z.nextShards, z.shards
 	return maxReceived
 }
@@ -132,18 +141,21 @@ func (z *treeBuilder) advanceRecording() {
 			z.assignParts(v)
 		}
 	}
+
 	z.advance()
 }
 
 // findNewShards finds the shards that GPU v receives, and the links that can bring each.
 func (z *treeBuilder) findNewShards(v int) {
 	k := z.k
-	z.newShards, z.linkSets = z.newShards[:0], z.linkSets[:0]
+	z.newShards = z.newShards[:0]
+	z.linkSets = z.linkSets[:0]
 	clear(z.semiMatching.parts)
 	links := 0
 	for links < k && z.inLinks[v*k+links] >= 0 {
 		links++
 	}
+
 	for j := range z.words {
 		received := uint64(0)
 		for i := range links {
@@ -155,7 +167,8 @@ func (z *treeBuilder) findNewShards(v int) {
 			for i := range links {
 				linkSet |= int32(z.shards[int(z.senders[v*k+i])*z.words+j]>>bit&1) << i
 			}
-			z.newShards, z.linkSets = append(z.newShards, int32(j*64+bit)), append(z.linkSets, linkSet)
+			z.newShards = append(z.newShards, int32(j*64+bit))
+			z.linkSets = append(z.linkSets, linkSet)
 			z.semiMatching.parts[linkSet] += int64(z.parts)
 		}
 	}
@@ -214,6 +227,7 @@ func (t *broadcastTrees) spans(z *treeBuilder) bool {
 			}
 		}
 	}
+
 	return z.missing == 0
 }
 
@@ -233,6 +247,7 @@ func (t *broadcastTrees) computeLoad(z *treeBuilder) int {
 			t.load += slices.Max(parts)
 		}
 	}
+
 	return t.load
 }
 

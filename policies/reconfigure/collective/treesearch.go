@@ -19,7 +19,15 @@ func findTrees(n, k int, stop halt.When) []*broadcastTrees {
 	if n > maxTreeGPUs || k < 2 || k > maxTreeDegree || k >= n-1 {
 		return nil
 	}
-	f := &treeSearch{n: n, k: k, stop: stop, builder: newTreeBuilder(n, k, int32(k)), visited: make([]bool, n), rng: rand.New(rand.NewPCG(uint64(n), uint64(k)))}
+	f := &treeSearch{
+		n:       n,
+		k:       k,
+		stop:    stop,
+		builder: newTreeBuilder(n, k, int32(k)),
+		visited: make([]bool, n),
+		rng:     rand.New(rand.NewPCG(uint64(n), uint64(k))),
+	}
+
 	f.builder.stop = stop
 	f.addStatic("kautz", graphOf(n, k, scaleup.GeneralizedKautz(n, k)).joinLoops())
 	stepBounds := minSteps(n, k)
@@ -43,12 +51,15 @@ func findTrees(n, k int, stop halt.When) []*broadcastTrees {
 			}
 		}
 	}
+
 	return f.frontier()
 }
 
 // frontier returns the found trees on the frontier of topologies, steps and load.
 func (f *treeSearch) frontier() []*broadcastTrees {
-	return frontier(f.found, func(t *broadcastTrees) cost { return cost{len(t.phases), t.steps(), int64(t.load)} })
+	return frontier(f.found, func(t *broadcastTrees) cost {
+		return cost{len(t.phases), t.steps(), int64(t.load)}
+	})
 }
 
 // treeSearch searches for graphs with good broadcast trees.

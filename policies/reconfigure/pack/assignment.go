@@ -110,6 +110,7 @@ func (s *pathAssignment) addColumn(flow int32, path []int32) int32 {
 				}
 			}
 		}
+
 		if index < 0 {
 			return -1
 		}
@@ -120,7 +121,8 @@ func (s *pathAssignment) addColumn(flow int32, path []int32) int32 {
 	s.columns[flow][index] = c
 	s.columnLinks = append(s.columnLinks, path...)
 	s.columnStart = append(s.columnStart, int32(len(s.columnLinks)))
-	s.columnFlow, s.columnChunks = append(s.columnFlow, flow), append(s.columnChunks, 0)
+	s.columnFlow = append(s.columnFlow, flow)
+	s.columnChunks = append(s.columnChunks, 0)
 	return c
 }
 
@@ -161,6 +163,7 @@ func (s *pathAssignment) addChunks(c, x int32) {
 		w := s.weightOf(k.load - i.pivot)
 		i.sum += w - k.weight
 		k.weight = w
+
 		// Far from the pivot the sum loses precision.
 		if i.sum < 1e-5 || i.sum > 1e6 {
 			s.setPivot(k.phase)
@@ -216,6 +219,7 @@ func (s *pathAssignment) sweep(start bool) error {
 	var path []int32
 	for u := range n {
 		s.stop.Check()
+
 		// Prices change when chunks of earlier sources move. The bound requires one set of
 		// prices for all sources.
 		if u == 0 || start {
@@ -232,6 +236,7 @@ func (s *pathAssignment) sweep(start bool) error {
 				return unreachable(u, v)
 			}
 			dual += c * float64(s.demand[f])
+
 			cheapest := infinite
 			if !start {
 				for _, c := range s.columns[f][:s.numColumns[f]] {
@@ -242,12 +247,14 @@ func (s *pathAssignment) sweep(start bool) error {
 					cheapest = min(cheapest, sum)
 				}
 			}
+
 			if c < cheapest*(1-1e-6) {
 				path = s.tree.appendPath(path[:0], v)
 				if col := s.addColumn(f, path); start && col >= 0 {
 					s.addChunks(col, s.demand[f])
 				}
 			}
+
 			if !start {
 				s.moveChunks(f)
 			}
@@ -279,15 +286,18 @@ func (s *pathAssignment) moveChunks(f int32) {
 				cheapest, low = c, p
 			}
 		}
+
 		if costliest < 0 || costliest == cheapest || low > high*(1-1e-6) {
 			return
 		}
+
 		// A larger move would change the weights by more than some powers of e, and
 		// overshoot.
 		x := min(s.columnChunks[costliest], s.maxMove)
 		for ; x > 0; x /= 2 {
 			s.addChunks(costliest, -x)
 			s.addChunks(cheapest, x)
+
 			// The sum is convex along the move. If its slope at the end is not positive,
 			// the sum has decreased.
 			if s.cost(cheapest) <= s.cost(costliest) {
@@ -296,6 +306,7 @@ func (s *pathAssignment) moveChunks(f int32) {
 			s.addChunks(cheapest, -x)
 			s.addChunks(costliest, x)
 		}
+
 		if x == 0 {
 			return
 		}
@@ -316,6 +327,7 @@ func (s *pathAssignment) moveAllChunks() {
 				s.moveChunks(int32(f))
 			}
 		}
+
 		if s.moved == 0 {
 			return
 		}
@@ -333,7 +345,9 @@ func (s *pathAssignment) sumOfMaxLoads() (sum int64) {
 
 // lowerBound returns a lower bound on the slots of all schedules on the network, from the
 // sweeps so far.
-func (s *pathAssignment) lowerBound() int64 { return int64(math.Ceil(s.dualBound - 1e-6)) }
+func (s *pathAssignment) lowerBound() int64 {
+	return int64(math.Ceil(s.dualBound - 1e-6))
+}
 
 // improve calls sweep the given number of times while beta increases to maxBeta (per
 // chunk), and moves chunks between the columns of each flow after each sweep. It passes
@@ -354,9 +368,11 @@ func (s *pathAssignment) improve(rounds int, maxBeta float64, checkBound func(sl
 	for i := range s.net.phases {
 		largest = max(largest, s.maxLoad(int32(i)))
 	}
+
 	minRoundBeta := min(maxBeta, max(minBeta, 8/float64(largest)))
 	for r := range rounds {
-		s.setBeta(minRoundBeta * math.Pow(maxBeta/minRoundBeta, float64(r)/float64(max(1, rounds-1))))
+		s.setBeta(minRoundBeta * math.Pow(maxBeta/minRoundBeta,
+			float64(r)/float64(max(1, rounds-1))))
 		if err := s.sweep(false); err != nil {
 			return err
 		}

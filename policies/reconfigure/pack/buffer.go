@@ -47,8 +47,11 @@ func (r *Schedule) scheduleWithoutWaiting(phase int, w *Paths, stop halt.When) (
 		busy:    make([][]bool, len(r.Topologies[phase])),
 		transit: make([][]int32, r.problem.GPUs)}
 	order := numbers.Below(int32(w.Len()))
-	slices.SortStableFunc(order, func(a, b int32) int { return int(w.Start[b+1] - w.Start[b] - w.Start[a+1] + w.Start[a]) })
+	slices.SortStableFunc(order, func(a, b int32) int {
+		return int(w.Start[b+1] - w.Start[b] - w.Start[a+1] + w.Start[a])
+	})
 	crossings = make([]int32, len(w.Link))
+
 	for _, j := range order {
 		stop.Check()
 		path := w.Link[w.Start[j]:w.Start[j+1]]
@@ -62,6 +65,7 @@ func (r *Schedule) scheduleWithoutWaiting(phase int, w *Paths, stop halt.When) (
 		}
 		slots = max(slots, int32(start+len(path)))
 	}
+
 	return crossings, slots
 }
 
@@ -83,6 +87,7 @@ func (t *linkTimetable) fits(path []int32, start int) bool {
 			return false
 		}
 	}
+
 	return true
 }
 

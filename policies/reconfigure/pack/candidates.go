@@ -54,8 +54,10 @@ func checkSequence(p *plan.Problem, s Sequence) error {
 		return err
 	}
 	if len(s.Topologies) == 0 {
-		return fmt.Errorf("%w: sequence %q has no topology; it needs at least 1", plan.ErrProblem, s.Origin)
+		return fmt.Errorf("%w: sequence %q has no topology; it needs at least 1", plan.ErrProblem,
+			s.Origin)
 	}
+
 	for i, t := range s.Topologies {
 		if err := t.Check(p.GPUs, p.Degree); err != nil {
 			return fmt.Errorf("topology %d of sequence %q: %w", i, s.Origin, err)
@@ -92,6 +94,7 @@ func parallel(workers, n int, stop halt.When, do func(w *scheduleWorker, i int))
 			}
 		})
 	}
+
 	group.Wait()
 	stop.Check()
 }
@@ -112,6 +115,7 @@ func (w *scheduleWorker) bestSchedule(p *plan.Problem, q Sequence, o Options, fo
 			best, err = other, nil
 		}
 	}
+
 	return best, err
 }
 
@@ -120,13 +124,17 @@ func (w *scheduleWorker) bestSchedule(p *plan.Problem, q Sequence, o Options, fo
 func (w *scheduleWorker) bestAttempt(p *plan.Problem, net *timeNetwork, o Options, found *incumbents) (*Schedule, error) {
 	var best *Schedule
 	bound := int64(0)
-	for _, beta := range finalBetas[:max(1, min(len(finalBetas), maxAttemptWork/(net.n*net.n*net.phases)))] {
+	for _, beta := range finalBetas[:max(1, min(len(finalBetas),
+		maxAttemptWork/(net.n*net.n*net.phases)))] {
 		s := &w.assignment
 		s.init(net, p.Chunks, o.Relay)
-		if err := s.improve(improvementRounds, beta, func(bound int64) error { return w.checkBound(found, net.phases, bound) }); err != nil {
+		if err := s.improve(improvementRounds, beta, func(bound int64) error {
+			return w.checkBound(found, net.phases, bound)
+		}); err != nil {
 			return nil, err
 		}
 		bound = max(bound, s.lowerBound())
+
 		if best == nil || s.sumOfMaxLoads() < best.Total {
 			r := s.schedule(p)
 			r.countSlots(&w.scheduler)
@@ -159,30 +167,41 @@ func Candidates(p *plan.Problem, list []Sequence, o Options) (_ []plan.Candidate
 		}
 		all[i].Sequence = s
 	}
+
 	return candidates(p, all, o, nil)
 }
 
 // candidates is Candidates for sequences that have been checked. It also leaves out
 // sequences that the incumbents dominate, if they are not nil.
 func candidates(p *plan.Problem, list []scoredSequence, o Options, incumbents *incumbents) ([]plan.Candidate, error) {
-	schedules, errs := make([]*Schedule, len(list)), make([]error, len(list))
-	parallel(o.Workers, len(list), o.Stop, func(w *scheduleWorker, i int) { schedules[i], errs[i] = w.scheduleSequence(p, list[i], o, incumbents) })
+	schedules := make([]*Schedule, len(list))
+	errs := make([]error, len(list))
+	parallel(o.Workers, len(list), o.Stop, func(w *scheduleWorker, i int) {
+		schedules[i], errs[i] = w.scheduleSequence(p, list[i], o, incumbents)
+	})
 	var all []plan.Candidate
 	for i, r := range schedules {
 		switch err := errs[i]; {
 		case err == nil:
 			all = append(all, r.Candidate(list[i].Origin))
-		case !errors.Is(err, ErrUnreachable) && !errors.Is(err, ErrBuffer) && !errors.Is(err, errDominated):
+		case !errors.Is(err, ErrUnreachable) && !errors.Is(err, ErrBuffer) && !errors.Is(err,
+			errDominated):
 			return nil, fmt.Errorf("sequence %q: %w", list[i].Origin, err)
 		}
 	}
+
 	return all, nil
 }
 
 // scheduleSequence schedules a sequence unless its bound excludes it. Sequences of one
 // topology do not relay, because there is no reconfiguration across which a chunk could
 // rest.
-func (w *scheduleWorker) scheduleSequence(p *plan.Problem, s scoredSequence, o Options, found *incumbents) (*Schedule, error) {
+func (w *scheduleWorker) scheduleSequence(
+	p *plan.Problem,
+	s scoredSequence,
+	o Options,
+	found *incumbents,
+) (*Schedule, error) {
 	d := len(s.Topologies)
 	o.Relay = o.Relay && d > 1
 	if found != nil {
@@ -225,12 +244,17 @@ func (w *scheduleWorker) checkBound(found *incumbents, d int, slots int64) error
 
 // Candidate returns the schedule as a candidate, which writes the plan when it is built.
 func (r *Schedule) Candidate(origin string) plan.Candidate {
-	return plan.Candidate{Origin: origin, Reconfigurations: len(r.Topologies), Slots: r.Total, Waits: true,
-		Relay: r.Relay,
+	return plan.Candidate{
+		Origin:           origin,
+		Reconfigurations: len(r.Topologies),
+		Slots:            r.Total,
+		Waits:            true,
+		Relay:            r.Relay,
 		Build: func(_ int64, stop halt.When) (p *plan.Plan, err error) {
 			defer halt.Caught(&err)
 			return r.buildPlan(origin, stop)
-		}}
+		},
+	}
 }
 
 // ErrBuffer is returned if no schedule within the allowed buffers was found.

@@ -16,7 +16,10 @@ func circulantSequences(n, k, maxCount int, relay bool, stop halt.When) []Sequen
 	// Hops, indexed by distance: the minimum over the finished phases, and the hops within
 	// the current phase. With relay, current has the hops through all phases, which
 	// commute.
-	finished, current, trial, best := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
+	finished := make([]int32, n)
+	current := make([]int32, n)
+	trial := make([]int32, n)
+	best := make([]int32, n)
 	reset := func() {
 		for i := range current {
 			current[i] = int32(n)
@@ -46,15 +49,18 @@ func circulantSequences(n, k, maxCount int, relay bool, stop halt.When) []Sequen
 					copy(best, trial)
 				}
 			}
+
 			offsets = append(offsets, pick)
 			copy(current, best)
 		}
+
 		if !relay {
 			for i, x := range current {
 				finished[i] = min(finished[i], x)
 			}
 			reset()
 		}
+
 		topologies = append(topologies, scaleup.Circulant(n, offsets...))
 		list = append(list, Sequence{Origin: fmt.Sprintf("%d circulants", len(topologies)),
 			Topologies: topologies[:len(topologies):len(topologies)]})

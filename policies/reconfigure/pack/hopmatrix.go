@@ -30,12 +30,18 @@ const (
 
 // reset sets the hops to 0 from each GPU to itself and to "no path" between different GPUs.
 func (m *hopMatrix) reset(n int) {
-	m.n, m.logLaneBits, m.noPath, m.lowBits, m.highBits = n, 4, noPathHops, 0x0001_0001_0001_0001,
-		0x8000_8000_8000_8000
+	m.n = n
+	m.logLaneBits = 4
+	m.noPath = noPathHops
+	m.lowBits = 0x0001_0001_0001_0001
+	m.highBits = 0x8000_8000_8000_8000
 	if n <= noPathHops8 {
-		m.logLaneBits, m.noPath, m.lowBits, m.highBits = 3, noPathHops8, 0x0101_0101_0101_0101,
-			0x8080_8080_8080_8080
+		m.logLaneBits = 3
+		m.noPath = noPathHops8
+		m.lowBits = 0x0101_0101_0101_0101
+		m.highBits = 0x8080_8080_8080_8080
 	}
+
 	m.wordsPerRow = (n<<m.logLaneBits + 63) / 64
 	m.rows = resize(m.rows, n*m.wordsPerRow)
 	for i := range m.rows {
@@ -65,7 +71,9 @@ func (m *hopMatrix) lane(u int) (word int, shift uint) {
 func (m *hopMatrix) laneMask() uint64 { return 1<<(1<<m.logLaneBits) - 1 }
 
 // row returns the hops of the paths that end at v.
-func (m *hopMatrix) row(v int) []uint64 { return m.rows[v*m.wordsPerRow : (v+1)*m.wordsPerRow] }
+func (m *hopMatrix) row(v int) []uint64 {
+	return m.rows[v*m.wordsPerRow : (v+1)*m.wordsPerRow]
+}
 
 // pathExtender appends hops to all paths of a matrix. Its memory is reused.
 type pathExtender struct {
@@ -82,7 +90,8 @@ func (x *pathExtender) extend(m *hopMatrix, list [][]int32) {
 
 	// The initial order follows the cycles of the first permutation, so that a path grows
 	// by many hops in one pass.
-	x.isQueued, x.queue = resize(x.isQueued, m.n), x.queue[:0]
+	x.isQueued = resize(x.isQueued, m.n)
+	x.queue = x.queue[:0]
 	for u := range x.isQueued {
 		x.isQueued[u] = false
 	}
@@ -110,12 +119,15 @@ func (x *pathExtender) extend(m *hopMatrix, list [][]int32) {
 // relaxRow sets b to the minimum of b and a+1 in each lane, and reports whether any lane
 // changed.
 func (m *hopMatrix) relaxRow(a, b []uint64) bool {
-	one, high, signShift := m.lowBits, m.highBits, (uint(1)<<m.logLaneBits-1)&63
+	one := m.lowBits
+	high := m.highBits
+	signShift := (uint(1)<<m.logLaneBits - 1) & 63
 	changed := uint64(0)
 	b = b[:len(a)]
 	for i, x := range a {
 		x += one
 		y := b[i]
+
 		// The high bit of a lane of (y | high) - x is set if y >= x. Subtracting it,
 		// shifted down, from itself sets all lower bits of the lane.
 		atLeast := ((y | high) - x) & high
@@ -123,6 +135,7 @@ func (m *hopMatrix) relaxRow(a, b []uint64) bool {
 		b[i] = y ^ z
 		changed |= z
 	}
+
 	return changed != 0
 }
 
@@ -139,7 +152,8 @@ func (m *hopMatrix) hops(v, u int) int64 {
 func (m *hopMatrix) transpose(source *hopMatrix) {
 	m.copyFrom(source)
 	clear(m.rows)
-	perWord, mask := 64>>m.logLaneBits, m.laneMask()
+	perWord := 64 >> m.logLaneBits
+	mask := m.laneMask()
 	for v := range m.n {
 		word, shift := m.lane(v)
 		row := source.row(v)
@@ -163,13 +177,16 @@ func (m *hopMatrix) weightedHops(demand []int32) (sum int64) {
 			}
 		}
 	}
+
 	return sum
 }
 
 // updateWeightedHops returns weightedHops of m, given the sum of the matrix previous, which
 // must not be math.MaxInt64. It visits only lanes in which the two differ.
 func (m *hopMatrix) updateWeightedHops(previous *hopMatrix, sum int64, demand []int32) int64 {
-	log, mask, none := m.logLaneBits&63, m.laneMask(), uint64(m.noPath)
+	log := m.logLaneBits & 63
+	mask := m.laneMask()
+	none := uint64(m.noPath)
 	for v := range m.n {
 		row := demand[v*m.n : (v+1)*m.n]
 		old := previous.row(v)
@@ -179,7 +196,8 @@ func (m *hopMatrix) updateWeightedHops(previous *hopMatrix, sum int64, demand []
 				lane := bits.TrailingZeros64(z) >> log
 				shift := lane << log & 63
 				z &^= mask << shift
-				hops, c := x>>shift&mask, row[i<<(6-log)+lane]
+				hops := x >> shift & mask
+				c := row[i<<(6-log)+lane]
 				if hops == none && c > 0 {
 					return math.MaxInt64
 				}
@@ -187,15 +205,21 @@ func (m *hopMatrix) updateWeightedHops(previous *hopMatrix, sum int64, demand []
 			}
 		}
 	}
+
 	return sum
 }
 
 // savedHops returns the sum of demand x (hops - 1 - rest) over the lanes in which this is
 // positive. hops and rest are rows.
 func (m *hopMatrix) savedHops(hops, rest []uint64, demand []int32) (sum int64) {
-	one, high, log, mask, none := m.lowBits, m.highBits, m.logLaneBits&63, m.laneMask(), uint64(m.noPath)
+	one := m.lowBits
+	high := m.highBits
+	log := m.logLaneBits & 63
+	mask := m.laneMask()
+	none := uint64(m.noPath)
 	signShift := (uint(1)<<log - 1) & 63
 	rest = rest[:len(hops)]
+
 	for i, x := range hops {
 		y := rest[i] + one
 		atLeast := ((x | high) - y) & high // high bit set if hops >= rest + 1
@@ -203,9 +227,11 @@ func (m *hopMatrix) savedHops(hops, rest []uint64, demand []int32) (sum int64) {
 		z := (x&low | high) - y&low ^ high
 		if log == 4 && z != 0 && 4*i+4 <= len(demand) { // all four lanes in one step
 			d := demand[4*i : 4*i+4]
-			sum += int64(z&mask)*int64(d[0]) + int64(z>>16&mask)*int64(d[1]) + int64(z>>32&mask)*int64(d[2]) + int64(z>>48)*int64(d[3])
+			sum += int64(z&mask)*int64(d[0]) + int64(z>>16&mask)*int64(d[1]) +
+				int64(z>>32&mask)*int64(d[2]) + int64(z>>48)*int64(d[3])
 			continue
 		}
+
 		for z != 0 {
 			lane := bits.TrailingZeros64(z) >> log
 			shift := lane << log & 63
@@ -259,11 +285,14 @@ func newWeights(n int, demand []int32) *demandWeights {
 		}
 		row[word] |= uint64(x&0xffff) << (48 - shift)
 	}
+
 	return w
 }
 
 // row returns the weights of row v.
-func (w *demandWeights) row(v int) []uint64 { return w.rows[v*w.wordsPerRow : (v+1)*w.wordsPerRow] }
+func (w *demandWeights) row(v int) []uint64 {
+	return w.rows[v*w.wordsPerRow : (v+1)*w.wordsPerRow]
+}
 
 // fits reports whether the sums of products fit 16 bits for hop counts up to longest. If
 // they do not fit, halved reports whether they fit for half of the bits of each hop count.
@@ -283,7 +312,9 @@ const halfBits = 7
 // it makes the loops 10 % slower.
 func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum int64) {
 	const even, low7 = 0x00ff_00ff_00ff_00ff, 0x007f_007f_007f_007f
-	one, high, signShift := m.lowBits, m.highBits, (uint(1)<<m.logLaneBits-1)&63
+	one := m.lowBits
+	high := m.highBits
+	signShift := (uint(1)<<m.logLaneBits - 1) & 63
 	rest = rest[:len(hops)]
 	if halved {
 		need = need[:len(hops)]
@@ -294,6 +325,7 @@ func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum i
 			z := (x&low | high) - y&low ^ high
 			sum += int64(z&low7*need[i]>>48) + int64(z>>halfBits&low7*need[i]>>48)<<halfBits
 		}
+
 		return sum
 	}
 
@@ -305,6 +337,7 @@ func (m *hopMatrix) savedHopsFast(hops, rest, need []uint64, halved bool) (sum i
 			low := atLeast - atLeast>>signShift
 			sum += int64(((x&low | high) - y&low ^ high) * need[i] >> 48)
 		}
+
 		return sum
 	}
 

@@ -32,7 +32,8 @@ func newTimeNetwork(topologies []scaleup.Topology, n int) *timeNetwork {
 		base := net.base[i]
 		net.base[i+1] = base + int32(len(t))
 		for _, e := range t {
-			net.to, net.phase = append(net.to, e.To), append(net.phase, int32(i))
+			net.to = append(net.to, e.To)
+			net.phase = append(net.phase, int32(i))
 		}
 		start, edge := t.Outgoing(n)
 		first := int32(len(net.out))
@@ -43,6 +44,7 @@ func newTimeNetwork(topologies []scaleup.Topology, n int) *timeNetwork {
 			net.start = append(net.start, first+s)
 		}
 	}
+
 	return net
 }
 
@@ -90,7 +92,8 @@ func (t *pathTree) grow(net *timeNetwork, src int32, relay bool) {
 	n := net.n
 	t.cost, t.lastStep = resize(t.cost, n), resize(t.lastStep, n)
 	t.best, t.last, t.isQueued = resize(t.best, n), resize(t.last, n), resizeZero(t.isQueued, n)
-	t.stepLink, t.stepBefore = t.stepLink[:0], t.stepBefore[:0]
+	t.stepLink = t.stepLink[:0]
+	t.stepBefore = t.stepBefore[:0]
 	for v := range n {
 		t.cost[v], t.lastStep[v] = infinite, -1
 	}
@@ -99,6 +102,7 @@ func (t *pathTree) grow(net *timeNetwork, src int32, relay bool) {
 		copy(t.best, t.cost)
 		copy(t.last, t.lastStep)
 	}
+
 	for i := range net.phases {
 		t.queue = t.queue[:0]
 		if relay { // each GPU once, in order
@@ -114,6 +118,7 @@ func (t *pathTree) grow(net *timeNetwork, src int32, relay bool) {
 			t.queue = append(t.queue, src)
 			t.isQueued[src] = true
 		}
+
 		t.relax(net.start[i*n : (i+1)*n+1])
 		if !relay {
 			for v := range n {
@@ -133,8 +138,12 @@ func (t *pathTree) grow(net *timeNetwork, src int32, relay bool) {
 // relax relaxes the links of a phase that start at the GPUs in the queue. It repeats this
 // for each GPU whose cost decreases (Bellman and Ford's algorithm with a queue).
 func (t *pathTree) relax(start []int32) {
-	best, last, waiting := t.best[:len(start)-1], t.last[:len(start)-1], t.isQueued[:len(start)-1]
-	queue, link, before := t.queue, t.stepLink, t.stepBefore
+	best := t.best[:len(start)-1]
+	last := t.last[:len(start)-1]
+	waiting := t.isQueued[:len(start)-1]
+	queue := t.queue
+	link := t.stepLink
+	before := t.stepBefore
 	for j := 0; j < len(queue); j++ {
 		u := queue[j]
 		waiting[u] = false
@@ -143,7 +152,8 @@ func (t *pathTree) relax(start []int32) {
 			v := o.to
 			if c := cost + o.price; c < best[v] {
 				best[v], last[v] = c, int32(len(link))
-				link, before = append(link, o.link), append(before, from)
+				link = append(link, o.link)
+				before = append(before, from)
 				if !waiting[v] {
 					waiting[v] = true
 					queue = append(queue, v)
@@ -151,7 +161,10 @@ func (t *pathTree) relax(start []int32) {
 			}
 		}
 	}
-	t.queue, t.stepLink, t.stepBefore = queue, link, before
+
+	t.queue = queue
+	t.stepLink = link
+	t.stepBefore = before
 }
 
 // appendPath appends the links of the cheapest path to GPU v.

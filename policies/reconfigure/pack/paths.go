@@ -23,7 +23,9 @@ func (w *Paths) Len() int { return max(0, len(w.Start)-1) }
 
 // Reset removes all paths and keeps the memory.
 func (w *Paths) Reset() {
-	w.Start, w.Link, w.Rank = w.Start[:0], w.Link[:0], w.Rank[:0]
+	w.Start = w.Start[:0]
+	w.Link = w.Link[:0]
+	w.Rank = w.Rank[:0]
 }
 
 // Bound returns a lower bound on the slots of any schedule: the largest number of crossings
@@ -46,7 +48,13 @@ func (w *Paths) Bound(links int) int {
 // AppendTo appends the transmissions of a phase to a plan. slotOf is the slot of each
 // crossing, indexed as Link. chunk returns the source, destination and number of the chunk
 // of a path.
-func (w *Paths) AppendTo(out *plan.Plan, phase int, slotOf []int32, stop halt.When, chunk func(walk int) (src, dst, number int32)) {
+func (w *Paths) AppendTo(
+	out *plan.Plan,
+	phase int,
+	slotOf []int32,
+	stop halt.When,
+	chunk func(walk int) (src, dst, number int32),
+) {
 	edges := out.Topologies[phase]
 	for i := range w.Len() {
 		if i&(1<<10-1) == 0 {
@@ -55,8 +63,15 @@ func (w *Paths) AppendTo(out *plan.Plan, phase int, slotOf []int32, stop halt.Wh
 		src, dst, number := chunk(i)
 		for j := w.Start[i]; j < w.Start[i+1]; j++ {
 			e := edges[w.Link[j]]
-			out.Tx = append(out.Tx, plan.Tx{Phase: int32(phase), Slot: slotOf[j], From: e.From, To: e.To,
-				Src: src, Dst: dst, Chunk: number})
+			out.Tx = append(out.Tx, plan.Tx{
+				Phase: int32(phase),
+				Slot:  slotOf[j],
+				From:  e.From,
+				To:    e.To,
+				Src:   src,
+				Dst:   dst,
+				Chunk: number,
+			})
 		}
 	}
 }

@@ -43,8 +43,14 @@ type permutationSearch struct {
 
 // newPermutationSearch returns a search for n GPUs and k permutations per phase.
 func newPermutationSearch(n, k int, demand []int32) permutationSearch {
-	r := permutationSearch{n: n, demand: demand, demandInto: make([]int32, n*n), gain: make([]int64, n*n),
-		inverse: make([][]int32, k)}
+	r := permutationSearch{
+		n:          n,
+		demand:     demand,
+		demandInto: make([]int32, n*n),
+		gain:       make([]int64, n*n),
+		inverse:    make([][]int32, k),
+	}
+
 	for i := range r.inverse {
 		r.inverse[i] = make([]int32, n)
 	}
@@ -60,8 +66,9 @@ func newPermutationSearch(n, k int, demand []int32) permutationSearch {
 func (r *permutationSearch) reset(list [][][]int32) int64 {
 	r.phases, r.afterFrom = list, len(list)+1
 	for len(r.before) <= len(list) {
-		r.before, r.trial, r.after = append(r.before, hopMatrix{}), append(r.trial, hopMatrix{}),
-			append(r.after, hopMatrix{})
+		r.before = append(r.before, hopMatrix{})
+		r.trial = append(r.trial, hopMatrix{})
+		r.after = append(r.after, hopMatrix{})
 	}
 	r.before[0].reset(r.n)
 	r.evaluate(0)
@@ -131,6 +138,7 @@ func (r *permutationSearch) reoptimise(times int, sum int64) int64 {
 			r.phases[phase] = old
 		}
 	}
+
 	return sum
 }
 
@@ -148,6 +156,7 @@ func (r *permutationSearch) exchange(times int, random *rand.Rand, sum int64) in
 			to[u], to[v] = to[v], to[u]
 		}
 	}
+
 	return sum
 }
 
@@ -174,6 +183,7 @@ func (r *permutationSearch) pathsFrom(phase int) *hopMatrix {
 		}
 		r.afterFrom = phase
 	}
+
 	return &r.after[phase]
 }
 
@@ -189,11 +199,13 @@ func (r *permutationSearch) bestPermutation(phase int) []int32 {
 	r.transposed.transpose(r.complete)
 	whole, halved := r.weights[0].fits(r.complete.maxHops())
 	halved = halved && !whole && r.complete.logLaneBits == 4
+
 	for u := range n {
 		r.stop.Check()
 		gain := r.gain[u*n : u*n+n]
 		need := r.demand[u*n : u*n+n]
-		from, to := r.transposed.row(u), before.row(u)
+		from := r.transposed.row(u)
+		to := before.row(u)
 		for b := range n {
 			if b == u {
 				gain[b] = -1 << 40
@@ -202,9 +214,11 @@ func (r *permutationSearch) bestPermutation(phase int) []int32 {
 			direct := max(0, r.complete.hops(b, u)-1) * int64(need[b])
 			if whole || halved {
 				gain[b] = r.complete.savedHopsFast(from, r.rest.row(b), r.weights[0].row(u), halved) +
-					r.complete.savedHopsFast(r.complete.row(b), to, r.weights[1].row(b), halved) - direct
+					r.complete.savedHopsFast(r.complete.row(b), to, r.weights[1].row(b),
+						halved) - direct
 				continue
 			}
+
 			gain[b] = r.complete.savedHops(from, r.rest.row(b), need) +
 				r.complete.savedHops(r.complete.row(b), to, r.demandInto[b*n:b*n+n]) - direct // the direct path is in both sums
 		}

@@ -69,7 +69,11 @@ var errDominated = errors.New("pack: an incumbent has fewer slots or topologies"
 
 // newIncumbents returns incumbents without candidates, for the given numbers of topologies.
 func newIncumbents(p *plan.Problem, b *plan.Bounder, counts []int) *incumbents {
-	r := &incumbents{problem: p, bounder: b, minSlots: make([]atomic.Int64, slices.Max(append(counts, 0))+1)}
+	r := &incumbents{
+		problem:  p,
+		bounder:  b,
+		minSlots: make([]atomic.Int64, slices.Max(append(counts, 0))+1),
+	}
 	for d := range r.minSlots {
 		r.minSlots[d].Store(math.MaxInt64)
 	}
@@ -101,6 +105,7 @@ func (r *incumbents) openCounts(counts []int) (list []int, err error) {
 			list = append(list, d)
 		}
 	}
+
 	return list, nil
 }
 

@@ -49,10 +49,19 @@ func (a directedPair) times(b directedPair) int64 {
 // newQuadraticAssignment returns the assignment in which the GPU of each place has its
 // number. demand and hops are n x n matrices; cycle is as in quadraticAssignment.
 func newQuadraticAssignment(n int, demand, hops, cycle []int32, stop halt.When) *quadraticAssignment {
-	q := &quadraticAssignment{n: n, gpus: numbers.Below(int32(n)), demand: make([]directedPair, n*n),
-		hops: make([]directedPair, n*n), cost: make([]int64, n*n),
-		cycle: cycle, surplus: make([]int64, n), demandChange: make([]directedPair, n),
-		hopChange: make([]directedPair, n), stop: stop}
+	q := &quadraticAssignment{
+		n:            n,
+		gpus:         numbers.Below(int32(n)),
+		demand:       make([]directedPair, n*n),
+		hops:         make([]directedPair, n*n),
+		cost:         make([]int64, n*n),
+		cycle:        cycle,
+		surplus:      make([]int64, n),
+		demandChange: make([]directedPair, n),
+		hopChange:    make([]directedPair, n),
+		stop:         stop,
+	}
+
 	for x := range n {
 		for y := range n {
 			i, j := x*n+y, y*n+x
@@ -66,7 +75,8 @@ func newQuadraticAssignment(n int, demand, hops, cycle []int32, stop halt.When) 
 		stop.Check()
 		d := q.demand[a*n : (a+1)*n]
 		for b := range n {
-			h, sum := q.hops[b*n : (b+1)*n][:len(d)], int64(0)
+			h := q.hops[b*n : (b+1)*n][:len(d)]
+			sum := int64(0)
 			for z, x := range d {
 				sum += x.times(h[z])
 			}
@@ -80,8 +90,10 @@ func newQuadraticAssignment(n int, demand, hops, cycle []int32, stop halt.When) 
 // clone returns a copy of the state. It shares hops and scratch memory.
 func (q *quadraticAssignment) clone() *quadraticAssignment {
 	c := *q
-	c.gpus, c.demand, c.cost, c.surplus = slices.Clone(q.gpus), slices.Clone(q.demand),
-		slices.Clone(q.cost), slices.Clone(q.surplus)
+	c.gpus = slices.Clone(q.gpus)
+	c.demand = slices.Clone(q.demand)
+	c.cost = slices.Clone(q.cost)
+	c.surplus = slices.Clone(q.surplus)
 	return &c
 }
 
@@ -108,7 +120,9 @@ func (q *quadraticAssignment) score() int64 { return q.sum() + q.ringExcess() }
 // ringExcess returns n x (largest - mean load) on a ring, else 0. The loads of consecutive
 // links differ by the surplus of the GPU between them.
 func (q *quadraticAssignment) ringExcess() int64 {
-	load, sum, largest := int64(0), int64(0), int64(0)
+	load := int64(0)
+	sum := int64(0)
+	largest := int64(0)
 	for _, x := range q.cycle {
 		load += q.surplus[x]
 		sum += load
@@ -120,9 +134,14 @@ func (q *quadraticAssignment) ringExcess() int64 {
 // exchangeDelta returns the change of the sum if the GPUs at x and y are exchanged.
 func (q *quadraticAssignment) exchangeDelta(x, y int) int64 {
 	n := q.n
-	dx, hx, px := q.demand[x*n:(x+1)*n], q.hops[x*n:(x+1)*n], q.cost[x*n:(x+1)*n]
-	dy, hy, py := q.demand[y*n:(y+1)*n], q.hops[y*n:(y+1)*n], q.cost[y*n:(y+1)*n]
+	dx := q.demand[x*n : (x+1)*n]
+	hx := q.hops[x*n : (x+1)*n]
+	px := q.cost[x*n : (x+1)*n]
+	dy := q.demand[y*n : (y+1)*n]
+	hy := q.hops[y*n : (y+1)*n]
+	py := q.cost[y*n : (y+1)*n]
 	sum := py[x] - py[y] - px[x] + px[y]
+
 	// Both ends of the demand between x and y move.
 	for _, z := range [2]int{x, y} {
 		sum -= dy[z].minus(dx[z]).times(hx[z].minus(hy[z]))
@@ -143,7 +162,9 @@ func (q *quadraticAssignment) exchange(x, y int) {
 		if w == (directedPair{}) {
 			continue
 		}
-		row, to, from := q.cost[a*n:(a+1)*n], int64(w.to), int64(w.from)
+		row := q.cost[a*n : (a+1)*n]
+		to := int64(w.to)
+		from := int64(w.from)
 		row = row[:len(q.hopChange)]
 		for b, g := range q.hopChange {
 			row[b] += to*int64(g.to) + from*int64(g.from)
@@ -176,6 +197,7 @@ func (q *quadraticAssignment) descend() {
 			change += q.ringExcess() - tilt
 			s[x], s[y] = s[y], s[x]
 		}
+
 		if change >= 0 {
 			return false
 		}

@@ -41,6 +41,7 @@ func (s Sequence) hops(n int, relay bool, stop halt.When) ([]int32, error) {
 	hops := make([]int32, n*n)
 	var t pathTree
 	t.setPrices(net, price)
+
 	for a := range n {
 		stop.Check()
 		t.grow(net, int32(a), relay)
@@ -51,6 +52,7 @@ func (s Sequence) hops(n int, relay bool, stop halt.When) ([]int32, error) {
 			hops[a*n+b] = int32(c)
 		}
 	}
+
 	return hops, nil
 }
 
@@ -78,7 +80,13 @@ func (s Sequence) cycle(n int) []int32 {
 // is a ring, cycle lists its places in order, and the largest load is lowered too; else
 // cycle is nil. Local optima are perturbed the given number of times (iterated local
 // search).
-func assignGPUs(n int, demand, hops, cycle []int32, perturbations int, seed uint64, stop halt.When) (gpus []int32, sum int64) {
+func assignGPUs(
+	n int,
+	demand, hops, cycle []int32,
+	perturbations int,
+	seed uint64,
+	stop halt.When,
+) (gpus []int32, sum int64) {
 	q := newQuadraticAssignment(n, demand, hops, cycle, stop)
 	q.descend()
 	lowest := q.score()
@@ -96,6 +104,7 @@ func assignGPUs(n int, demand, hops, cycle []int32, perturbations int, seed uint
 			q.copyFrom(best)
 		}
 	}
+
 	return best.gpus, best.sum()
 }
 
@@ -123,6 +132,7 @@ func joinPermutations(list [][][]int32) []scaleup.Topology {
 		}
 		sequence[i] = t
 	}
+
 	return sequence
 }
 
@@ -146,5 +156,6 @@ func splitPermutations(topologies []scaleup.Topology, n, k int) (list [][][]int3
 		}
 		list = append(list, phase)
 	}
+
 	return list, true
 }

@@ -43,13 +43,14 @@ func (s *pathAssignment) schedule(p *plan.Problem) *Schedule {
 		}
 		for _, c := range s.columns[f][:s.numColumns[f]] {
 			if s.columnChunks[c] > 0 {
-				r.columnFlow, r.columnChunks = append(r.columnFlow, int32(f)),
-					append(r.columnChunks, s.columnChunks[c])
+				r.columnFlow = append(r.columnFlow, int32(f))
+				r.columnChunks = append(r.columnChunks, s.columnChunks[c])
 				r.columnLinks = append(r.columnLinks, s.path(c)...)
 				r.columnStart = append(r.columnStart, int32(len(r.columnLinks)))
 			}
 		}
 	}
+
 	return r
 }
 
@@ -77,6 +78,7 @@ func (r *Schedule) phasePaths() []phasePaths {
 			for b < len(path) && path[b] < r.linkBase[phase+1] {
 				b++
 			}
+
 			s := &list[phase]
 			for j := range x {
 				for _, l := range path[a:b] {
@@ -85,8 +87,10 @@ func (r *Schedule) phasePaths() []phasePaths {
 				s.Start = append(s.Start, int32(len(s.Link)))
 				s.chunk = append(s.chunk, chunk+j)
 			}
+
 			a = b
 		}
+
 		chunk += x
 	}
 
@@ -108,8 +112,15 @@ func (r *Schedule) countSlots(p *Scheduler) {
 // this package.
 func (r *Schedule) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
 	n := r.problem.GPUs
-	p := &plan.Plan{Name: name, GPUs: n, Degree: r.problem.Degree, Relay: r.Relay, Chunks: r.problem.Chunks,
-		Topologies: r.Topologies, Slots: r.Slots}
+	p := &plan.Plan{
+		Name:       name,
+		GPUs:       n,
+		Degree:     r.problem.Degree,
+		Relay:      r.Relay,
+		Chunks:     r.problem.Chunks,
+		Topologies: r.Topologies,
+		Slots:      r.Slots,
+	}
 
 	// Chunk c of the columns is chunk number[c] of flow[c].
 	var flow, number []int32
@@ -117,14 +128,17 @@ func (r *Schedule) buildPlan(name string, stop halt.When) (*plan.Plan, error) {
 	for c, x := range r.columnChunks {
 		f := r.columnFlow[c]
 		for range x {
-			flow, number = append(flow, f), append(number, numbered[f])
+			flow = append(flow, f)
+			number = append(number, numbered[f])
 			numbered[f]++
 		}
 	}
 
-	list, player := r.phasePaths(), Scheduler{Stop: stop}
+	list := r.phasePaths()
+	player := Scheduler{Stop: stop}
 	for i := range list {
-		s, slots := &list[i], make([]int32, len(list[i].Link))
+		s := &list[i]
+		slots := make([]int32, len(list[i].Link))
 		if r.maxTransit > 0 {
 			slots, _ = r.scheduleWithoutWaiting(i, &s.Paths, stop)
 		} else {

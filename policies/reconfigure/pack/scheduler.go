@@ -114,6 +114,7 @@ func (p *Scheduler) prepare(links int, w *Paths, order Order, hops bool) (bound 
 			place, p.nextPlace[b] = place+p.nextPlace[b], place
 		}
 		bound = max(bound, place-first)
+
 		// A word of bits belongs to one link only.
 		place = (place + 63) &^ 63
 		for range (place - first) >> 6 {
@@ -141,6 +142,7 @@ func (p *Scheduler) prepare(links int, w *Paths, order Order, hops bool) (bound 
 		if start == end {
 			continue
 		}
+
 		q := int32(-1)
 		for j := end - 1; j >= start; j-- {
 			b := w.Link[j]
@@ -155,6 +157,7 @@ func (p *Scheduler) prepare(links int, w *Paths, order Order, hops bool) (bound 
 			}
 			q = index
 		}
+
 		p.push(q)
 	}
 
@@ -216,6 +219,7 @@ func (p *Scheduler) run(limit, bound int, slotOf []int32) (slots int, ok bool) {
 				queue.firstWord = word
 				set = p.waiting[word]
 			}
+
 			// Remove the first chunk from the queue. At the end of the slot it joins the
 			// queue of its next link.
 			place := word<<6 | int32(bits.TrailingZeros64(set))
@@ -234,6 +238,7 @@ func (p *Scheduler) run(limit, bound int, slotOf []int32) (slots int, ok bool) {
 				stillBusy = append(stillBusy, l)
 			}
 		}
+
 		p.busyLinks = stillBusy
 		slots++
 		for _, q := range p.arrivals {

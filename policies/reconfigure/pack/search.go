@@ -57,9 +57,16 @@ func NewSearch(p *plan.Problem, bounds *plan.Bounder, within, across SearchSpec,
 	s.options = o
 	for i, from := range []SearchSpec{within, across} {
 		x := &s.variants[i]
-		*x = planVariant{counts: from.Counts, base: from.Base, minSlots: make([]int64, len(r.minSlots)),
-			isTried: make([]bool, len(r.minSlots)), isDone: make([]bool, len(r.minSlots))}
-		if x.builder, err = newSequenceBuilder(p, SequenceSpec{Counts: from.Counts}, i == 1); err != nil {
+		*x = planVariant{
+			counts:   from.Counts,
+			base:     from.Base,
+			minSlots: make([]int64, len(r.minSlots)),
+			isTried:  make([]bool, len(r.minSlots)),
+			isDone:   make([]bool, len(r.minSlots)),
+		}
+
+		if x.builder, err = newSequenceBuilder(p, SequenceSpec{Counts: from.Counts},
+			i == 1); err != nil {
 			return nil, err
 		}
 		x.builder.workers, x.builder.stop = o.Workers, o.Stop
@@ -110,6 +117,7 @@ func (s *Search) Best(cost plan.Cost, stop halt.When) (_ *plan.Candidate, err er
 				}
 			}
 		}
+
 		open := s.openCounts(&goal)
 		if len(open) == 0 {
 			return goal.best, nil
@@ -140,7 +148,10 @@ func (s *Search) openCounts(g *searchGoal) (list []topologyCount) {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b topologyCount) int { return cmp.Compare(g.cost(optimistic(a)), g.cost(optimistic(b))) })
+
+	slices.SortStableFunc(list, func(a, b topologyCount) int {
+		return cmp.Compare(g.cost(optimistic(a)), g.cost(optimistic(b)))
+	})
 	return list
 }
 
@@ -155,11 +166,13 @@ func (s *Search) schedule(numbers []topologyCount, g *searchGoal) error {
 			return err
 		}
 		for _, m := range s.variants[x.variant].builder.selectedOf(x.d) {
-			list, countOf = append(list, m), append(countOf, x)
+			list = append(list, m)
+			countOf = append(countOf, x)
 		}
 	}
 
-	schedules, errs := make([]*Schedule, len(list)), make([]error, len(list))
+	schedules := make([]*Schedule, len(list))
+	errs := make([]error, len(list))
 	parallel(s.options.Workers, len(list), s.options.Stop, func(w *scheduleWorker, i int) {
 		x, o := countOf[i], s.options
 		if w.isTooCostly = nil; g.best != nil && !s.variants[x.variant].isTried[x.d] {
@@ -170,7 +183,8 @@ func (s *Search) schedule(numbers []topologyCount, g *searchGoal) error {
 	})
 
 	for _, x := range numbers {
-		all, shortest := []plan.Candidate(nil), int64(math.MaxInt64)
+		all := []plan.Candidate(nil)
+		shortest := int64(math.MaxInt64)
 		minRejected := int64(math.MaxInt64) // lowest bound of a rejected sequence
 		for i, r := range schedules {
 			if countOf[i] != x {
@@ -179,13 +193,15 @@ func (s *Search) schedule(numbers []topologyCount, g *searchGoal) error {
 			var rejected costError
 			switch err := errs[i]; {
 			case err == nil:
-				all, shortest = append(all, r.Candidate(list[i].Origin)), min(shortest, r.Total)
+				all = append(all, r.Candidate(list[i].Origin))
+				shortest = min(shortest, r.Total)
 			case errors.As(err, &rejected):
 				minRejected = min(minRejected, rejected.minSlots)
 			case !errors.Is(err, ErrUnreachable) && !errors.Is(err, errDominated):
 				return err
 			}
 		}
+
 		variant := &s.variants[x.variant]
 		if variant.isTried[x.d] = true; minRejected == math.MaxInt64 || shortest < minRejected {
 			variant.isDone[x.d], variant.candidates = true, append(variant.candidates, all...)
@@ -208,6 +224,7 @@ func (s *Search) buildSequences(x topologyCount) error {
 		}
 		variant.sequences = variant.base(variant.maxBaseCount, s.options.Stop)
 	}
+
 	m := variant.builder
 	if m.relay && m.canGrow(x.d) {
 		return m.buildUpTo(x.d, variant.sequences)
@@ -224,4 +241,6 @@ const minBaseCount = 16
 // the caller accepts.
 type costError struct{ minSlots int64 }
 
-func (costError) Error() string { return "pack: the sequence costs more than the incumbent" }
+func (costError) Error() string {
+	return "pack: the sequence costs more than the incumbent"
+}

@@ -83,6 +83,7 @@ func newSequenceBuilder(p *plan.Problem, spec SequenceSpec, relay bool) (*sequen
 			return nil, err
 		}
 	}
+
 	maxCount := 0
 	for _, d := range spec.Counts {
 		if d < 1 {
@@ -127,6 +128,7 @@ func (m *sequenceBuilder) buildUpTo(maxCount int, base []Sequence) error {
 		}
 		m.growth = newGrowth(m.problem, ring.Topologies, m.stop)
 	}
+
 	m.grow(maxCount)
 	return nil
 }
@@ -141,7 +143,9 @@ func (m *sequenceBuilder) selected() (list []scoredSequence) {
 
 // selectedOf returns the sequences of d topologies to schedule.
 func (m *sequenceBuilder) selectedOf(d int) (list []scoredSequence) {
-	equal := func(a, b scoredSequence) bool { return slices.EqualFunc(a.Topologies, b.Topologies, slices.Equal) }
+	equal := func(a, b scoredSequence) bool {
+		return slices.EqualFunc(a.Topologies, b.Topologies, slices.Equal)
+	}
 	found := m.sequences[d]
 	for j, s := range found {
 		if (j == 0 || j < maxSchedulesPerCount && d*m.problem.Degree <= maxPermutationsForSeveral ||
@@ -149,16 +153,20 @@ func (m *sequenceBuilder) selectedOf(d int) (list []scoredSequence) {
 			!slices.ContainsFunc(found[:j], func(o scoredSequence) bool { return equal(s, o) }) {
 			s.tryBothOrders = d == 1 && m.relay &&
 				(m.problem.GPUs <= maxGPUsForBothOrders ||
-					m.problem.GPUs <= maxGPUsForBothOrdersIfNear && s.score <= (1+bothOrdersMargin)*found[0].score)
+					m.problem.GPUs <= maxGPUsForBothOrdersIfNear &&
+						s.score <= (1+bothOrdersMargin)*found[0].score)
 			list = append(list, s)
 		}
 	}
+
 	return list
 }
 
 // sortByScore sorts the sequences of d topologies.
 func (m *sequenceBuilder) sortByScore(d int) {
-	slices.SortStableFunc(m.sequences[d], func(a, b scoredSequence) int { return cmp.Compare(a.score, b.score) })
+	slices.SortStableFunc(m.sequences[d], func(a, b scoredSequence) int {
+		return cmp.Compare(a.score, b.score)
+	})
 }
 
 // addRelabelled adds the relabelled sequences of base, and circulants and generalised Kautz
@@ -179,6 +187,7 @@ func (m *sequenceBuilder) addRelabelled(minCount, maxCount int, base []Sequence)
 		hops int64
 		err  error
 	}
+
 	results := make([]result, len(list))
 	parallel(m.workers, len(list), m.stop, func(_ *scheduleWorker, i int) {
 		r := &results[i]
@@ -189,6 +198,7 @@ func (m *sequenceBuilder) addRelabelled(minCount, maxCount int, base []Sequence)
 			m.add(r.s, r.hops, 1)
 		}
 	}
+
 	for d := minCount; d <= maxCount; d++ {
 		if !m.hasRelabelled[d] {
 			m.hasRelabelled[d] = true
@@ -260,6 +270,7 @@ func (m *sequenceBuilder) grow(maxCount int) {
 			}
 			sum = g.exchange(min(maxExchanges, maxExchangeWork/(n*n*d*k)), g.random, sum)
 		}
+
 		if sum < previous {
 			m.add(Sequence{origin, joinPermutations(g.phases)}, sum, 0)
 		}
@@ -275,6 +286,7 @@ func (m *sequenceBuilder) grow(maxCount int) {
 				finish(s.Origin+", links chosen anew", d*k, sum, sum)
 			}
 		}
+
 		switch {
 		case d == 1 && k > 1:
 			g.reset(g.ring)
@@ -286,6 +298,7 @@ func (m *sequenceBuilder) grow(maxCount int) {
 			g.fill(len(g.grown)/2, k)
 			finish("permutations that save most hops", 2*k, g.reset(g.phases), math.MaxInt64)
 		}
+
 		m.sortByScore(d)
 		g.grown = g.phases
 		if len(m.sequences[d]) > 0 {

@@ -42,6 +42,7 @@ func Shortest(t scaleup.Topology, n int, stop halt.When) *ShortestPaths {
 		}
 		remaining[v] = 0
 		queue = append(queue[:0], int32(v))
+
 		for i := 0; i < len(queue); i++ {
 			x := queue[i]
 			for _, e := range edge[first[x]:first[x+1]] {
@@ -80,6 +81,7 @@ func (s *ShortestPaths) Append(links []int32, u, v int) []int32 {
 			}
 		}
 	}
+
 	return links
 }
 
@@ -140,10 +142,12 @@ func (s *ShortestPaths) balance(w *Paths) {
 	for e := range cost {
 		price(int32(e))
 	}
-	best, lastEdge := make([]float64, n), make([]int32, n)
+	best := make([]float64, n)
+	lastEdge := make([]int32, n)
 	for v := range best {
 		best[v] = math.Inf(1)
 	}
+
 	var reached []int32
 	for pass := range balancePasses {
 		for i := range w.Len() {
@@ -154,16 +158,20 @@ func (s *ShortestPaths) balance(w *Paths) {
 			if len(path) == 0 {
 				continue
 			}
+
 			if pass > 0 {
 				for _, e := range path {
 					load[e]--
 					price(e)
 				}
 			}
-			src, dst := s.Topology[path[0]].From, s.Topology[path[len(path)-1]].To
+
+			src := s.Topology[path[0]].From
+			dst := s.Topology[path[len(path)-1]].To
 			remaining := s.HopsTo[int(dst)*n : (int(dst)+1)*n]
 			reached = append(reached[:0], src)
 			best[src] = 0
+
 			// All paths to a GPU have the same number of hops, so all predecessors of a GPU
 			// are visited before it.
 			for j := 0; j < len(reached); j++ {
@@ -184,6 +192,7 @@ func (s *ShortestPaths) balance(w *Paths) {
 					}
 				}
 			}
+
 			for x, j := dst, len(path)-1; j >= 0; j-- {
 				path[j] = lastEdge[x]
 				x = s.Topology[lastEdge[x]].From

@@ -59,11 +59,18 @@ func NewBounder(p *Problem, stop halt.When) (_ *Bounder, err error) {
 		return nil, err
 	}
 	n := p.GPUs
-	b := &Bounder{n: int64(n), k: int64(p.Degree), outSums: make([]int64, n), inSums: make([]int64, n)}
+	b := &Bounder{
+		n:       int64(n),
+		k:       int64(p.Degree),
+		outSums: make([]int64, n),
+		inSums:  make([]int64, n),
+	}
+
 	if c, ok := p.Uniform(); ok {
 		b.uniform = int64(c)
 	}
-	row, column := make([]int32, n), make([]int32, n)
+	row := make([]int32, n)
+	column := make([]int32, n)
 	for u := range n {
 		stop.Check()
 		for v := range n {
@@ -77,7 +84,8 @@ func NewBounder(p *Problem, stop halt.When) (_ *Bounder, err error) {
 		b.inSums[i+1] += b.inSums[i]
 	}
 	if total := b.outSums[n-1]; total > math.MaxInt64/8/b.n {
-		return nil, fmt.Errorf("%w: %d chunks among %d GPUs are too many to count", ErrProblem, total, n)
+		return nil, fmt.Errorf("%w: %d chunks among %d GPUs are too many to count", ErrProblem,
+			total, n)
 	}
 	return b, nil
 }
@@ -158,6 +166,7 @@ func (r pathCount) levels(n int64) []int64 {
 		sizes = append(sizes, size)
 		left -= size
 	}
+
 	return sizes
 }
 
@@ -172,6 +181,7 @@ func (b *Bounder) minHops(levels []int64) int64 {
 		into += h * (b.inSums[numServed+size] - b.inSums[numServed])
 		numServed += size
 	}
+
 	return max(out, into)
 }
 

@@ -65,6 +65,7 @@ func (p *Plan) ChunkNumbers() (first []int32, err error) {
 		}
 		first[i+1] = int32(total)
 	}
+
 	return first, nil
 }
 
@@ -82,11 +83,14 @@ func (p *Plan) checkShape() error {
 		return fmt.Errorf("%w: slots of %d phases for %d topologies", ErrBroken, len(p.Slots),
 			len(p.Topologies))
 	}
+
 	for i, s := range p.Slots {
 		if s < 0 || s > MaxSlotsPerPhase {
-			return fmt.Errorf("%w: phase %d takes %d slots; want 0 .. %d", ErrBroken, i, s, MaxSlotsPerPhase)
+			return fmt.Errorf("%w: phase %d takes %d slots; want 0 .. %d", ErrBroken, i, s,
+				MaxSlotsPerPhase)
 		}
 	}
+
 	for i, t := range p.Topologies {
 		if err := t.Check(p.GPUs, p.Degree); err != nil {
 			return fmt.Errorf("%w: topology %d: %w", ErrBroken, i, err)
@@ -112,25 +116,33 @@ func (p *Plan) verify(stop halt.When) (peak int32, err error) {
 		return 0, err
 	}
 	n := p.GPUs
-	position, phaseOf, lastSlot := make([]int32, first[n*n]), make([]int32, first[n*n]),
-		make([]int32, first[n*n])
+	position := make([]int32, first[n*n])
+	phaseOf := make([]int32, first[n*n])
+
+	lastSlot := make([]int32, first[n*n])
 	for f := range n * n {
 		for c := first[f]; c < first[f+1]; c++ {
 			position[c], phaseOf[c], lastSlot[c] = int32(f/n), -1, -1
 		}
 	}
 	transit := make([]int32, n)
-	capacity, used := make([]int32, n*n), make([]int32, n*n)
+	capacity := make([]int32, n*n)
+	used := make([]int32, n*n)
+
 	phase := int32(-1)
 	for i := 0; i < len(p.Tx); {
 		stop.Check()
 		t := p.Tx[i]
-		if i > 0 && (t.Phase < p.Tx[i-1].Phase || t.Phase == p.Tx[i-1].Phase && t.Slot < p.Tx[i-1].Slot) {
-			return 0, fmt.Errorf("%w: %v follows %v; a plan must be sealed first", ErrBroken, t, p.Tx[i-1])
+		if i > 0 && (t.Phase < p.Tx[i-1].Phase ||
+			t.Phase == p.Tx[i-1].Phase && t.Slot < p.Tx[i-1].Slot) {
+			return 0, fmt.Errorf("%w: %v follows %v; a plan must be sealed first", ErrBroken, t,
+				p.Tx[i-1])
 		}
-		if t.Phase < 0 || int(t.Phase) >= len(p.Topologies) || t.Slot < 0 || t.Slot >= p.Slots[t.Phase] {
+		if t.Phase < 0 || int(t.Phase) >= len(p.Topologies) || t.Slot < 0 ||
+			t.Slot >= p.Slots[t.Phase] {
 			return 0, fmt.Errorf("%w: %v: no such slot", ErrBroken, t)
 		}
+
 		if t.Phase != phase {
 			if phase >= 0 {
 				for _, e := range p.Topologies[phase] {
@@ -142,13 +154,15 @@ func (p *Plan) verify(stop halt.When) (peak int32, err error) {
 				capacity[int(e.From)*n+int(e.To)]++
 			}
 		}
+
 		end := i
 		for ; end < len(p.Tx) && p.Tx[end].Phase == t.Phase && p.Tx[end].Slot == t.Slot; end++ {
 			t := p.Tx[end]
 			if min(t.From, t.To, t.Src, t.Dst) < 0 || int(max(t.From, t.To, t.Src, t.Dst)) >= n {
 				return 0, fmt.Errorf("%w: %v: a GPU outside 0..%d", ErrBroken, t, n-1)
 			}
-			flow, link := int(t.Src)*n+int(t.Dst), int(t.From)*n+int(t.To)
+			flow := int(t.Src)*n + int(t.Dst)
+			link := int(t.From)*n + int(t.To)
 			if t.Chunk < 0 || t.Chunk >= p.Chunks[flow] {
 				return 0, fmt.Errorf("%w: %v: the flow has %d chunks", ErrBroken, t, p.Chunks[flow])
 			}
@@ -156,6 +170,7 @@ func (p *Plan) verify(stop halt.When) (peak int32, err error) {
 				return 0, fmt.Errorf("%w: %v: %d chunks in one slot on a connection of %d links",
 					ErrBroken, t, used[link], capacity[link])
 			}
+
 			c := first[flow] + t.Chunk
 			switch {
 			case lastSlot[c] == t.Slot && phaseOf[c] == t.Phase:
@@ -165,8 +180,10 @@ func (p *Plan) verify(stop halt.When) (peak int32, err error) {
 			case phaseOf[c] >= 0 && phaseOf[c] != t.Phase && !p.Relay:
 				return 0, fmt.Errorf("%w: %v: the chunk rested across a reconfiguration, which the plan does not allow", ErrBroken, t)
 			}
+
 			phaseOf[c], lastSlot[c] = t.Phase, t.Slot
 		}
+
 		for _, t := range p.Tx[i:end] {
 			position[first[int(t.Src)*n+int(t.Dst)]+t.Chunk] = t.To
 			used[int(t.From)*n+int(t.To)] = 0
@@ -177,6 +194,7 @@ func (p *Plan) verify(stop halt.When) (peak int32, err error) {
 				transit[t.To]++
 			}
 		}
+
 		for _, t := range p.Tx[i:end] {
 			peak = max(peak, transit[t.To])
 		}
@@ -186,7 +204,8 @@ func (p *Plan) verify(stop halt.When) (peak int32, err error) {
 	for f := range n * n {
 		for c := first[f]; c < first[f+1]; c++ {
 			if int(position[c]) != f%n {
-				return 0, fmt.Errorf("%w: chunk %d of %d->%d ends at GPU %d", ErrBroken, c-first[f], f/n,
+				return 0, fmt.Errorf("%w: chunk %d of %d->%d ends at GPU %d", ErrBroken, c-first[f],
+					f/n,
 					f%n, position[c])
 			}
 		}

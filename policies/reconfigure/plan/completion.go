@@ -43,13 +43,16 @@ func (b *Bounder) Completion(r Rules, delay, slot engine.Time, fluid bool) engin
 		maxTopologies = min(maxTopologies, int64(r.Topologies))
 	}
 	for d := int64(1); d <= maxTopologies; d++ {
-		delays, levels := float64(d), pathCount{d, 1, b.k}
+		delays := float64(d)
+		levels := pathCount{d, 1, b.k}
 		switch {
 		case r.Independent:
-			delays, levels = float64(d)/float64(b.k), pathCount{1, 1, d}
+			delays = float64(d) / float64(b.k)
+			levels = pathCount{1, 1, d}
 		case r.Relay:
 			levels = pathCount{1, d, b.k}
 		}
+
 		if r.Standing && (d == 1 || r.Independent && d <= b.k) {
 			delays = 0
 		}

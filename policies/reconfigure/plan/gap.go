@@ -30,7 +30,8 @@ func (b *Bounder) Gap(c *Candidate) (gap float64, model string, err error) {
 	switch {
 	case c.Fluid > 0:
 		m := min(int64(c.Reconfigurations), b.n)
-		return relativeGap(c.Fluid, b.fluidSlots(b.minHops(pathCount{m, 1, b.k}.levels(b.n)))), FluidModel, nil
+		return relativeGap(c.Fluid, b.fluidSlots(b.minHops(pathCount{m, 1, b.k}.levels(b.n)))),
+			FluidModel, nil
 	case c.Relay:
 		return relativeGap(float64(c.Slots), float64(bounds.Relay)), RelayModel, nil
 	case c.Waits || b.uniform == 0:
@@ -73,7 +74,9 @@ func switchLevels(n int64, switches []SwitchLoad) []int64 {
 	}
 	paths := make([]float64, last+1) // number of paths of h hops on the switches so far, divided by h!
 	paths[0] = 1
-	single, next := make([]float64, last+1), make([]float64, last+1)
+	single := make([]float64, last+1)
+
+	next := make([]float64, last+1)
 	for _, s := range switches {
 		single[0] = 1
 		for h := int64(1); h <= last; h++ {
@@ -94,7 +97,8 @@ func switchLevels(n int64, switches []SwitchLoad) []int64 {
 		size := remaining
 		if h < last {
 			factorial *= float64(h)
-			size = min(remaining, int64(math.Min(math.Ceil(paths[h]*factorial-1e-6), float64(remaining)))) // whole up to rounding errors
+			size = min(remaining, int64(math.Min(math.Ceil(paths[h]*factorial-1e-6),
+				float64(remaining)))) // whole up to rounding errors
 		}
 		sizes = append(sizes, size)
 		remaining -= size

@@ -30,6 +30,7 @@ func Relax(hops []int32, a int) {
 			h = min(h+1, hops[offset])
 			hops[offset] = h
 		}
+
 		for {
 			if offset += a; offset >= n {
 				offset -= n

@@ -44,6 +44,7 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 	if first != json.Delim('[') && first != json.Delim('{') {
 		return nil, fail(errors.New("it does not begin with a list or an object; want a list of plans"))
 	}
+
 	plans := []*Plan{}
 	for first == json.Delim('{') || in.More() {
 		label := fmt.Sprintf("plan %d", len(plans))
@@ -55,6 +56,7 @@ func ReadJSON(r io.Reader, name string) ([]*Plan, error) {
 				return nil, fail(fmt.Errorf("%s is no object; want one", label))
 			}
 		}
+
 		p, present, err := readPlan(in)
 		if err != nil {
 			return nil, fail(fmt.Errorf("%s: %w", label, err))
@@ -132,13 +134,21 @@ func (p *planMembers) members() []member {
 	const number, list, lists, truths = "a whole number", "a list of whole numbers",
 		"a list of lists of whole numbers", "a list of true and false"
 	return []member{
-		{"name", &p.name, "a text", optional}, {"n", &p.n, number, usedAlways}, {"k", &p.k, number, usedAlways},
-		{"topologies", &p.topologies, "a list of lists of edges", usedAlways}, {"slots", &p.slots, list, usedAlways}, {"tx", &p.tx, lists, usedAlways},
-		{"chunks", &p.chunks, lists, usedInSlots}, {"relay", &p.relay, "true or false", optional}, {"buffer", &p.buffer, number, optional},
-		{"switches", &p.switches, lists, optional}, {"delay_slots", &p.delaySlots, number, optional},
-		{"op", &p.op, "a text", usedInSteps}, {"bytes", &p.bytes, number, usedInSteps}, {"parts", &p.parts, number, usedInSteps},
-		{"rate_bits_per_s", &p.rate, "a number", usedInSteps}, {"latency_ps", &p.latency, number, usedInSteps}, {"delay_ps", &p.delay, number, usedInSteps},
-		{"kinds", &p.kinds, "a list of texts", usedInSteps}, {"reused", &p.reused, truths, usedInSteps}, {"open", &p.open, truths, usedInSteps},
+		{"name", &p.name, "a text", optional}, {"n", &p.n, number, usedAlways},
+		{"k", &p.k, number, usedAlways},
+		{"topologies", &p.topologies, "a list of lists of edges", usedAlways},
+		{"slots", &p.slots, list, usedAlways}, {"tx", &p.tx, lists, usedAlways},
+		{"chunks", &p.chunks, lists, usedInSlots}, {"relay", &p.relay, "true or false", optional},
+		{"buffer", &p.buffer, number, optional},
+		{"switches", &p.switches, lists, optional},
+		{"delay_slots", &p.delaySlots, number, optional},
+		{"op", &p.op, "a text", usedInSteps}, {"bytes", &p.bytes, number, usedInSteps},
+		{"parts", &p.parts, number, usedInSteps},
+		{"rate_bits_per_s", &p.rate, "a number", usedInSteps},
+		{"latency_ps", &p.latency, number, usedInSteps},
+		{"delay_ps", &p.delay, number, usedInSteps},
+		{"kinds", &p.kinds, "a list of texts", usedInSteps},
+		{"reused", &p.reused, truths, usedInSteps}, {"open", &p.open, truths, usedInSteps},
 		{"longest", &p.longest, lists, usedInSteps},
 	}
 }
@@ -161,6 +171,7 @@ func readPlan(in *json.Decoder) (*Plan, map[string]bool, error) {
 		case present[key]:
 			return nil, nil, fmt.Errorf("member %q comes twice", key)
 		}
+
 		present[key] = true
 		var raw json.RawMessage
 		if err := in.Decode(&raw); err != nil {
@@ -169,11 +180,14 @@ func readPlan(in *json.Decoder) (*Plan, map[string]bool, error) {
 		if err := decode(raw, members[index].target, members[index].description); err != nil {
 			return nil, nil, fmt.Errorf("member %q: %w", key, err)
 		}
+
 		if key == "name" && len(raw) > maxNameBytes {
-			return nil, nil, fmt.Errorf("member %q: it is %d bytes long; want at most %d", key, len(raw),
+			return nil, nil, fmt.Errorf("member %q: it is %d bytes long; want at most %d", key,
+				len(raw),
 				maxNameBytes)
 		}
 	}
+
 	if _, err := in.Token(); err != nil {
 		return nil, nil, err
 	}
@@ -181,14 +195,17 @@ func readPlan(in *json.Decoder) (*Plan, map[string]bool, error) {
 	if present["op"] {
 		required, other = usedInSteps, usedInSlots
 	}
+
 	for _, m := range members {
 		switch missing := !present[m.key]; {
 		case missing && (m.use == usedAlways || m.use == required):
 			return nil, nil, fmt.Errorf("member %q is missing", m.key)
-		case !missing && (m.use == other || m.use == optional && m.key != "name" && required == usedInSteps):
+		case !missing && (m.use == other || m.use == optional && m.key != "name" &&
+			required == usedInSteps):
 			return nil, nil, fmt.Errorf(`member %q: a plan with "op" goes in steps and has none of slots, one without in slots and has none of steps`, m.key)
 		}
 	}
+
 	if present["delay_slots"] && !present["switches"] {
 		return nil, nil, errors.New(`member "delay_slots" is of no use without "switches"`)
 	}
@@ -214,17 +231,20 @@ func decode(raw []byte, into any, what string) error {
 		}
 		return null || json.Unmarshal(raw, into) != nil
 	}
+
 	if !fails(raw, into) {
 		return nil
 	}
 	var list []json.RawMessage
-	if kind := reflect.TypeOf(into).Elem(); kind.Kind() == reflect.Slice && json.Unmarshal(raw, &list) == nil {
+	if kind := reflect.TypeOf(into).Elem(); kind.Kind() == reflect.Slice && json.Unmarshal(raw,
+		&list) == nil {
 		for i, entry := range list {
 			if fails(entry, reflect.New(kind.Elem()).Interface()) {
 				return fmt.Errorf("entry %d is none; want %s", i, what)
 			}
 		}
 	}
+
 	return fmt.Errorf("it has another value; want %s", what)
 }
 
@@ -240,8 +260,10 @@ func (p *planMembers) build() (*Plan, error) {
 			}
 			t = append(t, scaleup.Edge{From: e[0], To: e[1]})
 		}
+
 		out.Topologies = append(out.Topologies, t)
 	}
+
 	if p.op != "" {
 		return out, p.setSteps(out)
 	}
@@ -250,10 +272,12 @@ func (p *planMembers) build() (*Plan, error) {
 	}
 	for u, row := range p.chunks {
 		if len(row) != out.GPUs {
-			return nil, fmt.Errorf(`member "chunks": row %d has %d entries; want n = %d`, u, len(row), out.GPUs)
+			return nil, fmt.Errorf(`member "chunks": row %d has %d entries; want n = %d`, u,
+				len(row), out.GPUs)
 		}
 		out.Chunks = append(out.Chunks, row...)
 	}
+
 	out.Tx = make([]Tx, 0, len(p.tx))
 	for i, v := range p.tx {
 		if len(v) != 7 {
@@ -261,6 +285,7 @@ func (p *planMembers) build() (*Plan, error) {
 		}
 		out.Tx = append(out.Tx, Tx{v[0], v[1], v[2], v[3], v[4], v[5], v[6]})
 	}
+
 	return out, nil
 }
 
@@ -270,10 +295,15 @@ func (p *planMembers) setSteps(out *Plan) error {
 	if err != nil || !slices.Contains(Ops, op) {
 		return fmt.Errorf(`member "op": it is not known; want one of %q`, Ops)
 	}
-	out.Steps = &Steps{Parts: p.parts, Phases: make([]Phase, len(p.topologies)), Collective: Collective{
-		GPUs: out.GPUs, Degree: out.Degree, Op: op, Bytes: p.bytes, Rate: p.rate,
-		Latency: engine.Time(p.latency), Delay: engine.Time(p.delay),
-	}}
+	out.Steps = &Steps{
+		Parts:  p.parts,
+		Phases: make([]Phase, len(p.topologies)),
+		Collective: Collective{
+			GPUs: out.GPUs, Degree: out.Degree, Op: op, Bytes: p.bytes, Rate: p.rate,
+			Latency: engine.Time(p.latency), Delay: engine.Time(p.delay),
+		},
+	}
+
 	for _, count := range []int{len(p.kinds), len(p.reused), len(p.open), len(p.longest)} {
 		if count != len(p.topologies) {
 			return fmt.Errorf(`members "kinds", "reused", "open" and "longest": one has %d entries for %d topologies`, count, len(p.topologies))
@@ -290,12 +320,22 @@ func (p *planMembers) setSteps(out *Plan) error {
 		}
 		messages[m.Phase] = append(messages[m.Phase], m)
 	}
+
 	for i := range out.Steps.Phases {
 		kind := slices.Index(kindNames[:], p.kinds[i])
 		if kind < 0 {
 			return fmt.Errorf(`member "kinds": entry %d is not known; want one of %q`, i, kindNames)
 		}
-		out.Steps.Phases[i] = Phase{Kind: Kind(kind), Reused: p.reused[i], Open: p.open[i], Longest: p.longest[i], Messages: func() []Message { return messages[i] }}
+		out.Steps.Phases[i] = Phase{
+			Kind:    Kind(kind),
+			Reused:  p.reused[i],
+			Open:    p.open[i],
+			Longest: p.longest[i],
+			Messages: func() []Message {
+				return messages[i]
+			},
+		}
 	}
+
 	return nil
 }

@@ -51,6 +51,7 @@ func WriteJSON(w io.Writer, plans []*Plan) error {
 		out.WriteString("\n")
 		p.write(out)
 	}
+
 	out.WriteString("\n]\n")
 	if out.err != nil {
 		return out.err
@@ -86,6 +87,7 @@ func (p *Plan) write(out *jsonWriter) {
 			return appendList(b, p.Chunks[u*p.GPUs:(u+1)*p.GPUs])
 		})
 	}
+
 	out.WriteString(",\n\"topologies\":")
 	rows(out, len(p.Topologies), "\n", func(b []byte, i int) []byte {
 		b = append(b, '[')
@@ -95,13 +97,18 @@ func (p *Plan) write(out *jsonWriter) {
 			}
 			b = appendList(b, []int32{e.From, e.To})
 		}
+
 		return append(b, ']')
 	})
+
 	if p.Switches != nil {
 		out.WriteString(",\n\"switches\":")
-		rows(out, len(p.Switches), "\n", func(b []byte, i int) []byte { return appendList(b, p.Switches[i]) })
+		rows(out, len(p.Switches), "\n", func(b []byte, i int) []byte {
+			return appendList(b, p.Switches[i])
+		})
 		fmt.Fprintf(out, ",\n\"delay_slots\":%d", p.DelaySlots)
 	}
+
 	fmt.Fprintf(out, ",\n\"slots\":%s", appendList(nil, p.Slots))
 	if p.Steps == nil {
 		fmt.Fprintf(out, ",\"buffer\":%d", p.Buffer)
@@ -115,6 +122,7 @@ func (p *Plan) write(out *jsonWriter) {
 			return appendList(b, []int32{t.Phase, t.Slot, t.From, t.To, t.Src, t.Dst, t.Chunk})
 		})
 	}
+
 	out.WriteString("}")
 }
 
@@ -125,9 +133,12 @@ func (s *Steps) write(out *jsonWriter) {
 	var longest [][]int64
 	for i := range s.Phases {
 		f := &s.Phases[i]
-		kinds, reused, open = append(kinds, f.Kind.String()), append(reused, f.Reused), append(open, f.Open)
+		kinds = append(kinds, f.Kind.String())
+		reused = append(reused, f.Reused)
+		open = append(open, f.Open)
 		longest = append(longest, f.Longest)
 	}
+
 	out.member("op", s.Op.String())
 	out.member("bytes", s.Bytes)
 	out.member("parts", s.Parts)
@@ -157,6 +168,7 @@ func (s *Steps) writeMessages(out *jsonWriter) {
 			between = ",\n"
 		}
 	}
+
 	out.WriteString("]")
 }
 
@@ -171,6 +183,7 @@ func rows(out *jsonWriter, count int, before string, entry func(b []byte, i int)
 		out.Write(b)
 		b = b[:0]
 	}
+
 	out.Write(append(b, ']'))
 }
 
@@ -183,5 +196,6 @@ func appendList(b []byte, list []int32) []byte {
 		}
 		b = strconv.AppendInt(b, int64(x), 10)
 	}
+
 	return append(b, ']')
 }

@@ -30,6 +30,7 @@ func (t *Tx) key(i int) int32 {
 	case 5:
 		return t.Dst
 	}
+
 	return t.Chunk
 }
 
@@ -63,6 +64,7 @@ func sortTx(list []Tx, i int, stop halt.When) {
 		next[d], sum = sum, sum+n
 		end[d] = sum
 	}
+
 	for d := range next {
 		for next[d] < end[d] {
 			index := next[d]

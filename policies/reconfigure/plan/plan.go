@@ -48,6 +48,7 @@ func (p *Problem) Check() error {
 	if len(p.Chunks) != n*n {
 		return fmt.Errorf("%w: chunks of %d pairs for %d x %d GPUs", ErrProblem, len(p.Chunks), n, n)
 	}
+
 	for i, c := range p.Chunks {
 		if c < 0 || (c > 0 && i/n == i%n) {
 			return fmt.Errorf("%w: %d chunks from GPU %d to GPU %d", ErrProblem, c, i/n, i%n)
@@ -124,6 +125,7 @@ func (p *Plan) Reconfigurations() int {
 			}
 		}
 	}
+
 	return d
 }
 

@@ -26,7 +26,8 @@ func newShardTracker(s *Steps, stop halt.When) *shardTracker {
 	z := &shardTracker{plan: s, n: s.GPUs, parts: int(s.Parts), stop: stop}
 	z.holdings = collective.NewHoldings(z.n, z.parts)
 	if slices.ContainsFunc(s.Phases, func(f Phase) bool { return f.Kind == Exchange }) {
-		z.terms, z.termsHeld = collective.NewHoldings(z.n, z.parts), collective.NewHoldings(z.n, z.parts)
+		z.terms, z.termsHeld = collective.NewHoldings(z.n, z.parts), collective.NewHoldings(z.n,
+			z.parts)
 	}
 	return z
 }
@@ -52,7 +53,8 @@ func (z *shardTracker) checkShard(s int32, list []movedPiece) error {
 			}
 			next = list[at].step + 1
 			z.time = [2]int32{list[at].phase, list[at].step}
-			for end < len(list) && int(list[end].phase) == phase && list[end].step == list[at].step {
+			for end < len(list) && int(list[end].phase) == phase &&
+				list[end].step == list[at].step {
 				end++
 			}
 			z.stop.Check()
@@ -61,6 +63,7 @@ func (z *shardTracker) checkShard(s int32, list []movedPiece) error {
 			}
 			at = end
 		}
+
 		if f.Kind == Fold && int(next) < len(f.Longest) {
 			z.holdings.Clear()
 		}
@@ -89,7 +92,8 @@ func (z *shardTracker) checkStep(s int32, kind Kind, list []movedPiece) error {
 		for p := m.fromPart; p < m.toPart; p++ {
 			sum := z.holdings.Contributions(int(m.fromGPU), int(p))
 			switch {
-			case kind == Exchange && !z.termsHeld.Contributions(int(m.fromGPU), int(p)).Has(int(m.origin)):
+			case kind == Exchange && !z.termsHeld.Contributions(int(m.fromGPU),
+				int(p)).Has(int(m.origin)):
 				return errBroken("%v: GPU %d does not have GPU %d's sum of part %d of shard %d when the step begins", m, m.fromGPU, m.origin, p, s)
 			case kind == Gather && !slices.Equal(sum, z.complete):
 				return errBroken("%v: GPU %d has %d of %d contributions to part %d of shard %d when the step begins", m, m.fromGPU, sum.Count(), z.complete.Count(), p, s)
@@ -97,6 +101,7 @@ func (z *shardTracker) checkStep(s int32, kind Kind, list []movedPiece) error {
 				return errBroken("%v: GPU %d has sent away its sum of part %d of shard %d before, or now",
 					m, m.fromGPU, p, s)
 			}
+
 			z.payload = append(z.payload, sum...)
 			if kind == Scatter {
 				clear(sum)
@@ -156,11 +161,13 @@ func (z *shardTracker) endExchange(s, phase int32) error {
 				if !z.termsHeld.Contributions(u, p).Has(o) {
 					continue
 				}
-				if twice := z.holdings.Contributions(u, p).Add(z.terms.Contributions(o, p)); twice >= 0 {
+				if twice := z.holdings.Contributions(u, p).Add(z.terms.Contributions(o,
+					p)); twice >= 0 {
 					return errBroken("phase %d: GPU %d counts the contribution of GPU %d to part %d of shard %d twice, once in the sum of GPU %d", phase, u, twice, p, s, o)
 				}
 			}
 		}
 	}
+
 	return nil
 }

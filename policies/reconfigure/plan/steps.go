@@ -35,8 +35,15 @@ type Collective struct {
 // per GPU. Its switches reconfigure simultaneously, even if the domain allows independent
 // switches.
 func NewCollective(d *scaleup.Domain, op collective.Kind, bytes int64) *Collective {
-	return &Collective{GPUs: d.GPUs, Degree: d.Switches, Op: op, Bytes: bytes, Rate: float64(d.Rate),
-		Latency: d.Latency, Delay: d.Delay}
+	return &Collective{
+		GPUs:    d.GPUs,
+		Degree:  d.Switches,
+		Op:      op,
+		Bytes:   bytes,
+		Rate:    float64(d.Rate),
+		Latency: d.Latency,
+		Delay:   d.Delay,
+	}
 }
 
 // ErrCollective is returned for an invalid Collective.
@@ -60,7 +67,8 @@ func (p *Collective) Check() error {
 	case n < 2 || n > maxGPUs:
 		return fmt.Errorf("%w: %d GPUs; want 2..%d", ErrCollective, n, maxGPUs)
 	case p.Degree < 1 || p.Degree >= n:
-		return fmt.Errorf("%w: %d links a GPU among %d GPUs; want 1..%d", ErrCollective, p.Degree, n, n-1)
+		return fmt.Errorf("%w: %d links a GPU among %d GPUs; want 1..%d", ErrCollective, p.Degree,
+			n, n-1)
 	case !slices.Contains(Ops, p.Op):
 		return fmt.Errorf("%w: %s; want one of %v", ErrCollective, p.Op, Ops)
 	case p.Bytes < int64(n):
@@ -76,7 +84,8 @@ func (p *Collective) Check() error {
 	}
 
 	// An upper bound for all plans: 2n steps, 64 phases, and n times the data on one link.
-	longest := 2*float64(n)*float64(p.Latency) + 64*float64(p.Delay) + float64(n)*float64(p.Bytes)*8*float64(engine.Second)/p.Rate
+	longest := 2*float64(n)*float64(p.Latency) + 64*float64(p.Delay) +
+		float64(n)*float64(p.Bytes)*8*float64(engine.Second)/p.Rate
 	if longest > math.MaxInt64/4 {
 		return fmt.Errorf("%w: %s of %d B at %g b/s, with latencies of %v and delays of %v, may outlast simulated time (106 days)",
 			ErrCollective, p.Op, p.Bytes, p.Rate, p.Latency, p.Delay)

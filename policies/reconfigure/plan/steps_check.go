@@ -25,11 +25,14 @@ func errBroken(format string, args ...any) error {
 func (p *Plan) verifySteps(stop halt.When) error {
 	s := p.Steps
 	if s.GPUs != p.GPUs || s.Degree != p.Degree || len(s.Phases) != len(p.Topologies) {
-		return errBroken("%d phases of a collective of %d GPUs of degree %d", len(s.Phases), s.GPUs, s.Degree)
+		return errBroken("%d phases of a collective of %d GPUs of degree %d", len(s.Phases), s.GPUs,
+			s.Degree)
 	}
 	if s.Parts < 1 || int64(s.Parts) > s.Bytes/int64(p.GPUs) {
-		return errBroken("%d parts a shard of %d B; want 1 to as many", s.Parts, s.Bytes/int64(p.GPUs))
+		return errBroken("%d parts a shard of %d B; want 1 to as many", s.Parts,
+			s.Bytes/int64(p.GPUs))
 	}
+
 	c := &stepsChecker{plan: p, byShard: make([][]movedPiece, p.GPUs), stop: stop}
 	for i := range s.Phases {
 		if err := c.checkPhase(i); err != nil {
@@ -38,6 +41,7 @@ func (p *Plan) verifySteps(stop halt.When) error {
 	}
 	tracker := newShardTracker(s, stop)
 	var first error
+
 	firstTime := [2]int32{int32(len(s.Phases)), 0} // phase and step of the first error; initially after all steps
 	for s := range c.byShard {
 		if err := tracker.checkShard(int32(s), c.byShard[s]); err != nil &&
@@ -45,6 +49,7 @@ func (p *Plan) verifySteps(stop halt.When) error {
 			first, firstTime = err, tracker.time
 		}
 	}
+
 	return first
 }
 
@@ -73,12 +78,14 @@ func (c *stepsChecker) checkPhase(i int) error {
 	if f.Open && (f.Kind != Exchange || i+1 == len(p.Phases) || f.Kind != p.Phases[i+1].Kind) {
 		return errBroken("phase %d is an open %s; want an exchange that continues in the next phase", i, f.Kind)
 	}
+
 	for s, b := range f.Longest {
 		if b < 0 || b > p.Bytes*int64(n) {
 			return errBroken("step %d of phase %d claims a message of %d B; all data is %d B", s, i, b,
 				p.Bytes*int64(n))
 		}
 	}
+
 	if int(c.plan.Slots[i]) != len(f.Longest) {
 		return errBroken("phase %d takes %d steps and has the lengths of %d", i, c.plan.Slots[i],
 			len(f.Longest))
@@ -89,21 +96,31 @@ func (c *stepsChecker) checkPhase(i int) error {
 	}
 	c.previous = sorted
 	used := make([]int32, len(sorted)) // step + 1 in which the link was last used, indexed by link
+
 	step := int32(0)
 	for _, x := range f.Messages() {
 		c.stop.Check()
 		if int(x.Phase) != i || x.Step < step || int(x.Step) >= len(f.Longest) {
-			return errBroken("%v: it comes in phase %d, after step %d of %d", &x, i, step, len(f.Longest))
+			return errBroken("%v: it comes in phase %d, after step %d of %d", &x, i, step,
+				len(f.Longest))
 		}
 		step = x.Step
-		at, _ := slices.BinarySearchFunc(sorted, scaleup.Edge{From: x.From, To: x.To}, scaleup.Edge.Compare)
+		at, _ := slices.BinarySearchFunc(sorted, scaleup.Edge{
+			From: x.From,
+			To:   x.To,
+		}, scaleup.Edge.Compare)
+
 		links := at
-		for ; at < len(sorted) && sorted[at] == (scaleup.Edge{From: x.From, To: x.To}) && used[at] == x.Step+1; at++ {
+		for ; at < len(sorted) && sorted[at] == (scaleup.Edge{
+			From: x.From,
+			To:   x.To,
+		}) && used[at] == x.Step+1; at++ {
 		}
 		if at == len(sorted) || sorted[at] != (scaleup.Edge{From: x.From, To: x.To}) {
 			return errBroken("%v: there are %d such links, all taken in this step", &x, at-links)
 		}
 		used[at] = x.Step + 1
+
 		for _, e := range x.Pieces {
 			switch {
 			case e.Shard < 0 || e.Shard >= n || e.From < 0 || e.From >= e.To || e.To > p.Parts:
@@ -112,9 +129,11 @@ func (c *stepsChecker) checkPhase(i int) error {
 			case (f.Kind == Exchange) != (e.Origin >= 0) || e.Origin >= n:
 				return errBroken("%v: shard %d with the sum of GPU %d in a phase to %s; want one of 0..%d in an exchange, else -1", &x, e.Shard, e.Origin, f.Kind, n-1)
 			}
+
 			c.byShard[e.Shard] = append(c.byShard[e.Shard],
 				movedPiece{x.Phase, x.Step, x.From, x.To, e.From, e.To, e.Origin})
 		}
+
 		if bytes := p.Size(&x); bytes > f.Longest[x.Step] {
 			return errBroken("%v: it is of %d B, the longest of the step is to be of %d B", &x, bytes,
 				f.Longest[x.Step])

@@ -36,6 +36,7 @@ func (p *Plan) SwitchSetups() []SwitchSetup {
 			last[s], downFrom[s] = edges, int32(i)+1
 		}
 	}
+
 	return list
 }
 
@@ -48,7 +49,8 @@ type SwitchSetup struct{ Switch, Phase, DownFrom int32 }
 func (p *Plan) checkSwitches() error {
 	switch {
 	case p.DelaySlots < 0:
-		return fmt.Errorf("%w: switches down for %d slots; want at least 0", ErrBroken, p.DelaySlots)
+		return fmt.Errorf("%w: switches down for %d slots; want at least 0", ErrBroken,
+			p.DelaySlots)
 	case p.Switches == nil && p.DelaySlots > 0:
 		return fmt.Errorf("%w: switches down for %d slots, but the plan has no switches", ErrBroken,
 			p.DelaySlots)
@@ -64,7 +66,8 @@ func (p *Plan) checkSwitches() error {
 	// The phase + 1 and the edge in which a switch last used a GPU's port, outgoing and
 	// incoming.
 	type use struct{ phase, edge int32 }
-	out, in := make([]use, p.GPUs*p.Degree), make([]use, p.GPUs*p.Degree)
+	out := make([]use, p.GPUs*p.Degree)
+	in := make([]use, p.GPUs*p.Degree)
 	for i, t := range p.Topologies {
 		if len(p.Switches[i]) != len(t) {
 			return fmt.Errorf("%w: topology %d: switches of %d edges, want %d", ErrBroken, i,

@@ -30,6 +30,7 @@ func points(k, m int) int {
 		if i == k || i == m {
 			return sum
 		}
+
 		// The division is exact: 2^(i+1) C(k,i+1) C(m,i+1).
 		term = 2 * term * (k - i) / (i + 1) * (m - i) / (i + 1)
 		if term > math.MaxInt32 {
@@ -89,6 +90,7 @@ func (s *shiftSequence) addShift() bool {
 			offset -= s.n
 		}
 	}
+
 	s.d++
 	return true
 }
@@ -117,11 +119,13 @@ func (s *shiftSequence) schedule() *roundSchedule {
 		c.offsets[i] = []int32{int32(s.order[i])}
 	}
 	for d := 1; d < s.n; d++ {
-		c.src, c.dst = append(c.src, 0), append(c.dst, int32(d))
+		c.src = append(c.src, 0)
+		c.dst = append(c.dst, int32(d))
 		c.hops = append(c.hops, s.hops[d])
 		c.round = append(c.round, int32(d-1))
 		c.rounds = append(c.rounds, roundInfo{s.phase[d], s.hops[d]})
 	}
+
 	c.normaliseRounds()
 	return c
 }

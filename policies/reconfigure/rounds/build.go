@@ -53,6 +53,7 @@ func (m *candidateSchedule) buildPlan(p *plan.Problem, stop halt.When) (*plan.Pl
 		}
 		out.Slots[phase] = int32(slots)
 	}
+
 	return out, nil
 }
 
@@ -66,18 +67,28 @@ func writeByRound(out *plan.Plan, s *roundSchedule, phase int, flows []flow, sto
 	for chunk := int32(0); len(flows) > 0; chunk++ {
 		for i := 0; i < len(flows); {
 			stop.Check()
-			round, maxHops := s.round[flows[i].unit], int32(0)
+			round := s.round[flows[i].unit]
+			maxHops := int32(0)
 			for ; i < len(flows) && s.round[flows[i].unit] == round; i++ {
 				f := &flows[i]
 				links = s.appendLinks(links[:0], int(f.unit), f.node)
 				maxHops = max(maxHops, int32(len(links)))
 				for step, l := range links {
-					out.Tx = append(out.Tx, plan.Tx{Phase: int32(phase), Slot: int32(slots) + int32(step),
-						From: edges[l].From, To: edges[l].To, Src: f.src, Dst: f.dst, Chunk: chunk})
+					out.Tx = append(out.Tx, plan.Tx{
+						Phase: int32(phase),
+						Slot:  int32(slots) + int32(step),
+						From:  edges[l].From,
+						To:    edges[l].To,
+						Src:   f.src,
+						Dst:   f.dst,
+						Chunk: chunk,
+					})
 				}
 			}
+
 			slots += int64(maxHops)
 		}
+
 		flows = slices.DeleteFunc(flows, func(f flow) bool { return f.chunks <= chunk+1 })
 	}
 
@@ -101,6 +112,7 @@ func (s *roundSchedule) listPaths(w *pack.Paths, flows []flow, flowOf *[]int32) 
 			} else {
 				w.Link = append(w.Link, w.Link[f.pathStart:f.pathEnd]...)
 			}
+
 			w.Start = append(w.Start, int32(len(w.Link)))
 			if flowOf != nil {
 				*flowOf = append(*flowOf, i)
@@ -109,6 +121,7 @@ func (s *roundSchedule) listPaths(w *pack.Paths, flows []flow, flowOf *[]int32) 
 				kept = append(kept, i)
 			}
 		}
+
 		remaining = kept
 	}
 }

@@ -46,6 +46,7 @@ func newContractionChain(base *roundSchedule, stop halt.When) *contractionChain 
 		}
 		c.current = s
 	}
+
 	return c
 }
 
@@ -61,11 +62,14 @@ func newRoundSchedule(n, k int, offsets []int32, edges scaleup.Topology) *roundS
 	for u := range int32(n) {
 		for v := range int32(n) {
 			if u != v && (offsets == nil || u == 0) {
-				s.src, s.dst = append(s.src, u), append(s.dst, v)
+				s.src = append(s.src, u)
+				s.dst = append(s.dst, v)
 			}
 		}
 	}
-	s.round, s.hops = make([]int32, len(s.src)), make([]int32, len(s.src))
+
+	s.round = make([]int32, len(s.src))
+	s.hops = make([]int32, len(s.src))
 	return s
 }
 
@@ -79,6 +83,7 @@ func (c *contractionChain) addPacker() {
 		p = newRoundPacker(s.n, nil, s.edges[len(c.packers)], c.stop)
 	}
 	c.packers = append(c.packers, p)
+
 	for u := range c.minHops {
 		if h := p.hopsTo(s.dst[u])[s.src[u]]; h >= 0 {
 			c.minHops[u] = min(c.minHops[u], h)
@@ -93,11 +98,17 @@ func (c *contractionChain) packAll() *roundSchedule {
 	s := *c.current
 	m := len(s.src)
 	s.stride = int(max(1, slices.Max(c.minHops)))
-	_, order := csr.Sort(numbers.Below(int32(m)), s.stride+1, func(u int32) int32 { return c.minHops[u] })
-	s.round, s.hops, s.paths, s.rounds = make([]int32, m), make([]int32, m), make([]int32, m*s.stride), nil
+	_, order := csr.Sort(numbers.Below(int32(m)), s.stride+1, func(u int32) int32 {
+		return c.minHops[u]
+	})
+	s.round = make([]int32, m)
+	s.hops = make([]int32, m)
+	s.paths = make([]int32, m*s.stride)
+	s.rounds = nil
 	for _, p := range c.packers {
 		p.reset()
 	}
+
 	for _, u := range order {
 		c.stop.Check()
 		h := int(c.minHops[u])
@@ -116,6 +127,7 @@ func (c *contractionChain) packAll() *roundSchedule {
 				break
 			}
 		}
+
 		if round < 0 {
 			packer.openRound(int32(len(s.rounds)))
 			s.rounds = append(s.rounds, roundInfo{phase: phase})
@@ -138,7 +150,8 @@ func (c *contractionChain) packAll() *roundSchedule {
 // rounds, optionally packs all paths again, and keeps the schedule with the lowest number
 // of slots, the first of equals. It returns false if all flows take one hop already.
 func (c *contractionChain) addTopology() bool {
-	current, minHops := c.current, slices.Clone(c.minHops)
+	current := c.current
+	minHops := slices.Clone(c.minHops)
 	var best *contractionChain
 	for tie := range maxTies {
 		if tie > 0 && c.work > maxTieWork {
@@ -153,6 +166,7 @@ func (c *contractionChain) addTopology() bool {
 		s.normaliseRounds()
 		trial := &contractionChain{current: s, packers: slices.Clip(c.packers),
 			minHops: slices.Clone(minHops), stop: c.stop}
+
 		if c.work <= maxPackWork {
 			trial.addPacker()
 			if repacked := trial.packAll(); repacked.slots() < s.slots() {
@@ -160,6 +174,7 @@ func (c *contractionChain) addTopology() bool {
 				trial.current = repacked
 			}
 		}
+
 		c.work += trial.work
 		if best == nil || trial.current.slots() < best.current.slots() {
 			best = trial

@@ -26,9 +26,11 @@ func (s *roundSchedule) contractLongestRound(tie int) *roundSchedule {
 	// the front.
 	rank := numbers.Below(int32(len(s.rounds)))
 	slices.SortStableFunc(rank, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(s.rounds[b].hops, s.rounds[a].hops), cmp.Compare(numPaths[b], numPaths[a]))
+		return cmp.Or(cmp.Compare(s.rounds[b].hops, s.rounds[a].hops),
+			cmp.Compare(numPaths[b], numPaths[a]))
 	})
-	if tie >= len(rank) || s.rounds[rank[tie]].hops < s.rounds[rank[0]].hops || s.rounds[rank[0]].hops < 2 {
+	if tie >= len(rank) || s.rounds[rank[tie]].hops < s.rounds[rank[0]].hops ||
+		s.rounds[rank[0]].hops < 2 {
 		return nil
 	}
 	first := rank[tie]
@@ -56,8 +58,10 @@ func (s *roundSchedule) contractLongestRound(tie int) *roundSchedule {
 	c.origin = s.baseName() + ", contraction"
 	number := int32(len(c.rounds))
 	c.rounds = append(c.rounds, roundInfo{phase: int32(s.numPhases()), hops: 1})
-	out, in := make([]int32, s.n), make([]int32, s.n)
+	out := make([]int32, s.n)
+	in := make([]int32, s.n)
 	var offsets []int32
+
 	var edges scaleup.Topology
 	for _, u := range order {
 		v, w := s.src[u], s.dst[u]
@@ -66,6 +70,7 @@ func (s *roundSchedule) contractLongestRound(tie int) *roundSchedule {
 		}
 		out[v]++
 		in[w]++
+
 		link := int32(len(edges))
 		if s.isCirculant() {
 			link = int32(len(offsets))
@@ -73,6 +78,7 @@ func (s *roundSchedule) contractLongestRound(tie int) *roundSchedule {
 		} else {
 			edges = append(edges, scaleup.Edge{From: v, To: w})
 		}
+
 		c.round[u], c.hops[u], c.paths[int(u)*c.stride] = number, 1, link
 	}
 
@@ -135,6 +141,7 @@ func (s *roundSchedule) mergeRounds(stop halt.When) {
 		return cmp.Or(cmp.Compare(s.rounds[a].phase, s.rounds[b].phase),
 			cmp.Compare(s.rounds[b].hops, s.rounds[a].hops))
 	})
+
 	for i, b := range order {
 		stop.Check()
 		for j := i - 1; j >= 0 && s.rounds[order[j]].phase == s.rounds[b].phase; j-- {

@@ -44,7 +44,8 @@ func (s *roundSchedule) flowGroups() *flowGroups {
 		if int32(i)%maxHops == maxHops-s.rounds[int32(i)/maxHops].hops && len(g.endsRound) > 0 {
 			g.endsRound[len(g.endsRound)-1] = true
 		}
-		g.hops, g.endsRound = append(g.hops, maxHops-int32(i)%maxHops), append(g.endsRound, false)
+		g.hops = append(g.hops, maxHops-int32(i)%maxHops)
+		g.endsRound = append(g.endsRound, false)
 	}
 
 	g.endsRound[len(g.endsRound)-1] = true
@@ -76,6 +77,7 @@ func (g *flowGroups) slotsOf(maxChunks []int64) int64 {
 			above = 0
 		}
 	}
+
 	return sum
 }
 
@@ -91,6 +93,7 @@ func (g *flowGroups) slots(n int, chunks, label []int32) int64 {
 			}
 		}
 	}
+
 	return g.slotsOf(maxChunks)
 }
 
@@ -130,12 +133,14 @@ func (s *roundSchedule) flowsByPhase(chunks, label []int32) [][]flow {
 	for i := range list {
 		list[i] = flows[start[i]:start[i]:start[i+1]]
 	}
+
 	for a := range n {
 		for b := range n {
 			if c := chunks[a*n+b]; c > 0 {
 				u := s.unit(int(node[a]), int(node[b]))
 				phase := s.rounds[s.round[u]].phase
-				list[phase] = append(list[phase], flow{int32(u), node[a], int32(a), int32(b), c, 0, 0})
+				list[phase] = append(list[phase],
+					flow{int32(u), node[a], int32(a), int32(b), c, 0, 0})
 			}
 		}
 	}
@@ -158,6 +163,7 @@ func (s *roundSchedule) loads(chunks, label []int32, chunksPerFlow int32) (cross
 		// what one source sends over this offset.
 		sources = 1
 	}
+
 	var links []int32
 	for i := range sources {
 		for j := range s.n {
@@ -172,6 +178,7 @@ func (s *roundSchedule) loads(chunks, label []int32, chunksPerFlow int32) (cross
 			phase := int(s.rounds[s.round[u]].phase)
 			links = s.appendLinks(links[:0], u, int32(i))
 			crossings += c * int64(len(links))
+
 			for _, l := range links {
 				if sources == 1 {
 					l %= int32(len(s.offsets[phase]))

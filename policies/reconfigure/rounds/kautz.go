@@ -46,12 +46,15 @@ func listKautzPaths(n, k int, all bool, stop halt.When) *kautzListing {
 		for range h {
 			count *= k
 		}
+
 		for i := range count {
 			if i&(1<<10-1) == 0 {
 				stop.Check()
 			}
+
 			// Path i of h hops: the digits of i are its source and its choices of links.
-			node, rest := int32(i/(count/n)), count/n
+			node := int32(i / (count / n))
+			rest := count / n
 			source := node
 			for step := range path {
 				rest /= k
@@ -63,6 +66,7 @@ func listKautzPaths(n, k int, all bool, stop halt.When) *kautzListing {
 				*hops = int32(h)
 				missing--
 			}
+
 			round := -1
 			for w := 0; round < 0; w++ {
 				if w == words {
@@ -72,6 +76,7 @@ func listKautzPaths(n, k int, all bool, stop halt.When) *kautzListing {
 					}
 					used, words = wide, 2*words
 				}
+
 				occupied := uint64(0)
 				for step, e := range path {
 					occupied |= used[(step*n*k+int(e))*words+w]
@@ -80,6 +85,7 @@ func listKautzPaths(n, k int, all bool, stop halt.When) *kautzListing {
 					round = w*64 + bits.TrailingZeros64(^occupied)
 				}
 			}
+
 			for step, e := range path {
 				used[(step*n*k+int(e))*words+round/64] |= 1 << (round % 64)
 			}
@@ -89,7 +95,8 @@ func listKautzPaths(n, k int, all bool, stop halt.When) *kautzListing {
 			if !all && (node == source || *hops < int32(h)) {
 				continue
 			}
-			l.paths = append(l.paths, kautzPath{first + int32(round), int32(h), int32(len(l.links))})
+			l.paths = append(l.paths, kautzPath{first + int32(round), int32(h),
+				int32(len(l.links))})
 			l.links = append(l.links, path...)
 		}
 	}
@@ -110,11 +117,14 @@ func kautzBase(n, k int, seed uint64, stop halt.When) *roundSchedule {
 	}
 	s.stride = int(l.rounds[len(l.rounds)-1].hops)
 	s.paths = make([]int32, len(s.src)*s.stride)
+
 	ties := make([]int32, len(s.src))
 	for _, p := range l.paths {
 		links := l.links[p.firstLink : p.firstLink+p.hops]
-		from, to := l.edges[links[0]].From, l.edges[links[p.hops-1]].To
+		from := l.edges[links[0]].From
+		to := l.edges[links[p.hops-1]].To
 		u := unit[int(from)*n+int(to)]
+
 		// Reservoir sampling: each of the paths is selected with equal probability.
 		if ties[u]++; ties[u] > 1 && draws.IntN(int(ties[u])) > 0 {
 			continue

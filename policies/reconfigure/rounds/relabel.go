@@ -41,7 +41,13 @@ type relabeller struct {
 
 // newRelabeller returns a relabeller for an n x n demand, without labels.
 func newRelabeller(n int, chunks []int32) *relabeller {
-	r := &relabeller{n: n, chunks: chunks, label: numbers.Below(int32(n)), exchanges: graph.Exchanges{N: n}}
+	r := &relabeller{
+		n:         n,
+		chunks:    chunks,
+		label:     numbers.Below(int32(n)),
+		exchanges: graph.Exchanges{N: n},
+	}
+
 	values := slices.Clone(chunks)
 	slices.Sort(values)
 	values = slices.Compact(values)
@@ -91,8 +97,9 @@ func (r *relabeller) improve(g *flowGroups, swaps int) []int32 {
 func (r *relabeller) setGroups(g *flowGroups) {
 	r.groups = g
 	r.flowCount = make([]int32, len(g.hops)*len(r.levelChunks))
-	r.topLevel, r.topChunks, r.isTouched = make([]int32, len(g.hops)), make([]int64, len(g.hops)),
-		make([]bool, len(g.hops))
+	r.topLevel = make([]int32, len(g.hops))
+	r.topChunks = make([]int64, len(g.hops))
+	r.isTouched = make([]bool, len(g.hops))
 	for i := range r.n {
 		for j := range r.n {
 			if group := g.groupOf[i*r.n+j]; group >= 0 {
@@ -115,7 +122,10 @@ func (r *relabeller) swap(a, b int) {
 			continue
 		}
 		z := int(r.label[j])
-		xz, yz, zx, zy := level[x*n+z], level[y*n+z], level[z*n+x], level[z*n+y]
+		xz := level[x*n+z]
+		yz := level[y*n+z]
+		zx := level[z*n+x]
+		zy := level[z*n+y]
 		if xz != yz {
 			r.moveFlow(of[a*n+j], xz, yz)
 			r.moveFlow(of[b*n+j], yz, xz)

@@ -61,6 +61,7 @@ func newRoundPacker(n int, offsets []int32, edges scaleup.Topology, stop halt.Wh
 			}
 			p.start[w+1] = int32(len(p.head))
 		}
+
 		from := plan.Reach(n, generators)
 		for i := range 2 * n { // w to v is as far as 0 to v-w
 			p.hopsTable = append(p.hopsTable, from[(2*n-i)%n])
@@ -74,7 +75,8 @@ func newRoundPacker(n int, offsets []int32, edges scaleup.Topology, stop halt.Wh
 		p.hopsTable = pack.Shortest(edges, n, stop).HopsTo
 	}
 
-	p.reached, p.stamp = make([]uint64, n), make([]int32, n)
+	p.reached = make([]uint64, n)
+	p.stamp = make([]int32, n)
 	return p
 }
 
@@ -103,6 +105,7 @@ func (p *roundPacker) openRound(number int32) int {
 		p.used, p.words = wide, 2*p.words
 		p.reached = make([]uint64, p.n*p.words)
 	}
+
 	p.roundNumber = append(p.roundNumber, number)
 	p.numRounds++
 	return p.numRounds - 1
@@ -150,6 +153,7 @@ func (p *roundPacker) findRound(u, v int32, h int, path []int32) int {
 				}
 			}
 		}
+
 		end = len(queue)
 	}
 
@@ -194,6 +198,7 @@ func (p *roundPacker) predecessor(x int32, step int, hops []int32, h, word int, 
 			}
 		}
 	}
+
 	return -1, -1
 }
 

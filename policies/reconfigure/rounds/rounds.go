@@ -68,6 +68,7 @@ func (o *Options) check(k int) error {
 		return fmt.Errorf("%w: base %q at degree 1, where it is not connected; want %q", ErrOptions,
 			GenKautz, Circulant)
 	}
+
 	return nil
 }
 
@@ -99,11 +100,16 @@ func Candidates(p *plan.Problem, o Options) ([]plan.Candidate, error) {
 
 // candidate returns the schedule as a candidate, which writes the plan when it is built.
 func (m candidateSchedule) candidate(p *plan.Problem) plan.Candidate {
-	return plan.Candidate{Origin: m.origin, Reconfigurations: m.topologies, Slots: m.slots, Waits: m.isByIndex,
+	return plan.Candidate{
+		Origin:           m.origin,
+		Reconfigurations: m.topologies,
+		Slots:            m.slots,
+		Waits:            m.isByIndex,
 		Build: func(_ int64, stop halt.When) (out *plan.Plan, err error) {
 			defer halt.Caught(&err)
 			return m.buildPlan(p, stop)
-		}}
+		},
+	}
 }
 
 // allSchedules returns the best schedule of the chunks for each number of topologies.
@@ -158,6 +164,7 @@ func frontier(list []candidateSchedule) []candidateSchedule {
 			result = append(result, m)
 		}
 	}
+
 	return result
 }
 
@@ -190,6 +197,7 @@ func (e *scheduleEvaluator) evaluateShifts() []candidateSchedule {
 			}
 			return s.schedule()
 		}
+
 		if e.chunksPerFlow > 0 && e.options.Schedule != ByIndex {
 			// No link is ever idle, so no schedule is faster on these paths.
 			if s *= int64(e.chunksPerFlow); s < e.options.slotLimit(d) {
@@ -198,6 +206,7 @@ func (e *scheduleEvaluator) evaluateShifts() []candidateSchedule {
 			}
 			continue
 		}
+
 		s := rebuild()
 		if m := e.best(s, e.labels(s, n-1), e.options.slotLimit(d)); m.slots < e.options.slotLimit(d) {
 			m.topologies, m.rebuild = d, rebuild
@@ -223,16 +232,21 @@ func (e *scheduleEvaluator) evaluateChain(base string, other []candidateSchedule
 		e.options.Stop.Check()
 		s := c.current
 		limit := e.options.slotLimit(d)
-		if i, ok := slices.BinarySearchFunc(other, d, func(m candidateSchedule, d int) int { return m.topologies - d }); ok || i > 0 && i == len(other) {
+		if i, ok := slices.BinarySearchFunc(other, d, func(m candidateSchedule, d int) int {
+			return m.topologies - d
+		}); ok || i > 0 && i == len(other) {
 			limit = min(limit, other[min(i, len(other)-1)].slots)
 		}
+
 		if m := e.best(s, e.labels(s, (n-2)/k+1), limit); m.slots < limit {
-			m.topologies, m.rebuild = d, func() *roundSchedule { return s }
+			m.topologies = d
+			m.rebuild = func() *roundSchedule { return s }
 			list = append(list, m)
 			failures = 0
 		} else if second {
 			failures++
 		}
+
 		if !c.addTopology() {
 			break
 		}
@@ -290,8 +304,13 @@ func (e *scheduleEvaluator) best(s *roundSchedule, label []int32, limit int64) c
 // slots.
 func (e *scheduleEvaluator) tryLabel(m *candidateSchedule, s *roundSchedule, label []int32, byRound int64, suffix string) {
 	if e.options.Schedule != ByIndex && byRound < m.slots {
-		*m = candidateSchedule{slots: byRound, label: label, origin: "paper, " + s.origin + suffix + ", rounds"}
+		*m = candidateSchedule{
+			slots:  byRound,
+			label:  label,
+			origin: "paper, " + s.origin + suffix + ", rounds",
+		}
 	}
+
 	if e.options.Schedule == ByRound {
 		return
 	}

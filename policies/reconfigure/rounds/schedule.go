@@ -42,8 +42,11 @@ func (s *roundSchedule) numPhases() int { return max(len(s.offsets), len(s.edges
 // clone returns a copy whose rounds and paths can be changed.
 func (s *roundSchedule) clone() *roundSchedule {
 	c := *s
-	c.offsets, c.edges = slices.Clone(s.offsets), slices.Clone(s.edges)
-	c.round, c.hops, c.paths = slices.Clone(s.round), slices.Clone(s.hops), slices.Clone(s.paths)
+	c.offsets = slices.Clone(s.offsets)
+	c.edges = slices.Clone(s.edges)
+	c.round = slices.Clone(s.round)
+	c.hops = slices.Clone(s.hops)
+	c.paths = slices.Clone(s.paths)
 	c.rounds = slices.Clone(s.rounds)
 	return &c
 }
@@ -74,6 +77,7 @@ func (s *roundSchedule) normaliseRounds() {
 	for u, r := range s.round {
 		s.rounds[r].hops = max(s.rounds[r].hops, s.hops[u])
 	}
+
 	order := make([]int32, 0, len(s.rounds))
 	for i, r := range s.rounds {
 		if r.hops > 0 {
@@ -84,7 +88,8 @@ func (s *roundSchedule) normaliseRounds() {
 		return cmp.Or(cmp.Compare(s.rounds[a].phase, s.rounds[b].phase),
 			cmp.Compare(s.rounds[a].hops, s.rounds[b].hops))
 	})
-	newIndex, kept := make([]int32, len(s.rounds)), make([]roundInfo, len(order))
+	newIndex := make([]int32, len(s.rounds))
+	kept := make([]roundInfo, len(order))
 	for i, r := range order {
 		newIndex[r], kept[i] = int32(i), s.rounds[r]
 	}
@@ -122,7 +127,10 @@ func (s *roundSchedule) appendLinks(links []int32, u int, src int32) []int32 {
 		return append(links, s.path(u)...)
 	}
 	off := s.offsets[phase]
-	node, n, deg := src, int32(s.n), int32(len(off))
+	node := src
+	n := int32(s.n)
+
+	deg := int32(len(off))
 	for i := range int(s.hops[u]) {
 		o := int32(0)
 		if s.paths != nil {
@@ -133,5 +141,6 @@ func (s *roundSchedule) appendLinks(links []int32, u int, src int32) []int32 {
 			node -= n
 		}
 	}
+
 	return links
 }

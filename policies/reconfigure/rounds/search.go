@@ -52,6 +52,7 @@ func NewSearch(p *plan.Problem, o Options) (*Search, error) {
 	s.evaluator = scheduleEvaluator{problem: p, options: o, identity: numbers.Below(int32(p.GPUs))}
 	s.evaluator.scheduler.Stop = o.Stop
 	s.evaluator.chunksPerFlow, _ = p.Uniform()
+
 	switch {
 	case p.Degree == 1:
 		all := newShiftSequence(p.GPUs)
@@ -65,6 +66,7 @@ func NewSearch(p *plan.Problem, o Options) (*Search, error) {
 			}
 			return all.schedule()
 		}}}
+
 	default:
 		for _, base := range baseNames(o) {
 			b := baseSearch{maxTopologies: p.GPUs}
@@ -80,6 +82,7 @@ func NewSearch(p *plan.Problem, o Options) (*Search, error) {
 				}
 				return c.current
 			}
+
 			s.bases = append(s.bases, b)
 		}
 	}
@@ -108,10 +111,12 @@ func (s *Search) At(d int, limit int64, stop halt.When) (_ *plan.Candidate, err 
 			continue
 		}
 		s.evaluator.simulatedWork = 0
-		if m := s.evaluator.best(b.schedules[d-1], b.labels[d-1], best.slots); m.slots < best.slots {
+		if m := s.evaluator.best(b.schedules[d-1], b.labels[d-1],
+			best.slots); m.slots < best.slots {
 			made := b.schedules[d-1]
 			best = m
-			best.topologies, best.rebuild = d, func() *roundSchedule { return made }
+			best.topologies = d
+			best.rebuild = func() *roundSchedule { return made }
 		}
 	}
 
@@ -126,7 +131,8 @@ func (s *Search) At(d int, limit int64, stop halt.When) (_ *plan.Candidate, err 
 
 // buildSchedules builds the schedules of a base with up to d topologies.
 func (s *Search) buildSchedules(b *baseSearch, d int) {
-	n, k := s.evaluator.problem.GPUs, s.evaluator.problem.Degree
+	n := s.evaluator.problem.GPUs
+	k := s.evaluator.problem.Degree
 	for len(b.schedules) < min(d, b.maxTopologies) && b.nextSchedule != nil {
 		s.evaluator.options.Stop.Check()
 		next := b.nextSchedule()
@@ -135,7 +141,8 @@ func (s *Search) buildSchedules(b *baseSearch, d int) {
 			return
 		}
 		s.evaluator.relabeller = b.relabeller
-		b.schedules, b.labels = append(b.schedules, next), append(b.labels, s.evaluator.labels(next, (n-2)/k+1))
+		b.schedules, b.labels = append(b.schedules, next), append(b.labels,
+			s.evaluator.labels(next, (n-2)/k+1))
 		b.relabeller = s.evaluator.relabeller
 	}
 }

@@ -28,7 +28,14 @@ func DrawRegular(t *rapid.T, n, k int) scaleup.Topology {
 func Draw(t *rapid.T) *plan.Plan {
 	n := rapid.IntRange(2, 7).Draw(t, "n")
 	k := rapid.IntRange(1, min(3, n-1)).Draw(t, "k")
-	p := &plan.Plan{Name: "drawn", GPUs: n, Degree: k, Relay: rapid.Bool().Draw(t, "relay"), Chunks: make([]int32, n*n)}
+	p := &plan.Plan{
+		Name:   "drawn",
+		GPUs:   n,
+		Degree: k,
+		Relay:  rapid.Bool().Draw(t, "relay"),
+		Chunks: make([]int32, n*n),
+	}
+
 	d := rapid.IntRange(1, 3).Draw(t, "d")
 	for range d - 1 {
 		p.Topologies = append(p.Topologies, DrawRegular(t, n, k))
@@ -43,6 +50,7 @@ func Draw(t *rapid.T) *plan.Plan {
 			z.drawPath(int32(f/n), int32(f%n), c)
 		}
 	}
+
 	for i := range p.Topologies {
 		p.Slots = append(p.Slots, z.sendPhase(int32(i)))
 	}
@@ -80,20 +88,25 @@ func (z *planDrawer) drawPath(src, dst, chunk int32) {
 				break
 			}
 			e := rapid.SampledFrom(edges[start[position]:start[position+1]]).Draw(z.t, "edge")
-			trial.phase, trial.edge = append(trial.phase, i), append(trial.edge, e)
+			trial.phase = append(trial.phase, i)
+			trial.edge = append(trial.edge, e)
 			position = z.plan.Topologies[i][e].To
 		}
+
 		if !z.plan.Relay && position != dst { // without relaying it must not rest on its way
 			position = phaseStart
 			continue
 		}
 		w = trial
 	}
+
 	for position != dst { // on the ring, whose edges are the last ones
 		e := int32(len(z.plan.Topologies[last])-z.plan.GPUs) + position
-		w.phase, w.edge = append(w.phase, last), append(w.edge, e)
+		w.phase = append(w.phase, last)
+		w.edge = append(w.edge, e)
 		position = z.plan.Topologies[last][e].To
 	}
+
 	z.chunks = append(z.chunks, w)
 }
 
@@ -108,6 +121,7 @@ func (z *planDrawer) sendPhase(i int32) int32 {
 			turn := rapid.IntRange(0, len(order)-1).Draw(z.t, "turn")
 			order = append(order[turn:], order[:turn]...)
 		}
+
 		for _, c := range order {
 			w := &z.chunks[c]
 			if len(w.phase) == 0 || w.phase[0] != i {
@@ -117,10 +131,21 @@ func (z *planDrawer) sendPhase(i int32) int32 {
 			if e := w.edge[0]; !used[e] {
 				used[e] = true
 				edge := z.plan.Topologies[i][e]
-				z.plan.Tx = append(z.plan.Tx, plan.Tx{Phase: i, Slot: slot, From: edge.From, To: edge.To, Src: w.src, Dst: w.dst, Chunk: w.chunk})
-				w.phase, w.edge = w.phase[1:], w.edge[1:]
+				z.plan.Tx = append(z.plan.Tx, plan.Tx{
+					Phase: i,
+					Slot:  slot,
+					From:  edge.From,
+					To:    edge.To,
+					Src:   w.src,
+					Dst:   w.dst,
+					Chunk: w.chunk,
+				})
+
+				w.phase = w.phase[1:]
+				w.edge = w.edge[1:]
 			}
 		}
+
 		if !busy {
 			return slot
 		}
