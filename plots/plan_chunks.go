@@ -37,7 +37,7 @@ type slotRange struct{ phase, first, slots int }
 
 // Sizes in points, except maxLinkRows.
 const (
-	// maxLinkRows is the number of links above which only those of GPU 0 are drawn.
+	// maxLinkRows is the maximum number of links. Plans with more are drawn for GPU 0 only.
 	maxLinkRows = 24
 	// bandWidth is the width of a reconfiguration, for a label such as "→63".
 	bandWidth = 19
@@ -57,7 +57,7 @@ var (
 )
 
 // newChunkStrips lays out the transmissions of a plan. If all links would need too many tracks,
-// it draws only those of GPU 0, with higher tracks.
+// it draws only the links of GPU 0, with higher tracks.
 func newChunkStrips(p *planPicture) *chunkStrips {
 	r := &chunkStrips{planPicture: p, gpus: p.GPUs, row: 11}
 	for i := range p.Phases {
@@ -345,8 +345,8 @@ func (r *chunkStrips) addLegend(s *sheet.Sheet) {
 	s.AddLegend("reconfiguration", sheet.BoxSample(bandColor, 1))
 }
 
-// readingNote returns a note that explains how to read the strips. It mentions only what the
-// figure contains.
+// readingNote returns a note that explains how to read the strips. It mentions only parts that
+// are in the figure.
 func (r *chunkStrips) readingNote() string {
 	owner := "a GPU"
 	if r.onlyFirstGPU {

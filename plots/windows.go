@@ -87,8 +87,8 @@ func indexFigure(_ *result.Document, d *result.Detail, add addFigure) {
 	}
 	order := byEarliest(w)
 
-	// One panel has the intervals in which a transfer was active, the other one those that
-	// remain for the search after each kind of pruning.
+	// One panel has the intervals in which a transfer was active. The other one has the
+	// intervals that remain for the search after each kind of pruning.
 	active := []taskBars{{
 		color:  sheet.Vermillion,
 		height: 0.6,

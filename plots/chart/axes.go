@@ -66,7 +66,8 @@ func (v *view) newPanels() []*plot.Plot {
 	return out
 }
 
-// newSheet returns a sheet with the panels. what is the title unless the plot has its own.
+// newSheet returns a sheet with the panels. The title is the parameter what, unless the plot has
+// its own.
 func (v *view) newSheet(what string, panels []*plot.Plot, g panelGrid, xTitle, yTitle string) *sheet.Sheet {
 	s := &sheet.Sheet{Blocks: []sheet.Block{{
 		Plots:  panels,

@@ -82,8 +82,8 @@ func (v *view) bars() (*sheet.Sheet, error) {
 	return (&barChart{table: tab, v: v}).sheet(m, what+v.bySeries()), nil
 }
 
-// sheet lays out the bars of a table. The parameter what is the part of the title after the name
-// of the metric, such as " by policy".
+// sheet lays out the bars of a table. The title is the name of the metric followed by the
+// parameter what, such as " by policy".
 func (b *barChart) sheet(m measure, what string) *sheet.Sheet {
 	v := b.v
 

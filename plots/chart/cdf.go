@@ -97,7 +97,7 @@ func (c *lineChart) buildDistribution(m measure) error {
 			return
 		}
 
-		// n is the number of trials, of which some may have no sample.
+		// n is the number of trials. Trials that never end have no sample.
 		n := len(cell.Samples[m.name])
 		if p := cell.Metrics[result.TrialCount]; p > float64(n) && drawable(p) {
 			n = int(min(p, math.MaxInt32))

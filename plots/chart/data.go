@@ -225,7 +225,7 @@ func (v *view) tableOf(name string) (measure, *table, error) {
 }
 
 // reduce replaces the summary by its minimum or maximum if which is "min" or "max". Other values
-// of which leave it unchanged.
+// leave the summary unchanged.
 func (s *cellSummary) reduce(which string) {
 	switch which {
 	case "min":
@@ -346,7 +346,7 @@ func firstLine(s string) string {
 	return sheet.Plain(s)
 }
 
-// noteSpread adds a note that explains positions with several cells. what is the beginning of
+// noteSpread adds a note that explains positions with several cells. The parameter what begins
 // the sentence, such as "A bar is".
 func (v *view) noteSpread(t *table, what string) {
 	if t.maxPerCell < 2 {

@@ -63,8 +63,8 @@ func listed(names []string, word string) string {
 	return names[0]
 }
 
-// nearestName returns the known name of which name is most likely a misspelling, or "". It
-// compares name with whole names and with their last parts.
+// nearestName returns the known name that name most likely misspells, or "". It compares name
+// with whole names and with their last parts.
 func nearestName(name string, known []string) string {
 	forms := slices.Clone(known)
 	for _, k := range known {

@@ -28,7 +28,7 @@ type dimension struct {
 	categories []int
 	// position is indexed by label: its index in categories, or -1.
 	position []int
-	// parent is the dimension of which this one is a part (see findTwists); nil for others.
+	// parent is the whole dimension if this one is a part (see findTwists); nil for others.
 	parent *dimension
 	// indexOf returns the index of a cell in categories, or -1.
 	indexOf func(c *result.Cell) int

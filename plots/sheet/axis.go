@@ -227,7 +227,8 @@ func SetCategories(p *plot.Plot, labels []string, width vg.Length) {
 		numbers = numbers && err == nil
 	}
 
-	// Slant labels that do not fit, unless they are numbers, of which some can be omitted.
+	// Slant labels that do not fit. Numbers stay horizontal, because some of them can be
+	// omitted.
 	p.X.Tick.Color, p.X.Tick.Length = color.Transparent, 6
 	if widest > slot-minLabelGap && !numbers {
 		style.XAlign = draw.XRight
