@@ -9,8 +9,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// DecisionKey returns a key that is equal for scenarios with equal decisions and simulations. It is CellKey without
-// [workload.step], which only affects measures. It is "" if the scenario has no such table.
+// DecisionKey returns a key that is equal for scenarios with equal decisions and
+// simulations. It is CellKey without [workload.step], which only affects measures. It is ""
+// if the scenario has no such table.
 func (s *Scenario) DecisionKey() string {
 	if !s.usesRouters() {
 		return ""
@@ -20,8 +21,9 @@ func (s *Scenario) DecisionKey() string {
 	return one.CellKey()
 }
 
-// CellKey returns a hash, in hex, of everything that a result of one policy depends on: the scenario with its seed and
-// policy, and the version of the models. The name and the title of the scenario do not matter.
+// CellKey returns a hash, in hex, of everything that the result of one policy depends on:
+// the scenario with its seed and policy, and the version of the models. The name and the
+// title of the scenario do not matter.
 func (s *Scenario) CellKey() string {
 	one := *s
 	one.Name, one.Title = "", ""

@@ -13,7 +13,7 @@ import (
 	"sim/scenarios/schema"
 )
 
-// prepareGraph reads the links from their file.
+// prepareGraph reads the links of the graph from the file that fabric.file names.
 func prepareGraph(c *checker) {
 	const key = "fabric.file"
 	table := schema.Child(c.Root, "fabric")
@@ -24,32 +24,45 @@ func prepareGraph(c *checker) {
 		}
 		return
 	}
+
 	for _, other := range []string{"fabric.nodes", "fabric.edges", "fabric.names"} {
 		if c.Given(other) {
 			c.rejectf(key, "stands beside %s; keep one of the two", other)
 			return
 		}
 	}
+
 	data, fileName, err := c.readRelative(key, name)
 	if err != nil {
-		c.rejectf(key, "%s; name a readable file of up to %s MiB", err.Error(), strconv.Itoa(schema.MaxFileBytes>>20))
+		c.rejectf(key, "%s; name a readable file of up to %s MiB", err.Error(),
+			strconv.Itoa(schema.MaxFileBytes>>20))
 		return
 	}
+
 	undirected, _ := table["undirected"].(bool)
-	// links whose line gives no rate or latency take those of the fabric
+
+	// noRate marks links without a rate in the file. They get the rate and latency of the
+	// fabric.
 	const noRate = 1.0
-	g, err := graph.Read(bytes.NewReader(trimByteOrderMark(data)), fileName, graph.Options{Link: engine.Link{Rate: noRate}, Undirected: undirected})
+	g, err := graph.Read(
+		bytes.NewReader(trimByteOrderMark(data)), fileName,
+		graph.Options{Link: engine.Link{Rate: noRate}, Undirected: undirected},
+	)
 	if err != nil {
 		c.rejectLines(key, err, "see docs/tori.md")
 		return
 	}
+
 	l := &c.s.Fabric.Links
 	l.Nodes = int(g.Nodes)
+
+	// Names that are the numbers of the nodes are not stored.
 	for i, name := range g.Names {
 		if name != strconv.Itoa(i) {
 			l.Names = g.Names
 		}
 	}
+
 	for _, e := range g.Links {
 		row := []int{int(e.From), int(e.To), int(e.Rate), int(e.Latency)}
 		if e.Rate == noRate {
@@ -57,12 +70,16 @@ func prepareGraph(c *checker) {
 		}
 		l.Edges = append(l.Edges, row)
 	}
+
 	if len(data) > schema.MaxFileBytes/4 {
-		c.rejectf(key, "%s is too large to be kept with results; write at most %d MiB", fileName, schema.MaxFileBytes>>22)
+		c.rejectf(key,
+			"%s is too large to be kept with results; write at most %d MiB",
+			fileName, schema.MaxFileBytes>>22)
 	}
 }
 
-// generateGraph makes the links of the shape that fabric.generator names, if it names one, and reports whether it could.
+// generateGraph creates the links of the shape that fabric.generator names, if it names
+// one. It returns false if the shape is invalid.
 func generateGraph(c *checker) bool {
 	const key = "fabric.generator"
 	l := &c.s.Fabric.Links
@@ -70,80 +87,107 @@ func generateGraph(c *checker) bool {
 	if i < 0 {
 		return true
 	}
+
 	for _, other := range []string{"fabric.file", "fabric.edges", "fabric.switches.from"} {
 		if c.Given(other) {
 			c.rejectf(key, "stands beside %s; keep one of the two", other)
 			return false
 		}
 	}
+
 	shape, err := l.Generators[i].Shape(l.Nodes)
 	if err != nil {
 		problem, remedy, _ := strings.Cut(err.Error(), "; want ")
 		c.conflictf(key+" fabric.nodes", "%s; write %s", problem, remedy)
 		return false
 	}
+
 	l.Nodes = shape.Nodes
 	if shape.Endpoints < shape.Nodes {
 		l.Switches.From = shape.Endpoints
 	}
 	l.Edges = make([][]int, len(shape.Links))
+
+	// A link with a multiple of the fabric's rate gets its own rate.
 	for i, e := range shape.Links {
 		l.Edges[i] = []int{e.From, e.To}
 		if e.Times != 1 {
 			l.Edges[i] = append(l.Edges[i], int(math.Round(e.Times*float64(l.LinkRate))))
 		}
 	}
+
 	return true
 }
 
-// checkGraph holds the links of a graph against its nodes, and the rest as of a torus.
+// checkGraph checks the links of a graph against its nodes, and then the workload on them.
 func checkGraph(c *checker) {
 	const key = "fabric.edges"
 	l := &c.s.Fabric.Links
 	if !c.OK(key, "fabric.file", "fabric.nodes", "fabric.names", "fabric.generator") {
 		return
 	}
+
 	if !generateGraph(c) {
 		return
 	}
+
 	if len(l.Edges) == 0 {
-		c.conflictf(key, "is missing; write links [[0, 1], [1, 0]], name a file in fabric.file or a shape in fabric.generator")
+		c.conflictf(key,
+			"is missing; write links [[0, 1], [1, 0]], name a file in fabric.file or a shape in fabric.generator")
 		return
 	}
+
+	// Complete all links to four elements. An element of 0 stands for the rate or latency
+	// of the fabric.
 	minNodes := 0
 	for i, e := range l.Edges {
 		if len(e) < 2 || len(e) > 4 || slices.Min(e) < 0 || e[0] == e[1] {
-			c.conflictf(key, "link %d is %v; write [from, to], or [from, to, bits per second, picoseconds], between two nodes", i+1, e)
+			c.conflictf(key,
+				"link %d is %v; write [from, to], or [from, to, bits per second, picoseconds], between two nodes",
+				i+1, e)
 			return
 		}
+
 		l.Edges[i] = append(e, 0, 0)[:4]
 		minNodes = max(minNodes, e[0]+1, e[1]+1)
 	}
+
 	if l.Nodes == 0 {
 		l.Nodes = minNodes
 	}
 	if l.Nodes < minNodes {
-		c.conflictf("fabric.nodes", "%d nodes, and a link of node %d; write at least %d", l.Nodes, minNodes-1, minNodes)
+		c.conflictf("fabric.nodes",
+			"%d nodes, and a link of node %d; write at least %d",
+			l.Nodes, minNodes-1, minNodes)
 		return
 	}
+
 	if l.Nodes > graph.MaxNodes {
-		c.conflictf("fabric.nodes "+key, "%d nodes are too many; number them from 0, up to %d of them", l.Nodes, graph.MaxNodes)
+		c.conflictf("fabric.nodes "+key,
+			"%d nodes are too many; number them from 0, up to %d of them",
+			l.Nodes, graph.MaxNodes)
 		return
 	}
+
 	if n := len(l.Names); n != 0 && n != l.Nodes {
 		c.conflictf("fabric.names", "%d names for %d nodes; name every node", n, l.Nodes)
 		return
 	}
+
 	if l.Switches.From > l.Nodes {
-		c.conflictf("fabric.switches.from", "switches from node %d on, of %d nodes; write at most %d", l.Switches.From, l.Nodes, l.Nodes)
+		c.conflictf("fabric.switches.from",
+			"switches from node %d on, of %d nodes; write at most %d",
+			l.Switches.From, l.Nodes, l.Nodes)
 		return
 	}
+
 	if checkFlowCount(c, l.Endpoints()) {
 		checkLinks(c, l.Nodes, nil, torus.Faults{})
 	}
 }
 
-// checkElectrical holds the rest against the GPUs of a switched domain.
+// checkElectrical builds the links of a domain behind an electrical switch and checks the
+// workload on them.
 func checkElectrical(c *checker) {
 	l := &c.s.Fabric.Links
 	if !c.OK("fabric.gpus") {

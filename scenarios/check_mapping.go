@@ -9,11 +9,12 @@ import (
 	"sim/scenarios/schema"
 )
 
-// The keys that say where ranks are.
+// mappingKey, mappingsKey and endpointsKey are the keys for the positions of ranks.
 const mappingKey, mappingsKey, endpointsKey = "policy.mapping", "policy.mappings", "policy.endpoints"
 
-// normaliseMappings writes mappings that are tables of axes as texts, before the file is read, and notes whether any are
-// compared.
+// normaliseMappings replaces mappings that are written as tables of axes by texts, before
+// the keys are read. It also records the names of compared mappings, since they determine
+// the decision that the scenario compares.
 func (c *checker) normaliseMappings() {
 	policy := schema.Child(c.Root, "policy")
 	text := func(v any) any {
@@ -24,9 +25,11 @@ func (c *checker) normaliseMappings() {
 				break
 			}
 		}
+
 		if !ok || len(table) == 0 {
 			return v
 		}
+
 		return mapping.AxesText(axes)
 	}
 	if v, given := policy["mapping"]; given {
@@ -45,6 +48,7 @@ func (c *checker) normaliseMappings() {
 			list[i] = text(v)
 			note(list[i])
 		}
+
 		policy["mappings"] = list
 	case []map[string]any: // all are tables
 		var all []any
@@ -52,26 +56,37 @@ func (c *checker) normaliseMappings() {
 			all = append(all, text(v))
 			note(all[len(all)-1])
 		}
+
 		policy["mappings"] = all
 	}
+
 	if k := c.s.workload(); k != nil && k.hasMappings || c.describesJobs() {
 		c.s.Policy.Mapping.Mappings = names
 	}
 }
 
-// readMappings reads the mappings that are files; they go by the names of these without their directories.
+// readMappings reads the mappings that are files. Results name such a mapping by its file
+// name without the directory.
+//
+// A resolved scenario lists the endpoints of these files in policy.endpoints, and then no
+// file is read.
 func (c *checker) readMappings() {
 	k := &c.s.Policy.Mapping
 	if !c.s.canMapRanks() || !c.OK(mappingKey, mappingsKey, endpointsKey) {
 		return
 	}
+
 	files := k.FileNames()
 	if c.Given(endpointsKey) {
 		if len(k.Endpoints) != len(files) {
-			c.rejectf(endpointsKey, "%d rows for %d mappings that are files; write a row of endpoints for each", len(k.Endpoints), len(files))
+			c.rejectf(endpointsKey,
+				"%d rows for %d mappings that are files; write a row of endpoints for each",
+				len(k.Endpoints), len(files))
 		}
+
 		return
 	}
+
 	key := mappingKey
 	if len(k.Mappings) > 0 {
 		key = mappingsKey
@@ -79,24 +94,32 @@ func (c *checker) readMappings() {
 	for _, name := range files {
 		data, fileName, err := c.readRelative(key, name)
 		if err != nil {
-			c.rejectf(key, "%s is no order of dimensions, assigns no axes and is no file: %s; write one such as %s", schema.Quote(name), err.Error(), schema.Quote(mapping.Default))
+			c.rejectf(key,
+				"%s is no order of dimensions, assigns no axes and is no file: %s; write one such as %s",
+				schema.Quote(name), err.Error(), schema.Quote(mapping.Default))
 			continue
 		}
+
 		list, err := mapping.ReadFile(data, func(node string) (int, bool) {
 			i := slices.Index(c.s.Fabric.Names, node)
 			return i, i >= 0
 		})
 		if err != nil {
-			c.rejectf(key, "%s: %s; write a line for each rank, the number of its endpoint", fileName, err.Error())
+			c.rejectf(key,
+				"%s: %s; write a line for each rank, the number of its endpoint",
+				fileName, err.Error())
 			continue
 		}
+
 		k.Endpoints = append(k.Endpoints, list)
 	}
-	c.MarkGiven(endpointsKey) // it has what was read
+
+	c.MarkGiven(endpointsKey) // it now holds the content of the files
 	base := func(name string) string {
 		if slices.Contains(files, name) {
 			return filepath.Base(name)
 		}
+
 		return name
 	}
 	if k.Mapping != "" {
@@ -112,7 +135,8 @@ func (c *checker) readMappings() {
 	}
 }
 
-// checkMappings rejects a comparison of mappings under several policies of the fabric's decision.
+// checkMappings rejects scenarios that would compare several mappings and several policies
+// of the fabric at once.
 func (c *checker) checkMappings() {
 	k := &c.s.Policy.Mapping
 	if c.Given(mappingKey) && len(k.Mappings) > 0 {
@@ -122,9 +146,11 @@ func (c *checker) checkMappings() {
 	if !c.s.canMapRanks() || len(k.Mappings) == 0 {
 		return
 	}
+
 	key := "policy." + next.policyKey
 	if listed := *next.list(&c.s.Policy); len(listed) > 1 && c.OK(key) {
-		c.conflictf(key+" policy."+d.policyKey, strconv.Itoa(len(listed))+" %s and %d %s would be compared; list one of the %s, or give one of the %s",
+		c.conflictf(key+" policy."+d.policyKey,
+			strconv.Itoa(len(listed))+" %s and %d %s would be compared; list one of the %s, or give one of the %s",
 			next.policyKey, len(*d.list(&c.s.Policy)), d.policyKey, next.policyKey, d.policyKey)
 	}
 }

@@ -18,20 +18,23 @@ import (
 	"sim/workloads/training"
 )
 
-// maxMapped bounds the pods that the maps of heterogeneous replicas list together, maxFixedPods the rows of a topology
-// written by hand.
+// Limits of lists that scenarios store.
 const (
+	// maxMappedPods limits the total length of the pod maps of heterogeneous replicas.
 	maxMappedPods = 300_000
-	maxFixedPods  = 512
+	// maxFixedPods limits the rows of a topology in policy.fixed.circuits.
+	maxFixedPods = 512
 )
 
-// podShapeKeys are the keys that decide how stages fill pods.
+// podShapeKeys are the keys that determine how stages fill pods.
 var podShapeKeys = []string{
-	"workload.model", "workload.architecture.experts", "workload.tp", "workload.cp", "workload.pp", "workload.ep", "workload.etp", "workload.gpus",
+	"workload.model", "workload.architecture.experts", "workload.tp", "workload.cp", "workload.pp",
+	"workload.ep", "workload.etp", "workload.gpus",
 	"fabric.gpus_per_pod_per_replica",
 }
 
-// checkOCSPods holds the pods against the workload, and the policies against both.
+// checkOCSPods checks pods against the workload, and the policies against both. Work other
+// than training is checked by form.checkOnPods.
 func checkOCSPods(c *checker) {
 	checkPortTolerance(c)
 	traffic := c.s.isPodTraffic()
@@ -40,22 +43,31 @@ func checkOCSPods(c *checker) {
 		return
 	case !c.OK("workload.kind"):
 		if key := "fabric.gpus_per_pod_per_replica"; !traffic && !c.Given(key) {
-			c.rejectf(key, "is missing; write gpus_per_pod_per_replica = N: GPUs that one replica has in a pod")
+			c.rejectf(key,
+				"is missing; write gpus_per_pod_per_replica = N: GPUs that one replica has in a pod")
 		}
 	case traffic && c.job != nil:
-		c.conflictf("workload.kind", `several jobs are training, and this one is %s; set workload.kind = "training", or describe one job, without [[job]]`, schema.Quote(w.name))
+		c.conflictf("workload.kind",
+			`several jobs are training, and this one is %s; set workload.kind = "training", or describe one job, without [[job]]`,
+			schema.Quote(w.name))
 		return
 	}
+
 	checkSearch(c)
 	checkReconfiguration(c)
 	if traffic {
 		workloadForm(c.s).checkOnPods(c)
 		return
 	}
+
 	checkPortLending(c)
-	if !c.OK(podShapeKeys...) || c.s.isStagedTrace() && c.s.Workload.Measured == nil { // whose files are at fault
+	if !c.OK(podShapeKeys...) ||
+		c.s.isStagedTrace() && c.s.Workload.Measured == nil { // the trace files are at fault
 		return
 	}
+
+	// Stages fill pods evenly: a pod holds whole stages, or, if the collective calls of a
+	// stage are in the task graph, a stage holds whole pods.
 	f, t := &c.s.Fabric, &c.s.Workload.Spec
 	stage := t.StageGPUs()
 	const perPod = "fabric.gpus_per_pod_per_replica"
@@ -63,17 +75,26 @@ func checkOCSPods(c *checker) {
 	switch full := t.PP * stage; {
 	case c.s.hasCallsInGraph() && f.GPUsPerPodPerReplica < stage && stage%f.GPUsPerPodPerReplica != 0:
 		c.conflictf(perPod+" workload.tp workload.cp workload.ep workload.etp",
-			"a stage of %d GPUs is not a multiple of a pod of %d GPUs; make it a divisor or a multiple of %d", stage, f.GPUsPerPodPerReplica, stage)
+			"a stage of %d GPUs is not a multiple of a pod of %d GPUs; make it a divisor or a multiple of %d",
+			stage, f.GPUsPerPodPerReplica, stage)
 	case f.GPUsPerPodPerReplica%stage != 0 && !(c.s.hasCallsInGraph() && f.GPUsPerPodPerReplica < stage):
 		c.conflictf(perPod+" workload.tp workload.cp workload.ep workload.etp",
-			"a pod of %d GPUs is not a multiple of a stage of %d GPUs; make it a multiple of %d", f.GPUsPerPodPerReplica, stage, stage)
+			"a pod of %d GPUs is not a multiple of a stage of %d GPUs; make it a multiple of %d",
+			f.GPUsPerPodPerReplica, stage, stage)
 	case full%f.GPUsPerPodPerReplica != 0:
 		c.Clash(parallel,
-			fmt.Sprintf("pp does not divide into pods: %d stages of %d GPUs do not fill pods of %d GPUs", t.PP, stage, f.GPUsPerPodPerReplica),
-			fmt.Sprintf("make pp a multiple of %d, or change gpus_per_pod_per_replica", f.GPUsPerPodPerReplica/stage))
+			fmt.Sprintf(
+				"pp does not divide into pods: %d stages of %d GPUs do not fill pods of %d GPUs",
+				t.PP, stage, f.GPUsPerPodPerReplica,
+			),
+			fmt.Sprintf(
+				"make pp a multiple of %d, or change gpus_per_pod_per_replica",
+				f.GPUsPerPodPerReplica/stage,
+			))
 	case t.GPUs%full != 0: // reported by checkTraining
 	case full == f.GPUsPerPodPerReplica && t.Replicas() == 1:
-		c.conflictf(perPod+" workload.gpus workload.pp", "no traffic crosses pods: the only replica fits in one pod; lower gpus_per_pod_per_replica, or raise gpus")
+		c.conflictf(perPod+" workload.gpus workload.pp",
+			"no traffic crosses pods: the only replica fits in one pod; lower gpus_per_pod_per_replica, or raise gpus")
 	default:
 		checkTaskCount(c)
 		checkReplicas(c)
@@ -82,31 +103,38 @@ func checkOCSPods(c *checker) {
 		} else {
 			checkPorts(c)
 		}
+
 		checkFixedCircuits(c, "activations", c.s.neighbourPodPairs())
 		checkPodMappings(c)
 		checkPodLevel(c)
 	}
 }
 
-// checkPodCalls holds the collective calls of a step against the pods, whose ports must join all that exchange data.
+// checkPodCalls checks the collective calls of a training step against the ports of pods:
+// each pod needs a port per pod with which one of its GPUs exchanges data.
 func checkPodCalls(c *checker) {
 	if !c.s.hasCallsInGraph() || c.isCell || len(c.Diagnostics) > 0 {
 		return
 	}
+
 	t, f := &c.s.Workload.Spec, &c.s.Fabric
 	joined := make(circuits.Joined, c.s.PodsPerReplica()*t.Replicas())
 	join := func(a, b int32) { joined.Join(int(a)/f.GPUsPerPodPerReplica, int(b)/f.GPUsPerPodPerReplica) }
+
+	// Collect the transfers of all calls, and the activations and gradients between stages.
 	e := c.s.circuitsView().StepCalls(t)
 	if keys, err := e.CheckCalls(context.Background()); assembly.ReportConflict(c, keys, err) {
 		return
 	}
+
 	if err := e.VisitCalls(context.Background(), func(_ training.Call, _ []int32, _ float64, z *collective.Schedule) {
 		for _, x := range z.Transfers {
 			join(z.Group[x.Src], z.Group[x.Dst])
 		}
 	}); err != nil {
-		return // it was told
+		return // reported above
 	}
+
 	for r := range t.Replicas() {
 		for _, pair := range t.Neighbours() {
 			for g := range t.StageGPUs() {
@@ -114,6 +142,8 @@ func checkPodCalls(c *checker) {
 			}
 		}
 	}
+
+	// A replica of its own may have another number of ports.
 	for pod := range joined {
 		ports, key := f.PortsPerPod, "fabric.ports_per_pod"
 		for i, r := range c.s.Replicas {
@@ -121,57 +151,72 @@ func checkPodCalls(c *checker) {
 				ports, key = r.PortsPerPod, replicaPath(i, "ports_per_pod")
 			}
 		}
+
 		if n := len(joined[pod]); n > ports {
 			c.conflictf(key+" policy.collective fabric.gpus_per_pod_per_replica",
-				"U_p = %d is too small to connect: with its collective calls a pod exchanges data with %d others; give at least %d ports, or choose an algorithm with fewer neighbours, such as %s", ports, n, n, schema.Quote(calls.DefaultAlgorithm))
+				"U_p = %d is too small to connect: with its collective calls a pod exchanges data with %d others; give at least %d ports, or choose an algorithm with fewer neighbours, such as %s",
+				ports, n, n, schema.Quote(calls.DefaultAlgorithm))
 			return
 		}
 	}
 }
 
-// checkPodMappings holds mappings of stages to pods against the pods.
+// checkPodMappings checks mappings of stages to pods against the other keys. A mapping
+// holds for whole stages of identical replicas of a single job.
 func checkPodMappings(c *checker) {
 	const keys = "policy.mappings policy.mapping"
 	s := c.s
 	switch {
 	case !s.Policy.Mapping.IsSet() || !c.OK("policy", "fabric", "replica", "workload"):
 	case len(s.Replicas) > 0:
-		c.conflictf(keys+" replica", "is of replicas that are all the same, and [[replica]] has others, with pods of their own; leave one of the two out")
+		c.conflictf(keys+" replica",
+			"is of replicas that are all the same, and [[replica]] has others, with pods of their own; leave one of the two out")
 	case s.Policy.HasDonor():
-		c.conflictf(keys+" policy.donor", `is of one job, and policy.donor is a second one in its pods; set policy.donor = "none"`)
+		c.conflictf(keys+" policy.donor",
+			`is of one job, and policy.donor is a second one in its pods; set policy.donor = "none"`)
 	case s.Fabric.Reverse:
-		c.conflictf("fabric.reverse", "is not used beside policy.mapping, which says where stages are; leave it out")
+		c.conflictf("fabric.reverse",
+			"is not used beside policy.mapping, which says where stages are; leave it out")
 	case s.Workload.ReplicaMode == "decomposed":
-		c.conflictf(keys+" workload.replicas", `replicas that are decided for one by one have pods of their own; set workload.replicas = "auto"`)
+		c.conflictf(keys+" workload.replicas",
+			`replicas that are decided for one by one have pods of their own; set workload.replicas = "auto"`)
 	case s.Fabric.GPUsPerPodPerReplica < s.Workload.StageGPUs():
-		c.conflictf(keys+" fabric.gpus_per_pod_per_replica", "is of whole stages, and pods of %d GPUs hold parts of a stage of %d; make pods a multiple of a stage", s.Fabric.GPUsPerPodPerReplica, s.Workload.StageGPUs())
+		c.conflictf(keys+" fabric.gpus_per_pod_per_replica",
+			"is of whole stages, and pods of %d GPUs hold parts of a stage of %d; make pods a multiple of a stage",
+			s.Fabric.GPUsPerPodPerReplica, s.Workload.StageGPUs())
 	case s.hasCallsInGraph() && slices.ContainsFunc(s.Policy.Mapping.Names(), mapping.IsSearch):
-		c.conflictf(keys+" workload.collectives", "the search is of steps whose stages keep their calls to themselves, and these are in the graph; choose an order or a file, or leave workload.collectives out")
+		c.conflictf(keys+" workload.collectives",
+			"the search is of steps whose stages keep their calls to themselves, and these are in the graph; choose an order or a file, or leave workload.collectives out")
 	case len(s.Policy.Fixed.Circuits) > 0:
-		c.conflictf(keys+" policy.allocators", "circuits that are given are of stages in order; choose another allocator")
+		c.conflictf(keys+" policy.allocators",
+			"circuits that are given are of stages in order; choose another allocator")
 	case len(c.Diagnostics) == 0: // else the job may have no replica, or stages of no GPUs
 		circuits.CheckMappings(c.Reader, s.circuitsView())
 	}
 }
 
-// checkPodLevel holds a level at which an iteration is not simulated as fluid to what that leaves, and packets to what
-// can be simulated with, about.
+// checkPodLevel rejects keys that only level "flow" supports, and packets that are too many
+// or too large to simulate.
 func checkPodLevel(c *checker) {
 	s := c.s
 	if s.Engine.Level == "flow" || !c.OK("workload", "engine", "replay", "policy.donor", "fabric") {
 		return
 	}
+
 	const level = "engine.level"
 	switch {
 	case s.Replay.Seeds > 0:
-		c.conflictf(level+" replay", `trials are simulated as fluid; set engine.level = "flow", or leave [replay] out`)
+		c.conflictf(level+" replay",
+			`trials are simulated as fluid; set engine.level = "flow", or leave [replay] out`)
 		return
 	case s.Policy.HasDonor():
-		c.conflictf(level+" policy.donor", `two jobs are simulated as fluid; set engine.level = "flow", or policy.donor = "none"`)
+		c.conflictf(level+" policy.donor",
+			`two jobs are simulated as fluid; set engine.level = "flow", or policy.donor = "none"`)
 		return
 	case s.Engine.Level == "static":
 		return
 	}
+
 	slowest := min(s.Fabric.PortBandwidth, s.Fabric.NICBandwidth)
 	for _, r := range s.Replicas {
 		slowest = min(slowest, r.PortBandwidth)
@@ -179,24 +224,30 @@ func checkPodLevel(c *checker) {
 	c.checkPodPackets(slowest, s.podPacketHops())
 }
 
-// podPacketHops returns about how many hops the packets of a training step make on pods.
+// podPacketHops estimates the number of hops of all packets of a training step on pods. A
+// packet makes three hops: sending NIC, circuit and receiving NIC.
 func (s *Scenario) podPacketHops() float64 {
 	t := &s.Workload.Spec
-	packets := func(bytes int64) float64 { return math.Ceil(float64(bytes) / float64(max(1, s.Workload.Packet))) }
+	packets := func(bytes int64) float64 {
+		return math.Ceil(float64(bytes) / float64(max(1, s.Workload.Packet)))
+	}
 	hops := 3 * packets(t.PipelineBytes()) * s.passCount() * float64(t.StageGPUs())
 	if s.hasCallsInGraph() {
 		bytes, transfers, _ := (*stepWork)(t).Size()
 		hops = 3 * (float64(bytes)/float64(max(1, s.Workload.Packet)) + transfers)
 	}
+
 	for v := range t.VirtualStages() {
 		t.StageMessages(v, func(bytes int64, times, _ int) {
 			hops += 3 * float64(times) * packets(bytes) * float64(t.StageGPUs()*t.Replicas())
 		})
 	}
+
 	return hops
 }
 
-// checkPodPackets holds packets on pods, of which the slowest link has a rate, to what can be simulated.
+// checkPodPackets checks the size and the number of packets on pods. slowest is the rate of
+// the slowest link.
 func (c *checker) checkPodPackets(slowest units.Rate, hopCount float64) {
 	const key = "workload.packet"
 	switch size := c.s.Workload.Packet; {
@@ -204,23 +255,32 @@ func (c *checker) checkPodPackets(slowest units.Rate, hopCount float64) {
 		c.conflictf(key, "packets of %v; write 1B to %v", size, assembly.MaxPacketSize)
 	case slowest < assembly.MinLinkRate:
 		c.conflictf("fabric.port_bandwidth fabric.nic_bandwidth replica.0.port_bandwidth",
-			`%v is too slow for packets; write at least %v, or set engine.level = "flow"`, slowest, assembly.MinLinkRate)
+			`%v is too slow for packets; write at least %v, or set engine.level = "flow"`,
+			slowest, assembly.MinLinkRate)
 	default:
-		c.blame(key, assembly.QueuedHop.Scale(hopCount).CheckLimits("the packets", `larger ones or engine.level = "flow"`))
+		c.blame(key,
+			assembly.QueuedHop.Scale(hopCount).CheckLimits(
+				"the packets", `larger ones or engine.level = "flow"`,
+			))
 	}
 }
 
-// checkTaskCount refuses a graph that would fill the memory: two passes of every stage and two transfers between any two
-// pods for each micro-batch.
+// checkTaskCount rejects a task graph that does not fit into memory. A graph has two passes
+// per stage and micro-batch, and two transfers between neighbouring pods.
 func checkTaskCount(c *checker) {
 	if !c.OK("workload.microbatches", "workload.schedule", "workload.virtual_stages", "workload.replicas", "workload.flows", "replica") {
 		return
 	}
-	c.blame("workload.microbatches workload.pp workload.gpus workload.virtual_stages workload.replicas workload.flows",
-		assembly.PodTask.Scale(c.s.passCount()).CheckLimits("passes of stages and transfers between pods", "fewer"))
+	c.blame(
+		"workload.microbatches workload.pp workload.gpus workload.virtual_stages workload.replicas workload.flows",
+		assembly.PodTask.Scale(c.s.passCount()).CheckLimits(
+			"passes of stages and transfers between pods", "fewer",
+		),
+	)
 }
 
-// podCost estimates the simulation of training steps and of work of ranks on pods. It is 0 for other work.
+// podCost estimates the time to simulate training steps and programs of ranks on pods. It
+// is 0 for other work.
 func (s *Scenario) podCost() (cost Cost) {
 	switch w := s.rankWork(); {
 	case s.hasSeveralJobs():
@@ -235,12 +295,17 @@ func (s *Scenario) podCost() (cost Cost) {
 		_, transfers, _ := w.Size()
 		cost = assembly.PodTask.Scale(transfers)
 	}
+
 	return cost
 }
 
-// passCount returns about how many passes and transfers between pods are simulated.
+// passCount estimates the number of passes of stages and of transfers between pods that are
+// simulated.
 func (s *Scenario) passCount() float64 {
 	t := &s.Workload.Spec
+
+	// Transfers per micro-batch in one direction: interleaved chunks visit each pod once
+	// per chunk.
 	hops := float64(s.PodsPerReplica() - 1)
 	if t.Chunks > t.Copies() {
 		hops = float64(s.PodsPerReplica() * t.Chunks)
@@ -249,18 +314,28 @@ func (s *Scenario) passCount() float64 {
 		hops *= float64(t.StageGPUs())
 	}
 	n := 2 * float64(t.Microbatches) * (hops + float64(t.PP)*float64(t.Chunks))
-	each := 4.0 // two halves of the ring, their join, and the part of the pass
+
+	// A synchronisation of gradients takes tasks per stage: two halves of the ring, their
+	// join, and the dependent part of the pass.
+	each := 4.0
 	if t.Flows == "per-gpu" {
 		each = float64(t.StageGPUs() + 2)
 	}
 	n += t.SyncTaskCount(each)
-	if t.ReplicaMode == "all" || t.ReplicaMode == "decomposed" || t.ReplicaMode == "auto" && (len(s.Replicas) > 0 || s.circuitsView().Whole() || s.circuitsView().Mixes()) {
+
+	// All replicas are simulated if the keys require it, or if one cannot represent the
+	// others.
+	if t.ReplicaMode == "all" ||
+		t.ReplicaMode == "decomposed" ||
+		t.ReplicaMode == "auto" &&
+			(len(s.Replicas) > 0 || s.circuitsView().Whole() || s.circuitsView().Mixes()) {
 		n *= float64(t.Replicas())
 	}
 	return n
 }
 
-// maxNeighbourPods returns the most pods of its own replica that a pod talks to.
+// maxNeighbourPods returns the maximum number of pods of the same replica with which a pod
+// exchanges data.
 func maxNeighbourPods(s *Scenario) int {
 	counts := make([]int, s.PodsPerReplica())
 	for _, pair := range s.circuitsView().Neighbours() {
@@ -270,13 +345,15 @@ func maxNeighbourPods(s *Scenario) int {
 	return slices.Max(counts)
 }
 
-// checkPorts holds that every pod has a port for each pod it talks to.
+// checkPorts checks that every pod has a port per pod with which it exchanges data: pods of
+// its replica, and its peers in other replicas.
 func checkPorts(c *checker) {
 	chain, twins := maxNeighbourPods(c.s), c.s.Workload.PeerNeighbours()
 	need := chain + twins
 	connect := func(path string, ports int) {
 		c.conflictIf(c.OK(path) && ports < need, path+" fabric.gpus_per_pod_per_replica",
-			"U_p = %d is too small to connect: a pod needs circuits to %d pods of its replica and to %d of other replicas; give at least %d ports", ports, chain, twins, need)
+			"U_p = %d is too small to connect: a pod needs circuits to %d pods of its replica and to %d of other replicas; give at least %d ports",
+			ports, chain, twins, need)
 	}
 	connect("fabric.ports_per_pod", c.s.Fabric.PortsPerPod)
 	for i := range c.s.Replicas {
@@ -286,21 +363,27 @@ func checkPorts(c *checker) {
 	}
 }
 
+// replicaPath returns the path of a key of the replica at index i of the file.
 func replicaPath(i int, key string) string { return fmt.Sprintf("replica.%d.%s", i, key) }
 
-// checkReplicas checks the heterogeneous replicas, gives them their pod maps and puts them in order.
+// checkReplicas checks the heterogeneous replicas, completes their pod maps and sorts them
+// by index.
 func checkReplicas(c *checker) {
 	s := c.s
 	if !c.OK("replica") || len(s.Replicas) == 0 {
 		return
 	}
+
 	c.conflictIf(s.Workload.ReplicaMode == "single" && c.OK("workload.replicas"), "replica.0",
 		`is not used by replicas = "single", which simulates one for all; leave it out, or set replicas = "all" or "decomposed"`)
 	pods, count := s.PodsPerReplica(), s.Workload.Replicas()
 	if pods*len(s.Replicas) > maxMappedPods {
-		c.conflictf("replica.0", "%d replicas of %d pods are too many to describe one by one; stay within %d pods in all", len(s.Replicas), pods, maxMappedPods)
+		c.conflictf("replica.0",
+			"%d replicas of %d pods are too many to describe one by one; stay within %d pods in all",
+			len(s.Replicas), pods, maxMappedPods)
 		return
 	}
+
 	seen := map[int]bool{}
 	for i := range s.Replicas {
 		r := &s.Replicas[i]
@@ -313,18 +396,21 @@ func checkReplicas(c *checker) {
 			}
 			seen[r.Index] = true
 		}
+
 		if path := replicaPath(i, "pod_map"); !c.Given(path) {
 			r.PodMap = s.circuitsView().PodMap()
 		} else if c.OK(path) && !isPermutation(r.PodMap, pods) {
 			c.conflictf(path, "is no permutation of the %d pods; list each of 0 to %d once", pods, pods-1)
-			r.PodMap = s.circuitsView().PodMap() // for other checks
+			r.PodMap = s.circuitsView().PodMap() // a valid map, so that later checks can use it
 		}
 	}
-	if len(c.Diagnostics) == 0 { // else order must stay that of the file
+
+	if len(c.Diagnostics) == 0 { // diagnostics refer to the order of the file
 		slices.SortFunc(s.Replicas, func(a, b input.Replica) int { return cmp.Compare(a.Index, b.Index) })
 	}
 }
 
+// isPermutation reports whether list holds each of 0 to n-1 once.
 func isPermutation(list []int, n int) bool {
 	seen := make([]bool, n)
 	for _, x := range list {
@@ -336,16 +422,22 @@ func isPermutation(list []int, n int) bool {
 	return len(list) == n
 }
 
-// checkSearch checks the genetic search's options.
+// checkSearch checks the options of the genetic search against each other.
 func checkSearch(c *checker) {
 	o := &c.s.Policy.Fast
 	if o.Elites < o.Population && o.Tournament <= o.Population {
 		return
 	}
+
 	elites, population, tournament := c.PathOf(&o.Elites), c.PathOf(&o.Population), c.PathOf(&o.Tournament)
 	if !c.OK(elites, population, tournament) {
 		return
 	}
-	c.conflictIf(o.Elites >= o.Population, elites+" "+population, "%d elites leave no place in a population of %d; choose fewer elites", o.Elites, o.Population)
-	c.conflictIf(o.Tournament > o.Population, tournament+" "+population, "%d contestants are more than the population of %d; choose fewer", o.Tournament, o.Population)
+
+	c.conflictIf(o.Elites >= o.Population, elites+" "+population,
+		"%d elites leave no place in a population of %d; choose fewer elites",
+		o.Elites, o.Population)
+	c.conflictIf(o.Tournament > o.Population, tournament+" "+population,
+		"%d contestants are more than the population of %d; choose fewer",
+		o.Tournament, o.Population)
 }

@@ -10,10 +10,14 @@ import (
 	"sim/scenarios/assembly/plans"
 )
 
-// checkPlans holds that a planner of those listed has a plan. Where some may have none they plan, as they will in a
-// run, which finds their plans made. Not so of a cell. All keys must be sound.
+// checkPlans checks that at least one of the planners has a plan. If no planner is certain
+// to have one, all planners plan here; a run reuses these plans. Cells of a sweep skip the
+// check, because their rows record planners without a plan. All keys must be valid.
 func checkPlans(c *checker) {
 	s := c.s
+
+	// Planners with one topology always have a plan. Others have one if nothing limits the
+	// number of reconfigurations.
 	sure := func(name string) bool {
 		r := reconfigure.ByName(name)
 		return r.OneTopology || r.Sure || !r.Given && s.Policy.Reconfigurations == 0
@@ -21,11 +25,15 @@ func checkPlans(c *checker) {
 	if c.isCell || slices.ContainsFunc(s.Policy.Planners, sure) {
 		return
 	}
-	none, err := plans.UnservedDiagnostics(context.Background(), s.plansView(), s.Policy.Planners, runtime.GOMAXPROCS(0))
+
+	none, err := plans.UnservedDiagnostics(
+		context.Background(), s.plansView(), s.Policy.Planners, runtime.GOMAXPROCS(0),
+	)
 	if err != nil {
 		c.Add("workload.kind", assembly.ErrorText(err), "choose other traffic")
 		return
 	}
+
 	for _, d := range none {
 		c.conflictf(d.Key, "%s; %s", d.Problem, d.Remedy)
 	}

@@ -9,46 +9,85 @@ import (
 	"sim/scenarios/schema"
 )
 
-// maxReconfigurationDelay is far beyond any iteration; some of them in a row are still a time.
+// maxReconfigurationDelay is a day: longer than any iteration, and short enough that the
+// sum of many delays fits into simulated time.
 const maxReconfigurationDelay = 24 * 3600 * engine.Second
 
-// checkReconfiguration refuses what circuits that move in an iteration do not go with.
+// checkReconfiguration rejects keys that conflict with allocators that move circuits during
+// an iteration.
 func checkReconfiguration(c *checker) {
 	if !c.OK("policy.allocators", "engine.level") || len(c.s.Jobs) > 0 {
 		return
 	}
-	c.conflictIf(c.OK("fabric.reconfiguration_delay") && c.s.Fabric.Delay > maxReconfigurationDelay, "fabric.reconfiguration_delay", "is %v, and no more than %v can be simulated", c.s.Fabric.Delay, maxReconfigurationDelay)
+
+	c.conflictIf(c.OK("fabric.reconfiguration_delay") && c.s.Fabric.Delay > maxReconfigurationDelay,
+		"fabric.reconfiguration_delay",
+		"is %v, and no more than %v can be simulated", c.s.Fabric.Delay, maxReconfigurationDelay)
 	r := &c.s.Policy.Rotor
-	c.conflictIf(c.IsUsed("policy.rotor") && c.OK("policy.rotor", "fabric.reconfiguration_delay") && !r.Carries(c.s.Fabric.SwitchingModel()), "policy.rotor.period",
-		"%v is no longer than fabric.reconfiguration_delay, or for a change of each of %d switches that hold all circuits, so that these never carry; lengthen it", r.Period, r.Switches)
-	c.conflictIf(c.s.Replay.React == "redecide" && c.s.Workload.ReplicaMode == "decomposed" && c.OK("replay", "workload.replicas"), "replay.react workload.replicas",
-		`replicas that are decomposed are decided for together, not one by one; leave it out, or set replicas = "single" or "all"`)
+	c.conflictIf(
+		c.IsUsed("policy.rotor") &&
+			c.OK("policy.rotor", "fabric.reconfiguration_delay") &&
+			!r.Carries(c.s.Fabric.SwitchingModel()),
+		"policy.rotor.period",
+		"%v is no longer than fabric.reconfiguration_delay, or for a change of each of %d switches that hold all circuits, so that these never carry; lengthen it",
+		r.Period, r.Switches,
+	)
+	c.conflictIf(
+		c.s.Replay.React == "redecide" &&
+			c.s.Workload.ReplicaMode == "decomposed" &&
+			c.OK("replay", "workload.replicas"),
+		"replay.react workload.replicas",
+		`replicas that are decomposed are decided for together, not one by one; leave it out, or set replicas = "single" or "all"`,
+	)
 	for i, name := range c.s.Policy.Allocators {
 		row, err := topology.Find(name)
 		key := fmt.Sprintf("policy.allocators.%d", i)
-		c.conflictIf(err == nil && row.Given && c.s.Replay.React == "redecide" && c.OK("replay"), key+" replay.react", "%s decides nothing that ports that are left could change; leave it out, or set react = \"keep\"", schema.Quote(name))
+		c.conflictIf(err == nil && row.Given && c.s.Replay.React == "redecide" && c.OK("replay"),
+			key+" replay.react",
+			"%s decides nothing that ports that are left could change; leave it out, or set react = \"keep\"",
+			schema.Quote(name))
 		if err != nil || !row.Moves {
 			continue
 		}
-		c.conflictIf(c.s.Engine.Level == "static", key+" engine.level", `%s moves circuits in an iteration, and level "static" has no time; leave it out, or set engine.level = "flow"`, schema.Quote(name))
+		c.conflictIf(c.s.Engine.Level == "static", key+" engine.level",
+			`%s moves circuits in an iteration, and level "static" has no time; leave it out, or set engine.level = "flow"`,
+			schema.Quote(name))
 		c.conflictIf(c.s.Replay.LostCircuits > 0 && c.OK("replay"), key+" replay.lost_circuits",
-			"%s has every port carry one pair's traffic and then another's, so a port that is lost leaves no circuits to keep; leave it out, or set lost_circuits = 0", schema.Quote(name))
-		c.conflictIf(row.Clocked && c.s.Replay.Seeds > 0 && c.OK("replay"), key+" replay", "%s moves circuits by the clock until the iteration ends as planned, and in trials that last longer would stop; leave it out, or leave [replay] out", schema.Quote(name))
-		c.conflictIf(c.s.Policy.HasDonor() && c.OK("policy.donor"), key+" policy.donor", `%s uses all ports in turn, those that are lent, too; leave it out, or set donor = "%s"`, schema.Quote(name), topology.NoDonor)
-		c.conflictIf(c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas"), key+" workload.replicas",
-			`%s decides for all replicas together; leave it out, or set replicas = "single" or "all"`, schema.Quote(name))
+			"%s has every port carry one pair's traffic and then another's, so a port that is lost leaves no circuits to keep; leave it out, or set lost_circuits = 0",
+			schema.Quote(name))
+		c.conflictIf(row.Clocked && c.s.Replay.Seeds > 0 && c.OK("replay"),
+			key+" replay",
+			"%s moves circuits by the clock until the iteration ends as planned, and in trials that last longer would stop; leave it out, or leave [replay] out",
+			schema.Quote(name))
+		c.conflictIf(c.s.Policy.HasDonor() && c.OK("policy.donor"), key+" policy.donor",
+			`%s uses all ports in turn, those that are lent, too; leave it out, or set donor = "%s"`,
+			schema.Quote(name), topology.NoDonor)
+		c.conflictIf(c.s.Workload.ReplicaMode == "decomposed" && c.OK("workload.replicas"),
+			key+" workload.replicas",
+			`%s decides for all replicas together; leave it out, or set replicas = "single" or "all"`,
+			schema.Quote(name))
 	}
 }
 
-// checkPortTolerance refuses a tolerance of saving ports if no allocator saves any. Those that do fall back on delta-fast.
+// checkPortTolerance rejects policy.port_tolerance if no listed allocator reads it. An
+// allocator reads it if it reads the options of delta-fast.
 func checkPortTolerance(c *checker) {
 	const key = "policy.port_tolerance"
 	p := &c.s.Policy
-	if c.isCell || !c.Given(key) || !c.OK(key, "policy.allocators") || p.PortTolerance == 0 || p.HasDonor() || len(c.s.Jobs) > 0 {
+	if c.isCell ||
+		!c.Given(key) ||
+		!c.OK(key, "policy.allocators") ||
+		p.PortTolerance == 0 ||
+		p.HasDonor() ||
+		len(c.s.Jobs) > 0 {
 		return
 	}
-	c.conflictIf(!slices.ContainsFunc(p.Allocators, func(name string) bool {
-		row, err := topology.Find(name)
-		return err != nil || slices.Contains(row.Reads, "delta-fast")
-	}), key, `is read by no allocator that is listed; leave it out, or add "delta-fast" to policy.allocators`)
+	c.conflictIf(
+		!slices.ContainsFunc(p.Allocators, func(name string) bool {
+			row, err := topology.Find(name)
+			return err != nil || slices.Contains(row.Reads, "delta-fast")
+		}),
+		key,
+		`is read by no allocator that is listed; leave it out, or add "delta-fast" to policy.allocators`,
+	)
 }

@@ -17,13 +17,13 @@ import (
 	"sim/scenarios/schema"
 )
 
-// sizeNames are what sizes may be beside the name of a file.
+// sizeNames are the values of the key sizes other than the name of a file.
 var sizeNames = []string{"uniform", "random", "zipf", input.ListedSizes}
 
-// maxChunks bounds the chunks of an all-to-all, which plans list one by one.
+// maxChunks limits the chunks of an all-to-all, because plans list chunks one by one.
 const maxChunks = 1 << 26
 
-// exchangeTable is the table of the keys of an all-to-all.
+// exchangeTable returns the table with the keys of the all-to-all.
 func (s *Scenario) exchangeTable() string {
 	if s.isTraining() {
 		return "workload.experts"
@@ -31,28 +31,36 @@ func (s *Scenario) exchangeTable() string {
 	return "workload"
 }
 
-// prepareExchange reads sizes from their file.
+// prepareExchange reads the sizes of messages from the file that the key sizes names.
 func prepareExchange(c *checker) {
 	key := c.s.exchangeTable() + ".sizes"
 	name := c.s.Workload.Exchange.Sizes
 	if !c.Given(key) || !c.OK(key) || slices.Contains(sizeNames, name) {
 		return
 	}
+
 	want := "write " + schema.QuotedList(sizeNames) + " or the name of a CSV file"
 	if meant := text.Nearest(name, sizeNames); meant != "" && !strings.ContainsAny(name, "./") {
 		c.rejectf(key, "%s is no way to size messages; did you mean %s?", schema.Quote(name), meant)
 		return
 	}
+
 	if c.Given(c.s.exchangeTable() + ".matrix") {
 		c.rejectf(key, "names a file beside matrix; keep one of the two")
 		return
 	}
+
 	n, entries := c.readMatrix(key, name, want, "sizes", "GPU")
 	if entries == nil {
 		return
 	}
-	if n == 0 { // of entries: all GPUs that the domain has, or that are named
-		if gpus, ok := schema.Child(c.Root, "fabric")["gpus"].(int64); ok && gpus > 0 && gpus <= maxDenseEndpoints {
+
+	// A list of entries does not contain the number of GPUs. It is the number of GPUs in
+	// the domain, or larger if an entry names a GPU beyond it.
+	if n == 0 {
+		if gpus, ok := schema.Child(c.Root, "fabric")["gpus"].(int64); ok &&
+			gpus > 0 &&
+			gpus <= maxDenseEndpoints {
 			n = int(gpus)
 		}
 		for _, e := range entries {
@@ -61,28 +69,34 @@ func prepareExchange(c *checker) {
 	}
 	rows := denseRows(n, entries)
 	if rows == nil || textBytes(rows) > maxStoredMatrixBytes {
-		c.rejectf(key, "%s has sizes of %d GPUs, which are too many to be kept with results; write at most %d GPUs", name, n, maxDenseEndpoints)
+		c.rejectf(key,
+			"%s has sizes of %d GPUs, which are too many to be kept with results; write at most %d GPUs",
+			name, n, maxDenseEndpoints)
 		return
 	}
+
 	c.s.Workload.Exchange.Sizes, c.s.Workload.Exchange.Matrix = input.ListedSizes, rows
 	c.MarkGiven(c.s.exchangeTable() + ".matrix")
 }
 
-// trimByteOrderMark returns a text without the mark of UTF-8 that some editors begin files with.
+// trimByteOrderMark removes the UTF-8 byte order mark that some editors write.
 func trimByteOrderMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\uFEFF")) }
 
-// prepareImport reads the plans that policy.imported names and holds them against the rules.
+// prepareImport reads the plans in the file that policy.imported names, and checks their
+// SHA-256 if it is given.
 func prepareImport(c *checker) {
 	p := &c.s.Policy.Imported
 	key := c.PathOf(&p.File)
 	if !c.Given(key) || !c.OK(key) {
 		return
 	}
+
 	data, fileName, err := c.readRelative(key, p.File)
 	if err != nil {
 		c.rejectf(key, "%s; name a file that --plan-out wrote", err.Error())
 		return
 	}
+
 	plans, err := plan.ReadJSON(bytes.NewReader(trimByteOrderMark(data)), fileName)
 	if err == nil && len(plans) == 0 {
 		err = fmt.Errorf("%s holds no plans", fileName)
@@ -91,53 +105,77 @@ func prepareImport(c *checker) {
 		c.rejectf(key, "%s; write plans as --plan-out does (docs/plans.md)", err.Error())
 		return
 	}
+
 	sum := sha256.Sum256(data)
 	if digest := hex.EncodeToString(sum[:]); p.SHA256 == "" {
 		p.SHA256 = digest
 	} else if p.SHA256 != digest {
-		c.rejectf(c.PathOf(&p.SHA256), "is not that of %s; leave it out, or name the file that it is of", fileName)
+		c.rejectf(c.PathOf(&p.SHA256),
+			"is not that of %s; leave it out, or name the file that it is of",
+			fileName)
 	}
+
 	p.File = fileName
 }
 
-// checkScaleUp holds the keys of a scale-up domain against each other and the workload.
+// checkScaleUp checks a scale-up domain whose switches reconfigure, and its workload: an
+// all-to-all, the expert all-to-alls of a training step, or another collective.
 func checkScaleUp(c *checker) {
 	s := c.s
 	w, f := &s.Workload, &s.Fabric.ScaleUp
 	if !c.OK("workload.kind") {
 		return
 	}
+
 	if !c.OK("fabric.gpus", "fabric.switches") {
 		return
 	}
+
 	c.conflictIf(f.Switches >= f.GPUs, "fabric.switches fabric.gpus",
-		"%d switches for %d GPUs; write at most %d: with so many every GPU has a link to every other", f.Switches, f.GPUs, f.GPUs-1)
+		"%d switches for %d GPUs; write at most %d: with so many every GPU has a link to every other",
+		f.Switches, f.GPUs, f.GPUs-1)
+
+	// Collectives other than all-to-alls have a message per GPU, and planners of their own.
 	if s.plansNonAllToAll() {
 		if c.OK("policy.planners") {
-			i := slices.IndexFunc(s.Policy.Planners, func(name string) bool { return reconfigure.ByName(name).Collective == nil })
+			i := slices.IndexFunc(
+				s.Policy.Planners,
+				func(name string) bool { return reconfigure.ByName(name).Collective == nil },
+			)
 			if i >= 0 {
-				c.conflictf("policy.planners", "%s does not plan %s; choose from %s", s.Policy.Planners[i], w.Kind, schema.QuotedList(collectivePlanners()))
+				c.conflictf(
+					"policy.planners", "%s does not plan %s; choose from %s", s.Policy.Planners[i], w.Kind,
+					schema.QuotedList(collectivePlanners()),
+				)
 			}
 		}
-		c.conflictIf(c.OK("workload.message") && int64(w.Exchange.Message) < int64(f.GPUs), "workload.message",
-			"%v does not give each of %d GPUs a byte; write at least %d B", w.Exchange.Message, f.GPUs, f.GPUs)
-		checkPlannedCollective(c)
+
+		c.conflictIf(c.OK("workload.message") && int64(w.Exchange.Message) < int64(f.GPUs),
+			"workload.message",
+			"%v does not give each of %d GPUs a byte; write at least %d B",
+			w.Exchange.Message, f.GPUs, f.GPUs)
+		checkCollectiveDuration(c)
 		return
 	}
+
 	table := s.exchangeTable()
 	if !c.OK(table+".sizes", table+".chunk", table+".matrix", "workload.message") {
 		return
 	}
+
+	// An all-to-all is divided into chunks. Its sizes are uniform, random or listed.
 	if w.Exchange.Chunk < 1 {
 		c.conflictf(table+".chunk", "is no size; write at least 1 B")
 		return
 	}
+
 	if s.isTraining() {
 		checkExperts(c)
 		if len(c.Diagnostics) > 0 {
 			return
 		}
 	}
+
 	if w.Exchange.Sizes == input.ListedSizes {
 		if !checkSizeMatrix(c, f.GPUs) {
 			return
@@ -146,6 +184,9 @@ func checkScaleUp(c *checker) {
 		c.conflictf("workload.message", "is nothing to send; write at least 1 B")
 		return
 	}
+
+	// Plans list chunks, and some planners list every hop of every chunk. Both numbers are
+	// limited.
 	mean := float64(w.Exchange.Message)
 	if spec := &w.Spec; s.isTraining() {
 		mean = float64(spec.ExpertBytes())
@@ -158,50 +199,69 @@ func checkScaleUp(c *checker) {
 			}
 		}
 	}
+
 	chunks := (mean/float64(w.Exchange.Chunk) + 1) * float64(f.GPUs) * float64(f.GPUs-1)
 	if chunks > maxChunks {
-		c.conflictf(table+".chunk workload.message fabric.gpus", "%.3g chunks in all; choose larger chunks, for at most %d", chunks, maxChunks)
+		c.conflictf(table+".chunk workload.message fabric.gpus",
+			"%.3g chunks in all; choose larger chunks, for at most %d",
+			chunks, maxChunks)
 		return
 	}
+
+	// packs reports whether the planner lists every hop of every chunk.
 	packs := func(name string) bool {
 		r := reconfigure.ByName(name)
 		return r.OneTopology || r.Packs && w.Exchange.Sizes != "uniform"
 	}
-	if hops := chunks * float64(f.GPUs) / float64(f.Switches); hops > maxChunkHops && slices.ContainsFunc(s.Policy.Planners, packs) {
+	if hops := chunks * float64(f.GPUs) / float64(f.Switches); hops > maxChunkHops &&
+		slices.ContainsFunc(s.Policy.Planners, packs) {
 		i := slices.IndexFunc(s.Policy.Planners, packs)
 		c.conflictf(table+".chunk workload.message fabric.gpus",
-			"%.3g chunks may take %.3g hops, which %s lists one by one; choose larger chunks, or other planners", chunks, hops, s.Policy.Planners[i])
+			"%.3g chunks may take %.3g hops, which %s lists one by one; choose larger chunks, or other planners",
+			chunks, hops, s.Policy.Planners[i])
 		return
 	}
 	checkPlanDuration(c, chunks)
 	if s.Engine.Level == "packet" && !s.isTraining() {
 		checkSlowLinks(c)
 		c.conflictIf(w.Exchange.Chunk > assembly.MaxPacketSize, table+".chunk",
-			`packets of %v; write at most %d B, or set engine.level = "plan" or "flow"`, w.Exchange.Chunk, int64(assembly.MaxPacketSize))
+			`packets of %v; write at most %d B, or set engine.level = "plan" or "flow"`,
+			w.Exchange.Chunk, int64(assembly.MaxPacketSize))
 	}
+
 	during := c.PathOf(&s.Policy.During)
-	if _, planner := schema.CutLast(during); s.Policy.During.Base == rounds.GenKautz && f.Switches == 1 && slices.Contains(s.Policy.Planners, planner) {
-		c.conflictf(c.PathOf(&s.Policy.During.Base)+" fabric.switches", "a generalised Kautz graph of one switch only pairs GPUs up; choose another base, or at least 2 switches")
+	if _, planner := schema.CutLast(during); s.Policy.During.Base == rounds.GenKautz &&
+		f.Switches == 1 &&
+		slices.Contains(s.Policy.Planners, planner) {
+		c.conflictf(c.PathOf(&s.Policy.During.Base)+" fabric.switches",
+			"a generalised Kautz graph of one switch only pairs GPUs up; choose another base, or at least 2 switches")
 	}
 	if len(c.Diagnostics) == 0 {
 		checkPlans(c)
 	}
 }
 
-// checkSlowLinks refuses links that are too slow for packets.
+// checkSlowLinks rejects links that are too slow for the simulation of packets.
 func checkSlowLinks(c *checker) {
 	if rate := c.s.Fabric.ScaleUp.LinkRate; c.OK("fabric.link_rate") && rate < assembly.MinLinkRate {
-		c.conflictf("fabric.link_rate", `%v is too slow for packets; write at least %v, or set engine.level = "plan" or "flow"`, rate, assembly.MinLinkRate)
+		c.conflictf("fabric.link_rate",
+			`%v is too slow for packets; write at least %v, or set engine.level = "plan" or "flow"`,
+			rate, assembly.MinLinkRate)
 	}
 }
 
-// checkPlannedCollective refuses collectives that may take longer than simulated time can hold, by what takes longest.
-func checkPlannedCollective(c *checker) {
+// checkCollectiveDuration rejects a collective that may take longer than simulated time can
+// represent. The diagnostic names the first of latency and reconfiguration delay that makes
+// it too long, or else the message.
+func checkCollectiveDuration(c *checker) {
 	s := c.s
-	keys := []string{"fabric.link_rate", "fabric.link_latency", "fabric.reconfiguration_delay", "workload.message"}
+	keys := []string{
+		"fabric.link_rate", "fabric.link_latency", "fabric.reconfiguration_delay", "workload.message",
+	}
 	if len(c.Diagnostics) > 0 || !c.OK(keys...) {
 		return
 	}
+
 	if s.Engine.Level == "packet" {
 		checkSlowLinks(c)
 	}
@@ -209,27 +269,33 @@ func checkPlannedCollective(c *checker) {
 		c.conflictf(keys[0], "%v is too slow for steps; write at least 2kbps", rate)
 		return
 	}
+
 	p := s.plansView().Collective()
 	if p.Check() == nil {
 		return
 	}
+
 	for _, lower := range []struct {
 		key string
 		set func()
 	}{{keys[1], func() { p.Latency = 0 }}, {keys[2], func() { p.Delay = 0 }}} {
 		if lower.set(); p.Check() == nil {
-			c.conflictf(lower.key, "the collective may take longer than simulated time, which is 106 days; choose a shorter time")
+			c.conflictf(lower.key,
+				"the collective may take longer than simulated time, which is 106 days; choose a shorter time")
 			return
 		}
 	}
-	c.conflictf("workload.message fabric.link_rate", "the collective may take longer than simulated time, which is 106 days; choose a smaller message, or faster links")
+
+	c.conflictf("workload.message fabric.link_rate",
+		"the collective may take longer than simulated time, which is 106 days; choose a smaller message, or faster links")
 }
 
-// maxChunkHops is the most hops of chunks that planners list one by one.
+// maxChunkHops limits the hops of chunks that planners list one by one.
 const maxChunkHops = 1 << 30
 
-// checkPlanDuration refuses what may take longer than simulated time can hold: a reconfiguration for every GPU and every
-// chunk by itself round a ring, for all all-to-alls of a training step.
+// checkPlanDuration rejects all-to-alls that may take longer than simulated time can
+// represent. The upper bound is one reconfiguration per GPU, and all chunks one after the
+// other around a ring. A training step has four all-to-alls per layer and micro-batch.
 func checkPlanDuration(c *checker, chunks float64) {
 	s := c.s
 	w, f := &s.Workload, &s.Fabric.ScaleUp
@@ -239,61 +305,88 @@ func checkPlanDuration(c *checker, chunks float64) {
 		longest *= 4 * float64(w.Arch.Layers*w.Microbatches)
 	}
 	if !(longest < maxIterationSeconds) {
-		c.conflictf("fabric.reconfiguration_delay fabric.link_latency fabric.link_rate "+c.s.exchangeTable()+".chunk",
-			"reconfigurations and chunks may take %.3g s, which is absurd; stay within %d s", longest, maxIterationSeconds)
+		c.conflictf(
+			"fabric.reconfiguration_delay fabric.link_latency fabric.link_rate "+c.s.exchangeTable()+".chunk",
+			"reconfigurations and chunks may take %.3g s, which is absurd; stay within %d s",
+			longest, maxIterationSeconds,
+		)
 	}
 }
 
-// checkSizeMatrix holds that the matrix has a row and a column for every GPU and nothing on its diagonal.
+// checkSizeMatrix checks that the listed sizes form a matrix with a row and a column per
+// GPU, with zeros on the diagonal. It returns false if they do not.
 func checkSizeMatrix(c *checker, n int) bool {
 	m := c.s.Workload.Exchange.Matrix
 	keys := c.s.exchangeTable() + ".matrix " + c.s.exchangeTable() + ".sizes"
-	if !containsKey(c.Root, c.s.exchangeTable()+".matrix") { // it is a file's
+
+	// Name the key sizes first if the matrix was read from a file.
+	if !containsKey(c.Root, c.s.exchangeTable()+".matrix") {
 		keys = c.s.exchangeTable() + ".sizes " + c.s.exchangeTable() + ".matrix"
 	}
 	if len(m) == 0 {
 		c.conflictf(keys, "is empty; write %d rows of %d sizes in bytes", n, n)
 		return false
 	}
+
 	if !c.checkSquareRows(keys, m, n, "GPU", fmt.Sprintf("set fabric.gpus = %d, or ", len(m))) {
 		return false
 	}
+
 	sends := slices.ContainsFunc(m, func(row []int) bool { return slices.Max(row) > 0 })
 	c.conflictIf(!sends, keys, "is nothing to send; write sizes above 0")
 	return sends
 }
 
-// checkSquareRows holds that a matrix is square, with a row for each of so many endpoints, and nothing on its diagonal. Beside
-// writing a row for each something else may do.
+// checkSquareRows checks that m is a square matrix with n rows and zeros on the diagonal.
+// endpoint is the name of a row's owner in messages, such as "GPU". alternative is a
+// remedy, ending in "or ", that is suggested before the remedy of writing n rows. It
+// returns false if the matrix is invalid.
 func (c *checker) checkSquareRows(keys string, m [][]int, n int, endpoint, alternative string) bool {
 	for i, row := range m {
 		if len(row) != len(m) {
-			c.conflictf(keys, "row %d has %d numbers, and there are %d rows; a matrix is square", i+1, len(row), len(m))
+			c.conflictf(keys,
+				"row %d has %d numbers, and there are %d rows; a matrix is square",
+				i+1, len(row), len(m))
 			return false
 		}
+
 		if row[i] != 0 {
 			c.conflictf(keys, "%s %d sends itself %d bytes; write 0 on the diagonal", endpoint, i, row[i])
 			return false
 		}
 	}
-	c.conflictIf(len(m) != n, keys, "%d rows for %d %ss; %swrite a row for each %s", len(m), n, endpoint, alternative, endpoint)
+
+	c.conflictIf(len(m) != n, keys,
+		"%d rows for %d %ss; %swrite a row for each %s",
+		len(m), n, endpoint, alternative, endpoint)
 	return len(m) == n
 }
 
-// checkExperts holds a training step against the domain.
+// checkExperts checks a training step against the scale-up domain, which must hold the GPUs
+// of one stage.
 func checkExperts(c *checker) {
 	w, f := &c.s.Workload, &c.s.Fabric.ScaleUp
 	switch stage := w.EP * w.ETP; {
 	case w.Arch.Experts == 0:
-		c.conflictf("workload.model workload.architecture.experts", "has no experts, so its stages exchange nothing; choose a model with experts, such as deepseek-671b")
+		c.conflictf("workload.model workload.architecture.experts",
+			"has no experts, so its stages exchange nothing; choose a model with experts, such as deepseek-671b")
 	case stage < 2:
 		c.conflictf("workload.ep", "keeps all experts on a GPU; spread them over at least 2")
 	case f.GPUs != stage:
-		c.conflictf("fabric.gpus workload.ep", "%d GPUs in a domain, %d in a stage; set fabric.gpus = %d", f.GPUs, stage, stage)
+		c.conflictf("fabric.gpus workload.ep",
+			"%d GPUs in a domain, %d in a stage; set fabric.gpus = %d",
+			f.GPUs, stage, stage)
 	case len(c.s.Replicas) > 0:
 		c.conflictf("replica", "are not told apart in scale-up domains; leave [[replica]] out")
 	}
-	c.conflictIf(w.ReplicaMode == "all" || w.ReplicaMode == "decomposed", "workload.replicas", `replicas in scale-up domains are identical; set workload.replicas = "single"`)
+
+	c.conflictIf(w.ReplicaMode == "all" || w.ReplicaMode == "decomposed",
+		"workload.replicas",
+		`replicas in scale-up domains are identical; set workload.replicas = "single"`)
 	c.blame("workload.microbatches workload.pp workload.virtual_stages workload.buckets",
-		assembly.LinkTask.Scale(4*float64(w.Microbatches)*float64(w.PP)*float64(w.Chunks)+w.SyncTaskCount(4)).CheckLimits("passes of stages and transfers between them", "fewer"))
+		assembly.LinkTask.Scale(
+			4*float64(w.Microbatches)*float64(w.PP)*float64(w.Chunks)+w.SyncTaskCount(4),
+		).CheckLimits(
+			"passes of stages and transfers between them", "fewer",
+		))
 }

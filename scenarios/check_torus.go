@@ -20,34 +20,42 @@ import (
 	"sim/workloads/collective"
 )
 
-// checkTorus holds the keys of a torus against each other and the workload.
+// checkTorus checks the keys of a torus: its shape, its faults, its cubes and the workload
+// on it.
 func checkTorus(c *checker) {
 	l := &c.s.Fabric.Links
 	if !c.OK("fabric.dims", "fabric.twist", "fabric.shift", "fabric.open") {
 		return
 	}
+
 	if l.Twist != "" && len(l.Shift) > 0 {
 		c.conflictf("fabric.shift", "stands beside fabric.twist; keep one of the two")
 		return
 	}
+
 	t, key, err := l.Shape()
 	if err != nil {
 		c.conflictf(key, "%s; see docs/tori.md", assembly.ErrorText(err))
 		return
 	}
+
 	if !checkFlowCount(c, t.Nodes()) {
 		return
 	}
+
+	// Check the faults together, and then each kind alone to name the key at fault.
 	for _, key := range []string{"failed_ocs", "failed_links", "failed_machines", "failed_chips", "drained_links"} {
 		if !c.OK("fabric." + key) {
 			return
 		}
 	}
+
 	f, key, err := l.Faults()
 	if err != nil {
 		c.conflictf(key, "%s; see docs/tori.md", assembly.ErrorText(err))
 		return
 	}
+
 	for _, one := range []struct {
 		key string
 		f   torus.Faults
@@ -60,63 +68,95 @@ func checkTorus(c *checker) {
 			c.conflictf(one.key, "%s; name a part that there is", assembly.ErrorText(err))
 		}
 	}
-	if c.OK("fabric.pod_cubes", "fabric.cubes", "fabric.busy_cubes", "fabric.configured") && len(c.Diagnostics) == 0 {
+
+	if c.OK("fabric.pod_cubes", "fabric.cubes", "fabric.busy_cubes", "fabric.configured") &&
+		len(c.Diagnostics) == 0 {
 		if _, err := l.JoinCubes(t); err != nil {
-			c.conflictf("fabric.pod_cubes fabric.cubes fabric.busy_cubes fabric.configured fabric.dims", "%s; see docs/tori.md", assembly.ErrorText(err))
+			c.conflictf("fabric.pod_cubes fabric.cubes fabric.busy_cubes fabric.configured fabric.dims",
+				"%s; see docs/tori.md", assembly.ErrorText(err))
 		}
 	}
-	c.conflictIf(l.FailAt > 0 && (len(l.FailedChips) > 0 || len(l.FailedMachines) > 0), "fabric.failed_chips fabric.failed_machines",
+	c.conflictIf(l.FailAt > 0 && (len(l.FailedChips) > 0 || len(l.FailedMachines) > 0),
+		"fabric.failed_chips fabric.failed_machines",
 		`chips that fail in mid-run end the job; let links or switches fail, or set fabric.fail_at = "0s"`)
-	c.conflictIf(l.FailAt > 0 && !l.Faulty() && c.OK("fabric.fail_at"), "fabric.fail_at", "nothing fails then; name what fails, such as fabric.failed_ocs")
+	c.conflictIf(l.FailAt > 0 && !l.Faulty() && c.OK("fabric.fail_at"),
+		"fabric.fail_at",
+		"nothing fails then; name what fails, such as fabric.failed_ocs")
 	checkLinks(c, t.Nodes(), t, f)
 }
 
-// checkFlowCount refuses more flows than fit the memory.
+// checkFlowCount rejects more flows than fit into memory. It returns false if there are too
+// many.
 func checkFlowCount(c *checker, nodes int) bool {
 	return !c.s.pathsView().CoversAllPairs() || !c.blame("fabric.dims fabric.nodes fabric.edges fabric.file",
 		assembly.Flow.Scale(float64(nodes)*float64(nodes)).CheckLimits("the flows between nodes", "fewer nodes"))
 }
 
-// checkLinks checks queues, workload and engine on a fabric with the given number of nodes. t is nil if the fabric is not
-// a torus; f has the faults of a torus.
+// checkLinks checks queues, workload and engine on a fabric of links with the given number
+// of nodes. t is nil if the fabric is not a torus; f holds the faults of a torus.
 func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 	s := c.s
 	w, kind := &s.Workload.Traffic, s.traffic()
 	if !c.OK("workload.kind") {
 		return
 	}
+
 	if c.OK("fabric.queue") {
 		if _, err := s.Fabric.QueueCapacity(w.Packet); err != nil {
-			c.rejectf("fabric.queue", `%s; write "unbounded", "credit", packets such as "100p" or a size such as "64KB"`, err.Error())
+			c.rejectf("fabric.queue",
+				`%s; write "unbounded", "credit", packets such as "100p" or a size such as "64KB"`,
+				err.Error())
 		}
 	}
+
 	if !c.OK("workload", "engine", "workload.kind", "workload.source", "engine.level") {
 		return
 	}
+
 	if s.Engine.Level == "flow" && !s.pathsView().HasMessageSizes() && !kind.IsListed {
 		c.conflictf("engine.level workload.source",
-			`level "flow" simulates messages, source %s has rates and times; set engine.level to "packet" or "static", or choose another source`, schema.Quote(w.Source))
+			`level "flow" simulates messages, source %s has rates and times; set engine.level to "packet" or "static", or choose another source`,
+			schema.Quote(w.Source))
 	}
+
 	c.conflictIf(s.Engine.Level == "packet" && kind.DrawsDestinations && w.Source != "poisson", "workload.source",
 		`destinations drawn for each packet need source "poisson"; set workload.source = "poisson", or workload.kind = "all-to-all"`)
-	c.conflictIf(s.Engine.Level == "packet" && slices.Contains([]string{"greedy", "paced"}, w.Source) && w.Injection != "" && w.Injection != "round-robin" &&
-		kind.HasOwnSizes, "workload.injection workload.kind",
-		"%s orders packets of messages of one size, and those of %s have sizes of their own, each injected at once; leave it out, or choose other traffic", schema.Quote(w.Injection), s.Workload.Kind)
-	c.conflictIf(kind.Alternates && w.Source != "on-off", "workload.source", `data-tensor traffic is on and off in turns; set workload.source = "on-off"`)
+	c.conflictIf(
+		s.Engine.Level == "packet" &&
+			slices.Contains([]string{"greedy", "paced"}, w.Source) &&
+			w.Injection != "" &&
+			w.Injection != "round-robin" &&
+			kind.HasOwnSizes,
+		"workload.injection workload.kind",
+		"%s orders packets of messages of one size, and those of %s have sizes of their own, each injected at once; leave it out, or choose other traffic",
+		schema.Quote(w.Injection), s.Workload.Kind,
+	)
+	c.conflictIf(kind.Alternates && w.Source != "on-off", "workload.source",
+		`data-tensor traffic is on and off in turns; set workload.source = "on-off"`)
+
+	// Collective calls along dimensions.
 	along := s.Workload.Call.Along
 	switch {
 	case t == nil && s.usesDimensions():
-		c.conflictf("workload.along workload.kind workload.permutation", "asks for dimensions, and a graph has none, nor a switch; choose other traffic, or a torus")
+		c.conflictf("workload.along workload.kind workload.permutation",
+			"asks for dimensions, and a graph has none, nor a switch; choose other traffic, or a torus")
 		return
 	case len(along) > 0 && len(s.Workload.Call.Group) > 0:
 		c.conflictf("workload.along workload.group", "stands beside workload.group; keep one of the two")
 	case s.Workload.Call.Joined == "links" && c.OK("workload.along") && len(along) != 1:
-		c.conflictf("workload.joined workload.along", `"links" follows the links of one dimension, and workload.along names %d; name one`, len(along))
+		c.conflictf("workload.joined workload.along",
+			`"links" follows the links of one dimension, and workload.along names %d; name one`,
+			len(along))
 	case s.Workload.Call.Joined == "links" && len(along) == 1 && slices.Contains(s.Fabric.Open, along[0]):
-		c.conflictf("workload.joined workload.along fabric.open", "the links along %s close into no rings, for it is open; choose another dimension, or set workload.joined = \"coordinates\"", along[0])
+		c.conflictf("workload.joined workload.along fabric.open",
+			"the links along %s close into no rings, for it is open; choose another dimension, or set workload.joined = \"coordinates\"",
+			along[0])
 	case s.isCall() && s.Fabric.FailAt > 0:
-		c.conflictf("fabric.fail_at", "what links carry when they fail is lost, nothing sends it again, and what waits for it in a collective call never begins; let it fail from the start, or choose other traffic")
+		c.conflictf("fabric.fail_at",
+			"what links carry when they fail is lost, nothing sends it again, and what waits for it in a collective call never begins; let it fail from the start, or choose other traffic")
 	}
+
+	// Dimensions that keys name must exist, and must not have two roles.
 	if t != nil {
 		tensor, data := w.TensorDims, w.DataDims
 		if !kind.Alternates {
@@ -126,39 +166,69 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 			key  string
 			dims []string
 		}{{"workload.along", along}, {"workload.tensor_dims", tensor}, {"workload.data_dims", data}, {"policy.order", s.Policy.Order}, {c.PathOf(&s.Policy.WildFirst.Wild), s.Policy.WildFirst.Wild}} {
-			if i := slices.IndexFunc(k.dims, func(d string) bool { return links.DimIndex(d) >= len(t.Dims) }); i >= 0 && c.OK(k.key) {
+			if i := slices.IndexFunc(k.dims, func(d string) bool {
+				return links.DimIndex(d) >= len(t.Dims)
+			}); i >= 0 && c.OK(k.key) {
 				c.conflictf(k.key, "%s has no dimension %s; name dimensions that there are", t, k.dims[i])
 			}
 		}
+
 		for _, d := range tensor {
-			c.conflictIf(slices.Contains(data, d), "workload.data_dims workload.tensor_dims", "dimension %s serves tensor and data parallelism; let it serve one of them", d)
+			c.conflictIf(slices.Contains(data, d), "workload.data_dims workload.tensor_dims",
+				"dimension %s serves tensor and data parallelism; let it serve one of them",
+				d)
 		}
+
 		if n := len(s.Policy.Order); n > 0 && n != len(t.Dims) {
 			c.conflictf("policy.order", "%d dimensions of %d; name every dimension once", n, len(t.Dims))
 		}
 	}
-	if key := c.PathOf(&s.Policy.Optimised.NeighbourCap); s.Policy.Optimised.NeighbourCap == 0 && c.OK(key) && c.IsUsed(key) {
+
+	if key := c.PathOf(&s.Policy.Optimised.NeighbourCap); s.Policy.Optimised.NeighbourCap == 0 &&
+		c.OK(key) &&
+		c.IsUsed(key) {
 		c.conflictf(key, "0 messages between neighbours; write at least 1, or -1 for no limit")
 	}
-	if w.Source == "on-off" && s.Engine.Level == "packet" && w.Payload >= 1 && w.Packet >= w.Payload && w.Packet <= assembly.MaxPacketSize && w.Rate > 0 {
-		one := collective.OnOff{Rate: w.Rate, PayloadBytes: int32(w.Payload), WireBytes: int32(w.Packet), Start: w.Start, Duration: w.Duration}
+
+	// A source with on and off times must send at least one packet.
+	if w.Source == "on-off" &&
+		s.Engine.Level == "packet" &&
+		w.Payload >= 1 &&
+		w.Packet >= w.Payload &&
+		w.Packet <= assembly.MaxPacketSize &&
+		w.Rate > 0 {
+		one := collective.OnOff{
+			Rate:         w.Rate,
+			PayloadBytes: int32(w.Payload),
+			WireBytes:    int32(w.Packet),
+			Start:        w.Start,
+			Duration:     w.Duration,
+		}
 		key := "workload.duration"
 		if kind.Alternates {
 			one.Duration, key = w.Phase, "workload.phase"
 		}
 		if err := one.Check(); err != nil && c.OK("workload.rate", key) {
-			c.conflictf("workload.rate "+key+" workload.payload", "%s; choose a higher rate or more time", assembly.ErrorText(err))
+			c.conflictf("workload.rate "+key+" workload.payload", "%s; choose a higher rate or more time",
+				assembly.ErrorText(err))
 		}
 	}
+
+	// Sizes of packets, messages and matrices.
 	if s.isTraining() || s.hasCallsInGraph() || s.isCall() {
-		w.Payload = w.Packet // of which all counts
+		w.Payload = w.Packet // all bytes of a packet count as payload
 	}
 	if w.Payload < 1 || w.Packet < w.Payload {
-		c.conflictf("workload.payload workload.packet", "packets of %v carry %v; write sizes of at least 1 B; payload is part of the packet", w.Packet, w.Payload)
+		c.conflictf("workload.payload workload.packet",
+			"packets of %v carry %v; write sizes of at least 1 B; payload is part of the packet",
+			w.Packet, w.Payload)
 	} else if w.Packet > assembly.MaxPacketSize {
-		c.conflictf("workload.packet", "packets of %v; write at most %d B", w.Packet, int64(assembly.MaxPacketSize))
+		c.conflictf("workload.packet", "packets of %v; write at most %d B", w.Packet,
+			int64(assembly.MaxPacketSize))
 	}
-	c.conflictIf(s.pathsView().HasUniformSize() && s.pathsView().Workload.Message < 1 && c.OK("workload.message"), "workload.message", "is nothing to send; write at least 1 B")
+
+	c.conflictIf(s.pathsView().HasUniformSize() && s.pathsView().Workload.Message < 1 && c.OK("workload.message"),
+		"workload.message", "is nothing to send; write at least 1 B")
 	if kind.IsListed {
 		senders := nodes
 		if t == nil {
@@ -166,9 +236,13 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		}
 		checkMatrix(c, senders)
 	}
+
 	if h := s.pathsView().Workload.HotSpots(); h != nil && h.Nodes >= nodes {
 		c.conflictf("workload.hot_nodes", "%d of %d nodes are hot; choose fewer", h.Nodes, nodes)
 	}
+
+	// The remaining checks build the traffic. For an outermost tier they wait until the
+	// inner tiers are checked.
 	paths.CheckStep(c.Reader, s.pathsView())
 	work := func() {
 		if len(c.Diagnostics) == 0 && s.isCall() {
@@ -182,10 +256,11 @@ func checkLinks(c *checker, nodes int, t *torus.Torus, f torus.Faults) {
 		*c.deferredCheck = work
 		return
 	}
+
 	work()
 }
 
-// checkMatrix holds that the matrix is square and of the fabric's nodes.
+// checkMatrix checks that the matrix of traffic has a row and a column per node.
 func checkMatrix(c *checker, nodes int) {
 	const key, sends = "workload.matrix", "workload.sends"
 	w := &c.s.Workload.TrafficMatrix
@@ -193,18 +268,23 @@ func checkMatrix(c *checker, nodes int) {
 	if !c.OK(key, sends, "workload.matrix_file") {
 		return
 	}
+
 	if len(w.Sends) > 0 {
 		checkSends(c, nodes)
 		return
 	}
+
 	if len(m) == 0 {
-		c.conflictf(key, "is missing; write a row of bytes for each node, or name a file in workload.matrix_file")
+		c.conflictf(key,
+			"is missing; write a row of bytes for each node, or name a file in workload.matrix_file")
 		return
 	}
+
 	c.checkSquareRows("workload.matrix_file "+key, m, nodes, "node", "")
 }
 
-// checkSends holds the listed messages of a matrix against so many nodes.
+// checkSends checks the messages that workload.sends lists. A row holds a source, followed
+// by pairs of a destination and bytes.
 func checkSends(c *checker, nodes int) {
 	const keys = "workload.sends workload.matrix_file"
 	w := &c.s.Workload.TrafficMatrix
@@ -212,15 +292,21 @@ func checkSends(c *checker, nodes int) {
 		c.conflictf("workload.sends", "stands beside workload.matrix; keep one of the two")
 		return
 	}
+
 	for i, row := range w.Sends {
 		if len(row)%2 == 0 || len(row) < 3 {
-			c.conflictf(keys, "row %d has %d numbers; write the node that sends and then pairs of a node and bytes", i+1, len(row))
+			c.conflictf(keys,
+				"row %d has %d numbers; write the node that sends and then pairs of a node and bytes",
+				i+1, len(row))
 			return
 		}
+
 		for k := 1; k+1 < len(row); k += 2 {
 			switch src, dst, bytes := row[0], row[k], row[k+1]; {
 			case src < 0 || src >= nodes || dst < 0 || dst >= nodes:
-				c.conflictf(keys, "node %d sends to node %d, and there are nodes 0 to %d; name nodes that there are", src, dst, nodes-1)
+				c.conflictf(keys,
+					"node %d sends to node %d, and there are nodes 0 to %d; name nodes that there are",
+					src, dst, nodes-1)
 				return
 			case src == dst && bytes > 0:
 				c.conflictf(keys, "node %d sends %d bytes to itself; leave them out", src, bytes)
@@ -230,46 +316,62 @@ func checkSends(c *checker, nodes int) {
 	}
 }
 
-// prepareTraffic reads the matrix from its file.
+// prepareTraffic reads the matrix of traffic from the file that workload.matrix_file names.
 func prepareTraffic(c *checker) {
 	const key, sizes = "workload.matrix_file", "workload.sizes"
 	if c.Given(sizes) && c.OK(sizes) && workloadForm(c.s).canBeCall {
 		if v := schema.Child(c.Root, "workload")["sizes"]; v != "uniform" {
-			c.rejectf(sizes, `is %s, which fabric %s does not simulate; write "uniform", "matrix" or the name of a CSV file`, schema.Describe(v), schema.Quote(c.s.Fabric.Kind))
+			c.rejectf(sizes,
+				`is %s, which fabric %s does not simulate; write "uniform", "matrix" or the name of a CSV file`,
+				schema.Describe(v), schema.Quote(c.s.Fabric.Kind))
 		}
 	}
+
 	name, ok := schema.Child(c.Root, "workload")["matrix_file"].(string)
 	if !ok || !c.s.traffic().IsListed {
 		return
 	}
+
 	for _, other := range []string{"workload.matrix", "workload.sends"} {
 		if c.Given(other) {
 			c.rejectf(key, "stands beside %s; keep one of the two", other)
 			return
 		}
 	}
-	n, entries := c.readMatrix(key, name, "name a readable CSV file of up to "+strconv.Itoa(maxMatrixBytes>>20)+" MiB", "bytes", "node")
+
+	n, entries := c.readMatrix(
+		key, name,
+		"name a readable CSV file of up to "+strconv.Itoa(maxMatrixBytes>>20)+" MiB",
+		"bytes", "node",
+	)
 	w := &c.s.Workload.TrafficMatrix
-	if w.Matrix = denseRows(n, entries); n == 0 || textBytes(w.Matrix) > schema.MaxFileBytes/2 { // rows of which most are 0 are shorter as lists
+	if w.Matrix = denseRows(n, entries); n == 0 ||
+		textBytes(w.Matrix) > schema.MaxFileBytes/2 { // a list is shorter if nearly all elements are 0
 		w.SetEntries(entries)
 		c.MarkGiven("workload.sends")
 		if entries != nil && textBytes(w.Sends) > maxStoredMatrixBytes {
-			c.rejectf(key, "%s lists %d messages, which are too many to be kept with results; write sizes that take at most %.1f MiB as numbers", name, len(entries), float64(maxStoredMatrixBytes)/(1<<20))
+			c.rejectf(key,
+				"%s lists %d messages, which are too many to be kept with results; write sizes that take at most %.1f MiB as numbers",
+				name, len(entries), float64(maxStoredMatrixBytes)/(1<<20))
 		}
 	}
 }
 
 const (
-	// maxMatrixBytes is the largest file of a matrix, in bytes: 4,096 endpoints that mostly send nothing.
+	// maxMatrixBytes is the maximum size of a matrix file in bytes. It suffices for 4,096
+	// endpoints that mostly send nothing.
 	maxMatrixBytes = 64 << 20
-	// maxStoredMatrixBytes is how long the text of a matrix may be in the scenario that is kept with results, in bytes: the largest
-	// scenario that can be read, less what else a scenario says.
+	// maxStoredMatrixBytes limits the text of a matrix in the scenario that is stored with
+	// results, in bytes. It is the maximum size of a scenario file, less 256 KiB for the
+	// other keys.
 	maxStoredMatrixBytes = schema.MaxFileBytes - 256<<10
-	// maxDenseEndpoints is how many endpoints a matrix has at most that is kept with its zeros.
+	// maxDenseEndpoints is the maximum number of endpoints of a matrix that is stored with
+	// its zeros. Larger matrices are stored as lists of entries.
 	maxDenseEndpoints = 1024
 )
 
-// denseRows returns the rows of a matrix of n x n; none where n is 0, or where it is large.
+// denseRows returns the entries as the rows of an n x n matrix, or nil if n is 0 or too
+// large.
 func denseRows(n int, entries []collective.Entry) [][]int {
 	if n == 0 || n > maxDenseEndpoints {
 		return nil
@@ -299,60 +401,85 @@ func textBytes(rows [][]int) int {
 	return sum
 }
 
-// readMatrix reads the CSV file that the key at path names. The file has one row per node or a list of entries. It returns
-// the number of rows, or 0 for a list, and the nonzero entries; nil if the file is rejected. In messages, what and whom
-// describe the values and their owners, and want the expected file.
+// readMatrix reads the CSV file that the key at path names. The file has one row per
+// endpoint or a list of entries. It returns the number of rows, or 0 for a list, and the
+// nonzero entries; these are nil if the file is rejected. In messages, quantity and
+// endpoint describe the values and their owners, and want the expected file.
 func (c *checker) readMatrix(path, name, want, quantity, endpoint string) (n int, entries []collective.Entry) {
 	data, fileName, err := c.readRelativeLimited(path, name, maxMatrixBytes)
 	if err != nil {
 		c.rejectf(path, "%s; %s", err.Error(), want)
 		return 0, nil
 	}
+
 	if collective.IsEntryList(data) {
 		if entries, err = collective.ReadEntries(data, fileName); err == nil && len(entries) == 0 {
 			err = fmt.Errorf("%s lists nothing that is sent", fileName)
 		}
 		if err != nil {
-			c.rejectLines(path, err, fmt.Sprintf("write a line from,to,bytes for each %s that sends and each that it sends to", endpoint))
+			c.rejectLines(
+				path, err,
+				fmt.Sprintf(
+					"write a line from,to,bytes for each %s that sends and each that it sends to",
+					endpoint,
+				),
+			)
 			return 0, nil
 		}
-		slices.SortStableFunc(entries, func(a, b collective.Entry) int { return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst)) })
+
+		slices.SortStableFunc(
+			entries,
+			func(a, b collective.Entry) int {
+				return cmp.Or(cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst))
+			},
+		)
 		return 0, entries
 	}
+
 	if n = collective.CountRows(data); n < 2 {
-		c.rejectf(path, "%s has rows of %d %ss; write a row of %s for each of two %ss or more, with commas between them", fileName, n, endpoint, quantity, endpoint)
+		c.rejectf(path,
+			"%s has rows of %d %ss; write a row of %s for each of two %ss or more, with commas between them",
+			fileName, n, endpoint, quantity, endpoint)
 		return 0, nil
 	}
+
 	sizes, err := collective.ReadSizes(bytes.NewReader(data), fileName, n)
 	if err == nil && quantity == "bytes" {
 		_, err = collective.FromSizes(fileName, n, sizes, nil)
 	}
 	if err != nil {
-		c.rejectLines(path, err, fmt.Sprintf("write a row of %s for each %s, with commas between them", quantity, endpoint))
+		c.rejectLines(
+			path, err,
+			fmt.Sprintf("write a row of %s for each %s, with commas between them", quantity, endpoint),
+		)
 		return 0, nil
 	}
+
 	return n, append([]collective.Entry{}, collective.Entries(n, sizes)...)
 }
 
-// rejectLines refuses the key at path for each line of an error.
+// rejectLines rejects the key at path once per line of an error.
 func (c *checker) rejectLines(path string, err error, want string) {
 	for line := range strings.Lines(err.Error()) {
 		c.rejectf(path, "%s; %s", strings.TrimSpace(assembly.ErrorText(errors.New(line))), want)
 	}
 }
 
-// readRelative reads a file that the key at path names: beside the scenario's file where this names it, else from where
-// the command runs.
+// readRelative reads a file that the key at path names, of at most schema.MaxFileBytes
+// bytes. If a file of the scenario sets the key, the name is relative to the directory of
+// that file. If an override sets it, the name is relative to the working directory.
 func (c *checker) readRelative(path, name string) (data []byte, fileName string, err error) {
 	return c.readRelativeLimited(path, name, schema.MaxFileBytes)
 }
 
-// readRelativeLimited is readBeside of a file of at most so many bytes.
+// readRelativeLimited is readRelative with a limit on the size of the file.
 func (c *checker) readRelativeLimited(path, name string, maxBytes int) (data []byte, fileName string, err error) {
 	if fileName = name; name == "" {
 		return nil, "", errors.New("names no file")
 	}
-	if file, _ := schema.FindLine(c.Layers, c.keyPathInFile(path)); !c.Overridden(path) && !filepath.IsAbs(name) {
+
+	if file, _ := schema.FindLine(c.Layers, c.keyPathInFile(path)); !c.Overridden(path) &&
+		!filepath.IsAbs(name) {
 		fileName = filepath.Join(filepath.Dir(file), name)
 	}
 	c.inputFiles = append(c.inputFiles, fileName)

@@ -14,15 +14,18 @@ import (
 	"sim/workloads/training"
 )
 
-// maxTokens bounds the tokens of a micro-batch, maxTransferBytes what a stage sends for one, maxParameters those of a
-// model: sizes stay far inside int64.
+// Limits that keep all sizes far inside int64.
 const (
+	// maxMicrobatchTokens limits the tokens of a micro-batch.
 	maxMicrobatchTokens = 1e9
-	maxTransferBytes    = 1e17
-	maxParameters       = 1e16
+	// maxTransferBytes limits the bytes that a stage sends per micro-batch.
+	maxTransferBytes = 1e17
+	// maxParameters limits the parameters of a model.
+	maxParameters = 1e16
 )
 
-// prepareTraining resolves the model. The key model shares its field with the architecture's name.
+// prepareTraining determines the model, either by its name or from its description in
+// [workload.architecture], and reads the files of the workload.
 func prepareTraining(c *checker) {
 	const model, table = "workload.model", "workload.architecture"
 	named, described := c.Given(model), c.Given(table)
@@ -30,10 +33,15 @@ func prepareTraining(c *checker) {
 	case named && described:
 		c.rejectf(model, "stands beside [workload.architecture]; keep one of the two")
 	case !named && !described && c.OK("workload"):
-		c.rejectf(model, "is missing; name %s, or describe a model in [workload.architecture]", schema.QuotedList(training.ModelNames()))
+		c.rejectf(model,
+			"is missing; name %s, or describe a model in [workload.architecture]",
+			schema.QuotedList(training.ModelNames()))
 	case named && c.OK(model):
 		c.s.Workload.Arch, _ = training.Model(schema.Child(c.Root, "workload")["model"].(string))
 	}
+
+	// The key model sets Arch too, so the table is derived unless the file describes the
+	// model.
 	if named || !described {
 		c.Derived[table] = true
 	}
@@ -41,7 +49,8 @@ func prepareTraining(c *checker) {
 	prepareExpertLoads(c)
 }
 
-// prepareExpertLoads reads the loads of experts from their file.
+// prepareExpertLoads reads the loads of experts from the CSV file that workload.expert_file
+// names.
 func prepareExpertLoads(c *checker) {
 	const key, fileKey = "workload.expert_loads", "workload.expert_file"
 	t := &c.s.Workload.Spec
@@ -49,101 +58,128 @@ func prepareExpertLoads(c *checker) {
 	if t.ExpertSizes != "loads" || !ok {
 		return
 	}
+
 	if c.Given(key) {
 		c.rejectf(fileKey, "stands beside workload.expert_loads; keep one of the two")
 		return
 	}
+
 	data, fileName, err := c.readRelative(fileKey, name)
 	if err != nil {
 		c.rejectf(fileKey, "%s; name a readable CSV file", err.Error())
 		return
 	}
+
 	r := csv.NewReader(bytes.NewReader(trimByteOrderMark(data)))
 	r.TrimLeadingSpace, r.FieldsPerRecord = true, -1
 	rows, err := r.ReadAll()
 	if err != nil {
-		c.rejectf(fileKey, "%s: %s; write a row of loads for each layer with experts, with commas between them", fileName, err.Error())
+		c.rejectf(fileKey,
+			"%s: %s; write a row of loads for each layer with experts, with commas between them",
+			fileName, err.Error())
 		return
 	}
+
 	for i, row := range rows {
 		var loads []int
 		for k, text := range row {
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 0 || n > 1<<50 {
-				c.rejectf(fileKey, "%s: the load of row %d, expert %d, is no whole number; write whole numbers of 0 and more", fileName, i+1, k+1)
+				c.rejectf(fileKey,
+					"%s: the load of row %d, expert %d, is no whole number; write whole numbers of 0 and more",
+					fileName, i+1, k+1)
 				return
 			}
 			loads = append(loads, n)
 		}
+
 		t.ExpertLoads = append(t.ExpertLoads, loads)
 	}
 }
 
-// checkExpertLoads holds the loads of experts against the model.
+// checkExpertLoads checks that there is a row of loads per layer with experts and a load
+// per expert.
 func checkExpertLoads(c *checker) {
 	const key = "workload.expert_loads"
 	t := &c.s.Workload.Spec
 	if t.ExpertSizes != "loads" || !c.OK("workload", "workload.expert_file") {
 		return
 	}
+
 	layers := t.Arch.Layers - t.Arch.DenseLayers
 	switch {
 	case len(c.s.Tiers) > 0:
-		c.conflictf("workload.expert_sizes", "%q is by layer, and tiers play the calls of a virtual stage as one; choose other sizes", t.ExpertSizes)
+		c.conflictf("workload.expert_sizes",
+			"%q is by layer, and tiers play the calls of a virtual stage as one; choose other sizes",
+			t.ExpertSizes)
 		return
 	case len(t.ExpertLoads) == 0:
-		c.conflictf(key, "is missing; write a row of loads for each layer with experts, or name a file in workload.expert_file")
+		c.conflictf(key,
+			"is missing; write a row of loads for each layer with experts, or name a file in workload.expert_file")
 		return
 	case len(t.ExpertLoads) != layers:
-		c.conflictf("workload.expert_file "+key, "%s for %d layers with experts; write a row for each", text.Plural(len(t.ExpertLoads), "row"), layers)
+		c.conflictf("workload.expert_file "+key,
+			"%s for %d layers with experts; write a row for each",
+			text.Plural(len(t.ExpertLoads), "row"), layers)
 		return
 	}
+
 	for i, row := range t.ExpertLoads {
 		sum := 0
 		for _, n := range row {
 			sum += n
 		}
 		if len(row) != t.Arch.Experts || sum == 0 {
-			c.conflictf("workload.expert_file "+key, "row %d has %d loads of %d in all for %d experts; write a load for each, not all of them 0", i+1, len(row), sum, t.Arch.Experts)
+			c.conflictf("workload.expert_file "+key,
+				"row %d has %d loads of %d in all for %d experts; write a load for each, not all of them 0",
+				i+1, len(row), sum, t.Arch.Experts)
 			return
 		}
 	}
 }
 
-// prepareOperators reads measured times of operators. The resolved scenario has them as keys, and needs no file.
+// prepareOperators reads measured times of operators from a file. The resolved scenario
+// holds them as keys and does not need the file.
 func prepareOperators(c *checker) {
 	const table, fileKey = "workload.operators", "workload.operators.file"
 	t := &c.s.Workload.Spec
 	if t.Compute != training.OperatorTimes || !c.OK("workload.compute") || !c.OK(table) {
 		return
 	}
+
 	if !c.Given(fileKey) {
 		if t.Operators.Attention+t.Operators.Scores == 0 || t.Operators.Network == 0 {
-			c.rejectf(table, "has no times of attention or of the network; write attention, scores and network, or the file that has them")
+			c.rejectf(table,
+				"has no times of attention or of the network; write attention, scores and network, or the file that has them")
 		}
+
 		return
 	}
+
 	for _, key := range []string{"attention", "scores", "network", "embedding", "head", "optimizer"} {
 		if c.Given(table + "." + key) {
 			c.rejectf(table+"."+key, "stands beside a file of times; keep one of the two")
 			return
 		}
 	}
+
 	data, fileName, err := c.readRelative(fileKey, t.Operators.File)
 	if err != nil {
 		c.rejectf(fileKey, "%s; name a file of times as AICB writes them (docs/schedules.md)", err.Error())
 		return
 	}
+
 	o, err := training.ReadOperators(trimByteOrderMark(data))
 	if err != nil {
 		problem, want, _ := strings.Cut(err.Error(), "; want ")
 		c.Reject(fileKey, fileName+": "+problem, "give "+want)
 		return
 	}
+
 	c.Derived[table], t.Operators = true, o
 }
 
-// checkTraining holds the keys of a training workload against each other.
+// checkTraining checks the keys of a training workload against each other.
 func checkTraining(c *checker) {
 	if !c.Derived["workload.architecture"] {
 		checkArchitecture(c)
@@ -151,20 +187,34 @@ func checkTraining(c *checker) {
 	if !c.OK("workload.model", "workload.architecture.experts") {
 		return
 	}
+
 	t := &c.s.Workload.Spec
-	c.conflictIf(c.OK("workload.ep") && t.Arch.Experts%t.EP != 0, "workload.ep", "%d experts do not spread evenly over ep = %d; choose a divisor of the number of experts", t.Arch.Experts, t.EP)
+	c.conflictIf(c.OK("workload.ep") && t.Arch.Experts%t.EP != 0,
+		"workload.ep",
+		"%d experts do not spread evenly over ep = %d; choose a divisor of the number of experts",
+		t.Arch.Experts, t.EP)
 	if !c.OK("workload.tp", "workload.cp", "workload.ep", "workload.etp") {
 		return
 	}
+
 	stage := t.StageGPUs()
-	c.conflictIf(stage%t.TP != 0, "workload.tp workload.ep workload.etp", "tp = %d does not divide the %d GPUs of a stage (etp x ep); choose a divisor of the stage's GPUs", t.TP, stage)
-	c.conflictIf(stage%t.TP == 0 && stage%(t.TP*t.CP) != 0, "workload.cp workload.tp workload.ep workload.etp",
-		"tp x cp = %d x %d does not divide the %d GPUs of a stage (etp x ep); choose a divisor of the stage's GPUs", t.TP, t.CP, stage)
-	c.conflictIf(c.OK("workload.sequence") && t.Sequence%t.CP != 0, "workload.cp workload.sequence", "%d tokens do not divide into %d equal parts; choose a divisor of the sequence", t.Sequence, t.CP)
+	c.conflictIf(stage%t.TP != 0, "workload.tp workload.ep workload.etp",
+		"tp = %d does not divide the %d GPUs of a stage (etp x ep); choose a divisor of the stage's GPUs",
+		t.TP, stage)
+	c.conflictIf(stage%t.TP == 0 && stage%(t.TP*t.CP) != 0,
+		"workload.cp workload.tp workload.ep workload.etp",
+		"tp x cp = %d x %d does not divide the %d GPUs of a stage (etp x ep); choose a divisor of the stage's GPUs",
+		t.TP, t.CP, stage)
+	c.conflictIf(c.OK("workload.sequence") && t.Sequence%t.CP != 0,
+		"workload.cp workload.sequence",
+		"%d tokens do not divide into %d equal parts; choose a divisor of the sequence",
+		t.Sequence, t.CP)
 	if full := t.PP * stage; c.OK("workload.gpus", "workload.pp") && t.GPUs%full != 0 {
 		c.conflictf("workload.gpus workload.pp workload.tp workload.cp workload.ep workload.etp",
-			"%d GPUs is not a multiple of the %d GPUs of a replica (pp = %d stages of %d GPUs); make gpus a multiple of %d", t.GPUs, full, t.PP, stage, full)
+			"%d GPUs is not a multiple of the %d GPUs of a replica (pp = %d stages of %d GPUs); make gpus a multiple of %d",
+			t.GPUs, full, t.PP, stage, full)
 	}
+
 	checkPipeline(c)
 	checkMicrobatchSize(c)
 	checkSharding(c)
@@ -172,35 +222,46 @@ func checkTraining(c *checker) {
 	checkMemory(c)
 }
 
-// checkSharding refuses buckets that are too many, and what sharded gradients and parameters do not go with.
+// checkSharding rejects buckets that are too small, and keys that conflict with sharded
+// gradients and parameters.
 func checkSharding(c *checker) {
 	const key = "workload.sharding"
 	t := &c.s.Workload.Spec
-	if minBucketBytes := t.MinBucketBytes(); c.OK("workload") && t.Buckets > 0 && float64(t.Buckets) < minBucketBytes {
-		c.conflictf("workload.buckets", "a stage's gradients fill more than %d buckets of %v; write at least %s", training.MaxBuckets, t.Buckets, trace.Size(minBucketBytes))
+	if minBucketBytes := t.MinBucketBytes(); c.OK("workload") &&
+		t.Buckets > 0 &&
+		float64(t.Buckets) < minBucketBytes {
+		c.conflictf("workload.buckets",
+			"a stage's gradients fill more than %d buckets of %v; write at least %s",
+			training.MaxBuckets, t.Buckets, trace.Size(minBucketBytes))
 	}
-	if t.Sharding != training.ShardGradients && t.Sharding != training.ShardParameters || !c.OK("workload") {
+	if t.Sharding != training.ShardGradients && t.Sharding != training.ShardParameters ||
+		!c.OK("workload") {
 		return
 	}
 	switch {
 	case t.Schedule == training.DualPipe:
-		c.conflictf(key+" workload.schedule", "two copies of the model shard nothing but the optimizer's state; choose another schedule, or sharding = \"optimizer\"")
+		c.conflictf(key+" workload.schedule",
+			"two copies of the model shard nothing but the optimizer's state; choose another schedule, or sharding = \"optimizer\"")
 	case t.OverlapSync:
-		c.conflictf(key+" workload.overlap_sync", "every backward pass scatters its gradients already; leave overlap_sync out")
+		c.conflictf(key+" workload.overlap_sync",
+			"every backward pass scatters its gradients already; leave overlap_sync out")
 	case t.OverlapCalls > 0 && t.Sharding == training.ShardParameters:
-		c.conflictf(key+" workload.overlap_calls", "the parts of a product wait for their parameters; leave overlap_calls out, or set sharding = \"gradients\"")
+		c.conflictf(key+" workload.overlap_calls",
+			"the parts of a product wait for their parameters; leave overlap_calls out, or set sharding = \"gradients\"")
 	case t.ReplicaMode == "decomposed" || len(c.s.Replicas) > 0 && t.ReplicaMode != "all":
-		c.conflictf(key+" workload.replicas", "replicas that meet in every pass are not decided for by themselves; set replicas = \"all\"")
+		c.conflictf(key+" workload.replicas",
+			"replicas that meet in every pass are not decided for by themselves; set replicas = \"all\"")
 	}
 }
 
-// fullestStageText says what the stage holds that holds most.
+// fullestStageText describes the memory of the stage that needs the largest amount.
 func fullestStageText(t *training.Spec) string {
 	stage, memory := fullestStage(t)
 	return fmt.Sprintf("stage %d holds most, %s", stage+1, memory.Words(trace.Size))
 }
 
-// fullestStage returns the first of the stages whose GPUs hold most, and what that is.
+// fullestStage returns the first of the stages whose GPUs need the largest amount of
+// memory, and that memory.
 func fullestStage(t *training.Spec) (stage int, memory training.Memory) {
 	for i := range t.PP {
 		if m := t.Memory(i); i == 0 || m.State+m.Activations > memory.State+memory.Activations {
@@ -210,7 +271,8 @@ func fullestStage(t *training.Spec) (stage int, memory training.Memory) {
 	return stage, memory
 }
 
-// checkMemory refuses stages that hold more than a GPU can. All other keys of the workload must be sound.
+// checkMemory rejects a step if a stage needs more memory than a GPU has. All other keys of
+// the workload must be valid.
 func checkMemory(c *checker) {
 	t := &c.s.Workload.Spec
 	if t.GPUMemory == 0 || !c.OK("workload") {
@@ -218,34 +280,46 @@ func checkMemory(c *checker) {
 	}
 	if _, m := fullestStage(t); m.State+m.Activations > float64(t.GPUMemory) {
 		c.conflictf("workload.gpu_memory workload.schedule workload.recompute workload.tp workload.pp",
-			"%s; give at least %s, recompute, divide the model further, or choose a schedule that holds fewer micro-batches", fullestStageText(t), trace.Size(m.State+m.Activations))
+			"%s; give at least %s, recompute, divide the model further, or choose a schedule that holds fewer micro-batches",
+			fullestStageText(t), trace.Size(m.State+m.Activations))
 	}
 }
 
-// checkPipeline holds the pipeline against the model and the schedule.
+// checkPipeline checks the pipeline against the model and the schedule.
 func checkPipeline(c *checker) {
 	t := &c.s.Workload.Spec
 	layers := t.Arch.Layers
 	if !c.OK("workload.pp", "workload.schedule", "workload.virtual_stages", "workload.architecture.layers") {
 		return
 	}
+
 	switch {
 	case t.PP > layers:
-		c.conflictf("workload.pp", "more stages than layers: %d stages for %d layers; choose at most %d stages", t.PP, layers, layers)
+		c.conflictf("workload.pp",
+			"more stages than layers: %d stages for %d layers; choose at most %d stages",
+			t.PP, layers, layers)
 	case t.VirtualStages()/t.Copies() > layers:
-		c.conflictf("workload.virtual_stages workload.pp", "more stages than layers: %d stages of %d chunks for %d layers; lower pp or virtual_stages", t.PP, t.Chunks, layers)
+		c.conflictf("workload.virtual_stages workload.pp",
+			"more stages than layers: %d stages of %d chunks for %d layers; lower pp or virtual_stages",
+			t.PP, t.Chunks, layers)
 	case t.Schedule == training.DualPipe && t.PP%2 != 0:
-		c.conflictf("workload.pp workload.schedule", "a pipeline of %d has no two halves, which schedule %q takes; choose an even number", t.PP, t.Schedule)
-	case t.Schedule == training.DualPipe && c.OK("workload.microbatches") && (t.Microbatches%2 != 0 || t.Microbatches < 2*t.PP):
+		c.conflictf("workload.pp workload.schedule",
+			"a pipeline of %d has no two halves, which schedule %q takes; choose an even number",
+			t.PP, t.Schedule)
+	case t.Schedule == training.DualPipe &&
+		c.OK("workload.microbatches") &&
+		(t.Microbatches%2 != 0 || t.Microbatches < 2*t.PP):
 		c.conflictf("workload.microbatches workload.pp workload.schedule",
-			"%d micro-batches are odd, or fewer than two for each of pp = %d stages, which schedule %q takes; choose an even number of at least %d", t.Microbatches, t.PP, t.Schedule, 2*t.PP)
+			"%d micro-batches are odd, or fewer than two for each of pp = %d stages, which schedule %q takes; choose an even number of at least %d",
+			t.Microbatches, t.PP, t.Schedule, 2*t.PP)
 	case t.Schedule == training.Interleaved && c.OK("workload.microbatches") && t.Microbatches%t.PP != 0:
 		c.conflictf("workload.microbatches workload.pp",
-			`%d micro-batches do not divide into rounds of pp = %d, which schedule "interleaved-1f1b" takes; make microbatches a multiple of %d`, t.Microbatches, t.PP, t.PP)
+			`%d micro-batches do not divide into rounds of pp = %d, which schedule "interleaved-1f1b" takes; make microbatches a multiple of %d`,
+			t.Microbatches, t.PP, t.PP)
 	}
 }
 
-// checkMicrobatchSize refuses sizes that no machine could hold.
+// checkMicrobatchSize rejects micro-batches that no machine could hold.
 func checkMicrobatchSize(c *checker) {
 	t := &c.s.Workload.Spec
 	if !c.OK("workload.sequence", "workload.microbatch") {
@@ -253,35 +327,49 @@ func checkMicrobatchSize(c *checker) {
 	}
 	tokens := float64(t.Sequence) * float64(t.Microbatch)
 	sent := tokens * float64(t.Arch.Hidden) * float64(t.Choices.ActivationBytes) * float64(t.StageGPUs())
-	c.conflictIf(tokens > maxMicrobatchTokens || sent > maxTransferBytes && c.OK("workload.activation_bytes", "workload.architecture.hidden"), "workload.sequence workload.microbatch",
-		"a micro-batch of %.3g tokens, %.3g bytes a stage, is absurd; stay within %.0g tokens and %.0g bytes", tokens, sent, float64(maxMicrobatchTokens), float64(maxTransferBytes))
+	c.conflictIf(
+		tokens > maxMicrobatchTokens ||
+			sent > maxTransferBytes && c.OK("workload.activation_bytes", "workload.architecture.hidden"),
+		"workload.sequence workload.microbatch",
+		"a micro-batch of %.3g tokens, %.3g bytes a stage, is absurd; stay within %.0g tokens and %.0g bytes",
+		tokens, sent, float64(maxMicrobatchTokens), float64(maxTransferBytes),
+	)
 }
 
-// checkReplicaMode refuses what one replica cannot stand for.
+// checkReplicaMode rejects the simulation of a single replica if it cannot represent the
+// others: collective calls of the graph connect all replicas, and separate flows per GPU
+// may differ between them.
 func checkReplicaMode(c *checker) {
 	m := c.s.Workload.ReplicaMode
-	c.conflictIf(c.s.hasCallsInGraph() && (m == "single" || m == "decomposed"), "workload.replicas workload.collectives",
+	c.conflictIf(c.s.hasCallsInGraph() && (m == "single" || m == "decomposed"),
+		"workload.replicas workload.collectives",
 		`calls in the graph are among the GPUs of all replicas; choose replicas = "all", or collectives = "none"`)
 	if c.s.circuitsView().HalfRing() && (m == "single" || m == "decomposed") {
 		c.conflictf("workload.flows workload.replicas",
-			`one of %d replicas cannot stand for the others flow by flow; choose replicas = "all" or flows = "aggregated"`, c.s.Workload.Replicas())
+			`one of %d replicas cannot stand for the others flow by flow; choose replicas = "all" or flows = "aggregated"`,
+			c.s.Workload.Replicas())
 	}
 }
 
-// maxIterationSeconds bounds an iteration, in seconds: half of what simulated time can hold.
+// maxIterationSeconds limits the duration of an iteration. Simulated time can represent
+// about twice as much.
 const maxIterationSeconds = 50 * 24 * 3600
 
-// checkDuration refuses an iteration that simulated time cannot hold: each stage's compute, one micro-batch after the
-// other, and each transfer on one circuit. All keys must be sound.
+// checkDuration rejects an iteration that simulated time cannot represent. The upper bound
+// is the compute time of all stages, one micro-batch after the other, plus all transfers on
+// a single link. All keys must be valid.
 func checkDuration(c *checker) {
 	if !c.s.isTraining() {
 		return
 	}
+
 	spec := &c.s.Workload.Spec
 	longest := 1.0
 	for _, r := range c.s.Replicas {
 		longest = max(longest, r.ComputeScale)
 	}
+
+	// rates are the keys of the slowest links, the slowest first.
 	compute, rate, nic := 0.0, float64(c.s.Fabric.PortBandwidth), float64(c.s.Fabric.NICBandwidth)
 	rates := []string{"fabric.port_bandwidth", "fabric.nic_bandwidth"} // the slowest first
 	switch {
@@ -292,19 +380,25 @@ func checkDuration(c *checker) {
 		rate, nic = float64(c.s.Fabric.LinkRate), float64(c.s.Fabric.LinkRate)
 		rates = []string{"fabric.link_rate"}
 	}
-	bytes := float64(spec.PipelineBytes()) * float64(2*spec.Microbatches*spec.PP*spec.Chunks*spec.StageGPUs())
+
+	// Sum the work of all stages.
+	bytes := float64(spec.PipelineBytes()) * float64(
+		2*spec.Microbatches*spec.PP*spec.Chunks*spec.StageGPUs(),
+	)
 	for v := range spec.VirtualStages() {
 		compute += spec.ForwardSeconds(v) * (1 + spec.Choices.BackwardRatio) * float64(spec.Microbatches)
 		spec.StageMessages(v, func(each int64, times, _ int) {
 			bytes += float64(times) * float64(each) * float64(spec.StageGPUs())
 		})
 	}
+
 	for i, r := range c.s.Replicas {
 		if float64(r.PortBandwidth) < rate {
 			rate = float64(r.PortBandwidth)
 			rates = slices.Insert(rates, 0, replicaPath(i, "port_bandwidth"))
 		}
 	}
+
 	if t := compute*longest + 8*bytes/min(rate, nic); !(t < maxIterationSeconds) {
 		if nic < rate {
 			slices.Reverse(rates)
@@ -313,30 +407,54 @@ func checkDuration(c *checker) {
 		if compute*longest < t/2 { // else bytes or rates are at fault
 			keys = slices.Concat(rates, keys)
 		}
-		c.Clash(keys, fmt.Sprintf("an iteration may take %.3g s, which is absurd", t), fmt.Sprintf("stay within %d s", maxIterationSeconds))
+		c.Clash(keys,
+			fmt.Sprintf("an iteration may take %.3g s, which is absurd", t),
+			fmt.Sprintf("stay within %d s", maxIterationSeconds))
 	}
 }
 
-// checkArchitecture holds the keys of an inline model against each other.
+// checkArchitecture checks the keys of an inline model against each other.
 func checkArchitecture(c *checker) {
 	const table = "workload.architecture."
 	a := &c.s.Workload.Arch
-	c.conflictIf(c.OK(table+"heads", table+"hidden", table+"attention", table+"head_dim") && a.Attention != "mla" && !c.Given(table+"head_dim") && a.Hidden%a.Heads != 0, table+"heads "+table+"hidden",
-		"hidden %d is no multiple of %d heads; change heads, or give head_dim", a.Hidden, a.Heads)
-	c.conflictIf(c.OK(table+"heads", table+"kv_heads") && a.Heads%a.KVHeads != 0, table+"kv_heads "+table+"heads",
-		"%d heads do not share %d kv_heads evenly; choose a divisor of heads", a.Heads, a.KVHeads)
-	c.conflictIf(c.OK(table+"top_k", table+"experts") && a.TopK > a.Experts, table+"top_k "+table+"experts", "a token sees %d of %d experts; choose at most the number of experts", a.TopK, a.Experts)
-	c.conflictIf(c.OK(table+"dense_layers", table+"layers") && a.DenseLayers >= a.Layers && a.Experts > 0, table+"dense_layers "+table+"layers",
-		"%d dense layers of %d leave none for experts; choose fewer", a.DenseLayers, a.Layers)
-	if c.OK(table+"effective_tflops", "workload.effective_tflops", "workload.compute") && a.EffectiveTFLOPS == 0 && c.s.Workload.Compute == training.Effective {
-		c.rejectf(table+"effective_tflops", "is missing; say what one GPU achieves, in 1e12 operations a second")
+	c.conflictIf(
+		c.OK(table+"heads", table+"hidden", table+"attention", table+"head_dim") &&
+			a.Attention != "mla" &&
+			!c.Given(table+"head_dim") &&
+			a.Hidden%a.Heads != 0,
+		table+"heads "+table+"hidden",
+		"hidden %d is no multiple of %d heads; change heads, or give head_dim",
+		a.Hidden, a.Heads,
+	)
+	c.conflictIf(c.OK(table+"heads", table+"kv_heads") && a.Heads%a.KVHeads != 0,
+		table+"kv_heads "+table+"heads",
+		"%d heads do not share %d kv_heads evenly; choose a divisor of heads",
+		a.Heads, a.KVHeads)
+	c.conflictIf(c.OK(table+"top_k", table+"experts") && a.TopK > a.Experts,
+		table+"top_k "+table+"experts",
+		"a token sees %d of %d experts; choose at most the number of experts",
+		a.TopK, a.Experts)
+	c.conflictIf(c.OK(table+"dense_layers", table+"layers") && a.DenseLayers >= a.Layers && a.Experts > 0,
+		table+"dense_layers "+table+"layers",
+		"%d dense layers of %d leave none for experts; choose fewer",
+		a.DenseLayers, a.Layers)
+	if c.OK(table+"effective_tflops", "workload.effective_tflops", "workload.compute") &&
+		a.EffectiveTFLOPS == 0 &&
+		c.s.Workload.Compute == training.Effective {
+		c.rejectf(table+"effective_tflops",
+			"is missing; say what one GPU achieves, in 1e12 operations a second")
 	}
 	if !c.OK("workload.architecture") {
 		return
 	}
+
+	// Estimate the number of parameters: matrices of attention and of networks per layer,
+	// and the embedding.
 	heads := float64(a.Heads) * float64(max(a.HeadDim, a.RopeDim+a.NopeDim+a.ValueDim))
 	width := 4*heads + 3*float64(a.FFN) + 3*float64(a.Experts+a.SharedExperts)*float64(a.ExpertFFN) + float64(a.QRank+a.KVRank)
 	if n := (float64(a.Layers)*width + float64(a.Vocab)) * float64(a.Hidden); n > maxParameters {
-		c.conflictf(table+"layers", "a model of some %.1g parameters is absurd; stay within %.0g", n, float64(maxParameters))
+		c.conflictf(table+"layers",
+			"a model of some %.1g parameters is absurd; stay within %.0g",
+			n, float64(maxParameters))
 	}
 }

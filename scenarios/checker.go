@@ -11,8 +11,8 @@ import (
 	"sim/scenarios/schema"
 )
 
-// Diagnostic is one thing that is wrong with an input, Diagnostics all of them: the error that an unusable input
-// causes.
+// Diagnostic is one fault of the input. Diagnostics lists all of them; it is the error of a
+// scenario that cannot be used.
 type (
 	Diagnostic  = schema.Diagnostic
 	Diagnostics = schema.Diagnostics
@@ -21,19 +21,26 @@ type (
 // ErrInput is wrapped by every error about invalid input.
 var ErrInput = schema.ErrInput
 
-// checker converts a decoded TOML file to a scenario and collects diagnostics.
+// checker converts a decoded TOML file to a Scenario and collects diagnostics. The embedded
+// Reader reads single keys. The methods and functions of this package then check keys
+// against each other; a check is skipped if a key that it depends on is invalid
+// (Reader.OK).
 type checker struct {
 	*schema.Reader
-	s             *Scenario
-	isCell        bool              // the scenario is one cell of a sweep, whose other cells run anyway
-	deferredCheck *func()           // for an outermost tier: receives the check of the work, to run after the inner tiers are checked
-	job           *jobKeys          // source of Root, if the scenario is one of several jobs
-	inputFiles    []string          // files that keys name
-	trace         traceFiles        // files of a trace workload
-	aliases       map[string]string // path in the file, indexed by the path of a key that was renamed or replaced
+	s      *Scenario // the scenario being filled
+	isCell bool      // the scenario is one cell of a sweep; other cells run even if its policies cannot serve it
+	// deferredCheck is set for an outermost tier. checkLinks stores the check of the work
+	// there, and resolveTiers runs it after the inner tiers are checked.
+	deferredCheck *func()
+	job           *jobKeys   // location of the keys of one job among several; nil otherwise
+	inputFiles    []string   // names of the files that keys name
+	trace         traceFiles // files of a trace workload
+	// aliases maps the path of a key that was renamed or replaced to its path in the file.
+	aliases map[string]string
 }
 
-// newChecker returns what checks the keys of a file on top of others. Files that keys name are read from f.
+// newChecker returns a checker of the decoded keys root. layers are the files that they
+// come from. Files that keys name are read from f.
 func newChecker(name string, root map[string]any, layers []schema.Layer, f *fileSet) *checker {
 	c := &checker{s: &Scenario{Name: name, files: f}, Reader: schema.NewReader(root, layers)}
 	c.Reader.FilePath = c.keyPathInFile
@@ -42,24 +49,34 @@ func newChecker(name string, root map[string]any, layers []schema.Layer, f *file
 	return c
 }
 
-// resolve checks Root and fills a scenario from it.
+// resolve checks Root and fills the scenario from it, in this order: replace aliases,
+// determine the forms of workload and fabric, read all keys, run the forms' prepare
+// functions, apply defaults, and run the forms' check functions.
 func (c *checker) resolve() {
 	c.dropEmptyOutputKeys()
-	c.matrixAlias()
+	c.applyMatrixAlias()
 	c.ringAlias()
+
+	// Both forms are needed to select the conditional ones and to check keys against each
+	// other. Without them, resolve only reports faults of single keys.
 	var found []*form
 	for _, section := range sections {
 		if k := c.sectionForm(section); k != nil {
 			found = append(found, k)
 		}
 	}
+
 	complete := len(found) == len(sections)
+
+	// The kinds of decision, trace and topology depend on keys that are not read yet.
 	c.normaliseAlgorithms()
 	c.peekPolicies()
 	c.peekTrace()
 	if c.peekTopology(); complete {
 		found[0], found[1] = workloadForm(c.s), fabricForm(c.s)
 	}
+
+	// Read all keys into the scenario.
 	c.s.Fabric.KindName = c.s.Fabric.Kind
 	c.normaliseMappings()
 	c.redirectPolicies(c.s.decision().policyKey)
@@ -67,22 +84,32 @@ func (c *checker) resolve() {
 	c.Read(complete)
 	c.checkName()
 	if complete && c.OK("workload.kind") && !c.s.canSimulate(found[0]) {
-		refuses := cmp.Or(found[1].unsupportedFormat, "%s; set workload.kind = "+schema.QuotedList(kindsWhere("workload", func(k *kind) bool { return k.supports(found[1].carrier) })))
+		refuses := cmp.Or(
+			found[1].unsupportedFormat,
+			"%s; set workload.kind = "+schema.QuotedList(
+				kindsWhere("workload", func(k *kind) bool { return k.supports(found[1].carrier) }),
+			),
+		)
 		if needs := found[0].requirement(c.s); needs != "" {
 			refuses = strings.Replace(refuses, "%s;", "%s, which needs "+needs+";", 1)
 		}
-		c.rejectf("workload.kind", "fabric %s does not simulate "+refuses, schema.Quote(c.s.Fabric.Kind), schema.Quote(c.s.Workload.Kind))
+		c.rejectf("workload.kind", "fabric %s does not simulate "+refuses, schema.Quote(c.s.Fabric.Kind),
+			schema.Quote(c.s.Workload.Kind))
 	}
+
+	// Derive values from files, apply defaults, and check keys against each other.
 	for _, k := range found {
 		if k.prepare != nil {
 			k.prepare(c)
 		}
 	}
+
 	c.readMappings()
 	c.ApplyDefaults()
 	if !complete {
 		return
 	}
+
 	c.checkMappings()
 	for _, k := range found {
 		if k.check != nil {
@@ -91,8 +118,9 @@ func (c *checker) resolve() {
 	}
 }
 
-// sectionForm returns the kind of a section. If it is missing or misspelt, kind reports that and returns the only or nearest
-// kind, so that further errors are found.
+// sectionForm returns the form of the kind that a section names. If the kind is missing or
+// misspelt, it reports that and returns the only or nearest kind, so that further errors
+// are found.
 func (c *checker) sectionForm(section string) *form {
 	head := schema.Part{Path: section, Specs: []any{&c.s.Workload.WorkloadKind}}
 	if section == "fabric" {
@@ -104,6 +132,7 @@ func (c *checker) sectionForm(section string) *form {
 			t.Keys[0].Set(0, name)
 			return k.forms[0]
 		}
+
 		return nil
 	}
 	path := section + ".kind"
@@ -112,21 +141,25 @@ func (c *checker) sectionForm(section string) *form {
 		c.rejectf(section, "is %s; write it as a table: [%s]", schema.Describe(v), section)
 		return assume(c.likelyKind(section))
 	}
+
 	v, given := schema.Child(c.Root, section)["kind"]
 	if !given {
 		c.rejectf(path, "is missing; write kind = %s", schema.QuotedList(allowed))
 		return assume(c.likelyKind(section))
 	}
+
 	c.MarkGiven(path)
 	if w := t.Keys[0].Set(0, v); w != nil {
 		c.rejectf(path, "%s; %s", w.Problem, w.Remedy)
 		name, _ := v.(string)
 		return assume(text.Nearest(name, allowed))
 	}
+
 	return assume(v.(string))
 }
 
-// likelyKind returns the kind that has most of the keys that the file gives in a section, the first of several.
+// likelyKind returns the kind that shares the largest number of keys with the file's
+// section. If several do, it returns the first one.
 func (c *checker) likelyKind(section string) string {
 	bestKind, bestCount := "", -1
 	for _, k := range allForms() {
@@ -141,14 +174,16 @@ func (c *checker) likelyKind(section string) string {
 				count++
 			}
 		}
+
 		if count > bestCount {
 			bestKind, bestCount = k.name, count
 		}
 	}
+
 	return bestKind
 }
 
-// kindName returns the kind of a section, "" of other tables.
+// kindName returns the kind of a section, or "" for other tables.
 func (c *checker) kindName(path string) string {
 	switch path {
 	case "workload":
@@ -159,15 +194,18 @@ func (c *checker) kindName(path string) string {
 	return ""
 }
 
-// checkName holds that the name can be a directory's.
+// checkName rejects a name that cannot be the name of a directory.
 func (c *checker) checkName() {
 	if n := c.s.Name; n == "" || n[0] == '.' || strings.ContainsAny(n, `/\`) {
-		c.rejectf("name", "%s names no directory; write a short name without slashes that does not start with a dot", schema.Quote(n))
+		c.rejectf("name",
+			"%s names no directory; write a short name without slashes that does not start with a dot",
+			schema.Quote(n))
 	}
 }
 
-// Clash notes that the keys at paths do not go together. It names the first that is given by an override, else the
-// first that is given: rather by the job that is at fault than for all jobs.
+// Clash reports that the keys at paths exclude each other. It names the first one set by an
+// override, else the first one given. Of several jobs, a key that the job itself sets takes
+// precedence over keys for all jobs.
 func (c *checker) Clash(paths []string, problem, remedy string) {
 	overridden := func(path string) bool { return c.Given(path) && c.Overridden(path) }
 	if jobKey := c.job.firstSet(paths); jobKey != "" && !slices.ContainsFunc(paths, overridden) {
@@ -176,38 +214,42 @@ func (c *checker) Clash(paths []string, problem, remedy string) {
 	c.Reader.Clash(paths, problem, remedy)
 }
 
-// conflictf is Clash of the keys that a text names, with spaces between, and what is wrong and would be right as the
-// diagnostic says it: "PROBLEM; REMEDY", a format of the arguments.
+// conflictf reports a conflict of keys, whose paths are separated by spaces. format is
+// "PROBLEM; REMEDY".
 func (c *checker) conflictf(keys, format string, args ...any) {
 	problem, remedy := formatProblem(format, args)
 	c.Clash(strings.Fields(keys), problem, remedy)
 }
 
-// blame notes that the keys that a text names are at fault for an error of traffic, and reports whether there is one.
+// blame reports err, if it is not nil, as a fault of the keys, whose paths are separated by
+// spaces. It reports whether there was an error.
 func (c *checker) blame(keys string, err error) bool {
 	return assembly.ReportConflict(c, strings.Fields(keys), err)
 }
 
-// conflictIf is clash where something is so.
+// conflictIf calls conflictf if condition holds.
 func (c *checker) conflictIf(condition bool, keys, format string, args ...any) {
 	if condition {
 		c.conflictf(keys, format, args...)
 	}
 }
 
-// rejectf is Refuse worded as clash.
+// rejectf reports an invalid value of the key at path, with a format as for conflictf.
 func (c *checker) rejectf(path, format string, args ...any) {
 	problem, remedy := formatProblem(format, args)
 	c.Reject(path, problem, remedy)
 }
 
+// formatProblem splits the format "PROBLEM; REMEDY" and formats both halves. Each half uses
+// as many arguments as it has verbs.
 func formatProblem(format string, args []any) (problem, remedy string) {
 	problem, remedy, _ = strings.Cut(format, "; ")
 	n := strings.Count(problem, "%") - 2*strings.Count(problem, "%%")
 	return fmt.Sprintf(problem, args[:n]...), fmt.Sprintf(remedy, args[n:]...)
 }
 
-// keyPathInFile returns the path in the file of a key that the checker knows by another.
+// keyPathInFile returns the path in the file of a key that the checker reads at another
+// path, because the key was renamed or belongs to one of several jobs.
 func (c *checker) keyPathInFile(path string) string {
 	if writtenPath, ok := c.aliases[path]; ok {
 		path = writtenPath

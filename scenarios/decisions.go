@@ -12,55 +12,73 @@ import (
 	"sim/scenarios/schema"
 )
 
-// decision is a kind of decision whose policies a run compares. Each fabric has one. Other decisions, such as the mapping
-// of ranks, precede it: when their policies are compared, the fabric's decision has a single policy.
+// decision is a kind of decision whose policies a run compares. Each fabric has one. Other
+// decisions, such as the mapping of ranks, precede it. If their policies are compared, the
+// fabric's decision has a single policy.
 type decision struct {
-	policyKey string // key of [policy] that lists the compared policies
-	list      func(p *Policy) *[]string
-	rows      []policyRow
-	// extraPolicies returns further policies that make a part of the decision, from the key named key; nil if there are none.
+	// policyKey is the key of [policy] that lists the compared policies. It also identifies
+	// the decision.
+	policyKey string
+	// list returns the compared policies in p.
+	list func(p *Policy) *[]string
+	rows []policyRow // all policies of this kind
+	// extraPolicies returns further policies that make a part of the decision, from the key
+	// extraKey. It may be nil.
 	extraPolicies func(p *Policy) []string
 	extraKey      string
 	missing       string // diagnostic for fabrics without this decision, such as "no circuits to allocate"
-	// restrict restricts the compared policies to one; nil sets the list to that policy.
+	// restrict limits the compared policies to one. If it is nil, the list is set to that
+	// policy.
 	restrict func(p *Policy, name string)
-	// hardware builds the systems; if it is empty, the fabric's hardware does.
+	// hardware builds the systems. If its build is nil, the hardware of the fabric is used
+	// instead.
 	hardware
 }
 
-// hardware builds the systems of a kind of fabric.
+// hardware builds and describes the systems of a kind of fabric.
 type hardware struct {
-	// build returns the system of a scenario. workers is the number of goroutines for preceding decisions; 0 means that
-	// the scenario is one of many cells.
+	// build returns the system of a scenario. workers is the number of goroutines for
+	// preceding decisions; 0 means that the scenario is one of many cells.
 	build    func(ctx context.Context, s *Scenario, workers int) (assembly.System, error)
 	describe func(s *Scenario) string // workload and fabric in one line
-	// cost estimates the simulation of one policy, of work other than a call; nil if there is no estimate.
+	// cost estimates the simulation of one policy, for workloads other than a collective
+	// call. It is nil if there is no estimate.
 	cost func(ctx context.Context, s *Scenario) (Cost, error)
-	// noPlanReason returns the reason why a run has no plans, or "" if it has; if it is nil, unplanned is the reason.
+	// noPlanReason returns the reason why a run has no plan to print, or "" if it has one.
+	// If it is nil, the reason is noPlanText.
 	noPlanReason func(s *Scenario) (string, error)
 	noPlanText   string
-	hasTimelines bool // runs of training have
-	// callProblem is a collective call on the fabric, and limit bounds it; nil where it takes none. domains tells that the
-	// fabric has endpoints in parts.
+	hasTimelines bool // runs of training record timelines
+	// callProblem returns the collective call of a scenario as a problem on the fabric's
+	// network, and callBound its lower bound. Both are nil if the fabric runs no collective
+	// calls.
 	callProblem func(s *Scenario) (*collective.Problem, error)
 	callBound   func(ctx context.Context, s *Scenario) (collective.LowerBound, error)
-	hasDomains  bool
+	hasDomains  bool // endpoints are divided into domains such as pods
 }
 
-// decisions are all that there are, which nobody changes.
+// decisions returns all kinds of decisions. The result is shared and must not be changed.
 func decisions() []decision {
 	registry.decisionsOnce.Do(func() { registry.decisions = listDecisions() })
 	return registry.decisions
 }
 
+// listDecisions builds the table of decisions.
 func listDecisions() []decision {
 	return []decision{
 		{
-			policyKey: "allocators", list: func(p *Policy) *[]string { return &p.Allocators }, rows: allocators,
-			extraPolicies: func(p *Policy) []string { return []string{p.Donor} }, extraKey: "policy.donor", missing: "no circuits to allocate",
+			policyKey:     "allocators",
+			list:          func(p *Policy) *[]string { return &p.Allocators },
+			rows:          allocators,
+			extraPolicies: func(p *Policy) []string { return []string{p.Donor} },
+			extraKey:      "policy.donor",
+			missing:       "no circuits to allocate",
 		},
 		{
-			policyKey: "arbiters", list: func(p *Policy) *[]string { return &p.Arbiters }, rows: arbiters, missing: "no circuits that several jobs could share",
+			policyKey: "arbiters",
+			list:      func(p *Policy) *[]string { return &p.Arbiters },
+			rows:      arbiters,
+			missing:   "no circuits that several jobs could share",
 		},
 		{
 			policyKey: "routers", list: func(p *Policy) *[]string { return &p.Routers }, rows: routers,
@@ -71,39 +89,60 @@ func listDecisions() []decision {
 			missing: "no switches that reconfigure during a collective",
 		},
 		{
-			policyKey: "collectives", list: func(p *Policy) *[]string { return &p.Calls.Collectives }, rows: algorithms,
-			extraPolicies: func(p *Policy) []string { return calls.Algorithms(p.Calls.Collective).Names() }, extraKey: "policy.collective",
-			missing:  "no collective calls to expand",
-			hardware: hardware{build: buildCallSystem, describe: describeFabricSystem, noPlanText: "algorithms of collectives plan no rates"},
+			policyKey:     "collectives",
+			list:          func(p *Policy) *[]string { return &p.Calls.Collectives },
+			rows:          algorithms,
+			extraPolicies: func(p *Policy) []string { return calls.Algorithms(p.Calls.Collective).Names() },
+			extraKey:      "policy.collective",
+			missing:       "no collective calls to expand",
+			hardware: hardware{
+				build:      buildCallSystem,
+				describe:   describeFabricSystem,
+				noPlanText: "algorithms of collectives plan no rates",
+			},
 		},
 		{
-			policyKey: "mappings", list: func(p *Policy) *[]string { return &p.Mapping.Mappings }, rows: mappings,
-			extraPolicies: func(p *Policy) []string { return []string{p.Mapping.Mapping} }, extraKey: "policy.mapping",
-			missing:  "no ranks that could be elsewhere",
-			restrict: func(p *Policy, name string) { p.Mapping = p.Mapping.Restrict(name, false) },
-			hardware: hardware{build: buildMappingSystem, describe: describeFabricSystem, noPlanText: "mappings plan no rates"},
+			policyKey:     "mappings",
+			list:          func(p *Policy) *[]string { return &p.Mapping.Mappings },
+			rows:          mappings,
+			extraPolicies: func(p *Policy) []string { return []string{p.Mapping.Mapping} },
+			extraKey:      "policy.mapping",
+			missing:       "no ranks that could be elsewhere",
+			restrict:      func(p *Policy, name string) { p.Mapping = p.Mapping.Restrict(name, false) },
+			hardware: hardware{
+				build:      buildMappingSystem,
+				describe:   describeFabricSystem,
+				noPlanText: "mappings plan no rates",
+			},
 		},
 		{
-			policyKey: "placements", list: func(p *Policy) *[]string { return &p.Fleet.Placements }, rows: placements,
-			missing: "no cubes that jobs could be placed on",
+			policyKey: "placements",
+			list:      func(p *Policy) *[]string { return &p.Fleet.Placements },
+			rows:      placements,
+			missing:   "no cubes that jobs could be placed on",
 		},
 	}
 }
 
-// describeFabricSystem says what is run on what once a decision is made that comes before the fabric's.
+// describeFabricSystem is hardware.describe of decisions that precede the fabric's: it
+// describes the system of the fabric.
 func describeFabricSystem(s *Scenario) string { return s.fabricDecision().describe(s) }
 
-// buildMappingSystem makes the system that compares mappings, under the one policy of what is decided after them.
+// buildMappingSystem is hardware.build of the system that compares mappings. The decision
+// that follows the mapping has one policy, which serves all mappings.
 func buildMappingSystem(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 	next := s.decisionAfterMapping()
-	return assembly.NewPrecedingDecision(ctx, s.PolicyNames()[0], (*next.list(&s.Policy))[0], func(ctx context.Context, name string) (assembly.System, error) {
+	buildWithMapping := func(ctx context.Context, mapping string) (assembly.System, error) {
 		one := *s
-		one.Policy.Mapping = s.Policy.Mapping.Restrict(name, true)
+		one.Policy.Mapping = s.Policy.Mapping.Restrict(mapping, true)
 		return next.build(ctx, &one, workers)
-	})
+	}
+	policy := (*next.list(&s.Policy))[0]
+	return assembly.NewPrecedingDecision(ctx, s.PolicyNames()[0], policy, buildWithMapping)
 }
 
-// findDecision returns the decision of which policies are named so, on hardware if it builds no systems of its own.
+// findDecision returns the decision with a policyKey. If it builds no systems, it gets
+// defaultHardware.
 func findDecision(policies string, defaultHardware *hardware) decision {
 	i := slices.IndexFunc(decisions(), func(d decision) bool { return d.policyKey == policies })
 	d := decisions()[i]
@@ -113,8 +152,8 @@ func findDecision(policies string, defaultHardware *hardware) decision {
 	return d
 }
 
-// decision returns what is compared: what is left open by its fabric, of several jobs by them together, by a collective
-// call, or by the ranks of a training step.
+// decision returns the decision whose policies s compares. Algorithms of a collective call
+// and mappings precede the decision of the fabric.
 func (s *Scenario) decision() decision {
 	switch {
 	case s.comparesAlgorithms():
@@ -125,13 +164,14 @@ func (s *Scenario) decision() decision {
 	return s.decisionAfterMapping()
 }
 
-// canMapRanks reports whether s has ranks that may be elsewhere.
+// canMapRanks reports whether the ranks of s can be placed by a mapping.
 func (s *Scenario) canMapRanks() bool {
 	k := s.workload()
 	return s.hasSeveralJobs() || s.isTraining() || k != nil && k.hasMappings && s.usesRouters()
 }
 
-// decisionAfterMapping returns the decision that is left open once ranks are somewhere.
+// decisionAfterMapping returns the decision that remains when the positions of all ranks
+// are fixed. Several jobs compare arbiters, which divide ports among them.
 func (s *Scenario) decisionAfterMapping() decision {
 	next := s.fabricDecision()
 	if s.hasSeveralJobs() {
@@ -140,7 +180,8 @@ func (s *Scenario) decisionAfterMapping() decision {
 	return next
 }
 
-// fabricDecision returns the decision that the fabric of s leaves open, without one that of pods.
+// fabricDecision returns the decision of the fabric of s. If the fabric is unknown, it
+// returns the decision of pods, so that the checks find further faults.
 func (s *Scenario) fabricDecision() decision {
 	if f := fabricForm(s); f != nil {
 		return findDecision(f.policyKey, f.hardware)
@@ -148,14 +189,15 @@ func (s *Scenario) fabricDecision() decision {
 	return findDecision("allocators", podHardware())
 }
 
-// usesRouters reports whether the policies of s are routers, plans whether they are planners.
+// usesRouters reports whether routers decide on the fabric of s, and usesPlanners whether
+// planners do.
 func (s *Scenario) usesRouters() bool  { return s.fabricDecision().policyKey == "routers" }
 func (s *Scenario) usesPlanners() bool { return s.fabricDecision().policyKey == "planners" }
 
 // PolicyNames returns the policies that s compares, in the order of the result's rows.
 func (s *Scenario) PolicyNames() []string { return *s.decision().list(&s.Policy) }
 
-// WithPolicy returns s with one of its policies.
+// WithPolicy returns a copy of s that compares one policy only.
 func (s *Scenario) WithPolicy(policy string) *Scenario {
 	one := *s
 	d := s.decision()
@@ -167,7 +209,8 @@ func (s *Scenario) WithPolicy(policy string) *Scenario {
 	return &one
 }
 
-// Description says in a line what is run on what.
+// Description returns workload and fabric in one line. If tiers inside the fabric carry
+// collective calls, it adds them, innermost first.
 func (s *Scenario) Description() string {
 	text := s.decision().describe(s)
 	if len(s.Tiers) == 0 || s.isJoint() {
@@ -184,7 +227,7 @@ func (s *Scenario) Description() string {
 	return text + "; calls inside " + strings.Join(inside, " inside ")
 }
 
-// NoTraceReason says why no run of s has timelines, "" where it has.
+// NoTraceReason returns the reason why no run of s records timelines, or "" if runs do.
 func (s *Scenario) NoTraceReason() string {
 	switch {
 	case s.Engine.Level == "static":
@@ -192,7 +235,10 @@ func (s *Scenario) NoTraceReason() string {
 	case s.usesRouters() && (s.canMapRanks() || s.isCall() || s.hasCallsInGraph()):
 		return ""
 	case s.usesRouters():
-		return fmt.Sprintf("workload.kind = %q sends all at once and has no timelines; training, traces and collectives have", s.Workload.Kind)
+		return fmt.Sprintf(
+			"workload.kind = %q sends all at once and has no timelines; training, traces and collectives have",
+			s.Workload.Kind,
+		)
 	case s.usesPlanners() && s.Engine.Level == "cost":
 		return `engine.level = "cost" simulates nothing, and has no timelines; "packet" has`
 	case s.usesPlanners() && s.isTraining():
@@ -200,14 +246,22 @@ func (s *Scenario) NoTraceReason() string {
 	case s.usesPlanners():
 		return ""
 	case !s.decision().hasTimelines && !(s.canMapRanks() && s.fabricDecision().hasTimelines):
-		return fmt.Sprintf("fabric.kind = %q has no timelines; training on fabric.kind = \"ocs-pods\", \"torus\" and \"graph\" has", s.Fabric.Kind)
+		return fmt.Sprintf(
+			"fabric.kind = %q has no timelines; training on fabric.kind = \"ocs-pods\", \"torus\" and \"graph\" has",
+			s.Fabric.Kind,
+		)
 	case s.isPodTraffic():
-		return fmt.Sprintf("workload.kind = %q has no timelines; workload.kind = \"training\" has", s.Workload.Kind)
+		return fmt.Sprintf(
+			"workload.kind = %q has no timelines; workload.kind = \"training\" has",
+			s.Workload.Kind,
+		)
 	}
+
 	return ""
 }
 
-// NoWorkReason says why what s simulates is no one task graph of ranks, "" where it may be.
+// NoWorkReason returns the reason why the work of s is not a single task graph of ranks, or
+// "" if it may be one.
 func (s *Scenario) NoWorkReason() string {
 	switch d := s.decision(); {
 	case d.policyKey == "placements":
@@ -217,20 +271,28 @@ func (s *Scenario) NoWorkReason() string {
 	case s.hasSeveralJobs():
 		return "several jobs are no one job; give one of them"
 	case (d.policyKey == "collectives" || d.policyKey == "mappings") && len(s.PolicyNames()) > 1:
-		return fmt.Sprintf("under each of %s it is another graph; choose one by --policy", strings.Join(s.PolicyNames(), ", "))
+		return fmt.Sprintf(
+			"under each of %s it is another graph; choose one by --policy",
+			strings.Join(s.PolicyNames(), ", "),
+		)
 	}
+
 	return ""
 }
 
-// NoRoutesReason says why no run of s has routes to write, "" where it has.
+// NoRoutesReason returns the reason why no run of s has routes to write, or "" if runs
+// have.
 func (s *Scenario) NoRoutesReason() string {
 	if s.usesRouters() {
 		return ""
 	}
-	return fmt.Sprintf("fabric.kind = %q has no routers; fabric.kind = \"torus\" and \"graph\" have", s.Fabric.Kind)
+	return fmt.Sprintf(
+		"fabric.kind = %q has no routers; fabric.kind = \"torus\" and \"graph\" have",
+		s.Fabric.Kind,
+	)
 }
 
-// NoPlanReason says why no run of s can have a plan, "" where it can.
+// NoPlanReason returns the reason why no run of s can have a plan, or "" if one can.
 func (s *Scenario) NoPlanReason() (string, error) {
 	if s.Engine.Level == "static" && !s.usesRouters() {
 		return `engine.level = "static" has no time, and no rates; "flow" has`, nil
@@ -242,10 +304,13 @@ func (s *Scenario) NoPlanReason() (string, error) {
 	return d.noPlanReason(s)
 }
 
-// foreignDecision words why the policies of another decision are not used by s, "" where the key lists none.
+// foreignDecision explains that the list of policies at path belongs to a decision that the
+// fabric of s does not have. It returns "" if path is no such list.
 func (s *Scenario) foreignDecision(path string) string {
 	for i := range decisions() {
-		if d := &decisions()[i]; path == "policy."+d.policyKey && s.decision().policyKey != d.policyKey && s.fabricDecision().policyKey != d.policyKey {
+		if d := &decisions()[i]; path == "policy."+d.policyKey &&
+			s.decision().policyKey != d.policyKey &&
+			s.fabricDecision().policyKey != d.policyKey {
 			return "is not used by fabric " + schema.Quote(s.Fabric.Kind) + ", which has " + d.missing
 		}
 	}

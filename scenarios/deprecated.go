@@ -11,8 +11,9 @@ import (
 	"sim/scenarios/schema"
 )
 
-// ringAlias reads the deprecated kinds of workload ring-all-reduce, ring-reduce-scatter and ring-all-gather as the calls
-// that they are, expanded by an algorithm that goes round rings. Diagnostics name the keys that the file gives.
+// ringAlias replaces the deprecated workloads ring-all-reduce, ring-reduce-scatter and
+// ring-all-gather by collective calls with an algorithm for rings. aliases makes
+// diagnostics name the keys in the file.
 func (c *checker) ringAlias() {
 	w, fabric, policy := schema.Child(c.Root, "workload"), schema.Child(c.Root, "fabric"), schema.Child(c.Root, "policy")
 	old, _ := w["kind"].(string)
@@ -20,28 +21,35 @@ func (c *checker) ringAlias() {
 	if op, err := collective.ParseKind(kind); !is || err != nil || !slices.Contains(plan.Ops, op) {
 		return
 	}
+
 	if policy == nil {
 		policy = map[string]any{}
 		c.Root["policy"] = policy
 	}
+
 	c.aliases = map[string]string{}
-	// set gives the key at path, in a table, the value that follows from another key of [workload]. It returns the line
-	// of a file that does the same.
+
+	// set sets the key at path, which is in table, to a value that follows from another key
+	// of [workload]. It returns the line of a file with the same effect.
 	set := func(table map[string]any, path, from string, value any) string {
 		_, key := schema.CutLast(path)
 		table[key], c.aliases[path] = value, "workload."+from
 		text, _ := json.Marshal(value) // JSON of texts, lists and booleans is TOML
 		return path + " = " + string(text)
 	}
-	// take removes a key of [workload] and returns its value, one of choices. If the key is absent it returns the first.
+
+	// take removes a key of [workload] and returns its value, which must be one of choices.
+	// If the key is absent, it returns the first choice.
 	take := func(key string, choices ...string) string {
 		v, given := w[key]
 		text, _ := v.(string)
 		if delete(w, key); !given {
 			return choices[0]
 		} else if !slices.Contains(choices, text) {
-			c.rejectf("workload."+key, "is %s; write %s", schema.Describe(v), schema.QuotedList(choices[slices.Index(choices, "")+1:]))
+			c.rejectf("workload."+key, "is %s; write %s", schema.Describe(v),
+				schema.QuotedList(choices[slices.Index(choices, "")+1:]))
 		}
+
 		return text
 	}
 	oneRing, form := take("rings", "one", "per-dimension") != "per-dimension", take("ring_form", "", "links", "line", "folded")
@@ -58,6 +66,7 @@ func (c *checker) ringAlias() {
 		delete(w, "ring_dims")
 		instead = append(instead, set(w, "workload.along", "ring_dims", dims))
 	}
+
 	list, _ := dims.([]any)
 	algorithm := "bidirectional-ring"
 	if oneWay {
@@ -77,6 +86,7 @@ func (c *checker) ringAlias() {
 			order = collective.RankOrder
 		}
 	}
+
 	if policy["collective"] == nil && policy["collectives"] == nil {
 		instead = append(instead, set(policy, "policy.collective", "kind", algorithm))
 		if order != "" {
@@ -86,18 +96,28 @@ func (c *checker) ringAlias() {
 			instead = append(instead, set(policy, "policy.one_way", "bidirectional", true))
 		}
 	}
+
 	plain := &Scenario{}
 	traffic, call := schema.New(plain.tagNames(false), trafficParts(plain)...).Table("workload"), formSchema(plain, false, findKind("workload", kind).forms[0]).Table("workload")
-	for key := range w { // that the file gives for another kind
-		if traffic.Find(key) != nil && call.Find(key) == nil && c.IsSwitchedOff("workload."+key, "workload.kind") {
+
+	// Remove keys of other kinds, which the file has for runs with another workload.
+	for key := range w {
+		if traffic.Find(key) != nil &&
+			call.Find(key) == nil &&
+			c.IsSwitchedOff("workload."+key, "workload.kind") {
 			delete(w, key)
 		}
 	}
 	if w["message"] == nil {
 		set(w, "workload.message", "message", "64KB")
 	}
-	if level := schema.Child(c.Root, "engine")["level"]; w["packet"] == nil && (level == nil || level == "packet") && fileKind(c.Root, "fabric").hasCoordinates {
+	if level := schema.Child(c.Root, "engine")["level"]; w["packet"] == nil &&
+		(level == nil || level == "packet") &&
+		fileKind(c.Root, "fabric").hasCoordinates {
 		set(w, "workload.packet", "packet", "1KB")
 	}
-	c.s.Deprecated = append(c.s.Deprecated, c.Diagnose("workload.kind", schema.Quote(old)+" is deprecated", strings.Join(instead, ", ")))
+	c.s.Deprecated = append(
+		c.s.Deprecated,
+		c.Diagnose("workload.kind", schema.Quote(old)+" is deprecated", strings.Join(instead, ", ")),
+	)
 }

@@ -9,19 +9,20 @@ import (
 	"sim/scenarios/schema"
 )
 
-// fileSource is a decoded scenario file on top of those that it is based on.
+// fileSource is a decoded scenario file, merged with the files that it is based on.
 type fileSource struct {
-	root   map[string]any
-	layers []schema.Layer // the file itself first
+	root   map[string]any // decoded tables and keys
+	layers []schema.Layer // the file itself, followed by its bases
 
-	files          *fileSet
-	baseOverridden bool // an override gives the key base
+	files          *fileSet // source of the bases
+	baseOverridden bool     // an override sets the key base
 }
 
-// maxBases bounds how deep scenarios are based on each other.
+// maxBases limits the depth of a chain of bases. It stops files that are based on each
+// other in a cycle.
 const maxBases = 8
 
-// decodeFile reads a file's text without looking at its keys.
+// decodeFile decodes the text of a file and does not check its keys.
 func decodeFile(name string, data []byte) (*fileSource, Diagnostics) {
 	root, layer, faults := schema.Decode(name, data)
 	if faults != nil {
@@ -30,12 +31,14 @@ func decodeFile(name string, data []byte) (*fileSource, Diagnostics) {
 	return &fileSource{root: root, layers: []schema.Layer{layer}}, nil
 }
 
-// inherit puts the scenario that s is based on beneath it, if the key base names one.
+// inherit merges the file that the key base names, if there is one, below s. depth is the
+// number of files above s.
 func (s *fileSource) inherit(depth int) Diagnostics {
 	v, given := s.root["base"]
 	if !given {
 		return nil
 	}
+
 	delete(s.root, "base")
 	fault := Diagnostic{File: s.layers[0].File, Line: s.layers[0].Line("base"), Key: "base"}
 	if s.baseOverridden {
@@ -46,10 +49,14 @@ func (s *fileSource) inherit(depth int) Diagnostics {
 		fault.Problem, fault.Remedy = "is "+schema.Describe(v), "write the name of a scenario file in quotes"
 		return Diagnostics{fault}
 	}
+
 	if depth == maxBases {
-		fault.Problem, fault.Remedy = "is based on a scenario that is based on another, and so on without end", "base scenarios on one that stands alone"
+		fault.Problem = "is based on a scenario that is based on another, and so on without end"
+		fault.Remedy = "base scenarios on one that stands alone"
 		return Diagnostics{fault}
 	}
+
+	// If the base cannot be read, the fault is reported at the key base of this file.
 	below, faults := s.openBase(s.layers[0].File, text, depth)
 	if faults != nil {
 		for i := range faults {
@@ -58,34 +65,41 @@ func (s *fileSource) inherit(depth int) Diagnostics {
 				faults[i].File, faults[i].Line, faults[i].Key = fault.File, fault.Line, fault.Key
 			}
 		}
+
 		return faults
 	}
+
 	s.mergeOver(below)
 	return nil
 }
 
-// openBase reads the scenario that the one in file is based on: a file beside it, or one that is built in.
+// openBase reads the scenario that a file is based on: a file relative to it, or a built-in
+// one.
 func (s *fileSource) openBase(file, base string, depth int) (*fileSource, Diagnostics) {
 	name, data, fault := s.files.open(s.files.baseFilePath(file, base))
 	if fault != nil {
 		return nil, Diagnostics{*fault}
 	}
+
 	below, faults := decodeFile(name, data)
 	if faults != nil {
 		return nil, faults
 	}
+
 	below.files = s.files
 	if faults := below.inherit(depth + 1); faults != nil {
 		return nil, faults
 	}
-	// What a study varies and draws is its own.
+
+	// Name, axes and figures belong to the file that has them.
 	for _, own := range []string{"name", "sweep", "plot"} {
 		delete(below.root, own)
 	}
 	return below, nil
 }
 
-// baseFilePath returns the path of a scenario that one in file names: of a file beside it if there is one, else the name.
+// baseFilePath returns the path of a scenario that another file names. It is relative to
+// the directory of that file if it exists there, with or without ".toml"; else it is name.
 func (f *fileSet) baseFilePath(file, name string) string {
 	if relative := filepath.Join(filepath.Dir(file), name); !filepath.IsAbs(name) {
 		for _, candidate := range []string{relative, relative + ".toml"} {
@@ -97,7 +111,7 @@ func (f *fileSet) baseFilePath(file, name string) string {
 	return name
 }
 
-// mergeOver lays s on top of below.
+// mergeOver merges s over base: keys of s take precedence.
 func (s *fileSource) mergeOver(below *fileSource) {
 	workload, baseWorkload := schema.Child(s.root, "workload"), schema.Child(below.root, "workload")
 	if workload != nil && baseWorkload != nil {
@@ -111,12 +125,13 @@ func (s *fileSource) mergeOver(below *fileSource) {
 		}
 		below.root["workload"] = baseWorkload
 	}
+
 	s.root = mergeTables(below.root, s.root)
 	s.layers = append(slices.Clip(s.layers), below.layers...)
 }
 
-// mergeTables returns the table below with what above gives on top of it. Neither is changed, nor shared with the result
-// where they are tables.
+// mergeTables returns the table below with the keys of above on top of it, recursively. It
+// changes neither, and the result shares no tables with them.
 func mergeTables(below, above map[string]any) map[string]any {
 	out := map[string]any{}
 	for k, v := range below {
@@ -129,12 +144,14 @@ func mergeTables(below, above map[string]any) map[string]any {
 			out[k] = mergeTables(b, a)
 			continue
 		}
+
 		out[k] = cloneValue(v)
 	}
+
 	return out
 }
 
-// cloneValue copies v so that keys set in its tables do not reach the original.
+// cloneValue copies v deeply, so that changes of its tables do not reach the original.
 func cloneValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -152,10 +169,12 @@ func cloneValue(v any) any {
 		}
 		return list
 	}
+
 	return v
 }
 
-// fileStem is the name of a scenario in its file's path: "delta-fig6" of "scenarios/paper/delta-fig6.toml".
+// fileStem returns the file name in a path without its extension: "delta-fig6" for
+// "scenarios/paper/delta-fig6.toml".
 func fileStem(file string) string {
 	base := path.Base(filepath.ToSlash(file))
 	return base[:len(base)-len(path.Ext(base))]

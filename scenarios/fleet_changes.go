@@ -11,15 +11,19 @@ import (
 	"sim/scenarios/result"
 )
 
-// change is a single change of a scenario that may make it better, as overrides.
+// change is a single change of a scenario that may improve it.
 type change struct {
-	description string
-	overrides   []string
+	description string   // for people, such as "queue: easy"
+	overrides   []string // overrides that make the change, as for Parse
 }
 
-// fleetChanges lists what could be otherwise about a fleet: spares, repairs, routes, checkpoints, queues, placements.
+// fleetChanges lists changes of a fleet under a placement: spare cubes, repair times,
+// reactions to faults, checkpoints, queues and other placements.
 func (s *Scenario) fleetChanges(policy string) []change {
 	p, f := &s.Policy.Fleet, &s.Workload.Faults
+
+	// half returns an override that halves a time. other adds a change per value of a key
+	// other than the current value.
 	half := func(key string, t engine.Time) string { return fmt.Sprintf("%s=%gs", key, t.Seconds()/2) }
 	var list []change
 	add := func(description string, set ...string) { list = append(list, change{description, set}) }
@@ -31,31 +35,50 @@ func (s *Scenario) fleetChanges(policy string) []change {
 		}
 	}
 	if s.Workload.FaultLog.File == "" {
-		add("machines are repaired in half the time", half("workload.faults.machine_repair", f.MachineRepair),
-			half("workload.faults.machine_repair_median", f.MachineMedian))
+		add(
+			"machines are repaired in half the time",
+			half("workload.faults.machine_repair", f.MachineRepair),
+			half("workload.faults.machine_repair_median", f.MachineMedian),
+		)
 	}
+
 	add("cables are replaced in half the time", half("workload.faults.link_repair", f.LinkRepair))
 	add("switches are repaired in half the time", half("workload.faults.ocs_repair", f.OCSRepair))
 	if f.Availability < 1 {
 		add("maintenance takes half the time", half("workload.faults.maintenance", f.MaintenanceTime),
 			fmt.Sprintf("workload.faults.host_availability=%g", 1-(1-f.Availability)/2))
 	}
-	other("a switch that is down: %s", "policy.fault.ocs", p.Fault.OCS, "wait", "route", "in-place", "cheapest")
-	other("a machine or link that is down: %s", "policy.fault.machine", p.Fault.Machine, "reschedule", "hot-standby", "cheapest")
+
+	other(
+		"a switch that is down: %s", "policy.fault.ocs", p.Fault.OCS, "wait", "route", "in-place",
+		"cheapest",
+	)
+	other(
+		"a machine or link that is down: %s", "policy.fault.machine", p.Fault.Machine, "reschedule",
+		"hot-standby", "cheapest",
+	)
 	other("maintenance begins: %s", "policy.fault.maintenance", p.Fault.Maintenance, "drain", "at-job-end")
 	if p.Queue.Reserve > 0 {
 		add("no cube is held back", "policy.queue.reserve=0")
 	} else {
 		add("two cubes are held back", "policy.queue.reserve=2")
 	}
+
 	other("queue: %s", "policy.queue.discipline", p.Queue.Discipline, "fcfs", "backfill", "easy")
-	add(fmt.Sprintf("preemption: %t", !p.Queue.Preemption), fmt.Sprintf("policy.queue.preemption=%t", !p.Queue.Preemption))
-	add(fmt.Sprintf("defragmentation: %t", !p.Queue.Defragment), fmt.Sprintf("policy.queue.defragmentation=%t", !p.Queue.Defragment))
+	add(
+		fmt.Sprintf("preemption: %t", !p.Queue.Preemption),
+		fmt.Sprintf("policy.queue.preemption=%t", !p.Queue.Preemption),
+	)
+	add(
+		fmt.Sprintf("defragmentation: %t", !p.Queue.Defragment),
+		fmt.Sprintf("policy.queue.defragmentation=%t", !p.Queue.Defragment),
+	)
 	if p.Times.Interval > 0 {
 		add("checkpoints at Daly's interval", "policy.times.checkpoint_interval=0s")
 	} else {
 		add("a checkpoint every hour", "policy.times.checkpoint_interval=1h")
 	}
+
 	add("checkpoints are written in half the time", half("policy.times.checkpoint", p.Times.Checkpoint))
 	add("sessions are set up in half the time", half("policy.times.session", p.Times.Session))
 	if p.Times.Preflight > 0 {
@@ -66,23 +89,30 @@ func (s *Scenario) fleetChanges(policy string) []change {
 			add("placement: "+name, `policy.placements=["`+name+`"]`)
 		}
 	}
+
 	return list
 }
 
-// gainSeeds is how many seeds changes are simulated with, of fleets of at most so many days, over pods; of larger ones
-// fewer.
+// Effort of Gains.
 const (
-	maxGainSeeds   = 5
+	// maxGainSeeds is the number of seeds per change for small fleets.
+	maxGainSeeds = 5
+	// maxGainPodDays limits seeds times days times pods; large fleets use fewer seeds, at
+	// least one.
 	maxGainPodDays = 300
 )
 
-// Gains simulates single changes of a scenario under a policy, over as many seeds as it returns. It returns none of
-// scenarios that are no fleets.
+// Gains simulates single changes of a fleet under a placement, with as many seeds as it
+// returns. Each gain compares a change with the unchanged scenario for the same seeds.
+// Gains returns nothing for scenarios that are not fleets.
 func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gain, seeds int, err error) {
 	if s.decision().policyKey != "placements" {
 		return nil, 0, nil
 	}
+
 	seeds = max(1, min(maxGainSeeds, maxGainPodDays/(s.Workload.Fleet.Days*s.Fabric.Cubes.Pods)))
+
+	// Element 0 is the unchanged scenario.
 	text := s.WithPolicy(policy).TOML()
 	changes := append([]change{{}}, s.fleetChanges(policy)...)
 	values := make([][]float64, len(changes))
@@ -96,7 +126,10 @@ func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gai
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			for k := range seeds {
-				v, err := simulateGoodput(ctx, text, append(changes[i].overrides, fmt.Sprintf("seed=%d", s.Seed+uint64(k))))
+				v, err := simulateGoodput(
+					ctx, text,
+					append(changes[i].overrides, fmt.Sprintf("seed=%d", s.Seed+uint64(k))),
+				)
 				if failed[i] = err; err != nil {
 					return
 				}
@@ -104,13 +137,16 @@ func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gai
 			}
 		}()
 	}
+
 	wait.Wait()
 	if ctx.Err() != nil {
 		return nil, 0, ctx.Err()
 	}
+
 	if failed[0] != nil {
 		return nil, 0, failed[0]
 	}
+
 	for i, c := range changes[1:] {
 		g := result.Gain{Change: c.description}
 		if err := failed[i+1]; err != nil {
@@ -118,12 +154,15 @@ func (s *Scenario) Gains(ctx context.Context, policy string) (gains []result.Gai
 		} else {
 			g.Mean, g.SE = pairedDifference(values[i+1], values[0])
 		}
+
 		gains = append(gains, g)
 	}
+
 	return gains, seeds, nil
 }
 
-// simulateGoodput returns the goodput of a fleet with one placement, its work counted on the slices that jobs ask for.
+// simulateGoodput returns the goodput of a fleet with one placement. Work is counted on the
+// slices that the jobs request.
 func simulateGoodput(ctx context.Context, text []byte, set []string) (float64, error) {
 	s, err := Parse("scenario.toml", text, set)
 	if err != nil {
@@ -133,7 +172,8 @@ func simulateGoodput(ctx context.Context, text []byte, set []string) (float64, e
 	return row.Metrics["work_done"], err
 }
 
-// pairedDifference returns the mean of the differences of pairs and its standard error.
+// pairedDifference returns the mean of a[i] - b[i] and its standard error. The error is 0
+// for a single pair.
 func pairedDifference(a, b []float64) (mean, se float64) {
 	n := float64(len(a))
 	squares := 0.0

@@ -16,19 +16,26 @@ import (
 	"sim/workloads/fleet"
 )
 
-// fleetSteps returns the steps of jobs that are simulated, of files that were checked.
+// fleetSteps returns the simulated steps of jobs. Their scenarios have been checked.
 func (s *Scenario) fleetSteps() []fleets.Step {
 	var list []fleets.Step
 	for _, step := range s.Workload.StepScenarios {
 		digest := step.Digest()
-		list = append(list, fleets.Step{Chips: step.chips(), Seconds: func(ctx context.Context, shape fleet.Shape, down int) (float64, error) {
-			return step.stepSeconds(ctx, stepSlice{digest, shape, down})
-		}})
+		list = append(
+			list,
+			fleets.Step{
+				Chips: step.chips(),
+				Seconds: func(ctx context.Context, shape fleet.Shape, down int) (float64, error) {
+					return step.stepSeconds(ctx, stepSlice{digest, shape, down})
+				},
+			},
+		)
 	}
+
 	return list
 }
 
-// chips returns how many chips a torus has.
+// chips returns the number of chips of the torus.
 func (s *Scenario) chips() int {
 	n := 1
 	for _, side := range s.Fabric.Dims {
@@ -37,23 +44,27 @@ func (s *Scenario) chips() int {
 	return n
 }
 
-// stepSlice is what a step takes its time on: a scenario by its digest, and the slice of which a switch of a dimension is
-// down, or none below 0.
+// stepSlice identifies a simulation of a step: a scenario and the slice that it runs on.
 type stepSlice struct {
-	scenario string
+	scenario string // digest of the scenario
 	fleet.Shape
-	downDim int
+	downDim int // dimension with a failed switch, or -1
 }
 
-// stepTimes are how long steps take, in seconds.
+// stepTimes caches the durations of steps in seconds.
 var stepTimes once.Map[stepSlice, float64]
 
-// stepSeconds returns how long the work of s takes in seconds under its first router. It is infinite where the slice cannot
-// serve it.
+// stepSeconds returns the duration of the work of s on a slice, in seconds, under its first
+// router. It is infinite if the slice cannot run the work, for example because its
+// dimensions have other lengths than the axes of ranks.
 func (s *Scenario) stepSeconds(ctx context.Context, key stepSlice) (float64, error) {
 	return stepTimes.Get(ctx, key, func() (float64, error) {
 		d := key.Dims
-		set := []string{fmt.Sprintf("fabric.dims=[%d,%d,%d]", d[0], d[1], d[2]), "fabric.twist=", "fabric.failed_ocs=[]"}
+		set := []string{
+			fmt.Sprintf("fabric.dims=[%d,%d,%d]", d[0], d[1], d[2]),
+			"fabric.twist=",
+			"fabric.failed_ocs=[]",
+		}
 		if key.Twisted {
 			set[1] += torus.TPUv4
 		}
@@ -62,7 +73,7 @@ func (s *Scenario) stepSeconds(ctx context.Context, key stepSlice) (float64, err
 		}
 		one, err := s.reparse(set)
 		if err != nil {
-			return math.Inf(1), nil // such as ranks along axes of other lengths
+			return math.Inf(1), nil
 		}
 		row, err := one.firstRow(ctx)
 		for _, name := range []string{"makespan_s", "completion_s"} {
@@ -70,11 +81,12 @@ func (s *Scenario) stepSeconds(ctx context.Context, key stepSlice) (float64, err
 				return t, nil
 			}
 		}
+
 		return math.Inf(1), err
 	})
 }
 
-// reparse returns s under its first policy with overrides.
+// reparse returns s with its first policy only and with overrides.
 func (s *Scenario) reparse(overrides []string) (*Scenario, error) {
 	c, faults := parse(s.Name+".toml", s.WithPolicy(s.PolicyNames()[0]).TOML(), overrides, s.files)
 	if faults != nil {
@@ -93,7 +105,8 @@ func (s *Scenario) firstRow(ctx context.Context) (result.Row, error) {
 	return row, err
 }
 
-// readSteps reads the scenarios of steps.
+// readSteps reads the scenarios that workload.steps names, and checks the digest of all of
+// them if it is given.
 func (c *checker) readSteps() {
 	const key = "workload.steps.scenarios"
 	w := &c.s.Workload
@@ -104,51 +117,67 @@ func (c *checker) readSteps() {
 		}
 		step, problem := c.readStep(name)
 		if problem == "" && !c.mixHasSlice(step.chips()) {
-			problem = fmt.Sprintf("%s has %d chips, and no job asks for a slice of as many", name, step.chips())
+			problem = fmt.Sprintf(
+				"%s has %d chips, and no job asks for a slice of as many",
+				name, step.chips(),
+			)
 		}
+
 		if problem != "" {
-			c.rejectf(key, "element %d: %s; name scenarios of a step on a torus of three dimensions, as large as a slice of the mix", i+1, problem)
+			c.rejectf(key,
+				"element %d: %s; name scenarios of a step on a torus of three dimensions, as large as a slice of the mix",
+				i+1, problem)
 			return
 		}
+
 		w.Steps.Scenarios[i], w.StepScenarios = name, append(w.StepScenarios, step)
 		sum.Write([]byte(step.Digest()))
 	}
+
+	// The digest identifies the steps in a resolved scenario.
 	if digest := hex.EncodeToString(sum.Sum(nil)); len(w.StepScenarios) > 0 && w.Steps.Digest == "" {
 		w.Steps.Digest = digest
 	} else if len(w.StepScenarios) > 0 && w.Steps.Digest != digest {
-		c.rejectf("workload.steps.digest", "is not that of the scenarios; leave it out, or name those that it is of")
+		c.rejectf("workload.steps.digest",
+			"is not that of the scenarios; leave it out, or name those that it is of")
 	}
 }
 
-// readStep reads the scenario of a step, or says what is wrong with it.
+// readStep reads the scenario of a step. If it cannot be used, problem describes the
+// reason.
 func (c *checker) readStep(name string) (*Scenario, string) {
 	name, data, fault := c.s.files.open(name)
 	if fault != nil {
 		return nil, fault.String()
 	}
+
 	c.inputFiles = append(c.inputFiles, name)
 	sub, faults := parse(name, data, nil, c.s.files)
 	if faults != nil {
 		return nil, faults[0].String()
 	}
-	if !fileKind(sub.Root, "fabric").hasCoordinates { // a fleet could name itself
+
+	if !fileKind(sub.Root, "fabric").hasCoordinates { // also prevents that a fleet names itself
 		return nil, name + " is of no torus"
 	}
 	s, err := sub.finish()
 	if found := (Diagnostics)(nil); errors.As(err, &found) {
 		return nil, found[0].String()
 	}
+
 	if s.Engine.Level == "static" || !s.usesRouters() || len(s.Fabric.Dims) != 3 {
 		return nil, name + " is at level \"static\", compares no routers, or is not of three dimensions"
 	}
+
 	return s, ""
 }
 
-// mixHasSlice reports whether jobs may ask for slices of whole cubes with so many chips.
+// mixHasSlice reports whether jobs can request slices of whole cubes with this number of
+// chips.
 func (c *checker) mixHasSlice(chips int) bool {
 	mix, err := c.s.fleetView().Mix()
 	if err != nil {
-		return true // which is told
+		return true // checkFleet reports the error
 	}
 	for _, m := range mix {
 		if m.Weight > 0 && m.Shape.Cubes() > 0 && m.Shape.Chips() == chips {

@@ -13,13 +13,22 @@ import (
 	"sim/scenarios/schema"
 )
 
-// input returns s as systems are built from it: its keys, and what follows from its kinds and tiers.
+// input returns s in the form from which systems are built: its keys, and facts that follow
+// from its kinds and tiers.
 func (s *Scenario) input() *input.Scenario {
 	w := &s.Workload
 	in := &input.Scenario{
-		Name: s.Name, Title: s.Title, Seed: s.Seed, Fabric: s.Fabric.Fabric, Policy: s.Policy.Policy, Mapping: s.Policy.Mapping,
-		Engine: s.Engine, Replicas: s.Replicas, Replay: s.Replay, Workload: input.Workload{Kind: w.Kind, IsTraining: s.isTraining(), WorkloadKeys: w.WorkloadKeys},
-		Read: func(file string) ([]byte, error) { return s.files.read(file, schema.MaxFileBytes) },
+		Name:     s.Name,
+		Title:    s.Title,
+		Seed:     s.Seed,
+		Fabric:   s.Fabric.Fabric,
+		Policy:   s.Policy.Policy,
+		Mapping:  s.Policy.Mapping,
+		Engine:   s.Engine,
+		Replicas: s.Replicas,
+		Replay:   s.Replay,
+		Workload: input.Workload{Kind: w.Kind, IsTraining: s.isTraining(), WorkloadKeys: w.WorkloadKeys},
+		Read:     func(file string) ([]byte, error) { return s.files.read(file, schema.MaxFileBytes) },
 	}
 	for i := range s.Jobs {
 		job := input.Job{JobKeys: s.Jobs[i].JobKeys}
@@ -28,13 +37,17 @@ func (s *Scenario) input() *input.Scenario {
 		}
 		in.Jobs = append(in.Jobs, job)
 	}
+
+	// The inner tiers are either part of the network or domains inside it.
 	if s.isJoint() {
 		in.Fabric.InnerTiers = s.innerLinks()
 	} else if n := len(s.Tiers); n > 0 {
-		if gpus := s.innerTier(n - 1).GPUs(); s.Fabric.Links.GPUs()%gpus == 0 { // else it is refused
+		if gpus := s.innerTier(n - 1).GPUs(); s.Fabric.Links.GPUs()%gpus == 0 { // a remainder is rejected by checkTiers
 			in.BlockGPUs = gpus
 		}
 	}
+
+	// Collective calls are part of a step, or are the whole workload.
 	if s.hasCallsInGraph() {
 		in.Workload.Calls = s.expansion()
 	}
@@ -42,24 +55,30 @@ func (s *Scenario) input() *input.Scenario {
 		in.Workload.Call = s.collectiveCall()
 		in.Workload.Message = units.Bytes(in.Workload.Call.Bytes)
 	}
+
+	// Pods build training steps themselves. All other work is described here.
 	if pods := s.fabricDecision().policyKey == "allocators"; !pods || !s.isTraining() {
 		if in.Workload.Work = s.rankWork(); pods {
 			s.addPodWork(&in.Workload)
 		}
 	}
+
 	return in
 }
 
-// addPodWork adds what traffic, calls and ranks need on pods.
+// addPodWork adds what pods need to know of work other than training: the pods themselves,
+// and the task graph of traffic or of a collective call.
 func (s *Scenario) addPodWork(w *input.Workload) {
 	if w.Pods = s.uniformPods(); w.Work != nil {
 		return
 	}
+
 	if w.Call != nil {
 		w.Description = w.Call.Description()
 		w.Graph = func(ctx context.Context) (*engine.Graph, error) { return podCallGraph(ctx, s) }
 		return
 	}
+
 	w.Graph = func(context.Context) (*engine.Graph, error) { return s.podMessageGraph(w.Pods) }
 	kind := s.traffic()
 	w.HasPoissonSources = kind.DrawsDestinations && s.Engine.Level == "packet"
@@ -71,16 +90,18 @@ func (s *Scenario) addPodWork(w *input.Workload) {
 	}
 }
 
-// circuitsView, links and domain return the input with the methods of its systems.
+// circuitsView, pathsView and plansView return the input with the methods of the package
+// that simulates it: circuits between pods, paths over links, or plans of a scale-up
+// domain.
 func (s *Scenario) circuitsView() *circuits.Scenario { return (*circuits.Scenario)(s.input()) }
 func (s *Scenario) pathsView() *paths.Scenario       { return (*paths.Scenario)(s.input()) }
 func (s *Scenario) plansView() *plans.Scenario       { return (*plans.Scenario)(s.input()) }
 
-// PodsPerReplica returns the pods over which one replica is spread.
+// PodsPerReplica returns the number of pods over which one replica is spread.
 func (s *Scenario) PodsPerReplica() int { return s.circuitsView().PodsPerReplica() }
 
-// Cost estimates what the simulation of one policy takes. It is 0 if there is no estimate. Cost returns the context's error
-// when ctx is cancelled.
+// Cost estimates the time to simulate one policy. It is 0 if there is no estimate. Cost
+// returns the context's error if ctx is cancelled.
 func (s *Scenario) Cost(ctx context.Context) (Cost, error) {
 	if estimate := s.fabricDecision().cost; estimate != nil && !s.isCall() {
 		return estimate(ctx, s)

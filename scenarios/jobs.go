@@ -2,13 +2,14 @@ package scenarios
 
 import "sim/scenarios/assembly/input"
 
-// Job is one of several jobs whose pods share optical ports (docs/jobs.md).
+// Job is one of several jobs that share pods (docs/jobs.md).
 type Job struct {
 	input.JobKeys
-	// Scenario is the job by itself: workload and fabric, with the defaults of all else. Its pods are its blocks of
-	// stages, in order, and PortsPerPod all the ports of the shared ones.
+	// Scenario is the job on its own: workload and fabric, with defaults for all other
+	// keys. Its pods are its blocks of stages in order, and PortsPerPod is the number of
+	// ports of the shared pods.
 	Scenario *Scenario
 }
 
-// jobFabricKeys are the keys of [fabric] that a job may have for itself.
+// jobFabricKeys are the keys of [fabric] that a job can set for itself.
 var jobFabricKeys = []string{"gpus_per_pod_per_replica", "nic_bandwidth", "reverse"}

@@ -13,10 +13,11 @@ import (
 	"sim/scenarios/schema"
 )
 
-// maxJobs bounds the jobs that share pods.
+// maxJobs limits the jobs that share pods.
 const maxJobs = 100
 
-// describesJobs reports whether the file describes jobs in [[job]], on a fabric that has them, or none that is known.
+// describesJobs reports whether the file describes jobs in [[job]], on a fabric that
+// several jobs can share. An unknown fabric counts as one.
 func (c *checker) describesJobs() bool {
 	v, given := c.Root["job"]
 	if !given {
@@ -27,8 +28,8 @@ func (c *checker) describesJobs() bool {
 	return (fabric.forms == nil || fabric.canBeShared) && !(isList && len(list) == 0)
 }
 
-// resolveJobs checks a scenario of several jobs: what stands at the top, then each job as a scenario of its own, then
-// what the jobs share.
+// resolveJobs checks a scenario of several jobs: the keys at the top of the file, then each
+// job as a scenario of its own, then the jobs against each other.
 func (c *checker) resolveJobs() {
 	c.normaliseMappings()
 	if c.s.Policy.Mapping.ComparesMappings() {
@@ -36,9 +37,10 @@ func (c *checker) resolveJobs() {
 	} else {
 		c.redirectPolicies("arbiters")
 	}
+
 	fabric := c.sectionForm("fabric")
 	c.Schema = c.s.jobsSchema()
-	c.Read(false) // what is wrong with [workload] is told of each job, with the keys that the job adds
+	c.Read(false) // faults of [workload] are reported per job, with the keys that the job adds
 	c.checkName()
 	rows := schema.Rows(c.Root["job"])
 	if len(rows) > maxJobs {
@@ -47,6 +49,7 @@ func (c *checker) resolveJobs() {
 	if !c.OK("job") || fabric == nil {
 		return
 	}
+
 	c.Derived["replay"], c.Derived["engine"] = true, true
 	c.readMappings()
 	c.ApplyDefaults()
@@ -59,11 +62,13 @@ func (c *checker) resolveJobs() {
 	if len(c.Diagnostics) > 0 {
 		return
 	}
+
 	c.deriveJobKeys()
 }
 
-// jobsSchema returns the tables at the top of a scenario of several jobs: those of a fabric with one job, of which some
-// are not used and some are the jobs' own.
+// jobsSchema returns the tables at the top of a scenario of several jobs. They are the
+// tables of a fabric with one job, except that some keys of [fabric] are optional because
+// each job can set them.
 func (s *Scenario) jobsSchema() *schema.Schema {
 	fabric := s.sharedFabric()
 	tables := formSchema(s, true, fabric.forms[0])
@@ -73,7 +78,8 @@ func (s *Scenario) jobsSchema() *schema.Schema {
 	return tables
 }
 
-// sharedFabric returns the kind of the fabric of s, or if that is unknown the first whose pods several jobs may share.
+// sharedFabric returns the kind of the fabric of s. If it is unknown or cannot be shared,
+// it returns the first kind that several jobs can share.
 func (s *Scenario) sharedFabric() *kind {
 	if k := findKind("fabric", s.Fabric.Kind); k != nil && k.canBeShared {
 		return k
@@ -81,14 +87,19 @@ func (s *Scenario) sharedFabric() *kind {
 	return findKind("fabric", kindsWhere("fabric", func(k *kind) bool { return k.canBeShared })[0])
 }
 
-// redirectPolicies lets --policy, and --set policy.allocators, choose among the policies of the decision that is compared. A list
-// of allocators stays where it is if the hardware has circuits to allocate.
+// redirectPolicies moves policies that --policy or --set policy.allocators chose to the
+// list of the compared decision. A list of allocators stays in place if the fabric has
+// circuits to allocate.
 func (c *checker) redirectPolicies(decision string) {
 	const from = "policy.allocators"
 	to := "policy." + decision
 	origin, varied := c.Varied[from]
-	if policy := schema.Child(c.Root, "policy"); policy != nil && (c.Overrides[from] || varied) && to != from &&
-		!(decision != "arbiters" && c.s.fabricDecision().policyKey == "allocators" && namesAllocators(policy["allocators"])) {
+	if policy := schema.Child(c.Root, "policy"); policy != nil &&
+		(c.Overrides[from] || varied) &&
+		to != from &&
+		!(decision != "arbiters" &&
+			c.s.fabricDecision().policyKey == "allocators" &&
+			namesAllocators(policy["allocators"])) {
 		policy[decision] = policy["allocators"]
 		delete(policy, "allocators")
 		if c.Overrides[to] = c.Overrides[from]; varied {
@@ -97,7 +108,7 @@ func (c *checker) redirectPolicies(decision string) {
 	}
 }
 
-// namesAllocators reports whether a value is a list of allocators.
+// namesAllocators reports whether a value is a non-empty list of names of allocators.
 func namesAllocators(value any) bool {
 	list, ok := value.([]any)
 	for _, name := range list {
@@ -109,19 +120,22 @@ func namesAllocators(value any) bool {
 	return ok && len(list) > 0
 }
 
-// jobPath is the path of a key of job i.
+// jobPath returns the path of a key of job i.
 func jobPath(i int, key string) string { return fmt.Sprintf("job.%d.%s", i, key) }
 
-// jobKeys says where the keys of one job among several stand.
+// jobKeys locates the keys of one job among several in the file. A nil jobKeys stands for a
+// scenario without [[job]].
 type jobKeys struct {
-	index               int
-	jobTable, fileTable map[string]any // what [[job]] gives, and what the file does at its top
+	index int // number of the job, from 0
+	// jobTable holds the keys of the job in [[job]], and fileTable the keys at the top of
+	// the file.
+	jobTable, fileTable map[string]any
 }
 
-// sets reports whether the job itself gives the key at path.
+// sets reports whether the job itself sets the key at path.
 func (p *jobKeys) sets(path string) bool { return p != nil && containsKey(p.jobTable, path) }
 
-// firstSet returns the first of the keys at paths that the job itself gives, "" of none.
+// firstSet returns the first of the keys at paths that the job itself sets, or "".
 func (p *jobKeys) firstSet(paths []string) string {
 	if i := slices.IndexFunc(paths, p.sets); i >= 0 {
 		return paths[i]
@@ -129,8 +143,8 @@ func (p *jobKeys) firstSet(paths []string) string {
 	return ""
 }
 
-// pathInFile returns the path in the file of a key that the job's own checker knows by another: that in [[job]], unless it
-// is given at the top alone. Without a part it is the path itself.
+// pathInFile returns the path in the file of a key that the job's checker reads at path. It
+// is the path below [[job]], unless only the top of the file sets the key.
 func (p *jobKeys) pathInFile(path string) string {
 	if p == nil {
 		return path
@@ -158,7 +172,8 @@ func containsKey(m map[string]any, path string) bool {
 	return true
 }
 
-// resolveJob checks job i as a scenario of its own: its keys on top of those of the file.
+// resolveJob checks job i as a scenario of its own. row holds its keys, which take
+// precedence over the keys at the top of the file.
 func (c *checker) resolveJob(i int, row map[string]any) {
 	job, base := &fileSource{root: map[string]any{}}, &fileSource{root: map[string]any{}}
 	for _, section := range sections {
@@ -170,26 +185,36 @@ func (c *checker) resolveJob(i int, row map[string]any) {
 			continue
 		}
 		if _, isTable := v.(map[string]any); !isTable {
-			c.rejectf(jobPath(i, section), "is %s; write it as a table: [job.%s]", schema.Describe(v), section)
+			c.rejectf(
+				jobPath(i, section), "is %s; write it as a table: [job.%s]", schema.Describe(v), section,
+			)
 			return
 		}
+
 		job.root[section] = v
 	}
+
+	// Keys of the shared pods belong to the top of the file.
 	jobFabric := schema.Child(row, "fabric")
 	for _, name := range slices.Sorted(maps.Keys(jobFabric)) {
 		if t := c.Table("fabric"); !slices.Contains(jobFabricKeys, name) && t.Find(name) != nil {
-			c.rejectf(jobPath(i, schema.JoinPath("fabric", name)), "is not a job's to say: the jobs share the pods; set it in [fabric] at the top")
-			delete(jobFabric, name) // to find the other faults
+			c.rejectf(jobPath(i, schema.JoinPath("fabric", name)),
+				"is not a job's to say: the jobs share the pods; set it in [fabric] at the top")
+			delete(jobFabric, name) // so that further faults are found
 		}
 	}
+
 	job.mergeOver(base)
 	if fabric := schema.Child(job.root, "fabric"); fabric != nil {
 		delete(fabric, "pods")
 		if _, given := fabric["ports_per_pod"]; !given {
-			// as many as can be of use; whether the jobs' ports suffice together is looked at with all of them
+			// The maximum number of ports. checkJobPorts checks later whether the ports
+			// suffice for all jobs together.
 			fabric["ports_per_pod"] = int64(maxPodPorts)
 		}
 	}
+
+	// Check the job, and report each fault once even if several jobs have it.
 	sub := newChecker("job", job.root, c.Layers, c.s.files)
 	sub.Varied, sub.Overrides = c.Varied, c.Overrides
 	sub.job = &jobKeys{index: i, jobTable: row, fileTable: c.Root}
@@ -197,19 +222,22 @@ func (c *checker) resolveJob(i int, row map[string]any) {
 		checkReplicaMode(sub)
 		checkDuration(sub)
 	}
+
 	c.inputFiles = append(c.inputFiles, sub.inputFiles...)
 	for _, f := range sub.Diagnostics {
-		if !slices.Contains(c.Diagnostics, f) { // as of another job
+		if !slices.Contains(c.Diagnostics, f) {
 			c.Diagnostics = append(c.Diagnostics, f)
 		}
 	}
+
 	if len(sub.Diagnostics) == 0 {
 		c.s.Jobs[i].Scenario = sub.s
 		c.placeJob(i, jobFabric)
 	}
 }
 
-// placeJob gives the job's blocks of stages their pods.
+// placeJob assigns the job's blocks of stages to pods: those of the key pods, or else the
+// pods in order.
 func (c *checker) placeJob(i int, jobFabric map[string]any) {
 	job := &c.s.Jobs[i]
 	blocks, path := job.Scenario.PodsPerReplica(), jobPath(i, "pods")
@@ -217,29 +245,37 @@ func (c *checker) placeJob(i int, jobFabric map[string]any) {
 		job.Pods = job.Scenario.circuitsView().PodMap()
 		path = schema.JoinPath("job", strconv.Itoa(i))
 	}
-	job.Scenario.Fabric.Reverse = false // the pods say so
+
+	job.Scenario.Fabric.Reverse = false // the order of Pods replaces it
 	if !c.OK(path) {
 		return
 	}
+
 	_, reverse := jobFabric["reverse"]
 	switch n := c.s.Fabric.Pods; {
 	case c.Given(jobPath(i, "pods")) && reverse:
-		c.rejectf(jobPath(i, "fabric.reverse"), "is not used beside pods; leave it out, and list the pods in the order that is wanted")
+		c.rejectf(jobPath(i, "fabric.reverse"),
+			"is not used beside pods; leave it out, and list the pods in the order that is wanted")
 	case len(job.Pods) != blocks:
-		c.rejectf(path, "lists %s for %s of stages; list %d", assembly.Plural(len(job.Pods), "pod"), assembly.Plural(blocks, "block"), blocks)
+		c.rejectf(path, "lists %s for %s of stages; list %d", assembly.Plural(len(job.Pods), "pod"),
+			assembly.Plural(blocks, "block"), blocks)
 	case n > 0 && c.OK("fabric.pods") && slices.Max(job.Pods) >= n:
-		c.conflictf(path+" fabric.pods", "there is no pod %d; choose from 0 to %d, or raise fabric.pods", slices.Max(job.Pods), n-1)
+		c.conflictf(path+" fabric.pods",
+			"there is no pod %d; choose from 0 to %d, or raise fabric.pods",
+			slices.Max(job.Pods), n-1)
 	default:
 		for k, pod := range job.Pods {
 			if slices.Contains(job.Pods[:k], pod) {
-				c.rejectf(path, "pod %d is listed twice; list it once: a job's blocks of stages lie in different pods", pod)
+				c.rejectf(path,
+					"pod %d is listed twice; list it once: a job's blocks of stages lie in different pods",
+					pod)
 				return
 			}
 		}
 	}
 }
 
-// deriveJobKeys gives all that follows from the jobs together its value. All keys must be sound.
+// deriveJobKeys sets the values that follow from all jobs together. All keys must be valid.
 func (c *checker) deriveJobKeys() {
 	s := c.s
 	s.Fabric = Fabric{FabricKind: s.Fabric.FabricKind, Fabric: input.Fabric{OCSPods: input.OCSPods{

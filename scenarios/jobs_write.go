@@ -8,7 +8,8 @@ import (
 	"sim/scenarios/schema"
 )
 
-// jobsTOML is TOML of a scenario of several jobs: what is common, then every job with all keys of its own.
+// jobsTOML is TOML for a scenario of several jobs: the common tables, followed by every job
+// with all its keys.
 func (s *Scenario) jobsTOML() []byte {
 	var b bytes.Buffer
 	tables := s.jobsSchema()
@@ -28,6 +29,7 @@ func (s *Scenario) jobsTOML() []byte {
 			t.Write(&b, t.Path)
 		}
 	}
+
 	for i := range s.Jobs {
 		tables.Table("job").WriteElement(&b, i, "job")
 		for _, t := range s.Jobs[i].Scenario.schema().Tables {
@@ -38,15 +40,17 @@ func (s *Scenario) jobsTOML() []byte {
 			}
 		}
 	}
+
 	return b.Bytes()
 }
 
-// isWithin reports whether a path is that of a section or below it.
+// isWithin reports whether path is a section or lies in it.
 func isWithin(path, section string) bool {
 	return path == section || strings.HasPrefix(path, section+".")
 }
 
-// jobTable returns the table of job number index and its path, nil where there is none.
+// jobTable returns the table of a job and its path. index is the text of its number. The
+// table is nil if there is no such job.
 func (c *checker) jobTable(index string) (map[string]any, string) {
 	n, err := strconv.Atoi(index)
 	if err != nil || n < 0 || strconv.Itoa(n) != index {

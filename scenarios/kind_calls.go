@@ -19,13 +19,14 @@ import (
 	"sim/workloads/training"
 )
 
-// callPacketTags is the key of TrafficPacket of a call.
+// callPacketTags are the tags of TrafficPacket for a collective call.
 var callPacketTags = schema.Tags{
 	"Packet": `key:"packet" doc:"size of a packet on the wire" default:"16KB" when:"engine.level=packet"`,
 }
 
-// callKinds describes the workloads that are collective calls. Traffic of which all nodes send alike is one too where
-// policy.collective or policy.collectives names what expands it.
+// callKinds describes the workloads that are collective calls. Traffic in which all nodes
+// send the same bytes, such as an all-to-all, is a call too if policy.collective or
+// policy.collectives names an algorithm.
 func callKinds() []*kind {
 	var all []*kind
 	for _, row := range []struct {
@@ -41,25 +42,49 @@ func callKinds() []*kind {
 		{collective.SendReceive, "A rank sends a vector to another.", []string{"root", "peer"}},
 	} {
 		k := &kind{
-			name: row.kind.String(), keyGroups: row.groups, usesDimensions: func(s *Scenario) bool { return s.isCall() && len(s.Workload.Call.Along) > 0 },
+			name:           row.kind.String(),
+			keyGroups:      row.groups,
+			usesDimensions: func(s *Scenario) bool { return s.isCall() && len(s.Workload.Call.Along) > 0 },
 			forms: []*form{{
-				doc: row.doc, acceptedCarriers: []carrier{linkCarrier, circuitCarrier}, isCall: true, checkOnPods: checkPodTraffic, parts: func(s *Scenario) []schema.Part {
+				doc:              row.doc,
+				acceptedCarriers: []carrier{linkCarrier, circuitCarrier},
+				isCall:           true,
+				checkOnPods:      checkPodTraffic,
+				parts: func(s *Scenario) []schema.Part {
 					w := &s.Workload
-					return []schema.Part{{Path: "workload", Doc: "The collective call and its size.", Specs: []any{&w.Call, schema.RetaggedSpec{Spec: &w.TrafficPacket, Tags: callPacketTags}, &w.TrafficStep}}}
+					return []schema.Part{
+						{
+							Path: "workload",
+							Doc:  "The collective call and its size.",
+							Specs: []any{
+								&w.Call,
+								schema.RetaggedSpec{Spec: &w.TrafficPacket, Tags: callPacketTags},
+								&w.TrafficStep,
+							},
+						},
+					}
 				},
 			}},
 		}
 		if slices.Contains(plan.Ops, row.kind) {
-			k.forms = append(k.forms, planForm(strings.Replace(row.doc, "ranks", "GPUs", 1), "How much.", func(s *Scenario) []any {
-				return []any{schema.RetaggedSpec{Spec: &s.Workload.Exchange.MeanMessage, Tags: vectorTags}}
-			}))
+			k.forms = append(
+				k.forms,
+				planForm(strings.Replace(row.doc, "ranks", "GPUs", 1), "How much.", func(s *Scenario) []any {
+					return []any{
+						schema.RetaggedSpec{Spec: &s.Workload.Exchange.MeanMessage, Tags: vectorTags},
+					}
+				}),
+			)
 		}
+
 		all = append(all, k)
 	}
+
 	return all
 }
 
-// callDefaults returns a copy of the keys of [policy] about collectives with the defaults that follow from others.
+// callDefaults returns a copy of the keys of [policy] about collectives, with the defaults
+// that follow from other keys.
 func (s *Scenario) callDefaults() *collective.Keys {
 	d := s.Policy.Calls
 	if d.Collectives = []string{}; s.comparesAlgorithms() {
@@ -68,14 +93,16 @@ func (s *Scenario) callDefaults() *collective.Keys {
 	return &d
 }
 
-// isCall reports whether the workload of s is a collective call that an algorithm expands.
+// isCall reports whether the workload of s is a single collective call that an algorithm
+// expands into transfers.
 func (s *Scenario) isCall() bool {
 	f := workloadForm(s)
 	p := &s.Policy.Calls
 	return f != nil && (f.isCall || f.canBeCall && (p.Collective != "" || len(p.Collectives) > 0))
 }
 
-// hasCallsInGraph reports whether s is a training step with collective calls in its graph.
+// hasCallsInGraph reports whether the task graph of s contains the transfers of collective
+// calls, as training with collectives = "graph" or a trace does.
 func (s *Scenario) hasCallsInGraph() bool {
 	switch f := workloadForm(s); {
 	case f == nil:
@@ -86,9 +113,9 @@ func (s *Scenario) hasCallsInGraph() bool {
 	return s.workload().rankWork != nil
 }
 
-// expansion returns how the calls of a training step become transfers: by the default algorithm
-// in each dimension for which the best is searched. The ranks of other work are in
-// one group, which has no stages whose copies could reduce first.
+// expansion returns how the calls of a training step become transfers. Dimensions whose
+// best algorithm is searched use the default algorithm here. The ranks of a program form
+// one group, whose synchronisation has no hierarchical default.
 func (s *Scenario) expansion() calls.Expansion {
 	algorithms, _ := calls.Algorithms(s.Policy.Calls.Collective).SplitBest()
 	if s.Workload.rankProgram() != nil {
@@ -97,7 +124,8 @@ func (s *Scenario) expansion() calls.Expansion {
 	return calls.Expansion{Algorithms: algorithms, Options: s.Policy.Calls.Options}
 }
 
-// normaliseAlgorithms writes algorithms that are a table of dimensions as a text, before the file is read.
+// normaliseAlgorithms replaces algorithms that are written as a table of dimensions by a
+// text such as "dp=ring,tp=direct", before the keys are read.
 func (c *checker) normaliseAlgorithms() {
 	policy := schema.Child(c.Root, "policy")
 	table, ok := policy["collective"].(map[string]any)
@@ -113,10 +141,11 @@ func (c *checker) normaliseAlgorithms() {
 	}
 }
 
-// comparesAlgorithms reports whether algorithms of collectives are what s compares.
+// comparesAlgorithms reports whether s compares algorithms of a collective call.
 func (s *Scenario) comparesAlgorithms() bool { return s.isCall() && s.Policy.Calls.Collective == "" }
 
-// peekPolicies takes from a file, before it is read, what tells which decision it compares.
+// peekPolicies sets the keys about collectives that determine which decision the file
+// compares, before the keys are read.
 func (c *checker) peekPolicies() {
 	policy, p := schema.Child(c.Root, "policy"), &c.s.Policy.Calls
 	p.Collective, _ = policy["collective"].(string)
@@ -125,7 +154,8 @@ func (c *checker) peekPolicies() {
 	}
 }
 
-// collectiveCall is the collective call of s, by the algorithm that policy.collective names.
+// collectiveCall returns the collective call of s with the algorithm that policy.collective
+// names. It returns nil if the workload is not a call.
 func (s *Scenario) collectiveCall() *calls.Call {
 	k := s.Workload.Call
 	if workloadForm(s).canBeCall {
@@ -142,14 +172,16 @@ func (s *Scenario) collectiveCall() *calls.Call {
 	return c
 }
 
-// withAlgorithm returns s with one algorithm, under which what the fabric leaves open is decided.
+// withAlgorithm returns a copy of s that names one algorithm, so that it compares the
+// decision of the fabric.
 func (s *Scenario) withAlgorithm(name string) *Scenario {
 	one := *s
 	one.Policy.Calls.Collective, one.Policy.Calls.Collectives = name, nil
 	return &one
 }
 
-// buildCallSystem makes the system of a call.
+// buildCallSystem is hardware.build for a collective call. Each algorithm expands the call
+// into transfers, which a system of the fabric simulates.
 func buildCallSystem(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 	next := s.fabricDecision()
 	p, err := next.callProblem(s)
@@ -169,7 +201,8 @@ func buildCallSystem(ctx context.Context, s *Scenario, workers int) (assembly.Sy
 	return calls.NewSystem(ctx, z)
 }
 
-// callErrorKeys lists the keys that may be at fault for each field that a collective.CallError names.
+// callErrorKeys lists the keys that can be at fault for a collective.CallError, by its
+// field.
 var callErrorKeys = map[string][]string{
 	"":      append([]string{"workload.group"}, paths.EndpointKeys...),
 	"group": {"workload.group", "workload.along"},
@@ -179,28 +212,35 @@ var callErrorKeys = map[string][]string{
 	"peer":  {"workload.peer"},
 }
 
-// checkCall holds a call against the nodes of its fabric, of which so many may take part, and the algorithms that are
-// named against the call. All else must be sound.
+// checkCall checks a collective call against the nodes of its fabric, and the named
+// algorithms against the call. All other keys must be valid.
 func checkCall(c *checker) {
 	s, p := c.s, &c.s.Policy.Calls
 	const one, several, message = "policy.collective", "policy.collectives", "workload.message"
 	if !c.OK("workload", "fabric", "policy", one, several, "workload.group", "workload.root", "workload.peer", message) {
 		return
 	}
+
 	next := s.fabricDecision()
 	listed := *next.list(&s.Policy)
 	switch {
 	case len(calls.Algorithms(p.Collective).Names()) > 1:
-		c.conflictf(one, `names algorithms of dimensions of parallelism, and the workload is one call; name one, such as "%s"`, calls.DefaultAlgorithm)
+		c.conflictf(one,
+			`names algorithms of dimensions of parallelism, and the workload is one call; name one, such as "%s"`,
+			calls.DefaultAlgorithm)
 		return
 	case p.Collective != "" && len(p.Collectives) > 0:
 		c.conflictf(several+" "+one, "stands beside policy.collective; keep one of the two")
 		return
 	case s.comparesAlgorithms() && len(listed) > 1:
-		c.conflictf("policy."+next.policyKey+" "+several, "%d %s and %d algorithms would be compared; list one of the "+next.policyKey+", or name one algorithm as policy.collective",
+		c.conflictf("policy."+next.policyKey+" "+several,
+			"%d %s and %d algorithms would be compared; list one of the "+next.policyKey+", or name one algorithm as policy.collective",
 			len(listed), next.policyKey, len(p.Collectives))
 		return
 	}
+
+	// The bound checks the call. Its value is not used, so a cancelled context keeps the
+	// computation short.
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	problem, err := next.callProblem(s)
@@ -215,8 +255,14 @@ func checkCall(c *checker) {
 		assembly.ReportConflict(c, keys, err)
 		return
 	}
-	if d := problem.Domain; d != nil && next.hasDomains && problem.Kind == collective.SendReceive && d[problem.Root] == d[problem.Peer] {
-		c.conflictf("workload.peer workload.root", "ranks %d and %d share a pod, in which data takes no time; choose ranks of two pods", problem.Root, problem.Peer)
+
+	if d := problem.Domain; d != nil &&
+		next.hasDomains &&
+		problem.Kind == collective.SendReceive &&
+		d[problem.Root] == d[problem.Peer] {
+		c.conflictf("workload.peer workload.root",
+			"ranks %d and %d share a pod, in which data takes no time; choose ranks of two pods",
+			problem.Root, problem.Peer)
 		return
 	}
 	if !c.isCell {
@@ -224,14 +270,17 @@ func checkCall(c *checker) {
 	}
 }
 
-// checkAlgorithms refuses a call that none of its algorithms serves. Of algorithms that the scenario lists itself it also
-// refuses each that takes more memory, or more ports of a pod, than there are.
+// checkAlgorithms rejects a call that none of its algorithms serves. It also rejects each
+// algorithm that the scenario names if it needs more memory, or more ports per pod, than
+// available.
 func checkAlgorithms(c *checker, problem *collective.Problem) {
 	p, key := &c.s.Policy.Calls, "policy.collectives"
 	names := p.Collectives
 	if p.Collective != "" {
 		names, key = []string{p.Collective}, "policy.collective"
 	}
+
+	// Without a list, or with "best", all algorithms are candidates.
 	listed := c.Given(key) && !slices.Contains(names, collective.BestName)
 	if !listed {
 		names = choiceNames("collectives")
@@ -245,15 +294,20 @@ func checkAlgorithms(c *checker, problem *collective.Problem) {
 		case listed && errors.Is(err, calls.ErrTooLarge), !served:
 			refused = append(refused, err)
 		}
+
 		if served && !listed {
 			return
 		}
 	}
+
+	// Report algorithms that do not fit, or all algorithms if none serves the call.
 	for _, err := range refused {
 		problem, want := assembly.SplitError(errors.New(calls.UnservedReason(err)))
 		switch {
 		case errors.Is(err, errPorts):
-			c.conflictf("fabric.ports_per_pod fabric.pods "+key, "%s; %s, or another algorithm", problem, want)
+			c.conflictf(
+				"fabric.ports_per_pod fabric.pods "+key, "%s; %s, or another algorithm", problem, want,
+			)
 		case errors.Is(err, calls.ErrTooLarge) && p.Chunk > 0:
 			c.conflictf("policy.chunk "+key, "%s; %s", problem, want)
 		case errors.Is(err, calls.ErrTooLarge) || !served:
@@ -262,35 +316,48 @@ func checkAlgorithms(c *checker, problem *collective.Problem) {
 	}
 }
 
-// maxSearchedRanks bounds the calls that are searched when they are checked, which takes less than a second.
+// maxSearchedRanks limits the calls for which an algorithm that searches is run during the
+// check. The search then takes less than a second.
 const maxSearchedRanks = 256
 
-// errPorts is wrapped where an algorithm joins a pod with more pods than it has ports.
+// errPorts is wrapped if an algorithm connects a pod with more pods than it has ports.
 var errPorts = fmt.Errorf("%w: too few ports", calls.ErrTooLarge)
 
-// checkCallFits fails with collective.ErrUnserved if the algorithm of s does not serve the call of a problem, or the fabric
-// cannot hold its transfers.
+// checkCallFits checks the algorithm of s. It fails with collective.ErrUnserved if the
+// algorithm does not serve the call p, or if the fabric cannot hold its transfers.
 func checkCallFits(ctx context.Context, s *Scenario, p *collective.Problem) error {
 	if s.fabricDecision().policyKey != "allocators" {
-		if row, err := collective.ByName(s.Policy.Calls.Collective); err == nil && row.Searches && !(row.SearchDecides && len(p.Group) <= maxSearchedRanks) {
-			ended, cancel := context.WithCancel(ctx) // whether it serves the call is known before the search
+		if row, err := collective.ByName(s.Policy.Calls.Collective); err == nil &&
+			row.Searches &&
+			!(row.SearchDecides && len(p.Group) <= maxSearchedRanks) {
+			ended, cancel := context.WithCancel(ctx) // whether the algorithm serves the call is decided before its search
 			cancel()
 			ctx = ended
 		}
 		return s.collectiveCall().CheckSize(ctx, p, nil)
 	}
+
+	// On pods, every pod needs a port per pod with which it exchanges data.
 	joined := make(circuits.Joined, s.Fabric.Pods)
-	if err := s.collectiveCall().CheckSize(ctx, p, func(src, dst int32) { joined.Join(int(src)/s.Fabric.GPUsPerPod, int(dst)/s.Fabric.GPUsPerPod) }); err != nil {
+	if err := s.collectiveCall().CheckSize(ctx, p, func(src, dst int32) {
+		joined.Join(int(src)/s.Fabric.GPUsPerPod, int(dst)/s.Fabric.GPUsPerPod)
+	}); err != nil {
 		return err
 	}
+
 	if pod, n := joined.Beyond(s.Fabric.PortsPerPod); n > 0 {
-		return fmt.Errorf("%s: %w: pod %d exchanges data with %d pods and has %d ports; want at least %d ports", s.Policy.Calls.Collective, errPorts, pod, n, s.Fabric.PortsPerPod, n)
+		return fmt.Errorf(
+			"%s: %w: pod %d exchanges data with %d pods and has %d ports; want at least %d ports",
+			s.Policy.Calls.Collective, errPorts, pod, n, s.Fabric.PortsPerPod, n,
+		)
 	}
+
 	return nil
 }
 
-// podCallProblem is a call among the GPUs of pods. What stays inside a pod takes no time, so the network interfaces alone
-// matter to an algorithm, and pods are the domains of hierarchical ones.
+// podCallProblem returns the collective call among the GPUs of pods. Data inside a pod
+// takes no time, so only the network interfaces matter to an algorithm. Pods are the
+// domains of hierarchical algorithms.
 func podCallProblem(s *Scenario) (*collective.Problem, error) {
 	p := &collective.Problem{Call: s.collectiveCall().Call, Network: s.circuitsView().GPUCalls().Network}
 	for g := range s.Fabric.Pods * s.Fabric.GPUsPerPod {
@@ -299,9 +366,11 @@ func podCallProblem(s *Scenario) (*collective.Problem, error) {
 	return p, nil
 }
 
-// podCallBound bounds a call on pods, by any algorithm on any circuits: GPUs of a pod share all at once, so it is the call
-// among pods, each of which sends and receives at the rate of its ports, or of its network interfaces. As all pods do
-// the same in a call but for its root, no topology can bring them more than one that joins all pods alike.
+// podCallBound returns a lower bound for a call on pods, for any algorithm and any
+// circuits. GPUs of a pod share all data at once, so the bound is the bound of a call among
+// pods. Each pod sends and receives at the rate of its ports, or of its network interfaces
+// if they are slower. Except for the root, all pods do the same in a call. No topology can
+// therefore be faster than one that connects all pairs of pods equally.
 func podCallBound(ctx context.Context, s *Scenario) (collective.LowerBound, error) {
 	f, whole := &s.Fabric, s.collectiveCall().Call
 	pods, gpus := int64(f.Pods), int64(f.GPUsPerPod)
@@ -318,23 +387,30 @@ func podCallBound(ctx context.Context, s *Scenario) (collective.LowerBound, erro
 			return collective.LowerBound{}, nil
 		}
 	}
+
 	for a := range int32(pods) {
 		p.Group = append(p.Group, a)
 		for b := range int32(pods) {
 			if a != b {
-				p.Network.Links = append(p.Network.Links, engine.Link{From: a, To: b, Rate: rate / float64(pods-1)})
+				p.Network.Links = append(
+					p.Network.Links,
+					engine.Link{From: a, To: b, Rate: rate / float64(pods-1)},
+				)
 			}
 		}
 	}
+
 	if p.Bytes == 0 {
 		return collective.LowerBound{}, nil
 	}
+
 	l, err := p.Bound(ctx)
 	l.Reason = "the ports of a pod"
 	return l, err
 }
 
-// podCallGraph is the transfers between the GPUs of pods of a call that its algorithm expands.
+// podCallGraph returns the transfers between the GPUs of pods into which the algorithm of s
+// expands its call.
 func podCallGraph(ctx context.Context, s *Scenario) (*engine.Graph, error) {
 	p, err := podCallProblem(s)
 	if err != nil {

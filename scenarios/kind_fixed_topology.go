@@ -8,14 +8,14 @@ import (
 	"sim/scenarios/schema"
 )
 
-// fixedDomainTags are the keys of input.ScaleUp whose switches keep one topology.
+// fixedDomainTags are the tags of input.ScaleUp for switches that keep one topology.
 var fixedDomainTags = schema.Tags{
 	"GPUs":     `key:"gpus" doc:"number of GPUs in the domain" else:"8; of a matrix its rows; of a training step its GPUs" min:"2" max:"4096"`,
 	"Switches": "",
 	"Topology": `key:"topology" doc:"fixed topology of the switches, that of the named planner; without the key, a fixed topology is used only for work that planners cannot plan" else:"the first of these" choices:"@topologies"`,
 }
 
-// fixedLinkTags are the keys of links.LinkOptions of a domain.
+// fixedLinkTags are the tags of links.LinkOptions for such a domain.
 var fixedLinkTags = schema.Tags{
 	"LinkRate":    `key:"link_rate" doc:"rate of a link in each direction" default:"800Gbps" above:"0" max:"1e16"`,
 	"LinkLatency": `key:"link_latency" doc:"propagation delay per hop" default:"500ns"`,
@@ -25,10 +25,12 @@ var fixedLinkTags = schema.Tags{
 	"BitErrors":   "",
 }
 
-// reconfigures reports whether what the optical switches of s do is planned; where not they keep a topology.
+// reconfigures reports whether planners decide the topologies of the optical switches of s.
+// Otherwise the switches keep one topology.
 func (s *Scenario) reconfigures() bool { return s.Fabric.ScaleUp.Topology == "" }
 
-// fixedTopologyForm is the fabric "scaleup" where its switches keep a topology, over which paths are chosen.
+// fixedTopologyForm is the form of fabric "scaleup" if its switches keep one topology. The
+// domain is then a fabric of links on which routers choose paths.
 func fixedTopologyForm() *form {
 	return linkForm(form{
 		qualifier: "whose switches keep a topology",
@@ -38,7 +40,10 @@ func fixedTopologyForm() *form {
 		parts: func(s *Scenario) []schema.Part {
 			return append([]schema.Part{{
 				Path: "fabric", Doc: "The domain, its topology and its links.",
-				Specs: []any{schema.RetaggedSpec{Spec: &s.Fabric.ScaleUp, Tags: fixedDomainTags}, schema.RetaggedSpec{Spec: &s.Fabric.LinkOptions, Tags: fixedLinkTags}},
+				Specs: []any{
+					schema.RetaggedSpec{Spec: &s.Fabric.ScaleUp, Tags: fixedDomainTags},
+					schema.RetaggedSpec{Spec: &s.Fabric.LinkOptions, Tags: fixedLinkTags},
+				},
 				Defaults: func(int) []any {
 					d := s.Fabric.ScaleUp
 					d.Topology = fixedTopologies()[0]
@@ -53,12 +58,14 @@ func fixedTopologyForm() *form {
 	})
 }
 
-// fixedTopologies are the planners that keep a topology whatever is to be sent.
+// fixedTopologies returns the planners whose topology does not depend on the traffic.
 func fixedTopologies() []string {
 	return plannersWhere(func(r *reconfigure.Row) bool { return r.Keeps != nil })
 }
 
-// fileFixesTopology reports whether a file is of optical switches that keep a topology, which is said by what it gives.
+// fileFixesTopology reports whether the keys of a file imply optical switches that keep one
+// topology: a key that planners do not have, level "static", or a workload that planners do
+// not plan.
 func fileFixesTopology(root map[string]any) bool {
 	policy := schema.Child(root, "policy")
 	for _, key := range []string{"routers", "collective", "collectives", "mapping", "mappings"} {
@@ -67,43 +74,53 @@ func fileFixesTopology(root map[string]any) bool {
 		}
 	}
 	_, given := schema.Child(root, "fabric")["topology"]
-	return given || schema.Child(root, "engine")["level"] == "static" || !fileKind(root, "workload").supports(planCarrier)
+	return given ||
+		schema.Child(root, "engine")["level"] == "static" ||
+		!fileKind(root, "workload").supports(planCarrier)
 }
 
-// fileKind returns the kind that a section of a file names, one without forms if it names none.
+// fileKind returns the kind that a section of a decoded file names, or a kind without
+// forms.
 func fileKind(root map[string]any, section string) *kind {
 	name, _ := schema.Child(root, section)["kind"].(string)
 	return cmp.Or(findKind(section, name), &kind{})
 }
 
-// fileReconfigures reports whether a file is of optical switches whose topologies are planned.
+// fileReconfigures reports whether a decoded file describes optical switches whose
+// topologies are planned.
 func fileReconfigures(root map[string]any) bool {
 	return fileKind(root, "fabric").supports(planCarrier) && !fileFixesTopology(root)
 }
 
-// peekTopology takes from a file, before it is read, whether optical switches keep a topology.
+// peekTopology selects the form of fabric "scaleup" before the keys are read. Any value of
+// Topology other than "" selects fixedTopologyForm; reading replaces it.
 func (c *checker) peekTopology() {
 	if t := &c.s.Fabric.ScaleUp.Topology; c.s.carrier() == planCarrier && fileFixesTopology(c.Root) {
 		*t = "kept"
 	}
 }
 
-// checkFixedTopology makes the links of the topology and holds the rest against them.
+// checkFixedTopology creates the links of the topology and checks the workload on them.
 func checkFixedTopology(c *checker) {
 	f, l := &c.s.Fabric.ScaleUp, &c.s.Fabric.Links
 	if !c.OK("fabric.gpus", "fabric.switches", "fabric.topology") {
 		return
 	}
+
 	if f.Switches >= f.GPUs {
-		c.conflictf("fabric.switches fabric.gpus", "%d switches for %d GPUs; write at most %d: with so many every GPU has a link to every other", f.Switches, f.GPUs, f.GPUs-1)
+		c.conflictf("fabric.switches fabric.gpus",
+			"%d switches for %d GPUs; write at most %d: with so many every GPU has a link to every other",
+			f.Switches, f.GPUs, f.GPUs-1)
 		return
 	}
+
 	l.Nodes, l.Edges = f.GPUs, nil
 	for _, e := range reconfigure.ByName(f.Topology).Keeps(f.GPUs, f.Switches) {
 		if e.From != e.To {
 			l.Edges = append(l.Edges, []int{int(e.From), int(e.To), 0, 0})
 		}
 	}
+
 	if checkFlowCount(c, l.Endpoints()) {
 		checkLinks(c, l.Nodes, nil, torus.Faults{})
 	}

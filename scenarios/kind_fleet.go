@@ -11,19 +11,38 @@ import (
 	"sim/workloads/fleet"
 )
 
-// fleetKind describes the workload "fleet", which only the fabric "pods-of-cubes" simulates.
+// fleetKind describes the workload "fleet", which only the fabric "pods-of-cubes"
+// simulates.
 func fleetKind() *kind {
 	return &kind{name: "fleet", forms: []*form{{
-		doc: "Jobs that come and go over months, on hardware that fails and is repaired.", acceptedCarriers: []carrier{cubeCarrier},
+		doc:              "Jobs that come and go over months, on hardware that fails and is repaired.",
+		acceptedCarriers: []carrier{cubeCarrier},
 		parts: func(s *Scenario) []schema.Part {
 			w := &s.Workload
 			return []schema.Part{
 				{Path: "workload", Doc: "The jobs of the fleet.", Specs: []any{&w.Fleet}},
-				{Path: "workload.log", Doc: "A log of jobs, instead of random arrivals and slices.", When: "workload.arrivals=log", Specs: []any{&w.Log}},
-				{Path: "workload.faults", Doc: "Failure rates and repair times. The TPU v4 paper gives rates, not repair times.", Specs: []any{&w.Faults},
-					Defaults: func(int) []any { return []any{w.Faults.Defaults()} }},
-				{Path: "workload.steps", Doc: "Simulated steps of jobs, instead of shares of traffic.", Specs: []any{&w.Steps}},
-				{Path: "workload.faults.log", Doc: "A log of machine faults, instead of random ones.", Specs: []any{&w.FaultLog}},
+				{
+					Path:  "workload.log",
+					Doc:   "A log of jobs, instead of random arrivals and slices.",
+					When:  "workload.arrivals=log",
+					Specs: []any{&w.Log},
+				},
+				{
+					Path:     "workload.faults",
+					Doc:      "Failure rates and repair times. The TPU v4 paper gives rates, not repair times.",
+					Specs:    []any{&w.Faults},
+					Defaults: func(int) []any { return []any{w.Faults.Defaults()} },
+				},
+				{
+					Path:  "workload.steps",
+					Doc:   "Simulated steps of jobs, instead of shares of traffic.",
+					Specs: []any{&w.Steps},
+				},
+				{
+					Path:  "workload.faults.log",
+					Doc:   "A log of machine faults, instead of random ones.",
+					Specs: []any{&w.FaultLog},
+				},
 			}
 		},
 		check: checkFleet,
@@ -33,12 +52,15 @@ func fleetKind() *kind {
 // cubesKind describes the fabric "pods-of-cubes".
 func cubesKind() *kind {
 	return &kind{name: "pods-of-cubes", forms: []*form{{
-		doc: "Pods of TPU v4: 64 cubes of 64 chips joined by 48 optical switches, of which jobs get slices.", carrier: cubeCarrier, policyKey: "placements",
+		doc:       "Pods of TPU v4: 64 cubes of 64 chips joined by 48 optical switches, of which jobs get slices.",
+		carrier:   cubeCarrier,
+		policyKey: "placements",
 		hardware: &hardware{
 			build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 				return fleets.New(ctx, s.fleetView(), workers > 0)
 			},
-			describe: func(s *Scenario) string { return s.fleetView().Description() }, noPlanText: "placements plan no rates",
+			describe:   func(s *Scenario) string { return s.fleetView().Description() },
+			noPlanText: "placements plan no rates",
 			cost: func(_ context.Context, s *Scenario) (Cost, error) {
 				rates, err := s.fleetView().FailureRates()
 				if err != nil {
@@ -54,7 +76,11 @@ func cubesKind() *kind {
 				{Path: "fabric", Doc: "The pods.", Specs: []any{&s.Fabric.Cubes}},
 				{Path: "policy", Doc: "The placements to compare.", Specs: []any{&p.Compared}},
 				{Path: "policy.queue", Doc: "The queue of waiting jobs.", Specs: []any{&p.Queue}},
-				{Path: "policy.fault", Doc: "Reactions to failures and maintenance.", Specs: []any{&p.Fault}},
+				{
+					Path:  "policy.fault",
+					Doc:   "Reactions to failures and maintenance.",
+					Specs: []any{&p.Fault},
+				},
 				{Path: "policy.times", Doc: "Times of operations.", Specs: []any{&p.Times},
 					Defaults: func(int) []any { return []any{p.Times.Defaults(&s.Workload.Faults)} }},
 			}
@@ -63,53 +89,90 @@ func cubesKind() *kind {
 	}}}
 }
 
-// fleetView returns s, which is of pods of cubes, as what simulates it takes it.
+// fleetView returns s as the input of package fleets.
 func (s *Scenario) fleetView() *fleets.Scenario {
 	w := &s.Workload
-	return &fleets.Scenario{Seed: s.Seed, Fleet: w.Fleet, Log: w.Log, Faults: w.Faults, FaultLog: w.FaultLog,
-		Pods: s.Fabric.Cubes.Pods, Policy: s.Policy.Fleet, Steps: s.fleetSteps(), Read: func(file string) ([]byte, error) { return s.files.read(file, maxLogBytes) }}
+	return &fleets.Scenario{
+		Seed:     s.Seed,
+		Fleet:    w.Fleet,
+		Log:      w.Log,
+		Faults:   w.Faults,
+		FaultLog: w.FaultLog,
+		Pods:     s.Fabric.Cubes.Pods,
+		Policy:   s.Policy.Fleet,
+		Steps:    s.fleetSteps(),
+		Read:     func(file string) ([]byte, error) { return s.files.read(file, maxLogBytes) },
+	}
 }
 
-// checkFleet holds the keys of a fleet against each other.
+// checkFleet checks the keys of a fleet against each other, and then reads its logs and the
+// scenarios of its steps.
 func checkFleet(c *checker) {
 	w := &c.s.Workload
-	c.conflictIf(c.OK("workload.days", "workload.warm_up") && w.Fleet.WarmUp >= w.Fleet.Days, "workload.warm_up workload.days",
-		"%d days of %d are not measured; leave at least one that is", w.Fleet.WarmUp, w.Fleet.Days)
-	c.conflictIf(c.OK("workload.prod", "workload.batch") && w.Fleet.Prod+w.Fleet.Batch > 1, "workload.prod workload.batch",
-		"shares of %g and %g are more than all jobs; write shares whose sum is at most 1", w.Fleet.Prod, w.Fleet.Batch)
-	c.conflictIf(c.OK("workload.all_to_all", "workload.neighbours") && w.Fleet.AllToAll+w.Fleet.Neighbour > 0.5, "workload.all_to_all workload.neighbours",
-		"mean shares of %g and %g of a step are more than a half, and jobs' are up to twice as much; write shares whose sum is at most 0.5", w.Fleet.AllToAll, w.Fleet.Neighbour)
-	c.conflictIf(c.OK("workload.days", "workload.faults.ocs_campaign") && w.Faults.Campaign >= w.Fleet.Days, "workload.faults.ocs_campaign workload.days",
-		"the campaign is on day %d of %d; write a day before the last, or 0 for none", w.Faults.Campaign, w.Fleet.Days)
-	c.conflictIf(w.FaultLog.File == "" && c.OK("workload.faults.machine_repair", "workload.faults.machine_repair_median") && w.Faults.MachineMedian > w.Faults.MachineRepair && w.Faults.MachineRepair > 0,
-		"workload.faults.machine_repair workload.faults.machine_repair_median", "repairs have a mean of %v and a median of %v; write a median above 0 and up to the mean",
-		w.Faults.MachineRepair, w.Faults.MachineMedian)
-	if busy := fleets.SwitchesInMaintenance(&w.Faults); c.OK("workload.faults.ocs_maintenance", "workload.faults.ocs_maintenance_time") && busy >= 1 {
+	c.conflictIf(c.OK("workload.days", "workload.warm_up") && w.Fleet.WarmUp >= w.Fleet.Days,
+		"workload.warm_up workload.days",
+		"%d days of %d are not measured; leave at least one that is",
+		w.Fleet.WarmUp, w.Fleet.Days)
+	c.conflictIf(c.OK("workload.prod", "workload.batch") && w.Fleet.Prod+w.Fleet.Batch > 1,
+		"workload.prod workload.batch",
+		"shares of %g and %g are more than all jobs; write shares whose sum is at most 1",
+		w.Fleet.Prod, w.Fleet.Batch)
+	c.conflictIf(
+		c.OK("workload.all_to_all", "workload.neighbours") && w.Fleet.AllToAll+w.Fleet.Neighbour > 0.5,
+		"workload.all_to_all workload.neighbours",
+		"mean shares of %g and %g of a step are more than a half, and jobs' are up to twice as much; write shares whose sum is at most 0.5",
+		w.Fleet.AllToAll, w.Fleet.Neighbour,
+	)
+	c.conflictIf(c.OK("workload.days", "workload.faults.ocs_campaign") && w.Faults.Campaign >= w.Fleet.Days,
+		"workload.faults.ocs_campaign workload.days",
+		"the campaign is on day %d of %d; write a day before the last, or 0 for none",
+		w.Faults.Campaign, w.Fleet.Days)
+	c.conflictIf(
+		w.FaultLog.File == "" &&
+			c.OK("workload.faults.machine_repair", "workload.faults.machine_repair_median") &&
+			w.Faults.MachineMedian > w.Faults.MachineRepair &&
+			w.Faults.MachineRepair > 0,
+		"workload.faults.machine_repair workload.faults.machine_repair_median",
+		"repairs have a mean of %v and a median of %v; write a median above 0 and up to the mean",
+		w.Faults.MachineRepair, w.Faults.MachineMedian,
+	)
+
+	// The 48 switches of a pod are maintained one after the other.
+	if busy := fleets.SwitchesInMaintenance(&w.Faults); c.OK("workload.faults.ocs_maintenance", "workload.faults.ocs_maintenance_time") &&
+		busy >= 1 {
 		c.conflictf("workload.faults.ocs_maintenance workload.faults.ocs_maintenance_time",
-			"48 switches are maintained %.3g of the time in all; want less than 1, so that one after the other can be", busy)
+			"48 switches are maintained %.3g of the time in all; want less than 1, so that one after the other can be",
+			busy)
 	}
 	if c.OK("workload.mix") {
 		if _, err := c.s.fleetView().Mix(); err != nil {
-			c.rejectf("workload.mix", "%s; write tpuv4-2022, or slices such as \"4x4x4 13.9, 4x4x8T 16\"", err.Error())
+			c.rejectf("workload.mix",
+				"%s; write tpuv4-2022, or slices such as \"4x4x4 13.9, 4x4x8T 16\"",
+				err.Error())
 		}
 	}
+
 	if w.FaultLog.File != "" {
 		c.readLog("workload.faults.log", &w.FaultLog.File, &w.FaultLog.SHA256)
 	}
 	if len(c.Diagnostics) > 0 {
 		return
 	}
+
+	// The estimate also checks the rates of failures.
 	cost, err := c.s.Cost(context.Background())
 	if err != nil {
 		c.rejectf("workload.faults", "%s; see docs/fleet.md", err.Error())
 		return
 	}
-	c.blame("workload.days fabric.pods", cost.CheckLimits("the jobs and failures of so many days and pods", "fewer"))
+
+	c.blame("workload.days fabric.pods",
+		cost.CheckLimits("the jobs and failures of so many days and pods", "fewer"))
 	c.readJobLog()
 	c.readSteps()
 }
 
-// jobLogFormats are the forms of logs of jobs.
+// jobLogFormats returns the names of the formats of job logs.
 func jobLogFormats() []string {
 	var names []string
 	for _, f := range fleet.Formats() {
@@ -118,10 +181,11 @@ func jobLogFormats() []string {
 	return names
 }
 
-// maxLogBytes is how large a log may be.
+// maxLogBytes is the maximum size of a log. It exceeds the limit for other files, since a
+// log of jobs covers years.
 const maxLogBytes = 256 << 20
 
-// readJobLog reads the log of jobs, if there is one.
+// readJobLog reads the log of jobs if the arrivals come from one.
 func (c *checker) readJobLog() {
 	l, named := &c.s.Workload.Log, c.s.Workload.Fleet.Arrivals == "log"
 	if named && c.readLog("workload.log", &l.File, &l.SHA256) {
@@ -131,21 +195,25 @@ func (c *checker) readJobLog() {
 	}
 }
 
-// readLog finds a log that the table at path names, and holds it to its checksum or fills that in. It reports whether it
-// is as it should be.
+// readLog finds the log that the table at path names and compares its checksum with sha, or
+// sets sha if it is empty. It returns false if the log cannot be used.
 func (c *checker) readLog(path string, file, sha *string) bool {
 	data, fileName, err := c.readRelativeLimited(path+".file", *file, maxLogBytes)
 	if err != nil {
 		c.rejectf(path+".file", "%s; name a log (docs/fleet.md)", err.Error())
 		return false
 	}
+
 	sum := sha256.Sum256(data)
 	if digest := hex.EncodeToString(sum[:]); *sha == "" {
 		*sha = digest
 	} else if *sha != digest {
-		c.rejectf(path+".sha256", "is not that of %s; leave it out, or name the file that it is of", fileName)
+		c.rejectf(path+".sha256",
+			"is not that of %s; leave it out, or name the file that it is of",
+			fileName)
 		return false
 	}
+
 	*file = fileName
 	return true
 }

@@ -10,10 +10,10 @@ import (
 	"sim/scenarios/schema"
 )
 
-// maxPodPorts bounds the GPUs and ports of a pod.
+// maxPodPorts limits the GPUs and ports of a pod.
 const maxPodPorts = 1 << 20
 
-// circuitsLevelTags are the keys of Engine of circuits.
+// circuitsLevelTags are the tags of Engine for circuits.
 var circuitsLevelTags = schema.Tags{
 	"Level":           `key:"level" doc:"level of the simulation: 'flow', fluid rates; 'packet', packets over NICs and circuits; 'static', loads of circuits only" default:"flow" choices:"flow|packet|static"`,
 	"MessageOverhead": "",
@@ -22,13 +22,18 @@ var circuitsLevelTags = schema.Tags{
 // ocsPodsKind describes the fabric "ocs-pods".
 func ocsPodsKind() *kind {
 	return &kind{name: "ocs-pods", sizeKey: "gpus", canBeOuter: true, canBeShared: true, forms: []*form{{
-		doc: "Pods of GPUs joined by optical circuit switches.", carrier: circuitCarrier, policyKey: "allocators", hardware: podHardware(),
+		doc:               "Pods of GPUs joined by optical circuit switches.",
+		carrier:           circuitCarrier,
+		policyKey:         "allocators",
+		hardware:          podHardware(),
 		unsupportedFormat: `workload %s; set workload.kind = "training", "all-to-all", "matrix" or a collective such as "all-reduce", or fabric.kind = "torus"`,
-		parts:             ocsPodsParts, prepare: prepareReplay, check: func(c *checker) { checkOCSPods(c); checkReplay(c) },
+		parts:             ocsPodsParts,
+		prepare:           prepareReplay,
+		check:             func(c *checker) { checkOCSPods(c); checkReplay(c) },
 	}}}
 }
 
-// podHardware builds systems on pods.
+// podHardware builds systems of pods joined by optical circuits.
 func podHardware() *hardware {
 	return &hardware{
 		build: buildWithTiers(func(ctx context.Context, in *input.Scenario, workers int) (assembly.System, error) {
@@ -41,43 +46,62 @@ func podHardware() *hardware {
 	}
 }
 
-// ocsPodsParts are the tables of the fabric "ocs-pods", and of the policies that allocate its circuits.
+// ocsPodsParts are the tables of fabric "ocs-pods" and of the policies that allocate its
+// circuits.
 func ocsPodsParts(s *Scenario) []schema.Part {
 	return []schema.Part{
 		{
-			Path: "fabric", Doc: "The pods and their optical ports.", Specs: []any{&s.Fabric.OCSPods}, Defaults: func(int) []any {
+			Path:  "fabric",
+			Doc:   "The pods and their optical ports.",
+			Specs: []any{&s.Fabric.OCSPods},
+			Defaults: func(int) []any {
 				d := s.Fabric.OCSPods
 				d.PortsPerPod, d.InsideBandwidth, d.NICBandwidth = max(d.GPUsPerPodPerReplica, d.GPUsPerPod), d.NICBandwidth, d.PortBandwidth
 				return []any{&d}
 			},
 		},
 		{
-			Path: "policy", Doc: "The allocators of circuits to compare.", Specs: []any{&s.Policy.Allocation, &s.Policy.Calls, &s.Policy.Mapping}, Defaults: func(int) []any {
+			Path:  "policy",
+			Doc:   "The allocators of circuits to compare.",
+			Specs: []any{&s.Policy.Allocation, &s.Policy.Calls, &s.Policy.Mapping},
+			Defaults: func(int) []any {
 				d := s.Policy.Allocation
 				d.DonorTolerance = d.PortTolerance
-				d.Allocators = topology.DefaultAllocators(s.comparesAlgorithms() || s.Policy.Mapping.ComparesMappings())
+				d.Allocators = topology.DefaultAllocators(
+					s.comparesAlgorithms() || s.Policy.Mapping.ComparesMappings(),
+				)
 				return []any{&d, s.callDefaults()}
 			},
 		},
 		{
-			Path: "replica", When: "one-job & of-training", Doc: "A replica that differs from the others.", Specs: []any{&s.Replicas}, Defaults: func(i int) []any {
+			Path:  "replica",
+			When:  "one-job & of-training",
+			Doc:   "A replica that differs from the others.",
+			Specs: []any{&s.Replicas},
+			Defaults: func(i int) []any {
 				d := s.Replicas[i]
 				d.PortBandwidth, d.PortsPerPod = s.Fabric.PortBandwidth, s.Fabric.PortsPerPod
 				return []any{&d}
 			},
 		},
 		{
-			Path: "replay", When: "one-job & of-training & replayed", Doc: "Trials: each policy's decision is simulated many times under perturbations. Set at least one of " +
+			Path: "replay",
+			When: "one-job & of-training & replayed",
+			Doc: "Trials: each policy's decision is simulated many times under perturbations. Set at least one of " +
 				schema.QuotedList(perturbationKeys) + ".",
-			Specs: []any{&s.Replay}, Defaults: func(int) []any {
+			Specs: []any{&s.Replay},
+			Defaults: func(int) []any {
 				d := s.Replay
 				d.Sequence = s.Workload.Sequence
 				return []any{&d}
 			},
 		},
 		{
-			Path: "engine", When: "one-job", Doc: "The level of the simulation on the circuits, which are always decided at level flow.",
-			Specs: []any{schema.RetaggedSpec{Spec: &s.Engine, Tags: circuitsLevelTags}}, Omit: func() bool { return s.Engine.Level == "flow" }, // is not worth a word
+			Path:  "engine",
+			When:  "one-job",
+			Doc:   "The level of the simulation on the circuits, which are always decided at level flow.",
+			Specs: []any{schema.RetaggedSpec{Spec: &s.Engine, Tags: circuitsLevelTags}},
+			Omit:  func() bool { return s.Engine.Level == "flow" }, // the default is not written
 		},
 		{Path: "policy", Specs: []any{&s.Policy.JointOptions}},
 		{

@@ -14,46 +14,65 @@ import (
 	"sim/workloads/collective"
 )
 
-// isPodTraffic reports whether s is work of all GPUs of pods, where its fabric is that, and not of replicas of a model.
+// isPodTraffic reports whether s is work of all GPUs of pods on a fabric of pods, and not a
+// training step.
 func (s *Scenario) isPodTraffic() bool {
 	f := workloadForm(s)
 	return f != nil && !f.isTraining && f.supports(circuitCarrier)
 }
 
-// podTrafficForm is the form of traffic among the GPUs of pods.
+// podTrafficForm is the form of a kind of traffic among the GPUs of pods.
 func podTrafficForm(traffic *paths.Kind) *form {
-	f := &form{doc: traffic.PodDoc, acceptedCarriers: []carrier{circuitCarrier}, canBeCall: traffic.IsUniform, checkOnPods: checkPodTraffic}
+	f := &form{
+		doc:              traffic.PodDoc,
+		acceptedCarriers: []carrier{circuitCarrier},
+		canBeCall:        traffic.IsUniform,
+		checkOnPods:      checkPodTraffic,
+	}
 	if traffic.DrawsDestinations {
 		f.parts = podRandomParts
 		return f
 	}
+
 	f.prepare = prepareTraffic
 	f.parts = func(s *Scenario) []schema.Part {
 		t := &s.Workload.Traffic
 		return []schema.Part{{
 			Path: "workload", Doc: "The traffic, which starts at time zero.",
-			Specs:    append([]any{&t.TrafficMessage, &t.TrafficPacket, &t.TrafficMatrix}, patternSpecs(s)...),
+			Specs: append([]any{
+				&t.TrafficMessage,
+				&t.TrafficPacket,
+				&t.TrafficMatrix,
+			}, patternSpecs(s)...),
 			Defaults: func(int) []any { return []any{&s.pathsView().TrafficDefaults().TrafficMessage} },
 		}}
 	}
 	return f
 }
 
-// podPoissonTags are the keys of TrafficPoisson of pods, whose sources are all of that kind.
+// podPoissonTags are the tags of TrafficPoisson on pods, where all sources are Poisson
+// processes.
 var podPoissonTags = schema.Tags{
 	"Duration": `key:"duration" doc:"measured time after the warm-up" else:"the time of 4,000 packets on a network interface" when:"engine.level=packet"`,
 	"Load":     `key:"load" doc:"injection rate of each GPU as a fraction of its network interface's rate" default:"0.1" above:"0" max:"1000" when:"engine.level=packet"`,
 	"Warmup":   `key:"warmup" doc:"time before which injected packets are not measured" else:"the time of 1,000 packets on a network interface" when:"engine.level=packet"`,
 }
 
-// podRandomParts are the tables of packets to GPUs that are drawn.
+// podRandomParts are the tables of traffic whose packets have random destinations.
 func podRandomParts(s *Scenario) []schema.Part {
 	t := &s.Workload.Traffic
 	return []schema.Part{{
-		Path: "workload", Doc: "The injection of packets. Circuits are decided for equal bytes between all pairs.",
-		Specs: []any{&t.TrafficMessage, &t.TrafficPacket, schema.RetaggedSpec{Spec: &t.TrafficPoisson, Tags: podPoissonTags}},
+		Path: "workload",
+		Doc:  "The injection of packets. Circuits are decided for equal bytes between all pairs.",
+		Specs: []any{
+			&t.TrafficMessage,
+			&t.TrafficPacket,
+			schema.RetaggedSpec{Spec: &t.TrafficPoisson, Tags: podPoissonTags},
+		},
 		Defaults: func(int) []any {
 			d := t.TrafficPoisson
+
+			// each is the time of one packet on a network interface, in ticks.
 			each := 8 * float64(t.Packet) / max(1, float64(s.Fabric.NICBandwidth)) * float64(engine.Second)
 			d.Warmup, d.Duration = engine.Time(1_000*each), engine.Time(4_000*each)
 			return []any{&s.pathsView().TrafficDefaults().TrafficMessage, &d}
@@ -61,23 +80,33 @@ func podRandomParts(s *Scenario) []schema.Part {
 	}}
 }
 
-// checkPodPoisson holds packets at random times against the level, and against what can be simulated.
+// checkPodPoisson checks packets that are sent at random times: level "flow" has none, and
+// level "packet" can simulate a limited number.
 func (c *checker) checkPodPoisson() {
 	s := c.s
 	switch w := &s.Workload; {
 	case s.Engine.Level == "flow":
-		c.conflictf("engine.level workload.kind", `level "flow" simulates messages, source "poisson" has rates and times; set engine.level to "packet" or "static", or choose other traffic`)
+		c.conflictf("engine.level workload.kind",
+			`level "flow" simulates messages, source "poisson" has rates and times; set engine.level to "packet" or "static", or choose other traffic`)
 	case s.Engine.Level == "packet":
-		packets := float64(s.Fabric.Pods*s.Fabric.GPUsPerPod) * (w.Warmup + w.Duration).Seconds() * w.Load * float64(s.Fabric.NICBandwidth) / 8 / float64(max(1, w.Packet))
+		packets := float64(
+			s.Fabric.Pods*s.Fabric.GPUsPerPod,
+		) * (w.Warmup + w.Duration).Seconds() * w.Load * float64(s.Fabric.NICBandwidth) / 8 / float64(max(1, w.Packet))
 		c.checkPodPackets(min(s.Fabric.PortBandwidth, s.Fabric.NICBandwidth), 3*packets)
 	}
 }
 
-// uniformPods are the pods of traffic, whose nodes are GPUs; in an all-to-all the GPUs of a pod do alike, and are one.
+// uniformPods returns the pods of traffic. Their nodes are GPUs. In an all-to-all all GPUs
+// of a pod behave identically, so a single node represents them.
 func (s *Scenario) uniformPods() fabric.UniformPods {
 	f := &s.Fabric
 	u := fabric.UniformPods{
-		Pods: f.Pods, NodesPerPod: f.GPUsPerPod, GPUsPerNode: 1, Ports: f.PortsPerPod, PortRate: f.PortBandwidth, NICRate: f.NICBandwidth,
+		Pods:        f.Pods,
+		NodesPerPod: f.GPUsPerPod,
+		GPUsPerNode: 1,
+		Ports:       f.PortsPerPod,
+		PortRate:    f.PortBandwidth,
+		NICRate:     f.NICBandwidth,
 	}
 	if s.traffic().IsUniform && len(s.Tiers) == 0 {
 		u.NodesPerPod, u.GPUsPerNode = 1, f.GPUsPerPod
@@ -85,13 +114,17 @@ func (s *Scenario) uniformPods() fabric.UniformPods {
 	return u
 }
 
-// podTrafficFlows is the traffic between the nodes of pods.
+// podTrafficFlows returns the traffic between the nodes of pods.
 func (s *Scenario) podTrafficFlows(u fabric.UniformPods) (*collective.Traffic, error) {
 	view := s.pathsView()
-	return s.traffic().NodeTraffic(view, u.Pods*u.NodesPerPod, int64(s.Workload.Message)*int64(u.GPUsPerNode)*int64(u.GPUsPerNode))
+	return s.traffic().NodeTraffic(
+		view, u.Pods*u.NodesPerPod,
+		int64(s.Workload.Message)*int64(u.GPUsPerNode)*int64(u.GPUsPerNode),
+	)
 }
 
-// requireSeveralPods holds that there are pods between which data goes, and reports whether there are.
+// requireSeveralPods checks that the fabric has at least two pods, and returns false if
+// not.
 func (c *checker) requireSeveralPods() bool {
 	switch n := c.s.Fabric.Pods; {
 	case n == 0:
@@ -104,7 +137,8 @@ func (c *checker) requireSeveralPods() bool {
 	return false
 }
 
-// podMessageGraph is that traffic as transfers. On tiers the last of them has arrived before the work ends.
+// podMessageGraph returns the traffic as a graph of transfers. If tiers are inside the
+// pods, a final task waits until all transfers have arrived.
 func (s *Scenario) podMessageGraph(u fabric.UniformPods) (*engine.Graph, error) {
 	t, err := s.podTrafficFlows(u)
 	if err != nil {
@@ -121,37 +155,43 @@ func (s *Scenario) podMessageGraph(u fabric.UniformPods) (*engine.Graph, error) 
 	return all, all.Freeze()
 }
 
-// checkPodTraffic holds traffic against the pods.
+// checkPodTraffic checks traffic or a collective call against the pods.
 func checkPodTraffic(c *checker) {
 	s, f := c.s, &c.s.Fabric
 	const pods, perPod = "fabric.pods", "fabric.gpus_per_pod"
 	if !c.OK(pods, perPod, "workload.message", "workload.matrix", "workload.matrix_file") {
 		return
 	}
+
 	gpus := float64(f.Pods) * float64(f.GPUsPerPod)
 	kind := s.traffic()
 	size := s.Workload.Message
 	if s.isCall() {
 		size = units.Bytes(s.collectiveCall().Bytes)
 	}
-	transfers := gpus * gpus // at most
+	transfers := gpus * gpus // upper bound: every pair of GPUs
 	if s.isCall() || kind.IsUniform && len(s.Tiers) == 0 {
 		transfers = float64(f.Pods) * float64(f.Pods-1)
 	}
 	rows := float64(len(s.Workload.Matrix))
 	if len(s.Workload.Sends) > 0 && s.Workload.MinEndpoints() <= f.Pods*f.GPUsPerPod {
-		rows = gpus // of which those that send are listed
+		rows = gpus // rows without messages are not listed
 		transfers = float64(len(s.Workload.Sends))
 	}
+
 	switch {
 	case !c.requireSeveralPods():
 	case c.blame(pods+" "+perPod, assembly.PodTask.Scale(transfers).CheckLimits("the transfers of so many GPUs in pods", "fewer")):
 	case kind.IsListed && c.OK("workload") && rows != gpus:
-		c.conflictf("workload.matrix workload.matrix_file "+pods+" "+perPod, "the matrix has %.0f rows for %.0f GPUs; write a row of bytes for each GPU of each pod", rows, gpus)
+		c.conflictf("workload.matrix workload.matrix_file "+pods+" "+perPod,
+			"the matrix has %.0f rows for %.0f GPUs; write a row of bytes for each GPU of each pod",
+			rows, gpus)
 	case !kind.IsListed && size < 1:
 		c.conflictf("workload.message", "messages of 0B; write at least 1B")
 	case !kind.IsListed && float64(size)*gpus*gpus > assembly.MaxTotalBytes:
-		c.conflictf("workload.message", "the messages are more bytes than can be counted; write at most %.0f B", math.Floor(assembly.MaxTotalBytes/gpus/gpus))
+		c.conflictf("workload.message",
+			"the messages are more bytes than can be counted; write at most %.0f B",
+			math.Floor(assembly.MaxTotalBytes/gpus/gpus))
 	case s.isCall():
 		c.checkPodCall()
 	default:
@@ -161,21 +201,26 @@ func checkPodTraffic(c *checker) {
 	}
 }
 
-// checkPodCall holds a call against its algorithms, and against time and packets as if every GPU sent to each other.
+// checkPodCall checks a collective call against its algorithms, and its duration and
+// packets as if every GPU sent to every other one.
 func (c *checker) checkPodCall() {
 	s, f := c.s, &c.s.Fabric
 	if !c.OK("workload", "fabric", "engine") {
 		return
 	}
+
 	gpus, slowest := float64(f.Pods)*float64(f.GPUsPerPod), min(f.PortBandwidth, f.NICBandwidth)
 	bytes := float64(s.collectiveCall().Bytes) * 2 * gpus
 	if workloadForm(s).canBeCall {
 		bytes *= gpus / 2
 	}
 	if long := 8 * bytes / float64(slowest); long > maxIterationSeconds {
-		c.Clash([]string{"workload.message", "fabric.port_bandwidth", "fabric.nic_bandwidth"}, fmt.Sprintf("the collective may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIterationSeconds))
+		c.Clash([]string{"workload.message", "fabric.port_bandwidth", "fabric.nic_bandwidth"},
+			fmt.Sprintf("the collective may take %.3g s, which is absurd", long),
+			fmt.Sprintf("stay within %d s", maxIterationSeconds))
 		return
 	}
+
 	if s.Engine.Level == "packet" {
 		c.checkPodPackets(slowest, 3*(bytes/float64(max(1, s.Workload.Packet))+gpus*gpus))
 	}
@@ -184,15 +229,15 @@ func (c *checker) checkPodCall() {
 	}
 }
 
-// podLoad is what pods send each other.
+// podLoad sums the messages between pods.
 type podLoad struct {
-	joined      circuits.Joined
-	packet      units.Bytes
-	crossing    int // messages between two pods
-	bytes, hops float64
+	joined      circuits.Joined // pairs of pods that exchange messages
+	packet      units.Bytes     // size of a packet
+	crossing    int             // number of messages between two pods
+	bytes, hops float64         // of these messages; a packet makes three hops
 }
 
-// add adds a message from one pod to another.
+// add adds a message from one pod to another. It ignores messages inside a pod.
 func (l *podLoad) add(from, to int, bytes int64) {
 	if l.joined.Join(from, to) {
 		l.crossing++
@@ -201,26 +246,33 @@ func (l *podLoad) add(from, to int, bytes int64) {
 	}
 }
 
-// checkPodPorts holds that every pod has a port for each pod that it exchanges data with, and reports whether it has; key
-// may be at fault, too.
+// checkPodPorts checks that every pod has a port per pod with which it exchanges data, and
+// returns false if one has not. key is a further key that can be at fault.
 func (c *checker) checkPodPorts(joined circuits.Joined, key string) bool {
 	pod, need := joined.Beyond(c.s.Fabric.PortsPerPod)
-	c.conflictIf(need > 0, "fabric.ports_per_pod "+key, "U_p = %d is too small to connect: pod %d needs circuits to %d pods; give at least %d ports", c.s.Fabric.PortsPerPod, pod, need, need)
+	c.conflictIf(need > 0, "fabric.ports_per_pod "+key,
+		"U_p = %d is too small to connect: pod %d needs circuits to %d pods; give at least %d ports",
+		c.s.Fabric.PortsPerPod, pod, need, need)
 	return need == 0
 }
 
-// checkPodFlows holds what each pod exchanges against its ports, and what all of them do against time and packets.
+// checkPodFlows checks the traffic of each pod against its ports, and all traffic against
+// simulated time and the number of packets.
 func (c *checker) checkPodFlows() {
 	s, f := c.s, &c.s.Fabric
 	u := s.uniformPods()
 	if h := s.pathsView().Workload.HotSpots(); h != nil && h.Nodes >= f.Pods*f.GPUsPerPod {
-		c.conflictf("workload.hot_nodes", "%d of %d nodes are hot; choose fewer", h.Nodes, f.Pods*f.GPUsPerPod)
+		c.conflictf(
+			"workload.hot_nodes", "%d of %d nodes are hot; choose fewer", h.Nodes, f.Pods*f.GPUsPerPod,
+		)
 		return
 	}
+
 	t, err := s.podTrafficFlows(u)
 	if c.blame("workload.hot_nodes workload.matrix workload.matrix_file workload.message", err) {
 		return
 	}
+
 	load := podLoad{joined: make(circuits.Joined, f.Pods), packet: s.Workload.Packet}
 	for i, flow := range t.Flows {
 		load.add(int(flow.Src)/u.NodesPerPod, int(flow.Dst)/u.NodesPerPod, t.Size(i))
@@ -229,15 +281,19 @@ func (c *checker) checkPodFlows() {
 	slowest := min(f.PortBandwidth, f.NICBandwidth)
 	switch long := 8 * load.bytes / float64(slowest); {
 	case load.crossing == 0:
-		c.conflictf("workload.matrix workload.matrix_file workload.kind", "no traffic crosses pods; write bytes from a GPU of one pod to one of another")
+		c.conflictf("workload.matrix workload.matrix_file workload.kind",
+			"no traffic crosses pods; write bytes from a GPU of one pod to one of another")
 	case c.blame("workload.matrix workload.matrix_file fabric.pods", assembly.PodTask.Scale(float64(load.crossing)).CheckLimits("the transfers between pods", "fewer")):
 	case long > maxIterationSeconds:
-		c.Clash(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...), fmt.Sprintf("the traffic may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIterationSeconds))
+		c.Clash(append([]string{"workload.message", "workload.matrix", "workload.matrix_file"}, rates...),
+			fmt.Sprintf("the traffic may take %.3g s, which is absurd", long),
+			fmt.Sprintf("stay within %d s", maxIterationSeconds))
 	case s.traffic().DrawsDestinations:
 		c.checkPodPoisson()
 	case s.Engine.Level == "packet":
 		c.checkPodPackets(slowest, load.hops)
 	}
+
 	if c.checkPodPorts(load.joined, "fabric.pods") {
 		checkFixedCircuits(c, "data", load.joined.Pairs())
 	}

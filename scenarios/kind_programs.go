@@ -10,28 +10,33 @@ import (
 	"sim/scenarios/schema"
 )
 
-// programRow is a kind of workload that is all in one file: what its ranks do, whatever the hardware.
+// programRow is a row of programs: a kind of workload that a single file implements. It
+// defines the computes and collective calls of each rank, independent of the hardware.
 type programRow struct {
-	name, doc, keys string // keys says what the table of keys is about
+	// keys describes the table of keys.
+	name, doc, keys string
 	new             func() rankProgram
 }
 
-// rankProgram is work with keys of its own.
+// rankProgram is the work of ranks together with its keys.
 type rankProgram interface {
 	calls.Work
 	// Spec returns a pointer to the struct whose fields are the keys of [workload].
 	Spec() any
-	// SizeKeys returns the keys that make the work larger.
+	// SizeKeys returns the keys that determine the size of the work.
 	SizeKeys() []string
 }
 
-// programs are the workloads of ranks with collective calls, beside training and traces.
+// programs are the workloads of ranks with collective calls, other than training and
+// traces.
 var programs = []programRow{{
-	"recommendation", "One training step of a recommendation model: lookups, exchanges of embeddings and of their gradients, dense networks and the reduction of their gradients.",
-	"What is trained, on how many samples.", func() rankProgram { return new(recommendation) },
+	"recommendation",
+	"One training step of a recommendation model: lookups, exchanges of embeddings and of their gradients, dense networks and the reduction of their gradients.",
+	"What is trained, on how many samples.",
+	func() rankProgram { return new(recommendation) },
 }}
 
-// program returns the work of a row, which the workload has from its first use on.
+// program returns the program of a row, which the workload creates on first use.
 func (w *Workload) program(row int) rankProgram {
 	for i := len(w.Programs); i <= row; i++ {
 		w.Programs = append(w.Programs, programs[i].new())
@@ -39,7 +44,7 @@ func (w *Workload) program(row int) rankProgram {
 	return w.Programs[row]
 }
 
-// rankProgram returns the work of ranks of the workload, nil if its kind is no row of works.
+// rankProgram returns the program of the workload's kind, or nil.
 func (w *Workload) rankProgram() rankProgram {
 	for i := range programs {
 		if programs[i].name == w.Kind {
@@ -49,7 +54,8 @@ func (w *Workload) rankProgram() rankProgram {
 	return nil
 }
 
-// rankWork returns the work of ranks of s, each on a GPU of its own; nil of other workloads.
+// rankWork returns the work of the ranks of s, each on a GPU of its own. It returns nil if
+// the workload has no ranks.
 func (s *Scenario) rankWork() calls.Work {
 	if k := s.workload(); k != nil && k.rankWork != nil {
 		return k.rankWork(s)
@@ -57,59 +63,87 @@ func (s *Scenario) rankWork() calls.Work {
 	return nil
 }
 
-// programKinds describes the rows of works.
+// programKinds describes the rows of programs as kinds.
 func programKinds() (all []*kind) {
 	for i, row := range programs {
 		all = append(all, &kind{
 			name: row.name, rankWork: func(s *Scenario) calls.Work { return s.Workload.program(i) },
 			forms: []*form{{
-				doc: row.doc, acceptedCarriers: []carrier{linkCarrier, circuitCarrier}, checkOnPods: checkPodProgram,
+				doc:              row.doc,
+				acceptedCarriers: []carrier{linkCarrier, circuitCarrier},
+				checkOnPods:      checkPodProgram,
 				parts: func(s *Scenario) []schema.Part {
 					w := &s.Workload
-					return []schema.Part{{Path: "workload", Doc: row.keys, Specs: []any{w.program(i).Spec(), schema.RetaggedSpec{Spec: &w.TrafficPacket, Tags: trainingPacketTags}}}}
+					return []schema.Part{
+						{
+							Path: "workload",
+							Doc:  row.keys,
+							Specs: []any{
+								w.program(i).Spec(),
+								schema.RetaggedSpec{Spec: &w.TrafficPacket, Tags: trainingPacketTags},
+							},
+						},
+					}
 				},
 				check: func(c *checker) {
 					_, searched := calls.Algorithms(c.s.Policy.Calls.Collective).SplitBest()
-					c.conflictIf(c.OK("policy.collective") && len(searched) > 0, "policy.collective",
-						"%q is found by simulating the dimensions of parallelism of a training step, which this has not; name an algorithm", c.s.Policy.Calls.Collective)
+					c.conflictIf(c.OK("policy.collective") && len(searched) > 0,
+						"policy.collective",
+						"%q is found by simulating the dimensions of parallelism of a training step, which this has not; name an algorithm",
+						c.s.Policy.Calls.Collective)
 				},
 			}},
 		})
 	}
+
 	return all
 }
 
-// checkPodProgram holds work of ranks against the pods, whose ports must join all that have some of them.
+// checkPodProgram checks a program of ranks against the pods. Each pod needs a port per
+// other pod that holds ranks.
 func checkPodProgram(c *checker) {
 	s, f, w := c.s, &c.s.Fabric, c.s.Workload.rankProgram()
 	gpus := strings.Join(w.RankKeys(), " ")
-	if !c.OK("fabric.pods", "fabric.gpus_per_pod", "workload.message", "workload.matrix", "workload.matrix_file") || !c.requireSeveralPods() {
+	if !c.OK("fabric.pods", "fabric.gpus_per_pod", "workload.message", "workload.matrix", "workload.matrix_file") ||
+		!c.requireSeveralPods() {
 		return
 	}
 	if !c.OK("workload", "fabric", "engine", "policy") {
 		return
 	}
+
 	if w.Check(c.Reader); len(c.Diagnostics) > 0 || c.isCell {
 		return
 	}
-	others := (w.Ranks() - 1) / f.GPUsPerPod // pods
+
+	others := (w.Ranks() - 1) / f.GPUsPerPod // other pods that hold ranks
 	slowest := min(f.PortBandwidth, f.NICBandwidth)
 	bytes, transfers, _ := w.Size()
 	switch long := 8 * bytes / float64(slowest); {
 	case w.Ranks() > f.Pods*f.GPUsPerPod:
-		c.conflictf(gpus+" fabric.pods fabric.gpus_per_pod", "%d GPUs do not fit %d pods of %d; choose more pods, or fewer GPUs", w.Ranks(), f.Pods, f.GPUsPerPod)
+		c.conflictf(gpus+" fabric.pods fabric.gpus_per_pod",
+			"%d GPUs do not fit %d pods of %d; choose more pods, or fewer GPUs",
+			w.Ranks(), f.Pods, f.GPUsPerPod)
 	case others == 0:
-		c.conflictf(gpus+" fabric.gpus_per_pod", "no traffic crosses pods: all %d GPUs are in one of %d; choose smaller pods, or more GPUs", w.Ranks(), f.GPUsPerPod)
+		c.conflictf(gpus+" fabric.gpus_per_pod",
+			"no traffic crosses pods: all %d GPUs are in one of %d; choose smaller pods, or more GPUs",
+			w.Ranks(), f.GPUsPerPod)
 	case f.PortsPerPod < others:
-		c.conflictf("fabric.ports_per_pod fabric.pods "+gpus, "U_p = %d is too small to connect: each pod exchanges data with %d others; give at least %d ports", f.PortsPerPod, others, others)
+		c.conflictf("fabric.ports_per_pod fabric.pods "+gpus,
+			"U_p = %d is too small to connect: each pod exchanges data with %d others; give at least %d ports",
+			f.PortsPerPod, others, others)
 	case long > maxIterationSeconds:
-		c.Clash(append(w.SizeKeys(), "fabric.port_bandwidth", "fabric.nic_bandwidth"), fmt.Sprintf("the step may take %.3g s, which is absurd", long), fmt.Sprintf("stay within %d s", maxIterationSeconds))
+		c.Clash(append(w.SizeKeys(), "fabric.port_bandwidth", "fabric.nic_bandwidth"),
+			fmt.Sprintf("the step may take %.3g s, which is absurd", long),
+			fmt.Sprintf("stay within %d s", maxIterationSeconds))
 	case s.Engine.Level == "packet":
 		c.checkPodPackets(slowest, 3*(bytes/float64(max(1, s.Workload.Packet))+transfers))
 	}
+
 	if len(c.Diagnostics) > 0 {
 		return
 	}
+
 	keys, err := w.CheckCalls(context.Background(), s.circuitsView().GPUCalls())
 	assembly.ReportConflict(c, keys, err)
 }

@@ -12,17 +12,22 @@ import (
 	"sim/workloads/training"
 )
 
-// recommendation is a step of a recommendation model on the first ranks that are up.
+// recommendation is the program of a training step of a recommendation model. It implements
+// rankProgram.
 type recommendation struct{ training.RecommendationModel }
 
+// Spec implements rankProgram.
 func (w *recommendation) Spec() any { return &w.RecommendationModel }
 
 func (w *recommendation) Ranks() int { return w.GPUs }
 
 func (w *recommendation) RankKeys() []string { return []string{"workload.gpus"} }
 
+// Dims returns nil: the ranks form a single group.
 func (w *recommendation) Dims() []mapping.Dim { return nil }
 
+// Size returns the bytes and transfers of the step: two all-to-alls, and all-reduces of the
+// top and bottom networks, each as a ring.
 func (w *recommendation) Size() (bytes, transfers, slack float64) {
 	n := float64(w.GPUs)
 	forward, backward, top, bottom := w.Calls()
@@ -36,15 +41,25 @@ func (w *recommendation) SizeKeys() []string {
 
 func (w *recommendation) SizeRemedy() string { return "or fewer samples" }
 
+// Check rejects sizes that overflow simulated time or numbers of bytes.
 func (w *recommendation) Check(c *schema.Reader) {
 	switch {
 	case float64(w.Samples)*float64(w.Tables)*float64(w.Width) > 1e15:
-		c.Clash([]string{"workload.samples", "workload.tables", "workload.width"}, "a GPU exchanges more than 1e15 numbers", "choose fewer samples or tables")
+		c.Clash([]string{"workload.samples", "workload.tables", "workload.width"},
+			"a GPU exchanges more than 1e15 numbers", "choose fewer samples or tables")
 	case w.Pooling*w.LookupSeconds()+w.ForwardSeconds()*(1+w.BackwardRatio) > 1e6:
-		c.Clash([]string{"workload.samples", "workload.dense_parameters", "workload.effective_tflops", "workload.memory_rate"}, "a step computes for more than 1e6 s", "choose a smaller one")
+		c.Clash(
+			[]string{
+				"workload.samples", "workload.dense_parameters", "workload.effective_tflops",
+				"workload.memory_rate",
+			},
+			"a step computes for more than 1e6 s", "choose a smaller one",
+		)
 	}
 }
 
+// CheckCalls checks that the algorithm serves the all-reduce and that the transfers of all
+// calls fit into memory.
 func (w *recommendation) CheckCalls(ctx context.Context, e *calls.Expander) (keys []string, err error) {
 	group := make([]int32, w.GPUs)
 	for i := range group {
@@ -55,13 +70,18 @@ func (w *recommendation) CheckCalls(ctx context.Context, e *calls.Expander) (key
 	if errors.Is(err, collective.ErrUnserved) {
 		return []string{"policy.collective", "workload.gpus"}, err
 	}
+
 	if err != nil {
 		return []string{"workload.dense_parameters", "workload.pieces"}, err
 	}
 	n := float64(w.Pieces+1)*float64(len(s.Transfers)) + 2*float64(w.GPUs)*float64(w.GPUs-1)
-	return []string{"workload.pieces", "workload.gpus"}, e.TaskCost.Scale(n).CheckLimits("the calls of the step", "fewer pieces or GPUs")
+	return []string{
+		"workload.pieces", "workload.gpus",
+	}, e.TaskCost.Scale(n).CheckLimits("the calls of the step", "fewer pieces or GPUs")
 }
 
+// Build returns the task graph of the step. merged lists the ranges of tasks that belong to
+// an all-to-all.
 func (w *recommendation) Build(ctx context.Context, e *calls.Expander) (step *training.Iteration, merged [][2]int, err error) {
 	expand := e.Expand(ctx)
 	step, err = training.BuildRecommendation(&w.RecommendationModel, func(g *engine.Graph, c training.Call, group, ready []int32) ([]int32, error) {

@@ -11,50 +11,61 @@ import (
 	"sim/scenarios/schema"
 )
 
-// vectorTags is the key of MeanMessage of collectives that are no all-to-alls.
+// vectorTags are the tags of MeanMessage for collectives other than all-to-alls.
 var vectorTags = schema.Tags{
 	"Message": `key:"message" doc:"size of the vector of each GPU; for an all-gather, of the result" default:"32MB"`,
 }
 
-// matrixKeys are the keys of a matrix, which matrixAlias turns into those of an all-to-all.
+// matrixKeys are the keys of a matrix. The fields have no names because matrixAlias
+// replaces these keys by the keys of an all-to-all before reading.
 type matrixKeys struct {
 	_ string      `key:"matrix_file" doc:"CSV file with one row of bytes per source GPU, instead of matrix"`
 	_ [][]int     `key:"matrix" doc:"bytes from each GPU to each GPU, one row per source" max:"1125899906842624"`
 	_ units.Bytes `key:"chunk" doc:"chunk size of messages; the last chunk of a message takes a full slot" default:"4MB"`
 }
 
-// planLevelTags are the keys of Engine of plans.
+// planLevelTags are the tags of Engine for plans.
 var planLevelTags = schema.Tags{
 	"Level": `key:"level" doc:"level of the simulation: 'cost', delays and slots only; 'plan', verified plans; 'packet', plans on the packet engine; 'flow', fluid rates" default:"plan" choices:"cost|plan|packet|flow"`,
 }
 
 // planForm is the form of a collective whose topologies are planned.
 func planForm(doc, keys string, specs func(s *Scenario) []any) *form {
-	return &form{doc: doc, acceptedCarriers: []carrier{planCarrier}, parts: func(s *Scenario) []schema.Part {
-		return []schema.Part{{Path: "workload", Doc: keys, Specs: specs(s)}}
-	}}
+	return &form{
+		doc:              doc,
+		acceptedCarriers: []carrier{planCarrier},
+		parts: func(s *Scenario) []schema.Part {
+			return []schema.Part{{Path: "workload", Doc: keys, Specs: specs(s)}}
+		},
+	}
 }
 
-// scaleUpKind describes the fabric "scaleup", whose switches reconfigure or keep a topology.
+// scaleUpKind describes the fabric "scaleup". Its switches reconfigure, or keep one
+// topology.
 func scaleUpKind() *kind {
 	return &kind{name: "scaleup", sizeKey: "gpus", canBeInner: true, forms: []*form{
 		{
-			doc: "A scale-up domain: GPUs joined by optical switches that reconfigure during a collective.", qualifier: "whose switches reconfigure",
-			carrier: planCarrier, policyKey: "planners", hardware: &hardware{
+			doc:       "A scale-up domain: GPUs joined by optical switches that reconfigure during a collective.",
+			qualifier: "whose switches reconfigure",
+			carrier:   planCarrier,
+			policyKey: "planners",
+			hardware: &hardware{
 				build: func(ctx context.Context, s *Scenario, workers int) (assembly.System, error) {
 					return plans.New(ctx, s.plansView(), workers)
 				},
 				describe:     func(s *Scenario) string { return s.plansView().Description() },
 				noPlanReason: func(s *Scenario) (string, error) { return s.plansView().MissingPlanReason(), nil },
 			},
-			when:  (*Scenario).reconfigures,
-			parts: scaleUpParts, prepare: prepareImport, check: checkScaleUp,
+			when:    (*Scenario).reconfigures,
+			parts:   scaleUpParts,
+			prepare: prepareImport,
+			check:   checkScaleUp,
 		},
 		fixedTopologyForm(),
 	}}
 }
 
-// scaleUpParts are the tables of the fabric "scaleup" and of its planners.
+// scaleUpParts are the tables of fabric "scaleup" and of its planners.
 func scaleUpParts(s *Scenario) []schema.Part {
 	return []schema.Part{
 		{
@@ -72,7 +83,10 @@ func scaleUpParts(s *Scenario) []schema.Part {
 			},
 		},
 		{
-			Path: "policy", Doc: "The planners to compare.", Specs: []any{&s.Policy.Keys}, Defaults: func(int) []any {
+			Path:  "policy",
+			Doc:   "The planners to compare.",
+			Specs: []any{&s.Policy.Keys},
+			Defaults: func(int) []any {
 				d := s.Policy.Keys
 				d.Planners = plannersWhere(func(r *reconfigure.Row) bool { return r.Usual })
 				if s.plansNonAllToAll() {
@@ -81,18 +95,24 @@ func scaleUpParts(s *Scenario) []schema.Part {
 				return []any{&d}
 			},
 		},
-		{Path: "engine", Doc: "The level of the simulation of plans.", Specs: []any{schema.RetaggedSpec{Spec: &s.Engine, Tags: planLevelTags}}},
+		{
+			Path:  "engine",
+			Doc:   "The level of the simulation of plans.",
+			Specs: []any{schema.RetaggedSpec{Spec: &s.Engine, Tags: planLevelTags}},
+		},
 	}
 }
 
-// plansNonAllToAll reports whether s is a collective other than an all-to-all.
+// plansNonAllToAll reports whether planners plan a collective other than an all-to-all.
 func (s *Scenario) plansNonAllToAll() bool { return s.usesPlanners() && s.plansView().IsStepwise() }
 
-// collectivePlanners serve collectives other than all-to-alls.
+// collectivePlanners returns the planners that serve collectives other than all-to-alls.
 func collectivePlanners() []string {
 	return plannersWhere(func(r *reconfigure.Row) bool { return r.Collective != nil })
 }
 
+// plannersWhere returns the names of the planners that satisfy ok, in the order of the
+// table.
 func plannersWhere(ok func(*reconfigure.Row) bool) (names []string) {
 	for i := range reconfigure.Table {
 		if r := &reconfigure.Table[i]; ok(r) {

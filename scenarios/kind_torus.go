@@ -14,36 +14,59 @@ import (
 
 // torusKind describes the fabric "torus".
 func torusKind() *kind {
-	return &kind{name: "torus", hasCoordinates: true, sizeKey: "dims", canBeInner: true, canBeOuter: true, forms: []*form{linkForm(form{
-		doc:   "A torus or mesh of chips, whose wrap-around links may be twisted and may pass optical switches.",
-		parts: torusParts, check: checkTorus,
-	})}}
+	return &kind{
+		name:           "torus",
+		hasCoordinates: true,
+		sizeKey:        "dims",
+		canBeInner:     true,
+		canBeOuter:     true,
+		forms: []*form{linkForm(form{
+			doc:   "A torus or mesh of chips, whose wrap-around links may be twisted and may pass optical switches.",
+			parts: torusParts, check: checkTorus,
+		})},
+	}
 }
 
 // graphKind describes the fabric "graph".
 func graphKind() *kind {
 	return &kind{name: "graph", sizeKey: "nodes", canBeInner: true, canBeOuter: true, forms: []*form{
-		linkForm(form{doc: "Any nodes and directed links.", parts: graphParts, prepare: prepareGraph, check: checkGraph}),
+		linkForm(
+			form{
+				doc:     "Any nodes and directed links.",
+				parts:   graphParts,
+				prepare: prepareGraph,
+				check:   checkGraph,
+			},
+		),
 	}}
 }
 
 // electricalKind describes the fabric "electrical".
 func electricalKind() *kind {
-	return &kind{name: "electrical", sizeKey: "gpus", canBeInner: true, canBeOuter: true, forms: []*form{linkForm(form{
-		doc:   "GPUs behind an electrical switch that does not block, such as a domain of eight or seventy-two.",
-		parts: electricalParts, check: checkElectrical,
-	})}}
+	return &kind{
+		name:       "electrical",
+		sizeKey:    "gpus",
+		canBeInner: true,
+		canBeOuter: true,
+		forms: []*form{linkForm(form{
+			doc:   "GPUs behind an electrical switch that does not block, such as a domain of eight or seventy-two.",
+			parts: electricalParts, check: checkElectrical,
+		})},
+	}
 }
 
-// linkForm returns the form of a fabric of links.
+// linkForm completes the form of a fabric of links: routers choose paths, and package paths
+// simulates them.
 func linkForm(f form) *form {
 	f.carrier, f.policyKey, f.unsupportedFormat = linkCarrier, "routers", unsupportedOnLinks
 	f.hardware = &hardware{
 		build: buildWithTiers(func(ctx context.Context, in *input.Scenario, _ int) (assembly.System, error) {
 			return paths.New(ctx, (*paths.Scenario)(in))
 		}),
-		describe:    func(s *Scenario) string { return s.pathsView().Description() },
-		cost:        func(ctx context.Context, s *Scenario) (Cost, error) { return s.pathsView().Cost(ctx) },
+		describe: func(s *Scenario) string { return s.pathsView().Description() },
+		cost: func(ctx context.Context, s *Scenario) (Cost, error) {
+			return s.pathsView().Cost(ctx)
+		},
 		noPlanText:  "routers plan nothing; --routes-out DIR writes what they decide",
 		callProblem: func(s *Scenario) (*collective.Problem, error) { return s.pathsView().CallProblem() },
 		callBound: func(ctx context.Context, s *Scenario) (collective.LowerBound, error) {
@@ -57,15 +80,17 @@ func linkForm(f form) *form {
 	return &f
 }
 
-// torusParts are the tables of the fabric "torus" and of the policies that route on it.
+// torusParts are the tables of fabric "torus" and of its routers.
 func torusParts(s *Scenario) []schema.Part {
 	l := &s.Fabric.Links
 	return append([]schema.Part{{
-		Path: "fabric", Doc: "The torus and its links.", Specs: []any{&l.TorusShape, &l.LinkOptions, &l.CubeOptions, &l.BrokenParts},
+		Path:  "fabric",
+		Doc:   "The torus and its links.",
+		Specs: []any{&l.TorusShape, &l.LinkOptions, &l.CubeOptions, &l.BrokenParts},
 	}}, routerParts(s)...)
 }
 
-// graphParts are those of the fabric "graph".
+// graphParts are the tables of fabric "graph" and of its routers.
 func graphParts(s *Scenario) []schema.Part {
 	l := &s.Fabric.Links
 	specs := []any{&l.GraphLinks, &l.LinkOptions}
@@ -73,8 +98,12 @@ func graphParts(s *Scenario) []schema.Part {
 		if i == len(l.Generators) {
 			l.Generators = append(l.Generators, g.New())
 		}
-		specs = append(specs, schema.ConditionalSpec{Spec: l.Generators[i], When: "fabric.generator=" + g.Name})
+		specs = append(
+			specs,
+			schema.ConditionalSpec{Spec: l.Generators[i], When: "fabric.generator=" + g.Name},
+		)
 	}
+
 	return append([]schema.Part{
 		{Path: "fabric", Doc: "The nodes and links.", Specs: specs},
 		{
@@ -84,13 +113,18 @@ func graphParts(s *Scenario) []schema.Part {
 	}, routerParts(s)...)
 }
 
-// routerParts are the tables that fabrics of links have beside their own.
+// routerParts are the tables that all fabrics of links have.
 func routerParts(s *Scenario) []schema.Part {
 	return []schema.Part{
 		{
-			Path: "policy", Doc: "The routers to compare.", Specs: []any{&s.Policy.Routing, &s.Policy.Calls, &s.Policy.Mapping}, Defaults: func(int) []any {
+			Path:  "policy",
+			Doc:   "The routers to compare.",
+			Specs: []any{&s.Policy.Routing, &s.Policy.Calls, &s.Policy.Mapping},
+			Defaults: func(int) []any {
 				d := s.Policy.Routing
-				d.Routers, d.Optimised.NeighbourCap = []string{routing.DefaultName(s.hasCoordinates(), s.Fabric.Faulty())}, 2
+				d.Routers, d.Optimised.NeighbourCap = []string{
+					routing.DefaultName(s.hasCoordinates(), s.Fabric.Faulty()),
+				}, 2
 				if !s.hasCoordinates() {
 					d.Optimised.NeighbourCap = -1
 				}
@@ -107,10 +141,12 @@ func (s *Scenario) hasCoordinates() bool {
 	return f != nil && f.hasCoordinates
 }
 
-// electricalParts are those of the fabric "electrical".
+// electricalParts are the tables of fabric "electrical" and of its routers.
 func electricalParts(s *Scenario) []schema.Part {
 	l := &s.Fabric.Links
 	return append([]schema.Part{{
-		Path: "fabric", Doc: "The GPUs and their links to the switch.", Specs: []any{&l.Domain, &l.LinkOptions},
+		Path:  "fabric",
+		Doc:   "The GPUs and their links to the switch.",
+		Specs: []any{&l.Domain, &l.LinkOptions},
 	}}, routerParts(s)...)
 }

@@ -23,27 +23,30 @@ import (
 	"sim/workloads/training"
 )
 
-// Trace is a workload of other tools' files: its keys, and what was read.
+// Trace is a workload that another tool has recorded in files: its keys and the job read
+// from the files.
 type Trace struct {
 	trace.Keys
-	Job        *trace.Job
-	HoldsStage bool // the files hold a stage of a pipeline for all
+	Job        *trace.Job // nil until the files are read
+	HoldsStage bool       // the files hold a stage of a pipeline, which represents all ranks of the stage
 }
 
-// traceFiles are the files of a trace, read before their keys are.
+// traceFiles are the files of a trace. They are read before the keys of the workload, since
+// these depend on the format.
 type traceFiles struct {
 	files  []trace.File
-	groups trace.File // of their communicators, "" of none
-	format *trace.Format
-	digest string
-	err    error // why they are not read
+	groups trace.File    // communicator groups; its name is "" if there is no such file
+	format *trace.Format // nil if unknown
+	digest string        // SHA-256 of all files in hex
+	err    error         // reason why the files cannot be used
 }
 
-// traceKindName is the name of the workload of other tools' files.
+// traceKindName is the name of the workload "trace".
 const traceKindName = "trace"
 
-// traceKind describes the workload "trace": of files that hold each rank, and of those that hold a stage of a pipeline
-// for all, which on pods is a training step of stages.
+// traceKind describes the workload "trace". Its first form is for files that hold every
+// rank. Its second form is for files that hold a stage of a pipeline, which pods simulate
+// as a training step.
 func traceKind() *kind {
 	one := form{
 		doc:              "What another tool has written: computing, messages and collective calls of each rank (docs/traces.md).",
@@ -51,33 +54,50 @@ func traceKind() *kind {
 		parts: func(s *Scenario) []schema.Part {
 			w := &s.Workload
 			return []schema.Part{{
-				Path: "workload", Doc: "The trace files, and values that they lack.", Specs: []any{&w.Trace.Keys, schema.RetaggedSpec{Spec: &w.TrafficPacket, Tags: trainingPacketTags}},
-				Defaults: func(int) []any { return []any{&w.Trace.Keys} }, // the digest is set where it is known
+				Path: "workload",
+				Doc:  "The trace files, and values that they lack.",
+				Specs: []any{
+					&w.Trace.Keys,
+					schema.RetaggedSpec{Spec: &w.TrafficPacket, Tags: trainingPacketTags},
+				},
+				Defaults: func(int) []any {
+					return []any{&w.Trace.Keys}
+				}, // prepareTraceFiles has set the digest
 			}}
 		},
 		prepare: prepareTraceFiles, check: checkTrace,
 	}
 	staged := one
 	staged.acceptedCarriers, staged.isTraining, staged.checkOnPods = []carrier{circuitCarrier}, true, nil
-	staged.when, staged.check = func(s *Scenario) bool { return s.Workload.Trace.HoldsStage }, checkStagedTrace
+	staged.when, staged.check = func(s *Scenario) bool {
+		return s.Workload.Trace.HoldsStage
+	}, checkStagedTrace
 	return &kind{
-		name: traceKindName, hasMappings: true, rankWork: func(s *Scenario) calls.Work { return &traceWork{s} }, forms: []*form{&one, &staged},
+		name:        traceKindName,
+		hasMappings: true,
+		rankWork:    func(s *Scenario) calls.Work { return &traceWork{s} },
+		forms:       []*form{&one, &staged},
 	}
 }
 
-// isTrace reports whether s is a trace, staged whether it is one of stages on pods.
+// isTrace reports whether the workload of s is a trace.
 func (s *Scenario) isTrace() bool { return s.Workload.Kind == traceKindName }
+
+// isStagedTrace reports whether s is a trace of pipeline stages on pods.
 func (s *Scenario) isStagedTrace() bool {
 	return s.isTrace() && s.carrier() == circuitCarrier && s.Workload.Trace.HoldsStage
 }
 
-// peekTrace reads the files of a trace before the keys are, since what these are depends on the format.
+// peekTrace reads the files of a trace and determines their format, before the keys are
+// read.
 func (c *checker) peekTrace() {
 	t, w := &c.trace, schema.Child(c.Root, "workload")
 	if !c.s.isTrace() {
 		return
 	}
-	_, c.s.Workload.Trace.HoldsStage = schema.Child(c.Root, "fabric")["gpus_per_pod_per_replica"] // as it is meant where no file is read
+
+	// If no file can be read, the form follows from the keys of the fabric.
+	_, c.s.Workload.Trace.HoldsStage = schema.Child(c.Root, "fabric")["gpus_per_pod_per_replica"]
 	if one, ok := w["files"].(string); ok {
 		w["files"] = []any{one}
 	}
@@ -86,17 +106,23 @@ func (c *checker) peekTrace() {
 	for _, v := range list {
 		name, ok := v.(string)
 		if !ok {
-			return // it is told
+			return // Read rejects the value
 		}
+
 		names = append(names, name)
 	}
+
 	if len(names) == 0 {
 		return
 	}
+
 	if t.files, t.err = c.readTrace(names); t.err != nil {
 		return
 	}
-	for i, name := range names { // the resolved scenario is read elsewhere
+
+	// The resolved scenario may be read in another directory, so it stores the paths that
+	// were found.
+	for i, name := range names {
 		list[i] = c.traceFilePath("workload.files", name)
 	}
 	if name, ok := w["groups"].(string); ok && name != "" {
@@ -104,12 +130,16 @@ func (c *checker) peekTrace() {
 		data, err := c.readTraceFile(fileName, schema.MaxFileBytes)
 		if err != nil {
 			t.format = nil
-			c.rejectf("workload.groups", "%s; name a readable file", strings.TrimSuffix(err.Error(), "; want readable files"))
+			c.rejectf("workload.groups", "%s; name a readable file",
+				strings.TrimSuffix(err.Error(), "; want readable files"))
 			return
 		}
+
 		c.inputFiles = append(c.inputFiles, fileName)
 		t.groups, w["groups"] = trace.File{Name: fileName, Data: data}, fileName
 	}
+
+	// The digest covers all files; the format is given or detected.
 	sum := sha256.New()
 	for _, f := range append(slices.Clip(t.files), t.groups) {
 		sum.Write(f.Data)
@@ -118,19 +148,28 @@ func (c *checker) peekTrace() {
 	name, _ := w["format"].(string)
 	if t.format = trace.ByName(name); t.format == nil && (name == "" || name == trace.Auto) {
 		if t.format = trace.Detect(t.files[0]); t.format == nil {
-			t.err = &trace.Error{File: t.files[0].Name, Problem: "looks like no format that is known", Want: "one of " + strings.Join(trace.FormatNames()[1:], ", ")}
+			t.err = &trace.Error{
+				File:    t.files[0].Name,
+				Problem: "looks like no format that is known",
+				Want:    "one of " + strings.Join(trace.FormatNames()[1:], ", "),
+			}
 			return
 		}
+
 		w["format"] = t.format.Name
 	}
+
 	if t.format != nil {
 		c.s.Workload.Trace.HoldsStage = t.format.HoldsStage
 	}
 }
 
-// readTrace reads the files that some names and patterns name.
+// readTrace reads the files that names list. "%d" in a name stands for the rank: files are
+// read for rank 0, 1 and so on until one is missing.
 func (c *checker) readTrace(names []string) (files []trace.File, err error) {
 	remainingBytes := trace.MaxBytes
+
+	// read reads and unpacks a file, and limits the size of all files together.
 	read := func(fileName string) error {
 		data, err := c.readTraceFile(fileName, remainingBytes)
 		if err != nil {
@@ -141,8 +180,12 @@ func (c *checker) readTrace(names []string) (files []trace.File, err error) {
 			return err
 		}
 		if remainingBytes -= len(f.Data); remainingBytes < 0 || len(data) > trace.MaxBytes {
-			return fmt.Errorf("%s: the files are larger than %d MiB; want fewer or smaller ones", fileName, trace.MaxBytes>>20)
+			return fmt.Errorf(
+				"%s: the files are larger than %d MiB; want fewer or smaller ones",
+				fileName, trace.MaxBytes>>20,
+			)
 		}
+
 		c.inputFiles = append(c.inputFiles, fileName)
 		files = append(files, f)
 		return nil
@@ -157,12 +200,16 @@ func (c *checker) readTrace(names []string) (files []trace.File, err error) {
 			}
 			continue
 		}
+
 		for rank := 0; ; rank++ {
 			one := strings.Replace(fileName, "%d", fmt.Sprint(rank), 1)
 			if rank > 0 && !c.traceFileExists(one) {
 				next := strings.Replace(fileName, "%d", fmt.Sprint(rank+1), 1)
 				if c.traceFileExists(next) {
-					return nil, fmt.Errorf("%s is missing, and %s is there; want a file for each rank", one, next)
+					return nil, fmt.Errorf(
+						"%s is missing, and %s is there; want a file for each rank",
+						one, next,
+					)
 				}
 				break
 			}
@@ -171,11 +218,12 @@ func (c *checker) readTrace(names []string) (files []trace.File, err error) {
 			}
 		}
 	}
+
 	return files, nil
 }
 
-// readTraceFile reads a file of so many bytes at most, or of a larger one a byte more; one that is embedded where no
-// such file is there.
+// readTraceFile returns the content of a file of at most maxBytes bytes; for a larger file
+// it returns more bytes. If there is no such file, it reads a built-in one.
 func (c *checker) readTraceFile(fileName string, maxBytes int) ([]byte, error) {
 	data, err := c.s.files.read(fileName, maxBytes)
 	if err != nil {
@@ -191,22 +239,26 @@ func (c *checker) readTraceFile(fileName string, maxBytes int) ([]byte, error) {
 	return data, nil
 }
 
-// traceFilePath returns where a file is that the key at path names: beside the scenario's file, or where the command runs.
+// traceFilePath returns the path of a file that the key at path names. It is relative to
+// the directory of the scenario's file, unless only the working directory has the file.
 func (c *checker) traceFilePath(path, name string) string {
-	if file, _ := schema.FindLine(c.Layers, c.keyPathInFile(path)); !c.Overridden(path) && !filepath.IsAbs(name) {
-		if relative := filepath.Join(filepath.Dir(file), name); c.traceFileExists(relative) || !c.traceFileExists(name) {
+	if file, _ := schema.FindLine(c.Layers, c.keyPathInFile(path)); !c.Overridden(path) &&
+		!filepath.IsAbs(name) {
+		if relative := filepath.Join(filepath.Dir(file), name); c.traceFileExists(relative) ||
+			!c.traceFileExists(name) {
 			return relative
 		}
 	}
 	return name
 }
 
-// embeddedName returns the name that a file would have if it were embedded.
+// embeddedName returns the name of a file in embedded if it is built in.
 func embeddedName(fileName string) string {
 	return strings.TrimPrefix(filepath.ToSlash(fileName), "scenarios/")
 }
 
-// traceFileExists reports whether there is a file, or the first of a pattern.
+// traceFileExists reports whether there is a file with that name, or the file of rank 0 for
+// a name with "%d".
 func (c *checker) traceFileExists(fileName string) bool {
 	fileName = strings.Replace(fileName, "%d", "0", 1)
 	if c.s.files.exists(fileName) {
@@ -216,7 +268,7 @@ func (c *checker) traceFileExists(fileName string) bool {
 	return err == nil
 }
 
-// rejectTrace refuses the files for an error.
+// rejectTrace reports an error of the files.
 func (c *checker) rejectTrace(err error) {
 	problem, want, ok := strings.Cut(err.Error(), "; want ")
 	if !ok {
@@ -225,7 +277,8 @@ func (c *checker) rejectTrace(err error) {
 	c.Reject("workload.files", problem, "give "+want)
 }
 
-// prepareTraceFiles makes the job of the files.
+// prepareTraceFiles reads the job from the files. A trace of a pipeline stage also becomes
+// the spec of a training step with measured times.
 func prepareTraceFiles(c *checker) {
 	t, keys := &c.trace, &c.s.Workload.Trace
 	if t.err != nil {
@@ -234,11 +287,14 @@ func prepareTraceFiles(c *checker) {
 	if t.err != nil || t.format == nil || !c.OK("workload") {
 		return
 	}
+
 	if given, _ := schema.Child(c.Root, "workload")["sha256"].(string); given != "" && given != t.digest {
-		c.rejectf("workload.sha256", "is not that of the files; leave it out, or name the files that it is of")
+		c.rejectf("workload.sha256",
+			"is not that of the files; leave it out, or name the files that it is of")
 		return
 	}
-	// keys have their defaults later, and what is read depends on them
+
+	// Reading depends on keys whose defaults are applied later.
 	h := &trace.ReadOptions{Keys: keys.Keys, GroupFile: t.groups}
 	if h.RankOrder == "" {
 		h.RankOrder = "tp-dp-pp"
@@ -248,21 +304,37 @@ func prepareTraceFiles(c *checker) {
 			h.IntraStageRate = c.s.Fabric.PortBandwidth
 		}
 	}
+
 	var err error
 	if keys.Job, err = trace.Read(t.format, t.files, h); err != nil {
 		c.rejectTrace(err)
 		return
 	}
+
 	keys.SHA256, t.files = t.digest, nil
 	m := keys.Job.Stage
 	if m == nil || !c.s.isStagedTrace() {
 		return
 	}
+
+	// Describe the stage as a training step of a model with one layer per stage.
 	spec := &c.s.Workload.Spec
 	*spec = training.Spec{
-		Microbatches: m.Microbatches, Microbatch: 1, Sequence: m.GPUs, TP: 1, PP: 1, EP: 1, ETP: 1, Chunks: 1, GPUs: keys.Job.Ranks, Schedule: h.Schedule,
-		ReplicaMode: "auto", Flows: "aggregated", Collectives: "none", Measured: m,
-		Choices: training.Choices{Ring: "bidirectional", EffectiveTFLOPS: 1, ActivationBytes: 1},
+		Microbatches: m.Microbatches,
+		Microbatch:   1,
+		Sequence:     m.GPUs,
+		TP:           1,
+		PP:           1,
+		EP:           1,
+		ETP:          1,
+		Chunks:       1,
+		GPUs:         keys.Job.Ranks,
+		Schedule:     h.Schedule,
+		ReplicaMode:  "auto",
+		Flows:        "aggregated",
+		Collectives:  "none",
+		Measured:     m,
+		Choices:      training.Choices{Ring: "bidirectional", EffectiveTFLOPS: 1, ActivationBytes: 1},
 	}
 	spec.Arch.Name = t.format.Name + " trace"
 	if spec.Schedule == "" {
@@ -276,28 +348,32 @@ func prepareTraceFiles(c *checker) {
 			spec.PP = d.Size
 		}
 	}
-	spec.CP = m.GPUs / spec.TP // the rest of a stage, of which each has a part
+
+	spec.CP = m.GPUs / spec.TP // GPUs of a stage that share a sample
 	spec.Arch.Layers = spec.PP
 	if m.Forward > 0 {
 		spec.Choices.BackwardRatio = float64(m.Backward) / float64(m.Forward)
 	}
 }
 
-// checkTrace holds the keys of a trace against each other; the fabric holds it against itself.
+// checkTrace checks that the files hold a job. The fabric's checks cover the rest.
 func checkTrace(c *checker) {
-	c.conflictIf(c.s.Workload.Trace.Job == nil && len(c.Diagnostics) == 0, "workload.files", "hold nothing; name files that docs/traces.md describes")
+	c.conflictIf(c.s.Workload.Trace.Job == nil && len(c.Diagnostics) == 0,
+		"workload.files",
+		"hold nothing; name files that docs/traces.md describes")
 }
 
-// checkStagedTrace is checkTrace of stages on pods.
+// checkStagedTrace checks a trace of pipeline stages on pods.
 func checkStagedTrace(c *checker) {
 	checkTrace(c)
 	spec := &c.s.Workload.Spec
 	if m := spec.Measured; m != nil && c.OK("workload") {
-		c.conflictIf(m.PipelineBytes == 0 && m.SyncBytes == 0, "workload.files", "a stage sends nothing to others; give files whose stages exchange something, or simulate them on links")
+		c.conflictIf(m.PipelineBytes == 0 && m.SyncBytes == 0, "workload.files",
+			"a stage sends nothing to others; give files whose stages exchange something, or simulate them on links")
 	}
 }
 
-// checkPodTrace holds a trace of ranks against the pods.
+// checkPodTrace checks a trace of ranks against the pods.
 func checkPodTrace(c *checker) {
 	const pods, perPod = "fabric.pods", "fabric.gpus_per_pod"
 	s, f := c.s, &c.s.Fabric
@@ -305,19 +381,24 @@ func checkPodTrace(c *checker) {
 	if j == nil || !c.OK(pods, perPod, "workload") {
 		return
 	}
+
 	switch {
 	case !c.requireSeveralPods():
 	case f.Pods*f.GPUsPerPod < j.Ranks:
-		c.conflictf(pods+" "+perPod+" workload.files", "%d ranks do not fit %d pods of %d GPUs; choose more or larger pods", j.Ranks, f.Pods, f.GPUsPerPod)
+		c.conflictf(pods+" "+perPod+" workload.files",
+			"%d ranks do not fit %d pods of %d GPUs; choose more or larger pods",
+			j.Ranks, f.Pods, f.GPUsPerPod)
 	case j.Ranks <= f.GPUsPerPod:
-		c.conflictf(perPod+" "+pods+" workload.files", "no traffic crosses pods: all %d ranks are in the first; choose smaller pods", j.Ranks)
+		c.conflictf(perPod+" "+pods+" workload.files",
+			"no traffic crosses pods: all %d ranks are in the first; choose smaller pods",
+			j.Ranks)
 	case c.OK("fabric", "policy", "engine"):
 		checkPodTransfers(c, j)
 	}
 }
 
-// checkPodTransfers holds what pods send each other in a trace against their ports, and all of it against time and
-// packets.
+// checkPodTransfers checks the transfers between pods against their ports, and all
+// transfers against simulated time and the number of packets.
 func checkPodTransfers(c *checker, j *trace.Job) {
 	s, f := c.s, &c.s.Fabric
 	built, _, err := (&traceWork{s}).Build(context.Background(), s.circuitsView().GPUCalls())
@@ -325,6 +406,7 @@ func checkPodTransfers(c *checker, j *trace.Job) {
 		c.rejectTrace(err)
 		return
 	}
+
 	joined, crossing, bytes, hops := make(circuits.Joined, f.Pods), 0, 0.0, 0.0
 	for i := range built.Graph.Tasks {
 		t := &built.Graph.Tasks[i]
@@ -334,20 +416,24 @@ func checkPodTransfers(c *checker, j *trace.Job) {
 			crossing++
 		}
 	}
+
 	slowest := min(f.PortBandwidth, f.NICBandwidth, f.InsideBandwidth)
 	switch long := 8*bytes/float64(slowest) + j.Compute().Seconds(); {
 	case crossing == 0:
 		c.conflictf("fabric.gpus_per_pod workload.files", "no traffic crosses pods; choose smaller pods")
 	case long > maxIterationSeconds:
-		c.conflictf("workload.files fabric.port_bandwidth fabric.nic_bandwidth", "the trace may take %.3g s, which is absurd; stay within %d s", long, maxIterationSeconds)
+		c.conflictf("workload.files fabric.port_bandwidth fabric.nic_bandwidth",
+			"the trace may take %.3g s, which is absurd; stay within %d s",
+			long, maxIterationSeconds)
 	case s.Engine.Level == "packet":
 		c.checkPodPackets(slowest, hops)
 	}
+
 	c.checkPodPorts(joined, "policy.collective")
 }
 
-// Report says what was read of files that another tool has written, and of training what a GPU of the stage holds that
-// holds most; "" of other work.
+// Report describes the files of a trace, or the memory of a training step: the stage whose
+// GPUs need the largest amount. It returns "" for other work.
 func (s *Scenario) Report() string {
 	if !s.isTrace() {
 		if s.isTraining() {
@@ -357,20 +443,33 @@ func (s *Scenario) Report() string {
 			}
 			return fmt.Sprintf("  %-16s %s\n", "memory", line)
 		}
+
 		return ""
 	}
+
 	var b strings.Builder
 	if err := s.Workload.Trace.Job.Report(&b); err != nil {
 		return ""
 	}
 	if m := s.Workload.Spec.Measured; m != nil && s.isStagedTrace() {
-		fmt.Fprintf(&b, "  %-16s %d GPUs in lockstep: %s forward and %s backward a micro-batch of %d, %s before and %s after them\n", "stage", m.GPUs, units.ShortTime(m.Forward), units.ShortTime(m.Backward), m.Microbatches, units.ShortTime(m.Prologue), units.ShortTime(m.Epilogue))
-		fmt.Fprintf(&b, "  %-16s %s a GPU and micro-batch to the next stage, %s a GPU and step to the next replica; %s a GPU inside the stage, which take time at fabric.inside_bandwidth\n", "", trace.Size(float64(m.PipelineBytes)), trace.Size(float64(m.SyncBytes)), trace.Size(float64(m.IntraStageBytes)))
+		fmt.Fprintf(
+			&b,
+			"  %-16s %d GPUs in lockstep: %s forward and %s backward a micro-batch of %d, %s before and %s after them\n",
+			"stage", m.GPUs, units.ShortTime(m.Forward), units.ShortTime(m.Backward), m.Microbatches,
+			units.ShortTime(m.Prologue), units.ShortTime(m.Epilogue),
+		)
+		fmt.Fprintf(
+			&b,
+			"  %-16s %s a GPU and micro-batch to the next stage, %s a GPU and step to the next replica; %s a GPU inside the stage, which take time at fabric.inside_bandwidth\n",
+			"", trace.Size(float64(m.PipelineBytes)), trace.Size(float64(m.SyncBytes)),
+			trace.Size(float64(m.IntraStageBytes)),
+		)
 	}
+
 	return b.String()
 }
 
-// traceWork is a trace on links.
+// traceWork is the work of the ranks of a trace. It implements calls.Work.
 type traceWork struct{ s *Scenario }
 
 func (w *traceWork) job() *trace.Job { return w.s.Workload.Trace.Job }
@@ -386,7 +485,8 @@ func (w *traceWork) Ranks() int { return w.job().Ranks }
 
 func (w *traceWork) RankKeys() []string { return []string{"workload.files"} }
 
-// Dims returns the dimensions of the trace, or one of all its ranks.
+// Dims returns the dimensions of parallelism that the trace names, or a single dimension
+// "dp" of all ranks.
 func (w *traceWork) Dims() (dims []mapping.Dim) {
 	for _, d := range w.job().Dims {
 		dims = append(dims, mapping.Dim{Name: d.Name, Size: d.Size})
@@ -404,31 +504,51 @@ func (w *traceWork) Size() (bytes, transfers, slack float64) {
 
 func (w *traceWork) SizeRemedy() string { return "" }
 
+// Check rejects a trace that simulated time may not hold: all computes, and all bytes on
+// one link.
 func (w *traceWork) Check(c *schema.Reader) {
 	bytes, _ := w.job().Wire()
 	if t := w.job().Compute().Seconds() + 8*bytes/float64(w.s.Fabric.LinkRate); t > assembly.MaxInjectionTime.Seconds() {
-		c.Clash([]string{"workload.files", "fabric.link_rate"}, fmt.Sprintf("the trace may take %.3g s, which is absurd", t), fmt.Sprintf("stay within %.0f s", assembly.MaxInjectionTime.Seconds()))
+		c.Clash([]string{"workload.files", "fabric.link_rate"},
+			fmt.Sprintf("the trace may take %.3g s, which is absurd", t),
+			fmt.Sprintf("stay within %.0f s", assembly.MaxInjectionTime.Seconds()))
 	}
 }
 
+// CheckCalls builds the task graph, since the transfers of the calls are known only then.
 func (w *traceWork) CheckCalls(ctx context.Context, e *calls.Expander) (keys []string, err error) {
 	_, _, err = w.Build(ctx, e)
 	return []string{"workload.files", "policy.collective"}, err
 }
 
-// Build returns the trace as a step whose tasks are of no phase in particular.
+// Build returns the trace as a training step whose tasks belong to no phase.
 func (w *traceWork) Build(ctx context.Context, e *calls.Expander) (*training.Iteration, [][2]int, error) {
 	built, err := w.job().Build(e.TraceOptions(ctx, w.s.Workload.Trace.Calls == "neighbours"))
 	if large := (trace.TooLargeError{}); errors.As(err, &large) {
-		err = e.TaskCost.Scale(float64(large.Tasks)).CheckLimits("transfers and computes of the trace, or more,", `collectives = "neighbours" or a smaller trace`)
+		err = e.TaskCost.Scale(float64(large.Tasks)).CheckLimits(
+			"transfers and computes of the trace, or more,",
+			`collectives = "neighbours" or a smaller trace`,
+		)
 	}
+
 	if err != nil {
 		return nil, nil, err
 	}
-	spec := training.Spec{GPUs: w.Ranks(), PP: 1, Chunks: 1, Microbatches: 1, Collectives: training.CollectivesInGraph}
+	spec := training.Spec{
+		GPUs:         w.Ranks(),
+		PP:           1,
+		Chunks:       1,
+		Microbatches: 1,
+		Collectives:  training.CollectivesInGraph,
+	}
 	meta := make([]training.TaskMeta, len(built.Graph.Tasks))
 	for i := range meta {
 		meta[i].GPU = built.Rank[i]
 	}
-	return &training.Iteration{Spec: spec, Graph: built.Graph, Meta: meta, SendOrder: built.SendOrder}, nil, nil
+	return &training.Iteration{
+		Spec:      spec,
+		Graph:     built.Graph,
+		Meta:      meta,
+		SendOrder: built.SendOrder,
+	}, nil, nil
 }

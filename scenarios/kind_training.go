@@ -12,12 +12,13 @@ import (
 	"sim/workloads/training"
 )
 
-// trainingPacketTags is the key of TrafficPacket of a step.
+// trainingPacketTags are the tags of TrafficPacket for a training step.
 var trainingPacketTags = schema.Tags{
 	"Packet": `key:"packet" doc:"size of a packet on the wire" default:"64KB" when:"engine.level=packet & unplanned"`,
 }
 
-// trainingKind describes the workload "training".
+// trainingKind describes the workload "training". Its second form is for scale-up domains,
+// which simulate the all-to-alls of experts.
 func trainingKind() *kind {
 	return &kind{
 		name: "training", keyGroups: []string{"exchange", "step-exchange"}, hasMappings: true,
@@ -25,13 +26,24 @@ func trainingKind() *kind {
 		forms: []*form{
 			{
 				doc:              "One training step of a model under pipeline, tensor, expert and data parallelism.",
-				acceptedCarriers: []carrier{linkCarrier, circuitCarrier}, isTraining: true, parts: trainingParts, prepare: prepareTraining, check: checkTraining,
+				acceptedCarriers: []carrier{linkCarrier, circuitCarrier},
+				isTraining:       true,
+				parts:            trainingParts,
+				prepare:          prepareTraining,
+				check:            checkTraining,
 			},
 			{
 				doc:              "A training step of a model with experts, whose all-to-alls stay inside scale-up domains of the GPUs of a stage.",
 				acceptedCarriers: []carrier{planCarrier}, isTraining: true, check: checkTraining,
 				parts: func(s *Scenario) []schema.Part {
-					return append(trainingParts(s), schema.Part{Path: "workload.experts", Doc: "The all-to-alls to and from experts.", Specs: []any{&s.Workload.Exchange.Messages}})
+					return append(
+						trainingParts(s),
+						schema.Part{
+							Path:  "workload.experts",
+							Doc:   "The all-to-alls to and from experts.",
+							Specs: []any{&s.Workload.Exchange.Messages},
+						},
+					)
 				},
 				prepare: func(c *checker) {
 					prepareTraining(c)
@@ -45,13 +57,18 @@ func trainingKind() *kind {
 // trainingParts are the tables of the workload "training".
 func trainingParts(s *Scenario) []schema.Part {
 	return []schema.Part{{
-		Path: "workload", Doc: "The model and its parallelism. Set `model`, or describe another model in `[workload.architecture]`.",
-		Specs:    []any{&s.Workload.Spec, schema.RetaggedSpec{Spec: &s.Workload.TrafficPacket, Tags: trainingPacketTags}},
+		Path: "workload",
+		Doc:  "The model and its parallelism. Set `model`, or describe another model in `[workload.architecture]`.",
+		Specs: []any{
+			&s.Workload.Spec,
+			schema.RetaggedSpec{Spec: &s.Workload.TrafficPacket, Tags: trainingPacketTags},
+		},
 		Defaults: func(int) []any { return []any{s.Workload.Spec.Defaults()} },
 	}}
 }
 
-// stepWork is a training step on links, every GPU of which is a rank.
+// stepWork is a training step in which every GPU is a rank of its own. It implements
+// calls.Work.
 type stepWork training.Spec
 
 func (w *stepWork) spec() *training.Spec { return (*training.Spec)(w) }
@@ -61,14 +78,18 @@ func (w *stepWork) Description(title string) string { return w.spec().Words(titl
 func (w *stepWork) Ranks() int { return w.GPUs }
 
 func (w *stepWork) RankKeys() []string {
-	return []string{"workload.gpus", "workload.model", "workload.architecture.experts", "workload.tp", "workload.cp", "workload.pp", "workload.ep", "workload.etp"}
+	return []string{
+		"workload.gpus", "workload.model", "workload.architecture.experts", "workload.tp", "workload.cp",
+		"workload.pp", "workload.ep", "workload.etp",
+	}
 }
 
 func (w *stepWork) Dims() []mapping.Dim { return circuits.Dims(w.spec()) }
 
 func (w *stepWork) SizeRemedy() string { return "or fewer micro-batches" }
 
-// Size returns the bytes and transfers of GPUs of their own.
+// Size returns the bytes and transfers of all GPUs: activations and gradients between
+// stages, and either the calls in the graph or the synchronisation of gradients.
 func (w *stepWork) Size() (bytes, transfers, slack float64) {
 	s := w.spec()
 	gpus := float64(s.StageGPUs() * s.Replicas())
@@ -81,18 +102,22 @@ func (w *stepWork) Size() (bytes, transfers, slack float64) {
 			b, n := minCallBytes(s, c)
 			bytes, transfers = bytes+float64(c.Replicas*c.Count)*b, transfers+float64(c.Replicas*c.Count)*n
 		}
+
 		return bytes, transfers, 1
 	}
+
 	for v := range virtual {
 		s.StageMessages(v, func(each int64, times, parts int) {
 			bytes += float64(times) * float64(each) * gpus
 			transfers += float64(times*parts) * gpus
 		})
 	}
+
 	return bytes, transfers, 1
 }
 
-// minCallBytes returns the least bytes that any algorithm sends in a call of a stage, and the transfers of a ring.
+// minCallBytes returns the minimum number of bytes that any algorithm sends in a call of a
+// stage, and the number of transfers of a ring.
 func minCallBytes(s *training.Spec, c training.StepCall) (bytes, transfers float64) {
 	groups := s.Groups(c.Call, 0, c.VirtualStage%s.PP)
 	n := float64(len(groups[0]))
@@ -106,6 +131,7 @@ func minCallBytes(s *training.Spec, c training.StepCall) (bytes, transfers float
 	return float64(len(groups)) * groupBytes, float64(len(groups)) * transferCount
 }
 
+// Check rejects a step without transfers, and a task graph that does not fit into memory.
 func (w *stepWork) Check(c *schema.Reader) {
 	const gpus = "workload.gpus"
 	t := w.spec()
@@ -113,15 +139,29 @@ func (w *stepWork) Check(c *schema.Reader) {
 	passes := 2 * float64(t.Microbatches*t.PP*t.Chunks*t.Replicas())
 	switch {
 	case t.PP == 1 && t.Replicas() == 1 && !t.CallsInGraph():
-		c.Clash([]string{gpus, "workload.pp"}, "nothing is sent: there is one stage and one replica", "raise gpus or pp")
+		c.Clash([]string{gpus, "workload.pp"},
+			"nothing is sent: there is one stage and one replica",
+			"raise gpus or pp")
 	case t.GPUs == 1:
 		c.Clash([]string{gpus}, "nothing is sent: there is one GPU", "raise gpus")
 	default:
-		assembly.ReportConflict(c, []string{"workload.pieces", "workload.microbatches", "workload.pp", gpus, "workload.virtual_stages"},
-			assembly.LinkTask.Scale(passes+transfers).CheckLimits("passes of stages and transfers between GPUs", "fewer"))
+		assembly.ReportConflict(
+			c,
+			[]string{
+				"workload.pieces",
+				"workload.microbatches",
+				"workload.pp",
+				gpus,
+				"workload.virtual_stages",
+			},
+			assembly.LinkTask.Scale(passes+transfers).CheckLimits(
+				"passes of stages and transfers between GPUs", "fewer",
+			),
+		)
 	}
 }
 
+// CheckCalls checks the algorithms of the collective calls in the graph.
 func (w *stepWork) CheckCalls(ctx context.Context, e *calls.Expander) (keys []string, err error) {
 	if !w.spec().CallsInGraph() {
 		return nil, nil
@@ -130,6 +170,8 @@ func (w *stepWork) CheckCalls(ctx context.Context, e *calls.Expander) (keys []st
 	return e.CheckCalls(ctx)
 }
 
+// Build returns the task graph. Transfers outside calls get the nodes of their ranks; those
+// in calls have them already.
 func (w *stepWork) Build(ctx context.Context, e *calls.Expander) (*training.Iteration, [][2]int, error) {
 	x := training.BuildOptions{All: true, PerGPU: true}
 	if e.Spec = w.spec(); e.Spec.CallsInGraph() {
@@ -144,5 +186,6 @@ func (w *stepWork) Build(ctx context.Context, e *calls.Expander) (*training.Iter
 			t.Src, t.Dst = e.NodeOfRank[t.Src], e.NodeOfRank[t.Dst]
 		}
 	}
+
 	return it, nil, nil
 }

@@ -10,73 +10,83 @@ import (
 	"sim/scenarios/schema"
 )
 
-// kind is a row of the table of kinds: a workload or a fabric.
+// kind is a kind of workload or fabric, such as "training" or "torus": a row of the table
+// that listKinds returns.
 type kind struct {
 	section string // "workload" or "fabric"
-	name    string
-	// forms are how the kind reads and checks its keys. A workload has several if its keys depend on the fabric, a fabric if
-	// they depend on other keys. The first is taken if no other applies.
+	name    string // value of the key kind
+	// forms describe the keys and checks of the kind. A workload has several forms if its
+	// keys depend on the fabric; a fabric has several if they depend on other keys. The
+	// first form is used if no other one applies.
 	forms []*form
 
 	// Of workloads.
-	keyGroups []string // groups of keys that it uses; a tag of a key names its group: when:"workload(GROUP)"
-	// rankWork returns the work of its ranks on any hardware; nil of workloads that have none.
+	keyGroups []string // groups of optional keys that the workload uses; a key is in a group by its tag when:"workload(GROUP)"
+	// rankWork returns the work of the ranks, independent of the hardware. It is nil if the
+	// workload has no ranks.
 	rankWork    func(s *Scenario) calls.Work
-	hasMappings bool // ranks have dimensions of parallelism, by which mappings place them on nodes
-	// usesDimensions reports whether a scenario refers to dimensions of the fabric; nil never does.
+	hasMappings bool // mappings can place the ranks, by their dimensions of parallelism
+	// usesDimensions reports whether s refers to dimensions of the fabric, such as a ring
+	// along x. It may be nil for false.
 	usesDimensions func(s *Scenario) bool
 
 	// Of fabrics.
-	hasCoordinates bool   // nodes have coordinates: the fabric has dimensions
-	sizeKey        string // key of [fabric] that tells how many GPUs an inner tier joins
-	canBeInner     bool   // it may be a tier inside others
-	canBeOuter     bool   // it may be the outermost tier
-	canBeShared    bool   // several jobs may share it
+	hasCoordinates bool   // nodes have coordinates, so the fabric has dimensions
+	sizeKey        string // key of [fabric] for the number of GPUs that a tier joins
+	canBeInner     bool   // the fabric can be a tier inside others
+	canBeOuter     bool   // the fabric can be the outermost tier
+	canBeShared    bool   // several jobs can share the fabric
 }
 
-// form is a kind with the keys that it has in some scenarios.
+// form describes the keys and checks that a kind has in some scenarios.
 type form struct {
 	*kind
-	doc string
-	// when reports whether s is of this form; nil always does.
+	doc string // one sentence for sim list and the reference
+	// when reports whether s has this form. It may be nil for true.
 	when func(s *Scenario) bool
-	// parts are its tables, bound to what they set in s. The first is its section, to which the key kind is added.
+	// parts returns the tables of the form, bound to the fields of s that they set. The
+	// first table is [workload] or [fabric]; listKinds adds the key "kind" to it.
 	parts   func(s *Scenario) []schema.Part
-	prepare func(c *checker) // after reading, before defaults; may be nil
-	check   func(c *checker) // cross-checks, when all keys have values; may be nil
+	prepare func(c *checker) // runs after reading and before defaults; may be nil
+	check   func(c *checker) // checks keys against each other, when all keys have values; may be nil
 
 	// Of workloads.
-	acceptedCarriers []carrier        // a fabric must offer one of them
-	isTraining       bool             // a training step, with a model and its parallelism
-	isCall           bool             // a collective call, which an algorithm expands
-	canBeCall        bool             // such a call if an algorithm is named
-	checkOnPods      func(c *checker) // holds the work against pods; nil of work that pods do not carry, and of training steps
+	acceptedCarriers []carrier // the fabric must have one of these carriers
+	isTraining       bool      // a training step of a model with its parallelism
+	isCall           bool      // a collective call that an algorithm expands
+	canBeCall        bool      // a collective call if an algorithm is named
+	// checkOnPods checks the work against pods. It is nil for training steps and for work
+	// that pods do not carry.
+	checkOnPods func(c *checker)
 
 	// Of fabrics.
-	carrier   carrier
-	qualifier string // tells the form from others of the fabric; "" if there is one
-	policyKey string // the decision that it leaves open, whose policies are compared
+	carrier   carrier // of the fabric
+	qualifier string  // distinguishes the form from other forms of the fabric; may be empty
+	policyKey string  // decision.policyKey of the decision that the fabric leaves open
 	*hardware
-	unsupportedFormat string // which workload it does not simulate, and what would be right
+	unsupportedFormat string // diagnostic for other workloads: "%s; remedy", with the workload's name for %s
 }
 
-// carrier is what a fabric carries work on. A workload is simulated on a fabric that offers what it needs.
+// carrier is the part of a fabric that carries a workload. A fabric simulates a workload if
+// its carrier is one of form.acceptedCarriers.
 type carrier uint8
 
 const (
-	linkCarrier    carrier = iota + 1 // links that are there before the work begins
-	circuitCarrier                    // pods of endpoints, joined by circuits that are decided for the work
-	planCarrier                       // switches whose topologies are planned together with an exchange
-	cubeCarrier                       // cubes of chips, of which jobs get slices
+	linkCarrier    carrier = iota + 1 // links that exist before the work begins
+	circuitCarrier                    // circuits between pods, decided for the work
+	planCarrier                       // optical switches whose topologies are planned together with an exchange
+	cubeCarrier                       // cubes of chips; jobs get slices of them
 )
 
-// kinds are all rows, workloads before fabrics, which nobody changes.
+// kinds returns all kinds, workloads before fabrics. The result is shared and must not be
+// changed.
 func kinds() []*kind {
 	registry.kindsOnce.Do(func() { registry.kinds = listKinds() })
 	return registry.kinds
 }
 
-// registry is what all scenarios share, which nobody changes.
+// registry holds tables that are computed once and shared by all scenarios. Nothing changes
+// them afterwards.
 var registry struct {
 	kindsOnce, choicesOnce, decisionsOnce, readersOnce sync.Once
 
@@ -86,15 +96,29 @@ var registry struct {
 	choices   map[string]schema.Choices
 }
 
+// listKinds builds the table of kinds. It links each form to its kind and adds the key
+// "kind" to the form's first table.
 func listKinds() []*kind {
-	workloads := slices.Concat([]*kind{trainingKind()}, programKinds(), []*kind{traceKind()}, trafficKinds(), callKinds(), []*kind{fleetKind()})
-	fabrics := []*kind{ocsPodsKind(), torusKind(), graphKind(), electricalKind(), tierKind(), scaleUpKind(), cubesKind()}
+	workloads := slices.Concat(
+		[]*kind{trainingKind()}, programKinds(), []*kind{traceKind()}, trafficKinds(), callKinds(),
+		[]*kind{fleetKind()},
+	)
+	fabrics := []*kind{
+		ocsPodsKind(),
+		torusKind(),
+		graphKind(),
+		electricalKind(),
+		tierKind(),
+		scaleUpKind(),
+		cubesKind(),
+	}
 	all := append(workloads, fabrics...)
 	for i, k := range all {
 		key := func(s *Scenario) any { return &s.Workload.WorkloadKind }
 		if k.section = sections[0]; i >= len(workloads) {
 			k.section, key = sections[1], func(s *Scenario) any { return &s.Fabric.FabricKind }
 		}
+
 		for _, f := range k.forms {
 			parts := f.parts
 			f.kind, f.parts = k, func(s *Scenario) []schema.Part {
@@ -104,6 +128,7 @@ func listKinds() []*kind {
 			}
 		}
 	}
+
 	return all
 }
 
@@ -115,17 +140,19 @@ func allForms() (all []*form) {
 	return all
 }
 
+// unsupportedOnLinks is the unsupportedFormat of fabrics of links.
 const unsupportedOnLinks = `%s; set fabric.kind = "scaleup", or workload.kind to traffic such as "all-to-all" or "nearest-neighbour", or a collective such as "all-reduce"`
 
-// sections are the tables that have a key kind.
+// sections are the tables with a key "kind".
 var sections = []string{"workload", "fabric"}
 
-// generalPart describes the keys outside any kind.
+// generalPart describes the keys outside tables, such as name and seed.
 func generalPart(s *Scenario) schema.Part {
 	return schema.Part{Doc: "Keys before the first table.", Specs: []any{s}}
 }
 
-// formSchema returns the tables of some forms of kinds, bound to s, below the general keys.
+// formSchema returns the general keys and the tables of sectionForms, bound to s. A form
+// may be nil. severalJobs selects the conditions of keys in a file with [[job]].
 func formSchema(s *Scenario, severalJobs bool, sectionForms ...*form) *schema.Schema {
 	parts := []schema.Part{generalPart(s)}
 	for _, f := range sectionForms {
@@ -136,12 +163,13 @@ func formSchema(s *Scenario, severalJobs bool, sectionForms ...*form) *schema.Sc
 	return schema.New(s.tagNames(severalJobs), parts...)
 }
 
-// schema returns the tables of the kinds of s, bound to it, in the order of writing.
+// schema returns the tables of the kinds of s, bound to s, in the order in which TOML
+// writes them.
 func (s *Scenario) schema() *schema.Schema {
 	return formSchema(s, false, workloadForm(s), fabricForm(s))
 }
 
-// findKind returns the kind of that name, nil if there is none.
+// findKind returns the kind of a section by its name, or nil.
 func findKind(section, name string) *kind {
 	for _, k := range kinds() {
 		if k.section == section && k.name == name {
@@ -151,7 +179,8 @@ func findKind(section, name string) *kind {
 	return nil
 }
 
-// kindsWhere returns the names of the kinds of a section for which ok holds, in the order of the table.
+// kindsWhere returns the names of the kinds of a section that satisfy ok, in the order of
+// the table.
 func kindsWhere(section string, ok func(k *kind) bool) (names []string) {
 	for _, k := range kinds() {
 		if k.section == section && ok(k) {
@@ -161,10 +190,11 @@ func kindsWhere(section string, ok func(k *kind) bool) (names []string) {
 	return names
 }
 
-// workload returns the kind of the workload of s, nil if it has none.
+// workload returns the kind of the workload of s, or nil.
 func (s *Scenario) workload() *kind { return findKind("workload", s.Workload.Kind) }
 
-// workloadForm returns the workload of s in the form for its fabric, nil if it has none.
+// workloadForm returns the form of the workload of s on its fabric, or nil if s has no
+// known workload. Later forms of the kind take precedence over its first, general form.
 func workloadForm(s *Scenario) *form {
 	k := s.workload()
 	if k == nil {
@@ -180,7 +210,7 @@ func workloadForm(s *Scenario) *form {
 	return k.forms[0]
 }
 
-// fabricForm returns the fabric of s in the form that its keys ask for, nil if it has none.
+// fabricForm returns the form of the fabric of s that its keys select, or nil.
 func fabricForm(s *Scenario) *form {
 	if k := findKind("fabric", s.Fabric.Kind); k != nil {
 		for _, f := range k.forms {
@@ -192,7 +222,7 @@ func fabricForm(s *Scenario) *form {
 	return nil
 }
 
-// carrier returns what the fabric of s carries work on, 0 if it has none.
+// carrier returns the carrier of the fabric of s, or 0 if the fabric is unknown.
 func (s *Scenario) carrier() carrier {
 	if f := fabricForm(s); f != nil {
 		return f.carrier
@@ -206,17 +236,21 @@ func (s *Scenario) isTraining() bool {
 	return f != nil && f.isTraining
 }
 
-// canSimulate reports whether the fabric of s simulates a workload.
+// canSimulate reports whether the fabric of s carries the workload.
 func (s *Scenario) canSimulate(workload *form) bool {
 	return slices.Contains(workload.acceptedCarriers, s.carrier())
 }
 
-// supports reports whether fabrics that offer o simulate a workload in some form, or some form of a fabric offers o.
+// supports reports whether one form of the workload accepts the carrier, or one form of the
+// fabric has it.
 func (k *kind) supports(needed carrier) bool {
-	return slices.ContainsFunc(k.forms, func(f *form) bool { return f.carrier == needed || slices.Contains(f.acceptedCarriers, needed) })
+	return slices.ContainsFunc(
+		k.forms,
+		func(f *form) bool { return f.carrier == needed || slices.Contains(f.acceptedCarriers, needed) },
+	)
 }
 
-// isTraining reports whether the workload is a training step on links.
+// isTraining reports whether the general form of the workload is a training step.
 func (k *kind) isTraining() bool { return len(k.forms) > 0 && k.forms[0].isTraining }
 
 // usesDimensions reports whether the workload of s refers to dimensions of the fabric.
@@ -225,7 +259,8 @@ func (s *Scenario) usesDimensions() bool {
 	return k != nil && k.usesDimensions != nil && k.usesDimensions(s)
 }
 
-// requirement words what a workload needs that not all fabrics offer, "" if that is not worth a word.
+// requirement describes for a diagnostic which feature of a fabric the workload requires.
+// It returns "" if nearly every fabric has the feature.
 func (k *kind) requirement(s *Scenario) string {
 	switch {
 	case k.usesDimensions != nil && k.usesDimensions(s):
@@ -236,15 +271,20 @@ func (k *kind) requirement(s *Scenario) string {
 	return ""
 }
 
-// fabrics returns the fabrics that simulate a workload, of a fabric itself.
+// fabrics returns the names of the fabrics that simulate a workload; for the form of a
+// fabric, that fabric.
 func (f *form) fabrics() []string {
 	if f.section == "fabric" {
 		return []string{f.name}
 	}
-	return kindsWhere("fabric", func(k *kind) bool { return slices.ContainsFunc(f.acceptedCarriers, k.supports) })
+	return kindsWhere(
+		"fabric",
+		func(k *kind) bool { return slices.ContainsFunc(f.acceptedCarriers, k.supports) },
+	)
 }
 
-// specialFabrics returns the fabrics for which a workload has a form of its own; nil of its general form, and of fabrics.
+// specialFabrics returns the fabrics for which a workload has a separate form. It returns
+// nil for the general form of a workload and for fabrics.
 func (f *form) specialFabrics() []string {
 	if f.section == "fabric" || slices.Contains(f.acceptedCarriers, linkCarrier) {
 		return nil
@@ -252,13 +292,22 @@ func (f *form) specialFabrics() []string {
 	return f.fabrics()
 }
 
-// rejectForeignKey words what is wrong with a key or table that the kinds of s do not have and others do; nil where these do
-// not either.
+// rejectForeignKey explains why a key or table is not used by the kinds of s although other
+// kinds have it. path is the table, and name the key or table in it. It returns nil if no
+// kind has the name.
+//
+// The remedy names the kinds that have the key: fabrics for a key of [fabric] or [policy],
+// and workloads on this fabric, if there are any, for a key of [workload].
 func (s *Scenario) rejectForeignKey(path, name string) *schema.Rejection {
 	key := schema.JoinPath(path, name)
 	if flag, ok := outputKeys[key]; ok {
-		return &schema.Rejection{Problem: "names an output, which no key does any more", Remedy: "leave it out, and give sim run " + flag}
+		return &schema.Rejection{
+			Problem: "names an output, which no key does any more",
+			Remedy:  "leave it out, and give sim run " + flag,
+		}
 	}
+
+	// Find the forms that have the key, each tried as the workload of a copy of s.
 	var users []*form
 	one := *s
 	resolve := one.tagNames(false)
@@ -270,14 +319,20 @@ func (s *Scenario) rejectForeignKey(path, name string) *schema.Rejection {
 			users = append(users, f)
 		}
 	}
+
 	if len(users) == 0 {
 		return nil
 	}
-	section, kindName := "fabric", s.Fabric.Kind // whose kinds have the tables of policies too
+
+	// Tables of policies belong to kinds of fabrics.
+	section, kindName := "fabric", s.Fabric.Kind
 	if first, _, _ := strings.Cut(key, "."); first == "workload" {
 		section, kindName = first, s.Workload.Kind
 	}
 	user := section + " " + schema.Quote(kindName)
+
+	// names are the kinds with the key, fabrics the fabrics that simulate them, and here
+	// the workloads among them that the fabric of s simulates.
 	var names, fabrics, here []string
 	add := func(list *[]string, name string) {
 		if !slices.Contains(*list, name) {
@@ -292,9 +347,14 @@ func (s *Scenario) rejectForeignKey(path, name string) *schema.Rejection {
 			}
 		}
 	}
+
+	// The most specific remedy that applies is chosen.
 	want := "leave it out: it is of workloads on fabric " + schema.QuotedList(fabrics)
 	switch one := fabricForm(s); {
-	case one != nil && one.qualifier != "" && (section == "fabric" && slices.Contains(names, kindName) || section == "workload" && slices.Contains(here, kindName)):
+	case one != nil &&
+		one.qualifier != "" &&
+		(section == "fabric" && slices.Contains(names, kindName) ||
+			section == "workload" && slices.Contains(here, kindName)):
 		user = "fabric " + schema.Quote(one.name) + " " + one.qualifier
 		want = "leave it out: it is not of one " + one.qualifier
 	case section == "fabric":
@@ -304,14 +364,15 @@ func (s *Scenario) rejectForeignKey(path, name string) *schema.Rejection {
 	case len(names) < 3:
 		want = "leave it out: it is of workload " + schema.QuotedList(names) + " on fabric " + schema.QuotedList(fabrics)
 	}
+
 	if section == "workload" && slices.Contains(names, kindName) && !slices.Contains(here, kindName) {
 		user += " on fabric " + schema.Quote(s.Fabric.Kind)
 	}
 	return &schema.Rejection{Problem: cmp.Or(s.foreignDecision(key), "is not used by "+user), Remedy: want}
 }
 
-// hasKey reports whether a form has a key or table where s is of that kind and the key's use depends on the kind of
-// workload alone.
+// hasKey reports whether the form has a table or key at path if s has the form's kind. A
+// key counts unless its condition depends on workload.kind alone and does not hold.
 func (f *form) hasKey(s *Scenario, names *schema.Names, path string) bool {
 	tables := schema.New(names, f.parts(s)...)
 	if slices.ContainsFunc(tables.Tables, func(t *schema.Table) bool { return isWithin(t.Path, path) }) {
@@ -322,5 +383,7 @@ func (f *form) hasKey(s *Scenario, names *schema.Names, path string) bool {
 		return false
 	}
 	when := key.UseCondition()
-	return when == nil || slices.ContainsFunc(when.Keys, func(dep string) bool { return dep != "workload.kind" }) || when.Holds()
+	return when == nil ||
+		slices.ContainsFunc(when.Keys, func(dep string) bool { return dep != "workload.kind" }) ||
+		when.Holds()
 }

@@ -15,17 +15,21 @@ import (
 	"sim/scenarios/schema"
 )
 
+// embedded holds the built-in scenarios and studies, and the files that they name.
+//
 //go:embed *.toml compose/*.toml compose/*.txt fleets/*.toml paper/*.toml tori/*.toml scaleup/*.toml
 var embedded embed.FS
 
-// EmbeddedScenarios returns the names of the scenarios that are built in, such as "scenarios/deepseek671b.toml", in order.
+// EmbeddedScenarios returns the names of the built-in scenarios, such as
+// "scenarios/deepseek671b.toml", in order.
 func EmbeddedScenarios() []string { return slices.Clone(embeddedFiles()[false]) }
 
-// EmbeddedStudies returns the names of the studies that are built in, such as "scenarios/paper/delta-fig6.toml", in
-// order.
+// EmbeddedStudies returns the names of the built-in studies, such as
+// "scenarios/paper/delta-fig6.toml", in order.
 func EmbeddedStudies() []string { return slices.Clone(embeddedFiles()[true]) }
 
-// embeddedFiles returns the files that are built in, folder by folder: the studies, and the others.
+// embeddedFiles returns the built-in files, directory by directory. The key true holds the
+// studies, and false the scenarios.
 var embeddedFiles = sync.OnceValue(func() map[bool][]string {
 	names := map[bool][]string{}
 	for _, name := range embeddedNames() {
@@ -35,7 +39,7 @@ var embeddedFiles = sync.OnceValue(func() map[bool][]string {
 	return names
 })
 
-// embeddedNames returns their names alone, for which none needs to be read.
+// embeddedNames returns the names of all built-in files without reading any of them.
 func embeddedNames() (names []string) {
 	for _, pattern := range []string{"*.toml", "compose/*.toml", "fleets/*.toml", "paper/*.toml", "tori/*.toml", "scaleup/*.toml"} {
 		files, err := fs.Glob(embedded, pattern)
@@ -49,11 +53,13 @@ func embeddedNames() (names []string) {
 	return names
 }
 
-// maxSummaryChars is how many characters what a scenario is about may take.
+// maxSummaryChars is the maximum number of bytes of a summary, so that sim list shows it in
+// one line.
 const maxSummaryChars = 90
 
-// Summary is what a scenario or study that is built in is about, in a line: its title, or what the comment at its head
-// begins with where that fits and says more.
+// Summary describes a built-in scenario or study in one line. It returns the first sentence
+// of the comment at the top of the file if that is longer than the title and has at most
+// maxSummaryChars bytes, else the title.
 func Summary(name string) string {
 	data := readEmbedded(strings.TrimPrefix(name, "scenarios/"))
 	title := ""
@@ -67,17 +73,25 @@ func Summary(name string) string {
 			break
 		}
 		for word := range strings.FieldsSeq(text) {
-			if comment += " " + word; strings.ContainsAny(word[len(word)-1:], ".:;?") && strings.Count(comment, "(") == strings.Count(comment, ")") {
-				if comment = strings.Trim(comment, " .:;"); len(comment) <= maxSummaryChars && len(comment) > len(title) {
-					return comment
-				}
-				return title
+			comment += " " + word
+			endsSentence := strings.ContainsAny(word[len(word)-1:], ".:;?")
+			isBalanced := strings.Count(comment, "(") == strings.Count(comment, ")")
+			if !endsSentence || !isBalanced {
+				continue
 			}
+
+			comment = strings.Trim(comment, " .:;")
+			if len(comment) <= maxSummaryChars && len(comment) > len(title) {
+				return comment
+			}
+			return title
 		}
 	}
+
 	return title
 }
 
+// readEmbedded returns the content of a built-in file, named without "scenarios/".
 func readEmbedded(file string) []byte {
 	data, err := embedded.ReadFile(file)
 	if err != nil {
@@ -86,10 +100,11 @@ func readEmbedded(file string) []byte {
 	return data
 }
 
-// Load reads the scenario file at path. If there is none, and path names a scenario that is built in
-// ("scenarios/gpt7b.toml", "gpt7b.toml" or "gpt7b"), it reads that. Overrides are of the form "key=value", where value
-// is TOML or plain text; a replica's key is "replica.INDEX.key". Every error is of type Diagnostics and holds all
-// faults of the input.
+// Load reads the scenario file at path. If there is no such file and path names a built-in
+// scenario ("scenarios/gpt7b.toml", "gpt7b.toml" or "gpt7b"), it reads the built-in one.
+// Overrides have the form "key=value", where value is TOML or plain text; a replica's key
+// is "replica.INDEX.key". Every error is of type Diagnostics and holds all faults of the
+// input.
 func Load(path string, overrides []string) (*Scenario, error) {
 	name, data, fault := openFile(path)
 	if fault != nil {
@@ -98,18 +113,22 @@ func Load(path string, overrides []string) (*Scenario, error) {
 	return Parse(name, data, overrides)
 }
 
+// openFile reads a scenario file from disk, or a built-in one.
 func openFile(file string) (name string, data []byte, fault *Diagnostic) {
 	return (*fileSet)(nil).open(file)
 }
 
-// open reads a scenario file, or one that is built in. On failure fault says why.
+// open reads a scenario file, or a built-in one if there is no such file. On failure fault
+// holds the reason.
 func (f *fileSet) open(file string) (name string, data []byte, fault *Diagnostic) {
 	if !f.readsDisk() {
 		if data, err := f.read(file, schema.MaxFileBytes); err == nil {
 			return file, data, nil
 		}
+
 		return openEmbedded(file)
 	}
+
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -118,20 +137,32 @@ func (f *fileSet) open(file string) (name string, data []byte, fault *Diagnostic
 		if name, data, fault := openEmbedded(file); fault == nil { // a run may lie in a directory of its name
 			return name, data, nil
 		}
-		return "", nil, &Diagnostic{File: file, Problem: "is a directory", Remedy: "name a scenario file in it"}
+		return "", nil, &Diagnostic{
+			File:    file,
+			Problem: "is a directory",
+			Remedy:  "name a scenario file in it",
+		}
 	case err == nil:
 		data, err = f.read(file, schema.MaxFileBytes)
 	}
+
 	if err != nil {
 		var p *fs.PathError
 		if errors.As(err, &p) {
 			err = p.Err
 		}
-		return "", nil, &Diagnostic{File: file, Problem: "cannot be read: " + err.Error(), Remedy: "name a readable file"}
+		return "", nil, &Diagnostic{
+			File:    file,
+			Problem: "cannot be read: " + err.Error(),
+			Remedy:  "name a readable file",
+		}
 	}
+
 	return file, data, nil
 }
 
+// openEmbedded finds a built-in file by its path, with or without its directory and
+// ".toml".
 func openEmbedded(file string) (name string, data []byte, fault *Diagnostic) {
 	asked := path.Clean(filepath.ToSlash(file))
 	if path.Ext(asked) != ".toml" {
@@ -143,17 +174,21 @@ func openEmbedded(file string) (name string, data []byte, fault *Diagnostic) {
 			return name, readEmbedded(inside), nil
 		}
 	}
+
 	var known []string
 	for _, name := range append(EmbeddedScenarios(), EmbeddedStudies()...) {
 		known = append(known, strings.TrimSuffix(path.Base(name), ".toml"))
 	}
-	hint := text.DidYouMean(strings.TrimSuffix(path.Base(asked), ".toml"), known, "name a file, or what sim list scenarios or sim list studies names")
+	hint := text.DidYouMean(
+		strings.TrimSuffix(path.Base(asked), ".toml"), known,
+		"name a file, or what sim list scenarios or sim list studies names",
+	)
 	hint = strings.TrimPrefix(hint, "; ")
 	return "", nil, &Diagnostic{File: file, Problem: "no such file", Remedy: hint}
 }
 
-// Parse reads a scenario from data. name stands for the file in faults and gives the scenario its default name.
-// Overrides and errors are as in Load.
+// Parse reads a scenario from data. name stands for the file in diagnostics and gives the
+// scenario its default name. Overrides and errors are as in Load.
 func Parse(name string, data []byte, overrides []string) (*Scenario, error) {
 	c, faults := parse(name, data, overrides, &fileSet{})
 	if faults != nil {
@@ -162,36 +197,45 @@ func Parse(name string, data []byte, overrides []string) (*Scenario, error) {
 	return c.finish()
 }
 
-// parse is Parse before the keys are checked. Other files are read from f.
+// parse is Parse without the check of the keys: it decodes the file, merges the files that
+// it is based on, and applies the overrides. Other files are read from f.
 func parse(name string, data []byte, overrides []string, f *fileSet) (*checker, Diagnostics) {
 	src, faults := decodeFile(name, data)
 	if faults != nil {
 		return nil, faults
 	}
+
 	src.files = f
 	for _, o := range overrides {
 		if key, raw, ok := strings.Cut(o, "="); ok && strings.TrimSpace(key) == baseKey {
 			src.root[baseKey], src.baseOverridden = schema.DecodeValue(strings.TrimSpace(raw)), true
 		}
 	}
+
 	faults = src.inherit(0)
 	for _, table := range []string{"sweep", "plot"} {
 		if _, given := src.root[table]; given {
 			faults = append(faults, Diagnostic{
-				File: name, Line: src.layers[0].Line(table), Key: table, Problem: "makes this a study of many runs",
-				Remedy: "sim sweep runs it; for one run leave it out",
+				File:    name,
+				Line:    src.layers[0].Line(table),
+				Key:     table,
+				Problem: "makes this a study of many runs",
+				Remedy:  "sim sweep runs it; for one run leave it out",
 			})
 		}
 	}
+
 	if faults != nil {
 		return nil, faults
 	}
+
 	c := newChecker(defaultName(name), src.root, src.layers, f)
 	for _, o := range overrides {
 		if key, _, _ := strings.Cut(o, "="); strings.TrimSpace(key) != baseKey {
 			c.override(o)
 		}
 	}
+
 	return c, nil
 }
 
@@ -208,9 +252,11 @@ func (c *checker) finish() (*Scenario, error) {
 			checkDuration(c)
 		}
 	}
+
 	if len(c.Diagnostics) > 0 {
 		return nil, c.Diagnostics.Sorted()
 	}
+
 	return c.s, nil
 }
 
@@ -221,6 +267,7 @@ func defaultName(file string) string {
 		if schema.IsControl(r) || strings.ContainsRune(`/\`, r) {
 			return '-'
 		}
+
 		return r
 	}, strings.ToValidUTF8(name, "-"))
 	name = strings.TrimLeft(name, ".")
@@ -230,5 +277,6 @@ func defaultName(file string) string {
 	if name == "" {
 		return "scenario"
 	}
+
 	return name
 }

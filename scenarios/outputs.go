@@ -4,21 +4,23 @@ import (
 	"sim/scenarios/schema"
 )
 
-// OutputDirs are directories that policies write to while they decide; "" for none. The command's flags name them, and no
-// key of a scenario does: whoever runs a scenario of others decides what it writes.
+// OutputDirs are directories that policies write to while they decide; "" stands for no
+// directory. Flags of the command set them. No key of a scenario does, so that a scenario
+// of somebody else cannot choose the files that it overwrites.
 type OutputDirs struct {
-	Models string // of MILP solvers, as MPS and LP
-	Routes string // of route-optimised, kept for the next run
+	Models string // models of MILP solvers, as MPS and LP files
+	Routes string // routes of route-optimised, cached for later runs
 }
 
-// outputKeys are keys of earlier versions that named output directories, with the flags in their place.
+// outputKeys maps deprecated keys that named output directories to the flags that replace
+// them.
 var outputKeys = map[string]string{
 	"policy.milp.export":           "--milp-export DIR",
 	"policy.route-optimised.cache": "--route-cache DIR",
 }
 
-// dropEmptyOutputKeys leaves out the keys of earlier versions that named output directories where they name none, as in
-// resolved scenarios that were kept.
+// dropEmptyOutputKeys removes deprecated keys of output directories if they are empty.
+// Stored resolved scenarios contain such keys.
 func (c *checker) dropEmptyOutputKeys() {
 	for path := range outputKeys {
 		above, name := schema.CutLast(path)
@@ -29,10 +31,17 @@ func (c *checker) dropEmptyOutputKeys() {
 	}
 }
 
-// SetOutputDirs has the policies of s write to directories. It fails where none of them writes there.
+// SetOutputDirs makes the policies of s write to directories. It fails if no policy of s
+// writes to one of them.
 func (s *Scenario) SetOutputDirs(d OutputDirs) error {
 	missing := func(flag, what, list string) error {
-		return Diagnostics{{File: s.Name, Problem: flag + ": no policy of the scenario " + what, Remedy: "add one that does, of sim list " + list}}
+		return Diagnostics{
+			{
+				File:    s.Name,
+				Problem: flag + ": no policy of the scenario " + what,
+				Remedy:  "add one that does, of sim list " + list,
+			},
+		}
 	}
 	switch tables := s.schema(); {
 	case d.Models != "" && !tables.IsUsed("policy.milp"):
@@ -40,15 +49,18 @@ func (s *Scenario) SetOutputDirs(d OutputDirs) error {
 	case d.Routes != "" && !tables.IsUsed("policy.route-optimised"):
 		return missing("--route-cache", "searches for routes", "routers")
 	}
+
 	s.applyOutputDirs(d)
 	return nil
 }
 
+// applyOutputDirs is SetOutputDirs without the check.
 func (s *Scenario) applyOutputDirs(d OutputDirs) {
 	s.Policy.MILP.Export, s.Policy.Optimised.Cache = d.Models, d.Routes
 }
 
-// SetOutputDirs has the policies of all variants write to directories. It fails where none of the first variant writes there.
+// SetOutputDirs makes the policies of all variants write to directories. It fails if no
+// policy of the first variant writes to one of them.
 func (st *Study) SetOutputDirs(d OutputDirs) error {
 	first, err := st.Variant(0)
 	if err == nil {
@@ -58,8 +70,8 @@ func (st *Study) SetOutputDirs(d OutputDirs) error {
 	return err
 }
 
-// InputFiles returns the files that the scenario at path is read from: its own, those it is based on, and those that its
-// keys name.
+// InputFiles returns the files from which the scenario at path is read: the file itself,
+// the files that it is based on, and the files that keys name.
 func InputFiles(path string, overrides []string) []string {
 	name, data, fault := openFile(path)
 	if fault != nil {
@@ -69,7 +81,7 @@ func InputFiles(path string, overrides []string) []string {
 	if faults != nil {
 		return []string{name}
 	}
-	_, _ = c.finish() // whoever runs it is told of faults
+	_, _ = c.finish() // faults are reported when the scenario is run
 	for _, l := range c.Layers {
 		c.inputFiles = append(c.inputFiles, l.File)
 	}

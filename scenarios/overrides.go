@@ -16,20 +16,24 @@ func (c *checker) override(text string) {
 	parts, ok2 := splitKey(name)
 	if !ok || !ok2 {
 		c.Diagnostics = append(c.Diagnostics, Diagnostic{
-			File: schema.SetFile, Problem: schema.Quote(text) + " sets nothing", Remedy: "write key=value, such as workload.sequence=8192",
+			File:    schema.SetFile,
+			Problem: schema.Quote(text) + " sets nothing",
+			Remedy:  "write key=value, such as workload.sequence=8192",
 		})
 		return
 	}
+
 	if path, m := c.findTable(parts); m != nil {
 		m[parts[len(parts)-1]] = c.parseOverride(path, raw)
 		c.Overrides[path] = true
 	}
 }
 
-// splitKey splits the dotted name of a key, of which parts may be in quotes as in TOML; false where it is none.
+// splitKey splits a dotted key into its parts. As in TOML, parts may be quoted. ok is false
+// if name is not a key.
 func splitKey(name string) ([]string, bool) {
 	parts := []string{""}
-	quote, closed := rune(0), false // closed: no more may follow in this part
+	quote, closed := rune(0), false // closed: the part was quoted and has ended
 	for _, r := range strings.TrimSpace(name) {
 		last := &parts[len(parts)-1]
 		switch {
@@ -47,44 +51,65 @@ func splitKey(name string) ([]string, bool) {
 			*last += string(r)
 		}
 	}
+
 	for i := range parts {
 		parts[i] = strings.TrimSpace(parts[i])
 	}
 	return parts, quote == 0 && !slices.Contains(parts, "") && len(parts) <= schema.MaxKeyParts
 }
 
-// findTable finds the table that holds the key of a dotted name, making it where there is none, and the key's path. A name
-// that fits no table is a fault, and the table nil.
+// findTable returns the path of a key and the table that holds it, and creates missing
+// tables. Parts that are numbers select elements of arrays of tables. If the key fits no
+// table, findTable reports that and returns a nil table.
 func (c *checker) findTable(parts []string) (path string, m map[string]any) {
 	name := ""
 	fail := func(problem, remedy string) (string, map[string]any) {
-		c.Diagnostics = append(c.Diagnostics, Diagnostic{File: schema.SetFile, Key: name, Problem: problem, Remedy: remedy})
+		c.Diagnostics = append(
+			c.Diagnostics,
+			Diagnostic{File: schema.SetFile, Key: name, Problem: problem, Remedy: remedy},
+		)
 		return "", nil
 	}
 	for _, part := range parts {
-		name = schema.JoinPath(name, part) // quoted for messages where need be
+		name = schema.JoinPath(name, part) // quoted if necessary, for messages
 	}
 	m = c.Root
+
+	// Replicas and jobs are selected by index.
 	if parts[0] == "replica" && len(parts) > 1 {
 		m, path = c.replicaTable(parts[1])
 		parts = parts[2:]
 		if m == nil || len(parts) == 0 {
-			return fail("names no key of a replica", "write replica.INDEX.key=value, such as replica.0.compute_scale=1.2")
+			return fail(
+				"names no key of a replica",
+				"write replica.INDEX.key=value, such as replica.0.compute_scale=1.2",
+			)
 		}
 	}
+
 	if parts[0] == "job" && len(parts) > 1 {
 		if m, path = c.jobTable(parts[1]); m == nil || len(parts) == 2 {
-			return fail("names no key of a job that there is", "write job.INDEX.key=value, counting the jobs from 0, such as job.0.weight=2")
+			return fail(
+				"names no key of a job that there is",
+				"write job.INDEX.key=value, counting the jobs from 0, such as job.0.weight=2",
+			)
 		}
+
 		parts = parts[2:]
 	}
+
+	// Descend to the table. rows is the array of tables whose element the next part
+	// selects.
 	var rows []map[string]any
 	for _, part := range parts[:len(parts)-1] {
 		path = schema.JoinPath(path, part)
-		if rows != nil { // the part is a place in an array of tables
+		if rows != nil {
 			i, err := strconv.Atoi(part)
 			if err != nil || i < 0 || i >= len(rows) {
-				return fail("names no table that there is", fmt.Sprintf("count the tables from 0 to %d", len(rows)-1))
+				return fail(
+					"names no table that there is",
+					fmt.Sprintf("count the tables from 0 to %d", len(rows)-1),
+				)
 			}
 			m, rows = rows[i], nil
 			continue
@@ -97,16 +122,20 @@ func (c *checker) findTable(parts []string) (path string, m map[string]any) {
 		if _, taken := m[part]; taken && !ok {
 			return fail(path+" is no table", "set "+path+" itself")
 		}
+
 		if !ok {
 			sub = map[string]any{}
 			m[part] = sub
 			c.Overrides[path] = true
 		}
+
 		m = sub
 	}
+
 	if rows != nil {
 		return fail("is a whole table", "set a key of it")
 	}
+
 	return schema.JoinPath(path, parts[len(parts)-1]), m
 }
 
@@ -119,18 +148,22 @@ func (c *checker) parseOverride(path, raw string) any {
 	return v
 }
 
-// textKeys are keys of free text: --set name=123 means the text.
+// textKeys are keys of free text. Their values are not parsed: --set name=123 sets the text
+// "123".
 var textKeys = []string{"name", "title", "workload.architecture.name"}
 
-// replicaTable returns the table of the replica of an index and its path, adding one if there is none; nil if the index or
-// the file's replicas are unusable.
+// replicaTable returns the table of the replica with an index, and its path. It adds the
+// table if the file does not have it. The table is nil if the index or the file's replicas
+// are invalid.
 func (c *checker) replicaTable(index string) (map[string]any, string) {
 	n, err := strconv.ParseInt(index, 10, 64)
 	if err != nil {
 		return nil, ""
 	}
 	rows := schema.Rows(c.Root["replica"])
-	if list, ok := c.Root["replica"].([]any); rows == nil && c.Root["replica"] != nil && (!ok || len(list) > 0) {
+	if list, ok := c.Root["replica"].([]any); rows == nil &&
+		c.Root["replica"] != nil &&
+		(!ok || len(list) > 0) {
 		return nil, ""
 	}
 	i := slices.IndexFunc(rows, func(m map[string]any) bool { return m["index"] == n })
@@ -141,6 +174,7 @@ func (c *checker) replicaTable(index string) (map[string]any, string) {
 		c.Overrides[path] = true
 		c.Overrides[schema.JoinPath(path, "index")] = true
 	}
+
 	c.Root["replica"] = rows
 	return rows[i], schema.JoinPath("replica", strconv.Itoa(i))
 }

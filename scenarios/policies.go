@@ -10,14 +10,14 @@ import (
 	"sim/workloads/training"
 )
 
-// PolicyInfo is a line of `sim list`: something that a scenario may name.
+// PolicyInfo is a line of sim list: a name that a scenario can use.
 type PolicyInfo struct {
-	Kind string // what it is chosen for, in the plural: "allocators", "models" ...
+	Kind string // the list that contains it, in the plural: "allocators", "models" ...
 	Name string
 	Doc  string // one line
 }
 
-// Policies returns all that scenarios may name, grouped by kind.
+// Policies returns all names that scenarios can use, grouped by kind.
 func Policies() []PolicyInfo {
 	var all []PolicyInfo
 	for _, d := range decisions() {
@@ -25,6 +25,7 @@ func Policies() []PolicyInfo {
 			all = append(all, PolicyInfo{d.policyKey, p.name, p.doc})
 		}
 	}
+
 	for _, section := range sections {
 		for _, k := range kinds() {
 			if k.section == section {
@@ -32,10 +33,12 @@ func Policies() []PolicyInfo {
 			}
 		}
 	}
+
 	for _, name := range training.ModelNames() {
 		a, _ := training.Model(name)
 		all = append(all, PolicyInfo{"models", name, a.Words()})
 	}
+
 	for _, p := range training.Presets {
 		all = append(all, PolicyInfo{"presets", p.Name, p.Doc})
 	}
@@ -45,14 +48,15 @@ func Policies() []PolicyInfo {
 	return all
 }
 
-// policyRow is what is known here of a policy: its row, but for what decides.
+// policyRow is a policy as the checks see it: its row in the table of its package, without
+// the function that decides.
 type policyRow struct {
 	name, doc    string
 	reads        []string // options of [policy], or "OPTION if CONDITION"
-	forSingleJob bool     // it may decide for single jobs among several
+	forSingleJob bool     // the policy can decide for a single job among several
 }
 
-// policyRows returns what is known of the policies of a table.
+// policyRows converts the rows of a table of policies.
 func policyRows[R any](table []R, row func(r *R) policyRow) []policyRow {
 	rows := make([]policyRow, len(table))
 	for i := range table {
@@ -61,13 +65,43 @@ func policyRows[R any](table []R, row func(r *R) policyRow) []policyRow {
 	return rows
 }
 
+// The policies of each decision, from the tables of packages policies/...
 var (
-	allocators = policyRows(topology.Table, func(r *topology.Row) policyRow { return policyRow{r.Name, r.Doc, r.Reads, r.Single} })
-	arbiters   = policyRows(topology.JobsTable, func(r *topology.JobsRow) policyRow { return policyRow{name: r.Name, doc: r.Doc} })
-	routers    = policyRows(routing.Table, func(r *routing.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
-	algorithms = append(policyRows(collective.Table, func(r *collective.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} }),
-		policyRow{name: collective.BestName, doc: "the one of all that ends first", reads: []string{"hierarchical", "chunk"}})
-	placements = policyRows(placement.Table(), func(r *placement.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc} })
-	planners   = policyRows(reconfigure.Table, func(r *reconfigure.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
-	mappings   = policyRows(mapping.Table, func(r *mapping.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} })
+	allocators = policyRows(
+		topology.Table,
+		func(r *topology.Row) policyRow { return policyRow{r.Name, r.Doc, r.Reads, r.Single} },
+	)
+	arbiters = policyRows(
+		topology.JobsTable,
+		func(r *topology.JobsRow) policyRow { return policyRow{name: r.Name, doc: r.Doc} },
+	)
+	routers = policyRows(
+		routing.Table,
+		func(r *routing.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} },
+	)
+	algorithms = append(
+		policyRows(
+			collective.Table,
+			func(r *collective.Row) policyRow {
+				return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads}
+			},
+		),
+		policyRow{
+			name:  collective.BestName,
+			doc:   "the one of all that ends first",
+			reads: []string{"hierarchical", "chunk"},
+		},
+	)
+	placements = policyRows(
+		placement.Table(),
+		func(r *placement.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc} },
+	)
+	planners = policyRows(
+		reconfigure.Table,
+		func(r *reconfigure.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} },
+	)
+	mappings = policyRows(
+		mapping.Table,
+		func(r *mapping.Row) policyRow { return policyRow{name: r.Name, doc: r.Doc, reads: r.Reads} },
+	)
 )

@@ -14,14 +14,15 @@ import (
 	"sim/scenarios/schema"
 )
 
-// WriteReference writes all keys of all kinds as Markdown, each where it is first met. It fails when w does.
+// WriteReference writes all keys of all kinds as Markdown. A key that several kinds share
+// is described at the first one; the others refer to it. It fails if w does.
 func WriteReference(w io.Writer) error {
 	var b strings.Builder
 	s := &Scenario{}
 	general := formSchema(s, false).Tables[0]
 	general.Reference(&b, "Every scenario", general.Rows())
-	heads := map[string]int{}       // how many there are
-	known := map[[2]string]string{} // forms of kinds by table and row
+	heads := map[string]int{}       // number of headings with the same anchor
+	known := map[[2]string]string{} // link to the first form with a row, by table and text of the row
 	for _, k := range allForms() {
 		name := k.section + " " + schema.Quote(k.name)
 		head := k.section + ": kind " + schema.Quote(k.name)
@@ -29,11 +30,13 @@ func WriteReference(w io.Writer) error {
 			name += " on " + strings.Join(on, ", ")
 			head += ", on fabric " + schema.QuotedList(on)
 		}
+
 		link := fmt.Sprintf("[%s](#%s)", name, headingAnchor(head, heads))
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", head, k.doc)
-		whole := map[string][]string{} // tables that are those of a kind
+		whole := map[string][]string{} // tables that equal a table of an earlier form, by the link to the form
 		var kinds []string
 		for _, t := range schema.New(s.tagNames(false), k.parts(s)...).Tables {
+			// Separate the new rows of the table from the rows of earlier forms.
 			var own []schema.ReferenceRow
 			origins, shared := []string(nil), map[string][]string{}
 			for _, r := range t.Rows() {
@@ -52,6 +55,8 @@ func WriteReference(w io.Writer) error {
 				}
 				shared[first] = append(shared[first], "`"+r.Key+"`")
 			}
+
+			// A table without any new row is mentioned only.
 			if own == nil && len(origins) == 1 && len(shared[origins[0]]) == len(t.Keys) {
 				if whole[origins[0]] == nil {
 					kinds = append(kinds, origins[0])
@@ -64,6 +69,7 @@ func WriteReference(w io.Writer) error {
 				fmt.Fprintf(&b, "As of %s: %s.\n\n", first, strings.Join(shared[first], ", "))
 			}
 		}
+
 		for _, first := range kinds {
 			fmt.Fprintf(&b, "Whole tables as of %s: %s.\n\n", first, strings.Join(whole[first], ", "))
 		}
@@ -75,12 +81,14 @@ func WriteReference(w io.Writer) error {
 			b.WriteString("\n")
 		}
 	}
+
 	writeStudyReference(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// headingAnchor is by what Markdown's readers link to a heading, of which there may be several.
+// headingAnchor returns the anchor that Markdown renderers give a heading. heads counts
+// headings with equal text, since later ones get a suffix.
 func headingAnchor(head string, heads map[string]int) string {
 	text := strings.Map(func(r rune) rune {
 		switch {
@@ -89,18 +97,21 @@ func headingAnchor(head string, heads map[string]int) string {
 		case r == '-' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
 			return r
 		}
+
 		return -1
 	}, strings.ToLower(head))
 	heads[text]++
 	if n := heads[text]; n > 1 {
 		return fmt.Sprintf("%s-%d", text, n-1)
 	}
+
 	return text
 }
 
-// WriteKeys writes, for people at a terminal, the keys of a kind ("fabric.torus"), those of a table ("policy.ecmp") or those
-// that begin with a text ("workload.micro"). Where there is none it writes nothing and returns what there is. It fails
-// when w does.
+// WriteKeys writes a description of keys for people at a terminal: the keys of a kind
+// ("fabric.torus"), of a table ("policy.ecmp"), or all keys with a prefix
+// ("workload.micro"). If no key matches, it writes nothing and returns all possible
+// arguments. It fails if w does.
 func WriteKeys(w io.Writer, prefix string) (known []string, err error) {
 	var b strings.Builder
 	s, seen := &Scenario{}, map[string]bool{}
@@ -130,29 +141,44 @@ func WriteKeys(w io.Writer, prefix string) (known []string, err error) {
 		}
 		add(title, name == prefix, schema.New(s.tagNames(false), k.parts(s)...).Tables)
 	}
+
 	add("studies, ", false, schema.New(nil, plotPart(new([]result.Plot))).Tables[:1])
 	if b.Len() == 0 {
 		slices.Sort(known)
 		return slices.Compact(known), nil
 	}
+
 	_, err = io.WriteString(w, b.String())
 	return nil, err
 }
 
-// WriteJSONSchema writes a JSON Schema of scenarios and studies, by which editors complete and check keys. Which keys a
-// section has follows from its kind; what a whole scenario needs, and what holds between keys, Parse alone tells. It
-// fails when w does.
+// WriteJSONSchema writes a JSON Schema of scenarios and studies, which editors use to
+// complete and check keys. It covers the keys of each kind. Parse checks the rest: which
+// keys a whole scenario requires, and conditions between keys. It fails if w does.
 func WriteJSONSchema(w io.Writer) error {
 	s := &Scenario{}
 	var all []*schema.Table
 	sectionKinds := map[string][]schema.Object{}
 	for _, k := range allForms() {
 		tables := formSchema(s, false, k).Tables
-		own := schema.JSON(k.section, slices.DeleteFunc(slices.Clone(tables), func(t *schema.Table) bool { return !isWithin(t.Path, k.section) }))
-		own["properties"].(schema.Object)["kind"] = schema.Object{"enum": []string{k.name}, "description": k.doc}
+		own := schema.JSON(
+			k.section,
+			slices.DeleteFunc(
+				slices.Clone(tables),
+				func(t *schema.Table) bool { return !isWithin(t.Path, k.section) },
+			),
+		)
+		own["properties"].(schema.Object)["kind"] = schema.Object{
+			"enum":        []string{k.name},
+			"description": k.doc,
+		}
 		sectionKinds[k.section] = append(sectionKinds[k.section], own)
-		all = append(all, slices.DeleteFunc(tables, func(t *schema.Table) bool { return isWithin(t.Path, k.section) })...)
+		all = append(all, slices.DeleteFunc(
+			tables,
+			func(t *schema.Table) bool { return isWithin(t.Path, k.section) },
+		)...)
 	}
+
 	addTierKinds(sectionKinds["fabric"])
 	all = append(all, schema.New(nil, plotPart(new([]result.Plot))).Tables...)
 	root := schema.JSON("", all)
@@ -162,7 +188,11 @@ func WriteJSONSchema(w io.Writer) error {
 		job := properties["job"].(schema.Object)["items"].(schema.Object)["properties"].(schema.Object)
 		job[section] = properties[section]
 	}
-	properties["sweep"] = schema.Object{"type": "object", "description": "Keys with the values that they take, as a list or a range: of a study."}
+
+	properties["sweep"] = schema.Object{
+		"type":        "object",
+		"description": "Keys with the values that they take, as a list or a range: of a study.",
+	}
 	root["$schema"], root["title"] = "http://json-schema.org/draft-07/schema#", "Scenario of sim"
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -170,9 +200,13 @@ func WriteJSONSchema(w io.Writer) error {
 	return e.Encode(root)
 }
 
-// addTierKinds gives the elements of fabric.tier the keys of other fabrics, whose objects are these, beside their own.
+// addTierKinds lets the elements of fabric.tier have the keys of any other fabric in
+// addition to the options of a tier. fabrics are the schemas of all fabrics.
 func addTierKinds(fabrics []schema.Object) {
-	tiersIndex := slices.IndexFunc(fabrics, func(o schema.Object) bool { return o["properties"].(schema.Object)["tier"] != nil })
+	tiersIndex := slices.IndexFunc(
+		fabrics,
+		func(o schema.Object) bool { return o["properties"].(schema.Object)["tier"] != nil },
+	)
 	tier := fabrics[tiersIndex]["properties"].(schema.Object)["tier"].(schema.Object)
 	own := tier["items"].(schema.Object)["properties"].(schema.Object)
 	var alternatives []schema.Object
@@ -186,5 +220,6 @@ func addTierKinds(fabrics []schema.Object) {
 		one["properties"] = properties
 		alternatives = append(alternatives, one)
 	}
+
 	tier["items"] = schema.Object{"anyOf": alternatives}
 }

@@ -8,10 +8,11 @@ import (
 	"sim/scenarios/result"
 )
 
-// DefaultTimelineTasks is a number of tasks for RunOptions.TimelineTasks.
+// DefaultTimelineTasks is the usual value of RunOptions.TimelineTasks.
 const DefaultTimelineTasks = assembly.DefaultTimelineTasks
 
-// The options, the outcome and the cost of a run are those of package assembly.
+// RunOptions, Outcome, PlanRow and Cost are types of package assembly that callers of Run
+// need.
 type (
 	RunOptions = assembly.Options
 	Outcome    = assembly.Outcome
@@ -19,22 +20,24 @@ type (
 	Cost       = assembly.Cost
 )
 
-// PreparedScenario is a scenario built, with its references simulated: what the decisions of all its policies have in common.
-// It is safe for concurrent use.
+// PreparedScenario is a scenario whose system is built and whose reference simulations are
+// done. The decisions of all its policies share it. It is safe for concurrent use.
 type PreparedScenario struct {
 	s *Scenario
 	assembly.System
 }
 
-// Prepare builds s and simulates its references. It does not look at the policies. What a policy needs beside is looked
-// for when it decides. It returns the context's error when ctx is cancelled.
+// Prepare builds the system of s and simulates its references. It does not run the
+// policies; each searches for further things that it needs when it decides. Prepare returns
+// the context's error if ctx is cancelled.
 func Prepare(ctx context.Context, s *Scenario) (*PreparedScenario, error) {
 	return prepareScenario(ctx, s, 0)
 }
 
-// prepareScenario is Prepare with the context and the goroutines of what is decided there: a donor's topology, and plans of a
-// collective. 0 is for one of many cells: one for a donor, and for plans, which cells wait for together, all
-// processors.
+// prepareScenario is Prepare with a number of goroutines for decisions that are made there:
+// the topology of a port-lending job, and plans of a collective. 0 means that s is one of
+// many cells. The topology then uses one goroutine. Plans use all processors, since cells
+// wait for them together.
 func prepareScenario(ctx context.Context, s *Scenario, workers int) (_ *PreparedScenario, err error) {
 	defer func() { err = assembly.ContextErrorOr(ctx, err) }()
 	build := s.decision().build
@@ -45,18 +48,25 @@ func prepareScenario(ctx context.Context, s *Scenario, workers int) (_ *Prepared
 	return &PreparedScenario{s, sys}, err
 }
 
-// document is the result of no policy.
+// document returns the result without rows.
 func (p *PreparedScenario) document() result.Document {
 	return result.Document{
-		Schema: result.Schema, Scenario: p.s.Name, Digest: p.s.Digest(), Seed: p.s.Seed, Version: result.Version,
+		Schema:    result.Schema,
+		Scenario:  p.s.Name,
+		Digest:    p.s.Digest(),
+		Seed:      p.s.Seed,
+		Version:   result.Version,
 		Reference: p.Reference(),
 	}
 }
 
-// Decide lets one policy decide, simulates its decision and measures it, as a row of Run's document: a policy that
-// cannot serve the scenario has one that says so. It returns the context's error when ctx is cancelled, and fails where
-// the simulation comes to no end, of which Run keeps a row.
-func (p *PreparedScenario) Decide(ctx context.Context, policy string, workers int) (result.Row, result.PolicyTimings, error) {
+// Decide lets one policy decide, simulates its decision and measures it. The result is a
+// row of Run's document; the row of a policy that cannot serve the scenario holds the
+// reason. Decide returns the context's error if ctx is cancelled. It fails if the
+// simulation does not terminate, while Run records a row for that case.
+func (p *PreparedScenario) Decide(
+	ctx context.Context, policy string, workers int,
+) (result.Row, result.PolicyTimings, error) {
 	rows, timings, err := p.DecideFor(ctx, policy, workers, p.s)
 	if err != nil {
 		return result.Row{}, result.PolicyTimings{}, err
@@ -64,14 +74,17 @@ func (p *PreparedScenario) Decide(ctx context.Context, policy string, workers in
 	return rows[0], timings, nil
 }
 
-// DecideFor is Decide for scenarios of the same DecisionKey as that which was prepared: the policy decides and is
-// simulated once, and each has a row.
-func (p *PreparedScenario) DecideFor(ctx context.Context, policy string, workers int, scenarios ...*Scenario) ([]result.Row, result.PolicyTimings, error) {
+// DecideFor is Decide for scenarios with the same DecisionKey as the prepared one. The
+// policy decides and is simulated once, and each scenario gets a row.
+func (p *PreparedScenario) DecideFor(
+	ctx context.Context, policy string, workers int, scenarios ...*Scenario,
+) ([]result.Row, result.PolicyTimings, error) {
 	for _, s := range scenarios {
 		if err := s.WithPolicy(policy).CheckSolvers(); err != nil {
 			return nil, result.PolicyTimings{}, err
 		}
 	}
+
 	a, err := assembly.Decide(ctx, p.System, policy, workers)
 	if err == nil {
 		err = a.Err
@@ -86,6 +99,7 @@ func (p *PreparedScenario) DecideFor(ctx context.Context, policy string, workers
 			rows[i] = a.RowFor(&s.Workload.Step)
 		}
 	}
+
 	return rows, a.Timings, nil
 }
 

@@ -1,5 +1,25 @@
-// Package scenarios turns TOML files into runs: it loads and checks a scenario, builds fabric and workload, has every
-// policy decide, simulates the decisions and gathers the results.
+// Package scenarios reads scenarios from TOML files, checks them and runs them.
+//
+// A Scenario describes one simulated experiment: a workload, the fabric that it runs on,
+// and the policies that are compared. Load and Parse read a file, apply overrides (--set),
+// and check every key. Either the result is complete and consistent, or the error
+// (Diagnostics) lists all faults with their lines and remedies. Prepare builds the system
+// to simulate, PreparedScenario.Decide runs one policy, and Run runs all of them.
+//
+// A Study is a scenario with lists or ranges of values for some keys. Its variants are
+// scenarios.
+//
+// Main types inside the package:
+//
+//	kind, form  a kind of workload or fabric with its keys and checks (kinds.go, kind_*.go)
+//	decision    a kind of decision, such as circuits or paths (decisions.go)
+//	checker     reads and cross-checks the keys of one file (checker.go, check_*.go)
+//	fileSource  a decoded file merged with its bases (file_source.go)
+//
+// The flow of a file is: fileSet.open, decodeFile, fileSource.inherit, checker.override,
+// checker.resolve, kind-specific checks, Scenario. Begin reading at checker.resolve.
+// Package input (scenarios/assembly/input) holds the structs that the keys set. The
+// packages below scenarios/assembly build and simulate systems from these structs.
 package scenarios
 
 import (
@@ -14,45 +34,48 @@ import (
 	"sim/scenarios/assembly/input"
 )
 
-// Scenario is a checked scenario: defaults and presets are filled in, units resolved, and every field lies within the
-// bounds that Reference prints. A field that the scenario's kinds do not use holds its default.
+// Scenario is a checked scenario: defaults and presets are filled in, units are resolved,
+// and every field lies within the bounds that WriteReference prints. A field that the
+// scenario's kinds do not use holds its default.
 type Scenario struct {
 	Name  string `key:"name" doc:"name of the scenario in results and of its run directory" else:"the file's name"`
 	Title string `key:"title" doc:"one-line title"`
-	_     string `key:"base" doc:"another scenario, a file relative to this one or a built-in one, whose keys apply unless this one sets them"` // inherit has put it in place
+	_     string `key:"base" doc:"another scenario, a file relative to this one or a built-in one, whose keys apply unless this one sets them"` // read and removed by fileSource.inherit
 	Seed  uint64 `key:"seed" doc:"seed of all random choices" default:"1"`
 
 	Workload Workload
 	Fabric   Fabric
 	Policy   Policy
-	Replicas []input.Replica // those that differ from the rest, ordered by index
-	Jobs     []Job           // that share the pods; none where Workload is the only one
-	Tiers    []Tier          // inside the fabric, from the inside out; none of other fabrics
-	Replay   input.Replay    // of the decided topologies
+	Replicas []input.Replica // replicas that differ from the others, ordered by index
+	Jobs     []Job           // jobs that share the pods; empty if Workload is the only job
+	Tiers    []Tier          // inner tiers of the fabric, innermost first; empty for other fabrics
+	Replay   input.Replay    // trials of the decided topologies under perturbations
 	Engine   input.Engine
 
-	// Deprecated are the names in the file that are deprecated, and what to write instead.
+	// Deprecated lists deprecated names in the file and the names that replace them.
 	Deprecated Diagnostics
 
-	files *fileSet // that its keys name
+	files *fileSet // source of the files that keys name
 }
 
-// Workload says what is computed and moved. Kind tells which embedded part applies.
+// Workload describes the computes and transfers of a scenario. Kind determines which of the
+// other fields are used.
 type Workload struct {
 	WorkloadKind
 	input.WorkloadKeys
 	Call          calls.Keys
-	Programs      []rankProgram // by row of works; nil where the kind is none
+	Programs      []rankProgram // by row of programs, filled on first use
 	Trace         Trace
 	Fleet         fleets.Fleet
 	Log           fleets.Log
 	Faults        fleets.Faults
 	FaultLog      fleets.FaultLog
 	Steps         fleets.Steps
-	StepScenarios []*Scenario // that Steps names
+	StepScenarios []*Scenario // scenarios that Steps names, in its order
 }
 
-// WorkloadKind is the key that says which others [workload] has, FabricKind that of [fabric].
+// WorkloadKind holds the key "kind" of [workload], and FabricKind the key "kind" of
+// [fabric]. The kind determines the other keys of its table.
 type (
 	WorkloadKind struct {
 		Kind string `key:"kind" doc:"kind of workload or fabric, which selects the keys of its table" required:"" choices:"@workloads" called:"workload"`
@@ -62,23 +85,23 @@ type (
 	}
 )
 
-// Fabric says what the job runs on. Kind tells which embedded part applies.
+// Fabric describes the hardware. Kind determines which of the other fields are used.
 type Fabric struct {
 	FabricKind
 	input.Fabric
-	Cubes fleets.Pods
+	Cubes fleets.Pods // of fabric "pods-of-cubes"
 }
 
-// Policy says which decisions are compared, and their options.
+// Policy lists the compared policies of each kind and holds their options.
 type Policy struct {
 	input.Policy
-	Calls   algorithm.Keys
-	Mapping mapping.Keys // where the ranks of a training step are
-	Fleet   fleets.Keys  // on pods of cubes
+	Calls   algorithm.Keys // algorithms of collective calls
+	Mapping mapping.Keys   // positions of the ranks on the fabric
+	Fleet   fleets.Keys    // placements and queues of fabric "pods-of-cubes"
 }
 
-// TOML returns s with every value that counts, defaults and presets included, in the order of the reference. Parse
-// reads it back as the same scenario.
+// TOML returns s with the value of every key that is used, including defaults and presets,
+// in the order of the reference. Parse reads it back as the same scenario.
 func (s *Scenario) TOML() []byte {
 	if len(s.Jobs) > 0 {
 		return s.jobsTOML()
@@ -91,7 +114,8 @@ func (s *Scenario) TOML() []byte {
 	return b.Bytes()
 }
 
-// Digest returns the SHA-256 of TOML in hex: equal for scenarios that mean the same, however they are written.
+// Digest returns the SHA-256 of TOML in hex. It is equal for scenarios with the same
+// meaning, however they are written.
 func (s *Scenario) Digest() string {
 	sum := sha256.Sum256(s.TOML())
 	return hex.EncodeToString(sum[:])

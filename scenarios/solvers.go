@@ -5,7 +5,8 @@ import (
 	"sim/scenarios/schema"
 )
 
-// CheckSolvers fails, with a fault that says what to install, where a policy needs a program that is not there.
+// CheckSolvers fails if an allocator needs a solver that is not installed. The diagnostic
+// names the solver to install.
 func (s *Scenario) CheckSolvers() error {
 	var faults Diagnostics
 	for _, name := range s.Policy.Allocators {
@@ -14,11 +15,21 @@ func (s *Scenario) CheckSolvers() error {
 			err = row.Available(&s.Policy.Allocation.Settings)
 		}
 		if err != nil {
-			faults = append(faults, Diagnostic{File: s.Name, Key: "policy.allocators", Problem: schema.Quote(name) + " cannot run", Remedy: err.Error()})
+			faults = append(
+				faults,
+				Diagnostic{
+					File:    s.Name,
+					Key:     "policy.allocators",
+					Problem: schema.Quote(name) + " cannot run",
+					Remedy:  err.Error(),
+				},
+			)
 		}
 	}
+
 	if len(faults) > 0 {
 		return faults
 	}
+
 	return nil
 }

@@ -18,26 +18,27 @@ import (
 	"sim/scenarios/schema"
 )
 
-// Study is a checked file for many runs: a scenario of which some keys are varied. Its variants are the combinations of
-// the axes' values, the last axis varying fastest.
+// Study is a checked file for many runs: a scenario in which some keys have several values.
+// Its variants are the combinations of the axes' values; the last axis varies fastest.
 type Study struct {
 	Name  string
 	Title string
 	Axes  []Axis
-	Plots []result.Plot // the figures that it asks for
+	Plots []result.Plot // figures of the finished study
 
-	source     *fileSource
-	overridden map[string]bool // paths given by an override
+	source     *fileSource     // the keys without axes and figures
+	overridden map[string]bool // paths set by an override
 
-	outputDirs OutputDirs
+	outputDirs OutputDirs // see SetOutputDirs
 
-	mu    sync.Mutex
-	bases map[string]*fileSource // by the value of the axis base
+	mu    sync.Mutex             // guards bases
+	bases map[string]*fileSource // source merged with a base, by the value of the axis "base"
 }
 
-// LoadStudy reads the study at path, a file or one that is built in, as Load does. A file without a table [sweep] is a
-// study of one variant. An override may give a key several values, "key=a,b,c" or "key=1..8", which adds an axis or
-// takes the place of one. Every error is of type Diagnostics.
+// LoadStudy reads the study at path, a file or a built-in one, as Load does. A file without
+// [sweep] is a study with one variant. An override can give a key several values,
+// "key=a,b,c" or "key=1..8". Such an override adds an axis or replaces one. Every error is
+// of type Diagnostics.
 func LoadStudy(path string, overrides []string) (*Study, error) {
 	name, data, fault := openFile(path)
 	if fault != nil {
@@ -46,12 +47,13 @@ func LoadStudy(path string, overrides []string) (*Study, error) {
 	return ParseStudy(name, data, overrides)
 }
 
-// ParseStudy reads a study from data; see LoadStudy and Parse.
+// ParseStudy reads a study from data. Arguments and errors are as in LoadStudy and Parse.
 func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 	src, faults := decodeFile(name, data)
 	if faults != nil {
 		return nil, faults
 	}
+
 	src.files = &fileSet{}
 	st := &Study{source: src, bases: map[string]*fileSource{}}
 	c := newChecker(defaultName(name), src.root, src.layers, src.files)
@@ -62,13 +64,16 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 	if len(c.Diagnostics) > 0 {
 		return nil, c.Diagnostics.Sorted()
 	}
+
+	// An axis "base" gives each variant its own base. Otherwise all variants share one.
 	if !slices.ContainsFunc(st.Axes, func(a Axis) bool { return slices.Contains(a.Keys, baseKey) }) {
 		if faults := src.inherit(0); faults != nil {
 			return nil, faults
 		}
 	} else {
-		delete(src.root, "base") // an axis gives it
+		delete(src.root, "base") // an axis sets it
 	}
+
 	c.Root, c.Layers = src.root, src.layers
 	for _, o := range fixedOverrides {
 		c.override(o)
@@ -76,25 +81,28 @@ func ParseStudy(name string, data []byte, overrides []string) (*Study, error) {
 	if len(c.Diagnostics) > 0 {
 		return nil, c.Diagnostics.Sorted()
 	}
+
 	if c.rejectNonFinite(); len(c.Diagnostics) > 0 {
 		return nil, c.Diagnostics.Sorted()
 	}
+
+	// The first variant must be valid. It also gives the study its name.
 	st.overridden = c.Overrides
 	first, err := st.Variant(0)
 	if err != nil {
 		return nil, err
 	}
 	st.Name, st.Title = first.Name, first.Title
-	if len(st.Axes) > 0 { // that of a base, or of a variant, is not the study's
+	if len(st.Axes) > 0 { // a title of the base or of a variant does not describe the study
 		st.Title, _ = src.root["title"].(string)
 	}
 	return st, nil
 }
 
-// walkNonFinite calls each with the path of every NaN and infinity in the value of the key at path. A study refuses them
-// before its variants are checked: a variant may have another value in their place, and neither the digest nor the files
-// of results can hold them.
-func walkNonFinite(v any, path string, each func(path string, number float64)) {
+// eachNonFinite calls each with the path of every NaN and infinity in v, the value of the
+// key at path. A study rejects these numbers before it checks its variants. A variant may
+// replace the value, and neither the digest nor result files can represent it.
+func eachNonFinite(v any, path string, each func(path string, number float64)) {
 	switch v := v.(type) {
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -102,32 +110,34 @@ func walkNonFinite(v any, path string, each func(path string, number float64)) {
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			walkNonFinite(v[name], schema.JoinPath(path, name), each)
+			eachNonFinite(v[name], schema.JoinPath(path, name), each)
 		}
 	case []map[string]any:
 		for i := range v {
-			walkNonFinite(v[i], schema.JoinPath(path, strconv.Itoa(i)), each)
+			eachNonFinite(v[i], schema.JoinPath(path, strconv.Itoa(i)), each)
 		}
 	case []any:
 		for _, element := range v {
-			walkNonFinite(element, path, each)
+			eachNonFinite(element, path, each)
 		}
 	}
 }
 
-// rejectNonFinite refuses the keys of c's file whose values are NaN or infinite.
+// rejectNonFinite rejects keys whose values are NaN or infinite.
 func (c *checker) rejectNonFinite() {
-	walkNonFinite(c.Root, "", func(path string, number float64) {
+	eachNonFinite(c.Root, "", func(path string, number float64) {
 		c.rejectf(path, "is %s; write a finite number", schema.Describe(number))
 	})
 }
 
-// IsStudy reports whether the file at path can be read and has a table that makes it a study.
+// IsStudy reports whether the file at path can be read and has a table that makes it a
+// study.
 func IsStudy(path string) bool {
 	name, data, fault := openFile(path)
 	return fault == nil && isStudyFile(name, data)
 }
 
+// isStudyFile is IsStudy for the content of a file.
 func isStudyFile(name string, data []byte) bool {
 	src, faults := decodeFile(name, data)
 	if faults != nil {
@@ -138,10 +148,10 @@ func isStudyFile(name string, data []byte) bool {
 	return sweep || plot
 }
 
-// baseKey is the key that names the scenario which another is based on.
+// baseKey is the key that names the scenario on which another one is based.
 const baseKey = "base"
 
-// Variants returns the number of combinations of the axes' values, a million at most.
+// Variants returns the number of variants, at most maxVariants.
 func (st *Study) Variants() int {
 	n := 1
 	for _, a := range st.Axes {
@@ -150,7 +160,7 @@ func (st *Study) Variants() int {
 	return n
 }
 
-// AxisIndices returns the place of variant i on each axis.
+// AxisIndices returns the index of the value of variant i on each axis.
 func (st *Study) AxisIndices(i int) []int {
 	indices := make([]int, len(st.Axes))
 	for a := len(indices) - 1; a >= 0; a-- {
@@ -161,7 +171,8 @@ func (st *Study) AxisIndices(i int) []int {
 	return indices
 }
 
-// Variant returns the scenario of combination i. It is safe for concurrent use. The error is of type Diagnostics.
+// Variant returns the scenario of variant i. It is safe for concurrent use. The error is of
+// type Diagnostics.
 func (st *Study) Variant(i int) (*Scenario, error) {
 	indices := st.AxisIndices(i)
 	src := st.source
@@ -175,6 +186,8 @@ func (st *Study) Variant(i int) (*Scenario, error) {
 			}
 		}
 	}
+
+	// Set the values of all other axes in a copy of the keys.
 	s := &fileSource{root: mergeTables(src.root, nil), layers: src.layers}
 	c := newChecker(defaultName(st.source.layers[0].File), s.root, s.layers, &fileSet{})
 	maps.Copy(c.Overrides, st.overridden)
@@ -187,12 +200,13 @@ func (st *Study) Variant(i int) (*Scenario, error) {
 			parts, _ := splitKey(key)
 			path, m := c.findTable(parts)
 			if m == nil {
-				continue // place has told why
+				continue // findTable has reported the reason
 			}
 			m[parts[len(parts)-1]] = cloneValue(st.Axes[a].Values[v][k])
 			c.Varied[path] = schema.Origin{File: st.Axes[a].file, Line: st.Axes[a].lines[k], Key: key}
 		}
 	}
+
 	variant, err := c.finish()
 	if err == nil {
 		variant.applyOutputDirs(st.outputDirs)
@@ -200,8 +214,10 @@ func (st *Study) Variant(i int) (*Scenario, error) {
 	return variant, err
 }
 
-// SuspectVariants returns up to maxCount variants, ascending, in which faults of a large study are found soonest: those with a
-// value that its key does not take, then those at the ends of an axis. Each has the first value of all other axes.
+// SuspectVariants returns up to maxCount variants, in ascending order, that are likely to
+// reveal faults of a large study early. Variants with a value that its key rejects come
+// first, followed by variants at the ends of an axis. Each has the first value of all other
+// axes.
 func (st *Study) SuspectVariants(maxCount int) []int {
 	var variants []int
 	add := func(i int) bool {
@@ -210,11 +226,12 @@ func (st *Study) SuspectVariants(maxCount int) []int {
 		}
 		return len(variants) < maxCount
 	}
-	stride := make([]int, len(st.Axes)) // between variants whose values on an axis follow each other
+	stride := make([]int, len(st.Axes)) // difference of variants with successive values of an axis
 	for a, n := len(st.Axes)-1, 1; a >= 0; a-- {
 		stride[a] = n
 		n *= len(st.Axes[a].Values)
 	}
+
 	if first, err := st.Variant(0); err == nil {
 		tables := first.schema()
 		for a, axis := range st.Axes {
@@ -228,28 +245,39 @@ func (st *Study) SuspectVariants(maxCount int) []int {
 			}
 		}
 	}
+
 	for a, axis := range st.Axes {
-		for low, high := 0, len(axis.Values)-1; low <= high && add(low*stride[a]) && add(high*stride[a]); low, high = low+1, high-1 {
+		for low, high := 0, len(axis.Values)-1; low <= high &&
+			add(low*stride[a]) &&
+			add(high*stride[a]); low, high = low+1, high-1 {
 		}
 	}
+
 	slices.Sort(variants)
 	return slices.Compact(variants)
 }
 
-// baseSource returns the study's own keys on top of a base.
+// baseSource returns the keys of the study merged with a base, which axis a names. Results
+// are cached.
 func (st *Study) baseSource(a *Axis, base string) (*fileSource, Diagnostics) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if s, ok := st.bases[base]; ok {
 		return s, nil
 	}
-	s := &fileSource{root: mergeTables(st.source.root, map[string]any{baseKey: base}), layers: st.source.layers, files: st.source.files}
+
+	s := &fileSource{
+		root:   mergeTables(st.source.root, map[string]any{baseKey: base}),
+		layers: st.source.layers,
+		files:  st.source.files,
+	}
 	faults := s.inherit(0)
 	if faults == nil {
 		c := newChecker(st.Name, s.root, s.layers, st.source.files)
 		c.rejectNonFinite()
 		faults = c.Diagnostics
 	}
+
 	if faults != nil {
 		for i := range faults {
 			if faults[i].Key == baseKey {
@@ -257,14 +285,16 @@ func (st *Study) baseSource(a *Axis, base string) (*fileSource, Diagnostics) {
 				faults[i].Key = "sweep." + baseKey
 			}
 		}
+
 		return nil, faults
 	}
+
 	st.bases[base] = s
 	return s, nil
 }
 
-// TOML returns the study with its overrides applied. ParseStudy reads it back as the same study where the scenarios
-// that it is based on are at hand.
+// TOML returns the study with its overrides applied. ParseStudy reads it back as the same
+// study if the scenarios that it is based on are available.
 func (st *Study) TOML() ([]byte, error) {
 	root := mergeTables(st.source.root, nil)
 	if _, ok := root["name"]; !ok {
@@ -278,6 +308,7 @@ func (st *Study) TOML() ([]byte, error) {
 			into = map[string]any{}
 			zip[a.Name] = into
 		}
+
 		for k, key := range a.Keys {
 			list := make([]any, len(a.Values))
 			for v := range list {
@@ -286,6 +317,7 @@ func (st *Study) TOML() ([]byte, error) {
 			into[key] = list
 		}
 	}
+
 	if len(zip) > 0 {
 		sweep["zip"] = zip
 	}
@@ -299,8 +331,8 @@ func (st *Study) TOML() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Digest returns a SHA-256 in hex that tells studies apart: by their keys, the scenarios that they are based on and
-// their axes with the order of values.
+// Digest returns a SHA-256 in hex that identifies the study: its keys, the scenarios that
+// it is based on, and its axes with the order of their values.
 func (st *Study) Digest() (string, error) {
 	for _, a := range st.Axes {
 		for k, key := range a.Keys {
@@ -314,6 +346,7 @@ func (st *Study) Digest() (string, error) {
 			}
 		}
 	}
+
 	bases := map[string]any{}
 	for name, s := range st.bases {
 		bases[name] = s.root
@@ -326,7 +359,7 @@ func (st *Study) Digest() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// ResultAxes returns the axes as results name them.
+// ResultAxes returns the axes as results describe them.
 func (st *Study) ResultAxes() []result.Axis {
 	axes := make([]result.Axis, len(st.Axes))
 	for i, a := range st.Axes {

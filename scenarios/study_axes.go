@@ -14,29 +14,31 @@ import (
 	"sim/scenarios/schema"
 )
 
-// Axis is a key of a scenario that a study varies, or several that go together.
+// Axis is a key with several values, or a group of keys that vary together.
 type Axis struct {
 	Name   string   // the key, or the name of the group
-	Keys   []string // dotted, as --set takes them
-	Values [][]any  // as TOML reads them, by value and key
-	Labels []string // the values as texts, all different; of a group the first key's
+	Keys   []string // dotted, as in --set
+	Values [][]any  // as decoded from TOML, indexed by value and key
+	Labels []string // unique texts, indexed by value
 
-	file   string
-	lines  []int          // of each key
-	series []*valueSeries // of each key, before they are listed
+	file   string         // file that contains the axis
+	lines  []int          // indexed by key
+	series []*valueSeries // indexed by key; source of Values
 }
 
-// valueSeries are values of a key: so many, and each by its number.
+// valueSeries generates n values of a key. Long series are rejected before they are
+// generated.
 type valueSeries struct {
 	n  int
-	at func(i int) any
+	at func(i int) any // returns value i
 }
 
-// maxVariants bounds the variants of a study, and the values of an axis: a sweep keeps about a kilobyte of each.
+// maxVariants limits the variants of a study and the values of an axis. A sweep needs about
+// a kilobyte of memory per variant.
 const maxVariants = 1_000_000
 
-// readAxes reads the table [sweep] of c's file and the overrides that give several values. It returns the overrides
-// that give one.
+// readAxes reads [sweep] and the overrides with several values into st.Axes. It returns the
+// other overrides.
 func (st *Study) readAxes(c *checker, overrides []string) (fixedOverrides []string) {
 	if v, given := c.Root["sweep"]; given {
 		sweep, ok := v.(map[string]any)
@@ -44,13 +46,17 @@ func (st *Study) readAxes(c *checker, overrides []string) (fixedOverrides []stri
 			c.rejectf("sweep", "is %s; write it as a table: [sweep]", schema.Describe(v))
 			return nil
 		}
+
 		st.Axes = readAxisTable(c, sweep, "sweep", "")
 	}
+
 	for _, o := range overrides {
 		if !st.overrideAxis(c, o) {
 			fixedOverrides = append(fixedOverrides, o)
 		}
 	}
+
+	// Check the number of variants before any value is generated.
 	uses, n := map[string]int{}, 1.0
 	for _, a := range st.Axes {
 		n *= float64(a.series[0].n)
@@ -60,10 +66,14 @@ func (st *Study) readAxes(c *checker, overrides []string) (fixedOverrides []stri
 			}
 		}
 	}
+
 	if n > maxVariants {
-		c.rejectf("sweep", "makes %.3g variants of the scenario; vary fewer keys or values, for at most %d", n, maxVariants)
+		c.rejectf("sweep",
+			"makes %.3g variants of the scenario; vary fewer keys or values, for at most %d",
+			n, maxVariants)
 	}
-	if len(c.Diagnostics) > 0 { // before anything is listed
+
+	if len(c.Diagnostics) > 0 {
 		return fixedOverrides
 	}
 	for i := range st.Axes {
@@ -74,14 +84,17 @@ func (st *Study) readAxes(c *checker, overrides []string) (fixedOverrides []stri
 				a.Values[v] = append(a.Values[v], values.at(v))
 			}
 		}
+
 		a.checkFinite(c)
 		a.setLabels(c)
 	}
+
 	return fixedOverrides
 }
 
-// readAxisTable returns the axes that stand in [sweep] or a table in it, in the order of the file, as TOML's tables have none.
-// at is where the table stands, key the key that its names are parts of.
+// readAxisTable returns the axes in a table m: [sweep] or a table in it. path is the path
+// of the table, and key the prefix of the keys in it. Axes are sorted by line, because
+// decoded TOML tables have no order.
 func readAxisTable(c *checker, m map[string]any, path, key string) (axes []Axis) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		axisPath, full := schema.JoinPath(path, name), strings.TrimPrefix(key+"."+name, ".")
@@ -107,11 +120,13 @@ func readAxisTable(c *checker, m map[string]any, path, key string) (axes []Axis)
 			axes = append(axes, newAxis(full, full, file, line, values))
 		}
 	}
+
 	slices.SortStableFunc(axes, func(a, b Axis) int { return cmp.Compare(a.lines[0], b.lines[0]) })
 	return axes
 }
 
-// readAxisGroups returns the groups of keys that go together, an axis each.
+// readAxisGroups returns an axis per group of keys that vary together. table is the path of
+// the groups.
 func readAxisGroups(c *checker, groups map[string]any, table string) (axes []Axis) {
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		path := schema.JoinPath(table, name)
@@ -119,31 +134,45 @@ func readAxisGroups(c *checker, groups map[string]any, table string) (axes []Axi
 			c.rejectf(path, "is the name of a column of every result; give the group another name")
 			continue
 		}
+
 		m, ok := groups[name].(map[string]any)
 		if !ok || len(m) == 0 {
-			c.rejectf(path, "is no group of keys; write [sweep.zip.%s] with a list of values for each key", name)
+			c.rejectf(path,
+				"is no group of keys; write [sweep.zip.%s] with a list of values for each key",
+				name)
 			continue
 		}
+
 		members := readAxisTable(c, m, path, "")
 		group := Axis{Name: name}
 		for _, a := range members {
 			if first := members[0]; a.series[0].n != first.series[0].n {
-				c.rejectf(path, "zips %d values of %s with %d of %s; give all keys of a group as many values",
+				c.rejectf(path,
+					"zips %d values of %s with %d of %s; give all keys of a group as many values",
 					first.series[0].n, first.Name, a.series[0].n, a.Name)
 				break
 			}
 			group.file = a.file
 			group.Keys, group.lines, group.series = append(group.Keys, a.Name), append(group.lines, a.lines[0]), append(group.series, a.series[0])
 		}
+
 		if len(members) > 0 && len(group.Keys) == len(members) {
 			axes = append(axes, group)
 		}
 	}
+
 	return axes
 }
 
+// newAxis returns an axis with one key.
 func newAxis(name, key, file string, line int, values *valueSeries) Axis {
-	return Axis{Name: name, Keys: []string{key}, file: file, lines: []int{line}, series: []*valueSeries{values}}
+	return Axis{
+		Name:   name,
+		Keys:   []string{key},
+		file:   file,
+		lines:  []int{line},
+		series: []*valueSeries{values},
+	}
 }
 
 // axisValues reads a list of values or a range.
@@ -154,40 +183,56 @@ func axisValues(v any) (*valueSeries, *schema.Rejection) {
 	case map[string]any:
 		return tableRange(v)
 	}
+
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Slice {
 		return nil, rejection("is "+schema.Describe(v), `write a list of values, or a range such as "1..8"`)
 	}
+
 	switch n := rv.Len(); {
 	case n == 0:
 		return nil, rejection("is an empty list", "list at least one value, or leave the key out")
 	case n > maxVariants:
-		return nil, rejection(fmt.Sprintf("lists %d values", n), fmt.Sprintf("list at most %d", maxVariants))
+		return nil, rejection(
+			fmt.Sprintf("lists %d values", n), fmt.Sprintf("list at most %d", maxVariants),
+		)
 	}
+
 	return &valueSeries{n: rv.Len(), at: func(i int) any { return rv.Index(i).Interface() }}, nil
 }
 
-// overrideAxis makes "key=a,b,c" or "key=1..8" an axis, which takes the place of one of that key. An override with one
-// value takes it away. It returns false for those, which are yet to be applied.
+// overrideAxis applies an override to the axes. "key=a,b,c" or "key=1..8" adds an axis, or
+// replaces the axis of the key. An override with one value removes the axis; overrideAxis
+// then returns false, and the caller applies the value.
 func (st *Study) overrideAxis(c *checker, text string) bool {
 	key, raw, ok := strings.Cut(text, "=")
 	parts, good := splitKey(key)
 	if !ok || !good {
-		return false // refused when it is applied
+		return false // override reports the fault
 	}
+
 	key, raw = strings.Join(parts, "."), strings.TrimSpace(raw)
 	values, w := overrideValues(key, raw)
 	index := slices.IndexFunc(st.Axes, func(a Axis) bool { return slices.Contains(a.Keys, key) })
 	if w == nil && index >= 0 && len(st.Axes[index].Keys) > 1 {
-		w = rejection("is varied together with other keys by the group "+st.Axes[index].Name, "change the group in the file")
+		w = rejection(
+			"is varied together with other keys by the group "+st.Axes[index].Name,
+			"change the group in the file",
+		)
 	}
+
 	if w != nil {
-		c.Diagnostics = append(c.Diagnostics, Diagnostic{File: schema.SetFile, Key: key, Problem: w.Problem, Remedy: w.Remedy})
+		c.Diagnostics = append(
+			c.Diagnostics,
+			Diagnostic{File: schema.SetFile, Key: key, Problem: w.Problem, Remedy: w.Remedy},
+		)
 		return true
 	}
+
 	if values == nil && key == baseKey {
 		values = &valueSeries{n: 1, at: func(int) any { return strings.Trim(raw, `"'`) }}
 	}
+
 	var replacement []Axis
 	if values != nil {
 		replacement = []Axis{newAxis(key, key, schema.SetFile, 0, values)}
@@ -196,19 +241,25 @@ func (st *Study) overrideAxis(c *checker, text string) bool {
 		index = len(st.Axes)
 		st.Axes = append(st.Axes, Axis{})
 	}
+
 	st.Axes = slices.Replace(st.Axes, index, index+1, replacement...)
 	return values != nil
 }
 
-// overrideValues splits the text of an override into several values; nil where it gives one.
+// overrideValues splits the text of an override into several values. It returns nil if
+// there is only one.
 func overrideValues(key, raw string) (*valueSeries, *schema.Rejection) {
 	if slices.Contains(textKeys, key) || isListKey(key) {
 		return nil, nil
 	}
+
 	one := schema.DecodeValue(raw)
 	if reflect.ValueOf(one).Kind() == reflect.Slice {
 		return axisValues(one)
 	}
+
+	// A text that contains ".." may be a file name. It must be a range if it begins with a
+	// digit.
 	if text, ok := one.(string); ok && strings.Contains(text, "..") {
 		if values, w := parseRange(text); w == nil {
 			return values, nil
@@ -216,21 +267,25 @@ func overrideValues(key, raw string) (*valueSeries, *schema.Rejection) {
 			return nil, w
 		}
 	}
+
 	fields := splitList(raw)
 	if len(fields) < 2 {
 		return nil, nil
 	}
+
 	values := make([]any, len(fields))
 	for i, f := range fields {
 		if f = strings.TrimSpace(f); f == "" {
 			return nil, rejection(schema.Quote(raw)+" has an empty place", "write key=a,b,c")
 		}
+
 		values[i] = schema.DecodeValue(f)
 	}
+
 	return axisValues(values)
 }
 
-// splitList splits at the commas that stand outside quotes and brackets.
+// splitList splits a text at commas outside quotes and brackets.
 func splitList(raw string) []string {
 	var fields []string
 	depth, start := 0, 0
@@ -250,6 +305,7 @@ func splitList(raw string) []string {
 			fields, start = append(fields, raw[start:i]), i+1
 		}
 	}
+
 	return append(fields, raw[start:])
 }
 
@@ -263,20 +319,25 @@ func isListKey(path string) bool {
 	return false
 }
 
-// checkFinite refuses values that are NaN or infinite, or hold such numbers.
+// checkFinite rejects values that are or contain NaN or infinite numbers.
 func (a *Axis) checkFinite(c *checker) {
 	for v := range a.Values {
 		for k, key := range a.Keys {
-			walkNonFinite(a.Values[v][k], key, func(_ string, number float64) {
+			eachNonFinite(a.Values[v][k], key, func(_ string, number float64) {
 				c.Diagnostics = append(c.Diagnostics, Diagnostic{
-					File: a.file, Line: a.lines[k], Key: "sweep." + key, Problem: fmt.Sprintf("value %d is %s", v+1, schema.Describe(number)), Remedy: "write finite numbers",
+					File:    a.file,
+					Line:    a.lines[k],
+					Key:     "sweep." + key,
+					Problem: fmt.Sprintf("value %d is %s", v+1, schema.Describe(number)),
+					Remedy:  "write finite numbers",
 				})
 			})
 		}
 	}
 }
 
-// setLabels words the values, which must differ: of a group by the first key's, unless they repeat, else by all keys'.
+// setLabels sets Labels, which must be unique. The labels of a group are the values of its
+// first key if these differ, else the values of all keys.
 func (a *Axis) setLabels(c *checker) {
 	for _, keys := range []int{1, len(a.Keys)} {
 		a.Labels = a.Labels[:0]
@@ -293,21 +354,32 @@ func (a *Axis) setLabels(c *checker) {
 			seen[text] = true
 			a.Labels = append(a.Labels, text)
 		}
+
 		if twice == "" {
 			break
 		}
 		if keys == len(a.Keys) {
 			c.Diagnostics = append(c.Diagnostics, Diagnostic{
-				File: a.file, Line: a.lines[0], Key: "sweep." + a.Name, Problem: "lists " + schema.Quote(twice) + " twice", Remedy: "list it once",
+				File:    a.file,
+				Line:    a.lines[0],
+				Key:     "sweep." + a.Name,
+				Problem: "lists " + schema.Quote(twice) + " twice",
+				Remedy:  "list it once",
 			})
 			return
 		}
 	}
+
+	// The values of the axis "base" must be names.
 	for k, key := range a.Keys {
 		for _, v := range a.Values {
 			if _, ok := v[k].(string); !ok && key == baseKey {
 				c.Diagnostics = append(c.Diagnostics, Diagnostic{
-					File: a.file, Line: a.lines[k], Key: "sweep." + baseKey, Problem: "is " + schema.Describe(v[k]), Remedy: "list names of scenarios",
+					File:    a.file,
+					Line:    a.lines[k],
+					Key:     "sweep." + baseKey,
+					Problem: "is " + schema.Describe(v[k]),
+					Remedy:  "list names of scenarios",
 				})
 				return
 			}
@@ -315,7 +387,7 @@ func (a *Axis) setLabels(c *checker) {
 	}
 }
 
-// valueLabel words a value of a key.
+// valueLabel returns the text of a value of a key.
 func valueLabel(key string, v any) string {
 	switch v := v.(type) {
 	case string:
@@ -329,7 +401,8 @@ func valueLabel(key string, v any) string {
 	return schema.Literal(v)
 }
 
-// numbers returns the values in their base unit, nil where some are none.
+// numbers returns the values of the first key in base units, or nil if one is not a number,
+// a rate, a size or a time.
 func (a *Axis) numbers() []float64 {
 	for _, number := range []func(v any) (float64, error){
 		func(v any) (float64, error) {
@@ -351,14 +424,16 @@ func (a *Axis) numbers() []float64 {
 				numbers = append(numbers, n)
 			}
 		}
+
 		if len(numbers) == len(a.Values) {
 			return numbers
 		}
 	}
+
 	return nil
 }
 
-// quantityParser reads texts of a quantity as numbers.
+// quantityParser returns a function that parses a text with a unit and returns the number.
 func quantityParser[T any](parse func(string) (T, error), number func(T) float64) func(any) (float64, error) {
 	return func(v any) (float64, error) {
 		text, _ := v.(string)

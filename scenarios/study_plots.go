@@ -10,12 +10,12 @@ import (
 	"sim/scenarios/schema"
 )
 
-// plotPart is the tables [[plot]], bound to a list of figures.
+// plotPart describes the tables [[plot]], bound to a list of figures.
 func plotPart(plots *[]result.Plot) schema.Part {
 	return schema.Part{Path: "plot", Doc: "A figure of the finished study.", Specs: []any{plots}}
 }
 
-// writeStudyReference writes what only studies have.
+// writeStudyReference writes the reference of the tables that only studies have.
 func writeStudyReference(b *strings.Builder) {
 	b.WriteString("## Studies\n\nA file with one of these tables is a study, which `sim sweep` runs.\n\n" +
 		"### `[sweep]`\n\nEach key is one of a scenario, or `base`, with the values that it takes: a list, or a range. " +
@@ -30,54 +30,74 @@ func writeStudyReference(b *strings.Builder) {
 	plots.Reference(b, "", plots.Rows())
 }
 
-// Plots returns the figures that the file at path asks for with [[plot]] tables. Every error is of type Diagnostics.
+// Plots returns the figures that the [[plot]] tables of the file at path describe. Every
+// error is of type Diagnostics.
 func Plots(path string) ([]result.Plot, error) {
 	name, data, fault := openFile(path)
 	if fault != nil {
 		return nil, Diagnostics{*fault}
 	}
+
 	src, faults := decodeFile(name, data)
 	if faults != nil {
 		return nil, faults
 	}
+
 	c := newChecker(defaultName(name), src.root, src.layers, nil)
 	plots := readPlots(c)
 	if len(c.Diagnostics) > 0 {
 		return nil, c.Diagnostics.Sorted()
 	}
+
 	if len(plots) == 0 {
-		return nil, Diagnostics{{File: name, Problem: "has no [[plot]] table", Remedy: "describe a figure in one"}}
+		return nil, Diagnostics{
+			{File: name, Problem: "has no [[plot]] table", Remedy: "describe a figure in one"},
+		}
 	}
+
 	return plots, nil
 }
 
-// readPlots reads the [[plot]] tables of c's file.
+// readPlots reads the [[plot]] tables of the file and checks that each has the axes that
+// its kind requires.
 func readPlots(c *checker) []result.Plot {
 	v, given := c.Root["plot"]
 	if !given {
 		return nil
 	}
+
 	var plots []result.Plot
 	c.Schema = schema.New(nil, plotPart(&plots))
 	c.ReadTable("plot", v)
 	names := map[string]bool{}
 	for i := range plots {
 		p, table := &plots[i], "plot."+strconv.Itoa(i)
-		if slices.ContainsFunc(c.Diagnostics, func(d Diagnostic) bool { return strings.HasPrefix(d.Key, table+".") }) {
+		if slices.ContainsFunc(c.Diagnostics, func(d Diagnostic) bool {
+			return strings.HasPrefix(d.Key, table+".")
+		}) {
 			continue
 		}
+
 		if p.Name == "" {
 			p.Name = fmt.Sprintf("plot-%d", i+1)
 		}
 		switch {
-		case strings.ContainsAny(p.Name, `/\`) || p.Name[0] == '.' || strings.ContainsFunc(p.Name, schema.IsControl):
-			c.rejectf(table+".name", "%s names no file; write a short name without slashes", schema.Quote(p.Name))
+		case strings.ContainsAny(p.Name, `/\`) ||
+			p.Name[0] == '.' ||
+			strings.ContainsFunc(p.Name, schema.IsControl):
+			c.rejectf(table+".name",
+				"%s names no file; write a short name without slashes",
+				schema.Quote(p.Name))
 		case names[p.Name]:
-			c.rejectf(table+".name", "%s is the name of another plot; give each its own", schema.Quote(p.Name))
+			c.rejectf(table+".name",
+				"%s is the name of another plot; give each its own",
+				schema.Quote(p.Name))
 		case p.Kind == "":
-			c.rejectf(table+".kind", "is missing; choose %s", schema.QuotedList(c.Tables[0].Find("kind").Choices()))
+			c.rejectf(table+".kind", "is missing; choose %s",
+				schema.QuotedList(c.Tables[0].Find("kind").Choices()))
 		case p.Kind == "twists" && p.Z == "":
-			c.rejectf(table+".z", `is missing; write the metric that colours the map, such as z = "mean_delay_s"`)
+			c.rejectf(table+".z",
+				`is missing; write the metric that colours the map, such as z = "mean_delay_s"`)
 		case p.Kind == "twists":
 			// x and y are the bits of the pattern
 		case p.Kind == "scatter" && p.X == "":
@@ -89,7 +109,9 @@ func readPlots(c *checker) []result.Plot {
 		case p.Kind == "heatmap" && p.Z == "":
 			c.rejectf(table+".z", "is missing; write the metric that colours the map")
 		}
+
 		names[p.Name] = true
 	}
+
 	return plots
 }

@@ -16,12 +16,14 @@ import (
 // A range is written "1..8", "0..1 step 0.25" or "200Gbps..1600Gbps times 2", or as a table of from, to and either step
 // or factor.
 
+// rangePattern matches the text of a range: "1..8", "0..1 step 0.25" or "200Gbps..1600Gbps
+// times 2". A range can also be written as a table with from, to and either step or factor.
 var (
 	rangePattern = regexp.MustCompile(`^(.*?)\.\.\s*(\S+)(?:\s+(step|times)\s+(\S+))?\s*$`)
 	rangeForm    = "a range has from, to and either step or factor"
 )
 
-// parseRange reads a range from its text.
+// parseRange parses the text of a range.
 func parseRange(text string) (*valueSeries, *schema.Rejection) {
 	const example = `write a list of values, or a range such as "1..8", "0..1 step 0.25" or "200Gbps..1600Gbps times 2"`
 	m := rangePattern.FindStringSubmatch(text)
@@ -31,7 +33,13 @@ func parseRange(text string) (*valueSeries, *schema.Rejection) {
 	case m == nil:
 		return nil, rejection(schema.Quote(text)+" is no range", example)
 	}
-	return valueRange{low: strings.TrimSpace(m[1]), high: m[2], step: cmp.Or(m[4], "1"), times: m[3] == "times"}.series()
+
+	return valueRange{
+		low:   strings.TrimSpace(m[1]),
+		high:  m[2],
+		step:  cmp.Or(m[4], "1"),
+		times: m[3] == "times",
+	}.series()
 }
 
 // tableRange reads a range from a table.
@@ -41,13 +49,16 @@ func tableRange(m map[string]any) (*valueSeries, *schema.Rejection) {
 		if !slices.Contains([]string{"from", "to", "step", "factor"}, name) {
 			return nil, rejection("is a range with an unknown "+schema.Quote(name), rangeForm)
 		}
+
 		part[name] = strings.Trim(schema.Literal(m[name]), `"`)
 	}
+
 	_, hasStep := m["step"]
 	_, isFactor := m["factor"]
 	if part["to"] == "" || hasStep && isFactor {
 		return nil, rejection("is an unfinished range", rangeForm)
 	}
+
 	stepText := "1"
 	if hasStep || isFactor {
 		stepText = part["step"] + part["factor"]
@@ -55,13 +66,15 @@ func tableRange(m map[string]any) (*valueSeries, *schema.Rejection) {
 	return valueRange{part["from"], part["to"], stepText, isFactor}.series()
 }
 
-// valueRange is a range: from low to high by adding or multiplying with step.
+// valueRange is a range of numbers from low to high, with or without a unit. Each value is
+// the one before plus step, or multiplied by step.
 type valueRange struct {
 	low, high, step string
 	times           bool
 }
 
-// series are the values of a range, both ends included where they are met. They are counted, not listed.
+// series returns the values of a range. It includes high if a whole number of steps leads
+// to it.
 func (r valueRange) series() (*valueSeries, *schema.Rejection) {
 	low, unit, ok1 := splitQuantity(r.low)
 	high, unit2, ok2 := splitQuantity(r.high)
@@ -69,16 +82,26 @@ func (r valueRange) series() (*valueSeries, *schema.Rejection) {
 	text := r.low + ".." + r.high
 	switch {
 	case !ok1 || !ok2 || !ok3:
-		return nil, rejection(schema.Quote(text)+" is no range of numbers", `write a range such as "1..8" or "200Gbps..1600Gbps times 2"`)
+		return nil, rejection(
+			schema.Quote(text)+" is no range of numbers",
+			`write a range such as "1..8" or "200Gbps..1600Gbps times 2"`,
+		)
 	case unit != unit2 || unit3 != "" && unit3 != unit || r.times && unit3 != "":
 		return nil, rejection(schema.Quote(text)+" mixes units", "write both ends of a range in one unit")
 	case high < low:
-		return nil, rejection(schema.Quote(text)+" runs backwards and is empty", "write the smaller end first")
+		return nil, rejection(
+			schema.Quote(text)+" runs backwards and is empty",
+			"write the smaller end first",
+		)
 	case r.times && (step <= 1 || low <= 0):
-		return nil, rejection("never arrives: it is multiplied by "+schema.Quote(r.step), "start above 0 and multiply by more than 1")
+		return nil, rejection(
+			"never arrives: it is multiplied by "+schema.Quote(r.step),
+			"start above 0 and multiply by more than 1",
+		)
 	case !r.times && step <= 0:
 		return nil, rejection("never arrives: its step is "+schema.Quote(r.step), "write a step above 0")
 	}
+
 	steps := (high - low) / step
 	largest := max(math.Abs(low), math.Abs(high), step)
 	valueAt := func(i int) float64 { return roundDecimal(low+float64(i)*step, largest) }
@@ -89,10 +112,12 @@ func (r valueRange) series() (*valueSeries, *schema.Rejection) {
 			return roundDecimal(v, v)
 		}
 	}
+
 	if !(steps < maxVariants) {
 		return nil, rejection(fmt.Sprintf("is a range of more than %d values", maxVariants), "write fewer")
 	}
-	const rounding = 1e-9 // of what floats make of whole numbers of steps
+
+	const rounding = 1e-9 // tolerance for rounding errors of the number of steps
 	n := int(steps+rounding) + 1
 	whole := unit == "" && isInteger(r.low) && isInteger(r.step)
 	return &valueSeries{n: n, at: func(i int) any {
@@ -103,14 +128,16 @@ func (r valueRange) series() (*valueSeries, *schema.Rejection) {
 		case whole && v == math.Trunc(v) && math.Abs(v) < 1<<53:
 			return int64(v)
 		}
+
 		return v
 	}}, nil
 }
 
-// roundDecimal takes off what adding up numbers as large as one in binary leaves: 0.1 x 3 is 0.3, and -0.3 + 0.1 x 3 is 0.
+// roundDecimal removes errors of binary arithmetic from a sum of numbers up to largest: 0.1
+// x 3 becomes 0.3, and -0.3 + 0.1 x 3 becomes 0. It keeps 14 significant digits of largest.
 func roundDecimal(v, largest float64) float64 {
 	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
-		return v + 0 // -0 would be written differently
+		return v + 0 // turns -0 into 0
 	}
 	places := 0
 	if largest > 0 {
@@ -120,15 +147,17 @@ func roundDecimal(v, largest float64) float64 {
 	if err != nil {
 		return v
 	}
-	return t + 0 // as above
+	return t + 0 // turns -0 into 0
 }
 
+// isInteger reports whether a text is an integer.
 func isInteger(text string) bool {
 	_, err := strconv.ParseInt(text, 10, 64)
 	return err == nil
 }
 
-// splitQuantity splits a number from the unit behind it.
+// splitQuantity splits a text into a number and the unit behind it. ok is false if there is
+// no finite number.
 func splitQuantity(text string) (v float64, unit string, ok bool) {
 	end := len(text)
 	for end > 0 && (text[end-1] < '0' || text[end-1] > '9') && text[end-1] != '.' {
@@ -138,7 +167,7 @@ func splitQuantity(text string) (v float64, unit string, ok bool) {
 	return v, strings.TrimSpace(text[end:]), err == nil && !math.IsInf(v, 0) && !math.IsNaN(v)
 }
 
-// rejection says what is wrong with a value, and what would be right.
+// rejection describes an invalid value and its remedy.
 func rejection(problem, remedy string) *schema.Rejection {
 	return &schema.Rejection{Problem: problem, Remedy: remedy}
 }

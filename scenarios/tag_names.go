@@ -15,20 +15,36 @@ import (
 	"sim/workloads/training"
 )
 
-// choices are the lists of names that keys choose from: those of each kind that Policies tells, and a few more.
+// choices returns the lists of names that keys choose from: the kinds of Policies, and
+// further ones. The result is shared and must not be changed.
 func choices() map[string]schema.Choices {
 	registry.choicesOnce.Do(func() { registry.choices = listChoices() })
 	return registry.choices
 }
 
-// choiceNames returns the names of a kind of Policies, which the caller must not change.
+// choiceNames returns the names of one kind of choice. The caller must not change the
+// result.
 func choiceNames(kind string) []string { return choices()[kind].Names() }
 
+// listChoices builds the lists of choices.
 func listChoices() map[string]schema.Choices {
 	names := map[string][]string{
-		"objectives": topology.Objectives(), "draws": routing.Draws, "permutations": collective.Permutations, "generators": graph.GeneratorNames(),
-		"tier-kinds": slices.Sorted(slices.Values(kindsWhere("fabric", func(k *kind) bool { return k.canBeInner || k.canBeOuter }))), "tier-collectives": tierCollectives(),
-		"partial-collectives": partialCollectives(), "milp-solvers": slices.Concat([]string{topology.AnySolver}, milp.Solvers(), []string{topology.NoSolver}), "donors": portLenders(), "topologies": fixedTopologies(), "joblogs": jobLogFormats(), "formats": trace.FormatNames(),
+		"objectives":   topology.Objectives(),
+		"draws":        routing.Draws,
+		"permutations": collective.Permutations,
+		"generators":   graph.GeneratorNames(),
+		"tier-kinds": slices.Sorted(
+			slices.Values(kindsWhere("fabric", func(k *kind) bool { return k.canBeInner || k.canBeOuter })),
+		),
+		"tier-collectives":    tierCollectives(),
+		"partial-collectives": partialCollectives(),
+		"milp-solvers": slices.Concat(
+			[]string{topology.AnySolver}, milp.Solvers(), []string{topology.NoSolver},
+		),
+		"donors":     portLenders(),
+		"topologies": fixedTopologies(),
+		"joblogs":    jobLogFormats(),
+		"formats":    trace.FormatNames(),
 	}
 	for _, p := range Policies() {
 		names[p.Kind] = append(names[p.Kind], p.Name)
@@ -37,6 +53,7 @@ func listChoices() map[string]schema.Choices {
 	for kind, names := range names {
 		all[kind] = schema.Choices{Names: func() []string { return names }}
 	}
+
 	var dims []string
 	for _, dim := range training.Dims {
 		dims = append(dims, dim.String())
@@ -46,12 +63,14 @@ func listChoices() map[string]schema.Choices {
 		if slices.Contains(names["allocators"], name) {
 			return schema.Quote(name) + " saves no ports that it could leave to another job"
 		}
+
 		return ""
 	}}
 	return all
 }
 
-// partialCollectives are the algorithms that may expand a part of a hierarchical one.
+// partialCollectives returns the algorithms that can expand a part of a hierarchical
+// algorithm.
 func partialCollectives() (names []string) {
 	for _, r := range algorithm.Table {
 		if !r.IsComposite {
@@ -61,14 +80,20 @@ func partialCollectives() (names []string) {
 	return names
 }
 
-// tagNames resolves what tags of keys name: of a scenario of several jobs some conditions ask other keys.
+// tagNames returns the names that tags of keys can use: choices, and conditions under which
+// a key is used. Conditions are bound to s. In a file with [[job]] (severalJobs), some
+// conditions depend on other keys.
 func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
+	// A condition may depend on all tables, and takes the arguments in its tag. when builds
+	// a condition without arguments.
 	type condition = func(*schema.Schema, []string) *schema.Condition
 	when := func(by func() string, want string, ok func() bool, keys ...string) condition {
 		return func(*schema.Schema, []string) *schema.Condition {
 			return &schema.Condition{Keys: keys, Holds: ok, NotUsedBy: by, Hint: want}
 		}
 	}
+
+	// The functions below return the user in the diagnostic "is not used by USER".
 	w := &s.Workload
 	constant := func(by string) func() string { return func() string { return by } }
 	workload := func() string { return "workload " + schema.Quote(w.Kind) }
@@ -77,6 +102,7 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 		if s.isTraining() {
 			return "fabric " + schema.Quote(s.Fabric.Kind)
 		}
+
 		return workload()
 	}
 	const single, jobs, kindAt = "a single job", "describe several jobs in [[job]]", "workload.kind"
@@ -86,62 +112,159 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 		ofTraffic = oneJob
 	}
 	conditions := map[string]condition{
-		"experts": when(constant("a dense model"), "choose a model with experts", func() bool { return w.Arch.Experts > 0 },
-			"workload.model", "workload.architecture.experts"),
-		"dense": when(constant("a model with experts"), "leave it out, or choose a dense model", func() bool { return w.Arch.Experts == 0 },
-			"workload.architecture.experts"),
-		"called": when(workload, "choose a collective call, such as "+`"all-reduce"`, s.isCall, kindAt, "policy.collective", "policy.collectives"),
-		"expanded": when(func() string {
-			if s.isTraining() {
-				return "collectives " + schema.Quote(w.Collectives)
-			}
-			return workload()
-		}, `choose a collective call, such as `+`"all-reduce"`+`, or of training set workload.collectives = "graph"`,
-			func() bool { return s.isCall() || s.hasCallsInGraph() }, kindAt, "workload.collectives", "policy.collectives"),
-		"calls-in-graph": when(func() string {
-			if s.isTraining() {
-				return "collectives " + schema.Quote(w.Collectives)
-			}
-			return workload()
-		}, `set workload.collectives = "graph"`, func() bool { return s.hasCallsInGraph() || s.isStagedTrace() }, kindAt, "workload.collectives"),
-		"expert-calls": when(func() string { return "collectives " + schema.Quote(w.Collectives) }, `set workload.collectives = "graph", or choose a fabric of tiers`,
-			func() bool { return s.hasCallsInGraph() || len(s.Tiers) > 0 }, "workload.collectives", "fabric.kind"),
-		"by-rank":      when(workload, "leave it out", func() bool { return !s.isStagedTrace() }, kindAt, "fabric.kind"),
-		"undivided":    when(constant("a fabric that divides its endpoints"), "choose another fabric", func() bool { return !s.fabricDecision().hasDomains }, "fabric.kind"),
-		"no-tiers":     when(constant("pods with tiers inside"), "give the inner tiers their rates", func() bool { return len(s.Tiers) == 0 }, "fabric.kind"),
-		"of-training":  when(workload, `set workload.kind = "training"`, func() bool { return !s.isPodTraffic() }, kindAt),
-		"of-traffic":   ofTraffic,
-		"shared-pods":  when(constant(single), jobs, func() bool { return s.hasSeveralJobs() || s.isPodTraffic() }, kindAt),
+		"experts": when(
+			constant("a dense model"), "choose a model with experts",
+			func() bool { return w.Arch.Experts > 0 },
+			"workload.model", "workload.architecture.experts",
+		),
+		"dense": when(
+			constant("a model with experts"), "leave it out, or choose a dense model",
+			func() bool { return w.Arch.Experts == 0 },
+			"workload.architecture.experts",
+		),
+		"called": when(
+			workload,
+			"choose a collective call, such as "+`"all-reduce"`,
+			s.isCall, kindAt, "policy.collective", "policy.collectives",
+		),
+		"expanded": when(
+			func() string {
+				if s.isTraining() {
+					return "collectives " + schema.Quote(w.Collectives)
+				}
+				return workload()
+			},
+			`choose a collective call, such as `+`"all-reduce"`+`, or of training set workload.collectives = "graph"`,
+			func() bool { return s.isCall() || s.hasCallsInGraph() },
+			kindAt, "workload.collectives", "policy.collectives",
+		),
+		"calls-in-graph": when(
+			func() string {
+				if s.isTraining() {
+					return "collectives " + schema.Quote(w.Collectives)
+				}
+				return workload()
+			},
+			`set workload.collectives = "graph"`,
+			func() bool { return s.hasCallsInGraph() || s.isStagedTrace() },
+			kindAt, "workload.collectives",
+		),
+		"expert-calls": when(
+			func() string { return "collectives " + schema.Quote(w.Collectives) },
+			`set workload.collectives = "graph", or choose a fabric of tiers`,
+			func() bool { return s.hasCallsInGraph() || len(s.Tiers) > 0 },
+			"workload.collectives", "fabric.kind",
+		),
+		"by-rank": when(
+			workload, "leave it out", func() bool { return !s.isStagedTrace() }, kindAt, "fabric.kind",
+		),
+		"undivided": when(
+			constant("a fabric that divides its endpoints"),
+			"choose another fabric",
+			func() bool { return !s.fabricDecision().hasDomains },
+			"fabric.kind",
+		),
+		"no-tiers": when(
+			constant("pods with tiers inside"), "give the inner tiers their rates",
+			func() bool { return len(s.Tiers) == 0 }, "fabric.kind",
+		),
+		"of-training": when(
+			workload, `set workload.kind = "training"`, func() bool { return !s.isPodTraffic() }, kindAt,
+		),
+		"of-traffic": ofTraffic,
+		"shared-pods": when(
+			constant(single), jobs,
+			func() bool { return s.hasSeveralJobs() || s.isPodTraffic() },
+			kindAt,
+		),
 		"several-jobs": when(constant(single), jobs, s.hasSeveralJobs),
 		"one-job":      oneJob,
-		"shared-circuits": when(constant("jobs with circuits of their own"), `set policy.circuits = "shared", of several jobs`, s.sharesCircuits,
-			"policy.circuits"),
-		"donor": when(constant("a scenario without a donor"), "name an allocator as policy.donor", s.Policy.HasDonor, "policy.donor"),
-		"placed": when(placedBy, `set workload.kind = "training" on fabric "ocs-pods", "torus", "graph" or "electrical"`,
-			func() bool { return s.canMapRanks() && s.carrier() != 0 }, kindAt, "fabric.kind"),
-		"in-pods":  when(placedBy, `set fabric.kind = "ocs-pods"`, func() bool { return !s.usesRouters() }, "fabric.kind"),
-		"on-links": when(placedBy, `set fabric.kind = "torus", "graph" or "electrical"`, s.usesRouters, "fabric.kind"),
-		"unplanned": when(constant(`fabric "scaleup" without a topology that it keeps`), "give fabric.topology, or choose another fabric",
-			func() bool { return s.carrier() != planCarrier }, "fabric.kind", "fabric.topology"),
-		"reduced": when(func() string { return "fabric " + schema.Quote(s.Fabric.Kind) }, `set fabric.kind = "ocs-pods" or "scaleup"`,
-			func() bool { return s.carrier() == circuitCarrier || s.carrier() == planCarrier }, "fabric.kind", "fabric.topology"),
-		"replayed": when(constant("the scenario"), "write the table: without it there are no trials", func() bool { return s.Replay.Seeds > 0 },
-			"replay.seeds"),
-		"cubic": when(constant("a torus that is not made of cubes"), "give three sizes that are multiples of 4, and none of them open", s.Fabric.Cubic,
-			"fabric.dims", "fabric.twist", "fabric.shift", "fabric.open"),
-		"faults-logged": when(constant("faults without a log"), "name a workload.faults.log.file", func() bool { return w.FaultLog.File != "" },
-			"workload.faults.log.file"),
-		"steps-named": when(constant("a fleet without steps"), "name workload.steps.scenarios", func() bool { return len(w.Steps.Scenarios) > 0 },
-			"workload.steps.scenarios"),
-		"faults-drawn": when(constant("faults of a log"), "leave workload.faults.log.file out", func() bool { return w.FaultLog.File == "" },
-			"workload.faults.log.file"),
-		"fails-later": when(constant("faults from the start"), `set fabric.fail_at, such as "1ms"`, func() bool { return s.Fabric.FailAt > 0 },
-			"fabric.fail_at"),
-		"waiting": when(workload, "choose collective calls, training or a trace, whose messages wait for each other",
-			func() bool { return s.isCall() || s.isTraining() || s.hasCallsInGraph() }, kindAt, "policy.collective", "policy.collectives"),
-		"not-called": when(constant("a collective call, of whose packets all counts"), "leave policy.collective and policy.collectives out", func() bool { return !s.isCall() },
-			kindAt, "policy.collective", "policy.collectives"),
-		"not-phased": when(workload, "set workload.phase, how long each turn lasts, instead", func() bool { return !s.traffic().Alternates }, kindAt),
+		"shared-circuits": when(
+			constant("jobs with circuits of their own"),
+			`set policy.circuits = "shared", of several jobs`,
+			s.sharesCircuits,
+			"policy.circuits",
+		),
+		"donor": when(
+			constant("a scenario without a donor"), "name an allocator as policy.donor", s.Policy.HasDonor,
+			"policy.donor",
+		),
+		"placed": when(
+			placedBy,
+			`set workload.kind = "training" on fabric "ocs-pods", "torus", "graph" or "electrical"`,
+			func() bool { return s.canMapRanks() && s.carrier() != 0 },
+			kindAt, "fabric.kind",
+		),
+		"in-pods": when(
+			placedBy, `set fabric.kind = "ocs-pods"`, func() bool { return !s.usesRouters() },
+			"fabric.kind",
+		),
+		"on-links": when(
+			placedBy,
+			`set fabric.kind = "torus", "graph" or "electrical"`,
+			s.usesRouters, "fabric.kind",
+		),
+		"unplanned": when(
+			constant(`fabric "scaleup" without a topology that it keeps`),
+			"give fabric.topology, or choose another fabric",
+			func() bool { return s.carrier() != planCarrier },
+			"fabric.kind", "fabric.topology",
+		),
+		"reduced": when(
+			func() string { return "fabric " + schema.Quote(s.Fabric.Kind) },
+			`set fabric.kind = "ocs-pods" or "scaleup"`,
+			func() bool { return s.carrier() == circuitCarrier || s.carrier() == planCarrier },
+			"fabric.kind", "fabric.topology",
+		),
+		"replayed": when(
+			constant("the scenario"),
+			"write the table: without it there are no trials",
+			func() bool { return s.Replay.Seeds > 0 },
+			"replay.seeds",
+		),
+		"cubic": when(
+			constant("a torus that is not made of cubes"),
+			"give three sizes that are multiples of 4, and none of them open",
+			s.Fabric.Cubic,
+			"fabric.dims", "fabric.twist", "fabric.shift", "fabric.open",
+		),
+		"faults-logged": when(
+			constant("faults without a log"), "name a workload.faults.log.file",
+			func() bool { return w.FaultLog.File != "" },
+			"workload.faults.log.file",
+		),
+		"steps-named": when(
+			constant("a fleet without steps"), "name workload.steps.scenarios",
+			func() bool { return len(w.Steps.Scenarios) > 0 },
+			"workload.steps.scenarios",
+		),
+		"faults-drawn": when(
+			constant("faults of a log"), "leave workload.faults.log.file out",
+			func() bool { return w.FaultLog.File == "" },
+			"workload.faults.log.file",
+		),
+		"fails-later": when(
+			constant("faults from the start"), `set fabric.fail_at, such as "1ms"`,
+			func() bool { return s.Fabric.FailAt > 0 },
+			"fabric.fail_at",
+		),
+		"waiting": when(
+			workload,
+			"choose collective calls, training or a trace, whose messages wait for each other",
+			func() bool { return s.isCall() || s.isTraining() || s.hasCallsInGraph() },
+			kindAt, "policy.collective", "policy.collectives",
+		),
+		"not-called": when(
+			constant("a collective call, of whose packets all counts"),
+			"leave policy.collective and policy.collectives out",
+			func() bool { return !s.isCall() },
+			kindAt, "policy.collective", "policy.collectives",
+		),
+		"not-phased": when(
+			workload,
+			"set workload.phase, how long each turn lasts, instead",
+			func() bool { return !s.traffic().Alternates }, kindAt,
+		),
 		"sizeable": func(*schema.Schema, []string) *schema.Condition {
 			listed := when(workload, "choose another workload, whose messages have one size",
 				func() bool { return !s.traffic().IsListed }, kindAt)
@@ -170,10 +293,15 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 		},
 		"workload": func(_ *schema.Schema, groups []string) *schema.Condition {
 			uses := func(k *kind) bool { return slices.Contains(k.keyGroups, groups[0]) }
-			return when(workload, "set workload.kind = "+schema.QuotedList(kindsWhere("workload", uses)), func() bool {
-				k := s.workload()
-				return k != nil && uses(k)
-			}, kindAt)(nil, nil)
+			return when(
+				workload,
+				"set workload.kind = "+schema.QuotedList(kindsWhere("workload", uses)),
+				func() bool {
+					k := s.workload()
+					return k != nil && uses(k)
+				},
+				kindAt,
+			)(nil, nil)
 		},
 		"read": func(tables *schema.Schema, args []string) *schema.Condition {
 			return s.readerCondition(tables, severalJobs, args[0], args[1:]...)
@@ -182,15 +310,17 @@ func (s *Scenario) tagNames(severalJobs bool) *schema.Names {
 	return &schema.Names{Choices: choices(), Conditions: conditions}
 }
 
-// readerCondition is the condition that a policy is chosen which reads an option of [policy], or of several jobs that what
-// decides for single ones does. It suggests a policy: one that is named, or that of the option's name, or the first that
-// reads it.
+// readerCondition is the condition that a chosen policy reads an option of [policy]. In a
+// file with several jobs it refers to the allocator for single jobs.
+//
+// The remedy suggests a policy: the first of suggestions, or else the policy with the name
+// of the option, or else the first policy that reads it.
 func (s *Scenario) readerCondition(tables *schema.Schema, severalJobs bool, option string, suggestions ...string) *schema.Condition {
 	r := optionReaderTable()[option]
 	d, single := r.decision, r.allowsSingleJob
 	suggest := slices.Concat(suggestions, []string{r.suggestion})[0]
 	switch {
-	case severalJobs && d.policyKey == "mappings": // of all jobs
+	case severalJobs && d.policyKey == "mappings": // mappings place all jobs
 	case severalJobs && !single:
 		return s.oneJobCondition("")
 	case severalJobs:
@@ -200,9 +330,11 @@ func (s *Scenario) readerCondition(tables *schema.Schema, severalJobs bool, opti
 			NotUsedBy: func() string { return "allocator " + schema.Quote(s.Policy.Allocator) },
 		}
 	}
+
 	c := &schema.Condition{
-		Keys: []string{"policy." + d.policyKey}, NotUsedBy: func() string { return "the " + d.policyKey + " that are listed" },
-		Hint: "add " + schema.Quote(suggest) + " to policy." + d.policyKey,
+		Keys:      []string{"policy." + d.policyKey},
+		NotUsedBy: func() string { return "the " + d.policyKey + " that are listed" },
+		Hint:      "add " + schema.Quote(suggest) + " to policy." + d.policyKey,
 		Holds: func() bool {
 			chosen := slices.Clip(*d.list(&s.Policy))
 			if d.extraPolicies != nil {
@@ -223,21 +355,23 @@ func (s *Scenario) readerCondition(tables *schema.Schema, severalJobs bool, opti
 	return c
 }
 
-// optionReaders is who reads an option of [policy].
+// optionReaders lists the policies that read an option of [policy].
 type optionReaders struct {
 	decision          *decision
-	suggestion        string            // the policy of the option's name, or else the first that reads it
-	allowsSingleJob   bool              // one of them may decide for single jobs among several
-	conditionByPolicy map[string]string // by policy: the condition on which it does, "" of none
-	conditions        []string          // those that there are
+	suggestion        string            // the policy with the option's name, or else the first that reads it
+	allowsSingleJob   bool              // one of the policies can decide for a single job among several
+	conditionByPolicy map[string]string // condition under which the policy reads the option; "" if always
+	conditions        []string          // all conditions in conditionByPolicy other than ""
 }
 
-// optionReaderTable returns who reads each option, which nobody changes.
+// optionReaderTable returns the readers of each option. The result is shared and must not
+// be changed.
 func optionReaderTable() map[string]*optionReaders {
 	registry.readersOnce.Do(func() { registry.readers = listOptionReaders() })
 	return registry.readers
 }
 
+// listOptionReaders builds the table from the column reads of all policies.
 func listOptionReaders() map[string]*optionReaders {
 	all := map[string]*optionReaders{}
 	for i := range decisions() {
@@ -246,10 +380,15 @@ func listOptionReaders() map[string]*optionReaders {
 				option, when, conditional := strings.Cut(entry, " if ")
 				r := all[option]
 				if r == nil {
-					r = &optionReaders{decision: &decisions()[i], suggestion: p.name, conditionByPolicy: map[string]string{}}
+					r = &optionReaders{
+						decision:          &decisions()[i],
+						suggestion:        p.name,
+						conditionByPolicy: map[string]string{},
+					}
 					all[option] = r
 				}
-				if r.conditionByPolicy[p.name], r.allowsSingleJob = when, r.allowsSingleJob || p.forSingleJob; p.name == option {
+				if r.conditionByPolicy[p.name], r.allowsSingleJob = when, r.allowsSingleJob ||
+					p.forSingleJob; p.name == option {
 					r.suggestion = p.name
 				}
 				if conditional {
@@ -258,19 +397,23 @@ func listOptionReaders() map[string]*optionReaders {
 			}
 		}
 	}
+
 	return all
 }
 
-// hasSeveralJobs reports whether s is of several jobs that share pods.
+// hasSeveralJobs reports whether several jobs share pods.
 func (s *Scenario) hasSeveralJobs() bool { return len(s.Jobs) > 0 }
 
 // sharesCircuits reports whether several jobs share circuits over time.
 func (s *Scenario) sharesCircuits() bool { return s.hasSeveralJobs() && s.Policy.Circuits == "shared" }
 
-// oneJobCondition is the condition of what only a scenario of one job uses.
+// oneJobCondition is the condition of keys that only a scenario of one job uses. instead is
+// the remedy for several jobs; it may be empty.
 func (s *Scenario) oneJobCondition(instead string) *schema.Condition {
 	return &schema.Condition{
-		Holds: func() bool { return !s.hasSeveralJobs() }, NotUsedBy: func() string { return "several jobs" },
-		Hint: "describe one job, without [[job]]", Replacement: instead,
+		Holds:       func() bool { return !s.hasSeveralJobs() },
+		NotUsedBy:   func() string { return "several jobs" },
+		Hint:        "describe one job, without [[job]]",
+		Replacement: instead,
 	}
 }
