@@ -10,10 +10,14 @@ import (
 	"testing"
 )
 
-// analyticalTimes is what SimAI's analytical mode adds up of a workload text of one stage: all computing, and of each
-// collective the bytes that a ring sends over the bandwidth (its busbw), (n-1)/n of the vector or for an all-reduce
-// twice that; steps are those of the rings, each of which takes the latency in ASTRA-sim's analytical mode as well.
-// Collectives of weight gradients and their updates, which need not block, are told apart.
+// analyticalTimes returns the times that SimAI's analytical mode computes from a workload text
+// with one pipeline stage, in seconds. blocking includes all compute times and blocking
+// collectives. other includes the collectives of weight gradients and their updates, which need
+// not block.
+//
+// A collective among n ranks takes (n-1)/n of its vector, twice that for an all-reduce, divided
+// by the bandwidth (busbw). steps is the number of ring steps. In ASTRA-sim's analytical mode
+// each of them also takes the link latency.
 func analyticalTimes(t *testing.T, text string, gpus int, bandwidth float64) (blocking, other float64, steps int) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -49,10 +53,11 @@ func analyticalTimes(t *testing.T, text string, gpus int, bandwidth float64) (bl
 	return blocking, other, steps
 }
 
-// TestAnalyticalSimulators holds times of AICB workloads on GPUs behind a switch to what SimAI's and ASTRA-sim's analytical
-// modes say of them. They are the same where all collectives block, and shorter by no more than the collectives of
-// weight gradients, which go on beside what follows, where there are such. With SIM_SAMPLES it is AICB's own files as
-// well.
+// TestAnalyticalSimulators compares the makespan of AICB workloads on GPUs behind a switch with
+// the analytical modes of SimAI and ASTRA-sim. The makespan is at least the time of the
+// blocking parts and at most the sum of all parts, because collectives of weight gradients
+// overlap with other work. If all collectives block, it equals the sum. With SIM_SAMPLES the
+// test also reads AICB's own files.
 func TestAnalyticalSimulators(t *testing.T) {
 	texts := map[string]string{
 		"blocking": "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 4 checkpoints: 0 checkpoint_initiates: 0\n3\n" +
@@ -69,7 +74,7 @@ func TestAnalyticalSimulators(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, file := range files {
-			if data, err := os.ReadFile(file); err == nil && !strings.Contains(file, "L65B-M1-C05") { // which has fewer rows than it says
+			if data, err := os.ReadFile(file); err == nil && !strings.Contains(file, "L65B-M1-C05") { // incomplete: it has fewer rows than its header declares
 				texts[filepath.Base(file)] = string(data)
 			}
 		}
@@ -101,18 +106,19 @@ level = %q`, file, gpus, gpus, latency, level))
 			}
 			blocking, other, steps := analyticalTimes(t, text, gpus, bandwidth)
 			got := run("0s", "flow")
-			t.Logf("%.6f s of computing and blocking collectives and %.6f s of others by formula, %.6f s here", blocking, other, got)
+			t.Logf("formula: %.6f s of compute and blocking collectives, %.6f s of other collectives; simulated: %.6f s", blocking, other, got)
 			if got < blocking*(1-1e-6) || got > (blocking+other)*(1+1e-6) {
-				t.Errorf("%.9f s, by formula %.9f s and up to %.9f s more", got, blocking, other)
+				t.Errorf("got %.9f s, want %.9f s by formula and up to %.9f s more", got, blocking, other)
 			}
 			if other > 1e-6 {
 				return
 			}
-			// ASTRA-sim: every step of a ring takes its part of the vector and the latency, here of two links
+			// In ASTRA-sim each ring step takes the time of its part of the vector plus the
+			// latency, here of two links.
 			const latency = 2e-6
 			want := blocking + float64(steps)*2*latency
 			if got := run("2us", "packet"); math.Abs(got-want) > 0.01*want {
-				t.Errorf("%.9f s with latency, by formula %.9f s", got, want)
+				t.Errorf("with latency: got %.9f s, want %.9f s by formula", got, want)
 			}
 		})
 	}

@@ -13,15 +13,16 @@ import (
 	"testing"
 )
 
-var matrixFlag = flag.String("matrix", "", "hold the matrix of compositions against docs/compositions.md (check), or write it there (renew)")
+// matrixFlag enables TestMatrix, which takes too long for each run of the tests.
+var matrixFlag = flag.String("matrix", "", "compare the matrix of compositions with docs/compositions.md (check), or write it there (renew)")
 
-// matrixFabrics are small fabrics of every kind, each of so many ranks. Of pods, and tiers of these, training has keys
-// of its own.
+// matrixFabrics are the columns of the matrix: small fabrics of every kind, with their number
+// of ranks.
 var matrixFabrics = []struct {
 	name            string
 	ranks           int
-	traffic, trains string
-	pairs           string // in place of traffic where all send to all, whose ranks are then 16
+	traffic, trains string // keys of the fabric; trains replaces them for training, "" if equal
+	pairs           string // replaces traffic for all-to-all traffic, with 16 ranks; "" if equal
 }{
 	{name: "ocs-pods", ranks: 16, traffic: `kind = "ocs-pods", pods = 4, gpus_per_pod = 4, port_bandwidth = "400Gbps"`,
 		trains: `kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "400Gbps"`},
@@ -36,20 +37,23 @@ var matrixFabrics = []struct {
 		trains: `kind = "tiers", tier = [{kind = "electrical", gpus = 4}, {kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "400Gbps"}]`},
 }
 
+// matrixLevels are the levels of each cell, in the order of its marks.
 var matrixLevels = [3]string{"static", "flow", "packet"}
 
-// matrixRow is a workload of the matrix: a kind, with what it needs to be told beside its size.
+// matrixRow is a row of the matrix: a kind of workload with the keys that it requires.
 type matrixRow struct {
 	name, kind string
-	keys       func(ranks int, level string) string
-	policy     string
-	isStaged   bool // it is of stages, as a training step is
+	keys       func(ranks int, level string) string // keys of [workload] except kind
+	policy     string                               // keys of [policy]
+	isStaged   bool                                 // a trace of pipeline stages, which uses the fabrics of training
 }
 
-// smallStep is a small training step of 16 GPUs.
+// smallStep are the keys of a training step of 16 GPUs. The table of its architecture is left
+// open for more keys.
 const smallStep = `sequence = 256, microbatches = 2, pp = 2, gpus = 16, architecture = {layers = 4, hidden = 256, heads = 4, ffn = 512, vocab = 1024, effective_tflops = 10`
 
-// matrixRows are all kinds of workloads, each once, and some of them in another form.
+// matrixRows returns a row for each kind of workload, and further rows for other forms of some
+// kinds.
 func matrixRows() []matrixRow {
 	const algorithms = `collectives = ["ring", "direct"]`
 	constant := func(text string) func(int, string) string { return func(int, string) string { return text } }
@@ -120,7 +124,7 @@ func matrixRows() []matrixRow {
 	return all
 }
 
-// group has 16 ranks of a call spread over more nodes, where there are.
+// group returns a key that selects 16 evenly spaced ranks if the fabric has more nodes.
 func group(nodes int) string {
 	if nodes == 16 {
 		return ""
@@ -132,13 +136,14 @@ func group(nodes int) string {
 	return ", group = [" + strings.Join(ranks, ", ") + "]"
 }
 
-// TestMatrix: docs/compositions.md says of every workload on every fabric at every level that it runs, which it does
-// with the metrics that it must have, or what diagnostic refuses it.
+// TestMatrix compares docs/compositions.md with runs of every workload on every fabric at every
+// level. Each cell either runs and has the metrics that it requires, or shows the number of the
+// diagnostic that rejects it.
 func TestMatrix(t *testing.T) {
 	const file, from, to = "../docs/compositions.md", "<!-- matrix -->\n", "<!-- end of matrix -->\n"
 	var b strings.Builder
 	if *matrixFlag == "" {
-		t.Skip("is a step of its own: -matrix check")
+		t.Skip("runs with -matrix check")
 	}
 	m := &compositionMatrix{t: t}
 	b.WriteString("| |")
@@ -175,7 +180,7 @@ func TestMatrix(t *testing.T) {
 	head, rest, hasStart := bytes.Cut(stored, []byte(from))
 	_, tail, hasEnd := bytes.Cut(rest, []byte(to))
 	if !hasStart || !hasEnd {
-		t.Fatalf("%s has no place for the matrix", file)
+		t.Fatalf("%s lacks the markers of the matrix", file)
 	}
 	renewed := slices.Concat(head, []byte(from+b.String()+to), tail)
 	switch {
@@ -185,27 +190,29 @@ func TestMatrix(t *testing.T) {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("%s has another matrix; where the reasons are sound renew it by go test ./scenarios -run Matrix -matrix renew:\n%s", file, b.String())
+		t.Errorf("%s differs from the matrix; if the change is intended, renew it with go test ./scenarios -run Matrix -matrix renew:\n%s", file, b.String())
 	}
 }
 
-// physicalReasons are the reasons for which physics, or what a word means, has a cell refused. All others are to go.
+// physicalReasons are parts of diagnostics of compositions that cannot exist, by physics or by
+// definition. All other reasons are missing features, which the matrix shows in italics.
 var physicalReasons = []string{
 	"asks for dimensions", "which needs", "moves nothing among the nodes", `level "flow" simulates messages`,
 }
 
-// compositionMatrix is what is found out about cells.
+// compositionMatrix runs the cells of the matrix and collects the reasons of rejected cells.
 type compositionMatrix struct {
 	t       *testing.T
-	reasons []string // of cells that are refused, in the order in which they are met
+	reasons []string // of rejected cells, in order of first use
 }
 
 var (
+	// digits and quotedFabric match the parts of diagnostics in which cells with the same reason differ.
 	digits       = regexp.MustCompile(`[0-9]+`)
 	quotedFabric = regexp.MustCompile(`fabric "[a-z-]*"`)
 )
 
-// reasonMark returns the number of a reason, in italics where it is to go.
+// reasonMark returns the number of a reason, in italics if it is not physical.
 func (m *compositionMatrix) reasonMark(why string) string {
 	i := slices.Index(m.reasons, why)
 	if i < 0 {
@@ -218,18 +225,20 @@ func (m *compositionMatrix) reasonMark(why string) string {
 	return fmt.Sprint(i + 1)
 }
 
+// isPhysical reports whether a composition is rejected because it cannot exist.
 func isPhysical(why string) bool {
 	return slices.ContainsFunc(physicalReasons, func(part string) bool { return strings.Contains(why, part) })
 }
 
-// runCell runs a workload on a fabric at a level and returns a mark: + where it ran, or the number of the reason.
+// runCell runs a workload on a fabric at a level. It returns "+" if it ran, the mark of the
+// reason if it was rejected, or "!" if the run failed.
 func (m *compositionMatrix) runCell(r matrixRow, ranks int, fabric, level string) string {
 	if r.kind == "recommendation" && strings.Contains(fabric, "ocs-pods") {
-		ranks /= 2 // the search for the ideal circuits of sixteen takes seconds
+		ranks /= 2 // searching the ideal circuits of 16 GPUs takes seconds
 	}
 	label := fmt.Sprintf("%s on {%s} at %s", r.name, fabric, level)
 	text := fmt.Sprintf("workload = {kind = %q, %s}\nfabric = {%s}\nengine = {level = %q}\npolicy = {%s}\n", r.kind, r.keys(ranks, level), fabric, level, r.policy)
-	if strings.Contains(fabric, "ocs-pods") && r.policy == "" { // searches try thousands of circuits
+	if strings.Contains(fabric, "ocs-pods") && r.policy == "" { // the default allocators evaluate thousands of topologies
 		text = strings.Replace(text, "policy = {", `policy = {allocators = ["iter-halve", "prop-alloc"]`, 1)
 	}
 	s, err := Parse("text.toml", []byte(text), nil)
@@ -259,31 +268,31 @@ func (m *compositionMatrix) runCell(r matrixRow, ranks int, fabric, level string
 		served++
 		for _, name := range m.requiredMetrics(s, level) {
 			if _, ok := row.Metrics[name]; !ok {
-				m.t.Errorf("%s: %s has no %s", label, row.Policy, name)
+				m.t.Errorf("%s: row of %s has no metric %s", label, row.Policy, name)
 			}
 		}
 	}
 	if served == 0 {
-		m.t.Errorf("%s: no policy serves it", label)
+		m.t.Errorf("%s: served by no policy, want at least one", label)
 	}
 	return "+"
 }
 
-// requiredMetrics returns the metrics that every row of a scenario has.
+// requiredMetrics returns the metrics that every served row of a scenario must have.
 func (m *compositionMatrix) requiredMetrics(s *Scenario, level string) []string {
 	switch {
 	case level == "static" && s.fabricDecision().policyKey == "allocators":
 		return []string{"max_circuit_s", "max_circuit_bytes", "mean_circuit_bytes", "gap"}
 	case level == "static":
 		return []string{"max_link_load"}
-	case s.isTraining() && s.usesPlanners(): // whose all-to-alls alone take time
+	case s.isTraining() && s.usesPlanners(): // only all-to-alls take time
 		return []string{"makespan_s", "exchange_exposed_s"}
 	case s.isTraining() || s.isTrace() || s.Workload.rankProgram() != nil:
 		return []string{"makespan_s", "nct"}
 	case s.isCall() || s.plansNonAllToAll():
 		return []string{"completion_s", "algorithm_bytes_per_s", "bound_completion_s"}
 	}
-	if s.Workload.Kind == "uniform-random" { // sends for ever
+	if s.Workload.Kind == "uniform-random" { // has no end
 		return []string{"mean_delay_s"}
 	}
 	return []string{"completion_s"}

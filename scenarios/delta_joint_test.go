@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// TestSmallJobsAreOptimal runs small jobs of unlike replicas, drawn at random, on which transfers queue on one
-// resource after the other. Of each it says how far delta-joint's makespan lies above a bound that knows of single
-// queues alone.
+// TestSmallJobsAreOptimal checks that delta-joint proves its optimum for small jobs of
+// different replicas, drawn at random. Transfers queue on several resources in sequence, so
+// that a bound that considers each queue separately is loose. The field loose is the gap of
+// that bound.
 func TestSmallJobsAreOptimal(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ loose, job string }{
@@ -31,13 +32,13 @@ func TestSmallJobsAreOptimal(t *testing.T) {
 	} {
 		t.Run(c.loose, func(t *testing.T) {
 			if gap := runSmallJob(t, c.job).Document.Rows[0].Metrics["gap"]; gap > 1e-6 {
-				t.Errorf("gap %.4f %%", 100*gap)
+				t.Errorf("got a gap of %.4f %%, want 0", 100*gap)
 			}
 		})
 	}
 }
 
-// runSmallJob runs smallJob with what a job differs in.
+// runSmallJob runs smallJob with overrides, separated by spaces.
 func runSmallJob(t *testing.T, job string) *Outcome {
 	t.Helper()
 	s, err := Parse("small.toml", []byte(smallJob), strings.Fields(job))
@@ -51,8 +52,9 @@ func runSmallJob(t *testing.T, job string) *Outcome {
 	return o
 }
 
-// TestSearchedTails runs small jobs that none of delta-joint's rules serves best with the tails of the graph: by tails
-// that are searched for it is met. Where topologies are replayed the graph's own tails stay.
+// TestSearchedTails runs small jobs for which the tails of the task graph give no optimal
+// schedule under any priority rule of delta-joint. delta-joint then searches other tails and
+// proves its optimum. Topologies with trials keep the tails of the graph.
 func TestSearchedTails(t *testing.T) {
 	for i, job := range []string{
 		`workload.sequence=1024 workload.microbatches=3 workload.tp=1 workload.pp=3 workload.gpus=6 workload.schedule=interleaved-1f1b workload.virtual_stages=2 workload.flows=per-gpu workload.architecture.layers=12 fabric.gpus_per_pod_per_replica=1 replica.0.port_bandwidth=100Gbps replica.1.compute_scale=1.3`,
@@ -65,22 +67,23 @@ func TestSearchedTails(t *testing.T) {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			row := runSmallJob(t, job).Document.Rows[0]
 			if gap := row.Metrics["gap"]; gap > 1e-6 {
-				t.Errorf("gap %.4f %%", 100*gap)
+				t.Errorf("got a gap of %.4f %%, want 0", 100*gap)
 			}
 			if nct := row.Metrics["nct"]; nct < 1-1e-9 {
-				t.Errorf("NCT %v: faster than the ideal fabric", nct)
+				t.Errorf("got NCT %v, want at least 1, the ideal fabric", nct)
 			}
 			if row.Labels["levels"] == "" {
-				t.Error("the graph's own tails will do")
+				t.Error("got the tails of the graph, want searched ones")
 			}
 			withTrials := runSmallJob(t, job+" replay.compute_jitter=0.01 replay.seeds=2").Document.Rows[0]
 			if withTrials.Labels["levels"] != "" || !(withTrials.Metrics["makespan_s"] > row.Metrics["makespan_s"]) || withTrials.Metrics["bound_makespan_s"] != row.Metrics["bound_makespan_s"] {
-				t.Errorf("replayed: %v %v, else %v", withTrials.Labels, withTrials.Metrics, row.Metrics)
+				t.Errorf("with trials: got %v %v, want no searched tails, a longer makespan and the same bound as %v", withTrials.Labels, withTrials.Metrics, row.Metrics)
 			}
 		})
 	}
 }
 
+// smallJob is a training job of two replicas with two stages each, one stage per pod.
 const smallJob = `
 [workload]
 kind="training"

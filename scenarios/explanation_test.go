@@ -7,16 +7,16 @@ import (
 	"sim/scenarios/result"
 )
 
-// checkClose fails where two times or loads differ by more than rounding.
+// checkClose fails if two times or loads differ by more than rounding.
 func checkClose(t *testing.T, what string, got, want float64) {
 	t.Helper()
 	if math.Abs(got-want) > 1e-9*max(math.Abs(got), math.Abs(want)) {
-		t.Errorf("%s: %g, want %g", what, got, want)
+		t.Errorf("%s: got %g, want %g", what, got, want)
 	}
 }
 
-// TestTrafficIsExplained: the loads of the links add up to the hops, the parts of delays and chains to what they are
-// parts of, and what is detoured to how far a link's load is off the usual.
+// TestTrafficExplanation checks that the explanations of traffic add up, at all levels and for
+// all sources. See checkTraffic.
 func TestTrafficExplanation(t *testing.T) {
 	small := []string{"fabric.dims=[4,4,4]", "fabric.twist=", `policy.routers=["wild-first","multipath","ecmp"]`}
 	for _, tt := range []struct {
@@ -44,11 +44,14 @@ func TestTrafficExplanation(t *testing.T) {
 	}
 }
 
+// checkTraffic checks the explanation of a row's traffic. The loads of links add up to the sum
+// of hops. The parts of delays and of the longest chain add up to the mean delay and the
+// completion time. The load of a link exceeds its fault-free load by at most its detoured load.
 func checkTraffic(t *testing.T, row *result.Row, x *result.Traffic) {
 	t.Helper()
 	m := row.Metrics
 	if x == nil || len(x.Bottlenecks) == 0 {
-		t.Fatalf("%s: no traffic is explained", row.Policy)
+		t.Fatalf("%s: got no explanation of bottlenecks", row.Policy)
 	}
 	hops, maxLoad := 0.0, 0.0
 	for _, g := range x.Groups {
@@ -61,14 +64,14 @@ func checkTraffic(t *testing.T, row *result.Row, x *result.Traffic) {
 	checkClose(t, row.Policy+": first link", x.Bottlenecks[0].Load, m["max_link_load"])
 	for _, l := range x.Bottlenecks {
 		if l.Pairs < 1 || l.Sources < 1 || l.Destinations < 1 || l.TopDestination.Load > l.Load*(1+1e-9) || l.TopSource.Load > l.Load*(1+1e-9) {
-			t.Errorf("%s: link %s is loaded by %d pairs of %d sources and %d destinations, %+v and %+v at most", row.Policy, l.Name, l.Pairs, l.Sources, l.Destinations, l.TopSource, l.TopDestination)
+			t.Errorf("%s: link %s: got %d pairs of %d sources and %d destinations with maxima %+v and %+v, want at least one of each and maxima of at most the link's load", row.Policy, l.Name, l.Pairs, l.Sources, l.Destinations, l.TopSource, l.TopDestination)
 		}
 		detoured := 0.0
 		for _, d := range l.Detours {
 			detoured += d.Load
 		}
 		if l.FaultFreeLoad != nil && l.Load-*l.FaultFreeLoad > detoured+1e-6 {
-			t.Errorf("%s: link %s carries %g, usually %g, but only %g are detoured", row.Policy, l.Name, l.Load, *l.FaultFreeLoad, detoured)
+			t.Errorf("%s: link %s carries %g, fault-free %g, with %g detoured; want at least the difference detoured", row.Policy, l.Name, l.Load, *l.FaultFreeLoad, detoured)
 		}
 	}
 	if d := x.Delay; d != nil {
@@ -77,27 +80,28 @@ func checkTraffic(t *testing.T, row *result.Row, x *result.Traffic) {
 		for _, g := range x.Groups {
 			waited += g.WaitS
 		}
-		if d.Exact { // by what every link counted
+		if d.Exact { // sums of the counters of all links
 			checkClose(t, row.Policy+": wait", d.WaitS, waited/m["delivered"])
 		}
 	} else if m["mean_delay_s"] > 0 {
-		t.Errorf("%s: no delay is explained", row.Policy)
+		t.Errorf("%s: got no explanation of the mean delay", row.Policy)
 	}
 	if c := x.Chain; c != nil {
 		sum := 0.0
 		for _, p := range c.Parts {
 			sum += p.LatencyS + p.UnsharedS + p.SharingS
 			if p.LatencyS < 0 || p.UnsharedS < 0 || p.SharingS < 0 || p.Transfers < 1 {
-				t.Errorf("%s: part of the chain %+v", row.Policy, p)
+				t.Errorf("%s: got part %+v of the chain, want transfers and no negative time", row.Policy, p)
 			}
 		}
 		if math.Abs(sum-m["completion_s"]) > 1e-11*float64(1+len(c.Parts)) {
-			t.Errorf("%s: the chain adds up to %g of %g", row.Policy, sum, m["completion_s"])
+			t.Errorf("%s: the chain adds up to %g s, want %g s", row.Policy, sum, m["completion_s"])
 		}
 	}
 }
 
-// TestFaultIsNamed: of messages that go round a switch that is down it is said that they do.
+// TestDetourNamesFault checks that the explanation of messages that are routed around a failed
+// link names that link.
 func TestDetourNamesFault(t *testing.T) {
 	o := runScenario(t, "fault", 1, "fabric.dims=[4,4,4]", "fabric.twist=000000", "engine.level=static", "fabric.failed_ocs=[]", `fabric.failed_links=["5 x+"]`, `policy.routers=["wild-first"]`)
 	x := o.Detail.Policies[0].Traffic
@@ -108,29 +112,30 @@ func TestDetourNamesFault(t *testing.T) {
 		}
 	}
 	if !named["link 5 x+"] {
-		t.Errorf("detours are for %v, want link 5 x+", named)
+		t.Errorf("got detours caused by %v, want link 5 x+", named)
 	}
 }
 
-// TestJobsAreExplained: each job has a critical path of its own that adds up to its time, and the jobs' ports of a pod
-// and those that are free to what it has.
+// TestJobExplanation checks the explanation of each job. The critical path adds up to its
+// makespan. The ports used by a job and the ports available to the other add up to the ports of
+// each pod.
 func TestJobExplanation(t *testing.T) {
 	o := runScenario(t, "twojobs", 1, `policy.arbiters=["even-split"]`, "fabric.ports_per_pod=20", "workload.sequence=1024", "job.0.workload.microbatches=8", "job.1.workload.microbatches=16")
 	p := o.Detail.Policies[0]
 	if len(p.Jobs) != 2 || len(o.Detail.Reference.Jobs) != 2 {
-		t.Fatalf("%d jobs are explained, %d of the ideal fabric; want 2", len(p.Jobs), len(o.Detail.Reference.Jobs))
+		t.Fatalf("got explanations of %d jobs, and of %d on the ideal fabric; want 2", len(p.Jobs), len(o.Detail.Reference.Jobs))
 	}
 	for i := range p.Jobs {
 		job := &p.Jobs[i]
 		checkClose(t, job.Policy, job.MakespanS, o.Document.Rows[0].Metrics["job."+job.Policy+".makespan_s"])
 		s := job.Shares()
 		if s.WaitS != 0 || s.FullRateS <= 0 {
-			t.Errorf("%s: shares %+v of %g", job.Policy, s, job.MakespanS)
+			t.Errorf("%s: got shares %+v of %g s, want no wait and some time at full rate", job.Policy, s, job.MakespanS)
 		}
 		for k, pod := range job.Topology.Pods {
 			other := p.Jobs[1-i].Topology.Pods[k]
 			if pod.Total+other.Used != 20 || pod.Even+other.Even != 20 {
-				t.Errorf("%s of %s: %+v, of the other job %+v; want 20 ports in all", pod.Name, job.Policy, pod, other)
+				t.Errorf("%s of %s: got %+v, and %+v of the other job; want a sum of 20 ports", pod.Name, job.Policy, pod, other)
 			}
 		}
 	}

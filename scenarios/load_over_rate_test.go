@@ -5,8 +5,10 @@ import (
 	"testing"
 )
 
-// TestLoadOverRate: where rates differ, loads, bounds and gaps are over rates. Into node 0 of this ring lead two links
-// of rate 1, which three units share: 2 is the least, which one router proves for both.
+// TestLoadOverRate checks loads, bounds and gaps on links of different rates, which are divided
+// by the rate. Two links of rate 1 lead to node 0 of this ring, and three messages share them.
+// A single path per message therefore has a load of at least 2. route-optimised proves this
+// bound for both rows.
 func TestLoadOverRate(t *testing.T) {
 	const text = `
 name = "rates"
@@ -24,20 +26,20 @@ routers = ["shortest", "route-optimised"]
 level = "flow"
 `
 	o := runText(t, text)
-	const minLoad = 16 / 12.0 // hops, over links of rate 1
+	const minLoad = 16 / 12.0 // sum of hops / sum of rates
 	if got := o.Document.Reference["bound_max_load_over_rate"]; got != minLoad {
-		t.Errorf("bound %g, want %g", got, minLoad)
+		t.Errorf("got bound %g, want %g", got, minLoad)
 	}
 	for i, want := range []struct{ over, bound float64 }{{3, 2}, {2, 2}} {
 		m, labels := o.Document.Rows[i].Metrics, o.Document.Rows[i].Labels
 		if m["max_load_over_rate"] != want.over || m["bound_max_load_over_rate"] != want.bound || m["gap"] != want.over/want.bound-1 {
-			t.Errorf("%s: load over rate %g, bound %g, gap %g, want %+v", o.Document.Rows[i].Policy, m["max_load_over_rate"], m["bound_max_load_over_rate"], m["gap"], want)
+			t.Errorf("%s: got load over rate %g, bound %g and gap %g, want %+v", o.Document.Rows[i].Policy, m["max_load_over_rate"], m["bound_max_load_over_rate"], m["gap"], want)
 		}
 		if _, has := m["bound_max_link_load"]; has || !strings.HasSuffix(labels["gap_model"], "of load over rate") {
-			t.Errorf("%s: a bound on loads that are not over rates: %v, %v", o.Document.Rows[i].Policy, m, labels)
+			t.Errorf("%s: got metrics %v and labels %v, want a bound of load over rate only", o.Document.Rows[i].Policy, m, labels)
 		}
 		if took := want.over * 1e6 * 8 / 100e9; m["completion_s"] < took*(1-1e-9) {
-			t.Errorf("%s: %g s, below the %g s of its busiest link", o.Document.Rows[i].Policy, m["completion_s"], took)
+			t.Errorf("%s completes after %g s, want at least the %g s of its busiest link", o.Document.Rows[i].Policy, m["completion_s"], took)
 		}
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"sim/scenarios/result"
 )
 
-// What a scenario says that no run of it has, none has; and what it has no word against can be there.
+// TestOutputs compares the outputs that a scenario announces with the outputs of its runs, for each
+// policy. A run has a timeline and paths if and only if the scenario gives no reason against
+// them. It has no plan if there is such a reason.
 func TestOutputs(t *testing.T) {
 	const (
 		training = `base = "gpt7b"
@@ -79,15 +81,15 @@ allocator = "delta-topo"
 				return len(p.Tracks)+len(p.Circuits) > 0 || p.Timeline != nil && (len(p.Timeline.Tasks) > 0 || p.Timeline.Omitted != "")
 			})
 			if (single.NoTraceReason() == "") != hasTimeline {
-				t.Errorf("%s %s: timelines %v, %q", policy, c.set, hasTimeline, single.NoTraceReason())
+				t.Errorf("%s %s: got a timeline: %v; announced reason against it: %q", policy, c.set, hasTimeline, single.NoTraceReason())
 			}
 			if (single.NoRoutesReason() == "") != (len(o.Routes) > 0) {
-				t.Errorf("%s %s: %d routes, %q", policy, c.set, len(o.Routes), single.NoRoutesReason())
+				t.Errorf("%s %s: got %d path tables; announced reason against them: %q", policy, c.set, len(o.Routes), single.NoRoutesReason())
 			}
 			plans := len(o.RateSchedules) + len(o.PlannerPlans)
 			why, err := single.NoPlanReason()
 			if err != nil || why != "" && plans > 0 {
-				t.Errorf("%s %s: %d plans, %q, %v", policy, c.set, plans, why, err)
+				t.Errorf("%s %s: got %d plans; announced reason against them: %q, error %v", policy, c.set, plans, why, err)
 			}
 			if why == "" && plans > 0 {
 				runsWithPlans++
@@ -95,11 +97,12 @@ allocator = "delta-topo"
 		}
 	}
 	if runsWithPlans < 15 {
-		t.Errorf("plans in %d runs", runsWithPlans)
+		t.Errorf("got plans in %d runs, want at least 15", runsWithPlans)
 	}
 }
 
-// Inputs are all files that a scenario is read from.
+// TestInputs checks that Inputs returns all files from which a scenario is read: the scenario,
+// its base and the files of its keys.
 func TestInputs(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -114,7 +117,7 @@ func TestInputs(t *testing.T) {
 	got := InputFiles(filepath.Join(dir, "a.toml"), nil)
 	for _, name := range []string{"a.toml", "b.toml", "g.csv"} {
 		if !slices.Contains(got, filepath.Join(dir, name)) {
-			t.Errorf("%s is not among %q", name, got)
+			t.Errorf("got inputs %[2]q, want %[1]s among them", name, got)
 		}
 	}
 }

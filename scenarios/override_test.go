@@ -5,6 +5,8 @@ import (
 	"testing"
 )
 
+// TestKeyParts checks how the dotted key of an override is split into its parts, with and
+// without quotes.
 func TestKeyParts(t *testing.T) {
 	for name, want := range map[string][]string{
 		"a":                  {"a"},
@@ -22,7 +24,7 @@ func TestKeyParts(t *testing.T) {
 	} {
 		parts, ok := splitKey(name)
 		if ok != (want != nil) || ok && !slices.Equal(parts, want) {
-			t.Errorf("%s: %q, %v, want %q", name, parts, ok, want)
+			t.Errorf("%s: got %q, %v, want %q", name, parts, ok, want)
 		}
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// podStep is a step of a small model with experts on pods of a stage each, in which all but the pipeline stays.
+// podStep is a step of a small model with experts. Each pod holds one stage, so that only
+// pipeline traffic crosses pods.
 const podStep = `
 [workload]
 kind = "training"
@@ -39,9 +40,10 @@ inside_bandwidth = "900Gbps"
 allocators = ["prop-alloc", "delta-topo", "delta-joint"]
 `
 
-// TestCallsInsidePods: calls that stay inside pods and meet nothing there, among them the synchronisation of the copies
-// in a stage, take as long in the graph as in the reduced form, of an inner tier whose calls lengthen passes, to a tick
-// a task, whichever algorithm expands them.
+// TestCallsInsidePods compares two forms of calls that stay inside pods without contention: as
+// transfers of the task graph, and as an inner tier whose calls lengthen passes. The calls
+// include the synchronisation of the copies in a stage. Makespans agree up to one tick per
+// task, for each algorithm.
 func TestCallsInsidePods(t *testing.T) {
 	inside := `fabric={kind = "tiers", tier = [{kind = "electrical", gpus = 4, link_rate = "900Gbps", collective = "ALGORITHM"}, {kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "100Gbps", ports_per_pod = 2}]}`
 	contracted := strings.Replace(podStep, "collectives = \"graph\"\n", "", 1)
@@ -52,15 +54,17 @@ func TestCallsInsidePods(t *testing.T) {
 			m := complete.Rows[i].Metrics
 			want, got := row.Metrics["makespan_s"], m["makespan_s"]
 			if math.Abs(got-want) > 1e-12*complete.Reference["tasks"] || m["tp_exposed_s"]+m["cp_exposed_s"]+m["ep_exposed_s"] < want/10 {
-				t.Errorf("%s, %s: %v in the graph, %v reduced, of which %v", algorithm, row.Policy, got, want, m)
+				t.Errorf("%s, %s: got %v s with calls in the graph, want %v s as with calls that lengthen passes, and at least a tenth of it exposed; metrics %v", algorithm, row.Policy, got, want, m)
 			}
 		}
 	}
 }
 
-// TestCallsAcrossPods: with experts across pods what exchanges tokens waits for circuits, calls that stay in a pod are
-// merged where that changes nothing, and all is as in the complete graph, which each run is held to; fewer GPUs a pod
-// expose more of what crosses.
+// TestCallsAcrossPods checks experts whose all-to-alls cross pods. With half the GPUs per pod
+// the expert calls expose more than twice the time, and the tensor-parallel calls the same.
+// Levels flow and packet agree. Every combination of algorithms and schedules has an NCT of at
+// least 1 and respects its lower bound. In this test each run compares its merged task graph
+// with the complete one.
 func TestCallsAcrossPods(t *testing.T) {
 	t.Parallel()
 	exposed := func(set ...string) map[string]float64 {
@@ -69,22 +73,23 @@ func TestCallsAcrossPods(t *testing.T) {
 	}
 	onePod, twoPods := exposed("workload.gpus=16"), exposed("workload.gpus=16", "fabric.gpus_per_pod_per_replica=2")
 	if onePod["ep_exposed_s"] <= 0 || twoPods["ep_exposed_s"] <= 2*onePod["ep_exposed_s"] || math.Abs(twoPods["tp_exposed_s"]-onePod["tp_exposed_s"]) > 0.05*onePod["tp_exposed_s"] {
-		t.Errorf("exposed with a stage in a pod %v, in two %v", onePod, twoPods)
+		t.Errorf("got %v with one pod per stage and %v with two, want more than twice the ep_exposed_s and tp_exposed_s within 5 %%", onePod, twoPods)
 	}
 	fluid, packets := exposed(), exposed("engine.level=packet", "workload.packet=4KB")
 	if d := packets["makespan_s"] - fluid["makespan_s"]; d < -packets["packet_slack_s"] || d > packets["packet_slack_s"] || d > 0.02*fluid["makespan_s"] {
-		t.Errorf("%v s in packets, %v as fluid; want them within %v", packets["makespan_s"], fluid["makespan_s"], packets["packet_slack_s"])
+		t.Errorf("got %v s at level packet and %v s at level flow, want a difference of at most %v s and 2 %%", packets["makespan_s"], fluid["makespan_s"], packets["packet_slack_s"])
 	}
 	for _, set := range []string{"policy.collective=halving-doubling workload.overlap_calls=0.5", "policy.collective=direct workload.expert_sizes=zipf", "policy.collective=hierarchical workload.overlap_sync=true", "workload.gpus=16 fabric.gpus_per_pod_per_replica=8",
 		"workload.schedule=interleaved-1f1b workload.virtual_stages=2"} {
 		m := exposed(append([]string{"fabric.gpus_per_pod_per_replica=2"}, strings.Fields(set)...)...)
 		if m["nct"] < 1 || m["makespan_s"] < m["bound_makespan_s"] {
-			t.Errorf("%s: %v", set, m)
+			t.Errorf("%s: got NCT below 1 or a makespan below its bound: %v", set, m)
 		}
 	}
 }
 
-// TestCallsOnPodsAtFault: what calls on pods cannot be is told by the keys.
+// TestPodCallDiagnostics checks that calls that pods cannot carry are rejected, with the keys
+// to change.
 func TestPodCallDiagnostics(t *testing.T) {
 	for set, want := range map[string]string{
 		"fabric.gpus_per_pod_per_replica=3": "fabric.gpus_per_pod_per_replica: a stage of 4 GPUs is not a multiple of a pod of 3 GPUs",
@@ -94,7 +99,7 @@ func TestPodCallDiagnostics(t *testing.T) {
 		"workload.tp=3 workload.cp=1 workload.ep=6 workload.gpus=12 fabric.gpus_per_pod_per_replica=6 policy.collective=halving-doubling workload.architecture.experts=6": "policy.collective: halving-doubling does not serve the tp calls of the step: all-gather among 3 ranks",
 	} {
 		if _, err := Parse("text.toml", []byte(podStep), strings.Fields(set)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", set, err, want)
+			t.Errorf("%s: got %v, want %q", set, err, want)
 		}
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestPodPatterns: a pattern of traffic on pods has the rows of the matrix of its bytes.
+// TestPodPatterns checks that a traffic pattern on pods has the same rows as the traffic matrix
+// of its bytes.
 func TestPodPatterns(t *testing.T) {
 	const fabric = "fabric = {kind = \"ocs-pods\", pods = 3, gpus_per_pod = 3, port_bandwidth = \"400Gbps\"}\n"
 	for _, work := range []string{`kind = "permutation"`, `kind = "hotspot", hot_nodes = 2, hot_share = 0.3`} {
@@ -29,7 +30,7 @@ func TestPodPatterns(t *testing.T) {
 			matrix := strings.ReplaceAll(fmt.Sprint(rows), " ", ", ")
 			got, want := runText(t, text), runText(t, "workload = {kind = \"matrix\", matrix = "+matrix+"}\n"+fabric+engine)
 			if !reflect.DeepEqual(got.Document.Rows, want.Document.Rows) {
-				t.Errorf("%s at %s: %v, want %v", work, level, got.Document.Rows, want.Document.Rows)
+				t.Errorf("%s at level %s: got rows %v, want those of the matrix, %v", work, level, got.Document.Rows, want.Document.Rows)
 			}
 		}
 	}

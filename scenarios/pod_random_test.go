@@ -4,24 +4,25 @@ import (
 	"testing"
 )
 
-// TestPodRandom: packets to drawn GPUs of other pods take at a low load the time of a packet on each link, three of one
-// rate, and arrive at the load at which they are sent, of which circuits and the queues before these take a part at a high one.
+// TestPodUniformRandom checks packets to random GPUs of other pods. At low load the mean delay
+// is the time of a packet on three links of equal rate, and the accepted load is the offered
+// one. At high load queues add to the delay, and the accepted load stays near the offered one.
 func TestPodUniformRandom(t *testing.T) {
 	const text = `workload = {kind = "uniform-random"}
 fabric = {kind = "ocs-pods", pods = 4, gpus_per_pod = 3, port_bandwidth = "400Gbps"}
 policy = {allocators = ["iter-halve"]}
 engine = {level = "packet"}
 `
-	packetTime := 8 * 1000 / 400e9 // a packet on an interface or a circuit, one of which joins two pods
+	packetTime := 8 * 1000 / 400e9 // seconds per packet on a network interface or a circuit
 	low := runText(t, text, "workload.load=0.01", "workload.duration=1ms").Document.Rows[0].Metrics
 	if d := low["mean_delay_s"]; d < 3*packetTime || d > 3.1*packetTime || low["accepted_load"] < 0.009 || low["accepted_load"] > 0.011 {
-		t.Errorf("at a load of 0.01 packets take %g s, want %g, and %g is accepted", d, 3*packetTime, low["accepted_load"])
+		t.Errorf("load 0.01: got a mean delay of %g s, want %g s, and an accepted load of %g", d, 3*packetTime, low["accepted_load"])
 	}
 	high := runText(t, text, "workload.load=0.8", "workload.duration=100us").Document.Rows[0].Metrics
 	if d := high["mean_delay_s"]; d < 5*packetTime || high["accepted_load"] < 0.7 || high["accepted_load"] > 0.85 {
-		t.Errorf("at a load of 0.8 packets take %g s, and %g is accepted", d, high["accepted_load"])
+		t.Errorf("load 0.8: got a mean delay of %g s and an accepted load of %g, want more than 5 packet times and 0.7 to 0.85", d, high["accepted_load"])
 	}
 	if v := runText(t, text, "engine.level=static").Document.Rows[0].Metrics["max_circuit_bytes"]; v != 9*64000 {
-		t.Errorf("a circuit carries %g B", v)
+		t.Errorf("the busiest circuit carries %g B, want %d B", v, 9*64000)
 	}
 }

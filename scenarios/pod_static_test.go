@@ -8,8 +8,10 @@ import (
 	"testing"
 )
 
-// TestPodLoads: what circuits carry is what the matrix of traffic says, the bound on the most loaded one is the best of
-// all circuits that fit the ports, and nothing ends before the link that takes longest has carried its bytes.
+// TestPodLoads checks the link loads of random traffic matrices on pods. The bytes per circuit
+// follow from the matrix. The bound on the busiest circuit equals the minimum over all
+// topologies that fit the ports, found by enumeration. No run ends before its busiest link has
+// sent its bytes.
 func TestPodLoads(t *testing.T) {
 	const pods, gpus, ports, rate = 4, 2, 7, 400e9
 	draw := rand.New(rand.NewPCG(1, 2))
@@ -55,16 +57,17 @@ func TestPodLoads(t *testing.T) {
 			}
 			v, maxBytes := row.Metrics, maxCircuitBytes(&between, &circuits)
 			if v["max_circuit_bytes"] != maxBytes || !isClose(v["max_circuit_s"], 8*maxBytes/rate) || !isClose(v["bound_max_circuit_s"], 8*optimum/rate) {
-				t.Errorf("%s: %v, want at most %g and no less than %g", row.Policy, v, maxBytes, optimum)
+				t.Errorf("%s: got %v, want a busiest circuit of %g B and a bound of %g B", row.Policy, v, maxBytes, optimum)
 			}
 			if end := fluid.Document.Rows[i].Metrics["completion_s"]; end < v["fluid_s"]*(1-1e-9) || end > 3*v["fluid_s"] {
-				t.Errorf("%s ends at %g s, and a link is busy for %g s", row.Policy, end, v["fluid_s"])
+				t.Errorf("%s completes after %g s, want at least the busy time of a link, %g s, and at most three times that", row.Policy, end, v["fluid_s"])
 			}
 		}
 	}
 }
 
-// maxCircuitBytes returns the bytes of the most loaded circuit between pods, of which a < b have some.
+// maxCircuitBytes returns the maximum of the bytes per circuit between pods, in either
+// direction. bytes and circuits are indexed by pod; circuits has entries for a < b only.
 func maxCircuitBytes(bytes *[4][4]float64, circuits *[4][4]int) float64 {
 	maxBytes := 0.0
 	for a := range circuits {

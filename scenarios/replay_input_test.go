@@ -13,7 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestReplayDiagnostics: each of these tables has one fault, and its line says what would be right.
+// TestReplayDiagnostics checks the diagnostics of the [replay] table. Each of these tables has
+// one error, and its diagnostic states the accepted values.
 func TestReplayDiagnostics(t *testing.T) {
 	for _, tt := range []struct{ sets, want string }{ // sets are separated by spaces
 		{"replay.seeds=10", `replay: perturbs nothing; give at least one of "compute_jitter", "stage_jitter", "slow_replica", "lost_circuits" or "sequence", or leave the table out`},
@@ -41,11 +42,11 @@ func TestReplayDiagnostics(t *testing.T) {
 		_, err := Load("gpt7b", strings.Fields(tt.sets))
 		var fs Diagnostics
 		if !errors.As(err, &fs) {
-			t.Errorf("%s: no fault", tt.sets)
+			t.Errorf("%s: got no diagnostic", tt.sets)
 			continue
 		}
 		if len(fs) != 1 || !strings.HasPrefix(fs[0].String(), "--set: "+tt.want) {
-			t.Errorf("%s: %q, want one that starts with %q", tt.sets, fs.Error(), tt.want)
+			t.Errorf("%s: got %q, want one diagnostic that starts with %q", tt.sets, fs.Error(), tt.want)
 		}
 	}
 	for _, sets := range []string{
@@ -53,31 +54,33 @@ func TestReplayDiagnostics(t *testing.T) {
 		"replay.sequence=2048 workload.microbatches=150000 workload.gpus=32", // one replica stands for all
 	} {
 		if _, err := Load("gpt7b", strings.Fields(sets)); err != nil {
-			t.Errorf("%s: %v, want no fault", sets, err)
+			t.Errorf("%s: got %v, want no error", sets, err)
 		}
 	}
 	_, err := Parse("x.toml", []byte("base = \"gpt7b\"\n\n[replay]\n"), nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "x.toml:3: replay: perturbs nothing; ") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("an empty table: %v", err)
+		t.Errorf("an empty table: got %v, want one diagnostic for x.toml:3", err)
 	}
 }
 
-// TestReplayKeepsItsWord: what has no size of its own is no fault where it is said: a study may begin an axis at none.
+// TestReplayWithoutPerturbation checks that a value that perturbs nothing is accepted if it is
+// given explicitly. The axis of a study may start with it.
 func TestReplayWithoutPerturbation(t *testing.T) {
 	for _, set := range []string{"replay.compute_jitter=0", "replay.stage_jitter=0.0", "replay.slow_replica=1", "replay.lost_circuits=0", "replay.sequence=4096"} {
 		s, err := Load("gpt7b", []string{set})
 		if err != nil {
-			t.Errorf("%s: %v", set, err)
+			t.Errorf("%s: got error %v, want none", set, err)
 			continue
 		}
 		want := input.Replay{Seeds: 100, SlowReplica: 1, SlowReplicaIndex: -1, LostWhen: "start", React: "keep", Sequence: 4096, Priorities: "nominal"}
 		if s.Replay != want {
-			t.Errorf("%s: %+v, want %+v", set, s.Replay, want)
+			t.Errorf("%s: got %+v, want %+v", set, s.Replay, want)
 		}
 	}
 }
 
-// TestReplayRoundTrip: what is written is read back the same.
+// TestReplayRoundTrip checks that scenarios with random [replay] tables are read back from
+// their own TOML.
 func TestReplayRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sets := []string{"replay.compute_jitter=" + schema.Literal(rapid.Float64Range(0, 10).Draw(t, "jitter"))}
@@ -89,13 +92,13 @@ func TestReplayRoundTrip(t *testing.T) {
 		maybe("replay.seeds=%d", rapid.IntRange(1, 100_000).Draw(t, "seeds"))
 		maybe("replay.stage_jitter=%v", schema.Literal(rapid.Float64Range(0, 10).Draw(t, "stage")))
 		maybe("replay.sequence=%d", rapid.IntRange(1, 1<<20).Draw(t, "sequence"))
-		maybe("workload.sequence=%d", rapid.IntRange(1, 1<<20).Draw(t, "planned"))
+		maybe("workload.sequence=%d", rapid.IntRange(1, 1<<20).Draw(t, "nominal sequence"))
 		maybe("replay.priorities=%s", rapid.SampledFrom([]string{"nominal", "clairvoyant"}).Draw(t, "priorities"))
 		if rapid.Bool().Draw(t, "slow") {
 			sets = append(sets, "replay.slow_replica="+schema.Literal(rapid.Float64Range(1, 1000).Draw(t, "scale")))
 			maybe("replay.slow_replica_index=%d", rapid.IntRange(-1, 1).Draw(t, "index"))
 		}
-		if rapid.Bool().Draw(t, "dark") {
+		if rapid.Bool().Draw(t, "lose circuits") {
 			sets = append(sets, fmt.Sprintf("replay.lost_circuits=%d", rapid.IntRange(0, 8).Draw(t, "lost")))
 			maybe("replay.lost_when=%s", rapid.SampledFrom([]string{"start", "random"}).Draw(t, "when"))
 		}
@@ -104,7 +107,7 @@ func TestReplayRoundTrip(t *testing.T) {
 			t.Fatalf("%v: %v", sets, err)
 		}
 		if !slices.Contains(sets, "replay.sequence="+fmt.Sprint(s.Replay.Sequence)) && s.Replay.Sequence != s.Workload.Sequence {
-			t.Fatalf("%v: sequence %d is replayed with %d", sets, s.Workload.Sequence, s.Replay.Sequence)
+			t.Fatalf("%v: trials of sequence %d have sequence %d, want the same", sets, s.Workload.Sequence, s.Replay.Sequence)
 		}
 		checkRoundTrip(t, s)
 	})

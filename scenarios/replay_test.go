@@ -12,19 +12,22 @@ import (
 	"sim/scenarios/result"
 )
 
-// fastAllocators are allocators that decide at once; delta-joint plays by priority.
+// fastAllocators are allocators that decide quickly. delta-joint transfers by priority, the
+// others by fair sharing.
 const fastAllocators = `policy.allocators=["prop-alloc", "iter-halve", "delta-joint"]`
 
-// TestReplayOfNothing: where nothing is perturbed every play has the plan's makespan and NCT to the last bit, under
-// every policy, in every way to play replicas, and also where all replicas are played for a plan of one.
+// TestUnperturbedReplay checks trials that perturb nothing. They have the makespan and NCT of
+// the nominal simulation, bit-identical, for every allocator and every mode of simulating
+// replicas. This includes trials of all replicas if the nominal simulation has one
+// representative replica.
 func TestUnperturbedReplay(t *testing.T) {
 	identical := []string{fastAllocators, "replay.seeds=2", "replay.sequence=4096"}
-	different := []string{fastAllocators, "replay.seeds=2", "replay.compute_jitter=1e-200"} // whose square is no number above 0
+	different := []string{fastAllocators, "replay.seeds=2", "replay.compute_jitter=1e-200"} // its square underflows to 0
 	all := `policy.allocators=["uniform", "fixed", "prop-alloc", "sqrt-alloc", "iter-halve", "delta-fast", "delta-topo", "delta-joint"]`
 	for _, tt := range []struct {
 		name string
 		sets string // separated by spaces
-		all  bool   // allocators
+		all  bool   // with all allocators
 	}{
 		{"gpt7b", "policy.fixed.circuits=[[2,2],[2,2]]", true},
 		{"gpt7b", "policy.fixed.circuits=[[2,2],[2,2]] workload.replicas=all", true},
@@ -50,23 +53,24 @@ func TestUnperturbedReplay(t *testing.T) {
 				want := map[string]float64{"makespan_s": r.Metrics["makespan_s"], "nct": r.Metrics["nct"]}
 				for name, v := range want {
 					if got := r.Samples[name]; !slices.Equal(got, []float64{v, v}) {
-						t.Errorf("%s %v, %s: plays have %s %v, the plan %v", tt.name, sets, r.Policy, name, got, v)
+						t.Errorf("%s %v, %s: trials have %s %v, want %v as the nominal simulation", tt.name, sets, r.Policy, name, got, v)
 					}
 				}
 				for _, m := range []string{"mean", "p50", "p95", "p99", "max"} {
 					if got := r.Metrics["replay_nct_"+m]; got != r.Metrics["nct"] {
-						t.Errorf("%s %v, %s: replay_nct_%s %v, the plan's %v", tt.name, sets, r.Policy, m, got, r.Metrics["nct"])
+						t.Errorf("%s %v, %s: got replay_nct_%s %v, want the nominal %v", tt.name, sets, r.Policy, m, got, r.Metrics["nct"])
 					}
 				}
 			}
 			if ref := o.Document.Reference; ref["replay_makespan_mean_s"] != ref["makespan_s"] || ref["replay_compute_makespan_mean_s"] != ref["compute_makespan_s"] {
-				t.Errorf("%s %v: references %v", tt.name, sets, ref)
+				t.Errorf("%s %v: got references %v, want the nominal ones in trials", tt.name, sets, ref)
 			}
 		}
 	}
 }
 
-// TestReplayOfReferenceOnCircuits: where circuits made the plan's reference they do so in replays.
+// TestReplayOfReferenceOnCircuits checks a scenario whose reference is faster on some circuits
+// than on the ideal fabric with priority rules. Trials use the same kind of reference.
 func TestReplayOfReferenceOnCircuits(t *testing.T) {
 	s, err := Parse("odd.toml", []byte(priorityCounterexample), []string{"replay.seeds=3", "replay.compute_jitter=1e-200"})
 	if err != nil {
@@ -80,13 +84,13 @@ func TestReplayOfReferenceOnCircuits(t *testing.T) {
 	ref := o.Document.Reference
 	for name, v := range map[string]float64{"replay_makespan_mean_s": p.Reference()["makespan_s"], "replay_compute_makespan_mean_s": p.Reference()["compute_makespan_s"]} {
 		if ref[name] != v {
-			t.Errorf("%s %g, the plan's %g", name, ref[name], v)
+			t.Errorf("got %s %g, want the nominal %g", name, ref[name], v)
 		}
 	}
 }
 
-// TestReplayOfSequence: a replay at another sequence length is a run at that length of the topology that was decided
-// for the first.
+// TestReplayOfSequence checks trials with another sequence length. They equal a run with that
+// length on the topology that was decided for the nominal one.
 func TestReplayOfSequence(t *testing.T) {
 	const circuits = "policy.fixed.circuits=[[1,3],[3,1]]"
 	const fixed = `policy.allocators=["fixed"]`
@@ -96,18 +100,18 @@ func TestReplayOfSequence(t *testing.T) {
 			other := runScenario(t, "gpt7b", 2, fixed, circuits, "policy.service="+service, "workload.sequence="+sequence).Document
 			for from, to := range map[string]string{"replay_nct_mean": "nct", "replay_makespan_mean_s": "makespan_s"} {
 				if got, want := plan.Rows[0].Metrics[from], other.Rows[0].Metrics[to]; got != want {
-					t.Errorf("%s, sequence %s: %s %v, the run's %s %v", service, sequence, from, got, to, want)
+					t.Errorf("%s, sequence %s: got %s %v, want %s %v of the run", service, sequence, from, got, to, want)
 				}
 			}
 			if plan.Rows[0].Metrics["nct"] == other.Rows[0].Metrics["nct"] {
-				t.Errorf("sequence %s has the plan's NCT", sequence)
+				t.Errorf("sequence %s: got the NCT of the nominal sequence, want another one", sequence)
 			}
 		}
 	}
 }
 
-// TestReplayOfSlowReplica: a replica that is slow in a replay is one that is slow in a plan, whatever replicas the plan
-// of the replay has.
+// TestReplayOfSlowReplica checks that a replica that is slow in trials equals a replica that is
+// slow in the scenario, for all modes of simulating replicas.
 func TestReplayOfSlowReplica(t *testing.T) {
 	fixed := []string{`policy.allocators=["fixed"]`, "policy.fixed.circuits=[[2,2],[2,2]]"}
 	for _, index := range []string{"0", "1"} {
@@ -117,15 +121,16 @@ func TestReplayOfSlowReplica(t *testing.T) {
 				"replay.slow_replica_index="+index)...).Document
 			for from, to := range map[string]string{"replay_nct_mean": "nct", "replay_makespan_mean_s": "makespan_s"} {
 				got, want := o.Rows[0].Metrics[from], slow.Rows[0].Metrics[to]
-				if math.Abs(got-want) > 1e-9*want { // passes are rounded to ticks twice
-					t.Errorf("%s, replica %s: %s %v, the plan's %s %v", mode, index, from, got, to, want)
+				if math.Abs(got-want) > 1e-9*want { // trials round the duration of a pass to ticks twice
+					t.Errorf("%s, replica %s: got %s %v, want %s %v of the slow scenario", mode, index, from, got, to, want)
 				}
 			}
 		}
 	}
 }
 
-// TestReplayModesAgree: how the plan plays replicas does not show in the replays of one topology.
+// TestReplayModesAgree checks that the mode in which replicas are simulated does not change the
+// trials of one topology.
 func TestReplayModesAgree(t *testing.T) {
 	for _, tt := range []struct{ name, circuits string }{{"gpt7b", "[[2,2],[2,2]]"}, {"megatron177b", "[[6,4,0],[4,4,4],[0,4,6]]"}} {
 		var first *result.Row
@@ -137,13 +142,14 @@ func TestReplayModesAgree(t *testing.T) {
 				first = row
 			}
 			if !slices.Equal(row.Samples["nct"], first.Samples["nct"]) || len(row.Samples["nct"]) == 0 {
-				t.Errorf("%s, %s: %v, single %v", tt.name, mode, row.Samples["nct"], first.Samples["nct"])
+				t.Errorf("%s, %s: got %v, want %v as with mode single", tt.name, mode, row.Samples["nct"], first.Samples["nct"])
 			}
 		}
 	}
 }
 
-// TestReplayScales: circuits, NICs and bytes scaled together leave every play's NCT, but for the rounding of bytes.
+// TestReplayScales checks that doubling all rates and all bytes leaves the NCT of each trial
+// unchanged, up to the rounding of bytes.
 func TestReplayScales(t *testing.T) {
 	sets := []string{fastAllocators, "replay.seeds=20", "replay.compute_jitter=0.1", "replay.lost_circuits=1", "replay.slow_replica=1.1"}
 	one := runScenario(t, "mixtral8x22b", 2, append(sets, "workload.activation_bytes=2", "workload.gradient_bytes=4", "workload.parameter_bytes=2")...)
@@ -152,14 +158,15 @@ func TestReplayScales(t *testing.T) {
 	for i, r := range one.Document.Rows {
 		for k, v := range r.Samples["nct"] {
 			if w := two.Document.Rows[i].Samples["nct"][k]; math.Abs(v-w) > 1e-7*v {
-				t.Errorf("%s, play %d: NCT %v, at twice the rate and bytes %v", r.Policy, k, v, w)
+				t.Errorf("%s, trial %d: got NCT %v, and %v with twice the rates and bytes; want equal values", r.Policy, k, v, w)
 			}
 		}
 	}
 }
 
-// TestCommonRandomNumbers: a play's perturbation depends on its number and the seed alone: the same circuits have the
-// same plays whoever chose them, in whatever company, and however many plays follow.
+// TestCommonRandomNumbers checks that the perturbation of a trial depends on its number and the
+// seed only. The same circuits have the same trials, regardless of their allocator, of the
+// compared allocators, and of the number of trials.
 func TestCommonRandomNumbers(t *testing.T) {
 	sets := []string{"replay.compute_jitter=0.1", "replay.lost_circuits=1"}
 	joint := runScenario(t, "gpt7b", 1, append(sets, `policy.allocators=["sqrt-alloc", "delta-topo"]`, "replay.seeds=20")...).Document
@@ -167,7 +174,7 @@ func TestCommonRandomNumbers(t *testing.T) {
 	x := strings.Fields(strings.NewReplacer("pod 0", "", "pod 1", "", "twins", "").Replace(topo.Labels["topology"])) // . 1 3 1 . 2
 	matrix := fmt.Sprintf("policy.fixed.circuits=[[%s,%s],[%s,%s]]", x[2], x[1], x[3], x[5])
 	fixed := runScenario(t, "gpt7b", 2, append(sets, `policy.allocators=["fixed"]`, matrix, "replay.seeds=35")...).Document.Rows[0]
-	trial := func(r *result.Row, i int) float64 { // NaN where it stalls
+	trial := func(r *result.Row, i int) float64 { // makespan in seconds, NaN if the trial stalls
 		k := i
 		if p := r.Samples["play"]; p != nil {
 			if k = slices.Index(p, float64(i)); k < 0 {
@@ -178,16 +185,17 @@ func TestCommonRandomNumbers(t *testing.T) {
 	}
 	for i := range 20 {
 		if a, b := trial(&topo, i), trial(&fixed, i); a != b && !(math.IsNaN(a) && math.IsNaN(b)) {
-			t.Errorf("play %d: %v s as delta-topo's, %v s as the user's own", i, a, b)
+			t.Errorf("trial %d: got %v s with the circuits of delta-topo, %v s with the same fixed circuits", i, a, b)
 		}
 	}
 	other := runScenario(t, "gpt7b", 1, append(sets, `policy.allocators=["sqrt-alloc"]`, "replay.seeds=20", "seed=2")...).Document.Rows[0]
 	if slices.Equal(joint.Rows[0].Samples["nct"], other.Samples["nct"]) {
-		t.Error("another seed has the same plays")
+		t.Error("got the same trials with another seed")
 	}
 }
 
-// TestReplayWorkers: the number of workers changes no byte.
+// TestReplayWorkers checks that a run with trials returns the same document for any number of
+// workers.
 func TestReplayWorkers(t *testing.T) {
 	var first []byte
 	all := []int{1, 2, 7, 0}
@@ -204,7 +212,7 @@ func TestReplayWorkers(t *testing.T) {
 			first = b
 		}
 		if string(b) != string(first) {
-			t.Errorf("%d workers: results differ from those of 1", workers)
+			t.Errorf("%d workers: got another document, want the one of 1 worker", workers)
 		}
 	}
 }

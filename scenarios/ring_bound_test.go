@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestRingKindsHaveTheBoundOfCalls: a ring collective as a kind of traffic has the lower bound of the same call, and its
-// gap where both take as long, on healthy and broken tori; among ranks along some dimensions the bound holds.
+// TestRingKindsHaveTheBoundOfCalls checks ring collectives as a kind of traffic, on tori with
+// and without failed links. They have the lower bound of the same collective call, and its gap
+// if both take equally long. The bound also holds for rings along one dimension.
 func TestRingKindsHaveTheBoundOfCalls(t *testing.T) {
 	for _, fabric := range []string{"dims = [4, 4, 2]\n", "dims = [3, 4]\n", "dims = [4, 4]\nfailed_links = [\"0 x+\"]\n"} {
 		for _, call := range []string{"all-reduce", "reduce-scatter", "all-gather"} {
@@ -16,12 +17,12 @@ func TestRingKindsHaveTheBoundOfCalls(t *testing.T) {
 			for _, metric := range []string{"bound_completion_s", "gap"} {
 				if rings["completion_s"] == called["completion_s"] || metric != "gap" {
 					if a, b := rings[metric], called[metric]; a != b || b < 0 {
-						t.Errorf("%s on %q: %s of rings is %g, of the call %g", call, fabric, metric, a, b)
+						t.Errorf("%s on %q: got %s %g for rings, want %g as for the call", call, fabric, metric, a, b)
 					}
 				}
 			}
 			if m := runText(t, fmt.Sprintf(text, "ring-"+call, ""), "workload.rings=per-dimension", "workload.ring_dims=[\"y\"]").Document.Rows[0].Metrics; m["bound_completion_s"] <= 0 || m["gap"] < 0 {
-				t.Errorf("%s along y on %q takes %g s, and has a bound of %g s", call, fabric, m["completion_s"], m["bound_completion_s"])
+				t.Errorf("%s along y on %q takes %g s with a bound of %g s, want a bound above 0 and at most that time", call, fabric, m["completion_s"], m["bound_completion_s"])
 			}
 		}
 	}

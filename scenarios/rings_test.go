@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+// smallTraining is a training step of four replicas with four stages, on a torus of 16 chips.
 const smallTraining = `
 [workload]
 kind = "training"
@@ -21,33 +22,36 @@ dims = [4, 4]
 routers = ["shortest"]
 `
 
-// TestFluidLatency: as fluid what is sent arrives by the latency of its longest route later, and an iteration waits for it.
+// TestFlowLatency checks link latencies at level flow. A message arrives later by the latency
+// of its longest path, and an iteration waits for it.
 func TestFlowLatency(t *testing.T) {
 	increase := func(text, metric string, set ...string) float64 {
 		set = append(set, "engine.level=flow")
 		return runText(t, text, append(set, "fabric.link_latency=1us")...).Document.Rows[0].Metrics[metric] - runText(t, text, set...).Document.Rows[0].Metrics[metric]
 	}
 	if by := increase(smallTorus, "completion_s", "fabric.dims=[4, 4]"); by < 4e-6-1e-11 || by > 4e-6+1e-11 {
-		t.Errorf("messages over 4 links arrive %g s later, want 4us", by)
+		t.Errorf("messages over 4 links arrive %g s later, want 4e-06 s", by)
 	}
 	if by := increase(smallTraining, "makespan_s"); by < 6e-6 || by > 1e-3 {
-		t.Errorf("an iteration takes %g s longer, of 6 transfers between stages at least", by)
+		t.Errorf("an iteration takes %g s longer, want at least 6e-06 s for 6 transfers between stages", by)
 	}
 }
 
-// TestFaultsOfIterations: what a fault costs an iteration is a ratio of times, and not of loads.
+// TestFaultRatioOfIterations checks that the fault ratio of training compares makespans, not
+// link loads. Reference: the makespans of runs with and without the fault.
 func TestFaultRatioOfIterations(t *testing.T) {
 	for _, level := range [][]string{{"engine.level=flow"}, {"engine.level=packet", "workload.packet=10MB"}} {
 		faultFree := runText(t, smallTraining, level...).Document.Rows[0].Metrics
 		faulty := runText(t, smallTraining, append(level, `fabric.failed_links=["0 x+"]`)...).Document.Rows[0].Metrics
 		if want := faultFree["makespan_s"] / faulty["makespan_s"]; faulty["fault_ratio"] != want {
-			t.Errorf("%v: %g, want %g", level, faulty["fault_ratio"], want)
+			t.Errorf("%v: got a fault ratio of %g, want %g", level, faulty["fault_ratio"], want)
 		}
 	}
 }
 
-// TestRingsNotLater: whatever is down, ring collectives end no later on optimised routes than on those of wild-first
-// routing, and no earlier than the bound; the time of a message twice as large is twice as long.
+// TestOptimisedRingsAreNotLater checks ring collectives on tori with failed links. On the paths
+// of route-optimised they complete at most as late as on the paths of wild-first, and not before
+// the lower bound. In some cases they complete earlier.
 func TestOptimisedRingsAreNotLater(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(smallTorus, `["dor"]`, `["wild-first", "route-optimised"]`, 1)
@@ -69,25 +73,26 @@ func TestOptimisedRingsAreNotLater(t *testing.T) {
 		wild, optimised := rows[0].Metrics, rows[1].Metrics
 		slack := 1e-9
 		if _, packets := optimised["injected"]; packets {
-			slack = 0.02 // what is compared in choosing is fluid
+			slack = 0.02 // paths are chosen by their times at level flow
 		}
 		if optimised["completion_s"] > wild["completion_s"]*(1+slack) {
-			t.Errorf("%v: optimised routes end after %g s, wild-first ones after %g s", set, optimised["completion_s"], wild["completion_s"])
+			t.Errorf("%v: route-optimised completes after %g s, want at most %g s as wild-first", set, optimised["completion_s"], wild["completion_s"])
 		}
 		if optimised["completion_s"] < wild["completion_s"]*(1-1e-9) {
 			earlier++
 		}
 		bound := optimised["bound_completion_s"]
 		if bound <= 0 || bound != wild["bound_completion_s"] || optimised["completion_s"] < bound*(1-1e-9) || optimised["gap"] != max(0, optimised["completion_s"]/bound-1) {
-			t.Errorf("%v: %g s, bound %g s and %g s, gap %g", set, optimised["completion_s"], bound, wild["bound_completion_s"], optimised["gap"])
+			t.Errorf("%v: got %g s with bounds %g s and %g s and gap %g, want equal bounds of at most the time, and their gap", set, optimised["completion_s"], bound, wild["bound_completion_s"], optimised["gap"])
 		}
 	}
 	if earlier < 2 {
-		t.Errorf("optimised routes end earlier in %d cases, want some", earlier)
+		t.Errorf("route-optimised completes earlier in %d cases, want at least 2", earlier)
 	}
 }
 
-// TestRingAlias: a deprecated kind of ring collective is the scenario of the call that the warning names.
+// TestRingAlias checks that a deprecated ring kind of traffic is the same scenario as the
+// collective call that its warning names.
 func TestRingAlias(t *testing.T) {
 	for _, c := range []struct{ old, call []string }{
 		{nil, []string{"policy.collective=bidirectional-ring", "policy.ring_order=hamiltonian"}},
@@ -103,7 +108,7 @@ func TestRingAlias(t *testing.T) {
 		for _, kind := range []string{"all-reduce", "reduce-scatter", "all-gather"} {
 			old, err := Parse("a.toml", []byte(smallTorus), append([]string{"workload.kind=ring-" + kind}, c.old...))
 			if err != nil || len(old.Deprecated) != 1 || !strings.Contains(old.Deprecated[0].String(), `"ring-`+kind+`" is deprecated; write workload.kind = "`+kind+`"`) {
-				t.Fatalf("%v: %v", c.old, err)
+				t.Fatalf("%v: got error %v, want one deprecation warning", c.old, err)
 			}
 			set := append([]string{"workload.kind=" + kind}, c.call...)
 			if old.Engine.Level == "packet" {
@@ -111,10 +116,10 @@ func TestRingAlias(t *testing.T) {
 			}
 			call, err := Parse("a.toml", []byte(smallTorus), set)
 			if err != nil || len(call.Deprecated) > 0 {
-				t.Fatalf("%v: %v", c.call, err)
+				t.Fatalf("%v: got error %v, want none", c.call, err)
 			}
 			if got, want := string(old.TOML()), string(call.TOML()); got != want {
-				t.Errorf("%v is\n%s\nwant\n%s", c.old, got, want)
+				t.Errorf("%v: got\n%s\nwant\n%s", c.old, got, want)
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func checkRoundTrip(t interface {
 	checkRoundTripWith(t, s, func(name string, data []byte) (*Scenario, error) { return Parse(name, data, nil) })
 }
 
-// checkRoundTripWith holds that what s is written as is read as s.
+// checkRoundTripWith fails unless parse reads s back from its own TOML, with the same digest.
 func checkRoundTripWith(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -32,16 +32,17 @@ func checkRoundTripWith(t interface {
 	t.Helper()
 	reread, err := parse("other.toml", s.TOML())
 	if err != nil {
-		t.Fatalf("%v in\n%s", err, s.TOML())
+		t.Fatalf("not read back: %v, in\n%s", err, s.TOML())
 	}
 	if diff := cmp.Diff(s, reread, compareKeys); diff != "" {
-		t.Fatalf("%s", diff)
+		t.Fatalf("read back (-want +got):\n%s", diff)
 	}
 	if s.Digest() != reread.Digest() {
-		t.Fatalf("digests differ for\n%s\n%s", s.TOML(), reread.TOML())
+		t.Fatalf("got another digest when read back; want that of\n%s\ngot\n%s", s.TOML(), reread.TOML())
 	}
 }
 
+// presetNames returns the names of all training presets.
 func presetNames() []string {
 	var names []string
 	for _, p := range training.Presets {
@@ -50,6 +51,8 @@ func presetNames() []string {
 	return names
 }
 
+// TestBuiltInRoundTrip checks that all built-in scenarios, training with each preset, are read
+// back from their own TOML. Different scenarios have different digests.
 func TestBuiltInRoundTrip(t *testing.T) {
 	digests := map[string]string{}
 	for _, name := range EmbeddedScenarios() {
@@ -67,14 +70,15 @@ func TestBuiltInRoundTrip(t *testing.T) {
 			}
 			checkRoundTrip(t, s)
 			if other, ok := digests[s.Digest()]; ok {
-				t.Errorf("%s %v has the digest of %s", name, set, other)
+				t.Errorf("%s %v: got the digest of %s, want a different one", name, set, other)
 			}
 			digests[s.Digest()] = fmt.Sprint(name, set)
 		}
 	}
 }
 
-// drawScenario writes a valid scenario that uses many keys.
+// drawScenario returns a random valid scenario of training on pods that uses many keys, as
+// TOML.
 func drawScenario(t *rapid.T) string {
 	var b strings.Builder
 	put := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -188,7 +192,7 @@ func drawScenario(t *rapid.T) string {
 		maybe("compute_scale = %s", float(0.1, 10))
 		maybe("port_bandwidth = %q", rate)
 		maybe("ports_per_pod = %d", func() any { return number(16, 64, "ports") })
-		// The fixed topology joins all pods, so any map will do.
+		// The fixed topology joins all pods and is therefore valid for any map.
 		maybe("pod_map = %s", func() any {
 			order := make([]int, pods)
 			for i := range order {
@@ -200,22 +204,24 @@ func drawScenario(t *rapid.T) string {
 	return b.String()
 }
 
+// TestRoundTrip checks that random scenarios are read back from their own TOML.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawScenario(t)
 		s, err := Parse("drawn.toml", []byte(text), nil)
 		if err != nil && strings.Contains(err.Error(), "which is absurd") {
-			t.Skip("too long an iteration")
+			t.Skip("the iteration is too long to simulate")
 		}
 		if err != nil {
-			t.Fatalf("%v in\n%s", err, text)
+			t.Fatalf("got %v, want an accepted scenario:\n%s", err, text)
 		}
 		checkRoundTrip(t, s)
 	})
 }
 
-// FuzzParse reads and checks scenarios as cells of a sweep are: without asking routers and planners, which takes too
-// long to try thousands.
+// FuzzParse reads and checks scenarios as the cells of a sweep. This omits the decisions of
+// routers and planners, which take too long for thousands of inputs. A scenario is either read
+// back from its own TOML or rejected with one-line diagnostics.
 func FuzzParse(f *testing.F) {
 	for _, name := range EmbeddedScenarios() {
 		data, err := embedded.ReadFile(strings.TrimPrefix(name, "scenarios/"))
@@ -245,17 +251,17 @@ func FuzzParse(f *testing.F) {
 		}
 		var fs Diagnostics
 		if !errors.As(err, &fs) || !errors.Is(err, ErrInput) || len(fs) == 0 {
-			t.Fatalf("%T: %v", err, err)
+			t.Fatalf("got error of type %T, want Diagnostics: %v", err, err)
 		}
 		for _, f := range fs {
 			if line := f.String(); strings.ContainsAny(line, "\n\r") || f.Problem == "" || f.File == "fuzz.toml" && f.Line < 1 {
-				t.Errorf("fault %q", line)
+				t.Errorf("got diagnostic %q, want one line with a problem and a line number", line)
 			}
 		}
 	})
 }
 
-// parseCell reads a scenario as one cell of a sweep.
+// parseCell reads a scenario as a cell of a sweep.
 func parseCell(data []byte, overrides ...string) (*Scenario, error) {
 	c, faults := parse("cell.toml", data, overrides, &fileSet{})
 	if faults != nil {

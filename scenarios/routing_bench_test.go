@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkPod is all to all on a full pod, routes, loads and 200 million packet hops.
+// BenchmarkPod runs an all-to-all on a full pod of 4,096 chips: paths, loads and 200 million
+// packet hops.
 func BenchmarkPod(b *testing.B) {
 	s, err := Load("pod4096", nil)
 	if err != nil {

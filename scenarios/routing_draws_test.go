@@ -8,8 +8,10 @@ import (
 	"sim/policies/routing"
 )
 
-// TestDraws: links drawn for each pair, node or packet serve every level: packets take about as long as the fluid,
-// loads are the same at each level, pair is the default, and what is written out leads packets on.
+// TestRouterDraws checks routers that draw links at random per pair, per node or per packet.
+// Loads are the same at all levels, and per pair is the default. Levels flow and packet take
+// about equally long, and no packet is lost. Exported forwarding tables have shares if and only
+// if links are drawn per packet.
 func TestRouterDraws(t *testing.T) {
 	text := strings.Replace(smallTorus, `["dor"]`, `["ecmp", "random-shortest"]`, 1)
 	all := func(set ...string) []string {
@@ -28,14 +30,14 @@ func TestRouterDraws(t *testing.T) {
 			checkConservation(t, draw, row)
 			load := static[i].Metrics["max_link_load"]
 			if load != fluid[i].Metrics["max_link_load"] || load != row.Metrics["max_link_load"] || (draw == routing.DrawPair) != (load == plain[i].Metrics["max_link_load"]) {
-				t.Errorf("%s by %s: loads %g, %g, %g, by default %g", row.Policy, draw, load, fluid[i].Metrics["max_link_load"], row.Metrics["max_link_load"], plain[i].Metrics["max_link_load"])
+				t.Errorf("%s, draw per %s: got loads %g, %g and %g at levels static, flow and packet, by default %g; want equal levels, and the default per pair only", row.Policy, draw, load, fluid[i].Metrics["max_link_load"], row.Metrics["max_link_load"], plain[i].Metrics["max_link_load"])
 			}
 			if f := fluid[i].Metrics["completion_s"]; math.Abs(f/static[i].Metrics["fluid_s"]-1) > 1e-6 {
-				t.Errorf("%s by %s: %g s as fluid, the most loaded link takes %g s", row.Policy, draw, f, static[i].Metrics["fluid_s"])
+				t.Errorf("%s, draw per %s: got %g s at level flow, want %g s as the busiest link", row.Policy, draw, f, static[i].Metrics["fluid_s"])
 			}
 			ratio := row.Metrics["over_fluid"]
-			if maxRatio := 1.03; ratio < 0.97 || ratio > maxRatio && draw != routing.DrawPacket || ratio > 1.5 { // drawn packets meet by chance
-				t.Errorf("%s by %s: packets take %g times the fluid", row.Policy, draw, ratio)
+			if maxRatio := 1.03; ratio < 0.97 || ratio > maxRatio && draw != routing.DrawPacket || ratio > 1.5 { // random packets cause queues
+				t.Errorf("%s, draw per %s: level packet takes %g times as long as level flow, want about 1", row.Policy, draw, ratio)
 			}
 			files, err := o.Routes[i].Compile()
 			if err != nil {
@@ -44,10 +46,10 @@ func TestRouterDraws(t *testing.T) {
 			var data strings.Builder
 			err = files.Tables(&data)
 			if head := "chip,destination,port,next,share\n"; err != nil || strings.HasPrefix(data.String(), head) != (draw == routing.DrawPacket) {
-				t.Errorf("%s by %s: %.40q, %v", row.Policy, draw, data.String(), err)
+				t.Errorf("%s, draw per %s: got tables that start with %.40q, error %v; want shares only if drawn per packet", row.Policy, draw, data.String(), err)
 			}
 		}
-		for _, more := range [][]string{ // beside those of a size
+		for _, more := range [][]string{ // other queues and faults
 			{"fabric.queue=20p", "workload.source=greedy"}, {"fabric.bit_errors=1e-6"},
 			{`fabric.failed_links=["0 x+"]`, "fabric.fail_at=10us", "fabric.reroute_after=5us"},
 		} {
@@ -59,6 +61,6 @@ func TestRouterDraws(t *testing.T) {
 	}
 	row := runText(t, text, all("policy.ecmp.draw=packet", "engine.level=static")...).Document.Rows[0]
 	if !strings.HasPrefix(row.Labels["deadlock"], "possible") || row.Labels["table_entries"] == "" {
-		t.Errorf("labels %v", row.Labels)
+		t.Errorf("ecmp, draw per packet: got labels %v, want a possible deadlock and the number of table entries", row.Labels)
 	}
 }

@@ -11,20 +11,21 @@ import (
 	"sim/scenarios/result"
 )
 
-// runText runs a scenario with overrides.
+// runText parses and runs a scenario with overrides and two workers.
 func runText(t testing.TB, text string, overrides ...string) *Outcome {
 	t.Helper()
 	s, err := Parse("text.toml", []byte(text), overrides)
 	if err != nil {
-		t.Fatalf("%v: %v", overrides, err)
+		t.Fatalf("%v: got error %v", overrides, err)
 	}
 	o, err := Run(context.Background(), s, RunOptions{Workers: 2})
 	if err != nil {
-		t.Fatalf("%v: %v", overrides, err)
+		t.Fatalf("%v: got error %v", overrides, err)
 	}
 	return o
 }
 
+// smallTorus is a scenario of an all-to-all on a 4x4x4 torus.
 const smallTorus = `
 [workload]
 kind = "all-to-all"
@@ -37,17 +38,18 @@ link_rate = "50GB/s"
 routers = ["dor"]
 `
 
-// checkConservation fails where packets appear or vanish.
+// checkConservation fails unless each injected packet is delivered, dropped or in flight.
 func checkConservation(t testing.TB, what any, r *result.Row) {
 	t.Helper()
 	m := r.Metrics
 	if m["injected"] == 0 || m["injected"] != m["delivered"]+m["dropped"]+m["in_flight"] {
-		t.Errorf("%v: %g injected, %g delivered, %g dropped, %g in flight", what, m["injected"], m["delivered"], m["dropped"], m["in_flight"])
+		t.Errorf("%v: got %g packets injected, %g delivered, %g dropped and %g in flight, want a sum of the last three equal to the first", what, m["injected"], m["delivered"], m["dropped"], m["in_flight"])
 	}
 }
 
-// TestRoutedLevels: every workload runs at every level, the packets of the paced ones take about as long as the fluid,
-// and none gets lost.
+// TestRoutingLevels checks that every kind of traffic runs at every level. Paced traffic takes
+// about as long at level packet as at level flow, and at least as long as its busiest link.
+// Combinations of sources, queues and faults conserve packets.
 func TestRoutingLevels(t *testing.T) {
 	for _, kind := range []string{"all-to-all", "nearest-neighbour", "permutation", "hotspot", "ring-all-reduce", "ring-reduce-scatter", "ring-all-gather"} {
 		static := runText(t, smallTorus, "workload.kind="+kind, "engine.level=static", "workload.message=256KB").Document.Rows[0].Metrics
@@ -56,10 +58,10 @@ func TestRoutingLevels(t *testing.T) {
 		packets := row.Metrics
 		checkConservation(t, kind, row)
 		if static["max_link_load"] <= 0 || fluid["completion_s"] < static["fluid_s"]*(1-1e-9) && !strings.HasPrefix(kind, "ring-") {
-			t.Errorf("%s: load %g, %g s as fluid, at least %g s", kind, static["max_link_load"], fluid["completion_s"], static["fluid_s"])
+			t.Errorf("%s: got a maximum load of %g and %g s at level flow, want at least %g s as the busiest link", kind, static["max_link_load"], fluid["completion_s"], static["fluid_s"])
 		}
 		if ratio := packets["completion_s"] / fluid["completion_s"]; ratio < 0.999 || ratio > 1.05 {
-			t.Errorf("%s: %g s packet by packet, %g s as fluid", kind, packets["completion_s"], fluid["completion_s"])
+			t.Errorf("%s: got %g s at level packet, want at most 5 %% more than %g s at level flow", kind, packets["completion_s"], fluid["completion_s"])
 		}
 	}
 	for _, set := range [][]string{
@@ -76,13 +78,14 @@ func TestRoutingLevels(t *testing.T) {
 		row := &runText(t, smallTorus, set...).Document.Rows[0]
 		checkConservation(t, set, row)
 		if d := row.Metrics["dropped"]; d > 0 && !strings.Contains(fmt.Sprint(set), "20p") && !strings.Contains(fmt.Sprint(set), "fail_at") {
-			t.Errorf("%v: %g dropped", set, d)
+			t.Errorf("%v: got %g packets dropped, want 0", set, d)
 		}
 	}
 }
 
-// TestPeersAsScenario: the scenario of the twisted-tori study's settings is the work that other simulators were given
-// (see fabric/torus.TestPeers).
+// TestTwistedToriScenario checks the results of the built-in scenario "twisted" for one twist.
+// Reference: packet counts and delays of other simulators for the same work, in
+// policies/routing.TestPeers.
 func TestTwistedToriScenario(t *testing.T) {
 	s, err := Load("twisted", []string{"engine.until=10s", "fabric.twist=001000"})
 	if err != nil {
@@ -94,14 +97,15 @@ func TestTwistedToriScenario(t *testing.T) {
 	}
 	m := o.Document.Rows[0].Metrics
 	if m["delivered"] != 160582 || m["injected"] != 162560 || math.Abs(m["mean_delay_s"]/2.802738-1) > 1e-4 {
-		t.Errorf("%g of %g delivered, %g s on average", m["delivered"], m["injected"], m["mean_delay_s"])
+		t.Errorf("got %g of %g packets delivered after %g s on average, want 160582 of 162560 after 2.802738 s", m["delivered"], m["injected"], m["mean_delay_s"])
 	}
 	if m["average_hops"] != 3.625 || o.Document.Reference["average_hops"] != 3.625 {
-		t.Errorf("%g hops on average, %g at least", m["average_hops"], o.Document.Reference["average_hops"])
+		t.Errorf("got %g hops on average and a minimum of %g, want 3.625 for both", m["average_hops"], o.Document.Reference["average_hops"])
 	}
 }
 
-// TestRoutedRepeats: the same document and files whatever the number of workers.
+// TestRoutingIsDeterministic checks that documents and files are the same for any number of
+// workers.
 func TestRoutingIsDeterministic(t *testing.T) {
 	var first *Outcome
 	for _, workers := range []int{1, 2, 1} {
@@ -128,17 +132,18 @@ func TestRoutingIsDeterministic(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(a, b) {
-			t.Errorf("%d workers: another document", workers)
+			t.Errorf("%d workers: got another document than with 1 worker", workers)
 		}
 		for i, f := range o.Files {
 			if !bytes.Equal(f.Data, first.Files[i].Data) || f.Name != first.Files[i].Name {
-				t.Errorf("%d workers: another %s", workers, f.Name)
+				t.Errorf("%d workers: got another file %s than with 1 worker", workers, f.Name)
 			}
 		}
 	}
 }
 
-// TestRoutedFaults: faults of the input are told with what would be right.
+// TestRoutingDiagnostics checks the diagnostics of invalid tori and traffic on them. They state
+// the accepted values, in at most two lines.
 func TestRoutingDiagnostics(t *testing.T) {
 	for _, c := range []struct {
 		set  []string
@@ -171,9 +176,9 @@ func TestRoutingDiagnostics(t *testing.T) {
 	} {
 		_, err := Parse("tori.toml", []byte(smallTorus), c.set)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: %v; want %s", c.set, err, c.want)
+			t.Errorf("%v: got %v, want %q", c.set, err, c.want)
 		} else if lines := strings.Count(err.Error(), "\n"); lines > 1 && !strings.Contains(c.want, "training") {
-			t.Errorf("%v: %d lines: %v", c.set, lines+1, err)
+			t.Errorf("%v: got %d lines, want at most 2: %v", c.set, lines+1, err)
 		}
 	}
 	for _, c := range []struct{ set, want string }{
@@ -181,12 +186,14 @@ func TestRoutingDiagnostics(t *testing.T) {
 		{`fabric.failed_ocs=["x3"]`, "dor"},
 	} {
 		if _, err := Parse("tori.toml", []byte(smallTorus), []string{c.set}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v; want %s", c.set, err, c.want)
+			t.Errorf("%s: got %v, want %q", c.set, err, c.want)
 		}
 	}
 }
 
-// TestCubesOfScenario: what switches do for a slice stands in the result.
+// TestSliceSwitches checks the numbers of optical connections of a slice and of switch commands
+// that configure it. A slice has 48 connections per cube. Commands are not needed for
+// connections that are configured already, nor possible on failed switches.
 func TestSliceSwitches(t *testing.T) {
 	for _, c := range []struct {
 		set               []string
@@ -196,27 +203,27 @@ func TestSliceSwitches(t *testing.T) {
 		{[]string{"fabric.dims=[8, 8, 8]", "fabric.configured="}, 384, 0},
 		{[]string{"fabric.dims=[4, 4, 8]", "fabric.configured=", "fabric.twist=tpuv4"}, 96, 64},
 		{[]string{"fabric.pod_cubes=144", "fabric.cubes=[143]"}, 48, 48},
-		// pods of more than 64 cubes, as of Ironwood: 48 connections a cube
+		// pods of more than 64 cubes, as of TPU Ironwood
 		{[]string{"fabric.dims=[16, 16, 36]", "workload={kind = \"permutation\"}"}, 48 * 144, 48 * 144},
 		{[]string{"fabric.dims=[20, 16, 16]", "workload={kind = \"permutation\"}"}, 48 * 80, 48 * 80},
 		{[]string{"fabric.dims=[8, 8, 8]", `fabric.failed_ocs=["x3"]`, "policy.routers=[\"shortest\"]"}, 384, 376},
 	} {
 		o := runText(t, smallTorus, append(c.set, "engine.level=static")...)
 		if m := o.Document.Reference; m["optical_connections"] != c.joined || m["switch_commands"] != c.commanded {
-			t.Errorf("%v: %g connections, %g commands", c.set, m["optical_connections"], m["switch_commands"])
+			t.Errorf("%v: got %g connections and %g commands, want %g and %g", c.set, m["optical_connections"], m["switch_commands"], c.joined, c.commanded)
 		}
 	}
 }
 
-// TestSwitchedShapes: on a non-blocking fat tree, and on rails and planes with as much upwards, all-to-all traffic that
-// is spread over all shortest routes takes what its messages take on a port, as fluid, and as packets little longer; a
-// leaf of three hosts and one link up takes three times as long to send to the others what is not for its own. Switches
-// send nothing.
+// TestSwitchedNetworks compares all-to-all traffic over all shortest paths with closed forms.
+// On non-blocking fat trees and dual planes, it takes the time of a host's messages on one
+// port. With an oversubscription of 3 a leaf takes three times as long for its messages to
+// other leaves. Level packet may take 25 % longer. Switches send nothing.
 func TestSwitchedNetworks(t *testing.T) {
 	const message, port = 64e3, 400e9 / 8
 	for _, c := range []struct {
 		fabric  string
-		seconds float64
+		seconds float64 // closed form; 0 if the test has no closed form
 	}{
 		{`generator = "fat-tree", switch_ports = 6`, 53 * message / port},
 		{`generator = "fat-tree", levels = 2, switch_ports = 8`, 31 * message / port},
@@ -233,34 +240,34 @@ func TestSwitchedNetworks(t *testing.T) {
 				maxTime = c.seconds * 1.25
 			}
 			if c.seconds > 0 && (took < c.seconds*0.999 || took > maxTime) || m["max_link_load"] == 0 {
-				t.Errorf("%s, %s: %g s, want %g", c.fabric, level, took, c.seconds)
+				t.Errorf("%s, level %s: got %g s, want %g s", c.fabric, level, took, c.seconds)
 			}
 		}
 	}
-	// a matrix has a row for each host
+	// A traffic matrix has a row for each host, and none for switches.
 	o := runText(t, "[workload]\nkind = \"matrix\"\nmatrix = [[0, 9, 0, 0], [0, 0, 0, 0], [0, 0, 0, 5], [1, 0, 0, 0]]\n",
 		`fabric={kind = "graph", edges = [[0, 4], [4, 0], [1, 4], [4, 1], [2, 4], [4, 2], [3, 4], [4, 3]], switches = {from = 4}}`, "engine.level=flow")
 	if m := o.Document.Rows[0].Metrics; m["diameter"] != 2 {
-		t.Errorf("%+v", m)
+		t.Errorf("matrix of hosts: got %+v, want a diameter of 2", m)
 	}
 }
 
-// TestUnserved: a router that cannot serve the fabric has a row that says why, and the others go on; and no load is
-// below the bound beside it.
+// TestUnserved checks that a router that cannot serve the fabric has a row with the reason,
+// while other routers run. Bounds of served rows are at most their loads.
 func TestUnserved(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the optimiser takes long under the race detector, which has seen it in other tests")
+		t.Skip("route-optimised takes long; other tests cover it under the race detector")
 	}
 	o := runText(t, smallTorus, `fabric.failed_ocs=["x3"]`, `policy.routers=["dor", "shortest", "multipath", "route-optimised"]`, "engine.level=static")
 	rows := o.Document.Rows
 	if len(rows) != 4 || len(rows[0].Metrics) != 0 || !strings.Contains(rows[0].Labels["unserved"], "no path") {
-		t.Fatalf("%+v", rows)
+		t.Fatalf("got rows %+v, want 4 with dor unserved", rows)
 	}
 	for _, kind := range []string{"all-to-all", "nearest-neighbour"} {
 		for _, r := range runText(t, smallTorus, `fabric.failed_links=["22 y+"]`, `policy.routers=["shortest", "multipath", "route-optimised"]`,
 			"engine.level=static", "workload.kind="+kind, `policy.multipath.over="wild-first"`).Document.Rows {
 			if r.Metrics["gap"] < -1e-9 {
-				t.Errorf("%s, %s: load %g below the bound %g", kind, r.Policy, r.Metrics["max_link_load"], r.Metrics["bound_max_link_load"])
+				t.Errorf("%s, %s: got load %g, want at least the bound %g", kind, r.Policy, r.Metrics["max_link_load"], r.Metrics["bound_max_link_load"])
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 func TestSampleTraces(t *testing.T) {
 	root := os.Getenv("SIM_SAMPLES")
 	if root == "" || testing.Short() {
-		t.Skip("SIM_SAMPLES names no folder of samples, or tests are to be short")
+		t.Skip("SIM_SAMPLES names no directory of samples, or -short is set")
 	}
 	table, err := os.ReadFile("testdata/samples.md")
 	if err != nil {
@@ -38,9 +38,9 @@ func TestSampleTraces(t *testing.T) {
 			{"fat tree of 128", "kind = \"graph\"\ngenerator = \"fat-tree\"\nswitch_ports = 8\nlink_rate = \"400Gbps\"\n[policy]\nrouters = [\"ecmp\"]"},
 			{"pods", c.pods},
 		} {
-			rows := map[string][]string{} // by what they reach, policies
+			rows := map[string][]string{} // policies with the same results, indexed by these
 			var order, policies []string
-			reached := map[string]string{}
+			reached := map[string]string{} // results at both levels, indexed by policy
 			for _, level := range []string{"flow", "packet"} {
 				o := runText(t, fmt.Sprintf("[workload]\nkind = \"trace\"\nfiles = %q\n%s\n[fabric]\n%s\n[engine]\nlevel = %q\n", file, c.keys, f.fabric, level))
 				for _, r := range o.Document.Rows {

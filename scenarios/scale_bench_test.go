@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// timeBuild builds a scenario, from its keys to its references, and plays it on the circuits of prop-alloc.
+// timeBuild returns the time to prepare a scenario, including its references, and to simulate
+// it with the topology of prop-alloc.
 func timeBuild(b *testing.B, name string, overrides ...string) time.Duration {
 	b.Helper()
 	s, err := Load(name, overrides)
@@ -25,8 +26,8 @@ func timeBuild(b *testing.B, name string, overrides ...string) time.Duration {
 	return time.Since(start)
 }
 
-// measureScaling reports the exponent with which time grows between the smallest and the largest size, the best of five at
-// each.
+// measureScaling reports the exponent with which the time grows from the smallest to the
+// largest size. For each size it uses the minimum of five measurements.
 func measureScaling(b *testing.B, name string, sizes []int, overrides func(n int) []string) {
 	for b.Loop() {
 		var first, last time.Duration
@@ -46,7 +47,8 @@ func measureScaling(b *testing.B, name string, sizes []int, overrides func(n int
 	}
 }
 
-// BenchmarkScaling prints how the time to build and play an iteration grows.
+// BenchmarkScaling reports how the time to prepare and simulate an iteration grows with
+// micro-batches, pods and GPUs.
 func BenchmarkScaling(b *testing.B) {
 	b.Run("microbatches", func(b *testing.B) {
 		measureScaling(b, "deepseek671b", []int{64, 256, 1024, 2048}, func(n int) []string {
@@ -54,7 +56,7 @@ func BenchmarkScaling(b *testing.B) {
 		})
 	})
 	b.Run("pods", func(b *testing.B) {
-		// a stage a pod
+		// one stage per pod
 		measureScaling(b, "megatron462b", []int{4, 16, 32, 64}, func(n int) []string {
 			return []string{fmt.Sprintf("workload.pp=%d", n), fmt.Sprintf("workload.gpus=%d", 16*n), "fabric.gpus_per_pod_per_replica=8"}
 		})

@@ -12,17 +12,18 @@ import (
 	"sim/scenarios/result"
 )
 
-// delayStudy is a study of reconfiguration delays: rows[setting][delay][planner].
+// delayStudy holds the rows of a study of reconfiguration delays.
 type delayStudy struct {
 	planners []string
-	settings []string
-	rows     [][][]result.Row
+	settings []string         // descriptions of the settings
+	rows     [][][]result.Row // indexed by setting, delay and planner
 }
 
-// delayCount is how many reconfiguration delays figures have.
+// delayCount is the number of reconfiguration delays in the studies of figures 11 and 12.
 const delayCount = 60
 
-// runDelayStudy computes every cell of a study whose last axis is the delay, two at a time.
+// runDelayStudy computes all cells of a study whose last axis is the delay, with two
+// goroutines.
 func runDelayStudy(t testing.TB, name string, overrides ...string) *delayStudy {
 	t.Helper()
 	st, err := LoadStudy(name, overrides)
@@ -75,8 +76,9 @@ func runDelayStudy(t testing.TB, name string, overrides ...string) *delayStudy {
 	return f
 }
 
-// maxGain returns 1 - the completion of a planner over that of the best other, of which ours and the paper's are left out,
-// where it is largest over delays, with its place.
+// maxGain returns the maximum, over delays, of the gain of a planner over the baselines, and
+// its delay index. The gain is 1 - completion time / minimum completion time of the baselines.
+// Baselines are all planners except reconfigure-during and reconfigure-during+.
 func (f *delayStudy) maxGain(setting int, planner string) (best float64, delay int) {
 	best = math.Inf(-1)
 	column := slices.Index(f.planners, planner)
@@ -94,12 +96,13 @@ func (f *delayStudy) maxGain(setting int, planner string) (best float64, delay i
 	return best, delay
 }
 
-// TestFigures11And12 prints what the paper's construction and ours gain over the baselines, each at the delay at which
-// it gains most, against several readings of the baselines, and holds the plans of "reconfigure-during+" to those of
-// all others that have one.
+// TestFigures11And12 logs the gains of the paper's construction and of reconfigure-during+ over
+// the baselines, for several readings of the baselines. Each gain is the maximum over delays.
+// It also checks that reconfigure-during+ is at least as fast as each other planner that has a
+// plan.
 func TestFigures11And12(t *testing.T) {
 	if !*longTests {
-		t.Skip("plans for a minute; -long runs it")
+		t.Skip("plans for a minute; runs with -long")
 	}
 	for _, name := range []string{"fig11", "fig12"} {
 		for _, read := range []struct {
@@ -107,8 +110,8 @@ func TestFigures11And12(t *testing.T) {
 			set  []string
 		}{
 			{"strong baselines", nil},
-			{"simulated on shortest ways, permutations striped", []string{"policy.static.schedule=simulated", "policy.fast.model=striped"}},
-			{"simulated on shortest ways, permutations on one switch", []string{"policy.static.schedule=simulated", "policy.fast.model=one"}},
+			{"simulated on shortest paths, permutations striped", []string{"policy.static.schedule=simulated", "policy.fast.model=striped"}},
+			{"simulated on shortest paths, permutations on one switch", []string{"policy.static.schedule=simulated", "policy.fast.model=one"}},
 		} {
 			f := runDelayStudy(t, name, read.set...)
 			var during, plus float64
@@ -116,12 +119,12 @@ func TestFigures11And12(t *testing.T) {
 				g, r := f.maxGain(i, "reconfigure-during")
 				h, s := f.maxGain(i, "reconfigure-during+")
 				during, plus = during+g, plus+h
-				t.Logf("%s, %s: %-28s paper's %5.1f %% (delay %d, %s), ours %5.1f %% (delay %d, %s)", name, read.name, setting,
+				t.Logf("%s, %s: %-28s paper's %5.1f %% (delay %d, %s), reconfigure-during+ %5.1f %% (delay %d, %s)", name, read.name, setting,
 					100*g, r, f.rows[i][r][0].Labels["origin"], 100*h, s, f.rows[i][s][1].Labels["origin"])
 			}
 			n := float64(len(f.settings))
-			t.Logf("%s, %s: on average the paper's %.2f %%, ours %.2f %%", name, read.name, 100*during/n, 100*plus/n)
-			won, equal, cells := 0, 0, 0
+			t.Logf("%s, %s: on average the paper's %.2f %%, reconfigure-during+ %.2f %%", name, read.name, 100*during/n, 100*plus/n)
+			byConstruction, byOthers, cells := 0, 0, 0
 			for i := range f.rows {
 				for r, rows := range f.rows[i] {
 					best := math.Inf(1)
@@ -134,16 +137,16 @@ func TestFigures11And12(t *testing.T) {
 					cells++
 					switch c := plus.Metrics["completion_s"]; {
 					case c > best*(1+1e-12):
-						t.Errorf("%s, %s, %s, delay %d: %g s, another plan %g s", name, read.name, f.settings[i], r, c, best)
+						t.Errorf("%s, %s, %s, delay %d: reconfigure-during+ takes %g s, want at most %g s as another plan", name, read.name, f.settings[i], r, c, best)
 					case c < best*(1-1e-12) && !strings.Contains(plus.Labels["origin"], ": "):
-						won++
+						byConstruction++
 					case c < best*(1-1e-12):
-						equal++
+						byOthers++
 					}
 				}
 			}
-			t.Logf("%s, %s: of %d settings and delays ours is strictly best by its own construction in %d, by a plan of planners that are not shown in %d",
-				name, read.name, cells, won, equal)
+			t.Logf("%s, %s: of %d settings and delays, reconfigure-during+ is strictly best by its own construction in %d, by a plan of planners outside the figure in %d",
+				name, read.name, cells, byConstruction, byOthers)
 		}
 	}
 }

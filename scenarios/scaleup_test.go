@@ -18,8 +18,10 @@ import (
 	"sim/policies/reconfigure/plan"
 )
 
+// longTests enables the tests and cases that take minutes.
 var longTests = flag.Bool("long", false, "also run the tests that take minutes")
 
+// smallDomain is an all-to-all of 8 GPUs in a scale-up domain that reconfigures.
 const smallDomain = `
 [workload]
 kind = "all-to-all"
@@ -30,23 +32,26 @@ gpus = 8
 reconfiguration_delay = "283500ns"
 `
 
-// allPlanners is what an all-to-all may be planned by, beside a file.
+// allPlanners is an override that compares all planners of an all-to-all except "imported",
+// which reads a file.
 var allPlanners = `policy.planners=["reconfigure-during", "reconfigure-during+", "fast", "mixnet", "topoopt", "directconnect-kautz", ` +
 	`"directconnect-circulant", "static-ring", "bruck", "spreadout"]`
 
-// TestWorkedExample: the paper's example (Sec. 2.3), T = 40.5 us: 30 T, 35 T and 56 T, on the packet engine too.
+// TestWorkedExample checks the paper's example (Sec. 2.3) with slots of T = 40.5 us. The
+// planners take 30 T, 35 T and 56 T, also at level packet.
 func TestWorkedExample(t *testing.T) {
 	o := runText(t, smallDomain, "workload.message=4MB", "engine.level=packet", `policy.planners=["reconfigure-during", "static-ring", "spreadout"]`)
 	for i, slots := range []float64{30, 35, 56} {
 		m := o.Document.Rows[i].Metrics
 		if want := slots * 40.5e-6; math.Abs(m["completion_s"]-want) > 1e-15 || m["synchronised_s"] != m["completion_s"] || m["free_running_s"] > m["completion_s"] {
-			t.Errorf("%s: %v; want %g s", o.Document.Rows[i].Policy, m, want)
+			t.Errorf("%s: got %v, want %g s", o.Document.Rows[i].Policy, m, want)
 		}
 	}
 }
 
-// TestFluidBounds: fluid schedules, of links that many chunks share at a time, are held against a bound of their own, which
-// is no higher than that of plans; none is marked best beside plans, so that no row that is lies below a bound.
+// TestFluidBounds checks fluid schedules, in which many chunks share a link. They have a lower
+// bound of their own, at most the bound of plans. A fluid schedule is not marked best in a
+// comparison with plans, so that the best row respects the bound of plans.
 func TestFluidBounds(t *testing.T) {
 	below := 0
 	for _, set := range [][]string{
@@ -55,7 +60,7 @@ func TestFluidBounds(t *testing.T) {
 	} {
 		o := runText(t, smallDomain, append(set, allPlanners)...)
 		bound := o.Document.Reference["bound_completion_s"]
-		fluid, fastest := 0, math.Inf(1) // of plans
+		fluid, fastest := 0, math.Inf(1) // fluid schedules; minimum completion time of plans
 		for _, r := range o.Document.Rows {
 			if !r.Fluid() {
 				fastest = min(fastest, r.Metrics["completion_s"])
@@ -64,28 +69,30 @@ func TestFluidBounds(t *testing.T) {
 			if r.Fluid() {
 				fluid++
 				if lowerBound = m["bound_completion_fluid_s"]; lowerBound > bound || r.Labels["gap_completion_model"] != plan.FluidModel || r.Labels["gap_model"] != plan.FluidModel {
-					t.Errorf("%v, %s: bound %g of a fluid schedule, %g of plans; %v", set, r.Policy, lowerBound, bound, r.Labels)
+					t.Errorf("%v, %s: got bound %g of a fluid schedule, want at most %g of plans and labels of the fluid model: %v", set, r.Policy, lowerBound, bound, r.Labels)
 				}
 				if m["completion_s"] < bound {
 					below++
 				}
 			}
 			if math.Abs(m["completion_s"]/lowerBound-1-m["gap_completion"]) > 1e-9 || m["gap_completion"] < 0 {
-				t.Errorf("%v, %s: %g s, bound %g s, gap %g", set, r.Policy, m["completion_s"], lowerBound, m["gap_completion"])
+				t.Errorf("%v, %s: got %g s, bound %g s and gap %g, want a gap of their ratio minus 1", set, r.Policy, m["completion_s"], lowerBound, m["gap_completion"])
 			}
 		}
 		best := o.Document.Best("completion_s")
 		if r := o.Document.Rows[best]; fluid == 0 || r.Fluid() || r.Metrics["completion_s"] != fastest || fastest < bound {
-			t.Errorf("%v: %d fluid schedules; %s is best with %g s, bound %g s", set, fluid, r.Policy, r.Metrics["completion_s"], bound)
+			t.Errorf("%v: got %d fluid schedules and best row %s with %g s, want some and the fastest plan, at least the bound %g s", set, fluid, r.Policy, r.Metrics["completion_s"], bound)
 		}
 	}
 	if below == 0 {
-		t.Error("no fluid schedule is below the bound of plans")
+		t.Error("got no fluid schedule below the bound of plans, want some")
 	}
 }
 
-// TestEveryPlan: every planner's plan, of equal and unequal sizes, is played as it claims, keeps to its bounds, is read
-// back, and stands before a checker that knows nothing of this program.
+// TestPlansOfAllPlanners checks the plans of all planners, for equal and unequal sizes. The
+// packet simulation of a plan takes its computed time. Plans respect their bounds and are read
+// back from JSON. reconfigure-during+ is at least as fast as the others. If it is present, an
+// independent checker in another language verifies all plans.
 func TestPlansOfAllPlanners(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
@@ -100,25 +107,25 @@ func TestPlansOfAllPlanners(t *testing.T) {
 		for _, r := range o.Document.Rows {
 			m := r.Metrics
 			if m["synchronised_s"] != m["completion_s"] && r.Labels["reconfigure"] == "" {
-				t.Errorf("%v, %s: %g s slot by slot, %g s claimed", set, r.Policy, m["synchronised_s"], m["completion_s"])
+				t.Errorf("%v, %s: got %g s when simulated slot by slot, want the computed %g s", set, r.Policy, m["synchronised_s"], m["completion_s"])
 			}
 			if above, ok := m["gap_completion"]; m["gap"] < 0 || !ok || above < 0 ||
 				math.Abs(m["completion_s"]/o.Document.Reference["bound_completion_s"]-1-above) > 1e-9 {
-				t.Errorf("%v, %s: %v is below a bound, %v", set, r.Policy, m, o.Document.Reference)
+				t.Errorf("%v, %s: got %v, want gaps of at least 0 from the bounds %v", set, r.Policy, m, o.Document.Reference)
 			}
 			if r.Policy != "reconfigure-during+" && (r.Policy != "bruck" || !slices.Contains(set, "policy.reconfigure-during+.relay=false")) {
 				best = min(best, m["completion_s"])
 			}
 		}
 		if plus := o.Document.Rows[1].Metrics["completion_s"]; plus > best {
-			t.Errorf("%v: %g s, another planner %g s", set, plus, best)
+			t.Errorf("%v: reconfigure-during+ takes %g s, want at most %g s as another planner", set, plus, best)
 		}
 		var b bytes.Buffer
 		if err := o.WritePlans(&b); err != nil {
 			t.Fatal(err)
 		}
 		if back, err := plan.ReadJSON(bytes.NewReader(b.Bytes()), "plans"); err != nil || len(back) != len(o.Document.Rows) {
-			t.Fatalf("%v: %d plans of %d: %v", set, len(back), len(o.Document.Rows), err)
+			t.Fatalf("%v: got %d of %d plans when read back, error %v", set, len(back), len(o.Document.Rows), err)
 		}
 		files = append(files, filepath.Join(dir, fmt.Sprintf("%d.json", len(files))))
 		if err := os.WriteFile(files[len(files)-1], b.Bytes(), 0o666); err != nil {
@@ -127,14 +134,15 @@ func TestPlansOfAllPlanners(t *testing.T) {
 	}
 	const checker = "../../shared/tools/check_schedule.py"
 	if _, err := os.Stat(checker); err != nil {
-		t.Skip("left out: no " + checker)
+		t.Skip("the independent checker is missing: " + checker)
 	}
 	if out, err := exec.Command("python3", append([]string{checker}, files...)...).CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("the independent checker returned %v:\n%s", err, out)
 	}
 }
 
-// TestImported: a plan that was written out is the same when read back, and breaches are named with their transmission.
+// TestImportedPlan checks that a plan that was written is the same when imported. Invalid plans
+// are rejected in one line, which names the transmission.
 func TestImportedPlan(t *testing.T) {
 	o := runText(t, smallDomain, `policy.planners=["reconfigure-during"]`)
 	var b bytes.Buffer
@@ -149,11 +157,11 @@ func TestImportedPlan(t *testing.T) {
 	again := runText(t, smallDomain, set...)
 	for _, name := range []string{"completion_s", "slots", "reconfigurations", "buffer_chunks"} {
 		if g, w := again.Document.Rows[0].Metrics[name], o.Document.Rows[0].Metrics[name]; g != w {
-			t.Errorf("%s: %g read back, %g written", name, g, w)
+			t.Errorf("%s: got %g when imported, want %g", name, g, w)
 		}
 	}
 	if _, err := Parse("scaleup.toml", []byte(smallDomain), append(set, "fabric.gpus=9")); err == nil || !strings.Contains(err.Error(), "9 GPUs") {
-		t.Errorf("a plan of 8 GPUs on 9: %v", err)
+		t.Errorf("a plan of 8 GPUs in a domain of 9: got %v, want an error", err)
 	}
 	var plans []map[string]any
 	if err := json.Unmarshal(b.Bytes(), &plans); err != nil {
@@ -176,19 +184,20 @@ func TestImportedPlan(t *testing.T) {
 		}
 		_, err := Parse("scaleup.toml", []byte(smallDomain), set)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "\n") > 0 {
-			t.Errorf("%v; want one line with %q", err, c.want)
+			t.Errorf("got %v, want one line with %q", err, c.want)
 		}
 	}
 }
 
-// TestImportedOnTheirOwn: so is a plan whose switches reconfigure on their own, for the delay that it was made for and
-// for shorter ones, where they may.
+// TestImportedIndependentSwitches checks the same for a plan whose switches reconfigure
+// independently. It is accepted for the reconfiguration delay of its creation and shorter ones,
+// and only if the fabric permits independent switches.
 func TestImportedIndependentSwitches(t *testing.T) {
 	settings := []string{"fabric.gpus=32", "fabric.switches=2", "workload.message=4MB", "fabric.reconfigure=independent", "engine.level=packet", "fabric.reconfiguration_delay=200us"}
 	o := runText(t, smallDomain, append(settings, `policy.planners=["reconfigure-during+"]`)...)
 	written := o.Document.Rows[0]
 	if written.Labels["reconfigure"] != "independent" {
-		t.Fatalf("switches go together: %v", written)
+		t.Fatalf("got row %v, want independent switches", written)
 	}
 	var b bytes.Buffer
 	if err := o.WritePlans(&b); err != nil {
@@ -202,33 +211,34 @@ func TestImportedIndependentSwitches(t *testing.T) {
 	imported := runText(t, smallDomain, settings...).Document.Rows[0]
 	if imported.Metrics["completion_s"] != written.Metrics["synchronised_s"] || imported.Metrics["synchronised_s"] != written.Metrics["synchronised_s"] ||
 		imported.Metrics["reconfigurations"] != written.Metrics["reconfigurations"] {
-		t.Errorf("read back %v, written %v", imported.Metrics, written.Metrics)
+		t.Errorf("got %v when imported, want %v", imported.Metrics, written.Metrics)
 	}
 	for _, set := range []string{"fabric.reconfigure=together", "fabric.reconfiguration_delay=2ms"} {
 		if _, err := Parse("scaleup.toml", []byte(smallDomain), append(settings, set)); err == nil || !strings.Contains(err.Error(), "require independent switches") {
-			t.Errorf("%s: %v", set, err)
+			t.Errorf("%s: got %v, want an error that requires independent switches", set, err)
 		}
 	}
 }
 
-// TestPlanningInterrupted: a run does not wait for a planning when it is cancelled.
+// TestPlanningIsCancelled checks that a cancelled context ends the decision of a planner.
 func TestPlanningIsCancelled(t *testing.T) {
 	s, err := Parse("scaleup.toml", []byte(smallDomain), []string{"fabric.gpus=32", "workload.sizes=random", "engine.level=cost", `policy.planners=["reconfigure-during+"]`})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cancelAt := func(policy string, _, _ int) { // once Run has looked whether it goes on
+	cancelAt := func(policy string, _, _ int) { // after Run has checked its context
 		if policy == "reconfigure-during+" {
 			cancel()
 		}
 	}
 	if _, err := Run(ctx, s, RunOptions{Workers: 1, Progress: cancelAt}); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+		t.Errorf("got error %v, want context.Canceled", err)
 	}
 }
 
-// TestScaledFaults: what cannot be is refused in a line, with its key.
+// TestScaleUpDiagnostics checks that invalid scale-up scenarios are rejected with a diagnostic
+// that names the key.
 func TestScaleUpDiagnostics(t *testing.T) {
 	dir := t.TempDir()
 	csv := func(text string) string {
@@ -285,31 +295,34 @@ func TestScaleUpDiagnostics(t *testing.T) {
 		switch {
 		case c.want == "":
 			if err != nil {
-				t.Errorf("%v: %v", c.set, err)
+				t.Errorf("%v: got error %v, want none", c.set, err)
 			}
 		case err == nil || !strings.Contains(err.Error(), c.want):
-			t.Errorf("%v: %v; want %s", c.set, err, c.want)
+			t.Errorf("%v: got %v, want %q", c.set, err, c.want)
 		}
 		if err != nil && !errors.Is(err, ErrInput) {
-			t.Errorf("%v: %v is no fault of input", c.set, err)
+			t.Errorf("%v: got %v, want an error that wraps ErrInput", c.set, err)
 		}
 	}
 }
 
-// TestGathers: other collectives are checked, and never slower than the best ring that stays.
+// TestOtherCollectives checks the plans of all-reduce, reduce-scatter and all-gather. They
+// respect their bounds and are at least as fast as the best ring without reconfigurations.
 func TestOtherCollectives(t *testing.T) {
 	for _, kind := range []string{"all-reduce", "reduce-scatter", "all-gather"} {
 		for _, set := range [][]string{{}, {"fabric.gpus=7"}, {"fabric.switches=2", "fabric.gpus=16"}, {"workload.message=64KB", "fabric.reconfiguration_delay=100ns"}} {
 			o := runText(t, smallDomain, append(set, "workload.kind="+kind)...)
 			plus, ring := o.Document.Rows[0].Metrics, o.Document.Rows[1].Metrics
 			if plus["completion_s"] > ring["completion_s"] || plus["gap"] < 0 || plus["completion_s"] <= 0 {
-				t.Errorf("%s %v: %v, ring %v", kind, set, plus, ring)
+				t.Errorf("%s %v: got %v, want at most the time of the ring, %v, and a gap of at least 0", kind, set, plus, ring)
 			}
 		}
 	}
 }
 
-// TestExperts: a training step takes at least as long as without its all-to-alls, and the longer these take the longer.
+// TestExpertStep checks a training step with experts in a scale-up domain. It is longer than
+// without all-to-alls by at least the all-to-alls of one micro-batch. The increase is the
+// reported exposed time.
 func TestExpertStep(t *testing.T) {
 	const step = `
 [workload]
@@ -331,31 +344,32 @@ reconfiguration_delay = "20us"
 	o := runText(t, step)
 	withoutExchange := o.Document.Reference["makespan_s"]
 	for _, r := range o.Document.Rows {
-		// A pass crosses the 58 layers with experts of all 4 stages once there and once back, so that one micro-batch
-		// alone adds 4 all-to-alls a layer.
+		// The 4 stages have 58 layers with experts. One micro-batch passes them forward and
+		// backward, with 4 all-to-alls per layer.
 		minIncrease := 4 * 58 / 4.0 * r.Metrics["all_to_all_s"]
 		if increase := r.Metrics["makespan_s"] - withoutExchange; increase < minIncrease*(1-1e-9) || math.Abs(increase-r.Metrics["exchange_exposed_s"]) > 1e-12 {
-			t.Errorf("%s: %g s longer, at least %g s", r.Policy, increase, minIncrease)
+			t.Errorf("%s: got an increase by %g s, want at least %g s and the reported exposed time", r.Policy, increase, minIncrease)
 		}
 	}
-	// A single topology stays from one all-to-all to the next, in every figure that tells of it.
+	// A single topology is kept from one all-to-all to the next, in rows, figures and bounds.
 	static := runText(t, step, `policy.planners=["reconfigure-during+"]`, "policy.reconfigurations=1", "engine.level=packet", "fabric.reconfiguration_delay=1s")
 	row, play := static.Document.Rows[0].Metrics, static.Detail.Policies[0]
 	if row["synchronised_s"] != row["all_to_all_s"] || play.MakespanS != row["all_to_all_s"] || play.Schedule.DelayS != 0 ||
 		static.Document.Reference["bound_completion_s"] > row["all_to_all_s"] {
-		t.Errorf("one topology: %v, drawn with %g s, bound %v", row, play.MakespanS, static.Document.Reference)
+		t.Errorf("one topology: got %v, %g s in figures and bounds %v; want the same time without a delay", row, play.MakespanS, static.Document.Reference)
 	}
-	// What is known ahead hides reconfigurations, at most one of each all-to-all; a topology that stays has none to hide.
+	// Sizes that are known ahead hide reconfigurations, at most one per all-to-all. A plan
+	// without reconfigurations hides none.
 	last := math.Inf(1)
 	for _, known := range []string{"none", "returns", "all"} {
 		o := runText(t, step, `policy.planners=["fast", "static-ring"]`, "fabric.known_ahead="+known)
 		row, ring := o.Document.Rows[0].Metrics, o.Document.Rows[1].Metrics
-		const maxHidden = 4*58*4*20e-6 + 1e-9 // of 4 micro-batches in a row through all layers
+		const maxHidden = 4*58*4*20e-6 + 1e-9 // 4 micro-batches one after another through all layers
 		if hidden := row["hidden_s"]; row["makespan_s"] >= last || hidden > maxHidden || (hidden > 0) != (known != "none") {
-			t.Errorf("known ahead %s: %g s, %g s of it hidden, before %g s", known, row["makespan_s"], hidden, last)
+			t.Errorf("known ahead %s: got %g s with %g s hidden, want less than %g s and hidden time unless none is known", known, row["makespan_s"], hidden, last)
 		}
 		if ring["hidden_s"] != 0 {
-			t.Errorf("a topology that stays hides %g s", ring["hidden_s"])
+			t.Errorf("a plan without reconfigurations hides %g s, want 0", ring["hidden_s"])
 		}
 		last = row["makespan_s"]
 	}
@@ -363,7 +377,7 @@ reconfiguration_delay = "20us"
 		{"workload.microbatches=1000000", "passes of stages"}, {"workload.model=gpt-7b", "has no experts"}, {"fabric.gpus=4", "4 GPUs in a domain, 8 in a stage"}, {"workload.replicas=all", "identical"},
 	} {
 		if _, err := Parse("scaleup.toml", []byte(step), []string{c.set}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v; want %s", c.set, err, c.want)
+			t.Errorf("%s: got %v, want %q", c.set, err, c.want)
 		}
 	}
 }

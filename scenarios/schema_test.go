@@ -15,6 +15,7 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
+// allTables returns the tables of keys of all forms of workloads and fabrics.
 func allTables() []*schema.Table {
 	s := &Scenario{Replicas: []input.Replica{{}}, Jobs: []Job{{}}}
 	tables := formSchema(s, false).Tables
@@ -24,7 +25,7 @@ func allTables() []*schema.Table {
 	return tables
 }
 
-// collectFields adds the addresses of v's fields that are no structs.
+// collectFields adds the address and the path of each field of v that is not a struct to found.
 func collectFields(v reflect.Value, path string, found map[uintptr]string) {
 	if v.Kind() == reflect.Struct {
 		for i := range v.NumField() {
@@ -35,7 +36,8 @@ func collectFields(v reflect.Value, path string, found map[uintptr]string) {
 	found[v.Addr().Pointer()] = path
 }
 
-// Every field of a scenario is a key's, and no two keys of a scenario share one.
+// TestEveryFieldHasAKey checks that a key sets each field of a scenario, and that no two keys
+// of a scenario set the same field.
 func TestEveryFieldHasAKey(t *testing.T) {
 	s := &Scenario{Replicas: []input.Replica{{}}, Jobs: []Job{{}}}
 	missing := map[uintptr]string{}
@@ -43,7 +45,7 @@ func TestEveryFieldHasAKey(t *testing.T) {
 	collectFields(reflect.ValueOf(&s.Replicas[0]).Elem(), "Replica", missing)
 	collectFields(reflect.ValueOf(&s.Jobs[0]).Elem(), "Job", missing)
 	for _, excluded := range []any{&s.Replicas, &s.Jobs, &s.Jobs[0].Scenario, &s.Tiers, &s.Workload.Patterns, &s.Workload.Programs, &s.Fabric.Generators, &s.Fabric.Links.InnerTiers, &s.Fabric.Links.KindName, &s.Workload.Measured, &s.Workload.HasCopySync, &s.Workload.Trace.Job, &s.Workload.Trace.HoldsStage, &s.Workload.StepScenarios,
-		&s.files, &s.Deprecated, &s.Policy.Optimised.Cache, &s.Policy.MILP.Export} { // not keys themselves
+		&s.files, &s.Deprecated, &s.Policy.Optimised.Cache, &s.Policy.MILP.Export} { // not set by a key
 		delete(missing, reflect.ValueOf(excluded).Pointer())
 	}
 	for _, k := range allForms() {
@@ -53,7 +55,7 @@ func TestEveryFieldHasAKey(t *testing.T) {
 				field := key.Field(0)
 				address := field.Addr().Pointer()
 				if other, ok := keyOf[address]; ok {
-					t.Errorf("%s.%s sets the field of %s", tab.Path, key.Name, other)
+					t.Errorf("%s.%s sets the same field as %s", tab.Path, key.Name, other)
 				}
 				if field.Type() == reflect.TypeFor[string]() || missing[address] != "" {
 					keyOf[address] = tab.Path + "." + key.Name
@@ -64,12 +66,13 @@ func TestEveryFieldHasAKey(t *testing.T) {
 	}
 	for _, name := range missing {
 		if !strings.HasSuffix(name, "._") {
-			t.Errorf("no key sets %s", name)
+			t.Errorf("no key sets field %s, want one", name)
 		}
 	}
 }
 
-// Keys are documented, their defaults are allowed, and what they depend on exists.
+// TestSchema checks the tables of keys. All keys have documentation, their defaults are
+// accepted values, and the keys on which they depend exist.
 func TestSchema(t *testing.T) {
 	tables := allTables()
 	exists := func(path string) bool {
@@ -78,12 +81,12 @@ func TestSchema(t *testing.T) {
 	}
 	for _, tab := range tables {
 		if tab.Doc == "" {
-			t.Errorf("[%s] has no doc", tab.Path)
+			t.Errorf("table [%s] has no documentation", tab.Path)
 		}
 		for _, k := range tab.Keys {
 			key := tab.Path + "." + k.Name
 			if k.Doc == "" || strings.ContainsAny(k.Doc, "|\n") {
-				t.Errorf("%s: doc %q", key, k.Doc)
+				t.Errorf("%s: got documentation %q, want one line without |", key, k.Doc)
 			}
 			for _, w := range []*schema.Condition{tab.When, k.UseCondition()} {
 				if w == nil {
@@ -100,9 +103,9 @@ func TestSchema(t *testing.T) {
 			}
 			var m map[string]any
 			if _, err := toml.Decode("v = "+strings.Trim(k.DefaultText, "`"), &m); err != nil {
-				t.Errorf("%s: default %s: %v", key, k.DefaultText, err)
+				t.Errorf("%s: default %s is not accepted: %v", key, k.DefaultText, err)
 			} else if w := k.Set(0, m["v"]); w != nil {
-				t.Errorf("%s: default %s: %v", key, k.DefaultText, w)
+				t.Errorf("%s: default %s is not accepted: %v", key, k.DefaultText, w)
 			}
 		}
 	}
@@ -113,6 +116,8 @@ func TestSchema(t *testing.T) {
 	}
 }
 
+// TestReference checks some lines of the reference of keys, and that all rows of a table have
+// the same number of columns.
 func TestReference(t *testing.T) {
 	var b strings.Builder
 	if err := WriteReference(&b); err != nil {
@@ -126,7 +131,7 @@ func TestReference(t *testing.T) {
 		"- `calibrated`: is closest",
 	} {
 		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %q", want)
+			t.Errorf("the reference lacks %q", want)
 		}
 	}
 	columns := 0
@@ -138,12 +143,13 @@ func TestReference(t *testing.T) {
 		case columns == 0:
 			columns = n
 		case n != columns:
-			t.Errorf("not as many columns as the head: %s", line)
+			t.Errorf("row with another number of columns than its table: %s", line)
 		}
 	}
 }
 
-// findMismatch tells where a value is none of what a JSON Schema allows, "" if nowhere. It knows what JSONSchema writes.
+// findMismatch returns the path of a value that a JSON Schema does not allow, "" if v is valid.
+// It supports the keywords that JSONSchema writes: anyOf, enum, properties, items and pattern.
 func findMismatch(node map[string]any, v any, path string) string {
 	if all, ok := node["anyOf"].([]any); ok {
 		first := ""
@@ -188,7 +194,8 @@ func findMismatch(node map[string]any, v any, path string) string {
 	return ""
 }
 
-// All that comes with sim is as the JSON Schema says, and what has a wrong key is not.
+// TestJSONSchema checks that all built-in scenarios and studies are valid by the JSON Schema,
+// and that scenarios with wrong keys or values are not.
 func TestJSONSchema(t *testing.T) {
 	var b bytes.Buffer
 	if err := WriteJSONSchema(&b); err != nil {
@@ -213,7 +220,7 @@ func TestJSONSchema(t *testing.T) {
 	for _, name := range append(EmbeddedScenarios(), EmbeddedStudies()...) {
 		_, data, _ := openFile(name)
 		if mismatch := findMismatch(jsonSchema, decode(data), ""); mismatch != "" {
-			t.Errorf("%s: %s does not fit", name, mismatch)
+			t.Errorf("%s: got a mismatch at %s, want none", name, mismatch)
 		}
 	}
 	for text, want := range map[string]string{
@@ -221,7 +228,7 @@ func TestJSONSchema(t *testing.T) {
 		"seeed = 3": ".seeed", "[engine]\nuntil = \"3\"": ".engine.until", "[[job]]\nname = \"a\"\nport = 3": ".job.port",
 	} {
 		if mismatch := findMismatch(jsonSchema, decode([]byte(text)), ""); !strings.HasPrefix(mismatch, want) {
-			t.Errorf("%s: %q does not fit, want %s", text, mismatch, want)
+			t.Errorf("%s: got a mismatch at %q, want %s", text, mismatch, want)
 		}
 	}
 }

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestSparseMatrix: a matrix among 1,024 nodes of which most send nothing is simulated on every fabric with paths or
-// circuits, as a file of rows and of entries alike, and its line of description says no message size.
+// TestSparseMatrix simulates a matrix of 1,024 nodes with two entries per row, on each kind of
+// fabric with paths or circuits. A file of rows and a file of entries have the same completion
+// time, also when the resolved scenario is read back.
 func TestSparseMatrix(t *testing.T) {
 	const n = 1024
 	var rows, entries strings.Builder
@@ -44,7 +45,7 @@ func TestSparseMatrix(t *testing.T) {
 			}
 			reread, err := Parse("kept.toml", s.TOML(), nil)
 			if err != nil {
-				t.Fatalf("%s, %s: what is kept with results: %v", name, file, err)
+				t.Fatalf("%s, %s: not read back: %v", name, file, err)
 			}
 			for _, one := range []*Scenario{s, reread} {
 				o, err := Run(t.Context(), one, RunOptions{Workers: 1})
@@ -56,26 +57,27 @@ func TestSparseMatrix(t *testing.T) {
 		}
 		for _, end := range ends {
 			if end <= 0 || end != ends[0] {
-				t.Errorf("%s: rows, entries, and both as kept end at %v s, want one time", name, ends)
+				t.Errorf("%s: rows and entries, each as given and as read back, complete after %v s; want equal times", name, ends)
 				break
 			}
 		}
 	}
 }
 
-// TestSends: listed messages are held against the nodes, and each fault is told in a line.
+// TestListedMessages compares listed messages (workload.sends) with the matrix of the same
+// messages. Invalid lists are rejected.
 func TestListedMessages(t *testing.T) {
 	const text = "[workload]\nkind = \"matrix\"\n[fabric]\nkind = \"torus\"\ndims = [2, 2]\nlink_rate = \"400Gbps\"\n[policy]\nrouters = [\"dor\"]\n"
 	m := runText(t, text, "workload.sends=[[0, 1, 1000, 2, 5000], [3, 0, 1]]", "workload.packet=1000B").Document.Rows[0].Metrics
 	dense := runText(t, text, "workload.matrix=[[0, 1000, 5000, 0], [0, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]]", "workload.packet=1000B").Document.Rows[0].Metrics
 	if m["completion_s"] != dense["completion_s"] || m["delivered"] != 7 {
-		t.Errorf("listed messages end at %g s with %g packets, rows at %g s", m["completion_s"], m["delivered"], dense["completion_s"])
+		t.Errorf("got %g s and %g packets for listed messages, want %g s as for the matrix, and 7 packets", m["completion_s"], m["delivered"], dense["completion_s"])
 	}
 	for sends, want := range map[string]string{
 		"[[0, 1]]": "2 numbers", "[[0, 4, 1]]": "nodes 0 to 3", "[[1, 1, 5]]": "to itself", "[[0, 1, -5]]": "out of bounds", "[[-1, 1, 5]]": "out of bounds",
 	} {
 		if _, err := Parse("text.toml", []byte(text), []string{"workload.sends=" + sends}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("sends = %s: %v, want %q", sends, err, want)
+			t.Errorf("sends = %s: got %v, want %q", sends, err, want)
 		}
 	}
 }

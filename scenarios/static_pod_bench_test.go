@@ -2,7 +2,8 @@ package scenarios
 
 import "testing"
 
-// BenchmarkStaticPod measures the loads of all-to-all traffic on 16x16x16 chips.
+// BenchmarkStaticPod measures the link loads of an all-to-all on 16x16x16 chips, for each
+// router.
 func BenchmarkStaticPod(b *testing.B) {
 	for _, router := range []string{"dor", "wild-first", "shortest", "ecmp"} {
 		b.Run(router, func(b *testing.B) {

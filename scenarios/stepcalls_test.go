@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// twoChips is a step of GPT-7B on two chips that share every layer, joined by a link each way.
+// twoChips is a step of GPT-7B on two chips that share every layer, joined by one link in each
+// direction.
 const twoChips = `
 [workload]
 kind = "training"
@@ -25,15 +26,16 @@ link_rate = "400Gbps"
 level = "flow"
 `
 
-// TestStepCalls: on one link there is nothing to hide or to contend: a step takes its compute and its calls, which is
-// 4 calls a layer and pass, of which each GPU sends half of 4096 x 4096 x 2 bytes. As packets it takes a packet a step
-// of a ring more at most.
+// TestStepCalls compares the exposed time of calls on one link with a closed form. Nothing
+// overlaps and nothing contends, so that a step takes its compute time plus the time of its
+// calls. There are 4 calls per layer and pass; in each a GPU sends half of 4096 x 4096 x 2
+// bytes. Level packet takes up to one packet longer per ring step.
 func TestStepCalls(t *testing.T) {
 	calls := 2 * 2 * 32 * 4 * (4096 * 4096 * 2 / 2) * 8 / 400e9
 	for _, c := range []struct {
 		set  []string
-		want float64
-		late float64 // in all
+		want float64 // seconds without latency
+		late float64 // latency of all calls, in seconds
 	}{
 		{nil, calls, 0},
 		{[]string{"workload.pieces=1"}, calls, 0},
@@ -46,22 +48,22 @@ func TestStepCalls(t *testing.T) {
 		o := runText(t, twoChips, c.set...)
 		m := o.Document.Rows[0].Metrics
 		if got, want := m["tp_exposed_s"], c.want+c.late; math.Abs(got-want) > 1e-9 || math.Abs(m["makespan_s"]-m["compute_makespan_s"]-o.Document.Reference["compute_makespan_s"]-got) > 1e-9 {
-			t.Errorf("%v: %v exposed, %v in all; want %v and %v", c.set, got, m["makespan_s"], want, o.Document.Reference["compute_makespan_s"]+want)
+			t.Errorf("%v: got %v s exposed of %v s, want %v s of %v s", c.set, got, m["makespan_s"], want, o.Document.Reference["compute_makespan_s"]+want)
 		}
 		_, cp := m["cp_exposed_s"]
 		_, dp := m["dp_exposed_s"]
 		if cp || dp {
-			t.Errorf("%v: dimensions of one rank expose something: %v", c.set, m)
+			t.Errorf("%v: got exposed times of dimensions with one rank, want none: %v", c.set, m)
 		}
 		p := runText(t, twoChips, append(c.set, "engine.level=packet", "workload.packet=1MB", "workload.pieces=1")...).Document.Rows[0].Metrics
 		f := runText(t, twoChips, append(c.set, "workload.pieces=1")...).Document.Rows[0].Metrics
 		if d := p["tp_exposed_s"] - f["tp_exposed_s"]; math.Abs(d) > 2*2*4*1e6*8/400e9 {
-			t.Errorf("%v: %v exposed as packets, %v as fluid", c.set, p["tp_exposed_s"], f["tp_exposed_s"])
+			t.Errorf("%v: got %v s exposed at level packet and %v s at level flow, want a difference of at most one packet per ring step", c.set, p["tp_exposed_s"], f["tp_exposed_s"])
 		}
 	}
 }
 
-// smallExperts is a step of all dimensions of parallelism.
+// smallExperts is a training step with all dimensions of parallelism.
 const smallExperts = `
 [workload]
 kind = "training"
@@ -84,8 +86,9 @@ top_k = 2
 expert_ffn = 2048
 `
 
-// TestStepCallsEverywhere: a step whose collectives are in the graph takes in packets about as long as as fluid, never
-// less than its bound or the ideal fabric, and every dimension of it exposes something.
+// TestStepCallsOnFabrics checks a step with its collective calls in the task graph on several
+// fabrics. Levels flow and packet take about equally long, at least the lower bound and the
+// time on the ideal fabric. Each dimension of parallelism exposes some time.
 func TestStepCallsOnFabrics(t *testing.T) {
 	for _, fabric := range []string{
 		"[fabric]\nkind = \"torus\"\ndims = [4, 2, 2]\n",
@@ -98,26 +101,26 @@ func TestStepCallsOnFabrics(t *testing.T) {
 		even := runText(t, smallExperts+fabric, "engine.level=flow", "workload.expert_sizes=zipf", "workload.expert_exponent=0").Document.Rows[0].Metrics
 		uneven := runText(t, smallExperts+fabric, "engine.level=flow", "workload.expert_sizes=zipf", "workload.expert_exponent=1").Document.Rows[0].Metrics
 		if e := flow.Rows[0].Metrics; even["makespan_s"] != e["makespan_s"] || uneven["ep_exposed_s"] <= e["ep_exposed_s"] {
-			t.Errorf("%s: %v exposed with even sizes, %v drawn evenly, %v unevenly", fabric, e["ep_exposed_s"], even["ep_exposed_s"], uneven["ep_exposed_s"])
+			t.Errorf("%s: got %v s exposed with even expert sizes, %v s with exponent 0 and %v s with exponent 1; want the first two equal and the last larger", fabric, e["ep_exposed_s"], even["ep_exposed_s"], uneven["ep_exposed_s"])
 		}
 		f, p := flow.Rows[0].Metrics, packet.Rows[0].Metrics
 		for _, dim := range []string{"tp", "cp", "ep", "dp"} {
 			if f[dim+"_exposed_s"] <= 0 || p[dim+"_exposed_s"] <= 0 {
-				t.Errorf("%s: %s exposes %v as fluid, %v in packets", fabric, dim, f[dim+"_exposed_s"], p[dim+"_exposed_s"])
+				t.Errorf("%s: %s exposes %v s at level flow and %v s at level packet, want more than 0", fabric, dim, f[dim+"_exposed_s"], p[dim+"_exposed_s"])
 			}
 		}
 		for _, m := range []map[string]float64{f, p} {
 			if m["makespan_s"] < f["bound_makespan_s"] || m["makespan_s"] < flow.Reference["makespan_s"] || m["nct"] < 1 {
-				t.Errorf("%s: %v s, bound %v, ideal %v", fabric, m["makespan_s"], f["bound_makespan_s"], flow.Reference["makespan_s"])
+				t.Errorf("%s: got %v s, want at least the bound %v s and the ideal %v s", fabric, m["makespan_s"], f["bound_makespan_s"], flow.Reference["makespan_s"])
 			}
 		}
 		if r := p["makespan_s"] / f["makespan_s"]; r < 0.98 || r > 1.05 || p["delivered"] != p["injected"] {
-			t.Errorf("%s: %v s in packets, %v as fluid", fabric, p["makespan_s"], f["makespan_s"])
+			t.Errorf("%s: got %v s at level packet, want -2 %% to 5 %% of %v s at level flow", fabric, p["makespan_s"], f["makespan_s"])
 		}
 	}
 }
 
-// TestStepCallsAtFault: what calls cannot be is told by the keys.
+// TestStepCallDiagnostics checks that invalid calls are rejected with the keys to change.
 func TestStepCallDiagnostics(t *testing.T) {
 	for set, want := range map[string]string{
 		"workload.pieces=65536 workload.microbatches=64":                                         "workload.pieces: passes of stages and transfers between GPUs take about 6.71e+07 tasks",
@@ -131,16 +134,17 @@ func TestStepCallDiagnostics(t *testing.T) {
 		"workload.collectives=none workload.microbatches=1":                                      "nothing is sent: there is one stage and one replica",
 	} {
 		if _, err := Parse("text.toml", []byte(twoChips), strings.Fields(set)); want == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", set, err, want)
+			t.Errorf("%s: got %v, want %q", set, err, want)
 		}
 	}
 	if _, err := Load("moe-scaleup", []string{"workload.collectives=graph"}); err == nil || !strings.Contains(err.Error(), "workload.collectives: is not used by fabric \"scaleup\" without a topology that it keeps") {
-		t.Error(err)
+		t.Errorf("got %v, want a rejection of collectives without a topology", err)
 	}
 }
 
-// TestStepCallsBest: each dimension may have an algorithm of its own, and "best" is none worse than any single change of
-// what it finds, nor than the usual ones.
+// TestStepCallsBestAlgorithm checks that each dimension of parallelism may have its own
+// algorithm. "best" is at least as good as rings, and as its choice with the algorithm of one
+// dimension changed.
 func TestStepCallsBestAlgorithm(t *testing.T) {
 	const torus = "\n[fabric]\nkind = \"torus\"\ndims = [4, 2, 2]\n[engine]\nlevel = \"flow\"\n[policy]\nrouters = [\"dor\"]\n"
 	end := func(by string) (float64, string) {
@@ -150,25 +154,25 @@ func TestStepCallsBestAlgorithm(t *testing.T) {
 	}
 	rings, _ := end("ring")
 	if same, _ := end(`{ tp = "ring", cp = "ring", ep = "direct", dp = "ring" }`); same != rings {
-		t.Errorf("%v s with rings by dimension, %v s with rings", same, rings)
+		t.Errorf("got %v s with rings per dimension, want %v s as with rings", same, rings)
 	}
 	best, by := end("best")
 	if again, none := end(by); again != best || none != "" {
-		t.Errorf("best takes %v s with %s, which takes %v s by itself", best, by, again)
+		t.Errorf("best takes %v s with %s, which takes %v s if given explicitly; want equal times and no choice", best, by, again)
 	}
 	for _, change := range []string{"dp=bucket", "dp=direct", "dp=halving-doubling", "tp=bidirectional-ring", "cp=swing"} {
 		if other, _ := end(change); other < best {
-			t.Errorf("best takes %v s with %s, %s %v s", best, by, change, other)
+			t.Errorf("best takes %v s with %s, want at most the time with %s, %v s", best, by, change, other)
 		}
 	}
 	if best >= rings {
-		t.Errorf("best takes %v s with %s, rings %v s", best, by, rings)
+		t.Errorf("best takes %v s with %s, want less than rings, %v s", best, by, rings)
 	}
 	if some, by := end("dp=best"); some < best || some > rings || !strings.HasPrefix(by, "tp=ring,cp=ring,ep=ring,dp=") {
-		t.Errorf("the best for dp alone takes %v s with %s, all %v s, rings %v s", some, by, best, rings)
+		t.Errorf("best for dp only takes %v s with %s, want at least best for all, %v s, and at most rings, %v s", some, by, best, rings)
 	}
 	m := runText(t, podStep, "policy.collective=best", "workload.gpus=16", "fabric.ports_per_pod=6", `policy.allocators=["iter-halve"]`, "workload.microbatches=1").Document.Rows[0]
 	if m.Labels["algorithm"] == "" || m.Metrics["nct"] <= 0 {
-		t.Errorf("on pods: %v", m)
+		t.Errorf("on pods: got %v, want an algorithm and an NCT above 0", m)
 	}
 }

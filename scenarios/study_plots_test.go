@@ -8,6 +8,8 @@ import (
 	"testing"
 )
 
+// TestPlotKindKeys checks which keys each kind of plot requires, and how the table where is
+// read.
 func TestPlotKindKeys(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "where.toml")
 	if err := os.WriteFile(file, []byte("[[plot]]\nname = \"p\"\nkind = \"bars\"\nx = \"k\"\ny = \"nct\"\nwhere = { a = [1, 2.5], b = [true], c = [\"x\"] }\n"), 0o666); err != nil {
@@ -15,7 +17,7 @@ func TestPlotKindKeys(t *testing.T) {
 	}
 	got, err := Plots(file)
 	if err != nil || len(got) != 1 || fmt.Sprint(got[0].Where) != "map[a:[1 2.5] b:[true] c:[x]]" {
-		t.Errorf("where is read as %v, error %v", got, err)
+		t.Errorf("got plots %v and error %v, want one plot with its where table", got, err)
 	}
 	for table, want := range map[string]string{
 		"kind = \"twists\"\nz = \"mean_delay_s\"":                        "",
@@ -34,9 +36,9 @@ func TestPlotKindKeys(t *testing.T) {
 		got, err := Plots(file)
 		switch {
 		case want == "" && (err != nil || len(got) != 1):
-			t.Errorf("%q: %d plots, error %v", table, len(got), err)
+			t.Errorf("%q: got %d plots and error %v, want one plot", table, len(got), err)
 		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
-			t.Errorf("%q: error %v, want %s", table, err, want)
+			t.Errorf("%q: got error %v, want %q", table, err, want)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"sim/scenarios/schema"
 )
 
+// smallStudy is a study with 36 variants: lists, ranges and a group of keys that vary together.
 const smallStudy = `
 base = "gpt7b"
 title = "small"
@@ -36,6 +37,8 @@ y = "nct"
 series = "policy"
 `
 
+// TestStudy checks the axes and variants of a study. The study that it writes has the same
+// variants.
 func TestStudy(t *testing.T) {
 	st, err := ParseStudy("small.toml", []byte(smallStudy), nil)
 	if err != nil {
@@ -49,29 +52,29 @@ func TestStudy(t *testing.T) {
 		"workload.microbatches=2|4", "fabric.port_bandwidth=200Gbps|400Gbps|800Gbps", "seed=1|2|3", "size=16|32",
 	}
 	if !slices.Equal(names, want) {
-		t.Errorf("axes %q, want %q", names, want)
+		t.Errorf("got axes %q, want %q", names, want)
 	}
 	if n := st.Variants(); n != 36 {
-		t.Fatalf("%d variants, want 36", n)
+		t.Fatalf("got %d variants, want 36", n)
 	}
 	s, err := st.Variant(35)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s.Workload.Microbatches != 4 || s.Fabric.PortBandwidth != 8e11 || s.Seed != 3 || s.Workload.GPUs != 32 || s.Workload.Sequence != 2048 || s.Name != "small" {
-		t.Errorf("the last variant is %s", s.TOML())
+		t.Errorf("got as the last variant %s, want the last value of each axis", s.TOML())
 	}
 	if n := st.ResultAxes()[1].Numbers; !slices.Equal(n, []float64{2e11, 4e11, 8e11}) {
-		t.Errorf("bandwidths are %v", n)
+		t.Errorf("got bandwidths %v, want 2e11, 4e11 and 8e11", n)
 	}
-	// what it writes is the same study
+	// The written study may list its axes in another order.
 	text, err := st.TOML()
 	if err != nil {
 		t.Fatal(err)
 	}
 	again, err := ParseStudy("other.toml", text, nil)
 	if err != nil {
-		t.Fatalf("%v in\n%s", err, text)
+		t.Fatalf("not read back: %v, in\n%s", err, text)
 	}
 	for i := range st.Variants() {
 		a, err := st.Variant(i)
@@ -100,12 +103,13 @@ func TestStudy(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a.Digest() != b.Digest() {
-			t.Fatalf("variant %v differs:\n%s\n%s", labels, a.TOML(), b.TOML())
+			t.Fatalf("variant %v: want\n%s\ngot, when read back,\n%s", labels, a.TOML(), b.TOML())
 		}
 	}
 }
 
-// The variants of a study are the scenarios that --set makes one by one.
+// TestVariantsAreOverrides checks that each variant of a study equals its base scenario with
+// the values of the variant as overrides.
 func TestVariantsAreOverrides(t *testing.T) {
 	st, err := ParseStudy("small.toml", []byte(smallStudy), []string{"seed=7,9", "workload.preset=consistent"})
 	if err != nil {
@@ -132,14 +136,16 @@ func TestVariantsAreOverrides(t *testing.T) {
 		}
 	}
 	if st.Variants() != 2*3*2*2 {
-		t.Errorf("%d variants", st.Variants())
+		t.Errorf("got %d variants, want %d", st.Variants(), 2*3*2*2)
 	}
 }
 
+// TestOverridesOfStudies checks overrides of studies. A single value replaces an axis, and
+// several values or a range become one.
 func TestOverridesOfStudies(t *testing.T) {
 	for _, c := range []struct {
 		set  string
-		want string // axis and its labels, "" for none
+		want string // labels of the axis, "" if there is no axis
 	}{
 		{"workload.microbatches=3", ""},
 		{"workload.microbatches=3,5,7", "3|5|7"},
@@ -154,7 +160,7 @@ func TestOverridesOfStudies(t *testing.T) {
 	} {
 		st, err := ParseStudy("x.toml", []byte("base = \"gpt7b\"\n[sweep]\nworkload.microbatches = [1, 2]\n"), []string{c.set})
 		if err != nil {
-			t.Errorf("%s: %v", c.set, err)
+			t.Errorf("%s: got error %v, want none", c.set, err)
 			continue
 		}
 		key, _, _ := strings.Cut(c.set, "=")
@@ -165,11 +171,12 @@ func TestOverridesOfStudies(t *testing.T) {
 			}
 		}
 		if got != c.want {
-			t.Errorf("%s: axis %q, want %q", c.set, got, c.want)
+			t.Errorf("%s: got axis %q, want %q", c.set, got, c.want)
 		}
 	}
 }
 
+// TestStudyDiagnostics checks the diagnostics of invalid studies.
 func TestStudyDiagnostics(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -204,24 +211,25 @@ func TestStudyDiagnostics(t *testing.T) {
 			_, err = st.Variant(i)
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
 	}
 }
 
-// A figure's keys are called in files as in results.
+// TestPlotKeys checks that the keys of a plot have the same names in studies and in results.
 func TestPlotKeys(t *testing.T) {
 	of := reflect.TypeFor[result.Plot]()
 	for i := range of.NumField() {
 		tag := of.Field(i).Tag
 		if name, _, _ := strings.Cut(tag.Get("json"), ","); name != tag.Get("key") {
-			t.Errorf("%s is %q in files and %q in results", of.Field(i).Name, tag.Get("key"), name)
+			t.Errorf("%s is %q in studies and %q in results, want equal names", of.Field(i).Name, tag.Get("key"), name)
 		}
 	}
 }
 
-// The studies that are built in can be run: every value of every axis is sound beside the first of the others, and with
-// -long every variant. The last variant, too.
+// TestEmbeddedStudies checks that the built-in studies are valid. It checks each value of each
+// axis with the first value of all other axes, and the last variant. With -long it checks all
+// variants.
 func TestEmbeddedStudies(t *testing.T) {
 	t.Parallel()
 	for _, name := range EmbeddedStudies() {
@@ -231,10 +239,10 @@ func TestEmbeddedStudies(t *testing.T) {
 			continue
 		}
 		if len(st.Plots) == 0 || st.Title == "" {
-			t.Errorf("%s has no figure or no title", name)
+			t.Errorf("%s has no figure or no title, want both", name)
 		}
 		for i := range st.Variants() {
-			others := len(st.Axes) // whose value is not the first
+			others := len(st.Axes) // number of axes that do not have their first value
 			for _, v := range st.AxisIndices(i) {
 				if v == 0 {
 					others--
@@ -244,13 +252,14 @@ func TestEmbeddedStudies(t *testing.T) {
 				continue
 			}
 			if _, err := st.Variant(i); err != nil {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s, variant %d: got error %v, want none", name, i, err)
 			}
 		}
 	}
 }
 
-// A study is no scenario and says so.
+// TestStudyIsNoRun checks that a study is rejected as a scenario, with the command that runs
+// it.
 func TestStudyIsNoRun(t *testing.T) {
 	_, err := Parse("x.toml", []byte("base = \"gpt7b\"\n[sweep]\nseed = [1, 2]\n"), nil)
 	if err == nil || !strings.Contains(err.Error(), "x.toml:2: sweep: makes this a study of many runs; sim sweep runs it") {
@@ -258,6 +267,8 @@ func TestStudyIsNoRun(t *testing.T) {
 	}
 }
 
+// TestBase checks scenarios with a base. A scenario that changes nothing equals its base, and
+// diagnostics have the line of the scenario's own key.
 func TestBase(t *testing.T) {
 	s, err := Parse("x.toml", []byte("base = \"gpt7b\"\nworkload.model = \"megatron-177b\"\nworkload.tp = 4\n"), []string{"fabric.gpus_per_pod_per_replica=4"})
 	if err == nil {
@@ -269,32 +280,34 @@ func TestBase(t *testing.T) {
 	}
 	same, err := Parse("gpt7b.toml", []byte("base = \"gpt7b\"\n"), nil)
 	if err != nil || same.Digest() != plain.Digest() {
-		t.Errorf("a scenario that changes nothing differs from its base: %v", err)
+		t.Errorf("got another digest than the base, or error %v", err)
 	}
 	_, err = Parse("x.toml", []byte("base = \"gpt7b\"\nworkload.sequence = 0\n"), nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "x.toml:2: workload.sequence:") {
 		t.Errorf("%v", err)
 	}
-	// a fault of a key that the base gives is where the base gives it
+	// The number of GPUs conflicts with keys of the base.
 	_, err = Parse("x.toml", []byte("base = \"gpt7b\"\nworkload.gpus = 15\n"), nil)
 	if err == nil || !strings.Contains(err.Error(), "gpus") {
 		t.Errorf("%v", err)
 	}
 }
 
-// A range of one value is one, on either side of zero and in every form.
+// TestRangeOfOneValue checks that a range of one value has one variant, for negative, zero and
+// positive values in each form.
 func TestRangeOfOneValue(t *testing.T) {
 	for _, sweep := range []string{
 		"\"replay.slow_replica_index\" = \"-1..-1\"\nreplay.slow_replica = [2.0]", "replay.slow_replica = [2.0]\n\"replay.slow_replica_index\" = {from = -1, to = -1}", "seed = \"0..0\"", "seed = {from = 7, to = 7}",
 	} {
 		st, err := ParseStudy("x.toml", []byte("base = \"robustness\"\n[sweep]\n"+sweep+"\n"), nil)
 		if err != nil || st.Variants() != 1 {
-			t.Errorf("%s: %v, %v", sweep, st, err)
+			t.Errorf("%s: got study %v and error %v, want one variant", sweep, st, err)
 		}
 	}
 }
 
-// What is too large is refused before anything is listed.
+// TestLargeStudies checks that studies that are too large are rejected before their values are
+// listed.
 func TestLargeStudies(t *testing.T) {
 	for _, c := range []struct{ want, sweep string }{
 		{"x.toml:1: sweep: makes 1e+12 variants of the scenario; vary fewer keys or values, for at most 1000000", "workload.sequence = \"1..1000000\"\nworkload.microbatch = \"1..1000000\"\n"},
@@ -305,19 +318,20 @@ func TestLargeStudies(t *testing.T) {
 		start := time.Now()
 		_, err := ParseStudy("x.toml", []byte("[sweep]\n"+c.sweep+"[workload]\n"), nil)
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v; want %s", c.sweep, err, c.want)
+			t.Errorf("%s: got %v, want %q", c.sweep, err, c.want)
 		}
 		if elapsed := time.Since(start); elapsed > time.Second {
-			t.Errorf("%s: after %v", c.sweep, elapsed)
+			t.Errorf("%s: rejected after %v, want at most 1 s", c.sweep, elapsed)
 		}
 	}
 	st, err := ParseStudy("x.toml", []byte("base = \"gpt7b\"\n[sweep]\nseed = \"1e20..1e20\"\n"), nil)
 	if err == nil {
-		t.Errorf("%v: a seed of 1e20", st)
+		t.Errorf("a seed of 1e20: got study %v, want an error", st)
 	}
 }
 
-// Ranges hold their ends, step by step, without rounding dirt.
+// TestRanges checks that ranges in steps include both ends and have no rounding errors.
+// Reference: integers divided by 10.
 func TestRanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		low := rapid.IntRange(-1000, 1000).Draw(t, "low")
@@ -329,7 +343,7 @@ func TestRanges(t *testing.T) {
 			t.Fatal(w)
 		}
 		if values.n != n+1 {
-			t.Fatalf("%d values, want %d", values.n, n+1)
+			t.Fatalf("got %d values, want %d", values.n, n+1)
 		}
 		for i := range values.n {
 			v := values.at(i)

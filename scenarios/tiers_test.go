@@ -11,6 +11,8 @@ import (
 	"sim/workloads/training"
 )
 
+// threeTiers is a training step of 64 GPUs: pairs behind a switch, in scale-up domains of 8
+// that reconfigure, in pods joined by circuits.
 const threeTiers = `
 [workload]
 kind = "training"
@@ -42,11 +44,12 @@ port_bandwidth = "400Gbps"
 allocators = ["prop-alloc"]
 `
 
-// switchedTiers has an electrical tier in place of the one that reconfigures.
+// switchedTiers is threeTiers with a switch instead of the tier that reconfigures.
 var switchedTiers = strings.NewReplacer("kind = \"scaleup\"\n", "kind = \"electrical\"\n", "switches = 2\n", "", "reconfiguration_delay = \"10us\"\n", "").Replace(threeTiers)
 
-// TestTierTimes: the calls inside tiers take the time that their bytes over a GPU's link do, and passes are longer by
-// it.
+// TestTierTimes compares the bytes and busy times of calls inside tiers with a closed form: the
+// bytes of a GPU divided by the rate of its link, plus the latency. The calls lengthen the
+// passes.
 func TestTierTimes(t *testing.T) {
 	o := runText(t, switchedTiers)
 	m := o.Document.Rows[0].Metrics
@@ -63,15 +66,15 @@ func TestTierTimes(t *testing.T) {
 				n := float64(w.Pieces(v) * w.Microbatches)
 				b := float64(c.Bytes)
 				switch c.Dim {
-				case training.Tensor: // half of the vector to the other of two
+				case training.Tensor: // half of the vector to the other GPU
 					passTimes[0] += n * (8*b/2/3.6e12 + 500e-9)
-					sent[0] += n * b * 4 * 2 // of four groups, in two replicas
-				case training.Expert: // to one inside, and six outside
+					sent[0] += n * b * 4 * 2 // four groups in each of two replicas
+				case training.Expert: // to one GPU inside the inner tier and six outside
 					passTimes[0] += n * (8*b/3.6e12 + 500e-9)
 					passTimes[1] += n * (8*6*b/800e9 + 0)
 					sent[0] += n * b * 8 * 2
 					sent[1] += n * b * 8 * 6 * 2
-				case training.Sync: // once, by rings of the four copies of each of two tensor-parallel parts
+				case training.Sync: // once, by rings of four copies, for each of two tensor-parallel parts
 					passTimes[1] += 8 * 3 * b / 4 / 800e9
 					sent[1] += 3 * b * 2 * 2
 				}
@@ -83,21 +86,22 @@ func TestTierTimes(t *testing.T) {
 	}
 	for i := range 2 {
 		if got := m[fmt.Sprintf("tier%d_bytes", i+1)]; math.Abs(got-sent[i]) > 1e-6*sent[i] {
-			t.Errorf("tier %d carries %g bytes, want %g", i+1, got, sent[i])
+			t.Errorf("tier %d carries %g B, want %g B", i+1, got, sent[i])
 		}
 		if got, want := m[fmt.Sprintf("tier%d_busy", i+1)]*m["makespan_s"], busy[i]; math.Abs(got-want) > 1e-3*want {
-			t.Errorf("tier %d is busy for %g s, want %g", i+1, got, want)
+			t.Errorf("tier %d is busy for %g s, want %g s", i+1, got, want)
 		}
 	}
 	bare := runText(t, strings.NewReplacer("kind = \"tiers\"\n", "", "[[fabric.tier]]\n", "").Replace(switchedTiers[:strings.Index(switchedTiers, "[[fabric.tier]]")])+
 		switchedTiers[strings.Index(switchedTiers, "kind = \"ocs-pods\""):])
 	if m["compute_makespan_s"] != 0 || o.Document.Reference["compute_makespan_s"] <= bare.Document.Reference["compute_makespan_s"] {
-		t.Errorf("compute alone takes %g s with calls, %g without", o.Document.Reference["compute_makespan_s"], bare.Document.Reference["compute_makespan_s"])
+		t.Errorf("the compute makespan is %g s with calls in tiers, want more than %g s without tiers", o.Document.Reference["compute_makespan_s"], bare.Document.Reference["compute_makespan_s"])
 	}
 }
 
-// TestTierMetrics: without a tier's time an iteration is shorter, with links twice as fast it is as long at most; the
-// outermost exposes what communication between pods does.
+// TestTierMetrics checks the metrics of tiers. Without the time of a tier an iteration is
+// shorter. With twice the rate of a tier it takes as long as a run with that rate, between the
+// two. The outermost tier exposes all communication between pods.
 func TestTierMetrics(t *testing.T) {
 	for _, text := range []string{threeTiers, switchedTiers} {
 		m := runText(t, text).Document.Rows[0].Metrics
@@ -105,22 +109,23 @@ func TestTierMetrics(t *testing.T) {
 			name := fmt.Sprintf("tier%d_", i+1)
 			without := m["makespan_s"] - m[name+"exposed_s"]
 			if m[name+"exposed_s"] <= 0 || m[name+"doubled_s"] > m["makespan_s"] || m[name+"doubled_s"] < without-1e-9 || m[name+"bytes"] <= 0 || m[name+"busy"] <= 0 || m[name+"busy"] > 1 {
-				t.Errorf("tier %d: %g bytes, busy %g, exposes %g s, doubled %g s of %g s", i+1, m[name+"bytes"], m[name+"busy"], m[name+"exposed_s"], m[name+"doubled_s"], m["makespan_s"])
+				t.Errorf("tier %d: got %g B, busy %g, %g s exposed and %g s with twice the rate, of %g s", i+1, m[name+"bytes"], m[name+"busy"], m[name+"exposed_s"], m[name+"doubled_s"], m["makespan_s"])
 			}
 		}
 		if m["tier3_exposed_s"] != m["comm_exposed_s"] {
-			t.Errorf("the outermost tier exposes %g s, want %g", m["tier3_exposed_s"], m["comm_exposed_s"])
+			t.Errorf("the outermost tier exposes %g s, want %g s", m["tier3_exposed_s"], m["comm_exposed_s"])
 		}
 		fast := runText(t, text, "fabric.tier.0.link_rate=7.2Tbps").Document.Rows[0].Metrics
 		if fast["makespan_s"] != m["tier1_doubled_s"] {
-			t.Errorf("with tier 1 twice as fast an iteration takes %g s, which was to be %g", fast["makespan_s"], m["tier1_doubled_s"])
+			t.Errorf("with twice the rate of tier 1 an iteration takes %g s, want the reported %g s", fast["makespan_s"], m["tier1_doubled_s"])
 		}
 	}
 }
 
-// TestTierOfPlans: a tier that reconfigures takes for an all-to-all what the same step on that domain by itself does,
-// less a reconfiguration of each of those that are known ahead, before which more is computed than that takes. It takes
-// for the synchronisation of the copies in a stage what two all-to-alls of their shares do.
+// TestTierOfPlans checks an inner tier that reconfigures. Its busy time is the sum of its
+// all-to-alls, each as long as on that domain by itself. Reconfigurations for sizes that are
+// known ahead are hidden behind compute and do not count. The synchronisation of the copies in
+// a stage takes as long as two all-to-alls of their shares.
 func TestTierOfPlans(t *testing.T) {
 	two := threeTiers[:strings.Index(threeTiers, "[[fabric.tier]]")] + threeTiers[strings.Index(threeTiers, "[[fabric.tier]]\nkind = \"scaleup\""):]
 	two = strings.Replace(two, "tp = 2", "tp = 1", 1)
@@ -145,15 +150,15 @@ planners = ["reconfigure-during"]
 			c := s.Workload.Calls(0, pass)
 			shares += runText(t, alone[strings.Index(alone, "[fabric]"):], "workload.kind=all-to-all", "fabric.gpus=8", fmt.Sprintf("workload.message=%dB", (c[0].Bytes+7)/8)).Document.Rows[0].Metrics["completion_s"]
 		}
-		// 56 layers in 4 stages, two all-to-alls a layer each way
+		// 56 layers in 4 stages; two all-to-alls per layer, forward and backward
 		if got, want := m["tier1_busy"]*m["makespan_s"], 4*14*(4*each-hidden*10e-6)+shares; math.Abs(got-want) > 1e-9*want {
-			t.Errorf("%s known ahead: busy for %g s, want %g", known, got, want)
+			t.Errorf("%s known ahead: busy for %g s, want %g s", known, got, want)
 		}
 	}
 }
 
-// TestExpertSizesInTiers: all-to-alls of drawn sizes take tiers as those of even ones do where sizes fall by nothing;
-// else as many bytes cross the machine and take longer.
+// TestExpertSizesInTiers checks all-to-alls of drawn expert sizes on tiers. With exponent 0
+// they equal even sizes. With unequal sizes the same number of bytes takes longer.
 func TestExpertSizesInTiers(t *testing.T) {
 	for _, text := range []string{threeTiers, switchedTiers} {
 		even := runText(t, text).Document.Rows[0].Metrics
@@ -161,39 +166,40 @@ func TestExpertSizesInTiers(t *testing.T) {
 		drawn := runText(t, text, "workload.expert_sizes=zipf", "workload.expert_exponent=1.2").Document.Rows[0].Metrics
 		for name, want := range even {
 			if got := level[name]; strings.HasPrefix(name, "tier") && got != want {
-				t.Errorf("%s is %g with sizes that fall by nothing, %g with even ones", name, got, want)
+				t.Errorf("%s is %g with exponent 0, want %g as with even sizes", name, got, want)
 			}
 		}
 		if got, want := drawn["tier1_bytes"]+drawn["tier2_bytes"], even["tier1_bytes"]+even["tier2_bytes"]; math.Abs(got-want) > 1e-9*want {
-			t.Errorf("%g bytes of drawn sizes inside pods, %g of even ones", got, want)
+			t.Errorf("got %g B inside pods with drawn sizes, want %g B as with even ones", got, want)
 		}
 		if drawn["tier2_busy"]*drawn["makespan_s"] < 1.2*even["tier2_busy"]*even["makespan_s"] || drawn["makespan_s"] <= even["makespan_s"] {
-			t.Errorf("drawn sizes %v, even ones %v", drawn, even)
+			t.Errorf("got %v with drawn sizes, want longer times than with even ones, %v", drawn, even)
 		}
 	}
 }
 
-// TestTiersOfLinks: on an outermost tier of links routers are compared, at every level.
+// TestTiersOfLinks checks an outermost tier of links, on which routers are compared. With inner
+// tiers a step takes longer than without. Level packet takes up to 15 % longer than level flow.
 func TestTiersOfLinks(t *testing.T) {
 	outer := "kind = \"electrical\"\ngpus = 64\nlink_rate = \"400Gbps\"\nlink_latency = \"1us\"\n"
 	text := switchedTiers[:strings.Index(switchedTiers, "kind = \"ocs-pods\"")] + outer
 	tiered := runText(t, text, "engine.level=flow", "workload.microbatches=2").Document.Rows[0].Metrics
 	flat := runText(t, text[:strings.Index(text, "kind = \"tiers\"")]+outer, "engine.level=flow", "workload.microbatches=2").Document.Rows[0].Metrics
 	if tiered["makespan_s"] <= flat["makespan_s"] || tiered["tier3_exposed_s"] != tiered["comm_exposed_s"] || tiered["tier3_doubled_s"] >= tiered["makespan_s"] {
-		t.Errorf("%v with tiers inside, %v without", tiered, flat)
+		t.Errorf("got %v with inner tiers, want a longer makespan than without, %v", tiered, flat)
 	}
 	packets := runText(t, text, "engine.level=packet", "workload.packet=256KB", "workload.microbatches=2").Document.Rows[0].Metrics
 	for _, name := range []string{"makespan_s", "tier1_exposed_s", "tier2_exposed_s"} {
-		if p, f := packets[name], tiered[name]; p <= f || p > 1.15*f { // each call waits for a packet more at each switch, of eight or so of a message
-			t.Errorf("%s is %g as packets, %g as fluid", name, p, f)
+		if p, f := packets[name], tiered[name]; p <= f || p > 1.15*f { // a call stores one packet at each switch, about an eighth of a message
+			t.Errorf("%s is %g s at level packet, want more than %g s at level flow, by up to 15 %%", name, p, f)
 		}
 	}
 	if _, ok := runText(t, text, "engine.level=static").Document.Rows[0].Metrics["tier1_bytes"]; ok {
-		t.Error("loads alone have times")
+		t.Error("got metrics of tiers at level static, want none")
 	}
 }
 
-// TestTiersRoundTrip: what is written is read back as the same.
+// TestTiersRoundTrip checks that scenarios with tiers are read back from their own TOML.
 func TestTiersRoundTrip(t *testing.T) {
 	for _, text := range []string{threeTiers, strings.Replace(threeTiers, "switches = 2\n", "switches = 2\nknown_ahead = \"all\"\n", 1), switchedTiers, tierTraffic, topologyTier, strings.Replace(threeTiers, "kind = \"electrical\"\ngpus = 2", "kind = \"graph\"\ngenerator = \"ring\"\nnodes = 2", 1)} {
 		s, err := Parse("text.toml", []byte(text), nil)
@@ -202,15 +208,16 @@ func TestTiersRoundTrip(t *testing.T) {
 		}
 		again, err := Parse("text.toml", s.TOML(), nil)
 		if err != nil {
-			t.Fatalf("%v of\n%s", err, s.TOML())
+			t.Fatalf("not read back: %v, of\n%s", err, s.TOML())
 		}
 		if !bytes.Equal(s.TOML(), again.TOML()) {
-			t.Errorf("%s\nis read back as\n%s", s.TOML(), again.TOML())
+			t.Errorf("want\n%s\ngot, when read back,\n%s", s.TOML(), again.TOML())
 		}
 	}
 }
 
-// tierTraffic is work on 16 GPUs in fours, with a network of their own between them.
+// tierTraffic is an all-to-all of 16 GPUs: domains of four behind switches, joined by another
+// switch.
 const tierTraffic = `
 [workload]
 kind = "all-to-all"
@@ -231,49 +238,52 @@ link_latency = "1us"
 level = "flow"
 `
 
-// topologyTier has optical switches that keep a topology in place of an electrical one.
+// topologyTier is tierTraffic with inner tiers of optical switches that keep a topology.
 var topologyTier = strings.Replace(tierTraffic, "kind = \"electrical\"\n", "kind = \"scaleup\"\nswitches = 2\ntopology = \"static-ring\"\n", 1)
 
-// TestKeptTier: optical switches inside that keep a topology are links, over which GPUs forward for each other.
+// TestTierWithTopology checks inner tiers of optical switches that keep a topology. They are
+// links over which GPUs forward for each other.
 func TestTierWithTopology(t *testing.T) {
 	row := runText(t, topologyTier, "fabric.tier.0.link_rate=8Gbps").Document.Rows[0]
-	// of four GPUs on two rings, one each way, half of what goes to the one opposite is on each link beside its
-	// neighbour's
+	// Four GPUs form two rings, one per direction. Each link carries the message to the
+	// neighbour and half of the message to the opposite GPU.
 	if got := row.Metrics["completion_s"]; got < 8*64e3*1.5/8e9 || got > 8*64e3*3/8e9+1e-6 || !strings.HasPrefix(row.Labels["tiers"], "scaleup, ") {
-		t.Errorf("%v", row)
+		t.Errorf("got %v, want a completion time of 1.5 to 3 messages per link", row)
 	}
 	together := strings.Replace(threeTiers, "switches = 2\n", "switches = 2\ntopology = \"static-ring\"\n", 1)
 	together = strings.Replace(together, "reconfiguration_delay = \"10us\"\n", "", 1)
 	graph := runText(t, together, "workload.collectives=graph", "workload.pieces=1", "workload.microbatches=1").Document.Rows[0].Metrics
 	long := runText(t, together, "workload.microbatches=1").Document.Rows[0].Metrics
 	if graph["tier2_bytes"] <= 0 || long["tier2_busy"] <= 0 {
-		t.Errorf("%v in the graph, %v in passes", graph, long)
+		t.Errorf("got %v with calls in the graph and %v with calls that lengthen passes, want traffic on tier 2 in both", graph, long)
 	}
 }
 
-// TestTiersTogether: what GPUs of a domain exchange takes its switch, the rest their links to the tier outside, which
-// together end as the bytes over a GPU's link there say, at all levels.
+// TestTierTraffic checks an all-to-all on two tiers at all levels. GPUs of a domain use its
+// switch, all others the outer tier. The completion time follows from the bytes on a GPU's
+// link to the outer tier.
 func TestTierTraffic(t *testing.T) {
 	want := 8*12*64e3/400e9 + 2e-6
 	for _, level := range []string{"flow", "packet", "static"} {
 		m := runText(t, tierTraffic, "engine.level="+level).Document.Rows[0].Metrics
 		if level == "static" {
 			if m["max_load_over_rate"] != 12 || m["bound_max_load_over_rate"] != 12 {
-				t.Errorf("at level static loads are %v", m)
+				t.Errorf("level static: got %v, want a load and a bound of 12", m)
 			}
 			continue
 		}
 		if got := m["completion_s"]; got < want-1e-9 || got > want+1e-6 {
-			t.Errorf("at level %s it takes %g s, want %g", level, got, want)
+			t.Errorf("level %s: got %g s, want %g s", level, got, want)
 		}
 		if m["tier1_bytes"] != 16*3*64e3 || m["tier2_bytes"] != 16*12*64e3 || m["tier1_exposed_s"] != 0 || m["tier2_doubled_s"] >= m["completion_s"] {
-			t.Errorf("by tier at level %s: %v", level, m)
+			t.Errorf("level %s: got %v, want the bytes of each tier and a bottleneck on tier 2", level, m)
 		}
 	}
 }
 
-// TestTiersLead: on three tiers of different kinds every flow takes links of the innermost tier that joins its ends
-// alone, whatever is sent, and packets end about when the fluid does.
+// TestTierPaths checks three tiers of different kinds. Flows use only links of the innermost
+// tier that contains both ends, which each run verifies. Level packet takes about as long as
+// level flow.
 func TestTierPaths(t *testing.T) {
 	text := strings.Replace(tierTraffic, "kind = \"electrical\"\ngpus = 16\n", "kind = \"torus\"\ndims = [4, 4]\n", 1)
 	text = strings.Replace(text, "[engine]", `[[fabric.tier]]
@@ -294,13 +304,14 @@ link_latency = "1us"
 			}
 		}
 		if ends[0] <= 0 || ends[1] < 0.9*ends[0] || ends[1] > 1.3*ends[0] {
-			t.Errorf("%s takes %g s as fluid, %g as packets", work, ends[0], ends[1])
+			t.Errorf("%s takes %g s at level flow and %g s at level packet, want about equal times", work, ends[0], ends[1])
 		}
 	}
 }
 
-// TestStepOnTiers: where calls meet no other traffic, a step with its calls on the network of all tiers takes as long as
-// one whose passes they lengthen, to a tick a task.
+// TestStepOnTiers compares two forms of calls without contention: as transfers on the network
+// of all tiers, and as calls that lengthen passes. Makespans agree up to one tick per task.
+// Level packet takes up to 5 % longer.
 func TestStepOnTiers(t *testing.T) {
 	text := switchedTiers[:strings.Index(switchedTiers, "[[fabric.tier]]")] + `
 [[fabric.tier]]
@@ -320,12 +331,12 @@ level = "flow"
 	contracted := runText(t, text).Document.Rows[0].Metrics
 	graph := runText(t, strings.Replace(text, "collective = \"ring\"\n", "", 1), "workload.collectives=graph").Document.Rows[0].Metrics
 	if a, b := contracted["makespan_s"], graph["makespan_s"]; math.Abs(a-b) > 1e-6*a {
-		t.Errorf("an iteration takes %g s with passes that calls lengthen, %g s with calls in the graph", a, b)
+		t.Errorf("an iteration takes %g s if calls lengthen passes, %g s with calls in the graph; want equal times", a, b)
 	}
 	packets := runText(t, strings.Replace(text, "collective = \"ring\"\n", "", 1), "workload.collectives=graph", "workload.pieces=1", "workload.microbatches=1", "engine.level=packet", "workload.packet=1MB").Document.Rows[0].Metrics
 	fluid := runText(t, strings.Replace(text, "collective = \"ring\"\n", "", 1), "workload.collectives=graph", "workload.pieces=1", "workload.microbatches=1").Document.Rows[0].Metrics
 	if a, b := fluid["makespan_s"], packets["makespan_s"]; b < a || b > 1.05*a {
-		t.Errorf("an iteration takes %g s as fluid, %g s as packets", a, b)
+		t.Errorf("an iteration takes %g s at level flow and %g s at level packet, want up to 5 %% more at level packet", a, b)
 	}
 }
 
@@ -373,7 +384,7 @@ func TestContractedStep(t *testing.T) {
 		contracted := runText(t, text).Document.Rows[0].Metrics
 		graph := runText(t, strings.ReplaceAll(text, "collective = \"ring\"\n", ""), "workload.collectives=graph").Document.Rows[0].Metrics
 		for metric, want := range graph {
-			tolerance := 1e-4 // ticks, and bytes that do not divide
+			tolerance := 1e-4 // rounding to ticks and to bytes
 			switch {
 			case metric == "makespan_s" && (sharding == "gradients" || sharding == "parameters"):
 				tolerance = 0.2
@@ -381,14 +392,15 @@ func TestContractedStep(t *testing.T) {
 				continue
 			}
 			if got := contracted[metric]; math.Abs(got-want) > tolerance*want {
-				t.Errorf("%s is %g contracted, %g in the graph, of\n%s", metric, got, want, text)
+				t.Errorf("%s is %g in the contracted form, want %g as with calls in the graph, of\n%s", metric, got, want, text)
 			}
 		}
 	}
 }
 
-// TestTiersOnPods: a switch inside pods is an inner tier of one, to which all else is the same; a torus there is slower,
-// and so is another tier outside the switch; packets end about when the fluid does.
+// TestTiersOnPods compares an inner tier with a switch inside pods. An inner tier of one switch
+// has the same times. An inner torus and two inner tiers are slower. Levels flow and packet
+// take about equally long.
 func TestTiersOnPods(t *testing.T) {
 	const outer = `{kind = "ocs-pods", gpus_per_pod_per_replica = 4, port_bandwidth = "100Gbps", ports_per_pod = 2}`
 	fabric := func(inside ...string) string {
@@ -400,10 +412,10 @@ func TestTiersOnPods(t *testing.T) {
 	for i, row := range switched.Rows {
 		m := tiered.Rows[i].Metrics
 		if m["makespan_s"] != row.Metrics["makespan_s"] || m["tp_exposed_s"] != row.Metrics["tp_exposed_s"] || tiered.Reference["makespan_s"] != switched.Reference["makespan_s"] {
-			t.Errorf("%s: %v with a tier, %v with a switch", row.Policy, m, row.Metrics)
+			t.Errorf("%s: got %v with an inner tier, want the times with a switch inside pods, %v", row.Policy, m, row.Metrics)
 		}
 		if m["tier1_bytes"] <= 0 || m["tier2_bytes"] <= 0 || m["tier1_doubled_s"] >= m["makespan_s"] || m["tier1_exposed_s"] <= m["makespan_s"]-m["tier1_doubled_s"] {
-			t.Errorf("by tier: %v", m)
+			t.Errorf("got %v, want bytes on both tiers, and twice the rate of tier 1 to save less than it exposes", m)
 		}
 	}
 	for _, inside := range [][]string{
@@ -413,25 +425,25 @@ func TestTiersOnPods(t *testing.T) {
 		fluid := runText(t, podStep, fabric(inside...), `policy.allocators=["prop-alloc"]`).Document.Rows[0].Metrics
 		packets := runText(t, podStep, fabric(inside...), `policy.allocators=["prop-alloc"]`, "engine.level=packet", "workload.packet=8KB").Document.Rows[0].Metrics
 		if f, p := fluid["makespan_s"], packets["makespan_s"]; f <= switched.Rows[0].Metrics["makespan_s"] || p < 0.99*f || p > 1.02*f {
-			t.Errorf("%s: %g s as fluid, %g as packets, behind a switch %g", inside, f, p, switched.Rows[0].Metrics["makespan_s"])
+			t.Errorf("%s: got %g s at level flow and %g s at level packet, want about equal times above %g s with a switch", inside, f, p, switched.Rows[0].Metrics["makespan_s"])
 		}
 	}
 }
 
-// TestTrafficOnTieredPods: what stays in a pod takes its switch, for which it is faster than circuits, or for which it
-// is not.
+// TestTrafficOnTieredPods checks that traffic inside a pod uses the switch of the pod, whether
+// it is faster or slower than the circuits.
 func TestTrafficOnTieredPods(t *testing.T) {
 	text := strings.Replace(tierTraffic, "kind = \"electrical\"\ngpus = 16\nlink_rate = \"400Gbps\"\nlink_latency = \"1us\"\n", "kind = \"ocs-pods\"\npods = 4\ngpus_per_pod = 4\nport_bandwidth = \"400Gbps\"\n", 1)
 	for rate, want := range map[string]float64{"3600Gbps": 8 * 16 * 64e3 / 400e9, "8Gbps": 8*3*64e3/8e9 + 500e-9} {
 		m := runText(t, text, "fabric.tier.0.link_rate="+rate, `policy.allocators=["delta-fast"]`).Document.Rows[0].Metrics
 		if math.Abs(m["completion_s"]-want) > 1e-9*want+1e-10 || m["tier1_bytes"] != 16*3*64e3 || m["tier2_bytes"] != 16*12*64e3 {
-			t.Errorf("inside at %s: %v, want %g s", rate, m, want)
+			t.Errorf("inner rate %s: got %v, want %g s", rate, m, want)
 		}
 	}
 }
 
-// TestTiersExplained: an all-reduce over four domains of four GPUs has the bound of the links between these, and links
-// and the longest chain are told by tier.
+// TestTiersExplained checks an all-reduce over four domains of four GPUs. Its bound follows
+// from the links between domains. Explanations group links, and parts of the longest chain, by tier.
 func TestTiersExplained(t *testing.T) {
 	o := runText(t, `
 [workload]
@@ -445,9 +457,10 @@ level = "flow"
 [policy]
 collectives = ["hierarchical"]
 `)
-	// the vector crosses 2 (4 - 1) times between rows of the torus, of which each of 4 pairs has 4 links each way
+	// The vector crosses 2 (4 - 1) times between the 4 rows of the torus. Each of 4 pairs of
+	// adjacent rows has 4 links in each direction.
 	if got, want := o.Document.Rows[0].Metrics["bound_completion_s"], 6*64e6/(4*4*2*50e9); math.Abs(got-want) > 1e-9*want {
-		t.Errorf("a bound of %g s, want %g", got, want)
+		t.Errorf("got a bound of %g s, want %g s", got, want)
 	}
 	traffic := o.Detail.Policies[0].Traffic
 	var links []int
@@ -455,20 +468,21 @@ collectives = ["hierarchical"]
 		links = append(links, g.Links)
 	}
 	if got := fmt.Sprintf("%v %s, %s", links, traffic.Groups[0].Name, traffic.Groups[1].Name); got != "[32 64] tier 1 electrical, tier 2 torus" {
-		t.Error(got)
+		t.Errorf("got groups %s, want [32 64] tier 1 electrical, tier 2 torus", got)
 	}
 	if parts := traffic.Chain.Parts; len(parts) != 2 || parts[0].Over != "tier 1 electrical" || parts[0].Transfers+parts[1].Transfers != 12 {
-		t.Errorf("%+v", parts)
+		t.Errorf("got chain %+v, want 12 transfers on two tiers", parts)
 	}
 }
 
-// TestTierFaults: only parts of the outermost tier may be down.
+// TestTierFaults checks that failed links of inner tiers are rejected. Only the outermost tier
+// may have faults.
 func TestTierFaults(t *testing.T) {
 	text := strings.NewReplacer("kind = \"scaleup\"\ngpus = 8\nswitches = 2\n", "kind = \"torus\"\ndims = [4, 2]\nfailed_links = [\"0 x+\"]\n", "reconfiguration_delay = \"10us\"\n", "").Replace(threeTiers)
 	if _, err := Parse("tiers.toml", []byte(strings.Replace(text, "failed_links = [\"0 x+\"]\n", "", 1)), nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Parse("tiers.toml", []byte(text), nil); err == nil || !strings.Contains(err.Error(), "parts of inner tiers are down") {
-		t.Errorf("a link of an inner tier is down: got %v, want a refusal", err)
+		t.Errorf("a link of an inner tier is down: got error %v, want a rejection", err)
 	}
 }

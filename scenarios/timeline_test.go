@@ -18,7 +18,9 @@ import (
 	"sim/workloads/trace"
 )
 
-// The timeline of work on links is well-formed, and has the bytes of what is simulated.
+// TestTimeline checks the exported timeline of work on links. The spans of a thread do not
+// overlap, and arrows point forward in time. Transfers and counters have the bytes of the
+// simulation.
 func TestTimeline(t *testing.T) {
 	const step = "[workload]\nkind = \"training\"\nmodel = \"gpt-7b\"\nsequence = 4096\nmicrobatches = 4\ntp = 2\npp = 4\ngpus = 16\n"
 	for name, text := range map[string]string{
@@ -33,7 +35,7 @@ func TestTimeline(t *testing.T) {
 				t.Fatal(err)
 			}
 			if why := s.NoTraceReason(); why != "" {
-				t.Fatal(why)
+				t.Fatalf("got reason %q against a timeline, want none", why)
 			}
 			var work *trace.RankGraph
 			o, err := Run(context.Background(), s, RunOptions{Workers: 1, TimelineTasks: DefaultTimelineTasks, VisitWork: func(w *trace.RankGraph) error { work = w; return nil }})
@@ -61,7 +63,7 @@ func TestTimeline(t *testing.T) {
 				case "X":
 					thread := [2]int{e.Pid, e.Tid}
 					if e.Dur < 0 || e.Ts < free[thread]-1e-6 {
-						t.Fatalf("%q of thread %v at %g overlaps the one before", e.Name, thread, e.Ts)
+						t.Fatalf("%q of thread %v at %g us overlaps the previous span", e.Name, thread, e.Ts)
 					}
 					if free[thread] = e.Ts + e.Dur; e.Cat == "transfer" {
 						sent[e.Pid] += e.Args["bytes"].(float64)
@@ -70,7 +72,7 @@ func TestTimeline(t *testing.T) {
 					arrows[e.ID] = e.Ts
 				case "f":
 					if from, ok := arrows[e.ID]; !ok || from > e.Ts {
-						t.Fatalf("arrow %d ends at %g and begins at %g, %v", e.ID, e.Ts, from, ok)
+						t.Fatalf("arrow %d ends at %g us and starts at %g us (known: %v), want a start before its end", e.ID, e.Ts, from, ok)
 					}
 				case "C":
 					if last, ok := before[e.Name]; ok && e.Pid == 2 {
@@ -88,17 +90,17 @@ func TestTimeline(t *testing.T) {
 			}
 			for i, row := range o.Document.Rows {
 				if sent[i+2] != want {
-					t.Errorf("%s sends %.0f B, want %.0f", row.Policy, sent[i+2], want)
+					t.Errorf("%s sends %.0f B, want %.0f B", row.Policy, sent[i+2], want)
 				}
 			}
 			if len(carried) == 0 || len(arrows) == 0 || want == 0 {
-				t.Errorf("%d counters, %d arrows", len(carried), len(arrows))
+				t.Errorf("got %d counters and %d arrows, want some of both and transfers", len(carried), len(arrows))
 			}
 			maxBytes := 0.0
 			for _, bytes := range carried {
 				maxBytes = max(maxBytes, bytes)
 			}
-			for _, file := range o.Files { // of packets, counted by themselves
+			for _, file := range o.Files { // level packet counts the bytes per link independently
 				maxLinkBytes := 0.0
 				for _, row := range strings.Split(string(file.Data), "\n")[1:] {
 					if f := strings.Split(row, ","); strings.HasPrefix(file.Name, "links-") && len(f) > 4 {
@@ -107,17 +109,19 @@ func TestTimeline(t *testing.T) {
 					}
 				}
 				if maxLinkBytes > 0 && math.Abs(maxBytes/maxLinkBytes-1) > 1e-6 {
-					t.Errorf("a counter carries %.0f B, and the most loaded link %.0f", maxBytes, maxLinkBytes)
+					t.Errorf("the maximum counter has %.0f B, want %.0f B as the busiest link", maxBytes, maxLinkBytes)
 				}
 			}
 			if math.IsNaN(maxBytes) || maxBytes <= 0 {
-				t.Errorf("counters carry %g B", maxBytes)
+				t.Errorf("the maximum counter has %g B, want more than 0", maxBytes)
 			}
 		})
 	}
 }
 
-// The timeline of a plan ends when the plan does, has all of its messages, and each begins when what brings it has ended.
+// TestTimelineOfPlans checks the timeline of a plan. It ends when the plan does and has all of
+// its messages and reconfigurations. Each message starts after the tasks on which it depends
+// have ended.
 func TestTimelineOfPlans(t *testing.T) {
 	const domain = "[fabric]\nkind = \"scaleup\"\ngpus = 8\nswitches = 2\nlink_rate = \"800Gbps\"\nreconfiguration_delay = \"10us\"\n"
 	for name, text := range map[string]string{
@@ -131,7 +135,7 @@ func TestTimelineOfPlans(t *testing.T) {
 				t.Fatal(err)
 			}
 			if why := s.NoTraceReason(); why != "" {
-				t.Fatal(why)
+				t.Fatalf("got reason %q against a timeline, want none", why)
 			}
 			o, err := Run(context.Background(), s, RunOptions{Workers: 1, TimelineTasks: DefaultTimelineTasks})
 			if err != nil {
@@ -144,13 +148,13 @@ func TestTimelineOfPlans(t *testing.T) {
 					if k.WaitedFor >= 0 {
 						arrows++
 						if before := l.Tasks[k.WaitedFor]; before.End > k.Start {
-							t.Errorf("%s: %s begins at %d, and %s ends at %d", p.Policy, k.Name, k.Start, before.Name, before.End)
+							t.Errorf("%s: %s starts at %d ps, want not before the end of %s at %d ps", p.Policy, k.Name, k.Start, before.Name, before.End)
 						}
 					}
 					if k.Transfer {
 						messages++
 					} else if reconfigurations++; int(k.Node) < 8 || k.End-k.Start != int64(10*engine.Microsecond) && name != "switches" {
-						t.Errorf("%s: %s on track %d for %d ps", p.Policy, k.Name, k.Node, k.End-k.Start)
+						t.Errorf("%s: reconfiguration %s on track %d for %d ps, want a track of a switch and 10 us", p.Policy, k.Name, k.Node, k.End-k.Start)
 					}
 				}
 				want := 0
@@ -165,26 +169,27 @@ func TestTimelineOfPlans(t *testing.T) {
 					}
 				}
 				if got := float64(end) * 1e-12; math.Abs(got-p.MakespanS) > 1e-9*p.MakespanS || messages != want || arrows != messages && name != "switches" || arrows == 0 || len(l.Links) == 0 {
-					t.Errorf("%s ends after %g s, want %g; %d messages, want %d; %d arrows, %d counters", p.Policy, got, p.MakespanS, messages, want, arrows, len(l.Links))
+					t.Errorf("%s: got an end at %g s, want %g s; %d messages, want %d; %d arrows and %d counters, want one arrow per message and some counters", p.Policy, got, p.MakespanS, messages, want, arrows, len(l.Links))
 				}
 				if name == "switches" {
 					checkSwitchTracks(t, &p, plan)
 				}
 				if row := o.Document.Rows[i]; name == "slots" && float64(reconfigurations) != row.Metrics["reconfigurations"] {
-					t.Errorf("%s: %d reconfigurations, want %g", p.Policy, reconfigurations, row.Metrics["reconfigurations"])
+					t.Errorf("%s: got %d reconfigurations, want %g", p.Policy, reconfigurations, row.Metrics["reconfigurations"])
 				}
 			}
 		})
 	}
 }
 
-// checkSwitchTracks checks that a plan whose switches reconfigure on their own has a track for each: each comes up with other
-// links as often as the plan says, is dark for the delay at least, and carries no chunk meanwhile.
+// checkSwitchTracks checks the timeline of a plan whose switches reconfigure independently. It
+// has a track for each switch. A switch reconfigures as often as the plan states, for at least
+// the delay, and sends no chunk during that time.
 func checkSwitchTracks(t *testing.T, p *result.Simulation, q *plan.Plan) {
 	t.Helper()
 	l := p.Timeline
 	if q.Switches == nil || len(l.Nodes) != q.GPUs+q.Degree || l.Nodes[q.GPUs] != "switch 0" || l.Nodes[q.GPUs+q.Degree-1] != fmt.Sprintf("switch %d", q.Degree-1) {
-		t.Fatalf("%s: switches %v, tracks %v", p.Policy, q.Switches != nil, l.Nodes)
+		t.Fatalf("%s: got independent switches: %v, tracks %v; want one track per GPU and per switch", p.Policy, q.Switches != nil, l.Nodes)
 	}
 	type span struct{ start, end int64 }
 	reconfiguring, carries := make([][]span, q.Degree), make([][]span, q.Degree)
@@ -206,15 +211,15 @@ func checkSwitchTracks(t *testing.T, p *result.Simulation, q *plan.Plan) {
 	}
 	for s := range reconfiguring {
 		if len(reconfiguring[s]) != setups[s] || setups[s] == 0 {
-			t.Errorf("%s: switch %d is dark %d times, comes up %d times", p.Policy, s, len(reconfiguring[s]), setups[s])
+			t.Errorf("%s: switch %d reconfigures %d times, want %d times and at least once", p.Policy, s, len(reconfiguring[s]), setups[s])
 		}
 		for _, d := range reconfiguring[s] {
 			if d.end-d.start < int64(52500*engine.Nanosecond) {
-				t.Errorf("%s: switch %d is dark from %d to %d ps, for less than the delay", p.Policy, s, d.start, d.end)
+				t.Errorf("%s: switch %d reconfigures from %d to %d ps, want at least the delay of 52500 ns", p.Policy, s, d.start, d.end)
 			}
 			for _, c := range carries[s] {
 				if c.start < d.end && d.start < c.end {
-					t.Errorf("%s: switch %d is dark from %d to %d ps and carries a chunk from %d to %d", p.Policy, s, d.start, d.end, c.start, c.end)
+					t.Errorf("%s: switch %d reconfigures from %d to %d ps and sends a chunk from %d to %d ps, want no overlap", p.Policy, s, d.start, d.end, c.start, c.end)
 				}
 			}
 		}

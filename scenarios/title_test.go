@@ -6,13 +6,14 @@ import (
 	"testing"
 )
 
-// TestWords: the title of a run names what is unusual about the fabric, and sums up long lists.
+// TestTitle checks that the description of a run names the unusual parts of its fabric, and
+// abbreviates long lists.
 func TestTitle(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		overrides []string
 		want      string
-		not       string
+		not       string // must not appear, unless it is ""
 	}{
 		{"fault", nil, "on a 4x4x8 torus twisted tpuv4 without switch x3, links of", ""},
 		{"fault", []string{`fabric.failed_ocs=["x3","x4"]`}, " without switches x3, x4, links", ""},
@@ -36,13 +37,14 @@ func TestTitle(t *testing.T) {
 			continue
 		}
 		if got := s.Description(); !strings.Contains(got, tt.want) || tt.not != "" && strings.Contains(got, tt.not) {
-			t.Errorf("%s %v: %q, want %q in it, not %q", tt.name, tt.overrides, got, tt.want, tt.not)
+			t.Errorf("%s %v: got %q, want one with %q and without %q", tt.name, tt.overrides, got, tt.want, tt.not)
 		}
 	}
 }
 
-// TestImpossibleShare: a share above 1 stays, and its label says that it cannot be; a share that can be has no label,
-// and where there is none it says why.
+// TestImpossibleShare checks the share of communication that a measured slowdown implies. A
+// share above 1 is reported with a label that calls it impossible. A share of at most 1 has no
+// label. An undefined share has a label with the reason.
 func TestImpossibleShare(t *testing.T) {
 	for _, tt := range []struct {
 		router, twist, slowdown, label string
@@ -57,24 +59,24 @@ func TestImpossibleShare(t *testing.T) {
 		share, ok := r.Metrics["implied_share"]
 		label := r.Labels["implied_share"]
 		if ok != tt.defined || (share > 1) != strings.HasPrefix(label, "impossible") || (label == "") != (tt.label == "") || !strings.HasPrefix(label, tt.label) {
-			t.Errorf("%s, slowdown %s: share %v, label %q", tt.router, tt.slowdown, share, label)
+			t.Errorf("%s, slowdown %s: got share %v and label %q", tt.router, tt.slowdown, share, label)
 		}
 	}
 }
 
-// TestPerHop: with as many ways as pairs have, multipath has the exact loads of splitting evenly at each hop
-// (docs/reproduction-tori.md, Fig. 10).
+// TestPerHop checks router multipath with the maximum number of paths per pair. Reference: the
+// exact link loads of splitting evenly at each hop (docs/reproduction-tori.md, Fig. 10).
 func TestPerHop(t *testing.T) {
 	for twist, want := range map[string]float64{"010100": 73.3333, "010111": 94.3395} {
 		o := runScenario(t, "twisted", 1, "fabric.dims=[4,4,8]", "engine.level=static", `policy.routers=["multipath"]`, "policy.multipath.split=per-hop", "policy.multipath.ways=1024", "fabric.twist="+twist)
 		if got := o.Document.Rows[0].Metrics["max_link_load"]; math.Abs(got-want) > 1e-4 {
-			t.Errorf("%s: %g, want %g", twist, got, want)
+			t.Errorf("twist %s: got a maximum load of %g, want %g", twist, got, want)
 		}
 	}
 }
 
-// TestRingDims: rings along z alone take the times of closed forms, on lines and in the groups that a twist joins
-// (docs/reproduction-tori.md).
+// TestRingDims compares the time of rings along z with closed forms, for rings on lines and on
+// the groups of nodes that a twist joins (docs/reproduction-tori.md).
 func TestRingDims(t *testing.T) {
 	for _, tt := range []struct {
 		twist, form, both string
@@ -90,7 +92,7 @@ func TestRingDims(t *testing.T) {
 			"fabric.dims=[8,4,4]", "fabric.failed_ocs=[]", "fabric.link_rate=1GB/s", "fabric.link_latency=0ns", "engine.level=flow", `policy.routers=["shortest"]`,
 			"fabric.twist="+tt.twist, "workload.ring_form="+tt.form, "workload.bidirectional="+tt.both)
 		if got := o.Document.Rows[0].Metrics["completion_s"]; math.Abs(got-tt.want) > 1e-11 {
-			t.Errorf("%+v: %g s", tt, got)
+			t.Errorf("%+v: got %g s", tt, got)
 		}
 	}
 }

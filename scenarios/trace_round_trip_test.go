@@ -14,7 +14,8 @@ import (
 	"sim/workloads/trace"
 )
 
-// writeTrace writes work in a format, and returns what workload.files names.
+// writeTrace writes a task graph in a trace format and returns the value of workload.files that
+// reads it.
 func writeTrace(t *testing.T, format string, w *trace.RankGraph) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), format)
@@ -53,17 +54,18 @@ func writeTrace(t *testing.T, format string, w *trace.RankGraph) string {
 	return name
 }
 
-// completionTimes runs a scenario and returns by policy when its work ends, and the work.
+// completionTimes runs a scenario. It returns its makespans or completion times in seconds,
+// indexed by policy, and its task graph.
 func completionTimes(t *testing.T, text string) (map[string]float64, *trace.RankGraph) {
 	t.Helper()
 	s, err := Parse("written.toml", []byte(text), nil)
 	if err != nil {
-		t.Fatalf("%v in\n%s", err, text)
+		t.Fatalf("got error %v, of\n%s", err, text)
 	}
 	var work *trace.RankGraph
 	o, err := Run(context.Background(), s, RunOptions{Workers: 1, VisitWork: func(w *trace.RankGraph) error { work = w; return nil }})
 	if err != nil {
-		t.Fatalf("%v in\n%s", err, text)
+		t.Fatalf("got error %v, of\n%s", err, text)
 	}
 	all := map[string]float64{}
 	for _, r := range o.Document.Rows {
@@ -76,7 +78,9 @@ func completionTimes(t *testing.T, text string) (map[string]float64, *trace.Rank
 	return all, work
 }
 
-// What is written of a scenario takes as long, to a tick, when it is read and simulated on the same fabric.
+// TestTraceRoundTrip checks that the task graph of a scenario, written as a trace and simulated
+// on the same fabric, takes as long, within a tick. A trace that is written again takes exactly
+// as long.
 func TestTraceRoundTrip(t *testing.T) {
 	const (
 		dense = "kind = \"training\"\nmodel = \"gpt-7b\"\nsequence = 4096\nmicrobatches = 4\ntp = 2\npp = 4\ngpus = 16\n"
@@ -93,8 +97,8 @@ func TestTraceRoundTrip(t *testing.T) {
 		each  = "[engine]\nlevel = \"packet\"\n"
 	)
 	jobs := []struct {
-		name, workload, fabric, again string // again is the fabric of the trace, where its keys differ
-		formats                       string
+		name, workload, fabric, again string // again is the fabric of the trace, "" if its keys are the same
+		formats                       string // separated by spaces
 	}{
 		{"torus", dense, torus + flow + "[policy]\nrouters = [\"dor\", \"ecmp\"]\n", "", "goal binary chakra"},
 		{"torus, calls, ranks elsewhere", moe, torus + flow + "[policy]\nrouters = [\"dor\"]\nmapping = \"tp-pp-ep-dp-cp\"\n", torus + flow + "[policy]\nrouters = [\"dor\"]\n", "goal chakra"},
@@ -132,16 +136,16 @@ func TestTraceRoundTrip(t *testing.T) {
 					return fmt.Sprintf("[workload]\nkind = \"trace\"\nfiles = %q\n%s%s", writeTrace(t, format, w), keys, fabric)
 				}
 				got, read := completionTimes(t, text(work))
-				more, _ := completionTimes(t, text(read)) // a trace, written again
+				more, _ := completionTimes(t, text(read)) // the trace, written again
 				if len(want) == 0 {
-					t.Fatal("nothing ends")
+					t.Fatal("got no completion time")
 				}
 				for policy, end := range want {
 					if off := got[policy] - end; off > 1.5e-12 || off < -1.5e-12 {
-						t.Errorf("%s %s: ends after %.12f s, want %.12f s", format, policy, got[policy], end)
+						t.Errorf("%s %s: completes after %.12f s, want %.12f s", format, policy, got[policy], end)
 					}
 					if more[policy] != got[policy] {
-						t.Errorf("%s %s: ends after %.12f s when written again, want %.12f s", format, policy, more[policy], got[policy])
+						t.Errorf("%s %s: completes after %.12f s when written again, want %.12f s", format, policy, more[policy], got[policy])
 					}
 				}
 			}
@@ -149,9 +153,9 @@ func TestTraceRoundTrip(t *testing.T) {
 	}
 }
 
-// TestWrittenWithLatency: random collectives and training steps on links with latency take as long,
-// to a tick, when they are written and read back, under every algorithm, in every format, as fluid
-// and packet by packet.
+// TestTraceRoundTripWithLatency draws collective calls and training steps on links with
+// latency. Written as a trace and read back they take as long, within a tick, for every
+// algorithm and format, at levels flow and packet.
 func TestTraceRoundTripWithLatency(t *testing.T) {
 	draw := rand.New(rand.NewPCG(35, 7))
 	pick := func(choices ...int) int { return choices[draw.IntN(len(choices))] }
@@ -226,7 +230,7 @@ func TestTraceRoundTripWithLatency(t *testing.T) {
 			_, err = Run(context.Background(), s, RunOptions{Workers: 1})
 		}
 		if err != nil {
-			continue // the algorithm does not serve the call there
+			continue // the algorithm does not serve the call on this fabric
 		}
 		want, written := completionTimes(t, text)
 		if len(want) == 0 || written == nil {
@@ -238,12 +242,12 @@ func TestTraceRoundTripWithLatency(t *testing.T) {
 			got, _ := completionTimes(t, fmt.Sprintf("[workload]\nkind = \"trace\"\nfiles = %q\n%s", writeTrace(t, format, written), packet)+rest)
 			for policy, e := range want {
 				if math.Abs(got[policy]-e) > 1.5e-12 {
-					t.Errorf("%s %s: ends after %.12f s, want %.12f s, of\n%s", format, policy, got[policy], e, text)
+					t.Errorf("%s %s: completes after %.12f s, want %.12f s, of\n%s", format, policy, got[policy], e, text)
 				}
 			}
 		}
 	}
 	if compared < rounds/3 {
-		t.Errorf("%d of %d draws were compared", compared, rounds)
+		t.Errorf("compared %d of %d draws, want at least a third", compared, rounds)
 	}
 }
