@@ -38,7 +38,7 @@ func workloads(t testing.TB) string {
 		f := reference(t, m.scenario)
 		rows = append(rows, fmt.Sprintf("%s | %.6f | %.6f | %.0f | %.0f", m.name, f["compute_makespan_s"], f["makespan_s"], f["tasks"], f["transfers"]))
 	}
-	return lines("model | C_compute, s | C_ideal, s | tasks of the complete DAG | of which between pods", rows)
+	return lines("model | C_compute, s | C_ideal, s | tasks of the complete DAG | transfers between pods", rows)
 }
 
 func gaps(t testing.TB) string {
