@@ -1,5 +1,5 @@
 // Command plainlint counts phrases and names that make the project hard to read. It examines
-// comments and identifiers of Go files and the text of Markdown files. docs/glossary.md lists
+// comments and identifiers of Go files and the text of Markdown files. CONTRIBUTING.md lists
 // the words to use instead.
 //
 //	plainlint [-v] [-baseline FILE [-write]] [DIR]
